@@ -1,0 +1,71 @@
+#include "adapters/redis/hiredis_reader.h"
+
+#include <cstddef>
+#include <new>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <hiredis/hiredis.h>
+
+#include "engine/client/reply.h"
+
+namespace rushgate {
+namespace {
+
+// hiredis is C: an exception must not pass through it. A null pointer means "out of memory" to it,
+// and ends the connection.
+
+/// Where the value that `task` describes belongs: a new Reply, or its place in the array above it.
+Reply* slot_of(const redisReadTask* task) {
+  if (task->parent == nullptr) return new Reply;
+  auto* const parent = static_cast<Reply*>(task->parent->obj);
+  return &parent->elements()[static_cast<std::size_t>(task->idx)];
+}
+
+template <class MakeReply>
+void* place(const redisReadTask* task, MakeReply make) noexcept {
+  try {
+    Reply value = make();
+    Reply* const slot = slot_of(task);
+    *slot = std::move(value);
+    return slot;
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+void* create_string(const redisReadTask* task, char* text, std::size_t size) {
+  return place(task, [&] {
+    const std::string_view bytes(text, size);
+    if (task->type == REDIS_REPLY_ERROR) return Reply::error(std::string(bytes));
+    if (task->type == REDIS_REPLY_STATUS) return Reply::status(std::string(bytes));
+    return Reply::bulk(bytes);
+  });
+}
+
+void* create_array(const redisReadTask* task, int size) {
+  return place(task,
+               [&] { return Reply::array(std::vector<Reply>(static_cast<std::size_t>(size))); });
+}
+
+void* create_integer(const redisReadTask* task, long long value) {
+  return place(task, [&] { return Reply::integer(value); });
+}
+
+void* create_nil(const redisReadTask* task) {
+  return place(task,
+               [&] { return task->type == REDIS_REPLY_ARRAY ? Reply::nil_array() : Reply::nil(); });
+}
+
+void free_object(void* root) { delete static_cast<Reply*>(root); }
+
+// hiredis takes a pointer to non-const and does not write through it.
+redisReplyObjectFunctions functions = {create_string, create_array, create_integer, create_nil,
+                                       free_object};
+
+}  // namespace
+
+void make_reader_build_replies(redisReader& reader) { reader.fn = &functions; }
+
+}  // namespace rushgate

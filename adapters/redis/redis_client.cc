@@ -1,0 +1,174 @@
+#include "adapters/redis/redis_client.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "adapters/redis/command_traits.h"
+#include "adapters/redis/redis_connection.h"
+#include "adapters/redis/text.h"
+#include "engine/client/errors.h"
+
+namespace rushgate {
+
+// ---- The pool -----------------------------------------------------------------------------------
+
+/// Thread-safe. Hands out connections, at most connections_max at a time.
+class RedisClient::Pool {
+ public:
+  explicit Pool(RedisOptions options) : options_(std::move(options)) {}
+
+  /// An idle connection or a new one. kDeadlineExceeded: all were in use for command_timeout_ms;
+  /// else RedisConnection::open()'s errors.
+  absl::StatusOr<std::unique_ptr<RedisConnection>> take() {
+    if (auto idle = reserve(); !idle.ok() || *idle != nullptr) return idle;
+    auto opened = RedisConnection::open(options_);
+    if (!opened.ok()) drop();
+    return opened;
+  }
+
+  void give_back(std::unique_ptr<RedisConnection> connection) {
+    {
+      const std::lock_guard lock(mutex_);
+      idle_.push_back(std::move(connection));
+    }
+    can_take_.notify_one();
+  }
+
+  /// Instead of give_back(), for a connection that is not to be used again.
+  void drop() {
+    {
+      const std::lock_guard lock(mutex_);
+      --open_;
+    }
+    can_take_.notify_one();
+  }
+
+ private:
+  /// An idle connection, or null and the right to open one.
+  absl::StatusOr<std::unique_ptr<RedisConnection>> reserve() {
+    std::unique_lock lock(mutex_);
+    const auto can_take = [this] { return !idle_.empty() || open_ < options_.connections_max; };
+    const std::chrono::milliseconds patience(options_.command_timeout_ms);
+    if (!can_take_.wait_for(lock, patience, can_take)) {
+      return absl::DeadlineExceededError(concat("all ", std::to_string(options_.connections_max),
+                                                " connections were in use for ",
+                                                std::to_string(patience.count()), " ms"));
+    }
+    while (!idle_.empty()) {
+      std::unique_ptr<RedisConnection> connection = std::move(idle_.back());
+      idle_.pop_back();
+      // A server that restarted hung up on all of them: found out now, nothing has been sent yet.
+      if (!connection->is_stale()) return connection;
+      --open_;
+    }
+    ++open_;
+    return nullptr;
+  }
+
+  const RedisOptions options_;
+  std::condition_variable can_take_;
+
+  // Guarded by mutex_:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<RedisConnection>> idle_;  // last used, last
+  int open_ = 0;                                        // idle or handed out
+};
+
+// ---- Requests -----------------------------------------------------------------------------------
+
+namespace {
+
+Reply to_reply(const absl::Status& status) {
+  const bool waited = absl::IsDeadlineExceeded(status);
+  return Reply::error(concat(waited ? error_code::kTimedOut : error_code::kClosed, " ",
+                             std::string(status.message())));
+}
+
+/// The error of a request that must not be sent, or nil.
+Reply refusal(const Request& request) {
+  // The server reads an empty array, and says nothing.
+  if (request.empty()) return Reply::error("ERR empty request");
+  if (connection_use(request) != ConnectionUse::kUnsupported) return Reply::nil();
+  return Reply::error(
+      concat("ERR '", request[0], "' is not supported through a shared connection"));
+}
+
+bool leaves_state(const Request& request) {
+  return connection_use(request) == ConnectionUse::kLeavesState;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<RedisClient>> RedisClient::connect(const RedisOptions& options) {
+  if (const absl::Status status = options.check(); !status.ok()) return status;
+  auto pool = std::make_unique<Pool>(options);
+  auto first = pool->take();
+  if (!first.ok()) return first.status();
+  pool->give_back(*std::move(first));
+  return std::unique_ptr<RedisClient>(new RedisClient(std::move(pool)));
+}
+
+RedisClient::RedisClient(std::unique_ptr<Pool> pool) : pool_(std::move(pool)) {}
+
+RedisClient::~RedisClient() = default;
+
+void RedisClient::submit(Request request, Completion completion) {
+  completion(call(std::move(request)));
+}
+
+Reply RedisClient::call(Request request) {
+  Reply reply = refusal(request);
+  if (reply.is_error()) return reply;
+  exchange({&request, 1}, {&reply, 1});
+  return reply;
+}
+
+std::vector<Reply> RedisClient::pipeline(std::vector<Request> requests) {
+  std::vector<Reply> replies(requests.size());
+  std::transform(requests.begin(), requests.end(), replies.begin(), refusal);
+  const auto refused = [](const Reply& reply) { return reply.is_error(); };
+  if (std::none_of(replies.begin(), replies.end(), refused)) {
+    exchange(requests, replies);
+    return replies;
+  }
+
+  std::vector<Request> sent;
+  std::vector<std::size_t> positions;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (refused(replies[i])) continue;
+    sent.push_back(std::move(requests[i]));
+    positions.push_back(i);
+  }
+  std::vector<Reply> answers(sent.size());
+  exchange(sent, answers);
+  for (std::size_t i = 0; i < sent.size(); ++i) replies[positions[i]] = std::move(answers[i]);
+  return replies;
+}
+
+void RedisClient::exchange(std::span<const Request> requests, std::span<Reply> replies) {
+  if (requests.empty()) return;
+  auto connection = pool_->take();
+  if (!connection.ok()) {
+    std::fill(replies.begin(), replies.end(), to_reply(connection.status()));
+    return;
+  }
+  const bool alive = (*connection)->exchange(requests, replies);
+  if (alive && std::none_of(requests.begin(), requests.end(), leaves_state)) {
+    pool_->give_back(*std::move(connection));
+  } else {
+    connection->reset();  // before another may be opened in its place
+    pool_->drop();
+  }
+}
+
+Reply RedisClient::sync() {
+  Reply answer = call(Request::of("PING"));
+  return answer.is_error() ? answer : Reply::ok();
+}
+
+}  // namespace rushgate

@@ -1,0 +1,43 @@
+// Where a Redis server is, and how patient to be with it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace rushgate {
+
+/// A value type.
+struct RedisOptions {
+  std::string host = "127.0.0.1";
+  int port = 6379;
+  std::string unix_path;  // if not empty, instead of host and port
+
+  std::string user;      // empty: the default user
+  std::string password;  // empty: no AUTH is sent
+  int db = 0;
+  std::string client_name;  // empty: none; else what CLIENT LIST shows
+
+  std::int64_t connect_timeout_ms = 2'000;
+  /// How long the server may be silent. A blocking command gets its own timeout in addition.
+  /// Also how long a call waits for a connection when all of them are in use.
+  std::int64_t command_timeout_ms = 5'000;
+  /// Blocking reads hold a connection each: allow for them.
+  int connections_max = 16;
+
+  /// redis://[[user]:password@]host[:port][/db] or unix:///path[?db=N], "%XX" decoded; everything
+  /// else as above. An error is kInvalidArgument, says which part is wrong, and never shows the
+  /// password.
+  static absl::StatusOr<RedisOptions> from_url(std::string_view url);
+
+  /// kInvalidArgument if a value is out of its bounds.
+  [[nodiscard]] absl::Status check() const;
+
+  /// For messages: "host:port", "[host]:port" or the socket's path.
+  [[nodiscard]] std::string address() const;
+};
+
+}  // namespace rushgate

@@ -1,0 +1,23 @@
+// Replies and requests as the bytes that Redis 7.0 would send or read.
+// Format: https://redis.io/docs/latest/develop/reference/protocol-spec/
+#pragma once
+
+#include <string>
+
+#include "engine/client/reply.h"
+#include "engine/client/request.h"
+
+namespace rushgate {
+
+enum class RespVersion { k2 = 2, k3 = 3 };
+
+// Both functions append to `out`, keep no state and may be called from any thread.
+
+/// With RespVersion::k2, kinds that only RESP3 has become what a RESP2 client is sent (to_resp2()).
+/// CR and LF in statuses and errors, which would end the line, become spaces, as in Redis.
+void append_reply(const Reply& reply, RespVersion version, std::string& out);
+
+/// An array of bulk strings.
+void append_request(const Request& request, std::string& out);
+
+}  // namespace rushgate

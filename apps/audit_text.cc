@@ -1,0 +1,59 @@
+#include "apps/audit_text.h"
+
+#include <fmt/format.h>
+
+#include "apps/text_table.h"
+
+namespace rushgate {
+
+using Json = nlohmann::ordered_json;
+
+Json to_json(const AuditReport& report) {
+  Json vouchers = Json::array();
+  for (const VoucherAudit& audit : report.vouchers) {
+    vouchers.push_back({{"voucher", audit.voucher},
+                        {"published", audit.published},
+                        {"free", audit.free},
+                        {"admitted", audit.admitted},
+                        {"given_back", audit.given_back},
+                        {"created", audit.created},
+                        {"queued", audit.queued},
+                        {"dead", audit.dead}});
+  }
+  return {{"passed", report.passed()}, {"vouchers", vouchers}, {"problems", report.problems}};
+}
+
+AuditReport audit_from_json(const Json& json) {
+  AuditReport report;
+  for (const Json& voucher : json.at("vouchers")) {
+    report.vouchers.push_back({.voucher = voucher.at("voucher"),
+                               .published = voucher.at("published"),
+                               .free = voucher.at("free"),
+                               .admitted = voucher.at("admitted"),
+                               .given_back = voucher.at("given_back"),
+                               .created = voucher.at("created"),
+                               .queued = voucher.at("queued"),
+                               .dead = voucher.at("dead")});
+  }
+  json.at("problems").get_to(report.problems);
+  return report;
+}
+
+std::string format_audit(const AuditReport& report) {
+  TextTable table("rrrrrrrr");
+  table.add({"voucher", "published", "free", "admitted", "given back", "created", "queued",
+             "dead letters"});
+  for (const VoucherAudit& audit : report.vouchers) {
+    table.add({std::to_string(audit.voucher), grouped(audit.published), grouped(audit.free),
+               grouped(audit.admitted), grouped(audit.given_back), grouped(audit.created),
+               grouped(audit.queued), grouped(audit.dead)});
+  }
+  std::string text = table.text();
+  if (report.passed()) return text + "audit passed: nothing oversold, doubled or lost\n";
+  text += fmt::format("audit FAILED: {} problem{}\n", report.problems.size(),
+                      report.problems.size() == 1 ? "" : "s");
+  for (const std::string& problem : report.problems) text += "  " + problem + '\n';
+  return text;
+}
+
+}  // namespace rushgate

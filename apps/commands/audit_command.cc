@@ -1,0 +1,44 @@
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "apps/audit_text.h"
+#include "apps/commands/command_line.h"
+#include "apps/commands/commands.h"
+#include "apps/exit_code.h"
+
+namespace rushgate {
+namespace {
+
+struct AuditArguments {
+  ShopOptions shop;
+  bool json = false;
+};
+
+int run_audit(const AuditArguments& arguments) {
+  const auto shop = Shop::open(arguments.shop);
+  if (!shop.ok()) return fail(shop.status());
+  const auto report = (*shop)->sale().audit();
+  if (!report.ok()) return fail(report.status());
+  fmt::print("{}", arguments.json ? to_json(*report).dump(2) + '\n' : format_audit(*report));
+  return report->passed() ? kExitOk : kExitNegative;
+}
+
+}  // namespace
+
+void add_audit(CLI::App& app, Invocation& invocation) {
+  CLI::App* const command = add_command(
+      app, "audit", "Prove that nothing was oversold, doubled or lost, or say what was.");
+  const auto arguments = std::make_shared<AuditArguments>();
+  add_sale_options(*command, arguments->shop);
+  command->add_flag("--json", arguments->json, "The verdict as JSON");
+  command->callback([&invocation, arguments] {
+    invocation.run = [arguments](const std::shared_ptr<spdlog::logger>& logger) {
+      arguments->shop.logger = logger;
+      return run_audit(*arguments);
+    };
+  });
+}
+
+}  // namespace rushgate

@@ -1,0 +1,66 @@
+#include "apps/commands/command_line.h"
+
+#include <map>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "apps/exit_code.h"
+
+namespace rushgate {
+
+CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& description) {
+  CLI::App* const command = app.add_subcommand(name, description);
+  command->footer(kExitCodesHelp);
+  command->fallthrough();  // --verbose may stand behind it, too
+  return command;
+}
+
+void add_sale_options(CLI::App& command, ShopOptions& options) {
+  command.add_option("--dir", options.dir, "The sale's directory")->required()->type_name("DIR");
+  command
+      .add_option("--redis", options.redis_url,
+                  "The keyspace is on this Redis: redis://host:port/db or unix:///path")
+      ->type_name("URL");
+}
+
+void add_selling_options(CLI::App& command, ShopOptions& options) {
+  const std::map<std::string, Durability> durabilities = {{"memory", Durability::kMemory},
+                                                          {"os", Durability::kOs},
+                                                          {"everysec", Durability::kEverySec},
+                                                          {"sync", Durability::kSync}};
+  command
+      .add_option("--durability", options.durability,
+                  "What an answer survives: memory (nothing), os (the end of the process; the\n"
+                  "default), everysec (and a power cut, but for a second), sync (a power cut)")
+      ->transform(CLI::CheckedTransformer(durabilities).description(""))
+      ->type_name("memory|os|everysec|sync");
+  command.add_option("--workers", options.workers, "Threads that store orders")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str()
+      ->type_name("N");
+}
+
+int fail(const absl::Status& status) {
+  fmt::print(stderr, "rushgate: {}\n", std::string(status.message()));
+  return exit_code_of(status);
+}
+
+absl::StatusOr<OrderSource> open_order_source(const ShopOptions& options) {
+  OrderSource source;
+  auto shop = Shop::open(options);
+  if (shop.ok()) {
+    source.shop = *std::move(shop);
+    return source;
+  }
+  if (!absl::IsFailedPrecondition(shop.status())) return shop.status();
+  fmt::print(stderr, "rushgate: {}: only orders that are stored can be seen\n",
+             std::string(shop.status().message()));
+  auto stored = open_orders_to_read(options.dir);
+  if (!stored.ok()) return stored.status();
+  source.stored = *std::move(stored);
+  return source;
+}
+
+}  // namespace rushgate

@@ -1,0 +1,42 @@
+// What several subcommands share: options, and how they speak.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "apps/shop.h"
+#include "engine/sale/orders/order_store.h"
+
+namespace CLI {  // NOLINT(readability-identifier-naming): theirs
+class App;
+}
+
+namespace rushgate {
+
+/// A subcommand, with what every --help ends with.
+CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& description);
+
+/// `--dir` and `--redis`, for commands that look at a sale that is there.
+void add_sale_options(CLI::App& command, ShopOptions& options);
+
+/// `--durability`, `--workers` and `--verbose`'s like, for commands that sell.
+void add_selling_options(CLI::App& command, ShopOptions& options);
+
+/// Says on stderr what went wrong, and gives the exit code.
+int fail(const absl::Status& status);
+
+/// The orders of a sale: all of them or, while another process holds the sale, those that it has
+/// stored.
+struct OrderSource {
+  std::unique_ptr<Shop> shop;          // null while another process holds it
+  std::unique_ptr<OrderStore> stored;  // then
+
+  OrderStore& orders() const { return shop ? shop->orders() : *stored; }
+};
+/// Says on stderr if it is only those that are stored.
+absl::StatusOr<OrderSource> open_order_source(const ShopOptions& options);
+
+}  // namespace rushgate

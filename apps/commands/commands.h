@@ -1,0 +1,31 @@
+// The subcommands of rushgate: each a function that adds itself to the command line.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+namespace CLI {  // NOLINT(readability-identifier-naming): theirs
+class App;
+}
+namespace spdlog {
+class logger;
+}
+
+namespace rushgate {
+
+/// What the command line asked for.
+struct Invocation {
+  using Run = std::function<int(const std::shared_ptr<spdlog::logger>&)>;
+
+  bool verbose = false;
+  Run run;  // the subcommand: gives the exit code
+};
+
+void add_replay(CLI::App& app, Invocation& invocation);
+void add_demo(CLI::App& app, Invocation& invocation);
+void add_audit(CLI::App& app, Invocation& invocation);
+void add_orders(CLI::App& app, Invocation& invocation);
+void add_status(CLI::App& app, Invocation& invocation);
+void add_dead_letters(CLI::App& app, Invocation& invocation);
+
+}  // namespace rushgate

@@ -1,0 +1,97 @@
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <system_error>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "apps/commands/command_line.h"
+#include "apps/commands/commands.h"
+#include "apps/commands/run_replay.h"
+#include "apps/exit_code.h"
+#include "apps/input/demo_input.h"
+
+namespace rushgate {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct DemoArguments {
+  DemoOptions input;
+  ReplayArguments replay;
+  bool fast = false;
+};
+
+/// `rushgate-demo` in the current directory or, if nothing can be written there, among temporary
+/// files.
+fs::path default_directory() {
+  constexpr const char* kName = "rushgate-demo";
+  std::error_code ignored;
+  if (access(".", W_OK) == 0) return kName;
+  return fs::temp_directory_path(ignored) / kName;
+}
+
+/// When the late voucher begins: well within the rush.
+std::int64_t late_ms(const DemoArguments& arguments) {
+  constexpr std::int64_t kFastMs = 200;
+  return arguments.fast ? kFastMs : arguments.input.seconds * 1'000 * 2 / 5;
+}
+
+int run_demo(DemoArguments& arguments) {
+  ReplayArguments& replay = arguments.replay;
+  if (replay.shop.dir.empty()) replay.shop.dir = default_directory();
+  const fs::path& dir = replay.shop.dir;
+  std::error_code error;
+  fs::create_directories(dir, error);
+  if (error) {
+    return fail(absl::InvalidArgumentError(
+        fmt::format("cannot create directory {}: {}", dir.string(), error.message())));
+  }
+  const auto files = write_demo(dir, arguments.input, SystemClock().now_ms(), late_ms(arguments));
+  if (!files.ok()) return fail(files.status());
+  fmt::print(stderr, "the demo's sale is in {}{}\n", fs::absolute(dir).lexically_normal().string(),
+             files->reused ? "; to start anew, remove it" : "");
+  replay.requests = files->requests;
+  replay.vouchers = files->vouchers;
+  replay.real_time = !arguments.fast;
+  return run_replay(replay);
+}
+
+}  // namespace
+
+void add_demo(CLI::App& app, Invocation& invocation) {
+  CLI::App* const command = add_command(
+      app, "demo",
+      "A rush of 200,000 requests of 50,000 users on three vouchers, of 1,000, 5,000 and 20.\n"
+      "Kill it half-way, and start it again.");
+  const auto arguments = std::make_shared<DemoArguments>();
+  add_sale_options(*command, arguments->replay.shop);
+  command->get_option("--dir")->required(false)->description(
+      "Where to put it (default: rushgate-demo in the current directory)");
+  add_selling_options(*command, arguments->replay.shop);
+  command->add_option("--seed", arguments->input.seed, "What the requests are made up from")
+      ->capture_default_str()
+      ->type_name("N");
+  command->add_option("--seconds", arguments->input.seconds, "How long the rush lasts")
+      ->check(CLI::Range(1, 86'400))
+      ->capture_default_str()
+      ->type_name("N");
+  command->add_option("--requests", arguments->input.requests, "How many requests there are")
+      ->check(CLI::Range(50'000, 100'000'000))
+      ->capture_default_str()
+      ->type_name("N");
+  command->add_flag("--fast", arguments->fast, "As fast as it goes, not in real time");
+  command->add_flag("--json", arguments->replay.json, "The table as JSON");
+  command->callback([&invocation, arguments] {
+    invocation.run = [arguments](const std::shared_ptr<spdlog::logger>& logger) {
+      arguments->replay.shop.logger = logger;
+      return run_demo(*arguments);
+    };
+  });
+}
+
+}  // namespace rushgate

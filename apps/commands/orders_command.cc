@@ -1,0 +1,237 @@
+// `orders` and `status`: what became of what was accepted.
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "absl/functional/function_ref.h"
+#include "apps/commands/command_line.h"
+#include "apps/commands/commands.h"
+#include "apps/exit_code.h"
+#include "apps/input/utc_time.h"
+#include "apps/text_table.h"
+#include "engine/sale/orders/order_entry.h"
+#include "engine/sale/orders/unstored_orders.h"
+
+namespace rushgate {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kCreated = "created";
+constexpr std::string_view kQueued = "queued";
+constexpr std::string_view kFailed = "failed";
+
+struct ListedOrder {
+  Order order;
+  std::string_view status;
+  std::string reason = {};  // if it failed
+};
+
+/// Order ids are strings there: many programs read numbers as doubles, which cannot hold them.
+Json to_json(const ListedOrder& listed) {
+  Json json = {{"order", std::to_string(listed.order.id)},
+               {"user", listed.order.user},
+               {"voucher", listed.order.voucher},
+               {"status", listed.status},
+               {"admitted_at", format_utc(listed.order.admitted_at_ms)}};
+  if (listed.status == kFailed) json["reason"] = listed.reason;
+  return json;
+}
+
+// ---- orders -----------------------------------------------------------------------------------
+
+struct OrdersArguments {
+  ShopOptions shop;
+  std::optional<UserId> user;
+  std::optional<VoucherId> voucher;
+  std::string status;  // empty: any
+  bool json = false;
+};
+
+using Visit = absl::FunctionRef<void(const ListedOrder&)>;
+
+bool is_asked_for(const OrdersArguments& arguments, std::string_view status) {
+  return arguments.status.empty() || arguments.status == status;
+}
+
+bool is_asked_for(const OrdersArguments& arguments, const Order& order) {
+  return (!arguments.user || order.user == *arguments.user) &&
+         (!arguments.voucher || order.voucher == *arguments.voucher);
+}
+
+absl::Status visit_created(const OrdersArguments& arguments, OrderStore& orders, Visit visit) {
+  OrderFilter filter{.user = arguments.user,
+                     .voucher = arguments.voucher,
+                     .status = OrderStatus::kCreated,
+                     .after = 0,
+                     .count_max = 10'000};
+  while (true) {
+    const auto portion = orders.list(filter);
+    if (!portion.ok()) return portion.status();
+    for (const Order& order : *portion) visit({.order = order, .status = kCreated});
+    if (portion->size() < filter.count_max) return absl::OkStatus();
+    filter.after = portion->back().id;
+  }
+}
+
+absl::Status visit_queued(const OrdersArguments& arguments, Shop& shop, Visit visit) {
+  const auto unstored = read_unstored_orders(shop.client(), shop.keys(), arguments.voucher);
+  if (!unstored.ok()) return unstored.status();
+  for (const Order& order : unstored->queued) {
+    if (!is_asked_for(arguments, order)) continue;
+    const auto stored = shop.orders().find(order.id);  // and then it only waits to be trimmed
+    if (!stored.ok()) return stored.status();
+    if (!stored->has_value()) visit({.order = order, .status = kQueued});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status visit_failed(const OrdersArguments& arguments, Shop& shop, Visit visit) {
+  const auto letters = shop.sale().dead_letters();
+  if (!letters.ok()) return letters.status();
+  for (const DeadLetter& letter : *letters) {
+    const auto order = read_order(letter.order);
+    if (!order.ok() || !is_asked_for(arguments, *order)) continue;
+    visit({.order = *order, .status = kFailed, .reason = letter.reason});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status visit_orders(const OrdersArguments& arguments, const OrderSource& source,
+                          Visit visit) {
+  absl::Status visited;
+  if (is_asked_for(arguments, kCreated)) visited = visit_created(arguments, source.orders(), visit);
+  if (!source.shop) return visited;
+  if (visited.ok() && is_asked_for(arguments, kQueued)) {
+    visited = visit_queued(arguments, *source.shop, visit);
+  }
+  if (visited.ok() && is_asked_for(arguments, kFailed)) {
+    visited = visit_failed(arguments, *source.shop, visit);
+  }
+  return visited;
+}
+
+int run_orders(const OrdersArguments& arguments) {
+  const auto source = open_order_source(arguments.shop);
+  if (!source.ok()) return fail(source.status());
+  Json array = Json::array();
+  TextTable table("rrrlll");
+  table.add({"order", "user", "voucher", "status", "admitted at", ""});
+  const absl::Status visited = visit_orders(arguments, *source, [&](const ListedOrder& listed) {
+    if (arguments.json) {
+      array.push_back(to_json(listed));
+      return;
+    }
+    const Order& order = listed.order;
+    table.add({std::to_string(order.id), std::to_string(order.user), std::to_string(order.voucher),
+               std::string(listed.status), format_utc(order.admitted_at_ms), listed.reason});
+  });
+  if (!visited.ok()) return fail(visited);
+  fmt::print("{}", arguments.json ? array.dump(2) + '\n' : table.text());
+  return kExitOk;
+}
+
+// ---- status -----------------------------------------------------------------------------------
+
+struct StatusArguments {
+  ShopOptions shop;
+  OrderId order = 0;
+  bool json = false;
+};
+
+absl::StatusOr<OrderState> find_state(const OrderSource& source, OrderId order) {
+  if (source.shop) return source.shop->sale().status(order);
+  const auto stored = source.stored->find(order);
+  if (!stored.ok()) return stored.status();
+  if (!stored->has_value()) return OrderState{};
+  return OrderState{.kind = OrderState::Kind::kCreated, .order = **stored, .reason = {}};
+}
+
+/// Of an order that is not stored, the database alone cannot say whether it is known.
+std::string_view name_of(OrderState::Kind kind, bool only_stored) {
+  switch (kind) {
+    case OrderState::Kind::kUnknown:
+      return only_stored ? "not stored" : "unknown";
+    case OrderState::Kind::kQueued:
+      return kQueued;
+    case OrderState::Kind::kCreated:
+      return kCreated;
+    case OrderState::Kind::kFailed:
+      return kFailed;
+  }
+  return "?";
+}
+
+void print_state(const StatusArguments& arguments, const OrderState& state, bool only_stored) {
+  const std::string_view name = name_of(state.kind, only_stored);
+  if (arguments.json) {
+    Json json = state.order ? to_json({.order = *state.order, .status = name})
+                            : Json{{"order", std::to_string(arguments.order)}, {"status", name}};
+    if (state.kind == OrderState::Kind::kFailed) json["reason"] = state.reason;
+    fmt::print("{}\n", json.dump(2));
+    return;
+  }
+  fmt::print("{}", name);
+  if (!state.reason.empty()) fmt::print(": {}", state.reason);
+  if (state.order) {
+    fmt::print(": user {}, voucher {}, admitted at {}", state.order->user, state.order->voucher,
+               format_utc(state.order->admitted_at_ms));
+  }
+  fmt::print("\n");
+}
+
+int run_status(const StatusArguments& arguments) {
+  const auto source = open_order_source(arguments.shop);
+  if (!source.ok()) return fail(source.status());
+  const auto state = find_state(*source, arguments.order);
+  if (!state.ok()) return fail(state.status());
+  print_state(arguments, *state, source->shop == nullptr);
+  return state->kind == OrderState::Kind::kUnknown ? kExitNegative : kExitOk;
+}
+
+}  // namespace
+
+void add_orders(CLI::App& app, Invocation& invocation) {
+  CLI::App* const command = add_command(
+      app, "orders", "List orders: those created, then those queued, then those failed.");
+  const auto arguments = std::make_shared<OrdersArguments>();
+  add_sale_options(*command, arguments->shop);
+  command->add_option("--user", arguments->user, "This user's alone")->type_name("ID");
+  command->add_option("--voucher", arguments->voucher, "This voucher's alone")->type_name("ID");
+  command->add_option("--status", arguments->status, "Only those")
+      ->check(CLI::IsMember({"created", "queued", "failed"}))
+      ->type_name("created|queued|failed");
+  command->add_flag("--json", arguments->json, "As a JSON array");
+  command->callback([&invocation, arguments] {
+    invocation.run = [arguments](const std::shared_ptr<spdlog::logger>& logger) {
+      arguments->shop.logger = logger;
+      return run_orders(*arguments);
+    };
+  });
+}
+
+void add_status(CLI::App& app, Invocation& invocation) {
+  CLI::App* const command = add_command(
+      app, "status", "Where an order stands: created, queued, failed and why, or unknown.");
+  const auto arguments = std::make_shared<StatusArguments>();
+  add_sale_options(*command, arguments->shop);
+  command->add_option("order", arguments->order, "Its id")
+      ->required()
+      ->check(CLI::PositiveNumber)
+      ->type_name("ORDER");
+  command->add_flag("--json", arguments->json, "As a JSON object");
+  command->callback([&invocation, arguments] {
+    invocation.run = [arguments](const std::shared_ptr<spdlog::logger>& logger) {
+      arguments->shop.logger = logger;
+      return run_status(*arguments);
+    };
+  });
+}
+
+}  // namespace rushgate

@@ -1,0 +1,69 @@
+#include <algorithm>
+#include <memory>
+#include <thread>
+
+#include <CLI/CLI.hpp>
+
+#include "apps/commands/command_line.h"
+#include "apps/commands/commands.h"
+#include "apps/commands/run_replay.h"
+
+namespace rushgate {
+namespace {
+
+int default_threads() {
+  constexpr int kUseful = 4;
+  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kUseful);
+}
+
+void check(const ReplayArguments& arguments, const CLI::App& command) {
+  const ShopOptions& shop = arguments.shop;
+  if (!shop.redis_url.empty() && command.count("--durability") > 0) {
+    throw CLI::ValidationError("--durability", "with --redis, the server's own settings count");
+  }
+  if (shop.durability != Durability::kMemory && shop.dir.empty()) {
+    throw CLI::RequiredError("--dir");
+  }
+}
+
+}  // namespace
+
+void add_replay(CLI::App& app, Invocation& invocation) {
+  CLI::App* const command = add_command(
+      app, "replay",
+      "Sell vouchers to the requests of a file. Killed and started again with the same\n"
+      "arguments it goes on; completed, it prints its table again.");
+  const auto arguments = std::make_shared<ReplayArguments>();
+  arguments->threads = default_threads();
+  command->add_option("requests", arguments->requests, "CSV: at_ms,user_id,voucher_id")
+      ->required()
+      ->type_name("REQUESTS.CSV");
+  command->add_option("--vouchers", arguments->vouchers, "JSON: an array of vouchers")
+      ->required()
+      ->type_name("VOUCHERS.JSON");
+  add_sale_options(*command, arguments->shop);
+  command->get_option("--dir")->required(false)->description(
+      "The sale's directory, made if it is missing; not used with --durability memory");
+  add_selling_options(*command, arguments->shop);
+  command->add_option("--threads", arguments->threads, "Threads that buy")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str()
+      ->type_name("N");
+  command->add_option("--batch", arguments->batch, "Requests asked at once by a thread")
+      ->check(CLI::Range(1, 10'000))
+      ->capture_default_str()
+      ->type_name("N");
+  command->add_flag("--real-time", arguments->real_time,
+                    "Each request at its time, not as fast as it goes");
+  command->add_flag("--skip-bad", arguments->skip_bad, "Count malformed lines and go on");
+  command->add_flag("--json", arguments->json, "The table as JSON");
+  command->callback([&invocation, command, arguments] {
+    check(*arguments, *command);
+    invocation.run = [arguments](const std::shared_ptr<spdlog::logger>& logger) {
+      arguments->shop.logger = logger;
+      return run_replay(*arguments);
+    };
+  });
+}
+
+}  // namespace rushgate

@@ -1,0 +1,308 @@
+#include "apps/commands/run_replay.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "apps/commands/command_line.h"
+#include "apps/exit_code.h"
+#include "apps/input/file_text.h"
+#include "apps/input/requests_file.h"
+#include "apps/input/vouchers_file.h"
+#include "apps/interrupt.h"
+#include "apps/replay/drain.h"
+#include "apps/replay/order_check.h"
+#include "apps/replay/progress.h"
+#include "apps/replay/replay.h"
+#include "apps/replay/report.h"
+#include "apps/replay/run_record.h"
+#include "apps/text_table.h"
+
+namespace rushgate {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+double seconds(SteadyClock::duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+// ---- Input ------------------------------------------------------------------------------------
+
+struct Input {
+  std::string file_hash;
+  std::string vouchers_hash;
+  ParsedRequests requests;
+  std::vector<Voucher> vouchers;
+};
+
+/// `file:line: reason` for each, and how many there are beyond those that are kept.
+std::string describe_bad_lines(const std::string& file, const ParsedRequests& requests) {
+  std::string text;
+  for (const BadLine& bad : requests.bad) {
+    text += fmt::format("{}:{}: {}\n", file, bad.line, bad.reason);
+  }
+  if (requests.bad_count > requests.bad.size()) {
+    text += fmt::format("and {} more malformed lines\n", requests.bad_count - requests.bad.size());
+  }
+  return text;
+}
+
+absl::StatusOr<Input> read_input(const ReplayArguments& arguments) {
+  const auto requests = read_file(arguments.requests);
+  if (!requests.ok()) return requests.status();
+  const auto vouchers = read_file(arguments.vouchers);
+  if (!vouchers.ok()) return vouchers.status();
+  Input input;
+  input.file_hash = content_hash(*requests);
+  input.vouchers_hash = content_hash(*vouchers);
+  auto parsed_vouchers = parse_vouchers(*vouchers, arguments.vouchers.string());
+  if (!parsed_vouchers.ok()) return parsed_vouchers.status();
+  input.vouchers = *std::move(parsed_vouchers);
+  input.requests = parse_requests(*requests);
+  if (input.requests.bad_count == 0) return input;
+  const std::string bad = describe_bad_lines(arguments.requests.string(), input.requests);
+  fmt::print(stderr, "{}", bad);
+  if (arguments.skip_bad) return input;
+  return absl::InvalidArgumentError(
+      "malformed lines (--skip-bad passes them over): nothing was sold");
+}
+
+// ---- The run ----------------------------------------------------------------------------------
+
+class Run {
+ public:
+  Run(const ReplayArguments& arguments, const Input& input, Shop& shop)
+      : arguments_(arguments), input_(input), shop_(shop), book_(shop.client(), input.file_hash) {}
+
+  int run() {
+    const absl::Status begun = begin();
+    if (!begun.ok()) return fail(begun);
+    if (record_.report) {
+      fmt::print(stderr, "this replay was completed before; nothing was bought now\n");
+      print(*record_.report);
+      return kExitOk;
+    }
+    const absl::Status prepared = prepare();
+    if (!prepared.ok()) return fail(prepared);
+    sell();
+    store();
+    Report report = make_report();
+    const absl::Status kept = finish(report);
+    print(report);
+    return verdict(report, kept);
+  }
+
+ private:
+  /// Takes up what is known of it.
+  absl::Status begin() {
+    auto known = book_.load();
+    if (!known.ok()) return known.status();
+    if (known->has_value()) record_ = **std::move(known);
+    const bool is_new = record_.starts == 0;
+    if (!is_new && record_.vouchers_hash != input_.vouchers_hash) {
+      return absl::InvalidArgumentError(fmt::format(
+          "{} was begun here with other vouchers than those of {}; use another directory",
+          arguments_.requests.string(), arguments_.vouchers.string()));
+    }
+    if (!is_new && !record_.report) {
+      fmt::print(stderr, "going on with a replay that was interrupted\n");
+    }
+    record_.vouchers_hash = input_.vouchers_hash;
+    return absl::OkStatus();
+  }
+
+  absl::Status prepare() {
+    for (const Voucher& voucher : input_.vouchers) {
+      absl::Status published = shop_.sale().publish(voucher);
+      if (absl::IsFailedPrecondition(published)) {  // it would take back what is sold
+        return absl::InvalidArgumentError(published.message());
+      }
+      if (!published.ok()) return published;
+    }
+    std::int64_t stored = 0;
+    for (const Voucher& voucher : input_.vouchers) {
+      const auto live = shop_.orders().count_live(voucher.id);
+      if (!live.ok()) return live.status();
+      stored += *live;
+    }
+    if (record_.starts == 0) record_.orders_before = stored;
+    stored_by_earlier_starts_ = stored - record_.orders_before;
+    ++record_.starts;
+    const absl::Status kept = book_.save(record_);
+    return kept.ok() ? shop_.start_workers() : kept;
+  }
+
+  void sell() {
+    ReplayOptions options;
+    options.threads = arguments_.threads;
+    options.queue = {.batch_max = arguments_.batch,
+                     .real_time = arguments_.real_time,
+                     .from_at_ms = record_.answered_up_to_ms};
+    options.file_hash = input_.file_hash;
+    started_ = SteadyClock::now();
+    last_stored_.emplace(shop_);
+    Replay replay(input_.requests.rows, options, [this](std::span<const BuyRequest> requests) {
+      return shop_.sale().buy_all(requests);
+    });
+    while (!replay.ended()) {
+      constexpr std::chrono::milliseconds kLook{5};
+      std::this_thread::sleep_for(kLook);
+      last_stored_->look();
+      show(replay, {});
+      keep_time(replay);
+      if (interrupt_signal() != 0 || !shop_.health().ok()) replay.stop();
+    }
+    result_ = replay.join();
+    ended_ = SteadyClock::now();
+    keep_time(replay, true);
+  }
+
+  void show(const Replay& replay, const std::string& note) {
+    shown_.answered = replay.answered();
+    shown_.accepted = replay.accepted();
+    shown_.rows = input_.requests.rows.size();
+    show_stored(note);
+  }
+
+  void show_stored(const std::string& note) {
+    shown_.stored = static_cast<std::size_t>(stored_by_earlier_starts_) + shop_.stored();
+    shown_.note = note;
+    progress_.show(shown_);
+  }
+
+  /// In real time, where to go on if this is interrupted. Kept or not: a row never counts twice.
+  void keep_time(const Replay& replay, bool now = false) {
+    constexpr std::chrono::seconds kEvery{1};
+    if (!arguments_.real_time || (!now && SteadyClock::now() < time_kept_ + kEvery)) return;
+    time_kept_ = SteadyClock::now();
+    record_.answered_up_to_ms = std::max(record_.answered_up_to_ms, replay.answered_up_to_ms());
+    static_cast<void>(book_.save(record_));
+  }
+
+  /// Waits until everything that was accepted is stored.
+  void store() {
+    if (const absl::Status health = shop_.health(); !health.ok()) {
+      note_trouble(std::string(health.message()));
+    } else {
+      const absl::Status drained = drain(shop_, [this](const std::string& note) {
+        last_stored_->look();
+        show_stored(note);
+      });
+      if (!drained.ok()) note_trouble(std::string(drained.message()));
+    }
+    last_stored_->look();
+    shop_.stop_workers();
+  }
+
+  void note_trouble(const std::string& trouble) {
+    if (result_.trouble.empty()) result_.trouble = trouble;
+    unstored_ = true;
+  }
+
+  Report make_report() {
+    Report report;
+    report.file = arguments_.requests.string();
+    report.rows = input_.requests.rows.size();
+    report.skipped_lines = input_.requests.bad_count;
+    report.outcomes = result_.rows;
+    report.starts = record_.starts;
+    report.seconds = seconds(ended_ - started_);
+    report.p50_ns = result_.latency.percentile(50);
+    report.p99_ns = result_.latency.percentile(99);
+    report.p999_ns = result_.latency.percentile(99.9);
+    if (const auto when = last_stored_->when())
+      report.last_stored_seconds = seconds(*when - started_);
+    const absl::Status proven = unstored_ ? absl::OkStatus() : prove(report);
+    if (!proven.ok()) note_trouble(std::string(proven.message()));
+    return report;
+  }
+
+  absl::Status prove(Report& report) {
+    auto audit = shop_.sale().audit();
+    if (!audit.ok()) return audit.status();
+    const auto dead = shop_.sale().dead_letters();
+    if (!dead.ok()) return dead.status();
+    auto check = check_orders(result_.accepted, shop_.orders(), *dead);
+    if (!check.ok()) return check.status();
+    report.created = check->created;
+    report.dead = check->dead;
+    for (std::string& problem : check->problems) {
+      audit->problems.push_back(fmt::format("{}: {}", report.file, problem));
+    }
+    report.audit = *std::move(audit);
+    return absl::OkStatus();
+  }
+
+  /// Keeps the table of a replay that is complete, for good.
+  absl::Status finish(const Report& report) {
+    if (!report.is_complete()) return absl::OkStatus();
+    record_.report = report;
+    absl::Status kept = book_.save(record_);
+    if (!kept.ok()) return kept;
+    const Reply synced = shop_.client().sync();
+    return synced.is_error() ? absl::UnavailableError(synced.text()) : absl::OkStatus();
+  }
+
+  void print(const Report& report) {
+    progress_.clear();
+    fmt::print("{}", arguments_.json ? to_json(report).dump(2) + '\n' : format_report(report));
+  }
+
+  int verdict(const Report& report, const absl::Status& kept) {
+    const int signal = interrupt_signal();
+    const std::string unfinished =
+        fmt::format("{} of {} requests are answered{}; the same command goes on",
+                    grouped(static_cast<std::int64_t>(report.answered())),
+                    grouped(static_cast<std::int64_t>(report.rows)),
+                    unstored_ ? "" : ", and what was accepted is stored");
+    if (report.audit && !report.audit->passed()) return kExitNegative;
+    if (!result_.trouble.empty()) {
+      fmt::print(stderr, "rushgate: {}\n{}\n", result_.trouble, unfinished);
+      return kExitFailure;
+    }
+    if (signal != 0 && report.answered() < report.rows) {
+      fmt::print(stderr, "interrupted: {}\n", unfinished);
+      return kExitSignal + signal;
+    }
+    return kept.ok() ? kExitOk : fail(kept);
+  }
+
+  const ReplayArguments& arguments_;
+  const Input& input_;
+  Shop& shop_;
+  RunBook book_;
+  RunRecord record_;
+  Progress progress_;
+  ProgressState shown_;
+  std::int64_t stored_by_earlier_starts_ = 0;
+  SteadyClock::time_point started_;
+  SteadyClock::time_point ended_;
+  SteadyClock::time_point time_kept_;
+  std::optional<LastStored> last_stored_;
+  ReplayResult result_;
+  bool unstored_ = false;  // something may be queued, or nobody can tell
+};
+
+}  // namespace
+
+int run_replay(const ReplayArguments& arguments) {
+  const auto input = read_input(arguments);
+  if (!input.ok()) return fail(input.status());
+  ShopOptions options = arguments.shop;
+  options.create = true;
+  options.callers_max = arguments.threads;
+  const auto shop = Shop::open(options);
+  if (!shop.ok()) return fail(shop.status());
+  note_interrupts();
+  return Run(arguments, *input, **shop).run();
+}
+
+}  // namespace rushgate

@@ -1,0 +1,193 @@
+#include "apps/input/vouchers_file.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "absl/status/status.h"
+#include "apps/input/utc_time.h"
+
+namespace rushgate {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Reads the fields of one object; keeps the first fault and does nothing more after it.
+class FieldReader {
+ public:
+  FieldReader(const Json& object, std::string path, std::string& fault)
+      : object_(object), path_(std::move(path)), fault_(fault) {
+    if (!object_.is_object()) note("", "must be an object");
+  }
+
+  const Json* find(const std::string& name) {
+    known_.push_back(name);
+    if (!fault_.empty()) return nullptr;
+    const auto found = object_.find(name);
+    return found == object_.end() ? nullptr : &*found;
+  }
+
+  /// False if there is no such field.
+  bool read(const std::string& name, std::int64_t& to) {
+    const Json* const value = find(name);
+    if (value == nullptr) return false;
+    const bool too_large = value->is_number_unsigned() &&
+                           value->get<std::uint64_t>() >
+                               static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+    if (!value->is_number_integer() || too_large) {
+      note(name, "must be a whole number, not " + value->dump());
+    } else {
+      to = value->get<std::int64_t>();
+    }
+    return true;
+  }
+
+  bool read(const std::string& name, std::string& to) {
+    const Json* const value = find(name);
+    if (value == nullptr) return false;
+    if (!value->is_string()) {
+      note(name, "must be a string, not " + value->dump());
+    } else {
+      to = value->get<std::string>();
+    }
+    return true;
+  }
+
+  /// Ms since 1970, or a string in ISO 8601.
+  bool read_time(const std::string& name, std::int64_t& to) {
+    const Json* const value = find(name);
+    if (value == nullptr) return false;
+    if (!value->is_string()) return read(name, to);
+    const auto time = parse_utc(value->get<std::string>());
+    if (!time) {
+      note(name, "must be a time in UTC, such as \"2024-11-11T00:00:00Z\", not " + value->dump());
+    }
+    to = time.value_or(0);
+    return true;
+  }
+
+  void require(const std::string& name, bool is_there) {
+    if (!is_there) note(name, "is missing");
+  }
+
+  /// Once all are read: there must be no other.
+  void finish() {
+    if (!fault_.empty()) return;
+    for (const auto& [name, value] : object_.items()) {
+      bool is_known = false;
+      for (const std::string& known : known_) is_known = is_known || known == name;
+      if (!is_known) {
+        note(name, fmt::format("is not a field here; there are {}", fmt::join(known_, ", ")));
+      }
+    }
+  }
+
+  void note(const std::string& name, const std::string& what) {
+    if (!fault_.empty()) return;
+    fault_ = fmt::format("{}{}{}: {}", path_, name.empty() ? "" : ".", name, what);
+  }
+
+ private:
+  const Json& object_;
+  const std::string path_;
+  std::string& fault_;
+  std::vector<std::string> known_;
+};
+
+void read_limits(const Json& object, const std::string& path, Limits& limits, std::string& fault) {
+  FieldReader fields(object, path, fault);
+  fields.read("total", limits.total);
+  fields.read("per_user", limits.per_user);
+  fields.read("per_user_day", limits.per_user_day);
+  std::int64_t offset = 0;
+  fields.read("utc_offset_minutes", offset);
+  fields.finish();
+  constexpr std::int64_t kDayMinutes = 24 * 60;
+  if (offset <= -kDayMinutes || offset >= kDayMinutes) {
+    fields.note("utc_offset_minutes", fmt::format("must be less than a day, not {}", offset));
+  }
+  if (fault.empty()) limits.utc_offset_minutes = static_cast<std::int32_t>(offset);
+}
+
+Voucher read_voucher(const Json& object, const std::string& path, std::string& fault) {
+  Voucher voucher;
+  FieldReader fields(object, path, fault);
+  fields.require("id", fields.read("id", voucher.id));
+  fields.read("title", voucher.title);
+  fields.require("stock", fields.read("stock", voucher.stock));
+  fields.require("begin_ms", fields.read_time("begin_ms", voucher.begin_ms));
+  fields.require("end_ms", fields.read_time("end_ms", voucher.end_ms));
+  fields.read("price_cents", voucher.price_cents);
+  if (const Json* const limits = fields.find("limits")) {
+    read_limits(*limits, path + ".limits", voucher.limits, fault);
+  }
+  fields.finish();
+  if (fault.empty()) {
+    if (const std::string senseless = find_fault(voucher); !senseless.empty()) {
+      fields.note("", senseless);
+    }
+  }
+  return voucher;
+}
+
+/// nlohmann's message without the code in brackets before it.
+std::string_view readable(std::string_view message) {
+  const std::size_t bracket = message.find("] ");
+  return bracket == std::string_view::npos ? message : message.substr(bracket + 2);
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Voucher>> parse_vouchers(std::string_view text, std::string_view name) {
+  const auto wrong = [&](std::string_view what) {
+    return absl::InvalidArgumentError(fmt::format("{}: {}", name, what));
+  };
+  Json array;
+  try {
+    array = Json::parse(text);
+  } catch (const Json::exception& error) {
+    return wrong(readable(error.what()));
+  }
+  if (!array.is_array()) return wrong("must be an array of vouchers");
+  if (array.empty()) return wrong("there is no voucher in it");
+
+  std::vector<Voucher> vouchers;
+  std::set<VoucherId> ids;
+  std::string fault;
+  for (std::size_t i = 0; i < array.size(); ++i) {
+    const std::string path = fmt::format("[{}]", i);
+    vouchers.push_back(read_voucher(array[i], path, fault));
+    if (!fault.empty()) return wrong(fault);
+    if (!ids.insert(vouchers.back().id).second) {
+      return wrong(fmt::format("{}.id: {} is there twice", path, vouchers.back().id));
+    }
+  }
+  return vouchers;
+}
+
+std::string format_vouchers(const std::vector<Voucher>& vouchers) {
+  Json array = Json::array();
+  for (const Voucher& voucher : vouchers) {
+    array.push_back({{"id", voucher.id},
+                     {"title", voucher.title},
+                     {"stock", voucher.stock},
+                     {"begin_ms", voucher.begin_ms},
+                     {"end_ms", voucher.end_ms},
+                     {"price_cents", voucher.price_cents},
+                     {"limits",
+                      {{"total", voucher.limits.total},
+                       {"per_user", voucher.limits.per_user},
+                       {"per_user_day", voucher.limits.per_user_day},
+                       {"utc_offset_minutes", voucher.limits.utc_offset_minutes}}}});
+  }
+  return array.dump(2) + "\n";
+}
+
+}  // namespace rushgate

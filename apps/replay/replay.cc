@@ -1,0 +1,123 @@
+#include "apps/replay/replay.h"
+
+#include <chrono>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace rushgate {
+namespace {
+
+bool is_worth_asking_again(Outcome outcome) {
+  return outcome == Outcome::kOverloaded || outcome == Outcome::kOutcomeUnknown;
+}
+
+bool is_an_answer(Outcome outcome) {
+  return !is_worth_asking_again(outcome) && outcome != Outcome::kFailed;
+}
+
+}  // namespace
+
+Replay::Replay(std::span<const RequestRow> rows, ReplayOptions options, BuyAll buy_all)
+    : options_(std::move(options)),
+      buy_all_(std::move(buy_all)),
+      queue_(rows, options_.queue),
+      running_(options_.threads),
+      results_(static_cast<std::size_t>(options_.threads)) {
+  for (ReplayResult& mine : results_) threads_.emplace_back([this, &mine] { run(mine); });
+}
+
+Replay::~Replay() {
+  stop();
+  join();
+}
+
+void Replay::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  stopped_.notify_all();
+  queue_.stop();
+}
+
+ReplayResult Replay::join() {
+  for (std::thread& thread : threads_) {
+    if (thread.joinable()) thread.join();
+  }
+  ReplayResult sum;
+  for (const ReplayResult& result : results_) {
+    for (std::size_t i = 0; i < kOutcomes; ++i) sum.rows[i] += result.rows[i];
+    sum.accepted.insert(sum.accepted.end(), result.accepted.begin(), result.accepted.end());
+    sum.latency.add(result.latency);
+    if (sum.trouble.empty()) sum.trouble = result.trouble;
+  }
+  return sum;
+}
+
+void Replay::run(ReplayResult& mine) {
+  for (auto rows = queue_.take(); !rows.empty(); rows = queue_.take()) {
+    answer(rows, mine);
+    queue_.done(rows);
+  }
+  --running_;
+}
+
+void Replay::answer(RowQueue::Rows rows, ReplayResult& mine) {
+  const Clock::time_point taken = Clock::now();
+  RowPointers open;
+  open.reserve(rows.size());
+  for (const RequestRow& row : rows) open.push_back(&row);
+  std::int64_t wait = options_.retry_after_ms;
+  for (int attempt = 1; !open.empty(); ++attempt, wait *= 2) {
+    open = ask(open, taken, attempt >= options_.attempts_max, mine);
+    if (!open.empty() && !wait_ms(wait)) return;
+  }
+}
+
+/// Gives back those that are to be asked again.
+Replay::RowPointers Replay::ask(const RowPointers& rows, Clock::time_point taken, bool is_last,
+                                ReplayResult& mine) {
+  std::vector<BuyRequest> requests;
+  requests.reserve(rows.size());
+  for (const RequestRow* const row : rows) {
+    requests.push_back(
+        {row->voucher, row->user, fmt::format("{}:{}", options_.file_hash, row->line)});
+  }
+  const std::vector<BuyResult> results = buy_all_(requests);
+  const Clock::time_point answered = Clock::now();
+
+  RowPointers again;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (is_worth_asking_again(results[i].outcome) && !is_last) {
+      again.push_back(rows[i]);
+      continue;
+    }
+    mine.latency.add((answered - queue_.due(*rows[i], taken)) / std::chrono::nanoseconds(1));
+    count(*rows[i], results[i], mine);
+  }
+  return again;
+}
+
+void Replay::count(const RequestRow& row, const BuyResult& result, ReplayResult& mine) {
+  ++mine.rows[static_cast<std::size_t>(result.outcome)];
+  ++answered_;
+  if (result.outcome == Outcome::kAccepted) {
+    mine.accepted.push_back({row.line, result.order});
+    ++accepted_;
+  }
+  if (is_an_answer(result.outcome)) return;
+  if (mine.trouble.empty()) {
+    mine.trouble =
+        fmt::format("line {}: {}: {}", row.line, outcome_name(result.outcome), result.detail);
+  }
+  stop();
+}
+
+/// False if it was stopped meanwhile.
+bool Replay::wait_ms(std::int64_t ms) {
+  std::unique_lock lock(mutex_);
+  return !stopped_.wait_for(lock, std::chrono::milliseconds(ms), [this] { return stopping_; });
+}
+
+}  // namespace rushgate

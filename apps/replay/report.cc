@@ -1,0 +1,148 @@
+#include "apps/replay/report.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "apps/audit_text.h"
+#include "apps/text_table.h"
+
+namespace rushgate {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// In the order of the table.
+constexpr std::array<Outcome, kOutcomes> kRowsOfTable = {
+    Outcome::kAccepted,        Outcome::kSoldOut,    Outcome::kLimitReached,
+    Outcome::kDayLimitReached, Outcome::kNotStarted, Outcome::kEnded,
+    Outcome::kUnknownVoucher,  Outcome::kKeyReused,  Outcome::kOverloaded,
+    Outcome::kOutcomeUnknown,  Outcome::kFailed};
+
+/// Not shown unless there are some.
+bool is_unusual(Outcome outcome) {
+  return outcome == Outcome::kKeyReused || outcome == Outcome::kOverloaded ||
+         outcome == Outcome::kOutcomeUnknown || outcome == Outcome::kFailed;
+}
+
+std::string count_text(std::size_t count) { return grouped(static_cast<std::int64_t>(count)); }
+
+std::string duration_text(std::int64_t ns) {
+  const auto value = static_cast<double>(ns);
+  if (ns < 1'000'000) return fmt::format("{:.1f} us", value / 1e3);
+  if (ns < 1'000'000'000) return fmt::format("{:.1f} ms", value / 1e6);
+  return fmt::format("{:.2f} s", value / 1e9);
+}
+
+std::string last_stored_text(const Report& report) {
+  if (!report.last_stored_seconds) return "all before this start";
+  const double after = std::max(0.0, *report.last_stored_seconds - report.seconds);
+  return fmt::format("{:.2f} s after the first request, {:.2f} s after the last answer",
+                     *report.last_stored_seconds, after);
+}
+
+std::string format_counts(const Report& report) {
+  TextTable table("lr");
+  table.add({"requests", count_text(report.rows)});
+  for (const Outcome outcome : kRowsOfTable) {
+    const std::size_t count = report.outcomes[static_cast<std::size_t>(outcome)];
+    if (count == 0 && is_unusual(outcome)) continue;
+    table.add({fmt::format("  {}", outcome_name(outcome)), count_text(count)});
+  }
+  if (report.answered() < report.rows) {
+    table.add({"  not yet asked", count_text(report.rows - report.answered())});
+  }
+  if (report.skipped_lines > 0) table.add({"lines skipped", count_text(report.skipped_lines)});
+  table.add({"orders created", count_text(report.created)});
+  if (report.dead > 0) table.add({"dead letters", count_text(report.dead)});
+  return table.text();
+}
+
+std::string format_times(const Report& report) {
+  const auto answered = static_cast<double>(report.answered());
+  const double rate = report.seconds > 0 ? answered / report.seconds : 0;
+  TextTable table("ll");
+  table.add({"rate", fmt::format("{} requests/s, in {:.2f} s",
+                                 grouped(static_cast<std::int64_t>(rate)), report.seconds)});
+  table.add({"latency", fmt::format("p50 {}, p99 {}, p99.9 {}", duration_text(report.p50_ns),
+                                    duration_text(report.p99_ns), duration_text(report.p999_ns))});
+  table.add({"last order stored", last_stored_text(report)});
+  if (report.starts > 1) {
+    table.add({"starts", fmt::format("{}; the times are those of the last one", report.starts)});
+  }
+  return table.text();
+}
+
+}  // namespace
+
+std::size_t Report::answered() const {
+  std::size_t sum = 0;
+  for (const std::size_t count : outcomes) sum += count;
+  return sum;
+}
+
+bool Report::is_complete() const {
+  const auto count = [&](Outcome outcome) { return outcomes[static_cast<std::size_t>(outcome)]; };
+  const std::size_t unsettled =
+      count(Outcome::kOverloaded) + count(Outcome::kOutcomeUnknown) + count(Outcome::kFailed);
+  return answered() == rows && unsettled == 0 && created + dead == count(Outcome::kAccepted) &&
+         audit && audit->passed();
+}
+
+Json to_json(const Report& report) {
+  Json outcomes = Json::object();
+  for (const Outcome outcome : kRowsOfTable) {
+    outcomes[std::string(outcome_name(outcome))] =
+        report.outcomes[static_cast<std::size_t>(outcome)];
+  }
+  Json json = {{"file", report.file},
+               {"rows", report.rows},
+               {"skipped_lines", report.skipped_lines},
+               {"outcomes", outcomes},
+               {"starts", report.starts},
+               {"seconds", report.seconds},
+               {"p50_ns", report.p50_ns},
+               {"p99_ns", report.p99_ns},
+               {"p999_ns", report.p999_ns},
+               {"last_stored_seconds", nullptr},
+               {"created", report.created},
+               {"dead", report.dead},
+               {"audit", nullptr}};
+  if (report.last_stored_seconds) json["last_stored_seconds"] = *report.last_stored_seconds;
+  if (report.audit) json["audit"] = to_json(*report.audit);
+  return json;
+}
+
+Report report_from_json(const Json& json) {
+  Report report;
+  json.at("file").get_to(report.file);
+  json.at("rows").get_to(report.rows);
+  json.at("skipped_lines").get_to(report.skipped_lines);
+  for (const Outcome outcome : kRowsOfTable) {
+    json.at("outcomes")
+        .at(std::string(outcome_name(outcome)))
+        .get_to(report.outcomes[static_cast<std::size_t>(outcome)]);
+  }
+  json.at("starts").get_to(report.starts);
+  json.at("seconds").get_to(report.seconds);
+  json.at("p50_ns").get_to(report.p50_ns);
+  json.at("p99_ns").get_to(report.p99_ns);
+  json.at("p999_ns").get_to(report.p999_ns);
+  const Json& last_stored = json.at("last_stored_seconds");
+  if (!last_stored.is_null()) report.last_stored_seconds = last_stored.get<double>();
+  json.at("created").get_to(report.created);
+  json.at("dead").get_to(report.dead);
+  if (!json.at("audit").is_null()) report.audit = audit_from_json(json.at("audit"));
+  return report;
+}
+
+std::string format_report(const Report& report) {
+  std::string text =
+      report.file + '\n' + format_counts(report) + '\n' + format_times(report) + '\n';
+  text += report.audit ? format_audit(*report.audit) : "no audit: the stores could not be read\n";
+  return text;
+}
+
+}  // namespace rushgate

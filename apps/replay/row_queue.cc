@@ -1,0 +1,52 @@
+#include "apps/replay/row_queue.h"
+
+#include <algorithm>
+
+namespace rushgate {
+
+RowQueue::RowQueue(Rows rows, const RowQueueOptions& options) : rows_(rows), options_(options) {}
+
+RowQueue::Rows RowQueue::take() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_ && next_ < rows_.size()) {
+    const Clock::time_point now = Clock::now();
+    const Clock::time_point next_due = due(rows_[next_], now);
+    if (next_due > now) {
+      stopped_.wait_until(lock, next_due);
+      continue;
+    }
+    const std::size_t begin = next_;
+    const std::size_t end = std::min(rows_.size(), begin + options_.batch_max);
+    while (next_ < end && due(rows_[next_], now) <= now) ++next_;
+    unanswered_.insert(begin);
+    return rows_.subspan(begin, next_ - begin);
+  }
+  return {};
+}
+
+void RowQueue::done(Rows rows) {
+  const std::lock_guard lock(mutex_);
+  unanswered_.erase(static_cast<std::size_t>(rows.data() - rows_.data()));
+}
+
+void RowQueue::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  stopped_.notify_all();
+}
+
+RowQueue::Clock::time_point RowQueue::due(const RequestRow& row, Clock::time_point taken) const {
+  if (!options_.real_time || row.at_ms < options_.from_at_ms) return taken;
+  return started_ + std::chrono::milliseconds(row.at_ms - options_.from_at_ms);
+}
+
+std::int64_t RowQueue::answered_up_to_ms() const {
+  const std::lock_guard lock(mutex_);
+  const std::size_t first = unanswered_.empty() ? next_ : *unanswered_.begin();
+  if (first < rows_.size()) return rows_[first].at_ms;
+  return rows_.empty() ? 0 : rows_.back().at_ms + 1;
+}
+
+}  // namespace rushgate

@@ -1,0 +1,38 @@
+// What the keyspace keeps of a replay, so that it goes on after whatever interrupted it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "apps/replay/report.h"
+#include "engine/client/client.h"
+
+namespace rushgate {
+
+struct RunRecord {
+  std::string vouchers_hash;  // of the vouchers' file that it was begun with
+  std::int64_t starts = 0;
+  std::int64_t orders_before = 0;      // of these vouchers, stored before the first start
+  std::int64_t answered_up_to_ms = 0;  // in real time: where its clock goes on
+  std::optional<Report> report;        // once it is complete
+};
+
+/// The record of the replay of one file. Does not own the client.
+class RunBook {
+ public:
+  RunBook(Client& client, const std::string& file_hash)
+      : client_(client), key_("rushgate:replay:" + file_hash) {}
+
+  /// Nothing if the file was never begun.
+  absl::StatusOr<std::optional<RunRecord>> load();
+  absl::Status save(const RunRecord& record);
+
+ private:
+  Client& client_;
+  const std::string key_;
+};
+
+}  // namespace rushgate

@@ -1,0 +1,222 @@
+#include "apps/shop.h"
+
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+#include <spdlog/logger.h>
+
+#include "apps/backlog.h"
+#include "storage/memory/memory_order_store.h"
+#include "storage/memory/memory_store.h"
+#include "storage/rocksdb/rocksdb_store.h"
+#include "storage/sqlite/sqlite_order_store.h"
+
+namespace rushgate {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path keyspace_in(const fs::path& dir) { return dir / "keyspace"; }
+fs::path orders_in(const fs::path& dir) { return dir / "orders.db"; }
+
+/// What an error would hide: a path that cannot be looked at is treated as missing, and opening it
+/// says why.
+bool is_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+absl::Status make_directory(const fs::path& dir) {
+  std::error_code error;
+  fs::create_directories(dir, error);
+  if (!error) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      fmt::format("cannot create directory {}: {}", dir.string(), error.message()));
+}
+
+std::string consumer_name(int worker) { return fmt::format("c{}", worker); }
+
+}  // namespace
+
+// ---- Opening ----------------------------------------------------------------------------------
+
+absl::StatusOr<std::unique_ptr<Shop>> Shop::open(const ShopOptions& options) {
+  std::unique_ptr<Shop> shop(new Shop(options));
+  const absl::Status opened = shop->open_rooms();
+  if (!opened.ok()) return opened;
+  auto sale = Sale::open(*shop->client_, *shop->orders_, shop->clock());
+  if (!sale.ok()) return sale.status();
+  shop->sale_ = *std::move(sale);
+  return shop;
+}
+
+absl::Status Shop::open_rooms() {
+  const bool in_memory = options_.durability == Durability::kMemory;
+  if (!options_.redis_url.empty()) return open_on_redis();
+  return in_memory ? open_memory() : open_directory();
+}
+
+absl::Status Shop::open_memory() {
+  orders_ = std::make_unique<MemoryOrderStore>();
+  return open_engine(std::make_unique<MemoryStore>());
+}
+
+absl::Status Shop::open_directory() {
+  const fs::path keyspace = keyspace_in(options_.dir);
+  const bool has_keyspace = is_there(keyspace);
+  if (!has_keyspace && is_there(options_.dir / kLockFileName)) {
+    return absl::InvalidArgumentError(fmt::format(
+        "directory {} belongs to a sale on Redis: say which, by --redis", options_.dir.string()));
+  }
+  if (!options_.create && !has_keyspace) {
+    return absl::NotFoundError(
+        fmt::format("there is no sale in {}: no directory `keyspace`", options_.dir.string()));
+  }
+  // The orders are created first, so they are never missing unless somebody took them away. Without
+  // them the sale would be taken for a new one.
+  if (has_keyspace && !is_there(orders_in(options_.dir))) {
+    return absl::DataLossError(
+        fmt::format("{} is missing, though there is a keyspace", orders_in(options_.dir).string()));
+  }
+  if (!has_keyspace) {
+    absl::Status opened = open_orders();
+    if (!opened.ok()) return opened;
+  }
+  RocksDbStoreOptions store_options;
+  store_options.durability = options_.durability;
+  store_options.create_if_missing = options_.create;
+  store_options.logger = options_.logger;
+  auto store = RocksDbStore::open(keyspace, store_options);
+  if (!store.ok()) return store.status();
+  if (!orders_) {  // only now that the directory is ours
+    absl::Status opened = open_orders();
+    if (!opened.ok()) return opened;
+  }
+  return open_engine(*std::move(store));
+}
+
+absl::Status Shop::open_on_redis() {
+  if (is_there(keyspace_in(options_.dir))) {
+    return absl::InvalidArgumentError(fmt::format(
+        "the sale in {} has a keyspace of its own: not for --redis", options_.dir.string()));
+  }
+  if (!options_.create && !is_there(orders_in(options_.dir))) {
+    return absl::NotFoundError(
+        fmt::format("there is no sale in {}: no `orders.db`", options_.dir.string()));
+  }
+  auto client = new_client();
+  if (!client.ok()) return client.status();
+  client_ = *std::move(client);
+  if (options_.create) {
+    absl::Status created = make_directory(options_.dir);
+    if (!created.ok()) return created;
+  }
+  auto lock = DirectoryLock::take(options_.dir);
+  if (!lock.ok()) return lock.status();
+  lock_ = *std::move(lock);
+  return open_orders();
+}
+
+absl::Status Shop::open_orders() {
+  if (options_.create) {
+    absl::Status created = make_directory(options_.dir);
+    if (!created.ok()) return created;
+  }
+  SqliteOrderStoreOptions sqlite;
+  sqlite.logger = options_.logger;
+  auto orders = SqliteOrderStore::open(orders_in(options_.dir), sqlite);
+  if (!orders.ok()) return orders.status();
+  orders_ = *std::move(orders);
+  return absl::OkStatus();
+}
+
+absl::Status Shop::open_engine(std::unique_ptr<Store> store) {
+  EngineOptions engine_options;
+  engine_options.logger = options_.logger;
+  auto engine = Engine::open(std::move(store), engine_options, native_sale_scripts());
+  if (!engine.ok()) return engine.status();
+  engine_ = *std::move(engine);
+  client_ = engine_->open_client();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Client>> Shop::new_client() {
+  if (engine_) return engine_->open_client();
+  auto redis_options = RedisOptions::from_url(options_.redis_url);
+  if (!redis_options.ok()) return redis_options.status();
+  redis_options->client_name = "rushgate";
+  redis_options->connections_max = options_.callers_max + 2;
+  auto client = RedisClient::connect(*redis_options);
+  if (!client.ok()) return client.status();
+  return *std::move(client);
+}
+
+Shop::~Shop() { stop_workers(); }
+
+const Clock& Shop::clock() const {
+  return engine_ ? engine_->clock() : static_cast<const Clock&>(system_clock_);
+}
+
+absl::Status Shop::health() const { return engine_ ? engine_->health() : absl::OkStatus(); }
+
+// ---- Workers ----------------------------------------------------------------------------------
+
+absl::Status Shop::start_workers() {
+  // Nobody else can be at work in our own directory: what an earlier process left pending is taken
+  // over at once. On Redis it may belong to somebody alive, and is claimed when it is old enough.
+  if (engine_) {
+    absl::Status adopted = adopt_pending(*client_, keys(), consumer_name(1));
+    if (!adopted.ok()) return adopted;
+  }
+  constexpr std::int64_t kBlockMs = 100;  // as long as stopping may take
+  for (int worker = 1; worker <= options_.workers; ++worker) {
+    auto client = new_client();
+    if (!client.ok()) return client.status();
+    worker_clients_.push_back(*std::move(client));
+    WorkerOptions worker_options;
+    worker_options.consumer = consumer_name(worker);
+    worker_options.block_ms = kBlockMs;
+    worker_options.logger = options_.logger;
+    workers_.push_back(std::make_unique<OrderWorkerThread>(std::make_unique<OrderWorker>(
+        *worker_clients_.back(), *orders_, clock(), keys(), worker_options)));
+  }
+  return absl::OkStatus();
+}
+
+void Shop::stop_workers() {
+  for (const auto& worker : workers_) worker->stop();
+}
+
+absl::StatusOr<Backlog> Shop::backlog() {
+  const auto unstored = has_unstored(*client_, keys());
+  if (!unstored.ok()) return unstored.status();
+  Backlog backlog;
+  backlog.empty = !*unstored;
+  for (const auto& worker : workers_) {
+    if (backlog.pause_reason.empty()) backlog.pause_reason = worker->pause_reason();
+  }
+  return backlog;
+}
+
+std::size_t Shop::stored() const {
+  std::size_t sum = 0;
+  for (const auto& worker : workers_) sum += worker->stored();
+  return sum;
+}
+
+std::size_t Shop::buried() const {
+  std::size_t sum = 0;
+  for (const auto& worker : workers_) sum += worker->buried();
+  return sum;
+}
+
+absl::StatusOr<std::unique_ptr<OrderStore>> open_orders_to_read(const fs::path& dir) {
+  SqliteOrderStoreOptions sqlite;
+  sqlite.read_only = true;
+  auto orders = SqliteOrderStore::open(orders_in(dir), sqlite);
+  if (!orders.ok()) return orders.status();
+  return *std::move(orders);
+}
+
+}  // namespace rushgate

@@ -1,0 +1,30 @@
+// Numbers and columns for people.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rushgate {
+
+/// 1234567 as 1,234,567.
+std::string grouped(std::int64_t number);
+
+/// Lines of cells in columns as wide as their widest cell.
+class TextTable {
+ public:
+  /// One letter a column: `l`eft or `r`ight.
+  explicit TextTable(std::string alignment) : alignment_(std::move(alignment)) {}
+
+  /// As many cells as columns. Each character is taken to be one byte wide.
+  void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+
+  [[nodiscard]] bool empty() const { return rows_.empty(); }
+  [[nodiscard]] std::string text() const;
+
+ private:
+  const std::string alignment_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace rushgate

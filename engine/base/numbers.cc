@@ -1,0 +1,60 @@
+#include "engine/base/numbers.h"
+
+#include <cctype>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+
+namespace rushgate {
+
+std::optional<std::int64_t> parse_int64(std::string_view text) {
+  if (text.empty() || text.size() > 20) return std::nullopt;
+  const std::string_view digits = text.front() == '-' ? text.substr(1) : text;
+  if (digits.empty()) return std::nullopt;
+  if (digits.front() == '0' && text.size() > 1) return std::nullopt;
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<std::uint64_t> parse_uint64(std::string_view text) {
+  text = text.substr(0, text.find('\0'));
+  if (const auto canonical = parse_int64(text)) {
+    if (*canonical < 0) return std::nullopt;
+    return static_cast<std::uint64_t>(*canonical);
+  }
+  const std::string terminated(text);
+  char* end = nullptr;
+  errno = 0;
+  const unsigned long long value = std::strtoull(terminated.c_str(), &end, 10);
+  if (terminated.empty() || errno != 0 || *end != '\0') return std::nullopt;
+  return value;
+}
+
+std::optional<long double> parse_long_double(std::string_view text) {
+  constexpr std::size_t kLongestNumber = 5 * 1024;
+  if (text.empty() || text.size() >= kLongestNumber) return std::nullopt;
+  if (std::isspace(static_cast<unsigned char>(text.front())) != 0) return std::nullopt;
+  const std::string terminated(text);
+  char* end = nullptr;
+  errno = 0;
+  const long double value = std::strtold(terminated.c_str(), &end);
+  if (end != terminated.c_str() + terminated.size() || std::isnan(value)) return std::nullopt;
+  // Compared with the bounds of double, as Redis does: a subnormal long double is a number.
+  const bool lost = value == HUGE_VAL || value == -HUGE_VAL || std::fpclassify(value) == FP_ZERO;
+  if (errno == ERANGE && lost) return std::nullopt;
+  return value;
+}
+
+std::optional<std::int64_t> checked_add(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  if (__builtin_add_overflow(a, b, &sum)) return std::nullopt;
+  return sum;
+}
+
+DecimalText::DecimalText(std::int64_t value)
+    : begin_(buffer_), end_(std::to_chars(buffer_, buffer_ + sizeof(buffer_), value).ptr) {}
+
+}  // namespace rushgate

@@ -1,0 +1,23 @@
+#include "engine/base/stream_id.h"
+
+#include "engine/base/numbers.h"
+
+namespace rushgate {
+
+std::string StreamId::to_string() const { return std::to_string(ms) + '-' + std::to_string(seq); }
+
+std::optional<StreamId> StreamId::parse(std::string_view text, std::uint64_t missing_seq) {
+  constexpr std::size_t kLongestId =
+      127;  // Redis reads an id into a buffer of this size, as a C string
+  if (text.size() > kLongestId) return std::nullopt;
+  text = text.substr(0, text.find('\0'));
+  const auto dash = text.find('-');
+  const auto ms = parse_uint64(text.substr(0, dash));
+  if (!ms) return std::nullopt;
+  if (dash == std::string_view::npos) return StreamId{*ms, missing_seq};
+  const auto seq = parse_uint64(text.substr(dash + 1));
+  if (!seq) return std::nullopt;
+  return StreamId{*ms, *seq};
+}
+
+}  // namespace rushgate

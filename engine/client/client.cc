@@ -1,0 +1,55 @@
+#include "engine/client/client.h"
+
+#include <utility>
+
+namespace rushgate {
+
+Request make_script_request(std::string_view verb, std::string_view what,
+                            std::span<const std::string_view> keys,
+                            std::span<const std::string_view> arguments) {
+  std::size_t bytes = verb.size() + what.size() + 4;
+  for (const auto key : keys) bytes += key.size();
+  for (const auto argument : arguments) bytes += argument.size();
+
+  Request request;
+  request.reserve(3 + keys.size() + arguments.size(), bytes);
+  request.add(verb);
+  request.add(what);
+  request.add(keys.size());
+  for (const auto key : keys) request.add(key);
+  for (const auto argument : arguments) request.add(argument);
+  return request;
+}
+
+Request Client::script_request(const Script& script, std::span<const std::string_view> keys,
+                               std::span<const std::string_view> arguments) const {
+  return make_script_request("EVALSHA", script.sha1(), keys, arguments);
+}
+
+Reply Client::run(const Script& script, std::span<const std::string_view> keys,
+                  std::span<const std::string_view> arguments) {
+  Reply reply = call(script_request(script, keys, arguments));
+  if (!has_code(reply, "NOSCRIPT")) return reply;
+  return call(make_script_request("EVAL", script.text(), keys, arguments));
+}
+
+std::vector<Reply> Client::run_all(const Script& script, std::vector<Request> requests) {
+  std::vector<Reply> replies = pipeline(requests);
+  std::vector<std::size_t>
+      unknown;  // positions that the backend answered NOSCRIPT: nothing was done for them
+  for (std::size_t i = 0; i < replies.size(); ++i) {
+    if (has_code(replies[i], "NOSCRIPT")) unknown.push_back(i);
+  }
+  if (unknown.empty()) return replies;
+
+  const Reply loaded = call(Request::of("SCRIPT", "LOAD", script.text()));
+  if (loaded.is_error()) return replies;
+  std::vector<Request> again;
+  again.reserve(unknown.size());
+  for (const std::size_t i : unknown) again.push_back(std::move(requests[i]));
+  std::vector<Reply> answers = pipeline(std::move(again));
+  for (std::size_t i = 0; i < unknown.size(); ++i) replies[unknown[i]] = std::move(answers[i]);
+  return replies;
+}
+
+}  // namespace rushgate

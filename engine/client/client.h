@@ -1,0 +1,71 @@
+// The one way to a keyspace: embedded, a session on the engine; in production, connections to a
+// Redis server.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "engine/client/errors.h"
+#include "engine/client/reply.h"
+#include "engine/client/request.h"
+#include "engine/client/script.h"
+
+namespace rushgate {
+
+/// Called once with the answer, on a thread of the implementation's choice, never inside the
+/// executor's turn. It must not throw.
+using Completion = absl::AnyInvocable<void(Reply)>;
+
+/// Thread-safe. Requests submitted by one thread run in the order of submission; replies have
+/// RESP2's kinds unless the client was opened with RESP3. Errors are values, those of the transport
+/// too (errors.h); nothing here throws.
+class Client {
+ public:
+  virtual ~Client() = default;
+
+  /// The primitive: hands the request over and returns; `completion` gets the answer. A blocking
+  /// command (XREADGROUP … BLOCK) answers when it is served or its time is up, and holds up nobody
+  /// else.
+  virtual void submit(Request request, Completion completion) = 0;
+
+  /// Submits and waits. How it waits (thread, fiber) was chosen when the client was made.
+  virtual Reply call(Request request) = 0;
+
+  /// Submits all, then waits for all: one round trip, one group. Answers in the order of the
+  /// requests.
+  virtual std::vector<Reply> pipeline(std::vector<Request> requests) = 0;
+
+  /// Returns when everything answered so far is as safe as the backend can make it: past an fsync
+  /// on a durable embedded engine; on Redis it is a statement of trust in the server's own
+  /// settings. An error if it could not be made safe.
+  virtual Reply sync() = 0;
+
+  /// The command that runs `script`: FCALL of its native twin where the backend has it, else
+  /// EVALSHA.
+  [[nodiscard]] virtual Request script_request(const Script& script,
+                                               std::span<const std::string_view> keys,
+                                               std::span<const std::string_view> arguments) const;
+
+  /// Runs `script`, loading its text if the backend does not know it (NOSCRIPT).
+  Reply run(const Script& script, std::span<const std::string_view> keys,
+            std::span<const std::string_view> arguments);
+
+  /// Runs `script` once for each of `requests`, which script_request() made, as one pipeline.
+  std::vector<Reply> run_all(const Script& script, std::vector<Request> requests);
+
+  /// call(Request::of(…)).
+  template <class... Args>
+  Reply operator()(const Args&... args) {
+    return call(Request::of(args...));
+  }
+};
+
+/// EVALSHA <sha1> <number of keys> keys… arguments…, or with `verb` EVAL and `what` the script's
+/// text, or FCALL and its name.
+Request make_script_request(std::string_view verb, std::string_view what,
+                            std::span<const std::string_view> keys,
+                            std::span<const std::string_view> arguments);
+
+}  // namespace rushgate

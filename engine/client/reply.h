@@ -1,0 +1,101 @@
+// The answer to a command: a value of one of the kinds of the Redis protocol. An error is a value
+// too. Kinds: https://redis.io/docs/latest/develop/reference/protocol-spec/
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace rushgate {
+
+/// A value type; not synchronised. Accessors of the wrong kind are a programming error
+/// (std::bad_variant_access).
+class Reply {
+ public:
+  enum class Kind : std::uint8_t {
+    kNil,        // RESP2: null bulk string; RESP3: null
+    kNilArray,   // RESP2: null array; RESP3: null
+    kInteger,    //
+    kDouble,     // RESP3; RESP2: bulk string
+    kBoolean,    // RESP3; RESP2: integer 0 or 1
+    kStatus,     // "simple string": OK, PONG
+    kBulk,       // any bytes
+    kError,      // "<CODE> <text>"
+    kBigNumber,  // RESP3; RESP2: bulk string
+    kVerbatim,   // RESP3, text() is "<three letters>:<text>"; RESP2: bulk string, the letters
+                 // dropped
+    kArray,      //
+    kMap,        // RESP3, elements are key, value, key, value, …; RESP2: flat array
+    kSet,        // RESP3; RESP2: array
+    kPush,       // RESP3, out of band; RESP2: array
+  };
+
+  Reply() = default;  // kNil
+
+  static Reply nil() { return {}; }
+  static Reply nil_array() { return {Kind::kNilArray, std::monostate{}}; }
+  static Reply integer(std::int64_t value) { return {Kind::kInteger, value}; }
+  static Reply real(double value) { return {Kind::kDouble, value}; }
+  static Reply boolean(bool value) { return {Kind::kBoolean, std::int64_t{value}}; }
+  static Reply status(std::string text) { return {Kind::kStatus, std::move(text)}; }
+  static Reply ok() { return status("OK"); }
+  static Reply bulk(std::string bytes) { return {Kind::kBulk, std::move(bytes)}; }
+  static Reply bulk(std::string_view bytes) { return bulk(std::string(bytes)); }
+  static Reply bulk(const char* text) { return bulk(std::string(text)); }
+  static Reply error(std::string text) { return {Kind::kError, std::move(text)}; }
+  static Reply big_number(std::string digits) { return {Kind::kBigNumber, std::move(digits)}; }
+  static Reply verbatim(std::string format_and_text) {
+    return {Kind::kVerbatim, std::move(format_and_text)};
+  }
+  static Reply array(std::vector<Reply> elements = {}) {
+    return {Kind::kArray, std::move(elements)};
+  }
+  static Reply map(std::vector<Reply> keys_and_values = {}) {
+    return {Kind::kMap, std::move(keys_and_values)};
+  }
+  static Reply set(std::vector<Reply> elements = {}) { return {Kind::kSet, std::move(elements)}; }
+  static Reply push(std::vector<Reply> elements) { return {Kind::kPush, std::move(elements)}; }
+
+  [[nodiscard]] Kind kind() const { return kind_; }
+  [[nodiscard]] bool is_nil() const { return kind_ == Kind::kNil || kind_ == Kind::kNilArray; }
+  [[nodiscard]] bool is_error() const { return kind_ == Kind::kError; }
+  [[nodiscard]] bool is_integer() const { return kind_ == Kind::kInteger; }
+  /// kArray, kMap, kSet or kPush.
+  [[nodiscard]] bool is_aggregate() const { return std::holds_alternative<Elements>(value_); }
+  /// kStatus, kBulk, kError, kBigNumber or kVerbatim.
+  [[nodiscard]] bool is_text() const { return std::holds_alternative<std::string>(value_); }
+
+  [[nodiscard]] std::int64_t integer() const { return std::get<std::int64_t>(value_); }
+  [[nodiscard]] double real() const { return std::get<double>(value_); }
+  [[nodiscard]] bool boolean() const { return integer() != 0; }
+  [[nodiscard]] const std::string& text() const { return std::get<std::string>(value_); }
+  [[nodiscard]] std::string& text() { return std::get<std::string>(value_); }
+  [[nodiscard]] const std::vector<Reply>& elements() const { return std::get<Elements>(value_); }
+  [[nodiscard]] std::vector<Reply>& elements() { return std::get<Elements>(value_); }
+
+  /// The first word of an error ("WRONGTYPE"); empty for anything else.
+  [[nodiscard]] std::string_view error_code() const;
+
+  friend bool operator==(const Reply&, const Reply&) = default;
+
+ private:
+  using Elements = std::vector<Reply>;
+  using Value = std::variant<std::monostate, std::int64_t, double, std::string, Elements>;
+
+  Reply(Kind kind, Value value) : kind_(kind), value_(std::move(value)) {}
+
+  Kind kind_ = Kind::kNil;
+  Value value_;
+};
+
+/// The same answer in the kinds that RESP2 has, as Redis gives it to a client that did not say
+/// HELLO 3.
+Reply to_resp2(Reply reply);
+
+/// For messages of failed tests and logs: one line, redis-cli's manner. Not a format to parse.
+std::string to_debug_string(const Reply& reply);
+
+}  // namespace rushgate

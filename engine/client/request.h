@@ -1,0 +1,62 @@
+// A command and its arguments, in one piece of memory from the caller to the commit.
+#pragma once
+
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "absl/container/inlined_vector.h"
+#include "engine/base/numbers.h"
+
+namespace rushgate {
+
+/// An array of byte strings, at least the command's name. A value type; views stay valid until the
+/// request is changed or moved. All arguments together hold at most 4 GiB.
+class Request {
+ public:
+  Request() = default;
+
+  /// Request::of("SET", key, 5): strings as they are, integers in decimal.
+  template <class... Args>
+  static Request of(const Args&... args) {
+    Request request;
+    (request.add(args), ...);
+    return request;
+  }
+
+  void add(std::string_view bytes) {
+    bytes_.append(bytes);
+    ends_.push_back(static_cast<std::uint32_t>(bytes_.size()));
+  }
+  template <class Integer>
+  requires std::is_integral_v<Integer>
+  void add(Integer value) { add(DecimalText(static_cast<std::int64_t>(value)).view()); }
+
+  void reserve(std::size_t arguments, std::size_t bytes) {
+    ends_.reserve(arguments);
+    bytes_.reserve(bytes);
+  }
+  void clear() {
+    bytes_.clear();
+    ends_.clear();
+  }
+
+  [[nodiscard]] std::size_t size() const { return ends_.size(); }
+  [[nodiscard]] bool empty() const { return ends_.empty(); }
+  [[nodiscard]] std::string_view operator[](std::size_t index) const {
+    assert(index < ends_.size());
+    const std::uint32_t begin = index == 0 ? 0 : ends_[index - 1];
+    return {bytes_.data() + begin, ends_[index] - begin};
+  }
+
+  friend bool operator==(const Request&, const Request&) = default;
+
+ private:
+  std::string bytes_;                            // all arguments, back to back
+  absl::InlinedVector<std::uint32_t, 14> ends_;  // where each ends in bytes_
+};
+
+}  // namespace rushgate

@@ -1,0 +1,60 @@
+#include "engine/commands/arguments.h"
+
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/ascii.h"
+#include "engine/base/numbers.h"
+#include "engine/commands/errors.h"
+
+namespace rushgate {
+namespace {
+
+char lower(char c) { return absl::ascii_tolower(static_cast<unsigned char>(c)); }
+
+bool equal_in_any_case(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, {}, lower, lower);
+}
+
+}  // namespace
+
+void Arguments::fail(Reply error) {
+  if (!error_) error_ = std::move(error);
+}
+
+std::string_view Arguments::next() {
+  if (at_end()) {
+    fail(errors::syntax());
+    return {};
+  }
+  return request_[at_++];
+}
+
+std::int64_t Arguments::next_integer(std::int64_t min, std::int64_t max) {
+  const std::int64_t value = next_integer();
+  if (!ok()) return 0;
+  if (value >= min && value <= max) return value;
+  fail(errors::out_of_range(min, max));
+  return 0;
+}
+
+bool Arguments::accept(std::string_view keyword) {
+  if (at_end() || !equal_in_any_case(errors::as_c_string(request_[at_]), keyword)) return false;
+  ++at_;
+  return true;
+}
+
+void Arguments::expect_pairs() {
+  if (left() % 2 == 0) return;
+  std::string command(request_[0]);
+  std::ranges::transform(command, command.begin(), lower);
+  fail(errors::wrong_arity(command));
+}
+
+std::int64_t Arguments::to_integer(std::string_view text) {
+  const auto value = parse_int64(text);
+  if (!value) fail(errors::not_an_integer());
+  return value.value_or(0);
+}
+
+}  // namespace rushgate

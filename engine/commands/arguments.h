@@ -1,0 +1,55 @@
+// Reads a command's arguments from left to right.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "engine/client/reply.h"
+#include "engine/client/request.h"
+
+namespace rushgate {
+
+/// Latches the first error, after which there is nothing more to read: a handler reads all that it
+/// expects and checks once. What is read after an error is zero or empty. Valid as long as the
+/// request.
+class Arguments {
+ public:
+  /// Begins at position `first`; argument 0 is the command's name.
+  explicit Arguments(const Request& request, std::size_t first = 1)
+      : request_(request), at_(first) {}
+
+  [[nodiscard]] bool ok() const { return !error_.has_value(); }
+  /// The first error, once.
+  [[nodiscard]] Reply take_error() { return *std::exchange(error_, std::nullopt); }
+  /// Latches an error found by the handler, unless there was one already.
+  void fail(Reply error);
+
+  [[nodiscard]] bool at_end() const { return at_ >= request_.size() || error_.has_value(); }
+  /// Arguments not read yet.
+  [[nodiscard]] std::size_t left() const { return at_end() ? 0 : request_.size() - at_; }
+
+  /// The next argument as it is; a syntax error if there is none.
+  std::string_view next();
+  /// The next argument as a signed integer of 64 bits.
+  std::int64_t next_integer() { return to_integer(next()); }
+  /// The next argument as an integer in [min, max].
+  std::int64_t next_integer(std::int64_t min, std::int64_t max);
+  /// Takes the next argument if it is `keyword`, in any case.
+  bool accept(std::string_view keyword);
+  /// All that is left must be pairs; else it is an error of arity.
+  void expect_pairs();
+
+  /// An argument read before as a signed integer of 64 bits: for a value that is judged after the
+  /// syntax of the rest.
+  std::int64_t to_integer(std::string_view text);
+
+ private:
+  const Request& request_;
+  std::size_t at_;
+  std::optional<Reply> error_;
+};
+
+}  // namespace rushgate

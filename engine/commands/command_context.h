@@ -1,0 +1,112 @@
+// What a command sees while it runs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/client/reply.h"
+#include "engine/client/request.h"
+#include "engine/commands/session.h"
+#include "engine/keyspace/keyspace.h"
+
+namespace rushgate {
+
+class LuaHost;
+class NativeHost;
+
+/// The Lua script that is running, for those who come while it is over its time (BusyMonitor).
+/// Whether it has written: keyspace.changes().changed_since(began).
+struct RunningScript {
+  std::string_view sha1;
+  Changes::Mark began;
+  bool kill = false;  // SCRIPT KILL was granted: BusyMonitor::poll() is to say so
+};
+
+/// What all commands share. Owned by the executor.
+struct CommandServices {
+  Keyspace& keyspace;
+  LuaHost& lua;
+  NativeHost& natives;
+  bool roll_back_failed_scripts = false;  // undo what a failed Lua script did; Redis does not
+  std::string write_refusal =
+      {};  // if not empty, the error that every write gets: the store has failed
+  RunningScript* running_script = nullptr;
+};
+
+/// A blocking command that found nothing: run `retry` again when one of `keys` is signalled, answer
+/// `on_timeout` when the time is up.
+struct Park {
+  std::vector<std::string> keys;
+  std::int64_t timeout_ms;  // 0: none
+  Request retry;            // the request with what must be fixed fixed ('$' is the id of now)
+  Reply on_timeout;
+};
+
+/// One run of one command. Valid during the call.
+class CommandContext {
+ public:
+  enum class Origin : std::uint8_t {
+    kClient,  // may block
+    kScript,  // a blocking command acts as if its time were up
+  };
+
+  CommandContext(CommandServices& services, Session& session, const Request& request, Origin origin,
+                 bool read_only)
+      : services_(services),
+        session_(session),
+        request_(request),
+        origin_(origin),
+        read_only_(read_only) {}
+  CommandContext(const CommandContext&) = delete;
+  CommandContext& operator=(const CommandContext&) = delete;
+
+  // ---- The request: argument 0 is the command's name ----
+  [[nodiscard]] const Request& request() const { return request_; }
+  [[nodiscard]] std::size_t size() const { return request_.size(); }
+  [[nodiscard]] std::string_view operator[](std::size_t index) const { return request_[index]; }
+
+  // ---- Where it runs ----
+  [[nodiscard]] CommandServices& services() const { return services_; }
+  [[nodiscard]] Keyspace& keyspace() const { return services_.keyspace; }
+  [[nodiscard]] Database& db() const { return services_.keyspace.db(session_.db); }
+  [[nodiscard]] Session& session() const { return session_; }
+  [[nodiscard]] std::int64_t now_ms() const { return services_.keyspace.now_ms(); }
+  [[nodiscard]] bool resp3() const { return session_.protocol == 3; }
+  [[nodiscard]] bool in_script() const { return origin_ == Origin::kScript; }
+  [[nodiscard]] bool read_only() const {
+    return read_only_;
+  }  // under EVAL_RO: write commands are refused
+
+  /// The object at `key` if it is of `type`. False, with `object` null, if it is of another: answer
+  /// errors::kWrongType then. True with null if there is none.
+  [[nodiscard]] bool find(std::string_view key, ValueType type, Object*& object) const {
+    object = db().find(key);
+    if (object == nullptr || object->type() == type) return true;
+    object = nullptr;
+    return false;
+  }
+
+  /// Waits instead of answering: `return context.park(…);`. In a script it is as if the time were
+  /// up at once.
+  Reply park(Park park) {
+    if (in_script()) return std::move(park.on_timeout);
+    park_ = std::move(park);
+    return Reply::nil();
+  }
+  /// What the command waits for, if it does; its Reply means nothing then.
+  [[nodiscard]] std::optional<Park>& parked() { return park_; }
+
+ private:
+  CommandServices& services_;
+  Session& session_;
+  const Request& request_;
+  const Origin origin_;
+  const bool read_only_;
+  std::optional<Park> park_;
+};
+
+}  // namespace rushgate

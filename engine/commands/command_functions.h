@@ -1,0 +1,88 @@
+// Every command's function, by family. Each is defined in the family's file (strings.cc,
+// streams.cc, …) under its syntax.
+#pragma once
+
+#include "engine/client/reply.h"
+
+namespace rushgate {
+
+class CommandContext;
+
+// ---- connection.cc ----
+Reply ping_command(CommandContext&);
+Reply select_command(CommandContext&);
+
+// ---- server.cc ----
+Reply time_command(CommandContext&);
+Reply dbsize_command(CommandContext&);
+Reply flushdb_command(CommandContext&);
+Reply flushall_command(CommandContext&);
+
+// ---- keys.cc ----
+Reply del_command(CommandContext&);
+Reply exists_command(CommandContext&);
+Reply type_command(CommandContext&);
+Reply expire_command(CommandContext&);
+Reply pexpire_command(CommandContext&);
+Reply ttl_command(CommandContext&);
+Reply pttl_command(CommandContext&);
+Reply persist_command(CommandContext&);
+
+// ---- strings.cc ----
+Reply get_command(CommandContext&);
+Reply set_command(CommandContext&);
+Reply setnx_command(CommandContext&);
+Reply mget_command(CommandContext&);
+Reply mset_command(CommandContext&);
+Reply incr_command(CommandContext&);
+Reply incrby_command(CommandContext&);
+Reply decr_command(CommandContext&);
+Reply decrby_command(CommandContext&);
+
+// ---- hashes.cc ----
+Reply hget_command(CommandContext&);
+Reply hset_command(CommandContext&);
+Reply hmget_command(CommandContext&);
+Reply hgetall_command(CommandContext&);
+Reply hincrby_command(CommandContext&);
+Reply hdel_command(CommandContext&);
+Reply hlen_command(CommandContext&);
+Reply hexists_command(CommandContext&);
+
+// ---- sets.cc ----
+Reply sadd_command(CommandContext&);
+Reply srem_command(CommandContext&);
+Reply sismember_command(CommandContext&);
+Reply smismember_command(CommandContext&);
+Reply scard_command(CommandContext&);
+Reply smembers_command(CommandContext&);
+
+// ---- streams.cc ----
+Reply xadd_command(CommandContext&);
+Reply xlen_command(CommandContext&);
+Reply xrange_command(CommandContext&);
+Reply xrevrange_command(CommandContext&);
+Reply xdel_command(CommandContext&);
+Reply xtrim_command(CommandContext&);
+Reply xread_command(CommandContext&);
+
+// ---- stream_groups.cc ----
+Reply xgroup_command(CommandContext&);
+Reply xreadgroup_command(CommandContext&);
+Reply xack_command(CommandContext&);
+Reply xpending_command(CommandContext&);
+Reply xclaim_command(CommandContext&);
+Reply xautoclaim_command(CommandContext&);
+
+// ---- stream_info.cc ----
+Reply xinfo_command(CommandContext&);
+
+// ---- scripting.cc ----
+Reply eval_command(CommandContext&);
+Reply evalsha_command(CommandContext&);
+Reply eval_ro_command(CommandContext&);
+Reply evalsha_ro_command(CommandContext&);
+Reply fcall_command(CommandContext&);
+Reply script_command(CommandContext&);
+
+}  // namespace rushgate

@@ -1,0 +1,131 @@
+#include "engine/commands/command_table.h"
+
+#include <array>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/ascii.h"
+#include "engine/commands/command_functions.h"
+#include "engine/commands/errors.h"
+
+namespace rushgate {
+namespace {
+
+constexpr CommandSpec kCommands[] = {
+    // name        function            arity  flags                            keys: first, last,
+    // step
+    {"ping", ping_command, -1, kFast, 0, 0, 0},
+    {"select", select_command, 2, kFast, 0, 0, 0},
+
+    {"time", time_command, 1, kFast, 0, 0, 0},
+    {"dbsize", dbsize_command, 1, kReadOnly | kFast, 0, 0, 0},
+    {"flushdb", flushdb_command, -1, kWrite, 0, 0, 0},
+    {"flushall", flushall_command, -1, kWrite, 0, 0, 0},
+
+    {"del", del_command, -2, kWrite, 1, -1, 1},
+    {"exists", exists_command, -2, kReadOnly | kFast, 1, -1, 1},
+    {"type", type_command, 2, kReadOnly | kFast, 1, 1, 1},
+    {"expire", expire_command, -3, kWrite | kFast, 1, 1, 1},
+    {"pexpire", pexpire_command, -3, kWrite | kFast, 1, 1, 1},
+    {"ttl", ttl_command, 2, kReadOnly | kFast, 1, 1, 1},
+    {"pttl", pttl_command, 2, kReadOnly | kFast, 1, 1, 1},
+    {"persist", persist_command, 2, kWrite | kFast, 1, 1, 1},
+
+    {"get", get_command, 2, kReadOnly | kFast, 1, 1, 1},
+    {"set", set_command, -3, kWrite | kDenyOom, 1, 1, 1},
+    {"setnx", setnx_command, 3, kWrite | kDenyOom | kFast, 1, 1, 1},
+    {"mget", mget_command, -2, kReadOnly | kFast, 1, -1, 1},
+    {"mset", mset_command, -3, kWrite | kDenyOom, 1, -1, 2},
+    {"incr", incr_command, 2, kWrite | kDenyOom | kFast, 1, 1, 1},
+    {"incrby", incrby_command, 3, kWrite | kDenyOom | kFast, 1, 1, 1},
+    {"decr", decr_command, 2, kWrite | kDenyOom | kFast, 1, 1, 1},
+    {"decrby", decrby_command, 3, kWrite | kDenyOom | kFast, 1, 1, 1},
+
+    {"hget", hget_command, 3, kReadOnly | kFast, 1, 1, 1},
+    {"hset", hset_command, -4, kWrite | kDenyOom | kFast, 1, 1, 1},
+    {"hmget", hmget_command, -3, kReadOnly | kFast, 1, 1, 1},
+    {"hgetall", hgetall_command, 2, kReadOnly, 1, 1, 1},
+    {"hincrby", hincrby_command, 4, kWrite | kDenyOom | kFast, 1, 1, 1},
+    {"hdel", hdel_command, -3, kWrite | kFast, 1, 1, 1},
+    {"hlen", hlen_command, 2, kReadOnly | kFast, 1, 1, 1},
+    {"hexists", hexists_command, 3, kReadOnly | kFast, 1, 1, 1},
+
+    {"sadd", sadd_command, -3, kWrite | kDenyOom | kFast, 1, 1, 1},
+    {"srem", srem_command, -3, kWrite | kFast, 1, 1, 1},
+    {"sismember", sismember_command, 3, kReadOnly | kFast, 1, 1, 1},
+    {"smismember", smismember_command, -3, kReadOnly | kFast, 1, 1, 1},
+    {"scard", scard_command, 2, kReadOnly | kFast, 1, 1, 1},
+    {"smembers", smembers_command, 2, kReadOnly, 1, 1, 1},
+
+    {"xadd", xadd_command, -5, kWrite | kDenyOom | kFast, 1, 1, 1},
+    {"xlen", xlen_command, 2, kReadOnly | kFast, 1, 1, 1},
+    {"xrange", xrange_command, -4, kReadOnly, 1, 1, 1},
+    {"xrevrange", xrevrange_command, -4, kReadOnly, 1, 1, 1},
+    {"xdel", xdel_command, -3, kWrite | kFast, 1, 1, 1},
+    {"xtrim", xtrim_command, -4, kWrite, 1, 1, 1},
+    {"xread", xread_command, -4, kReadOnly | kBlocking | kMovableKeys, 0, 0, 0},
+
+    {"xgroup", xgroup_command, -2, kWrite | kDenyOom, 2, 2, 1},
+    {"xreadgroup", xreadgroup_command, -7, kWrite | kBlocking | kMovableKeys, 0, 0, 0},
+    {"xack", xack_command, -4, kWrite | kFast, 1, 1, 1},
+    {"xpending", xpending_command, -3, kReadOnly, 1, 1, 1},
+    {"xclaim", xclaim_command, -6, kWrite | kFast, 1, 1, 1},
+    {"xautoclaim", xautoclaim_command, -6, kWrite | kFast, 1, 1, 1},
+    {"xinfo", xinfo_command, -2, kReadOnly, 2, 2, 1},
+
+    {"eval", eval_command, -3, kNoScript | kMovableKeys, 0, 0, 0},
+    {"evalsha", evalsha_command, -3, kNoScript | kMovableKeys, 0, 0, 0},
+    {"eval_ro", eval_ro_command, -3, kNoScript | kReadOnly | kMovableKeys, 0, 0, 0},
+    {"evalsha_ro", evalsha_ro_command, -3, kNoScript | kReadOnly | kMovableKeys, 0, 0, 0},
+    {"fcall", fcall_command, -3, kNoScript | kWrite | kMovableKeys, 0, 0, 0},
+    {"script", script_command, -2, kNoScript | kAllowBusy, 0, 0, 0},
+};
+
+using CommandIndex = absl::flat_hash_map<std::string_view, const CommandSpec*>;
+
+const CommandIndex& command_index() {
+  static const CommandIndex* const index = [] {
+    auto* made = new CommandIndex;
+    for (const CommandSpec& spec : kCommands) made->emplace(spec.name, &spec);
+    return made;
+  }();
+  return *index;
+}
+
+bool arity_fits(const CommandSpec& spec, std::size_t arguments) {
+  const auto given = static_cast<std::int64_t>(arguments);
+  return spec.arity >= 0 ? given == spec.arity : given >= -spec.arity;
+}
+
+}  // namespace
+
+std::span<const CommandSpec> command_table() { return kCommands; }
+
+const CommandSpec* find_command(std::string_view name) {
+  constexpr std::size_t kLongestName = 32;
+  if (name.size() > kLongestName) return nullptr;
+  std::array<char, kLongestName> lower;
+  for (std::size_t i = 0; i < name.size(); ++i)
+    lower[i] = absl::ascii_tolower(static_cast<unsigned char>(name[i]));
+  const auto found = command_index().find(std::string_view(lower.data(), name.size()));
+  return found == command_index().end() ? nullptr : found->second;
+}
+
+Reply run_command(CommandContext& context) {
+  const CommandSpec* spec = find_command(context[0]);
+  if (spec == nullptr)
+    return context.in_script() ? errors::unknown_in_script()
+                               : errors::unknown_command(context.request());
+  if (!arity_fits(*spec, context.size())) {
+    return context.in_script() ? errors::arity_in_script() : errors::wrong_arity(spec->name);
+  }
+  if (context.in_script() && (spec->flags & kNoScript) != 0) return errors::not_from_script();
+  if ((spec->flags & kWrite) != 0) {
+    if (context.read_only()) return errors::write_in_read_only_script();
+    if (!context.services().write_refusal.empty())
+      return Reply::error(context.services().write_refusal);
+  }
+  return spec->function(context);
+}
+
+}  // namespace rushgate

@@ -1,0 +1,43 @@
+#include "engine/commands/errors.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace rushgate::errors {
+namespace {
+
+constexpr std::size_t kQuotedBytes =
+    128;  // of a name that is not known, and of all arguments quoted with it
+
+/// An error is one line of the protocol, whatever it quotes.
+Reply one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\r', ' ');
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return Reply::error(std::move(text));
+}
+
+std::string quoted(std::string_view argument, std::size_t bytes_max) {
+  return '\'' + std::string(as_c_string(argument).substr(0, bytes_max)) + '\'';
+}
+
+}  // namespace
+
+Reply unknown_command(const Request& request) {
+  std::string arguments;
+  for (std::size_t i = 1; i < request.size() && arguments.size() < kQuotedBytes; ++i) {
+    arguments += quoted(request[i], kQuotedBytes - arguments.size()) + ' ';
+  }
+  return one_line("ERR unknown command " + quoted(request[0], kQuotedBytes) +
+                  ", with args beginning with: " + arguments);
+}
+
+Reply unknown_subcommand(std::string_view command, std::string_view subcommand) {
+  return one_line("ERR unknown subcommand " + quoted(subcommand, kQuotedBytes) + ". Try " +
+                  std::string(command) + " HELP.");
+}
+
+Reply unsupported_option(std::string_view option) {
+  return one_line("ERR Unsupported option " + std::string(as_c_string(option)));
+}
+
+}  // namespace rushgate::errors

@@ -1,0 +1,257 @@
+// EVAL and its kin, FCALL, SCRIPT.
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/container/inlined_vector.h"
+#include "engine/base/numbers.h"
+#include "engine/commands/arguments.h"
+#include "engine/commands/command_context.h"
+#include "engine/commands/command_functions.h"
+#include "engine/commands/command_table.h"
+#include "engine/commands/errors.h"
+#include "engine/script/lua_host.h"
+#include "engine/script/native_host.h"
+#include "engine/script/script_errors.h"
+
+namespace rushgate {
+namespace {
+
+// ---- Calling a script ----
+
+/// Runs what a script calls, on a session of its own: what it selects there ends with it.
+class ScriptCaller final : public CommandCaller {
+ public:
+  ScriptCaller(CommandContext& context, bool read_only)
+      : services_(context.services()), read_only_(read_only) {
+    session_.id = context.session().id;
+    session_.db = context.session().db;
+  }
+
+  Reply call(const Request& request) override {
+    CommandContext context(services_, session_, request, CommandContext::Origin::kScript,
+                           read_only_);
+    return run_command(context);
+  }
+
+  void set_protocol(int protocol) override { session_.protocol = protocol; }
+
+ private:
+  CommandServices& services_;
+  Session session_;
+  const bool read_only_;
+};
+
+/// The end of: COMMAND script numkeys [key …] [argument …]
+class Parameters {
+ public:
+  explicit Parameters(const Request& request) : Parameters(request, errors::not_an_integer()) {}
+  Parameters(const Request& request, Reply not_a_number) {
+    constexpr std::size_t kFirst = 3;
+    for (std::size_t i = kFirst; i < request.size(); ++i) all_.push_back(request[i]);
+    const std::optional<std::int64_t> keys = parse_int64(request[kFirst - 1]);
+    if (!keys) {
+      error_ = std::move(not_a_number);
+    } else if (*keys > static_cast<std::int64_t>(all_.size())) {
+      error_ = script_errors::too_many_keys();
+    } else if (*keys < 0) {
+      error_ = script_errors::negative_number_of_keys();
+    } else {
+      keys_ = static_cast<std::size_t>(*keys);
+    }
+  }
+
+  /// To be answered, if there is one.
+  [[nodiscard]] std::optional<Reply>& error() { return error_; }
+
+  [[nodiscard]] ScriptCall call(CommandContext& context, CommandCaller& caller) const {
+    const std::span<const std::string_view> all(all_);
+    return {all.first(keys_), all.subspan(keys_), context.now_ms(), caller};
+  }
+
+ private:
+  absl::InlinedVector<std::string_view, 16> all_;
+  std::size_t keys_ = 0;
+  std::optional<Reply> error_;
+};
+
+/// Makes a script known as the one that runs, for as long as this lives.
+class Running {
+ public:
+  Running(CommandContext& context, const LuaScript& script)
+      : services_(context.services()), script_{script.sha1, context.keyspace().changes().mark()} {
+    services_.running_script = &script_;
+  }
+  ~Running() { services_.running_script = nullptr; }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+  [[nodiscard]] const RunningScript& operator*() const { return script_; }
+
+ private:
+  CommandServices& services_;
+  RunningScript script_;
+};
+
+Reply run_lua(CommandContext& context, const LuaScript& script, const Parameters& parameters,
+              bool read_only) {
+  if (read_only && script.flags.declared && !script.flags.no_writes) {
+    return script_errors::write_script_called_read_only();
+  }
+  ScriptCaller caller(context, read_only || script.flags.no_writes);
+  const Running running(context, script);
+  CommandServices& services = context.services();
+  LuaResult result = services.lua.run(script, parameters.call(context, caller));
+  if (result.failed && services.roll_back_failed_scripts) {
+    context.keyspace().changes().roll_back_to((*running).began);
+  }
+  return std::move(result.reply);
+}
+
+Reply eval(CommandContext& context, bool read_only) {
+  Parameters parameters(context.request());
+  if (parameters.error()) return *std::move(parameters.error());
+  Reply error;
+  const LuaScript* const script = context.services().lua.load(context[1], error);
+  return script == nullptr ? error : run_lua(context, *script, parameters, read_only);
+}
+
+Reply evalsha(CommandContext& context, bool read_only) {
+  constexpr std::size_t kSha1Size = 40;
+  if (context[1].size() != kSha1Size) return script_errors::no_script();
+  Parameters parameters(context.request());
+  if (parameters.error()) return *std::move(parameters.error());
+  const LuaScript* const script = context.services().lua.find(context[1]);
+  if (script == nullptr) return script_errors::no_script();
+  return run_lua(context, *script, parameters, read_only);
+}
+
+}  // namespace
+
+// EVAL script numkeys [key …] [argument …]
+Reply eval_command(CommandContext& context) { return eval(context, false); }
+
+// EVAL_RO script numkeys [key …] [argument …]
+Reply eval_ro_command(CommandContext& context) { return eval(context, true); }
+
+// EVALSHA sha1 numkeys [key …] [argument …]
+Reply evalsha_command(CommandContext& context) { return evalsha(context, false); }
+
+// EVALSHA_RO sha1 numkeys [key …] [argument …]
+Reply evalsha_ro_command(CommandContext& context) { return evalsha(context, true); }
+
+// FCALL function numkeys [key …] [argument …]
+Reply fcall_command(CommandContext& context) {
+  const NativeHost& natives = context.services().natives;
+  if (!natives.knows(context[1])) return script_errors::no_function();
+  Parameters parameters(context.request(), script_errors::bad_number_of_keys());
+  if (parameters.error()) return *std::move(parameters.error());
+  ScriptCaller caller(context, false);
+  return natives.run(context[1], context.db(), parameters.call(context, caller));
+}
+
+// ---- SCRIPT ----
+
+namespace {
+
+// SCRIPT LOAD script
+Reply script_load(CommandContext& context) {
+  Reply error;
+  const LuaScript* const script = context.services().lua.load(context[2], error);
+  return script == nullptr ? error : Reply::bulk(script->sha1);
+}
+
+// SCRIPT EXISTS sha1 [sha1 …]
+Reply script_exists(CommandContext& context) {
+  Reply reply = Reply::array();
+  for (std::size_t i = 2; i < context.size(); ++i) {
+    reply.elements().push_back(
+        Reply::integer(static_cast<std::int64_t>(context.services().lua.knows(context[i]))));
+  }
+  return reply;
+}
+
+// SCRIPT FLUSH [ASYNC | SYNC]
+Reply script_flush(CommandContext& context) {
+  Arguments arguments(context.request(), 2);
+  if (!arguments.accept("sync")) arguments.accept("async");  // there is no difference here
+  if (!arguments.at_end()) return script_errors::bad_flush_option();
+  context.services().lua.flush();
+  return Reply::ok();
+}
+
+// SCRIPT KILL
+//
+// Comes here in the middle of the script, from the BusyMonitor.
+Reply script_kill(CommandContext& context) {
+  const CommandServices& services = context.services();
+  if (services.running_script == nullptr) return script_errors::not_busy();
+  const bool has_written =
+      services.keyspace.changes().changed_since(services.running_script->began);
+  if (has_written && !services.roll_back_failed_scripts) return script_errors::unkillable();
+  services.running_script->kill = true;
+  return Reply::ok();
+}
+
+// SCRIPT HELP
+Reply script_help(CommandContext&) {
+  Reply reply = Reply::array();
+  for (const char* line : {
+           "SCRIPT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+           "EXISTS <sha1> [<sha1> ...]",
+           "    Return information about the existence of the scripts in the script cache.",
+           "FLUSH [ASYNC|SYNC]",
+           "    Flush the Lua scripts cache. Very dangerous on replicas.",
+           "    When called without the optional mode argument, the behavior is determined by the",
+           "    lazyfree-lazy-user-flush configuration directive. Valid modes are:",
+           "    * ASYNC: Asynchronously flush the scripts cache.",
+           "    * SYNC: Synchronously flush the scripts cache.",
+           "KILL",
+           "    Kill the currently executing Lua script.",
+           "LOAD <script>",
+           "    Load a script into the scripts cache without executing it.",
+           "HELP",
+           "    Prints this help.",
+       }) {
+    reply.elements().push_back(Reply::status(line));
+  }
+  return reply;
+}
+
+struct Subcommand {
+  std::string_view name;
+  CommandFunction function;
+  std::size_t size_min;
+  std::size_t size_max;
+};
+
+constexpr std::size_t kAnySize = SIZE_MAX;
+
+constexpr Subcommand kSubcommands[] = {
+    {"load", &script_load, 3, 3},          {"exists", &script_exists, 3, kAnySize},
+    {"flush", &script_flush, 2, kAnySize}, {"kill", &script_kill, 2, 2},
+    {"help", &script_help, 2, 2},
+};
+
+}  // namespace
+
+// SCRIPT LOAD | EXISTS | FLUSH | KILL | HELP
+Reply script_command(CommandContext& context) {
+  for (const Subcommand& subcommand : kSubcommands) {
+    if (!Arguments(context.request()).accept(subcommand.name)) continue;
+    if (context.size() < subcommand.size_min || context.size() > subcommand.size_max) {
+      return errors::wrong_arity("script|" + std::string(subcommand.name));
+    }
+    // While a script runs the interpreter is not to be touched.
+    const bool is_kill = subcommand.function == &script_kill;
+    if (context.services().running_script != nullptr && !is_kill) return script_errors::busy();
+    return subcommand.function(context);
+  }
+  return errors::unknown_subcommand("SCRIPT", context[1]);
+}
+
+}  // namespace rushgate

@@ -1,0 +1,17 @@
+// What the engine remembers of one client between its requests.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace rushgate {
+
+/// Belongs to whoever has the turn.
+struct Session {
+  std::uint64_t id = 0;
+  std::uint8_t db = 0;  // SELECT
+  int protocol = 2;     // HELLO: 2 or 3
+  std::string name;     // CLIENT SETNAME
+};
+
+}  // namespace rushgate

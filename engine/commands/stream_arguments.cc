@@ -1,0 +1,250 @@
+#include "engine/commands/stream_arguments.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "engine/base/numbers.h"
+#include "engine/commands/errors.h"
+#include "engine/commands/stream_errors.h"
+
+namespace rushgate {
+namespace {
+
+constexpr std::uint64_t kMaxSeq = std::numeric_limits<std::uint64_t>::max();
+
+// Stands in front of the options of a request that has waited, so that it is answered as Redis
+// answers a blocked client whose group or key is gone. No client has a reason to send it.
+constexpr std::string_view kRetryMark("\0retry", 6);
+
+}  // namespace
+
+// ---- Ids ----
+
+std::optional<StreamId> parse_stream_id(std::string_view text, std::uint64_t missing_seq) {
+  constexpr std::size_t kLongestId = 127;
+  if (text.size() > kLongestId) return std::nullopt;
+  return StreamId::parse(errors::as_c_string(text), missing_seq);
+}
+
+std::optional<StreamId> parse_stream_bound(std::string_view text, std::uint64_t missing_seq) {
+  const std::string_view c_string = errors::as_c_string(text);
+  if (c_string == "-") return StreamId::min();
+  if (c_string == "+") return StreamId::max();
+  return parse_stream_id(text, missing_seq);
+}
+
+StreamId interval_start(Arguments& arguments, std::string_view text) {
+  const bool excluded = text.size() > 1 && text.front() == '(';
+  const auto id = excluded ? parse_stream_id(text.substr(1)) : parse_stream_bound(text);
+  if (!id) arguments.fail(errors::invalid_stream_id());
+  if (!id || !excluded) return id.value_or(StreamId{});
+  const auto next = id->next();
+  if (!next) arguments.fail(errors::invalid_interval_start());
+  return next.value_or(StreamId{});
+}
+
+StreamId interval_end(Arguments& arguments, std::string_view text) {
+  const bool excluded = text.size() > 1 && text.front() == '(';
+  const auto id =
+      excluded ? parse_stream_id(text.substr(1), kMaxSeq) : parse_stream_bound(text, kMaxSeq);
+  if (!id) arguments.fail(errors::invalid_stream_id());
+  if (!id || !excluded) return id.value_or(StreamId{});
+  const auto previous = id->previous();
+  if (!previous) arguments.fail(errors::invalid_interval_end());
+  return previous.value_or(StreamId{});
+}
+
+StreamIds read_stream_ids(Arguments& arguments, const Request& request, std::size_t first) {
+  StreamIds ids;
+  for (std::size_t i = first; i < request.size(); ++i) {
+    const auto id = parse_stream_id(request[i]);
+    if (!id) arguments.fail(errors::invalid_stream_id());
+    ids.push_back(id.value_or(StreamId{}));
+  }
+  return ids;
+}
+
+// ---- MAXLEN and MINID ----
+
+bool TrimOptions::accept(Arguments& arguments) {
+  if (arguments.left() < 2) return false;  // without a value they are not options
+  if (arguments.accept("MAXLEN")) {
+    read_threshold(arguments, true);
+  } else if (arguments.accept("MINID")) {
+    read_threshold(arguments, false);
+  } else if (arguments.accept("LIMIT")) {
+    limit_ = arguments.next_integer();
+    if (*limit_ < 0) arguments.fail(errors::negative_limit());
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void TrimOptions::read_threshold(Arguments& arguments, bool is_length) {
+  if (given_) return arguments.fail(errors::two_trim_strategies());
+  given_ = true;
+  if (arguments.left() >= 2) {
+    to_.whole_nodes = arguments.accept("~");
+    if (!to_.whole_nodes) static_cast<void>(arguments.accept("="));
+  }
+  if (is_length) {
+    const std::int64_t length_max = arguments.next_integer();
+    if (length_max < 0) arguments.fail(errors::negative_max_length());
+    to_.length_max = static_cast<std::uint64_t>(length_max);
+  } else {
+    const auto min_id = parse_stream_id(arguments.next());
+    if (!min_id) arguments.fail(errors::invalid_stream_id());
+    to_.min_id = min_id.value_or(StreamId{});
+  }
+}
+
+void TrimOptions::check(Arguments& arguments) {
+  constexpr std::uint64_t kNodesMax =
+      100;  // what one approximate trim removes if nothing else is said
+  if (limit_.value_or(0) != 0 && !given_) return arguments.fail(errors::limit_without_strategy());
+  if (limit_ && !to_.whole_nodes) return arguments.fail(errors::limit_without_approximation());
+  if (to_.whole_nodes) {
+    to_.removed_max =
+        limit_ ? static_cast<std::uint64_t>(*limit_) : kNodesMax * Stream::kNodeEntries;
+  }
+}
+
+// ---- XREAD and XREADGROUP ----
+
+namespace {
+
+std::int64_t read_timeout(Arguments& arguments) {
+  const auto timeout = parse_int64(arguments.next());
+  if (!timeout) {
+    arguments.fail(errors::timeout_not_an_integer());
+  } else if (*timeout < 0) {
+    arguments.fail(errors::negative_timeout());
+  }
+  return timeout.value_or(0);
+}
+
+}  // namespace
+
+StreamReadRequest read_stream_read_request(Arguments& arguments, const Request& request,
+                                           bool with_group, bool in_script) {
+  StreamReadRequest read;
+  read.is_retry = request[1] == kRetryMark;
+  if (read.is_retry) arguments.next();
+  while (!arguments.at_end() && read.first_key == 0) {
+    const bool has_value = arguments.left() >= 2;
+    if (has_value && arguments.accept("BLOCK")) {
+      if (in_script) arguments.fail(errors::block_in_script(request[0]));
+      read.timeout_ms = read_timeout(arguments);
+    } else if (has_value && arguments.accept("COUNT")) {
+      read.count = static_cast<std::uint64_t>(std::max(arguments.next_integer(), std::int64_t{0}));
+    } else if (has_value && arguments.accept("STREAMS")) {
+      if (arguments.left() % 2 != 0) arguments.fail(errors::unbalanced_streams());
+      read.streams = arguments.left() / 2;
+      read.first_key = request.size() - arguments.left();
+    } else if (arguments.left() >= 3 && arguments.accept("GROUP")) {
+      if (!with_group) arguments.fail(errors::group_in_xread());
+      read.group = arguments.next();
+      read.consumer = arguments.next();
+    } else if (arguments.accept("NOACK")) {
+      if (!with_group) arguments.fail(errors::noack_in_xread());
+      read.no_ack = true;
+    } else {
+      arguments.fail(errors::syntax());
+    }
+  }
+  if (read.first_key == 0) arguments.fail(errors::syntax());
+  if (with_group && !read.group) arguments.fail(errors::group_missing());
+  return read;
+}
+
+namespace {
+
+/// The same request, to be run again when a key is signalled.
+Request retry_request(const Request& request, const StreamReadRequest& read,
+                      std::span<const StreamId> after) {
+  Request retry;
+  retry.add(request[0]);
+  retry.add(kRetryMark);
+  for (std::size_t i = read.is_retry ? 2 : 1; i < request.size(); ++i) {
+    const std::size_t first_id = read.first_key + read.streams;
+    if (after.empty() || i < first_id) {
+      retry.add(request[i]);
+    } else {
+      retry.add(after[i - first_id].to_string());
+    }
+  }
+  return retry;
+}
+
+}  // namespace
+
+Reply wait_for_entries(CommandContext& context, const StreamReadRequest& read,
+                       std::span<const StreamId> after) {
+  if (!read.timeout_ms) return Reply::nil_array();
+  Park park;
+  for (std::size_t i = 0; i < read.streams; ++i)
+    park.keys.emplace_back(read.key(context.request(), i));
+  park.timeout_ms = *read.timeout_ms;
+  park.retry = retry_request(context.request(), read, after);
+  park.on_timeout = Reply::nil_array();
+  return context.park(std::move(park));
+}
+
+// ---- Subcommands ----
+
+Reply run_subcommand(CommandContext& context, std::string_view command,
+                     std::span<const Subcommand> subcommands) {
+  for (const Subcommand& subcommand : subcommands) {
+    if (!Arguments(context.request(), 1).accept(subcommand.name)) continue;
+    const auto given = static_cast<int>(context.size());
+    if (subcommand.arity >= 0 ? given == subcommand.arity : given >= -subcommand.arity)
+      return subcommand.run(context);
+    if (context.in_script()) return errors::arity_in_script();
+    return errors::wrong_arity(std::string(command) + '|' + std::string(subcommand.name));
+  }
+  if (context.in_script()) return errors::unknown_in_script();
+  return errors::unknown_subcommand(absl::AsciiStrToUpper(std::string(command)), context[1]);
+}
+
+Reply help_reply(std::span<const std::string_view> lines) {
+  std::vector<Reply> replies;
+  replies.reserve(lines.size());
+  for (const std::string_view line : lines) replies.push_back(Reply::status(std::string(line)));
+  return Reply::array(std::move(replies));
+}
+
+// ---- Answers ----
+
+Reply entry_reply(const StreamEntry& entry) {
+  std::vector<Reply> fields;
+  fields.reserve(2 * entry.size());
+  for (std::size_t i = 0; i < entry.size(); ++i) {
+    fields.push_back(Reply::bulk(entry.name(i)));
+    fields.push_back(Reply::bulk(entry.value(i)));
+  }
+  std::vector<Reply> reply;
+  reply.reserve(2);
+  reply.push_back(id_reply(entry.id()));
+  reply.push_back(Reply::array(std::move(fields)));
+  return Reply::array(std::move(reply));
+}
+
+Reply streams_reply(const CommandContext& context, std::vector<Reply> keys_and_entries) {
+  if (context.resp3()) return Reply::map(std::move(keys_and_entries));
+  std::vector<Reply> streams;
+  streams.reserve(keys_and_entries.size() / 2);
+  for (std::size_t i = 0; i < keys_and_entries.size(); i += 2) {
+    std::vector<Reply> stream;
+    stream.reserve(2);
+    stream.push_back(std::move(keys_and_entries[i]));
+    stream.push_back(std::move(keys_and_entries[i + 1]));
+    streams.push_back(Reply::array(std::move(stream)));
+  }
+  return Reply::array(std::move(streams));
+}
+
+}  // namespace rushgate

@@ -1,0 +1,327 @@
+// Commands on consumer groups, but for those on pending entries:
+// https://redis.io/docs/latest/commands/?group=stream
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "engine/commands/arguments.h"
+#include "engine/commands/command_context.h"
+#include "engine/commands/command_functions.h"
+#include "engine/commands/errors.h"
+#include "engine/commands/stream_arguments.h"
+#include "engine/commands/stream_errors.h"
+#include "engine/keyspace/streams.h"
+
+namespace rushgate {
+namespace {
+
+// ---- XGROUP ----
+
+struct GroupOptions {
+  bool make_stream = false;  // MKSTREAM
+  std::int64_t entries_read = StreamGroup::kEntriesReadUnknown;
+};
+
+GroupOptions read_group_options(Arguments& arguments, CommandContext& context,
+                                bool may_make_stream) {
+  GroupOptions options;
+  while (!arguments.at_end()) {
+    if (may_make_stream && arguments.accept("MKSTREAM")) {
+      options.make_stream = true;
+    } else if (arguments.left() >= 2 && arguments.accept("ENTRIESREAD")) {
+      options.entries_read = arguments.next_integer();
+      if (options.entries_read < StreamGroup::kEntriesReadUnknown)
+        arguments.fail(errors::negative_entries_read());
+    } else {
+      arguments.fail(errors::subcommand_syntax("XGROUP", context[1]));
+    }
+  }
+  return options;
+}
+
+/// What a subcommand that needs the key, or the group too, works on; an error if it is not there.
+std::optional<Reply> find_stream(CommandContext& context, Object*& object) {
+  if (!context.find(context[2], ValueType::kStream, object)) return errors::wrong_type();
+  if (object == nullptr) return errors::key_required_by_xgroup();
+  return std::nullopt;
+}
+
+std::optional<Reply> find_group(CommandContext& context, Object*& object, StreamGroup*& group) {
+  if (auto error = find_stream(context, object)) return error;
+  group = object->stream().find_group(context[3]);
+  if (group == nullptr) return errors::no_such_group(context[2], context[3]);
+  return std::nullopt;
+}
+
+// XGROUP CREATE key group <id | $> [MKSTREAM] [ENTRIESREAD entries-read]
+Reply xgroup_create(CommandContext& context) {
+  Arguments arguments(context.request(), 5);
+  const GroupOptions options = read_group_options(arguments, context, true);
+  if (!arguments.ok()) return arguments.take_error();
+  Object* object = nullptr;
+  auto error = find_stream(context, object);
+  if (error && (object != nullptr || !options.make_stream || *error == errors::wrong_type()))
+    return std::move(*error);
+  if (context.size() > 8) return errors::subcommand_syntax("XGROUP", context[1]);
+
+  const StreamId last = object == nullptr ? StreamId{} : object->stream().last_id();
+  const auto id = errors::as_c_string(context[4]) == "$" ? last : parse_stream_id(context[4]);
+  if (!id) return errors::invalid_stream_id();
+  if (object == nullptr) object = &streams::create(context.db(), context[2]);
+  if (object->stream().find_group(context[3]) != nullptr) return errors::group_exists();
+  streams::create_group(context.db(), *object, context[3], *id, options.entries_read);
+  return Reply::ok();
+}
+
+// XGROUP SETID key group <id | $> [ENTRIESREAD entries-read]
+Reply xgroup_setid(CommandContext& context) {
+  Arguments arguments(context.request(), 5);
+  const GroupOptions options = read_group_options(arguments, context, false);
+  if (!arguments.ok()) return arguments.take_error();
+  Object* object = nullptr;
+  StreamGroup* group = nullptr;
+  if (auto error = find_group(context, object, group)) return std::move(*error);
+  if (context.size() != 5 && context.size() != 7)
+    return errors::subcommand_syntax("XGROUP", context[1]);
+
+  const bool is_last = errors::as_c_string(context[4]) == "$";
+  const auto id = is_last ? object->stream().last_id() : parse_stream_bound(context[4]);
+  if (!id) return errors::invalid_stream_id();
+  streams::set_group_position(context.db(), *object, *group, *id, options.entries_read);
+  return Reply::ok();
+}
+
+// XGROUP DESTROY key group
+Reply xgroup_destroy(CommandContext& context) {
+  Object* object = nullptr;
+  if (auto error = find_stream(context, object)) return std::move(*error);
+  StreamGroup* group = object->stream().find_group(context[3]);
+  if (group == nullptr) return Reply::integer(0);
+  streams::destroy_group(context.db(), *object, *group);
+  return Reply::integer(1);
+}
+
+// XGROUP CREATECONSUMER key group consumer
+Reply xgroup_createconsumer(CommandContext& context) {
+  Object* object = nullptr;
+  StreamGroup* group = nullptr;
+  if (auto error = find_group(context, object, group)) return std::move(*error);
+  if (group->find_consumer(context[4]) != nullptr) return Reply::integer(0);
+  streams::create_consumer(context.db(), *object, *group, context[4]);
+  return Reply::integer(1);
+}
+
+// XGROUP DELCONSUMER key group consumer
+Reply xgroup_delconsumer(CommandContext& context) {
+  Object* object = nullptr;
+  StreamGroup* group = nullptr;
+  if (auto error = find_group(context, object, group)) return std::move(*error);
+  StreamConsumer* consumer = group->find_consumer(context[4]);
+  if (consumer == nullptr) return Reply::integer(0);
+  const std::size_t pending = streams::remove_consumer(context.db(), *object, *group, *consumer);
+  return Reply::integer(static_cast<std::int64_t>(pending));
+}
+
+// XGROUP HELP
+Reply xgroup_help(CommandContext&) {
+  static constexpr std::string_view kLines[] = {
+      "XGROUP <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+      "CREATE <key> <groupname> <id|$> [option]",
+      "    Create a new consumer group. Options are:",
+      "    * MKSTREAM",
+      "      Create the empty stream if it does not exist.",
+      "    * ENTRIESREAD entries_read",
+      "      Set the group's entries_read counter (internal use).",
+      "CREATECONSUMER <key> <groupname> <consumer>",
+      "    Create a new consumer in the specified group.",
+      "DELCONSUMER <key> <groupname> <consumer>",
+      "    Remove the specified consumer.",
+      "DESTROY <key> <groupname>",
+      "    Remove the specified group.",
+      "SETID <key> <groupname> <id|$> [ENTRIESREAD entries_read]",
+      "    Set the current group ID and entries_read counter.",
+      "HELP",
+      "    Prints this help.",
+  };
+  return help_reply(kLines);
+}
+
+constexpr Subcommand kXgroupSubcommands[] = {
+    {"create", xgroup_create, -5},          {"setid", xgroup_setid, -5},
+    {"destroy", xgroup_destroy, 4},         {"createconsumer", xgroup_createconsumer, 5},
+    {"delconsumer", xgroup_delconsumer, 5}, {"help", xgroup_help, 2},
+};
+
+// ---- XREADGROUP ----
+
+/// One of the streams to read from.
+struct Source {
+  Object* object = nullptr;
+  StreamGroup* group = nullptr;
+  std::optional<StreamId> after;  // of the consumer's history; nothing: new entries ('>')
+};
+
+Source find_source(CommandContext& context, const StreamReadRequest& read, std::size_t i,
+                   Arguments& arguments) {
+  Source source;
+  const std::string_view key = read.key(context.request(), i);
+  const bool is_stream = context.find(key, ValueType::kStream, source.object);
+  if (source.object != nullptr) source.group = source.object->stream().find_group(*read.group);
+  if (source.group == nullptr) {
+    if (read.is_retry) {
+      arguments.fail(source.object == nullptr ? errors::key_gone_while_blocked()
+                                              : errors::group_gone_while_blocked());
+    } else {
+      arguments.fail(is_stream ? errors::no_such_key_or_group_to_read(key, *read.group)
+                               : errors::wrong_type());
+    }
+    return source;
+  }
+
+  const std::string_view text = errors::as_c_string(read.id(context.request(), i));
+  if (text == ">") return source;
+  if (text == "$") arguments.fail(errors::last_id_in_xreadgroup());
+  const auto id = parse_stream_id(text);
+  if (!id) arguments.fail(errors::invalid_stream_id());
+  if (id != StreamId::max())
+    source.after = id.value_or(StreamId{});  // Redis takes the greatest id for '>'
+  return source;
+}
+
+/// A consumer is made, or noted as seen, when he is answered: not if there is nothing new for him.
+StreamConsumer& consumer_of(CommandContext& context, const Source& source, std::string_view name) {
+  StreamConsumer* consumer = source.group->find_consumer(name);
+  if (consumer == nullptr)
+    return streams::create_consumer(context.db(), *source.object, *source.group, name);
+  streams::see_consumer(context.db(), *source.object, *source.group, *consumer);
+  return *consumer;
+}
+
+/// The group has been given the entries `ids`, which follow its position.
+void advance_group(Database& db, const Source& source, const std::vector<StreamId>& ids) {
+  const Stream& stream = source.object->stream();
+  std::int64_t entries_read = source.group->entries_read;
+  for (const StreamId id : ids) {
+    if (entries_read != StreamGroup::kEntriesReadUnknown && !stream.may_have_gap_from(id)) {
+      entries_read = static_cast<std::int64_t>(static_cast<std::uint64_t>(entries_read) +
+                                               1);  // ENTRIESREAD may be any
+    } else {
+      entries_read = stream.entries_up_to(id);
+    }
+  }
+  streams::set_group_position(db, *source.object, *source.group, ids.back(), entries_read);
+}
+
+/// Gives the consumer entries that the group has not been given yet.
+absl::Status read_new(CommandContext& context, const StreamReadRequest& read, const Source& source,
+                      std::vector<Reply>& entries) {
+  const auto first = source.group->last_delivered.next();
+  if (!first) return absl::OkStatus();
+  std::vector<StreamId> ids;
+  absl::Status status =
+      source.object->stream().read(*first, StreamId::max(), [&](const StreamEntry& entry) {
+        ids.push_back(entry.id());
+        entries.push_back(entry_reply(entry));
+        return read.count == 0 || ids.size() < read.count;
+      });
+  if (!status.ok() || ids.empty()) return status;
+
+  StreamConsumer& consumer = consumer_of(context, source, read.consumer);
+  advance_group(context.db(), source, ids);
+  if (read.no_ack) return status;
+  const PendingEntry pending{&consumer, context.now_ms(), 1};
+  for (const StreamId id : ids)
+    streams::assign_pending(context.db(), *source.object, *source.group, id, pending);
+  return status;
+}
+
+/// Gives the consumer once more what it has not acknowledged; [id, nil] stands for an entry that
+/// was deleted since.
+absl::Status read_history(CommandContext& context, const StreamReadRequest& read,
+                          const Source& source, std::vector<Reply>& entries) {
+  StreamConsumer& consumer = consumer_of(context, source, read.consumer);
+  const auto first = source.after->next();
+  if (!first) return absl::OkStatus();
+  for (auto at = consumer.pending.lower_bound(*first); at != consumer.pending.end(); ++at) {
+    if (read.count != 0 && entries.size() == read.count) break;
+    const StreamId id = *at;
+    Reply entry_read;
+    const absl::Status status = source.object->stream().read(id, id, [&](const StreamEntry& entry) {
+      entry_read = entry_reply(entry);
+      return false;
+    });
+    if (!status.ok()) return status;
+    if (entry_read.is_nil()) {
+      entries.push_back(Reply::array({id_reply(id), Reply::nil_array()}));
+      continue;
+    }
+    PendingEntry pending = *source.group->find_pending(id);
+    pending.delivered_ms = context.now_ms();
+    ++pending.deliveries;
+    streams::assign_pending(context.db(), *source.object, *source.group, id, pending);
+    entries.push_back(std::move(entry_read));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+// XGROUP <CREATE | SETID | DESTROY | CREATECONSUMER | DELCONSUMER | HELP> [key group [option ...]]
+Reply xgroup_command(CommandContext& context) {
+  return run_subcommand(context, "xgroup", kXgroupSubcommands);
+}
+
+// XREADGROUP GROUP group consumer [COUNT count] [BLOCK milliseconds] [NOACK] STREAMS key [key ...]
+// id [id ...]
+Reply xreadgroup_command(CommandContext& context) {
+  Arguments arguments(context.request());
+  const StreamReadRequest read =
+      read_stream_read_request(arguments, context.request(), true, context.in_script());
+  if (!arguments.ok()) return arguments.take_error();
+  absl::InlinedVector<Source, 2> sources;
+  for (std::size_t i = 0; i < read.streams && arguments.ok(); ++i) {
+    sources.push_back(find_source(context, read, i, arguments));
+  }
+  if (!arguments.ok()) return arguments.take_error();
+
+  Changes& changes = context.db().changes();
+  const Changes::Mark mark = changes.mark();
+  std::vector<Reply> keys_and_entries;
+  for (std::size_t i = 0; i < read.streams; ++i) {
+    const Source& source = sources[i];
+    std::vector<Reply> entries;
+    const absl::Status status = source.after ? read_history(context, read, source, entries)
+                                             : read_new(context, read, source, entries);
+    if (!status.ok()) {
+      changes.roll_back_to(mark);
+      return errors::store_failed(status);
+    }
+    if (entries.empty() && !source.after) continue;  // a history is answered even if it is empty
+    keys_and_entries.push_back(Reply::bulk(read.key(context.request(), i)));
+    keys_and_entries.push_back(Reply::array(std::move(entries)));
+  }
+  if (keys_and_entries.empty()) return wait_for_entries(context, read, {});
+  return streams_reply(context, std::move(keys_and_entries));
+}
+
+// XACK key group id [id ...]
+Reply xack_command(CommandContext& context) {
+  Object* object = nullptr;
+  if (!context.find(context[1], ValueType::kStream, object)) return errors::wrong_type();
+  StreamGroup* group = object == nullptr ? nullptr : object->stream().find_group(context[2]);
+  if (group == nullptr) return Reply::integer(0);
+  Arguments arguments(context.request(), 3);
+  const StreamIds ids = read_stream_ids(arguments, context.request(), 3);
+  if (!arguments.ok()) return arguments.take_error();
+
+  std::int64_t acknowledged = 0;
+  for (const StreamId id : ids) {
+    if (streams::acknowledge(context.db(), *object, *group, id)) ++acknowledged;
+  }
+  return Reply::integer(acknowledged);
+}
+
+}  // namespace rushgate

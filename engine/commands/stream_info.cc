@@ -1,0 +1,255 @@
+// What can be asked about streams: https://redis.io/docs/latest/commands/xinfo-stream/
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/commands/arguments.h"
+#include "engine/commands/command_context.h"
+#include "engine/commands/command_functions.h"
+#include "engine/commands/errors.h"
+#include "engine/commands/stream_arguments.h"
+#include "engine/commands/stream_errors.h"
+
+namespace rushgate {
+namespace {
+
+/// The stream that XINFO is asked about, or an error.
+std::optional<Reply> find_stream(CommandContext& context, Object*& object) {
+  if (!context.find(context[2], ValueType::kStream, object)) return errors::wrong_type();
+  if (object == nullptr) return errors::no_such_key();
+  return std::nullopt;
+}
+
+class MapBuilder {
+ public:
+  MapBuilder& add(std::string_view key, Reply value) {
+    elements_.push_back(Reply::bulk(key));
+    elements_.push_back(std::move(value));
+    return *this;
+  }
+  MapBuilder& add(std::string_view key, std::uint64_t value) {
+    return add(key, Reply::integer(static_cast<std::int64_t>(value)));
+  }
+  Reply build() { return Reply::map(std::move(elements_)); }
+
+ private:
+  std::vector<Reply> elements_;
+};
+
+Reply entries_read_reply(const StreamGroup& group) {
+  return group.entries_read == StreamGroup::kEntriesReadUnknown
+             ? Reply::nil()
+             : Reply::integer(group.entries_read);
+}
+
+Reply lag_reply(const Stream& stream, const StreamGroup& group) {
+  const auto lag = stream.lag(group);
+  return lag ? Reply::integer(*lag) : Reply::nil();
+}
+
+// ---- XINFO STREAM ----
+
+/// There is no radix tree here: these are the numbers that Redis would have with nodes of
+/// kNodeEntries entries, the second roughly.
+struct NodeCounts {
+  explicit NodeCounts(const Stream& stream) {
+    if (stream.length() == 0) return;
+    keys = (stream.counters().node_position + stream.length() + stream.deleted_count() +
+            Stream::kNodeEntries - 1) /
+           Stream::kNodeEntries;
+    nodes = keys == 1 ? 2 : keys + 2;
+  }
+  std::uint64_t keys = 0;
+  std::uint64_t nodes = 1;
+};
+
+void add_counters(const Stream& stream, MapBuilder& info) {
+  const NodeCounts counts(stream);
+  info.add("length", stream.length())
+      .add("radix-tree-keys", counts.keys)
+      .add("radix-tree-nodes", counts.nodes)
+      .add("last-generated-id", id_reply(stream.last_id()))
+      .add("max-deleted-entry-id", id_reply(stream.max_deleted_id()))
+      .add("entries-added", stream.entries_added())
+      .add("recorded-first-entry-id", id_reply(stream.first_id()));
+}
+
+Reply stream_summary(const Stream& stream) {
+  Reply first;
+  Reply last;
+  const auto read_one = [](Reply& entry_read) {
+    return [&entry_read](const StreamEntry& entry) {
+      entry_read = entry_reply(entry);
+      return false;
+    };
+  };
+  absl::Status read = stream.read(StreamId::min(), StreamId::max(), read_one(first));
+  if (read.ok()) read = stream.read_back(StreamId::min(), StreamId::max(), read_one(last));
+  if (!read.ok()) return errors::store_failed(read);
+
+  MapBuilder info;
+  add_counters(stream, info);
+  return info.add("groups", stream.groups().size())
+      .add("first-entry", std::move(first))
+      .add("last-entry", std::move(last))
+      .build();
+}
+
+// ---- XINFO STREAM … FULL: lists of at most `count` entries; 0: no limit ----
+
+Reply pending_of_group(const StreamGroup& group, std::size_t count) {
+  std::vector<Reply> pending;
+  for (const auto& [id, entry] : group.pending) {
+    if (count != 0 && pending.size() == count) break;
+    pending.push_back(Reply::array({id_reply(id), Reply::bulk(entry.consumer->name),
+                                    Reply::integer(entry.delivered_ms),
+                                    Reply::integer(static_cast<std::int64_t>(entry.deliveries))}));
+  }
+  return Reply::array(std::move(pending));
+}
+
+Reply pending_of_consumer(const StreamGroup& group, const StreamConsumer& consumer,
+                          std::size_t count) {
+  std::vector<Reply> pending;
+  for (const StreamId id : consumer.pending) {
+    if (count != 0 && pending.size() == count) break;
+    const PendingEntry& entry = *group.find_pending(id);
+    pending.push_back(Reply::array({id_reply(id), Reply::integer(entry.delivered_ms),
+                                    Reply::integer(static_cast<std::int64_t>(entry.deliveries))}));
+  }
+  return Reply::array(std::move(pending));
+}
+
+Reply full_consumers(const StreamGroup& group, std::size_t count) {
+  std::vector<Reply> consumers;
+  for (const auto& [name, consumer] : group.consumers) {
+    consumers.push_back(MapBuilder()
+                            .add("name", Reply::bulk(name))
+                            .add("seen-time", Reply::integer(consumer->seen_ms))
+                            .add("pel-count", consumer->pending.size())
+                            .add("pending", pending_of_consumer(group, *consumer, count))
+                            .build());
+  }
+  return Reply::array(std::move(consumers));
+}
+
+Reply full_groups(const Stream& stream, std::size_t count) {
+  std::vector<Reply> groups;
+  for (const auto& [name, group] : stream.groups()) {
+    groups.push_back(MapBuilder()
+                         .add("name", Reply::bulk(name))
+                         .add("last-delivered-id", id_reply(group->last_delivered))
+                         .add("entries-read", entries_read_reply(*group))
+                         .add("lag", lag_reply(stream, *group))
+                         .add("pel-count", group->pending.size())
+                         .add("pending", pending_of_group(*group, count))
+                         .add("consumers", full_consumers(*group, count))
+                         .build());
+  }
+  return Reply::array(std::move(groups));
+}
+
+Reply full_stream(const Stream& stream, std::size_t count) {
+  std::vector<Reply> entries;
+  const absl::Status read =
+      stream.read(StreamId::min(), StreamId::max(), [&](const StreamEntry& entry) {
+        entries.push_back(entry_reply(entry));
+        return count == 0 || entries.size() < count;
+      });
+  if (!read.ok()) return errors::store_failed(read);
+  MapBuilder info;
+  add_counters(stream, info);
+  return info.add("entries", Reply::array(std::move(entries)))
+      .add("groups", full_groups(stream, count))
+      .build();
+}
+
+// XINFO STREAM key [FULL [COUNT count]]
+Reply xinfo_stream(CommandContext& context) {
+  constexpr std::int64_t kCountDefault = 10;
+  Object* object = nullptr;
+  if (auto error = find_stream(context, object)) return std::move(*error);
+  if (context.size() == 3) return stream_summary(object->stream());
+
+  Arguments arguments(context.request(), 3);
+  const bool has_count = context.size() == 6;
+  bool is_right = (context.size() == 4 || has_count) && arguments.accept("FULL");
+  if (has_count) is_right = is_right && arguments.accept("COUNT");
+  if (!is_right) return errors::subcommand_syntax("XINFO", context[1]);
+  std::int64_t count = has_count ? arguments.next_integer() : kCountDefault;
+  if (!arguments.ok()) return arguments.take_error();
+  if (count < 0) count = kCountDefault;
+  return full_stream(object->stream(), static_cast<std::size_t>(count));
+}
+
+// XINFO GROUPS key
+Reply xinfo_groups(CommandContext& context) {
+  Object* object = nullptr;
+  if (auto error = find_stream(context, object)) return std::move(*error);
+  const Stream& stream = object->stream();
+  std::vector<Reply> groups;
+  for (const auto& [name, group] : stream.groups()) {
+    groups.push_back(MapBuilder()
+                         .add("name", Reply::bulk(name))
+                         .add("consumers", group->consumers.size())
+                         .add("pending", group->pending.size())
+                         .add("last-delivered-id", id_reply(group->last_delivered))
+                         .add("entries-read", entries_read_reply(*group))
+                         .add("lag", lag_reply(stream, *group))
+                         .build());
+  }
+  return Reply::array(std::move(groups));
+}
+
+// XINFO CONSUMERS key group
+Reply xinfo_consumers(CommandContext& context) {
+  Object* object = nullptr;
+  if (auto error = find_stream(context, object)) return std::move(*error);
+  const StreamGroup* group = object->stream().find_group(context[3]);
+  if (group == nullptr) return errors::no_such_group(context[2], context[3]);
+  std::vector<Reply> consumers;
+  for (const auto& [name, consumer] : group->consumers) {
+    const std::int64_t idle_ms = std::max(context.now_ms() - consumer->seen_ms, std::int64_t{0});
+    consumers.push_back(MapBuilder()
+                            .add("name", Reply::bulk(name))
+                            .add("pending", consumer->pending.size())
+                            .add("idle", Reply::integer(idle_ms))
+                            .build());
+  }
+  return Reply::array(std::move(consumers));
+}
+
+// XINFO HELP
+Reply xinfo_help(CommandContext&) {
+  static constexpr std::string_view kLines[] = {
+      "XINFO <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+      "CONSUMERS <key> <groupname>",
+      "    Show consumers of <groupname>.",
+      "GROUPS <key>",
+      "    Show the stream consumer groups.",
+      "STREAM <key> [FULL [COUNT <count>]",
+      "    Show information about the stream.",
+      "HELP",
+      "    Prints this help.",
+  };
+  return help_reply(kLines);
+}
+
+constexpr Subcommand kSubcommands[] = {
+    {"stream", xinfo_stream, -3},
+    {"groups", xinfo_groups, 3},
+    {"consumers", xinfo_consumers, 4},
+    {"help", xinfo_help, 2},
+};
+
+}  // namespace
+
+// XINFO <STREAM | GROUPS | CONSUMERS | HELP> [key [option ...]]
+Reply xinfo_command(CommandContext& context) {
+  return run_subcommand(context, "xinfo", kSubcommands);
+}
+
+}  // namespace rushgate

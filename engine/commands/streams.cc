@@ -1,0 +1,260 @@
+// Commands on streams, but for those on consumer groups:
+// https://redis.io/docs/latest/commands/?group=stream
+#include "engine/keyspace/streams.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "engine/commands/arguments.h"
+#include "engine/commands/command_context.h"
+#include "engine/commands/command_functions.h"
+#include "engine/commands/errors.h"
+#include "engine/commands/stream_arguments.h"
+#include "engine/commands/stream_errors.h"
+
+namespace rushgate {
+namespace {
+
+// ---- XADD ----
+
+constexpr std::size_t kEntryBytesMax = std::size_t{1}
+                                       << 30;  // as in Redis: names and values together
+
+struct AddRequest {
+  bool make_stream = true;  // NOMKSTREAM
+  TrimOptions trim;
+  bool automatic = false;      // '*'
+  bool automatic_seq = false;  // '<ms>-*'
+  StreamId id;
+  absl::InlinedVector<StreamField, 8> fields;
+  std::size_t bytes = 0;
+};
+
+void read_id(Arguments& arguments, AddRequest& add) {
+  std::string_view text = errors::as_c_string(arguments.next());
+  add.automatic = text == "*";
+  if (add.automatic) return;
+  const auto dash = text.find('-');
+  add.automatic_seq = dash != std::string_view::npos && text.substr(dash) == "-*";
+  if (add.automatic_seq) text = text.substr(0, dash);
+  const auto id = parse_stream_id(text);
+  if (!id) arguments.fail(errors::invalid_stream_id());
+  add.id = id.value_or(StreamId{});
+}
+
+AddRequest read_add_request(Arguments& arguments) {
+  AddRequest add;
+  while (!arguments.at_end()) {
+    if (add.trim.accept(arguments)) continue;
+    if (!arguments.accept("NOMKSTREAM")) break;
+    add.make_stream = false;
+  }
+  read_id(arguments, add);
+  add.trim.check(arguments);
+  if (arguments.left() == 0 || arguments.left() % 2 != 0)
+    arguments.fail(errors::wrong_arity("xadd"));
+  if (!add.automatic && !add.automatic_seq && add.id == StreamId{})
+    arguments.fail(errors::id_is_zero());
+  while (!arguments.at_end()) {
+    const std::string_view name = arguments.next();
+    const std::string_view value = arguments.next();
+    add.fields.emplace_back(name, value);
+    add.bytes += name.size() + value.size();
+  }
+  return add;
+}
+
+/// The id that the entry gets, in a stream that stands at `last`; nothing if it is not above that.
+std::optional<StreamId> choose_id(const AddRequest& add, StreamId last, std::int64_t now_ms) {
+  if (add.automatic) return Stream::id_after(last, now_ms);
+  StreamId id = add.id;
+  if (add.automatic_seq && id.ms == last.ms) id.seq = last.seq + 1;
+  if (id <= last) return std::nullopt;
+  return id;
+}
+
+// ---- XRANGE and XREVRANGE ----
+
+/// COUNT count; nothing if it is not given.
+std::optional<std::int64_t> read_count(Arguments& arguments) {
+  std::optional<std::int64_t> count;
+  while (!arguments.at_end()) {
+    if (arguments.left() < 2 || !arguments.accept("COUNT")) arguments.fail(errors::syntax());
+    count = std::max(arguments.next_integer(), std::int64_t{0});
+  }
+  return count;
+}
+
+Reply range_reply(CommandContext& context, std::size_t start_at, std::size_t end_at) {
+  Arguments arguments(context.request(), 4);
+  const StreamId start = interval_start(arguments, context[start_at]);
+  const StreamId end = interval_end(arguments, context[end_at]);
+  const auto count = read_count(arguments);
+  if (!arguments.ok()) return arguments.take_error();
+
+  Object* object = nullptr;
+  if (!context.find(context[1], ValueType::kStream, object)) return errors::wrong_type();
+  if (object == nullptr) return Reply::array();
+  if (count == 0) return Reply::nil_array();
+  std::vector<Reply> entries;
+  const auto visit = [&](const StreamEntry& entry) {
+    entries.push_back(entry_reply(entry));
+    return !count || entries.size() < static_cast<std::size_t>(*count);
+  };
+  const Stream& stream = object->stream();
+  const absl::Status read =
+      start_at < end_at ? stream.read(start, end, visit) : stream.read_back(start, end, visit);
+  if (!read.ok()) return errors::store_failed(read);
+  return Reply::array(std::move(entries));
+}
+
+// ---- XREAD ----
+
+/// What XREAD is to read from the stream named `i`: entries above the id that is returned. `object`
+/// is null if there is no stream.
+StreamId read_after(CommandContext& context, const StreamReadRequest& read, std::size_t i,
+                    Arguments& arguments, Object*& object) {
+  // Whoever waits for a stream goes on waiting if something else is put in its place.
+  if (!context.find(read.key(context.request(), i), ValueType::kStream, object) && !read.is_retry) {
+    arguments.fail(errors::wrong_type());
+  }
+  const std::string_view text = errors::as_c_string(read.id(context.request(), i));
+  if (text == "$") return object == nullptr ? StreamId{} : object->stream().last_id();
+  if (text == ">") arguments.fail(errors::new_id_in_xread());
+  const auto id = parse_stream_id(text);
+  if (!id) arguments.fail(errors::invalid_stream_id());
+  return id.value_or(StreamId{});
+}
+
+absl::Status read_entries(const Stream& stream, StreamId after, std::uint64_t count,
+                          std::vector<Reply>& entries) {
+  const auto first = after.next();
+  if (!first) return absl::OkStatus();
+  return stream.read(*first, StreamId::max(), [&](const StreamEntry& entry) {
+    entries.push_back(entry_reply(entry));
+    return count == 0 || entries.size() < count;
+  });
+}
+
+}  // namespace
+
+// XADD key [NOMKSTREAM] [<MAXLEN | MINID> [= | ~] threshold [LIMIT count]] <* | id> field value
+// [field value ...]
+Reply xadd_command(CommandContext& context) {
+  Arguments arguments(context.request(), 2);
+  const AddRequest add = read_add_request(arguments);
+  if (!arguments.ok()) return arguments.take_error();
+
+  Object* object = nullptr;
+  if (!context.find(context[1], ValueType::kStream, object)) return errors::wrong_type();
+  if (object == nullptr && !add.make_stream) return Reply::nil();
+  const StreamId last = object == nullptr ? StreamId{} : object->stream().last_id();
+  if (last == StreamId::max()) return errors::ids_exhausted();
+  if (add.automatic_seq && add.id.ms == last.ms &&
+      last.seq == std::numeric_limits<std::uint64_t>::max()) {
+    return errors::entry_too_large();  // Redis's words for a millisecond whose sequence numbers are
+                                       // used up
+  }
+  const auto id = choose_id(add, last, context.now_ms());
+  if (!id) return errors::id_not_above_last();
+  if (add.bytes > kEntryBytesMax) return errors::entry_too_large();
+
+  Changes& changes = context.db().changes();
+  const Changes::Mark mark = changes.mark();
+  if (object == nullptr) object = &streams::create(context.db(), context[1]);
+  streams::append(context.db(), *object, *id, add.fields);
+  if (add.trim.given()) {
+    std::uint64_t removed = 0;
+    if (absl::Status trimmed = streams::trim(context.db(), *object, add.trim.to(), removed);
+        !trimmed.ok()) {
+      changes.roll_back_to(mark);
+      return errors::store_failed(trimmed);
+    }
+  }
+  return id_reply(*id);
+}
+
+// XLEN key
+Reply xlen_command(CommandContext& context) {
+  Object* object = nullptr;
+  if (!context.find(context[1], ValueType::kStream, object)) return errors::wrong_type();
+  return Reply::integer(object == nullptr ? 0
+                                          : static_cast<std::int64_t>(object->stream().length()));
+}
+
+// XRANGE key start end [COUNT count]
+Reply xrange_command(CommandContext& context) { return range_reply(context, 2, 3); }
+
+// XREVRANGE key end start [COUNT count]
+Reply xrevrange_command(CommandContext& context) { return range_reply(context, 3, 2); }
+
+// XDEL key id [id ...]
+Reply xdel_command(CommandContext& context) {
+  Object* object = nullptr;
+  if (!context.find(context[1], ValueType::kStream, object)) return errors::wrong_type();
+  if (object == nullptr) return Reply::integer(0);
+  Arguments arguments(context.request(), 2);
+  const StreamIds ids = read_stream_ids(arguments, context.request(), 2);
+  if (!arguments.ok()) return arguments.take_error();
+
+  std::uint64_t erased = 0;
+  const absl::Status status = streams::erase(context.db(), *object, ids, erased);
+  if (!status.ok()) return errors::store_failed(status);
+  return Reply::integer(static_cast<std::int64_t>(erased));
+}
+
+// XTRIM key <MAXLEN | MINID> [= | ~] threshold [LIMIT count]
+Reply xtrim_command(CommandContext& context) {
+  Arguments arguments(context.request(), 2);
+  TrimOptions trim;
+  while (!arguments.at_end()) {
+    if (!trim.accept(arguments)) arguments.fail(errors::syntax());
+  }
+  trim.check(arguments);
+  if (!trim.given()) arguments.fail(errors::no_trim_strategy());
+  if (!arguments.ok()) return arguments.take_error();
+
+  Object* object = nullptr;
+  if (!context.find(context[1], ValueType::kStream, object)) return errors::wrong_type();
+  if (object == nullptr) return Reply::integer(0);
+  std::uint64_t removed = 0;
+  const absl::Status status = streams::trim(context.db(), *object, trim.to(), removed);
+  if (!status.ok()) return errors::store_failed(status);
+  return Reply::integer(static_cast<std::int64_t>(removed));
+}
+
+// XREAD [COUNT count] [BLOCK milliseconds] STREAMS key [key ...] id [id ...]
+Reply xread_command(CommandContext& context) {
+  Arguments arguments(context.request());
+  const StreamReadRequest read =
+      read_stream_read_request(arguments, context.request(), false, context.in_script());
+  if (!arguments.ok()) return arguments.take_error();
+
+  absl::InlinedVector<Object*, 4> objects(read.streams);
+  absl::InlinedVector<StreamId, 4> after(read.streams);
+  for (std::size_t i = 0; i < read.streams && arguments.ok(); ++i) {
+    after[i] = read_after(context, read, i, arguments, objects[i]);
+  }
+  if (!arguments.ok()) return arguments.take_error();
+
+  std::vector<Reply> keys_and_entries;
+  for (std::size_t i = 0; i < read.streams; ++i) {
+    if (objects[i] == nullptr) continue;
+    std::vector<Reply> entries;
+    const absl::Status status = read_entries(objects[i]->stream(), after[i], read.count, entries);
+    if (!status.ok()) return errors::store_failed(status);
+    if (entries.empty()) continue;
+    keys_and_entries.push_back(Reply::bulk(read.key(context.request(), i)));
+    keys_and_entries.push_back(Reply::array(std::move(entries)));
+  }
+  if (keys_and_entries.empty()) return wait_for_entries(context, read, after);
+  return streams_reply(context, std::move(keys_and_entries));
+}
+
+}  // namespace rushgate

@@ -1,0 +1,48 @@
+#include "engine/executor/background_sync.h"
+
+#include <chrono>
+#include <utility>
+
+namespace rushgate {
+
+BackgroundSync::BackgroundSync(absl::AnyInvocable<absl::Status()> sync,
+                               absl::AnyInvocable<void(const absl::Status&)> report)
+    : sync_(std::move(sync)), report_(std::move(report)) {}
+
+void BackgroundSync::start() {
+  thread_ = std::thread([this] { loop(); });
+}
+
+void BackgroundSync::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void BackgroundSync::note_write() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(written_, true)) return;
+  }
+  changed_.notify_all();
+}
+
+void BackgroundSync::loop() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return written_ || stopping_; });
+    if (!written_) return;
+    // What is written within this second shares the fsync.
+    changed_.wait_for(lock, std::chrono::seconds(1), [this] { return stopping_; });
+    written_ = false;
+    lock.unlock();
+    const absl::Status synced = sync_();
+    if (!synced.ok()) report_(synced);
+    lock.lock();
+  }
+}
+
+}  // namespace rushgate

@@ -1,0 +1,40 @@
+// Durability `everysec`: an fsync a second while there is something to sync.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+
+namespace rushgate {
+
+/// Thread-safe. Its thread sleeps while nothing was written.
+class BackgroundSync {
+ public:
+  /// `sync` runs on a thread of its own; what it answers goes to `report` if it is an error.
+  BackgroundSync(absl::AnyInvocable<absl::Status()> sync,
+                 absl::AnyInvocable<void(const absl::Status&)> report);
+  ~BackgroundSync() { stop(); }
+
+  void start();
+  /// Syncs once more if something was written.
+  void stop();
+
+  /// Something was written.
+  void note_write();
+
+ private:
+  void loop();
+
+  absl::AnyInvocable<absl::Status()> sync_;
+  absl::AnyInvocable<void(const absl::Status&)> report_;
+  std::thread thread_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool written_ = false;   // guarded by mutex_
+  bool stopping_ = false;  // guarded by mutex_
+};
+
+}  // namespace rushgate

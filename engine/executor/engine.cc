@@ -1,0 +1,43 @@
+#include "engine/executor/engine.h"
+
+#include <utility>
+
+#include "engine/executor/embedded_client.h"
+#include "engine/executor/executor.h"
+
+namespace rushgate {
+
+Engine::Engine(std::shared_ptr<Executor> executor) : executor_(std::move(executor)) {}
+
+Engine::~Engine() { close(); }
+
+absl::StatusOr<std::unique_ptr<Engine>> Engine::open(std::unique_ptr<Store> store,
+                                                     EngineOptions options,
+                                                     std::vector<NamedScript> scripts) {
+  constexpr std::size_t kQueueCapacityMax = 65'534;
+  if (options.queue_capacity == 0 || options.queue_capacity > kQueueCapacityMax) {
+    return absl::InvalidArgumentError("queue_capacity must be from 1 to 65,534");
+  }
+  if (options.group_requests_max == 0)
+    return absl::InvalidArgumentError("group_requests_max must be at least 1");
+  auto executor = std::make_shared<Executor>(std::move(store), std::move(options));
+  const absl::Status started = executor->start(std::move(scripts));
+  if (!started.ok()) return started;
+  return std::unique_ptr<Engine>(new Engine(std::move(executor)));
+}
+
+std::unique_ptr<Client> Engine::open_client(const ClientOptions& options) {
+  return std::make_unique<EmbeddedClient>(executor_, options);
+}
+
+const Clock& Engine::clock() const { return executor_->clock(); }
+
+Scheduler& Engine::scheduler() { return executor_->service(); }
+
+void Engine::advance_ms(std::int64_t duration_ms) { executor_->advance_ms(duration_ms); }
+
+absl::Status Engine::health() const { return executor_->health(); }
+
+void Engine::close() { executor_->close(); }
+
+}  // namespace rushgate

@@ -1,0 +1,102 @@
+// The engine: Redis's data types, commands and scripts inside the process, kept by a store. Start
+// here to embed it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "engine/client/client.h"
+#include "engine/client/native_script.h"
+#include "engine/store/store.h"
+#include "engine/time/clock.h"
+#include "engine/time/manual_clock.h"
+#include "engine/time/scheduler.h"
+
+namespace spdlog {
+class logger;
+}
+
+namespace rushgate {
+
+class Executor;
+
+struct EngineOptions {
+  /// Who runs requests.
+  enum class Policy : std::uint8_t {
+    kCallers,  // a calling thread that finds nobody at work runs its own request, and those queued
+               // meanwhile, other people's scripts included
+    kServiceThreadOnly,  // callers always wait: somebody else's fsync or script never runs on the
+                         // caller's thread
+  };
+
+  Policy policy = Policy::kCallers;
+  std::size_t queue_capacity = 32'768;  // submissions that may wait; at most 65,534
+  std::size_t group_requests_max = 1'024;
+
+  /// Manual mode, if set: no threads; the clock moves by Engine::advance_ms() alone; same calls and
+  /// seed, same results. Not owned.
+  ManualClock* manual_clock = nullptr;
+
+  /// Order of iteration of tables. 0: chosen at random, or 1 in manual mode.
+  std::uint64_t seed = 0;
+
+  // ---- Lua scripts ----
+  std::int64_t script_busy_after_ms =
+      5'000;  // then others are answered BUSY, and SCRIPT KILL works
+  std::size_t script_memory_bytes_max = 256 * 1024 * 1024;
+  std::size_t scripts_cached_max = 4'096;
+  bool roll_back_failed_scripts = false;  // Redis keeps what a failed script did before it failed
+
+  /// May be null: a library prints nothing by itself.
+  std::shared_ptr<spdlog::logger> logger = {};
+};
+
+struct ClientOptions {
+  bool fail_when_full = false;        // answer OVERLOADED instead of waiting for room in the queue
+  std::int64_t queue_timeout_ms = 0;  // answer TIMEDOUT if a request has not begun by then; 0: wait
+  int protocol = 2;                   // kinds of replies: RESP2's or 3's
+};
+
+/// Thread-safe. Destroying it is close().
+class Engine {
+ public:
+  /// Loads what the store holds. `scripts` are the native scripts that may be called.
+  static absl::StatusOr<std::unique_ptr<Engine>> open(std::unique_ptr<Store> store,
+                                                      EngineOptions options = {},
+                                                      std::vector<NamedScript> scripts = {});
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  /// A session of its own, in which threads wait by sleeping. It may outlive the engine: its calls
+  /// are answered CLOSED then. (For fibers: fiber_client.h.)
+  [[nodiscard]] std::unique_ptr<Client> open_client(const ClientOptions& options = {});
+
+  /// The engine's clock: the machine's, or the manual one.
+  [[nodiscard]] const Clock& clock() const;
+  /// Callbacks run on the service thread; in manual mode in advance_ms().
+  [[nodiscard]] Scheduler& scheduler();
+
+  /// Manual mode only: moves the clock on, firing timers, expiries and timeouts on the way, in
+  /// order of their time.
+  void advance_ms(std::int64_t duration_ms);
+
+  /// Why writes are refused, once the store has failed. Reopening recovers what was durable.
+  [[nodiscard]] absl::Status health() const;
+
+  /// Runs what is queued, answers those who still wait CLOSED, and lets go of the store. Again: no
+  /// effect.
+  void close();
+
+ private:
+  explicit Engine(std::shared_ptr<Executor> executor);
+
+  std::shared_ptr<Executor> executor_;
+};
+
+}  // namespace rushgate

@@ -1,0 +1,500 @@
+#include "engine/executor/executor.h"
+
+#include <algorithm>
+#include <cassert>
+#include <random>
+#include <thread>
+
+#include "engine/commands/command_table.h"
+#include "engine/executor/executor_errors.h"
+#include "engine/script/script_errors.h"
+
+namespace rushgate {
+namespace {
+
+// The executor inside whose turn this thread is, if any.
+thread_local const Executor* turn_of_this_thread = nullptr;
+
+// A caller's thread gives the turn to the service thread after this many groups, so that nobody
+// works for others without end.
+constexpr int kGroupsPerCallerMax = 64;
+
+// How often a caller looks for its answer before it sleeps: about as long as a small group takes.
+constexpr int kSpins = 200;
+
+constexpr std::size_t kExpiredPerGroupMax = 128;
+
+// With which math.random() gives a script the numbers that it gets on a fresh Redis.
+constexpr std::uint64_t kRedisRandomSeed = 0x1234ABCD;
+
+std::uint64_t choose_seed(const EngineOptions& options) {
+  if (options.seed != 0) return options.seed;
+  if (options.manual_clock != nullptr) return 1;
+  std::random_device random;
+  return (std::uint64_t{random()} << 32) | random();
+}
+
+LuaLimits lua_limits(const EngineOptions& options) {
+  return {.busy_after_ms = options.script_busy_after_ms,
+          .memory_bytes_max = options.script_memory_bytes_max,
+          .cached_scripts_max = options.scripts_cached_max};
+}
+
+void pause_briefly() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace
+
+// ---- Life ----
+
+Executor::Executor(std::unique_ptr<Store> store, EngineOptions options)
+    : options_(std::move(options)),
+      system_clock_(options_.manual_clock != nullptr ? nullptr : std::make_unique<SystemClock>()),
+      clock_(options_.manual_clock != nullptr ? options_.manual_clock : system_clock_.get()),
+      queue_(options_.queue_capacity),
+      store_(std::move(store)),
+      keyspace_(*store_, choose_seed(options_)),
+      lua_(lua_limits(options_), *this, options_.logger, kRedisRandomSeed),
+      services_{.keyspace = keyspace_,
+                .lua = lua_,
+                .natives = natives_,
+                .roll_back_failed_scripts = options_.roll_back_failed_scripts,
+                .write_refusal = {}},
+      background_sync_([this] { return store_->sync(); },
+                       [this](const absl::Status& reason) { fail_store(reason); }),
+      service_(*clock_, [this] { return serve(); }) {}
+
+Executor::~Executor() { close(); }
+
+absl::Status Executor::start(std::vector<NamedScript> scripts) {
+  for (auto& [name, script] : scripts) natives_.add(std::move(name), std::move(script));
+  keyspace_.set_listener(this);
+  update_time();
+  const absl::Status loaded = keyspace_.load();
+  if (!loaded.ok()) return loaded;
+  update_next_due();
+  if (is_manual()) return loaded;
+  if (store_->durability() == Durability::kEverySec) background_sync_.start();
+  service_.start();
+  return loaded;
+}
+
+void Executor::close() {
+  if (closed_.exchange(true)) return;
+  // Whoever submitted before sees an answer: the turn is taken once more, for good.
+  while (!try_take_turn()) std::this_thread::yield();
+  turn_of_this_thread = this;
+  do {
+    Operation* none = nullptr;
+    run_group(none);
+  } while (has_unfinished() || !queue_.empty());
+  while (const auto ticket = parking_.first()) {
+    Operation& operation = *parking_.remove(*ticket).operation;
+    operation.fail_rest(executor_errors::kClosedText);
+    answer(operation);
+  }
+  turn_of_this_thread = nullptr;
+  refuse_late_submissions();
+  service_.stop();
+  background_sync_.stop();
+  const std::lock_guard lock(failure_mutex_);
+  store_.reset();
+}
+
+void Executor::refuse_late_submissions() {
+  Operation* operation = nullptr;
+  while (queue_.pop(operation)) {
+    if (!begin(*operation)) continue;
+    operation->fail_rest(executor_errors::kClosedText);
+    answer(*operation);
+  }
+}
+
+bool Executor::inside_turn() const { return turn_of_this_thread == this; }
+
+absl::Status Executor::health() const {
+  const std::lock_guard lock(failure_mutex_);
+  return failure_;
+}
+
+void Executor::fail_store(const absl::Status& reason) {
+  const std::lock_guard lock(failure_mutex_);
+  if (failure_.ok()) failure_ = reason;
+  store_failed_ = true;
+}
+
+absl::Status Executor::sync() {
+  std::shared_ptr<Store> store;
+  {
+    const std::lock_guard lock(failure_mutex_);
+    if (!failure_.ok()) return failure_;
+    store = store_;
+  }
+  if (store == nullptr) return absl::UnavailableError("the engine is closed");
+  const absl::Status synced = store->sync();
+  if (!synced.ok()) fail_store(synced);
+  return synced;
+}
+
+// ---- Submitting ----
+
+bool Executor::run_and_wait(Operation& operation, bool fail_when_full) {
+  // An operation that finds the queue empty and nobody at work needs neither queue nor wake-up.
+  if (callers_run() && queue_.empty() && !closed_.load(std::memory_order_relaxed) &&
+      try_take_turn()) {
+    work(&operation);
+  } else {
+    enqueue(operation, fail_when_full);
+  }
+  return wait_until_answered(operation);
+}
+
+void Executor::post(std::unique_ptr<Operation> operation, bool fail_when_full) {
+  enqueue(*operation.release(), fail_when_full);
+  if (is_manual()) service_.run_pending();  // it may have been refused without a turn
+}
+
+void Executor::enqueue(Operation& operation, bool fail_when_full) {
+  const bool may_run = callers_run() && operation.completion == nullptr;
+  while (true) {
+    if (closed_) {
+      operation.fail_rest(executor_errors::kClosedText);
+      answer(operation);
+      return;
+    }
+    if (queue_.push(&operation)) break;
+    if (fail_when_full) {
+      operation.fail_rest(executor_errors::kOverloadedText);
+      answer(operation);
+      return;
+    }
+    // Full. Make room, or sleep until a group is done.
+    const std::uint32_t seen = groups_done_.load();
+    if (callers_run() && try_take_turn()) {
+      work(nullptr);
+      continue;
+    }
+    ++waiting_for_room_;
+    service_.kick();
+    constexpr std::int64_t kLookAgainMs = 10;
+    futex_wait(groups_done_, seen, kLookAgainMs);
+    --waiting_for_room_;
+  }
+  if (closed_) return refuse_late_submissions();  // close() may have looked at the queue before
+  if ((may_run || is_manual()) && try_take_turn()) {
+    work(nullptr);
+  } else if (!may_run) {
+    service_.kick();
+  }
+}
+
+bool Executor::wait_until_answered(Operation& operation) {
+  for (int i = 0; i < kSpins; ++i) {
+    if (operation.state.load(std::memory_order_acquire) == Operation::kAnswered) return true;
+    pause_briefly();
+  }
+  while (true) {
+    std::uint32_t state = operation.state.load(std::memory_order_acquire);
+    if (state == Operation::kAnswered) return true;
+    std::int64_t sleep_ms = -1;
+    if (operation.deadline_ms != 0 && state != Operation::kRunning) {
+      sleep_ms = operation.deadline_ms - clock_->monotonic_ms();
+      if (sleep_ms <= 0) {
+        if (operation.state.compare_exchange_strong(state, Operation::kAbandoned)) return false;
+        continue;
+      }
+    }
+    if (state == Operation::kQueued) {
+      if (!operation.state.compare_exchange_strong(state, Operation::kSleeping)) continue;
+      state = Operation::kSleeping;
+    }
+    futex_wait(operation.state, state, sleep_ms);
+  }
+}
+
+void Executor::answer(Operation& operation) {
+  if (operation.completion != nullptr) {
+    service_.complete(std::unique_ptr<Operation>(&operation));
+    return;
+  }
+  // The submitter may be gone with the operation as soon as the state is set.
+  const std::uint32_t before =
+      operation.state.exchange(Operation::kAnswered, std::memory_order_acq_rel);
+  if (before != Operation::kQueued) futex_wake(&operation.state);
+}
+
+// ---- The turn ----
+
+void Executor::release_turn() {
+  turn_of_this_thread = nullptr;
+  turn_.exchange(false);  // a full fence: the looks at the queue and at service_waits_ that follow
+                          // must not come before it
+}
+
+void Executor::work(Operation* own) {
+  for (int groups = 1;; ++groups) {
+    turn_of_this_thread = this;
+    run_group(own);
+    const bool has_more = own != nullptr || has_unfinished() || !queue_.empty();
+    const bool may_go_on = groups < kGroupsPerCallerMax || own != nullptr || is_manual();
+    if (has_more && may_go_on) continue;
+
+    const bool leaves_unfinished = has_unfinished();
+    release_turn();
+    if (is_manual()) service_.run_pending();
+    if (service_waits_.exchange(false) || leaves_unfinished) service_.kick();
+    if (queue_.empty()) return;
+    if (!may_go_on) return service_.kick();
+    if (!try_take_turn()) return;
+  }
+}
+
+std::int64_t Executor::serve() {
+  if (closed_) return ServiceThread::kNever;
+  if (!try_take_turn()) {
+    service_waits_ = true;
+    if (!try_take_turn())
+      return ServiceThread::kNever;  // whoever has it sees service_waits_ when he gives it back
+    service_waits_ = false;
+  }
+  work(nullptr);
+  return next_due_ms_;
+}
+
+void Executor::advance_ms(std::int64_t duration_ms) {
+  assert(is_manual());
+  ManualClock& clock = *options_.manual_clock;
+  const std::int64_t end_ms = clock.monotonic_ms() + duration_ms;
+  while (true) {
+    service_.run_pending();
+    const std::int64_t due_ms = std::min(next_due_ms_.load(), service_.next_timer_ms());
+    if (due_ms > end_ms) break;
+    clock.advance_ms(std::max<std::int64_t>(0, due_ms - clock.monotonic_ms()));
+    if (try_take_turn()) work(nullptr);
+    service_.run_pending();
+  }
+  clock.advance_ms(std::max<std::int64_t>(0, end_ms - clock.monotonic_ms()));
+}
+
+// ---- A group ----
+
+void Executor::run_group(Operation*& own) {
+  group_requests_ = 0;
+  update_time();
+  if (store_failed_ && services_.write_refusal.empty()) {
+    services_.write_refusal = executor_errors::write_refusal(health());
+  }
+  if (clock_->monotonic_ms() >= next_due_ms_.load(std::memory_order_relaxed)) fire_due();
+  while (group_requests_ < options_.group_requests_max) {
+    Operation* const operation = next_operation(own);
+    if (operation == nullptr) break;
+    run_requests(*operation);
+  }
+  commit_group();
+}
+
+Operation* Executor::next_operation(Operation*& own) {
+  if (unfinished_ != nullptr) return std::exchange(unfinished_, nullptr);
+  if (!resumed_.empty()) {
+    Operation* const operation = resumed_.back();
+    resumed_.pop_back();
+    return operation;
+  }
+  if (own != nullptr) {
+    Operation* const operation = std::exchange(own, nullptr);
+    if (begin(*operation)) return operation;
+  }
+  Operation* operation = nullptr;
+  while (queue_.pop(operation)) {
+    if (begin(*operation)) return operation;
+  }
+  return nullptr;
+}
+
+bool Executor::begin(Operation& operation) {
+  if (operation.deadline_ms != 0) {
+    std::uint32_t state = operation.state.load(std::memory_order_acquire);
+    while (state != Operation::kAbandoned &&
+           !operation.state.compare_exchange_weak(state, Operation::kRunning,
+                                                  std::memory_order_acq_rel)) {
+    }
+    if (state == Operation::kAbandoned) {
+      delete &operation;
+      return false;
+    }
+    if (state == Operation::kSleeping)
+      futex_wake(&operation.state);  // it sleeps on another value now
+    if (clock_->monotonic_ms() >= operation.deadline_ms) {
+      operation.fail_rest(executor_errors::kTimedOutText);
+      answer(operation);
+      return false;
+    }
+  }
+  return true;
+}
+
+void Executor::run_requests(Operation& operation) {
+  join_group(operation);
+  while (!operation.finished()) {
+    if (group_requests_ >= options_.group_requests_max) {
+      unfinished_ = &operation;
+      return;
+    }
+    const std::size_t answered = operation.replies.size();
+    run_request(operation, operation.requests[answered]);
+    if (!signalled_.empty()) serve_signalled();
+    if (operation.replies.size() == answered) return;  // parked
+  }
+}
+
+void Executor::run_request(Operation& operation, const Request& request) {
+  ++group_requests_;
+  if (request.empty()) {
+    operation.replies.push_back(executor_errors::empty_request());
+    return;
+  }
+  CommandContext context(services_, *operation.session, request, CommandContext::Origin::kClient,
+                         false);
+  Reply reply = run_command(context);
+  if (!context.parked()) {
+    operation.replies.push_back(std::move(reply));
+  } else if (is_manual() && operation.completion == nullptr) {
+    // The one thread there is would wait for itself.
+    operation.replies.push_back(std::move(context.parked()->on_timeout));
+  } else {
+    parking_.add(operation, operation.session->db, std::move(*context.parked()),
+                 clock_->monotonic_ms());
+  }
+}
+
+void Executor::join_group(Operation& operation) {
+  if (std::exchange(operation.in_group, true)) return;
+  operation.group_begin = operation.replies.size();
+  in_group_.push_back(&operation);
+}
+
+void Executor::commit_group() {
+  const bool changed = !keyspace_.changes().empty();
+  if (changed) {
+    if (!services_.write_refusal.empty()) {
+      keyspace_.changes().roll_back_to(
+          {});  // nothing but keys that expired: reads go on, writes are refused
+    } else if (const absl::Status kept = keyspace_.commit(); !kept.ok()) {
+      fail_group(kept);
+    } else if (store_->durability() == Durability::kEverySec) {
+      background_sync_.note_write();
+    }
+  }
+  if (changed || !parking_.empty() ||
+      next_due_ms_.load(std::memory_order_relaxed) != ServiceThread::kNever) {
+    update_next_due();
+  }
+
+  for (Operation* operation : in_group_) {
+    operation->in_group = false;
+    if (operation->finished()) answer(*operation);
+  }
+  in_group_.clear();
+  groups_done_.fetch_add(1);
+  if (waiting_for_room_.load() != 0) futex_wake(&groups_done_);
+}
+
+void Executor::fail_group(const absl::Status& reason) {
+  fail_store(reason);
+  const std::string text = executor_errors::outcome_unknown(reason);
+  for (Operation* operation : in_group_) {
+    for (std::size_t i = operation->group_begin; i < operation->replies.size(); ++i) {
+      operation->replies[i] = Reply::error(text);
+    }
+  }
+}
+
+// ---- Time ----
+
+void Executor::update_time() { keyspace_.set_now_ms(clock_->now_ms()); }
+
+void Executor::fire_due() {
+  if (services_.write_refusal.empty()) keyspace_.remove_expired(kExpiredPerGroupMax);
+  while (const auto ticket = parking_.first_due(clock_->monotonic_ms())) {
+    ParkingLot::Parked parked = parking_.remove(*ticket);
+    join_group(*parked.operation);
+    parked.operation->replies.push_back(std::move(parked.park.on_timeout));
+    if (!parked.operation->finished()) resumed_.push_back(parked.operation);
+  }
+  serve_signalled();
+}
+
+void Executor::update_next_due() {
+  std::int64_t due_ms = parking_.next_deadline_ms().value_or(ServiceThread::kNever);
+  if (const auto expiry_ms = keyspace_.next_expiry_ms();
+      expiry_ms && services_.write_refusal.empty()) {
+    // Expiry is told by the time of day, sleeping by the monotonic clock; a look a second follows
+    // the former when it is set.
+    constexpr std::int64_t kLookAgainMs = 1'000;
+    const std::int64_t left_ms = std::max<std::int64_t>(0, *expiry_ms - keyspace_.now_ms());
+    const std::int64_t sleep_ms = is_manual() ? left_ms : std::min(left_ms, kLookAgainMs);
+    due_ms = std::min(due_ms, clock_->monotonic_ms() + sleep_ms);
+  }
+  const std::int64_t previous_ms = next_due_ms_.exchange(due_ms, std::memory_order_relaxed);
+  if (due_ms < previous_ms && !is_manual()) service_.wake_by(due_ms);
+}
+
+// ---- Parked operations ----
+
+void Executor::key_signalled(std::uint8_t db, std::string_view key) {
+  if (parking_.anyone_waits_for(db, key)) signalled_.emplace_back(db, key);
+}
+
+void Executor::serve_signalled() {
+  while (!signalled_.empty()) {
+    const auto signalled = std::exchange(signalled_, {});
+    for (const auto& [db, key] : signalled) {
+      for (const std::uint64_t ticket : parking_.waiting_for(db, key)) retry_parked(ticket);
+    }
+  }
+}
+
+void Executor::retry_parked(std::uint64_t ticket) {
+  ParkingLot::Parked* const parked = parking_.find(ticket);
+  if (parked == nullptr) return;  // served by another key
+  Operation& operation = *parked->operation;
+  CommandContext context(services_, *operation.session, parked->park.retry,
+                         CommandContext::Origin::kClient, false);
+  Reply reply = run_command(context);
+  if (context.parked()) return;  // still nothing for it
+  parking_.remove(ticket);
+  ++group_requests_;
+  join_group(operation);
+  operation.replies.push_back(std::move(reply));
+  if (!operation.finished()) resumed_.push_back(&operation);
+}
+
+// ---- While a script is over its time ----
+
+bool Executor::poll() {
+  Operation* operation = nullptr;
+  while (queue_.pop(operation)) {
+    if (begin(*operation)) answer_busy(*operation);
+  }
+  return services_.running_script != nullptr && services_.running_script->kill;
+}
+
+void Executor::answer_busy(Operation& operation) {
+  while (!operation.finished()) {
+    const Request& request = operation.requests[operation.replies.size()];
+    const CommandSpec* spec = request.empty() ? nullptr : find_command(request[0]);
+    if (spec == nullptr || (spec->flags & kAllowBusy) == 0) {
+      operation.replies.push_back(script_errors::busy());
+      continue;
+    }
+    CommandContext context(services_, *operation.session, request, CommandContext::Origin::kClient,
+                           false);
+    operation.replies.push_back(run_command(context));
+  }
+  answer(operation);
+}
+
+}  // namespace rushgate

@@ -1,0 +1,149 @@
+// Who runs a command, and when: one at a time, in the order of submission, in groups that are
+// committed together.
+//
+// A caller that finds nobody at work takes the turn: it runs its own request and those queued
+// meanwhile as one group, commits the group, answers it, looks at the queue once more and gives the
+// turn back. docs/internals.md walks through it.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <boost/lockfree/queue.hpp>
+
+#include "absl/status/status.h"
+#include "engine/commands/command_context.h"
+#include "engine/executor/background_sync.h"
+#include "engine/executor/engine.h"
+#include "engine/executor/operation.h"
+#include "engine/executor/parking_lot.h"
+#include "engine/executor/service_thread.h"
+#include "engine/keyspace/keyspace.h"
+#include "engine/script/lua_host.h"
+#include "engine/script/native_host.h"
+#include "engine/script/script_call.h"
+
+namespace rushgate {
+
+/// Thread-safe. Engine and the embedded clients share it.
+class Executor final : private BusyMonitor, private KeyListener {
+ public:
+  Executor(std::unique_ptr<Store> store, EngineOptions options);
+  ~Executor() override;
+
+  /// Loads the keyspace and starts the service thread. To be called once, first.
+  absl::Status start(std::vector<NamedScript> scripts);
+
+  /// Runs `operation` and waits for its answer. False if its deadline passed while it was queued:
+  /// it then belongs to the executor, which deletes it. (One without a deadline may therefore live
+  /// on the caller's stack.)
+  bool run_and_wait(Operation& operation, bool fail_when_full);
+
+  /// Queues an operation that has a completion.
+  void post(std::unique_ptr<Operation> operation, bool fail_when_full);
+
+  /// Makes everything answered so far safe against power loss.
+  absl::Status sync();
+
+  /// Manual mode: fires what falls due, in order of time.
+  void advance_ms(std::int64_t duration_ms);
+
+  [[nodiscard]] absl::Status health() const;
+  void close();
+
+  [[nodiscard]] const Clock& clock() const { return *clock_; }
+  [[nodiscard]] ServiceThread& service() { return service_; }
+  [[nodiscard]] bool is_manual() const { return options_.manual_clock != nullptr; }
+  [[nodiscard]] bool knows_native(std::string_view name) const { return natives_.knows(name); }
+  [[nodiscard]] std::uint64_t next_session_id() { return ++last_session_id_; }
+
+  /// Is the calling thread inside this executor's turn (a native script, say)? Calling a Client
+  /// from there is an error.
+  [[nodiscard]] bool inside_turn() const;
+
+ private:
+  using Queue = boost::lockfree::queue<Operation*, boost::lockfree::fixed_sized<true>>;
+
+  // ---- The turn ----
+  bool try_take_turn() { return !turn_.exchange(true); }
+  void release_turn();
+  bool callers_run() const {
+    return options_.policy == EngineOptions::Policy::kCallers || is_manual();
+  }
+  /// Runs groups until nothing is left, or, on a caller's thread, until it has done its share. Has
+  /// the turn when it begins, not when it ends.
+  void work(Operation* own);
+  /// What the service thread does when it is kicked, or something is due.
+  std::int64_t serve();
+  void enqueue(Operation& operation, bool fail_when_full);
+  bool wait_until_answered(Operation& operation);
+  void refuse_late_submissions();
+
+  // ---- A group: inside the turn ----
+  void run_group(Operation*& own);
+  Operation* next_operation(Operation*& own);
+  [[nodiscard]] bool has_unfinished() const { return unfinished_ != nullptr || !resumed_.empty(); }
+  bool begin(Operation& operation);
+  void run_requests(Operation& operation);
+  void run_request(Operation& operation, const Request& request);
+  void join_group(Operation& operation);
+  void commit_group();
+  void fail_group(const absl::Status& reason);
+  void answer(Operation& operation);
+  void update_time();
+  void fire_due();
+  void serve_signalled();
+  void retry_parked(std::uint64_t ticket);
+  void update_next_due();
+
+  bool poll() override;  // BusyMonitor
+  void answer_busy(Operation& operation);
+  void key_signalled(std::uint8_t db, std::string_view key) override;  // KeyListener
+
+  void fail_store(const absl::Status& reason);
+
+  // ---- Constant after construction ----
+  const EngineOptions options_;
+  const std::unique_ptr<const Clock> system_clock_;  // null in manual mode
+  const Clock* const clock_;
+
+  // ---- Shared ----
+  Queue queue_;
+  alignas(64) std::atomic<bool> turn_{false};
+  alignas(64) std::atomic<bool> service_waits_{
+      false};  // the service thread wanted the turn and found it taken
+  std::atomic<std::uint32_t> groups_done_{0};  // slept on by those who find the queue full
+  std::atomic<std::uint32_t> waiting_for_room_{0};
+  std::atomic<std::int64_t> next_due_ms_{ServiceThread::kNever};  // monotonic
+  std::atomic<std::uint64_t> last_session_id_{0};
+  std::atomic<bool> closed_{false};
+  std::atomic<bool> store_failed_{false};
+  mutable std::mutex failure_mutex_;
+  absl::Status failure_;  // guarded by failure_mutex_; the first one stays
+  std::shared_ptr<Store>
+      store_;  // reset, under failure_mutex_, by close(); used within the turn before
+
+  // ---- Guarded by the turn ----
+  Keyspace keyspace_;
+  NativeHost natives_;
+  LuaHost lua_;
+  CommandServices services_;
+  ParkingLot parking_;
+  Operation* unfinished_ = nullptr;   // a long pipeline that goes on in the next group
+  std::vector<Operation*> in_group_;  // those that got replies in the current group
+  std::vector<Operation*> resumed_;   // served while parked, with more requests to run
+  std::vector<std::pair<std::uint8_t, std::string>> signalled_;  // keys on which somebody waits
+  std::size_t group_requests_ = 0;
+
+  BackgroundSync background_sync_;
+  ServiceThread service_;
+};
+
+}  // namespace rushgate

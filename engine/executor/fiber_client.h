@@ -1,0 +1,32 @@
+// A Client for Boost.Fiber: who calls it parks his fiber, not his thread.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "engine/client/client.h"
+#include "engine/executor/engine.h"
+
+namespace rushgate {
+
+/// Waits by suspending the calling fiber; other fibers of the thread run meanwhile. Commands never
+/// run on a fiber's stack: the service thread runs them. Thread-safe; to be called from fibers only
+/// (a plain thread has a main fiber and may call it too).
+class FiberClient final : public Client {
+ public:
+  explicit FiberClient(Engine& engine, const ClientOptions& options = {});
+
+  void submit(Request request, Completion completion) override;
+  Reply call(Request request) override;
+  std::vector<Reply> pipeline(std::vector<Request> requests) override;
+  Reply sync() override;
+  [[nodiscard]] Request script_request(const Script& script, std::span<const std::string_view> keys,
+                                       std::span<const std::string_view> arguments) const override;
+
+ private:
+  const std::unique_ptr<Client> client_;  // whose completions wake the fibers
+};
+
+}  // namespace rushgate

@@ -1,0 +1,59 @@
+// One submission on its way through the executor: one or more requests of one client, run in order.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/functional/any_invocable.h"
+#include "engine/client/reply.h"
+#include "engine/client/request.h"
+#include "engine/commands/session.h"
+#include "engine/executor/futex.h"
+
+namespace rushgate {
+
+/// Belongs to its submitter until it is queued, then to the executor until it is answered.
+struct Operation {
+  enum State : std::uint32_t {
+    kQueued,     // nobody sleeps on it
+    kSleeping,   // queued, and its submitter sleeps
+    kRunning,    // has begun: it can't be abandoned any more
+    kAnswered,   // replies are complete
+    kAbandoned,  // its submitter gave up while it was queued: whoever finds it deletes it
+  };
+  using Replies = absl::InlinedVector<Reply, 1>;
+  using Completion = absl::AnyInvocable<void(Replies)>;
+
+  // ---- What is asked: constant once submitted ----
+  Session* session = nullptr;
+  std::span<const Request> requests;
+  std::int64_t deadline_ms =
+      0;  // monotonic; if it passes before the first request has begun, none runs. 0: none
+  Completion completion;  // called on the service thread; null: a thread sleeps on `state`
+  std::vector<Request> owned_requests;     // what `requests` points to, if nobody else keeps it
+  std::shared_ptr<Session> owned_session;  // keeps `session` alive, if nobody else does
+
+  // ---- The answer ----
+  Replies replies;
+  std::atomic<std::uint32_t> state{kQueued};
+
+  // ---- While it runs: guarded by the turn ----
+  std::size_t group_begin = 0;  // replies of the current group start here
+  bool in_group = false;        // has replies in the current group
+
+  [[nodiscard]] bool finished() const { return replies.size() == requests.size(); }
+
+  /// Answers all that is left to answer with `error`.
+  void fail_rest(std::string_view error) {
+    while (!finished()) replies.push_back(Reply::error(std::string(error)));
+  }
+};
+
+}  // namespace rushgate

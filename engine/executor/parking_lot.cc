@@ -1,0 +1,68 @@
+#include "engine/executor/parking_lot.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace rushgate {
+
+void ParkingLot::add(Operation& operation, std::uint8_t db, Park park,
+                     std::int64_t now_monotonic_ms) {
+  const std::uint64_t ticket = next_ticket_++;
+  constexpr std::int64_t kForeverMs = std::int64_t{1}
+                                      << 60;  // a longer timeout would pass what a clock can show
+  const std::int64_t deadline_ms =
+      park.timeout_ms > 0 ? now_monotonic_ms + std::min(park.timeout_ms, kForeverMs) : 0;
+  for (const std::string& key : park.keys) {
+    std::vector<std::uint64_t>& tickets = tickets_by_key_[{db, key}];
+    if (tickets.empty() || tickets.back() != ticket)
+      tickets.push_back(ticket);  // a key may be named twice
+  }
+  if (deadline_ms != 0) deadlines_.emplace(deadline_ms, ticket);
+  parked_.emplace(ticket, Parked{&operation, db, std::move(park), deadline_ms, ticket});
+}
+
+bool ParkingLot::anyone_waits_for(std::uint8_t db, std::string_view key) const {
+  return !parked_.empty() && tickets_by_key_.contains(Key{db, std::string(key)});
+}
+
+std::vector<std::uint64_t> ParkingLot::waiting_for(std::uint8_t db, std::string_view key) const {
+  const auto found = tickets_by_key_.find(Key{db, std::string(key)});
+  return found == tickets_by_key_.end() ? std::vector<std::uint64_t>{} : found->second;
+}
+
+ParkingLot::Parked* ParkingLot::find(std::uint64_t ticket) {
+  const auto found = parked_.find(ticket);
+  return found == parked_.end() ? nullptr : &found->second;
+}
+
+ParkingLot::Parked ParkingLot::remove(std::uint64_t ticket) {
+  auto node = parked_.extract(ticket);
+  assert(!node.empty());
+  Parked parked = std::move(node.mapped());
+  for (const std::string& key : parked.park.keys) {
+    const auto found = tickets_by_key_.find(Key{parked.db, key});
+    if (found == tickets_by_key_.end()) continue;
+    std::erase(found->second, ticket);
+    if (found->second.empty()) tickets_by_key_.erase(found);
+  }
+  if (parked.deadline_ms != 0) deadlines_.erase({parked.deadline_ms, ticket});
+  return parked;
+}
+
+std::optional<std::int64_t> ParkingLot::next_deadline_ms() const {
+  if (deadlines_.empty()) return std::nullopt;
+  return deadlines_.begin()->first;
+}
+
+std::optional<std::uint64_t> ParkingLot::first_due(std::int64_t now_monotonic_ms) const {
+  if (deadlines_.empty() || deadlines_.begin()->first > now_monotonic_ms) return std::nullopt;
+  return deadlines_.begin()->second;
+}
+
+std::optional<std::uint64_t> ParkingLot::first() const {
+  if (parked_.empty()) return std::nullopt;
+  return parked_.begin()->first;
+}
+
+}  // namespace rushgate

@@ -1,0 +1,58 @@
+// Operations whose current request waits for a key (XREADGROUP … BLOCK).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/commands/command_context.h"
+#include "engine/executor/operation.h"
+
+namespace rushgate {
+
+/// Belongs to whoever has the turn. Does not own the operations.
+class ParkingLot {
+ public:
+  struct Parked {
+    Operation* operation;
+    std::uint8_t db;
+    Park park;
+    std::int64_t deadline_ms;  // monotonic; 0: none
+    std::uint64_t ticket;      // ascending in order of arrival
+  };
+
+  void add(Operation& operation, std::uint8_t db, Park park, std::int64_t now_monotonic_ms);
+
+  [[nodiscard]] bool empty() const { return parked_.empty(); }
+  [[nodiscard]] bool anyone_waits_for(std::uint8_t db, std::string_view key) const;
+
+  /// Tickets of those who wait for a key, in order of arrival.
+  [[nodiscard]] std::vector<std::uint64_t> waiting_for(std::uint8_t db, std::string_view key) const;
+
+  /// Null if it has left.
+  Parked* find(std::uint64_t ticket);
+  /// Takes one out. It must be there.
+  Parked remove(std::uint64_t ticket);
+
+  [[nodiscard]] std::optional<std::int64_t> next_deadline_ms() const;
+  /// The first whose time is up, if any.
+  [[nodiscard]] std::optional<std::uint64_t> first_due(std::int64_t now_monotonic_ms) const;
+  [[nodiscard]] std::optional<std::uint64_t> first() const;
+
+ private:
+  using Key = std::pair<std::uint8_t, std::string>;
+
+  std::map<std::uint64_t, Parked> parked_;  // by ticket
+  std::map<Key, std::vector<std::uint64_t>, std::less<>>
+      tickets_by_key_;                                          // each in order of arrival
+  std::set<std::pair<std::int64_t, std::uint64_t>> deadlines_;  // (deadline, ticket)
+  std::uint64_t next_ticket_ = 1;
+};
+
+}  // namespace rushgate

@@ -1,0 +1,106 @@
+#include "engine/executor/service_thread.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace rushgate {
+
+void ServiceThread::start() {
+  thread_ = std::thread([this] { loop(); });
+}
+
+void ServiceThread::stop() {
+  stopping_ = true;
+  kick();
+  if (thread_.joinable()) thread_.join();
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+  }
+  run_completions();
+}
+
+void ServiceThread::kick() {
+  signal_.fetch_add(1);
+  if (sleeping_.load()) futex_wake(&signal_);
+}
+
+void ServiceThread::complete(std::unique_ptr<Operation> operation) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!ended_) completed_.push_back(std::move(operation));
+  }
+  if (operation != nullptr)
+    return operation->completion(std::move(operation->replies));  // nobody else is left to
+  kick();
+}
+
+Scheduler::TimerId ServiceThread::at(std::int64_t monotonic_ms, Callback callback) {
+  TimerId timer = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    timer = timers_.add(monotonic_ms, std::move(callback));
+  }
+  wake_by(monotonic_ms);
+  return timer;
+}
+
+bool ServiceThread::cancel(TimerId timer) {
+  const std::lock_guard lock(mutex_);
+  return timers_.remove(timer);
+}
+
+std::int64_t ServiceThread::next_timer_ms() const {
+  const std::lock_guard lock(mutex_);
+  return timers_.next_due_ms().value_or(kNever);
+}
+
+void ServiceThread::run_pending() {
+  if (running_pending_) return;
+  running_pending_ = true;
+  while (run_completions() || run_due_timer()) {
+  }
+  running_pending_ = false;
+}
+
+bool ServiceThread::run_completions() {
+  std::vector<std::unique_ptr<Operation>> completed;
+  {
+    const std::lock_guard lock(mutex_);
+    completed.swap(completed_);
+  }
+  for (auto& operation : completed) operation->completion(std::move(operation->replies));
+  return !completed.empty();
+}
+
+bool ServiceThread::run_due_timer() {
+  std::optional<Callback> callback;
+  {
+    const std::lock_guard lock(mutex_);
+    callback = timers_.take_due(clock_.monotonic_ms());
+  }
+  if (callback) (*callback)();
+  return callback.has_value();
+}
+
+void ServiceThread::loop() {
+  while (true) {
+    // Whatever comes after this load changes signal_, and then the sleep below does not begin.
+    const std::uint32_t seen = signal_.load();
+    planned_wake_ms_ = kNever;
+    run_pending();
+    const std::int64_t next_ms = std::min(duty_(), next_timer_ms());
+    if (stopping_) return;
+
+    planned_wake_ms_ = next_ms;
+    sleeping_ = true;
+    if (signal_.load() == seen) {
+      const std::int64_t sleep_ms =
+          next_ms == kNever ? -1 : std::max<std::int64_t>(0, next_ms - clock_.monotonic_ms());
+      if (sleep_ms != 0) futex_wait(signal_, seen, sleep_ms);
+    }
+    sleeping_ = false;
+  }
+}
+
+}  // namespace rushgate

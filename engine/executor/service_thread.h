@@ -1,0 +1,78 @@
+// The thread that serves timers, completions, and requests whose submitters do not run them
+// themselves. It sleeps when there is nothing to do.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "engine/executor/operation.h"
+#include "engine/time/clock.h"
+#include "engine/time/scheduler.h"
+#include "engine/time/timer_queue.h"
+
+namespace rushgate {
+
+/// Thread-safe. In manual mode it is never started, and run_pending() does its work on the calling
+/// thread.
+class ServiceThread final : public Scheduler {
+ public:
+  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+
+  /// Does what is due inside the turn; when (monotonic ms) it next has something to do, if nobody
+  /// kicks before.
+  using Duty = absl::AnyInvocable<std::int64_t()>;
+
+  ServiceThread(const Clock& clock, Duty duty) : clock_(clock), duty_(std::move(duty)) {}
+  ~ServiceThread() override { stop(); }
+
+  void start();
+  /// Runs the completions that are left, then ends. To be called from another thread.
+  void stop();
+
+  /// There is something to do. Costs a system call only if the thread sleeps.
+  void kick();
+  /// As kick(), if the thread would otherwise sleep past `monotonic_ms`.
+  void wake_by(std::int64_t monotonic_ms) {
+    if (monotonic_ms < planned_wake_ms_.load(std::memory_order_relaxed)) kick();
+  }
+
+  /// Calls the operation's completion, after those handed over before it.
+  void complete(std::unique_ptr<Operation> operation);
+
+  TimerId at(std::int64_t monotonic_ms, Callback callback) override;
+  bool cancel(TimerId timer) override;
+  [[nodiscard]] std::int64_t next_timer_ms() const;
+
+  /// Runs completions and due timers until there are none. Nested calls (from a callback) return at
+  /// once.
+  void run_pending();
+
+ private:
+  void loop();
+  bool run_completions();
+  bool run_due_timer();
+
+  const Clock& clock_;
+  Duty duty_;
+  std::thread thread_;
+
+  std::atomic<std::uint32_t> signal_{0};  // counts kicks; slept on
+  std::atomic<bool> sleeping_{false};
+  std::atomic<bool> stopping_{false};
+  std::atomic<std::int64_t> planned_wake_ms_{kNever};
+
+  mutable std::mutex mutex_;
+  std::vector<std::unique_ptr<Operation>> completed_;  // guarded by mutex_
+  TimerQueue timers_;                                  // guarded by mutex_
+  bool ended_ = false;                                 // guarded by mutex_
+  bool running_pending_ = false;                       // for the one thread that runs callbacks
+};
+
+}  // namespace rushgate

@@ -1,0 +1,50 @@
+#include "engine/keyspace/changes.h"
+
+#include <string>
+
+#include "engine/keyspace/object.h"
+#include "engine/keyspace/records.h"
+
+namespace rushgate {
+
+void Changes::touch(Object& object) {
+  if (object.touched) return;
+  object.touched = true;
+  touched_.push_back(&object);
+}
+
+void Changes::roll_back_to(const Mark& mark) {
+  // First the list: an object that was created since the mark is gone once its creation is undone.
+  while (touched_.size() > mark.touched) {
+    touched_.back()->touched = false;
+    touched_.pop_back();
+  }
+  undo_.roll_back_to(mark.undo_steps);
+  records_.truncate(mark.record_bytes);
+}
+
+void Changes::complete_records() {
+  std::string key;
+  std::string header;
+  for (Object* object : touched_) {
+    if (!object->attached) continue;  // its removal is recorded already
+    if (object->type() == ValueType::kStream) object->stream().complete_records(records_);
+    key.clear();
+    header.clear();
+    write_header_key(object->db, object->key, key);
+    write_header_value(*object, header);
+    records_.put(key, header);
+  }
+}
+
+void Changes::forget() {
+  for (Object* object : touched_) {
+    object->touched = false;
+    if (object->attached && object->type() == ValueType::kStream) object->stream().settle();
+  }
+  touched_.clear();
+  undo_.forget();
+  records_.clear();
+}
+
+}  // namespace rushgate

@@ -1,0 +1,60 @@
+// The changeset: what the current group of requests has changed, how to take it back, and what the
+// store must keep of it.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "engine/keyspace/undo_log.h"
+#include "engine/store/store_batch.h"
+
+namespace rushgate {
+
+struct Object;
+
+/// Every mutator of the keyspace does three things: it changes memory, pushes onto undo() how to
+/// take that back, and either appends to records() what the store must keep or touches the object,
+/// whose header is then written once when the group commits. Not thread-safe: it belongs to whoever
+/// has the turn.
+class Changes {
+ public:
+  /// A point to go back to; valid until an earlier one is gone back to, or the group ends.
+  struct Mark {
+    std::size_t undo_steps;
+    std::size_t record_bytes;
+    std::size_t touched;
+  };
+
+  [[nodiscard]] UndoLog& undo() { return undo_; }
+  [[nodiscard]] StoreBatch& records() { return records_; }
+
+  /// The object's header, and what a stream gathered, are to be written when the group commits.
+  void touch(Object& object);
+
+  [[nodiscard]] Mark mark() const { return {undo_.size(), records_.size_bytes(), touched_.size()}; }
+
+  /// Has anything been changed since `mark`?
+  [[nodiscard]] bool changed_since(const Mark& mark) const {
+    return undo_.size() != mark.undo_steps;
+  }
+
+  /// Takes back everything since `mark`.
+  void roll_back_to(const Mark& mark);
+
+  /// Appends the touched objects' headers to records(): the batch is then complete.
+  void complete_records();
+
+  /// The batch was kept: everything stays as it is.
+  void forget();
+
+  [[nodiscard]] bool empty() const { return undo_.size() == 0; }
+
+ private:
+  UndoLog undo_;
+  StoreBatch records_;
+  std::vector<Object*> touched_;  // each once (Object::touched); alive until the group ends:
+                                  // removed ones are held by undo_
+};
+
+}  // namespace rushgate

@@ -1,0 +1,147 @@
+#include "engine/keyspace/database.h"
+
+#include <cassert>
+#include <string>
+
+#include "engine/keyspace/keyspace.h"
+#include "engine/keyspace/records.h"
+
+namespace rushgate {
+namespace {
+
+void record_header_removal(Changes& changes, const Object& object) {
+  std::string key;
+  write_header_key(object.db, object.key, key);
+  changes.records().remove(key);
+}
+
+/// A removed object, held until the group ends in case it must come back.
+using Removed = std::unique_ptr<Object>;
+
+}  // namespace
+
+Database::Database(Keyspace& keyspace, std::uint8_t number)
+    : keyspace_(keyspace), number_(number), table_(keyspace.seed()) {}
+
+Changes& Database::changes() { return keyspace_.changes(); }
+
+// ---- Without undo or record ----
+
+Object& Database::attach(std::unique_ptr<Object> object) {
+  assert(table_.find(std::string_view(object->key)) == nullptr);
+  Object& attached = *object;
+  attached.db = number_;
+  attached.attached = true;
+  table_.insert(std::move(object));
+  if (attached.expire_at_ms != kNoExpiry) expiries_.insert(&attached);
+  return attached;
+}
+
+std::unique_ptr<Object> Database::detach(Object& object) {
+  assert(object.attached && object.db == number_);
+  if (object.expire_at_ms != kNoExpiry) expiries_.erase(&object);
+  std::unique_ptr<Object> detached;
+  table_.take(std::string_view(object.key), &detached);
+  assert(detached.get() == &object);
+  object.attached = false;
+  return detached;
+}
+
+void Database::assign_expiry(Object& object, std::int64_t expire_at_ms) {
+  if (object.expire_at_ms != kNoExpiry) expiries_.erase(&object);
+  object.expire_at_ms = expire_at_ms;
+  if (object.expire_at_ms != kNoExpiry) expiries_.insert(&object);
+}
+
+// ---- Mutators ----
+
+Object* Database::find(std::string_view key) {
+  auto* item = table_.find(key);
+  if (item == nullptr) return nullptr;
+  Object& object = **item;
+  if (object.expire_at_ms == kNoExpiry || object.expire_at_ms > keyspace_.now_ms()) return &object;
+  remove(object);
+  return nullptr;
+}
+
+Object& Database::create(std::string_view key, Value value) {
+  auto made = std::make_unique<Object>(key, std::move(value));
+  const auto* stream = std::get_if<std::unique_ptr<Stream>>(&made->value);
+  made->id = stream != nullptr ? (*stream)->object_id() : keyspace_.next_object_id();
+  Object& object = attach(std::move(made));
+  changes().undo().push([this, &object] { detach(object); });
+  changes().touch(object);
+  keyspace_.signal(number_, object.key);
+  return object;
+}
+
+void Database::remove(Object& object) {
+  record_header_removal(changes(), object);
+  remove_elements(changes().records(), object);
+  Removed removed = detach(object);
+  keyspace_.signal(number_, removed->key);
+  changes().undo().push([this, held = std::move(removed)]() mutable { attach(std::move(held)); });
+}
+
+void Database::move(Object& object, Database& to, std::string_view key) {
+  record_header_removal(changes(), object);
+  Removed moved = detach(object);
+  std::string old_key = std::exchange(moved->key, std::string(key));
+  keyspace_.signal(number_, old_key);
+  to.attach(std::move(moved));
+  changes().undo().push([this, &object, &to, old_key = std::move(old_key)]() mutable {
+    std::unique_ptr<Object> back = to.detach(object);
+    back->key = std::move(old_key);
+    attach(std::move(back));
+  });
+  changes().touch(object);
+  keyspace_.signal(to.number_, object.key);
+}
+
+void Database::set_expiry(Object& object, std::int64_t expire_at_ms) {
+  if (object.expire_at_ms == expire_at_ms) return;
+  changes().undo().push([this, &object, old = object.expire_at_ms] { assign_expiry(object, old); });
+  assign_expiry(object, expire_at_ms);
+  changes().touch(object);
+}
+
+void Database::remove_all() {
+  std::string prefix;
+  RecordWriter(prefix).byte(static_cast<std::uint8_t>(RecordKind::kHeader)).byte(number_);
+  changes().records().remove_prefix(prefix);
+
+  Table table(keyspace_.seed());
+  absl::btree_set<Object*, SoonerExpiry> expiries;
+  table.swap(table_);
+  expiries.swap(expiries_);
+  table.for_each([&](Removed& object) {
+    remove_elements(changes().records(), *object);
+    object->attached = false;
+    keyspace_.signal(number_, object->key);
+  });
+  changes().undo().push([this, table = std::move(table), expiries = std::move(expiries)]() mutable {
+    table.for_each([](Removed& object) { object->attached = true; });
+    table_ = std::move(table);
+    expiries_ = std::move(expiries);
+  });
+}
+
+// ---- Expiry ----
+
+std::optional<std::int64_t> Database::next_expiry_ms() const {
+  if (expiries_.empty()) return std::nullopt;
+  return (*expiries_.begin())->expire_at_ms;
+}
+
+std::size_t Database::remove_expired(std::size_t count_max) {
+  std::size_t removed = 0;
+  while (removed < count_max && !expiries_.empty()) {
+    Object& object = **expiries_.begin();
+    if (object.expire_at_ms > keyspace_.now_ms()) break;
+    remove(object);
+    ++removed;
+  }
+  return removed;
+}
+
+}  // namespace rushgate

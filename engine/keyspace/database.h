@@ -1,0 +1,99 @@
+// One of the keyspace's numbered databases: a table of keys, and which of them expire when.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "absl/container/btree_set.h"
+#include "engine/keyspace/changes.h"
+#include "engine/keyspace/hashing.h"
+#include "engine/keyspace/object.h"
+#include "engine/keyspace/segmented_table.h"
+
+namespace rushgate {
+
+class Keyspace;
+class KeyspaceLoader;
+
+/// Not thread-safe: it belongs to whoever has the turn. The mutators here are those that all types
+/// share; each type's own stand in strings.h, hashes.h, sets.h, streams.h.
+class Database {
+ public:
+  Database(Keyspace& keyspace, std::uint8_t number);
+
+  /// The object at `key`, or null. One whose time is up is removed first. Valid until it is
+  /// removed.
+  Object* find(std::string_view key);
+
+  /// A new object at `key`, where there must be none.
+  Object& create(std::string_view key, Value value);
+
+  /// Removes the object with all its elements.
+  void remove(Object& object);
+
+  /// Moves the object to another key or database, where there must be nothing.
+  void move(Object& object, Database& to, std::string_view key);
+
+  /// When the object expires; kNoExpiry for never. A time that has passed is allowed: the next
+  /// find() removes it.
+  void set_expiry(Object& object, std::int64_t expire_at_ms);
+
+  /// FLUSHDB.
+  void remove_all();
+
+  /// Keys, those included whose time is up but which nobody has met yet (as Redis's DBSIZE counts).
+  [[nodiscard]] std::size_t size() const { return table_.size(); }
+  [[nodiscard]] std::size_t expiring() const { return expiries_.size(); }
+
+  /// visit(Object&); in the table's order. `visit` must not create or remove keys.
+  template <class Visit>
+  void for_each(Visit visit) {
+    table_.for_each([&](ObjectEntry::Item& object) { visit(*object); });
+  }
+
+  /// When the next key expires, if any does.
+  [[nodiscard]] std::optional<std::int64_t> next_expiry_ms() const;
+  /// Removes up to `count_max` keys whose time is up, in order of their time. How many.
+  std::size_t remove_expired(std::size_t count_max);
+
+  [[nodiscard]] Keyspace& keyspace() { return keyspace_; }
+  [[nodiscard]] Changes& changes();
+  [[nodiscard]] std::uint8_t number() const { return number_; }
+
+ private:
+  friend class KeyspaceLoader;
+
+  struct ObjectEntry {
+    using Item = std::unique_ptr<Object>;
+    static std::uint64_t hash(std::string_view key, std::uint64_t seed) {
+      return hash_bytes(key, seed);
+    }
+    static std::uint64_t hash(const Item& object, std::uint64_t seed) {
+      return hash_bytes(object->key, seed);
+    }
+    static bool matches(const Item& object, std::string_view key) { return object->key == key; }
+  };
+  struct SoonerExpiry {
+    bool operator()(const Object* a, const Object* b) const {
+      return std::pair(a->expire_at_ms, std::string_view(a->key)) <
+             std::pair(b->expire_at_ms, std::string_view(b->key));
+    }
+  };
+  using Table = SegmentedTable<ObjectEntry>;
+
+  // Without undo or record: what the mutators, their undo steps and loading are made of.
+  Object& attach(std::unique_ptr<Object> object);
+  std::unique_ptr<Object> detach(Object& object);
+  void assign_expiry(Object& object, std::int64_t expire_at_ms);
+
+  Keyspace& keyspace_;
+  const std::uint8_t number_;
+  Table table_;
+  absl::btree_set<Object*, SoonerExpiry> expiries_;  // those objects of table_ that expire
+};
+
+}  // namespace rushgate

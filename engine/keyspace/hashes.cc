@@ -1,0 +1,41 @@
+#include "engine/keyspace/hashes.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "engine/keyspace/keyspace.h"
+#include "engine/keyspace/records.h"
+
+namespace rushgate::hashes {
+
+Object& create(Database& db, std::string_view key) {
+  return db.create(key, HashValue(db.keyspace().seed()));
+}
+
+bool set(Database& db, Object& object, std::string_view field, std::string_view value) {
+  std::optional<std::string> old = object.hash().assign(field, value);
+  const bool is_new = !old.has_value();
+  db.changes().undo().push([&object, field = std::string(field), old = std::move(old)] {
+    if (old) {
+      object.hash().assign(field, *old);
+    } else {
+      object.hash().erase(field);
+    }
+  });
+  put_element(db.changes().records(), object.id, field, value);
+  return is_new;
+}
+
+bool remove(Database& db, Object& object, std::string_view field) {
+  std::optional<std::string> old = object.hash().erase(field);
+  if (!old) return false;
+  db.changes().undo().push([&object, field = std::string(field), old = std::move(*old)] {
+    object.hash().assign(field, old);
+  });
+  remove_element(db.changes().records(), object.id, field);
+  if (object.hash().size() == 0) db.remove(object);
+  return true;
+}
+
+}  // namespace rushgate::hashes

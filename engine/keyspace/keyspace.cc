@@ -1,0 +1,154 @@
+#include "engine/keyspace/keyspace.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/escaping.h"
+#include "engine/keyspace/records.h"
+
+namespace rushgate {
+
+/// Turns the store's records back into objects, in the order of their keys: every header comes
+/// before every element.
+class KeyspaceLoader {
+ public:
+  explicit KeyspaceLoader(Keyspace& keyspace) : keyspace_(keyspace) {}
+
+  void visit(std::string_view key, std::string_view value) {
+    if (!status_.ok()) return;
+    if (!read(key, value)) {
+      status_ = absl::DataLossError("the store holds a record that makes no sense: key \"" +
+                                    shown(key) + "\", value \"" + shown(value) + '"');
+    }
+  }
+
+  [[nodiscard]] const absl::Status& status() const { return status_; }
+  [[nodiscard]] std::uint64_t largest_id() const { return largest_id_; }
+
+ private:
+  static std::string shown(std::string_view bytes) {
+    constexpr std::size_t kShownBytes = 64;
+    return absl::CHexEscape(std::string(bytes.substr(0, kShownBytes)));
+  }
+
+  bool read(std::string_view key, std::string_view value) {
+    RecordReader key_reader(key);
+    const auto kind = static_cast<RecordKind>(key_reader.byte());
+    if (kind == RecordKind::kHeader) return read_header(key_reader, value);
+    Object* object = object_of(key_reader.fixed64());
+    if (object == nullptr || !key_reader.ok()) return false;
+    if (kind != RecordKind::kElement) {
+      return object->type() == ValueType::kStream &&
+             object->stream().load_element(kind, key_reader, value);
+    }
+    const std::string element = key_reader.scalar();
+    if (!key_reader.ok()) return false;
+    if (object->type() == ValueType::kSet) return value.empty() && object->set().insert(element);
+    return object->type() == ValueType::kHash && !object->hash().assign(element, value).has_value();
+  }
+
+  bool read_header(RecordReader& key, std::string_view value) {
+    const std::uint8_t db = key.byte();
+    auto object = std::make_unique<Object>(key.rest());
+    if (!key.ok() || db >= Keyspace::kDatabases) return false;
+
+    RecordReader reader(value);
+    const std::uint8_t type = reader.byte();
+    object->expire_at_ms = reader.signed_varint();
+    if (type == static_cast<std::uint8_t>(ValueType::kString)) {
+      object->value = StringValue(reader.scalar());
+    } else {
+      object->id = reader.varint();
+      if (!read_collection(type, reader, *object)) return false;
+    }
+    if (!reader.ok() || !reader.at_end()) return false;
+
+    largest_id_ = std::max(largest_id_, object->id);
+    Object& attached = keyspace_.db(db).attach(std::move(object));
+    if (attached.type() != ValueType::kString) by_id_.emplace(attached.id, &attached);
+    return true;
+  }
+
+  bool read_collection(std::uint8_t type, RecordReader& reader, Object& object) {
+    switch (static_cast<ValueType>(type)) {
+      case ValueType::kHash:
+        object.value = HashValue(keyspace_.seed());
+        return true;
+      case ValueType::kSet:
+        object.value = SetValue(keyspace_.seed());
+        return true;
+      case ValueType::kStream:
+        object.value = std::make_unique<Stream>(object.id, keyspace_.store());
+        return object.stream().read_header(reader);
+      case ValueType::kString:
+        break;
+    }
+    return false;
+  }
+
+  Object* object_of(std::uint64_t id) {
+    if (last_ == nullptr || last_->id != id) {
+      const auto found = by_id_.find(id);
+      last_ = found == by_id_.end() ? nullptr : found->second;
+    }
+    return last_;
+  }
+
+  Keyspace& keyspace_;
+  absl::Status status_;
+  absl::flat_hash_map<std::uint64_t, Object*> by_id_;
+  Object* last_ = nullptr;  // elements of one object come together
+  std::uint64_t largest_id_ = 0;
+};
+
+Keyspace::Keyspace(Store& store, std::uint64_t seed) : store_(store), seed_(seed) {
+  for (std::size_t i = 0; i < kDatabases; ++i) {
+    databases_[i] = std::make_unique<Database>(*this, static_cast<std::uint8_t>(i));
+  }
+}
+
+Keyspace::~Keyspace() { changes_.forget(); }
+
+absl::Status Keyspace::load() {
+  KeyspaceLoader loader(*this);
+  const absl::Status read =
+      store_.load([&](std::string_view key, std::string_view value) { loader.visit(key, value); });
+  if (!read.ok()) return read;
+  next_object_id_ = loader.largest_id() + 1;
+  return loader.status();
+}
+
+absl::Status Keyspace::commit() {
+  if (changes_.empty()) return absl::OkStatus();
+  changes_.complete_records();
+  const absl::Status kept = store_.commit(changes_.records());
+  if (!kept.ok()) {
+    changes_.roll_back_to({});
+    return kept;
+  }
+  changes_.forget();
+  return kept;
+}
+
+std::size_t Keyspace::remove_expired(std::size_t count_max) {
+  std::size_t removed = 0;
+  for (const auto& database : databases_) removed += database->remove_expired(count_max - removed);
+  return removed;
+}
+
+std::optional<std::int64_t> Keyspace::next_expiry_ms() const {
+  std::optional<std::int64_t> next;
+  for (const auto& database : databases_) {
+    const auto candidate = database->next_expiry_ms();
+    if (candidate && (!next || *candidate < *next)) next = candidate;
+  }
+  return next;
+}
+
+void Keyspace::remove_all() {
+  for (const auto& database : databases_) database->remove_all();
+}
+
+}  // namespace rushgate

@@ -1,0 +1,19 @@
+#include "engine/keyspace/object.h"
+
+namespace rushgate {
+
+std::string_view type_name(ValueType type) {
+  switch (type) {
+    case ValueType::kString:
+      return "string";
+    case ValueType::kHash:
+      return "hash";
+    case ValueType::kSet:
+      return "set";
+    case ValueType::kStream:
+      return "stream";
+  }
+  return "none";
+}
+
+}  // namespace rushgate

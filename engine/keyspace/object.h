@@ -1,0 +1,55 @@
+// A key and its value.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "engine/keyspace/hash_value.h"
+#include "engine/keyspace/set_value.h"
+#include "engine/keyspace/stream.h"
+#include "engine/keyspace/string_value.h"
+
+namespace rushgate {
+
+enum class ValueType : std::uint8_t {
+  kString = 0,
+  kHash = 1,
+  kSet = 2,
+  kStream = 3
+};  // durable: never renumber
+
+using Value = std::variant<StringValue, HashValue, SetValue,
+                           std::unique_ptr<Stream>>;  // in the order of ValueType
+
+inline constexpr std::int64_t kNoExpiry = -1;
+
+/// Its address is stable for as long as it lives. Changed by the keyspace's mutators alone.
+struct Object {
+  explicit Object(std::string_view its_key, Value its_value = StringValue(std::int64_t{0}))
+      : key(its_key), value(std::move(its_value)) {}
+
+  std::string key;
+  Value value;
+  std::uint64_t id =
+      0;  // names its elements' records in the store; never used again. Of a string: unused
+  std::int64_t expire_at_ms = kNoExpiry;  // ms since 1970 UTC
+  std::uint8_t db = 0;                    // number of its database
+  bool attached = false;                  // in its database's table; false once removed
+  bool touched = false;                   // listed in Changes
+
+  [[nodiscard]] ValueType type() const { return static_cast<ValueType>(value.index()); }
+
+  [[nodiscard]] StringValue& string() { return std::get<StringValue>(value); }
+  [[nodiscard]] HashValue& hash() { return std::get<HashValue>(value); }
+  [[nodiscard]] SetValue& set() { return std::get<SetValue>(value); }
+  [[nodiscard]] Stream& stream() { return *std::get<std::unique_ptr<Stream>>(value); }
+};
+
+/// What TYPE answers: "string", "hash", "set", "stream".
+std::string_view type_name(ValueType type);
+
+}  // namespace rushgate

@@ -1,0 +1,190 @@
+#include "engine/keyspace/records.h"
+
+#include "engine/base/numbers.h"
+#include "engine/store/store_batch.h"
+
+namespace rushgate {
+namespace {
+
+constexpr char kIntegerTag = 'i';
+constexpr char kTextTag = 's';
+
+}  // namespace
+
+// ---- Writing ----
+
+RecordWriter& RecordWriter::byte(std::uint8_t value) {
+  out_.push_back(static_cast<char>(value));
+  return *this;
+}
+
+RecordWriter& RecordWriter::fixed64(std::uint64_t value) {
+  for (int shift = 56; shift >= 0; shift -= 8) out_.push_back(static_cast<char>(value >> shift));
+  return *this;
+}
+
+RecordWriter& RecordWriter::varint(std::uint64_t value) {
+  while (value >= 0x80) {
+    out_.push_back(static_cast<char>(value | 0x80));
+    value >>= 7;
+  }
+  out_.push_back(static_cast<char>(value));
+  return *this;
+}
+
+RecordWriter& RecordWriter::signed_varint(std::int64_t value) {
+  return varint((static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63));
+}
+
+RecordWriter& RecordWriter::id(StreamId value) { return fixed64(value.ms).fixed64(value.seq); }
+
+RecordWriter& RecordWriter::text(std::string_view bytes) {
+  return varint(bytes.size()).rest(bytes);
+}
+
+RecordWriter& RecordWriter::rest(std::string_view bytes) {
+  out_.append(bytes);
+  return *this;
+}
+
+RecordWriter& RecordWriter::scalar(std::string_view bytes) {
+  if (const auto integer = parse_int64(bytes)) {
+    out_.push_back(kIntegerTag);
+    return signed_varint(*integer);
+  }
+  out_.push_back(kTextTag);
+  return rest(bytes);
+}
+
+// ---- Reading ----
+
+std::string_view RecordReader::take(std::size_t bytes) {
+  if (!ok_ || bytes > in_.size()) {
+    ok_ = false;
+    return {};
+  }
+  const std::string_view taken = in_.substr(0, bytes);
+  in_.remove_prefix(bytes);
+  return taken;
+}
+
+std::uint8_t RecordReader::byte() {
+  const std::string_view taken = take(1);
+  return taken.empty() ? 0 : static_cast<std::uint8_t>(taken[0]);
+}
+
+std::uint64_t RecordReader::fixed64() {
+  std::uint64_t value = 0;
+  for (const char c : take(8)) value = value << 8 | static_cast<std::uint8_t>(c);
+  return value;
+}
+
+std::uint64_t RecordReader::varint() {
+  std::uint64_t value = 0;
+  for (unsigned shift = 0; shift < 64; shift += 7) {
+    const std::uint8_t part = byte();
+    if (shift == 63 && part > 1) break;
+    value |= std::uint64_t{part & 0x7FU} << shift;
+    if ((part & 0x80U) == 0) return value;
+  }
+  ok_ = false;
+  return 0;
+}
+
+std::int64_t RecordReader::signed_varint() {
+  const std::uint64_t folded = varint();
+  return static_cast<std::int64_t>(folded >> 1) ^ -static_cast<std::int64_t>(folded & 1);
+}
+
+StreamId RecordReader::id() {
+  const std::uint64_t ms = fixed64();
+  const std::uint64_t seq = fixed64();
+  return {ms, seq};
+}
+
+std::string_view RecordReader::text() {
+  const std::uint64_t bytes = varint();
+  if (bytes > in_.size()) ok_ = false;
+  return take(ok_ ? bytes : 0);
+}
+
+std::string_view RecordReader::rest() { return take(in_.size()); }
+
+std::string RecordReader::scalar() {
+  const auto tag = static_cast<char>(byte());
+  if (tag == kTextTag) return std::string(rest());
+  if (tag != kIntegerTag) {
+    ok_ = false;
+    return {};
+  }
+  const std::int64_t integer = signed_varint();
+  if (!at_end()) ok_ = false;
+  return std::string(DecimalText(integer).view());
+}
+
+// ---- The records of the keyspace ----
+
+void write_header_key(std::uint8_t db, std::string_view key, std::string& out) {
+  RecordWriter(out).byte(static_cast<std::uint8_t>(RecordKind::kHeader)).byte(db).rest(key);
+}
+
+void write_header_value(const Object& object, std::string& out) {
+  RecordWriter writer(out);
+  writer.byte(static_cast<std::uint8_t>(object.type())).signed_varint(object.expire_at_ms);
+  if (const auto* string = std::get_if<StringValue>(&object.value)) {
+    if (const auto integer = string->integer()) {
+      writer.byte(static_cast<std::uint8_t>(kIntegerTag)).signed_varint(*integer);
+    } else {
+      writer.byte(static_cast<std::uint8_t>(kTextTag)).rest(string->text());
+    }
+    return;
+  }
+  writer.varint(object.id);
+  if (const auto* stream = std::get_if<std::unique_ptr<Stream>>(&object.value))
+    (*stream)->write_header(writer);
+}
+
+std::string element_prefix(RecordKind kind, std::uint64_t object_id) {
+  std::string prefix;
+  RecordWriter(prefix).byte(static_cast<std::uint8_t>(kind)).fixed64(object_id);
+  return prefix;
+}
+
+namespace {
+
+std::string element_key(std::uint64_t object_id, std::string_view element) {
+  std::string key = element_prefix(RecordKind::kElement, object_id);
+  RecordWriter(key).scalar(element);
+  return key;
+}
+
+}  // namespace
+
+void put_element(StoreBatch& batch, std::uint64_t object_id, std::string_view element,
+                 std::string_view value) {
+  batch.put(element_key(object_id, element), value);
+}
+
+void remove_element(StoreBatch& batch, std::uint64_t object_id, std::string_view element) {
+  batch.remove(element_key(object_id, element));
+}
+
+void remove_elements(StoreBatch& batch, const Object& object) {
+  switch (object.type()) {
+    case ValueType::kString:
+      return;
+    case ValueType::kHash:
+    case ValueType::kSet:
+      batch.remove_prefix(element_prefix(RecordKind::kElement, object.id));
+      return;
+    case ValueType::kStream:
+      for (const auto kind : {RecordKind::kStreamDeleted, RecordKind::kStreamGroup,
+                              RecordKind::kStreamConsumer, RecordKind::kStreamPending}) {
+        batch.remove_prefix(element_prefix(kind, object.id));
+      }
+      batch.drop_stream(object.id);
+      return;
+  }
+}
+
+}  // namespace rushgate

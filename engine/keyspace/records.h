@@ -1,0 +1,88 @@
+// The records by which the keyspace is kept in a store. Their layout is described, with an example,
+// in docs/format.md.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "engine/base/stream_id.h"
+#include "engine/keyspace/object.h"
+
+namespace rushgate {
+
+class StoreBatch;
+
+/// First byte of a state record's key. Durable: never renumber. Headers sort first, so that loading
+/// meets an object before its elements.
+enum class RecordKind : std::uint8_t {
+  kHeader = 0x01,   // db, key                    -> type, expiry, and a string's value or a
+                    // collection's id and counters
+  kElement = 0x02,  // object id, member or field -> nothing, or the field's value
+  kStreamDeleted =
+      0x03,  // object id, entry id        -> nothing: the entry is deleted, its run still holds it
+  kStreamGroup = 0x04,     // object id, group           -> last delivered id, entries read
+  kStreamConsumer = 0x05,  // object id, group, consumer -> times
+  kStreamPending = 0x06,   // object id, group, entry id -> consumer, delivery time, delivery count
+};
+
+/// Appends the parts of records to a string: fixed-width big-endian where order matters, varints
+/// elsewhere.
+class RecordWriter {
+ public:
+  explicit RecordWriter(std::string& out) : out_(out) {}
+
+  RecordWriter& byte(std::uint8_t value);
+  RecordWriter& fixed64(std::uint64_t value);       // big-endian
+  RecordWriter& varint(std::uint64_t value);        // LEB128
+  RecordWriter& signed_varint(std::int64_t value);  // zigzag, then LEB128
+  RecordWriter& id(StreamId value);                 // 16 bytes, big-endian
+  RecordWriter& text(std::string_view bytes);       // varint length, bytes
+  RecordWriter& rest(std::string_view bytes);       // bytes, to the end of the record
+  RecordWriter& scalar(std::string_view bytes);  // to the end: 'i' and a signed varint if they are
+                                                 // a number, else 's' and the bytes
+
+ private:
+  std::string& out_;
+};
+
+/// Reads what RecordWriter wrote; latches the first error, after which everything reads as zero or
+/// empty.
+class RecordReader {
+ public:
+  explicit RecordReader(std::string_view in) : in_(in) {}
+
+  std::uint8_t byte();
+  std::uint64_t fixed64();
+  std::uint64_t varint();
+  std::int64_t signed_varint();
+  StreamId id();
+  std::string_view text();
+  std::string_view rest();
+  std::string scalar();
+
+  [[nodiscard]] bool ok() const { return ok_; }
+  [[nodiscard]] bool at_end() const { return in_.empty(); }
+
+ private:
+  std::string_view take(std::size_t bytes);
+
+  std::string_view in_;
+  bool ok_ = true;
+};
+
+/// The key of an object's header.
+void write_header_key(std::uint8_t db, std::string_view key, std::string& out);
+/// The header itself.
+void write_header_value(const Object& object, std::string& out);
+/// What every element's record of an object begins with.
+std::string element_prefix(RecordKind kind, std::uint64_t object_id);
+
+/// Adds or replaces, removes, one element's record.
+void put_element(StoreBatch& batch, std::uint64_t object_id, std::string_view element,
+                 std::string_view value);
+void remove_element(StoreBatch& batch, std::uint64_t object_id, std::string_view element);
+/// Removes every record of an object but its header.
+void remove_elements(StoreBatch& batch, const Object& object);
+
+}  // namespace rushgate

@@ -1,0 +1,298 @@
+// The hash table under everything in the keyspace: open addressing in segments of bounded size,
+// found through a directory (extendible hashing). A full segment is split in two, so an insertion
+// never moves more than kSlotsMax items however large the table is.
+//
+//   directory (2^depth pointers, chosen by the hash's top bits)
+//     ├─ 00 ─┐
+//     ├─ 01 ─┴─> segment, depth 1: [tags: one byte a slot][items]      tag 0: free; else 0x80 |
+//     seven low bits of the hash ├─ 10 ───> segment, depth 2 └─ 11 ───> segment, depth 2
+//
+// The order of iteration depends on the items, their history and the seed alone: the same run gives
+// the same order on any machine.
+#pragma once
+
+#include <bit>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <utility>
+#include <vector>
+
+namespace rushgate {
+
+/// `Policy` says what is kept:
+///   using Item = …;                                        // movable
+///   static std::uint64_t hash(const Key& key, seed);       // for each type of key that is looked
+///   up, and for Item static bool matches(const Item& item, const Key& key);
+/// Not thread-safe. Pointers to items are valid until the next insertion or removal.
+template <class Policy>
+class SegmentedTable {
+ public:
+  using Item = typename Policy::Item;
+
+  static constexpr std::uint32_t kSlotsMin = 8;
+  static constexpr std::uint32_t kSlotsMax = 1024;
+
+  explicit SegmentedTable(std::uint64_t seed = 0) : seed_(seed) {}
+  ~SegmentedTable() { clear(); }
+
+  SegmentedTable(SegmentedTable&& other) noexcept { swap(other); }
+  SegmentedTable& operator=(SegmentedTable&& other) noexcept {
+    SegmentedTable taken(std::move(other));
+    swap(taken);
+    return *this;
+  }
+  SegmentedTable(const SegmentedTable&) = delete;
+  SegmentedTable& operator=(const SegmentedTable&) = delete;
+
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] bool empty() const { return size_ == 0; }
+
+  template <class Key>
+  [[nodiscard]] Item* find(const Key& key) {
+    if (size_ == 0) return nullptr;
+    const std::uint64_t hash = Policy::hash(key, seed_);
+    Segment& segment = *segment_of(hash);
+    const std::uint32_t slot = find_slot(segment, key, hash);
+    return slot == kNone ? nullptr : &segment.item(slot);
+  }
+  template <class Key>
+  [[nodiscard]] const Item* find(const Key& key) const {
+    return const_cast<SegmentedTable*>(this)->find(key);
+  }
+  template <class Key>
+  [[nodiscard]] bool contains(const Key& key) const {
+    return find(key) != nullptr;
+  }
+
+  /// The item must not be in the table.
+  Item& insert(Item item) {
+    const std::uint64_t hash = Policy::hash(item, seed_);
+    if (directory_.empty()) directory_.push_back(Segment::make(kSlotsMin, 0));
+    Segment* segment = segment_of(hash);
+    while (segment->is_full()) {
+      make_room(segment, hash);
+      segment = segment_of(hash);
+    }
+    ++size_;
+    return place(*segment, std::move(item), hash);
+  }
+
+  /// False if there was none.
+  template <class Key>
+  bool erase(const Key& key) {
+    return take(key, nullptr);
+  }
+
+  /// As erase(); the item is moved to `*taken` if `taken` is given.
+  template <class Key>
+  bool take(const Key& key, Item* taken) {
+    if (size_ == 0) return false;
+    const std::uint64_t hash = Policy::hash(key, seed_);
+    Segment& segment = *segment_of(hash);
+    const std::uint32_t slot = find_slot(segment, key, hash);
+    if (slot == kNone) return false;
+    if (taken != nullptr) *taken = std::move(segment.item(slot));
+    close_gap(segment, slot);
+    --size_;
+    return true;
+  }
+
+  /// visit(Item&) for each item; `visit` must not insert or remove.
+  template <class Visit>
+  void for_each(Visit visit) {
+    for (std::size_t i = 0; i < directory_.size(); i += entries_of(*directory_[i])) {
+      Segment& segment = *directory_[i];
+      for (std::uint32_t slot = 0; slot < segment.slots; ++slot) {
+        if (segment.tags()[slot] != kFree) visit(segment.item(slot));
+      }
+    }
+  }
+  template <class Visit>
+  void for_each(Visit visit) const {
+    const_cast<SegmentedTable*>(this)->for_each([&](const Item& item) { visit(item); });
+  }
+
+  void clear() {
+    for (std::size_t i = 0; i < directory_.size();) {
+      Segment* segment = directory_[i];
+      i += entries_of(*segment);
+      Segment::destroy(segment);
+    }
+    directory_.clear();
+    depth_ = 0;
+    size_ = 0;
+  }
+
+  /// Bytes held, without what items own elsewhere.
+  [[nodiscard]] std::size_t memory_bytes() const {
+    // NOLINTNEXTLINE(bugprone-sizeof-expression): pointers are what it holds
+    std::size_t bytes = directory_.capacity() * sizeof(Segment*);
+    for (std::size_t i = 0; i < directory_.size(); i += entries_of(*directory_[i])) {
+      bytes += Segment::bytes(directory_[i]->slots);
+    }
+    return bytes;
+  }
+
+  void swap(SegmentedTable& other) noexcept {
+    std::swap(seed_, other.seed_);
+    std::swap(directory_, other.directory_);
+    std::swap(depth_, other.depth_);
+    std::swap(size_, other.size_);
+  }
+
+ private:
+  static constexpr std::uint8_t kFree = 0;
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  // A directory may be this much deeper than the number of items calls for; past it, a segment
+  // grows instead of splitting. Only hashes that share their top bits (an unlucky or hostile choice
+  // of keys) get there.
+  static constexpr std::uint32_t kDepthSlack = 6;
+
+  struct Segment {
+    std::uint32_t slots;  // a power of two
+    std::uint32_t used;
+    std::uint32_t depth;  // how many top bits of the hash all its items share
+
+    static constexpr std::size_t items_offset(std::uint32_t slots) {
+      const std::size_t tags_end = sizeof(Segment) + slots;
+      return (tags_end + alignof(Item) - 1) / alignof(Item) * alignof(Item);
+    }
+    static constexpr std::size_t bytes(std::uint32_t slots) {
+      return items_offset(slots) + slots * sizeof(Item);
+    }
+
+    static Segment* make(std::uint32_t slots, std::uint32_t depth) {
+      static_assert(alignof(Item) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
+      void* memory = ::operator new(bytes(slots));
+      auto* segment = new (memory) Segment{slots, 0, depth};
+      std::memset(segment->tags(), kFree, slots);
+      return segment;
+    }
+    static void destroy(Segment* segment) {
+      for (std::uint32_t slot = 0; slot < segment->slots; ++slot) {
+        if (segment->tags()[slot] != kFree) std::destroy_at(&segment->item(slot));
+      }
+      ::operator delete(segment);
+    }
+
+    std::uint8_t* tags() { return reinterpret_cast<std::uint8_t*>(this) + sizeof(Segment); }
+    Item& item(std::uint32_t slot) {
+      auto* items = reinterpret_cast<std::byte*>(this) + items_offset(slots);
+      return *std::launder(reinterpret_cast<Item*>(items + slot * sizeof(Item)));
+    }
+    [[nodiscard]] bool is_full() const { return used >= slots - slots / 5; }
+  };
+
+  static std::uint8_t tag_of(std::uint64_t hash) {
+    return static_cast<std::uint8_t>(0x80U | (hash & 0x7FU));
+  }
+  static std::uint32_t home_of(const Segment& segment, std::uint64_t hash) {
+    return static_cast<std::uint32_t>(hash >> 7) & (segment.slots - 1);
+  }
+
+  Segment* segment_of(std::uint64_t hash) const {
+    return directory_[depth_ == 0 ? 0 : hash >> (64 - depth_)];
+  }
+  std::size_t entries_of(const Segment& segment) const {
+    return std::size_t{1} << (depth_ - segment.depth);
+  }
+
+  template <class Key>
+  std::uint32_t find_slot(Segment& segment, const Key& key, std::uint64_t hash) const {
+    const std::uint8_t tag = tag_of(hash);
+    const std::uint8_t* tags = segment.tags();
+    const std::uint32_t mask = segment.slots - 1;
+    for (std::uint32_t slot = home_of(segment, hash); tags[slot] != kFree;
+         slot = (slot + 1) & mask) {
+      if (tags[slot] == tag && Policy::matches(segment.item(slot), key)) return slot;
+    }
+    return kNone;
+  }
+
+  static Item& place(Segment& segment, Item&& item, std::uint64_t hash) {
+    const std::uint32_t mask = segment.slots - 1;
+    std::uint32_t slot = home_of(segment, hash);
+    while (segment.tags()[slot] != kFree) slot = (slot + 1) & mask;
+    segment.tags()[slot] = tag_of(hash);
+    ++segment.used;
+    return *new (&segment.item(slot)) Item(std::move(item));
+  }
+
+  /// Removes the item at `gap` and moves those after it back, so that no search has to step over a
+  /// grave.
+  void close_gap(Segment& segment, std::uint32_t gap) {
+    const std::uint32_t mask = segment.slots - 1;
+    std::uint8_t* tags = segment.tags();
+    for (std::uint32_t slot = (gap + 1) & mask; tags[slot] != kFree; slot = (slot + 1) & mask) {
+      const std::uint32_t home = home_of(segment, Policy::hash(segment.item(slot), seed_));
+      const bool may_move = ((slot - home) & mask) >= ((slot - gap) & mask);
+      if (!may_move) continue;
+      segment.item(gap) = std::move(segment.item(slot));
+      tags[gap] = tags[slot];
+      gap = slot;
+    }
+    std::destroy_at(&segment.item(gap));
+    tags[gap] = kFree;
+    --segment.used;
+  }
+
+  void make_room(Segment* segment, std::uint64_t hash) {
+    const std::uint32_t depth_wanted =
+        static_cast<std::uint32_t>(std::bit_width(size_ / kSlotsMax)) + kDepthSlack;
+    if (segment->slots < kSlotsMax || segment->depth >= depth_wanted) {
+      Segment* larger = Segment::make(segment->slots * 2, segment->depth);
+      move_items(*segment, [&](std::uint64_t) { return larger; });
+      replace(segment, hash, larger, larger);
+      return;
+    }
+    // As large as the whole each: all items may go to one side, and a segment that grew past
+    // kSlotsMax would not fit into that.
+    Segment* low = Segment::make(segment->slots, segment->depth + 1);
+    Segment* high = Segment::make(segment->slots, segment->depth + 1);
+    const std::uint64_t bit = std::uint64_t{1} << (63 - segment->depth);
+    move_items(*segment,
+               [&](std::uint64_t item_hash) { return (item_hash & bit) != 0 ? high : low; });
+    if (segment->depth == depth_) double_directory();
+    replace(segment, hash, low, high);
+  }
+
+  template <class Choose>
+  void move_items(Segment& from, Choose choose) {
+    for (std::uint32_t slot = 0; slot < from.slots; ++slot) {
+      if (from.tags()[slot] == kFree) continue;
+      const std::uint64_t hash = Policy::hash(from.item(slot), seed_);
+      place(*choose(hash), std::move(from.item(slot)), hash);
+    }
+  }
+
+  /// The directory's entries for `old` become `low` in their first half and `high` in their second.
+  void replace(Segment* old, std::uint64_t hash, Segment* low, Segment* high) {
+    const std::size_t count = entries_of(*old);
+    const std::size_t begin = (depth_ == 0 ? 0 : hash >> (64 - depth_)) & ~(count - 1);
+    for (std::size_t i = 0; i < count; ++i)
+      directory_[begin + i] = i < (count + 1) / 2 ? low : high;
+    Segment::destroy(old);
+  }
+
+  void double_directory() {
+    std::vector<Segment*> doubled;
+    doubled.reserve(directory_.size() * 2);
+    for (Segment* segment : directory_) {
+      doubled.push_back(segment);
+      doubled.push_back(segment);
+    }
+    directory_ = std::move(doubled);
+    ++depth_;
+  }
+
+  std::uint64_t seed_ = 0;
+  std::vector<Segment*> directory_;
+  std::uint32_t depth_ = 0;  // directory_.size() == 2^depth_
+  std::size_t size_ = 0;
+};
+
+}  // namespace rushgate

@@ -1,0 +1,72 @@
+// A set: integers in a table of their own (about 15 bytes a member), everything else as strings.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "engine/base/numbers.h"
+#include "engine/keyspace/hashing.h"
+#include "engine/keyspace/segmented_table.h"
+
+namespace rushgate {
+
+struct IntegerMember {
+  using Item = std::int64_t;
+  static std::uint64_t hash(std::int64_t member, std::uint64_t seed) {
+    return hash_integer(member, seed);
+  }
+  static bool matches(std::int64_t item, std::int64_t member) { return item == member; }
+};
+
+struct TextMember {
+  using Item = std::string;
+  static std::uint64_t hash(std::string_view member, std::uint64_t seed) {
+    return hash_bytes(member, seed);
+  }
+  static bool matches(const std::string& item, std::string_view member) { return item == member; }
+};
+
+/// A data structure only: durable changes go through sets.h.
+class SetValue {
+ public:
+  explicit SetValue(std::uint64_t seed) : integers_(seed), texts_(seed) {}
+
+  [[nodiscard]] std::size_t size() const { return integers_.size() + texts_.size(); }
+  [[nodiscard]] bool contains(std::string_view member) const {
+    if (const auto integer = parse_int64(member)) return integers_.contains(*integer);
+    return texts_.contains(member);
+  }
+  /// False if it was there.
+  bool insert(std::string_view member) {
+    if (const auto integer = parse_int64(member)) {
+      if (integers_.contains(*integer)) return false;
+      integers_.insert(*integer);
+    } else {
+      if (texts_.contains(member)) return false;
+      texts_.insert(std::string(member));
+    }
+    return true;
+  }
+  /// False if it was not there.
+  bool erase(std::string_view member) {
+    if (const auto integer = parse_int64(member)) return integers_.erase(*integer);
+    return texts_.erase(member);
+  }
+  /// visit(std::string_view member)
+  template <class Visit>
+  void for_each(Visit visit) const {
+    integers_.for_each([&](std::int64_t member) { visit(DecimalText(member).view()); });
+    texts_.for_each([&](const std::string& member) { visit(std::string_view(member)); });
+  }
+  [[nodiscard]] std::size_t memory_bytes() const {
+    return integers_.memory_bytes() + texts_.memory_bytes();
+  }
+
+ private:
+  SegmentedTable<IntegerMember> integers_;
+  SegmentedTable<TextMember> texts_;
+};
+
+}  // namespace rushgate

@@ -1,0 +1,521 @@
+#include "engine/keyspace/stream.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "engine/keyspace/records.h"
+
+namespace rushgate {
+namespace {
+
+// What the newest runs may take in memory, so that consumers who keep up never ask the store: at 10
+// to 20 bytes an order, the last fifty thousand or more.
+constexpr std::size_t kTailBytesMax = 1024 * 1024;
+
+// What is read from the store at once: enough to make the cost of seeking small, little enough to
+// be forgotten without regret.
+constexpr std::size_t kChunkBytes = 64 * 1024;
+
+// The store is told to trim when so many entries may go: a range deletion should be worth its
+// while.
+constexpr std::uint64_t kEntriesWorthTrimming = 1000;
+
+template <class Runs>
+auto first_after(Runs& runs, StreamId id) {
+  return std::upper_bound(runs.begin(), runs.end(), id,
+                          [](StreamId bound, const auto& run) { return bound < run.first; });
+}
+
+template <class Runs>
+auto first_ending_at_or_after(Runs& runs, StreamId id) {
+  return std::lower_bound(runs.begin(), runs.end(), id,
+                          [](const auto& run, StreamId bound) { return run.last < bound; });
+}
+
+}  // namespace
+
+Stream::Stream(std::uint64_t object_id, Store& store) : object_id_(object_id), store_(store) {}
+
+Stream::~Stream() = default;
+
+std::optional<StreamId> Stream::id_after(StreamId last, std::int64_t now_ms) {
+  const StreamId now{static_cast<std::uint64_t>(std::max(now_ms, std::int64_t{0})), 0};
+  if (now.ms > last.ms) return now;
+  return last.next();
+}
+
+// ---- Reading ----
+
+absl::Status Stream::read(StreamId from, StreamId to, Visit visit) const {
+  return scan(from, to, [&](const StreamEntry& entry, bool is_deleted) {
+    return is_deleted || visit(entry);
+  });
+}
+
+absl::Status Stream::scan(StreamId from, StreamId to,
+                          absl::FunctionRef<bool(const StreamEntry&, bool)> visit) const {
+  if (length() == 0) return absl::OkStatus();
+  from = std::max(from, first_id());
+  to = std::min(to, last_id());
+  while (from <= to) {
+    RunView run;
+    if (absl::Status found = find_run_from(from, run); !found.ok()) return found;
+    if (run.bytes.empty()) break;
+    if (absl::Status decoded = decode(run); !decoded.ok()) return decoded;
+    for (std::size_t i = decoded_.lower_bound(from); i < decoded_.size(); ++i) {
+      const StreamId id = decoded_.id(i);
+      if (id > to || !visit(decoded_.entry(i, run.bytes), is_deleted(id))) return absl::OkStatus();
+    }
+    const auto next = decoded_.last().next();
+    if (!next) break;
+    from = *next;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Stream::read_back(StreamId from, StreamId to, Visit visit) const {
+  if (length() == 0) return absl::OkStatus();
+  from = std::max(from, first_id());
+  to = std::min(to, last_id());
+  while (from <= to) {
+    RunView run;
+    if (absl::Status found = find_run_back(to, run); !found.ok()) return found;
+    if (run.bytes.empty()) break;
+    if (absl::Status decoded = decode(run); !decoded.ok()) return decoded;
+    for (std::size_t i = decoded_.lower_bound(to) + 1; i-- > 0;) {
+      if (i == decoded_.size() || decoded_.id(i) > to || is_deleted(decoded_.id(i))) continue;
+      if (decoded_.id(i) < from || !visit(decoded_.entry(i, run.bytes))) return absl::OkStatus();
+    }
+    const auto previous = run.first.previous();
+    if (!previous) break;
+    to = *previous;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Stream::contains(StreamId id, bool& found) const {
+  found = false;
+  return read(id, id, [&](const StreamEntry&) {
+    found = true;
+    return false;
+  });
+}
+
+absl::Status Stream::decode(const RunView& run) const {
+  if (decoded_.read(run.first, run.bytes)) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat(
+      "the store holds a run of stream entries that makes no sense, at ", run.first.to_string()));
+}
+
+// ---- Which run: in memory ----
+
+std::optional<StreamId> Stream::store_end() const {
+  StreamId begin;
+  if (!tail_.empty()) {
+    begin = tail_.front().first;
+  } else if (!full_runs_.empty()) {
+    begin = full_runs_.front().first;
+  } else if (!writer_.empty()) {
+    begin = writer_.first();
+  } else {
+    return last_id();
+  }
+  if (begin <= first_id()) return std::nullopt;
+  return begin.previous();
+}
+
+Stream::RunView Stream::find_in_memory_from(StreamId from) const {
+  if (const auto run = first_ending_at_or_after(tail_, from); run != tail_.end())
+    return {run->first, run->bytes};
+  if (const auto run = first_ending_at_or_after(full_runs_, from); run != full_runs_.end()) {
+    return {run->first, run->bytes};
+  }
+  if (!writer_.empty() && writer_.last() >= from) return {writer_.first(), writer_.bytes()};
+  return {};
+}
+
+Stream::RunView Stream::find_in_memory_back(StreamId from) const {
+  if (!writer_.empty() && writer_.first() <= from) return {writer_.first(), writer_.bytes()};
+  if (const auto next = first_after(full_runs_, from); next != full_runs_.begin()) {
+    return {std::prev(next)->first, std::prev(next)->bytes};
+  }
+  if (const auto next = first_after(tail_, from); next != tail_.begin()) {
+    return {std::prev(next)->first, std::prev(next)->bytes};
+  }
+  return {};
+}
+
+absl::Status Stream::find_run_from(StreamId from, RunView& run) const {
+  if (const auto end = store_end(); end && from <= *end) {
+    if (absl::Status found = find_in_store_from(from, run); !found.ok() || !run.bytes.empty())
+      return found;
+  }
+  run = find_in_memory_from(from);
+  return absl::OkStatus();
+}
+
+absl::Status Stream::find_run_back(StreamId from, RunView& run) const {
+  run = find_in_memory_back(from);
+  if (!run.bytes.empty()) return absl::OkStatus();
+  const auto end = store_end();
+  return end ? find_in_store_back(std::min(from, *end), run) : absl::OkStatus();
+}
+
+// ---- Which run: in the store ----
+
+absl::Status Stream::find_in_store_from(StreamId from, RunView& run) const {
+  std::size_t bytes_max = kChunkBytes;
+  std::size_t bytes_asked =
+      0;  // if not 0, the chunk begins with the run in which `from` falls, or the one after
+  while (true) {
+    const auto next = first_after(chunk_.runs, from);
+    if (next != chunk_.runs.begin()) {
+      const StreamRun& candidate = *std::prev(next);
+      if (absl::Status decoded = decode({candidate.first, candidate.bytes}); !decoded.ok())
+        return decoded;
+      if (decoded_.last() >= from) {
+        run = {candidate.first, candidate.bytes};
+        return absl::OkStatus();
+      }
+      bytes_max = kChunkBytes +
+                  candidate.bytes.size();  // so that the one after it comes too, if there is one
+    }
+    if (next != chunk_.runs.end() && (bytes_asked != 0 || next != chunk_.runs.begin())) {
+      run = {next->first, next->bytes};
+      return absl::OkStatus();
+    }
+    if (bytes_asked == bytes_max) return absl::OkStatus();  // there is none
+    if (absl::Status loaded = load_chunk_from(from, bytes_max); !loaded.ok()) return loaded;
+    bytes_asked = bytes_max;
+  }
+}
+
+absl::Status Stream::find_in_store_back(StreamId from, RunView& run) const {
+  for (bool is_loaded = false;; is_loaded = true) {
+    const auto next = first_after(chunk_.runs, from);
+    if (next != chunk_.runs.begin() && (next != chunk_.runs.end() || from <= chunk_.known_to)) {
+      run = {std::prev(next)->first, std::prev(next)->bytes};
+      return absl::OkStatus();
+    }
+    if (is_loaded) return absl::OkStatus();  // there is none
+    if (absl::Status loaded = load_chunk_back(from); !loaded.ok()) return loaded;
+  }
+}
+
+absl::Status Stream::load_chunk_from(StreamId from, std::size_t bytes_max) const {
+  chunk_.runs.clear();
+  chunk_.known_to = {};
+  const StreamId to = store_end().value_or(last_id());
+  absl::Status status = store_.read_stream(object_id_, from, to, bytes_max, chunk_.runs);
+  if (!status.ok()) chunk_.runs.clear();
+  return status;
+}
+
+absl::Status Stream::load_chunk_back(StreamId from) const {
+  chunk_.runs.clear();
+  chunk_.known_to = from;
+  absl::Status status =
+      store_.read_stream_back(object_id_, from, first_id(), kChunkBytes, chunk_.runs);
+  if (!status.ok()) chunk_.runs.clear();
+  std::reverse(chunk_.runs.begin(), chunk_.runs.end());
+  return status;
+}
+
+// ---- How far a group has come ----
+// As Redis 7.0 counts: exact where no deleted entry can be in the way, else not known.
+
+bool Stream::may_have_gap_from(StreamId start) const {
+  if (length() == 0 || max_deleted_id() == StreamId{}) return false;
+  return max_deleted_id() >= first_id() && max_deleted_id() >= start;
+}
+
+std::int64_t Stream::entries_up_to(StreamId id) const {
+  const auto added = static_cast<std::int64_t>(entries_added());
+  const auto live = static_cast<std::int64_t>(length());
+  if (added == 0) return 0;
+  if (live == 0 && id <= last_id()) return added;
+  if (id == last_id()) return added;
+  if (id > last_id()) return StreamGroup::kEntriesReadUnknown;
+  const bool has_gap_ahead = max_deleted_id() != StreamId{} && max_deleted_id() >= first_id();
+  if (!has_gap_ahead && id < first_id()) return added - live;
+  if (!has_gap_ahead && id == first_id()) return added - live + 1;
+  return StreamGroup::kEntriesReadUnknown;
+}
+
+std::optional<std::int64_t> Stream::lag(const StreamGroup& group) const {
+  if (entries_added() == 0) return 0;
+  std::int64_t read = group.entries_read;
+  if (read == StreamGroup::kEntriesReadUnknown || may_have_gap_from(group.last_delivered)) {
+    read = entries_up_to(group.last_delivered);
+    if (read == StreamGroup::kEntriesReadUnknown) return std::nullopt;
+  }
+  return static_cast<std::int64_t>(entries_added() -
+                                   static_cast<std::uint64_t>(read));  // ENTRIESREAD may be any
+}
+
+// ---- Appending and trimming ----
+
+void Stream::append(StreamId id, StreamFields fields) {
+  if (!writer_.takes(id)) {
+    const StreamId first = writer_.first();
+    const StreamId last = writer_.last();
+    full_runs_.push_back({first, last, writer_.take()});
+  }
+  writer_.append(id, fields);
+  if (counters_.length == 0) {
+    counters_.first_id = id;
+    counters_.node_position = 0;
+  }
+  ++counters_.length;
+  ++counters_.entries_added;
+  counters_.last_id = id;
+}
+
+void Stream::take_back_appends(const OpenMark& mark, const Counters& counters) {
+  if (full_runs_.size() > mark.full_runs) {
+    Run& open_then = full_runs_[mark.full_runs];
+    writer_.resume(open_then.first, open_then.last, std::move(open_then.bytes));
+    full_runs_.erase(full_runs_.begin() + static_cast<std::ptrdiff_t>(mark.full_runs),
+                     full_runs_.end());
+  }
+  writer_.roll_back_to(mark.writer);
+  counters_ = counters;
+  decoded_.clear();  // it may be the open run as it was
+}
+
+/// Finds out which whole nodes a trim may remove: it is shown all entries in order.
+class Stream::NodeCutter {
+ public:
+  NodeCutter(const TrimTo& to, const Counters& counters, Cut& cut)
+      : to_(to), counters_(counters), position_(counters.node_position), cut_(cut) {}
+
+  /// False once it is known where the stream is to begin.
+  bool visit(StreamId id, bool is_deleted) {
+    if (position_ == kNodeEntries) {
+      if (!close_node()) return false;
+      position_ = 0;
+      node_live_ = 0;
+    }
+    if (!is_deleted && node_live_++ == 0) {
+      node_first_ = id;
+      node_first_position_ = position_;
+    }
+    node_last_ = id;
+    ++position_;
+    return true;
+  }
+
+  /// The node is complete, or the stream ends with it. False if it stays.
+  bool close_node() {
+    if (node_live_ == 0 || may_remove_node()) {
+      cut_.removed += node_live_;
+      cut_.first_id = {};
+      cut_.node_position = 0;
+      return true;
+    }
+    cut_.first_id = node_first_;
+    cut_.node_position = node_first_position_;
+    return false;
+  }
+
+ private:
+  [[nodiscard]] bool may_remove_node() const {
+    if (to_.removed_max != 0 && cut_.removed + node_live_ > to_.removed_max) return false;
+    if (!to_.length_max) return node_last_ < to_.min_id;
+    const std::uint64_t length = counters_.length - cut_.removed;
+    return length > *to_.length_max && length - node_live_ >= *to_.length_max;
+  }
+
+  const TrimTo& to_;
+  const Counters& counters_;
+  std::uint32_t position_;  // in the node, of the next entry
+  std::uint64_t node_live_ = 0;
+  StreamId node_first_;  // of the entries that can be read
+  std::uint32_t node_first_position_ = 0;
+  StreamId node_last_;
+  Cut& cut_;
+};
+
+absl::Status Stream::find_cut(const TrimTo& to, Cut& cut) const {
+  cut = {0, first_id(), counters_.node_position};
+  if (length() == 0) return absl::OkStatus();
+  if (to.length_max ? length() <= *to.length_max : first_id() >= to.min_id) return absl::OkStatus();
+  if (to.whole_nodes) {
+    if (to.length_max && deleted_.empty() &&
+        length() - *to.length_max <
+            std::min<std::uint64_t>(kNodeEntries - counters_.node_position, length())) {
+      return absl::OkStatus();  // the usual case, without looking at the entries: the first node
+                                // has to stay
+    }
+    NodeCutter cutter(to, counters_, cut);
+    bool is_open = true;
+    absl::Status status =
+        scan(first_id(), last_id(), [&](const StreamEntry& entry, bool is_deleted) {
+          return is_open = cutter.visit(entry.id(), is_deleted);
+        });
+    if (is_open) cutter.close_node();
+    return status;
+  }
+  if (to.length_max ? *to.length_max == 0 : to.min_id > last_id()) {
+    cut = {length(), {}, 0};
+    return absl::OkStatus();
+  }
+  const std::uint64_t removed_most = to.length_max ? length() - *to.length_max : length();
+  std::uint64_t position = counters_.node_position;
+  cut.first_id = {};
+  cut.node_position = 0;
+  return scan(first_id(), last_id(), [&](const StreamEntry& entry, bool is_deleted) {
+    const bool stays = cut.removed == removed_most || (!to.length_max && entry.id() >= to.min_id);
+    if (!is_deleted && stays) {
+      cut.first_id = entry.id();
+      cut.node_position = static_cast<std::uint32_t>(position % kNodeEntries);
+      return false;
+    }
+    if (!is_deleted) ++cut.removed;
+    ++position;
+    return true;
+  });
+}
+
+absl::Status Stream::find_front(Cut& cut) const {
+  cut = {};
+  std::uint64_t position = counters_.node_position;
+  return scan(first_id(), last_id(), [&](const StreamEntry& entry, bool is_deleted) {
+    if (is_deleted) {
+      ++position;
+      return true;
+    }
+    cut.first_id = entry.id();
+    cut.node_position = static_cast<std::uint32_t>(position % kNodeEntries);
+    return false;
+  });
+}
+
+// ---- Groups ----
+
+StreamGroup* Stream::find_group(std::string_view name) const {
+  const auto found = groups_.find(name);
+  return found == groups_.end() ? nullptr : found->second.get();
+}
+
+void Stream::attach_group(std::unique_ptr<StreamGroup> group) {
+  group->attached = true;
+  std::string name = group->name;
+  groups_.emplace(std::move(name), std::move(group));
+}
+
+std::unique_ptr<StreamGroup> Stream::detach_group(StreamGroup& group) {
+  const auto found = groups_.find(group.name);
+  assert(found != groups_.end() && found->second.get() == &group);
+  std::unique_ptr<StreamGroup> detached = std::move(found->second);
+  groups_.erase(found);
+  detached->attached = false;
+  return detached;
+}
+
+void Stream::attach_consumer(StreamGroup& group, std::unique_ptr<StreamConsumer> consumer) {
+  consumer->attached = true;
+  std::string name = consumer->name;
+  group.consumers.emplace(std::move(name), std::move(consumer));
+}
+
+std::unique_ptr<StreamConsumer> Stream::detach_consumer(StreamGroup& group,
+                                                        StreamConsumer& consumer) {
+  const auto found = group.consumers.find(consumer.name);
+  assert(found != group.consumers.end() && found->second.get() == &consumer);
+  std::unique_ptr<StreamConsumer> detached = std::move(found->second);
+  group.consumers.erase(found);
+  detached->attached = false;
+  return detached;
+}
+
+void Stream::touch(StreamGroup& group) {
+  if (group.touched) return;
+  group.touched = true;
+  touched_groups_.push_back(&group);
+}
+
+void Stream::touch(StreamGroup& group, StreamConsumer& consumer) {
+  if (consumer.touched) return;
+  consumer.touched = true;
+  touched_consumers_.emplace_back(&group, &consumer);
+}
+
+void Stream::untouch(const StreamGroup& group) { std::erase(touched_groups_, &group); }
+
+void Stream::untouch(const StreamConsumer& consumer) {
+  std::erase_if(touched_consumers_,
+                [&](const auto& touched) { return touched.second == &consumer; });
+}
+
+// ---- The end of a group of requests ----
+
+bool Stream::is_dead(StreamId last_of_run) const {
+  return length() == 0 || last_of_run < first_id();
+}
+
+void Stream::complete_records(StoreBatch& batch) {
+  record_touched(batch);
+  record_trim(batch);
+  record_open_runs(batch);
+}
+
+void Stream::record_open_runs(StoreBatch& batch) const {
+  for (const Run& run : full_runs_) {
+    if (!is_dead(run.last)) batch.append_run(object_id_, run.first, run.bytes);
+  }
+  if (!writer_.empty() && !is_dead(writer_.last()))
+    batch.append_run(object_id_, writer_.first(), writer_.bytes());
+}
+
+void Stream::record_trim(StoreBatch& batch) {
+  const std::uint64_t trimmed = entries_added() - length() - deleted_.size();
+  if (trimmed - trimmed_in_store_ < kEntriesWorthTrimming) return;
+  trimmed_in_store_ = trimmed;
+  batch.trim_stream(object_id_, length() > 0 ? first_id() : last_id());
+}
+
+void Stream::settle() {
+  for (Run& run : full_runs_) append_to_tail(std::move(run));
+  full_runs_.clear();
+  if (!writer_.empty()) {
+    const StreamId first = writer_.first();
+    const StreamId last = writer_.last();
+    append_to_tail({first, last, writer_.take()});
+  }
+  shorten_tail();
+  for (StreamGroup* group : touched_groups_) group->touched = false;
+  for (const auto& [group, consumer] : touched_consumers_) consumer->touched = false;
+  touched_groups_.clear();
+  touched_consumers_.clear();
+}
+
+void Stream::append_to_tail(Run run) {
+  if (is_dead(run.last)) return;  // the store was not given it either
+  tail_bytes_ += sizeof(Run) + run.bytes.capacity();
+  tail_.push_back(std::move(run));
+}
+
+void Stream::shorten_tail() {
+  while (!tail_.empty() && (tail_bytes_ > kTailBytesMax || is_dead(tail_.front().last))) {
+    tail_bytes_ -= sizeof(Run) + tail_.front().bytes.capacity();
+    tail_.pop_front();
+  }
+}
+
+std::size_t Stream::memory_bytes() const {
+  constexpr std::size_t kPendingBytes = 2 * sizeof(StreamId) + sizeof(PendingEntry);
+  std::size_t bytes = sizeof(*this) + tail_bytes_ + writer_.bytes().capacity() +
+                      decoded_.memory_bytes() + deleted_.size() * sizeof(StreamId);
+  for (const Run& run : full_runs_) bytes += sizeof(run) + run.bytes.capacity();
+  for (const StreamRun& run : chunk_.runs) bytes += sizeof(run) + run.bytes.capacity();
+  for (const auto& [name, group] : groups_) {
+    bytes += sizeof(*group) + group->pending.size() * kPendingBytes +
+             group->consumers.size() * sizeof(StreamConsumer);
+  }
+  return bytes;
+}
+
+}  // namespace rushgate

@@ -1,0 +1,257 @@
+// A stream: entries in ascending order of ids, kept in the store with a bounded tail in memory, and
+// its consumer groups. Semantics: https://redis.io/docs/latest/develop/data-types/streams/
+//
+//        store: runs                          memory
+//   ┌─────┬─────┬─────┬─────┬─────┐   ┌─────┬─────┬─────┐ ┌──────────┐
+//   │     │     │     │     │     │   │ the same runs   │ │ open run │   what the current group of
+//   requests appended └─────┴─────┴─────┴─────┴─────┘   └─────┴─────┴─────┘ └──────────┘ ^ first_id
+//   tail                   ^ last_id
+//
+// Entries below first_id() are trimmed, whether or not their runs are still there. One deleted
+// further up stays in its run; its id is kept in memory, with a record of its own, until everything
+// before it is gone too.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/container/btree_set.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "engine/base/stream_id.h"
+#include "engine/keyspace/stream_group.h"
+#include "engine/keyspace/stream_run.h"
+#include "engine/store/store.h"
+
+namespace rushgate {
+
+class RecordReader;
+class RecordWriter;
+enum class RecordKind : std::uint8_t;
+
+/// A data structure: durable changes go through streams.h. Not thread-safe: it belongs to whoever
+/// has the turn (reading too, as it keeps what it last read). Does not own the store. Reading fails
+/// with the store's error, or kDataLoss.
+class Stream {
+ public:
+  /// As in Redis with stream-node-max-entries 100 and no limit in bytes: what an approximate trim
+  /// removes are whole nodes.
+  static constexpr std::uint32_t kNodeEntries = 100;
+
+  /// What the stream's header keeps.
+  struct Counters {
+    std::uint64_t length = 0;         // entries that can be read
+    std::uint64_t entries_added = 0;  // ever
+    StreamId first_id;                // of the first entry that can be read; 0-0 if there is none
+    StreamId last_id;                 // the greatest id ever given
+    StreamId max_deleted_id;          // the greatest id ever deleted by XDEL
+    std::uint32_t node_position =
+        0;  // of the first entry in its node, deleted ones before it counted
+
+    friend bool operator==(const Counters&, const Counters&) = default;
+  };
+
+  Stream(std::uint64_t object_id, Store& store);
+  ~Stream();
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  [[nodiscard]] std::uint64_t object_id() const { return object_id_; }
+  [[nodiscard]] const Counters& counters() const { return counters_; }
+  [[nodiscard]] std::uint64_t length() const { return counters_.length; }
+  [[nodiscard]] StreamId first_id() const { return counters_.first_id; }
+  [[nodiscard]] StreamId last_id() const { return counters_.last_id; }
+  [[nodiscard]] StreamId max_deleted_id() const { return counters_.max_deleted_id; }
+  [[nodiscard]] std::uint64_t entries_added() const { return counters_.entries_added; }
+  /// Deleted entries between first_id() and last_id().
+  [[nodiscard]] std::size_t deleted_count() const { return deleted_.size(); }
+
+  /// The id that an entry gets by itself at `now_ms`; never below an earlier one, even if the clock
+  /// is. Nothing if none is left.
+  [[nodiscard]] std::optional<StreamId> next_id(std::int64_t now_ms) const {
+    return id_after(last_id(), now_ms);
+  }
+  [[nodiscard]] static std::optional<StreamId> id_after(StreamId last, std::int64_t now_ms);
+
+  // ---- Reading ----
+
+  /// False to stop. Must neither read nor change the stream.
+  using Visit = absl::FunctionRef<bool(const StreamEntry&)>;
+
+  /// The entries in [from, to], ascending.
+  absl::Status read(StreamId from, StreamId to, Visit visit) const;
+  /// The entries in [from, to], descending from `to`.
+  absl::Status read_back(StreamId from, StreamId to, Visit visit) const;
+  /// Sets `found` if there is such an entry.
+  absl::Status contains(StreamId id, bool& found) const;
+
+  /// May an entry above `start` have been deleted? (Redis's streamRangeHasTombstones.)
+  [[nodiscard]] bool may_have_gap_from(StreamId start) const;
+  /// How many of all entries ever added stand up to `id`, as far as can be told without counting;
+  /// else kEntriesReadUnknown.
+  [[nodiscard]] std::int64_t entries_up_to(StreamId id) const;
+  /// How many entries the group has yet to be given; nothing if that cannot be told.
+  [[nodiscard]] std::optional<std::int64_t> lag(const StreamGroup& group) const;
+
+  // ---- Groups ----
+
+  using Groups = absl::btree_map<std::string, std::unique_ptr<StreamGroup>, std::less<>>;
+  [[nodiscard]] const Groups& groups() const { return groups_; }
+  [[nodiscard]] StreamGroup* find_group(std::string_view name) const;
+
+  // ---- What streams.h changes, and takes back. Neither undo nor record; nothing that takes back
+  // throws ----
+
+  /// Where the open runs stand.
+  struct OpenMark {
+    std::size_t full_runs;
+    RunWriter::Mark writer;
+  };
+  [[nodiscard]] OpenMark open_mark() const { return {full_runs_.size(), writer_.mark()}; }
+  /// `id` must be above last_id().
+  void append(StreamId id, StreamFields fields);
+  void take_back_appends(const OpenMark& mark, const Counters& counters);
+
+  void set_counters(const Counters& counters) { counters_ = counters; }
+
+  [[nodiscard]] absl::btree_set<StreamId>& deleted() { return deleted_; }
+
+  /// What a trim removes.
+  struct Cut {
+    std::uint64_t removed = 0;  // entries that could be read
+    StreamId first_id;          // the counters after it
+    std::uint32_t node_position = 0;
+  };
+  struct TrimTo {
+    std::optional<std::uint64_t> length_max;  // this many entries stay; or
+    StreamId min_id = {};                     // none below this one
+    bool whole_nodes = false;                 // approximate
+    std::uint64_t removed_max = 0;            // approximate: at most so many; 0: no limit
+  };
+  /// What `to` would remove; changes nothing.
+  absl::Status find_cut(const TrimTo& to, Cut& cut) const;
+  /// Where the stream begins if the entry first_id() was deleted.
+  absl::Status find_front(Cut& cut) const;
+
+  void attach_group(std::unique_ptr<StreamGroup> group);
+  std::unique_ptr<StreamGroup> detach_group(StreamGroup& group);
+  static void attach_consumer(StreamGroup& group, std::unique_ptr<StreamConsumer> consumer);
+  static std::unique_ptr<StreamConsumer> detach_consumer(StreamGroup& group,
+                                                         StreamConsumer& consumer);
+  /// Their records are written by complete_records().
+  void touch(StreamGroup& group);
+  void touch(StreamGroup& group, StreamConsumer& consumer);
+  /// Before one that was created is destroyed by its undo step.
+  void untouch(const StreamGroup& group);
+  void untouch(const StreamConsumer& consumer);
+
+  // ---- Records (stream_records.cc) ----
+
+  void write_header(RecordWriter& writer) const;
+  bool read_header(RecordReader& reader);
+  /// One state record, at open; they come in ascending order of keys. `key_rest` stands behind kind
+  /// and object id. False if it makes no sense.
+  bool load_element(RecordKind kind, RecordReader& key_rest, std::string_view value);
+
+  void record_deleted(StoreBatch& batch, StreamId id) const;
+  void record_no_longer_deleted(StoreBatch& batch, StreamId id) const;
+  void record_pending(StoreBatch& batch, const StreamGroup& group, StreamId id,
+                      const PendingEntry& entry) const;
+  void record_no_longer_pending(StoreBatch& batch, const StreamGroup& group, StreamId id) const;
+  /// With all its consumers and pending entries.
+  void record_group_removal(StoreBatch& batch, const StreamGroup& group) const;
+  /// Without its pending entries.
+  void record_consumer_removal(StoreBatch& batch, const StreamGroup& group,
+                               const StreamConsumer& consumer) const;
+
+  /// Once a group of requests, if the stream was touched: hands over the open runs, and the records
+  /// of touched groups and consumers.
+  void complete_records(StoreBatch& batch);
+  /// The batch was kept: the open runs join the tail, whose oldest runs are dropped.
+  void settle();
+
+  /// About; what the store holds is not counted.
+  [[nodiscard]] std::size_t memory_bytes() const;
+
+ private:
+  /// A run of the tail, or a full one of the current group.
+  struct Run {
+    StreamId first;
+    StreamId last;
+    std::string bytes;
+  };
+  /// Where a run's bytes are, whoever holds them. Null bytes: there is none.
+  struct RunView {
+    StreamId first;
+    std::string_view bytes;
+  };
+  /// Runs that were read from the store last: neighbours, ascending.
+  struct Chunk {
+    std::vector<StreamRun> runs;
+    StreamId known_to;  // none follows them up to here
+  };
+  class NodeCutter;
+
+  /// Every entry in [from, to], deleted ones above first_id() too.
+  absl::Status scan(StreamId from, StreamId to,
+                    absl::FunctionRef<bool(const StreamEntry&, bool is_deleted)> visit) const;
+  [[nodiscard]] bool is_deleted(StreamId id) const {
+    return !deleted_.empty() && deleted_.contains(id);
+  }
+  // The first run that ends at or after `from`; the last that begins at or before `from`.
+  absl::Status find_run_from(StreamId from, RunView& run) const;
+  absl::Status find_run_back(StreamId from, RunView& run) const;
+  [[nodiscard]] RunView find_in_memory_from(StreamId from) const;
+  [[nodiscard]] RunView find_in_memory_back(StreamId from) const;
+  absl::Status find_in_store_from(StreamId from, RunView& run) const;
+  absl::Status find_in_store_back(StreamId from, RunView& run) const;
+  absl::Status load_chunk_from(StreamId from, std::size_t bytes_max) const;
+  absl::Status load_chunk_back(StreamId from) const;
+  absl::Status decode(const RunView& run) const;
+  /// The last id that only the store may hold; nothing if everything that can be read is in memory.
+  [[nodiscard]] std::optional<StreamId> store_end() const;
+
+  bool load_deleted(RecordReader& key, RecordReader& value);
+  bool load_group(RecordReader& key, RecordReader& value);
+  bool load_consumer(RecordReader& key, RecordReader& value);
+  bool load_pending(RecordReader& key, RecordReader& value);
+  RecordWriter begin_key(RecordKind kind) const;
+  [[nodiscard]] bool is_dead(StreamId last_of_run) const;
+  void append_to_tail(Run run);
+  void shorten_tail();
+  void record_open_runs(StoreBatch& batch) const;
+  void record_trim(StoreBatch& batch);
+  void record_touched(StoreBatch& batch) const;
+
+  const std::uint64_t object_id_;
+  Store& store_;
+  Counters counters_;
+  absl::btree_set<StreamId>
+      deleted_;  // above first_id: entries that stand in their runs but cannot be read
+  Groups groups_;
+
+  std::deque<Run> tail_;  // the newest runs of the store
+  std::size_t tail_bytes_ = 0;
+  std::vector<Run> full_runs_;  // of the current group, before that in writer_
+  RunWriter writer_;
+
+  std::vector<StreamGroup*> touched_groups_;
+  std::vector<std::pair<StreamGroup*, StreamConsumer*>> touched_consumers_;
+  std::uint64_t trimmed_in_store_ =
+      0;  // entries before first_id, deleted ones too, when the store was last told to trim
+
+  mutable std::string key_;  // of the record being written: no allocation each time
+  mutable std::string value_;
+  mutable Chunk chunk_;
+  mutable DecodedRun decoded_;  // the run that was read last
+};
+
+}  // namespace rushgate

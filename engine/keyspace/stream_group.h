@@ -1,0 +1,65 @@
+// The consumer groups of a stream: who was given which entry, and what is not acknowledged yet.
+// Semantics: https://redis.io/docs/latest/develop/data-types/streams/#consumer-groups
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/container/btree_map.h"
+#include "absl/container/btree_set.h"
+#include "engine/base/stream_id.h"
+
+namespace rushgate {
+
+/// Data structures only: durable changes go through streams.h.
+struct StreamConsumer {
+  std::string name;
+  std::int64_t seen_ms = 0;           // when it last asked for anything
+  absl::btree_set<StreamId> pending;  // its part of StreamGroup::pending
+  bool attached = false;              // in its group; false once removed
+  bool touched = false;               // its record is to be written when the changes are kept
+};
+
+/// An entry that was delivered and not acknowledged.
+struct PendingEntry {
+  StreamConsumer* consumer = nullptr;
+  std::int64_t delivered_ms = 0;
+  std::uint64_t deliveries = 0;
+
+  friend bool operator==(const PendingEntry&, const PendingEntry&) = default;
+};
+
+struct StreamGroup {
+  static constexpr std::int64_t kEntriesReadUnknown = -1;
+
+  std::string name;
+  StreamId last_delivered;
+  std::int64_t entries_read =
+      kEntriesReadUnknown;  // how many of all entries ever added stand up to last_delivered
+  absl::btree_map<StreamId, PendingEntry> pending;
+  absl::btree_map<std::string, std::unique_ptr<StreamConsumer>, std::less<>> consumers;
+  bool attached = false;
+  bool touched = false;
+
+  /// Null if there is none.
+  [[nodiscard]] StreamConsumer* find_consumer(std::string_view consumer) const {
+    const auto found = consumers.find(consumer);
+    return found == consumers.end() ? nullptr : found->second.get();
+  }
+  /// Null if there is none.
+  [[nodiscard]] const PendingEntry* find_pending(StreamId id) const {
+    const auto found = pending.find(id);
+    return found == pending.end() ? nullptr : &found->second;
+  }
+  /// What was there.
+  std::optional<PendingEntry> assign_pending(StreamId id, const PendingEntry& entry);
+  /// What was there.
+  std::optional<PendingEntry> erase_pending(StreamId id);
+};
+
+}  // namespace rushgate

@@ -1,0 +1,278 @@
+#include "engine/keyspace/stream_run.h"
+
+#include <algorithm>
+#include <cassert>
+#include <limits>
+#include <utility>
+
+#include "engine/base/numbers.h"
+
+namespace rushgate {
+namespace {
+
+constexpr std::uint64_t kMsDistanceMax = std::uint64_t{1} << 62;  // one bit of the head is taken
+
+std::uint64_t fold(std::int64_t value) {
+  return (static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63);
+}
+std::int64_t unfold(std::uint64_t folded) {
+  return static_cast<std::int64_t>((folded >> 1) ^ (~(folded & 1) + 1));
+}
+
+// Distances wrap around: every distance between two integers has 64 bits.
+std::int64_t distance(std::int64_t from, std::int64_t to) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(to) -
+                                   static_cast<std::uint64_t>(from));
+}
+std::int64_t advance(std::int64_t from, std::int64_t by) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(from) +
+                                   static_cast<std::uint64_t>(by));
+}
+
+}  // namespace
+
+// ---- Writing ----
+
+void RunWriter::write_varint(std::uint64_t value) {
+  while (value >= 0x80) {
+    bytes_.push_back(static_cast<char>(value | 0x80));
+    value >>= 7;
+  }
+  bytes_.push_back(static_cast<char>(value));
+}
+
+void RunWriter::write_signed(std::int64_t value) { write_varint(fold(value)); }
+
+bool RunWriter::takes(StreamId id) const {
+  return empty() || (bytes_.size() < kBytesMax && id.ms - last_.ms < kMsDistanceMax);
+}
+
+void RunWriter::append(StreamId id, StreamFields fields) {
+  assert(!fields.empty() && takes(id) && (empty() || id > last_));
+  if (empty()) first_ = last_ = id;
+  const bool fits = fits_columns(fields);
+  write_varint((id.ms - last_.ms) << 1 | (fits ? 0 : 1));
+  write_varint(id.ms == last_.ms ? id.seq - last_.seq : id.seq);
+  last_ = id;
+  if (!fits) write_columns(fields);
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (columns_[i].is_integer) {
+      write_signed(distance(columns_[i].last, integers_[i]));
+      columns_[i].last = integers_[i];
+    } else {
+      write_varint(fields[i].second.size());
+      bytes_.append(fields[i].second);
+    }
+  }
+}
+
+/// Can the entry be written under the columns of the one before? If so, its integers are in
+/// integers_.
+bool RunWriter::fits_columns(StreamFields fields) {
+  if (columns_.size() != fields.size()) return false;
+  integers_.resize(fields.size());
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const Column& column = columns_[i];
+    const auto& [name, value] = fields[i];
+    if (name != std::string_view(bytes_).substr(column.name_begin, column.name_size)) return false;
+    if (!column.is_integer) continue;  // holds an integer too, as text
+    const auto integer = parse_int64(value);
+    if (!integer) return false;
+    integers_[i] = *integer;
+  }
+  return true;
+}
+
+void RunWriter::write_columns(StreamFields fields) {
+  columns_.clear();
+  integers_.resize(fields.size());
+  write_varint(fields.size());
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const auto& [name, value] = fields[i];
+    const auto integer = parse_int64(value);
+    integers_[i] = integer.value_or(0);
+    write_varint(std::uint64_t{name.size()} << 1 | (integer ? 1 : 0));
+    columns_.push_back({bytes_.size(), name.size(), integer.has_value(), 0});
+    bytes_.append(name);
+  }
+}
+
+void RunWriter::roll_back_to(const Mark& mark) {
+  if (mark.bytes == bytes_.size()) return;
+  bytes_.resize(mark.bytes);
+  last_ = mark.last;
+  columns_.clear();
+}
+
+void RunWriter::resume(StreamId first, StreamId last, std::string bytes) {
+  first_ = first;
+  last_ = last;
+  bytes_ = std::move(bytes);
+  columns_.clear();
+}
+
+std::string RunWriter::take() {
+  columns_.clear();
+  return std::exchange(bytes_, {});
+}
+
+// ---- Reading ----
+
+std::string_view StreamEntry::name(std::size_t field) const {
+  return {bytes_ + columns_[field].name_begin, columns_[field].name_size};
+}
+
+std::string StreamEntry::value(std::size_t field) const {
+  const std::uint64_t cell = cells_[field];
+  if (columns_[field].is_integer)
+    return std::string(DecimalText(static_cast<std::int64_t>(cell)).view());
+  return {bytes_ + (cell >> 32), cell & 0xffffffffU};
+}
+
+/// Latches the first error, after which everything reads as zero.
+class DecodedRun::Reader {
+ public:
+  Reader(std::string_view in, std::size_t position) : in_(in), position_(position) {}
+
+  std::uint64_t varint() {
+    std::uint64_t value = 0;
+    for (unsigned shift = 0; shift < 64 && position_ < in_.size(); shift += 7) {
+      const auto part = static_cast<std::uint8_t>(in_[position_++]);
+      if (shift == 63 && part > 1) break;
+      value |= std::uint64_t{part & 0x7FU} << shift;
+      if ((part & 0x80U) == 0) return value;
+    }
+    fail();
+    return 0;
+  }
+
+  /// Where the next `size` bytes begin.
+  std::uint32_t skip(std::uint64_t size) {
+    if (size > in_.size() - position_) {
+      fail();
+      return 0;
+    }
+    const auto begin = static_cast<std::uint32_t>(position_);
+    position_ += size;
+    return begin;
+  }
+
+  [[nodiscard]] std::size_t position() const { return position_; }
+  [[nodiscard]] std::size_t bytes_left() const { return in_.size() - position_; }
+  [[nodiscard]] bool ok() const { return ok_; }
+
+ private:
+  void fail() {
+    ok_ = false;
+    position_ = in_.size();
+  }
+
+  std::string_view in_;
+  std::size_t position_;
+  bool ok_ = true;
+};
+
+bool DecodedRun::read(StreamId first, std::string_view bytes) {
+  if (entries_.empty() || id(0) != first || bytes_read_ > bytes.size()) clear();
+  if (bytes_read_ == bytes.size()) return !entries_.empty();
+  if (bytes.size() > std::numeric_limits<std::uint32_t>::max()) return false;
+  if (entries_.empty())
+    entries_.push_back({first, 0, 0, 0});  // what the first entry's distances count from
+
+  Reader reader(bytes, bytes_read_);
+  bool makes_sense = true;
+  while (makes_sense && reader.bytes_left() > 0) makes_sense = read_entry(reader);
+  if (!makes_sense) {
+    clear();
+    return false;
+  }
+  bytes_read_ = bytes.size();
+  return true;
+}
+
+bool DecodedRun::read_entry(Reader& reader) {
+  const bool is_first = bytes_read_ == 0 && reader.position() == 0;
+  Entry entry = entries_.back();
+  const Entry before = entry;
+
+  const std::uint64_t head = reader.varint();
+  const std::uint64_t ms_distance = head >> 1;
+  const std::uint64_t seq = reader.varint();
+  entry.id.ms += ms_distance;
+  entry.id.seq = ms_distance == 0 ? before.id.seq + seq : seq;
+  if (is_first ? entry.id != before.id : entry.id <= before.id) return false;
+
+  const bool has_columns = (head & 1) != 0;
+  if (has_columns ? !read_columns(reader, entry) : is_first) return false;
+  entry.cells = static_cast<std::uint32_t>(cells_.size());
+  if (!read_cells(reader, entry, has_columns ? nullptr : &before)) return false;
+  if (is_first) {
+    entries_.back() = entry;
+  } else {
+    entries_.push_back(entry);
+  }
+  return true;
+}
+
+bool DecodedRun::read_columns(Reader& reader, Entry& entry) {
+  const std::uint64_t count = reader.varint();
+  if (count == 0 || count > reader.bytes_left()) return false;  // each takes a byte at least
+  entry.columns = static_cast<std::uint32_t>(columns_.size());
+  entry.size = static_cast<std::uint32_t>(count);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t head = reader.varint();
+    const std::uint64_t name_size = head >> 1;
+    const std::uint32_t name_begin = reader.skip(name_size);
+    if (!reader.ok()) return false;
+    columns_.push_back({name_begin, static_cast<std::uint32_t>(name_size), (head & 1) != 0});
+  }
+  return true;
+}
+
+/// `before`: the entry whose columns these are too, if there is one.
+bool DecodedRun::read_cells(Reader& reader, const Entry& entry, const Entry* before) {
+  for (std::uint32_t i = 0; i < entry.size; ++i) {
+    if (columns_[entry.columns + i].is_integer) {
+      const std::int64_t last =
+          before == nullptr ? 0 : static_cast<std::int64_t>(cells_[before->cells + i]);
+      cells_.push_back(static_cast<std::uint64_t>(advance(last, unfold(reader.varint()))));
+    } else {
+      const std::uint64_t size = reader.varint();
+      cells_.push_back(std::uint64_t{reader.skip(size)} << 32 | size);
+    }
+    if (!reader.ok()) return false;
+  }
+  return true;
+}
+
+void DecodedRun::clear() {
+  entries_.clear();
+  columns_.clear();
+  cells_.clear();
+  bytes_read_ = 0;
+}
+
+StreamEntry DecodedRun::entry(std::size_t position, std::string_view bytes) const {
+  const Entry& from = entries_[position];
+  StreamEntry entry;
+  entry.id_ = from.id;
+  entry.size_ = from.size;
+  entry.columns_ = &columns_[from.columns];
+  entry.cells_ = &cells_[from.cells];
+  entry.bytes_ = bytes.data();
+  return entry;
+}
+
+std::size_t DecodedRun::lower_bound(StreamId id) const {
+  const auto found =
+      std::lower_bound(entries_.begin(), entries_.end(), id,
+                       [](const Entry& entry, StreamId bound) { return entry.id < bound; });
+  return static_cast<std::size_t>(found - entries_.begin());
+}
+
+std::size_t DecodedRun::memory_bytes() const {
+  return entries_.capacity() * sizeof(Entry) + columns_.capacity() * sizeof(DecodedColumn) +
+         cells_.capacity() * sizeof(std::uint64_t);
+}
+
+}  // namespace rushgate

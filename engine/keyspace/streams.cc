@@ -1,0 +1,251 @@
+#include "engine/keyspace/streams.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "engine/keyspace/keyspace.h"
+
+namespace rushgate::streams {
+namespace {
+
+/// The stream begins where `cut` says. Ids of deleted entries before that are forgotten, and
+/// `forgotten` is told of each.
+template <class Forgotten>
+void apply_cut(Database& db, Stream& stream, const Stream::Cut& cut, Forgotten forgotten) {
+  const Stream::Counters old = stream.counters();
+  Stream::Counters counters = old;
+  counters.length -= cut.removed;
+  counters.first_id = cut.first_id;
+  counters.node_position = cut.node_position;
+  stream.set_counters(counters);
+
+  auto& deleted = stream.deleted();
+  const auto end = counters.length == 0 ? deleted.end() : deleted.lower_bound(counters.first_id);
+  if (deleted.begin() == end) {
+    db.changes().undo().push([&stream, old] { stream.set_counters(old); });
+    return;
+  }
+  std::vector<StreamId> ids(deleted.begin(), end);
+  deleted.erase(deleted.begin(), end);
+  for (const StreamId id : ids) forgotten(id);
+  db.changes().undo().push([&stream, old, ids = std::move(ids)] {
+    stream.set_counters(old);
+    stream.deleted().insert(ids.begin(), ids.end());
+  });
+}
+
+using Ids = absl::InlinedVector<StreamId, 8>;
+
+/// Those of `ids` that are there, ascending, each once.
+absl::Status find_existing(const Stream& stream, std::span<const StreamId> ids, Ids& existing) {
+  Ids sorted(ids.begin(), ids.end());
+  std::sort(sorted.begin(), sorted.end());
+  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+  for (const StreamId id : sorted) {
+    bool found = false;
+    if (absl::Status read = stream.contains(id, found); !read.ok()) return read;
+    if (found) existing.push_back(id);
+  }
+  return absl::OkStatus();
+}
+
+void mark_deleted(Database& db, Stream& stream, const Ids& ids) {
+  const Stream::Counters old = stream.counters();
+  Stream::Counters counters = old;
+  counters.length -= ids.size();
+  counters.max_deleted_id = std::max(counters.max_deleted_id, ids.back());
+  stream.set_counters(counters);
+  stream.deleted().insert(ids.begin(), ids.end());
+  db.changes().undo().push([&stream, old, ids = std::vector<StreamId>(ids.begin(), ids.end())] {
+    stream.set_counters(old);
+    for (const StreamId id : ids) stream.deleted().erase(id);
+  });
+}
+
+}  // namespace
+
+// ---- Entries ----
+
+Object& create(Database& db, std::string_view key) {
+  Keyspace& keyspace = db.keyspace();
+  return db.create(key, std::make_unique<Stream>(keyspace.next_object_id(), keyspace.store()));
+}
+
+void append(Database& db, Object& object, StreamId id, StreamFields fields) {
+  Stream& stream = object.stream();
+  db.changes().undo().push([&stream, mark = stream.open_mark(), counters = stream.counters()] {
+    stream.take_back_appends(mark, counters);
+  });
+  stream.append(id, fields);
+  db.changes().touch(object);
+  db.keyspace().signal(db.number(), object.key);
+}
+
+StreamId append_automatic(Database& db, std::string_view key, StreamFields fields) {
+  Object* object = db.find(key);
+  if (object == nullptr) object = &create(db, key);
+  const std::optional<StreamId> id = object->stream().next_id(db.keyspace().now_ms());
+  if (!id) return {};
+  append(db, *object, *id, fields);
+  return *id;
+}
+
+absl::Status erase(Database& db, Object& object, std::span<const StreamId> ids,
+                   std::uint64_t& erased) {
+  Stream& stream = object.stream();
+  erased = 0;
+  Ids existing;
+  if (absl::Status read = find_existing(stream, ids, existing); !read.ok()) return read;
+  if (existing.empty()) return absl::OkStatus();
+
+  const bool is_first_erased = existing.front() == stream.first_id();
+  const Changes::Mark mark = db.changes().mark();
+  mark_deleted(db, stream, existing);
+  Ids kept_deleted = existing;  // those that still have to be skipped when reading
+  if (is_first_erased) {
+    Stream::Cut front;
+    if (absl::Status read = stream.find_front(front); !read.ok()) {
+      db.changes().roll_back_to(mark);
+      return read;
+    }
+    apply_cut(db, stream, front, [&](StreamId id) {
+      const auto erased_now = std::find(kept_deleted.begin(), kept_deleted.end(), id);
+      if (erased_now != kept_deleted.end()) {
+        kept_deleted.erase(erased_now);
+      } else {
+        stream.record_no_longer_deleted(db.changes().records(), id);
+      }
+    });
+  }
+  for (const StreamId id : kept_deleted) stream.record_deleted(db.changes().records(), id);
+  db.changes().touch(object);
+  erased = existing.size();
+  return absl::OkStatus();
+}
+
+absl::Status trim(Database& db, Object& object, const Stream::TrimTo& to, std::uint64_t& removed) {
+  Stream& stream = object.stream();
+  Stream::Cut cut;
+  absl::Status read = stream.find_cut(to, cut);
+  removed = read.ok() ? cut.removed : 0;
+  if (removed == 0) return read;
+  apply_cut(db, stream, cut,
+            [&](StreamId id) { stream.record_no_longer_deleted(db.changes().records(), id); });
+  db.changes().touch(object);
+  return read;
+}
+
+// ---- Groups ----
+
+StreamGroup& create_group(Database& db, Object& object, std::string_view name,
+                          StreamId last_delivered, std::int64_t entries_read) {
+  Stream& stream = object.stream();
+  auto made = std::make_unique<StreamGroup>();
+  StreamGroup& group = *made;
+  group.name = name;
+  group.last_delivered = last_delivered;
+  group.entries_read = entries_read;
+  stream.attach_group(std::move(made));
+  db.changes().undo().push([&stream, &group] {
+    stream.untouch(group);
+    stream.detach_group(group);
+  });
+  stream.touch(group);
+  db.changes().touch(object);
+  return group;
+}
+
+void destroy_group(Database& db, Object& object, StreamGroup& group) {
+  Stream& stream = object.stream();
+  stream.record_group_removal(db.changes().records(), group);
+  db.changes().undo().push([&stream, held = stream.detach_group(group)]() mutable {
+    stream.attach_group(std::move(held));
+  });
+  db.changes().touch(object);
+  db.keyspace().signal(db.number(), object.key);
+}
+
+void set_group_position(Database& db, Object& object, StreamGroup& group, StreamId last_delivered,
+                        std::int64_t entries_read) {
+  db.changes().undo().push([&group, old_id = group.last_delivered, old_read = group.entries_read] {
+    group.last_delivered = old_id;
+    group.entries_read = old_read;
+  });
+  group.last_delivered = last_delivered;
+  group.entries_read = entries_read;
+  object.stream().touch(group);
+  db.changes().touch(object);
+}
+
+StreamConsumer& create_consumer(Database& db, Object& object, StreamGroup& group,
+                                std::string_view name) {
+  Stream& stream = object.stream();
+  auto made = std::make_unique<StreamConsumer>();
+  StreamConsumer& consumer = *made;
+  consumer.name = name;
+  consumer.seen_ms = db.keyspace().now_ms();
+  Stream::attach_consumer(group, std::move(made));
+  db.changes().undo().push([&stream, &group, &consumer] {
+    stream.untouch(consumer);
+    Stream::detach_consumer(group, consumer);
+  });
+  stream.touch(group, consumer);
+  db.changes().touch(object);
+  return consumer;
+}
+
+std::size_t remove_consumer(Database& db, Object& object, StreamGroup& group,
+                            StreamConsumer& consumer) {
+  Stream& stream = object.stream();
+  std::vector<std::pair<StreamId, PendingEntry>> entries;
+  entries.reserve(consumer.pending.size());
+  for (const StreamId id : consumer.pending) {
+    entries.emplace_back(id, *group.find_pending(id));
+    stream.record_no_longer_pending(db.changes().records(), group, id);
+  }
+  for (const auto& [id, entry] : entries) group.erase_pending(id);
+  stream.record_consumer_removal(db.changes().records(), group, consumer);
+  const std::size_t removed = entries.size();
+  db.changes().undo().push([&group, held = Stream::detach_consumer(group, consumer),
+                            entries = std::move(entries)]() mutable {
+    Stream::attach_consumer(group, std::move(held));
+    for (const auto& [id, entry] : entries) group.assign_pending(id, entry);
+  });
+  db.changes().touch(object);
+  return removed;
+}
+
+void see_consumer(Database& db, Object& object, StreamGroup& group, StreamConsumer& consumer) {
+  const std::int64_t now_ms = db.keyspace().now_ms();
+  if (consumer.seen_ms == now_ms) return;
+  db.changes().undo().push([&consumer, old = consumer.seen_ms] { consumer.seen_ms = old; });
+  consumer.seen_ms = now_ms;
+  object.stream().touch(group, consumer);
+  db.changes().touch(object);
+}
+
+void assign_pending(Database& db, Object& object, StreamGroup& group, StreamId id,
+                    const PendingEntry& entry) {
+  const std::optional<PendingEntry> old = group.assign_pending(id, entry);
+  if (old) {
+    db.changes().undo().push([&group, id, old = *old] { group.assign_pending(id, old); });
+  } else {
+    db.changes().undo().push([&group, id] { group.erase_pending(id); });
+  }
+  object.stream().record_pending(db.changes().records(), group, id, entry);
+}
+
+bool acknowledge(Database& db, Object& object, StreamGroup& group, StreamId id) {
+  const std::optional<PendingEntry> old = group.erase_pending(id);
+  if (!old) return false;
+  db.changes().undo().push([&group, id, old = *old] { group.assign_pending(id, old); });
+  object.stream().record_no_longer_pending(db.changes().records(), group, id);
+  return true;
+}
+
+}  // namespace rushgate::streams

@@ -1,0 +1,67 @@
+// How to take back what was done: one closure a step, run in reverse order.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace rushgate {
+
+/// A stack of closures in memory that is reused from group to group: recording a step allocates
+/// nothing once warm. Not thread-safe.
+class UndoLog {
+ public:
+  UndoLog() = default;
+  ~UndoLog() { forget(); }
+  UndoLog(const UndoLog&) = delete;
+  UndoLog& operator=(const UndoLog&) = delete;
+
+  /// Records how to take back the step just made. `step` must not throw when run, and must not
+  /// record steps itself.
+  template <class Step>
+  void push(Step step) {
+    static_assert(std::is_nothrow_move_constructible_v<Step>);
+    static_assert(alignof(Step) <= kAlignment);
+    void* memory = allocate(sizeof(Step));
+    new (memory) Step(std::move(step));
+    Entry entry{memory, [](void* at) { (*static_cast<Step*>(at))(); }, nullptr};
+    if constexpr (!std::is_trivially_destructible_v<Step>) {
+      entry.destroy = [](void* at) { std::destroy_at(static_cast<Step*>(at)); };
+    }
+    steps_.push_back(entry);
+  }
+
+  [[nodiscard]] std::size_t size() const { return steps_.size(); }
+
+  /// Takes back, newest first, every step recorded since size() was `size`.
+  void roll_back_to(std::size_t size);
+
+  /// Everything recorded stays done.
+  void forget();
+
+ private:
+  static constexpr std::size_t kAlignment = alignof(std::max_align_t);
+  static constexpr std::size_t kChunkBytes = 64 * 1024;
+
+  struct Entry {
+    void* closure;
+    void (*run)(void*);
+    void (*destroy)(void*);  // null: nothing to destroy
+  };
+  struct Chunk {
+    std::unique_ptr<std::byte[]> bytes;
+    std::size_t size;
+  };
+
+  void* allocate(std::size_t bytes);
+
+  std::vector<Entry> steps_;
+  std::vector<Chunk> chunks_;
+  std::size_t chunk_ = 0;  // the one in use
+  std::size_t used_ = 0;   // bytes of it
+};
+
+}  // namespace rushgate

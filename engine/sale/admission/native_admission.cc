@@ -1,0 +1,154 @@
+// The admission script in C++: what admission_script.cc does, line by line.
+#include <array>
+#include <optional>
+#include <string>
+
+#include "engine/base/numbers.h"
+#include "engine/sale/admission/admission.h"
+
+namespace rushgate {
+namespace {
+
+constexpr std::int64_t kMinuteMs = 60'000;
+constexpr std::int64_t kDayMs = 86'400'000;
+
+enum Key : std::size_t { kVoucherKey, kStockKey, kBuyersKey, kDaysKey, kStreamKey, kRequestKey };
+enum Argument : std::size_t { kUser, kVoucherId, kOrder, kRequestTtl };
+
+enum Term : std::size_t {
+  kBegin,
+  kEnd,
+  kTotal,
+  kAdmitted,
+  kCounted,
+  kPerUser,
+  kPerDay,
+  kOffset,
+  kTerms
+};
+constexpr std::array<std::string_view, kTerms> kTermFields = {
+    "begin", "end", "total", "admitted", "counted", "per_user", "per_day", "offset"};
+
+std::int64_t floor_divide(std::int64_t value, std::int64_t by) {
+  return value / by - (value % by < 0 ? 1 : 0);
+}
+
+class Admission {
+ public:
+  explicit Admission(NativeCall& call) : call_(call), user_(call.argument(kUser)) {}
+
+  Reply run() {
+    if (has_request()) {
+      if (auto repeated = answer_before()) return *std::move(repeated);
+    }
+    const AdmissionCode code = decide();
+    if (code == AdmissionCode::kAccepted) admit();
+    return answer(code);
+  }
+
+ private:
+  [[nodiscard]] bool has_request() const { return call_.key_count() > kRequestKey; }
+
+  static Reply reply_of(AdmissionCode code) {
+    return Reply::integer(static_cast<std::int64_t>(code));
+  }
+
+  /// The answer that this request got before, if it did: "<user> <code> <order>".
+  std::optional<Reply> answer_before() {
+    const Reply known = call_.call(Request::of("GET", call_.key(kRequestKey)));
+    if (known.is_error()) throw ScriptError(known.text());
+    if (known.is_nil()) return std::nullopt;
+    const std::string_view text = known.text();
+    const auto first = text.find(' ');
+    const auto second = text.find(' ', first + 1);
+    if (text.substr(0, first) != user_) return reply_of(AdmissionCode::kKeyReused);
+    const auto code = parse_int64(text.substr(first + 1, second - first - 1));
+    return Reply::array({Reply::integer(code.value_or(0)), Reply::bulk(text.substr(second + 1))});
+  }
+
+  AdmissionCode decide() {
+    if (call_.hash_get(call_.key(kVoucherKey), "closed")) return AdmissionCode::kRebuilding;
+    call_.hash_get_integers(call_.key(kVoucherKey), kTermFields, terms_);
+    if (!terms_[kBegin]) return AdmissionCode::kUnknownVoucher;
+    if (call_.now_ms() < term(kBegin)) return AdmissionCode::kNotStarted;
+    if (call_.now_ms() >= term(kEnd)) return AdmissionCode::kEnded;
+
+    const auto stock = call_.get_integer(call_.key(kStockKey));
+    if (!stock) return AdmissionCode::kStockMissing;
+    if (*stock <= 0) return AdmissionCode::kSoldOut;
+    if (term(kTotal) > 0 && term(kAdmitted) >= term(kTotal)) return AdmissionCode::kSoldOut;
+    if (user_is_at_limit()) return AdmissionCode::kLimitReached;
+    if (user_is_at_day_limit()) return AdmissionCode::kDayLimitReached;
+    return AdmissionCode::kAccepted;
+  }
+
+  bool user_is_at_limit() {
+    if (term(kCounted) == 0) return call_.set_contains(call_.key(kBuyersKey), user_);
+    return term(kPerUser) > 0 &&
+           call_.hash_get_integer(call_.key(kBuyersKey), user_).value_or(0) >= term(kPerUser);
+  }
+
+  bool user_is_at_day_limit() {
+    if (term(kPerDay) <= 0) return false;
+    today_ = floor_divide(call_.now_ms() + term(kOffset) * kMinuteMs, kDayMs);
+    const std::string known = call_.hash_get(call_.key(kDaysKey), user_).value_or("");
+    if (const auto colon = known.find(':'); colon != std::string::npos) {
+      const std::string_view text = known;
+      if (parse_int64(text.substr(0, colon)) == today_) {
+        bought_today_ = parse_int64(text.substr(colon + 1)).value_or(0);
+      }
+    }
+    return bought_today_ >= term(kPerDay);
+  }
+
+  void admit() {
+    const DecimalText limit(term(kPerUser));
+    const NativeCall::Field fields[] = {{"userId", user_},
+                                        {"voucherId", call_.argument(kVoucherId)},
+                                        {"id", call_.argument(kOrder)},
+                                        {"limit", limit}};
+    call_.stream_append(call_.key(kStreamKey), fields);
+    call_.increment_by(call_.key(kStockKey), -1);
+    if (term(kCounted) != 0) {
+      call_.hash_increment_by(call_.key(kBuyersKey), user_, 1);
+    } else {
+      call_.set_add(call_.key(kBuyersKey), user_);
+    }
+    if (term(kPerDay) > 0) {
+      call_.hash_set(call_.key(kDaysKey), user_,
+                     std::to_string(today_) + ':' + std::to_string(bought_today_ + 1));
+    }
+    if (term(kTotal) > 0) call_.hash_increment_by(call_.key(kVoucherKey), "admitted", 1);
+  }
+
+  Reply answer(AdmissionCode code) {
+    const bool is_final = code != AdmissionCode::kUnknownVoucher &&
+                          code != AdmissionCode::kStockMissing &&
+                          code != AdmissionCode::kRebuilding;
+    if (is_final && has_request()) {
+      std::string known(user_);
+      known += ' ' + std::to_string(static_cast<int>(code)) + ' ';
+      known += call_.argument(kOrder);
+      const Reply kept = call_.call(
+          Request::of("SET", call_.key(kRequestKey), known, "PX", call_.argument(kRequestTtl)));
+      if (kept.is_error()) throw ScriptError(kept.text());
+    }
+    return reply_of(code);
+  }
+
+  [[nodiscard]] std::int64_t term(Term which) const { return terms_[which].value_or(0); }
+
+  NativeCall& call_;
+  const std::string_view user_;
+  std::array<std::optional<std::int64_t>, kTerms> terms_{};
+  std::int64_t today_ = 0;
+  std::int64_t bought_today_ = 0;
+};
+
+}  // namespace
+
+NativeScript native_admission() {
+  return [](NativeCall& call) { return Admission(call).run(); };
+}
+
+}  // namespace rushgate

@@ -1,0 +1,94 @@
+#include "engine/sale/orders/dead_letters.h"
+
+#include <string_view>
+#include <utility>
+
+#include "engine/sale/reply_status.h"
+
+namespace rushgate {
+namespace {
+
+// bury() adds this field and kEntryField in front of the order's own.
+constexpr std::string_view kReasonField = "reason";
+
+// KEYS order stream, dead letters, faults. ARGV group, entry, reason, field, value, …
+const Script& bury_script() {
+  static const Script* const script = new Script(R"lua(
+-- The copy first: a script that fails half-way keeps what it did.
+if #redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[2], ARGV[2], 1) == 0 then return 0 end
+local add = {'XADD', KEYS[2], '*', 'entry', ARGV[2], 'reason', ARGV[3]}
+for i = 4, #ARGV do add[#add + 1] = ARGV[i] end
+redis.call(unpack(add))
+redis.call('XACK', KEYS[1], ARGV[1], ARGV[2])
+redis.call('HDEL', KEYS[3], ARGV[2])
+return 1
+)lua");
+  return *script;
+}
+
+// KEYS dead letters, order stream. ARGV id
+const Script& retry_script() {
+  static const Script* const script = new Script(R"lua(
+local found = redis.call('XRANGE', KEYS[1], ARGV[1], ARGV[1])[1]
+if not found or #found[2] <= 4 then return 0 end
+local fields, admitted = found[2], false
+for i = 5, #fields, 2 do admitted = admitted or fields[i] == 'admitted' end
+local add = {'XADD', KEYS[2], '*', unpack(fields, 5)}
+if not admitted then add[#add + 1] = 'admitted'; add[#add + 1] = fields[2] end
+redis.call(unpack(add))
+redis.call('XDEL', KEYS[1], ARGV[1])
+return 1
+)lua");
+  return *script;
+}
+
+}  // namespace
+
+absl::Status bury(Client& client, const SaleKeys& keys, const OrderEntry& entry,
+                  const std::string& reason) {
+  const std::string dead = keys.dead_letters();
+  const std::string faults = keys.faults();
+  const std::string_view names[] = {keys.order_stream, dead, faults};
+  std::vector<std::string_view> arguments = {keys.group, entry.id, reason};
+  for (const auto& [name, value] : entry.fields) {
+    arguments.push_back(name);
+    arguments.push_back(value);
+  }
+  const Reply buried = client.run(bury_script(), names, arguments);
+  return buried.is_integer() ? absl::OkStatus() : to_status(buried, "burying an order");
+}
+
+absl::StatusOr<std::vector<DeadLetter>> list_dead_letters(Client& client, const SaleKeys& keys) {
+  std::vector<DeadLetter> letters;
+  const absl::Status read = for_each_entry(
+      client, keys.dead_letters(), StreamId::min(), StreamId::max(), [&](const OrderEntry& found) {
+        DeadLetter letter;
+        letter.id = found.id;
+        letter.order.id = found.id;
+        for (const auto& [name, value] : found.fields) {
+          if (name == kEntryField && letter.entry.empty()) {
+            letter.entry = value;
+          } else if (name == kReasonField && letter.reason.empty()) {
+            letter.reason = value;
+          } else {
+            letter.order.fields.emplace_back(name, value);
+          }
+        }
+        letters.push_back(std::move(letter));
+        return true;
+      });
+  if (!read.ok()) return read;
+  return letters;
+}
+
+absl::StatusOr<bool> retry_dead_letter(Client& client, const SaleKeys& keys,
+                                       const std::string& id) {
+  const std::string dead = keys.dead_letters();
+  const std::string_view names[] = {dead, keys.order_stream};
+  const std::string_view arguments[] = {id};
+  const Reply retried = client.run(retry_script(), names, arguments);
+  if (!retried.is_integer()) return to_status(retried, "retrying a dead letter");
+  return retried.integer() == 1;
+}
+
+}  // namespace rushgate

@@ -1,0 +1,34 @@
+// Orders that could not be stored, each with its reason.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "engine/client/client.h"
+#include "engine/sale/orders/order_entry.h"
+#include "engine/sale/sale_keys.h"
+
+namespace rushgate {
+
+struct DeadLetter {
+  std::string id;     // its own, in the stream of dead letters
+  std::string entry;  // that of the order, in the order stream
+  std::string reason;
+  OrderEntry order;  // as it was admitted, readable or not
+};
+
+/// Moves `entry` from the group's pending entries to the dead letters. If it was acknowledged
+/// meanwhile, nothing happens.
+absl::Status bury(Client& client, const SaleKeys& keys, const OrderEntry& entry,
+                  const std::string& reason);
+
+/// Every dead letter, oldest first.
+absl::StatusOr<std::vector<DeadLetter>> list_dead_letters(Client& client, const SaleKeys& keys);
+
+/// Puts a dead letter back into the order stream. False if there is none of this id (any more), or
+/// nothing is left of its order.
+absl::StatusOr<bool> retry_dead_letter(Client& client, const SaleKeys& keys, const std::string& id);
+
+}  // namespace rushgate

@@ -1,0 +1,30 @@
+// What somebody bought.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/base/stream_id.h"
+#include "engine/sale/vouchers/voucher.h"
+
+namespace rushgate {
+
+enum class OrderStatus : std::uint8_t {
+  kCreated = 1,  // (durable numbers)
+};
+
+/// An order as the database keeps it. All orders with a status above are live: they count against
+/// limits and stock.
+struct Order {
+  OrderId id = 0;
+  UserId user = 0;
+  VoucherId voucher = 0;
+  OrderStatus status = OrderStatus::kCreated;
+  std::int64_t limit =
+      1;  // orders per user that the sale allowed when it was admitted; 0: any number
+  std::int64_t admitted_at_ms = 0;  // ms since 1970 UTC
+  StreamId entry = {};              // under which it was admitted to the order stream
+
+  friend bool operator==(const Order&, const Order&) = default;
+};
+
+}  // namespace rushgate

@@ -1,0 +1,76 @@
+// Where vouchers and orders are kept for good: a port. The keyspace decides who gets what; this
+// records it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "engine/sale/orders/order.h"
+#include "engine/sale/vouchers/voucher.h"
+
+namespace rushgate {
+
+/// What became of one order of a batch.
+struct OrderResult {
+  enum class Kind : std::uint8_t {
+    kStored,         // now
+    kAlreadyStored,  // the same order under the same id: a redelivery
+    kRefused,  // it can never be stored: the user is at his limit, or its id belongs to another
+               // order
+  };
+
+  Kind kind = Kind::kStored;
+  std::string reason = {};  // why it was refused
+};
+
+/// Which orders; all that are given must hold. In ascending order of ids.
+struct OrderFilter {
+  std::optional<UserId> user = {};
+  std::optional<VoucherId> voucher = {};
+  std::optional<OrderStatus> status = {};
+  OrderId after = 0;  // only ids above it
+  std::size_t count_max = 1'000;
+};
+
+/// Thread-safe. Two kinds of failure are told apart by their code: kUnavailable (busy, disk full,
+/// I/O error, no connection) is nobody's fault and worth trying again; any other is the fault of
+/// what was asked. A call that fails has changed nothing.
+class OrderStore {
+ public:
+  virtual ~OrderStore() = default;
+
+  // ---- Orders ----
+
+  /// Stores a batch in one transaction, on the disk when it returns; one result per order. Refuses
+  /// an order whose user already has `limit` live orders of its voucher.
+  virtual absl::StatusOr<std::vector<OrderResult>> write(std::span<const Order> orders) = 0;
+
+  virtual absl::StatusOr<std::optional<Order>> find(OrderId id) = 0;
+  virtual absl::StatusOr<std::vector<Order>> list(const OrderFilter& filter) = 0;
+  /// Live orders of a voucher.
+  virtual absl::StatusOr<std::int64_t> count_live(VoucherId voucher) = 0;
+
+  // ---- Vouchers ----
+
+  /// Records `version` as pending: its number must be one above the voucher's highest.
+  virtual absl::Status record_pending(const VoucherVersion& version) = 0;
+  /// Ends the pending state of a version. Doing it again with the same state is no error.
+  virtual absl::Status settle(VoucherId voucher, std::int64_t version, VoucherVersion::State state,
+                              const std::string& reason) = 0;
+  /// Every version that is pending, in order of voucher and version.
+  virtual absl::StatusOr<std::vector<VoucherVersion>> pending() = 0;
+  /// The version with the highest number.
+  virtual absl::StatusOr<std::optional<VoucherVersion>> latest(VoucherId voucher) = 0;
+  /// The version with the highest number of those applied: what is on sale.
+  virtual absl::StatusOr<std::optional<VoucherVersion>> applied(VoucherId voucher) = 0;
+  /// Every voucher as it is on sale, in order of ids.
+  virtual absl::StatusOr<std::vector<VoucherVersion>> all_applied() = 0;
+};
+
+}  // namespace rushgate

@@ -1,0 +1,321 @@
+#include "engine/sale/orders/order_worker.h"
+
+#include <chrono>
+#include <exception>
+#include <utility>
+
+#include <spdlog/logger.h>
+
+#include "engine/sale/orders/dead_letters.h"
+#include "engine/sale/reply_status.h"
+
+namespace rushgate {
+namespace {
+
+using StepKind = OrderWorker::Step::Kind;
+
+// Removes what every group has done with: everything below the lowest of what any group has yet to
+// read or acknowledge. KEYS order stream
+const Script& trim_script() {
+  static const Script* const script = new Script(R"lua(
+local function parse(id)
+  local ms, seq = string.match(id, '^(%d+)-(%d+)$')
+  return tonumber(ms), tonumber(seq)
+end
+local lowest, lowest_ms, lowest_seq
+local function consider(id)
+  local ms, seq = parse(id)
+  if not lowest or ms < lowest_ms or (ms == lowest_ms and seq < lowest_seq) then
+    lowest, lowest_ms, lowest_seq = id, ms, seq
+  end
+end
+local groups = redis.pcall('XINFO', 'GROUPS', KEYS[1])
+if groups.err then return 0 end
+for _, group in ipairs(groups) do
+  local of = {}
+  for i = 1, #group, 2 do of[group[i]] = group[i + 1] end
+  consider(of['last-delivered-id'])
+  if of['pending'] > 0 then consider(redis.call('XPENDING', KEYS[1], of['name'])[2]) end
+end
+if not lowest then return 0 end
+return redis.call('XTRIM', KEYS[1], 'MINID', '=', lowest)
+)lua");
+  return *script;
+}
+
+absl::StatusOr<std::vector<OrderEntry>> read_entries(const Reply& reply) {
+  std::vector<OrderEntry> entries;
+  if (reply.is_nil()) return entries;
+  if (!reply.is_aggregate()) return to_status(reply, "reading orders");
+  for (const Reply& element : reply.elements()) {
+    auto entry = read_entry(element);
+    if (!entry) return to_status(element, "reading orders");
+    entries.push_back(*std::move(entry));
+  }
+  return entries;
+}
+
+OrderWorker::Step paused(const std::string& reason) {
+  return {.kind = StepKind::kPaused, .stored = 0, .buried = 0, .faulted = 0, .reason = reason};
+}
+
+}  // namespace
+
+OrderWorker::OrderWorker(Client& client, OrderStore& orders, const Clock& clock,
+                         const SaleKeys& keys, WorkerOptions options)
+    : client_(client), orders_(orders), clock_(clock), keys_(keys), options_(std::move(options)) {}
+
+OrderWorker::Step OrderWorker::step() {
+  if (!pause_reason_.empty() && clock_.monotonic_ms() < retry_at_ms_) return paused(pause_reason_);
+  pause_reason_.clear();
+  if (!group_exists_) {
+    const absl::Status made = ensure_group();
+    if (!made.ok()) return pause(made);
+  }
+  const auto entries = next_entries();
+  if (!entries.ok()) return pause(entries.status());
+  if (entries->empty()) return {};
+  return process(*entries);
+}
+
+absl::Status OrderWorker::ensure_group() {
+  // From the beginning of the stream: orders may have been admitted before any worker ever ran.
+  const Reply made = client_("XGROUP", "CREATE", keys_.order_stream, keys_.group, "0", "MKSTREAM");
+  if (made.is_error() && made.error_code() != "BUSYGROUP")
+    return to_status(made, "creating the workers' group");
+  group_exists_ = true;
+  return absl::OkStatus();
+}
+
+// ---- Reading ----
+
+absl::StatusOr<OrderWorker::Entries> OrderWorker::next_entries() {
+  if (retry_at_ms_ != 0 && clock_.monotonic_ms() >= retry_at_ms_) {
+    retry_at_ms_ = 0;
+    history_after_ = "0-0";
+  }
+  if (history_after_) {
+    auto entries = read_group(*history_after_, 0);
+    if (!entries.ok()) return entries;
+    if (!entries->empty()) {
+      history_after_ = entries->back().id;
+      return entries;
+    }
+    history_after_.reset();
+  }
+  if (clock_.monotonic_ms() >= claim_at_ms_) {
+    auto entries = claim_abandoned();
+    if (!entries.ok() || !entries->empty()) return entries;
+    claim_at_ms_ = clock_.monotonic_ms() + options_.claim_idle_ms;
+  }
+  return read_group(">", options_.block_ms);
+}
+
+absl::StatusOr<OrderWorker::Entries> OrderWorker::read_group(std::string_view after,
+                                                             std::int64_t block_ms) {
+  Request request = Request::of("XREADGROUP", "GROUP", keys_.group, options_.consumer, "COUNT",
+                                options_.batch_max);
+  if (block_ms > 0) {
+    request.add("BLOCK");
+    request.add(block_ms);
+  }
+  request.add("STREAMS");
+  request.add(keys_.order_stream);
+  request.add(after);
+
+  const Reply reply = client_.call(std::move(request));
+  if (has_code(reply, "NOGROUP"))
+    group_exists_ = false;  // somebody removed it: it is made again in the next step
+  if (reply.is_nil()) return Entries{};
+  const bool is_one_stream = reply.is_aggregate() && reply.elements().size() == 1 &&
+                             reply.elements()[0].is_aggregate() &&
+                             reply.elements()[0].elements().size() == 2;
+  if (!is_one_stream) return to_status(reply, "reading orders");
+  return read_entries(reply.elements()[0].elements()[1]);
+}
+
+absl::StatusOr<OrderWorker::Entries> OrderWorker::claim_abandoned() {
+  const Reply reply = client_("XAUTOCLAIM", keys_.order_stream, keys_.group, options_.consumer,
+                              options_.claim_idle_ms, "0-0", "COUNT", options_.batch_max);
+  if (has_code(reply, "NOGROUP")) group_exists_ = false;
+  if (!reply.is_aggregate() || reply.elements().size() < 2)
+    return to_status(reply, "claiming orders");
+  return read_entries(reply.elements()[1]);
+}
+
+// ---- Writing ----
+
+OrderWorker::Step OrderWorker::process(const Entries& entries) {
+  std::vector<Decided> decided;
+  std::vector<Order> orders;
+  std::vector<const OrderEntry*> entries_of_orders;
+  for (const OrderEntry& entry : entries) {
+    const auto order =
+        entry.deleted
+            ? absl::StatusOr<Order>(absl::NotFoundError("the entry was deleted from the stream"))
+            : read_order(entry);
+    if (order.ok()) {
+      orders.push_back(*order);
+      entries_of_orders.push_back(&entry);
+    } else {
+      decided.push_back({&entry, Decided::Fate::kRefused, std::string(order.status().message())});
+    }
+  }
+
+  // The database must never know of an order that a power cut could take out of the log.
+  const Reply synced = client_.sync();
+  if (synced.is_error()) return pause(to_status(synced, "syncing the log"));
+
+  const absl::Status written = write(orders, entries_of_orders, decided);
+  Step step{.kind = StepKind::kWorked, .stored = 0, .buried = 0, .faulted = 0, .reason = {}};
+  absl::Status settled = settle(decided, step);
+  if (settled.ok() && step.stored + step.buried > 0) settled = trim();
+  if (written.ok() && settled.ok()) return step;
+
+  const Step pausing = pause(written.ok() ? settled : written);
+  step.kind = pausing.kind;
+  step.reason = pausing.reason;
+  return step;
+}
+
+/// Writes a batch; if it fails by somebody's fault, its halves, until the culprit stands alone.
+absl::Status OrderWorker::write(std::span<const Order> orders,
+                                std::span<const OrderEntry* const> entries,
+                                std::vector<Decided>& decided) {
+  if (orders.empty()) return absl::OkStatus();
+  const auto results = orders_.write(orders);
+  // A database that cannot be reached, or is damaged, is no order's fault.
+  if (absl::IsUnavailable(results.status()) || absl::IsDataLoss(results.status()))
+    return results.status();
+  if (results.ok()) {
+    for (std::size_t i = 0; i < orders.size(); ++i) {
+      const bool refused = (*results)[i].kind == OrderResult::Kind::kRefused;
+      decided.push_back({entries[i], refused ? Decided::Fate::kRefused : Decided::Fate::kStored,
+                         (*results)[i].reason});
+    }
+    return absl::OkStatus();
+  }
+  if (orders.size() == 1) {
+    decided.push_back({entries[0], Decided::Fate::kFault, std::string(results.status().message())});
+    return absl::OkStatus();
+  }
+  const std::size_t half = orders.size() / 2;
+  const absl::Status first = write(orders.first(half), entries.first(half), decided);
+  if (!first.ok()) return first;
+  return write(orders.subspan(half), entries.subspan(half), decided);
+}
+
+/// Acknowledges what is stored, buries what never will be, counts faults.
+absl::Status OrderWorker::settle(const std::vector<Decided>& decided, Step& step) {
+  Request ack = Request::of("XACK", keys_.order_stream, keys_.group);
+  std::size_t stored = 0;
+  for (const Decided& one : decided) {
+    if (one.fate != Decided::Fate::kStored) continue;
+    ack.add(one.entry->id);
+    ++stored;
+  }
+  if (stored > 0) {
+    const Reply acked = client_.call(std::move(ack));
+    if (!acked.is_integer()) return to_status(acked, "acknowledging orders");
+    step.stored = stored;
+  }
+
+  for (const Decided& one : decided) {
+    if (one.fate == Decided::Fate::kStored) continue;
+    bool is_final = one.fate == Decided::Fate::kRefused;
+    if (!is_final) {
+      const auto final_fault = is_fault_final(*one.entry);
+      if (!final_fault.ok()) return final_fault.status();
+      is_final = *final_fault;
+    }
+    if (!is_final) {
+      ++step.faulted;
+      retry_later();
+      continue;
+    }
+    if (options_.logger)
+      options_.logger->error("order entry {} is buried: {}", one.entry->id, one.reason);
+    const absl::Status buried = bury(client_, keys_, *one.entry, one.reason);
+    if (!buried.ok()) return buried;
+    ++step.buried;
+  }
+  return absl::OkStatus();
+}
+
+/// Counts a fault of this entry; true if it was the last one allowed. (Delivery counts won't do:
+/// they rise with every restart.)
+absl::StatusOr<bool> OrderWorker::is_fault_final(const OrderEntry& entry) {
+  const Reply faults = client_("HINCRBY", keys_.faults(), entry.id, 1);
+  if (!faults.is_integer()) return to_status(faults, "counting a fault");
+  return faults.integer() >= options_.attempts_max;
+}
+
+absl::Status OrderWorker::trim() {
+  const std::string_view names[] = {keys_.order_stream};
+  const Reply trimmed = client_.run(trim_script(), names, {});
+  return trimmed.is_integer() ? absl::OkStatus() : to_status(trimmed, "trimming the order stream");
+}
+
+// ---- Bad days ----
+
+OrderWorker::Step OrderWorker::pause(const absl::Status& reason) {
+  if (options_.logger)
+    options_.logger->warn("order worker {} pauses: {}", options_.consumer,
+                          std::string(reason.message()));
+  retry_at_ms_ = clock_.monotonic_ms() + options_.retry_after_ms;
+  pause_reason_ = std::string(reason.message());
+  return paused(pause_reason_);
+}
+
+/// What was read and not acknowledged stays among this consumer's pending entries, to be read
+/// again.
+void OrderWorker::retry_later() {
+  if (retry_at_ms_ == 0) retry_at_ms_ = clock_.monotonic_ms() + options_.retry_after_ms;
+}
+
+// ---- The thread ----
+
+OrderWorkerThread::OrderWorkerThread(std::unique_ptr<OrderWorker> worker, std::int64_t pause_ms)
+    : worker_(std::move(worker)), pause_ms_(pause_ms), thread_([this] { loop(); }) {}
+
+OrderWorkerThread::~OrderWorkerThread() { stop(); }
+
+void OrderWorkerThread::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  stopped_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+std::string OrderWorkerThread::pause_reason() const {
+  const std::lock_guard lock(mutex_);
+  return pause_reason_;
+}
+
+/// What a user's store or logger throws is a bad day, not the end of the worker.
+OrderWorker::Step OrderWorkerThread::step_safely() {
+  try {
+    return worker_->step();
+  } catch (const std::exception& error) {
+    return paused(error.what());
+  }
+}
+
+void OrderWorkerThread::loop() {
+  while (true) {
+    OrderWorker::Step step = step_safely();
+    stored_ += step.stored;
+    buried_ += step.buried;
+
+    std::unique_lock lock(mutex_);
+    pause_reason_ = std::move(step.reason);
+    if (step.kind == StepKind::kPaused) {
+      stopped_.wait_for(lock, std::chrono::milliseconds(pause_ms_), [this] { return stopping_; });
+    }
+    if (stopping_) return;
+  }
+}
+
+}  // namespace rushgate

@@ -1,0 +1,132 @@
+// Turns admitted orders into rows of the database: reads the order stream as a consumer of its
+// group, in batches.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "engine/client/client.h"
+#include "engine/sale/orders/order_entry.h"
+#include "engine/sale/orders/order_store.h"
+#include "engine/sale/sale_keys.h"
+#include "engine/time/clock.h"
+
+namespace spdlog {
+class logger;
+}
+
+namespace rushgate {
+
+struct WorkerOptions {
+  std::string consumer = "c1";  // several workers share the work under different names
+  int batch_max = 1'000;
+  int attempts_max = 5;  // of an order whose own fault it is; then it becomes a dead letter
+  std::int64_t retry_after_ms = 1'000;  // between attempts, and after a pause
+  std::int64_t claim_idle_ms =
+      60'000;                 // entries that another consumer has had for longer are taken over
+  std::int64_t block_ms = 0;  // how long a step waits for new orders; 0: not at all. A worker's
+                              // thread needs more than 0
+  std::shared_ptr<spdlog::logger> logger = {};  // may be null
+};
+
+/// One consumer. For one thread. Does not own what it is given; the client is its own, since it may
+/// block.
+class OrderWorker {
+ public:
+  struct Step {
+    enum class Kind : std::uint8_t {
+      kWorked,  // there was something to do, and there may be more
+      kIdle,    // nothing to do now
+      kPaused,  // a bad day: the database or the keyspace can't be used; nothing was counted
+                // against any order
+    };
+    Kind kind = Kind::kIdle;
+    std::size_t stored = 0;   // in the database now, those already there included
+    std::size_t buried = 0;   // became dead letters
+    std::size_t faulted = 0;  // failed by their own fault, to be tried again
+    std::string reason = {};  // of a pause
+  };
+
+  OrderWorker(Client& client, OrderStore& orders, const Clock& clock, const SaleKeys& keys,
+              WorkerOptions options = {});
+
+  /// Does one batch: its own pending entries first (after a start, or when a retry is due), then
+  /// what dead consumers left, then new ones.
+  Step step();
+
+ private:
+  using Entries = std::vector<OrderEntry>;
+  struct Decided {  // what is to be done with an entry
+    const OrderEntry* entry;
+    enum class Fate : std::uint8_t { kStored, kRefused, kFault } fate;
+    std::string reason;
+  };
+
+  absl::Status ensure_group();
+  absl::StatusOr<Entries> next_entries();
+  absl::StatusOr<Entries> read_group(std::string_view after, std::int64_t block_ms);
+  absl::StatusOr<Entries> claim_abandoned();
+  Step process(const Entries& entries);
+  absl::Status write(std::span<const Order> orders, std::span<const OrderEntry* const> entries,
+                     std::vector<Decided>& decided);
+  absl::Status settle(const std::vector<Decided>& decided, Step& step);
+  absl::StatusOr<bool> is_fault_final(const OrderEntry& entry);
+  absl::Status trim();
+  Step pause(const absl::Status& reason);
+  void retry_later();
+
+  Client& client_;
+  OrderStore& orders_;
+  const Clock& clock_;
+  const SaleKeys keys_;
+  const WorkerOptions options_;
+
+  bool group_exists_ = false;
+  std::optional<std::string> history_after_ =
+      "0-0";  // where reading its own pending entries goes on; nothing: all read
+  std::int64_t retry_at_ms_ = 0;  // monotonic; 0: nothing to retry
+  std::string pause_reason_;      // not empty: nothing is read before retry_at_ms_
+  std::int64_t claim_at_ms_ = 0;  // monotonic
+};
+
+/// A thread that steps a worker until it is told to stop. Each has a client of its own.
+class OrderWorkerThread {
+ public:
+  explicit OrderWorkerThread(std::unique_ptr<OrderWorker> worker, std::int64_t pause_ms = 100);
+  /// Stops.
+  ~OrderWorkerThread();
+
+  /// Lets the current batch end, then ends.
+  void stop();
+
+  [[nodiscard]] std::size_t stored() const { return stored_.load(); }
+  [[nodiscard]] std::size_t buried() const { return buried_.load(); }
+  /// Why it makes no progress; empty if it does.
+  [[nodiscard]] std::string pause_reason() const;
+
+ private:
+  void loop();
+  OrderWorker::Step step_safely();
+
+  const std::unique_ptr<OrderWorker> worker_;
+  const std::int64_t pause_ms_;
+  std::atomic<std::size_t> stored_{0};
+  std::atomic<std::size_t> buried_{0};
+  mutable std::mutex mutex_;
+  std::condition_variable stopped_;
+  bool stopping_ = false;     // guarded by mutex_
+  std::string pause_reason_;  // guarded by mutex_
+  std::thread thread_;
+};
+
+}  // namespace rushgate

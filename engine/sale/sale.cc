@@ -1,0 +1,263 @@
+#include "engine/sale/sale.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/sale/admission/admission.h"
+#include "engine/sale/orders/order_entry.h"
+#include "engine/sale/reply_status.h"
+
+namespace rushgate {
+namespace {
+
+Outcome outcome_of(AdmissionCode code) {
+  switch (code) {
+    case AdmissionCode::kAccepted:
+      return Outcome::kAccepted;
+    case AdmissionCode::kSoldOut:
+      return Outcome::kSoldOut;
+    case AdmissionCode::kLimitReached:
+      return Outcome::kLimitReached;
+    case AdmissionCode::kDayLimitReached:
+      return Outcome::kDayLimitReached;
+    case AdmissionCode::kNotStarted:
+      return Outcome::kNotStarted;
+    case AdmissionCode::kEnded:
+      return Outcome::kEnded;
+    case AdmissionCode::kUnknownVoucher:
+      return Outcome::kUnknownVoucher;
+    case AdmissionCode::kKeyReused:
+      return Outcome::kKeyReused;
+    case AdmissionCode::kStockMissing:
+    case AdmissionCode::kRebuilding:
+      break;
+  }
+  return Outcome::kOverloaded;
+}
+
+/// May a rebuild help against this answer?
+bool lacks_keyspace(AdmissionCode code) {
+  return code == AdmissionCode::kUnknownVoucher || code == AdmissionCode::kStockMissing ||
+         code == AdmissionCode::kRebuilding;
+}
+
+BuyResult failure(const Reply& reply) {
+  const absl::Status status = to_status(reply, "buying");
+  const Outcome outcome = has_code(reply, error_code::kOutcomeUnknown) ? Outcome::kOutcomeUnknown
+                          : absl::IsUnavailable(status)                ? Outcome::kOverloaded
+                                                                       : Outcome::kFailed;
+  return {.outcome = outcome, .order = 0, .detail = std::string(status.message())};
+}
+
+BuyResult overloaded(const absl::Status& status) {
+  return {.outcome = Outcome::kOverloaded, .order = 0, .detail = std::string(status.message())};
+}
+
+BuyResult result_of(const AdmissionCall::Answer& answer) {
+  const Outcome outcome = outcome_of(answer.code);
+  return {
+      .outcome = outcome, .order = outcome == Outcome::kAccepted ? answer.order : 0, .detail = {}};
+}
+
+}  // namespace
+
+std::string_view outcome_name(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kAccepted:
+      return "accepted";
+    case Outcome::kSoldOut:
+      return "sold out";
+    case Outcome::kLimitReached:
+      return "limit reached";
+    case Outcome::kDayLimitReached:
+      return "day limit reached";
+    case Outcome::kNotStarted:
+      return "not started";
+    case Outcome::kEnded:
+      return "ended";
+    case Outcome::kUnknownVoucher:
+      return "unknown voucher";
+    case Outcome::kOverloaded:
+      return "overloaded";
+    case Outcome::kOutcomeUnknown:
+      return "outcome unknown";
+    case Outcome::kKeyReused:
+      return "request key reused";
+    case Outcome::kFailed:
+      return "failed";
+  }
+  return "?";
+}
+
+Sale::Sale(Client& client, OrderStore& orders, const Clock& clock, SaleOptions options)
+    : client_(client),
+      orders_(orders),
+      options_(std::move(options)),
+      ids_(client, clock, options_.keys, options_.id_block_size),
+      vouchers_(client, orders, clock, options_.keys) {}
+
+absl::StatusOr<std::unique_ptr<Sale>> Sale::open(Client& client, OrderStore& orders,
+                                                 const Clock& clock, SaleOptions options) {
+  if (options.id_block_size <= 0)
+    return absl::InvalidArgumentError("id_block_size must be positive");
+  if (options.request_ttl_ms <= 0)
+    return absl::InvalidArgumentError("request_ttl_ms must be positive");
+  std::unique_ptr<Sale> sale(new Sale(client, orders, clock, std::move(options)));
+  const absl::Status recovered = sale->vouchers_.recover();
+  if (!recovered.ok()) return recovered;
+  return sale;
+}
+
+// ---- Buying ----
+
+Request Sale::admission_request(VoucherId voucher, UserId user, OrderId order,
+                                std::string_view request_key) const {
+  return AdmissionCall::make(client_, options_.keys, voucher, user, order, request_key,
+                             options_.request_ttl_ms);
+}
+
+BuyResult Sale::buy(VoucherId voucher, UserId user, std::string_view request_key) {
+  const auto order = ids_.next();
+  if (!order.ok()) return overloaded(order.status());
+  Reply reply = client_.call(admission_request(voucher, user, *order, request_key));
+  if (has_code(reply, "NOSCRIPT")) {
+    client_("SCRIPT", "LOAD", admission_script().text());
+    reply = client_.call(admission_request(voucher, user, *order, request_key));
+  }
+  const auto answer = AdmissionCall::read(reply, *order);
+  if (answer && !lacks_keyspace(answer->code)) return result_of(*answer);
+  return settle(reply, {voucher, user, std::string(request_key)}, *order);
+}
+
+std::vector<BuyResult> Sale::buy_all(std::span<const BuyRequest> requests) {
+  std::vector<BuyResult> results(requests.size());
+  std::vector<OrderId> orders;
+  std::vector<Request> calls;
+  orders.reserve(requests.size());
+  calls.reserve(requests.size());
+  for (const BuyRequest& request : requests) {
+    const auto order = ids_.next();
+    if (!order.ok()) {
+      std::fill(results.begin() + static_cast<std::ptrdiff_t>(calls.size()), results.end(),
+                overloaded(order.status()));
+      break;
+    }
+    orders.push_back(*order);
+    calls.push_back(admission_request(request.voucher, request.user, *order, request.request_key));
+  }
+  const std::vector<Reply> replies = client_.run_all(admission_script(), std::move(calls));
+  for (std::size_t i = 0; i < replies.size(); ++i)
+    results[i] = settle(replies[i], requests[i], orders[i]);
+  return results;
+}
+
+BuyResult Sale::settle(const Reply& reply, const BuyRequest& request, OrderId order) {
+  const auto answer = AdmissionCall::read(reply, order);
+  if (!answer) return failure(reply);
+  return lacks_keyspace(answer->code) ? buy_after_rebuild(request, order) : result_of(*answer);
+}
+
+/// The keyspace lacks the voucher, or some of it: brings it back if there is such a voucher, and
+/// asks once more.
+BuyResult Sale::buy_after_rebuild(const BuyRequest& request, OrderId order) {
+  const absl::Status rebuilt = vouchers_.rebuild(request.voucher);
+  if (absl::IsNotFound(rebuilt))
+    return {.outcome = Outcome::kUnknownVoucher, .order = 0, .detail = {}};
+  if (!rebuilt.ok()) return overloaded(rebuilt);
+  std::vector<Request> again;
+  again.push_back(admission_request(request.voucher, request.user, order, request.request_key));
+  const std::vector<Reply> replies = client_.run_all(admission_script(), std::move(again));
+  const auto answer = AdmissionCall::read(replies.front(), order);
+  return answer ? result_of(*answer) : failure(replies.front());
+}
+
+// ---- Orders ----
+
+absl::StatusOr<OrderState> Sale::status(OrderId order) {
+  // An order moves from the stream to the database or to the dead letters, and back from there to
+  // the stream. Looking at the places where it may end after looking at the stream misses none but
+  // one that was retried just then; so look twice.
+  constexpr int kLooks = 2;
+  for (int look = 0; look < kLooks; ++look) {
+    auto settled = settled_state(order);
+    if (!settled.ok()) return settled.status();
+    if (settled->has_value()) return **std::move(settled);
+    const auto queued = is_queued(order);
+    if (!queued.ok()) return queued.status();
+    if (*queued) return OrderState{.kind = OrderState::Kind::kQueued};
+  }
+  auto settled = settled_state(order);
+  if (!settled.ok()) return settled.status();
+  return settled->has_value() ? **std::move(settled) : OrderState{};
+}
+
+absl::StatusOr<std::optional<OrderState>> Sale::settled_state(OrderId order) {
+  const auto stored = orders_.find(order);
+  if (!stored.ok()) return stored.status();
+  if (stored->has_value()) return OrderState{.kind = OrderState::Kind::kCreated, .order = **stored};
+  const auto letters = dead_letters();
+  if (!letters.ok()) return letters.status();
+  const std::string id = std::to_string(order);
+  for (const DeadLetter& letter : *letters) {
+    if (letter.order.field("id") == id) {
+      return OrderState{.kind = OrderState::Kind::kFailed, .order = {}, .reason = letter.reason};
+    }
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<bool> Sale::is_queued(OrderId order) {
+  // Orders are admitted soon after their id was made, so look around that time first. The whole
+  // stream is the worker's backlog.
+  constexpr std::int64_t kAroundMs = 2'000;
+  const std::string id = std::to_string(order);
+  bool found = false;
+  const auto look = [&](const OrderEntry& entry) {
+    found = entry.field("id") == id;
+    return !found;
+  };
+  const std::int64_t made_at_ms = IdGenerator::made_at_ms(order);
+  if (made_at_ms > kAroundMs) {
+    const StreamId after{static_cast<std::uint64_t>(made_at_ms - kAroundMs), 0};
+    const StreamId last{static_cast<std::uint64_t>(made_at_ms + kAroundMs), 0};
+    const absl::Status read =
+        for_each_entry(client_, options_.keys.order_stream, after, last, look);
+    if (!read.ok()) return read;
+    if (found) return true;
+  }
+  const absl::Status read =
+      for_each_entry(client_, options_.keys.order_stream, StreamId::min(), StreamId::max(), look);
+  if (!read.ok()) return read;
+  return found;
+}
+
+absl::StatusOr<std::vector<Order>> Sale::orders_of(UserId user) {
+  std::vector<Order> orders;
+  OrderFilter filter{.user = user, .voucher = {}, .status = {}, .after = 0, .count_max = 1'000};
+  while (true) {
+    const auto portion = orders_.list(filter);
+    if (!portion.ok()) return portion.status();
+    orders.insert(orders.end(), portion->begin(), portion->end());
+    if (portion->size() < filter.count_max) return orders;
+    filter.after = portion->back().id;
+  }
+}
+
+absl::StatusOr<AuditReport> Sale::audit() {
+  return rushgate::audit(client_, orders_, options_.keys);
+}
+
+absl::StatusOr<std::vector<DeadLetter>> Sale::dead_letters() {
+  return list_dead_letters(client_, options_.keys);
+}
+
+absl::StatusOr<bool> Sale::retry_dead_letter(const std::string& id) {
+  return rushgate::retry_dead_letter(client_, options_.keys, id);
+}
+
+std::vector<NamedScript> native_sale_scripts() {
+  return {{std::string(kNativeAdmission), native_admission()},
+          {std::string(kNativeAuditSnapshot), native_audit_snapshot()}};
+}
+
+}  // namespace rushgate

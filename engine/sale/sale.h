@@ -1,0 +1,128 @@
+// A flash sale: publish vouchers, buy, ask for orders. Works on whatever keyspace its client speaks
+// to.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "engine/client/client.h"
+#include "engine/client/native_script.h"
+#include "engine/sale/audit/audit.h"
+#include "engine/sale/ids/id_generator.h"
+#include "engine/sale/orders/dead_letters.h"
+#include "engine/sale/orders/order_store.h"
+#include "engine/sale/sale_keys.h"
+#include "engine/sale/vouchers/voucher_book.h"
+#include "engine/time/clock.h"
+
+namespace rushgate {
+
+/// What an admission comes to.
+enum class Outcome : std::uint8_t {
+  kAccepted,  // there is an order; it will be stored
+  kSoldOut,
+  kLimitReached,     // this user's, over the whole sale
+  kDayLimitReached,  // this user's, today
+  kNotStarted,
+  kEnded,
+  kUnknownVoucher,
+  kOverloaded,      // nothing was done; trying again may help
+  kOutcomeUnknown,  // it may have been accepted: ask again with the same request key
+  kKeyReused,       // this request key was used by another user
+  kFailed,          // the keyspace refused, detail says why; nothing was done
+};
+
+/// "accepted", "sold out", …
+std::string_view outcome_name(Outcome outcome);
+
+struct BuyRequest {
+  VoucherId voucher = 0;
+  UserId user = 0;
+  /// Identifies the request, if not empty: whoever asks again with the same key gets the same
+  /// answer, for SaleOptions::request_ttl_ms.
+  std::string request_key = {};
+};
+
+struct BuyResult {
+  Outcome outcome = Outcome::kOverloaded;
+  OrderId order = 0;        // if accepted
+  std::string detail = {};  // of kOverloaded, kOutcomeUnknown and kFailed
+};
+
+/// Where an order stands.
+struct OrderState {
+  enum class Kind : std::uint8_t {
+    kUnknown,  // no such order was accepted
+    kQueued,   // accepted, not yet stored
+    kCreated,  // stored
+    kFailed,   // among the dead letters
+  };
+  Kind kind = Kind::kUnknown;
+  std::optional<Order> order = {};  // if created
+  std::string reason = {};          // if failed
+};
+
+struct SaleOptions {
+  SaleKeys keys = {};
+  std::int64_t request_ttl_ms = std::int64_t{7} * 24 * 60 * 60 * 1'000;
+  std::int64_t id_block_size = 1'024;
+};
+
+/// Thread-safe. Does not own what it is given, which must outlive it.
+class Sale {
+ public:
+  /// Takes up what an interrupted process left.
+  static absl::StatusOr<std::unique_ptr<Sale>> open(Client& client, OrderStore& orders,
+                                                    const Clock& clock, SaleOptions options = {});
+
+  /// VoucherBook::publish().
+  absl::Status publish(const Voucher& voucher) { return vouchers_.publish(voucher); }
+
+  /// Decides, atomically. When it answers, the decision is as safe as the client's backend keeps
+  /// it.
+  BuyResult buy(VoucherId voucher, UserId user, std::string_view request_key = {});
+
+  /// Several at once, in this order: one round trip, one group.
+  std::vector<BuyResult> buy_all(std::span<const BuyRequest> requests);
+
+  /// An accepted order is never unknown.
+  absl::StatusOr<OrderState> status(OrderId order);
+  absl::StatusOr<std::vector<Order>> orders_of(UserId user);
+
+  /// Proves the sale, or names what is wrong with it (audit/audit.h).
+  absl::StatusOr<AuditReport> audit();
+
+  absl::StatusOr<std::vector<DeadLetter>> dead_letters();
+  absl::StatusOr<bool> retry_dead_letter(const std::string& id);
+
+  [[nodiscard]] const SaleOptions& options() const { return options_; }
+
+ private:
+  Sale(Client& client, OrderStore& orders, const Clock& clock, SaleOptions options);
+
+  [[nodiscard]] Request admission_request(VoucherId voucher, UserId user, OrderId order,
+                                          std::string_view request_key) const;
+  BuyResult settle(const Reply& reply, const BuyRequest& request, OrderId order);
+  BuyResult buy_after_rebuild(const BuyRequest& request, OrderId order);
+  absl::StatusOr<std::optional<OrderState>> settled_state(OrderId order);
+  absl::StatusOr<bool> is_queued(OrderId order);
+
+  Client& client_;
+  OrderStore& orders_;
+  const SaleOptions options_;
+  IdGenerator ids_;
+  VoucherBook vouchers_;
+};
+
+/// The native twins of the sale's scripts: give them to Engine::open() to have them run instead of
+/// Lua.
+std::vector<NamedScript> native_sale_scripts();
+
+}  // namespace rushgate

@@ -1,0 +1,43 @@
+// What the sale's keys are called. The defaults are those of the systems that Rushgate's users come
+// from, so both can share a Redis.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "engine/sale/vouchers/voucher.h"
+
+namespace rushgate {
+
+struct SaleKeys {
+  std::string prefix = "seckill:";
+  std::string id_prefix = "icr:order:";
+  std::string order_stream = "stream.orders";
+  std::string group = "g1";
+
+  [[nodiscard]] std::string voucher(VoucherId id) const {
+    return prefix + "voucher:" + std::to_string(id);
+  }  // hash: terms
+  [[nodiscard]] std::string stock(VoucherId id) const {
+    return prefix + "stock:" + std::to_string(id);
+  }  // string: what is free
+  [[nodiscard]] std::string buyers(VoucherId id) const {
+    return prefix + "order:" + std::to_string(id);
+  }  // set, or hash of counts
+  [[nodiscard]] std::string days(VoucherId id) const {
+    return prefix + "day:" + std::to_string(id);
+  }  // hash: user -> day:count
+  [[nodiscard]] std::string request(VoucherId id,
+                                    std::string_view request_key) const {  // string: the answer
+    return prefix + "request:" + std::to_string(id) + ':' + std::string(request_key);
+  }
+  [[nodiscard]] std::string id_counter(std::string_view day) const {
+    return id_prefix + std::string(day);
+  }  // string: yyyyMMdd
+  [[nodiscard]] std::string dead_letters() const { return order_stream + ".dead"; }  // stream
+  [[nodiscard]] std::string faults() const {
+    return order_stream + ".faults";
+  }  // hash: entry -> faults
+};
+
+}  // namespace rushgate

@@ -1,0 +1,54 @@
+// What is sold.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace rushgate {
+
+using VoucherId = std::int64_t;
+using UserId = std::int64_t;
+using OrderId = std::int64_t;  // positive; ascending per generator (ids/id_generator.h)
+
+/// How much may be bought; 0 means no such limit.
+struct Limits {
+  std::int64_t total = 0;         // over the whole sale, below the stock
+  std::int64_t per_user = 1;      // over the whole sale
+  std::int64_t per_user_day = 0;  // on one day, as utc_offset_minutes divides days
+  std::int32_t utc_offset_minutes = 0;
+
+  friend bool operator==(const Limits&, const Limits&) = default;
+};
+
+struct Voucher {
+  VoucherId id = 0;
+  std::string title = {};
+  std::int64_t stock =
+      0;  // published in all, sold ones included: adding to it is a change of the voucher
+  std::int64_t begin_ms = 0;  // ms since 1970 UTC; on sale from here …
+  std::int64_t end_ms = 0;    // … to before here
+  std::int64_t price_cents = 0;
+  Limits limits = {};
+
+  friend bool operator==(const Voucher&, const Voucher&) = default;
+};
+
+/// What is wrong with `voucher`, naming the field; empty if nothing is.
+std::string find_fault(const Voucher& voucher);
+
+/// One state of a voucher. Versions of a voucher are numbered from 1, in the order in which they
+/// were published.
+struct VoucherVersion {
+  enum class State : std::uint8_t {
+    kPending = 0,  // recorded, not yet known to the keyspace     (durable numbers)
+    kApplied = 1,
+    kRefused = 2,  // it would have taken back what is sold
+  };
+
+  Voucher voucher = {};
+  std::int64_t version = 0;
+  State state = State::kPending;
+  std::string reason = {};  // why it was refused
+};
+
+}  // namespace rushgate

@@ -1,0 +1,8 @@
+// Lua's C interface. Private to the script room.
+#pragma once
+
+#include <lua.hpp>
+
+extern "C" {
+#include <lua-cjson.h>
+}

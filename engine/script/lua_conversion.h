@@ -1,0 +1,32 @@
+// Replies to Lua values and back, as Redis converts them. Private to the script room.
+// Semantics: https://redis.io/docs/latest/develop/programmability/lua-api/#data-type-conversion
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "engine/client/reply.h"
+#include "engine/client/request.h"
+#include "engine/script/lua.h"
+
+namespace rushgate {
+
+/// Pushes `reply`, which must not be a local of the caller, as a script under `protocol` sees it.
+void push_reply(lua_State* lua, const Reply& reply, int protocol);
+
+/// Makes `reply`, which must not be a local of the caller, of the value on top of the stack. Uses
+/// no metamethods; raises no error but Lua's "not enough memory". A value that is larger than the
+/// memory limit becomes an error.
+void to_reply(lua_State* lua, int protocol, Reply& reply);
+
+/// Adds `number` to `request` as Redis passes it to a command: integral numbers below 1e17 as
+/// integers.
+void add_number(Request& request, lua_Number number);
+
+/// `text` with its line breaks replaced: what fits a status or an error. (Texts come here as C
+/// strings: Redis, too, lets them end at the first zero byte.)
+std::string one_line(std::string_view text);
+/// The same without the line breaks at its end.
+std::string error_line(std::string_view text);
+
+}  // namespace rushgate

@@ -1,0 +1,282 @@
+#include "engine/script/lua_guarded_functions.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "engine/script/lua_context.h"
+#include "engine/script/lua_errors.h"
+#include "engine/script/lua_runner.h"
+#include "engine/script/lua_sandbox.h"
+#include "engine/script/script_errors.h"
+
+namespace rushgate {
+namespace {
+
+// ---- Tables ----
+
+/// The real table takes the place of its guard at `index`.
+void see_through(lua_State* lua, int index) {
+  if (push_guarded(lua, index)) lua_replace(lua, index);
+}
+
+/// Redis's own functions name no line in this error.
+void refuse_guard(lua_State* lua, int index) {
+  if (!push_guarded(lua, index)) return;
+  lua_pushstring(lua, script_errors::kReadOnlyTable);
+  lua_error(lua);
+}
+
+int next(lua_State* lua) {
+  luaL_checktype(lua, 1, LUA_TTABLE);
+  see_through(lua, 1);
+  lua_settop(lua, 2);
+  if (lua_next(lua, 1) != 0) return 2;
+  lua_pushnil(lua);
+  return 1;
+}
+
+/// Never gives the real table away: next() sees through the guard in each step.
+int pairs(lua_State* lua) {
+  luaL_checktype(lua, 1, LUA_TTABLE);
+  lua_pushvalue(lua, lua_upvalueindex(1));
+  lua_pushvalue(lua, 1);
+  lua_pushnil(lua);
+  return 3;
+}
+
+int rawget(lua_State* lua) {
+  luaL_checktype(lua, 1, LUA_TTABLE);
+  luaL_checkany(lua, 2);
+  see_through(lua, 1);
+  lua_settop(lua, 2);
+  lua_rawget(lua, 1);
+  return 1;
+}
+
+int rawset(lua_State* lua) {
+  luaL_checktype(lua, 1, LUA_TTABLE);
+  luaL_checkany(lua, 2);
+  luaL_checkany(lua, 3);
+  refuse_guard(lua, 1);
+  lua_settop(lua, 3);
+  lua_rawset(lua, 1);
+  return 1;
+}
+
+int get_metatable(lua_State* lua) {
+  luaL_checkany(lua, 1);
+  if (lua_type(lua, 1) == LUA_TSTRING) {
+    lua_rawgeti(lua, LUA_REGISTRYINDEX, LuaContext::of(lua).string_metatable);
+  } else if (push_guarded(lua, 1)) {
+    push_visible_metatable_of_guard(lua, 1);
+  } else if (lua_getmetatable(lua, 1) == 0) {
+    lua_pushnil(lua);
+  } else {
+    luaL_getmetafield(lua, 1, "__metatable");  // in its place, if there is one
+  }
+  return 1;
+}
+
+int set_metatable(lua_State* lua) {
+  luaL_checktype(lua, 1, LUA_TTABLE);
+  const int type = lua_type(lua, 2);
+  luaL_argcheck(lua, type == LUA_TNIL || type == LUA_TTABLE, 2, "nil or table expected");
+  if (luaL_getmetafield(lua, 1, "__metatable") != 0) {
+    return luaL_error(lua, "cannot change a protected metatable");
+  }
+  refuse_guard(lua, 1);
+  lua_settop(lua, 2);
+  lua_setmetatable(lua, 1);
+  return 1;
+}
+
+int table_insert(lua_State* lua) {
+  refuse_guard(lua, 1);
+  return call_wrapped(lua);
+}
+
+int table_foreach(lua_State* lua) {
+  see_through(lua, 1);  // the real table itself is not handed on
+  return call_wrapped(lua);
+}
+
+// ---- What catches errors: an interruption goes through ----
+
+/// As Redis's: of an error that is a table with a text, it gives the text.
+int protected_call(lua_State* lua) {
+  luaL_checkany(lua, 1);
+  lua_pushboolean(lua, 1);
+  lua_insert(lua, 1);
+  const int status = lua_pcall(lua, lua_gettop(lua) - 2, LUA_MULTRET, 0);
+  if (LuaContext::of(lua).interrupted()) return raise_interruption(lua);
+  if (status == 0) return lua_gettop(lua);
+  if (lua_istable(lua, -1)) {
+    lua_getfield(lua, -1, "err");
+    if (lua_isstring(lua, -1) == 0) lua_pop(lua, 1);
+  }
+  lua_pushboolean(lua, 0);
+  lua_insert(lua, -2);
+  return 2;
+}
+
+/// The upvalue is a script's handler. Not called for an interruption: hooks are off in there, it
+/// could not be stopped.
+int call_error_handler(lua_State* lua) {
+  if (LuaContext::of(lua).interrupted()) return 1;
+  lua_pushvalue(lua, lua_upvalueindex(1));
+  lua_insert(lua, 1);
+  lua_call(lua, lua_gettop(lua) - 1, 1);
+  return 1;
+}
+
+/// xpcall(function, handler)
+int protected_call_with_handler(lua_State* lua) {
+  luaL_checkany(lua, 2);
+  lua_settop(lua, 2);
+  if (lua_tocfunction(lua, 2) != &add_error_position) {
+    lua_pushcclosure(lua, &call_error_handler, 1);
+  }
+  lua_insert(lua, 1);
+  const int status = lua_pcall(lua, 0, LUA_MULTRET, 1);
+  if (LuaContext::of(lua).interrupted()) return raise_interruption(lua);
+  lua_pushboolean(lua, static_cast<int>(status == 0));
+  lua_replace(lua, 1);
+  return lua_gettop(lua);
+}
+
+int coroutine_resume(lua_State* lua) {
+  const int results = call_wrapped(lua);
+  return LuaContext::of(lua).interrupted() ? raise_interruption(lua) : results;
+}
+
+// ---- Loading: texts only ----
+
+int function_or_error(lua_State* lua, int status) {
+  if (LuaContext::of(lua).interrupted()) return raise_interruption(lua);
+  if (status == 0) return 1;
+  lua_pushnil(lua);
+  lua_insert(lua, -2);
+  return 2;
+}
+
+/// loadstring(text [, name])
+int load_string(lua_State* lua) {
+  std::size_t size = 0;
+  const char* const text = luaL_checklstring(lua, 1, &size);
+  const char* const name = luaL_optstring(lua, 2, text);
+  return function_or_error(lua, load_text(lua, {text, size}, name));
+}
+
+/// load(function that gives pieces [, name])
+int load(lua_State* lua) {
+  const char* const name = luaL_optstring(lua, 2, "=(load)");
+  luaL_checktype(lua, 1, LUA_TFUNCTION);
+  lua_settop(lua, 3);
+  return function_or_error(lua, load_pieces(lua, name));
+}
+
+// ---- Patterns: their quantifiers are matched recursively, on the C stack ----
+
+constexpr std::size_t kQuantifiersMax = 2'000;  // about 200 bytes of stack each
+
+void check_pattern(lua_State* lua) {
+  if (lua_type(lua, 2) != LUA_TSTRING || lua_objlen(lua, 2) <= kQuantifiersMax) return;
+  std::size_t size = 0;
+  const char* const pattern = lua_tolstring(lua, 2, &size);
+  const auto quantifiers = std::count_if(pattern, pattern + size, [](char c) {
+    return std::string_view("*+?-").find(c) != std::string_view::npos;
+  });
+  if (static_cast<std::size_t>(quantifiers) > kQuantifiersMax) {
+    luaL_error(lua, script_errors::kPatternTooComplex);
+  }
+}
+
+int match_pattern(lua_State* lua) {
+  check_pattern(lua);
+  return call_wrapped(lua);
+}
+
+/// string.find(text, pattern, begin, plain)
+int find_pattern(lua_State* lua) {
+  if (lua_toboolean(lua, 4) == 0) check_pattern(lua);
+  return call_wrapped(lua);
+}
+
+// ---- The collector ----
+
+int collect_garbage(lua_State* lua) {
+  LuaContext::of(lua).collector_changed = true;
+  return call_wrapped(lua);
+}
+
+// ---- Installing ----
+
+struct Replacement {
+  const char* name;
+  lua_CFunction function;
+};
+
+constexpr Replacement kReplaced[] = {
+    {"next", &next},
+    {"rawget", &rawget},
+    {"rawset", &rawset},
+    {"getmetatable", &get_metatable},
+    {"setmetatable", &set_metatable},
+    {"pcall", &protected_call},
+    {"xpcall", &protected_call_with_handler},
+    {"load", &load},
+    {"loadstring", &load_string},
+};
+
+struct Wrapper {
+  const char* library;
+  const char* name;
+  lua_CFunction function;
+};
+
+constexpr Wrapper kWrapped[] = {
+    {LUA_TABLIBNAME, "insert", &table_insert},    {LUA_TABLIBNAME, "foreach", &table_foreach},
+    {LUA_COLIBNAME, "resume", &coroutine_resume}, {LUA_STRLIBNAME, "find", &find_pattern},
+    {LUA_STRLIBNAME, "match", &match_pattern},    {LUA_STRLIBNAME, "gmatch", &match_pattern},
+    {LUA_STRLIBNAME, "gsub", &match_pattern},
+};
+
+}  // namespace
+
+void wrap_function(lua_State* lua, const char* name, lua_CFunction wrapper) {
+  lua_getfield(lua, -1, name);
+  if (lua_getupvalue(lua, -1, 1) == nullptr) lua_pushnil(lua);
+  lua_insert(lua, -2);
+  lua_pushcclosure(lua, wrapper, 2);  // the same upvalue, where the function looks for it
+  lua_setfield(lua, -2, name);
+}
+
+int call_wrapped(lua_State* lua) { return lua_tocfunction(lua, lua_upvalueindex(2))(lua); }
+
+void install_guarded_functions(lua_State* lua) {
+  for (const Replacement& replaced : kReplaced) {
+    lua_pushcfunction(lua, replaced.function);
+    lua_setfield(lua, -2, replaced.name);
+  }
+  lua_getfield(lua, -1, "next");
+  lua_pushcclosure(lua, &pairs, 1);
+  lua_setfield(lua, -2, "pairs");
+
+  lua_getglobal(lua, "collectgarbage");
+  lua_setfield(lua, -2, "collectgarbage");
+  wrap_function(lua, "collectgarbage", &collect_garbage);
+  for (const Wrapper& wrapped : kWrapped) {
+    lua_getfield(lua, -1, wrapped.library);
+    wrap_function(lua, wrapped.name, wrapped.function);
+    lua_pop(lua, 1);
+  }
+}
+
+void reset_collector(lua_State* lua) {
+  constexpr int kLuaDefault = 200;  // per cent
+  lua_gc(lua, LUA_GCRESTART, 0);
+  lua_gc(lua, LUA_GCSETPAUSE, kLuaDefault);
+  lua_gc(lua, LUA_GCSETSTEPMUL, kLuaDefault);
+}
+
+}  // namespace rushgate

@@ -1,0 +1,102 @@
+#include "engine/script/lua_host.h"
+
+#include <exception>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "engine/base/sha1.h"
+#include "engine/script/lua_context.h"
+#include "engine/script/lua_conversion.h"
+#include "engine/script/lua_runner.h"
+#include "engine/script/script_cache.h"
+#include "engine/script/script_errors.h"
+#include "engine/script/shebang.h"
+
+namespace rushgate {
+namespace {
+
+// As Redis names it; errors say "user_script:<line>: …".
+constexpr const char* kChunkName = "@user_script";
+
+void forget_oldest(ScriptCache& scripts, lua_State* lua) {
+  luaL_unref(lua, LUA_REGISTRYINDEX, scripts.take_oldest().function);
+}
+
+/// Compiles `body`, and leaves the function or the error's text on the stack.
+int compile(LuaContext& context, std::string_view body) {
+  context.limit_memory();
+  const int status = load_text(context.lua, body, kChunkName);
+  context.lift_memory_limit();
+  return status;
+}
+
+/// The same; if memory is short, garbage goes first, then cached scripts.
+int compile(LuaContext& context, ScriptCache& scripts, std::string_view body) {
+  int status = compile(context, body);
+  for (bool garbage_gone = false; status == LUA_ERRMEM; garbage_gone = true) {
+    if (garbage_gone && scripts.size() == 0) break;
+    lua_pop(context.lua, 1);
+    if (garbage_gone) {
+      for (std::size_t left = scripts.size() / 2; scripts.size() > left;) {
+        forget_oldest(scripts, context.lua);
+      }
+    }
+    context.collect_garbage();
+    status = compile(context, body);
+  }
+  return status;
+}
+
+}  // namespace
+
+LuaHost::LuaHost(const LuaLimits& limits, BusyMonitor& monitor,
+                 std::shared_ptr<spdlog::logger> logger, std::uint64_t random_seed)
+    : context_(std::make_unique<LuaContext>(limits, monitor, std::move(logger), random_seed)),
+      scripts_(std::make_unique<ScriptCache>()) {}
+
+LuaHost::~LuaHost() = default;
+
+const LuaScript* LuaHost::load(std::string_view text, Reply& error) {
+  std::string sha1 = sha1_hex(text);
+  if (const LuaScript* const cached = scripts_->find(sha1)) return cached;
+  const std::optional<Shebang> shebang = parse_shebang(text, error);
+  if (!shebang) return nullptr;
+
+  lua_State* const lua = context_->lua;
+  if (compile(*context_, *scripts_, shebang->body) != 0) {
+    error = script_errors::not_compiled(error_line(lua_tostring(lua, -1)));
+    lua_pop(lua, 1);
+    return nullptr;
+  }
+  while (scripts_->size() >= context_->limits.cached_scripts_max) {
+    forget_oldest(*scripts_, lua);
+  }
+  const int function = luaL_ref(lua, LUA_REGISTRYINDEX);
+  return &scripts_->insert({std::move(sha1), shebang->flags, function});
+}
+
+const LuaScript* LuaHost::find(std::string_view sha1) { return scripts_->find(sha1); }
+
+bool LuaHost::knows(std::string_view sha1) const { return scripts_->contains(sha1); }
+
+std::size_t LuaHost::cached_scripts() const { return scripts_->size(); }
+
+void LuaHost::flush() {
+  while (scripts_->size() > 0) forget_oldest(*scripts_, context_->lua);
+  context_->collect_garbage();
+}
+
+LuaResult LuaHost::run(const LuaScript& script, const ScriptCall& call) {
+  context_->begin_call(call);
+  run_script(*context_, script);
+  context_->end_call();
+  if (context_->exception != nullptr) {
+    std::rethrow_exception(std::exchange(context_->exception, nullptr));
+  }
+  return std::exchange(context_->result, {Reply::nil(), false});
+}
+
+std::size_t LuaHost::memory_bytes() const { return context_->memory_bytes; }
+
+}  // namespace rushgate

@@ -1,0 +1,95 @@
+// The Lua 5.1 interpreter as Redis embeds it: sandboxed, with redis.* and cjson, scripts cached by
+// the SHA-1 of their text.
+// Semantics: https://redis.io/docs/latest/develop/programmability/lua-api/ (of Redis 7.0), and
+// docs/differences.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "engine/client/reply.h"
+#include "engine/script/script_call.h"
+
+namespace spdlog {
+class logger;
+}
+
+namespace rushgate {
+
+struct LuaContext;
+class ScriptCache;
+
+struct LuaLimits {
+  /// Then others are answered BUSY, and the script may be killed. 0: never.
+  std::int64_t busy_after_ms = 5'000;
+  /// All scripts together, garbage included; what wants more ends with an error. A script's reply,
+  /// and a text of cjson.encode, are bounded by the same figure. 1 GiB at most.
+  std::size_t memory_bytes_max = std::size_t{256} * 1024 * 1024;
+  /// The least recently used goes. At least 1.
+  std::size_t cached_scripts_max = 4'096;
+};
+
+/// What a script says of itself in its first line: `#!lua flags=no-writes,allow-oom`.
+struct ScriptFlags {
+  bool declared = false;  // there is such a line
+  bool no_writes = false;
+  bool allow_oom = false;
+  bool allow_stale = false;
+  bool no_cluster = false;
+  bool allow_cross_slot_keys = false;
+};
+
+/// A compiled script.
+struct LuaScript {
+  std::string sha1;  // 40 lower-case hexadecimal digits
+  ScriptFlags flags;
+  int function;  // the host's: where the interpreter keeps it
+};
+
+/// How a script ended. The reply of one that failed is an error as Redis words it; but a script
+/// that returns an error has not failed.
+struct LuaResult {
+  Reply reply;
+  bool failed;
+};
+
+/// One interpreter. Not thread-safe: it belongs to whoever has the turn. A script needs up to 2 MiB
+/// of its thread's stack.
+class LuaHost {
+ public:
+  /// `logger` may be null. `monitor` must outlive the host. math.random() of all scripts draws one
+  /// sequence from `random_seed`; 0x1234ABCD gives the one of a fresh Redis.
+  LuaHost(const LuaLimits& limits, BusyMonitor& monitor, std::shared_ptr<spdlog::logger> logger,
+          std::uint64_t random_seed);
+  ~LuaHost();
+  LuaHost(const LuaHost&) = delete;
+  LuaHost& operator=(const LuaHost&) = delete;
+
+  // ---- The cache. Pointers are valid until the next load() or flush() ----
+
+  /// Compiles and caches `text` unless it is cached already. Null with `error` set if it is wrong.
+  const LuaScript* load(std::string_view text, Reply& error);
+  /// The cached script of this name, in either case; null if there is none. Counts as a use.
+  const LuaScript* find(std::string_view sha1);
+  [[nodiscard]] bool knows(std::string_view sha1) const;
+  [[nodiscard]] std::size_t cached_scripts() const;
+  void flush();
+
+  // ---- Running ----
+
+  /// Runs a script that load() or find() gave. An exception of `call.caller` ends the script,
+  /// cannot be caught by it, and comes out here.
+  LuaResult run(const LuaScript& script, const ScriptCall& call);
+
+  /// What the interpreter holds, the cached scripts included.
+  [[nodiscard]] std::size_t memory_bytes() const;
+
+ private:
+  const std::unique_ptr<LuaContext> context_;
+  const std::unique_ptr<ScriptCache> scripts_;
+};
+
+}  // namespace rushgate

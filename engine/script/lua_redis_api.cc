@@ -1,0 +1,277 @@
+#include "engine/script/lua_redis_api.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include <spdlog/logger.h>
+
+#include "engine/base/sha1.h"
+#include "engine/script/lua_context.h"
+#include "engine/script/lua_conversion.h"
+#include "engine/script/lua_errors.h"
+#include "engine/script/script_errors.h"
+
+namespace rushgate {
+namespace {
+
+// ---- redis.call, redis.pcall ----
+
+// A script may spend its time in slow commands, where the count hook does not see it.
+constexpr std::uint32_t kCommandsPerLook = 64;
+
+std::string_view string_at(lua_State* lua, int index) {
+  std::size_t size = 0;
+  const char* const data = lua_tolstring(lua, index, &size);
+  return {data, size};
+}
+
+/// Gathers the arguments in LuaContext::request; what is wrong with them, or null. Calls nothing of
+/// Lua's that could raise an error: C++ may throw here.
+const char* gather_request(lua_State* lua, LuaContext& context) {
+  const int count = lua_gettop(lua);
+  if (count == 0) return script_errors::kNoArguments;
+  std::size_t bytes_left = std::min<std::size_t>(context.limits.memory_bytes_max,
+                                                 std::numeric_limits<std::uint32_t>::max());
+  context.request.clear();
+  for (int i = 1; i <= count; ++i) {
+    if (lua_type(lua, i) == LUA_TNUMBER) {
+      add_number(context.request, lua_tonumber(lua, i));
+      continue;
+    }
+    if (lua_type(lua, i) != LUA_TSTRING) return script_errors::kArgumentType;
+    const std::string_view argument = string_at(lua, i);
+    if (argument.size() > bytes_left) return script_errors::kRequestTooLarge;
+    bytes_left -= argument.size();
+    context.request.add(argument);
+  }
+  return nullptr;
+}
+
+/// Runs the command; what is wrong with it, or null. LuaContext::command_reply is the answer then,
+/// unless the script has been interrupted.
+const char* run_command(lua_State* lua, LuaContext& context) noexcept {
+  try {
+    if (const char* const fault = gather_request(lua, context)) return fault;
+    context.command_reply = context.call->caller.call(context.request);
+  } catch (...) {
+    context.fail(std::current_exception());
+  }
+  return nullptr;
+}
+
+/// Pushes the answer; true if it is an error.
+bool call_command(lua_State* lua) {
+  LuaContext& context = LuaContext::of(lua);
+  const char* const fault = run_command(lua, context);
+  const bool look = ++context.commands_called % kCommandsPerLook == 0;
+  if (context.interrupted() || (look && context.check_interruption())) raise_interruption(lua);
+  if (fault != nullptr) {
+    push_error(lua, fault);
+    return true;
+  }
+  push_reply(lua, context.command_reply, context.protocol);
+  if (!context.command_reply.is_error()) return false;
+  lua_pushboolean(lua, 1);
+  lua_setfield(lua, -2, "ignore_error_stats_update");  // Redis's bookkeeping; scripts can see it
+  return true;
+}
+
+/// redis.call(command, argument, …)
+int call(lua_State* lua) { return call_command(lua) ? lua_error(lua) : 1; }
+
+/// redis.pcall(command, argument, …)
+int pcall(lua_State* lua) {
+  call_command(lua);
+  return 1;
+}
+
+// ---- Replies ----
+
+/// redis.status_reply(text)
+int status_reply(lua_State* lua) {
+  if (lua_gettop(lua) != 1 || lua_type(lua, 1) != LUA_TSTRING) {
+    push_error(lua, script_errors::kWrongArguments);
+    return 1;
+  }
+  lua_createtable(lua, 0, 1);
+  lua_pushvalue(lua, 1);
+  lua_setfield(lua, -2, "ok");
+  return 1;
+}
+
+/// redis.error_reply(text): a text of one word is no code, so it gets one.
+int error_reply(lua_State* lua) {
+  if (lua_gettop(lua) != 1 || lua_type(lua, 1) != LUA_TSTRING) {
+    push_error(lua, script_errors::kWrongArguments);
+    return 1;
+  }
+  std::string_view text = lua_tostring(lua, 1);  // up to a zero byte, as in Redis
+  if (text.starts_with('-')) text.remove_prefix(1);
+  const bool has_code = text.find(' ') != std::string_view::npos;
+  while (text.ends_with('\r') || text.ends_with('\n')) text.remove_suffix(1);
+  lua_createtable(lua, 0, 1);
+  lua_pushstring(lua, has_code ? "" : "ERR ");
+  lua_pushlstring(lua, text.data(), text.size());
+  lua_concat(lua, 2);
+  lua_setfield(lua, -2, "err");
+  return 1;
+}
+
+// ---- Tools ----
+
+/// redis.sha1hex(text)
+int sha1hex(lua_State* lua) {
+  if (lua_gettop(lua) != 1) return raise_error(lua, script_errors::kArgumentCount);
+  const std::string_view text = string_at(lua, 1);  // nothing for what is no text
+  LuaContext& context = LuaContext::of(lua);
+  char digits[40] = {};
+  try {
+    const std::string digest = sha1_hex(text);
+    std::copy_n(digest.data(), std::min(digest.size(), sizeof(digits)), digits);
+  } catch (...) {
+    context.fail(std::current_exception());
+  }
+  if (context.interrupted()) return raise_interruption(lua);
+  lua_pushlstring(lua, digits, sizeof(digits));
+  return 1;
+}
+
+constexpr spdlog::level::level_enum kLogLevels[] = {
+    spdlog::level::trace,  // LOG_DEBUG
+    spdlog::level::debug,  // LOG_VERBOSE
+    spdlog::level::info,   // LOG_NOTICE
+    spdlog::level::warn,   // LOG_WARNING
+};
+
+/// All arguments after the first that are texts by now.
+void write_log(lua_State* lua, spdlog::level::level_enum level) noexcept {
+  LuaContext& context = LuaContext::of(lua);
+  if (context.logger == nullptr || !context.logger->should_log(level)) return;
+  try {
+    std::string line;
+    for (int i = 2; i <= lua_gettop(lua); ++i) {
+      if (lua_type(lua, i) != LUA_TSTRING) continue;
+      if (i != 2) line += ' ';
+      line += string_at(lua, i);
+    }
+    context.logger->log(level, line);
+  } catch (...) {
+    context.fail(std::current_exception());
+  }
+}
+
+/// redis.log(level, text, …)
+int log(lua_State* lua) {
+  const int count = lua_gettop(lua);
+  if (count < 2) return raise_error(lua, script_errors::kLogArguments);
+  if (lua_isnumber(lua, 1) == 0) return raise_error(lua, script_errors::kLogLevelType);
+  const lua_Number level = lua_tonumber(lua, 1);
+  if (!(level > -1 && level < static_cast<lua_Number>(std::size(kLogLevels)))) {
+    return raise_error(lua, script_errors::kLogLevel);
+  }
+  for (int i = 2; i <= count; ++i) lua_tolstring(lua, i, nullptr);  // numbers to texts
+  write_log(lua, kLogLevels[static_cast<std::size_t>(level)]);
+  return 0;
+}
+
+// ---- Settings ----
+
+/// redis.setresp(protocol)
+int setresp(lua_State* lua) {
+  if (lua_gettop(lua) != 1) return raise_error(lua, script_errors::kSetrespArguments);
+  const lua_Integer protocol = lua_tointeger(lua, 1);
+  if (protocol != 2 && protocol != 3) return raise_error(lua, script_errors::kRespVersion);
+  LuaContext& context = LuaContext::of(lua);
+  context.protocol = static_cast<int>(protocol);
+  try {
+    context.call->caller.set_protocol(context.protocol);
+  } catch (...) {
+    context.fail(std::current_exception());
+  }
+  return context.interrupted() ? raise_interruption(lua) : 0;
+}
+
+constexpr lua_Integer kReplicateToAof = 1;
+constexpr lua_Integer kReplicateToReplicas = 2;
+constexpr lua_Integer kReplicateToAll = kReplicateToAof | kReplicateToReplicas;
+
+/// redis.set_repl(flags): checked, as there is nothing that it could switch off.
+int set_repl(lua_State* lua) {
+  if (lua_gettop(lua) != 1) return raise_error(lua, script_errors::kSetReplArguments);
+  const lua_Integer flags = lua_tointeger(lua, 1);
+  if (flags < 0 || flags > kReplicateToAll) {
+    return raise_error(lua, script_errors::kReplicationFlags);
+  }
+  return 0;
+}
+
+/// redis.replicate_commands(): always so since Redis 7.
+int replicate_commands(lua_State* lua) {
+  lua_pushboolean(lua, 1);
+  return 1;
+}
+
+/// redis.breakpoint(): false, as there is no debugger.
+int breakpoint(lua_State* lua) {
+  lua_pushboolean(lua, 0);
+  return 1;
+}
+
+/// redis.debug(…): likewise nothing.
+int debug(lua_State*) { return 0; }
+
+// The version whose behaviour scripts find here.
+constexpr const char* kRedisVersion = "7.0.15";
+constexpr lua_Integer kRedisVersionNumber = 0x0007000F;
+
+struct NamedInteger {
+  const char* name;
+  lua_Integer value;
+};
+
+constexpr NamedInteger kConstants[] = {
+    {"LOG_DEBUG", 0},
+    {"LOG_VERBOSE", 1},
+    {"LOG_NOTICE", 2},
+    {"LOG_WARNING", 3},
+    {"REPL_NONE", 0},
+    {"REPL_AOF", kReplicateToAof},
+    {"REPL_SLAVE", kReplicateToReplicas},
+    {"REPL_REPLICA", kReplicateToReplicas},
+    {"REPL_ALL", kReplicateToAll},
+    {"REDIS_VERSION_NUM", kRedisVersionNumber},
+};
+
+constexpr luaL_Reg kFunctions[] = {
+    {"call", &call},
+    {"pcall", &pcall},
+    {"status_reply", &status_reply},
+    {"error_reply", &error_reply},
+    {"sha1hex", &sha1hex},
+    {"log", &log},
+    {"setresp", &setresp},
+    {"set_repl", &set_repl},
+    {"replicate_commands", &replicate_commands},
+    {"breakpoint", &breakpoint},
+    {"debug", &debug},
+};
+
+}  // namespace
+
+void push_redis_api(lua_State* lua) {
+  lua_createtable(lua, 0, static_cast<int>(std::size(kFunctions) + std::size(kConstants) + 1));
+  for (const luaL_Reg& function : kFunctions) {
+    lua_pushcfunction(lua, function.func);
+    lua_setfield(lua, -2, function.name);
+  }
+  for (const NamedInteger& constant : kConstants) {
+    lua_pushinteger(lua, constant.value);
+    lua_setfield(lua, -2, constant.name);
+  }
+  lua_pushstring(lua, kRedisVersion);
+  lua_setfield(lua, -2, "REDIS_VERSION");
+}
+
+}  // namespace rushgate

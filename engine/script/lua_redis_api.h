@@ -1,0 +1,12 @@
+// The table `redis` of scripts. Private to the script room.
+// Semantics: https://redis.io/docs/latest/develop/programmability/lua-api/#redis_object
+#pragma once
+
+#include "engine/script/lua.h"
+
+namespace rushgate {
+
+/// Pushes the table.
+void push_redis_api(lua_State* lua);
+
+}  // namespace rushgate

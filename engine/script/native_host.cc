@@ -1,0 +1,217 @@
+#include "engine/script/native_host.h"
+
+#include <cassert>
+#include <limits>
+#include <utility>
+
+#include "engine/base/numbers.h"
+#include "engine/keyspace/hashes.h"
+#include "engine/keyspace/keyspace.h"
+#include "engine/keyspace/sets.h"
+#include "engine/keyspace/streams.h"
+#include "engine/keyspace/strings.h"
+#include "engine/script/script_errors.h"
+
+namespace rushgate {
+namespace {
+
+/// The typed operations over the keyspace, as their commands do them.
+class KeyspaceCall final : public NativeCall {
+ public:
+  KeyspaceCall(Database& db, const ScriptCall& call) : db_(db), call_(call) {}
+
+  [[nodiscard]] std::string_view key(std::size_t index) const override {
+    assert(index < call_.keys.size());
+    return call_.keys[index];
+  }
+  [[nodiscard]] std::size_t key_count() const override { return call_.keys.size(); }
+  [[nodiscard]] std::string_view argument(std::size_t index) const override {
+    assert(index < call_.arguments.size());
+    return call_.arguments[index];
+  }
+  [[nodiscard]] std::size_t argument_count() const override { return call_.arguments.size(); }
+  [[nodiscard]] std::int64_t now_ms() const override { return call_.now_ms; }
+
+  Reply call(const Request& request) override { return to_resp2(call_.caller.call(request)); }
+
+  std::optional<std::int64_t> get_integer(std::string_view key) override;
+  std::int64_t increment_by(std::string_view key, std::int64_t amount) override;
+
+  std::optional<std::string> hash_get(std::string_view key, std::string_view field) override;
+  std::optional<std::int64_t> hash_get_integer(std::string_view key,
+                                               std::string_view field) override;
+  void hash_get_integers(std::string_view key, std::span<const std::string_view> fields,
+                         std::span<std::optional<std::int64_t>> values) override;
+  void hash_set(std::string_view key, std::string_view field, std::string_view value) override;
+  std::int64_t hash_increment_by(std::string_view key, std::string_view field,
+                                 std::int64_t amount) override;
+  void hash_for_each(
+      std::string_view key,
+      absl::FunctionRef<void(std::string_view field, std::string_view value)> visit) override;
+
+  bool set_contains(std::string_view key, std::string_view member) override;
+  bool set_add(std::string_view key, std::string_view member) override;
+  std::int64_t set_size(std::string_view key) override;
+
+  StreamId stream_append(std::string_view key, std::span<const Field> fields) override;
+
+ private:
+  /// The object at `key`, or null.
+  Object* find(std::string_view key, ValueType type) {
+    Object* const object = db_.find(key);
+    if (object != nullptr && object->type() != type) throw ScriptError(script_errors::kWrongType);
+    return object;
+  }
+
+  Database& db_;
+  const ScriptCall& call_;
+};
+
+std::int64_t add(std::int64_t a, std::int64_t b) {
+  using Limits = std::numeric_limits<std::int64_t>;
+  if (b < 0 ? a < Limits::min() - b : a > Limits::max() - b) {
+    throw ScriptError(script_errors::kOverflow);
+  }
+  return a + b;
+}
+
+/// The integer that a field holds, if it is there.
+std::optional<std::int64_t> integer_field(const HashValue& hash, std::string_view field,
+                                          const char* error) {
+  const std::optional<std::int64_t> integer = hash.find_integer(field);
+  if (!integer && hash.contains(field)) throw ScriptError(error);
+  return integer;
+}
+
+// ---- Strings ----
+
+std::optional<std::int64_t> KeyspaceCall::get_integer(std::string_view key) {
+  Object* const object = find(key, ValueType::kString);
+  if (object == nullptr) return std::nullopt;
+  const std::optional<std::int64_t> integer = object->string().integer();
+  if (!integer) throw ScriptError(script_errors::kNotAnInteger);
+  return integer;
+}
+
+std::int64_t KeyspaceCall::increment_by(std::string_view key, std::int64_t amount) {
+  Object* const object = find(key, ValueType::kString);
+  if (object == nullptr) {
+    strings::set(db_, key, StringValue(amount));
+    return amount;
+  }
+  const std::optional<std::int64_t> old = object->string().integer();
+  if (!old) throw ScriptError(script_errors::kNotAnInteger);
+  const std::int64_t sum = add(*old, amount);
+  strings::assign(db_, *object, StringValue(sum));
+  return sum;
+}
+
+// ---- Hashes ----
+
+std::optional<std::string> KeyspaceCall::hash_get(std::string_view key, std::string_view field) {
+  Object* const object = find(key, ValueType::kHash);
+  if (object == nullptr) return std::nullopt;
+  return object->hash().find(field);
+}
+
+std::optional<std::int64_t> KeyspaceCall::hash_get_integer(std::string_view key,
+                                                           std::string_view field) {
+  Object* const object = find(key, ValueType::kHash);
+  if (object == nullptr) return std::nullopt;
+  return integer_field(object->hash(), field, script_errors::kHashValueNotAnInteger);
+}
+
+void KeyspaceCall::hash_get_integers(std::string_view key, std::span<const std::string_view> fields,
+                                     std::span<std::optional<std::int64_t>> values) {
+  assert(fields.size() == values.size());
+  Object* const object = find(key, ValueType::kHash);
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    values[i] = std::nullopt;
+    if (object == nullptr) continue;
+    values[i] = integer_field(object->hash(), fields[i], script_errors::kHashValueNotAnInteger);
+  }
+}
+
+void KeyspaceCall::hash_set(std::string_view key, std::string_view field, std::string_view value) {
+  Object* object = find(key, ValueType::kHash);
+  if (object == nullptr) object = &hashes::create(db_, key);
+  hashes::set(db_, *object, field, value);
+}
+
+std::int64_t KeyspaceCall::hash_increment_by(std::string_view key, std::string_view field,
+                                             std::int64_t amount) {
+  Object* object = find(key, ValueType::kHash);
+  std::int64_t sum = amount;
+  if (object == nullptr) {
+    object = &hashes::create(db_, key);
+  } else {
+    const auto old = integer_field(object->hash(), field, script_errors::kHashValueNotAnInteger);
+    sum = add(old.value_or(0), amount);
+  }
+  hashes::set(db_, *object, field, DecimalText(sum));
+  return sum;
+}
+
+void KeyspaceCall::hash_for_each(
+    std::string_view key,
+    absl::FunctionRef<void(std::string_view field, std::string_view value)> visit) {
+  Object* const object = find(key, ValueType::kHash);
+  if (object != nullptr) object->hash().for_each(visit);
+}
+
+// ---- Sets ----
+
+bool KeyspaceCall::set_contains(std::string_view key, std::string_view member) {
+  Object* const object = find(key, ValueType::kSet);
+  return object != nullptr && object->set().contains(member);
+}
+
+bool KeyspaceCall::set_add(std::string_view key, std::string_view member) {
+  Object* object = find(key, ValueType::kSet);
+  if (object == nullptr) object = &sets::create(db_, key);
+  return sets::add(db_, *object, member);
+}
+
+std::int64_t KeyspaceCall::set_size(std::string_view key) {
+  Object* const object = find(key, ValueType::kSet);
+  return object == nullptr ? 0 : static_cast<std::int64_t>(object->set().size());
+}
+
+// ---- Streams ----
+
+StreamId KeyspaceCall::stream_append(std::string_view key, std::span<const Field> fields) {
+  find(key, ValueType::kStream);
+  const StreamId id = streams::append_automatic(db_, key, fields);
+  if (id == StreamId{}) throw ScriptError(script_errors::kIdsExhausted);
+  return id;
+}
+
+}  // namespace
+
+void NativeHost::add(std::string name, NativeScript script) {
+  scripts_.insert_or_assign(std::move(name), std::move(script));
+}
+
+bool NativeHost::knows(std::string_view name) const {
+  return scripts_.find(name) != scripts_.end();
+}
+
+Reply NativeHost::run(std::string_view name, Database& db, const ScriptCall& call) const {
+  const NativeScript& script = scripts_.find(name)->second;
+  const Changes::Mark mark = db.changes().mark();
+  KeyspaceCall native_call(db, call);
+  Reply error;
+  try {
+    return script(native_call);
+  } catch (const ScriptError& failure) {
+    error = Reply::error(failure.what());
+  } catch (const std::exception& failure) {
+    error = script_errors::aborted(name, failure.what());
+  } catch (...) {
+    error = script_errors::aborted(name, "unknown exception");
+  }
+  db.changes().roll_back_to(mark);
+  return error;
+}
+
+}  // namespace rushgate

@@ -1,0 +1,38 @@
+// Compiled scripts by the SHA-1 of their text, the least recently used to go first. Private to the
+// script room.
+#pragma once
+
+#include <cstddef>
+#include <list>
+#include <string_view>
+
+#include "absl/container/flat_hash_map.h"
+#include "engine/script/lua_host.h"
+
+namespace rushgate {
+
+class ScriptCache {
+ public:
+  /// `sha1` in either case. Counts as a use.
+  const LuaScript* find(std::string_view sha1);
+  [[nodiscard]] bool contains(std::string_view sha1) const;
+
+  /// `script.sha1` must be new, and in lower case.
+  const LuaScript& insert(LuaScript script);
+
+  /// Removes the least recently used script; there must be one.
+  LuaScript take_oldest();
+
+  [[nodiscard]] std::size_t size() const { return scripts_.size(); }
+
+ private:
+  using Scripts = std::list<LuaScript>;
+  using BySha1 = absl::flat_hash_map<std::string_view, Scripts::iterator>;
+
+  [[nodiscard]] BySha1::const_iterator look_up(std::string_view sha1) const;
+
+  Scripts scripts_;                                                   // most recently used first
+  absl::flat_hash_map<std::string_view, Scripts::iterator> by_sha1_;  // keys stand in scripts_
+};
+
+}  // namespace rushgate

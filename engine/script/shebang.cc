@@ -1,0 +1,82 @@
+#include "engine/script/shebang.h"
+
+#include <algorithm>
+
+#include "engine/script/script_errors.h"
+
+namespace rushgate {
+namespace {
+
+/// Takes what stands before the first of `separators` off the front of `text`, and that separator.
+std::string_view take_until(std::string_view& text, std::string_view separators) {
+  const std::size_t end = std::min(text.find_first_of(separators), text.size());
+  const std::string_view part = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return part;
+}
+
+bool set_flag(ScriptFlags& flags, std::string_view name) {
+  struct Flag {
+    std::string_view name;
+    bool ScriptFlags::*member;
+  };
+  static constexpr Flag kFlags[] = {
+      {"no-writes", &ScriptFlags::no_writes},
+      {"allow-oom", &ScriptFlags::allow_oom},
+      {"allow-stale", &ScriptFlags::allow_stale},
+      {"no-cluster", &ScriptFlags::no_cluster},
+      {"allow-cross-slot-keys", &ScriptFlags::allow_cross_slot_keys},
+  };
+  for (const Flag& flag : kFlags) {
+    if (flag.name != name) continue;
+    flags.*flag.member = true;
+    return true;
+  }
+  return false;
+}
+
+/// False with `error` set if there is an unknown flag in `list`.
+bool set_flags(ScriptFlags& flags, std::string_view list, Reply& error) {
+  bool more = !list.empty();
+  while (more) {
+    more = list.find(',') != std::string_view::npos;
+    const std::string_view name = take_until(list, ",");
+    if (set_flag(flags, name)) continue;
+    error = script_errors::shebang_flag(name);
+    return false;
+  }
+  return true;
+}
+
+/// False with `error` set if it is not `flags=…`.
+bool set_option(ScriptFlags& flags, std::string_view option, Reply& error) {
+  constexpr std::string_view kFlags = "flags=";
+  if (option.starts_with(kFlags)) return set_flags(flags, option.substr(kFlags.size()), error);
+  error = script_errors::shebang_option(option);
+  return false;
+}
+
+}  // namespace
+
+std::optional<Shebang> parse_shebang(std::string_view text, Reply& error) {
+  if (!text.starts_with("#!")) return Shebang{{}, text};
+  const std::size_t end = text.find('\n');
+  if (end == std::string_view::npos) {
+    error = script_errors::shebang_without_end();
+    return std::nullopt;
+  }
+  constexpr std::string_view kBlanks = " \t\r\v\f";
+  std::string_view line = text.substr(0, end);
+  if (const std::string_view engine = take_until(line, kBlanks); engine != "#!lua") {
+    error = script_errors::shebang_engine(engine);
+    return std::nullopt;
+  }
+  Shebang shebang{{.declared = true}, text.substr(end)};
+  while (!line.empty()) {
+    const std::string_view option = take_until(line, kBlanks);
+    if (!option.empty() && !set_option(shebang.flags, option, error)) return std::nullopt;
+  }
+  return shebang;
+}
+
+}  // namespace rushgate

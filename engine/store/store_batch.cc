@@ -1,0 +1,82 @@
+#include "engine/store/store_batch.h"
+
+#include <cassert>
+#include <cstring>
+
+namespace rushgate {
+namespace {
+
+struct OperationHead {
+  std::uint32_t key_bytes;
+  std::uint32_t value_bytes;
+};
+
+struct StreamKey {
+  std::uint64_t stream;
+  StreamId id;
+};
+
+template <class T>
+T read_as(const char* from) {
+  T value;
+  std::memcpy(&value, from, sizeof(value));
+  return value;
+}
+
+}  // namespace
+
+void StoreBatch::add(Operation operation, std::string_view key, std::string_view value) {
+  const OperationHead head{static_cast<std::uint32_t>(key.size()),
+                           static_cast<std::uint32_t>(value.size())};
+  const std::size_t begin = bytes_.size();
+  bytes_.resize(begin + 1 + sizeof(head) + key.size() + value.size());
+  char* to = bytes_.data() + begin;
+  *to++ = static_cast<char>(operation);
+  std::memcpy(to, &head, sizeof(head));
+  to += sizeof(head);
+  if (!key.empty()) std::memcpy(to, key.data(), key.size());
+  if (!value.empty()) std::memcpy(to + key.size(), value.data(), value.size());
+}
+
+void StoreBatch::add_stream(Operation operation, std::uint64_t stream, StreamId id,
+                            std::string_view bytes) {
+  const StreamKey key{stream, id};
+  char encoded[sizeof(key)];
+  std::memcpy(encoded, &key, sizeof(key));
+  add(operation, {encoded, sizeof(encoded)}, bytes);
+}
+
+void StoreBatch::visit(Visitor& visitor) const {
+  const char* at = bytes_.data();
+  const char* const end = at + bytes_.size();
+  while (at != end) {
+    const auto operation = static_cast<Operation>(*at++);
+    const auto head = read_as<OperationHead>(at);
+    at += sizeof(head);
+    const std::string_view key(at, head.key_bytes);
+    const std::string_view value(at + head.key_bytes, head.value_bytes);
+    at += head.key_bytes + head.value_bytes;
+    assert(at <= end);
+    switch (operation) {
+      case Operation::kPut:
+        visitor.put(key, value);
+        continue;
+      case Operation::kRemove:
+        visitor.remove(key);
+        continue;
+      case Operation::kRemovePrefix:
+        visitor.remove_prefix(key);
+        continue;
+      case Operation::kAppendRun:
+      case Operation::kTrimStream:
+      case Operation::kDropStream:
+        break;
+    }
+    const auto stream = read_as<StreamKey>(key.data());
+    if (operation == Operation::kAppendRun) visitor.append_run(stream.stream, stream.id, value);
+    if (operation == Operation::kTrimStream) visitor.trim_stream(stream.stream, stream.id);
+    if (operation == Operation::kDropStream) visitor.drop_stream(stream.stream);
+  }
+}
+
+}  // namespace rushgate

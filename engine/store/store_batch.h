@@ -1,0 +1,70 @@
+// All that one group of requests changed, in order, as records for the store.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "engine/base/stream_id.h"
+
+namespace rushgate {
+
+/// A flat buffer of operations; building it allocates nothing once it has grown. Not thread-safe.
+class StoreBatch {
+ public:
+  /// What a store does with each operation, in order.
+  class Visitor {
+   public:
+    virtual ~Visitor() = default;
+    virtual void put(std::string_view key, std::string_view value) = 0;
+    virtual void remove(std::string_view key) = 0;
+    /// Every key that begins with `prefix`.
+    virtual void remove_prefix(std::string_view prefix) = 0;
+    /// A run of a stream's entries, above all that the stream holds.
+    virtual void append_run(std::uint64_t stream, StreamId first, std::string_view bytes) = 0;
+    /// Every run of `stream` that lies wholly before `before`: that is, each one that is followed
+    /// by a run with first <= before.
+    virtual void trim_stream(std::uint64_t stream, StreamId before) = 0;
+    /// The stream and all its runs.
+    virtual void drop_stream(std::uint64_t stream) = 0;
+  };
+
+  void put(std::string_view key, std::string_view value) { add(Operation::kPut, key, value); }
+  void remove(std::string_view key) { add(Operation::kRemove, key, {}); }
+  void remove_prefix(std::string_view prefix) { add(Operation::kRemovePrefix, prefix, {}); }
+  void append_run(std::uint64_t stream, StreamId first, std::string_view bytes) {
+    add_stream(Operation::kAppendRun, stream, first, bytes);
+  }
+  void trim_stream(std::uint64_t stream, StreamId before) {
+    add_stream(Operation::kTrimStream, stream, before, {});
+  }
+  void drop_stream(std::uint64_t stream) { add_stream(Operation::kDropStream, stream, {}, {}); }
+
+  void visit(Visitor& visitor) const;
+
+  [[nodiscard]] bool empty() const { return bytes_.empty(); }
+  [[nodiscard]] std::size_t size_bytes() const { return bytes_.size(); }
+  void clear() { bytes_.clear(); }
+
+  /// Forgets everything added since size_bytes() was `size_bytes`.
+  void truncate(std::size_t size_bytes) { bytes_.resize(size_bytes); }
+
+ private:
+  enum class Operation : std::uint8_t {
+    kPut,
+    kRemove,
+    kRemovePrefix,
+    kAppendRun,
+    kTrimStream,
+    kDropStream
+  };
+
+  void add(Operation operation, std::string_view key, std::string_view value);
+  void add_stream(Operation operation, std::uint64_t stream, StreamId id, std::string_view bytes);
+
+  std::string
+      bytes_;  // operation (1), length of key (4), length of value (4), key, value; repeated
+};
+
+}  // namespace rushgate

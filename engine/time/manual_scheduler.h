@@ -1,0 +1,33 @@
+// A scheduler on a manual clock, for parts that are tested without an engine. (An engine in manual
+// mode is a Scheduler itself.)
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "engine/time/manual_clock.h"
+#include "engine/time/scheduler.h"
+#include "engine/time/timer_queue.h"
+
+namespace rushgate {
+
+/// For one thread. Does not own the clock.
+class ManualScheduler final : public Scheduler {
+ public:
+  explicit ManualScheduler(ManualClock& clock) : clock_(clock) {}
+
+  TimerId at(std::int64_t monotonic_ms, Callback callback) override {
+    return timers_.add(monotonic_ms, std::move(callback));
+  }
+  bool cancel(TimerId timer) override { return timers_.remove(timer); }
+
+  /// Moves the clock on, stopping at each timer that falls due on the way to run it. Timers set by
+  /// callbacks count too.
+  void advance_ms(std::int64_t duration_ms);
+
+ private:
+  ManualClock& clock_;
+  TimerQueue timers_;
+};
+
+}  // namespace rushgate

@@ -1,0 +1,52 @@
+// The orders of a sale that need not outlive its process, and of tests.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/container/btree_set.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "engine/sale/orders/order_store.h"
+
+namespace rushgate {
+
+/// Thread-safe. Keeps no promise about disks, but those of order_store.h otherwise.
+class MemoryOrderStore final : public OrderStore {
+ public:
+  absl::StatusOr<std::vector<OrderResult>> write(std::span<const Order> orders) override;
+  absl::StatusOr<std::optional<Order>> find(OrderId id) override;
+  absl::StatusOr<std::vector<Order>> list(const OrderFilter& filter) override;
+  absl::StatusOr<std::int64_t> count_live(VoucherId voucher) override;
+
+  absl::Status record_pending(const VoucherVersion& version) override;
+  absl::Status settle(VoucherId voucher, std::int64_t version, VoucherVersion::State state,
+                      const std::string& reason) override;
+  absl::StatusOr<std::vector<VoucherVersion>> pending() override;
+  absl::StatusOr<std::optional<VoucherVersion>> latest(VoucherId voucher) override;
+  absl::StatusOr<std::optional<VoucherVersion>> applied(VoucherId voucher) override;
+  absl::StatusOr<std::vector<VoucherVersion>> all_applied() override;
+
+ private:
+  using Ids = absl::btree_set<OrderId>;
+
+  OrderResult store(const Order& order);
+
+  std::mutex mutex_;  // guards what follows
+  absl::btree_map<OrderId, Order> orders_;
+  absl::flat_hash_map<UserId, Ids> of_user_;
+  absl::flat_hash_map<VoucherId, Ids> of_voucher_;
+  absl::flat_hash_map<std::pair<UserId, VoucherId>, std::int64_t> live_of_user_;
+  absl::flat_hash_map<VoucherId, std::int64_t> live_of_voucher_;
+  // Version n at n - 1.
+  absl::btree_map<VoucherId, std::vector<VoucherVersion>> vouchers_;
+};
+
+}  // namespace rushgate

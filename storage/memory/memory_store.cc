@@ -1,0 +1,77 @@
+#include "storage/memory/memory_store.h"
+
+#include <functional>
+
+namespace rushgate {
+
+class MemoryStore::Writer final : public StoreBatch::Visitor {
+ public:
+  explicit Writer(MemoryStore& store) : store_(store) {}
+
+  void put(std::string_view key, std::string_view value) override {
+    if (!store_.options_.keep_state) return;
+    store_.state_.insert_or_assign(std::string(key), std::string(value));
+  }
+
+  void remove(std::string_view key) override {
+    const auto found = store_.state_.find(key);
+    if (found != store_.state_.end()) store_.state_.erase(found);
+  }
+
+  void remove_prefix(std::string_view prefix) override {
+    const auto begin = store_.state_.lower_bound(prefix);
+    auto end = begin;
+    while (end != store_.state_.end() && end->first.starts_with(prefix)) ++end;
+    store_.state_.erase(begin, end);
+  }
+
+  void append_run(std::uint64_t stream, StreamId first, std::string_view bytes) override {
+    store_.streams_[stream].append(first, bytes);
+  }
+
+  void trim_stream(std::uint64_t stream, StreamId before) override {
+    const auto found = store_.streams_.find(stream);
+    if (found != store_.streams_.end()) found->second.trim(before);
+  }
+
+  void drop_stream(std::uint64_t stream) override { store_.streams_.erase(stream); }
+
+ private:
+  MemoryStore& store_;
+};
+
+absl::Status MemoryStore::load(
+    absl::FunctionRef<void(std::string_view key, std::string_view value)> visit) {
+  for (const auto& [key, value] : state_) visit(key, value);
+  return absl::OkStatus();
+}
+
+absl::Status MemoryStore::commit(const StoreBatch& batch) {
+  Writer writer(*this);
+  batch.visit(writer);
+  return absl::OkStatus();
+}
+
+absl::Status MemoryStore::sync() { return absl::OkStatus(); }
+
+absl::Status MemoryStore::read_stream(std::uint64_t stream, StreamId from, StreamId to,
+                                      std::size_t bytes_max, std::vector<StreamRun>& runs) {
+  const auto found = streams_.find(stream);
+  if (found != streams_.end()) found->second.read(from, to, bytes_max, runs);
+  return absl::OkStatus();
+}
+
+absl::Status MemoryStore::read_stream_back(std::uint64_t stream, StreamId from, StreamId to,
+                                           std::size_t bytes_max, std::vector<StreamRun>& runs) {
+  const auto found = streams_.find(stream);
+  if (found != streams_.end()) found->second.read_back(from, to, bytes_max, runs);
+  return absl::OkStatus();
+}
+
+std::size_t MemoryStore::stream_memory_bytes() const {
+  std::size_t bytes = 0;
+  for (const auto& [stream, runs] : streams_) bytes += runs.memory_bytes();
+  return bytes;
+}
+
+}  // namespace rushgate

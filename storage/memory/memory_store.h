@@ -1,0 +1,50 @@
+// The store of a sale that need not outlive its process, and of tests.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "engine/store/store.h"
+#include "storage/memory/packed_runs.h"
+
+namespace rushgate {
+
+struct MemoryStoreOptions {
+  /// Keeps the state records too, so that load() gives them back: a test can open a second engine
+  /// on what the first one left. Otherwise they are dropped: the keyspace has the values anyway.
+  bool keep_state = false;
+};
+
+/// Keeps the runs of streams, packed. Nothing fails. Threads: as engine/store/store.h says.
+class MemoryStore final : public Store {
+ public:
+  explicit MemoryStore(MemoryStoreOptions options = {}) : options_(options) {}
+
+  /// May be called again, between one engine and the next.
+  absl::Status load(
+      absl::FunctionRef<void(std::string_view key, std::string_view value)> visit) override;
+  absl::Status commit(const StoreBatch& batch) override;
+  absl::Status sync() override;
+  absl::Status read_stream(std::uint64_t stream, StreamId from, StreamId to, std::size_t bytes_max,
+                           std::vector<StreamRun>& runs) override;
+  absl::Status read_stream_back(std::uint64_t stream, StreamId from, StreamId to,
+                                std::size_t bytes_max, std::vector<StreamRun>& runs) override;
+  [[nodiscard]] Durability durability() const override { return Durability::kMemory; }
+
+  /// What all runs occupy, without the allocator's own overhead. Visits every chunk.
+  [[nodiscard]] std::size_t stream_memory_bytes() const;
+
+ private:
+  class Writer;
+
+  const MemoryStoreOptions options_;
+  std::map<std::string, std::string, std::less<>> state_;  // empty unless options_.keep_state
+  absl::flat_hash_map<std::uint64_t, PackedRuns> streams_;
+};
+
+}  // namespace rushgate

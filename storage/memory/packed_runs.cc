@@ -1,0 +1,166 @@
+#include "storage/memory/packed_runs.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstdint>
+
+namespace rushgate {
+namespace {
+
+// Finding a run walks half a chunk, so a chunk stays small; a run above this size has its own.
+constexpr std::size_t kChunkBytesMax = 4096;
+
+void append_varint(std::string& to, std::uint64_t value) {
+  while (value >= 0x80) {
+    to.push_back(static_cast<char>(value | 0x80));
+    value >>= 7;
+  }
+  to.push_back(static_cast<char>(value));
+}
+
+std::uint64_t read_varint(const std::string& from, std::size_t& at) {
+  std::uint64_t value = 0;
+  for (int shift = 0;; shift += 7) {
+    const auto byte = static_cast<std::uint8_t>(from[at++]);
+    value |= std::uint64_t{byte & 0x7fU} << shift;
+    if (byte < 0x80) return value;
+  }
+}
+
+// Appends the runs of a read and counts what they hold.
+class Collector {
+ public:
+  Collector(std::size_t bytes_max, std::vector<StreamRun>& runs)
+      : bytes_max_(bytes_max), runs_(runs) {}
+
+  void add(StreamId first, std::string_view bytes) {
+    runs_.push_back({first, std::string(bytes)});
+    bytes_ += bytes.size();
+  }
+  [[nodiscard]] bool full() const { return bytes_ > bytes_max_; }
+
+ private:
+  const std::size_t bytes_max_;
+  std::size_t bytes_ = 0;
+  std::vector<StreamRun>& runs_;
+};
+
+}  // namespace
+
+// Stands on one run of a chunk after the other.
+class PackedRuns::Walk {
+ public:
+  explicit Walk(const Chunk& chunk) : chunk_(&chunk), at_(chunk.begin), first_(chunk.first) {
+    read_run(false);
+  }
+
+  // False, and stays where it is, if this is the last run.
+  bool next() {
+    if (end_ == chunk_->bytes.size()) return false;
+    at_ = end_;
+    read_run(true);
+    return true;
+  }
+
+  // Goes on to the last run that begins at or before `id`.
+  void skip_to(StreamId id) {
+    for (Walk ahead = *this; ahead.next() && ahead.first() <= id;) *this = ahead;
+  }
+
+  [[nodiscard]] StreamId first() const { return first_; }
+  [[nodiscard]] std::size_t at() const { return at_; }
+  [[nodiscard]] std::string_view bytes() const {
+    return std::string_view(chunk_->bytes).substr(bytes_begin_, end_ - bytes_begin_);
+  }
+
+ private:
+  void read_run(bool relative) {
+    std::size_t at = at_;
+    const std::uint64_t length = read_varint(chunk_->bytes, at);
+    const std::uint64_t ms = read_varint(chunk_->bytes, at);
+    const std::uint64_t seq = read_varint(chunk_->bytes, at);
+    if (relative) first_ = {first_.ms + ms, ms == 0 ? first_.seq + seq : seq};
+    bytes_begin_ = at;
+    end_ = at + length;
+  }
+
+  const Chunk* chunk_;
+  std::size_t at_;               // where the run begins,
+  std::size_t bytes_begin_ = 0;  // its bytes begin,
+  std::size_t end_ = 0;          // and it ends
+  StreamId first_;
+};
+
+void PackedRuns::append(StreamId first, std::string_view bytes) {
+  assert(chunks_.empty() || chunks_.back().last < first);
+  constexpr std::size_t kHeadBytesMax = 30;  // three varints
+  if (chunks_.empty() ||
+      chunks_.back().bytes.size() + kHeadBytesMax + bytes.size() > kChunkBytesMax) {
+    if (!chunks_.empty()) chunks_.back().bytes.shrink_to_fit();
+    chunks_.push_back({first, first, 0, {}});
+  }
+  Chunk& chunk = chunks_.back();
+  append_varint(chunk.bytes, bytes.size());
+  append_varint(chunk.bytes, first.ms - chunk.last.ms);
+  append_varint(chunk.bytes, first.ms == chunk.last.ms ? first.seq - chunk.last.seq : first.seq);
+  chunk.bytes += bytes;
+  chunk.last = first;
+}
+
+void PackedRuns::trim(StreamId before) {
+  while (chunks_.size() > 1 && chunks_[1].first <= before) chunks_.pop_front();
+  if (chunks_.empty()) return;
+  Chunk& chunk = chunks_.front();
+  Walk walk(chunk);
+  walk.skip_to(before);
+  chunk.begin = walk.at();
+  chunk.first = walk.first();
+}
+
+PackedRuns::Chunks::const_iterator PackedRuns::find(StreamId id) const {
+  const auto above =
+      std::upper_bound(chunks_.begin(), chunks_.end(), id,
+                       [](StreamId wanted, const Chunk& chunk) { return wanted < chunk.first; });
+  return above == chunks_.begin() ? above : above - 1;
+}
+
+void PackedRuns::read(StreamId from, StreamId to, std::size_t bytes_max,
+                      std::vector<StreamRun>& runs) const {
+  if (chunks_.empty() || from > to) return;
+  Collector collector(bytes_max, runs);
+  for (auto chunk = find(from); chunk != chunks_.end(); ++chunk) {
+    Walk walk(*chunk);
+    walk.skip_to(from);
+    do {
+      if (walk.first() > to || collector.full()) return;
+      collector.add(walk.first(), walk.bytes());
+    } while (walk.next());
+  }
+}
+
+void PackedRuns::read_back(StreamId from, StreamId to, std::size_t bytes_max,
+                           std::vector<StreamRun>& runs) const {
+  if (chunks_.empty() || from < to) return;
+  Collector collector(bytes_max, runs);
+  std::vector<Walk> forward;
+  for (auto chunk = find(from);; --chunk) {
+    forward.clear();
+    Walk walk(*chunk);
+    do {
+      if (walk.first() <= from) forward.push_back(walk);
+    } while (walk.next());
+    for (auto run = forward.rbegin(); run != forward.rend(); ++run) {
+      collector.add(run->first(), run->bytes());
+      if (run->first() <= to || collector.full()) return;
+    }
+    if (chunk == chunks_.begin()) return;
+  }
+}
+
+std::size_t PackedRuns::memory_bytes() const {
+  std::size_t bytes = 0;
+  for (const Chunk& chunk : chunks_) bytes += sizeof(chunk) + chunk.bytes.capacity();
+  return bytes;
+}
+
+}  // namespace rushgate

@@ -1,0 +1,49 @@
+// The runs of one stream, packed: a run of one small entry costs three or four bytes beyond its
+// own.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/stream_id.h"
+#include "engine/store/store.h"
+
+namespace rushgate {
+
+/// Grows at the end, shrinks at the front; what the functions mean stands in engine/store/store.h
+/// and store_batch.h. Not thread-safe.
+class PackedRuns {
+ public:
+  void append(StreamId first, std::string_view bytes);
+  void trim(StreamId before);
+
+  void read(StreamId from, StreamId to, std::size_t bytes_max, std::vector<StreamRun>& runs) const;
+  void read_back(StreamId from, StreamId to, std::size_t bytes_max,
+                 std::vector<StreamRun>& runs) const;
+
+  /// What it occupies, without the allocator's own overhead.
+  [[nodiscard]] std::size_t memory_bytes() const;
+
+ private:
+  // Runs in a row. Each is: length (varint), ms and seq (varints, relative to the run before it),
+  // bytes. The id of the first one is not taken from there but from `first`, so that trimming needs
+  // to move no bytes.
+  struct Chunk {
+    StreamId first;         // id of the first run that is not trimmed
+    StreamId last;          // id of the last run
+    std::size_t begin = 0;  // where the first run that is not trimmed stands in `bytes`
+    std::string bytes;
+  };
+  class Walk;
+  using Chunks = std::deque<Chunk>;
+
+  // The last chunk that begins at or before `id`; the first one if none does. Not when empty.
+  [[nodiscard]] Chunks::const_iterator find(StreamId id) const;
+
+  Chunks chunks_;  // ascending; none is empty
+};
+
+}  // namespace rushgate

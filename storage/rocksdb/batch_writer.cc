@@ -1,0 +1,133 @@
+#include "storage/rocksdb/batch_writer.h"
+
+#include <algorithm>
+
+#include "storage/rocksdb/layout.h"
+#include "storage/rocksdb/rocksdb_status.h"
+
+namespace rushgate {
+namespace {
+
+// Up to so many runs are deleted one by one, more as a range. A read that follows a new range sorts
+// all ranges in the memtable anew, so there must not be many of them.
+constexpr std::size_t kSingleDeletesMax = 1024;
+
+// Where a deleted range begins: above all runs before `first`, not above `first`, and not as long
+// as a run's key, for the reason that stands at StreamOfRun in database.cc.
+std::string range_begin(std::uint64_t stream, StreamId first) {
+  if (const std::optional<StreamId> previous = first.previous()) {
+    return RunKey(stream, *previous).successor();
+  }
+  return std::string(RunKey(stream, first).view().substr(0, kStreamNumberBytes));
+}
+
+}  // namespace
+
+void BatchWriter::put(std::string_view key, std::string_view value) {
+  state_key_bytes_max_ = std::max(state_key_bytes_max_, key.size());
+  note(writes_.Put(database_.state(), to_slice(key), to_slice(value)));
+}
+
+void BatchWriter::remove(std::string_view key) {
+  note(writes_.Delete(database_.state(), to_slice(key)));
+}
+
+void BatchWriter::remove_prefix(std::string_view prefix) {
+  const std::string end = prefix_end(prefix);
+  note(writes_.DeleteRange(database_.state(), to_slice(prefix), end));
+}
+
+// The least key above all that begin with `prefix`; where there is none, one above all keys.
+std::string BatchWriter::prefix_end(std::string_view prefix) const {
+  std::string end(prefix);
+  while (!end.empty() && end.back() == '\xff') end.pop_back();
+  if (end.empty()) return std::string(std::max(state_key_bytes_max_, prefix.size()) + 1, '\xff');
+  end.back() = static_cast<char>(end.back() + 1);
+  return end;
+}
+
+void BatchWriter::append_run(std::uint64_t stream, StreamId first, std::string_view bytes) {
+  appended_.emplace_back(stream, first);
+  const RunKey key(stream, first);
+  note(writes_.Put(database_.stream(), to_slice(key.view()), to_slice(bytes)));
+}
+
+void BatchWriter::trim_stream(std::uint64_t stream, StreamId before) {
+  const Stored stored = find_stored(stream, before);
+  std::optional<StreamId> kept = stored.last;  // the last run that begins at or before `before`
+  for (const auto& [other, first] : appended_) {
+    if (other == stream && first <= before) kept = first;
+  }
+  if (!kept) return;
+  delete_stored(stream, stored, kept);
+  delete_appended(stream, kept);
+  trimmed_.emplace_back(stream, *kept);
+}
+
+void BatchWriter::drop_stream(std::uint64_t stream) {
+  delete_stored(stream, find_stored(stream, StreamId::max()), std::nullopt);
+  delete_appended(stream, std::nullopt);
+  std::erase_if(trimmed_, [&](const auto& trimmed) { return trimmed.first == stream; });
+  if (!dropped(stream)) dropped_.push_back(stream);
+}
+
+// Those of the stream's runs that were there before this batch and begin at or before `to`.
+BatchWriter::Stored BatchWriter::find_stored(std::uint64_t stream, StreamId to) {
+  Stored stored;
+  if (dropped(stream)) return stored;
+  const RunIterator run(database_, stream, first_runs_.of(stream), to);
+  for (run->SeekToFirst(); run->Valid() && stored.firsts.size() <= kSingleDeletesMax; run->Next()) {
+    stored.firsts.push_back(run.first());
+  }
+  if (!stored.firsts.empty()) stored.last = stored.firsts.back();
+  if (run->Valid()) {
+    run->SeekToLast();
+    if (run->Valid()) stored.last = run.first();
+  }
+  note(run->status());
+  return stored;
+}
+
+// Deletes the runs before `kept`, or all.
+void BatchWriter::delete_stored(std::uint64_t stream, const Stored& runs,
+                                std::optional<StreamId> kept) {
+  if (runs.firsts.size() > kSingleDeletesMax) {
+    const RunKey last(stream, *runs.last);
+    note(writes_.DeleteRange(database_.stream(), range_begin(stream, runs.firsts.front()),
+                             to_slice(last.view())));
+    if (!kept || *runs.last < *kept) delete_run(stream, *runs.last);
+    return;
+  }
+  for (const StreamId first : runs.firsts) {
+    if (!kept || first < *kept) delete_run(stream, first);
+  }
+}
+
+// The same for the runs that this batch appended.
+void BatchWriter::delete_appended(std::uint64_t stream, std::optional<StreamId> kept) {
+  std::erase_if(appended_, [&](const std::pair<std::uint64_t, StreamId>& run) {
+    if (run.first != stream || (kept && run.second >= *kept)) return false;
+    delete_run(stream, run.second);
+    return true;
+  });
+}
+
+void BatchWriter::delete_run(std::uint64_t stream, StreamId first) {
+  const RunKey key(stream, first);
+  note(writes_.Delete(database_.stream(), to_slice(key.view())));
+}
+
+bool BatchWriter::dropped(std::uint64_t stream) const {
+  return std::find(dropped_.begin(), dropped_.end(), stream) != dropped_.end();
+}
+
+void BatchWriter::note(const rocksdb::Status& status) {
+  if (!status.ok() && status_.ok()) status_ = to_absl(status, kWriting, database_.dir());
+}
+
+void BatchWriter::update(FirstRuns& first_runs) const {
+  for (const std::uint64_t stream : dropped_) first_runs.dropped(stream);
+  for (const auto& [stream, first] : trimmed_) first_runs.trimmed(stream, first);
+}
+
+}  // namespace rushgate

@@ -1,0 +1,70 @@
+// From the engine's operations to RocksDB's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <rocksdb/write_batch.h>
+
+#include "absl/status/status.h"
+#include "engine/store/store_batch.h"
+#include "storage/rocksdb/database.h"
+#include "storage/rocksdb/stream_runs.h"
+
+namespace rushgate {
+
+/// Translates one batch. Reads the database to find the runs that a trimming deletes.
+class BatchWriter final : public StoreBatch::Visitor {
+ public:
+  /// `state_key_bytes_max`: of all keys that were ever put; kept up to date.
+  BatchWriter(const RocksDatabase& database, const FirstRuns& first_runs,
+              std::size_t& state_key_bytes_max, rocksdb::WriteBatch& writes)
+      : database_(database),
+        first_runs_(first_runs),
+        state_key_bytes_max_(state_key_bytes_max),
+        writes_(writes) {}
+
+  void put(std::string_view key, std::string_view value) override;
+  void remove(std::string_view key) override;
+  void remove_prefix(std::string_view prefix) override;
+  void append_run(std::uint64_t stream, StreamId first, std::string_view bytes) override;
+  void trim_stream(std::uint64_t stream, StreamId before) override;
+  void drop_stream(std::uint64_t stream) override;
+
+  /// The first error.
+  [[nodiscard]] const absl::Status& status() const { return status_; }
+
+  /// Once the batch is in the database: where streams begin now.
+  void update(FirstRuns& first_runs) const;
+
+ private:
+  // Runs that are in the database.
+  struct Stored {
+    std::vector<StreamId> firsts;  // ascending; at most one more than are deleted one by one
+    std::optional<StreamId> last;  // not in `firsts` if there are more
+  };
+  Stored find_stored(std::uint64_t stream, StreamId to);
+  void delete_stored(std::uint64_t stream, const Stored& runs, std::optional<StreamId> kept);
+  void delete_appended(std::uint64_t stream, std::optional<StreamId> kept);
+  void delete_run(std::uint64_t stream, StreamId first);
+
+  [[nodiscard]] std::string prefix_end(std::string_view prefix) const;
+  [[nodiscard]] bool dropped(std::uint64_t stream) const;
+  void note(const rocksdb::Status& status);
+
+  const RocksDatabase& database_;
+  const FirstRuns& first_runs_;
+  std::size_t& state_key_bytes_max_;
+  rocksdb::WriteBatch& writes_;
+  absl::Status status_;
+  std::vector<std::pair<std::uint64_t, StreamId>> appended_;  // by this batch, and still there
+  std::vector<std::pair<std::uint64_t, StreamId>> trimmed_;   // stream, its first run now
+  std::vector<std::uint64_t> dropped_;
+};
+
+}  // namespace rushgate

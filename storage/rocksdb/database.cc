@@ -1,0 +1,214 @@
+#include "storage/rocksdb/database.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include <rocksdb/convenience.h>
+#include <rocksdb/listener.h>
+#include <rocksdb/memtablerep.h>
+#include <rocksdb/options.h>
+#include <rocksdb/slice_transform.h>
+
+#include "absl/status/status.h"
+#include "storage/rocksdb/inspect.h"
+#include "storage/rocksdb/layout.h"
+#include "storage/rocksdb/log_check.h"
+#include "storage/rocksdb/rocksdb_status.h"
+
+namespace rushgate {
+namespace {
+
+constexpr std::size_t kStateBufferBytes = std::size_t{16} << 20;
+constexpr std::size_t kStreamBufferBytes = std::size_t{16} << 20;
+constexpr int kBuffersMax = 4;  // one being filled, the others being written out
+
+// Where the hint for the next insertion is kept: per stream. Only keys of runs take part, and none
+// of them has another length: RocksDB before 9.2 uses a memtable's hints for its list of deleted
+// ranges too, and so links one list into the other (pull request 12558). Hence a deleted range
+// must begin with a key of another length: see RangeBegin in rocksdb_store.cc.
+class StreamOfRun final : public rocksdb::SliceTransform {
+ public:
+  [[nodiscard]] const char* Name() const override { return "rushgate.stream_of_run"; }
+  [[nodiscard]] rocksdb::Slice Transform(const rocksdb::Slice& key) const override {
+    return {key.data(), kStreamNumberBytes};
+  }
+  [[nodiscard]] bool InDomain(const rocksdb::Slice& key) const override {
+    return key.size() == kRunKeyBytes;
+  }
+};
+
+// Calls come from RocksDB's own threads too.
+class BackgroundFailures final : public rocksdb::EventListener {
+ public:
+  BackgroundFailures(std::shared_ptr<WriteFailure> failure, std::filesystem::path dir)
+      : failure_(std::move(failure)), dir_(std::move(dir)) {}
+
+  void OnBackgroundError(rocksdb::BackgroundErrorReason, rocksdb::Status* status) override {
+    failure_->fail(to_absl(*status, kWriting, dir_)).IgnoreError();
+  }
+
+ private:
+  const std::shared_ptr<WriteFailure> failure_;
+  const std::filesystem::path dir_;
+};
+
+rocksdb::CompressionType compression() {
+  const std::vector<rocksdb::CompressionType> built_in = rocksdb::GetSupportedCompressions();
+  const bool lz4 =
+      std::find(built_in.begin(), built_in.end(), rocksdb::kLZ4Compression) != built_in.end();
+  return lz4 ? rocksdb::kLZ4Compression : rocksdb::kNoCompression;
+}
+
+// Read only when the database is opened, before anything is written: so what is in memory needs no
+// order, and tables may overlap for longer than readers would like.
+rocksdb::ColumnFamilyOptions state_options() {
+  rocksdb::ColumnFamilyOptions options;
+  options.memtable_factory = std::make_shared<rocksdb::VectorRepFactory>();
+  options.write_buffer_size = kStateBufferBytes;
+  options.max_write_buffer_number = kBuffersMax;
+  options.compaction_style = rocksdb::kCompactionStyleUniversal;
+  options.level0_file_num_compaction_trigger = 8;
+  options.level0_slowdown_writes_trigger = 40;
+  options.level0_stop_writes_trigger = 60;
+  options.compression = compression();
+  return options;
+}
+
+// Written in ascending order within each stream.
+rocksdb::ColumnFamilyOptions stream_options() {
+  rocksdb::ColumnFamilyOptions options;
+  options.memtable_insert_with_hint_prefix_extractor = std::make_shared<StreamOfRun>();
+  options.write_buffer_size = kStreamBufferBytes;
+  options.max_write_buffer_number = kBuffersMax;
+  options.compression = compression();
+  return options;
+}
+
+rocksdb::DBOptions database_options(rocksdb::Env& env, const RocksDbStoreOptions& wanted) {
+  rocksdb::DBOptions options;
+  options.env = &env;
+  options.max_background_jobs = 2;
+  options.allow_concurrent_memtable_write = false;  // a vector and hints allow one writer only
+  options.enable_write_thread_adaptive_yield = false;
+  options.max_total_wal_size = wanted.log_bytes_max;
+  options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
+  options.max_bgerror_resume_count = 0;  // a failure is for good: the store is opened again
+  options.bytes_per_sync = std::size_t{1} << 20;
+  options.max_manifest_file_size = std::size_t{4} << 20;
+  options.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
+  options.keep_log_file_num = 4;
+  options.max_log_file_size = std::size_t{1} << 20;
+  options.stats_dump_period_sec = 0;
+  options.stats_persist_period_sec = 0;
+  options.skip_stats_update_on_db_open = true;
+  return options;
+}
+
+absl::Status make_directory(const std::filesystem::path& dir, bool create_if_missing) {
+  std::error_code error;
+  const auto type = std::filesystem::status(dir, error).type();
+  if (type == std::filesystem::file_type::directory) return absl::OkStatus();
+  if (type != std::filesystem::file_type::not_found) {
+    return absl::FailedPreconditionError(dir.string() + " is not a directory");
+  }
+  if (!create_if_missing) {
+    return absl::NotFoundError("there is no store in " + dir.string());
+  }
+  std::filesystem::create_directories(dir, error);
+  if (error) return absl::ErrnoToStatus(error.value(), "making directory " + dir.string());
+  return absl::OkStatus();
+}
+
+// What recovery deleted must be gone for good before anything new is synced: an old, torn log that
+// reappears behind newer ones would look like damage.
+absl::Status sync_directory(rocksdb::Env& env, const std::filesystem::path& dir) {
+  std::unique_ptr<rocksdb::Directory> handle;
+  rocksdb::Status status = env.NewDirectory(dir.string(), &handle);
+  if (status.ok()) status = handle->Fsync();
+  return to_absl(status, "syncing the directory", dir);
+}
+
+}  // namespace
+
+RocksDatabase::~RocksDatabase() {
+  if (!db_) return;
+  for (rocksdb::ColumnFamilyHandle* family : {default_, state_, stream_}) {
+    db_->DestroyColumnFamilyHandle(family);
+  }
+  db_->Close();  // has nothing left to do that could fail and matter: the log is in the files
+}
+
+absl::Status RocksDatabase::start(rocksdb::Env& env, const RocksDbStoreOptions& options,
+                                  const std::shared_ptr<WriteFailure>& failure) {
+  const absl::StatusOr<DirectoryState> found = inspect_directory(env, dir_);
+  if (!found.ok()) return found.status();
+  rocksdb::DBOptions database = database_options(env, options);
+  database.listeners.push_back(std::make_shared<BackgroundFailures>(failure, dir_));
+  if (found->fresh) {
+    if (!options.create_if_missing) {
+      return absl::NotFoundError("there is no store in " + dir_.string());
+    }
+    database.create_if_missing = true;
+    database.create_missing_column_families = true;
+  } else {
+    const absl::Status log = check_log(env, dir_, found->recovery_end);
+    if (!log.ok()) return log;
+    database.wal_filter = &recovery_end_.emplace(found->recovery_end);
+  }
+
+  const std::vector<rocksdb::ColumnFamilyDescriptor> families = {
+      {rocksdb::kDefaultColumnFamilyName, rocksdb::ColumnFamilyOptions()},
+      {kStateFamily, state_options()},
+      {kStreamFamily, stream_options()},
+  };
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  rocksdb::DB* db = nullptr;
+  const rocksdb::Status status =
+      rocksdb::DB::Open(database, dir_.string(), families, &handles, &db);
+  if (!status.ok()) return to_absl(status, "opening the store", dir_);
+  db_.reset(db);
+  default_ = handles[0];
+  state_ = handles[1];
+  stream_ = handles[2];
+  if (found->fresh) {
+    const absl::Status format = write_format();
+    if (!format.ok()) return format;
+  }
+  return sync_directory(env, dir_);
+}
+
+// Written out at once, so that it can be read without the log, and does not hold on to the log.
+absl::Status RocksDatabase::write_format() {
+  rocksdb::WriteOptions options;
+  options.sync = true;
+  rocksdb::Status status = db_->Put(options, default_, kFormatKey, std::to_string(kStoreFormat));
+  if (status.ok()) status = db_->Flush(rocksdb::FlushOptions(), default_);
+  return to_absl(status, "writing the format", dir_);
+}
+
+absl::StatusOr<std::unique_ptr<RocksDatabase>> RocksDatabase::open(
+    const std::filesystem::path& dir, const RocksDbStoreOptions& options,
+    const std::shared_ptr<WriteFailure>& failure) {
+  rocksdb::Env& env = options.env != nullptr ? *options.env : *rocksdb::Env::Default();
+  const absl::Status made = make_directory(dir, options.create_if_missing);
+  if (!made.ok()) return made;
+  if (!std::filesystem::exists(dir / kLockFileName)) {
+    // So that not even a lock file is left in somebody else's directory.
+    const absl::StatusOr<DirectoryState> found = inspect_directory(env, dir);
+    if (!found.ok()) return found.status();
+    if (found->fresh && !options.create_if_missing) {
+      return absl::NotFoundError("there is no store in " + dir.string());
+    }
+  }
+  absl::StatusOr<DirectoryLock> lock = DirectoryLock::take(dir);
+  if (!lock.ok()) return lock.status();
+  std::unique_ptr<RocksDatabase> database(new RocksDatabase(*std::move(lock), dir));
+  const absl::Status opened = database->start(env, options, failure);
+  if (!opened.ok()) return opened;
+  return database;
+}
+
+}  // namespace rushgate

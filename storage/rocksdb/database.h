@@ -1,0 +1,60 @@
+// How the database is set up and opened.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <rocksdb/db.h>
+
+#include "absl/status/statusor.h"
+#include "storage/rocksdb/directory_lock.h"
+#include "storage/rocksdb/inspect.h"
+#include "storage/rocksdb/rocksdb_store.h"
+#include "storage/rocksdb/write_failure.h"
+
+namespace rushgate {
+
+/// What a failed commit was doing; in the texts of errors, from whichever thread they come.
+inline constexpr char kWriting[] = "writing";
+
+/// The open database and the directory it holds. Closes both.
+class RocksDatabase {
+ public:
+  /// Errors: as RocksDbStore::open().
+  ///
+  /// What fails in the background, such as writing out the log, is told to `failure` at once:
+  /// RocksDB's log must not be touched after that. Debian builds it with assertions, and one of
+  /// them ends the process if a log is synced again whose last sync has failed.
+  static absl::StatusOr<std::unique_ptr<RocksDatabase>> open(
+      const std::filesystem::path& dir, const RocksDbStoreOptions& options,
+      const std::shared_ptr<WriteFailure>& failure);
+
+  RocksDatabase(const RocksDatabase&) = delete;
+  RocksDatabase& operator=(const RocksDatabase&) = delete;
+  ~RocksDatabase();
+
+  [[nodiscard]] rocksdb::DB& db() const { return *db_; }
+  [[nodiscard]] rocksdb::ColumnFamilyHandle* state() const { return state_; }
+  [[nodiscard]] rocksdb::ColumnFamilyHandle* stream() const { return stream_; }
+  [[nodiscard]] const std::filesystem::path& dir() const { return dir_; }
+
+ private:
+  RocksDatabase(DirectoryLock lock, std::filesystem::path dir)
+      : lock_(std::move(lock)), dir_(std::move(dir)) {}
+
+  absl::Status start(rocksdb::Env& env, const RocksDbStoreOptions& options,
+                     const std::shared_ptr<WriteFailure>& failure);
+  absl::Status write_format();
+
+  DirectoryLock lock_;
+  const std::filesystem::path dir_;
+  std::optional<RecoveryEnd> recovery_end_;  // db_ keeps a pointer to it
+  std::unique_ptr<rocksdb::DB> db_;
+  rocksdb::ColumnFamilyHandle* default_ = nullptr;
+  rocksdb::ColumnFamilyHandle* state_ = nullptr;
+  rocksdb::ColumnFamilyHandle* stream_ = nullptr;
+};
+
+}  // namespace rushgate

@@ -1,0 +1,163 @@
+#include "storage/rocksdb/inspect.h"
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <rocksdb/db.h>
+#include <rocksdb/options.h>
+#include <rocksdb/write_batch.h>
+
+#include "absl/status/status.h"
+#include "absl/strings/escaping.h"
+#include "storage/rocksdb/directory_lock.h"
+#include "storage/rocksdb/layout.h"
+#include "storage/rocksdb/rocksdb_status.h"
+#include "storage/rocksdb/rocksdb_store.h"
+
+namespace rushgate {
+namespace {
+
+// A record of the log begins with the number of its first operation, little endian.
+std::uint64_t sequence_of(const rocksdb::WriteBatch& batch) {
+  std::uint64_t sequence = 0;
+  for (std::size_t i = 8; i-- > 0;) {
+    sequence = sequence << 8 | static_cast<std::uint8_t>(batch.Data()[i]);
+  }
+  return sequence;
+}
+
+// Sees what a recovery would restore, up to the first gap, and restores nothing.
+class DryRun final : public rocksdb::WalFilter {
+ public:
+  WalProcessingOption LogRecordFound(unsigned long long, const std::string&,
+                                     const rocksdb::WriteBatch& batch, rocksdb::WriteBatch*,
+                                     bool*) override {
+    const std::uint64_t sequence = sequence_of(batch);
+    if (end_ == 0) {
+      begin_ = sequence;
+    } else if (sequence > end_) {
+      return WalProcessingOption::kStopReplay;
+    }
+    end_ = std::max(end_, sequence + batch.Count());
+    return WalProcessingOption::kIgnoreCurrentRecord;
+  }
+  [[nodiscard]] const char* Name() const override { return "rushgate.dry_run"; }
+
+  // Of which the operations up to number `written_out` are in the tables, whatever the log says.
+  [[nodiscard]] std::uint64_t recovery_end(std::uint64_t written_out) const {
+    const bool gap_before_log = begin_ > written_out + 1;
+    return end_ == 0 || gap_before_log ? written_out + 1 : end_;
+  }
+
+ private:
+  std::uint64_t begin_ = 0;
+  std::uint64_t end_ = 0;  // of the first operation that was not seen; 0 if none was
+};
+
+class SilentLogger final : public rocksdb::Logger {
+ public:
+  using rocksdb::Logger::Logv;
+  void Logv(const char*, va_list) override {}
+};
+
+// The database, opened for reading alone.
+struct Reader {
+  std::unique_ptr<rocksdb::DB> db;
+  std::vector<rocksdb::ColumnFamilyHandle*> families;  // default first
+
+  ~Reader() {
+    for (rocksdb::ColumnFamilyHandle* family : families) db->DestroyColumnFamilyHandle(family);
+  }
+};
+
+rocksdb::Status open_reader(rocksdb::Env& env, const std::string& dir, DryRun& dry_run,
+                            Reader& reader) {
+  rocksdb::DBOptions options;
+  options.env = &env;
+  options.info_log = std::make_shared<SilentLogger>();
+  options.wal_filter = &dry_run;
+  options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
+  std::vector<std::string> names;
+  rocksdb::Status status = rocksdb::DB::ListColumnFamilies(options, dir, &names);
+  if (!status.ok()) return status;
+  std::vector<rocksdb::ColumnFamilyDescriptor> families;
+  for (const std::string& name : names) families.emplace_back(name, rocksdb::ColumnFamilyOptions());
+  rocksdb::DB* db = nullptr;
+  status = rocksdb::DB::OpenForReadOnly(options, dir, families, &reader.families, &db);
+  reader.db.reset(db);
+  return status;
+}
+
+absl::Status check_format(const std::string& stored, const std::filesystem::path& dir) {
+  std::uint32_t format = 0;
+  const auto [end, error] = std::from_chars(stored.data(), stored.data() + stored.size(), format);
+  if (error == std::errc() && end == stored.data() + stored.size() && format == kStoreFormat) {
+    return absl::OkStatus();
+  }
+  return absl::UnimplementedError("the store in " + dir.string() + " has format \"" +
+                                  absl::CHexEscape(stored) + "\"; this program reads format " +
+                                  std::to_string(kStoreFormat) + " only");
+}
+
+absl::Status not_ours(const std::filesystem::path& dir, std::string_view why) {
+  return absl::FailedPreconditionError("directory " + dir.string() +
+                                       " is not a Rushgate store: " + std::string(why));
+}
+
+// What an interrupted creation leaves behind is our lock file and a database that has not come to
+// its first commit; so it holds nothing.
+absl::StatusOr<DirectoryState> without_database(const std::vector<std::string>& names,
+                                                const std::filesystem::path& dir) {
+  for (const std::string& name : names) {
+    if (!name.ends_with(".sst") && !name.ends_with(".log")) continue;
+    return absl::DataLossError("the store in " + dir.string() +
+                               " is damaged: it holds data but no file CURRENT");
+  }
+  return DirectoryState{};
+}
+
+}  // namespace
+
+absl::StatusOr<DirectoryState> inspect_directory(rocksdb::Env& env,
+                                                 const std::filesystem::path& dir) {
+  std::vector<std::string> names;
+  rocksdb::Status status = env.GetChildren(dir.string(), &names);
+  if (!status.ok()) return to_absl(status, "listing files", dir);
+  if (names.empty()) return DirectoryState{};
+  const auto holds = [&](const char* name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  if (!holds("CURRENT")) {
+    if (!holds(kLockFileName)) return not_ours(dir, "it is not empty");
+    return without_database(names, dir);
+  }
+
+  DryRun dry_run;  // outlives the database, which keeps a pointer to it
+  Reader reader;
+  status = open_reader(env, dir.string(), dry_run, reader);
+  if (!status.ok()) return to_absl(status, "reading the store", dir);
+  const std::uint64_t written_out = reader.db->GetLatestSequenceNumber();
+  std::string format;
+  status = reader.db->Get(rocksdb::ReadOptions(), kFormatKey, &format);
+  if (status.IsNotFound()) {
+    if (written_out == 0 && holds(kLockFileName)) return DirectoryState{};
+    return not_ours(dir, "it holds a database without our format record");
+  }
+  if (!status.ok()) return to_absl(status, "reading the format", dir);
+  const absl::Status supported = check_format(format, dir);
+  if (!supported.ok()) return supported;
+  return DirectoryState{.fresh = false, .recovery_end = dry_run.recovery_end(written_out)};
+}
+
+rocksdb::WalFilter::WalProcessingOption RecoveryEnd::LogRecordFound(
+    unsigned long long, const std::string&, const rocksdb::WriteBatch& batch, rocksdb::WriteBatch*,
+    bool*) {
+  return sequence_of(batch) < end_ ? WalProcessingOption::kContinueProcessing
+                                   : WalProcessingOption::kStopReplay;
+}
+
+}  // namespace rushgate

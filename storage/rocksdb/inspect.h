@@ -1,0 +1,41 @@
+// What stands in a store's directory, found out without changing it, and how far it can be
+// restored.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include <rocksdb/env.h>
+#include <rocksdb/wal_filter.h>
+
+#include "absl/status/statusor.h"
+
+namespace rushgate {
+
+struct DirectoryState {
+  bool fresh = true;  // nothing there yet, or what an interrupted creation left behind
+  /// Number of the first operation that opening it will not restore: where the log ends, or has its
+  /// first gap.
+  std::uint64_t recovery_end = 0;
+};
+
+/// Errors: as RocksDbStore::open().
+absl::StatusOr<DirectoryState> inspect_directory(rocksdb::Env& env,
+                                                 const std::filesystem::path& dir);
+
+/// Ends a recovery before operation number `end`. RocksDB alone does not stop at every gap: a
+/// block of zeros, such as a page that never reached the disk leaves, it passes over.
+class RecoveryEnd final : public rocksdb::WalFilter {
+ public:
+  explicit RecoveryEnd(std::uint64_t end) : end_(end) {}
+
+  WalProcessingOption LogRecordFound(unsigned long long log_number, const std::string& log_file,
+                                     const rocksdb::WriteBatch& batch,
+                                     rocksdb::WriteBatch* new_batch, bool* batch_changed) override;
+  [[nodiscard]] const char* Name() const override { return "rushgate.recovery_end"; }
+
+ private:
+  const std::uint64_t end_;
+};
+
+}  // namespace rushgate

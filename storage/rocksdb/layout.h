@@ -1,0 +1,72 @@
+// Keys and names in the database; docs/format.md shows them byte by byte.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "engine/base/stream_id.h"
+
+namespace rushgate {
+
+inline constexpr char kStateFamily[] = "state";
+inline constexpr char kStreamFamily[] = "stream";
+inline constexpr char kFormatKey[] = "rushgate.format";  // in the default family
+
+inline constexpr std::size_t kStreamNumberBytes = 8;
+inline constexpr std::size_t kRunKeyBytes = 24;
+
+template <class To>
+void put_big_endian(std::uint64_t value, To to) {
+  for (int shift = 56; shift >= 0; shift -= 8) *to++ = static_cast<char>(value >> shift);
+}
+
+inline std::uint64_t read_big_endian(const char* from) {
+  std::uint64_t value = 0;
+  for (int i = 0; i < 8; ++i) value = value << 8 | static_cast<std::uint8_t>(from[i]);
+  return value;
+}
+
+/// Where a run stands in the stream family: stream number, ms, seq; 8 bytes each, big endian.
+class RunKey {
+ public:
+  RunKey(std::uint64_t stream, StreamId first) {
+    put_big_endian(stream, bytes_.begin());
+    put_big_endian(first.ms, bytes_.begin() + 8);
+    put_big_endian(first.seq, bytes_.begin() + 16);
+  }
+
+  [[nodiscard]] std::string_view view() const { return {bytes_.data(), bytes_.size()}; }
+
+  /// The least key above this one: 25 bytes.
+  [[nodiscard]] std::string successor() const { return std::string(view()) + '\0'; }
+
+  static StreamId first(std::string_view key) {
+    return {read_big_endian(key.data() + 8), read_big_endian(key.data() + 16)};
+  }
+
+ private:
+  std::array<char, kRunKeyBytes> bytes_;
+};
+
+/// The mark that each commit puts before its operations in the log: all up to this sequence number
+/// had been synced when it was written. RocksDB carries it along unread (WriteBatch::PutLogData).
+inline constexpr std::size_t kSyncedMarkBytes = 9;
+inline constexpr char kSyncedMarkTag = 'S';
+
+class SyncedMark {
+ public:
+  explicit SyncedMark(std::uint64_t sequence) {
+    bytes_[0] = kSyncedMarkTag;
+    put_big_endian(sequence, bytes_.begin() + 1);
+  }
+
+  [[nodiscard]] std::string_view view() const { return {bytes_.data(), bytes_.size()}; }
+
+ private:
+  std::array<char, kSyncedMarkBytes> bytes_;
+};
+
+}  // namespace rushgate

@@ -1,0 +1,153 @@
+#include "storage/rocksdb/rocksdb_store.h"
+
+#include <algorithm>
+#include <atomic>
+#include <string>
+#include <utility>
+
+#include <rocksdb/db.h>
+#include <rocksdb/options.h>
+#include <rocksdb/write_batch.h>
+#include <spdlog/spdlog.h>
+
+#include "storage/rocksdb/batch_writer.h"
+#include "storage/rocksdb/database.h"
+#include "storage/rocksdb/layout.h"
+#include "storage/rocksdb/rocksdb_status.h"
+#include "storage/rocksdb/stream_runs.h"
+#include "storage/rocksdb/write_failure.h"
+
+namespace rushgate {
+
+struct RocksDbStore::Impl {
+  // Constant after construction.
+  std::unique_ptr<RocksDatabase> database;
+  Durability durability = Durability::kOs;
+  std::shared_ptr<WriteFailure> failure;
+
+  // Used by the one thread that commits and reads.
+  rocksdb::WriteBatch writes;           // kept for its memory
+  std::size_t state_key_bytes_max = 0;  // of all keys that were ever put
+  bool loaded = false;
+  FirstRuns first_runs;
+
+  // Used by the threads that commit and sync.
+  std::atomic<std::uint64_t> synced = 0;  // number of the last operation known to be on the disk
+
+  absl::Status fail(const rocksdb::Status& status, const char* doing) const {
+    return failure->fail(to_absl(status, doing, database->dir()));
+  }
+  void raise_synced(std::uint64_t sequence);
+};
+
+void RocksDbStore::Impl::raise_synced(std::uint64_t sequence) {
+  std::uint64_t known = synced.load();
+  while (known < sequence && !synced.compare_exchange_weak(known, sequence)) {
+  }
+}
+
+absl::StatusOr<std::unique_ptr<RocksDbStore>> RocksDbStore::open(const std::filesystem::path& dir,
+                                                                 RocksDbStoreOptions options) {
+  if (options.durability == Durability::kMemory) {
+    return absl::InvalidArgumentError("a store on disk cannot have durability memory");
+  }
+  const auto failure = std::make_shared<WriteFailure>(options.logger);
+  absl::StatusOr<std::unique_ptr<RocksDatabase>> database =
+      RocksDatabase::open(dir, options, failure);
+  if (!database.ok()) return database.status();
+  auto impl = std::make_unique<Impl>();
+  impl->database = *std::move(database);
+  impl->durability = options.durability;
+  impl->failure = failure;
+  if (options.logger) options.logger->info("opened the store in {}", dir.string());
+  return std::unique_ptr<RocksDbStore>(new RocksDbStore(std::move(impl)));
+}
+
+RocksDbStore::RocksDbStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+RocksDbStore::~RocksDbStore() {
+  // A failure is logged by sync(), and there is nobody left to tell.
+  if (impl_->durability > Durability::kOs && !impl_->failure->occurred()) sync().IgnoreError();
+}
+
+absl::Status RocksDbStore::load(
+    absl::FunctionRef<void(std::string_view key, std::string_view value)> visit) {
+  if (std::exchange(impl_->loaded, true)) {
+    return absl::FailedPreconditionError("load() works once, on a store that was just opened");
+  }
+  const RocksDatabase& database = *impl_->database;
+  rocksdb::ReadOptions options;
+  options.fill_cache = false;
+  options.readahead_size = std::size_t{2} << 20;
+  const std::unique_ptr<rocksdb::Iterator> record(
+      database.db().NewIterator(options, database.state()));
+  for (record->SeekToFirst(); record->Valid(); record->Next()) {
+    impl_->state_key_bytes_max = std::max(impl_->state_key_bytes_max, record->key().size());
+    visit(to_view(record->key()), to_view(record->value()));
+  }
+  return to_absl(record->status(), "loading", database.dir());
+}
+
+absl::Status RocksDbStore::commit(const StoreBatch& batch) {
+  if (impl_->failure->occurred()) return impl_->failure->refusal();
+  rocksdb::WriteBatch& writes = impl_->writes;
+  writes.Clear();
+  writes.PutLogData(to_slice(SyncedMark(impl_->synced).view()));
+  BatchWriter writer(*impl_->database, impl_->first_runs, impl_->state_key_bytes_max, writes);
+  batch.visit(writer);
+  if (!writer.status().ok()) return impl_->failure->fail(writer.status());
+  if (writes.Count() == 0) return absl::OkStatus();
+
+  const RocksDatabase& database = *impl_->database;
+  rocksdb::WriteOptions options;
+  options.sync = impl_->durability == Durability::kSync;
+  const rocksdb::Status status = database.db().Write(options, &writes);
+  if (!status.ok()) return impl_->fail(status, kWriting);
+  if (options.sync) impl_->raise_synced(database.db().GetLatestSequenceNumber());
+  writer.update(impl_->first_runs);
+  return absl::OkStatus();
+}
+
+absl::Status RocksDbStore::sync() {
+  if (impl_->failure->occurred()) return impl_->failure->refusal();
+  const RocksDatabase& database = *impl_->database;
+  // Taken before: what is committed meanwhile may or may not be covered.
+  const std::uint64_t last = database.db().GetLatestSequenceNumber();
+  if (impl_->synced >= last) return absl::OkStatus();
+  const rocksdb::Status status = database.db().SyncWAL();
+  if (!status.ok()) return impl_->fail(status, "syncing");
+  impl_->raise_synced(last);
+  return absl::OkStatus();
+}
+
+absl::Status RocksDbStore::read_stream(std::uint64_t stream, StreamId from, StreamId to,
+                                       std::size_t bytes_max, std::vector<StreamRun>& runs) {
+  if (from > to) return absl::OkStatus();
+  const RunIterator run(*impl_->database, stream, impl_->first_runs.of(stream), to);
+  const RunKey start(stream, from);
+  run->SeekForPrev(to_slice(start.view()));
+  if (!run->Valid()) run->SeekToFirst();
+  std::size_t bytes = 0;
+  for (; run->Valid() && bytes <= bytes_max; run->Next()) {
+    runs.push_back({run.first(), run->value().ToString()});
+    bytes += runs.back().bytes.size();
+  }
+  return to_absl(run->status(), "reading a stream", impl_->database->dir());
+}
+
+absl::Status RocksDbStore::read_stream_back(std::uint64_t stream, StreamId from, StreamId to,
+                                            std::size_t bytes_max, std::vector<StreamRun>& runs) {
+  if (from < to) return absl::OkStatus();
+  const RunIterator run(*impl_->database, stream, impl_->first_runs.of(stream), from);
+  std::size_t bytes = 0;
+  for (run->SeekToLast(); run->Valid() && bytes <= bytes_max; run->Prev()) {
+    runs.push_back({run.first(), run->value().ToString()});
+    bytes += runs.back().bytes.size();
+    if (runs.back().first <= to) break;
+  }
+  return to_absl(run->status(), "reading a stream", impl_->database->dir());
+}
+
+Durability RocksDbStore::durability() const { return impl_->durability; }
+
+}  // namespace rushgate

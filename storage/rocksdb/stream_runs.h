@@ -1,0 +1,56 @@
+// Finding the runs of a stream in the database.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <rocksdb/iterator.h>
+
+#include "absl/container/flat_hash_map.h"
+#include "engine/base/stream_id.h"
+#include "storage/rocksdb/database.h"
+#include "storage/rocksdb/layout.h"
+#include "storage/rocksdb/rocksdb_status.h"
+
+namespace rushgate {
+
+/// Where each stream that was trimmed begins: below there are deleted runs only, any number of
+/// them, which a search need not walk over. Kept in memory alone.
+class FirstRuns {
+ public:
+  [[nodiscard]] StreamId of(std::uint64_t stream) const {
+    const auto found = firsts_.find(stream);
+    return found == firsts_.end() ? StreamId::min() : found->second;
+  }
+  void trimmed(std::uint64_t stream, StreamId first) {
+    StreamId& known = firsts_[stream];
+    known = std::max(known, first);
+  }
+  void dropped(std::uint64_t stream) { firsts_.erase(stream); }
+
+ private:
+  absl::flat_hash_map<std::uint64_t, StreamId> firsts_;
+};
+
+/// The runs of one stream that begin in [lower, upper]. Its bounds keep it from walking over what
+/// was deleted on either side.
+class RunIterator {
+ public:
+  RunIterator(const RocksDatabase& database, std::uint64_t stream, StreamId lower, StreamId upper);
+  RunIterator(const RunIterator&) = delete;
+  RunIterator& operator=(const RunIterator&) = delete;
+
+  rocksdb::Iterator* operator->() const { return iterator_.get(); }
+  [[nodiscard]] StreamId first() const { return RunKey::first(to_view(iterator_->key())); }
+
+ private:
+  const std::string lower_;
+  const std::string upper_;
+  const rocksdb::Slice lower_slice_;  // the iterator keeps pointers to these
+  const rocksdb::Slice upper_slice_;
+  std::unique_ptr<rocksdb::Iterator> iterator_;
+};
+
+}  // namespace rushgate

@@ -1,0 +1,22 @@
+#include "storage/rocksdb/write_failure.h"
+
+#include <string>
+
+namespace rushgate {
+
+absl::Status WriteFailure::fail(const absl::Status& reason) {
+  const std::lock_guard lock(mutex_);
+  if (occurred_) return reason;
+  reason_ = reason;
+  occurred_ = true;
+  if (logger_) logger_->error("{}; nothing more is written", reason.ToString());
+  return reason;
+}
+
+absl::Status WriteFailure::refusal() const {
+  const std::lock_guard lock(mutex_);
+  return absl::Status(reason_.code(),
+                      "the store stopped writing: " + std::string(reason_.message()));
+}
+
+}  // namespace rushgate

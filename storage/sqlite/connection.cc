@@ -1,0 +1,101 @@
+#include "storage/sqlite/connection.h"
+
+#include <cstdint>
+
+#include <SQLiteCpp/Column.h>
+#include <spdlog/spdlog.h>
+#include <sqlite3.h>
+
+#include "absl/strings/str_cat.h"
+#include "storage/sqlite/schema.h"
+
+namespace rushgate {
+namespace {
+
+// An order touches one page of an index at random: small pages make less to write.
+constexpr int kPageBytes = 2048;
+
+// The log is copied into the database when it has grown to this. The longer it is, the more changes
+// of a page make one copy: with 16 MiB a quarter fewer orders are written a second. It is also what
+// the next opening may have to read after a crash.
+constexpr int kLogBytes = 64 << 20;
+
+// Enough for the random index of a million orders. Taken only as it is needed.
+constexpr int kWriterCacheKib = 64 << 10;
+constexpr int kReaderCacheKib = 8 << 10;
+
+SQLite::Database connect(const std::string& file, int flags,
+                         const SqliteOrderStoreOptions& options) {
+  // Each connection has a mutex around it already.
+  return SQLite::Database(file, flags | SQLite::OPEN_NOMUTEX, options.busy_timeout_ms, options.vfs);
+}
+
+void set_cache(SQLite::Database& database, int kib) {
+  database.exec(absl::StrCat("PRAGMA cache_size = -", kib));
+}
+
+void log_opened(const SqliteOrderStoreOptions& options, const std::string& file,
+                std::int64_t before, std::int64_t version) {
+  if (!options.logger) return;
+  if (before == 0) {
+    options.logger->info("orders: created {}, version {}", file, version);
+  } else if (before < version) {
+    options.logger->info("orders: migrated {} from version {} to {}", file, before, version);
+  } else {
+    options.logger->info("orders: opened {}, version {}", file, version);
+  }
+}
+
+absl::Status use_log(SQLite::Database& database) {
+  // Heard only by a database that is still empty.
+  database.exec(absl::StrCat("PRAGMA page_size = ", kPageBytes));
+  const std::string mode = database.execAndGet("PRAGMA journal_mode = WAL").getString();
+  if (mode != "wal") {
+    return absl::FailedPreconditionError(absl::StrCat(
+        database.getFilename(), ": write-ahead logging is not possible here (journal mode ", mode,
+        "); it needs a file system with shared memory"));
+  }
+  const int page_bytes = database.execAndGet("PRAGMA page_size").getInt();
+  database.exec(absl::StrCat("PRAGMA wal_autocheckpoint = ", kLogBytes / page_bytes));
+  database.exec("PRAGMA synchronous = FULL");  // a commit is on the disk when it returns
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<SQLite::Database> open_writer(const std::string& file,
+                                             const SqliteOrderStoreOptions& options) {
+  SQLite::Database database = connect(file, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, options);
+  // SQLite falls back to reading without a word.
+  if (sqlite3_db_readonly(database.getHandle(), "main") == 1) {
+    return absl::UnavailableError(absl::StrCat(file, " may not be written"));
+  }
+  // Asked first: somebody else's database is not changed in the least.
+  const auto newest = static_cast<std::int64_t>(migrations().size());
+  absl::StatusOr<std::int64_t> version = read_version(database, newest);
+  if (!version.ok()) return version.status();
+  const absl::Status logging = use_log(database);
+  if (!logging.ok()) return logging;
+  set_cache(database, kWriterCacheKib);
+  version = migrate(database, migrations());
+  if (!version.ok()) return version.status();
+  log_opened(options, file, *version, newest);
+  return database;
+}
+
+absl::StatusOr<SQLite::Database> open_reader(const std::string& file,
+                                             const SqliteOrderStoreOptions& options) {
+  SQLite::Database database = connect(file, SQLite::OPEN_READONLY, options);
+  const auto newest = static_cast<std::int64_t>(migrations().size());
+  const absl::StatusOr<std::int64_t> version = read_version(database, newest);
+  if (!version.ok()) return version.status();
+  if (*version < newest) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(file, " has version ", *version, ", this Rushgate wants ", newest,
+                     ": open it for writing once, which migrates it"));
+  }
+  set_cache(database, kReaderCacheKib);
+  return database;
+}
+
+}  // namespace rushgate

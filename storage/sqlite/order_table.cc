@@ -1,0 +1,173 @@
+#include "storage/sqlite/order_table.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "storage/sqlite/query.h"
+
+namespace rushgate {
+namespace {
+
+// ---- Rows -------------------------------------------------------------------------------------
+
+constexpr char kSelect[] =
+    "SELECT id, user_id, voucher_id, status, user_limit, admitted_at_ms, entry_ms, entry_seq "
+    "FROM orders";
+
+// The conditions of the partial indices, word for word as in the schema: SQLite takes an index only
+// where a query repeats its condition. (INDEXED BY makes it an error if it does not.)
+constexpr char kOnce[] = "status = 1 AND user_limit = 1";
+constexpr char kOther[] = "NOT (status = 1 AND user_limit = 1)";
+
+constexpr char kLive[] = "status = 1";
+constexpr bool is_live(OrderStatus status) { return status == OrderStatus::kCreated; }
+
+// SQLite's integers are signed: parts of stream ids above 2^63 become negative ones.
+std::int64_t to_signed(std::uint64_t value) { return std::bit_cast<std::int64_t>(value); }
+std::uint64_t to_unsigned(std::int64_t value) { return std::bit_cast<std::uint64_t>(value); }
+
+Order read_order(const Query& row) {
+  return {.id = row.integer(0),
+          .user = row.integer(1),
+          .voucher = row.integer(2),
+          .status = static_cast<OrderStatus>(row.integer(3)),
+          .limit = row.integer(4),
+          .admitted_at_ms = row.integer(5),
+          .entry = {to_unsigned(row.integer(6)), to_unsigned(row.integer(7))}};
+}
+
+std::optional<Order> find_order(SQLite::Statement& find, OrderId id) {
+  Query query(find, id);
+  if (!query.next()) return std::nullopt;
+  return read_order(query);
+}
+
+// A redelivery brings the same order, whatever has become of it since.
+bool is_same_order(const Order& a, const Order& b) {
+  return a.id == b.id && a.user == b.user && a.voucher == b.voucher && a.limit == b.limit &&
+         a.entry == b.entry;
+}
+
+// ---- Lists ------------------------------------------------------------------------------------
+
+// Which conditions a list has, as bits.
+constexpr unsigned kByUser = 1;
+constexpr unsigned kByVoucher = 2;
+constexpr unsigned kByStatus = 4;
+
+// Parameters: ?1 after, ?2 count, ?3 user, ?4 voucher, ?5 status. Those without a condition have
+// one that always holds, so that all lists are bound alike.
+std::string list_sql(unsigned by) {
+  std::string conditions = "id > ?1";
+  absl::StrAppend(&conditions, (by & kByUser) ? " AND user_id = ?3" : " AND ?3 IS NOT NULL");
+  absl::StrAppend(&conditions, (by & kByVoucher) ? " AND voucher_id = ?4" : " AND ?4 IS NOT NULL");
+  absl::StrAppend(&conditions, (by & kByStatus) ? " AND status = ?5" : " AND ?5 IS NOT NULL");
+  const std::string end = " ORDER BY id LIMIT ?2";
+  if (by & kByUser) {  // in both indices
+    return absl::StrCat(kSelect, " INDEXED BY orders_once WHERE ", conditions, " AND ", kOnce,
+                        " UNION ALL ", kSelect, " INDEXED BY orders_other WHERE ", conditions,
+                        " AND ", kOther, end);
+  }
+  const char* const index = (by & kByVoucher) ? " INDEXED BY orders_by_voucher" : " NOT INDEXED";
+  return absl::StrCat(kSelect, index, " WHERE ", conditions, end);
+}
+
+unsigned conditions_of(const OrderFilter& filter) {
+  return (filter.user ? kByUser : 0) | (filter.voucher ? kByVoucher : 0) |
+         (filter.status ? kByStatus : 0);
+}
+
+// ---- Results ----------------------------------------------------------------------------------
+
+OrderResult refused(std::string reason) { return {OrderResult::Kind::kRefused, std::move(reason)}; }
+
+}  // namespace
+
+OrderReader::OrderReader(const SQLite::Database& database)
+    : database_(database),
+      find_(database, absl::StrCat(kSelect, " WHERE id = ?1")),
+      count_live_(database, absl::StrCat("SELECT count(*) FROM orders INDEXED BY orders_by_voucher "
+                                         "WHERE voucher_id = ?1 AND ",
+                                         kLive)) {}
+
+std::optional<Order> OrderReader::find(OrderId id) { return find_order(find_, id); }
+
+std::vector<Order> OrderReader::list(const OrderFilter& filter) {
+  const unsigned by = conditions_of(filter);
+  std::unique_ptr<SQLite::Statement>& statement = lists_[by];
+  if (!statement) statement = std::make_unique<SQLite::Statement>(database_, list_sql(by));
+
+  constexpr std::size_t kCountMax = std::numeric_limits<std::int64_t>::max();
+  const auto count = static_cast<std::int64_t>(std::min(filter.count_max, kCountMax));
+  const auto status = static_cast<std::int64_t>(filter.status.value_or(OrderStatus{}));
+  Query query(*statement, filter.after, count, filter.user.value_or(0), filter.voucher.value_or(0),
+              status);
+  std::vector<Order> orders;
+  while (query.next()) orders.push_back(read_order(query));
+  return orders;
+}
+
+std::int64_t OrderReader::count_live(VoucherId voucher) {
+  Query query(count_live_, voucher);
+  query.next();
+  return query.integer(0);
+}
+
+OrderWriter::OrderWriter(const SQLite::Database& database)
+    : insert_(database,
+              "INSERT INTO orders (id, user_id, voucher_id, status, user_limit, admitted_at_ms, "
+              "entry_ms, entry_seq) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) "
+              "ON CONFLICT DO NOTHING"),
+      find_(database, absl::StrCat(kSelect, " WHERE id = ?1")),
+      find_other_(database, absl::StrCat("SELECT 1 FROM orders INDEXED BY orders_other WHERE "
+                                         "user_id = ?1 AND voucher_id = ?2 AND ",
+                                         kLive, " AND ", kOther, " LIMIT 1")),
+      count_live_(
+          database,
+          absl::StrCat("SELECT (SELECT count(*) FROM (SELECT 1 FROM orders INDEXED BY orders_other "
+                       "WHERE user_id = ?1 AND voucher_id = ?2 AND ",
+                       kLive, " AND ", kOther,
+                       " LIMIT ?3)) + EXISTS (SELECT 1 FROM orders INDEXED BY orders_once "
+                       "WHERE user_id = ?1 AND voucher_id = ?2 AND ",
+                       kOnce, ")")) {}
+
+OrderResult OrderWriter::store(const Order& order) {
+  if (order.id <= 0) return refused(absl::StrCat("its id is not positive: ", order.id));
+  if (order.limit < 0) return refused(absl::StrCat("its limit is negative: ", order.limit));
+  // What usually holds is tried first; who meets an obstacle finds out which.
+  if (!has_reached_limit(order) && insert(order)) return {};
+  return look_closer(order);
+}
+
+// Limit 1 leaves the other orders under limit 1 to the unique index: one search less.
+bool OrderWriter::has_reached_limit(const Order& order) {
+  if (!is_live(order.status) || order.limit == 0) return false;
+  if (order.limit == 1) return Query(find_other_, order.user, order.voucher).next();
+  Query query(count_live_, order.user, order.voucher, order.limit);
+  query.next();
+  return query.integer(0) >= order.limit;
+}
+
+bool OrderWriter::insert(const Order& order) {
+  Query query(insert_, order.id, order.user, order.voucher, static_cast<std::int64_t>(order.status),
+              order.limit, order.admitted_at_ms, to_signed(order.entry.ms),
+              to_signed(order.entry.seq));
+  query.next();
+  return insert_.getChanges() != 0;
+}
+
+OrderResult OrderWriter::look_closer(const Order& order) {
+  const std::optional<Order> stored = find_order(find_, order.id);
+  if (!stored) {
+    return refused(absl::StrCat("user ", order.user, " has ", order.limit,
+                                " live orders of voucher ", order.voucher, " already, the limit"));
+  }
+  if (is_same_order(*stored, order)) return {OrderResult::Kind::kAlreadyStored, {}};
+  return refused(absl::StrCat("id ", order.id, " belongs to another order, of user ", stored->user,
+                              " and voucher ", stored->voucher));
+}
+
+}  // namespace rushgate

@@ -1,0 +1,55 @@
+// The table `orders`: reading and writing it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <SQLiteCpp/Database.h>
+#include <SQLiteCpp/Statement.h>
+
+#include "engine/sale/orders/order_store.h"
+
+namespace rushgate {
+
+// Both keep prepared statements of one connection, which must outlive them; neither is thread-safe;
+// all of it throws SQLite::Exception.
+
+class OrderReader {
+ public:
+  explicit OrderReader(const SQLite::Database& database);
+
+  std::optional<Order> find(OrderId id);
+  std::vector<Order> list(const OrderFilter& filter);
+  std::int64_t count_live(VoucherId voucher);
+
+ private:
+  const SQLite::Database& database_;
+  SQLite::Statement find_;
+  SQLite::Statement count_live_;
+  // One for each set of conditions (order_table.cc numbers them), prepared when it is first asked
+  // for.
+  std::array<std::unique_ptr<SQLite::Statement>, 8> lists_;
+};
+
+class OrderWriter {
+ public:
+  explicit OrderWriter(const SQLite::Database& database);
+
+  /// Within a transaction.
+  OrderResult store(const Order& order);
+
+ private:
+  bool has_reached_limit(const Order& order);
+  bool insert(const Order& order);  // false if a unique index forbids it
+  OrderResult look_closer(const Order& order);
+
+  SQLite::Statement insert_;
+  SQLite::Statement find_;
+  SQLite::Statement find_other_;  // a live order of the user under a limit other than 1
+  SQLite::Statement count_live_;  // the user's live orders, up to a maximum
+};
+
+}  // namespace rushgate

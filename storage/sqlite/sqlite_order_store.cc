@@ -1,0 +1,154 @@
+#include "storage/sqlite/sqlite_order_store.h"
+
+#include <mutex>
+#include <system_error>
+#include <utility>
+
+#include <SQLiteCpp/Database.h>
+#include <SQLiteCpp/Transaction.h>
+
+#include "absl/strings/str_cat.h"
+#include "storage/sqlite/connection.h"
+#include "storage/sqlite/order_table.h"
+#include "storage/sqlite/sqlite_status.h"
+#include "storage/sqlite/voucher_table.h"
+
+namespace rushgate {
+namespace {
+
+struct Reader {
+  explicit Reader(SQLite::Database connection) : database(std::move(connection)) {}
+
+  std::mutex mutex;  // guards what follows
+  SQLite::Database database;
+  OrderReader orders{database};
+  VoucherReader vouchers{database};
+};
+
+struct Writer {
+  explicit Writer(SQLite::Database connection) : database(std::move(connection)) {}
+
+  std::mutex mutex;  // guards what follows
+  SQLite::Database database;
+  OrderWriter orders{database};
+  VoucherWriter vouchers{database};
+};
+
+}  // namespace
+
+struct SqliteOrderStore::Impl {
+  std::string file;
+  // Constant after open(). The writer is closed last: only it can tidy the log away.
+  std::unique_ptr<Writer> writer;  // null if read-only
+  std::unique_ptr<Reader> reader;
+
+  /// read(reader) under the mutex, as a StatusOr.
+  template <class Read>
+  auto read(Read read) -> absl::StatusOr<std::invoke_result_t<Read, Reader&>> {
+    using Result = absl::StatusOr<std::invoke_result_t<Read, Reader&>>;
+    const std::lock_guard lock(reader->mutex);
+    return catch_errors("reading", file, [&]() -> Result { return read(*reader); });
+  }
+
+  /// change(writer), a Status or StatusOr, in a transaction that is committed if it is OK.
+  template <class Change>
+  std::invoke_result_t<Change, Writer&> write(const char* doing, Change change) {
+    using Result = std::invoke_result_t<Change, Writer&>;
+    if (!writer) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(doing, " ", file, ": it was opened for reading only"));
+    }
+    const std::lock_guard lock(writer->mutex);
+    return catch_errors(doing, file, [&] {
+      SQLite::Transaction transaction(writer->database, SQLite::TransactionBehavior::IMMEDIATE);
+      Result result = change(*writer);
+      if (result.ok()) transaction.commit();
+      return result;
+    });
+  }
+};
+
+SqliteOrderStore::SqliteOrderStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+SqliteOrderStore::~SqliteOrderStore() = default;
+
+absl::StatusOr<std::unique_ptr<SqliteOrderStore>> SqliteOrderStore::open(
+    const std::filesystem::path& file, SqliteOrderStoreOptions options) {
+  if (file.empty()) return absl::InvalidArgumentError("no file is named for the orders");
+  std::error_code error;
+  if (options.read_only && !std::filesystem::exists(file, error)) {
+    return absl::NotFoundError(absl::StrCat("there is no order database ", file.string()));
+  }
+  auto impl = std::make_unique<Impl>();
+  // An absolute path is a path: SQLite gives `file:…` and `:memory:` meanings of their own.
+  impl->file = std::filesystem::absolute(file, error).string();
+  if (error) return absl::UnavailableError(absl::StrCat(file.string(), ": ", error.message()));
+  const absl::Status opened = catch_errors("opening", impl->file, [&]() -> absl::Status {
+    if (!options.read_only) {
+      absl::StatusOr<SQLite::Database> database = open_writer(impl->file, options);
+      if (!database.ok()) return database.status();
+      impl->writer = std::make_unique<Writer>(*std::move(database));
+    }
+    absl::StatusOr<SQLite::Database> database = open_reader(impl->file, options);
+    if (!database.ok()) return database.status();
+    impl->reader = std::make_unique<Reader>(*std::move(database));
+    return absl::OkStatus();
+  });
+  if (!opened.ok()) return opened;
+  return std::unique_ptr<SqliteOrderStore>(new SqliteOrderStore(std::move(impl)));
+}
+
+// ---- Orders -----------------------------------------------------------------------------------
+
+absl::StatusOr<std::vector<OrderResult>> SqliteOrderStore::write(std::span<const Order> orders) {
+  using Results = std::vector<OrderResult>;
+  return impl_->write("writing orders to", [&](Writer& writer) -> absl::StatusOr<Results> {
+    Results results;
+    results.reserve(orders.size());
+    for (const Order& order : orders) results.push_back(writer.orders.store(order));
+    return results;
+  });
+}
+
+absl::StatusOr<std::optional<Order>> SqliteOrderStore::find(OrderId id) {
+  return impl_->read([&](Reader& reader) { return reader.orders.find(id); });
+}
+
+absl::StatusOr<std::vector<Order>> SqliteOrderStore::list(const OrderFilter& filter) {
+  return impl_->read([&](Reader& reader) { return reader.orders.list(filter); });
+}
+
+absl::StatusOr<std::int64_t> SqliteOrderStore::count_live(VoucherId voucher) {
+  return impl_->read([&](Reader& reader) { return reader.orders.count_live(voucher); });
+}
+
+// ---- Vouchers ---------------------------------------------------------------------------------
+
+absl::Status SqliteOrderStore::record_pending(const VoucherVersion& version) {
+  return impl_->write("recording a voucher in",
+                      [&](Writer& writer) { return writer.vouchers.record_pending(version); });
+}
+
+absl::Status SqliteOrderStore::settle(VoucherId voucher, std::int64_t version,
+                                      VoucherVersion::State state, const std::string& reason) {
+  return impl_->write("settling a voucher in", [&](Writer& writer) {
+    return writer.vouchers.settle(voucher, version, state, reason);
+  });
+}
+
+absl::StatusOr<std::vector<VoucherVersion>> SqliteOrderStore::pending() {
+  return impl_->read([](Reader& reader) { return reader.vouchers.pending(); });
+}
+
+absl::StatusOr<std::optional<VoucherVersion>> SqliteOrderStore::latest(VoucherId voucher) {
+  return impl_->read([&](Reader& reader) { return reader.vouchers.latest(voucher); });
+}
+
+absl::StatusOr<std::optional<VoucherVersion>> SqliteOrderStore::applied(VoucherId voucher) {
+  return impl_->read([&](Reader& reader) { return reader.vouchers.applied(voucher); });
+}
+
+absl::StatusOr<std::vector<VoucherVersion>> SqliteOrderStore::all_applied() {
+  return impl_->read([](Reader& reader) { return reader.vouchers.all_applied(); });
+}
+
+}  // namespace rushgate

@@ -1,0 +1,52 @@
+// The table `voucher_versions`: reading and writing it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <SQLiteCpp/Database.h>
+#include <SQLiteCpp/Statement.h>
+
+#include "absl/status/status.h"
+#include "engine/sale/vouchers/voucher.h"
+
+namespace rushgate {
+
+// Both keep prepared statements of one connection, which must outlive them; neither is thread-safe;
+// all of it throws SQLite::Exception.
+
+class VoucherReader {
+ public:
+  explicit VoucherReader(const SQLite::Database& database);
+
+  std::vector<VoucherVersion> pending();
+  std::optional<VoucherVersion> latest(VoucherId voucher);
+  std::optional<VoucherVersion> applied(VoucherId voucher);
+  std::vector<VoucherVersion> all_applied();
+
+ private:
+  SQLite::Statement pending_;
+  SQLite::Statement latest_;
+  SQLite::Statement applied_;
+  SQLite::Statement all_applied_;
+};
+
+class VoucherWriter {
+ public:
+  explicit VoucherWriter(const SQLite::Database& database);
+
+  // Within a transaction; errors are those of order_store.h.
+  absl::Status record_pending(const VoucherVersion& version);
+  absl::Status settle(VoucherId voucher, std::int64_t version, VoucherVersion::State state,
+                      const std::string& reason);
+
+ private:
+  SQLite::Statement highest_;
+  SQLite::Statement insert_;
+  SQLite::Statement state_;
+  SQLite::Statement settle_;
+};
+
+}  // namespace rushgate

@@ -1,0 +1,89 @@
+#include "tests/adapters/redis/fake_server.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <stdexcept>
+#include <utility>
+
+namespace rushgate::testing {
+
+bool FakeSession::read_until(std::string_view end) {
+  std::string received;
+  char byte = 0;
+  while (!received.ends_with(end)) {
+    if (::recv(fd_, &byte, 1, 0) <= 0) return false;
+    received += byte;
+  }
+  return true;
+}
+
+bool FakeSession::read_bytes(std::size_t bytes) {
+  char buffer[4096];
+  while (bytes > 0) {
+    const ssize_t got = ::recv(fd_, buffer, std::min(bytes, sizeof(buffer)), 0);
+    if (got <= 0) return false;
+    bytes -= static_cast<std::size_t>(got);
+  }
+  return true;
+}
+
+void FakeSession::wait_for_close() {
+  char buffer[4096];
+  while (::recv(fd_, buffer, sizeof(buffer), 0) > 0) {
+  }
+}
+
+void FakeSession::write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t sent = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (sent < 0) return;
+    bytes.remove_prefix(static_cast<std::size_t>(sent));
+  }
+}
+
+void FakeSession::greet() {
+  read_until("PING\r\n");
+  write("+PONG\r\n");
+}
+
+FakeServer::FakeServer(std::vector<std::function<void(FakeSession&)>> sessions)
+    : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  auto* const any = reinterpret_cast<sockaddr*>(&address);
+  if (::bind(listener_, any, size) != 0 || ::listen(listener_, 8) != 0 ||
+      ::getsockname(listener_, any, &size) != 0) {
+    throw std::runtime_error("cannot listen on 127.0.0.1");
+  }
+  port_ = ntohs(address.sin_port);
+  thread_ = std::jthread([this, sessions = std::move(sessions)] {
+    for (const auto& play : sessions) {
+      const int fd = ::accept(listener_, nullptr, nullptr);
+      if (fd < 0) return;
+      FakeSession session(fd);
+      play(session);
+      ::close(fd);
+      ++closed_;
+      closed_.notify_all();
+    }
+  });
+}
+
+void FakeServer::wait_for_closed(int count) {
+  for (int closed = closed_; closed < count; closed = closed_) closed_.wait(closed);
+}
+
+FakeServer::~FakeServer() {
+  ::shutdown(listener_, SHUT_RDWR);  // ends an accept() that nobody came for
+  thread_.join();
+  ::close(listener_);
+}
+
+}  // namespace rushgate::testing

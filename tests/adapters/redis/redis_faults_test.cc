@@ -1,0 +1,151 @@
+// RedisClient against servers that fail at a chosen byte.
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "adapters/redis/redis_client.h"
+#include "tests/adapters/redis/fake_server.h"
+
+namespace rushgate {
+namespace {
+
+using testing::FakeServer;
+using testing::FakeSession;
+
+std::unique_ptr<RedisClient> connected_to(const FakeServer& server,
+                                          std::int64_t command_timeout_ms = 10'000) {
+  RedisOptions options;
+  options.port = server.port();
+  options.command_timeout_ms = command_timeout_ms;
+  auto client = RedisClient::connect(options);
+  EXPECT_TRUE(client.ok()) << client.status();
+  return *std::move(client);
+}
+
+std::vector<Request> echoes(int count) {
+  std::vector<Request> requests;
+  for (int i = 0; i < count; ++i) requests.push_back(Request::of("ECHO", i));
+  return requests;
+}
+
+TEST(RedisFaultsTest, AnswersThatArrivedBeforeTheConnectionWasLostAreKept) {
+  FakeServer server({[](FakeSession& session) {
+    session.greet();
+    session.read_until("$1\r\n2\r\n");
+    session.write("$1\r\n0\r\n$1\r\n1");  // the second is cut off
+  }});
+  const auto client = connected_to(server);
+  const std::vector<Reply> replies = client->pipeline(echoes(3));
+  EXPECT_EQ(replies[0], Reply::bulk("0"));
+  const Reply unknown = Reply::error("OUTCOMEUNKNOWN 127.0.0.1:" + std::to_string(server.port()) +
+                                     ": the server closed the connection");
+  EXPECT_EQ(replies[1], unknown);
+  EXPECT_EQ(replies[2], unknown);
+}
+
+TEST(RedisFaultsTest, RequestsThatWereNeverSentAreToldApart) {
+  constexpr int kRequests = 10;
+  FakeServer server({[](FakeSession& session) {
+    session.greet();
+    session.read_bytes(1000);
+    session.write("+first\r\n");
+  }});
+  const auto client = connected_to(server);
+  // Each is larger than what fits on the way: the second half is not begun when the server leaves.
+  std::vector<Request> requests(kRequests, Request::of("SET", "k", std::string(8'000'000, 'x')));
+  const std::vector<Reply> replies = client->pipeline(std::move(requests));
+  EXPECT_EQ(replies.front(), Reply::status("first"));
+  EXPECT_TRUE(has_code(replies[1], error_code::kOutcomeUnknown) ||
+              has_code(replies[1], error_code::kClosed));
+  EXPECT_TRUE(has_code(replies.back(), error_code::kClosed)) << to_debug_string(replies.back());
+}
+
+TEST(RedisFaultsTest, SilentServerIsAnUnknownOutcomeAndItsConnectionIsDropped) {
+  FakeServer server({[](FakeSession& session) {
+                       session.greet();
+                       session.wait_for_close();
+                     },
+                     [](FakeSession& session) {
+                       session.greet();
+                       session.read_until("k\r\n");
+                       session.write("$1\r\nv\r\n");
+                       session.wait_for_close();
+                     }});
+  const auto client = connected_to(server, 20);
+  EXPECT_EQ((*client)("SET", "k", "v"),
+            Reply::error("OUTCOMEUNKNOWN 127.0.0.1:" + std::to_string(server.port()) +
+                         ": no answer within 20 ms"));
+  EXPECT_EQ((*client)("GET", "k"), Reply::bulk("v"));
+}
+
+TEST(RedisFaultsTest, BytesThatAreNoReplyAreAnUnknownOutcome) {
+  FakeServer server({[](FakeSession& session) {
+    session.greet();
+    session.read_until("k\r\n");
+    session.write("HTTP/1.1 400 Bad Request\r\n");
+    session.wait_for_close();
+  }});
+  const auto client = connected_to(server);
+  const Reply reply = (*client)("GET", "k");
+  EXPECT_TRUE(has_code(reply, error_code::kOutcomeUnknown)) << to_debug_string(reply);
+  EXPECT_NE(reply.text().find("Protocol error"), std::string::npos) << reply.text();
+}
+
+TEST(RedisFaultsTest, AnswerInManyPiecesIsOneAnswer) {
+  FakeServer server({[](FakeSession& session) {
+    session.greet();
+    session.read_until("k\r\n");
+    for (const char byte : std::string("*3\r\n$5\r\nhello\r\n*-1\r\n:-12\r\n")) {
+      session.write(std::string(1, byte));
+    }
+    session.wait_for_close();
+  }});
+  const auto client = connected_to(server);
+  EXPECT_EQ((*client)("HGETALL", "k"),
+            Reply::array({Reply::bulk("hello"), Reply::nil_array(), Reply::integer(-12)}));
+}
+
+TEST(RedisFaultsTest, ServerThatIsFullIsTold) {
+  FakeServer server({[](FakeSession& session) {
+    session.write("-ERR max number of clients reached\r\n");
+    session.wait_for_close();
+  }});
+  RedisOptions options;
+  options.port = server.port();
+  const absl::Status status = RedisClient::connect(options).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_NE(std::string(status.message()).find("max number of clients"), std::string::npos);
+}
+
+TEST(RedisFaultsTest, IdleConnectionThatTheServerClosedIsReplacedBeforeAnythingIsSent) {
+  FakeServer server({[](FakeSession& session) { session.greet(); },
+                     [](FakeSession& session) {
+                       session.greet();
+                       session.read_until("k\r\n");
+                       session.write(":1\r\n");
+                       session.wait_for_close();
+                     }});
+  const auto client = connected_to(server);
+  server.wait_for_closed(1);
+  EXPECT_EQ((*client)("INCR", "k"), Reply::integer(1));
+}
+
+TEST(RedisFaultsTest, RefusedConnectionNamesTheAddress) {
+  int port = 0;
+  {
+    FakeServer gone({});
+    port = gone.port();
+  }
+  RedisOptions options;
+  options.port = port;
+  const absl::Status status = RedisClient::connect(options).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(std::string(status.message()),
+            "cannot connect to 127.0.0.1:" + std::to_string(port) + ": Connection refused");
+}
+
+}  // namespace
+}  // namespace rushgate

@@ -1,0 +1,71 @@
+// The rushgate program as a child process.
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/apps/scratch_directory.h"
+
+namespace rushgate {
+
+struct ProgramResult {
+  int exit_code = -1;  // -1: a signal ended it
+  int signal = 0;
+  std::string out;
+  std::string err;
+
+  [[nodiscard]] nlohmann::ordered_json json() const { return nlohmann::ordered_json::parse(out); }
+};
+
+/// A run of it. It ends, by SIGKILL, with this object at the latest.
+class Program {
+ public:
+  explicit Program(const std::vector<std::string>& arguments);
+  ~Program();
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  void send(int signal) const;
+  /// Waits until it has written `text` to stderr. False if it ended without.
+  bool wait_for_error_text(const std::string& text);
+  /// Waits until it ends.
+  ProgramResult wait();
+
+ private:
+  [[nodiscard]] bool has_ended() const;
+
+  const ScratchDirectory output_;
+  pid_t pid_ = -1;  // -1: it was waited for
+};
+
+ProgramResult run_program(const std::vector<std::string>& arguments);
+
+/// A directory with requests.csv and vouchers.json, and room for a sale beside them.
+class SaleFiles {
+ public:
+  void write_requests(const std::string& text) const;
+  /// Vouchers 1, 2, … with these stocks, on sale, one per user.
+  void write_vouchers(const std::vector<int>& stocks) const;
+
+  [[nodiscard]] std::string requests() const { return (scratch_.path() / "requests.csv").string(); }
+  [[nodiscard]] std::string vouchers() const {
+    return (scratch_.path() / "vouchers.json").string();
+  }
+  [[nodiscard]] std::filesystem::path sale() const { return scratch_.path() / "sale"; }
+
+  /// replay requests.csv --vouchers vouchers.json --dir sale, and `more`.
+  [[nodiscard]] std::vector<std::string> replay(const std::vector<std::string>& more = {}) const;
+  /// <name> --dir sale, and `more`.
+  [[nodiscard]] std::vector<std::string> command(const std::string& name,
+                                                 const std::vector<std::string>& more = {}) const;
+
+ private:
+  const ScratchDirectory scratch_;
+};
+
+}  // namespace rushgate

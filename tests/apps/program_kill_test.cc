@@ -1,0 +1,104 @@
+// SIGKILL at any moment, and the same command again: a row counts once, and what was accepted is an
+// order.
+#include <signal.h>
+
+#include <chrono>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "apps/exit_code.h"
+#include "tests/apps/program.h"
+#include "tests/random_seed.h"
+
+namespace rushgate {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr int kRows = 6'000;
+constexpr int kSpanMs = 600;
+
+/// More requests than there are vouchers, by users of whom many ask again.
+std::string rush(std::mt19937_64& random) {
+  std::string text = "at_ms,user_id,voucher_id\n";
+  for (int i = 0; i < kRows; ++i) {
+    const int at_ms = i * kSpanMs / kRows;
+    text += std::to_string(at_ms) + "," + std::to_string(random() % 2'000) + "," +
+            std::to_string(1 + random() % 2) + "\n";
+  }
+  return text;
+}
+
+/// Starts it and kills it, up to `times` times, at random moments; then lets it complete.
+ProgramResult run_with_kills(const std::vector<std::string>& arguments, int times,
+                             std::mt19937_64& random) {
+  for (int i = 0; i < times; ++i) {
+    Program program(arguments);
+    std::this_thread::sleep_for(std::chrono::milliseconds(random() % (kSpanMs / 2)));
+    program.send(SIGKILL);
+    const ProgramResult result = program.wait();
+    if (result.signal != SIGKILL) return result;
+  }
+  return run_program(arguments);
+}
+
+void check_completed(const SaleFiles& files, const ProgramResult& completed) {
+  ASSERT_EQ(completed.exit_code, kExitOk) << completed.err;
+  const auto table = completed.json();
+  EXPECT_EQ(table["rows"], kRows);
+  int counted = 0;
+  for (const auto& [outcome, count] : table["outcomes"].items()) counted += count.get<int>();
+  EXPECT_EQ(counted, kRows);
+  EXPECT_EQ(table["outcomes"]["accepted"], 1'500);  // all there are: more users than that ask
+  EXPECT_EQ(table["created"], 1'500);
+  EXPECT_EQ(table["audit"]["passed"], true);
+  EXPECT_EQ(run_program(files.command("audit")).exit_code, kExitOk);
+  EXPECT_EQ(run_program(files.command("orders", {"--json"})).json().size(), 1'500u);
+}
+
+class KillTest : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(KillTest, KilledAtAnyMomentItGoesOn) {
+  const std::uint64_t seed = random_seed();
+  SCOPED_TRACE(seed_text(seed));
+  std::mt19937_64 random(seed);
+  for (int round = 0; round < 3; ++round) {
+    const SaleFiles files;
+    files.write_requests(rush(random));
+    files.write_vouchers({500, 1'000});
+    const auto arguments = files.replay({"--json", "--real-time", "--workers",
+                                         std::to_string(1 + round), "--durability", GetParam()});
+    const ProgramResult completed = run_with_kills(arguments, 6, random);
+    check_completed(files, completed);
+    const ProgramResult again = run_program(arguments);
+    EXPECT_EQ(again.out, completed.out);
+    EXPECT_THAT(again.err, HasSubstr("nothing was bought now"));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Durabilities, KillTest, ::testing::Values("os", "everysec", "sync"),
+                         [](const auto& durability) { return std::string(durability.param); });
+
+TEST(KillFewerWorkersTest, WhatADeadWorkerHadIsStoredAtOnce) {
+  const std::uint64_t seed = random_seed();
+  SCOPED_TRACE(seed_text(seed));
+  std::mt19937_64 random(seed);
+  const SaleFiles files;
+  files.write_requests(rush(random));
+  files.write_vouchers({500, 1'000});
+  for (int i = 0; i < 4; ++i) {
+    Program program(files.replay({"--real-time", "--workers", "4"}));
+    std::this_thread::sleep_for(std::chrono::milliseconds(random() % kSpanMs));
+    program.send(SIGKILL);
+    program.wait();
+  }
+  check_completed(files, run_program(files.replay({"--json", "--workers", "1"})));
+}
+
+}  // namespace
+}  // namespace rushgate

@@ -1,0 +1,99 @@
+// The same programs, with the keyspace on a redis-server.
+#include <signal.h>
+
+#include <filesystem>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "apps/exit_code.h"
+#include "tests/apps/program.h"
+#include "tests/redis_server/redis_server.h"
+
+namespace rushgate {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string rush(int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i) {
+    text += std::to_string(i) + "," + std::to_string(i % 1'000) + ",1\n";
+  }
+  return text;
+}
+
+class RedisProgramTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    files_.write_vouchers({300});
+    files_.write_requests(rush(3'000));
+  }
+
+  testing::RedisServer server_;
+  const SaleFiles files_;
+  const std::vector<std::string> on_redis_ = {"--redis", server_.url(), "--json"};
+};
+
+TEST_F(RedisProgramTest, SellsAndPassesTheAudit) {
+  const auto result = run_program(files_.replay(on_redis_));
+  ASSERT_EQ(result.exit_code, kExitOk) << result.err;
+  EXPECT_EQ(result.json()["outcomes"]["accepted"], 300);
+  EXPECT_EQ(result.json()["created"], 300);
+  EXPECT_EQ(run_program(files_.replay(on_redis_)).out, result.out);
+  EXPECT_EQ(run_program(files_.command("audit", on_redis_)).json()["passed"], true);
+  EXPECT_EQ(run_program(files_.command("orders", on_redis_)).json().size(), 300u);
+  EXPECT_FALSE(std::filesystem::exists(files_.sale() / "keyspace"));
+}
+
+TEST_F(RedisProgramTest, KilledItGoesOn) {
+  files_.write_requests(rush(60'000));
+  auto arguments = files_.replay(on_redis_);
+  arguments.emplace_back("--real-time");
+  Program program(arguments);
+  ASSERT_TRUE(program.wait_for_error_text(" requests, "));
+  program.send(SIGKILL);
+  program.wait();
+  const auto result = run_program(files_.replay(on_redis_));
+  ASSERT_EQ(result.exit_code, kExitOk) << result.err;
+  EXPECT_EQ(result.json()["rows"], 60'000);
+  EXPECT_EQ(result.json()["outcomes"]["accepted"], 300);
+  EXPECT_EQ(result.json()["starts"], 2);
+}
+
+TEST_F(RedisProgramTest, ASaleOnRedisIsNotTakenForOneOfItsOwn) {
+  ASSERT_EQ(run_program(files_.replay(on_redis_)).exit_code, kExitOk);
+  const auto result = run_program(files_.command("audit"));
+  EXPECT_EQ(result.exit_code, kExitUsage);
+  EXPECT_THAT(result.err, HasSubstr("belongs to a sale on Redis"));
+}
+
+TEST_F(RedisProgramTest, ASaleOfItsOwnIsNotTakenToRedis) {
+  ASSERT_EQ(run_program(files_.replay()).exit_code, kExitOk);
+  const auto result = run_program(files_.command("audit", on_redis_));
+  EXPECT_EQ(result.exit_code, kExitUsage);
+  EXPECT_THAT(result.err, HasSubstr("has a keyspace of its own"));
+}
+
+TEST_F(RedisProgramTest, WithoutAServerNothingIsMade) {
+  server_.kill();
+  const auto result = run_program(files_.replay(on_redis_));
+  EXPECT_EQ(result.exit_code, kExitFailure);
+  EXPECT_FALSE(std::filesystem::exists(files_.sale()));
+}
+
+TEST_F(RedisProgramTest, WhenTheServerDiesItEndsAndSaysHowToGoOn) {
+  files_.write_requests(rush(60'000));
+  auto arguments = files_.replay(on_redis_);
+  arguments.emplace_back("--real-time");
+  Program program(arguments);
+  ASSERT_TRUE(program.wait_for_error_text(" requests, "));
+  server_.kill();
+  const auto result = program.wait();
+  EXPECT_EQ(result.exit_code, kExitFailure);
+  EXPECT_THAT(result.err, HasSubstr("the same command goes on"));
+}
+
+}  // namespace
+}  // namespace rushgate

@@ -1,0 +1,186 @@
+// Looking at a sale: audit, orders, status, dead letters.
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "apps/exit_code.h"
+#include "apps/replay/drain.h"
+#include "apps/shop.h"
+#include "tests/apps/program.h"
+
+namespace rushgate {
+namespace {
+
+using ::testing::HasSubstr;
+
+class SalesProgramTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    files_.write_vouchers({2, 1});
+    files_.write_requests("0,7,1\n1,8,1\n2,9,1\n3,7,2\n");
+    const auto result = run_program(files_.replay());
+    ASSERT_EQ(result.exit_code, kExitOk) << result.err;
+  }
+
+  /// The sale, opened by this process.
+  std::unique_ptr<Shop> open_shop() {
+    ShopOptions options;
+    options.dir = files_.sale();
+    auto shop = Shop::open(options);
+    EXPECT_TRUE(shop.ok()) << shop.status();
+    return shop.ok() ? *std::move(shop) : nullptr;
+  }
+
+  /// An order that no admission let through: of a user who is at his limit.
+  void smuggle_order() {
+    const auto shop = open_shop();
+    (*shop).client()("XADD", "stream.orders", "*", "userId", 7, "voucherId", 1, "id", 99, "limit",
+                     1);
+    ASSERT_TRUE(shop->start_workers().ok());
+    ASSERT_TRUE(drain(*shop, [](const std::string&) {}).ok());
+    EXPECT_EQ(shop->buried(), 1u);
+  }
+
+  const SaleFiles files_;
+};
+
+TEST_F(SalesProgramTest, OrdersAreListedByUserVoucherAndStatus) {
+  EXPECT_EQ(run_program(files_.command("orders", {"--json"})).json().size(), 3u);
+  EXPECT_EQ(run_program(files_.command("orders", {"--json", "--user", "7"})).json().size(), 2u);
+  EXPECT_EQ(run_program(files_.command("orders", {"--json", "--voucher", "1"})).json().size(), 2u);
+  EXPECT_EQ(run_program(files_.command("orders", {"--json", "--user", "8", "--voucher", "2"}))
+                .json()
+                .size(),
+            0u);
+  EXPECT_EQ(run_program(files_.command("orders", {"--json", "--status", "created"})).json().size(),
+            3u);
+  EXPECT_EQ(run_program(files_.command("orders", {"--json", "--status", "queued"})).json().size(),
+            0u);
+  EXPECT_THAT(run_program(files_.command("orders")).out, HasSubstr("created"));
+}
+
+TEST_F(SalesProgramTest, StatusFollowsAnOrder) {
+  const auto orders = run_program(files_.command("orders", {"--json", "--user", "8"})).json();
+  const std::string id = orders[0]["order"];
+  const auto known = run_program(files_.command("status", {id}));
+  EXPECT_EQ(known.exit_code, kExitOk);
+  EXPECT_THAT(known.out, HasSubstr("created: user 8, voucher 1, admitted at 2"));
+  EXPECT_EQ(run_program(files_.command("status", {id, "--json"})).json()["status"], "created");
+  const auto unknown = run_program(files_.command("status", {"5"}));
+  EXPECT_EQ(unknown.exit_code, kExitNegative);
+  EXPECT_EQ(unknown.out, "unknown\n");
+}
+
+TEST_F(SalesProgramTest, QueuedOrdersAreShownAndStoredByTheNextReplay) {
+  std::string id;
+  {
+    const auto shop = open_shop();
+    ASSERT_TRUE(shop->sale()
+                    .publish({.id = 3, .title = "", .stock = 5, .begin_ms = 0, .end_ms = 1LL << 42})
+                    .ok());
+    const BuyResult bought = shop->sale().buy(3, 50);
+    ASSERT_EQ(bought.outcome, Outcome::kAccepted);
+    id = std::to_string(bought.order);
+  }
+  EXPECT_EQ(run_program(files_.command("status", {id})).out, "queued\n");
+  const auto queued =
+      run_program(files_.command("orders", {"--json", "--status", "queued"})).json();
+  ASSERT_EQ(queued.size(), 1u);
+  EXPECT_EQ(queued[0]["order"], id);
+  const auto audit = run_program(files_.command("audit", {"--json"}));
+  EXPECT_EQ(audit.exit_code, kExitOk);
+  EXPECT_EQ(audit.json()["vouchers"][2]["queued"], 1);
+
+  files_.write_requests("0,60,1\n");
+  ASSERT_EQ(run_program(files_.replay()).exit_code, kExitOk);
+  EXPECT_THAT(run_program(files_.command("status", {id})).out, HasSubstr("created: user 50"));
+}
+
+TEST_F(SalesProgramTest, AuditPasses) {
+  const auto text = run_program(files_.command("audit"));
+  EXPECT_EQ(text.exit_code, kExitOk);
+  EXPECT_THAT(text.out, HasSubstr("audit passed: nothing oversold, doubled or lost\n"));
+  const auto json = run_program(files_.command("audit", {"--json"})).json();
+  EXPECT_EQ(json["passed"], true);
+  EXPECT_EQ(json["vouchers"][0]["admitted"], 2);
+}
+
+TEST_F(SalesProgramTest, AnAuditThatFailsNamesThePlaceAndIsExitCode1) {
+  {
+    const auto shop = open_shop();
+    shop->client()("INCRBY", "seckill:stock:1", 3);
+  }
+  const auto result = run_program(files_.command("audit"));
+  EXPECT_EQ(result.exit_code, kExitNegative);
+  EXPECT_THAT(result.out, HasSubstr("audit FAILED: 1 problem\n"));
+  EXPECT_THAT(result.out, HasSubstr("  voucher 1: published 2 is not free 3 + admitted 2"));
+}
+
+TEST_F(SalesProgramTest, DeadLettersAreListedAndRetried) {
+  smuggle_order();
+  const auto listed = run_program(files_.command("dead-letters", {"--json"}));
+  EXPECT_EQ(listed.exit_code, kExitOk) << listed.err;
+  ASSERT_EQ(listed.json().size(), 1u);
+  EXPECT_EQ(listed.json()[0]["order"]["id"], "99");
+  EXPECT_THAT(run_program(files_.command("status", {"99"})).out, HasSubstr("failed: "));
+  EXPECT_EQ(run_program(files_.command("orders", {"--json", "--status", "failed"})).json().size(),
+            1u);
+
+  // It is no better the second time.
+  const auto retried = run_program(files_.command("dead-letters", {"--retry"}));
+  EXPECT_EQ(retried.exit_code, kExitNegative);
+  EXPECT_THAT(retried.err, HasSubstr("1 put back; 0 orders stored, 1 buried again"));
+  EXPECT_THAT(retried.out, HasSubstr("99"));
+}
+
+TEST_F(SalesProgramTest, WithoutDeadLettersThereIsNothingToRetry) {
+  const auto result = run_program(files_.command("dead-letters", {"--retry", "--json"}));
+  EXPECT_EQ(result.exit_code, kExitOk) << result.err;
+  EXPECT_EQ(result.out, "[]\n");
+}
+
+TEST_F(SalesProgramTest, OfASaleThatAnotherProcessHoldsTheStoredOrdersCanBeRead) {
+  const std::string id =
+      run_program(files_.command("orders", {"--json", "--user", "8"})).json()[0]["order"];
+  const auto shop = open_shop();
+  const auto orders = run_program(files_.command("orders", {"--json"}));
+  EXPECT_EQ(orders.exit_code, kExitOk) << orders.err;
+  EXPECT_EQ(orders.json().size(), 3u);
+  EXPECT_THAT(orders.err, HasSubstr("is in use by"));
+  EXPECT_THAT(orders.err, HasSubstr("only orders that are stored can be seen"));
+  EXPECT_THAT(run_program(files_.command("status", {id})).out, HasSubstr("created: user 8"));
+
+  // It may be queued: nobody but the other process knows.
+  const auto other = run_program(files_.command("status", {"5"}));
+  EXPECT_EQ(other.exit_code, kExitNegative);
+  EXPECT_EQ(other.out, "not stored\n");
+}
+
+TEST_F(SalesProgramTest, WhatNeedsTheKeyspaceSaysWhoHoldsIt) {
+  const auto shop = open_shop();
+  for (const auto& arguments :
+       {files_.command("audit"), files_.command("dead-letters"), files_.replay()}) {
+    // A completed replay, too: its table stands in the keyspace.
+    const auto result = run_program(arguments);
+    EXPECT_EQ(result.exit_code, kExitFailure) << arguments[0];
+    EXPECT_THAT(result.err, HasSubstr("is in use by"));
+    EXPECT_THAT(result.err, HasSubstr("(pid "));
+  }
+}
+
+TEST_F(SalesProgramTest, WithoutItsDatabaseASaleIsNotTakenForANewOne) {
+  std::filesystem::remove(files_.sale() / "orders.db");
+  for (const auto& arguments :
+       {files_.command("audit"), files_.command("orders"), files_.replay()}) {
+    const auto result = run_program(arguments);
+    EXPECT_EQ(result.exit_code, kExitFailure) << arguments[0];
+    EXPECT_THAT(result.err, HasSubstr("orders.db is missing, though there is a keyspace"));
+    EXPECT_FALSE(std::filesystem::exists(files_.sale() / "orders.db"));
+  }
+}
+
+}  // namespace
+}  // namespace rushgate

@@ -1,0 +1,273 @@
+// The command line: input, exit codes, what goes where.
+#include "tests/apps/program.h"
+
+#include <signal.h>
+
+#include <filesystem>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "apps/exit_code.h"
+
+namespace rushgate {
+namespace {
+
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+/// 100 users, each asks twice for voucher 1, of which there are 30, and once for the unknown
+/// voucher 9.
+std::string small_rush() {
+  std::string text = "at_ms,user_id,voucher_id\n";
+  for (int user = 1; user <= 100; ++user) {
+    const std::string asks = std::to_string(user) + "," + std::to_string(user);
+    text += asks + ",1\n" + asks + ",1\n" + asks + ",9\n";
+  }
+  return text;
+}
+
+/// `count` requests for voucher 1, one a ms.
+std::string long_rush(int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i) {
+    text += std::to_string(i) + "," + std::to_string(i) + ",1\n";
+  }
+  return text;
+}
+
+TEST(ReplayProgramTest, SellsToTheRequestsOfAFile) {
+  const SaleFiles files;
+  files.write_requests(small_rush());
+  files.write_vouchers({30});
+  const ProgramResult result = run_program(files.replay({"--json"}));
+  ASSERT_EQ(result.exit_code, kExitOk) << result.err;
+  const auto table = result.json();
+  EXPECT_EQ(table["rows"], 300);
+  EXPECT_EQ(table["outcomes"]["accepted"], 30);
+  EXPECT_EQ(table["outcomes"]["unknown voucher"], 100);
+  const int refused =
+      table["outcomes"]["sold out"].get<int>() + table["outcomes"]["limit reached"].get<int>();
+  EXPECT_EQ(refused, 170);
+  EXPECT_EQ(table["created"], 30);
+  EXPECT_EQ(table["audit"]["passed"], true);
+  EXPECT_TRUE(std::filesystem::is_directory(files.sale() / "keyspace"));
+  EXPECT_TRUE(std::filesystem::exists(files.sale() / "orders.db"));
+}
+
+TEST(ReplayProgramTest, EveryDurabilityComesToTheSame) {
+  for (const char* const durability : {"memory", "os", "everysec", "sync"}) {
+    const SaleFiles files;
+    files.write_requests(small_rush());
+    files.write_vouchers({30});
+    const auto result = run_program(files.replay({"--json", "--durability", durability}));
+    ASSERT_EQ(result.exit_code, kExitOk) << durability << ": " << result.err;
+    EXPECT_EQ(result.json()["outcomes"]["accepted"], 30) << durability;
+    EXPECT_EQ(result.json()["created"], 30) << durability;
+  }
+}
+
+TEST(ReplayProgramTest, InMemoryNothingIsWritten) {
+  const SaleFiles files;
+  files.write_requests(small_rush());
+  files.write_vouchers({30});
+  const auto result = run_program(
+      {"replay", files.requests(), "--vouchers", files.vouchers(), "--durability", "memory"});
+  EXPECT_EQ(result.exit_code, kExitOk) << result.err;
+  EXPECT_THAT(result.out, ContainsRegex("orders created +30\n"));
+  EXPECT_FALSE(std::filesystem::exists(files.sale()));
+}
+
+TEST(ReplayProgramTest, AMalformedLineStopsItBeforeAnythingIsSold) {
+  const SaleFiles files;
+  files.write_requests(small_rush() + "5,seven,1\n6,7\n");
+  files.write_vouchers({30});
+  const auto result = run_program(files.replay());
+  EXPECT_EQ(result.exit_code, kExitUsage);
+  EXPECT_THAT(result.err,
+              StartsWith(files.requests() + ":302: user_id is not a whole number: \"seven\"\n" +
+                         files.requests() + ":303: 2 fields where 3 are expected"));
+  EXPECT_THAT(result.out, IsEmpty());
+  EXPECT_FALSE(std::filesystem::exists(files.sale()));
+}
+
+TEST(ReplayProgramTest, MalformedLinesAreSkippedAndCountedIfThatIsWanted) {
+  const SaleFiles files;
+  files.write_requests(small_rush() + "5,seven,1\n");
+  files.write_vouchers({30});
+  const auto result = run_program(files.replay({"--skip-bad"}));
+  EXPECT_EQ(result.exit_code, kExitOk) << result.err;
+  EXPECT_THAT(result.err, HasSubstr(":302: user_id"));
+  EXPECT_THAT(result.out, ContainsRegex("lines skipped +1\n"));
+  EXPECT_THAT(result.out, ContainsRegex("requests +300\n"));
+}
+
+TEST(ReplayProgramTest, AVoucherThatMakesNoSenseIsNamed) {
+  const SaleFiles files;
+  files.write_requests(small_rush());
+  files.write_vouchers({30, -1});
+  const auto result = run_program(files.replay());
+  EXPECT_EQ(result.exit_code, kExitUsage);
+  EXPECT_THAT(result.err, HasSubstr(files.vouchers() + ": [1]: stock must not be negative"));
+  EXPECT_FALSE(std::filesystem::exists(files.sale()));
+}
+
+TEST(ReplayProgramTest, RunAgainItPrintsItsTableAgain) {
+  const SaleFiles files;
+  files.write_requests(small_rush());
+  files.write_vouchers({30});
+  const auto first = run_program(files.replay());
+  ASSERT_EQ(first.exit_code, kExitOk) << first.err;
+  const auto second = run_program(files.replay());
+  EXPECT_EQ(second.exit_code, kExitOk);
+  EXPECT_EQ(second.out, first.out);
+  EXPECT_THAT(second.err, HasSubstr("nothing was bought now"));
+}
+
+TEST(ReplayProgramTest, OtherVouchersForTheSameRequestsAreRefused) {
+  const SaleFiles files;
+  files.write_requests(small_rush());
+  files.write_vouchers({30});
+  ASSERT_EQ(run_program(files.replay()).exit_code, kExitOk);
+  files.write_vouchers({40});
+  const auto result = run_program(files.replay());
+  EXPECT_EQ(result.exit_code, kExitUsage);
+  EXPECT_THAT(result.err, HasSubstr("was begun here with other vouchers"));
+}
+
+TEST(ReplayProgramTest, OtherRequestsGoOnWithTheSameSale) {
+  const SaleFiles files;
+  files.write_vouchers({130});
+  files.write_requests(small_rush());
+  ASSERT_EQ(run_program(files.replay()).exit_code, kExitOk);  // 100 users have one each
+  files.write_requests(long_rush(200));
+  const auto result = run_program(files.replay({"--json"}));
+  ASSERT_EQ(result.exit_code, kExitOk) << result.err;
+  EXPECT_EQ(result.json()["outcomes"]["accepted"], 30);
+  EXPECT_EQ(result.json()["created"], 30);
+  EXPECT_EQ(result.json()["audit"]["vouchers"][0]["created"], 130);
+}
+
+TEST(ReplayProgramTest, AStockBelowWhatIsSoldIsRefused) {
+  const SaleFiles files;
+  files.write_vouchers({30});
+  files.write_requests(small_rush());
+  ASSERT_EQ(run_program(files.replay()).exit_code, kExitOk);
+  files.write_vouchers({20});
+  files.write_requests(long_rush(200));
+  const auto result = run_program(files.replay());
+  EXPECT_EQ(result.exit_code, kExitUsage);
+  EXPECT_THAT(result.err, HasSubstr("10 more are sold than a stock of 20 allows"));
+}
+
+TEST(ReplayProgramTest, InterruptedItFinishesWhatWasAcceptedAndGoesOnLater) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const SaleFiles files;
+    files.write_vouchers({1'000'000});
+    files.write_requests(long_rush(60'000));  // a minute of it
+    Program program(files.replay({"--real-time", "--json"}));
+    ASSERT_TRUE(program.wait_for_error_text(" requests, "));  // a line of progress
+    program.send(signal);
+    const auto interrupted = program.wait();
+    EXPECT_EQ(interrupted.exit_code, kExitSignal + signal);
+    EXPECT_THAT(interrupted.err, HasSubstr("interrupted: "));
+    EXPECT_THAT(interrupted.err, HasSubstr("the same command goes on"));
+    const auto table = interrupted.json();
+    EXPECT_GT(table["outcomes"]["accepted"], 0);
+    EXPECT_LT(table["outcomes"]["accepted"], 60'000);
+    EXPECT_EQ(table["created"], table["outcomes"]["accepted"]);
+    EXPECT_EQ(table["audit"]["passed"], true);
+
+    const auto completed = run_program(files.replay({"--json"}));
+    ASSERT_EQ(completed.exit_code, kExitOk) << completed.err;
+    EXPECT_THAT(completed.err, HasSubstr("going on with a replay that was interrupted"));
+    EXPECT_EQ(completed.json()["starts"], 2);
+    EXPECT_EQ(completed.json()["outcomes"]["accepted"], 60'000);
+    EXPECT_EQ(completed.json()["created"], 60'000);
+  }
+}
+
+// ---- The demo -----------------------------------------------------------------------------------
+
+TEST(DemoProgramTest, NamesItsDirectoryAndSellsOut) {
+  const SaleFiles files;
+  const auto result = run_program(files.command("demo", {"--fast", "--json"}));
+  ASSERT_EQ(result.exit_code, kExitOk) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("the demo's sale is in " + files.sale().string()));
+  const auto table = result.json();
+  EXPECT_EQ(table["rows"], 200'000);
+  EXPECT_EQ(table["audit"]["passed"], true);
+  const auto sold = [&](std::size_t index) { return table["audit"]["vouchers"][index]["created"]; };
+  EXPECT_EQ(sold(0), 1'000);
+  EXPECT_EQ(sold(1), 5'000);
+  EXPECT_LE(sold(2), 20);  // whether it had begun is a matter of the machine's speed
+  const auto again = run_program(files.command("demo", {"--fast", "--json"}));
+  EXPECT_EQ(again.out, result.out);
+}
+
+TEST(DemoProgramTest, AnotherSeedNeedsAnotherDirectory) {
+  const SaleFiles files;
+  ASSERT_EQ(run_program(files.command("demo", {"--fast"})).exit_code, kExitOk);
+  const auto result = run_program(files.command("demo", {"--fast", "--seed", "2"}));
+  EXPECT_EQ(result.exit_code, kExitUsage);
+  EXPECT_THAT(result.err, HasSubstr("was made from another seed"));
+}
+
+// ---- Usage --------------------------------------------------------------------------------------
+
+TEST(ProgramUsageTest, HelpIsThereForEveryCommand) {
+  EXPECT_THAT(run_program({"--help"}).out, HasSubstr("Exit codes: 0 done"));
+  for (const char* const name : {"replay", "demo", "audit", "orders", "status", "dead-letters"}) {
+    const auto result = run_program({name, "--help"});
+    EXPECT_EQ(result.exit_code, kExitOk) << name;
+    EXPECT_THAT(result.out, HasSubstr("Usage: rushgate " + std::string(name)));
+    EXPECT_THAT(result.out, HasSubstr("Exit codes: 0 done"));
+  }
+}
+
+TEST(ProgramUsageTest, WrongArgumentsAreExitCode2OnStderr) {
+  const SaleFiles files;
+  files.write_requests(small_rush());
+  files.write_vouchers({30});
+  const std::vector<std::vector<std::string>> wrong = {
+      {},
+      {"sell"},
+      {"replay"},
+      {"replay", files.requests(), "--vouchers", files.vouchers()},  // no directory
+      files.replay({"--durability", "maybe"}),
+      files.replay({"--threads", "0"}),
+      files.replay({"--durability", "os", "--redis", "redis://localhost"}),
+      files.replay({"--redis", "http://localhost"}),
+      files.command("status", {"-5"}),
+      files.command("orders", {"--status", "lost"}),
+      {"replay", files.requests() + "x", "--vouchers", files.vouchers(), "--dir", files.sale()},
+      {"replay", files.requests(), "--vouchers", files.vouchers() + "x", "--dir", files.sale()},
+      {"replay", files.requests(), "--vouchers", files.requests(), "--dir", files.sale()},
+  };
+  for (const auto& arguments : wrong) {
+    const auto result = run_program(arguments);
+    EXPECT_EQ(result.exit_code, kExitUsage) << ::testing::PrintToString(arguments);
+    EXPECT_THAT(result.out, IsEmpty());
+    EXPECT_THAT(result.err, Not(IsEmpty()));
+    EXPECT_FALSE(std::filesystem::exists(files.sale()));
+  }
+}
+
+TEST(ProgramUsageTest, ReadingCreatesNothing) {
+  const SaleFiles files;
+  for (const auto& arguments :
+       {files.command("audit"), files.command("orders"), files.command("status", {"5"}),
+        files.command("dead-letters"), files.command("dead-letters", {"--retry"})}) {
+    const auto result = run_program(arguments);
+    EXPECT_EQ(result.exit_code, kExitUsage) << arguments[0];
+    EXPECT_THAT(result.err, HasSubstr("there is no sale in " + files.sale().string()));
+    EXPECT_FALSE(std::filesystem::exists(files.sale()));
+  }
+}
+
+}  // namespace
+}  // namespace rushgate

@@ -1,0 +1,79 @@
+#include "apps/input/requests_file.h"
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace rushgate {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+/// The only bad line of `text`: `<line>: <reason>`.
+std::string fault_of(const std::string& text) {
+  const ParsedRequests parsed = parse_requests(text);
+  EXPECT_EQ(parsed.bad_count, 1u) << text;
+  if (parsed.bad.empty()) return {};
+  return std::to_string(parsed.bad[0].line) + ": " + parsed.bad[0].reason;
+}
+
+TEST(RequestsFileTest, RowsKeepTheLineTheyStandIn) {
+  const ParsedRequests parsed = parse_requests("0,7,1\n\n5,8,2\n");
+  EXPECT_EQ(parsed.bad_count, 0u);
+  EXPECT_THAT(parsed.rows, ElementsAre(RequestRow{0, 7, 1, 1}, RequestRow{5, 8, 2, 3}));
+}
+
+TEST(RequestsFileTest, AHeaderIsPassedOver) {
+  const ParsedRequests parsed = parse_requests("at_ms,user_id,voucher_id\n0,7,1\n");
+  EXPECT_THAT(parsed.rows, ElementsAre(RequestRow{0, 7, 1, 2}));
+}
+
+TEST(RequestsFileTest, WhatOtherProgramsWriteIsRead) {
+  // A byte order mark, carriage returns, quotes, blanks, no newline at the end.
+  const ParsedRequests parsed =
+      parse_requests("\xEF\xBB\xBF\"at_ms\",\"user_id\",\"voucher_id\"\r\n\"0\", 7 ,1\r\n1,8,2");
+  EXPECT_EQ(parsed.bad_count, 0u);
+  EXPECT_THAT(parsed.rows, ElementsAre(RequestRow{0, 7, 1, 2}, RequestRow{1, 8, 2, 3}));
+}
+
+TEST(RequestsFileTest, RowsAreSortedByTimeAndOtherwiseStayInOrder) {
+  const ParsedRequests parsed = parse_requests("5,1,1\n0,2,1\n5,3,1\n0,4,1\n");
+  EXPECT_THAT(parsed.rows, ElementsAre(RequestRow{0, 2, 1, 2}, RequestRow{0, 4, 1, 4},
+                                       RequestRow{5, 1, 1, 1}, RequestRow{5, 3, 1, 3}));
+}
+
+TEST(RequestsFileTest, ABadLineIsNamedWithItsReason) {
+  EXPECT_EQ(fault_of("0,7,1\n0,x7,1\n"), "2: user_id is not a whole number: \"x7\"");
+  EXPECT_EQ(fault_of("0,7,1\n0,7\n"),
+            "2: 2 fields where 3 are expected (at_ms,user_id,voucher_id)");
+  EXPECT_EQ(fault_of("0,7,1,9\n"), "1: 4 fields where 3 are expected (at_ms,user_id,voucher_id)");
+  EXPECT_EQ(fault_of("-1,7,1\n"), "1: at_ms must not be negative: -1");
+  EXPECT_EQ(fault_of("0,7,\n"), "1: voucher_id is not a whole number: \"\"");
+  EXPECT_EQ(fault_of("0.5,7,1\n"), "1: at_ms is not a whole number: \"0.5\"");
+  EXPECT_EQ(fault_of("0,7,99999999999999999999\n"),
+            "1: voucher_id is not a whole number: \"99999999999999999999\"");
+}
+
+TEST(RequestsFileTest, AHeaderOfOtherColumnsIsABadLine) {
+  EXPECT_THAT(fault_of("user_id,at_ms,voucher_id\n0,7,1\n"),
+              HasSubstr("1: the columns must be at_ms,user_id,voucher_id"));
+}
+
+TEST(RequestsFileTest, AHeaderFurtherDownIsABadLine) {
+  EXPECT_EQ(fault_of("0,7,1\nat_ms,user_id,voucher_id\n"),
+            "2: at_ms is not a whole number: \"at_ms\"");
+}
+
+TEST(RequestsFileTest, ManyBadLinesAreCountedAndTheFirstAreKept) {
+  std::string text;
+  for (int i = 0; i < 1'000; ++i) text += "nonsense\n";
+  const ParsedRequests parsed = parse_requests(text + "0,7,1\n");
+  EXPECT_EQ(parsed.bad_count, 1'000u);
+  EXPECT_EQ(parsed.bad.size(), 100u);
+  EXPECT_EQ(parsed.rows.size(), 1u);
+}
+
+}  // namespace
+}  // namespace rushgate

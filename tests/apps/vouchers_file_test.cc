@@ -1,0 +1,112 @@
+#include "apps/input/vouchers_file.h"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "apps/input/utc_time.h"
+
+namespace rushgate {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::string fault_of(const std::string& text) {
+  const auto parsed = parse_vouchers(text, "v.json");
+  return parsed.ok() ? "" : std::string(parsed.status().message());
+}
+
+/// A voucher that is right, with `more` after its last field.
+std::string voucher_with(const std::string& more) {
+  return R"([{"id": 1, "stock": 10, "begin_ms": 0, "end_ms": 5)" + more + "}]";
+}
+
+TEST(VouchersFileTest, WhatIsLeftOutHasItsDefault) {
+  const auto parsed = parse_vouchers(voucher_with(""), "v.json");
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  Voucher voucher;
+  voucher.id = 1;
+  voucher.stock = 10;
+  voucher.end_ms = 5;
+  EXPECT_THAT(*parsed, ElementsAre(voucher));
+  EXPECT_EQ(parsed->front().limits.per_user, 1);
+}
+
+TEST(VouchersFileTest, EveryFieldIsRead) {
+  const std::vector<Voucher> vouchers = {
+      {.id = 7,
+       .title = "Ein \"Rad\"",
+       .stock = 20,
+       .begin_ms = 1'000,
+       .end_ms = 2'000,
+       .price_cents = 99,
+       .limits = {.total = 5, .per_user = 3, .per_user_day = 2, .utc_offset_minutes = -90}}};
+  const auto parsed = parse_vouchers(format_vouchers(vouchers), "v.json");
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_EQ(*parsed, vouchers);
+}
+
+TEST(VouchersFileTest, TimesMayBeWrittenOut) {
+  const auto parsed = parse_vouchers(
+      R"([{"id": 1, "stock": 1, "begin_ms": "2024-11-11T00:00:00Z", "end_ms": "2024-11-12"}])",
+      "v.json");
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_EQ(parsed->front().begin_ms, 1'731'283'200'000);
+  EXPECT_EQ(parsed->front().end_ms, 1'731'369'600'000);
+}
+
+TEST(VouchersFileTest, AFaultNamesFileIndexAndField) {
+  EXPECT_THAT(fault_of(voucher_with(R"(, "limit": 3)")),
+              HasSubstr("v.json: [0].limit: is not a field here; there are id, title, stock"));
+  EXPECT_THAT(fault_of(voucher_with(R"(, "limits": {"per_usr": 3})")),
+              HasSubstr("v.json: [0].limits.per_usr: is not a field here"));
+  EXPECT_EQ(fault_of(voucher_with(R"(, "limits": 3)")), "v.json: [0].limits: must be an object");
+  EXPECT_EQ(fault_of(voucher_with(R"(, "price_cents": 1.5)")),
+            "v.json: [0].price_cents: must be a whole number, not 1.5");
+  EXPECT_EQ(fault_of(voucher_with(R"(, "title": 5)")),
+            "v.json: [0].title: must be a string, not 5");
+  EXPECT_EQ(fault_of(R"([{"id": 1, "begin_ms": 0, "end_ms": 5}])"),
+            "v.json: [0].stock: is missing");
+  EXPECT_THAT(fault_of(R"([{"id": 1, "stock": 1, "begin_ms": "tomorrow", "end_ms": 5}])"),
+              HasSubstr("v.json: [0].begin_ms: must be a time in UTC"));
+  EXPECT_EQ(fault_of(R"([{"id": 1, "stock": 1, "begin_ms": 5, "end_ms": 5}])"),
+            "v.json: [0]: end must lie after begin");
+  EXPECT_EQ(fault_of(R"([{"id": 1, "stock": 18446744073709551615, "begin_ms": 0, "end_ms": 5}])"),
+            "v.json: [0].stock: must be a whole number, not 18446744073709551615");
+  EXPECT_THAT(fault_of(voucher_with(R"(, "limits": {"utc_offset_minutes": 4294967296})")),
+              HasSubstr("v.json: [0].limits.utc_offset_minutes: must be less than a day"));
+}
+
+TEST(VouchersFileTest, WhatIsNoArrayOfVouchersIsRefused) {
+  EXPECT_THAT(fault_of("[{]"), HasSubstr("v.json: parse error at line 1, column 3"));
+  EXPECT_EQ(fault_of("{}"), "v.json: must be an array of vouchers");
+  EXPECT_EQ(fault_of("[]"), "v.json: there is no voucher in it");
+  EXPECT_EQ(fault_of("[5]"), "v.json: [0]: must be an object");
+}
+
+TEST(VouchersFileTest, AnIdMayStandThereOnce) {
+  const std::string voucher = R"({"id": 1, "stock": 10, "begin_ms": 0, "end_ms": 5})";
+  EXPECT_EQ(fault_of("[" + voucher + "," + voucher + "]"), "v.json: [1].id: 1 is there twice");
+}
+
+TEST(UtcTimeTest, ReadsWhatItWrites) {
+  EXPECT_EQ(format_utc(0), "1970-01-01T00:00:00.000Z");
+  EXPECT_EQ(parse_utc("2024-02-29T23:59:58.123Z"), 1'709'251'198'123);
+  EXPECT_EQ(format_utc(1'709'251'198'123), "2024-02-29T23:59:58.123Z");
+  EXPECT_EQ(parse_utc("2024-02-29T23:59Z"), 1'709'251'140'000);
+}
+
+TEST(UtcTimeTest, RefusesEverythingElse) {
+  for (const char* const text :
+       {"", "2024", "2024-02-30", "2024-13-01", "2024-02-29T24:00Z", "2024-02-29T10:00",
+        "2024-02-29T10:00:00+02:00", "2024-02-29 10:00:00Z", "2024-02-29T10:00:00.Z",
+        "2024-02-29T10:00:00Zx", "20240229"}) {
+    EXPECT_EQ(parse_utc(text), std::nullopt) << text;
+  }
+}
+
+}  // namespace
+}  // namespace rushgate

@@ -1,0 +1,114 @@
+#include "engine/base/numbers.h"
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+namespace rushgate {
+namespace {
+
+using namespace std::string_view_literals;
+
+constexpr std::int64_t kInt64Min = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t kInt64Max = std::numeric_limits<std::int64_t>::max();
+constexpr std::uint64_t kUint64Max = std::numeric_limits<std::uint64_t>::max();
+
+TEST(ParseInt64Test, ReadsTheCanonicalForm) {
+  EXPECT_EQ(parse_int64("0"), 0);
+  EXPECT_EQ(parse_int64("7"), 7);
+  EXPECT_EQ(parse_int64("-7"), -7);
+  EXPECT_EQ(parse_int64("1234567890123456789"), 1234567890123456789);
+}
+
+TEST(ParseInt64Test, ReadsBothEndsOfTheRange) {
+  EXPECT_EQ(parse_int64("9223372036854775807"), kInt64Max);
+  EXPECT_EQ(parse_int64("-9223372036854775808"), kInt64Min);
+  EXPECT_EQ(parse_int64("9223372036854775808"), std::nullopt);
+  EXPECT_EQ(parse_int64("-9223372036854775809"), std::nullopt);
+  EXPECT_EQ(parse_int64("99999999999999999999"), std::nullopt);
+  EXPECT_EQ(parse_int64("-99999999999999999999"), std::nullopt);
+}
+
+TEST(ParseInt64Test, AnyOtherFormIsNotANumber) {
+  for (const auto text :
+       {""sv, "-"sv, "--5"sv, "+5"sv, "-0"sv, "00"sv, "05"sv, "-05"sv, " 5"sv, "5 "sv, "5\0"sv,
+        "\0"sv, "1e3"sv, "1.0"sv, "0x10"sv, "abc"sv, "5a"sv, "- 5"sv}) {
+    EXPECT_EQ(parse_int64(text), std::nullopt) << '"' << text << '"';
+  }
+}
+
+TEST(ParseUint64Test, ReadsTheWholeRange) {
+  EXPECT_EQ(parse_uint64("0"), 0U);
+  EXPECT_EQ(parse_uint64("9223372036854775808"), 9223372036854775808U);
+  EXPECT_EQ(parse_uint64("18446744073709551615"), kUint64Max);
+  EXPECT_EQ(parse_uint64("18446744073709551616"), std::nullopt);
+  EXPECT_EQ(parse_uint64("018446744073709551616"), std::nullopt);
+}
+
+TEST(ParseUint64Test, WhatIsNotCanonicalIsReadAsStrtoullDoes) {
+  EXPECT_EQ(parse_uint64("007"), 7U);
+  EXPECT_EQ(parse_uint64("+1"), 1U);
+  EXPECT_EQ(parse_uint64(" 2"), 2U);
+  EXPECT_EQ(parse_uint64("\v7"), 7U);
+  EXPECT_EQ(parse_uint64("1\0x"sv), 1U);
+  EXPECT_EQ(parse_uint64("-05"), kUint64Max - 4);
+  EXPECT_EQ(parse_uint64(" -5"), kUint64Max - 4);
+  EXPECT_EQ(parse_uint64("-0018446744073709551615"), 1U);
+}
+
+TEST(ParseUint64Test, RefusesNegativeNumbersAndText) {
+  for (const auto text : {""sv, "-"sv, "-5"sv, "8 "sv, "0x10"sv, "\0"sv, "abc"sv, " "sv, "1-1"sv}) {
+    EXPECT_EQ(parse_uint64(text), std::nullopt) << '"' << text << '"';
+  }
+}
+
+TEST(ParseLongDoubleTest, ReadsWhatStrtoldReads) {
+  EXPECT_EQ(parse_long_double("10.5"), 10.5L);
+  EXPECT_EQ(parse_long_double(".5"), 0.5L);
+  EXPECT_EQ(parse_long_double("5."), 5.0L);
+  EXPECT_EQ(parse_long_double("+1e3"), 1000.0L);
+  EXPECT_EQ(parse_long_double("0x10"), 16.0L);
+  EXPECT_EQ(parse_long_double("-inf"), -std::numeric_limits<long double>::infinity());
+  EXPECT_EQ(parse_long_double("infinity"), std::numeric_limits<long double>::infinity());
+}
+
+TEST(ParseLongDoubleTest, ASubnormalIsANumberButAnUnderflowOrOverflowIsNot) {
+  EXPECT_TRUE(parse_long_double("1e-4940").has_value());
+  EXPECT_FALSE(parse_long_double("1e-5000").has_value());
+  EXPECT_FALSE(parse_long_double("1e5000").has_value());
+  EXPECT_FALSE(parse_long_double("-1e5000").has_value());
+}
+
+TEST(ParseLongDoubleTest, RefusesNanSpacesAndRests) {
+  for (const auto text :
+       {""sv, "nan"sv, "nan(abc)"sv, " 1"sv, "\t1"sv, "1 "sv, "1\0"sv, "1e"sv, "abc"sv}) {
+    EXPECT_FALSE(parse_long_double(text).has_value()) << '"' << text << '"';
+  }
+  EXPECT_TRUE(parse_long_double(std::string(5 * 1024 - 1, '0')).has_value());
+  EXPECT_FALSE(parse_long_double(std::string(5 * 1024, '0')).has_value());
+}
+
+TEST(CheckedAddTest, GivesNothingInsteadOfAnOverflow) {
+  EXPECT_EQ(checked_add(2, -3), -1);
+  EXPECT_EQ(checked_add(kInt64Max, kInt64Min), -1);
+  EXPECT_EQ(checked_add(kInt64Max - 1, 1), kInt64Max);
+  EXPECT_EQ(checked_add(kInt64Max, 1), std::nullopt);
+  EXPECT_EQ(checked_add(kInt64Min, -1), std::nullopt);
+}
+
+TEST(DecimalTextTest, IsTheInverseOfParsing) {
+  for (const std::int64_t value :
+       {std::int64_t{0}, std::int64_t{-1}, std::int64_t{10}, kInt64Min, kInt64Max}) {
+    const DecimalText text(value);
+    EXPECT_EQ(text.view(), std::to_string(value));
+    EXPECT_EQ(parse_int64(text), value);
+  }
+}
+
+}  // namespace
+}  // namespace rushgate

@@ -1,0 +1,74 @@
+#include "engine/client/request.h"
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+namespace rushgate {
+namespace {
+
+using namespace std::string_view_literals;
+
+TEST(RequestTest, KeepsItsArgumentsInOrder) {
+  const Request request = Request::of("SET", std::string("key"), "value"sv);
+  ASSERT_EQ(request.size(), 3U);
+  EXPECT_EQ(request[0], "SET");
+  EXPECT_EQ(request[1], "key");
+  EXPECT_EQ(request[2], "value");
+}
+
+TEST(RequestTest, IntegersAreWrittenInDecimal) {
+  const Request request =
+      Request::of("X", 0, -7, 42U, std::numeric_limits<std::int64_t>::min(), std::size_t{5});
+  EXPECT_EQ(request[1], "0");
+  EXPECT_EQ(request[2], "-7");
+  EXPECT_EQ(request[3], "42");
+  EXPECT_EQ(request[4], "-9223372036854775808");
+  EXPECT_EQ(request[5], "5");
+}
+
+TEST(RequestTest, ArgumentsMayBeEmptyOrAnyBytes) {
+  const Request request = Request::of("", "a\0b"sv, "", "\r\n");
+  ASSERT_EQ(request.size(), 4U);
+  EXPECT_EQ(request[0], "");
+  EXPECT_EQ(request[1], "a\0b"sv);
+  EXPECT_EQ(request[2], "");
+  EXPECT_EQ(request[3], "\r\n");
+}
+
+TEST(RequestTest, HoldsMoreArgumentsThanFitInside) {
+  Request request;
+  request.reserve(100, 300);
+  for (int i = 0; i < 100; ++i) request.add(i);
+  ASSERT_EQ(request.size(), 100U);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(request[static_cast<std::size_t>(i)], std::to_string(i));
+}
+
+TEST(RequestTest, ClearedItCanBeUsedAgain) {
+  Request request = Request::of("GET", "key");
+  request.clear();
+  EXPECT_TRUE(request.empty());
+  request.add("PING");
+  EXPECT_EQ(request, Request::of("PING"));
+}
+
+TEST(RequestTest, EqualityTellsWhereArgumentsEnd) {
+  EXPECT_EQ(Request::of("ab", "c"), Request::of("ab", "c"));
+  EXPECT_NE(Request::of("ab", "c"), Request::of("a", "bc"));
+  EXPECT_NE(Request::of("abc"), Request::of("abc", ""));
+}
+
+TEST(RequestTest, CopiesAndMovesKeepTheBytes) {
+  const Request original = Request::of("SET", "key", std::string(1'000, 'x'));
+  Request copy = original;
+  EXPECT_EQ(copy, original);
+  const Request moved = std::move(copy);
+  EXPECT_EQ(moved, original);
+}
+
+}  // namespace
+}  // namespace rushgate

@@ -1,0 +1,113 @@
+#include "engine/client/script.h"
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "engine/client/client.h"
+
+namespace rushgate {
+namespace {
+
+TEST(ScriptTest, IsNamedByTheSha1OfItsText) {
+  const Script script("return 1", "twin");
+  EXPECT_EQ(script.text(), "return 1");
+  EXPECT_EQ(script.sha1(), "e0e1f9fabfc9d4800c877a703b823ac0578ff8db");
+  EXPECT_EQ(script.native_twin(), "twin");
+  EXPECT_EQ(Script("return 1").native_twin(), "");
+}
+
+TEST(ScriptTest, ARequestCountsItsKeys) {
+  const std::string_view keys[] = {"k1", "k2"};
+  const std::string_view arguments[] = {"a"};
+  EXPECT_EQ(make_script_request("EVALSHA", "abc", keys, arguments),
+            Request::of("EVALSHA", "abc", 2, "k1", "k2", "a"));
+  EXPECT_EQ(make_script_request("EVAL", "return 1", {}, {}), Request::of("EVAL", "return 1", 0));
+}
+
+/// Answers as a server does that may or may not know the script; notes what it was asked.
+class FakeClient final : public Client {
+ public:
+  explicit FakeClient(bool knows_script) : knows_script_(knows_script) {}
+
+  void submit(Request request, Completion completion) override { completion(answer(request)); }
+  Reply call(Request request) override { return answer(request); }
+  std::vector<Reply> pipeline(std::vector<Request> requests) override {
+    std::vector<Reply> replies;
+    replies.reserve(requests.size());
+    for (const Request& request : requests) replies.push_back(answer(request));
+    return replies;
+  }
+  Reply sync() override { return Reply::ok(); }
+
+  std::vector<std::string> asked;
+  bool refuses_to_load = false;
+
+ private:
+  Reply answer(const Request& request) {
+    asked.emplace_back(request[0]);
+    if (request[0] == "EVALSHA" && !knows_script_)
+      return Reply::error("NOSCRIPT No matching script. Please use EVAL.");
+    if (request[0] == "SCRIPT" && refuses_to_load) return Reply::error("ERR no");
+    if (request[0] == "EVAL" || request[0] == "SCRIPT") knows_script_ = true;
+    return Reply::bulk(request[request.size() - 1]);
+  }
+
+  bool knows_script_;
+};
+
+TEST(RunScriptTest, AKnownScriptIsRunByItsName) {
+  FakeClient client(true);
+  const std::string_view arguments[] = {"x"};
+  EXPECT_EQ(client.run(Script("return ARGV[1]"), {}, arguments), Reply::bulk("x"));
+  EXPECT_EQ(client.asked, (std::vector<std::string>{"EVALSHA"}));
+}
+
+TEST(RunScriptTest, AnUnknownScriptIsSentOnce) {
+  FakeClient client(false);
+  const Script script("return ARGV[1]");
+  const std::string_view arguments[] = {"x"};
+  EXPECT_EQ(client.run(script, {}, arguments), Reply::bulk("x"));
+  EXPECT_EQ(client.run(script, {}, arguments), Reply::bulk("x"));
+  EXPECT_EQ(client.asked, (std::vector<std::string>{"EVALSHA", "EVAL", "EVALSHA"}));
+}
+
+std::vector<Request> two_requests(const Client& client, const Script& script) {
+  const std::string_view first[] = {"1"};
+  const std::string_view second[] = {"2"};
+  std::vector<Request> requests;
+  requests.push_back(client.script_request(script, {}, first));
+  requests.push_back(client.script_request(script, {}, second));
+  return requests;
+}
+
+TEST(RunScriptTest, APipelineLoadsTheScriptOnceAndAsksAgainInOrder) {
+  FakeClient client(false);
+  const Script script("return ARGV[1]");
+  const std::vector<Reply> expected = {Reply::bulk("1"), Reply::bulk("2")};
+  EXPECT_EQ(client.run_all(script, two_requests(client, script)), expected);
+  EXPECT_EQ(client.asked,
+            (std::vector<std::string>{"EVALSHA", "EVALSHA", "SCRIPT", "EVALSHA", "EVALSHA"}));
+}
+
+TEST(RunScriptTest, AScriptThatCannotBeLoadedLeavesTheFirstAnswers) {
+  FakeClient client(false);
+  client.refuses_to_load = true;
+  const Script script("return ARGV[1]");
+  const std::vector<Reply> replies = client.run_all(script, two_requests(client, script));
+  ASSERT_EQ(replies.size(), 2U);
+  EXPECT_EQ(replies[0].error_code(), "NOSCRIPT");
+  EXPECT_EQ(replies[1].error_code(), "NOSCRIPT");
+}
+
+TEST(CallTest, WritesItsArgumentsAsARequest) {
+  FakeClient client(true);
+  EXPECT_EQ(client("SET", "key", 5), Reply::bulk("5"));
+}
+
+}  // namespace
+}  // namespace rushgate

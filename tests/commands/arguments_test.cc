@@ -1,0 +1,69 @@
+#include "engine/commands/arguments.h"
+
+#include <gtest/gtest.h>
+
+#include "engine/commands/errors.h"
+
+namespace rushgate {
+namespace {
+
+TEST(ArgumentsTest, ReadsFromLeftToRight) {
+  const Request request = Request::of("CMD", "key", 7, "LIMIT", "x");
+  Arguments arguments(request);
+  EXPECT_EQ(arguments.left(), 4U);
+  EXPECT_EQ(arguments.next(), "key");
+  EXPECT_EQ(arguments.next_integer(), 7);
+  EXPECT_FALSE(arguments.accept("COUNT"));
+  EXPECT_TRUE(arguments.accept("LIMIT"));
+  EXPECT_EQ(arguments.next(), "x");
+  EXPECT_TRUE(arguments.at_end());
+  EXPECT_TRUE(arguments.ok());
+}
+
+TEST(ArgumentsTest, KeywordsMayHaveAnyCase) {
+  const Request request = Request::of("CMD", "kEePttl");
+  EXPECT_TRUE(Arguments(request).accept("KEEPTTL"));
+  EXPECT_FALSE(Arguments(request).accept("KEEP"));
+}
+
+TEST(ArgumentsTest, AMissingArgumentIsASyntaxError) {
+  const Request request = Request::of("CMD");
+  Arguments arguments(request);
+  EXPECT_EQ(arguments.next(), "");
+  EXPECT_EQ(arguments.take_error(), errors::syntax());
+}
+
+TEST(ArgumentsTest, TheFirstErrorIsKeptAndEndsTheReading) {
+  const Request request = Request::of("CMD", "abc", "NX", 5);
+  Arguments arguments(request);
+  EXPECT_EQ(arguments.next_integer(), 0);
+  EXPECT_FALSE(arguments.ok());
+  EXPECT_TRUE(arguments.at_end());
+  EXPECT_EQ(arguments.left(), 0U);
+  EXPECT_FALSE(arguments.accept("NX"));
+  EXPECT_EQ(arguments.next(), "");
+  arguments.fail(errors::wrong_type());
+  EXPECT_EQ(arguments.take_error(), errors::not_an_integer());
+}
+
+TEST(ArgumentsTest, ABoundedIntegerNamesItsBounds) {
+  const Request request = Request::of("CMD", 10, -1);
+  EXPECT_EQ(Arguments(request).next_integer(0, 10), 10);
+  Arguments arguments(request, 2);
+  EXPECT_EQ(arguments.next_integer(0, 10), 0);
+  EXPECT_EQ(arguments.take_error(),
+            Reply::error("ERR value is out of range, value must between 0 and 10"));
+}
+
+TEST(ArgumentsTest, PairsMustBeWhole) {
+  const Request whole = Request::of("CMD", "k", "f", "v");
+  Arguments pairs(whole, 2);
+  pairs.expect_pairs();
+  EXPECT_TRUE(pairs.ok());
+  Arguments odd(whole, 1);
+  odd.expect_pairs();
+  EXPECT_EQ(odd.take_error(), errors::wrong_arity("cmd"));
+}
+
+}  // namespace
+}  // namespace rushgate

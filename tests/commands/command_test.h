@@ -1,0 +1,150 @@
+// What the tests of commands share: a keyspace over a store in memory, and the checks that every
+// command must pass.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "engine/client/reply.h"
+#include "engine/client/request.h"
+#include "engine/commands/command_context.h"
+#include "engine/commands/command_table.h"
+#include "engine/keyspace/keyspace.h"
+#include "engine/script/lua_host.h"
+#include "engine/script/native_host.h"
+#include "storage/memory/memory_store.h"
+
+namespace rushgate {
+
+/// run() executes a command twice, with a rollback in between, and expects the rollback to leave no
+/// trace and the second answer to be the first. At the end of each test, a second keyspace is
+/// loaded from the store and must equal the first.
+class CommandTest : public testing::Test {
+ protected:
+  static constexpr std::int64_t kStartMs = 1'700'000'000'123;
+
+  CommandTest() { keyspace_.set_now_ms(kStartMs); }
+
+  void TearDown() override { expect_reload_equals(); }
+
+  /// Commits, and loads a second keyspace from the store.
+  void expect_reload_equals() {
+    commit();
+    Keyspace loaded(store_, kSeed);
+    ASSERT_TRUE(loaded.load().ok());
+    loaded.set_now_ms(keyspace_.now_ms());
+    EXPECT_EQ(dump(loaded), dump(keyspace_)) << "what the store kept is not what was in memory";
+  }
+
+  /// Runs a command: run("SET", "key", 5).
+  template <class... Args>
+  Reply run(const Args&... args) {
+    return run_request(Request::of(args...));
+  }
+
+  /// The same, the answer as to_debug_string() writes it.
+  template <class... Args>
+  std::string text(const Args&... args) {
+    return to_debug_string(run(args...));
+  }
+
+  Reply run_request(const Request& request) {
+    const auto before = dump(keyspace_);
+    const Session session_before = session_;
+    const auto mark = keyspace_.changes().mark();
+    const Reply first = run_once(request);
+    EXPECT_TRUE(!first.is_error() || dump(keyspace_) == before) << "an error changed something";
+    keyspace_.changes().roll_back_to(mark);
+    EXPECT_EQ(dump(keyspace_), before) << "a rollback left something behind";
+    session_ = session_before;
+    Reply second = run_once(request);
+    EXPECT_EQ(second, first) << to_debug_string(second) << " after a rollback, "
+                             << to_debug_string(first) << " before";
+    return second;
+  }
+
+  void advance_ms(std::int64_t duration_ms) {
+    keyspace_.set_now_ms(keyspace_.now_ms() + duration_ms);
+  }
+
+  /// Ends the group: what was done so far is not undone any more.
+  void commit() { ASSERT_TRUE(keyspace_.commit().ok()); }
+
+  /// All that a client can see, expired keys left out: database and key -> expiry and value.
+  std::map<std::string, std::string> contents() { return dump(keyspace_); }
+
+  Keyspace& keyspace() { return keyspace_; }
+  Session& session() { return session_; }
+  CommandServices& services() { return services_; }
+
+ private:
+  static constexpr std::uint64_t kSeed = 7;
+
+  struct NeverStop final : BusyMonitor {
+    bool poll() override { return false; }
+  };
+
+  Reply run_once(const Request& request) {
+    CommandContext context(services_, session_, request, CommandContext::Origin::kClient, false);
+    return run_command(context);
+  }
+
+  static std::map<std::string, std::string> dump(Keyspace& keyspace) {
+    std::map<std::string, std::string> all;
+    for (std::size_t i = 0; i < Keyspace::kDatabases; ++i) {
+      keyspace.db(i).for_each([&](Object& object) {
+        if (object.expire_at_ms != kNoExpiry && object.expire_at_ms <= keyspace.now_ms()) return;
+        all[std::to_string(i) + ' ' + object.key] =
+            std::to_string(object.expire_at_ms) + ' ' + dump_value(object);
+      });
+    }
+    return all;
+  }
+
+  static std::string dump_value(Object& object) {
+    std::map<std::string, std::string> elements;
+    std::size_t size = 0;
+    switch (object.type()) {
+      case ValueType::kString:
+        return object.string().bytes();
+      case ValueType::kHash:
+        object.hash().for_each([&](std::string_view field, std::string_view value) {
+          elements.emplace(field, value);
+        });
+        size = object.hash().size();
+        break;
+      case ValueType::kSet:
+        object.set().for_each([&](std::string_view member) { elements.emplace(member, ""); });
+        size = object.set().size();
+        break;
+      case ValueType::kStream:
+        return "a stream";
+    }
+    EXPECT_EQ(elements.size(), size);
+    EXPECT_NE(size, 0U) << "an empty collection is left at " << object.key;
+    std::string text(type_name(object.type()));
+    for (const auto& [element, value] : elements) {
+      text.append(" [").append(element).append("][").append(value).append("]");
+    }
+    return text;
+  }
+
+  MemoryStore store_{{.keep_state = true}};
+  Keyspace keyspace_{store_, kSeed};
+  NeverStop never_stop_;
+  LuaHost lua_{LuaLimits{}, never_stop_, nullptr, kSeed};
+  NativeHost natives_;
+  Session session_;
+  CommandServices services_{keyspace_, lua_, natives_, false, {}};
+};
+
+inline constexpr const char* kWrongType =
+    "(error) WRONGTYPE Operation against a key holding the wrong kind of value";
+inline constexpr const char* kNotAnInteger = "(error) ERR value is not an integer or out of range";
+inline constexpr const char* kSyntaxError = "(error) ERR syntax error";
+
+}  // namespace rushgate

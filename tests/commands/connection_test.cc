@@ -1,0 +1,34 @@
+#include "tests/commands/command_test.h"
+
+namespace rushgate {
+namespace {
+
+class ConnectionTest : public CommandTest {};
+
+TEST_F(ConnectionTest, PingAnswersPongOrItsMessage) {
+  EXPECT_EQ(run("PING"), Reply::status("PONG"));
+  EXPECT_EQ(run("ping", "hello"), Reply::bulk("hello"));
+  EXPECT_EQ(text("PING", "a", "b"), "(error) ERR wrong number of arguments for 'ping' command");
+}
+
+TEST_F(ConnectionTest, SelectChoosesTheDatabaseOfTheSession) {
+  run("SET", "k", "0");
+  EXPECT_EQ(text("SELECT", 15), "OK");
+  EXPECT_EQ(text("GET", "k"), "(nil)");
+  run("SET", "k", "15");
+  EXPECT_EQ(text("SELECT", 0), "OK");
+  EXPECT_EQ(text("GET", "k"), "\"0\"");
+}
+
+TEST_F(ConnectionTest, SelectRefusesWhatIsNoDatabase) {
+  EXPECT_EQ(text("SELECT", 16), "(error) ERR DB index is out of range");
+  EXPECT_EQ(text("SELECT", -1), "(error) ERR DB index is out of range");
+  EXPECT_EQ(text("SELECT", "abc"), kNotAnInteger);
+  EXPECT_EQ(text("SELECT", "99999999999999999999"), kNotAnInteger);
+  EXPECT_EQ(text("SELECT", 99999999999),
+            "(error) ERR value is out of range, value must between -2147483648 and 2147483647");
+  EXPECT_EQ(session().db, 0);
+}
+
+}  // namespace
+}  // namespace rushgate

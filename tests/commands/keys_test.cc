@@ -1,0 +1,138 @@
+#include "tests/commands/command_test.h"
+
+namespace rushgate {
+namespace {
+
+class KeysTest : public CommandTest {
+ protected:
+  static constexpr const char* kInvalidExpire =
+      "(error) ERR invalid expire time in 'expire' command";
+};
+
+TEST_F(KeysTest, DelRemovesKeysOfAnyType) {
+  run("SET", "string", 1);
+  run("SADD", "set", 1);
+  run("HSET", "hash", "f", "v");
+  EXPECT_EQ(text("DEL", "string", "set", "hash", "none", "string"), "(integer) 3");
+  EXPECT_EQ(text("DBSIZE"), "(integer) 0");
+}
+
+TEST_F(KeysTest, ExistsCountsAKeyAsOftenAsItIsNamed) {
+  run("SET", "a", 1);
+  EXPECT_EQ(text("EXISTS", "a", "none", "a"), "(integer) 2");
+}
+
+TEST_F(KeysTest, TypeNamesTheType) {
+  run("SET", "string", 1);
+  run("SADD", "set", 1);
+  run("HSET", "hash", "f", "v");
+  EXPECT_EQ(run("TYPE", "string"), Reply::status("string"));
+  EXPECT_EQ(text("TYPE", "set"), "set");
+  EXPECT_EQ(text("TYPE", "hash"), "hash");
+  EXPECT_EQ(text("TYPE", "none"), "none");
+}
+
+// ---- Expiry ----
+
+TEST_F(KeysTest, AKeyIsGoneWhenItsTimeIsUp) {
+  run("SET", "k", 1);
+  EXPECT_EQ(text("PEXPIRE", "k", 1'000), "(integer) 1");
+  advance_ms(999);
+  EXPECT_EQ(text("EXISTS", "k"), "(integer) 1");
+  advance_ms(1);
+  EXPECT_EQ(text("EXISTS", "k"), "(integer) 0");
+  EXPECT_EQ(text("TTL", "k"), "(integer) -2");
+}
+
+TEST_F(KeysTest, TtlIsRoundedAndPttlIsNot) {
+  run("SET", "k", 1);
+  EXPECT_EQ(text("TTL", "k"), "(integer) -1");
+  EXPECT_EQ(text("PTTL", "k"), "(integer) -1");
+  EXPECT_EQ(text("PTTL", "none"), "(integer) -2");
+  run("EXPIRE", "k", 100);
+  advance_ms(499);
+  EXPECT_EQ(text("PTTL", "k"), "(integer) 99501");
+  EXPECT_EQ(text("TTL", "k"), "(integer) 100");
+  advance_ms(2);
+  EXPECT_EQ(text("TTL", "k"), "(integer) 99");
+}
+
+TEST_F(KeysTest, ExpireWithAPastTimeDeletes) {
+  for (const char* seconds : {"0", "-1", "-9223372036854775"}) {
+    run("SADD", "k", 1);
+    EXPECT_EQ(text("EXPIRE", "k", seconds), "(integer) 1") << seconds;
+    EXPECT_EQ(text("EXISTS", "k"), "(integer) 0") << seconds;
+  }
+  run("SADD", "k", 1);
+  EXPECT_EQ(text("PEXPIRE", "k", "-9223372036854775808"), "(integer) 1");
+  EXPECT_EQ(text("EXISTS", "k"), "(integer) 0");
+}
+
+TEST_F(KeysTest, ExpireOfNoKeyIsZero) {
+  EXPECT_EQ(text("EXPIRE", "none", 10), "(integer) 0");
+  EXPECT_EQ(text("EXPIRE", "none", 10, "XX"), "(integer) 0");
+}
+
+TEST_F(KeysTest, ExpireRefusesTimesOutOfRangeEvenOfNoKey) {
+  EXPECT_EQ(text("EXPIRE", "k", "9223372036854775807"), kInvalidExpire);
+  EXPECT_EQ(text("EXPIRE", "k", "-9223372036854775808"), kInvalidExpire);
+  EXPECT_EQ(text("EXPIRE", "k", "9223372036854775"), kInvalidExpire);
+  EXPECT_EQ(text("PEXPIRE", "k", "9223372036854775807"),
+            "(error) ERR invalid expire time in 'pexpire' command");
+  EXPECT_EQ(text("EXPIRE", "k", "abc"), kNotAnInteger);
+  EXPECT_EQ(text("EXPIRE", "k", "1.5"), kNotAnInteger);
+}
+
+TEST_F(KeysTest, ExpireChecksItsOptionsBeforeItsTime) {
+  EXPECT_EQ(text("EXPIRE", "k", "abc", "foo"), "(error) ERR Unsupported option foo");
+  EXPECT_EQ(text("EXPIRE", "k", "abc", "NX", "XX", "a\nb"), "(error) ERR Unsupported option a b");
+  EXPECT_EQ(text("EXPIRE", "k", "abc", "NX", "GT"),
+            "(error) ERR NX and XX, GT or LT options at the same time are not compatible");
+  EXPECT_EQ(text("EXPIRE", "k", "abc", "nx", "lt", "gt"),
+            "(error) ERR NX and XX, GT or LT options at the same time are not compatible");
+  EXPECT_EQ(text("EXPIRE", "k", "abc", "GT", "LT"),
+            "(error) ERR GT and LT options at the same time are not compatible");
+}
+
+TEST_F(KeysTest, ExpireNxAndXxLookForAnExpiry) {
+  run("SET", "k", 1);
+  EXPECT_EQ(text("EXPIRE", "k", 10, "XX"), "(integer) 0");
+  EXPECT_EQ(text("EXPIRE", "k", 10, "NX"), "(integer) 1");
+  EXPECT_EQ(text("EXPIRE", "k", 20, "NX"), "(integer) 0");
+  EXPECT_EQ(text("TTL", "k"), "(integer) 10");
+  EXPECT_EQ(text("EXPIRE", "k", 20, "xx"), "(integer) 1");
+  EXPECT_EQ(text("TTL", "k"), "(integer) 20");
+}
+
+TEST_F(KeysTest, ExpireGtAndLtCompareWithNoneAsInfinity) {
+  run("SET", "k", 1);
+  EXPECT_EQ(text("EXPIRE", "k", 10, "GT"), "(integer) 0");
+  EXPECT_EQ(text("EXPIRE", "k", 10, "LT"), "(integer) 1");
+  EXPECT_EQ(text("EXPIRE", "k", 10, "GT"), "(integer) 0");
+  EXPECT_EQ(text("EXPIRE", "k", 10, "LT"), "(integer) 0");
+  EXPECT_EQ(text("EXPIRE", "k", 11, "GT", "XX"), "(integer) 1");
+  EXPECT_EQ(text("EXPIRE", "k", 9, "LT", "XX"), "(integer) 1");
+  EXPECT_EQ(text("EXPIRE", "k", -1, "GT"), "(integer) 0");
+  EXPECT_EQ(text("EXPIRE", "k", -1, "LT"), "(integer) 1");
+  EXPECT_EQ(text("EXISTS", "k"), "(integer) 0");
+}
+
+TEST_F(KeysTest, PersistTakesTheExpiryAway) {
+  EXPECT_EQ(text("PERSIST", "none"), "(integer) 0");
+  run("SET", "k", 1);
+  EXPECT_EQ(text("PERSIST", "k"), "(integer) 0");
+  run("EXPIRE", "k", 10);
+  EXPECT_EQ(text("PERSIST", "k"), "(integer) 1");
+  EXPECT_EQ(text("TTL", "k"), "(integer) -1");
+}
+
+TEST_F(KeysTest, AnExpirySurvivesARestart) {
+  run("SADD", "s", 1);
+  run("EXPIRE", "s", 10);
+  commit();
+  run("PERSIST", "s");
+  run("PEXPIRE", "s", 5);  // TearDown() compares with what a second keyspace loads
+}
+
+}  // namespace
+}  // namespace rushgate

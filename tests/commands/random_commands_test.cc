@@ -1,0 +1,97 @@
+#include <cstdint>
+#include <random>
+#include <string>
+#include <string_view>
+
+#include "tests/commands/command_test.h"
+#include "tests/random_seed.h"
+
+namespace rushgate {
+namespace {
+
+/// Commands picked at random; run() checks that each can be taken back, and TearDown() that all of
+/// them were kept.
+class RandomCommandsTest : public CommandTest {
+ protected:
+  Request random_request() {
+    const std::string key = pick({"a", "b", "c", "d"});
+    const std::string element = pick({"1", "2", "x", "y", "03"});
+    const std::string value = pick({"5", "-1", "text", "9223372036854775807"});
+    switch (random() % 22) {
+      case 0:
+        return Request::of("SET", key, value);
+      case 1:
+        return Request::of("SET", key, value, "KEEPTTL");
+      case 2:
+        return Request::of("SET", key, value, "PX", random() % 50 + 1);
+      case 3:
+        return Request::of("SETNX", key, value);
+      case 4:
+        return Request::of("INCRBY", key, random() % 10);
+      case 5:
+        return Request::of("MSET", key, value, pick({"a", "b"}), value);
+      case 6:
+        return Request::of("DEL", key, pick({"a", "b"}));
+      case 7:
+        return Request::of("PEXPIRE", key, random() % 50);
+      case 8:
+        return Request::of("PERSIST", key);
+      case 9:
+      case 10:
+      case 11:
+        return Request::of("SADD", key, element, pick({"1", "z"}));
+      case 12:
+      case 13:
+        return Request::of("SREM", key, element, pick({"1", "z"}));
+      case 14:
+      case 15:
+      case 16:
+        return Request::of("HSET", key, element, value);
+      case 17:
+        return Request::of("HINCRBY", key, element, random() % 10);
+      case 18:
+        return Request::of("HDEL", key, element, pick({"1", "z"}));
+      case 19:
+        return Request::of("SELECT", random() % 3);
+      case 20:
+        return random() % 20 == 0 ? Request::of("FLUSHDB") : Request::of("HGETALL", key);
+      default:
+        return random() % 50 == 0 ? Request::of("FLUSHALL") : Request::of("SMEMBERS", key);
+    }
+  }
+
+  std::string pick(std::initializer_list<std::string_view> choices) {
+    return std::string(choices.begin()[random() % choices.size()]);
+  }
+
+  const std::uint64_t seed = random_seed();
+  std::mt19937_64 random{seed};
+};
+
+TEST_F(RandomCommandsTest, EachCanBeTakenBackAndAllAreKept) {
+  SCOPED_TRACE(seed_text(seed));
+  for (int step = 0; step < 20'000 && !HasFailure(); ++step) {
+    run_request(random_request());
+    if (random() % 5 == 0) advance_ms(static_cast<std::int64_t>(random() % 10));
+    if (random() % 10 == 0) commit();
+    if (random() % 200 == 0) expect_reload_equals();
+  }
+}
+
+TEST_F(RandomCommandsTest, AWholeGroupCanBeTakenBack) {
+  SCOPED_TRACE(seed_text(seed));
+  for (int group = 0; group < 1'000 && !HasFailure(); ++group) {
+    commit();
+    const auto before = contents();
+    for (std::uint64_t left = random() % 30; left > 0; --left) run_request(random_request());
+    if (random() % 2 == 0) {
+      keyspace().changes().roll_back_to({});
+      EXPECT_EQ(contents(), before);
+    }
+    if (random() % 10 == 0) expect_reload_equals();
+    advance_ms(static_cast<std::int64_t>(random() % 20));
+  }
+}
+
+}  // namespace
+}  // namespace rushgate

@@ -1,0 +1,171 @@
+// What the transcripts of streams cannot show: how a command waits and is run again, and what a
+// store that fails looks like.
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/commands/command_test.h"
+#include "tests/keyspace/stream_test_store.h"
+
+namespace rushgate {
+namespace {
+
+using testing::Test;
+
+class StreamCommandsTest : public CommandTest {
+ protected:
+  StreamCommandsTest() {
+    run("XADD", "s", "1-0", "a", "1");
+    run("XGROUP", "CREATE", "s", "g", "$");
+  }
+
+  /// What a command waits for; nothing if it was answered: the answer is in answer_ then.
+  std::optional<Park> park(const Request& request,
+                           CommandContext::Origin origin = CommandContext::Origin::kClient) {
+    CommandContext context(services(), session(), request, origin, false);
+    answer_ = to_debug_string(run_command(context));
+    return std::move(context.parked());
+  }
+
+  std::string answer_;
+};
+
+TEST_F(StreamCommandsTest, ABlockedReadFixesTheIdOfNow) {
+  const auto waiting =
+      park(Request::of("XREAD", "COUNT", 5, "BLOCK", 70, "STREAMS", "s", "none", "$", "$"));
+  ASSERT_TRUE(waiting.has_value());
+  EXPECT_EQ(waiting->keys, (std::vector<std::string>{"s", "none"}));
+  EXPECT_EQ(waiting->timeout_ms, 70);
+  EXPECT_EQ(waiting->on_timeout, Reply::nil_array());
+
+  run("XADD", "s", "2-0", "a", "2");
+  run("XADD", "none", "1-0", "a", "3");
+  EXPECT_FALSE(park(waiting->retry).has_value());
+  EXPECT_EQ(answer_, R"([["s", [["2-0", ["a", "2"]]]], ["none", [["1-0", ["a", "3"]]]]])");
+}
+
+TEST_F(StreamCommandsTest, ARetryThatFindsNothingWaitsForTheSame) {
+  const auto waiting = park(Request::of("XREAD", "BLOCK", 0, "STREAMS", "s", "$"));
+  ASSERT_TRUE(waiting.has_value());
+  const auto still_waiting = park(waiting->retry);
+  ASSERT_TRUE(still_waiting.has_value());
+  EXPECT_EQ(still_waiting->retry, waiting->retry);
+  EXPECT_EQ(still_waiting->keys, waiting->keys);
+}
+
+TEST_F(StreamCommandsTest, WhoeverReadsAStreamOutlastsItsRemoval) {
+  const auto waiting = park(Request::of("XREAD", "BLOCK", 0, "STREAMS", "s", "$"));
+  ASSERT_TRUE(waiting.has_value());
+  run("DEL", "s");
+  EXPECT_TRUE(park(waiting->retry).has_value());
+  run("SET", "s", 1);
+  EXPECT_TRUE(park(waiting->retry).has_value());
+}
+
+TEST_F(StreamCommandsTest, WhoeverReadsAsAGroupDoesNot) {
+  const auto waiting =
+      park(Request::of("XREADGROUP", "GROUP", "g", "c", "BLOCK", 0, "STREAMS", "s", ">"));
+  ASSERT_TRUE(waiting.has_value());
+  run("XGROUP", "DESTROY", "s", "g");
+  EXPECT_FALSE(park(waiting->retry).has_value());
+  EXPECT_EQ(answer_,
+            "(error) NOGROUP the consumer group this client was blocked on no longer exists");
+  run("DEL", "s");
+  EXPECT_FALSE(park(waiting->retry).has_value());
+  EXPECT_EQ(answer_, "(error) UNBLOCKED the stream key no longer exists");
+  run("SET", "s", 1);
+  EXPECT_FALSE(park(waiting->retry).has_value());
+  EXPECT_EQ(answer_, "(error) UNBLOCKED the stream key no longer exists");
+}
+
+TEST_F(StreamCommandsTest, WaitingMakesNoConsumer) {
+  const auto waiting =
+      park(Request::of("XREADGROUP", "GROUP", "g", "c", "BLOCK", 0, "STREAMS", "s", ">"));
+  ASSERT_TRUE(waiting.has_value());
+  EXPECT_EQ(text("XINFO", "CONSUMERS", "s", "g"), "[]");
+  run("XADD", "s", "2-0", "a", "2");
+  EXPECT_FALSE(park(waiting->retry).has_value());
+  EXPECT_EQ(answer_, R"([["s", [["2-0", ["a", "2"]]]]])");
+  EXPECT_EQ(text("XPENDING", "s", "g"), R"([(integer) 1, "2-0", "2-0", [["c", "1"]]])");
+}
+
+TEST_F(StreamCommandsTest, AHistoryDoesNotWait) {
+  EXPECT_FALSE(park(Request::of("XREADGROUP", "GROUP", "g", "c", "BLOCK", 0, "STREAMS", "s", "0"))
+                   .has_value());
+  EXPECT_EQ(answer_, R"([["s", []]])");
+}
+
+TEST_F(StreamCommandsTest, ScriptsDoNotWait) {
+  const auto script = CommandContext::Origin::kScript;
+  EXPECT_FALSE(park(Request::of("xread", "BLOCK", "0", "STREAMS", "s", "$"), script).has_value());
+  EXPECT_EQ(answer_, "(error) ERR xread command is not allowed with BLOCK option from scripts");
+  EXPECT_FALSE(park(Request::of("XREAD", "STREAMS", "s", "$"), script).has_value());
+  EXPECT_EQ(answer_, "(nil array)");
+}
+
+// ---- A store that fails ----
+
+class StreamCommandsOnAFailingStoreTest : public Test {
+ protected:
+  StreamCommandsOnAFailingStoreTest() {
+    Keyspace writer(store_, 7);
+    for (int i = 1; i <= 20; ++i) {
+      run(writer, Request::of("XADD", "s", std::to_string(i), "a", i));
+      EXPECT_TRUE(writer.commit().ok());
+    }
+    run(writer, Request::of("XGROUP", "CREATE", "s", "g", "0"));
+    run(writer, Request::of("XREADGROUP", "GROUP", "g", "c", "COUNT", 5, "STREAMS", "s", ">"));
+    EXPECT_TRUE(writer.commit().ok());
+    EXPECT_TRUE(keyspace_.load().ok());
+    store_.fails_to_read = true;
+  }
+
+  std::string run(Keyspace& keyspace, const Request& request) {
+    CommandServices services{keyspace, lua_, natives_, false, {}};
+    CommandContext context(services, session_, request, CommandContext::Origin::kClient, false);
+    return to_debug_string(run_command(context));
+  }
+
+  struct NeverStop final : BusyMonitor {
+    bool poll() override { return false; }
+  };
+
+  StreamTestStore store_;
+  Keyspace keyspace_{store_, 7};
+  NeverStop never_stop_;
+  LuaHost lua_{LuaLimits{}, never_stop_, nullptr, 7};
+  NativeHost natives_;
+  Session session_;
+};
+
+TEST_F(StreamCommandsOnAFailingStoreTest, TheErrorIsTheStoresAndNothingIsHalfApplied) {
+  const std::vector<Request> requests = {
+      Request::of("XRANGE", "s", "-", "+"),
+      Request::of("XREVRANGE", "s", "+", "-", "COUNT", 1),
+      Request::of("XREAD", "STREAMS", "s", 0),
+      Request::of("XDEL", "s", 1, 2),
+      Request::of("XTRIM", "s", "MAXLEN", 3),
+      Request::of("XADD", "s", "MAXLEN", 3, "30", "a", "1"),
+      Request::of("XREADGROUP", "GROUP", "g", "d", "STREAMS", "s", ">"),
+      Request::of("XREADGROUP", "GROUP", "g", "d", "NOACK", "STREAMS", "s", "s", ">", "0"),
+      Request::of("XREADGROUP", "GROUP", "g", "c", "STREAMS", "s", 0),
+      Request::of("XCLAIM", "s", "g", "d", 0, 1, 2, 3, "LASTID", "9"),
+      Request::of("XAUTOCLAIM", "s", "g", "d", 0, 0),
+      Request::of("XINFO", "STREAM", "s"),
+      Request::of("XINFO", "STREAM", "s", "FULL"),
+  };
+  for (const Request& request : requests) {
+    EXPECT_EQ(run(keyspace_, request), "(error) ERR the disk is gone") << request[0];
+    EXPECT_TRUE(keyspace_.changes().empty()) << request[0];
+  }
+}
+
+TEST_F(StreamCommandsOnAFailingStoreTest, WhatNeedsNoEntriesWorksOn) {
+  EXPECT_EQ(run(keyspace_, Request::of("XADD", "s", "30", "a", "1")), "\"30-0\"");
+  EXPECT_EQ(run(keyspace_, Request::of("XLEN", "s")), "(integer) 21");
+  EXPECT_EQ(run(keyspace_, Request::of("XACK", "s", "g", 1, 2)), "(integer) 2");
+}
+
+}  // namespace
+}  // namespace rushgate

@@ -1,0 +1,133 @@
+#include "tests/conformance/compare.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "tests/redis_server/raw_reply.h"
+
+namespace rushgate::testing {
+namespace {
+
+/// A text that is a variable's value becomes the variable's name: "$id".
+void replace_by_names(Reply& reply, const Variables& variables) {
+  if (reply.is_aggregate()) {
+    for (Reply& element : reply.elements()) replace_by_names(element, variables);
+  } else if (reply.is_text()) {
+    const auto found = std::find_if(variables.begin(), variables.end(), [&](const auto& variable) {
+      return variable.second == reply.text();
+    });
+    if (found != variables.end()) reply.text() = "$" + found->first;
+  }
+}
+
+/// A value that stands for all of its kind.
+Reply blank(const Reply& reply) {
+  Reply same_kind = reply;
+  if (reply.is_aggregate()) {
+    same_kind.elements().clear();
+  } else if (reply.is_text()) {
+    same_kind.text().clear();
+  } else if (reply.kind() == Reply::Kind::kDouble) {
+    return Reply::real(0);
+  } else if (reply.kind() == Reply::Kind::kBoolean) {
+    return Reply::boolean(false);
+  } else if (reply.is_integer()) {
+    return Reply::integer(0);
+  }
+  return same_kind;
+}
+
+/// Sorts elements `width` at a time.
+void sort_elements(Reply& reply, std::size_t width) {
+  if (!reply.is_aggregate()) return;
+  std::vector<Reply>& elements = reply.elements();
+  std::vector<std::pair<std::string, std::vector<Reply>>> groups;
+  for (std::size_t i = 0; i < elements.size(); i += width) {
+    const std::size_t end = std::min(i + width, elements.size());
+    std::vector<Reply> group(elements.begin() + static_cast<std::ptrdiff_t>(i),
+                             elements.begin() + static_cast<std::ptrdiff_t>(end));
+    groups.emplace_back(to_debug_string(Reply::array(group)), std::move(group));
+  }
+  std::stable_sort(groups.begin(), groups.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  elements.clear();
+  for (auto& [key, group] : groups) {
+    std::move(group.begin(), group.end(), std::back_inserter(elements));
+  }
+}
+
+bool is_near(const Reply& a, const Reply& b, std::int64_t ms) {
+  if (!a.is_integer() || !b.is_integer()) return false;
+  // Unsigned: the difference of any two integers fits.
+  const auto low = static_cast<std::uint64_t>(std::min(a.integer(), b.integer()));
+  const auto high = static_cast<std::uint64_t>(std::max(a.integer(), b.integer()));
+  return high - low <= static_cast<std::uint64_t>(ms);
+}
+
+bool begin_with(const std::string& prefix, const Reply& a, const Reply& b) {
+  return a.kind() == b.kind() && a.is_text() && a.text().starts_with(prefix) &&
+         b.text().starts_with(prefix);
+}
+
+/// Takes out of both replies what the slack lets differ.
+void apply(const Slack& slack, Reply& oracle, Reply& subject) {
+  const std::vector<Reply*> places = slack.at.find(oracle);
+  const std::vector<Reply*> others = slack.at.find(subject);
+  if (places.empty()) throw std::runtime_error("the server's answer has nothing at @at");
+  for (std::size_t i = 0; i < std::min(places.size(), others.size()); ++i) {
+    Reply& a = *places[i];
+    Reply& b = *others[i];
+    switch (slack.kind) {
+      case Slack::Kind::kAny:
+        a = blank(a);
+        b = blank(b);
+        break;
+      case Slack::Kind::kApproxMs:
+        if (is_near(a, b, slack.ms)) b = a;
+        break;
+      case Slack::Kind::kPrefix:
+        if (begin_with(slack.prefix, a, b)) b = a;
+        break;
+      case Slack::Kind::kUnordered:
+        sort_elements(a, 1);
+        sort_elements(b, 1);
+        break;
+      case Slack::Kind::kPairsUnordered:
+        sort_elements(a, 2);
+        sort_elements(b, 2);
+        break;
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<std::string> difference(const Step& step, const Answer& oracle,
+                                      const Answer& subject) {
+  const bool every_byte = step.slack.empty() && oracle.variables.empty();
+  if (every_byte) {
+    if (oracle.raw == subject.raw) return std::nullopt;
+    return "the bytes differ";
+  }
+  Reply expected = parse_raw_reply(oracle.raw)->reply;
+  Reply actual = parse_raw_reply(subject.raw)->reply;
+  replace_by_names(expected, oracle.variables);
+  replace_by_names(actual, subject.variables);
+  for (const Slack& slack : step.slack) apply(slack, expected, actual);
+  if (expected == actual) return std::nullopt;
+  return "more than the allowed differs: " + escaped(to_debug_string(expected)) + " and " +
+         escaped(to_debug_string(actual));
+}
+
+std::string captured(const Step& step, std::string_view raw) {
+  Reply reply = parse_raw_reply(raw)->reply;
+  const std::vector<Reply*> places = step.set_at.find(reply);
+  if (places.size() == 1 && places[0]->is_text()) return places[0]->text();
+  if (places.size() == 1 && places[0]->is_integer()) return std::to_string(places[0]->integer());
+  throw std::runtime_error("no text and no integer for @set " + step.set + " in " + escaped(raw));
+}
+
+}  // namespace rushgate::testing

@@ -1,0 +1,43 @@
+#include "tests/conformance/embedded_backend.h"
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "adapters/resp/resp_encoder.h"
+#include "storage/memory/memory_store.h"
+
+namespace rushgate::testing {
+
+void EmbeddedBackend::reset() {
+  engine_.reset();  // answers whoever is parked
+  sessions_.clear();
+  engine_ = *Engine::open(std::make_unique<MemoryStore>(), {.manual_clock = &clock_});
+}
+
+void EmbeddedBackend::send(int session, const Request& request) {
+  Session& used = sessions_[session];
+  if (used.client == nullptr) used.client = engine_->open_client();
+  // The one thread there is executes it before submit() returns; what is parked is answered by a
+  // later call.
+  used.client->submit(request, [this, session](Reply reply) {
+    std::string raw;
+    append_reply(reply, RespVersion::k2, raw);
+    sessions_[session].answers.push_back(std::move(raw));
+  });
+}
+
+std::string EmbeddedBackend::receive(int session) {
+  std::deque<std::string>& answers = sessions_[session].answers;
+  // Whoever waits for the answer of a blocked command lets its time pass.
+  constexpr int kLongestWaitMs = 10'000;
+  for (int waited_ms = 0; answers.empty() && waited_ms < kLongestWaitMs; ++waited_ms)
+    engine_->advance_ms(1);
+  if (answers.empty())
+    throw std::runtime_error("session " + std::to_string(session) + " has no answer");
+  std::string raw = std::move(answers.front());
+  answers.pop_front();
+  return raw;
+}
+
+}  // namespace rushgate::testing

@@ -1,0 +1,39 @@
+// A Backend on an engine of this process.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "engine/executor/engine.h"
+#include "tests/conformance/backend.h"
+
+namespace rushgate::testing {
+
+/// In manual mode: time passes when a transcript says so.
+class EmbeddedBackend final : public Backend {
+ public:
+  EmbeddedBackend() { reset(); }
+
+  [[nodiscard]] std::string name() const override { return "embedded"; }
+  void reset() override;
+  void send(int session, const Request& request) override;
+  std::string receive(int session) override;
+  bool has_answer(int session) override { return !sessions_[session].answers.empty(); }
+  void elapse(std::chrono::milliseconds duration) override {
+    engine_->advance_ms(duration.count());
+  }
+
+ private:
+  struct Session {
+    std::unique_ptr<Client> client;
+    std::deque<std::string> answers;  // raw
+  };
+
+  ManualClock clock_;
+  std::unique_ptr<Engine> engine_;
+  std::map<int, Session> sessions_;
+};
+
+}  // namespace rushgate::testing

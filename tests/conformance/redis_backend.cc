@@ -1,0 +1,67 @@
+#include "tests/conformance/redis_backend.h"
+
+#include <stdexcept>
+#include <string_view>
+#include <thread>
+
+namespace rushgate::testing {
+
+RedisBackend::RedisBackend() : control_(std::make_unique<RawConnection>(server_.socket_path())) {}
+
+void RedisBackend::reset() {
+  sessions_.clear();
+  try {
+    flush();
+  } catch (const std::runtime_error&) {
+    server_.restart();
+    control_ = std::make_unique<RawConnection>(server_.socket_path());
+    flush();
+  }
+}
+
+void RedisBackend::flush() {
+  for (const Request& request : {Request::of("FLUSHALL"), Request::of("SCRIPT", "FLUSH")}) {
+    const Reply reply = control_->call(request);
+    if (reply != Reply::ok()) throw std::runtime_error("reset: " + to_debug_string(reply));
+  }
+}
+
+void RedisBackend::send(int number, const Request& request) {
+  Session& session = this->session(number);
+  session.connection->send(request);
+  // The server reads its sockets in no particular order: wait for what it says of this one.
+  while (!session.connection->has_reply() && !is_blocked(session)) std::this_thread::yield();
+}
+
+std::string RedisBackend::receive(int number) { return session(number).connection->receive(); }
+
+bool RedisBackend::has_answer(int number) {
+  // What the server has to say after the last command it has said before it answers the next.
+  control_->call(Request::of("PING"));
+  return session(number).connection->has_reply();
+}
+
+void RedisBackend::elapse(std::chrono::milliseconds duration) {
+  std::this_thread::sleep_for(duration);  // a real server's time can not be moved
+}
+
+RedisBackend::Session& RedisBackend::session(int number) {
+  Session& session = sessions_[number];
+  if (!session.connection) {
+    session.connection = std::make_unique<RawConnection>(server_.socket_path());
+    session.id = std::to_string(session.connection->call(Request::of("CLIENT", "ID")).integer());
+  }
+  return session;
+}
+
+bool RedisBackend::is_blocked(const Session& session) {
+  const Reply reply = control_->call(Request::of("CLIENT", "LIST", "ID", session.id));
+  const std::string_view line = reply.text();
+  constexpr std::string_view kFlags = " flags=";
+  const std::size_t flags = line.find(kFlags);
+  if (flags == std::string_view::npos) return false;
+  const std::size_t begin = flags + kFlags.size();
+  return line.substr(begin, line.find(' ', begin) - begin).find('b') != std::string_view::npos;
+}
+
+}  // namespace rushgate::testing

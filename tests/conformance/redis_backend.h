@@ -1,0 +1,41 @@
+// A Backend on a real Redis server.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "tests/conformance/backend.h"
+#include "tests/redis_server/raw_connection.h"
+#include "tests/redis_server/redis_server.h"
+
+namespace rushgate::testing {
+
+/// If a transcript crashes the server, the next reset() starts it again.
+class RedisBackend final : public Backend {
+ public:
+  RedisBackend();
+
+  [[nodiscard]] std::string name() const override { return "redis"; }
+  void reset() override;
+  void send(int session, const Request& request) override;
+  std::string receive(int session) override;
+  bool has_answer(int session) override;
+  void elapse(std::chrono::milliseconds duration) override;
+
+ private:
+  struct Session {
+    std::unique_ptr<RawConnection> connection;
+    std::string id;  // of CLIENT ID
+  };
+
+  void flush();
+  Session& session(int number);
+  bool is_blocked(const Session& session);
+
+  RedisServer server_;
+  std::unique_ptr<RawConnection> control_;
+  std::map<int, Session> sessions_;
+};
+
+}  // namespace rushgate::testing

@@ -1,0 +1,312 @@
+// Who runs what, and when: threads, groups, the queue, the end.
+#include <atomic>
+#include <latch>
+#include <thread>
+
+#include "engine/executor/engine.h"
+#include "tests/executor/engine_fixture.h"
+
+namespace rushgate {
+namespace {
+
+/// A native script that holds the turn until it is let go.
+struct Holder {
+  std::latch entered{1};
+  std::latch let_go{1};
+
+  NamedScript script() {
+    return {"hold", [this](NativeCall&) {
+              entered.count_down();
+              let_go.wait();
+              return Reply::ok();
+            }};
+  }
+};
+
+Request hold_request() { return Request::of("FCALL", "hold", 0); }
+
+class PolicyTest : public testing::TestWithParam<EngineOptions::Policy> {};
+
+INSTANTIATE_TEST_SUITE_P(Policies, PolicyTest,
+                         testing::Values(EngineOptions::Policy::kCallers,
+                                         EngineOptions::Policy::kServiceThreadOnly));
+
+TEST_P(PolicyTest, ACallIsAnswered) {
+  const auto engine = open_engine({.policy = GetParam()});
+  const auto client = engine->open_client();
+  EXPECT_EQ((*client)("SET", "k", "v"), Reply::ok());
+  EXPECT_EQ((*client)("GET", "k"), Reply::bulk("v"));
+}
+
+TEST_P(PolicyTest, EightThreadsLoseNoIncrement) {
+  const auto engine = open_engine({.policy = GetParam()});
+  constexpr int kThreads = 8;
+  constexpr int kEach = 5'000;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&] {
+      const auto client = engine->open_client();
+      for (int i = 0; i < kEach; ++i) (*client)("INCR", "n");
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ((*engine->open_client())("GET", "n"), Reply::bulk(std::to_string(kThreads * kEach)));
+}
+
+TEST_P(PolicyTest, PipelinesOfManyThreadsStayInOrder) {
+  const auto engine =
+      open_engine({.policy = GetParam(), .queue_capacity = 4, .group_requests_max = 16});
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      const auto client = engine->open_client();
+      const std::string key = "n" + std::to_string(t);
+      std::int64_t expected = 0;
+      for (int round = 0; round < 200; ++round) {
+        std::vector<Request> requests;
+        for (int i = 0; i < 50; ++i) requests.push_back(Request::of("INCR", key));
+        for (const Reply& reply : client->pipeline(std::move(requests)))
+          ASSERT_EQ(reply, Reply::integer(++expected));
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+}
+
+TEST_P(PolicyTest, CompletionsComeInTheOrderOfSubmission) {
+  const auto engine = open_engine({.policy = GetParam()});
+  const auto client = engine->open_client();
+  constexpr int kCount = 10'000;
+  std::vector<std::int64_t> answers;
+  std::latch done(kCount);
+  for (int i = 0; i < kCount; ++i) {
+    client->submit(Request::of("INCR", "n"), [&](Reply reply) {
+      answers.push_back(reply.integer());
+      done.count_down();
+    });
+  }
+  done.wait();
+  for (int i = 0; i < kCount; ++i) ASSERT_EQ(answers[static_cast<std::size_t>(i)], i + 1);
+}
+
+TEST_P(PolicyTest, ABlockedReadIsServedByAnotherThread) {
+  const auto engine = open_engine({.policy = GetParam()});
+  const auto reader = engine->open_client();
+  std::thread writer([&] {
+    const auto client = engine->open_client();
+    (*client)("XADD", "s", "1-1", "f", "v");
+  });
+  const Reply read = (*reader)("XREAD", "BLOCK", 0, "STREAMS", "s", "0");
+  writer.join();
+  EXPECT_EQ(to_debug_string(read), R"([["s", [["1-1", ["f", "v"]]]]])");
+}
+
+TEST(ExecutorTest, ABlockedReadTimesOut) {
+  const auto engine = open_engine();
+  EXPECT_EQ((*engine->open_client())("XREAD", "BLOCK", 5, "STREAMS", "s", "0").kind(),
+            Reply::Kind::kNilArray);
+}
+
+TEST(ExecutorTest, AFullQueueAnswersOverloadedToWhoAskedNotToWait) {
+  Holder holder;
+  const auto engine = open_engine({.queue_capacity = 2}, {holder.script()});
+  std::thread busy([&] { engine->open_client()->call(hold_request()); });
+  holder.entered.wait();
+
+  const auto impatient = engine->open_client({.fail_when_full = true});
+  std::atomic<int> overloaded = 0;
+  std::latch answered(10);
+  for (int i = 0; i < 10; ++i) {
+    impatient->submit(Request::of("INCR", "n"), [&](Reply reply) {
+      if (has_code(reply, error_code::kOverloaded)) ++overloaded;
+      answered.count_down();
+    });
+  }
+  holder.let_go.count_down();
+  answered.wait();
+  busy.join();
+  EXPECT_EQ(overloaded, 8);
+  EXPECT_EQ((*impatient)("GET", "n"), Reply::bulk("2"));
+}
+
+TEST(ExecutorTest, WhoWaitsForRoomInTheQueueIsServed) {
+  Holder holder;
+  const auto engine = open_engine({.queue_capacity = 1}, {holder.script()});
+  std::thread busy([&] { engine->open_client()->call(hold_request()); });
+  holder.entered.wait();
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) threads.emplace_back([&] { (*engine->open_client())("INCR", "n"); });
+  holder.let_go.count_down();
+  for (auto& thread : threads) thread.join();
+  busy.join();
+  EXPECT_EQ((*engine->open_client())("GET", "n"), Reply::bulk("4"));
+}
+
+TEST(ExecutorTest, ARequestThatHasNotBegunInTimeIsNotRun) {
+  Holder holder;
+  const auto engine = open_engine({}, {holder.script()});
+  std::thread busy([&] { engine->open_client()->call(hold_request()); });
+  holder.entered.wait();
+  const auto client = engine->open_client({.queue_timeout_ms = 1});
+  EXPECT_TRUE(has_code((*client)("SET", "k", "v"), error_code::kTimedOut));
+  holder.let_go.count_down();
+  busy.join();
+  EXPECT_EQ((*engine->open_client())("EXISTS", "k"), Reply::integer(0));
+}
+
+TEST(ExecutorTest, AClientCalledFromInsideTheTurnIsAnErrorNotADeadlock) {
+  std::unique_ptr<Client> inner;
+  Reply seen;
+  const auto engine = open_engine({}, {{"reenter", [&](NativeCall&) {
+                                          seen = (*inner)("PING");
+                                          return Reply::ok();
+                                        }}});
+  inner = engine->open_client();
+  EXPECT_EQ((*engine->open_client())("FCALL", "reenter", 0), Reply::ok());
+  EXPECT_TRUE(has_code(seen, error_code::kReentrant)) << to_debug_string(seen);
+}
+
+TEST(ExecutorTest, CloseAnswersWhoWaitsAndWhoComesLater) {
+  const auto engine = open_engine();
+  const auto client = engine->open_client();
+  std::latch answered(1);
+  Reply parked;
+  client->submit(Request::of("XREAD", "BLOCK", 0, "STREAMS", "s", "0"), [&](Reply reply) {
+    parked = std::move(reply);
+    answered.count_down();
+  });
+  EXPECT_EQ((*client)("PING"), Reply::status("PONG"));
+  engine->close();
+  answered.wait();
+  EXPECT_TRUE(has_code(parked, error_code::kClosed)) << to_debug_string(parked);
+  EXPECT_TRUE(has_code((*client)("PING"), error_code::kClosed));
+}
+
+TEST(ExecutorTest, AClientMayOutliveItsEngine) {
+  auto engine = open_engine();
+  const auto client = engine->open_client();
+  engine.reset();
+  EXPECT_TRUE(has_code((*client)("PING"), error_code::kClosed));
+  EXPECT_TRUE(client->sync().is_error());
+}
+
+TEST(ExecutorTest, WhatIsSubmittedToAClosedEngineIsAnswered) {
+  const auto engine = open_engine();
+  const auto client = engine->open_client();
+  engine->close();
+  Reply answer;
+  client->submit(Request::of("PING"), [&](Reply reply) { answer = std::move(reply); });
+  EXPECT_TRUE(has_code(answer, error_code::kClosed)) << to_debug_string(answer);
+}
+
+TEST(ExecutorTest, ClosingWhileOthersCallAnswersEveryone) {
+  for (int round = 0; round < 50; ++round) {
+    const auto engine = open_engine({.queue_capacity = 8});
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&, client = engine->open_client()] {
+        while (!has_code((*client)("INCR", "n"), error_code::kClosed)) {
+        }
+      });
+    }
+    engine->close();
+    for (auto& thread : threads) thread.join();
+  }
+}
+
+/// Runs a script on the service thread, and meanwhile as many PINGs as it takes for one to be
+/// answered BUSY. (A PING that shares the script's group is answered when the script has ended, as
+/// the group is.)
+class LongScript {
+ public:
+  LongScript(Engine& engine, const char* text)
+      : engine_(engine), script_([this, text] {
+          reply_ = (*engine_.open_client())("EVAL", text, 1, "k");
+          ended_ = true;
+        }) {}
+  ~LongScript() {
+    script_.join();
+    for (auto& ping : pings_) ping.join();
+  }
+
+  /// False if it ended before anybody was answered BUSY.
+  bool wait_until_busy() {
+    while (!busy_ && !ended_) {
+      pings_.emplace_back([this] {
+        if (has_code((*engine_.open_client())("PING"), "BUSY")) busy_ = true;
+      });
+      std::this_thread::yield();
+    }
+    return busy_;
+  }
+
+ private:
+  Engine& engine_;
+  std::atomic<bool> busy_ = false;
+  std::atomic<bool> ended_ = false;
+  Reply reply_;
+  std::vector<std::thread> pings_;
+  std::thread script_;
+};
+
+constexpr auto kOnServiceThread = EngineOptions::Policy::kServiceThreadOnly;
+
+TEST(ExecutorTest, OthersAreAnsweredBusyWhileAScriptRunsTooLongAndItCanBeKilled) {
+  const auto engine = open_engine({.policy = kOnServiceThread, .script_busy_after_ms = 1});
+  const auto client = engine->open_client();
+  {
+    LongScript runaway(*engine, "while true do end");
+    EXPECT_TRUE(runaway.wait_until_busy());
+    EXPECT_EQ((*client)("SCRIPT", "KILL"), Reply::ok());
+  }
+  EXPECT_EQ((*client)("PING"), Reply::status("PONG"));
+}
+
+TEST(ExecutorTest, AScriptThatHasWrittenCannotBeKilled) {
+  const auto engine = open_engine({.policy = kOnServiceThread, .script_busy_after_ms = 1});
+  const auto client = engine->open_client();
+  {
+    LongScript writer(*engine, "redis.call('SET', KEYS[1], 'v') for i = 1, 100000000 do end");
+    if (writer.wait_until_busy()) {
+      const Reply kill = (*client)("SCRIPT", "KILL");
+      EXPECT_THAT(kill.error_code(), testing::AnyOf("UNKILLABLE", "NOTBUSY"))
+          << "NOTBUSY: it has just ended";
+    }
+  }
+  EXPECT_EQ((*client)("GET", "k"), Reply::bulk("v"));
+}
+
+TEST(ExecutorTest, AScriptThatHasWrittenCanBeKilledWhereItIsRolledBack) {
+  const auto engine = open_engine(
+      {.policy = kOnServiceThread, .script_busy_after_ms = 1, .roll_back_failed_scripts = true});
+  const auto client = engine->open_client();
+  {
+    LongScript writer(*engine, "redis.call('SET', KEYS[1], 'v') while true do end");
+    EXPECT_TRUE(writer.wait_until_busy());
+    EXPECT_EQ((*client)("SCRIPT", "KILL"), Reply::ok());
+  }
+  EXPECT_EQ((*client)("EXISTS", "k"), Reply::integer(0));
+}
+
+TEST(ExecutorTest, TimersRunOnTheServiceThreadAndMayUseAClient) {
+  const auto engine = open_engine();
+  const auto client = engine->open_client();
+  std::latch ran(1);
+  engine->scheduler().at(engine->clock().monotonic_ms() + 2, [&] {
+    (*client)("SET", "k", "v");
+    ran.count_down();
+  });
+  ran.wait();
+  EXPECT_EQ((*client)("GET", "k"), Reply::bulk("v"));
+}
+
+TEST(ExecutorTest, KeysExpireWithoutBeingTouched) {
+  const auto engine = open_engine();
+  const auto client = engine->open_client();
+  (*client)("SET", "k", "v", "PX", 1);
+  while ((*client)("DBSIZE") != Reply::integer(0)) {
+  }
+}
+
+}  // namespace
+}  // namespace rushgate

@@ -1,0 +1,103 @@
+// Manual mode: one thread, a clock that is moved by hand, the same result every time.
+#include "tests/executor/engine_fixture.h"
+
+namespace rushgate {
+namespace {
+
+using ManualModeTest = ManualEngineTest;
+
+TEST_F(ManualModeTest, KeysExpireWhenTheClockIsMoved) {
+  (*client_)("SET", "k", "v", "PX", 1'000);
+  engine_->advance_ms(999);
+  EXPECT_EQ((*client_)("PTTL", "k"), Reply::integer(1));
+  engine_->advance_ms(1);
+  EXPECT_EQ((*client_)("DBSIZE"), Reply::integer(0));
+}
+
+TEST_F(ManualModeTest, TimersFireInOrderOfTheirTimeEachAtItsTime) {
+  std::vector<std::pair<int, std::int64_t>> fired;
+  const std::int64_t start_ms = clock_.monotonic_ms();
+  Scheduler& scheduler = engine_->scheduler();
+  scheduler.at(start_ms + 30, [&] { fired.emplace_back(3, clock_.monotonic_ms() - start_ms); });
+  scheduler.at(start_ms + 10, [&] {
+    fired.emplace_back(1, clock_.monotonic_ms() - start_ms);
+    scheduler.at(start_ms + 20, [&] { fired.emplace_back(2, clock_.monotonic_ms() - start_ms); });
+  });
+  const auto cancelled = scheduler.at(start_ms + 15, [&] { fired.emplace_back(0, 0); });
+  EXPECT_TRUE(scheduler.cancel(cancelled));
+  EXPECT_FALSE(scheduler.cancel(cancelled));
+  engine_->advance_ms(100);
+  EXPECT_EQ(fired, (std::vector<std::pair<int, std::int64_t>>{{1, 10}, {2, 20}, {3, 30}}));
+}
+
+TEST_F(ManualModeTest, ABlockedReadIsServedWhenSomethingIsAdded) {
+  Reply read;
+  client_->submit(Request::of("XREAD", "BLOCK", 0, "STREAMS", "s", "$"),
+                  [&](Reply reply) { read = std::move(reply); });
+  EXPECT_TRUE(read.is_nil());
+  (*client_)("XADD", "s", "1-1", "f", "v");
+  EXPECT_EQ(to_debug_string(read), R"([["s", [["1-1", ["f", "v"]]]]])");
+}
+
+TEST_F(ManualModeTest, ABlockedReadTimesOutWhenTheClockIsMoved) {
+  std::optional<Reply> read;
+  client_->submit(Request::of("XREAD", "BLOCK", 50, "STREAMS", "s", "$"),
+                  [&](Reply reply) { read = std::move(reply); });
+  engine_->advance_ms(49);
+  EXPECT_FALSE(read.has_value());
+  engine_->advance_ms(1);
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(read->kind(), Reply::Kind::kNilArray);
+}
+
+TEST_F(ManualModeTest, BlockedGroupReadersAreServedInOrderOfArrival) {
+  (*client_)("XGROUP", "CREATE", "s", "g", "0", "MKSTREAM");
+  std::vector<std::string> served;
+  for (const char* consumer : {"first", "second"}) {
+    client_->submit(Request::of("XREADGROUP", "GROUP", "g", consumer, "COUNT", 1, "BLOCK", 0,
+                                "STREAMS", "s", ">"),
+                    [&, consumer](Reply) { served.emplace_back(consumer); });
+  }
+  (*client_)("XADD", "s", "*", "f", "1");
+  EXPECT_EQ(served, (std::vector<std::string>{"first"}));
+  (*client_)("XADD", "s", "*", "f", "2");
+  EXPECT_EQ(served, (std::vector<std::string>{"first", "second"}));
+}
+
+TEST_F(ManualModeTest, ABlockingCallThatOnlyItsOwnThreadCouldServeTimesOutAtOnce) {
+  EXPECT_TRUE((*client_)("XREAD", "BLOCK", 0, "STREAMS", "s", "0").is_nil());
+}
+
+TEST_F(ManualModeTest, ACompletionMayCallTheClient) {
+  Reply inner;
+  client_->submit(Request::of("SET", "k", "v"), [&](Reply) { inner = (*client_)("GET", "k"); });
+  EXPECT_EQ(inner, Reply::bulk("v"));
+}
+
+TEST_F(ManualModeTest, TimeStandsStillBetweenMoves) {
+  EXPECT_EQ((*client_)("TIME"), (*client_)("TIME"));
+  const StreamId first = *StreamId::parse((*client_)("XADD", "s", "*", "f", "v").text());
+  EXPECT_EQ(first, (StreamId{static_cast<std::uint64_t>(ManualClock::kStartMs), 0}));
+}
+
+TEST_F(ManualModeTest, AutomaticStreamIdsNeverGoBackEvenIfTheClockDoes) {
+  const StreamId first = *StreamId::parse((*client_)("XADD", "s", "*", "f", "v").text());
+  clock_.set_now_ms(ManualClock::kStartMs - 60'000);
+  const StreamId second = *StreamId::parse((*client_)("XADD", "s", "*", "f", "v").text());
+  EXPECT_LT(first, second);
+}
+
+TEST(ManualModeSeedTest, TheSameSeedGivesTheSameOrderOfIteration) {
+  const auto members = [](std::uint64_t seed) {
+    ManualClock clock;
+    const auto engine = open_engine({.manual_clock = &clock, .seed = seed});
+    const auto client = engine->open_client();
+    for (int i = 0; i < 5'000; ++i) (*client)("SADD", "s", "member " + std::to_string(i * 7));
+    return (*client)("SMEMBERS", "s");
+  };
+  EXPECT_EQ(members(5), members(5));
+  EXPECT_NE(members(5), members(6));
+}
+
+}  // namespace
+}  // namespace rushgate

@@ -1,0 +1,47 @@
+#include "engine/executor/parking_lot.h"
+
+#include <gtest/gtest.h>
+
+namespace rushgate {
+namespace {
+
+Park park_on(std::vector<std::string> keys, std::int64_t timeout_ms = 0) {
+  return {.keys = std::move(keys), .timeout_ms = timeout_ms, .retry = {}, .on_timeout = {}};
+}
+
+TEST(ParkingLotTest, WaitersOfAKeyComeInOrderOfArrival) {
+  ParkingLot lot;
+  Operation first;
+  Operation second;
+  lot.add(first, 0, park_on({"a"}), 0);
+  lot.add(second, 0, park_on({"b", "a"}), 0);
+  const auto waiting = lot.waiting_for(0, "a");
+  ASSERT_EQ(waiting.size(), 2U);
+  EXPECT_EQ(lot.find(waiting[0])->operation, &first);
+  EXPECT_EQ(lot.find(waiting[1])->operation, &second);
+  EXPECT_FALSE(lot.anyone_waits_for(1, "a")) << "another database";
+}
+
+TEST(ParkingLotTest, WhoLeavesWaitsForNoneOfHisKeys) {
+  ParkingLot lot;
+  Operation operation;
+  lot.add(operation, 3, park_on({"a", "b", "a"}, 10), 100);
+  lot.remove(lot.waiting_for(3, "b").front());
+  EXPECT_TRUE(lot.empty());
+  EXPECT_FALSE(lot.anyone_waits_for(3, "a"));
+  EXPECT_EQ(lot.next_deadline_ms(), std::nullopt);
+}
+
+TEST(ParkingLotTest, TheEarliestDeadlineIsDueFirst) {
+  ParkingLot lot;
+  Operation late;
+  Operation soon;
+  lot.add(late, 0, park_on({"a"}, 50), 100);
+  lot.add(soon, 0, park_on({"a"}, 10), 100);
+  EXPECT_EQ(lot.next_deadline_ms(), 110);
+  EXPECT_EQ(lot.first_due(109), std::nullopt);
+  EXPECT_EQ(lot.find(*lot.first_due(110))->operation, &soon);
+}
+
+}  // namespace
+}  // namespace rushgate

@@ -1,0 +1,152 @@
+#include "tests/faults/faulty_order_store.h"
+
+#include <utility>
+
+namespace rushgate::faults {
+
+FaultyOrderStore::FaultyOrderStore(std::unique_ptr<OrderStore> store)
+    : owned_(std::move(store)), store_(*owned_) {}
+
+FaultyOrderStore::FaultyOrderStore(OrderStore& store) : store_(store) {}
+
+void FaultyOrderStore::fail_write(int nth, Kept kept, absl::Status error) {
+  const std::lock_guard lock(mutex_);
+  plan_.fault = Fault{writes_ + nth, kept, std::move(error)};
+}
+
+void FaultyOrderStore::fail_writes(absl::Status error) {
+  const std::lock_guard lock(mutex_);
+  write_error_ = std::move(error);
+}
+
+void FaultyOrderStore::fail_reads(absl::Status error) {
+  const std::lock_guard lock(mutex_);
+  read_error_ = std::move(error);
+}
+
+void FaultyOrderStore::fail_voucher_writes(absl::Status error) {
+  const std::lock_guard lock(mutex_);
+  voucher_write_error_ = std::move(error);
+}
+
+void FaultyOrderStore::poison(std::function<bool(const Order&)> is_poison, Poison kind) {
+  const std::lock_guard lock(mutex_);
+  plan_.is_poison = std::move(is_poison);
+  plan_.kind = kind;
+}
+
+void FaultyOrderStore::at_every_point(std::function<void(Point)> hook) { hook_ = std::move(hook); }
+
+int FaultyOrderStore::writes() const {
+  const std::lock_guard lock(mutex_);
+  return writes_;
+}
+
+// ---- Writing ----------------------------------------------------------------------------------
+
+FaultyOrderStore::Plan FaultyOrderStore::next_write() {
+  const std::lock_guard lock(mutex_);
+  ++writes_;
+  Plan plan = plan_;
+  if (plan.fault && plan.fault->at == writes_) {
+    plan_.fault.reset();
+  } else {
+    plan.fault.reset();
+  }
+  if (!plan.fault && !write_error_.ok()) plan.fault = Fault{writes_, Kept::kNo, write_error_};
+  return plan;
+}
+
+// Without the mutex during the call: others may read while a batch is written.
+absl::StatusOr<std::vector<OrderResult>> FaultyOrderStore::write(std::span<const Order> orders) {
+  const Plan plan = next_write();
+  if (hook_) hook_(Point::kBeforeWrite);
+  if (plan.fault && plan.fault->kept == Kept::kNo) return plan.fault->error;
+  absl::StatusOr<Results> results = write_poisoned(orders, plan);
+  if (plan.fault && results.ok()) results = plan.fault->error;
+  if (hook_ && results.ok()) hook_(Point::kAfterWrite);
+  return results;
+}
+
+absl::StatusOr<std::vector<OrderResult>> FaultyOrderStore::write_poisoned(
+    std::span<const Order> orders, const Plan& plan) {
+  if (!plan.is_poison) return store_.write(orders);
+  std::vector<bool> poisoned;  // asked once an order: a predicate may count
+  std::vector<Order> others;
+  for (const Order& order : orders) {
+    poisoned.push_back(plan.is_poison(order));
+    if (!poisoned.back()) others.push_back(order);
+  }
+  if (plan.kind == Poison::kFailsTheBatch && others.size() < orders.size()) {
+    return absl::InternalError("injected: an order of this batch is poison");
+  }
+  absl::StatusOr<Results> stored = store_.write(others);
+  if (!stored.ok()) return stored;
+  Results results;
+  auto next = stored->begin();
+  for (const bool poison : poisoned) {
+    results.push_back(poison ? OrderResult{OrderResult::Kind::kRefused, "injected: poison"}
+                             : std::move(*next++));
+  }
+  return results;
+}
+
+absl::Status FaultyOrderStore::record_pending(const VoucherVersion& version) {
+  const absl::Status fault = voucher_write_error();
+  return fault.ok() ? store_.record_pending(version) : fault;
+}
+
+absl::Status FaultyOrderStore::settle(VoucherId voucher, std::int64_t version,
+                                      VoucherVersion::State state, const std::string& reason) {
+  const absl::Status fault = voucher_write_error();
+  return fault.ok() ? store_.settle(voucher, version, state, reason) : fault;
+}
+
+absl::Status FaultyOrderStore::voucher_write_error() const {
+  const std::lock_guard lock(mutex_);
+  return voucher_write_error_;
+}
+
+// ---- Reading ----------------------------------------------------------------------------------
+
+absl::Status FaultyOrderStore::read_error() const {
+  const std::lock_guard lock(mutex_);
+  return read_error_;
+}
+
+absl::StatusOr<std::optional<Order>> FaultyOrderStore::find(OrderId id) {
+  if (absl::Status fault = read_error(); !fault.ok()) return fault;
+  return store_.find(id);
+}
+
+absl::StatusOr<std::vector<Order>> FaultyOrderStore::list(const OrderFilter& filter) {
+  if (absl::Status fault = read_error(); !fault.ok()) return fault;
+  return store_.list(filter);
+}
+
+absl::StatusOr<std::int64_t> FaultyOrderStore::count_live(VoucherId voucher) {
+  if (absl::Status fault = read_error(); !fault.ok()) return fault;
+  return store_.count_live(voucher);
+}
+
+absl::StatusOr<std::vector<VoucherVersion>> FaultyOrderStore::pending() {
+  if (absl::Status fault = read_error(); !fault.ok()) return fault;
+  return store_.pending();
+}
+
+absl::StatusOr<std::optional<VoucherVersion>> FaultyOrderStore::latest(VoucherId voucher) {
+  if (absl::Status fault = read_error(); !fault.ok()) return fault;
+  return store_.latest(voucher);
+}
+
+absl::StatusOr<std::optional<VoucherVersion>> FaultyOrderStore::applied(VoucherId voucher) {
+  if (absl::Status fault = read_error(); !fault.ok()) return fault;
+  return store_.applied(voucher);
+}
+
+absl::StatusOr<std::vector<VoucherVersion>> FaultyOrderStore::all_applied() {
+  if (absl::Status fault = read_error(); !fault.ok()) return fault;
+  return store_.all_applied();
+}
+
+}  // namespace rushgate::faults

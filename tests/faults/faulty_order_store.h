@@ -1,0 +1,104 @@
+// An order store that fails when it is told to.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "engine/sale/orders/order_store.h"
+
+namespace rushgate::faults {
+
+/// Passes everything on to another store, but for what it was told to fail. All of it may be called
+/// from any thread at any time, unless said otherwise.
+class FaultyOrderStore final : public OrderStore {
+ public:
+  enum class Point : std::uint8_t { kBeforeWrite, kAfterWrite };
+
+  /// Whether a failed write was passed on all the same. A store keeps its word if it was not; kYes
+  /// is the answer lost on its way from a database elsewhere.
+  enum class Kept : std::uint8_t { kNo, kYes };
+
+  /// What an order that poisons its batch does to it.
+  enum class Poison : std::uint8_t {
+    kFailsTheBatch,  // kInternal, nothing is stored: who wants the others must split the batch
+    kIsRefused,      // it alone; the others are passed on
+  };
+
+  explicit FaultyOrderStore(std::unique_ptr<OrderStore> store);
+  /// `store` must outlive this one.
+  explicit FaultyOrderStore(OrderStore& store);
+
+  /// Fails the `nth` write from now on, 1 being the next, and none after it.
+  void fail_write(int nth, Kept kept = Kept::kNo, absl::Status error = default_error());
+  /// Fails every write from now on, until called with OK.
+  void fail_writes(absl::Status error = default_error());
+  /// Fails find(), list(), count_live() and whatever reads vouchers, until called with OK.
+  void fail_reads(absl::Status error = default_error());
+  /// Fails record_pending() and settle(), until called with OK.
+  void fail_voucher_writes(absl::Status error = default_error());
+
+  /// From now on; an empty predicate ends it.
+  void poison(std::function<bool(const Order&)> is_poison, Poison kind = Poison::kFailsTheBatch);
+
+  /// Called around every write, on the thread that writes; it may kill the process. kAfterWrite is
+  /// left out where the write failed. Set it before other threads use the store.
+  void at_every_point(std::function<void(Point)> hook);
+
+  /// Calls of write() so far, failed ones too.
+  [[nodiscard]] int writes() const;
+
+  absl::StatusOr<std::vector<OrderResult>> write(std::span<const Order> orders) override;
+  absl::StatusOr<std::optional<Order>> find(OrderId id) override;
+  absl::StatusOr<std::vector<Order>> list(const OrderFilter& filter) override;
+  absl::StatusOr<std::int64_t> count_live(VoucherId voucher) override;
+
+  absl::Status record_pending(const VoucherVersion& version) override;
+  absl::Status settle(VoucherId voucher, std::int64_t version, VoucherVersion::State state,
+                      const std::string& reason) override;
+  absl::StatusOr<std::vector<VoucherVersion>> pending() override;
+  absl::StatusOr<std::optional<VoucherVersion>> latest(VoucherId voucher) override;
+  absl::StatusOr<std::optional<VoucherVersion>> applied(VoucherId voucher) override;
+  absl::StatusOr<std::vector<VoucherVersion>> all_applied() override;
+
+  static absl::Status default_error() { return absl::UnavailableError("injected fault"); }
+
+ private:
+  using Results = std::vector<OrderResult>;
+  struct Fault {
+    int at = 0;  // number of the write
+    Kept kept = Kept::kNo;
+    absl::Status error;
+  };
+  /// What one write has to go through.
+  struct Plan {
+    std::optional<Fault> fault;
+    std::function<bool(const Order&)> is_poison;
+    Poison kind = Poison::kFailsTheBatch;
+  };
+
+  Plan next_write();
+  absl::StatusOr<Results> write_poisoned(std::span<const Order> orders, const Plan& plan);
+  absl::Status read_error() const;
+  absl::Status voucher_write_error() const;
+
+  const std::unique_ptr<OrderStore> owned_;
+  OrderStore& store_;
+  std::function<void(Point)> hook_;
+
+  mutable std::mutex mutex_;  // guards what follows
+  int writes_ = 0;
+  Plan plan_;
+  absl::Status write_error_;
+  absl::Status read_error_;
+  absl::Status voucher_write_error_;
+};
+
+}  // namespace rushgate::faults

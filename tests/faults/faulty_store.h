@@ -1,0 +1,86 @@
+// A store that fails when it is told to.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "engine/store/store.h"
+
+namespace rushgate::faults {
+
+/// Passes everything on to another store, but for what it was told to fail. All of it may be called
+/// from any thread at any time.
+class FaultyStore final : public Store {
+ public:
+  enum class Point : std::uint8_t { kBeforeCommit, kAfterCommit, kBeforeSync, kAfterSync };
+
+  /// A failed commit or sync may have been kept or not: nobody can tell from the error.
+  enum class Kept : std::uint8_t { kNo, kYes };
+
+  explicit FaultyStore(std::unique_ptr<Store> store);
+  /// `store` must outlive this one.
+  explicit FaultyStore(Store& store);
+
+  /// Fails the `nth` commit or sync from now on, 1 being the next, and none after it.
+  void fail_commit(int nth, Kept kept, absl::Status error = default_error());
+  void fail_sync(int nth, Kept kept, absl::Status error = default_error());
+  /// From now on, until called with OK.
+  void fail_reads(absl::Status error = default_error());
+  void fail_loads(absl::Status error = default_error());
+
+  /// Called at every point, on the thread that commits or syncs; it may kill the process. The
+  /// points after are left out where the commit or sync failed. Set it before other threads use the
+  /// store.
+  void at_every_point(std::function<void(Point)> hook);
+
+  /// Calls so far, failed ones too.
+  [[nodiscard]] int commits() const;
+  [[nodiscard]] int syncs() const;
+  [[nodiscard]] int reads() const;
+
+  absl::Status load(
+      absl::FunctionRef<void(std::string_view key, std::string_view value)> visit) override;
+  absl::Status commit(const StoreBatch& batch) override;
+  absl::Status sync() override;
+  absl::Status read_stream(std::uint64_t stream, StreamId from, StreamId to, std::size_t bytes_max,
+                           std::vector<StreamRun>& runs) override;
+  absl::Status read_stream_back(std::uint64_t stream, StreamId from, StreamId to,
+                                std::size_t bytes_max, std::vector<StreamRun>& runs) override;
+  [[nodiscard]] Durability durability() const override { return store_.durability(); }
+
+  static absl::Status default_error() { return absl::UnavailableError("injected fault"); }
+
+ private:
+  struct Fault {
+    int at;  // number of the call
+    Kept kept;
+    absl::Status error;
+  };
+  struct Calls {
+    int count = 0;
+    std::optional<Fault> fault;
+
+    std::optional<Fault> next();
+  };
+
+  absl::Status run(Calls& calls, Point before, Point after, absl::FunctionRef<absl::Status()> call);
+  absl::Status next_read();
+
+  const std::unique_ptr<Store> owned_;
+  Store& store_;
+  std::function<void(Point)> hook_;
+
+  mutable std::mutex mutex_;  // guards what follows
+  Calls commits_;
+  Calls syncs_;
+  int reads_ = 0;
+  absl::Status read_error_;
+  absl::Status load_error_;
+};
+
+}  // namespace rushgate::faults

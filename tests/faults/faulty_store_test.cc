@@ -1,0 +1,76 @@
+#include "tests/faults/faulty_store.h"
+
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "storage/memory/memory_store.h"
+
+namespace rushgate::faults {
+namespace {
+
+class FaultyStoreTest : public ::testing::Test {
+ protected:
+  absl::Status append(std::uint64_t ms) {
+    StoreBatch batch;
+    batch.append_run(1, {ms, 0}, "x");
+    return store_.commit(batch);
+  }
+  std::size_t run_count() {
+    std::vector<StreamRun> runs;
+    EXPECT_TRUE(memory_.read_stream(1, StreamId::min(), StreamId::max(), 1000, runs).ok());
+    return runs.size();
+  }
+
+  MemoryStore memory_;
+  FaultyStore store_{memory_};
+};
+
+TEST_F(FaultyStoreTest, TheNthCommitFailsAndIsNotKept) {
+  store_.fail_commit(2, FaultyStore::Kept::kNo);
+  EXPECT_TRUE(append(1).ok());
+  EXPECT_EQ(append(2), FaultyStore::default_error());
+  EXPECT_TRUE(append(3).ok());
+  EXPECT_EQ(run_count(), 2U);
+  EXPECT_EQ(store_.commits(), 3);
+}
+
+TEST_F(FaultyStoreTest, AFailedCommitMayHaveBeenKept) {
+  store_.fail_commit(1, FaultyStore::Kept::kYes, absl::ResourceExhaustedError("full"));
+  EXPECT_EQ(append(1), absl::ResourceExhaustedError("full"));
+  EXPECT_EQ(run_count(), 1U);
+}
+
+TEST_F(FaultyStoreTest, TheNthSyncFails) {
+  store_.fail_sync(1, FaultyStore::Kept::kYes);
+  EXPECT_FALSE(store_.sync().ok());
+  EXPECT_TRUE(store_.sync().ok());
+  EXPECT_EQ(store_.syncs(), 2);
+}
+
+TEST_F(FaultyStoreTest, ReadsFailUntilTheyAreToldNotTo) {
+  std::vector<StreamRun> runs;
+  store_.fail_reads();
+  EXPECT_FALSE(store_.read_stream(1, {}, StreamId::max(), 0, runs).ok());
+  EXPECT_FALSE(store_.read_stream_back(1, StreamId::max(), {}, 0, runs).ok());
+  store_.fail_reads(absl::OkStatus());
+  EXPECT_TRUE(store_.read_stream(1, {}, StreamId::max(), 0, runs).ok());
+  store_.fail_loads();
+  EXPECT_FALSE(store_.load([](std::string_view, std::string_view) {}).ok());
+}
+
+TEST_F(FaultyStoreTest, TheHookIsCalledAroundEveryCommitAndSyncThatSucceeds) {
+  std::vector<FaultyStore::Point> points;
+  store_.at_every_point([&](FaultyStore::Point point) { points.push_back(point); });
+  store_.fail_commit(2, FaultyStore::Kept::kNo);
+  append(1).IgnoreError();
+  append(2).IgnoreError();
+  store_.sync().IgnoreError();
+  using Point = FaultyStore::Point;
+  EXPECT_EQ(points,
+            (std::vector<Point>{Point::kBeforeCommit, Point::kAfterCommit, Point::kBeforeCommit,
+                                Point::kBeforeSync, Point::kAfterSync}));
+}
+
+}  // namespace
+}  // namespace rushgate::faults

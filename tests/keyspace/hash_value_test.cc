@@ -1,0 +1,107 @@
+#include "engine/keyspace/hash_value.h"
+
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include <gtest/gtest.h>
+
+#include "tests/random_seed.h"
+
+namespace rushgate {
+namespace {
+
+std::unordered_map<std::string, std::string> pairs_of(const HashValue& hash) {
+  std::unordered_map<std::string, std::string> pairs;
+  hash.for_each([&](std::string_view field, std::string_view value) {
+    EXPECT_TRUE(pairs.emplace(field, value).second) << field << " is there twice";
+  });
+  return pairs;
+}
+
+TEST(HashValueTest, AssignAndEraseGiveWhatWasThere) {
+  HashValue hash(7);
+  EXPECT_EQ(hash.assign("name", "a"), std::nullopt);
+  EXPECT_EQ(hash.assign("name", "b"), "a");
+  EXPECT_EQ(hash.find("name"), "b");
+  EXPECT_EQ(hash.erase("name"), "b");
+  EXPECT_EQ(hash.erase("name"), std::nullopt);
+  EXPECT_EQ(hash.size(), 0U);
+}
+
+TEST(HashValueTest, APairChangesItsTableWithoutBeingThereTwice) {
+  HashValue hash(7);
+  hash.assign("17", "1");
+  EXPECT_EQ(hash.assign("17", "text"), "1");
+  EXPECT_EQ(hash.find("17"), "text");
+  EXPECT_EQ(hash.find_integer("17"), std::nullopt);
+  EXPECT_EQ(hash.size(), 1U);
+  EXPECT_EQ(hash.assign("17", "2"), "text");
+  EXPECT_EQ(hash.find_integer("17"), 2);
+  EXPECT_EQ(hash.size(), 1U);
+}
+
+TEST(HashValueTest, FindIntegerReadsOnlyTheCanonicalForm) {
+  HashValue hash(7);
+  hash.assign("a", "12");
+  hash.assign("b", "012");
+  hash.assign("3", "-4");
+  EXPECT_EQ(hash.find_integer("a"), 12);
+  EXPECT_EQ(hash.find_integer("b"), std::nullopt);
+  EXPECT_EQ(hash.find_integer("3"), -4);
+  EXPECT_EQ(hash.find_integer("none"), std::nullopt);
+}
+
+std::string random_text(std::mt19937_64& random) {
+  std::string number = std::to_string(random() % 1'000);
+  switch (random() % 4) {
+    case 0:
+      return "0" + number;
+    case 1:
+      return "text that is too long for a small string " + number;
+    default:
+      return number;
+  }
+}
+
+TEST(HashValueTest, AgreesWithAnUnorderedMap) {
+  const std::uint64_t seed = random_seed();
+  SCOPED_TRACE(seed_text(seed));
+  std::mt19937_64 random(seed);
+  HashValue hash(seed);
+  std::unordered_map<std::string, std::string> model;
+  for (int step = 0; step < 200'000; ++step) {
+    const std::string field = random_text(random);
+    const auto known = model.find(field);
+    const std::optional<std::string> expected =
+        known == model.end() ? std::nullopt : std::optional(known->second);
+    ASSERT_EQ(hash.contains(field), expected.has_value()) << field;
+    ASSERT_EQ(hash.find(field), expected) << field;
+    ASSERT_EQ(hash.find_integer(field), expected ? parse_int64(*expected) : std::nullopt) << field;
+    if (random() % 5 < 3) {
+      const std::string value = random_text(random);
+      ASSERT_EQ(hash.assign(field, value), expected);
+      model[field] = value;
+    } else {
+      ASSERT_EQ(hash.erase(field), expected);
+      model.erase(field);
+    }
+    ASSERT_EQ(hash.size(), model.size());
+  }
+  EXPECT_EQ(pairs_of(hash), model);
+}
+
+TEST(HashValueTest, ACountPerUserCostsAQuarterOfWhatRedisNeeds) {
+  constexpr std::int64_t kUsers = 1'000'000;
+  HashValue hash(7);
+  for (std::int64_t user = 0; user < kUsers; ++user) hash.assign(DecimalText(user).view(), "1");
+  const double bytes_each = static_cast<double>(hash.memory_bytes()) / static_cast<double>(kUsers);
+  RecordProperty("bytes_per_integer_field", std::to_string(bytes_each));
+  EXPECT_LT(bytes_each, 36);
+}
+
+}  // namespace
+}  // namespace rushgate

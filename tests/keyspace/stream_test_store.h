@@ -1,0 +1,51 @@
+// A store for tests of streams: it hands out runs in small portions, and fails to read when told
+// to.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+#include "storage/memory/memory_store.h"
+
+namespace rushgate {
+
+class StreamTestStore final : public Store {
+ public:
+  /// As if this were all that one call may read, if not 0; what a stream asks for beyond its usual
+  /// chunk it gets, as it needs it to see whether anything follows.
+  std::size_t chunk_bytes = 0;
+  bool fails_to_read = false;
+  std::size_t reads = 0;
+
+  absl::Status load(
+      absl::FunctionRef<void(std::string_view key, std::string_view value)> visit) override {
+    return kept_.load(visit);
+  }
+  absl::Status commit(const StoreBatch& batch) override { return kept_.commit(batch); }
+  absl::Status sync() override { return kept_.sync(); }
+  absl::Status read_stream(std::uint64_t stream, StreamId from, StreamId to, std::size_t bytes_max,
+                           std::vector<StreamRun>& runs) override {
+    ++reads;
+    if (fails_to_read) return absl::UnavailableError("the disk is gone");
+    return kept_.read_stream(stream, from, to, portion(bytes_max), runs);
+  }
+  absl::Status read_stream_back(std::uint64_t stream, StreamId from, StreamId to,
+                                std::size_t bytes_max, std::vector<StreamRun>& runs) override {
+    ++reads;
+    if (fails_to_read) return absl::UnavailableError("the disk is gone");
+    return kept_.read_stream_back(stream, from, to, portion(bytes_max), runs);
+  }
+  [[nodiscard]] Durability durability() const override { return Durability::kMemory; }
+
+ private:
+  [[nodiscard]] std::size_t portion(std::size_t bytes_max) const {
+    constexpr std::size_t kUsualBytes = 64 * 1024;
+    if (chunk_bytes == 0) return bytes_max;
+    return bytes_max > kUsualBytes ? bytes_max - kUsualBytes : chunk_bytes;
+  }
+
+  MemoryStore kept_{{.keep_state = true}};
+};
+
+}  // namespace rushgate

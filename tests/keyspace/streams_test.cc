@@ -1,0 +1,332 @@
+#include "engine/keyspace/streams.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "engine/keyspace/keyspace.h"
+#include "tests/keyspace/stream_test_store.h"
+
+namespace rushgate {
+namespace {
+
+class StreamsTest : public testing::Test {
+ protected:
+  StreamsTest() { open(); }
+
+  void open() {
+    keyspace_ = std::make_unique<Keyspace>(store_, 7);
+    ASSERT_TRUE(keyspace_->load().ok());
+    keyspace_->set_now_ms(now_ms_);
+  }
+  void reopen() {
+    commit();
+    open();
+  }
+  void commit() { ASSERT_TRUE(keyspace_->commit().ok()); }
+  Changes& changes() { return keyspace_->changes(); }
+  Database& db() { return keyspace_->db(0); }
+  Object& object() {
+    Object* found = db().find("s");
+    return found != nullptr ? *found : streams::create(db(), "s");
+  }
+  Stream& stream() { return object().stream(); }
+  StreamGroup& group() {
+    StreamGroup* found = stream().find_group("g");
+    return found != nullptr ? *found : streams::create_group(db(), object(), "g", {}, 0);
+  }
+
+  void set_now_ms(std::int64_t now_ms) { keyspace_->set_now_ms(now_ms_ = now_ms); }
+
+  void append(StreamId id, std::string_view value = "1") {
+    const StreamField field{"f", value};
+    streams::append(db(), object(), id, {&field, 1});
+  }
+  /// Entries 1-0 to `last`-0, each a group of its own.
+  void append_up_to(std::uint64_t last, std::string_view value = "1") {
+    for (std::uint64_t ms = 1; ms <= last; ++ms) {
+      append({ms, 0}, value);
+      commit();
+    }
+  }
+  std::uint64_t erase(std::vector<StreamId> ids) {
+    std::uint64_t erased = 0;
+    EXPECT_TRUE(streams::erase(db(), object(), ids, erased).ok());
+    return erased;
+  }
+  std::uint64_t trim_to(std::uint64_t length_max) {
+    std::uint64_t removed = 0;
+    EXPECT_TRUE(streams::trim(db(), object(), {.length_max = length_max}, removed).ok());
+    return removed;
+  }
+
+  std::vector<StreamId> ids(StreamId from = StreamId::min(), StreamId to = StreamId::max()) {
+    std::vector<StreamId> ids;
+    const absl::Status read = stream().read(from, to, [&](const StreamEntry& entry) {
+      ids.push_back(entry.id());
+      return true;
+    });
+    EXPECT_TRUE(read.ok()) << read.message();
+    return ids;
+  }
+  std::size_t runs_in_store() {
+    std::vector<StreamRun> runs;
+    EXPECT_TRUE(
+        store_.read_stream(stream().object_id(), StreamId::min(), StreamId::max(), 1 << 30, runs)
+            .ok());
+    return runs.size();
+  }
+
+  StreamTestStore store_;
+  std::int64_t now_ms_ = 1'000;
+  std::unique_ptr<Keyspace> keyspace_;
+};
+
+// ---- Ids ----
+
+TEST_F(StreamsTest, AutomaticIdsNeverGoBackwardsWithTheClock) {
+  const StreamField field{"f", "1"};
+  set_now_ms(5'000);
+  EXPECT_EQ(streams::append_automatic(db(), "s", {&field, 1}), (StreamId{5'000, 0}));
+  EXPECT_EQ(streams::append_automatic(db(), "s", {&field, 1}), (StreamId{5'000, 1}));
+  set_now_ms(4'000);
+  EXPECT_EQ(streams::append_automatic(db(), "s", {&field, 1}), (StreamId{5'000, 2}));
+  reopen();
+  EXPECT_EQ(streams::append_automatic(db(), "s", {&field, 1}), (StreamId{5'000, 3}));
+  set_now_ms(5'001);
+  EXPECT_EQ(streams::append_automatic(db(), "s", {&field, 1}), (StreamId{5'001, 0}));
+}
+
+TEST_F(StreamsTest, IdsOfErasedEntriesAreNotGivenAgain) {
+  const StreamField field{"f", "1"};
+  append({9'000, 7});
+  EXPECT_EQ(erase({{9'000, 7}}), 1U);
+  reopen();
+  EXPECT_EQ(streams::append_automatic(db(), "s", {&field, 1}), (StreamId{9'000, 8}));
+}
+
+TEST_F(StreamsTest, AfterTheGreatestIdThereIsNone) {
+  const StreamField field{"f", "1"};
+  append(StreamId::max());
+  EXPECT_EQ(streams::append_automatic(db(), "s", {&field, 1}), StreamId{});
+  EXPECT_EQ(ids(), std::vector<StreamId>{StreamId::max()});
+}
+
+// ---- Memory and the store ----
+
+TEST_F(StreamsTest, ABacklogMayOutgrowMemory) {
+  const std::string value(1'000, 'x');
+  append_up_to(4'000, value);
+  EXPECT_LT(stream().memory_bytes(), 1'500'000U);
+  EXPECT_EQ(ids().size(), 4'000U);
+  EXPECT_GT(store_.reads, 0U);
+  EXPECT_LT(stream().memory_bytes(), 1'500'000U);
+
+  store_.reads = 0;
+  EXPECT_EQ(ids({3'500, 0}).size(), 501U);
+  EXPECT_EQ(store_.reads, 0U) << "the tail is in memory";
+}
+
+TEST_F(StreamsTest, AfterARestartEntriesAreReadInPortions) {
+  append_up_to(4'000, std::string(1'000, 'x'));
+  reopen();
+  EXPECT_LT(stream().memory_bytes(), 10'000U);
+  EXPECT_EQ(ids().size(), 4'000U);
+  EXPECT_LT(stream().memory_bytes(), 200'000U);
+  EXPECT_EQ(ids({3'999, 0}), (std::vector<StreamId>{{3'999, 0}, {4'000, 0}}));
+}
+
+TEST_F(StreamsTest, AConsumerThatReadsOnAsksTheStoreOnceAPortion) {
+  append_up_to(1'000);
+  reopen();
+  for (std::uint64_t ms = 1; ms <= 1'000; ++ms) {
+    bool found = false;
+    ASSERT_TRUE(stream().contains({ms, 0}, found).ok());
+    ASSERT_TRUE(found);
+  }
+  EXPECT_LE(store_.reads, 3U);
+}
+
+TEST_F(StreamsTest, ANewStreamNeverAsksTheStore) {
+  append_up_to(100);
+  append({200, 0});
+  EXPECT_EQ(ids().size(), 101U);
+  EXPECT_EQ(erase({{1, 0}, {50, 0}}), 2U);
+  EXPECT_EQ(trim_to(10), 89U);
+  EXPECT_EQ(ids().size(), 10U);
+  EXPECT_EQ(store_.reads, 0U);
+}
+
+TEST_F(StreamsTest, TrimmedRunsLeaveTheStore) {
+  append_up_to(3'000);
+  EXPECT_EQ(trim_to(5), 2'995U);
+  commit();
+  EXPECT_EQ(runs_in_store(), 5U);
+  EXPECT_EQ(trim_to(0), 5U);
+  EXPECT_EQ(ids().size(), 0U);
+  reopen();
+  EXPECT_EQ(ids().size(), 0U);
+  append({9'000, 0});
+  reopen();
+  EXPECT_EQ(ids(), (std::vector<StreamId>{{9'000, 0}}));
+}
+
+TEST_F(StreamsTest, WhatIsErasedAtTheFrontIsForgotten) {
+  append_up_to(10);
+  EXPECT_EQ(erase({{3, 0}, {2, 0}, {5, 0}}), 3U);
+  EXPECT_EQ(stream().deleted_count(), 3U);
+  EXPECT_EQ(erase({{1, 0}}), 1U);
+  EXPECT_EQ(stream().first_id(), (StreamId{4, 0}));
+  EXPECT_EQ(stream().deleted_count(), 1U) << "only 5-0 has to be skipped";
+  reopen();
+  EXPECT_EQ(stream().deleted_count(), 1U);
+  EXPECT_EQ(ids({1, 0}, {6, 0}), (std::vector<StreamId>{{4, 0}, {6, 0}}));
+}
+
+TEST_F(StreamsTest, AStreamMadeAndRemovedInOneGroupLeavesNothing) {
+  append({1, 0});
+  streams::create_consumer(db(), object(), group(), "c");
+  db().remove(object());
+  reopen();
+  EXPECT_EQ(db().find("s"), nullptr);
+}
+
+TEST_F(StreamsTest, AMovedStreamTakesEverythingAlong) {
+  append_up_to(3);
+  StreamConsumer& consumer = streams::create_consumer(db(), object(), group(), "c");
+  streams::assign_pending(db(), object(), group(), {2, 0}, {&consumer, 5, 1});
+  db().move(object(), keyspace_->db(3), "t");
+  append({1, 0});  // in a new stream where the old one was
+  reopen();
+  Stream& moved = keyspace_->db(3).find("t")->stream();
+  EXPECT_EQ(moved.length(), 3U);
+  EXPECT_TRUE(moved.find_group("g")->pending.contains({2, 0}));
+  EXPECT_EQ(ids(), (std::vector<StreamId>{{1, 0}}));
+  EXPECT_TRUE(stream().groups().empty());
+}
+
+// ---- Failures ----
+
+TEST_F(StreamsTest, AStoreThatCannotBeReadChangesNothing) {
+  append_up_to(10);
+  reopen();
+  store_.fails_to_read = true;
+  const Stream::Counters before = stream().counters();
+  std::uint64_t count = 0;
+  const StreamId id{1, 0};
+  EXPECT_EQ(streams::erase(db(), object(), {&id, 1}, count).message(), "the disk is gone");
+  EXPECT_EQ(count, 0U);
+  EXPECT_EQ(streams::trim(db(), object(), {.length_max = 3}, count).message(), "the disk is gone");
+  EXPECT_EQ(count, 0U);
+  EXPECT_FALSE(stream()
+                   .read(StreamId::min(), StreamId::max(), [](const StreamEntry&) { return true; })
+                   .ok());
+  EXPECT_FALSE(
+      stream()
+          .read_back(StreamId::min(), StreamId::max(), [](const StreamEntry&) { return true; })
+          .ok());
+  EXPECT_EQ(stream().counters(), before);
+  EXPECT_TRUE(changes().empty());
+
+  store_.fails_to_read = false;
+  EXPECT_EQ(ids().size(), 10U);
+  EXPECT_EQ(erase({id}), 1U);
+}
+
+TEST_F(StreamsTest, AnEraseThatFailsHalfWayIsTakenBack) {
+  store_.chunk_bytes = 1;
+  append_up_to(10);
+  reopen();
+  bool found = false;
+  ASSERT_TRUE(
+      stream().contains({1, 0}, found).ok());  // this much is in memory, what comes after it is not
+  store_.fails_to_read = true;
+  std::uint64_t count = 0;
+  const StreamId id{1, 0};
+  EXPECT_FALSE(streams::erase(db(), object(), {&id, 1}, count).ok());
+  store_.fails_to_read = false;
+  EXPECT_EQ(ids().size(), 10U);
+  EXPECT_EQ(stream().length(), 10U);
+  EXPECT_EQ(stream().deleted_count(), 0U);
+  EXPECT_EQ(stream().max_deleted_id(), StreamId{});
+}
+
+TEST_F(StreamsTest, ARunThatMakesNoSenseIsDataLoss) {
+  append_up_to(3);
+  commit();
+  StoreBatch batch;
+  batch.drop_stream(stream().object_id());
+  batch.append_run(stream().object_id(), {1, 0}, "\xff\xff\xff");
+  ASSERT_TRUE(store_.commit(batch).ok());
+  open();
+  const absl::Status read =
+      stream().read(StreamId::min(), StreamId::max(), [](const StreamEntry&) { return true; });
+  EXPECT_TRUE(absl::IsDataLoss(read));
+}
+
+// ---- Groups ----
+
+TEST_F(StreamsTest, AGroupDestroyedAndMadeAgainIsEmpty) {
+  append_up_to(3);
+  StreamConsumer& consumer = streams::create_consumer(db(), object(), group(), "c");
+  streams::assign_pending(db(), object(), group(), {2, 0}, {&consumer, 5, 1});
+  commit();
+  streams::destroy_group(db(), object(), group());
+  streams::create_group(db(), object(), "g", {7, 0}, 3);
+  reopen();
+  EXPECT_EQ(group().last_delivered, (StreamId{7, 0}));
+  EXPECT_EQ(group().entries_read, 3);
+  EXPECT_TRUE(group().consumers.empty());
+  EXPECT_TRUE(group().pending.empty());
+}
+
+TEST_F(StreamsTest, NamesThatBeginAlikeAreKeptApart) {
+  append({1, 0});
+  for (const std::string_view name : {"g", "gg", ""}) {
+    StreamGroup& made = streams::create_group(db(), object(), name, {}, 0);
+    StreamConsumer& consumer = streams::create_consumer(db(), object(), made, name);
+    streams::assign_pending(db(), object(), made, {1, 0}, {&consumer, 5, 1});
+  }
+  commit();
+  streams::destroy_group(db(), object(), *stream().find_group("g"));
+  reopen();
+  ASSERT_EQ(stream().groups().size(), 2U);
+  EXPECT_EQ(stream().find_group("gg")->pending.size(), 1U);
+  EXPECT_EQ(stream().find_group("")->pending.size(), 1U);
+}
+
+TEST_F(StreamsTest, AConsumerRemovedAndBroughtBackHasItsEntries) {
+  append_up_to(3);
+  StreamConsumer& a = streams::create_consumer(db(), object(), group(), "a");
+  streams::assign_pending(db(), object(), group(), {1, 0}, {&a, 5, 1});
+  streams::assign_pending(db(), object(), group(), {2, 0}, {&a, 6, 2});
+  commit();
+  const Changes::Mark mark = changes().mark();
+  EXPECT_EQ(streams::remove_consumer(db(), object(), group(), a), 2U);
+  StreamConsumer& again = streams::create_consumer(db(), object(), group(), "a");
+  streams::assign_pending(db(), object(), group(), {3, 0}, {&again, 7, 1});
+  changes().roll_back_to(mark);
+  EXPECT_EQ(group().find_consumer("a"), &a);
+  EXPECT_EQ(a.pending.size(), 2U);
+  EXPECT_EQ(*group().find_pending({2, 0}), (PendingEntry{&a, 6, 2}));
+  EXPECT_EQ(group().find_pending({3, 0}), nullptr);
+  reopen();
+  EXPECT_EQ(group().find_consumer("a")->pending.size(), 2U);
+}
+
+TEST_F(StreamsTest, AcknowledgingTwiceSaysSo) {
+  append({1, 0});
+  StreamConsumer& consumer = streams::create_consumer(db(), object(), group(), "c");
+  streams::assign_pending(db(), object(), group(), {1, 0}, {&consumer, 5, 1});
+  EXPECT_TRUE(streams::acknowledge(db(), object(), group(), {1, 0}));
+  EXPECT_FALSE(streams::acknowledge(db(), object(), group(), {1, 0}));
+  reopen();
+  EXPECT_TRUE(group().pending.empty());
+  EXPECT_TRUE(group().find_consumer("c")->pending.empty());
+}
+
+}  // namespace
+}  // namespace rushgate

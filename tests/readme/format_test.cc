@@ -1,0 +1,173 @@
+// The examples in docs/format.md: what the code writes, byte for byte. And the commands in
+// docs/differences.md.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "engine/commands/command_table.h"
+#include "engine/executor/engine.h"
+#include "engine/store/store.h"
+#include "engine/time/manual_clock.h"
+
+namespace rushgate {
+namespace {
+
+std::string contents(const char* file) {
+  std::ifstream in(std::filesystem::path(RUSHGATE_ROOT) / file, std::ios::binary);
+  EXPECT_TRUE(in) << file;
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::string hex(std::string_view bytes) {
+  return bytes.empty() ? "-" : absl::BytesToHexString(std::string(bytes));
+}
+
+/// One line an operation.
+class Printer final : public StoreBatch::Visitor {
+ public:
+  explicit Printer(std::string& out) : out_(out) {}
+
+  void put(std::string_view key, std::string_view value) override {
+    line("put " + hex(key) + ' ' + hex(value));
+  }
+  void remove(std::string_view key) override { line("remove " + hex(key)); }
+  void remove_prefix(std::string_view prefix) override { line("remove-prefix " + hex(prefix)); }
+  void append_run(std::uint64_t stream, StreamId first, std::string_view bytes) override {
+    line("append-run " + std::to_string(stream) + ' ' + first.to_string() + ' ' + hex(bytes));
+  }
+  void trim_stream(std::uint64_t stream, StreamId before) override {
+    line("trim-stream " + std::to_string(stream) + ' ' + before.to_string());
+  }
+  void drop_stream(std::uint64_t stream) override { line("drop-stream " + std::to_string(stream)); }
+
+ private:
+  void line(const std::string& text) { out_ += "  " + text + '\n'; }
+
+  std::string& out_;
+};
+
+/// Keeps nothing; prints what it is given.
+class PrintingStore final : public Store {
+ public:
+  explicit PrintingStore(std::string& out) : out_(out) {}
+
+  absl::Status load(absl::FunctionRef<void(std::string_view, std::string_view)>) override {
+    return absl::OkStatus();
+  }
+  absl::Status commit(const StoreBatch& batch) override {
+    Printer printer(out_);
+    batch.visit(printer);
+    return absl::OkStatus();
+  }
+  absl::Status sync() override { return absl::OkStatus(); }
+  absl::Status read_stream(std::uint64_t, StreamId, StreamId, std::size_t,
+                           std::vector<StreamRun>&) override {
+    return absl::OkStatus();
+  }
+  absl::Status read_stream_back(std::uint64_t, StreamId, StreamId, std::size_t,
+                                std::vector<StreamRun>&) override {
+    return absl::OkStatus();
+  }
+  [[nodiscard]] Durability durability() const override { return Durability::kMemory; }
+
+ private:
+  std::string& out_;
+};
+
+Request words(std::string_view text) {
+  Request request;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    request.add(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return request;
+}
+
+/// Runs groups of commands, one commit a group, on a clock that stands at 1700000000000.
+std::string transcript(const std::vector<std::vector<std::string>>& groups) {
+  std::string out;
+  ManualClock clock;
+  auto engine = Engine::open(std::make_unique<PrintingStore>(out), {.manual_clock = &clock});
+  EXPECT_TRUE(engine.ok()) << engine.status();
+  const auto client = (*engine)->open_client();
+  for (const auto& group : groups) {
+    std::vector<Request> requests;
+    for (const std::string& command : group) {
+      out += "> " + command + '\n';
+      requests.push_back(words(command));
+    }
+    for (const Reply& reply : client->pipeline(std::move(requests))) {
+      EXPECT_FALSE(reply.is_error()) << to_debug_string(reply);
+    }
+  }
+  return out;
+}
+
+void expect_documented(const std::string& text) {
+  EXPECT_NE(contents("docs/format.md").find("```text\n" + text + "```\n"), std::string::npos)
+      << "docs/format.md must have this:\n"
+      << text;
+}
+
+TEST(FormatTest, StateRecordsAreAsDocumented) {
+  expect_documented(transcript({
+      {"SET n 100"},
+      {"SET t hi PX 60000"},
+      {"SADD s 1001 vip"},
+      {"HSET h 1001 2"},
+      {"SREM s vip"},
+      {"DEL s"},
+  }));
+}
+
+TEST(FormatTest, StreamRecordsAreAsDocumented) {
+  expect_documented(transcript({
+      {"XADD o * user 1001 note hi", "XADD o * user 1003 note yo"},
+      {"XGROUP CREATE o g1 0"},
+      {"XREADGROUP GROUP g1 c1 COUNT 1 STREAMS o >"},
+      {"XACK o g1 1700000000000-0"},
+      {"XADD o 1700000000005-0 user 9"},
+      {"XDEL o 1700000000000-1"},
+      {"XTRIM o MAXLEN 1"},
+      {"DEL o"},
+  }));
+}
+
+TEST(DifferencesTest, EveryCommandIsListed) {
+  const std::string page = contents("docs/differences.md");
+  const std::size_t begin = page.find("## What there is");
+  std::string list = page.substr(begin, page.find("Anything else", begin) - begin);
+  for (char& c : list) c = c == '\n' ? ' ' : c;
+  for (const CommandSpec& command : command_table()) {
+    const std::string name = absl::AsciiStrToUpper(std::string(command.name));
+    EXPECT_NE(list.find(' ' + name + ' '), std::string::npos) << name;
+  }
+}
+
+TEST(FormatTest, TheSqliteSchemaIsAsDocumented) {
+  const std::string code = contents("storage/sqlite/schema.cc");
+  constexpr std::string_view kOpening = "R\"sql(\n";
+  const std::size_t begin = code.find(kOpening);
+  const std::size_t end = code.find(")sql\"", begin);
+  ASSERT_NE(begin, std::string::npos);
+  ASSERT_NE(end, std::string::npos);
+  const std::string schema = code.substr(begin + kOpening.size(), end - begin - kOpening.size());
+  EXPECT_NE(contents("docs/format.md").find("```sql\n" + schema + "```\n"), std::string::npos)
+      << "docs/format.md must have this:\n"
+      << schema;
+}
+
+}  // namespace
+}  // namespace rushgate

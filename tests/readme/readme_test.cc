@@ -1,0 +1,75 @@
+// The program that README.md shows: it is tests/readme/embed.cc, and it works.
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace rushgate {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string contents(const char* file) {
+  std::ifstream in(fs::path(RUSHGATE_ROOT) / file, std::ios::binary);
+  EXPECT_TRUE(in) << file;
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+struct ProgramRun {
+  int status = -1;
+  std::string output;
+};
+
+ProgramRun run_program(const fs::path& dir) {
+  ProgramRun run;
+  const std::string command = std::string("'") + RUSHGATE_EMBED + "' '" + dir.string() + "' 2>&1";
+  FILE* const pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) return run;
+  char bytes[4096];
+  for (std::size_t size = 0; (size = fread(bytes, 1, sizeof(bytes), pipe)) > 0;) {
+    run.output.append(bytes, size);
+  }
+  run.status = pclose(pipe);
+  return run;
+}
+
+/// A new directory, removed in the end.
+class ReadmeTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "rushgate_readme_XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    dir_ = name;
+  }
+  void TearDown() override { fs::remove_all(dir_); }
+
+  fs::path dir_;
+};
+
+TEST_F(ReadmeTest, ShowsTheProgramWordForWord) {
+  const std::string shown = "<!-- embed.cc -->\n```cpp\n" + contents("tests/readme/embed.cc") +
+                            "```\n<!-- end of embed.cc -->\n";
+  EXPECT_NE(contents("README.md").find(shown), std::string::npos) << "README.md must have this:\n"
+                                                                  << shown;
+}
+
+TEST_F(ReadmeTest, TheProgramDoesWhatItIsSaidToDo) {
+  const ProgramRun first = run_program(dir_ / "shop");
+  EXPECT_EQ(first.status, 0) << first.output;
+  EXPECT_EQ(first.output, "order accepted, created, audit passed\n");
+  EXPECT_NE(contents("README.md").find(first.output), std::string::npos);
+}
+
+TEST_F(ReadmeTest, RunningTheProgramAgainSellsNothingTwice) {
+  const ProgramRun first = run_program(dir_ / "shop");
+  const ProgramRun second = run_program(dir_ / "shop");
+  EXPECT_EQ(second.status, 0) << second.output;
+  EXPECT_EQ(second.output, first.output);
+}
+
+}  // namespace
+}  // namespace rushgate

@@ -1,0 +1,121 @@
+// What the recovery tests share: a sale in manual mode that can be let go of and opened again.
+#pragma once
+
+#include <unistd.h>
+
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "absl/status/statusor.h"
+#include "engine/executor/engine.h"
+#include "engine/sale/orders/order_worker.h"
+#include "engine/sale/sale.h"
+#include "engine/time/manual_clock.h"
+
+namespace rushgate {
+
+/// A directory that goes when it goes. In memory where the system has such files: no power is cut
+/// for real here, so waiting for a disk would prove nothing.
+class RecoveryDirectory {
+ public:
+  RecoveryDirectory() {
+    constexpr const char* kInMemory = "/dev/shm";
+    const bool in_memory = access(kInMemory, W_OK) == 0;
+    const std::filesystem::path parent =
+        in_memory ? kInMemory : std::filesystem::temp_directory_path();
+    std::string pattern = (parent / "rushgate-recovery-XXXXXX").string();
+    if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary directory");
+    path_ = pattern;
+  }
+  ~RecoveryDirectory() { std::filesystem::remove_all(path_); }
+  RecoveryDirectory(const RecoveryDirectory&) = delete;
+  RecoveryDirectory& operator=(const RecoveryDirectory&) = delete;
+
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// An engine in manual mode, the sale on it, and two workers: what one process would hold.
+class RunningSale {
+ public:
+  static constexpr int kWorkers = 2;
+
+  static absl::StatusOr<std::unique_ptr<RunningSale>> open(std::unique_ptr<Store> store,
+                                                           OrderStore& orders, ManualClock& clock,
+                                                           WorkerOptions worker_options = {}) {
+    auto engine = Engine::open(std::move(store), {.manual_clock = &clock}, native_sale_scripts());
+    if (!engine.ok()) return engine.status();
+    std::unique_ptr<RunningSale> running(new RunningSale(*std::move(engine)));
+    auto sale = Sale::open(*running->client_, orders, clock, {.id_block_size = 8});
+    if (!sale.ok()) return sale.status();
+    running->sale_ = *std::move(sale);
+    for (int i = 0; i < kWorkers; ++i) {
+      worker_options.consumer = "w" + std::to_string(i);
+      running->workers_[static_cast<std::size_t>(i)] = std::make_unique<OrderWorker>(
+          *running->client_, orders, clock, SaleKeys{}, worker_options);
+    }
+    return running;
+  }
+
+  [[nodiscard]] Engine& engine() { return *engine_; }
+  [[nodiscard]] Client& client() { return *client_; }
+  [[nodiscard]] Sale& sale() { return *sale_; }
+  [[nodiscard]] OrderWorker& worker(std::size_t i) { return *workers_.at(i); }
+
+  /// Steps the workers until none has anything to do, letting time pass for what is tried again.
+  /// False if they are not done after many retries.
+  bool drain() {
+    constexpr int kRetriesMax = 30;
+    for (int retry = 0; retry < kRetriesMax; ++retry) {
+      bool done = true;
+      for (auto& worker : workers_) {
+        OrderWorker::Step step = worker->step();
+        for (; step.kind == OrderWorker::Step::Kind::kWorked; step = worker->step()) {
+          done = done && step.faulted == 0;
+        }
+        done = done && step.kind == OrderWorker::Step::Kind::kIdle;
+      }
+      if (done) return true;
+      engine_->advance_ms(WorkerOptions{}.retry_after_ms);
+    }
+    return false;
+  }
+
+ private:
+  explicit RunningSale(std::unique_ptr<Engine> engine)
+      : engine_(std::move(engine)), client_(engine_->open_client()) {}
+
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Client> client_;
+  std::unique_ptr<Sale> sale_;
+  std::array<std::unique_ptr<OrderWorker>, kWorkers> workers_;
+};
+
+/// A voucher that is on sale at any time a test may think it is.
+inline Voucher voucher_on_sale(VoucherId id, std::int64_t stock, std::int64_t per_user) {
+  return {.id = id,
+          .title = "voucher",
+          .stock = stock,
+          .begin_ms = 1'600'000'000'000,
+          .end_ms = 4'000'000'000'000,
+          .price_cents = 100,
+          .limits = {.per_user = per_user}};
+}
+
+inline void expect_audit_passes(Sale& sale) {
+  const auto report = sale.audit();
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_TRUE(report->passed()) << ::testing::PrintToString(report->problems);
+}
+
+}  // namespace rushgate

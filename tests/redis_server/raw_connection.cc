@@ -1,0 +1,90 @@
+#include "tests/redis_server/raw_connection.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+
+#include "adapters/resp/resp_encoder.h"
+#include "tests/redis_server/raw_reply.h"
+
+namespace rushgate::testing {
+namespace {
+
+[[noreturn]] void fail(const std::string& what, int error) {
+  throw std::runtime_error(what + ": " + std::strerror(error));
+}
+
+}  // namespace
+
+RawConnection::RawConnection(const std::string& unix_path)
+    : fd_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (unix_path.size() >= sizeof(address.sun_path)) fail(unix_path, ENAMETOOLONG);
+  std::memcpy(address.sun_path, unix_path.data(), unix_path.size());
+  // The socket API's own idiom.
+  const auto* const any = reinterpret_cast<const sockaddr*>(&address);
+  if (fd_ < 0 || ::connect(fd_, any, sizeof(address)) != 0) {
+    const int error = errno;
+    ::close(fd_);
+    fail(unix_path, error);
+  }
+}
+
+RawConnection::~RawConnection() { ::close(fd_); }
+
+void RawConnection::send(const Request& request) {
+  std::string bytes;
+  append_request(request, bytes);
+  for (std::size_t sent = 0; sent < bytes.size();) {
+    const ssize_t now = ::send(fd_, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
+    if (now < 0 && errno != EINTR) fail("send", errno);
+    if (now > 0) sent += static_cast<std::size_t>(now);
+  }
+}
+
+std::string RawConnection::receive(std::chrono::milliseconds patience) {
+  for (;;) {
+    if (const auto parsed = parse_raw_reply(received_)) {
+      std::string bytes = received_.substr(0, parsed->size);
+      received_.erase(0, parsed->size);
+      return bytes;
+    }
+    if (!read_some(patience)) throw std::runtime_error("no answer in time");
+  }
+}
+
+bool RawConnection::has_reply() {
+  while (!parse_raw_reply(received_)) {
+    if (!read_some(std::chrono::milliseconds(0))) return false;
+  }
+  return true;
+}
+
+Reply RawConnection::call(const Request& request) {
+  send(request);
+  return parse_raw_reply(receive())->reply;
+}
+
+/// False if nothing came within `patience`.
+bool RawConnection::read_some(std::chrono::milliseconds patience) {
+  pollfd socket{fd_, POLLIN, 0};
+  int ready = 0;
+  do {
+    ready = ::poll(&socket, 1, static_cast<int>(patience.count()));
+  } while (ready < 0 && errno == EINTR);
+  if (ready == 0) return false;
+  char buffer[16 * 1024];
+  const ssize_t got = ::recv(fd_, buffer, sizeof(buffer), 0);
+  if (got < 0) fail("recv", errno);
+  if (got == 0) throw std::runtime_error("the server closed the connection");
+  received_.append(buffer, static_cast<std::size_t>(got));
+  return true;
+}
+
+}  // namespace rushgate::testing

@@ -1,0 +1,41 @@
+// A connection to a Redis server that keeps the bytes as they come.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "engine/client/reply.h"
+#include "engine/client/request.h"
+
+namespace rushgate::testing {
+
+/// Not thread-safe. Throws std::runtime_error when the server is not there, hangs up, does not
+/// answer in time or sends no RESP: in a test each of these is a failure.
+class RawConnection {
+ public:
+  static constexpr std::chrono::seconds kPatience{10};
+
+  explicit RawConnection(const std::string& unix_path);
+  ~RawConnection();
+  RawConnection(const RawConnection&) = delete;
+  RawConnection& operator=(const RawConnection&) = delete;
+
+  void send(const Request& request);
+
+  /// The next reply's bytes.
+  std::string receive(std::chrono::milliseconds patience = kPatience);
+
+  /// True if receive() would return at once.
+  bool has_reply();
+
+  /// send(), receive(), as a value.
+  Reply call(const Request& request);
+
+ private:
+  bool read_some(std::chrono::milliseconds patience);
+
+  int fd_;
+  std::string received_;  // not yet handed out
+};
+
+}  // namespace rushgate::testing

@@ -1,0 +1,148 @@
+#include "tests/redis_server/redis_server.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include "tests/redis_server/raw_connection.h"
+
+namespace rushgate::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Short, in /tmp whatever TMPDIR says: a socket's path has at most 107 bytes.
+fs::path make_directory() {
+  char name[] = "/tmp/rushgate_redis_XXXXXX";
+  if (::mkdtemp(name) == nullptr) throw std::runtime_error("mkdtemp: cannot make a directory");
+  return name;
+}
+
+void remove_directory(const fs::path& directory) {
+  std::error_code ignored;
+  fs::remove_all(directory, ignored);
+}
+
+/// In the child: only what may be called between fork and exec of a threaded program.
+[[noreturn]] void become(char* const* arguments, const char* log, pid_t parent) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(127);  // it died before prctl
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  const int out = ::open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
+  ::dup2(out, STDOUT_FILENO);
+  ::dup2(out, STDERR_FILENO);
+  ::execvp(arguments[0], arguments);
+  constexpr char kMessage[] = "cannot run redis-server: is it installed?\n";
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kMessage, sizeof(kMessage) - 1);
+  ::_exit(127);
+}
+
+}  // namespace
+
+RedisServer::RedisServer(RedisServerOptions options)
+    : options_(std::move(options)), directory_(make_directory()) {
+  try {
+    start();
+  } catch (...) {
+    remove_directory(directory_);
+    throw;
+  }
+}
+
+RedisServer::~RedisServer() {
+  kill();
+  remove_directory(directory_);
+}
+
+void RedisServer::flush_all() {
+  const Reply reply = RawConnection(socket_path()).call(Request::of("FLUSHALL"));
+  if (reply != Reply::ok()) throw std::runtime_error("FLUSHALL: " + to_debug_string(reply));
+}
+
+void RedisServer::kill() {
+  if (pid_ < 0) return;
+  ::kill(pid_, SIGKILL);
+  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = -1;
+}
+
+void RedisServer::restart() {
+  kill();
+  start();
+}
+
+void RedisServer::start() {
+  // A killed server leaves its socket behind, and a connection to that is refused: harmless.
+  std::vector<std::string> words = command_line();
+  std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  const std::string log_path = (directory_ / "redis.log").string();
+  const pid_t parent = ::getpid();
+  pid_ = ::fork();
+  if (pid_ < 0) throw std::runtime_error(std::string("fork: ") + std::strerror(errno));
+  if (pid_ == 0) become(arguments.data(), log_path.c_str(), parent);
+  wait_until_it_answers();
+}
+
+std::vector<std::string> RedisServer::command_line() const {
+  std::vector<std::string> words = {
+      "redis-server",
+      // clang-format off
+      "--port", "0",
+      "--unixsocket", socket_path(),
+      "--dir", directory_.string(),
+      "--save", "",
+      "--appendonly", options_.append_only ? "yes" : "no",
+      "--appendfsync", "no",  // it outlives the process, and no test pulls the plug
+      "--daemonize", "no",
+      // clang-format on
+  };
+  words.insert(words.end(), options_.arguments.begin(), options_.arguments.end());
+  return words;
+}
+
+void RedisServer::wait_until_it_answers() {
+  using Clock = std::chrono::steady_clock;
+  const auto deadline = Clock::now() + std::chrono::seconds(20);
+  std::string why = "it does not answer";
+  while (Clock::now() < deadline) {
+    if (::waitpid(pid_, nullptr, WNOHANG) == pid_) {
+      pid_ = -1;
+      throw std::runtime_error("redis-server did not start:\n" + log());
+    }
+    try {
+      // Any answer will do (a password may be wanted), except that it is not ready.
+      const Reply answer = RawConnection(socket_path()).call(Request::of("PING"));
+      if (answer.error_code() != "LOADING") return;
+    } catch (const std::runtime_error& error) {
+      why = error.what();
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  kill();
+  throw std::runtime_error("redis-server: " + why + "\n" + log());
+}
+
+std::string RedisServer::log() const {
+  std::ifstream in(directory_ / "redis.log");
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+}  // namespace rushgate::testing

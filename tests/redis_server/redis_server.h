@@ -1,0 +1,53 @@
+// A real redis-server for the length of a test.
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace rushgate::testing {
+
+struct RedisServerOptions {
+  bool append_only = false;            // keep the data over restart() and kill()
+  std::vector<std::string> arguments;  // more of redis-server's own: {"--requirepass", "secret"}
+};
+
+/// Runs redis-server (from PATH) on a unix socket in a directory of its own; both end with this
+/// object, and the server also with the thread that made it. Not thread-safe. Throws
+/// std::runtime_error, with the server's log, if it does not start.
+class RedisServer {
+ public:
+  /// Returns when the server answers.
+  explicit RedisServer(RedisServerOptions options = {});
+  ~RedisServer();
+  RedisServer(const RedisServer&) = delete;
+  RedisServer& operator=(const RedisServer&) = delete;
+
+  [[nodiscard]] std::string socket_path() const { return (directory_ / "redis.sock").string(); }
+  /// unix://…, as RedisOptions::from_url() takes it.
+  [[nodiscard]] std::string url() const { return "unix://" + socket_path(); }
+  [[nodiscard]] pid_t pid() const { return pid_; }
+
+  /// Not for a server with a password.
+  void flush_all();
+
+  /// Ends it without warning (SIGKILL); returns when it is gone. Harmless if it already is.
+  void kill();
+
+  /// Starts it again, in the same directory; kill()s it first if it runs.
+  void restart();
+
+ private:
+  void start();
+  [[nodiscard]] std::vector<std::string> command_line() const;
+  void wait_until_it_answers();
+  [[nodiscard]] std::string log() const;
+
+  const RedisServerOptions options_;
+  const std::filesystem::path directory_;
+  pid_t pid_ = -1;  // -1: not running
+};
+
+}  // namespace rushgate::testing

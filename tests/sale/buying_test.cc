@@ -1,0 +1,238 @@
+// Who gets one, on every backend.
+#include "tests/sale/sale_fixture.h"
+
+namespace rushgate {
+namespace {
+
+constexpr std::int64_t kDayMs = 86'400'000;
+
+class BuyingTest : public SaleTest {};
+INSTANTIATE_TEST_SUITE_P(Backends, BuyingTest,
+                         ::testing::Values(BackendKind::kMemory, BackendKind::kRocksDb,
+                                           BackendKind::kRedis),
+                         backend_name);
+
+TEST_P(BuyingTest, AsManyAreAcceptedAsThereAreAndNoMore) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 3)).ok());
+  EXPECT_EQ(buy(1, 101), Outcome::kAccepted);
+  EXPECT_EQ(buy(1, 102), Outcome::kAccepted);
+  EXPECT_EQ(buy(1, 103), Outcome::kAccepted);
+  EXPECT_EQ(buy(1, 104), Outcome::kSoldOut);
+}
+
+TEST_P(BuyingTest, AVoucherNobodyPublishedIsUnknown) {
+  EXPECT_EQ(buy(77, 1), Outcome::kUnknownVoucher);
+}
+
+TEST_P(BuyingTest, NobodyBuysBeforeTheBeginOrFromTheEndOn) {
+  Voucher early = voucher(1, 10);
+  early.begin_ms = backend_.clock().now_ms() + 3'600'000;
+  ASSERT_TRUE(sale_->publish(early).ok());
+  EXPECT_EQ(buy(1, 1), Outcome::kNotStarted);
+  Voucher late = voucher(2, 10);
+  late.end_ms = backend_.clock().now_ms();
+  ASSERT_TRUE(sale_->publish(late).ok());
+  EXPECT_EQ(buy(2, 1), Outcome::kEnded);
+}
+
+TEST_P(BuyingTest, AUserGetsNoMoreThanHisLimit) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 10, {.per_user = 1})).ok());
+  ASSERT_TRUE(sale_->publish(voucher(2, 10, {.per_user = 3})).ok());
+  ASSERT_TRUE(sale_->publish(voucher(3, 10, {.per_user = 0})).ok());
+  EXPECT_EQ(buy(1, 5), Outcome::kAccepted);
+  EXPECT_EQ(buy(1, 5), Outcome::kLimitReached);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(buy(2, 5), Outcome::kAccepted);
+  EXPECT_EQ(buy(2, 5), Outcome::kLimitReached);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(buy(3, 5), Outcome::kAccepted);
+  EXPECT_EQ(buy(3, 5), Outcome::kSoldOut);
+}
+
+TEST_P(BuyingTest, TheTotalLimitEndsTheSaleBeforeTheStockDoes) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 10, {.total = 2, .per_user = 1})).ok());
+  EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
+  EXPECT_EQ(buy(1, 2), Outcome::kAccepted);
+  EXPECT_EQ(buy(1, 3), Outcome::kSoldOut);
+}
+
+TEST_P(BuyingTest, TheDayLimitHoldsForADay) {
+  Voucher daily = voucher(1, 10, {.per_user = 5, .per_user_day = 2});
+  daily.end_ms += 30 * kDayMs;
+  ASSERT_TRUE(sale_->publish(daily).ok());
+  EXPECT_EQ(buy(1, 5), Outcome::kAccepted);
+  EXPECT_EQ(buy(1, 5), Outcome::kAccepted);
+  EXPECT_EQ(buy(1, 5), Outcome::kDayLimitReached);
+  if (!backend_.has_manual_clock()) return;  // Redis's days cannot be moved
+  backend_.advance_ms(kDayMs);
+  EXPECT_EQ(buy(1, 5), Outcome::kAccepted);
+  EXPECT_EQ(buy(1, 5), Outcome::kAccepted);
+  EXPECT_EQ(buy(1, 5), Outcome::kDayLimitReached);
+  backend_.advance_ms(kDayMs);
+  EXPECT_EQ(buy(1, 5), Outcome::kAccepted);
+  EXPECT_EQ(buy(1, 5), Outcome::kLimitReached) << "five over the whole sale";
+}
+
+TEST_P(BuyingTest, ADayBeginsWhereTheSalesUtcOffsetSays) {
+  if (!backend_.has_manual_clock()) return;  // Redis's days cannot be moved
+  // 22:13:20 UTC: with an offset of +110 minutes the next day begins in a moment (at 00:00, 22:10
+  // UTC has passed: 00:03:20).
+  constexpr std::int32_t kOffset = 100;  // local time 23:53:20
+  ASSERT_TRUE(sale_
+                  ->publish(voucher(
+                      1, 10, {.per_user = 0, .per_user_day = 1, .utc_offset_minutes = kOffset}))
+                  .ok());
+  EXPECT_EQ(buy(1, 5), Outcome::kAccepted);
+  EXPECT_EQ(buy(1, 5), Outcome::kDayLimitReached);
+  backend_.advance_ms(400'000);  // 00:00:00 local time
+  EXPECT_EQ(buy(1, 5), Outcome::kAccepted);
+}
+
+TEST_P(BuyingTest, ARepeatedRequestGetsTheSameAnswer) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 1)).ok());
+  const BuyResult first = sale_->buy(1, 7, "click");
+  const BuyResult again = sale_->buy(1, 7, "click");
+  EXPECT_EQ(first.outcome, Outcome::kAccepted);
+  EXPECT_EQ(again.outcome, Outcome::kAccepted);
+  EXPECT_EQ(again.order, first.order);
+  EXPECT_EQ(buy(1, 8, "other"), Outcome::kSoldOut);
+  ASSERT_TRUE(sale_->publish(voucher(1, 2)).ok());
+  EXPECT_EQ(buy(1, 8, "other"), Outcome::kSoldOut) << "a refusal is repeated too";
+  EXPECT_EQ(buy(1, 8, "new"), Outcome::kAccepted);
+}
+
+TEST_P(BuyingTest, ARequestKeyOfAnotherUserIsAnError) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
+  EXPECT_EQ(buy(1, 7, "click"), Outcome::kAccepted);
+  EXPECT_EQ(buy(1, 8, "click"), Outcome::kKeyReused);
+}
+
+TEST_P(BuyingTest, AnswersAreKeptForABoundedTime) {
+  if (!backend_.has_manual_clock()) return;  // Redis's time cannot be moved
+  ASSERT_TRUE(sale_->publish(voucher(1, 1)).ok());
+  EXPECT_EQ(buy(1, 7, "click"), Outcome::kAccepted);
+  backend_.advance_ms(sale_->options().request_ttl_ms);
+  EXPECT_EQ(buy(1, 7, "click"), Outcome::kEnded)
+      << "the answer is forgotten: this is a new request";
+}
+
+TEST_P(BuyingTest, ABatchIsDecidedInItsOrder) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 2)).ok());
+  const std::vector<BuyRequest> requests = {{1, 1}, {1, 1}, {9, 1}, {1, 2}, {1, 3}};
+  std::vector<Outcome> outcomes;
+  for (const BuyResult& result : sale_->buy_all(requests)) outcomes.push_back(result.outcome);
+  EXPECT_EQ(outcomes, (std::vector<Outcome>{Outcome::kAccepted, Outcome::kLimitReached,
+                                            Outcome::kUnknownVoucher, Outcome::kAccepted,
+                                            Outcome::kSoldOut}));
+}
+
+TEST_P(BuyingTest, OrderIdsAscendAndAreUnique) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 5'000)).ok());
+  OrderId last = 0;
+  for (UserId user = 1; user <= 3'000; ++user) {
+    const BuyResult result = sale_->buy(1, user);
+    ASSERT_GT(result.order, last);
+    last = result.order;
+  }
+}
+
+// ---- Changing a voucher ----
+
+TEST_P(BuyingTest, PublishingTheSameAgainChangesNothing) {
+  const Voucher same = voucher(1, 2);
+  ASSERT_TRUE(sale_->publish(same).ok());
+  EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
+  ASSERT_TRUE(sale_->publish(same).ok());
+  EXPECT_EQ(buy(1, 2), Outcome::kAccepted);
+  EXPECT_EQ(buy(1, 3), Outcome::kSoldOut);
+}
+
+TEST_P(BuyingTest, AddingStockIsAChangeNotAReset) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 2)).ok());
+  EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
+  EXPECT_EQ(buy(1, 2), Outcome::kAccepted);
+  ASSERT_TRUE(sale_->publish(voucher(1, 3)).ok());
+  EXPECT_EQ(buy(1, 1), Outcome::kLimitReached);
+  EXPECT_EQ(buy(1, 3), Outcome::kAccepted);
+  EXPECT_EQ(buy(1, 4), Outcome::kSoldOut);
+  expect_audit_passes();
+}
+
+TEST_P(BuyingTest, StockThatIsSoldCannotBeTakenBack) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 3)).ok());
+  EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
+  EXPECT_EQ(buy(1, 2), Outcome::kAccepted);
+  const absl::Status refused = sale_->publish(voucher(1, 1));
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_EQ(buy(1, 3), Outcome::kAccepted) << "the refused change left everything as it was";
+  EXPECT_TRUE(sale_->publish(voucher(1, 3)).ok());
+  expect_audit_passes();
+}
+
+TEST_P(BuyingTest, AVoucherThatMakesNoSenseIsNamed) {
+  Voucher wrong = voucher(1, -5);
+  const absl::Status refused = sale_->publish(wrong);
+  EXPECT_TRUE(absl::IsInvalidArgument(refused));
+  EXPECT_THAT(std::string(refused.message()), ::testing::HasSubstr("stock"));
+}
+
+TEST_P(BuyingTest, ChangingTheLimitKeepsWhatEveryoneBought) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 20, {.per_user = 1})).ok());
+  EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
+  ASSERT_TRUE(sale_->publish(voucher(1, 20, {.per_user = 3})).ok());
+  EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
+  EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
+  EXPECT_EQ(buy(1, 1), Outcome::kLimitReached);
+  EXPECT_EQ(buy(1, 2), Outcome::kAccepted);
+  ASSERT_TRUE(sale_->publish(voucher(1, 20, {.total = 6, .per_user = 1})).ok());
+  EXPECT_EQ(buy(1, 1), Outcome::kLimitReached);
+  EXPECT_EQ(buy(1, 2), Outcome::kLimitReached);
+  EXPECT_EQ(buy(1, 3), Outcome::kAccepted);
+  ASSERT_TRUE(sale_->publish(voucher(1, 20, {.total = 6, .per_user = 4})).ok());
+  EXPECT_EQ(buy(1, 1), Outcome::kAccepted) << "his fourth: the three he had were kept";
+  EXPECT_EQ(buy(1, 4), Outcome::kSoldOut) << "six in all";
+  drain();
+  expect_audit_passes();
+}
+
+TEST_P(BuyingTest, ALimitThatGoesBackToOneMakesTheBuyersASetAgainIfNobodyHasMore) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 20, {.per_user = 2})).ok());
+  EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
+  EXPECT_EQ(backend_.client()("TYPE", "seckill:order:1"), Reply::status("hash"));
+  ASSERT_TRUE(sale_->publish(voucher(1, 20, {.per_user = 1})).ok());
+  EXPECT_EQ(backend_.client()("TYPE", "seckill:order:1"), Reply::status("set"));
+  EXPECT_EQ(buy(1, 1), Outcome::kLimitReached);
+  EXPECT_EQ(buy(1, 2), Outcome::kAccepted);
+  expect_audit_passes();
+}
+
+TEST_P(BuyingTest, AnInterruptedPublicationIsTakenUpAtOpen) {
+  const Voucher first = voucher(1, 2);
+  ASSERT_TRUE(backend_.orders()
+                  .record_pending({.voucher = first,
+                                   .version = 1,
+                                   .state = VoucherVersion::State::kPending,
+                                   .reason = {}})
+                  .ok());
+  restart();
+  EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
+  const auto applied = backend_.orders().applied(1);
+  ASSERT_TRUE(applied.ok() && applied->has_value());
+  EXPECT_EQ((*applied)->voucher, first);
+}
+
+TEST_P(BuyingTest, APublicationThatTookEffectButWasNotMarkedIsNotAppliedTwice) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 2)).ok());
+  EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
+  backend_.orders().fail_voucher_writes();
+  EXPECT_FALSE(sale_->publish(voucher(1, 5)).ok()) << "not even recorded";
+  backend_.orders().fail_voucher_writes(absl::OkStatus());
+  // Recorded and in force, not marked:
+  const Voucher grown = voucher(1, 5);
+  ASSERT_TRUE(sale_->publish(grown).ok());
+  EXPECT_EQ(backend_.client()("GET", "seckill:stock:1"), Reply::bulk("4"));
+  restart();
+  EXPECT_EQ(backend_.client()("GET", "seckill:stock:1"), Reply::bulk("4"));
+  expect_audit_passes();
+}
+
+}  // namespace
+}  // namespace rushgate

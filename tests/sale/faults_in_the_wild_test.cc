@@ -1,0 +1,197 @@
+// The faults of other systems that docs/faults-in-the-wild.md lists: each has a test here or where
+// it says.
+#include "tests/sale/sale_fixture.h"
+
+namespace rushgate {
+namespace {
+
+class FaultsInTheWildTest : public SaleTest {};
+INSTANTIATE_TEST_SUITE_P(Backends, FaultsInTheWildTest,
+                         ::testing::Values(BackendKind::kMemory, BackendKind::kRocksDb,
+                                           BackendKind::kRedis),
+                         backend_name);
+
+TEST_P(FaultsInTheWildTest, StockKeyLostWhileOrdersAreQueuedIsNotReloadedFromTheDatabaseAlone) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
+  EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
+  drain();
+  EXPECT_EQ(buy(1, 2), Outcome::kAccepted);  // queued
+  EXPECT_EQ(buy(1, 3), Outcome::kAccepted);  // queued
+  backend_.client()("DEL", "seckill:stock:1");
+  EXPECT_EQ(buy(1, 4), Outcome::kAccepted);
+  EXPECT_EQ(buy(1, 5), Outcome::kAccepted);
+  EXPECT_EQ(buy(1, 6), Outcome::kSoldOut);
+  drain();
+  EXPECT_EQ(*backend_.orders().count_live(1), 5);
+  expect_audit_passes();
+}
+
+TEST_P(FaultsInTheWildTest, ARebuiltSaleKnowsItsBuyersFromBothStores) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 10, {.per_user = 2, .per_user_day = 2})).ok());
+  EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
+  drain();
+  EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
+  EXPECT_EQ(buy(1, 2), Outcome::kAccepted);
+  backend_.client()("DEL", "seckill:stock:1", "seckill:order:1", "seckill:voucher:1",
+                    "seckill:day:1");
+  EXPECT_EQ(buy(1, 1), Outcome::kLimitReached);
+  EXPECT_EQ(buy(1, 2), Outcome::kAccepted);
+  EXPECT_EQ(buy(1, 2), Outcome::kLimitReached);
+  drain();
+  expect_audit_passes();
+}
+
+TEST_P(FaultsInTheWildTest, NobodyIsAdmittedWhileSomebodyElseRebuildsTheSale) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 10)).ok());
+  backend_.client()("HSET", "seckill:voucher:1", "closed",
+                    std::to_string(backend_.clock().now_ms()) + ":1:somebody");
+  const BuyResult meanwhile = sale_->buy(1, 1);
+  EXPECT_EQ(meanwhile.outcome, Outcome::kOverloaded) << meanwhile.detail;
+  EXPECT_THAT(meanwhile.detail, ::testing::HasSubstr("being rebuilt"));
+}
+
+TEST_P(FaultsInTheWildTest, ARebuildThatWasInterruptedIsTakenOver) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 10)).ok());
+  EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
+  backend_.client()("HSET", "seckill:voucher:1", "closed",
+                    std::to_string(backend_.clock().now_ms() - 60'000) + ":1:gone");
+  EXPECT_EQ(buy(1, 1), Outcome::kLimitReached);
+  EXPECT_EQ(buy(1, 2), Outcome::kAccepted);
+  expect_audit_passes();
+}
+
+TEST_P(FaultsInTheWildTest, DeadLettersCountWhenASaleIsRebuilt) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 2)).ok());
+  EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
+  backend_.orders().poison([](const Order&) { return true; },
+                           faults::FaultyOrderStore::Poison::kIsRefused);
+  drain();
+  backend_.orders().poison({});
+  backend_.client()("DEL", "seckill:stock:1");
+  EXPECT_EQ(buy(1, 1), Outcome::kLimitReached);
+  EXPECT_EQ(buy(1, 2), Outcome::kAccepted);
+  EXPECT_EQ(buy(1, 3), Outcome::kSoldOut);
+  expect_audit_passes();
+}
+
+TEST_P(FaultsInTheWildTest, ABuyerRefusedForWantOfStockIsNotMarkedAsABuyer) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 0)).ok());
+  EXPECT_EQ(buy(1, 1), Outcome::kSoldOut);
+  ASSERT_TRUE(sale_->publish(voucher(1, 1)).ok());
+  EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
+}
+
+TEST_P(FaultsInTheWildTest, AMessageIsNotAcknowledgedBeforeItIsProcessed) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
+  EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
+  backend_.orders().fail_write(1);
+  worker_->step();
+  EXPECT_EQ(backend_.client()("XPENDING", "stream.orders", "g1").elements()[0], Reply::integer(1));
+}
+
+TEST_P(FaultsInTheWildTest, TheWorkerGoesOnAfterAnyFailure) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 50)).ok());
+  for (UserId user = 1; user <= 20; ++user) {
+    EXPECT_EQ(buy(1, user), Outcome::kAccepted);
+    if (user % 3 == 0) backend_.orders().fail_write(1);
+    if (user % 5 == 0)
+      backend_.orders().fail_write(1, faults::FaultyOrderStore::Kept::kNo,
+                                   absl::InternalError("bug"));
+    worker_->step();
+    backend_.advance_ms(1'000);
+  }
+  drain();
+  EXPECT_EQ(*backend_.orders().count_live(1), 20);
+  expect_audit_passes();
+}
+
+TEST_P(FaultsInTheWildTest, TheDatabaseChecksTheUserNotTheOrder) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 50)).ok());
+  // Two orders of one user under limit 1, as a faulty producer would write them.
+  backend_.client()("XADD", "stream.orders", "*", "userId", "5", "voucherId", "1", "id", "1001");
+  backend_.client()("XADD", "stream.orders", "*", "userId", "5", "voucherId", "1", "id", "1002");
+  drain();
+  EXPECT_EQ(sale_->status(1'001)->kind, OrderState::Kind::kCreated);
+  EXPECT_EQ(sale_->status(1'002)->kind, OrderState::Kind::kFailed);
+}
+
+TEST_P(FaultsInTheWildTest, OrdersAdmittedBeforeTheGroupExistedAreNotSkipped) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
+  EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
+  EXPECT_EQ(buy(1, 2), Outcome::kAccepted);
+  drain();
+  EXPECT_EQ(*backend_.orders().count_live(1), 2);
+}
+
+TEST_P(FaultsInTheWildTest, ARefusedOrderIsNotAcknowledgedAndForgotten) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
+  const BuyResult bought = sale_->buy(1, 1);
+  backend_.orders().poison([](const Order&) { return true; },
+                           faults::FaultyOrderStore::Poison::kIsRefused);
+  drain();
+  EXPECT_EQ(sale_->status(bought.order)->kind, OrderState::Kind::kFailed);
+  EXPECT_EQ(sale_->dead_letters()->size(), 1U);
+}
+
+TEST_P(FaultsInTheWildTest, AMessageThatAlwaysFailsIsNotRetriedForEver) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
+  const BuyResult bad = sale_->buy(1, 1);
+  backend_.orders().poison([&](const Order& order) { return order.id == bad.order; });
+  drain();
+  EXPECT_EQ(sale_->status(bad.order)->kind, OrderState::Kind::kFailed);
+  const int writes = backend_.orders().writes();
+  drain();
+  EXPECT_EQ(backend_.orders().writes(), writes);
+}
+
+TEST_P(FaultsInTheWildTest, ARefusedDuplicateDoesNotLeakStock) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 2)).ok());
+  EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(buy(1, 1), Outcome::kLimitReached);
+  EXPECT_EQ(buy(1, 2), Outcome::kAccepted);
+}
+
+TEST_P(FaultsInTheWildTest, ARestartDoesNotForgetTheBuyers) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
+  EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
+  restart();
+  EXPECT_EQ(buy(1, 1), Outcome::kLimitReached);
+  drain();
+  restart();
+  EXPECT_EQ(buy(1, 1), Outcome::kLimitReached);
+}
+
+TEST_P(FaultsInTheWildTest, AMissingStockKeyIsNoSuchSaleNotALuaError) {
+  const BuyResult result = sale_->buy(42, 1);
+  EXPECT_EQ(result.outcome, Outcome::kUnknownVoucher);
+  EXPECT_TRUE(result.detail.empty()) << result.detail;
+}
+
+TEST_P(FaultsInTheWildTest, ALimitPerUserIsNotSharedByEveryone) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 50, {.per_user = 2, .per_user_day = 1})).ok());
+  for (UserId user = 1; user <= 10; ++user) EXPECT_EQ(buy(1, user), Outcome::kAccepted);
+}
+
+TEST_P(FaultsInTheWildTest, AReadOfHistoryThatFindsNothingDoesNotSpin) {
+  // The worker reads its pending entries once after a start, and again only when a retry is due.
+  ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
+  EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
+  backend_.orders().poison([](const Order&) { return true; });
+  EXPECT_EQ(worker_->step().faulted, 1U);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(worker_->step().kind, OrderWorker::Step::Kind::kIdle);
+  EXPECT_EQ(backend_.orders().writes(), 1);
+}
+
+TEST_P(FaultsInTheWildTest, AClobberedKeyFailsARequestWithoutHalfDoingIt) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
+  backend_.client()("SET", "stream.orders", "not a stream");
+  const BuyResult result = sale_->buy(1, 1);
+  EXPECT_EQ(result.outcome, Outcome::kFailed);
+  EXPECT_THAT(result.detail, ::testing::HasSubstr("WRONGTYPE"));
+  backend_.client()("DEL", "stream.orders");
+  EXPECT_EQ(backend_.client()("GET", "seckill:stock:1"), Reply::bulk("5"));
+  EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
+}
+
+}  // namespace
+}  // namespace rushgate

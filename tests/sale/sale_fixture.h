@@ -1,0 +1,209 @@
+// A sale on each backend that users run it on: the engine in memory, the engine on RocksDB, a real
+// Redis.
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "adapters/redis/redis_client.h"
+#include "engine/executor/engine.h"
+#include "engine/sale/orders/order_worker.h"
+#include "engine/sale/sale.h"
+#include "storage/memory/memory_order_store.h"
+#include "storage/memory/memory_store.h"
+#include "storage/rocksdb/rocksdb_store.h"
+#include "storage/sqlite/sqlite_order_store.h"
+#include "tests/faults/faulty_order_store.h"
+#include "tests/faults/faulty_store.h"
+#include "tests/redis_server/redis_server.h"
+
+namespace rushgate {
+
+enum class BackendKind : std::uint8_t { kMemory, kRocksDb, kRedis };
+
+inline std::string backend_name(const ::testing::TestParamInfo<BackendKind>& kind) {
+  switch (kind.param) {
+    case BackendKind::kMemory:
+      return "Memory";
+    case BackendKind::kRocksDb:
+      return "RocksDb";
+    case BackendKind::kRedis:
+      return "Redis";
+  }
+  return "?";
+}
+
+/// A directory that goes when it goes.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() {
+    std::string pattern =
+        (std::filesystem::temp_directory_path() / "rushgate-sale-XXXXXX").string();
+    if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary directory");
+    path_ = pattern;
+  }
+  ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// The keyspace, the database and the clock under a sale. The embedded ones run in manual mode;
+/// Redis runs on the machine's time.
+class SaleBackend {
+ public:
+  explicit SaleBackend(BackendKind kind) : kind_(kind) {
+    if (kind == BackendKind::kRedis) server_ = std::make_unique<rushgate::testing::RedisServer>();
+    if (kind == BackendKind::kMemory) {
+      kept_ = std::make_unique<MemoryStore>(MemoryStoreOptions{.keep_state = true});
+      database_ = std::make_unique<MemoryOrderStore>();
+    }
+    open();
+  }
+
+  /// As a process does that ends and is started again.
+  void reopen() {
+    client_.reset();
+    engine_.reset();
+    open();
+  }
+
+  [[nodiscard]] BackendKind kind() const { return kind_; }
+  [[nodiscard]] Client& client() { return *client_; }
+  [[nodiscard]] faults::FaultyOrderStore& orders() { return *orders_; }
+  [[nodiscard]] const Clock& clock() const {
+    if (kind_ == BackendKind::kRedis) return system_clock_;
+    return manual_clock_;
+  }
+  /// By which workers wait before they try again: moved by hand on every backend.
+  [[nodiscard]] const Clock& worker_clock() const { return manual_clock_; }
+  /// Redis's own time can't be moved.
+  [[nodiscard]] bool has_manual_clock() const { return engine_ != nullptr; }
+  void advance_ms(std::int64_t duration_ms) {
+    if (engine_ != nullptr) return engine_->advance_ms(duration_ms);
+    manual_clock_.advance_ms(duration_ms);
+  }
+
+ private:
+  void open() {
+    if (kind_ != BackendKind::kMemory) {
+      orders_.reset();
+      database_.reset();
+      auto database = SqliteOrderStore::open(directory_.path() / "orders.db");
+      if (!database.ok()) throw std::runtime_error(database.status().ToString());
+      database_ = *std::move(database);
+    }
+    orders_ = std::make_unique<faults::FaultyOrderStore>(*database_);
+    if (kind_ == BackendKind::kRedis) {
+      auto client = RedisClient::connect(*RedisOptions::from_url(server_->url()));
+      if (!client.ok()) throw std::runtime_error(client.status().ToString());
+      client_ = *std::move(client);
+      return;
+    }
+    auto engine =
+        Engine::open(open_store(), {.manual_clock = &manual_clock_}, native_sale_scripts());
+    if (!engine.ok()) throw std::runtime_error(engine.status().ToString());
+    engine_ = *std::move(engine);
+    client_ = engine_->open_client();
+  }
+
+  std::unique_ptr<Store> open_store() {
+    if (kind_ == BackendKind::kMemory) return std::make_unique<faults::FaultyStore>(*kept_);
+    auto store = RocksDbStore::open(directory_.path() / "keyspace");
+    if (!store.ok()) throw std::runtime_error(store.status().ToString());
+    return *std::move(store);
+  }
+
+  const BackendKind kind_;
+  TemporaryDirectory directory_;
+  ManualClock manual_clock_;
+  SystemClock system_clock_;
+  std::unique_ptr<rushgate::testing::RedisServer> server_;
+  std::unique_ptr<MemoryStore> kept_;
+  std::unique_ptr<OrderStore> database_;
+  std::unique_ptr<faults::FaultyOrderStore> orders_;
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Client> client_;
+};
+
+class SaleTest : public ::testing::TestWithParam<BackendKind> {
+ protected:
+  SaleTest() { open(); }
+
+  void open() {
+    worker_.reset();
+    sale_.reset();
+    auto sale = Sale::open(backend_.client(), backend_.orders(), backend_.clock());
+    if (!sale.ok()) throw std::runtime_error(sale.status().ToString());
+    sale_ = *std::move(sale);
+    worker_ = make_worker("c1");
+  }
+  void restart() {
+    worker_.reset();
+    sale_.reset();
+    backend_.reopen();
+    open();
+  }
+
+  std::unique_ptr<OrderWorker> make_worker(const std::string& consumer,
+                                           WorkerOptions options = {}) {
+    options.consumer = consumer;
+    return std::make_unique<OrderWorker>(backend_.client(), backend_.orders(),
+                                         backend_.worker_clock(), SaleKeys{}, options);
+  }
+
+  /// On sale for a day, from an hour ago.
+  [[nodiscard]] Voucher voucher(VoucherId id, std::int64_t stock, Limits limits = {}) const {
+    const std::int64_t now_ms = backend_.clock().now_ms();
+    return {.id = id,
+            .title = "voucher",
+            .stock = stock,
+            .begin_ms = now_ms - 3'600'000,
+            .end_ms = now_ms + 86'400'000,
+            .price_cents = 100,
+            .limits = limits};
+  }
+
+  Outcome buy(VoucherId id, UserId user, std::string_view key = {}) {
+    const BuyResult result = sale_->buy(id, user, key);
+    EXPECT_TRUE(result.detail.empty()) << result.detail;
+    return result.outcome;
+  }
+
+  /// Steps the worker until it has nothing to do, letting time pass for what it wants to try again.
+  void drain(OrderWorker& worker, int retries_max = 20) {
+    for (int retry = 0; retry < retries_max; ++retry) {
+      bool is_done = true;
+      while (true) {
+        const OrderWorker::Step step = worker.step();
+        is_done = is_done && step.faulted == 0 && step.kind != OrderWorker::Step::Kind::kPaused;
+        if (step.kind != OrderWorker::Step::Kind::kWorked) break;
+      }
+      if (is_done) return;
+      backend_.advance_ms(WorkerOptions{}.retry_after_ms);
+    }
+  }
+  void drain() { drain(*worker_); }
+
+  void expect_audit_passes() {
+    const auto report = sale_->audit();
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_TRUE(report->passed()) << ::testing::PrintToString(report->problems);
+  }
+
+  SaleBackend backend_{GetParam()};
+  std::unique_ptr<Sale> sale_;
+  std::unique_ptr<OrderWorker> worker_;
+};
+
+}  // namespace rushgate

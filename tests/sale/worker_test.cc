@@ -1,0 +1,334 @@
+// From the stream to the database, on good days and bad ones.
+#include "tests/sale/sale_fixture.h"
+
+namespace rushgate {
+namespace {
+
+using StepKind = OrderWorker::Step::Kind;
+
+class WorkerTest : public SaleTest {
+ protected:
+  std::vector<OrderId> accept(VoucherId id, UserId first, int count) {
+    std::vector<OrderId> orders;
+    for (int i = 0; i < count; ++i) {
+      const BuyResult result = sale_->buy(id, first + i);
+      EXPECT_EQ(result.outcome, Outcome::kAccepted);
+      orders.push_back(result.order);
+    }
+    return orders;
+  }
+
+  void expect_created(const std::vector<OrderId>& orders) {
+    for (const OrderId order : orders) {
+      const auto state = sale_->status(order);
+      ASSERT_TRUE(state.ok()) << state.status();
+      EXPECT_EQ(state->kind, OrderState::Kind::kCreated) << order;
+    }
+  }
+
+  std::int64_t pending_entries() {
+    const Reply pending = backend_.client()("XPENDING", "stream.orders", "g1");
+    return pending.is_error() ? -1 : pending.elements()[0].integer();
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Backends, WorkerTest,
+                         ::testing::Values(BackendKind::kMemory, BackendKind::kRocksDb,
+                                           BackendKind::kRedis),
+                         backend_name);
+
+TEST_P(WorkerTest, AnAcceptedOrderIsQueuedThenCreated) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 10, {.per_user = 2})).ok());
+  const BuyResult bought = sale_->buy(1, 7);
+  const auto queued = sale_->status(bought.order);
+  ASSERT_TRUE(queued.ok()) << queued.status();
+  EXPECT_EQ(queued->kind, OrderState::Kind::kQueued);
+  drain();
+  const auto created = sale_->status(bought.order);
+  ASSERT_TRUE(created.ok() && created->order.has_value());
+  EXPECT_EQ(created->kind, OrderState::Kind::kCreated);
+  EXPECT_EQ(created->order->user, 7);
+  EXPECT_EQ(created->order->voucher, 1);
+  EXPECT_EQ(created->order->limit, 2);
+  const auto orders = sale_->orders_of(7);
+  ASSERT_TRUE(orders.ok());
+  EXPECT_EQ(orders->size(), 1U);
+  EXPECT_EQ(sale_->status(bought.order + 1)->kind, OrderState::Kind::kUnknown);
+  expect_audit_passes();
+}
+
+TEST_P(WorkerTest, OrdersAdmittedBeforeAWorkerEverRanAreStored) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
+  const auto orders = accept(1, 1, 50);
+  drain();
+  expect_created(orders);
+}
+
+TEST_P(WorkerTest, WhatWasReadButNotStoredIsStoredAfterARestart) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
+  const auto orders = accept(1, 1, 20);
+  backend_.orders().fail_write(1);
+  EXPECT_EQ(worker_->step().kind, StepKind::kPaused);
+  EXPECT_EQ(pending_entries(), 20);
+  for (const OrderId order : orders)
+    EXPECT_EQ(sale_->status(order)->kind, OrderState::Kind::kQueued);
+  restart();
+  for (const OrderId order : orders)
+    EXPECT_EQ(sale_->status(order)->kind, OrderState::Kind::kQueued);
+  drain();
+  expect_created(orders);
+  EXPECT_EQ(pending_entries(), 0);
+  expect_audit_passes();
+}
+
+TEST_P(WorkerTest, ABatchThatWasStoredButNotAcknowledgedIsNotStoredTwice) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
+  const auto orders = accept(1, 1, 20);
+  backend_.orders().fail_write(1, faults::FaultyOrderStore::Kept::kYes);
+  EXPECT_EQ(worker_->step().kind, StepKind::kPaused);
+  restart();
+  drain();
+  expect_created(orders);
+  EXPECT_EQ(*backend_.orders().count_live(1), 20);
+  expect_audit_passes();
+}
+
+TEST_P(WorkerTest, ABadDayCountsAgainstNobody) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
+  const auto orders = accept(1, 1, 5);
+  backend_.orders().fail_writes();
+  for (int i = 0; i < 20; ++i) {
+    const auto step = worker_->step();
+    EXPECT_EQ(step.kind, StepKind::kPaused);
+    EXPECT_FALSE(step.reason.empty());
+    backend_.advance_ms(1'000);
+  }
+  EXPECT_EQ(pending_entries(), 5);
+  backend_.orders().fail_writes(absl::OkStatus());
+  drain();
+  expect_created(orders);
+  EXPECT_TRUE(sale_->dead_letters()->empty());
+}
+
+TEST_P(WorkerTest, ABadOrderIsBuriedAloneWithItsReasonAndCanBeRetried) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
+  auto orders = accept(1, 1, 33);
+  const OrderId bad = orders[17];
+  orders.erase(orders.begin() + 17);
+  backend_.orders().poison([bad](const Order& order) { return order.id == bad; });
+  drain();
+  expect_created(orders);
+  const auto failed = sale_->status(bad);
+  ASSERT_TRUE(failed.ok());
+  EXPECT_EQ(failed->kind, OrderState::Kind::kFailed);
+  EXPECT_FALSE(failed->reason.empty());
+  expect_audit_passes();
+
+  restart();
+  EXPECT_EQ(sale_->status(bad)->kind, OrderState::Kind::kFailed);
+  const auto letters = sale_->dead_letters();
+  ASSERT_TRUE(letters.ok());
+  ASSERT_EQ(letters->size(), 1U);
+  EXPECT_TRUE(*sale_->retry_dead_letter(letters->front().id));
+  EXPECT_FALSE(*sale_->retry_dead_letter(letters->front().id)) << "once";
+  EXPECT_EQ(sale_->status(bad)->kind, OrderState::Kind::kQueued);
+  expect_audit_passes();
+  drain();
+  expect_created({bad});
+  expect_audit_passes();
+}
+
+TEST_P(WorkerTest, ABadOrderDoesNotHoldUpThoseAfterIt) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
+  const OrderId bad = accept(1, 1, 1).front();
+  backend_.orders().poison([bad](const Order& order) { return order.id == bad; });
+  worker_->step();
+  const auto later = accept(1, 50, 10);
+  for (int i = 0; i < 3; ++i) worker_->step();
+  expect_created(later);
+}
+
+TEST_P(WorkerTest, FaultsAreCountedByUsNotByDeliveries) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
+  const OrderId bad = accept(1, 1, 1).front();
+  // Many deliveries on bad days, with restarts: no fault of the order's.
+  for (int i = 0; i < 10; ++i) {
+    backend_.orders().fail_write(1);
+    worker_->step();
+    restart();
+  }
+  EXPECT_EQ(sale_->status(bad)->kind, OrderState::Kind::kQueued);
+  drain();
+  expect_created({bad});
+}
+
+TEST_P(WorkerTest, ADeadConsumersOrdersAreClaimed) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
+  const auto orders = accept(1, 1, 10);
+  {
+    const auto dying = make_worker("c9");
+    backend_.orders().fail_write(1);
+    EXPECT_EQ(dying->step().kind, StepKind::kPaused);
+  }
+  const auto heir = make_worker("c2", {.claim_idle_ms = backend_.has_manual_clock() ? 60'000 : 1});
+  if (backend_.has_manual_clock()) {
+    EXPECT_EQ(heir->step().kind, StepKind::kIdle) << "not idle for long enough";
+    backend_.advance_ms(60'000);
+  }
+  for (int i = 0; i < 1'000 && *backend_.orders().count_live(1) < 10; ++i) {
+    heir->step();
+    if (!backend_.has_manual_clock())
+      backend_.advance_ms(1);  // the worker's clock: Redis judges idleness by its own
+  }
+  expect_created(orders);
+  EXPECT_EQ(pending_entries(), 0);
+}
+
+TEST_P(WorkerTest, SeveralWorkersShareTheWork) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
+  const auto orders = accept(1, 1, 40);
+  const auto first = make_worker("a", {.batch_max = 10});
+  const auto second = make_worker("b", {.batch_max = 10});
+  std::size_t stored[2] = {0, 0};
+  for (int i = 0; i < 2; ++i) {
+    stored[0] += first->step().stored;
+    stored[1] += second->step().stored;
+  }
+  EXPECT_EQ(stored[0], 20U);
+  EXPECT_EQ(stored[1], 20U);
+  expect_created(orders);
+  expect_audit_passes();
+}
+
+TEST_P(WorkerTest, AnOrderThatTheDatabaseRefusesIsBuriedNotLost) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
+  const auto orders = accept(1, 1, 3);
+  backend_.orders().poison([&](const Order& order) { return order.id == orders[1]; },
+                           faults::FaultyOrderStore::Poison::kIsRefused);
+  drain();
+  expect_created({orders[0], orders[2]});
+  EXPECT_EQ(sale_->status(orders[1])->kind, OrderState::Kind::kFailed);
+  expect_audit_passes();
+}
+
+TEST_P(WorkerTest, AnEntryThatIsNoOrderIsBuriedWithItsReason) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
+  backend_.client()("XADD", "stream.orders", "*", "userId", "5", "voucherId", "1", "id",
+                    "not a number");
+  backend_.client()("XADD", "stream.orders", "*", "userId", "5");
+  const auto orders = accept(1, 1, 2);
+  drain();
+  expect_created(orders);
+  const auto letters = sale_->dead_letters();
+  ASSERT_TRUE(letters.ok());
+  ASSERT_EQ(letters->size(), 2U);
+  EXPECT_THAT((*letters)[0].reason, ::testing::HasSubstr("id is not a number"));
+  EXPECT_THAT((*letters)[1].reason, ::testing::HasSubstr("id is missing"));
+  const auto report = sale_->audit();
+  ASSERT_TRUE(report.ok());
+  EXPECT_FALSE(report->passed()) << "somebody else writes to the order stream: the audit says so";
+}
+
+TEST_P(WorkerTest, EntriesOfOtherProducersWithoutALimitAreOnePerUser) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
+  backend_.client()("XADD", "stream.orders", "*", "userId", "5", "voucherId", "1", "id",
+                    "1234567890123");
+  drain();
+  const auto order = backend_.orders().find(1'234'567'890'123);
+  ASSERT_TRUE(order.ok() && order->has_value());
+  EXPECT_EQ((*order)->limit, 1);
+}
+
+TEST_P(WorkerTest, StoredOrdersAreTrimmedFromTheStreamAndUnreadOnesAreNot) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 1'000)).ok());
+  accept(1, 1, 50);
+  drain();
+  accept(1, 500, 5);
+  const Reply length = backend_.client()("XLEN", "stream.orders");
+  EXPECT_LE(length.integer(), 6);
+  EXPECT_GE(length.integer(), 5);
+}
+
+TEST_P(WorkerTest, AnotherGroupThatHasNotReadKeepsTheStreamFromBeingTrimmed) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 1'000)).ok());
+  backend_.client()("XGROUP", "CREATE", "stream.orders", "analytics", "0", "MKSTREAM");
+  accept(1, 1, 50);
+  drain();
+  EXPECT_EQ(backend_.client()("XLEN", "stream.orders"), Reply::integer(50));
+  expect_audit_passes();
+}
+
+TEST_P(WorkerTest, AGroupThatSomebodyDestroyedIsMadeAgainFromTheBeginning) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
+  drain();
+  const auto orders = accept(1, 1, 3);
+  backend_.client()("XGROUP", "DESTROY", "stream.orders", "g1");
+  drain();
+  expect_created(orders);
+}
+
+TEST_P(WorkerTest, AThreadStoresOrdersAndStopsCleanly) {
+  if (backend_.has_manual_clock())
+    return;  // manual mode has no threads; the engine's threads are tested below
+  ASSERT_TRUE(sale_->publish(voucher(1, 500)).ok());
+  OrderWorkerThread thread(make_worker("t", {.block_ms = 5}));
+  const auto orders = accept(1, 1, 300);
+  while (thread.stored() < 300) std::this_thread::yield();
+  thread.stop();
+  expect_created(orders);
+  expect_audit_passes();
+}
+
+TEST(WorkerThreadTest, BuyersAndWorkersOnThreadsOfTheirOwnLoseAndDoubleNothing) {
+  const TemporaryDirectory directory;
+  auto store = RocksDbStore::open(directory.path() / "keyspace");
+  ASSERT_TRUE(store.ok()) << store.status();
+  auto engine = Engine::open(*std::move(store), {}, native_sale_scripts());
+  ASSERT_TRUE(engine.ok()) << engine.status();
+  auto orders = SqliteOrderStore::open(directory.path() / "orders.db");
+  ASSERT_TRUE(orders.ok()) << orders.status();
+  const auto client = (*engine)->open_client();
+  auto sale = Sale::open(*client, **orders, (*engine)->clock());
+  ASSERT_TRUE(sale.ok()) << sale.status();
+  const std::int64_t now_ms = (*engine)->clock().now_ms();
+  ASSERT_TRUE((*sale)
+                  ->publish({.id = 1,
+                             .title = "rush",
+                             .stock = 2'000,
+                             .begin_ms = now_ms - 1,
+                             .end_ms = now_ms + 3'600'000,
+                             .price_cents = 1,
+                             .limits = {.per_user = 2}})
+                  .ok());
+  std::vector<std::unique_ptr<OrderWorkerThread>> workers;
+  std::vector<std::unique_ptr<Client>> worker_clients;
+  for (const char* name : {"w1", "w2"}) {
+    worker_clients.push_back((*engine)->open_client());
+    workers.push_back(std::make_unique<OrderWorkerThread>(
+        std::make_unique<OrderWorker>(*worker_clients.back(), **orders, (*engine)->clock(),
+                                      SaleKeys{}, WorkerOptions{.consumer = name, .block_ms = 5})));
+  }
+  std::atomic<int> accepted = 0;
+  std::vector<std::thread> buyers;
+  for (int t = 0; t < 4; ++t) {
+    buyers.emplace_back([&, t] {
+      for (int i = 0; i < 2'000; ++i) {
+        const UserId user = 1 + (i * 7 + t * 13) % 900;
+        if ((*sale)->buy(1, user).outcome == Outcome::kAccepted) ++accepted;
+      }
+    });
+  }
+  for (auto& buyer : buyers) buyer.join();
+  EXPECT_EQ(accepted, 1'800) << "900 users, two each";
+  const auto during = (*sale)->audit();
+  ASSERT_TRUE(during.ok()) << during.status();
+  EXPECT_TRUE(during->passed()) << ::testing::PrintToString(during->problems);
+  while (workers[0]->stored() + workers[1]->stored() < 1'800) std::this_thread::yield();
+  for (auto& worker : workers) worker->stop();
+  const auto report = (*sale)->audit();
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_TRUE(report->passed()) << ::testing::PrintToString(report->problems);
+  EXPECT_EQ(report->vouchers.front().created, 1'800);
+}
+
+}  // namespace
+}  // namespace rushgate

@@ -1,0 +1,311 @@
+#include <string>
+#include <string_view>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/script/lua_test.h"
+
+namespace rushgate {
+namespace {
+
+// ---- Time ----
+
+class LuaTimeLimitTest : public LuaTest {
+ protected:
+  LuaTimeLimitTest() : LuaTest({.busy_after_ms = 1}) {
+    on_poll_ = [this] { return ++polls_ >= kill_at_poll_; };
+  }
+
+  int polls_ = 0;
+  int kill_at_poll_ = 3;
+};
+
+TEST_F(LuaTimeLimitTest, ShortScriptsAreNotPolled) {
+  limits_.busy_after_ms = 60'000;
+  EXPECT_EQ(eval("local n = 0 for i = 1, 100000 do n = n + i end return n"),
+            Reply::integer(5'000'050'000));
+  EXPECT_EQ(polls_, 0);
+}
+
+TEST_F(LuaTimeLimitTest, LongScriptsGoOnUntilTheyAreKilled) {
+  kill_at_poll_ = 1'000'000;
+  EXPECT_EQ(eval("local n = 0 for i = 1, 20000000 do n = n + 1 end return n"),
+            Reply::integer(20'000'000));
+  EXPECT_GE(polls_, 1);
+}
+
+TEST_F(LuaTimeLimitTest, KilledScriptEndsWithRedissText) {
+  EXPECT_EQ(text("while true do end"),
+            "(error) ERR Script killed by user with SCRIPT KILL... script: <sha1>, on "
+            "@user_script:1.");
+  EXPECT_EQ(polls_, kill_at_poll_);
+}
+
+/// Each would survive, or hang, where a kill is an error like any other.
+constexpr std::string_view kSurvivors[] = {
+    "while true do pcall(function() while true do end end) end",
+    "pcall(function() while true do end end) return 'survived'",
+    "pcall(pcall, pcall, function() while true do end end) return 'survived'",
+    "xpcall(function() while true do end end, function() return 1 end) return 'survived'",
+    "xpcall(function() while true do end end, function() while true do end end) return 'survived'",
+    "xpcall(function() while true do end end, __redis__err__handler) return 'survived'",
+    "xpcall(error, function() while true do end end) return 'survived'",
+    "xpcall(error, pcall) while true do end",
+    "coroutine.wrap(function() while true do end end)()",
+    "coroutine.resume(coroutine.create(function() while true do end end)) return 'survived'",
+    R"(local function catch() pcall(function() while true do end end) coroutine.yield() end
+       local co = coroutine.create(catch)
+       while true do coroutine.resume(co) end)",
+    R"(local function nest(n)
+         if n == 0 then while true do end end
+         return coroutine.resume(coroutine.create(nest), n - 1)
+       end
+       nest(50) return 'survived')",
+    "while true do redis.pcall('x') end",
+    "while true do pcall(redis.call, 'x') end",
+    "load(function() while true do end end) return 'survived'",
+    "load(function() return ' ' end) return 'survived'",
+    "table.sort({3, 2, 1}, function() while true do end end)",
+    "string.gsub('abc', '.', function() while true do end end)",
+    "local t = setmetatable({}, {__index = function() while true do end end}) return t.x",
+    "local t = setmetatable({}, {__newindex = function() while true do end end}) error(t)",
+    "local t = setmetatable({}, {__index = function() while true do end end}) error(t)",
+    "return tostring(setmetatable({}, {__tostring = function() while true do end end}))",
+    "for _ in function() while true do end end do end",
+    "table.foreach({1}, function() while true do end end)",
+};
+
+TEST_F(LuaTimeLimitTest, NothingSurvivesAKill) {
+  for (const std::string_view script : kSurvivors) {
+    polls_ = 0;
+    keep_calls_ = false;
+    EXPECT_THAT(text(script), testing::StartsWith("(error) ERR Script killed by user")) << script;
+    EXPECT_EQ(polls_, kill_at_poll_) << script;
+  }
+  kill_at_poll_ = 1'000'000;
+  EXPECT_EQ(eval("local n = 0 for i = 1, 1000 do n = n + 1 end return n"), Reply::integer(1'000));
+}
+
+TEST_F(LuaTimeLimitTest, SlowCommandsCountToo) {
+  keep_calls_ = false;
+  int commands = 0;
+  on_call_ = [&](const Request&) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(200);
+    while (std::chrono::steady_clock::now() < until) {
+    }
+    ++commands;
+    return Reply::ok();
+  };
+  EXPECT_THAT(text("while true do redis.call('x') end"),
+              testing::StartsWith("(error) ERR Script killed by user"));
+  EXPECT_LT(commands, 1'000);
+}
+
+TEST_F(LuaTimeLimitTest, NoLimitMeansNoPoll) {
+  limits_.busy_after_ms = 0;
+  kill_at_poll_ = 1;
+  EXPECT_EQ(eval("for i = 1, 5000000 do end return 1"), Reply::integer(1));
+  EXPECT_EQ(polls_, 0);
+}
+
+// ---- Memory ----
+
+class LuaMemoryLimitTest : public LuaTest {
+ protected:
+  static constexpr std::size_t kMemoryMax = 4'000'000;
+  LuaMemoryLimitTest() : LuaTest({.memory_bytes_max = kMemoryMax}) {}
+};
+
+constexpr std::string_view kGreedy[] = {
+    "local t = {} while true do t[#t + 1] = {} end",
+    "local s = 'x' while true do s = s .. s end",
+    "return ('x'):rep(1e9)",
+    "local t = {} for i = 1, 1e9 do t[i] = i end",
+    "local t = {} while true do t[#t + 1] = function() return t end end",
+    "local t = {} while true do t[#t + 1] = coroutine.create(function() end) end",
+    "local s = ('x'):rep(1000) local t = {} for i = 1, 1e7 do t[i] = s .. i end",
+    "return table.concat({('x'):rep(3000000), ('x'):rep(3000000)})",
+    "return select(2, load(function() return ' x = 1' end))",
+    "return cjson.decode('[' .. ('1,'):rep(1000000) .. '1]')",
+    "local t = {} for i = 1, 40 do t = {t, t} end return cjson.encode(t)",
+    "local t = {} for i = 1, 40 do t = {t, t} end return cjson.new().encode(t)",
+    "local t = {} for i = 1, 40 do t = {t, t} end return cjson.new().new().encode(t)",
+    R"(local s = ('x'):rep(100000) local t = {} for i = 1, 100 do t[i] = s end
+       return cjson.encode(t))",
+};
+
+TEST_F(LuaMemoryLimitTest, GreedyScriptsEndAndTheHostGoesOn) {
+  for (const std::string_view script : kGreedy) {
+    EXPECT_THAT(text(script), testing::HasSubstr("not enough memory")) << script;
+    EXPECT_LT(host().memory_bytes(), kMemoryMax) << script;
+    EXPECT_EQ(eval("local t = {} for i = 1, 10000 do t[i] = i end return #t"),
+              Reply::integer(10'000))
+        << script;
+  }
+}
+
+TEST_F(LuaMemoryLimitTest, ScriptsMayCatchIt) {
+  EXPECT_EQ(text("local ok, e = pcall(string.rep, 'x', 1e9) return {tostring(ok), e}"),
+            R"(["false", "not enough memory"])");
+}
+
+TEST_F(LuaMemoryLimitTest, LargeArgumentsAndRepliesCount) {
+  const std::string large(kMemoryMax, 'x');
+  EXPECT_THAT(eval("return 1", {}, {large}).text(), testing::HasSubstr("not enough memory"));
+  on_call_ = [&](const Request&) { return Reply::bulk(large); };
+  EXPECT_THAT(text("return redis.call('x')"), testing::HasSubstr("not enough memory"));
+  EXPECT_EQ(eval("return 1"), Reply::integer(1));
+}
+
+TEST_F(LuaMemoryLimitTest, LargeTextsAreNotCompiled) {
+  std::string text = "local t = {}\n";
+  while (text.size() < kMemoryMax) text += "t[#t + 1] = 'a text of some length' .. #t\n";
+  EXPECT_THAT(eval(text).text(), testing::HasSubstr("not enough memory"));
+  EXPECT_EQ(eval("return 1"), Reply::integer(1));
+}
+
+TEST_F(LuaMemoryLimitTest, CachedScriptsMakeRoomForNewOnes) {
+  for (int i = 0; i < 2'000; ++i) {
+    std::string script = "local t = {} ";
+    for (int j = 0; j < 50; ++j) {
+      script += "t[" + std::to_string(j) + "] = 'text " + std::to_string(i * 50 + j) + "' ";
+    }
+    ASSERT_EQ(eval(script + "return 1"), Reply::integer(1)) << i;
+  }
+  EXPECT_GT(host().cached_scripts(), 0U);
+  EXPECT_LT(host().cached_scripts(), 2'000U);
+}
+
+TEST_F(LuaMemoryLimitTest, GarbageOfManyCallsIsCollected) {
+  for (int i = 0; i < 20'000; ++i) {
+    ASSERT_EQ(eval("local t = {} for i = 1, 20 do t[i] = {} end return #t"), Reply::integer(20));
+  }
+  EXPECT_LT(host().memory_bytes(), kMemoryMax / 2);
+}
+
+/// Uses what allocates: texts, tables, closures, coroutines, patterns, errors, commands, JSON.
+constexpr std::string_view kAllRound = R"(
+local t = {}
+for i = 1, 20 do t[i] = KEYS[1] .. i end
+local ok, message = pcall(error, {err = 'CODE ' .. #t})
+local co = coroutine.wrap(function(a) local b = coroutine.yield(a .. '!') return b end)
+t[#t + 1] = co(message)
+t[#t + 1] = co(cjson.encode(cjson.decode('{"a":[1,2,{"b":"c"}]}')))
+t[#t + 1] = redis.call('GET', unpack(t))
+t[#t + 1] = redis.pcall({}).err
+t[#t + 1] = redis.error_reply('x').err .. redis.status_reply('y').ok .. redis.sha1hex('z')
+t[#t + 1] = string.gsub('hello world', '%w+', function(word) return word:upper() end)
+t[#t + 1] = loadstring('return ...')('loaded')
+t[#t + 1] = {map = {a = {set = {b = true}}}}
+xpcall(function() t.x.y = 1 end, function(m) t[#t + 1] = m end)
+table.sort(ARGV)
+cjson.encode_max_depth(5)
+collectgarbage('setpause', 300)
+if ARGV[1] == 'raise' then error('raised') end
+return t)";
+
+TEST_F(LuaMemoryLimitTest, EveryAllocationMayFail) {
+  on_call_ = [](const Request&) {
+    return Reply::array({Reply::bulk("a"), Reply::status("b"), Reply::error("C d")});
+  };
+  keep_calls_ = false;
+  for (const bool raises : {false, true}) {
+    const Texts arguments = {raises ? "raise" : "return", "x"};
+    bool enough = false;
+    for (limits_.memory_bytes_max = 40'000; !enough; limits_.memory_bytes_max += 53) {
+      restart();
+      const Reply reply = eval(kAllRound, {"key"}, arguments);
+      enough = to_debug_string(reply).find("not enough memory") == std::string::npos;
+      if (enough) {
+        EXPECT_EQ(reply.is_error(), raises) << to_debug_string(reply);
+      }
+      ASSERT_LT(limits_.memory_bytes_max, kMemoryMax);
+    }
+  }
+}
+
+// ---- The C stack ----
+
+TEST_F(LuaMemoryLimitTest, RecursionInCEndsWithAnError) {
+  for (const std::string_view script : {
+           "return string.find(('a'):rep(300000), ('a?'):rep(300000))",
+           "return string.match(('a'):rep(300000), ('a-'):rep(300000))",
+           "return string.gsub(('a'):rep(300000), ('a*'):rep(300000), '')",
+           "for _ in string.gmatch(('a'):rep(300000), ('a+'):rep(300000)) do end",
+           "local function f() return coroutine.wrap(f)() end f()",
+           "local function f() return select(2, pcall(f)) .. 'x' end error(f())",
+           "local function f() return string.gsub('a', 'a', f) end f()",
+           "return setmetatable({}, {__index = function(t, k) return t[k] end}).x",
+           "return loadstring('return ' .. ('('):rep(100000))()",
+           "return cjson.decode(('['):rep(100000))",
+       }) {
+    EXPECT_TRUE(eval(script).is_error()) << script;
+  }
+  EXPECT_EQ(text("return string.find(('-'):rep(10000), ('-'):rep(9000), 1, true)"), "(integer) 1");
+}
+
+// ---- The cache ----
+
+class LuaCacheTest : public LuaTest {
+ protected:
+  LuaCacheTest() : LuaTest({.cached_scripts_max = 3}) {}
+
+  std::string load(std::string_view script) {
+    Reply error;
+    const LuaScript* const loaded = host().load(script, error);
+    return loaded == nullptr ? "" : loaded->sha1;
+  }
+};
+
+TEST_F(LuaCacheTest, ScriptsAreFoundInEitherCase) {
+  EXPECT_EQ(load("return 1"), "e0e1f9fabfc9d4800c877a703b823ac0578ff8db");
+  EXPECT_TRUE(host().knows("e0e1f9fabfc9d4800c877a703b823ac0578ff8db"));
+  EXPECT_TRUE(host().knows("E0E1F9FABFC9D4800C877A703B823AC0578FF8DB"));
+  EXPECT_NE(host().find("E0e1f9fabfc9d4800c877a703b823ac0578ff8db"), nullptr);
+  for (const char* other :
+       {"", "e0e1f9fabfc9d4800c877a703b823ac0578ff8d", "e0e1f9fabfc9d4800c877a703b823ac0578ff8dg",
+        "e0e1f9fabfc9d4800c877a703b823ac0578ff8db0"}) {
+    EXPECT_FALSE(host().knows(other)) << other;
+    EXPECT_EQ(host().find(other), nullptr) << other;
+  }
+}
+
+TEST_F(LuaCacheTest, SameTextIsCachedOnce) {
+  Reply error;
+  EXPECT_EQ(host().load("return 1", error), host().load("return 1", error));
+  EXPECT_EQ(host().cached_scripts(), 1U);
+}
+
+TEST_F(LuaCacheTest, LeastRecentlyUsedGoes) {
+  const std::string first = load("return 1");
+  const std::string second = load("return 2");
+  const std::string third = load("return 3");
+  EXPECT_NE(host().find(first), nullptr);
+  const std::string fourth = load("return 4");
+  EXPECT_EQ(host().cached_scripts(), 3U);
+  EXPECT_FALSE(host().knows(second));
+  for (const std::string& kept : {first, third, fourth}) {
+    ASSERT_TRUE(host().knows(kept));
+  }
+  EXPECT_EQ(run(*host().find(first)).reply, Reply::integer(1));
+  EXPECT_EQ(run(*host().find(fourth)).reply, Reply::integer(4));
+}
+
+TEST_F(LuaCacheTest, ScriptIsCachedBeforeItFirstRuns) {
+  eval("error('x')");
+  EXPECT_EQ(host().cached_scripts(), 1U);
+}
+
+TEST_F(LuaCacheTest, FlushForgetsAll) {
+  const std::string sha1 = load("return 1");
+  const std::size_t before = host().memory_bytes();
+  host().flush();
+  EXPECT_EQ(host().cached_scripts(), 0U);
+  EXPECT_FALSE(host().knows(sha1));
+  EXPECT_LT(host().memory_bytes(), before);
+  EXPECT_EQ(eval("return 1"), Reply::integer(1));
+}
+
+}  // namespace
+}  // namespace rushgate

@@ -1,0 +1,82 @@
+// What the tests of the Lua host share: a host whose scripts call commands of the test.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "engine/client/reply.h"
+#include "engine/client/request.h"
+#include "engine/script/lua_host.h"
+
+namespace rushgate {
+
+class LuaTest : public testing::Test, protected CommandCaller, protected BusyMonitor {
+ protected:
+  explicit LuaTest(const LuaLimits& limits = {}) : limits_(limits) {}
+
+  using Texts = std::vector<std::string_view>;
+
+  /// What the script answers.
+  Reply eval(std::string_view script, const Texts& keys = {}, const Texts& arguments = {}) {
+    Reply error;
+    const LuaScript* const compiled = host().load(script, error);
+    return compiled == nullptr ? error : run(*compiled, keys, arguments).reply;
+  }
+
+  LuaResult run(const LuaScript& script, const Texts& keys = {}, const Texts& arguments = {}) {
+    return host().run(script, {keys, arguments, 0, *this});
+  }
+
+  /// The same as to_debug_string() writes it, without the script's name, which is its SHA-1.
+  std::string text(std::string_view script) {
+    std::string all = to_debug_string(eval(script));
+    constexpr std::string_view kBefore = " script: ";
+    constexpr std::size_t kSha1Size = 40;
+    if (const std::size_t at = all.find(kBefore); at != std::string::npos) {
+      all.replace(at + kBefore.size(), kSha1Size, "<sha1>");
+    }
+    return all;
+  }
+
+  LuaHost& host() {
+    if (host_ == nullptr) {
+      BusyMonitor& monitor = *this;
+      host_ = std::make_unique<LuaHost>(limits_, monitor, logger_, kSeed);
+    }
+    return *host_;
+  }
+
+  /// The next script runs on a new host, under limits_ as they are now.
+  void restart() { host_.reset(); }
+
+  /// The sequence of math.random() of a fresh Redis.
+  static constexpr std::uint64_t kSeed = 0x1234ABCD;
+
+  LuaLimits limits_;
+  std::shared_ptr<spdlog::logger> logger_;
+
+  /// The answer to redis.call.
+  std::function<Reply(const Request&)> on_call_ = [](const Request&) { return Reply::ok(); };
+  std::vector<Request> calls_;  // what was called, while keep_calls_
+  bool keep_calls_ = true;
+  int protocol_ = 2;
+  std::function<bool()> on_poll_ = [] { return false; };
+
+ private:
+  Reply call(const Request& request) override {
+    if (keep_calls_) calls_.push_back(request);
+    return on_call_(request);
+  }
+  void set_protocol(int protocol) override { protocol_ = protocol; }
+  bool poll() override { return on_poll_(); }
+
+  std::unique_ptr<LuaHost> host_;
+};
+
+}  // namespace rushgate

@@ -1,0 +1,271 @@
+#include "engine/script/native_host.h"
+
+#include <limits>
+#include <new>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "engine/keyspace/hashes.h"
+#include "engine/keyspace/keyspace.h"
+#include "engine/keyspace/sets.h"
+#include "engine/keyspace/strings.h"
+#include "storage/memory/memory_store.h"
+
+namespace rushgate {
+namespace {
+
+class NativeHostTest : public testing::Test, private CommandCaller {
+ protected:
+  NativeHostTest() { keyspace_.set_now_ms(kNowMs); }
+
+  Reply run(NativeScript script, const std::vector<std::string_view>& keys = {},
+            const std::vector<std::string_view>& arguments = {}) {
+    host_.add("script", std::move(script));
+    return host_.run("script", db(), {keys, arguments, kNowMs, *this});
+  }
+
+  /// Runs it and expects it to end with this error and to leave no trace.
+  void expect_undone(NativeScript script, const char* error) {
+    const Changes::Mark mark = keyspace_.changes().mark();
+    EXPECT_EQ(run(std::move(script)), Reply::error(error));
+    EXPECT_FALSE(keyspace_.changes().changed_since(mark));
+  }
+
+  Database& db() { return keyspace_.db(0); }
+
+  static constexpr std::int64_t kNowMs = 1'700'000'000'123;
+
+  MemoryStore store_;
+  Keyspace keyspace_{store_, 7};
+  NativeHost host_;
+  Reply command_reply_ = Reply::ok();
+  Request called_;
+
+ private:
+  Reply call(const Request& request) override {
+    called_ = request;
+    return command_reply_;
+  }
+  void set_protocol(int) override {}
+};
+
+TEST_F(NativeHostTest, SeesWhatItWasCalledWith) {
+  const Reply reply = run(
+      [](NativeCall& call) {
+        return Reply::array({Reply::bulk(call.key(0)), Reply::bulk(call.argument(1)),
+                             Reply::integer(static_cast<std::int64_t>(call.key_count())),
+                             Reply::integer(static_cast<std::int64_t>(call.argument_count())),
+                             Reply::integer(call.now_ms())});
+      },
+      {"k"}, {"a", "b"});
+  EXPECT_EQ(reply, Reply::array({Reply::bulk("k"), Reply::bulk("b"), Reply::integer(1),
+                                 Reply::integer(2), Reply::integer(kNowMs)}));
+}
+
+TEST_F(NativeHostTest, Strings) {
+  run([](NativeCall& call) {
+    EXPECT_EQ(call.get_integer("s"), std::nullopt);
+    EXPECT_EQ(call.increment_by("s", 5), 5);
+    EXPECT_EQ(call.increment_by("s", -7), -2);
+    EXPECT_EQ(call.get_integer("s"), -2);
+    return Reply::ok();
+  });
+  EXPECT_EQ(db().find("s")->string().bytes(), "-2");
+}
+
+TEST_F(NativeHostTest, IncrementKeepsTheExpiry) {
+  db().set_expiry(strings::set(db(), "s", StringValue(std::int64_t{1})), kNowMs + 1'000);
+  run([](NativeCall& call) { return Reply::integer(call.increment_by("s", 1)); });
+  EXPECT_EQ(db().find("s")->expire_at_ms, kNowMs + 1'000);
+}
+
+TEST_F(NativeHostTest, Hashes) {
+  run([](NativeCall& call) {
+    EXPECT_EQ(call.hash_get("h", "f"), std::nullopt);
+    call.hash_set("h", "f", "text");
+    EXPECT_EQ(call.hash_get("h", "f"), "text");
+    EXPECT_EQ(call.hash_increment_by("h", "n", 3), 3);
+    EXPECT_EQ(call.hash_increment_by("h", "n", 4), 7);
+    EXPECT_EQ(call.hash_increment_by("other", "n", 4), 4);
+    EXPECT_EQ(call.hash_get_integer("h", "n"), 7);
+    EXPECT_EQ(call.hash_get_integer("h", "none"), std::nullopt);
+    EXPECT_EQ(call.hash_get_integer("none", "n"), std::nullopt);
+    const std::string_view fields[] = {"n", "none"};
+    std::optional<std::int64_t> values[2] = {1, 1};
+    call.hash_get_integers("h", fields, values);
+    EXPECT_EQ(values[0], 7);
+    EXPECT_EQ(values[1], std::nullopt);
+    call.hash_get_integers("none", fields, values);
+    EXPECT_EQ(values[0], std::nullopt);
+    std::size_t seen = 0;
+    call.hash_for_each("h", [&](std::string_view, std::string_view) { ++seen; });
+    call.hash_for_each("none", [&](std::string_view, std::string_view) { ++seen; });
+    EXPECT_EQ(seen, 2U);
+    return Reply::ok();
+  });
+}
+
+TEST_F(NativeHostTest, Sets) {
+  run([](NativeCall& call) {
+    EXPECT_FALSE(call.set_contains("m", "1"));
+    EXPECT_EQ(call.set_size("m"), 0);
+    EXPECT_TRUE(call.set_add("m", "1"));
+    EXPECT_FALSE(call.set_add("m", "1"));
+    EXPECT_TRUE(call.set_contains("m", "1"));
+    EXPECT_EQ(call.set_size("m"), 1);
+    return Reply::ok();
+  });
+}
+
+TEST_F(NativeHostTest, Streams) {
+  run([](NativeCall& call) {
+    const NativeCall::Field fields[] = {{"userId", "1"}, {"voucherId", "2"}};
+    EXPECT_EQ(call.stream_append("x", fields), (StreamId{kNowMs, 0}));
+    EXPECT_EQ(call.stream_append("x", fields), (StreamId{kNowMs, 1}));
+    return Reply::ok();
+  });
+  EXPECT_EQ(db().find("x")->type(), ValueType::kStream);
+}
+
+TEST_F(NativeHostTest, CommandsAnswerInResp2AndErrorsAreValues) {
+  command_reply_ = Reply::map({Reply::bulk("f"), Reply::bulk("v")});
+  EXPECT_EQ(run([](NativeCall& call) { return call.call(Request::of("HGETALL", "h")); }),
+            Reply::array({Reply::bulk("f"), Reply::bulk("v")}));
+  EXPECT_EQ(called_, Request::of("HGETALL", "h"));
+  command_reply_ = Reply::error("ERR x");
+  EXPECT_EQ(run([](NativeCall& call) {
+              return Reply::integer(call.call(Request::of("X")).is_error() ? 1 : 0);
+            }),
+            Reply::integer(1));
+}
+
+TEST_F(NativeHostTest, WrongTypesAreErrors) {
+  strings::set(db(), "s", StringValue(std::int64_t{1}));
+  sets::add(db(), sets::create(db(), "m"), "1");
+  constexpr const char* kWrongType =
+      "WRONGTYPE Operation against a key holding the wrong kind of value";
+  const NativeCall::Field field[] = {{"f", "v"}};
+  const NativeScript scripts[] = {
+      [](NativeCall& call) { return Reply::integer(*call.get_integer("m")); },
+      [](NativeCall& call) { return Reply::integer(call.increment_by("m", 1)); },
+      [](NativeCall& call) { return Reply::bulk(*call.hash_get("s", "f")); },
+      [](NativeCall& call) { return Reply::integer(*call.hash_get_integer("s", "f")); },
+      [](NativeCall& call) {
+        call.hash_get_integers("s", {}, {});
+        return Reply::ok();
+      },
+      [](NativeCall& call) {
+        call.hash_set("s", "f", "v");
+        return Reply::ok();
+      },
+      [](NativeCall& call) { return Reply::integer(call.hash_increment_by("s", "f", 1)); },
+      [](NativeCall& call) {
+        call.hash_for_each("s", [](std::string_view, std::string_view) {});
+        return Reply::ok();
+      },
+      [](NativeCall& call) { return Reply::boolean(call.set_contains("s", "1")); },
+      [](NativeCall& call) { return Reply::boolean(call.set_add("s", "1")); },
+      [](NativeCall& call) { return Reply::integer(call.set_size("s")); },
+      [&](NativeCall& call) { return Reply::bulk(call.stream_append("s", field).to_string()); },
+  };
+  for (const NativeScript& script : scripts) expect_undone(script, kWrongType);
+}
+
+TEST_F(NativeHostTest, WrongNumbersAreErrors) {
+  strings::set(db(), "s", StringValue("text"));
+  strings::set(db(), "max", StringValue(std::numeric_limits<std::int64_t>::max()));
+  Object& hash = hashes::create(db(), "h");
+  hashes::set(db(), hash, "f", "text");
+  hashes::set(db(), hash, "min", "-9223372036854775808");
+  expect_undone([](NativeCall& call) { return Reply::integer(*call.get_integer("s")); },
+                "ERR value is not an integer or out of range");
+  expect_undone([](NativeCall& call) { return Reply::integer(call.increment_by("s", 1)); },
+                "ERR value is not an integer or out of range");
+  expect_undone([](NativeCall& call) { return Reply::integer(call.increment_by("max", 1)); },
+                "ERR increment or decrement would overflow");
+  expect_undone([](NativeCall& call) { return Reply::integer(*call.hash_get_integer("h", "f")); },
+                "ERR hash value is not an integer");
+  expect_undone(
+      [](NativeCall& call) { return Reply::integer(call.hash_increment_by("h", "f", 1)); },
+      "ERR hash value is not an integer");
+  expect_undone(
+      [](NativeCall& call) { return Reply::integer(call.hash_increment_by("h", "min", -1)); },
+      "ERR increment or decrement would overflow");
+}
+
+TEST_F(NativeHostTest, AnyExceptionUndoesEverything) {
+  strings::set(db(), "s", StringValue(std::int64_t{1}));
+  const auto write = [](NativeCall& call) {
+    call.increment_by("s", 1);
+    call.increment_by("new", 1);
+    call.hash_set("h", "f", "v");
+    call.set_add("m", "1");
+    const NativeCall::Field field[] = {{"f", "v"}};
+    call.stream_append("x", field);
+  };
+  expect_undone(
+      [&](NativeCall& call) -> Reply {
+        write(call);
+        throw ScriptError("SALECLOSED the sale is over");
+      },
+      "SALECLOSED the sale is over");
+  expect_undone(
+      [&](NativeCall& call) -> Reply {
+        write(call);
+        throw std::runtime_error("boom");
+      },
+      "ERR Error running script script, boom");
+  expect_undone(
+      [&](NativeCall& call) -> Reply {
+        write(call);
+        throw std::bad_alloc();
+      },
+      "ERR Error running script script, std::bad_alloc");
+  expect_undone(
+      [&](NativeCall& call) -> Reply {
+        write(call);
+        throw 1;
+      },
+      "ERR Error running script script, unknown exception");
+  EXPECT_EQ(db().size(), 1U);
+  EXPECT_EQ(db().find("s")->string().integer(), 1);
+}
+
+TEST_F(NativeHostTest, ReturnedErrorUndoesNothing) {
+  EXPECT_EQ(run([](NativeCall& call) {
+              call.increment_by("s", 1);
+              return Reply::error("SOLDOUT none left");
+            }),
+            Reply::error("SOLDOUT none left"));
+  EXPECT_EQ(db().find("s")->string().integer(), 1);
+}
+
+TEST_F(NativeHostTest, CaughtErrorUndoesNothing) {
+  sets::add(db(), sets::create(db(), "m"), "1");
+  EXPECT_EQ(run([](NativeCall& call) {
+              call.increment_by("s", 1);
+              try {
+                call.increment_by("m", 1);
+              } catch (const ScriptError&) {
+              }
+              return Reply::ok();
+            }),
+            Reply::ok());
+  EXPECT_EQ(db().find("s")->string().integer(), 1);
+}
+
+TEST_F(NativeHostTest, NamesAreKnownAndReplaced) {
+  EXPECT_FALSE(host_.knows("script"));
+  EXPECT_EQ(run([](NativeCall&) { return Reply::integer(1); }), Reply::integer(1));
+  EXPECT_EQ(run([](NativeCall&) { return Reply::integer(2); }), Reply::integer(2));
+  EXPECT_TRUE(host_.knows("script"));
+  EXPECT_FALSE(host_.knows("Script"));
+}
+
+}  // namespace
+}  // namespace rushgate

@@ -1,0 +1,222 @@
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/commands/command_context.h"
+#include "engine/commands/command_table.h"
+#include "engine/keyspace/keyspace.h"
+#include "engine/script/lua_host.h"
+#include "engine/script/native_host.h"
+#include "storage/memory/memory_store.h"
+
+namespace rushgate {
+namespace {
+
+class ScriptingCommandsTest : public testing::Test, private BusyMonitor {
+ protected:
+  template <class... Args>
+  Reply run(const Args&... args) {
+    const Request request = Request::of(args...);
+    CommandContext context(services_, session_, request, CommandContext::Origin::kClient, false);
+    return run_command(context);
+  }
+
+  /// The same, the answer as to_debug_string() writes it.
+  template <class... Args>
+  std::string text(const Args&... args) {
+    return to_debug_string(run(args...));
+  }
+
+  MemoryStore store_;
+  Keyspace keyspace_{store_, 7};
+  LuaHost lua_{{.busy_after_ms = 1}, *this, nullptr, 1};
+  NativeHost natives_;
+  Session session_;
+  CommandServices services_{.keyspace = keyspace_,
+                            .lua = lua_,
+                            .natives = natives_,
+                            .roll_back_failed_scripts = false,
+                            .write_refusal = {}};
+  std::function<void()> while_busy_ = [] {};
+
+ private:
+  bool poll() override {
+    while_busy_();
+    return services_.running_script->kill;
+  }
+};
+
+TEST_F(ScriptingCommandsTest, EvalCallsCommands) {
+  EXPECT_EQ(text("EVAL", "redis.call('SET', KEYS[1], ARGV[1]) return redis.call('GET', KEYS[1])", 1,
+                 "k", "v"),
+            R"("v")");
+  EXPECT_EQ(text("GET", "k"), R"("v")");
+}
+
+TEST_F(ScriptingCommandsTest, EvalshaRunsWhatWasLoaded) {
+  constexpr const char* kSha1 = "e0e1f9fabfc9d4800c877a703b823ac0578ff8db";
+  EXPECT_EQ(text("EVALSHA", kSha1, 0), "(error) NOSCRIPT No matching script. Please use EVAL.");
+  EXPECT_EQ(run("SCRIPT", "LOAD", "return 1"), Reply::bulk(kSha1));
+  EXPECT_EQ(run("EVALSHA", kSha1, 0), Reply::integer(1));
+  EXPECT_EQ(run("EVALSHA", "E0E1F9FABFC9D4800C877A703B823AC0578FF8DB", 0), Reply::integer(1));
+  EXPECT_EQ(run("EVALSHA_RO", kSha1, 0), Reply::integer(1));
+  EXPECT_EQ(text("EVALSHA", "x", "not a number"),
+            "(error) NOSCRIPT No matching script. Please use EVAL.");
+  EXPECT_EQ(text("EVALSHA", kSha1, "x"), "(error) ERR value is not an integer or out of range");
+}
+
+TEST_F(ScriptingCommandsTest, NumberOfKeysIsChecked) {
+  EXPECT_EQ(text("EVAL", "x y", "x"), "(error) ERR value is not an integer or out of range");
+  EXPECT_EQ(text("EVAL", "x y", -1), "(error) ERR Number of keys can't be negative");
+  EXPECT_EQ(text("EVAL", "x y", 2, "k"),
+            "(error) ERR Number of keys can't be greater than number of args");
+}
+
+TEST_F(ScriptingCommandsTest, FailedScriptKeepsItsWrites) {
+  EXPECT_TRUE(run("EVAL", "redis.call('SET', 'k', 1) error('x')", 0).is_error());
+  EXPECT_EQ(text("GET", "k"), R"("1")");
+}
+
+TEST_F(ScriptingCommandsTest, FailedScriptIsUndoneOnRequest) {
+  services_.roll_back_failed_scripts = true;
+  run("SET", "k", 1);
+  EXPECT_TRUE(
+      run("EVAL", "redis.call('SET', 'k', 2) redis.call('SADD', 's', 1) error('x')", 0).is_error());
+  EXPECT_EQ(text("GET", "k"), R"("1")");
+  EXPECT_EQ(run("EXISTS", "s"), Reply::integer(0));
+  EXPECT_EQ(text("EVAL", "redis.call('SET', 'k', 3) return {err = 'X returned'}", 0),
+            "(error) X returned");
+  EXPECT_EQ(text("GET", "k"), R"("3")");
+}
+
+TEST_F(ScriptingCommandsTest, ReadOnlyScriptsDoNotWrite) {
+  run("SET", "k", 1);
+  EXPECT_EQ(text("EVAL_RO", "return redis.call('GET', 'k')", 0), R"("1")");
+  constexpr const char* kRefusal =
+      "(error) ERR Write commands are not allowed from read-only scripts.";
+  EXPECT_EQ(text("EVAL_RO", "return redis.pcall('SET', 'k', 2)", 0), kRefusal);
+  EXPECT_EQ(text("EVAL", "#!lua flags=no-writes\nreturn redis.pcall('SET', 'k', 2)", 0), kRefusal);
+  EXPECT_EQ(text("EVAL_RO", "#!lua\nreturn 1", 0),
+            "(error) ERR Can not execute a script with write flag using *_ro command.");
+  EXPECT_EQ(text("EVAL_RO", "#!lua flags=no-writes\nreturn 1", 0), "(integer) 1");
+  EXPECT_EQ(text("GET", "k"), R"("1")");
+}
+
+TEST_F(ScriptingCommandsTest, ScriptsDoNotCallScripts) {
+  for (const char* call :
+       {"'EVAL', 'return 1', 0", "'EVALSHA', 'x', 0", "'FCALL', 'x', 0", "'SCRIPT', 'FLUSH'"}) {
+    EXPECT_EQ(text("EVAL", "return redis.pcall(" + std::string(call) + ")", 0),
+              "(error) ERR This Redis command is not allowed from script");
+  }
+}
+
+TEST_F(ScriptingCommandsTest, SelectionEndsWithTheScript) {
+  run("EVAL", "redis.call('SELECT', 3) redis.call('SET', 'k', 1)", 0);
+  EXPECT_EQ(session_.db, 0);
+  EXPECT_EQ(run("EXISTS", "k"), Reply::integer(0));
+  EXPECT_EQ(keyspace_.db(3).size(), 1U);
+}
+
+TEST_F(ScriptingCommandsTest, FcallRunsNativeScripts) {
+  natives_.add("add",
+               [](NativeCall& call) { return Reply::integer(call.increment_by(call.key(0), 2)); });
+  EXPECT_EQ(run("FCALL", "add", 1, "n"), Reply::integer(2));
+  session_.db = 5;
+  EXPECT_EQ(run("FCALL", "add", 1, "n"), Reply::integer(2));
+  EXPECT_EQ(text("FCALL", "none", "x"), "(error) ERR Function not found");
+  EXPECT_EQ(text("FCALL", "add", "x"), "(error) ERR Bad number of keys provided");
+  EXPECT_EQ(text("FCALL", "add", 5),
+            "(error) ERR Number of keys can't be greater than number of args");
+}
+
+TEST_F(ScriptingCommandsTest, NativeScriptsCallCommands) {
+  natives_.add("set", [](NativeCall& call) { return call.call(Request::of("SET", "k", 1)); });
+  EXPECT_EQ(run("FCALL", "set", 0), Reply::ok());
+  natives_.add("nest", [](NativeCall& call) { return call.call(Request::of("FCALL", "set", 0)); });
+  EXPECT_EQ(text("FCALL", "nest", 0), "(error) ERR This Redis command is not allowed from script");
+}
+
+TEST_F(ScriptingCommandsTest, ScriptSubcommands) {
+  constexpr const char* kSha1 = "e0e1f9fabfc9d4800c877a703b823ac0578ff8db";
+  EXPECT_EQ(text("SCRIPT", "LOAD", "x y"),
+            "(error) ERR Error compiling script (new function): user_script:1: '=' expected near "
+            "'y'");
+  run("SCRIPT", "load", "return 1");
+  EXPECT_EQ(text("SCRIPT", "EXISTS", kSha1, "x"), "[(integer) 1, (integer) 0]");
+  EXPECT_EQ(text("SCRIPT", "FLUSH", "x"),
+            "(error) ERR SCRIPT FLUSH only support SYNC|ASYNC option");
+  EXPECT_EQ(text("SCRIPT", "FLUSH", "SYNC", "ASYNC"),
+            "(error) ERR SCRIPT FLUSH only support SYNC|ASYNC option");
+  EXPECT_EQ(text("SCRIPT", "EXISTS", kSha1), "[(integer) 1]");
+  EXPECT_EQ(run("SCRIPT", "FLUSH", "async"), Reply::ok());
+  EXPECT_EQ(text("SCRIPT", "EXISTS", kSha1), "[(integer) 0]");
+  EXPECT_EQ(run("SCRIPT", "FLUSH"), Reply::ok());
+  EXPECT_EQ(text("SCRIPT", "KILL"), "(error) NOTBUSY No scripts in execution right now.");
+  EXPECT_EQ(run("SCRIPT", "HELP").elements().size(), 15U);
+}
+
+TEST_F(ScriptingCommandsTest, ScriptSubcommandsCheckTheirArity) {
+  for (const std::string name : {"load", "exists"}) {
+    EXPECT_EQ(text("SCRIPT", name),
+              "(error) ERR wrong number of arguments for 'script|" + name + "' command");
+  }
+  for (const std::string name : {"kill", "help"}) {
+    EXPECT_EQ(text("SCRIPT", name, "x"),
+              "(error) ERR wrong number of arguments for 'script|" + name + "' command");
+  }
+  EXPECT_EQ(text("SCRIPT", "x"), "(error) ERR unknown subcommand 'x'. Try SCRIPT HELP.");
+}
+
+// ---- While a script is over its time ----
+
+TEST_F(ScriptingCommandsTest, KillEndsAScriptThatHasNotWritten) {
+  while_busy_ = [&] {
+    ASSERT_NE(services_.running_script, nullptr);
+    EXPECT_EQ(services_.running_script->sha1, "694a5fe1ddb97a4c6a1bf299d9537c7d3d0f84e7");
+    EXPECT_EQ(run("SCRIPT", "KILL"), Reply::ok());
+  };
+  EXPECT_EQ(text("EVAL", "while true do end", 0),
+            "(error) ERR Script killed by user with SCRIPT KILL... script: "
+            "694a5fe1ddb97a4c6a1bf299d9537c7d3d0f84e7, on @user_script:1.");
+  EXPECT_EQ(services_.running_script, nullptr);
+}
+
+TEST_F(ScriptingCommandsTest, KillIsRefusedAfterAWrite) {
+  run("SET", "k", 1);
+  int polls = 0;
+  std::string refusal;
+  while_busy_ = [&] {
+    refusal = text("SCRIPT", "KILL");
+    if (++polls == 2) services_.running_script->kill = true;  // only the executor may
+  };
+  run("EVAL", "redis.call('SET', 'k', 2) while true do end", 0);
+  EXPECT_THAT(refusal, testing::StartsWith("(error) UNKILLABLE Sorry the script already executed"));
+  EXPECT_EQ(polls, 2);
+}
+
+TEST_F(ScriptingCommandsTest, WithRollbackKillIsAlwaysGranted) {
+  services_.roll_back_failed_scripts = true;
+  run("SET", "k", 1);
+  while_busy_ = [&] { EXPECT_EQ(run("SCRIPT", "KILL"), Reply::ok()); };
+  EXPECT_TRUE(run("EVAL", "redis.call('SET', 'k', 2) while true do end", 0).is_error());
+  EXPECT_EQ(text("GET", "k"), R"("1")");
+}
+
+TEST_F(ScriptingCommandsTest, OtherSubcommandsWaitForTheScript) {
+  while_busy_ = [&] {
+    for (const char* name : {"FLUSH", "HELP"}) {
+      EXPECT_THAT(text("SCRIPT", name), testing::StartsWith("(error) BUSY Redis is busy"));
+    }
+    EXPECT_THAT(text("SCRIPT", "LOAD", "return 1"), testing::StartsWith("(error) BUSY"));
+    run("SCRIPT", "KILL");
+  };
+  EXPECT_THAT(text("EVAL", "while true do end", 0), testing::HasSubstr("killed"));
+}
+
+}  // namespace
+}  // namespace rushgate

@@ -1,0 +1,64 @@
+#include "storage/memory/memory_store.h"
+
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "tests/storage/contract/store_contract.h"
+
+namespace rushgate::store_contract {
+namespace {
+
+class MemorySubject final : public Subject {
+ public:
+  Store& store() override { return store_; }
+  void reopen() override {}
+
+ private:
+  MemoryStore store_{{.keep_state = true}};
+};
+
+INSTANTIATE_TEST_SUITE_P(Memory, StoreTest,
+                         ::testing::Values(Maker{"Memory",
+                                                 [] { return std::make_unique<MemorySubject>(); }}),
+                         name_of);
+
+TEST(MemoryStoreTest, StateIsDroppedUnlessItIsToBeKept) {
+  MemoryStore store;
+  StoreBatch batch;
+  batch.put("key", "value");
+  batch.remove("key");
+  batch.remove_prefix("k");
+  batch.put("key", "value");
+  ASSERT_TRUE(store.commit(batch).ok());
+  ASSERT_TRUE(store.load([](std::string_view, std::string_view) { FAIL(); }).ok());
+  EXPECT_EQ(store.durability(), Durability::kMemory);
+}
+
+TEST(MemoryStoreTest, ARunOfOneEntryCostsAFewBytesBeyondItsOwn) {
+  constexpr std::uint64_t kRuns = 100'000;
+  const std::string bytes(40, 'x');
+  MemoryStore store;
+  StoreBatch batch;
+  for (std::uint64_t run = 0; run < kRuns; ++run) {
+    batch.clear();
+    batch.append_run(1, {1'700'000'000'000 + run / 3, run % 3}, bytes);
+    ASSERT_TRUE(store.commit(batch).ok());
+  }
+  EXPECT_LT(store.stream_memory_bytes(), kRuns * (bytes.size() + 5));
+}
+
+TEST(MemoryStoreTest, TrimmingGivesMemoryBack) {
+  MemoryStore store;
+  StoreBatch batch;
+  for (std::uint64_t run = 0; run < 10'000; ++run) {
+    batch.append_run(1, {run, 0}, std::string(40, 'x'));
+  }
+  batch.trim_stream(1, StreamId::max());
+  ASSERT_TRUE(store.commit(batch).ok());
+  EXPECT_LT(store.stream_memory_bytes(), 5'000U);
+}
+
+}  // namespace
+}  // namespace rushgate::store_contract

@@ -1,0 +1,238 @@
+#include "storage/rocksdb/rocksdb_store.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <memory>
+#include <sstream>
+#include <string>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rocksdb/db.h>
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
+
+#include "tests/faults/power_cut_file_system.h"
+#include "tests/storage/contract/store_contract.h"
+#include "tests/storage/rocksdb/rocksdb_fixture.h"
+
+namespace rushgate {
+namespace store_contract {
+namespace {
+
+class RocksDbSubject final : public Subject {
+ public:
+  RocksDbSubject() { RocksDbSubject::reopen(); }
+  Store& store() override { return *store_; }
+  void reopen() override {
+    store_.reset();
+    auto store = RocksDbStore::open(directory_.path());
+    if (!store.ok()) FAIL() << store.status();
+    store_ = *std::move(store);
+  }
+
+ private:
+  TemporaryDirectory directory_;
+  std::unique_ptr<RocksDbStore> store_;
+};
+
+INSTANTIATE_TEST_SUITE_P(RocksDb, StoreTest,
+                         ::testing::Values(Maker{
+                             "RocksDb", [] { return std::make_unique<RocksDbSubject>(); }}),
+                         name_of);
+
+}  // namespace
+}  // namespace store_contract
+
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+TEST_F(RocksDbTest, ADirectoryIsMadeWithItsParents) {
+  const auto store = RocksDbStore::open(dir() / "a" / "b");
+  EXPECT_TRUE(store.ok()) << store.status();
+}
+
+TEST_F(RocksDbTest, WithoutCreateIfMissingAnAbsentOrEmptyDirectoryIsNotFound) {
+  options_.create_if_missing = false;
+  EXPECT_EQ(try_open().status().code(), absl::StatusCode::kNotFound);
+  EXPECT_FALSE(fs::exists(dir()));
+  fs::create_directories(dir());
+  EXPECT_EQ(try_open().status().code(), absl::StatusCode::kNotFound);
+  EXPECT_TRUE(list().empty());
+}
+
+TEST_F(RocksDbTest, DurabilityMemoryIsRefused) {
+  options_.durability = Durability::kMemory;
+  EXPECT_EQ(try_open().status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(RocksDbTest, AForeignDirectoryIsRefusedAndLeftAsItIs) {
+  fs::create_directories(dir());
+  write_file(dir() / "letter.txt", "Dear Ann");
+  const absl::Status status = try_open().status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr(dir().string() + " is not a Rushgate store"));
+  EXPECT_EQ(list().size(), 1U);
+}
+
+TEST_F(RocksDbTest, AFileIsRefused) {
+  write_file(dir(), "not a directory");
+  EXPECT_EQ(try_open().status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(RocksDbTest, AForeignDatabaseIsRefusedAndLeftAsItIs) {
+  rocksdb::Options options;
+  options.create_if_missing = true;
+  rocksdb::DB* db = nullptr;
+  ASSERT_TRUE(rocksdb::DB::Open(options, dir().string(), &db).ok());
+  ASSERT_TRUE(db->Put(rocksdb::WriteOptions(), "their", "data").ok());
+  delete db;
+  const auto before = list();
+  const absl::Status status = try_open().status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("without our format record"));
+  EXPECT_EQ(list(), before);
+}
+
+void store_format(const fs::path& dir, const std::string& format) {
+  rocksdb::DB* db = nullptr;
+  std::vector<rocksdb::ColumnFamilyHandle*> families;
+  ASSERT_TRUE(rocksdb::DB::Open(rocksdb::DBOptions(), dir.string(),
+                                {{"default", {}}, {"state", {}}, {"stream", {}}}, &families, &db)
+                  .ok());
+  ASSERT_TRUE(db->Put(rocksdb::WriteOptions(), "rushgate.format", format).ok());
+  ASSERT_TRUE(db->Flush(rocksdb::FlushOptions()).ok());
+  for (rocksdb::ColumnFamilyHandle* family : families) db->DestroyColumnFamilyHandle(family);
+  delete db;
+}
+
+TEST_F(RocksDbTest, AnUnknownFormatIsRefusedAndLeftAsItIs) {
+  open();
+  for (const char* format : {"2", "0", "", "1x", "99999999999"}) {
+    store_format(dir(), format);
+    const auto before = list();
+    const absl::Status status = try_open().status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+    EXPECT_EQ(status.message(), "the store in " + dir().string() + " has format \"" + format +
+                                    "\"; this program reads format 1 only");
+    EXPECT_EQ(list(), before);
+  }
+}
+
+TEST_F(RocksDbTest, ASecondOpenerIsToldWhoHoldsTheDirectory) {
+  auto store = open();
+  const absl::Status status = try_open().status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(
+      std::string(status.message()),
+      HasSubstr("directory " + dir().string() + " is in use by " + program_invocation_short_name +
+                " (pid " + std::to_string(getpid()) + "), since 20"));
+  EXPECT_EQ(try_open().status(), status);  // the first refusal has changed nothing
+  store.reset();
+  EXPECT_TRUE(try_open().ok());
+}
+
+TEST_F(RocksDbTest, ASecondProcessIsRefusedUntilTheFirstIsGone) {
+  auto store = open();
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    _exit(try_open().status().code() == absl::StatusCode::kFailedPrecondition ? 0 : 1);
+  }
+  int result = 0;
+  ASSERT_EQ(waitpid(child, &result, 0), child);
+  EXPECT_TRUE(WIFEXITED(result) && WEXITSTATUS(result) == 0);
+}
+
+TEST_F(RocksDbTest, LoadWorksOnce) {
+  auto store = open();
+  EXPECT_EQ(count_commits(*store), 0U);
+  EXPECT_EQ(store->load([](std::string_view, std::string_view) {}).code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(RocksDbTest, TheLogIsKeptShortAndWhatWasWrittenOutOfItComesBack) {
+  options_.log_bytes_max = 1'000'000;
+  auto store = open();
+  std::uint64_t number = 0;
+  std::uintmax_t log_bytes = 0;
+  // Writing out goes on in the background, so the log shrinks now and then only.
+  while (number < 20'000 || (log_bytes > 3'000'000 && number < 200'000)) {
+    ASSERT_TRUE(commit_number(*store, ++number).ok());
+    if (number % 100 == 0) log_bytes = logs_bytes(dir());
+  }
+  EXPECT_LE(log_bytes, 3'000'000U);
+  store.reset();
+  EXPECT_EQ(count_commits(*open()), number);
+}
+
+TEST_F(RocksDbTest, SyncMayComeFromAnyThreadAtAnyTime) {
+  options_.durability = Durability::kEverySec;
+  auto store = open();
+  std::atomic<bool> done = false;
+  std::thread syncing([&] {
+    while (!done) EXPECT_TRUE(store->sync().ok());
+  });
+  for (std::uint64_t number = 1; number <= 300; ++number) {
+    EXPECT_TRUE(commit_number(*store, number).ok());
+  }
+  done = true;
+  syncing.join();
+  store.reset();
+  EXPECT_EQ(count_commits(*open()), 300U);
+}
+
+TEST_F(RocksDbTest, DamagedTablesAreDataLoss) {
+  options_.log_bytes_max = 20'000;
+  auto store = open();
+  for (std::uint64_t number = 1; number <= 500; ++number) {
+    ASSERT_TRUE(commit_number(*store, number).ok());
+  }
+  store.reset();
+  open();  // writes out the rest of the log
+  std::string table = read_file(newest_table(dir()));
+  for (std::size_t at = 0; at < table.size() / 2; ++at) table[at] = static_cast<char>(~table[at]);
+  write_file(newest_table(dir()), table);
+
+  const auto damaged = try_open();
+  absl::Status status = damaged.status();
+  if (status.ok()) status = (*damaged)->load([](std::string_view, std::string_view) {});
+  std::vector<StreamRun> runs;
+  if (status.ok()) status = (*damaged)->read_stream(1, {}, StreamId::max(), SIZE_MAX, runs);
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(status.message()), HasSubstr(dir().string()));
+}
+
+TEST_F(RocksDbTest, AMissingCurrentFileIsDataLossAndNotAFreshStart) {
+  auto store = open();
+  ASSERT_TRUE(commit_number(*store, 1).ok());
+  store.reset();
+  fs::remove(dir() / "CURRENT");
+  const auto before = list();
+  EXPECT_EQ(try_open().status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(list(), before);
+}
+
+TEST_F(RocksDbTest, TheLoggerHearsOfTheFirstFailureOnly) {
+  fs::create_directories(dir());
+  const auto disk = faults::PowerCutFileSystem::make(dir());
+  std::ostringstream heard;
+  options_.logger = std::make_shared<spdlog::logger>(
+      "test", std::make_shared<spdlog::sinks::ostream_sink_mt>(heard));
+  options_.env = disk->env();
+  auto store = open();
+  disk->cut_power();
+  for (std::uint64_t number = 1; number <= 2; ++number) {
+    EXPECT_FALSE(commit_number(*store, number).ok());
+  }
+  EXPECT_THAT(heard.str(), HasSubstr("nothing more is written"));
+  EXPECT_EQ(heard.str().find("nothing more"), heard.str().rfind("nothing more"));
+}
+
+}  // namespace
+}  // namespace rushgate

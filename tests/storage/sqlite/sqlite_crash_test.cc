@@ -1,0 +1,73 @@
+// A writer that is killed in the middle of its batches.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <random>
+#include <thread>
+
+#include <SQLiteCpp/Column.h>
+
+#include "tests/random_seed.h"
+#include "tests/storage/sqlite/sqlite_fixture.h"
+
+namespace rushgate {
+namespace {
+
+constexpr std::int64_t kBatch = 50;
+
+class SqliteCrashTest : public SqliteTest {
+ protected:
+  /// Writes batches for ever, and says so in the pipe after each of them.
+  [[noreturn]] void write_batches(OrderId first, int pipe) {
+    const auto store = open();
+    for (;; first += kBatch) {
+      if (!store->write(make_orders(first, kBatch)).ok()) _exit(1);
+      if (write(pipe, "x", 1) != 1) _exit(1);
+    }
+  }
+
+  /// Lets a new process write from `first` on and kills it after `batches` of them and a moment
+  /// more. How many it had said to be stored.
+  std::int64_t write_and_kill(OrderId first, int batches, std::chrono::microseconds moment) {
+    int ends[2];
+    EXPECT_EQ(pipe(ends), 0);
+    const pid_t child = fork();
+    if (child == 0) write_batches(first, ends[1]);
+    close(ends[1]);
+    std::int64_t stored = 0;
+    char byte = 0;
+    while (stored < batches && read(ends[0], &byte, 1) == 1) ++stored;
+    std::this_thread::sleep_for(moment);  // the one thing here that takes real time: its crash
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    while (read(ends[0], &byte, 1) == 1) ++stored;
+    close(ends[0]);
+    return stored;
+  }
+};
+
+TEST_F(SqliteCrashTest, AKilledWriterLeavesWholeBatchesOnly) {
+  const std::uint64_t seed = random_seed();
+  SCOPED_TRACE(seed_text(seed));
+  std::mt19937_64 random(seed);
+  std::int64_t count = 0;
+  for (int round = 0; round < 15; ++round) {
+    const std::int64_t said = write_and_kill(count + 1, static_cast<int>(random() % 5),
+                                             std::chrono::microseconds(random() % 3000));
+    ASSERT_EQ(check_integrity(), "ok");
+    const auto store = open();
+    const std::int64_t now = store->count_live(kVoucher).value();
+    EXPECT_EQ(now % kBatch, 0);
+    EXPECT_GE(now, count + said * kBatch) << "a batch was lost that had been stored";
+    EXPECT_LE(now, count + (said + 1) * kBatch);
+    count = now;
+    // It can be written to again, from where it stands.
+    ASSERT_TRUE(store->write(make_orders(count + 1, kBatch)).ok());
+    count += kBatch;
+  }
+}
+
+}  // namespace
+}  // namespace rushgate

@@ -1,0 +1,197 @@
+// Locks and disks that fail, at every call in turn.
+#include <functional>
+#include <optional>
+
+#include <SQLiteCpp/Column.h>
+#include <sqlite3.h>
+
+#include "tests/faults/faulty_sqlite_vfs.h"
+#include "tests/storage/sqlite/sqlite_fixture.h"
+
+namespace rushgate {
+namespace {
+
+using faults::FaultySqliteVfs;
+using Kind = FaultySqliteVfs::Kind;
+using Lasting = FaultySqliteVfs::Lasting;
+
+// ---- Locks ------------------------------------------------------------------------------------
+
+using SqliteBusyTest = SqliteTest;
+
+TEST_F(SqliteBusyTest, AHeldWriteLockIsUnavailableUntilItIsReleased) {
+  options_.busy_timeout_ms = 1;
+  const auto store = open();
+  SQLite::Database other = open_raw();
+  other.exec("BEGIN IMMEDIATE");
+  const absl::Status status = store->write(make_orders(1, 1)).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_NE(status.message().find(file().string() + ": database is locked"), std::string::npos)
+      << status;
+  EXPECT_EQ(store->record_pending(first_version()).code(), absl::StatusCode::kUnavailable);
+  EXPECT_TRUE(store->list({}).ok());  // reading waits for no writer
+  EXPECT_TRUE(try_open().ok());       // nor does opening what is up to date
+  other.exec("ROLLBACK");
+  EXPECT_TRUE(store->write(make_orders(1, 1)).ok());
+}
+
+TEST_F(SqliteBusyTest, AFullDatabaseIsUnavailableAndStaysReadable) {
+  options_.busy_timeout_ms = 1;
+  auto store = open();
+  ASSERT_TRUE(store->write(make_orders(1, 10)).ok());
+  FaultySqliteVfs disk;
+  options_.vfs = disk.name();
+  store = open();
+  disk.fail(Kind::kFull, 1, Lasting::kForGood);
+  const absl::Status status = store->write(make_orders(11, 10)).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+  EXPECT_NE(status.message().find("full"), std::string::npos) << status;
+  EXPECT_EQ(store->list({})->size(), 10U);
+  disk.stop();
+  EXPECT_TRUE(store->write(make_orders(11, 10)).ok());
+  EXPECT_EQ(store->list({})->size(), 20U);
+}
+
+TEST_F(SqliteBusyTest, ABatchIsSyncedOnceBeforeWriteReturns) {
+  FaultySqliteVfs disk;
+  options_.vfs = disk.name();
+  const auto store = open();
+  ASSERT_TRUE(store->write(make_orders(1, 10)).ok());
+  const int before = disk.syncs();
+  ASSERT_TRUE(store->write(make_orders(11, 10)).ok());
+  EXPECT_EQ(disk.syncs(), before + 1);
+}
+
+// ---- Every call fails once --------------------------------------------------------------------
+
+struct FaultCase {
+  std::string name;
+  Kind kind;
+  Lasting lasting;
+
+  friend void PrintTo(const FaultCase& fault, std::ostream* out) { *out << fault.name; }
+};
+
+class SqliteFaultsTest : public SqliteTest, public ::testing::WithParamInterface<FaultCase> {
+ protected:
+  SqliteFaultsTest() {
+    options_.busy_timeout_ms = 0;
+    options_.vfs = disk_.name();
+  }
+
+  /// The calls of a store's life, one after the other: each is made with the n-th call to the disk
+  /// failing, and again without; returns whether the fault came at all.
+  bool run_with_fault(int nth) {
+    SCOPED_TRACE("fault at call " + std::to_string(nth));
+    stored_.clear();
+    for (const auto& entry : std::filesystem::directory_iterator(database_.directory())) {
+      std::filesystem::remove(entry.path());
+    }
+    disk_.fail(GetParam().kind, nth, GetParam().lasting);
+    has_failed_ = false;
+
+    std::unique_ptr<SqliteOrderStore> store = open_somehow();
+    write_somehow(*store, make_orders(1, 40));
+    write_somehow(*store, make_orders(21, 40));  // half of them again
+    publish_somehow(*store);
+    copy_log_somehow();
+    write_somehow(*store, make_orders(61, 400));
+    store.reset();
+    store = open_somehow();
+    write_somehow(*store, make_orders(400, 100));
+
+    stop_faults();
+    check(*store);
+    EXPECT_EQ(store->applied(kVoucher).value()->version, 1);
+    store.reset();
+    EXPECT_EQ(check_integrity(), "ok");
+    return has_failed_;
+  }
+
+ private:
+  void stop_faults() { has_failed_ |= disk_.stop(); }
+
+  /// call(), a status; if it fails, as it may for this reason alone, `check_unchanged` and call()
+  /// on a disk that works again.
+  void somehow(
+      const std::function<absl::Status()>& call,
+      const std::function<void()>& check_unchanged = [] {}) {
+    const absl::Status status = call();
+    if (status.ok()) return;
+    stop_faults();
+    EXPECT_TRUE(has_failed_);
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+    check_unchanged();
+    const absl::Status again = call();
+    EXPECT_TRUE(again.ok()) << again;
+  }
+
+  std::unique_ptr<SqliteOrderStore> open_somehow() {
+    std::unique_ptr<SqliteOrderStore> store;
+    somehow([&] {
+      auto opened = try_open();
+      absl::Status status = opened.status();
+      if (opened.ok()) store = *std::move(opened);
+      return status;
+    });
+    return store;
+  }
+
+  void write_somehow(SqliteOrderStore& store, const std::vector<Order>& orders) {
+    somehow([&] { return store.write(orders).status(); }, [&] { check(store); });
+    for (const Order& order : orders) {
+      if (stored_.empty() || stored_.back().id < order.id) stored_.push_back(order);
+    }
+  }
+
+  void publish_somehow(SqliteOrderStore& store) {
+    somehow([&] { return store.record_pending(first_version()); },
+            [&] { EXPECT_FALSE(store.latest(kVoucher)->has_value()); });
+    somehow([&] { return store.settle(kVoucher, 1, VoucherVersion::State::kApplied, ""); },
+            [&] { EXPECT_EQ(store.pending()->size(), 1U); });
+  }
+
+  /// What the store does by itself when the log has grown long. Its failure harms nobody.
+  void copy_log_somehow() {
+    sqlite3* other = nullptr;
+    if (sqlite3_open_v2(file().c_str(), &other, SQLITE_OPEN_READWRITE, disk_.name().c_str()) ==
+        SQLITE_OK) {
+      sqlite3_wal_checkpoint_v2(other, nullptr, SQLITE_CHECKPOINT_RESTART, nullptr, nullptr);
+    }
+    sqlite3_close(other);
+  }
+
+  void check(SqliteOrderStore& store) const {
+    OrderFilter all;
+    all.count_max = 10'000;
+    const auto listed = store.list(all);
+    ASSERT_TRUE(listed.ok()) << listed.status();
+    EXPECT_TRUE(*listed == stored_) << listed->size() << " orders, not " << stored_.size();
+    EXPECT_EQ(store.count_live(kVoucher).value(), static_cast<std::int64_t>(stored_.size()));
+  }
+
+  FaultySqliteVfs disk_;
+  bool has_failed_ = false;
+  std::vector<Order> stored_;
+};
+
+TEST_P(SqliteFaultsTest, NothingIsLostWhicheverCallFails) {
+  int nth = 1;
+  while (run_with_fault(nth) && !HasFailure()) ++nth;
+  EXPECT_GT(nth, 20) << "hardly a call was made";
+  RecordProperty("faults", nth - 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SqliteFaultsTest,
+                         ::testing::Values(FaultCase{"FullOnce", Kind::kFull, Lasting::kOnce},
+                                           FaultCase{"Full", Kind::kFull, Lasting::kForGood},
+                                           FaultCase{"IoErrorOnce", Kind::kIoError, Lasting::kOnce},
+                                           FaultCase{"IoError", Kind::kIoError, Lasting::kForGood},
+                                           FaultCase{"BusyOnce", Kind::kBusy, Lasting::kOnce},
+                                           FaultCase{"Busy", Kind::kBusy, Lasting::kForGood}),
+                         [](const ::testing::TestParamInfo<FaultCase>& fault) {
+                           return fault.param.name;
+                         });
+
+}  // namespace
+}  // namespace rushgate

@@ -1,0 +1,67 @@
+// What the tests of the database share.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <SQLiteCpp/Database.h>
+#include <gtest/gtest.h>
+
+#include "storage/sqlite/sqlite_order_store.h"
+#include "tests/storage/sqlite/temporary_database.h"
+
+namespace rushgate {
+
+inline constexpr VoucherId kVoucher = 7;
+
+/// Orders with ids first, first + 1, …, each of a user of the same number.
+inline std::vector<Order> make_orders(OrderId first, std::int64_t count) {
+  std::vector<Order> orders;
+  for (OrderId id = first; id < first + count; ++id) {
+    orders.push_back({.id = id,
+                      .user = id,
+                      .voucher = kVoucher,
+                      .admitted_at_ms = id,
+                      .entry = {static_cast<std::uint64_t>(id), 0}});
+  }
+  return orders;
+}
+
+inline VoucherVersion first_version() {
+  VoucherVersion version;
+  version.voucher.id = kVoucher;
+  version.version = 1;
+  return version;
+}
+
+class SqliteTest : public ::testing::Test {
+ protected:
+  absl::StatusOr<std::unique_ptr<SqliteOrderStore>> try_open() {
+    return SqliteOrderStore::open(file(), options_);
+  }
+  std::unique_ptr<SqliteOrderStore> open() { return try_open().value(); }
+  std::unique_ptr<SqliteOrderStore> open_read_only() {
+    SqliteOrderStoreOptions options = options_;
+    options.read_only = true;
+    return SqliteOrderStore::open(file(), options).value();
+  }
+  /// A connection past the store.
+  [[nodiscard]] SQLite::Database open_raw() const {
+    return SQLite::Database(file().string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  }
+
+  /// What SQLite's own check says of the file.
+  [[nodiscard]] std::string check_integrity() const {
+    return open_raw().execAndGet("PRAGMA integrity_check").getString();
+  }
+
+  [[nodiscard]] std::filesystem::path file() const { return database_.file(); }
+
+  TemporaryDatabase database_;
+  SqliteOrderStoreOptions options_;
+};
+
+}  // namespace rushgate

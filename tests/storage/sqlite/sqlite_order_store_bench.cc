@@ -1,0 +1,79 @@
+// Orders a second, on the disk under the directory for temporary files.
+#include <random>
+
+#include <benchmark/benchmark.h>
+
+#include "storage/sqlite/sqlite_order_store.h"
+#include "tests/storage/sqlite/temporary_database.h"
+
+namespace rushgate {
+namespace {
+
+// Every user random, so that every order touches another page of the index.
+std::vector<Order> next_batch(std::mt19937_64& random, OrderId& id, std::int64_t count,
+                              std::int64_t limit) {
+  std::vector<Order> orders;
+  for (std::int64_t i = 0; i < count; ++i) {
+    id += 1 + static_cast<OrderId>(random() % 3);
+    orders.push_back({.id = id,
+                      .user = static_cast<UserId>(random() % 1'000'000'000),
+                      .voucher = 7,
+                      .limit = limit,
+                      .admitted_at_ms = 1'700'000'000'000 + id / 1000,
+                      .entry = {1'700'000'000'000, static_cast<std::uint64_t>(id)}});
+  }
+  return orders;
+}
+
+// Arguments: orders a batch, limit.
+void BM_Write(benchmark::State& state) {
+  const TemporaryDatabase database;
+  const auto store = SqliteOrderStore::open(database.file()).value();
+  std::mt19937_64 random(1);
+  OrderId id = 1'000'000'000'000;
+  for (auto _ : state) {
+    state.PauseTiming();
+    const std::vector<Order> batch = next_batch(random, id, state.range(0), state.range(1));
+    state.ResumeTiming();
+    if (!store->write(batch).ok()) state.SkipWithError("write failed");
+  }
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+// As many as a sale of 0.5 million orders needs; the larger batches twice that.
+BENCHMARK(BM_Write)->Args({1, 1})->Iterations(20'000)->UseRealTime();
+BENCHMARK(BM_Write)->Args({100, 1})->Iterations(5'000)->UseRealTime();
+BENCHMARK(BM_Write)->Args({1'000, 1})->Iterations(500)->UseRealTime();
+BENCHMARK(BM_Write)->Args({1'000, 1})->Iterations(1'000)->UseRealTime();
+BENCHMARK(BM_Write)->Args({1'000, 3})->Iterations(500)->UseRealTime();
+
+// The same batch again and again.
+void BM_Redeliver(benchmark::State& state) {
+  const TemporaryDatabase database;
+  const auto store = SqliteOrderStore::open(database.file()).value();
+  std::mt19937_64 random(1);
+  OrderId id = 1'000'000'000'000;
+  const std::vector<Order> batch = next_batch(random, id, state.range(0), 1);
+  for (auto _ : state) {
+    if (!store->write(batch).ok()) state.SkipWithError("write failed");
+  }
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+BENCHMARK(BM_Redeliver)->Arg(1'000)->UseRealTime();
+
+// What a caller asks who polls for his order.
+void BM_Find(benchmark::State& state) {
+  const TemporaryDatabase database;
+  const auto store = SqliteOrderStore::open(database.file()).value();
+  std::mt19937_64 random(1);
+  OrderId id = 1'000'000'000'000;
+  const std::vector<Order> batch = next_batch(random, id, 100'000, 1);
+  if (!store->write(batch).ok()) state.SkipWithError("write failed");
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(store->find(batch[random() % batch.size()].id));
+  }
+  state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK(BM_Find)->UseRealTime();
+
+}  // namespace
+}  // namespace rushgate

@@ -1,0 +1,21 @@
+// Which room may include what: the direction of dependencies, as a table and its checker.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rushgate::structure {
+
+/// One include that breaks a rule.
+struct Violation {
+  std::string file;  // as it was given
+  std::size_t line;  // from 1
+  std::string rule;
+};
+
+/// Checks every #include of `text`, the contents of `file`, a path from the root of the repository.
+std::vector<Violation> check_includes(std::string_view file, std::string_view text);
+
+}  // namespace rushgate::structure

@@ -1,0 +1,106 @@
+#include "tests/structure/include_rules.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace rushgate::structure {
+namespace {
+
+/// The rules that a file of the one line `#include <what>` breaks.
+std::vector<std::string> rules_broken(std::string_view file, std::string_view what) {
+  std::vector<std::string> rules;
+  for (const Violation& violation : check_includes(file, "#include " + std::string(what) + "\n")) {
+    rules.push_back(violation.rule);
+  }
+  return rules;
+}
+
+void expect_allowed(std::string_view file, std::string_view what) {
+  EXPECT_EQ(rules_broken(file, what), std::vector<std::string>{}) << file << " includes " << what;
+}
+
+void expect_broken(std::string_view file, std::string_view what, std::string_view rule) {
+  EXPECT_EQ(rules_broken(file, what), std::vector<std::string>{std::string(rule)})
+      << file << " includes " << what;
+}
+
+TEST(IncludeRulesTest, RoomsIncludeThemselvesAndWhatIsBelow) {
+  expect_allowed("engine/keyspace/hash.cc", R"("engine/keyspace/hash.h")");
+  expect_allowed("engine/keyspace/hash.cc", R"("engine/store/store.h")");
+  expect_allowed("engine/executor/turn.h", R"("engine/commands/table.h")");
+  expect_allowed("engine/sale/orders/worker.cc", R"("engine/client/client.h")");
+  expect_allowed("storage/rocksdb/store.cc", R"("engine/store/store.h")");
+  expect_allowed("apps/main.cc", R"("storage/rocksdb/store.h")");
+  expect_allowed("tests/sale/buy_test.cc", R"("adapters/redis/client.h")");
+}
+
+TEST(IncludeRulesTest, RoomsDoNotIncludeWhatIsAbove) {
+  expect_broken("engine/base/numbers.h", R"("engine/time/clock.h")",
+                "engine/base may not include engine/time/clock.h");
+  expect_broken("engine/keyspace/hash.cc", R"("engine/client/reply.h")",
+                "engine/keyspace may not include engine/client/reply.h");
+  expect_broken("engine/executor/turn.cc", R"("engine/sale/sale.h")",
+                "engine/executor may not include engine/sale/sale.h");
+  expect_broken("engine/sale/sale.cc", R"("engine/executor/turn.h")",
+                "engine/sale may not include engine/executor/turn.h");
+  expect_broken("engine/client/client.h", R"(<engine/keyspace/hash.h>)",
+                "engine/client may not include engine/keyspace/hash.h");
+}
+
+TEST(IncludeRulesTest, OnlyAppsAndTestsWireStoragesAndAdapters) {
+  expect_broken("engine/sale/sale.cc", R"("storage/sqlite/orders.h")",
+                "engine/sale may not include storage/sqlite/orders.h");
+  expect_broken("storage/rocksdb/store.cc", R"("storage/memory/store.h")",
+                "storage/rocksdb may not include storage/memory/store.h");
+  expect_broken("adapters/redis/client.cc", R"("storage/memory/store.h")",
+                "adapters/redis may not include storage/memory/store.h");
+  expect_broken("apps/main.cc", R"("tests/support/temp_dir.h")",
+                "apps may not include tests/support/temp_dir.h");
+}
+
+TEST(IncludeRulesTest, TheEngineDoesNoInputOrOutput) {
+  expect_broken("engine/store/store.h", "<rocksdb/db.h>", "engine/ does without rocksdb/db.h");
+  expect_broken("engine/store/store.h", R"("rocksdb/db.h")", "engine/ does without rocksdb/db.h");
+  expect_broken("engine/sale/sale.h", "<sqlite3.h>", "engine/ does without sqlite3.h");
+  expect_broken("engine/client/client.cc", "<sys/socket.h>", "engine/ does without sys/socket.h");
+  expect_broken("engine/client/client.cc", "<boost/asio.hpp>",
+                "engine/ does without boost/asio.hpp");
+  expect_allowed("storage/rocksdb/store.cc", "<rocksdb/db.h>");
+  expect_allowed("adapters/redis/client.cc", "<hiredis/hiredis.h>");
+}
+
+TEST(IncludeRulesTest, OnlyTheFiberFilesKnowBoostFiber) {
+  expect_broken("engine/executor/turn.cc", "<boost/fiber/all.hpp>",
+                "engine/ does without boost/fiber/all.hpp");
+  expect_allowed("engine/executor/fiber_client.cc", "<boost/fiber/all.hpp>");
+}
+
+TEST(IncludeRulesTest, IncludesAreWrittenFromTheRoot) {
+  expect_broken("engine/client/client.cc", R"("client.h")",
+                "\"client.h\" is not written from the root of the repository");
+  expect_allowed("engine/client/client.cc", R"("absl/strings/str_cat.h")");
+}
+
+TEST(IncludeRulesTest, AFileBesideTheRoomsIsNamed) {
+  expect_broken("engine/extra/x.h", R"("engine/base/numbers.h")",
+                "engine/extra/x.h stands in no room of the table");
+}
+
+TEST(IncludeRulesTest, TheLineIsNamedHoweverItIsWritten) {
+  const std::vector<Violation> violations = check_includes("engine/base/x.h",
+                                                           "#pragma once\n"
+                                                           "// #include \"engine/sale/sale.h\"\n"
+                                                           "#include <string>\n"
+                                                           "\n"
+                                                           " #  include\t\"engine/sale/sale.h\"");
+  ASSERT_EQ(violations.size(), 1U);
+  EXPECT_EQ(violations[0].file, "engine/base/x.h");
+  EXPECT_EQ(violations[0].line, 5U);
+  EXPECT_EQ(violations[0].rule, "engine/base may not include engine/sale/sale.h");
+}
+
+}  // namespace
+}  // namespace rushgate::structure
