@@ -1,0 +1,99 @@
+// Accepted requests: native in batches, and the same Lua script.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/bench/lines.h"
+#include "tests/bench/redis_peer.h"
+#include "tests/bench/seckill_script.h"
+#include "tests/bench/shop.h"
+#include "tests/bench/stopwatch.h"
+#include "tests/bench/users.h"
+
+namespace rushgate::bench {
+namespace {
+
+constexpr int kBatch = 1'000;
+constexpr std::int64_t kPeerShare = 4;  // the peer gets a fourth of our requests
+
+struct Pair {
+  const char* line;
+  Durability ours;
+  PeerDurability peer;
+  const char* peer_is;
+  double target;
+};
+
+void compare_native(const Pair& pair, const Effort& effort, Report& report) {
+  Shop shop(pair.ours);
+  RedisPeer redis(pair.peer);
+  redis.prepare(Workload::kAccepted);
+  redis.try_loads(Workload::kAccepted);
+  Comparison comparison{.line = pair.line,
+                        .unit = "admissions/s",
+                        .ours_is = "native script, batches of " + std::to_string(kBatch),
+                        .peer_is = std::string(pair.peer_is) + ", " + redis.load(),
+                        .target = pair.target};
+  for (int round = 0; round < effort.rounds; ++round) {
+    comparison.ours.add(shop.rate_in_batches(effort.requests, kBatch));
+    comparison.peer.add(redis.rate(Workload::kAccepted, effort.requests / kPeerShare));
+  }
+  comparison.note = redis.rewrites();
+  report.add(std::move(comparison));
+}
+
+/// EVALSHA of the seckill script on the engine, in pipelines.
+double lua_rate(Client& client, std::int64_t first, std::int64_t count) {
+  const std::string keys[] = {kStockKey, kBuyersKey, kOrderStream};
+  const Stopwatch watch;
+  for (std::int64_t done = 0; done < count; done += kBatch) {
+    std::vector<Request> requests;
+    requests.reserve(kBatch);
+    for (int i = 0; i < kBatch; ++i) {
+      const std::int64_t user = user_id(first + done + i);
+      requests.push_back(Request::of("EVALSHA", seckill_script().sha1(), 3, keys[0], keys[1],
+                                     keys[2], 1, user, user));
+    }
+    for (const Reply& reply : client.pipeline(std::move(requests))) {
+      if (reply != Reply::integer(0)) fail("the script answered " + to_debug_string(reply));
+    }
+  }
+  return static_cast<double>(count) / watch.seconds();
+}
+
+}  // namespace
+
+void measure_admissions(const Effort& effort, Report& report) {
+  const Pair pairs[] = {
+      {"accepted, durability os", Durability::kOs, PeerDurability::kEverySec,
+       "redis-server, appendfsync everysec", 7},
+      {"accepted, durability sync", Durability::kSync, PeerDurability::kAlways,
+       "redis-server, appendfsync always", 4},
+      {"accepted, in memory", Durability::kMemory, PeerDurability::kNone,
+       "redis-server, no append-only file", 15},
+  };
+  for (const Pair& pair : pairs) compare_native(pair, effort, report);
+}
+
+void measure_lua(const Effort& effort, Report& report) {
+  Shop shop(Durability::kOs);
+  RedisPeer redis(PeerDurability::kEverySec);
+  redis.prepare(Workload::kAccepted);
+  redis.try_loads(Workload::kAccepted);
+  shop.client()("SET", kStockKey, kUnlimited);
+  shop.client()("SCRIPT", "LOAD", seckill_script().text());
+  Comparison comparison{.line = "accepted by the same Lua script, durability os",
+                        .unit = "admissions/s",
+                        .ours_is = "EVALSHA, pipelines of " + std::to_string(kBatch),
+                        .peer_is = "redis-server, appendfsync everysec, " + redis.load(),
+                        .target = 2.5};
+  for (int round = 0; round < effort.rounds; ++round) {
+    const std::int64_t count = effort.requests / 2;
+    comparison.ours.add(lua_rate(shop.client(), shop.take_users(count), count));
+    comparison.peer.add(redis.rate(Workload::kAccepted, effort.requests / kPeerShare));
+  }
+  comparison.note = redis.rewrites();
+  report.add(std::move(comparison));
+}
+
+}  // namespace rushgate::bench

@@ -1,0 +1,78 @@
+// One caller, one request at a time, beside the same request's round trip to Redis.
+#include <string>
+#include <utility>
+
+#include "tests/bench/lines.h"
+#include "tests/bench/redis_peer.h"
+#include "tests/bench/seckill_script.h"
+#include "tests/bench/shop.h"
+#include "tests/bench/stopwatch.h"
+#include "tests/bench/users.h"
+
+namespace rushgate::bench {
+namespace {
+
+constexpr std::int64_t kOurCalls = 200'000;
+constexpr std::int64_t kPeerCalls = 20'000;
+constexpr double kMicroseconds = 1e6;
+
+template <class Call>
+Samples durations_us(std::int64_t count, Call call) {
+  std::vector<double> durations;
+  durations.reserve(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < count; ++i) {
+    const Stopwatch watch;
+    call(i);
+    durations.push_back(watch.seconds() * kMicroseconds);
+  }
+  return Samples::of(std::move(durations));
+}
+
+void compare_latency(Workload workload, const std::string& what, double target,
+                     const Effort& effort, Report& report) {
+  const bool accepted = workload == Workload::kAccepted;
+  Shop shop(Durability::kOs, accepted ? kUnlimited : 1);
+  if (!accepted) expect(Outcome::kAccepted, shop.sale().buy(kVoucher, user_id(0)));
+  RedisPeer redis(PeerDurability::kEverySec);
+  redis.prepare(workload);
+  Comparison median{.line = what + ", one at a time: median",
+                    .unit = "us",
+                    .better = Comparison::Better::kLess,
+                    .ours_is = "Sale::buy(), durability os",
+                    .peer_is = "EVALSHA by hiredis, one connection, everysec",
+                    .target = target};
+  Comparison tail = median;
+  tail.line = what + ", one at a time: p99.9";
+  tail.target.reset();
+  std::int64_t peer_user = 1;
+  for (int round = 0; round < effort.rounds; ++round) {
+    const std::int64_t first = shop.take_users(kOurCalls);
+    const Samples ours = durations_us(kOurCalls, [&](std::int64_t i) {
+      expect(accepted ? Outcome::kAccepted : Outcome::kSoldOut,
+             shop.sale().buy(kVoucher, user_id(first + i)));
+    });
+    const Samples peer = durations_us(kPeerCalls, [&](std::int64_t) {
+      const std::int64_t user = user_id(peer_user++);
+      const Reply reply = redis.client().call(Request::of("EVALSHA", redis.script_sha(), 3,
+                                                          kStockKey, kBuyersKey, kOrderStream, 1,
+                                                          user, user));
+      if (reply != Reply::integer(accepted ? 0 : 1)) fail(to_debug_string(reply));
+    });
+    constexpr double kTail = 0.999;
+    median.ours.add(ours.median());
+    median.peer.add(peer.median());
+    tail.ours.add(ours.quantile(kTail));
+    tail.peer.add(peer.quantile(kTail));
+  }
+  report.add(std::move(median));
+  report.add(std::move(tail));
+}
+
+}  // namespace
+
+void measure_latency(const Effort& effort, Report& report) {
+  compare_latency(Workload::kAccepted, "accepted", 7, effort, report);
+  compare_latency(Workload::kSoldOut, "sold out", 40, effort, report);
+}
+
+}  // namespace rushgate::bench

@@ -1,0 +1,31 @@
+// What the benchmark measures: each line compares ours with a peer, alternately, in rounds.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "tests/bench/report.h"
+
+namespace rushgate::bench {
+
+struct Effort {
+  int rounds = 5;
+  std::int64_t requests = 500'000;     // of ours a round; the peer gets as many as take it as long
+  std::int64_t buyers = 10'000'000;    // of the sustained and growing sales
+};
+
+struct Line {
+  std::string_view name;
+  void (*measure)(const Effort& effort, Report& report);
+};
+
+void measure_admissions(const Effort& effort, Report& report);
+void measure_lua(const Effort& effort, Report& report);
+void measure_refusals(const Effort& effort, Report& report);
+void measure_latency(const Effort& effort, Report& report);
+
+/// In the order of the report.
+std::span<const Line> lines();
+
+}  // namespace rushgate::bench

@@ -1,0 +1,150 @@
+#include "tests/bench/redis_peer.h"
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "adapters/redis/redis_client.h"
+#include "tests/bench/seckill_script.h"
+#include "tests/bench/stopwatch.h"
+#include "tests/bench/users.h"
+
+namespace rushgate::bench {
+namespace {
+
+constexpr std::int64_t kUnlimitedStock = 1'000'000'000'000;
+constexpr std::int64_t kBuyer = 7;  // who has bought
+
+testing::RedisServerOptions server_options(PeerDurability durability) {
+  switch (durability) {
+    case PeerDurability::kNone:
+      return {};
+    case PeerDurability::kEverySec:
+      return {.append_only = true, .arguments = {"--appendfsync", "everysec"}};
+    case PeerDurability::kAlways:
+      return {.append_only = true, .arguments = {"--appendfsync", "always"}};
+  }
+  return {};
+}
+
+std::unique_ptr<Client> connect(const testing::RedisServer& server) {
+  auto client = RedisClient::connect(*RedisOptions::from_url(server.url()));
+  if (!client.ok()) throw std::runtime_error(client.status().ToString());
+  return *std::move(client);
+}
+
+void check(const Reply& reply) {
+  if (reply.is_error()) throw std::runtime_error("redis-server: " + reply.text());
+}
+
+std::string output_of(const std::string& command) {
+  FILE* const pipe = ::popen(command.c_str(), "r");
+  if (pipe == nullptr) throw std::runtime_error("cannot run " + command);
+  std::string output;
+  std::array<char, 4096> buffer;
+  while (const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), pipe)) {
+    output.append(buffer.data(), got);
+  }
+  if (::pclose(pipe) != 0) throw std::runtime_error(command + " failed: " + output);
+  return output;
+}
+
+}  // namespace
+
+RedisPeer::RedisPeer(PeerDurability durability)
+    : server_(server_options(durability)), client_(connect(server_)) {
+  sha_ = (*client_)("SCRIPT", "LOAD", seckill_script().text()).text();
+}
+
+void RedisPeer::prepare(Workload workload) {
+  check((*client_)("FLUSHALL", "SYNC"));
+  check((*client_)("SET", kStockKey, workload == Workload::kSoldOut ? 0 : kUnlimitedStock));
+  if (workload == Workload::kAlreadyBought) check((*client_)("SADD", kBuyersKey, kBuyer));
+}
+
+double RedisPeer::rate(Workload workload, std::int64_t count) {
+  return rate_of(load_, workload, count);
+}
+
+void RedisPeer::try_loads(Workload workload) {
+  constexpr std::int64_t kTrialRequests = 60'000;
+  constexpr Load kLoads[] = {{false, 50, 16}, {false, 50, 32}, {false, 50, 128}, {false, 8, 128},
+                             {true, 2, 32},   {true, 2, 256},  {true, 8, 128}};
+  double best = 0;
+  for (const Load& load : kLoads) {
+    const double rate = rate_of(load, workload, kTrialRequests);
+    if (rate <= best) continue;
+    best = rate;
+    load_ = load;
+  }
+}
+
+std::string RedisPeer::load() const {
+  return fmt::format("{}, {} connections, pipeline {}",
+                     load_.is_hiredis ? "hiredis" : "redis-benchmark", load_.connections,
+                     load_.pipeline);
+}
+
+double RedisPeer::rate_of(const Load& load, Workload workload, std::int64_t count) {
+  return load.is_hiredis ? rate_by_hiredis(load, workload, count)
+                         : rate_by_redis_benchmark(load, workload, count);
+}
+
+double RedisPeer::rate_by_redis_benchmark(const Load& load, Workload workload,
+                                          std::int64_t count) const {
+  const std::string user = workload == Workload::kAlreadyBought ? std::to_string(kBuyer)
+                                                                : std::string("__rand_int__");
+  const std::string output = output_of(
+      fmt::format("redis-benchmark -s {} -c {} -P {} -n {} -r 1000000000000 --csv "
+                  "EVALSHA {} 3 {} {} {} 1 {} __rand_int__ 2>/dev/null",
+                  server_.socket_path(), load.connections, load.pipeline, count, sha_, kStockKey,
+                  kBuyersKey, kOrderStream, user));
+  // "test","rps",...\n"EVALSHA ...","123456.78",...
+  const auto row = output.find("\n\"");
+  const auto field = row == std::string::npos ? row : output.find("\",\"", row);
+  if (field == std::string::npos) throw std::runtime_error("redis-benchmark said: " + output);
+  return std::strtod(output.c_str() + field + 3, nullptr);
+}
+
+double RedisPeer::rate_by_hiredis(const Load& load, Workload workload, std::int64_t count) {
+  const std::int64_t first = std::exchange(next_user_, next_user_ + count);
+  const std::int64_t share = count / load.connections;
+  const Stopwatch watch;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < load.connections; ++i) {
+    threads.emplace_back([&, i] {
+      for (std::int64_t done = 0; done < share; done += load.pipeline) {
+        std::vector<Request> requests;
+        requests.reserve(static_cast<std::size_t>(load.pipeline));
+        for (int j = 0; j < load.pipeline; ++j) {
+          const std::int64_t user =
+              workload == Workload::kAlreadyBought ? kBuyer : user_id(first + i * share + done + j);
+          requests.push_back(Request::of("EVALSHA", sha_, 3, kStockKey, kBuyersKey, kOrderStream, 1,
+                                         user, user));
+        }
+        check(client_->pipeline(std::move(requests)).back());
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return static_cast<double>(count) / watch.seconds();
+}
+
+double RedisPeer::info(const std::string& field) {
+  const std::string text = (*client_)("INFO", "everything").text();
+  const auto at = text.find("\n" + field + ":");
+  return at == std::string::npos ? 0
+                                 : std::strtod(text.c_str() + at + field.size() + 2, nullptr);
+}
+
+std::string RedisPeer::rewrites() {
+  return fmt::format("{} rewrites of Redis's append-only file", info("aof_rewrites"));
+}
+
+}  // namespace rushgate::bench

@@ -1,0 +1,67 @@
+// Repeated measurements, and what is made of them: medians, ratios, a line of the report.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rushgate::bench {
+
+/// Measurements of one thing. A value type.
+class Samples {
+ public:
+  static Samples of(std::vector<double> values) {
+    Samples samples;
+    samples.values_ = std::move(values);
+    std::ranges::sort(samples.values_);
+    return samples;
+  }
+
+  void add(double value) { values_.insert(std::ranges::upper_bound(values_, value), value); }
+
+  [[nodiscard]] bool empty() const { return values_.empty(); }
+  [[nodiscard]] std::size_t size() const { return values_.size(); }
+  [[nodiscard]] double min() const { return values_.front(); }
+  [[nodiscard]] double max() const { return values_.back(); }
+  /// `q` in [0, 1]; the greatest of those at or below it.
+  [[nodiscard]] double quantile(double q) const {
+    return values_[static_cast<std::size_t>(q * static_cast<double>(values_.size() - 1))];
+  }
+  [[nodiscard]] double median() const { return quantile(0.5); }
+
+ private:
+  std::vector<double> values_;  // ascending
+};
+
+/// One line of the report: ours beside the peer's, measured alternately in the same run.
+struct Comparison {
+  enum class Better : unsigned char { kMore, kLess };
+
+  std::string line;  // what is compared
+  std::string unit;
+  Better better = Better::kMore;
+  std::string ours_is;
+  std::string peer_is;
+  Samples ours = {};
+  Samples peer = {};
+  std::optional<double> target = {};  // the ratio to reach
+  std::string note = {};
+
+  /// How many times better than the peer: by the medians.
+  [[nodiscard]] double ratio() const {
+    return better == Better::kMore ? ours.median() / peer.median() : peer.median() / ours.median();
+  }
+};
+
+/// A figure that has no peer.
+struct Figure {
+  std::string line;
+  std::string unit;
+  double value = 0;
+  std::string note = {};
+};
+
+}  // namespace rushgate::bench

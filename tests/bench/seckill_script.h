@@ -1,0 +1,29 @@
+// What a user would run on Redis instead: the seckill script that existing systems share. It checks
+// less than Rushgate's own (no window, no day limit, no request key), so comparing with it favours
+// the peer.
+#pragma once
+
+#include "engine/client/script.h"
+
+namespace rushgate::bench {
+
+/// KEYS stock, buyers, orders; ARGV voucher, user, order id. 0 accepted, 1 sold out, 2 bought
+/// already.
+inline const Script& seckill_script() {
+  static const Script* const script = new Script(R"lua(
+local stock = redis.call('GET', KEYS[1])
+if not stock or tonumber(stock) <= 0 then return 1 end
+if redis.call('SISMEMBER', KEYS[2], ARGV[2]) == 1 then return 2 end
+redis.call('INCRBY', KEYS[1], -1)
+redis.call('SADD', KEYS[2], ARGV[2])
+redis.call('XADD', KEYS[3], '*', 'userId', ARGV[2], 'voucherId', ARGV[1], 'id', ARGV[3])
+return 0
+)lua");
+  return *script;
+}
+
+inline constexpr const char* kStockKey = "seckill:stock:1";
+inline constexpr const char* kBuyersKey = "seckill:order:1";
+inline constexpr const char* kOrderStream = "stream.orders";
+
+}  // namespace rushgate::bench

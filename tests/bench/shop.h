@@ -1,0 +1,68 @@
+// Ours: an engine with one voucher on sale, as a user embeds it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "engine/executor/engine.h"
+#include "engine/sale/sale.h"
+#include "storage/memory/memory_order_store.h"
+
+namespace rushgate::bench {
+
+/// A directory that goes when it goes; beside the temporary files of everybody else.
+class ScratchDirectory {
+ public:
+  ScratchDirectory();
+  ~ScratchDirectory();
+  ScratchDirectory(const ScratchDirectory&) = delete;
+  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
+
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// "memory", "os", "everysec" or "sync"; the store is then in `dir`.
+std::unique_ptr<Store> open_store(Durability durability, const std::filesystem::path& dir);
+
+inline constexpr VoucherId kVoucher = 1;
+inline constexpr std::int64_t kUnlimited = 1'000'000'000'000;
+
+/// Aborts with the reason if anything fails: a benchmark of what does not work tells nothing.
+class Shop {
+ public:
+  explicit Shop(Durability durability, std::int64_t stock = kUnlimited,
+                EngineOptions options = {});
+
+  [[nodiscard]] Engine& engine() { return *engine_; }
+  [[nodiscard]] Client& client() { return *client_; }
+  [[nodiscard]] Sale& sale() { return *sale_; }
+  [[nodiscard]] OrderStore& orders() { return orders_; }
+  [[nodiscard]] const std::filesystem::path& dir() const { return directory_.path(); }
+
+  /// Admissions a second: `count` users, none of whom has bought, in batches of `batch`.
+  double rate_in_batches(std::int64_t count, int batch);
+  /// The same, one at a time.
+  double rate_one_by_one(std::int64_t count);
+
+  /// The first of `count` users who have not been asked for yet.
+  std::int64_t take_users(std::int64_t count);
+
+ private:
+  ScratchDirectory directory_;
+  MemoryOrderStore orders_;
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Client> client_;
+  std::unique_ptr<Sale> sale_;
+  std::int64_t next_user_ = 1;
+};
+
+[[noreturn]] void fail(const std::string& what);
+void expect(Outcome outcome, const BuyResult& result);
+
+}  // namespace rushgate::bench

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <chrono>
+
+namespace rushgate::bench {
+
+/// Runs from its making.
+class Stopwatch {
+ public:
+  [[nodiscard]] double seconds() const {
+    return std::chrono::duration<double>(Clock::now() - start_).count();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start_ = Clock::now();
+};
+
+}  // namespace rushgate::bench

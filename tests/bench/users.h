@@ -1,0 +1,14 @@
+#pragma once
+
+#include <cstdint>
+
+namespace rushgate::bench {
+
+/// The `number`th user: distinct for distinct numbers below 2^40, in no order, of about 12 digits.
+inline std::int64_t user_id(std::int64_t number) {
+  constexpr std::uint64_t kMask = (std::uint64_t{1} << 40) - 1;
+  constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15;
+  return static_cast<std::int64_t>((static_cast<std::uint64_t>(number) * kOdd) & kMask);
+}
+
+}  // namespace rushgate::bench
