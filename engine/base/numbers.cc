@@ -8,7 +8,7 @@
 
 namespace rushgate {
 
-std::optional<std::int64_t> parse_int64(std::string_view text) {
+std::optional<std::int64_t> parse_long_int64(std::string_view text) {
   if (text.empty() || text.size() > 20) return std::nullopt;
   const std::string_view digits = text.front() == '-' ? text.substr(1) : text;
   if (digits.empty()) return std::nullopt;

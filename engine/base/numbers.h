@@ -1,6 +1,7 @@
 // Numbers as Redis reads and writes them: only the canonical decimal form is a number.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -8,9 +9,28 @@
 
 namespace rushgate {
 
+/// As parse_int64(), of a text too long for its short way.
+std::optional<std::int64_t> parse_long_int64(std::string_view text);
+
 /// A signed integer in canonical decimal form: no sign but '-', no leading zero, no spaces, "-0" is
 /// not one. (Redis's string2ll.)
-std::optional<std::int64_t> parse_int64(std::string_view text);
+inline std::optional<std::int64_t> parse_int64(std::string_view text) {
+  // Ids and counts: eighteen characters cannot overflow.
+  constexpr std::size_t kShort = 18;
+  if (text.size() > kShort) return parse_long_int64(text);
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  const bool is_negative = at != end && *at == '-';
+  if (is_negative) ++at;
+  if (at == end || (*at == '0' && text.size() > 1)) return std::nullopt;
+  std::int64_t value = 0;
+  for (; at != end; ++at) {
+    const unsigned digit = static_cast<unsigned char>(*at) - unsigned{'0'};
+    if (digit > 9) return std::nullopt;
+    value = value * 10 + digit;
+  }
+  return is_negative ? -value : value;
+}
 
 /// An unsigned integer, for stream ids. What is not in canonical form is read as strtoull reads it,
 /// to the end or a NUL: with leading spaces, zeros, a '+', or a '-' that wraps around. (Redis's

@@ -1,10 +1,11 @@
 #include "engine/commands/command_table.h"
 
 #include <array>
-#include <string>
+#include <bit>
+#include <cstddef>
+#include <iterator>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "engine/commands/command_functions.h"
 #include "engine/commands/errors.h"
 
@@ -81,16 +82,47 @@ constexpr CommandSpec kCommands[] = {
     {"script", script_command, -2, kNoScript | kAllowBusy, 0, 0, 0},
 };
 
-using CommandIndex = absl::flat_hash_map<std::string_view, const CommandSpec*>;
+// ---- Finding a row by its name: a hash table made when this is compiled ----
 
-const CommandIndex& command_index() {
-  static const CommandIndex* const index = [] {
-    auto* made = new CommandIndex;
-    for (const CommandSpec& spec : kCommands) made->emplace(spec.name, &spec);
-    return made;
-  }();
-  return *index;
+constexpr char kLower = 0x20;  // makes letters small; what it makes of other bytes does no harm here
+
+constexpr std::uint32_t hash_name(std::string_view name) {
+  constexpr std::uint32_t kFactor = 31;
+  std::uint32_t hash = 0;
+  for (const char c : name) hash = hash * kFactor + static_cast<std::uint8_t>(c | kLower);
+  return hash;
 }
+
+class CommandIndex {
+ public:
+  constexpr CommandIndex() {
+    for (const CommandSpec& spec : kCommands) {
+      std::size_t slot = first_slot(spec.name);
+      while (slots_[slot] != nullptr) slot = next_slot(slot);
+      slots_[slot] = &spec;
+    }
+  }
+
+  [[nodiscard]] const CommandSpec* find(std::string_view name) const {
+    for (std::size_t slot = first_slot(name); slots_[slot] != nullptr; slot = next_slot(slot)) {
+      if (absl::EqualsIgnoreCase(to_absl(slots_[slot]->name), to_absl(name))) return slots_[slot];
+    }
+    return nullptr;
+  }
+
+ private:
+  static constexpr std::size_t kSlots = std::bit_ceil(2 * std::size(kCommands));
+
+  static absl::string_view to_absl(std::string_view text) { return {text.data(), text.size()}; }
+  static constexpr std::size_t first_slot(std::string_view name) {
+    return hash_name(name) % kSlots;
+  }
+  static constexpr std::size_t next_slot(std::size_t slot) { return (slot + 1) % kSlots; }
+
+  std::array<const CommandSpec*, kSlots> slots_{};
+};
+
+constexpr CommandIndex kCommandIndex;
 
 bool arity_fits(const CommandSpec& spec, std::size_t arguments) {
   const auto given = static_cast<std::int64_t>(arguments);
@@ -101,15 +133,7 @@ bool arity_fits(const CommandSpec& spec, std::size_t arguments) {
 
 std::span<const CommandSpec> command_table() { return kCommands; }
 
-const CommandSpec* find_command(std::string_view name) {
-  constexpr std::size_t kLongestName = 32;
-  if (name.size() > kLongestName) return nullptr;
-  std::array<char, kLongestName> lower;
-  for (std::size_t i = 0; i < name.size(); ++i)
-    lower[i] = absl::ascii_tolower(static_cast<unsigned char>(name[i]));
-  const auto found = command_index().find(std::string_view(lower.data(), name.size()));
-  return found == command_index().end() ? nullptr : found->second;
-}
+const CommandSpec* find_command(std::string_view name) { return kCommandIndex.find(name); }
 
 Reply run_command(CommandContext& context) {
   const CommandSpec* spec = find_command(context[0]);

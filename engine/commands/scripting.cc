@@ -49,13 +49,15 @@ class ScriptCaller final : public CommandCaller {
 /// The end of: COMMAND script numkeys [key …] [argument …]
 class Parameters {
  public:
-  explicit Parameters(const Request& request) : Parameters(request, errors::not_an_integer()) {}
-  Parameters(const Request& request, Reply not_a_number) {
+  using MakeError = Reply (*)();
+
+  explicit Parameters(const Request& request, MakeError not_a_number = &errors::not_an_integer) {
     constexpr std::size_t kFirst = 3;
-    for (std::size_t i = kFirst; i < request.size(); ++i) all_.push_back(request[i]);
+    all_.resize(request.size() - kFirst);
+    for (std::size_t i = 0; i < all_.size(); ++i) all_[i] = request[kFirst + i];
     const std::optional<std::int64_t> keys = parse_int64(request[kFirst - 1]);
     if (!keys) {
-      error_ = std::move(not_a_number);
+      error_ = not_a_number();
     } else if (*keys > static_cast<std::int64_t>(all_.size())) {
       error_ = script_errors::too_many_keys();
     } else if (*keys < 0) {
@@ -146,12 +148,12 @@ Reply evalsha_ro_command(CommandContext& context) { return evalsha(context, true
 
 // FCALL function numkeys [key …] [argument …]
 Reply fcall_command(CommandContext& context) {
-  const NativeHost& natives = context.services().natives;
-  if (!natives.knows(context[1])) return script_errors::no_function();
-  Parameters parameters(context.request(), script_errors::bad_number_of_keys());
+  const NativeHost::Entry* const native = context.services().natives.find(context[1]);
+  if (native == nullptr) return script_errors::no_function();
+  Parameters parameters(context.request(), &script_errors::bad_number_of_keys);
   if (parameters.error()) return *std::move(parameters.error());
   ScriptCaller caller(context, false);
-  return natives.run(context[1], context.db(), parameters.call(context, caller));
+  return NativeHost::run(*native, context.db(), parameters.call(context, caller));
 }
 
 // ---- SCRIPT ----

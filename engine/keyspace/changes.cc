@@ -7,16 +7,21 @@
 
 namespace rushgate {
 
-void Changes::touch(Object& object) {
-  if (object.touched) return;
-  object.touched = true;
+void Changes::gather(Object& object) {
+  if (object.change != ObjectChange::kNone) return;
+  object.change = ObjectChange::kElements;
   touched_.push_back(&object);
+}
+
+void Changes::touch(Object& object) {
+  gather(object);
+  object.change = ObjectChange::kHeader;
 }
 
 void Changes::roll_back_to(const Mark& mark) {
   // First the list: an object that was created since the mark is gone once its creation is undone.
   while (touched_.size() > mark.touched) {
-    touched_.back()->touched = false;
+    touched_.back()->change = ObjectChange::kNone;
     touched_.pop_back();
   }
   undo_.roll_back_to(mark.undo_steps);
@@ -29,6 +34,8 @@ void Changes::complete_records() {
   for (Object* object : touched_) {
     if (!object->attached) continue;  // its removal is recorded already
     if (object->type() == ValueType::kStream) object->stream().complete_records(records_);
+    if (object->type() == ValueType::kSet) object->set().records().complete(records_, object->id);
+    if (object->change != ObjectChange::kHeader) continue;
     key.clear();
     header.clear();
     write_header_key(object->db, object->key, key);
@@ -39,7 +46,7 @@ void Changes::complete_records() {
 
 void Changes::forget() {
   for (Object* object : touched_) {
-    object->touched = false;
+    object->change = ObjectChange::kNone;
     if (object->attached && object->type() == ValueType::kStream) object->stream().settle();
   }
   touched_.clear();

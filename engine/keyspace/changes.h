@@ -29,7 +29,9 @@ class Changes {
   [[nodiscard]] UndoLog& undo() { return undo_; }
   [[nodiscard]] StoreBatch& records() { return records_; }
 
-  /// The object's header, and what a stream gathered, are to be written when the group commits.
+  /// What the set or stream gathered is to be written when the group commits.
+  void gather(Object& object);
+  /// That, and the object's header.
   void touch(Object& object);
 
   [[nodiscard]] Mark mark() const { return {undo_.size(), records_.size_bytes(), touched_.size()}; }
@@ -53,7 +55,7 @@ class Changes {
  private:
   UndoLog undo_;
   StoreBatch records_;
-  std::vector<Object*> touched_;  // each once (Object::touched); alive until the group ends:
+  std::vector<Object*> touched_;  // each once (Object::change); alive until the group ends:
                                   // removed ones are held by undo_
 };
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
+#define XXH_INLINE_ALL  // keys are short: a call would cost as much as the hash
 #include <xxhash.h>
 
 namespace rushgate {

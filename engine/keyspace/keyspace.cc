@@ -24,7 +24,12 @@ class KeyspaceLoader {
     }
   }
 
-  [[nodiscard]] const absl::Status& status() const { return status_; }
+  /// To be called after the last record.
+  absl::Status finish() {
+    for (const auto& [object, member] : removed_) object->set().erase(member);
+    return status_;
+  }
+
   [[nodiscard]] std::uint64_t largest_id() const { return largest_id_; }
 
  private:
@@ -39,14 +44,41 @@ class KeyspaceLoader {
     if (kind == RecordKind::kHeader) return read_header(key_reader, value);
     Object* object = object_of(key_reader.fixed64());
     if (object == nullptr || !key_reader.ok()) return false;
-    if (kind != RecordKind::kElement) {
-      return object->type() == ValueType::kStream &&
-             object->stream().load_element(kind, key_reader, value);
+    switch (object->type()) {
+      case ValueType::kStream:
+        return object->stream().load_element(kind, key_reader, value);
+      case ValueType::kSet:
+        return kind == RecordKind::kElement ? read_member(*object, key_reader, value)
+                                            : kind == RecordKind::kSetRun &&
+                                                  read_members(*object, key_reader, value);
+      case ValueType::kHash: {
+        const std::string field = key_reader.scalar();
+        return kind == RecordKind::kElement && key_reader.ok() &&
+               !object->hash().assign(field, value).has_value();
+      }
+      case ValueType::kString:
+        break;
     }
-    const std::string element = key_reader.scalar();
-    if (!key_reader.ok()) return false;
-    if (object->type() == ValueType::kSet) return value.empty() && object->set().insert(element);
-    return object->type() == ValueType::kHash && !object->hash().assign(element, value).has_value();
+    return false;
+  }
+
+  bool read_member(Object& object, RecordReader& key, std::string_view value) {
+    std::string member = key.scalar();
+    if (!key.ok()) return false;
+    if (value.empty()) return object.set().insert(member);
+    if (value != SetRecords::kRemoved) return false;
+    object.set().records().loaded_removal();
+    removed_.emplace_back(&object, std::move(member));
+    return true;
+  }
+
+  bool read_members(Object& object, RecordReader& key, std::string_view rest) {
+    SetValue& set = object.set();
+    set.records().loaded_run();
+    const std::string first = key.scalar();
+    set.insert(first);
+    return key.ok() &&
+           visit_set_run(rest, [&set](std::string_view member) { set.insert(member); });
   }
 
   bool read_header(RecordReader& key, std::string_view value) {
@@ -100,6 +132,7 @@ class KeyspaceLoader {
   absl::Status status_;
   absl::flat_hash_map<std::uint64_t, Object*> by_id_;
   Object* last_ = nullptr;  // elements of one object come together
+  std::vector<std::pair<Object*, std::string>> removed_;  // members, whatever runs say
   std::uint64_t largest_id_ = 0;
 };
 
@@ -117,7 +150,7 @@ absl::Status Keyspace::load() {
       store_.load([&](std::string_view key, std::string_view value) { loader.visit(key, value); });
   if (!read.ok()) return read;
   next_object_id_ = loader.largest_id() + 1;
-  return loader.status();
+  return loader.finish();
 }
 
 absl::Status Keyspace::commit() {

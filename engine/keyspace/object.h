@@ -27,6 +27,13 @@ using Value = std::variant<StringValue, HashValue, SetValue,
 
 inline constexpr std::int64_t kNoExpiry = -1;
 
+/// What the current group has changed of an object that is to be written when it commits.
+enum class ObjectChange : std::uint8_t {
+  kNone,      // nothing: it is not listed in Changes
+  kElements,  // what a set or stream gathered
+  kHeader,    // the header, and what was gathered
+};
+
 /// Its address is stable for as long as it lives. Changed by the keyspace's mutators alone.
 struct Object {
   explicit Object(std::string_view its_key, Value its_value = StringValue(std::int64_t{0}))
@@ -39,7 +46,7 @@ struct Object {
   std::int64_t expire_at_ms = kNoExpiry;  // ms since 1970 UTC
   std::uint8_t db = 0;                    // number of its database
   bool attached = false;                  // in its database's table; false once removed
-  bool touched = false;                   // listed in Changes
+  ObjectChange change = ObjectChange::kNone;
 
   [[nodiscard]] ValueType type() const { return static_cast<ValueType>(value.index()); }
 

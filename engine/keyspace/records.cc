@@ -102,11 +102,12 @@ StreamId RecordReader::id() {
   return {ms, seq};
 }
 
-std::string_view RecordReader::text() {
-  const std::uint64_t bytes = varint();
-  if (bytes > in_.size()) ok_ = false;
-  return take(ok_ ? bytes : 0);
+std::string_view RecordReader::bytes(std::uint64_t count) {
+  if (count > in_.size()) ok_ = false;
+  return take(ok_ ? count : 0);
 }
+
+std::string_view RecordReader::text() { return bytes(varint()); }
 
 std::string_view RecordReader::rest() { return take(in_.size()); }
 
@@ -173,8 +174,10 @@ void remove_elements(StoreBatch& batch, const Object& object) {
   switch (object.type()) {
     case ValueType::kString:
       return;
-    case ValueType::kHash:
     case ValueType::kSet:
+      batch.remove_prefix(element_prefix(RecordKind::kSetRun, object.id));
+      [[fallthrough]];
+    case ValueType::kHash:
       batch.remove_prefix(element_prefix(RecordKind::kElement, object.id));
       return;
     case ValueType::kStream:

@@ -18,12 +18,14 @@ class StoreBatch;
 enum class RecordKind : std::uint8_t {
   kHeader = 0x01,   // db, key                    -> type, expiry, and a string's value or a
                     // collection's id and counters
-  kElement = 0x02,  // object id, member or field -> nothing, or the field's value
+  kElement = 0x02,  // object id, member or field -> nothing, or the field's value, or that the
+                    // member was removed
   kStreamDeleted =
       0x03,  // object id, entry id        -> nothing: the entry is deleted, its run still holds it
   kStreamGroup = 0x04,     // object id, group           -> last delivered id, entries read
   kStreamConsumer = 0x05,  // object id, group, consumer -> times
   kStreamPending = 0x06,   // object id, group, entry id -> consumer, delivery time, delivery count
+  kSetRun = 0x07,          // object id, member          -> members added with it (set_records.h)
 };
 
 /// Appends the parts of records to a string: fixed-width big-endian where order matters, varints
@@ -57,6 +59,7 @@ class RecordReader {
   std::uint64_t varint();
   std::int64_t signed_varint();
   StreamId id();
+  std::string_view bytes(std::uint64_t count);
   std::string_view text();
   std::string_view rest();
   std::string scalar();

@@ -72,13 +72,18 @@ class SegmentedTable {
   Item& insert(Item item) {
     const std::uint64_t hash = Policy::hash(item, seed_);
     if (directory_.empty()) directory_.push_back(Segment::make(kSlotsMin, 0));
+    return insert_hashed(*segment_of(hash), std::move(item), hash);
+  }
+
+  /// The item that matches `key`, and false; or the one that make() made for it, and true.
+  template <class Key, class Make>
+  std::pair<Item*, bool> find_or_insert(const Key& key, Make make) {
+    const std::uint64_t hash = Policy::hash(key, seed_);
+    if (directory_.empty()) directory_.push_back(Segment::make(kSlotsMin, 0));
     Segment* segment = segment_of(hash);
-    while (segment->is_full()) {
-      make_room(segment, hash);
-      segment = segment_of(hash);
-    }
-    ++size_;
-    return place(*segment, std::move(item), hash);
+    const std::uint32_t slot = find_slot(*segment, key, hash);
+    if (slot != kNone) return {&segment->item(slot), false};
+    return {&insert_hashed(*segment, make(), hash), true};
   }
 
   /// False if there was none.
@@ -211,6 +216,16 @@ class SegmentedTable {
       if (tags[slot] == tag && Policy::matches(segment.item(slot), key)) return slot;
     }
     return kNone;
+  }
+
+  Item& insert_hashed(Segment& into, Item&& item, std::uint64_t hash) {
+    Segment* segment = &into;
+    while (segment->is_full()) {
+      make_room(segment, hash);
+      segment = segment_of(hash);
+    }
+    ++size_;
+    return place(*segment, std::move(item), hash);
   }
 
   static Item& place(Segment& segment, Item&& item, std::uint64_t hash) {

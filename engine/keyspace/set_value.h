@@ -9,6 +9,7 @@
 #include "engine/base/numbers.h"
 #include "engine/keyspace/hashing.h"
 #include "engine/keyspace/segmented_table.h"
+#include "engine/keyspace/set_records.h"
 
 namespace rushgate {
 
@@ -28,7 +29,7 @@ struct TextMember {
   static bool matches(const std::string& item, std::string_view member) { return item == member; }
 };
 
-/// A data structure only: durable changes go through sets.h.
+/// A data structure: durable changes go through sets.h.
 class SetValue {
  public:
   explicit SetValue(std::uint64_t seed) : integers_(seed), texts_(seed) {}
@@ -40,20 +41,22 @@ class SetValue {
   }
   /// False if it was there.
   bool insert(std::string_view member) {
-    if (const auto integer = parse_int64(member)) {
-      if (integers_.contains(*integer)) return false;
-      integers_.insert(*integer);
-    } else {
-      if (texts_.contains(member)) return false;
-      texts_.insert(std::string(member));
-    }
-    return true;
+    if (const auto integer = parse_int64(member)) return insert_integer(*integer);
+    return insert_text(member);
+  }
+  bool insert_integer(std::int64_t member) {
+    return integers_.find_or_insert(member, [member] { return member; }).second;
+  }
+  /// `member` must not be an integer.
+  bool insert_text(std::string_view member) {
+    return texts_.find_or_insert(member, [member] { return std::string(member); }).second;
   }
   /// False if it was not there.
   bool erase(std::string_view member) {
-    if (const auto integer = parse_int64(member)) return integers_.erase(*integer);
+    if (const auto integer = parse_int64(member)) return erase_integer(*integer);
     return texts_.erase(member);
   }
+  bool erase_integer(std::int64_t member) { return integers_.erase(member); }
   /// visit(std::string_view member)
   template <class Visit>
   void for_each(Visit visit) const {
@@ -64,7 +67,11 @@ class SetValue {
     return integers_.memory_bytes() + texts_.memory_bytes();
   }
 
+  /// How the members are kept in the store.
+  [[nodiscard]] SetRecords& records() { return records_; }
+
  private:
+  SetRecords records_;
   SegmentedTable<IntegerMember> integers_;
   SegmentedTable<TextMember> texts_;
 };

@@ -1,6 +1,7 @@
 // What changes sets.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "engine/keyspace/database.h"
@@ -13,6 +14,7 @@ Object& create(Database& db, std::string_view key);
 
 /// False if it was a member already.
 bool add(Database& db, Object& object, std::string_view member);
+bool add_integer(Database& db, Object& object, std::int64_t member);
 
 /// False if it was none. The key goes with its last member: `object` is not to be used then.
 bool remove(Database& db, Object& object, std::string_view member);

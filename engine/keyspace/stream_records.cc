@@ -127,6 +127,7 @@ bool Stream::load_element(RecordKind kind, RecordReader& key_rest, std::string_v
       return load_pending(key_rest, value_reader);
     case RecordKind::kHeader:
     case RecordKind::kElement:
+    case RecordKind::kSetRun:
       break;
   }
   return false;

@@ -192,12 +192,13 @@ void NativeHost::add(std::string name, NativeScript script) {
   scripts_.insert_or_assign(std::move(name), std::move(script));
 }
 
-bool NativeHost::knows(std::string_view name) const {
-  return scripts_.find(name) != scripts_.end();
+const NativeHost::Entry* NativeHost::find(std::string_view name) const {
+  const auto found = scripts_.find(name);
+  return found == scripts_.end() ? nullptr : &*found;
 }
 
-Reply NativeHost::run(std::string_view name, Database& db, const ScriptCall& call) const {
-  const NativeScript& script = scripts_.find(name)->second;
+Reply NativeHost::run(const Entry& entry, Database& db, const ScriptCall& call) {
+  const auto& [name, script] = entry;
   const Changes::Mark mark = db.changes().mark();
   KeyspaceCall native_call(db, call);
   Reply error;

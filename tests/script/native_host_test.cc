@@ -26,7 +26,7 @@ class NativeHostTest : public testing::Test, private CommandCaller {
   Reply run(NativeScript script, const std::vector<std::string_view>& keys = {},
             const std::vector<std::string_view>& arguments = {}) {
     host_.add("script", std::move(script));
-    return host_.run("script", db(), {keys, arguments, kNowMs, *this});
+    return NativeHost::run(*host_.find("script"), db(), {keys, arguments, kNowMs, *this});
   }
 
   /// Runs it and expects it to end with this error and to leave no trace.

@@ -1,0 +1,85 @@
+#include "engine/keyspace/set_records.h"
+
+#include "engine/base/numbers.h"
+#include "engine/keyspace/records.h"
+#include "engine/store/store_batch.h"
+
+namespace rushgate {
+namespace {
+
+// A member in a run: signed varint << 1 of an integer; length << 1, + 1, and the bytes of a text.
+// The integers that the shift would harm are written as texts.
+constexpr std::int64_t kIntegerMax = (std::int64_t{1} << 61) - 1;
+constexpr std::uint64_t kIsText = 1;
+
+std::uint64_t fold(std::int64_t value) {
+  return (static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63);
+}
+
+std::int64_t unfold(std::uint64_t value) {
+  return static_cast<std::int64_t>(value >> 1) ^ -static_cast<std::int64_t>(value & 1);
+}
+
+bool visit_member(RecordReader& reader, absl::FunctionRef<void(std::string_view member)> visit) {
+  const std::uint64_t head = reader.varint();
+  if ((head & kIsText) == 0) {
+    if (reader.ok()) visit(DecimalText(unfold(head >> 1)));
+    return reader.ok();
+  }
+  const std::string_view text = reader.bytes(head >> 1);
+  if (reader.ok()) visit(text);
+  return reader.ok();
+}
+
+}  // namespace
+
+void SetRecords::add_integer(std::int64_t member) {
+  if (member > kIntegerMax || member < -kIntegerMax) return add_text(DecimalText(member));
+  RecordWriter(gathered_.bytes).varint(fold(member) << 1);
+  ++gathered_.count;
+}
+
+void SetRecords::add_text(std::string_view member) {
+  RecordWriter(gathered_.bytes).varint(std::uint64_t{member.size()} << 1 | kIsText).rest(member);
+  ++gathered_.count;
+}
+
+void SetRecords::take_back_to(const Mark& mark) {
+  if (gathered_.count <= mark.count) return;
+  gathered_.bytes.resize(mark.bytes);
+  gathered_.count = mark.count;
+}
+
+void SetRecords::complete(StoreBatch& batch, std::uint64_t object_id) {
+  if (gathered_.count == 0) return;
+  if (gathered_.count == 1 || has_removals_) {
+    visit_set_run(gathered_.bytes, [&](std::string_view member) {
+      put_element(batch, object_id, member, {});
+    });
+  } else {
+    std::string key = element_prefix(RecordKind::kSetRun, object_id);
+    RecordReader reader(gathered_.bytes);
+    visit_member(reader, [&](std::string_view first) { RecordWriter(key).scalar(first); });
+    batch.put(key, reader.rest());
+    has_runs_ = true;
+  }
+  gathered_.bytes.clear();
+  gathered_.count = 0;
+}
+
+void SetRecords::record_removal(StoreBatch& batch, std::uint64_t object_id,
+                                std::string_view member) {
+  if (!has_runs_) return remove_element(batch, object_id, member);
+  put_element(batch, object_id, member, kRemoved);
+  has_removals_ = true;
+}
+
+bool visit_set_run(std::string_view bytes, absl::FunctionRef<void(std::string_view member)> visit) {
+  RecordReader reader(bytes);
+  while (!reader.at_end()) {
+    if (!visit_member(reader, visit)) return false;
+  }
+  return true;
+}
+
+}  // namespace rushgate

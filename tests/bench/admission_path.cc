@@ -1,0 +1,48 @@
+// A fixed amount of work on the admission path, for counting instructions:
+//   valgrind --tool=callgrind --toggle-collect='rushgate::Sale::buy_all*' admission_path accepted
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+#include <vector>
+
+#include "tests/bench/shop.h"
+#include "tests/bench/users.h"
+
+namespace rushgate::bench {
+namespace {
+
+constexpr int kBatches = 20;
+constexpr int kBatch = 1'000;
+
+void run(Outcome outcome) {
+  Shop shop(Durability::kMemory, outcome == Outcome::kSoldOut ? 1 : kUnlimited);
+  if (outcome == Outcome::kSoldOut) {
+    expect(Outcome::kAccepted, shop.sale().buy(kVoucher, user_id(0)));
+  }
+  std::vector<BuyRequest> requests(kBatch);
+  std::int64_t number = 0;
+  for (int batch = 0; batch < kBatches; ++batch) {
+    for (BuyRequest& request : requests) {
+      request = {.voucher = kVoucher, .user = user_id(++number)};
+    }
+    for (const BuyResult& result : shop.sale().buy_all(requests)) expect(outcome, result);
+  }
+}
+
+}  // namespace
+}  // namespace rushgate::bench
+
+int main(int argc, char** argv) {
+  using rushgate::Outcome;
+  const std::string_view what = argc == 2 ? argv[1] : "";
+  if (what == "accepted") {
+    rushgate::bench::run(Outcome::kAccepted);
+  } else if (what == "sold-out") {
+    rushgate::bench::run(Outcome::kSoldOut);
+  } else {
+    std::fprintf(stderr, "usage: admission_path accepted|sold-out\n");
+    return 2;
+  }
+  return EXIT_SUCCESS;
+}
