@@ -71,7 +71,8 @@ struct ClientOptions {
 ///   goes on running requests, expiries and BLOCK timeouts. It runs no other callback until this
 ///   one returns; so a blocking read there must not wait for what another callback would write.
 /// - They should be short, and wait for nothing but a client: with kServiceThreadOnly nobody is
-///   served meanwhile, and with kCallers what has a completion is not.
+///   served meanwhile; with kCallers what has a completion is not, nor what callers leave to the
+///   service thread when they have done their share.
 /// - They must not close the engine.
 /// - The answer BUSY, which requests get while a script runs for too long, reaches a completion
 ///   only when the service thread is free. If the script runs on that thread (with
