@@ -15,7 +15,8 @@
 namespace rushgate {
 
 /// Called once with the answer, on a thread of the implementation's choice, never inside the
-/// executor's turn. It must not throw.
+/// executor's turn; so it may use a client, blocking calls included (engine.h says how that waits).
+/// It must not throw.
 using Completion = absl::AnyInvocable<void(Reply)>;
 
 /// Thread-safe. Requests submitted by one thread run in the order of submission; replies have

@@ -36,7 +36,7 @@ void BackgroundSync::loop() {
     changed_.wait(lock, [this] { return written_ || stopping_; });
     if (!written_) return;
     // What is written within this second shares the fsync.
-    changed_.wait_for(lock, std::chrono::seconds(1), [this] { return stopping_; });
+    changed_.wait_for(lock, std::chrono::milliseconds(kEveryMs), [this] { return stopping_; });
     written_ = false;
     lock.unlock();
     const absl::Status synced = sync_();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
 #include <thread>
 
@@ -13,6 +14,8 @@ namespace rushgate {
 /// Thread-safe. Its thread sleeps while nothing was written.
 class BackgroundSync {
  public:
+  static constexpr std::int64_t kEveryMs = 1'000;
+
   /// `sync` runs on a thread of its own; what it answers goes to `report` if it is an error.
   BackgroundSync(absl::AnyInvocable<absl::Status()> sync,
                  absl::AnyInvocable<void(const absl::Status&)> report);

@@ -31,7 +31,7 @@ struct EngineOptions {
     kCallers,  // a calling thread that finds nobody at work runs its own request, and those queued
                // meanwhile, other people's scripts included
     kServiceThreadOnly,  // callers always wait: somebody else's fsync or script never runs on the
-                         // caller's thread
+                         // caller's thread. A callback (see below) holds up all requests
   };
 
   Policy policy = Policy::kCallers;
@@ -58,11 +58,27 @@ struct EngineOptions {
 
 struct ClientOptions {
   bool fail_when_full = false;        // answer OVERLOADED instead of waiting for room in the queue
-  std::int64_t queue_timeout_ms = 0;  // answer TIMEDOUT if a request has not begun by then; 0: wait
+  std::int64_t queue_timeout_ms = 0;  // answer TIMEDOUT if a request has not begun by then, be it
+                                      // queued or still waiting for room in the queue; 0: wait
   int protocol = 2;                   // kinds of replies: RESP2's or 3's
 };
 
 /// Thread-safe. Destroying it is close().
+///
+/// Callbacks (completions of submit(), timers of scheduler()) run on the service thread, one at a
+/// time and never inside the turn.
+/// - They may use any client, blocking calls included: while such a call waits, the service thread
+///   goes on running requests, expiries and BLOCK timeouts. It runs no other callback until this
+///   one returns; so a blocking read there must not wait for what another callback would write.
+/// - They should be short, and wait for nothing but a client: with kServiceThreadOnly nobody is
+///   served meanwhile; with kCallers what has a completion is not, nor what callers leave to the
+///   service thread when they have done their share.
+/// - They must not close the engine.
+/// - The answer BUSY, which requests get while a script runs for too long, reaches a completion
+///   only when the service thread is free. If the script runs on that thread (with
+///   kServiceThreadOnly, or because it was submitted with a completion or by a fiber), that is when
+///   the script has ended or was killed. A call() that waits on a thread of its own gets it at
+///   once, and may SCRIPT KILL.
 class Engine {
  public:
   /// Loads what the store holds. `scripts` are the native scripts that may be called.
@@ -79,21 +95,23 @@ class Engine {
 
   /// The engine's clock: the machine's, or the manual one.
   [[nodiscard]] const Clock& clock() const;
-  /// Callbacks run on the service thread; in manual mode in advance_ms().
+  /// Timers fire on the service thread; in manual mode in advance_ms().
   [[nodiscard]] Scheduler& scheduler();
 
-  /// Manual mode only: moves the clock on, firing timers, expiries and timeouts on the way, in
-  /// order of their time.
+  /// Manual mode only: moves the clock on, firing timers, expiries, timeouts and the fsyncs of
+  /// durability kEverySec on the way, in order of their time.
   void advance_ms(std::int64_t duration_ms);
 
   /// Why writes are refused, once the store has failed. Reopening recovers what was durable.
   [[nodiscard]] absl::Status health() const;
 
   /// Runs what is queued, answers those who still wait CLOSED, and lets go of the store. Again: no
-  /// effect.
+  /// effect. Not from a callback. Completions of requests that come later run in submit().
   void close();
 
  private:
+  friend class FiberClient;  // knows the executor
+
   explicit Engine(std::shared_ptr<Executor> executor);
 
   std::shared_ptr<Executor> executor_;

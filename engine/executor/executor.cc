@@ -24,8 +24,7 @@ constexpr int kSpins = 200;
 
 constexpr std::size_t kExpiredPerGroupMax = 128;
 
-// With which math.random() gives a script the numbers that it gets on a fresh Redis.
-constexpr std::uint64_t kRedisRandomSeed = 0x1234ABCD;
+constexpr std::int64_t kNever = ServiceThread::kNever;
 
 std::uint64_t choose_seed(const EngineOptions& options) {
   if (options.seed != 0) return options.seed;
@@ -38,6 +37,12 @@ LuaLimits lua_limits(const EngineOptions& options) {
   return {.busy_after_ms = options.script_busy_after_ms,
           .memory_bytes_max = options.script_memory_bytes_max,
           .cached_scripts_max = options.scripts_cached_max};
+}
+
+/// When the submitter of an operation that is in `state` stops waiting for its turn.
+std::int64_t give_up_ms(const Operation& operation, std::uint32_t state) {
+  const bool may_give_up = operation.deadline_ms != 0 && state != Operation::kRunning;
+  return may_give_up ? operation.deadline_ms : kNever;
 }
 
 void pause_briefly() {
@@ -57,7 +62,7 @@ Executor::Executor(std::unique_ptr<Store> store, EngineOptions options)
       queue_(options_.queue_capacity),
       store_(std::move(store)),
       keyspace_(*store_, choose_seed(options_)),
-      lua_(lua_limits(options_), *this, options_.logger, kRedisRandomSeed),
+      lua_(lua_limits(options_), *this, options_.logger),
       services_{.keyspace = keyspace_,
                 .lua = lua_,
                 .natives = natives_,
@@ -92,14 +97,13 @@ void Executor::close() {
     run_group(none);
   } while (has_unfinished() || !queue_.empty());
   while (const auto ticket = parking_.first()) {
-    Operation& operation = *parking_.remove(*ticket).operation;
-    operation.fail_rest(executor_errors::kClosedText);
-    answer(operation);
+    refuse(*parking_.remove(*ticket).operation, executor_errors::kClosedText);
   }
   turn_of_this_thread = nullptr;
   refuse_late_submissions();
   service_.stop();
   background_sync_.stop();
+  if (sync_due_ms_ != kNever) sync_if_due(sync_due_ms_);
   const std::lock_guard lock(failure_mutex_);
   store_.reset();
 }
@@ -107,9 +111,7 @@ void Executor::close() {
 void Executor::refuse_late_submissions() {
   Operation* operation = nullptr;
   while (queue_.pop(operation)) {
-    if (!begin(*operation)) continue;
-    operation->fail_rest(executor_errors::kClosedText);
-    answer(*operation);
+    if (begin(*operation)) refuse(*operation, executor_errors::kClosedText);
   }
 }
 
@@ -142,6 +144,7 @@ absl::Status Executor::sync() {
 // ---- Submitting ----
 
 bool Executor::run_and_wait(Operation& operation, bool fail_when_full) {
+  operation.submitter_serves = !is_manual() && service_.inside_callback();
   // An operation that finds the queue empty and nobody at work needs neither queue nor wake-up.
   if (callers_run() && queue_.empty() && !closed_.load(std::memory_order_relaxed) &&
       try_take_turn()) {
@@ -158,40 +161,62 @@ void Executor::post(std::unique_ptr<Operation> operation, bool fail_when_full) {
 }
 
 void Executor::enqueue(Operation& operation, bool fail_when_full) {
-  const bool may_run = callers_run() && operation.completion == nullptr;
-  while (true) {
-    if (closed_) {
-      operation.fail_rest(executor_errors::kClosedText);
-      answer(operation);
-      return;
-    }
-    if (queue_.push(&operation)) break;
-    if (fail_when_full) {
-      operation.fail_rest(executor_errors::kOverloadedText);
-      answer(operation);
-      return;
-    }
-    // Full. Make room, or sleep until a group is done.
-    const std::uint32_t seen = groups_done_.load();
-    if (callers_run() && try_take_turn()) {
-      work(nullptr);
-      continue;
-    }
-    ++waiting_for_room_;
-    service_.kick();
-    constexpr std::int64_t kLookAgainMs = 10;
-    futex_wait(groups_done_, seen, kLookAgainMs);
-    --waiting_for_room_;
-  }
+  // What has a completion is left to the service thread: whoever submitted it wants to go on, and
+  // may be a fiber, whose stack is too small for commands.
+  const bool may_run = is_manual() || (callers_run() && operation.completion == nullptr);
+  if (!push(operation, fail_when_full, may_run || service_.inside_callback())) return;
   if (closed_) return refuse_late_submissions();  // close() may have looked at the queue before
-  if ((may_run || is_manual()) && try_take_turn()) {
-    work(nullptr);
-  } else if (!may_run) {
-    service_.kick();
+  if (!may_run) return service_.kick();
+  if (try_take_turn()) work(nullptr);
+}
+
+bool Executor::push(Operation& operation, bool fail_when_full, bool may_make_room) {
+  while (true) {
+    const std::uint32_t seen = room_made_.load();  // before the tries: see wait_for_room()
+    std::string_view refusal;
+    if (closed_) {
+      refusal = executor_errors::kClosedText;
+    } else if (queue_.push(&operation)) {
+      return true;
+    } else if (fail_when_full) {
+      refusal = executor_errors::kOverloadedText;
+    } else if (operation.deadline_ms != 0 && clock_->monotonic_ms() >= operation.deadline_ms) {
+      refusal = executor_errors::kTimedOutText;
+    }
+    if (!refusal.empty()) {
+      refuse(operation, refusal);
+      return false;
+    }
+    if (may_make_room && try_take_turn()) {
+      work(nullptr);
+    } else {
+      wait_for_room(operation, seen);
+    }
   }
 }
 
+/// Sleeps until room was made after `seen` was read.
+void Executor::wait_for_room(const Operation& operation, std::uint32_t seen) {
+  // Who had the turn may have left the rest to the service thread, and that be in a callback.
+  constexpr std::int64_t kLookAgainMs = 10;
+  std::int64_t sleep_ms = kLookAgainMs;
+  if (operation.deadline_ms != 0) {
+    sleep_ms =
+        std::clamp<std::int64_t>(operation.deadline_ms - clock_->monotonic_ms(), 0, kLookAgainMs);
+  }
+  ++waiting_for_room_;
+  service_.kick();
+  futex_wait(room_made_, seen, sleep_ms);
+  --waiting_for_room_;
+}
+
+void Executor::tell_of_room() {
+  room_made_.fetch_add(1);
+  if (waiting_for_room_.load() != 0) futex_wake(&room_made_);
+}
+
 bool Executor::wait_until_answered(Operation& operation) {
+  if (operation.submitter_serves) return serve_until_answered(operation);
   for (int i = 0; i < kSpins; ++i) {
     if (operation.state.load(std::memory_order_acquire) == Operation::kAnswered) return true;
     pause_briefly();
@@ -200,8 +225,8 @@ bool Executor::wait_until_answered(Operation& operation) {
     std::uint32_t state = operation.state.load(std::memory_order_acquire);
     if (state == Operation::kAnswered) return true;
     std::int64_t sleep_ms = -1;
-    if (operation.deadline_ms != 0 && state != Operation::kRunning) {
-      sleep_ms = operation.deadline_ms - clock_->monotonic_ms();
+    if (const std::int64_t end_ms = give_up_ms(operation, state); end_ms != kNever) {
+      sleep_ms = end_ms - clock_->monotonic_ms();
       if (sleep_ms <= 0) {
         if (operation.state.compare_exchange_strong(state, Operation::kAbandoned)) return false;
         continue;
@@ -215,14 +240,35 @@ bool Executor::wait_until_answered(Operation& operation) {
   }
 }
 
+bool Executor::serve_until_answered(Operation& operation) {
+  while (true) {
+    const std::uint32_t look = service_.begin_look();
+    std::uint32_t state = operation.state.load(std::memory_order_acquire);
+    if (state == Operation::kAnswered) return true;
+    const std::int64_t end_ms = give_up_ms(operation, state);
+    if (end_ms > clock_->monotonic_ms()) {
+      service_.sleep(look, std::min(serve(), end_ms));
+    } else if (operation.state.compare_exchange_strong(state, Operation::kAbandoned)) {
+      return false;
+    }
+  }
+}
+
+void Executor::refuse(Operation& operation, std::string_view error) {
+  operation.fail_rest(error);
+  answer(operation);
+}
+
 void Executor::answer(Operation& operation) {
   if (operation.completion != nullptr) {
     service_.complete(std::unique_ptr<Operation>(&operation));
     return;
   }
   // The submitter may be gone with the operation as soon as the state is set.
+  const bool submitter_serves = operation.submitter_serves;
   const std::uint32_t before =
       operation.state.exchange(Operation::kAnswered, std::memory_order_acq_rel);
+  if (submitter_serves) return service_.kick();
   if (before != Operation::kQueued) futex_wake(&operation.state);
 }
 
@@ -253,11 +299,11 @@ void Executor::work(Operation* own) {
 }
 
 std::int64_t Executor::serve() {
-  if (closed_) return ServiceThread::kNever;
+  if (closed_) return kNever;
   if (!try_take_turn()) {
     service_waits_ = true;
     if (!try_take_turn())
-      return ServiceThread::kNever;  // whoever has it sees service_waits_ when he gives it back
+      return kNever;  // whoever has it sees service_waits_ when he gives it back
     service_waits_ = false;
   }
   work(nullptr);
@@ -270,9 +316,11 @@ void Executor::advance_ms(std::int64_t duration_ms) {
   const std::int64_t end_ms = clock.monotonic_ms() + duration_ms;
   while (true) {
     service_.run_pending();
-    const std::int64_t due_ms = std::min(next_due_ms_.load(), service_.next_timer_ms());
+    const std::int64_t due_ms =
+        std::min({next_due_ms_.load(), service_.next_timer_ms(), sync_due_ms_});
     if (due_ms > end_ms) break;
     clock.advance_ms(std::max<std::int64_t>(0, due_ms - clock.monotonic_ms()));
+    sync_if_due(clock.monotonic_ms());
     if (try_take_turn()) work(nullptr);
     service_.run_pending();
   }
@@ -328,8 +376,7 @@ bool Executor::begin(Operation& operation) {
     if (state == Operation::kSleeping)
       futex_wake(&operation.state);  // it sleeps on another value now
     if (clock_->monotonic_ms() >= operation.deadline_ms) {
-      operation.fail_rest(executor_errors::kTimedOutText);
-      answer(operation);
+      refuse(operation, executor_errors::kTimedOutText);
       return false;
     }
   }
@@ -384,12 +431,11 @@ void Executor::commit_group() {
           {});  // nothing but keys that expired: reads go on, writes are refused
     } else if (const absl::Status kept = keyspace_.commit(); !kept.ok()) {
       fail_group(kept);
-    } else if (store_->durability() == Durability::kEverySec) {
-      background_sync_.note_write();
+    } else {
+      note_write();
     }
   }
-  if (changed || !parking_.empty() ||
-      next_due_ms_.load(std::memory_order_relaxed) != ServiceThread::kNever) {
+  if (changed || !parking_.empty() || next_due_ms_.load(std::memory_order_relaxed) != kNever) {
     update_next_due();
   }
 
@@ -398,8 +444,20 @@ void Executor::commit_group() {
     if (operation->finished()) answer(*operation);
   }
   in_group_.clear();
-  groups_done_.fetch_add(1);
-  if (waiting_for_room_.load() != 0) futex_wake(&groups_done_);
+  tell_of_room();
+}
+
+void Executor::note_write() {
+  if (store_->durability() != Durability::kEverySec) return;
+  if (!is_manual()) return background_sync_.note_write();
+  if (sync_due_ms_ == kNever) sync_due_ms_ = clock_->monotonic_ms() + BackgroundSync::kEveryMs;
+}
+
+/// Manual mode: what the thread of background_sync_ does otherwise.
+void Executor::sync_if_due(std::int64_t monotonic_ms) {
+  if (sync_due_ms_ > monotonic_ms) return;
+  sync_due_ms_ = kNever;
+  static_cast<void>(sync());  // a failure is kept: health()
 }
 
 void Executor::fail_group(const absl::Status& reason) {
@@ -428,7 +486,7 @@ void Executor::fire_due() {
 }
 
 void Executor::update_next_due() {
-  std::int64_t due_ms = parking_.next_deadline_ms().value_or(ServiceThread::kNever);
+  std::int64_t due_ms = parking_.next_deadline_ms().value_or(kNever);
   if (const auto expiry_ms = keyspace_.next_expiry_ms();
       expiry_ms && services_.write_refusal.empty()) {
     // Expiry is told by the time of day, sleeping by the monotonic clock; a look a second follows
@@ -477,6 +535,7 @@ void Executor::retry_parked(std::uint64_t ticket) {
 bool Executor::poll() {
   Operation* operation = nullptr;
   while (queue_.pop(operation)) {
+    tell_of_room();
     if (begin(*operation)) answer_busy(*operation);
   }
   return services_.running_script != nullptr && services_.running_script->kill;

@@ -83,7 +83,14 @@ class Executor final : private BusyMonitor, private KeyListener {
   /// What the service thread does when it is kicked, or something is due.
   std::int64_t serve();
   void enqueue(Operation& operation, bool fail_when_full);
+  /// Waits for room in the queue. False if it did not get it: the operation is answered then.
+  bool push(Operation& operation, bool fail_when_full, bool may_make_room);
+  void wait_for_room(const Operation& operation, std::uint32_t seen);
+  void tell_of_room();
   bool wait_until_answered(Operation& operation);
+  /// The same for the service thread in a callback: nobody else may be there to do the work.
+  bool serve_until_answered(Operation& operation);
+  void refuse(Operation& operation, std::string_view error);
   void refuse_late_submissions();
 
   // ---- A group: inside the turn ----
@@ -102,12 +109,14 @@ class Executor final : private BusyMonitor, private KeyListener {
   void serve_signalled();
   void retry_parked(std::uint64_t ticket);
   void update_next_due();
+  void note_write();
 
   bool poll() override;  // BusyMonitor
   void answer_busy(Operation& operation);
   void key_signalled(std::uint8_t db, std::string_view key) override;  // KeyListener
 
   void fail_store(const absl::Status& reason);
+  void sync_if_due(std::int64_t monotonic_ms);
 
   // ---- Constant after construction ----
   const EngineOptions options_;
@@ -119,7 +128,7 @@ class Executor final : private BusyMonitor, private KeyListener {
   alignas(64) std::atomic<bool> turn_{false};
   alignas(64) std::atomic<bool> service_waits_{
       false};  // the service thread wanted the turn and found it taken
-  std::atomic<std::uint32_t> groups_done_{0};  // slept on by those who find the queue full
+  std::atomic<std::uint32_t> room_made_{0};  // slept on by those who find the queue full
   std::atomic<std::uint32_t> waiting_for_room_{0};
   std::atomic<std::int64_t> next_due_ms_{ServiceThread::kNever};  // monotonic
   std::atomic<std::uint64_t> last_session_id_{0};
@@ -141,8 +150,9 @@ class Executor final : private BusyMonitor, private KeyListener {
   std::vector<Operation*> resumed_;   // served while parked, with more requests to run
   std::vector<std::pair<std::uint8_t, std::string>> signalled_;  // keys on which somebody waits
   std::size_t group_requests_ = 0;
+  std::int64_t sync_due_ms_ = ServiceThread::kNever;  // manual mode with everysec: monotonic
 
-  BackgroundSync background_sync_;
+  BackgroundSync background_sync_;  // idle in manual mode
   ServiceThread service_;
 };
 

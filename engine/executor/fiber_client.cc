@@ -7,6 +7,8 @@
 #include <boost/fiber/condition_variable.hpp>
 #include <boost/fiber/mutex.hpp>
 
+#include "engine/executor/executor.h"
+
 namespace rushgate {
 namespace {
 
@@ -35,13 +37,15 @@ class FiberLatch {
 }  // namespace
 
 FiberClient::FiberClient(Engine& engine, const ClientOptions& options)
-    : client_(engine.open_client(options)) {}
+    : executor_(engine.executor_), client_(engine.open_client(options)) {}
 
 void FiberClient::submit(Request request, Completion completion) {
   client_->submit(std::move(request), std::move(completion));
 }
 
 Reply FiberClient::call(Request request) {
+  // The completion that would wake this fiber waits for the callback that it is in.
+  if (executor_->service().inside_callback()) return client_->call(std::move(request));
   Reply answer;
   FiberLatch latch(1);
   client_->submit(std::move(request), [&](Reply reply) {
@@ -54,6 +58,7 @@ Reply FiberClient::call(Request request) {
 
 std::vector<Reply> FiberClient::pipeline(std::vector<Request> requests) {
   if (requests.empty()) return {};
+  if (executor_->service().inside_callback()) return client_->pipeline(std::move(requests));
   std::vector<Reply> answers(requests.size());
   FiberLatch latch(requests.size());
   for (std::size_t i = 0; i < requests.size(); ++i) {

@@ -11,9 +11,15 @@
 
 namespace rushgate {
 
+class Executor;
+
 /// Waits by suspending the calling fiber; other fibers of the thread run meanwhile. Commands never
 /// run on a fiber's stack: the service thread runs them. Thread-safe; to be called from fibers only
-/// (a plain thread has a main fiber and may call it too).
+/// (a plain thread has a main fiber and may call it too). Called from a completion or a timer of
+/// its engine it waits as an ordinary client does there (engine.h).
+///
+/// Two waits hold up the whole thread: sync(), for an fsync, and a submission while the queue is
+/// full, for room (which ClientOptions can bound).
 class FiberClient final : public Client {
  public:
   explicit FiberClient(Engine& engine, const ClientOptions& options = {});
@@ -26,6 +32,7 @@ class FiberClient final : public Client {
                                        std::span<const std::string_view> arguments) const override;
 
  private:
+  const std::shared_ptr<Executor> executor_;
   const std::unique_ptr<Client> client_;  // whose completions wake the fibers
 };
 

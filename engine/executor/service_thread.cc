@@ -7,6 +7,7 @@ namespace rushgate {
 
 void ServiceThread::start() {
   thread_ = std::thread([this] { loop(); });
+  thread_id_ = thread_.get_id();
 }
 
 void ServiceThread::stop() {
@@ -63,6 +64,11 @@ void ServiceThread::run_pending() {
   running_pending_ = false;
 }
 
+bool ServiceThread::inside_callback() const {
+  const bool is_manual = thread_id_ == std::thread::id();
+  return (is_manual || thread_id_ == std::this_thread::get_id()) && running_pending_;
+}
+
 bool ServiceThread::run_completions() {
   std::vector<std::unique_ptr<Operation>> completed;
   {
@@ -83,23 +89,28 @@ bool ServiceThread::run_due_timer() {
   return callback.has_value();
 }
 
+std::uint32_t ServiceThread::begin_look() { return signal_.load(); }
+
+void ServiceThread::sleep(std::uint32_t look, std::int64_t monotonic_ms) {
+  planned_wake_ms_ = monotonic_ms;
+  sleeping_ = true;
+  if (signal_.load() == look) {
+    const std::int64_t sleep_ms =
+        monotonic_ms == kNever ? -1
+                               : std::max<std::int64_t>(0, monotonic_ms - clock_.monotonic_ms());
+    if (sleep_ms != 0) futex_wait(signal_, look, sleep_ms);
+  }
+  sleeping_ = false;
+  planned_wake_ms_ = kNever;  // awake: whatever is to be done at a time is worth a kick
+}
+
 void ServiceThread::loop() {
   while (true) {
-    // Whatever comes after this load changes signal_, and then the sleep below does not begin.
-    const std::uint32_t seen = signal_.load();
-    planned_wake_ms_ = kNever;
+    const std::uint32_t look = begin_look();
     run_pending();
     const std::int64_t next_ms = std::min(duty_(), next_timer_ms());
     if (stopping_) return;
-
-    planned_wake_ms_ = next_ms;
-    sleeping_ = true;
-    if (signal_.load() == seen) {
-      const std::int64_t sleep_ms =
-          next_ms == kNever ? -1 : std::max<std::int64_t>(0, next_ms - clock_.monotonic_ms());
-      if (sleep_ms != 0) futex_wait(signal_, seen, sleep_ms);
-    }
-    sleeping_ = false;
+    sleep(look, next_ms);
   }
 }
 

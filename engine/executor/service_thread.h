@@ -54,6 +54,18 @@ class ServiceThread final : public Scheduler {
   /// once.
   void run_pending();
 
+  /// Does the calling thread run one of this service's completions or timers? Whoever waits there
+  /// for what this thread alone would do has to do it himself.
+  [[nodiscard]] bool inside_callback() const;
+
+  // ---- Sleeping without missing a kick: on the service thread ----
+
+  /// To be called before looking at what there is to do; sleep() takes the result.
+  [[nodiscard]] std::uint32_t begin_look();
+  /// Sleeps until `monotonic_ms`, but not past a kick that came after the look began. May return
+  /// early: look again.
+  void sleep(std::uint32_t look, std::int64_t monotonic_ms);
+
  private:
   void loop();
   bool run_completions();
@@ -62,6 +74,7 @@ class ServiceThread final : public Scheduler {
   const Clock& clock_;
   Duty duty_;
   std::thread thread_;
+  std::thread::id thread_id_;  // constant once it is started; none in manual mode
 
   std::atomic<std::uint32_t> signal_{0};  // counts kicks; slept on
   std::atomic<bool> sleeping_{false};

@@ -65,12 +65,11 @@ void on_count(lua_State* lua, lua_Debug*) {
 }  // namespace
 
 LuaContext::LuaContext(const LuaLimits& lua_limits, BusyMonitor& busy_monitor,
-                       std::shared_ptr<spdlog::logger> script_logger, std::uint64_t random_seed)
+                       std::shared_ptr<spdlog::logger> script_logger)
     : limits(within_reason(lua_limits)),
       monitor(busy_monitor),
       logger(std::move(script_logger)),
-      result{Reply::nil(), false},
-      random(static_cast<std::uint32_t>(random_seed)) {
+      result{Reply::nil(), false} {
   lua = lua_newstate(&allocate, this);  // here, where allocate() finds all members made
   if (lua == nullptr) throw std::bad_alloc();
   open_sandbox(lua);

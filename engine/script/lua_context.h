@@ -23,7 +23,7 @@ namespace rushgate {
 
 struct LuaContext {
   LuaContext(const LuaLimits& lua_limits, BusyMonitor& busy_monitor,
-             std::shared_ptr<spdlog::logger> script_logger, std::uint64_t random_seed);
+             std::shared_ptr<spdlog::logger> script_logger);
   ~LuaContext();
   LuaContext(const LuaContext&) = delete;
   LuaContext& operator=(const LuaContext&) = delete;
@@ -79,7 +79,7 @@ struct LuaContext {
 
   std::uint32_t commands_called = 0;
   std::uint32_t scripts_run = 0;
-  Rand48 random;
+  Rand48 random{0x1234ABCD};  // as on a fresh Redis
 };
 
 /// Raises the error of an interruption. Like all functions that raise, written `return raise_…`.

@@ -51,8 +51,8 @@ int compile(LuaContext& context, ScriptCache& scripts, std::string_view body) {
 }  // namespace
 
 LuaHost::LuaHost(const LuaLimits& limits, BusyMonitor& monitor,
-                 std::shared_ptr<spdlog::logger> logger, std::uint64_t random_seed)
-    : context_(std::make_unique<LuaContext>(limits, monitor, std::move(logger), random_seed)),
+                 std::shared_ptr<spdlog::logger> logger)
+    : context_(std::make_unique<LuaContext>(limits, monitor, std::move(logger))),
       scripts_(std::make_unique<ScriptCache>()) {}
 
 LuaHost::~LuaHost() = default;

@@ -61,9 +61,8 @@ struct LuaResult {
 class LuaHost {
  public:
   /// `logger` may be null. `monitor` must outlive the host. math.random() of all scripts draws one
-  /// sequence from `random_seed`; 0x1234ABCD gives the one of a fresh Redis.
-  LuaHost(const LuaLimits& limits, BusyMonitor& monitor, std::shared_ptr<spdlog::logger> logger,
-          std::uint64_t random_seed);
+  /// sequence, that of a fresh Redis.
+  LuaHost(const LuaLimits& limits, BusyMonitor& monitor, std::shared_ptr<spdlog::logger> logger);
   ~LuaHost();
   LuaHost(const LuaHost&) = delete;
   LuaHost& operator=(const LuaHost&) = delete;

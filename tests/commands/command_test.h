@@ -136,7 +136,7 @@ class CommandTest : public testing::Test {
   MemoryStore store_{{.keep_state = true}};
   Keyspace keyspace_{store_, kSeed};
   NeverStop never_stop_;
-  LuaHost lua_{LuaLimits{}, never_stop_, nullptr, kSeed};
+  LuaHost lua_{LuaLimits{}, never_stop_, nullptr};
   NativeHost natives_;
   Session session_;
   CommandServices services_{keyspace_, lua_, natives_, false, {}};

@@ -134,7 +134,7 @@ class StreamCommandsOnAFailingStoreTest : public Test {
   StreamTestStore store_;
   Keyspace keyspace_{store_, 7};
   NeverStop never_stop_;
-  LuaHost lua_{LuaLimits{}, never_stop_, nullptr, 7};
+  LuaHost lua_{LuaLimits{}, never_stop_, nullptr};
   NativeHost natives_;
   Session session_;
 };

@@ -5,25 +5,10 @@
 
 #include "engine/executor/engine.h"
 #include "tests/executor/engine_fixture.h"
+#include "tests/executor/holder.h"
 
 namespace rushgate {
 namespace {
-
-/// A native script that holds the turn until it is let go.
-struct Holder {
-  std::latch entered{1};
-  std::latch let_go{1};
-
-  NamedScript script() {
-    return {"hold", [this](NativeCall&) {
-              entered.count_down();
-              let_go.wait();
-              return Reply::ok();
-            }};
-  }
-};
-
-Request hold_request() { return Request::of("FCALL", "hold", 0); }
 
 class PolicyTest : public testing::TestWithParam<EngineOptions::Policy> {};
 
@@ -110,7 +95,7 @@ TEST(ExecutorTest, ABlockedReadTimesOut) {
 TEST(ExecutorTest, AFullQueueAnswersOverloadedToWhoAskedNotToWait) {
   Holder holder;
   const auto engine = open_engine({.queue_capacity = 2}, {holder.script()});
-  std::thread busy([&] { engine->open_client()->call(hold_request()); });
+  std::thread busy([&] { engine->open_client()->call(holder.request()); });
   holder.entered.wait();
 
   const auto impatient = engine->open_client({.fail_when_full = true});
@@ -132,7 +117,7 @@ TEST(ExecutorTest, AFullQueueAnswersOverloadedToWhoAskedNotToWait) {
 TEST(ExecutorTest, WhoWaitsForRoomInTheQueueIsServed) {
   Holder holder;
   const auto engine = open_engine({.queue_capacity = 1}, {holder.script()});
-  std::thread busy([&] { engine->open_client()->call(hold_request()); });
+  std::thread busy([&] { engine->open_client()->call(holder.request()); });
   holder.entered.wait();
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) threads.emplace_back([&] { (*engine->open_client())("INCR", "n"); });
@@ -145,13 +130,36 @@ TEST(ExecutorTest, WhoWaitsForRoomInTheQueueIsServed) {
 TEST(ExecutorTest, ARequestThatHasNotBegunInTimeIsNotRun) {
   Holder holder;
   const auto engine = open_engine({}, {holder.script()});
-  std::thread busy([&] { engine->open_client()->call(hold_request()); });
+  std::thread busy([&] { engine->open_client()->call(holder.request()); });
   holder.entered.wait();
   const auto client = engine->open_client({.queue_timeout_ms = 1});
   EXPECT_TRUE(has_code((*client)("SET", "k", "v"), error_code::kTimedOut));
   holder.let_go.count_down();
   busy.join();
   EXPECT_EQ((*engine->open_client())("EXISTS", "k"), Reply::integer(0));
+}
+
+TEST(ExecutorTest, WhoStillWaitsForRoomWhenHisTimeIsUpIsNotRun) {
+  Holder holder;
+  const auto engine = open_engine({.queue_capacity = 1}, {holder.script()});
+  std::thread busy([&] { engine->open_client()->call(holder.request()); });
+  holder.entered.wait();
+  const auto client = engine->open_client();
+  std::latch answered(2);
+  client->submit(Request::of("INCR", "n"), [&](Reply) { answered.count_down(); });  // fills it
+
+  const auto hurried = engine->open_client({.queue_timeout_ms = 1});
+  EXPECT_TRUE(has_code((*hurried)("INCR", "n"), error_code::kTimedOut));
+  Reply submitted;
+  hurried->submit(Request::of("INCR", "n"), [&](Reply reply) {
+    submitted = std::move(reply);
+    answered.count_down();
+  });
+  holder.let_go.count_down();
+  answered.wait();
+  busy.join();
+  EXPECT_TRUE(has_code(submitted, error_code::kTimedOut)) << to_debug_string(submitted);
+  EXPECT_EQ((*client)("GET", "n"), Reply::bulk("1"));
 }
 
 TEST(ExecutorTest, AClientCalledFromInsideTheTurnIsAnErrorNotADeadlock) {
@@ -212,6 +220,53 @@ TEST(ExecutorTest, ClosingWhileOthersCallAnswersEveryone) {
     engine->close();
     for (auto& thread : threads) thread.join();
   }
+}
+
+TEST(ExecutorTest, ClosingAnswersThoseWhoWaitForRoom) {
+  for (int round = 0; round < 30; ++round) {
+    Holder holder;
+    const auto engine = open_engine({.queue_capacity = 1}, {holder.script()});
+    std::thread busy([&] { engine->open_client()->call(Holder::request()); });
+    holder.entered.wait();
+    std::vector<std::thread> threads;
+    std::latch begun(4);
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&, client = engine->open_client()] {
+        begun.count_down();
+        const Reply reply = (*client)("INCR", "n");
+        EXPECT_TRUE(reply.is_integer() || has_code(reply, error_code::kClosed));
+      });
+    }
+    begun.wait();
+    std::thread closer([&] { engine->close(); });
+    holder.let_go.count_down();
+    closer.join();
+    busy.join();
+    for (auto& thread : threads) thread.join();
+  }
+}
+
+TEST_P(PolicyTest, ARequestIsRunExactlyIfItIsNotAnsweredTimedOut) {
+  // Deadlines that pass at any moment: waiting for room, queued, being begun.
+  const auto engine =
+      open_engine({.policy = GetParam(), .queue_capacity = 2, .group_requests_max = 2});
+  std::atomic<std::int64_t> ran = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 6; ++t) {
+    threads.emplace_back([&] {
+      const auto client = engine->open_client({.queue_timeout_ms = 1});
+      for (int i = 0; i < 1'000; ++i) {
+        const Reply reply = (*client)("INCR", "n");
+        if (reply.is_integer()) {
+          ++ran;
+        } else {
+          EXPECT_TRUE(has_code(reply, error_code::kTimedOut)) << to_debug_string(reply);
+        }
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ((*engine->open_client())("INCRBY", "n", 0), Reply::integer(ran));
 }
 
 /// Runs a script on the service thread, and meanwhile as many PINGs as it takes for one to be

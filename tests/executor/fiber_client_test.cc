@@ -1,6 +1,10 @@
 // Fibers park, threads sleep; both see the same engine.
 #include "engine/executor/fiber_client.h"
 
+#include <atomic>
+#include <latch>
+#include <thread>
+
 #include <boost/fiber/fiber.hpp>
 #include <boost/fiber/operations.hpp>
 
@@ -64,6 +68,51 @@ TEST(FiberClientTest, FibersAndThreadsTogetherLoseNoIncrement) {
   }
   for (auto& thread : threads) thread.join();
   EXPECT_EQ((*engine->open_client())("GET", "n"), Reply::bulk("8000"));
+}
+
+TEST(FiberClientTest, ItMayBeCalledInACompletion) {
+  for (const auto policy :
+       {EngineOptions::Policy::kCallers, EngineOptions::Policy::kServiceThreadOnly}) {
+    const auto engine = open_engine({.policy = policy});
+    FiberClient client(*engine);
+    std::latch ended(1);
+    client.submit(Request::of("INCR", "n"), [&](Reply) {
+      EXPECT_EQ(client("INCR", "n"), Reply::integer(2));
+      std::vector<Request> requests(3, Request::of("INCR", "n"));
+      EXPECT_EQ(client.pipeline(std::move(requests)).back(), Reply::integer(5));
+      ended.count_down();
+    });
+    ended.wait();
+  }
+}
+
+TEST(FiberClientTest, ItMayBeCalledInACompletionInManualMode) {
+  ManualClock clock;
+  const auto engine = open_engine({.manual_clock = &clock});
+  FiberClient client(*engine);
+  Reply inner;
+  client.submit(Request::of("INCR", "n"), [&](Reply) { inner = client("INCR", "n"); });
+  EXPECT_EQ(inner, Reply::integer(2));
+}
+
+// A command on a fiber's stack would overrun it: Lua and the native scripts need more.
+TEST(FiberClientTest, NoCommandRunsOnAFiberThoughTheQueueIsFull) {
+  std::atomic<bool> ran_elsewhere = true;
+  const std::thread::id here = std::this_thread::get_id();
+  const auto engine = open_engine({.queue_capacity = 2}, {{"where", [&](NativeCall&) {
+                                                             if (std::this_thread::get_id() == here)
+                                                               ran_elsewhere = false;
+                                                             return Reply::ok();
+                                                           }}});
+  FiberClient client(*engine);
+  std::vector<boost::fibers::fiber> fibers;
+  for (int f = 0; f < 500; ++f) {
+    fibers.emplace_back([&] {
+      for (int i = 0; i < 10; ++i) client("FCALL", "where", 0);
+    });
+  }
+  for (auto& fiber : fibers) fiber.join();
+  EXPECT_TRUE(ran_elsewhere);
 }
 
 }  // namespace

@@ -47,16 +47,13 @@ class LuaTest : public testing::Test, protected CommandCaller, protected BusyMon
   LuaHost& host() {
     if (host_ == nullptr) {
       BusyMonitor& monitor = *this;
-      host_ = std::make_unique<LuaHost>(limits_, monitor, logger_, kSeed);
+      host_ = std::make_unique<LuaHost>(limits_, monitor, logger_);
     }
     return *host_;
   }
 
   /// The next script runs on a new host, under limits_ as they are now.
   void restart() { host_.reset(); }
-
-  /// The sequence of math.random() of a fresh Redis.
-  static constexpr std::uint64_t kSeed = 0x1234ABCD;
 
   LuaLimits limits_;
   std::shared_ptr<spdlog::logger> logger_;

@@ -40,7 +40,7 @@ struct NeverStop final : BusyMonitor {
 
 void BM_Seckill(benchmark::State& state) {
   NeverStop monitor;
-  LuaHost host({}, monitor, nullptr, 1);
+  LuaHost host({}, monitor, nullptr);
   Reply error;
   host.load(kSeckill, error);
   StubCommands commands;
@@ -56,7 +56,7 @@ BENCHMARK(BM_Seckill);
 
 void BM_NearlyEmptyScript(benchmark::State& state) {
   NeverStop monitor;
-  LuaHost host({}, monitor, nullptr, 1);
+  LuaHost host({}, monitor, nullptr);
   Reply error;
   const LuaScript& script = *host.load("return 0", error);
   StubCommands commands;
@@ -69,7 +69,7 @@ BENCHMARK(BM_NearlyEmptyScript);
 
 void BM_LuaLoop(benchmark::State& state) {
   NeverStop monitor;
-  LuaHost host({}, monitor, nullptr, 1);
+  LuaHost host({}, monitor, nullptr);
   Reply error;
   const LuaScript& script =
       *host.load("local n = 0 for i = 1, 100000 do n = n + i % 7 end return n", error);

@@ -34,7 +34,7 @@ class ScriptingCommandsTest : public testing::Test, private BusyMonitor {
 
   MemoryStore store_;
   Keyspace keyspace_{store_, 7};
-  LuaHost lua_{{.busy_after_ms = 1}, *this, nullptr, 1};
+  LuaHost lua_{{.busy_after_ms = 1}, *this, nullptr};
   NativeHost natives_;
   Session session_;
   CommandServices services_{.keyspace = keyspace_,

@@ -55,8 +55,22 @@ VoucherBook::VoucherBook(Client& client, OrderStore& orders, const Clock& clock,
 
 // ---- Publishing ----
 
+/// Waits as the client does: on a fiber, others of its thread go on.
+absl::Status VoucherBook::wait_for(Change& change) {
+  constexpr int kTries = 1'000;
+  constexpr int kPauseMs = 10;
+  const std::string nothing_comes = keys_.prefix + "no stream";
+  for (int i = 0; i < kTries; ++i) {
+    if (change.try_again()) return absl::OkStatus();
+    const Reply paused = client_("XREAD", "BLOCK", kPauseMs, "STREAMS", nothing_comes, "$");
+    if (paused.is_error()) return to_status(paused, "waiting for another voucher's change");
+  }
+  return absl::UnavailableError("another change of a voucher is still being made");
+}
+
 absl::Status VoucherBook::recover() {
-  const std::lock_guard lock(mutex_);
+  Change change(changing_);
+  if (const absl::Status waited = wait_for(change); !waited.ok()) return waited;
   const auto pending = orders_.pending();
   if (!pending.ok()) return pending.status();
   for (const VoucherVersion& version : *pending) {
@@ -71,7 +85,8 @@ absl::Status VoucherBook::publish(const Voucher& voucher) {
   if (const std::string fault = find_fault(voucher); !fault.empty()) {
     return absl::InvalidArgumentError("voucher " + std::to_string(voucher.id) + ": " + fault);
   }
-  const std::lock_guard lock(mutex_);
+  Change change(changing_);
+  if (const absl::Status waited = wait_for(change); !waited.ok()) return waited;
   auto latest = orders_.latest(voucher.id);
   if (!latest.ok()) return latest.status();
   if (latest->has_value() && (*latest)->state == VoucherVersion::State::kPending) {
@@ -149,10 +164,8 @@ absl::StatusOr<int> VoucherBook::run_apply(const VoucherVersion& version, bool m
 // ---- Rebuilding ----
 
 absl::Status VoucherBook::rebuild(VoucherId voucher) {
-  // Never waits for the lock: buyers come here, and one on a fiber would hold up the fiber that has
-  // it.
-  const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock.owns_lock())
+  const Change change(changing_);  // buyers come here: they do not wait
+  if (!change.is_ours())
     return absl::UnavailableError("voucher " + std::to_string(voucher) + " is being rebuilt");
   const auto in_force = orders_.applied(voucher);
   if (!in_force.ok()) return in_force.status();

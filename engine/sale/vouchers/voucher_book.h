@@ -2,8 +2,8 @@
 // was lost.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <string>
 
 #include "absl/status/status.h"
@@ -27,7 +27,7 @@ class VoucherBook {
   /// Makes `voucher` what is on sale. The same again changes nothing; something else is a new
   /// version, which keeps what was sold: free stock grows or shrinks by the difference.
   /// kInvalidArgument names a field that makes no sense; kFailedPrecondition: more is sold than
-  /// would be left.
+  /// would be left; kUnavailable: another change or rebuild did not end while this one waited.
   absl::Status publish(const Voucher& voucher);
 
   /// Brings back a voucher of which the keyspace has lost something: free = published − live orders
@@ -36,6 +36,26 @@ class VoucherBook {
   absl::Status rebuild(VoucherId voucher);
 
  private:
+  /// Has the book to itself while it lives, if it is_ours().
+  class Change {
+   public:
+    explicit Change(std::atomic<bool>& changing)
+        : changing_(changing), is_ours_(!changing.exchange(true)) {}
+    ~Change() {
+      if (is_ours_) changing_ = false;
+    }
+    Change(const Change&) = delete;
+    Change& operator=(const Change&) = delete;
+
+    [[nodiscard]] bool is_ours() const { return is_ours_; }
+    bool try_again() { return is_ours_ = is_ours_ || !changing_.exchange(true); }
+
+   private:
+    std::atomic<bool>& changing_;
+    bool is_ours_;
+  };
+
+  absl::Status wait_for(Change& change);
   absl::Status apply(const VoucherVersion& version);
   absl::StatusOr<int> run_apply(const VoucherVersion& version, bool may_create,
                                 std::string& detail);
@@ -46,8 +66,11 @@ class VoucherBook {
   OrderStore& orders_;
   const Clock& clock_;
   const SaleKeys keys_;
-  std::mutex mutex_;            // one change or rebuild at a time in this process
-  std::uint64_t rebuilds_ = 0;  // guarded by mutex_
+  // One change or rebuild at a time. Not a mutex: whoever has it asks the client meanwhile, which
+  // may suspend his fiber, and another fiber of his thread that came for a mutex would block the
+  // thread.
+  std::atomic<bool> changing_{false};
+  std::uint64_t rebuilds_ = 0;  // guarded by changing_
 };
 
 }  // namespace rushgate

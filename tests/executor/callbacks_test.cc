@@ -1,0 +1,268 @@
+// Completions and timers that use a client themselves: the thread that waits is the one that would
+// do the work.
+#include <atomic>
+#include <functional>
+#include <latch>
+#include <thread>
+
+#include "engine/executor/engine.h"
+#include "tests/executor/engine_fixture.h"
+#include "tests/executor/holder.h"
+
+namespace rushgate {
+namespace {
+
+class CallbackTest : public ::testing::TestWithParam<EngineOptions::Policy> {
+ protected:
+  void open(EngineOptions options = {}, std::vector<NamedScript> scripts = {}) {
+    options.policy = GetParam();
+    engine_ = open_engine(std::move(options), std::move(scripts));
+    client_ = engine_->open_client();
+  }
+
+  /// Runs `callback` as a completion, and waits for its end.
+  void run_in_completion(std::function<void()> callback) {
+    std::latch ended(1);
+    client_->submit(Request::of("PING"), [&](Reply) {
+      callback();
+      ended.count_down();
+    });
+    ended.wait();
+  }
+
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Client> client_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Policies, CallbackTest,
+                         ::testing::Values(EngineOptions::Policy::kCallers,
+                                           EngineOptions::Policy::kServiceThreadOnly));
+
+TEST_P(CallbackTest, ACompletionMayCall) {
+  open();
+  run_in_completion([&] {
+    EXPECT_EQ((*client_)("SET", "k", "v"), Reply::ok());
+    EXPECT_EQ((*client_)("GET", "k"), Reply::bulk("v"));
+  });
+}
+
+TEST_P(CallbackTest, ATimerMayCall) {
+  open();
+  std::latch ended(1);
+  engine_->scheduler().at(engine_->clock().monotonic_ms(), [&] {
+    EXPECT_EQ((*client_)("INCR", "n"), Reply::integer(1));
+    ended.count_down();
+  });
+  ended.wait();
+}
+
+TEST_P(CallbackTest, ACompletionMayCallWithADeadline) {
+  open();
+  const auto hurried = engine_->open_client({.queue_timeout_ms = 3'600'000});
+  run_in_completion([&] { EXPECT_EQ((*hurried)("INCR", "n"), Reply::integer(1)); });
+}
+
+TEST_P(CallbackTest, ACompletionMayPipelineMoreThanAGroupHolds) {
+  open({.group_requests_max = 4});
+  run_in_completion([&] {
+    std::vector<Request> requests;
+    for (int i = 0; i < 500; ++i) requests.push_back(Request::of("INCR", "n"));
+    const auto replies = client_->pipeline(std::move(requests));
+    ASSERT_EQ(replies.size(), 500U);
+    EXPECT_EQ(replies.back(), Reply::integer(500));
+  });
+}
+
+TEST_P(CallbackTest, ACompletionMaySubmitMoreThanTheQueueHolds) {
+  open({.queue_capacity = 2, .group_requests_max = 2});
+  constexpr int kCount = 500;
+  std::latch answered(kCount);
+  std::vector<std::int64_t> answers;
+  run_in_completion([&] {
+    for (int i = 0; i < kCount; ++i) {
+      client_->submit(Request::of("INCR", "n"), [&](Reply reply) {
+        answers.push_back(reply.integer());
+        answered.count_down();
+      });
+    }
+    EXPECT_EQ((*client_)("GET", "n"), Reply::bulk(std::to_string(kCount)));
+    EXPECT_TRUE(answers.empty()) << "a completion ran inside another";
+  });
+  answered.wait();
+  for (int i = 0; i < kCount; ++i) ASSERT_EQ(answers[static_cast<std::size_t>(i)], i + 1);
+}
+
+TEST_P(CallbackTest, ABlockingReadInACompletionIsServedByAnotherThread) {
+  open();
+  std::thread writer;
+  Reply read;
+  run_in_completion([&] {
+    writer = std::thread([&] { (*engine_->open_client())("XADD", "s", "1-1", "f", "v"); });
+    read = (*client_)("XREAD", "BLOCK", 0, "STREAMS", "s", "0");
+  });
+  writer.join();
+  EXPECT_EQ(to_debug_string(read), R"([["s", [["1-1", ["f", "v"]]]]])");
+}
+
+TEST_P(CallbackTest, ABlockingReadInACompletionIsServedByWhatWasSubmittedBefore) {
+  open();
+  run_in_completion([&] {
+    client_->submit(Request::of("XADD", "s", "1-1", "f", "v"), [](Reply) {});
+    const Reply read = (*client_)("XREAD", "BLOCK", 0, "STREAMS", "s", "0");
+    EXPECT_EQ(to_debug_string(read), R"([["s", [["1-1", ["f", "v"]]]]])");
+  });
+}
+
+TEST_P(CallbackTest, ABlockingReadInACompletionTimesOut) {
+  open();
+  run_in_completion([&] {
+    EXPECT_EQ((*client_)("XREAD", "BLOCK", 5, "STREAMS", "s", "0").kind(), Reply::Kind::kNilArray);
+  });
+}
+
+TEST_P(CallbackTest, OthersAreServedWhileACompletionWaits) {
+  open();
+  std::thread other;
+  run_in_completion([&] {
+    other = std::thread([&] {
+      const auto client = engine_->open_client();
+      for (int i = 0; i < 100; ++i) EXPECT_EQ((*client)("INCR", "n"), Reply::integer(i + 1));
+      (*client)("SET", "short", "v", "PX", 1);
+      EXPECT_TRUE((*client)("XREAD", "BLOCK", 5, "STREAMS", "none", "$").is_nil());
+      while ((*client)("EXISTS", "short") != Reply::integer(0)) {
+      }
+      (*client)("XADD", "s", "1-1", "f", "v");
+    });
+    EXPECT_TRUE((*client_)("XREAD", "BLOCK", 0, "STREAMS", "s", "0").is_aggregate());
+  });
+  other.join();
+}
+
+TEST_P(CallbackTest, ClosingAnswersABlockingReadInACompletion) {
+  open();
+  std::latch inside(1);
+  std::latch ended(1);
+  Reply read;
+  client_->submit(Request::of("PING"), [&](Reply) {
+    inside.count_down();
+    read = (*client_)("XREAD", "BLOCK", 0, "STREAMS", "s", "0");
+    ended.count_down();
+  });
+  inside.wait();
+  engine_->close();
+  ended.wait();
+  EXPECT_TRUE(has_code(read, error_code::kClosed)) << to_debug_string(read);
+}
+
+// A caller holds the turn here while the service thread is in a completion.
+class BusyCallerTest : public ::testing::Test {
+ protected:
+  /// Runs `callback` as a completion; a caller enters the holder's script before.
+  void run_while_held(std::function<void()> callback) {
+    std::latch inside(1);
+    std::latch go(1);
+    std::latch ended(1);
+    client_->submit(Request::of("PING"), [&](Reply) {
+      inside.count_down();
+      go.wait();
+      callback();
+      ended.count_down();
+    });
+    inside.wait();
+    std::thread busy([&] { engine_->open_client()->call(Holder::request()); });
+    holder_.entered.wait();
+    go.count_down();
+    ended.wait();
+    busy.join();
+  }
+
+  Holder holder_;
+  std::unique_ptr<Engine> engine_ =
+      open_engine({.queue_capacity = 256, .group_requests_max = 1}, {holder_.script()});
+  std::unique_ptr<Client> client_ = engine_->open_client();
+};
+
+TEST_F(BusyCallerTest, WhatItLeavesToTheServiceThreadIsDoneThoughThatWaitsInACompletion) {
+  constexpr int kMoreThanACallerDoes = 200;
+  std::latch answered(kMoreThanACallerDoes);
+  run_while_held([&] {
+    for (int i = 0; i < kMoreThanACallerDoes; ++i)
+      client_->submit(Request::of("INCR", "n"), [&](Reply) { answered.count_down(); });
+    holder_.let_go.count_down();
+    EXPECT_EQ((*client_)("GET", "n"), Reply::bulk(std::to_string(kMoreThanACallerDoes)));
+  });
+  answered.wait();
+}
+
+TEST_F(BusyCallerTest, ACallInACompletionThatHasNotBegunInTimeIsNotRun) {
+  const auto hurried = engine_->open_client({.queue_timeout_ms = 1});
+  run_while_held([&] {
+    EXPECT_TRUE(has_code((*hurried)("SET", "k", "v"), error_code::kTimedOut));
+    holder_.let_go.count_down();
+  });
+  EXPECT_EQ((*client_)("EXISTS", "k"), Reply::integer(0));
+}
+
+TEST_F(BusyCallerTest, ACompletionThatWaitsForRoomGetsIt) {
+  constexpr int kMoreThanTheQueueHolds = 1'000;
+  std::latch answered(kMoreThanTheQueueHolds);
+  run_while_held([&] {
+    for (int i = 0; i < kMoreThanTheQueueHolds; ++i) {
+      if (i == 200) holder_.let_go.count_down();
+      client_->submit(Request::of("INCR", "n"), [&](Reply) { answered.count_down(); });
+    }
+  });
+  answered.wait();
+  EXPECT_EQ((*client_)("GET", "n"), Reply::bulk(std::to_string(kMoreThanTheQueueHolds)));
+}
+
+// ---- Many at once ----
+
+TEST_P(CallbackTest, CompletionsThatCallAndThreadsThatCallLoseNoIncrement) {
+  open({.queue_capacity = 16, .group_requests_max = 4});
+  constexpr int kThreads = 4;
+  constexpr int kEach = 500;
+  std::latch answered(kThreads * kEach);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&] {
+      const auto client = engine_->open_client();
+      for (int i = 0; i < kEach; ++i) {
+        client->submit(Request::of("INCR", "n"), [&](Reply) {
+          (*client_)("INCR", "n");
+          answered.count_down();
+        });
+        (*client)("INCR", "n");
+      }
+      answered.wait();
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ((*client_)("GET", "n"), Reply::bulk(std::to_string(3 * kThreads * kEach)));
+}
+
+TEST_P(CallbackTest, ClosingWhileCompletionsCallAnswersEveryone) {
+  for (int round = 0; round < 50; ++round) {
+    open({.queue_capacity = 4, .group_requests_max = 2});
+    constexpr int kCount = 40;
+    std::latch answered(kCount);
+    std::latch begun(1);
+    std::thread submitter([&] {
+      for (int i = 0; i < kCount; ++i) {
+        client_->submit(Request::of("INCR", "n"), [&](Reply) {
+          const Reply inner = (*client_)("INCR", "n");
+          EXPECT_TRUE(inner.is_integer() || has_code(inner, error_code::kClosed));
+          answered.count_down();
+        });
+        if (i == kCount / 2) begun.count_down();
+      }
+    });
+    begun.wait();
+    engine_->close();
+    submitter.join();
+    answered.wait();
+  }
+}
+
+}  // namespace
+}  // namespace rushgate

@@ -1,0 +1,127 @@
+// Durability `everysec` in manual mode: a power cut takes at most one second of the clock that is
+// moved by hand.
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "engine/executor/engine.h"
+#include "storage/rocksdb/rocksdb_store.h"
+#include "tests/faults/power_cut_file_system.h"
+
+namespace rushgate {
+namespace {
+
+class EverySecondTest : public ::testing::Test {
+ protected:
+  EverySecondTest() {
+    std::filesystem::remove_all(root_);
+    std::filesystem::create_directories(root_ / "keyspace");
+    disk_ = faults::PowerCutFileSystem::make(root_ / "keyspace");
+    open();
+  }
+  ~EverySecondTest() override {
+    close();
+    std::filesystem::remove_all(root_);
+  }
+
+  void open() {
+    auto store = RocksDbStore::open(root_ / "keyspace",
+                                    {.durability = Durability::kEverySec, .env = disk_->env()});
+    ASSERT_TRUE(store.ok()) << store.status();
+    auto engine = Engine::open(*std::move(store), {.manual_clock = &clock_});
+    ASSERT_TRUE(engine.ok()) << engine.status();
+    engine_ = *std::move(engine);
+    client_ = engine_->open_client();
+  }
+  void close() {
+    client_.reset();
+    engine_.reset();
+  }
+  void cut_power_and_reopen() {
+    disk_->cut_power();
+    close();
+    disk_->power_on();
+    open();
+  }
+
+  const std::filesystem::path root_ =
+      std::filesystem::temp_directory_path() /
+      ("rushgate-everysec-" + std::to_string(getpid()) + '-' +
+       ::testing::UnitTest::GetInstance()->current_test_info()->name());
+  std::shared_ptr<faults::PowerCutFileSystem> disk_;
+  ManualClock clock_;
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Client> client_;
+};
+
+TEST_F(EverySecondTest, WhatIsASecondOldSurvivesAPowerCut) {
+  (*client_)("SET", "k", "v");
+  engine_->advance_ms(1'000);
+  cut_power_and_reopen();
+  EXPECT_EQ((*client_)("GET", "k"), Reply::bulk("v"));
+}
+
+TEST_F(EverySecondTest, TheSecondBeginsWithTheFirstWriteThatIsNotSynced) {
+  (*client_)("SET", "first", "v");
+  engine_->advance_ms(999);
+  (*client_)("SET", "second", "v");
+  const int before = disk_->log_syncs();
+  engine_->advance_ms(1);
+  EXPECT_EQ(disk_->log_syncs(), before + 1);
+  (*client_)("SET", "third", "v");
+  engine_->advance_ms(999);
+  EXPECT_EQ(disk_->log_syncs(), before + 1);
+  cut_power_and_reopen();
+  EXPECT_EQ((*client_)("EXISTS", "first", "second", "third"), Reply::integer(2));
+}
+
+TEST_F(EverySecondTest, WithNothingWrittenNothingIsSynced) {
+  (*client_)("SET", "k", "v");
+  engine_->advance_ms(5'000);
+  const int before = disk_->log_syncs();
+  engine_->advance_ms(60'000);
+  EXPECT_EQ(disk_->log_syncs(), before);
+}
+
+TEST_F(EverySecondTest, SyncsTakeTheirPlaceAmongTimers) {
+  const std::int64_t start_ms = clock_.monotonic_ms();
+  std::vector<std::string> seen;
+  const auto look = [&] { seen.push_back(std::to_string(disk_->log_syncs())); };
+  const int before = disk_->log_syncs();
+  (*client_)("SET", "k", "v");
+  engine_->scheduler().at(start_ms + 999, look);
+  engine_->scheduler().at(start_ms + 1'000, look);
+  engine_->scheduler().at(start_ms + 1'500, [&] { (*client_)("SET", "k", "w"); });
+  engine_->scheduler().at(start_ms + 2'499, look);
+  engine_->scheduler().at(start_ms + 2'500, look);
+  engine_->advance_ms(10'000);
+  std::vector<std::string> expected;
+  for (const int syncs : {0, 1, 1, 2}) expected.push_back(std::to_string(before + syncs));
+  EXPECT_EQ(seen, expected);
+}
+
+TEST_F(EverySecondTest, ClosingSyncsWhatWasWritten) {
+  (*client_)("SET", "k", "v");
+  close();
+  disk_->cut_power();
+  disk_->power_on();
+  open();
+  EXPECT_EQ((*client_)("GET", "k"), Reply::bulk("v"));
+}
+
+TEST_F(EverySecondTest, AFailedSyncStopsTheWriting) {
+  (*client_)("SET", "k", "v");
+  disk_->fail_next_sync();
+  engine_->advance_ms(1'000);
+  EXPECT_FALSE(engine_->health().ok());
+  EXPECT_EQ((*client_)("SET", "k", "w").error_code(), "MISCONF");
+}
+
+}  // namespace
+}  // namespace rushgate

@@ -1,0 +1,26 @@
+// A native script that holds the turn until it is let go.
+#pragma once
+
+#include <latch>
+
+#include "engine/client/native_script.h"
+#include "engine/client/request.h"
+
+namespace rushgate {
+
+/// For one call.
+struct Holder {
+  std::latch entered{1};
+  std::latch let_go{1};
+
+  NamedScript script() {
+    return {"hold", [this](NativeCall&) {
+              entered.count_down();
+              let_go.wait();
+              return Reply::ok();
+            }};
+  }
+  static Request request() { return Request::of("FCALL", "hold", 0); }
+};
+
+}  // namespace rushgate

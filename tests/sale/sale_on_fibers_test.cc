@@ -1,0 +1,167 @@
+// One sale for many fibers of one thread: whoever waits lets the others of his thread go on.
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include <boost/fiber/fiber.hpp>
+#include <gtest/gtest.h>
+
+#include "engine/executor/engine.h"
+#include "engine/executor/fiber_client.h"
+#include "engine/sale/orders/order_worker.h"
+#include "engine/sale/sale.h"
+#include "storage/memory/memory_order_store.h"
+#include "storage/memory/memory_store.h"
+
+namespace rushgate {
+namespace {
+
+constexpr VoucherId kVoucher = 7;
+constexpr std::int64_t kStockAtFirst = 60;
+constexpr std::int64_t kStockAtLast = 100;
+
+class SaleOnFibersTest : public ::testing::TestWithParam<EngineOptions::Policy> {
+ protected:
+  SaleOnFibersTest() {
+    auto engine = Engine::open(std::make_unique<MemoryStore>(), {.policy = GetParam()},
+                               native_sale_scripts());
+    EXPECT_TRUE(engine.ok()) << engine.status();
+    engine_ = *std::move(engine);
+    client_ = engine_->open_client();
+    fiber_client_ = std::make_unique<FiberClient>(*engine_);
+    fiber_sale_ = open_sale(*fiber_client_);
+  }
+
+  std::unique_ptr<Sale> open_sale(Client& client) {
+    constexpr std::int64_t kManyBlocks = 8;
+    auto sale = Sale::open(client, orders_, engine_->clock(), {.id_block_size = kManyBlocks});
+    EXPECT_TRUE(sale.ok()) << sale.status();
+    return *std::move(sale);
+  }
+
+  [[nodiscard]] Voucher voucher(VoucherId id, std::int64_t stock) const {
+    constexpr std::int64_t kHourMs = 3'600'000;
+    const std::int64_t now_ms = start_ms_;
+    return {.id = id,
+            .title = "voucher",
+            .stock = stock,
+            .begin_ms = now_ms - kHourMs,
+            .end_ms = now_ms + 24 * kHourMs,
+            .price_cents = 100,
+            .limits = {}};
+  }
+
+  /// Again, while another change or rebuild is under way.
+  void publish(Sale& sale, const Voucher& what) {
+    absl::Status published;
+    do published = sale.publish(what);
+    while (absl::IsUnavailable(published));
+    EXPECT_TRUE(published.ok()) << published;
+  }
+
+  /// Buys until he has it, or all there will be is sold; and then once more, in vain.
+  void buy_as(Sale& sale, UserId user) {
+    while (true) {
+      const bool all_published = all_published_;
+      const BuyResult result = sale.buy(kVoucher, user);
+      if (result.outcome == Outcome::kAccepted) break;
+      if (result.outcome == Outcome::kSoldOut && all_published) return;
+      ASSERT_TRUE(result.outcome == Outcome::kSoldOut || result.outcome == Outcome::kOverloaded)
+          << outcome_name(result.outcome) << ' ' << result.detail;
+    }
+    ++accepted_;
+    BuyResult again = sale.buy(kVoucher, user);
+    while (again.outcome == Outcome::kOverloaded) again = sale.buy(kVoucher, user);
+    EXPECT_TRUE(again.outcome == Outcome::kLimitReached || again.outcome == Outcome::kSoldOut)
+        << outcome_name(again.outcome) << ' ' << again.detail;
+  }
+
+  void expect_all_sold_and_nobody_twice() {
+    EXPECT_EQ(accepted_, kStockAtLast);
+    OrderWorker worker(*client_, orders_, engine_->clock(), SaleKeys{});
+    while (worker.step().kind == OrderWorker::Step::Kind::kWorked) {
+    }
+    const auto stored = orders_.list(
+        {.user = {}, .voucher = kVoucher, .status = {}, .after = 0, .count_max = 1'000});
+    ASSERT_TRUE(stored.ok()) << stored.status();
+    std::set<UserId> users;
+    for (const Order& order : *stored) EXPECT_TRUE(users.insert(order.user).second) << order.user;
+    EXPECT_EQ(static_cast<std::int64_t>(users.size()), kStockAtLast);
+    const auto report = fiber_sale_->audit();
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_TRUE(report->passed()) << ::testing::PrintToString(report->problems);
+  }
+
+  /// What happens in the middle of a sale: the stock is lost, and more is published.
+  void disturb(Client& client, Sale& sale) {
+    while (accepted_ < kStockAtFirst / 3) client("PING");
+    client("DEL", SaleKeys{}.stock(kVoucher));
+    while (accepted_ < kStockAtFirst / 2) client("PING");
+    publish(sale, voucher(kVoucher, kStockAtLast));
+    all_published_ = true;
+  }
+
+  MemoryOrderStore orders_;
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Client> client_;
+  std::unique_ptr<FiberClient> fiber_client_;
+  std::unique_ptr<Sale> fiber_sale_;
+  const std::int64_t start_ms_ = SystemClock().now_ms();
+  std::atomic<std::int64_t> accepted_ = 0;
+  std::atomic<bool> all_published_ = false;
+};
+
+INSTANTIATE_TEST_SUITE_P(Policies, SaleOnFibersTest,
+                         ::testing::Values(EngineOptions::Policy::kCallers,
+                                           EngineOptions::Policy::kServiceThreadOnly));
+
+void join(std::vector<boost::fibers::fiber>& fibers) {
+  for (auto& fiber : fibers) fiber.join();
+}
+
+TEST_P(SaleOnFibersTest, TwoHundredFibersOfOneThreadBuyWhatThereIs) {
+  publish(*fiber_sale_, voucher(kVoucher, kStockAtFirst));
+  std::vector<boost::fibers::fiber> fibers;
+  for (UserId user = 1; user <= 200; ++user)
+    fibers.emplace_back([this, user] { buy_as(*fiber_sale_, user); });
+  fibers.emplace_back([this] { disturb(*fiber_client_, *fiber_sale_); });
+  join(fibers);
+  expect_all_sold_and_nobody_twice();
+}
+
+TEST_P(SaleOnFibersTest, FibersAndThreadsBuyFromOneSale) {
+  publish(*fiber_sale_, voucher(kVoucher, kStockAtFirst));
+  const auto thread_sale = open_sale(*client_);
+  std::vector<std::thread> threads;
+  for (UserId begin : {1'000, 2'000}) {
+    threads.emplace_back([&, begin] {
+      for (UserId user = begin; user < begin + 100; ++user) buy_as(*thread_sale, user);
+    });
+  }
+  std::vector<boost::fibers::fiber> fibers;
+  for (UserId user = 1; user <= 100; ++user)
+    fibers.emplace_back([this, user] { buy_as(*fiber_sale_, user); });
+  fibers.emplace_back([this] { disturb(*fiber_client_, *fiber_sale_); });
+  join(fibers);
+  for (auto& thread : threads) thread.join();
+  expect_all_sold_and_nobody_twice();
+}
+
+TEST_P(SaleOnFibersTest, FibersOfOneThreadPublishAtTheSameTime) {
+  std::vector<boost::fibers::fiber> fibers;
+  for (VoucherId id = 1; id <= 20; ++id) {
+    fibers.emplace_back([this, id] {
+      for (const std::int64_t stock : {10, 20, 30}) publish(*fiber_sale_, voucher(id, stock));
+    });
+  }
+  join(fibers);
+  for (VoucherId id = 1; id <= 20; ++id)
+    EXPECT_EQ((*client_)("GET", SaleKeys{}.stock(id)), Reply::bulk("30"));
+}
+
+}  // namespace
+}  // namespace rushgate
