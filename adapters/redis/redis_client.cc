@@ -128,7 +128,7 @@ Reply RedisClient::call(Request request) {
   return reply;
 }
 
-std::vector<Reply> RedisClient::pipeline(std::vector<Request> requests) {
+std::vector<Reply> RedisClient::pipeline(std::span<const Request> requests) {
   std::vector<Reply> replies(requests.size());
   std::transform(requests.begin(), requests.end(), replies.begin(), refusal);
   const auto refused = [](const Reply& reply) { return reply.is_error(); };
@@ -141,7 +141,7 @@ std::vector<Reply> RedisClient::pipeline(std::vector<Request> requests) {
   std::vector<std::size_t> positions;
   for (std::size_t i = 0; i < requests.size(); ++i) {
     if (refused(replies[i])) continue;
-    sent.push_back(std::move(requests[i]));
+    sent.push_back(requests[i]);
     positions.push_back(i);
   }
   std::vector<Reply> answers(sent.size());

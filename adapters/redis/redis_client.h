@@ -40,7 +40,7 @@ class RedisClient final : public Client {
   void submit(Request request, Completion completion) override;
   Reply call(Request request) override;
   /// Any number of requests: they are sent and answers are read at the same time.
-  std::vector<Reply> pipeline(std::vector<Request> requests) override;
+  std::vector<Reply> pipeline(std::span<const Request> requests) override;
   /// OK if the server answers a PING. How safe its answers are is for its configuration to say
   /// (appendfsync): Redis 7.0 has no command that waits for its disk.
   Reply sync() override;

@@ -33,7 +33,7 @@ Reply Client::run(const Script& script, std::span<const std::string_view> keys,
   return call(make_script_request("EVAL", script.text(), keys, arguments));
 }
 
-std::vector<Reply> Client::run_all(const Script& script, std::vector<Request> requests) {
+std::vector<Reply> Client::run_all(const Script& script, std::span<const Request> requests) {
   std::vector<Reply> replies = pipeline(requests);
   std::vector<std::size_t>
       unknown;  // positions that the backend answered NOSCRIPT: nothing was done for them
@@ -46,8 +46,8 @@ std::vector<Reply> Client::run_all(const Script& script, std::vector<Request> re
   if (loaded.is_error()) return replies;
   std::vector<Request> again;
   again.reserve(unknown.size());
-  for (const std::size_t i : unknown) again.push_back(std::move(requests[i]));
-  std::vector<Reply> answers = pipeline(std::move(again));
+  for (const std::size_t i : unknown) again.push_back(requests[i]);
+  std::vector<Reply> answers = pipeline(again);
   for (std::size_t i = 0; i < unknown.size(); ++i) replies[unknown[i]] = std::move(answers[i]);
   return replies;
 }

@@ -35,8 +35,8 @@ class Client {
   virtual Reply call(Request request) = 0;
 
   /// Submits all, then waits for all: one round trip, one group. Answers in the order of the
-  /// requests.
-  virtual std::vector<Reply> pipeline(std::vector<Request> requests) = 0;
+  /// requests, which must stay as they are meanwhile.
+  virtual std::vector<Reply> pipeline(std::span<const Request> requests) = 0;
 
   /// Returns when everything answered so far is as safe as the backend can make it: past an fsync
   /// on a durable embedded engine; on Redis it is a statement of trust in the server's own
@@ -54,7 +54,7 @@ class Client {
             std::span<const std::string_view> arguments);
 
   /// Runs `script` once for each of `requests`, which script_request() made, as one pipeline.
-  std::vector<Reply> run_all(const Script& script, std::vector<Request> requests);
+  std::vector<Reply> run_all(const Script& script, std::span<const Request> requests);
 
   /// call(Request::of(…)).
   template <class... Args>

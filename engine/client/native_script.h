@@ -58,6 +58,15 @@ class NativeCall {
                         std::string_view value) = 0;  // HSET
   virtual std::int64_t hash_increment_by(std::string_view key, std::string_view field,
                                          std::int64_t amount) = 0;  // HINCRBY
+  /// Names a hash in one of its states. A script may keep what it made of the hash, and need not
+  /// read it again as long as it finds the same name.
+  struct Revision {
+    std::uint64_t hash = 0;  // 0: there is none at this key
+    std::uint64_t changes = 0;
+
+    friend bool operator==(const Revision&, const Revision&) = default;
+  };
+  virtual Revision hash_revision(std::string_view key) = 0;
   /// Every field with its value, in no order. HGETALL.
   virtual void hash_for_each(
       std::string_view key,

@@ -31,12 +31,17 @@ Reply EmbeddedClient::in_protocol(Reply reply) const {
   return options_.protocol == 3 ? std::move(reply) : to_resp2(std::move(reply));
 }
 
+std::vector<Reply> EmbeddedClient::in_protocol(Operation::Replies replies) const {
+  std::vector<Reply> converted;
+  converted.reserve(replies.size());
+  for (Reply& reply : replies) converted.push_back(in_protocol(std::move(reply)));
+  return converted;
+}
+
 Reply EmbeddedClient::call(Request request) {
   if (executor_->inside_turn()) return reentrant();
   if (options_.queue_timeout_ms != 0) {
-    std::vector<Request> one;
-    one.push_back(std::move(request));
-    return std::move(pipeline(std::move(one)).front());
+    return std::move(pipeline({&request, 1}).front());
   }
   Operation operation;
   operation.session = session_.get();
@@ -45,25 +50,31 @@ Reply EmbeddedClient::call(Request request) {
   return in_protocol(std::move(operation.replies.front()));
 }
 
-std::vector<Reply> EmbeddedClient::pipeline(std::vector<Request> requests) {
+std::vector<Reply> EmbeddedClient::pipeline(std::span<const Request> requests) {
   if (requests.empty()) return {};
   if (executor_->inside_turn()) return std::vector<Reply>(requests.size(), reentrant());
+  if (options_.queue_timeout_ms != 0) return pipeline_until_deadline(requests);
+  Operation operation;
+  operation.session = session_.get();
+  operation.requests = requests;
+  executor_->run_and_wait(operation, options_.fail_when_full);
+  return in_protocol(std::move(operation.replies));
+}
+
+/// The operation may outlive this call, so it keeps what it needs.
+std::vector<Reply> EmbeddedClient::pipeline_until_deadline(std::span<const Request> requests) {
   auto operation = std::make_unique<Operation>();
-  operation->owned_requests = std::move(requests);
+  operation->owned_requests.assign(requests.begin(), requests.end());
   operation->requests = operation->owned_requests;
   operation->owned_session = session_;
   operation->session = session_.get();
   operation->deadline_ms = deadline_ms();
-
-  const std::size_t count = operation->requests.size();
   if (!executor_->run_and_wait(*operation, options_.fail_when_full)) {
     static_cast<void>(operation.release());  // the executor's now
-    return std::vector<Reply>(count, Reply::error(std::string(executor_errors::kTimedOutText)));
+    return std::vector<Reply>(requests.size(),
+                              Reply::error(std::string(executor_errors::kTimedOutText)));
   }
-  std::vector<Reply> replies;
-  replies.reserve(count);
-  for (Reply& reply : operation->replies) replies.push_back(in_protocol(std::move(reply)));
-  return replies;
+  return in_protocol(std::move(operation->replies));
 }
 
 void EmbeddedClient::submit(Request request, Completion completion) {

@@ -10,6 +10,7 @@
 #include "engine/client/client.h"
 #include "engine/commands/session.h"
 #include "engine/executor/engine.h"
+#include "engine/executor/operation.h"
 
 namespace rushgate {
 
@@ -26,14 +27,16 @@ class EmbeddedClient final : public Client {
   /// returns.
   void submit(Request request, Completion completion) override;
   Reply call(Request request) override;
-  std::vector<Reply> pipeline(std::vector<Request> requests) override;
+  std::vector<Reply> pipeline(std::span<const Request> requests) override;
   Reply sync() override;
   [[nodiscard]] Request script_request(const Script& script, std::span<const std::string_view> keys,
                                        std::span<const std::string_view> arguments) const override;
 
  private:
   [[nodiscard]] std::int64_t deadline_ms() const;
+  [[nodiscard]] std::vector<Reply> pipeline_until_deadline(std::span<const Request> requests);
   [[nodiscard]] Reply in_protocol(Reply reply) const;
+  [[nodiscard]] std::vector<Reply> in_protocol(Operation::Replies replies) const;
 
   const std::shared_ptr<Executor> executor_;
   const ClientOptions options_;

@@ -385,6 +385,7 @@ bool Executor::begin(Operation& operation) {
 
 void Executor::run_requests(Operation& operation) {
   join_group(operation);
+  operation.replies.reserve(operation.requests.size());
   while (!operation.finished()) {
     if (group_requests_ >= options_.group_requests_max) {
       unfinished_ = &operation;

@@ -56,13 +56,13 @@ Reply FiberClient::call(Request request) {
   return answer;
 }
 
-std::vector<Reply> FiberClient::pipeline(std::vector<Request> requests) {
+std::vector<Reply> FiberClient::pipeline(std::span<const Request> requests) {
   if (requests.empty()) return {};
-  if (executor_->service().inside_callback()) return client_->pipeline(std::move(requests));
+  if (executor_->service().inside_callback()) return client_->pipeline(requests);
   std::vector<Reply> answers(requests.size());
   FiberLatch latch(requests.size());
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    client_->submit(std::move(requests[i]), [&answers, &latch, i](Reply reply) {
+    client_->submit(requests[i], [&answers, &latch, i](Reply reply) {
       answers[i] = std::move(reply);
       latch.count_down();
     });

@@ -16,7 +16,9 @@ Object& create(Database& db, std::string_view key) {
 bool set(Database& db, Object& object, std::string_view field, std::string_view value) {
   std::optional<std::string> old = object.hash().assign(field, value);
   const bool is_new = !old.has_value();
+  ++object.revision;
   db.changes().undo().push([&object, field = std::string(field), old = std::move(old)] {
+    ++object.revision;
     if (old) {
       object.hash().assign(field, *old);
     } else {
@@ -30,7 +32,9 @@ bool set(Database& db, Object& object, std::string_view field, std::string_view 
 bool remove(Database& db, Object& object, std::string_view field) {
   std::optional<std::string> old = object.hash().erase(field);
   if (!old) return false;
+  ++object.revision;
   db.changes().undo().push([&object, field = std::string(field), old = std::move(*old)] {
+    ++object.revision;
     object.hash().assign(field, old);
   });
   remove_element(db.changes().records(), object.id, field);

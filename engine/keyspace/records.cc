@@ -24,11 +24,12 @@ RecordWriter& RecordWriter::fixed64(std::uint64_t value) {
 }
 
 RecordWriter& RecordWriter::varint(std::uint64_t value) {
-  while (value >= 0x80) {
-    out_.push_back(static_cast<char>(value | 0x80));
-    value >>= 7;
-  }
-  out_.push_back(static_cast<char>(value));
+  constexpr std::size_t kLongest = 10;
+  char bytes[kLongest];
+  std::size_t size = 0;
+  for (; value >= 0x80; value >>= 7) bytes[size++] = static_cast<char>(value | 0x80);
+  bytes[size++] = static_cast<char>(value);
+  out_.append(bytes, size);
   return *this;
 }
 

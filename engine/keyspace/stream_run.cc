@@ -34,11 +34,12 @@ std::int64_t advance(std::int64_t from, std::int64_t by) {
 // ---- Writing ----
 
 void RunWriter::write_varint(std::uint64_t value) {
-  while (value >= 0x80) {
-    bytes_.push_back(static_cast<char>(value | 0x80));
-    value >>= 7;
-  }
-  bytes_.push_back(static_cast<char>(value));
+  constexpr std::size_t kLongest = 10;
+  char bytes[kLongest];
+  std::size_t size = 0;
+  for (; value >= 0x80; value >>= 7) bytes[size++] = static_cast<char>(value | 0x80);
+  bytes[size++] = static_cast<char>(value);
+  bytes_.append(bytes, size);
 }
 
 void RunWriter::write_signed(std::int64_t value) { write_varint(fold(value)); }

@@ -86,12 +86,10 @@ void append(Database& db, Object& object, StreamId id, StreamFields fields) {
   db.keyspace().signal(db.number(), object.key);
 }
 
-StreamId append_automatic(Database& db, std::string_view key, StreamFields fields) {
-  Object* object = db.find(key);
-  if (object == nullptr) object = &create(db, key);
-  const std::optional<StreamId> id = object->stream().next_id(db.keyspace().now_ms());
+StreamId append_automatic(Database& db, Object& object, StreamFields fields) {
+  const std::optional<StreamId> id = object.stream().next_id(db.keyspace().now_ms());
   if (!id) return {};
-  append(db, *object, *id, fields);
+  append(db, object, *id, fields);
   return *id;
 }
 

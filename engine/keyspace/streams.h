@@ -19,9 +19,8 @@ Object& create(Database& db, std::string_view key);
 /// `id` must be above the stream's last_id(), `fields` not be empty.
 void append(Database& db, Object& object, StreamId id, StreamFields fields);
 
-/// XADD key * …: makes the stream if there is none; what is at `key` must be a stream. 0-0 if it
-/// has run out of ids.
-StreamId append_automatic(Database& db, std::string_view key, StreamFields fields);
+/// Under the id that comes by itself, which it returns. 0-0 if the stream has run out of ids.
+StreamId append_automatic(Database& db, Object& object, StreamFields fields);
 
 /// XDEL. Sets `erased` to how many there were.
 absl::Status erase(Database& db, Object& object, std::span<const StreamId> ids,

@@ -1,5 +1,7 @@
 #include "engine/script/native_host.h"
 
+#include <algorithm>
+#include <array>
 #include <cassert>
 #include <limits>
 #include <utility>
@@ -32,7 +34,10 @@ class KeyspaceCall final : public NativeCall {
   [[nodiscard]] std::size_t argument_count() const override { return call_.arguments.size(); }
   [[nodiscard]] std::int64_t now_ms() const override { return call_.now_ms; }
 
-  Reply call(const Request& request) override { return to_resp2(call_.caller.call(request)); }
+  Reply call(const Request& request) override {
+    forget();
+    return to_resp2(call_.caller.call(request));
+  }
 
   std::optional<std::int64_t> get_integer(std::string_view key) override;
   std::int64_t increment_by(std::string_view key, std::int64_t amount) override;
@@ -45,6 +50,7 @@ class KeyspaceCall final : public NativeCall {
   void hash_set(std::string_view key, std::string_view field, std::string_view value) override;
   std::int64_t hash_increment_by(std::string_view key, std::string_view field,
                                  std::int64_t amount) override;
+  Revision hash_revision(std::string_view key) override;
   void hash_for_each(
       std::string_view key,
       absl::FunctionRef<void(std::string_view field, std::string_view value)> visit) override;
@@ -58,13 +64,29 @@ class KeyspaceCall final : public NativeCall {
  private:
   /// The object at `key`, or null.
   Object* find(std::string_view key, ValueType type) {
-    Object* const object = db_.find(key);
+    Object* const object = find_any(key);
     if (object != nullptr && object->type() != type) throw ScriptError(script_errors::kWrongType);
     return object;
   }
 
+  /// Looks each of the call's keys up once, as long as nobody but the typed operations changes what
+  /// is there.
+  Object* find_any(std::string_view key) {
+    const std::size_t keys = std::min(call_.keys.size(), kKnownMax);
+    for (std::size_t i = 0; i < keys; ++i) {
+      if (call_.keys[i].data() != key.data() || call_.keys[i].size() != key.size()) continue;
+      if (known_[i] == nullptr) known_[i] = db_.find(key);
+      return known_[i];
+    }
+    return db_.find(key);
+  }
+  void forget() { known_.fill(nullptr); }
+
+  static constexpr std::size_t kKnownMax = 8;
+
   Database& db_;
   const ScriptCall& call_;
+  std::array<Object*, kKnownMax> known_{};  // of the call's first keys; null: not looked up, or none
 };
 
 std::int64_t add(std::int64_t a, std::int64_t b) {
@@ -152,6 +174,11 @@ std::int64_t KeyspaceCall::hash_increment_by(std::string_view key, std::string_v
   return sum;
 }
 
+NativeCall::Revision KeyspaceCall::hash_revision(std::string_view key) {
+  Object* const object = find(key, ValueType::kHash);
+  return object == nullptr ? Revision{} : Revision{object->id, object->revision};
+}
+
 void KeyspaceCall::hash_for_each(
     std::string_view key,
     absl::FunctionRef<void(std::string_view field, std::string_view value)> visit) {
@@ -180,8 +207,9 @@ std::int64_t KeyspaceCall::set_size(std::string_view key) {
 // ---- Streams ----
 
 StreamId KeyspaceCall::stream_append(std::string_view key, std::span<const Field> fields) {
-  find(key, ValueType::kStream);
-  const StreamId id = streams::append_automatic(db_, key, fields);
+  Object* object = find(key, ValueType::kStream);
+  if (object == nullptr) object = &streams::create(db_, key);
+  const StreamId id = streams::append_automatic(db_, *object, fields);
   if (id == StreamId{}) throw ScriptError(script_errors::kIdsExhausted);
   return id;
 }

@@ -54,7 +54,7 @@ double lua_rate(Client& client, std::int64_t first, std::int64_t count) {
       requests.push_back(Request::of("EVALSHA", seckill_script().sha1(), 3, keys[0], keys[1],
                                      keys[2], 1, user, user));
     }
-    for (const Reply& reply : client.pipeline(std::move(requests))) {
+    for (const Reply& reply : client.pipeline(requests)) {
       if (reply != Reply::integer(0)) fail("the script answered " + to_debug_string(reply));
     }
   }

@@ -128,7 +128,7 @@ double RedisPeer::rate_by_hiredis(const Load& load, Workload workload, std::int6
           requests.push_back(Request::of("EVALSHA", sha_, 3, kStockKey, kBuyersKey, kOrderStream, 1,
                                          user, user));
         }
-        check(client_->pipeline(std::move(requests)).back());
+        check(client_->pipeline(requests).back());
       }
     });
   }

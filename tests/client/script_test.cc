@@ -36,7 +36,7 @@ class FakeClient final : public Client {
 
   void submit(Request request, Completion completion) override { completion(answer(request)); }
   Reply call(Request request) override { return answer(request); }
-  std::vector<Reply> pipeline(std::vector<Request> requests) override {
+  std::vector<Reply> pipeline(std::span<const Request> requests) override {
     std::vector<Reply> replies;
     replies.reserve(requests.size());
     for (const Request& request : requests) replies.push_back(answer(request));

@@ -67,7 +67,7 @@ TEST_P(CallbackTest, ACompletionMayPipelineMoreThanAGroupHolds) {
   run_in_completion([&] {
     std::vector<Request> requests;
     for (int i = 0; i < 500; ++i) requests.push_back(Request::of("INCR", "n"));
-    const auto replies = client_->pipeline(std::move(requests));
+    const auto replies = client_->pipeline(requests);
     ASSERT_EQ(replies.size(), 500U);
     EXPECT_EQ(replies.back(), Reply::integer(500));
   });

@@ -50,7 +50,7 @@ TEST_P(PolicyTest, PipelinesOfManyThreadsStayInOrder) {
       for (int round = 0; round < 200; ++round) {
         std::vector<Request> requests;
         for (int i = 0; i < 50; ++i) requests.push_back(Request::of("INCR", key));
-        for (const Reply& reply : client->pipeline(std::move(requests)))
+        for (const Reply& reply : client->pipeline(requests))
           ASSERT_EQ(reply, Reply::integer(++expected));
       }
     });

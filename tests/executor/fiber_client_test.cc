@@ -42,7 +42,7 @@ TEST(FiberClientTest, APipelineIsAnsweredInOrder) {
   FiberClient client(*engine);
   std::vector<Request> requests;
   for (int i = 0; i < 500; ++i) requests.push_back(Request::of("INCR", "n"));
-  const auto replies = client.pipeline(std::move(requests));
+  const auto replies = client.pipeline(requests);
   for (std::size_t i = 0; i < replies.size(); ++i)
     EXPECT_EQ(replies[i], Reply::integer(static_cast<std::int64_t>(i + 1)));
 }
@@ -79,7 +79,7 @@ TEST(FiberClientTest, ItMayBeCalledInACompletion) {
     client.submit(Request::of("INCR", "n"), [&](Reply) {
       EXPECT_EQ(client("INCR", "n"), Reply::integer(2));
       std::vector<Request> requests(3, Request::of("INCR", "n"));
-      EXPECT_EQ(client.pipeline(std::move(requests)).back(), Reply::integer(5));
+      EXPECT_EQ(client.pipeline(requests).back(), Reply::integer(5));
       ended.count_down();
     });
     ended.wait();

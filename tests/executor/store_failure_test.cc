@@ -30,7 +30,7 @@ TEST_F(StoreFailureTest, AGroupThatCouldNotBeCommittedIsUndoneAndItsOutcomeUnkno
   (*client)("SADD", "buyers", "1");
   store_.fail_commit(1, FaultyStore::Kept::kNo);
   const auto replies =
-      client->pipeline({Request::of("DECR", "stock"), Request::of("SADD", "buyers", "2"),
+      client->pipeline(std::vector<Request>{Request::of("DECR", "stock"), Request::of("SADD", "buyers", "2"),
                         Request::of("SISMEMBER", "buyers", "1")});
   for (const Reply& reply : replies)
     EXPECT_TRUE(has_code(reply, error_code::kOutcomeUnknown)) << to_debug_string(reply);
@@ -87,7 +87,7 @@ TEST_F(StoreFailureTest, EveryWriteInTurnMayFailAndReopeningShowsWholeGroupsOnly
         const auto client = engine->open_client();
         store.fail_commit(nth, kept);
         for (int i = 0; i < 20; ++i) {
-          client->pipeline({Request::of("DECR", "from"), Request::of("INCR", "to"),
+          client->pipeline(std::vector<Request>{Request::of("DECR", "from"), Request::of("INCR", "to"),
                             Request::of("SADD", "set", i), Request::of("XADD", "s", "*", "i", i)});
         }
       }

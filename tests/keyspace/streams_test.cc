@@ -90,14 +90,15 @@ class StreamsTest : public testing::Test {
 TEST_F(StreamsTest, AutomaticIdsNeverGoBackwardsWithTheClock) {
   const StreamField field{"f", "1"};
   set_now_ms(5'000);
-  EXPECT_EQ(streams::append_automatic(db(), "s", {&field, 1}), (StreamId{5'000, 0}));
-  EXPECT_EQ(streams::append_automatic(db(), "s", {&field, 1}), (StreamId{5'000, 1}));
+  streams::create(db(), "s");
+  EXPECT_EQ(streams::append_automatic(db(), *db().find("s"), {&field, 1}), (StreamId{5'000, 0}));
+  EXPECT_EQ(streams::append_automatic(db(), *db().find("s"), {&field, 1}), (StreamId{5'000, 1}));
   set_now_ms(4'000);
-  EXPECT_EQ(streams::append_automatic(db(), "s", {&field, 1}), (StreamId{5'000, 2}));
+  EXPECT_EQ(streams::append_automatic(db(), *db().find("s"), {&field, 1}), (StreamId{5'000, 2}));
   reopen();
-  EXPECT_EQ(streams::append_automatic(db(), "s", {&field, 1}), (StreamId{5'000, 3}));
+  EXPECT_EQ(streams::append_automatic(db(), *db().find("s"), {&field, 1}), (StreamId{5'000, 3}));
   set_now_ms(5'001);
-  EXPECT_EQ(streams::append_automatic(db(), "s", {&field, 1}), (StreamId{5'001, 0}));
+  EXPECT_EQ(streams::append_automatic(db(), *db().find("s"), {&field, 1}), (StreamId{5'001, 0}));
 }
 
 TEST_F(StreamsTest, IdsOfErasedEntriesAreNotGivenAgain) {
@@ -105,13 +106,13 @@ TEST_F(StreamsTest, IdsOfErasedEntriesAreNotGivenAgain) {
   append({9'000, 7});
   EXPECT_EQ(erase({{9'000, 7}}), 1U);
   reopen();
-  EXPECT_EQ(streams::append_automatic(db(), "s", {&field, 1}), (StreamId{9'000, 8}));
+  EXPECT_EQ(streams::append_automatic(db(), *db().find("s"), {&field, 1}), (StreamId{9'000, 8}));
 }
 
 TEST_F(StreamsTest, AfterTheGreatestIdThereIsNone) {
   const StreamField field{"f", "1"};
   append(StreamId::max());
-  EXPECT_EQ(streams::append_automatic(db(), "s", {&field, 1}), StreamId{});
+  EXPECT_EQ(streams::append_automatic(db(), *db().find("s"), {&field, 1}), StreamId{});
   EXPECT_EQ(ids(), std::vector<StreamId>{StreamId::max()});
 }
 

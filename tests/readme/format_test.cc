@@ -108,7 +108,7 @@ std::string transcript(const std::vector<std::vector<std::string>>& groups) {
       out += "> " + command + '\n';
       requests.push_back(words(command));
     }
-    for (const Reply& reply : client->pipeline(std::move(requests))) {
+    for (const Reply& reply : client->pipeline(requests)) {
       EXPECT_FALSE(reply.is_error()) << to_debug_string(reply);
     }
   }

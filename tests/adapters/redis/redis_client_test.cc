@@ -77,7 +77,7 @@ TEST_F(RedisClientTest, PipelineOf100kIsAnsweredInOrder) {
   const auto client = connected(options());
   std::vector<Request> requests;
   for (int i = 0; i < kRequests; ++i) requests.push_back(Request::of("ECHO", i));
-  const std::vector<Reply> replies = client->pipeline(std::move(requests));
+  const std::vector<Reply> replies = client->pipeline(requests);
   ASSERT_EQ(replies.size(), kRequests);
   for (int i = 0; i < kRequests; ++i) {
     ASSERT_EQ(replies[static_cast<std::size_t>(i)], Reply::bulk(std::to_string(i)));
@@ -93,7 +93,7 @@ TEST_F(RedisClientTest, PipelineWithLargeAnswersDoesNotStall) {
     requests.push_back(Request::of("GET", "k"));
     requests.push_back(Request::of("SET", "l", value));
   }
-  const std::vector<Reply> replies = client->pipeline(std::move(requests));
+  const std::vector<Reply> replies = client->pipeline(requests);
   for (std::size_t i = 0; i < replies.size(); i += 2) {
     ASSERT_EQ(replies[i].text().size(), value.size());
     ASSERT_EQ(replies[i + 1], Reply::ok());
@@ -201,7 +201,7 @@ TEST_F(RedisClientTest, StateOfAConnectionEndsWithThePipeline) {
   narrow.connections_max = 1;
   const auto client = connected(narrow);
   const std::vector<Reply> replies = client->pipeline(
-      {Request::of("SELECT", 1), Request::of("SET", "k", "v"), Request::of("MULTI")});
+      std::vector<Request>{Request::of("SELECT", 1), Request::of("SET", "k", "v"), Request::of("MULTI")});
   EXPECT_EQ(replies, std::vector<Reply>(3, Reply::ok()));
   EXPECT_EQ((*client)("GET", "k"), Reply::nil());
 }
@@ -209,7 +209,7 @@ TEST_F(RedisClientTest, StateOfAConnectionEndsWithThePipeline) {
 TEST_F(RedisClientTest, CommandsThatAreNotOneAnswerAreRefusedAlone) {
   const auto client = connected(options());
   const std::vector<Reply> replies =
-      client->pipeline({Request::of("ECHO", "a"), Request::of("subscribe", "c"), Request(),
+      client->pipeline(std::vector<Request>{Request::of("ECHO", "a"), Request::of("subscribe", "c"), Request(),
                         Request::of("ECHO", "b")});
   EXPECT_EQ(replies[0], Reply::bulk("a"));
   EXPECT_EQ(replies[1],

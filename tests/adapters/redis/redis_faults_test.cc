@@ -56,7 +56,7 @@ TEST(RedisFaultsTest, RequestsThatWereNeverSentAreToldApart) {
   const auto client = connected_to(server);
   // Each is larger than what fits on the way: the second half is not begun when the server leaves.
   std::vector<Request> requests(kRequests, Request::of("SET", "k", std::string(8'000'000, 'x')));
-  const std::vector<Reply> replies = client->pipeline(std::move(requests));
+  const std::vector<Reply> replies = client->pipeline(requests);
   EXPECT_EQ(replies.front(), Reply::status("first"));
   EXPECT_TRUE(has_code(replies[1], error_code::kOutcomeUnknown) ||
               has_code(replies[1], error_code::kClosed));
