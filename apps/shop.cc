@@ -45,7 +45,7 @@ absl::StatusOr<std::unique_ptr<Shop>> Shop::open(const ShopOptions& options) {
   std::unique_ptr<Shop> shop(new Shop(options));
   const absl::Status opened = shop->open_rooms();
   if (!opened.ok()) return opened;
-  auto sale = Sale::open(*shop->client_, *shop->orders_, shop->clock());
+  auto sale = Sale::open(*shop->client_, *shop->orders_, shop->clock(), {.logger = options.logger});
   if (!sale.ok()) return sale.status();
   shop->sale_ = *std::move(sale);
   return shop;

@@ -121,7 +121,7 @@ class Run {
 
   absl::Status prepare() {
     for (const Voucher& voucher : input_.vouchers) {
-      absl::Status published = shop_.sale().publish(voucher);
+      absl::Status published = publish(voucher);
       if (absl::IsFailedPrecondition(published)) {  // it would take back what is sold
         return absl::InvalidArgumentError(published.message());
       }
@@ -138,6 +138,19 @@ class Run {
     ++record_.starts;
     const absl::Status kept = book_.save(record_);
     return kept.ok() ? shop_.start_workers() : kept;
+  }
+
+  /// Waits for a rebuild that somebody else is at: if he is gone, it is taken over in a while.
+  absl::Status publish(const Voucher& voucher) {
+    const ReplayOptions patience;
+    absl::Status published = shop_.sale().publish(voucher);
+    for (int attempt = 1; absl::IsAborted(published) && attempt < patience.attempts_max;
+         ++attempt) {
+      if (interrupt_signal() != 0) break;
+      std::this_thread::sleep_for(std::chrono::milliseconds(patience.wait_after_ms(attempt)));
+      published = shop_.sale().publish(voucher);
+    }
+    return published;
   }
 
   void sell() {

@@ -1,6 +1,8 @@
 #include "apps/replay/replay.h"
 
+#include <algorithm>
 #include <chrono>
+#include <exception>
 #include <utility>
 
 #include <fmt/format.h>
@@ -18,13 +20,25 @@ bool is_an_answer(Outcome outcome) {
 
 }  // namespace
 
+std::int64_t ReplayOptions::wait_after_ms(int attempt) const {
+  std::int64_t wait_ms = retry_after_ms;
+  for (int i = 1; i < attempt && wait_ms < retry_after_ms_max; ++i) wait_ms *= 2;
+  return std::min(wait_ms, retry_after_ms_max);
+}
+
 Replay::Replay(std::span<const RequestRow> rows, ReplayOptions options, BuyAll buy_all)
     : options_(std::move(options)),
       buy_all_(std::move(buy_all)),
       queue_(rows, options_.queue),
       running_(options_.threads),
       results_(static_cast<std::size_t>(options_.threads)) {
-  for (ReplayResult& mine : results_) threads_.emplace_back([this, &mine] { run(mine); });
+  try {
+    for (ReplayResult& mine : results_) threads_.emplace_back([this, &mine] { run(mine); });
+  } catch (...) {  // no more threads: those that there are must not outlive this
+    stop();
+    join();
+    throw;
+  }
 }
 
 Replay::~Replay() {
@@ -56,11 +70,23 @@ ReplayResult Replay::join() {
 }
 
 void Replay::run(ReplayResult& mine) {
-  for (auto rows = queue_.take(); !rows.empty(); rows = queue_.take()) {
-    answer(rows, mine);
-    queue_.done(rows);
+  try {
+    for (auto rows = queue_.take(); !rows.empty(); rows = queue_.take()) {
+      answer(rows, mine);
+      queue_.done(rows);
+    }
+  } catch (const std::exception& error) {
+    fail(mine, fmt::format("buying failed: {}", error.what()));
+  } catch (...) {
+    fail(mine, "buying failed for an unknown reason");
   }
   --running_;
+}
+
+/// Ends the replay, saying why.
+void Replay::fail(ReplayResult& mine, std::string trouble) {
+  if (mine.trouble.empty()) mine.trouble = std::move(trouble);
+  stop();
 }
 
 void Replay::answer(RowQueue::Rows rows, ReplayResult& mine) {
@@ -68,10 +94,9 @@ void Replay::answer(RowQueue::Rows rows, ReplayResult& mine) {
   RowPointers open;
   open.reserve(rows.size());
   for (const RequestRow& row : rows) open.push_back(&row);
-  std::int64_t wait = options_.retry_after_ms;
-  for (int attempt = 1; !open.empty(); ++attempt, wait *= 2) {
+  for (int attempt = 1; !open.empty(); ++attempt) {
     open = ask(open, taken, attempt >= options_.attempts_max, mine);
-    if (!open.empty() && !wait_ms(wait)) return;
+    if (!open.empty() && !wait_ms(options_.wait_after_ms(attempt))) return;
   }
 }
 
@@ -107,11 +132,7 @@ void Replay::count(const RequestRow& row, const BuyResult& result, ReplayResult&
     ++accepted_;
   }
   if (is_an_answer(result.outcome)) return;
-  if (mine.trouble.empty()) {
-    mine.trouble =
-        fmt::format("line {}: {}: {}", row.line, outcome_name(result.outcome), result.detail);
-  }
-  stop();
+  fail(mine, fmt::format("line {}: {}: {}", row.line, outcome_name(result.outcome), result.detail));
 }
 
 /// False if it was stopped meanwhile.

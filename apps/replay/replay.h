@@ -27,10 +27,15 @@ struct ReplayOptions {
   /// gets the answer that it got.
   std::string file_hash;
   /// Rows that were answered `overloaded` or `outcome unknown` are asked again; each time after
-  /// twice the wait. A row that still is after the last attempt ends the replay: something is
-  /// broken.
-  int attempts_max = 10;
+  /// twice the wait, up to a longest one. A row that still is after the last attempt ends the
+  /// replay: something is broken. Patient for about 13 s: a rebuild that another process left on a
+  /// Redis is taken over sooner (VoucherBook::kRebuildAbandonedMs).
+  int attempts_max = 21;
   std::int64_t retry_after_ms = 5;
+  std::int64_t retry_after_ms_max = 1'000;
+
+  /// How long it waits when the `attempt`th, 1 being the first, did not help.
+  [[nodiscard]] std::int64_t wait_after_ms(int attempt) const;
 };
 
 /// Sale::buy_all().
@@ -77,6 +82,7 @@ class Replay {
   void answer(RowQueue::Rows rows, ReplayResult& mine);
   RowPointers ask(const RowPointers& rows, Clock::time_point taken, bool is_last,
                   ReplayResult& mine);
+  void fail(ReplayResult& mine, std::string trouble);
   void count(const RequestRow& row, const BuyResult& result, ReplayResult& mine);
   bool wait_ms(std::int64_t ms);
 

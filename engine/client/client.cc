@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "engine/client/redis_error_code.h"
+
 namespace rushgate {
 
 Request make_script_request(std::string_view verb, std::string_view what,
@@ -29,7 +31,7 @@ Request Client::script_request(const Script& script, std::span<const std::string
 Reply Client::run(const Script& script, std::span<const std::string_view> keys,
                   std::span<const std::string_view> arguments) {
   Reply reply = call(script_request(script, keys, arguments));
-  if (!has_code(reply, "NOSCRIPT")) return reply;
+  if (!has_code(reply, redis_error_code::kNoScript)) return reply;
   return call(make_script_request("EVAL", script.text(), keys, arguments));
 }
 
@@ -38,7 +40,7 @@ std::vector<Reply> Client::run_all(const Script& script, std::span<const Request
   std::vector<std::size_t>
       unknown;  // positions that the backend answered NOSCRIPT: nothing was done for them
   for (std::size_t i = 0; i < replies.size(); ++i) {
-    if (has_code(replies[i], "NOSCRIPT")) unknown.push_back(i);
+    if (has_code(replies[i], redis_error_code::kNoScript)) unknown.push_back(i);
   }
   if (unknown.empty()) return replies;
 

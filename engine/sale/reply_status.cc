@@ -5,22 +5,18 @@
 #include <string>
 
 #include "engine/client/errors.h"
+#include "engine/client/redis_error_code.h"
 
 namespace rushgate {
 
 absl::Status to_status(const Reply& reply, std::string_view doing) {
-  constexpr std::string_view kWorthTryingAgain[] = {error_code::kOutcomeUnknown,
-                                                    error_code::kOverloaded,
-                                                    error_code::kTimedOut,
-                                                    error_code::kClosed,
-                                                    "BUSY",
-                                                    "MISCONF",
-                                                    "OOM",
-                                                    "LOADING",
-                                                    "TRYAGAIN",
-                                                    "READONLY",
-                                                    "MASTERDOWN",
-                                                    "CLUSTERDOWN"};
+  constexpr std::string_view kWorthTryingAgain[] = {
+      error_code::kOutcomeUnknown,    error_code::kOverloaded,
+      error_code::kTimedOut,          error_code::kClosed,
+      redis_error_code::kBusy,        redis_error_code::kMisconfigured,
+      redis_error_code::kOutOfMemory, redis_error_code::kLoading,
+      redis_error_code::kTryAgain,    redis_error_code::kReadOnly,
+      redis_error_code::kMasterDown,  redis_error_code::kClusterDown};
   if (!reply.is_error()) {
     return absl::InternalError(std::string(doing) + ": unexpected reply " + to_debug_string(reply));
   }

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/sale/admission/admission.h"
 #include "engine/sale/orders/order_entry.h"
 #include "engine/sale/reply_status.h"
+#include "engine/sale/vouchers/keyspace_run.h"
 
 namespace rushgate {
 namespace {
@@ -93,8 +93,10 @@ Sale::Sale(Client& client, OrderStore& orders, const Clock& clock, SaleOptions o
     : client_(client),
       orders_(orders),
       options_(std::move(options)),
-      ids_(client, clock, options_.keys, options_.id_block_size),
-      vouchers_(client, orders, clock, options_.keys) {}
+      ids_(client, orders, clock, options_.keys, options_.id_block_size),
+      vouchers_(
+          client, orders, options_.keys,
+          {.buyers_converted_max = options_.buyers_converted_max, .logger = options_.logger}) {}
 
 absl::StatusOr<std::unique_ptr<Sale>> Sale::open(Client& client, OrderStore& orders,
                                                  const Clock& clock, SaleOptions options) {
@@ -110,20 +112,15 @@ absl::StatusOr<std::unique_ptr<Sale>> Sale::open(Client& client, OrderStore& ord
 
 // ---- Buying ----
 
-Request Sale::admission_request(VoucherId voucher, UserId user, OrderId order,
-                                std::string_view request_key) const {
-  return AdmissionCall::make(client_, options_.keys, voucher, user, order, request_key,
-                             options_.request_ttl_ms);
+AdmissionCall Sale::admission(VoucherId voucher, UserId user, OrderId order,
+                              std::string_view request_key) const {
+  return {options_.keys, voucher, user, order, request_key, options_.request_ttl_ms};
 }
 
 BuyResult Sale::buy(VoucherId voucher, UserId user, std::string_view request_key) {
   const auto order = ids_.next();
   if (!order.ok()) return overloaded(order.status());
-  Reply reply = client_.call(admission_request(voucher, user, *order, request_key));
-  if (has_code(reply, "NOSCRIPT")) {
-    client_("SCRIPT", "LOAD", admission_script().text());
-    reply = client_.call(admission_request(voucher, user, *order, request_key));
-  }
+  const Reply reply = admission(voucher, user, *order, request_key).run(client_);
   const auto answer = AdmissionCall::read(reply, *order);
   if (answer && !lacks_keyspace(answer->code)) return result_of(*answer);
   return settle(reply, {voucher, user, std::string(request_key)}, *order);
@@ -143,7 +140,8 @@ std::vector<BuyResult> Sale::buy_all(std::span<const BuyRequest> requests) {
       break;
     }
     orders.push_back(*order);
-    calls.push_back(admission_request(request.voucher, request.user, *order, request.request_key));
+    calls.push_back(
+        admission(request.voucher, request.user, *order, request.request_key).request(client_));
   }
   const std::vector<Reply> replies = client_.run_all(admission_script(), std::move(calls));
   for (std::size_t i = 0; i < replies.size(); ++i)
@@ -164,11 +162,10 @@ BuyResult Sale::buy_after_rebuild(const BuyRequest& request, OrderId order) {
   if (absl::IsNotFound(rebuilt))
     return {.outcome = Outcome::kUnknownVoucher, .order = 0, .detail = {}};
   if (!rebuilt.ok()) return overloaded(rebuilt);
-  std::vector<Request> again;
-  again.push_back(admission_request(request.voucher, request.user, order, request.request_key));
-  const std::vector<Reply> replies = client_.run_all(admission_script(), std::move(again));
-  const auto answer = AdmissionCall::read(replies.front(), order);
-  return answer ? result_of(*answer) : failure(replies.front());
+  const Reply reply =
+      admission(request.voucher, request.user, order, request.request_key).run(client_);
+  const auto answer = AdmissionCall::read(reply, order);
+  return answer ? result_of(*answer) : failure(reply);
 }
 
 // ---- Orders ----
@@ -257,7 +254,8 @@ absl::StatusOr<bool> Sale::retry_dead_letter(const std::string& id) {
 
 std::vector<NamedScript> native_sale_scripts() {
   return {{std::string(kNativeAdmission), native_admission()},
-          {std::string(kNativeAuditSnapshot), native_audit_snapshot()}};
+          {std::string(kNativeAuditSnapshot), native_audit_snapshot()},
+          {std::string(kNativeKeyspaceRun), native_keyspace_run()}};
 }
 
 }  // namespace rushgate

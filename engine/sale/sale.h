@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "engine/client/client.h"
 #include "engine/client/native_script.h"
+#include "engine/sale/admission/admission.h"
 #include "engine/sale/audit/audit.h"
 #include "engine/sale/ids/id_generator.h"
 #include "engine/sale/orders/dead_letters.h"
@@ -21,6 +22,10 @@
 #include "engine/sale/sale_keys.h"
 #include "engine/sale/vouchers/voucher_book.h"
 #include "engine/time/clock.h"
+
+namespace spdlog {
+class logger;
+}
 
 namespace rushgate {
 
@@ -35,7 +40,7 @@ enum class Outcome : std::uint8_t {
   kUnknownVoucher,
   kOverloaded,      // nothing was done; trying again may help
   kOutcomeUnknown,  // it may have been accepted: ask again with the same request key
-  kKeyReused,       // this request key was used by another user
+  kKeyReused,       // this request key was used by another user or for another voucher
   kFailed,          // the keyspace refused, detail says why; nothing was done
 };
 
@@ -45,8 +50,9 @@ std::string_view outcome_name(Outcome outcome);
 struct BuyRequest {
   VoucherId voucher = 0;
   UserId user = 0;
-  /// Identifies the request, if not empty: whoever asks again with the same key gets the same
-  /// answer, for SaleOptions::request_ttl_ms.
+  /// Identifies the request, if not empty: the same user asking again for the same voucher with the
+  /// same key gets the same answer, for SaleOptions::request_ttl_ms. With another user or voucher
+  /// the key is answered kKeyReused, so it must be unique in the whole sale.
   std::string request_key = {};
 };
 
@@ -73,12 +79,14 @@ struct SaleOptions {
   SaleKeys keys = {};
   std::int64_t request_ttl_ms = std::int64_t{7} * 24 * 60 * 60 * 1'000;
   std::int64_t id_block_size = 1'024;
+  std::int64_t buyers_converted_max = VoucherBookOptions{}.buyers_converted_max;
+  std::shared_ptr<spdlog::logger> logger = {};  // may be null
 };
 
 /// Thread-safe. Does not own what it is given, which must outlive it.
 class Sale {
  public:
-  /// Takes up what an interrupted process left.
+  /// Takes up what an interrupted process left (VoucherBook::recover()).
   static absl::StatusOr<std::unique_ptr<Sale>> open(Client& client, OrderStore& orders,
                                                     const Clock& clock, SaleOptions options = {});
 
@@ -107,8 +115,8 @@ class Sale {
  private:
   Sale(Client& client, OrderStore& orders, const Clock& clock, SaleOptions options);
 
-  [[nodiscard]] Request admission_request(VoucherId voucher, UserId user, OrderId order,
-                                          std::string_view request_key) const;
+  [[nodiscard]] AdmissionCall admission(VoucherId voucher, UserId user, OrderId order,
+                                        std::string_view request_key) const;
   BuyResult settle(const Reply& reply, const BuyRequest& request, OrderId order);
   BuyResult buy_after_rebuild(const BuyRequest& request, OrderId order);
   absl::StatusOr<std::optional<OrderState>> settled_state(OrderId order);

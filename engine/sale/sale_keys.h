@@ -27,10 +27,9 @@ struct SaleKeys {
   [[nodiscard]] std::string days(VoucherId id) const {
     return prefix + "day:" + std::to_string(id);
   }  // hash: user -> day:count
-  [[nodiscard]] std::string request(VoucherId id,
-                                    std::string_view request_key) const {  // string: the answer
-    return prefix + "request:" + std::to_string(id) + ':' + std::string(request_key);
-  }
+  [[nodiscard]] std::string request(std::string_view request_key) const {
+    return prefix + "request:" + std::string(request_key);
+  }  // string: what was asked, and the answer
   [[nodiscard]] std::string id_counter(std::string_view day) const {
     return id_prefix + std::string(day);
   }  // string: yyyyMMdd

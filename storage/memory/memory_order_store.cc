@@ -108,6 +108,12 @@ absl::StatusOr<std::vector<Order>> MemoryOrderStore::list(const OrderFilter& fil
   return orders;
 }
 
+absl::StatusOr<OrderId> MemoryOrderStore::greatest_id(OrderId below) {
+  const std::lock_guard lock(mutex_);
+  const auto next = orders_.lower_bound(below);
+  return next == orders_.begin() ? 0 : std::prev(next)->first;
+}
+
 absl::StatusOr<std::int64_t> MemoryOrderStore::count_live(VoucherId voucher) {
   const std::lock_guard lock(mutex_);
   return value_or_default(live_of_voucher_, voucher);

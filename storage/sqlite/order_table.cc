@@ -89,6 +89,7 @@ OrderResult refused(std::string reason) { return {OrderResult::Kind::kRefused, s
 OrderReader::OrderReader(const SQLite::Database& database)
     : database_(database),
       find_(database, absl::StrCat(kSelect, " WHERE id = ?1")),
+      greatest_id_(database, "SELECT coalesce(max(id), 0) FROM orders WHERE id < ?1"),
       count_live_(database, absl::StrCat("SELECT count(*) FROM orders INDEXED BY orders_by_voucher "
                                          "WHERE voucher_id = ?1 AND ",
                                          kLive)) {}
@@ -108,6 +109,12 @@ std::vector<Order> OrderReader::list(const OrderFilter& filter) {
   std::vector<Order> orders;
   while (query.next()) orders.push_back(read_order(query));
   return orders;
+}
+
+OrderId OrderReader::greatest_id(OrderId below) {
+  Query query(greatest_id_, below);
+  query.next();
+  return query.integer(0);
 }
 
 std::int64_t OrderReader::count_live(VoucherId voucher) {

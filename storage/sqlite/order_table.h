@@ -23,11 +23,13 @@ class OrderReader {
 
   std::optional<Order> find(OrderId id);
   std::vector<Order> list(const OrderFilter& filter);
+  OrderId greatest_id(OrderId below);
   std::int64_t count_live(VoucherId voucher);
 
  private:
   const SQLite::Database& database_;
   SQLite::Statement find_;
+  SQLite::Statement greatest_id_;
   SQLite::Statement count_live_;
   // One for each set of conditions (order_table.cc numbers them), prepared when it is first asked
   // for.

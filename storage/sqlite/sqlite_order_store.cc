@@ -117,6 +117,10 @@ absl::StatusOr<std::vector<Order>> SqliteOrderStore::list(const OrderFilter& fil
   return impl_->read([&](Reader& reader) { return reader.orders.list(filter); });
 }
 
+absl::StatusOr<OrderId> SqliteOrderStore::greatest_id(OrderId below) {
+  return impl_->read([&](Reader& reader) { return reader.orders.greatest_id(below); });
+}
+
 absl::StatusOr<std::int64_t> SqliteOrderStore::count_live(VoucherId voucher) {
   return impl_->read([&](Reader& reader) { return reader.orders.count_live(voucher); });
 }

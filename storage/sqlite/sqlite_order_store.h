@@ -53,6 +53,7 @@ class SqliteOrderStore final : public OrderStore {
   absl::StatusOr<std::vector<OrderResult>> write(std::span<const Order> orders) override;
   absl::StatusOr<std::optional<Order>> find(OrderId id) override;
   absl::StatusOr<std::vector<Order>> list(const OrderFilter& filter) override;
+  absl::StatusOr<OrderId> greatest_id(OrderId below) override;
   absl::StatusOr<std::int64_t> count_live(VoucherId voucher) override;
 
   absl::Status record_pending(const VoucherVersion& version) override;

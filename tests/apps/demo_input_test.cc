@@ -10,7 +10,7 @@
 #include "apps/input/file_text.h"
 #include "apps/input/requests_file.h"
 #include "apps/input/vouchers_file.h"
-#include "tests/apps/scratch_directory.h"
+#include "tests/temporary_directory.h"
 
 namespace rushgate {
 namespace {
@@ -59,7 +59,7 @@ TEST(DemoInputTest, TheThirdVoucherBeginsLate) {
 }
 
 TEST(DemoInputTest, FilesThatAreThereStayAsTheyAre) {
-  const ScratchDirectory scratch;
+  const TemporaryDirectory scratch;
   const DemoOptions options{.seed = 1, .requests = 1'000, .users = 100, .seconds = 1};
   const auto first = write_demo(scratch.path(), options, 5'000, 400);
   ASSERT_TRUE(first.ok()) << first.status();
@@ -76,7 +76,7 @@ TEST(DemoInputTest, FilesThatAreThereStayAsTheyAre) {
 }
 
 TEST(DemoInputTest, AnInterruptedWriteIsDoneAgain) {
-  const ScratchDirectory scratch;
+  const TemporaryDirectory scratch;
   const DemoOptions options{.seed = 1, .requests = 1'000, .users = 100, .seconds = 1};
   ASSERT_TRUE(write_file(scratch.path() / "requests.csv", "half of it").ok());
   const auto files = write_demo(scratch.path(), options, 5'000, 400);

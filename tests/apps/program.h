@@ -9,7 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tests/apps/scratch_directory.h"
+#include "tests/temporary_directory.h"
 
 namespace rushgate {
 
@@ -39,7 +39,7 @@ class Program {
  private:
   [[nodiscard]] bool has_ended() const;
 
-  const ScratchDirectory output_;
+  const TemporaryDirectory output_;
   pid_t pid_ = -1;  // -1: it was waited for
 };
 
@@ -65,7 +65,7 @@ class SaleFiles {
                                                  const std::vector<std::string>& more = {}) const;
 
  private:
-  const ScratchDirectory scratch_;
+  const TemporaryDirectory scratch_;
 };
 
 }  // namespace rushgate

@@ -7,7 +7,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "adapters/redis/redis_client.h"
 #include "apps/exit_code.h"
+#include "engine/time/clock.h"
 #include "tests/apps/program.h"
 #include "tests/redis_server/redis_server.h"
 
@@ -67,6 +69,34 @@ TEST_F(RedisProgramTest, ASaleOnRedisIsNotTakenForOneOfItsOwn) {
   const auto result = run_program(files_.command("audit"));
   EXPECT_EQ(result.exit_code, kExitUsage);
   EXPECT_THAT(result.err, HasSubstr("belongs to a sale on Redis"));
+}
+
+TEST_F(RedisProgramTest, ANewDirectoryDoesNotTakeOverTheSaleThatIsThere) {
+  ASSERT_EQ(run_program(files_.replay(on_redis_)).exit_code, kExitOk);
+  const SaleFiles others;
+  others.write_vouchers({400});
+  others.write_requests(rush(10));
+  const auto result = run_program(others.replay(on_redis_));
+  EXPECT_EQ(result.exit_code, kExitUsage);
+  EXPECT_THAT(result.err, HasSubstr("voucher 1, version 1"));
+  EXPECT_THAT(result.err, HasSubstr("stock 300 there, 400 here"));
+  EXPECT_EQ(run_program(files_.command("audit", on_redis_)).json()["passed"], true);
+}
+
+TEST_F(RedisProgramTest, ARebuildThatAKilledProcessLeftIsWaitedForAndTakenOver) {
+  files_.write_requests(rush(100));
+  ASSERT_EQ(run_program(files_.replay(on_redis_)).exit_code, kExitOk);
+  const auto client = RedisClient::connect(*RedisOptions::from_url(server_.url()));
+  ASSERT_TRUE(client.ok()) << client.status();
+  constexpr std::int64_t kAgoMs = 2'000;  // the test need not wait for all of the time
+  (**client)("HSET", "seckill:voucher:1", "closed", "gone:1", "closed_run", "", "closed_at",
+             SystemClock().now_ms() - kAgoMs);
+  (**client)("DEL", "seckill:stock:1", "seckill:order:1");
+  files_.write_requests(rush(3'000));
+  const auto result = run_program(files_.replay(on_redis_));
+  ASSERT_EQ(result.exit_code, kExitOk) << result.err;
+  EXPECT_EQ(result.json()["outcomes"]["accepted"], 200);
+  EXPECT_EQ(run_program(files_.command("audit", on_redis_)).json()["passed"], true);
 }
 
 TEST_F(RedisProgramTest, ASaleOfItsOwnIsNotTakenToRedis) {

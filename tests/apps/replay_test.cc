@@ -1,8 +1,10 @@
 #include "apps/replay/replay.h"
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -98,6 +100,39 @@ TEST(ReplayTest, EndsWhenAskingAgainDoesNotHelp) {
   const ReplayResult result = replay.join();
   EXPECT_EQ(count_of(result, Outcome::kOutcomeUnknown), 7u);  // one batch
   EXPECT_EQ(result.trouble, "line 1: outcome unknown: why");
+}
+
+TEST(ReplayTest, IsPatientForLongerThanALostRebuildBlocksASale) {
+  const ReplayOptions defaults;
+  std::int64_t patience_ms = 0;
+  for (int attempt = 1; attempt < defaults.attempts_max; ++attempt) {
+    EXPECT_LE(defaults.wait_after_ms(attempt), defaults.retry_after_ms_max);
+    patience_ms += defaults.wait_after_ms(attempt);
+  }
+  EXPECT_EQ(defaults.wait_after_ms(1), 5);
+  EXPECT_EQ(defaults.wait_after_ms(2), 10);
+  EXPECT_GE(patience_ms, VoucherBook::kRebuildAbandonedMs + 2'000);
+}
+
+TEST(ReplayTest, AnExceptionOfABuyingThreadEndsTheReplayAndSaysWhy) {
+  const auto all = rows(1'000);
+  std::atomic<int> batches{0};
+  Replay replay(all, options(3), [&](std::span<const BuyRequest> requests) {
+    if (++batches == 5) throw std::runtime_error("no memory left");
+    return std::vector<BuyResult>(requests.size(),
+                                  {.outcome = Outcome::kAccepted, .order = 1, .detail = {}});
+  });
+  const ReplayResult result = replay.join();
+  EXPECT_TRUE(replay.ended());
+  EXPECT_EQ(result.trouble, "buying failed: no memory left");
+  EXPECT_LT(count_of(result, Outcome::kAccepted), 1'000u);
+}
+
+TEST(ReplayTest, WhatIsThrownNeedNotBeAnException) {
+  const auto all = rows(10);
+  Replay replay(all, options(1),
+                [](std::span<const BuyRequest>) -> std::vector<BuyResult> { throw 7; });
+  EXPECT_THAT(replay.join().trouble, HasSubstr("buying failed"));
 }
 
 TEST(ReplayTest, EndsAtOnceWhenARequestIsRefused) {

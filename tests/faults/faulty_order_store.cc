@@ -120,8 +120,14 @@ absl::StatusOr<std::optional<Order>> FaultyOrderStore::find(OrderId id) {
 }
 
 absl::StatusOr<std::vector<Order>> FaultyOrderStore::list(const OrderFilter& filter) {
+  if (hook_) hook_(Point::kBeforeList);
   if (absl::Status fault = read_error(); !fault.ok()) return fault;
   return store_.list(filter);
+}
+
+absl::StatusOr<OrderId> FaultyOrderStore::greatest_id(OrderId below) {
+  if (absl::Status fault = read_error(); !fault.ok()) return fault;
+  return store_.greatest_id(below);
 }
 
 absl::StatusOr<std::int64_t> FaultyOrderStore::count_live(VoucherId voucher) {

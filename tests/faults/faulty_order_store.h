@@ -20,7 +20,7 @@ namespace rushgate::faults {
 /// from any thread at any time, unless said otherwise.
 class FaultyOrderStore final : public OrderStore {
  public:
-  enum class Point : std::uint8_t { kBeforeWrite, kAfterWrite };
+  enum class Point : std::uint8_t { kBeforeWrite, kAfterWrite, kBeforeList };
 
   /// Whether a failed write was passed on all the same. A store keeps its word if it was not; kYes
   /// is the answer lost on its way from a database elsewhere.
@@ -40,7 +40,8 @@ class FaultyOrderStore final : public OrderStore {
   void fail_write(int nth, Kept kept = Kept::kNo, absl::Status error = default_error());
   /// Fails every write from now on, until called with OK.
   void fail_writes(absl::Status error = default_error());
-  /// Fails find(), list(), count_live() and whatever reads vouchers, until called with OK.
+  /// Fails find(), list(), greatest_id(), count_live() and whatever reads vouchers, until called
+  /// with OK.
   void fail_reads(absl::Status error = default_error());
   /// Fails record_pending() and settle(), until called with OK.
   void fail_voucher_writes(absl::Status error = default_error());
@@ -48,8 +49,9 @@ class FaultyOrderStore final : public OrderStore {
   /// From now on; an empty predicate ends it.
   void poison(std::function<bool(const Order&)> is_poison, Poison kind = Poison::kFailsTheBatch);
 
-  /// Called around every write, on the thread that writes; it may kill the process. kAfterWrite is
-  /// left out where the write failed. Set it before other threads use the store.
+  /// Called around every write and before every list(), on the thread that does it; it may kill the
+  /// process. kAfterWrite is left out where the write failed. Set it before other threads use the
+  /// store.
   void at_every_point(std::function<void(Point)> hook);
 
   /// Calls of write() so far, failed ones too.
@@ -58,6 +60,7 @@ class FaultyOrderStore final : public OrderStore {
   absl::StatusOr<std::vector<OrderResult>> write(std::span<const Order> orders) override;
   absl::StatusOr<std::optional<Order>> find(OrderId id) override;
   absl::StatusOr<std::vector<Order>> list(const OrderFilter& filter) override;
+  absl::StatusOr<OrderId> greatest_id(OrderId below) override;
   absl::StatusOr<std::int64_t> count_live(VoucherId voucher) override;
 
   absl::Status record_pending(const VoucherVersion& version) override;

@@ -1,14 +1,9 @@
 // What the recovery tests share: a sale in manual mode that can be let go of and opened again.
 #pragma once
 
-#include <unistd.h>
-
 #include <array>
 #include <cstdint>
-#include <cstdlib>
-#include <filesystem>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -19,30 +14,14 @@
 #include "engine/sale/orders/order_worker.h"
 #include "engine/sale/sale.h"
 #include "engine/time/manual_clock.h"
+#include "tests/temporary_directory.h"
 
 namespace rushgate {
 
-/// A directory that goes when it goes. In memory where the system has such files: no power is cut
-/// for real here, so waiting for a disk would prove nothing.
-class RecoveryDirectory {
+/// In memory: no power is cut for real here.
+class RecoveryDirectory : public TemporaryDirectory {
  public:
-  RecoveryDirectory() {
-    constexpr const char* kInMemory = "/dev/shm";
-    const bool in_memory = access(kInMemory, W_OK) == 0;
-    const std::filesystem::path parent =
-        in_memory ? kInMemory : std::filesystem::temp_directory_path();
-    std::string pattern = (parent / "rushgate-recovery-XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary directory");
-    path_ = pattern;
-  }
-  ~RecoveryDirectory() { std::filesystem::remove_all(path_); }
-  RecoveryDirectory(const RecoveryDirectory&) = delete;
-  RecoveryDirectory& operator=(const RecoveryDirectory&) = delete;
-
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
+  RecoveryDirectory() : TemporaryDirectory(Where::kInMemory) {}
 };
 
 /// An engine in manual mode, the sale on it, and two workers: what one process would hold.

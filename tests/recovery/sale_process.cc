@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <memory>
 #include <random>
@@ -60,6 +61,8 @@ class Crash {
  public:
   Crash(CrashPoint point, int nth) : point_(point), left_(nth) {}
 
+  [[nodiscard]] CrashPoint point() const { return point_; }
+
   void reach(CrashPoint point) {
     if (point == point_ && left_.fetch_sub(1) == 1) kill(getpid(), SIGKILL);
   }
@@ -85,16 +88,34 @@ CrashPoint point_of(faults::FaultyStore::Point point) {
 }
 
 CrashPoint point_of(faults::FaultyOrderStore::Point point) {
-  return point == faults::FaultyOrderStore::Point::kBeforeWrite ? CrashPoint::kBeforeWrite
-                                                                : CrashPoint::kAfterWrite;
+  using Point = faults::FaultyOrderStore::Point;
+  switch (point) {
+    case Point::kBeforeWrite:
+      return CrashPoint::kBeforeWrite;
+    case Point::kAfterWrite:
+      return CrashPoint::kAfterWrite;
+    case Point::kBeforeList:  // only a rebuild reads so many here
+      return CrashPoint::kInRebuild;
+  }
+  return CrashPoint::kNone;
 }
 
 // ---- The sale ----
 
-void buy_rows(Sale& sale, const SalePlan& plan, std::size_t first) {
+/// Asks again while the voucher is being rebuilt.
+BuyResult buy_patiently(Sale& sale, const SalePlan::Row& row, const std::string& request_key) {
+  while (true) {
+    BuyResult result = sale.buy(row.voucher, row.user, request_key);
+    if (result.outcome != Outcome::kOverloaded) return result;
+    std::this_thread::yield();
+  }
+}
+
+void buy_rows(Sale& sale, const SalePlan& plan, std::size_t first,
+              const std::function<void(std::size_t row)>& before) {
   for (std::size_t i = first; i < plan.rows.size(); i += kBuyers) {
-    const auto& [voucher, user] = plan.rows[i];
-    const BuyResult result = sale.buy(voucher, user, "row " + std::to_string(i));
+    before(i);
+    const BuyResult result = buy_patiently(sale, plan.rows[i], "row " + std::to_string(i));
     if (result.outcome != Outcome::kAccepted) {
       if (result.outcome == Outcome::kSoldOut || result.outcome == Outcome::kLimitReached) continue;
       fail("row " + std::to_string(i) + ": " + std::string(outcome_name(result.outcome)) + ' ' +
@@ -128,9 +149,17 @@ void run_sale(const std::filesystem::path& dir, const SalePlan& plan, Crash& cra
   for (const char* name : {"w1", "w2"}) {
     workers.push_back(std::make_unique<OrderWorkerThread>(make_worker(name)));
   }
+  const auto lose_stock = [&](std::size_t row) {
+    constexpr std::size_t kRowsBetween = 7;
+    const bool is_meant = crash.point() == CrashPoint::kInRebuild ||
+                          crash.point() == CrashPoint::kAfterCommit ||
+                          crash.point() == CrashPoint::kMoment;
+    if (!is_meant || row % kRowsBetween != 0) return;
+    (*client)("DEL", SaleKeys{}.stock(plan.rows[row].voucher));
+  };
   std::vector<std::thread> buyers;
   for (std::size_t i = 0; i < kBuyers; ++i) {
-    buyers.emplace_back([&, i] { buy_rows(*sale, plan, i); });
+    buyers.emplace_back([&, i] { buy_rows(*sale, plan, i, lose_stock); });
   }
   for (std::thread& buyer : buyers) buyer.join();
   for (const auto& worker : workers) worker->stop();
@@ -150,7 +179,7 @@ void run_sale(const std::filesystem::path& dir, const SalePlan& plan, Crash& cra
 std::string crash_point_name(CrashPoint point) {
   constexpr std::string_view kNames[kCrashPoints] = {"none",        "before commit", "after commit",
                                                      "before sync", "after sync",    "before write",
-                                                     "after write", "any moment"};
+                                                     "after write", "in a rebuild",  "any moment"};
   return std::string(kNames[static_cast<std::size_t>(point)]);
 }
 

@@ -19,9 +19,10 @@ enum class CrashPoint : std::uint8_t {
   kAfterSync,
   kBeforeWrite,  // of orders to the database
   kAfterWrite,
-  kMoment,  // chosen by whoever watches it
+  kInRebuild,  // of a voucher: with this, kAfterCommit and kMoment stock is lost time and again
+  kMoment,     // chosen by whoever watches it
 };
-inline constexpr int kCrashPoints = 8;
+inline constexpr int kCrashPoints = 9;
 std::string crash_point_name(CrashPoint point);
 
 /// What is on sale and who wants it: the same for the same seed, in every process.

@@ -105,6 +105,31 @@ TEST_P(BuyingTest, ARequestKeyOfAnotherUserIsAnError) {
   EXPECT_EQ(buy(1, 8, "click"), Outcome::kKeyReused);
 }
 
+TEST_P(BuyingTest, ARequestKeyOfAnotherVoucherIsAnErrorAndBuysNothing) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
+  ASSERT_TRUE(sale_->publish(voucher(2, 1)).ok());
+  const BuyResult first = sale_->buy(1, 7, "click");
+  EXPECT_EQ(first.outcome, Outcome::kAccepted);
+  EXPECT_EQ(buy(2, 7, "click"), Outcome::kKeyReused);
+  EXPECT_EQ(buy(3, 7, "click"), Outcome::kKeyReused) << "though there is no such voucher";
+  const std::vector<BuyRequest> batch = {{2, 7, "click"}, {1, 7, "click"}, {2, 8, "other"}};
+  const std::vector<BuyResult> results = sale_->buy_all(batch);
+  EXPECT_EQ(results[0].outcome, Outcome::kKeyReused);
+  EXPECT_EQ(results[1].order, first.order) << "the first answer still holds";
+  EXPECT_EQ(results[2].outcome, Outcome::kAccepted) << "voucher 2 had one, and has it still";
+}
+
+TEST_P(BuyingTest, AnAnswerIsKeptUnderOneKeyForTheTimeThatWasSet) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
+  const BuyResult first = sale_->buy(1, 7, "click");
+  Client& client = backend_.client();
+  EXPECT_EQ(client("GET", "seckill:request:click"),
+            Reply::bulk("7 1 0 " + std::to_string(first.order)));
+  const std::int64_t left_ms = client("PTTL", "seckill:request:click").integer();
+  EXPECT_GT(left_ms, 0);
+  EXPECT_LE(left_ms, sale_->options().request_ttl_ms);
+}
+
 TEST_P(BuyingTest, AnswersAreKeptForABoundedTime) {
   if (!backend_.has_manual_clock()) return;  // Redis's time cannot be moved
   ASSERT_TRUE(sale_->publish(voucher(1, 1)).ok());

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "engine/executor/engine.h"
+#include "storage/memory/memory_order_store.h"
 #include "storage/memory/memory_store.h"
+#include "tests/faults/faulty_order_store.h"
 
 namespace rushgate {
 namespace {
@@ -16,12 +18,19 @@ class IdGeneratorTest : public ::testing::Test {
   std::unique_ptr<Engine> engine_ =
       *Engine::open(std::make_unique<MemoryStore>(), {.manual_clock = &clock_});
   std::unique_ptr<Client> client_ = engine_->open_client();
+  MemoryOrderStore database_;
+  faults::FaultyOrderStore orders_{database_};
+
+  void store(OrderId id) {
+    const std::vector<Order> batch = {{.id = id, .user = id, .voucher = 1}};
+    ASSERT_TRUE(orders_.write(batch).ok());
+  }
 };
 
 constexpr std::int64_t kDayMs = 86'400'000;
 
 TEST_F(IdGeneratorTest, TheUpperHalfIsTheTimeAndTheLowerTheDaysCounter) {
-  IdGenerator ids(*client_, clock_, SaleKeys{}, 10);
+  IdGenerator ids(*client_, orders_, clock_, SaleKeys{}, 10);
   const OrderId id = *ids.next();
   EXPECT_EQ(id >> 32, ManualClock::kStartMs / 1'000 - IdGenerator::kEpochSeconds);
   EXPECT_EQ(id & 0xFFFFFFFF, 1);
@@ -30,7 +39,7 @@ TEST_F(IdGeneratorTest, TheUpperHalfIsTheTimeAndTheLowerTheDaysCounter) {
 }
 
 TEST_F(IdGeneratorTest, ABlockIsDroppedWhenTheDayChanges) {
-  IdGenerator ids(*client_, clock_, SaleKeys{}, 10);
+  IdGenerator ids(*client_, orders_, clock_, SaleKeys{}, 10);
   const OrderId today = *ids.next();
   engine_->advance_ms(kDayMs);
   const OrderId tomorrow = *ids.next();
@@ -40,7 +49,7 @@ TEST_F(IdGeneratorTest, ABlockIsDroppedWhenTheDayChanges) {
 }
 
 TEST_F(IdGeneratorTest, IdsAscendEvenIfTheClockGoesBack) {
-  IdGenerator ids(*client_, clock_, SaleKeys{}, 3);
+  IdGenerator ids(*client_, orders_, clock_, SaleKeys{}, 3);
   OrderId last = 0;
   for (int i = 0; i < 20; ++i) {
     clock_.set_now_ms(ManualClock::kStartMs - i * kDayMs / 4);
@@ -51,8 +60,8 @@ TEST_F(IdGeneratorTest, IdsAscendEvenIfTheClockGoesBack) {
 }
 
 TEST_F(IdGeneratorTest, GeneratorsNeverGiveTheSameId) {
-  IdGenerator first(*client_, clock_, SaleKeys{}, 7);
-  IdGenerator second(*client_, clock_, SaleKeys{}, 5);
+  IdGenerator first(*client_, orders_, clock_, SaleKeys{}, 7);
+  IdGenerator second(*client_, orders_, clock_, SaleKeys{}, 5);
   std::set<OrderId> seen;
   for (int i = 0; i < 1'000; ++i) {
     EXPECT_TRUE(seen.insert(*first.next()).second);
@@ -61,8 +70,58 @@ TEST_F(IdGeneratorTest, GeneratorsNeverGiveTheSameId) {
   }
 }
 
+TEST_F(IdGeneratorTest, AfterTheKeyspaceLostItsCounterIdsLieAboveThoseThatAreStored) {
+  OrderId last = 0;
+  for (int lost = 0; lost < 4; ++lost) {
+    IdGenerator ids(*client_, orders_, clock_, SaleKeys{}, 10);
+    for (int i = 0; i < 25; ++i) {
+      const OrderId id = *ids.next();
+      EXPECT_GT(id, last) << "in the same second";
+      last = id;
+    }
+    store(last);
+    (*client_)("FLUSHALL");
+  }
+}
+
+TEST_F(IdGeneratorTest, ACounterThatIsLostUnderARunningGeneratorIsRaised) {
+  IdGenerator ids(*client_, orders_, clock_, SaleKeys{}, 10);
+  OrderId last = 0;
+  for (int i = 0; i < 1'000; ++i) last = *ids.next();
+  (*client_)("FLUSHALL");
+  const OrderId next = *ids.next();
+  EXPECT_EQ(next & 0xFFFFFFFF, (last & 0xFFFFFFFF) + 1);
+  EXPECT_EQ((*client_)("GET", "icr:order:20231114"), Reply::bulk("1010"));
+}
+
+TEST_F(IdGeneratorTest, IdsFollowAStoredOneThatAFasterClockMadeThatDay) {
+  const OrderId ahead = *IdGenerator(*client_, orders_, clock_, SaleKeys{}).next() +
+                        (OrderId{600} << IdGenerator::kCounterBits);
+  store(ahead);
+  IdGenerator ids(*client_, orders_, clock_, SaleKeys{});
+  EXPECT_GT(*ids.next(), ahead);
+}
+
+TEST_F(IdGeneratorTest, IdsOfAnotherDayAreNotFollowed) {
+  const OrderId first = *IdGenerator(*client_, orders_, clock_, SaleKeys{}).next();
+  store(first - (OrderId{86'400} << IdGenerator::kCounterBits));
+  store(first + (OrderId{10 * 86'400} << IdGenerator::kCounterBits));
+  IdGenerator ids(*client_, orders_, clock_, SaleKeys{});
+  EXPECT_EQ(IdGenerator::made_at_ms(*ids.next()), IdGenerator::made_at_ms(first));
+}
+
+TEST_F(IdGeneratorTest, AnErrorOfTheOrderStoreIsToldAndTheNextCallTriesAgain) {
+  IdGenerator ids(*client_, orders_, clock_, SaleKeys{}, 10);
+  orders_.fail_reads();
+  EXPECT_TRUE(absl::IsUnavailable(ids.next().status()));
+  orders_.fail_reads(absl::OkStatus());
+  EXPECT_TRUE(ids.next().ok());
+  orders_.fail_reads();
+  for (int i = 0; i < 50; ++i) EXPECT_TRUE(ids.next().ok()) << "only the day's first asks";
+}
+
 TEST_F(IdGeneratorTest, AnErrorOfTheDrawIsToldAndTheNextCallTriesAgain) {
-  IdGenerator ids(*client_, clock_, SaleKeys{}, 10);
+  IdGenerator ids(*client_, orders_, clock_, SaleKeys{}, 10);
   (*client_)("SET", "icr:order:20231114", "not a number");
   EXPECT_FALSE(ids.next().ok());
   (*client_)("DEL", "icr:order:20231114");

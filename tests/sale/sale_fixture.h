@@ -2,8 +2,7 @@
 // Redis.
 #pragma once
 
-#include <cstdlib>
-#include <filesystem>
+#include <cstdint>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -22,6 +21,7 @@
 #include "tests/faults/faulty_order_store.h"
 #include "tests/faults/faulty_store.h"
 #include "tests/redis_server/redis_server.h"
+#include "tests/temporary_directory.h"
 
 namespace rushgate {
 
@@ -38,25 +38,6 @@ inline std::string backend_name(const ::testing::TestParamInfo<BackendKind>& kin
   }
   return "?";
 }
-
-/// A directory that goes when it goes.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    std::string pattern =
-        (std::filesystem::temp_directory_path() / "rushgate-sale-XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary directory");
-    path_ = pattern;
-  }
-  ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// The keyspace, the database and the clock under a sale. The embedded ones run in manual mode;
 /// Redis runs on the machine's time.

@@ -1,31 +1,35 @@
 #include "engine/sale/admission/admission.h"
 
-#include <array>
-#include <span>
-
-#include "engine/base/numbers.h"
+#include <algorithm>
 
 namespace rushgate {
 
-Request AdmissionCall::make(const Client& client, const SaleKeys& keys, VoucherId voucher,
-                            UserId user, OrderId order, std::string_view request_key,
-                            std::int64_t request_ttl_ms) {
-  const std::string voucher_key = keys.voucher(voucher);
-  const std::string stock_key = keys.stock(voucher);
-  const std::string buyers_key = keys.buyers(voucher);
-  const std::string days_key = keys.days(voucher);
-  const std::string request_name =
-      request_key.empty() ? std::string() : keys.request(voucher, request_key);
-  const std::array<std::string_view, 6> names = {voucher_key, stock_key,         buyers_key,
-                                                 days_key,    keys.order_stream, request_name};
+AdmissionCall::AdmissionCall(const SaleKeys& keys, VoucherId voucher, UserId user, OrderId order,
+                             std::string_view request_key, std::int64_t request_ttl_ms)
+    : names_{keys.voucher(voucher),
+             keys.stock(voucher),
+             keys.buyers(voucher),
+             keys.days(voucher),
+             keys.order_stream,
+             request_key.empty() ? std::string() : keys.request(request_key)},
+      user_(user),
+      voucher_(voucher),
+      order_(order),
+      ttl_(request_ttl_ms) {
+  std::copy(names_.begin(), names_.end(), keys_.begin());
+  arguments_ = {user_, voucher_, order_, ttl_};
+}
 
-  const DecimalText user_text(user);
-  const DecimalText voucher_text(voucher);
-  const DecimalText order_text(order);
-  const DecimalText ttl_text(request_ttl_ms);
-  const std::array<std::string_view, 4> arguments = {user_text, voucher_text, order_text, ttl_text};
-  return client.script_request(admission_script(),
-                               std::span(names).first(request_key.empty() ? 5 : 6), arguments);
+std::span<const std::string_view> AdmissionCall::keys() const {
+  return std::span(keys_).first(names_.back().empty() ? keys_.size() - 1 : keys_.size());
+}
+
+Request AdmissionCall::request(const Client& client) const {
+  return client.script_request(admission_script(), keys(), arguments_);
+}
+
+Reply AdmissionCall::run(Client& client) const {
+  return client.run(admission_script(), keys(), arguments_);
 }
 
 std::optional<AdmissionCall::Answer> AdmissionCall::read(const Reply& reply, OrderId order) {

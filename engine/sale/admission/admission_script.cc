@@ -17,15 +17,15 @@ local request = KEYS[6]
 if request then
   local known = redis.call('GET', request)
   if known then
-    local its_user, code, its_order = string.match(known, '^(%S+) (%d+) (%S+)$')
-    if its_user ~= user then return 7 end
+    local its_user, its_voucher, code, its_order = string.match(known, '^(%S+) (%S+) (%d+) (%S+)$')
+    if its_user ~= user or its_voucher ~= voucher then return 7 end
     return {tonumber(code), its_order}
   end
 end
 
 local function answer(code)
   if request then
-    redis.call('SET', request, user .. ' ' .. code .. ' ' .. order, 'PX', ARGV[4])
+    redis.call('SET', request, user .. ' ' .. voucher .. ' ' .. code .. ' ' .. order, 'PX', ARGV[4])
   end
   return code
 end

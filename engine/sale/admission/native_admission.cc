@@ -5,12 +5,10 @@
 
 #include "engine/base/numbers.h"
 #include "engine/sale/admission/admission.h"
+#include "engine/sale/vouchers/sale_day.h"
 
 namespace rushgate {
 namespace {
-
-constexpr std::int64_t kMinuteMs = 60'000;
-constexpr std::int64_t kDayMs = 86'400'000;
 
 enum Key : std::size_t { kVoucherKey, kStockKey, kBuyersKey, kDaysKey, kStreamKey, kRequestKey };
 enum Argument : std::size_t { kUser, kVoucherId, kOrder, kRequestTtl };
@@ -28,10 +26,6 @@ enum Term : std::size_t {
 };
 constexpr std::array<std::string_view, kTerms> kTermFields = {
     "begin", "end", "total", "admitted", "counted", "per_user", "per_day", "offset"};
-
-std::int64_t floor_divide(std::int64_t value, std::int64_t by) {
-  return value / by - (value % by < 0 ? 1 : 0);
-}
 
 class Admission {
  public:
@@ -53,17 +47,27 @@ class Admission {
     return Reply::integer(static_cast<std::int64_t>(code));
   }
 
-  /// The answer that this request got before, if it did: "<user> <code> <order>".
+  /// What a request is known by: "<user> <voucher> ", before "<code> <order>".
+  [[nodiscard]] std::string parameters() const {
+    std::string text(user_);
+    text += ' ';
+    text += call_.argument(kVoucherId);
+    return text += ' ';
+  }
+
+  /// The answer that this request got before, if it did.
   std::optional<Reply> answer_before() {
     const Reply known = call_.call(Request::of("GET", call_.key(kRequestKey)));
     if (known.is_error()) throw ScriptError(known.text());
     if (known.is_nil()) return std::nullopt;
-    const std::string_view text = known.text();
-    const auto first = text.find(' ');
-    const auto second = text.find(' ', first + 1);
-    if (text.substr(0, first) != user_) return reply_of(AdmissionCode::kKeyReused);
-    const auto code = parse_int64(text.substr(first + 1, second - first - 1));
-    return Reply::array({Reply::integer(code.value_or(0)), Reply::bulk(text.substr(second + 1))});
+    std::string_view text = known.text();
+    const std::string expected = parameters();
+    if (text.substr(0, expected.size()) != expected) return reply_of(AdmissionCode::kKeyReused);
+    text.remove_prefix(expected.size());
+    const auto space = text.find(' ');
+    const auto code = parse_int64(text.substr(0, space));
+    if (!code || space == text.npos) return reply_of(AdmissionCode::kKeyReused);
+    return Reply::array({Reply::integer(*code), Reply::bulk(text.substr(space + 1))});
   }
 
   AdmissionCode decide() {
@@ -90,7 +94,7 @@ class Admission {
 
   bool user_is_at_day_limit() {
     if (term(kPerDay) <= 0) return false;
-    today_ = floor_divide(call_.now_ms() + term(kOffset) * kMinuteMs, kDayMs);
+    today_ = sale_day(call_.now_ms(), term(kOffset));
     const std::string known = call_.hash_get(call_.key(kDaysKey), user_).value_or("");
     if (const auto colon = known.find(':'); colon != std::string::npos) {
       const std::string_view text = known;
@@ -126,8 +130,7 @@ class Admission {
                           code != AdmissionCode::kStockMissing &&
                           code != AdmissionCode::kRebuilding;
     if (is_final && has_request()) {
-      std::string known(user_);
-      known += ' ' + std::to_string(static_cast<int>(code)) + ' ';
+      std::string known = parameters() + std::to_string(static_cast<int>(code)) + ' ';
       known += call_.argument(kOrder);
       const Reply kept = call_.call(
           Request::of("SET", call_.key(kRequestKey), known, "PX", call_.argument(kRequestTtl)));

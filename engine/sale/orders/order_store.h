@@ -53,6 +53,8 @@ class OrderStore {
 
   virtual absl::StatusOr<std::optional<Order>> find(OrderId id) = 0;
   virtual absl::StatusOr<std::vector<Order>> list(const OrderFilter& filter) = 0;
+  /// The greatest id below `below`; 0 if there is none. One look into an index.
+  virtual absl::StatusOr<OrderId> greatest_id(OrderId below) = 0;
   /// Live orders of a voucher.
   virtual absl::StatusOr<std::int64_t> count_live(VoucherId voucher) = 0;
 

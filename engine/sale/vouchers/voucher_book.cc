@@ -1,59 +1,112 @@
 #include "engine/sale/vouchers/voucher_book.h"
 
+#include <array>
+#include <cstddef>
+#include <limits>
 #include <map>
-#include <vector>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include <spdlog/logger.h>
 
 #include "absl/container/flat_hash_map.h"
+#include "engine/base/numbers.h"
 #include "engine/sale/orders/unstored_orders.h"
 #include "engine/sale/reply_status.h"
+#include "engine/sale/vouchers/keyspace_run.h"
+#include "engine/sale/vouchers/random_name.h"
+#include "engine/sale/vouchers/sale_day.h"
 #include "engine/sale/vouchers/voucher_scripts.h"
 
 namespace rushgate {
 namespace {
 
-// A rebuild that has taken longer than this was interrupted: somebody else may begin again.
-constexpr std::int64_t kRebuildAbandonedMs = 10'000;
-
 /// What one buyer's records are made of.
 struct Bought {
   std::int64_t count = 0;
-  std::int64_t day = 0;  // the latest on which he bought
+  std::int64_t day = std::numeric_limits<std::int64_t>::min();  // the latest on which he bought
   std::int64_t on_day = 0;
 };
 
-std::int64_t day_of(std::int64_t ms, const Limits& limits) {
-  return (ms + std::int64_t{limits.utc_offset_minutes} * 60'000) / 86'400'000;
+/// The terms as the scripts take and answer them.
+constexpr std::size_t kTerms = 8;
+constexpr std::array<std::string_view, kTerms> kTermNames = {
+    "version",     "stock",          "begin (ms)",    "end (ms)",
+    "total limit", "limit per user", "limit per day", "UTC offset (minutes)"};
+
+std::array<std::int64_t, kTerms> terms_of(const VoucherVersion& version) {
+  const Voucher& voucher = version.voucher;
+  return {version.version,
+          voucher.stock,
+          voucher.begin_ms,
+          voucher.end_ms,
+          voucher.limits.total,
+          voucher.limits.per_user,
+          voucher.limits.per_user_day,
+          voucher.limits.utc_offset_minutes};
 }
 
-/// ARGV of a script that takes a voucher's terms.
 void append_terms(std::vector<std::string>& arguments, const VoucherVersion& version) {
-  const Voucher& voucher = version.voucher;
-  for (const std::int64_t term :
-       {version.version, voucher.stock, voucher.begin_ms, voucher.end_ms, voucher.limits.total,
-        voucher.limits.per_user, voucher.limits.per_user_day,
-        std::int64_t{voucher.limits.utc_offset_minutes}}) {
-    arguments.push_back(std::to_string(term));
+  for (const std::int64_t term : terms_of(version)) arguments.push_back(std::to_string(term));
+}
+
+/// In which terms a voucher in the keyspace is another than `version`: "stock 5 there, 10 here; …".
+/// Empty if it is the same.
+std::string differences(const VoucherVersion& version, std::span<const std::int64_t> there) {
+  const auto here = terms_of(version);
+  std::string text;
+  for (std::size_t i = 0; i < kTerms && i < there.size(); ++i) {
+    if (there[i] == here[i]) continue;
+    if (!text.empty()) text += "; ";
+    text += std::string(kTermNames[i]) + ' ' + std::to_string(there[i]) + " there, " +
+            std::to_string(here[i]) + " here";
   }
+  return text;
+}
+
+std::string name_of(VoucherId id) { return "voucher " + std::to_string(id); }
+
+absl::Status being_rebuilt(VoucherId id) {
+  return absl::AbortedError(name_of(id) + " is being rebuilt by somebody else");
 }
 
 std::vector<std::string_view> views(const std::vector<std::string>& strings) {
   return {strings.begin(), strings.end()};
 }
 
-absl::StatusOr<int> outcome_of(const Reply& reply, std::string_view doing) {
-  if (!reply.is_aggregate() || reply.elements().empty() || !reply.elements()[0].is_integer()) {
-    return to_status(reply, doing);
+/// A script's answer: an outcome, and numbers that belong to it.
+absl::StatusOr<std::vector<std::int64_t>> answer_of(const Reply& reply, std::string_view doing) {
+  if (!reply.is_aggregate() || reply.elements().empty()) return to_status(reply, doing);
+  std::vector<std::int64_t> answer;
+  for (const Reply& element : reply.elements()) {
+    const auto number = element.is_integer() ? element.integer()
+                        : element.is_text()  ? parse_int64(element.text())
+                                             : std::nullopt;
+    if (!number) return to_status(reply, doing);
+    answer.push_back(*number);
   }
-  return static_cast<int>(reply.elements()[0].integer());
+  return answer;
+}
+
+absl::StatusOr<std::int64_t> outcome_of(const Reply& reply, std::string_view doing) {
+  const auto answer = answer_of(reply, doing);
+  if (!answer.ok()) return answer.status();
+  return answer->front();
 }
 
 }  // namespace
 
-VoucherBook::VoucherBook(Client& client, OrderStore& orders, const Clock& clock,
-                         const SaleKeys& keys)
-    : client_(client), orders_(orders), clock_(clock), keys_(keys) {}
+VoucherBook::VoucherBook(Client& client, OrderStore& orders, const SaleKeys& keys,
+                         VoucherBookOptions options)
+    : client_(client),
+      orders_(orders),
+      keys_(keys),
+      options_(std::move(options)),
+      name_(random_name()) {}
 
-// ---- Publishing ----
+// ---- Recovering ----
 
 /// Waits as the client does: on a fiber, others of its thread go on.
 absl::Status VoucherBook::wait_for(Change& change) {
@@ -71,15 +124,46 @@ absl::Status VoucherBook::wait_for(Change& change) {
 absl::Status VoucherBook::recover() {
   Change change(changing_);
   if (const absl::Status waited = wait_for(change); !waited.ok()) return waited;
+  const absl::Status pending = take_up_pending();
+  return pending.ok() ? take_up_rebuilds() : pending;
+}
+
+absl::Status VoucherBook::take_up_pending() {
   const auto pending = orders_.pending();
   if (!pending.ok()) return pending.status();
   for (const VoucherVersion& version : *pending) {
-    const absl::Status applied = apply(version);
-    if (!applied.ok() && !absl::IsFailedPrecondition(applied))
-      return applied;  // refused is an end, too
+    absl::Status applied = apply(version);
+    if (absl::IsUnavailable(applied)) return applied;
+    log(version, applied);
   }
   return absl::OkStatus();
 }
+
+absl::Status VoucherBook::take_up_rebuilds() {
+  const auto on_sale = orders_.all_applied();
+  if (!on_sale.ok()) return on_sale.status();
+  std::vector<Request> requests;
+  for (const VoucherVersion& version : *on_sale) {
+    requests.push_back(Request::of("HEXISTS", keys_.voucher(version.voucher.id), "closed"));
+  }
+  const std::vector<Reply> closed = client_.pipeline(std::move(requests));
+  for (std::size_t i = 0; i < closed.size(); ++i) {
+    if (closed[i] == Reply::integer(0)) continue;
+    absl::Status rebuilt = closed[i].is_error() ? to_status(closed[i], "looking at the vouchers")
+                                                : rebuild_locked((*on_sale)[i]);
+    if (absl::IsUnavailable(rebuilt)) return rebuilt;
+    log((*on_sale)[i], rebuilt);
+  }
+  return absl::OkStatus();
+}
+
+void VoucherBook::log(const VoucherVersion& version, const absl::Status& failure) const {
+  if (failure.ok() || !options_.logger) return;
+  options_.logger->error("version {} of voucher {} is not taken up: {}", version.version,
+                         version.voucher.id, std::string(failure.message()));
+}
+
+// ---- Publishing ----
 
 absl::Status VoucherBook::publish(const Voucher& voucher) {
   if (const std::string fault = find_fault(voucher); !fault.empty()) {
@@ -88,11 +172,17 @@ absl::Status VoucherBook::publish(const Voucher& voucher) {
   Change change(changing_);
   if (const absl::Status waited = wait_for(change); !waited.ok()) return waited;
   auto latest = orders_.latest(voucher.id);
-  if (!latest.ok()) return latest.status();
-  if (latest->has_value() && (*latest)->state == VoucherVersion::State::kPending) {
-    const absl::Status applied = apply(**latest);  // interrupted before: first things first
-    if (!applied.ok() && !absl::IsFailedPrecondition(applied)) return applied;
+  if (latest.ok() && latest->has_value() &&
+      (*latest)->state ==
+          VoucherVersion::State::kPending) {  // interrupted before: first things first
+    const absl::Status applied = apply(**latest);
+    latest = orders_.latest(voucher.id);
+    const bool is_settled =
+        latest.ok() &&
+        (*latest)->state != VoucherVersion::State::kPending;  // refused is an end, too
+    if (!applied.ok() && !is_settled) return applied;
   }
+  if (!latest.ok()) return latest.status();
   const auto in_force = orders_.applied(voucher.id);
   if (!in_force.ok()) return in_force.status();
   if (in_force->has_value() && (*in_force)->voucher == voucher) return absl::OkStatus();
@@ -114,59 +204,71 @@ absl::Status VoucherBook::apply(const VoucherVersion& version) {
   // Only what was never on sale may start from its full stock.
   const bool may_create = !in_force->has_value() && *live == 0;
 
-  std::string detail;
-  auto outcome = run_apply(version, may_create, detail);
-  if (outcome.ok() &&
-      (*outcome == voucher_scripts::kMissing || *outcome == voucher_scripts::kRebuilding)) {
+  auto answer = run_apply(version, may_create);
+  if (answer.ok() && (answer->front() == voucher_scripts::kMissing ||
+                      answer->front() == voucher_scripts::kRebuilding)) {
     const absl::Status rebuilt = rebuild_locked(in_force->has_value() ? **in_force : version);
     if (!rebuilt.ok()) return rebuilt;
-    outcome = run_apply(version, may_create, detail);
+    answer = run_apply(version, may_create);
   }
-  if (!outcome.ok()) return outcome.status();
+  if (!answer.ok()) return answer.status();
 
-  switch (*outcome) {
+  const auto detail = std::span(*answer).subspan(1);
+  const std::string count = detail.empty() ? "?" : std::to_string(detail.front());
+  switch (answer->front()) {
     case voucher_scripts::kDone:
+      return mark_applied(version);
     case voucher_scripts::kAlreadyDone: {
-      // The database must never call in force what a power cut could take out of the log.
-      const Reply synced = client_.sync();
-      if (synced.is_error()) return to_status(synced, "syncing voucher " + std::to_string(id));
-      return orders_.settle(id, version.version, VoucherVersion::State::kApplied, {});
+      const std::string different = differences(version, detail);
+      if (different.empty()) return mark_applied(version);
+      // Left pending: nothing was decided, and the next version would change somebody else's sale.
+      return absl::FailedPreconditionError(
+          name_of(id) + ", version " + std::to_string(version.version) +
+          ": the keyspace holds another sale's voucher of this id: " + different);
     }
-    case voucher_scripts::kRefused: {
-      const std::string reason = "voucher " + std::to_string(id) + ": " + detail +
-                                 " more are sold than a stock of " +
-                                 std::to_string(version.voucher.stock) + " allows";
-      const absl::Status settled =
-          orders_.settle(id, version.version, VoucherVersion::State::kRefused, reason);
-      return settled.ok() ? absl::FailedPreconditionError(reason) : settled;
-    }
+    case voucher_scripts::kRefused:
+      return refuse(version, count + " more are sold than a stock of " +
+                                 std::to_string(version.voucher.stock) + " allows");
+    case voucher_scripts::kTooManyBuyers:
+      return refuse(version, "it has " + count + " buyers, and the limit per user can no longer " +
+                                 "come up from 1 when there are more than " +
+                                 std::to_string(options_.buyers_converted_max));
     default:
-      return absl::UnavailableError("voucher " + std::to_string(id) +
-                                    " is being rebuilt by somebody else");
+      return being_rebuilt(id);
   }
 }
 
-absl::StatusOr<int> VoucherBook::run_apply(const VoucherVersion& version, bool may_create,
-                                           std::string& detail) {
+absl::StatusOr<VoucherBook::Answer> VoucherBook::run_apply(const VoucherVersion& version,
+                                                           bool may_create) {
   const VoucherId id = version.voucher.id;
   const std::vector<std::string> names = {keys_.voucher(id), keys_.stock(id), keys_.buyers(id)};
   std::vector<std::string> arguments;
   append_terms(arguments, version);
   arguments.emplace_back(may_create ? "1" : "0");
-  const Reply reply = client_.run(voucher_scripts::apply(), views(names), views(arguments));
-  const auto outcome = outcome_of(reply, "publishing voucher " + std::to_string(id));
-  if (outcome.ok() && *outcome == voucher_scripts::kRefused && reply.elements().size() == 2) {
-    detail = std::to_string(reply.elements()[1].integer());
-  }
-  return outcome;
+  arguments.push_back(std::to_string(options_.buyers_converted_max));
+  return answer_of(client_.run(voucher_scripts::apply(), views(names), views(arguments)),
+                   "publishing " + name_of(id));
+}
+
+absl::Status VoucherBook::mark_applied(const VoucherVersion& version) {
+  // The database must never call in force what a power cut could take out of the log.
+  const Reply synced = client_.sync();
+  if (synced.is_error()) return to_status(synced, "syncing " + name_of(version.voucher.id));
+  return orders_.settle(version.voucher.id, version.version, VoucherVersion::State::kApplied, {});
+}
+
+absl::Status VoucherBook::refuse(const VoucherVersion& version, const std::string& why) {
+  const std::string reason = name_of(version.voucher.id) + ": " + why;
+  const absl::Status settled =
+      orders_.settle(version.voucher.id, version.version, VoucherVersion::State::kRefused, reason);
+  return settled.ok() ? absl::FailedPreconditionError(reason) : settled;
 }
 
 // ---- Rebuilding ----
 
 absl::Status VoucherBook::rebuild(VoucherId voucher) {
   const Change change(changing_);  // buyers come here: they do not wait
-  if (!change.is_ours())
-    return absl::UnavailableError("voucher " + std::to_string(voucher) + " is being rebuilt");
+  if (!change.is_ours()) return absl::AbortedError(name_of(voucher) + " is being rebuilt");
   const auto in_force = orders_.applied(voucher);
   if (!in_force.ok()) return in_force.status();
   if (!in_force->has_value())
@@ -176,19 +278,19 @@ absl::Status VoucherBook::rebuild(VoucherId voucher) {
 
 absl::Status VoucherBook::rebuild_locked(const VoucherVersion& version) {
   const VoucherId id = version.voucher.id;
-  const std::string token = std::to_string(clock_.now_ms()) + ':' + std::to_string(++rebuilds_) +
-                            ':' + std::to_string(reinterpret_cast<std::uintptr_t>(this));
+  const Reply run = client_.run(keyspace_run_script(), {}, {});
+  if (run.is_error()) return to_status(run, "asking for the run of the keyspace");
+  const std::string token = name_ + ':' + std::to_string(++rebuilds_);
   const std::vector<std::string> names = {keys_.voucher(id), keys_.stock(id), keys_.buyers(id),
                                           keys_.days(id)};
-  const std::vector<std::string> arguments = {token, std::to_string(kRebuildAbandonedMs)};
+  const std::vector<std::string> arguments = {token, std::string(run.text()),
+                                              std::to_string(kRebuildAbandonedMs)};
   const auto begun =
       outcome_of(client_.run(voucher_scripts::begin_rebuild(), views(names), views(arguments)),
                  "closing voucher " + std::to_string(id));
   if (!begun.ok()) return begun.status();
   if (*begun == voucher_scripts::kAlreadyDone) return absl::OkStatus();
-  if (*begun == voucher_scripts::kRebuilding) {
-    return absl::UnavailableError("voucher " + std::to_string(id) + " is being rebuilt");
-  }
+  if (*begun == voucher_scripts::kRebuilding) return being_rebuilt(id);
   return load(version, token);
 }
 
@@ -201,7 +303,7 @@ absl::Status VoucherBook::load(const VoucherVersion& version, const std::string&
     ++admitted;
     Bought& bought = buyers[order.user];
     ++bought.count;
-    const std::int64_t day = day_of(order.admitted_at_ms, limits);
+    const std::int64_t day = sale_day(order.admitted_at_ms, limits.utc_offset_minutes);
     if (day > bought.day) bought = {bought.count, day, 0};
     if (day == bought.day) ++bought.on_day;
   };
@@ -256,9 +358,7 @@ absl::Status VoucherBook::load(const VoucherVersion& version, const std::string&
       outcome_of(client_.run(voucher_scripts::finish_rebuild(), views(names), views(arguments)),
                  "opening voucher " + std::to_string(id));
   if (!finished.ok()) return finished.status();
-  if (*finished == voucher_scripts::kDone) return absl::OkStatus();
-  return absl::UnavailableError("voucher " + std::to_string(id) +
-                                " is being rebuilt by somebody else");
+  return *finished == voucher_scripts::kDone ? absl::OkStatus() : being_rebuilt(id);
 }
 
 }  // namespace rushgate

@@ -6,49 +6,75 @@ namespace {
 // Buyers are a set while nobody may have, or has, more than one; else a hash of counts (`counted`).
 // A limit that goes back to 1 makes it a set again only if every count is 1: a set could not hold
 // what the others bought.
+//
+// A change of the kind is the only thing here that takes longer, and more memory, the more buyers
+// there are: they are read at once, as nothing else can be done in one script, and written in
+// portions that unpack() can take. Hence the bound; a hash may stay one, so only the way to it is
+// refused.
 constexpr const char* kApply = R"lua(
 local voucher, stock_key, buyers = KEYS[1], KEYS[2], KEYS[3]
 local version, published = tonumber(ARGV[1]), tonumber(ARGV[2])
 local total, per_user = tonumber(ARGV[5]), tonumber(ARGV[6])
+local converted_max = tonumber(ARGV[10])
 
-local now = redis.call('HMGET', voucher, 'version', 'published', 'counted', 'closed')
-if now[4] then return {4} end
-if now[1] and tonumber(now[1]) >= version then return {2} end
+local now = redis.call('HMGET', voucher, 'version', 'published', 'begin', 'end', 'total', 'per_user',
+                       'per_day', 'offset', 'counted', 'admitted', 'given_back', 'closed')
+if now[12] then return {4} end
+if now[1] and tonumber(now[1]) >= version then
+  return {2, now[1], now[2], now[3], now[4], now[5], now[6], now[7], now[8]}
+end
 
-local free
+local free, admitted
 if now[1] then
   local stock = redis.call('GET', stock_key)
   if not stock then return {3} end
-  free = tonumber(stock) + published - tonumber(now[2])
+  free = tonumber(stock) + published - now[2]
   if free < 0 then return {1, -free} end
+  admitted = now[10] or now[2] - stock + (now[11] or 0)
 elseif ARGV[9] == '1' then
-  free = published
+  free, admitted = published, 0
 else
   return {3}
 end
 
--- Convert the buyers, and count them if the total is limited.
-local was_counted, counted = now[3] == '1', per_user ~= 1
-local admitted = 0
-if was_counted then
-  local pairs_ = redis.call('HGETALL', buyers)
-  local all_one = true
-  for i = 2, #pairs_, 2 do
-    admitted = admitted + pairs_[i]
-    if pairs_[i] ~= '1' then all_one = false end
-  end
-  if not counted and not all_one then counted = true end
-  if not counted then
-    redis.call('DEL', buyers)
-    for i = 1, #pairs_, 2 do redis.call('SADD', buyers, pairs_[i]) end
-  end
-elseif counted then
-  local users = redis.call('SMEMBERS', buyers)
-  admitted = #users
+-- Nothing that needs much memory may come after the first write: a script that fails keeps what it
+-- wrote. Hence the collection before it, and the one before the buyers are read.
+local function replace_buyers(command, values, count)
+  collectgarbage()
   redis.call('DEL', buyers)
-  for i = 1, #users do redis.call('HSET', buyers, users[i], 1) end
-else
-  admitted = redis.call('SCARD', buyers)
+  for i = 1, count, 1000 do
+    redis.call(command, buyers, unpack(values, i, math.min(i + 999, count)))
+  end
+end
+
+local function make_hash()
+  collectgarbage()
+  local users, values = redis.call('SMEMBERS', buyers), {}
+  for i = 1, #users do values[2 * i - 1], values[2 * i] = users[i], 1 end
+  replace_buyers('HSET', values, 2 * #users)
+end
+
+-- False if it has to stay a hash.
+local function make_set()
+  local count = redis.call('HLEN', buyers)
+  if count > converted_max or count ~= tonumber(admitted) then return false end
+  collectgarbage()
+  local values = redis.call('HGETALL', buyers)
+  for i = 1, count do
+    if values[2 * i] ~= '1' then return false end
+  end
+  for i = 1, count do values[i] = values[2 * i - 1] end
+  replace_buyers('SADD', values, count)
+  return true
+end
+
+local was_counted, counted = now[9] == '1', per_user ~= 1
+if counted and not was_counted then
+  local count = redis.call('SCARD', buyers)
+  if count > converted_max then return {6, count} end
+  make_hash()
+elseif was_counted and not counted then
+  counted = not make_set()
 end
 
 redis.call('SET', stock_key, string.format('%.0f', free))
@@ -60,19 +86,30 @@ if total > 0 then
 else
   redis.call('HDEL', voucher, 'admitted')
 end
-return {0, free}
+return {0}
 )lua";
 
+// Whoever begins another rebuild cannot do harm: the token makes the earlier one fail. So all that
+// hangs on who counts as dead is how soon a sale goes on, and that two do not disturb each other.
 constexpr const char* kBeginRebuild = R"lua(
-local closed = redis.call('HGET', KEYS[1], 'closed')
-if closed then
-  local time = redis.call('TIME')
-  local age = time[1] * 1000 + math.floor(time[2] / 1000) - string.match(closed, '^%d+')
-  if age >= 0 and age < tonumber(ARGV[2]) then return {4} end
-elseif redis.call('EXISTS', KEYS[2]) == 1 and redis.call('HEXISTS', KEYS[1], 'version') == 1 then
+local voucher, token, run, abandoned_ms = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3])
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+
+local function is_alive(closed, its_run, since)
+  if string.match(closed, '^[^:]*') == string.match(token, '^[^:]*') then return false end
+  if run ~= '' and its_run and its_run ~= '' and its_run ~= run then return false end
+  local age = now - (since or 0)
+  return age >= 0 and age < abandoned_ms
+end
+
+local closed = redis.call('HMGET', voucher, 'closed', 'closed_run', 'closed_at')
+if closed[1] then
+  if is_alive(closed[1], closed[2], closed[3]) then return {4} end
+elseif redis.call('EXISTS', KEYS[2]) == 1 and redis.call('HEXISTS', voucher, 'version') == 1 then
   return {2}
 end
-redis.call('HSET', KEYS[1], 'closed', ARGV[1])
+redis.call('HSET', voucher, 'closed', token, 'closed_run', run, 'closed_at', string.format('%.0f', now))
 redis.call('DEL', KEYS[2], KEYS[3], KEYS[4])
 return {0}
 )lua";

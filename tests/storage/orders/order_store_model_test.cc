@@ -43,6 +43,14 @@ class Model {
     return found;
   }
 
+  [[nodiscard]] OrderId greatest_id(OrderId below) const {
+    OrderId greatest = 0;
+    for (const Order& order : orders_) {
+      if (order.id < below) greatest = std::max(greatest, order.id);
+    }
+    return greatest;
+  }
+
   [[nodiscard]] std::int64_t count_live(VoucherId voucher) const {
     return std::count_if(orders_.begin(), orders_.end(), [&](const Order& order) {
       return order.voucher == voucher && is_live(order);
@@ -103,6 +111,8 @@ class OrderStoreModelTest : public OrderStoreTest {
     EXPECT_EQ(write_kinds(batch), expected);
     const OrderFilter filter = random_filter();
     EXPECT_EQ(store().list(filter).value(), model_.list(filter));
+    const OrderId bound = below(2100);
+    EXPECT_EQ(store().greatest_id(bound).value(), model_.greatest_id(bound));
     const VoucherId voucher = below(3);
     EXPECT_EQ(store().count_live(voucher).value(), model_.count_live(voucher));
   }

@@ -34,6 +34,17 @@ TEST_P(OrderStoreTest, TheGreatestNumbersAreKept) {
 
 TEST_P(OrderStoreTest, AnEmptyBatchIsStored) { EXPECT_TRUE(write({}).empty()); }
 
+TEST_P(OrderStoreTest, TheGreatestIdBelowABoundIsTold) {
+  EXPECT_EQ(store().greatest_id(std::numeric_limits<OrderId>::max()).value(), 0);
+  const Order first = order(1);
+  const Order second = order(2);
+  write({second, first});
+  EXPECT_EQ(store().greatest_id(first.id).value(), 0);
+  EXPECT_EQ(store().greatest_id(second.id).value(), first.id);
+  EXPECT_EQ(store().greatest_id(second.id + 1).value(), second.id);
+  EXPECT_EQ(store().greatest_id(std::numeric_limits<OrderId>::max()).value(), second.id);
+}
+
 TEST_P(OrderStoreTest, AnOrderStoredTwiceIsStoredOnce) {
   for (const std::int64_t limit : {1, 3, 0}) {
     const Order stored = order(1, limit, /*voucher=*/10 + limit);

@@ -267,7 +267,7 @@ TEST_F(LogTest, EveryTornTailOpensUpToTheCommitBefore) {
   const std::string whole = read_file(log_);
   for (const std::size_t cut : {1U, 6U, 200U, 433U, 434U, 900U}) {
     SCOPED_TRACE(cut);
-    const TemporaryDirectory copy;
+    const StoreDirectory copy;
     fs::copy(dir(), copy.path());
     fs::remove(copy.path() / "rushgate.lock");
     write_file(copy.path() / log_.filename(), whole.substr(0, whole.size() - cut));

@@ -1,7 +1,5 @@
 #include "tests/storage/rocksdb/rocksdb_fixture.h"
 
-#include <stdlib.h>
-
 #include <algorithm>
 #include <fstream>
 #include <iterator>
@@ -29,15 +27,6 @@ std::vector<fs::path> files_with(const fs::path& dir, const char* extension) {
 }
 
 }  // namespace
-
-TemporaryDirectory::TemporaryDirectory() {
-  std::string name = (fs::temp_directory_path() / "rushgate-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr) ADD_FAILURE() << "no temporary directory";
-  parent_ = name;
-  path_ = parent_ / "store";
-}
-
-TemporaryDirectory::~TemporaryDirectory() { fs::remove_all(parent_); }
 
 absl::Status commit_number(Store& store, std::uint64_t number) {
   StoreBatch batch;

@@ -11,19 +11,18 @@
 #include <gtest/gtest.h>
 
 #include "storage/rocksdb/rocksdb_store.h"
+#include "tests/temporary_directory.h"
 
 namespace rushgate {
 
-/// A new directory, deleted at the end, with what is beside it and begins with its name.
-class TemporaryDirectory {
+/// A place for a store, with room beside it; nothing is there yet.
+class StoreDirectory {
  public:
-  TemporaryDirectory();
-  ~TemporaryDirectory();
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
  private:
-  std::filesystem::path parent_;
-  std::filesystem::path path_;
+  const TemporaryDirectory parent_;
+  const std::filesystem::path path_ = parent_.path() / "store";
 };
 
 /// Numbered commits, each with two state records and a run of stream 1. So a store tells how many
@@ -52,7 +51,7 @@ class RocksDbTest : public ::testing::Test {
   /// Names and sizes of all files.
   [[nodiscard]] std::vector<std::pair<std::string, std::uintmax_t>> list() const;
 
-  TemporaryDirectory directory_;
+  StoreDirectory directory_;
   RocksDbStoreOptions options_;
 };
 

@@ -34,7 +34,7 @@ class RocksDbSubject final : public Subject {
   }
 
  private:
-  TemporaryDirectory directory_;
+  StoreDirectory directory_;
   std::unique_ptr<RocksDbStore> store_;
 };
 

@@ -42,6 +42,12 @@ TEST_F(SqlitePlanTest, CountingAUsersOrdersReadsTheIndexAlone) {
       << text;
 }
 
+TEST_F(SqlitePlanTest, TheGreatestIdIsOneLookIntoTheTable) {
+  const std::string text = plan("SELECT coalesce(max(id), 0) FROM orders WHERE id < 5");
+  EXPECT_NE(text.find("SEARCH orders USING INTEGER PRIMARY KEY (rowid<?)"), std::string::npos)
+      << text;
+}
+
 TEST_F(SqlitePlanTest, AVouchersOrdersComeInOrderFromItsIndex) {
   const std::string text = plan(
       "SELECT * FROM orders INDEXED BY orders_by_voucher WHERE id > 5 AND voucher_id = 7 "

@@ -1,0 +1,18 @@
+#include "engine/sale/vouchers/keyspace_run.h"
+
+#include <string>
+
+#include "engine/sale/vouchers/random_name.h"
+
+namespace rushgate {
+
+const Script& keyspace_run_script() {
+  static const Script* const script = new Script("return ''", std::string(kNativeKeyspaceRun));
+  return *script;
+}
+
+NativeScript native_keyspace_run() {
+  return [name = random_name()](NativeCall&) { return Reply::bulk(name); };
+}
+
+}  // namespace rushgate

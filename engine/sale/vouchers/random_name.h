@@ -1,0 +1,17 @@
+// Names that no other process comes upon.
+#pragma once
+
+#include <random>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+
+namespace rushgate {
+
+/// 64 random bits, in hexadecimal.
+inline std::string random_name() {
+  std::random_device random;
+  return absl::StrCat(absl::Hex(random(), absl::kZeroPad8), absl::Hex(random(), absl::kZeroPad8));
+}
+
+}  // namespace rushgate

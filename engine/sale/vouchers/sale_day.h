@@ -1,0 +1,17 @@
+// The days by which a limit per user and day counts.
+#pragma once
+
+#include <cstdint>
+
+namespace rushgate {
+
+/// The number of the day since 1970-01-01 at a fixed UTC offset, negative before it. As the
+/// admission script counts, which rounds down.
+constexpr std::int64_t sale_day(std::int64_t ms_since_1970, std::int64_t utc_offset_minutes) {
+  constexpr std::int64_t kMinuteMs = 60'000;
+  constexpr std::int64_t kDayMs = 24 * 60 * kMinuteMs;
+  const std::int64_t local_ms = ms_since_1970 + utc_offset_minutes * kMinuteMs;
+  return local_ms / kDayMs - (local_ms % kDayMs < 0 ? 1 : 0);
+}
+
+}  // namespace rushgate

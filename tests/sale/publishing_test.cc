@@ -1,0 +1,227 @@
+// Publications that meet another sale, go wrong, or convert many buyers.
+#include <sstream>
+
+#include <spdlog/logger.h>
+#include <spdlog/sinks/ostream_sink.h>
+
+#include "tests/sale/sale_fixture.h"
+
+namespace rushgate {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+std::string text_of(const absl::Status& status) { return std::string(status.message()); }
+
+class PublishingTest : public SaleTest {
+ protected:
+  std::unique_ptr<Sale> open_sale(OrderStore& orders, SaleOptions options = {}) {
+    auto sale = Sale::open(backend_.client(), orders, backend_.clock(), std::move(options));
+    EXPECT_TRUE(sale.ok()) << sale.status();
+    return *std::move(sale);
+  }
+  Reply stock(VoucherId id) { return backend_.client()("GET", SaleKeys{}.stock(id)); }
+};
+INSTANTIATE_TEST_SUITE_P(Backends, PublishingTest,
+                         ::testing::Values(BackendKind::kMemory, BackendKind::kRocksDb,
+                                           BackendKind::kRedis),
+                         backend_name);
+
+// ---- Another sale's keyspace ----
+
+TEST_P(PublishingTest, AnEmptyDatabaseDoesNotTakeOverAnotherSalesVoucher) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 3, {.per_user = 2})).ok());
+  EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
+  MemoryOrderStore empty;
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    const auto other = open_sale(empty);  // again, with what was left pending
+    for (int again = 0; again < 2; ++again) {
+      const absl::Status refused = other->publish(voucher(1, 7));
+      EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+      EXPECT_THAT(text_of(refused),
+                  AllOf(HasSubstr("voucher 1, version 1"), HasSubstr("stock 3 there, 7 here"),
+                        HasSubstr("limit per user 2 there, 1 here")));
+    }
+    EXPECT_TRUE(other->publish(voucher(2 + attempt, 5)).ok()) << "others are not in its way";
+  }
+  EXPECT_EQ(stock(1), Reply::bulk("2"));
+  EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
+}
+
+TEST_P(PublishingTest, ALaterVersionOfAnotherSaleIsNamed) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 3)).ok());
+  ASSERT_TRUE(sale_->publish(voucher(1, 4)).ok());
+  MemoryOrderStore empty;
+  const absl::Status refused = open_sale(empty)->publish(voucher(1, 4));
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_THAT(text_of(refused), HasSubstr("version 2 there, 1 here"));
+}
+
+// ---- What was left pending ----
+
+TEST_P(PublishingTest, AVoucherThatCannotBeTakenUpIsLoggedAndTheOthersAre) {
+  for (const VoucherId id : {1, 2, 3}) {
+    ASSERT_TRUE(backend_.orders().record_pending({.voucher = voucher(id, 5), .version = 1}).ok());
+  }
+  backend_.client()("SET", "seckill:voucher:2", "not a hash");
+  std::ostringstream log;
+  const auto logger = std::make_shared<spdlog::logger>(
+      "test", std::make_shared<spdlog::sinks::ostream_sink_mt>(log));
+  const auto sale = open_sale(backend_.orders(), {.logger = logger});
+  EXPECT_EQ(sale->buy(1, 1).outcome, Outcome::kAccepted);
+  EXPECT_EQ(sale->buy(3, 1).outcome, Outcome::kAccepted);
+  EXPECT_THAT(log.str(), AllOf(HasSubstr("version 1 of voucher 2"), HasSubstr("WRONGTYPE")));
+  EXPECT_EQ(backend_.orders().pending()->size(), 1U) << "tried again at the next open";
+}
+
+TEST_P(PublishingTest, AStoreThatCannotBeAskedFailsTheOpening) {
+  ASSERT_TRUE(backend_.orders().record_pending({.voucher = voucher(1, 5), .version = 1}).ok());
+  backend_.orders().fail_voucher_writes();
+  const auto sale = Sale::open(backend_.client(), backend_.orders(), backend_.clock());
+  EXPECT_TRUE(absl::IsUnavailable(sale.status())) << sale.status();
+}
+
+// ---- Many buyers ----
+
+TEST_P(PublishingTest, BuyersAreConvertedInPortionsBothWays) {
+  constexpr std::int64_t kBuyers = 2'345;
+  ASSERT_TRUE(sale_->publish(voucher(1, kBuyers + 5)).ok());
+  std::vector<BuyRequest> requests;
+  for (UserId user = 1; user <= kBuyers; ++user) requests.push_back({1, user});
+  for (const BuyResult& result : sale_->buy_all(requests)) {
+    ASSERT_EQ(result.outcome, Outcome::kAccepted);
+  }
+  ASSERT_TRUE(sale_->publish(voucher(1, kBuyers + 5, {.total = kBuyers + 2, .per_user = 2})).ok());
+  EXPECT_EQ(backend_.client()("HLEN", "seckill:order:1"), Reply::integer(kBuyers));
+  EXPECT_EQ(backend_.client()("HGET", "seckill:voucher:1", "admitted"),
+            Reply::bulk(std::to_string(kBuyers)));
+  ASSERT_TRUE(sale_->publish(voucher(1, kBuyers + 5, {.total = kBuyers + 2})).ok());
+  EXPECT_EQ(backend_.client()("SCARD", "seckill:order:1"), Reply::integer(kBuyers));
+  EXPECT_EQ(buy(1, kBuyers), Outcome::kLimitReached);
+  EXPECT_EQ(buy(1, kBuyers + 1), Outcome::kAccepted);
+  EXPECT_EQ(buy(1, kBuyers + 2), Outcome::kAccepted);
+  EXPECT_EQ(buy(1, kBuyers + 3), Outcome::kSoldOut) << "by the total limit";
+  drain();
+  expect_audit_passes();
+}
+
+TEST_P(PublishingTest, TooManyBuyersToConvertIsRefusedAndChangesNothing) {
+  const auto sale = open_sale(backend_.orders(), {.buyers_converted_max = 3});
+  ASSERT_TRUE(sale->publish(voucher(1, 10)).ok());
+  for (UserId user = 1; user <= 4; ++user) EXPECT_EQ(buy(1, user), Outcome::kAccepted);
+  const absl::Status refused = sale->publish(voucher(1, 10, {.per_user = 2}));
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_THAT(text_of(refused), AllOf(HasSubstr("has 4 buyers"), HasSubstr("more than 3")));
+  EXPECT_EQ(buy(1, 4), Outcome::kLimitReached);
+  EXPECT_TRUE(sale->publish(voucher(1, 11)).ok()) << "what converts nothing is not refused";
+  EXPECT_EQ(stock(1), Reply::bulk("7"));
+  drain();
+  expect_audit_passes();
+}
+
+TEST_P(PublishingTest, ManyCountedBuyersStayCountedUnderALimitOfOne) {
+  const auto sale = open_sale(backend_.orders(), {.buyers_converted_max = 3});
+  ASSERT_TRUE(sale->publish(voucher(1, 10, {.per_user = 2})).ok());
+  for (UserId user = 1; user <= 4; ++user) EXPECT_EQ(buy(1, user), Outcome::kAccepted);
+  ASSERT_TRUE(sale->publish(voucher(1, 10)).ok());
+  EXPECT_EQ(backend_.client()("TYPE", "seckill:order:1"), Reply::status("hash"));
+  EXPECT_EQ(buy(1, 4), Outcome::kLimitReached);
+  EXPECT_EQ(buy(1, 5), Outcome::kAccepted);
+  drain();
+  expect_audit_passes();
+}
+
+/// 200,000 buyers, and scripts that may use no more memory than a few thousand of them take.
+class ManyBuyersTest : public ::testing::Test {
+ protected:
+  static constexpr std::int64_t kBuyers = 200'000;
+  static constexpr std::int64_t kStock = 300'000;
+
+  ManyBuyersTest() { open(std::size_t{1} << 20); }
+
+  void open(std::size_t script_memory_bytes_max) {
+    engine_ =
+        *Engine::open(std::make_unique<MemoryStore>(),
+                      {.manual_clock = &clock_, .script_memory_bytes_max = script_memory_bytes_max},
+                      native_sale_scripts());
+    client_ = engine_->open_client();
+    sale_ = *Sale::open(*client_, orders_, engine_->clock());
+  }
+
+  absl::Status publish(std::int64_t stock, const Limits& limits) {
+    return sale_->publish({.id = 1,
+                           .stock = stock,
+                           .begin_ms = 0,
+                           .end_ms = ManualClock::kStartMs * 2,
+                           .limits = limits});
+  }
+
+  /// As if everybody had bought one.
+  void sell(bool counted) {
+    constexpr std::int64_t kAtOnce = 10'000;
+    for (std::int64_t user = 0; user < kBuyers;) {
+      Request request = Request::of(counted ? "HSET" : "SADD", "seckill:order:1");
+      for (std::int64_t i = 0; i < kAtOnce; ++i) {
+        request.add(std::to_string(user++));
+        if (counted) request.add("1");
+      }
+      ASSERT_FALSE(client_->call(std::move(request)).is_error());
+    }
+    (*client_)("DECRBY", "seckill:stock:1", kBuyers);
+  }
+
+  Reply in_voucher(std::string_view field) {
+    return (*client_)("HGET", "seckill:voucher:1", field);
+  }
+
+  void expect_change_is_cheap(const Limits& from, const Limits& to) {
+    ASSERT_TRUE(publish(kStock, from).ok());
+    sell(from.per_user != 1);
+    const absl::Status published = publish(kStock + 5, to);
+    EXPECT_TRUE(published.ok()) << published;
+    EXPECT_EQ(in_voucher("admitted"), Reply::bulk(std::to_string(kBuyers)));
+    EXPECT_EQ((*client_)("GET", "seckill:stock:1"),
+              Reply::bulk(std::to_string(kStock + 5 - kBuyers)));
+  }
+
+  ManualClock clock_;
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Client> client_;
+  MemoryOrderStore orders_;
+  std::unique_ptr<Sale> sale_;
+};
+
+TEST_F(ManyBuyersTest, AChangeThatLeavesASetASetReadsNoBuyers) {
+  expect_change_is_cheap({.per_user = 1}, {.total = kBuyers + 7, .per_user = 1});
+}
+
+TEST_F(ManyBuyersTest, AChangeThatLeavesCountsCountsReadsNoBuyers) {
+  expect_change_is_cheap({.per_user = 2}, {.total = kBuyers + 7, .per_user = 0});
+}
+
+TEST_F(ManyBuyersTest, AConversionNeedsNoMoreMemoryThanIsSaid) {
+  constexpr std::size_t kBytesPerBuyer = 150;  // VoucherBookOptions::buyers_converted_max
+  open(kBytesPerBuyer * kBuyers);
+  ASSERT_TRUE(publish(kStock, {.per_user = 1}).ok());
+  sell(false);
+  const absl::Status to_counts = publish(kStock, {.per_user = 2});
+  EXPECT_TRUE(to_counts.ok()) << to_counts;
+  EXPECT_EQ((*client_)("HLEN", "seckill:order:1"), Reply::integer(kBuyers));
+  const absl::Status to_set = publish(kStock, {.per_user = 1});
+  EXPECT_TRUE(to_set.ok()) << to_set;
+  EXPECT_EQ((*client_)("SCARD", "seckill:order:1"), Reply::integer(kBuyers));
+}
+
+TEST_F(ManyBuyersTest, AConversionThatFindsNoMemoryChangesNothing) {
+  ASSERT_TRUE(publish(kStock, {.per_user = 1}).ok());
+  sell(false);
+  const absl::Status failed = publish(kStock + 5, {.per_user = 2});
+  EXPECT_THAT(text_of(failed), HasSubstr("memory"));
+  EXPECT_EQ(in_voucher("version"), Reply::bulk("1"));
+  EXPECT_EQ((*client_)("SCARD", "seckill:order:1"), Reply::integer(kBuyers));
+  EXPECT_EQ((*client_)("GET", "seckill:stock:1"), Reply::bulk(std::to_string(kStock - kBuyers)));
+}
+
+}  // namespace
+}  // namespace rushgate

@@ -1,0 +1,123 @@
+// Rebuilds that were interrupted, on every backend.
+#include "engine/sale/vouchers/keyspace_run.h"
+#include "engine/sale/vouchers/voucher_scripts.h"
+#include "tests/sale/sale_fixture.h"
+
+namespace rushgate {
+namespace {
+
+class RebuildTest : public SaleTest {
+ protected:
+  /// Voucher 1, as a rebuild leaves it whose process ended in the middle, some time ago.
+  void interrupt_rebuild(std::int64_t ago_ms) {
+    Client& client = backend_.client();
+    const Reply time = client("TIME");
+    const std::int64_t now_ms = std::stoll(std::string(time.elements()[0].text())) * 1'000 +
+                                std::stoll(std::string(time.elements()[1].text())) / 1'000;
+    client("HSET", "seckill:voucher:1", "closed", "somebody:1", "closed_run",
+           client.run(keyspace_run_script(), {}, {}).text(), "closed_at", now_ms - ago_ms);
+    client("DEL", "seckill:stock:1", "seckill:order:1", "seckill:day:1");
+  }
+
+  bool is_closed() {
+    return backend_.client()("HEXISTS", "seckill:voucher:1", "closed") == Reply::integer(1);
+  }
+
+  void expect_rebuilt() {
+    EXPECT_FALSE(is_closed());
+    EXPECT_EQ(buy(1, 1), Outcome::kLimitReached);
+    EXPECT_EQ(buy(1, 2), Outcome::kLimitReached);
+    EXPECT_EQ(buy(1, 3), Outcome::kAccepted);
+    EXPECT_EQ(buy(1, 4), Outcome::kSoldOut);
+    drain();
+    expect_audit_passes();
+  }
+
+  void sell_two_of_three() {
+    ASSERT_TRUE(sale_->publish(voucher(1, 3)).ok());
+    EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
+    drain();
+    EXPECT_EQ(buy(1, 2), Outcome::kAccepted);  // queued
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Backends, RebuildTest,
+                         ::testing::Values(BackendKind::kMemory, BackendKind::kRocksDb,
+                                           BackendKind::kRedis),
+                         backend_name);
+
+TEST_P(RebuildTest, OnTheEngineTheNextProcessTakesOverAtOnce) {
+  if (backend_.kind() == BackendKind::kRedis) return;  // nobody there knows that the process ended
+  sell_two_of_three();
+  interrupt_rebuild(0);
+  EXPECT_EQ(sale_->buy(1, 3).outcome, Outcome::kOverloaded) << "in this process somebody is at it";
+  restart();
+  expect_rebuilt();
+}
+
+TEST_P(RebuildTest, OnRedisTheNextProcessWaitsUntilItIsAbandoned) {
+  if (backend_.kind() != BackendKind::kRedis) return;
+  sell_two_of_three();
+  interrupt_rebuild(0);
+  restart();
+  EXPECT_TRUE(is_closed());
+  EXPECT_EQ(sale_->buy(1, 3).outcome, Outcome::kOverloaded);
+  interrupt_rebuild(VoucherBook::kRebuildAbandonedMs);
+  restart();
+  expect_rebuilt();
+}
+
+TEST_P(RebuildTest, ItsAgeIsByTheKeyspacesTimeNotTheCallers) {
+  sell_two_of_three();
+  for (const std::int64_t off_ms : {-86'400'000, 86'400'000}) {
+    ManualClock clock(backend_.clock().now_ms() + off_ms);
+    const auto other = Sale::open(backend_.client(), backend_.orders(), clock);
+    ASSERT_TRUE(other.ok()) << other.status();
+    interrupt_rebuild(0);
+    EXPECT_EQ((*other)->buy(1, 1).outcome, Outcome::kOverloaded);
+    interrupt_rebuild(VoucherBook::kRebuildAbandonedMs);
+    EXPECT_EQ((*other)->buy(1, 1).outcome, Outcome::kLimitReached);
+  }
+  expect_rebuilt();
+}
+
+TEST_P(RebuildTest, OnesOwnThatFailedIsBegunAgainAtOnce) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 3)).ok());
+  Client& client = backend_.client();
+  client("SET", "stream.orders", "not a stream");
+  client("DEL", "seckill:stock:1");
+  EXPECT_EQ(sale_->buy(1, 1).outcome, Outcome::kOverloaded);
+  EXPECT_TRUE(is_closed());
+  client("DEL", "stream.orders");
+  EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
+  drain();
+  expect_audit_passes();
+}
+
+TEST_P(RebuildTest, TheOneThatBeganFirstCannotOpenTheSaleAnyMore) {
+  sell_two_of_three();
+  interrupt_rebuild(VoucherBook::kRebuildAbandonedMs);
+  EXPECT_EQ(buy(1, 1), Outcome::kLimitReached);  // taken over
+  const std::string_view names[] = {"seckill:voucher:1", "seckill:stock:1"};
+  const std::string_view arguments[] = {"somebody:1", "99", "0", "0", "1", "99",
+                                        "0",          "1",  "0", "1", "0", "0"};
+  const Reply late = backend_.client().run(voucher_scripts::finish_rebuild(), names, arguments);
+  EXPECT_EQ(late, Reply::array({Reply::integer(voucher_scripts::kLostTheRebuild)}));
+  expect_rebuilt();
+}
+
+TEST_P(RebuildTest, PublishingMeanwhileIsToldToTryAgain) {
+  sell_two_of_three();
+  interrupt_rebuild(0);
+  const absl::Status published = sale_->publish(voucher(1, 4));
+  EXPECT_TRUE(absl::IsAborted(published)) << published;
+  interrupt_rebuild(VoucherBook::kRebuildAbandonedMs);
+  EXPECT_TRUE(sale_->publish(voucher(1, 4)).ok());
+  EXPECT_EQ(buy(1, 3), Outcome::kAccepted);
+  EXPECT_EQ(buy(1, 4), Outcome::kAccepted);
+  EXPECT_EQ(buy(1, 5), Outcome::kSoldOut);
+  drain();
+  expect_audit_passes();
+}
+
+}  // namespace
+}  // namespace rushgate
