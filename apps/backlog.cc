@@ -1,9 +1,8 @@
 #include "apps/backlog.h"
 
-#include <cstdint>
-#include <optional>
 #include <string_view>
-#include <vector>
+
+#include "engine/sale/orders/group_progress.h"
 
 namespace rushgate {
 namespace {
@@ -13,61 +12,39 @@ absl::Status unexpected(const Reply& reply) {
                                 (reply.is_error() ? reply.text() : to_debug_string(reply)));
 }
 
-struct Group {
-  std::int64_t pending = 0;
-  std::string last_delivered = "0-0";
-};
-
-/// `group` is what XINFO GROUPS says of one: name, value, name, value, …
-std::optional<Group> read_group(const Reply& group, std::string_view name) {
-  if (!group.is_aggregate()) return std::nullopt;
-  Group result;
-  bool is_it = false;
-  const std::vector<Reply>& parts = group.elements();
-  for (std::size_t i = 0; i + 1 < parts.size(); i += 2) {
-    if (!parts[i].is_text()) return std::nullopt;
-    const std::string& field = parts[i].text();
-    const Reply& value = parts[i + 1];
-    if (field == "name" && value.is_text()) is_it = value.text() == name;
-    if (field == "pending" && value.is_integer()) result.pending = value.integer();
-    if (field == "last-delivered-id" && value.is_text()) result.last_delivered = value.text();
-  }
-  if (!is_it) return std::nullopt;
-  return result;
+/// XAUTOCLAIM's answer to JUSTID: [where to go on, ids claimed, ids whose entries are gone (from
+/// Redis 7.0 on)].
+bool is_claimed(const Reply& reply) {
+  return reply.is_aggregate() && reply.elements().size() >= 2 && reply.elements()[0].is_text();
 }
 
 }  // namespace
 
 absl::StatusOr<bool> has_unstored(Client& client, const SaleKeys& keys) {
-  const Reply exists = client("EXISTS", keys.order_stream);
-  if (!exists.is_integer()) return unexpected(exists);
-  if (exists.integer() == 0) return false;
-  const Reply groups = client("XINFO", "GROUPS", keys.order_stream);
-  if (!groups.is_aggregate()) return unexpected(groups);
-  Group group;  // without one, no order has been given to anybody
-  for (const Reply& element : groups.elements()) {
-    if (const auto found = read_group(element, keys.group)) group = *found;
-  }
-  if (group.pending > 0) return true;
-  const Reply undelivered =
-      client("XRANGE", keys.order_stream, '(' + group.last_delivered, "+", "COUNT", 1);
+  const auto progress = read_group_progress(client, keys);
+  if (!progress.ok()) return progress.status();
+  if (progress->pending > 0) return true;
+  const Reply undelivered = client("XRANGE", keys.order_stream,
+                                   '(' + progress->last_delivered.to_string(), "+", "COUNT", 1);
   if (!undelivered.is_aggregate()) return unexpected(undelivered);
   return !undelivered.elements().empty();
 }
 
-absl::Status adopt_pending(Client& client, const SaleKeys& keys, const std::string& consumer) {
+absl::StatusOr<std::vector<std::string>> adopt_pending(Client& client, const SaleKeys& keys,
+                                                       const std::string& consumer) {
   constexpr int kPortion = 1'000;
+  std::vector<std::string> gone;
   std::string next = "0-0";
   do {
     const Reply claimed = client("XAUTOCLAIM", keys.order_stream, keys.group, consumer, 0, next,
                                  "COUNT", kPortion, "JUSTID");
-    if (claimed.error_code() == "NOGROUP") return absl::OkStatus();  // nothing was ever given out
-    if (!claimed.is_aggregate() || claimed.elements().empty() || !claimed.elements()[0].is_text()) {
-      return unexpected(claimed);
-    }
+    if (claimed.error_code() == "NOGROUP") return gone;  // nothing was ever given out
+    if (!is_claimed(claimed)) return unexpected(claimed);
     next = claimed.elements()[0].text();
+    if (claimed.elements().size() == 2) continue;
+    for (const Reply& id : claimed.elements()[2].elements()) gone.push_back(id.text());
   } while (next != "0-0");
-  return absl::OkStatus();
+  return gone;
 }
 
 }  // namespace rushgate

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -14,7 +15,9 @@ namespace rushgate {
 absl::StatusOr<bool> has_unstored(Client& client, const SaleKeys& keys);
 
 /// Gives every pending entry of the group to `consumer`, to be read again as its own. Only for
-/// whoever knows that no worker is alive.
-absl::Status adopt_pending(Client& client, const SaleKeys& keys, const std::string& consumer);
+/// whoever knows that no worker is alive. Returns the ids of those that somebody deleted from the
+/// stream: they are pending no longer.
+absl::StatusOr<std::vector<std::string>> adopt_pending(Client& client, const SaleKeys& keys,
+                                                       const std::string& consumer);
 
 }  // namespace rushgate

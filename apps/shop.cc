@@ -166,8 +166,14 @@ absl::Status Shop::start_workers() {
   // Nobody else can be at work in our own directory: what an earlier process left pending is taken
   // over at once. On Redis it may belong to somebody alive, and is claimed when it is old enough.
   if (engine_) {
-    absl::Status adopted = adopt_pending(*client_, keys(), consumer_name(1));
-    if (!adopted.ok()) return adopted;
+    const auto gone = adopt_pending(*client_, keys(), consumer_name(1));
+    if (!gone.ok()) return gone.status();
+    if (!gone->empty() && options_.logger) {
+      options_.logger->warn(
+          "order entries were deleted from {} while they were pending; those of their orders that "
+          "were not stored before are lost (the audit names their users): {}",
+          keys().order_stream, fmt::join(*gone, ", "));
+    }
   }
   constexpr std::int64_t kBlockMs = 100;  // as long as stopping may take
   for (int worker = 1; worker <= options_.workers; ++worker) {

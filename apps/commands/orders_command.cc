@@ -40,6 +40,8 @@ Json to_json(const ListedOrder& listed) {
                {"voucher", listed.order.voucher},
                {"status", listed.status},
                {"admitted_at", format_utc(listed.order.admitted_at_ms)}};
+  // Rows of an older version don't know it.
+  if (listed.order.created_at_ms != 0) json["created_at"] = format_utc(listed.order.created_at_ms);
   if (listed.status == kFailed) json["reason"] = listed.reason;
   return json;
 }
@@ -66,18 +68,13 @@ bool is_asked_for(const OrdersArguments& arguments, const Order& order) {
 }
 
 absl::Status visit_created(const OrdersArguments& arguments, OrderStore& orders, Visit visit) {
-  OrderFilter filter{.user = arguments.user,
-                     .voucher = arguments.voucher,
-                     .status = OrderStatus::kCreated,
-                     .after = 0,
-                     .count_max = 10'000};
-  while (true) {
-    const auto portion = orders.list(filter);
-    if (!portion.ok()) return portion.status();
-    for (const Order& order : *portion) visit({.order = order, .status = kCreated});
-    if (portion->size() < filter.count_max) return absl::OkStatus();
-    filter.after = portion->back().id;
-  }
+  const OrderFilter filter{.user = arguments.user,
+                           .voucher = arguments.voucher,
+                           .status = OrderStatus::kCreated,
+                           .after = 0,
+                           .count_max = 10'000};
+  return for_each_order(orders, filter,
+                        [&](const Order& order) { visit({.order = order, .status = kCreated}); });
 }
 
 absl::Status visit_queued(const OrdersArguments& arguments, Shop& shop, Visit visit) {

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "engine/sale/orders/order_entry.h"
+#include "engine/sale/orders/unstored_orders.h"
 #include "engine/sale/reply_status.h"
 #include "engine/sale/vouchers/keyspace_run.h"
 
@@ -192,15 +194,10 @@ absl::StatusOr<std::optional<OrderState>> Sale::settled_state(OrderId order) {
   const auto stored = orders_.find(order);
   if (!stored.ok()) return stored.status();
   if (stored->has_value()) return OrderState{.kind = OrderState::Kind::kCreated, .order = **stored};
-  const auto letters = dead_letters();
-  if (!letters.ok()) return letters.status();
-  const std::string id = std::to_string(order);
-  for (const DeadLetter& letter : *letters) {
-    if (letter.order.field("id") == id) {
-      return OrderState{.kind = OrderState::Kind::kFailed, .order = {}, .reason = letter.reason};
-    }
-  }
-  return std::nullopt;
+  const auto letter = find_dead_letter(client_, options_.keys, order);
+  if (!letter.ok()) return letter.status();
+  if (!letter->has_value()) return std::nullopt;
+  return OrderState{.kind = OrderState::Kind::kFailed, .order = {}, .reason = (*letter)->reason};
 }
 
 absl::StatusOr<bool> Sale::is_queued(OrderId order) {
@@ -228,16 +225,32 @@ absl::StatusOr<bool> Sale::is_queued(OrderId order) {
   return found;
 }
 
-absl::StatusOr<std::vector<Order>> Sale::orders_of(UserId user) {
-  std::vector<Order> orders;
-  OrderFilter filter{.user = user, .voucher = {}, .status = {}, .after = 0, .count_max = 1'000};
-  while (true) {
-    const auto portion = orders_.list(filter);
-    if (!portion.ok()) return portion.status();
-    orders.insert(orders.end(), portion->begin(), portion->end());
-    if (portion->size() < filter.count_max) return orders;
-    filter.after = portion->back().id;
+absl::StatusOr<std::vector<OrderState>> Sale::orders_of(UserId user) {
+  // The streams first: an order that moves to the database meanwhile is met there.
+  const auto unstored = read_unstored_orders(client_, options_.keys, std::nullopt, user);
+  if (!unstored.ok()) return unstored.status();
+  std::vector<OrderState> states;
+  absl::flat_hash_set<OrderId> met;
+  const auto add = [&](OrderState::Kind kind, const Order& order) {
+    if (met.insert(order.id).second) states.push_back({.kind = kind, .order = order});
+  };
+  const absl::Status read = for_each_order(
+      orders_, {.user = user}, [&](const Order& order) { add(OrderState::Kind::kCreated, order); });
+  if (!read.ok()) return read;
+  absl::flat_hash_set<OrderId> dead;
+  for (const Order& order : unstored->dead) dead.insert(order.id);
+  for (const Order& order : unstored->queued) {
+    if (!dead.contains(order.id)) add(OrderState::Kind::kQueued, order);
   }
+  for (const Order& order : unstored->dead) {
+    if (met.contains(order.id)) continue;
+    const auto letter = find_dead_letter(client_, options_.keys, order.id);
+    if (!letter.ok()) return letter.status();
+    // One that is not there any more was retried while we looked.
+    add(letter->has_value() ? OrderState::Kind::kFailed : OrderState::Kind::kQueued, order);
+    if (letter->has_value()) states.back().reason = (*letter)->reason;
+  }
+  return states;
 }
 
 absl::StatusOr<AuditReport> Sale::audit() {

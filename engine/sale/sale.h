@@ -71,7 +71,7 @@ struct OrderState {
     kFailed,   // among the dead letters
   };
   Kind kind = Kind::kUnknown;
-  std::optional<Order> order = {};  // if created
+  std::optional<Order> order = {};  // if created; from orders_of() always
   std::string reason = {};          // if failed
 };
 
@@ -102,7 +102,10 @@ class Sale {
 
   /// An accepted order is never unknown.
   absl::StatusOr<OrderState> status(OrderId order);
-  absl::StatusOr<std::vector<Order>> orders_of(UserId user);
+  /// Every order of a user that was accepted: those created, then those queued, then those failed.
+  /// Reads the whole backlog (the order stream and the dead letters) in portions: not for every
+  /// page view while many orders are queued. OrderStore::list() gives the created ones alone.
+  absl::StatusOr<std::vector<OrderState>> orders_of(UserId user);
 
   /// Proves the sale, or names what is wrong with it (audit/audit.h).
   absl::StatusOr<AuditReport> audit();

@@ -14,8 +14,8 @@ namespace {
 // ---- Rows -------------------------------------------------------------------------------------
 
 constexpr char kSelect[] =
-    "SELECT id, user_id, voucher_id, status, user_limit, admitted_at_ms, entry_ms, entry_seq "
-    "FROM orders";
+    "SELECT id, user_id, voucher_id, status, user_limit, admitted_at_ms, entry_ms, entry_seq, "
+    "created_at_ms FROM orders";
 
 // The conditions of the partial indices, word for word as in the schema: SQLite takes an index only
 // where a query repeats its condition. (INDEXED BY makes it an error if it does not.)
@@ -36,7 +36,8 @@ Order read_order(const Query& row) {
           .status = static_cast<OrderStatus>(row.integer(3)),
           .limit = row.integer(4),
           .admitted_at_ms = row.integer(5),
-          .entry = {to_unsigned(row.integer(6)), to_unsigned(row.integer(7))}};
+          .entry = {to_unsigned(row.integer(6)), to_unsigned(row.integer(7))},
+          .created_at_ms = row.integer(8)};
 }
 
 std::optional<Order> find_order(SQLite::Statement& find, OrderId id) {
@@ -126,7 +127,7 @@ std::int64_t OrderReader::count_live(VoucherId voucher) {
 OrderWriter::OrderWriter(const SQLite::Database& database)
     : insert_(database,
               "INSERT INTO orders (id, user_id, voucher_id, status, user_limit, admitted_at_ms, "
-              "entry_ms, entry_seq) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) "
+              "entry_ms, entry_seq, created_at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) "
               "ON CONFLICT DO NOTHING"),
       find_(database, absl::StrCat(kSelect, " WHERE id = ?1")),
       find_other_(database, absl::StrCat("SELECT 1 FROM orders INDEXED BY orders_other WHERE "
@@ -161,7 +162,7 @@ bool OrderWriter::has_reached_limit(const Order& order) {
 bool OrderWriter::insert(const Order& order) {
   Query query(insert_, order.id, order.user, order.voucher, static_cast<std::int64_t>(order.status),
               order.limit, order.admitted_at_ms, to_signed(order.entry.ms),
-              to_signed(order.entry.seq));
+              to_signed(order.entry.seq), order.created_at_ms);
   query.next();
   return insert_.getChanges() != 0;
 }

@@ -52,7 +52,12 @@ CREATE TABLE voucher_versions (
 CREATE INDEX voucher_versions_pending ON voucher_versions (voucher_id, version) WHERE state = 0;
 )sql";
 
-constexpr const char* kMigrations[] = {kFirstSchema};
+constexpr char kCreatedAt[] = R"sql(
+-- When the row was written, since 1970 UTC; 0 in rows that were there before.
+ALTER TABLE orders ADD COLUMN created_at_ms INTEGER NOT NULL DEFAULT 0;
+)sql";
+
+constexpr const char* kMigrations[] = {kFirstSchema, kCreatedAt};
 
 std::int64_t read_integer(SQLite::Database& database, const char* sql) {
   return database.execAndGet(sql).getInt64();

@@ -36,9 +36,9 @@ struct SqliteOrderStoreOptions {
 /// stays usable, and the failed call has changed nothing.
 ///
 /// Errors: kUnavailable busy, disk full, I/O error, out of memory: worth trying again; kDataLoss
-/// what is on disk is damaged, or no database at all; kFailedPrecondition writing to a store that
-/// was opened read-only, or what order_store.h says; kInternal anything else SQLite says. The
-/// text names the file and holds SQLite's own.
+/// what is on disk is damaged, or no database at all; kInvalidArgument a constraint forbids it;
+/// kFailedPrecondition writing to a store that was opened read-only, or what order_store.h says;
+/// kInternal anything else SQLite says. The text names the file and holds SQLite's own.
 class SqliteOrderStore final : public OrderStore {
  public:
   /// Opens a database, creating or migrating it first where needed, all of it or nothing.

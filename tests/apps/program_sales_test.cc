@@ -65,6 +65,7 @@ TEST_F(SalesProgramTest, OrdersAreListedByUserVoucherAndStatus) {
 TEST_F(SalesProgramTest, StatusFollowsAnOrder) {
   const auto orders = run_program(files_.command("orders", {"--json", "--user", "8"})).json();
   const std::string id = orders[0]["order"];
+  EXPECT_GE(orders[0]["created_at"], orders[0]["admitted_at"]);
   const auto known = run_program(files_.command("status", {id}));
   EXPECT_EQ(known.exit_code, kExitOk);
   EXPECT_THAT(known.out, HasSubstr("created: user 8, voucher 1, admitted at 2"));

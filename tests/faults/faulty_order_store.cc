@@ -37,6 +37,10 @@ void FaultyOrderStore::poison(std::function<bool(const Order&)> is_poison, Poiso
 
 void FaultyOrderStore::at_every_point(std::function<void(Point)> hook) { hook_ = std::move(hook); }
 
+void FaultyOrderStore::before_every_read(std::function<void()> hook) {
+  read_hook_ = std::move(hook);
+}
+
 int FaultyOrderStore::writes() const {
   const std::lock_guard lock(mutex_);
   return writes_;
@@ -78,7 +82,7 @@ absl::StatusOr<std::vector<OrderResult>> FaultyOrderStore::write_poisoned(
     if (!poisoned.back()) others.push_back(order);
   }
   if (plan.kind == Poison::kFailsTheBatch && others.size() < orders.size()) {
-    return absl::InternalError("injected: an order of this batch is poison");
+    return absl::InvalidArgumentError("injected: an order of this batch is poison");
   }
   absl::StatusOr<Results> stored = store_.write(others);
   if (!stored.ok()) return stored;
@@ -110,6 +114,7 @@ absl::Status FaultyOrderStore::voucher_write_error() const {
 // ---- Reading ----------------------------------------------------------------------------------
 
 absl::Status FaultyOrderStore::read_error() const {
+  if (read_hook_) read_hook_();
   const std::lock_guard lock(mutex_);
   return read_error_;
 }

@@ -28,7 +28,7 @@ class FaultyOrderStore final : public OrderStore {
 
   /// What an order that poisons its batch does to it.
   enum class Poison : std::uint8_t {
-    kFailsTheBatch,  // kInternal, nothing is stored: who wants the others must split the batch
+    kFailsTheBatch,  // kInvalidArgument, nothing is stored: who wants the others must split it
     kIsRefused,      // it alone; the others are passed on
   };
 
@@ -53,6 +53,10 @@ class FaultyOrderStore final : public OrderStore {
   /// process. kAfterWrite is left out where the write failed. Set it before other threads use the
   /// store.
   void at_every_point(std::function<void(Point)> hook);
+
+  /// Called before whatever fail_reads() would fail, on the thread that reads; it may use this
+  /// store, and is then called again. Set it before other threads use the store.
+  void before_every_read(std::function<void()> hook);
 
   /// Calls of write() so far, failed ones too.
   [[nodiscard]] int writes() const;
@@ -95,6 +99,7 @@ class FaultyOrderStore final : public OrderStore {
   const std::unique_ptr<OrderStore> owned_;
   OrderStore& store_;
   std::function<void(Point)> hook_;
+  std::function<void()> read_hook_;
 
   mutable std::mutex mutex_;  // guards what follows
   int writes_ = 0;

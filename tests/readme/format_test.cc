@@ -158,15 +158,21 @@ TEST(DifferencesTest, EveryCommandIsListed) {
 
 TEST(FormatTest, TheSqliteSchemaIsAsDocumented) {
   const std::string code = contents("storage/sqlite/schema.cc");
+  const std::string page = contents("docs/format.md");
   constexpr std::string_view kOpening = "R\"sql(\n";
-  const std::size_t begin = code.find(kOpening);
-  const std::size_t end = code.find(")sql\"", begin);
-  ASSERT_NE(begin, std::string::npos);
-  ASSERT_NE(end, std::string::npos);
-  const std::string schema = code.substr(begin + kOpening.size(), end - begin - kOpening.size());
-  EXPECT_NE(contents("docs/format.md").find("```sql\n" + schema + "```\n"), std::string::npos)
-      << "docs/format.md must have this:\n"
-      << schema;
+  int migrations = 0;
+  for (std::size_t begin = code.find(kOpening); begin != std::string::npos;
+       begin = code.find(kOpening, begin + 1)) {
+    const std::size_t end = code.find(")sql\"", begin);
+    ASSERT_NE(end, std::string::npos);
+    const std::string sql = code.substr(begin + kOpening.size(), end - begin - kOpening.size());
+    EXPECT_NE(page.find("```sql\n" + sql + "```\n"), std::string::npos)
+        << "docs/format.md must have this:\n"
+        << sql;
+    ++migrations;
+  }
+  EXPECT_NE(page.find("the version of the schema: " + std::to_string(migrations)),
+            std::string::npos);
 }
 
 }  // namespace

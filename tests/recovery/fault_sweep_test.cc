@@ -274,7 +274,10 @@ INSTANTIATE_TEST_SUITE_P(
         WriteFault{"Busy", absl::UnavailableError("busy"), FaultyOrderStore::Kept::kNo},
         WriteFault{"AnswerLost", absl::UnavailableError("gone"), FaultyOrderStore::Kept::kYes},
         WriteFault{"Internal", absl::InternalError("fault"), FaultyOrderStore::Kept::kNo},
-        WriteFault{"InternalKept", absl::InternalError("fault"), FaultyOrderStore::Kept::kYes}),
+        WriteFault{"InternalKept", absl::InternalError("fault"), FaultyOrderStore::Kept::kYes},
+        WriteFault{"AnOrders", absl::InvalidArgumentError("fault"), FaultyOrderStore::Kept::kNo},
+        WriteFault{"AnOrdersKept", absl::InvalidArgumentError("fault"),
+                   FaultyOrderStore::Kept::kYes}),
     [](const auto& fault) { return fault.param.name; });
 
 TEST_P(WriteSweepTest, AFailedWriteLosesAndDoublesNothingWhicheverItIs) {

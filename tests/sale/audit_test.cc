@@ -1,4 +1,8 @@
 // The audit can fail: each kind of wrong is made by hand, and named.
+#include <functional>
+#include <span>
+
+#include "engine/sale/orders/order_entry.h"
 #include "tests/sale/sale_fixture.h"
 
 namespace rushgate {
@@ -13,6 +17,47 @@ class AuditTest : public SaleTest {
     EXPECT_EQ(buy(1, 5), Outcome::kAccepted);
     expect_audit_passes();
   }
+  VoucherAudit expect_passes() {
+    const auto report = sale_->audit();
+    EXPECT_TRUE(report.ok()) << report.status();
+    if (!report.ok() || report->vouchers.size() != 1) return {};
+    EXPECT_TRUE(report->passed()) << ::testing::PrintToString(report->problems);
+    return report->vouchers.front();
+  }
+
+  /// The next entry, to a consumer that does nothing with it.
+  std::string deliver_to_a_stranger() {
+    const Reply read = backend_.client()("XREADGROUP", "GROUP", "g1", "stranger", "COUNT", 1,
+                                         "STREAMS", "stream.orders", ">");
+    return read.elements().at(0).elements().at(1).elements().at(0).elements().at(0).text();
+  }
+
+  StreamId last_entry() {
+    const Reply last = backend_.client()("XREVRANGE", "stream.orders", "+", "-", "COUNT", 1);
+    return *StreamId::parse(last.elements().at(0).elements().at(0).text());
+  }
+
+  /// Until its own time, which the manual clock moves or nobody, is later.
+  void wait_until_keyspace_is_past(std::uint64_t ms) {
+    while (true) {
+      const Reply time = backend_.client()("TIME");
+      const auto now_ms = std::stoull(time.elements().at(0).text()) * 1'000 +
+                          std::stoull(time.elements().at(1).text()) / 1'000;
+      if (now_ms > ms) return;
+      backend_.advance_ms(1);
+    }
+  }
+
+  /// As a publication that ended before it was settled.
+  absl::Status record_and_apply(std::int64_t version, std::int64_t stock) {
+    Client& client = backend_.client();
+    const std::int64_t before = std::stoll(client("HGET", "seckill:voucher:1", "published").text());
+    client("HSET", "seckill:voucher:1", "version", version, "published", stock);
+    client("INCRBY", "seckill:stock:1", stock - before);
+    return backend_.orders().record_pending(
+        {.voucher = voucher(1, stock, {.per_user = 2}), .version = version});
+  }
+
   void expect_problem(const std::string& part) {
     const auto report = sale_->audit();
     ASSERT_TRUE(report.ok()) << report.status();
@@ -54,8 +99,6 @@ TEST_P(AuditTest, ALostOrderIsNamedWithItsUser) {
 }
 
 TEST_P(AuditTest, ADoubledOrderIsNamed) {
-  const auto state = sale_->orders_of(1);
-  ASSERT_TRUE(state.ok());
   const OrderId queued = [&] {
     const Reply entries = backend_.client()("XREVRANGE", "stream.orders", "+", "-", "COUNT", 1);
     return std::stoll(entries.elements()[0].elements()[1].elements()[5].text());
@@ -94,6 +137,210 @@ TEST_P(AuditTest, AVoucherTheKeyspaceLostIsNamed) {
 TEST_P(AuditTest, AnotherVersionInForceThanIsRecordedIsNamed) {
   backend_.client()("HSET", "seckill:voucher:1", "version", "9");
   expect_problem("version 9");
+}
+
+// ---- Orders between the stream and the database ----
+
+TEST_P(AuditTest, AnOrderThatIsPendingIsQueued) {
+  deliver_to_a_stranger();
+  const VoucherAudit audited = expect_passes();
+  EXPECT_EQ(audited.created, 4);
+  EXPECT_EQ(audited.queued, 1);
+}
+
+TEST_P(AuditTest, AnOrderAcknowledgedButNotStoredIsNamedWithItsEntry) {
+  const std::string entry = deliver_to_a_stranger();
+  backend_.client()("XACK", "stream.orders", "g1", entry);
+  expect_problem("of user 5 is acknowledged but not stored (entry " + entry + ")");
+  expect_problem("lost: user 5 was admitted 1 times and has 0 orders");
+}
+
+TEST_P(AuditTest, AnOrderWhoseConsumerWasDeletedIsNamed) {
+  const std::string entry = deliver_to_a_stranger();
+  backend_.client()("XGROUP", "DELCONSUMER", "stream.orders", "g1", "stranger");
+  expect_problem("of user 5 is acknowledged but not stored (entry " + entry + ")");
+}
+
+TEST_P(AuditTest, AnOrderOfAGroupThatSomebodyDestroyedIsQueued) {
+  deliver_to_a_stranger();
+  backend_.client()("XGROUP", "DESTROY", "stream.orders", "g1");
+  EXPECT_EQ(expect_passes().queued, 1);
+}
+
+TEST_P(AuditTest, AStoredOrderThatTheDatabaseLostIsNamedWhileItsEntryIsThere) {
+  backend_.client()("XGROUP", "CREATE", "stream.orders", "analytics", "0");  // nothing is trimmed
+  drain();
+  expect_passes();
+  const Reply entries = backend_.client()("XRANGE", "stream.orders", "-", "+");
+  const auto order = read_order(*read_entry(entries.elements().back()));
+  ASSERT_TRUE(order.ok()) << order.status();
+  // One that the database has never had, of a voucher that it knows.
+  backend_.client()("XADD", "stream.orders", "*", "userId", 5, "voucherId", 1, "id", order->id + 1,
+                    "limit", 2);
+  backend_.client()("HINCRBY", "seckill:order:1", 5, 1);
+  backend_.client()("DECR", "seckill:stock:1");
+  EXPECT_EQ(expect_passes().queued, 1);
+  const std::string entry = deliver_to_a_stranger();
+  backend_.client()("XACK", "stream.orders", "g1", entry);
+  expect_problem("order " + std::to_string(order->id + 1) + " of user 5 is acknowledged");
+}
+
+TEST_P(AuditTest, AnOrderThatDiedAndIsRetriedIsInOnePlaceThoughItsFirstEntryIsKept) {
+  backend_.client()("XGROUP", "CREATE", "stream.orders", "analytics", "0");  // nothing is trimmed
+  backend_.orders().poison([](const Order& order) { return order.user == 5; },
+                           faults::FaultyOrderStore::Poison::kIsRefused);
+  drain();
+  const VoucherAudit dead = expect_passes();
+  EXPECT_EQ(dead.dead, 1);
+  EXPECT_EQ(dead.queued, 0);
+
+  backend_.orders().poison(nullptr);
+  const auto letters = sale_->dead_letters();
+  ASSERT_TRUE(letters.ok());
+  EXPECT_TRUE(*sale_->retry_dead_letter(letters->front().id));
+  const VoucherAudit retried = expect_passes();
+  EXPECT_EQ(retried.dead, 0);
+  EXPECT_EQ(retried.queued, 1);
+
+  drain();
+  EXPECT_EQ(expect_passes().created, 5);
+}
+
+/// Calls a function before the n-th request that is made by it, and passes all on.
+class WatchedClient final : public Client {
+ public:
+  WatchedClient(Client& client, int nth, std::function<void()> hook)
+      : client_(client), nth_(nth), hook_(std::move(hook)) {}
+
+  void submit(Request request, Completion completion) override {
+    count();
+    client_.submit(std::move(request), std::move(completion));
+  }
+  Reply call(Request request) override {
+    count();
+    return client_.call(std::move(request));
+  }
+  std::vector<Reply> pipeline(std::vector<Request> requests) override {
+    count();
+    return client_.pipeline(std::move(requests));
+  }
+  Reply sync() override { return client_.sync(); }
+  Request script_request(const Script& script, std::span<const std::string_view> keys,
+                         std::span<const std::string_view> arguments) const override {
+    return client_.script_request(script, keys, arguments);
+  }
+
+  [[nodiscard]] int requests() const { return requests_; }
+
+ private:
+  void count() {
+    if (++requests_ == nth_) hook_();
+  }
+
+  Client& client_;
+  const int nth_;
+  std::function<void()> hook_;
+  int requests_ = 0;
+};
+
+TEST_P(AuditTest, AnOrderMayMoveBetweenAnyTwoLooks) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 1'000, {.per_user = 2})).ok());
+  const auto store = [this] { drain(); };
+  const auto die = [this] {
+    backend_.orders().poison([](const Order&) { return true; },
+                             faults::FaultyOrderStore::Poison::kIsRefused);
+    drain();
+    backend_.orders().poison(nullptr);
+  };
+  const auto retry = [this] {
+    const auto letters = sale_->dead_letters();
+    ASSERT_TRUE(letters.ok()) << letters.status();
+    for (const DeadLetter& letter : *letters) EXPECT_TRUE(*sale_->retry_dead_letter(letter.id));
+  };
+  UserId user = 100;
+  const auto buy_another = [&] { EXPECT_EQ(buy(1, ++user), Outcome::kAccepted); };
+  const std::function<void()> moves[] = {store,
+                                         die,
+                                         [&] { die(), retry(); },
+                                         [&] { retry(), die(); },
+                                         [&] { die(), retry(), store(); },
+                                         [&] { retry(), store(); },
+                                         buy_another};
+  for (const bool keeps_entries : {false, true}) {
+    if (keeps_entries) backend_.client()("XGROUP", "CREATE", "stream.orders", "analytics", "0");
+    for (std::size_t move = 0; move < std::size(moves); ++move) {
+      int nth = 0;
+      bool was_called = true;
+      while (was_called && !HasFailure()) {
+        SCOPED_TRACE("move " + std::to_string(move) + " before request " + std::to_string(++nth));
+        buy_another();
+        WatchedClient client(backend_.client(), nth, moves[move]);
+        const auto report = audit(client, backend_.orders(), SaleKeys{});
+        ASSERT_TRUE(report.ok()) << report.status();
+        EXPECT_TRUE(report->passed()) << ::testing::PrintToString(report->problems);
+        const VoucherAudit& audited = report->vouchers.front();
+        EXPECT_EQ(audited.created + audited.queued + audited.dead, audited.admitted);
+        was_called = client.requests() >= nth;
+      }
+      EXPECT_GT(nth, 5) << "the audit asks more often";
+    }
+  }
+}
+
+TEST_P(AuditTest, StoredOrdersCountThoughTheStreamWasLostWithItsIds) {
+  drain();
+  const std::uint64_t last_ms = last_entry().ms;
+  backend_.client()("DEL", "stream.orders");
+  wait_until_keyspace_is_past(last_ms);
+  EXPECT_EQ(expect_passes().created, 5);
+  EXPECT_EQ(buy(1, 6), Outcome::kAccepted);
+  EXPECT_EQ(expect_passes().queued, 1);
+  drain();
+  EXPECT_EQ(expect_passes().created, 6);
+}
+
+// ---- Publications ----
+
+TEST_P(AuditTest, APublicationInForceThatIsNotSettledIsNoProblem) {
+  ASSERT_TRUE(record_and_apply(2, 12).ok());
+  const VoucherAudit audited = expect_passes();
+  EXPECT_EQ(audited.published, 12);
+  EXPECT_EQ(audited.free, 7);
+}
+
+TEST_P(AuditTest, APublicationInForceWithAnotherStockThanIsPendingIsNamed) {
+  ASSERT_TRUE(record_and_apply(2, 12).ok());
+  backend_.client()("HSET", "seckill:voucher:1", "published", "13");
+  expect_problem("version 2 with a stock of 13 is in force");
+}
+
+TEST_P(AuditTest, AFirstPublicationThatIsNotSettledIsAuditedOnceItIsInForce) {
+  ASSERT_TRUE(backend_.orders().record_pending({.voucher = voucher(2, 3), .version = 1}).ok());
+  auto report = sale_->audit();
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->vouchers.size(), 1U);
+  EXPECT_TRUE(report->passed()) << ::testing::PrintToString(report->problems);
+  backend_.client()("HSET", "seckill:voucher:2", "version", 1, "published", 3);
+  backend_.client()("SET", "seckill:stock:2", 3);
+  report = sale_->audit();
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->vouchers.size(), 2U);
+  EXPECT_TRUE(report->passed()) << ::testing::PrintToString(report->problems);
+}
+
+TEST_P(AuditTest, PublicationsWhileTheAuditLooksAreNoProblem) {
+  // Before each look at the database, so between a snapshot and the record that belongs to it too.
+  std::int64_t stock = 10;
+  bool is_publishing = false;
+  backend_.orders().before_every_read([&] {
+    if (is_publishing || stock == 13) return;
+    is_publishing = true;
+    EXPECT_TRUE(sale_->publish(voucher(1, ++stock, {.per_user = 2})).ok());
+    is_publishing = false;
+  });
+  const VoucherAudit audited = expect_passes();
+  EXPECT_EQ(stock, 13);
+  EXPECT_EQ(audited.published, 13);
 }
 
 }  // namespace

@@ -106,13 +106,37 @@ TEST_P(FaultsInTheWildTest, TheWorkerGoesOnAfterAnyFailure) {
     EXPECT_EQ(buy(1, user), Outcome::kAccepted);
     if (user % 3 == 0) backend_.orders().fail_write(1);
     if (user % 5 == 0)
-      backend_.orders().fail_write(1, faults::FaultyOrderStore::Kept::kNo,
-                                   absl::InternalError("bug"));
+      backend_.orders().fail_write(
+          1, faults::FaultyOrderStore::Kept::kNo,
+          user % 2 == 0 ? absl::InternalError("bug") : absl::InvalidArgumentError("bug"));
     worker_->step();
     backend_.advance_ms(1'000);
   }
   drain();
   EXPECT_EQ(*backend_.orders().count_live(1), 20);
+  expect_audit_passes();
+}
+
+TEST_P(FaultsInTheWildTest, TheWorkerLoopDoesNotEndWithItsFirstException) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 50)).ok());
+  for (UserId user = 1; user <= 5; ++user) EXPECT_EQ(buy(1, user), Outcome::kAccepted);
+  int throws = 2;
+  backend_.orders().at_every_point([&](faults::FaultyOrderStore::Point) {
+    if (throws == 0) return;
+    if (--throws == 1) throw std::runtime_error("a user's store threw this");
+    throw 42;
+  });
+  const auto first = worker_->step();
+  EXPECT_EQ(first.kind, OrderWorker::Step::Kind::kPaused);
+  EXPECT_THAT(first.reason, ::testing::HasSubstr("a user's store threw this"));
+  backend_.advance_ms(WorkerOptions{}.retry_after_ms);
+  const auto second = worker_->step();
+  EXPECT_EQ(second.kind, OrderWorker::Step::Kind::kPaused);
+  EXPECT_THAT(second.reason, ::testing::HasSubstr("no exception"));
+  drain();  // what was read is read again when a retry is due, not only after a restart
+  EXPECT_EQ(*backend_.orders().count_live(1), 5);
+  EXPECT_TRUE(sale_->dead_letters()->empty());
+  EXPECT_EQ(backend_.client()("EXISTS", "stream.orders.faults"), Reply::integer(0));
   expect_audit_passes();
 }
 

@@ -1,4 +1,9 @@
 // From the stream to the database, on good days and bad ones.
+#include <sstream>
+
+#include <spdlog/logger.h>
+#include <spdlog/sinks/ostream_sink.h>
+
 #include "tests/sale/sale_fixture.h"
 
 namespace rushgate {
@@ -30,6 +35,10 @@ class WorkerTest : public SaleTest {
     const Reply pending = backend_.client()("XPENDING", "stream.orders", "g1");
     return pending.is_error() ? -1 : pending.elements()[0].integer();
   }
+
+  std::int64_t faulty_orders() {
+    return backend_.client()("HLEN", "stream.orders.faults").integer();
+  }
 };
 INSTANTIATE_TEST_SUITE_P(Backends, WorkerTest,
                          ::testing::Values(BackendKind::kMemory, BackendKind::kRocksDb,
@@ -49,11 +58,39 @@ TEST_P(WorkerTest, AnAcceptedOrderIsQueuedThenCreated) {
   EXPECT_EQ(created->order->user, 7);
   EXPECT_EQ(created->order->voucher, 1);
   EXPECT_EQ(created->order->limit, 2);
+  EXPECT_EQ(created->order->created_at_ms, backend_.worker_clock().now_ms());
   const auto orders = sale_->orders_of(7);
   ASSERT_TRUE(orders.ok());
   EXPECT_EQ(orders->size(), 1U);
   EXPECT_EQ(sale_->status(bought.order + 1)->kind, OrderState::Kind::kUnknown);
   expect_audit_passes();
+}
+
+TEST_P(WorkerTest, TheOrdersOfAUserAreThoseCreatedQueuedAndFailed) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 100, {.per_user = 0})).ok());
+  const OrderId created = accept(1, 7, 2)[0];  // and one of somebody else
+  drain();
+  const OrderId failed = accept(1, 7, 2)[0];
+  backend_.orders().poison([](const Order&) { return true; },
+                           faults::FaultyOrderStore::Poison::kIsRefused);
+  drain();
+  backend_.orders().poison(nullptr);
+  const OrderId queued = accept(1, 7, 2)[0];
+
+  const auto states = sale_->orders_of(7);
+  ASSERT_TRUE(states.ok()) << states.status();
+  ASSERT_EQ(states->size(), 3U);
+  const std::pair<OrderId, OrderState::Kind> expected[] = {{created, OrderState::Kind::kCreated},
+                                                           {queued, OrderState::Kind::kQueued},
+                                                           {failed, OrderState::Kind::kFailed}};
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ((*states)[i].kind, expected[i].second);
+    ASSERT_TRUE((*states)[i].order.has_value());
+    EXPECT_EQ((*states)[i].order->id, expected[i].first);
+    EXPECT_EQ((*states)[i].order->user, 7);
+    EXPECT_EQ((*states)[i].reason.empty(), i != 2) << (*states)[i].reason;
+  }
+  EXPECT_TRUE(sale_->orders_of(9)->empty());
 }
 
 TEST_P(WorkerTest, OrdersAdmittedBeforeAWorkerEverRanAreStored) {
@@ -107,6 +144,46 @@ TEST_P(WorkerTest, ABadDayCountsAgainstNobody) {
   drain();
   expect_created(orders);
   EXPECT_TRUE(sale_->dead_letters()->empty());
+}
+
+TEST_P(WorkerTest, OnlyAFaultOfItsOwnCountsAgainstAnOrder) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
+  const auto orders = accept(1, 1, 5);
+  using Code = absl::StatusCode;
+  for (const Code code : {Code::kUnavailable, Code::kDataLoss, Code::kInternal, Code::kUnknown,
+                          Code::kFailedPrecondition, Code::kResourceExhausted, Code::kNotFound}) {
+    backend_.orders().fail_writes(absl::Status(code, ""));
+    for (int i = 0; i < WorkerOptions{}.attempts_max; ++i) {
+      const auto step = worker_->step();
+      EXPECT_EQ(step.kind, StepKind::kPaused);
+      EXPECT_EQ(step.faulted, 0U);
+      EXPECT_FALSE(step.reason.empty()) << "though the store gave none";
+      EXPECT_EQ(worker_->step().kind, StepKind::kPaused) << "until the retry is due";
+      backend_.advance_ms(1'000);
+    }
+  }
+  EXPECT_EQ(faulty_orders(), 0);
+  backend_.orders().fail_writes(absl::InvalidArgumentError("its own"));
+  EXPECT_EQ(worker_->step().faulted, 5U);
+  EXPECT_EQ(faulty_orders(), 5);
+  backend_.orders().fail_writes(absl::OkStatus());
+  backend_.advance_ms(WorkerOptions{}.retry_after_ms);
+  drain();
+  expect_created(orders);
+  EXPECT_TRUE(sale_->dead_letters()->empty());
+}
+
+TEST_P(WorkerTest, TheFaultsOfAnOrderThatIsStoredAfterAllAreForgotten) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
+  const auto orders = accept(1, 1, 5);
+  backend_.orders().poison([&](const Order& order) { return order.id == orders[2]; });
+  EXPECT_EQ(worker_->step().faulted, 1U);
+  EXPECT_EQ(faulty_orders(), 1);
+  backend_.orders().poison(nullptr);
+  backend_.advance_ms(WorkerOptions{}.retry_after_ms);
+  drain();
+  expect_created(orders);
+  EXPECT_EQ(faulty_orders(), 0);
 }
 
 TEST_P(WorkerTest, ABadOrderIsBuriedAloneWithItsReasonAndCanBeRetried) {
@@ -181,6 +258,54 @@ TEST_P(WorkerTest, ADeadConsumersOrdersAreClaimed) {
   }
   expect_created(orders);
   EXPECT_EQ(pending_entries(), 0);
+}
+
+TEST_P(WorkerTest, ClaimingGoesOnBehindOrdersThatAreNotIdleForLongEnough) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
+  auto orders = accept(1, 1, 30);
+  const auto dying = make_worker("c9");
+  backend_.orders().fail_write(1);
+  EXPECT_EQ(dying->step().kind, StepKind::kPaused);
+  // The last ten have been idle for long. One call looks at ten for each that it is asked for.
+  const Reply entries = backend_.client()("XREVRANGE", "stream.orders", "+", "-", "COUNT", 10);
+  for (const Reply& entry : entries.elements()) {
+    backend_.client()("XCLAIM", "stream.orders", "g1", "c9", 0, entry.elements()[0].text(), "IDLE",
+                      120'000, "JUSTID");
+  }
+  const auto heir = make_worker("c2", {.batch_max = 1, .claim_idle_ms = 60'000});
+  while (heir->step().kind == StepKind::kWorked) {
+  }
+  expect_created({orders.begin() + 20, orders.end()});
+  EXPECT_EQ(pending_entries(), 20);
+}
+
+TEST_P(WorkerTest, EntriesThatWereDeletedWhilePendingAreReportedAndTheirBuyersNamed) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
+  const auto orders = accept(1, 1, 3);
+  const auto dying = make_worker("c9");
+  backend_.orders().fail_write(1);
+  EXPECT_EQ(dying->step().kind, StepKind::kPaused);
+  const Reply first = backend_.client()("XRANGE", "stream.orders", "-", "+", "COUNT", 1);
+  const std::string entry = first.elements()[0].elements()[0].text();
+  backend_.client()("HSET", "stream.orders.faults", entry, 1);
+  EXPECT_EQ(backend_.client()("XDEL", "stream.orders", entry), Reply::integer(1));
+
+  std::ostringstream text;
+  const auto logger = std::make_shared<spdlog::logger>(
+      "test", std::make_shared<spdlog::sinks::ostream_sink_mt>(text));
+  const auto heir = make_worker("c2", {.claim_idle_ms = 0, .logger = logger});
+  const OrderWorker::Step step = heir->step();
+  EXPECT_EQ(step.lost, 1U);
+  EXPECT_EQ(step.stored, 2U);
+  EXPECT_THAT(text.str(), ::testing::HasSubstr("[warning]"));
+  EXPECT_THAT(text.str(), ::testing::HasSubstr(entry));
+  EXPECT_EQ(heir->step().lost, 0U) << "once";
+  EXPECT_EQ(pending_entries(), 0);
+  EXPECT_EQ(backend_.client()("EXISTS", "stream.orders.faults"), Reply::integer(0));
+  expect_created({orders[1], orders[2]});
+  const auto report = sale_->audit();
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_THAT(report->problems, ::testing::ElementsAre(::testing::HasSubstr("lost: user 1 ")));
 }
 
 TEST_P(WorkerTest, SeveralWorkersShareTheWork) {
@@ -319,15 +444,102 @@ TEST(WorkerThreadTest, BuyersAndWorkersOnThreadsOfTheirOwnLoseAndDoubleNothing) 
   }
   for (auto& buyer : buyers) buyer.join();
   EXPECT_EQ(accepted, 1'800) << "900 users, two each";
-  const auto during = (*sale)->audit();
-  ASSERT_TRUE(during.ok()) << during.status();
-  EXPECT_TRUE(during->passed()) << ::testing::PrintToString(during->problems);
-  while (workers[0]->stored() + workers[1]->stored() < 1'800) std::this_thread::yield();
+  bool is_stored = false;
+  while (!is_stored) {
+    is_stored = workers[0]->stored() + workers[1]->stored() >= 1'800;
+    const auto during = (*sale)->audit();
+    ASSERT_TRUE(during.ok()) << during.status();
+    EXPECT_TRUE(during->passed()) << ::testing::PrintToString(during->problems);
+  }
   for (auto& worker : workers) worker->stop();
   const auto report = (*sale)->audit();
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_TRUE(report->passed()) << ::testing::PrintToString(report->problems);
   EXPECT_EQ(report->vouchers.front().created, 1'800);
+}
+
+TEST(WorkerThreadTest, AuditsPassWhileOrdersDieAndAreRetriedAndVouchersChange) {
+  const TemporaryDirectory directory;
+  auto store = RocksDbStore::open(directory.path() / "keyspace");
+  ASSERT_TRUE(store.ok()) << store.status();
+  auto engine = Engine::open(*std::move(store), {}, native_sale_scripts());
+  ASSERT_TRUE(engine.ok()) << engine.status();
+  MemoryOrderStore database;
+  faults::FaultyOrderStore orders(database);
+  const auto client = (*engine)->open_client();
+  auto sale = Sale::open(*client, orders, (*engine)->clock());
+  ASSERT_TRUE(sale.ok()) << sale.status();
+  Voucher voucher{.id = 1,
+                  .title = "rush",
+                  .stock = 100,
+                  .begin_ms = 0,
+                  .end_ms = (*engine)->clock().now_ms() + 3'600'000,
+                  .price_cents = 1,
+                  .limits = {.per_user = 0}};
+  ASSERT_TRUE((*sale)->publish(voucher).ok());
+  std::atomic<int> asked = 0;
+  orders.poison([&](const Order&) { return ++asked % 7 == 0; },
+                faults::FaultyOrderStore::Poison::kIsRefused);
+  const auto worker_client = (*engine)->open_client();
+  OrderWorkerThread worker(std::make_unique<OrderWorker>(*worker_client, orders, (*engine)->clock(),
+                                                         SaleKeys{}, WorkerOptions{.block_ms = 5}));
+  constexpr int kRounds = 40;
+  std::thread seller([&] {
+    for (int round = 0; round < kRounds; ++round) {
+      for (UserId user = 1; user <= 20; ++user)
+        EXPECT_EQ((*sale)->buy(1, user).outcome, Outcome::kAccepted);
+      voucher.stock += 20;
+      EXPECT_TRUE((*sale)->publish(voucher).ok());
+      const auto letters = (*sale)->dead_letters();
+      ASSERT_TRUE(letters.ok()) << letters.status();
+      for (const DeadLetter& letter : *letters)
+        EXPECT_TRUE((*sale)->retry_dead_letter(letter.id).ok());
+    }
+  });
+  std::int64_t admitted = 0;
+  while (admitted < kRounds * 20 && !HasFailure()) {
+    const auto report = (*sale)->audit();
+    EXPECT_TRUE(report.ok()) << report.status();
+    if (!report.ok()) break;
+    EXPECT_TRUE(report->passed()) << ::testing::PrintToString(report->problems);
+    admitted = report->vouchers.front().admitted;
+  }
+  seller.join();
+  worker.stop();
+}
+
+TEST(WorkerThreadTest, AThreadOutlivesWhatTheOrderStoreThrows) {
+  auto engine = Engine::open(std::make_unique<MemoryStore>(), {}, native_sale_scripts());
+  ASSERT_TRUE(engine.ok()) << engine.status();
+  MemoryOrderStore database;
+  faults::FaultyOrderStore orders(database);
+  int throws = 3;
+  orders.at_every_point([&](faults::FaultyOrderStore::Point) {
+    if (throws > 0 && --throws >= 0) throw std::runtime_error("thrown");
+  });
+  const auto client = (*engine)->open_client();
+  auto sale = Sale::open(*client, orders, (*engine)->clock());
+  ASSERT_TRUE(sale.ok()) << sale.status();
+  ASSERT_TRUE((*sale)
+                  ->publish({.id = 1,
+                             .title = "rush",
+                             .stock = 10,
+                             .begin_ms = 0,
+                             .end_ms = (*engine)->clock().now_ms() + 3'600'000,
+                             .price_cents = 1,
+                             .limits = {}})
+                  .ok());
+  for (UserId user = 1; user <= 10; ++user)
+    EXPECT_EQ((*sale)->buy(1, user).outcome, Outcome::kAccepted);
+  const auto worker_client = (*engine)->open_client();
+  OrderWorkerThread worker(
+      std::make_unique<OrderWorker>(*worker_client, orders, (*engine)->clock(), SaleKeys{},
+                                    WorkerOptions{.retry_after_ms = 1, .block_ms = 5}),
+      /*pause_ms=*/1);
+  while (worker.stored() < 10) std::this_thread::yield();
+  worker.stop();
+  EXPECT_EQ(worker.buried(), 0U);
+  EXPECT_EQ(*database.count_live(1), 10);
 }
 
 }  // namespace

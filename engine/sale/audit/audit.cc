@@ -1,91 +1,76 @@
 #include "engine/sale/audit/audit.h"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
 
+#include "absl/container/btree_map.h"
+#include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "engine/base/numbers.h"
+#include "engine/sale/audit/audit_snapshot.h"
 #include "engine/sale/orders/dead_letters.h"
+#include "engine/sale/orders/group_progress.h"
 #include "engine/sale/orders/order_entry.h"
 #include "engine/sale/orders/unstored_orders.h"
-#include "engine/sale/reply_status.h"
 
 namespace rushgate {
 namespace {
 
 using Counts = absl::flat_hash_map<UserId, std::int64_t>;
 
-/// A voucher's part of the keyspace at one moment.
-struct Snapshot {
-  std::optional<std::int64_t> version;
-  std::optional<std::int64_t> published;
-  std::optional<std::int64_t> stock;
-  std::int64_t given_back = 0;
-  Counts buyers;
-  StreamId last;  // the last order admitted before this moment has no greater id
-};
+// ---- What the workers' group has done with ----
 
-std::optional<std::int64_t> number_in(const Reply& reply) {
-  if (reply.is_integer()) return reply.integer();
-  return reply.is_text() ? parse_int64(reply.text()) : std::nullopt;
-}
-
-absl::StatusOr<Snapshot> take_snapshot(Client& client, const SaleKeys& keys, VoucherId voucher) {
-  const std::string names[] = {keys.voucher(voucher), keys.stock(voucher), keys.buyers(voucher),
-                               keys.order_stream};
-  const std::vector<std::string_view> views(std::begin(names), std::end(names));
-  const Reply reply = client.run(audit_snapshot_script(), views, {});
-  constexpr std::size_t kParts = 7;
-  const std::string doing = "taking stock of voucher " + std::to_string(voucher);
-  if (reply.kind() != Reply::Kind::kArray || reply.elements().size() != kParts)
-    return to_status(reply, doing);
-
-  const std::vector<Reply>& parts = reply.elements();
-  Snapshot snapshot;
-  snapshot.version = number_in(parts[0]);
-  snapshot.published = number_in(parts[1]);
-  snapshot.given_back = number_in(parts[2]).value_or(0);
-  snapshot.stock = number_in(parts[4]);
-  const bool counted = number_in(parts[3]) == 1;
-  const std::vector<Reply>& buyers = parts[5].elements();
-  for (std::size_t i = 0; i < buyers.size(); i += counted ? 2 : 1) {
-    const auto user = number_in(buyers[i]);
-    const auto count = counted ? number_in(buyers[i + 1]) : 1;
-    if (!user || !count) return to_status(buyers[i], doing);
-    snapshot.buyers[*user] += *count;
+/// Entries of the order stream that were given to a worker and acknowledged: their orders are in
+/// the database or among the dead letters.
+class Acknowledged {
+ public:
+  static absl::StatusOr<Acknowledged> read(Client& client, const SaleKeys& keys) {
+    const auto progress = read_group_progress(client, keys);
+    if (!progress.ok()) return progress.status();
+    auto pending = read_pending_ids(client, keys);
+    if (!pending.ok()) return pending.status();
+    return Acknowledged(progress->last_delivered, *std::move(pending));
   }
-  const auto last = StreamId::parse(parts[6].text());
-  if (!last) return to_status(parts[6], doing);
-  snapshot.last = *last;
-  return snapshot;
-}
+
+  [[nodiscard]] bool contains(StreamId entry) const {
+    return entry <= last_delivered_ && !std::binary_search(pending_.begin(), pending_.end(), entry);
+  }
+
+ private:
+  Acknowledged(StreamId last_delivered, std::vector<StreamId> pending)
+      : last_delivered_(last_delivered), pending_(std::move(pending)) {}
+
+  StreamId last_delivered_;
+  std::vector<StreamId> pending_;  // ascending
+};
 
 /// The audit of one voucher.
 class VoucherAuditor {
  public:
-  VoucherAuditor(Client& client, OrderStore& orders, const SaleKeys& keys,
-                 const VoucherVersion& version, AuditReport& report)
-      : client_(client), orders_(orders), keys_(keys), version_(version), report_(report) {
-    result_.voucher = version.voucher.id;
-    result_.published = version.voucher.stock;
+  VoucherAuditor(Client& client, OrderStore& orders, const SaleKeys& keys, VoucherId voucher,
+                 AuditReport& report)
+      : client_(client), orders_(orders), keys_(keys), report_(report) {
+    result_.voucher = voucher;
   }
 
   absl::Status run() {
-    const auto snapshot = take_snapshot(client_, keys_, result_.voucher);
-    if (!snapshot.ok()) return snapshot.status();
-    compare_counters(*snapshot);
-    // The streams first, the database after them: an order that moves meanwhile is met in one of
-    // them.
-    const auto unstored = read_unstored_orders(client_, keys_, result_.voucher, snapshot->last);
-    if (!unstored.ok()) return unstored.status();
-    absl::Status read = meet_stored(snapshot->last);
-    if (read.ok()) read = meet_unstored(*unstored);
+    absl::Status read = take_snapshot();
     if (!read.ok()) return read;
-    compare_buyers(snapshot->buyers);
+    const bool was_never_on_sale = !recorded_ && !snapshot_.version;
+    if (was_never_on_sale) return absl::OkStatus();
+    compare_counters();
+    // The streams first, then what was acknowledged, the database after them: an order that moves
+    // meanwhile is met in one of them, and one that was acknowledged after it was stored is there.
+    const auto unstored = read_unstored_orders(client_, keys_, result_.voucher);
+    if (!unstored.ok()) return unstored.status();
+    const auto acknowledged = Acknowledged::read(client_, keys_);
+    if (!acknowledged.ok()) return acknowledged.status();
+    read = meet_stored();
+    if (read.ok()) read = meet_unstored(*unstored, *acknowledged);
+    if (!read.ok()) return read;
+    compare_buyers(snapshot_.buyers);
     report_.vouchers.push_back(result_);
     return absl::OkStatus();
   }
@@ -97,23 +82,74 @@ class VoucherAuditor {
     bool unlimited = false;
   };
 
+  using Ids = absl::flat_hash_set<OrderId>;
+
+  /// An order in the stream.
+  struct Waiting {
+    Order order;
+    StreamId entry;        // under which it stands there
+    bool is_open = false;  // the entry is not acknowledged
+  };
+
   void problem(const std::string& what) {
     report_.problems.push_back("voucher " + std::to_string(result_.voucher) + ": " + what);
   }
+  void problem(const Order& order, const std::string& what) {
+    problem("order " + std::to_string(order.id) + ' ' + what);
+  }
 
-  void compare_counters(const Snapshot& snapshot) {
-    for (const auto& [user, count] : snapshot.buyers) result_.admitted += count;
-    result_.given_back = snapshot.given_back;
-    if (!snapshot.version || !snapshot.published || !snapshot.stock) {
+  // ---- Counters ----
+
+  /// Takes the snapshot, and finds the record of the version that it shows in force. A version is
+  /// recorded as pending before it is put in force and as applied after that, so a publication
+  /// that came in between leaves them apart: then both are looked at again.
+  absl::Status take_snapshot() {
+    constexpr int kLooksMax = 5;
+    for (int look = 0; look < kLooksMax; ++look) {
+      auto snapshot = take_audit_snapshot(client_, keys_, result_.voucher);
+      if (!snapshot.ok()) return snapshot.status();
+      snapshot_ = *std::move(snapshot);
+      const absl::Status found = find_recorded();
+      if (!found.ok()) return found;
+      if (!snapshot_.version || is_in_force(recorded_)) break;
+    }
+    return absl::OkStatus();
+  }
+
+  /// The version in force if it is recorded, otherwise the one that should be.
+  absl::Status find_recorded() {
+    const auto applied = orders_.applied(result_.voucher);
+    if (!applied.ok()) return applied.status();
+    recorded_ = *applied;
+    if (is_in_force(recorded_)) return absl::OkStatus();
+    const auto pending = orders_.pending();
+    if (!pending.ok()) return pending.status();
+    for (const VoucherVersion& version : *pending) {
+      if (version.voucher.id == result_.voucher && is_in_force(version)) recorded_ = version;
+    }
+    return absl::OkStatus();
+  }
+
+  [[nodiscard]] bool is_in_force(const std::optional<VoucherVersion>& version) const {
+    return version && snapshot_.version == version->version &&
+           snapshot_.published == version->voucher.stock;
+  }
+
+  void compare_counters() {
+    for (const auto& [user, count] : snapshot_.buyers) result_.admitted += count;
+    result_.given_back = snapshot_.given_back;
+    result_.published = recorded_ ? recorded_->voucher.stock : snapshot_.published.value_or(0);
+    if (!snapshot_.version || !snapshot_.published || !snapshot_.stock) {
       problem("the keyspace has lost it (it is rebuilt when somebody buys)");
       return;
     }
-    result_.free = *snapshot.stock;
-    if (*snapshot.version != version_.version || *snapshot.published != version_.voucher.stock) {
-      problem("version " + std::to_string(*snapshot.version) + " with a stock of " +
-              std::to_string(*snapshot.published) + " is in force, version " +
-              std::to_string(version_.version) + " with " + std::to_string(version_.voucher.stock) +
-              " is recorded");
+    result_.free = *snapshot_.stock;
+    if (!is_in_force(recorded_)) {
+      const std::string record = recorded_ ? "version " + std::to_string(recorded_->version) +
+                                                 " with " + std::to_string(recorded_->voucher.stock)
+                                           : std::string("none");
+      problem("version " + std::to_string(*snapshot_.version) + " with a stock of " +
+              std::to_string(*snapshot_.published) + " is in force, " + record + " is recorded");
     }
     if (result_.free < 0) problem("oversold: the stock is " + std::to_string(result_.free));
     if (result_.published != result_.free + result_.admitted - result_.given_back) {
@@ -123,64 +159,117 @@ class VoucherAuditor {
     }
   }
 
-  absl::Status meet_stored(StreamId last) {
-    OrderFilter filter{
+  // ---- Orders ----
+
+  absl::Status meet_stored() {
+    const OrderFilter filter{
         .user = {}, .voucher = result_.voucher, .status = {}, .after = 0, .count_max = 10'000};
-    while (true) {
-      const auto portion = orders_.list(filter);
-      if (!portion.ok()) return portion.status();
-      for (const Order& order : *portion) {
-        if (order.entry > last) continue;
-        stored_.insert(order.id);
-        ++result_.created;
-        count(order);
+    return for_each_order(orders_, filter, [this](const Order& order) {
+      if (!snapshot_.is_before(order.entry)) meet_created(order);
+    });
+  }
+
+  absl::Status meet_unstored(const UnstoredOrders& unstored, const Acknowledged& acknowledged) {
+    meet_waiting(unstored, acknowledged);
+    const Ids dead = meet_dead(unstored);
+    std::vector<Waiting> missing;
+    for (const auto& [id, waiting] : waiting_) {
+      if (stored_.contains(id)) continue;  // not yet acknowledged, or not yet trimmed
+      if (waiting.is_open) {
+        ++result_.queued;
+        count(waiting.order);
+      } else if (!dead.contains(id)) {
+        missing.push_back(waiting);
       }
-      if (portion->size() < filter.count_max) return absl::OkStatus();
-      filter.after = portion->back().id;
+    }
+    const absl::Status counted = count_dead(unstored);
+    if (!counted.ok() || missing.empty()) return counted;
+    return look_again_for(missing);
+  }
+
+  /// Each order in the stream once.
+  void meet_waiting(const UnstoredOrders& unstored, const Acknowledged& acknowledged) {
+    for (std::size_t i = 0; i < unstored.queued.size(); ++i) {
+      const Order& order = unstored.queued[i];
+      if (snapshot_.is_before(order.entry)) continue;
+      const StreamId entry = unstored.queued_as[i];
+      const bool is_open = !acknowledged.contains(entry);
+      const auto [known, is_new] = waiting_.try_emplace(order.id, Waiting{order, entry, is_open});
+      if (is_new) continue;
+      // What died and was retried stands there twice where another group keeps its first entry.
+      Waiting& first = known->second;
+      if (first.order.entry != order.entry || (first.is_open && is_open)) {
+        problem(order, "is doubled: in the stream as " + first.entry.to_string() + " and as " +
+                           entry.to_string());
+      }
+      if (!first.is_open) first = {order, entry, is_open};
     }
   }
 
-  absl::Status meet_unstored(const UnstoredOrders& unstored) {
-    absl::flat_hash_map<OrderId, StreamId> queued;
-    for (const Order& order : unstored.queued) {
-      const auto [known, is_new] = queued.emplace(order.id, order.entry);
-      if (!is_new) {
-        problem("order " + std::to_string(order.id) + " is doubled: admitted as " +
-                known->second.to_string() + " and as " + order.entry.to_string());
-      }
-      if (!is_new || stored_.contains(order.id))
-        continue;  // stored, and not yet acknowledged or trimmed
-      ++result_.queued;
-      count(order);
-    }
-    absl::flat_hash_set<OrderId> dead;
+  Ids meet_dead(const UnstoredOrders& unstored) {
+    Ids dead;
     for (const Order& order : unstored.dead) {
-      if (!dead.insert(order.id).second)
-        problem("order " + std::to_string(order.id) + " died twice");
-      if (queued.contains(order.id) && !stored_.contains(order.id))
-        continue;  // it died, or was retried, while we looked
+      if (snapshot_.is_before(order.entry)) continue;
+      if (!dead.insert(order.id).second) problem(order, "died twice");
+    }
+    return dead;
+  }
+
+  absl::Status count_dead(const UnstoredOrders& unstored) {
+    for (const Order& order : unstored.dead) {
+      if (snapshot_.is_before(order.entry)) continue;
       if (stored_.contains(order.id)) {
-        if (const auto still = is_dead(order.id); !still.ok()) {
-          return still.status();
-        } else if (*still) {
-          problem("order " + std::to_string(order.id) +
-                  " is both stored and among the dead letters");
-        }
+        const auto still = find_dead_letter(client_, keys_, order.id);
+        if (!still.ok()) return still.status();
+        if (still->has_value()) problem(order, "is both stored and among the dead letters");
         continue;
       }
+      const auto waiting = waiting_.find(order.id);
+      if (waiting != waiting_.end() && waiting->second.is_open)
+        continue;  // it died, or was retried, while we looked: it counts as queued
       ++result_.dead;
       count(order);
     }
     return absl::OkStatus();
   }
 
-  absl::StatusOr<bool> is_dead(OrderId order) {
-    const auto letters = list_dead_letters(client_, keys_);
-    if (!letters.ok()) return letters.status();
-    for (const DeadLetter& letter : *letters) {
-      if (letter.order.field("id") == std::to_string(order)) return true;
+  /// Acknowledged, and met in no other place: it is looked for once more in all of them, since one
+  /// that died and was retried while we looked was in none when we came there.
+  absl::Status look_again_for(const std::vector<Waiting>& missing) {
+    const auto unstored = read_unstored_orders(client_, keys_, result_.voucher);
+    if (!unstored.ok()) return unstored.status();
+    const auto acknowledged = Acknowledged::read(client_, keys_);
+    if (!acknowledged.ok()) return acknowledged.status();
+    Ids queued;
+    for (std::size_t i = 0; i < unstored->queued.size(); ++i) {
+      if (!acknowledged->contains(unstored->queued_as[i])) queued.insert(unstored->queued[i].id);
     }
-    return false;
+    Ids dead;
+    for (const Order& order : unstored->dead) dead.insert(order.id);
+    for (const Waiting& waiting : missing) {
+      const Order& order = waiting.order;
+      const auto stored = orders_.find(order.id);
+      if (!stored.ok()) return stored.status();
+      if (stored->has_value()) {
+        meet_created(**stored);
+      } else if (queued.contains(order.id)) {
+        ++result_.queued;
+        count(order);
+      } else if (dead.contains(order.id)) {
+        ++result_.dead;
+        count(order);
+      } else {
+        problem(order, "of user " + std::to_string(order.user) + " is acknowledged but not stored" +
+                           " (entry " + waiting.entry.to_string() + ")");
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  void meet_created(const Order& order) {
+    stored_.insert(order.id);
+    ++result_.created;
+    count(order);
   }
 
   void count(const Order& order) {
@@ -189,6 +278,8 @@ class VoucherAuditor {
     bought.limit = std::max(bought.limit, order.limit);
     bought.unlimited = bought.unlimited || order.limit == 0;
   }
+
+  // ---- Buyers ----
 
   void compare_buyers(const Counts& buyers) {
     for (const auto& [user, count] : buyers) {
@@ -216,10 +307,12 @@ class VoucherAuditor {
   Client& client_;
   OrderStore& orders_;
   const SaleKeys& keys_;
-  const VoucherVersion& version_;
   AuditReport& report_;
   VoucherAudit result_;
-  absl::flat_hash_set<OrderId> stored_;
+  AuditSnapshot snapshot_;
+  std::optional<VoucherVersion> recorded_;
+  Ids stored_;
+  absl::btree_map<OrderId, Waiting> waiting_;
   std::map<UserId, Bought> bought_;  // ordered: the same problems in the same order
 };
 
@@ -240,14 +333,27 @@ absl::Status name_unreadable(Client& client, const SaleKeys& keys, AuditReport& 
   return absl::OkStatus();
 }
 
+/// Those on sale, and those whose first publication was not yet settled.
+absl::StatusOr<absl::btree_set<VoucherId>> published_vouchers(OrderStore& orders) {
+  absl::btree_set<VoucherId> vouchers;
+  const auto pending = orders.pending();
+  if (!pending.ok()) return pending.status();
+  const auto applied = orders.all_applied();
+  if (!applied.ok()) return applied.status();
+  for (const auto* versions : {&*pending, &*applied}) {
+    for (const VoucherVersion& version : *versions) vouchers.insert(version.voucher.id);
+  }
+  return vouchers;
+}
+
 }  // namespace
 
 absl::StatusOr<AuditReport> audit(Client& client, OrderStore& orders, const SaleKeys& keys) {
-  const auto versions = orders.all_applied();
-  if (!versions.ok()) return versions.status();
+  const auto vouchers = published_vouchers(orders);
+  if (!vouchers.ok()) return vouchers.status();
   AuditReport report;
-  for (const VoucherVersion& version : *versions) {
-    const absl::Status audited = VoucherAuditor(client, orders, keys, version, report).run();
+  for (const VoucherId voucher : *vouchers) {
+    const absl::Status audited = VoucherAuditor(client, orders, keys, voucher, report).run();
     if (!audited.ok()) return audited;
   }
   const absl::Status named = name_unreadable(client, keys, report);

@@ -23,7 +23,7 @@ struct VoucherAudit {
   std::int64_t admitted = 0;    // summed from the buyers' records, independently of the stock
   std::int64_t given_back = 0;  // to the stock, with the buyer's record kept
   std::int64_t created = 0;     // orders in the database …
-  std::int64_t queued = 0;      // … in the stream and not yet there …
+  std::int64_t queued = 0;      // … in the stream, not acknowledged and not yet there …
   std::int64_t dead = 0;  // … and among the dead letters: together they are what was admitted
 };
 
@@ -36,8 +36,9 @@ struct AuditReport {
 
 /// For each voucher on sale, at one moment: published = free + admitted − given back; every
 /// admitted order is in exactly one place; every buyer has as many orders as his record says;
-/// nobody has more than the limit under which his orders were admitted. May run while the sale goes
-/// on: what is admitted after the moment is ignored. Memory: some hundred bytes a buyer.
+/// nobody has more than the limit under which his orders were admitted; no order was acknowledged
+/// without being stored. May run while the sale goes on: what is admitted after the moment is
+/// ignored. Memory: some hundred bytes a buyer and an unstored order.
 absl::StatusOr<AuditReport> audit(Client& client, OrderStore& orders, const SaleKeys& keys);
 
 /// The script that takes a voucher's state at one moment (in audit_snapshot.cc), as its native

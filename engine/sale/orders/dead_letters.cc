@@ -42,6 +42,22 @@ return 1
   return *script;
 }
 
+DeadLetter read_letter(const OrderEntry& found) {
+  DeadLetter letter;
+  letter.id = found.id;
+  letter.order.id = found.id;
+  for (const auto& [name, value] : found.fields) {
+    if (name == kEntryField && letter.entry.empty()) {
+      letter.entry = value;
+    } else if (name == kReasonField && letter.reason.empty()) {
+      letter.reason = value;
+    } else {
+      letter.order.fields.emplace_back(name, value);
+    }
+  }
+  return letter;
+}
+
 }  // namespace
 
 absl::Status bury(Client& client, const SaleKeys& keys, const OrderEntry& entry,
@@ -60,25 +76,27 @@ absl::Status bury(Client& client, const SaleKeys& keys, const OrderEntry& entry,
 
 absl::StatusOr<std::vector<DeadLetter>> list_dead_letters(Client& client, const SaleKeys& keys) {
   std::vector<DeadLetter> letters;
-  const absl::Status read = for_each_entry(
-      client, keys.dead_letters(), StreamId::min(), StreamId::max(), [&](const OrderEntry& found) {
-        DeadLetter letter;
-        letter.id = found.id;
-        letter.order.id = found.id;
-        for (const auto& [name, value] : found.fields) {
-          if (name == kEntryField && letter.entry.empty()) {
-            letter.entry = value;
-          } else if (name == kReasonField && letter.reason.empty()) {
-            letter.reason = value;
-          } else {
-            letter.order.fields.emplace_back(name, value);
-          }
-        }
-        letters.push_back(std::move(letter));
-        return true;
-      });
+  const absl::Status read = for_each_entry(client, keys.dead_letters(), StreamId::min(),
+                                           StreamId::max(), [&](const OrderEntry& found) {
+                                             letters.push_back(read_letter(found));
+                                             return true;
+                                           });
   if (!read.ok()) return read;
   return letters;
+}
+
+absl::StatusOr<std::optional<DeadLetter>> find_dead_letter(Client& client, const SaleKeys& keys,
+                                                           OrderId order) {
+  const std::string id = std::to_string(order);
+  std::optional<DeadLetter> letter;
+  const absl::Status read = for_each_entry(client, keys.dead_letters(), StreamId::min(),
+                                           StreamId::max(), [&](const OrderEntry& found) {
+                                             if (found.field("id") == id)
+                                               letter = read_letter(found);
+                                             return !letter.has_value();
+                                           });
+  if (!read.ok()) return read;
+  return letter;
 }
 
 absl::StatusOr<bool> retry_dead_letter(Client& client, const SaleKeys& keys,

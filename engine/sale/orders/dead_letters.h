@@ -1,6 +1,7 @@
 // Orders that could not be stored, each with its reason.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,10 @@ absl::Status bury(Client& client, const SaleKeys& keys, const OrderEntry& entry,
 
 /// Every dead letter, oldest first.
 absl::StatusOr<std::vector<DeadLetter>> list_dead_letters(Client& client, const SaleKeys& keys);
+
+/// The dead letter of an order, if there is one: reads them up to it.
+absl::StatusOr<std::optional<DeadLetter>> find_dead_letter(Client& client, const SaleKeys& keys,
+                                                           OrderId order);
 
 /// Puts a dead letter back into the order stream. False if there is none of this id (any more), or
 /// nothing is left of its order.

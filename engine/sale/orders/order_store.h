@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "engine/sale/orders/order.h"
@@ -38,9 +39,11 @@ struct OrderFilter {
   std::size_t count_max = 1'000;
 };
 
-/// Thread-safe. Two kinds of failure are told apart by their code: kUnavailable (busy, disk full,
-/// I/O error, no connection) is nobody's fault and worth trying again; any other is the fault of
-/// what was asked. A call that fails has changed nothing.
+/// Thread-safe. A call that fails has changed nothing. Two kinds of failure of write() are told
+/// apart by their code: kInvalidArgument says that one of the orders is at fault, and the others
+/// may be written without it; any other (busy, disk full, I/O error, no connection, damage, a
+/// defect) is no order's fault, and they are all worth writing again once that is mended. So is
+/// whatever write() throws.
 class OrderStore {
  public:
   virtual ~OrderStore() = default;
@@ -74,5 +77,15 @@ class OrderStore {
   /// Every voucher as it is on sale, in order of ids.
   virtual absl::StatusOr<std::vector<VoucherVersion>> all_applied() = 0;
 };
+
+/// Did write() fail by the fault of one of its orders?
+inline bool is_fault_of_an_order(const absl::Status& status) {
+  return absl::IsInvalidArgument(status);
+}
+
+/// Visits every order that `filter` asks for, in ascending order of ids and in portions of
+/// filter.count_max.
+absl::Status for_each_order(OrderStore& store, OrderFilter filter,
+                            absl::FunctionRef<void(const Order&)> visit);
 
 }  // namespace rushgate

@@ -14,6 +14,8 @@ namespace {
 
 using StepKind = OrderWorker::Step::Kind;
 
+constexpr std::string_view kClaimFromStart = "0-0";
+
 // Removes what every group has done with: everything below the lowest of what any group has yet to
 // read or acknowledge. KEYS order stream
 const Script& trim_script() {
@@ -56,26 +58,50 @@ absl::StatusOr<std::vector<OrderEntry>> read_entries(const Reply& reply) {
 }
 
 OrderWorker::Step paused(const std::string& reason) {
-  return {.kind = StepKind::kPaused, .stored = 0, .buried = 0, .faulted = 0, .reason = reason};
+  OrderWorker::Step step;
+  step.kind = StepKind::kPaused;
+  step.reason = reason;
+  return step;
 }
 
 }  // namespace
 
 OrderWorker::OrderWorker(Client& client, OrderStore& orders, const Clock& clock,
                          const SaleKeys& keys, WorkerOptions options)
-    : client_(client), orders_(orders), clock_(clock), keys_(keys), options_(std::move(options)) {}
+    : client_(client),
+      orders_(orders),
+      clock_(clock),
+      keys_(keys),
+      options_(std::move(options)),
+      claim_from_(kClaimFromStart) {}
 
+/// What a user's store throws is a bad day, not the end of the worker.
 OrderWorker::Step OrderWorker::step() {
+  Step step;
+  try {
+    step = work();
+  } catch (const std::exception& error) {
+    step = pause(absl::UnknownError(error.what()));
+  } catch (...) {
+    step = pause(absl::UnknownError("the order store threw something that is no exception"));
+  }
+  step.lost = std::exchange(lost_, 0);
+  return step;
+}
+
+OrderWorker::Step OrderWorker::work() {
   if (!pause_reason_.empty() && clock_.monotonic_ms() < retry_at_ms_) return paused(pause_reason_);
   pause_reason_.clear();
   if (!group_exists_) {
     const absl::Status made = ensure_group();
     if (!made.ok()) return pause(made);
   }
-  const auto entries = next_entries();
-  if (!entries.ok()) return pause(entries.status());
-  if (entries->empty()) return {};
-  return process(*entries);
+  const auto batch = next_batch();
+  if (!batch.ok()) return pause(batch.status());
+  if (!batch->entries.empty()) return process(*batch);
+  Step step;
+  if (claim_from_ != kClaimFromStart) step.kind = StepKind::kWorked;  // on its way through them
+  return step;
 }
 
 absl::Status OrderWorker::ensure_group() {
@@ -89,26 +115,31 @@ absl::Status OrderWorker::ensure_group() {
 
 // ---- Reading ----
 
-absl::StatusOr<OrderWorker::Entries> OrderWorker::next_entries() {
+absl::StatusOr<OrderWorker::Batch> OrderWorker::next_batch() {
   if (retry_at_ms_ != 0 && clock_.monotonic_ms() >= retry_at_ms_) {
     retry_at_ms_ = 0;
     history_after_ = "0-0";
   }
   if (history_after_) {
     auto entries = read_group(*history_after_, 0);
-    if (!entries.ok()) return entries;
+    if (!entries.ok()) return entries.status();
     if (!entries->empty()) {
       history_after_ = entries->back().id;
-      return entries;
+      return Batch{.entries = *std::move(entries), .is_redelivery = true};
     }
     history_after_.reset();
   }
   if (clock_.monotonic_ms() >= claim_at_ms_) {
     auto entries = claim_abandoned();
-    if (!entries.ok() || !entries->empty()) return entries;
-    claim_at_ms_ = clock_.monotonic_ms() + options_.claim_idle_ms;
+    if (!entries.ok()) return entries.status();
+    if (claim_from_ == kClaimFromStart)  // it has been through all of them
+      claim_at_ms_ = clock_.monotonic_ms() + options_.claim_idle_ms;
+    if (!entries->empty()) return Batch{.entries = *std::move(entries), .is_redelivery = true};
   }
-  return read_group(">", options_.block_ms);
+  const bool may_wait = claim_from_ == kClaimFromStart;
+  auto entries = read_group(">", may_wait ? options_.block_ms : 0);
+  if (!entries.ok()) return entries.status();
+  return Batch{.entries = *std::move(entries), .is_redelivery = false};
 }
 
 absl::StatusOr<OrderWorker::Entries> OrderWorker::read_group(std::string_view after,
@@ -134,27 +165,60 @@ absl::StatusOr<OrderWorker::Entries> OrderWorker::read_group(std::string_view af
   return read_entries(reply.elements()[0].elements()[1]);
 }
 
+/// Takes over what others have had for too long, a portion a call: claim_from_ is where the next
+/// call goes on.
 absl::StatusOr<OrderWorker::Entries> OrderWorker::claim_abandoned() {
   const Reply reply = client_("XAUTOCLAIM", keys_.order_stream, keys_.group, options_.consumer,
-                              options_.claim_idle_ms, "0-0", "COUNT", options_.batch_max);
+                              options_.claim_idle_ms, claim_from_, "COUNT", options_.batch_max);
   if (has_code(reply, "NOGROUP")) group_exists_ = false;
-  if (!reply.is_aggregate() || reply.elements().size() < 2)
-    return to_status(reply, "claiming orders");
+  const bool has_cursor =
+      reply.is_aggregate() && reply.elements().size() >= 2 && reply.elements()[0].is_text();
+  if (!has_cursor) return to_status(reply, "claiming orders");
+  claim_from_ = reply.elements()[0].text();
+  // Redis before 7.0 does not tell of them.
+  const absl::Status reported =
+      reply.elements().size() > 2 ? report_lost(reply.elements()[2]) : absl::OkStatus();
+  if (!reported.ok()) return reported;
   return read_entries(reply.elements()[1]);
+}
+
+/// XAUTOCLAIM found these pending without an entry, and struck them off.
+absl::Status OrderWorker::report_lost(const Reply& ids) {
+  if (!ids.is_aggregate()) return to_status(ids, "claiming orders");
+  if (ids.elements().empty()) return absl::OkStatus();
+  Request forget = Request::of("HDEL", keys_.faults());
+  std::string names;
+  for (const Reply& id : ids.elements()) {
+    if (!id.is_text()) return to_status(id, "claiming orders");
+    if (!names.empty()) names += ", ";
+    names += id.text();
+    forget.add(id.text());
+  }
+  lost_ += ids.elements().size();
+  if (options_.logger) {
+    options_.logger->warn(
+        "order entries were deleted from {} while they were pending; those of their orders that "
+        "were not stored before are lost (the audit names their users): {}",
+        keys_.order_stream, names);
+  }
+  const Reply forgotten = client_.call(std::move(forget));
+  return forgotten.is_integer() ? absl::OkStatus() : to_status(forgotten, "forgetting faults");
 }
 
 // ---- Writing ----
 
-OrderWorker::Step OrderWorker::process(const Entries& entries) {
+OrderWorker::Step OrderWorker::process(const Batch& batch) {
   std::vector<Decided> decided;
   std::vector<Order> orders;
   std::vector<const OrderEntry*> entries_of_orders;
-  for (const OrderEntry& entry : entries) {
-    const auto order =
+  const std::int64_t now_ms = clock_.now_ms();
+  for (const OrderEntry& entry : batch.entries) {
+    auto order =
         entry.deleted
             ? absl::StatusOr<Order>(absl::NotFoundError("the entry was deleted from the stream"))
             : read_order(entry);
     if (order.ok()) {
+      order->created_at_ms = now_ms;
       orders.push_back(*order);
       entries_of_orders.push_back(&entry);
     } else {
@@ -167,14 +231,15 @@ OrderWorker::Step OrderWorker::process(const Entries& entries) {
   if (synced.is_error()) return pause(to_status(synced, "syncing the log"));
 
   const absl::Status written = write(orders, entries_of_orders, decided);
-  Step step{.kind = StepKind::kWorked, .stored = 0, .buried = 0, .faulted = 0, .reason = {}};
-  absl::Status settled = settle(decided, step);
+  Step step;
+  step.kind = StepKind::kWorked;
+  absl::Status settled = settle(decided, batch.is_redelivery, step);
   if (settled.ok() && step.stored + step.buried > 0) settled = trim();
   if (written.ok() && settled.ok()) return step;
 
-  const Step pausing = pause(written.ok() ? settled : written);
+  Step pausing = pause(written.ok() ? settled : written);
   step.kind = pausing.kind;
-  step.reason = pausing.reason;
+  step.reason = std::move(pausing.reason);
   return step;
 }
 
@@ -184,9 +249,7 @@ absl::Status OrderWorker::write(std::span<const Order> orders,
                                 std::vector<Decided>& decided) {
   if (orders.empty()) return absl::OkStatus();
   const auto results = orders_.write(orders);
-  // A database that cannot be reached, or is damaged, is no order's fault.
-  if (absl::IsUnavailable(results.status()) || absl::IsDataLoss(results.status()))
-    return results.status();
+  if (!results.ok() && !is_fault_of_an_order(results.status())) return results.status();
   if (results.ok()) {
     for (std::size_t i = 0; i < orders.size(); ++i) {
       const bool refused = (*results)[i].kind == OrderResult::Kind::kRefused;
@@ -205,21 +268,35 @@ absl::Status OrderWorker::write(std::span<const Order> orders,
   return write(orders.subspan(half), entries.subspan(half), decided);
 }
 
-/// Acknowledges what is stored, buries what never will be, counts faults.
-absl::Status OrderWorker::settle(const std::vector<Decided>& decided, Step& step) {
+absl::Status OrderWorker::acknowledge_stored(const std::vector<Decided>& decided,
+                                             bool is_redelivery, Step& step) {
   Request ack = Request::of("XACK", keys_.order_stream, keys_.group);
+  Request forget = Request::of("HDEL", keys_.faults());
   std::size_t stored = 0;
   for (const Decided& one : decided) {
     if (one.fate != Decided::Fate::kStored) continue;
     ack.add(one.entry->id);
+    if (is_redelivery) forget.add(one.entry->id);
     ++stored;
   }
-  if (stored > 0) {
-    const Reply acked = client_.call(std::move(ack));
-    if (!acked.is_integer()) return to_status(acked, "acknowledging orders");
-    step.stored = stored;
+  if (stored == 0) return absl::OkStatus();
+  // Only what was read before can have faults. They go first: what is acknowledged is not met
+  // again.
+  if (is_redelivery) {
+    const Reply forgotten = client_.call(std::move(forget));
+    if (!forgotten.is_integer()) return to_status(forgotten, "forgetting faults");
   }
+  const Reply acked = client_.call(std::move(ack));
+  if (!acked.is_integer()) return to_status(acked, "acknowledging orders");
+  step.stored = stored;
+  return absl::OkStatus();
+}
 
+/// Acknowledges what is stored, buries what never will be, counts faults.
+absl::Status OrderWorker::settle(const std::vector<Decided>& decided, bool is_redelivery,
+                                 Step& step) {
+  const absl::Status acknowledged = acknowledge_stored(decided, is_redelivery, step);
+  if (!acknowledged.ok()) return acknowledged;
   for (const Decided& one : decided) {
     if (one.fate == Decided::Fate::kStored) continue;
     bool is_final = one.fate == Decided::Fate::kRefused;
@@ -259,11 +336,11 @@ absl::Status OrderWorker::trim() {
 // ---- Bad days ----
 
 OrderWorker::Step OrderWorker::pause(const absl::Status& reason) {
-  if (options_.logger)
-    options_.logger->warn("order worker {} pauses: {}", options_.consumer,
-                          std::string(reason.message()));
   retry_at_ms_ = clock_.monotonic_ms() + options_.retry_after_ms;
   pause_reason_ = std::string(reason.message());
+  if (pause_reason_.empty()) pause_reason_ = reason.ToString();
+  if (options_.logger)
+    options_.logger->warn("order worker {} pauses: {}", options_.consumer, pause_reason_);
   return paused(pause_reason_);
 }
 
@@ -294,20 +371,12 @@ std::string OrderWorkerThread::pause_reason() const {
   return pause_reason_;
 }
 
-/// What a user's store or logger throws is a bad day, not the end of the worker.
-OrderWorker::Step OrderWorkerThread::step_safely() {
-  try {
-    return worker_->step();
-  } catch (const std::exception& error) {
-    return paused(error.what());
-  }
-}
-
 void OrderWorkerThread::loop() {
   while (true) {
-    OrderWorker::Step step = step_safely();
+    OrderWorker::Step step = worker_->step();
     stored_ += step.stored;
     buried_ += step.buried;
+    lost_ += step.lost;
 
     std::unique_lock lock(mutex_);
     pause_reason_ = std::move(step.reason);

@@ -54,6 +54,8 @@ class OrderWorker {
     std::size_t stored = 0;   // in the database now, those already there included
     std::size_t buried = 0;   // became dead letters
     std::size_t faulted = 0;  // failed by their own fault, to be tried again
+    std::size_t lost = 0;     // entries that somebody deleted while they were pending; the audit
+                              // names whose orders they were, where those were not stored before
     std::string reason = {};  // of a pause
   };
 
@@ -61,25 +63,33 @@ class OrderWorker {
               WorkerOptions options = {});
 
   /// Does one batch: its own pending entries first (after a start, or when a retry is due), then
-  /// what dead consumers left, then new ones.
+  /// what dead consumers left, then new ones. Throws nothing: what the order store throws pauses.
   Step step();
 
  private:
   using Entries = std::vector<OrderEntry>;
+  struct Batch {
+    Entries entries;
+    bool is_redelivery = false;  // they were read before, by this consumer or another
+  };
   struct Decided {  // what is to be done with an entry
     const OrderEntry* entry;
     enum class Fate : std::uint8_t { kStored, kRefused, kFault } fate;
     std::string reason;
   };
 
+  Step work();
   absl::Status ensure_group();
-  absl::StatusOr<Entries> next_entries();
+  absl::StatusOr<Batch> next_batch();
   absl::StatusOr<Entries> read_group(std::string_view after, std::int64_t block_ms);
   absl::StatusOr<Entries> claim_abandoned();
-  Step process(const Entries& entries);
+  absl::Status report_lost(const Reply& ids);
+  Step process(const Batch& batch);
   absl::Status write(std::span<const Order> orders, std::span<const OrderEntry* const> entries,
                      std::vector<Decided>& decided);
-  absl::Status settle(const std::vector<Decided>& decided, Step& step);
+  absl::Status settle(const std::vector<Decided>& decided, bool is_redelivery, Step& step);
+  absl::Status acknowledge_stored(const std::vector<Decided>& decided, bool is_redelivery,
+                                  Step& step);
   absl::StatusOr<bool> is_fault_final(const OrderEntry& entry);
   absl::Status trim();
   Step pause(const absl::Status& reason);
@@ -97,6 +107,8 @@ class OrderWorker {
   std::int64_t retry_at_ms_ = 0;  // monotonic; 0: nothing to retry
   std::string pause_reason_;      // not empty: nothing is read before retry_at_ms_
   std::int64_t claim_at_ms_ = 0;  // monotonic
+  std::string claim_from_;        // where claiming goes on; kClaimFromStart: at the beginning
+  std::size_t lost_ = 0;          // in this step
 };
 
 /// A thread that steps a worker until it is told to stop. Each has a client of its own.
@@ -111,17 +123,18 @@ class OrderWorkerThread {
 
   [[nodiscard]] std::size_t stored() const { return stored_.load(); }
   [[nodiscard]] std::size_t buried() const { return buried_.load(); }
+  [[nodiscard]] std::size_t lost() const { return lost_.load(); }
   /// Why it makes no progress; empty if it does.
   [[nodiscard]] std::string pause_reason() const;
 
  private:
   void loop();
-  OrderWorker::Step step_safely();
 
   const std::unique_ptr<OrderWorker> worker_;
   const std::int64_t pause_ms_;
   std::atomic<std::size_t> stored_{0};
   std::atomic<std::size_t> buried_{0};
+  std::atomic<std::size_t> lost_{0};
   mutable std::mutex mutex_;
   std::condition_variable stopped_;
   bool stopping_ = false;     // guarded by mutex_

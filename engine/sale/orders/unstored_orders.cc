@@ -3,46 +3,65 @@
 #include <string>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
 #include "engine/sale/orders/order_entry.h"
 
 namespace rushgate {
 namespace {
 
-absl::Status append_orders(Client& client, const std::string& stream,
-                           std::optional<VoucherId> voucher, StreamId stream_last,
-                           StreamId admitted_last, std::vector<Order>& orders) {
-  return for_each_entry(client, stream, StreamId::min(), stream_last, [&](const OrderEntry& entry) {
-    const auto order = read_order(entry);
-    if (order.ok() && order->entry <= admitted_last && (!voucher || order->voucher == *voucher)) {
-      orders.push_back(*order);
-    }
-    return true;
-  });
+struct Wanted {
+  std::optional<VoucherId> voucher;
+  std::optional<UserId> user;
+
+  [[nodiscard]] bool contains(const Order& order) const {
+    return order.voucher == voucher.value_or(order.voucher) &&
+           order.user == user.value_or(order.user);
+  }
+};
+
+/// Visits the orders of `stream`, each with the entry under which it stands there.
+absl::Status visit_orders(Client& client, const std::string& stream, const Wanted& wanted,
+                          absl::FunctionRef<void(const Order&, std::string_view)> visit) {
+  return for_each_entry(client, stream, StreamId::min(), StreamId::max(),
+                        [&](const OrderEntry& entry) {
+                          const auto order = read_order(entry);
+                          if (order.ok() && wanted.contains(*order)) visit(*order, entry.id);
+                          return true;
+                        });
 }
 
 }  // namespace
 
 absl::StatusOr<UnstoredOrders> read_unstored_orders(Client& client, const SaleKeys& keys,
                                                     std::optional<VoucherId> voucher,
-                                                    StreamId last) {
+                                                    std::optional<UserId> user) {
   // An order dies (stream -> dead letters), and is retried (dead letters -> stream). Reading the
   // dead letters before and after the stream meets either.
+  const Wanted wanted{voucher, user};
   UnstoredOrders unstored;
   std::vector<Order> dead_before;
-  const std::string dead = keys.dead_letters();
-  absl::Status read = append_orders(client, dead, voucher, StreamId::max(), last, dead_before);
-  if (read.ok())
-    read =
-        append_orders(client, keys.order_stream, voucher, StreamId::max(), last, unstored.queued);
-  if (read.ok()) read = append_orders(client, dead, voucher, StreamId::max(), last, unstored.dead);
+  const auto append_to = [](std::vector<Order>& orders) {
+    return [&orders](const Order& order, std::string_view) { orders.push_back(order); };
+  };
+  absl::Status read = visit_orders(client, keys.dead_letters(), wanted, append_to(dead_before));
+  if (read.ok()) {
+    read = visit_orders(client, keys.order_stream, wanted,
+                        [&](const Order& order, std::string_view entry) {
+                          unstored.queued.push_back(order);
+                          // for_each_entry() has read the id already
+                          unstored.queued_as.push_back(*StreamId::parse(entry));
+                        });
+  }
+  if (read.ok()) read = visit_orders(client, keys.dead_letters(), wanted, append_to(unstored.dead));
   if (!read.ok()) return read;
 
   absl::flat_hash_set<OrderId> met;
   for (const Order& order : unstored.queued) met.insert(order.id);
   for (const Order& order : unstored.dead) met.insert(order.id);
-  for (const Order& order :
-       dead_before) {  // retried meanwhile, so its entry in the stream is newer than `last`
-    if (!met.contains(order.id)) unstored.queued.push_back(order);
+  for (const Order& order : dead_before) {  // retried, into a part of the stream that we had read
+    if (met.contains(order.id)) continue;
+    unstored.queued.push_back(order);
+    unstored.queued_as.push_back(StreamId::max());
   }
   return unstored;
 }

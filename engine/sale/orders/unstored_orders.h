@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "engine/base/stream_id.h"
 #include "engine/client/client.h"
 #include "engine/sale/orders/order.h"
 #include "engine/sale/sale_keys.h"
@@ -12,17 +13,22 @@
 namespace rushgate {
 
 struct UnstoredOrders {
-  std::vector<Order>
-      queued;  // in the order stream; some may be stored already, and wait to be trimmed
-  std::vector<Order> dead;  // among the dead letters
+  /// In the order stream; some may be stored already, and wait to be trimmed.
+  std::vector<Order> queued;
+  /// The entry of each in `queued`, under which it stands in the stream now: another than
+  /// Order::entry if it was dead and retried. StreamId::max() where it was retried while we looked.
+  std::vector<StreamId> queued_as;
+  /// Among the dead letters.
+  std::vector<Order> dead;
 };
 
 /// Reads both streams such that an order which moves from one to the other meanwhile is met at
 /// least once; one that moves to the database is found there by whoever reads it afterwards. Of one
-/// voucher, or of all; only those admitted up to entry `last`. Entries that are no orders are
-/// passed over: they are the worker's to report.
+/// voucher, or of all; of one user, or of all. Reads the whole backlog in bounded portions and
+/// keeps what it was asked for. Entries that are no orders are passed over: they are the worker's
+/// to report.
 absl::StatusOr<UnstoredOrders> read_unstored_orders(Client& client, const SaleKeys& keys,
                                                     std::optional<VoucherId> voucher,
-                                                    StreamId last = StreamId::max());
+                                                    std::optional<UserId> user = {});
 
 }  // namespace rushgate

@@ -19,7 +19,8 @@ namespace rushgate {
 inline void PrintTo(const Order& order, std::ostream* out) {
   *out << "order " << order.id << " (user " << order.user << ", voucher " << order.voucher
        << ", status " << static_cast<int>(order.status) << ", limit " << order.limit << ", at "
-       << order.admitted_at_ms << ", entry " << order.entry.to_string() << ")";
+       << order.admitted_at_ms << ", entry " << order.entry.to_string() << ", created at "
+       << order.created_at_ms << ")";
 }
 
 /// Orders that meet these conditions; those left out hold always.
@@ -55,7 +56,8 @@ class OrderStoreTest : public ::testing::TestWithParam<OrderStoreKind> {
             .voucher = voucher,
             .limit = limit,
             .admitted_at_ms = 1'700'000'000'000 + id,
-            .entry = {1'700'000'000'000 + static_cast<std::uint64_t>(id), 3}};
+            .entry = {1'700'000'000'000 + static_cast<std::uint64_t>(id), 3},
+            .created_at_ms = 1'700'000'100'000 + id};
   }
 
   std::vector<OrderResult> write(const std::vector<Order>& orders) {

@@ -26,7 +26,8 @@ TEST_P(OrderStoreTest, TheGreatestNumbersAreKept) {
                      .voucher = kMax,
                      .limit = kMax,
                      .admitted_at_ms = kMax,
-                     .entry = StreamId::max()};
+                     .entry = StreamId::max(),
+                     .created_at_ms = kMax};
   EXPECT_EQ(write_one(stored), Kind::kStored);
   EXPECT_EQ(store().find(kMax).value(), stored);
   EXPECT_EQ(write_one(stored), Kind::kAlreadyStored);
@@ -59,6 +60,7 @@ TEST_P(OrderStoreTest, ARedeliveredOrderKeepsTheTimeAndStatusItHad) {
   EXPECT_EQ(write_one(stored), Kind::kStored);
   Order again = stored;
   again.admitted_at_ms += 5;
+  again.created_at_ms += 5;
   again.status = kNotLive;
   EXPECT_EQ(write_one(again), Kind::kAlreadyStored);
   EXPECT_EQ(store().find(stored.id).value(), stored);

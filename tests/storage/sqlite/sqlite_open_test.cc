@@ -176,6 +176,23 @@ TEST_F(SqliteOpenTest, AMigrationThatFailsLeavesTheVersionBefore) {
   EXPECT_EQ(raw.execAndGet("SELECT count(*) FROM pragma_table_info('a')").getInt(), 1);
 }
 
+TEST_F(SqliteOpenTest, OrdersOfTheFirstVersionAreKeptAndWereCreatedAtNoKnownTime) {
+  {
+    SQLite::Database raw = open_raw();
+    ASSERT_TRUE(migrate(raw, migrations().first(1)).ok());
+    raw.exec("INSERT INTO orders VALUES (1, 1, 7, 1, 1, 1, 1, 0)");
+  }
+  options_.read_only = true;
+  EXPECT_EQ(try_open().status().code(), absl::StatusCode::kFailedPrecondition);
+  options_.read_only = false;
+  std::vector<Order> orders = make_orders(1, 2);
+  orders[1].created_at_ms = 17;
+  const auto store = open();
+  EXPECT_EQ(store->write(orders).value()[0].kind, OrderResult::Kind::kAlreadyStored);
+  EXPECT_TRUE(store->list({}).value() == orders);
+  EXPECT_EQ(check_integrity(), "ok");
+}
+
 TEST_F(SqliteOpenTest, OrdersOutliveALaterMigration) {
   EXPECT_TRUE(open()->write(make_orders(1, 10)).ok());
   std::vector<const char*> later(migrations().begin(), migrations().end());

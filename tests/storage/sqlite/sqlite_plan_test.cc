@@ -26,12 +26,12 @@ TEST_F(SqlitePlanTest, TheDatabaseItselfForbidsASecondLiveOrderUnderLimitOne) {
   const auto insert = [&](const char* values) {
     raw.exec(std::string("INSERT INTO orders VALUES ") + values);
   };
-  insert("(1, 5, 7, 1, 1, 0, 0, 0)");
-  EXPECT_THROW(insert("(2, 5, 7, 1, 1, 0, 0, 0)"), SQLite::Exception);
-  insert("(3, 5, 7, 2, 1, 0, 0, 0)");  // not live
-  insert("(4, 5, 7, 1, 2, 0, 0, 0)");  // another limit
-  insert("(5, 5, 8, 1, 1, 0, 0, 0)");  // another voucher
-  insert("(6, 6, 7, 1, 1, 0, 0, 0)");  // another user
+  insert("(1, 5, 7, 1, 1, 0, 0, 0, 0)");
+  EXPECT_THROW(insert("(2, 5, 7, 1, 1, 0, 0, 0, 0)"), SQLite::Exception);
+  insert("(3, 5, 7, 2, 1, 0, 0, 0, 0)");  // not live
+  insert("(4, 5, 7, 1, 2, 0, 0, 0, 0)");  // another limit
+  insert("(5, 5, 8, 1, 1, 0, 0, 0, 0)");  // another voucher
+  insert("(6, 6, 7, 1, 1, 0, 0, 0, 0)");  // another user
 }
 
 TEST_F(SqlitePlanTest, CountingAUsersOrdersReadsTheIndexAlone) {

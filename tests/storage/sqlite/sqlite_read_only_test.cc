@@ -25,7 +25,7 @@ TEST_F(SqliteReadOnlyTest, AReaderSeesWhatTheWriterCommits) {
 TEST_F(SqliteReadOnlyTest, AReaderDoesNotSeeABatchThatIsBeingWritten) {
   const auto writer = open();
   SQLite::Database raw = open_raw();
-  raw.exec("BEGIN IMMEDIATE; INSERT INTO orders VALUES (1, 1, 7, 1, 1, 1, 1, 1)");
+  raw.exec("BEGIN IMMEDIATE; INSERT INTO orders VALUES (1, 1, 7, 1, 1, 1, 1, 1, 1)");
   EXPECT_TRUE(open_read_only()->list({})->empty());
   raw.exec("COMMIT");
   EXPECT_EQ(open_read_only()->list({})->size(), 1U);

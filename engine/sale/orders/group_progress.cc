@@ -1,0 +1,77 @@
+#include "engine/sale/orders/group_progress.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "engine/sale/reply_status.h"
+
+namespace rushgate {
+namespace {
+
+/// `group` is what XINFO GROUPS says of one: name, value, name, value, … Nothing if it is not the
+/// group `name`.
+std::optional<GroupProgress> read_progress(const Reply& group, std::string_view name) {
+  if (!group.is_aggregate()) return std::nullopt;
+  GroupProgress progress;
+  bool is_it = false;
+  const std::vector<Reply>& parts = group.elements();
+  for (std::size_t i = 0; i + 1 < parts.size(); i += 2) {
+    if (!parts[i].is_text()) return std::nullopt;
+    const std::string& field = parts[i].text();
+    const Reply& value = parts[i + 1];
+    if (field == "name" && value.is_text()) is_it = value.text() == name;
+    if (field == "pending" && value.is_integer()) progress.pending = value.integer();
+    if (field == "last-delivered-id" && value.is_text()) {
+      const auto id = StreamId::parse(value.text());
+      if (!id) return std::nullopt;
+      progress.last_delivered = *id;
+    }
+  }
+  if (!is_it) return std::nullopt;
+  return progress;
+}
+
+/// The id in an element of what XPENDING lists: [id, consumer, idle ms, deliveries].
+std::optional<StreamId> read_pending_id(const Reply& element) {
+  if (!element.is_aggregate() || element.elements().empty()) return std::nullopt;
+  const Reply& id = element.elements()[0];
+  return id.is_text() ? StreamId::parse(id.text()) : std::nullopt;
+}
+
+}  // namespace
+
+absl::StatusOr<GroupProgress> read_group_progress(Client& client, const SaleKeys& keys) {
+  constexpr std::string_view kDoing = "looking at the workers' group";
+  const Reply exists = client("EXISTS", keys.order_stream);
+  if (!exists.is_integer()) return to_status(exists, kDoing);
+  if (exists.integer() == 0) return GroupProgress{};
+  const Reply groups = client("XINFO", "GROUPS", keys.order_stream);
+  if (!groups.is_aggregate()) return to_status(groups, kDoing);
+  for (const Reply& group : groups.elements()) {
+    if (const auto progress = read_progress(group, keys.group)) return *progress;
+  }
+  return GroupProgress{};
+}
+
+absl::StatusOr<std::vector<StreamId>> read_pending_ids(Client& client, const SaleKeys& keys) {
+  constexpr std::string_view kDoing = "reading the pending entries";
+  constexpr std::size_t kPortion = 10'000;
+  std::vector<StreamId> ids;
+  StreamId after;
+  while (true) {
+    const Reply portion =
+        client("XPENDING", keys.order_stream, keys.group, '(' + after.to_string(), "+", kPortion);
+    if (has_code(portion, "NOGROUP")) return ids;
+    if (!portion.is_aggregate()) return to_status(portion, kDoing);
+    for (const Reply& element : portion.elements()) {
+      const auto id = read_pending_id(element);
+      if (!id) return to_status(element, kDoing);
+      ids.push_back(*id);
+      after = *id;
+    }
+    if (portion.elements().size() < kPortion) return ids;
+  }
+}
+
+}  // namespace rushgate

@@ -1,0 +1,26 @@
+// How far the workers' group has come in the order stream.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "engine/base/stream_id.h"
+#include "engine/client/client.h"
+#include "engine/sale/sale_keys.h"
+
+namespace rushgate {
+
+struct GroupProgress {
+  StreamId last_delivered = {};  // no entry above it has been given to a worker
+  std::int64_t pending = 0;      // entries given to one, and not acknowledged
+};
+
+/// Nothing delivered, nothing pending where there is no stream or no such group.
+absl::StatusOr<GroupProgress> read_group_progress(Client& client, const SaleKeys& keys);
+
+/// The ids of the group's pending entries, ascending, read in bounded portions: each that is
+/// pending from the beginning to the end is among them. None where there is no such group.
+absl::StatusOr<std::vector<StreamId>> read_pending_ids(Client& client, const SaleKeys& keys);
+
+}  // namespace rushgate

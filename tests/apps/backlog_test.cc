@@ -1,0 +1,59 @@
+// What stands between accepted orders and the database.
+#include "apps/backlog.h"
+
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "engine/executor/engine.h"
+#include "storage/memory/memory_store.h"
+
+namespace rushgate {
+namespace {
+
+class BacklogTest : public ::testing::Test {
+ protected:
+  std::string add() { return (*client_)("XADD", keys_.order_stream, "*", "id", 1).text(); }
+  void read(int count) {
+    (*client_)("XREADGROUP", "GROUP", keys_.group, "c7", "COUNT", count, "STREAMS",
+               keys_.order_stream, ">");
+  }
+
+  const SaleKeys keys_;
+  ManualClock clock_;
+  std::unique_ptr<Engine> engine_ =
+      *Engine::open(std::make_unique<MemoryStore>(), {.manual_clock = &clock_}, {});
+  std::unique_ptr<Client> client_ = engine_->open_client();
+};
+
+TEST_F(BacklogTest, AnOrderIsUnstoredUntilItIsAcknowledged) {
+  EXPECT_FALSE(*has_unstored(*client_, keys_)) << "no stream";
+  const std::string entry = add();
+  EXPECT_TRUE(*has_unstored(*client_, keys_)) << "no group";
+  (*client_)("XGROUP", "CREATE", keys_.order_stream, keys_.group, "0");
+  EXPECT_TRUE(*has_unstored(*client_, keys_)) << "undelivered";
+  read(1);
+  EXPECT_TRUE(*has_unstored(*client_, keys_)) << "pending";
+  (*client_)("XACK", keys_.order_stream, keys_.group, entry);
+  EXPECT_FALSE(*has_unstored(*client_, keys_));
+}
+
+TEST_F(BacklogTest, PendingEntriesAreAdoptedAndThoseThatWereDeletedAreNamed) {
+  EXPECT_TRUE(adopt_pending(*client_, keys_, "c1")->empty()) << "no group";
+  (*client_)("XGROUP", "CREATE", keys_.order_stream, keys_.group, "0", "MKSTREAM");
+  add();
+  const std::string deleted = add();
+  add();
+  read(3);
+  (*client_)("XDEL", keys_.order_stream, deleted);
+  const auto gone = adopt_pending(*client_, keys_, "c1");
+  ASSERT_TRUE(gone.ok()) << gone.status();
+  EXPECT_EQ(*gone, std::vector{deleted});
+  const Reply adopted = (*client_)("XPENDING", keys_.order_stream, keys_.group, "-", "+", 10, "c1");
+  EXPECT_EQ(adopted.elements().size(), 2U);
+  EXPECT_TRUE(adopt_pending(*client_, keys_, "c1")->empty()) << "once";
+}
+
+}  // namespace
+}  // namespace rushgate

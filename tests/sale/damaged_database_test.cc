@@ -1,0 +1,138 @@
+// A database file that is damaged, or none at all, under a sale: nothing that waits is lost by it.
+#include <fstream>
+
+#include "tests/sale/sale_fixture.h"
+
+namespace rushgate {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A sale on an engine that goes on, over a database file that is closed and opened again.
+class DamagedDatabaseTest : public ::testing::Test {
+ protected:
+  static constexpr int kStored = 2'000;  // enough for every table and index to have many pages
+  static constexpr int kQueued = 50;
+
+  void SetUp() override {
+    engine_ = *Engine::open(std::make_unique<MemoryStore>(), {.manual_clock = &clock_},
+                            native_sale_scripts());
+    client_ = engine_->open_client();
+    ASSERT_TRUE(open_database().ok());
+    auto sale = Sale::open(*client_, *database_, engine_->clock());
+    ASSERT_TRUE(sale.ok()) << sale.status();
+    const absl::Status published = (*sale)->publish({.id = 1,
+                                                     .title = "voucher",
+                                                     .stock = 10'000,
+                                                     .begin_ms = 0,
+                                                     .end_ms = clock_.now_ms() + 3'600'000,
+                                                     .price_cents = 100,
+                                                     .limits = {}});
+    ASSERT_TRUE(published.ok()) << published;
+    buy(**sale, 1, kStored);
+    EXPECT_EQ(work(kStored / 1'000).stored, static_cast<std::size_t>(kStored));
+    buy(**sale, kStored + 1, kQueued);
+    database_.reset();  // all of it is in the file now
+    fs::copy_file(file(), copy());
+  }
+
+  static void buy(Sale& sale, UserId first, int count) {
+    for (UserId user = first; user < first + count; ++user)
+      ASSERT_EQ(sale.buy(1, user).outcome, Outcome::kAccepted);
+  }
+
+  absl::Status open_database() {
+    auto database = SqliteOrderStore::open(file());
+    if (!database.ok()) return database.status();
+    database_ = *std::move(database);
+    return absl::OkStatus();
+  }
+
+  /// So many steps of a worker; the sum of what they did.
+  OrderWorker::Step work(int steps) {
+    OrderWorker worker(*client_, *database_, clock_, SaleKeys{});
+    OrderWorker::Step sum;
+    for (int i = 0; i < steps; ++i) {
+      const OrderWorker::Step step = worker.step();
+      sum.kind = step.kind;
+      sum.reason = step.reason;
+      sum.stored += step.stored;
+      sum.buried += step.buried;
+      sum.faulted += step.faulted;
+      engine_->advance_ms(WorkerOptions{}.retry_after_ms);
+    }
+    return sum;
+  }
+
+  void expect_names_the_file(const std::string& text) {
+    EXPECT_THAT(text, ::testing::HasSubstr(file().string()));
+  }
+
+  /// Every queued order is stored once the file is as it was, and none of them died.
+  void expect_nothing_was_lost() {
+    database_.reset();
+    for (const char* suffix : {"", "-wal", "-shm"}) fs::remove(file().string() + suffix);
+    fs::copy_file(copy(), file());
+    ASSERT_TRUE(open_database().ok());
+    EXPECT_EQ(work(2).stored, static_cast<std::size_t>(kQueued));
+    auto sale = Sale::open(*client_, *database_, engine_->clock());
+    ASSERT_TRUE(sale.ok()) << sale.status();
+    EXPECT_TRUE((*sale)->dead_letters()->empty());
+    const auto report = (*sale)->audit();
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_TRUE(report->passed()) << ::testing::PrintToString(report->problems);
+    EXPECT_EQ(report->vouchers.front().created, kStored + kQueued);
+  }
+
+  [[nodiscard]] fs::path file() const { return directory_.path() / "orders.db"; }
+  [[nodiscard]] fs::path copy() const { return directory_.path() / "copy.db"; }
+
+  TemporaryDirectory directory_;
+  ManualClock clock_;
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Client> client_;
+  std::unique_ptr<SqliteOrderStore> database_;
+};
+
+TEST_F(DamagedDatabaseTest, BytesOverwrittenInTheMiddlePauseTheWorkerAndLoseNothingQueued) {
+  const auto bytes = static_cast<std::streamoff>(fs::file_size(file()));
+  {
+    std::fstream out(file(), std::ios::in | std::ios::out | std::ios::binary);
+    out.seekp(bytes / 8);
+    out << std::string(static_cast<std::size_t>(bytes / 8 * 7), '\xa5');
+  }
+  ASSERT_TRUE(open_database().ok()) << "the header and the schema are whole";
+  const OrderWorker::Step steps = work(20);
+  EXPECT_EQ(steps.kind, OrderWorker::Step::Kind::kPaused);
+  expect_names_the_file(steps.reason);
+  EXPECT_THAT(steps.reason, ::testing::HasSubstr("malformed"));
+  EXPECT_EQ(steps.stored, 0U);
+  EXPECT_EQ(steps.faulted, 0U);
+  EXPECT_EQ(steps.buried, 0U);
+  EXPECT_EQ(database_->write({}).status(), absl::OkStatus()) << "an empty batch reads nothing";
+  EXPECT_EQ(database_->list({.count_max = 10'000}).status().code(), absl::StatusCode::kDataLoss);
+  expect_nothing_was_lost();
+}
+
+TEST_F(DamagedDatabaseTest, AFileThatIsNoDatabaseIsRefusedByNameAndLosesNothingQueued) {
+  std::ofstream(file(), std::ios::trunc) << std::string(5'000, 'x');
+  const absl::Status opened = open_database();
+  EXPECT_EQ(opened.code(), absl::StatusCode::kDataLoss);
+  expect_names_the_file(std::string(opened.message()));
+  EXPECT_THAT(std::string(opened.message()), ::testing::HasSubstr("not a database"));
+  expect_nothing_was_lost();
+}
+
+TEST_F(DamagedDatabaseTest, AFileThatBecomesNoDatabaseWhileItIsOpenPausesTheWorker) {
+  ASSERT_TRUE(open_database().ok());
+  std::ofstream(file(), std::ios::trunc) << std::string(5'000, 'x');
+  const OrderWorker::Step steps = work(20);
+  EXPECT_EQ(steps.kind, OrderWorker::Step::Kind::kPaused);
+  expect_names_the_file(steps.reason);
+  EXPECT_EQ(steps.faulted, 0U);
+  EXPECT_EQ(steps.buried, 0U);
+  expect_nothing_was_lost();
+}
+
+}  // namespace
+}  // namespace rushgate
