@@ -35,6 +35,13 @@ class Request {
   requires std::is_integral_v<Integer>
   void add(Integer value) { add(DecimalText(static_cast<std::int64_t>(value)).view()); }
 
+  /// All arguments of another request.
+  void add_all(const Request& other) {
+    const auto begin = static_cast<std::uint32_t>(bytes_.size());
+    bytes_.append(other.bytes_);
+    for (const std::uint32_t end : other.ends_) ends_.push_back(begin + end);
+  }
+
   void reserve(std::size_t arguments, std::size_t bytes) {
     ends_.reserve(arguments);
     bytes_.reserve(bytes);
@@ -45,6 +52,8 @@ class Request {
   }
 
   [[nodiscard]] std::size_t size() const { return ends_.size(); }
+  /// Of all arguments together.
+  [[nodiscard]] std::size_t bytes() const { return bytes_.size(); }
   [[nodiscard]] bool empty() const { return ends_.empty(); }
   [[nodiscard]] std::string_view operator[](std::size_t index) const {
     assert(index < ends_.size());

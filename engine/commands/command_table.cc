@@ -84,7 +84,8 @@ constexpr CommandSpec kCommands[] = {
 
 // ---- Finding a row by its name: a hash table made when this is compiled ----
 
-constexpr char kLower = 0x20;  // makes letters small; what it makes of other bytes does no harm here
+constexpr char kLower =
+    0x20;  // makes letters small; what it makes of other bytes does no harm here
 
 constexpr std::uint32_t hash_name(std::string_view name) {
   constexpr std::uint32_t kFactor = 31;

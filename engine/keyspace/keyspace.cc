@@ -48,9 +48,9 @@ class KeyspaceLoader {
       case ValueType::kStream:
         return object->stream().load_element(kind, key_reader, value);
       case ValueType::kSet:
-        return kind == RecordKind::kElement ? read_member(*object, key_reader, value)
-                                            : kind == RecordKind::kSetRun &&
-                                                  read_members(*object, key_reader, value);
+        return kind == RecordKind::kElement
+                   ? read_member(*object, key_reader, value)
+                   : kind == RecordKind::kSetRun && read_members(*object, key_reader, value);
       case ValueType::kHash: {
         const std::string field = key_reader.scalar();
         return kind == RecordKind::kElement && key_reader.ok() &&
@@ -77,8 +77,7 @@ class KeyspaceLoader {
     set.records().loaded_run();
     const std::string first = key.scalar();
     set.insert(first);
-    return key.ok() &&
-           visit_set_run(rest, [&set](std::string_view member) { set.insert(member); });
+    return key.ok() && visit_set_run(rest, [&set](std::string_view member) { set.insert(member); });
   }
 
   bool read_header(RecordReader& key, std::string_view value) {
@@ -131,7 +130,7 @@ class KeyspaceLoader {
   Keyspace& keyspace_;
   absl::Status status_;
   absl::flat_hash_map<std::uint64_t, Object*> by_id_;
-  Object* last_ = nullptr;  // elements of one object come together
+  Object* last_ = nullptr;                                // elements of one object come together
   std::vector<std::pair<Object*, std::string>> removed_;  // members, whatever runs say
   std::uint64_t largest_id_ = 0;
 };

@@ -53,9 +53,8 @@ void SetRecords::take_back_to(const Mark& mark) {
 void SetRecords::complete(StoreBatch& batch, std::uint64_t object_id) {
   if (gathered_.count == 0) return;
   if (gathered_.count == 1 || has_removals_) {
-    visit_set_run(gathered_.bytes, [&](std::string_view member) {
-      put_element(batch, object_id, member, {});
-    });
+    visit_set_run(gathered_.bytes,
+                  [&](std::string_view member) { put_element(batch, object_id, member, {}); });
   } else {
     std::string key = element_prefix(RecordKind::kSetRun, object_id);
     RecordReader reader(gathered_.bytes);

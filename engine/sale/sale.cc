@@ -55,7 +55,7 @@ BuyResult overloaded(const absl::Status& status) {
   return {.outcome = Outcome::kOverloaded, .order = 0, .detail = std::string(status.message())};
 }
 
-BuyResult result_of(const AdmissionCall::Answer& answer) {
+BuyResult result_of(const AdmissionAnswer& answer) {
   const Outcome outcome = outcome_of(answer.code);
   return {
       .outcome = outcome, .order = outcome == Outcome::kAccepted ? answer.order : 0, .detail = {}};
@@ -95,6 +95,7 @@ Sale::Sale(Client& client, OrderStore& orders, const Clock& clock, SaleOptions o
     : client_(client),
       orders_(orders),
       options_(std::move(options)),
+      requests_(client, options_.keys, options_.request_ttl_ms),
       ids_(client, orders, clock, options_.keys, options_.id_block_size),
       vouchers_(
           client, orders, options_.keys,
@@ -114,18 +115,17 @@ absl::StatusOr<std::unique_ptr<Sale>> Sale::open(Client& client, OrderStore& ord
 
 // ---- Buying ----
 
-AdmissionCall Sale::admission(VoucherId voucher, UserId user, OrderId order,
-                              std::string_view request_key) const {
-  return {options_.keys, voucher, user, order, request_key, options_.request_ttl_ms};
-}
-
 BuyResult Sale::buy(VoucherId voucher, UserId user, std::string_view request_key) {
   const auto order = ids_.next();
   if (!order.ok()) return overloaded(order.status());
-  const Reply reply = admission(voucher, user, *order, request_key).run(client_);
-  const auto answer = AdmissionCall::read(reply, *order);
+  const Reply reply = admit(requests_.make(voucher, user, *order, request_key));
+  const auto answer = AdmissionAnswer::read(reply, *order);
   if (answer && !lacks_keyspace(answer->code)) return result_of(*answer);
   return settle(reply, {voucher, user, std::string(request_key)}, *order);
+}
+
+Reply Sale::admit(const Request& request) {
+  return std::move(client_.run_all(admission_script(), {&request, 1}).front());
 }
 
 std::vector<BuyResult> Sale::buy_all(std::span<const BuyRequest> requests) {
@@ -142,17 +142,16 @@ std::vector<BuyResult> Sale::buy_all(std::span<const BuyRequest> requests) {
       break;
     }
     orders.push_back(*order);
-    calls.push_back(
-        admission(request.voucher, request.user, *order, request.request_key).request(client_));
+    calls.push_back(requests_.make(request.voucher, request.user, *order, request.request_key));
   }
-  const std::vector<Reply> replies = client_.run_all(admission_script(), std::move(calls));
+  const std::vector<Reply> replies = client_.run_all(admission_script(), calls);
   for (std::size_t i = 0; i < replies.size(); ++i)
     results[i] = settle(replies[i], requests[i], orders[i]);
   return results;
 }
 
 BuyResult Sale::settle(const Reply& reply, const BuyRequest& request, OrderId order) {
-  const auto answer = AdmissionCall::read(reply, order);
+  const auto answer = AdmissionAnswer::read(reply, order);
   if (!answer) return failure(reply);
   return lacks_keyspace(answer->code) ? buy_after_rebuild(request, order) : result_of(*answer);
 }
@@ -165,8 +164,8 @@ BuyResult Sale::buy_after_rebuild(const BuyRequest& request, OrderId order) {
     return {.outcome = Outcome::kUnknownVoucher, .order = 0, .detail = {}};
   if (!rebuilt.ok()) return overloaded(rebuilt);
   const Reply reply =
-      admission(request.voucher, request.user, order, request.request_key).run(client_);
-  const auto answer = AdmissionCall::read(reply, order);
+      admit(requests_.make(request.voucher, request.user, order, request.request_key));
+  const auto answer = AdmissionAnswer::read(reply, order);
   return answer ? result_of(*answer) : failure(reply);
 }
 

@@ -118,8 +118,7 @@ class Sale {
  private:
   Sale(Client& client, OrderStore& orders, const Clock& clock, SaleOptions options);
 
-  [[nodiscard]] AdmissionCall admission(VoucherId voucher, UserId user, OrderId order,
-                                        std::string_view request_key) const;
+  Reply admit(const Request& request);
   BuyResult settle(const Reply& reply, const BuyRequest& request, OrderId order);
   BuyResult buy_after_rebuild(const BuyRequest& request, OrderId order);
   absl::StatusOr<std::optional<OrderState>> settled_state(OrderId order);
@@ -128,6 +127,7 @@ class Sale {
   Client& client_;
   OrderStore& orders_;
   const SaleOptions options_;
+  AdmissionRequests requests_;
   IdGenerator ids_;
   VoucherBook vouchers_;
 };

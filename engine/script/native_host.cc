@@ -86,7 +86,8 @@ class KeyspaceCall final : public NativeCall {
 
   Database& db_;
   const ScriptCall& call_;
-  std::array<Object*, kKnownMax> known_{};  // of the call's first keys; null: not looked up, or none
+  std::array<Object*, kKnownMax>
+      known_{};  // of the call's first keys; null: not looked up, or none
 };
 
 std::int64_t add(std::int64_t a, std::int64_t b) {

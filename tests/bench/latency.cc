@@ -53,9 +53,8 @@ void compare_latency(Workload workload, const std::string& what, double target,
     });
     const Samples peer = durations_us(kPeerCalls, [&](std::int64_t) {
       const std::int64_t user = user_id(peer_user++);
-      const Reply reply = redis.client().call(Request::of("EVALSHA", redis.script_sha(), 3,
-                                                          kStockKey, kBuyersKey, kOrderStream, 1,
-                                                          user, user));
+      const Reply reply = redis.client().call(Request::of(
+          "EVALSHA", redis.script_sha(), 3, kStockKey, kBuyersKey, kOrderStream, 1, user, user));
       if (reply != Reply::integer(accepted ? 0 : 1)) fail(to_debug_string(reply));
     });
     constexpr double kTail = 0.999;

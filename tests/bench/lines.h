@@ -11,8 +11,8 @@ namespace rushgate::bench {
 
 struct Effort {
   int rounds = 5;
-  std::int64_t requests = 500'000;     // of ours a round; the peer gets as many as take it as long
-  std::int64_t buyers = 10'000'000;    // of the sustained and growing sales
+  std::int64_t requests = 500'000;   // of ours a round; the peer gets as many as take it as long
+  std::int64_t buyers = 10'000'000;  // of the sustained and growing sales
 };
 
 struct Line {

@@ -98,13 +98,13 @@ double RedisPeer::rate_of(const Load& load, Workload workload, std::int64_t coun
 
 double RedisPeer::rate_by_redis_benchmark(const Load& load, Workload workload,
                                           std::int64_t count) const {
-  const std::string user = workload == Workload::kAlreadyBought ? std::to_string(kBuyer)
-                                                                : std::string("__rand_int__");
-  const std::string output = output_of(
-      fmt::format("redis-benchmark -s {} -c {} -P {} -n {} -r 1000000000000 --csv "
-                  "EVALSHA {} 3 {} {} {} 1 {} __rand_int__ 2>/dev/null",
-                  server_.socket_path(), load.connections, load.pipeline, count, sha_, kStockKey,
-                  kBuyersKey, kOrderStream, user));
+  const std::string user =
+      workload == Workload::kAlreadyBought ? std::to_string(kBuyer) : std::string("__rand_int__");
+  const std::string output =
+      output_of(fmt::format("redis-benchmark -s {} -c {} -P {} -n {} -r 1000000000000 --csv "
+                            "EVALSHA {} 3 {} {} {} 1 {} __rand_int__ 2>/dev/null",
+                            server_.socket_path(), load.connections, load.pipeline, count, sha_,
+                            kStockKey, kBuyersKey, kOrderStream, user));
   // "test","rps",...\n"EVALSHA ...","123456.78",...
   const auto row = output.find("\n\"");
   const auto field = row == std::string::npos ? row : output.find("\",\"", row);
@@ -125,8 +125,8 @@ double RedisPeer::rate_by_hiredis(const Load& load, Workload workload, std::int6
         for (int j = 0; j < load.pipeline; ++j) {
           const std::int64_t user =
               workload == Workload::kAlreadyBought ? kBuyer : user_id(first + i * share + done + j);
-          requests.push_back(Request::of("EVALSHA", sha_, 3, kStockKey, kBuyersKey, kOrderStream, 1,
-                                         user, user));
+          requests.push_back(
+              Request::of("EVALSHA", sha_, 3, kStockKey, kBuyersKey, kOrderStream, 1, user, user));
         }
         check(client_->pipeline(requests).back());
       }
@@ -139,8 +139,7 @@ double RedisPeer::rate_by_hiredis(const Load& load, Workload workload, std::int6
 double RedisPeer::info(const std::string& field) {
   const std::string text = (*client_)("INFO", "everything").text();
   const auto at = text.find("\n" + field + ":");
-  return at == std::string::npos ? 0
-                                 : std::strtod(text.c_str() + at + field.size() + 2, nullptr);
+  return at == std::string::npos ? 0 : std::strtod(text.c_str() + at + field.size() + 2, nullptr);
 }
 
 std::string RedisPeer::rewrites() {

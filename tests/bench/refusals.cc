@@ -73,13 +73,21 @@ void compare_refusals(Workload workload, const std::string& what, const Effort& 
   redis.prepare(workload);
   redis.try_loads(workload);
   const std::string peer_is = "redis-server, appendfsync everysec, " + redis.load();
-  Comparison one{.line = what + ", one caller", .unit = "refusals/s", .ours_is = "one at a time",
-                 .peer_is = peer_is, .target = 10};
-  Comparison batches{.line = what + ", batches", .unit = "refusals/s",
-                     .ours_is = "batches of " + std::to_string(kBatch), .peer_is = peer_is,
+  Comparison one{.line = what + ", one caller",
+                 .unit = "refusals/s",
+                 .ours_is = "one at a time",
+                 .peer_is = peer_is,
+                 .target = 10};
+  Comparison batches{.line = what + ", batches",
+                     .unit = "refusals/s",
+                     .ours_is = "batches of " + std::to_string(kBatch),
+                     .peer_is = peer_is,
                      .target = 10};
-  Comparison threads{.line = what + ", 8 threads", .unit = "refusals/s",
-                     .ours_is = "eight blocked threads", .peer_is = peer_is, .target = 2};
+  Comparison threads{.line = what + ", 8 threads",
+                     .unit = "refusals/s",
+                     .ours_is = "eight blocked threads",
+                     .peer_is = peer_is,
+                     .target = 2};
   for (int round = 0; round < effort.rounds; ++round) {
     const double peer = redis.rate(workload, effort.requests / 2);
     one.ours.add(shop.rate_one_by_one(effort.requests * 2));

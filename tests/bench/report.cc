@@ -11,7 +11,9 @@ namespace rushgate::bench {
 namespace {
 
 nlohmann::json to_json(const Samples& samples) {
-  return {{"median", samples.median()}, {"min", samples.min()}, {"max", samples.max()},
+  return {{"median", samples.median()},
+          {"min", samples.min()},
+          {"max", samples.max()},
           {"rounds", samples.size()}};
 }
 

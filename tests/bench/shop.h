@@ -36,8 +36,7 @@ inline constexpr std::int64_t kUnlimited = 1'000'000'000'000;
 /// Aborts with the reason if anything fails: a benchmark of what does not work tells nothing.
 class Shop {
  public:
-  explicit Shop(Durability durability, std::int64_t stock = kUnlimited,
-                EngineOptions options = {});
+  explicit Shop(Durability durability, std::int64_t stock = kUnlimited, EngineOptions options = {});
 
   [[nodiscard]] Engine& engine() { return *engine_; }
   [[nodiscard]] Client& client() { return *client_; }

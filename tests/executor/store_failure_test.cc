@@ -29,9 +29,9 @@ TEST_F(StoreFailureTest, AGroupThatCouldNotBeCommittedIsUndoneAndItsOutcomeUnkno
   (*client)("SET", "stock", 10);
   (*client)("SADD", "buyers", "1");
   store_.fail_commit(1, FaultyStore::Kept::kNo);
-  const auto replies =
-      client->pipeline(std::vector<Request>{Request::of("DECR", "stock"), Request::of("SADD", "buyers", "2"),
-                        Request::of("SISMEMBER", "buyers", "1")});
+  const auto replies = client->pipeline(
+      std::vector<Request>{Request::of("DECR", "stock"), Request::of("SADD", "buyers", "2"),
+                           Request::of("SISMEMBER", "buyers", "1")});
   for (const Reply& reply : replies)
     EXPECT_TRUE(has_code(reply, error_code::kOutcomeUnknown)) << to_debug_string(reply);
   EXPECT_EQ((*client)("GET", "stock"), Reply::bulk("10"));
@@ -87,8 +87,9 @@ TEST_F(StoreFailureTest, EveryWriteInTurnMayFailAndReopeningShowsWholeGroupsOnly
         const auto client = engine->open_client();
         store.fail_commit(nth, kept);
         for (int i = 0; i < 20; ++i) {
-          client->pipeline(std::vector<Request>{Request::of("DECR", "from"), Request::of("INCR", "to"),
-                            Request::of("SADD", "set", i), Request::of("XADD", "s", "*", "i", i)});
+          client->pipeline(std::vector<Request>{
+              Request::of("DECR", "from"), Request::of("INCR", "to"), Request::of("SADD", "set", i),
+              Request::of("XADD", "s", "*", "i", i)});
         }
       }
       const auto engine = open_engine({.manual_clock = &clock_}, {},

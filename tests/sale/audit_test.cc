@@ -220,9 +220,9 @@ class WatchedClient final : public Client {
     count();
     return client_.call(std::move(request));
   }
-  std::vector<Reply> pipeline(std::vector<Request> requests) override {
+  std::vector<Reply> pipeline(std::span<const Request> requests) override {
     count();
-    return client_.pipeline(std::move(requests));
+    return client_.pipeline(requests);
   }
   Reply sync() override { return client_.sync(); }
   Request script_request(const Script& script, std::span<const std::string_view> keys,

@@ -144,7 +144,9 @@ class Twins {
     const std::string key = below(2) == 0 ? request_key(below(kRequestKeys)) : std::string();
     const OrderId order = 1'000'000 + ++admitted_;
     const auto run = [&](Side& side) {
-      return AdmissionCall(SaleKeys{}, id, user, order, key, 40'000'000).run(*side.client);
+      const Request request =
+          AdmissionRequests(*side.client, SaleKeys{}, 40'000'000).make(id, user, order, key);
+      return side.client->run_all(admission_script(), {&request, 1}).front();
     };
     ASSERT_EQ(run(lua_), run(native_));
   }
@@ -184,11 +186,10 @@ TEST(NativeTwinTest, ScriptAndTwinAgreeOnRandomHistories) {
 TEST(NativeTwinTest, TheTwinRunsWhereTheEngineHasItAndTheTextElsewhere) {
   Side lua(false);
   Side native(true);
-  const AdmissionCall call(SaleKeys{}, 1, 2, 3, {}, 1);
-  const Request on_lua = call.request(*lua.client);
-  const Request on_native = call.request(*native.client);
-  EXPECT_EQ(on_lua[0], "EVALSHA");
-  EXPECT_EQ(on_native[0], "FCALL");
+  const AdmissionRequests on_lua(*lua.client, SaleKeys{}, 1);
+  const AdmissionRequests on_native(*native.client, SaleKeys{}, 1);
+  EXPECT_EQ(on_lua.make(1, 2, 3, {})[0], "EVALSHA");
+  EXPECT_EQ(on_native.make(1, 2, 3, {})[0], "FCALL");
 }
 
 }  // namespace

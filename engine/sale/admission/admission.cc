@@ -1,38 +1,60 @@
 #include "engine/sale/admission/admission.h"
 
-#include <algorithm>
+#include <memory>
+#include <string>
 
 namespace rushgate {
 
-AdmissionCall::AdmissionCall(const SaleKeys& keys, VoucherId voucher, UserId user, OrderId order,
-                             std::string_view request_key, std::int64_t request_ttl_ms)
-    : names_{keys.voucher(voucher),
-             keys.stock(voucher),
-             keys.buyers(voucher),
-             keys.days(voucher),
-             keys.order_stream,
-             request_key.empty() ? std::string() : keys.request(request_key)},
-      user_(user),
-      voucher_(voucher),
-      order_(order),
-      ttl_(request_ttl_ms) {
-  std::copy(names_.begin(), names_.end(), keys_.begin());
-  arguments_ = {user_, voucher_, order_, ttl_};
+AdmissionRequests::AdmissionRequests(const Client& client, const SaleKeys& keys,
+                                     std::int64_t request_ttl_ms)
+    : client_(client), keys_(keys), request_ttl_ms_(request_ttl_ms) {}
+
+AdmissionRequests::~AdmissionRequests() {
+  for (const auto& known : known_) delete known.load();
 }
 
-std::span<const std::string_view> AdmissionCall::keys() const {
-  return std::span(keys_).first(names_.back().empty() ? keys_.size() - 1 : keys_.size());
+Request AdmissionRequests::make(VoucherId voucher, UserId user, OrderId order,
+                                std::string_view request_key) const {
+  const DecimalText user_text(user);
+  const DecimalText order_text(order);
+  const Known* const known = request_key.empty() ? find_known(voucher) : nullptr;
+  Request request;
+  if (known != nullptr) {
+    request.reserve(known->beginning.size() + 2,
+                    known->beginning.bytes() + user_text.view().size() + order_text.view().size());
+    request.add_all(known->beginning);
+  } else {
+    request = beginning(voucher, request_key);
+  }
+  request.add(user_text.view());
+  request.add(order_text.view());
+  return request;
 }
 
-Request AdmissionCall::request(const Client& client) const {
-  return client.script_request(admission_script(), keys(), arguments_);
+const AdmissionRequests::Known* AdmissionRequests::find_known(VoucherId voucher) const {
+  std::atomic<const Known*>& place = known_[static_cast<std::uint64_t>(voucher) % kKnown];
+  const Known* known = place.load(std::memory_order_acquire);
+  if (known == nullptr) {
+    auto made = std::make_unique<const Known>(Known{voucher, beginning(voucher, {})});
+    if (place.compare_exchange_strong(known, made.get())) known = made.release();
+  }
+  return known->voucher == voucher ? known : nullptr;
 }
 
-Reply AdmissionCall::run(Client& client) const {
-  return client.run(admission_script(), keys(), arguments_);
+Request AdmissionRequests::beginning(VoucherId voucher, std::string_view request_key) const {
+  const std::array<std::string, 6> names = {keys_.voucher(voucher), keys_.stock(voucher),
+                                            keys_.buyers(voucher),  keys_.days(voucher),
+                                            keys_.order_stream,     keys_.request(request_key)};
+  const std::array<std::string_view, 6> views = {names[0], names[1], names[2],
+                                                 names[3], names[4], names[5]};
+  const DecimalText voucher_text(voucher);
+  const DecimalText ttl_text(request_ttl_ms_);
+  const std::array<std::string_view, 2> arguments = {voucher_text, ttl_text};
+  return client_.script_request(admission_script(),
+                                std::span(views).first(request_key.empty() ? 5 : 6), arguments);
 }
 
-std::optional<AdmissionCall::Answer> AdmissionCall::read(const Reply& reply, OrderId order) {
+std::optional<AdmissionAnswer> AdmissionAnswer::read(const Reply& reply, OrderId order) {
   const bool is_repetition = reply.kind() == Reply::Kind::kArray && reply.elements().size() == 2;
   const Reply& code = is_repetition ? reply.elements()[0] : reply;
   if (!code.is_integer() || code.integer() < 0 ||
@@ -45,7 +67,7 @@ std::optional<AdmissionCall::Answer> AdmissionCall::read(const Reply& reply, Ord
     if (!known) return std::nullopt;
     order = *known;
   }
-  return Answer{static_cast<AdmissionCode>(code.integer()), order};
+  return AdmissionAnswer{static_cast<AdmissionCode>(code.integer()), order};
 }
 
 }  // namespace rushgate

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -37,38 +38,45 @@ const Script& admission_script();
 NativeScript native_admission();
 inline constexpr std::string_view kNativeAdmission = "rushgate.admission";
 
-/// One run of the script.
-class AdmissionCall {
+/// Makes the requests that run the script. What all requests for a voucher share is made once.
+/// Thread-safe. Does not own the client, which must outlive it.
+class AdmissionRequests {
  public:
-  /// `request_key` may be empty; if not, it names one request of this user for this voucher.
-  /// Answers are kept for `request_ttl_ms`.
-  AdmissionCall(const SaleKeys& keys, VoucherId voucher, UserId user, OrderId order,
-                std::string_view request_key, std::int64_t request_ttl_ms);
-  AdmissionCall(const AdmissionCall&) = delete;
-  AdmissionCall& operator=(const AdmissionCall&) = delete;
+  /// The answers to requests with a request key are kept for `request_ttl_ms`.
+  AdmissionRequests(const Client& client, const SaleKeys& keys, std::int64_t request_ttl_ms);
+  ~AdmissionRequests();
+  AdmissionRequests(const AdmissionRequests&) = delete;
+  AdmissionRequests& operator=(const AdmissionRequests&) = delete;
 
-  /// For Client::run_all().
-  [[nodiscard]] Request request(const Client& client) const;
-  Reply run(Client& client) const;
-
-  struct Answer {
-    AdmissionCode code;
-    OrderId order;  // of an accepted request: that of its first answer, if it is a repetition
-  };
-  /// Nothing if the reply is not the script's.
-  static std::optional<Answer> read(const Reply& reply, OrderId order);
+  /// For Client::run_all(). `request_key` may be empty; if not, it names one request of this user
+  /// for this voucher.
+  [[nodiscard]] Request make(VoucherId voucher, UserId user, OrderId order,
+                             std::string_view request_key) const;
 
  private:
-  [[nodiscard]] std::span<const std::string_view> keys() const;
+  struct Known {
+    VoucherId voucher;
+    Request beginning;  // up to the user, without a request key
+  };
+  static constexpr std::size_t kKnown = 256;
 
-  static constexpr std::size_t kKeys = 6;  // the last is the request's, and may be left out
-  const std::array<std::string, kKeys> names_;
-  const DecimalText user_;
-  const DecimalText voucher_;
-  const DecimalText order_;
-  const DecimalText ttl_;
-  std::array<std::string_view, kKeys> keys_;   // of names_
-  std::array<std::string_view, 4> arguments_;  // of the numbers
+  [[nodiscard]] const Known* find_known(VoucherId voucher) const;
+  [[nodiscard]] Request beginning(VoucherId voucher, std::string_view request_key) const;
+
+  const Client& client_;
+  const SaleKeys keys_;
+  const std::int64_t request_ttl_ms_;
+  // By voucher, modulo; never replaced. One whose place is taken is made anew each time.
+  mutable std::array<std::atomic<const Known*>, kKnown> known_{};
+};
+
+/// What the script answered.
+struct AdmissionAnswer {
+  AdmissionCode code;
+  OrderId order;  // of an accepted request: that of its first answer, if it is a repetition
+
+  /// Nothing if the reply is not the script's. `order` is the one asked for.
+  static std::optional<AdmissionAnswer> read(const Reply& reply, OrderId order);
 };
 
 }  // namespace rushgate

@@ -6,11 +6,11 @@ namespace rushgate {
 namespace {
 
 // KEYS  1 voucher  2 stock  3 buyers  4 days  5 order stream  [6 request]
-// ARGV  1 user  2 voucher  3 order  4 how long the answer to a request is kept (ms)
+// ARGV  1 voucher  2 how long the answer to a request is kept (ms)  3 user  4 order
 //
 // Everything is checked before anything is changed.
 constexpr const char* kText = R"lua(
-local user, voucher, order = ARGV[1], ARGV[2], ARGV[3]
+local voucher, ttl, user, order = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
 -- A request that was answered before gets the same answer.
 local request = KEYS[6]
@@ -25,7 +25,7 @@ end
 
 local function answer(code)
   if request then
-    redis.call('SET', request, user .. ' ' .. voucher .. ' ' .. code .. ' ' .. order, 'PX', ARGV[4])
+    redis.call('SET', request, user .. ' ' .. voucher .. ' ' .. code .. ' ' .. order, 'PX', ttl)
   end
   return code
 end

@@ -11,7 +11,7 @@ namespace rushgate {
 namespace {
 
 enum Key : std::size_t { kVoucherKey, kStockKey, kBuyersKey, kDaysKey, kStreamKey, kRequestKey };
-enum Argument : std::size_t { kUser, kVoucherId, kOrder, kRequestTtl };
+enum Argument : std::size_t { kVoucherId, kRequestTtl, kUser, kOrder };
 
 enum Term : std::size_t {
   kBegin,
@@ -27,9 +27,36 @@ enum Term : std::size_t {
 constexpr std::array<std::string_view, kTerms> kTermFields = {
     "begin", "end", "total", "admitted", "counted", "per_user", "per_day", "offset"};
 
+/// A voucher's hash, read once for as long as it stays the same.
+struct Terms {
+  NativeCall::Revision revision;
+  bool is_closed = false;
+  std::array<std::optional<std::int64_t>, kTerms> fields{};
+};
+
+/// The terms of the vouchers asked for last, by their hashes' ids.
+class TermsCache {
+ public:
+  /// Those of the voucher at `key`, which is not empty. Valid until the next call.
+  Terms& of(NativeCall& call, std::string_view key) {
+    const NativeCall::Revision revision = call.hash_revision(key);
+    Terms& terms = known_[revision.hash % kKnown];
+    if (terms.revision == revision && revision.hash != 0) return terms;
+    terms.is_closed = call.hash_get(key, "closed").has_value();
+    call.hash_get_integers(key, kTermFields, terms.fields);
+    terms.revision = revision;
+    return terms;
+  }
+
+ private:
+  static constexpr std::size_t kKnown = 64;
+  std::array<Terms, kKnown> known_;
+};
+
 class Admission {
  public:
-  explicit Admission(NativeCall& call) : call_(call), user_(call.argument(kUser)) {}
+  Admission(NativeCall& call, TermsCache& cache)
+      : call_(call), user_(call.argument(kUser)), cache_(cache) {}
 
   Reply run() {
     if (has_request()) {
@@ -71,9 +98,9 @@ class Admission {
   }
 
   AdmissionCode decide() {
-    if (call_.hash_get(call_.key(kVoucherKey), "closed")) return AdmissionCode::kRebuilding;
-    call_.hash_get_integers(call_.key(kVoucherKey), kTermFields, terms_);
-    if (!terms_[kBegin]) return AdmissionCode::kUnknownVoucher;
+    terms_ = &cache_.of(call_, call_.key(kVoucherKey));
+    if (terms_->is_closed) return AdmissionCode::kRebuilding;
+    if (!terms_->fields[kBegin]) return AdmissionCode::kUnknownVoucher;
     if (call_.now_ms() < term(kBegin)) return AdmissionCode::kNotStarted;
     if (call_.now_ms() >= term(kEnd)) return AdmissionCode::kEnded;
 
@@ -87,7 +114,12 @@ class Admission {
   }
 
   bool user_is_at_limit() {
-    if (term(kCounted) == 0) return call_.set_contains(call_.key(kBuyersKey), user_);
+    if (term(kCounted) == 0) {
+      if (term(kPerDay) > 0) return call_.set_contains(call_.key(kBuyersKey), user_);
+      // Nothing else can refuse him: making him a buyer tells whether he is one.
+      is_buyer_ = true;
+      return !call_.set_add(call_.key(kBuyersKey), user_);
+    }
     return term(kPerUser) > 0 &&
            call_.hash_get_integer(call_.key(kBuyersKey), user_).value_or(0) >= term(kPerUser);
   }
@@ -115,14 +147,18 @@ class Admission {
     call_.increment_by(call_.key(kStockKey), -1);
     if (term(kCounted) != 0) {
       call_.hash_increment_by(call_.key(kBuyersKey), user_, 1);
-    } else {
+    } else if (!is_buyer_) {
       call_.set_add(call_.key(kBuyersKey), user_);
     }
     if (term(kPerDay) > 0) {
       call_.hash_set(call_.key(kDaysKey), user_,
                      std::to_string(today_) + ':' + std::to_string(bought_today_ + 1));
     }
-    if (term(kTotal) > 0) call_.hash_increment_by(call_.key(kVoucherKey), "admitted", 1);
+    if (term(kTotal) > 0) {
+      const std::string_view voucher = call_.key(kVoucherKey);
+      terms_->fields[kAdmitted] = call_.hash_increment_by(voucher, "admitted", 1);
+      terms_->revision = call_.hash_revision(voucher);
+    }
   }
 
   Reply answer(AdmissionCode code) {
@@ -139,11 +175,13 @@ class Admission {
     return reply_of(code);
   }
 
-  [[nodiscard]] std::int64_t term(Term which) const { return terms_[which].value_or(0); }
+  [[nodiscard]] std::int64_t term(Term which) const { return terms_->fields[which].value_or(0); }
 
   NativeCall& call_;
   const std::string_view user_;
-  std::array<std::optional<std::int64_t>, kTerms> terms_{};
+  TermsCache& cache_;
+  Terms* terms_ = nullptr;  // set by decide()
+  bool is_buyer_ = false;   // was added to the set already
   std::int64_t today_ = 0;
   std::int64_t bought_today_ = 0;
 };
@@ -151,7 +189,7 @@ class Admission {
 }  // namespace
 
 NativeScript native_admission() {
-  return [](NativeCall& call) { return Admission(call).run(); };
+  return [cache = TermsCache()](NativeCall& call) mutable { return Admission(call, cache).run(); };
 }
 
 }  // namespace rushgate

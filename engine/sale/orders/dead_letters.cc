@@ -99,6 +99,23 @@ absl::StatusOr<std::optional<DeadLetter>> find_dead_letter(Client& client, const
   return letter;
 }
 
+absl::StatusOr<DeadLettersMark> mark_dead_letters(Client& client, const SaleKeys& keys) {
+  constexpr std::string_view kDoing = "looking at the dead letters";
+  const Reply exists = client("EXISTS", keys.dead_letters());
+  if (!exists.is_integer()) return to_status(exists, kDoing);
+  if (exists.integer() == 0) return DeadLettersMark{};
+  const Reply info = client("XINFO", "STREAM", keys.dead_letters());
+  if (!info.is_aggregate()) return to_status(info, kDoing);
+  DeadLettersMark mark;
+  const std::vector<Reply>& parts = info.elements();
+  for (std::size_t i = 0; i + 1 < parts.size(); i += 2) {
+    const Reply& value = parts[i + 1];
+    if (parts[i].text() == "length" && value.is_integer()) mark.length = value.integer();
+    if (parts[i].text() == "last-generated-id" && value.is_text()) mark.last_id = value.text();
+  }
+  return mark;
+}
+
 absl::StatusOr<bool> retry_dead_letter(Client& client, const SaleKeys& keys,
                                        const std::string& id) {
   const std::string dead = keys.dead_letters();

@@ -1,6 +1,7 @@
 // Orders that could not be stored, each with its reason.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,6 +32,16 @@ absl::StatusOr<std::vector<DeadLetter>> list_dead_letters(Client& client, const 
 /// The dead letter of an order, if there is one: reads them up to it.
 absl::StatusOr<std::optional<DeadLetter>> find_dead_letter(Client& client, const SaleKeys& keys,
                                                            OrderId order);
+
+/// The state of the stream of dead letters: as long as it is the same, no order died and none was
+/// retried.
+struct DeadLettersMark {
+  std::int64_t length = 0;
+  std::string last_id = {};  // ever given; empty if there never was a dead letter
+
+  friend bool operator==(const DeadLettersMark&, const DeadLettersMark&) = default;
+};
+absl::StatusOr<DeadLettersMark> mark_dead_letters(Client& client, const SaleKeys& keys);
 
 /// Puts a dead letter back into the order stream. False if there is none of this id (any more), or
 /// nothing is left of its order.

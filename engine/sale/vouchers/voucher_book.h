@@ -62,7 +62,6 @@ class VoucherBook {
  private:
   using Answer = std::vector<std::int64_t>;  // of a script: an outcome, and what belongs to it
 
-
   /// Has the book to itself while it lives, if it is_ours().
   class Change {
    public:

@@ -200,8 +200,8 @@ TEST_F(RedisClientTest, StateOfAConnectionEndsWithThePipeline) {
   RedisOptions narrow = options();
   narrow.connections_max = 1;
   const auto client = connected(narrow);
-  const std::vector<Reply> replies = client->pipeline(
-      std::vector<Request>{Request::of("SELECT", 1), Request::of("SET", "k", "v"), Request::of("MULTI")});
+  const std::vector<Reply> replies = client->pipeline(std::vector<Request>{
+      Request::of("SELECT", 1), Request::of("SET", "k", "v"), Request::of("MULTI")});
   EXPECT_EQ(replies, std::vector<Reply>(3, Reply::ok()));
   EXPECT_EQ((*client)("GET", "k"), Reply::nil());
 }
@@ -209,8 +209,8 @@ TEST_F(RedisClientTest, StateOfAConnectionEndsWithThePipeline) {
 TEST_F(RedisClientTest, CommandsThatAreNotOneAnswerAreRefusedAlone) {
   const auto client = connected(options());
   const std::vector<Reply> replies =
-      client->pipeline(std::vector<Request>{Request::of("ECHO", "a"), Request::of("subscribe", "c"), Request(),
-                        Request::of("ECHO", "b")});
+      client->pipeline(std::vector<Request>{Request::of("ECHO", "a"), Request::of("subscribe", "c"),
+                                            Request(), Request::of("ECHO", "b")});
   EXPECT_EQ(replies[0], Reply::bulk("a"));
   EXPECT_EQ(replies[1],
             Reply::error("ERR 'subscribe' is not supported through a shared connection"));

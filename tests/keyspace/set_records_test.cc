@@ -1,0 +1,176 @@
+#include "engine/keyspace/set_records.h"
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "engine/keyspace/keyspace.h"
+#include "engine/keyspace/sets.h"
+#include "storage/memory/memory_store.h"
+
+namespace rushgate {
+namespace {
+
+using Members = std::set<std::string>;
+
+/// The set "s" of a keyspace that can be opened again.
+class SetRecordsTest : public ::testing::Test {
+ protected:
+  SetRecordsTest() { reopen(); }
+
+  void reopen() {
+    keyspace_ = std::make_unique<Keyspace>(store_, 1);
+    ASSERT_TRUE(keyspace_->load().ok());
+  }
+  void add(const std::string& member) {
+    if (object() == nullptr) sets::create(db(), "s");
+    sets::add(db(), *object(), member);
+  }
+  void add_all(const Members& members) {
+    for (const std::string& member : members) add(member);
+  }
+  void remove(const std::string& member) { sets::remove(db(), *object(), member); }
+  void commit() { ASSERT_TRUE(keyspace_->commit().ok()); }
+
+  Members members() {
+    Members all;
+    if (object() != nullptr) {
+      object()->set().for_each([&](std::string_view member) { all.emplace(member); });
+    }
+    return all;
+  }
+  Members reloaded() {
+    reopen();
+    return members();
+  }
+
+  /// State records in the store.
+  std::size_t records() {
+    std::size_t count = 0;
+    EXPECT_TRUE(store_.load([&](std::string_view, std::string_view) { ++count; }).ok());
+    return count;
+  }
+
+  Database& db() { return keyspace_->db(0); }
+  Object* object() { return db().find("s"); }
+
+  MemoryStore store_{{.keep_state = true}};
+  std::unique_ptr<Keyspace> keyspace_;
+};
+
+TEST_F(SetRecordsTest, AGroupsNewMembersAreOneRecord) {
+  Members buyers;
+  for (int i = 0; i < 1'000; ++i) buyers.insert(std::to_string(1'000'003 * i));
+  add_all(buyers);
+  commit();
+  EXPECT_EQ(records(), 2U);  // and the header
+  EXPECT_EQ(reloaded(), buyers);
+}
+
+TEST_F(SetRecordsTest, OneNewMemberIsAnElement) {
+  add_all({"1", "2"});
+  commit();
+  add("3");
+  commit();
+  EXPECT_EQ(records(), 3U);
+  EXPECT_EQ(reloaded(), (Members{"1", "2", "3"}));
+}
+
+TEST_F(SetRecordsTest, AnyMembersComeBack) {
+  using Limits = std::numeric_limits<std::int64_t>;
+  const Members all = {"",
+                       "0",
+                       "-1",
+                       "007",
+                       "text",
+                       std::string("\0\xff", 2),
+                       std::string(100'000, 'x'),
+                       std::to_string(Limits::max()),
+                       std::to_string(Limits::min()),
+                       std::to_string((std::int64_t{1} << 61) - 1),
+                       std::to_string(std::int64_t{1} << 61),
+                       std::to_string(-(std::int64_t{1} << 61))};
+  add_all(all);
+  commit();
+  EXPECT_EQ(reloaded(), all);
+}
+
+TEST_F(SetRecordsTest, WhoWasRemovedFromARunStaysAway) {
+  add_all({"1", "2", "3"});
+  commit();
+  remove("2");
+  commit();
+  EXPECT_EQ(reloaded(), (Members{"1", "3"}));
+  remove("1");  // the run is known by it
+  commit();
+  EXPECT_EQ(reloaded(), (Members{"3"}));
+}
+
+TEST_F(SetRecordsTest, WhoWasRemovedMayComeBack) {
+  add_all({"1", "2", "3"});
+  commit();
+  remove("1");
+  commit();
+  add_all({"1", "4"});
+  commit();
+  EXPECT_EQ(reloaded(), (Members{"1", "2", "3", "4"}));
+  add_all({"5", "6"});
+  commit();
+  EXPECT_EQ(reloaded(), (Members{"1", "2", "3", "4", "5", "6"}));
+}
+
+TEST_F(SetRecordsTest, ARemovalInTheGroupThatAdded) {
+  add_all({"1", "2"});
+  remove("2");
+  add_all({"3", "4"});
+  remove("3");
+  add("3");
+  commit();
+  EXPECT_EQ(reloaded(), (Members{"1", "3", "4"}));
+}
+
+TEST_F(SetRecordsTest, WhatIsTakenBackIsNotRecorded) {
+  add_all({"1", "2"});
+  const auto mark = keyspace_->changes().mark();
+  add_all({"3", "4"});
+  remove("1");
+  add("1");
+  keyspace_->changes().roll_back_to(mark);
+  EXPECT_EQ(members(), (Members{"1", "2"}));
+  add("5");
+  commit();
+  EXPECT_EQ(reloaded(), (Members{"1", "2", "5"}));
+}
+
+TEST_F(SetRecordsTest, ARemovedSetLeavesNothing) {
+  add_all({"1", "2", "3"});
+  commit();
+  remove("2");
+  commit();
+  db().remove(*object());
+  commit();
+  EXPECT_EQ(records(), 0U);
+  add_all({"2", "7"});
+  commit();
+  EXPECT_EQ(reloaded(), (Members{"2", "7"}));
+}
+
+TEST(SetRunTest, BytesThatMakeNoSenseAreRefused) {
+  const auto visits = [](std::string_view bytes) {
+    return visit_set_run(bytes, [](std::string_view) {});
+  };
+  EXPECT_TRUE(visits(""));
+  EXPECT_FALSE(
+      visits("\x07"
+             "ab"));                                                 // a text of three bytes
+  EXPECT_FALSE(visits("\xff"));                                      // half a varint
+  EXPECT_FALSE(visits("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f"));  // too long a varint
+}
+
+}  // namespace
+}  // namespace rushgate
