@@ -1,10 +1,12 @@
 #include "engine/base/numbers.h"
 
+#include <array>
 #include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 
 namespace rushgate {
 
@@ -54,7 +56,25 @@ std::optional<std::int64_t> checked_add(std::int64_t a, std::int64_t b) {
   return sum;
 }
 
-DecimalText::DecimalText(std::int64_t value)
-    : begin_(buffer_), end_(std::to_chars(buffer_, buffer_ + sizeof(buffer_), value).ptr) {}
+DecimalText::DecimalText(std::int64_t value) {
+  // std::to_chars counts the digits first; filling from the end needs no count.
+  static constexpr auto kPairs = [] {
+    std::array<char, 200> pairs{};
+    for (std::size_t i = 0; i < 100; ++i) {
+      pairs[2 * i] = static_cast<char>('0' + i / 10);
+      pairs[2 * i + 1] = static_cast<char>('0' + i % 10);
+    }
+    return pairs;
+  }();
+  std::uint64_t left = static_cast<std::uint64_t>(value);
+  if (value < 0) left = 0 - left;
+  while (left >= 10) {
+    begin_ -= 2;
+    std::memcpy(begin_, &kPairs[left % 100 * 2], 2);
+    left /= 100;
+  }
+  if (left > 0 || begin_ == std::end(buffer_)) *--begin_ = static_cast<char>('0' + left);
+  if (value < 0) *--begin_ = '-';
+}
 
 }  // namespace rushgate

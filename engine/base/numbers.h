@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -49,7 +50,7 @@ class DecimalText {
  public:
   explicit DecimalText(std::int64_t value);
   [[nodiscard]] std::string_view view() const {
-    return {begin_, static_cast<std::size_t>(end_ - begin_)};
+    return {begin_, static_cast<std::size_t>(std::end(buffer_) - begin_)};
   }
   operator std::string_view() const {
     return view();
@@ -59,9 +60,8 @@ class DecimalText {
   DecimalText& operator=(const DecimalText&) = delete;
 
  private:
-  char buffer_[24];
-  char* begin_;
-  char* end_;
+  char buffer_[20];  // filled from its end: "-9223372036854775808"
+  char* begin_ = std::end(buffer_);
 };
 
 }  // namespace rushgate

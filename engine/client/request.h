@@ -39,6 +39,10 @@ class Request {
   void add_all(const Request& other) {
     const auto begin = static_cast<std::uint32_t>(bytes_.size());
     bytes_.append(other.bytes_);
+    if (begin == 0 && ends_.empty()) {
+      ends_ = other.ends_;
+      return;
+    }
     for (const std::uint32_t end : other.ends_) ends_.push_back(begin + end);
   }
 
@@ -59,6 +63,16 @@ class Request {
     assert(index < ends_.size());
     const std::uint32_t begin = index == 0 ? 0 : ends_[index - 1];
     return {bytes_.data() + begin, ends_[index] - begin};
+  }
+
+  /// Calls visit(argument) for the arguments from `first` on.
+  template <class Visit>
+  void for_each_from(std::size_t first, Visit visit) const {
+    std::uint32_t begin = first == 0 ? 0 : ends_[first - 1];
+    for (auto end = ends_.begin() + static_cast<std::ptrdiff_t>(first); end != ends_.end(); ++end) {
+      visit(std::string_view(bytes_.data() + begin, *end - begin));
+      begin = *end;
+    }
   }
 
   friend bool operator==(const Request&, const Request&) = default;

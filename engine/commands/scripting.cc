@@ -54,7 +54,8 @@ class Parameters {
   explicit Parameters(const Request& request, MakeError not_a_number = &errors::not_an_integer) {
     constexpr std::size_t kFirst = 3;
     all_.resize(request.size() - kFirst);
-    for (std::size_t i = 0; i < all_.size(); ++i) all_[i] = request[kFirst + i];
+    std::string_view* next = all_.data();
+    request.for_each_from(kFirst, [&next](std::string_view argument) { *next++ = argument; });
     const std::optional<std::int64_t> keys = parse_int64(request[kFirst - 1]);
     if (!keys) {
       error_ = not_a_number();

@@ -34,6 +34,7 @@ std::int64_t advance(std::int64_t from, std::int64_t by) {
 // ---- Writing ----
 
 void RunWriter::write_varint(std::uint64_t value) {
+  if (value < 0x80) return bytes_.push_back(static_cast<char>(value));
   constexpr std::size_t kLongest = 10;
   char bytes[kLongest];
   std::size_t size = 0;
@@ -41,8 +42,6 @@ void RunWriter::write_varint(std::uint64_t value) {
   bytes[size++] = static_cast<char>(value);
   bytes_.append(bytes, size);
 }
-
-void RunWriter::write_signed(std::int64_t value) { write_varint(fold(value)); }
 
 bool RunWriter::takes(StreamId id) const {
   return empty() || (bytes_.size() < kBytesMax && id.ms - last_.ms < kMsDistanceMax);
@@ -57,9 +56,10 @@ void RunWriter::append(StreamId id, StreamFields fields) {
   last_ = id;
   if (!fits) write_columns(fields);
   for (std::size_t i = 0; i < fields.size(); ++i) {
-    if (columns_[i].is_integer) {
-      write_signed(distance(columns_[i].last, integers_[i]));
-      columns_[i].last = integers_[i];
+    Column& column = columns_[i];
+    if (column.is_integer) {
+      write_varint(fold(distance(column.last, column.next)));
+      column.last = column.next;
     } else {
       write_varint(fields[i].second.size());
       bytes_.append(fields[i].second);
@@ -67,33 +67,29 @@ void RunWriter::append(StreamId id, StreamFields fields) {
   }
 }
 
-/// Can the entry be written under the columns of the one before? If so, its integers are in
-/// integers_.
+/// Can the entry be written under the columns of the one before? If so, they know its integers.
 bool RunWriter::fits_columns(StreamFields fields) {
   if (columns_.size() != fields.size()) return false;
-  integers_.resize(fields.size());
   for (std::size_t i = 0; i < fields.size(); ++i) {
-    const Column& column = columns_[i];
+    Column& column = columns_[i];
     const auto& [name, value] = fields[i];
-    if (name != std::string_view(bytes_).substr(column.name_begin, column.name_size)) return false;
+    if (name != std::string_view(bytes_.data() + column.name_begin, column.name_size)) return false;
     if (!column.is_integer) continue;  // holds an integer too, as text
     const auto integer = parse_int64(value);
     if (!integer) return false;
-    integers_[i] = *integer;
+    column.next = *integer;
   }
   return true;
 }
 
 void RunWriter::write_columns(StreamFields fields) {
   columns_.clear();
-  integers_.resize(fields.size());
   write_varint(fields.size());
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const auto& [name, value] = fields[i];
     const auto integer = parse_int64(value);
-    integers_[i] = integer.value_or(0);
     write_varint(std::uint64_t{name.size()} << 1 | (integer ? 1 : 0));
-    columns_.push_back({bytes_.size(), name.size(), integer.has_value(), 0});
+    columns_.push_back({bytes_.size(), name.size(), integer.has_value(), 0, integer.value_or(0)});
     bytes_.append(name);
   }
 }

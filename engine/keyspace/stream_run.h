@@ -64,19 +64,18 @@ class RunWriter {
     std::size_t name_size;
     bool is_integer;
     std::int64_t last;  // integer: the value in the last entry
+    std::int64_t next;  // integer: in the entry that is being written
   };
 
   [[nodiscard]] bool fits_columns(StreamFields fields);
   void write_columns(StreamFields fields);
   void write_varint(std::uint64_t value);
-  void write_signed(std::int64_t value);
 
   std::string bytes_;
   StreamId first_;
   StreamId last_;
   std::vector<Column>
       columns_;  // as the last entry left them; empty if not known: the next one writes its own
-  std::vector<std::int64_t> integers_;  // of the entry being written, one a column
 };
 
 struct DecodedColumn {

@@ -1,11 +1,13 @@
 // A fixed amount of work on the admission path, for counting instructions:
 //   valgrind --tool=callgrind --toggle-collect='rushgate::Sale::buy_all*' admission_path accepted
+// (for lua: --toggle-collect='rushgate::EmbeddedClient::pipeline*')
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
 #include <vector>
 
+#include "tests/bench/seckill_script.h"
 #include "tests/bench/shop.h"
 #include "tests/bench/users.h"
 
@@ -30,6 +32,27 @@ void run(Outcome outcome) {
   }
 }
 
+/// The seckill script by EVALSHA.
+void run_lua() {
+  Shop shop(Durability::kMemory);
+  Client& client = shop.client();
+  client("SET", kStockKey, kUnlimited);
+  client("SCRIPT", "LOAD", seckill_script().text());
+  std::int64_t number = 0;
+  for (int batch = 0; batch < kBatches; ++batch) {
+    std::vector<Request> requests;
+    requests.reserve(kBatch);
+    for (int i = 0; i < kBatch; ++i) {
+      const std::int64_t user = user_id(++number);
+      requests.push_back(Request::of("EVALSHA", seckill_script().sha1(), 3, kStockKey, kBuyersKey,
+                                     kOrderStream, 1, user, user));
+    }
+    for (const Reply& reply : client.pipeline(requests)) {
+      if (reply != Reply::integer(0)) fail("the script answered " + to_debug_string(reply));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace rushgate::bench
 
@@ -40,8 +63,10 @@ int main(int argc, char** argv) {
     rushgate::bench::run(Outcome::kAccepted);
   } else if (what == "sold-out") {
     rushgate::bench::run(Outcome::kSoldOut);
+  } else if (what == "lua") {
+    rushgate::bench::run_lua();
   } else {
-    std::fprintf(stderr, "usage: admission_path accepted|sold-out\n");
+    std::fprintf(stderr, "usage: admission_path accepted|sold-out|lua\n");
     return 2;
   }
   return EXIT_SUCCESS;
