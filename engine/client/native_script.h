@@ -42,6 +42,10 @@ class NativeCall {
   // ---- Any command; an error is a value here ----
   virtual Reply call(const Request& request) = 0;
 
+  /// Runs a part of the script whose failure is not that of the whole: if it throws a ScriptError,
+  /// what it did is undone, and the error is its answer.
+  virtual Reply attempt(absl::FunctionRef<Reply()> part) = 0;
+
   // ---- Strings ----
   virtual std::optional<std::int64_t> get_integer(std::string_view key) = 0;         // GET
   virtual std::int64_t increment_by(std::string_view key, std::int64_t amount) = 0;  // INCRBY

@@ -55,6 +55,18 @@ BuyResult overloaded(const absl::Status& status) {
   return {.outcome = Outcome::kOverloaded, .order = 0, .detail = std::string(status.message())};
 }
 
+/// Where the requests end that may be asked for together with the one at `begin`.
+std::size_t end_of_call(std::span<const BuyRequest> requests, std::size_t begin) {
+  const BuyRequest& first = requests[begin];
+  const std::size_t end_max = std::min(requests.size(), begin + AdmissionRequests::kBuyersMax);
+  std::size_t end = begin + 1;
+  while (end < end_max && requests[end].voucher == first.voucher &&
+         requests[end].request_key.empty() == first.request_key.empty()) {
+    ++end;
+  }
+  return end;
+}
+
 BuyResult result_of(const AdmissionAnswer& answer) {
   const Outcome outcome = outcome_of(answer.code);
   return {
@@ -118,35 +130,53 @@ absl::StatusOr<std::unique_ptr<Sale>> Sale::open(Client& client, OrderStore& ord
 BuyResult Sale::buy(VoucherId voucher, UserId user, std::string_view request_key) {
   const auto order = ids_.next();
   if (!order.ok()) return overloaded(order.status());
-  const Reply reply = admit(requests_.make(voucher, user, *order, request_key));
+  const Reply reply = admit(voucher, {user, *order, request_key});
   const auto answer = AdmissionAnswer::read(reply, *order);
   if (answer && !lacks_keyspace(answer->code)) return result_of(*answer);
   return settle(reply, {voucher, user, std::string(request_key)}, *order);
 }
 
-Reply Sale::admit(const Request& request) {
+Reply Sale::admit(VoucherId voucher, const AdmissionRequests::Buyer& buyer) {
+  const Request request = requests_.make(voucher, {&buyer, 1});
   return std::move(client_.run_all(admission_script(), {&request, 1}).front());
 }
 
 std::vector<BuyResult> Sale::buy_all(std::span<const BuyRequest> requests) {
   std::vector<BuyResult> results(requests.size());
-  std::vector<OrderId> orders;
-  std::vector<Request> calls;
-  orders.reserve(requests.size());
-  calls.reserve(requests.size());
+  std::vector<AdmissionRequests::Buyer> buyers;
+  buyers.reserve(requests.size());
   for (const BuyRequest& request : requests) {
     const auto order = ids_.next();
     if (!order.ok()) {
-      std::fill(results.begin() + static_cast<std::ptrdiff_t>(calls.size()), results.end(),
+      std::fill(results.begin() + static_cast<std::ptrdiff_t>(buyers.size()), results.end(),
                 overloaded(order.status()));
       break;
     }
-    orders.push_back(*order);
-    calls.push_back(requests_.make(request.voucher, request.user, *order, request.request_key));
+    buyers.push_back({request.user, *order, request.request_key});
   }
+
+  // Neighbours who want the same share a request.
+  std::vector<Request> calls;
+  std::vector<std::size_t> begins;  // of each call, among the buyers
+  for (std::size_t i = 0; i < buyers.size();) {
+    const std::size_t end = end_of_call(requests.first(buyers.size()), i);
+    begins.push_back(i);
+    calls.push_back(requests_.make(requests[i].voucher, std::span(buyers).subspan(i, end - i)));
+    i = end;
+  }
+  begins.push_back(buyers.size());
+
   const std::vector<Reply> replies = client_.run_all(admission_script(), calls);
-  for (std::size_t i = 0; i < replies.size(); ++i)
-    results[i] = settle(replies[i], requests[i], orders[i]);
+  for (std::size_t call = 0; call < replies.size(); ++call) {
+    const std::size_t begin = begins[call];
+    const std::size_t count = begins[call + 1] - begin;
+    const Reply& reply = replies[call];
+    const bool is_list = count > 1 && reply.is_aggregate() && reply.elements().size() == count;
+    for (std::size_t i = 0; i < count; ++i) {
+      results[begin + i] = settle(is_list ? reply.elements()[i] : reply, requests[begin + i],
+                                  buyers[begin + i].order);
+    }
+  }
   return results;
 }
 
@@ -163,8 +193,7 @@ BuyResult Sale::buy_after_rebuild(const BuyRequest& request, OrderId order) {
   if (absl::IsNotFound(rebuilt))
     return {.outcome = Outcome::kUnknownVoucher, .order = 0, .detail = {}};
   if (!rebuilt.ok()) return overloaded(rebuilt);
-  const Reply reply =
-      admit(requests_.make(request.voucher, request.user, order, request.request_key));
+  const Reply reply = admit(request.voucher, {request.user, order, request.request_key});
   const auto answer = AdmissionAnswer::read(reply, order);
   return answer ? result_of(*answer) : failure(reply);
 }

@@ -118,7 +118,7 @@ class Sale {
  private:
   Sale(Client& client, OrderStore& orders, const Clock& clock, SaleOptions options);
 
-  Reply admit(const Request& request);
+  Reply admit(VoucherId voucher, const AdmissionRequests::Buyer& buyer);
   BuyResult settle(const Reply& reply, const BuyRequest& request, OrderId order);
   BuyResult buy_after_rebuild(const BuyRequest& request, OrderId order);
   absl::StatusOr<std::optional<OrderState>> settled_state(OrderId order);

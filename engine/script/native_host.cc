@@ -38,6 +38,16 @@ class KeyspaceCall final : public NativeCall {
     forget();
     return to_resp2(call_.caller.call(request));
   }
+  Reply attempt(absl::FunctionRef<Reply()> part) override {
+    const Changes::Mark mark = db_.changes().mark();
+    try {
+      return part();
+    } catch (const ScriptError& failure) {
+      db_.changes().roll_back_to(mark);
+      forget();
+      return Reply::error(failure.what());
+    }
+  }
 
   std::optional<std::int64_t> get_integer(std::string_view key) override;
   std::int64_t increment_by(std::string_view key, std::int64_t amount) override;

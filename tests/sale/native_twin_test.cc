@@ -76,6 +76,10 @@ class Twins {
       case 3:
       case 4:
         return admit(id);
+      case 5:
+      case 6:
+      case 7:
+        return buy_several();
       default:
         return buy(id);
     }
@@ -145,7 +149,8 @@ class Twins {
     const OrderId order = 1'000'000 + ++admitted_;
     const auto run = [&](Side& side) {
       const Request request =
-          AdmissionRequests(*side.client, SaleKeys{}, 40'000'000).make(id, user, order, key);
+          AdmissionRequests(*side.client, SaleKeys{}, 40'000'000)
+              .make(id, std::vector<AdmissionRequests::Buyer>{{user, order, key}});
       return side.client->run_all(admission_script(), {&request, 1}).front();
     };
     ASSERT_EQ(run(lua_), run(native_));
@@ -158,6 +163,22 @@ class Twins {
     const BuyResult second = native_.sale->buy(id, user, key);
     ASSERT_EQ(outcome_name(first.outcome), outcome_name(second.outcome));
     ASSERT_EQ(first.order, second.order);
+  }
+
+  /// Neighbours may want the same voucher, be the same user, or have the same key.
+  void buy_several() {
+    std::vector<BuyRequest> requests(static_cast<std::size_t>(1 + below(8)));
+    for (BuyRequest& request : requests) {
+      request = {.voucher = 1 + below(3) / 2, .user = below(12) - 1};
+      if (below(3) == 0) request.request_key = request_key(below(kRequestKeys));
+    }
+    const auto first = lua_.sale->buy_all(requests);
+    const auto second = native_.sale->buy_all(requests);
+    ASSERT_EQ(first.size(), second.size());
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      ASSERT_EQ(outcome_name(first[i].outcome), outcome_name(second[i].outcome)) << i;
+      ASSERT_EQ(first[i].order, second[i].order) << i;
+    }
   }
 
   std::mt19937_64& random_;
@@ -183,13 +204,37 @@ TEST(NativeTwinTest, ScriptAndTwinAgreeOnRandomHistories) {
   }
 }
 
+TEST(NativeTwinTest, WhatFailsForOneOfSeveralIsHisAnswerAlone) {
+  Side lua(false);
+  Side native(true);
+  for (Side* const side : {&lua, &native}) {
+    ASSERT_TRUE(side->sale
+                    ->publish({.id = 1,
+                               .title = "three each",
+                               .stock = 10,
+                               .begin_ms = 0,
+                               .end_ms = ManualClock::kStartMs + 1'000,
+                               .limits = {.per_user = 3}})
+                    .ok());
+    (*side->client)("HSET", SaleKeys{}.buyers(1), 2, "many");  // no number
+    const auto results = side->sale->buy_all(std::vector<BuyRequest>{
+        {.voucher = 1, .user = 1}, {.voucher = 1, .user = 2}, {.voucher = 1, .user = 3}});
+    EXPECT_EQ(results[0].outcome, Outcome::kAccepted);
+    EXPECT_EQ(results[1].outcome, Outcome::kFailed);
+    EXPECT_EQ(results[2].outcome, Outcome::kAccepted);
+    EXPECT_EQ((*side->client)("GET", SaleKeys{}.stock(1)), Reply::bulk("8"));
+    EXPECT_EQ((*side->client)("XLEN", SaleKeys{}.order_stream), Reply::integer(2));
+  }
+}
+
 TEST(NativeTwinTest, TheTwinRunsWhereTheEngineHasItAndTheTextElsewhere) {
   Side lua(false);
   Side native(true);
   const AdmissionRequests on_lua(*lua.client, SaleKeys{}, 1);
   const AdmissionRequests on_native(*native.client, SaleKeys{}, 1);
-  EXPECT_EQ(on_lua.make(1, 2, 3, {})[0], "EVALSHA");
-  EXPECT_EQ(on_native.make(1, 2, 3, {})[0], "FCALL");
+  const AdmissionRequests::Buyer buyer{2, 3, {}};
+  EXPECT_EQ(on_lua.make(1, {&buyer, 1})[0], "EVALSHA");
+  EXPECT_EQ(on_native.make(1, {&buyer, 1})[0], "FCALL");
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace rushgate {
 
@@ -13,21 +15,26 @@ AdmissionRequests::~AdmissionRequests() {
   for (const auto& known : known_) delete known.load();
 }
 
-Request AdmissionRequests::make(VoucherId voucher, UserId user, OrderId order,
-                                std::string_view request_key) const {
-  const DecimalText user_text(user);
-  const DecimalText order_text(order);
-  const Known* const known = request_key.empty() ? find_known(voucher) : nullptr;
+Request AdmissionRequests::make(VoucherId voucher, std::span<const Buyer> buyers) const {
+  constexpr std::size_t kBytesPerBuyer = 40;  // two numbers
   Request request;
+  const bool with_keys = !buyers.front().request_key.empty();
+  const Known* const known = with_keys ? nullptr : find_known(voucher);
   if (known != nullptr) {
-    request.reserve(known->beginning.size() + 2,
-                    known->beginning.bytes() + user_text.view().size() + order_text.view().size());
+    request.reserve(known->beginning.size() + 2 * buyers.size(),
+                    known->beginning.bytes() + kBytesPerBuyer * buyers.size());
     request.add_all(known->beginning);
   } else {
-    request = beginning(voucher, request_key);
+    std::vector<std::string> requests;
+    for (const Buyer& buyer : buyers) {
+      if (with_keys) requests.push_back(keys_.request(buyer.request_key));
+    }
+    request = beginning(voucher, requests);
   }
-  request.add(user_text.view());
-  request.add(order_text.view());
+  for (const Buyer& buyer : buyers) {
+    request.add(buyer.user);
+    request.add(buyer.order);
+  }
   return request;
 }
 
@@ -41,17 +48,17 @@ const AdmissionRequests::Known* AdmissionRequests::find_known(VoucherId voucher)
   return known->voucher == voucher ? known : nullptr;
 }
 
-Request AdmissionRequests::beginning(VoucherId voucher, std::string_view request_key) const {
-  const std::array<std::string, 6> names = {keys_.voucher(voucher), keys_.stock(voucher),
-                                            keys_.buyers(voucher),  keys_.days(voucher),
-                                            keys_.order_stream,     keys_.request(request_key)};
-  const std::array<std::string_view, 6> views = {names[0], names[1], names[2],
-                                                 names[3], names[4], names[5]};
+Request AdmissionRequests::beginning(VoucherId voucher,
+                                     std::span<const std::string> requests) const {
+  const std::array<std::string, 5> names = {keys_.voucher(voucher), keys_.stock(voucher),
+                                            keys_.buyers(voucher), keys_.days(voucher),
+                                            keys_.order_stream};
+  std::vector<std::string_view> keys(names.begin(), names.end());
+  keys.insert(keys.end(), requests.begin(), requests.end());
   const DecimalText voucher_text(voucher);
   const DecimalText ttl_text(request_ttl_ms_);
   const std::array<std::string_view, 2> arguments = {voucher_text, ttl_text};
-  return client_.script_request(admission_script(),
-                                std::span(views).first(request_key.empty() ? 5 : 6), arguments);
+  return client_.script_request(admission_script(), keys, arguments);
 }
 
 std::optional<AdmissionAnswer> AdmissionAnswer::read(const Reply& reply, OrderId order) {

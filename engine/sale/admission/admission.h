@@ -48,10 +48,19 @@ class AdmissionRequests {
   AdmissionRequests(const AdmissionRequests&) = delete;
   AdmissionRequests& operator=(const AdmissionRequests&) = delete;
 
-  /// For Client::run_all(). `request_key` may be empty; if not, it names one request of this user
-  /// for this voucher.
-  [[nodiscard]] Request make(VoucherId voucher, UserId user, OrderId order,
-                             std::string_view request_key) const;
+  /// One user's part of a request.
+  struct Buyer {
+    UserId user;
+    OrderId order;                 // the id of the order to be
+    std::string_view request_key;  // may be empty; if not, it names one request of this user for
+                                   // this voucher
+  };
+  /// Users for whom one request may ask: more would hold up others for too long.
+  static constexpr std::size_t kBuyersMax = 256;
+
+  /// For Client::run_all(): asks for `buyers`, who are one to kBuyersMax, and of whom all or none
+  /// have a request key. They are decided on in this order.
+  [[nodiscard]] Request make(VoucherId voucher, std::span<const Buyer> buyers) const;
 
  private:
   struct Known {
@@ -61,7 +70,7 @@ class AdmissionRequests {
   static constexpr std::size_t kKnown = 256;
 
   [[nodiscard]] const Known* find_known(VoucherId voucher) const;
-  [[nodiscard]] Request beginning(VoucherId voucher, std::string_view request_key) const;
+  [[nodiscard]] Request beginning(VoucherId voucher, std::span<const std::string> requests) const;
 
   const Client& client_;
   const SaleKeys keys_;
@@ -75,7 +84,8 @@ struct AdmissionAnswer {
   AdmissionCode code;
   OrderId order;  // of an accepted request: that of its first answer, if it is a repetition
 
-  /// Nothing if the reply is not the script's. `order` is the one asked for.
+  /// From the answer for one buyer; nothing if it is not the script's. `order` is the one asked
+  /// for.
   static std::optional<AdmissionAnswer> read(const Reply& reply, OrderId order);
 };
 

@@ -5,69 +5,85 @@
 namespace rushgate {
 namespace {
 
-// KEYS  1 voucher  2 stock  3 buyers  4 days  5 order stream  [6 request]
-// ARGV  1 voucher  2 how long the answer to a request is kept (ms)  3 user  4 order
+// KEYS  1 voucher  2 stock  3 buyers  4 days  5 order stream  [6… request, one for each user]
+// ARGV  1 voucher  2 how long the answer to a request is kept (ms)  3 user  4 order  [5 user  6
+// order  …]
 //
-// Everything is checked before anything is changed.
+// The answer for one user, or an array of answers for several, who are decided on in their order.
+// Everything about a user is checked before anything is changed for him; what fails for one of
+// several is his answer alone.
 constexpr const char* kText = R"lua(
-local voucher, ttl, user, order = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
-
--- A request that was answered before gets the same answer.
-local request = KEYS[6]
-if request then
-  local known = redis.call('GET', request)
-  if known then
-    local its_user, its_voucher, code, its_order = string.match(known, '^(%S+) (%S+) (%d+) (%S+)$')
-    if its_user ~= user or its_voucher ~= voucher then return 7 end
-    return {tonumber(code), its_order}
-  end
-end
-
-local function answer(code)
-  if request then
-    redis.call('SET', request, user .. ' ' .. voucher .. ' ' .. code .. ' ' .. order, 'PX', ttl)
-  end
-  return code
-end
+local voucher, ttl = ARGV[1], ARGV[2]
+local users = (#ARGV - 2) / 2
 
 local terms = redis.call('HMGET', KEYS[1], 'closed', 'begin', 'end', 'total', 'admitted',
                          'counted', 'per_user', 'per_day', 'offset')
-if terms[1] then return 9 end
-if not terms[2] then return 6 end
-
+local total, admitted = tonumber(terms[4]), tonumber(terms[5] or 0)
+local counted, per_user, per_day = terms[6] == '1', tonumber(terms[7]), tonumber(terms[8])
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-if now < tonumber(terms[2]) then return answer(4) end
-if now >= tonumber(terms[3]) then return answer(5) end
 
-local stock = redis.call('GET', KEYS[2])
-if not stock then return 8 end
-if tonumber(stock) <= 0 then return answer(1) end
-local total = tonumber(terms[4])
-if total > 0 and tonumber(terms[5] or 0) >= total then return answer(1) end
+local function admit(i)
+  local user, order, request = ARGV[2 * i + 1], ARGV[2 * i + 2], KEYS[5 + i]
 
-local counted, per_user = terms[6] == '1', tonumber(terms[7])
-if not counted then
-  if redis.call('SISMEMBER', KEYS[3], user) == 1 then return answer(2) end
-elseif per_user > 0 then
-  if tonumber(redis.call('HGET', KEYS[3], user) or 0) >= per_user then return answer(2) end
+  -- A request that was answered before gets the same answer.
+  if request then
+    local known = redis.call('GET', request)
+    if known then
+      local its_user, its_voucher, code, its_order = string.match(known, '^(%S+) (%S+) (%d+) (%S+)$')
+      if its_user ~= user or its_voucher ~= voucher then return 7 end
+      return {tonumber(code), its_order}
+    end
+  end
+
+  local function answer(code)
+    if request then
+      redis.call('SET', request, user .. ' ' .. voucher .. ' ' .. code .. ' ' .. order, 'PX', ttl)
+    end
+    return code
+  end
+
+  if terms[1] then return 9 end
+  if not terms[2] then return 6 end
+  if now < tonumber(terms[2]) then return answer(4) end
+  if now >= tonumber(terms[3]) then return answer(5) end
+
+  local stock = redis.call('GET', KEYS[2])
+  if not stock then return 8 end
+  if tonumber(stock) <= 0 then return answer(1) end
+  if total > 0 and admitted >= total then return answer(1) end
+
+  if not counted then
+    if redis.call('SISMEMBER', KEYS[3], user) == 1 then return answer(2) end
+  elseif per_user > 0 then
+    if tonumber(redis.call('HGET', KEYS[3], user) or 0) >= per_user then return answer(2) end
+  end
+
+  local today, bought_today = 0, 0
+  if per_day > 0 then
+    today = math.floor((now + terms[9] * 60000) / 86400000)
+    local day, count = string.match(redis.call('HGET', KEYS[4], user) or '', '^(%-?%d+):(%d+)$')
+    if tonumber(day) == today then bought_today = tonumber(count) end
+    if bought_today >= per_day then return answer(3) end
+  end
+
+  -- The stream first: of all the keys, only its type has not been checked by a read above.
+  redis.call('XADD', KEYS[5], '*', 'userId', user, 'voucherId', voucher, 'id', order, 'limit', per_user)
+  redis.call('DECR', KEYS[2])
+  if counted then redis.call('HINCRBY', KEYS[3], user, 1) else redis.call('SADD', KEYS[3], user) end
+  if per_day > 0 then redis.call('HSET', KEYS[4], user, today .. ':' .. (bought_today + 1)) end
+  if total > 0 then admitted = redis.call('HINCRBY', KEYS[1], 'admitted', 1) end
+  return answer(0)
 end
 
-local per_day, today, bought_today = tonumber(terms[8]), 0, 0
-if per_day > 0 then
-  today = math.floor((now + terms[9] * 60000) / 86400000)
-  local day, count = string.match(redis.call('HGET', KEYS[4], user) or '', '^(%-?%d+):(%d+)$')
-  if tonumber(day) == today then bought_today = tonumber(count) end
-  if bought_today >= per_day then return answer(3) end
+if users == 1 then return admit(1) end
+local answers = {}
+for i = 1, users do
+  local done, answer = pcall(admit, i)
+  if not done and type(answer) ~= 'table' then answer = redis.error_reply(tostring(answer)) end
+  answers[i] = answer
 end
-
--- The stream first: of all the keys, only its type has not been checked by a read above.
-redis.call('XADD', KEYS[5], '*', 'userId', user, 'voucherId', voucher, 'id', order, 'limit', per_user)
-redis.call('DECR', KEYS[2])
-if counted then redis.call('HINCRBY', KEYS[3], user, 1) else redis.call('SADD', KEYS[3], user) end
-if per_day > 0 then redis.call('HSET', KEYS[4], user, today .. ':' .. (bought_today + 1)) end
-if total > 0 then redis.call('HINCRBY', KEYS[1], 'admitted', 1) end
-return answer(0)
+return answers
 )lua";
 
 }  // namespace

@@ -1,7 +1,11 @@
 // The admission script in C++: what admission_script.cc does, line by line.
 #include <array>
+#include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "engine/base/numbers.h"
 #include "engine/sale/admission/admission.h"
@@ -11,7 +15,8 @@ namespace rushgate {
 namespace {
 
 enum Key : std::size_t { kVoucherKey, kStockKey, kBuyersKey, kDaysKey, kStreamKey, kRequestKey };
-enum Argument : std::size_t { kVoucherId, kRequestTtl, kUser, kOrder };
+enum Argument : std::size_t { kVoucherId, kRequestTtl, kFirstUser };
+constexpr std::size_t kArgumentsPerUser = 2;  // the user, the order
 
 enum Term : std::size_t {
   kBegin,
@@ -42,6 +47,7 @@ class TermsCache {
     const NativeCall::Revision revision = call.hash_revision(key);
     Terms& terms = known_[revision.hash % kKnown];
     if (terms.revision == revision && revision.hash != 0) return terms;
+    terms.revision = {};  // should reading fail half-way
     terms.is_closed = call.hash_get(key, "closed").has_value();
     call.hash_get_integers(key, kTermFields, terms.fields);
     terms.revision = revision;
@@ -53,10 +59,15 @@ class TermsCache {
   std::array<Terms, kKnown> known_;
 };
 
+/// The decision on one user of a call, the `index`th.
 class Admission {
  public:
-  Admission(NativeCall& call, TermsCache& cache)
-      : call_(call), user_(call.argument(kUser)), cache_(cache) {}
+  Admission(NativeCall& call, TermsCache& cache, std::size_t index)
+      : call_(call),
+        cache_(cache),
+        user_(call.argument(kFirstUser + kArgumentsPerUser * index)),
+        order_(call.argument(kFirstUser + kArgumentsPerUser * index + 1)),
+        request_(kRequestKey + index) {}
 
   Reply run() {
     if (has_request()) {
@@ -68,7 +79,7 @@ class Admission {
   }
 
  private:
-  [[nodiscard]] bool has_request() const { return call_.key_count() > kRequestKey; }
+  [[nodiscard]] bool has_request() const { return call_.key_count() > request_; }
 
   static Reply reply_of(AdmissionCode code) {
     return Reply::integer(static_cast<std::int64_t>(code));
@@ -84,7 +95,7 @@ class Admission {
 
   /// The answer that this request got before, if it did.
   std::optional<Reply> answer_before() {
-    const Reply known = call_.call(Request::of("GET", call_.key(kRequestKey)));
+    const Reply known = call_.call(Request::of("GET", call_.key(request_)));
     if (known.is_error()) throw ScriptError(known.text());
     if (known.is_nil()) return std::nullopt;
     std::string_view text = known.text();
@@ -141,7 +152,7 @@ class Admission {
     const DecimalText limit(term(kPerUser));
     const NativeCall::Field fields[] = {{"userId", user_},
                                         {"voucherId", call_.argument(kVoucherId)},
-                                        {"id", call_.argument(kOrder)},
+                                        {"id", order_},
                                         {"limit", limit}};
     call_.stream_append(call_.key(kStreamKey), fields);
     call_.increment_by(call_.key(kStockKey), -1);
@@ -167,9 +178,9 @@ class Admission {
                           code != AdmissionCode::kRebuilding;
     if (is_final && has_request()) {
       std::string known = parameters() + std::to_string(static_cast<int>(code)) + ' ';
-      known += call_.argument(kOrder);
+      known += order_;
       const Reply kept = call_.call(
-          Request::of("SET", call_.key(kRequestKey), known, "PX", call_.argument(kRequestTtl)));
+          Request::of("SET", call_.key(request_), known, "PX", call_.argument(kRequestTtl)));
       if (kept.is_error()) throw ScriptError(kept.text());
     }
     return reply_of(code);
@@ -178,10 +189,12 @@ class Admission {
   [[nodiscard]] std::int64_t term(Term which) const { return terms_->fields[which].value_or(0); }
 
   NativeCall& call_;
-  const std::string_view user_;
   TermsCache& cache_;
-  Terms* terms_ = nullptr;  // set by decide()
-  bool is_buyer_ = false;   // was added to the set already
+  const std::string_view user_;
+  const std::string_view order_;
+  const std::size_t request_;  // where his request key stands, if there is one
+  Terms* terms_ = nullptr;     // set by decide()
+  bool is_buyer_ = false;      // was added to the set already
   std::int64_t today_ = 0;
   std::int64_t bought_today_ = 0;
 };
@@ -189,7 +202,17 @@ class Admission {
 }  // namespace
 
 NativeScript native_admission() {
-  return [cache = TermsCache()](NativeCall& call) mutable { return Admission(call, cache).run(); };
+  return [cache = TermsCache()](NativeCall& call) mutable {
+    const std::size_t users = (call.argument_count() - kFirstUser) / kArgumentsPerUser;
+    cache.of(call, call.key(kVoucherKey));  // what fails here fails for all
+    if (users == 1) return Admission(call, cache, 0).run();
+    std::vector<Reply> answers;
+    answers.reserve(users);
+    for (std::size_t i = 0; i < users; ++i) {
+      answers.push_back(call.attempt([&] { return Admission(call, cache, i).run(); }));
+    }
+    return Reply::array(std::move(answers));
+  };
 }
 
 }  // namespace rushgate
