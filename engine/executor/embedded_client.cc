@@ -11,6 +11,17 @@ namespace {
 
 Reply reentrant() { return Reply::error(std::string(executor_errors::kReentrantText)); }
 
+Reply in_protocol(Reply reply, bool resp3) {
+  return resp3 ? std::move(reply) : to_resp2(std::move(reply));
+}
+
+std::vector<Reply> in_protocol(Operation::Replies replies, bool resp3) {
+  std::vector<Reply> converted;
+  converted.reserve(replies.size());
+  for (Reply& reply : replies) converted.push_back(in_protocol(std::move(reply), resp3));
+  return converted;
+}
+
 }  // namespace
 
 EmbeddedClient::EmbeddedClient(std::shared_ptr<Executor> executor, const ClientOptions& options)
@@ -27,15 +38,12 @@ std::int64_t EmbeddedClient::deadline_ms() const {
              : executor_->clock().monotonic_ms() + options_.queue_timeout_ms;
 }
 
-Reply EmbeddedClient::in_protocol(Reply reply) const {
-  return options_.protocol == 3 ? std::move(reply) : to_resp2(std::move(reply));
-}
-
-std::vector<Reply> EmbeddedClient::in_protocol(Operation::Replies replies) const {
-  std::vector<Reply> converted;
-  converted.reserve(replies.size());
-  for (Reply& reply : replies) converted.push_back(in_protocol(std::move(reply)));
-  return converted;
+std::unique_ptr<Operation> EmbeddedClient::new_operation() const {
+  auto operation = std::make_unique<Operation>();
+  operation->owned_session = session_;
+  operation->session = session_.get();
+  operation->deadline_ms = deadline_ms();
+  return operation;
 }
 
 Reply EmbeddedClient::call(Request request) {
@@ -47,7 +55,7 @@ Reply EmbeddedClient::call(Request request) {
   operation.session = session_.get();
   operation.requests = {&request, 1};
   executor_->run_and_wait(operation, options_.fail_when_full);
-  return in_protocol(std::move(operation.replies.front()));
+  return in_protocol(std::move(operation.replies.front()), resp3());
 }
 
 std::vector<Reply> EmbeddedClient::pipeline(std::span<const Request> requests) {
@@ -58,38 +66,46 @@ std::vector<Reply> EmbeddedClient::pipeline(std::span<const Request> requests) {
   operation.session = session_.get();
   operation.requests = requests;
   executor_->run_and_wait(operation, options_.fail_when_full);
-  return in_protocol(std::move(operation.replies));
+  return in_protocol(std::move(operation.replies), resp3());
 }
 
 /// The operation may outlive this call, so it keeps what it needs.
 std::vector<Reply> EmbeddedClient::pipeline_until_deadline(std::span<const Request> requests) {
-  auto operation = std::make_unique<Operation>();
+  auto operation = new_operation();
   operation->owned_requests.assign(requests.begin(), requests.end());
   operation->requests = operation->owned_requests;
-  operation->owned_session = session_;
-  operation->session = session_.get();
-  operation->deadline_ms = deadline_ms();
   if (!executor_->run_and_wait(*operation, options_.fail_when_full)) {
     static_cast<void>(operation.release());  // the executor's now
     return std::vector<Reply>(requests.size(),
                               Reply::error(std::string(executor_errors::kTimedOutText)));
   }
-  return in_protocol(std::move(operation->replies));
+  return in_protocol(std::move(operation->replies), resp3());
 }
 
 void EmbeddedClient::submit(Request request, Completion completion) {
-  auto operation = std::make_unique<Operation>();
+  auto operation = new_operation();
   operation->owned_requests.push_back(std::move(request));
   operation->requests = operation->owned_requests;
-  operation->owned_session = session_;
-  operation->session = session_.get();
-  operation->deadline_ms = deadline_ms();
-  operation->completion = [resp3 = options_.protocol == 3,
+  operation->completion = [resp3 = resp3(),
                            completion = std::move(completion)](Operation::Replies replies) mutable {
-    completion(resp3 ? std::move(replies.front()) : to_resp2(std::move(replies.front())));
+    completion(in_protocol(std::move(replies.front()), resp3));
   };
+  post(std::move(operation));
+}
+
+void EmbeddedClient::submit_all(std::span<const Request> requests, PipelineCompletion completion) {
+  auto operation = new_operation();
+  operation->requests = requests;
+  operation->completion = [resp3 = resp3(),
+                           completion = std::move(completion)](Operation::Replies replies) mutable {
+    completion(in_protocol(std::move(replies), resp3));
+  };
+  post(std::move(operation));
+}
+
+void EmbeddedClient::post(std::unique_ptr<Operation> operation) {
   if (executor_->inside_turn()) {
-    operation->replies.push_back(reentrant());
+    operation->fail_rest(executor_errors::kReentrantText);
     executor_->service().complete(std::move(operation));
     return;
   }

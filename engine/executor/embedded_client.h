@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/functional/any_invocable.h"
 #include "engine/client/client.h"
 #include "engine/commands/session.h"
 #include "engine/executor/engine.h"
@@ -19,6 +20,8 @@ class Executor;
 /// Made by Engine::open_client().
 class EmbeddedClient final : public Client {
  public:
+  using PipelineCompletion = absl::AnyInvocable<void(std::vector<Reply>)>;
+
   EmbeddedClient(std::shared_ptr<Executor> executor, const ClientOptions& options);
   ~EmbeddedClient() override;
 
@@ -26,6 +29,9 @@ class EmbeddedClient final : public Client {
   /// were answered. In manual mode they run on the calling thread before the outermost call
   /// returns.
   void submit(Request request, Completion completion) override;
+  /// submit() of a pipeline: one submission, one completion with all answers, in the order of the
+  /// requests, which must stay as they are until then.
+  void submit_all(std::span<const Request> requests, PipelineCompletion completion);
   Reply call(Request request) override;
   std::vector<Reply> pipeline(std::span<const Request> requests) override;
   Reply sync() override;
@@ -34,9 +40,11 @@ class EmbeddedClient final : public Client {
 
  private:
   [[nodiscard]] std::int64_t deadline_ms() const;
+  /// One that may outlive this client.
+  [[nodiscard]] std::unique_ptr<Operation> new_operation() const;
+  void post(std::unique_ptr<Operation> operation);
   [[nodiscard]] std::vector<Reply> pipeline_until_deadline(std::span<const Request> requests);
-  [[nodiscard]] Reply in_protocol(Reply reply) const;
-  [[nodiscard]] std::vector<Reply> in_protocol(Operation::Replies replies) const;
+  [[nodiscard]] bool resp3() const { return options_.protocol == 3; }
 
   const std::shared_ptr<Executor> executor_;
   const ClientOptions options_;

@@ -11,6 +11,7 @@
 
 namespace rushgate {
 
+class EmbeddedClient;
 class Executor;
 
 /// Waits by suspending the calling fiber; other fibers of the thread run meanwhile. Commands never
@@ -23,6 +24,7 @@ class Executor;
 class FiberClient final : public Client {
  public:
   explicit FiberClient(Engine& engine, const ClientOptions& options = {});
+  ~FiberClient() override;
 
   void submit(Request request, Completion completion) override;
   Reply call(Request request) override;
@@ -32,8 +34,11 @@ class FiberClient final : public Client {
                                        std::span<const std::string_view> arguments) const override;
 
  private:
+  /// Whether the calling thread is the one that would wake the fiber.
+  [[nodiscard]] bool cannot_park() const;
+
   const std::shared_ptr<Executor> executor_;
-  const std::unique_ptr<Client> client_;  // whose completions wake the fibers
+  const std::unique_ptr<EmbeddedClient> client_;  // whose completions wake the fibers
 };
 
 }  // namespace rushgate

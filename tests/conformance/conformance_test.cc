@@ -80,12 +80,12 @@ std::string name_of(const ::testing::TestParamInfo<NamedCase>& info) { return in
 // ---- Redis and Redis ----------------------------------------------------------------------------
 
 /// A real Redis as the oracle, against a subject.
-template <class Subject>
+template <class Subject, RespVersion protocol>
 class AgainstRedis : public TranscriptTest {
  protected:
   static void SetUpTestSuite() {
-    oracle_ = std::make_unique<RedisBackend>();
-    subject_ = std::make_unique<Subject>();
+    oracle_ = std::make_unique<RedisBackend>(protocol);
+    subject_ = std::make_unique<Subject>(protocol);
   }
   static void TearDownTestSuite() {
     oracle_.reset();
@@ -97,7 +97,7 @@ class AgainstRedis : public TranscriptTest {
 };
 
 /// Two servers must agree: if not, the transcript rests on something that is not decided.
-using RedisAgainstRedis = AgainstRedis<RedisBackend>;
+using RedisAgainstRedis = AgainstRedis<RedisBackend, RespVersion::k2>;
 
 TEST_P(RedisAgainstRedis, AnswersTheSame) { play(*oracle_, *subject_); }
 
@@ -105,11 +105,18 @@ INSTANTIATE_TEST_SUITE_P(Transcripts, RedisAgainstRedis, ::testing::ValuesIn(all
 
 // ---- Redis and the embedded engine --------------------------------------------------------------
 
-using EmbeddedAgainstRedis = AgainstRedis<EmbeddedBackend>;
+using EmbeddedAgainstRedis = AgainstRedis<EmbeddedBackend, RespVersion::k2>;
 
 TEST_P(EmbeddedAgainstRedis, AnswersTheSame) { play(*oracle_, *subject_); }
 
 INSTANTIATE_TEST_SUITE_P(Transcripts, EmbeddedAgainstRedis, ::testing::ValuesIn(all_cases()),
+                         name_of);
+
+using EmbeddedAgainstRedisInResp3 = AgainstRedis<EmbeddedBackend, RespVersion::k3>;
+
+TEST_P(EmbeddedAgainstRedisInResp3, AnswersTheSame) { play(*oracle_, *subject_); }
+
+INSTANTIATE_TEST_SUITE_P(Transcripts, EmbeddedAgainstRedisInResp3, ::testing::ValuesIn(all_cases()),
                          name_of);
 
 }  // namespace

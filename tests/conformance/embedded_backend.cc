@@ -4,7 +4,6 @@
 #include <string>
 #include <utility>
 
-#include "adapters/resp/resp_encoder.h"
 #include "storage/memory/memory_store.h"
 
 namespace rushgate::testing {
@@ -17,12 +16,14 @@ void EmbeddedBackend::reset() {
 
 void EmbeddedBackend::send(int session, const Request& request) {
   Session& used = sessions_[session];
-  if (used.client == nullptr) used.client = engine_->open_client();
+  if (used.client == nullptr) {
+    used.client = engine_->open_client({.protocol = static_cast<int>(protocol_)});
+  }
   // The one thread there is executes it before submit() returns; what is parked is answered by a
   // later call.
   used.client->submit(request, [this, session](Reply reply) {
     std::string raw;
-    append_reply(reply, RespVersion::k2, raw);
+    append_reply(reply, protocol_, raw);
     sessions_[session].answers.push_back(std::move(raw));
   });
 }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "adapters/resp/resp_encoder.h"
 #include "engine/executor/engine.h"
 #include "tests/conformance/backend.h"
 
@@ -14,7 +15,7 @@ namespace rushgate::testing {
 /// In manual mode: time passes when a transcript says so.
 class EmbeddedBackend final : public Backend {
  public:
-  EmbeddedBackend() { reset(); }
+  explicit EmbeddedBackend(RespVersion protocol) : protocol_(protocol) { reset(); }
 
   [[nodiscard]] std::string name() const override { return "embedded"; }
   void reset() override;
@@ -31,6 +32,7 @@ class EmbeddedBackend final : public Backend {
     std::deque<std::string> answers;  // raw
   };
 
+  const RespVersion protocol_;
   ManualClock clock_;
   std::unique_ptr<Engine> engine_;
   std::map<int, Session> sessions_;

@@ -6,7 +6,8 @@
 
 namespace rushgate::testing {
 
-RedisBackend::RedisBackend() : control_(std::make_unique<RawConnection>(server_.socket_path())) {}
+RedisBackend::RedisBackend(RespVersion protocol)
+    : protocol_(protocol), control_(std::make_unique<RawConnection>(server_.socket_path())) {}
 
 void RedisBackend::reset() {
   sessions_.clear();
@@ -49,6 +50,8 @@ RedisBackend::Session& RedisBackend::session(int number) {
   Session& session = sessions_[number];
   if (!session.connection) {
     session.connection = std::make_unique<RawConnection>(server_.socket_path());
+    const Reply hello = session.connection->call(Request::of("HELLO", static_cast<int>(protocol_)));
+    if (hello.is_error()) throw std::runtime_error("HELLO: " + hello.text());
     session.id = std::to_string(session.connection->call(Request::of("CLIENT", "ID")).integer());
   }
   return session;

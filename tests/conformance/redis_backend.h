@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "adapters/resp/resp_encoder.h"
 #include "tests/conformance/backend.h"
 #include "tests/redis_server/raw_connection.h"
 #include "tests/redis_server/redis_server.h"
@@ -14,7 +15,7 @@ namespace rushgate::testing {
 /// If a transcript crashes the server, the next reset() starts it again.
 class RedisBackend final : public Backend {
  public:
-  RedisBackend();
+  explicit RedisBackend(RespVersion protocol = RespVersion::k2);
 
   [[nodiscard]] std::string name() const override { return "redis"; }
   void reset() override;
@@ -33,6 +34,7 @@ class RedisBackend final : public Backend {
   Session& session(int number);
   bool is_blocked(const Session& session);
 
+  const RespVersion protocol_;  // of the sessions
   RedisServer server_;
   std::unique_ptr<RawConnection> control_;
   std::map<int, Session> sessions_;

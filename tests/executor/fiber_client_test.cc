@@ -9,6 +9,7 @@
 #include <boost/fiber/operations.hpp>
 
 #include "tests/executor/engine_fixture.h"
+#include "tests/faults/faulty_store.h"
 
 namespace rushgate {
 namespace {
@@ -45,6 +46,41 @@ TEST(FiberClientTest, APipelineIsAnsweredInOrder) {
   const auto replies = client.pipeline(requests);
   for (std::size_t i = 0; i < replies.size(); ++i)
     EXPECT_EQ(replies[i], Reply::integer(static_cast<std::int64_t>(i + 1)));
+}
+
+TEST(FiberClientTest, APipelineIsOneGroup) {
+  auto store = std::make_unique<faults::FaultyStore>(std::make_unique<MemoryStore>());
+  const faults::FaultyStore& commits_of = *store;
+  const auto engine = open_engine({}, {}, std::move(store));
+  FiberClient client(*engine);
+  const int before = commits_of.commits();
+  const std::vector<Request> requests(100, Request::of("INCR", "n"));
+  boost::fibers::fiber caller(
+      [&] { EXPECT_EQ(client.pipeline(requests).back(), Reply::integer(100)); });
+  caller.join();
+  EXPECT_EQ(commits_of.commits(), before + 1);
+}
+
+TEST(FiberClientTest, APipelineSpeaksTheProtocolOfItsClient) {
+  const auto engine = open_engine();
+  const std::vector<Request> requests = {Request::of("HSET", "h", "f", "v"),
+                                         Request::of("HGETALL", "h")};
+  const std::vector<Reply> pair = {Reply::bulk("f"), Reply::bulk("v")};
+  EXPECT_EQ(FiberClient(*engine).pipeline(requests).back(), Reply::array(pair));
+  EXPECT_EQ(FiberClient(*engine, {.protocol = 3}).pipeline(requests).back(), Reply::map(pair));
+}
+
+TEST(FiberClientTest, InsideTheTurnItAnswersAnError) {
+  FiberClient* used = nullptr;
+  const auto engine = open_engine({}, {{"again", [&](NativeCall&) {
+                                          const Reply one = (*used)("PING");
+                                          const std::vector<Request> two(2, Request::of("PING"));
+                                          EXPECT_EQ(used->pipeline(two), std::vector(2, one));
+                                          return one;
+                                        }}});
+  FiberClient client(*engine);
+  used = &client;
+  EXPECT_EQ(client("FCALL", "again", 0).error_code(), "REENTRANT");
 }
 
 TEST(FiberClientTest, FibersAndThreadsTogetherLoseNoIncrement) {

@@ -133,6 +133,23 @@ TEST_P(SaleOnFibersTest, TwoHundredFibersOfOneThreadBuyWhatThereIs) {
   expect_all_sold_and_nobody_twice();
 }
 
+TEST_P(SaleOnFibersTest, AFiberBuysAThousandAtOnce) {
+  constexpr std::int64_t kCount = 1'000;
+  publish(*fiber_sale_, voucher(kVoucher, kCount - 1));
+  std::vector<BuyRequest> requests;
+  for (UserId user = 1; user <= kCount; ++user)
+    requests.push_back({.voucher = kVoucher, .user = user, .request_key = {}});
+  std::vector<BuyResult> results;
+  boost::fibers::fiber buyer([&] { results = fiber_sale_->buy_all(requests); });
+  buyer.join();
+  ASSERT_EQ(results.size(), requests.size());
+  for (std::size_t i = 0; i + 1 < results.size(); ++i) {
+    ASSERT_EQ(results[i].outcome, Outcome::kAccepted)
+        << i << ' ' << outcome_name(results[i].outcome) << ' ' << results[i].detail;
+  }
+  EXPECT_EQ(results.back().outcome, Outcome::kSoldOut);
+}
+
 TEST_P(SaleOnFibersTest, FibersAndThreadsBuyFromOneSale) {
   publish(*fiber_sale_, voucher(kVoucher, kStockAtFirst));
   const auto thread_sale = open_sale(*client_);

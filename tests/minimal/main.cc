@@ -1,0 +1,17 @@
+// A sale in memory: what can be built with all options off. Exits with 0 if it sells.
+#include <memory>
+
+#include "engine/executor/engine.h"
+#include "engine/sale/sale.h"
+#include "storage/memory/memory_order_store.h"
+#include "storage/memory/memory_store.h"
+
+int main() {
+  using namespace rushgate;
+  auto engine = Engine::open(std::make_unique<MemoryStore>(), {}, native_sale_scripts()).value();
+  MemoryOrderStore orders;
+  auto client = engine->open_client();
+  auto sale = Sale::open(*client, orders, engine->clock()).value();
+  if (!sale->publish({.id = 7, .stock = 1, .end_ms = 4'102'444'800'000}).ok()) return 1;
+  return sale->buy(7, /*user=*/1001).outcome == Outcome::kAccepted ? 0 : 1;
+}
