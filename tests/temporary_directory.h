@@ -18,14 +18,11 @@ class TemporaryDirectory {
   enum class Where : std::uint8_t {
     kOnDisk,
     kInMemory,  // where the system has such files: when waiting for a disk would prove nothing
+    kInTmp,     // in /tmp, whatever TMPDIR says: for sockets, whose paths have at most 107 bytes
   };
 
   explicit TemporaryDirectory(Where where = Where::kOnDisk) {
-    constexpr const char* kMemory = "/dev/shm";
-    const bool in_memory = where == Where::kInMemory && access(kMemory, W_OK) == 0;
-    const std::filesystem::path parent =
-        in_memory ? kMemory : std::filesystem::temp_directory_path();
-    std::string name = (parent / "rushgate-test-XXXXXX").string();
+    std::string name = (parent(where) / "rushgate-test-XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no directory " + name);
     path_ = name;
   }
@@ -39,6 +36,13 @@ class TemporaryDirectory {
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
  private:
+  static std::filesystem::path parent(Where where) {
+    constexpr const char* kMemory = "/dev/shm";
+    if (where == Where::kInTmp) return "/tmp";
+    const bool in_memory = where == Where::kInMemory && access(kMemory, W_OK) == 0;
+    return in_memory ? kMemory : std::filesystem::temp_directory_path();
+  }
+
   std::filesystem::path path_;
 };
 

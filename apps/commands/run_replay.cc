@@ -285,7 +285,11 @@ class Run {
       fmt::print(stderr, "interrupted: {}\n", unfinished);
       return kExitSignal + signal;
     }
-    return kept.ok() ? kExitOk : fail(kept);
+    if (!kept.ok()) return fail(kept);
+    if (signal != 0) {
+      fmt::print(stderr, "interrupted when every request was answered: all of it is done\n");
+    }
+    return kExitOk;
   }
 
   const ReplayArguments& arguments_;

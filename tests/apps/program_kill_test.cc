@@ -1,8 +1,13 @@
 // SIGKILL at any moment, and the same command again: a row counts once, and what was accepted is an
 // order.
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <random>
 #include <string>
 #include <thread>
@@ -98,6 +103,44 @@ TEST(KillFewerWorkersTest, WhatADeadWorkerHadIsStoredAtOnce) {
     program.wait();
   }
   check_completed(files, run_program(files.replay({"--json", "--workers", "1"})));
+}
+
+/// Kills a demo in the middle of writing its requests: it writes them to a pipe, which is full.
+void kill_while_it_writes(const SaleFiles& files, const std::vector<std::string>& arguments) {
+  std::filesystem::create_directories(files.sale());
+  const std::filesystem::path unfinished = files.sale() / "requests.csv.unfinished";
+  ASSERT_EQ(mkfifo(unfinished.c_str(), 0600), 0);
+  Program program(arguments);
+  const int pipe = open(unfinished.c_str(), O_RDONLY | O_CLOEXEC);
+  char bytes[4'096];
+  const ssize_t size = read(pipe, bytes, sizeof bytes);
+  program.send(SIGKILL);
+  EXPECT_EQ(program.wait().signal, SIGKILL);
+  close(pipe);
+  ASSERT_GT(size, 0);
+  std::filesystem::remove(unfinished);
+  std::ofstream(unfinished, std::ios::binary).write(bytes, size);  // as a file would have it
+  EXPECT_FALSE(std::filesystem::exists(files.sale() / "requests.csv"));
+  EXPECT_FALSE(std::filesystem::exists(files.sale() / "vouchers.json"));
+}
+
+TEST(KillDemoTest, KilledWhileItWritesItsFilesAndLaterItGoesOn) {
+  const std::uint64_t seed = random_seed();
+  SCOPED_TRACE(seed_text(seed));
+  std::mt19937_64 random(seed);
+  const SaleFiles files;
+  const auto arguments = files.command("demo", {"--json", "--seconds", "2", "--requests", "50000"});
+  kill_while_it_writes(files, arguments);
+  const ProgramResult completed = run_with_kills(arguments, 6, random);
+  ASSERT_EQ(completed.exit_code, kExitOk) << completed.err;
+  const auto table = completed.json();
+  EXPECT_EQ(table["rows"], 50'000);
+  EXPECT_EQ(table["audit"]["passed"], true);
+  EXPECT_EQ(table["audit"]["vouchers"][0]["created"], 1'000);
+  EXPECT_EQ(table["audit"]["vouchers"][2]["created"], 20);
+  EXPECT_EQ(table["created"], table["outcomes"]["accepted"]);
+  EXPECT_EQ(run_program(files.command("audit")).exit_code, kExitOk);
+  EXPECT_EQ(run_program(arguments).out, completed.out);
 }
 
 }  // namespace

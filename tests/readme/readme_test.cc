@@ -1,12 +1,13 @@
 // The program that README.md shows: it is tests/readme/embed.cc, and it works.
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
 
 #include <gtest/gtest.h>
+
+#include "tests/temporary_directory.h"
 
 namespace rushgate {
 namespace {
@@ -37,17 +38,12 @@ ProgramRun run_program(const fs::path& dir) {
   return run;
 }
 
-/// A new directory, removed in the end.
-class ReadmeTest : public testing::Test {
+class ReadmeTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "rushgate_readme_XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    dir_ = name;
-  }
-  void TearDown() override { fs::remove_all(dir_); }
+  [[nodiscard]] fs::path shop() const { return scratch_.path() / "shop"; }
 
-  fs::path dir_;
+ private:
+  const TemporaryDirectory scratch_;
 };
 
 TEST_F(ReadmeTest, ShowsTheProgramWordForWord) {
@@ -58,15 +54,15 @@ TEST_F(ReadmeTest, ShowsTheProgramWordForWord) {
 }
 
 TEST_F(ReadmeTest, TheProgramDoesWhatItIsSaidToDo) {
-  const ProgramRun first = run_program(dir_ / "shop");
+  const ProgramRun first = run_program(shop());
   EXPECT_EQ(first.status, 0) << first.output;
   EXPECT_EQ(first.output, "order accepted, created, audit passed\n");
   EXPECT_NE(contents("README.md").find(first.output), std::string::npos);
 }
 
 TEST_F(ReadmeTest, RunningTheProgramAgainSellsNothingTwice) {
-  const ProgramRun first = run_program(dir_ / "shop");
-  const ProgramRun second = run_program(dir_ / "shop");
+  const ProgramRun first = run_program(shop());
+  const ProgramRun second = run_program(shop());
   EXPECT_EQ(second.status, 0) << second.output;
   EXPECT_EQ(second.output, first.output);
 }

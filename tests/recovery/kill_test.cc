@@ -29,14 +29,20 @@ int kills_wanted() {
 /// One sale from its first start to its end, however many processes that takes.
 class KilledSale {
  public:
-  explicit KilledSale(std::uint64_t seed)
-      : seed_(seed), random_(seed), plan_(SalePlan::make(seed)) {}
+  /// Its first process is killed when it comes to `first` for the first time, which each does.
+  KilledSale(std::uint64_t seed, CrashPoint first)
+      : seed_(seed), random_(seed), plan_(SalePlan::make(seed)), first_(first) {}
 
   /// Lets processes die until one of them reaches the end, or until there were enough of them.
-  void run(int kills_max, std::map<std::string, int>& kills_by_point) {
+  void run(int kills_max, std::map<CrashPoint, int>& kills_by_point) {
     while (true) {
       SaleProcess process{.dir = directory_.path(), .seed = seed_};
-      if (kills_ < kills_max) choose_crash(process);
+      if (kills_ == 0) {
+        process.point = first_;
+        process.nth = 1;  // of kMoment, the first too: at once
+      } else if (kills_ < kills_max) {
+        choose_crash(process);
+      }
       std::vector<AcceptedRow> accepted;
       const SaleProcess::End end = process.run(accepted);
       note(accepted);
@@ -46,7 +52,7 @@ class KilledSale {
         return;
       }
       ++kills_;
-      ++kills_by_point[crash_point_name(process.point)];
+      ++kills_by_point[process.point];
     }
   }
 
@@ -135,6 +141,7 @@ class KilledSale {
   const std::uint64_t seed_;
   std::mt19937_64 random_;
   const SalePlan plan_;
+  const CrashPoint first_;
   RecoveryDirectory directory_;
   std::map<std::int64_t, OrderId> accepted_;  // by row
   std::vector<AcceptedRow> last_;             // what the process that finished said
@@ -149,11 +156,12 @@ TEST_P(KillTest, NothingIsLostDoubledOrOversoldHoweverOftenTheProcessIsKilled) {
   SCOPED_TRACE(seed_text(seed));
   std::cout << seed_text(seed) << '\n';
   std::mt19937_64 random(seed + static_cast<std::uint64_t>(GetParam()));
-  std::map<std::string, int> kills_by_point;
+  std::map<CrashPoint, int> kills_by_point;
   int kills = 0;
   int sales = 0;
-  while (kills < kills_wanted() && !HasFailure()) {
-    KilledSale sale(random());
+  constexpr int kPoints = kCrashPoints - 1;  // without kNone: each is where some sale begins to die
+  while ((kills < kills_wanted() || sales < kPoints) && !HasFailure()) {
+    KilledSale sale(random(), static_cast<CrashPoint>(1 + sales % kPoints));
     sale.run(kills_wanted() - kills, kills_by_point);
     if (!HasFatalFailure()) sale.check();
     kills += sale.kills();
@@ -161,8 +169,14 @@ TEST_P(KillTest, NothingIsLostDoubledOrOversoldHoweverOftenTheProcessIsKilled) {
   }
   std::cout << kills << " kills in " << sales << " sales:";
   for (const auto& [point, count] : kills_by_point)
-    std::cout << ' ' << point << ' ' << count << ';';
+    std::cout << ' ' << crash_point_name(point) << ' ' << count << ';';
   std::cout << '\n';
+  if (HasFailure()) return;
+  EXPECT_GE(kills, kills_wanted());
+  for (int point = 1; point <= kPoints; ++point) {
+    const auto which = static_cast<CrashPoint>(point);
+    EXPECT_GT(kills_by_point[which], 0) << "nobody was killed: " << crash_point_name(which);
+  }
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -20,20 +19,6 @@
 
 namespace rushgate::testing {
 namespace {
-
-namespace fs = std::filesystem;
-
-/// Short, in /tmp whatever TMPDIR says: a socket's path has at most 107 bytes.
-fs::path make_directory() {
-  char name[] = "/tmp/rushgate_redis_XXXXXX";
-  if (::mkdtemp(name) == nullptr) throw std::runtime_error("mkdtemp: cannot make a directory");
-  return name;
-}
-
-void remove_directory(const fs::path& directory) {
-  std::error_code ignored;
-  fs::remove_all(directory, ignored);
-}
 
 /// In the child: only what may be called between fork and exec of a threaded program.
 [[noreturn]] void become(char* const* arguments, const char* log, pid_t parent) {
@@ -53,20 +38,9 @@ void remove_directory(const fs::path& directory) {
 
 }  // namespace
 
-RedisServer::RedisServer(RedisServerOptions options)
-    : options_(std::move(options)), directory_(make_directory()) {
-  try {
-    start();
-  } catch (...) {
-    remove_directory(directory_);
-    throw;
-  }
-}
+RedisServer::RedisServer(RedisServerOptions options) : options_(std::move(options)) { start(); }
 
-RedisServer::~RedisServer() {
-  kill();
-  remove_directory(directory_);
-}
+RedisServer::~RedisServer() { kill(); }
 
 void RedisServer::flush_all() {
   const Reply reply = RawConnection(socket_path()).call(Request::of("FLUSHALL"));
@@ -93,7 +67,7 @@ void RedisServer::start() {
   arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  const std::string log_path = (directory_ / "redis.log").string();
+  const std::string log_path = (directory_.path() / "redis.log").string();
   const pid_t parent = ::getpid();
   pid_ = ::fork();
   if (pid_ < 0) throw std::runtime_error(std::string("fork: ") + std::strerror(errno));
@@ -107,7 +81,7 @@ std::vector<std::string> RedisServer::command_line() const {
       // clang-format off
       "--port", "0",
       "--unixsocket", socket_path(),
-      "--dir", directory_.string(),
+      "--dir", directory_.path().string(),
       "--save", "",
       "--appendonly", options_.append_only ? "yes" : "no",
       "--appendfsync", "no",  // it outlives the process, and no test pulls the plug
@@ -141,7 +115,7 @@ void RedisServer::wait_until_it_answers() {
 }
 
 std::string RedisServer::log() const {
-  std::ifstream in(directory_ / "redis.log");
+  std::ifstream in(directory_.path() / "redis.log");
   return {std::istreambuf_iterator<char>(in), {}};
 }
 

@@ -3,9 +3,10 @@
 
 #include <sys/types.h>
 
-#include <filesystem>
 #include <string>
 #include <vector>
+
+#include "tests/temporary_directory.h"
 
 namespace rushgate::testing {
 
@@ -25,7 +26,9 @@ class RedisServer {
   RedisServer(const RedisServer&) = delete;
   RedisServer& operator=(const RedisServer&) = delete;
 
-  [[nodiscard]] std::string socket_path() const { return (directory_ / "redis.sock").string(); }
+  [[nodiscard]] std::string socket_path() const {
+    return (directory_.path() / "redis.sock").string();
+  }
   /// unix://…, as RedisOptions::from_url() takes it.
   [[nodiscard]] std::string url() const { return "unix://" + socket_path(); }
   [[nodiscard]] pid_t pid() const { return pid_; }
@@ -46,7 +49,7 @@ class RedisServer {
   [[nodiscard]] std::string log() const;
 
   const RedisServerOptions options_;
-  const std::filesystem::path directory_;
+  const TemporaryDirectory directory_{TemporaryDirectory::Where::kInTmp};
   pid_t pid_ = -1;  // -1: not running
 };
 

@@ -1,10 +1,54 @@
 // The faults of other systems that docs/faults-in-the-wild.md lists: each has a test here or where
 // it says.
+#include <span>
+#include <utility>
+
+#include <SQLiteCpp/SQLiteCpp.h>
+
 #include "engine/sale/vouchers/keyspace_run.h"
 #include "tests/sale/sale_fixture.h"
 
 namespace rushgate {
 namespace {
+
+/// Passes everything on, and counts the reads of a consumer group.
+class CountingClient final : public Client {
+ public:
+  explicit CountingClient(Client& client) : client_(client) {}
+
+  void submit(Request request, Completion completion) override {
+    count(request);
+    client_.submit(std::move(request), std::move(completion));
+  }
+  Reply call(Request request) override {
+    count(request);
+    return client_.call(std::move(request));
+  }
+  std::vector<Reply> pipeline(std::span<const Request> requests) override {
+    for (const Request& request : requests) count(request);
+    return client_.pipeline(requests);
+  }
+  Reply sync() override { return client_.sync(); }
+  [[nodiscard]] Request script_request(const Script& script, std::span<const std::string_view> keys,
+                                       std::span<const std::string_view> arguments) const override {
+    return client_.script_request(script, keys, arguments);
+  }
+
+  /// XREADGROUP with an id other than `>`, since the last time this was asked.
+  int histories_read() { return std::exchange(histories_read_, 0); }
+  /// With `>`.
+  int news_read() { return std::exchange(news_read_, 0); }
+
+ private:
+  void count(const Request& request) {
+    if (request[0] != "XREADGROUP") return;
+    ++(request[request.size() - 1] == ">" ? news_read_ : histories_read_);
+  }
+
+  Client& client_;
+  int histories_read_ = 0;
+  int news_read_ = 0;
+};
 
 class FaultsInTheWildTest : public SaleTest {
  protected:
@@ -18,10 +62,20 @@ class FaultsInTheWildTest : public SaleTest {
     client("HSET", "seckill:voucher:1", "closed", "somebody:1", "closed_run",
            client.run(keyspace_run_script(), {}, {}).text(), "closed_at", now_ms - ago_ms);
   }
+
+  Reply pending_entries() {
+    return backend_.client()("XPENDING", "stream.orders", "g1").elements()[0];
+  }
 };
 INSTANTIATE_TEST_SUITE_P(Backends, FaultsInTheWildTest,
                          ::testing::Values(BackendKind::kMemory, BackendKind::kRocksDb,
                                            BackendKind::kRedis),
+                         backend_name);
+
+/// With the database in a file, which somebody else may have open too.
+class FaultsWithADatabaseFileTest : public FaultsInTheWildTest {};
+INSTANTIATE_TEST_SUITE_P(Backends, FaultsWithADatabaseFileTest,
+                         ::testing::Values(BackendKind::kRocksDb, BackendKind::kRedis),
                          backend_name);
 
 TEST_P(FaultsInTheWildTest, StockKeyLostWhileOrdersAreQueuedIsNotReloadedFromTheDatabaseAlone) {
@@ -97,7 +151,51 @@ TEST_P(FaultsInTheWildTest, AMessageIsNotAcknowledgedBeforeItIsProcessed) {
   EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
   backend_.orders().fail_write(1);
   worker_->step();
-  EXPECT_EQ(backend_.client()("XPENDING", "stream.orders", "g1").elements()[0], Reply::integer(1));
+  EXPECT_EQ(pending_entries(), Reply::integer(1));
+}
+
+TEST_P(FaultsInTheWildTest, AnOrderClaimedWhileItsTransactionIsOpenIsStoredOnce) {
+  using Point = faults::FaultyOrderStore::Point;
+  ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
+  UserId user = 0;
+  for (const Point moment : {Point::kBeforeWrite, Point::kAfterWrite}) {
+    EXPECT_EQ(buy(1, ++user), Outcome::kAccepted);
+    const auto heir = make_worker("heir " + std::to_string(user), {.claim_idle_ms = 0});
+    OrderWorker::Step claimed;
+    bool is_claimed = false;
+    backend_.orders().at_every_point([&](Point point) {
+      if (point == moment && !std::exchange(is_claimed, true)) claimed = heir->step();
+    });
+    const OrderWorker::Step first = worker_->step();
+    backend_.orders().at_every_point({});
+    EXPECT_EQ(claimed.stored, 1U) << claimed.reason;
+    EXPECT_EQ(first.stored, 1U) << "it is there already; " << first.reason;
+    EXPECT_EQ(first.buried + first.faulted, 0U);
+    EXPECT_EQ(*backend_.orders().count_live(1), user);
+    EXPECT_EQ(pending_entries(), Reply::integer(0));
+  }
+  EXPECT_TRUE(sale_->dead_letters()->empty());
+  expect_audit_passes();
+}
+
+TEST_P(FaultsWithADatabaseFileTest, AnOrderThatMeetsAHeldLockWaitsAndIsNotAcknowledged) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
+  const BuyResult bought = sale_->buy(1, 1);
+  SQLite::Database other(backend_.orders_file().string(), SQLite::OPEN_READWRITE);
+  other.exec("BEGIN IMMEDIATE");
+  for (int i = 0; i < WorkerOptions{}.attempts_max + 1; ++i) {
+    const OrderWorker::Step step = worker_->step();
+    EXPECT_EQ(step.kind, OrderWorker::Step::Kind::kPaused);
+    EXPECT_THAT(step.reason, ::testing::HasSubstr("locked"));
+    EXPECT_EQ(pending_entries(), Reply::integer(1));
+    backend_.advance_ms(WorkerOptions{}.retry_after_ms);
+  }
+  EXPECT_EQ(sale_->status(bought.order)->kind, OrderState::Kind::kQueued);
+  other.exec("ROLLBACK");
+  drain();
+  EXPECT_EQ(sale_->status(bought.order)->kind, OrderState::Kind::kCreated);
+  EXPECT_EQ(pending_entries(), Reply::integer(0));
+  expect_audit_passes();
 }
 
 TEST_P(FaultsInTheWildTest, TheWorkerGoesOnAfterAnyFailure) {
@@ -202,6 +300,19 @@ TEST_P(FaultsInTheWildTest, AMissingStockKeyIsNoSuchSaleNotALuaError) {
   EXPECT_TRUE(result.detail.empty()) << result.detail;
 }
 
+TEST_P(FaultsInTheWildTest, AMissingStockKeyOfASaleTheDatabaseDoesNotKnowIsNoSuchSale) {
+  ASSERT_TRUE(sale_->publish(voucher(42, 5)).ok());
+  backend_.client()("DEL", "seckill:stock:42");  // its terms are still there
+  MemoryOrderStore empty;
+  const auto sale = Sale::open(backend_.client(), empty, backend_.clock());
+  ASSERT_TRUE(sale.ok()) << sale.status();
+  for (int i = 0; i < 2; ++i) {
+    const BuyResult result = (*sale)->buy(42, 1);
+    EXPECT_EQ(result.outcome, Outcome::kUnknownVoucher) << outcome_name(result.outcome);
+    EXPECT_TRUE(result.detail.empty()) << result.detail;
+  }
+}
+
 TEST_P(FaultsInTheWildTest, ALimitPerUserIsNotSharedByEveryone) {
   ASSERT_TRUE(sale_->publish(voucher(1, 50, {.per_user = 2, .per_user_day = 1})).ok());
   for (UserId user = 1; user <= 10; ++user) EXPECT_EQ(buy(1, user), Outcome::kAccepted);
@@ -211,10 +322,25 @@ TEST_P(FaultsInTheWildTest, AReadOfHistoryThatFindsNothingDoesNotSpin) {
   // The worker reads its pending entries once after a start, and again only when a retry is due.
   ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
   EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
+  CountingClient client(backend_.client());
+  OrderWorker worker(client, backend_.orders(), backend_.worker_clock(), SaleKeys{},
+                     {.block_ms = 1});
   backend_.orders().poison([](const Order&) { return true; });
-  EXPECT_EQ(worker_->step().faulted, 1U);
-  for (int i = 0; i < 100; ++i) EXPECT_EQ(worker_->step().kind, OrderWorker::Step::Kind::kIdle);
+  EXPECT_EQ(worker.step().faulted, 1U);
+  EXPECT_EQ(client.histories_read(), 1) << "which found nothing";
+  EXPECT_EQ(client.news_read(), 1);
+  constexpr int kSteps = 100;
+  for (int i = 0; i < kSteps; ++i) EXPECT_EQ(worker.step().kind, OrderWorker::Step::Kind::kIdle);
+  EXPECT_EQ(client.histories_read(), 0);
+  EXPECT_EQ(client.news_read(), kSteps);
   EXPECT_EQ(backend_.orders().writes(), 1);
+
+  backend_.orders().poison({});
+  backend_.advance_ms(WorkerOptions{}.retry_after_ms);
+  while (worker.step().kind == OrderWorker::Step::Kind::kWorked) {
+  }
+  EXPECT_EQ(client.histories_read(), 2) << "one with the order, one with nothing";
+  EXPECT_EQ(*backend_.orders().count_live(1), 1);
 }
 
 TEST_P(FaultsInTheWildTest, AClobberedKeyFailsARequestWithoutHalfDoingIt) {

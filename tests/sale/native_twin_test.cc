@@ -227,6 +227,24 @@ TEST(NativeTwinTest, WhatFailsForOneOfSeveralIsHisAnswerAlone) {
   }
 }
 
+TEST(NativeTwinTest, BothAnswerThatTheStockIsMissingWhereTheDatabaseKnowsNothingToo) {
+  Side lua(false);
+  Side native(true);
+  for (Side* const side : {&lua, &native}) {
+    const Voucher voucher = {.id = 1, .stock = 5, .end_ms = ManualClock::kStartMs + 1'000};
+    ASSERT_TRUE(side->sale->publish(voucher).ok());
+    (*side->client)("DEL", SaleKeys{}.stock(1));
+    const AdmissionRequests::Buyer buyer{7, 1'001, {}};
+    const Request request = AdmissionRequests(*side->client, SaleKeys{}, 1).make(1, {&buyer, 1});
+    const Reply answer = side->client->run_all(admission_script(), {&request, 1}).front();
+    EXPECT_EQ(answer, Reply::integer(static_cast<int>(AdmissionCode::kStockMissing)));
+    MemoryOrderStore empty;
+    const auto sale = Sale::open(*side->client, empty, side->clock);
+    ASSERT_TRUE(sale.ok()) << sale.status();
+    EXPECT_EQ((*sale)->buy(1, 7).outcome, Outcome::kUnknownVoucher);
+  }
+}
+
 TEST(NativeTwinTest, TheTwinRunsWhereTheEngineHasItAndTheTextElsewhere) {
   Side lua(false);
   Side native(true);

@@ -45,8 +45,18 @@ INSTANTIATE_TEST_SUITE_P(Backends, RebuildTest,
                                            BackendKind::kRedis),
                          backend_name);
 
-TEST_P(RebuildTest, OnTheEngineTheNextProcessTakesOverAtOnce) {
-  if (backend_.kind() == BackendKind::kRedis) return;  // nobody there knows that the process ended
+/// Whose directory belongs to one process: the next one knows that the last has ended.
+class RebuildOnTheEngineTest : public RebuildTest {};
+INSTANTIATE_TEST_SUITE_P(Backends, RebuildOnTheEngineTest,
+                         ::testing::Values(BackendKind::kMemory, BackendKind::kRocksDb),
+                         backend_name);
+
+/// Where nobody knows which of its clients have ended.
+class RebuildOnRedisTest : public RebuildTest {};
+INSTANTIATE_TEST_SUITE_P(Backends, RebuildOnRedisTest, ::testing::Values(BackendKind::kRedis),
+                         backend_name);
+
+TEST_P(RebuildOnTheEngineTest, TheNextProcessTakesOverAtOnce) {
   sell_two_of_three();
   interrupt_rebuild(0);
   EXPECT_EQ(sale_->buy(1, 3).outcome, Outcome::kOverloaded) << "in this process somebody is at it";
@@ -54,8 +64,7 @@ TEST_P(RebuildTest, OnTheEngineTheNextProcessTakesOverAtOnce) {
   expect_rebuilt();
 }
 
-TEST_P(RebuildTest, OnRedisTheNextProcessWaitsUntilItIsAbandoned) {
-  if (backend_.kind() != BackendKind::kRedis) return;
+TEST_P(RebuildOnRedisTest, TheNextProcessWaitsUntilItIsAbandoned) {
   sell_two_of_three();
   interrupt_rebuild(0);
   restart();

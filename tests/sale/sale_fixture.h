@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -62,6 +63,10 @@ class SaleBackend {
   [[nodiscard]] BackendKind kind() const { return kind_; }
   [[nodiscard]] Client& client() { return *client_; }
   [[nodiscard]] faults::FaultyOrderStore& orders() { return *orders_; }
+  /// Where the database is, unless it is in memory.
+  [[nodiscard]] std::filesystem::path orders_file() const {
+    return directory_.path() / "orders.db";
+  }
   [[nodiscard]] const Clock& clock() const {
     if (kind_ == BackendKind::kRedis) return system_clock_;
     return manual_clock_;
@@ -80,7 +85,7 @@ class SaleBackend {
     if (kind_ != BackendKind::kMemory) {
       orders_.reset();
       database_.reset();
-      auto database = SqliteOrderStore::open(directory_.path() / "orders.db");
+      auto database = SqliteOrderStore::open(orders_file());
       if (!database.ok()) throw std::runtime_error(database.status().ToString());
       database_ = *std::move(database);
     }

@@ -391,9 +391,12 @@ TEST_P(WorkerTest, AGroupThatSomebodyDestroyedIsMadeAgainFromTheBeginning) {
   expect_created(orders);
 }
 
-TEST_P(WorkerTest, AThreadStoresOrdersAndStopsCleanly) {
-  if (backend_.has_manual_clock())
-    return;  // manual mode has no threads; the engine's threads are tested below
+/// Manual mode has no threads; the engine's threads are tested below.
+class WorkerThreadOnRedisTest : public WorkerTest {};
+INSTANTIATE_TEST_SUITE_P(Backends, WorkerThreadOnRedisTest, ::testing::Values(BackendKind::kRedis),
+                         backend_name);
+
+TEST_P(WorkerThreadOnRedisTest, AThreadStoresOrdersAndStopsCleanly) {
   ASSERT_TRUE(sale_->publish(voucher(1, 500)).ok());
   OrderWorkerThread thread(make_worker("t", {.block_ms = 5}));
   const auto orders = accept(1, 1, 300);

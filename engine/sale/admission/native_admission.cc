@@ -1,4 +1,7 @@
-// The admission script in C++: what admission_script.cc does, line by line.
+// The admission script in C++: what admission_script.cc does, line by line, but for one thing.
+// Lua's text checks everything before its first change, since on Redis what a failed script wrote
+// stays. A native script that throws is undone as a whole; so this one may make a user a buyer
+// before it appends to the stream (user_is_at_limit()), which saves looking for him twice.
 #include <array>
 #include <cstddef>
 #include <optional>

@@ -1,0 +1,78 @@
+// What README.md and docs/ name is there.
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace rushgate::structure {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kRoot = RUSHGATE_ROOT;
+
+std::string contents(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  EXPECT_TRUE(in) << file;
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::vector<std::smatch> matches(const std::string& text, const std::regex& pattern) {
+  return {std::sregex_iterator(text.begin(), text.end(), pattern), std::sregex_iterator()};
+}
+
+/// "Suite.Name" of every test in tests/.
+std::set<std::string> all_tests() {
+  const std::regex definition(R"(\nTEST(?:_F|_P)?\((\w+),\s+(\w+)\))");
+  std::set<std::string> names;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(kRoot / "tests")) {
+    if (!entry.path().filename().string().ends_with("_test.cc")) continue;
+    const std::string text = contents(entry.path());
+    for (const std::smatch& test : matches(text, definition)) {
+      names.insert(test.str(1) + '.' + test.str(2));
+    }
+  }
+  return names;
+}
+
+TEST(DocumentsTest, EveryTestThatTheFaultsNameExists) {
+  const std::set<std::string> tests = all_tests();
+  const std::string page = contents(kRoot / "docs/faults-in-the-wild.md");
+  const std::vector<std::smatch> named = matches(page, std::regex(R"(`([A-Z]\w+\.[A-Z]\w+)`)"));
+  EXPECT_GT(named.size(), 30U);
+  for (const std::smatch& test : named) EXPECT_TRUE(tests.contains(test.str(1))) << test.str(1);
+}
+
+TEST(DocumentsTest, EveryTestOfAFaultIsNamedOnThePageOfTheFaults) {
+  const std::string page = contents(kRoot / "docs/faults-in-the-wild.md");
+  for (const std::string& test : all_tests()) {
+    if (!test.starts_with("FaultsInTheWildTest.")) continue;
+    EXPECT_NE(page.find('`' + test + '`'), std::string::npos) << test;
+  }
+}
+
+/// Of the names in one cell of a table, those after the first stand in its folder.
+TEST(DocumentsTest, EveryHeaderThatTheReadmeListsExists) {
+  const std::string readme = contents(kRoot / "README.md");
+  std::size_t headers = 0;
+  for (const std::smatch& row : matches(readme, std::regex(R"(\n\| (`[^|]*\.h`) \|)"))) {
+    const std::string cell = row.str(1);
+    fs::path folder;
+    for (const std::smatch& header : matches(cell, std::regex("`([^`]*)`"))) {
+      const fs::path named = header.str(1);
+      if (named.has_parent_path()) folder = named.parent_path();
+      const fs::path path = folder / named.filename();
+      EXPECT_TRUE(fs::is_regular_file(kRoot / path)) << path;
+      ++headers;
+    }
+  }
+  EXPECT_GT(headers, 15U);
+}
+
+}  // namespace
+}  // namespace rushgate::structure
