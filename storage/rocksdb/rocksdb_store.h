@@ -22,7 +22,7 @@ namespace rushgate {
 
 /// The layout of the directory, and of what the keyspace keeps in it: one number for both, raised
 /// whenever either changes. A directory with any other is refused.
-inline constexpr std::uint32_t kStoreFormat = 1;
+inline constexpr std::uint32_t kStoreFormat = 2;
 
 struct RocksDbStoreOptions {
   Durability durability = Durability::kOs;  // kOs, kEverySec or kSync

@@ -113,13 +113,16 @@ void store_format(const fs::path& dir, const std::string& format) {
 
 TEST_F(RocksDbTest, AnUnknownFormatIsRefusedAndLeftAsItIs) {
   open();
-  for (const char* format : {"2", "0", "", "1x", "99999999999"}) {
+  const std::string ours = std::to_string(kStoreFormat);
+  const std::string next = std::to_string(kStoreFormat + 1);
+  for (const std::string& format : {next, std::string("1"), std::string("0"), std::string(),
+                                    ours + 'x', std::string("99999999999")}) {
     store_format(dir(), format);
     const auto before = list();
     const absl::Status status = try_open().status();
     EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
     EXPECT_EQ(status.message(), "the store in " + dir().string() + " has format \"" + format +
-                                    "\"; this program reads format 1 only");
+                                    "\"; this program reads format " + ours + " only");
     EXPECT_EQ(list(), before);
   }
 }
