@@ -1,5 +1,6 @@
 // Looking at a sale: audit, orders, status, dead letters.
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 
@@ -158,6 +159,19 @@ TEST_F(SalesProgramTest, OfASaleThatAnotherProcessHoldsTheStoredOrdersCanBeRead)
   const auto other = run_program(files_.command("status", {"5"}));
   EXPECT_EQ(other.exit_code, kExitNegative);
   EXPECT_EQ(other.out, "not stored\n");
+}
+
+TEST_F(SalesProgramTest, AKeyspaceThatIsSomethingElseIsNotTakenForOneInUse) {
+  const auto keyspace = files_.sale() / "keyspace";
+  std::filesystem::remove_all(keyspace);
+  std::filesystem::create_directory(keyspace);
+  std::ofstream(keyspace / "letter.txt") << "Dear Sir";
+  for (const auto& arguments : {files_.command("orders"), files_.command("status", {"5"})}) {
+    const auto result = run_program(arguments);
+    EXPECT_EQ(result.exit_code, kExitFailure) << arguments[0];
+    EXPECT_THAT(result.err, HasSubstr("is not a Rushgate store"));
+    EXPECT_EQ(result.out, "");
+  }
 }
 
 TEST_F(SalesProgramTest, WhatNeedsTheKeyspaceSaysWhoHoldsIt) {

@@ -77,12 +77,14 @@ TEST_F(RocksDbTest, AForeignDirectoryIsRefusedAndLeftAsItIs) {
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()),
               HasSubstr(dir().string() + " is not a Rushgate store"));
+  EXPECT_FALSE(is_held_by_another(status));
   EXPECT_EQ(list().size(), 1U);
 }
 
 TEST_F(RocksDbTest, AFileIsRefused) {
   write_file(dir(), "not a directory");
   EXPECT_EQ(try_open().status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_FALSE(is_held_by_another(try_open().status()));
 }
 
 TEST_F(RocksDbTest, AForeignDatabaseIsRefusedAndLeftAsItIs) {
@@ -131,6 +133,7 @@ TEST_F(RocksDbTest, ASecondOpenerIsToldWhoHoldsTheDirectory) {
   auto store = open();
   const absl::Status status = try_open().status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(is_held_by_another(status));
   EXPECT_THAT(
       std::string(status.message()),
       HasSubstr("directory " + dir().string() + " is in use by " + program_invocation_short_name +
