@@ -42,6 +42,7 @@ class TermsCache {
     const NativeCall::Revision revision = call.hash_revision(key);
     Terms& terms = known_[revision.hash % kKnown];
     if (terms.revision == revision && revision.hash != 0) return terms;
+    terms.revision = {};  // reading may throw half-way
     terms.is_closed = call.hash_get(key, "closed").has_value();
     call.hash_get_integers(key, kTermFields, terms.fields);
     terms.revision = revision;
