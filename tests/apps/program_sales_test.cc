@@ -10,6 +10,7 @@
 #include "apps/exit_code.h"
 #include "apps/replay/drain.h"
 #include "apps/shop.h"
+#include "storage/sqlite/sqlite_order_store.h"
 #include "tests/apps/program.h"
 
 namespace rushgate {
@@ -119,6 +120,17 @@ TEST_F(SalesProgramTest, AnAuditThatFailsNamesThePlaceAndIsExitCode1) {
   EXPECT_EQ(result.exit_code, kExitNegative);
   EXPECT_THAT(result.out, HasSubstr("audit FAILED: 1 problem\n"));
   EXPECT_THAT(result.out, HasSubstr("  voucher 1: published 2 is not free 3 + admitted 2"));
+}
+
+TEST_F(SalesProgramTest, AnAuditAgainstAnotherDatabaseFails) {
+  for (const char* const name : {"orders.db", "orders.db-wal", "orders.db-shm"}) {
+    std::filesystem::remove(files_.sale() / name);
+  }
+  ASSERT_TRUE(SqliteOrderStore::open(files_.sale() / "orders.db").ok());
+  const auto result = run_program(files_.command("audit"));
+  EXPECT_EQ(result.exit_code, kExitNegative);
+  EXPECT_THAT(result.out, HasSubstr("voucher 1 is on sale and the database does not know it"));
+  EXPECT_THAT(result.out, HasSubstr("voucher 2 is on sale and the database does not know it"));
 }
 
 TEST_F(SalesProgramTest, DeadLettersAreListedAndRetried) {
