@@ -47,7 +47,8 @@ struct Backlog {
 class Shop {
  public:
   /// kNotFound: there is nothing in the directory, and create is off; kFailedPrecondition: another
-  /// process (the text says who) holds it, or it belongs to something else.
+  /// process (the text says who) holds it, which is_held_by_another() tells, or it belongs to
+  /// something else.
   static absl::StatusOr<std::unique_ptr<Shop>> open(const ShopOptions& options);
   ~Shop();
   Shop(const Shop&) = delete;

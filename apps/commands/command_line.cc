@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "apps/exit_code.h"
+#include "storage/rocksdb/rocksdb_store.h"
 
 namespace rushgate {
 
@@ -54,7 +55,7 @@ absl::StatusOr<OrderSource> open_order_source(const ShopOptions& options) {
     source.shop = *std::move(shop);
     return source;
   }
-  if (!absl::IsFailedPrecondition(shop.status())) return shop.status();
+  if (!is_held_by_another(shop.status())) return shop.status();
   fmt::print(stderr, "rushgate: {}: only orders that are stored can be seen\n",
              std::string(shop.status().message()));
   auto stored = open_orders_to_read(options.dir);

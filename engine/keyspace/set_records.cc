@@ -52,7 +52,7 @@ void SetRecords::take_back_to(const Mark& mark) {
 
 void SetRecords::complete(StoreBatch& batch, std::uint64_t object_id) {
   if (gathered_.count == 0) return;
-  if (gathered_.count == 1 || has_removals_) {
+  if (gathered_.count == 1 || marks_ > 0) {
     visit_set_run(gathered_.bytes,
                   [&](std::string_view member) { put_element(batch, object_id, member, {}); });
   } else {
@@ -70,7 +70,14 @@ void SetRecords::record_removal(StoreBatch& batch, std::uint64_t object_id,
                                 std::string_view member) {
   if (!has_runs_) return remove_element(batch, object_id, member);
   put_element(batch, object_id, member, kRemoved);
-  has_removals_ = true;
+  ++marks_;
+}
+
+void SetRecords::start_anew(StoreBatch& batch, std::uint64_t object_id) {
+  batch.remove_prefix(element_prefix(RecordKind::kElement, object_id));
+  batch.remove_prefix(element_prefix(RecordKind::kSetRun, object_id));
+  has_runs_ = false;
+  marks_ = 0;
 }
 
 bool visit_set_run(std::string_view bytes, absl::FunctionRef<void(std::string_view member)> visit) {

@@ -6,16 +6,19 @@
 //
 // A group that adds one member writes an element record, one that adds more writes a run. A run is
 // never changed: once a set has runs, a removal leaves a mark in the member's element record, and a
-// set in which members were removed gets no more runs. So the members of a set are
+// set with marks gets no more runs. So the members of a set are
 //
 //   those of all runs, less those marked as removed, and those with an unmarked element record
+//
+// When a set would have more marks than members, and more than kMarksMax, its records are all
+// removed and its members written anew, as runs. So a set in which members come and go costs no
+// more than twice what its members do, and a removal as much as an addition, on an average.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "absl/functional/function_ref.h"
 
@@ -28,6 +31,10 @@ class SetRecords {
  public:
   /// Value of an element record: the member was removed.
   static constexpr std::string_view kRemoved = "\x01";
+  /// A set with no more members than that may have so many marks.
+  static constexpr std::size_t kMarksMax = 1'000;
+  /// Of a set that is written anew.
+  static constexpr std::uint32_t kRunMembersMax = 1'000;
 
   /// Gathers a new member, to be recorded by complete().
   void add_integer(std::int64_t member);
@@ -47,24 +54,30 @@ class SetRecords {
   /// Records the removal of a member. What was gathered must have been recorded.
   void record_removal(StoreBatch& batch, std::uint64_t object_id, std::string_view member);
 
+  /// Is the set, now of `size` members, to be written anew instead of a removal being recorded?
+  [[nodiscard]] bool has_marks_enough(std::size_t size) const {
+    return has_runs_ && marks_ >= kMarksMax && marks_ >= size;
+  }
+  /// Removes all records of the set, which must not have gathered anything: its members are to be
+  /// recorded anew.
+  void start_anew(StoreBatch& batch, std::uint64_t object_id);
+
   /// Members of the current group that are not recorded yet, as a run has them.
   struct Gathered {
     std::string bytes;
     std::uint32_t count = 0;
   };
   [[nodiscard]] const Gathered& gathered() const { return gathered_; }
-  /// Undoes complete().
-  void restore(Gathered gathered) { gathered_ = std::move(gathered); }
 
   // ---- At open ----
 
   void loaded_run() { has_runs_ = true; }
-  void loaded_removal() { has_removals_ = true; }
+  void loaded_removal() { ++marks_; }
 
  private:
   Gathered gathered_;
-  bool has_runs_ = false;      // or had some that were rolled back
-  bool has_removals_ = false;  // the same of marks
+  bool has_runs_ = false;  // or had some that were rolled back
+  std::size_t marks_ = 0;  // at most: some may have been rolled back, or their members came back
 };
 
 /// Calls visit(member) for each member in the bytes of a run; false if they make no sense.

@@ -16,6 +16,32 @@ void push_undo(Database& db, Object& object, std::string_view member, Step step)
       [&object, text = std::string(member), step] { step(object.set(), text); });
 }
 
+/// Writes every member of a set anew, which nothing is gathered of.
+void rewrite(Database& db, Object& object) {
+  SetRecords& records = object.set().records();
+  StoreBatch& batch = db.changes().records();
+  records.start_anew(batch, object.id);
+  object.set().for_each([&](std::string_view member) {
+    const auto integer = parse_int64(member);
+    integer ? records.add_integer(*integer) : records.add_text(member);
+    if (records.gathered().count == SetRecords::kRunMembersMax) records.complete(batch, object.id);
+  });
+  records.complete(batch, object.id);
+}
+
+void record_removal(Database& db, Object& object, std::string_view member) {
+  SetRecords& records = object.set().records();
+  StoreBatch& batch = db.changes().records();
+  const bool is_rewritten = records.has_marks_enough(object.set().size());
+  if (is_rewritten || records.gathered().count > 0) {
+    db.changes().undo().push(
+        [&records, before = records]() mutable { records = std::move(before); });
+  }
+  records.complete(batch, object.id);  // additions before it are recorded before it
+  if (is_rewritten) return rewrite(db, object);
+  records.record_removal(batch, object.id, member);
+}
+
 }  // namespace
 
 Object& create(Database& db, std::string_view key) {
@@ -53,14 +79,7 @@ bool remove(Database& db, Object& object, std::string_view member) {
   if (!set.erase(member)) return false;
   push_undo(db, object, member,
             [](SetValue& value, std::string_view removed) { value.insert(removed); });
-  SetRecords& records = set.records();
-  if (records.gathered().count > 0) {  // additions before it are recorded before it
-    db.changes().undo().push([&records, gathered = records.gathered()]() mutable {
-      records.restore(std::move(gathered));
-    });
-    records.complete(db.changes().records(), object.id);
-  }
-  records.record_removal(db.changes().records(), object.id, member);
+  record_removal(db, object, member);
   if (set.size() == 0) db.remove(object);
   return true;
 }

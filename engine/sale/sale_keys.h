@@ -17,7 +17,8 @@ struct SaleKeys {
 
   [[nodiscard]] std::string voucher(VoucherId id) const {
     return prefix + "voucher:" + std::to_string(id);
-  }  // hash: terms
+  }                                                                           // hash: terms
+  [[nodiscard]] std::string vouchers() const { return prefix + "vouchers"; }  // set: their ids
   [[nodiscard]] std::string stock(VoucherId id) const {
     return prefix + "stock:" + std::to_string(id);
   }  // string: what is free

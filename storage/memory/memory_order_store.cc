@@ -119,6 +119,14 @@ absl::StatusOr<std::int64_t> MemoryOrderStore::count_live(VoucherId voucher) {
   return value_or_default(live_of_voucher_, voucher);
 }
 
+absl::StatusOr<std::vector<VoucherId>> MemoryOrderStore::vouchers_with_orders() {
+  const std::lock_guard lock(mutex_);
+  std::vector<VoucherId> vouchers;
+  for (const auto& [voucher, orders] : of_voucher_) vouchers.push_back(voucher);
+  std::sort(vouchers.begin(), vouchers.end());
+  return vouchers;
+}
+
 // ---- Vouchers ---------------------------------------------------------------------------------
 
 absl::Status MemoryOrderStore::record_pending(const VoucherVersion& version) {

@@ -12,6 +12,8 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/cord.h"
+#include "storage/rocksdb/rocksdb_store.h"
 
 namespace rushgate {
 namespace {
@@ -37,12 +39,17 @@ std::string read_holder(int file) {
   return holder.empty() ? "another process" : holder;
 }
 
+/// Of a failure to take the lock: who has it.
+constexpr char kHeld[] = "rushgate/held";
+
 absl::Status failed(const char* doing, const std::filesystem::path& path) {
   const int error = errno;
   return absl::ErrnoToStatus(error, std::string(doing) + " " + path.string());
 }
 
 }  // namespace
+
+bool is_held_by_another(const absl::Status& opened) { return opened.GetPayload(kHeld).has_value(); }
 
 absl::StatusOr<DirectoryLock> DirectoryLock::take(const std::filesystem::path& dir) {
   const std::filesystem::path path = dir / kLockFileName;
@@ -53,7 +60,10 @@ absl::StatusOr<DirectoryLock> DirectoryLock::take(const std::filesystem::path& d
     if (errno != EWOULDBLOCK) return failed("locking", path);
     const std::string holder = read_holder(file);
     close(std::exchange(lock.file_, -1));  // not the destructor's way: that would empty the file
-    return absl::FailedPreconditionError("directory " + dir.string() + " is in use by " + holder);
+    absl::Status held =
+        absl::FailedPreconditionError("directory " + dir.string() + " is in use by " + holder);
+    held.SetPayload(kHeld, absl::Cord(holder));
+    return held;
   }
   // Who holds it is a courtesy to the next one: a full disk must not stand in the way here.
   const std::string self = describe_self();

@@ -14,7 +14,8 @@ inline constexpr char kLockFileName[] = "rushgate.lock";
 /// Held until destroyed, or until the process ends in whatever way.
 class DirectoryLock {
  public:
-  /// Holds within the process too. kFailedPrecondition: somebody has it; the text says who.
+  /// Holds within the process too. kFailedPrecondition: somebody has it; the text says who,
+  /// and is_held_by_another() (rocksdb_store.h) that it is so.
   static absl::StatusOr<DirectoryLock> take(const std::filesystem::path& dir);
 
   DirectoryLock(DirectoryLock&& other) noexcept : file_(std::exchange(other.file_, -1)) {}

@@ -22,7 +22,7 @@ namespace rushgate {
 
 /// The layout of the directory, and of what the keyspace keeps in it: one number for both, raised
 /// whenever either changes. A directory with any other is refused.
-inline constexpr std::uint32_t kStoreFormat = 1;
+inline constexpr std::uint32_t kStoreFormat = 2;
 
 struct RocksDbStoreOptions {
   Durability durability = Durability::kOs;  // kOs, kEverySec or kSync
@@ -37,6 +37,10 @@ struct RocksDbStoreOptions {
   rocksdb::Env* env = nullptr;
 };
 
+/// Did opening a store fail because somebody holds its directory? Apart from other failures of the
+/// same code.
+bool is_held_by_another(const absl::Status& opened);
+
 /// Threads: as engine/store/store.h says. With kEverySec a commit is as safe as with kOs; whoever
 /// owns the store calls sync() every second.
 ///
@@ -50,10 +54,10 @@ class RocksDbStore final : public Store {
  public:
   /// Opens the directory and holds it until the store is destroyed.
   ///
-  /// Further errors: kFailedPrecondition somebody (the text says who) holds it, or it belongs to
-  /// somebody else: it is not empty and no store of ours; kUnimplemented its format is not
-  /// kStoreFormat; kNotFound it is missing or empty, and create_if_missing is off;
-  /// kInvalidArgument the options.
+  /// Further errors: kFailedPrecondition somebody (the text says who) holds it, which
+  /// is_held_by_another() tells, or it belongs to somebody else: it is not empty and no store of
+  /// ours; kUnimplemented its format is not kStoreFormat; kNotFound it is missing or empty, and
+  /// create_if_missing is off; kInvalidArgument the options.
   ///
   /// A log that ends in the middle of a commit is what a power cut leaves behind: it opens, up to
   /// the commit before. A gap in a part of the log that had been synced is kDataLoss, and nothing

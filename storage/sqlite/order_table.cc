@@ -93,7 +93,10 @@ OrderReader::OrderReader(const SQLite::Database& database)
       greatest_id_(database, "SELECT coalesce(max(id), 0) FROM orders WHERE id < ?1"),
       count_live_(database, absl::StrCat("SELECT count(*) FROM orders INDEXED BY orders_by_voucher "
                                          "WHERE voucher_id = ?1 AND ",
-                                         kLive)) {}
+                                         kLive)),
+      voucher_after_(database,
+                     "SELECT voucher_id FROM orders INDEXED BY orders_by_voucher "
+                     "WHERE voucher_id > ?1 ORDER BY voucher_id LIMIT 1") {}
 
 std::optional<Order> OrderReader::find(OrderId id) { return find_order(find_, id); }
 
@@ -122,6 +125,18 @@ std::int64_t OrderReader::count_live(VoucherId voucher) {
   Query query(count_live_, voucher);
   query.next();
   return query.integer(0);
+}
+
+// SELECT DISTINCT would go through every order.
+std::vector<VoucherId> OrderReader::vouchers_with_orders() {
+  std::vector<VoucherId> vouchers;
+  VoucherId last = std::numeric_limits<VoucherId>::min();  // no voucher: ids are positive
+  while (true) {
+    Query query(voucher_after_, last);
+    if (!query.next()) return vouchers;
+    last = query.integer(0);
+    vouchers.push_back(last);
+  }
 }
 
 OrderWriter::OrderWriter(const SQLite::Database& database)

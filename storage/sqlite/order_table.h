@@ -25,12 +25,14 @@ class OrderReader {
   std::vector<Order> list(const OrderFilter& filter);
   OrderId greatest_id(OrderId below);
   std::int64_t count_live(VoucherId voucher);
+  std::vector<VoucherId> vouchers_with_orders();
 
  private:
   const SQLite::Database& database_;
   SQLite::Statement find_;
   SQLite::Statement greatest_id_;
   SQLite::Statement count_live_;
+  SQLite::Statement voucher_after_;  // the least voucher above one
   // One for each set of conditions (order_table.cc numbers them), prepared when it is first asked
   // for.
   std::array<std::unique_ptr<SQLite::Statement>, 8> lists_;

@@ -125,6 +125,10 @@ absl::StatusOr<std::int64_t> SqliteOrderStore::count_live(VoucherId voucher) {
   return impl_->read([&](Reader& reader) { return reader.orders.count_live(voucher); });
 }
 
+absl::StatusOr<std::vector<VoucherId>> SqliteOrderStore::vouchers_with_orders() {
+  return impl_->read([](Reader& reader) { return reader.orders.vouchers_with_orders(); });
+}
+
 // ---- Vouchers ---------------------------------------------------------------------------------
 
 absl::Status SqliteOrderStore::record_pending(const VoucherVersion& version) {

@@ -55,6 +55,7 @@ class SqliteOrderStore final : public OrderStore {
   absl::StatusOr<std::vector<Order>> list(const OrderFilter& filter) override;
   absl::StatusOr<OrderId> greatest_id(OrderId below) override;
   absl::StatusOr<std::int64_t> count_live(VoucherId voucher) override;
+  absl::StatusOr<std::vector<VoucherId>> vouchers_with_orders() override;
 
   absl::Status record_pending(const VoucherVersion& version) override;
   absl::Status settle(VoucherId voucher, std::int64_t version, VoucherVersion::State state,

@@ -1,5 +1,6 @@
 // Looking at a sale: audit, orders, status, dead letters.
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 
@@ -9,6 +10,7 @@
 #include "apps/exit_code.h"
 #include "apps/replay/drain.h"
 #include "apps/shop.h"
+#include "storage/sqlite/sqlite_order_store.h"
 #include "tests/apps/program.h"
 
 namespace rushgate {
@@ -120,6 +122,17 @@ TEST_F(SalesProgramTest, AnAuditThatFailsNamesThePlaceAndIsExitCode1) {
   EXPECT_THAT(result.out, HasSubstr("  voucher 1: published 2 is not free 3 + admitted 2"));
 }
 
+TEST_F(SalesProgramTest, AnAuditAgainstAnotherDatabaseFails) {
+  for (const char* const name : {"orders.db", "orders.db-wal", "orders.db-shm"}) {
+    std::filesystem::remove(files_.sale() / name);
+  }
+  ASSERT_TRUE(SqliteOrderStore::open(files_.sale() / "orders.db").ok());
+  const auto result = run_program(files_.command("audit"));
+  EXPECT_EQ(result.exit_code, kExitNegative);
+  EXPECT_THAT(result.out, HasSubstr("voucher 1 is on sale and the database does not know it"));
+  EXPECT_THAT(result.out, HasSubstr("voucher 2 is on sale and the database does not know it"));
+}
+
 TEST_F(SalesProgramTest, DeadLettersAreListedAndRetried) {
   smuggle_order();
   const auto listed = run_program(files_.command("dead-letters", {"--json"}));
@@ -158,6 +171,19 @@ TEST_F(SalesProgramTest, OfASaleThatAnotherProcessHoldsTheStoredOrdersCanBeRead)
   const auto other = run_program(files_.command("status", {"5"}));
   EXPECT_EQ(other.exit_code, kExitNegative);
   EXPECT_EQ(other.out, "not stored\n");
+}
+
+TEST_F(SalesProgramTest, AKeyspaceThatIsSomethingElseIsNotTakenForOneInUse) {
+  const auto keyspace = files_.sale() / "keyspace";
+  std::filesystem::remove_all(keyspace);
+  std::filesystem::create_directory(keyspace);
+  std::ofstream(keyspace / "letter.txt") << "Dear Sir";
+  for (const auto& arguments : {files_.command("orders"), files_.command("status", {"5"})}) {
+    const auto result = run_program(arguments);
+    EXPECT_EQ(result.exit_code, kExitFailure) << arguments[0];
+    EXPECT_THAT(result.err, HasSubstr("is not a Rushgate store"));
+    EXPECT_EQ(result.out, "");
+  }
 }
 
 TEST_F(SalesProgramTest, WhatNeedsTheKeyspaceSaysWhoHoldsIt) {

@@ -140,6 +140,11 @@ absl::StatusOr<std::int64_t> FaultyOrderStore::count_live(VoucherId voucher) {
   return store_.count_live(voucher);
 }
 
+absl::StatusOr<std::vector<VoucherId>> FaultyOrderStore::vouchers_with_orders() {
+  if (absl::Status fault = read_error(); !fault.ok()) return fault;
+  return store_.vouchers_with_orders();
+}
+
 absl::StatusOr<std::vector<VoucherVersion>> FaultyOrderStore::pending() {
   if (absl::Status fault = read_error(); !fault.ok()) return fault;
   return store_.pending();

@@ -1,5 +1,6 @@
 #include "engine/keyspace/set_records.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -12,6 +13,8 @@
 #include "engine/keyspace/keyspace.h"
 #include "engine/keyspace/sets.h"
 #include "storage/memory/memory_store.h"
+#include "tests/faults/faulty_store.h"
+#include "tests/keyspace/set_records_model.h"
 
 namespace rushgate {
 namespace {
@@ -33,6 +36,17 @@ class SetRecordsTest : public ::testing::Test {
   }
   void add_all(const Members& members) {
     for (const std::string& member : members) add(member);
+  }
+  /// Numbers from `begin` to before `end`.
+  Members add_range(int begin, int end) {
+    Members added;
+    for (int i = begin; i < end; ++i) added.insert(std::to_string(i));
+    add_all(added);
+    return added;
+  }
+  void take(Members& from, int member) {
+    remove(std::to_string(member));
+    from.erase(std::to_string(member));
   }
   void remove(const std::string& member) { sets::remove(db(), *object(), member); }
   void commit() { ASSERT_TRUE(keyspace_->commit().ok()); }
@@ -158,6 +172,123 @@ TEST_F(SetRecordsTest, ARemovedSetLeavesNothing) {
   add_all({"2", "7"});
   commit();
   EXPECT_EQ(reloaded(), (Members{"2", "7"}));
+}
+
+// ---- Members that come and go ----
+
+TEST_F(SetRecordsTest, WhereMembersComeAndGoRecordsDoNotPileUp) {
+  add_all({"1", "2", "3"});
+  commit();
+  std::size_t most = 0;
+  for (int i = 0; i < 5'000; ++i) {
+    const std::string guest = std::to_string(1'000 + i);
+    add(guest);
+    commit();
+    remove(guest);
+    commit();
+    if (i % 100 == 99) most = std::max(most, records());
+  }
+  EXPECT_LE(most, SetRecords::kMarksMax + 5);
+  EXPECT_GT(most, SetRecords::kMarksMax / 2) << "it is written anew too often";
+  EXPECT_EQ(reloaded(), (Members{"1", "2", "3"}));
+}
+
+TEST_F(SetRecordsTest, MarksAreCountedWhenTheyAreLoaded) {
+  add_all({"1", "2", "3"});
+  commit();
+  for (int i = 0; i < 3'000; ++i) {
+    const std::string guest = std::to_string(1'000 + i);
+    add(guest);
+    commit();
+    remove(guest);
+    commit();
+    if (i % 100 == 99) {
+      EXPECT_EQ(reloaded(), (Members{"1", "2", "3"}));
+    }
+  }
+  EXPECT_LE(records(), SetRecords::kMarksMax + 5);
+}
+
+TEST_F(SetRecordsTest, ALargeSetIsWrittenAnewInRuns) {
+  Members buyers = add_range(0, 4'000);
+  commit();
+  for (int i = 0; i < 2'001; ++i) take(buyers, i);
+  commit();
+  EXPECT_EQ(records(), 1U + 2U);  // 1,999 members
+  EXPECT_EQ(reloaded(), buyers);
+}
+
+/// As many marks as a set of two members may have: another removal writes it anew.
+class MarkedSetTest : public SetRecordsTest {
+ protected:
+  MarkedSetTest() {
+    const Members guests = add_range(1'000, 1'000 + static_cast<int>(SetRecords::kMarksMax));
+    add_all({"1", "2", "3"});
+    commit();
+    for (const std::string& guest : guests) remove(guest);
+    commit();
+    EXPECT_GT(records(), SetRecords::kMarksMax);
+  }
+};
+
+TEST_F(MarkedSetTest, IsWrittenAnewByTheNextRemoval) {
+  remove("2");
+  add_all({"4", "1000"});  // who was marked
+  commit();
+  EXPECT_EQ(records(), 3U);  // the members, and those who came then
+  EXPECT_EQ(reloaded(), (Members{"1", "3", "4", "1000"}));
+}
+
+TEST_F(MarkedSetTest, WhatTheGroupAddedBeforeIsWrittenToo) {
+  add_all({"4", "5"});
+  remove("2");
+  remove("5");
+  commit();
+  EXPECT_EQ(reloaded(), (Members{"1", "3", "4"}));
+}
+
+TEST_F(MarkedSetTest, IsAsItWasWhenThatIsTakenBack) {
+  add_all({"4", "5"});
+  const auto mark = keyspace_->changes().mark();
+  remove("2");
+  add("6");
+  remove("6");
+  keyspace_->changes().roll_back_to(mark);
+  EXPECT_EQ(members(), (Members{"1", "2", "3", "4", "5"}));
+  add_all({"1000", "1001"});  // who are marked: a run would not bring them back
+  commit();
+  EXPECT_GT(records(), SetRecords::kMarksMax);
+  EXPECT_EQ(reloaded(), (Members{"1", "2", "3", "4", "5", "1000", "1001"}));
+}
+
+TEST_F(MarkedSetTest, IsAsItWasWhenTheCommitFails) {
+  faults::FaultyStore failing(store_);
+  keyspace_ = std::make_unique<Keyspace>(failing, 1);
+  ASSERT_TRUE(keyspace_->load().ok());
+  const std::size_t before = records();
+  failing.fail_commit(1, faults::FaultyStore::Kept::kNo);
+  add("4");
+  remove("2");
+  add_all({"5", "6"});
+  EXPECT_FALSE(keyspace_->commit().ok());
+  EXPECT_EQ(members(), (Members{"1", "2", "3"}));
+  EXPECT_EQ(records(), before);
+  add_all({"1000", "1001"});
+  commit();
+  EXPECT_EQ(reloaded(), (Members{"1", "2", "3", "1000", "1001"}));
+}
+
+TEST_F(MarkedSetTest, GoesWithItsLastMember) {
+  for (const char* member : {"1", "2", "3"}) remove(member);
+  commit();
+  EXPECT_EQ(records(), 0U);
+}
+
+TEST(SetRecordsModelTest, RandomChangesLeaveWhatTheModelHolds) {
+  MemoryStore store({.keep_state = true});
+  SetRecordsModel model([&] { return std::make_unique<faults::FaultyStore>(store); });
+  model.run(200);
+  EXPECT_GT(model.rewrites(), 0U);
 }
 
 TEST(SetRunTest, BytesThatMakeNoSenseAreRefused) {

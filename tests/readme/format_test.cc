@@ -156,6 +156,18 @@ TEST(DifferencesTest, EveryCommandIsListed) {
   }
 }
 
+TEST(FormatTest, TheStoresFormatIsAsDocumented) {
+  const std::string code = contents("storage/rocksdb/rocksdb_store.h");
+  const std::string page = contents("docs/format.md");
+  constexpr std::string_view kDefinition = "kStoreFormat = ";
+  const std::size_t begin = code.find(kDefinition) + kDefinition.size();
+  const std::string format = code.substr(begin, code.find(';', begin) - begin);
+  for (const std::string& text :
+       {"it together: now " + format + '.', "the format version, in decimal: `" + format + '`'}) {
+    EXPECT_NE(page.find(text), std::string::npos) << "docs/format.md must have this: " << text;
+  }
+}
+
 TEST(FormatTest, TheSqliteSchemaIsAsDocumented) {
   const std::string code = contents("storage/sqlite/schema.cc");
   const std::string page = contents("docs/format.md");
@@ -171,8 +183,12 @@ TEST(FormatTest, TheSqliteSchemaIsAsDocumented) {
         << sql;
     ++migrations;
   }
-  EXPECT_NE(page.find("the version of the schema: " + std::to_string(migrations)),
-            std::string::npos);
+  const std::string version = std::to_string(migrations);
+  for (const std::string& text :
+       {"`PRAGMA user_version` numbers the schema: now " + version + '.',
+        "`PRAGMA user_version` | the version of the schema: " + version + " |"}) {
+    EXPECT_NE(page.find(text), std::string::npos) << "docs/format.md must have this: " << text;
+  }
 }
 
 }  // namespace

@@ -139,6 +139,70 @@ TEST_P(AuditTest, AnotherVersionInForceThanIsRecordedIsNamed) {
   expect_problem("version 9");
 }
 
+// ---- Vouchers that one side knows ----
+
+TEST_P(AuditTest, AVoucherTheDatabaseLostIsNamed) {
+  MemoryOrderStore empty;
+  for (const bool is_rebuilt : {false, true}) {
+    if (is_rebuilt) {
+      backend_.client()("FLUSHALL");
+      EXPECT_EQ(buy(1, 6), Outcome::kAccepted);
+    }
+    const auto report = audit(backend_.client(), empty, SaleKeys{});
+    ASSERT_TRUE(report.ok()) << report.status();
+    ASSERT_EQ(report->vouchers.size(), 1U);
+    EXPECT_EQ(report->vouchers[0].voucher, 1);
+    EXPECT_THAT(report->problems,
+                ::testing::Contains("voucher 1 is on sale and the database does not know it"));
+  }
+}
+
+TEST_P(AuditTest, AVoucherTheDatabaseLostBeforeAnybodyBoughtIsNamed) {
+  ASSERT_TRUE(sale_->publish(voucher(7, 3)).ok());
+  MemoryOrderStore empty;
+  const auto report = audit(backend_.client(), empty, SaleKeys{});
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->vouchers.size(), 2U);
+  EXPECT_THAT(report->problems,
+              ::testing::Contains("voucher 7 is on sale and the database does not know it"));
+}
+
+TEST_P(AuditTest, OrdersOfAVoucherNobodyKnowsAreNamedWhereverTheyAre) {
+  const auto add_order = [&](OrderId id) {
+    backend_.client()("XADD", "stream.orders", "*", "userId", 5, "voucherId", 9, "id", id, "limit",
+                      1);
+  };
+  constexpr const char* kProblem = "voucher 9: order 4242 of user 5 is of a voucher nobody knows";
+  add_order(4242);
+  expect_problem(kProblem);  // queued
+
+  backend_.orders().poison([](const Order&) { return true; },
+                           faults::FaultyOrderStore::Poison::kIsRefused);
+  drain();
+  expect_problem(kProblem);  // dead
+  backend_.orders().poison(nullptr);
+  const auto letters = sale_->dead_letters();
+  ASSERT_TRUE(letters.ok()) << letters.status();
+  for (const DeadLetter& letter : *letters) {
+    EXPECT_TRUE(*sale_->retry_dead_letter(letter.id));
+  }
+  drain();
+  EXPECT_TRUE(backend_.orders().find(4242)->has_value());
+  expect_problem(kProblem);  // stored
+}
+
+TEST_P(AuditTest, AVoucherThatWasNeverInForceIsNotAudited) {
+  backend_.client()("SADD", "seckill:vouchers", 8);
+  EXPECT_EQ(expect_passes().voucher, 1);
+}
+
+TEST_P(AuditTest, WhatIsNoIdAmongTheVouchersIsNamed) {
+  backend_.client()("SADD", "seckill:vouchers", "eight");
+  const auto report = sale_->audit();
+  EXPECT_FALSE(report.ok());
+  EXPECT_THAT(std::string(report.status().message()), ::testing::HasSubstr("seckill:vouchers"));
+}
+
 // ---- Orders between the stream and the database ----
 
 TEST_P(AuditTest, AnOrderThatIsPendingIsQueued) {

@@ -245,6 +245,33 @@ TEST(NativeTwinTest, BothAnswerThatTheStockIsMissingWhereTheDatabaseKnowsNothing
   }
 }
 
+TEST(NativeTwinTest, TermsThatCannotBeReadSpoilNoOtherVouchers) {
+  Side side(true);
+  const auto publish = [&](VoucherId id, std::int64_t begin_ms) {
+    ASSERT_TRUE(side.sale
+                    ->publish({.id = id,
+                               .title = "",
+                               .stock = 5,
+                               .begin_ms = begin_ms,
+                               .end_ms = ManualClock::kStartMs + 2'000})
+                    .ok());
+  };
+  publish(1, ManualClock::kStartMs);
+  // The twin keeps some vouchers' terms, by the numbers of their hashes: one of so many that follow
+  // shares its place with the first.
+  constexpr VoucherId kOthers = 200;
+  for (VoucherId id = 2; id < 2 + kOthers; ++id) {
+    publish(id, ManualClock::kStartMs + 1'000);
+    (*side.client)("HSET", SaleKeys{}.voucher(id), "end", "no number");
+  }
+  UserId user = 0;
+  EXPECT_EQ(side.sale->buy(1, ++user).outcome, Outcome::kAccepted);
+  for (VoucherId id = 2; id < 2 + kOthers; ++id) {
+    EXPECT_EQ(side.sale->buy(id, 1).outcome, Outcome::kFailed);
+    ASSERT_EQ(side.sale->buy(1, 1).outcome, Outcome::kLimitReached) << "after voucher " << id;
+  }
+}
+
 TEST(NativeTwinTest, TheTwinRunsWhereTheEngineHasItAndTheTextElsewhere) {
   Side lua(false);
   Side native(true);

@@ -9,11 +9,13 @@
 #include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "engine/base/numbers.h"
 #include "engine/sale/audit/audit_snapshot.h"
 #include "engine/sale/orders/dead_letters.h"
 #include "engine/sale/orders/group_progress.h"
 #include "engine/sale/orders/order_entry.h"
 #include "engine/sale/orders/unstored_orders.h"
+#include "engine/sale/reply_status.h"
 
 namespace rushgate {
 namespace {
@@ -58,8 +60,6 @@ class VoucherAuditor {
   absl::Status run() {
     absl::Status read = take_snapshot();
     if (!read.ok()) return read;
-    const bool was_never_on_sale = !recorded_ && !snapshot_.version;
-    if (was_never_on_sale) return absl::OkStatus();
     compare_counters();
     // The streams first, then what was acknowledged, the database after them: an order that moves
     // meanwhile is met in one of them, and one that was acknowledged after it was stored is there.
@@ -70,7 +70,9 @@ class VoucherAuditor {
     read = meet_stored();
     if (read.ok()) read = meet_unstored(*unstored, *acknowledged);
     if (!read.ok()) return read;
-    compare_buyers(snapshot_.buyers);
+    const bool has_traces = !bought_.empty() || !snapshot_.buyers.empty();
+    if (!is_known() && !has_traces) return absl::OkStatus();
+    if (is_known() || !snapshot_.buyers.empty()) compare_buyers(snapshot_.buyers);
     report_.vouchers.push_back(result_);
     return absl::OkStatus();
   }
@@ -91,9 +93,8 @@ class VoucherAuditor {
     bool is_open = false;  // the entry is not acknowledged
   };
 
-  void problem(const std::string& what) {
-    report_.problems.push_back("voucher " + std::to_string(result_.voucher) + ": " + what);
-  }
+  [[nodiscard]] std::string name() const { return "voucher " + std::to_string(result_.voucher); }
+  void problem(const std::string& what) { report_.problems.push_back(name() + ": " + what); }
   void problem(const Order& order, const std::string& what) {
     problem("order " + std::to_string(order.id) + ' ' + what);
   }
@@ -135,8 +136,15 @@ class VoucherAuditor {
            snapshot_.published == version->voucher.stock;
   }
 
+  /// False if it never was on sale, or if both the database and the keyspace lost it.
+  [[nodiscard]] bool is_known() const { return recorded_ || snapshot_.version; }
+
   void compare_counters() {
     for (const auto& [user, count] : snapshot_.buyers) result_.admitted += count;
+    if (!is_known()) return;
+    if (!recorded_) {
+      report_.problems.push_back(name() + " is on sale and the database does not know it");
+    }
     result_.given_back = snapshot_.given_back;
     result_.published = recorded_ ? recorded_->voucher.stock : snapshot_.published.value_or(0);
     if (!snapshot_.version || !snapshot_.published || !snapshot_.stock) {
@@ -144,12 +152,11 @@ class VoucherAuditor {
       return;
     }
     result_.free = *snapshot_.stock;
-    if (!is_in_force(recorded_)) {
-      const std::string record = recorded_ ? "version " + std::to_string(recorded_->version) +
-                                                 " with " + std::to_string(recorded_->voucher.stock)
-                                           : std::string("none");
+    if (recorded_ && !is_in_force(recorded_)) {
       problem("version " + std::to_string(*snapshot_.version) + " with a stock of " +
-              std::to_string(*snapshot_.published) + " is in force, " + record + " is recorded");
+              std::to_string(*snapshot_.published) + " is in force, version " +
+              std::to_string(recorded_->version) + " with " +
+              std::to_string(recorded_->voucher.stock) + " is recorded");
     }
     if (result_.free < 0) problem("oversold: the stock is " + std::to_string(result_.free));
     if (result_.published != result_.free + result_.admitted - result_.given_back) {
@@ -293,6 +300,9 @@ class VoucherAuditor {
   }
 
   void count(const Order& order) {
+    if (!is_known()) {
+      problem(order, "of user " + std::to_string(order.user) + " is of a voucher nobody knows");
+    }
     Bought& bought = bought_[order.user];
     ++bought.orders;
     bought.limit = std::max(bought.limit, order.limit);
@@ -336,15 +346,50 @@ class VoucherAuditor {
   std::map<UserId, Bought> bought_;  // ordered: the same problems in the same order
 };
 
-/// An entry that no order can be read from belongs to no voucher: it is named, not passed over.
-absl::Status name_unreadable(Client& client, const SaleKeys& keys, AuditReport& report) {
+// ---- What is to be audited ----
+
+using Vouchers = absl::btree_set<VoucherId>;
+
+/// Those on sale, those whose first publication was not yet settled, and those of stored orders.
+absl::Status add_recorded(OrderStore& orders, Vouchers& vouchers) {
+  const auto pending = orders.pending();
+  if (!pending.ok()) return pending.status();
+  const auto applied = orders.all_applied();
+  if (!applied.ok()) return applied.status();
+  for (const auto* versions : {&*pending, &*applied}) {
+    for (const VoucherVersion& version : *versions) vouchers.insert(version.voucher.id);
+  }
+  const auto ordered = orders.vouchers_with_orders();
+  if (!ordered.ok()) return ordered.status();
+  vouchers.insert(ordered->begin(), ordered->end());
+  return absl::OkStatus();
+}
+
+/// Those that the keyspace has on sale, whatever the database knows.
+absl::Status add_on_sale(Client& client, const SaleKeys& keys, Vouchers& vouchers) {
+  const Reply members = client("SMEMBERS", keys.vouchers());
+  if (!members.is_aggregate()) return to_status(members, "listing the vouchers on sale");
+  for (const Reply& member : members.elements()) {
+    const auto id = member.is_text() ? parse_int64(member.text()) : std::nullopt;
+    if (!id) return to_status(member, "reading an id in " + keys.vouchers());
+    vouchers.insert(*id);
+  }
+  return absl::OkStatus();
+}
+
+/// Those of the orders in the stream and among the dead letters. An entry that no order can be read
+/// from belongs to no voucher: it is named, not passed over.
+absl::Status add_admitted(Client& client, const SaleKeys& keys, Vouchers& vouchers,
+                          std::vector<std::string>& unreadable) {
   for (const std::string& stream : {keys.order_stream, keys.dead_letters()}) {
     const absl::Status read = for_each_entry(
         client, stream, StreamId::min(), StreamId::max(), [&](const OrderEntry& entry) {
           const auto order = read_order(entry);
-          if (!order.ok()) {
-            report.problems.push_back(stream + ": entry " + entry.id +
-                                      " is no order: " + std::string(order.status().message()));
+          if (order.ok()) {
+            vouchers.insert(order->voucher);
+          } else {
+            unreadable.push_back(stream + ": entry " + entry.id +
+                                 " is no order: " + std::string(order.status().message()));
           }
           return true;
         });
@@ -353,31 +398,22 @@ absl::Status name_unreadable(Client& client, const SaleKeys& keys, AuditReport& 
   return absl::OkStatus();
 }
 
-/// Those on sale, and those whose first publication was not yet settled.
-absl::StatusOr<absl::btree_set<VoucherId>> published_vouchers(OrderStore& orders) {
-  absl::btree_set<VoucherId> vouchers;
-  const auto pending = orders.pending();
-  if (!pending.ok()) return pending.status();
-  const auto applied = orders.all_applied();
-  if (!applied.ok()) return applied.status();
-  for (const auto* versions : {&*pending, &*applied}) {
-    for (const VoucherVersion& version : *versions) vouchers.insert(version.voucher.id);
-  }
-  return vouchers;
-}
-
 }  // namespace
 
 absl::StatusOr<AuditReport> audit(Client& client, OrderStore& orders, const SaleKeys& keys) {
-  const auto vouchers = published_vouchers(orders);
-  if (!vouchers.ok()) return vouchers.status();
+  Vouchers vouchers;
+  std::vector<std::string> unreadable;
+  absl::Status read = add_on_sale(client, keys, vouchers);
+  // The streams before the database: an order that moves meanwhile is met there.
+  if (read.ok()) read = add_admitted(client, keys, vouchers, unreadable);
+  if (read.ok()) read = add_recorded(orders, vouchers);
+  if (!read.ok()) return read;
   AuditReport report;
-  for (const VoucherId voucher : *vouchers) {
+  for (const VoucherId voucher : vouchers) {
     const absl::Status audited = VoucherAuditor(client, orders, keys, voucher, report).run();
     if (!audited.ok()) return audited;
   }
-  const absl::Status named = name_unreadable(client, keys, report);
-  if (!named.ok()) return named;
+  report.problems.insert(report.problems.end(), unreadable.begin(), unreadable.end());
   return report;
 }
 

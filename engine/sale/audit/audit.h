@@ -34,8 +34,9 @@ struct AuditReport {
   [[nodiscard]] bool passed() const { return problems.empty(); }
 };
 
-/// For each voucher on sale, at one moment: published = free + admitted − given back; every
-/// admitted order is in exactly one place; every buyer has as many orders as his record says;
+/// For each voucher that the database, the keyspace or an order in any place speaks of: the
+/// database knows it if it is on sale. And at one moment: published = free + admitted − given back;
+/// every admitted order is in exactly one place; every buyer has as many orders as his record says;
 /// nobody has more than the limit under which his orders were admitted; no order was acknowledged
 /// without being stored. May run while the sale goes on: what is admitted after the moment is
 /// ignored. Memory: some hundred bytes a buyer and an unstored order.

@@ -60,6 +60,8 @@ class OrderStore {
   virtual absl::StatusOr<OrderId> greatest_id(OrderId below) = 0;
   /// Live orders of a voucher.
   virtual absl::StatusOr<std::int64_t> count_live(VoucherId voucher) = 0;
+  /// Those that have orders, published or not, in ascending order. A look into an index for each.
+  virtual absl::StatusOr<std::vector<VoucherId>> vouchers_with_orders() = 0;
 
   // ---- Vouchers ----
 

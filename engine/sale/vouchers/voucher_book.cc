@@ -241,11 +241,13 @@ absl::Status VoucherBook::apply(const VoucherVersion& version) {
 absl::StatusOr<VoucherBook::Answer> VoucherBook::run_apply(const VoucherVersion& version,
                                                            bool may_create) {
   const VoucherId id = version.voucher.id;
-  const std::vector<std::string> names = {keys_.voucher(id), keys_.stock(id), keys_.buyers(id)};
+  const std::vector<std::string> names = {keys_.voucher(id), keys_.stock(id), keys_.buyers(id),
+                                          keys_.vouchers()};
   std::vector<std::string> arguments;
   append_terms(arguments, version);
   arguments.emplace_back(may_create ? "1" : "0");
   arguments.push_back(std::to_string(options_.buyers_converted_max));
+  arguments.push_back(std::to_string(id));
   return answer_of(client_.run(voucher_scripts::apply(), views(names), views(arguments)),
                    "publishing " + name_of(id));
 }
@@ -350,10 +352,11 @@ absl::Status VoucherBook::load(const VoucherVersion& version, const std::string&
     if (*loaded != voucher_scripts::kDone) break;  // finishing says why
   }
 
-  const std::vector<std::string> names = {keys_.voucher(id), keys_.stock(id)};
+  const std::vector<std::string> names = {keys_.voucher(id), keys_.stock(id), keys_.vouchers()};
   arguments = {token, std::to_string(version.voucher.stock - admitted), std::to_string(admitted),
                counted ? "1" : "0"};
   append_terms(arguments, version);
+  arguments.push_back(std::to_string(id));
   const auto finished =
       outcome_of(client_.run(voucher_scripts::finish_rebuild(), views(names), views(arguments)),
                  "opening voucher " + std::to_string(id));

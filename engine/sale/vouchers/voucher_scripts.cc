@@ -21,6 +21,7 @@ local now = redis.call('HMGET', voucher, 'version', 'published', 'begin', 'end',
                        'per_day', 'offset', 'counted', 'admitted', 'given_back', 'closed')
 if now[12] then return {4} end
 if now[1] and tonumber(now[1]) >= version then
+  redis.call('SADD', KEYS[4], ARGV[11])
   return {2, now[1], now[2], now[3], now[4], now[5], now[6], now[7], now[8]}
 end
 
@@ -37,8 +38,8 @@ else
   return {3}
 end
 
--- Nothing that needs much memory may come after the first write: a script that fails keeps what it
--- wrote. Hence the collection before it, and the one before the buyers are read.
+-- Nothing that needs much memory may come after the first write to the buyers: a script that fails
+-- keeps what it wrote. Hence the collection before it, and the one before the buyers are read.
 local function replace_buyers(command, values, count)
   collectgarbage()
   redis.call('DEL', buyers)
@@ -69,9 +70,14 @@ local function make_set()
 end
 
 local was_counted, counted = now[9] == '1', per_user ~= 1
-if counted and not was_counted then
+local to_hash = counted and not was_counted
+if to_hash then
   local count = redis.call('SCARD', buyers)
   if count > converted_max then return {6, count} end
+end
+-- The first write: an id that is there too early, because what follows failed, does no harm.
+redis.call('SADD', KEYS[4], ARGV[11])
+if to_hash then
   make_hash()
 elseif was_counted and not counted then
   counted = not make_set()
@@ -129,6 +135,7 @@ return {0}
 
 constexpr const char* kFinishRebuild = R"lua(
 if redis.call('HGET', KEYS[1], 'closed') ~= ARGV[1] then return {5} end
+redis.call('SADD', KEYS[3], ARGV[13])
 redis.call('DEL', KEYS[1])
 redis.call('SET', KEYS[2], ARGV[2])
 redis.call('HSET', KEYS[1], 'counted', ARGV[4], 'version', ARGV[5], 'published', ARGV[6], 'begin', ARGV[7],

@@ -18,9 +18,9 @@ enum Outcome : int {
 };
 
 /// Puts version v of a voucher in force, if it is newer than what is: the stock grows or shrinks by
-/// the difference of what was published. KEYS voucher, stock, buyers. ARGV its terms (version,
-/// published, begin, end, total, per_user, per_day, offset), may be created (1/0), how many buyers
-/// may be converted to a hash of counts.
+/// the difference of what was published. KEYS voucher, stock, buyers, vouchers. ARGV its terms
+/// (version, published, begin, end, total, per_user, per_day, offset), may be created (1/0), how
+/// many buyers may be converted to a hash of counts, its id.
 const Script& apply();
 
 /// A rebuild: begin() closes admission, load() adds buyers, finish() puts the terms in force and
@@ -33,8 +33,8 @@ const Script& begin_rebuild();
 /// KEYS voucher, buyers, days. ARGV token, counted (1/0), then user, count, "<day>:<count>" or ""
 /// for each buyer. {0} or {5}.
 const Script& load_buyers();
-/// KEYS voucher, stock. ARGV token, free, admitted, counted, version, published, begin, end, total,
-/// per_user, per_day, offset. {0} or {5}.
+/// KEYS voucher, stock, vouchers. ARGV token, free, admitted, counted, version, published, begin,
+/// end, total, per_user, per_day, offset, its id. {0} or {5}.
 const Script& finish_rebuild();
 
 }  // namespace rushgate::voucher_scripts

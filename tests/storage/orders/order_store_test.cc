@@ -46,6 +46,12 @@ TEST_P(OrderStoreTest, TheGreatestIdBelowABoundIsTold) {
   EXPECT_EQ(store().greatest_id(std::numeric_limits<OrderId>::max()).value(), second.id);
 }
 
+TEST_P(OrderStoreTest, VouchersWithOrdersAreTold) {
+  EXPECT_EQ(store().vouchers_with_orders().value(), std::vector<VoucherId>{});
+  write({order(1, 1, /*voucher=*/12), order(2, 1, 3), order(3, 3, 12), order(4, 0, 7)});
+  EXPECT_EQ(store().vouchers_with_orders().value(), (std::vector<VoucherId>{3, 7, 12}));
+}
+
 TEST_P(OrderStoreTest, AnOrderStoredTwiceIsStoredOnce) {
   for (const std::int64_t limit : {1, 3, 0}) {
     const Order stored = order(1, limit, /*voucher=*/10 + limit);

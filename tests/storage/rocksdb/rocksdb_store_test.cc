@@ -77,12 +77,14 @@ TEST_F(RocksDbTest, AForeignDirectoryIsRefusedAndLeftAsItIs) {
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()),
               HasSubstr(dir().string() + " is not a Rushgate store"));
+  EXPECT_FALSE(is_held_by_another(status));
   EXPECT_EQ(list().size(), 1U);
 }
 
 TEST_F(RocksDbTest, AFileIsRefused) {
   write_file(dir(), "not a directory");
   EXPECT_EQ(try_open().status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_FALSE(is_held_by_another(try_open().status()));
 }
 
 TEST_F(RocksDbTest, AForeignDatabaseIsRefusedAndLeftAsItIs) {
@@ -113,13 +115,16 @@ void store_format(const fs::path& dir, const std::string& format) {
 
 TEST_F(RocksDbTest, AnUnknownFormatIsRefusedAndLeftAsItIs) {
   open();
-  for (const char* format : {"2", "0", "", "1x", "99999999999"}) {
+  const std::string ours = std::to_string(kStoreFormat);
+  const std::string next = std::to_string(kStoreFormat + 1);
+  for (const std::string& format : {next, std::string("1"), std::string("0"), std::string(),
+                                    ours + 'x', std::string("99999999999")}) {
     store_format(dir(), format);
     const auto before = list();
     const absl::Status status = try_open().status();
     EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
     EXPECT_EQ(status.message(), "the store in " + dir().string() + " has format \"" + format +
-                                    "\"; this program reads format 1 only");
+                                    "\"; this program reads format " + ours + " only");
     EXPECT_EQ(list(), before);
   }
 }
@@ -128,6 +133,7 @@ TEST_F(RocksDbTest, ASecondOpenerIsToldWhoHoldsTheDirectory) {
   auto store = open();
   const absl::Status status = try_open().status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(is_held_by_another(status));
   EXPECT_THAT(
       std::string(status.message()),
       HasSubstr("directory " + dir().string() + " is in use by " + program_invocation_short_name +
