@@ -269,9 +269,15 @@ TEST_P(FaultsInTheWildTest, ARefusedOrderIsNotAcknowledgedAndForgotten) {
 TEST_P(FaultsInTheWildTest, AMessageThatAlwaysFailsIsNotRetriedForEver) {
   ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
   const BuyResult bad = sale_->buy(1, 1);
+  const BuyResult good = sale_->buy(1, 2);  // behind it
   backend_.orders().poison([&](const Order& order) { return order.id == bad.order; });
+  EXPECT_EQ(worker_->step().stored, 1U);
+  EXPECT_EQ(sale_->status(good.order)->kind, OrderState::Kind::kCreated);
+  EXPECT_EQ(sale_->status(bad.order)->kind, OrderState::Kind::kQueued) << "it will be tried again";
+  backend_.advance_ms(WorkerOptions{}.retry_after_ms);
   drain();
   EXPECT_EQ(sale_->status(bad.order)->kind, OrderState::Kind::kFailed);
+  EXPECT_EQ(sale_->dead_letters()->size(), 1U);
   const int writes = backend_.orders().writes();
   drain();
   EXPECT_EQ(backend_.orders().writes(), writes);
