@@ -1,6 +1,7 @@
 #include "engine/keyspace/records.h"
 
 #include "engine/base/numbers.h"
+#include "engine/keyspace/varint.h"
 #include "engine/store/store_batch.h"
 
 namespace rushgate {
@@ -24,18 +25,11 @@ RecordWriter& RecordWriter::fixed64(std::uint64_t value) {
 }
 
 RecordWriter& RecordWriter::varint(std::uint64_t value) {
-  constexpr std::size_t kLongest = 10;
-  char bytes[kLongest];
-  std::size_t size = 0;
-  for (; value >= 0x80; value >>= 7) bytes[size++] = static_cast<char>(value | 0x80);
-  bytes[size++] = static_cast<char>(value);
-  out_.append(bytes, size);
+  append_varint(out_, value);
   return *this;
 }
 
-RecordWriter& RecordWriter::signed_varint(std::int64_t value) {
-  return varint((static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63));
-}
+RecordWriter& RecordWriter::signed_varint(std::int64_t value) { return varint(fold(value)); }
 
 RecordWriter& RecordWriter::id(StreamId value) { return fixed64(value.ms).fixed64(value.seq); }
 
@@ -92,10 +86,7 @@ std::uint64_t RecordReader::varint() {
   return 0;
 }
 
-std::int64_t RecordReader::signed_varint() {
-  const std::uint64_t folded = varint();
-  return static_cast<std::int64_t>(folded >> 1) ^ -static_cast<std::int64_t>(folded & 1);
-}
+std::int64_t RecordReader::signed_varint() { return unfold(varint()); }
 
 StreamId RecordReader::id() {
   const std::uint64_t ms = fixed64();

@@ -2,6 +2,7 @@
 
 #include "engine/base/numbers.h"
 #include "engine/keyspace/records.h"
+#include "engine/keyspace/varint.h"
 #include "engine/store/store_batch.h"
 
 namespace rushgate {
@@ -11,14 +12,6 @@ namespace {
 // The integers that the shift would harm are written as texts.
 constexpr std::int64_t kIntegerMax = (std::int64_t{1} << 61) - 1;
 constexpr std::uint64_t kIsText = 1;
-
-std::uint64_t fold(std::int64_t value) {
-  return (static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63);
-}
-
-std::int64_t unfold(std::uint64_t value) {
-  return static_cast<std::int64_t>(value >> 1) ^ -static_cast<std::int64_t>(value & 1);
-}
 
 bool visit_member(RecordReader& reader, absl::FunctionRef<void(std::string_view member)> visit) {
   const std::uint64_t head = reader.varint();

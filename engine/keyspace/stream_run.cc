@@ -6,18 +6,12 @@
 #include <utility>
 
 #include "engine/base/numbers.h"
+#include "engine/keyspace/varint.h"
 
 namespace rushgate {
 namespace {
 
 constexpr std::uint64_t kMsDistanceMax = std::uint64_t{1} << 62;  // one bit of the head is taken
-
-std::uint64_t fold(std::int64_t value) {
-  return (static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63);
-}
-std::int64_t unfold(std::uint64_t folded) {
-  return static_cast<std::int64_t>((folded >> 1) ^ (~(folded & 1) + 1));
-}
 
 // Distances wrap around: every distance between two integers has 64 bits.
 std::int64_t distance(std::int64_t from, std::int64_t to) {
@@ -33,15 +27,7 @@ std::int64_t advance(std::int64_t from, std::int64_t by) {
 
 // ---- Writing ----
 
-void RunWriter::write_varint(std::uint64_t value) {
-  if (value < 0x80) return bytes_.push_back(static_cast<char>(value));
-  constexpr std::size_t kLongest = 10;
-  char bytes[kLongest];
-  std::size_t size = 0;
-  for (; value >= 0x80; value >>= 7) bytes[size++] = static_cast<char>(value | 0x80);
-  bytes[size++] = static_cast<char>(value);
-  bytes_.append(bytes, size);
-}
+void RunWriter::write_varint(std::uint64_t value) { append_varint(bytes_, value); }
 
 bool RunWriter::takes(StreamId id) const {
   return empty() || (bytes_.size() < kBytesMax && id.ms - last_.ms < kMsDistanceMax);
