@@ -5,7 +5,6 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
-#include "engine/sale/vouchers/keyspace_run.h"
 #include "tests/sale/sale_fixture.h"
 
 namespace rushgate {
@@ -52,17 +51,6 @@ class CountingClient final : public Client {
 
 class FaultsInTheWildTest : public SaleTest {
  protected:
-  /// Voucher 1, as one does who began a rebuild some time ago, by the keyspace's time, in a process
-  /// that uses the same run of the keyspace.
-  void close_as_somebody(std::int64_t ago_ms) {
-    Client& client = backend_.client();
-    const Reply time = client("TIME");
-    const std::int64_t now_ms = std::stoll(std::string(time.elements()[0].text())) * 1'000 +
-                                std::stoll(std::string(time.elements()[1].text())) / 1'000;
-    client("HSET", "seckill:voucher:1", "closed", "somebody:1", "closed_run",
-           client.run(keyspace_run_script(), {}, {}).text(), "closed_at", now_ms - ago_ms);
-  }
-
   Reply pending_entries() {
     return backend_.client()("XPENDING", "stream.orders", "g1").elements()[0];
   }

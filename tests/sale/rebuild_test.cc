@@ -1,5 +1,4 @@
 // Rebuilds that were interrupted, on every backend.
-#include "engine/sale/vouchers/keyspace_run.h"
 #include "engine/sale/vouchers/voucher_scripts.h"
 #include "tests/sale/sale_fixture.h"
 
@@ -10,13 +9,8 @@ class RebuildTest : public SaleTest {
  protected:
   /// Voucher 1, as a rebuild leaves it whose process ended in the middle, some time ago.
   void interrupt_rebuild(std::int64_t ago_ms) {
-    Client& client = backend_.client();
-    const Reply time = client("TIME");
-    const std::int64_t now_ms = std::stoll(std::string(time.elements()[0].text())) * 1'000 +
-                                std::stoll(std::string(time.elements()[1].text())) / 1'000;
-    client("HSET", "seckill:voucher:1", "closed", "somebody:1", "closed_run",
-           client.run(keyspace_run_script(), {}, {}).text(), "closed_at", now_ms - ago_ms);
-    client("DEL", "seckill:stock:1", "seckill:order:1", "seckill:day:1");
+    close_as_somebody(ago_ms);
+    backend_.client()("DEL", "seckill:stock:1", "seckill:order:1", "seckill:day:1");
   }
 
   bool is_closed() {

@@ -15,6 +15,7 @@
 #include "engine/executor/engine.h"
 #include "engine/sale/orders/order_worker.h"
 #include "engine/sale/sale.h"
+#include "engine/sale/vouchers/keyspace_run.h"
 #include "storage/memory/memory_order_store.h"
 #include "storage/memory/memory_store.h"
 #include "storage/rocksdb/rocksdb_store.h"
@@ -125,6 +126,17 @@ class SaleBackend {
 class SaleTest : public ::testing::TestWithParam<BackendKind> {
  protected:
   SaleTest() { open(); }
+
+  /// Voucher 1, as one does who began a rebuild some time ago, by the keyspace's time, in a process
+  /// that uses the same run of the keyspace.
+  void close_as_somebody(std::int64_t ago_ms) {
+    Client& client = backend_.client();
+    const Reply time = client("TIME");
+    const std::int64_t now_ms = std::stoll(std::string(time.elements()[0].text())) * 1'000 +
+                                std::stoll(std::string(time.elements()[1].text())) / 1'000;
+    client("HSET", "seckill:voucher:1", "closed", "somebody:1", "closed_run",
+           client.run(keyspace_run_script(), {}, {}).text(), "closed_at", now_ms - ago_ms);
+  }
 
   void open() {
     worker_.reset();

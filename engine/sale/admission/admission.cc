@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/base/numbers.h"
+
 namespace rushgate {
 
 AdmissionRequests::AdmissionRequests(const Client& client, const SaleKeys& keys,

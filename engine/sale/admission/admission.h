@@ -10,7 +10,6 @@
 #include <string>
 #include <string_view>
 
-#include "engine/base/numbers.h"
 #include "engine/client/client.h"
 #include "engine/client/native_script.h"
 #include "engine/sale/sale_keys.h"

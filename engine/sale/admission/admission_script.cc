@@ -6,8 +6,7 @@ namespace rushgate {
 namespace {
 
 // KEYS  1 voucher  2 stock  3 buyers  4 days  5 order stream  [6… request, one for each user]
-// ARGV  1 voucher  2 how long the answer to a request is kept (ms)  3 user  4 order  [5 user  6
-// order  …]
+// ARGV  1 voucher  2 how long the answer to a request is kept (ms)  3 user  4 order  [5 user …]
 //
 // The answer for one user, or an array of answers for several, who are decided on in their order.
 // Everything about a user is checked before anything is changed for him; what fails for one of
