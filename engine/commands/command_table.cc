@@ -13,8 +13,7 @@ namespace rushgate {
 namespace {
 
 constexpr CommandSpec kCommands[] = {
-    // name        function            arity  flags                            keys: first, last,
-    // step
+    // name, function, arity, flags, keys: first, last, step
     {"ping", ping_command, -1, kFast, 0, 0, 0},
     {"select", select_command, 2, kFast, 0, 0, 0},
 

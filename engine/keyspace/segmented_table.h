@@ -4,8 +4,11 @@
 //
 //   directory (2^depth pointers, chosen by the hash's top bits)
 //     ├─ 00 ─┐
-//     ├─ 01 ─┴─> segment, depth 1: [tags: one byte a slot][items]      tag 0: free; else 0x80 |
-//     seven low bits of the hash ├─ 10 ───> segment, depth 2 └─ 11 ───> segment, depth 2
+//     ├─ 01 ─┴─> segment, depth 1: [tags: one byte a slot][items]
+//     ├─ 10 ───> segment, depth 2
+//     └─ 11 ───> segment, depth 2
+//
+//   tag: 0 if the slot is free, else 0x80 | seven low bits of the hash
 //
 // The order of iteration depends on the items, their history and the seed alone: the same run gives
 // the same order on any machine.
@@ -24,9 +27,10 @@
 namespace rushgate {
 
 /// `Policy` says what is kept:
-///   using Item = …;                                        // movable
-///   static std::uint64_t hash(const Key& key, seed);       // for each type of key that is looked
-///   up, and for Item static bool matches(const Item& item, const Key& key);
+///   using Item = …;  // movable
+///   // for Item, and for each type of key that is looked up:
+///   static std::uint64_t hash(const Key& key, std::uint64_t seed);
+///   static bool matches(const Item& item, const Key& key);
 /// Not thread-safe. Pointers to items are valid until the next insertion or removal.
 template <class Policy>
 class SegmentedTable {

@@ -1,8 +1,9 @@
 // How the members of one set are kept in the store: a rush adds a thousand buyers in a group, and
 // they cost one record.
 //
-//   element record   object id, member        -> nothing: a member; kRemoved: none, whatever runs
-//   say run record       object id, first member  -> the members that the same group added after it
+//   element record   object id, member        -> nothing: it is a member; kRemoved: it is none,
+//                                                whatever runs say
+//   run record       object id, first member  -> the members that the same group added after it
 //
 // A group that adds one member writes an element record, one that adds more writes a run. A run is
 // never changed: once a set has runs, a removal leaves a mark in the member's element record, and a

@@ -1,11 +1,12 @@
 // A stream: entries in ascending order of ids, kept in the store with a bounded tail in memory, and
 // its consumer groups. Semantics: https://redis.io/docs/latest/develop/data-types/streams/
 //
-//        store: runs                          memory
-//   ┌─────┬─────┬─────┬─────┬─────┐   ┌─────┬─────┬─────┐ ┌──────────┐
-//   │     │     │     │     │     │   │ the same runs   │ │ open run │   what the current group of
-//   requests appended └─────┴─────┴─────┴─────┴─────┘   └─────┴─────┴─────┘ └──────────┘ ^ first_id
-//   tail                   ^ last_id
+//   store: runs                         memory
+//   ┌─────┬─────┬─────┬─────┬─────┐     ┌─────────────────┐ ┌──────────┐
+//   │     │     │     │     │     │     │ the newest runs │ │ open run │
+//   └─────┴─────┴─────┴─────┴─────┘     └─────────────────┘ └──────────┘
+//      ^ first_id                       tail                what the current group
+//                                                           appended    ^ last_id
 //
 // Entries below first_id() are trimmed, whether or not their runs are still there. One deleted
 // further up stays in its run; its id is kept in memory, with a record of its own, until everything

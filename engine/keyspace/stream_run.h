@@ -1,13 +1,14 @@
 // How a stretch of a stream's entries is written: the same bytes in the store and in memory.
 // Described, with an example, in docs/format.md.
 //
-//   run   = entry*                                   the id of the first entry stands beside the
-//   run, not in it entry = head, seq, [columns], value* head  = varint: (ms - ms of the entry
-//   before, below 2^62) << 1 | 1 if columns follow seq   = varint: if ms is that of the entry
-//   before, the distance to its seq; else seq itself columns = varint n, then n times: varint
-//   (length of name) << 1 | 1 if integers, name value = of an integer column: zigzag varint of the
-//   distance to the same column of the entry before (to 0 after new columns)
-//           of a text column: varint length, bytes
+//   run     = entry*            the id of the first entry stands beside the run, not in it
+//   entry   = head, seq, [columns], value*
+//   head    = varint: (ms - ms of the entry before, below 2^62) << 1 | 1 if columns follow
+//   seq     = varint: if ms is that of the entry before, the distance to its seq; else seq itself
+//   columns = varint n, then n times: varint (length of name) << 1 | 1 if integers, name
+//   value   = of an integer column: zigzag varint of the distance to the same column of the entry
+//             before (to 0 after new columns)
+//             of a text column: varint length, bytes
 #pragma once
 
 #include <cstddef>
