@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "absl/functional/function_ref.h"
+#include "engine/base/scalar.h"
 #include "engine/base/stream_id.h"
 #include "engine/client/reply.h"
 #include "engine/client/request.h"
@@ -26,7 +27,7 @@ namespace rushgate {
 /// through is undone and answers with that error.
 class NativeCall {
  public:
-  using Field = std::pair<std::string_view, std::string_view>;
+  using Field = std::pair<std::string_view, Scalar>;
 
   virtual ~NativeCall() = default;
 
@@ -78,13 +79,19 @@ class NativeCall {
 
   // ---- Sets ----
   virtual bool set_contains(std::string_view key, std::string_view member) = 0;  // SISMEMBER
-  virtual bool set_add(std::string_view key,
-                       std::string_view member) = 0;        // SADD, true if it was new
+  virtual bool set_add(std::string_view key, const Scalar& member) = 0;  // SADD, true if it was new
+  /// SADD of one after the other, until `new_max` of them were new. Sets is_new[i] for each that it
+  /// came to; how many those are.
+  virtual std::size_t set_add_integers(std::string_view key, std::span<const std::int64_t> members,
+                                       std::size_t new_max, std::span<bool> is_new) = 0;
   virtual std::int64_t set_size(std::string_view key) = 0;  // SCARD
 
   // ---- Streams ----
   /// XADD key * field value …
   virtual StreamId stream_append(std::string_view key, std::span<const Field> fields) = 0;
+  /// As stream_append() for each row of `values`, whose fields have these names.
+  virtual void stream_append_rows(std::string_view key, std::span<const std::string_view> names,
+                                  std::span<const std::int64_t> values) = 0;
 };
 
 /// An error that a native script ends with. The text is "<CODE> <message>".

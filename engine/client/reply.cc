@@ -59,6 +59,12 @@ void append_debug(const Reply& reply, std::string& out) {
   out += reply.kind() == Reply::Kind::kMap ? "}" : "]";
 }
 
+bool is_the_same_in_resp2(Reply::Kind kind) {
+  using enum Reply::Kind;
+  return kind == kNil || kind == kNilArray || kind == kInteger || kind == kStatus ||
+         kind == kBulk || kind == kError;
+}
+
 }  // namespace
 
 std::string_view Reply::error_code() const {
@@ -68,14 +74,8 @@ std::string_view Reply::error_code() const {
 }
 
 Reply to_resp2(Reply reply) {
+  if (is_the_same_in_resp2(reply.kind())) return reply;
   switch (reply.kind()) {
-    case Reply::Kind::kNil:
-    case Reply::Kind::kNilArray:
-    case Reply::Kind::kInteger:
-    case Reply::Kind::kStatus:
-    case Reply::Kind::kBulk:
-    case Reply::Kind::kError:
-      return reply;
     case Reply::Kind::kDouble:
       return Reply::bulk(format_double(reply.real()));
     case Reply::Kind::kBoolean:
@@ -84,13 +84,12 @@ Reply to_resp2(Reply reply) {
       return Reply::bulk(std::move(reply.text()));
     case Reply::Kind::kVerbatim:
       return Reply::bulk(reply.text().substr(4));
-    case Reply::Kind::kArray:
-    case Reply::Kind::kMap:
-    case Reply::Kind::kSet:
-    case Reply::Kind::kPush:
+    default:
       break;
   }
-  for (Reply& element : reply.elements()) element = to_resp2(std::move(element));
+  for (Reply& element : reply.elements()) {
+    if (!is_the_same_in_resp2(element.kind())) element = to_resp2(std::move(element));
+  }
   return reply.kind() == Reply::Kind::kArray ? std::move(reply)
                                              : Reply::array(std::move(reply.elements()));
 }

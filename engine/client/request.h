@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -68,10 +69,11 @@ class Request {
   /// Calls visit(argument) for the arguments from `first` on.
   template <class Visit>
   void for_each_from(std::size_t first, Visit visit) const {
+    const char* const bytes = bytes_.data();
     std::uint32_t begin = first == 0 ? 0 : ends_[first - 1];
-    for (auto end = ends_.begin() + static_cast<std::ptrdiff_t>(first); end != ends_.end(); ++end) {
-      visit(std::string_view(bytes_.data() + begin, *end - begin));
-      begin = *end;
+    for (const std::uint32_t end : std::span<const std::uint32_t>(ends_).subspan(first)) {
+      visit(std::string_view(bytes + begin, end - begin));
+      begin = end;
     }
   }
 

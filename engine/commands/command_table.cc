@@ -111,11 +111,12 @@ class CommandIndex {
   }
 
  private:
-  static constexpr std::size_t kSlots = std::bit_ceil(2 * std::size(kCommands));
+  static constexpr std::uint32_t kSlots = std::bit_ceil(4 * std::uint32_t{std::size(kCommands)});
 
   static absl::string_view to_absl(std::string_view text) { return {text.data(), text.size()}; }
   static constexpr std::size_t first_slot(std::string_view name) {
-    return hash_name(name) % kSlots;
+    constexpr std::uint32_t kSpread = 0x9E3779B1;  // to the top bits, which are used
+    return (hash_name(name) * kSpread) >> (32 - std::countr_zero(kSlots));
   }
   static constexpr std::size_t next_slot(std::size_t slot) { return (slot + 1) % kSlots; }
 

@@ -335,7 +335,8 @@ void Executor::run_group(Operation*& own) {
   if (store_failed_ && services_.write_refusal.empty()) {
     services_.write_refusal = executor_errors::write_refusal(health());
   }
-  if (clock_->monotonic_ms() >= next_due_ms_.load(std::memory_order_relaxed)) fire_due();
+  const std::int64_t due_ms = next_due_ms_.load(std::memory_order_relaxed);
+  if (due_ms != kNever && clock_->monotonic_ms() >= due_ms) fire_due();
   while (group_requests_ < options_.group_requests_max) {
     Operation* const operation = next_operation(own);
     if (operation == nullptr) break;
@@ -357,6 +358,7 @@ Operation* Executor::next_operation(Operation*& own) {
   }
   Operation* operation = nullptr;
   while (queue_.pop(operation)) {
+    made_room_ = true;
     if (begin(*operation)) return operation;
   }
   return nullptr;
@@ -445,7 +447,7 @@ void Executor::commit_group() {
     if (operation->finished()) answer(*operation);
   }
   in_group_.clear();
-  tell_of_room();
+  if (std::exchange(made_room_, false)) tell_of_room();
 }
 
 void Executor::note_write() {

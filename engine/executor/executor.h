@@ -146,6 +146,7 @@ class Executor final : private BusyMonitor, private KeyListener {
   CommandServices services_;
   ParkingLot parking_;
   Operation* unfinished_ = nullptr;   // a long pipeline that goes on in the next group
+  bool made_room_ = false;            // something was taken from the queue in this group
   std::vector<Operation*> in_group_;  // those that got replies in the current group
   std::vector<Operation*> resumed_;   // served while parked, with more requests to run
   std::vector<std::pair<std::uint8_t, std::string>> signalled_;  // keys on which somebody waits

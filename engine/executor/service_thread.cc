@@ -29,11 +29,13 @@ void ServiceThread::kick() {
 void ServiceThread::complete(std::unique_ptr<Operation> operation) {
   {
     const std::lock_guard lock(mutex_);
-    if (!ended_) completed_.push_back(std::move(operation));
+    if (!ended_) {
+      completed_.push_back(std::move(operation));
+      operation = nullptr;
+    }
   }
-  if (operation != nullptr)
-    return operation->completion(std::move(operation->replies));  // nobody else is left to
-  kick();
+  if (operation == nullptr) return kick();
+  operation->completion(std::move(operation->replies));  // nobody else is left to
 }
 
 Scheduler::TimerId ServiceThread::at(std::int64_t monotonic_ms, Callback callback) {

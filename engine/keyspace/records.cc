@@ -1,7 +1,7 @@
 #include "engine/keyspace/records.h"
 
 #include "engine/base/numbers.h"
-#include "engine/keyspace/varint.h"
+#include "engine/base/varint.h"
 #include "engine/store/store_batch.h"
 
 namespace rushgate {

@@ -1,8 +1,10 @@
 #include "engine/keyspace/set_records.h"
 
+#include <span>
+
 #include "engine/base/numbers.h"
+#include "engine/base/varint.h"
 #include "engine/keyspace/records.h"
-#include "engine/keyspace/varint.h"
 #include "engine/store/store_batch.h"
 
 namespace rushgate {
@@ -24,39 +26,58 @@ bool visit_member(RecordReader& reader, absl::FunctionRef<void(std::string_view 
   return reader.ok();
 }
 
+void write_text(std::string_view member, VarintAppender& out) {
+  out.varint(std::uint64_t{member.size()} << 1 | kIsText);
+  out.bytes(member);
+}
+
 }  // namespace
 
-void SetRecords::add_integer(std::int64_t member) {
-  if (member > kIntegerMax || member < -kIntegerMax) return add_text(DecimalText(member));
-  RecordWriter(gathered_.bytes).varint(fold(member) << 1);
-  ++gathered_.count;
-}
-
-void SetRecords::add_text(std::string_view member) {
-  RecordWriter(gathered_.bytes).varint(std::uint64_t{member.size()} << 1 | kIsText).rest(member);
-  ++gathered_.count;
-}
-
 void SetRecords::take_back_to(const Mark& mark) {
-  if (gathered_.count <= mark.count) return;
-  gathered_.bytes.resize(mark.bytes);
-  gathered_.count = mark.count;
+  if (integers_.size() > mark.integers) integers_.resize(mark.integers);
+  if (texts_.size() > mark.texts) texts_.resize(mark.texts);
 }
 
 void SetRecords::complete(StoreBatch& batch, std::uint64_t object_id) {
-  if (gathered_.count == 0) return;
-  if (gathered_.count == 1 || marks_ > 0) {
-    visit_set_run(gathered_.bytes,
-                  [&](std::string_view member) { put_element(batch, object_id, member, {}); });
+  if (gathered() == 0) return;
+  if (gathered() == 1 || marks_ > 0) {
+    for (const std::int64_t member : integers_) {
+      put_element(batch, object_id, DecimalText(member), {});
+    }
+    for (const std::string& member : texts_) put_element(batch, object_id, member, {});
   } else {
-    std::string key = element_prefix(RecordKind::kSetRun, object_id);
-    RecordReader reader(gathered_.bytes);
-    visit_member(reader, [&](std::string_view first) { RecordWriter(key).scalar(first); });
-    batch.put(key, reader.rest());
+    put_run(batch, object_id);
     has_runs_ = true;
   }
-  gathered_.bytes.clear();
-  gathered_.count = 0;
+  constexpr std::size_t kKept = 16 * 1024;
+  if (integers_.capacity() > kKept) integers_ = {};
+  integers_.clear();
+  texts_.clear();
+}
+
+void SetRecords::put_run(StoreBatch& batch, std::uint64_t object_id) const {
+  std::string key = element_prefix(RecordKind::kSetRun, object_id);
+  std::span<const std::int64_t> integers = integers_;
+  std::span<const std::string> texts = texts_;
+  if (!integers.empty()) {
+    RecordWriter(key).scalar(DecimalText(integers.front()));
+    integers = integers.subspan(1);
+  } else {
+    RecordWriter(key).scalar(texts.front());
+    texts = texts.subspan(1);
+  }
+  std::string rest;
+  VarintAppender out(rest);
+  for (const std::int64_t member : integers) {
+    if (member <= kIntegerMax && member >= -kIntegerMax) {
+      out.varint(fold(member) << 1);
+    } else {
+      write_text(DecimalText(member), out);
+    }
+  }
+  for (const std::string& member : texts) write_text(member, out);
+  out.flush();
+  batch.put(key, rest);
 }
 
 void SetRecords::record_removal(StoreBatch& batch, std::uint64_t object_id,

@@ -18,8 +18,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
 
@@ -35,18 +37,22 @@ class SetRecords {
   /// A set with no more members than that may have so many marks.
   static constexpr std::size_t kMarksMax = 1'000;
   /// Of a set that is written anew.
-  static constexpr std::uint32_t kRunMembersMax = 1'000;
+  static constexpr std::size_t kRunMembersMax = 1'000;
 
   /// Gathers a new member, to be recorded by complete().
-  void add_integer(std::int64_t member);
-  void add_text(std::string_view member);
+  void add_integer(std::int64_t member) { integers_.push_back(member); }
+  void add_text(std::string_view member) { texts_.emplace_back(member); }
 
   /// Where the gathered members end, to be taken back to.
   struct Mark {
-    std::size_t bytes;
-    std::uint32_t count;
+    std::size_t integers;
+    std::size_t texts;
   };
-  [[nodiscard]] Mark mark() const { return {gathered_.bytes.size(), gathered_.count}; }
+  [[nodiscard]] Mark mark() const { return {integers_.size(), texts_.size()}; }
+  /// The integers gathered since `mark`, if nothing was recorded meanwhile.
+  [[nodiscard]] std::span<const std::int64_t> integers_since(const Mark& mark) const {
+    return std::span(integers_).subspan(mark.integers);
+  }
   /// No effect on what has been recorded meanwhile.
   void take_back_to(const Mark& mark);
 
@@ -63,12 +69,8 @@ class SetRecords {
   /// recorded anew.
   void start_anew(StoreBatch& batch, std::uint64_t object_id);
 
-  /// Members of the current group that are not recorded yet, as a run has them.
-  struct Gathered {
-    std::string bytes;
-    std::uint32_t count = 0;
-  };
-  [[nodiscard]] const Gathered& gathered() const { return gathered_; }
+  /// How many members of the current group are not recorded yet.
+  [[nodiscard]] std::size_t gathered() const { return integers_.size() + texts_.size(); }
 
   // ---- At open ----
 
@@ -76,7 +78,11 @@ class SetRecords {
   void loaded_removal() { ++marks_; }
 
  private:
-  Gathered gathered_;
+  void put_run(StoreBatch& batch, std::uint64_t object_id) const;
+
+  // What was gathered.
+  std::vector<std::int64_t> integers_;
+  std::vector<std::string> texts_;
   bool has_runs_ = false;  // or had some that were rolled back
   std::size_t marks_ = 0;  // at most: some may have been rolled back, or their members came back
 };

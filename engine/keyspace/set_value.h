@@ -57,6 +57,8 @@ class SetValue {
     return texts_.erase(member);
   }
   bool erase_integer(std::int64_t member) { return integers_.erase(member); }
+  /// insert_integer() or erase_integer() will be called for it soon.
+  void warm_integer(std::int64_t member) const { integers_.warm(member); }
   /// visit(std::string_view member)
   template <class Visit>
   void for_each(Visit visit) const {

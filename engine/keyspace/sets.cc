@@ -1,7 +1,9 @@
 #include "engine/keyspace/sets.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "engine/keyspace/keyspace.h"
 #include "engine/keyspace/records.h"
@@ -24,7 +26,7 @@ void rewrite(Database& db, Object& object) {
   object.set().for_each([&](std::string_view member) {
     const auto integer = parse_int64(member);
     integer ? records.add_integer(*integer) : records.add_text(member);
-    if (records.gathered().count == SetRecords::kRunMembersMax) records.complete(batch, object.id);
+    if (records.gathered() == SetRecords::kRunMembersMax) records.complete(batch, object.id);
   });
   records.complete(batch, object.id);
 }
@@ -33,7 +35,7 @@ void record_removal(Database& db, Object& object, std::string_view member) {
   SetRecords& records = object.set().records();
   StoreBatch& batch = db.changes().records();
   const bool is_rewritten = records.has_marks_enough(object.set().size());
-  if (is_rewritten || records.gathered().count > 0) {
+  if (is_rewritten || records.gathered() > 0) {
     db.changes().undo().push(
         [&records, before = records]() mutable { records = std::move(before); });
   }
@@ -42,14 +44,7 @@ void record_removal(Database& db, Object& object, std::string_view member) {
   records.record_removal(batch, object.id, member);
 }
 
-}  // namespace
-
-Object& create(Database& db, std::string_view key) {
-  return db.create(key, SetValue(db.keyspace().seed()));
-}
-
-bool add(Database& db, Object& object, std::string_view member) {
-  if (const auto integer = parse_int64(member)) return add_integer(db, object, *integer);
+bool add_text(Database& db, Object& object, std::string_view member) {
   SetValue& set = object.set();
   if (!set.insert_text(member)) return false;
   push_undo(db, object, member,
@@ -72,6 +67,45 @@ bool add_integer(Database& db, Object& object, std::int64_t member) {
   set.records().add_integer(member);
   db.changes().gather(object);
   return true;
+}
+
+}  // namespace
+
+Object& create(Database& db, std::string_view key) {
+  return db.create(key, SetValue(db.keyspace().seed()));
+}
+
+bool add(Database& db, Object& object, const Scalar& member) {
+  return member.is_integer() ? add_integer(db, object, member.integer())
+                             : add_text(db, object, member.text());
+}
+
+std::size_t add_integers(Database& db, Object& object, std::span<const std::int64_t> members,
+                         std::size_t new_max, std::span<bool> is_new) {
+  constexpr std::size_t kAhead = 16;  // so many at a time are fetched from memory
+  SetValue& set = object.set();
+  SetRecords& records = set.records();
+  const SetRecords::Mark mark = records.mark();
+  std::size_t count = 0;
+  while (count < members.size() && new_max > 0) {
+    const std::size_t end = std::min(count + kAhead, members.size());
+    for (std::size_t i = count; i < end; ++i) set.warm_integer(members[i]);
+    for (; count < end && new_max > 0; ++count) {
+      is_new[count] = set.insert_integer(members[count]);
+      if (!is_new[count]) continue;
+      records.add_integer(members[count]);
+      --new_max;
+    }
+  }
+  const auto gathered = records.integers_since(mark);
+  if (gathered.empty()) return count;
+  std::vector<std::int64_t> added(gathered.begin(), gathered.end());
+  db.changes().undo().push([&set, mark, added = std::move(added)] {
+    for (const std::int64_t member : added) set.erase_integer(member);
+    set.records().take_back_to(mark);
+  });
+  db.changes().gather(object);
+  return count;
 }
 
 bool remove(Database& db, Object& object, std::string_view member) {

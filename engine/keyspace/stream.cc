@@ -258,19 +258,38 @@ std::optional<std::int64_t> Stream::lag(const StreamGroup& group) const {
 // ---- Appending and trimming ----
 
 void Stream::append(StreamId id, StreamFields fields) {
-  if (!writer_.takes(id)) {
-    const StreamId first = writer_.first();
-    const StreamId last = writer_.last();
-    full_runs_.push_back({first, last, writer_.take()});
-  }
+  open_run_for(id);
   writer_.append(id, fields);
+  count_appended(id, id, 1);
+}
+
+void Stream::append_rows(StreamId id, std::span<const std::string_view> names,
+                         std::span<const std::int64_t> values) {
+  StreamId next = id;
+  while (!values.empty()) {
+    open_run_for(next);
+    const std::size_t rows = writer_.append_rows(next, names, values);
+    values = values.subspan(rows * names.size());
+    next.seq += rows;
+  }
+  count_appended(id, writer_.last(), next.seq - id.seq);
+}
+
+void Stream::open_run_for(StreamId id) {
+  if (writer_.takes(id)) return;
+  const StreamId first = writer_.first();
+  const StreamId last = writer_.last();
+  full_runs_.push_back({first, last, writer_.take()});
+}
+
+void Stream::count_appended(StreamId first, StreamId last, std::uint64_t count) {
   if (counters_.length == 0) {
-    counters_.first_id = id;
+    counters_.first_id = first;
     counters_.node_position = 0;
   }
-  ++counters_.length;
-  ++counters_.entries_added;
-  counters_.last_id = id;
+  counters_.length += count;
+  counters_.entries_added += count;
+  counters_.last_id = last;
 }
 
 void Stream::take_back_appends(const OpenMark& mark, const Counters& counters) {

@@ -119,6 +119,10 @@ class Stream {
   [[nodiscard]] OpenMark open_mark() const { return {full_runs_.size(), writer_.mark()}; }
   /// `id` must be above last_id().
   void append(StreamId id, StreamFields fields);
+  /// Entries of integers, one a row of `values`, under `id` and those that follow it with the same
+  /// ms, of which there must be enough.
+  void append_rows(StreamId id, std::span<const std::string_view> names,
+                   std::span<const std::int64_t> values);
   void take_back_appends(const OpenMark& mark, const Counters& counters);
 
   void set_counters(const Counters& counters) { counters_ = counters; }
@@ -226,6 +230,8 @@ class Stream {
   bool load_pending(RecordReader& key, RecordReader& value);
   RecordWriter begin_key(RecordKind kind) const;
   [[nodiscard]] bool is_dead(StreamId last_of_run) const;
+  void open_run_for(StreamId id);
+  void count_appended(StreamId first, StreamId last, std::uint64_t count);
   void append_to_tail(Run run);
   void shorten_tail();
   void record_open_runs(StoreBatch& batch) const;

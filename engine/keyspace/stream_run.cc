@@ -5,8 +5,9 @@
 #include <limits>
 #include <utility>
 
+#include "engine/base/bytes.h"
 #include "engine/base/numbers.h"
-#include "engine/keyspace/varint.h"
+#include "engine/base/varint.h"
 
 namespace rushgate {
 namespace {
@@ -27,8 +28,6 @@ std::int64_t advance(std::int64_t from, std::int64_t by) {
 
 // ---- Writing ----
 
-void RunWriter::write_varint(std::uint64_t value) { append_varint(bytes_, value); }
-
 bool RunWriter::takes(StreamId id) const {
   return empty() || (bytes_.size() < kBytesMax && id.ms - last_.ms < kMsDistanceMax);
 }
@@ -36,48 +35,81 @@ bool RunWriter::takes(StreamId id) const {
 void RunWriter::append(StreamId id, StreamFields fields) {
   assert(!fields.empty() && takes(id) && (empty() || id > last_));
   if (empty()) first_ = last_ = id;
+  VarintAppender out(bytes_);
   const bool fits = fits_columns(fields);
-  write_varint((id.ms - last_.ms) << 1 | (fits ? 0 : 1));
-  write_varint(id.ms == last_.ms ? id.seq - last_.seq : id.seq);
+  out.varint((id.ms - last_.ms) << 1 | (fits ? 0 : 1));
+  out.varint(id.ms == last_.ms ? id.seq - last_.seq : id.seq);
   last_ = id;
-  if (!fits) write_columns(fields);
+  if (!fits) {
+    columns_.clear();
+    out.varint(fields.size());
+    for (const auto& [name, value] : fields) write_column(name, value.is_integer(), out);
+  }
   for (std::size_t i = 0; i < fields.size(); ++i) {
     Column& column = columns_[i];
+    const Scalar& value = fields[i].second;
     if (column.is_integer) {
-      write_varint(fold(distance(column.last, column.next)));
-      column.last = column.next;
+      out.varint(fold(distance(column.last, value.integer())));
+      column.last = value.integer();
     } else {
-      write_varint(fields[i].second.size());
-      bytes_.append(fields[i].second);
+      out.varint(value.text().size());
+      out.bytes(value.text());
     }
   }
+  out.flush();
 }
 
-/// Can the entry be written under the columns of the one before? If so, they know its integers.
-bool RunWriter::fits_columns(StreamFields fields) {
+std::size_t RunWriter::append_rows(StreamId id, std::span<const std::string_view> names,
+                                   std::span<const std::int64_t> values) {
+  assert(!names.empty() && !values.empty() && takes(id) && (empty() || id > last_));
+  if (empty()) first_ = last_ = id;
+  VarintAppender out(bytes_);
+  const bool fits = fits_integers(names);
+  out.varint((id.ms - last_.ms) << 1 | (fits ? 0 : 1));
+  out.varint(id.ms == last_.ms ? id.seq - last_.seq : id.seq);
+  if (!fits) {
+    columns_.clear();
+    out.varint(names.size());
+    for (const std::string_view name : names) write_column(name, true, out);
+  }
+  std::size_t rows = 0;
+  while (true) {
+    for (Column& column : columns_) {
+      out.varint(fold(distance(column.last, values.front())));
+      column.last = values.front();
+      values = values.subspan(1);
+    }
+    ++rows;
+    if (values.empty() || bytes_.size() + out.unflushed() >= kBytesMax) break;
+    out.varint(0);  // the same ms, the same columns
+    out.varint(1);  // the next seq
+  }
+  out.flush();
+  last_ = {id.ms, id.seq + rows - 1};
+  return rows;
+}
+
+/// A column of texts holds integers too, as texts.
+bool RunWriter::fits_columns(StreamFields fields) const {
   if (columns_.size() != fields.size()) return false;
   for (std::size_t i = 0; i < fields.size(); ++i) {
-    Column& column = columns_[i];
     const auto& [name, value] = fields[i];
-    if (name != std::string_view(bytes_.data() + column.name_begin, column.name_size)) return false;
-    if (!column.is_integer) continue;  // holds an integer too, as text
-    const auto integer = parse_int64(value);
-    if (!integer) return false;
-    column.next = *integer;
+    if (columns_[i].is_integer && !value.is_integer()) return false;
+    if (!same_bytes(name, name_of(columns_[i]))) return false;
   }
   return true;
 }
 
-void RunWriter::write_columns(StreamFields fields) {
-  columns_.clear();
-  write_varint(fields.size());
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    const auto& [name, value] = fields[i];
-    const auto integer = parse_int64(value);
-    write_varint(std::uint64_t{name.size()} << 1 | (integer ? 1 : 0));
-    columns_.push_back({bytes_.size(), name.size(), integer.has_value(), 0, integer.value_or(0)});
-    bytes_.append(name);
-  }
+bool RunWriter::fits_integers(std::span<const std::string_view> names) const {
+  return std::ranges::equal(columns_, names, [this](const Column& column, std::string_view name) {
+    return column.is_integer && same_bytes(name, name_of(column));
+  });
+}
+
+void RunWriter::write_column(std::string_view name, bool is_integer, VarintAppender& out) {
+  out.varint(std::uint64_t{name.size()} << 1 | (is_integer ? 1 : 0));
+  out.bytes(name);
+  columns_.push_back({bytes_.size() - name.size(), name.size(), is_integer, 0});
 }
 
 void RunWriter::roll_back_to(const Mark& mark) {

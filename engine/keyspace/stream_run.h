@@ -19,11 +19,14 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/scalar.h"
 #include "engine/base/stream_id.h"
 
 namespace rushgate {
 
-using StreamField = std::pair<std::string_view, std::string_view>;  // name, value
+class VarintAppender;
+
+using StreamField = std::pair<std::string_view, Scalar>;  // name, value
 using StreamFields = std::span<const StreamField>;
 
 /// Writes one run, entry after entry. A value type.
@@ -44,6 +47,10 @@ class RunWriter {
   [[nodiscard]] bool takes(StreamId id) const;
   /// `id` must be above last() and taken, `fields` not be empty.
   void append(StreamId id, StreamFields fields);
+  /// Entries of integers, one a row of `values`, all under `names`: the first as `id`, each other one
+  /// with the next seq, until the run is full. How many. `id` must be above last() and taken.
+  std::size_t append_rows(StreamId id, std::span<const std::string_view> names,
+                          std::span<const std::int64_t> values);
 
   [[nodiscard]] bool empty() const { return bytes_.empty(); }
   [[nodiscard]] StreamId first() const { return first_; }
@@ -65,12 +72,14 @@ class RunWriter {
     std::size_t name_size;
     bool is_integer;
     std::int64_t last;  // integer: the value in the last entry
-    std::int64_t next;  // integer: in the entry that is being written
   };
 
-  [[nodiscard]] bool fits_columns(StreamFields fields);
-  void write_columns(StreamFields fields);
-  void write_varint(std::uint64_t value);
+  [[nodiscard]] std::string_view name_of(const Column& column) const {
+    return {bytes_.data() + column.name_begin, column.name_size};
+  }
+  [[nodiscard]] bool fits_columns(StreamFields fields) const;
+  [[nodiscard]] bool fits_integers(std::span<const std::string_view> names) const;
+  void write_column(std::string_view name, bool is_integer, VarintAppender& out);
 
   std::string bytes_;
   StreamId first_;

@@ -1,6 +1,8 @@
 #include "engine/keyspace/streams.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,6 +39,16 @@ void apply_cut(Database& db, Stream& stream, const Stream::Cut& cut, Forgotten f
     stream.set_counters(old);
     stream.deleted().insert(ids.begin(), ids.end());
   });
+}
+
+/// Before entries are appended: how to take them back, who wants to know.
+void begin_append(Database& db, Object& object) {
+  Stream& stream = object.stream();
+  db.changes().undo().push([&stream, mark = stream.open_mark(), counters = stream.counters()] {
+    stream.take_back_appends(mark, counters);
+  });
+  db.changes().touch(object);
+  db.keyspace().signal(db.number(), object.key);
 }
 
 using Ids = absl::InlinedVector<StreamId, 8>;
@@ -77,13 +89,8 @@ Object& create(Database& db, std::string_view key) {
 }
 
 void append(Database& db, Object& object, StreamId id, StreamFields fields) {
-  Stream& stream = object.stream();
-  db.changes().undo().push([&stream, mark = stream.open_mark(), counters = stream.counters()] {
-    stream.take_back_appends(mark, counters);
-  });
-  stream.append(id, fields);
-  db.changes().touch(object);
-  db.keyspace().signal(db.number(), object.key);
+  begin_append(db, object);
+  object.stream().append(id, fields);
 }
 
 StreamId append_automatic(Database& db, Object& object, StreamFields fields) {
@@ -91,6 +98,17 @@ StreamId append_automatic(Database& db, Object& object, StreamFields fields) {
   if (!id) return {};
   append(db, object, *id, fields);
   return *id;
+}
+
+bool append_rows(Database& db, Object& object, std::span<const std::string_view> names,
+                 std::span<const std::int64_t> values) {
+  if (values.empty()) return true;
+  const std::uint64_t rows = values.size() / names.size();
+  const std::optional<StreamId> id = object.stream().next_id(db.keyspace().now_ms());
+  if (!id || id->seq > std::numeric_limits<std::uint64_t>::max() - rows) return false;
+  begin_append(db, object);
+  object.stream().append_rows(*id, names, values);
+  return true;
 }
 
 absl::Status erase(Database& db, Object& object, std::span<const StreamId> ids,

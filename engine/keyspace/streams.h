@@ -22,6 +22,11 @@ void append(Database& db, Object& object, StreamId id, StreamFields fields);
 /// Under the id that comes by itself, which it returns. 0-0 if the stream has run out of ids.
 StreamId append_automatic(Database& db, Object& object, StreamFields fields);
 
+/// Entries of integers, one a row of `values`, all under `names` and with ids that come by
+/// themselves. False, and nothing done, if the stream has not so many ids left of one ms.
+bool append_rows(Database& db, Object& object, std::span<const std::string_view> names,
+                 std::span<const std::int64_t> values);
+
 /// XDEL. Sets `erased` to how many there were.
 absl::Status erase(Database& db, Object& object, std::span<const StreamId> ids,
                    std::uint64_t& erased);

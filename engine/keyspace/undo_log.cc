@@ -4,19 +4,16 @@
 
 namespace rushgate {
 
-void* UndoLog::allocate(std::size_t bytes) {
-  const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
-  while (chunk_ < chunks_.size() && used_ + rounded > chunks_[chunk_].size) {
-    ++chunk_;
-    used_ = 0;
-  }
-  if (chunk_ == chunks_.size()) {
+void* UndoLog::allocate_in_next_chunk(std::size_t rounded) {
+  while (chunks_used_ < chunks_.size() && rounded > chunks_[chunks_used_].size) ++chunks_used_;
+  if (chunks_used_ == chunks_.size()) {
     const std::size_t size = std::max(kChunkBytes, rounded);
     chunks_.push_back({std::make_unique<std::byte[]>(size), size});
   }
-  void* memory = chunks_[chunk_].bytes.get() + used_;
-  used_ += rounded;
-  return memory;
+  const Chunk& chunk = chunks_[chunks_used_++];
+  free_ = chunk.bytes.get() + rounded;
+  free_bytes_ = chunk.size - rounded;
+  return chunk.bytes.get();
 }
 
 void UndoLog::roll_back_to(std::size_t size) {
@@ -36,8 +33,8 @@ void UndoLog::forget() {
   }
   steps_.clear();
   if (chunks_.size() > kChunksKept) chunks_.resize(kChunksKept);
-  chunk_ = 0;
-  used_ = 0;
+  chunks_used_ = 0;
+  free_bytes_ = 0;
 }
 
 }  // namespace rushgate

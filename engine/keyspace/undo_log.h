@@ -56,12 +56,19 @@ class UndoLog {
     std::size_t size;
   };
 
-  void* allocate(std::size_t bytes);
+  void* allocate(std::size_t bytes) {
+    const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    if (rounded > free_bytes_) return allocate_in_next_chunk(rounded);
+    free_bytes_ -= rounded;
+    return std::exchange(free_, free_ + rounded);
+  }
+  void* allocate_in_next_chunk(std::size_t rounded);
 
   std::vector<Entry> steps_;
   std::vector<Chunk> chunks_;
-  std::size_t chunk_ = 0;  // the one in use
-  std::size_t used_ = 0;   // bytes of it
+  std::size_t chunks_used_ = 0;  // with the one in use
+  std::byte* free_ = nullptr;    // the rest of the one in use
+  std::size_t free_bytes_ = 0;
 };
 
 }  // namespace rushgate

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
+#include "engine/client/redis_error_code.h"
 #include "engine/sale/orders/order_entry.h"
 #include "engine/sale/orders/unstored_orders.h"
 #include "engine/sale/reply_status.h"
@@ -137,22 +138,25 @@ BuyResult Sale::buy(VoucherId voucher, UserId user, std::string_view request_key
 }
 
 Reply Sale::admit(VoucherId voucher, const AdmissionRequests::Buyer& buyer) {
-  const Request request = requests_.make(voucher, {&buyer, 1});
-  return std::move(client_.run_all(admission_script(), {&request, 1}).front());
+  Reply reply = client_.call(requests_.make(voucher, {&buyer, 1}));
+  if (!has_code(reply, redis_error_code::kNoScript)) return reply;
+  const Request again = requests_.make(voucher, {&buyer, 1});
+  return std::move(client_.run_all(admission_script(), {&again, 1}).front());
 }
 
 std::vector<BuyResult> Sale::buy_all(std::span<const BuyRequest> requests) {
   std::vector<BuyResult> results(requests.size());
+  std::vector<OrderId> orders(requests.size());
+  absl::Status error;
+  orders.resize(ids_.next(orders, error));
+  if (orders.size() < results.size()) {
+    std::fill(results.begin() + static_cast<std::ptrdiff_t>(orders.size()), results.end(),
+              overloaded(error));
+  }
   std::vector<AdmissionRequests::Buyer> buyers;
-  buyers.reserve(requests.size());
-  for (const BuyRequest& request : requests) {
-    const auto order = ids_.next();
-    if (!order.ok()) {
-      std::fill(results.begin() + static_cast<std::ptrdiff_t>(buyers.size()), results.end(),
-                overloaded(order.status()));
-      break;
-    }
-    buyers.push_back({request.user, *order, request.request_key});
+  buyers.reserve(orders.size());
+  for (std::size_t i = 0; i < orders.size(); ++i) {
+    buyers.push_back({requests[i].user, orders[i], requests[i].request_key});
   }
 
   // Neighbours who want the same share a request.

@@ -66,10 +66,14 @@ class KeyspaceCall final : public NativeCall {
       absl::FunctionRef<void(std::string_view field, std::string_view value)> visit) override;
 
   bool set_contains(std::string_view key, std::string_view member) override;
-  bool set_add(std::string_view key, std::string_view member) override;
+  bool set_add(std::string_view key, const Scalar& member) override;
+  std::size_t set_add_integers(std::string_view key, std::span<const std::int64_t> members,
+                               std::size_t new_max, std::span<bool> is_new) override;
   std::int64_t set_size(std::string_view key) override;
 
   StreamId stream_append(std::string_view key, std::span<const Field> fields) override;
+  void stream_append_rows(std::string_view key, std::span<const std::string_view> names,
+                          std::span<const std::int64_t> values) override;
 
  private:
   /// The object at `key`, or null.
@@ -204,10 +208,19 @@ bool KeyspaceCall::set_contains(std::string_view key, std::string_view member) {
   return object != nullptr && object->set().contains(member);
 }
 
-bool KeyspaceCall::set_add(std::string_view key, std::string_view member) {
+bool KeyspaceCall::set_add(std::string_view key, const Scalar& member) {
   Object* object = find(key, ValueType::kSet);
   if (object == nullptr) object = &sets::create(db_, key);
   return sets::add(db_, *object, member);
+}
+
+std::size_t KeyspaceCall::set_add_integers(std::string_view key,
+                                           std::span<const std::int64_t> members,
+                                           std::size_t new_max, std::span<bool> is_new) {
+  Object* object = find(key, ValueType::kSet);
+  if (members.empty() || new_max == 0) return 0;
+  if (object == nullptr) object = &sets::create(db_, key);
+  return sets::add_integers(db_, *object, members, new_max, is_new);
 }
 
 std::int64_t KeyspaceCall::set_size(std::string_view key) {
@@ -223,6 +236,17 @@ StreamId KeyspaceCall::stream_append(std::string_view key, std::span<const Field
   const StreamId id = streams::append_automatic(db_, *object, fields);
   if (id == StreamId{}) throw ScriptError(script_errors::kIdsExhausted);
   return id;
+}
+
+void KeyspaceCall::stream_append_rows(std::string_view key, std::span<const std::string_view> names,
+                                      std::span<const std::int64_t> values) {
+  assert(!names.empty() && values.size() % names.size() == 0);
+  Object* object = find(key, ValueType::kStream);
+  if (values.empty()) return;
+  if (object == nullptr) object = &streams::create(db_, key);
+  if (!streams::append_rows(db_, *object, names, values)) {
+    throw ScriptError(script_errors::kIdsExhausted);
+  }
 }
 
 }  // namespace

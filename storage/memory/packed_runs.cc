@@ -3,20 +3,15 @@
 #include <algorithm>
 #include <cassert>
 #include <cstdint>
+#include <ranges>
+
+#include "engine/base/varint.h"
 
 namespace rushgate {
 namespace {
 
 // Finding a run walks half a chunk, so a chunk stays small; a run above this size has its own.
 constexpr std::size_t kChunkBytesMax = 4096;
-
-void append_varint(std::string& to, std::uint64_t value) {
-  while (value >= 0x80) {
-    to.push_back(static_cast<char>(value | 0x80));
-    value >>= 7;
-  }
-  to.push_back(static_cast<char>(value));
-}
 
 std::uint64_t read_varint(const std::string& from, std::size_t& at) {
   std::uint64_t value = 0;
@@ -149,9 +144,9 @@ void PackedRuns::read_back(StreamId from, StreamId to, std::size_t bytes_max,
     do {
       if (walk.first() <= from) forward.push_back(walk);
     } while (walk.next());
-    for (auto run = forward.rbegin(); run != forward.rend(); ++run) {
-      collector.add(run->first(), run->bytes());
-      if (run->first() <= to || collector.full()) return;
+    for (const Walk& run : std::views::reverse(forward)) {
+      collector.add(run.first(), run.bytes());
+      if (run.first() <= to || collector.full()) return;
     }
     if (chunk == chunks_.begin()) return;
   }

@@ -1,11 +1,11 @@
 #include "storage/rocksdb/directory_lock.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <ctime>
 #include <sstream>

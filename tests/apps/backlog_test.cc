@@ -20,7 +20,7 @@ class BacklogTest : public ::testing::Test {
                keys_.order_stream, ">");
   }
 
-  const SaleKeys keys_;
+  SaleKeys keys_;
   ManualClock clock_;
   std::unique_ptr<Engine> engine_ =
       *Engine::open(std::make_unique<MemoryStore>(), {.manual_clock = &clock_}, {});

@@ -1,11 +1,11 @@
 // SIGKILL at any moment, and the same command again: a row counts once, and what was accepted is an
 // order.
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <random>

@@ -1,6 +1,5 @@
 // The same programs, with the keyspace on a redis-server.
-#include <signal.h>
-
+#include <csignal>
 #include <filesystem>
 #include <string>
 
@@ -34,7 +33,7 @@ class RedisProgramTest : public ::testing::Test {
   }
 
   testing::RedisServer server_;
-  const SaleFiles files_;
+  SaleFiles files_;
   const std::vector<std::string> on_redis_ = {"--redis", server_.url(), "--json"};
 };
 

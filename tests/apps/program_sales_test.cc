@@ -46,7 +46,7 @@ class SalesProgramTest : public ::testing::Test {
     EXPECT_EQ(shop->buried(), 1u);
   }
 
-  const SaleFiles files_;
+  SaleFiles files_;
 };
 
 TEST_F(SalesProgramTest, OrdersAreListedByUserVoucherAndStatus) {

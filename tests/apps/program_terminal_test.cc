@@ -1,11 +1,11 @@
 // Progress: a bar where stderr is a terminal, plain lines elsewhere.
 #include <fcntl.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <vector>

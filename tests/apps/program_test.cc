@@ -1,8 +1,7 @@
 // The command line: input, exit codes, what goes where.
 #include "tests/apps/program.h"
 
-#include <signal.h>
-
+#include <csignal>
 #include <filesystem>
 #include <string>
 
@@ -29,7 +28,7 @@ std::string small_rush() {
   std::string text = "at_ms,user_id,voucher_id\n";
   for (int user = 1; user <= 100; ++user) {
     const std::string asks = std::to_string(user) + "," + std::to_string(user);
-    text += asks + ",1\n" + asks + ",1\n" + asks + ",9\n";
+    for (const char* voucher : {",1\n", ",1\n", ",9\n"}) text.append(asks).append(voucher);
   }
   return text;
 }

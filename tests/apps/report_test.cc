@@ -45,7 +45,7 @@ Report some_report() {
 TEST(ReportTest, TheTableIsTheSameAfterItWasKept) {
   Report report = some_report();
   EXPECT_EQ(format_report(report_from_json(to_json(report))), format_report(report));
-  report.audit->problems.push_back("voucher 1: oversold");
+  report.audit->problems.emplace_back("voucher 1: oversold");
   report.last_stored_seconds.reset();
   EXPECT_EQ(format_report(report_from_json(to_json(report))), format_report(report));
   report.audit.reset();
@@ -80,7 +80,7 @@ TEST(ReportTest, IsCompleteWhenEveryRowHasItsEnd) {
   report.dead += 1;
   EXPECT_TRUE(report.is_complete());
   report = some_report();
-  report.audit->problems.push_back("x");
+  report.audit->problems.emplace_back("x");
   EXPECT_FALSE(report.is_complete());
   report = some_report();
   report.audit.reset();

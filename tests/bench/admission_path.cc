@@ -1,9 +1,10 @@
 // A fixed amount of work on the admission path, for counting instructions:
-//   valgrind --tool=callgrind --toggle-collect='rushgate::Sale::buy_all*' admission_path accepted
+//   valgrind --tool=callgrind --toggle-collect='rushgate::Sale::buy*' admission_path accepted
 // (for lua: --toggle-collect='rushgate::EmbeddedClient::pipeline*')
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -17,18 +18,31 @@ namespace {
 constexpr int kBatches = 20;
 constexpr int kBatch = 1'000;
 
-void run(Outcome outcome) {
-  Shop shop(Durability::kMemory, outcome == Outcome::kSoldOut ? 1 : kUnlimited);
+std::unique_ptr<Shop> open_shop(Outcome outcome) {
+  auto shop =
+      std::make_unique<Shop>(Durability::kMemory, outcome == Outcome::kSoldOut ? 1 : kUnlimited);
   if (outcome == Outcome::kSoldOut) {
-    expect(Outcome::kAccepted, shop.sale().buy(kVoucher, user_id(0)));
+    expect(Outcome::kAccepted, shop->sale().buy(kVoucher, user_id(0)));
   }
+  return shop;
+}
+
+void run_one_by_one(Outcome outcome) {
+  const auto shop = open_shop(outcome);
+  for (int number = 1; number <= kBatches * kBatch; ++number) {
+    expect(outcome, shop->sale().buy(kVoucher, user_id(number)));
+  }
+}
+
+void run_in_batches(Outcome outcome) {
+  const auto shop = open_shop(outcome);
   std::vector<BuyRequest> requests(kBatch);
   std::int64_t number = 0;
   for (int batch = 0; batch < kBatches; ++batch) {
     for (BuyRequest& request : requests) {
       request = {.voucher = kVoucher, .user = user_id(++number)};
     }
-    for (const BuyResult& result : shop.sale().buy_all(requests)) expect(outcome, result);
+    for (const BuyResult& result : shop->sale().buy_all(requests)) expect(outcome, result);
   }
 }
 
@@ -57,16 +71,22 @@ void run_lua() {
 }  // namespace rushgate::bench
 
 int main(int argc, char** argv) {
-  using rushgate::Outcome;
+  using namespace rushgate;
   const std::string_view what = argc == 2 ? argv[1] : "";
   if (what == "accepted") {
-    rushgate::bench::run(Outcome::kAccepted);
+    bench::run_in_batches(Outcome::kAccepted);
   } else if (what == "sold-out") {
-    rushgate::bench::run(Outcome::kSoldOut);
+    bench::run_in_batches(Outcome::kSoldOut);
+  } else if (what == "accepted-one-by-one") {
+    bench::run_one_by_one(Outcome::kAccepted);
+  } else if (what == "sold-out-one-by-one") {
+    bench::run_one_by_one(Outcome::kSoldOut);
   } else if (what == "lua") {
-    rushgate::bench::run_lua();
+    bench::run_lua();
   } else {
-    std::fprintf(stderr, "usage: admission_path accepted|sold-out|lua\n");
+    std::fprintf(stderr,
+                 "usage: admission_path accepted|sold-out|accepted-one-by-one|"
+                 "sold-out-one-by-one|lua\n");
     return 2;
   }
   return EXIT_SUCCESS;

@@ -10,7 +10,7 @@ namespace rushgate::bench {
 /// KEYS stock, buyers, orders; ARGV voucher, user, order id. 0 accepted, 1 sold out, 2 bought
 /// already.
 inline const Script& seckill_script() {
-  static const Script* const script = new Script(R"lua(
+  static const Script* const kScript = new Script(R"lua(
 local stock = redis.call('GET', KEYS[1])
 if not stock or tonumber(stock) <= 0 then return 1 end
 if redis.call('SISMEMBER', KEYS[2], ARGV[2]) == 1 then return 2 end
@@ -19,7 +19,7 @@ redis.call('SADD', KEYS[2], ARGV[2])
 redis.call('XADD', KEYS[3], '*', 'userId', ARGV[2], 'voucherId', ARGV[1], 'id', ARGV[3])
 return 0
 )lua");
-  return *script;
+  return *kScript;
 }
 
 inline constexpr const char* kStockKey = "seckill:stock:1";

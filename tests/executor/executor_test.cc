@@ -3,6 +3,8 @@
 #include <latch>
 #include <thread>
 
+#include <gmock/gmock.h>
+
 #include "engine/executor/engine.h"
 #include "tests/executor/engine_fixture.h"
 #include "tests/executor/holder.h"

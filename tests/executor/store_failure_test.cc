@@ -3,6 +3,8 @@
 #include <latch>
 #include <thread>
 
+#include <gmock/gmock.h>
+
 #include "tests/executor/engine_fixture.h"
 #include "tests/faults/faulty_store.h"
 

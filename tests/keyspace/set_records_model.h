@@ -81,7 +81,25 @@ class SetRecordsModel {
     }
   }
 
+  void add_integers() {
+    std::vector<std::int64_t> members(1 + below(40));
+    for (std::int64_t& member : members) member = static_cast<std::int64_t>(below(2'000));
+    const std::size_t new_max = 1 + below(40);
+    const auto is_new = std::make_unique<bool[]>(members.size());
+    if (object() == nullptr) sets::create(db(), "s");
+    const std::size_t asked =
+        sets::add_integers(db(), *object(), members, new_max, {is_new.get(), members.size()});
+    std::size_t added = 0;
+    for (std::size_t i = 0; i < asked; ++i) {
+      EXPECT_LT(added, new_max);
+      EXPECT_EQ(is_new[i], expected_.insert(std::to_string(members[i])).second);
+      if (is_new[i]) ++added;
+    }
+    EXPECT_TRUE(asked == members.size() || added == new_max);
+  }
+
   void add_any() {
+    if (below(20) == 0) return add_integers();
     const std::size_t number = below(1'000'000);
     const std::string member = (number % 5 == 0 ? "vip" : "") + std::to_string(number % 2'000);
     if (object() == nullptr) sets::create(db(), "s");

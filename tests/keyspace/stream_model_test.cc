@@ -1,6 +1,7 @@
 // Streams against the simplest possible implementation: random changes, taken back, kept, and read
 // again from the store.
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -128,6 +129,7 @@ class Pair {
   Stream& stream() { return object().stream(); }
 
   void append_some() {
+    if (random_() % 3 == 0) return append_rows();
     const std::size_t count = random_() % 40 == 0 ? random_() % 1'500 : 1 + random_() % 4;
     for (std::size_t i = 0; i < count; ++i) {
       keyspace_->set_now_ms(now_ms_ += static_cast<std::int64_t>(random_() % 3));
@@ -140,6 +142,21 @@ class Pair {
       model_.entries[*id] = fields;
       model_.last_id = *id;
       ++model_.entries_added;
+    }
+  }
+
+  void append_rows() {
+    static constexpr std::array<std::string_view, 2> kNames = {"user", "order"};
+    std::vector<std::int64_t> values(2 * (random_() % 30 == 0 ? random_() % 3'000 : random_() % 4));
+    for (std::int64_t& value : values) value = static_cast<std::int64_t>(random_() % 1'000'000);
+    std::optional<StreamId> id = stream().next_id(now_ms_);
+    ASSERT_TRUE(streams::append_rows(db(), object(), kNames, values));
+    for (std::size_t i = 0; i < values.size(); i += 2) {
+      model_.entries[*id] = {{"user", std::to_string(values[i])},
+                             {"order", std::to_string(values[i + 1])}};
+      model_.last_id = *id;
+      ++model_.entries_added;
+      id = id->next();
     }
   }
 

@@ -1,5 +1,6 @@
 #include "engine/keyspace/stream_run.h"
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <random>
@@ -75,6 +76,35 @@ TEST(StreamRunTest, KeepsTheExtremesOfNumbersAndIds) {
   expect_round_trip({{{top, 0}, {{"n", "1"}}}, {{top, top}, {{"n", "1"}}}});
   expect_round_trip(
       {{{0, top}, {{"n", "1"}}}, {{(std::uint64_t{1} << 62) - 1, top}, {{"n", "1"}}}});
+}
+
+TEST(StreamRunTest, RowsAreWrittenAsSingleEntriesAre) {
+  static constexpr std::array<std::string_view, 2> kNames = {"user",
+                                                             "a rather long name of a field"};
+  std::mt19937_64 random(5);
+  for (const std::uint64_t rows : {1U, 2U, 500U, 5'000U}) {
+    RunWriter single;
+    RunWriter together;
+    for (RunWriter* writer : {&single, &together}) append(*writer, {{5, 1}, {{"user", "7"}}});
+    std::vector<std::int64_t> values(2 * rows);
+    for (std::int64_t& value : values) value = static_cast<std::int64_t>(random());
+    const std::size_t appended = together.append_rows({9, 3}, kNames, values);
+    EXPECT_TRUE(appended == rows || !together.takes({9, 3 + appended}));
+    for (std::size_t i = 0; i < appended; ++i) {
+      ASSERT_TRUE(single.takes({9, 3 + i}));
+      append(single, {{9, 3 + i},
+                      {{std::string(kNames[0]), std::to_string(values[2 * i])},
+                       {std::string(kNames[1]), std::to_string(values[2 * i + 1])}}});
+    }
+    EXPECT_EQ(together.bytes(), single.bytes());
+    EXPECT_EQ(together.last(), single.last());
+    // And more under the same columns.
+    const std::uint64_t next = 3 + appended;
+    if (!single.takes({9, next})) continue;
+    append(single, {{9, next}, {{std::string(kNames[0]), "1"}, {std::string(kNames[1]), "2"}}});
+    together.append_rows({9, next}, kNames, std::vector<std::int64_t>{1, 2});
+    EXPECT_EQ(together.bytes(), single.bytes());
+  }
 }
 
 TEST(StreamRunTest, AnOrderTakesAboutTenBytes) {

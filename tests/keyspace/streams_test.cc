@@ -1,5 +1,6 @@
 #include "engine/keyspace/streams.h"
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -114,6 +115,17 @@ TEST_F(StreamsTest, AfterTheGreatestIdThereIsNone) {
   append(StreamId::max());
   EXPECT_EQ(streams::append_automatic(db(), *db().find("s"), {&field, 1}), StreamId{});
   EXPECT_EQ(ids(), std::vector<StreamId>{StreamId::max()});
+}
+
+TEST_F(StreamsTest, RowsAreAppendedOnlyIfThereAreIdsForAll) {
+  static constexpr std::array<std::string_view, 1> kNames = {"f"};
+  const std::vector<std::int64_t> values = {1, 2, 3};
+  const StreamId last{StreamId::max().ms, StreamId::max().seq - 3};
+  append(last);
+  EXPECT_FALSE(streams::append_rows(db(), object(), kNames, values));
+  EXPECT_EQ(ids(), std::vector<StreamId>{last});
+  EXPECT_TRUE(streams::append_rows(db(), object(), kNames, std::span(values).first(2)));
+  EXPECT_EQ(ids().size(), 3U);
 }
 
 // ---- Memory and the store ----

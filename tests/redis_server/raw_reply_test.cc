@@ -13,7 +13,7 @@ namespace rushgate::testing {
 namespace {
 
 const std::vector<Reply>& replies_of_every_kind() {
-  static const std::vector<Reply> replies = {
+  static const std::vector<Reply> kReplies = {
       Reply::nil(),
       Reply::integer(-7),
       Reply::real(1.5),
@@ -28,7 +28,7 @@ const std::vector<Reply>& replies_of_every_kind() {
       Reply::map({Reply::bulk("k"), Reply::set({Reply::bulk("v")})}),
       Reply::push({Reply::bulk("message")}),
   };
-  return replies;
+  return kReplies;
 }
 
 TEST(RawReplyTest, ReadsWhatTheEncoderWrites) {

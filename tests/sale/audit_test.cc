@@ -2,6 +2,8 @@
 #include <functional>
 #include <span>
 
+#include <gmock/gmock.h>
+
 #include "engine/sale/orders/order_entry.h"
 #include "tests/sale/sale_fixture.h"
 

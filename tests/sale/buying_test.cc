@@ -1,4 +1,6 @@
 // Who gets one, on every backend.
+#include <gmock/gmock.h>
+
 #include "tests/sale/sale_fixture.h"
 
 namespace rushgate {

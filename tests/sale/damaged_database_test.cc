@@ -1,6 +1,8 @@
 // A database file that is damaged, or none at all, under a sale: nothing that waits is lost by it.
 #include <fstream>
 
+#include <gmock/gmock.h>
+
 #include "tests/sale/sale_fixture.h"
 
 namespace rushgate {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <SQLiteCpp/SQLiteCpp.h>
+#include <gmock/gmock.h>
 
 #include "tests/sale/sale_fixture.h"
 

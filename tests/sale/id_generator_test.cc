@@ -1,6 +1,7 @@
 #include "engine/sale/ids/id_generator.h"
 
 #include <set>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -57,6 +58,28 @@ TEST_F(IdGeneratorTest, IdsAscendEvenIfTheClockGoesBack) {
     EXPECT_GT(id, last);
     last = id;
   }
+}
+
+TEST_F(IdGeneratorTest, ManyAtOnceAreThoseThatWouldHaveComeOneByOne) {
+  IdGenerator ids(*client_, orders_, clock_, SaleKeys{}, 10);
+  const OrderId first = *ids.next();
+  std::vector<OrderId> many(25);
+  absl::Status error;
+  EXPECT_EQ(ids.next(many, error), many.size());
+  EXPECT_TRUE(error.ok());
+  for (std::size_t i = 0; i < many.size(); ++i) {
+    EXPECT_EQ(many[i], first + 1 + static_cast<OrderId>(i));
+  }
+}
+
+TEST_F(IdGeneratorTest, WhenADrawFailsThoseBeforeItAreGiven) {
+  IdGenerator ids(*client_, orders_, clock_, SaleKeys{}, 10);
+  ASSERT_TRUE(ids.next().ok());
+  (*client_)("SET", "icr:order:20231114", "text");
+  std::vector<OrderId> many(25);
+  absl::Status error;
+  EXPECT_EQ(ids.next(many, error), 9U);
+  EXPECT_FALSE(error.ok());
 }
 
 TEST_F(IdGeneratorTest, GeneratorsNeverGiveTheSameId) {

@@ -227,6 +227,48 @@ TEST(NativeTwinTest, WhatFailsForOneOfSeveralIsHisAnswerAlone) {
   }
 }
 
+TEST(NativeTwinTest, WhatFailsForAllOfACallFailsAlikeForEach) {
+  const SaleKeys keys;
+  const std::vector<Request> spoilers = {
+      Request::of("SET", keys.buyers(1), "text"),
+      Request::of("SET", keys.order_stream, "text"),
+      Request::of("SET", keys.stock(1), "text"),
+  };
+  for (const Request& spoiler : spoilers) {
+    SCOPED_TRACE(std::string(spoiler[1]));
+    Side lua(false);
+    Side native(true);
+    for (Side* const side : {&lua, &native}) {
+      const Voucher voucher = {.id = 1, .stock = 5, .end_ms = ManualClock::kStartMs + 1'000};
+      ASSERT_TRUE(side->sale->publish(voucher).ok());
+      (*side->client)("DEL", spoiler[1]);
+      ASSERT_FALSE(side->client->call(spoiler).is_error());
+      const std::string before = everything(*side->client);
+      const auto results = side->sale->buy_all(std::vector<BuyRequest>{
+          {.voucher = 1, .user = 1}, {.voucher = 1, .user = 2}, {.voucher = 1, .user = 1}});
+      for (const BuyResult& result : results) EXPECT_EQ(result.outcome, Outcome::kFailed);
+      EXPECT_EQ(everything(*side->client), before);
+    }
+    EXPECT_EQ(everything(*lua.client), everything(*native.client));
+  }
+}
+
+TEST(NativeTwinTest, AUserWhoIsNoNumberIsOneToo) {
+  Side lua(false);
+  Side native(true);
+  for (Side* const side : {&lua, &native}) {
+    const Voucher voucher = {.id = 1, .stock = 2, .end_ms = ManualClock::kStartMs + 1'000};
+    ASSERT_TRUE(side->sale->publish(voucher).ok());
+    Request request = AdmissionRequests(*side->client, SaleKeys{}, 1)
+                          .make(1, std::vector<AdmissionRequests::Buyer>{{7, 1'001, {}}});
+    for (const char* text : {"ada", "1002", "7", "1003", "08", "x", "9", "1005"}) request.add(text);
+    const Reply answer = side->client->run_all(admission_script(), {&request, 1}).front();
+    EXPECT_EQ(answer, Reply::array({Reply::integer(0), Reply::integer(0), Reply::integer(1),
+                                    Reply::integer(1), Reply::integer(1)}));
+  }
+  EXPECT_EQ(everything(*lua.client), everything(*native.client));
+}
+
 TEST(NativeTwinTest, BothAnswerThatTheStockIsMissingWhereTheDatabaseKnowsNothingToo) {
   Side lua(false);
   Side native(true);

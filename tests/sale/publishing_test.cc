@@ -1,6 +1,7 @@
 // Publications that meet another sale, go wrong, or convert many buyers.
 #include <sstream>
 
+#include <gmock/gmock.h>
 #include <spdlog/logger.h>
 #include <spdlog/sinks/ostream_sink.h>
 

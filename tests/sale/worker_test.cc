@@ -1,6 +1,7 @@
 // From the stream to the database, on good days and bad ones.
 #include <sstream>
 
+#include <gmock/gmock.h>
 #include <spdlog/logger.h>
 #include <spdlog/sinks/ostream_sink.h>
 

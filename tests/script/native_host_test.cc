@@ -1,5 +1,6 @@
 #include "engine/script/native_host.h"
 
+#include <array>
 #include <limits>
 #include <new>
 #include <optional>
@@ -122,6 +123,40 @@ TEST_F(NativeHostTest, Sets) {
   });
 }
 
+TEST_F(NativeHostTest, SetsTakeManyIntegersUpToANumberOfNewOnes) {
+  run([](NativeCall& call) {
+    call.set_add("m", "2");
+    const std::vector<std::int64_t> members = {1, 2, 1, 3, 4};
+    std::array<bool, 5> is_new{};
+    EXPECT_EQ(call.set_add_integers("m", members, 2, is_new), 4U);
+    EXPECT_EQ(is_new, (std::array<bool, 5>{true, false, false, true, false}));
+    EXPECT_EQ(call.set_size("m"), 3);
+    EXPECT_EQ(call.set_add_integers("none", members, 0, is_new), 0U);
+    EXPECT_EQ(call.set_add_integers("none", {}, 1, {}), 0U);
+    return Reply::ok();
+  });
+  EXPECT_EQ(db().find("none"), nullptr);
+}
+
+TEST_F(NativeHostTest, StreamsTakeRows) {
+  static constexpr std::array<std::string_view, 2> kNames = {"userId", "id"};
+  run([](NativeCall& call) {
+    call.stream_append_rows("x", kNames, std::vector<std::int64_t>{1, 10, 2, 20});
+    call.stream_append_rows("none", kNames, {});
+    return Reply::ok();
+  });
+  std::vector<std::string> seen;
+  const absl::Status read = db().find("x")->stream().read(
+      StreamId::min(), StreamId::max(), [&](const StreamEntry& entry) {
+        seen.push_back(entry.id().to_string() + " " + entry.value(0) + " " + entry.value(1));
+        return true;
+      });
+  EXPECT_TRUE(read.ok());
+  const std::string ms = std::to_string(kNowMs);
+  EXPECT_EQ(seen, (std::vector<std::string>{ms + "-0 1 10", ms + "-1 2 20"}));
+  EXPECT_EQ(db().find("none"), nullptr);
+}
+
 TEST_F(NativeHostTest, Streams) {
   run([](NativeCall& call) {
     const NativeCall::Field fields[] = {{"userId", "1"}, {"voucherId", "2"}};
@@ -172,6 +207,14 @@ TEST_F(NativeHostTest, WrongTypesAreErrors) {
       [](NativeCall& call) { return Reply::boolean(call.set_add("s", "1")); },
       [](NativeCall& call) { return Reply::integer(call.set_size("s")); },
       [&](NativeCall& call) { return Reply::bulk(call.stream_append("s", field).to_string()); },
+      [](NativeCall& call) {
+        call.set_add_integers("s", {}, 1, {});
+        return Reply::ok();
+      },
+      [](NativeCall& call) {
+        call.stream_append_rows("s", std::vector<std::string_view>{"f"}, {});
+        return Reply::ok();
+      },
   };
   for (const NativeScript& script : scripts) expect_undone(script, kWrongType);
 }
@@ -207,6 +250,10 @@ TEST_F(NativeHostTest, AnyExceptionUndoesEverything) {
     call.set_add("m", "1");
     const NativeCall::Field field[] = {{"f", "v"}};
     call.stream_append("x", field);
+    std::array<bool, 2> is_new{};
+    call.set_add_integers("m", std::vector<std::int64_t>{1, 2}, 2, is_new);
+    call.set_add_integers("n", std::vector<std::int64_t>{1, 2}, 2, is_new);
+    call.stream_append_rows("x", std::vector<std::string_view>{"f"}, std::vector<std::int64_t>{1});
   };
   expect_undone(
       [&](NativeCall& call) -> Reply {

@@ -88,8 +88,8 @@ return answers
 }  // namespace
 
 const Script& admission_script() {
-  static const Script* const script = new Script(kText, std::string(kNativeAdmission));
-  return *script;
+  static const Script* const kScript = new Script(kText, std::string(kNativeAdmission));
+  return *kScript;
 }
 
 }  // namespace rushgate

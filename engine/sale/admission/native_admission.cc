@@ -1,10 +1,14 @@
-// The admission script in C++: what admission_script.cc does, line by line, but for one thing.
+// The admission script in C++: what admission_script.cc does, line by line, but for two things.
 // Lua's text checks everything before its first change, since on Redis what a failed script wrote
 // stays. A native script that throws is undone as a whole; so this one may make a user a buyer
-// before it appends to the stream (user_is_at_limit()), which saves looking for him twice.
+// before it appends to the stream (is_at_limit()), which saves looking for him twice. And it counts
+// down the stock once for all users of a call.
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -62,47 +66,97 @@ class TermsCache {
   std::array<Terms, kKnown> known_;
 };
 
-/// The decision on one user of a call, the `index`th.
-class Admission {
+/// The decisions on the users of one call, one after the other. What they share is read once, and
+/// written once, at the end.
+class Admissions {
  public:
-  Admission(NativeCall& call, TermsCache& cache, std::size_t index)
+  Admissions(NativeCall& call, TermsCache& cache)
       : call_(call),
-        cache_(cache),
-        user_(call.argument(kFirstUser + kArgumentsPerUser * index)),
-        order_(call.argument(kFirstUser + kArgumentsPerUser * index + 1)),
-        request_(kRequestKey + index) {}
+        terms_(cache.of(call, call.key(kVoucherKey))),
+        total_(term(kTotal)),
+        admitted_(term(kAdmitted)),
+        is_counted_(term(kCounted) != 0),
+        per_user_(term(kPerUser)),
+        per_day_(term(kPerDay)) {}
 
-  Reply run() {
-    if (has_request()) {
-      if (auto repeated = answer_before()) return *std::move(repeated);
+  /// Decides on the first user, who is the only one: what he fails with is the whole's failure.
+  Reply decide_on_one() {
+    Reply answer = decide(0);
+    finish();
+    return answer;
+  }
+
+  /// Decides on all users.
+  Reply decide_on_all(std::size_t users) {
+    std::vector<Reply> answers;
+    answers.reserve(users);
+    if (!decide_together(users, answers)) {
+      for (std::size_t i = 0; i < users; ++i) {
+        answers.push_back(call_.attempt([&] { return decide(i); }));
+      }
+      finish();
     }
-    const AdmissionCode code = decide();
-    if (code == AdmissionCode::kAccepted) admit();
-    return answer(code);
+    return Reply::array(std::move(answers));
   }
 
  private:
-  [[nodiscard]] bool has_request() const { return call_.key_count() > request_; }
+  struct Buyer {
+    Scalar user;
+    Scalar order;
+    std::string_view request = {};  // its key, if there is one
+    bool is_in_set = false;         // was made a buyer already
+    std::int64_t today = 0;         // with a limit per day
+    std::int64_t bought_today = 0;
+  };
+
+  static std::size_t argument_of(std::size_t index) {
+    return kFirstUser + kArgumentsPerUser * index;
+  }
+  [[nodiscard]] Scalar user(std::size_t index) const { return call_.argument(argument_of(index)); }
+
+  /// Decides on the `index`th user; if it throws, nothing is known of him here.
+  Reply decide(std::size_t index) {
+    const bool has_request = call_.key_count() > kRequestKey + index;
+    if (!has_request) {  // who he is need not be known to refuse everybody
+      if (const auto refusal = refusal_of_everybody()) return reply_of(*refusal);
+    }
+    Buyer buyer{.user = user(index), .order = call_.argument(argument_of(index) + 1)};
+    if (has_request) {
+      buyer.request = call_.key(kRequestKey + index);
+      if (auto repeated = answer_before(buyer)) return *std::move(repeated);
+    }
+    const AdmissionCode code = decide(buyer);
+    if (code == AdmissionCode::kAccepted) admit(buyer);
+    if (has_request && is_final(code)) keep_answer(buyer, code);
+    if (code == AdmissionCode::kAccepted) ++accepted_;
+    return reply_of(code);
+  }
 
   static Reply reply_of(AdmissionCode code) {
     return Reply::integer(static_cast<std::int64_t>(code));
   }
 
+  /// May a repetition of the request get another answer?
+  static bool is_final(AdmissionCode code) {
+    return code != AdmissionCode::kUnknownVoucher && code != AdmissionCode::kStockMissing &&
+           code != AdmissionCode::kRebuilding;
+  }
+
   /// What a request is known by: "<user> <voucher> ", before "<code> <order>".
-  [[nodiscard]] std::string parameters() const {
-    std::string text(user_);
+  [[nodiscard]] std::string parameters(const Buyer& buyer) const {
+    std::string text(buyer.user.text());
     text += ' ';
     text += call_.argument(kVoucherId);
     return text += ' ';
   }
 
   /// The answer that this request got before, if it did.
-  std::optional<Reply> answer_before() {
-    const Reply known = call_.call(Request::of("GET", call_.key(request_)));
+  std::optional<Reply> answer_before(const Buyer& buyer) {
+    const Reply known = call_.call(Request::of("GET", buyer.request));
     if (known.is_error()) throw ScriptError(known.text());
     if (known.is_nil()) return std::nullopt;
     std::string_view text = known.text();
-    const std::string expected = parameters();
+    const std::string expected = parameters(buyer);
     if (text.substr(0, expected.size()) != expected) return reply_of(AdmissionCode::kKeyReused);
     text.remove_prefix(expected.size());
     const auto space = text.find(' ');
@@ -111,95 +165,157 @@ class Admission {
     return Reply::array({Reply::integer(*code), Reply::bulk(text.substr(space + 1))});
   }
 
-  AdmissionCode decide() {
-    terms_ = &cache_.of(call_, call_.key(kVoucherKey));
-    if (terms_->is_closed) return AdmissionCode::kRebuilding;
-    if (!terms_->fields[kBegin]) return AdmissionCode::kUnknownVoucher;
-    if (call_.now_ms() < term(kBegin)) return AdmissionCode::kNotStarted;
-    if (call_.now_ms() >= term(kEnd)) return AdmissionCode::kEnded;
+  void keep_answer(const Buyer& buyer, AdmissionCode code) {
+    std::string known = parameters(buyer) + std::to_string(static_cast<int>(code)) + ' ';
+    known += buyer.order.text();
+    const Reply kept =
+        call_.call(Request::of("SET", buyer.request, known, "PX", call_.argument(kRequestTtl)));
+    if (kept.is_error()) throw ScriptError(kept.text());
+  }
 
-    const auto stock = call_.get_integer(call_.key(kStockKey));
-    if (!stock) return AdmissionCode::kStockMissing;
-    if (*stock <= 0) return AdmissionCode::kSoldOut;
-    if (term(kTotal) > 0 && term(kAdmitted) >= term(kTotal)) return AdmissionCode::kSoldOut;
-    if (user_is_at_limit()) return AdmissionCode::kLimitReached;
-    if (user_is_at_day_limit()) return AdmissionCode::kDayLimitReached;
+  AdmissionCode decide(Buyer& buyer) {
+    if (const auto refusal = refusal_of_everybody()) return *refusal;
+    if (is_at_limit(buyer)) return AdmissionCode::kLimitReached;
+    if (is_at_day_limit(buyer)) return AdmissionCode::kDayLimitReached;
     return AdmissionCode::kAccepted;
   }
 
-  bool user_is_at_limit() {
-    if (term(kCounted) == 0) {
-      if (term(kPerDay) > 0) return call_.set_contains(call_.key(kBuyersKey), user_);
-      // Nothing else can refuse him: making him a buyer tells whether he is one.
-      is_buyer_ = true;
-      return !call_.set_add(call_.key(kBuyersKey), user_);
-    }
-    return term(kPerUser) > 0 &&
-           call_.hash_get_integer(call_.key(kBuyersKey), user_).value_or(0) >= term(kPerUser);
+  /// Why nobody can be admitted, if it is so.
+  std::optional<AdmissionCode> refusal_of_everybody() {
+    if (terms_.is_closed) return AdmissionCode::kRebuilding;
+    if (!terms_.fields[kBegin]) return AdmissionCode::kUnknownVoucher;
+    if (call_.now_ms() < term(kBegin)) return AdmissionCode::kNotStarted;
+    if (call_.now_ms() >= term(kEnd)) return AdmissionCode::kEnded;
+
+    if (!stock_) stock_ = call_.get_integer(call_.key(kStockKey));
+    if (!stock_) return AdmissionCode::kStockMissing;
+    if (left() <= 0) return AdmissionCode::kSoldOut;
+    return std::nullopt;
   }
 
-  bool user_is_at_day_limit() {
-    if (term(kPerDay) <= 0) return false;
-    today_ = sale_day(call_.now_ms(), term(kOffset));
-    const std::string known = call_.hash_get(call_.key(kDaysKey), user_).value_or("");
+  /// How many more can be admitted; once the stock is known.
+  [[nodiscard]] std::int64_t left() const {
+    const std::int64_t of_stock = *stock_ - accepted_;
+    return total_ > 0 ? std::min(of_stock, total_ - admitted_ - accepted_) : of_stock;
+  }
+
+  /// The usual case: each user once, without request keys. Decides as if on one after the other, and
+  /// appends the answers; false, with nothing done, if it is another case, or anything fails.
+  bool decide_together(std::size_t users, std::vector<Reply>& answers) {
+    const bool is_usual = !is_counted_ && per_day_ <= 0 && call_.key_count() <= kRequestKey;
+    if (!is_usual) return false;
+    const Reply done = call_.attempt([&] {
+      admit_together(users, answers);
+      return Reply::nil();
+    });
+    if (!done.is_error()) return true;
+    answers.clear();
+    stock_.reset();
+    accepted_ = 0;
+    return false;
+  }
+
+  void admit_together(std::size_t users, std::vector<Reply>& answers) {
+    if (const auto refusal = refusal_of_everybody()) {
+      answers.assign(users, reply_of(*refusal));
+      return;
+    }
+    std::vector<std::int64_t> members(users);
+    for (std::size_t i = 0; i < users; ++i) members[i] = integer_of(user(i));
+    const auto is_new = std::make_unique<bool[]>(users);
+    const std::size_t asked = call_.set_add_integers(
+        call_.key(kBuyersKey), members, static_cast<std::size_t>(left()), {is_new.get(), users});
+
+    static constexpr std::array<std::string_view, 4> kFields = {"userId", "voucherId", "id",
+                                                                "limit"};
+    std::vector<std::int64_t> rows;
+    rows.reserve(asked * kFields.size());
+    const std::int64_t voucher = integer_of(call_.argument(kVoucherId));
+    for (std::size_t i = 0; i < asked; ++i) {
+      if (!is_new[i]) continue;
+      const std::int64_t order = integer_of(call_.argument(argument_of(i) + 1));
+      rows.insert(rows.end(), {members[i], voucher, order, per_user_});
+      ++accepted_;
+    }
+    call_.stream_append_rows(call_.key(kStreamKey), kFields, rows);
+    finish();
+    for (std::size_t i = 0; i < users; ++i) {
+      answers.push_back(reply_of(i >= asked  ? AdmissionCode::kSoldOut
+                                 : is_new[i] ? AdmissionCode::kAccepted
+                                             : AdmissionCode::kLimitReached));
+    }
+  }
+
+  static std::int64_t integer_of(const Scalar& scalar) {
+    if (!scalar.is_integer()) throw ScriptError("ERR not an integer");  // decide() takes any text
+    return scalar.integer();
+  }
+
+  /// Writes what the decisions share.
+  void finish() {
+    if (accepted_ == 0) return;
+    call_.increment_by(call_.key(kStockKey), -accepted_);
+    if (total_ == 0) return;
+    const std::string_view voucher = call_.key(kVoucherKey);
+    terms_.fields[kAdmitted] = call_.hash_increment_by(voucher, "admitted", accepted_);
+    terms_.revision = call_.hash_revision(voucher);
+  }
+
+  bool is_at_limit(Buyer& buyer) {
+    const std::string_view buyers = call_.key(kBuyersKey);
+    if (is_counted_) {
+      return per_user_ > 0 &&
+             call_.hash_get_integer(buyers, buyer.user.text()).value_or(0) >= per_user_;
+    }
+    if (per_day_ > 0) return call_.set_contains(buyers, buyer.user.text());
+    // Nothing else can refuse him: making him a buyer tells whether he is one.
+    buyer.is_in_set = true;
+    return !call_.set_add(buyers, buyer.user);
+  }
+
+  bool is_at_day_limit(Buyer& buyer) {
+    if (per_day_ <= 0) return false;
+    buyer.today = sale_day(call_.now_ms(), term(kOffset));
+    const std::string known = call_.hash_get(call_.key(kDaysKey), buyer.user.text()).value_or("");
     if (const auto colon = known.find(':'); colon != std::string::npos) {
       const std::string_view text = known;
-      if (parse_int64(text.substr(0, colon)) == today_) {
-        bought_today_ = parse_int64(text.substr(colon + 1)).value_or(0);
+      if (parse_int64(text.substr(0, colon)) == buyer.today) {
+        buyer.bought_today = parse_int64(text.substr(colon + 1)).value_or(0);
       }
     }
-    return bought_today_ >= term(kPerDay);
+    return buyer.bought_today >= per_day_;
   }
 
-  void admit() {
-    const DecimalText limit(term(kPerUser));
-    const NativeCall::Field fields[] = {{"userId", user_},
+  void admit(const Buyer& buyer) {
+    const DecimalText limit(per_user_);
+    const NativeCall::Field fields[] = {{"userId", buyer.user},
                                         {"voucherId", call_.argument(kVoucherId)},
-                                        {"id", order_},
-                                        {"limit", limit}};
+                                        {"id", buyer.order},
+                                        {"limit", limit.view()}};
     call_.stream_append(call_.key(kStreamKey), fields);
-    call_.increment_by(call_.key(kStockKey), -1);
-    if (term(kCounted) != 0) {
-      call_.hash_increment_by(call_.key(kBuyersKey), user_, 1);
-    } else if (!is_buyer_) {
-      call_.set_add(call_.key(kBuyersKey), user_);
+    const std::string_view buyers = call_.key(kBuyersKey);
+    if (is_counted_) {
+      call_.hash_increment_by(buyers, buyer.user.text(), 1);
+    } else if (!buyer.is_in_set) {
+      call_.set_add(buyers, buyer.user);
     }
-    if (term(kPerDay) > 0) {
-      call_.hash_set(call_.key(kDaysKey), user_,
-                     std::to_string(today_) + ':' + std::to_string(bought_today_ + 1));
-    }
-    if (term(kTotal) > 0) {
-      const std::string_view voucher = call_.key(kVoucherKey);
-      terms_->fields[kAdmitted] = call_.hash_increment_by(voucher, "admitted", 1);
-      terms_->revision = call_.hash_revision(voucher);
+    if (per_day_ > 0) {
+      call_.hash_set(call_.key(kDaysKey), buyer.user.text(),
+                     std::to_string(buyer.today) + ':' + std::to_string(buyer.bought_today + 1));
     }
   }
 
-  Reply answer(AdmissionCode code) {
-    const bool is_final = code != AdmissionCode::kUnknownVoucher &&
-                          code != AdmissionCode::kStockMissing &&
-                          code != AdmissionCode::kRebuilding;
-    if (is_final && has_request()) {
-      std::string known = parameters() + std::to_string(static_cast<int>(code)) + ' ';
-      known += order_;
-      const Reply kept = call_.call(
-          Request::of("SET", call_.key(request_), known, "PX", call_.argument(kRequestTtl)));
-      if (kept.is_error()) throw ScriptError(kept.text());
-    }
-    return reply_of(code);
-  }
-
-  [[nodiscard]] std::int64_t term(Term which) const { return terms_->fields[which].value_or(0); }
+  [[nodiscard]] std::int64_t term(Term which) const { return terms_.fields[which].value_or(0); }
 
   NativeCall& call_;
-  TermsCache& cache_;
-  const std::string_view user_;
-  const std::string_view order_;
-  const std::size_t request_;  // where his request key stands, if there is one
-  Terms* terms_ = nullptr;     // set by decide()
-  bool is_buyer_ = false;      // was added to the set already
-  std::int64_t today_ = 0;
-  std::int64_t bought_today_ = 0;
+  Terms& terms_;
+  const std::int64_t total_;
+  const std::int64_t admitted_;
+  const bool is_counted_;
+  const std::int64_t per_user_;
+  const std::int64_t per_day_;
+  std::optional<std::int64_t> stock_;  // before this call, once somebody needed to know
+  std::int64_t accepted_ = 0;          // in this call
 };
 
 }  // namespace
@@ -207,14 +323,8 @@ class Admission {
 NativeScript native_admission() {
   return [cache = TermsCache()](NativeCall& call) mutable {
     const std::size_t users = (call.argument_count() - kFirstUser) / kArgumentsPerUser;
-    cache.of(call, call.key(kVoucherKey));  // what fails here fails for all
-    if (users == 1) return Admission(call, cache, 0).run();
-    std::vector<Reply> answers;
-    answers.reserve(users);
-    for (std::size_t i = 0; i < users; ++i) {
-      answers.push_back(call.attempt([&] { return Admission(call, cache, i).run(); }));
-    }
-    return Reply::array(std::move(answers));
+    Admissions admissions(call, cache);  // what fails here fails for all
+    return users == 1 ? admissions.decide_on_one() : admissions.decide_on_all(users);
   };
 }
 

@@ -17,7 +17,7 @@ namespace rushgate {
 // {version, published, given_back, counted, stock, buyers: users, or users and counts; last id of
 // the stream, TIME}, nil for what is not there.
 const Script& audit_snapshot_script() {
-  static const Script* const script = new Script(R"lua(
+  static const Script* const kScript = new Script(R"lua(
 local terms = redis.call('HMGET', KEYS[1], 'version', 'published', 'given_back', 'counted')
 local buyers
 if terms[4] == '1' then buyers = redis.call('HGETALL', KEYS[3]) else buyers = redis.call('SMEMBERS', KEYS[3]) end
@@ -30,8 +30,8 @@ if redis.call('EXISTS', KEYS[4]) == 1 then
 end
 return {terms[1], terms[2], terms[3], terms[4], redis.call('GET', KEYS[2]), buyers, last, redis.call('TIME')}
 )lua",
-                                                 std::string(kNativeAuditSnapshot));
-  return *script;
+                                                  std::string(kNativeAuditSnapshot));
+  return *kScript;
 }
 
 namespace {

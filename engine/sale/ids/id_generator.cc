@@ -32,6 +32,14 @@ IdGenerator::IdGenerator(Client& client, OrderStore& orders, const Clock& clock,
     : client_(client), orders_(orders), clock_(clock), keys_(keys), block_size_(block_size) {}
 
 absl::StatusOr<OrderId> IdGenerator::next() {
+  OrderId id = 0;
+  absl::Status error;
+  if (next({&id, 1}, error) == 0) return error;
+  return id;
+}
+
+std::size_t IdGenerator::next(std::span<OrderId> ids, absl::Status& error) {
+  std::size_t count = 0;
   while (true) {
     std::int64_t day = 0;
     std::int64_t above = 0;
@@ -41,12 +49,17 @@ absl::StatusOr<OrderId> IdGenerator::next() {
       seconds_ = std::max(seconds_, clock_.now_ms() / 1'000);
       day = seconds_ / kDaySeconds;
       is_begun = day == block_day_;
-      if (is_begun && block_next_ != block_end_) return id_of(seconds_, block_next_++);
+      if (is_begun) {
+        while (count < ids.size() && block_next_ != block_end_) {
+          ids[count++] = id_of(seconds_, block_next_++);
+        }
+      }
+      if (count == ids.size()) return count;
       above = block_end_ - 1;
     }
     // Not under the lock: the client may suspend a fiber, and another of its thread come for an id.
-    const absl::Status drawn = is_begun ? draw_block(day, above) : begin_day(day);
-    if (!drawn.ok()) return drawn;
+    error = is_begun ? draw_block(day, above) : begin_day(day);
+    if (!error.ok()) return count;
   }
 }
 

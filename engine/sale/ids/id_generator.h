@@ -2,8 +2,10 @@
 // per generator.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -30,6 +32,8 @@ class IdGenerator {
   /// The next id; the error of the draw if there had to be one, or, on a day's first draw, of the
   /// look into the order store.
   absl::StatusOr<OrderId> next();
+  /// Fills `ids` with the next ones, from the front. How many; not all only if there is an `error`.
+  std::size_t next(std::span<OrderId> ids, absl::Status& error);
 
   /// When an id was made: ms since 1970 UTC, to the second.
   static std::int64_t made_at_ms(OrderId id);

@@ -13,7 +13,7 @@ constexpr std::string_view kReasonField = "reason";
 
 // KEYS order stream, dead letters, faults. ARGV group, entry, reason, field, value, …
 const Script& bury_script() {
-  static const Script* const script = new Script(R"lua(
+  static const Script* const kScript = new Script(R"lua(
 -- The copy first: a script that fails half-way keeps what it did.
 if #redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[2], ARGV[2], 1) == 0 then return 0 end
 local add = {'XADD', KEYS[2], '*', 'entry', ARGV[2], 'reason', ARGV[3]}
@@ -23,12 +23,12 @@ redis.call('XACK', KEYS[1], ARGV[1], ARGV[2])
 redis.call('HDEL', KEYS[3], ARGV[2])
 return 1
 )lua");
-  return *script;
+  return *kScript;
 }
 
 // KEYS dead letters, order stream. ARGV id
 const Script& retry_script() {
-  static const Script* const script = new Script(R"lua(
+  static const Script* const kScript = new Script(R"lua(
 local found = redis.call('XRANGE', KEYS[1], ARGV[1], ARGV[1])[1]
 if not found or #found[2] <= 4 then return 0 end
 local fields, admitted = found[2], false
@@ -39,7 +39,7 @@ redis.call(unpack(add))
 redis.call('XDEL', KEYS[1], ARGV[1])
 return 1
 )lua");
-  return *script;
+  return *kScript;
 }
 
 DeadLetter read_letter(const OrderEntry& found) {

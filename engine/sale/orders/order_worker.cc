@@ -19,7 +19,7 @@ constexpr std::string_view kClaimFromStart = "0-0";
 // Removes what every group has done with: everything below the lowest of what any group has yet to
 // read or acknowledge. KEYS order stream
 const Script& trim_script() {
-  static const Script* const script = new Script(R"lua(
+  static const Script* const kScript = new Script(R"lua(
 local function parse(id)
   local ms, seq = string.match(id, '^(%d+)-(%d+)$')
   return tonumber(ms), tonumber(seq)
@@ -42,7 +42,7 @@ end
 if not lowest then return 0 end
 return redis.call('XTRIM', KEYS[1], 'MINID', '=', lowest)
 )lua");
-  return *script;
+  return *kScript;
 }
 
 absl::StatusOr<std::vector<OrderEntry>> read_entries(const Reply& reply) {

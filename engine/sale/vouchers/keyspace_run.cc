@@ -7,8 +7,8 @@
 namespace rushgate {
 
 const Script& keyspace_run_script() {
-  static const Script* const script = new Script("return ''", std::string(kNativeKeyspaceRun));
-  return *script;
+  static const Script* const kScript = new Script("return ''", std::string(kNativeKeyspaceRun));
+  return *kScript;
 }
 
 NativeScript native_keyspace_run() {

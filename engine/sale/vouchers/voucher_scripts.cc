@@ -147,23 +147,23 @@ return {0}
 }  // namespace
 
 const Script& apply() {
-  static const Script* const script = new Script(kApply);
-  return *script;
+  static const Script* const kScript = new Script(kApply);
+  return *kScript;
 }
 
 const Script& begin_rebuild() {
-  static const Script* const script = new Script(kBeginRebuild);
-  return *script;
+  static const Script* const kScript = new Script(kBeginRebuild);
+  return *kScript;
 }
 
 const Script& load_buyers() {
-  static const Script* const script = new Script(kLoadBuyers);
-  return *script;
+  static const Script* const kScript = new Script(kLoadBuyers);
+  return *kScript;
 }
 
 const Script& finish_rebuild() {
-  static const Script* const script = new Script(kFinishRebuild);
-  return *script;
+  static const Script* const kScript = new Script(kFinishRebuild);
+  return *kScript;
 }
 
 }  // namespace rushgate::voucher_scripts

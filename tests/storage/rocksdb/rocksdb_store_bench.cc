@@ -1,7 +1,6 @@
 // What commits, reading a backlog, trimming and reopening cost, in admissions: a buyer's record,
 // the stock's record and an entry of the stream each.
-#include <stdlib.h>
-
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <random>

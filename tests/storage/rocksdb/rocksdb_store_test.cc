@@ -14,6 +14,7 @@
 #include <spdlog/sinks/ostream_sink.h>
 #include <spdlog/spdlog.h>
 
+#include "absl/strings/str_cat.h"
 #include "tests/faults/power_cut_file_system.h"
 #include "tests/storage/contract/store_contract.h"
 #include "tests/storage/rocksdb/rocksdb_fixture.h"
@@ -123,8 +124,10 @@ TEST_F(RocksDbTest, AnUnknownFormatIsRefusedAndLeftAsItIs) {
     const auto before = list();
     const absl::Status status = try_open().status();
     EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
-    EXPECT_EQ(status.message(), "the store in " + dir().string() + " has format \"" + format +
-                                    "\"; this program reads format " + ours + " only");
+    const std::string expected =
+        absl::StrCat("the store in ", dir().string(), " has format \"", format,
+                     "\"; this program reads format ", ours, " only");
+    EXPECT_EQ(status.message(), expected);
     EXPECT_EQ(list(), before);
   }
 }

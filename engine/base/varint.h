@@ -1,0 +1,54 @@
+// Numbers in as many bytes as they need, seven bits a byte, the lowest first (LEB128).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace rushgate {
+
+/// Appends numbers, and bytes between them, to a string, which has them all once flush() or bytes()
+/// was called last: what costs is appending a few bytes at a time.
+class VarintAppender {
+ public:
+  explicit VarintAppender(std::string& out) : out_(out) {}
+  VarintAppender(const VarintAppender&) = delete;
+  VarintAppender& operator=(const VarintAppender&) = delete;
+
+  void flush() { out_.append(buffer_, std::exchange(size_, 0)); }
+  [[nodiscard]] std::size_t unflushed() const { return size_; }
+  void varint(std::uint64_t value) {
+    if (size_ > sizeof(buffer_) - kLongest) flush();
+    for (; value >= 0x80; value >>= 7) buffer_[size_++] = static_cast<char>(value | 0x80);
+    buffer_[size_++] = static_cast<char>(value);
+  }
+  void bytes(std::string_view bytes) {
+    flush();
+    out_.append(bytes);
+  }
+
+ private:
+  static constexpr std::size_t kLongest = 10;
+
+  std::string& out_;
+  std::size_t size_ = 0;
+  char buffer_[8 * kLongest];
+};
+
+inline void append_varint(std::string& out, std::uint64_t value) {
+  VarintAppender appender(out);
+  appender.varint(value);
+  appender.flush();
+}
+
+/// Zigzag: 0, -1, 1, -2, … become 0, 1, 2, 3, …
+inline std::uint64_t fold(std::int64_t value) {
+  return (static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63);
+}
+inline std::int64_t unfold(std::uint64_t folded) {
+  return static_cast<std::int64_t>((folded >> 1) ^ (~(folded & 1) + 1));
+}
+
+}  // namespace rushgate
