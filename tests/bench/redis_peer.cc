@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -100,11 +101,12 @@ double RedisPeer::rate_by_redis_benchmark(const Load& load, Workload workload,
                                           std::int64_t count) const {
   const std::string user =
       workload == Workload::kAlreadyBought ? std::to_string(kBuyer) : std::string("__rand_int__");
-  const std::string output =
-      output_of(fmt::format("redis-benchmark -s {} -c {} -P {} -n {} -r 1000000000000 --csv "
-                            "EVALSHA {} 3 {} {} {} 1 {} __rand_int__ 2>/dev/null",
-                            server_.socket_path(), load.connections, load.pipeline, count, sha_,
-                            kStockKey, kBuyersKey, kOrderStream, user));
+  const std::string output = output_of(
+      fmt::format("redis-benchmark -s {} -c {} -P {} -n {} -r {} --csv "
+                  "EVALSHA {} 3 {} {} {} 1 {} __rand_int__ 2>/dev/null",
+                  server_.socket_path(), load.connections, load.pipeline, count,
+                  std::numeric_limits<int>::max(),  // more it takes for 0: always one user
+                  sha_, kStockKey, kBuyersKey, kOrderStream, user));
   // "test","rps",...\n"EVALSHA ...","123456.78",...
   const auto row = output.find("\n\"");
   const auto field = row == std::string::npos ? row : output.find("\",\"", row);
