@@ -13,14 +13,15 @@ namespace {
 constexpr std::int64_t kIntegerMax = (std::int64_t{1} << 61) - 1;
 constexpr std::uint64_t kIsText = 1;
 
-bool visit_member(RecordReader& reader, absl::FunctionRef<void(std::string_view member)> visit) {
+bool visit_member(RecordReader& reader, absl::FunctionRef<void(std::int64_t member)> integer,
+                  absl::FunctionRef<void(std::string_view member)> text) {
   const std::uint64_t head = reader.varint();
   if ((head & kIsText) == 0) {
-    if (reader.ok()) visit(DecimalText(unfold(head >> 1)));
+    if (reader.ok()) integer(unfold(head >> 1));
     return reader.ok();
   }
-  const std::string_view text = reader.bytes(head >> 1);
-  if (reader.ok()) visit(text);
+  const std::string_view bytes = reader.bytes(head >> 1);
+  if (reader.ok()) text(bytes);
   return reader.ok();
 }
 
@@ -46,12 +47,15 @@ void SetRecords::take_back_to(const Mark& mark) {
 void SetRecords::complete(StoreBatch& batch, std::uint64_t object_id) {
   if (gathered_.count == 0) return;
   if (gathered_.count == 1 || marks_ > 0) {
-    visit_set_run(gathered_.bytes,
-                  [&](std::string_view member) { put_element(batch, object_id, member, {}); });
+    const auto put = [&](std::string_view member) { put_element(batch, object_id, member, {}); };
+    visit_set_run(
+        gathered_.bytes, [&](std::int64_t member) { put(DecimalText(member)); }, put);
   } else {
     std::string key = element_prefix(RecordKind::kSetRun, object_id);
     RecordReader reader(gathered_.bytes);
-    visit_member(reader, [&](std::string_view first) { RecordWriter(key).scalar(first); });
+    const auto end_key = [&](std::string_view first) { RecordWriter(key).scalar(first); };
+    visit_member(
+        reader, [&](std::int64_t first) { end_key(DecimalText(first)); }, end_key);
     batch.put(key, reader.rest());
     has_runs_ = true;
   }
@@ -73,10 +77,11 @@ void SetRecords::start_anew(StoreBatch& batch, std::uint64_t object_id) {
   marks_ = 0;
 }
 
-bool visit_set_run(std::string_view bytes, absl::FunctionRef<void(std::string_view member)> visit) {
+bool visit_set_run(std::string_view bytes, absl::FunctionRef<void(std::int64_t member)> integer,
+                   absl::FunctionRef<void(std::string_view member)> text) {
   RecordReader reader(bytes);
   while (!reader.at_end()) {
-    if (!visit_member(reader, visit)) return false;
+    if (!visit_member(reader, integer, text)) return false;
   }
   return true;
 }
