@@ -194,4 +194,6 @@ absl::Status RocksDbStore::read_stream_back(std::uint64_t stream, StreamId from,
 
 Durability RocksDbStore::durability() const { return impl_->durability; }
 
+RocksDbWork RocksDbStore::work() const { return impl_->database->work(); }
+
 }  // namespace rushgate
