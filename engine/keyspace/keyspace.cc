@@ -26,6 +26,7 @@ class KeyspaceLoader {
 
   /// To be called after the last record.
   absl::Status finish() {
+    insert_integers();
     for (const auto& [object, member] : removed_) object->set().erase(member);
     return status_;
   }
@@ -63,9 +64,18 @@ class KeyspaceLoader {
   }
 
   bool read_member(Object& object, RecordReader& key, std::string_view value) {
+    if (value.empty()) {
+      if (const auto integer = key.integer_scalar()) {
+        add_integer(object.set(), *integer);
+        return key.ok();
+      }
+    }
     std::string member = key.scalar();
     if (!key.ok()) return false;
-    if (value.empty()) return object.set().insert(member);
+    if (value.empty()) {
+      insert_integers();  // a text that is one of them makes no sense
+      return object.set().insert(member);
+    }
     if (value != SetRecords::kRemoved) return false;
     object.set().records().loaded_removal();
     removed_.emplace_back(&object, std::move(member));
@@ -75,9 +85,27 @@ class KeyspaceLoader {
   bool read_members(Object& object, RecordReader& key, std::string_view rest) {
     SetValue& set = object.set();
     set.records().loaded_run();
-    const std::string first = key.scalar();
-    set.insert(first);
-    return key.ok() && visit_set_run(rest, [&set](std::string_view member) { set.insert(member); });
+    const auto integer = [&](std::int64_t member) { add_integer(set, member); };
+    const auto text = [&](std::string_view member) { set.insert(member); };
+    if (const auto first = key.integer_scalar()) {
+      integer(*first);
+    } else {
+      text(key.scalar());
+    }
+    return key.ok() && visit_set_run(rest, integer, text);
+  }
+
+  /// Many together cost less than one by one.
+  void add_integer(SetValue& set, std::int64_t member) {
+    constexpr std::size_t kAtOnce = 256;
+    if (set_ != &set || integers_.size() == kAtOnce) insert_integers();
+    set_ = &set;
+    integers_.push_back(member);
+  }
+
+  void insert_integers() {
+    if (set_ != nullptr) set_->insert_integers(integers_);
+    integers_.clear();
   }
 
   bool read_header(RecordReader& key, std::string_view value) {
@@ -130,7 +158,9 @@ class KeyspaceLoader {
   Keyspace& keyspace_;
   absl::Status status_;
   absl::flat_hash_map<std::uint64_t, Object*> by_id_;
-  Object* last_ = nullptr;                                // elements of one object come together
+  Object* last_ = nullptr;  // elements of one object come together
+  SetValue* set_ = nullptr;
+  std::vector<std::int64_t> integers_;                    // of set_, not yet in it
   std::vector<std::pair<Object*, std::string>> removed_;  // members, whatever runs say
   std::uint64_t largest_id_ = 0;
 };

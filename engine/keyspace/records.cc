@@ -104,15 +104,18 @@ std::string_view RecordReader::text() { return bytes(varint()); }
 std::string_view RecordReader::rest() { return take(in_.size()); }
 
 std::string RecordReader::scalar() {
-  const auto tag = static_cast<char>(byte());
-  if (tag == kTextTag) return std::string(rest());
-  if (tag != kIntegerTag) {
-    ok_ = false;
-    return {};
-  }
+  if (const auto integer = integer_scalar()) return std::string(DecimalText(*integer).view());
+  if (static_cast<char>(byte()) == kTextTag) return std::string(rest());
+  ok_ = false;
+  return {};
+}
+
+std::optional<std::int64_t> RecordReader::integer_scalar() {
+  if (!ok_ || in_.empty() || in_.front() != kIntegerTag) return std::nullopt;
+  byte();
   const std::int64_t integer = signed_varint();
   if (!at_end()) ok_ = false;
-  return std::string(DecimalText(integer).view());
+  return integer;
 }
 
 // ---- The records of the keyspace ----

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -63,6 +64,8 @@ class RecordReader {
   std::string_view text();
   std::string_view rest();
   std::string scalar();
+  /// A scalar that is a number. Nothing if it is a text, of which nothing is read then.
+  std::optional<std::int64_t> integer_scalar();
 
   [[nodiscard]] bool ok() const { return ok_; }
   [[nodiscard]] bool at_end() const { return in_.empty(); }

@@ -15,14 +15,15 @@ namespace {
 constexpr std::int64_t kIntegerMax = (std::int64_t{1} << 61) - 1;
 constexpr std::uint64_t kIsText = 1;
 
-bool visit_member(RecordReader& reader, absl::FunctionRef<void(std::string_view member)> visit) {
+bool visit_member(RecordReader& reader, absl::FunctionRef<void(std::int64_t member)> integer,
+                  absl::FunctionRef<void(std::string_view member)> text) {
   const std::uint64_t head = reader.varint();
   if ((head & kIsText) == 0) {
-    if (reader.ok()) visit(DecimalText(unfold(head >> 1)));
+    if (reader.ok()) integer(unfold(head >> 1));
     return reader.ok();
   }
-  const std::string_view text = reader.bytes(head >> 1);
-  if (reader.ok()) visit(text);
+  const std::string_view bytes = reader.bytes(head >> 1);
+  if (reader.ok()) text(bytes);
   return reader.ok();
 }
 
@@ -94,10 +95,11 @@ void SetRecords::start_anew(StoreBatch& batch, std::uint64_t object_id) {
   marks_ = 0;
 }
 
-bool visit_set_run(std::string_view bytes, absl::FunctionRef<void(std::string_view member)> visit) {
+bool visit_set_run(std::string_view bytes, absl::FunctionRef<void(std::int64_t member)> integer,
+                   absl::FunctionRef<void(std::string_view member)> text) {
   RecordReader reader(bytes);
   while (!reader.at_end()) {
-    if (!visit_member(reader, visit)) return false;
+    if (!visit_member(reader, integer, text)) return false;
   }
   return true;
 }

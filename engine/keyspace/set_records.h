@@ -87,7 +87,8 @@ class SetRecords {
   std::size_t marks_ = 0;  // at most: some may have been rolled back, or their members came back
 };
 
-/// Calls visit(member) for each member in the bytes of a run; false if they make no sense.
-bool visit_set_run(std::string_view bytes, absl::FunctionRef<void(std::string_view member)> visit);
+/// Calls one of both for each member in the bytes of a run; false if they make no sense.
+bool visit_set_run(std::string_view bytes, absl::FunctionRef<void(std::int64_t member)> integer,
+                   absl::FunctionRef<void(std::string_view member)> text);
 
 }  // namespace rushgate

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -47,6 +48,7 @@ class SetValue {
   bool insert_integer(std::int64_t member) {
     return integers_.find_or_insert(member, [member] { return member; }).second;
   }
+  void insert_integers(std::span<const std::int64_t> members) { integers_.insert_missing(members); }
   /// `member` must not be an integer.
   bool insert_text(std::string_view member) {
     return texts_.find_or_insert(member, [member] { return std::string(member); }).second;

@@ -41,17 +41,26 @@ class StreamOfRun final : public rocksdb::SliceTransform {
 };
 
 // Calls come from RocksDB's own threads too.
-class BackgroundFailures final : public rocksdb::EventListener {
+class BackgroundEvents final : public rocksdb::EventListener {
  public:
-  BackgroundFailures(std::shared_ptr<WriteFailure> failure, std::filesystem::path dir)
-      : failure_(std::move(failure)), dir_(std::move(dir)) {}
+  BackgroundEvents(std::shared_ptr<WriteFailure> failure, std::shared_ptr<WorkCounters> work,
+                   std::filesystem::path dir)
+      : failure_(std::move(failure)), work_(std::move(work)), dir_(std::move(dir)) {}
 
+  void OnFlushCompleted(rocksdb::DB*, const rocksdb::FlushJobInfo&) override { ++work_->flushes; }
+  void OnCompactionCompleted(rocksdb::DB*, const rocksdb::CompactionJobInfo&) override {
+    ++work_->compactions;
+  }
+  void OnStallConditionsChanged(const rocksdb::WriteStallInfo& stall) override {
+    if (stall.condition.prev == rocksdb::WriteStallCondition::kNormal) ++work_->stalls;
+  }
   void OnBackgroundError(rocksdb::BackgroundErrorReason, rocksdb::Status* status) override {
     failure_->fail(to_absl(*status, kWriting, dir_)).IgnoreError();
   }
 
  private:
   const std::shared_ptr<WriteFailure> failure_;
+  const std::shared_ptr<WorkCounters> work_;
   const std::filesystem::path dir_;
 };
 
@@ -146,7 +155,7 @@ absl::Status RocksDatabase::start(rocksdb::Env& env, const RocksDbStoreOptions& 
   const absl::StatusOr<DirectoryState> found = inspect_directory(env, dir_);
   if (!found.ok()) return found.status();
   rocksdb::DBOptions database = database_options(env, options);
-  database.listeners.push_back(std::make_shared<BackgroundFailures>(failure, dir_));
+  database.listeners.push_back(std::make_shared<BackgroundEvents>(failure, work_, dir_));
   if (found->fresh) {
     if (!options.create_if_missing) {
       return absl::NotFoundError("there is no store in " + dir_.string());

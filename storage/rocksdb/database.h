@@ -1,6 +1,8 @@
 // How the database is set up and opened.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -18,6 +20,13 @@ namespace rushgate {
 
 /// What a failed commit was doing; in the texts of errors, from whichever thread they come.
 inline constexpr char kWriting[] = "writing";
+
+/// Counts what RocksDbWork does.
+struct WorkCounters {
+  std::atomic<std::uint64_t> flushes = 0;
+  std::atomic<std::uint64_t> compactions = 0;
+  std::atomic<std::uint64_t> stalls = 0;
+};
 
 /// The open database and the directory it holds. Closes both.
 class RocksDatabase {
@@ -39,6 +48,9 @@ class RocksDatabase {
   [[nodiscard]] rocksdb::ColumnFamilyHandle* state() const { return state_; }
   [[nodiscard]] rocksdb::ColumnFamilyHandle* stream() const { return stream_; }
   [[nodiscard]] const std::filesystem::path& dir() const { return dir_; }
+  [[nodiscard]] RocksDbWork work() const {
+    return {.flushes = work_->flushes, .compactions = work_->compactions, .stalls = work_->stalls};
+  }
 
  private:
   RocksDatabase(DirectoryLock lock, std::filesystem::path dir)
@@ -50,6 +62,7 @@ class RocksDatabase {
 
   DirectoryLock lock_;
   const std::filesystem::path dir_;
+  const std::shared_ptr<WorkCounters> work_ = std::make_shared<WorkCounters>();
   std::optional<RecoveryEnd> recovery_end_;  // db_ keeps a pointer to it
   std::unique_ptr<rocksdb::DB> db_;
   rocksdb::ColumnFamilyHandle* default_ = nullptr;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
+#include <future>
 #include <string>
 #include <utility>
 
@@ -70,6 +72,42 @@ RocksDbStore::~RocksDbStore() {
   if (impl_->durability > Durability::kOs && !impl_->failure->occurred()) sync().IgnoreError();
 }
 
+namespace {
+
+/// Records that were read ahead.
+class Records {
+ public:
+  /// Reads on, until there is enough to be worth a thread of its own.
+  static Records read(rocksdb::Iterator& from) {
+    constexpr std::size_t kBytes = std::size_t{1} << 20;
+    Records records;
+    records.bytes_.reserve(kBytes + kBytes / 4);
+    for (; from.Valid() && records.bytes_.size() < kBytes; from.Next()) {
+      records.bytes_.append(to_view(from.key())).append(to_view(from.value()));
+      records.sizes_.emplace_back(from.key().size(), from.value().size());
+    }
+    return records;
+  }
+
+  [[nodiscard]] bool empty() const { return sizes_.empty(); }
+
+  template <class Visit>
+  void for_each(Visit visit) const {
+    std::string_view rest = bytes_;
+    for (const auto& [key, value] : sizes_) {
+      visit(rest.substr(0, key), rest.substr(key, value));
+      rest.remove_prefix(key + value);
+    }
+  }
+
+ private:
+  std::string bytes_;
+  std::vector<std::pair<std::size_t, std::size_t>> sizes_;  // of key and value
+};
+
+}  // namespace
+
+// The database is read on another thread while `visit` does with the records what it has to.
 absl::Status RocksDbStore::load(
     absl::FunctionRef<void(std::string_view key, std::string_view value)> visit) {
   if (std::exchange(impl_->loaded, true)) {
@@ -81,9 +119,15 @@ absl::Status RocksDbStore::load(
   options.readahead_size = std::size_t{2} << 20;
   const std::unique_ptr<rocksdb::Iterator> record(
       database.db().NewIterator(options, database.state()));
-  for (record->SeekToFirst(); record->Valid(); record->Next()) {
-    impl_->state_key_bytes_max = std::max(impl_->state_key_bytes_max, record->key().size());
-    visit(to_view(record->key()), to_view(record->value()));
+  record->SeekToFirst();
+  for (Records records = Records::read(*record); !records.empty();) {
+    std::future<Records> next;
+    if (record->Valid()) next = std::async(std::launch::async, Records::read, std::ref(*record));
+    records.for_each([&](std::string_view key, std::string_view value) {
+      impl_->state_key_bytes_max = std::max(impl_->state_key_bytes_max, key.size());
+      visit(key, value);
+    });
+    records = next.valid() ? next.get() : Records();
   }
   return to_absl(record->status(), "loading", database.dir());
 }
@@ -149,5 +193,7 @@ absl::Status RocksDbStore::read_stream_back(std::uint64_t stream, StreamId from,
 }
 
 Durability RocksDbStore::durability() const { return impl_->durability; }
+
+RocksDbWork RocksDbStore::work() const { return impl_->database->work(); }
 
 }  // namespace rushgate

@@ -37,6 +37,13 @@ struct RocksDbStoreOptions {
   rocksdb::Env* env = nullptr;
 };
 
+/// What RocksDB has done by itself since the store was opened.
+struct RocksDbWork {
+  std::uint64_t flushes = 0;      // of what was in memory, into files
+  std::uint64_t compactions = 0;  // of files, into fewer
+  std::uint64_t stalls = 0;       // times that it began to hold up commits, to keep up with them
+};
+
 /// Did opening a store fail because somebody holds its directory? Apart from other failures of the
 /// same code.
 bool is_held_by_another(const absl::Status& opened);
@@ -77,6 +84,9 @@ class RocksDbStore final : public Store {
   absl::Status read_stream_back(std::uint64_t stream, StreamId from, StreamId to,
                                 std::size_t bytes_max, std::vector<StreamRun>& runs) override;
   [[nodiscard]] Durability durability() const override;
+
+  /// From any thread.
+  [[nodiscard]] RocksDbWork work() const;
 
  private:
   struct Impl;

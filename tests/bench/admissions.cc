@@ -28,7 +28,7 @@ void compare_native(const Pair& pair, const Effort& effort, Report& report) {
   Shop shop(pair.ours);
   RedisPeer redis(pair.peer);
   redis.prepare(Workload::kAccepted);
-  redis.try_loads(Workload::kAccepted);
+  redis.try_loads(Workload::kAccepted, effort.trial_requests());
   Comparison comparison{.line = pair.line,
                         .unit = "admissions/s",
                         .ours_is = "native script, batches of " + std::to_string(kBatch),
@@ -79,7 +79,7 @@ void measure_lua(const Effort& effort, Report& report) {
   Shop shop(Durability::kOs);
   RedisPeer redis(PeerDurability::kEverySec);
   redis.prepare(Workload::kAccepted);
-  redis.try_loads(Workload::kAccepted);
+  redis.try_loads(Workload::kAccepted, effort.trial_requests());
   shop.client()("SET", kStockKey, kUnlimited);
   shop.client()("SCRIPT", "LOAD", seckill_script().text());
   Comparison comparison{.line = "accepted by the same Lua script, durability os",

@@ -1,4 +1,5 @@
 // One caller, one request at a time, beside the same request's round trip to Redis.
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -12,8 +13,8 @@
 namespace rushgate::bench {
 namespace {
 
-constexpr std::int64_t kOurCalls = 200'000;
-constexpr std::int64_t kPeerCalls = 20'000;
+constexpr std::int64_t kOurCallsMax = 200'000;
+constexpr std::int64_t kPeerShare = 10;  // the peer gets a tenth of our calls
 constexpr double kMicroseconds = 1e6;
 
 template <class Call>
@@ -37,21 +38,22 @@ void compare_latency(Workload workload, const std::string& what, double target,
   redis.prepare(workload);
   Comparison median{.line = what + ", one at a time: median",
                     .unit = "us",
-                    .better = Comparison::Better::kLess,
+                    .better = Better::kLess,
                     .ours_is = "Sale::buy(), durability os",
                     .peer_is = "EVALSHA by hiredis, one connection, everysec",
                     .target = target};
   Comparison tail = median;
   tail.line = what + ", one at a time: p99.9";
   tail.target.reset();
+  const std::int64_t our_calls = std::min(kOurCallsMax, effort.requests);
   std::int64_t peer_user = 1;
   for (int round = 0; round < effort.rounds; ++round) {
-    const std::int64_t first = shop.take_users(kOurCalls);
-    const Samples ours = durations_us(kOurCalls, [&](std::int64_t i) {
+    const std::int64_t first = shop.take_users(our_calls);
+    const Samples ours = durations_us(our_calls, [&](std::int64_t i) {
       expect(accepted ? Outcome::kAccepted : Outcome::kSoldOut,
              shop.sale().buy(kVoucher, user_id(first + i)));
     });
-    const Samples peer = durations_us(kPeerCalls, [&](std::int64_t) {
+    const Samples peer = durations_us(our_calls / kPeerShare, [&](std::int64_t) {
       const std::int64_t user = user_id(peer_user++);
       const Reply reply = redis.client().call(Request::of(
           "EVALSHA", redis.script_sha(), 3, kStockKey, kBuyersKey, kOrderStream, 1, user, user));

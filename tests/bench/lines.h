@@ -1,6 +1,7 @@
 // What the benchmark measures: each line compares ours with a peer, alternately, in rounds.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -13,6 +14,12 @@ struct Effort {
   int rounds = 5;
   std::int64_t requests = 500'000;   // of ours a round; the peer gets as many as take it as long
   std::int64_t buyers = 10'000'000;  // of the sustained and growing sales
+  double idle_seconds = 60;          // of doing nothing
+
+  /// Of the peer, to find out how it is driven best.
+  [[nodiscard]] std::int64_t trial_requests() const {
+    return std::min(std::int64_t{60'000}, requests / 4);
+  }
 };
 
 struct Line {
@@ -24,6 +31,10 @@ void measure_admissions(const Effort& effort, Report& report);
 void measure_lua(const Effort& effort, Report& report);
 void measure_refusals(const Effort& effort, Report& report);
 void measure_latency(const Effort& effort, Report& report);
+void measure_memory(const Effort& effort, Report& report);
+void measure_reopening(const Effort& effort, Report& report);
+void measure_growth(const Effort& effort, Report& report);
+void measure_footprint(const Effort& effort, Report& report);
 
 /// In the order of the report.
 std::span<const Line> lines();

@@ -1,8 +1,10 @@
 #include "tests/bench/redis_peer.h"
 
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -22,13 +24,18 @@ constexpr std::int64_t kUnlimitedStock = 1'000'000'000'000;
 constexpr std::int64_t kBuyer = 7;  // who has bought
 
 testing::RedisServerOptions server_options(PeerDurability durability) {
+  constexpr std::chrono::minutes kToLoadItsFile{5};
   switch (durability) {
     case PeerDurability::kNone:
       return {};
     case PeerDurability::kEverySec:
-      return {.append_only = true, .arguments = {"--appendfsync", "everysec"}};
+      return {.append_only = true,
+              .arguments = {"--appendfsync", "everysec"},
+              .patience = kToLoadItsFile};
     case PeerDurability::kAlways:
-      return {.append_only = true, .arguments = {"--appendfsync", "always"}};
+      return {.append_only = true,
+              .arguments = {"--appendfsync", "always"},
+              .patience = kToLoadItsFile};
   }
   return {};
 }
@@ -72,17 +79,21 @@ double RedisPeer::rate(Workload workload, std::int64_t count) {
   return rate_of(load_, workload, count);
 }
 
-void RedisPeer::try_loads(Workload workload) {
-  constexpr std::int64_t kTrialRequests = 60'000;
+void RedisPeer::try_loads(Workload workload, std::int64_t requests) {
   constexpr Load kLoads[] = {{false, 50, 16}, {false, 50, 32}, {false, 50, 128}, {false, 8, 128},
                              {true, 2, 32},   {true, 2, 256},  {true, 8, 128}};
   double best = 0;
   for (const Load& load : kLoads) {
-    const double rate = rate_of(load, workload, kTrialRequests);
+    const double rate = rate_of(load, workload, requests);
     if (rate <= best) continue;
     best = rate;
     load_ = load;
   }
+}
+
+void RedisPeer::sell(std::int64_t count) {
+  constexpr Load kLoad{.is_hiredis = true, .connections = 2, .pipeline = 256};
+  rate_by_hiredis(kLoad, Workload::kAccepted, count);
 }
 
 std::string RedisPeer::load() const {
@@ -100,11 +111,12 @@ double RedisPeer::rate_by_redis_benchmark(const Load& load, Workload workload,
                                           std::int64_t count) const {
   const std::string user =
       workload == Workload::kAlreadyBought ? std::to_string(kBuyer) : std::string("__rand_int__");
-  const std::string output =
-      output_of(fmt::format("redis-benchmark -s {} -c {} -P {} -n {} -r 1000000000000 --csv "
-                            "EVALSHA {} 3 {} {} {} 1 {} __rand_int__ 2>/dev/null",
-                            server_.socket_path(), load.connections, load.pipeline, count, sha_,
-                            kStockKey, kBuyersKey, kOrderStream, user));
+  const std::string output = output_of(
+      fmt::format("redis-benchmark -s {} -c {} -P {} -n {} -r {} --csv "
+                  "EVALSHA {} 3 {} {} {} 1 {} __rand_int__ 2>/dev/null",
+                  server_.socket_path(), load.connections, load.pipeline, count,
+                  std::numeric_limits<int>::max(),  // more it takes for 0: always one user
+                  sha_, kStockKey, kBuyersKey, kOrderStream, user));
   // "test","rps",...\n"EVALSHA ...","123456.78",...
   const auto row = output.find("\n\"");
   const auto field = row == std::string::npos ? row : output.find("\",\"", row);

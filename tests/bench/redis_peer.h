@@ -37,12 +37,15 @@ class RedisPeer {
   /// Brings the keys into the state that the workload wants; other keys go.
   void prepare(Workload workload);
 
+  /// `count` accepted requests of user_id()s, or a few more. After prepare().
+  void sell(std::int64_t count);
+
   /// Requests answered a second over `count` requests, driven as try_loads() found best.
   double rate(Workload workload, std::int64_t count);
 
-  /// Tries numbers of connections, depths of pipeline, and both drivers with a short load each, and
+  /// Tries numbers of connections, depths of pipeline, and both drivers with `requests` each, and
   /// keeps the best for rate().
-  void try_loads(Workload workload);
+  void try_loads(Workload workload, std::int64_t requests);
   /// What try_loads() chose: "redis-benchmark, 50 connections, pipeline 32".
   [[nodiscard]] std::string load() const;
 

@@ -71,7 +71,7 @@ void compare_refusals(Workload workload, const std::string& what, const Effort& 
   RefusingShop shop(workload);
   RedisPeer redis(PeerDurability::kEverySec);
   redis.prepare(workload);
-  redis.try_loads(workload);
+  redis.try_loads(workload, effort.trial_requests());
   const std::string peer_is = "redis-server, appendfsync everysec, " + redis.load();
   Comparison one{.line = what + ", one caller",
                  .unit = "refusals/s",

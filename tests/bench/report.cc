@@ -44,8 +44,13 @@ void Report::add(Comparison comparison) {
 }
 
 void Report::add(Figure figure) {
-  fmt::print("{}: {} {}{}\n", figure.line, short_number(figure.value), figure.unit,
-             figure.note.empty() ? "" : "; " + figure.note);
+  fmt::print("{}: {} {}", figure.line, short_number(figure.value), figure.unit);
+  if (figure.target) {
+    fmt::print(", at {} {}", figure.better == Better::kLess ? "most" : "least",
+               short_number(*figure.target));
+  }
+  if (!figure.note.empty()) fmt::print("; {}", figure.note);
+  fmt::print("\n");
   std::fflush(stdout);
   figures_.push_back(std::move(figure));
 }
@@ -66,10 +71,13 @@ nlohmann::json Report::to_json() const {
     json["comparisons"].push_back(std::move(line));
   }
   for (const Figure& figure : figures_) {
-    json["figures"].push_back({{"line", figure.line},
-                               {"unit", figure.unit},
-                               {"value", figure.value},
-                               {"note", figure.note}});
+    nlohmann::json line = {{"line", figure.line},
+                           {"unit", figure.unit},
+                           {"value", figure.value},
+                           {"better", figure.better == Better::kLess ? "less" : "more"},
+                           {"note", figure.note}};
+    if (figure.target) line["target"] = *figure.target;
+    json["figures"].push_back(std::move(line));
   }
   return json;
 }

@@ -1,5 +1,6 @@
-// Rushgate beside a redis-server, in one run: rush_bench [line...] [--rounds N] [--json FILE].
+// Rushgate beside a redis-server, in one run: rush_bench [line...], --help.
 #include <algorithm>
+#include <cstdio>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -8,38 +9,60 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/bench/lines.h"
+#include "tests/bench/part_process.h"
 
 namespace rushgate::bench {
 
 std::span<const Line> lines() {
   static constexpr Line kLines[] = {
-      {"admissions", measure_admissions},
-      {"lua", measure_lua},
-      {"refusals", measure_refusals},
-      {"latency", measure_latency},
+      {"admissions", measure_admissions}, {"lua", measure_lua},
+      {"refusals", measure_refusals},     {"latency", measure_latency},
+      {"memory", measure_memory},         {"reopening", measure_reopening},
+      {"growth", measure_growth},         {"footprint", measure_footprint},
   };
   return kLines;
+}
+
+std::span<const Part> parts() {
+  static constexpr Part kParts[] = {
+      {"hold-buyers", hold_buyers},
+      {"hold-entries", hold_entries},
+      {"sell", sell},
+      {"reopen", reopen},
+      {"start", start},
+      {"idle", idle},
+  };
+  return kParts;
 }
 
 }  // namespace rushgate::bench
 
 int main(int argc, char** argv) {
   using namespace rushgate::bench;
+  if (run_part_if_told(parts(), argc, argv)) return 0;
   CLI::App app("Measures Rushgate and a redis-server alternately, in one run.");
   std::vector<std::string> wanted;
   std::vector<std::string> names;
   for (const Line& line : lines()) names.emplace_back(line.name);
   Effort effort;
   std::string json_file;
+  bool is_list_wanted = false;
   app.add_option("line", wanted, "What to measure; everything if left out")
       ->check(CLI::IsMember(names));
   app.add_option("--rounds", effort.rounds, "How often each is measured")
       ->check(CLI::PositiveNumber);
   app.add_option("--requests", effort.requests, "Of ours in a round")->check(CLI::PositiveNumber);
   app.add_option("--buyers", effort.buyers, "Of the large sales")->check(CLI::PositiveNumber);
+  app.add_option("--idle-seconds", effort.idle_seconds, "Of doing nothing")
+      ->check(CLI::PositiveNumber);
+  app.add_flag("--list", is_list_wanted, "Only say what can be measured");
   app.add_option("--json", json_file, "Where to write the figures");
   CLI11_PARSE(app, argc, argv);
 
+  if (is_list_wanted) {
+    for (const std::string& name : names) std::puts(name.c_str());
+    return 0;
+  }
   Report report;
   for (const Line& line : lines()) {
     if (wanted.empty() || std::ranges::count(wanted, line.name) > 0) line.measure(effort, report);

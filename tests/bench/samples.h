@@ -36,10 +36,10 @@ class Samples {
   std::vector<double> values_;  // ascending
 };
 
+enum class Better : unsigned char { kMore, kLess };
+
 /// One line of the report: ours beside the peer's, measured alternately in the same run.
 struct Comparison {
-  enum class Better : unsigned char { kMore, kLess };
-
   std::string line;  // what is compared
   std::string unit;
   Better better = Better::kMore;
@@ -61,6 +61,8 @@ struct Figure {
   std::string line;
   std::string unit;
   double value = 0;
+  Better better = Better::kLess;
+  std::optional<double> target = {};  // the value to reach
   std::string note = {};
 };
 

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "storage/memory/memory_store.h"
-#include "storage/rocksdb/rocksdb_store.h"
 #include "tests/bench/stopwatch.h"
 #include "tests/bench/users.h"
 
@@ -38,9 +37,19 @@ std::unique_ptr<Store> open_store(Durability durability, const std::filesystem::
   return *std::move(store);
 }
 
-Shop::Shop(Durability durability, std::int64_t stock, EngineOptions options) {
-  auto engine = Engine::open(open_store(durability, directory_.path() / "keyspace"),
-                             std::move(options), native_sale_scripts());
+Shop::Shop(Durability durability, std::int64_t stock, EngineOptions options)
+    : dir_(scratch_.emplace().path()) {
+  open(durability, stock, std::move(options));
+}
+
+Shop::Shop(Durability durability, std::filesystem::path dir) : dir_(std::move(dir)) {
+  open(durability, kUnlimited, {});
+}
+
+void Shop::open(Durability durability, std::int64_t stock, EngineOptions options) {
+  auto store = open_store(durability, dir_ / "keyspace");
+  disk_ = dynamic_cast<const RocksDbStore*>(store.get());
+  auto engine = Engine::open(std::move(store), std::move(options), native_sale_scripts());
   if (!engine.ok()) fail(engine.status().ToString());
   engine_ = *std::move(engine);
   client_ = engine_->open_client();

@@ -5,11 +5,13 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "engine/executor/engine.h"
 #include "engine/sale/sale.h"
 #include "storage/memory/memory_order_store.h"
+#include "storage/rocksdb/rocksdb_store.h"
 
 namespace rushgate::bench {
 
@@ -37,12 +39,16 @@ inline constexpr std::int64_t kUnlimited = 1'000'000'000'000;
 class Shop {
  public:
   explicit Shop(Durability durability, std::int64_t stock = kUnlimited, EngineOptions options = {});
+  /// In a directory that stays.
+  Shop(Durability durability, std::filesystem::path dir);
 
   [[nodiscard]] Engine& engine() { return *engine_; }
   [[nodiscard]] Client& client() { return *client_; }
   [[nodiscard]] Sale& sale() { return *sale_; }
   [[nodiscard]] OrderStore& orders() { return orders_; }
-  [[nodiscard]] const std::filesystem::path& dir() const { return directory_.path(); }
+  [[nodiscard]] const std::filesystem::path& dir() const { return dir_; }
+  /// Not in memory.
+  [[nodiscard]] const RocksDbStore& disk() const { return *disk_; }
 
   /// Admissions a second: `count` users, none of whom has bought, in batches of `batch`.
   double rate_in_batches(std::int64_t count, int batch);
@@ -53,8 +59,12 @@ class Shop {
   std::int64_t take_users(std::int64_t count);
 
  private:
-  ScratchDirectory directory_;
+  void open(Durability durability, std::int64_t stock, EngineOptions options);
+
+  std::optional<ScratchDirectory> scratch_;
+  std::filesystem::path dir_;
   MemoryOrderStore orders_;
+  const RocksDbStore* disk_ = nullptr;  // the engine's
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<Client> client_;
   std::unique_ptr<Sale> sale_;

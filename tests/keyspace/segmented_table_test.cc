@@ -34,6 +34,14 @@ struct PairPolicy {
   static bool matches(const Pair& pair, std::int64_t key) { return pair.key == key; }
 };
 
+struct IntegerItem {
+  using Item = std::int64_t;
+  static std::uint64_t hash(std::int64_t key, std::uint64_t seed) {
+    return hash_integer(key, seed);
+  }
+  static bool matches(std::int64_t item, std::int64_t key) { return item == key; }
+};
+
 /// A key as its own hash: the test chooses where each item goes.
 struct ChosenHash {
   using Item = std::uint64_t;
@@ -95,6 +103,19 @@ std::vector<typename Policy::Item> items_of(const SegmentedTable<Policy>& table)
 }
 
 // ---- Behaviour ----
+
+TEST(SegmentedTableTest, InsertMissingAddsWhatIsNotThereYet) {
+  constexpr std::int64_t kItems = 10'000;
+  const std::uint64_t seed = 7;
+  SegmentedTable<IntegerItem> table(seed);
+  table.insert(3);
+  std::vector<std::int64_t> items;
+  for (std::int64_t item = 0; item < kItems; ++item) items.push_back(item % (kItems / 2));
+  table.insert_missing({});
+  table.insert_missing(items);
+  EXPECT_EQ(table.size(), static_cast<std::size_t>(kItems / 2));
+  for (const std::int64_t item : items) EXPECT_TRUE(table.contains(item)) << item;
+}
 
 TEST(SegmentedTableTest, AnEmptyTableHoldsNothingAndCostsNothing) {
   SegmentedTable<PairPolicy> table;

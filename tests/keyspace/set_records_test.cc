@@ -293,7 +293,8 @@ TEST(SetRecordsModelTest, RandomChangesLeaveWhatTheModelHolds) {
 
 TEST(SetRunTest, BytesThatMakeNoSenseAreRefused) {
   const auto visits = [](std::string_view bytes) {
-    return visit_set_run(bytes, [](std::string_view) {});
+    return visit_set_run(
+        bytes, [](std::int64_t) {}, [](std::string_view) {});
   };
   EXPECT_TRUE(visits(""));
   EXPECT_FALSE(

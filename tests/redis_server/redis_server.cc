@@ -94,7 +94,7 @@ std::vector<std::string> RedisServer::command_line() const {
 
 void RedisServer::wait_until_it_answers() {
   using Clock = std::chrono::steady_clock;
-  const auto deadline = Clock::now() + std::chrono::seconds(20);
+  const auto deadline = Clock::now() + options_.patience;
   std::string why = "it does not answer";
   while (Clock::now() < deadline) {
     if (::waitpid(pid_, nullptr, WNOHANG) == pid_) {

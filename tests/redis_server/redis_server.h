@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@ namespace rushgate::testing {
 struct RedisServerOptions {
   bool append_only = false;            // keep the data over restart() and kill()
   std::vector<std::string> arguments;  // more of redis-server's own: {"--requirepass", "secret"}
+  std::chrono::seconds patience{20};   // until it answers
 };
 
 /// Runs redis-server (from PATH) on a unix socket in a directory of its own; both end with this

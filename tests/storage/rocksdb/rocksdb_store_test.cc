@@ -7,6 +7,8 @@
 #include <sstream>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -156,6 +158,22 @@ TEST_F(RocksDbTest, ASecondProcessIsRefusedUntilTheFirstIsGone) {
   int result = 0;
   ASSERT_EQ(waitpid(child, &result, 0), child);
   EXPECT_TRUE(WIFEXITED(result) && WEXITSTATUS(result) == 0);
+}
+
+TEST_F(RocksDbTest, LoadVisitsAllRecordsInOrderHoweverMuchTheyAre) {
+  std::vector<std::pair<std::string, std::string>> written;
+  StoreBatch batch;
+  for (char name = 'a'; name <= 'z'; ++name) {
+    written.emplace_back(std::string(1, name), std::string(300'000, name));
+    batch.put(written.back().first, written.back().second);
+  }
+  ASSERT_TRUE(open()->commit(batch).ok());
+
+  std::vector<std::pair<std::string, std::string>> loaded;
+  const absl::Status status = open()->load(
+      [&](std::string_view key, std::string_view value) { loaded.emplace_back(key, value); });
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_EQ(loaded, written);
 }
 
 TEST_F(RocksDbTest, LoadWorksOnce) {

@@ -1,0 +1,83 @@
+// rush_bench measures every line that it lists, with as little effort as it can be given. The
+// figures mean nothing then.
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/temporary_directory.h"
+
+namespace rushgate {
+namespace {
+
+/// What it printed.
+std::string run_rush_bench(const std::string& arguments) {
+  FILE* const pipe = popen(("'" RUSH_BENCH "' " + arguments + " 2>&1").c_str(), "r");
+  if (pipe == nullptr) throw std::runtime_error("cannot run " RUSH_BENCH);
+  std::string output;
+  std::array<char, 4096> buffer;
+  while (const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), pipe)) {
+    output.append(buffer.data(), got);
+  }
+  EXPECT_EQ(pclose(pipe), 0) << arguments << '\n' << output;
+  return output;
+}
+
+std::vector<std::string> listed_lines() {
+  std::istringstream output(run_rush_bench("--list"));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(output, line);) lines.push_back(line);
+  return lines;
+}
+
+void expect_positive(const nlohmann::json& number, const std::string& what) {
+  ASSERT_TRUE(number.is_number()) << what << ": " << number;  // null: it was not finite
+  EXPECT_GT(number.get<double>(), 0) << what;
+}
+
+void expect_figures(const std::string& line) {
+  const TemporaryDirectory scratch;
+  const std::string file = (scratch.path() / "figures.json").string();
+  const std::string output =
+      run_rush_bench(line + " --rounds 1 --requests 8000 --buyers 8000 --idle-seconds 0.01" +
+                     " --json '" + file + "'");
+  std::ifstream in(file);
+  const nlohmann::json json = nlohmann::json::parse(in, nullptr, /*allow_exceptions=*/false);
+  ASSERT_TRUE(json.is_object()) << output;
+  const nlohmann::json& comparisons = json.at("comparisons");
+  const nlohmann::json& figures = json.at("figures");
+  EXPECT_GT(comparisons.size() + figures.size(), 0U) << output;
+  for (const nlohmann::json& comparison : comparisons) {
+    const std::string what = comparison.at("line");
+    for (const char* const side : {"ours", "peer"}) {
+      for (const char* const figure : {"median", "min", "max"}) {
+        expect_positive(comparison.at(side).at(figure), what + ", " + side + ", " + figure);
+      }
+    }
+    expect_positive(comparison.at("ratio"), what);
+  }
+  for (const nlohmann::json& figure : figures) {
+    expect_positive(figure.at("value"), figure.at("line"));
+  }
+}
+
+TEST(RushBenchTest, EveryLineGivesFigures) {
+  const std::vector<std::string> lines = listed_lines();
+  EXPECT_FALSE(lines.empty());
+  for (const std::string& line : lines) {
+    SCOPED_TRACE(line);
+    expect_figures(line);
+  }
+}
+
+}  // namespace
+}  // namespace rushgate
