@@ -108,12 +108,12 @@ class SegmentedTable {
   }
 
   /// Inserts the items that are not there yet; of a type that is its own key. In a large table
-  /// faster than one by one: several wait for memory at once.
+  /// faster than one by one.
   void insert_missing(std::span<const Item> items) {
     constexpr std::size_t kAtOnce = 32;
     while (!items.empty()) {
       const auto some = items.first(std::min(kAtOnce, items.size()));
-      prefetch(some);
+      for (const Item& item : some) warm(item);
       for (const Item& item : some) find_or_insert(item, [&item] { return item; });
       items = items.subspan(some.size());
     }
@@ -218,11 +218,9 @@ class SegmentedTable {
     }
 
     std::uint8_t* tags() { return reinterpret_cast<std::uint8_t*>(this) + sizeof(Segment); }
-    std::byte* item_bytes(std::uint32_t slot) {
-      return reinterpret_cast<std::byte*>(this) + items_offset(slots) + slot * sizeof(Item);
-    }
     Item& item(std::uint32_t slot) {
-      return *std::launder(reinterpret_cast<Item*>(item_bytes(slot)));
+      auto* items = reinterpret_cast<std::byte*>(this) + items_offset(slots);
+      return *std::launder(reinterpret_cast<Item*>(items + slot * sizeof(Item)));
     }
     [[nodiscard]] bool is_full() const { return used >= slots - slots / 5; }
   };
@@ -242,19 +240,6 @@ class SegmentedTable {
   }
   std::size_t entries_of(const Segment& segment) const {
     return std::size_t{1} << (depth_ - segment.depth);
-  }
-
-  /// First all segments, whose beginnings say where in them the items belong.
-  void prefetch(std::span<const Item> items) const {
-    if (directory_.empty()) return;
-    for (const Item& item : items) __builtin_prefetch(segment_of(Policy::hash(item, seed_)));
-    for (const Item& item : items) {
-      const std::uint64_t hash = Policy::hash(item, seed_);
-      Segment& segment = *segment_of(hash);
-      const std::uint32_t home = home_of(segment, hash);
-      __builtin_prefetch(segment.tags() + home);
-      __builtin_prefetch(segment.item_bytes(home));
-    }
   }
 
   template <class Key>

@@ -1,13 +1,16 @@
 // Rushgate beside a redis-server, in one run: rush_bench [line...], --help.
 #include <algorithm>
 #include <cstdio>
+#include <exception>
 #include <fstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "tests/bench/document.h"
 #include "tests/bench/lines.h"
 #include "tests/bench/part_process.h"
 
@@ -35,6 +38,37 @@ std::span<const Part> parts() {
   return kParts;
 }
 
+namespace {
+
+nlohmann::json measure(const std::vector<std::string>& wanted, const Effort& effort) {
+  Report report;
+  for (const Line& line : lines()) {
+    if (wanted.empty() || std::ranges::count(wanted, line.name) > 0) line.measure(effort, report);
+  }
+  return report.to_json();
+}
+
+/// What measure() gave in earlier runs, one after the other.
+nlohmann::json read_kept(const std::vector<std::string>& files) {
+  nlohmann::json all = Report().to_json();
+  for (const std::string& file : files) {
+    std::ifstream in(file);
+    const nlohmann::json report = nlohmann::json::parse(in);
+    for (auto& [kind, lines_of_all] : all.items()) {
+      const nlohmann::json& kept = report.at(kind);
+      lines_of_all.insert(lines_of_all.end(), kept.begin(), kept.end());
+    }
+  }
+  return all;
+}
+
+void write_json(const nlohmann::json& report, const std::string& file) {
+  std::ofstream out(file);
+  out << report.dump(2) << '\n';
+  if (!out.flush()) throw std::runtime_error("cannot write " + file);
+}
+
+}  // namespace
 }  // namespace rushgate::bench
 
 int main(int argc, char** argv) {
@@ -46,6 +80,8 @@ int main(int argc, char** argv) {
   for (const Line& line : lines()) names.emplace_back(line.name);
   Effort effort;
   std::string json_file;
+  std::string document_dir;
+  std::vector<std::string> kept;
   bool is_list_wanted = false;
   app.add_option("line", wanted, "What to measure; everything if left out")
       ->check(CLI::IsMember(names));
@@ -57,23 +93,23 @@ int main(int argc, char** argv) {
       ->check(CLI::PositiveNumber);
   app.add_flag("--list", is_list_wanted, "Only say what can be measured");
   app.add_option("--json", json_file, "Where to write the figures");
+  app.add_option("--document", document_dir,
+                 "Whose performance.md and performance.svg are to show the figures");
+  app.add_option("--from", kept, "Files of --json: takes the figures from them, measures nothing")
+      ->check(CLI::ExistingFile);
   CLI11_PARSE(app, argc, argv);
 
   if (is_list_wanted) {
     for (const std::string& name : names) std::puts(name.c_str());
     return 0;
   }
-  Report report;
-  for (const Line& line : lines()) {
-    if (wanted.empty() || std::ranges::count(wanted, line.name) > 0) line.measure(effort, report);
-  }
-  if (!json_file.empty()) {
-    std::ofstream out(json_file);
-    out << report.to_json().dump(2) << '\n';
-    if (!out.flush()) {
-      std::fprintf(stderr, "rush_bench: cannot write %s\n", json_file.c_str());
-      return 1;
-    }
+  try {
+    const nlohmann::json report = kept.empty() ? measure(wanted, effort) : read_kept(kept);
+    if (!json_file.empty()) write_json(report, json_file);
+    if (!document_dir.empty()) write_document(report, document_dir);
+  } catch (const std::exception& failure) {
+    std::fprintf(stderr, "rush_bench: %s\n", failure.what());
+    return 1;
   }
   return 0;
 }

@@ -79,5 +79,47 @@ TEST(RushBenchTest, EveryLineGivesFigures) {
   }
 }
 
+TEST(RushBenchTest, FiguresThatWereKeptGoIntoThePageAndTheChart) {
+  const TemporaryDirectory scratch;
+  const auto write = [&](const char* file, const std::string& text) {
+    std::ofstream(scratch.path() / file) << text;
+  };
+  const auto read = [&](const char* file) {
+    std::ostringstream text;
+    text << std::ifstream(scratch.path() / file).rdbuf();
+    return text.str();
+  };
+  const auto comparison = [](const std::string& line, double ratio) {
+    const nlohmann::json samples = {{"median", 2.0}, {"min", 1.0}, {"max", 3.0}, {"rounds", 3}};
+    return nlohmann::json{{"line", line},      {"unit", "u"},     {"ours_is", "this"},
+                          {"peer_is", "that"}, {"ours", samples}, {"peer", samples},
+                          {"ratio", ratio},    {"note", ""},      {"target", 5}};
+  };
+  const nlohmann::json first = {{"comparisons", {comparison("a < b", 12)}},
+                                {"figures", nlohmann::json::array()}};
+  const nlohmann::json second = {
+      {"comparisons", {comparison("slower", 0.5)}},
+      {"figures", {{{"line", "size"}, {"unit", "bytes"}, {"value", 7}, {"note", "small"}}}}};
+  write("first.json", first.dump());
+  write("second.json", second.dump());
+  write("performance.md", "before\n<!-- figures -->\nold\n<!-- end of figures -->\nafter\n");
+
+  const std::string dir = scratch.path().string();
+  run_rush_bench("--from '" + dir + "/first.json' '" + dir + "/second.json' --document '" + dir +
+                 "'");
+
+  const std::string page = read("performance.md");
+  EXPECT_TRUE(page.starts_with("before\n<!-- figures -->\n"));
+  EXPECT_TRUE(page.ends_with("<!-- end of figures -->\nafter\n"));
+  for (const char* const row : {"| a < b | 2 u (1 … 3) | 2 u (1 … 3) | 12 | 5 |", "| slower |",
+                                "| size | 7 bytes |  | small |", "- slower: this; beside that."}) {
+    EXPECT_NE(page.find(row), std::string::npos) << row << '\n' << page;
+  }
+  EXPECT_EQ(page.find("old"), std::string::npos);
+  const std::string chart = read("performance.svg");
+  EXPECT_TRUE(chart.starts_with("<svg ") && chart.ends_with("</svg>\n"));
+  EXPECT_NE(chart.find("a &lt; b"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace rushgate
