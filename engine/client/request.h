@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -13,11 +14,19 @@
 
 namespace rushgate {
 
+/// A command and its arguments as views, wherever their bytes lie: what a command reads.
+using RequestView = std::span<const std::string_view>;
+
 /// An array of byte strings, at least the command's name. A value type; views stay valid until the
 /// request is changed or moved. All arguments together hold at most 4 GiB.
 class Request {
  public:
+  using Views = absl::InlinedVector<std::string_view, 16>;
+
   Request() = default;
+  explicit Request(RequestView arguments) {
+    for (const std::string_view argument : arguments) add(argument);
+  }
 
   /// Request::of("SET", key, 5): strings as they are, integers in decimal.
   template <class... Args>
@@ -65,14 +74,16 @@ class Request {
     return {bytes_.data() + begin, ends_[index] - begin};
   }
 
-  /// Calls visit(argument) for the arguments from `first` on.
-  template <class Visit>
-  void for_each_from(std::size_t first, Visit visit) const {
-    std::uint32_t begin = first == 0 ? 0 : ends_[first - 1];
-    for (auto end = ends_.begin() + static_cast<std::ptrdiff_t>(first); end != ends_.end(); ++end) {
-      visit(std::string_view(bytes_.data() + begin, *end - begin));
-      begin = *end;
+  /// Of all arguments.
+  [[nodiscard]] Views views() const {
+    Views views(ends_.size());
+    std::string_view* next = views.data();
+    std::uint32_t begin = 0;
+    for (const std::uint32_t end : ends_) {
+      *next++ = std::string_view(bytes_.data() + begin, end - begin);
+      begin = end;
     }
+    return views;
   }
 
   friend bool operator==(const Request&, const Request&) = default;
