@@ -85,7 +85,8 @@ class Reply {
   using Elements = std::vector<Reply>;
   using Value = std::variant<std::monostate, std::int64_t, double, std::string, Elements>;
 
-  Reply(Kind kind, Value value) : kind_(kind), value_(std::move(value)) {}
+  template <class T>
+  Reply(Kind kind, T value) : kind_(kind), value_(std::in_place_type<T>, std::move(value)) {}
 
   Kind kind_ = Kind::kNil;
   Value value_;

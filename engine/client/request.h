@@ -14,11 +14,19 @@
 
 namespace rushgate {
 
+/// A command and its arguments as views, wherever their bytes lie: what a command reads.
+using RequestView = std::span<const std::string_view>;
+
 /// An array of byte strings, at least the command's name. A value type; views stay valid until the
 /// request is changed or moved. All arguments together hold at most 4 GiB.
 class Request {
  public:
+  using Views = absl::InlinedVector<std::string_view, 16>;
+
   Request() = default;
+  explicit Request(RequestView arguments) {
+    for (const std::string_view argument : arguments) add(argument);
+  }
 
   /// Request::of("SET", key, 5): strings as they are, integers in decimal.
   template <class... Args>
@@ -66,15 +74,16 @@ class Request {
     return {bytes_.data() + begin, ends_[index] - begin};
   }
 
-  /// Calls visit(argument) for the arguments from `first` on.
-  template <class Visit>
-  void for_each_from(std::size_t first, Visit visit) const {
-    const char* const bytes = bytes_.data();
-    std::uint32_t begin = first == 0 ? 0 : ends_[first - 1];
-    for (const std::uint32_t end : std::span<const std::uint32_t>(ends_).subspan(first)) {
-      visit(std::string_view(bytes + begin, end - begin));
+  /// Of all arguments.
+  [[nodiscard]] Views views() const {
+    Views views(ends_.size());
+    std::string_view* next = views.data();
+    std::uint32_t begin = 0;
+    for (const std::uint32_t end : ends_) {
+      *next++ = std::string_view(bytes_.data() + begin, end - begin);
       begin = end;
     }
+    return views;
   }
 
   friend bool operator==(const Request&, const Request&) = default;

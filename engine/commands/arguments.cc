@@ -39,7 +39,8 @@ std::int64_t Arguments::next_integer(std::int64_t min, std::int64_t max) {
 }
 
 bool Arguments::accept(std::string_view keyword) {
-  if (at_end() || !equal_in_any_case(errors::as_c_string(request_[at_]), keyword)) return false;
+  if (at_end() || request_[at_].size() < keyword.size()) return false;
+  if (!equal_in_any_case(errors::as_c_string(request_[at_]), keyword)) return false;
   ++at_;
   return true;
 }

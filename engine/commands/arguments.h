@@ -18,8 +18,7 @@ namespace rushgate {
 class Arguments {
  public:
   /// Begins at position `first`; argument 0 is the command's name.
-  explicit Arguments(const Request& request, std::size_t first = 1)
-      : request_(request), at_(first) {}
+  explicit Arguments(RequestView request, std::size_t first = 1) : request_(request), at_(first) {}
 
   [[nodiscard]] bool ok() const { return !error_.has_value(); }
   /// The first error, once.
@@ -47,7 +46,7 @@ class Arguments {
   std::int64_t to_integer(std::string_view text);
 
  private:
-  const Request& request_;
+  RequestView request_;
   std::size_t at_;
   std::optional<Reply> error_;
 };

@@ -54,18 +54,26 @@ class CommandContext {
     kScript,  // a blocking command acts as if its time were up
   };
 
-  CommandContext(CommandServices& services, Session& session, const Request& request, Origin origin,
+  CommandContext(CommandServices& services, Session& session, RequestView request, Origin origin,
                  bool read_only)
       : services_(services),
         session_(session),
         request_(request),
         origin_(origin),
         read_only_(read_only) {}
+  CommandContext(CommandServices& services, Session& session, const Request& request, Origin origin,
+                 bool read_only)
+      : services_(services),
+        session_(session),
+        views_(request.views()),
+        request_(views_),
+        origin_(origin),
+        read_only_(read_only) {}
   CommandContext(const CommandContext&) = delete;
   CommandContext& operator=(const CommandContext&) = delete;
 
   // ---- The request: argument 0 is the command's name ----
-  [[nodiscard]] const Request& request() const { return request_; }
+  [[nodiscard]] RequestView request() const { return request_; }
   [[nodiscard]] std::size_t size() const { return request_.size(); }
   [[nodiscard]] std::string_view operator[](std::size_t index) const { return request_[index]; }
 
@@ -103,7 +111,8 @@ class CommandContext {
  private:
   CommandServices& services_;
   Session& session_;
-  const Request& request_;
+  const Request::Views views_;  // empty if the caller keeps them
+  const RequestView request_;
   const Origin origin_;
   const bool read_only_;
   std::optional<Park> park_;

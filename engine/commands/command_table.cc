@@ -2,10 +2,13 @@
 
 #include <array>
 #include <bit>
+#include <cassert>
 #include <cstddef>
+#include <cstring>
 #include <iterator>
+#include <string>
 
-#include "absl/strings/match.h"
+#include "absl/strings/ascii.h"
 #include "engine/commands/command_functions.h"
 #include "engine/commands/errors.h"
 
@@ -81,49 +84,89 @@ constexpr CommandSpec kCommands[] = {
     {"script", script_command, -2, kNoScript | kAllowBusy, 0, 0, 0},
 };
 
-// ---- Finding a row by its name: a hash table made when this is compiled ----
+// ---- Finding a row by its name ----
 
-constexpr char kLower =
-    0x20;  // makes letters small; what it makes of other bytes does no harm here
+constexpr std::size_t kNameBytesMax = 16;
 
-constexpr std::uint32_t hash_name(std::string_view name) {
-  constexpr std::uint32_t kFactor = 31;
-  std::uint32_t hash = 0;
-  for (const char c : name) hash = hash * kFactor + static_cast<std::uint8_t>(c | kLower);
-  return hash;
+/// A name in two words, the first bytes and the last, which overlap in a short one: those of two
+/// names of one length are equal only if the names are.
+struct NameWords {
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
+};
+
+template <class Word>
+NameWords ends_of(std::string_view name) {
+  Word first = 0;
+  Word last = 0;
+  std::memcpy(&first, name.data(), sizeof(Word));
+  std::memcpy(&last, name.data() + name.size() - sizeof(Word), sizeof(Word));
+  return {first, last};
 }
 
+/// `name` has at most kNameBytesMax bytes.
+NameWords words_of(std::string_view name) {
+  if (name.size() >= sizeof(std::uint64_t)) return ends_of<std::uint64_t>(name);
+  if (name.size() >= sizeof(std::uint32_t)) return ends_of<std::uint32_t>(name);
+  if (name.size() >= sizeof(std::uint16_t)) return ends_of<std::uint16_t>(name);
+  return name.empty() ? NameWords{} : ends_of<std::uint8_t>(name);
+}
+
+/// A hash table of the rows.
 class CommandIndex {
  public:
-  constexpr CommandIndex() {
+  CommandIndex() {
     for (const CommandSpec& spec : kCommands) {
-      std::size_t slot = first_slot(spec.name);
-      while (slots_[slot] != nullptr) slot = next_slot(slot);
-      slots_[slot] = &spec;
+      assert(spec.name.size() <= kNameBytesMax);
+      std::string case_bits(spec.name);
+      for (char& c : case_bits) c = absl::ascii_isalpha(static_cast<unsigned char>(c)) ? kCaseBit : '\0';
+      const NameWords words = words_of(spec.name);
+      std::size_t at = first_slot(words);
+      while (slots_[at].spec != nullptr) at = next_slot(at);
+      slots_[at] = {words, words_of(case_bits), &spec};
     }
   }
 
   [[nodiscard]] const CommandSpec* find(std::string_view name) const {
-    for (std::size_t slot = first_slot(name); slots_[slot] != nullptr; slot = next_slot(slot)) {
-      if (absl::EqualsIgnoreCase(to_absl(slots_[slot]->name), to_absl(name))) return slots_[slot];
+    if (name.size() > kNameBytesMax) return nullptr;
+    const NameWords words = words_of(name);
+    for (std::size_t at = first_slot(words); slots_[at].spec != nullptr; at = next_slot(at)) {
+      const Slot& slot = slots_[at];
+      if (slot.spec->name.size() == name.size() &&
+          ((words.first ^ slot.words.first) & ~slot.case_bits.first) == 0 &&
+          ((words.last ^ slot.words.last) & ~slot.case_bits.last) == 0) {
+        return slot.spec;
+      }
     }
     return nullptr;
   }
 
  private:
-  static constexpr std::uint32_t kSlots = std::bit_ceil(4 * std::uint32_t{std::size(kCommands)});
+  struct Slot {
+    NameWords words;
+    NameWords case_bits;  // in which small letters and capitals differ
+    const CommandSpec* spec = nullptr;
+  };
 
-  static absl::string_view to_absl(std::string_view text) { return {text.data(), text.size()}; }
-  static constexpr std::size_t first_slot(std::string_view name) {
-    constexpr std::uint32_t kSpread = 0x9E3779B1;  // to the top bits, which are used
-    return (hash_name(name) * kSpread) >> (32 - std::countr_zero(kSlots));
+  static constexpr char kCaseBit = 0x20;
+  static constexpr std::size_t kSlots = std::bit_ceil(2 * std::size(kCommands));
+
+  static std::size_t first_slot(const NameWords& words) {
+    constexpr std::uint64_t kCaseBits = 0x2020'2020'2020'2020;
+    constexpr std::uint64_t kFactor = 0x9E37'79B9'7F4A'7C15;  // mixes into the upper bits
+    constexpr int kUpperBits = 48;
+    const std::uint64_t both = (words.first | kCaseBits) + 3 * (words.last | kCaseBits);
+    return both * kFactor >> kUpperBits & (kSlots - 1);
   }
   static constexpr std::size_t next_slot(std::size_t slot) { return (slot + 1) % kSlots; }
 
-  std::array<const CommandSpec*, kSlots> slots_{};
+  std::array<Slot, kSlots> slots_{};
 };
 
-constexpr CommandIndex kCommandIndex;
+const CommandIndex& command_index() {
+  static const CommandIndex index;
+  return index;
+}
 
 bool arity_fits(const CommandSpec& spec, std::size_t arguments) {
   const auto given = static_cast<std::int64_t>(arguments);
@@ -134,7 +177,7 @@ bool arity_fits(const CommandSpec& spec, std::size_t arguments) {
 
 std::span<const CommandSpec> command_table() { return kCommands; }
 
-const CommandSpec* find_command(std::string_view name) { return kCommandIndex.find(name); }
+const CommandSpec* find_command(std::string_view name) { return command_index().find(name); }
 
 Reply run_command(CommandContext& context) {
   const CommandSpec* spec = find_command(context[0]);

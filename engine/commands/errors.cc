@@ -22,7 +22,7 @@ std::string quoted(std::string_view argument, std::size_t bytes_max) {
 
 }  // namespace
 
-Reply unknown_command(const Request& request) {
+Reply unknown_command(RequestView request) {
   std::string arguments;
   for (std::size_t i = 1; i < request.size() && arguments.size() < kQuotedBytes; ++i) {
     arguments += quoted(request[i], kQuotedBytes - arguments.size()) + ' ';

@@ -32,7 +32,7 @@ inline Reply wrong_arity(std::string_view command) {
 inline std::string_view as_c_string(std::string_view argument) {
   return argument.substr(0, argument.find('\0'));
 }
-Reply unknown_command(const Request& request);
+Reply unknown_command(RequestView request);
 Reply unknown_subcommand(std::string_view command, std::string_view subcommand);
 
 // ---- Connection ----

@@ -2,12 +2,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "absl/container/inlined_vector.h"
 #include "engine/base/numbers.h"
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
@@ -32,7 +30,7 @@ class ScriptCaller final : public CommandCaller {
     session_.db = context.session().db;
   }
 
-  Reply call(const Request& request) override {
+  Reply call(RequestView request) override {
     CommandContext context(services_, session_, request, CommandContext::Origin::kScript,
                            read_only_);
     return run_command(context);
@@ -51,11 +49,8 @@ class Parameters {
  public:
   using MakeError = Reply (*)();
 
-  explicit Parameters(const Request& request, MakeError not_a_number = &errors::not_an_integer) {
-    constexpr std::size_t kFirst = 3;
-    all_.resize(request.size() - kFirst);
-    std::string_view* next = all_.data();
-    request.for_each_from(kFirst, [&next](std::string_view argument) { *next++ = argument; });
+  explicit Parameters(RequestView request, MakeError not_a_number = &errors::not_an_integer)
+      : all_(request.subspan(kFirst)) {
     const std::optional<std::int64_t> keys = parse_int64(request[kFirst - 1]);
     if (!keys) {
       error_ = not_a_number();
@@ -72,12 +67,13 @@ class Parameters {
   [[nodiscard]] std::optional<Reply>& error() { return error_; }
 
   [[nodiscard]] ScriptCall call(CommandContext& context, CommandCaller& caller) const {
-    const std::span<const std::string_view> all(all_);
-    return {all.first(keys_), all.subspan(keys_), context.now_ms(), caller};
+    return {all_.first(keys_), all_.subspan(keys_), context.now_ms(), caller};
   }
 
  private:
-  absl::InlinedVector<std::string_view, 16> all_;
+  static constexpr std::size_t kFirst = 3;
+
+  const RequestView all_;
   std::size_t keys_ = 0;
   std::optional<Reply> error_;
 };

@@ -57,7 +57,7 @@ StreamId interval_end(Arguments& arguments, std::string_view text) {
   return previous.value_or(StreamId{});
 }
 
-StreamIds read_stream_ids(Arguments& arguments, const Request& request, std::size_t first) {
+StreamIds read_stream_ids(Arguments& arguments, RequestView request, std::size_t first) {
   StreamIds ids;
   for (std::size_t i = first; i < request.size(); ++i) {
     const auto id = parse_stream_id(request[i]);
@@ -129,7 +129,7 @@ std::int64_t read_timeout(Arguments& arguments) {
 
 }  // namespace
 
-StreamReadRequest read_stream_read_request(Arguments& arguments, const Request& request,
+StreamReadRequest read_stream_read_request(Arguments& arguments, RequestView request,
                                            bool with_group, bool in_script) {
   StreamReadRequest read;
   read.is_retry = request[1] == kRetryMark;
@@ -164,7 +164,7 @@ StreamReadRequest read_stream_read_request(Arguments& arguments, const Request& 
 namespace {
 
 /// The same request, to be run again when a key is signalled.
-Request retry_request(const Request& request, const StreamReadRequest& read,
+Request retry_request(RequestView request, const StreamReadRequest& read,
                       std::span<const StreamId> after) {
   Request retry;
   retry.add(request[0]);

@@ -28,7 +28,7 @@ StreamId interval_end(Arguments& arguments, std::string_view text);
 
 using StreamIds = absl::InlinedVector<StreamId, 8>;
 /// All arguments from `first` on.
-StreamIds read_stream_ids(Arguments& arguments, const Request& request, std::size_t first);
+StreamIds read_stream_ids(Arguments& arguments, RequestView request, std::size_t first);
 
 // ---- MAXLEN and MINID, of XADD and XTRIM ----
 
@@ -63,16 +63,16 @@ struct StreamReadRequest {
   std::size_t first_key = 0;  // among the arguments; the ids follow the keys
   std::size_t streams = 0;
 
-  [[nodiscard]] std::string_view key(const Request& request, std::size_t i) const {
+  [[nodiscard]] std::string_view key(RequestView request, std::size_t i) const {
     return request[first_key + i];
   }
-  [[nodiscard]] std::string_view id(const Request& request, std::size_t i) const {
+  [[nodiscard]] std::string_view id(RequestView request, std::size_t i) const {
     return request[first_key + streams + i];
   }
 };
 
 /// All but the ids: what they may be depends on the keys. `with_group`: it is XREADGROUP.
-StreamReadRequest read_stream_read_request(Arguments& arguments, const Request& request,
+StreamReadRequest read_stream_read_request(Arguments& arguments, RequestView request,
                                            bool with_group, bool in_script);
 
 /// There is nothing to read: waits with BLOCK, else answers so. `after` are the ids to be fixed in

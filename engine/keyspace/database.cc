@@ -1,6 +1,7 @@
 #include "engine/keyspace/database.h"
 
 #include <cassert>
+#include <cstring>
 #include <string>
 
 #include "engine/keyspace/keyspace.h"
@@ -44,6 +45,7 @@ std::unique_ptr<Object> Database::detach(Object& object) {
   table_.take(std::string_view(object.key), &detached);
   assert(detached.get() == &object);
   object.attached = false;
+  forget_recent();
   return detached;
 }
 
@@ -55,10 +57,22 @@ void Database::assign_expiry(Object& object, std::int64_t expire_at_ms) {
 
 // ---- Mutators ----
 
+/// Where an object of this key, or of another, may stand in recent_.
+Object*& Database::recent(std::string_view key) {
+  constexpr std::uint64_t kFactor = 0x9E37'79B9'7F4A'7C15;  // mixes into the upper bits
+  std::uint64_t end = 0;
+  if (key.size() >= sizeof(end)) std::memcpy(&end, key.end() - sizeof(end), sizeof(end));
+  return recent_[(end + key.size()) * kFactor >> 61];
+}
+
 Object* Database::find(std::string_view key) {
-  auto* item = table_.find(key);
-  if (item == nullptr) return nullptr;
-  Object& object = **item;
+  Object*& found = recent(key);
+  if (found == nullptr || found->key != key) {
+    auto* const item = table_.find(key);
+    if (item == nullptr) return nullptr;
+    found = item->get();
+  }
+  Object& object = *found;
   if (object.expire_at_ms == kNoExpiry || object.expire_at_ms > keyspace_.now_ms()) return &object;
   remove(object);
   return nullptr;
@@ -114,6 +128,7 @@ void Database::remove_all() {
   absl::btree_set<Object*, SoonerExpiry> expiries;
   table.swap(table_);
   expiries.swap(expiries_);
+  forget_recent();
   table.for_each([&](Removed& object) {
     remove_elements(changes().records(), *object);
     object->attached = false;
@@ -123,6 +138,7 @@ void Database::remove_all() {
     table.for_each([](Removed& object) { object->attached = true; });
     table_ = std::move(table);
     expiries_ = std::move(expiries);
+    forget_recent();
   });
 }
 

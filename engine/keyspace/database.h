@@ -1,6 +1,7 @@
 // One of the keyspace's numbered databases: a table of keys, and which of them expire when.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -90,9 +91,13 @@ class Database {
   std::unique_ptr<Object> detach(Object& object);
   void assign_expiry(Object& object, std::int64_t expire_at_ms);
 
+  Object*& recent(std::string_view key);
+  void forget_recent() { recent_.fill(nullptr); }
+
   Keyspace& keyspace_;
   const std::uint8_t number_;
   Table table_;
+  std::array<Object*, 8> recent_{};  // of table_: mostly a key is asked for again soon
   absl::btree_set<Object*, SoonerExpiry> expiries_;  // those objects of table_ that expire
 };
 

@@ -1,7 +1,6 @@
 #include "engine/script/lua_context.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <new>
 #include <utility>
 
@@ -23,25 +22,10 @@ constexpr int kInstructionsPerLook = 10'000;
 constexpr std::chrono::milliseconds kPollInterval{3};
 
 void* allocate(void* context, void* block, std::size_t old_size, std::size_t new_size) {
-  auto& self = *static_cast<LuaContext*>(context);
-  if (new_size == 0) {
-    std::free(block);
-    self.memory_bytes -= old_size;
-    return nullptr;
-  }
-  const bool grows = new_size > old_size;
-  if (grows && self.memory_limited &&
-      self.memory_bytes + (new_size - old_size) > self.limits.memory_bytes_max) {
-    self.memory_refused = true;
-    return nullptr;
-  }
-  void* const result = std::realloc(block, new_size);
-  if (result == nullptr) return grows ? nullptr : block;  // Lua relies on it that shrinking works
-  self.memory_bytes += new_size - old_size;
-  return result;
+  return static_cast<LuaContext*>(context)->memory.resize(block, old_size, new_size);
 }
 
-constexpr std::size_t kKeptRequestBytesMax = std::size_t{64} * 1024;
+constexpr std::size_t kKeptReplyBytesMax = std::size_t{64} * 1024;
 
 // Lua and lua-cjson count some things in an int.
 constexpr std::size_t kMemoryBytesMax = std::size_t{1} << 30;
@@ -50,12 +34,6 @@ LuaLimits within_reason(LuaLimits limits) {
   limits.memory_bytes_max = std::min(limits.memory_bytes_max, kMemoryBytesMax);
   limits.cached_scripts_max = std::max<std::size_t>(limits.cached_scripts_max, 1);
   return limits;
-}
-
-std::size_t size_bytes(const Request& request) {
-  if (request.empty()) return 0;
-  const std::string_view last = request[request.size() - 1];
-  return static_cast<std::size_t>(last.data() + last.size() - request[0].data());
 }
 
 void on_count(lua_State* lua, lua_Debug*) {
@@ -69,12 +47,12 @@ LuaContext::LuaContext(const LuaLimits& lua_limits, BusyMonitor& busy_monitor,
     : limits(within_reason(lua_limits)),
       monitor(busy_monitor),
       logger(std::move(script_logger)),
-      result{Reply::nil(), false} {
+      memory(limits.memory_bytes_max) {
   lua = lua_newstate(&allocate, this);  // here, where allocate() finds all members made
   if (lua == nullptr) throw std::bad_alloc();
   open_sandbox(lua);
-  arm_time_limit(lua);
-  runner = create_runner(lua);
+  push_runner(lua);
+  collect_garbage();
 }
 
 LuaContext::~LuaContext() { lua_close(lua); }
@@ -116,40 +94,58 @@ int raise_interruption(lua_State* lua) {
   return raise_error(lua, script_errors::kKilled);
 }
 
-void arm_time_limit(lua_State* lua) {
-  lua_sethook(lua, &on_count, LUA_MASKCOUNT, kInstructionsPerLook);
+void LuaContext::watch(bool on) {
+  lua_sethook(lua, on ? &on_count : nullptr, on ? LUA_MASKCOUNT : 0, kInstructionsPerLook);
+  watched = on;
 }
 
 // ---- A call ----
 
-void LuaContext::begin_call(const ScriptCall& call_to_run) {
+void LuaContext::begin_call(const ScriptCall& call_to_run, bool ends_soon) {
+  keys.make_room(call_to_run.keys.size());
+  argv.make_room(call_to_run.arguments.size());
   call = &call_to_run;
   protocol = 2;
-  killed = false;
-  exception = nullptr;
   next_poll = {};
-  arm_time_limit(lua);
+  // A hook costs each instruction a fourth more.
+  if (watched == ends_soon) watch(!ends_soon);
   limit_memory();
 }
 
 void LuaContext::end_call() {
   call = nullptr;
-  lua_settop(lua, 0);
+  leave_runner_alone(lua);
   lift_memory_limit();
+  if (interrupted()) watch(true);  // it is set otherwise
+  killed = false;
   if (std::exchange(collector_changed, false)) reset_collector(lua);
   if (std::exchange(json_changed, false)) reset_json(lua);
-  command_reply = Reply::nil();
-  if (size_bytes(request) > kKeptRequestBytesMax) request = Request();
+  if (command_reply.is_aggregate() ||
+      (command_reply.is_text() && command_reply.text().size() > kKeptReplyBytesMax)) {
+    command_reply = Reply::nil();
+  }
 }
 
 // ---- Memory ----
 
 void LuaContext::lift_memory_limit() {
-  memory_limited = false;
   // Lua collects when the memory in use has doubled, which may be beyond the limit: then never.
-  if (std::exchange(memory_refused, false)) collect_garbage();
+  if (memory.lift_limit()) collect_garbage();
 }
 
-void LuaContext::collect_garbage() { lua_gc(lua, LUA_GCCOLLECT, 0); }
+void LuaContext::collect_garbage() {
+  pace_collector();
+  lua_gc(lua, LUA_GCCOLLECT, 0);
+}
+
+void LuaContext::pace_collector() {
+  // What Lua lets grow by itself before it collects again, in per cent of what is in use: as much
+  // again. That is little in an interpreter that holds little else than its libraries.
+  constexpr std::size_t kLuaDefault = 200;
+  constexpr std::size_t kGarbageBytes = std::size_t{128} * 1024;
+  const std::size_t garbage = std::min(kGarbageBytes, limits.memory_bytes_max / 8);
+  const std::size_t pause = 100 + 100 * garbage / std::max<std::size_t>(memory.bytes(), 1);
+  lua_gc(lua, LUA_GCSETPAUSE, static_cast<int>(std::max(kLuaDefault, pause)));
+}
 
 }  // namespace rushgate

@@ -5,21 +5,35 @@
 // here. And no exception passes through Lua's frames: fail() keeps it until the script is over.
 #pragma once
 
-#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
-#include <string>
+#include <string_view>
+#include <vector>
 
 #include "engine/client/reply.h"
-#include "engine/client/request.h"
 #include "engine/script/lua.h"
 #include "engine/script/lua_host.h"
+#include "engine/script/lua_memory.h"
 #include "engine/script/rand48.h"
 
 namespace rushgate {
+
+/// What stands in the table KEYS, or ARGV, as long as no script has touched it: the next call
+/// writes only what is different.
+struct ListImage {
+  std::vector<std::string_view> texts;  // of Lua's strings; without data: nothing stands there
+
+  void make_room(std::size_t count) {
+    if (texts.size() < count) texts.resize(count);
+  }
+};
+
+/// A number as redis.call passes it to a command.
+using NumberText = std::array<char, 32>;
 
 struct LuaContext {
   LuaContext(const LuaLimits& lua_limits, BusyMonitor& busy_monitor,
@@ -38,30 +52,30 @@ struct LuaContext {
   void fail(std::exception_ptr exception) noexcept;
   [[nodiscard]] bool interrupted() const { return killed || exception != nullptr; }
 
-  void begin_call(const ScriptCall& call);
+  /// `ends_soon`: no need to look at the time but in commands.
+  void begin_call(const ScriptCall& call, bool ends_soon);
   /// Makes good what the script may have left changed for others.
   void end_call();
+  /// Sets how often the count hook looks at the time: now and then, or not at all.
+  void watch(bool on);
 
   // ---- Memory: limited while a script runs or is compiled; the host itself goes on ----
-  void limit_memory() { memory_limited = true; }
+  void limit_memory() { memory.limit(); }
   void lift_memory_limit();
   void collect_garbage();
-  [[nodiscard]] std::size_t memory_room() const {
-    return limits.memory_bytes_max - std::min(memory_bytes, limits.memory_bytes_max);
-  }
+  /// Tells the collector how much garbage to wait for; to be done when what is in use has changed.
+  void pace_collector();
+  [[nodiscard]] std::size_t memory_room() const { return memory.room(); }
 
   // ---- Constant after construction ----
   const LuaLimits limits;
   BusyMonitor& monitor;
   const std::shared_ptr<spdlog::logger> logger;
   lua_State* lua = nullptr;
-  int runner = LUA_NOREF;            // the function that runs scripts (lua_runner.h)
   int string_metatable = LUA_NOREF;  // what scripts see of it
+  int plain_globals = LUA_NOREF;     // of scripts that need no guard
 
-  // ---- Memory ----
-  std::size_t memory_bytes = 0;
-  bool memory_limited = false;
-  bool memory_refused = false;  // since limit_memory()
+  LuaMemory memory;
 
   // ---- The call that runs ----
   const ScriptCall* call = nullptr;
@@ -69,23 +83,28 @@ struct LuaContext {
   bool killed = false;
   std::exception_ptr exception;
   std::chrono::steady_clock::time_point next_poll;  // zero: the time has not been looked at yet
+  bool watched = false;
   bool collector_changed = false;
   bool json_changed = false;
 
-  // ---- Kept from call to call for their memory ----
-  Request request;      // of redis.call
-  Reply command_reply;  // its answer
-  LuaResult result;     // what the script ended with
+  // ---- KEYS and ARGV of the last call ----
+  ListImage keys;
+  ListImage argv;
+  bool lists_touched = true;     // not as the images say: the next call gets new tables
+  std::uint64_t lists_made = 0;  // how often it did
+
+  // ---- Of redis.call: kept from call to call for their memory ----
+  std::vector<std::string_view> arguments;  // as many as any call has had
+  std::vector<NumberText> number_texts;     // those of `arguments` that are numbers
+  Reply command_reply;
+
+  LuaResult result{Reply::nil(), false};  // what the script ended with
 
   std::uint32_t commands_called = 0;
-  std::uint32_t scripts_run = 0;
   Rand48 random{0x1234ABCD};  // as on a fresh Redis
 };
 
 /// Raises the error of an interruption. Like all functions that raise, written `return raise_…`.
 int raise_interruption(lua_State* lua);
-
-/// Sets how often the count hook looks at the time; to be done for each call anew.
-void arm_time_limit(lua_State* lua);
 
 }  // namespace rushgate

@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "engine/base/numbers.h"
-#include "engine/script/lua_context.h"
 #include "engine/script/lua_errors.h"
 #include "engine/script/script_errors.h"
 
@@ -27,7 +26,11 @@ void wrap_in_table(lua_State* lua, const char* field) {
   lua_setfield(lua, -2, field);
 }
 
+/// Whatever is not an aggregate fits into what Lua gives to a function of C anyway.
+void make_stack_room(lua_State* lua) { luaL_checkstack(lua, 4, "reply nested too deeply"); }
+
 void push_list(lua_State* lua, const std::vector<Reply>& elements, int protocol) {
+  make_stack_room(lua);
   lua_createtable(lua, static_cast<int>(elements.size()), 0);
   int index = 0;
   for (const Reply& element : elements) {
@@ -37,6 +40,7 @@ void push_list(lua_State* lua, const std::vector<Reply>& elements, int protocol)
 }
 
 void push_map(lua_State* lua, const std::vector<Reply>& keys_and_values, int protocol) {
+  make_stack_room(lua);
   lua_createtable(lua, 0, static_cast<int>(keys_and_values.size() / 2));
   for (std::size_t i = 0; i + 1 < keys_and_values.size(); i += 2) {
     push_reply(lua, keys_and_values[i], protocol);
@@ -47,6 +51,7 @@ void push_map(lua_State* lua, const std::vector<Reply>& keys_and_values, int pro
 }
 
 void push_set(lua_State* lua, const std::vector<Reply>& elements, int protocol) {
+  make_stack_room(lua);
   lua_createtable(lua, 0, static_cast<int>(elements.size()));
   for (const Reply& element : elements) {
     push_reply(lua, element, protocol);
@@ -160,7 +165,8 @@ bool Converter::push_field(const char* name, int type) {
 void Converter::convert(Reply& reply) {
   charge(sizeof(Reply));
   if (too_large_) return;
-  if (depth_ == kReplyDepthMax || lua_checkstack(lua_, 4) == 0) {
+  const bool is_table = lua_istable(lua_, -1);
+  if (depth_ == kReplyDepthMax || (is_table && lua_checkstack(lua_, 4) == 0)) {
     reply = Reply::error(script_errors::kReplyTooDeep);
     return;
   }
@@ -274,7 +280,6 @@ void Converter::convert_verbatim(Reply& reply) {
 }  // namespace
 
 void push_reply(lua_State* lua, const Reply& reply, int protocol) {
-  luaL_checkstack(lua, 4, "reply nested too deeply");
   switch (reply.kind()) {
     case Reply::Kind::kNil:
     case Reply::Kind::kNilArray:
@@ -316,16 +321,15 @@ void to_reply(lua_State* lua, int protocol, Reply& reply) {
   if (converter.too_large()) reply = Reply::error(script_errors::kReplyTooLarge);
 }
 
-void add_number(Request& request, lua_Number number) {
+std::string_view write_number(lua_Number number, NumberText& text) {
   constexpr lua_Number kLimit = 1e16;  // "%.17g" writes these without an exponent
   if (std::fabs(number) < kLimit && number == std::trunc(number) &&
       !(number == 0 && std::signbit(number))) {
-    request.add(static_cast<std::int64_t>(number));
-    return;
+    const DecimalText decimal(static_cast<std::int64_t>(number));
+    return {text.data(), decimal.view().copy(text.data(), text.size())};
   }
-  char text[40];
-  const int size = std::snprintf(text, sizeof(text), "%.17g", number);
-  request.add(std::string_view(text, static_cast<std::size_t>(size)));
+  const int size = std::snprintf(text.data(), text.size(), "%.17g", number);
+  return {text.data(), static_cast<std::size_t>(size)};
 }
 
 std::string one_line(std::string_view text) {

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "engine/client/reply.h"
-#include "engine/client/request.h"
 #include "engine/script/lua.h"
+#include "engine/script/lua_context.h"
 
 namespace rushgate {
 
@@ -19,9 +19,9 @@ void push_reply(lua_State* lua, const Reply& reply, int protocol);
 /// memory limit becomes an error.
 void to_reply(lua_State* lua, int protocol, Reply& reply);
 
-/// Adds `number` to `request` as Redis passes it to a command: integral numbers below 1e17 as
-/// integers.
-void add_number(Request& request, lua_Number number);
+/// `number` as Redis passes it to a command, integral numbers below 1e17 as integers; stands in
+/// `text`.
+std::string_view write_number(lua_Number number, NumberText& text);
 
 /// `text` with its line breaks replaced: what fits a status or an error. (Texts come here as C
 /// strings: Redis, too, lets them end at the first zero byte.)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "engine/base/numbers.h"
 #include "engine/script/lua_context.h"
 #include "engine/script/lua_errors.h"
 #include "engine/script/lua_runner.h"
@@ -164,6 +165,7 @@ int load_string(lua_State* lua) {
   std::size_t size = 0;
   const char* const text = luaL_checklstring(lua, 1, &size);
   const char* const name = luaL_optstring(lua, 2, text);
+  LuaContext::of(lua).lists_touched = true;  // it may do anything with KEYS
   return function_or_error(lua, load_text(lua, {text, size}, name));
 }
 
@@ -172,6 +174,7 @@ int load(lua_State* lua) {
   const char* const name = luaL_optstring(lua, 2, "=(load)");
   luaL_checktype(lua, 1, LUA_TFUNCTION);
   lua_settop(lua, 3);
+  LuaContext::of(lua).lists_touched = true;
   return function_or_error(lua, load_pieces(lua, name));
 }
 
@@ -199,6 +202,22 @@ int match_pattern(lua_State* lua) {
 /// string.find(text, pattern, begin, plain)
 int find_pattern(lua_State* lua) {
   if (lua_toboolean(lua, 4) == 0) check_pattern(lua);
+  return call_wrapped(lua);
+}
+
+// ---- Numbers ----
+
+/// tonumber(value [, base]), which reads a text twice, by strtod: what most scripts ask for is an
+/// integer in a text.
+int to_number(lua_State* lua) {
+  if (lua_gettop(lua) == 1 && lua_type(lua, 1) == LUA_TSTRING) {
+    std::size_t size = 0;
+    const char* const text = lua_tolstring(lua, 1, &size);
+    if (const auto integer = parse_int64({text, size})) {
+      lua_pushnumber(lua, static_cast<lua_Number>(*integer));
+      return 1;
+    }
+  }
   return call_wrapped(lua);
 }
 
@@ -265,6 +284,7 @@ void install_guarded_functions(lua_State* lua) {
   lua_getglobal(lua, "collectgarbage");
   lua_setfield(lua, -2, "collectgarbage");
   wrap_function(lua, "collectgarbage", &collect_garbage);
+  wrap_function(lua, "tonumber", &to_number);
   for (const Wrapper& wrapped : kWrapped) {
     lua_getfield(lua, -1, wrapped.library);
     wrap_function(lua, wrapped.name, wrapped.function);
@@ -275,8 +295,8 @@ void install_guarded_functions(lua_State* lua) {
 void reset_collector(lua_State* lua) {
   constexpr int kLuaDefault = 200;  // per cent
   lua_gc(lua, LUA_GCRESTART, 0);
-  lua_gc(lua, LUA_GCSETPAUSE, kLuaDefault);
   lua_gc(lua, LUA_GCSETSTEPMUL, kLuaDefault);
+  LuaContext::of(lua).pace_collector();
 }
 
 }  // namespace rushgate

@@ -8,6 +8,7 @@
 #include "engine/base/sha1.h"
 #include "engine/script/lua_context.h"
 #include "engine/script/lua_conversion.h"
+#include "engine/script/lua_globals.h"
 #include "engine/script/lua_runner.h"
 #include "engine/script/script_cache.h"
 #include "engine/script/script_errors.h"
@@ -72,8 +73,10 @@ const LuaScript* LuaHost::load(std::string_view text, Reply& error) {
   while (scripts_->size() >= context_->limits.cached_scripts_max) {
     forget_oldest(*scripts_, lua);
   }
+  const GlobalUse use = settle_globals(lua);
   const int function = luaL_ref(lua, LUA_REGISTRYINDEX);
-  return &scripts_->insert({std::move(sha1), shebang->flags, function});
+  context_->pace_collector();
+  return &scripts_->insert({std::move(sha1), shebang->flags, function, use});
 }
 
 const LuaScript* LuaHost::find(std::string_view sha1) { return scripts_->find(sha1); }
@@ -88,15 +91,15 @@ void LuaHost::flush() {
 }
 
 LuaResult LuaHost::run(const LuaScript& script, const ScriptCall& call) {
-  context_->begin_call(call);
+  context_->begin_call(call, script.globals.ends_soon);
   run_script(*context_, script);
   context_->end_call();
   if (context_->exception != nullptr) {
     std::rethrow_exception(std::exchange(context_->exception, nullptr));
   }
-  return std::exchange(context_->result, {Reply::nil(), false});
+  return std::move(context_->result);
 }
 
-std::size_t LuaHost::memory_bytes() const { return context_->memory_bytes; }
+std::size_t LuaHost::memory_bytes() const { return context_->memory.bytes(); }
 
 }  // namespace rushgate

@@ -42,11 +42,27 @@ struct ScriptFlags {
   bool allow_cross_slot_keys = false;
 };
 
+/// What a script does with its globals (lua_globals.h).
+struct GlobalUse {
+  /// It sets no global, does not name _G, and of each table that all scripts share it only reads
+  /// fields, by the table's name: `redis.call`, but not `local r = redis`.
+  bool needs_no_guard = false;
+  /// Of KEYS and ARGV it only reads elements and the length: they stay as they are.
+  bool keeps_lists = false;
+  /// It has neither loops nor functions of its own: no instruction runs twice.
+  bool ends_soon = false;
+  /// They are upvalues of its main part, to be set when they are other tables than before.
+  bool has_list_upvalues = false;
+};
+
 /// A compiled script.
 struct LuaScript {
   std::string sha1;  // 40 lower-case hexadecimal digits
   ScriptFlags flags;
-  int function;  // the host's: where the interpreter keeps it
+  // The host's.
+  int function;  // where the interpreter keeps it
+  GlobalUse globals;
+  mutable std::uint64_t lists_known = 0;  // which KEYS and ARGV are its upvalues
 };
 
 /// How a script ended. The reply of one that failed is an error as Redis words it; but a script

@@ -1,7 +1,8 @@
 #include "engine/script/lua_redis_api.h"
 
 #include <algorithm>
-#include <limits>
+#include <memory>
+#include <new>
 #include <string>
 #include <string_view>
 
@@ -27,42 +28,58 @@ std::string_view string_at(lua_State* lua, int index) {
   return {data, size};
 }
 
-/// Gathers the arguments in LuaContext::request; what is wrong with them, or null. Calls nothing of
-/// Lua's that could raise an error: C++ may throw here.
-const char* gather_request(lua_State* lua, LuaContext& context) {
-  const int count = lua_gettop(lua);
+/// Gathers in `request` views of what stands on the stack; what is wrong with it, or null. Calls
+/// nothing of Lua's that could raise an error: C++ may throw here.
+const char* gather_request(lua_State* lua, LuaContext& context, RequestView& request) {
+  const auto count = static_cast<std::size_t>(lua_gettop(lua));
   if (count == 0) return script_errors::kNoArguments;
-  std::size_t bytes_left = std::min<std::size_t>(context.limits.memory_bytes_max,
-                                                 std::numeric_limits<std::uint32_t>::max());
-  context.request.clear();
-  for (int i = 1; i <= count; ++i) {
-    if (lua_type(lua, i) == LUA_TNUMBER) {
-      add_number(context.request, lua_tonumber(lua, i));
+  if (context.arguments.size() < count) context.arguments.resize(count);
+  std::string_view* const arguments = context.arguments.data();
+  std::size_t bytes_left = context.limits.memory_bytes_max;
+  for (std::size_t i = 0; i < count; ++i) {
+    const int index = static_cast<int>(i) + 1;
+    const int type = lua_type(lua, index);
+    if (type == LUA_TNUMBER) {
+      if (context.number_texts.size() < count) context.number_texts.resize(count);
+      arguments[i] = write_number(lua_tonumber(lua, index), context.number_texts[i]);
       continue;
     }
-    if (lua_type(lua, i) != LUA_TSTRING) return script_errors::kArgumentType;
-    const std::string_view argument = string_at(lua, i);
-    if (argument.size() > bytes_left) return script_errors::kRequestTooLarge;
-    bytes_left -= argument.size();
-    context.request.add(argument);
+    if (type != LUA_TSTRING) return script_errors::kArgumentType;
+    arguments[i] = string_at(lua, index);
+    if (arguments[i].size() > bytes_left) return script_errors::kRequestTooLarge;
+    bytes_left -= arguments[i].size();
   }
+  request = {arguments, count};
   return nullptr;
+}
+
+/// LuaContext::command_reply becomes the command's, made where it is to stand.
+void take_reply(LuaContext& context, RequestView request) {
+  Reply* const reply = &context.command_reply;
+  if (reply->is_text() || reply->is_aggregate()) std::destroy_at(reply);  // others hold nothing
+  try {
+    ::new (reply) Reply(context.call->caller.call(request));
+  } catch (...) {
+    ::new (reply) Reply();
+    throw;
+  }
 }
 
 /// Runs the command; what is wrong with it, or null. LuaContext::command_reply is the answer then,
 /// unless the script has been interrupted.
 const char* run_command(lua_State* lua, LuaContext& context) noexcept {
   try {
-    if (const char* const fault = gather_request(lua, context)) return fault;
-    context.command_reply = context.call->caller.call(context.request);
+    RequestView request;
+    if (const char* const fault = gather_request(lua, context, request)) return fault;
+    take_reply(context, request);
   } catch (...) {
     context.fail(std::current_exception());
   }
   return nullptr;
 }
 
-/// Pushes the answer; true if it is an error.
-bool call_command(lua_State* lua) {
+/// Pushes the answer, which may be left out if it is no error; true if it is one.
+bool call_command(lua_State* lua, bool is_read) {
   LuaContext& context = LuaContext::of(lua);
   const char* const fault = run_command(lua, context);
   const bool look = ++context.commands_called % kCommandsPerLook == 0;
@@ -71,19 +88,22 @@ bool call_command(lua_State* lua) {
     push_error(lua, fault);
     return true;
   }
-  push_reply(lua, context.command_reply, context.protocol);
-  if (!context.command_reply.is_error()) return false;
+  const bool is_error = context.command_reply.is_error();
+  if (is_read || is_error) push_reply(lua, context.command_reply, context.protocol);
+  if (!is_error) return false;
   lua_pushboolean(lua, 1);
   lua_setfield(lua, -2, "ignore_error_stats_update");  // Redis's bookkeeping; scripts can see it
   return true;
 }
 
 /// redis.call(command, argument, …)
-int call(lua_State* lua) { return call_command(lua) ? lua_error(lua) : 1; }
+int call(lua_State* lua) { return call_command(lua, true) ? lua_error(lua) : 1; }
+
+int call_without_answer(lua_State* lua) { return call_command(lua, false) ? lua_error(lua) : 0; }
 
 /// redis.pcall(command, argument, …)
 int pcall(lua_State* lua) {
-  call_command(lua);
+  call_command(lua, true);
   return 1;
 }
 
@@ -259,6 +279,8 @@ constexpr luaL_Reg kFunctions[] = {
 };
 
 }  // namespace
+
+void push_call_without_answer(lua_State* lua) { lua_pushcfunction(lua, &call_without_answer); }
 
 void push_redis_api(lua_State* lua) {
   lua_createtable(lua, 0, static_cast<int>(std::size(kFunctions) + std::size(kConstants) + 1));

@@ -1,10 +1,12 @@
 #include "engine/script/lua_runner.h"
 
+#include <algorithm>
 #include <span>
 #include <string>
 
 #include "engine/script/lua_conversion.h"
 #include "engine/script/lua_errors.h"
+#include "engine/script/lua_globals.h"
 #include "engine/script/lua_sandbox.h"
 #include "engine/script/script_errors.h"
 
@@ -75,30 +77,97 @@ const char* read_piece(lua_State* lua, void* data, std::size_t* size) {
 
 // ---- Running: inside Lua's protection ----
 
-/// The upvalues of the runner: what each call needs, made once.
-constexpr int kGlobals = lua_upvalueindex(1);
-constexpr int kKeysName = lua_upvalueindex(2);
-constexpr int kArgumentsName = lua_upvalueindex(3);
-constexpr int kErrorHandler = lua_upvalueindex(4);
+/// What stands on the interpreter's stack for good, below what a call puts there.
+constexpr int kErrorHandlerSlot = 1;
+constexpr int kRunnerSlot = 2;
 
-// Redis's rhythm: so often, and by this much, the collector goes on even if nothing asks for it.
-constexpr std::uint32_t kScriptsPerCollectorStep = 50;
-constexpr int kCollectorStep = 50;
+/// The upvalues of the runner: what each call needs, made once.
+constexpr int kGuardedGlobals = lua_upvalueindex(1);  // behind the guard
+constexpr int kPlainGlobals = lua_upvalueindex(2);
+constexpr int kKeysName = lua_upvalueindex(3);
+constexpr int kArgumentsName = lua_upvalueindex(4);
+constexpr int kKeys = lua_upvalueindex(5);
+constexpr int kArguments = lua_upvalueindex(6);
 
 // Redis's words for an error that is no text.
 constexpr const char* kNoText = "execution failure";
 
-/// Sets the global `name` (an upvalue) to a list of these texts.
-void set_global_list(lua_State* lua, int name, std::span<const std::string_view> texts) {
-  lua_pushvalue(lua, name);
-  lua_createtable(lua, static_cast<int>(texts.size()), 0);
-  int index = 0;
-  for (const std::string_view text : texts) {
-    lua_pushlstring(lua, text.data(), text.size());
-    lua_rawseti(lua, -2, ++index);
-  }
-  lua_rawset(lua, kGlobals);
+void push_script(lua_State* lua, const LuaScript& script) {
+  lua_pushlightuserdata(lua, const_cast<LuaScript*>(&script));
 }
+
+/// Makes a new table `list`, of which `image` then tells, the global `name`. (All three in
+/// upvalues.)
+void renew_list(lua_State* lua, int name, int list, ListImage& image) {
+  lua_createtable(lua, static_cast<int>(image.texts.size()), 0);
+  lua_replace(lua, list);
+  for (const int globals : {kGuardedGlobals, kPlainGlobals}) {
+    lua_pushvalue(lua, name);
+    lua_pushvalue(lua, list);
+    lua_rawset(lua, globals);
+  }
+  std::ranges::fill(image.texts, std::string_view());
+}
+
+/// Makes the table `list`, of which `image` tells, hold these texts and nothing else.
+void fill_list(lua_State* lua, int list, ListImage& image,
+               std::span<const std::string_view> texts) {
+  int index = 0;
+  std::string_view* there = image.texts.data();
+  for (const std::string_view text : texts) {
+    ++index;
+    if (there->data() == nullptr || *there != text) {
+      lua_pushlstring(lua, text.data(), text.size());
+      const std::string_view held(lua_tostring(lua, -1), text.size());
+      lua_rawseti(lua, list, index);
+      *there = held;
+    }
+    ++there;
+  }
+  for (; image.texts.size() > texts.size(); image.texts.pop_back()) {
+    lua_pushnil(lua);
+    lua_rawseti(lua, list, static_cast<int>(image.texts.size()));
+  }
+}
+
+void set_lists(lua_State* lua, LuaContext& context, const LuaScript& script) {
+  if (context.lists_touched) {
+    renew_list(lua, kKeysName, kKeys, context.keys);
+    renew_list(lua, kArgumentsName, kArguments, context.argv);
+    ++context.lists_made;
+  }
+  context.lists_touched = !script.globals.keeps_lists;
+  fill_list(lua, kKeys, context.keys, context.call->keys);
+  fill_list(lua, kArguments, context.argv, context.call->arguments);
+}
+
+/// The script's result, on top of the stack, becomes the answer. C++ exceptions end here.
+void take_result(lua_State* lua, LuaContext& context) {
+  try {
+    to_reply(lua, context.protocol, context.result.reply);
+  } catch (...) {
+    context.fail(std::current_exception());
+  }
+}
+
+/// The argument is the script.
+int runner(lua_State* lua) {
+  const auto& script = *static_cast<const LuaScript*>(lua_topointer(lua, 1));
+  LuaContext& context = LuaContext::of(lua);
+  set_lists(lua, context, script);
+  lua_rawgeti(lua, LUA_REGISTRYINDEX, script.function);
+  if (script.globals.has_list_upvalues && script.lists_known != context.lists_made) {
+    lua_pushvalue(lua, kKeys);
+    lua_pushvalue(lua, kArguments);
+    set_list_upvalues(lua);
+    script.lists_known = context.lists_made;
+  }
+  lua_call(lua, 0, 1);
+  take_result(lua, context);
+  return 0;
+}
+
+// ---- How a script failed ----
 
 /// What Redis says of an error that nobody caught. `source` and `line` may be null.
 std::string describe(const std::string& sha1, const char* text, const char* source,
@@ -110,54 +179,41 @@ std::string describe(const std::string& sha1, const char* text, const char* sour
   return error_line(description);
 }
 
-/// The error on top of the stack becomes the result.
-void take_error(lua_State* lua, const LuaScript& script) {
-  LuaContext& context = LuaContext::of(lua);
-  const int error = lua_gettop(lua);
-  if (!lua_istable(lua, error)) {
-    const char* const text = lua_tostring(lua, error);
-    context.result.reply = script_errors::aborted(script.sha1, text != nullptr ? text : kNoText);
-    return;
-  }
-  lua_getfield(lua, error, "err");
-  lua_getfield(lua, error, "source");
-  lua_getfield(lua, error, "line");
-  const char* text = lua_tostring(lua, error + 1);
+/// The arguments are the script and the error, a table, which becomes the answer. To be called
+/// protected: the table may have a metatable.
+int take_error(lua_State* lua) {
+  const auto& script = *static_cast<const LuaScript*>(lua_topointer(lua, 1));
+  constexpr int kError = 2;
+  lua_getfield(lua, kError, "err");
+  lua_getfield(lua, kError, "source");
+  lua_getfield(lua, kError, "line");
+  const char* text = lua_tostring(lua, kError + 1);
   if (text == nullptr) text = script_errors::kErrorWithoutText;
-  const char* const source = lua_tostring(lua, error + 2);
-  const char* const line = lua_tostring(lua, error + 3);
-  context.result.reply = Reply::error(describe(script.sha1, text, source, line));
-}
-
-/// Calls the script; takes what it gives, or fails with. C++ exceptions end here.
-void call_script(lua_State* lua, const LuaScript& script) {
+  const char* const source = lua_tostring(lua, kError + 2);
+  const char* const line = lua_tostring(lua, kError + 3);
   LuaContext& context = LuaContext::of(lua);
-  lua_pushvalue(lua, kErrorHandler);
-  lua_rawgeti(lua, LUA_REGISTRYINDEX, script.function);
-  const int status = lua_pcall(lua, 0, 1, -2);
   try {
-    context.result.failed = status != 0;
-    if (status == 0) {
-      to_reply(lua, context.protocol, context.result.reply);
-    } else {
-      take_error(lua, script);
-    }
+    context.result.reply = Reply::error(describe(script.sha1, text, source, line));
   } catch (...) {
     context.fail(std::current_exception());
   }
+  return 0;
 }
 
-/// The argument is the script.
-int runner(lua_State* lua) {
-  const auto& script = *static_cast<const LuaScript*>(lua_topointer(lua, 1));
-  LuaContext& context = LuaContext::of(lua);
-  set_global_list(lua, kKeysName, context.call->keys);
-  set_global_list(lua, kArgumentsName, context.call->arguments);
-  call_script(lua, script);
-  if (++context.scripts_run % kScriptsPerCollectorStep == 0) {
-    lua_gc(lua, LUA_GCSTEP, kCollectorStep);
+/// The error on top of the stack becomes the answer.
+void answer_error(LuaContext& context, const LuaScript& script) {
+  lua_State* const lua = context.lua;
+  if (lua_istable(lua, -1)) {
+    lua_pushcfunction(lua, &take_error);
+    lua_insert(lua, -2);
+    push_script(lua, script);
+    lua_insert(lua, -2);
+    if (lua_pcall(lua, 2, 0, 0) == 0) return;
   }
-  return 0;
+  // Before or after the script itself: out of memory, or an error in what the error object does.
+  const char* const text = lua_type(lua, -1) == LUA_TSTRING ? lua_tostring(lua, -1) : kNoText;
+  context.result.reply = context.killed ? Reply::error(script_errors::kKilled)
+                                        : script_errors::aborted(script.sha1, text);
 }
 
 }  // namespace
@@ -172,28 +228,27 @@ int load_pieces(lua_State* lua, const char* chunk_name) {
   return lua_load(lua, &read_piece, &reader, chunk_name);
 }
 
-int create_runner(lua_State* lua) {
+void push_runner(lua_State* lua) {
+  lua_settop(lua, 0);
+  lua_pushcfunction(lua, &add_error_position);
   // Scripts see their globals through a guard (lua_sandbox.h); KEYS and ARGV are set behind it.
   push_guarded(lua, LUA_GLOBALSINDEX);
+  lua_rawgeti(lua, LUA_REGISTRYINDEX, LuaContext::of(lua).plain_globals);
   lua_pushliteral(lua, "KEYS");
   lua_pushliteral(lua, "ARGV");
-  lua_pushcfunction(lua, &add_error_position);
-  lua_pushcclosure(lua, &runner, 4);
-  return luaL_ref(lua, LUA_REGISTRYINDEX);
+  lua_newtable(lua);
+  lua_newtable(lua);
+  lua_pushcclosure(lua, &runner, 6);
 }
+
+void leave_runner_alone(lua_State* lua) { lua_settop(lua, kRunnerSlot); }
 
 void run_script(LuaContext& context, const LuaScript& script) {
   lua_State* const lua = context.lua;
-  context.result = {Reply::nil(), true};
-  lua_rawgeti(lua, LUA_REGISTRYINDEX, context.runner);
-  lua_pushlightuserdata(lua, const_cast<LuaScript*>(&script));
-  if (lua_pcall(lua, 1, 0, 0) != 0) {
-    // Before or after the script itself: out of memory, or an error in what the error object does.
-    const char* const text = lua_tostring(lua, -1);
-    context.result.failed = true;
-    context.result.reply = script_errors::aborted(script.sha1, text != nullptr ? text : kNoText);
-    if (context.killed) context.result.reply = Reply::error(script_errors::kKilled);
-  }
+  lua_pushvalue(lua, kRunnerSlot);
+  push_script(lua, script);
+  context.result.failed = lua_pcall(lua, 1, 0, kErrorHandlerSlot) != 0;
+  if (context.result.failed) answer_error(context, script);
 }
 
 }  // namespace rushgate

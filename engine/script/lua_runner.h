@@ -16,8 +16,10 @@ int load_text(lua_State* lua, std::string_view text, const char* chunk_name);
 /// positions 2 and 3.
 int load_pieces(lua_State* lua, const char* chunk_name);
 
-/// To be done once: the function that run_script() calls, as a reference in the registry.
-int create_runner(lua_State* lua);
+/// To be done once: puts what run_script() needs onto the empty stack, where it stays.
+void push_runner(lua_State* lua);
+/// Takes everything else off the stack.
+void leave_runner_alone(lua_State* lua);
 
 /// Runs the script, within LuaContext::begin_call() and end_call(); how it ended stands in
 /// LuaContext::result.

@@ -112,12 +112,31 @@ void guard_string_metatable(lua_State* lua) {
   lua_pop(lua, 1);
 }
 
-/// The table on top of the stack becomes, guarded, what every script has as its globals.
-void install_globals(lua_State* lua) {
+/// Reading what the table on top of the stack lacks is an error from now on.
+void refuse_unknown_globals(lua_State* lua) {
   lua_newtable(lua);
   lua_pushcfunction(lua, &refuse_unknown_global);
   lua_setfield(lua, -2, "__index");
   lua_setmetatable(lua, -2);
+}
+
+/// The table on top of the stack, while nothing in it is guarded, as it is: for scripts that need
+/// no guard (lua_globals.h). No other way leads to it.
+void keep_plain_globals(lua_State* lua) {
+  lua_newtable(lua);
+  lua_pushnil(lua);
+  while (lua_next(lua, -3) != 0) {
+    lua_pushvalue(lua, -2);
+    lua_insert(lua, -2);
+    lua_rawset(lua, -4);
+  }
+  refuse_unknown_globals(lua);
+  LuaContext::of(lua).plain_globals = luaL_ref(lua, LUA_REGISTRYINDEX);
+}
+
+/// The table on top of the stack becomes, guarded, what a script has as its globals.
+void install_globals(lua_State* lua) {
+  refuse_unknown_globals(lua);
 
   lua_pushvalue(lua, -1);
   guard(lua);
@@ -165,10 +184,8 @@ void open_sandbox(lua_State* lua) {
   install_random(lua);
   install_guarded_functions(lua);
 
-  for (const char* table :
-       {LUA_TABLIBNAME, LUA_STRLIBNAME, LUA_MATHLIBNAME, LUA_COLIBNAME, "redis", "cjson"}) {
-    guard_field(lua, table);
-  }
+  keep_plain_globals(lua);
+  for (const std::string_view table : kSharedTables) guard_field(lua, table.data());
   guard_string_metatable(lua);
   install_globals(lua);
 }

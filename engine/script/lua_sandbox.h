@@ -4,12 +4,20 @@
 // Redis patches its Lua so that tables can be made read-only. An unpatched Lua has no such thing,
 // so a script gets, in place of each shared table, an empty one whose metatable leads reads to the
 // real table and refuses writes: its guard. In place of the functions that would see through that
-// (pairs, next, rawget, …) it gets ones that know of guards (lua_guarded_functions.h).
+// (pairs, next, rawget, …) it gets ones that know of guards (lua_guarded_functions.h). A script
+// that can do no harm to the tables is given them without guards (lua_globals.h).
 #pragma once
+
+#include <string_view>
 
 #include "engine/script/lua.h"
 
 namespace rushgate {
+
+/// The globals that are tables, one for all scripts; so is _G.
+inline constexpr std::string_view kSharedTables[] = {
+    LUA_TABLIBNAME, LUA_STRLIBNAME, LUA_MATHLIBNAME, LUA_COLIBNAME, "redis", "cjson",
+};
 
 /// To be done once, with a new interpreter: opens the libraries and puts up the guards.
 void open_sandbox(lua_State* lua);

@@ -36,7 +36,7 @@ class KeyspaceCall final : public NativeCall {
 
   Reply call(const Request& request) override {
     forget();
-    return to_resp2(call_.caller.call(request));
+    return to_resp2(call_.caller.call(request.views()));
   }
   Reply attempt(absl::FunctionRef<Reply()> part) override {
     const Changes::Mark mark = db_.changes().mark();

@@ -17,6 +17,8 @@ ScriptCache::BySha1::const_iterator ScriptCache::look_up(std::string_view sha1) 
 }
 
 const LuaScript* ScriptCache::find(std::string_view sha1) {
+  // Mostly it is the one that was used last.
+  if (!scripts_.empty() && scripts_.front().sha1 == sha1) return &scripts_.front();
   const auto found = look_up(sha1);
   if (found == by_sha1_.end()) return nullptr;
   const Scripts::iterator script = found->second;

@@ -15,9 +15,9 @@ class CommandCaller {
  public:
   virtual ~CommandCaller() = default;
 
-  /// Errors are values. Kinds that only RESP3 has may occur under either protocol; the host
-  /// converts them.
-  virtual Reply call(const Request& request) = 0;
+  /// Views are valid during the call. Errors are values. Kinds that only RESP3 has may occur under
+  /// either protocol; the host converts them.
+  virtual Reply call(RequestView request) = 0;
 
   /// The protocol, 2 or 3, in whose shape commands answer from now on (redis.setresp). 2 at first.
   virtual void set_protocol(int protocol) = 0;

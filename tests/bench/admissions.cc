@@ -8,6 +8,7 @@
 #include "tests/bench/seckill_script.h"
 #include "tests/bench/shop.h"
 #include "tests/bench/stopwatch.h"
+#include "tests/bench/stubbed_lua.h"
 #include "tests/bench/users.h"
 
 namespace rushgate::bench {
@@ -78,22 +79,32 @@ void measure_admissions(const Effort& effort, Report& report) {
 void measure_lua(const Effort& effort, Report& report) {
   Shop shop(Durability::kOs);
   RedisPeer redis(PeerDurability::kEverySec);
+  StubbedLua stubbed;
   redis.prepare(Workload::kAccepted);
   redis.try_loads(Workload::kAccepted, effort.trial_requests());
   shop.client()("SET", kStockKey, kUnlimited);
   shop.client()("SCRIPT", "LOAD", seckill_script().text());
-  Comparison comparison{.line = "accepted by the same Lua script, durability os",
-                        .unit = "admissions/s",
-                        .ours_is = "EVALSHA, pipelines of " + std::to_string(kBatch),
-                        .peer_is = "redis-server, appendfsync everysec, " + redis.load(),
-                        .target = 2.5};
+  Comparison beside_redis{.line = "accepted by the same Lua script, durability os",
+                          .unit = "admissions/s",
+                          .ours_is = "EVALSHA, pipelines of " + std::to_string(kBatch),
+                          .peer_is = "redis-server, appendfsync everysec, " + redis.load(),
+                          .target = 2.5};
+  Comparison beside_stubs{.line = "the same script over stubbed commands",
+                          .unit = "runs/s",
+                          .ours_is = beside_redis.ours_is,
+                          .peer_is = "plain Lua 5.1, commands that answer with constants",
+                          .target = 0.6};
   for (int round = 0; round < effort.rounds; ++round) {
     const std::int64_t count = effort.requests / 2;
-    comparison.ours.add(lua_rate(shop.client(), shop.take_users(count), count));
-    comparison.peer.add(redis.rate(Workload::kAccepted, effort.requests / kPeerShare));
+    const std::int64_t first = shop.take_users(count);
+    beside_redis.ours.add(lua_rate(shop.client(), first, count));
+    beside_redis.peer.add(redis.rate(Workload::kAccepted, effort.requests / kPeerShare));
+    beside_stubs.peer.add(stubbed.rate(first, count));
   }
-  comparison.note = redis.rewrites();
-  report.add(std::move(comparison));
+  beside_stubs.ours = beside_redis.ours;
+  beside_redis.note = redis.rewrites();
+  report.add(std::move(beside_redis));
+  report.add(std::move(beside_stubs));
 }
 
 }  // namespace rushgate::bench

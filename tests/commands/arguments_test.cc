@@ -1,5 +1,7 @@
 #include "engine/commands/arguments.h"
 
+#include <string_view>
+
 #include <gtest/gtest.h>
 
 #include "engine/commands/errors.h"
@@ -8,7 +10,7 @@ namespace rushgate {
 namespace {
 
 TEST(ArgumentsTest, ReadsFromLeftToRight) {
-  const Request request = Request::of("CMD", "key", 7, "LIMIT", "x");
+  const std::string_view request[] = {"CMD", "key", "7", "LIMIT", "x"};
   Arguments arguments(request);
   EXPECT_EQ(arguments.left(), 4U);
   EXPECT_EQ(arguments.next(), "key");
@@ -21,20 +23,20 @@ TEST(ArgumentsTest, ReadsFromLeftToRight) {
 }
 
 TEST(ArgumentsTest, KeywordsMayHaveAnyCase) {
-  const Request request = Request::of("CMD", "kEePttl");
+  const std::string_view request[] = {"CMD", "kEePttl"};
   EXPECT_TRUE(Arguments(request).accept("KEEPTTL"));
   EXPECT_FALSE(Arguments(request).accept("KEEP"));
 }
 
 TEST(ArgumentsTest, AMissingArgumentIsASyntaxError) {
-  const Request request = Request::of("CMD");
+  const std::string_view request[] = {"CMD"};
   Arguments arguments(request);
   EXPECT_EQ(arguments.next(), "");
   EXPECT_EQ(arguments.take_error(), errors::syntax());
 }
 
 TEST(ArgumentsTest, TheFirstErrorIsKeptAndEndsTheReading) {
-  const Request request = Request::of("CMD", "abc", "NX", 5);
+  const std::string_view request[] = {"CMD", "abc", "NX", "5"};
   Arguments arguments(request);
   EXPECT_EQ(arguments.next_integer(), 0);
   EXPECT_FALSE(arguments.ok());
@@ -47,7 +49,7 @@ TEST(ArgumentsTest, TheFirstErrorIsKeptAndEndsTheReading) {
 }
 
 TEST(ArgumentsTest, ABoundedIntegerNamesItsBounds) {
-  const Request request = Request::of("CMD", 10, -1);
+  const std::string_view request[] = {"CMD", "10", "-1"};
   EXPECT_EQ(Arguments(request).next_integer(0, 10), 10);
   Arguments arguments(request, 2);
   EXPECT_EQ(arguments.next_integer(0, 10), 0);
@@ -56,7 +58,7 @@ TEST(ArgumentsTest, ABoundedIntegerNamesItsBounds) {
 }
 
 TEST(ArgumentsTest, PairsMustBeWhole) {
-  const Request whole = Request::of("CMD", "k", "f", "v");
+  const std::string_view whole[] = {"CMD", "k", "f", "v"};
   Arguments pairs(whole, 2);
   pairs.expect_pairs();
   EXPECT_TRUE(pairs.ok());

@@ -11,7 +11,7 @@ class LuaConversionTest : public LuaTest {
  protected:
   /// What a script sees of a command's reply: its type, and for tables what `describe` returns.
   std::string seen(Reply reply, const std::string& describe, int protocol = 2) {
-    on_call_ = [reply = std::move(reply)](const Request&) { return reply; };
+    on_call_ = [reply = std::move(reply)] { return reply; };
     return text("redis.setresp(" + std::to_string(protocol) +
                 ") local r = redis.call('x') return " + describe);
   }

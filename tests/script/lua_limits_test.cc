@@ -90,7 +90,7 @@ TEST_F(LuaTimeLimitTest, NothingSurvivesAKill) {
 TEST_F(LuaTimeLimitTest, SlowCommandsCountToo) {
   keep_calls_ = false;
   int commands = 0;
-  on_call_ = [&](const Request&) {
+  on_call_ = [&] {
     const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(200);
     while (std::chrono::steady_clock::now() < until) {
     }
@@ -100,6 +100,21 @@ TEST_F(LuaTimeLimitTest, SlowCommandsCountToo) {
   EXPECT_THAT(text("while true do redis.call('x') end"),
               testing::StartsWith("(error) ERR Script killed by user"));
   EXPECT_LT(commands, 1'000);
+}
+
+TEST_F(LuaTimeLimitTest, SlowCommandsCountInScriptsWithoutLoops) {
+  keep_calls_ = false;
+  on_call_ = [] {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(200);
+    while (std::chrono::steady_clock::now() < until) {
+    }
+    return Reply::ok();
+  };
+  std::string script;
+  for (int i = 0; i < 1'000; ++i) script += "redis.call('x')\n";
+  EXPECT_THAT(text(script), testing::StartsWith("(error) ERR Script killed by user"));
+  EXPECT_THAT(text("pcall(redis.call, 'x') while true do end"),
+              testing::StartsWith("(error) ERR Script killed by user"));
 }
 
 TEST_F(LuaTimeLimitTest, NoLimitMeansNoPoll) {
@@ -153,7 +168,7 @@ TEST_F(LuaMemoryLimitTest, ScriptsMayCatchIt) {
 TEST_F(LuaMemoryLimitTest, LargeArgumentsAndRepliesCount) {
   const std::string large(kMemoryMax, 'x');
   EXPECT_THAT(eval("return 1", {}, {large}).text(), testing::HasSubstr("not enough memory"));
-  on_call_ = [&](const Request&) { return Reply::bulk(large); };
+  on_call_ = [&] { return Reply::bulk(large); };
   EXPECT_THAT(text("return redis.call('x')"), testing::HasSubstr("not enough memory"));
   EXPECT_EQ(eval("return 1"), Reply::integer(1));
 }
@@ -206,7 +221,7 @@ if ARGV[1] == 'raise' then error('raised') end
 return t)";
 
 TEST_F(LuaMemoryLimitTest, EveryAllocationMayFail) {
-  on_call_ = [](const Request&) {
+  on_call_ = [] {
     return Reply::array({Reply::bulk("a"), Reply::status("b"), Reply::error("C d")});
   };
   keep_calls_ = false;

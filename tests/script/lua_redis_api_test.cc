@@ -19,14 +19,14 @@ class LuaRedisApiTest : public LuaTest {
 };
 
 TEST_F(LuaRedisApiTest, CallRaisesWhatPcallReturns) {
-  on_call_ = [](const Request&) { return Reply::error("CODE went wrong"); };
+  on_call_ = [] { return Reply::error("CODE went wrong"); };
   EXPECT_EQ(text("redis.call('x') return 1"), failed("CODE went wrong"));
   EXPECT_EQ(text("return redis.pcall('x')"), "(error) CODE went wrong");
   EXPECT_EQ(text("return redis.pcall('x').err"), R"("CODE went wrong")");
 }
 
 TEST_F(LuaRedisApiTest, CatchingFunctionsGiveErrorsInTheirOwnWay) {
-  on_call_ = [](const Request&) { return Reply::error("CODE went wrong"); };
+  on_call_ = [] { return Reply::error("CODE went wrong"); };
   EXPECT_EQ(text("local ok, e = pcall(redis.call, 'x') return {tostring(ok), e}"),
             R"(["false", "CODE went wrong"])");
   EXPECT_EQ(text("local ok, e = xpcall(function() redis.call('x') end, function(m) return m end) "

@@ -59,16 +59,16 @@ class LuaTest : public testing::Test, protected CommandCaller, protected BusyMon
   std::shared_ptr<spdlog::logger> logger_;
 
   /// The answer to redis.call.
-  std::function<Reply(const Request&)> on_call_ = [](const Request&) { return Reply::ok(); };
+  std::function<Reply()> on_call_ = [] { return Reply::ok(); };
   std::vector<Request> calls_;  // what was called, while keep_calls_
   bool keep_calls_ = true;
   int protocol_ = 2;
   std::function<bool()> on_poll_ = [] { return false; };
 
  private:
-  Reply call(const Request& request) override {
-    if (keep_calls_) calls_.push_back(request);
-    return on_call_(request);
+  Reply call(RequestView request) override {
+    if (keep_calls_) calls_.emplace_back(request);
+    return on_call_();
   }
   void set_protocol(int protocol) override { protocol_ = protocol; }
   bool poll() override { return on_poll_(); }

@@ -48,8 +48,8 @@ class NativeHostTest : public testing::Test, private CommandCaller {
   Request called_;
 
  private:
-  Reply call(const Request& request) override {
-    called_ = request;
+  Reply call(RequestView request) override {
+    called_ = Request(request);
     return command_reply_;
   }
   void set_protocol(int) override {}

@@ -21,7 +21,7 @@ redis.call('XADD', KEYS[3], '*', 'userId', ARGV[1], 'voucherId', ARGV[2], 'id', 
 return 0)";
 
 struct StubCommands final : CommandCaller {
-  Reply call(const Request& request) override {
+  Reply call(RequestView request) override {
     switch (request[0][0]) {
       case 'G':
         return Reply::bulk("100");
