@@ -101,7 +101,7 @@ double RedisPeer::rate_by_redis_benchmark(const Load& load, Workload workload,
   const std::string user =
       workload == Workload::kAlreadyBought ? std::to_string(kBuyer) : std::string("__rand_int__");
   const std::string output =
-      output_of(fmt::format("redis-benchmark -s {} -c {} -P {} -n {} -r 1000000000000 --csv "
+      output_of(fmt::format("redis-benchmark -s {} -c {} -P {} -n {} -r 2000000000 --csv "
                             "EVALSHA {} 3 {} {} {} 1 {} __rand_int__ 2>/dev/null",
                             server_.socket_path(), load.connections, load.pipeline, count, sha_,
                             kStockKey, kBuyersKey, kOrderStream, user));
