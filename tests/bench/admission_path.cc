@@ -1,12 +1,14 @@
 // A fixed amount of work on the admission path, for counting instructions:
 //   valgrind --tool=callgrind --toggle-collect='rushgate::Sale::buy_all*' admission_path accepted
-// (for lua: --toggle-collect='rushgate::EmbeddedClient::pipeline*')
+// (for lua: --toggle-collect='rushgate::EmbeddedClient::pipeline*'; for orders, what a worker costs
+// beside its database: --toggle-collect='rushgate::OrderWorker::step*')
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
 #include <vector>
 
+#include "engine/sale/orders/order_worker.h"
 #include "tests/bench/seckill_script.h"
 #include "tests/bench/shop.h"
 #include "tests/bench/users.h"
@@ -53,6 +55,16 @@ void run_lua() {
   }
 }
 
+/// From the stream to a database that costs little.
+void run_orders() {
+  Shop shop(Durability::kOs);
+  shop.rate_in_batches(kBatches * kBatch, kBatch);
+  OrderWorker worker(shop.client(), shop.orders(), shop.engine().clock(),
+                     shop.sale().options().keys);
+  std::size_t stored = 0;
+  while (stored < kBatches * kBatch) stored += worker.step().stored;
+}
+
 }  // namespace
 }  // namespace rushgate::bench
 
@@ -65,8 +77,10 @@ int main(int argc, char** argv) {
     rushgate::bench::run(Outcome::kSoldOut);
   } else if (what == "lua") {
     rushgate::bench::run_lua();
+  } else if (what == "orders") {
+    rushgate::bench::run_orders();
   } else {
-    std::fprintf(stderr, "usage: admission_path accepted|sold-out|lua\n");
+    std::fprintf(stderr, "usage: admission_path accepted|sold-out|lua|orders\n");
     return 2;
   }
   return EXIT_SUCCESS;

@@ -24,6 +24,9 @@ void measure_admissions(const Effort& effort, Report& report);
 void measure_lua(const Effort& effort, Report& report);
 void measure_refusals(const Effort& effort, Report& report);
 void measure_latency(const Effort& effort, Report& report);
+void measure_orders(const Effort& effort, Report& report);
+void measure_stored(const Effort& effort, Report& report);
+void measure_fibers(const Effort& effort, Report& report);
 
 /// In the order of the report.
 std::span<const Line> lines();

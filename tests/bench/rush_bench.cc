@@ -13,10 +13,10 @@ namespace rushgate::bench {
 
 std::span<const Line> lines() {
   static constexpr Line kLines[] = {
-      {"admissions", measure_admissions},
-      {"lua", measure_lua},
-      {"refusals", measure_refusals},
-      {"latency", measure_latency},
+      {"admissions", measure_admissions}, {"lua", measure_lua},
+      {"refusals", measure_refusals},     {"latency", measure_latency},
+      {"orders", measure_orders},         {"stored", measure_stored},
+      {"fibers", measure_fibers},
   };
   return kLines;
 }
