@@ -1,6 +1,7 @@
 // A fixed amount of work on the admission path, for counting instructions:
 //   valgrind --tool=callgrind --toggle-collect='rushgate::Sale::buy*' admission_path accepted
-// (for lua: --toggle-collect='rushgate::EmbeddedClient::pipeline*')
+// (for lua: --toggle-collect='rushgate::EmbeddedClient::pipeline*'; for orders, what a worker costs
+// beside its database: --toggle-collect='rushgate::OrderWorker::step*')
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -8,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/sale/orders/order_worker.h"
 #include "tests/bench/seckill_script.h"
 #include "tests/bench/shop.h"
 #include "tests/bench/users.h"
@@ -67,6 +69,16 @@ void run_lua() {
   }
 }
 
+/// From the stream to a database that costs little.
+void run_orders() {
+  Shop shop(Durability::kOs);
+  shop.rate_in_batches(kBatches * kBatch, kBatch);
+  OrderWorker worker(shop.client(), shop.orders(), shop.engine().clock(),
+                     shop.sale().options().keys);
+  std::size_t stored = 0;
+  while (stored < kBatches * kBatch) stored += worker.step().stored;
+}
+
 }  // namespace
 }  // namespace rushgate::bench
 
@@ -83,10 +95,12 @@ int main(int argc, char** argv) {
     bench::run_one_by_one(Outcome::kSoldOut);
   } else if (what == "lua") {
     bench::run_lua();
+  } else if (what == "orders") {
+    bench::run_orders();
   } else {
     std::fprintf(stderr,
                  "usage: admission_path accepted|sold-out|accepted-one-by-one|"
-                 "sold-out-one-by-one|lua\n");
+                 "sold-out-one-by-one|lua|orders\n");
     return 2;
   }
   return EXIT_SUCCESS;

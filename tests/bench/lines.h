@@ -35,6 +35,9 @@ void measure_memory(const Effort& effort, Report& report);
 void measure_reopening(const Effort& effort, Report& report);
 void measure_growth(const Effort& effort, Report& report);
 void measure_footprint(const Effort& effort, Report& report);
+void measure_orders(const Effort& effort, Report& report);
+void measure_stored(const Effort& effort, Report& report);
+void measure_fibers(const Effort& effort, Report& report);
 
 /// In the order of the report.
 std::span<const Line> lines();

@@ -22,6 +22,8 @@ std::span<const Line> lines() {
       {"refusals", measure_refusals},     {"latency", measure_latency},
       {"memory", measure_memory},         {"reopening", measure_reopening},
       {"growth", measure_growth},         {"footprint", measure_footprint},
+      {"orders", measure_orders},         {"stored", measure_stored},
+      {"fibers", measure_fibers},
   };
   return kLines;
 }

@@ -1,0 +1,38 @@
+// The database of orders as somebody else would write it: its tables and settings, and one
+// statement.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <SQLiteCpp/Database.h>
+#include <SQLiteCpp/Statement.h>
+
+#include "engine/sale/orders/order.h"
+#include "storage/sqlite/sqlite_order_store.h"
+
+namespace rushgate::bench {
+
+/// Opens or creates it.
+std::unique_ptr<SqliteOrderStore> open_orders(const std::filesystem::path& file);
+
+/// Every order, in ascending order of ids.
+std::vector<Order> read_orders(OrderStore& store);
+
+/// A connection with the settings of our own writer, which inserts and does nothing else. Not
+/// thread-safe.
+class BareOrders {
+ public:
+  explicit BareOrders(const std::filesystem::path& file);
+
+  /// One transaction.
+  void insert(std::span<const Order> orders);
+
+ private:
+  SQLite::Database database_;
+  SQLite::Statement insert_;
+};
+
+}  // namespace rushgate::bench
