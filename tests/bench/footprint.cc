@@ -1,8 +1,7 @@
 // What it costs to have a sale in a program: when nothing happens, when it starts, and on the disk.
-#include <time.h>
-
 #include <cmath>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <string>

@@ -66,6 +66,7 @@ void compare_buyers(const Effort& effort, Report& report) {
                         .target = 1 / 0.3};
   const std::vector<std::int64_t> numbers = numbers_of_buyers(effort);
   std::vector<std::string> arguments;
+  arguments.reserve(numbers.size());
   for (const std::int64_t number : numbers) arguments.push_back(std::to_string(number));
   PartProcess ours("hold-buyers", arguments);
   RedisPeer redis(PeerDurability::kNone);

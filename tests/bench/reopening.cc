@@ -37,15 +37,44 @@ void sell_and_kill(const fs::path& dir, std::int64_t count, int batch) {
   seller.numbers();
 }
 
-struct PeerSale {
-  RedisPeer redis{PeerDurability::kEverySec};
-  double elements = 0;
+/// Opening leaves files behind that open faster, ours and the peer's: so each time it is a copy.
+void copy_afresh(const fs::path& from, const fs::path& to) {
+  fs::remove_all(to);
+  fs::copy(from, to, fs::copy_options::recursive);
+}
 
+/// The same sale on the peer.
+class PeerSale {
+ public:
   explicit PeerSale(std::int64_t count) {
-    redis.prepare(Workload::kAccepted);
-    redis.sell(count);
-    elements = elements_of(redis.client(), kBuyersKey, kOrderStream);
+    redis_.prepare(Workload::kAccepted);
+    redis_.sell(count);
+    elements_ = elements_of(redis_.client(), kBuyersKey, kOrderStream);
+    rewrites_ = redis_.rewrites();
+    redis_.server().kill();
+    fs::copy(files(), killed_.path(), fs::copy_options::recursive);
   }
+
+  /// Elements a second.
+  double reopen() {
+    redis_.server().kill();
+    copy_afresh(killed_.path(), files());
+    const Stopwatch watch;
+    redis_.server().restart();
+    return elements_ / watch.seconds();
+  }
+
+  [[nodiscard]] const std::string& rewrites() const { return rewrites_; }
+
+ private:
+  [[nodiscard]] fs::path files() {
+    return fs::path(redis_.server().socket_path()).parent_path() / "appendonlydir";
+  }
+
+  RedisPeer redis_{PeerDurability::kEverySec};
+  const ScratchDirectory killed_;
+  double elements_ = 0;
+  std::string rewrites_;
 };
 
 void compare_reopening(int batch, std::int64_t sold, PeerSale& peer, const Effort& effort,
@@ -63,10 +92,8 @@ void compare_reopening(int batch, std::int64_t sold, PeerSale& peer, const Effor
   Samples opening;
   Samples store_seconds;
   for (int round = 0; round < effort.rounds; ++round) {
-    // Opening leaves the store as if it had been closed, so each time it is a copy.
     const fs::path copy = scratch.path() / "copy";
-    fs::remove_all(copy);
-    fs::copy(killed, copy, fs::copy_options::recursive);
+    copy_afresh(killed, copy);
     const Stopwatch ours;
     PartProcess part("reopen", {copy.string()});
     const std::vector<double> opened = part.numbers();
@@ -77,16 +104,12 @@ void compare_reopening(int batch, std::int64_t sold, PeerSale& peer, const Effor
     store_seconds.add(opened[1]);
     opening.add(opened[0] / opened[2]);
     part.kill();
-
-    peer.redis.server().kill();
-    const Stopwatch theirs;
-    peer.redis.server().restart();
-    comparison.peer.add(peer.elements / theirs.seconds());
+    comparison.peer.add(peer.reopen());
   }
   comparison.note = fmt::format(
       "{} buyers and as many orders, of which ours reads the buyers and leaves the orders in the "
       "store; {}",
-      short_number(static_cast<double>(sold)), peer.redis.rewrites());
+      short_number(static_cast<double>(sold)), peer.rewrites());
   report.add(std::move(comparison));
   report.add(
       Figure{.line = "opening store and engine after a kill, " + how,
