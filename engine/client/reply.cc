@@ -59,10 +59,36 @@ void append_debug(const Reply& reply, std::string& out) {
   out += reply.kind() == Reply::Kind::kMap ? "}" : "]";
 }
 
-bool is_the_same_in_resp2(Reply::Kind kind) {
-  using enum Reply::Kind;
-  return kind == kNil || kind == kNilArray || kind == kInteger || kind == kStatus ||
-         kind == kBulk || kind == kError;
+/// In place: what has such a kind already, and that is nearly all, is only looked at.
+void convert_to_resp2(Reply& reply) {
+  switch (reply.kind()) {
+    case Reply::Kind::kNil:
+    case Reply::Kind::kNilArray:
+    case Reply::Kind::kInteger:
+    case Reply::Kind::kStatus:
+    case Reply::Kind::kBulk:
+    case Reply::Kind::kError:
+      return;
+    case Reply::Kind::kDouble:
+      reply = Reply::bulk(format_double(reply.real()));
+      return;
+    case Reply::Kind::kBoolean:
+      reply = Reply::integer(reply.integer());
+      return;
+    case Reply::Kind::kBigNumber:
+      reply = Reply::bulk(std::move(reply.text()));
+      return;
+    case Reply::Kind::kVerbatim:
+      reply = Reply::bulk(reply.text().substr(4));
+      return;
+    case Reply::Kind::kArray:
+    case Reply::Kind::kMap:
+    case Reply::Kind::kSet:
+    case Reply::Kind::kPush:
+      break;
+  }
+  for (Reply& element : reply.elements()) convert_to_resp2(element);
+  if (reply.kind() != Reply::Kind::kArray) reply = Reply::array(std::move(reply.elements()));
 }
 
 }  // namespace
@@ -74,24 +100,8 @@ std::string_view Reply::error_code() const {
 }
 
 Reply to_resp2(Reply reply) {
-  if (is_the_same_in_resp2(reply.kind())) return reply;
-  switch (reply.kind()) {
-    case Reply::Kind::kDouble:
-      return Reply::bulk(format_double(reply.real()));
-    case Reply::Kind::kBoolean:
-      return Reply::integer(reply.integer());
-    case Reply::Kind::kBigNumber:
-      return Reply::bulk(std::move(reply.text()));
-    case Reply::Kind::kVerbatim:
-      return Reply::bulk(reply.text().substr(4));
-    default:
-      break;
-  }
-  for (Reply& element : reply.elements()) {
-    if (!is_the_same_in_resp2(element.kind())) element = to_resp2(std::move(element));
-  }
-  return reply.kind() == Reply::Kind::kArray ? std::move(reply)
-                                             : Reply::array(std::move(reply.elements()));
+  convert_to_resp2(reply);
+  return reply;
 }
 
 std::string to_debug_string(const Reply& reply) {

@@ -24,6 +24,7 @@ constexpr char kOther[] = "NOT (status = 1 AND user_limit = 1)";
 
 constexpr char kLive[] = "status = 1";
 constexpr bool is_live(OrderStatus status) { return status == OrderStatus::kCreated; }
+bool is_under_limit_1(const Order& order) { return is_live(order.status) && order.limit == 1; }
 
 // SQLite's integers are signed: parts of stream ids above 2^63 become negative ones.
 std::int64_t to_signed(std::uint64_t value) { return std::bit_cast<std::int64_t>(value); }
@@ -145,6 +146,8 @@ OrderWriter::OrderWriter(const SQLite::Database& database)
               "entry_ms, entry_seq, created_at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) "
               "ON CONFLICT DO NOTHING"),
       find_(database, absl::StrCat(kSelect, " WHERE id = ?1")),
+      find_any_other_(database, absl::StrCat("SELECT 1 FROM orders INDEXED BY orders_other WHERE ",
+                                             kOther, " LIMIT 1")),
       find_other_(database, absl::StrCat("SELECT 1 FROM orders INDEXED BY orders_other WHERE "
                                          "user_id = ?1 AND voucher_id = ?2 AND ",
                                          kLive, " AND ", kOther, " LIMIT 1")),
@@ -157,6 +160,14 @@ OrderWriter::OrderWriter(const SQLite::Database& database)
                        "WHERE user_id = ?1 AND voucher_id = ?2 AND ",
                        kOnce, ")")) {}
 
+std::vector<OrderResult> OrderWriter::store_all(std::span<const Order> orders) {
+  has_other_orders_ = Query(find_any_other_).next();
+  std::vector<OrderResult> results;
+  results.reserve(orders.size());
+  for (const Order& order : orders) results.push_back(store(order));
+  return results;
+}
+
 OrderResult OrderWriter::store(const Order& order) {
   if (order.id <= 0) return refused(absl::StrCat("its id is not positive: ", order.id));
   if (order.limit < 0) return refused(absl::StrCat("its limit is negative: ", order.limit));
@@ -165,9 +176,11 @@ OrderResult OrderWriter::store(const Order& order) {
   return look_closer(order);
 }
 
-// Limit 1 leaves the other orders under limit 1 to the unique index: one search less.
+// Limit 1 leaves the other orders under limit 1 to the unique index: one search less. And where no
+// sale had another limit, there is nothing to search.
 bool OrderWriter::has_reached_limit(const Order& order) {
   if (!is_live(order.status) || order.limit == 0) return false;
+  if (order.limit == 1 && !has_other_orders_) return false;
   if (order.limit == 1) return Query(find_other_, order.user, order.voucher).next();
   Query query(count_live_, order.user, order.voucher, order.limit);
   query.next();
@@ -179,7 +192,9 @@ bool OrderWriter::insert(const Order& order) {
               order.limit, order.admitted_at_ms, to_signed(order.entry.ms),
               to_signed(order.entry.seq), order.created_at_ms);
   query.next();
-  return insert_.getChanges() != 0;
+  if (insert_.getChanges() == 0) return false;
+  has_other_orders_ = has_other_orders_ || !is_under_limit_1(order);
+  return true;
 }
 
 OrderResult OrderWriter::look_closer(const Order& order) {

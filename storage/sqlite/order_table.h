@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include <SQLiteCpp/Database.h>
@@ -42,18 +43,21 @@ class OrderWriter {
  public:
   explicit OrderWriter(const SQLite::Database& database);
 
-  /// Within a transaction.
-  OrderResult store(const Order& order);
+  /// Within a transaction; one result per order.
+  std::vector<OrderResult> store_all(std::span<const Order> orders);
 
  private:
+  OrderResult store(const Order& order);
   bool has_reached_limit(const Order& order);
   bool insert(const Order& order);  // false if a unique index forbids it
   OrderResult look_closer(const Order& order);
 
   SQLite::Statement insert_;
   SQLite::Statement find_;
-  SQLite::Statement find_other_;  // a live order of the user under a limit other than 1
-  SQLite::Statement count_live_;  // the user's live orders, up to a maximum
+  SQLite::Statement find_any_other_;  // an order under a limit other than 1
+  SQLite::Statement find_other_;      // a live order of the user under a limit other than 1
+  SQLite::Statement count_live_;      // the user's live orders, up to a maximum
+  bool has_other_orders_ = true;      // there may be orders under a limit other than 1
 };
 
 }  // namespace rushgate

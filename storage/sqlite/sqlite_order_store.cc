@@ -102,10 +102,7 @@ absl::StatusOr<std::unique_ptr<SqliteOrderStore>> SqliteOrderStore::open(
 absl::StatusOr<std::vector<OrderResult>> SqliteOrderStore::write(std::span<const Order> orders) {
   using Results = std::vector<OrderResult>;
   return impl_->write("writing orders to", [&](Writer& writer) -> absl::StatusOr<Results> {
-    Results results;
-    results.reserve(orders.size());
-    for (const Order& order : orders) results.push_back(writer.orders.store(order));
-    return results;
+    return writer.orders.store_all(orders);
   });
 }
 

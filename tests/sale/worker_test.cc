@@ -118,6 +118,22 @@ TEST_P(WorkerTest, WhatWasReadButNotStoredIsStoredAfterARestart) {
   expect_audit_passes();
 }
 
+TEST_P(WorkerTest, ABatchIsReadAndAcknowledgedInPortionsAndStoredInOnePiece) {
+  constexpr int kBatch = 2'300;
+  ASSERT_TRUE(sale_->publish(voucher(1, 2 * kBatch)).ok());
+  const auto orders = accept(1, 1, kBatch + 1);
+  const auto worker = make_worker("c2", {.batch_max = kBatch});
+  backend_.orders().fail_write(1);
+  EXPECT_EQ(worker->step().kind, StepKind::kPaused);
+  EXPECT_EQ(pending_entries(), kBatch);
+  const auto same = make_worker("c2", {.batch_max = kBatch});  // after a restart
+  EXPECT_EQ(same->step().stored, std::size_t{kBatch});
+  EXPECT_EQ(pending_entries(), 0);
+  EXPECT_EQ(same->step().stored, 1U);
+  EXPECT_EQ(*backend_.orders().count_live(1), static_cast<std::int64_t>(orders.size()));
+  expect_audit_passes();
+}
+
 TEST_P(WorkerTest, ABatchThatWasStoredButNotAcknowledgedIsNotStoredTwice) {
   ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
   const auto orders = accept(1, 1, 20);

@@ -37,6 +37,7 @@ std::optional<OrderEntry> read_entry(const Reply& reply) {
   entry.deleted = fields.is_nil();
   if (entry.deleted) return entry;
   if (!fields.is_aggregate() || fields.elements().size() % 2 != 0) return std::nullopt;
+  entry.fields.reserve(fields.elements().size() / 2);
   for (std::size_t i = 0; i < fields.elements().size(); i += 2) {
     const Reply& name = fields.elements()[i];
     const Reply& value = fields.elements()[i + 1];

@@ -1,7 +1,9 @@
 #include "engine/sale/orders/order_worker.h"
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
+#include <iterator>
 #include <utility>
 
 #include <spdlog/logger.h>
@@ -15,6 +17,9 @@ namespace {
 using StepKind = OrderWorker::Step::Kind;
 
 constexpr std::string_view kClaimFromStart = "0-0";
+
+// A request deals with so many entries at most: buyers wait as long as it takes.
+constexpr std::size_t kPortionMax = 1'000;
 
 // Removes what every group has done with: everything below the lowest of what any group has yet to
 // read or acknowledge. KEYS order stream
@@ -49,6 +54,7 @@ absl::StatusOr<std::vector<OrderEntry>> read_entries(const Reply& reply) {
   std::vector<OrderEntry> entries;
   if (reply.is_nil()) return entries;
   if (!reply.is_aggregate()) return to_status(reply, "reading orders");
+  entries.reserve(reply.elements().size());
   for (const Reply& element : reply.elements()) {
     auto entry = read_entry(element);
     if (!entry) return to_status(element, "reading orders");
@@ -142,10 +148,30 @@ absl::StatusOr<OrderWorker::Batch> OrderWorker::next_batch() {
   return Batch{.entries = *std::move(entries), .is_redelivery = false};
 }
 
+/// Up to a batch of entries, in portions; it waits for the first one alone.
 absl::StatusOr<OrderWorker::Entries> OrderWorker::read_group(std::string_view after,
                                                              std::int64_t block_ms) {
-  Request request = Request::of("XREADGROUP", "GROUP", keys_.group, options_.consumer, "COUNT",
-                                options_.batch_max);
+  const bool is_history = after != ">";
+  const auto batch_max = static_cast<std::size_t>(options_.batch_max);
+  Entries entries;
+  while (entries.size() < batch_max) {
+    const std::size_t count_max = std::min(batch_max - entries.size(), kPortionMax);
+    auto portion = entries.empty()
+                       ? read_portion(after, count_max, block_ms)
+                       : read_portion(is_history ? entries.back().id : after, count_max, 0);
+    if (!portion.ok()) return portion.status();
+    const bool is_last = portion->size() < count_max;
+    std::move(portion->begin(), portion->end(), std::back_inserter(entries));
+    if (is_last) break;
+  }
+  return entries;
+}
+
+absl::StatusOr<OrderWorker::Entries> OrderWorker::read_portion(std::string_view after,
+                                                               std::size_t count_max,
+                                                               std::int64_t block_ms) {
+  Request request =
+      Request::of("XREADGROUP", "GROUP", keys_.group, options_.consumer, "COUNT", count_max);
   if (block_ms > 0) {
     request.add("BLOCK");
     request.add(block_ms);
@@ -168,8 +194,9 @@ absl::StatusOr<OrderWorker::Entries> OrderWorker::read_group(std::string_view af
 /// Takes over what others have had for too long, a portion a call: claim_from_ is where the next
 /// call goes on.
 absl::StatusOr<OrderWorker::Entries> OrderWorker::claim_abandoned() {
+  const std::size_t count_max = std::min(static_cast<std::size_t>(options_.batch_max), kPortionMax);
   const Reply reply = client_("XAUTOCLAIM", keys_.order_stream, keys_.group, options_.consumer,
-                              options_.claim_idle_ms, claim_from_, "COUNT", options_.batch_max);
+                              options_.claim_idle_ms, claim_from_, "COUNT", count_max);
   if (has_code(reply, "NOGROUP")) group_exists_ = false;
   const bool has_cursor =
       reply.is_aggregate() && reply.elements().size() >= 2 && reply.elements()[0].is_text();
@@ -211,6 +238,9 @@ OrderWorker::Step OrderWorker::process(const Batch& batch) {
   std::vector<Decided> decided;
   std::vector<Order> orders;
   std::vector<const OrderEntry*> entries_of_orders;
+  decided.reserve(batch.entries.size());
+  orders.reserve(batch.entries.size());
+  entries_of_orders.reserve(batch.entries.size());
   const std::int64_t now_ms = clock_.now_ms();
   for (const OrderEntry& entry : batch.entries) {
     auto order =
@@ -270,16 +300,30 @@ absl::Status OrderWorker::write(std::span<const Order> orders,
 
 absl::Status OrderWorker::acknowledge_stored(const std::vector<Decided>& decided,
                                              bool is_redelivery, Step& step) {
+  std::vector<const OrderEntry*> stored;
+  stored.reserve(decided.size());
+  for (const Decided& one : decided) {
+    if (one.fate == Decided::Fate::kStored) stored.push_back(one.entry);
+  }
+  std::span<const OrderEntry* const> left = stored;
+  while (!left.empty()) {
+    const auto portion = left.first(std::min(left.size(), kPortionMax));
+    const absl::Status acknowledged = acknowledge(portion, is_redelivery);
+    if (!acknowledged.ok()) return acknowledged;
+    step.stored += portion.size();
+    left = left.subspan(portion.size());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status OrderWorker::acknowledge(std::span<const OrderEntry* const> entries,
+                                      bool is_redelivery) {
   Request ack = Request::of("XACK", keys_.order_stream, keys_.group);
   Request forget = Request::of("HDEL", keys_.faults());
-  std::size_t stored = 0;
-  for (const Decided& one : decided) {
-    if (one.fate != Decided::Fate::kStored) continue;
-    ack.add(one.entry->id);
-    if (is_redelivery) forget.add(one.entry->id);
-    ++stored;
+  for (const OrderEntry* entry : entries) {
+    ack.add(entry->id);
+    if (is_redelivery) forget.add(entry->id);
   }
-  if (stored == 0) return absl::OkStatus();
   // Only what was read before can have faults. They go first: what is acknowledged is not met
   // again.
   if (is_redelivery) {
@@ -287,9 +331,7 @@ absl::Status OrderWorker::acknowledge_stored(const std::vector<Decided>& decided
     if (!forgotten.is_integer()) return to_status(forgotten, "forgetting faults");
   }
   const Reply acked = client_.call(std::move(ack));
-  if (!acked.is_integer()) return to_status(acked, "acknowledging orders");
-  step.stored = stored;
-  return absl::OkStatus();
+  return acked.is_integer() ? absl::OkStatus() : to_status(acked, "acknowledging orders");
 }
 
 /// Acknowledges what is stored, buries what never will be, counts faults.

@@ -29,8 +29,8 @@ namespace rushgate {
 
 struct WorkerOptions {
   std::string consumer = "c1";  // several workers share the work under different names
-  int batch_max = 1'000;
-  int attempts_max = 5;  // of an order whose own fault it is; then it becomes a dead letter
+  int batch_max = 10'000;       // orders a transaction: the more, the less each of them costs
+  int attempts_max = 5;         // of an order whose own fault it is; then it becomes a dead letter
   std::int64_t retry_after_ms = 1'000;  // between attempts, and after a pause
   std::int64_t claim_idle_ms =
       60'000;                 // entries that another consumer has had for longer are taken over
@@ -82,6 +82,8 @@ class OrderWorker {
   absl::Status ensure_group();
   absl::StatusOr<Batch> next_batch();
   absl::StatusOr<Entries> read_group(std::string_view after, std::int64_t block_ms);
+  absl::StatusOr<Entries> read_portion(std::string_view after, std::size_t count_max,
+                                       std::int64_t block_ms);
   absl::StatusOr<Entries> claim_abandoned();
   absl::Status report_lost(const Reply& ids);
   Step process(const Batch& batch);
@@ -90,6 +92,7 @@ class OrderWorker {
   absl::Status settle(const std::vector<Decided>& decided, bool is_redelivery, Step& step);
   absl::Status acknowledge_stored(const std::vector<Decided>& decided, bool is_redelivery,
                                   Step& step);
+  absl::Status acknowledge(std::span<const OrderEntry* const> entries, bool is_redelivery);
   absl::StatusOr<bool> is_fault_final(const OrderEntry& entry);
   absl::Status trim();
   Step pause(const absl::Status& reason);

@@ -166,6 +166,14 @@ TEST_P(OrderStoreTest, LimitOneCountsOrdersUnderOtherLimits) {
   }
 }
 
+TEST_P(OrderStoreTest, LimitOneCountsOrdersUnderOtherLimitsOfItsBatch) {
+  for (const std::int64_t limit : {0, 3}) {
+    const UserId user = 10 + limit;
+    EXPECT_EQ(write_kinds({order(user, limit), order(user, 1), order(user + 1, 1)}),
+              (std::vector{Kind::kStored, Kind::kRefused, Kind::kStored}));
+  }
+}
+
 TEST_P(OrderStoreTest, OnlyLiveOrdersCount) {
   for (const std::int64_t limit : {1, 3, 0}) {
     const VoucherId voucher = 10 + limit;
