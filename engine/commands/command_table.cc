@@ -164,8 +164,8 @@ class CommandIndex {
 };
 
 const CommandIndex& command_index() {
-  static const CommandIndex index;
-  return index;
+  static const CommandIndex kIndex;
+  return kIndex;
 }
 
 bool arity_fits(const CommandSpec& spec, std::size_t arguments) {

@@ -1,8 +1,11 @@
 // The order pipeline: from the stream to the database, beside the database alone.
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -18,22 +21,34 @@ namespace {
 constexpr int kAdmissionBatch = 1'000;
 constexpr std::int64_t kOneByOneShare = 20;  // one at a time gets a twentieth of the orders
 
-/// Orders a second that a worker brings from a stream filled beforehand into a new database; `rows`
+/// Orders a second that `workers` bring from a stream filled beforehand into a new database; `rows`
 /// gets what is in it then.
-double worker_rate(std::int64_t count, int batch, std::vector<Order>& rows) {
+double rate_of_workers(int workers, std::int64_t count, int batch, std::vector<Order>& rows) {
   Shop shop(Durability::kOs);
   shop.rate_in_batches(count, kAdmissionBatch);
   const auto store = open_orders(shop.dir() / "orders.db");
-  OrderWorker worker(shop.client(), *store, shop.engine().clock(), shop.sale().options().keys,
-                     {.batch_max = batch});
+  std::vector<std::unique_ptr<Client>> clients;
+  std::vector<std::unique_ptr<OrderWorkerThread>> threads;
   const Stopwatch watch;
-  std::int64_t stored = 0;
-  while (stored < count) {
-    const OrderWorker::Step step = worker.step();
-    if (step.kind != OrderWorker::Step::Kind::kWorked || step.buried > 0) fail(step.reason);
-    stored += static_cast<std::int64_t>(step.stored);
+  for (int i = 0; i < workers; ++i) {
+    clients.push_back(shop.engine().open_client());
+    threads.push_back(std::make_unique<OrderWorkerThread>(std::make_unique<OrderWorker>(
+        *clients.back(), *store, shop.engine().clock(), shop.sale().options().keys,
+        WorkerOptions{.consumer = "c" + std::to_string(i), .batch_max = batch, .block_ms = 100})));
+  }
+  const auto stored = [&threads] {
+    std::size_t sum = 0;
+    for (const auto& thread : threads) {
+      if (!thread->pause_reason().empty()) fail(thread->pause_reason());
+      sum += thread->stored();
+    }
+    return sum;
+  };
+  while (stored() < static_cast<std::size_t>(count)) {
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
   }
   const double rate = static_cast<double>(count) / watch.seconds();
+  threads.clear();
   rows = read_orders(*store);
   return rate;
 }
@@ -58,27 +73,33 @@ void measure_orders(const Effort& effort, Report& report) {
   const std::int64_t count = std::max<std::int64_t>(one_batch * 2 / 5, 1) * kAdmissionBatch;
   const std::int64_t few =
       std::max<std::int64_t>(count / kOneByOneShare / kAdmissionBatch, 1) * kAdmissionBatch;
-  const std::string ours_is = "order worker, batches of " + std::to_string(batch);
-  Comparison bare{.line = "orders from the stream to SQLite",
-                  .unit = "orders/s",
-                  .ours_is = ours_is,
-                  .peer_is = "SQLite alone, transactions of " + std::to_string(batch),
-                  .target = 0.8};
+  const std::string batches = ", batches of " + std::to_string(batch);
+  Comparison two{.line = "orders from the stream to SQLite, two workers",
+                 .unit = "orders/s",
+                 .ours_is = "two order workers" + batches,
+                 .peer_is = "SQLite alone, transactions of " + std::to_string(batch),
+                 .target = 0.8};
+  Comparison one = two;
+  one.line = "orders from the stream to SQLite, one worker";
+  one.ours_is = "one order worker" + batches;
+  one.target.reset();
   Comparison one_by_one{.line = "orders from the stream to SQLite, beside one at a time",
                         .unit = "orders/s",
-                        .ours_is = ours_is,
-                        .peer_is = "order worker, one at a time",
+                        .ours_is = one.ours_is,
+                        .peer_is = "one order worker, one at a time",
                         .target = 4};
   std::vector<Order> rows;
   for (int round = 0; round < effort.rounds; ++round) {
-    one_by_one.peer.add(worker_rate(few, 1, rows));
-    const double ours = worker_rate(count, batch, rows);
-    bare.ours.add(ours);
-    one_by_one.ours.add(ours);
-    bare.peer.add(bare_rate(rows, batch));
+    one_by_one.peer.add(rate_of_workers(1, few, 1, rows));
+    const double of_one = rate_of_workers(1, count, batch, rows);
+    one.ours.add(of_one);
+    one_by_one.ours.add(of_one);
+    two.ours.add(rate_of_workers(2, count, batch, rows));
+    const double of_sqlite = bare_rate(rows, batch);
+    one.peer.add(of_sqlite);
+    two.peer.add(of_sqlite);
   }
-  report.add(std::move(bare));
-  report.add(std::move(one_by_one));
+  for (Comparison* comparison : {&two, &one, &one_by_one}) report.add(std::move(*comparison));
 }
 
 }  // namespace rushgate::bench

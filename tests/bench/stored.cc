@@ -121,7 +121,7 @@ void measure_stored(const Effort& effort, Report& report) {
   const std::int64_t count = std::max<std::int64_t>(effort.requests / kBatch, 1) * kBatch;
   RedisPeer redis(PeerDurability::kEverySec);
   redis.prepare(Workload::kAccepted);
-  redis.try_loads(Workload::kAccepted);
+  redis.try_loads(Workload::kAccepted, effort.trial_requests());
   const std::string ours_is = "native script and order worker, durability os";
   Comparison classic{.line = "accepted and stored in SQLite",
                      .unit = "orders/s",
