@@ -5,13 +5,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "engine/base/numbers.h"
 
 namespace rushgate {
 
-/// A view: of a text that is looked at once, by whoever gets it first, however many keep it as an
-/// integer after that. Implicit, since every text is one.
+/// A view, which the text must outlive. Whoever gets a text first looks at it once, however many keep
+/// it as an integer after that. Implicit, since every text is one.
 class Scalar {
  public:
   template <class Text>

@@ -1,8 +1,10 @@
 // Numbers in as many bytes as they need, seven bits a byte, the lowest first (LEB128).
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,6 +16,7 @@ namespace rushgate {
 class VarintAppender {
  public:
   explicit VarintAppender(std::string& out) : out_(out) {}
+  ~VarintAppender() { assert(size_ == 0 || std::uncaught_exceptions() > 0); }
   VarintAppender(const VarintAppender&) = delete;
   VarintAppender& operator=(const VarintAppender&) = delete;
 

@@ -35,6 +35,13 @@ Reply Client::run(const Script& script, std::span<const std::string_view> keys,
   return call(make_script_request("EVAL", script.text(), keys, arguments));
 }
 
+Reply Client::run(const Script& script, absl::FunctionRef<Request()> make) {
+  Reply reply = call(make());
+  if (!has_code(reply, redis_error_code::kNoScript)) return reply;
+  const Reply loaded = call(Request::of("SCRIPT", "LOAD", script.text()));
+  return loaded.is_error() ? reply : call(make());
+}
+
 std::vector<Reply> Client::run_all(const Script& script, std::span<const Request> requests) {
   std::vector<Reply> replies = pipeline(requests);
   std::vector<std::size_t>

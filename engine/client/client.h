@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
+#include "absl/functional/function_ref.h"
 #include "engine/client/errors.h"
 #include "engine/client/reply.h"
 #include "engine/client/request.h"
@@ -52,6 +53,9 @@ class Client {
   /// Runs `script`, loading its text if the backend does not know it (NOSCRIPT).
   Reply run(const Script& script, std::span<const std::string_view> keys,
             std::span<const std::string_view> arguments);
+
+  /// As run(), of the request that `make` makes with script_request(), once more if need be.
+  Reply run(const Script& script, absl::FunctionRef<Request()> make);
 
   /// Runs `script` once for each of `requests`, which script_request() made, as one pipeline.
   std::vector<Reply> run_all(const Script& script, std::span<const Request> requests);

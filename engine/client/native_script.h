@@ -81,7 +81,7 @@ class NativeCall {
   virtual bool set_contains(std::string_view key, std::string_view member) = 0;  // SISMEMBER
   virtual bool set_add(std::string_view key, const Scalar& member) = 0;  // SADD, true if it was new
   /// SADD of one after the other, until `new_max` of them were new. Sets is_new[i] for each that it
-  /// came to; how many those are.
+  /// came to, for which there must be room; how many those are.
   virtual std::size_t set_add_integers(std::string_view key, std::span<const std::int64_t> members,
                                        std::size_t new_max, std::span<bool> is_new) = 0;
   virtual std::int64_t set_size(std::string_view key) = 0;  // SCARD
@@ -89,7 +89,8 @@ class NativeCall {
   // ---- Streams ----
   /// XADD key * field value …
   virtual StreamId stream_append(std::string_view key, std::span<const Field> fields) = 0;
-  /// As stream_append() for each row of `values`, whose fields have these names.
+  /// As stream_append() for each row of `values`, whose fields have these names, at least one. Rows
+  /// must be whole, and fails where not so many ids are left of one ms (after 2^64 in it).
   virtual void stream_append_rows(std::string_view key, std::span<const std::string_view> names,
                                   std::span<const std::int64_t> values) = 0;
 };

@@ -119,7 +119,8 @@ class CommandIndex {
     for (const CommandSpec& spec : kCommands) {
       assert(spec.name.size() <= kNameBytesMax);
       std::string case_bits(spec.name);
-      for (char& c : case_bits) c = absl::ascii_isalpha(static_cast<unsigned char>(c)) ? kCaseBit : '\0';
+      for (char& c : case_bits)
+        c = absl::ascii_isalpha(static_cast<unsigned char>(c)) ? kCaseBit : '\0';
       const NameWords words = words_of(spec.name);
       std::size_t at = first_slot(words);
       while (slots_[at].spec != nullptr) at = next_slot(at);

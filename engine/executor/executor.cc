@@ -21,6 +21,7 @@ constexpr int kGroupsPerCallerMax = 64;
 
 // How often a caller looks for its answer before it sleeps: about as long as a small group takes.
 constexpr int kSpins = 200;
+constexpr int kYields = 20;
 
 constexpr std::size_t kExpiredPerGroupMax = 128;
 
@@ -220,6 +221,10 @@ bool Executor::wait_until_answered(Operation& operation) {
   for (int i = 0; i < kSpins; ++i) {
     if (operation.state.load(std::memory_order_acquire) == Operation::kAnswered) return true;
     pause_briefly();
+  }
+  for (int i = 0; i < kYields; ++i) {
+    if (operation.state.load(std::memory_order_acquire) == Operation::kAnswered) return true;
+    std::this_thread::yield();
   }
   while (true) {
     std::uint32_t state = operation.state.load(std::memory_order_acquire);

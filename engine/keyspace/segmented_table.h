@@ -82,7 +82,8 @@ class SegmentedTable {
     if (depth_ == 0) return;  // small: it is at hand
     const std::uint64_t hash = Policy::hash(key, seed_);
     const auto* begin = reinterpret_cast<const volatile std::byte*>(segment_of(hash));
-    // Where the slot is if the segment has its usual size: to look would be to wait.
+    // Where the slot is if the segment has its usual size; to look would be to wait. It has no
+    // less: only segments of that size are split.
     const std::uint32_t home = home_in(kSlotsMax, hash);
     static_cast<void>(*begin);
     static_cast<void>(*(begin + sizeof(Segment) + home));

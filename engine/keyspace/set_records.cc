@@ -50,10 +50,11 @@ void SetRecords::complete(StoreBatch& batch, std::uint64_t object_id) {
     put_run(batch, object_id);
     has_runs_ = true;
   }
-  constexpr std::size_t kKept = 16 * 1024;
-  if (integers_.capacity() > kKept) integers_ = {};
+  constexpr std::size_t kMembersKeptMax = 16 * 1024;  // memory for so many; `= {}` would keep all
   integers_.clear();
   texts_.clear();
+  if (integers_.capacity() > kMembersKeptMax) integers_ = std::vector<std::int64_t>();
+  if (texts_.capacity() > kMembersKeptMax) texts_ = std::vector<std::string>();
 }
 
 void SetRecords::put_run(StoreBatch& batch, std::uint64_t object_id) const {

@@ -3,7 +3,7 @@
 //
 //   element record   object id, member        -> nothing: it is a member; kRemoved: it is none,
 //                                                whatever runs say
-//   run record       object id, first member  -> the members that the same group added after it
+//   run record       object id, one member    -> the others that the same group added
 //
 // A group that adds one member writes an element record, one that adds more writes a run. A run is
 // never changed: once a set has runs, a removal leaves a mark in the member's element record, and a
@@ -16,6 +16,7 @@
 // more than twice what its members do, and a removal as much as an addition, on an average.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -42,6 +43,13 @@ class SetRecords {
   /// Gathers a new member, to be recorded by complete().
   void add_integer(std::int64_t member) { integers_.push_back(member); }
   void add_text(std::string_view member) { texts_.emplace_back(member); }
+  /// So many more calls of add_integer() will throw nothing.
+  void reserve_integers(std::size_t more) {
+    const std::size_t wanted = integers_.size() + more;
+    if (wanted > integers_.capacity()) {
+      integers_.reserve(std::max(wanted, 2 * integers_.capacity()));
+    }
+  }
 
   /// Where the gathered members end, to be taken back to.
   struct Mark {

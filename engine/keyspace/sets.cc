@@ -69,6 +69,26 @@ bool add_integer(Database& db, Object& object, std::int64_t member) {
   return true;
 }
 
+/// As add_integers(), but for the step that takes it back. All that are new were gathered, whatever
+/// it throws.
+std::size_t insert_integers(SetValue& set, std::span<const std::int64_t> members,
+                            std::size_t new_max, std::span<bool> is_new) {
+  constexpr std::size_t kAhead = 16;  // so many at a time are fetched from memory
+  set.records().reserve_integers(std::min(members.size(), new_max));
+  std::size_t count = 0;
+  while (count < members.size() && new_max > 0) {
+    const std::size_t end = std::min(count + kAhead, members.size());
+    for (std::size_t i = count; i < end; ++i) set.warm_integer(members[i]);
+    for (; count < end && new_max > 0; ++count) {
+      is_new[count] = set.insert_integer(members[count]);
+      if (!is_new[count]) continue;
+      set.records().add_integer(members[count]);
+      --new_max;
+    }
+  }
+  return count;
+}
+
 }  // namespace
 
 Object& create(Database& db, std::string_view key) {
@@ -82,30 +102,27 @@ bool add(Database& db, Object& object, const Scalar& member) {
 
 std::size_t add_integers(Database& db, Object& object, std::span<const std::int64_t> members,
                          std::size_t new_max, std::span<bool> is_new) {
-  constexpr std::size_t kAhead = 16;  // so many at a time are fetched from memory
   SetValue& set = object.set();
   SetRecords& records = set.records();
   const SetRecords::Mark mark = records.mark();
-  std::size_t count = 0;
-  while (count < members.size() && new_max > 0) {
-    const std::size_t end = std::min(count + kAhead, members.size());
-    for (std::size_t i = count; i < end; ++i) set.warm_integer(members[i]);
-    for (; count < end && new_max > 0; ++count) {
-      is_new[count] = set.insert_integer(members[count]);
-      if (!is_new[count]) continue;
-      records.add_integer(members[count]);
-      --new_max;
-    }
-  }
-  const auto gathered = records.integers_since(mark);
-  if (gathered.empty()) return count;
-  std::vector<std::int64_t> added(gathered.begin(), gathered.end());
-  db.changes().undo().push([&set, mark, added = std::move(added)] {
+  const auto take_back = [&set, mark](std::span<const std::int64_t> added) {
     for (const std::int64_t member : added) set.erase_integer(member);
     set.records().take_back_to(mark);
-  });
-  db.changes().gather(object);
-  return count;
+  };
+  try {
+    const std::size_t count = insert_integers(set, members, new_max, is_new);
+    const auto gathered = records.integers_since(mark);
+    if (gathered.empty()) return count;
+    db.changes().undo().push(
+        [take_back, added = std::vector<std::int64_t>(gathered.begin(), gathered.end())] {
+          take_back(added);
+        });
+    db.changes().gather(object);
+    return count;
+  } catch (...) {  // no memory: what there is no step for must not stay
+    take_back(records.integers_since(mark));
+    throw;
+  }
 }
 
 bool remove(Database& db, Object& object, std::string_view member) {

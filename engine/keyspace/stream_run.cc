@@ -113,7 +113,6 @@ void RunWriter::write_column(std::string_view name, bool is_integer, VarintAppen
 }
 
 void RunWriter::roll_back_to(const Mark& mark) {
-  if (mark.bytes == bytes_.size()) return;
   bytes_.resize(mark.bytes);
   last_ = mark.last;
   columns_.clear();

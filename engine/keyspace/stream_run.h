@@ -47,8 +47,8 @@ class RunWriter {
   [[nodiscard]] bool takes(StreamId id) const;
   /// `id` must be above last() and taken, `fields` not be empty.
   void append(StreamId id, StreamFields fields);
-  /// Entries of integers, one a row of `values`, all under `names`: the first as `id`, each other one
-  /// with the next seq, until the run is full. How many. `id` must be above last() and taken.
+  /// Entries of integers, one a row of `values`, all under `names`: the first as `id`, each other
+  /// one with the next seq, until the run is full. How many. `id` must be above last() and taken.
   std::size_t append_rows(StreamId id, std::span<const std::string_view> names,
                           std::span<const std::int64_t> values);
 

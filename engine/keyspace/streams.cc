@@ -105,7 +105,7 @@ bool append_rows(Database& db, Object& object, std::span<const std::string_view>
   if (values.empty()) return true;
   const std::uint64_t rows = values.size() / names.size();
   const std::optional<StreamId> id = object.stream().next_id(db.keyspace().now_ms());
-  if (!id || id->seq > std::numeric_limits<std::uint64_t>::max() - rows) return false;
+  if (!id || rows - 1 > std::numeric_limits<std::uint64_t>::max() - id->seq) return false;
   begin_append(db, object);
   object.stream().append_rows(*id, names, values);
   return true;

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
-#include "engine/client/redis_error_code.h"
 #include "engine/sale/orders/order_entry.h"
 #include "engine/sale/orders/unstored_orders.h"
 #include "engine/sale/reply_status.h"
@@ -138,20 +137,16 @@ BuyResult Sale::buy(VoucherId voucher, UserId user, std::string_view request_key
 }
 
 Reply Sale::admit(VoucherId voucher, const AdmissionRequests::Buyer& buyer) {
-  Reply reply = client_.call(requests_.make(voucher, {&buyer, 1}));
-  if (!has_code(reply, redis_error_code::kNoScript)) return reply;
-  const Request again = requests_.make(voucher, {&buyer, 1});
-  return std::move(client_.run_all(admission_script(), {&again, 1}).front());
+  return client_.run(admission_script(), [&] { return requests_.make(voucher, {&buyer, 1}); });
 }
 
 std::vector<BuyResult> Sale::buy_all(std::span<const BuyRequest> requests) {
   std::vector<BuyResult> results(requests.size());
   std::vector<OrderId> orders(requests.size());
-  absl::Status error;
-  orders.resize(ids_.next(orders, error));
-  if (orders.size() < results.size()) {
-    std::fill(results.begin() + static_cast<std::ptrdiff_t>(orders.size()), results.end(),
-              overloaded(error));
+  std::size_t drawn = 0;
+  if (const absl::Status ids = ids_.next(orders, drawn); !ids.ok()) {
+    orders.resize(drawn);
+    std::fill(results.begin() + static_cast<std::ptrdiff_t>(drawn), results.end(), overloaded(ids));
   }
   std::vector<AdmissionRequests::Buyer> buyers;
   buyers.reserve(orders.size());

@@ -217,6 +217,7 @@ bool KeyspaceCall::set_add(std::string_view key, const Scalar& member) {
 std::size_t KeyspaceCall::set_add_integers(std::string_view key,
                                            std::span<const std::int64_t> members,
                                            std::size_t new_max, std::span<bool> is_new) {
+  assert(is_new.size() >= members.size());
   Object* object = find(key, ValueType::kSet);
   if (members.empty() || new_max == 0) return 0;
   if (object == nullptr) object = &sets::create(db_, key);

@@ -21,7 +21,7 @@ namespace rushgate {
 /// What a failed commit was doing; in the texts of errors, from whichever thread they come.
 inline constexpr char kWriting[] = "writing";
 
-/// Counts what RocksDbWork does.
+/// What RocksDbWork tells, counted from RocksDB's threads.
 struct WorkCounters {
   std::atomic<std::uint64_t> flushes = 0;
   std::atomic<std::uint64_t> compactions = 0;

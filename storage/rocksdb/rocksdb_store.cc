@@ -122,7 +122,9 @@ absl::Status RocksDbStore::load(
   record->SeekToFirst();
   for (Records records = Records::read(*record); !records.empty();) {
     std::future<Records> next;
-    if (record->Valid()) next = std::async(std::launch::async, Records::read, std::ref(*record));
+    if (record->Valid())
+      next =
+          std::async(std::launch::async | std::launch::deferred, Records::read, std::ref(*record));
     records.for_each([&](std::string_view key, std::string_view value) {
       impl_->state_key_bytes_max = std::max(impl_->state_key_bytes_max, key.size());
       visit(key, value);

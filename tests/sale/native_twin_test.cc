@@ -253,6 +253,78 @@ TEST(NativeTwinTest, WhatFailsForAllOfACallFailsAlikeForEach) {
   }
 }
 
+TEST(NativeTwinTest, ManyAtOnceAreDecidedOnInTheirOrderUntilNothingIsLeft) {
+  using enum Outcome;
+  struct Case {
+    const char* name;
+    std::int64_t stock;
+    std::int64_t total;
+    std::vector<UserId> users;
+    std::vector<Outcome> outcomes;
+  };
+  const Case cases[] = {
+      {"stock",
+       2,
+       0,
+       {1, 1, 2, 2, 3, 1},
+       {kAccepted, kLimitReached, kAccepted, kSoldOut, kSoldOut, kSoldOut}},
+      {"total",
+       9,
+       2,
+       {1, 1, 2, 2, 3, 1},
+       {kAccepted, kLimitReached, kAccepted, kSoldOut, kSoldOut, kSoldOut}},
+      {"enough", 9, 3, {5, 5, 6, 7}, {kAccepted, kLimitReached, kAccepted, kAccepted}},
+  };
+  for (const Case& one : cases) {
+    SCOPED_TRACE(one.name);
+    Side lua(false);
+    Side native(true);
+    for (Side* const side : {&lua, &native}) {
+      ASSERT_TRUE(side->sale
+                      ->publish({.id = 1,
+                                 .stock = one.stock,
+                                 .end_ms = ManualClock::kStartMs + 1'000,
+                                 .limits = {.total = one.total}})
+                      .ok());
+      std::vector<BuyRequest> requests;
+      for (const UserId user : one.users) requests.push_back({.voucher = 1, .user = user});
+      std::vector<Outcome> outcomes;
+      for (const BuyResult& result : side->sale->buy_all(requests)) {
+        outcomes.push_back(result.outcome);
+      }
+      EXPECT_EQ(outcomes, one.outcomes);
+    }
+    EXPECT_EQ(everything(*lua.client), everything(*native.client));
+  }
+}
+
+TEST(NativeTwinTest, ATotalBelowZeroIsNoLimit) {
+  Side lua(false);
+  Side native(true);
+  for (Side* const side : {&lua, &native}) {
+    const Voucher voucher = {.id = 1, .stock = 5, .end_ms = ManualClock::kStartMs + 1'000};
+    ASSERT_TRUE(side->sale->publish(voucher).ok());
+    (*side->client)("HSET", SaleKeys{}.voucher(1), "total", -1);
+    const auto results = side->sale->buy_all(
+        std::vector<BuyRequest>{{.voucher = 1, .user = 1}, {.voucher = 1, .user = 2}});
+    for (const BuyResult& result : results) EXPECT_EQ(result.outcome, Outcome::kAccepted);
+  }
+  EXPECT_EQ(everything(*lua.client), everything(*native.client));
+}
+
+TEST(NativeTwinTest, ACallWithoutItsKeysIsRefused) {
+  Side native(true);
+  Client& client = *native.client;
+  for (const Request& request :
+       {Request::of("FCALL", kNativeAdmission, 0),
+        Request::of("FCALL", kNativeAdmission, 4, 1, 2, 3, 4, 5, 6, 7, 8),
+        Request::of("FCALL", kNativeAdmission, 5, 1, 2, 3, 4, 5, "voucher", "ttl", "user")}) {
+    EXPECT_EQ(
+        client.call(request),
+        Reply::error("ERR admission needs five keys, and two arguments before the first user's"));
+  }
+}
+
 TEST(NativeTwinTest, AUserWhoIsNoNumberIsOneToo) {
   Side lua(false);
   Side native(true);

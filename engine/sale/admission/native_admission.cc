@@ -1,8 +1,9 @@
-// The admission script in C++: what admission_script.cc does, line by line, but for two things.
+// The admission script in C++: what admission_script.cc does, line by line, but for three things.
 // Lua's text checks everything before its first change, since on Redis what a failed script wrote
 // stays. A native script that throws is undone as a whole; so this one may make a user a buyer
-// before it appends to the stream (is_at_limit()), which saves looking for him twice. And it counts
-// down the stock once for all users of a call.
+// before it appends to the stream (is_at_limit()), which saves looking for him twice. It counts the
+// stock down, and the admitted up, once for all users of a call. And in the usual case it decides
+// on all of them together.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -81,7 +82,7 @@ class Admissions {
 
   /// Decides on the first user, who is the only one: what he fails with is the whole's failure.
   Reply decide_on_one() {
-    Reply answer = decide(0);
+    Reply answer = answer_for(0);
     finish();
     return answer;
   }
@@ -92,7 +93,7 @@ class Admissions {
     answers.reserve(users);
     if (!decide_together(users, answers)) {
       for (std::size_t i = 0; i < users; ++i) {
-        answers.push_back(call_.attempt([&] { return decide(i); }));
+        answers.push_back(call_.attempt([&] { return answer_for(i); }));
       }
       finish();
     }
@@ -115,7 +116,7 @@ class Admissions {
   [[nodiscard]] Scalar user(std::size_t index) const { return call_.argument(argument_of(index)); }
 
   /// Decides on the `index`th user; if it throws, nothing is known of him here.
-  Reply decide(std::size_t index) {
+  Reply answer_for(std::size_t index) {
     const bool has_request = call_.key_count() > kRequestKey + index;
     if (!has_request) {  // who he is need not be known to refuse everybody
       if (const auto refusal = refusal_of_everybody()) return reply_of(*refusal);
@@ -125,7 +126,7 @@ class Admissions {
       buyer.request = call_.key(kRequestKey + index);
       if (auto repeated = answer_before(buyer)) return *std::move(repeated);
     }
-    const AdmissionCode code = decide(buyer);
+    const AdmissionCode code = code_for(buyer);
     if (code == AdmissionCode::kAccepted) admit(buyer);
     if (has_request && is_final(code)) keep_answer(buyer, code);
     if (code == AdmissionCode::kAccepted) ++accepted_;
@@ -173,7 +174,7 @@ class Admissions {
     if (kept.is_error()) throw ScriptError(kept.text());
   }
 
-  AdmissionCode decide(Buyer& buyer) {
+  AdmissionCode code_for(Buyer& buyer) {
     if (const auto refusal = refusal_of_everybody()) return *refusal;
     if (is_at_limit(buyer)) return AdmissionCode::kLimitReached;
     if (is_at_day_limit(buyer)) return AdmissionCode::kDayLimitReached;
@@ -199,8 +200,8 @@ class Admissions {
     return total_ > 0 ? std::min(of_stock, total_ - admitted_ - accepted_) : of_stock;
   }
 
-  /// The usual case: each user once, without request keys. Decides as if on one after the other, and
-  /// appends the answers; false, with nothing done, if it is another case, or anything fails.
+  /// The usual case: a limit of one, none a day, no request keys. Decides as if on one after the
+  /// other, and appends the answers; false, with nothing done, if it is another case, or fails.
   bool decide_together(std::size_t users, std::vector<Reply>& answers) {
     const bool is_usual = !is_counted_ && per_day_ <= 0 && call_.key_count() <= kRequestKey;
     if (!is_usual) return false;
@@ -247,7 +248,8 @@ class Admissions {
   }
 
   static std::int64_t integer_of(const Scalar& scalar) {
-    if (!scalar.is_integer()) throw ScriptError("ERR not an integer");  // decide() takes any text
+    if (!scalar.is_integer())
+      throw ScriptError("ERR not an integer");  // answer_for() takes any text
     return scalar.integer();
   }
 
@@ -255,7 +257,7 @@ class Admissions {
   void finish() {
     if (accepted_ == 0) return;
     call_.increment_by(call_.key(kStockKey), -accepted_);
-    if (total_ == 0) return;
+    if (total_ <= 0) return;
     const std::string_view voucher = call_.key(kVoucherKey);
     terms_.fields[kAdmitted] = call_.hash_increment_by(voucher, "admitted", accepted_);
     terms_.revision = call_.hash_revision(voucher);
@@ -322,6 +324,9 @@ class Admissions {
 
 NativeScript native_admission() {
   return [cache = TermsCache()](NativeCall& call) mutable {
+    if (call.key_count() < kRequestKey || call.argument_count() < kFirstUser + kArgumentsPerUser) {
+      throw ScriptError("ERR admission needs five keys, and two arguments before the first user's");
+    }
     const std::size_t users = (call.argument_count() - kFirstUser) / kArgumentsPerUser;
     Admissions admissions(call, cache);  // what fails here fails for all
     return users == 1 ? admissions.decide_on_one() : admissions.decide_on_all(users);

@@ -33,13 +33,14 @@ IdGenerator::IdGenerator(Client& client, OrderStore& orders, const Clock& clock,
 
 absl::StatusOr<OrderId> IdGenerator::next() {
   OrderId id = 0;
-  absl::Status error;
-  if (next({&id, 1}, error) == 0) return error;
+  std::size_t count = 0;
+  const absl::Status drawn = next({&id, 1}, count);
+  if (!drawn.ok()) return drawn;
   return id;
 }
 
-std::size_t IdGenerator::next(std::span<OrderId> ids, absl::Status& error) {
-  std::size_t count = 0;
+absl::Status IdGenerator::next(std::span<OrderId> ids, std::size_t& count) {
+  count = 0;
   while (true) {
     std::int64_t day = 0;
     std::int64_t above = 0;
@@ -54,12 +55,12 @@ std::size_t IdGenerator::next(std::span<OrderId> ids, absl::Status& error) {
           ids[count++] = id_of(seconds_, block_next_++);
         }
       }
-      if (count == ids.size()) return count;
+      if (count == ids.size()) return absl::OkStatus();
       above = block_end_ - 1;
     }
     // Not under the lock: the client may suspend a fiber, and another of its thread come for an id.
-    error = is_begun ? draw_block(day, above) : begin_day(day);
-    if (!error.ok()) return count;
+    const absl::Status drawn = is_begun ? draw_block(day, above) : begin_day(day);
+    if (!drawn.ok()) return drawn;
   }
 }
 

@@ -32,8 +32,8 @@ class IdGenerator {
   /// The next id; the error of the draw if there had to be one, or, on a day's first draw, of the
   /// look into the order store.
   absl::StatusOr<OrderId> next();
-  /// Fills `ids` with the next ones, from the front. How many; not all only if there is an `error`.
-  std::size_t next(std::span<OrderId> ids, absl::Status& error);
+  /// Fills `ids` with the next ones, from the front. Sets `count` to how many: all, if it is ok.
+  absl::Status next(std::span<OrderId> ids, std::size_t& count);
 
   /// When an id was made: ms since 1970 UTC, to the second.
   static std::int64_t made_at_ms(OrderId id);

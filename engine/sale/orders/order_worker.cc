@@ -152,7 +152,7 @@ absl::StatusOr<OrderWorker::Batch> OrderWorker::next_batch() {
 absl::StatusOr<OrderWorker::Entries> OrderWorker::read_group(std::string_view after,
                                                              std::int64_t block_ms) {
   const bool is_history = after != ">";
-  const auto batch_max = static_cast<std::size_t>(options_.batch_max);
+  const auto batch_max = static_cast<std::size_t>(std::max(options_.batch_max, 1));
   Entries entries;
   while (entries.size() < batch_max) {
     const std::size_t count_max = std::min(batch_max - entries.size(), kPortionMax);
@@ -194,7 +194,8 @@ absl::StatusOr<OrderWorker::Entries> OrderWorker::read_portion(std::string_view 
 /// Takes over what others have had for too long, a portion a call: claim_from_ is where the next
 /// call goes on.
 absl::StatusOr<OrderWorker::Entries> OrderWorker::claim_abandoned() {
-  const std::size_t count_max = std::min(static_cast<std::size_t>(options_.batch_max), kPortionMax);
+  const std::size_t count_max =
+      std::min(static_cast<std::size_t>(std::max(options_.batch_max, 1)), kPortionMax);
   const Reply reply = client_("XAUTOCLAIM", keys_.order_stream, keys_.group, options_.consumer,
                               options_.claim_idle_ms, claim_from_, "COUNT", count_max);
   if (has_code(reply, "NOGROUP")) group_exists_ = false;

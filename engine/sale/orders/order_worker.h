@@ -29,7 +29,7 @@ namespace rushgate {
 
 struct WorkerOptions {
   std::string consumer = "c1";  // several workers share the work under different names
-  int batch_max = 10'000;       // orders a transaction: the more, the less each of them costs
+  int batch_max = 10'000;       // orders a transaction, at least 1: the more, the less each costs
   int attempts_max = 5;         // of an order whose own fault it is; then it becomes a dead letter
   std::int64_t retry_after_ms = 1'000;  // between attempts, and after a pause
   std::int64_t claim_idle_ms =
