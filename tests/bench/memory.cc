@@ -118,7 +118,7 @@ void compare_disk(const Effort& effort, Report& report) {
                    {scratch.path().string(), std::to_string(count), std::to_string(kAtOnce)});
   const std::vector<double> grown = ours.numbers();
   ours.kill();
-  RedisPeer redis(PeerDurability::kEverySec);
+  RedisPeer redis(PeerDurability::kEverySec, RedisPeer::Rewrites::kByDefault);
   redis.prepare(Workload::kAccepted);
   redis.sell(count);
   const auto admissions = static_cast<double>(count);

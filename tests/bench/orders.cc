@@ -1,17 +1,16 @@
 // The order pipeline: from the stream to the database, beside the database alone.
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "engine/sale/orders/order_worker.h"
 #include "tests/bench/lines.h"
 #include "tests/bench/order_database.h"
+#include "tests/bench/order_workers.h"
 #include "tests/bench/shop.h"
 #include "tests/bench/stopwatch.h"
 
@@ -27,28 +26,11 @@ double rate_of_workers(int workers, std::int64_t count, int batch, std::vector<O
   Shop shop(Durability::kOs);
   shop.rate_in_batches(count, kAdmissionBatch);
   const auto store = open_orders(shop.dir() / "orders.db");
-  std::vector<std::unique_ptr<Client>> clients;
-  std::vector<std::unique_ptr<OrderWorkerThread>> threads;
   const Stopwatch watch;
-  for (int i = 0; i < workers; ++i) {
-    clients.push_back(shop.engine().open_client());
-    threads.push_back(std::make_unique<OrderWorkerThread>(std::make_unique<OrderWorker>(
-        *clients.back(), *store, shop.engine().clock(), shop.sale().options().keys,
-        WorkerOptions{.consumer = "c" + std::to_string(i), .batch_max = batch, .block_ms = 100})));
-  }
-  const auto stored = [&threads] {
-    std::size_t sum = 0;
-    for (const auto& thread : threads) {
-      if (!thread->pause_reason().empty()) fail(thread->pause_reason());
-      sum += thread->stored();
-    }
-    return sum;
-  };
-  while (stored() < static_cast<std::size_t>(count)) {
-    std::this_thread::sleep_for(std::chrono::microseconds(200));
-  }
+  auto order_workers = std::make_unique<OrderWorkers>(shop, *store, workers, batch);
+  order_workers->wait_until_stored(count);
   const double rate = static_cast<double>(count) / watch.seconds();
-  threads.clear();
+  order_workers.reset();
   rows = read_orders(*store);
   return rate;
 }

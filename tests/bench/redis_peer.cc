@@ -23,21 +23,19 @@ namespace {
 constexpr std::int64_t kUnlimitedStock = 1'000'000'000'000;
 constexpr std::int64_t kBuyer = 7;  // who has bought
 
-testing::RedisServerOptions server_options(PeerDurability durability) {
+testing::RedisServerOptions server_options(PeerDurability durability,
+                                           RedisPeer::Rewrites rewrites) {
   constexpr std::chrono::minutes kToLoadItsFile{5};
-  switch (durability) {
-    case PeerDurability::kNone:
-      return {};
-    case PeerDurability::kEverySec:
-      return {.append_only = true,
-              .arguments = {"--appendfsync", "everysec"},
-              .patience = kToLoadItsFile};
-    case PeerDurability::kAlways:
-      return {.append_only = true,
-              .arguments = {"--appendfsync", "always"},
-              .patience = kToLoadItsFile};
+  if (durability == PeerDurability::kNone) return {};
+  testing::RedisServerOptions options;
+  options.append_only = true;
+  options.patience = kToLoadItsFile;
+  options.arguments = {"--appendfsync",
+                       durability == PeerDurability::kAlways ? "always" : "everysec"};
+  if (rewrites == RedisPeer::Rewrites::kNone) {
+    options.arguments.insert(options.arguments.end(), {"--auto-aof-rewrite-percentage", "0"});
   }
-  return {};
+  return options;
 }
 
 std::unique_ptr<Client> connect(const testing::RedisServer& server) {
@@ -64,8 +62,8 @@ std::string output_of(const std::string& command) {
 
 }  // namespace
 
-RedisPeer::RedisPeer(PeerDurability durability)
-    : server_(server_options(durability)), client_(connect(server_)) {
+RedisPeer::RedisPeer(PeerDurability durability, Rewrites rewrites)
+    : server_(server_options(durability, rewrites)), client_(connect(server_)) {
   sha_ = (*client_)("SCRIPT", "LOAD", seckill_script().text()).text();
 }
 

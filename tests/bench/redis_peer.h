@@ -28,7 +28,10 @@ enum class Workload : std::uint8_t {
 /// thread-safe.
 class RedisPeer {
  public:
-  explicit RedisPeer(PeerDurability durability);
+  /// A server that rewrites its append-only file serves others less well meanwhile; one that does
+  /// not keeps a longer file.
+  enum class Rewrites : std::uint8_t { kNone, kByDefault };
+  explicit RedisPeer(PeerDurability durability, Rewrites rewrites = Rewrites::kNone);
 
   [[nodiscard]] Client& client() { return *client_; }
   [[nodiscard]] testing::RedisServer& server() { return server_; }

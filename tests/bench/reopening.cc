@@ -71,7 +71,7 @@ class PeerSale {
     return fs::path(redis_.server().socket_path()).parent_path() / "appendonlydir";
   }
 
-  RedisPeer redis_{PeerDurability::kEverySec};
+  RedisPeer redis_{PeerDurability::kEverySec, RedisPeer::Rewrites::kByDefault};
   const ScratchDirectory killed_;
   double elements_ = 0;
   std::string rewrites_;

@@ -1,7 +1,6 @@
 // Accepted requests until the last of their orders is in the database, the worker running
 // meanwhile.
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -13,6 +12,7 @@
 #include "engine/sale/orders/order_worker.h"
 #include "tests/bench/lines.h"
 #include "tests/bench/order_database.h"
+#include "tests/bench/order_workers.h"
 #include "tests/bench/redis_peer.h"
 #include "tests/bench/seckill_script.h"
 #include "tests/bench/shop.h"
@@ -25,20 +25,14 @@ constexpr int kBatch = 1'000;
 constexpr std::int64_t kPeerShare = 4;       // the peer's admissions alone get a fourth of ours
 constexpr std::int64_t kConsumerShare = 20;  // with its consumer a twentieth
 
-/// Ours: admitted in batches, stored by a worker's thread.
+/// Ours: admitted in batches, stored by two workers' threads.
 double stored_rate(std::int64_t count) {
   Shop shop(Durability::kOs);
   const auto store = open_orders(shop.dir() / "orders.db");
-  const auto client = shop.engine().open_client();
-  OrderWorkerThread worker(std::make_unique<OrderWorker>(*client, *store, shop.engine().clock(),
-                                                         shop.sale().options().keys,
-                                                         WorkerOptions{.block_ms = 100}));
+  OrderWorkers workers(shop, *store, 2, WorkerOptions{}.batch_max);
   const Stopwatch watch;
   shop.rate_in_batches(count, kBatch);
-  while (worker.stored() < static_cast<std::size_t>(count)) {
-    if (!worker.pause_reason().empty()) fail(worker.pause_reason());
-    std::this_thread::sleep_for(std::chrono::microseconds(200));
-  }
+  workers.wait_until_stored(count);
   return static_cast<double>(count) / watch.seconds();
 }
 
@@ -122,7 +116,7 @@ void measure_stored(const Effort& effort, Report& report) {
   RedisPeer redis(PeerDurability::kEverySec);
   redis.prepare(Workload::kAccepted);
   redis.try_loads(Workload::kAccepted, effort.trial_requests());
-  const std::string ours_is = "native script and order worker, durability os";
+  const std::string ours_is = "native script and two order workers, durability os";
   Comparison classic{.line = "accepted and stored in SQLite",
                      .unit = "orders/s",
                      .ours_is = ours_is,
