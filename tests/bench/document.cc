@@ -85,7 +85,7 @@ std::string with_tables(const std::string& page, const std::string& tables,
 
 // ---- The chart: a bar a comparison, as long as the logarithm of its ratio ----
 
-constexpr int kLabelWidth = 330;
+constexpr int kLabelWidth = 370;
 constexpr int kBarWidth = 380;
 constexpr int kRowHeight = 22;
 constexpr int kTop = 40;
