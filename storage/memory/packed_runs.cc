@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cassert>
 #include <cstdint>
-#include <ranges>
 
 #include "engine/base/varint.h"
 
@@ -144,7 +143,8 @@ void PackedRuns::read_back(StreamId from, StreamId to, std::size_t bytes_max,
     do {
       if (walk.first() <= from) forward.push_back(walk);
     } while (walk.next());
-    for (const Walk& run : std::views::reverse(forward)) {
+    std::reverse(forward.begin(), forward.end());
+    for (const Walk& run : forward) {
       collector.add(run.first(), run.bytes());
       if (run.first() <= to || collector.full()) return;
     }
