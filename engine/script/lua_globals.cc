@@ -55,8 +55,6 @@ struct Instruction {
   static Instruction get_upvalue(std::uint32_t a, std::uint32_t b) {
     return {kGetUpvalue | a << 6 | b << 23};
   }
-  /// A jump to what follows.
-  static Instruction nothing() { return {kJump | kNoDistance << 14}; }
 
   [[nodiscard]] std::uint32_t opcode() const { return bits & 0x3F; }
   [[nodiscard]] std::uint32_t a() const { return bits >> 6 & 0xFF; }
@@ -67,8 +65,8 @@ struct Instruction {
 
 // ---- The upvalues that a main part gets; compiled from a text it has none ----
 
-enum Upvalue : std::uint32_t { kKeys, kArguments, kRedisCall, kCallWithoutAnswer };
-constexpr std::string_view kUpvalueNames[] = {"KEYS", "ARGV", "call", "call"};
+enum Upvalue : std::uint32_t { kKeys, kArguments, kRedis, kRedisWithoutAnswers };
+constexpr std::string_view kUpvalueNames[] = {"KEYS", "ARGV", "redis", "redis"};
 
 /// Latches the first error, after which everything reads as zero or empty.
 class DumpReader {
@@ -143,7 +141,6 @@ class Search {
   void skip_debug_information();
   void judge(std::string_view code, const Constants& constants, bool is_main);
   void judge_list(const char* at, Upvalue list, Instruction read, Instruction next, bool is_main);
-  void judge_redis(std::string_view code, const Constants& constants);
   void change(const char* at, Instruction instruction, bool is_list) {
     changes_.push_back({static_cast<std::size_t>(at - dump_.data()), instruction, is_list});
   }
@@ -225,41 +222,6 @@ bool replaces(Instruction next, Instruction read) {
   return next.b() == read.a() && next.a() == read.a();
 }
 
-void Search::judge(std::string_view code, const Constants& constants, bool is_main) {
-  // The last instruction returns, so each other has a next one.
-  for (std::size_t i = 0; i + sizeof(Instruction) < code.size(); i += sizeof(Instruction)) {
-    const char* const at = code.data() + i;
-    const Instruction read = Instruction::at(at);
-    if (read.opcode() == kSetGlobal) use_.needs_no_guard = false;
-    if (may_repeat(read)) use_.ends_soon = false;
-    if (read.opcode() != kGetGlobal) continue;
-    const Instruction next = Instruction::at(at + sizeof(Instruction));
-    const std::string_view name = read.bx() < constants.size() ? constants[read.bx()] : "_G";
-    if (name == "_G") {
-      use_ = {};
-    } else if (name == "KEYS") {
-      judge_list(at, kKeys, read, next, is_main);
-    } else if (name == "ARGV") {
-      judge_list(at, kArguments, read, next, is_main);
-    } else if (name == "load" || name == "loadstring") {
-      use_.ends_soon = false;
-    } else if (std::ranges::count(kSharedTables, name) > 0) {
-      if (next.opcode() != kGetTable || !replaces(next, read)) use_.needs_no_guard = false;
-      if (is_main && name == "redis") judge_redis(code.substr(i), constants);
-    }
-  }
-}
-
-void Search::judge_list(const char* at, Upvalue list, Instruction read, Instruction next,
-                        bool is_main) {
-  const bool is_read = next.opcode() == kGetTable || next.opcode() == kLength;
-  if (!is_read || !replaces(next, read)) {
-    use_.keeps_lists = false;
-  } else if (is_main) {
-    change(at, Instruction::get_upvalue(read.a(), list), true);
-  }
-}
-
 /// The instruction that calls the register, if that is what the code does with it first. (In doubt
 /// it is not.)
 std::optional<Instruction> find_call(std::string_view code, std::uint32_t reg) {
@@ -289,25 +251,57 @@ std::optional<Instruction> find_call(std::string_view code, std::uint32_t reg) {
   return std::nullopt;
 }
 
-/// The code begins with a read of redis. If redis.call is called, the name under which an error
-/// would speak of it does not matter.
-void Search::judge_redis(std::string_view code, const Constants& constants) {
+/// The code begins with a read of redis, and of a field of it. Is the field "call", and called at
+/// once, by somebody who takes no answer?
+bool calls_without_answer(std::string_view code, const Constants& constants) {
   constexpr std::uint32_t kIsConstant = 0x100;
-  const char* const at = code.data();
-  const char* const next_at = at + sizeof(Instruction);
-  const Instruction next = Instruction::at(next_at);
+  const Instruction next = Instruction::at(code.data() + sizeof(Instruction));
   const std::uint32_t field = next.c() & ~kIsConstant;
-  if (next.opcode() != kGetTable || (next.c() & kIsConstant) == 0 || field >= constants.size()) {
-    return;
-  }
-  if (constants[field] != "call") return;
+  if ((next.c() & kIsConstant) == 0 || field >= constants.size()) return false;
+  if (constants[field] != "call") return false;
   const auto call = find_call(code.substr(2 * sizeof(Instruction)), next.a());
-  if (!call) return;
   constexpr std::uint32_t kNoResults = 1;
-  const bool is_read = call->opcode() == kTailCall || call->c() != kNoResults;
-  change(at, Instruction::nothing(), false);
-  change(next_at, Instruction::get_upvalue(next.a(), is_read ? kRedisCall : kCallWithoutAnswer),
-         false);
+  return call && call->opcode() == kCall && call->c() == kNoResults;
+}
+
+void Search::judge(std::string_view code, const Constants& constants, bool is_main) {
+  // The last instruction returns, so each other has a next one.
+  for (std::size_t i = 0; i + sizeof(Instruction) < code.size(); i += sizeof(Instruction)) {
+    const char* const at = code.data() + i;
+    const Instruction read = Instruction::at(at);
+    if (read.opcode() == kSetGlobal) use_.needs_no_guard = false;
+    if (may_repeat(read)) use_.ends_soon = false;
+    if (read.opcode() != kGetGlobal) continue;
+    const Instruction next = Instruction::at(at + sizeof(Instruction));
+    const std::string_view name = read.bx() < constants.size() ? constants[read.bx()] : "_G";
+    if (name == "_G") {
+      use_ = {};
+    } else if (name == "KEYS") {
+      judge_list(at, kKeys, read, next, is_main);
+    } else if (name == "ARGV") {
+      judge_list(at, kArguments, read, next, is_main);
+    } else if (name == "load" || name == "loadstring") {
+      use_.ends_soon = false;
+    } else if (std::ranges::count(kSharedTables, name) > 0) {
+      if (next.opcode() != kGetTable || !replaces(next, read)) {
+        use_.needs_no_guard = false;
+      } else if (is_main && name == "redis") {
+        const bool is_silent = calls_without_answer(code.substr(i), constants);
+        change(at, Instruction::get_upvalue(read.a(), is_silent ? kRedisWithoutAnswers : kRedis),
+               false);
+      }
+    }
+  }
+}
+
+void Search::judge_list(const char* at, Upvalue list, Instruction read, Instruction next,
+                        bool is_main) {
+  const bool is_read = next.opcode() == kGetTable || next.opcode() == kLength;
+  if (!is_read || !replaces(next, read)) {
+    use_.keeps_lists = false;
+  } else if (is_main) {
+    change(at, Instruction::get_upvalue(read.a(), list), true);
+  }
 }
 
 /// They stand at the end of the dump, which says so far that there are none.
@@ -345,11 +339,12 @@ bool replace_function(lua_State* lua, std::string_view dump) {
   lua_replace(lua, -2);
   lua_rawgeti(lua, LUA_REGISTRYINDEX, LuaContext::of(lua).plain_globals);
   lua_getfield(lua, -1, "redis");
-  lua_getfield(lua, -1, "call");
-  lua_setupvalue(lua, -4, kRedisCall + 1);
-  lua_pop(lua, 2);
+  lua_setupvalue(lua, -3, kRedis + 1);
+  lua_pop(lua, 1);
+  lua_createtable(lua, 0, 1);
   push_call_without_answer(lua);
-  lua_setupvalue(lua, -2, kCallWithoutAnswer + 1);
+  lua_setfield(lua, -2, "call");
+  lua_setupvalue(lua, -2, kRedisWithoutAnswers + 1);
   return true;
 }
 

@@ -120,6 +120,19 @@ TEST_F(LuaGlobalsTest, FunctionsSeeTheListsOfTheirCall) {
   }
 }
 
+TEST_F(LuaGlobalsTest, WhatStandsInTheirPlaceIsFoundThere) {
+  const std::string own = "local own = {call = function() return 'own' end, 'own'} ";
+  for (const std::string_view part : {
+           "return (own or redis).call('GET', 'k')",
+           "local answer = (own or redis).call('GET', 'k') return answer",
+           "return (ARGV[1] == 'x' and own or redis).call('GET', 'k')",
+           "return (own or KEYS)[1]",
+           "return (own or ARGV)[1]",
+       }) {
+    EXPECT_EQ(eval(own + std::string(part), {"key"}, {"x"}), Reply::bulk("own")) << part;
+  }
+}
+
 TEST_F(LuaGlobalsTest, OnlyScriptsWithoutLoopsAndFunctionsEndSoon) {
   for (const std::string_view script : {
            "return 1",
