@@ -104,7 +104,7 @@ class KeyspaceLoader {
   }
 
   void insert_integers() {
-    if (set_ != nullptr) set_->insert_integers(integers_);
+    if (set_ != nullptr) set_->insert_integers(integers_, [](auto...) { return true; });
     integers_.clear();
   }
 

@@ -74,22 +74,6 @@ class SegmentedTable {
     return find(key) != nullptr;
   }
 
-  /// Fetches the memory that find() and find_or_insert() will touch for `key`. Doing that for a few
-  /// keys before they are looked for lets the processor wait for all at once. (It reads: processors
-  /// drop a mere request to fetch if they would have to look up its page first.)
-  template <class Key>
-  void warm(const Key& key) const {
-    if (depth_ == 0) return;  // small: it is at hand
-    const std::uint64_t hash = Policy::hash(key, seed_);
-    const auto* begin = reinterpret_cast<const volatile std::byte*>(segment_of(hash));
-    // Where the slot is if the segment has its usual size; to look would be to wait. It has no
-    // less: only segments of that size are split.
-    const std::uint32_t home = home_in(kSlotsMax, hash);
-    static_cast<void>(*begin);
-    static_cast<void>(*(begin + sizeof(Segment) + home));
-    static_cast<void>(*(begin + Segment::items_offset(kSlotsMax) + home * sizeof(Item)));
-  }
-
   /// The item must not be in the table.
   Item& insert(Item item) {
     const std::uint64_t hash = Policy::hash(item, seed_);
@@ -108,14 +92,18 @@ class SegmentedTable {
     return {&insert_hashed(*segment, make(), hash), true};
   }
 
-  /// Inserts the items that are not there yet; of a type that is its own key. In a large table
-  /// faster than one by one.
-  void insert_missing(std::span<const Item> items) {
-    constexpr std::size_t kAtOnce = 32;
+  /// Inserts the items that are not there yet, and calls visit(const Item&, bool was_missing) after
+  /// each, until it says false. For items that are their own keys. In a large table faster than one
+  /// by one.
+  template <class Visit>
+  void insert_missing(std::span<const Item> items, Visit visit) {
+    constexpr std::size_t kAtOnce = 16;
     while (!items.empty()) {
       const auto some = items.first(std::min(kAtOnce, items.size()));
       for (const Item& item : some) warm(item);
-      for (const Item& item : some) find_or_insert(item, [&item] { return item; });
+      for (const Item& item : some) {
+        if (!visit(item, find_or_insert(item, [&item] { return item; }).second)) return;
+      }
       items = items.subspan(some.size());
     }
   }
@@ -241,6 +229,22 @@ class SegmentedTable {
   }
   std::size_t entries_of(const Segment& segment) const {
     return std::size_t{1} << (depth_ - segment.depth);
+  }
+
+  /// Fetches the memory that a search for `key` will touch. Doing that for a few keys before they
+  /// are looked for lets the processor wait for all at once. (It reads: processors drop a mere
+  /// request to fetch if they would have to look up its page first.)
+  template <class Key>
+  void warm(const Key& key) const {
+    if (depth_ == 0) return;  // small: it is at hand
+    const std::uint64_t hash = Policy::hash(key, seed_);
+    const auto* begin = reinterpret_cast<const volatile std::byte*>(segment_of(hash));
+    // Where the slot is if the segment has its usual size; to look would be to wait. It has no
+    // less: only segments of that size are split.
+    const std::uint32_t home = home_in(kSlotsMax, hash);
+    static_cast<void>(*begin);
+    static_cast<void>(*(begin + sizeof(Segment) + home));
+    static_cast<void>(*(begin + Segment::items_offset(kSlotsMax) + home * sizeof(Item)));
   }
 
   template <class Key>

@@ -48,7 +48,11 @@ class SetValue {
   bool insert_integer(std::int64_t member) {
     return integers_.find_or_insert(member, [member] { return member; }).second;
   }
-  void insert_integers(std::span<const std::int64_t> members) { integers_.insert_missing(members); }
+  /// As SegmentedTable::insert_missing().
+  template <class Visit>
+  void insert_integers(std::span<const std::int64_t> members, Visit visit) {
+    integers_.insert_missing(members, visit);
+  }
   /// `member` must not be an integer.
   bool insert_text(std::string_view member) {
     return texts_.find_or_insert(member, [member] { return std::string(member); }).second;
@@ -59,8 +63,6 @@ class SetValue {
     return texts_.erase(member);
   }
   bool erase_integer(std::int64_t member) { return integers_.erase(member); }
-  /// insert_integer() or erase_integer() will be called for it soon.
-  void warm_integer(std::int64_t member) const { integers_.warm(member); }
   /// visit(std::string_view member)
   template <class Visit>
   void for_each(Visit visit) const {

@@ -73,19 +73,16 @@ bool add_integer(Database& db, Object& object, std::int64_t member) {
 /// it throws.
 std::size_t insert_integers(SetValue& set, std::span<const std::int64_t> members,
                             std::size_t new_max, std::span<bool> is_new) {
-  constexpr std::size_t kAhead = 16;  // so many at a time are fetched from memory
-  set.records().reserve_integers(std::min(members.size(), new_max));
+  SetRecords& records = set.records();
+  records.reserve_integers(std::min(members.size(), new_max));
   std::size_t count = 0;
-  while (count < members.size() && new_max > 0) {
-    const std::size_t end = std::min(count + kAhead, members.size());
-    for (std::size_t i = count; i < end; ++i) set.warm_integer(members[i]);
-    for (; count < end && new_max > 0; ++count) {
-      is_new[count] = set.insert_integer(members[count]);
-      if (!is_new[count]) continue;
-      set.records().add_integer(members[count]);
-      --new_max;
-    }
-  }
+  if (new_max == 0) return count;
+  set.insert_integers(members, [&](std::int64_t member, bool was_missing) {
+    is_new[count++] = was_missing;
+    if (!was_missing) return true;
+    records.add_integer(member);
+    return --new_max > 0;
+  });
   return count;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <iterator>
 #include <memory>
+#include <numeric>
 #include <random>
 #include <unordered_map>
 #include <vector>
@@ -111,10 +112,29 @@ TEST(SegmentedTableTest, InsertMissingAddsWhatIsNotThereYet) {
   table.insert(3);
   std::vector<std::int64_t> items;
   for (std::int64_t item = 0; item < kItems; ++item) items.push_back(item % (kItems / 2));
-  table.insert_missing({});
-  table.insert_missing(items);
+  std::vector<std::int64_t> missing;
+  const auto note = [&missing](std::int64_t item, bool was_missing) {
+    if (was_missing) missing.push_back(item);
+    return true;
+  };
+  table.insert_missing({}, note);
+  table.insert_missing(items, note);
   EXPECT_EQ(table.size(), static_cast<std::size_t>(kItems / 2));
+  items.resize(kItems / 2);
   for (const std::int64_t item : items) EXPECT_TRUE(table.contains(item)) << item;
+  std::erase(items, 3);
+  EXPECT_EQ(missing, items);
+}
+
+TEST(SegmentedTableTest, InsertMissingStopsWhenItIsTold) {
+  SegmentedTable<IntegerItem> table;
+  std::vector<std::int64_t> items(100);
+  std::iota(items.begin(), items.end(), 0);
+  std::size_t left = 50;
+  table.insert_missing(items, [&left](std::int64_t, bool) { return --left > 0; });
+  EXPECT_EQ(table.size(), 50U);
+  EXPECT_TRUE(table.contains(49));
+  EXPECT_FALSE(table.contains(50));
 }
 
 TEST(SegmentedTableTest, AnEmptyTableHoldsNothingAndCostsNothing) {
