@@ -33,15 +33,11 @@ bool RunWriter::takes(StreamId id) const {
 }
 
 void RunWriter::append(StreamId id, StreamFields fields) {
-  assert(!fields.empty() && takes(id) && (empty() || id > last_));
-  if (empty()) first_ = last_ = id;
+  assert(!fields.empty());
   VarintAppender out(bytes_);
   const bool fits = fits_columns(fields);
-  out.varint((id.ms - last_.ms) << 1 | (fits ? 0 : 1));
-  out.varint(id.ms == last_.ms ? id.seq - last_.seq : id.seq);
-  last_ = id;
+  begin_entry(id, fits, out);
   if (!fits) {
-    columns_.clear();
     out.varint(fields.size());
     for (const auto& [name, value] : fields) write_column(name, value.is_integer(), out);
   }
@@ -61,14 +57,11 @@ void RunWriter::append(StreamId id, StreamFields fields) {
 
 std::size_t RunWriter::append_rows(StreamId id, std::span<const std::string_view> names,
                                    std::span<const std::int64_t> values) {
-  assert(!names.empty() && !values.empty() && takes(id) && (empty() || id > last_));
-  if (empty()) first_ = last_ = id;
+  assert(!names.empty() && !values.empty());
   VarintAppender out(bytes_);
   const bool fits = fits_integers(names);
-  out.varint((id.ms - last_.ms) << 1 | (fits ? 0 : 1));
-  out.varint(id.ms == last_.ms ? id.seq - last_.seq : id.seq);
+  begin_entry(id, fits, out);
   if (!fits) {
-    columns_.clear();
     out.varint(names.size());
     for (const std::string_view name : names) write_column(name, true, out);
   }
@@ -87,6 +80,16 @@ std::size_t RunWriter::append_rows(StreamId id, std::span<const std::string_view
   out.flush();
   last_ = {id.ms, id.seq + rows - 1};
   return rows;
+}
+
+/// New columns, or those that the entry before it has, follow.
+void RunWriter::begin_entry(StreamId id, bool has_same_columns, VarintAppender& out) {
+  assert(takes(id) && (empty() || id > last_));
+  if (empty()) first_ = last_ = id;
+  out.varint((id.ms - last_.ms) << 1 | (has_same_columns ? 0 : 1));
+  out.varint(id.ms == last_.ms ? id.seq - last_.seq : id.seq);
+  last_ = id;
+  if (!has_same_columns) columns_.clear();
 }
 
 /// A column of texts holds integers too, as texts.

@@ -78,6 +78,7 @@ class RunWriter {
     return {bytes_.data() + column.name_begin, column.name_size};
   }
   [[nodiscard]] bool fits_columns(StreamFields fields) const;
+  void begin_entry(StreamId id, bool has_same_columns, VarintAppender& out);
   [[nodiscard]] bool fits_integers(std::span<const std::string_view> names) const;
   void write_column(std::string_view name, bool is_integer, VarintAppender& out);
 
