@@ -1,7 +1,5 @@
 #include "engine/script/native_host.h"
 
-#include <algorithm>
-#include <array>
 #include <cassert>
 #include <limits>
 #include <utility>
@@ -35,7 +33,6 @@ class KeyspaceCall final : public NativeCall {
   [[nodiscard]] std::int64_t now_ms() const override { return call_.now_ms; }
 
   Reply call(const Request& request) override {
-    forget();
     return to_resp2(call_.caller.call(request.views()));
   }
   Reply attempt(absl::FunctionRef<Reply()> part) override {
@@ -44,7 +41,6 @@ class KeyspaceCall final : public NativeCall {
       return part();
     } catch (const ScriptError& failure) {
       db_.changes().roll_back_to(mark);
-      forget();
       return Reply::error(failure.what());
     }
   }
@@ -78,30 +74,13 @@ class KeyspaceCall final : public NativeCall {
  private:
   /// The object at `key`, or null.
   Object* find(std::string_view key, ValueType type) {
-    Object* const object = find_any(key);
+    Object* const object = db_.find(key);
     if (object != nullptr && object->type() != type) throw ScriptError(script_errors::kWrongType);
     return object;
   }
 
-  /// Looks each of the call's keys up once, as long as nobody but the typed operations changes what
-  /// is there.
-  Object* find_any(std::string_view key) {
-    const std::size_t keys = std::min(call_.keys.size(), kKnownMax);
-    for (std::size_t i = 0; i < keys; ++i) {
-      if (call_.keys[i].data() != key.data() || call_.keys[i].size() != key.size()) continue;
-      if (known_[i] == nullptr) known_[i] = db_.find(key);
-      return known_[i];
-    }
-    return db_.find(key);
-  }
-  void forget() { known_.fill(nullptr); }
-
-  static constexpr std::size_t kKnownMax = 8;
-
   Database& db_;
   const ScriptCall& call_;
-  std::array<Object*, kKnownMax>
-      known_{};  // of the call's first keys; null: not looked up, or none
 };
 
 std::int64_t add(std::int64_t a, std::int64_t b) {
