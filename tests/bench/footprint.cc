@@ -62,10 +62,11 @@ void sleep_seconds(double seconds) {
 void measure_idling(const Effort& effort, Report& report) {
   constexpr double kMinute = 60;
   const ScratchDirectory scratch;
-  PartProcess part("idle", {scratch.path().string(), std::to_string(effort.idle_seconds)});
+  const double seconds =
+      first_numbers("idle", {scratch.path().string(), std::to_string(effort.idle_seconds)})[0];
   report.add(Figure{.line = "a minute of an open sale in which nothing happens",
                     .unit = "ms of CPU time",
-                    .value = part.numbers()[0] * 1'000 * kMinute / effort.idle_seconds,
+                    .value = seconds * 1'000 * kMinute / effort.idle_seconds,
                     .note = fmt::format(
                         "durability os, with a worker that blocks for 100 ms at a time; from {} s",
                         short_number(effort.idle_seconds))});
@@ -75,8 +76,7 @@ void measure_start(const Effort& effort, Report& report) {
   Samples milliseconds;
   for (int round = 0; round < effort.rounds; ++round) {
     const ScratchDirectory scratch;
-    PartProcess part("start", {scratch.path().string()});
-    milliseconds.add(part.numbers()[0] * 1'000);
+    milliseconds.add(first_numbers("start", {scratch.path().string()})[0] * 1'000);
   }
   report.add(Figure{.line = "opening store, engine and sale in an empty directory",
                     .unit = "ms",

@@ -91,9 +91,8 @@ void compare_buyers(const Effort& effort, Report& report) {
 void compare_entries(const Effort& effort, Report& report) {
   const auto count = static_cast<double>(effort.buyers);
   const ScratchDirectory scratch;
-  PartProcess ours("hold-entries", {scratch.path().string(), std::to_string(effort.buyers)});
-  const std::vector<double> grown = ours.numbers();
-  ours.kill();
+  const std::vector<double> grown =
+      first_numbers("hold-entries", {scratch.path().string(), std::to_string(effort.buyers)});
   RedisPeer redis(PeerDurability::kNone);
   const double empty = redis.info("used_memory");
   add_entries(redis.client(), effort.buyers);
@@ -114,10 +113,8 @@ void compare_entries(const Effort& effort, Report& report) {
 void compare_disk(const Effort& effort, Report& report) {
   const std::int64_t count = std::max(effort.buyers / 5, std::int64_t{1});
   const ScratchDirectory scratch;
-  PartProcess ours("sell",
-                   {scratch.path().string(), std::to_string(count), std::to_string(kAtOnce)});
-  const std::vector<double> grown = ours.numbers();
-  ours.kill();
+  const std::vector<double> grown = first_numbers(
+      "sell", {scratch.path().string(), std::to_string(count), std::to_string(kAtOnce)});
   RedisPeer redis(PeerDurability::kEverySec, RedisPeer::Rewrites::kByDefault);
   redis.prepare(Workload::kAccepted);
   redis.sell(count);

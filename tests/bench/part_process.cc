@@ -107,4 +107,9 @@ void PartProcess::kill() {
   std::fclose(lines_);
 }
 
+std::vector<double> first_numbers(std::string_view part,
+                                  const std::vector<std::string>& arguments) {
+  return PartProcess(part, arguments).numbers();
+}
+
 }  // namespace rushgate::bench

@@ -55,6 +55,9 @@ class PartProcess {
   std::FILE* lines_ = nullptr;
 };
 
+/// The first line of a part, which is killed then.
+std::vector<double> first_numbers(std::string_view part, const std::vector<std::string>& arguments);
+
 /// What this process holds.
 struct ProcessMemory {
   double resident = 0;   // bytes, as the system sees it

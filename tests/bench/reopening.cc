@@ -33,8 +33,7 @@ double elements_of(Client& client, const std::string& buyers, const std::string&
 
 /// `count` admissions, in the files of a process that was killed.
 void sell_and_kill(const fs::path& dir, std::int64_t count, int batch) {
-  PartProcess seller("sell", {dir.string(), std::to_string(count), std::to_string(batch)});
-  seller.numbers();
+  first_numbers("sell", {dir.string(), std::to_string(count), std::to_string(batch)});
 }
 
 /// Opening leaves files behind that open faster, ours and the peer's: so each time it is a copy.

@@ -23,6 +23,13 @@ struct Side {
     client = engine->open_client();
     sale = *Sale::open(*client, orders, engine->clock());
   }
+
+  /// Voucher 1, on sale for a second.
+  void publish(std::int64_t stock, const Limits& limits = {}) {
+    const Voucher voucher{
+        .id = 1, .stock = stock, .end_ms = ManualClock::kStartMs + 1'000, .limits = limits};
+    EXPECT_EQ(sale->publish(voucher), absl::OkStatus());
+  }
 };
 
 constexpr VoucherId kVouchers = 2;
@@ -208,14 +215,7 @@ TEST(NativeTwinTest, WhatFailsForOneOfSeveralIsHisAnswerAlone) {
   Side lua(false);
   Side native(true);
   for (Side* const side : {&lua, &native}) {
-    ASSERT_TRUE(side->sale
-                    ->publish({.id = 1,
-                               .title = "three each",
-                               .stock = 10,
-                               .begin_ms = 0,
-                               .end_ms = ManualClock::kStartMs + 1'000,
-                               .limits = {.per_user = 3}})
-                    .ok());
+    side->publish(10, {.per_user = 3});
     (*side->client)("HSET", SaleKeys{}.buyers(1), 2, "many");  // no number
     const auto results = side->sale->buy_all(std::vector<BuyRequest>{
         {.voucher = 1, .user = 1}, {.voucher = 1, .user = 2}, {.voucher = 1, .user = 3}});
@@ -239,8 +239,7 @@ TEST(NativeTwinTest, WhatFailsForAllOfACallFailsAlikeForEach) {
     Side lua(false);
     Side native(true);
     for (Side* const side : {&lua, &native}) {
-      const Voucher voucher = {.id = 1, .stock = 5, .end_ms = ManualClock::kStartMs + 1'000};
-      ASSERT_TRUE(side->sale->publish(voucher).ok());
+      side->publish(5);
       (*side->client)("DEL", spoiler[1]);
       ASSERT_FALSE(side->client->call(spoiler).is_error());
       const std::string before = everything(*side->client);
@@ -280,12 +279,7 @@ TEST(NativeTwinTest, ManyAtOnceAreDecidedOnInTheirOrderUntilNothingIsLeft) {
     Side lua(false);
     Side native(true);
     for (Side* const side : {&lua, &native}) {
-      ASSERT_TRUE(side->sale
-                      ->publish({.id = 1,
-                                 .stock = one.stock,
-                                 .end_ms = ManualClock::kStartMs + 1'000,
-                                 .limits = {.total = one.total}})
-                      .ok());
+      side->publish(one.stock, {.total = one.total});
       std::vector<BuyRequest> requests;
       for (const UserId user : one.users) requests.push_back({.voucher = 1, .user = user});
       std::vector<Outcome> outcomes;
@@ -302,8 +296,7 @@ TEST(NativeTwinTest, ATotalBelowZeroIsNoLimit) {
   Side lua(false);
   Side native(true);
   for (Side* const side : {&lua, &native}) {
-    const Voucher voucher = {.id = 1, .stock = 5, .end_ms = ManualClock::kStartMs + 1'000};
-    ASSERT_TRUE(side->sale->publish(voucher).ok());
+    side->publish(5);
     (*side->client)("HSET", SaleKeys{}.voucher(1), "total", -1);
     const auto results = side->sale->buy_all(
         std::vector<BuyRequest>{{.voucher = 1, .user = 1}, {.voucher = 1, .user = 2}});
@@ -329,8 +322,7 @@ TEST(NativeTwinTest, AUserWhoIsNoNumberIsOneToo) {
   Side lua(false);
   Side native(true);
   for (Side* const side : {&lua, &native}) {
-    const Voucher voucher = {.id = 1, .stock = 2, .end_ms = ManualClock::kStartMs + 1'000};
-    ASSERT_TRUE(side->sale->publish(voucher).ok());
+    side->publish(2);
     Request request = AdmissionRequests(*side->client, SaleKeys{}, 1)
                           .make(1, std::vector<AdmissionRequests::Buyer>{{7, 1'001, {}}});
     for (const char* text : {"ada", "1002", "7", "1003", "08", "x", "9", "1005"}) request.add(text);
@@ -345,8 +337,7 @@ TEST(NativeTwinTest, BothAnswerThatTheStockIsMissingWhereTheDatabaseKnowsNothing
   Side lua(false);
   Side native(true);
   for (Side* const side : {&lua, &native}) {
-    const Voucher voucher = {.id = 1, .stock = 5, .end_ms = ManualClock::kStartMs + 1'000};
-    ASSERT_TRUE(side->sale->publish(voucher).ok());
+    side->publish(5);
     (*side->client)("DEL", SaleKeys{}.stock(1));
     const AdmissionRequests::Buyer buyer{7, 1'001, {}};
     const Request request = AdmissionRequests(*side->client, SaleKeys{}, 1).make(1, {&buyer, 1});
