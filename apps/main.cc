@@ -31,6 +31,7 @@ int run(int argc, char** argv) {
   add_orders(app, invocation);
   add_status(app, invocation);
   add_dead_letters(app, invocation);
+  add_serve(app, invocation);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

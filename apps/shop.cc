@@ -17,7 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path keyspace_in(const fs::path& dir) { return dir / "keyspace"; }
 fs::path orders_in(const fs::path& dir) { return dir / "orders.db"; }
 
 /// What an error would hide: a path that cannot be looked at is treated as missing, and opening it
@@ -27,17 +26,19 @@ bool is_there(const fs::path& path) {
   return fs::exists(path, ignored);
 }
 
-absl::Status make_directory(const fs::path& dir) {
+std::string consumer_name(int worker) { return fmt::format("c{}", worker); }
+
+}  // namespace
+
+std::filesystem::path keyspace_in(const std::filesystem::path& dir) { return dir / "keyspace"; }
+
+absl::Status make_directory(const std::filesystem::path& dir) {
   std::error_code error;
   fs::create_directories(dir, error);
   if (!error) return absl::OkStatus();
   return absl::InvalidArgumentError(
       fmt::format("cannot create directory {}: {}", dir.string(), error.message()));
 }
-
-std::string consumer_name(int worker) { return fmt::format("c{}", worker); }
-
-}  // namespace
 
 // ---- Opening ----------------------------------------------------------------------------------
 

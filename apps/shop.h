@@ -37,6 +37,12 @@ struct ShopOptions {
   std::shared_ptr<spdlog::logger> logger;  // may be null
 };
 
+/// Where in a sale's directory its keyspace is.
+std::filesystem::path keyspace_in(const std::filesystem::path& dir);
+
+/// With all above it, if it is missing.
+absl::Status make_directory(const std::filesystem::path& dir);
+
 /// What the workers have yet to do.
 struct Backlog {
   bool empty = false;        // everything that was accepted is stored, or a dead letter

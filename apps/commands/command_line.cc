@@ -26,17 +26,21 @@ void add_sale_options(CLI::App& command, ShopOptions& options) {
       ->type_name("URL");
 }
 
-void add_selling_options(CLI::App& command, ShopOptions& options) {
+void add_durability_option(CLI::App& command, Durability& durability) {
   const std::map<std::string, Durability> durabilities = {{"memory", Durability::kMemory},
                                                           {"os", Durability::kOs},
                                                           {"everysec", Durability::kEverySec},
                                                           {"sync", Durability::kSync}};
   command
-      .add_option("--durability", options.durability,
+      .add_option("--durability", durability,
                   "What an answer survives: memory (nothing), os (the end of the process; the\n"
                   "default), everysec (and a power cut, but for a second), sync (a power cut)")
       ->transform(CLI::CheckedTransformer(durabilities).description(""))
       ->type_name("memory|os|everysec|sync");
+}
+
+void add_selling_options(CLI::App& command, ShopOptions& options) {
+  add_durability_option(command, options.durability);
   command.add_option("--workers", options.workers, "Threads that store orders")
       ->check(CLI::Range(1, 64))
       ->capture_default_str()

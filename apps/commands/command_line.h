@@ -22,6 +22,9 @@ CLI::App* add_command(CLI::App& app, const std::string& name, const std::string&
 /// `--dir` and `--redis`, for commands that look at a sale that is there.
 void add_sale_options(CLI::App& command, ShopOptions& options);
 
+/// `--durability`.
+void add_durability_option(CLI::App& command, Durability& durability);
+
 /// `--durability`, `--workers` and `--verbose`'s like, for commands that sell.
 void add_selling_options(CLI::App& command, ShopOptions& options);
 

@@ -27,5 +27,6 @@ void add_audit(CLI::App& app, Invocation& invocation);
 void add_orders(CLI::App& app, Invocation& invocation);
 void add_status(CLI::App& app, Invocation& invocation);
 void add_dead_letters(CLI::App& app, Invocation& invocation);
+void add_serve(CLI::App& app, Invocation& invocation);
 
 }  // namespace rushgate

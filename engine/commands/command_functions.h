@@ -9,7 +9,12 @@ namespace rushgate {
 class CommandContext;
 
 // ---- connection.cc ----
+Reply auth_command(CommandContext&);
+Reply echo_command(CommandContext&);
+Reply hello_command(CommandContext&);
 Reply ping_command(CommandContext&);
+Reply quit_command(CommandContext&);
+Reply reset_command(CommandContext&);
 Reply select_command(CommandContext&);
 
 // ---- server.cc ----

@@ -15,7 +15,12 @@ namespace {
 
 constexpr CommandSpec kCommands[] = {
     // name, function, arity, flags, keys: first, last, step
+    {"auth", auth_command, -2, kNoScript | kAllowBusy | kFast | kNoAuth, 0, 0, 0},
+    {"echo", echo_command, 2, kFast, 0, 0, 0},
+    {"hello", hello_command, -1, kNoScript | kAllowBusy | kFast | kNoAuth, 0, 0, 0},
     {"ping", ping_command, -1, kFast, 0, 0, 0},
+    {"quit", quit_command, -1, kNoScript | kAllowBusy | kFast | kNoAuth, 0, 0, 0},
+    {"reset", reset_command, 1, kNoScript | kAllowBusy | kFast | kNoAuth, 0, 0, 0},
     {"select", select_command, 2, kFast, 0, 0, 0},
 
     {"time", time_command, 1, kFast, 0, 0, 0},
@@ -151,6 +156,8 @@ Reply run_command(CommandContext& context) {
   if (!arity_fits(*spec, context.size())) {
     return context.in_script() ? errors::arity_in_script() : errors::wrong_arity(spec->name);
   }
+  if (!context.session().is_authenticated && (spec->flags & kNoAuth) == 0)
+    return errors::not_authenticated();
   if (context.in_script() && (spec->flags & kNoScript) != 0) return errors::not_from_script();
   if ((spec->flags & kWrite) != 0) {
     if (context.read_only()) return errors::write_in_read_only_script();

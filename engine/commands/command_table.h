@@ -25,6 +25,7 @@ enum CommandFlag : std::uint32_t {
   kFast = 1U << 5,
   kAllowBusy = 1U << 6,  // runs while a script is over its time
   kMovableKeys = 1U << 7,
+  kNoAuth = 1U << 8,  // also for clients that have not said who they are
 };
 
 struct CommandSpec {

@@ -1,19 +1,115 @@
 // Commands about the connection: https://redis.io/docs/latest/commands/?group=connection
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string_view>
 
+#include "engine/base/numbers.h"
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
 #include "engine/commands/command_functions.h"
 #include "engine/commands/errors.h"
 
 namespace rushgate {
+namespace {
+
+// What clients are told: they choose by it what they send. (docs/differences.md)
+constexpr const char* kServerName = "redis";
+constexpr const char* kRedisVersion = "7.0.15";
+
+constexpr std::string_view kDefaultUser = "default";
+
+bool authenticate(Session& session, std::string_view user, std::string_view password) {
+  const bool is_right =
+      user == kDefaultUser && (session.password.empty() || session.password == password);
+  if (is_right) session.is_authenticated = true;
+  return is_right;
+}
+
+/// An empty one takes the name away.
+bool set_name(Session& session, std::string_view name) {
+  const bool is_valid = std::ranges::all_of(name, [](char c) { return c >= '!' && c <= '~'; });
+  if (is_valid) session.name = name;
+  return is_valid;
+}
+
+Reply hello_reply(const Session& session) {
+  const auto text = [](const char* bytes) { return Reply::bulk(bytes); };
+  return Reply::map({text("server"), text(kServerName),                                  //
+                     text("version"), text(kRedisVersion),                               //
+                     text("proto"), Reply::integer(session.protocol),                    //
+                     text("id"), Reply::integer(static_cast<std::int64_t>(session.id)),  //
+                     text("mode"), text("standalone"),                                   //
+                     text("role"), text("master"),                                       //
+                     text("modules"), Reply::array()});
+}
+
+}  // namespace
+
+// AUTH [username] password
+Reply auth_command(CommandContext& context) {
+  if (context.size() > 3) return errors::syntax();
+  Session& session = context.session();
+  const bool has_user = context.size() == 3;
+  if (!has_user && session.password.empty()) return errors::no_password_asked();
+  const std::string_view user = has_user ? context[1] : kDefaultUser;
+  if (!authenticate(session, user, context[context.size() - 1])) return errors::wrong_password();
+  return Reply::ok();
+}
+
+// ECHO message
+Reply echo_command(CommandContext& context) { return Reply::bulk(context[1]); }
+
+// HELLO [protover [AUTH username password] [SETNAME clientname]]
+// As in Redis, an option takes effect even if one after it is wrong.
+Reply hello_command(CommandContext& context) {
+  Session& session = context.session();
+  int protocol = session.protocol;
+  if (context.size() > 1) {
+    const auto asked = parse_int64(context[1]);
+    if (!asked) return errors::protocol_version_not_an_integer();
+    if (*asked != 2 && *asked != 3) return errors::no_such_protocol();
+    protocol = static_cast<int>(*asked);
+  }
+  Arguments arguments(context.request(), 2);
+  while (!arguments.at_end()) {
+    const std::size_t left = arguments.left();
+    if (left > 2 && arguments.accept("AUTH")) {
+      const std::string_view user = arguments.next();
+      if (!authenticate(session, user, arguments.next())) return errors::wrong_password();
+    } else if (left > 1 && arguments.accept("SETNAME")) {
+      if (!set_name(session, arguments.next())) return errors::invalid_client_name();
+    } else {
+      return errors::hello_option(arguments.next());
+    }
+  }
+  if (!session.is_authenticated) return errors::hello_not_authenticated();
+  session.protocol = protocol;
+  return hello_reply(session);
+}
 
 // PING [message]
 Reply ping_command(CommandContext& context) {
   if (context.size() > 2) return errors::wrong_arity("ping");
   if (context.size() == 2) return Reply::bulk(context[1]);
   return Reply::status("PONG");
+}
+
+// QUIT
+Reply quit_command(CommandContext& context) {
+  context.session().is_closing = true;
+  return Reply::ok();
+}
+
+// RESET
+Reply reset_command(CommandContext& context) {
+  Session& session = context.session();
+  session.db = 0;
+  session.protocol = 2;
+  session.name.clear();
+  session.is_authenticated = session.password.empty();
+  return Reply::status("RESET");
 }
 
 // SELECT index

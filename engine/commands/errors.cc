@@ -36,6 +36,10 @@ Reply unknown_subcommand(std::string_view command, std::string_view subcommand) 
                   std::string(command) + " HELP.");
 }
 
+Reply hello_option(std::string_view option) {
+  return one_line("ERR Syntax error in HELLO option '" + std::string(as_c_string(option)) + "'");
+}
+
 Reply unsupported_option(std::string_view option) {
   return one_line("ERR Unsupported option " + std::string(as_c_string(option)));
 }

@@ -36,6 +36,29 @@ Reply unknown_command(RequestView request);
 Reply unknown_subcommand(std::string_view command, std::string_view subcommand);
 
 // ---- Connection ----
+inline Reply not_authenticated() { return Reply::error("NOAUTH Authentication required."); }
+inline Reply hello_not_authenticated() {
+  return Reply::error(
+      "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO AUTH "
+      "<user> <pass> option can be used to authenticate the client and select the RESP protocol "
+      "version at the same time");
+}
+inline Reply wrong_password() {
+  return Reply::error("WRONGPASS invalid username-password pair or user is disabled.");
+}
+inline Reply no_password_asked() {
+  return Reply::error(
+      "ERR AUTH <password> called without any password configured for the default user. Are you "
+      "sure your configuration is correct?");
+}
+inline Reply protocol_version_not_an_integer() {
+  return Reply::error("ERR Protocol version is not an integer or out of range");
+}
+inline Reply no_such_protocol() { return Reply::error("NOPROTO unsupported protocol version"); }
+Reply hello_option(std::string_view option);
+inline Reply invalid_client_name() {
+  return Reply::error("ERR Client names cannot contain spaces, newlines or special characters.");
+}
 inline Reply no_such_database() { return Reply::error("ERR DB index is out of range"); }
 
 // ---- Expiry ----

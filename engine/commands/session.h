@@ -12,6 +12,11 @@ struct Session {
   std::uint8_t db = 0;  // SELECT
   int protocol = 2;     // HELLO: 2 or 3
   std::string name;     // CLIENT SETNAME
+
+  // ---- Of clients that come over a connection ----
+  std::string password;          // what AUTH must give; empty: nobody asks
+  bool is_authenticated = true;  // if not, it may do little more than AUTH
+  bool is_closing = false;       // QUIT: after the answer the connection ends
 };
 
 }  // namespace rushgate

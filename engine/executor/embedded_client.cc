@@ -11,14 +11,14 @@ namespace {
 
 Reply reentrant() { return Reply::error(std::string(executor_errors::kReentrantText)); }
 
-Reply in_protocol(Reply reply, bool resp3) {
-  return resp3 ? std::move(reply) : to_resp2(std::move(reply));
+Reply in_protocol(Reply reply, int protocol) {
+  return protocol == 3 ? std::move(reply) : to_resp2(std::move(reply));
 }
 
-std::vector<Reply> in_protocol(Operation::Replies replies, bool resp3) {
+std::vector<Reply> in_protocol(Operation::Replies replies, int protocol) {
   std::vector<Reply> converted;
   converted.reserve(replies.size());
-  for (Reply& reply : replies) converted.push_back(in_protocol(std::move(reply), resp3));
+  for (Reply& reply : replies) converted.push_back(in_protocol(std::move(reply), protocol));
   return converted;
 }
 
@@ -55,7 +55,7 @@ Reply EmbeddedClient::call(Request request) {
   operation.session = session_.get();
   operation.requests = {&request, 1};
   executor_->run_and_wait(operation, options_.fail_when_full);
-  return in_protocol(std::move(operation.replies.front()), resp3());
+  return in_protocol(std::move(operation.replies.front()), operation.protocol);
 }
 
 std::vector<Reply> EmbeddedClient::pipeline(std::span<const Request> requests) {
@@ -66,7 +66,7 @@ std::vector<Reply> EmbeddedClient::pipeline(std::span<const Request> requests) {
   operation.session = session_.get();
   operation.requests = requests;
   executor_->run_and_wait(operation, options_.fail_when_full);
-  return in_protocol(std::move(operation.replies), resp3());
+  return in_protocol(std::move(operation.replies), operation.protocol);
 }
 
 /// The operation may outlive this call, so it keeps what it needs.
@@ -79,16 +79,16 @@ std::vector<Reply> EmbeddedClient::pipeline_until_deadline(std::span<const Reque
     return std::vector<Reply>(requests.size(),
                               Reply::error(std::string(executor_errors::kTimedOutText)));
   }
-  return in_protocol(std::move(operation->replies), resp3());
+  return in_protocol(std::move(operation->replies), operation->protocol);
 }
 
 void EmbeddedClient::submit(Request request, Completion completion) {
   auto operation = new_operation();
   operation->owned_requests.push_back(std::move(request));
   operation->requests = operation->owned_requests;
-  operation->completion = [resp3 = resp3(),
-                           completion = std::move(completion)](Operation::Replies replies) mutable {
-    completion(in_protocol(std::move(replies.front()), resp3));
+  operation->completion = [completion = std::move(completion)](Operation::Replies replies,
+                                                               int protocol) mutable {
+    completion(in_protocol(std::move(replies.front()), protocol));
   };
   post(std::move(operation));
 }
@@ -96,9 +96,9 @@ void EmbeddedClient::submit(Request request, Completion completion) {
 void EmbeddedClient::submit_all(std::span<const Request> requests, PipelineCompletion completion) {
   auto operation = new_operation();
   operation->requests = requests;
-  operation->completion = [resp3 = resp3(),
-                           completion = std::move(completion)](Operation::Replies replies) mutable {
-    completion(in_protocol(std::move(replies), resp3));
+  operation->completion = [completion = std::move(completion)](Operation::Replies replies,
+                                                               int protocol) mutable {
+    completion(in_protocol(std::move(replies), protocol));
   };
   post(std::move(operation));
 }

@@ -44,7 +44,6 @@ class EmbeddedClient final : public Client {
   [[nodiscard]] std::unique_ptr<Operation> new_operation() const;
   void post(std::unique_ptr<Operation> operation);
   [[nodiscard]] std::vector<Reply> pipeline_until_deadline(std::span<const Request> requests);
-  [[nodiscard]] bool resp3() const { return options_.protocol == 3; }
 
   const std::shared_ptr<Executor> executor_;
   const ClientOptions options_;

@@ -34,6 +34,8 @@ const Clock& Engine::clock() const { return executor_->clock(); }
 
 Scheduler& Engine::scheduler() { return executor_->service(); }
 
+bool Engine::is_manual() const { return executor_->is_manual(); }
+
 void Engine::advance_ms(std::int64_t duration_ms) { executor_->advance_ms(duration_ms); }
 
 absl::Status Engine::health() const { return executor_->health(); }

@@ -98,6 +98,8 @@ class Engine {
   /// Timers fire on the service thread; in manual mode in advance_ms().
   [[nodiscard]] Scheduler& scheduler();
 
+  /// Was it opened with a manual clock?
+  [[nodiscard]] bool is_manual() const;
   /// Manual mode only: moves the clock on, firing timers, expiries, timeouts and the fsyncs of
   /// durability kEverySec on the way, in order of their time.
   void advance_ms(std::int64_t duration_ms);
@@ -110,7 +112,8 @@ class Engine {
   void close();
 
  private:
-  friend class FiberClient;  // knows the executor
+  friend class FiberClient;  // these know the executor
+  friend class ServedSession;
 
   explicit Engine(std::shared_ptr<Executor> executor);
 

@@ -156,6 +156,21 @@ bool Executor::run_and_wait(Operation& operation, bool fail_when_full) {
   return wait_until_answered(operation);
 }
 
+void Executor::run_all_and_wait(std::span<Operation> operations) {
+  if (operations.size() == 1) {
+    run_and_wait(operations.front(), false);
+    return;
+  }
+  for (Operation& operation : operations) push(operation, false, callers_run());
+  if (closed_) refuse_late_submissions();  // close() may have looked at the queue before
+  if (!callers_run()) {
+    service_.kick();
+  } else if (try_take_turn()) {
+    work(nullptr);
+  }
+  for (Operation& operation : operations) wait_until_answered(operation);
+}
+
 void Executor::post(std::unique_ptr<Operation> operation, bool fail_when_full) {
   enqueue(*operation.release(), fail_when_full);
   if (is_manual()) service_.run_pending();  // it may have been refused without a turn
@@ -400,6 +415,7 @@ void Executor::run_requests(Operation& operation) {
     }
     const std::size_t answered = operation.replies.size();
     run_request(operation, operation.requests[answered]);
+    operation.protocol = operation.session->protocol;
     if (!signalled_.empty()) serve_signalled();
     if (operation.replies.size() == answered) return;  // parked
   }

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -45,6 +46,9 @@ class Executor final : private BusyMonitor, private KeyListener {
   /// it then belongs to the executor, which deletes it. (One without a deadline may therefore live
   /// on the caller's stack.)
   bool run_and_wait(Operation& operation, bool fail_when_full);
+
+  /// Queues all the operations, then waits for their answers. None of them has a deadline.
+  void run_all_and_wait(std::span<Operation> operations);
 
   /// Queues an operation that has a completion.
   void post(std::unique_ptr<Operation> operation, bool fail_when_full);

@@ -29,7 +29,7 @@ struct Operation {
     kAbandoned,  // its submitter gave up while it was queued: whoever finds it deletes it
   };
   using Replies = absl::InlinedVector<Reply, 1>;
-  using Completion = absl::AnyInvocable<void(Replies)>;
+  using Completion = absl::AnyInvocable<void(Replies, int protocol)>;
 
   // ---- What is asked: constant once submitted ----
   Session* session = nullptr;
@@ -43,6 +43,7 @@ struct Operation {
 
   // ---- The answer ----
   Replies replies;
+  int protocol = 2;  // what the session spoke after the last of them: whose kinds are to be sent
   std::atomic<std::uint32_t> state{kQueued};
 
   // ---- While it runs: guarded by the turn ----

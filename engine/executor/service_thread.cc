@@ -35,7 +35,8 @@ void ServiceThread::complete(std::unique_ptr<Operation> operation) {
     }
   }
   if (operation == nullptr) return kick();
-  operation->completion(std::move(operation->replies));  // nobody else is left to
+  operation->completion(std::move(operation->replies),
+                        operation->protocol);  // nobody else is left to
 }
 
 Scheduler::TimerId ServiceThread::at(std::int64_t monotonic_ms, Callback callback) {
@@ -77,7 +78,8 @@ bool ServiceThread::run_completions() {
     const std::lock_guard lock(mutex_);
     completed.swap(completed_);
   }
-  for (auto& operation : completed) operation->completion(std::move(operation->replies));
+  for (auto& operation : completed)
+    operation->completion(std::move(operation->replies), operation->protocol);
   return !completed.empty();
 }
 

@@ -17,6 +17,7 @@
 #include "tests/conformance/embedded_backend.h"
 #include "tests/conformance/redis_backend.h"
 #include "tests/conformance/runner.h"
+#include "tests/conformance/server_backend.h"
 
 namespace rushgate::testing {
 namespace {
@@ -117,6 +118,22 @@ using EmbeddedAgainstRedisInResp3 = AgainstRedis<EmbeddedBackend, RespVersion::k
 TEST_P(EmbeddedAgainstRedisInResp3, AnswersTheSame) { play(*oracle_, *subject_); }
 
 INSTANTIATE_TEST_SUITE_P(Transcripts, EmbeddedAgainstRedisInResp3, ::testing::ValuesIn(all_cases()),
+                         name_of);
+
+// ---- Redis and the server -----------------------------------------------------------------------
+
+using ServerAgainstRedis = AgainstRedis<ServerBackend, RespVersion::k2>;
+
+TEST_P(ServerAgainstRedis, AnswersTheSame) { play(*oracle_, *subject_); }
+
+INSTANTIATE_TEST_SUITE_P(Transcripts, ServerAgainstRedis, ::testing::ValuesIn(all_cases()),
+                         name_of);
+
+using ServerAgainstRedisInResp3 = AgainstRedis<ServerBackend, RespVersion::k3>;
+
+TEST_P(ServerAgainstRedisInResp3, AnswersTheSame) { play(*oracle_, *subject_); }
+
+INSTANTIATE_TEST_SUITE_P(Transcripts, ServerAgainstRedisInResp3, ::testing::ValuesIn(all_cases()),
                          name_of);
 
 }  // namespace

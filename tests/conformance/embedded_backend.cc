@@ -7,6 +7,17 @@
 #include "storage/memory/memory_store.h"
 
 namespace rushgate::testing {
+namespace {
+
+/// What the session speaks after this answer.
+RespVersion protocol_after(const Request& request, const Reply& reply, RespVersion before) {
+  if (reply.is_error()) return before;
+  if (request[0] == "RESET") return RespVersion::k2;
+  if (request[0] != "HELLO" || request.size() == 1) return before;
+  return request[1] == "3" ? RespVersion::k3 : RespVersion::k2;
+}
+
+}  // namespace
 
 void EmbeddedBackend::reset() {
   engine_.reset();  // answers whoever is parked
@@ -18,13 +29,15 @@ void EmbeddedBackend::send(int session, const Request& request) {
   Session& used = sessions_[session];
   if (used.client == nullptr) {
     used.client = engine_->open_client({.protocol = static_cast<int>(protocol_)});
+    used.protocol = protocol_;
   }
   // The one thread there is executes it before submit() returns; what is parked is answered by a
   // later call.
-  used.client->submit(request, [this, session](Reply reply) {
+  used.client->submit(request, [&used, request](const Reply& reply) {
+    used.protocol = protocol_after(request, reply, used.protocol);
     std::string raw;
-    append_reply(reply, protocol_, raw);
-    sessions_[session].answers.push_back(std::move(raw));
+    append_reply(reply, used.protocol, raw);
+    used.answers.push_back(std::move(raw));
   });
 }
 

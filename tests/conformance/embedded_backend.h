@@ -29,6 +29,7 @@ class EmbeddedBackend final : public Backend {
  private:
   struct Session {
     std::unique_ptr<Client> client;
+    RespVersion protocol = RespVersion::k2;
     std::deque<std::string> answers;  // raw
   };
 

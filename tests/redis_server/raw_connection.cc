@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 
 #include "adapters/resp/resp_encoder.h"
 #include "tests/redis_server/raw_reply.h"
@@ -41,8 +42,13 @@ RawConnection::~RawConnection() { ::close(fd_); }
 void RawConnection::send(const Request& request) {
   std::string bytes;
   append_request(request, bytes);
+  send_bytes(bytes);
+}
+
+void RawConnection::send_bytes(std::string_view bytes) {
   for (std::size_t sent = 0; sent < bytes.size();) {
     const ssize_t now = ::send(fd_, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
+    if (now < 0 && (errno == EPIPE || errno == ECONNRESET)) return;  // receiving will tell
     if (now < 0 && errno != EINTR) fail("send", errno);
     if (now > 0) sent += static_cast<std::size_t>(now);
   }
@@ -56,12 +62,20 @@ std::string RawConnection::receive(std::chrono::milliseconds patience) {
       return bytes;
     }
     if (!read_some(patience)) throw std::runtime_error("no answer in time");
+    if (has_ended_) throw std::runtime_error("the server closed the connection");
   }
+}
+
+std::string RawConnection::receive_all(std::chrono::milliseconds patience) {
+  while (!has_ended_) {
+    if (!read_some(patience)) throw std::runtime_error("the server does not hang up");
+  }
+  return std::exchange(received_, {});
 }
 
 bool RawConnection::has_reply() {
   while (!parse_raw_reply(received_)) {
-    if (!read_some(std::chrono::milliseconds(0))) return false;
+    if (has_ended_ || !read_some(std::chrono::milliseconds(0))) return false;
   }
   return true;
 }
@@ -71,7 +85,7 @@ Reply RawConnection::call(const Request& request) {
   return parse_raw_reply(receive())->reply;
 }
 
-/// False if nothing came within `patience`.
+/// False if nothing came, not even the end, within `patience`.
 bool RawConnection::read_some(std::chrono::milliseconds patience) {
   pollfd socket{fd_, POLLIN, 0};
   int ready = 0;
@@ -81,8 +95,11 @@ bool RawConnection::read_some(std::chrono::milliseconds patience) {
   if (ready == 0) return false;
   char buffer[16 * 1024];
   const ssize_t got = ::recv(fd_, buffer, sizeof(buffer), 0);
-  if (got < 0) fail("recv", errno);
-  if (got == 0) throw std::runtime_error("the server closed the connection");
+  if (got < 0 && errno != ECONNRESET) fail("recv", errno);
+  if (got <= 0) {
+    has_ended_ = true;
+    return true;
+  }
   received_.append(buffer, static_cast<std::size_t>(got));
   return true;
 }

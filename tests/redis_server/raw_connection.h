@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
 
 #include "engine/client/reply.h"
 #include "engine/client/request.h"
@@ -21,9 +22,13 @@ class RawConnection {
   RawConnection& operator=(const RawConnection&) = delete;
 
   void send(const Request& request);
+  void send_bytes(std::string_view bytes);
 
   /// The next reply's bytes.
   std::string receive(std::chrono::milliseconds patience = kPatience);
+
+  /// All bytes up to the end, for which it waits: the server hangs up.
+  std::string receive_all(std::chrono::milliseconds patience = kPatience);
 
   /// True if receive() would return at once.
   bool has_reply();
@@ -36,6 +41,7 @@ class RawConnection {
 
   int fd_;
   std::string received_;  // not yet handed out
+  bool has_ended_ = false;
 };
 
 }  // namespace rushgate::testing

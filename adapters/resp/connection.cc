@@ -1,0 +1,218 @@
+#include "adapters/resp/connection.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include <boost/asio/post.hpp>
+#include <spdlog/spdlog.h>
+
+#include "absl/strings/match.h"
+#include "adapters/resp/resp_encoder.h"
+#include "engine/base/numbers.h"
+#include "engine/commands/command_table.h"
+#include "engine/commands/errors.h"
+
+namespace rushgate {
+namespace {
+
+constexpr std::size_t kReadBytesMin = 16 * 1'024;
+constexpr std::size_t kReadBytesMax = 1'024 * 1'024;
+constexpr std::size_t kBatchRequestsMax = 1'024;
+
+bool same_word(std::string_view a, std::string_view b) {
+  return absl::EqualsIgnoreCase({a.data(), a.size()}, {b.data(), b.size()});
+}
+
+/// May the request wait for something?
+bool may_block(const Request& request) {
+  const CommandSpec* const spec = find_command(request[0]);
+  if (spec == nullptr || (spec->flags & kBlocking) == 0) return false;
+  if (!same_word(spec->name, "xread") && !same_word(spec->name, "xreadgroup")) return true;
+  for (std::size_t i = 1; i < request.size(); ++i) {
+    if (same_word(request[i], "BLOCK")) return true;
+  }
+  return false;
+}
+
+/// Does it change how what follows is read or answered?
+bool ends_batch(const Request& request) {
+  constexpr std::array<std::string_view, 4> kNames = {"auth", "hello", "quit", "reset"};
+  return std::ranges::any_of(kNames,
+                             [&](std::string_view name) { return same_word(request[0], name); });
+}
+
+}  // namespace
+
+/// Is it the command of manual mode?
+bool Connection::moves_clock(const Request& request) const {
+  return engine_.is_manual() && session_.is_authenticated() &&
+         same_word(request[0], "rushgate.advance");
+}
+
+Connection::Connection(std::shared_ptr<boost::asio::io_context> io, Socket socket, Engine& engine,
+                       const RespServerOptions& options, Owner& owner)
+    : io_(std::move(io)),
+      engine_(engine),
+      options_(options),
+      owner_(owner),
+      socket_(std::move(socket)),
+      session_(engine, {.password = options.password}),
+      read_bytes_(kReadBytesMin) {
+  socket_.non_blocking(true);
+}
+
+void Connection::want_turn() {
+  if (!std::exchange(wants_turn_, true)) owner_.wants_turn(shared_from_this());
+}
+
+// ---- Coming in ----
+
+void Connection::read() {
+  if (is_reading_ || is_closed_ || ends_after_output_) return;
+  is_reading_ = true;
+  socket_.async_read_some(
+      input_.prepare(read_bytes_),
+      [self = shared_from_this()](const boost::system::error_code& error, std::size_t bytes) {
+        self->is_reading_ = false;
+        if (error) return self->close();
+        self->received(bytes);
+      });
+}
+
+void Connection::received(std::size_t bytes) {
+  input_.commit(bytes);
+  // Who sends a lot at once is read in large pieces.
+  read_bytes_ = bytes == read_bytes_ ? std::min(2 * read_bytes_, kReadBytesMax) : kReadBytesMin;
+  if (input_.size() + parser_.kept_bytes() > options_.query_bytes_max) {
+    return drop("it sent more than query_bytes_max without a pause for the answers");
+  }
+  // While it is blocked it is read on only to see whether it hangs up.
+  if (is_blocked_) return read();
+  want_turn();
+}
+
+std::span<const Request> Connection::next_batch() {
+  if (alone_) run_alone();
+  std::size_t count = 0;
+  const auto buffered = input_.data();
+  const std::string_view received(static_cast<const char*>(buffered.data()), buffered.size());
+  std::string_view rest = received;
+  while (count < kBatchRequestsMax && !is_blocked_ && !alone_ && !ends_after_output_ &&
+         !is_closed_) {
+    if (count == requests_.size()) requests_.emplace_back();
+    const auto& limits = session_.is_authenticated() ? RequestParser::kAuthenticated
+                                                     : RequestParser::kUnauthenticated;
+    const RequestParser::Result result = parser_.next(rest, limits, requests_[count]);
+    if (result == RequestParser::Result::kIncomplete) break;
+    if (result == RequestParser::Result::kBroken) {
+      if (count > 0) break;  // those before it are answered first; it will be found again
+      append(Reply::error(parser_.error()));
+      ends_after_output_ = true;
+      break;
+    }
+    if (may_block(requests_[count]) || moves_clock(requests_[count])) {
+      alone_ = std::move(requests_[count]);
+      if (count > 0) break;
+      run_alone();
+      continue;
+    }
+    ++count;
+    if (ends_batch(requests_[count - 1])) break;
+  }
+  input_.consume(received.size() - rest.size());
+  return {requests_.data(), count};
+}
+
+void Connection::run_alone() {
+  const Request request = *std::exchange(alone_, std::nullopt);
+  if (moves_clock(request)) return advance_clock(request);
+  is_blocked_ = true;
+  session_.submit(request, [io = io_, weak = weak_from_this()](Reply reply) {
+    boost::asio::post(*io, [weak, reply = std::move(reply)] {
+      if (const auto self = weak.lock()) self->unblocked(reply);
+    });
+  });
+}
+
+// RUSHGATE.ADVANCE milliseconds
+void Connection::advance_clock(const Request& request) {
+  if (request.size() != 2) return append(errors::wrong_arity("rushgate.advance"));
+  const auto duration_ms = parse_int64(request[1]);
+  if (!duration_ms || *duration_ms < 0) return append(errors::not_an_integer());
+  engine_.advance_ms(*duration_ms);
+  append(Reply::ok());
+}
+
+void Connection::unblocked(const Reply& reply) {
+  is_blocked_ = false;
+  append(reply);
+  want_turn();
+}
+
+// ---- Going out ----
+
+void Connection::append(const Reply& reply) {
+  append_reply(reply, session_.protocol() == 3 ? RespVersion::k3 : RespVersion::k2, output_);
+}
+
+void Connection::take_replies(std::span<const Reply> replies) {
+  for (const Reply& reply : replies) append(reply);
+  if (session_.is_closing()) ends_after_output_ = true;
+}
+
+void Connection::settle() {
+  wants_turn_ = false;
+  if (is_closed_) return;
+  send();
+  read();
+}
+
+void Connection::send() {
+  while (sent_ < output_.size() && !waits_to_write_) {
+    boost::system::error_code error;
+    sent_ +=
+        socket_.send(boost::asio::buffer(output_.data() + sent_, output_.size() - sent_), 0, error);
+    if (error == boost::asio::error::would_block) return wait_until_writable();
+    if (error) return close();
+  }
+  if (waits_to_write_) {
+    if (output_.size() - sent_ > options_.output_bytes_max) {
+      drop("it left more than output_bytes_max of its answers unread");
+    }
+    return;
+  }
+  output_.clear();
+  if (output_.capacity() > kReadBytesMax) output_.shrink_to_fit();
+  sent_ = 0;
+  if (ends_after_output_) close();
+}
+
+void Connection::wait_until_writable() {
+  waits_to_write_ = true;
+  socket_.async_wait(Socket::wait_write,
+                     [self = shared_from_this()](const boost::system::error_code& error) {
+                       self->waits_to_write_ = false;
+                       if (error) return self->close();
+                       if (!self->is_closed_) self->send();
+                     });
+  if (output_.size() - sent_ > options_.output_bytes_max) {
+    drop("it left more than output_bytes_max of its answers unread");
+  }
+}
+
+void Connection::drop(const char* reason) {
+  if (options_.logger != nullptr) options_.logger->warn("a client is closed: {}", reason);
+  close();
+}
+
+void Connection::close() {
+  if (is_closed_) return;
+  is_closed_ = true;
+  boost::system::error_code ignored;
+  socket_.close(ignored);
+  want_turn();
+}
+
+}  // namespace rushgate

@@ -1,0 +1,97 @@
+// One client of a RespServer.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+
+#include "adapters/resp/request_parser.h"
+#include "adapters/resp/resp_server.h"
+#include "engine/executor/served_session.h"
+
+namespace rushgate {
+
+/// Reads requests, batch by batch, and writes what they are answered. Belongs to the server's
+/// thread. A server keeps it as a shared_ptr, and lets go of it once it is_closed().
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  using Socket = boost::asio::generic::stream_protocol::socket;
+
+  /// What it asks of its server.
+  class Owner {
+   public:
+    virtual ~Owner() = default;
+    /// It has something to run or to send, or is closed: it is to be asked for next_batch(), then
+    /// settle()d. Comes once until then.
+    virtual void wants_turn(const std::shared_ptr<Connection>& connection) = 0;
+  };
+
+  Connection(std::shared_ptr<boost::asio::io_context> io, Socket socket, Engine& engine,
+             const RespServerOptions& options, Owner& owner);
+
+  /// Begins to read. To be called once, first.
+  void start() { read(); }
+
+  /// The next requests that may run together with others'; empty if there are none now. They stay
+  /// as they are until take_replies(). A request that does not run with others is run here.
+  [[nodiscard]] std::span<const Request> next_batch();
+  void take_replies(std::span<const Reply> replies);
+  [[nodiscard]] ServedSession& session() { return session_; }
+
+  /// After its batches: sends what there is to send, and reads on.
+  void settle();
+
+  [[nodiscard]] bool is_closed() const { return is_closed_; }
+  void close();
+
+ private:
+  void want_turn();
+  void read();
+  void received(std::size_t bytes);
+  [[nodiscard]] bool moves_clock(const Request& request) const;
+  void run_alone();
+  void advance_clock(const Request& request);
+  void unblocked(const Reply& reply);
+  void append(const Reply& reply);
+  void send();
+  void wait_until_writable();
+  /// Closes it for a reason that the log is told.
+  void drop(const char* reason);
+
+  // ---- Constant after construction ----
+  const std::shared_ptr<boost::asio::io_context> io_;  // completions may outlive the server
+  Engine& engine_;
+  const RespServerOptions& options_;
+  Owner& owner_;
+
+  Socket socket_;
+  ServedSession session_;
+
+  // ---- Coming in ----
+  RequestParser parser_;
+  boost::beast::flat_buffer input_;
+  std::size_t read_bytes_;         // how much the next read may take
+  std::vector<Request> requests_;  // of the current batch, and spare ones
+  std::optional<Request> alone_;   // follows the current batch, and does not run with others
+  bool is_reading_ = false;
+  bool is_blocked_ = false;  // what it sent last may wait: what came after it does
+
+  // ---- Going out ----
+  std::string output_;
+  std::size_t sent_ = 0;  // bytes of output_ that are gone
+  bool waits_to_write_ = false;
+  bool ends_after_output_ = false;  // QUIT, or what cannot be understood
+  bool is_closed_ = false;
+
+  bool wants_turn_ = false;  // its owner knows, and has not settled it yet
+};
+
+}  // namespace rushgate

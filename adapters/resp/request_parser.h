@@ -1,0 +1,61 @@
+// Finds requests in the bytes that a client sends: arrays of bulk strings, or lines ("inline
+// commands"), as Redis 7.0 reads them.
+// Format: https://redis.io/docs/latest/develop/reference/protocol-spec/
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include "engine/client/request.h"
+
+namespace rushgate {
+
+/// A value type; not thread-safe. Keeps what it has read of a request, so that no byte is read
+/// twice: what next() took of the input is not needed any more.
+class RequestParser {
+ public:
+  static constexpr std::size_t kLineBytesMax = 64 * 1024;
+  static constexpr std::int64_t kArgumentBytesMax = 512 * 1'024 * 1'024;  // as proto-max-bulk-len
+
+  /// Of clients that have not said who they are less is taken.
+  struct Limits {
+    std::int64_t arguments_max;
+    std::int64_t argument_bytes_max;
+  };
+  static constexpr Limits kAuthenticated{.arguments_max = std::numeric_limits<int>::max(),
+                                         .argument_bytes_max = kArgumentBytesMax};
+  static constexpr Limits kUnauthenticated{.arguments_max = 10, .argument_bytes_max = 16'384};
+
+  enum class Result : std::uint8_t {
+    kRequest,     // there it is
+    kIncomplete,  // the input ends before the request does: go on with what comes next
+    kBroken,      // this can never become a request: see error(). Hang up
+  };
+
+  /// Reads up to the end of the next request in `input`, and moves its beginning there. Requests
+  /// without arguments are passed over, as in Redis.
+  Result next(std::string_view& input, const Limits& limits, Request& request);
+
+  /// What is wrong, as the client is told: "ERR Protocol error: …".
+  [[nodiscard]] const std::string& error() const { return error_; }
+
+  /// Bytes that it keeps of a request that is not complete.
+  [[nodiscard]] std::size_t kept_bytes() const { return partial_.bytes(); }
+
+ private:
+  Result next_inline(std::string_view& input, Request& request);
+  Result next_array(std::string_view& input, const Limits& limits, Request& request);
+  Result read_array_length(std::string_view& input, const Limits& limits);
+  Result read_argument_length(std::string_view& input, const Limits& limits);
+  Result broken(std::string_view what);
+
+  Request partial_;
+  std::int64_t arguments_left_ = 0;   // of an array; 0: none has begun
+  std::int64_t argument_bytes_ = -1;  // of the next argument; -1: its length is not read yet
+  std::string error_;
+};
+
+}  // namespace rushgate

@@ -1,0 +1,262 @@
+#include "adapters/resp/resp_server.h"
+
+#include <filesystem>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <spdlog/spdlog.h>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "adapters/resp/connection.h"
+#include "engine/executor/served_session.h"
+
+namespace rushgate {
+namespace {
+
+namespace asio = boost::asio;
+using tcp = asio::ip::tcp;
+using local = asio::local::stream_protocol;
+
+constexpr std::chrono::milliseconds kAcceptAgainAfter{100};
+
+absl::Status unavailable(std::string_view what, const boost::system::error_code& error) {
+  return absl::UnavailableError(
+      absl::StrCat(absl::string_view(what.data(), what.size()), ": ", error.message()));
+}
+
+template <class Protocol>
+struct Listener {
+  explicit Listener(asio::io_context& io) : acceptor(io), accept_again(io) {}
+
+  typename Protocol::acceptor acceptor;
+  asio::steady_timer accept_again;  // when a client could not be accepted
+};
+
+/// Listens at `endpoint`; or why not.
+template <class Protocol>
+absl::Status listen(Listener<Protocol>& listener, const typename Protocol::endpoint& endpoint,
+                    std::string_view shown) {
+  auto& acceptor = listener.acceptor;
+  boost::system::error_code error;
+  acceptor.open(endpoint.protocol(), error);
+  if (!error) acceptor.set_option(asio::socket_base::reuse_address(true), error);
+  if (!error) acceptor.bind(endpoint, error);
+  if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
+  return error ? unavailable(shown, error) : absl::OkStatus();
+}
+
+}  // namespace
+
+class RespServer::Impl final : private Connection::Owner {
+ public:
+  Impl(Engine& engine, RespServerOptions options) : engine_(engine), options_(std::move(options)) {}
+  ~Impl() override { stop(); }
+
+  absl::Status start();
+  void stop();
+  [[nodiscard]] std::uint16_t port() const { return port_; }
+
+ private:
+  absl::Status listen_on_tcp();
+  absl::Status listen_on_unix_socket();
+  template <class Protocol>
+  void accept(Listener<Protocol>& listener);
+  void admit(Connection::Socket socket);
+  void wants_turn(const std::shared_ptr<Connection>& connection) override {
+    ready_.push_back(connection);
+  }
+  void run();
+  void serve_ready();
+  void run_batches(const std::vector<std::shared_ptr<Connection>>& connections);
+  void close_all();
+
+  // ---- Constant after start() ----
+  Engine& engine_;
+  const RespServerOptions options_;
+  std::uint16_t port_ = 0;
+  std::thread thread_;
+
+  // ---- Of the server's thread ----
+  const std::shared_ptr<asio::io_context> io_ = std::make_shared<asio::io_context>(1);
+  Listener<tcp> tcp_listener_{*io_};
+  Listener<local> local_listener_{*io_};
+  absl::flat_hash_set<std::shared_ptr<Connection>> connections_;
+  std::vector<std::shared_ptr<Connection>> ready_;  // in order of arrival
+  bool is_stopping_ = false;
+};
+
+// ---- Life ----
+
+absl::Status RespServer::Impl::start() {
+  if (options_.bind_address.empty() && options_.unix_socket.empty()) {
+    return absl::InvalidArgumentError("neither an address nor a unix socket to listen on");
+  }
+  absl::Status listening;
+  if (!options_.bind_address.empty()) listening = listen_on_tcp();
+  if (listening.ok() && !options_.unix_socket.empty()) listening = listen_on_unix_socket();
+  if (!listening.ok()) return listening;
+  thread_ = std::thread([this] { run(); });
+  return listening;
+}
+
+absl::Status RespServer::Impl::listen_on_tcp() {
+  boost::system::error_code error;
+  const auto address = asio::ip::make_address(options_.bind_address, error);
+  if (error) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("bind_address '", options_.bind_address, "' is no IP address"));
+  }
+  if (!address.is_loopback() && options_.password.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("bind_address ", options_.bind_address,
+                     " can be reached from other machines: that takes a password"));
+  }
+  const tcp::endpoint endpoint(address, options_.port);
+  const std::string shown = absl::StrCat(options_.bind_address, " port ", options_.port);
+  if (const absl::Status listening = listen(tcp_listener_, endpoint, shown); !listening.ok()) {
+    return listening;
+  }
+  port_ = tcp_listener_.acceptor.local_endpoint().port();
+  accept(tcp_listener_);
+  return absl::OkStatus();
+}
+
+absl::Status RespServer::Impl::listen_on_unix_socket() {
+  const std::filesystem::path path = options_.unix_socket;
+  std::error_code ignored;
+  if (std::filesystem::is_socket(path, ignored)) std::filesystem::remove(path, ignored);
+  if (path.native().size() >= sizeof(sockaddr_un::sun_path)) {
+    return absl::InvalidArgumentError(absl::StrCat("unix_socket ", path.native(), " is too long"));
+  }
+  const absl::Status listening =
+      listen(local_listener_, local::endpoint(path.native()), path.native());
+  if (listening.ok()) accept(local_listener_);
+  return listening;
+}
+
+void RespServer::Impl::stop() {
+  if (!thread_.joinable()) return;
+  asio::post(*io_, [this] { is_stopping_ = true; });
+  thread_.join();
+}
+
+// ---- Clients come ----
+
+template <class Protocol>
+void RespServer::Impl::accept(Listener<Protocol>& listener) {
+  listener.acceptor.async_accept(
+      [this, &listener](const boost::system::error_code& error, auto socket) {
+        if (error == asio::error::operation_aborted) return;
+        if (!error) {
+          admit(Connection::Socket(std::move(socket)));
+          return accept(listener);
+        }
+        // Too many open files, say: that passes.
+        if (options_.logger != nullptr) options_.logger->warn("accept: {}", error.message());
+        listener.accept_again.expires_after(kAcceptAgainAfter);
+        listener.accept_again.async_wait([this, &listener](const boost::system::error_code& gone) {
+          if (!gone) accept(listener);
+        });
+      });
+}
+
+void RespServer::Impl::admit(Connection::Socket socket) {
+  boost::system::error_code ignored;
+  if (connections_.size() >= options_.clients_max) {
+    constexpr std::string_view kRefusal = "-ERR max number of clients reached\r\n";
+    socket.non_blocking(true, ignored);
+    socket.send(asio::buffer(kRefusal.data(), kRefusal.size()), 0, ignored);
+    return;
+  }
+  socket.set_option(tcp::no_delay(true), ignored);  // a unix socket has no such option
+  Connection::Owner& owner = *this;
+  const auto connection =
+      std::make_shared<Connection>(io_, std::move(socket), engine_, options_, owner);
+  connections_.insert(connection);
+  connection->start();
+}
+
+// ---- Rounds ----
+
+void RespServer::Impl::run() {
+  while (!is_stopping_) {
+    io_->run_one();
+    io_->poll();  // whoever else is ready goes into the same group
+    while (!ready_.empty()) serve_ready();
+  }
+  close_all();
+}
+
+void RespServer::Impl::serve_ready() {
+  const auto ready = std::exchange(ready_, {});
+  std::vector<std::shared_ptr<Connection>> open;
+  open.reserve(ready.size());
+  for (const auto& connection : ready) {
+    if (connection->is_closed()) {
+      connections_.erase(connection);
+    } else {
+      open.push_back(connection);
+    }
+  }
+  run_batches(open);
+  for (const auto& connection : open) connection->settle();
+}
+
+void RespServer::Impl::run_batches(const std::vector<std::shared_ptr<Connection>>& connections) {
+  std::vector<ServedSession::Batch> batches;
+  std::vector<Connection*> asking;
+  do {
+    batches.clear();
+    asking.clear();
+    for (const auto& connection : connections) {
+      const std::span<const Request> requests = connection->next_batch();
+      if (requests.empty()) continue;
+      batches.push_back({.session = &connection->session(), .requests = requests});
+      asking.push_back(connection.get());
+    }
+    ServedSession::run(batches);
+    for (std::size_t i = 0; i < batches.size(); ++i) asking[i]->take_replies(batches[i].replies);
+  } while (!batches.empty());
+}
+
+void RespServer::Impl::close_all() {
+  boost::system::error_code ignored;
+  tcp_listener_.acceptor.close(ignored);
+  tcp_listener_.accept_again.cancel();
+  local_listener_.accept_again.cancel();
+  if (local_listener_.acceptor.is_open()) {
+    local_listener_.acceptor.close(ignored);
+    std::error_code gone;
+    std::filesystem::remove(options_.unix_socket, gone);
+  }
+  for (const auto& connection : connections_) connection->close();
+  ready_.clear();
+  io_->poll();  // what is cancelled lets go of its connection
+  ready_.clear();
+  connections_.clear();
+}
+
+// ---- The class that others see ----
+
+absl::StatusOr<std::unique_ptr<RespServer>> RespServer::start(Engine& engine,
+                                                              RespServerOptions options) {
+  auto impl = std::make_unique<Impl>(engine, std::move(options));
+  const absl::Status started = impl->start();
+  if (!started.ok()) return started;
+  return std::unique_ptr<RespServer>(new RespServer(std::move(impl)));
+}
+
+RespServer::RespServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+RespServer::~RespServer() = default;
+
+std::uint16_t RespServer::port() const { return impl_->port(); }
+void RespServer::stop() { impl_->stop(); }
+
+}  // namespace rushgate

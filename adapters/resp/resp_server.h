@@ -1,0 +1,66 @@
+// A port to which Redis clients speak: the engine of this process as they know a redis-server.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "engine/executor/engine.h"
+
+namespace spdlog {
+class logger;
+}
+
+namespace rushgate {
+
+struct RespServerOptions {
+  /// Addresses beyond loopback are refused without a password. Empty: no TCP.
+  std::string bind_address = "127.0.0.1";
+  std::uint16_t port = 6379;     // 0: a free one (RespServer::port())
+  std::string unix_socket = {};  // path of one more way in; empty: none. An old one is replaced
+
+  std::string password = {};  // what AUTH must give; empty: nobody asks
+
+  std::size_t clients_max = 10'000;
+  /// What one client may have sent without an answer, and what it may leave unread, in bytes.
+  /// Beyond that it is closed, and the log says why.
+  std::size_t query_bytes_max = std::size_t{1} << 30;
+  std::size_t output_bytes_max = std::size_t{1} << 30;
+
+  /// May be null.
+  std::shared_ptr<spdlog::logger> logger = {};
+};
+
+/// Serves RESP2, RESP3 and inline commands on a thread of its own, which runs the requests of all
+/// clients that are ready as one group. The engine must outlive it; others may use that meanwhile,
+/// and several servers may serve one engine. (In manual mode a server is the only one: nobody else
+/// may call the engine while it runs.) Thread-safe.
+class RespServer {
+ public:
+  /// Returns when it listens. kInvalidArgument: options that make no sense; kUnavailable: the
+  /// address is taken, or may not be used.
+  static absl::StatusOr<std::unique_ptr<RespServer>> start(Engine& engine,
+                                                           RespServerOptions options);
+  /// As stop().
+  ~RespServer();
+  RespServer(const RespServer&) = delete;
+  RespServer& operator=(const RespServer&) = delete;
+
+  /// The TCP port that it listens on; 0 if it has none.
+  [[nodiscard]] std::uint16_t port() const;
+
+  /// Answers what was read, then closes all connections. Returns when the thread is gone.
+  void stop();
+
+ private:
+  class Impl;
+  explicit RespServer(std::unique_ptr<Impl> impl);
+
+  const std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace rushgate

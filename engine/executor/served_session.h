@@ -1,0 +1,60 @@
+// A session as a server keeps one for each of its clients. Programs use Client (client.h).
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "engine/client/reply.h"
+#include "engine/client/request.h"
+#include "engine/executor/engine.h"
+
+namespace rushgate {
+
+class Executor;
+struct Session;
+
+struct ServedSessionOptions {
+  std::string password = {};  // what the client must say (AUTH) before anything else; empty: none
+};
+
+/// One request or batch at a time: whoever has submitted one waits for its answer before the next.
+/// Within that it may be used from any thread. Replies have the kinds that the commands gave them:
+/// a client that speaks RESP2 is sent what to_resp2() makes of them.
+class ServedSession {
+ public:
+  using Completion = absl::AnyInvocable<void(Reply)>;
+
+  ServedSession(Engine& engine, ServedSessionOptions options);
+  ~ServedSession();
+  ServedSession(const ServedSession&) = delete;
+  ServedSession& operator=(const ServedSession&) = delete;
+
+  /// What one session asks, and is answered: a reply a request.
+  struct Batch {
+    ServedSession* session;
+    std::span<const Request> requests;  // at least one; none may block
+    std::vector<Reply> replies = {};
+  };
+
+  /// Runs all the batches, of sessions of one engine, as if all had been submitted at once: in as
+  /// few groups as the engine permits. Returns when all are answered. Not from a callback of the
+  /// engine.
+  static void run(std::span<Batch> batches);
+
+  /// For a request that may block; the completion runs as one of Client::submit() does.
+  void submit(Request request, Completion completion);
+
+  // ---- What the commands made of it; to be asked while none runs ----
+  [[nodiscard]] int protocol() const;  // 2 or 3
+  [[nodiscard]] bool is_authenticated() const;
+  [[nodiscard]] bool is_closing() const;  // after QUIT: hang up when the answer is sent
+
+ private:
+  const std::shared_ptr<Executor> executor_;
+  const std::shared_ptr<Session> session_;
+};
+
+}  // namespace rushgate

@@ -1,0 +1,287 @@
+// The server as its clients see it. What commands answer is compared in tests/conformance.
+#include "adapters/resp/resp_server.h"
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "adapters/resp/resp_encoder.h"
+#include "storage/memory/memory_store.h"
+#include "tests/redis_server/raw_connection.h"
+#include "tests/temporary_directory.h"
+
+namespace rushgate {
+namespace {
+
+using testing::RawConnection;
+
+class RespServerTest : public ::testing::Test {
+ protected:
+  RespServerTest() { engine_ = *Engine::open(std::make_unique<MemoryStore>()); }
+
+  void start(RespServerOptions options = {}) {
+    options.bind_address = "";
+    options.unix_socket = path();
+    auto server = RespServer::start(*engine_, std::move(options));
+    ASSERT_TRUE(server.ok()) << server.status();
+    server_ = *std::move(server);
+  }
+
+  [[nodiscard]] std::string path(const char* name = "socket") const {
+    return (directory_.path() / name).string();
+  }
+  [[nodiscard]] std::unique_ptr<RawConnection> connect() const {
+    return std::make_unique<RawConnection>(path());
+  }
+  /// All that the server says until it hangs up.
+  std::string last_words(std::string_view bytes) const {
+    RawConnection client(path());
+    client.send_bytes(bytes);
+    return client.receive_all();
+  }
+
+  const TemporaryDirectory directory_{TemporaryDirectory::Where::kInTmp};
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<RespServer> server_;
+};
+
+// ---- Requests ----
+
+TEST_F(RespServerTest, AnswersArraysAndLines) {
+  start();
+  const auto client = connect();
+  EXPECT_EQ(client->call(Request::of("SET", "k", "v")), Reply::ok());
+  client->send_bytes("GET k\r\n");
+  EXPECT_EQ(client->receive(), "$1\r\nv\r\n");
+}
+
+TEST_F(RespServerTest, AnswersAPipelineInItsOrder) {
+  start();
+  const auto client = connect();
+  constexpr int kRequests = 10'000;
+  std::string sent;
+  for (int i = 0; i < kRequests; ++i) append_request(Request::of("INCR", "n"), sent);
+  client->send_bytes(sent);
+  for (int i = 1; i <= kRequests; ++i) {
+    ASSERT_EQ(client->receive(), ":" + std::to_string(i) + "\r\n");
+  }
+}
+
+TEST_F(RespServerTest, ReadsRequestsThatComeByteByByte) {
+  start();
+  const auto client = connect();
+  for (const char c : std::string_view("*2\r\n$4\r\nECHO\r\n$3\r\na\r\n\r\n")) {
+    client->send_bytes({&c, 1});
+  }
+  EXPECT_EQ(client->receive(), "$3\r\na\r\n\r\n");
+}
+
+TEST_F(RespServerTest, CarriesLargeValuesBothWays) {
+  start();
+  const auto client = connect();
+  const std::string value(20'000'000, 'x');
+  EXPECT_EQ(client->call(Request::of("SET", "k", value)), Reply::ok());
+  EXPECT_EQ(client->call(Request::of("GET", "k")), Reply::bulk(value));
+}
+
+TEST_F(RespServerTest, ClientsHaveSessionsOfTheirOwn) {
+  start();
+  const auto one = connect();
+  const auto two = connect();
+  one->call(Request::of("SELECT", 1));
+  one->call(Request::of("SET", "k", "v"));
+  EXPECT_EQ(two->call(Request::of("EXISTS", "k")), Reply::integer(0));
+}
+
+TEST_F(RespServerTest, SpeaksToTheClientsOfTheEngineToo) {
+  start();
+  const auto embedded = engine_->open_client();
+  connect()->call(Request::of("SET", "k", "v"));
+  EXPECT_EQ((*embedded)("GET", "k"), Reply::bulk("v"));
+}
+
+TEST_F(RespServerTest, WhatCannotBeUnderstoodEndsTheConnectionAfterTheAnswersBefore) {
+  start();
+  EXPECT_EQ(last_words("PING\r\n*1\r\nGET\r\nPING\r\n"),
+            "+PONG\r\n-ERR Protocol error: expected '$', got 'G'\r\n");
+}
+
+TEST_F(RespServerTest, QuitEndsTheConnection) {
+  start();
+  EXPECT_EQ(last_words("QUIT\r\nPING\r\n"), "+OK\r\n");
+}
+
+// ---- Blocking ----
+
+constexpr std::string_view kBlockedRead = "XREAD BLOCK 0 STREAMS s $\r\n";
+
+TEST_F(RespServerTest, ABlockedClientHoldsUpNobody) {
+  start();
+  const auto blocked = connect();
+  blocked->send_bytes("PING\r\n" + std::string(kBlockedRead) + "ECHO after\r\n");
+  EXPECT_EQ(blocked->receive(), "+PONG\r\n");
+  const auto other = connect();
+  // Until it waits, what is added is not new to it.
+  while (!blocked->has_reply()) other->call(Request::of("XADD", "s", "*", "f", "v"));
+  EXPECT_TRUE(blocked->receive().starts_with("*1\r\n*2\r\n$1\r\ns\r\n"));
+  EXPECT_EQ(blocked->receive(), "$5\r\nafter\r\n");
+}
+
+TEST_F(RespServerTest, AServerThatEndsClosesBlockedClients) {
+  start();
+  const auto blocked = connect();
+  blocked->send_bytes(kBlockedRead);
+  server_->stop();
+  EXPECT_EQ(blocked->receive_all(), "");
+}
+
+// ---- Passwords ----
+
+TEST_F(RespServerTest, AsksForThePassword) {
+  start({.password = "secret"});
+  const auto client = connect();
+  const Reply asks = Reply::error("NOAUTH Authentication required.");
+  EXPECT_EQ(client->call(Request::of("GET", "k")), asks);
+  EXPECT_EQ(client->call(Request::of("AUTH", "guess")),
+            Reply::error("WRONGPASS invalid username-password pair or user is disabled."));
+  EXPECT_EQ(client->call(Request::of("AUTH", "nobody", "secret")).error_code(), "WRONGPASS");
+  EXPECT_EQ(client->call(Request::of("HELLO", 3)).error_code(), "NOAUTH");
+  EXPECT_EQ(client->call(Request::of("AUTH", "secret")), Reply::ok());
+  EXPECT_EQ(client->call(Request::of("GET", "k")), Reply::nil());
+  EXPECT_EQ(client->call(Request::of("RESET")), Reply::status("RESET"));
+  EXPECT_EQ(client->call(Request::of("GET", "k")), asks);
+  EXPECT_EQ(client->call(Request::of("HELLO", 2, "AUTH", "default", "secret", "SETNAME", "me"))
+                .is_error(),
+            false);
+  EXPECT_EQ(client->call(Request::of("GET", "k")), Reply::nil());
+}
+
+TEST_F(RespServerTest, TakesLittleFromThoseWhoHaveNotGivenIt) {
+  start({.password = "secret"});
+  EXPECT_EQ(last_words("*11\r\n"), "-ERR Protocol error: unauthenticated multibulk length\r\n");
+  EXPECT_EQ(last_words("*2\r\n$16385\r\n"), "-ERR Protocol error: unauthenticated bulk length\r\n");
+}
+
+TEST_F(RespServerTest, AfterThePasswordAPipelineIsReadAsAnyOther) {
+  start({.password = "secret"});
+  const auto client = connect();
+  const std::string large(20'000, 'x');
+  std::string sent;
+  append_request(Request::of("AUTH", "secret"), sent);
+  append_request(Request::of("ECHO", large), sent);
+  client->send_bytes(sent);
+  EXPECT_EQ(client->receive(), "+OK\r\n");
+  EXPECT_EQ(client->receive(), "$20000\r\n" + large + "\r\n");
+}
+
+// ---- Bounds ----
+
+TEST_F(RespServerTest, RefusesMoreClientsThanItMayHave) {
+  start({.clients_max = 2});
+  const auto one = connect();
+  auto two = connect();
+  EXPECT_EQ(one->call(Request::of("PING")), Reply::status("PONG"));
+  EXPECT_EQ(two->call(Request::of("PING")), Reply::status("PONG"));
+  EXPECT_EQ(connect()->receive_all(), "-ERR max number of clients reached\r\n");
+  two->call(Request::of("QUIT"));
+  two->receive_all();
+  EXPECT_EQ(connect()->call(Request::of("PING")), Reply::status("PONG"));
+}
+
+TEST_F(RespServerTest, ClosesAClientThatSendsTooMuchOfARequest) {
+  start({.query_bytes_max = 1'000'000});
+  const auto other = connect();
+  EXPECT_EQ(last_words("*2\r\n$4\r\nECHO\r\n$2000000\r\n" + std::string(1'500'000, 'x')), "");
+  EXPECT_EQ(last_words("*1000\r\n$600000\r\n" + std::string(600'000, 'x') + "\r\n$600000\r\n" +
+                       std::string(600'000, 'x')),
+            "");
+  EXPECT_EQ(other->call(Request::of("PING")), Reply::status("PONG"));
+}
+
+TEST_F(RespServerTest, ClosesAClientThatDoesNotReadItsAnswers) {
+  start({.output_bytes_max = 1'000'000});
+  const auto other = connect();
+  other->call(Request::of("SET", "k", std::string(400'000, 'x')));
+  const auto lazy = connect();
+  std::string sent;
+  for (int i = 0; i < 20; ++i) append_request(Request::of("GET", "k"), sent);
+  lazy->send_bytes(sent);
+  EXPECT_LT(lazy->receive_all().size(), 20U * 400'000);
+  EXPECT_EQ(other->call(Request::of("PING")), Reply::status("PONG"));
+}
+
+// ---- Listening ----
+
+absl::Status start_at(Engine& engine, RespServerOptions options) {
+  return RespServer::start(engine, std::move(options)).status();
+}
+
+TEST_F(RespServerTest, ListensOnAFreePortOfTheLoopback) {
+  const auto one = RespServer::start(*engine_, {.port = 0});
+  const auto two = RespServer::start(*engine_, {.port = 0});
+  ASSERT_TRUE(one.ok() && two.ok());
+  EXPECT_NE((*one)->port(), 0);
+  EXPECT_NE((*one)->port(), (*two)->port());
+}
+
+TEST_F(RespServerTest, SaysWhyItDoesNotListen) {
+  EXPECT_EQ(start_at(*engine_, {.bind_address = "0.0.0.0", .port = 0}),
+            absl::InvalidArgumentError("bind_address 0.0.0.0 can be reached from other machines: "
+                                       "that takes a password"));
+  EXPECT_EQ(start_at(*engine_, {.bind_address = "here"}),
+            absl::InvalidArgumentError("bind_address 'here' is no IP address"));
+  EXPECT_EQ(start_at(*engine_, {.bind_address = ""}),
+            absl::InvalidArgumentError("neither an address nor a unix socket to listen on"));
+  const auto first = RespServer::start(*engine_, {.port = 0});
+  ASSERT_TRUE(first.ok());
+  const absl::Status second = start_at(*engine_, {.port = (*first)->port()});
+  EXPECT_EQ(second.code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(second.message(),
+            "127.0.0.1 port " + std::to_string((*first)->port()) + ": Address already in use");
+}
+
+TEST_F(RespServerTest, WithAPasswordItListensAnywhere) {
+  EXPECT_EQ(start_at(*engine_, {.bind_address = "0.0.0.0", .port = 0, .password = "secret"}),
+            absl::OkStatus());
+}
+
+TEST_F(RespServerTest, ASocketThatIsLeftOverIsReplacedAndAFileIsNot) {
+  start();
+  server_.reset();
+  EXPECT_FALSE(std::filesystem::exists(path()));
+  {
+    const auto abandoned =
+        *RespServer::start(*engine_, {.bind_address = "", .unix_socket = path("other")});
+    std::filesystem::rename(path("other"), path());  // what a killed server leaves
+  }
+  ASSERT_TRUE(std::filesystem::exists(path()));
+  start();
+  EXPECT_EQ(connect()->call(Request::of("PING")), Reply::status("PONG"));
+
+  std::ofstream(path("file")) << "mine";
+  EXPECT_EQ(start_at(*engine_, {.bind_address = "", .unix_socket = path("file")}).code(),
+            absl::StatusCode::kUnavailable);
+  EXPECT_TRUE(std::filesystem::exists(path("file")));
+}
+
+TEST_F(RespServerTest, StopsAgainWithoutHarm) {
+  start();
+  const auto client = connect();
+  client->call(Request::of("PING"));
+  server_->stop();
+  server_->stop();
+  EXPECT_EQ(client->receive_all(), "");
+}
+
+TEST_F(RespServerTest, AnswersWhenTheEngineIsClosed) {
+  start();
+  engine_->close();
+  EXPECT_EQ(connect()->call(Request::of("PING")).error_code(), "CLOSED");
+}
+
+}  // namespace
+}  // namespace rushgate
