@@ -50,8 +50,9 @@ struct Park {
 class CommandContext {
  public:
   enum class Origin : std::uint8_t {
-    kClient,  // may block
-    kScript,  // a blocking command acts as if its time were up
+    kClient,       // may block
+    kTransaction,  // under EXEC: a blocking command acts as if its time were up
+    kScript,       // that, too
   };
 
   CommandContext(CommandServices& services, Session& session, RequestView request, Origin origin,
@@ -98,10 +99,10 @@ class CommandContext {
     return false;
   }
 
-  /// Waits instead of answering: `return context.park(…);`. In a script it is as if the time were
-  /// up at once.
+  /// Waits instead of answering: `return context.park(…);`. In a script or transaction it is as if
+  /// the time were up at once.
   Reply park(Park park) {
-    if (in_script()) return std::move(park.on_timeout);
+    if (origin_ != Origin::kClient) return std::move(park.on_timeout);
     park_ = std::move(park);
     return Reply::nil();
   }

@@ -17,6 +17,13 @@ Reply quit_command(CommandContext&);
 Reply reset_command(CommandContext&);
 Reply select_command(CommandContext&);
 
+// ---- transactions.cc ----
+Reply multi_command(CommandContext&);
+Reply exec_command(CommandContext&);
+Reply discard_command(CommandContext&);
+Reply watch_command(CommandContext&);
+Reply unwatch_command(CommandContext&);
+
 // ---- server.cc ----
 Reply time_command(CommandContext&);
 Reply dbsize_command(CommandContext&);

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "engine/commands/command_functions.h"
 #include "engine/commands/errors.h"
+#include "engine/commands/transactions.h"
 
 namespace rushgate {
 namespace {
@@ -19,9 +20,15 @@ constexpr CommandSpec kCommands[] = {
     {"echo", echo_command, 2, kFast, 0, 0, 0},
     {"hello", hello_command, -1, kNoScript | kAllowBusy | kFast | kNoAuth, 0, 0, 0},
     {"ping", ping_command, -1, kFast, 0, 0, 0},
-    {"quit", quit_command, -1, kNoScript | kAllowBusy | kFast | kNoAuth, 0, 0, 0},
-    {"reset", reset_command, 1, kNoScript | kAllowBusy | kFast | kNoAuth, 0, 0, 0},
+    {"quit", quit_command, -1, kNoScript | kAllowBusy | kFast | kNoAuth | kNotQueued, 0, 0, 0},
+    {"reset", reset_command, 1, kNoScript | kAllowBusy | kFast | kNoAuth | kNotQueued, 0, 0, 0},
     {"select", select_command, 2, kFast, 0, 0, 0},
+
+    {"multi", multi_command, 1, kNoScript | kAllowBusy | kFast | kNotQueued, 0, 0, 0},
+    {"exec", exec_command, 1, kNoScript | kNotQueued, 0, 0, 0},
+    {"discard", discard_command, 1, kNoScript | kAllowBusy | kFast | kNotQueued, 0, 0, 0},
+    {"watch", watch_command, -2, kNoScript | kAllowBusy | kFast | kNotQueued, 1, -1, 1},
+    {"unwatch", unwatch_command, 1, kNoScript | kAllowBusy | kFast, 0, 0, 0},
 
     {"time", time_command, 1, kFast, 0, 0, 0},
     {"dbsize", dbsize_command, 1, kReadOnly | kFast, 0, 0, 0},
@@ -148,8 +155,11 @@ std::span<const CommandSpec> command_table() { return kCommands; }
 
 const CommandSpec* find_command(std::string_view name) { return kCommandIndex.find(name); }
 
-Reply run_command(CommandContext& context) {
-  const CommandSpec* spec = find_command(context[0]);
+namespace {
+
+/// Why the command may not run here; nothing if it may, and `spec` is its row then.
+std::optional<Reply> refusal(const CommandContext& context, const CommandSpec*& spec) {
+  spec = find_command(context[0]);
   if (spec == nullptr)
     return context.in_script() ? errors::unknown_in_script()
                                : errors::unknown_command(context.request());
@@ -164,7 +174,32 @@ Reply run_command(CommandContext& context) {
     if (!context.services().write_refusal.empty())
       return Reply::error(context.services().write_refusal);
   }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Reply run_command(CommandContext& context) {
+  const CommandSpec* spec = nullptr;
+  if (auto refused = refusal(context, spec)) return *std::move(refused);
   return spec->function(context);
+}
+
+Reply run_client_command(CommandContext& context) {
+  std::optional<Transaction>& transaction = context.session().transaction;
+  if (!transaction) return run_command(context);
+  const CommandSpec* spec = nullptr;
+  if (auto refused = refusal(context, spec)) {
+    if (spec != nullptr && spec->function == exec_command) {
+      end_transaction(context);
+      return errors::transaction_aborted(*refused);
+    }
+    transaction->is_broken = true;
+    return *std::move(refused);
+  }
+  if ((spec->flags & kNotQueued) != 0) return spec->function(context);
+  transaction->requests.emplace_back(context.request());
+  return Reply::status("QUEUED");
 }
 
 }  // namespace rushgate

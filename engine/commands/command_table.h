@@ -25,7 +25,8 @@ enum CommandFlag : std::uint32_t {
   kFast = 1U << 5,
   kAllowBusy = 1U << 6,  // runs while a script is over its time
   kMovableKeys = 1U << 7,
-  kNoAuth = 1U << 8,  // also for clients that have not said who they are
+  kNoAuth = 1U << 8,     // also for clients that have not said who they are
+  kNotQueued = 1U << 9,  // runs between MULTI and EXEC, too
 };
 
 struct CommandSpec {
@@ -45,5 +46,8 @@ const CommandSpec* find_command(std::string_view name);
 
 /// Looks the command up, checks arity and flags, and runs it.
 Reply run_command(CommandContext& context);
+
+/// The same for what a client sends: between MULTI and EXEC it is queued.
+Reply run_client_command(CommandContext& context);
 
 }  // namespace rushgate

@@ -10,6 +10,7 @@
 #include "engine/commands/command_context.h"
 #include "engine/commands/command_functions.h"
 #include "engine/commands/errors.h"
+#include "engine/commands/transactions.h"
 
 namespace rushgate {
 namespace {
@@ -105,6 +106,7 @@ Reply quit_command(CommandContext& context) {
 // RESET
 Reply reset_command(CommandContext& context) {
   Session& session = context.session();
+  end_transaction(context);
   session.db = 0;
   session.protocol = 2;
   session.name.clear();

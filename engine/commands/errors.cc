@@ -40,6 +40,12 @@ Reply hello_option(std::string_view option) {
   return one_line("ERR Syntax error in HELLO option '" + std::string(as_c_string(option)) + "'");
 }
 
+Reply transaction_aborted(const Reply& refusal) {
+  const std::string_view text = refusal.text();
+  return Reply::error("EXECABORT Transaction discarded because of: " +
+                      std::string(text.substr(text.find(' ') + 1)));
+}
+
 Reply unsupported_option(std::string_view option) {
   return one_line("ERR Unsupported option " + std::string(as_c_string(option)));
 }

@@ -61,6 +61,18 @@ inline Reply invalid_client_name() {
 }
 inline Reply no_such_database() { return Reply::error("ERR DB index is out of range"); }
 
+// ---- Transactions ----
+inline Reply nested_multi() { return Reply::error("ERR MULTI calls can not be nested"); }
+inline Reply without_multi(std::string_view command) {
+  return Reply::error("ERR " + std::string(command) + " without MULTI");
+}
+inline Reply watch_inside_multi() { return Reply::error("ERR WATCH inside MULTI is not allowed"); }
+inline Reply transaction_broken() {
+  return Reply::error("EXECABORT Transaction discarded because of previous errors.");
+}
+/// EXEC itself was refused.
+Reply transaction_aborted(const Reply& refusal);
+
 // ---- Expiry ----
 inline Reply invalid_expire_time(std::string_view command) {
   return Reply::error("ERR invalid expire time in '" + std::string(command) + "' command");

@@ -2,9 +2,20 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
+
+#include "engine/client/request.h"
+#include "engine/keyspace/watched_key.h"
 
 namespace rushgate {
+
+/// What MULTI has begun.
+struct Transaction {
+  std::vector<Request> requests;  // to run at EXEC
+  bool is_broken = false;         // one of them made no sense: EXEC will refuse all
+};
 
 /// Belongs to whoever has the turn.
 struct Session {
@@ -12,6 +23,9 @@ struct Session {
   std::uint8_t db = 0;  // SELECT
   int protocol = 2;     // HELLO: 2 or 3
   std::string name;     // CLIENT SETNAME
+
+  std::optional<Transaction> transaction;  // MULTI
+  std::vector<WatchedKey> watched;         // WATCH
 
   // ---- Of clients that come over a connection ----
   std::string password;          // what AUTH must give; empty: nobody asks

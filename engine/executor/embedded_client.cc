@@ -30,7 +30,7 @@ EmbeddedClient::EmbeddedClient(std::shared_ptr<Executor> executor, const ClientO
   session_->protocol = options.protocol;
 }
 
-EmbeddedClient::~EmbeddedClient() = default;
+EmbeddedClient::~EmbeddedClient() { executor_->end_session(session_); }
 
 std::int64_t EmbeddedClient::deadline_ms() const {
   return options_.queue_timeout_ms == 0

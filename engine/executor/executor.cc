@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "engine/commands/command_table.h"
+#include "engine/commands/transactions.h"
 #include "engine/executor/executor_errors.h"
 #include "engine/script/script_errors.h"
 
@@ -174,6 +175,15 @@ void Executor::run_all_and_wait(std::span<Operation> operations) {
 void Executor::post(std::unique_ptr<Operation> operation, bool fail_when_full) {
   enqueue(*operation.release(), fail_when_full);
   if (is_manual()) service_.run_pending();  // it may have been refused without a turn
+}
+
+void Executor::end_session(std::shared_ptr<Session> session) {
+  auto operation = std::make_unique<Operation>();
+  operation->session = session.get();
+  operation->owned_session = std::move(session);
+  operation->ends_session = true;
+  operation->completion = [](Operation::Replies, int /*protocol*/) {};
+  post(std::move(operation), inside_turn());  // who has the turn must not wait for room
 }
 
 void Executor::enqueue(Operation& operation, bool fail_when_full) {
@@ -405,8 +415,16 @@ bool Executor::begin(Operation& operation) {
   return true;
 }
 
+void Executor::forget_session(Session& session) {
+  end_transaction(session, keyspace_);
+  while (const auto ticket = parking_.find_session(session.id)) {
+    finish_parked(*ticket, Reply::nil());
+  }
+}
+
 void Executor::run_requests(Operation& operation) {
   join_group(operation);
+  if (operation.ends_session) return forget_session(*operation.session);
   operation.replies.reserve(operation.requests.size());
   while (!operation.finished()) {
     if (group_requests_ >= options_.group_requests_max) {
@@ -429,7 +447,7 @@ void Executor::run_request(Operation& operation, const Request& request) {
   }
   CommandContext context(services_, *operation.session, request, CommandContext::Origin::kClient,
                          false);
-  Reply reply = run_command(context);
+  Reply reply = run_client_command(context);
   if (!context.parked()) {
     operation.replies.push_back(std::move(reply));
   } else if (is_manual() && operation.completion == nullptr) {
@@ -501,10 +519,7 @@ void Executor::update_time() { keyspace_.set_now_ms(clock_->now_ms()); }
 void Executor::fire_due() {
   if (services_.write_refusal.empty()) keyspace_.remove_expired(kExpiredPerGroupMax);
   while (const auto ticket = parking_.first_due(clock_->monotonic_ms())) {
-    ParkingLot::Parked parked = parking_.remove(*ticket);
-    join_group(*parked.operation);
-    parked.operation->replies.push_back(std::move(parked.park.on_timeout));
-    if (!parked.operation->finished()) resumed_.push_back(parked.operation);
+    finish_parked(*ticket, std::move(parking_.find(*ticket)->park.on_timeout));
   }
   serve_signalled();
 }
@@ -547,8 +562,12 @@ void Executor::retry_parked(std::uint64_t ticket) {
                          CommandContext::Origin::kClient, false);
   Reply reply = run_command(context);
   if (context.parked()) return;  // still nothing for it
-  parking_.remove(ticket);
   ++group_requests_;
+  finish_parked(ticket, std::move(reply));
+}
+
+void Executor::finish_parked(std::uint64_t ticket, Reply reply) {
+  Operation& operation = *parking_.remove(ticket).operation;
   join_group(operation);
   operation.replies.push_back(std::move(reply));
   if (!operation.finished()) resumed_.push_back(&operation);

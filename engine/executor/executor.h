@@ -53,6 +53,9 @@ class Executor final : private BusyMonitor, private KeyListener {
   /// Queues an operation that has a completion.
   void post(std::unique_ptr<Operation> operation, bool fail_when_full);
 
+  /// The client is gone: nothing of it stays behind, nothing waits for it.
+  void end_session(std::shared_ptr<Session> session);
+
   /// Makes everything answered so far safe against power loss.
   absl::Status sync();
 
@@ -102,6 +105,7 @@ class Executor final : private BusyMonitor, private KeyListener {
   Operation* next_operation(Operation*& own);
   [[nodiscard]] bool has_unfinished() const { return unfinished_ != nullptr || !resumed_.empty(); }
   bool begin(Operation& operation);
+  void forget_session(Session& session);
   void run_requests(Operation& operation);
   void run_request(Operation& operation, const Request& request);
   void join_group(Operation& operation);
@@ -112,6 +116,7 @@ class Executor final : private BusyMonitor, private KeyListener {
   void fire_due();
   void serve_signalled();
   void retry_parked(std::uint64_t ticket);
+  void finish_parked(std::uint64_t ticket, Reply reply);
   void update_next_due();
   void note_write();
 

@@ -39,6 +39,7 @@ struct Operation {
   Completion completion;  // called on the service thread; null: a thread sleeps on `state`
   std::vector<Request> owned_requests;     // what `requests` points to, if nobody else keeps it
   std::shared_ptr<Session> owned_session;  // keeps `session` alive, if nobody else does
+  bool ends_session = false;               // nothing is asked: the client is gone
   bool submitter_serves = false;  // it is the service thread, in a callback: an answer kicks it
 
   // ---- The answer ----

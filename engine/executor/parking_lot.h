@@ -35,6 +35,9 @@ class ParkingLot {
   /// Tickets of those who wait for a key, in order of arrival.
   [[nodiscard]] std::vector<std::uint64_t> waiting_for(std::uint8_t db, std::string_view key) const;
 
+  /// The first operation of a session that waits: who CLIENT UNBLOCK is for.
+  [[nodiscard]] std::optional<std::uint64_t> find_session(std::uint64_t session_id) const;
+
   /// Null if it has left.
   Parked* find(std::uint64_t ticket);
   /// Takes one out. It must be there.

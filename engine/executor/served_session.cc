@@ -15,7 +15,7 @@ ServedSession::ServedSession(Engine& engine, ServedSessionOptions options)
   session_->password = std::move(options.password);
 }
 
-ServedSession::~ServedSession() = default;
+ServedSession::~ServedSession() { executor_->end_session(session_); }
 
 void ServedSession::run(std::span<Batch> batches) {
   if (batches.empty()) return;

@@ -85,6 +85,7 @@ Object& Database::create(std::string_view key, Value value) {
   Object& object = attach(std::move(made));
   changes().undo().push([this, &object] { detach(object); });
   changes().touch(object);
+  note_creation(object.key);
   keyspace_.signal(number_, object.key);
   return object;
 }
@@ -108,11 +109,14 @@ void Database::move(Object& object, Database& to, std::string_view key) {
     back->key = std::move(old_key);
     attach(std::move(back));
   });
+  ++object.revision;
   changes().touch(object);
+  to.note_creation(object.key);
   keyspace_.signal(to.number_, object.key);
 }
 
 void Database::set_expiry(Object& object, std::int64_t expire_at_ms) {
+  ++object.revision;
   if (object.expire_at_ms == expire_at_ms) return;
   changes().undo().push([this, &object, old = object.expire_at_ms] { assign_expiry(object, old); });
   assign_expiry(object, expire_at_ms);
@@ -140,6 +144,43 @@ void Database::remove_all() {
     expiries_ = std::move(expiries);
     forget_recent();
   });
+}
+
+// ---- WATCH ----
+
+WatchedKey Database::watch(std::string_view key) {
+  const Object* const object = find(key);
+  WatchedKey watched{.db = number_, .key = std::string(key), .was_there = object != nullptr};
+  if (object != nullptr) {
+    watched.object_id = object->id;
+    watched.revision = object->revision;
+  } else {
+    WatchedAbsence& absence = watched_absences_[watched.key];
+    ++absence.watchers;
+    watched.creations = absence.creations;
+  }
+  return watched;
+}
+
+void Database::unwatch(const WatchedKey& watched) {
+  if (watched.was_there) return;
+  const auto absence = watched_absences_.find(watched.key);
+  if (--absence->second.watchers == 0) watched_absences_.erase(absence);
+}
+
+bool Database::has_changed(const WatchedKey& watched) {
+  const Object* const object = find(watched.key);
+  if (!watched.was_there) {
+    return object != nullptr || watched_absences_.at(watched.key).creations != watched.creations;
+  }
+  return object == nullptr || object->id != watched.object_id ||
+         object->revision != watched.revision;
+}
+
+void Database::note_creation(std::string_view key) {
+  if (watched_absences_.empty()) return;
+  const auto absence = watched_absences_.find(std::string(key));
+  if (absence != watched_absences_.end()) ++absence->second.creations;
 }
 
 // ---- Expiry ----

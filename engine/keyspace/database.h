@@ -6,14 +6,17 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include "absl/container/btree_set.h"
+#include "absl/container/flat_hash_map.h"
 #include "engine/keyspace/changes.h"
 #include "engine/keyspace/hashing.h"
 #include "engine/keyspace/object.h"
 #include "engine/keyspace/segmented_table.h"
+#include "engine/keyspace/watched_key.h"
 
 namespace rushgate {
 
@@ -42,6 +45,14 @@ class Database {
   /// When the object expires; kNoExpiry for never. A time that has passed is allowed: the next
   /// find() removes it.
   void set_expiry(Object& object, std::int64_t expire_at_ms);
+
+  // ---- WATCH ----
+  [[nodiscard]] WatchedKey watch(std::string_view key);
+  /// Nobody asks for it any more.
+  void unwatch(const WatchedKey& watched);
+  /// Has anything been done to the key since that Redis's WATCH would see? (Something taken back,
+  /// too.)
+  [[nodiscard]] bool has_changed(const WatchedKey& watched);
 
   /// FLUSHDB.
   void remove_all();
@@ -91,6 +102,8 @@ class Database {
   std::unique_ptr<Object> detach(Object& object);
   void assign_expiry(Object& object, std::int64_t expire_at_ms);
 
+  void note_creation(std::string_view key);
+
   Object*& recent(std::string_view key);
   void forget_recent() { recent_.fill(nullptr); }
 
@@ -99,6 +112,13 @@ class Database {
   Table table_;
   std::array<Object*, 8> recent_{};  // of table_: mostly a key is asked for again soon
   absl::btree_set<Object*, SoonerExpiry> expiries_;  // those objects of table_ that expire
+
+  /// A key where nothing was when somebody began to watch it.
+  struct WatchedAbsence {
+    std::size_t watchers = 0;
+    std::uint64_t creations = 0;  // of something there, since
+  };
+  absl::flat_hash_map<std::string, WatchedAbsence> watched_absences_;
 };
 
 }  // namespace rushgate

@@ -47,7 +47,8 @@ struct Object {
   std::uint8_t db = 0;                    // number of its database
   bool attached = false;                  // in its database's table; false once removed
   ObjectChange change = ObjectChange::kNone;
-  std::uint64_t revision = 0;  // of a hash: another one whenever a field changes, or changes back
+  std::uint64_t revision = 0;  // another one whenever WATCH is to see a change
+                               // of a hash also when a change is taken back
 
   [[nodiscard]] ValueType type() const { return static_cast<ValueType>(value.index()); }
 

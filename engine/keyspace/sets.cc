@@ -53,6 +53,7 @@ bool add_text(Database& db, Object& object, std::string_view member) {
               value.records().take_back_to(mark);
             });
   set.records().add_text(member);
+  ++object.revision;
   db.changes().gather(object);
   return true;
 }
@@ -65,6 +66,7 @@ bool add_integer(Database& db, Object& object, std::int64_t member) {
     set.records().take_back_to(mark);
   });
   set.records().add_integer(member);
+  ++object.revision;
   db.changes().gather(object);
   return true;
 }
@@ -114,6 +116,7 @@ std::size_t add_integers(Database& db, Object& object, std::span<const std::int6
         [take_back, added = std::vector<std::int64_t>(gathered.begin(), gathered.end())] {
           take_back(added);
         });
+    ++object.revision;
     db.changes().gather(object);
     return count;
   } catch (...) {  // no memory: what there is no step for must not stay
@@ -128,6 +131,7 @@ bool remove(Database& db, Object& object, std::string_view member) {
   push_undo(db, object, member,
             [](SetValue& value, std::string_view removed) { value.insert(removed); });
   record_removal(db, object, member);
+  ++object.revision;
   if (set.size() == 0) db.remove(object);
   return true;
 }

@@ -47,6 +47,7 @@ void begin_append(Database& db, Object& object) {
   db.changes().undo().push([&stream, mark = stream.open_mark(), counters = stream.counters()] {
     stream.take_back_appends(mark, counters);
   });
+  ++object.revision;
   db.changes().touch(object);
   db.keyspace().signal(db.number(), object.key);
 }
@@ -139,6 +140,7 @@ absl::Status erase(Database& db, Object& object, std::span<const StreamId> ids,
     });
   }
   for (const StreamId id : kept_deleted) stream.record_deleted(db.changes().records(), id);
+  ++object.revision;
   db.changes().touch(object);
   erased = existing.size();
   return absl::OkStatus();
@@ -152,6 +154,7 @@ absl::Status trim(Database& db, Object& object, const Stream::TrimTo& to, std::u
   if (removed == 0) return read;
   apply_cut(db, stream, cut,
             [&](StreamId id) { stream.record_no_longer_deleted(db.changes().records(), id); });
+  ++object.revision;
   db.changes().touch(object);
   return read;
 }

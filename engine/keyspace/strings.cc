@@ -27,6 +27,7 @@ void assign(Database& db, Object& object, StringValue value) {
     });
   }
   object.string() = std::move(value);
+  ++object.revision;
   db.changes().touch(object);
 }
 

@@ -1,0 +1,92 @@
+// Commands of transactions: https://redis.io/docs/latest/commands/?group=transactions
+#include "engine/commands/transactions.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "engine/commands/command_context.h"
+#include "engine/commands/command_functions.h"
+#include "engine/commands/command_table.h"
+#include "engine/commands/errors.h"
+
+namespace rushgate {
+namespace {
+
+void unwatch_all(Session& session, Keyspace& keyspace) {
+  for (const WatchedKey& watched : session.watched) keyspace.db(watched.db).unwatch(watched);
+  session.watched.clear();
+}
+
+bool any_has_changed(const Session& session, Keyspace& keyspace) {
+  return std::ranges::any_of(session.watched, [&](const WatchedKey& watched) {
+    return keyspace.db(watched.db).has_changed(watched);
+  });
+}
+
+}  // namespace
+
+void end_transaction(Session& session, Keyspace& keyspace) {
+  session.transaction.reset();
+  unwatch_all(session, keyspace);
+}
+
+void end_transaction(const CommandContext& context) {
+  end_transaction(context.session(), context.keyspace());
+}
+
+// MULTI
+Reply multi_command(CommandContext& context) {
+  if (context.session().transaction) return errors::nested_multi();
+  context.session().transaction.emplace();
+  return Reply::ok();
+}
+
+// EXEC
+Reply exec_command(CommandContext& context) {
+  Session& session = context.session();
+  if (!session.transaction) return errors::without_multi("EXEC");
+  const bool has_changed = any_has_changed(session, context.keyspace());
+  const Transaction transaction = *std::move(session.transaction);
+  end_transaction(context);
+  if (transaction.is_broken) return errors::transaction_broken();
+  if (has_changed) return Reply::nil_array();
+
+  std::vector<Reply> replies;
+  replies.reserve(transaction.requests.size());
+  for (const Request& request : transaction.requests) {
+    CommandContext inner(context.services(), session, request, CommandContext::Origin::kTransaction,
+                         false);
+    replies.push_back(run_command(inner));
+  }
+  return Reply::array(std::move(replies));
+}
+
+// DISCARD
+Reply discard_command(CommandContext& context) {
+  if (!context.session().transaction) return errors::without_multi("DISCARD");
+  end_transaction(context);
+  return Reply::ok();
+}
+
+// WATCH key [key ...]
+Reply watch_command(CommandContext& context) {
+  Session& session = context.session();
+  if (session.transaction) return errors::watch_inside_multi();
+  for (std::size_t i = 1; i < context.size(); ++i) {
+    const std::string_view key = context[i];
+    const bool is_watched = std::ranges::any_of(session.watched, [&](const WatchedKey& watched) {
+      return watched.db == session.db && watched.key == key;
+    });
+    if (!is_watched) session.watched.push_back(context.db().watch(key));
+  }
+  return Reply::ok();
+}
+
+// UNWATCH
+Reply unwatch_command(CommandContext& context) {
+  unwatch_all(context.session(), context.keyspace());
+  return Reply::ok();
+}
+
+}  // namespace rushgate
