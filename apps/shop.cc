@@ -176,7 +176,7 @@ absl::Status Shop::start_workers() {
           keys().order_stream, fmt::join(*gone, ", "));
     }
   }
-  constexpr std::int64_t kBlockMs = 100;  // as long as stopping may take
+  constexpr std::int64_t kBlockMs = 10'000;  // stopping interrupts it
   for (int worker = 1; worker <= options_.workers; ++worker) {
     auto client = new_client();
     if (!client.ok()) return client.status();

@@ -4,10 +4,12 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <string>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "adapters/redis/command_traits.h"
 #include "adapters/redis/redis_connection.h"
 #include "adapters/redis/text.h"
@@ -25,30 +27,55 @@ class RedisClient::Pool {
   /// An idle connection or a new one. kDeadlineExceeded: all were in use for command_timeout_ms;
   /// else RedisConnection::open()'s errors.
   absl::StatusOr<std::unique_ptr<RedisConnection>> take() {
-    if (auto idle = reserve(); !idle.ok() || *idle != nullptr) return idle;
-    auto opened = RedisConnection::open(options_);
-    if (!opened.ok()) drop();
-    return opened;
+    auto taken = reserve();
+    if (!taken.ok()) return taken;
+    if (*taken == nullptr) taken = RedisConnection::open(options_);
+    if (!taken.ok()) {
+      close(0);
+      return taken;
+    }
+    const std::lock_guard lock(mutex_);
+    busy_ids_.insert((*taken)->id());
+    return taken;
   }
 
   void give_back(std::unique_ptr<RedisConnection> connection) {
     {
       const std::lock_guard lock(mutex_);
+      busy_ids_.erase(connection->id());
       idle_.push_back(std::move(connection));
     }
     can_take_.notify_one();
   }
 
   /// Instead of give_back(), for a connection that is not to be used again.
-  void drop() {
+  void drop(std::unique_ptr<RedisConnection> connection) {
+    const std::int64_t id = connection->id();
+    connection.reset();  // before another may be opened in its place
+    close(id);
+  }
+
+  /// Beyond connections_max, and not to be given back.
+  [[nodiscard]] absl::StatusOr<std::unique_ptr<RedisConnection>> open_one_more() const {
+    return RedisConnection::open(options_);
+  }
+
+  /// What the server calls the connections that are in use.
+  [[nodiscard]] std::vector<std::int64_t> busy_ids() const {
+    const std::lock_guard lock(mutex_);
+    return {busy_ids_.begin(), busy_ids_.end()};
+  }
+
+ private:
+  void close(std::int64_t id) {
     {
       const std::lock_guard lock(mutex_);
+      busy_ids_.erase(id);
       --open_;
     }
     can_take_.notify_one();
   }
 
- private:
   /// An idle connection, or null and the right to open one.
   absl::StatusOr<std::unique_ptr<RedisConnection>> reserve() {
     std::unique_lock lock(mutex_);
@@ -74,9 +101,10 @@ class RedisClient::Pool {
   std::condition_variable can_take_;
 
   // Guarded by mutex_:
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::vector<std::unique_ptr<RedisConnection>> idle_;  // last used, last
   int open_ = 0;                                        // idle or handed out
+  absl::flat_hash_set<std::int64_t> busy_ids_;          // of those handed out
 };
 
 // ---- Requests -----------------------------------------------------------------------------------
@@ -161,9 +189,19 @@ void RedisClient::exchange(std::span<const Request> requests, std::span<Reply> r
   if (alive && std::none_of(requests.begin(), requests.end(), leaves_state)) {
     pool_->give_back(*std::move(connection));
   } else {
-    connection->reset();  // before another may be opened in its place
-    pool_->drop();
+    pool_->drop(*std::move(connection));
   }
+}
+
+void RedisClient::unblock() {
+  const std::vector<std::int64_t> busy = pool_->busy_ids();
+  if (busy.empty()) return;
+  const auto connection = pool_->open_one_more();
+  if (!connection.ok()) return;
+  std::vector<Request> requests;
+  for (const std::int64_t id : busy) requests.push_back(Request::of("CLIENT", "UNBLOCK", id));
+  std::vector<Reply> ignored(requests.size());
+  (*connection)->exchange(requests, ignored);
 }
 
 Reply RedisClient::sync() {

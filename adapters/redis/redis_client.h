@@ -41,6 +41,8 @@ class RedisClient final : public Client {
   Reply call(Request request) override;
   /// Any number of requests: they are sent and answers are read at the same time.
   std::vector<Reply> pipeline(std::span<const Request> requests) override;
+  /// By CLIENT UNBLOCK, over a connection of its own: it takes effect where the server permits that.
+  void unblock() override;
   /// OK if the server answers a PING. How safe its answers are is for its configuration to say
   /// (appendfsync): Redis 7.0 has no command that waits for its disk.
   Reply sync() override;

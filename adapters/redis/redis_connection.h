@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -32,6 +33,9 @@ class RedisConnection {
   RedisConnection(const RedisConnection&) = delete;
   RedisConnection& operator=(const RedisConnection&) = delete;
 
+  /// What the server calls it (CLIENT ID); 0 if it does not say.
+  [[nodiscard]] std::int64_t id() const { return id_; }
+
   /// True if the server has hung up or said something unasked: nothing should be sent any more.
   [[nodiscard]] bool is_stale() const;
 
@@ -56,6 +60,7 @@ class RedisConnection {
   };
   std::unique_ptr<redisContext, FreeContext> context_;
   std::unique_ptr<char[]> buffer_;
+  std::int64_t id_ = 0;
   std::string failure_;  // why the connection is of no more use; empty: it is
 };
 

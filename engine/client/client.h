@@ -39,6 +39,10 @@ class Client {
   /// requests, which must stay as they are meanwhile.
   virtual std::vector<Reply> pipeline(std::span<const Request> requests) = 0;
 
+  /// Answers those of its blocking commands that wait now as if their time were up: for whoever
+  /// stops a thread that reads. One that begins later waits.
+  virtual void unblock() = 0;
+
   /// Returns when everything answered so far is as safe as the backend can make it: past an fsync
   /// on a durable embedded engine; on Redis it is a statement of trust in the server's own
   /// settings. An error if it could not be made safe.

@@ -112,6 +112,8 @@ void EmbeddedClient::post(std::unique_ptr<Operation> operation) {
   executor_->post(std::move(operation), options_.fail_when_full);
 }
 
+void EmbeddedClient::unblock() { executor_->unblock_session(session_); }
+
 Reply EmbeddedClient::sync() {
   const absl::Status synced = executor_->sync();
   return synced.ok() ? Reply::ok() : Reply::error(executor_errors::outcome_unknown(synced));

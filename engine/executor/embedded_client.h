@@ -34,6 +34,7 @@ class EmbeddedClient final : public Client {
   void submit_all(std::span<const Request> requests, PipelineCompletion completion);
   Reply call(Request request) override;
   std::vector<Reply> pipeline(std::span<const Request> requests) override;
+  void unblock() override;
   Reply sync() override;
   [[nodiscard]] Request script_request(const Script& script, std::span<const std::string_view> keys,
                                        std::span<const std::string_view> arguments) const override;

@@ -90,7 +90,8 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
 
   /// A session of its own, in which threads wait by sleeping. It may outlive the engine: its calls
-  /// are answered CLOSED then. (For fibers: fiber_client.h.)
+  /// are answered CLOSED then. When it is destroyed, what it waits for is answered as if the time
+  /// were up. (For fibers: fiber_client.h.)
   [[nodiscard]] std::unique_ptr<Client> open_client(const ClientOptions& options = {});
 
   /// The engine's clock: the machine's, or the manual one.

@@ -177,11 +177,11 @@ void Executor::post(std::unique_ptr<Operation> operation, bool fail_when_full) {
   if (is_manual()) service_.run_pending();  // it may have been refused without a turn
 }
 
-void Executor::end_session(std::shared_ptr<Session> session) {
+void Executor::post_for(std::shared_ptr<Session> session, Operation::Kind kind) {
   auto operation = std::make_unique<Operation>();
   operation->session = session.get();
   operation->owned_session = std::move(session);
-  operation->ends_session = true;
+  operation->kind = kind;
   operation->completion = [](Operation::Replies, int /*protocol*/) {};
   post(std::move(operation), inside_turn());  // who has the turn must not wait for room
 }
@@ -415,16 +415,18 @@ bool Executor::begin(Operation& operation) {
   return true;
 }
 
-void Executor::forget_session(Session& session) {
-  end_transaction(session, keyspace_);
+void Executor::unblock(const Session& session) {
   while (const auto ticket = parking_.find_session(session.id)) {
-    finish_parked(*ticket, Reply::nil());
+    finish_parked(*ticket, std::move(parking_.find(*ticket)->park.on_timeout));
   }
 }
 
 void Executor::run_requests(Operation& operation) {
   join_group(operation);
-  if (operation.ends_session) return forget_session(*operation.session);
+  if (operation.kind != Operation::Kind::kRequests) unblock(*operation.session);
+  if (operation.kind == Operation::Kind::kEndSession) {
+    end_transaction(*operation.session, keyspace_);
+  }
   operation.replies.reserve(operation.requests.size());
   while (!operation.finished()) {
     if (group_requests_ >= options_.group_requests_max) {

@@ -53,8 +53,14 @@ class Executor final : private BusyMonitor, private KeyListener {
   /// Queues an operation that has a completion.
   void post(std::unique_ptr<Operation> operation, bool fail_when_full);
 
-  /// The client is gone: nothing of it stays behind, nothing waits for it.
-  void end_session(std::shared_ptr<Session> session);
+  /// What waits for the client is answered as if its time were up.
+  void unblock_session(std::shared_ptr<Session> session) {
+    post_for(std::move(session), Operation::Kind::kUnblock);
+  }
+  /// The client is gone: that, and nothing of it stays behind.
+  void end_session(std::shared_ptr<Session> session) {
+    post_for(std::move(session), Operation::Kind::kEndSession);
+  }
 
   /// Makes everything answered so far safe against power loss.
   absl::Status sync();
@@ -89,6 +95,7 @@ class Executor final : private BusyMonitor, private KeyListener {
   void work(Operation* own);
   /// What the service thread does when it is kicked, or something is due.
   std::int64_t serve();
+  void post_for(std::shared_ptr<Session> session, Operation::Kind kind);
   void enqueue(Operation& operation, bool fail_when_full);
   /// Waits for room in the queue. False if it did not get it: the operation is answered then.
   bool push(Operation& operation, bool fail_when_full, bool may_make_room);
@@ -105,7 +112,7 @@ class Executor final : private BusyMonitor, private KeyListener {
   Operation* next_operation(Operation*& own);
   [[nodiscard]] bool has_unfinished() const { return unfinished_ != nullptr || !resumed_.empty(); }
   bool begin(Operation& operation);
-  void forget_session(Session& session);
+  void unblock(const Session& session);
   void run_requests(Operation& operation);
   void run_request(Operation& operation, const Request& request);
   void join_group(Operation& operation);

@@ -66,6 +66,8 @@ std::vector<Reply> FiberClient::pipeline(std::span<const Request> requests) {
   return answers;
 }
 
+void FiberClient::unblock() { client_->unblock(); }
+
 Reply FiberClient::sync() { return client_->sync(); }
 
 Request FiberClient::script_request(const Script& script, std::span<const std::string_view> keys,

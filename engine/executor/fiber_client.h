@@ -29,6 +29,7 @@ class FiberClient final : public Client {
   void submit(Request request, Completion completion) override;
   Reply call(Request request) override;
   std::vector<Reply> pipeline(std::span<const Request> requests) override;
+  void unblock() override;
   Reply sync() override;
   [[nodiscard]] Request script_request(const Script& script, std::span<const std::string_view> keys,
                                        std::span<const std::string_view> arguments) const override;

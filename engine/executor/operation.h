@@ -28,6 +28,11 @@ struct Operation {
     kAnswered,   // replies are complete
     kAbandoned,  // its submitter gave up while it was queued: whoever finds it deletes it
   };
+  enum class Kind : std::uint8_t {
+    kRequests,
+    kUnblock,  // no request: those of the session that wait are answered as if their time were up
+    kEndSession,  // no request: the client is gone
+  };
   using Replies = absl::InlinedVector<Reply, 1>;
   using Completion = absl::AnyInvocable<void(Replies, int protocol)>;
 
@@ -39,7 +44,7 @@ struct Operation {
   Completion completion;  // called on the service thread; null: a thread sleeps on `state`
   std::vector<Request> owned_requests;     // what `requests` points to, if nobody else keeps it
   std::shared_ptr<Session> owned_session;  // keeps `session` alive, if nobody else does
-  bool ends_session = false;               // nothing is asked: the client is gone
+  Kind kind = Kind::kRequests;
   bool submitter_serves = false;  // it is the service thread, in a callback: an answer kicks it
 
   // ---- The answer ----

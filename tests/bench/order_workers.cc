@@ -8,7 +8,7 @@
 namespace rushgate::bench {
 
 OrderWorkers::OrderWorkers(Shop& shop, OrderStore& store, int count, int batch) {
-  constexpr std::int64_t kBlockMs = 100;
+  constexpr std::int64_t kBlockMs = 10'000;
   for (int i = 0; i < count; ++i) {
     clients_.push_back(shop.engine().open_client());
     auto worker = std::make_unique<OrderWorker>(

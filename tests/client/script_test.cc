@@ -42,6 +42,7 @@ class FakeClient final : public Client {
     for (const Request& request : requests) replies.push_back(answer(request));
     return replies;
   }
+  void unblock() override {}
   Reply sync() override { return Reply::ok(); }
 
   std::vector<std::string> asked;

@@ -50,6 +50,32 @@ TEST_F(ManualModeTest, ABlockedReadTimesOutWhenTheClockIsMoved) {
   EXPECT_EQ(read->kind(), Reply::Kind::kNilArray);
 }
 
+TEST_F(ManualModeTest, AnUnblockedReadIsAnsweredAsIfItsTimeWereUp) {
+  std::vector<Reply> reads;
+  for (int i = 0; i < 2; ++i) {
+    client_->submit(Request::of("XREAD", "BLOCK", 0, "STREAMS", "s", "$"),
+                    [&](Reply reply) { reads.push_back(std::move(reply)); });
+  }
+  engine_->open_client()->unblock();  // another's
+  EXPECT_TRUE(reads.empty());
+  client_->unblock();
+  EXPECT_EQ(reads, (std::vector<Reply>{Reply::nil_array(), Reply::nil_array()}));
+  client_->unblock();  // nothing waits
+}
+
+TEST_F(ManualModeTest, AClientThatIsGoneTakesNothing) {
+  (*client_)("XGROUP", "CREATE", "s", "g", "0", "MKSTREAM");
+  auto gone = engine_->open_client();
+  std::optional<Reply> read;
+  gone->submit(Request::of("XREADGROUP", "GROUP", "g", "gone", "BLOCK", 0, "STREAMS", "s", ">"),
+               [&](Reply reply) { read = std::move(reply); });
+  EXPECT_FALSE(read.has_value());
+  gone.reset();
+  EXPECT_EQ(read, Reply::nil_array());
+  (*client_)("XADD", "s", "1-1", "f", "v");
+  EXPECT_EQ(to_debug_string((*client_)("XPENDING", "s", "g")), "[0, nil, nil, nil]");
+}
+
 TEST_F(ManualModeTest, BlockedGroupReadersAreServedInOrderOfArrival) {
   (*client_)("XGROUP", "CREATE", "s", "g", "0", "MKSTREAM");
   std::vector<std::string> served;

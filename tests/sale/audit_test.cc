@@ -290,6 +290,7 @@ class WatchedClient final : public Client {
     count();
     return client_.pipeline(requests);
   }
+  void unblock() override { client_.unblock(); }
   Reply sync() override { return client_.sync(); }
   Request script_request(const Script& script, std::span<const std::string_view> keys,
                          std::span<const std::string_view> arguments) const override {

@@ -28,6 +28,7 @@ class CountingClient final : public Client {
     for (const Request& request : requests) count(request);
     return client_.pipeline(requests);
   }
+  void unblock() override { client_.unblock(); }
   Reply sync() override { return client_.sync(); }
   [[nodiscard]] Request script_request(const Script& script, std::span<const std::string_view> keys,
                                        std::span<const std::string_view> arguments) const override {

@@ -423,6 +423,30 @@ TEST_P(WorkerThreadOnRedisTest, AThreadStoresOrdersAndStopsCleanly) {
   expect_audit_passes();
 }
 
+// Without an interruption these would wait for ever.
+constexpr std::int64_t kHourMs = 3'600'000;
+
+TEST_P(WorkerThreadOnRedisTest, AThreadThatWaitsForOrdersStopsAtOnce) {
+  OrderWorkerThread thread(make_worker("t", {.claim_idle_ms = kHourMs, .block_ms = kHourMs}));
+  ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
+  const auto orders = accept(1, 1, 5);
+  while (thread.stored() < 5) std::this_thread::yield();  // then it waits again
+  thread.stop();
+  expect_created(orders);
+}
+
+TEST(WorkerThreadTest, AThreadThatWaitsForOrdersStopsAtOnce) {
+  auto engine = Engine::open(std::make_unique<MemoryStore>());
+  ASSERT_TRUE(engine.ok()) << engine.status();
+  MemoryOrderStore orders;
+  const auto client = (*engine)->open_client();
+  OrderWorkerThread thread(
+      std::make_unique<OrderWorker>(*client, orders, (*engine)->clock(), SaleKeys{},
+                                    WorkerOptions{.claim_idle_ms = kHourMs, .block_ms = kHourMs}));
+  thread.stop();
+  thread.stop();  // again: no effect
+}
+
 TEST(WorkerThreadTest, BuyersAndWorkersOnThreadsOfTheirOwnLoseAndDoubleNothing) {
   const TemporaryDirectory directory;
   auto store = RocksDbStore::open(directory.path() / "keyspace");

@@ -143,9 +143,18 @@ absl::StatusOr<OrderWorker::Batch> OrderWorker::next_batch() {
     if (!entries->empty()) return Batch{.entries = *std::move(entries), .is_redelivery = true};
   }
   const bool may_wait = claim_from_ == kClaimFromStart;
-  auto entries = read_group(">", may_wait ? options_.block_ms : 0);
+  auto entries = read_group(">", may_wait ? ms_to_wait() : 0);
   if (!entries.ok()) return entries.status();
   return Batch{.entries = *std::move(entries), .is_redelivery = false};
+}
+
+/// For new orders: no longer than until there is something else to do.
+std::int64_t OrderWorker::ms_to_wait() const {
+  if (options_.block_ms == 0) return 0;
+  const std::int64_t due_ms =
+      retry_at_ms_ == 0 ? claim_at_ms_ : std::min(retry_at_ms_, claim_at_ms_);
+  const std::int64_t left_ms = std::max<std::int64_t>(1, due_ms - clock_.monotonic_ms());
+  return std::min(options_.block_ms, left_ms);
 }
 
 /// Up to a batch of entries, in portions; it waits for the first one alone.
@@ -401,11 +410,18 @@ OrderWorkerThread::OrderWorkerThread(std::unique_ptr<OrderWorker> worker, std::i
 OrderWorkerThread::~OrderWorkerThread() { stop(); }
 
 void OrderWorkerThread::stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
+  constexpr std::chrono::milliseconds kAgain{
+      10};  // it may have begun to wait after an interruption
+  std::unique_lock lock(mutex_);
+  stopping_ = true;
+  changed_.notify_all();
+  while (!has_ended_) {
+    lock.unlock();
+    worker_->interrupt();
+    lock.lock();
+    changed_.wait_for(lock, kAgain, [this] { return has_ended_; });
   }
-  stopped_.notify_all();
+  lock.unlock();
   if (thread_.joinable()) thread_.join();
 }
 
@@ -424,9 +440,12 @@ void OrderWorkerThread::loop() {
     std::unique_lock lock(mutex_);
     pause_reason_ = std::move(step.reason);
     if (step.kind == StepKind::kPaused) {
-      stopped_.wait_for(lock, std::chrono::milliseconds(pause_ms_), [this] { return stopping_; });
+      changed_.wait_for(lock, std::chrono::milliseconds(pause_ms_), [this] { return stopping_; });
     }
-    if (stopping_) return;
+    if (!stopping_) continue;
+    has_ended_ = true;
+    changed_.notify_all();
+    return;
   }
 }
 

@@ -66,6 +66,9 @@ class OrderWorker {
   /// what dead consumers left, then new ones. Throws nothing: what the order store throws pauses.
   Step step();
 
+  /// Ends a wait for new orders. From any thread.
+  void interrupt() { client_.unblock(); }
+
  private:
   using Entries = std::vector<OrderEntry>;
   struct Batch {
@@ -81,6 +84,7 @@ class OrderWorker {
   Step work();
   absl::Status ensure_group();
   absl::StatusOr<Batch> next_batch();
+  [[nodiscard]] std::int64_t ms_to_wait() const;
   absl::StatusOr<Entries> read_group(std::string_view after, std::int64_t block_ms);
   absl::StatusOr<Entries> read_portion(std::string_view after, std::size_t count_max,
                                        std::int64_t block_ms);
@@ -121,7 +125,7 @@ class OrderWorkerThread {
   /// Stops.
   ~OrderWorkerThread();
 
-  /// Lets the current batch end, then ends.
+  /// Lets the current batch end, then ends; a wait for orders ends at once.
   void stop();
 
   [[nodiscard]] std::size_t stored() const { return stored_.load(); }
@@ -139,8 +143,9 @@ class OrderWorkerThread {
   std::atomic<std::size_t> buried_{0};
   std::atomic<std::size_t> lost_{0};
   mutable std::mutex mutex_;
-  std::condition_variable stopped_;
+  std::condition_variable changed_;
   bool stopping_ = false;     // guarded by mutex_
+  bool has_ended_ = false;    // guarded by mutex_
   std::string pause_reason_;  // guarded by mutex_
   std::thread thread_;
 };

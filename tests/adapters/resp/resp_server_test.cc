@@ -131,6 +131,22 @@ TEST_F(RespServerTest, ABlockedClientHoldsUpNobody) {
   EXPECT_EQ(blocked->receive(), "$5\r\nafter\r\n");
 }
 
+TEST_F(RespServerTest, ABlockedClientThatHangsUpTakesNothing) {
+  start();
+  const auto other = connect();
+  other->call(Request::of("XGROUP", "CREATE", "s", "g", "0", "MKSTREAM"));
+  {
+    const auto blocked = connect();
+    blocked->send_bytes("PING\r\nXREADGROUP GROUP g gone BLOCK 0 STREAMS s >\r\n");
+    EXPECT_EQ(blocked->receive(), "+PONG\r\n");
+  }
+  other->call(Request::of("PING"));  // after this the server knows
+  other->call(Request::of("XADD", "s", "1-1", "f", "v"));
+  const Reply read =
+      other->call(Request::of("XREADGROUP", "GROUP", "g", "here", "STREAMS", "s", ">"));
+  EXPECT_EQ(read.elements().size(), 1U);
+}
+
 TEST_F(RespServerTest, AServerThatEndsClosesBlockedClients) {
   start();
   const auto blocked = connect();
