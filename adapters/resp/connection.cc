@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <spdlog/spdlog.h>
 
@@ -20,6 +23,19 @@ namespace {
 constexpr std::size_t kReadBytesMin = 16 * 1'024;
 constexpr std::size_t kReadBytesMax = 1'024 * 1'024;
 constexpr std::size_t kBatchRequestsMax = 1'024;
+
+/// As CLIENT LIST shows it.
+std::string address_text(const Connection::Socket::endpoint_type& endpoint,
+                         const RespServerOptions& options) {
+  if (endpoint.protocol().family() == AF_UNIX) return options.unix_socket + ":0";
+  boost::asio::ip::tcp::endpoint tcp;
+  if (endpoint.size() > tcp.capacity()) return "";
+  std::memcpy(tcp.data(), endpoint.data(), endpoint.size());
+  tcp.resize(endpoint.size());
+  const std::string ip = tcp.address().to_string();
+  const std::string shown = tcp.address().is_v6() ? '[' + ip + ']' : ip;
+  return shown + ':' + std::to_string(tcp.port());
+}
 
 bool same_word(std::string_view a, std::string_view b) {
   return absl::EqualsIgnoreCase({a.data(), a.size()}, {b.data(), b.size()});
@@ -38,7 +54,8 @@ bool may_block(const Request& request) {
 
 /// Does it change how what follows is read or answered?
 bool ends_batch(const Request& request) {
-  constexpr std::array<std::string_view, 4> kNames = {"auth", "hello", "quit", "reset"};
+  constexpr std::array<std::string_view, 6> kNames = {"auth",  "client", "exec",
+                                                      "hello", "quit",   "reset"};
   return std::ranges::any_of(kNames,
                              [&](std::string_view name) { return same_word(request[0], name); });
 }
@@ -47,7 +64,7 @@ bool ends_batch(const Request& request) {
 
 /// Is it the command of manual mode?
 bool Connection::moves_clock(const Request& request) const {
-  return engine_.is_manual() && session_.is_authenticated() &&
+  return engine_.is_manual() && session_->is_authenticated() &&
          same_word(request[0], "rushgate.advance");
 }
 
@@ -58,9 +75,26 @@ Connection::Connection(std::shared_ptr<boost::asio::io_context> io, Socket socke
       options_(options),
       owner_(owner),
       socket_(std::move(socket)),
-      session_(engine, {.password = options.password}),
       read_bytes_(kReadBytesMin) {
   socket_.non_blocking(true);
+}
+
+void Connection::start() {
+  session_ = std::make_unique<ServedSession>(engine_, session_options());
+  read();
+}
+
+ServedSessionOptions Connection::session_options() {
+  const auto wake = [io = io_, weak = weak_from_this()] {
+    boost::asio::post(*io, [weak] {
+      if (const auto self = weak.lock()) self->want_turn();
+    });
+  };
+  boost::system::error_code ignored;
+  return {.password = options_.password,
+          .address = address_text(socket_.remote_endpoint(ignored), options_),
+          .local_address = address_text(socket_.local_endpoint(ignored), options_),
+          .on_message = wake};
 }
 
 void Connection::want_turn() {
@@ -102,8 +136,8 @@ std::span<const Request> Connection::next_batch() {
   while (count < kBatchRequestsMax && !is_blocked_ && !alone_ && !ends_after_output_ &&
          !is_closed_) {
     if (count == requests_.size()) requests_.emplace_back();
-    const auto& limits = session_.is_authenticated() ? RequestParser::kAuthenticated
-                                                     : RequestParser::kUnauthenticated;
+    const auto& limits = session_->is_authenticated() ? RequestParser::kAuthenticated
+                                                      : RequestParser::kUnauthenticated;
     const RequestParser::Result result = parser_.next(rest, limits, requests_[count]);
     if (result == RequestParser::Result::kIncomplete) break;
     if (result == RequestParser::Result::kBroken) {
@@ -129,7 +163,7 @@ void Connection::run_alone() {
   const Request request = *std::exchange(alone_, std::nullopt);
   if (moves_clock(request)) return advance_clock(request);
   is_blocked_ = true;
-  session_.submit(request, [io = io_, weak = weak_from_this()](Reply reply) {
+  session_->submit(request, [io = io_, weak = weak_from_this()](Reply reply) {
     boost::asio::post(*io, [weak, reply = std::move(reply)] {
       if (const auto self = weak.lock()) self->unblocked(reply);
     });
@@ -147,24 +181,41 @@ void Connection::advance_clock(const Request& request) {
 
 void Connection::unblocked(const Reply& reply) {
   is_blocked_ = false;
-  append(reply);
+  append_answer(reply);
   want_turn();
 }
 
 // ---- Going out ----
 
+/// What is published before an answer is sent before it.
+void Connection::append_answer(const Reply& reply) {
+  append_messages(answers_++);
+  append(reply);
+}
+
+void Connection::append_messages(std::uint64_t up_to_replies) {
+  std::ranges::move(session_->take_messages(), std::back_inserter(messages_));
+  auto message = messages_.begin();
+  for (; message != messages_.end() && message->after_replies <= up_to_replies; ++message) {
+    append(message->text);
+  }
+  messages_.erase(messages_.begin(), message);
+}
+
 void Connection::append(const Reply& reply) {
-  append_reply(reply, session_.protocol() == 3 ? RespVersion::k3 : RespVersion::k2, output_);
+  append_reply(reply, session_->protocol() == 3 ? RespVersion::k3 : RespVersion::k2, output_);
 }
 
 void Connection::take_replies(std::span<const Reply> replies) {
-  for (const Reply& reply : replies) append(reply);
-  if (session_.is_closing()) ends_after_output_ = true;
+  for (const Reply& reply : replies) append_answer(reply);
+  if (session_->is_closing()) ends_after_output_ = true;
 }
 
 void Connection::settle() {
   wants_turn_ = false;
+  if (session_->is_hung_up()) close();
   if (is_closed_) return;
+  append_messages(answers_);
   send();
   read();
 }

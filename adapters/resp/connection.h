@@ -38,13 +38,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
              const RespServerOptions& options, Owner& owner);
 
   /// Begins to read. To be called once, first.
-  void start() { read(); }
+  void start();
 
   /// The next requests that may run together with others'; empty if there are none now. They stay
   /// as they are until take_replies(). A request that does not run with others is run here.
   [[nodiscard]] std::span<const Request> next_batch();
   void take_replies(std::span<const Reply> replies);
-  [[nodiscard]] ServedSession& session() { return session_; }
+  [[nodiscard]] ServedSession& session() { return *session_; }
 
   /// After its batches: sends what there is to send, and reads on.
   void settle();
@@ -60,7 +60,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void run_alone();
   void advance_clock(const Request& request);
   void unblocked(const Reply& reply);
+  ServedSessionOptions session_options();
   void append(const Reply& reply);
+  void append_answer(const Reply& reply);
+  void append_messages(std::uint64_t up_to_replies);
   void send();
   void wait_until_writable();
   /// Closes it for a reason that the log is told.
@@ -73,7 +76,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Owner& owner_;
 
   Socket socket_;
-  ServedSession session_;
+  std::unique_ptr<ServedSession> session_;  // from start() on
 
   // ---- Coming in ----
   RequestParser parser_;
@@ -86,7 +89,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // ---- Going out ----
   std::string output_;
-  std::size_t sent_ = 0;  // bytes of output_ that are gone
+  std::vector<ServedSession::Message> messages_;  // not yet in output_
+  std::uint64_t answers_ = 0;                     // in output_ so far
+  std::size_t sent_ = 0;                          // bytes of output_ that are gone
   bool waits_to_write_ = false;
   bool ends_after_output_ = false;  // QUIT, or what cannot be understood
   bool is_closed_ = false;

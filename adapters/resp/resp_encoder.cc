@@ -56,6 +56,7 @@ std::string_view without_format(std::string_view verbatim) {
 }
 
 void append_aggregate_header(const Reply& reply, bool resp3, std::string& out) {
+  if (reply.kind() == Reply::Kind::kSeveral) return;
   const std::size_t size = reply.elements().size();
   if (resp3 && reply.kind() == Reply::Kind::kMap) return append_length_line('%', size / 2, out);
   if (resp3 && reply.kind() == Reply::Kind::kSet) return append_length_line('~', size, out);

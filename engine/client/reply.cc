@@ -47,6 +47,7 @@ void append_debug(const Reply& reply, std::string& out) {
     case Reply::Kind::kMap:
     case Reply::Kind::kSet:
     case Reply::Kind::kPush:
+    case Reply::Kind::kSeveral:
       break;
   }
   out += reply.kind() == Reply::Kind::kMap ? "{" : "[";
@@ -85,9 +86,11 @@ void convert_to_resp2(Reply& reply) {
     case Reply::Kind::kMap:
     case Reply::Kind::kSet:
     case Reply::Kind::kPush:
+    case Reply::Kind::kSeveral:
       break;
   }
   for (Reply& element : reply.elements()) convert_to_resp2(element);
+  if (reply.kind() == Reply::Kind::kSeveral) return;
   if (reply.kind() != Reply::Kind::kArray) reply = Reply::array(std::move(reply.elements()));
 }
 

@@ -31,6 +31,8 @@ class Reply {
     kMap,        // RESP3, elements are key, value, key, value, …; RESP2: flat array
     kSet,        // RESP3; RESP2: array
     kPush,       // RESP3, out of band; RESP2: array
+    kSeveral,    // any number of replies to one request, one after another: what SUBSCRIBE to
+                 // several channels answers
   };
 
   Reply() = default;  // kNil
@@ -58,12 +60,13 @@ class Reply {
   }
   static Reply set(std::vector<Reply> elements = {}) { return {Kind::kSet, std::move(elements)}; }
   static Reply push(std::vector<Reply> elements) { return {Kind::kPush, std::move(elements)}; }
+  static Reply several(std::vector<Reply> replies) { return {Kind::kSeveral, std::move(replies)}; }
 
   [[nodiscard]] Kind kind() const { return kind_; }
   [[nodiscard]] bool is_nil() const { return kind_ == Kind::kNil || kind_ == Kind::kNilArray; }
   [[nodiscard]] bool is_error() const { return kind_ == Kind::kError; }
   [[nodiscard]] bool is_integer() const { return kind_ == Kind::kInteger; }
-  /// kArray, kMap, kSet or kPush.
+  /// kArray, kMap, kSet, kPush or kSeveral.
   [[nodiscard]] bool is_aggregate() const { return std::holds_alternative<Elements>(value_); }
   /// kStatus, kBulk, kError, kBigNumber or kVerbatim.
   [[nodiscard]] bool is_text() const { return std::holds_alternative<std::string>(value_); }

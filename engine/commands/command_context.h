@@ -10,6 +10,7 @@
 
 #include "engine/client/reply.h"
 #include "engine/client/request.h"
+#include "engine/commands/channels.h"
 #include "engine/commands/session.h"
 #include "engine/keyspace/keyspace.h"
 
@@ -17,6 +18,7 @@ namespace rushgate {
 
 class LuaHost;
 class NativeHost;
+class Sessions;
 
 /// The Lua script that is running, for those who come while it is over its time (BusyMonitor).
 /// Whether it has written: keyspace.changes().changed_since(began).
@@ -26,11 +28,24 @@ struct RunningScript {
   bool kill = false;  // SCRIPT KILL was granted: BusyMonitor::poll() is to say so
 };
 
+/// Clients whose commands wait.
+class BlockedClients {
+ public:
+  virtual ~BlockedClients() = default;
+  [[nodiscard]] virtual bool is_blocked(std::uint64_t session_id) const = 0;
+  /// Answers what the client waits for: with `error`, or as if the time were up. False if it does
+  /// not wait.
+  virtual bool unblock(std::uint64_t session_id, std::optional<Reply> error) = 0;
+};
+
 /// What all commands share. Owned by the executor.
 struct CommandServices {
   Keyspace& keyspace;
   LuaHost& lua;
   NativeHost& natives;
+  Sessions& sessions;
+  Channels& channels;
+  BlockedClients& blocked;
   bool roll_back_failed_scripts = false;  // undo what a failed Lua script did; Redis does not
   std::string write_refusal =
       {};  // if not empty, the error that every write gets: the store has failed

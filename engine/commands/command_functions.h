@@ -17,6 +17,20 @@ Reply quit_command(CommandContext&);
 Reply reset_command(CommandContext&);
 Reply select_command(CommandContext&);
 
+// ---- clients.cc ----
+Reply client_command(CommandContext&);
+
+// ---- pubsub.cc ----
+Reply subscribe_command(CommandContext&);
+Reply unsubscribe_command(CommandContext&);
+Reply psubscribe_command(CommandContext&);
+Reply punsubscribe_command(CommandContext&);
+Reply ssubscribe_command(CommandContext&);
+Reply sunsubscribe_command(CommandContext&);
+Reply publish_command(CommandContext&);
+Reply spublish_command(CommandContext&);
+Reply pubsub_command(CommandContext&);
+
 // ---- transactions.cc ----
 Reply multi_command(CommandContext&);
 Reply exec_command(CommandContext&);

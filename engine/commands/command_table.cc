@@ -17,12 +17,25 @@ namespace {
 constexpr CommandSpec kCommands[] = {
     // name, function, arity, flags, keys: first, last, step
     {"auth", auth_command, -2, kNoScript | kAllowBusy | kFast | kNoAuth, 0, 0, 0},
+    {"client", client_command, -2, kNoScript | kContainer, 0, 0, 0},
     {"echo", echo_command, 2, kFast, 0, 0, 0},
     {"hello", hello_command, -1, kNoScript | kAllowBusy | kFast | kNoAuth, 0, 0, 0},
-    {"ping", ping_command, -1, kFast, 0, 0, 0},
-    {"quit", quit_command, -1, kNoScript | kAllowBusy | kFast | kNoAuth | kNotQueued, 0, 0, 0},
-    {"reset", reset_command, 1, kNoScript | kAllowBusy | kFast | kNoAuth | kNotQueued, 0, 0, 0},
+    {"ping", ping_command, -1, kFast | kPubSub, 0, 0, 0},
+    {"quit", quit_command, -1, kNoScript | kAllowBusy | kFast | kNoAuth | kNotQueued | kPubSub, 0,
+     0, 0},
+    {"reset", reset_command, 1, kNoScript | kAllowBusy | kFast | kNoAuth | kNotQueued | kPubSub, 0,
+     0, 0},
     {"select", select_command, 2, kFast, 0, 0, 0},
+
+    {"subscribe", subscribe_command, -2, kNoScript | kPubSub, 0, 0, 0},
+    {"unsubscribe", unsubscribe_command, -1, kNoScript | kPubSub, 0, 0, 0},
+    {"psubscribe", psubscribe_command, -2, kNoScript | kPubSub, 0, 0, 0},
+    {"punsubscribe", punsubscribe_command, -1, kNoScript | kPubSub, 0, 0, 0},
+    {"ssubscribe", ssubscribe_command, -2, kNoScript | kPubSub, 1, -1, 1},
+    {"sunsubscribe", sunsubscribe_command, -1, kNoScript | kPubSub, 1, -1, 1},
+    {"publish", publish_command, 3, kFast, 0, 0, 0},
+    {"spublish", spublish_command, 3, kFast, 1, 1, 1},
+    {"pubsub", pubsub_command, -2, kContainer, 0, 0, 0},
 
     {"multi", multi_command, 1, kNoScript | kAllowBusy | kFast | kNotQueued, 0, 0, 0},
     {"exec", exec_command, 1, kNoScript | kNotQueued, 0, 0, 0},
@@ -78,20 +91,20 @@ constexpr CommandSpec kCommands[] = {
     {"xtrim", xtrim_command, -4, kWrite, 1, 1, 1},
     {"xread", xread_command, -4, kReadOnly | kBlocking | kMovableKeys, 0, 0, 0},
 
-    {"xgroup", xgroup_command, -2, kWrite | kDenyOom, 2, 2, 1},
+    {"xgroup", xgroup_command, -2, kWrite | kDenyOom | kContainer, 2, 2, 1},
     {"xreadgroup", xreadgroup_command, -7, kWrite | kBlocking | kMovableKeys, 0, 0, 0},
     {"xack", xack_command, -4, kWrite | kFast, 1, 1, 1},
     {"xpending", xpending_command, -3, kReadOnly, 1, 1, 1},
     {"xclaim", xclaim_command, -6, kWrite | kFast, 1, 1, 1},
     {"xautoclaim", xautoclaim_command, -6, kWrite | kFast, 1, 1, 1},
-    {"xinfo", xinfo_command, -2, kReadOnly, 2, 2, 1},
+    {"xinfo", xinfo_command, -2, kReadOnly | kContainer, 2, 2, 1},
 
     {"eval", eval_command, -3, kNoScript | kMovableKeys, 0, 0, 0},
     {"evalsha", evalsha_command, -3, kNoScript | kMovableKeys, 0, 0, 0},
     {"eval_ro", eval_ro_command, -3, kNoScript | kReadOnly | kMovableKeys, 0, 0, 0},
     {"evalsha_ro", evalsha_ro_command, -3, kNoScript | kReadOnly | kMovableKeys, 0, 0, 0},
     {"fcall", fcall_command, -3, kNoScript | kWrite | kMovableKeys, 0, 0, 0},
-    {"script", script_command, -2, kNoScript | kAllowBusy, 0, 0, 0},
+    {"script", script_command, -2, kNoScript | kAllowBusy | kContainer, 0, 0, 0},
 };
 
 // ---- Finding a row by its name: a hash table made when this is compiled ----
@@ -168,6 +181,9 @@ std::optional<Reply> refusal(const CommandContext& context, const CommandSpec*& 
   }
   if (!context.session().is_authenticated && (spec->flags & kNoAuth) == 0)
     return errors::not_authenticated();
+  const Session& session = context.session();
+  if (session.protocol == 2 && !session.subscriptions.empty() && (spec->flags & kPubSub) == 0)
+    return errors::only_subscriptions(spec->name);
   if (context.in_script() && (spec->flags & kNoScript) != 0) return errors::not_from_script();
   if ((spec->flags & kWrite) != 0) {
     if (context.read_only()) return errors::write_in_read_only_script();
@@ -175,6 +191,15 @@ std::optional<Reply> refusal(const CommandContext& context, const CommandSpec*& 
       return Reply::error(context.services().write_refusal);
   }
   return std::nullopt;
+}
+
+/// For CLIENT LIST.
+void note_command(Session& session, const CommandSpec* spec, const CommandContext& context) {
+  session.last_ms = context.now_ms();
+  session.last_command = spec;
+  if (spec != nullptr && (spec->flags & kContainer) != 0 && context.size() > 1) {
+    session.last_subcommand = context[1];
+  }
 }
 
 }  // namespace
@@ -186,19 +211,21 @@ Reply run_command(CommandContext& context) {
 }
 
 Reply run_client_command(CommandContext& context) {
-  std::optional<Transaction>& transaction = context.session().transaction;
-  if (!transaction) return run_command(context);
+  Session& session = context.session();
   const CommandSpec* spec = nullptr;
-  if (auto refused = refusal(context, spec)) {
+  auto refused = refusal(context, spec);
+  note_command(session, spec, context);
+  if (!session.transaction) return refused ? *std::move(refused) : spec->function(context);
+  if (refused) {
     if (spec != nullptr && spec->function == exec_command) {
       end_transaction(context);
       return errors::transaction_aborted(*refused);
     }
-    transaction->is_broken = true;
+    session.transaction->is_broken = true;
     return *std::move(refused);
   }
   if ((spec->flags & kNotQueued) != 0) return spec->function(context);
-  transaction->requests.emplace_back(context.request());
+  session.transaction->requests.emplace_back(context.request());
   return Reply::status("QUEUED");
 }
 

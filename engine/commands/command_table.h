@@ -25,8 +25,10 @@ enum CommandFlag : std::uint32_t {
   kFast = 1U << 5,
   kAllowBusy = 1U << 6,  // runs while a script is over its time
   kMovableKeys = 1U << 7,
-  kNoAuth = 1U << 8,     // also for clients that have not said who they are
-  kNotQueued = 1U << 9,  // runs between MULTI and EXEC, too
+  kNoAuth = 1U << 8,      // also for clients that have not said who they are
+  kNotQueued = 1U << 9,   // runs between MULTI and EXEC, too
+  kPubSub = 1U << 10,     // runs for a RESP2 client that has subscribed to something, too
+  kContainer = 1U << 11,  // its first argument is a subcommand
 };
 
 struct CommandSpec {

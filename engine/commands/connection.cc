@@ -1,5 +1,4 @@
 // Commands about the connection: https://redis.io/docs/latest/commands/?group=connection
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -7,6 +6,7 @@
 
 #include "engine/base/numbers.h"
 #include "engine/commands/arguments.h"
+#include "engine/commands/clients.h"
 #include "engine/commands/command_context.h"
 #include "engine/commands/command_functions.h"
 #include "engine/commands/errors.h"
@@ -19,20 +19,11 @@ namespace {
 constexpr const char* kServerName = "redis";
 constexpr const char* kRedisVersion = "7.0.15";
 
-constexpr std::string_view kDefaultUser = "default";
-
 bool authenticate(Session& session, std::string_view user, std::string_view password) {
   const bool is_right =
       user == kDefaultUser && (session.password.empty() || session.password == password);
   if (is_right) session.is_authenticated = true;
   return is_right;
-}
-
-/// An empty one takes the name away.
-bool set_name(Session& session, std::string_view name) {
-  const bool is_valid = std::ranges::all_of(name, [](char c) { return c >= '!' && c <= '~'; });
-  if (is_valid) session.name = name;
-  return is_valid;
 }
 
 Reply hello_reply(const Session& session) {
@@ -80,7 +71,7 @@ Reply hello_command(CommandContext& context) {
       const std::string_view user = arguments.next();
       if (!authenticate(session, user, arguments.next())) return errors::wrong_password();
     } else if (left > 1 && arguments.accept("SETNAME")) {
-      if (!set_name(session, arguments.next())) return errors::invalid_client_name();
+      if (!set_client_name(session, arguments.next())) return errors::invalid_client_name();
     } else {
       return errors::hello_option(arguments.next());
     }
@@ -93,6 +84,10 @@ Reply hello_command(CommandContext& context) {
 // PING [message]
 Reply ping_command(CommandContext& context) {
   if (context.size() > 2) return errors::wrong_arity("ping");
+  const Session& session = context.session();
+  if (session.protocol == 2 && !session.subscriptions.empty()) {  // looks like a message then
+    return Reply::array({Reply::bulk("pong"), Reply::bulk(context.size() == 2 ? context[1] : "")});
+  }
   if (context.size() == 2) return Reply::bulk(context[1]);
   return Reply::status("PONG");
 }
@@ -107,6 +102,9 @@ Reply quit_command(CommandContext& context) {
 Reply reset_command(CommandContext& context) {
   Session& session = context.session();
   end_transaction(context);
+  context.services().channels.leave_all(session);
+  session.is_silent = false;
+  session.silent_for = 0;
   session.db = 0;
   session.protocol = 2;
   session.name.clear();

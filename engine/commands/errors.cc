@@ -36,6 +36,11 @@ Reply unknown_subcommand(std::string_view command, std::string_view subcommand) 
                   std::string(command) + " HELP.");
 }
 
+Reply unknown_subcommand_or_arity(std::string_view command, std::string_view subcommand) {
+  return one_line("ERR unknown subcommand or wrong number of arguments for " +
+                  quoted(subcommand, kQuotedBytes) + ". Try " + std::string(command) + " HELP.");
+}
+
 Reply hello_option(std::string_view option) {
   return one_line("ERR Syntax error in HELLO option '" + std::string(as_c_string(option)) + "'");
 }

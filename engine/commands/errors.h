@@ -61,6 +61,33 @@ inline Reply invalid_client_name() {
 }
 inline Reply no_such_database() { return Reply::error("ERR DB index is out of range"); }
 
+inline Reply unknown_client_type(std::string_view type) {
+  return Reply::error("ERR Unknown client type '" + std::string(as_c_string(type)) + "'");
+}
+inline Reply invalid_client_id() { return Reply::error("ERR Invalid client ID"); }
+inline Reply client_id_not_positive() {
+  return Reply::error("ERR client-id should be greater than 0");
+}
+inline Reply no_such_client() { return Reply::error("ERR No such client"); }
+inline Reply no_such_user(std::string_view user) {
+  return Reply::error("ERR No such user '" + std::string(as_c_string(user)) + "'");
+}
+inline Reply unblock_reason() {
+  return Reply::error("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR");
+}
+inline Reply unblocked() { return Reply::error("UNBLOCKED client unblocked via CLIENT UNBLOCK"); }
+
+// ---- Publish and subscribe ----
+inline Reply only_subscriptions(std::string_view command) {
+  return Reply::error("ERR Can't execute '" + std::string(command) +
+                      "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed "
+                      "in this context");
+}
+inline Reply takes_no_messages() {
+  return Reply::error("ERR this client takes no messages: ClientOptions::on_message is not set");
+}
+Reply unknown_subcommand_or_arity(std::string_view command, std::string_view subcommand);
+
 // ---- Transactions ----
 inline Reply nested_multi() { return Reply::error("ERR MULTI calls can not be nested"); }
 inline Reply without_multi(std::string_view command) {

@@ -2,14 +2,21 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "engine/client/reply.h"
 #include "engine/client/request.h"
+#include "engine/commands/channels.h"
+#include "engine/commands/outlet.h"
 #include "engine/keyspace/watched_key.h"
 
 namespace rushgate {
+
+struct CommandSpec;
 
 /// What MULTI has begun.
 struct Transaction {
@@ -20,17 +27,41 @@ struct Transaction {
 /// Belongs to whoever has the turn.
 struct Session {
   std::uint64_t id = 0;
-  std::uint8_t db = 0;  // SELECT
-  int protocol = 2;     // HELLO: 2 or 3
-  std::string name;     // CLIENT SETNAME
+  std::uint8_t db = 0;        // SELECT
+  int protocol = 2;           // HELLO: 2 or 3
+  std::string name;           // CLIENT SETNAME
+  std::uint64_t replies = 0;  // requests answered so far
 
   std::optional<Transaction> transaction;  // MULTI
   std::vector<WatchedKey> watched;         // WATCH
+  Subscriptions subscriptions;             // SUBSCRIBE and the like
+  std::shared_ptr<Outlet> outlet;          // null: it takes answers only
+
+  // ---- CLIENT REPLY ----
+  bool is_silent = false;  // OFF
+  int silent_for = 0;      // SKIP: so many answers are not sent
+
+  // ---- What CLIENT LIST shows ----
+  std::string address;  // empty: it is a client of this process
+  std::string local_address;
+  std::int64_t began_ms = 0;  // ms since 1970 UTC
+  std::int64_t last_ms = 0;   // of its last request
+  const CommandSpec* last_command = nullptr;
+  std::string last_subcommand;  // if that is a container of others
+  bool is_protected = false;    // CLIENT NO-EVICT
 
   // ---- Of clients that come over a connection ----
   std::string password;          // what AUTH must give; empty: nobody asks
   bool is_authenticated = true;  // if not, it may do little more than AUTH
   bool is_closing = false;       // QUIT: after the answer the connection ends
 };
+
+/// The answer as the client is to see it: not at all if it said so (CLIENT REPLY).
+inline Reply heard_by(Session& session, Reply reply) {
+  ++session.replies;
+  if (!session.is_silent && session.silent_for == 0) return reply;
+  if (session.silent_for > 0) --session.silent_for;
+  return Reply::several({});
+}
 
 }  // namespace rushgate

@@ -1,5 +1,6 @@
 #include "engine/executor/embedded_client.h"
 
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -22,12 +23,37 @@ std::vector<Reply> in_protocol(Operation::Replies replies, int protocol) {
   return converted;
 }
 
+/// Belongs to the session, which the executor outlives.
+class EmbeddedOutlet final : public Outlet {
+ public:
+  EmbeddedOutlet(Executor& executor, std::function<void(Reply)> on_message)
+      : executor_(executor), on_message_(std::move(on_message)) {}
+
+  void push(Reply message, std::uint64_t /*after_replies*/) override {
+    auto operation = std::make_unique<Operation>();
+    operation->replies.push_back(std::move(message));
+    operation->completion = [on_message = on_message_](Operation::Replies replies,
+                                                       int /*protocol*/) {
+      on_message(std::move(replies.front()));
+    };
+    executor_.service().complete(std::move(operation));
+  }
+  void hang_up() override {}
+
+ private:
+  Executor& executor_;
+  const std::function<void(Reply)> on_message_;
+};
+
 }  // namespace
 
 EmbeddedClient::EmbeddedClient(std::shared_ptr<Executor> executor, const ClientOptions& options)
     : executor_(std::move(executor)), options_(options), session_(std::make_shared<Session>()) {
-  session_->id = executor_->next_session_id();
   session_->protocol = options.protocol;
+  if (options.on_message) {
+    session_->outlet = std::make_shared<EmbeddedOutlet>(*executor_, options.on_message);
+  }
+  executor_->begin_session(session_);
 }
 
 EmbeddedClient::~EmbeddedClient() { executor_->end_session(session_); }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -61,6 +62,9 @@ struct ClientOptions {
   std::int64_t queue_timeout_ms = 0;  // answer TIMEDOUT if a request has not begun by then, be it
                                       // queued or still waiting for room in the queue; 0: wait
   int protocol = 2;                   // kinds of replies: RESP2's or 3's
+  /// Gets the messages of channels that the client subscribes to, as the protocol has them; run as
+  /// completions are. Empty: it cannot subscribe.
+  std::function<void(Reply)> on_message = {};
 };
 
 /// Thread-safe. Destroying it is close().

@@ -68,6 +68,9 @@ Executor::Executor(std::unique_ptr<Store> store, EngineOptions options)
       services_{.keyspace = keyspace_,
                 .lua = lua_,
                 .natives = natives_,
+                .sessions = sessions_,
+                .channels = channels_,
+                .blocked = *this,
                 .roll_back_failed_scripts = options_.roll_back_failed_scripts,
                 .write_refusal = {}},
       background_sync_([this] { return store_->sync(); },
@@ -175,6 +178,12 @@ void Executor::run_all_and_wait(std::span<Operation> operations) {
 void Executor::post(std::unique_ptr<Operation> operation, bool fail_when_full) {
   enqueue(*operation.release(), fail_when_full);
   if (is_manual()) service_.run_pending();  // it may have been refused without a turn
+}
+
+void Executor::begin_session(std::shared_ptr<Session> session) {
+  session->id = ++last_session_id_;
+  session->began_ms = session->last_ms = clock_->now_ms();
+  sessions_.add(std::move(session));
 }
 
 void Executor::post_for(std::shared_ptr<Session> session, Operation::Kind kind) {
@@ -415,18 +424,16 @@ bool Executor::begin(Operation& operation) {
   return true;
 }
 
-void Executor::unblock(const Session& session) {
-  while (const auto ticket = parking_.find_session(session.id)) {
-    finish_parked(*ticket, std::move(parking_.find(*ticket)->park.on_timeout));
-  }
+void Executor::end(Session& session) {
+  end_transaction(session, keyspace_);
+  channels_.leave_all(session);
+  sessions_.remove(session.id);
 }
 
 void Executor::run_requests(Operation& operation) {
   join_group(operation);
-  if (operation.kind != Operation::Kind::kRequests) unblock(*operation.session);
-  if (operation.kind == Operation::Kind::kEndSession) {
-    end_transaction(*operation.session, keyspace_);
-  }
+  if (operation.kind != Operation::Kind::kRequests) unblock(operation.session->id, std::nullopt);
+  if (operation.kind == Operation::Kind::kEndSession) return end(*operation.session);
   operation.replies.reserve(operation.requests.size());
   while (!operation.finished()) {
     if (group_requests_ >= options_.group_requests_max) {
@@ -451,14 +458,18 @@ void Executor::run_request(Operation& operation, const Request& request) {
                          false);
   Reply reply = run_client_command(context);
   if (!context.parked()) {
-    operation.replies.push_back(std::move(reply));
+    give(operation, std::move(reply));
   } else if (is_manual() && operation.completion == nullptr) {
     // The one thread there is would wait for itself.
-    operation.replies.push_back(std::move(context.parked()->on_timeout));
+    give(operation, std::move(context.parked()->on_timeout));
   } else {
     parking_.add(operation, operation.session->db, std::move(*context.parked()),
                  clock_->monotonic_ms());
   }
+}
+
+void Executor::give(Operation& operation, Reply reply) {
+  operation.replies.push_back(heard_by(*operation.session, std::move(reply)));
 }
 
 void Executor::join_group(Operation& operation) {
@@ -471,6 +482,7 @@ void Executor::commit_group() {
   const bool changed = !keyspace_.changes().empty();
   if (changed) {
     if (!services_.write_refusal.empty()) {
+      channels_.send();
       keyspace_.changes().roll_back_to(
           {});  // nothing but keys that expired: reads go on, writes are refused
     } else if (const absl::Status kept = keyspace_.commit(); !kept.ok()) {
@@ -483,6 +495,7 @@ void Executor::commit_group() {
     update_next_due();
   }
 
+  if (channels_.waiting() > 0) channels_.send();
   for (Operation* operation : in_group_) {
     operation->in_group = false;
     if (operation->finished()) answer(*operation);
@@ -568,10 +581,23 @@ void Executor::retry_parked(std::uint64_t ticket) {
   finish_parked(ticket, std::move(reply));
 }
 
+bool Executor::is_blocked(std::uint64_t session_id) const {
+  return parking_.find_session(session_id).has_value();
+}
+
+bool Executor::unblock(std::uint64_t session_id, std::optional<Reply> error) {
+  bool was_blocked = false;
+  while (const auto ticket = parking_.find_session(session_id)) {
+    finish_parked(*ticket, error ? *error : std::move(parking_.find(*ticket)->park.on_timeout));
+    was_blocked = true;
+  }
+  return was_blocked;
+}
+
 void Executor::finish_parked(std::uint64_t ticket, Reply reply) {
   Operation& operation = *parking_.remove(ticket).operation;
   join_group(operation);
-  operation.replies.push_back(std::move(reply));
+  give(operation, std::move(reply));
   if (!operation.finished()) resumed_.push_back(&operation);
 }
 

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +22,7 @@
 
 #include "absl/status/status.h"
 #include "engine/commands/command_context.h"
+#include "engine/commands/sessions.h"
 #include "engine/executor/background_sync.h"
 #include "engine/executor/engine.h"
 #include "engine/executor/operation.h"
@@ -34,7 +36,7 @@
 namespace rushgate {
 
 /// Thread-safe. Engine and the embedded clients share it.
-class Executor final : private BusyMonitor, private KeyListener {
+class Executor final : private BusyMonitor, private KeyListener, private BlockedClients {
  public:
   Executor(std::unique_ptr<Store> store, EngineOptions options);
   ~Executor() override;
@@ -75,7 +77,8 @@ class Executor final : private BusyMonitor, private KeyListener {
   [[nodiscard]] ServiceThread& service() { return service_; }
   [[nodiscard]] bool is_manual() const { return options_.manual_clock != nullptr; }
   [[nodiscard]] bool knows_native(std::string_view name) const { return natives_.knows(name); }
-  [[nodiscard]] std::uint64_t next_session_id() { return ++last_session_id_; }
+  /// Gives the session its id. It is to be ended by end_session().
+  void begin_session(std::shared_ptr<Session> session);
 
   /// Is the calling thread inside this executor's turn (a native script, say)? Calling a Client
   /// from there is an error.
@@ -112,9 +115,10 @@ class Executor final : private BusyMonitor, private KeyListener {
   Operation* next_operation(Operation*& own);
   [[nodiscard]] bool has_unfinished() const { return unfinished_ != nullptr || !resumed_.empty(); }
   bool begin(Operation& operation);
-  void unblock(const Session& session);
+  void end(Session& session);
   void run_requests(Operation& operation);
   void run_request(Operation& operation, const Request& request);
+  void give(Operation& operation, Reply reply);
   void join_group(Operation& operation);
   void commit_group();
   void fail_group(const absl::Status& reason);
@@ -129,7 +133,9 @@ class Executor final : private BusyMonitor, private KeyListener {
 
   bool poll() override;  // BusyMonitor
   void answer_busy(Operation& operation);
-  void key_signalled(std::uint8_t db, std::string_view key) override;  // KeyListener
+  void key_signalled(std::uint8_t db, std::string_view key) override;      // KeyListener
+  [[nodiscard]] bool is_blocked(std::uint64_t session_id) const override;  // BlockedClients
+  bool unblock(std::uint64_t session_id, std::optional<Reply> error) override;
 
   void fail_store(const absl::Status& reason);
   void sync_if_due(std::int64_t monotonic_ms);
@@ -150,6 +156,7 @@ class Executor final : private BusyMonitor, private KeyListener {
   std::atomic<std::uint64_t> last_session_id_{0};
   std::atomic<bool> closed_{false};
   std::atomic<bool> store_failed_{false};
+  Sessions sessions_;
   mutable std::mutex failure_mutex_;
   absl::Status failure_;  // guarded by failure_mutex_; the first one stays
   std::shared_ptr<Store>
@@ -159,6 +166,7 @@ class Executor final : private BusyMonitor, private KeyListener {
   Keyspace keyspace_;
   NativeHost natives_;
   LuaHost lua_;
+  Channels channels_;
   CommandServices services_;
   ParkingLot parking_;
   Operation* unfinished_ = nullptr;   // a long pipeline that goes on in the next group

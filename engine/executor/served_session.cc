@@ -1,18 +1,54 @@
 #include "engine/executor/served_session.h"
 
+#include <atomic>
 #include <cassert>
 #include <iterator>
+#include <mutex>
 #include <utility>
 
 #include "engine/executor/executor.h"
 
 namespace rushgate {
 
+class ServedSession::Inbox final : public Outlet {
+ public:
+  explicit Inbox(std::function<void()> on_message) : on_message_(std::move(on_message)) {}
+
+  void push(Reply message, std::uint64_t after_replies) override {
+    {
+      const std::lock_guard lock(mutex_);
+      messages_.push_back({std::move(message), after_replies});
+    }
+    if (on_message_) on_message_();
+  }
+  void hang_up() override {
+    is_hung_up_ = true;
+    if (on_message_) on_message_();
+  }
+
+  std::vector<Message> take() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(messages_, {});
+  }
+  [[nodiscard]] bool is_hung_up() const { return is_hung_up_; }
+
+ private:
+  const std::function<void()> on_message_;
+  std::atomic<bool> is_hung_up_{false};
+  std::mutex mutex_;
+  std::vector<Message> messages_;  // guarded by mutex_
+};
+
 ServedSession::ServedSession(Engine& engine, ServedSessionOptions options)
-    : executor_(engine.executor_), session_(std::make_shared<Session>()) {
-  session_->id = executor_->next_session_id();
+    : executor_(engine.executor_),
+      inbox_(std::make_shared<Inbox>(std::move(options.on_message))),
+      session_(std::make_shared<Session>()) {
+  session_->outlet = inbox_;
+  session_->address = std::move(options.address);
+  session_->local_address = std::move(options.local_address);
   session_->is_authenticated = options.password.empty();
   session_->password = std::move(options.password);
+  executor_->begin_session(session_);
 }
 
 ServedSession::~ServedSession() { executor_->end_session(session_); }
@@ -46,6 +82,9 @@ void ServedSession::submit(Request request, Completion completion) {
   };
   executor_->post(std::move(operation), false);
 }
+
+std::vector<ServedSession::Message> ServedSession::take_messages() { return inbox_->take(); }
+bool ServedSession::is_hung_up() const { return inbox_->is_hung_up(); }
 
 int ServedSession::protocol() const { return session_->protocol; }
 bool ServedSession::is_authenticated() const { return session_->is_authenticated; }

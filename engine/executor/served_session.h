@@ -1,6 +1,8 @@
 // A session as a server keeps one for each of its clients. Programs use Client (client.h).
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -18,6 +20,11 @@ struct Session;
 
 struct ServedSessionOptions {
   std::string password = {};  // what the client must say (AUTH) before anything else; empty: none
+  std::string address = {};   // of the client, and the one it came to, as CLIENT LIST shows them
+  std::string local_address = {};
+  /// There is something in take_messages(), or is_hung_up(). Called inside the engine's turn, by
+  /// any thread, also after the session's end: must return at once and use no client.
+  std::function<void()> on_message = {};
 };
 
 /// One request or batch at a time: whoever has submitted one waits for its answer before the next.
@@ -47,13 +54,25 @@ class ServedSession {
   /// For a request that may block; the completion runs as one of Client::submit() does.
   void submit(Request request, Completion completion);
 
+  struct Message {
+    Reply text;
+    std::uint64_t after_replies;  // so many requests had been answered when it was published
+  };
+  /// Those that came since the last call. From any thread.
+  [[nodiscard]] std::vector<Message> take_messages();
+  /// Somebody wants the connection to end (CLIENT KILL). From any thread.
+  [[nodiscard]] bool is_hung_up() const;
+
   // ---- What the commands made of it; to be asked while none runs ----
   [[nodiscard]] int protocol() const;  // 2 or 3
   [[nodiscard]] bool is_authenticated() const;
   [[nodiscard]] bool is_closing() const;  // after QUIT: hang up when the answer is sent
 
  private:
+  class Inbox;
+
   const std::shared_ptr<Executor> executor_;
+  const std::shared_ptr<Inbox> inbox_;
   const std::shared_ptr<Session> session_;
 };
 

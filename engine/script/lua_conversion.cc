@@ -305,6 +305,7 @@ void push_reply(lua_State* lua, const Reply& reply, int protocol) {
       return push_verbatim(lua, reply.text(), protocol);
     case Reply::Kind::kArray:
     case Reply::Kind::kPush:
+    case Reply::Kind::kSeveral:
       return push_list(lua, reply.elements(), protocol);
     case Reply::Kind::kMap:
       if (protocol == 3) return push_map(lua, reply.elements(), protocol);

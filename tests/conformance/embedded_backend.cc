@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "storage/memory/memory_store.h"
 
@@ -28,16 +29,21 @@ void EmbeddedBackend::reset() {
 void EmbeddedBackend::send(int session, const Request& request) {
   Session& used = sessions_[session];
   if (used.client == nullptr) {
-    used.client = engine_->open_client({.protocol = static_cast<int>(protocol_)});
+    used.client = engine_->open_client(
+        {.protocol = static_cast<int>(protocol_), .on_message = [&used](const Reply& message) {
+           append_reply(message, used.protocol, used.answers.emplace_back());
+         }});
     used.protocol = protocol_;
   }
   // The one thread there is executes it before submit() returns; what is parked is answered by a
   // later call.
   used.client->submit(request, [&used, request](const Reply& reply) {
     used.protocol = protocol_after(request, reply, used.protocol);
-    std::string raw;
-    append_reply(reply, used.protocol, raw);
-    used.answers.push_back(std::move(raw));
+    const std::vector<Reply> one = {reply};
+    const bool is_several = reply.kind() == Reply::Kind::kSeveral;
+    for (const Reply& answer : is_several ? reply.elements() : one) {
+      append_reply(answer, used.protocol, used.answers.emplace_back());
+    }
   });
 }
 

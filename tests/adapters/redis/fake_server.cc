@@ -48,7 +48,7 @@ void FakeSession::write(std::string_view bytes) {
 
 void FakeSession::greet() {
   read_until("PING\r\n");
-  write("+PONG\r\n");
+  write(":1\r\n+PONG\r\n");
 }
 
 FakeServer::FakeServer(std::vector<std::function<void(FakeSession&)>> sessions)

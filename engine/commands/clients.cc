@@ -1,0 +1,309 @@
+// CLIENT: https://redis.io/docs/latest/commands/client/
+#include "engine/commands/clients.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "engine/base/numbers.h"
+#include "engine/commands/arguments.h"
+#include "engine/commands/command_context.h"
+#include "engine/commands/command_functions.h"
+#include "engine/commands/command_table.h"
+#include "engine/commands/errors.h"
+#include "engine/commands/sessions.h"
+#include "engine/commands/stream_arguments.h"
+
+namespace rushgate {
+namespace {
+
+// ---- What is shown of a client ----
+
+std::string flags_of(const CommandContext& context, const Session& session) {
+  std::string flags;
+  if (!session.subscriptions.empty()) flags += 'P';
+  if (session.transaction) flags += 'x';
+  if (context.services().blocked.is_blocked(session.id)) flags += 'b';
+  if (session.is_closing) flags += 'c';
+  if (session.address.starts_with('/')) flags += 'U';
+  if (session.is_protected) flags += 'e';
+  return flags.empty() ? "N" : flags;
+}
+
+std::string command_of(const Session& session) {
+  if (session.last_command == nullptr) return "NULL";
+  std::string name(session.last_command->name);
+  if ((session.last_command->flags & kContainer) == 0) return name;
+  return name + '|' + absl::AsciiStrToLower(session.last_subcommand);
+}
+
+/// One line, as in CLIENT LIST. Buffers are the server's, which does not tell: 0.
+std::string line_of(const CommandContext& context, const Session& session) {
+  const auto count = [&](ChannelKind kind) {
+    return session.subscriptions.names[static_cast<std::size_t>(kind)].size();
+  };
+  const std::int64_t queued =
+      session.transaction ? static_cast<std::int64_t>(session.transaction->requests.size()) : -1;
+  return absl::StrCat("id=", session.id, " addr=", session.address,
+                      " laddr=", session.local_address, " fd=-1 name=", session.name,
+                      " age=", (context.now_ms() - session.began_ms) / 1'000,
+                      " idle=", (context.now_ms() - session.last_ms) / 1'000,
+                      " flags=", flags_of(context, session), " db=", int{session.db},
+                      " sub=", count(ChannelKind::kPlain), " psub=", count(ChannelKind::kPattern),
+                      " ssub=", count(ChannelKind::kShard), " multi=", queued,
+                      " qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=0"
+                      " tot-mem=0 events=r cmd=",
+                      command_of(session), " user=default redir=-1 resp=", session.protocol, "\n");
+}
+
+// ---- Choosing clients ----
+
+/// As `TYPE` names them; nothing if there is no such type. (There are no masters and replicas.)
+std::optional<std::string> type_named(std::string_view name) {
+  std::string type = absl::AsciiStrToLower(std::string(name));
+  if (type == "slave") type = "replica";
+  const bool is_known =
+      type == "normal" || type == "pubsub" || type == "master" || type == "replica";
+  if (!is_known) return std::nullopt;
+  return type;
+}
+
+bool is_of_type(const Session& session, std::string_view type) {
+  return type == (session.subscriptions.empty() ? "normal" : "pubsub");
+}
+
+/// Those of whom all that is set is true.
+struct Filter {
+  std::optional<std::string> type;
+  std::optional<std::string_view> address;
+  std::optional<std::string_view> local_address;
+  std::optional<std::uint64_t> id;
+
+  [[nodiscard]] bool matches(const Session& session) const {
+    return (!type || is_of_type(session, *type)) && (!address || session.address == *address) &&
+           (!local_address || session.local_address == *local_address) &&
+           (!id || session.id == *id);
+  }
+};
+
+// ---- LIST ----
+
+// CLIENT LIST [TYPE NORMAL | MASTER | REPLICA | PUBSUB] [ID client-id [client-id ...]]
+Reply list_command(CommandContext& context) {
+  Arguments arguments(context.request(), 2);
+  std::optional<std::string> type;
+  std::vector<std::uint64_t> ids;
+  if (arguments.left() == 2 && arguments.accept("TYPE")) {
+    const std::string_view name = arguments.next();
+    type = type_named(name);
+    if (!type) return errors::unknown_client_type(name);
+  } else if (arguments.left() > 1 && arguments.accept("ID")) {
+    while (!arguments.at_end()) {
+      const auto id = parse_int64(arguments.next());
+      if (!id) return errors::invalid_client_id();
+      ids.push_back(static_cast<std::uint64_t>(*id));
+    }
+  } else if (!arguments.at_end()) {
+    return errors::syntax();
+  }
+  std::string lines;
+  for (const auto& session : context.services().sessions.all()) {
+    const bool is_wanted = ids.empty() || std::ranges::count(ids, session->id) > 0;
+    if (is_wanted && (!type || is_of_type(*session, *type))) lines += line_of(context, *session);
+  }
+  return Reply::verbatim("txt:" + lines);
+}
+
+// CLIENT INFO
+Reply info_command(CommandContext& context) {
+  return Reply::verbatim("txt:" + line_of(context, context.session()));
+}
+
+// ---- KILL ----
+
+/// False if it is a client of this process, whom nobody can cut off.
+bool kill(const CommandContext& context, Session& session) {
+  if (&session == &context.session()) {
+    session.is_closing = true;  // after the answer
+    return true;
+  }
+  if (session.outlet == nullptr || session.address.empty()) return false;
+  session.outlet->hang_up();
+  return true;
+}
+
+/// CLIENT KILL address: of old.
+Reply kill_address(const CommandContext& context) {
+  for (const auto& session : context.services().sessions.all()) {
+    if (session->address == context[2] && kill(context, *session)) return Reply::ok();
+  }
+  return errors::no_such_client();
+}
+
+// CLIENT KILL address | <[ID client-id] [TYPE type] [USER username] [ADDR address]
+//   [LADDR address] [SKIPME YES | NO]>
+Reply kill_command(CommandContext& context) {
+  if (context.size() == 3) return kill_address(context);
+  Filter filter;
+  bool skips_me = true;
+  Arguments arguments(context.request(), 2);
+  while (arguments.left() > 1) {
+    if (arguments.accept("ID")) {
+      const auto id = parse_int64(arguments.next());
+      if (!id || *id < 1) return errors::client_id_not_positive();
+      filter.id = static_cast<std::uint64_t>(*id);
+    } else if (arguments.accept("TYPE")) {
+      const std::string_view name = arguments.next();
+      filter.type = type_named(name);
+      if (!filter.type) return errors::unknown_client_type(name);
+    } else if (arguments.accept("ADDR")) {
+      filter.address = arguments.next();
+    } else if (arguments.accept("LADDR")) {
+      filter.local_address = arguments.next();
+    } else if (arguments.accept("USER")) {
+      const std::string_view user = arguments.next();
+      if (user != kDefaultUser) return errors::no_such_user(user);
+    } else if (arguments.accept("SKIPME")) {
+      skips_me = arguments.accept("YES");
+      if (!skips_me && !arguments.accept("NO")) return errors::syntax();
+    } else {
+      return errors::syntax();
+    }
+  }
+  if (!arguments.at_end()) return errors::syntax();
+  std::int64_t killed = 0;
+  for (const auto& session : context.services().sessions.all()) {
+    if (skips_me && session.get() == &context.session()) continue;
+    if (filter.matches(*session) && kill(context, *session)) ++killed;
+  }
+  return Reply::integer(killed);
+}
+
+// ---- The client itself ----
+
+// CLIENT ID
+Reply id_command(CommandContext& context) {
+  return Reply::integer(static_cast<std::int64_t>(context.session().id));
+}
+
+// CLIENT GETNAME
+Reply getname_command(CommandContext& context) {
+  const std::string& name = context.session().name;
+  return name.empty() ? Reply::nil() : Reply::bulk(name);
+}
+
+// CLIENT SETNAME connection-name
+Reply setname_command(CommandContext& context) {
+  if (!set_client_name(context.session(), context[2])) return errors::invalid_client_name();
+  return Reply::ok();
+}
+
+// CLIENT REPLY ON | OFF | SKIP
+Reply reply_command(CommandContext& context) {
+  Session& session = context.session();
+  Arguments arguments(context.request(), 2);
+  if (arguments.accept("ON")) {
+    session.is_silent = false;
+    session.silent_for = 0;
+  } else if (arguments.accept("OFF")) {
+    session.is_silent = true;
+  } else if (arguments.accept("SKIP")) {
+    if (!session.is_silent) session.silent_for = 2;  // this answer, and the next
+  } else {
+    return errors::syntax();
+  }
+  return Reply::ok();
+}
+
+// CLIENT NO-EVICT ON | OFF
+Reply no_evict_command(CommandContext& context) {
+  Arguments arguments(context.request(), 2);
+  const bool is_on = arguments.accept("ON");
+  if (!is_on && !arguments.accept("OFF")) return errors::syntax();
+  context.session().is_protected = is_on;
+  return Reply::ok();
+}
+
+// CLIENT GETREDIR
+Reply getredir_command(CommandContext& /*context*/) { return Reply::integer(-1); }
+
+// ---- Others ----
+
+// CLIENT UNBLOCK client-id [TIMEOUT | ERROR]
+Reply unblock_command(CommandContext& context) {
+  if (context.size() > 4) return errors::unknown_subcommand_or_arity("CLIENT", context[1]);
+  Arguments arguments(context.request(), 2);
+  const std::string_view id_text = arguments.next();
+  std::optional<Reply> error;
+  if (!arguments.at_end() && !arguments.accept("TIMEOUT")) {
+    if (!arguments.accept("ERROR")) return errors::unblock_reason();
+    error = errors::unblocked();
+  }
+  const auto id = parse_int64(id_text);
+  if (!id) return errors::not_an_integer();
+  const bool is_unblocked =
+      context.services().blocked.unblock(static_cast<std::uint64_t>(*id), std::move(error));
+  return Reply::integer(is_unblocked ? 1 : 0);
+}
+
+// CLIENT HELP
+Reply client_help_command(CommandContext& /*context*/) {
+  static constexpr std::string_view kLines[] = {
+      "CLIENT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+      "GETREDIR",
+      "    Return -1: there is no tracking of keys.",
+      "GETNAME",
+      "    Return the name of the current connection.",
+      "ID",
+      "    Return the ID of the current connection.",
+      "INFO",
+      "    Return information about the current client connection.",
+      "KILL <ip:port>",
+      "    Kill connection made from <ip:port>.",
+      "KILL <option> <value> [<option> <value> [...]]",
+      "    Kill connections. Options are ADDR, LADDR, ID, TYPE, USER, SKIPME (YES|NO).",
+      "LIST [TYPE <type> | ID <id> [<id> ...]]",
+      "    Return information about client connections.",
+      "NO-EVICT (ON|OFF)",
+      "    Taken, without effect: no client is evicted.",
+      "REPLY (ON|OFF|SKIP)",
+      "    Control the replies sent to the current connection.",
+      "SETNAME <name>",
+      "    Assign the name <name> to the current connection.",
+      "UNBLOCK <clientid> [TIMEOUT|ERROR]",
+      "    Unblock the specified blocked client.",
+      "HELP",
+      "    Prints this help.",
+  };
+  return help_reply(kLines);
+}
+
+}  // namespace
+
+bool set_client_name(Session& session, std::string_view name) {
+  const bool is_valid = std::ranges::all_of(name, [](char c) { return c >= '!' && c <= '~'; });
+  if (is_valid) session.name = name;
+  return is_valid;
+}
+
+// CLIENT subcommand [argument ...]
+Reply client_command(CommandContext& context) {
+  static constexpr Subcommand kSubcommands[] = {
+      {"getname", getname_command, 2},  {"getredir", getredir_command, 2},
+      {"help", client_help_command, 2}, {"id", id_command, 2},
+      {"info", info_command, 2},        {"kill", kill_command, -3},
+      {"list", list_command, -2},       {"no-evict", no_evict_command, 3},
+      {"reply", reply_command, 3},      {"setname", setname_command, 3},
+      {"unblock", unblock_command, -3},
+  };
+  return run_subcommand(context, "client", kSubcommands);
+}
+
+}  // namespace rushgate

@@ -1,0 +1,39 @@
+// All sessions of an engine: what CLIENT LIST and CLIENT KILL look at.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "engine/commands/session.h"
+
+namespace rushgate {
+
+/// Thread-safe. The sessions themselves belong to whoever has the turn.
+class Sessions {
+ public:
+  void add(std::shared_ptr<Session> session) {
+    const std::lock_guard lock(mutex_);
+    const std::uint64_t id = session->id;
+    sessions_.emplace(id, std::move(session));
+  }
+  void remove(std::uint64_t id) {
+    const std::lock_guard lock(mutex_);
+    sessions_.erase(id);
+  }
+  /// In order of their ids.
+  [[nodiscard]] std::vector<std::shared_ptr<Session>> all() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::shared_ptr<Session>> all;
+    for (const auto& [id, session] : sessions_) all.push_back(session);
+    return all;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  absl::btree_map<std::uint64_t, std::shared_ptr<Session>> sessions_;
+};
+
+}  // namespace rushgate
