@@ -8,23 +8,35 @@
 
 namespace rushgate {
 
-/// a == b, faster for names: two overlapping words hold up to sixteen bytes.
+/// What fits into two words: the first bytes and the last, which overlap if there are less. Those
+/// of two texts of one length are equal only if the texts are.
+struct ByteWords {
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
+
+  friend bool operator==(const ByteWords&, const ByteWords&) = default;
+};
+
+inline constexpr std::size_t kWordsBytesMax = 2 * sizeof(std::uint64_t);
+
+/// `bytes` are at most kWordsBytesMax.
+inline ByteWords words_of(std::string_view bytes) {
+  const auto ends_as = [&]<class Word>(Word first) {
+    Word last = 0;
+    std::memcpy(&first, bytes.data(), sizeof(Word));
+    std::memcpy(&last, bytes.data() + bytes.size() - sizeof(Word), sizeof(Word));
+    return ByteWords{first, last};
+  };
+  if (bytes.size() >= sizeof(std::uint64_t)) return ends_as(std::uint64_t{});
+  if (bytes.size() >= sizeof(std::uint32_t)) return ends_as(std::uint32_t{});
+  if (bytes.size() >= sizeof(std::uint16_t)) return ends_as(std::uint16_t{});
+  return bytes.empty() ? ByteWords{} : ends_as(std::uint8_t{});
+}
+
+/// a == b, faster for names.
 inline bool same_bytes(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
-  const auto same_words = [&]<class Word>(Word) {
-    const auto word = [](const char* at) {
-      Word value;
-      std::memcpy(&value, at, sizeof(value));
-      return value;
-    };
-    const std::size_t last = a.size() - sizeof(Word);
-    return word(a.data()) == word(b.data()) && word(a.data() + last) == word(b.data() + last);
-  };
-  if (a.size() > 2 * sizeof(std::uint64_t)) return a == b;
-  if (a.size() >= sizeof(std::uint64_t)) return same_words(std::uint64_t{});
-  if (a.size() >= sizeof(std::uint32_t)) return same_words(std::uint32_t{});
-  if (a.size() >= sizeof(std::uint16_t)) return same_words(std::uint16_t{});
-  return a.empty() || a.front() == b.front();
+  return a.size() > kWordsBytesMax ? a == b : words_of(a) == words_of(b);
 }
 
 }  // namespace rushgate

@@ -1,12 +1,15 @@
 #include "engine/commands/command_table.h"
 
-#include <algorithm>
 #include <array>
+#include <bit>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <string>
 
-#include "absl/strings/match.h"
+#include "absl/strings/ascii.h"
+#include "engine/base/bytes.h"
 #include "engine/commands/command_functions.h"
 #include "engine/commands/errors.h"
 #include "engine/commands/transactions.h"
@@ -107,55 +110,64 @@ constexpr CommandSpec kCommands[] = {
     {"script", script_command, -2, kNoScript | kAllowBusy | kContainer, 0, 0, 0},
 };
 
-// ---- Finding a row by its name: a hash table made when this is compiled ----
+// ---- Finding a row by its name ----
 
-/// Small letters and capitals hash alike.
-constexpr std::uint32_t hash_name(std::string_view name) {
-  constexpr std::uint32_t kFactor = 31;
-  constexpr char kCaseBit = 0x20;
-  std::uint32_t hash = 0;
-  for (const char c : name) hash = hash * kFactor + static_cast<std::uint8_t>(c | kCaseBit);
-  return hash;
-}
-
+/// A hash table of the rows.
 class CommandIndex {
  public:
-  constexpr CommandIndex() {
+  CommandIndex() {
     for (const CommandSpec& spec : kCommands) {
-      std::size_t slot = first_slot(spec.name);
-      while (slots_[slot] != nullptr) slot = next_slot(slot);
-      slots_[slot] = &spec;
+      assert(spec.name.size() <= kWordsBytesMax);
+      std::string case_bits(spec.name);
+      for (char& c : case_bits)
+        c = absl::ascii_isalpha(static_cast<unsigned char>(c)) ? kCaseBit : '\0';
+      const ByteWords words = words_of(spec.name);
+      std::size_t at = first_slot(words);
+      while (slots_[at].spec != nullptr) at = next_slot(at);
+      slots_[at] = {words, words_of(case_bits), &spec};
     }
   }
 
   [[nodiscard]] const CommandSpec* find(std::string_view name) const {
-    if (name.size() > kNameBytesMax) return nullptr;
-    for (std::size_t slot = first_slot(name); slots_[slot] != nullptr; slot = next_slot(slot)) {
-      if (absl::EqualsIgnoreCase(to_absl(slots_[slot]->name), to_absl(name))) return slots_[slot];
+    if (name.size() > kWordsBytesMax) return nullptr;
+    const ByteWords words = words_of(name);
+    for (std::size_t at = first_slot(words); slots_[at].spec != nullptr; at = next_slot(at)) {
+      const Slot& slot = slots_[at];
+      if (slot.spec->name.size() == name.size() &&
+          ((words.first ^ slot.words.first) & ~slot.case_bits.first) == 0 &&
+          ((words.last ^ slot.words.last) & ~slot.case_bits.last) == 0) {
+        return slot.spec;
+      }
     }
     return nullptr;
   }
 
  private:
-  static constexpr int kSlotBits = 9;
-  static constexpr std::size_t kSlots = std::size_t{1} << kSlotBits;
-  static constexpr std::size_t kNameBytesMax =
-      std::ranges::max_element(kCommands, {}, [](const CommandSpec& spec) {
-        return spec.name.size();
-      })->name.size();
-  static_assert(kSlots >= 4 * std::size(kCommands));
+  struct Slot {
+    ByteWords words;
+    ByteWords case_bits;  // in which small letters and capitals differ
+    const CommandSpec* spec = nullptr;
+  };
 
-  static absl::string_view to_absl(std::string_view text) { return {text.data(), text.size()}; }
-  static constexpr std::size_t first_slot(std::string_view name) {
-    constexpr std::uint32_t kFactor = 0x9E37'79B9;  // mixes into the upper bits
-    return hash_name(name) * kFactor >> (32 - kSlotBits);
+  static constexpr char kCaseBit = 0x20;
+  static constexpr std::size_t kSlots = std::bit_ceil(2 * std::size(kCommands));
+
+  static std::size_t first_slot(const ByteWords& words) {
+    constexpr std::uint64_t kCaseBits = 0x2020'2020'2020'2020;
+    constexpr std::uint64_t kFactor = 0x9E37'79B9'7F4A'7C15;  // mixes into the upper bits
+    constexpr int kUpperBits = 48;
+    const std::uint64_t both = (words.first | kCaseBits) + 3 * (words.last | kCaseBits);
+    return both * kFactor >> kUpperBits & (kSlots - 1);
   }
   static constexpr std::size_t next_slot(std::size_t slot) { return (slot + 1) % kSlots; }
 
-  std::array<const CommandSpec*, kSlots> slots_{};
+  std::array<Slot, kSlots> slots_{};
 };
 
-constexpr CommandIndex kCommandIndex;
+const CommandIndex& command_index() {
+  static const CommandIndex kIndex;
+  return kIndex;
+}
 
 bool arity_fits(const CommandSpec& spec, std::size_t arguments) {
   const auto given = static_cast<std::int64_t>(arguments);
@@ -166,7 +178,7 @@ bool arity_fits(const CommandSpec& spec, std::size_t arguments) {
 
 std::span<const CommandSpec> command_table() { return kCommands; }
 
-const CommandSpec* find_command(std::string_view name) { return kCommandIndex.find(name); }
+const CommandSpec* find_command(std::string_view name) { return command_index().find(name); }
 
 namespace {
 
