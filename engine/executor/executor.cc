@@ -353,8 +353,8 @@ void Executor::run_group(Operation*& own) {
 Operation* Executor::next_operation(Operation*& own) {
   if (unfinished_ != nullptr) return std::exchange(unfinished_, nullptr);
   if (!resumed_.empty()) {
-    Operation* const operation = resumed_.back();
-    resumed_.pop_back();
+    Operation* const operation = resumed_.front();
+    resumed_.pop_front();
     return operation;
   }
   if (own != nullptr) {
@@ -485,10 +485,7 @@ void Executor::update_time() { keyspace_.set_now_ms(clock_->now_ms()); }
 void Executor::fire_due() {
   if (services_.write_refusal.empty()) keyspace_.remove_expired(kExpiredPerGroupMax);
   while (const auto ticket = parking_.first_due(clock_->monotonic_ms())) {
-    ParkingLot::Parked parked = parking_.remove(*ticket);
-    join_group(*parked.operation);
-    parked.operation->replies.push_back(std::move(parked.park.on_timeout));
-    if (!parked.operation->finished()) resumed_.push_back(parked.operation);
+    finish_parked(*ticket, std::move(parking_.find(*ticket)->park.on_timeout));
   }
   serve_signalled();
 }
@@ -511,28 +508,46 @@ void Executor::update_next_due() {
 // ---- Parked operations ----
 
 void Executor::key_signalled(std::uint8_t db, std::string_view key) {
-  if (parking_.anyone_waits_for(db, key)) signalled_.emplace_back(db, key);
+  if (!parking_.anyone_waits_for(db, key)) return;
+  const bool is_known = std::ranges::any_of(signalled_, [&](const auto& signalled) {
+    return signalled.first == db && signalled.second == key;
+  });
+  if (!is_known) signalled_.emplace_back(db, key);
 }
 
+/// Key by key, in the order in which they became ready. Who is served may make other keys ready
+/// (BLMOVE): those come after all of these.
 void Executor::serve_signalled() {
   while (!signalled_.empty()) {
     const auto signalled = std::exchange(signalled_, {});
-    for (const auto& [db, key] : signalled) {
-      for (const std::uint64_t ticket : parking_.waiting_for(db, key)) retry_parked(ticket);
-    }
+    for (const auto& [db, key] : signalled) serve_key(db, key);
   }
 }
 
-void Executor::retry_parked(std::uint64_t ticket) {
-  ParkingLot::Parked* const parked = parking_.find(ticket);
-  if (parked == nullptr) return;  // served by another key
-  Operation& operation = *parked->operation;
-  CommandContext context(services_, *operation.session, parked->park.retry,
-                         CommandContext::Origin::kClient, false);
+void Executor::serve_key(std::uint8_t db, std::string_view key) {
+  const bool is_there = keyspace_.db(db).find(key) != nullptr;
+  auto ticket = parking_.next_waiting(db, key);
+  for (; ticket; ticket = parking_.next_waiting(db, key, *ticket)) {
+    const bool is_served = retry_parked(*ticket, key);
+    // Who was served took the last there was: there is nothing for the others.
+    if (is_served && is_there && keyspace_.db(db).find(key) == nullptr) return;
+  }
+}
+
+/// False if it waits on.
+bool Executor::retry_parked(std::uint64_t ticket, std::string_view ready_key) {
+  const ParkingLot::Parked& parked = *parking_.find(ticket);
+  CommandContext context(services_, *parked.operation->session, parked.park.retry,
+                         CommandContext::Origin::kClient, false, ready_key);
   Reply reply = run_command(context);
-  if (context.parked()) return;  // still nothing for it
-  parking_.remove(ticket);
+  if (context.parked()) return false;
   ++group_requests_;
+  finish_parked(ticket, std::move(reply));
+  return true;
+}
+
+void Executor::finish_parked(std::uint64_t ticket, Reply reply) {
+  Operation& operation = *parking_.remove(ticket).operation;
   join_group(operation);
   operation.replies.push_back(std::move(reply));
   if (!operation.finished()) resumed_.push_back(&operation);

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -107,7 +108,9 @@ class Executor final : private BusyMonitor, private KeyListener {
   void update_time();
   void fire_due();
   void serve_signalled();
-  void retry_parked(std::uint64_t ticket);
+  void serve_key(std::uint8_t db, std::string_view key);
+  bool retry_parked(std::uint64_t ticket, std::string_view ready_key);
+  void finish_parked(std::uint64_t ticket, Reply reply);
   void update_next_due();
   void note_write();
 
@@ -148,7 +151,7 @@ class Executor final : private BusyMonitor, private KeyListener {
   Operation* unfinished_ = nullptr;   // a long pipeline that goes on in the next group
   bool made_room_ = false;            // something was taken from the queue in this group
   std::vector<Operation*> in_group_;  // those that got replies in the current group
-  std::vector<Operation*> resumed_;   // served while parked, with more requests to run
+  std::deque<Operation*> resumed_;    // served while parked, with more requests to run
   std::vector<std::pair<std::uint8_t, std::string>> signalled_;  // keys on which somebody waits
   std::size_t group_requests_ = 0;
   std::int64_t sync_due_ms_ = ServiceThread::kNever;  // manual mode with everysec: monotonic

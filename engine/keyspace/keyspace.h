@@ -21,8 +21,8 @@ namespace rushgate {
 class KeyListener {
  public:
   virtual ~KeyListener() = default;
-  /// A stream at `key` was appended to, a group of it was destroyed, or the key was created,
-  /// removed or replaced.
+  /// The key was created, also by a move, or removed; or the stream at it was appended to or lost a
+  /// group. (Nobody waits for a list or a sorted set while there is one: that it is created says all.)
   virtual void key_signalled(std::uint8_t db, std::string_view key) = 0;
 };
 
