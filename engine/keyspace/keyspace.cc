@@ -57,10 +57,20 @@ class KeyspaceLoader {
         return kind == RecordKind::kElement && key_reader.ok() &&
                !object->hash().assign(field, value).has_value();
       }
+      case ValueType::kList:
+        return kind == RecordKind::kElement && read_list_element(*object, key_reader, value);
       case ValueType::kString:
         break;
     }
     return false;
+  }
+
+  static bool read_list_element(Object& object, RecordReader& key, std::string_view value) {
+    const ListPosition position = key.fixed64();
+    if (!key.ok() || !key.at_end()) return false;
+    ListValue& list = object.list();
+    list.insert(list.end(), position, value);
+    return true;
   }
 
   bool read_member(Object& object, RecordReader& key, std::string_view value) {
@@ -141,6 +151,9 @@ class KeyspaceLoader {
       case ValueType::kStream:
         object.value = std::make_unique<Stream>(object.id, keyspace_.store());
         return object.stream().read_header(reader);
+      case ValueType::kList:
+        object.value = ListValue();
+        return true;
       case ValueType::kString:
         break;
     }
