@@ -99,8 +99,8 @@ class CommandContext {
     return false;
   }
 
-  /// Of a command that has waited: the key that was signalled, which alone is to be looked at. If it
-  /// is of another type than what is waited for, the command parks again.
+  /// Of a command that has waited: the key that was signalled, which alone is to be looked at. If
+  /// it is of another type than what is waited for, the command parks again.
   [[nodiscard]] const std::optional<std::string_view>& ready_key() const { return ready_key_; }
   /// Is a blocking command to look at `key`?
   [[nodiscard]] bool may_serve(std::string_view key) const {

@@ -4,6 +4,7 @@
 #include <cassert>
 #include <random>
 #include <thread>
+#include <utility>
 
 #include "engine/commands/command_table.h"
 #include "engine/executor/executor_errors.h"
@@ -507,30 +508,30 @@ void Executor::update_next_due() {
 
 // ---- Parked operations ----
 
-void Executor::key_signalled(std::uint8_t db, std::string_view key) {
+void Executor::key_signalled(std::uint8_t db, std::string_view key, KeySignal what) {
   if (!parking_.anyone_waits_for(db, key)) return;
-  const bool is_known = std::ranges::any_of(signalled_, [&](const auto& signalled) {
-    return signalled.first == db && signalled.second == key;
-  });
-  if (!is_known) signalled_.emplace_back(db, key);
+  Signalled signalled{db, std::string(key), what};
+  const bool is_repeated = !signalled_.empty() && signalled_.back() == signalled;
+  if (!is_repeated) signalled_.push_back(std::move(signalled));
 }
 
 /// Key by key, in the order in which they became ready. Who is served may make other keys ready
 /// (BLMOVE): those come after all of these.
 void Executor::serve_signalled() {
   while (!signalled_.empty()) {
-    const auto signalled = std::exchange(signalled_, {});
-    for (const auto& [db, key] : signalled) serve_key(db, key);
+    for (const Signalled& signalled : std::exchange(signalled_, {})) serve(signalled);
   }
 }
 
-void Executor::serve_key(std::uint8_t db, std::string_view key) {
+void Executor::serve(const Signalled& signalled) {
+  const auto& [db, key, what] = signalled;
   const bool is_there = keyspace_.db(db).find(key) != nullptr;
   auto ticket = parking_.next_waiting(db, key);
   for (; ticket; ticket = parking_.next_waiting(db, key, *ticket)) {
     const bool is_served = retry_parked(*ticket, key);
-    // Who was served took the last there was: there is nothing for the others.
-    if (is_served && is_there && keyspace_.db(db).find(key) == nullptr) return;
+    if (!is_served || !is_there || what == KeySignal::kGone) continue;
+    // Who took the last there was leaves nothing for the others.
+    if (keyspace_.db(db).find(key) == nullptr) return;
   }
 }
 

@@ -14,7 +14,6 @@
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <boost/lockfree/queue.hpp>
@@ -70,6 +69,14 @@ class Executor final : private BusyMonitor, private KeyListener {
   [[nodiscard]] bool inside_turn() const;
 
  private:
+  /// A key on which somebody waits.
+  struct Signalled {
+    std::uint8_t db;
+    std::string key;
+    KeySignal what;
+
+    friend bool operator==(const Signalled&, const Signalled&) = default;
+  };
   using Queue = boost::lockfree::queue<Operation*, boost::lockfree::fixed_sized<true>>;
 
   // ---- The turn ----
@@ -108,7 +115,7 @@ class Executor final : private BusyMonitor, private KeyListener {
   void update_time();
   void fire_due();
   void serve_signalled();
-  void serve_key(std::uint8_t db, std::string_view key);
+  void serve(const Signalled& signalled);
   bool retry_parked(std::uint64_t ticket, std::string_view ready_key);
   void finish_parked(std::uint64_t ticket, Reply reply);
   void update_next_due();
@@ -116,7 +123,8 @@ class Executor final : private BusyMonitor, private KeyListener {
 
   bool poll() override;  // BusyMonitor
   void answer_busy(Operation& operation);
-  void key_signalled(std::uint8_t db, std::string_view key) override;  // KeyListener
+  void key_signalled(std::uint8_t db, std::string_view key,
+                     KeySignal what) override;  // KeyListener
 
   void fail_store(const absl::Status& reason);
   void sync_if_due(std::int64_t monotonic_ms);
@@ -152,7 +160,7 @@ class Executor final : private BusyMonitor, private KeyListener {
   bool made_room_ = false;            // something was taken from the queue in this group
   std::vector<Operation*> in_group_;  // those that got replies in the current group
   std::deque<Operation*> resumed_;    // served while parked, with more requests to run
-  std::vector<std::pair<std::uint8_t, std::string>> signalled_;  // keys on which somebody waits
+  std::vector<Signalled> signalled_;  // in order
   std::size_t group_requests_ = 0;
   std::int64_t sync_due_ms_ = ServiceThread::kNever;  // manual mode with everysec: monotonic
 

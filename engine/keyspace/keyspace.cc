@@ -222,6 +222,15 @@ std::optional<std::int64_t> Keyspace::next_expiry_ms() const {
   return next;
 }
 
+void Keyspace::signal(const Object& object, KeySignal what) {
+  // Nobody waits for another type; and only those who read a stream as a group must know that what
+  // they wait for is gone.
+  const bool is_stream = object.type() == ValueType::kStream;
+  const bool is_list = object.type() == ValueType::kList;
+  const bool may_matter = is_stream || (is_list && what == KeySignal::kReady);
+  if (may_matter && listener_ != nullptr) listener_->key_signalled(object.db, object.key, what);
+}
+
 void Keyspace::remove_all() {
   for (const auto& database : databases_) database->remove_all();
 }

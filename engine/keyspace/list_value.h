@@ -1,6 +1,6 @@
-// A list: a sequence of blocks of some kilobytes. About three bytes an element beside its own; pushing
-// and popping touch a block at an end; finding an index counts the elements of the blocks on the way
-// from the nearer end.
+// A list: a sequence of blocks of some kilobytes. About three bytes an element beside its own.
+// Pushing and popping touch a block at an end; finding an index counts the elements of the blocks
+// on the way from the nearer end.
 #pragma once
 
 #include <cstddef>
@@ -34,8 +34,8 @@ class ListBlocks {
   std::size_t unused_ = 0;  // in front
 };
 
-/// A data structure: durable changes go through lists.h. Each element has a position (ListPosition),
-/// which ascends from head to tail.
+/// A data structure: durable changes go through lists.h. Each element has a position
+/// (ListPosition), which ascends from head to tail.
 class ListValue {
  public:
   /// A place in the sequence; valid until the list is changed.

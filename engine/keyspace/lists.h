@@ -36,7 +36,8 @@ std::string pop(Database& db, Object& object, End end);
 /// Removes `count` elements, at least one, from the one at `first` on.
 void remove_range(Database& db, Object& object, std::size_t first, std::size_t count);
 
-/// Removes up to `count_max` elements that equal `element`, those nearest to an end first. How many.
+/// Removes up to `count_max` elements that equal `element`, those nearest to an end first. How
+/// many.
 std::size_t remove_equal(Database& db, Object& object, const Scalar& element, End from,
                          std::size_t count_max);
 
