@@ -38,6 +38,13 @@ std::int64_t Arguments::next_integer(std::int64_t min, std::int64_t max) {
   return 0;
 }
 
+std::int64_t Arguments::next_at_least(std::int64_t min, Reply error) {
+  const std::optional<std::int64_t> value = parse_int64(next());
+  if (value && *value >= min) return *value;
+  fail(std::move(error));
+  return 0;
+}
+
 bool Arguments::accept(std::string_view keyword) {
   if (at_end() || request_[at_].size() < keyword.size()) return false;
   if (!equal_in_any_case(errors::as_c_string(request_[at_]), keyword)) return false;

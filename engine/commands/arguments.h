@@ -36,6 +36,10 @@ class Arguments {
   std::int64_t next_integer() { return to_integer(next()); }
   /// The next argument as an integer in [min, max].
   std::int64_t next_integer(std::int64_t min, std::int64_t max);
+  /// The next argument as an integer that is `min` or more; else `error`.
+  std::int64_t next_at_least(std::int64_t min, Reply error);
+  /// Passes over so many arguments.
+  void skip(std::size_t count) { at_ += count; }
   /// Takes the next argument if it is `keyword`, in any case.
   bool accept(std::string_view keyword);
   /// All that is left must be pairs; else it is an error of arity.

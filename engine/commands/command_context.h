@@ -52,8 +52,8 @@ struct CommandServices {
   RunningScript* running_script = nullptr;
 };
 
-/// A blocking command that found nothing: run `retry` again when one of `keys` is signalled, answer
-/// `on_timeout` when the time is up.
+/// A blocking command that found nothing: run `retry` again when one of `keys` is signalled, for
+/// that key alone (CommandContext::ready_key()), answer `on_timeout` when the time is up.
 struct Park {
   std::vector<std::string> keys;
   std::int64_t timeout_ms;  // 0: none
@@ -78,13 +78,14 @@ class CommandContext {
         origin_(origin),
         read_only_(read_only) {}
   CommandContext(CommandServices& services, Session& session, const Request& request, Origin origin,
-                 bool read_only)
+                 bool read_only, std::optional<std::string_view> ready_key = std::nullopt)
       : services_(services),
         session_(session),
         views_(request.views()),
         request_(views_),
         origin_(origin),
-        read_only_(read_only) {}
+        read_only_(read_only),
+        ready_key_(ready_key) {}
   CommandContext(const CommandContext&) = delete;
   CommandContext& operator=(const CommandContext&) = delete;
 
@@ -114,6 +115,13 @@ class CommandContext {
     return false;
   }
 
+  /// Of a command that has waited: the key that was signalled, which alone is to be looked at. If
+  /// it is of another type than what is waited for, the command parks again.
+  [[nodiscard]] const std::optional<std::string_view>& ready_key() const { return ready_key_; }
+  /// Is a blocking command to look at `key`?
+  [[nodiscard]] bool may_serve(std::string_view key) const {
+    return !ready_key_ || *ready_key_ == key;
+  }
   /// Waits instead of answering: `return context.park(…);`. In a script or transaction it is as if
   /// the time were up at once.
   Reply park(Park park) {
@@ -131,6 +139,7 @@ class CommandContext {
   const RequestView request_;
   const Origin origin_;
   const bool read_only_;
+  const std::optional<std::string_view> ready_key_;
   std::optional<Park> park_;
 };
 

@@ -83,6 +83,32 @@ Reply smismember_command(CommandContext&);
 Reply scard_command(CommandContext&);
 Reply smembers_command(CommandContext&);
 
+// ---- lists.cc ----
+Reply lpush_command(CommandContext&);
+Reply rpush_command(CommandContext&);
+Reply lpushx_command(CommandContext&);
+Reply rpushx_command(CommandContext&);
+Reply llen_command(CommandContext&);
+Reply lindex_command(CommandContext&);
+Reply lrange_command(CommandContext&);
+Reply lset_command(CommandContext&);
+Reply linsert_command(CommandContext&);
+Reply lrem_command(CommandContext&);
+Reply ltrim_command(CommandContext&);
+Reply lpos_command(CommandContext&);
+
+// ---- list_pops.cc ----
+Reply lpop_command(CommandContext&);
+Reply rpop_command(CommandContext&);
+Reply lmpop_command(CommandContext&);
+Reply lmove_command(CommandContext&);
+Reply rpoplpush_command(CommandContext&);
+Reply blpop_command(CommandContext&);
+Reply brpop_command(CommandContext&);
+Reply blmpop_command(CommandContext&);
+Reply blmove_command(CommandContext&);
+Reply brpoplpush_command(CommandContext&);
+
 // ---- streams.cc ----
 Reply xadd_command(CommandContext&);
 Reply xlen_command(CommandContext&);

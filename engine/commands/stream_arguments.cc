@@ -15,10 +15,6 @@ namespace {
 
 constexpr std::uint64_t kMaxSeq = std::numeric_limits<std::uint64_t>::max();
 
-// Stands in front of the options of a request that has waited, so that it is answered as Redis
-// answers a blocked client whose group or key is gone. No client has a reason to send it.
-constexpr std::string_view kRetryMark("\0retry", 6);
-
 }  // namespace
 
 // ---- Ids ----
@@ -132,8 +128,6 @@ std::int64_t read_timeout(Arguments& arguments) {
 StreamReadRequest read_stream_read_request(Arguments& arguments, RequestView request,
                                            bool with_group, bool in_script) {
   StreamReadRequest read;
-  read.is_retry = request[1] == kRetryMark;
-  if (read.is_retry) arguments.next();
   while (!arguments.at_end() && read.first_key == 0) {
     const bool has_value = arguments.left() >= 2;
     if (has_value && arguments.accept("BLOCK")) {
@@ -167,9 +161,7 @@ namespace {
 Request retry_request(RequestView request, const StreamReadRequest& read,
                       std::span<const StreamId> after) {
   Request retry;
-  retry.add(request[0]);
-  retry.add(kRetryMark);
-  for (std::size_t i = read.is_retry ? 2 : 1; i < request.size(); ++i) {
+  for (std::size_t i = 0; i < request.size(); ++i) {
     const std::size_t first_id = read.first_key + read.streams;
     if (after.empty() || i < first_id) {
       retry.add(request[i]);

@@ -57,7 +57,6 @@ struct StreamReadRequest {
   std::optional<std::int64_t> timeout_ms;  // BLOCK
   std::uint64_t count = 0;                 // 0: no limit
   bool no_ack = false;
-  bool is_retry = false;  // it has waited already
   std::optional<std::string_view> group;
   std::string_view consumer;
   std::size_t first_key = 0;  // among the arguments; the ids follow the keys

@@ -38,7 +38,6 @@ inline Reply negative_limit() { return Reply::error("ERR The LIMIT argument must
 inline Reply timeout_not_an_integer() {
   return Reply::error("ERR timeout is not an integer or out of range");
 }
-inline Reply negative_timeout() { return Reply::error("ERR timeout is negative"); }
 inline Reply block_in_script(std::string_view command) {
   return Reply::error("ERR " + std::string(command) +
                       " command is not allowed with BLOCK option from scripts");
@@ -81,7 +80,6 @@ inline Reply count_not_positive() { return Reply::error("ERR COUNT must be > 0")
 Reply subcommand_syntax(std::string_view command, std::string_view subcommand);
 
 // ---- State ----
-inline Reply no_such_key() { return Reply::error("ERR no such key"); }
 inline Reply id_not_above_last() {
   return Reply::error(
       "ERR The ID specified in XADD is equal or smaller than the target stream top item");

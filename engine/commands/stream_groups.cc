@@ -160,7 +160,7 @@ constexpr Subcommand kXgroupSubcommands[] = {
 /// One of the streams to read from.
 struct Source {
   Object* object = nullptr;
-  StreamGroup* group = nullptr;
+  StreamGroup* group = nullptr;   // null: not to be looked at
   std::optional<StreamId> after;  // of the consumer's history; nothing: new entries ('>')
 };
 
@@ -168,10 +168,11 @@ Source find_source(CommandContext& context, const StreamReadRequest& read, std::
                    Arguments& arguments) {
   Source source;
   const std::string_view key = read.key(context.request(), i);
+  if (!context.may_serve(key)) return source;
   const bool is_stream = context.find(key, ValueType::kStream, source.object);
   if (source.object != nullptr) source.group = source.object->stream().find_group(*read.group);
   if (source.group == nullptr) {
-    if (read.is_retry) {
+    if (context.ready_key()) {
       arguments.fail(source.object == nullptr ? errors::key_gone_while_blocked()
                                               : errors::group_gone_while_blocked());
     } else {
@@ -292,6 +293,7 @@ Reply xreadgroup_command(CommandContext& context) {
   std::vector<Reply> keys_and_entries;
   for (std::size_t i = 0; i < read.streams; ++i) {
     const Source& source = sources[i];
+    if (source.group == nullptr) continue;
     std::vector<Reply> entries;
     const absl::Status status = source.after ? read_history(context, read, source, entries)
                                              : read_new(context, read, source, entries);

@@ -121,9 +121,8 @@ Reply range_reply(CommandContext& context, std::size_t start_at, std::size_t end
 StreamId read_after(CommandContext& context, const StreamReadRequest& read, std::size_t i,
                     Arguments& arguments, Object*& object) {
   // Whoever waits for a stream goes on waiting if something else is put in its place.
-  if (!context.find(read.key(context.request(), i), ValueType::kStream, object) && !read.is_retry) {
-    arguments.fail(errors::wrong_type());
-  }
+  const bool is_stream = context.find(read.key(context.request(), i), ValueType::kStream, object);
+  if (!is_stream && !context.ready_key()) arguments.fail(errors::wrong_type());
   const std::string_view text = errors::as_c_string(read.id(context.request(), i));
   if (text == "$") return object == nullptr ? StreamId{} : object->stream().last_id();
   if (text == ">") arguments.fail(errors::new_id_in_xread());
@@ -245,7 +244,7 @@ Reply xread_command(CommandContext& context) {
 
   std::vector<Reply> keys_and_entries;
   for (std::size_t i = 0; i < read.streams; ++i) {
-    if (objects[i] == nullptr) continue;
+    if (objects[i] == nullptr || !context.may_serve(read.key(context.request(), i))) continue;
     std::vector<Reply> entries;
     const absl::Status status = read_entries(objects[i]->stream(), after[i], read.count, entries);
     if (!status.ok()) return errors::store_failed(status);

@@ -4,6 +4,7 @@
 #include <cassert>
 #include <random>
 #include <thread>
+#include <utility>
 
 #include "engine/commands/command_table.h"
 #include "engine/commands/transactions.h"
@@ -387,8 +388,8 @@ void Executor::run_group(Operation*& own) {
 Operation* Executor::next_operation(Operation*& own) {
   if (unfinished_ != nullptr) return std::exchange(unfinished_, nullptr);
   if (!resumed_.empty()) {
-    Operation* const operation = resumed_.back();
-    resumed_.pop_back();
+    Operation* const operation = resumed_.front();
+    resumed_.pop_front();
     return operation;
   }
   if (own != nullptr) {
@@ -556,29 +557,43 @@ void Executor::update_next_due() {
 
 // ---- Parked operations ----
 
-void Executor::key_signalled(std::uint8_t db, std::string_view key) {
-  if (parking_.anyone_waits_for(db, key)) signalled_.emplace_back(db, key);
+void Executor::key_signalled(std::uint8_t db, std::string_view key, KeySignal what) {
+  if (!parking_.anyone_waits_for(db, key)) return;
+  Signalled signalled{db, std::string(key), what};
+  const bool is_repeated = !signalled_.empty() && signalled_.back() == signalled;
+  if (!is_repeated) signalled_.push_back(std::move(signalled));
 }
 
+/// Key by key, in the order in which they became ready. Who is served may make other keys ready
+/// (BLMOVE): those come after all of these.
 void Executor::serve_signalled() {
   while (!signalled_.empty()) {
-    const auto signalled = std::exchange(signalled_, {});
-    for (const auto& [db, key] : signalled) {
-      for (const std::uint64_t ticket : parking_.waiting_for(db, key)) retry_parked(ticket);
-    }
+    for (const Signalled& signalled : std::exchange(signalled_, {})) serve(signalled);
   }
 }
 
-void Executor::retry_parked(std::uint64_t ticket) {
-  ParkingLot::Parked* const parked = parking_.find(ticket);
-  if (parked == nullptr) return;  // served by another key
-  Operation& operation = *parked->operation;
-  CommandContext context(services_, *operation.session, parked->park.retry,
-                         CommandContext::Origin::kClient, false);
+void Executor::serve(const Signalled& signalled) {
+  const auto& [db, key, what] = signalled;
+  const bool is_there = keyspace_.db(db).find(key) != nullptr;
+  auto ticket = parking_.next_waiting(db, key);
+  for (; ticket; ticket = parking_.next_waiting(db, key, *ticket)) {
+    const bool is_served = retry_parked(*ticket, key);
+    if (!is_served || !is_there || what == KeySignal::kGone) continue;
+    // Who took the last there was leaves nothing for the others.
+    if (keyspace_.db(db).find(key) == nullptr) return;
+  }
+}
+
+/// False if it waits on.
+bool Executor::retry_parked(std::uint64_t ticket, std::string_view ready_key) {
+  const ParkingLot::Parked& parked = *parking_.find(ticket);
+  CommandContext context(services_, *parked.operation->session, parked.park.retry,
+                         CommandContext::Origin::kClient, false, ready_key);
   Reply reply = run_command(context);
-  if (context.parked()) return;  // still nothing for it
+  if (context.parked()) return false;
   ++group_requests_;
   finish_parked(ticket, std::move(reply));
+  return true;
 }
 
 bool Executor::is_blocked(std::uint64_t session_id) const {

@@ -9,13 +9,13 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <boost/lockfree/queue.hpp>
@@ -85,6 +85,14 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
   [[nodiscard]] bool inside_turn() const;
 
  private:
+  /// A key on which somebody waits.
+  struct Signalled {
+    std::uint8_t db;
+    std::string key;
+    KeySignal what;
+
+    friend bool operator==(const Signalled&, const Signalled&) = default;
+  };
   using Queue = boost::lockfree::queue<Operation*, boost::lockfree::fixed_sized<true>>;
 
   // ---- The turn ----
@@ -126,14 +134,16 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
   void update_time();
   void fire_due();
   void serve_signalled();
-  void retry_parked(std::uint64_t ticket);
+  void serve(const Signalled& signalled);
+  bool retry_parked(std::uint64_t ticket, std::string_view ready_key);
   void finish_parked(std::uint64_t ticket, Reply reply);
   void update_next_due();
   void note_write();
 
   bool poll() override;  // BusyMonitor
   void answer_busy(Operation& operation);
-  void key_signalled(std::uint8_t db, std::string_view key) override;      // KeyListener
+  void key_signalled(std::uint8_t db, std::string_view key,
+                     KeySignal what) override;  // KeyListener
   [[nodiscard]] bool is_blocked(std::uint64_t session_id) const override;  // BlockedClients
   bool unblock(std::uint64_t session_id, std::optional<Reply> error) override;
 
@@ -172,8 +182,8 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
   Operation* unfinished_ = nullptr;   // a long pipeline that goes on in the next group
   bool made_room_ = false;            // something was taken from the queue in this group
   std::vector<Operation*> in_group_;  // those that got replies in the current group
-  std::vector<Operation*> resumed_;   // served while parked, with more requests to run
-  std::vector<std::pair<std::uint8_t, std::string>> signalled_;  // keys on which somebody waits
+  std::deque<Operation*> resumed_;    // served while parked, with more requests to run
+  std::vector<Signalled> signalled_;  // in order
   std::size_t group_requests_ = 0;
   std::int64_t sync_due_ms_ = ServiceThread::kNever;  // manual mode with everysec: monotonic
 

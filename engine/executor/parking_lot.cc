@@ -13,11 +13,7 @@ void ParkingLot::add(Operation& operation, std::uint8_t db, Park park,
                                       << 60;  // a longer timeout would pass what a clock can show
   const std::int64_t deadline_ms =
       park.timeout_ms > 0 ? now_monotonic_ms + std::min(park.timeout_ms, kForeverMs) : 0;
-  for (const std::string& key : park.keys) {
-    std::vector<std::uint64_t>& tickets = tickets_by_key_[{db, key}];
-    if (tickets.empty() || tickets.back() != ticket)
-      tickets.push_back(ticket);  // a key may be named twice
-  }
+  for (const std::string& key : park.keys) tickets_by_key_[{db, key}].insert(ticket);
   if (deadline_ms != 0) deadlines_.emplace(deadline_ms, ticket);
   parked_.emplace(ticket, Parked{&operation, db, std::move(park), deadline_ms, ticket});
 }
@@ -26,9 +22,21 @@ bool ParkingLot::anyone_waits_for(std::uint8_t db, std::string_view key) const {
   return !parked_.empty() && tickets_by_key_.contains(Key{db, std::string(key)});
 }
 
-std::vector<std::uint64_t> ParkingLot::waiting_for(std::uint8_t db, std::string_view key) const {
+std::optional<std::uint64_t> ParkingLot::next_waiting(std::uint8_t db, std::string_view key,
+                                                      std::uint64_t ticket) const {
   const auto found = tickets_by_key_.find(Key{db, std::string(key)});
-  return found == tickets_by_key_.end() ? std::vector<std::uint64_t>{} : found->second;
+  if (found == tickets_by_key_.end()) return std::nullopt;
+  const auto next = found->second.upper_bound(ticket);
+  if (next == found->second.end()) return std::nullopt;
+  return *next;
+}
+
+std::optional<std::uint64_t> ParkingLot::find_session(std::uint64_t session_id) const {
+  const auto found = std::ranges::find_if(parked_, [&](const auto& ticket_and_parked) {
+    return ticket_and_parked.second.operation->session->id == session_id;
+  });
+  if (found == parked_.end()) return std::nullopt;
+  return found->first;
 }
 
 std::optional<std::uint64_t> ParkingLot::find_session(std::uint64_t session_id) const {
@@ -51,7 +59,7 @@ ParkingLot::Parked ParkingLot::remove(std::uint64_t ticket) {
   for (const std::string& key : parked.park.keys) {
     const auto found = tickets_by_key_.find(Key{parked.db, key});
     if (found == tickets_by_key_.end()) continue;
-    std::erase(found->second, ticket);
+    found->second.erase(ticket);
     if (found->second.empty()) tickets_by_key_.erase(found);
   }
   if (parked.deadline_ms != 0) deadlines_.erase({parked.deadline_ms, ticket});

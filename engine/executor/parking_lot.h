@@ -1,8 +1,7 @@
-// Operations whose current request waits for a key (XREADGROUP … BLOCK).
+// Operations whose current request waits for a key (XREADGROUP … BLOCK, BLPOP).
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -11,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/btree_set.h"
 #include "engine/commands/command_context.h"
 #include "engine/executor/operation.h"
 
@@ -32,8 +32,11 @@ class ParkingLot {
   [[nodiscard]] bool empty() const { return parked_.empty(); }
   [[nodiscard]] bool anyone_waits_for(std::uint8_t db, std::string_view key) const;
 
-  /// Tickets of those who wait for a key, in order of arrival.
-  [[nodiscard]] std::vector<std::uint64_t> waiting_for(std::uint8_t db, std::string_view key) const;
+  /// The first who waits for a key and came after `ticket`, which may have left.
+  [[nodiscard]] std::optional<std::uint64_t> next_waiting(std::uint8_t db, std::string_view key,
+                                                          std::uint64_t ticket = 0) const;
+  /// The first operation of a session that waits: who CLIENT UNBLOCK is for.
+  [[nodiscard]] std::optional<std::uint64_t> find_session(std::uint64_t session_id) const;
 
   /// The first operation of a session that waits: who CLIENT UNBLOCK is for.
   [[nodiscard]] std::optional<std::uint64_t> find_session(std::uint64_t session_id) const;
@@ -52,8 +55,7 @@ class ParkingLot {
   using Key = std::pair<std::uint8_t, std::string>;
 
   std::map<std::uint64_t, Parked> parked_;  // by ticket
-  std::map<Key, std::vector<std::uint64_t>, std::less<>>
-      tickets_by_key_;                                          // each in order of arrival
+  std::map<Key, absl::btree_set<std::uint64_t>> tickets_by_key_;
   std::set<std::pair<std::int64_t, std::uint64_t>> deadlines_;  // (deadline, ticket)
   std::uint64_t next_ticket_ = 1;
 };

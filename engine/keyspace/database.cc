@@ -86,7 +86,7 @@ Object& Database::create(std::string_view key, Value value) {
   changes().undo().push([this, &object] { detach(object); });
   changes().touch(object);
   note_creation(object.key);
-  keyspace_.signal(number_, object.key);
+  keyspace_.signal(object, KeySignal::kReady);
   return object;
 }
 
@@ -94,15 +94,15 @@ void Database::remove(Object& object) {
   record_header_removal(changes(), object);
   remove_elements(changes().records(), object);
   Removed removed = detach(object);
-  keyspace_.signal(number_, removed->key);
+  keyspace_.signal(*removed, KeySignal::kGone);
   changes().undo().push([this, held = std::move(removed)]() mutable { attach(std::move(held)); });
 }
 
 void Database::move(Object& object, Database& to, std::string_view key) {
   record_header_removal(changes(), object);
   Removed moved = detach(object);
+  keyspace_.signal(*moved, KeySignal::kGone);
   std::string old_key = std::exchange(moved->key, std::string(key));
-  keyspace_.signal(number_, old_key);
   to.attach(std::move(moved));
   changes().undo().push([this, &object, &to, old_key = std::move(old_key)]() mutable {
     std::unique_ptr<Object> back = to.detach(object);
@@ -112,7 +112,7 @@ void Database::move(Object& object, Database& to, std::string_view key) {
   ++object.revision;
   changes().touch(object);
   to.note_creation(object.key);
-  keyspace_.signal(to.number_, object.key);
+  keyspace_.signal(object, KeySignal::kReady);
 }
 
 void Database::set_expiry(Object& object, std::int64_t expire_at_ms) {
@@ -136,7 +136,7 @@ void Database::remove_all() {
   table.for_each([&](Removed& object) {
     remove_elements(changes().records(), *object);
     object->attached = false;
-    keyspace_.signal(number_, object->key);
+    keyspace_.signal(*object, KeySignal::kGone);
   });
   changes().undo().push([this, table = std::move(table), expiries = std::move(expiries)]() mutable {
     table.for_each([](Removed& object) { object->attached = true; });

@@ -57,10 +57,20 @@ class KeyspaceLoader {
         return kind == RecordKind::kElement && key_reader.ok() &&
                !object->hash().assign(field, value).has_value();
       }
+      case ValueType::kList:
+        return kind == RecordKind::kElement && read_list_element(*object, key_reader, value);
       case ValueType::kString:
         break;
     }
     return false;
+  }
+
+  static bool read_list_element(Object& object, RecordReader& key, std::string_view value) {
+    const ListPosition position = key.fixed64();
+    if (!key.ok() || !key.at_end()) return false;
+    ListValue& list = object.list();
+    list.insert(list.end(), position, value);
+    return true;
   }
 
   bool read_member(Object& object, RecordReader& key, std::string_view value) {
@@ -141,6 +151,9 @@ class KeyspaceLoader {
       case ValueType::kStream:
         object.value = std::make_unique<Stream>(object.id, keyspace_.store());
         return object.stream().read_header(reader);
+      case ValueType::kList:
+        object.value = ListValue();
+        return true;
       case ValueType::kString:
         break;
     }
@@ -207,6 +220,15 @@ std::optional<std::int64_t> Keyspace::next_expiry_ms() const {
     if (candidate && (!next || *candidate < *next)) next = candidate;
   }
   return next;
+}
+
+void Keyspace::signal(const Object& object, KeySignal what) {
+  // Nobody waits for another type; and only those who read a stream as a group must know that what
+  // they wait for is gone.
+  const bool is_stream = object.type() == ValueType::kStream;
+  const bool is_list = object.type() == ValueType::kList;
+  const bool may_matter = is_stream || (is_list && what == KeySignal::kReady);
+  if (may_matter && listener_ != nullptr) listener_->key_signalled(object.db, object.key, what);
 }
 
 void Keyspace::remove_all() {

@@ -17,13 +17,17 @@
 
 namespace rushgate {
 
+enum class KeySignal : std::uint8_t {
+  kReady,  // the object was created or moved to its key, or has grown
+  kGone,   // it leaves its key, or has lost what somebody may be waiting for
+};
+
 /// Told of keys on which somebody may be waiting. Called inside the turn.
 class KeyListener {
  public:
   virtual ~KeyListener() = default;
-  /// A stream at `key` was appended to, a group of it was destroyed, or the key was created,
-  /// removed or replaced.
-  virtual void key_signalled(std::uint8_t db, std::string_view key) = 0;
+  /// Whoever waits for the key is to look at it once the command or script is over.
+  virtual void key_signalled(std::uint8_t db, std::string_view key, KeySignal what) = 0;
 };
 
 /// Not thread-safe: it belongs to whoever has the turn. Does not own the store, which must outlive
@@ -66,9 +70,9 @@ class Keyspace {
 
   /// May be null; is not owned.
   void set_listener(KeyListener* listener) { listener_ = listener; }
-  void signal(std::uint8_t db, std::string_view key) {
-    if (listener_ != nullptr) listener_->key_signalled(db, key);
-  }
+  /// To be called by mutators, whatever the type is. (They need not tell of a list that grows:
+  /// nobody waits for one that is there.)
+  void signal(const Object& object, KeySignal what);
 
  private:
   Store& store_;

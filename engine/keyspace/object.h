@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "engine/keyspace/hash_value.h"
+#include "engine/keyspace/list_value.h"
 #include "engine/keyspace/set_value.h"
 #include "engine/keyspace/stream.h"
 #include "engine/keyspace/string_value.h"
@@ -19,11 +20,12 @@ enum class ValueType : std::uint8_t {
   kString = 0,
   kHash = 1,
   kSet = 2,
-  kStream = 3
+  kStream = 3,
+  kList = 4
 };  // durable: never renumber
 
-using Value = std::variant<StringValue, HashValue, SetValue,
-                           std::unique_ptr<Stream>>;  // in the order of ValueType
+using Value = std::variant<StringValue, HashValue, SetValue, std::unique_ptr<Stream>,
+                           ListValue>;  // in the order of ValueType
 
 inline constexpr std::int64_t kNoExpiry = -1;
 
@@ -56,9 +58,10 @@ struct Object {
   [[nodiscard]] HashValue& hash() { return std::get<HashValue>(value); }
   [[nodiscard]] SetValue& set() { return std::get<SetValue>(value); }
   [[nodiscard]] Stream& stream() { return *std::get<std::unique_ptr<Stream>>(value); }
+  [[nodiscard]] ListValue& list() { return std::get<ListValue>(value); }
 };
 
-/// What TYPE answers: "string", "hash", "set", "stream".
+/// What TYPE answers: "string", "hash", "set", "stream", "list".
 std::string_view type_name(ValueType type);
 
 }  // namespace rushgate

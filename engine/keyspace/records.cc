@@ -173,6 +173,7 @@ void remove_elements(StoreBatch& batch, const Object& object) {
       batch.remove_prefix(element_prefix(RecordKind::kSetRun, object.id));
       [[fallthrough]];
     case ValueType::kHash:
+    case ValueType::kList:
       batch.remove_prefix(element_prefix(RecordKind::kElement, object.id));
       return;
     case ValueType::kStream:

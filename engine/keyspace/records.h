@@ -21,6 +21,7 @@ enum class RecordKind : std::uint8_t {
                     // collection's id and counters
   kElement = 0x02,  // object id, member or field -> nothing, or the field's value, or that the
                     // member was removed
+                    // object id, position        -> an element of a list
   kStreamDeleted =
       0x03,  // object id, entry id        -> nothing: the entry is deleted, its run still holds it
   kStreamGroup = 0x04,     // object id, group           -> last delivered id, entries read

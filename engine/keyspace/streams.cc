@@ -49,7 +49,7 @@ void begin_append(Database& db, Object& object) {
   });
   ++object.revision;
   db.changes().touch(object);
-  db.keyspace().signal(db.number(), object.key);
+  db.keyspace().signal(object, KeySignal::kReady);
 }
 
 using Ids = absl::InlinedVector<StreamId, 8>;
@@ -186,7 +186,7 @@ void destroy_group(Database& db, Object& object, StreamGroup& group) {
     stream.attach_group(std::move(held));
   });
   db.changes().touch(object);
-  db.keyspace().signal(db.number(), object.key);
+  db.keyspace().signal(object, KeySignal::kGone);
 }
 
 void set_group_position(Database& db, Object& object, StreamGroup& group, StreamId last_delivered,

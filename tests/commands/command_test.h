@@ -123,6 +123,8 @@ class CommandTest : public testing::Test {
         break;
       case ValueType::kStream:
         return "a stream";
+      case ValueType::kList:
+        return dump_list(object.list());
     }
     EXPECT_EQ(elements.size(), size);
     EXPECT_NE(size, 0U) << "an empty collection is left at " << object.key;
@@ -130,6 +132,15 @@ class CommandTest : public testing::Test {
     for (const auto& [element, value] : elements) {
       text.append(" [").append(element).append("][").append(value).append("]");
     }
+    return text;
+  }
+
+  static std::string dump_list(const ListValue& list) {
+    EXPECT_NE(list.size(), 0U) << "an empty list is left";
+    std::string text = "list";
+    list.for_each(0, list.size(), [&](ListPosition position, const std::string& element) {
+      text.append(" [").append(std::to_string(position)).append("][").append(element).append("]");
+    });
     return text;
   }
 

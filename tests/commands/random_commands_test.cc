@@ -17,7 +17,7 @@ class RandomCommandsTest : public CommandTest {
     const std::string key = pick({"a", "b", "c", "d"});
     const std::string element = pick({"1", "2", "x", "y", "03"});
     const std::string value = pick({"5", "-1", "text", "9223372036854775807"});
-    switch (random() % 22) {
+    switch (random() % 36) {
       case 0:
         return Request::of("SET", key, value);
       case 1:
@@ -55,10 +55,38 @@ class RandomCommandsTest : public CommandTest {
         return Request::of("SELECT", random() % 3);
       case 20:
         return random() % 20 == 0 ? Request::of("FLUSHDB") : Request::of("HGETALL", key);
+      case 21:
+      case 22:
+      case 23:
+        return Request::of(pick({"LPUSH", "RPUSH"}), key, element, value, element);
+      case 24:
+        return Request::of(pick({"LPUSHX", "RPUSHX"}), key, element);
+      case 25:
+        return Request::of(pick({"LPOP", "RPOP"}), key);
+      case 26:
+        return Request::of(pick({"LPOP", "RPOP"}), key, random() % 4);
+      case 27:
+        return Request::of("LSET", key, any_index(), value);
+      case 28:
+      case 29:
+        return Request::of("LINSERT", key, pick({"BEFORE", "AFTER"}), element, value);
+      case 30:
+        return Request::of("LREM", key, any_index(), element);
+      case 31:
+        return Request::of("LTRIM", key, any_index(), any_index());
+      case 32:
+      case 33:
+        return Request::of("LMOVE", key, pick({"a", "b"}), pick({"LEFT", "RIGHT"}),
+                           pick({"LEFT", "RIGHT"}));
+      case 34:
+        return Request::of("LMPOP", 2, key, pick({"a", "b"}), pick({"LEFT", "RIGHT"}), "COUNT",
+                           random() % 3 + 1);
       default:
         return random() % 50 == 0 ? Request::of("FLUSHALL") : Request::of("SMEMBERS", key);
     }
   }
+
+  std::int64_t any_index() { return static_cast<std::int64_t>(random() % 10) - 5; }
 
   std::string pick(std::initializer_list<std::string_view> choices) {
     return std::string(choices.begin()[random() % choices.size()]);

@@ -15,21 +15,39 @@ TEST(ParkingLotTest, WaitersOfAKeyComeInOrderOfArrival) {
   Operation second;
   lot.add(first, 0, park_on({"a"}), 0);
   lot.add(second, 0, park_on({"b", "a"}), 0);
-  const auto waiting = lot.waiting_for(0, "a");
-  ASSERT_EQ(waiting.size(), 2U);
-  EXPECT_EQ(lot.find(waiting[0])->operation, &first);
-  EXPECT_EQ(lot.find(waiting[1])->operation, &second);
+  const auto one = lot.next_waiting(0, "a");
+  ASSERT_TRUE(one);
+  EXPECT_EQ(lot.find(*one)->operation, &first);
+  const auto two = lot.next_waiting(0, "a", *one);
+  ASSERT_TRUE(two);
+  EXPECT_EQ(lot.find(*two)->operation, &second);
+  EXPECT_EQ(lot.next_waiting(0, "a", *two), std::nullopt);
   EXPECT_FALSE(lot.anyone_waits_for(1, "a")) << "another database";
+  EXPECT_EQ(lot.next_waiting(1, "a"), std::nullopt);
+  lot.remove(*one);
+  EXPECT_EQ(lot.next_waiting(0, "a", *one), two) << "who has left is passed all the same";
 }
 
 TEST(ParkingLotTest, WhoLeavesWaitsForNoneOfHisKeys) {
   ParkingLot lot;
   Operation operation;
   lot.add(operation, 3, park_on({"a", "b", "a"}, 10), 100);
-  lot.remove(lot.waiting_for(3, "b").front());
+  lot.remove(*lot.next_waiting(3, "b"));
   EXPECT_TRUE(lot.empty());
   EXPECT_FALSE(lot.anyone_waits_for(3, "a"));
   EXPECT_EQ(lot.next_deadline_ms(), std::nullopt);
+}
+
+TEST(ParkingLotTest, IsAskedForASession) {
+  ParkingLot lot;
+  Session session;
+  session.id = 7;
+  Operation operation;
+  operation.session = &session;
+  lot.add(operation, 0, park_on({"a"}), 0);
+  ASSERT_TRUE(lot.find_session(7));
+  EXPECT_EQ(lot.remove(*lot.find_session(7)).operation, &operation);
+  EXPECT_EQ(lot.find_session(7), std::nullopt);
 }
 
 TEST(ParkingLotTest, TheEarliestDeadlineIsDueFirst) {

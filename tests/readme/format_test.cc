@@ -132,6 +132,18 @@ TEST(FormatTest, StateRecordsAreAsDocumented) {
   }));
 }
 
+TEST(FormatTest, ListRecordsAreAsDocumented) {
+  expect_documented(transcript({
+      {"RPUSH l a c"},
+      {"LINSERT l BEFORE c b"},
+      {"LPUSH l 7"},
+      {"LSET l 1 x"},
+      {"RPOP l"},
+      {"LTRIM l 0 0"},
+      {"DEL l"},
+  }));
+}
+
 TEST(FormatTest, StreamRecordsAreAsDocumented) {
   expect_documented(transcript({
       {"XADD o * user 1001 note hi", "XADD o * user 1003 note yo"},

@@ -1,0 +1,270 @@
+// Commands on lists, but for those that take elements from their ends:
+// https://redis.io/docs/latest/commands/?group=list
+#include "engine/keyspace/lists.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/commands/arguments.h"
+#include "engine/commands/command_context.h"
+#include "engine/commands/command_functions.h"
+#include "engine/commands/errors.h"
+
+namespace rushgate {
+namespace {
+
+using lists::End;
+using Place = ListValue::Place;
+
+Reply size_reply(Object* list) {
+  return Reply::integer(list == nullptr ? 0 : static_cast<std::int64_t>(list->list().size()));
+}
+
+// ---- LPUSH and its like ----
+
+Reply push(CommandContext& context, End end) {
+  Object* list = nullptr;
+  if (!context.find(context[1], ValueType::kList, list)) return errors::wrong_type();
+  if (list == nullptr) list = &lists::create(context.db(), context[1]);
+  for (std::size_t i = 2; i < context.size(); ++i) {
+    lists::push(context.db(), *list, end, context[i]);
+  }
+  return size_reply(list);
+}
+
+Reply push_if_there(CommandContext& context, End end) {
+  const Object* object = context.db().find(context[1]);
+  return object == nullptr ? Reply::integer(0) : push(context, end);
+}
+
+// ---- Indexes ----
+
+/// Of an index that counts from the tail if it is negative; nothing if there is no such element.
+std::optional<std::size_t> index_of(std::int64_t index, std::size_t size) {
+  if (index < 0) index += static_cast<std::int64_t>(size);
+  if (index < 0 || index >= static_cast<std::int64_t>(size)) return std::nullopt;
+  return static_cast<std::size_t>(index);
+}
+
+struct Range {
+  std::size_t first = 0;
+  std::size_t count = 0;
+};
+
+/// The elements from `start` to `stop`, as far as they are there.
+Range range_of(std::int64_t start, std::int64_t stop, std::size_t size) {
+  const auto end = static_cast<std::int64_t>(size);
+  if (start < 0) start = std::max(start + end, std::int64_t{0});
+  if (stop < 0) stop += end;
+  stop = std::min(stop, end - 1);
+  if (start > stop) return {};
+  return {static_cast<std::size_t>(start), static_cast<std::size_t>(stop - start + 1)};
+}
+
+// ---- LPOS ----
+
+struct PositionRequest {
+  std::uint64_t rank = 1;  // of the match that is the first to be answered
+  bool from_tail = false;
+  std::optional<std::int64_t> count;  // 0: all
+  std::int64_t looks_max = 0;         // 0: none
+};
+
+PositionRequest read_position_request(Arguments& arguments) {
+  PositionRequest read;
+  while (!arguments.at_end()) {
+    const bool has_value = arguments.left() >= 2;
+    if (has_value && arguments.accept("RANK")) {
+      const std::int64_t rank = arguments.next_integer();
+      if (rank == 0) arguments.fail(errors::rank_is_zero());
+      read.from_tail = rank < 0;
+      read.rank = static_cast<std::uint64_t>(read.from_tail ? -(rank + 1) : rank - 1) + 1;
+      // Redis cannot turn it round: then every match is beyond it.
+      if (rank == std::numeric_limits<std::int64_t>::min()) read.rank = 1;
+    } else if (has_value && arguments.accept("COUNT")) {
+      read.count = arguments.next_at_least(0, errors::negative_option("COUNT"));
+    } else if (has_value && arguments.accept("MAXLEN")) {
+      read.looks_max = arguments.next_at_least(0, errors::negative_option("MAXLEN"));
+    } else {
+      arguments.fail(errors::syntax());
+    }
+  }
+  return read;
+}
+
+/// The indexes asked for, in the order in which they were met.
+std::vector<Reply> find_positions(const ListValue& list, const PositionRequest& request,
+                                  const Scalar& element) {
+  const auto size = static_cast<std::int64_t>(list.size());
+  const std::int64_t looks = request.looks_max == 0 ? size : std::min(size, request.looks_max);
+  const auto wanted = static_cast<std::size_t>(request.count.value_or(1));
+  std::vector<Reply> found;
+  std::uint64_t matches = 0;
+  Place place = request.from_tail ? list.end() : list.begin();
+  for (std::int64_t i = 0; i < looks; ++i) {
+    if (request.from_tail) place = list.previous(place);
+    if (list.equals(place, element) && ++matches >= request.rank) {
+      found.push_back(Reply::integer(request.from_tail ? size - 1 - i : i));
+      if (found.size() == wanted) break;
+    }
+    if (!request.from_tail) place = list.next(place);
+  }
+  return found;
+}
+
+// ---- LINSERT ----
+
+/// The index of the first element that equals `element`.
+std::optional<std::size_t> find_first(const ListValue& list, const Scalar& element) {
+  std::size_t index = 0;
+  for (Place place = list.begin(); place != list.end(); place = list.next(place), ++index) {
+    if (list.equals(place, element)) return index;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+// LPUSH key element [element ...]
+Reply lpush_command(CommandContext& context) { return push(context, End::kHead); }
+
+// RPUSH key element [element ...]
+Reply rpush_command(CommandContext& context) { return push(context, End::kTail); }
+
+// LPUSHX key element [element ...]
+Reply lpushx_command(CommandContext& context) { return push_if_there(context, End::kHead); }
+
+// RPUSHX key element [element ...]
+Reply rpushx_command(CommandContext& context) { return push_if_there(context, End::kTail); }
+
+// LLEN key
+Reply llen_command(CommandContext& context) {
+  Object* list = nullptr;
+  if (!context.find(context[1], ValueType::kList, list)) return errors::wrong_type();
+  return size_reply(list);
+}
+
+// LINDEX key index
+Reply lindex_command(CommandContext& context) {
+  Object* object = nullptr;
+  if (!context.find(context[1], ValueType::kList, object)) return errors::wrong_type();
+  if (object == nullptr) return Reply::nil();
+  Arguments arguments(context.request(), 2);
+  const std::int64_t wanted = arguments.next_integer();
+  if (!arguments.ok()) return arguments.take_error();
+
+  const ListValue& list = object->list();
+  const auto index = index_of(wanted, list.size());
+  return index ? Reply::bulk(list.element(list.place_of(*index))) : Reply::nil();
+}
+
+// LRANGE key start stop
+Reply lrange_command(CommandContext& context) {
+  Arguments arguments(context.request(), 2);
+  const std::int64_t start = arguments.next_integer();
+  const std::int64_t stop = arguments.next_integer();
+  if (!arguments.ok()) return arguments.take_error();
+
+  Object* object = nullptr;
+  if (!context.find(context[1], ValueType::kList, object)) return errors::wrong_type();
+  if (object == nullptr) return Reply::array();
+  const ListValue& list = object->list();
+  const Range range = range_of(start, stop, list.size());
+  std::vector<Reply> elements;
+  elements.reserve(range.count);
+  list.for_each(range.first, range.count, [&](ListPosition, std::string element) {
+    elements.push_back(Reply::bulk(std::move(element)));
+  });
+  return Reply::array(std::move(elements));
+}
+
+// LSET key index element
+Reply lset_command(CommandContext& context) {
+  Object* list = nullptr;
+  if (!context.find(context[1], ValueType::kList, list)) return errors::wrong_type();
+  if (list == nullptr) return errors::no_such_key();
+  Arguments arguments(context.request(), 2);
+  const std::int64_t wanted = arguments.next_integer();
+  if (!arguments.ok()) return arguments.take_error();
+
+  const auto index = index_of(wanted, list->list().size());
+  if (!index) return errors::index_out_of_range();
+  lists::set(context.db(), *list, *index, context[3]);
+  return Reply::ok();
+}
+
+// LINSERT key <BEFORE | AFTER> pivot element
+Reply linsert_command(CommandContext& context) {
+  Arguments arguments(context.request(), 2);
+  const bool is_after = arguments.accept("AFTER");
+  if (!is_after && !arguments.accept("BEFORE")) return errors::syntax();
+
+  Object* list = nullptr;
+  if (!context.find(context[1], ValueType::kList, list)) return errors::wrong_type();
+  if (list == nullptr) return Reply::integer(0);
+  const auto pivot = find_first(list->list(), context[3]);
+  if (!pivot) return Reply::integer(-1);
+  lists::insert(context.db(), *list, is_after ? *pivot + 1 : *pivot, context[4]);
+  return size_reply(list);
+}
+
+// LREM key count element
+Reply lrem_command(CommandContext& context) {
+  Arguments arguments(context.request(), 2);
+  const std::int64_t count = arguments.next_integer();
+  if (!arguments.ok()) return arguments.take_error();
+
+  Object* list = nullptr;
+  if (!context.find(context[1], ValueType::kList, list)) return errors::wrong_type();
+  if (list == nullptr) return Reply::integer(0);
+  constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+  const auto magnitude = static_cast<std::uint64_t>(count < 0 ? -(count + 1) : count - 1) + 1;
+  const std::size_t removed =
+      lists::remove_equal(context.db(), *list, context[3], count < 0 ? End::kTail : End::kHead,
+                          count == 0 ? kAll : magnitude);
+  return Reply::integer(static_cast<std::int64_t>(removed));
+}
+
+// LTRIM key start stop
+Reply ltrim_command(CommandContext& context) {
+  Arguments arguments(context.request(), 2);
+  const std::int64_t start = arguments.next_integer();
+  const std::int64_t stop = arguments.next_integer();
+  if (!arguments.ok()) return arguments.take_error();
+
+  Object* list = nullptr;
+  if (!context.find(context[1], ValueType::kList, list)) return errors::wrong_type();
+  if (list == nullptr) return Reply::ok();
+  const std::size_t size = list->list().size();
+  const Range kept = range_of(start, stop, size);
+  if (kept.count == 0) {
+    context.db().remove(*list);
+    return Reply::ok();
+  }
+  const std::size_t end = kept.first + kept.count;
+  if (end < size) lists::remove_range(context.db(), *list, end, size - end);
+  if (kept.first > 0) lists::remove_range(context.db(), *list, 0, kept.first);
+  return Reply::ok();
+}
+
+// LPOS key element [RANK rank] [COUNT count] [MAXLEN length]
+Reply lpos_command(CommandContext& context) {
+  Arguments arguments(context.request(), 3);
+  const PositionRequest request = read_position_request(arguments);
+  if (!arguments.ok()) return arguments.take_error();
+
+  Object* list = nullptr;
+  if (!context.find(context[1], ValueType::kList, list)) return errors::wrong_type();
+  std::vector<Reply> found;
+  if (list != nullptr) found = find_positions(list->list(), request, context[2]);
+  if (request.count) return Reply::array(std::move(found));
+  return found.empty() ? Reply::nil() : std::move(found.front());
+}
+
+}  // namespace rushgate

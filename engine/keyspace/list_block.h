@@ -1,0 +1,65 @@
+// Some kilobytes of a list: neighbouring elements, packed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/container/inlined_vector.h"
+#include "engine/base/scalar.h"
+#include "engine/keyspace/list_positions.h"
+
+namespace rushgate {
+
+/// A short element takes three bytes and its own: where it begins, its length, and its bytes, or as
+/// few as hold the number that they show. Bytes lie in the order in which they came, not in that of
+/// the list; those of elements that are gone are waste, until they are more than the others.
+class ListBlock {
+ public:
+  /// Of a block with more than one element.
+  static constexpr std::size_t kBytesMax = 7'680;
+
+  [[nodiscard]] std::size_t size() const { return begins_.size(); }
+  [[nodiscard]] bool has_room_for(const Scalar& element) const;
+
+  [[nodiscard]] std::string operator[](std::size_t at) const;
+  [[nodiscard]] bool equals(std::size_t at, const Scalar& element) const;
+  [[nodiscard]] const ListPositions& positions() const { return positions_; }
+  [[nodiscard]] ListPositions& positions() { return positions_; }
+
+  /// Before the one at `at`. There must be room.
+  void insert(std::size_t at, ListPosition position, const Scalar& element);
+  /// Another element at the same position. There must be room, or it be the only one.
+  void assign(std::size_t at, const Scalar& element);
+  void erase(std::size_t at);
+  /// Splits off the elements from `at` on.
+  ListBlock take_from(std::size_t at);
+  /// Takes no more memory than needed: nothing will come for a while.
+  void shrink();
+
+ private:
+  struct Packed {
+    bool is_integer;
+    std::string_view bytes;  // the text, or the number
+    std::size_t size;        // in bytes_
+  };
+  [[nodiscard]] Packed packed_at(std::size_t byte) const;
+  [[nodiscard]] Packed packed(std::size_t at) const { return packed_at(begins_[at]); }
+  static std::int64_t integer(const Packed& element);
+  static std::size_t packed_size(const Scalar& element);
+  std::uint16_t append(const Scalar& element);
+  [[nodiscard]] bool is_mostly_waste() const { return wasted_ > bytes_.size() / 2; }
+  void make_room(const Scalar& element);
+  void waste(std::size_t at);
+  void forget_bytes();
+  void pack_anew();
+
+  std::string bytes_;  // an element: varint: length << 1, + 1 if it is a number; the text, or the
+                       // folded number, its lowest byte first
+  absl::InlinedVector<std::uint16_t, 8> begins_;  // in bytes_; in the order of the list
+  std::uint32_t wasted_ = 0;                      // so many of bytes_
+  ListPositions positions_;
+};
+
+}  // namespace rushgate

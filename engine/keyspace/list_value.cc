@@ -1,0 +1,176 @@
+#include "engine/keyspace/list_value.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace rushgate {
+
+// ---- The blocks ----
+
+void ListBlocks::insert(std::size_t at, ListBlock block) {
+  if (at == 0 && size() > 0) {
+    if (unused_ == 0) {
+      const std::size_t room = size() / 2 + 1;
+      std::vector<ListBlock> wider(room + blocks_.size());
+      std::ranges::move(blocks_, std::next(wider.begin(), static_cast<std::ptrdiff_t>(room)));
+      blocks_ = std::move(wider);
+      unused_ = room;
+    }
+    blocks_[--unused_] = std::move(block);
+    return;
+  }
+  blocks_.insert(std::next(blocks_.begin(), static_cast<std::ptrdiff_t>(unused_ + at)),
+                 std::move(block));
+}
+
+void ListBlocks::insert(std::size_t at, std::vector<ListBlock> blocks) {
+  blocks_.insert(std::next(blocks_.begin(), static_cast<std::ptrdiff_t>(unused_ + at)),
+                 std::make_move_iterator(blocks.begin()), std::make_move_iterator(blocks.end()));
+}
+
+std::vector<ListBlock> ListBlocks::take(std::size_t at, std::size_t count) {
+  constexpr std::size_t kUnusedMax = 16;  // or as many as are used
+  const auto begin = std::next(blocks_.begin(), static_cast<std::ptrdiff_t>(unused_ + at));
+  const auto end = std::next(begin, static_cast<std::ptrdiff_t>(count));
+  std::vector<ListBlock> taken(std::make_move_iterator(begin), std::make_move_iterator(end));
+  if (at > 0) {
+    blocks_.erase(begin, end);
+    return taken;
+  }
+  std::fill(begin, end, ListBlock());  // they are in front now
+  unused_ += count;
+  if (unused_ > size() + kUnusedMax) {
+    blocks_.erase(blocks_.begin(), end);
+    unused_ = 0;
+  }
+  return taken;
+}
+
+// ---- Places ----
+
+ListValue::Place ListValue::place_of(std::size_t index) const {
+  if (index >= size_) return end();
+  if (index < size_ / 2) {
+    std::size_t block = 0;
+    for (; index >= blocks_[block].size(); ++block) index -= blocks_[block].size();
+    return {block, index};
+  }
+  std::size_t left = size_ - index;  // from the tail: at least one
+  std::size_t block = blocks_.size() - 1;
+  for (; left > blocks_[block].size(); --block) left -= blocks_[block].size();
+  return {block, blocks_[block].size() - left};
+}
+
+ListValue::Place ListValue::lower_bound(ListPosition position) const {
+  std::size_t begin = 0;
+  std::size_t end = blocks_.size();
+  while (begin < end) {  // the first block whose last element is not below it
+    const std::size_t middle = (begin + end) / 2;
+    if (blocks_[middle].positions().back() < position) {
+      begin = middle + 1;
+    } else {
+      end = middle;
+    }
+  }
+  if (begin == blocks_.size()) return this->end();
+  return {begin, blocks_[begin].positions().lower_bound(position)};
+}
+
+// ---- Changes ----
+
+void ListValue::insert(Place place, ListPosition position, const Scalar& element) {
+  ++size_;
+  auto [block, at] = place;
+  if (at == 0) return insert_between(block, position, element);
+  if (blocks_[block].has_room_for(element)) return blocks_[block].insert(at, position, element);
+  blocks_.insert(block + 1, blocks_[block].take_from(at));
+  insert_between(block + 1, position, element);
+}
+
+/// Before the first element of a block: at the end of the block before it, if there is room.
+void ListValue::insert_between(std::size_t block, ListPosition position, const Scalar& element) {
+  const bool has_previous = block > 0;
+  const bool has_next = block < blocks_.size();
+  if (has_previous && blocks_[block - 1].has_room_for(element)) {
+    ListBlock& previous = blocks_[block - 1];
+    return previous.insert(previous.size(), position, element);
+  }
+  if (has_next && blocks_[block].has_room_for(element)) {
+    return blocks_[block].insert(0, position, element);
+  }
+  if (has_previous) blocks_[block - 1].shrink();
+  if (has_next) blocks_[block].shrink();
+  ListBlock only;
+  only.insert(0, position, element);
+  blocks_.insert(block, std::move(only));
+}
+
+void ListValue::assign(Place place, const Scalar& element) {
+  ListBlock& block = blocks_[place.block];
+  if (block.size() == 1 || block.has_room_for(element)) return block.assign(place.at, element);
+  const ListPosition position = this->position(place);
+  insert(erase(place), position, element);
+}
+
+ListValue::Place ListValue::erase(Place place) {
+  --size_;
+  ListBlock& block = blocks_[place.block];
+  block.erase(place.at);
+  if (block.size() == 0) blocks_.take(place.block, 1);
+  return normal(place);
+}
+
+/// Lets a block begin at `index`: which one.
+std::size_t ListValue::split(std::size_t index) {
+  const auto [block, at] = place_of(index);
+  if (at == 0) return block;
+  blocks_.insert(block + 1, blocks_[block].take_from(at));
+  return block + 1;
+}
+
+ListValue ListValue::take(std::size_t first, std::size_t count) {
+  const std::size_t block = split(first);
+  const auto [blocks, elements] = whole_blocks(block, count);
+  ListValue taken;
+  taken.blocks_.insert(0, blocks_.take(block, blocks));
+  taken.size_ = elements;
+  size_ -= elements;
+  for (Place place{block, 0}; taken.size_ < count; place = erase(place)) {
+    taken.insert(taken.end(), position(place), element(place));
+  }
+  return taken;
+}
+
+/// How many blocks from `first` on have together at most `count` elements, and how many elements.
+std::pair<std::size_t, std::size_t> ListValue::whole_blocks(std::size_t first,
+                                                            std::size_t count) const {
+  std::size_t blocks = 0;
+  std::size_t elements = 0;
+  for (; first + blocks < blocks_.size(); ++blocks) {
+    const std::size_t more = blocks_[first + blocks].size();
+    if (elements + more > count) break;
+    elements += more;
+  }
+  return {blocks, elements};
+}
+
+void ListValue::put_back(std::size_t first, ListValue taken) {
+  blocks_.insert(split(first), taken.blocks_.take(0, taken.blocks_.size()));
+  size_ += taken.size_;
+}
+
+void ListValue::reposition(std::size_t first, std::span<const ListPosition> positions) {
+  auto [block, at] = place_of(first);
+  while (!positions.empty()) {
+    ListPositions& own = blocks_[block].positions();
+    for (; at < own.size() && !positions.empty(); ++at, positions = positions.subspan(1)) {
+      own.assign(at, positions.front());
+    }
+    own.settle();
+    ++block;
+    at = 0;
+  }
+}
+
+}  // namespace rushgate

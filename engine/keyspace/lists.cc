@@ -1,0 +1,224 @@
+#include "engine/keyspace/lists.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "engine/keyspace/keyspace.h"
+#include "engine/keyspace/records.h"
+
+namespace rushgate::lists {
+namespace {
+
+using Place = ListValue::Place;
+
+constexpr ListPosition kFirstPosition = ListPosition{1} << 63;  // of a new list
+constexpr ListPosition kGreatestPosition = std::numeric_limits<ListPosition>::max();
+
+Place place_at(const ListValue& list, End end) {
+  return end == End::kHead ? list.begin() : list.previous(list.end());
+}
+
+// ---- Records ----
+
+std::string element_key(const Object& object, ListPosition position) {
+  std::string key = element_prefix(RecordKind::kElement, object.id);
+  RecordWriter(key).fixed64(position);
+  return key;
+}
+
+void record(Database& db, const Object& object, ListPosition position, std::string_view element) {
+  db.changes().records().put(element_key(object, position), element);
+}
+
+void record_removal(Database& db, const Object& object, ListPosition position) {
+  db.changes().records().remove(element_key(object, position));
+}
+
+/// `removed` has been taken out of the list.
+void record_removal(Database& db, Object& object, const ListValue& removed) {
+  constexpr std::size_t kFew = 64;  // to remove a range costs a store more than these
+  const ListValue& list = object.list();
+  if (removed.size() <= std::max(list.size(), kFew)) {
+    removed.for_each(0, removed.size(), [&](ListPosition position, const std::string&) {
+      record_removal(db, object, position);
+    });
+    return;
+  }
+  remove_elements(db.changes().records(), object);
+  list.for_each(0, list.size(), [&](ListPosition position, const std::string& element) {
+    record(db, object, position, element);
+  });
+}
+
+// ---- Positions ----
+
+/// Gives the elements from the one at `first` on positions that are `spacing` apart.
+void respace(Database& db, Object& object, std::size_t first, std::size_t count,
+             ListPosition position, ListPosition spacing) {
+  ListValue& list = object.list();
+  std::vector<ListPosition> before;
+  std::vector<ListPosition> after;
+  std::vector<std::string> elements;
+  list.for_each(first, count, [&](ListPosition old, std::string element) {
+    before.push_back(old);
+    after.push_back(position);
+    elements.push_back(std::move(element));
+    position += spacing;
+  });
+  list.reposition(first, after);
+  for (const ListPosition old : before) record_removal(db, object, old);
+  for (std::size_t i = 0; i < count; ++i) record(db, object, after[i], elements[i]);
+  db.changes().undo().push(
+      [&list, first, before = std::move(before)] { list.reposition(first, before); });
+}
+
+/// Every element a step from the next, in the middle of all positions.
+void respace_all(Database& db, Object& object) {
+  const std::size_t count = object.list().size();
+  respace(db, object, 0, count, kFirstPosition - count / 2 * kListStep, kListStep);
+}
+
+/// Moves the elements around `index` apart: the fewest, within a factor of two, that can then be
+/// farther from each other than they are many. So the more they are, the more room they get, and an
+/// insertion moves a few elements on an average, wherever it is.
+void make_room(Database& db, Object& object, std::size_t index) {
+  constexpr std::size_t kFewest = 32;
+  const ListValue& list = object.list();
+  for (std::size_t most = kFewest; most < list.size(); most *= 2) {
+    const std::size_t first = index - std::min(index, most / 2);
+    const std::size_t end = std::min(list.size(), first + most);
+    const std::size_t count = end - first;
+    const bool is_at_head = first == 0;
+    const bool is_at_tail = end == list.size();
+    const ListPosition before = is_at_head ? 0 : list.position(list.place_of(first - 1));
+    const ListPosition behind = is_at_tail ? kGreatestPosition : list.position(list.place_of(end));
+    ListPosition spacing = (behind - before) / (count + 1);
+    if (is_at_head || is_at_tail) spacing = std::min(spacing, kListStep);
+    if (spacing < 2 * count) continue;
+    const ListPosition position = is_at_head ? behind - count * spacing : before + spacing;
+    return respace(db, object, first, count, position, spacing);
+  }
+  respace_all(db, object);
+}
+
+/// A position between the element at `index` and the one before it; nothing if they are too close.
+std::optional<ListPosition> free_position(const ListValue& list, std::size_t index) {
+  if (list.size() == 0) return kFirstPosition;
+  if (index == 0) {
+    const ListPosition first = list.position(list.begin());
+    if (first < kListStep) return std::nullopt;
+    return first - kListStep;
+  }
+  const Place place = list.place_of(index);
+  const ListPosition before = list.position(list.previous(place));
+  if (place == list.end()) {
+    if (before > kGreatestPosition - kListStep) return std::nullopt;
+    return before + kListStep;
+  }
+  const ListPosition between = before + (list.position(place) - before) / 2;
+  if (between == before) return std::nullopt;
+  return between;
+}
+
+}  // namespace
+
+Object& create(Database& db, std::string_view key) { return db.create(key, ListValue()); }
+
+std::string peek(const ListValue& list, End end) { return list.element(place_at(list, end)); }
+
+void push(Database& db, Object& object, End end, const Scalar& element) {
+  insert(db, object, end == End::kHead ? 0 : object.list().size(), element);
+}
+
+void insert(Database& db, Object& object, std::size_t index, const Scalar& element) {
+  ListValue& list = object.list();
+  std::optional<ListPosition> position = free_position(list, index);
+  if (!position) {
+    if (index == 0 || index == list.size()) {
+      respace_all(db, object);
+    } else {
+      make_room(db, object, index);
+    }
+    position = free_position(list, index);
+  }
+  list.insert(list.place_of(index), *position, element);
+  ++object.revision;
+  db.changes().undo().push([&list, index] { list.erase(list.place_of(index)); });
+  record(db, object, *position, element.text());
+}
+
+void set(Database& db, Object& object, std::size_t index, const Scalar& element) {
+  ListValue& list = object.list();
+  const Place place = list.place_of(index);
+  const ListPosition position = list.position(place);
+  db.changes().undo().push(
+      [&list, index, old = list.element(place)] { list.assign(list.place_of(index), old); });
+  list.assign(place, element);
+  ++object.revision;
+  record(db, object, position, element.text());
+}
+
+std::string pop(Database& db, Object& object, End end) {
+  ListValue& list = object.list();
+  const Place place = place_at(list, end);
+  std::string element = list.element(place);
+  if (list.size() == 1) {
+    db.remove(object);
+    return element;
+  }
+  const ListPosition position = list.position(place);
+  list.erase(place);
+  db.changes().undo().push([&list, end, position, element] {
+    list.insert(end == End::kHead ? list.begin() : list.end(), position, element);
+  });
+  ++object.revision;
+  record_removal(db, object, position);
+  return element;
+}
+
+void remove_range(Database& db, Object& object, std::size_t first, std::size_t count) {
+  ListValue& list = object.list();
+  if (count == list.size()) return db.remove(object);
+  ListValue removed = list.take(first, count);
+  ++object.revision;
+  record_removal(db, object, removed);
+  db.changes().undo().push([&list, first, removed = std::move(removed)]() mutable {
+    list.put_back(first, std::move(removed));
+  });
+}
+
+std::size_t remove_equal(Database& db, Object& object, const Scalar& element, End from,
+                         std::size_t count_max) {
+  ListValue& list = object.list();
+  std::vector<ListPosition> removed;
+  const auto erase = [&](Place place) {
+    removed.push_back(list.position(place));
+    record_removal(db, object, removed.back());
+    return list.erase(place);
+  };
+  if (from == End::kHead) {
+    for (Place place = list.begin(); place != list.end() && removed.size() < count_max;) {
+      place = list.equals(place, element) ? erase(place) : list.next(place);
+    }
+  } else {
+    for (Place place = list.end(); place != list.begin() && removed.size() < count_max;) {
+      place = list.previous(place);
+      if (list.equals(place, element)) place = erase(place);
+    }
+  }
+  const std::size_t count = removed.size();
+  if (count == 0) return 0;
+  ++object.revision;
+  db.changes().undo().push(
+      [&list, removed = std::move(removed), text = std::string(element.text())] {
+        for (const ListPosition position : removed) {
+          list.insert(list.lower_bound(position), position, text);
+        }
+      });
+  if (list.size() == 0) db.remove(object);
+  return count;
+}
+
+}  // namespace rushgate::lists

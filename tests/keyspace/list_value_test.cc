@@ -1,0 +1,254 @@
+#include "engine/keyspace/list_value.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <iterator>
+#include <limits>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/random_seed.h"
+
+namespace rushgate {
+namespace {
+
+using Elements = std::deque<std::pair<ListPosition, std::string>>;
+
+Elements contents(const ListValue& list) {
+  Elements all;
+  list.for_each(0, list.size(), [&](ListPosition position, std::string element) {
+    all.emplace_back(position, std::move(element));
+  });
+  return all;
+}
+
+// ---- Blocks ----
+
+TEST(ListBlockTest, GivesBackTheElementsItWasGiven) {
+  using Limits = std::numeric_limits<std::int64_t>;
+  const std::vector<std::string> elements = {"",
+                                             "0",
+                                             "-1",
+                                             "1",
+                                             "127",
+                                             "128",
+                                             "-32769",
+                                             "05",
+                                             "text",
+                                             std::string("\0\xff", 2),
+                                             std::string(63, 'x'),
+                                             std::string(64, 'y'),
+                                             std::to_string(Limits::max()),
+                                             std::to_string(Limits::min()),
+                                             "9223372036854775808"};
+  ListBlock block;
+  for (const std::string& element : elements) {
+    ASSERT_TRUE(block.has_room_for(element));
+    block.insert(block.size(), block.size() * kListStep, element);
+  }
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    EXPECT_EQ(block[i], elements[i]);
+    for (const std::string& other : elements) {
+      EXPECT_EQ(block.equals(i, other), elements[i] == other);
+    }
+  }
+}
+
+TEST(ListBlockTest, TheRoomOfWhatIsGoneIsUsedAgain) {
+  ListBlock block;
+  const std::string element(76, 'x');  // 78 bytes
+  std::size_t count = 0;
+  for (; block.has_room_for(element); ++count) block.insert(count, count * kListStep, element);
+  EXPECT_EQ(count, ListBlock::kBytesMax / 78);
+  for (std::size_t i = 0; i < 1'000; ++i) {
+    block.erase(i % count);
+    ASSERT_TRUE(block.has_room_for(element));
+    block.insert(i % count, i % count * kListStep, element);
+  }
+  for (std::size_t i = 0; i < count; ++i) EXPECT_EQ(block[i], element);
+}
+
+TEST(ListBlockTest, AnElementOfAnyLengthMayBeAlone) {
+  ListBlock block;
+  const std::string large(1'000'000, 'x');
+  ASSERT_TRUE(block.has_room_for(large));
+  block.insert(0, 1, large);
+  EXPECT_FALSE(block.has_room_for("1"));
+  block.assign(0, "small");
+  ASSERT_TRUE(block.has_room_for("1"));
+  block.insert(1, 2, "1");
+  EXPECT_EQ(block[0], "small");
+  EXPECT_EQ(block[1], "1");
+}
+
+TEST(ListBlockTest, CanBeSplit) {
+  ListBlock block;
+  for (std::size_t i = 0; i < 100; ++i) {
+    block.insert(i, i * kListStep, i % 2 == 0 ? std::to_string(i) : "text" + std::to_string(i));
+  }
+  const ListBlock rest = block.take_from(30);
+  ASSERT_EQ(block.size(), 30U);
+  ASSERT_EQ(rest.size(), 70U);
+  EXPECT_EQ(block[29], "text29");
+  EXPECT_EQ(rest[0], "30");
+  EXPECT_EQ(rest[69], "text99");
+  EXPECT_EQ(rest.positions()[69], 99 * kListStep);
+}
+
+// ---- Lists ----
+
+/// A list and the simplest that could be in its place.
+class ListValueModel {
+ public:
+  explicit ListValueModel(std::uint64_t seed) : random_(seed) {}
+
+  void change() {
+    switch (elements_.empty() ? 0 : below(12)) {
+      case 0:
+      case 1:
+      case 2:
+        return insert(elements_.size());
+      case 3:
+      case 4:
+        return insert(0);
+      case 5:
+      case 6:
+        return insert(below(elements_.size() + 1));
+      case 7:
+        return erase(below(elements_.size()));
+      case 8:
+        return erase(below(2) == 0 ? 0 : elements_.size() - 1);
+      case 9:
+        return assign(below(elements_.size()));
+      case 10:
+        return below(20) == 0 ? take() : insert(0);
+      default:
+        return below(20) == 0 ? reposition() : insert(elements_.size());
+    }
+  }
+
+  void expect_equal() {
+    ASSERT_EQ(contents(list_), elements_);
+    if (elements_.empty()) return;
+    const std::size_t index = below(elements_.size());
+    const ListValue::Place place = list_.place_of(index);
+    EXPECT_EQ(list_.element(place), elements_[index].second);
+    EXPECT_EQ(list_.lower_bound(elements_[index].first), place);
+    EXPECT_EQ(list_.lower_bound(elements_[index].first + 1), list_.next(place));
+    if (index > 0) {
+      EXPECT_EQ(list_.previous(place), list_.place_of(index - 1));
+    }
+  }
+
+  [[nodiscard]] std::size_t size() const { return elements_.size(); }
+
+ private:
+  std::size_t below(std::size_t bound) { return random_() % bound; }
+  auto at(std::size_t index) {
+    return std::next(elements_.begin(), static_cast<std::ptrdiff_t>(index));
+  }
+
+  std::string any_element() {
+    const std::size_t kind = below(100);
+    if (kind == 0) return std::string(below(20'000), 'l');
+    if (kind < 10) return std::string(below(300), 'm');
+    return kind % 2 == 0 ? std::to_string(below(1'000'000)) : "e" + std::to_string(below(1'000));
+  }
+
+  /// Between the neighbours of a place; nothing if there is none.
+  std::optional<ListPosition> position_at(std::size_t index) {
+    constexpr ListPosition kMiddle = ListPosition{1} << 63;
+    if (elements_.empty()) return kMiddle;
+    if (index == 0) return elements_.front().first - kListStep;
+    if (index == elements_.size()) return elements_.back().first + kListStep;
+    const ListPosition before = elements_[index - 1].first;
+    const ListPosition behind = elements_[index].first;
+    if (behind - before < 2) return std::nullopt;
+    return before + 1 + below(behind - before - 1);
+  }
+
+  void insert(std::size_t index) {
+    const auto position = position_at(index);
+    if (!position) return;
+    const std::string element = any_element();
+    list_.insert(list_.place_of(index), *position, element);
+    elements_.insert(at(index), {*position, element});
+  }
+
+  void erase(std::size_t index) {
+    const ListValue::Place next = list_.erase(list_.place_of(index));
+    EXPECT_EQ(next, list_.place_of(index));
+    elements_.erase(at(index));
+  }
+
+  void assign(std::size_t index) {
+    elements_[index].second = any_element();
+    list_.assign(list_.place_of(index), elements_[index].second);
+  }
+
+  void take() {
+    const std::size_t first = below(elements_.size());
+    const std::size_t count = below(elements_.size() - first + 1);
+    ListValue taken = list_.take(first, count);
+    EXPECT_EQ(contents(taken), Elements(at(first), at(first + count)));
+    if (below(2) == 0) return list_.put_back(first, std::move(taken));
+    elements_.erase(at(first), at(first + count));
+  }
+
+  void reposition() {
+    const std::size_t first = below(elements_.size());
+    const std::size_t count = 1 + below(elements_.size() - first);
+    if (first > 0 && first + count < elements_.size()) return;  // at an end there is room
+    std::vector<ListPosition> positions(count);
+    const bool is_head = first == 0;
+    ListPosition position = is_head ? at(first + count) == elements_.end()
+                                          ? ListPosition{1} << 62
+                                          : elements_[count].first - (count + 1) * kListStep
+                                    : elements_[first - 1].first;
+    for (std::size_t i = 0; i < count; ++i) {
+      position += below(4) == 0 ? 1 + below(kListStep) : kListStep;
+      positions[i] = position;
+      elements_[first + i].first = position;
+    }
+    list_.reposition(first, positions);
+  }
+
+  std::mt19937_64 random_;
+  ListValue list_;
+  Elements elements_;
+};
+
+TEST(ListValueTest, HoldsWhatASimpleListHolds) {
+  const std::uint64_t seed = random_seed();
+  SCOPED_TRACE(seed_text(seed));
+  ListValueModel model(seed);
+  std::size_t largest = 0;
+  for (int step = 0; step < 40'000 && !::testing::Test::HasFailure(); ++step) {
+    model.change();
+    if (step % 50 == 0) model.expect_equal();
+    largest = std::max(largest, model.size());
+  }
+  EXPECT_GT(largest, 1'000U);
+}
+
+TEST(ListValueTest, AQueueLeavesNothingBehind) {
+  ListValue list;
+  ListPosition position = 0;
+  for (std::size_t i = 0; i < 100'000; ++i) {
+    list.insert(list.end(), position += kListStep, std::to_string(i));
+    if (list.size() > 3'000) {
+      ASSERT_EQ(list.element(list.begin()), std::to_string(i - 3'000));
+      list.erase(list.begin());
+    }
+  }
+  EXPECT_LT(list.end().block, 10U) << "blocks that are not used are kept";
+}
+
+}  // namespace
+}  // namespace rushgate
