@@ -1,6 +1,7 @@
 #include "engine/keyspace/keyspace.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -57,10 +58,20 @@ class KeyspaceLoader {
         return kind == RecordKind::kElement && key_reader.ok() &&
                !object->hash().assign(field, value).has_value();
       }
+      case ValueType::kSortedSet:
+        return kind == RecordKind::kElement && read_scored_member(*object, key_reader, value);
       case ValueType::kString:
         break;
     }
     return false;
+  }
+
+  static bool read_scored_member(Object& object, RecordReader& key, std::string_view value) {
+    const std::string member = key.scalar();
+    RecordReader reader(value);
+    const double score = reader.real();
+    return key.ok() && reader.ok() && reader.at_end() && !std::isnan(score) &&
+           !object.sorted_set().assign(member, score).has_value();
   }
 
   bool read_member(Object& object, RecordReader& key, std::string_view value) {
@@ -141,6 +152,9 @@ class KeyspaceLoader {
       case ValueType::kStream:
         object.value = std::make_unique<Stream>(object.id, keyspace_.store());
         return object.stream().read_header(reader);
+      case ValueType::kSortedSet:
+        object.value = SortedSetValue(keyspace_.seed());
+        return true;
       case ValueType::kString:
         break;
     }
@@ -165,7 +179,7 @@ class KeyspaceLoader {
   std::uint64_t largest_id_ = 0;
 };
 
-Keyspace::Keyspace(Store& store, std::uint64_t seed) : store_(store), seed_(seed) {
+Keyspace::Keyspace(Store& store, std::uint64_t seed) : store_(store), seed_(seed), random_(seed) {
   for (std::size_t i = 0; i < kDatabases; ++i) {
     databases_[i] = std::make_unique<Database>(*this, static_cast<std::uint8_t>(i));
   }

@@ -12,6 +12,8 @@ std::string_view type_name(ValueType type) {
       return "set";
     case ValueType::kStream:
       return "stream";
+    case ValueType::kSortedSet:
+      return "zset";
   }
   return "none";
 }

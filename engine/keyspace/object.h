@@ -10,6 +10,7 @@
 
 #include "engine/keyspace/hash_value.h"
 #include "engine/keyspace/set_value.h"
+#include "engine/keyspace/sorted_set_value.h"
 #include "engine/keyspace/stream.h"
 #include "engine/keyspace/string_value.h"
 
@@ -19,11 +20,14 @@ enum class ValueType : std::uint8_t {
   kString = 0,
   kHash = 1,
   kSet = 2,
-  kStream = 3
+  kStream = 3,
+  kSortedSet = 5
 };  // durable: never renumber
 
-using Value = std::variant<StringValue, HashValue, SetValue,
-                           std::unique_ptr<Stream>>;  // in the order of ValueType
+struct ListPlaceholder {};  // for type 4
+
+using Value = std::variant<StringValue, HashValue, SetValue, std::unique_ptr<Stream>,
+                           ListPlaceholder, SortedSetValue>;  // in the order of ValueType
 
 inline constexpr std::int64_t kNoExpiry = -1;
 
@@ -54,10 +58,11 @@ struct Object {
   [[nodiscard]] StringValue& string() { return std::get<StringValue>(value); }
   [[nodiscard]] HashValue& hash() { return std::get<HashValue>(value); }
   [[nodiscard]] SetValue& set() { return std::get<SetValue>(value); }
+  [[nodiscard]] SortedSetValue& sorted_set() { return std::get<SortedSetValue>(value); }
   [[nodiscard]] Stream& stream() { return *std::get<std::unique_ptr<Stream>>(value); }
 };
 
-/// What TYPE answers: "string", "hash", "set", "stream".
+/// What TYPE answers: "string", "hash", "set", "stream", "zset".
 std::string_view type_name(ValueType type);
 
 }  // namespace rushgate

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/base/numbers.h"
 #include "engine/client/reply.h"
 #include "engine/client/request.h"
 #include "engine/commands/command_context.h"
@@ -121,6 +122,15 @@ class CommandTest : public testing::Test {
         object.set().for_each([&](std::string_view member) { elements.emplace(member, ""); });
         size = object.set().size();
         break;
+      case ValueType::kSortedSet: {
+        const SortedSetValue& value = object.sorted_set();
+        value.for_each(0, value.size(), [&](const SortedSetElement& element) {
+          EXPECT_EQ(value.score(element.member()), element.score);
+          elements.emplace(element.member(), DoubleText(element.score).view());
+        });
+        size = value.size();
+        break;
+      }
       case ValueType::kStream:
         return "a stream";
     }
