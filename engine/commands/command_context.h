@@ -105,6 +105,9 @@ class CommandContext {
     park_ = std::move(park);
     return Reply::nil();
   }
+  /// The key for which a command that waited is run again; none in its first run.
+  [[nodiscard]] std::optional<std::string_view> woken_by() const { return woken_by_; }
+  void set_woken_by(std::string_view key) { woken_by_ = key; }
   /// What the command waits for, if it does; its Reply means nothing then.
   [[nodiscard]] std::optional<Park>& parked() { return park_; }
 
@@ -115,6 +118,7 @@ class CommandContext {
   const RequestView request_;
   const Origin origin_;
   const bool read_only_;
+  std::optional<std::string_view> woken_by_;
   std::optional<Park> park_;
 };
 

@@ -518,17 +518,18 @@ void Executor::serve_signalled() {
   while (!signalled_.empty()) {
     const auto signalled = std::exchange(signalled_, {});
     for (const auto& [db, key] : signalled) {
-      for (const std::uint64_t ticket : parking_.waiting_for(db, key)) retry_parked(ticket);
+      for (const std::uint64_t ticket : parking_.waiting_for(db, key)) retry_parked(ticket, key);
     }
   }
 }
 
-void Executor::retry_parked(std::uint64_t ticket) {
+void Executor::retry_parked(std::uint64_t ticket, std::string_view key) {
   ParkingLot::Parked* const parked = parking_.find(ticket);
   if (parked == nullptr) return;  // served by another key
   Operation& operation = *parked->operation;
   CommandContext context(services_, *operation.session, parked->park.retry,
                          CommandContext::Origin::kClient, false);
+  context.set_woken_by(key);
   Reply reply = run_command(context);
   if (context.parked()) return;  // still nothing for it
   parking_.remove(ticket);

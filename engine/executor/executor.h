@@ -107,7 +107,7 @@ class Executor final : private BusyMonitor, private KeyListener {
   void update_time();
   void fire_due();
   void serve_signalled();
-  void retry_parked(std::uint64_t ticket);
+  void retry_parked(std::uint64_t ticket, std::string_view key);
   void update_next_due();
   void note_write();
 

@@ -17,7 +17,8 @@ class RandomCommandsTest : public CommandTest {
     const std::string key = pick({"a", "b", "c", "d"});
     const std::string element = pick({"1", "2", "x", "y", "03"});
     const std::string value = pick({"5", "-1", "text", "9223372036854775807"});
-    switch (random() % 22) {
+    const std::string score = pick({"1", "-2.5", "0", "inf", "1e300"});
+    switch (random() % 30) {
       case 0:
         return Request::of("SET", key, value);
       case 1:
@@ -54,8 +55,24 @@ class RandomCommandsTest : public CommandTest {
       case 19:
         return Request::of("SELECT", random() % 3);
       case 20:
+      case 21:
+      case 22:
+        return Request::of("ZADD", key, pick({"CH", "GT", "LT", "XX"}), score, element, 7, "z");
+      case 23:
+        return Request::of("ZINCRBY", key, score, element);
+      case 24:
+        return Request::of("ZREM", key, element, pick({"1", "z"}));
+      case 25:
+        return Request::of(pick({"ZPOPMIN", "ZPOPMAX"}), key, random() % 3);
+      case 26:
+        return Request::of(pick({"ZUNIONSTORE", "ZINTERSTORE", "ZDIFFSTORE"}), key, 2,
+                           pick({"a", "b"}), pick({"c", "d"}));
+      case 27:
+        return Request::of("ZREMRANGEBYRANK", key, random() % 3, random() % 5);
+      case 28:
         return random() % 20 == 0 ? Request::of("FLUSHDB") : Request::of("HGETALL", key);
       default:
+        if (random() % 2 == 0) return Request::of("ZRANGESTORE", key, pick({"a", "b"}), 0, 3);
         return random() % 50 == 0 ? Request::of("FLUSHALL") : Request::of("SMEMBERS", key);
     }
   }
