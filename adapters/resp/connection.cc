@@ -16,6 +16,7 @@
 #include "engine/base/numbers.h"
 #include "engine/commands/command_table.h"
 #include "engine/commands/errors.h"
+#include "engine/script/script_errors.h"
 
 namespace rushgate {
 namespace {
@@ -156,6 +157,7 @@ std::span<const Request> Connection::next_batch() {
     if (ends_batch(requests_[count - 1])) break;
   }
   input_.consume(received.size() - rest.size());
+  is_in_batch_ = count > 0;
   return {requests_.data(), count};
 }
 
@@ -172,6 +174,7 @@ void Connection::run_alone() {
 
 // RUSHGATE.ADVANCE milliseconds
 void Connection::advance_clock(const Request& request) {
+  if (owner_.is_busy()) return append(script_errors::busy());
   if (request.size() != 2) return append(errors::wrong_arity("rushgate.advance"));
   const auto duration_ms = parse_int64(request[1]);
   if (!duration_ms || *duration_ms < 0) return append(errors::not_an_integer());
@@ -207,6 +210,7 @@ void Connection::append(const Reply& reply) {
 }
 
 void Connection::take_replies(std::span<const Reply> replies) {
+  is_in_batch_ = false;
   for (const Reply& reply : replies) append_answer(reply);
   if (session_->is_closing()) ends_after_output_ = true;
 }

@@ -32,6 +32,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     /// It has something to run or to send, or is closed: it is to be asked for next_batch(), then
     /// settle()d. Comes once until then.
     virtual void wants_turn(const std::shared_ptr<Connection>& connection) = 0;
+    /// Is it called in the middle of a script?
+    [[nodiscard]] virtual bool is_busy() const = 0;
   };
 
   Connection(std::shared_ptr<boost::asio::io_context> io, Socket socket, Engine& engine,
@@ -48,6 +50,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   /// After its batches: sends what there is to send, and reads on.
   void settle();
+
+  /// Between next_batch() and take_replies().
+  [[nodiscard]] bool is_in_batch() const { return is_in_batch_; }
 
   [[nodiscard]] bool is_closed() const { return is_closed_; }
   void close();
@@ -84,6 +89,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::size_t read_bytes_;         // how much the next read may take
   std::vector<Request> requests_;  // of the current batch, and spare ones
   std::optional<Request> alone_;   // follows the current batch, and does not run with others
+  bool is_in_batch_ = false;
   bool is_reading_ = false;
   bool is_blocked_ = false;  // what it sent last may wait: what came after it does
 

@@ -1,9 +1,7 @@
 #include "adapters/resp/resp_encoder.h"
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <string_view>
 
 #include "engine/base/numbers.h"
@@ -38,14 +36,11 @@ void append_line(char type, std::string_view text, std::string& out) {
 }
 
 void append_double(double value, bool resp3, std::string& out) {
-  char text[64];
-  std::snprintf(text, sizeof(text), "%.17g", value);
-  // A NaN's sign bit shows in printf's form but means nothing.
-  const std::string_view shown = std::isnan(value) ? std::string_view("nan") : text;
+  const DoubleText text(value);
   if (resp3) {
-    append_line(',', shown, out);
+    append_line(',', text.view(), out);
   } else {
-    append_sized('$', shown, out);
+    append_sized('$', text.view(), out);
   }
 }
 

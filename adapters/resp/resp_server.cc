@@ -64,6 +64,8 @@ class RespServer::Impl final : private Connection::Owner {
   [[nodiscard]] std::uint16_t port() const { return port_; }
 
  private:
+  using Connections = std::vector<std::shared_ptr<Connection>>;
+
   absl::Status listen_on_tcp();
   absl::Status listen_on_unix_socket();
   template <class Protocol>
@@ -72,9 +74,12 @@ class RespServer::Impl final : private Connection::Owner {
   void wants_turn(const std::shared_ptr<Connection>& connection) override {
     ready_.push_back(connection);
   }
+  [[nodiscard]] bool is_busy() const override { return is_busy_; }
   void run();
+  Connections take_ready();
   void serve_ready();
-  void run_batches(const std::vector<std::shared_ptr<Connection>>& connections);
+  void run_batches(const Connections& connections);
+  void serve_while_busy();
   void close_all();
 
   // ---- Constant after start() ----
@@ -88,8 +93,9 @@ class RespServer::Impl final : private Connection::Owner {
   Listener<tcp> tcp_listener_{*io_};
   Listener<local> local_listener_{*io_};
   absl::flat_hash_set<std::shared_ptr<Connection>> connections_;
-  std::vector<std::shared_ptr<Connection>> ready_;  // in order of arrival
+  Connections ready_;  // in order of arrival
   bool is_stopping_ = false;
+  bool is_busy_ = false;  // in serve_while_busy()
 };
 
 // ---- Life ----
@@ -194,22 +200,31 @@ void RespServer::Impl::run() {
   close_all();
 }
 
-void RespServer::Impl::serve_ready() {
-  const auto ready = std::exchange(ready_, {});
-  std::vector<std::shared_ptr<Connection>> open;
-  open.reserve(ready.size());
-  for (const auto& connection : ready) {
-    if (connection->is_closed()) {
+/// Those of the ready ones that are open, and have no batch that runs: the others are let go of, or
+/// stay ready.
+RespServer::Impl::Connections RespServer::Impl::take_ready() {
+  Connections open;
+  Connections in_batch;
+  for (auto& connection : std::exchange(ready_, {})) {
+    if (connection->is_in_batch()) {
+      in_batch.push_back(std::move(connection));
+    } else if (connection->is_closed()) {
       connections_.erase(connection);
     } else {
-      open.push_back(connection);
+      open.push_back(std::move(connection));
     }
   }
+  ready_ = std::move(in_batch);
+  return open;
+}
+
+void RespServer::Impl::serve_ready() {
+  const Connections open = take_ready();
   run_batches(open);
   for (const auto& connection : open) connection->settle();
 }
 
-void RespServer::Impl::run_batches(const std::vector<std::shared_ptr<Connection>>& connections) {
+void RespServer::Impl::run_batches(const Connections& connections) {
   std::vector<ServedSession::Batch> batches;
   std::vector<Connection*> asking;
   do {
@@ -221,9 +236,27 @@ void RespServer::Impl::run_batches(const std::vector<std::shared_ptr<Connection>
       batches.push_back({.session = &connection->session(), .requests = requests});
       asking.push_back(connection.get());
     }
-    ServedSession::run(batches);
+    ServedSession::run(batches, [this] { serve_while_busy(); });
     for (std::size_t i = 0; i < batches.size(); ++i) asking[i]->take_replies(batches[i].replies);
   } while (!batches.empty());
+}
+
+/// In the middle of a script of one of them, which takes too long.
+void RespServer::Impl::serve_while_busy() {
+  is_busy_ = true;
+  io_->poll();
+  const Connections open = take_ready();
+  for (const auto& connection : open) {
+    while (true) {
+      const std::span<const Request> requests = connection->next_batch();
+      if (requests.empty()) break;
+      ServedSession::Batch batch{.session = &connection->session(), .requests = requests};
+      ServedSession::answer_while_busy(batch);
+      connection->take_replies(batch.replies);
+    }
+    connection->settle();
+  }
+  is_busy_ = false;
 }
 
 void RespServer::Impl::close_all() {

@@ -1,6 +1,7 @@
 #include "engine/base/numbers.h"
 
 #include <array>
+#include <cassert>
 #include <cctype>
 #include <cerrno>
 #include <charconv>
@@ -50,6 +51,42 @@ std::optional<long double> parse_long_double(std::string_view text) {
   return value;
 }
 
+namespace {
+
+/// What is an ordinary number: without the copy that strtod needs, and whatever the locale.
+std::optional<double> parse_plain_double(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+std::optional<double> parse_double(std::string_view text) {
+  if (const auto plain = parse_plain_double(text)) {
+    return std::isnan(*plain) ? std::nullopt : plain;
+  }
+  if (text.empty() || std::isspace(static_cast<unsigned char>(text.front())) != 0)
+    return std::nullopt;
+  const std::string terminated(text);
+  char* end = nullptr;
+  errno = 0;
+  const double value = std::strtod(terminated.c_str(), &end);
+  if (end != terminated.c_str() + terminated.size() || std::isnan(value)) return std::nullopt;
+  if (errno == ERANGE && (std::isinf(value) || value == 0)) return std::nullopt;
+  return value;
+}
+
+std::optional<double> parse_double_bound(std::string_view text) {
+  const std::string terminated(text.substr(0, text.find('\0')));
+  if (const auto number = parse_double(terminated)) return number;
+  char* end = nullptr;
+  const double value = std::strtod(terminated.c_str(), &end);
+  if (*end != '\0' || std::isnan(value)) return std::nullopt;
+  return value;
+}
+
 std::optional<std::int64_t> checked_add(std::int64_t a, std::int64_t b) {
   std::int64_t sum = 0;
   if (__builtin_add_overflow(a, b, &sum)) return std::nullopt;
@@ -89,6 +126,15 @@ DecimalText::DecimalText(std::int64_t value) {
   if (rest > 0 || begin == std::end(buffer_)) *--begin = static_cast<char>('0' + rest);
   if (value < 0) *--begin = '-';
   begin_ = begin;
+}
+
+DoubleText::DoubleText(double value) {
+  constexpr int kDigits = 17;
+  if (std::isnan(value)) value = std::fabs(value);  // its sign bit means nothing
+  const auto [end, error] =
+      std::to_chars(buffer_, std::end(buffer_), value, std::chars_format::general, kDigits);
+  assert(error == std::errc{});
+  size_ = static_cast<std::size_t>(end - buffer_);
 }
 
 }  // namespace rushgate

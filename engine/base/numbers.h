@@ -70,6 +70,14 @@ std::optional<std::uint64_t> parse_uint64(std::string_view text);
 /// (Redis's getLongDoubleFromObject.)
 std::optional<long double> parse_long_double(std::string_view text);
 
+/// A finite or infinite double, the whole text in any form that strtod reads, no leading space, no
+/// NaN, nothing that a double cannot hold. (Redis's string2d.)
+std::optional<double> parse_double(std::string_view text);
+
+/// As parse_double(), of what strtod reads up to the end or a NUL: with leading spaces, or empty,
+/// which is 0; what is too large is infinite. (Redis's bounds of scores.)
+std::optional<double> parse_double_bound(std::string_view text);
+
 /// The sum, if it does not overflow.
 std::optional<std::int64_t> checked_add(std::int64_t a, std::int64_t b);
 
@@ -90,6 +98,17 @@ class DecimalText {
  private:
   char buffer_[20];  // filled from its end: "-9223372036854775808"
   char* begin_ = std::end(buffer_);
+};
+
+/// The form of a double in Redis 7.0: up to 17 significant digits ("%.17g"), "inf", "-inf", "nan".
+class DoubleText {
+ public:
+  explicit DoubleText(double value);
+  [[nodiscard]] std::string_view view() const { return {buffer_, size_}; }
+
+ private:
+  char buffer_[32];  // "-2.2250738585072014e-308"
+  std::size_t size_;
 };
 
 }  // namespace rushgate

@@ -1,19 +1,9 @@
 #include "engine/client/reply.h"
 
-#include <cmath>
-#include <cstdio>
+#include "engine/base/numbers.h"
 
 namespace rushgate {
 namespace {
-
-/// Doubles as RESP writes them: shortest of 17 significant digits, "inf", "-inf", "nan".
-std::string format_double(double value) {
-  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  if (std::isnan(value)) return "nan";
-  char text[64];
-  std::snprintf(text, sizeof(text), "%.17g", value);
-  return text;
-}
 
 void append_debug(const Reply& reply, std::string& out) {
   switch (reply.kind()) {
@@ -27,7 +17,8 @@ void append_debug(const Reply& reply, std::string& out) {
       out += "(integer) " + std::to_string(reply.integer());
       return;
     case Reply::Kind::kDouble:
-      out += "(double) " + format_double(reply.real());
+      out += "(double) ";
+      out += DoubleText(reply.real()).view();
       return;
     case Reply::Kind::kBoolean:
       out += reply.boolean() ? "(true)" : "(false)";
@@ -71,7 +62,7 @@ void convert_to_resp2(Reply& reply) {
     case Reply::Kind::kError:
       return;
     case Reply::Kind::kDouble:
-      reply = Reply::bulk(format_double(reply.real()));
+      reply = Reply::bulk(DoubleText(reply.real()).view());
       return;
     case Reply::Kind::kBoolean:
       reply = Reply::integer(reply.integer());

@@ -244,7 +244,7 @@ Reply unblock_command(CommandContext& context) {
   std::optional<Reply> error;
   if (!arguments.at_end() && !arguments.accept("TIMEOUT")) {
     if (!arguments.accept("ERROR")) return errors::unblock_reason();
-    error = errors::unblocked();
+    error = errors::unblocked_by_client();
   }
   const auto id = parse_int64(id_text);
   if (!id) return errors::not_an_integer();

@@ -108,6 +108,47 @@ Reply brpop_command(CommandContext&);
 Reply blmpop_command(CommandContext&);
 Reply blmove_command(CommandContext&);
 Reply brpoplpush_command(CommandContext&);
+// ---- sorted_sets.cc ----
+Reply zadd_command(CommandContext&);
+Reply zincrby_command(CommandContext&);
+Reply zrem_command(CommandContext&);
+Reply zcard_command(CommandContext&);
+Reply zscore_command(CommandContext&);
+Reply zmscore_command(CommandContext&);
+Reply zrank_command(CommandContext&);
+Reply zrevrank_command(CommandContext&);
+Reply zrandmember_command(CommandContext&);
+
+// ---- sorted_set_ranges.cc ----
+Reply zcount_command(CommandContext&);
+Reply zlexcount_command(CommandContext&);
+Reply zrange_command(CommandContext&);
+Reply zrangestore_command(CommandContext&);
+Reply zrevrange_command(CommandContext&);
+Reply zrangebyscore_command(CommandContext&);
+Reply zrevrangebyscore_command(CommandContext&);
+Reply zrangebylex_command(CommandContext&);
+Reply zrevrangebylex_command(CommandContext&);
+Reply zremrangebyrank_command(CommandContext&);
+Reply zremrangebyscore_command(CommandContext&);
+Reply zremrangebylex_command(CommandContext&);
+
+// ---- sorted_set_pops.cc ----
+Reply zpopmin_command(CommandContext&);
+Reply zpopmax_command(CommandContext&);
+Reply zmpop_command(CommandContext&);
+Reply bzpopmin_command(CommandContext&);
+Reply bzpopmax_command(CommandContext&);
+Reply bzmpop_command(CommandContext&);
+
+// ---- sorted_set_algebra.cc ----
+Reply zunion_command(CommandContext&);
+Reply zunionstore_command(CommandContext&);
+Reply zinter_command(CommandContext&);
+Reply zinterstore_command(CommandContext&);
+Reply zintercard_command(CommandContext&);
+Reply zdiff_command(CommandContext&);
+Reply zdiffstore_command(CommandContext&);
 
 // ---- streams.cc ----
 Reply xadd_command(CommandContext&);

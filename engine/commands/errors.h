@@ -81,7 +81,6 @@ inline Reply no_such_user(std::string_view user) {
 inline Reply unblock_reason() {
   return Reply::error("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR");
 }
-inline Reply unblocked() { return Reply::error("UNBLOCKED client unblocked via CLIENT UNBLOCK"); }
 
 // ---- Publish and subscribe ----
 inline Reply only_subscriptions(std::string_view command) {

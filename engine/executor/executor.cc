@@ -17,6 +17,9 @@ namespace {
 // The executor inside whose turn this thread is, if any.
 thread_local const Executor* turn_of_this_thread = nullptr;
 
+// What run_all_and_wait() was given, if this thread is in it.
+thread_local const absl::FunctionRef<void()>* while_busy_on_this_thread = nullptr;
+
 // A caller's thread gives the turn to the service thread after this many groups, so that nobody
 // works for others without end.
 constexpr int kGroupsPerCallerMax = 64;
@@ -161,11 +164,9 @@ bool Executor::run_and_wait(Operation& operation, bool fail_when_full) {
   return wait_until_answered(operation);
 }
 
-void Executor::run_all_and_wait(std::span<Operation> operations) {
-  if (operations.size() == 1) {
-    run_and_wait(operations.front(), false);
-    return;
-  }
+void Executor::run_all_and_wait(std::span<Operation> operations,
+                                absl::FunctionRef<void()> while_busy) {
+  while_busy_on_this_thread = &while_busy;
   for (Operation& operation : operations) push(operation, false, callers_run());
   if (closed_) refuse_late_submissions();  // close() may have looked at the queue before
   if (!callers_run()) {
@@ -174,6 +175,7 @@ void Executor::run_all_and_wait(std::span<Operation> operations) {
     work(nullptr);
   }
   for (Operation& operation : operations) wait_until_answered(operation);
+  while_busy_on_this_thread = nullptr;
 }
 
 void Executor::post(std::unique_ptr<Operation> operation, bool fail_when_full) {
@@ -622,8 +624,13 @@ bool Executor::poll() {
   Operation* operation = nullptr;
   while (queue_.pop(operation)) {
     tell_of_room();
-    if (begin(*operation)) answer_busy(*operation);
+    if (operation->kind != Operation::Kind::kRequests) {
+      resumed_.push_back(operation);  // after the script
+    } else if (begin(*operation)) {
+      answer_busy(*operation);
+    }
   }
+  if (while_busy_on_this_thread != nullptr) (*while_busy_on_this_thread)();
   return services_.running_script != nullptr && services_.running_script->kill;
 }
 

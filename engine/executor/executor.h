@@ -20,6 +20,7 @@
 
 #include <boost/lockfree/queue.hpp>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "engine/commands/command_context.h"
 #include "engine/commands/sessions.h"
@@ -49,8 +50,12 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
   /// on the caller's stack.)
   bool run_and_wait(Operation& operation, bool fail_when_full);
 
-  /// Queues all the operations, then waits for their answers. None of them has a deadline.
-  void run_all_and_wait(std::span<Operation> operations);
+  /// Queues all the operations, then waits for their answers. None of them has a deadline. While a
+  /// script that this thread runs is over its time, `while_busy` is called again and again.
+  void run_all_and_wait(std::span<Operation> operations, absl::FunctionRef<void()> while_busy);
+
+  /// In `while_busy`: answers as others are answered while a script is over its time.
+  void answer_busy(Operation& operation);
 
   /// Queues an operation that has a completion.
   void post(std::unique_ptr<Operation> operation, bool fail_when_full);
@@ -141,9 +146,8 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
   void note_write();
 
   bool poll() override;  // BusyMonitor
-  void answer_busy(Operation& operation);
   void key_signalled(std::uint8_t db, std::string_view key,
-                     KeySignal what) override;  // KeyListener
+                     KeySignal what) override;                             // KeyListener
   [[nodiscard]] bool is_blocked(std::uint64_t session_id) const override;  // BlockedClients
   bool unblock(std::uint64_t session_id, std::optional<Reply> error) override;
 

@@ -39,14 +39,6 @@ std::optional<std::uint64_t> ParkingLot::find_session(std::uint64_t session_id) 
   return found->first;
 }
 
-std::optional<std::uint64_t> ParkingLot::find_session(std::uint64_t session_id) const {
-  const auto found = std::ranges::find_if(parked_, [&](const auto& ticket_and_parked) {
-    return ticket_and_parked.second.operation->session->id == session_id;
-  });
-  if (found == parked_.end()) return std::nullopt;
-  return found->first;
-}
-
 ParkingLot::Parked* ParkingLot::find(std::uint64_t ticket) {
   const auto found = parked_.find(ticket);
   return found == parked_.end() ? nullptr : &found->second;

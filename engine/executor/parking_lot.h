@@ -38,9 +38,6 @@ class ParkingLot {
   /// The first operation of a session that waits: who CLIENT UNBLOCK is for.
   [[nodiscard]] std::optional<std::uint64_t> find_session(std::uint64_t session_id) const;
 
-  /// The first operation of a session that waits: who CLIENT UNBLOCK is for.
-  [[nodiscard]] std::optional<std::uint64_t> find_session(std::uint64_t session_id) const;
-
   /// Null if it has left.
   Parked* find(std::uint64_t ticket);
   /// Takes one out. It must be there.

@@ -10,6 +10,15 @@
 
 namespace rushgate {
 
+namespace {
+
+void take_replies(Operation& operation, ServedSession::Batch& batch) {
+  batch.replies.assign(std::make_move_iterator(operation.replies.begin()),
+                       std::make_move_iterator(operation.replies.end()));
+}
+
+}  // namespace
+
 class ServedSession::Inbox final : public Outlet {
  public:
   explicit Inbox(std::function<void()> on_message) : on_message_(std::move(on_message)) {}
@@ -53,7 +62,7 @@ ServedSession::ServedSession(Engine& engine, ServedSessionOptions options)
 
 ServedSession::~ServedSession() { executor_->end_session(session_); }
 
-void ServedSession::run(std::span<Batch> batches) {
+void ServedSession::run(std::span<Batch> batches, absl::FunctionRef<void()> while_busy) {
   if (batches.empty()) return;
   std::vector<Operation> operations(batches.size());
   for (std::size_t i = 0; i < batches.size(); ++i) {
@@ -62,12 +71,16 @@ void ServedSession::run(std::span<Batch> batches) {
     operations[i].session = batches[i].session->session_.get();
     operations[i].requests = batches[i].requests;
   }
-  batches.front().session->executor_->run_all_and_wait(operations);
-  for (std::size_t i = 0; i < batches.size(); ++i) {
-    auto& replies = operations[i].replies;
-    batches[i].replies.assign(std::make_move_iterator(replies.begin()),
-                              std::make_move_iterator(replies.end()));
-  }
+  batches.front().session->executor_->run_all_and_wait(operations, while_busy);
+  for (std::size_t i = 0; i < batches.size(); ++i) take_replies(operations[i], batches[i]);
+}
+
+void ServedSession::answer_while_busy(Batch& batch) {
+  Operation operation;
+  operation.session = batch.session->session_.get();
+  operation.requests = batch.requests;
+  batch.session->executor_->answer_busy(operation);
+  take_replies(operation, batch);
 }
 
 void ServedSession::submit(Request request, Completion completion) {

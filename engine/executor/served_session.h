@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
+#include "absl/functional/function_ref.h"
 #include "engine/client/reply.h"
 #include "engine/client/request.h"
 #include "engine/executor/engine.h"
@@ -48,8 +49,11 @@ class ServedSession {
 
   /// Runs all the batches, of sessions of one engine, as if all had been submitted at once: in as
   /// few groups as the engine permits. Returns when all are answered. Not from a callback of the
-  /// engine.
-  static void run(std::span<Batch> batches);
+  /// engine. If this thread runs a script that takes too long, `while_busy` is called again and
+  /// again, so that other clients' requests can be answered by answer_while_busy().
+  static void run(std::span<Batch> batches, absl::FunctionRef<void()> while_busy);
+  /// BUSY, but for commands like SCRIPT KILL, which run.
+  static void answer_while_busy(Batch& batch);
 
   /// For a request that may block; the completion runs as one of Client::submit() does.
   void submit(Request request, Completion completion);

@@ -1,6 +1,7 @@
 #include "engine/keyspace/keyspace.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -59,6 +60,8 @@ class KeyspaceLoader {
       }
       case ValueType::kList:
         return kind == RecordKind::kElement && read_list_element(*object, key_reader, value);
+      case ValueType::kSortedSet:
+        return kind == RecordKind::kElement && read_scored_member(*object, key_reader, value);
       case ValueType::kString:
         break;
     }
@@ -71,6 +74,14 @@ class KeyspaceLoader {
     ListValue& list = object.list();
     list.insert(list.end(), position, value);
     return true;
+  }
+
+  static bool read_scored_member(Object& object, RecordReader& key, std::string_view value) {
+    const std::string member = key.scalar();
+    RecordReader reader(value);
+    const double score = reader.real();
+    return key.ok() && reader.ok() && reader.at_end() && !std::isnan(score) &&
+           !object.sorted_set().assign(member, score).has_value();
   }
 
   bool read_member(Object& object, RecordReader& key, std::string_view value) {
@@ -154,6 +165,9 @@ class KeyspaceLoader {
       case ValueType::kList:
         object.value = ListValue();
         return true;
+      case ValueType::kSortedSet:
+        object.value = SortedSetValue(keyspace_.seed());
+        return true;
       case ValueType::kString:
         break;
     }
@@ -178,7 +192,7 @@ class KeyspaceLoader {
   std::uint64_t largest_id_ = 0;
 };
 
-Keyspace::Keyspace(Store& store, std::uint64_t seed) : store_(store), seed_(seed) {
+Keyspace::Keyspace(Store& store, std::uint64_t seed) : store_(store), seed_(seed), random_(seed) {
   for (std::size_t i = 0; i < kDatabases; ++i) {
     databases_[i] = std::make_unique<Database>(*this, static_cast<std::uint8_t>(i));
   }
@@ -226,8 +240,9 @@ void Keyspace::signal(const Object& object, KeySignal what) {
   // Nobody waits for another type; and only those who read a stream as a group must know that what
   // they wait for is gone.
   const bool is_stream = object.type() == ValueType::kStream;
-  const bool is_list = object.type() == ValueType::kList;
-  const bool may_matter = is_stream || (is_list && what == KeySignal::kReady);
+  const bool is_popped =
+      object.type() == ValueType::kList || object.type() == ValueType::kSortedSet;
+  const bool may_matter = is_stream || (is_popped && what == KeySignal::kReady);
   if (may_matter && listener_ != nullptr) listener_->key_signalled(object.db, object.key, what);
 }
 

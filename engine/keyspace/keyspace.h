@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "engine/base/random.h"
 #include "engine/keyspace/changes.h"
 #include "engine/keyspace/database.h"
 #include "engine/store/store.h"
@@ -36,7 +37,7 @@ class Keyspace {
  public:
   static constexpr std::size_t kDatabases = 16;
 
-  /// `seed` determines the order in which tables are iterated.
+  /// `seed` determines the order in which tables are iterated, and what is drawn at random.
   Keyspace(Store& store, std::uint64_t seed);
   ~Keyspace();
   Keyspace(const Keyspace&) = delete;
@@ -49,6 +50,8 @@ class Keyspace {
   [[nodiscard]] Changes& changes() { return changes_; }
   [[nodiscard]] Store& store() { return store_; }
   [[nodiscard]] std::uint64_t seed() const { return seed_; }
+  /// For elements that are drawn at random.
+  [[nodiscard]] Random& random() { return random_; }
 
   /// The time that commands see: ms since 1970 UTC. It stands still between calls of set_now_ms().
   [[nodiscard]] std::int64_t now_ms() const { return now_ms_; }
@@ -70,13 +73,14 @@ class Keyspace {
 
   /// May be null; is not owned.
   void set_listener(KeyListener* listener) { listener_ = listener; }
-  /// To be called by mutators, whatever the type is. (They need not tell of a list that grows:
-  /// nobody waits for one that is there.)
+  /// To be called by mutators, whatever the type is. (They need not tell of a list or sorted set
+  /// that grows: nobody waits for one that is there.)
   void signal(const Object& object, KeySignal what);
 
  private:
   Store& store_;
   const std::uint64_t seed_;
+  Random random_;
   std::int64_t now_ms_ = 0;
   std::uint64_t next_object_id_ = 1;
   KeyListener* listener_ = nullptr;

@@ -14,6 +14,8 @@ std::string_view type_name(ValueType type) {
       return "stream";
     case ValueType::kList:
       return "list";
+    case ValueType::kSortedSet:
+      return "zset";
   }
   return "none";
 }

@@ -11,6 +11,7 @@
 #include "engine/keyspace/hash_value.h"
 #include "engine/keyspace/list_value.h"
 #include "engine/keyspace/set_value.h"
+#include "engine/keyspace/sorted_set_value.h"
 #include "engine/keyspace/stream.h"
 #include "engine/keyspace/string_value.h"
 
@@ -21,11 +22,12 @@ enum class ValueType : std::uint8_t {
   kHash = 1,
   kSet = 2,
   kStream = 3,
-  kList = 4
+  kList = 4,
+  kSortedSet = 5
 };  // durable: never renumber
 
-using Value = std::variant<StringValue, HashValue, SetValue, std::unique_ptr<Stream>,
-                           ListValue>;  // in the order of ValueType
+using Value = std::variant<StringValue, HashValue, SetValue, std::unique_ptr<Stream>, ListValue,
+                           SortedSetValue>;  // in the order of ValueType
 
 inline constexpr std::int64_t kNoExpiry = -1;
 
@@ -57,11 +59,12 @@ struct Object {
   [[nodiscard]] StringValue& string() { return std::get<StringValue>(value); }
   [[nodiscard]] HashValue& hash() { return std::get<HashValue>(value); }
   [[nodiscard]] SetValue& set() { return std::get<SetValue>(value); }
+  [[nodiscard]] SortedSetValue& sorted_set() { return std::get<SortedSetValue>(value); }
   [[nodiscard]] Stream& stream() { return *std::get<std::unique_ptr<Stream>>(value); }
   [[nodiscard]] ListValue& list() { return std::get<ListValue>(value); }
 };
 
-/// What TYPE answers: "string", "hash", "set", "stream", "list".
+/// What TYPE answers: "string", "hash", "set", "stream", "list", "zset".
 std::string_view type_name(ValueType type);
 
 }  // namespace rushgate

@@ -1,5 +1,8 @@
 #include "engine/keyspace/records.h"
 
+#include <bit>
+#include <cmath>
+
 #include "engine/base/numbers.h"
 #include "engine/base/varint.h"
 #include "engine/store/store_batch.h"
@@ -9,6 +12,15 @@ namespace {
 
 constexpr char kIntegerTag = 'i';
 constexpr char kTextTag = 's';
+constexpr char kDoubleTag = 'd';
+
+/// The integer that a score is, if it is one that a double holds exactly. -0 is none.
+std::optional<std::int64_t> whole_number(double value) {
+  constexpr double kLimit = 9'007'199'254'740'992;  // 2^53
+  if (!(value > -kLimit && value < kLimit) || value != std::trunc(value)) return std::nullopt;
+  if (value == 0 && std::signbit(value)) return std::nullopt;
+  return static_cast<std::int64_t>(value);
+}
 
 }  // namespace
 
@@ -30,6 +42,13 @@ RecordWriter& RecordWriter::varint(std::uint64_t value) {
 }
 
 RecordWriter& RecordWriter::signed_varint(std::int64_t value) { return varint(fold(value)); }
+
+RecordWriter& RecordWriter::real(double value) {
+  if (const auto integer = whole_number(value)) {
+    return byte(static_cast<std::uint8_t>(kIntegerTag)).signed_varint(*integer);
+  }
+  return byte(static_cast<std::uint8_t>(kDoubleTag)).fixed64(std::bit_cast<std::uint64_t>(value));
+}
 
 RecordWriter& RecordWriter::id(StreamId value) { return fixed64(value.ms).fixed64(value.seq); }
 
@@ -87,6 +106,14 @@ std::uint64_t RecordReader::varint() {
 }
 
 std::int64_t RecordReader::signed_varint() { return unfold(varint()); }
+
+double RecordReader::real() {
+  const auto tag = static_cast<char>(byte());
+  if (tag == kIntegerTag) return static_cast<double>(signed_varint());
+  if (tag == kDoubleTag) return std::bit_cast<double>(fixed64());
+  ok_ = false;
+  return 0;
+}
 
 StreamId RecordReader::id() {
   const std::uint64_t ms = fixed64();
@@ -161,6 +188,12 @@ void put_element(StoreBatch& batch, std::uint64_t object_id, std::string_view el
   batch.put(element_key(object_id, element), value);
 }
 
+void put_score(StoreBatch& batch, std::uint64_t object_id, std::string_view member, double score) {
+  std::string value;
+  RecordWriter(value).real(score);
+  put_element(batch, object_id, member, value);
+}
+
 void remove_element(StoreBatch& batch, std::uint64_t object_id, std::string_view element) {
   batch.remove(element_key(object_id, element));
 }
@@ -174,6 +207,7 @@ void remove_elements(StoreBatch& batch, const Object& object) {
       [[fallthrough]];
     case ValueType::kHash:
     case ValueType::kList:
+    case ValueType::kSortedSet:
       batch.remove_prefix(element_prefix(RecordKind::kElement, object.id));
       return;
     case ValueType::kStream:

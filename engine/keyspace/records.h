@@ -19,8 +19,8 @@ class StoreBatch;
 enum class RecordKind : std::uint8_t {
   kHeader = 0x01,   // db, key                    -> type, expiry, and a string's value or a
                     // collection's id and counters
-  kElement = 0x02,  // object id, member or field -> nothing, or the field's value, or that the
-                    // member was removed
+  kElement = 0x02,  // object id, member or field -> nothing, or the field's value, or the member's
+                    // score, or that the member was removed
                     // object id, position        -> an element of a list
   kStreamDeleted =
       0x03,  // object id, entry id        -> nothing: the entry is deleted, its run still holds it
@@ -40,6 +40,8 @@ class RecordWriter {
   RecordWriter& fixed64(std::uint64_t value);       // big-endian
   RecordWriter& varint(std::uint64_t value);        // LEB128
   RecordWriter& signed_varint(std::int64_t value);  // zigzag, then LEB128
+  RecordWriter& real(double value);                 // 'i' and a signed varint if it is a whole
+                                                    // number below 2^53, else 'd' and 8 bytes
   RecordWriter& id(StreamId value);                 // 16 bytes, big-endian
   RecordWriter& text(std::string_view bytes);       // varint length, bytes
   RecordWriter& rest(std::string_view bytes);       // bytes, to the end of the record
@@ -60,6 +62,7 @@ class RecordReader {
   std::uint64_t fixed64();
   std::uint64_t varint();
   std::int64_t signed_varint();
+  double real();
   StreamId id();
   std::string_view bytes(std::uint64_t count);
   std::string_view text();
@@ -88,6 +91,7 @@ std::string element_prefix(RecordKind kind, std::uint64_t object_id);
 /// Adds or replaces, removes, one element's record.
 void put_element(StoreBatch& batch, std::uint64_t object_id, std::string_view element,
                  std::string_view value);
+void put_score(StoreBatch& batch, std::uint64_t object_id, std::string_view member, double score);
 void remove_element(StoreBatch& batch, std::uint64_t object_id, std::string_view element);
 /// Removes every record of an object but its header.
 void remove_elements(StoreBatch& batch, const Object& object);

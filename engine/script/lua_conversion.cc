@@ -67,9 +67,8 @@ void push_double(lua_State* lua, double value, int protocol) {
     wrap_in_table(lua, "double");
     return;
   }
-  char text[40];
-  std::snprintf(text, sizeof(text), "%.17g", value);
-  lua_pushstring(lua, text);
+  const DoubleText text(value);
+  push_text(lua, text.view());
 }
 
 /// `format_and_text` is "txt:…".

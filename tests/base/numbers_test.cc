@@ -1,13 +1,18 @@
 #include "engine/base/numbers.h"
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <limits>
 #include <optional>
+#include <random>
 #include <string>
 #include <string_view>
 
 #include <gtest/gtest.h>
+
+#include "tests/random_seed.h"
 
 namespace rushgate {
 namespace {
@@ -91,6 +96,65 @@ TEST(ParseLongDoubleTest, RefusesNanSpacesAndRests) {
   }
   EXPECT_TRUE(parse_long_double(std::string(5 * 1024 - 1, '0')).has_value());
   EXPECT_FALSE(parse_long_double(std::string(5 * 1024, '0')).has_value());
+}
+
+TEST(ParseDoubleTest, ReadsAnyFormOfANumber) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(parse_double("1"), 1);
+  EXPECT_EQ(parse_double("-2.5"), -2.5);
+  EXPECT_EQ(parse_double("+7"), 7);
+  EXPECT_EQ(parse_double(".5"), 0.5);
+  EXPECT_EQ(parse_double("5."), 5);
+  EXPECT_EQ(parse_double("1e3"), 1'000);
+  EXPECT_EQ(parse_double("0x1p-2"), 0.25);
+  EXPECT_EQ(parse_double("INF"), kInfinity);
+  EXPECT_EQ(parse_double("-Infinity"), -kInfinity);
+  EXPECT_EQ(parse_double("4e-320"), 4e-320);
+  EXPECT_TRUE(std::signbit(*parse_double("-0")));
+}
+
+TEST(ParseDoubleTest, RefusesNanSpacesRestsAndWhatDoesNotFit) {
+  for (const auto text : {""sv, "nan"sv, "-nan"sv, "nan(1)"sv, " 1"sv, "\t1"sv, "1 "sv, "1\0"sv,
+                          "1e"sv, "abc"sv, "1e400"sv, "-1e400"sv, "1e-400"sv}) {
+    EXPECT_FALSE(parse_double(text).has_value()) << '"' << text << '"';
+  }
+}
+
+TEST(ParseDoubleTest, ABoundMayBeEmptyTooLargeOrEndInANul) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(parse_double_bound(""), 0);
+  EXPECT_EQ(parse_double_bound("  1"), 1);
+  EXPECT_EQ(parse_double_bound("1e400"), kInfinity);
+  EXPECT_EQ(parse_double_bound("1e-400"), 0);
+  EXPECT_EQ(parse_double_bound("2\0x"sv), 2);
+  EXPECT_EQ(parse_double_bound("2x"), std::nullopt);
+  EXPECT_EQ(parse_double_bound("1 "), std::nullopt);
+  EXPECT_EQ(parse_double_bound("nan"), std::nullopt);
+}
+
+TEST(DoubleTextTest, HasUpToSeventeenDigits) {
+  EXPECT_EQ(DoubleText(0).view(), "0");
+  EXPECT_EQ(DoubleText(-0.0).view(), "-0");
+  EXPECT_EQ(DoubleText(3.3).view(), "3.2999999999999998");
+  EXPECT_EQ(DoubleText(1e17).view(), "1e+17");
+  EXPECT_EQ(DoubleText(-std::numeric_limits<double>::infinity()).view(), "-inf");
+  EXPECT_EQ(DoubleText(-std::numeric_limits<double>::quiet_NaN()).view(), "nan");
+}
+
+TEST(DoubleTextTest, IsWhatPrintfMakesOfIt) {
+  const std::uint64_t seed = random_seed();
+  SCOPED_TRACE(seed_text(seed));
+  std::mt19937_64 random(seed);
+  for (int i = 0; i < 200'000; ++i) {
+    double value = std::bit_cast<double>(random());
+    if (i % 3 == 1) value = static_cast<double>(random() % 1'000'000'000) / 1'000;
+    if (i % 3 == 2) value = static_cast<double>(random());
+    if (std::isnan(value)) continue;
+    char expected[64];
+    std::snprintf(expected, sizeof(expected), "%.17g", value);
+    ASSERT_EQ(DoubleText(value).view(), expected);
+    ASSERT_EQ(parse_double(expected), value);
+  }
 }
 
 TEST(CheckedAddTest, GivesNothingInsteadOfAnOverflow) {

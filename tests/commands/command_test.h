@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/base/numbers.h"
 #include "engine/client/reply.h"
 #include "engine/client/request.h"
 #include "engine/commands/command_context.h"
@@ -17,6 +18,7 @@
 #include "engine/script/lua_host.h"
 #include "engine/script/native_host.h"
 #include "storage/memory/memory_store.h"
+#include "tests/commands/lone_services.h"
 
 namespace rushgate {
 
@@ -121,6 +123,15 @@ class CommandTest : public testing::Test {
         object.set().for_each([&](std::string_view member) { elements.emplace(member, ""); });
         size = object.set().size();
         break;
+      case ValueType::kSortedSet: {
+        const SortedSetValue& value = object.sorted_set();
+        value.for_each(0, value.size(), [&](const SortedSetElement& element) {
+          EXPECT_EQ(value.score(element.member()), element.score);
+          elements.emplace(element.member(), DoubleText(element.score).view());
+        });
+        size = value.size();
+        break;
+      }
       case ValueType::kStream:
         return "a stream";
       case ValueType::kList:
@@ -150,7 +161,8 @@ class CommandTest : public testing::Test {
   LuaHost lua_{LuaLimits{}, never_stop_, nullptr};
   NativeHost natives_;
   Session session_;
-  CommandServices services_{keyspace_, lua_, natives_, false, {}};
+  LoneServices lone_services_{keyspace_, lua_, natives_};
+  CommandServices& services_ = lone_services_.get();
 };
 
 inline constexpr const char* kWrongType =

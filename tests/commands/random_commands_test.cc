@@ -17,7 +17,8 @@ class RandomCommandsTest : public CommandTest {
     const std::string key = pick({"a", "b", "c", "d"});
     const std::string element = pick({"1", "2", "x", "y", "03"});
     const std::string value = pick({"5", "-1", "text", "9223372036854775807"});
-    switch (random() % 36) {
+    const std::string score = pick({"1", "-2.5", "0", "inf", "1e300"});
+    switch (random() % 45) {
       case 0:
         return Request::of("SET", key, value);
       case 1:
@@ -81,6 +82,22 @@ class RandomCommandsTest : public CommandTest {
       case 34:
         return Request::of("LMPOP", 2, key, pick({"a", "b"}), pick({"LEFT", "RIGHT"}), "COUNT",
                            random() % 3 + 1);
+      case 35:
+      case 36:
+        return Request::of("ZADD", key, pick({"CH", "GT", "LT", "XX"}), score, element, 7, "z");
+      case 37:
+        return Request::of("ZINCRBY", key, score, element);
+      case 38:
+        return Request::of("ZREM", key, element, pick({"1", "z"}));
+      case 39:
+        return Request::of(pick({"ZPOPMIN", "ZPOPMAX"}), key, random() % 3);
+      case 40:
+        return Request::of(pick({"ZUNIONSTORE", "ZINTERSTORE", "ZDIFFSTORE"}), key, 2,
+                           pick({"a", "b"}), pick({"c", "d"}));
+      case 41:
+        return Request::of("ZREMRANGEBYRANK", key, random() % 3, random() % 5);
+      case 42:
+        return Request::of("ZRANGESTORE", key, pick({"a", "b"}), 0, 3);
       default:
         return random() % 50 == 0 ? Request::of("FLUSHALL") : Request::of("SMEMBERS", key);
     }

@@ -134,8 +134,9 @@ class StreamCommandsOnAFailingStoreTest : public Test {
   }
 
   std::string run(Keyspace& keyspace, const Request& request) {
-    CommandServices services{keyspace, lua_, natives_, false, {}};
-    CommandContext context(services, session_, request, CommandContext::Origin::kClient, false);
+    LoneServices services(keyspace, lua_, natives_);
+    CommandContext context(services.get(), session_, request, CommandContext::Origin::kClient,
+                           false);
     return to_debug_string(run_command(context));
   }
 

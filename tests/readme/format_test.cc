@@ -127,6 +127,8 @@ TEST(FormatTest, StateRecordsAreAsDocumented) {
       {"SET t hi PX 60000"},
       {"SADD s 1001 vip"},
       {"HSET h 1001 2"},
+      {"ZADD z 100 1001 2.5 vip"},
+      {"ZREM z vip"},
       {"SREM s vip"},
       {"DEL s"},
   }));

@@ -13,6 +13,7 @@
 #include "engine/script/lua_host.h"
 #include "engine/script/native_host.h"
 #include "storage/memory/memory_store.h"
+#include "tests/commands/lone_services.h"
 
 namespace rushgate {
 namespace {
@@ -37,11 +38,8 @@ class ScriptingCommandsTest : public testing::Test, private BusyMonitor {
   LuaHost lua_{{.busy_after_ms = 1}, *this, nullptr};
   NativeHost natives_;
   Session session_;
-  CommandServices services_{.keyspace = keyspace_,
-                            .lua = lua_,
-                            .natives = natives_,
-                            .roll_back_failed_scripts = false,
-                            .write_refusal = {}};
+  LoneServices lone_services_{keyspace_, lua_, natives_};
+  CommandServices& services_ = lone_services_.get();
   std::function<void()> while_busy_ = [] {};
 
  private:

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "adapters/resp/resp_encoder.h"
@@ -153,6 +154,25 @@ TEST_F(RespServerTest, AServerThatEndsClosesBlockedClients) {
   blocked->send_bytes(kBlockedRead);
   server_->stop();
   EXPECT_EQ(blocked->receive_all(), "");
+}
+
+// ---- Scripts that take too long ----
+
+TEST_F(RespServerTest, AnswersBusyWhileAScriptTakesTooLongAndKillsIt) {
+  engine_ = *Engine::open(std::make_unique<MemoryStore>(), {.script_busy_after_ms = 5});
+  start();
+  const auto endless = connect();
+  const auto other = connect();
+  endless->send(Request::of("EVAL", "while true do end", 0));
+  while (other->call(Request::of("PING")).error_code() != "BUSY") {
+  }
+  const auto third = connect();  // may come meanwhile, and go
+  EXPECT_EQ(third->call(Request::of("GET", "k")).error_code(), "BUSY");
+  EXPECT_EQ(third->call(Request::of("QUIT")), Reply::ok());
+  EXPECT_FALSE(endless->has_reply());
+  EXPECT_EQ(other->call(Request::of("SCRIPT", "KILL")), Reply::ok());
+  EXPECT_THAT(endless->receive(), ::testing::HasSubstr("Error running script"));
+  EXPECT_EQ(other->call(Request::of("PING")), Reply::status("PONG"));
 }
 
 // ---- Passwords ----

@@ -1,0 +1,293 @@
+// Unions, intersections and differences of sorted sets and sets, whose members count as 1 each:
+// https://redis.io/docs/latest/commands/?group=sorted-set
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "engine/base/numbers.h"
+#include "engine/commands/arguments.h"
+#include "engine/commands/command_context.h"
+#include "engine/commands/command_functions.h"
+#include "engine/commands/errors.h"
+#include "engine/commands/sorted_set_arguments.h"
+#include "engine/commands/sorted_set_errors.h"
+#include "engine/keyspace/sorted_sets.h"
+
+namespace rushgate {
+namespace {
+
+using Members = std::vector<sorted_sets::ScoredMember>;
+
+enum class Operation { kUnion, kInter, kDiff };
+enum class Aggregate { kSum, kMin, kMax };
+
+// ---- What is asked ----
+
+/// A key's sorted set, or set, or nothing.
+class Input {
+ public:
+  explicit Input(Object* object) : object_(object) {}
+
+  [[nodiscard]] std::size_t size() const {
+    if (object_ == nullptr) return 0;
+    return is_set() ? object_->set().size() : object_->sorted_set().size();
+  }
+  [[nodiscard]] std::optional<double> score(std::string_view member) const {
+    if (object_ == nullptr) return std::nullopt;
+    if (!is_set()) return object_->sorted_set().score(member);
+    return object_->set().contains(member) ? std::optional(1.0) : std::nullopt;
+  }
+  /// visit(std::string_view member, double score)
+  template <class Visit>
+  void for_each(Visit visit) const {
+    if (object_ == nullptr) return;
+    if (is_set()) {
+      return object_->set().for_each([&](std::string_view member) { visit(member, 1.0); });
+    }
+    const SortedSetValue& value = object_->sorted_set();
+    value.for_each(0, value.size(),
+                   [&](const ScoredElement& element) { visit(element.member(), element.score); });
+  }
+
+  double weight = 1;
+
+ private:
+  [[nodiscard]] bool is_set() const { return object_->type() == ValueType::kSet; }
+
+  Object* object_;
+};
+
+struct AlgebraRequest {
+  Operation operation;
+  bool stores;
+  std::vector<Input> inputs = {};
+  Aggregate aggregate = Aggregate::kSum;
+  bool with_scores = false;
+};
+
+/// numkeys key [key ...], and what is at the keys.
+std::vector<Input> read_inputs(CommandContext& context, Arguments& arguments,
+                               std::string_view command) {
+  std::vector<Input> inputs;
+  const std::int64_t count = arguments.next_integer();
+  if (count < 1) arguments.fail(errors::no_input_key(command));
+  if (arguments.ok() && static_cast<std::uint64_t>(count) > arguments.left())
+    arguments.fail(errors::syntax());
+  while (arguments.ok() && inputs.size() < static_cast<std::size_t>(count)) {
+    Object* const object = context.db().find(arguments.next());
+    if (object != nullptr && object->type() != ValueType::kSortedSet &&
+        object->type() != ValueType::kSet) {
+      arguments.fail(errors::wrong_type());
+    }
+    inputs.emplace_back(object);
+  }
+  return inputs;
+}
+
+void read_weights(Arguments& arguments, std::vector<Input>& inputs) {
+  for (Input& input : inputs) {
+    const auto weight = parse_double(arguments.next());
+    if (!weight) arguments.fail(errors::weight_not_a_float());
+    input.weight = weight.value_or(1);
+  }
+}
+
+Aggregate read_aggregate(Arguments& arguments) {
+  if (arguments.accept("SUM")) return Aggregate::kSum;
+  if (arguments.accept("MIN")) return Aggregate::kMin;
+  if (arguments.accept("MAX")) return Aggregate::kMax;
+  arguments.fail(errors::syntax());
+  return Aggregate::kSum;
+}
+
+void read_options(Arguments& arguments, AlgebraRequest& request) {
+  const bool has_scores = request.operation != Operation::kDiff;
+  while (!arguments.at_end()) {
+    if (has_scores && arguments.left() > request.inputs.size() && arguments.accept("WEIGHTS")) {
+      read_weights(arguments, request.inputs);
+    } else if (has_scores && arguments.left() >= 2 && arguments.accept("AGGREGATE")) {
+      request.aggregate = read_aggregate(arguments);
+    } else if (!request.stores && arguments.accept("WITHSCORES")) {
+      request.with_scores = true;
+    } else {
+      arguments.fail(errors::syntax());
+    }
+  }
+}
+
+// ---- What comes out ----
+
+/// What is no number counts as 0.
+double number_or_zero(double value) { return std::isnan(value) ? 0 : value; }
+
+double aggregated(Aggregate aggregate, double score, double other) {
+  switch (aggregate) {
+    case Aggregate::kMin:
+      return other < score ? other : score;
+    case Aggregate::kMax:
+      return other > score ? other : score;
+    case Aggregate::kSum:
+      break;
+  }
+  return number_or_zero(score + other);
+}
+
+/// The order in which scores are summed up shows in their last digits.
+void sort_by_size(std::vector<Input>& inputs) {
+  std::stable_sort(inputs.begin(), inputs.end(),
+                   [](const Input& a, const Input& b) { return a.size() < b.size(); });
+}
+
+Members unite(AlgebraRequest& request) {
+  sort_by_size(request.inputs);
+  absl::flat_hash_map<std::string, double> scores;
+  for (const Input& input : request.inputs) {
+    input.for_each([&](std::string_view member, double score) {
+      const double weighted = number_or_zero(score * input.weight);
+      const auto [found, is_new] = scores.try_emplace(std::string(member), weighted);
+      if (!is_new) found->second = aggregated(request.aggregate, found->second, weighted);
+    });
+  }
+  Members members;
+  members.reserve(scores.size());
+  for (const auto& [member, score] : scores) members.push_back({member, score});
+  return members;
+}
+
+Members intersect(AlgebraRequest& request) {
+  sort_by_size(request.inputs);
+  const Input& smallest = request.inputs.front();
+  Members members;
+  smallest.for_each([&](std::string_view member, double score) {
+    double total = number_or_zero(score * smallest.weight);
+    for (std::size_t i = 1; i < request.inputs.size(); ++i) {
+      const auto other = request.inputs[i].score(member);
+      if (!other) return;
+      total = aggregated(request.aggregate, total, *other * request.inputs[i].weight);
+    }
+    members.push_back({std::string(member), total});
+  });
+  return members;
+}
+
+Members subtract(const AlgebraRequest& request) {
+  Members members;
+  request.inputs.front().for_each([&](std::string_view member, double score) {
+    const bool is_elsewhere =
+        std::any_of(request.inputs.begin() + 1, request.inputs.end(),
+                    [member](const Input& input) { return input.score(member).has_value(); });
+    if (!is_elsewhere) members.push_back({std::string(member), score});
+  });
+  return members;
+}
+
+Members result_of(AlgebraRequest& request) {
+  Members members = request.operation == Operation::kUnion   ? unite(request)
+                    : request.operation == Operation::kInter ? intersect(request)
+                                                             : subtract(request);
+  std::sort(members.begin(), members.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.score, a.member) < std::tie(b.score, b.member);
+  });
+  return members;
+}
+
+// ---- The commands ----
+
+Reply members_reply(CommandContext& context, Operation operation, std::string_view command) {
+  Arguments arguments(context.request());
+  AlgebraRequest request{operation, false};
+  request.inputs = read_inputs(context, arguments, command);
+  read_options(arguments, request);
+  if (!arguments.ok()) return arguments.take_error();
+  const Members members = result_of(request);
+  MembersReply reply(context, request.with_scores, members.size());
+  for (const auto& [member, score] : members) reply.add(member, score);
+  return reply.take();
+}
+
+Reply store_members(CommandContext& context, Operation operation, std::string_view command) {
+  Arguments arguments(context.request(), 2);
+  AlgebraRequest request{operation, true};
+  request.inputs = read_inputs(context, arguments, command);
+  read_options(arguments, request);
+  if (!arguments.ok()) return arguments.take_error();
+  const Members members = result_of(request);
+  sorted_sets::store(context.db(), context[1], members);
+  return Reply::integer(static_cast<std::int64_t>(members.size()));
+}
+
+/// [LIMIT limit]; 0: none.
+std::uint64_t read_limit(Arguments& arguments) {
+  std::int64_t limit = 0;
+  while (!arguments.at_end()) {
+    if (arguments.left() < 2 || !arguments.accept("LIMIT")) arguments.fail(errors::syntax());
+    if (!arguments.ok()) break;
+    limit = parse_int64(arguments.next()).value_or(-1);
+    if (limit < 0) arguments.fail(errors::negative_member_limit());
+  }
+  return static_cast<std::uint64_t>(limit);
+}
+
+}  // namespace
+
+// ZUNION numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM | MIN | MAX>]
+// [WITHSCORES]
+Reply zunion_command(CommandContext& context) {
+  return members_reply(context, Operation::kUnion, "zunion");
+}
+
+// ZUNIONSTORE destination numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM | MIN
+// | MAX>]
+Reply zunionstore_command(CommandContext& context) {
+  return store_members(context, Operation::kUnion, "zunionstore");
+}
+
+// ZINTER numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM | MIN | MAX>]
+// [WITHSCORES]
+Reply zinter_command(CommandContext& context) {
+  return members_reply(context, Operation::kInter, "zinter");
+}
+
+// ZINTERSTORE destination numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM | MIN
+// | MAX>]
+Reply zinterstore_command(CommandContext& context) {
+  return store_members(context, Operation::kInter, "zinterstore");
+}
+
+// ZINTERCARD numkeys key [key ...] [LIMIT limit]
+Reply zintercard_command(CommandContext& context) {
+  Arguments arguments(context.request());
+  std::vector<Input> inputs = read_inputs(context, arguments, "zintercard");
+  const std::uint64_t limit = read_limit(arguments);
+  if (!arguments.ok()) return arguments.take_error();
+
+  sort_by_size(inputs);
+  std::uint64_t count = 0;
+  inputs.front().for_each([&](std::string_view member, double) {
+    if (limit != 0 && count == limit) return;
+    const bool is_everywhere =
+        std::all_of(inputs.begin() + 1, inputs.end(),
+                    [&](const Input& input) { return input.score(member).has_value(); });
+    if (is_everywhere) ++count;
+  });
+  return Reply::integer(static_cast<std::int64_t>(count));
+}
+
+// ZDIFF numkeys key [key ...] [WITHSCORES]
+Reply zdiff_command(CommandContext& context) {
+  return members_reply(context, Operation::kDiff, "zdiff");
+}
+
+// ZDIFFSTORE destination numkeys key [key ...]
+Reply zdiffstore_command(CommandContext& context) {
+  return store_members(context, Operation::kDiff, "zdiffstore");
+}
+
+}  // namespace rushgate

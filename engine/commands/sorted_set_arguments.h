@@ -1,0 +1,92 @@
+// What the commands on sorted sets have in common: how they read bounds, and how they answer.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/client/reply.h"
+#include "engine/commands/arguments.h"
+#include "engine/commands/command_context.h"
+#include "engine/keyspace/sorted_set_value.h"
+
+namespace rushgate {
+
+// ---- Ranges ----
+
+/// Elements of rank `first` to before `last`, first <= last.
+struct RankRange {
+  std::size_t first = 0;
+  std::size_t last = 0;
+
+  [[nodiscard]] std::size_t size() const { return last - first; }
+  [[nodiscard]] bool empty() const { return first == last; }
+};
+
+/// Positions from the beginning; negative ones from the end. Both ends belong to it.
+struct IndexRange {
+  std::int64_t start;
+  std::int64_t stop;
+
+  [[nodiscard]] RankRange ranks_in(const SortedSetValue& value) const;
+};
+
+struct ScoreRange {
+  double min;
+  double max;
+  bool min_excluded;
+  bool max_excluded;
+
+  [[nodiscard]] RankRange ranks_in(const SortedSetValue& value) const;
+};
+
+/// One end of a range of members.
+struct LexBound {
+  enum class Kind : std::uint8_t { kLowest, kMember, kHighest };
+  Kind kind = Kind::kLowest;
+  bool excluded = false;
+  std::string_view member = {};
+
+  [[nodiscard]] bool is_below(std::string_view other) const;
+  [[nodiscard]] bool is_above(std::string_view other) const;
+};
+
+struct LexRange {
+  LexBound min;
+  LexBound max;
+
+  [[nodiscard]] RankRange ranks_in(const SortedSetValue& value) const;
+};
+
+// An error is latched in the Arguments.
+IndexRange read_index_range(Arguments& arguments, std::string_view start, std::string_view stop);
+ScoreRange read_score_range(Arguments& arguments, std::string_view min, std::string_view max);
+LexRange read_lex_range(Arguments& arguments, std::string_view min, std::string_view max);
+
+/// A score or an increment.
+double read_score(Arguments& arguments, std::string_view text);
+
+// ---- Answers ----
+
+using ScoredElement = SortedSetElement;
+
+/// Appends a member and its score: [member, score] if `nested`, else one after the other.
+void append_pair(std::vector<Reply>& replies, std::string_view member, double score, bool nested);
+
+/// Members, with scores as the protocol has them.
+class MembersReply {
+ public:
+  MembersReply(const CommandContext& context, bool with_scores, std::size_t members);
+
+  void add(std::string_view member, double score);
+  Reply take() { return Reply::array(std::move(replies_)); }
+
+ private:
+  const bool with_scores_;
+  const bool nested_;
+  std::vector<Reply> replies_;
+};
+
+}  // namespace rushgate

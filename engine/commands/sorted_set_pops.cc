@@ -1,0 +1,169 @@
+// Commands that take the lowest or highest members out of a sorted set, waiting for one or not:
+// https://redis.io/docs/latest/commands/?group=sorted-set
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/base/numbers.h"
+#include "engine/commands/arguments.h"
+#include "engine/commands/block_timeout.h"
+#include "engine/commands/command_context.h"
+#include "engine/commands/command_functions.h"
+#include "engine/commands/errors.h"
+#include "engine/commands/sorted_set_arguments.h"
+#include "engine/commands/sorted_set_errors.h"
+#include "engine/keyspace/sorted_sets.h"
+
+namespace rushgate {
+namespace {
+
+enum class End { kMin, kMax };
+
+/// Takes out up to `count` members. The key goes with the last one.
+std::vector<Reply> pop(Database& db, Object& object, End end, std::int64_t count, bool nested) {
+  const SortedSetValue& value = object.sorted_set();
+  std::size_t left = std::min(value.size(), static_cast<std::size_t>(count));
+  std::vector<Reply> popped;
+  popped.reserve(nested ? left : 2 * left);
+  for (; left > 0; --left) {
+    const ScoredElement& element = value.at(end == End::kMin ? 0 : value.size() - 1);
+    const std::string member(element.member());  // the element is gone when that is recorded
+    append_pair(popped, member, element.score, nested);
+    sorted_sets::remove(db, object, member);
+  }
+  return popped;
+}
+
+// ---- ZPOPMIN and ZPOPMAX ----
+
+Reply pop_members(CommandContext& context, End end) {
+  if (context.size() > 3) return errors::syntax();
+  const bool has_count = context.size() == 3;
+  const auto count = has_count ? parse_int64(context[2]) : 1;
+  if (!count || *count < 0) return errors::not_positive();
+  Object* object = nullptr;
+  if (!context.find(context[1], ValueType::kSortedSet, object)) return errors::wrong_type();
+  if (object == nullptr) return Reply::array();
+  return Reply::array(pop(context.db(), *object, end, *count, has_count && context.resp3()));
+}
+
+// ---- Out of the first of several keys ----
+
+/// What is to be popped, and how it is answered.
+struct PopRequest {
+  std::vector<std::string_view> keys;
+  End end = End::kMin;
+  std::int64_t count = 1;
+  bool nested = false;  // [key, [[member, score], …]] instead of [key, member, score]
+};
+
+/// The answer out of the first key that has members. False if there is none.
+bool pop_first(CommandContext& context, const PopRequest& request, Reply& reply) {
+  for (const std::string_view key : request.keys) {
+    Object* object = nullptr;
+    if (!context.find(key, ValueType::kSortedSet, object)) {
+      reply = errors::wrong_type();
+      return true;
+    }
+    if (object == nullptr) continue;
+    std::vector<Reply> replies;
+    replies.push_back(Reply::bulk(key));
+    std::vector<Reply> popped =
+        pop(context.db(), *object, request.end, request.count, request.nested);
+    if (request.nested) {
+      replies.push_back(Reply::array(std::move(popped)));
+    } else {
+      std::move(popped.begin(), popped.end(), std::back_inserter(replies));
+    }
+    reply = Reply::array(std::move(replies));
+    return true;
+  }
+  return false;
+}
+
+/// A blocking command that waited is served from the key that came, whatever the others hold by
+/// now. What is no sorted set goes unnoticed.
+Reply pop_or_wait(CommandContext& context, PopRequest request, std::string_view timeout) {
+  Arguments arguments(context.request());
+  const std::int64_t timeout_ms = read_timeout_seconds(arguments, timeout);
+  if (!arguments.ok()) return arguments.take_error();
+  Park park{{request.keys.begin(), request.keys.end()}, timeout_ms, {}, Reply::nil_array()};
+  if (const auto key = context.ready_key()) {
+    Object* object = nullptr;
+    request.keys.clear();
+    if (context.find(*key, ValueType::kSortedSet, object)) request.keys.push_back(*key);
+  }
+  Reply reply;
+  if (pop_first(context, request, reply)) return reply;
+  park.retry = Request(context.request());
+  return context.park(std::move(park));
+}
+
+/// numkeys key [key ...] <MIN | MAX> [COUNT count]
+PopRequest read_pop_request(Arguments& arguments) {
+  PopRequest request;
+  request.nested = true;
+  const auto keys = parse_int64(arguments.next());
+  if (!keys || *keys < 1) arguments.fail(errors::not_above_zero("numkeys"));
+  if (keys && static_cast<std::uint64_t>(*keys) >= arguments.left())
+    arguments.fail(errors::syntax());
+  for (std::int64_t i = 0; arguments.ok() && i < *keys; ++i)
+    request.keys.push_back(arguments.next());
+  if (arguments.accept("MAX")) {
+    request.end = End::kMax;
+  } else if (!arguments.accept("MIN")) {
+    arguments.fail(errors::syntax());
+  }
+  if (arguments.at_end()) return request;
+  if (arguments.left() < 2 || !arguments.accept("COUNT")) arguments.fail(errors::syntax());
+  const auto count = parse_int64(arguments.next());
+  if (!count || *count < 1) arguments.fail(errors::not_above_zero("count"));
+  request.count = count.value_or(1);
+  if (!arguments.at_end()) arguments.fail(errors::syntax());
+  return request;
+}
+
+/// BZPOPMIN and BZPOPMAX: the keys, then the timeout.
+Reply pop_one_or_wait(CommandContext& context, End end) {
+  PopRequest request;
+  request.end = end;
+  request.keys.assign(context.request().begin() + 1, context.request().end() - 1);
+  return pop_or_wait(context, std::move(request), context[context.size() - 1]);
+}
+
+}  // namespace
+
+// ZPOPMIN key [count]
+Reply zpopmin_command(CommandContext& context) { return pop_members(context, End::kMin); }
+
+// ZPOPMAX key [count]
+Reply zpopmax_command(CommandContext& context) { return pop_members(context, End::kMax); }
+
+// ZMPOP numkeys key [key ...] <MIN | MAX> [COUNT count]
+Reply zmpop_command(CommandContext& context) {
+  Arguments arguments(context.request());
+  const PopRequest request = read_pop_request(arguments);
+  if (!arguments.ok()) return arguments.take_error();
+  Reply reply;
+  return pop_first(context, request, reply) ? reply : Reply::nil_array();
+}
+
+// BZPOPMIN key [key ...] timeout
+Reply bzpopmin_command(CommandContext& context) { return pop_one_or_wait(context, End::kMin); }
+
+// BZPOPMAX key [key ...] timeout
+Reply bzpopmax_command(CommandContext& context) { return pop_one_or_wait(context, End::kMax); }
+
+// BZMPOP timeout numkeys key [key ...] <MIN | MAX> [COUNT count]
+Reply bzmpop_command(CommandContext& context) {
+  Arguments arguments(context.request(), 2);
+  PopRequest request = read_pop_request(arguments);
+  if (!arguments.ok()) return arguments.take_error();
+  return pop_or_wait(context, std::move(request), context[1]);
+}
+
+}  // namespace rushgate

@@ -1,0 +1,255 @@
+// Commands on ranges of a sorted set: https://redis.io/docs/latest/commands/?group=sorted-set
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "engine/commands/arguments.h"
+#include "engine/commands/command_context.h"
+#include "engine/commands/command_functions.h"
+#include "engine/commands/errors.h"
+#include "engine/commands/sorted_set_arguments.h"
+#include "engine/commands/sorted_set_errors.h"
+#include "engine/keyspace/sorted_sets.h"
+
+namespace rushgate {
+namespace {
+
+// ---- What a range is asked for with ----
+
+enum class RangeBy { kUnsaid, kIndex, kScore, kLex };
+enum class Direction { kUnsaid, kUp, kDown };
+
+/// What the command's name says, and then its options.
+struct RangeOptions {
+  RangeBy by = RangeBy::kUnsaid;
+  Direction direction = Direction::kUnsaid;
+  bool with_scores = false;
+  std::int64_t offset = 0;
+  std::int64_t limit = -1;  // negative: none
+
+  [[nodiscard]] bool is_down() const { return direction == Direction::kDown; }
+};
+
+using Range = std::variant<IndexRange, ScoreRange, LexRange>;
+
+/// Reads all options. `stores`: there is nobody to show scores to.
+void read_options(Arguments& arguments, RangeOptions& options, bool stores) {
+  while (!arguments.at_end()) {
+    if (!stores && arguments.accept("WITHSCORES")) {
+      options.with_scores = true;
+    } else if (arguments.left() >= 3 && arguments.accept("LIMIT")) {
+      options.offset = arguments.next_integer();
+      options.limit = arguments.next_integer();
+    } else if (options.direction == Direction::kUnsaid && arguments.accept("REV")) {
+      options.direction = Direction::kDown;
+    } else if (options.by == RangeBy::kUnsaid && arguments.accept("BYLEX")) {
+      options.by = RangeBy::kLex;
+    } else if (options.by == RangeBy::kUnsaid && arguments.accept("BYSCORE")) {
+      options.by = RangeBy::kScore;
+    } else {
+      arguments.fail(errors::syntax());
+    }
+  }
+  const bool by_bounds = options.by == RangeBy::kScore || options.by == RangeBy::kLex;
+  if (options.limit != -1 && !by_bounds) arguments.fail(errors::limit_without_bounds());
+  if (options.with_scores && options.by == RangeBy::kLex) arguments.fail(errors::scores_by_lex());
+}
+
+/// Downwards, bounds are given as max and min; positions are not.
+Range read_range(Arguments& arguments, const RangeOptions& options, std::string_view from,
+                 std::string_view to) {
+  const std::string_view min = options.is_down() ? to : from;
+  const std::string_view max = options.is_down() ? from : to;
+  switch (options.by) {
+    case RangeBy::kScore:
+      return read_score_range(arguments, min, max);
+    case RangeBy::kLex:
+      return read_lex_range(arguments, min, max);
+    default:
+      return read_index_range(arguments, from, to);
+  }
+}
+
+/// The same positions from the other end.
+RankRange mirrored(RankRange ranks, std::size_t size) {
+  return {size - ranks.last, size - ranks.first};
+}
+
+/// What LIMIT leaves, counted from the end at which the answer begins.
+RankRange limited(RankRange ranks, const RangeOptions& options) {
+  if (options.offset < 0 || static_cast<std::uint64_t>(options.offset) >= ranks.size()) return {};
+  const auto skipped = static_cast<std::size_t>(options.offset);
+  std::size_t left = ranks.size() - skipped;
+  if (options.limit >= 0) left = std::min(left, static_cast<std::size_t>(options.limit));
+  if (options.is_down()) {
+    const std::size_t last = ranks.last - skipped;
+    return {last - left, last};
+  }
+  return {ranks.first + skipped, ranks.first + skipped + left};
+}
+
+RankRange ranks_of(const SortedSetValue& value, const Range& range, const RangeOptions& options) {
+  if (const auto* index = std::get_if<IndexRange>(&range)) {
+    const RankRange ranks = index->ranks_in(value);
+    if (ranks.empty()) return {};
+    return options.is_down() ? mirrored(ranks, value.size()) : ranks;
+  }
+  const RankRange ranks = std::holds_alternative<ScoreRange>(range)
+                              ? std::get<ScoreRange>(range).ranks_in(value)
+                              : std::get<LexRange>(range).ranks_in(value);
+  return limited(ranks, options);
+}
+
+template <class Visit>
+void visit_ranks(const SortedSetValue& value, RankRange ranks, const RangeOptions& options,
+                 Visit visit) {
+  if (options.is_down()) {
+    value.for_each_back(ranks.first, ranks.last, visit);
+  } else {
+    value.for_each(ranks.first, ranks.last, visit);
+  }
+}
+
+// ---- ZRANGE and its relatives ----
+
+Reply range_reply(CommandContext& context, RangeOptions options) {
+  Arguments arguments(context.request(), 4);
+  read_options(arguments, options, false);
+  const Range range = read_range(arguments, options, context[2], context[3]);
+  if (!arguments.ok()) return arguments.take_error();
+  Object* object = nullptr;
+  if (!context.find(context[1], ValueType::kSortedSet, object)) return errors::wrong_type();
+  if (object == nullptr) return Reply::array();
+
+  const SortedSetValue& value = object->sorted_set();
+  const RankRange ranks = ranks_of(value, range, options);
+  MembersReply reply(context, options.with_scores, ranks.size());
+  visit_ranks(value, ranks, options,
+              [&](const ScoredElement& element) { reply.add(element.member(), element.score); });
+  return reply.take();
+}
+
+// ---- Counting and removing ----
+
+template <class Range>
+using ReadRange = Range (*)(Arguments&, std::string_view, std::string_view);
+
+/// The ranks of `key from to`. False, with the answer: there is nothing to look at.
+template <class Range>
+bool find_ranks(CommandContext& context, ReadRange<Range> read, Object*& object, RankRange& ranks,
+                Reply& answer) {
+  Arguments arguments(context.request());
+  const Range range = read(arguments, context[2], context[3]);
+  if (!arguments.ok()) {
+    answer = arguments.take_error();
+  } else if (!context.find(context[1], ValueType::kSortedSet, object)) {
+    answer = errors::wrong_type();
+  } else if (object == nullptr) {
+    answer = Reply::integer(0);
+  } else {
+    ranks = range.ranks_in(object->sorted_set());
+    return true;
+  }
+  return false;
+}
+
+template <class Range>
+Reply count(CommandContext& context, ReadRange<Range> read) {
+  Object* object = nullptr;
+  RankRange ranks;
+  Reply answer;
+  if (!find_ranks(context, read, object, ranks, answer)) return answer;
+  return Reply::integer(static_cast<std::int64_t>(ranks.size()));
+}
+
+template <class Range>
+Reply remove(CommandContext& context, ReadRange<Range> read) {
+  Object* object = nullptr;
+  RankRange ranks;
+  Reply answer;
+  if (!find_ranks(context, read, object, ranks, answer)) return answer;
+  std::vector<std::string> members;
+  members.reserve(ranks.size());
+  object->sorted_set().for_each(ranks.first, ranks.last, [&](const ScoredElement& element) {
+    members.emplace_back(element.member());
+  });
+  for (const std::string& member : members)
+    sorted_sets::remove(context.db(), *object, member);  // the last one takes the key with it
+  return Reply::integer(static_cast<std::int64_t>(members.size()));
+}
+
+}  // namespace
+
+// ZRANGE key start stop [BYSCORE | BYLEX] [REV] [LIMIT offset count] [WITHSCORES]
+Reply zrange_command(CommandContext& context) { return range_reply(context, {}); }
+
+// ZREVRANGE key start stop [WITHSCORES]
+Reply zrevrange_command(CommandContext& context) {
+  return range_reply(context, {RangeBy::kIndex, Direction::kDown});
+}
+
+// ZRANGEBYSCORE key min max [WITHSCORES] [LIMIT offset count]
+Reply zrangebyscore_command(CommandContext& context) {
+  return range_reply(context, {RangeBy::kScore, Direction::kUp});
+}
+
+// ZREVRANGEBYSCORE key max min [WITHSCORES] [LIMIT offset count]
+Reply zrevrangebyscore_command(CommandContext& context) {
+  return range_reply(context, {RangeBy::kScore, Direction::kDown});
+}
+
+// ZRANGEBYLEX key min max [LIMIT offset count]
+Reply zrangebylex_command(CommandContext& context) {
+  return range_reply(context, {RangeBy::kLex, Direction::kUp});
+}
+
+// ZREVRANGEBYLEX key max min [LIMIT offset count]
+Reply zrevrangebylex_command(CommandContext& context) {
+  return range_reply(context, {RangeBy::kLex, Direction::kDown});
+}
+
+// ZRANGESTORE dst src min max [BYSCORE | BYLEX] [REV] [LIMIT offset count]
+Reply zrangestore_command(CommandContext& context) {
+  Arguments arguments(context.request(), 5);
+  RangeOptions options;
+  read_options(arguments, options, true);
+  const Range range = read_range(arguments, options, context[3], context[4]);
+  if (!arguments.ok()) return arguments.take_error();
+  Object* object = nullptr;
+  if (!context.find(context[2], ValueType::kSortedSet, object)) return errors::wrong_type();
+
+  std::vector<sorted_sets::ScoredMember> members;
+  if (object != nullptr) {
+    const SortedSetValue& value = object->sorted_set();
+    const RankRange ranks = ranks_of(value, range, options);
+    members.reserve(ranks.size());
+    value.for_each(ranks.first, ranks.last, [&](const ScoredElement& element) {
+      members.push_back({std::string(element.member()), element.score});
+    });
+  }
+  sorted_sets::store(context.db(), context[1], members);
+  return Reply::integer(static_cast<std::int64_t>(members.size()));
+}
+
+// ZCOUNT key min max
+Reply zcount_command(CommandContext& context) { return count(context, read_score_range); }
+
+// ZLEXCOUNT key min max
+Reply zlexcount_command(CommandContext& context) { return count(context, read_lex_range); }
+
+// ZREMRANGEBYRANK key start stop
+Reply zremrangebyrank_command(CommandContext& context) { return remove(context, read_index_range); }
+
+// ZREMRANGEBYSCORE key min max
+Reply zremrangebyscore_command(CommandContext& context) {
+  return remove(context, read_score_range);
+}
+
+// ZREMRANGEBYLEX key min max
+Reply zremrangebylex_command(CommandContext& context) { return remove(context, read_lex_range); }
+
+}  // namespace rushgate

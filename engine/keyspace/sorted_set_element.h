@@ -1,0 +1,64 @@
+// A member of a sorted set with its score, in one block of memory of just the size it needs:
+//
+//   [score: 8 bytes][length: 4][the member's bytes]
+//
+// Hash table and order both point to it, so a member's bytes are there once.
+#pragma once
+
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <new>
+#include <string_view>
+
+namespace rushgate {
+
+class SortedSetElement {
+ public:
+  struct Deleter {
+    void operator()(SortedSetElement* element) const { ::operator delete(element); }
+  };
+  using Owner = std::unique_ptr<SortedSetElement, Deleter>;
+
+  static Owner make(std::string_view member, double its_score) {
+    assert(member.size() <= std::numeric_limits<std::uint32_t>::max());
+    void* const memory = ::operator new(block_bytes(member.size()));
+    auto* const element = new (memory) SortedSetElement(its_score, member.size());
+    member.copy(element->bytes(), member.size());
+    return Owner(element);
+  }
+  SortedSetElement(const SortedSetElement&) = delete;
+  SortedSetElement& operator=(const SortedSetElement&) = delete;
+
+  [[nodiscard]] std::string_view member() const {
+    return {const_cast<SortedSetElement*>(this)->bytes(), length_};
+  }
+  [[nodiscard]] std::size_t memory_bytes() const { return block_bytes(length_); }
+
+  /// By scores; equal ones by the members' bytes.
+  [[nodiscard]] bool is_before(const SortedSetElement& other) const {
+    if (score != other.score) return score < other.score;
+    return member() < other.member();
+  }
+
+  double score;  // no NaN. Not to be changed while it stands in an order
+
+ private:
+  // Behind the length, not behind the class, whose last bytes are padding.
+  static constexpr std::size_t kMemberOffset = sizeof(double) + sizeof(std::uint32_t);
+
+  SortedSetElement(double its_score, std::size_t length)
+      : score(its_score), length_(static_cast<std::uint32_t>(length)) {}
+
+  static std::size_t block_bytes(std::size_t length) {
+    const std::size_t bytes = kMemberOffset + length;
+    return bytes < sizeof(SortedSetElement) ? sizeof(SortedSetElement) : bytes;
+  }
+  char* bytes() { return reinterpret_cast<char*>(this) + kMemberOffset; }
+
+  std::uint32_t length_;
+};
+
+}  // namespace rushgate

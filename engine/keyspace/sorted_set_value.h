@@ -1,0 +1,80 @@
+// A sorted set: a table that finds a member's score, and the same elements in their order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "engine/keyspace/hashing.h"
+#include "engine/keyspace/segmented_table.h"
+#include "engine/keyspace/sorted_set_element.h"
+#include "engine/keyspace/sorted_set_order.h"
+
+namespace rushgate {
+
+struct SortedSetMember {
+  using Item = SortedSetElement::Owner;
+  static std::uint64_t hash(std::string_view member, std::uint64_t seed) {
+    return hash_bytes(member, seed);
+  }
+  static std::uint64_t hash(const Item& item, std::uint64_t seed) {
+    return hash(item->member(), seed);
+  }
+  static bool matches(const Item& item, std::string_view member) {
+    return item->member() == member;
+  }
+};
+
+/// A data structure only: durable changes go through sorted_sets.h. Elements are ordered by their
+/// scores, equal ones by the members' bytes; ranks count from 0, the lowest.
+class SortedSetValue {
+ public:
+  using Element = SortedSetElement;
+
+  explicit SortedSetValue(std::uint64_t seed) : elements_(seed) {}
+
+  [[nodiscard]] std::size_t size() const { return elements_.size(); }
+  [[nodiscard]] std::optional<double> score(std::string_view member) const;
+  [[nodiscard]] std::optional<std::size_t> rank(std::string_view member) const;
+  [[nodiscard]] const Element& at(std::size_t rank) const { return order_.at(rank); }
+
+  /// The score that it had. `score` is no NaN.
+  std::optional<double> assign(std::string_view member, double score);
+  /// The score that it had.
+  std::optional<double> erase(std::string_view member);
+
+  /// How many elements there are of which before(const Element&) is true. Those must be the first
+  /// ones.
+  template <class Before>
+  [[nodiscard]] std::size_t count_before(Before before) const {
+    return order_.count_before(before);
+  }
+  /// visit(const Element&) for each of rank `first` to before `last`, upwards and downwards.
+  template <class Visit>
+  void for_each(std::size_t first, std::size_t last, Visit visit) const {
+    order_.for_each(first, last, visit);
+  }
+  template <class Visit>
+  void for_each_back(std::size_t first, std::size_t last, Visit visit) const {
+    order_.for_each_back(first, last, visit);
+  }
+
+  /// Would Redis keep it as a listpack? Not any more once it had too many members, or too long a
+  /// one.
+  [[nodiscard]] bool is_small() const { return is_small_; }
+  /// And would it after adding this member?
+  [[nodiscard]] bool stays_small_with(std::string_view member) const;
+  /// What is_small() was before the changes that are taken back, or is to be from the beginning.
+  void set_small(bool is_small) { is_small_ = is_small; }
+
+  /// Bytes held, without what the allocator adds.
+  [[nodiscard]] std::size_t memory_bytes() const;
+
+ private:
+  SegmentedTable<SortedSetMember> elements_;
+  SortedSetOrder order_;
+  bool is_small_ = true;
+};
+
+}  // namespace rushgate

@@ -1,0 +1,58 @@
+#include "engine/keyspace/sorted_sets.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "engine/keyspace/keyspace.h"
+#include "engine/keyspace/records.h"
+
+namespace rushgate::sorted_sets {
+namespace {
+
+/// Small sorted sets of Redis keep whole numbers as integers, of which there is one zero.
+double kept_score(const SortedSetValue& value, std::string_view member, double score) {
+  return score == 0 && value.stays_small_with(member) ? 0 : score;
+}
+
+}  // namespace
+
+Object& create(Database& db, std::string_view key) {
+  return db.create(key, SortedSetValue(db.keyspace().seed()));
+}
+
+bool set(Database& db, Object& object, std::string_view member, double score) {
+  SortedSetValue& value = object.sorted_set();
+  const bool was_small = value.is_small();
+  const double kept = kept_score(value, member, score);
+  const std::optional<double> old = value.assign(member, kept);
+  db.changes().undo().push([&object, was_small, old, text = std::string(member)] {
+    SortedSetValue& changed = object.sorted_set();
+    old ? changed.assign(text, *old) : changed.erase(text);
+    changed.set_small(was_small);
+  });
+  ++object.revision;
+  put_score(db.changes().records(), object.id, member, kept);
+  return !old.has_value();
+}
+
+bool remove(Database& db, Object& object, std::string_view member) {
+  const std::optional<double> old = object.sorted_set().erase(member);
+  if (!old) return false;
+  db.changes().undo().push([&object, score = *old, text = std::string(member)] {
+    object.sorted_set().assign(text, score);
+  });
+  ++object.revision;
+  remove_element(db.changes().records(), object.id, member);
+  if (object.sorted_set().size() == 0) db.remove(object);
+  return true;
+}
+
+void store(Database& db, std::string_view key, std::span<const ScoredMember> members) {
+  if (Object* const old = db.find(key)) db.remove(*old);
+  if (members.empty()) return;
+  Object& object = create(db, key);
+  for (const ScoredMember& element : members) set(db, object, element.member, element.score);
+}
+
+}  // namespace rushgate::sorted_sets

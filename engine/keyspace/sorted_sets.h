@@ -1,0 +1,32 @@
+// What changes sorted sets.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "engine/keyspace/database.h"
+
+namespace rushgate::sorted_sets {
+
+struct ScoredMember {
+  std::string member;
+  double score;
+};
+
+/// An empty sorted set at `key`, where there must be nothing. Add to it at once: there are no empty
+/// sorted sets between commands.
+Object& create(Database& db, std::string_view key);
+
+/// Gives a member its score, which is no NaN. True if the member is new.
+bool set(Database& db, Object& object, std::string_view member, double score);
+
+/// False if there was none. The key goes with its last member: `object` is not to be used then.
+/// `member` is not to be the element's own.
+bool remove(Database& db, Object& object, std::string_view member);
+
+/// Puts a sorted set of these members, each of which is there once, in the place of whatever is at
+/// `key`. Nothing is there if there are none.
+void store(Database& db, std::string_view key, std::span<const ScoredMember> members);
+
+}  // namespace rushgate::sorted_sets

@@ -1,0 +1,36 @@
+// What commands share, for a keyspace without an executor.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "engine/commands/command_context.h"
+#include "engine/commands/sessions.h"
+
+namespace rushgate {
+
+/// The three hosts must outlive it.
+class LoneServices : private BlockedClients {
+ public:
+  LoneServices(Keyspace& keyspace, LuaHost& lua, NativeHost& natives)
+      : services_{.keyspace = keyspace,
+                  .lua = lua,
+                  .natives = natives,
+                  .sessions = sessions_,
+                  .channels = channels_,
+                  .blocked = *this} {}
+
+  [[nodiscard]] CommandServices& get() { return services_; }
+
+ private:
+  [[nodiscard]] bool is_blocked(std::uint64_t /*session_id*/) const override { return false; }
+  bool unblock(std::uint64_t /*session_id*/, std::optional<Reply> /*error*/) override {
+    return false;
+  }
+
+  Sessions sessions_;
+  Channels channels_;
+  CommandServices services_;
+};
+
+}  // namespace rushgate

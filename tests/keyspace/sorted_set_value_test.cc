@@ -1,0 +1,264 @@
+#include "engine/keyspace/sorted_set_value.h"
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/random_seed.h"
+
+namespace rushgate {
+namespace {
+
+using Pair = std::pair<double, std::string>;
+
+std::vector<Pair> pairs_of(const SortedSetValue& value, std::size_t first, std::size_t last) {
+  std::vector<Pair> pairs;
+  value.for_each(first, last, [&](const SortedSetElement& element) {
+    pairs.emplace_back(element.score, element.member());
+  });
+  return pairs;
+}
+std::vector<Pair> pairs_of(const SortedSetValue& value) { return pairs_of(value, 0, value.size()); }
+std::vector<Pair> pairs_back(const SortedSetValue& value, std::size_t first, std::size_t last) {
+  std::vector<Pair> pairs;
+  value.for_each_back(first, last, [&](const SortedSetElement& element) {
+    pairs.emplace_back(element.score, element.member());
+  });
+  return pairs;
+}
+
+TEST(SortedSetValueTest, AssignAndEraseGiveTheScoreThatWasThere) {
+  SortedSetValue value(7);
+  EXPECT_EQ(value.assign("a", 1), std::nullopt);
+  EXPECT_EQ(value.assign("a", 2), 1);
+  EXPECT_EQ(value.score("a"), 2);
+  EXPECT_EQ(value.size(), 1U);
+  EXPECT_EQ(value.erase("a"), 2);
+  EXPECT_EQ(value.erase("a"), std::nullopt);
+  EXPECT_EQ(value.score("a"), std::nullopt);
+  EXPECT_EQ(value.rank("a"), std::nullopt);
+  EXPECT_EQ(value.size(), 0U);
+  EXPECT_EQ(pairs_of(value), std::vector<Pair>{});
+}
+
+TEST(SortedSetValueTest, EqualScoresAreOrderedByBytes) {
+  SortedSetValue value(7);
+  const std::vector<std::string> members = {
+      "", std::string("\0", 1), "10", "9", "B", "a", "aa", "b", "\x7f", "\x80", "\xff"};
+  for (auto member = members.rbegin(); member != members.rend(); ++member) value.assign(*member, 0);
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    EXPECT_EQ(value.at(i).member(), members[i]);
+    EXPECT_EQ(value.rank(members[i]), i);
+  }
+}
+
+TEST(SortedSetValueTest, InfinitiesAreTheEnds) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  SortedSetValue value(7);
+  value.assign("high", kInfinity);
+  value.assign("max", std::numeric_limits<double>::max());
+  value.assign("zero", -0.0);
+  value.assign("another zero", 0.0);
+  value.assign("lowest", std::numeric_limits<double>::lowest());
+  value.assign("low", -kInfinity);
+  std::vector<std::string> members;
+  for (const auto& [score, member] : pairs_of(value)) members.push_back(member);
+  EXPECT_EQ(members,
+            (std::vector<std::string>{"low", "lowest", "another zero", "zero", "max", "high"}));
+}
+
+// As OBJECT ENCODING shows it.
+TEST(SortedSetValueTest, ManyMembersOrALongOneMakeItLargeForEver) {
+  SortedSetValue many(7);
+  for (int i = 0; i < 128; ++i) many.assign(std::to_string(i), i);
+  EXPECT_TRUE(many.is_small());
+  EXPECT_TRUE(many.stays_small_with("5"));
+  EXPECT_FALSE(many.stays_small_with("128"));
+  many.assign("5", 1'000);
+  EXPECT_TRUE(many.is_small());
+  many.assign("128", 128);
+  EXPECT_FALSE(many.is_small());
+  many.erase("128");
+  EXPECT_FALSE(many.is_small());
+
+  SortedSetValue with_long(7);
+  with_long.assign(std::string(64, 'x'), 1);
+  EXPECT_TRUE(with_long.is_small());
+  with_long.assign(std::string(65, 'x'), 1);
+  EXPECT_FALSE(with_long.is_small());
+  with_long.erase(std::string(65, 'x'));
+  EXPECT_FALSE(with_long.is_small());
+}
+
+TEST(SortedSetValueTest, MayBeMoved) {
+  SortedSetValue value(7);
+  for (int i = 0; i < 1'000; ++i) value.assign(std::to_string(i), i);
+  SortedSetValue moved = std::move(value);
+  EXPECT_EQ(moved.size(), 1'000U);
+  EXPECT_EQ(moved.rank("999"), 999U);
+  moved = SortedSetValue(8);
+  EXPECT_EQ(moved.size(), 0U);
+}
+
+// ---- Against the simplest implementation ----
+
+struct Model {
+  std::map<std::string, double> scores;
+  std::set<Pair> order;
+
+  std::optional<double> assign(const std::string& member, double score) {
+    const auto old = erase(member);
+    scores[member] = score;
+    order.emplace(score, member);
+    return old;
+  }
+  std::optional<double> erase(const std::string& member) {
+    const auto found = scores.find(member);
+    if (found == scores.end()) return std::nullopt;
+    const double score = found->second;
+    order.erase({score, member});
+    scores.erase(found);
+    return score;
+  }
+  [[nodiscard]] std::vector<Pair> range(std::size_t first, std::size_t last) const {
+    const auto begin = std::next(order.begin(), static_cast<std::ptrdiff_t>(first));
+    return {begin, std::next(begin, static_cast<std::ptrdiff_t>(last - first))};
+  }
+  [[nodiscard]] std::size_t count_below(const Pair& bound) const {
+    return static_cast<std::size_t>(std::distance(order.begin(), order.lower_bound(bound)));
+  }
+};
+
+/// A value and its model through the same changes.
+class SortedSetModelTest : public ::testing::Test {
+ protected:
+  std::string random_member() { return std::to_string(random() % members_max); }
+  double random_score() {
+    switch (random() % 4) {
+      case 0:
+        return static_cast<double>(random() % 10);
+      case 1:
+        return static_cast<double>(random()) / 1e3;
+      case 2:
+        return -static_cast<double>(random() % 1'000) / 8;
+      default:
+        return static_cast<double>(next_score++);
+    }
+  }
+  void assign() {
+    const std::string member = random_member();
+    const double score = random_score();
+    ASSERT_EQ(value.assign(member, score), model.assign(member, score));
+  }
+  void erase() {
+    const std::string member = random_member();
+    ASSERT_EQ(value.erase(member), model.erase(member));
+  }
+  void erase_end(std::size_t rank) {
+    const std::string member(value.at(rank).member());
+    ASSERT_EQ(value.erase(member), model.erase(member));
+  }
+
+  void expect_same_somewhere() {
+    ASSERT_EQ(value.size(), model.scores.size());
+    const std::string member = random_member();
+    const auto found = model.scores.find(member);
+    ASSERT_EQ(value.score(member),
+              found == model.scores.end() ? std::nullopt : std::optional(found->second));
+    if (found != model.scores.end()) {
+      ASSERT_EQ(value.rank(member), model.count_below({found->second, member}));
+    }
+    const Pair bound(random_score(), random_member());
+    ASSERT_EQ(value.count_before([&](const SortedSetElement& element) {
+      return Pair(element.score, element.member()) < bound;
+    }),
+              model.count_below(bound));
+    const std::size_t last = random() % (value.size() + 1);
+    const std::size_t first = last - std::min(last, random() % 200);
+    std::vector<Pair> expected = model.range(first, last);
+    ASSERT_EQ(pairs_of(value, first, last), expected);
+    if (first < last) {
+      ASSERT_EQ(value.at(first).member(), expected.front().second);
+    }
+    std::reverse(expected.begin(), expected.end());
+    ASSERT_EQ(pairs_back(value, first, last), expected);
+  }
+  void expect_same() {
+    ASSERT_EQ(pairs_of(value), (std::vector<Pair>{model.order.begin(), model.order.end()}));
+  }
+
+  const std::uint64_t seed = random_seed();
+  std::mt19937_64 random{seed};
+  std::uint64_t members_max = 5'000;
+  std::uint64_t next_score = 0;
+  SortedSetValue value{seed};
+  Model model;
+};
+
+TEST_F(SortedSetModelTest, GrowsAndShrinksAsAnOrderedSetDoes) {
+  SCOPED_TRACE(seed_text(seed));
+  for (int step = 0; step < 60'000 && !HasFailure(); ++step) {
+    const bool grows = step / 15'000 % 2 == 0;
+    if (random() % 5 < (grows ? 4U : 1U)) {
+      assign();
+    } else {
+      erase();
+    }
+    if (step % 16 == 0) expect_same_somewhere();
+    if (step % 10'000 == 0) expect_same();
+  }
+  expect_same();
+}
+
+TEST_F(SortedSetModelTest, MayBeTakenApartFromEitherEnd) {
+  SCOPED_TRACE(seed_text(seed));
+  for (int i = 0; i < 8'000; ++i) assign();
+  while (value.size() > 0 && !HasFailure()) {
+    erase_end(random() % 2 == 0 ? 0 : value.size() - 1);
+    if (random() % 64 == 0) expect_same_somewhere();
+  }
+  for (int i = 0; i < 1'000; ++i) assign();
+  expect_same();
+}
+
+TEST_F(SortedSetModelTest, TakesMembersThatComeInAnyOrder) {
+  constexpr int kMembers = 20'000;
+  const auto name = [](int i) { return std::to_string(i); };
+  for (int i = 0; i < kMembers; ++i) {  // upwards, then downwards, then from the middle
+    const int score = i < kMembers / 3       ? i
+                      : i < 2 * kMembers / 3 ? -i
+                                             : (i % 2 == 0 ? 1 : -1) * 1'000'000 / i;
+    value.assign(name(i), score);
+    model.assign(name(i), score);
+  }
+  expect_same();
+  for (int i = 0; i < kMembers; i += 3) ASSERT_EQ(value.erase(name(i)), model.erase(name(i)));
+  expect_same();
+  while (value.size() > 0) erase_end(value.size() / 2);
+  expect_same();
+}
+
+// Redis needs about 100 bytes.
+TEST(SortedSetValueTest, AMillionUsersCostAboutSixtyBytesEach) {
+  constexpr std::int64_t kUsers = 1'000'000;
+  std::mt19937_64 random(7);
+  SortedSetValue value(7);
+  for (std::int64_t user = 0; user < kUsers; ++user) {
+    value.assign(std::to_string(1'000'000'000 + user), static_cast<double>(random() % 1'000'000));
+  }
+  const double bytes_each = static_cast<double>(value.memory_bytes()) / kUsers;
+  RecordProperty("bytes_per_element", std::to_string(bytes_each));
+  EXPECT_LT(bytes_each, 56);  // and some 10 that the allocator adds to an element
+}
+
+}  // namespace
+}  // namespace rushgate
