@@ -35,6 +35,17 @@ TEST(ArgumentsTest, AMissingArgumentIsASyntaxError) {
   EXPECT_EQ(arguments.take_error(), errors::syntax());
 }
 
+TEST(ArgumentsTest, ACountThatIsTooSmallIsTheErrorThatIsNamed) {
+  const std::string_view request[] = {"CMD", "1", "key", "0", "x"};
+  Arguments arguments(request);
+  EXPECT_EQ(arguments.next_at_least(1, errors::not_positive()), 1);
+  arguments.skip(1);
+  EXPECT_EQ(arguments.next_at_least(1, errors::not_above_zero("count")), 0);
+  EXPECT_EQ(arguments.take_error(), errors::not_above_zero("count"));
+  EXPECT_EQ(arguments.next_at_least(0, errors::not_positive()), 0);
+  EXPECT_EQ(arguments.take_error(), errors::not_positive()) << "not a number";
+}
+
 TEST(ArgumentsTest, TheFirstErrorIsKeptAndEndsTheReading) {
   const std::string_view request[] = {"CMD", "abc", "NX", "5"};
   Arguments arguments(request);

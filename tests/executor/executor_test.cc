@@ -1,7 +1,10 @@
 // Who runs what, and when: threads, groups, the queue, the end.
 #include <atomic>
 #include <latch>
+#include <set>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include <gmock/gmock.h>
 
@@ -86,6 +89,53 @@ TEST_P(PolicyTest, ABlockedReadIsServedByAnotherThread) {
   const Reply read = (*reader)("XREAD", "BLOCK", 0, "STREAMS", "s", "0");
   writer.join();
   EXPECT_EQ(to_debug_string(read), R"([["s", [["1-1", ["f", "v"]]]]])");
+}
+
+TEST_P(PolicyTest, EachElementIsPoppedByOneOfThoseWhoWait) {
+  const auto engine = open_engine({.policy = GetParam(), .group_requests_max = 3});
+  constexpr int kConsumers = 4;
+  constexpr int kElements = 4'000;
+  std::vector<std::vector<std::string>> popped(kConsumers);
+  std::vector<std::thread> consumers;
+  for (std::vector<std::string>& own : popped) {
+    consumers.emplace_back([&engine, &own] {
+      const auto client = engine->open_client();
+      while (true) {
+        const Reply reply = (*client)("BLPOP", "l", 0);
+        if (reply.elements()[1].text() == "end") return;
+        own.push_back(reply.elements()[1].text());
+      }
+    });
+  }
+  const auto producer = engine->open_client();
+  for (int i = 0; i < kElements; i += 2) (*producer)("RPUSH", "l", i, i + 1);
+  for (int i = 0; i < kConsumers; ++i) (*producer)("RPUSH", "l", "end");
+  for (std::thread& consumer : consumers) consumer.join();
+
+  std::set<std::string> all;
+  for (const std::vector<std::string>& own : popped) all.insert(own.begin(), own.end());
+  EXPECT_EQ(all.size(), static_cast<std::size_t>(kElements));
+  EXPECT_EQ(popped[0].size() + popped[1].size() + popped[2].size() + popped[3].size(), all.size());
+  EXPECT_EQ((*producer)("EXISTS", "l"), Reply::integer(0));
+}
+
+TEST_P(PolicyTest, PipelinesThatWereServedGoOnInTheOrderOfTheirKeys) {
+  const auto engine = open_engine({.policy = GetParam()});
+  std::vector<std::thread> threads;
+  for (const char* list : {"a", "b"}) {
+    threads.emplace_back([&engine, list] {
+      const Request requests[] = {Request::of("RPUSH", "waiting", list),
+                                  Request::of("BLPOP", list, 0),
+                                  Request::of("RPUSH", "order", list)};
+      engine->open_client()->pipeline(requests);
+    });
+  }
+  const auto client = engine->open_client();
+  // Whoever is answered by a group finds everybody waiting who ran in it.
+  for (std::size_t i = 0; i < threads.size(); ++i) (*client)("BLPOP", "waiting", 0);
+  (*client)("EVAL", "redis.call('RPUSH', 'b', 1) redis.call('RPUSH', 'a', 1)", 0);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(to_debug_string((*client)("LRANGE", "order", 0, -1)), R"(["b", "a"])");
 }
 
 TEST(ExecutorTest, ABlockedReadTimesOut) {
