@@ -3,13 +3,6 @@
 #include <utility>
 
 namespace rushgate {
-namespace {
-
-// Redis's zset-max-listpack-entries and zset-max-listpack-value.
-constexpr std::size_t kSmallMembersMax = 128;
-constexpr std::size_t kSmallMemberBytesMax = 64;
-
-}  // namespace
 
 std::optional<double> SortedSetValue::score(std::string_view member) const {
   const auto* element = elements_.find(member);

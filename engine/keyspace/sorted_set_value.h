@@ -32,6 +32,10 @@ class SortedSetValue {
  public:
   using Element = SortedSetElement;
 
+  // Redis's zset-max-listpack-entries and zset-max-listpack-value.
+  static constexpr std::size_t kSmallMembersMax = 128;
+  static constexpr std::size_t kSmallMemberBytesMax = 64;
+
   explicit SortedSetValue(std::uint64_t seed) : elements_(seed) {}
 
   [[nodiscard]] std::size_t size() const { return elements_.size(); }

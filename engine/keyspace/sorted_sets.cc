@@ -52,6 +52,11 @@ void store(Database& db, std::string_view key, std::span<const ScoredMember> mem
   if (Object* const old = db.find(key)) db.remove(*old);
   if (members.empty()) return;
   Object& object = create(db, key);
+  object.sorted_set().set_small(
+      members.size() <= SortedSetValue::kSmallMembersMax &&
+      std::all_of(members.begin(), members.end(), [](const ScoredMember& element) {
+        return element.member.size() <= SortedSetValue::kSmallMemberBytesMax;
+      }));
   for (const ScoredMember& element : members) set(db, object, element.member, element.score);
 }
 

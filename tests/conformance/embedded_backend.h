@@ -35,8 +35,8 @@ class EmbeddedBackend final : public Backend {
 
   const RespVersion protocol_;
   ManualClock clock_;
+  std::map<int, Session> sessions_;  // before engine_, which when it goes answers whoever is parked
   std::unique_ptr<Engine> engine_;
-  std::map<int, Session> sessions_;
 };
 
 }  // namespace rushgate::testing

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <initializer_list>
+#include <iterator>
 #include <random>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -27,12 +29,32 @@ class RandomSortedSetsTest : public ::testing::TestWithParam<RespVersion> {
   }
 
   void expect_same(const Request& request) {
-    redis_.send(0, request);
-    engine_.send(0, request);
-    const std::string expected = redis_.receive(0);
-    std::string shown;
-    for (std::size_t i = 0; i < request.size(); ++i) shown.append(request[i]).append(" ");
-    ASSERT_EQ(engine_.receive(0), expected) << shown;
+    send(0, request);
+    expect_same_answer(0, shown(request));
+  }
+
+  void send(int session, const Request& request) {
+    redis_.send(session, request);
+    engine_.send(session, request);
+  }
+  void expect_same_answer(int session, const std::string& after) {
+    const std::string expected = redis_.receive(session);
+    ASSERT_EQ(engine_.receive(session), expected) << "session " << session << " after " << after;
+  }
+  static std::string shown(const Request& request) {
+    std::string words;
+    for (std::size_t i = 0; i < request.size(); ++i) words.append(request[i]).append(" ");
+    return words;
+  }
+  /// Sessions above 0 that were waiting and are served have the same answers.
+  void expect_same_served(std::set<int>& waiting, const std::string& after) {
+    for (auto session = waiting.begin(); session != waiting.end();) {
+      const bool is_served = redis_.has_answer(*session);
+      ASSERT_EQ(engine_.has_answer(*session), is_served)
+          << "session " << *session << " after " << after;
+      if (is_served) expect_same_answer(*session, after);
+      session = is_served ? waiting.erase(session) : std::next(session);
+    }
   }
 
   std::string pick(std::initializer_list<std::string_view> choices) {
@@ -75,6 +97,8 @@ class RandomSortedSetsTest : public ::testing::TestWithParam<RespVersion> {
   Request look();
   Request look_by_lex();
   Request combine();
+  Request wait();
+  Request wake();
 
   const std::uint64_t seed = random_seed();
   std::mt19937_64 random{seed};
@@ -173,6 +197,63 @@ Request RandomSortedSetsTest::combine() {
       return Request::of("ZDIFFSTORE", "d", 2, key(), other);
     default:
       return Request::of("ZRANGESTORE", "d", key(), bound(), bound(), "BYSCORE");
+  }
+}
+
+/// A blocking command without a timeout.
+Request RandomSortedSetsTest::wait() {
+  if (random() % 3 == 0) {
+    return Request::of("BZMPOP", 0, 2, key(), key(), pick({"MIN", "MAX"}), "COUNT",
+                       random() % 3 + 1);
+  }
+  return Request::of(pick({"BZPOPMIN", "BZPOPMAX"}), key(), key(), 0);
+}
+
+/// What those wait for, in one command or several in a script; and what they do not.
+Request RandomSortedSetsTest::wake() {
+  switch (random() % 10) {
+    case 0:
+      return Request::of("SET", "a", "v");
+    case 1:
+    case 2:
+      return Request::of("DEL", key(), key());
+    case 3:
+      return Request::of("ZUNIONSTORE", "b", 2, "c", "d");
+    case 4:
+    case 5:
+      return Request::of("EVAL",
+                         "for i, key in ipairs(KEYS) do redis.call('DEL', key) "
+                         "redis.call('ZADD', key, i, ARGV[i], i, 'x') end",
+                         3, key(), key(), key(), member(), member(), member());
+    case 6:
+      return Request::of("EVAL",
+                         "redis.call('DEL', KEYS[1], KEYS[2]) redis.call('ZADD', KEYS[1], 1, 'x') "
+                         "redis.call('ZADD', KEYS[2], 1, 'y') redis.call('DEL', KEYS[1])",
+                         2, key(), key());
+    case 7:
+      return Request::of("ZINCRBY", key(), 1, member());
+    default:
+      return Request::of("ZADD", key(), random() % 5, member(), random() % 5, member());
+  }
+}
+
+TEST_P(RandomSortedSetsTest, WhoeverWaitsIsServedAlike) {
+  SCOPED_TRACE(seed_text(seed));
+  constexpr int kSessions = 5;
+  std::set<int> waiting;
+  for (int step = 0; step < 1'500 && !HasFailure(); ++step) {
+    const int session = 1 + static_cast<int>(random() % kSessions);
+    if (random() % 2 == 0 && !waiting.contains(session)) {
+      const Request request = wait();
+      send(session, request);
+      waiting.insert(session);
+      expect_same_served(waiting, shown(request));
+    } else {
+      const Request request = wake();
+      expect_same(request);
+      expect_same_served(waiting, shown(request));
+    }
+    if (step % 5 == 0) expect_same(Request::of("ZRANGE", pick({"b", "c"}), 0, -1, "WITHSCORES"));
   }
 }
 

@@ -77,6 +77,20 @@ TEST_F(StoreFailureTest, AParkedReadServedByAFailedGroupGetsNoAnswerFromIt) {
   EXPECT_TRUE(has_code(*read, error_code::kOutcomeUnknown)) << to_debug_string(*read);
 }
 
+TEST_F(StoreFailureTest, WhatAParkedPopTookInAFailedGroupIsBack) {
+  const auto engine = open();
+  const auto client = engine->open_client();
+  std::optional<Reply> popped;
+  client->submit(Request::of("BZPOPMIN", "z", 0), [&](Reply reply) { popped = std::move(reply); });
+  (*client)("ZADD", "y", 1, "a", 2, "b");
+  store_.fail_commit(1, FaultyStore::Kept::kNo);
+  (*client)("EVAL", "redis.call('ZRANGESTORE', 'z', 'y', 0, -1) redis.call('DEL', 'y')", 0);
+  ASSERT_TRUE(popped.has_value());
+  EXPECT_TRUE(has_code(*popped, error_code::kOutcomeUnknown)) << to_debug_string(*popped);
+  EXPECT_EQ((*client)("ZCARD", "z"), Reply::integer(0));
+  EXPECT_EQ((*client)("ZCARD", "y"), Reply::integer(2));
+}
+
 TEST_F(StoreFailureTest, EveryWriteInTurnMayFailAndReopeningShowsWholeGroupsOnly) {
   // Each group moves a unit from one key to another and says so in a stream: the sum never changes.
   for (int nth = 1; nth <= 20; ++nth) {
@@ -91,7 +105,7 @@ TEST_F(StoreFailureTest, EveryWriteInTurnMayFailAndReopeningShowsWholeGroupsOnly
         for (int i = 0; i < 20; ++i) {
           client->pipeline(std::vector<Request>{
               Request::of("DECR", "from"), Request::of("INCR", "to"), Request::of("SADD", "set", i),
-              Request::of("XADD", "s", "*", "i", i)});
+              Request::of("ZADD", "z", i, i), Request::of("XADD", "s", "*", "i", i)});
         }
       }
       const auto engine = open_engine({.manual_clock = &clock_}, {},
@@ -99,6 +113,7 @@ TEST_F(StoreFailureTest, EveryWriteInTurnMayFailAndReopeningShowsWholeGroupsOnly
       const auto client = engine->open_client();
       const std::int64_t groups = kept == FaultyStore::Kept::kYes ? nth : nth - 1;
       EXPECT_EQ((*client)("SCARD", "set"), Reply::integer(groups));
+      EXPECT_EQ((*client)("ZCARD", "z"), Reply::integer(groups));
       EXPECT_EQ((*client)("XLEN", "s"), Reply::integer(groups));
       if (groups == 0) continue;
       EXPECT_EQ((*client)("GET", "from"), Reply::bulk(std::to_string(-groups)));
