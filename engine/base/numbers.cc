@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -48,6 +49,16 @@ std::optional<long double> parse_long_double(std::string_view text) {
   const bool lost = value == HUGE_VAL || value == -HUGE_VAL || std::fpclassify(value) == FP_ZERO;
   if (errno == ERANGE && lost) return std::nullopt;
   return value;
+}
+
+std::string format_long_double(long double value) {
+  constexpr std::size_t kLongestNumber = 5 * 1024;  // 1e4932 has fewer digits
+  char buffer[kLongestNumber];
+  const int size = std::snprintf(buffer, sizeof(buffer), "%.17Lf", value);
+  std::string text(buffer, static_cast<std::size_t>(size));
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text == "-0" ? "0" : text;
 }
 
 std::optional<std::int64_t> checked_add(std::int64_t a, std::int64_t b) {

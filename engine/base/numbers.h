@@ -70,6 +70,10 @@ std::optional<std::uint64_t> parse_uint64(std::string_view text);
 /// (Redis's getLongDoubleFromObject.)
 std::optional<long double> parse_long_double(std::string_view text);
 
+/// A finite number as INCRBYFLOAT and HINCRBYFLOAT write it: never with an exponent, 17 digits after
+/// the point, without the zeros at the end. (Redis's LD_STR_HUMAN.)
+std::string format_long_double(long double value);
+
 /// The sum, if it does not overflow.
 std::optional<std::int64_t> checked_add(std::int64_t a, std::int64_t b);
 

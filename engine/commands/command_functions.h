@@ -34,6 +34,22 @@ Reply set_command(CommandContext&);
 Reply setnx_command(CommandContext&);
 Reply mget_command(CommandContext&);
 Reply mset_command(CommandContext&);
+Reply msetnx_command(CommandContext&);
+Reply setex_command(CommandContext&);
+Reply psetex_command(CommandContext&);
+Reply getset_command(CommandContext&);
+Reply getdel_command(CommandContext&);
+Reply getex_command(CommandContext&);
+
+// ---- string_ranges.cc, lcs.cc ----
+Reply strlen_command(CommandContext&);
+Reply append_command(CommandContext&);
+Reply setrange_command(CommandContext&);
+Reply getrange_command(CommandContext&);
+Reply lcs_command(CommandContext&);
+
+// ---- string_numbers.cc ----
+Reply incrbyfloat_command(CommandContext&);
 Reply incr_command(CommandContext&);
 Reply incrby_command(CommandContext&);
 Reply decr_command(CommandContext&);

@@ -60,6 +60,18 @@ inline Reply string_too_long() {
   return Reply::error("ERR string exceeds maximum allowed size (proto-max-bulk-len)");
 }
 
+inline Reply negative_offset() { return Reply::error("ERR offset is out of range"); }
+inline Reply not_finite() { return Reply::error("ERR increment would produce NaN or Infinity"); }
+inline Reply lcs_not_strings() {
+  return Reply::error("ERR The specified keys must contain string values");
+}
+inline Reply lcs_length_and_matches() {
+  return Reply::error("ERR If you want both the length and indexes, please just use IDX.");
+}
+inline Reply lcs_no_memory() {
+  return Reply::error("ERR Insufficient memory, failed allocating transient memory for LCS");
+}
+
 // ---- Scripts ----
 inline Reply unknown_in_script() {
   return Reply::error("ERR Unknown Redis command called from script");

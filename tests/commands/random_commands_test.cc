@@ -17,7 +17,7 @@ class RandomCommandsTest : public CommandTest {
     const std::string key = pick({"a", "b", "c", "d"});
     const std::string element = pick({"1", "2", "x", "y", "03"});
     const std::string value = pick({"5", "-1", "text", "9223372036854775807"});
-    switch (random() % 22) {
+    switch (random() % 28) {
       case 0:
         return Request::of("SET", key, value);
       case 1:
@@ -55,6 +55,19 @@ class RandomCommandsTest : public CommandTest {
         return Request::of("SELECT", random() % 3);
       case 20:
         return random() % 20 == 0 ? Request::of("FLUSHDB") : Request::of("HGETALL", key);
+      case 21:
+        return Request::of("APPEND", key, value);
+      case 22:
+        return Request::of("SETRANGE", key, random() % 12, element);
+      case 23:
+        return Request::of("INCRBYFLOAT", key, "0.5");
+      case 24:
+        return Request::of("GETEX", key, "PXAT",
+                           kStartMs + static_cast<std::int64_t>(random() % 50));
+      case 25:
+        return Request::of("GETDEL", key);
+      case 26:
+        return Request::of("MSETNX", key, value, pick({"a", "b"}), value);
       default:
         return random() % 50 == 0 ? Request::of("FLUSHALL") : Request::of("SMEMBERS", key);
     }
