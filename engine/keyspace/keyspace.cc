@@ -55,12 +55,18 @@ class KeyspaceLoader {
       case ValueType::kHash: {
         const std::string field = key_reader.scalar();
         return kind == RecordKind::kElement && key_reader.ok() &&
-               !object->hash().assign(field, value).has_value();
+               read_field(object->hash(), field, value);
       }
       case ValueType::kString:
         break;
     }
     return false;
+  }
+
+  bool read_field(HashValue& hash, std::string_view field, std::string_view value) const {
+    const bool is_new = !hash.assign(field, value).has_value();
+    if (hash.outgrows(keyspace_.limits(), field, value)) hash.set_large(true);
+    return is_new;
   }
 
   bool read_member(Object& object, RecordReader& key, std::string_view value) {
@@ -192,6 +198,16 @@ absl::Status Keyspace::commit() {
   }
   changes_.forget();
   return kept;
+}
+
+void Keyspace::set_limits(const EncodingLimits& limits) {
+  for (const auto& database : databases_) {
+    database->for_each([&](Object& object) {
+      if (object.type() != ValueType::kSet) return;
+      object.set().set_was_large(object.set().is_large(limits_));
+    });
+  }
+  limits_ = limits;
 }
 
 std::size_t Keyspace::remove_expired(std::size_t count_max) {

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "engine/keyspace/changes.h"
 #include "engine/keyspace/database.h"
+#include "engine/keyspace/encoding_limits.h"
 #include "engine/store/store.h"
 
 namespace rushgate {
@@ -46,6 +47,10 @@ class Keyspace {
   [[nodiscard]] Store& store() { return store_; }
   [[nodiscard]] std::uint64_t seed() const { return seed_; }
 
+  [[nodiscard]] const EncodingLimits& limits() const { return limits_; }
+  /// What has outgrown the limits of now stays large under any others.
+  void set_limits(const EncodingLimits& limits);
+
   /// The time that commands see: ms since 1970 UTC. It stands still between calls of set_now_ms().
   [[nodiscard]] std::int64_t now_ms() const { return now_ms_; }
   void set_now_ms(std::int64_t now_ms) { now_ms_ = now_ms; }
@@ -73,6 +78,7 @@ class Keyspace {
  private:
   Store& store_;
   const std::uint64_t seed_;
+  EncodingLimits limits_;
   std::int64_t now_ms_ = 0;
   std::uint64_t next_object_id_ = 1;
   KeyListener* listener_ = nullptr;

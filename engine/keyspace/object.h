@@ -49,6 +49,10 @@ struct Object {
   ObjectChange change = ObjectChange::kNone;
   std::uint64_t revision = 0;  // of a hash: another one whenever a field changes, or changes back
 
+  [[nodiscard]] bool is_expired(std::int64_t now_ms) const {
+    return expire_at_ms != kNoExpiry && expire_at_ms <= now_ms;
+  }
+
   [[nodiscard]] ValueType type() const { return static_cast<ValueType>(value.index()); }
 
   [[nodiscard]] StringValue& string() { return std::get<StringValue>(value); }

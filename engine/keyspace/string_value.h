@@ -57,8 +57,8 @@ class StringValue {
   }
   /// Only of one for which is_integer() is false.
   [[nodiscard]] const std::string& text() const {
-    if (const auto* made = std::get_if<Text>(&value_)) return made->text;
-    return std::get<std::string>(value_);
+    if (const auto* text = std::get_if<std::string>(&value_)) return *text;
+    return std::get<Text>(value_).text;
   }
   [[nodiscard]] std::size_t size() const {
     return is_integer() ? DecimalText(std::get<std::int64_t>(value_)).view().size() : text().size();
