@@ -28,11 +28,16 @@ std::optional<std::uint64_t> parse_uint64(std::string_view text) {
     if (*canonical < 0) return std::nullopt;
     return static_cast<std::uint64_t>(*canonical);
   }
+  return parse_wrapping_uint64(text);
+}
+
+std::optional<std::uint64_t> parse_wrapping_uint64(std::string_view text) {
   const std::string terminated(text);
   char* end = nullptr;
   errno = 0;
   const unsigned long long value = std::strtoull(terminated.c_str(), &end, 10);
-  if (terminated.empty() || errno != 0 || *end != '\0') return std::nullopt;
+  const bool is_number = end != terminated.c_str() && *end == '\0';
+  if (!is_number || errno != 0) return std::nullopt;
   return value;
 }
 

@@ -8,9 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/random.h"
 #include "engine/client/reply.h"
 #include "engine/client/request.h"
 #include "engine/commands/session.h"
+#include "engine/commands/settings.h"
 #include "engine/keyspace/keyspace.h"
 
 namespace rushgate {
@@ -35,6 +37,8 @@ struct CommandServices {
   std::string write_refusal =
       {};  // if not empty, the error that every write gets: the store has failed
   RunningScript* running_script = nullptr;
+  Settings settings = {};
+  Random random = Random(keyspace.seed());  // of what commands choose by chance
 };
 
 /// A blocking command that found nothing: run `retry` again when one of `keys` is signalled, answer

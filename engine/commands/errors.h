@@ -56,6 +56,15 @@ inline Reply decrement_overflow() { return Reply::error("ERR decrement would ove
 inline Reply hash_value_not_an_integer() {
   return Reply::error("ERR hash value is not an integer");
 }
+inline Reply hash_value_not_a_float() { return Reply::error("ERR hash value is not a float"); }
+inline Reply increment_not_finite() { return Reply::error("ERR value is NaN or Infinity"); }
+inline Reply value_out_of_range() { return Reply::error("ERR value is out of range"); }
+inline Reply not_positive() { return Reply::error("ERR value is out of range, must be positive"); }
+inline Reply no_keys_counted() { return Reply::error("ERR numkeys should be greater than 0"); }
+inline Reply too_many_keys_counted() {
+  return Reply::error("ERR Number of keys can't be greater than number of args");
+}
+inline Reply negative_limit_of_set() { return Reply::error("ERR LIMIT can't be negative"); }
 inline Reply string_too_long() {
   return Reply::error("ERR string exceeds maximum allowed size (proto-max-bulk-len)");
 }
@@ -70,6 +79,27 @@ inline Reply lcs_length_and_matches() {
 }
 inline Reply lcs_no_memory() {
   return Reply::error("ERR Insufficient memory, failed allocating transient memory for LCS");
+}
+
+// ---- Keys ----
+inline Reply no_such_key() { return Reply::error("ERR no such key"); }
+inline Reply same_object() {
+  return Reply::error("ERR source and destination objects are the same");
+}
+inline Reply invalid_first_database() { return Reply::error("ERR invalid first DB index"); }
+inline Reply invalid_second_database() { return Reply::error("ERR invalid second DB index"); }
+inline Reply invalid_cursor() { return Reply::error("ERR invalid cursor"); }
+inline Reply frequency_not_tracked() {
+  return Reply::error(
+      "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that "
+      "when switching between policies at runtime LRU and LFU data will take some time to adjust.");
+}
+
+// ---- Settings ----
+Reply unknown_setting(std::string_view name);
+Reply setting_refused(std::string_view name, std::string_view reason);
+inline Reply no_configuration_file() {
+  return Reply::error("ERR The server is running without a config file");
 }
 
 // ---- Scripts ----

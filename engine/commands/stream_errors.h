@@ -81,7 +81,6 @@ inline Reply count_not_positive() { return Reply::error("ERR COUNT must be > 0")
 Reply subcommand_syntax(std::string_view command, std::string_view subcommand);
 
 // ---- State ----
-inline Reply no_such_key() { return Reply::error("ERR no such key"); }
 inline Reply id_not_above_last() {
   return Reply::error(
       "ERR The ID specified in XADD is equal or smaller than the target stream top item");
