@@ -15,9 +15,10 @@ class RandomCommandsTest : public CommandTest {
  protected:
   Request random_request() {
     const std::string key = pick({"a", "b", "c", "d"});
+    const std::string other = pick({"a", "b", "c", "d"});
     const std::string element = pick({"1", "2", "x", "y", "03"});
     const std::string value = pick({"5", "-1", "text", "9223372036854775807"});
-    switch (random() % 28) {
+    switch (random() % 42) {
       case 0:
         return Request::of("SET", key, value);
       case 1:
@@ -68,6 +69,34 @@ class RandomCommandsTest : public CommandTest {
         return Request::of("GETDEL", key);
       case 26:
         return Request::of("MSETNX", key, value, pick({"a", "b"}), value);
+      case 27:
+        return Request::of("HSETNX", key, element, value);
+      case 28:
+        return Request::of("HINCRBYFLOAT", key, element, "0.5");
+      case 29:
+        return Request::of("SMOVE", key, other, element);
+      case 30:
+        return Request::of("SPOP", key, random() % 4);
+      case 31:
+        return Request::of("SUNIONSTORE", key, other, pick({"a", "b"}));
+      case 32:
+        return Request::of("SDIFFSTORE", key, other, pick({"a", "b"}));
+      case 33:
+        return Request::of("SINTERSTORE", key, other, pick({"a", "b"}));
+      case 34:
+        return Request::of("RENAME", key, other);
+      case 35:
+        return Request::of("RENAMENX", key, other);
+      case 36:
+        return Request::of("COPY", key, other, "DB", random() % 3, "REPLACE");
+      case 37:
+        return Request::of("MOVE", key, random() % 3);
+      case 38:
+        return Request::of("SWAPDB", random() % 3, random() % 3);
+      case 39:
+        return Request::of("PEXPIREAT", key, kStartMs + static_cast<std::int64_t>(random() % 500));
+      case 40:
+        return Request::of("HRANDFIELD", key, random() % 4, "WITHVALUES");
       default:
         return random() % 50 == 0 ? Request::of("FLUSHALL") : Request::of("SMEMBERS", key);
     }
