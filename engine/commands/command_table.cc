@@ -26,12 +26,14 @@ constexpr CommandSpec kCommands[] = {
     {"flushall", flushall_command, -1, kWrite, 0, 0, 0},
 
     {"swapdb", swapdb_command, 3, kWrite | kFast, 0, 0, 0},
+    {"config", config_command, -2, kNoScript, 0, 0, 0},
 
     {"del", del_command, -2, kWrite, 1, -1, 1},
     {"unlink", del_command, -2, kWrite | kFast, 1, -1, 1},
     {"exists", exists_command, -2, kReadOnly | kFast, 1, -1, 1},
     {"type", type_command, 2, kReadOnly | kFast, 1, 1, 1},
     {"touch", touch_command, -2, kReadOnly | kFast, 1, -1, 1},
+    {"object", object_command, -2, kReadOnly, 2, 2, 1},
     {"keys", keys_command, 2, kReadOnly, 0, 0, 0},
     {"scan", scan_command, -2, kReadOnly, 0, 0, 0},
     {"randomkey", randomkey_command, 1, kReadOnly, 0, 0, 0},

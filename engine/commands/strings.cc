@@ -68,8 +68,8 @@ bool accept_expiry(Arguments& arguments, ExpiryArgument& expiry) {
   return false;
 }
 
-/// The moment `amount` units from `start_ms`. Unlike EXPIRE, commands on strings take no time of zero
-/// or less.
+/// The moment `amount` units from `start_ms`. Unlike EXPIRE, commands on strings take no time of
+/// zero or less.
 std::int64_t to_expiry(Arguments& arguments, std::string_view command, std::int64_t amount,
                        std::int64_t unit_ms, std::int64_t start_ms) {
   constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
