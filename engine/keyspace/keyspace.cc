@@ -201,13 +201,15 @@ absl::Status Keyspace::commit() {
 }
 
 void Keyspace::set_limits(const EncodingLimits& limits) {
+  const EncodingLimits old = std::exchange(limits_, limits);
+  if (old.set_integers == limits.set_integers) return;
+  // Other collections note at once what they have outgrown.
   for (const auto& database : databases_) {
     database->for_each([&](Object& object) {
       if (object.type() != ValueType::kSet) return;
-      object.set().set_was_large(object.set().is_large(limits_));
+      object.set().set_was_large(object.set().is_large(old));
     });
   }
-  limits_ = limits;
 }
 
 std::size_t Keyspace::remove_expired(std::size_t count_max) {
