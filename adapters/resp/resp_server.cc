@@ -65,6 +65,7 @@ class RespServer::Impl final : private Connection::Owner {
 
  private:
   using Connections = std::vector<std::shared_ptr<Connection>>;
+  using Answered = std::vector<Connection*>;
 
   absl::Status listen_on_tcp();
   absl::Status listen_on_unix_socket();
@@ -79,6 +80,7 @@ class RespServer::Impl final : private Connection::Owner {
   Connections take_ready();
   void serve_ready();
   void run_batches(const Connections& connections);
+  Answered hand_over_answered();
   void serve_while_busy();
   void close_all();
 
@@ -94,6 +96,8 @@ class RespServer::Impl final : private Connection::Owner {
   Listener<local> local_listener_{*io_};
   absl::flat_hash_set<std::shared_ptr<Connection>> connections_;
   Connections ready_;  // in order of arrival
+  std::vector<ServedSession::Batch> batches_;  // of the current round
+  std::vector<Connection*> asking_;            // who asks each of them; null: he has his answers
   bool is_stopping_ = false;
   bool is_busy_ = false;  // in serve_while_busy()
 };
@@ -225,25 +229,35 @@ void RespServer::Impl::serve_ready() {
 }
 
 void RespServer::Impl::run_batches(const Connections& connections) {
-  std::vector<ServedSession::Batch> batches;
-  std::vector<Connection*> asking;
   do {
-    batches.clear();
-    asking.clear();
+    batches_.clear();
+    asking_.clear();
     for (const auto& connection : connections) {
       const std::span<const Request> requests = connection->next_batch();
       if (requests.empty()) continue;
-      batches.push_back({.session = &connection->session(), .requests = requests});
-      asking.push_back(connection.get());
+      batches_.push_back({.session = &connection->session(), .requests = requests});
+      asking_.push_back(connection.get());
     }
-    ServedSession::run(batches, [this] { serve_while_busy(); });
-    for (std::size_t i = 0; i < batches.size(); ++i) asking[i]->take_replies(batches[i].replies);
-  } while (!batches.empty());
+    ServedSession::run(batches_, [this] { serve_while_busy(); });
+    hand_over_answered();
+  } while (!batches_.empty());
+}
+
+/// Who asked gets the replies of his batch, once they are there.
+RespServer::Impl::Answered RespServer::Impl::hand_over_answered() {
+  Answered answered;
+  for (std::size_t i = 0; i < batches_.size(); ++i) {
+    if (asking_[i] == nullptr || !batches_[i].is_answered) continue;
+    asking_[i]->take_replies(batches_[i].replies);
+    answered.push_back(std::exchange(asking_[i], nullptr));
+  }
+  return answered;
 }
 
 /// In the middle of a script of one of them, which takes too long.
 void RespServer::Impl::serve_while_busy() {
   is_busy_ = true;
+  for (Connection* const connection : hand_over_answered()) connection->settle();
   io_->poll();
   const Connections open = take_ready();
   for (const auto& connection : open) {

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -28,11 +29,16 @@ std::optional<std::uint64_t> parse_uint64(std::string_view text) {
     if (*canonical < 0) return std::nullopt;
     return static_cast<std::uint64_t>(*canonical);
   }
+  return parse_wrapping_uint64(text);
+}
+
+std::optional<std::uint64_t> parse_wrapping_uint64(std::string_view text) {
   const std::string terminated(text);
   char* end = nullptr;
   errno = 0;
   const unsigned long long value = std::strtoull(terminated.c_str(), &end, 10);
-  if (terminated.empty() || errno != 0 || *end != '\0') return std::nullopt;
+  const bool is_number = end != terminated.c_str() && *end == '\0';
+  if (!is_number || errno != 0) return std::nullopt;
   return value;
 }
 
@@ -85,6 +91,16 @@ std::optional<double> parse_double_bound(std::string_view text) {
   const double value = std::strtod(terminated.c_str(), &end);
   if (*end != '\0' || std::isnan(value)) return std::nullopt;
   return value;
+}
+
+std::string format_long_double(long double value) {
+  constexpr std::size_t kLongestNumber = 5 * 1024;  // 1e4932 has fewer digits
+  char buffer[kLongestNumber];
+  const int size = std::snprintf(buffer, sizeof(buffer), "%.17Lf", value);
+  std::string text(buffer, static_cast<std::size_t>(size));
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text == "-0" ? "0" : text;
 }
 
 std::optional<std::int64_t> checked_add(std::int64_t a, std::int64_t b) {

@@ -62,9 +62,12 @@ inline std::optional<std::int64_t> parse_int64(std::string_view text) {
 }
 
 /// An unsigned integer, for stream ids. What is not in canonical form is read as strtoull reads it,
-/// to the end or a NUL: with leading spaces, zeros, a '+', or a '-' that wraps around. (Redis's
-/// string2ull.)
+/// see parse_wrapping_uint64(). (Redis's string2ull.)
 std::optional<std::uint64_t> parse_uint64(std::string_view text);
+
+/// As strtoull reads it, to the end or a NUL: with leading spaces, zeros, a '+', or a '-' that
+/// wraps around.
+std::optional<std::uint64_t> parse_wrapping_uint64(std::string_view text);
 
 /// A finite or infinite double as strtold reads it, the whole text, no leading space, no NaN.
 /// (Redis's getLongDoubleFromObject.)
@@ -77,6 +80,10 @@ std::optional<double> parse_double(std::string_view text);
 /// As parse_double(), of what strtod reads up to the end or a NUL: with leading spaces, or empty,
 /// which is 0; what is too large is infinite. (Redis's bounds of scores.)
 std::optional<double> parse_double_bound(std::string_view text);
+
+/// A finite number as INCRBYFLOAT and HINCRBYFLOAT write it: never with an exponent, 17 digits
+/// after the point, without the zeros at the end. (Redis's LD_STR_HUMAN.)
+std::string format_long_double(long double value);
 
 /// The sum, if it does not overflow.
 std::optional<std::int64_t> checked_add(std::int64_t a, std::int64_t b);

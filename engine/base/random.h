@@ -1,4 +1,4 @@
-// Draws that are the same on every machine.
+// A generator of random numbers: small, fast, the same on every machine.
 #pragma once
 
 #include <cassert>
@@ -6,7 +6,7 @@
 
 namespace rushgate {
 
-/// SplitMix64. Not thread-safe, and not for secrets.
+/// SplitMix64: a copy draws what the original would. Not thread-safe, and not for secrets.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}

@@ -12,11 +12,15 @@ namespace {
 
 char lower(char c) { return absl::ascii_tolower(static_cast<unsigned char>(c)); }
 
+}  // namespace
+
 bool equal_in_any_case(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, {}, lower, lower);
 }
 
-}  // namespace
+bool is_keyword(std::string_view text, std::string_view keyword) {
+  return equal_in_any_case(errors::as_c_string(text), keyword);
+}
 
 void Arguments::fail(Reply error) {
   if (!error_) error_ = std::move(error);
@@ -47,7 +51,7 @@ std::int64_t Arguments::next_at_least(std::int64_t min, Reply error) {
 
 bool Arguments::accept(std::string_view keyword) {
   if (at_end() || request_[at_].size() < keyword.size()) return false;
-  if (!equal_in_any_case(errors::as_c_string(request_[at_]), keyword)) return false;
+  if (!is_keyword(request_[at_], keyword)) return false;
   ++at_;
   return true;
 }

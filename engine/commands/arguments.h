@@ -12,6 +12,10 @@
 
 namespace rushgate {
 
+bool equal_in_any_case(std::string_view a, std::string_view b);
+/// As keywords are compared: without regard to case, `text` to its first NUL.
+bool is_keyword(std::string_view text, std::string_view keyword);
+
 /// Latches the first error, after which there is nothing more to read: a handler reads all that it
 /// expects and checks once. What is read after an error is zero or empty. Valid as long as the
 /// request.

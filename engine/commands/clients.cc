@@ -19,7 +19,7 @@
 #include "engine/commands/command_table.h"
 #include "engine/commands/errors.h"
 #include "engine/commands/sessions.h"
-#include "engine/commands/stream_arguments.h"
+#include "engine/commands/subcommands.h"
 
 namespace rushgate {
 namespace {

@@ -8,10 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/random.h"
 #include "engine/client/reply.h"
 #include "engine/client/request.h"
 #include "engine/commands/channels.h"
 #include "engine/commands/session.h"
+#include "engine/commands/settings.h"
 #include "engine/keyspace/keyspace.h"
 
 namespace rushgate {
@@ -50,6 +52,7 @@ struct CommandServices {
   std::string write_refusal =
       {};  // if not empty, the error that every write gets: the store has failed
   RunningScript* running_script = nullptr;
+  Settings settings = {};
 };
 
 /// A blocking command that found nothing: run `retry` again when one of `keys` is signalled, for

@@ -43,15 +43,40 @@ Reply time_command(CommandContext&);
 Reply dbsize_command(CommandContext&);
 Reply flushdb_command(CommandContext&);
 Reply flushall_command(CommandContext&);
+Reply swapdb_command(CommandContext&);
+
+// ---- config.cc ----
+Reply config_command(CommandContext&);
 
 // ---- keys.cc ----
 Reply del_command(CommandContext&);
 Reply exists_command(CommandContext&);
 Reply type_command(CommandContext&);
+Reply touch_command(CommandContext&);
+Reply keys_command(CommandContext&);
+Reply randomkey_command(CommandContext&);
+Reply rename_command(CommandContext&);
+Reply renamenx_command(CommandContext&);
+Reply move_command(CommandContext&);
+Reply copy_command(CommandContext&);
+
+// ---- object_info.cc ----
+Reply object_command(CommandContext&);
+
+// ---- scan.cc ----
+Reply scan_command(CommandContext&);
+Reply hscan_command(CommandContext&);
+Reply sscan_command(CommandContext&);
+
+// ---- expiry.cc ----
 Reply expire_command(CommandContext&);
 Reply pexpire_command(CommandContext&);
+Reply expireat_command(CommandContext&);
+Reply pexpireat_command(CommandContext&);
 Reply ttl_command(CommandContext&);
 Reply pttl_command(CommandContext&);
+Reply expiretime_command(CommandContext&);
+Reply pexpiretime_command(CommandContext&);
 Reply persist_command(CommandContext&);
 
 // ---- strings.cc ----
@@ -60,6 +85,22 @@ Reply set_command(CommandContext&);
 Reply setnx_command(CommandContext&);
 Reply mget_command(CommandContext&);
 Reply mset_command(CommandContext&);
+Reply msetnx_command(CommandContext&);
+Reply setex_command(CommandContext&);
+Reply psetex_command(CommandContext&);
+Reply getset_command(CommandContext&);
+Reply getdel_command(CommandContext&);
+Reply getex_command(CommandContext&);
+
+// ---- string_ranges.cc, lcs.cc ----
+Reply strlen_command(CommandContext&);
+Reply append_command(CommandContext&);
+Reply setrange_command(CommandContext&);
+Reply getrange_command(CommandContext&);
+Reply lcs_command(CommandContext&);
+
+// ---- string_numbers.cc ----
+Reply incrbyfloat_command(CommandContext&);
 Reply incr_command(CommandContext&);
 Reply incrby_command(CommandContext&);
 Reply decr_command(CommandContext&);
@@ -74,6 +115,13 @@ Reply hincrby_command(CommandContext&);
 Reply hdel_command(CommandContext&);
 Reply hlen_command(CommandContext&);
 Reply hexists_command(CommandContext&);
+Reply hsetnx_command(CommandContext&);
+Reply hmset_command(CommandContext&);
+Reply hincrbyfloat_command(CommandContext&);
+Reply hkeys_command(CommandContext&);
+Reply hvals_command(CommandContext&);
+Reply hstrlen_command(CommandContext&);
+Reply hrandfield_command(CommandContext&);
 
 // ---- sets.cc ----
 Reply sadd_command(CommandContext&);
@@ -82,6 +130,18 @@ Reply sismember_command(CommandContext&);
 Reply smismember_command(CommandContext&);
 Reply scard_command(CommandContext&);
 Reply smembers_command(CommandContext&);
+Reply smove_command(CommandContext&);
+Reply spop_command(CommandContext&);
+Reply srandmember_command(CommandContext&);
+
+// ---- set_operations.cc ----
+Reply sinter_command(CommandContext&);
+Reply sinterstore_command(CommandContext&);
+Reply sintercard_command(CommandContext&);
+Reply sunion_command(CommandContext&);
+Reply sunionstore_command(CommandContext&);
+Reply sdiff_command(CommandContext&);
+Reply sdiffstore_command(CommandContext&);
 
 // ---- lists.cc ----
 Reply lpush_command(CommandContext&);

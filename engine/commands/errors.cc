@@ -55,4 +55,14 @@ Reply unsupported_option(std::string_view option) {
   return one_line("ERR Unsupported option " + std::string(as_c_string(option)));
 }
 
+Reply unknown_setting(std::string_view name) {
+  return one_line("ERR Unknown option or number of arguments for CONFIG SET - '" +
+                  std::string(as_c_string(name)) + "'");
+}
+
+Reply setting_refused(std::string_view name, std::string_view reason) {
+  return one_line("ERR CONFIG SET failed (possibly related to argument '" + std::string(name) +
+                  "') - " + std::string(reason));
+}
+
 }  // namespace rushgate::errors

@@ -143,8 +143,47 @@ inline Reply rank_is_zero() {
 inline Reply negative_option(std::string_view option) {
   return Reply::error("ERR " + std::string(option) + " can't be negative");
 }
+inline Reply hash_value_not_a_float() { return Reply::error("ERR hash value is not a float"); }
+inline Reply increment_not_finite() { return Reply::error("ERR value is NaN or Infinity"); }
+inline Reply value_out_of_range() { return Reply::error("ERR value is out of range"); }
+inline Reply too_many_keys_counted() {
+  return Reply::error("ERR Number of keys can't be greater than number of args");
+}
+inline Reply negative_limit_of_set() { return Reply::error("ERR LIMIT can't be negative"); }
 inline Reply string_too_long() {
   return Reply::error("ERR string exceeds maximum allowed size (proto-max-bulk-len)");
+}
+
+inline Reply negative_offset() { return Reply::error("ERR offset is out of range"); }
+inline Reply not_finite() { return Reply::error("ERR increment would produce NaN or Infinity"); }
+inline Reply lcs_not_strings() {
+  return Reply::error("ERR The specified keys must contain string values");
+}
+inline Reply lcs_length_and_matches() {
+  return Reply::error("ERR If you want both the length and indexes, please just use IDX.");
+}
+inline Reply lcs_no_memory() {
+  return Reply::error("ERR Insufficient memory, failed allocating transient memory for LCS");
+}
+
+// ---- Keys ----
+inline Reply same_object() {
+  return Reply::error("ERR source and destination objects are the same");
+}
+inline Reply invalid_first_database() { return Reply::error("ERR invalid first DB index"); }
+inline Reply invalid_second_database() { return Reply::error("ERR invalid second DB index"); }
+inline Reply invalid_cursor() { return Reply::error("ERR invalid cursor"); }
+inline Reply frequency_not_tracked() {
+  return Reply::error(
+      "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that "
+      "when switching between policies at runtime LRU and LFU data will take some time to adjust.");
+}
+
+// ---- Settings ----
+Reply unknown_setting(std::string_view name);
+Reply setting_refused(std::string_view name, std::string_view reason);
+inline Reply no_configuration_file() {
+  return Reply::error("ERR The server is running without a config file");
 }
 
 // ---- Scripts ----

@@ -1,7 +1,10 @@
 // Commands on hashes: https://redis.io/docs/latest/commands/?group=hash
 #include "engine/keyspace/hashes.h"
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +13,7 @@
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
 #include "engine/commands/command_functions.h"
+#include "engine/commands/drawing.h"
 #include "engine/commands/errors.h"
 
 namespace rushgate {
@@ -20,6 +24,75 @@ Reply field_reply(Object* hash, std::string_view field) {
   if (hash == nullptr) return Reply::nil();
   auto value = hash->hash().find(field);
   return value ? Reply::bulk(std::move(*value)) : Reply::nil();
+}
+
+/// HSET and HMSET: sets `added` to how many fields are new; or an error, with nothing done.
+std::optional<Reply> set_fields(CommandContext& context, std::int64_t& added) {
+  Arguments arguments(context.request(), 2);
+  arguments.expect_pairs();
+  if (!arguments.ok()) return arguments.take_error();
+  Object* hash = nullptr;
+  if (!context.find(context[1], ValueType::kHash, hash)) return errors::wrong_type();
+
+  if (hash == nullptr) hash = &hashes::create(context.db(), context[1]);
+  while (!arguments.at_end()) {
+    const std::string_view field = arguments.next();
+    if (hashes::set(context.db(), *hash, field, arguments.next())) ++added;
+  }
+  return std::nullopt;
+}
+
+/// HKEYS and HVALS: what `choose` takes of each field.
+template <class Choose>
+Reply list_fields(CommandContext& context, Choose choose) {
+  Object* hash = nullptr;
+  if (!context.find(context[1], ValueType::kHash, hash)) return errors::wrong_type();
+  if (hash == nullptr) return Reply::array();
+  std::vector<Reply> chosen;
+  chosen.reserve(hash->hash().size());
+  hash->hash().for_each([&](std::string_view field, std::string_view value) {
+    chosen.push_back(Reply::bulk(choose(field, value)));
+  });
+  return Reply::array(std::move(chosen));
+}
+
+// ---- HRANDFIELD ----
+
+/// Fields, or fields and values: one after the other, in RESP3 as pairs.
+Reply drawn_reply(const CommandContext& context, const HashValue& hash,
+                  const std::vector<std::string>& fields, bool with_values) {
+  std::vector<Reply> reply;
+  reply.reserve(with_values && !context.resp3() ? 2 * fields.size() : fields.size());
+  for (const std::string& field : fields) {
+    if (!with_values) {
+      reply.push_back(Reply::bulk(field));
+      continue;
+    }
+    std::vector<Reply> pair;
+    std::vector<Reply>& to = context.resp3() ? pair : reply;
+    to.push_back(Reply::bulk(field));
+    to.push_back(Reply::bulk(*hash.find(field)));
+    if (context.resp3()) reply.push_back(Reply::array(std::move(pair)));
+  }
+  return Reply::array(std::move(reply));
+}
+
+Reply draw_fields(CommandContext& context) {
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+  Arguments arguments(context.request(), 2);
+  const std::int64_t count = arguments.next_integer(-kMax, kMax);
+  const bool with_values = arguments.accept("WITHVALUES");
+  if (!arguments.at_end()) arguments.fail(errors::syntax());
+  if (with_values && (count < -kMax / 2 || count > kMax / 2))
+    arguments.fail(errors::value_out_of_range());
+  if (count < -kDrawsMax) arguments.fail(errors::value_out_of_range());
+  if (!arguments.ok()) return arguments.take_error();
+
+  Object* hash = nullptr;
+  if (!context.find(context[1], ValueType::kHash, hash)) return errors::wrong_type();
+  if (hash == nullptr) return Reply::array();
+  const auto fields = draw(hash->hash(), count, context.keyspace().random());
+  return drawn_reply(context, hash->hash(), fields, with_values);
 }
 
 }  // namespace
@@ -33,19 +106,26 @@ Reply hget_command(CommandContext& context) {
 
 // HSET key field value [field value ...]
 Reply hset_command(CommandContext& context) {
-  Arguments arguments(context.request(), 2);
-  arguments.expect_pairs();
-  if (!arguments.ok()) return arguments.take_error();
+  std::int64_t added = 0;
+  if (auto error = set_fields(context, added)) return std::move(*error);
+  return Reply::integer(added);
+}
+
+// HMSET key field value [field value ...]
+Reply hmset_command(CommandContext& context) {
+  std::int64_t added = 0;
+  if (auto error = set_fields(context, added)) return std::move(*error);
+  return Reply::ok();
+}
+
+// HSETNX key field value
+Reply hsetnx_command(CommandContext& context) {
   Object* hash = nullptr;
   if (!context.find(context[1], ValueType::kHash, hash)) return errors::wrong_type();
-
+  if (hash != nullptr && hash->hash().contains(context[2])) return Reply::integer(0);
   if (hash == nullptr) hash = &hashes::create(context.db(), context[1]);
-  std::int64_t added = 0;
-  while (!arguments.at_end()) {
-    const std::string_view field = arguments.next();
-    if (hashes::set(context.db(), *hash, field, arguments.next())) ++added;
-  }
-  return Reply::integer(added);
+  hashes::set(context.db(), *hash, context[2], context[3]);
+  return Reply::integer(1);
 }
 
 // HMGET key field [field ...]
@@ -93,6 +173,25 @@ Reply hincrby_command(CommandContext& context) {
   return Reply::integer(*sum);
 }
 
+// HINCRBYFLOAT key field increment
+Reply hincrbyfloat_command(CommandContext& context) {
+  const auto amount = parse_long_double(context[3]);
+  if (!amount) return errors::not_a_float();
+  if (!std::isfinite(*amount)) return errors::increment_not_finite();
+  Object* hash = nullptr;
+  if (!context.find(context[1], ValueType::kHash, hash)) return errors::wrong_type();
+
+  const auto value = hash == nullptr ? std::nullopt : hash->hash().find(context[2]);
+  const auto current = value ? parse_long_double(*value) : std::optional(0.0L);
+  if (!current) return errors::hash_value_not_a_float();
+  const long double sum = *current + *amount;
+  if (!std::isfinite(sum)) return errors::not_finite();
+  if (hash == nullptr) hash = &hashes::create(context.db(), context[1]);
+  std::string text = format_long_double(sum);
+  hashes::set(context.db(), *hash, context[2], text);
+  return Reply::bulk(std::move(text));
+}
+
 // HDEL key field [field ...]
 Reply hdel_command(CommandContext& context) {
   Object* hash = nullptr;
@@ -120,6 +219,33 @@ Reply hexists_command(CommandContext& context) {
   Object* hash = nullptr;
   if (!context.find(context[1], ValueType::kHash, hash)) return errors::wrong_type();
   return Reply::integer(hash != nullptr && hash->hash().contains(context[2]) ? 1 : 0);
+}
+
+// HSTRLEN key field
+Reply hstrlen_command(CommandContext& context) {
+  Object* hash = nullptr;
+  if (!context.find(context[1], ValueType::kHash, hash)) return errors::wrong_type();
+  const auto value = hash == nullptr ? std::nullopt : hash->hash().find(context[2]);
+  return Reply::integer(value ? static_cast<std::int64_t>(value->size()) : 0);
+}
+
+// HKEYS key
+Reply hkeys_command(CommandContext& context) {
+  return list_fields(context, [](std::string_view field, std::string_view) { return field; });
+}
+
+// HVALS key
+Reply hvals_command(CommandContext& context) {
+  return list_fields(context, [](std::string_view, std::string_view value) { return value; });
+}
+
+// HRANDFIELD key [count [WITHVALUES]]
+Reply hrandfield_command(CommandContext& context) {
+  if (context.size() > 2) return draw_fields(context);
+  Object* hash = nullptr;
+  if (!context.find(context[1], ValueType::kHash, hash)) return errors::wrong_type();
+  if (hash == nullptr) return Reply::nil();
+  return Reply::bulk(hash->hash().draw(context.keyspace().random()));
 }
 
 }  // namespace rushgate

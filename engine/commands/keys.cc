@@ -1,106 +1,59 @@
 // Commands on keys of any type: https://redis.io/docs/latest/commands/?group=generic
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
 #include "engine/commands/command_functions.h"
 #include "engine/commands/errors.h"
+#include "engine/commands/glob.h"
+#include "engine/commands/stream_errors.h"
+#include "engine/keyspace/copies.h"
 
 namespace rushgate {
 namespace {
 
-constexpr std::int64_t kMs = 1;
-constexpr std::int64_t kSecond = 1000;
-
-// ---- EXPIRE and PEXPIRE ----
-
-/// On what an expiry that there is already lets itself be replaced.
-struct ExpiryConditions {
-  bool none = false;     // NX: there is none
-  bool some = false;     // XX: there is one
-  bool later = false;    // GT: it becomes later; none is later than any
-  bool earlier = false;  // LT: it becomes earlier
-};
-
-ExpiryConditions read_conditions(Arguments& arguments) {
-  ExpiryConditions conditions;
-  while (!arguments.at_end()) {
-    if (arguments.accept("NX")) {
-      conditions.none = true;
-    } else if (arguments.accept("XX")) {
-      conditions.some = true;
-    } else if (arguments.accept("GT")) {
-      conditions.later = true;
-    } else if (arguments.accept("LT")) {
-      conditions.earlier = true;
-    } else {
-      arguments.fail(errors::unsupported_option(arguments.next()));
-    }
+/// How many of the keys there are; one that is named twice counts twice.
+std::int64_t count_keys(CommandContext& context) {
+  std::int64_t found = 0;
+  for (std::size_t i = 1; i < context.size(); ++i) {
+    if (context.db().find(context[i]) != nullptr) ++found;
   }
-  if (conditions.none && (conditions.some || conditions.later || conditions.earlier)) {
-    arguments.fail(errors::nx_excludes());
-  }
-  if (conditions.later && conditions.earlier) arguments.fail(errors::gt_excludes_lt());
-  return conditions;
+  return found;
 }
 
-/// The moment `amount` units from now; an error if it lies outside the range of ms. It may lie in
-/// the past.
-std::int64_t expiry_after(Arguments& arguments, std::string_view command, std::int64_t amount,
-                          std::int64_t unit_ms, std::int64_t now_ms) {
-  constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
-  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
-  if (amount < kMin / unit_ms || amount > kMax / unit_ms || amount * unit_ms > kMax - now_ms) {
-    arguments.fail(errors::invalid_expire_time(command));
-    return 0;
+/// The next argument as the number of a database.
+std::uint8_t next_database(Arguments& arguments) {
+  const std::int64_t index =
+      arguments.next_integer(std::numeric_limits<int>::min(), std::numeric_limits<int>::max());
+  if (index < 0 || index >= static_cast<std::int64_t>(Keyspace::kDatabases))
+    arguments.fail(errors::no_such_database());
+  return arguments.ok() ? static_cast<std::uint8_t>(index) : std::uint8_t{0};
+}
+
+/// RENAME, RENAMENX: what is to be answered, or nothing if the key was renamed.
+std::optional<Reply> rename(CommandContext& context, bool only_if_absent) {
+  Database& db = context.db();
+  Object* const object = db.find(context[1]);
+  if (object == nullptr) return errors::no_such_key();
+  if (context[1] == context[2]) return only_if_absent ? Reply::integer(0) : Reply::ok();
+  if (Object* const replaced = db.find(context[2])) {
+    if (only_if_absent) return Reply::integer(0);
+    db.remove(*replaced);
   }
-  return amount * unit_ms + now_ms;
-}
-
-bool allow(const ExpiryConditions& conditions, std::int64_t current_ms, std::int64_t wanted_ms) {
-  const bool expires = current_ms != kNoExpiry;
-  if (conditions.none && expires) return false;
-  if (conditions.some && !expires) return false;
-  if (conditions.later && (!expires || wanted_ms <= current_ms)) return false;
-  return !(conditions.earlier && expires && wanted_ms >= current_ms);
-}
-
-Reply expire(CommandContext& context, std::string_view command, std::int64_t unit_ms) {
-  Arguments options(context.request(), 3);
-  const ExpiryConditions conditions = read_conditions(options);
-  const std::int64_t amount = options.to_integer(context[2]);
-  const std::int64_t expire_at_ms =
-      expiry_after(options, command, amount, unit_ms, context.now_ms());
-  if (!options.ok()) return options.take_error();
-
-  Object* object = context.db().find(context[1]);
-  if (object == nullptr || !allow(conditions, object->expire_at_ms, expire_at_ms))
-    return Reply::integer(0);
-  if (expire_at_ms <= context.now_ms()) {
-    context.db().remove(*object);
-  } else {
-    context.db().set_expiry(*object, expire_at_ms);
-  }
-  return Reply::integer(1);
-}
-
-// ---- TTL and PTTL ----
-
-Reply time_to_live(CommandContext& context, std::int64_t unit_ms) {
-  constexpr std::int64_t kNoKey = -2;
-  constexpr std::int64_t kForEver = -1;
-  const Object* object = context.db().find(context[1]);
-  if (object == nullptr) return Reply::integer(kNoKey);
-  if (object->expire_at_ms == kNoExpiry) return Reply::integer(kForEver);
-  return Reply::integer((object->expire_at_ms - context.now_ms() + unit_ms / 2) / unit_ms);
+  db.move(*object, db, context[2]);
+  return std::nullopt;
 }
 
 }  // namespace
 
 // DEL key [key ...]
+// UNLINK key [key ...]
 Reply del_command(CommandContext& context) {
   std::int64_t removed = 0;
   for (std::size_t i = 1; i < context.size(); ++i) {
@@ -113,13 +66,7 @@ Reply del_command(CommandContext& context) {
 }
 
 // EXISTS key [key ...]
-Reply exists_command(CommandContext& context) {
-  std::int64_t found = 0;  // a key named twice counts twice
-  for (std::size_t i = 1; i < context.size(); ++i) {
-    if (context.db().find(context[i]) != nullptr) ++found;
-  }
-  return Reply::integer(found);
-}
+Reply exists_command(CommandContext& context) { return Reply::integer(count_keys(context)); }
 
 // TYPE key
 Reply type_command(CommandContext& context) {
@@ -127,24 +74,80 @@ Reply type_command(CommandContext& context) {
   return Reply::status(object == nullptr ? "none" : std::string(type_name(object->type())));
 }
 
-// EXPIRE key seconds [NX | XX | GT | LT]
-Reply expire_command(CommandContext& context) { return expire(context, "expire", kSecond); }
+// TOUCH key [key ...]
+Reply touch_command(CommandContext& context) { return Reply::integer(count_keys(context)); }
 
-// PEXPIRE key milliseconds [NX | XX | GT | LT]
-Reply pexpire_command(CommandContext& context) { return expire(context, "pexpire", kMs); }
+// KEYS pattern
+Reply keys_command(CommandContext& context) {
+  const std::string_view pattern = context[1];
+  std::vector<Reply> keys;
+  context.db().for_each([&](const Object& object) {
+    if (object.is_expired(context.now_ms())) return;
+    if (pattern == "*" || glob_matches(pattern, object.key))
+      keys.push_back(Reply::bulk(object.key));
+  });
+  return Reply::array(std::move(keys));
+}
 
-// TTL key
-Reply ttl_command(CommandContext& context) { return time_to_live(context, kSecond); }
+// RANDOMKEY
+Reply randomkey_command(CommandContext& context) {
+  Database& db = context.db();
+  while (db.size() > 0) {
+    const std::string key = db.draw(context.keyspace().random()).key;
+    if (db.find(key) != nullptr) return Reply::bulk(key);
+  }
+  return Reply::nil();
+}
 
-// PTTL key
-Reply pttl_command(CommandContext& context) { return time_to_live(context, kMs); }
+// RENAME key newkey
+Reply rename_command(CommandContext& context) {
+  return rename(context, false).value_or(Reply::ok());
+}
 
-// PERSIST key
-Reply persist_command(CommandContext& context) {
-  Object* object = context.db().find(context[1]);
-  if (object == nullptr || object->expire_at_ms == kNoExpiry) return Reply::integer(0);
-  context.db().set_expiry(*object, kNoExpiry);
+// RENAMENX key newkey
+Reply renamenx_command(CommandContext& context) {
+  return rename(context, true).value_or(Reply::integer(1));
+}
+
+// MOVE key db
+Reply move_command(CommandContext& context) {
+  Arguments arguments(context.request(), 2);
+  Database& to = context.keyspace().db(next_database(arguments));
+  if (!arguments.ok()) return arguments.take_error();
+  if (&to == &context.db()) return errors::same_object();
+  Object* const object = context.db().find(context[1]);
+  if (object == nullptr || to.find(context[1]) != nullptr) return Reply::integer(0);
+  context.db().move(*object, to, context[1]);
   return Reply::integer(1);
+}
+
+// COPY source destination [DB destination-db] [REPLACE]
+Reply copy_command(CommandContext& context) {
+  Arguments arguments(context.request(), 3);
+  Database* to = &context.db();
+  bool replace = false;
+  while (!arguments.at_end()) {
+    if (arguments.accept("REPLACE")) {
+      replace = true;
+    } else if (arguments.left() >= 2 && arguments.accept("DB")) {
+      to = &context.keyspace().db(next_database(arguments));
+    } else {
+      arguments.fail(errors::syntax());
+    }
+  }
+  if (!arguments.ok()) return arguments.take_error();
+  if (to == &context.db() && context[1] == context[2]) return errors::same_object();
+
+  Object* const object = context.db().find(context[1]);
+  if (object == nullptr) return Reply::integer(0);
+  Object* const replaced = to->find(context[2]);
+  if (replaced != nullptr && !replace) return Reply::integer(0);
+  const Changes::Mark before = context.keyspace().changes().mark();
+  if (replaced != nullptr) to->remove(*replaced);
+  const absl::Status copied = copy_object(*object, *to, context[2]);
+  if (copied.ok()) return Reply::integer(1);
+  context.keyspace().changes().roll_back_to(before);
+  return errors::store_failed(copied);
 }
 
 }  // namespace rushgate

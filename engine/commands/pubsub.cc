@@ -10,7 +10,7 @@
 #include "engine/commands/command_functions.h"
 #include "engine/commands/errors.h"
 #include "engine/commands/glob.h"
-#include "engine/commands/stream_arguments.h"
+#include "engine/commands/subcommands.h"
 
 namespace rushgate {
 namespace {

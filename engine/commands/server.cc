@@ -1,5 +1,8 @@
 // Commands about the server as a whole: https://redis.io/docs/latest/commands/?group=server
 #include <cstdint>
+#include <limits>
+#include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,6 +20,16 @@ bool flush_options_ok(const CommandContext& context) {
   Arguments arguments(context.request());
   if (arguments.at_end()) return true;
   return (arguments.accept("ASYNC") || arguments.accept("SYNC")) && arguments.at_end();
+}
+
+/// An int; whether there is such a database is another question.
+std::optional<std::int64_t> parse_database(std::string_view text) {
+  const auto index = parse_int64(text);
+  if (!index || *index < std::numeric_limits<int>::min() ||
+      *index > std::numeric_limits<int>::max()) {
+    return std::nullopt;
+  }
+  return index;
 }
 
 }  // namespace
@@ -46,6 +59,22 @@ Reply flushdb_command(CommandContext& context) {
 Reply flushall_command(CommandContext& context) {
   if (!flush_options_ok(context)) return errors::syntax();
   context.keyspace().remove_all();
+  return Reply::ok();
+}
+
+// SWAPDB index1 index2
+Reply swapdb_command(CommandContext& context) {
+  const auto first = parse_database(context[1]);
+  if (!first) return errors::invalid_first_database();
+  const auto second = parse_database(context[2]);
+  if (!second) return errors::invalid_second_database();
+  for (const std::int64_t index : {*first, *second}) {
+    if (index < 0 || index >= static_cast<std::int64_t>(Keyspace::kDatabases))
+      return errors::no_such_database();
+  }
+  Keyspace& keyspace = context.keyspace();
+  keyspace.db(static_cast<std::size_t>(*first))
+      .swap(keyspace.db(static_cast<std::size_t>(*second)));
   return Reply::ok();
 }
 

@@ -1,13 +1,19 @@
 // Commands on sets: https://redis.io/docs/latest/commands/?group=set
 #include "engine/keyspace/sets.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
 #include "engine/commands/command_functions.h"
+#include "engine/commands/drawing.h"
 #include "engine/commands/errors.h"
 
 namespace rushgate {
@@ -15,6 +21,44 @@ namespace {
 
 Reply membership_reply(Object* set, std::string_view member) {
   return Reply::integer(set != nullptr && set->set().contains(member) ? 1 : 0);
+}
+
+// ---- SPOP ----
+
+Reply bulks(std::vector<std::string> texts, Reply (*aggregate)(std::vector<Reply>)) {
+  std::vector<Reply> replies;
+  replies.reserve(texts.size());
+  for (std::string& text : texts) replies.push_back(Reply::bulk(std::move(text)));
+  return aggregate(std::move(replies));
+}
+
+/// Removes all members but a few, which become a new set: that costs less than to remove the
+/// others.
+std::vector<std::string> pop_all_but(CommandContext& context, Object& object, std::size_t left) {
+  std::vector<std::string> stay = draw_different(object.set(), left, context.keyspace().random());
+  std::vector<std::string> popped;
+  SetValue kept(context.keyspace().seed());
+  for (const std::string& member : stay) kept.insert(member);
+  object.set().for_each([&](std::string_view member) {
+    if (!kept.contains(member)) popped.emplace_back(member);
+  });
+  const std::int64_t expire_at_ms = object.expire_at_ms;
+  context.db().remove(object);
+  if (left == 0) return popped;
+  Object& made = sets::create(context.db(), context[1]);
+  for (const std::string& member : stay) sets::add(context.db(), made, member);
+  context.db().set_expiry(made, expire_at_ms);
+  return popped;
+}
+
+std::vector<std::string> pop(CommandContext& context, Object& object, std::size_t count) {
+  constexpr std::size_t kManyTimes = 5;  // as often as is left: Redis makes a new set then, too
+  const std::size_t size = object.set().size();
+  const std::size_t left = size - std::min(size, count);
+  if (left * kManyTimes <= count) return pop_all_but(context, object, left);
+  std::vector<std::string> popped = draw_different(object.set(), count, context.keyspace().random());
+  for (const std::string& member : popped) sets::remove(context.db(), object, member);
+  return popped;
 }
 
 }  // namespace
@@ -80,6 +124,57 @@ Reply smembers_command(CommandContext& context) {
   members.reserve(set->set().size());
   set->set().for_each([&](std::string_view member) { members.push_back(Reply::bulk(member)); });
   return Reply::set(std::move(members));
+}
+
+// SMOVE source destination member
+Reply smove_command(CommandContext& context) {
+  Object* from = context.db().find(context[1]);
+  Object* to = context.db().find(context[2]);
+  if (from == nullptr) return Reply::integer(0);
+  for (const Object* const object : {from, to}) {
+    if (object != nullptr && object->type() != ValueType::kSet) return errors::wrong_type();
+  }
+  const std::string_view member = context[3];
+  if (from == to || !from->set().contains(member)) return membership_reply(from, member);
+  sets::remove(context.db(), *from, member);
+  if (to == nullptr) to = &sets::create(context.db(), context[2]);
+  sets::add(context.db(), *to, member);
+  return Reply::integer(1);
+}
+
+// SPOP key [count]
+Reply spop_command(CommandContext& context) {
+  if (context.size() > 3) return errors::syntax();
+  const bool has_count = context.size() == 3;
+  const std::int64_t count = has_count ? parse_int64(context[2]).value_or(-1) : 1;
+  if (count < 0) return errors::not_positive();
+  Object* set = nullptr;
+  if (!context.find(context[1], ValueType::kSet, set)) return errors::wrong_type();
+  if (!has_count) {
+    if (set == nullptr) return Reply::nil();
+    std::string member = set->set().draw(context.keyspace().random());
+    sets::remove(context.db(), *set, member);
+    return Reply::bulk(std::move(member));
+  }
+  if (set == nullptr || count == 0) return Reply::set();
+  return bulks(pop(context, *set, static_cast<std::size_t>(count)), &Reply::set);
+}
+
+// SRANDMEMBER key [count]
+Reply srandmember_command(CommandContext& context) {
+  if (context.size() > 3) return errors::syntax();
+  const bool has_count = context.size() == 3;
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+  Arguments arguments(context.request(), 2);
+  const std::int64_t count = has_count ? arguments.next_integer(-kMax, kMax) : 1;
+  if (count < -kDrawsMax) arguments.fail(errors::value_out_of_range());
+  if (!arguments.ok()) return arguments.take_error();
+  Object* set = nullptr;
+  if (!context.find(context[1], ValueType::kSet, set)) return errors::wrong_type();
+  Random& random = context.keyspace().random();
+  if (set == nullptr) return has_count ? Reply::array() : Reply::nil();
+  if (!has_count) return Reply::bulk(set->set().draw(random));
+  return bulks(draw(set->set(), count, random), &Reply::array);
 }
 
 }  // namespace rushgate

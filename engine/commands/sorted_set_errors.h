@@ -37,7 +37,6 @@ inline Reply scores_by_lex() {
 }
 
 // ---- Counts and keys ----
-inline Reply value_out_of_range() { return Reply::error("ERR value is out of range"); }
 inline Reply no_input_key(std::string_view command) {
   return Reply::error("ERR at least 1 input key is needed for '" + std::string(command) +
                       "' command");

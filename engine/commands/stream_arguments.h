@@ -79,20 +79,6 @@ StreamReadRequest read_stream_read_request(Arguments& arguments, RequestView req
 Reply wait_for_entries(CommandContext& context, const StreamReadRequest& read,
                        std::span<const StreamId> after);
 
-// ---- Subcommands ----
-
-struct Subcommand {
-  std::string_view name;  // lower case
-  Reply (*run)(CommandContext& context);
-  int arity;  // as in the command table, `<command> <subcommand>` counted
-};
-
-/// Runs the one that argument 1 names. `command` is the container, in lower case.
-Reply run_subcommand(CommandContext& context, std::string_view command,
-                     std::span<const Subcommand> subcommands);
-/// The answer to HELP.
-Reply help_reply(std::span<const std::string_view> lines);
-
 // ---- Answers ----
 
 inline Reply id_reply(StreamId id) { return Reply::bulk(id.to_string()); }

@@ -13,6 +13,7 @@
 #include "engine/commands/errors.h"
 #include "engine/commands/stream_arguments.h"
 #include "engine/commands/stream_errors.h"
+#include "engine/commands/subcommands.h"
 #include "engine/keyspace/streams.h"
 
 namespace rushgate {

@@ -12,6 +12,7 @@
 #include "engine/commands/errors.h"
 #include "engine/commands/stream_arguments.h"
 #include "engine/commands/stream_errors.h"
+#include "engine/commands/subcommands.h"
 
 namespace rushgate {
 namespace {

@@ -13,11 +13,10 @@
 #include "engine/commands/command_context.h"
 #include "engine/commands/command_functions.h"
 #include "engine/commands/errors.h"
+#include "engine/commands/limits.h"
 
 namespace rushgate {
 namespace {
-
-constexpr std::size_t kStringBytesMax = 512ULL * 1024 * 1024;
 
 Reply value_reply(Object* object) {
   return object == nullptr ? Reply::nil() : Reply::bulk(object->string().bytes());
@@ -36,7 +35,7 @@ void put(Database& db, Object* object, std::string_view key, std::string_view va
   db.set_expiry(*object, expire_at_ms);
 }
 
-// ---- SET ----
+// ---- Options of time to live ----
 
 struct ExpiryOption {
   std::string_view keyword;
@@ -51,27 +50,55 @@ constexpr ExpiryOption kExpiryOptions[] = {
     {"PXAT", 1, false},
 };
 
-struct SetOptions {
-  bool only_if_absent = false;           // NX
-  bool only_if_present = false;          // XX
-  bool answer_old = false;               // GET
-  bool keep_expiry = false;              // KEEPTTL
-  const ExpiryOption* expiry = nullptr;  // EX, PX, EXAT or PXAT, if given
-  std::string_view expiry_text;          // its value; the last one, if it is given again
+/// EX, PX, EXAT or PXAT, if given, and its value: the last one, if it is given again.
+struct ExpiryArgument {
+  const ExpiryOption* option = nullptr;
+  std::string_view text;
 };
 
 /// EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds. False if
 /// the next argument is none of them.
-bool accept_expiry(Arguments& arguments, SetOptions& options) {
+bool accept_expiry(Arguments& arguments, ExpiryArgument& expiry) {
   for (const ExpiryOption& option : kExpiryOptions) {
     if (!arguments.accept(option.keyword)) continue;
-    if (options.expiry != nullptr && options.expiry != &option) arguments.fail(errors::syntax());
-    options.expiry = &option;
-    options.expiry_text = arguments.next();
+    if (expiry.option != nullptr && expiry.option != &option) arguments.fail(errors::syntax());
+    expiry = {&option, arguments.next()};
     return true;
   }
   return false;
 }
+
+/// The moment `amount` units from `start_ms`. Unlike EXPIRE, commands on strings take no time of
+/// zero or less.
+std::int64_t to_expiry(Arguments& arguments, std::string_view command, std::int64_t amount,
+                       std::int64_t unit_ms, std::int64_t start_ms) {
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+  if (!arguments.ok()) return kNoExpiry;
+  if (amount <= 0 || amount > kMax / unit_ms || amount * unit_ms > kMax - start_ms) {
+    arguments.fail(errors::invalid_expire_time(command));
+    return kNoExpiry;
+  }
+  return start_ms + amount * unit_ms;
+}
+
+/// The moment that the option names; kNoExpiry if there is none.
+std::int64_t read_expiry(Arguments& arguments, std::string_view command,
+                         const ExpiryArgument& expiry, std::int64_t now_ms) {
+  if (expiry.option == nullptr) return kNoExpiry;
+  const auto [keyword, unit_ms, from_now] = *expiry.option;
+  const std::int64_t amount = arguments.to_integer(expiry.text);
+  return to_expiry(arguments, command, amount, unit_ms, from_now ? now_ms : 0);
+}
+
+// ---- SET ----
+
+struct SetOptions {
+  bool only_if_absent = false;   // NX
+  bool only_if_present = false;  // XX
+  bool answer_old = false;       // GET
+  bool keep_expiry = false;      // KEEPTTL
+  ExpiryArgument expiry;
+};
 
 SetOptions read_set_options(Arguments& arguments) {
   SetOptions options;
@@ -84,47 +111,44 @@ SetOptions read_set_options(Arguments& arguments) {
       options.answer_old = true;
     } else if (arguments.accept("KEEPTTL")) {
       options.keep_expiry = true;
-    } else if (!accept_expiry(arguments, options)) {
+    } else if (!accept_expiry(arguments, options.expiry)) {
       arguments.fail(errors::syntax());
     }
   }
   const bool conditions_conflict = options.only_if_absent && options.only_if_present;
-  const bool expiries_conflict = options.keep_expiry && options.expiry != nullptr;
+  const bool expiries_conflict = options.keep_expiry && options.expiry.option != nullptr;
   if (conditions_conflict || expiries_conflict) arguments.fail(errors::syntax());
   return options;
 }
 
-/// The moment that the options name. Unlike EXPIRE, SET takes no time of zero or less.
-std::int64_t read_expiry(Arguments& arguments, const SetOptions& options, std::int64_t now_ms) {
-  if (options.expiry == nullptr) return kNoExpiry;
-  const auto [keyword, unit_ms, from_now] = *options.expiry;
-  const std::int64_t amount = arguments.to_integer(options.expiry_text);
-  if (!arguments.ok()) return kNoExpiry;
-
-  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
-  const std::int64_t start_ms = from_now ? now_ms : 0;
-  if (amount <= 0 || amount > kMax / unit_ms || amount * unit_ms > kMax - start_ms) {
-    arguments.fail(errors::invalid_expire_time("set"));
-    return kNoExpiry;
-  }
-  return start_ms + amount * unit_ms;
+// SETEX, PSETEX
+Reply set_for_a_time(CommandContext& context, std::string_view command, std::int64_t unit_ms) {
+  Arguments arguments(context.request(), 2);
+  const std::int64_t amount = arguments.next_integer();
+  const std::int64_t expire_at_ms =
+      to_expiry(arguments, command, amount, unit_ms, context.now_ms());
+  if (!arguments.ok()) return arguments.take_error();
+  if (context[3].size() > kStringBytesMax) return errors::string_too_long();
+  put(context.db(), context.db().find(context[1]), context[1], context[3], expire_at_ms);
+  return Reply::ok();
 }
 
-// ---- INCR and its like ----
-
-Reply increment(CommandContext& context, std::int64_t amount) {
-  Object* object = nullptr;
-  if (!context.find(context[1], ValueType::kString, object)) return errors::wrong_type();
-  if (object == nullptr) {
-    context.db().create(context[1], StringValue(amount));
-    return Reply::integer(amount);
+// MSET, MSETNX
+Reply set_many(CommandContext& context, bool only_if_absent) {
+  Arguments arguments(context.request());
+  arguments.expect_pairs();
+  if (!arguments.ok()) return arguments.take_error();
+  for (std::size_t i = 2; i < context.size(); i += 2) {
+    if (context[i].size() > kStringBytesMax) return errors::string_too_long();
   }
-  const auto current = object->string().integer();
-  if (!current) return errors::not_an_integer();
-  const auto sum = checked_add(*current, amount);
-  if (!sum) return errors::overflow();
-  strings::assign(context.db(), *object, StringValue(*sum));
-  return Reply::integer(*sum);
+  for (std::size_t i = 1; only_if_absent && i < context.size(); i += 2) {
+    if (context.db().find(context[i]) != nullptr) return Reply::integer(0);
+  }
+  while (!arguments.at_end()) {
+    const std::string_view key = arguments.next();
+    put(context.db(), context.db().find(key), key, arguments.next(), kNoExpiry);
+  }
+  return only_if_absent ? Reply::integer(1) : Reply::ok();
 }
 
 }  // namespace
@@ -141,7 +165,7 @@ Reply get_command(CommandContext& context) {
 Reply set_command(CommandContext& context) {
   Arguments arguments(context.request(), 3);
   const SetOptions options = read_set_options(arguments);
-  std::int64_t expire_at_ms = read_expiry(arguments, options, context.now_ms());
+  std::int64_t expire_at_ms = read_expiry(arguments, "set", options.expiry, context.now_ms());
   if (!arguments.ok()) return arguments.take_error();
   if (context[2].size() > kStringBytesMax) return errors::string_too_long();
 
@@ -164,6 +188,62 @@ Reply setnx_command(CommandContext& context) {
   return Reply::integer(1);
 }
 
+// SETEX key seconds value
+Reply setex_command(CommandContext& context) { return set_for_a_time(context, "setex", 1000); }
+
+// PSETEX key milliseconds value
+Reply psetex_command(CommandContext& context) { return set_for_a_time(context, "psetex", 1); }
+
+// GETSET key value
+Reply getset_command(CommandContext& context) {
+  if (context[2].size() > kStringBytesMax) return errors::string_too_long();
+  Object* object = nullptr;
+  if (!context.find(context[1], ValueType::kString, object)) return errors::wrong_type();
+  Reply old = value_reply(object);
+  put(context.db(), object, context[1], context[2], kNoExpiry);
+  return old;
+}
+
+// GETDEL key
+Reply getdel_command(CommandContext& context) {
+  Object* object = nullptr;
+  if (!context.find(context[1], ValueType::kString, object)) return errors::wrong_type();
+  Reply old = value_reply(object);
+  if (object != nullptr) context.db().remove(*object);
+  return old;
+}
+
+// GETEX key [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds |
+// PERSIST]
+Reply getex_command(CommandContext& context) {
+  Arguments arguments(context.request(), 2);
+  ExpiryArgument expiry;
+  bool persist = false;
+  while (!arguments.at_end()) {
+    if (arguments.accept("PERSIST")) {
+      persist = true;
+    } else if (!accept_expiry(arguments, expiry)) {
+      arguments.fail(errors::syntax());
+    }
+  }
+  if (persist && expiry.option != nullptr) arguments.fail(errors::syntax());
+  if (!arguments.ok()) return arguments.take_error();
+
+  Object* object = nullptr;
+  if (!context.find(context[1], ValueType::kString, object)) return errors::wrong_type();
+  if (object == nullptr) return Reply::nil();
+  const std::int64_t expire_at_ms = read_expiry(arguments, "getex", expiry, context.now_ms());
+  if (!arguments.ok()) return arguments.take_error();
+
+  Reply value = value_reply(object);
+  if (expire_at_ms != kNoExpiry && expire_at_ms <= context.now_ms()) {
+    context.db().remove(*object);
+  } else if (persist || expire_at_ms != kNoExpiry) {
+    context.db().set_expiry(*object, expire_at_ms);
+  }
+  return value;
+}
+
 // MGET key [key ...]
 Reply mget_command(CommandContext& context) {
   std::vector<Reply> values;
@@ -177,39 +257,9 @@ Reply mget_command(CommandContext& context) {
 }
 
 // MSET key value [key value ...]
-Reply mset_command(CommandContext& context) {
-  Arguments arguments(context.request());
-  arguments.expect_pairs();
-  if (!arguments.ok()) return arguments.take_error();
-  for (std::size_t i = 2; i < context.size(); i += 2) {
-    if (context[i].size() > kStringBytesMax) return errors::string_too_long();
-  }
-  while (!arguments.at_end()) {
-    const std::string_view key = arguments.next();
-    put(context.db(), context.db().find(key), key, arguments.next(), kNoExpiry);
-  }
-  return Reply::ok();
-}
+Reply mset_command(CommandContext& context) { return set_many(context, false); }
 
-// INCR key
-Reply incr_command(CommandContext& context) { return increment(context, 1); }
-
-// INCRBY key increment
-Reply incrby_command(CommandContext& context) {
-  const auto amount = parse_int64(context[2]);
-  if (!amount) return errors::not_an_integer();
-  return increment(context, *amount);
-}
-
-// DECR key
-Reply decr_command(CommandContext& context) { return increment(context, -1); }
-
-// DECRBY key decrement
-Reply decrby_command(CommandContext& context) {
-  const auto amount = parse_int64(context[2]);
-  if (!amount) return errors::not_an_integer();
-  if (*amount == std::numeric_limits<std::int64_t>::min()) return errors::decrement_overflow();
-  return increment(context, -*amount);
-}
+// MSETNX key value [key value ...]
+Reply msetnx_command(CommandContext& context) { return set_many(context, true); }
 
 }  // namespace rushgate

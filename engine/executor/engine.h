@@ -43,7 +43,8 @@ struct EngineOptions {
   /// seed, same results. Not owned.
   ManualClock* manual_clock = nullptr;
 
-  /// Order of iteration of tables. 0: chosen at random, or 1 in manual mode.
+  /// Order of iteration of tables, and what SPOP and its like choose. 0: chosen at random, or 1 in
+  /// manual mode.
   std::uint64_t seed = 0;
 
   // ---- Lua scripts ----

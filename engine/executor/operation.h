@@ -58,6 +58,10 @@ struct Operation {
 
   [[nodiscard]] bool finished() const { return replies.size() == requests.size(); }
 
+  [[nodiscard]] bool is_answered() const {
+    return state.load(std::memory_order_acquire) == kAnswered;
+  }
+
   /// Answers all that is left to answer with `error`.
   void fail_rest(std::string_view error) {
     while (!finished()) replies.push_back(Reply::error(std::string(error)));

@@ -15,6 +15,7 @@ namespace {
 void take_replies(Operation& operation, ServedSession::Batch& batch) {
   batch.replies.assign(std::make_move_iterator(operation.replies.begin()),
                        std::make_move_iterator(operation.replies.end()));
+  batch.is_answered = true;
 }
 
 }  // namespace
@@ -71,8 +72,17 @@ void ServedSession::run(std::span<Batch> batches, absl::FunctionRef<void()> whil
     operations[i].session = batches[i].session->session_.get();
     operations[i].requests = batches[i].requests;
   }
-  batches.front().session->executor_->run_all_and_wait(operations, while_busy);
-  for (std::size_t i = 0; i < batches.size(); ++i) take_replies(operations[i], batches[i]);
+  const auto take_answered = [&] {
+    for (std::size_t i = 0; i < batches.size(); ++i) {
+      const bool is_new = !batches[i].is_answered && operations[i].is_answered();
+      if (is_new) take_replies(operations[i], batches[i]);
+    }
+  };
+  batches.front().session->executor_->run_all_and_wait(operations, [&] {
+    take_answered();
+    while_busy();
+  });
+  take_answered();
 }
 
 void ServedSession::answer_while_busy(Batch& batch) {

@@ -45,12 +45,14 @@ class ServedSession {
     ServedSession* session;
     std::span<const Request> requests;  // at least one; none may block
     std::vector<Reply> replies = {};
+    bool is_answered = false;  // in run(): its replies are there
   };
 
   /// Runs all the batches, of sessions of one engine, as if all had been submitted at once: in as
   /// few groups as the engine permits. Returns when all are answered. Not from a callback of the
   /// engine. If this thread runs a script that takes too long, `while_busy` is called again and
-  /// again, so that other clients' requests can be answered by answer_while_busy().
+  /// again, so that batches that are answered meanwhile can be taken, and other clients' requests
+  /// be answered by answer_while_busy().
   static void run(std::span<Batch> batches, absl::FunctionRef<void()> while_busy);
   /// BUSY, but for commands like SCRIPT KILL, which run.
   static void answer_while_busy(Batch& batch);

@@ -16,6 +16,13 @@ void record_header_removal(Changes& changes, const Object& object) {
   changes.records().remove(key);
 }
 
+/// What the keys of the headers of one database begin with.
+std::string header_prefix(std::uint8_t db) {
+  std::string prefix;
+  write_header_key(db, {}, prefix);
+  return prefix;
+}
+
 /// A removed object, held until the group ends in case it must come back.
 using Removed = std::unique_ptr<Object>;
 
@@ -53,6 +60,15 @@ void Database::assign_expiry(Object& object, std::int64_t expire_at_ms) {
   if (object.expire_at_ms != kNoExpiry) expiries_.erase(&object);
   object.expire_at_ms = expire_at_ms;
   if (object.expire_at_ms != kNoExpiry) expiries_.insert(&object);
+}
+
+void Database::exchange(Database& other) {
+  table_.swap(other.table_);
+  expiries_.swap(other.expiries_);
+  for (Database* const db : {this, &other}) {
+    db->forget_recent();
+    db->for_each([db](Object& object) { object.db = db->number_; });
+  }
 }
 
 // ---- Mutators ----
@@ -115,6 +131,23 @@ void Database::move(Object& object, Database& to, std::string_view key) {
   keyspace_.signal(object, KeySignal::kReady);
 }
 
+void Database::swap(Database& other) {
+  if (this == &other) return;
+  for (const Database* const db : {this, &other}) {
+    changes().records().remove_prefix(header_prefix(db->number_));
+  }
+  exchange(other);
+  changes().undo().push([this, &other] { exchange(other); });
+  for (Database* const db : {this, &other}) {
+    db->for_each([db](Object& object) {
+      ++object.revision;
+      db->changes().touch(object);
+      db->note_creation(object.key);
+      db->keyspace_.signal(object, KeySignal::kReady);
+    });
+  }
+}
+
 void Database::set_expiry(Object& object, std::int64_t expire_at_ms) {
   ++object.revision;
   if (object.expire_at_ms == expire_at_ms) return;
@@ -124,9 +157,7 @@ void Database::set_expiry(Object& object, std::int64_t expire_at_ms) {
 }
 
 void Database::remove_all() {
-  std::string prefix;
-  RecordWriter(prefix).byte(static_cast<std::uint8_t>(RecordKind::kHeader)).byte(number_);
-  changes().records().remove_prefix(prefix);
+  changes().records().remove_prefix(header_prefix(number_));
 
   Table table(keyspace_.seed());
   absl::btree_set<Object*, SoonerExpiry> expiries;

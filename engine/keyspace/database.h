@@ -16,6 +16,7 @@
 #include "engine/keyspace/hashing.h"
 #include "engine/keyspace/object.h"
 #include "engine/keyspace/segmented_table.h"
+#include "engine/keyspace/table_walk.h"
 #include "engine/keyspace/watched_key.h"
 
 namespace rushgate {
@@ -42,6 +43,9 @@ class Database {
   /// Moves the object to another key or database, where there must be nothing.
   void move(Object& object, Database& to, std::string_view key);
 
+  /// SWAPDB: each holds what the other did.
+  void swap(Database& other);
+
   /// When the object expires; kNoExpiry for never. A time that has passed is allowed: the next
   /// find() removes it.
   void set_expiry(Object& object, std::int64_t expire_at_ms);
@@ -66,6 +70,19 @@ class Database {
   void for_each(Visit visit) {
     table_.for_each([&](ObjectEntry::Item& object) { visit(*object); });
   }
+
+  // A walk in steps, as in table_walk.h: the end of a step, and visit(Object&) for its keys.
+  [[nodiscard]] std::uint64_t step_end(std::uint64_t begin, std::size_t count) const {
+    return rushgate::step_end(table_, begin, count);
+  }
+  template <class Visit>
+  void for_each_between(std::uint64_t begin, std::uint64_t end, Visit visit) {
+    rushgate::for_each_between(table_, begin, end,
+                               [&](ObjectEntry::Item& object) { visit(*object); });
+  }
+
+  /// Any of the keys, of which there must be some; perhaps one whose time is up.
+  [[nodiscard]] Object& draw(Random& random) { return *table_.draw(random); }
 
   /// When the next key expires, if any does.
   [[nodiscard]] std::optional<std::int64_t> next_expiry_ms() const;
@@ -101,6 +118,7 @@ class Database {
   Object& attach(std::unique_ptr<Object> object);
   std::unique_ptr<Object> detach(Object& object);
   void assign_expiry(Object& object, std::int64_t expire_at_ms);
+  void exchange(Database& other);
 
   void note_creation(std::string_view key);
 

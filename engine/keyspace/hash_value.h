@@ -2,6 +2,7 @@
 // strings.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -10,8 +11,12 @@
 #include <utility>
 
 #include "engine/base/numbers.h"
+#include "engine/base/random.h"
+#include "engine/base/scalar.h"
+#include "engine/keyspace/encoding_limits.h"
 #include "engine/keyspace/hashing.h"
 #include "engine/keyspace/segmented_table.h"
+#include "engine/keyspace/table_walk.h"
 
 namespace rushgate {
 
@@ -34,13 +39,16 @@ struct TextField {
     std::string field;
     std::string value;
   };
-  static std::uint64_t hash(std::string_view field, std::uint64_t seed) {
-    return hash_bytes(field, seed);
+  /// Of an integer as in IntegerField: a field that moves from one table to the other has the same
+  /// position there.
+  static std::uint64_t hash(const Scalar& field, std::uint64_t seed) {
+    return field.is_integer() ? hash_integer(field.integer(), seed)
+                              : hash_bytes(field.text(), seed);
   }
   static std::uint64_t hash(const Item& item, std::uint64_t seed) {
-    return hash_bytes(item.field, seed);
+    return hash(Scalar(item.field), seed);
   }
-  static bool matches(const Item& item, std::string_view field) { return item.field == field; }
+  static bool matches(const Item& item, const Scalar& field) { return item.field == field.text(); }
 };
 
 /// A data structure only: durable changes go through hashes.h.
@@ -68,13 +76,42 @@ class HashValue {
       visit(std::string_view(item.field), std::string_view(item.value));
     });
   }
+  /// As in table_walk.h: the end of a step of at least `count` fields, and those of a step.
+  [[nodiscard]] std::uint64_t step_end(std::uint64_t begin, std::size_t count) const {
+    return std::min(rushgate::step_end(integers_, begin, count),
+                    rushgate::step_end(texts_, begin, count));
+  }
+  template <class Visit>
+  void for_each_between(std::uint64_t begin, std::uint64_t end, Visit visit) const {
+    rushgate::for_each_between(integers_, begin, end, [&](const IntegerField::Item& item) {
+      visit(DecimalText(item.field).view(), DecimalText(item.value).view());
+    });
+    rushgate::for_each_between(texts_, begin, end, [&](const TextField::Item& item) {
+      visit(std::string_view(item.field), std::string_view(item.value));
+    });
+  }
+  /// Any of the fields, of which there must be some.
+  [[nodiscard]] std::string draw(Random& random) const;
+
   [[nodiscard]] std::size_t memory_bytes() const {
     return integers_.memory_bytes() + texts_.memory_bytes();
+  }
+
+  /// Has it ever outgrown the compact form that Redis gives small ones?
+  [[nodiscard]] bool is_large() const { return is_large_; }
+  void set_large(bool is_large) { is_large_ = is_large; }
+  /// Is it too large for that form, now that `field` has this value?
+  [[nodiscard]] bool outgrows(const EncodingLimits& limits, std::string_view field,
+                              std::string_view value) const {
+    return static_cast<std::int64_t>(field.size()) > limits.hash_value_bytes ||
+           static_cast<std::int64_t>(value.size()) > limits.hash_value_bytes ||
+           static_cast<std::int64_t>(size()) > limits.hash_entries;
   }
 
  private:
   SegmentedTable<IntegerField> integers_;
   SegmentedTable<TextField> texts_;
+  bool is_large_ = false;
 };
 
 }  // namespace rushgate

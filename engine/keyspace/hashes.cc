@@ -16,9 +16,14 @@ Object& create(Database& db, std::string_view key) {
 bool set(Database& db, Object& object, std::string_view field, std::string_view value) {
   std::optional<std::string> old = object.hash().assign(field, value);
   const bool is_new = !old.has_value();
+  const bool was_large = object.hash().is_large();
+  if (!was_large) {
+    object.hash().set_large(object.hash().outgrows(db.keyspace().limits(), field, value));
+  }
   ++object.revision;
-  db.changes().undo().push([&object, field = std::string(field), old = std::move(old)] {
+  db.changes().undo().push([&object, field = std::string(field), old = std::move(old), was_large] {
     ++object.revision;
+    object.hash().set_large(was_large);
     if (old) {
       object.hash().assign(field, *old);
     } else {
@@ -40,6 +45,12 @@ bool remove(Database& db, Object& object, std::string_view field) {
   remove_element(db.changes().records(), object.id, field);
   if (object.hash().size() == 0) db.remove(object);
   return true;
+}
+
+void grow(Database& db, Object& object) {
+  db.changes().undo().push(
+      [&hash = object.hash(), old = object.hash().is_large()] { hash.set_large(old); });
+  object.hash().set_large(true);
 }
 
 }  // namespace rushgate::hashes

@@ -17,4 +17,7 @@ bool set(Database& db, Object& object, std::string_view field, std::string_view 
 /// False if there was none. The key goes with its last field: `object` is not to be used then.
 bool remove(Database& db, Object& object, std::string_view field);
 
+/// From now on it counts as one that was too large for Redis's compact form.
+void grow(Database& db, Object& object);
+
 }  // namespace rushgate::hashes

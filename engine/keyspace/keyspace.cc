@@ -56,7 +56,7 @@ class KeyspaceLoader {
       case ValueType::kHash: {
         const std::string field = key_reader.scalar();
         return kind == RecordKind::kElement && key_reader.ok() &&
-               !object->hash().assign(field, value).has_value();
+               read_field(object->hash(), field, value);
       }
       case ValueType::kList:
         return kind == RecordKind::kElement && read_list_element(*object, key_reader, value);
@@ -82,6 +82,12 @@ class KeyspaceLoader {
     const double score = reader.real();
     return key.ok() && reader.ok() && reader.at_end() && !std::isnan(score) &&
            !object.sorted_set().assign(member, score).has_value();
+  }
+
+  bool read_field(HashValue& hash, std::string_view field, std::string_view value) const {
+    const bool is_new = !hash.assign(field, value).has_value();
+    if (hash.outgrows(keyspace_.limits(), field, value)) hash.set_large(true);
+    return is_new;
   }
 
   bool read_member(Object& object, RecordReader& key, std::string_view value) {
@@ -166,7 +172,7 @@ class KeyspaceLoader {
         object.value = ListValue();
         return true;
       case ValueType::kSortedSet:
-        object.value = SortedSetValue(keyspace_.seed());
+        object.value = SortedSetValue(keyspace_.seed(), keyspace_.limits());
         return true;
       case ValueType::kString:
         break;
@@ -219,6 +225,18 @@ absl::Status Keyspace::commit() {
   }
   changes_.forget();
   return kept;
+}
+
+void Keyspace::set_limits(const EncodingLimits& limits) {
+  const EncodingLimits old = std::exchange(limits_, limits);
+  if (old.set_integers == limits.set_integers) return;
+  // Other collections note at once what they have outgrown.
+  for (const auto& database : databases_) {
+    database->for_each([&](Object& object) {
+      if (object.type() != ValueType::kSet) return;
+      object.set().set_was_large(object.set().is_large(old));
+    });
+  }
 }
 
 std::size_t Keyspace::remove_expired(std::size_t count_max) {

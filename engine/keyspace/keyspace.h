@@ -14,6 +14,7 @@
 #include "engine/base/random.h"
 #include "engine/keyspace/changes.h"
 #include "engine/keyspace/database.h"
+#include "engine/keyspace/encoding_limits.h"
 #include "engine/store/store.h"
 
 namespace rushgate {
@@ -53,6 +54,10 @@ class Keyspace {
   /// For elements that are drawn at random.
   [[nodiscard]] Random& random() { return random_; }
 
+  [[nodiscard]] const EncodingLimits& limits() const { return limits_; }
+  /// What has outgrown the limits of now stays large under any others.
+  void set_limits(const EncodingLimits& limits);
+
   /// The time that commands see: ms since 1970 UTC. It stands still between calls of set_now_ms().
   [[nodiscard]] std::int64_t now_ms() const { return now_ms_; }
   void set_now_ms(std::int64_t now_ms) { now_ms_ = now_ms; }
@@ -81,6 +86,7 @@ class Keyspace {
   Store& store_;
   const std::uint64_t seed_;
   Random random_;
+  EncodingLimits limits_;
   std::int64_t now_ms_ = 0;
   std::uint64_t next_object_id_ = 1;
   KeyListener* listener_ = nullptr;

@@ -54,6 +54,10 @@ struct Object {
   std::uint64_t revision = 0;  // another one whenever WATCH is to see a change
                                // of a hash also when a change is taken back
 
+  [[nodiscard]] bool is_expired(std::int64_t now_ms) const {
+    return expire_at_ms != kNoExpiry && expire_at_ms <= now_ms;
+  }
+
   [[nodiscard]] ValueType type() const { return static_cast<ValueType>(value.index()); }
 
   [[nodiscard]] StringValue& string() { return std::get<StringValue>(value); }

@@ -26,6 +26,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/random.h"
+
 namespace rushgate {
 
 /// `Policy` says what is kept:
@@ -132,15 +134,52 @@ class SegmentedTable {
   template <class Visit>
   void for_each(Visit visit) {
     for (std::size_t i = 0; i < directory_.size(); i += entries_of(*directory_[i])) {
-      Segment& segment = *directory_[i];
-      for (std::uint32_t slot = 0; slot < segment.slots; ++slot) {
-        if (segment.tags()[slot] != kFree) visit(segment.item(slot));
-      }
+      for_each_in(*directory_[i], visit);
     }
   }
   template <class Visit>
   void for_each(Visit visit) const {
     const_cast<SegmentedTable*>(this)->for_each([&](const Item& item) { visit(item); });
+  }
+
+  // ---- In parts: see table_walk.h ----
+
+  static constexpr unsigned kPositionBits = 48;  // a double holds it
+  static constexpr std::uint64_t kPositionEnd = std::uint64_t{1} << kPositionBits;
+
+  /// visit(Item&, position) for each item of the segment to which `position`, which is below the
+  /// end, belongs; `visit` must not insert or remove. The first position behind that segment.
+  template <class Visit>
+  std::uint64_t visit_segment(std::uint64_t position, Visit visit) {
+    constexpr unsigned kBelow = 64 - kPositionBits;
+    if (directory_.empty()) return kPositionEnd;
+    Segment& segment = *segment_of(position << kBelow);
+    for_each_in(segment, [&](Item& item) { visit(item, Policy::hash(item, seed_) >> kBelow); });
+    const unsigned rest = kPositionBits - std::min(segment.depth, kPositionBits);
+    return ((position >> rest) + 1) << rest;
+  }
+  template <class Visit>
+  std::uint64_t visit_segment(std::uint64_t position, Visit visit) const {
+    return const_cast<SegmentedTable*>(this)->visit_segment(
+        position, [&](const Item& item, std::uint64_t at) { visit(item, at); });
+  }
+
+  // ---- By chance ----
+
+  /// Any of the items, of which there must be some; all are as likely. (But those of a segment that
+  /// grew past kSlotsMax come up more rarely.)
+  [[nodiscard]] const Item& draw(Random& random) const {
+    assert(size_ > 0);
+    // All segments as likely, then all of their slots, which are as many, until one is not free.
+    constexpr int kTries = 100;
+    for (int i = 0; i < kTries; ++i) {
+      const std::size_t entry = random.below(directory_.size());
+      Segment& segment = *directory_[entry];
+      if ((entry & (entries_of(segment) - 1)) != 0) continue;
+      const auto slot = static_cast<std::uint32_t>(random.below(segment.slots));
+      if (segment.tags()[slot] != kFree) return segment.item(slot);
+    }
+    return item_at(random.below(size_));  // few are left of many
   }
 
   void clear() {
@@ -245,6 +284,26 @@ class SegmentedTable {
     static_cast<void>(*begin);
     static_cast<void>(*(begin + sizeof(Segment) + home));
     static_cast<void>(*(begin + Segment::items_offset(kSlotsMax) + home * sizeof(Item)));
+  }
+
+  template <class Visit>
+  static void for_each_in(Segment& segment, Visit visit) {
+    if (segment.used == 0) return;
+    for (std::uint32_t slot = 0; slot < segment.slots; ++slot) {
+      if (segment.tags()[slot] != kFree) visit(segment.item(slot));
+    }
+  }
+
+  /// In the order of for_each().
+  const Item& item_at(std::size_t index) const {
+    std::size_t entry = 0;
+    for (; index >= directory_[entry]->used; entry += entries_of(*directory_[entry])) {
+      index -= directory_[entry]->used;
+    }
+    Segment& segment = *directory_[entry];
+    std::uint32_t slot = 0;
+    while (segment.tags()[slot] == kFree || index-- > 0) ++slot;
+    return segment.item(slot);
   }
 
   template <class Key>

@@ -1,6 +1,7 @@
 // A set: integers in a table of their own (about 15 bytes a member), everything else as strings.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -8,9 +9,12 @@
 #include <string_view>
 
 #include "engine/base/numbers.h"
+#include "engine/base/random.h"
+#include "engine/keyspace/encoding_limits.h"
 #include "engine/keyspace/hashing.h"
 #include "engine/keyspace/segmented_table.h"
 #include "engine/keyspace/set_records.h"
+#include "engine/keyspace/table_walk.h"
 
 namespace rushgate {
 
@@ -69,9 +73,36 @@ class SetValue {
     integers_.for_each([&](std::int64_t member) { visit(DecimalText(member).view()); });
     texts_.for_each([&](const std::string& member) { visit(std::string_view(member)); });
   }
+  /// As in table_walk.h: the end of a step of at least `count` members, and those of a step.
+  [[nodiscard]] std::uint64_t step_end(std::uint64_t begin, std::size_t count) const {
+    return std::min(rushgate::step_end(integers_, begin, count),
+                    rushgate::step_end(texts_, begin, count));
+  }
+  template <class Visit>
+  void for_each_between(std::uint64_t begin, std::uint64_t end, Visit visit) const {
+    rushgate::for_each_between(integers_, begin, end,
+                               [&](std::int64_t member) { visit(DecimalText(member).view()); });
+    rushgate::for_each_between(texts_, begin, end,
+                               [&](const std::string& member) { visit(std::string_view(member)); });
+  }
+  /// Any of the members, of which there must be some.
+  [[nodiscard]] std::string draw(Random& random) const {
+    if (random.below(size()) >= integers_.size()) return texts_.draw(random);
+    return std::string(DecimalText(integers_.draw(random)).view());
+  }
+
   [[nodiscard]] std::size_t memory_bytes() const {
     return integers_.memory_bytes() + texts_.memory_bytes();
   }
+
+  /// Has it outgrown the compact form that Redis gives small sets of integers? What grew past it
+  /// shows until something is removed; that it did must be noted before.
+  [[nodiscard]] bool is_large(const EncodingLimits& limits) const {
+    return was_large_ || !texts_.empty() ||
+           static_cast<std::int64_t>(integers_.size()) > limits.set_integers;
+  }
+  [[nodiscard]] bool was_large() const { return was_large_; }
+  void set_was_large(bool was_large) { was_large_ = was_large; }
 
   /// How the members are kept in the store.
   [[nodiscard]] SetRecords& records() { return records_; }
@@ -80,6 +111,7 @@ class SetValue {
   SetRecords records_;
   SegmentedTable<IntegerMember> integers_;
   SegmentedTable<TextMember> texts_;
+  bool was_large_ = false;
 };
 
 }  // namespace rushgate

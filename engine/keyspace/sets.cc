@@ -127,13 +127,24 @@ std::size_t add_integers(Database& db, Object& object, std::span<const std::int6
 
 bool remove(Database& db, Object& object, std::string_view member) {
   SetValue& set = object.set();
+  const bool is_large = set.is_large(db.keyspace().limits());
   if (!set.erase(member)) return false;
   push_undo(db, object, member,
-            [](SetValue& value, std::string_view removed) { value.insert(removed); });
+            [was_large = set.was_large()](SetValue& value, std::string_view removed) {
+              value.insert(removed);
+              value.set_was_large(was_large);
+            });
+  set.set_was_large(is_large);
   record_removal(db, object, member);
   ++object.revision;
   if (set.size() == 0) db.remove(object);
   return true;
+}
+
+void grow(Database& db, Object& object) {
+  SetValue& set = object.set();
+  db.changes().undo().push([&set, old = set.was_large()] { set.set_was_large(old); });
+  set.set_was_large(true);
 }
 
 }  // namespace rushgate::sets

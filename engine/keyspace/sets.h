@@ -26,4 +26,7 @@ std::size_t add_integers(Database& db, Object& object, std::span<const std::int6
 /// False if it was none. The key goes with its last member: `object` is not to be used then.
 bool remove(Database& db, Object& object, std::string_view member);
 
+/// From now on it counts as one that was too large for Redis's compact form.
+void grow(Database& db, Object& object);
+
 }  // namespace rushgate::sets

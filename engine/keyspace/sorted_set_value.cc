@@ -52,7 +52,8 @@ std::optional<double> SortedSetValue::erase(std::string_view member) {
 bool SortedSetValue::stays_small_with(std::string_view member) const {
   if (!is_small_) return false;
   if (elements_.contains(member)) return true;
-  return size() < kSmallMembersMax && member.size() <= kSmallMemberBytesMax;
+  return static_cast<std::int64_t>(size()) < limits_->zset_entries &&
+         static_cast<std::int64_t>(member.size()) <= limits_->zset_value_bytes;
 }
 
 std::size_t SortedSetValue::memory_bytes() const {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 
+#include "engine/keyspace/encoding_limits.h"
 #include "engine/keyspace/hashing.h"
 #include "engine/keyspace/segmented_table.h"
 #include "engine/keyspace/sorted_set_element.h"
@@ -32,11 +33,9 @@ class SortedSetValue {
  public:
   using Element = SortedSetElement;
 
-  // Redis's zset-max-listpack-entries and zset-max-listpack-value.
-  static constexpr std::size_t kSmallMembersMax = 128;
-  static constexpr std::size_t kSmallMemberBytesMax = 64;
-
-  explicit SortedSetValue(std::uint64_t seed) : elements_(seed) {}
+  /// `limits` must outlive it, and all that it is moved to.
+  SortedSetValue(std::uint64_t seed, const EncodingLimits& limits)
+      : limits_(&limits), elements_(seed) {}
 
   [[nodiscard]] std::size_t size() const { return elements_.size(); }
   [[nodiscard]] std::optional<double> score(std::string_view member) const;
@@ -76,6 +75,7 @@ class SortedSetValue {
   [[nodiscard]] std::size_t memory_bytes() const;
 
  private:
+  const EncodingLimits* limits_;
   SegmentedTable<SortedSetMember> elements_;
   SortedSetOrder order_;
   bool is_small_ = true;

@@ -18,7 +18,7 @@ double kept_score(const SortedSetValue& value, std::string_view member, double s
 }  // namespace
 
 Object& create(Database& db, std::string_view key) {
-  return db.create(key, SortedSetValue(db.keyspace().seed()));
+  return db.create(key, SortedSetValue(db.keyspace().seed(), db.keyspace().limits()));
 }
 
 bool set(Database& db, Object& object, std::string_view member, double score) {
@@ -52,10 +52,11 @@ void store(Database& db, std::string_view key, std::span<const ScoredMember> mem
   if (Object* const old = db.find(key)) db.remove(*old);
   if (members.empty()) return;
   Object& object = create(db, key);
+  const EncodingLimits& limits = db.keyspace().limits();
   object.sorted_set().set_small(
-      members.size() <= SortedSetValue::kSmallMembersMax &&
-      std::all_of(members.begin(), members.end(), [](const ScoredMember& element) {
-        return element.member.size() <= SortedSetValue::kSmallMemberBytesMax;
+      static_cast<std::int64_t>(members.size()) <= limits.zset_entries &&
+      std::ranges::all_of(members, [&](const ScoredMember& element) {
+        return static_cast<std::int64_t>(element.member.size()) <= limits.zset_value_bytes;
       }));
   for (const ScoredMember& element : members) set(db, object, element.member, element.score);
 }

@@ -27,6 +27,9 @@ StreamId append_automatic(Database& db, Object& object, StreamFields fields);
 bool append_rows(Database& db, Object& object, std::span<const std::string_view> names,
                  std::span<const std::int64_t> values);
 
+/// What `from` holds, its groups too, as another stream at `key`, where there must be nothing.
+absl::Status copy(const Stream& from, Database& to, std::string_view key);
+
 /// XDEL. Sets `erased` to how many there were.
 absl::Status erase(Database& db, Object& object, std::span<const StreamId> ids,
                    std::uint64_t& erased);

@@ -1,15 +1,24 @@
 // A string: any bytes; kept as a number while it is one.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 
 #include "engine/base/numbers.h"
 
 namespace rushgate {
+
+/// What OBJECT ENCODING says of a string.
+enum class StringEncoding : std::uint8_t {
+  kInt,
+  kEmbstr,  // a short text
+  kRaw,     // a long text, or one that was edited in place
+};
 
 class StringValue {
  public:
@@ -22,20 +31,61 @@ class StringValue {
     }
   }
 
+  /// One that stays a text, though it may look like a number: what commands on floats leave.
+  static StringValue as_text(std::string text) {
+    StringValue value(std::int64_t{0});
+    value.value_ = Text{std::move(text), false};
+    return value;
+  }
+  /// The same, to be changed by edit().
+  static StringValue as_buffer(std::string text) {
+    StringValue value(std::int64_t{0});
+    value.value_ = Text{std::move(text), true};
+    return value;
+  }
+
   [[nodiscard]] bool is_integer() const { return std::holds_alternative<std::int64_t>(value_); }
+  /// The number that it shows, if it shows one.
   [[nodiscard]] std::optional<std::int64_t> integer() const {
-    if (!is_integer()) return std::nullopt;
-    return std::get<std::int64_t>(value_);
+    if (is_integer()) return std::get<std::int64_t>(value_);
+    if (const auto* made = std::get_if<Text>(&value_)) return parse_int64(made->text);
+    return std::nullopt;
   }
   [[nodiscard]] std::string bytes() const {
-    if (const auto number = integer()) return std::string(DecimalText(*number).view());
-    return std::get<std::string>(value_);
+    if (is_integer()) return std::string(DecimalText(std::get<std::int64_t>(value_)).view());
+    return text();
   }
-  /// Only of one that is not a number.
-  [[nodiscard]] const std::string& text() const { return std::get<std::string>(value_); }
+  /// Only of one for which is_integer() is false.
+  [[nodiscard]] const std::string& text() const {
+    if (const auto* text = std::get_if<std::string>(&value_)) return *text;
+    return std::get<Text>(value_).text;
+  }
+  [[nodiscard]] std::size_t size() const {
+    return is_integer() ? DecimalText(std::get<std::int64_t>(value_)).view().size() : text().size();
+  }
+
+  [[nodiscard]] bool is_buffer() const {
+    const auto* made = std::get_if<Text>(&value_);
+    return made != nullptr && made->is_buffer;
+  }
+  /// Only of one for which is_buffer() is true.
+  [[nodiscard]] std::string& edit() { return std::get<Text>(value_).text; }
+
+  [[nodiscard]] StringEncoding encoding() const {
+    constexpr std::size_t kEmbstrBytesMax = 44;
+    if (is_integer()) return StringEncoding::kInt;
+    if (is_buffer() || text().size() > kEmbstrBytesMax) return StringEncoding::kRaw;
+    return StringEncoding::kEmbstr;
+  }
 
  private:
-  std::variant<std::int64_t, std::string> value_ = std::int64_t{0};
+  /// A text whatever it shows. (Others are texts only because they show no number.)
+  struct Text {
+    std::string text;
+    bool is_buffer;
+  };
+
+  std::variant<std::int64_t, std::string, Text> value_ = std::int64_t{0};
 };
 
 }  // namespace rushgate

@@ -1,5 +1,6 @@
 #include "engine/keyspace/strings.h"
 
+#include <string>
 #include <utility>
 
 namespace rushgate::strings {
@@ -28,6 +29,23 @@ void assign(Database& db, Object& object, StringValue value) {
   }
   object.string() = std::move(value);
   ++object.revision;
+  db.changes().touch(object);
+}
+
+void overwrite(Database& db, Object& object, std::size_t offset, std::string_view bytes) {
+  if (!object.string().is_buffer()) {
+    assign(db, object, StringValue::as_buffer(object.string().bytes()));
+  }
+  std::string& text = object.string().edit();
+  const std::size_t old_size = text.size();
+  std::string old = offset < old_size ? text.substr(offset, bytes.size()) : std::string();
+  db.changes().undo().push([&object, offset, old_size, old = std::move(old)] {
+    std::string& changed = object.string().edit();
+    if (!old.empty()) changed.replace(offset, old.size(), old);
+    changed.resize(old_size);
+  });
+  if (offset + bytes.size() > old_size) text.resize(offset + bytes.size());
+  text.replace(offset, bytes.size(), bytes);
   db.changes().touch(object);
 }
 

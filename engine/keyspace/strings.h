@@ -1,6 +1,7 @@
 // What changes strings.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -13,5 +14,9 @@ Object& set(Database& db, std::string_view key, StringValue value);
 
 /// Gives an object that is a string another value; its expiry stays.
 void assign(Database& db, Object& object, StringValue value);
+
+/// Puts `bytes` in place of what stands from `offset` on; a string that is too short for that
+/// grows, with zeros in a gap. Its expiry stays.
+void overwrite(Database& db, Object& object, std::size_t offset, std::string_view bytes);
 
 }  // namespace rushgate::strings

@@ -67,8 +67,8 @@ struct LuaContext {
   void pace_collector();
   [[nodiscard]] std::size_t memory_room() const { return memory.room(); }
 
-  // ---- Constant after construction ----
-  const LuaLimits limits;
+  // ---- Constant after construction, but for limits.busy_after_ms ----
+  LuaLimits limits;
   BusyMonitor& monitor;
   const std::shared_ptr<spdlog::logger> logger;
   lua_State* lua = nullptr;

@@ -100,6 +100,12 @@ LuaResult LuaHost::run(const LuaScript& script, const ScriptCall& call) {
   return std::move(context_->result);
 }
 
+std::int64_t LuaHost::busy_after_ms() const { return context_->limits.busy_after_ms; }
+
+void LuaHost::set_busy_after_ms(std::int64_t busy_after_ms) {
+  context_->limits.busy_after_ms = busy_after_ms;
+}
+
 std::size_t LuaHost::memory_bytes() const { return context_->memory.bytes(); }
 
 }  // namespace rushgate

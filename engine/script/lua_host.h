@@ -99,6 +99,10 @@ class LuaHost {
   /// cannot be caught by it, and comes out here.
   LuaResult run(const LuaScript& script, const ScriptCall& call);
 
+  [[nodiscard]] std::int64_t busy_after_ms() const;
+  /// From the next script on.
+  void set_busy_after_ms(std::int64_t busy_after_ms);
+
   /// What the interpreter holds, the cached scripts included.
   [[nodiscard]] std::size_t memory_bytes() const;
 

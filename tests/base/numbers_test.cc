@@ -89,6 +89,18 @@ TEST(ParseLongDoubleTest, ASubnormalIsANumberButAnUnderflowOrOverflowIsNot) {
   EXPECT_FALSE(parse_long_double("-1e5000").has_value());
 }
 
+TEST(FormatLongDoubleTest, WritesSeventeenDigitsWithoutZerosAtTheEnd) {
+  EXPECT_EQ(format_long_double(0.0L), "0");
+  EXPECT_EQ(format_long_double(-0.0L), "0");
+  EXPECT_EQ(format_long_double(100.0L), "100");
+  EXPECT_EQ(format_long_double(10.6L), "10.6");
+  EXPECT_EQ(format_long_double(-0.5L), "-0.5");
+  EXPECT_EQ(format_long_double(1e-17L), "0.00000000000000001");
+  EXPECT_EQ(format_long_double(1e-18L), "0");
+  EXPECT_EQ(format_long_double(-1e-18L), "0");
+  EXPECT_EQ(format_long_double(std::numeric_limits<long double>::max()).size(), 4933U);
+}
+
 TEST(ParseLongDoubleTest, RefusesNanSpacesAndRests) {
   for (const auto text :
        {""sv, "nan"sv, "nan(abc)"sv, " 1"sv, "\t1"sv, "1 "sv, "1\0"sv, "1e"sv, "abc"sv}) {

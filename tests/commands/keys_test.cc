@@ -1,3 +1,5 @@
+#include <string>
+
 #include "tests/commands/command_test.h"
 
 namespace rushgate {
@@ -132,6 +134,40 @@ TEST_F(KeysTest, AnExpirySurvivesARestart) {
   commit();
   run("PERSIST", "s");
   run("PEXPIRE", "s", 5);  // TearDown() compares with what a second keyspace loads
+}
+
+TEST_F(KeysTest, RandomkeyPassesOverKeysWhoseTimeIsUp) {
+  for (int i = 0; i < 100; ++i) run("SET", "k" + std::to_string(i), 1, "PX", 10);
+  run("SET", "stays", 1);
+  advance_ms(10);
+  EXPECT_EQ(text("RANDOMKEY"), "\"stays\"");
+}
+
+TEST_F(KeysTest, ARenamedHashKeepsItsFields) {
+  run("HSET", "h", "f", "v", 1, 2);
+  commit();
+  EXPECT_EQ(text("RENAME", "h", "g"), "OK");
+  commit();
+  run("HSET", "g", "f", "w");
+  expect_reload_equals();
+  EXPECT_EQ(text("HGET", "g", "f"), "\"w\"");
+}
+
+TEST_F(KeysTest, SwappedDatabasesAreKeptAndCanBeSwappedBack) {
+  run("SET", "a", 1, "PX", 1'000);
+  run("HSET", "h", "f", "v");
+  run("SELECT", 3);
+  run("SADD", "s", 1, 2);
+  commit();
+  EXPECT_EQ(text("SWAPDB", 0, 3), "OK");
+  run("HSET", "h", "g", "w");
+  run("SET", "new", 1);
+  expect_reload_equals();
+  EXPECT_EQ(text("PTTL", "a"), "(integer) 1000");
+  run("SWAPDB", 3, 0);
+  run("SELECT", 0);
+  EXPECT_EQ(text("HLEN", "h"), "(integer) 2");
+  EXPECT_EQ(text("EXISTS", "new"), "(integer) 1");
 }
 
 }  // namespace

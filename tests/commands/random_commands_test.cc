@@ -15,10 +15,11 @@ class RandomCommandsTest : public CommandTest {
  protected:
   Request random_request() {
     const std::string key = pick({"a", "b", "c", "d"});
+    const std::string other = pick({"a", "b", "c", "d"});
     const std::string element = pick({"1", "2", "x", "y", "03"});
     const std::string value = pick({"5", "-1", "text", "9223372036854775807"});
     const std::string score = pick({"1", "-2.5", "0", "inf", "1e300"});
-    switch (random() % 45) {
+    switch (random() % 66) {
       case 0:
         return Request::of("SET", key, value);
       case 1:
@@ -57,46 +58,86 @@ class RandomCommandsTest : public CommandTest {
       case 20:
         return random() % 20 == 0 ? Request::of("FLUSHDB") : Request::of("HGETALL", key);
       case 21:
+        return Request::of("APPEND", key, value);
       case 22:
+        return Request::of("SETRANGE", key, random() % 12, element);
       case 23:
-        return Request::of(pick({"LPUSH", "RPUSH"}), key, element, value, element);
+        return Request::of("INCRBYFLOAT", key, "0.5");
       case 24:
-        return Request::of(pick({"LPUSHX", "RPUSHX"}), key, element);
+        return Request::of("GETEX", key, "PXAT",
+                           kStartMs + static_cast<std::int64_t>(random() % 50));
       case 25:
-        return Request::of(pick({"LPOP", "RPOP"}), key);
+        return Request::of("GETDEL", key);
       case 26:
-        return Request::of(pick({"LPOP", "RPOP"}), key, random() % 4);
+        return Request::of("MSETNX", key, value, pick({"a", "b"}), value);
       case 27:
-        return Request::of("LSET", key, any_index(), value);
+        return Request::of("HSETNX", key, element, value);
       case 28:
+        return Request::of("HINCRBYFLOAT", key, element, "0.5");
       case 29:
-        return Request::of("LINSERT", key, pick({"BEFORE", "AFTER"}), element, value);
+        return Request::of("SMOVE", key, other, element);
       case 30:
-        return Request::of("LREM", key, any_index(), element);
+        return Request::of("SPOP", key, random() % 4);
       case 31:
-        return Request::of("LTRIM", key, any_index(), any_index());
+        return Request::of("SUNIONSTORE", key, other, pick({"a", "b"}));
       case 32:
+        return Request::of("SDIFFSTORE", key, other, pick({"a", "b"}));
       case 33:
+        return Request::of("SINTERSTORE", key, other, pick({"a", "b"}));
+      case 34:
+        return Request::of("RENAME", key, other);
+      case 35:
+        return Request::of("RENAMENX", key, other);
+      case 36:
+        return Request::of("COPY", key, other, "DB", random() % 3, "REPLACE");
+      case 37:
+        return Request::of("MOVE", key, random() % 3);
+      case 38:
+        return Request::of("SWAPDB", random() % 3, random() % 3);
+      case 39:
+        return Request::of("PEXPIREAT", key, kStartMs + static_cast<std::int64_t>(random() % 500));
+      case 40:
+        return Request::of("HRANDFIELD", key, random() % 4, "WITHVALUES");
+      case 41:
+      case 42:
+        return Request::of(pick({"LPUSH", "RPUSH"}), key, element, value, element);
+      case 43:
+        return Request::of(pick({"LPUSHX", "RPUSHX"}), key, element);
+      case 44:
+        return Request::of(pick({"LPOP", "RPOP"}), key);
+      case 45:
+        return Request::of(pick({"LPOP", "RPOP"}), key, random() % 4);
+      case 46:
+        return Request::of("LSET", key, any_index(), value);
+      case 47:
+      case 48:
+        return Request::of("LINSERT", key, pick({"BEFORE", "AFTER"}), element, value);
+      case 49:
+        return Request::of("LREM", key, any_index(), element);
+      case 50:
+        return Request::of("LTRIM", key, any_index(), any_index());
+      case 51:
+      case 52:
         return Request::of("LMOVE", key, pick({"a", "b"}), pick({"LEFT", "RIGHT"}),
                            pick({"LEFT", "RIGHT"}));
-      case 34:
+      case 53:
         return Request::of("LMPOP", 2, key, pick({"a", "b"}), pick({"LEFT", "RIGHT"}), "COUNT",
                            random() % 3 + 1);
-      case 35:
-      case 36:
+      case 54:
+      case 55:
         return Request::of("ZADD", key, pick({"CH", "GT", "LT", "XX"}), score, element, 7, "z");
-      case 37:
+      case 56:
         return Request::of("ZINCRBY", key, score, element);
-      case 38:
+      case 57:
         return Request::of("ZREM", key, element, pick({"1", "z"}));
-      case 39:
+      case 58:
         return Request::of(pick({"ZPOPMIN", "ZPOPMAX"}), key, random() % 3);
-      case 40:
+      case 59:
         return Request::of(pick({"ZUNIONSTORE", "ZINTERSTORE", "ZDIFFSTORE"}), key, 2,
                            pick({"a", "b"}), pick({"c", "d"}));
-      case 41:
+      case 60:
         return Request::of("ZREMRANGEBYRANK", key, random() % 3, random() % 5);
-      case 42:
+      case 61:
         return Request::of("ZRANGESTORE", key, pick({"a", "b"}), 0, 3);
       default:
         return random() % 50 == 0 ? Request::of("FLUSHALL") : Request::of("SMEMBERS", key);

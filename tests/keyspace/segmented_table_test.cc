@@ -260,6 +260,31 @@ TEST(SegmentedTableTest, TheOrderIsTheSameOnEveryMachine) {
   EXPECT_EQ(keys, (std::vector<std::int64_t>{3, 4, 1, 0, 2, 5}));
 }
 
+// ---- By chance ----
+
+TEST(SegmentedTableTest, EachItemIsDrawnAboutAsOften) {
+  for (const std::int64_t items : {1, 5, 700, 3'000}) {
+    SegmentedTable<IntegerItem> table(7);
+    for (std::int64_t i = 0; i < items; ++i) table.insert(i);
+    Random random(11);
+    constexpr int kEach = 200;
+    std::unordered_map<std::int64_t, int> drawn;
+    for (std::int64_t i = 0; i < items * kEach; ++i) ++drawn[table.draw(random)];
+    for (std::int64_t i = 0; i < items; ++i) {
+      EXPECT_GT(drawn[i], kEach / 2) << i << " of " << items;
+      EXPECT_LT(drawn[i], kEach * 2) << i << " of " << items;
+    }
+  }
+}
+
+TEST(SegmentedTableTest, TheLastOfManyIsDrawn) {
+  SegmentedTable<IntegerItem> table(7);
+  for (std::int64_t i = 0; i < 100'000; ++i) table.insert(i);
+  for (std::int64_t i = 1; i < 100'000; ++i) table.erase(i);
+  Random random(11);
+  EXPECT_EQ(table.draw(random), 0);
+}
+
 // ---- Unlucky and hostile keys ----
 
 TEST(SegmentedTableTest, KeysThatShareTheirTopBitsGrowOneSegmentInsteadOfTheDirectory) {

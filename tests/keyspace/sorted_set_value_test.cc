@@ -18,6 +18,8 @@
 namespace rushgate {
 namespace {
 
+const EncodingLimits kLimits;
+
 using Pair = std::pair<double, std::string>;
 
 std::vector<Pair> pairs_of(const SortedSetValue& value, std::size_t first, std::size_t last) {
@@ -37,7 +39,7 @@ std::vector<Pair> pairs_back(const SortedSetValue& value, std::size_t first, std
 }
 
 TEST(SortedSetValueTest, AssignAndEraseGiveTheScoreThatWasThere) {
-  SortedSetValue value(7);
+  SortedSetValue value(7, kLimits);
   EXPECT_EQ(value.assign("a", 1), std::nullopt);
   EXPECT_EQ(value.assign("a", 2), 1);
   EXPECT_EQ(value.score("a"), 2);
@@ -51,7 +53,7 @@ TEST(SortedSetValueTest, AssignAndEraseGiveTheScoreThatWasThere) {
 }
 
 TEST(SortedSetValueTest, EqualScoresAreOrderedByBytes) {
-  SortedSetValue value(7);
+  SortedSetValue value(7, kLimits);
   const std::vector<std::string> members = {
       "", std::string("\0", 1), "10", "9", "B", "a", "aa", "b", "\x7f", "\x80", "\xff"};
   for (auto member = members.rbegin(); member != members.rend(); ++member) value.assign(*member, 0);
@@ -63,7 +65,7 @@ TEST(SortedSetValueTest, EqualScoresAreOrderedByBytes) {
 
 TEST(SortedSetValueTest, InfinitiesAreTheEnds) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  SortedSetValue value(7);
+  SortedSetValue value(7, kLimits);
   value.assign("high", kInfinity);
   value.assign("max", std::numeric_limits<double>::max());
   value.assign("zero", -0.0);
@@ -100,12 +102,12 @@ TEST(SortedSetValueTest, ManyMembersOrALongOneMakeItLargeForEver) {
 }
 
 TEST(SortedSetValueTest, MayBeMoved) {
-  SortedSetValue value(7);
+  SortedSetValue value(7, kLimits);
   for (int i = 0; i < 1'000; ++i) value.assign(std::to_string(i), i);
   SortedSetValue moved = std::move(value);
   EXPECT_EQ(moved.size(), 1'000U);
   EXPECT_EQ(moved.rank("999"), 999U);
-  moved = SortedSetValue(8);
+  moved = SortedSetValue(8, kLimits);
   EXPECT_EQ(moved.size(), 0U);
 }
 
@@ -200,7 +202,7 @@ class SortedSetModelTest : public ::testing::Test {
   std::mt19937_64 random{seed};
   std::uint64_t members_max = 5'000;
   std::uint64_t next_score = 0;
-  SortedSetValue value{seed};
+  SortedSetValue value(seed, kLimits);
   Model model;
 };
 
@@ -251,7 +253,7 @@ TEST_F(SortedSetModelTest, TakesMembersThatComeInAnyOrder) {
 TEST(SortedSetValueTest, AMillionUsersCostAboutSixtyBytesEach) {
   constexpr std::int64_t kUsers = 1'000'000;
   std::mt19937_64 random(7);
-  SortedSetValue value(7);
+  SortedSetValue value(7, kLimits);
   for (std::int64_t user = 0; user < kUsers; ++user) {
     value.assign(std::to_string(1'000'000'000 + user), static_cast<double>(random() % 1'000'000));
   }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include <gtest/gtest.h>
@@ -23,6 +24,33 @@ TEST(StringValueTest, IsANumberOnlyInCanonicalForm) {
   EXPECT_EQ(StringValue(std::int64_t{7}).bytes(), "7");
   EXPECT_EQ(StringValue("05").integer(), std::nullopt);
   EXPECT_EQ(StringValue("05").text(), "05");
+}
+
+TEST(StringValueTest, ATextThatWasMadeAsOneStaysOne) {
+  StringValue text = StringValue::as_text("5");
+  EXPECT_FALSE(text.is_integer());
+  EXPECT_EQ(text.integer(), 5);
+  EXPECT_EQ(text.bytes(), "5");
+  EXPECT_EQ(text.size(), 1U);
+  EXPECT_EQ(StringValue::as_text("05").integer(), std::nullopt);
+}
+
+TEST(StringValueTest, ABufferCanBeEdited) {
+  StringValue buffer = StringValue::as_buffer("12");
+  ASSERT_TRUE(buffer.is_buffer());
+  buffer.edit() += "3";
+  EXPECT_EQ(buffer.integer(), 123);
+  EXPECT_FALSE(StringValue("12").is_buffer());
+  EXPECT_FALSE(StringValue::as_text("12").is_buffer());
+}
+
+TEST(StringValueTest, TheEncodingIsThatOfRedis) {
+  const std::string short_text(44, 'x');
+  EXPECT_EQ(StringValue("5").encoding(), StringEncoding::kInt);
+  EXPECT_EQ(StringValue(short_text).encoding(), StringEncoding::kEmbstr);
+  EXPECT_EQ(StringValue(short_text + 'x').encoding(), StringEncoding::kRaw);
+  EXPECT_EQ(StringValue::as_text("5").encoding(), StringEncoding::kEmbstr);
+  EXPECT_EQ(StringValue::as_buffer("5").encoding(), StringEncoding::kRaw);
 }
 
 }  // namespace

@@ -1,0 +1,60 @@
+// What commands that choose elements by chance share.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "engine/base/random.h"
+
+namespace rushgate {
+
+/// Redis takes any count below zero, and dies of a large one. So many draws are made at most.
+inline constexpr std::int64_t kDrawsMax = 10'000'000;
+
+/// The names of `count` different elements of a hash or a set, or of all if it has no more.
+template <class Collection>
+std::vector<std::string> draw_different(const Collection& collection, std::size_t count,
+                                        Random& random) {
+  std::vector<std::string> names;
+  constexpr std::size_t kFew = 3;  // of so many times the elements: one by one
+  if (count < collection.size() / kFew) {
+    absl::flat_hash_set<std::string> drawn;
+    while (drawn.size() < count) {
+      const auto [name, is_new] = drawn.insert(collection.draw(random));
+      if (is_new) names.push_back(*name);
+    }
+    return names;
+  }
+  names.reserve(collection.size());
+  collection.for_each([&](std::string_view name, auto&&...) { names.emplace_back(name); });
+  if (count >= names.size()) return names;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::swap(names[i], names[i + random.below(names.size() - i)]);
+  }
+  names.resize(count);
+  return names;
+}
+
+/// `count` names, each drawn from all.
+template <class Collection>
+std::vector<std::string> draw_any(const Collection& collection, std::size_t count, Random& random) {
+  std::vector<std::string> names;
+  names.reserve(count);
+  while (names.size() < count) names.push_back(collection.draw(random));
+  return names;
+}
+
+/// As HRANDFIELD and SRANDMEMBER take `count`: below zero, elements may come again.
+template <class Collection>
+std::vector<std::string> draw(const Collection& collection, std::int64_t count, Random& random) {
+  return count < 0 ? draw_any(collection, static_cast<std::size_t>(-count), random)
+                   : draw_different(collection, static_cast<std::size_t>(count), random);
+}
+
+}  // namespace rushgate

@@ -1,0 +1,147 @@
+// How long keys live: https://redis.io/docs/latest/commands/?group=generic
+#include <cstdint>
+#include <limits>
+#include <string_view>
+
+#include "engine/commands/arguments.h"
+#include "engine/commands/command_context.h"
+#include "engine/commands/command_functions.h"
+#include "engine/commands/errors.h"
+
+namespace rushgate {
+namespace {
+
+constexpr std::int64_t kMs = 1;
+constexpr std::int64_t kSecond = 1000;
+constexpr std::int64_t kEpoch = 0;
+
+// ---- EXPIRE and its like ----
+
+/// On what an expiry that there is already lets itself be replaced.
+struct ExpiryConditions {
+  bool none = false;     // NX: there is none
+  bool some = false;     // XX: there is one
+  bool later = false;    // GT: it becomes later; none is later than any
+  bool earlier = false;  // LT: it becomes earlier
+};
+
+ExpiryConditions read_conditions(Arguments& arguments) {
+  ExpiryConditions conditions;
+  while (!arguments.at_end()) {
+    if (arguments.accept("NX")) {
+      conditions.none = true;
+    } else if (arguments.accept("XX")) {
+      conditions.some = true;
+    } else if (arguments.accept("GT")) {
+      conditions.later = true;
+    } else if (arguments.accept("LT")) {
+      conditions.earlier = true;
+    } else {
+      arguments.fail(errors::unsupported_option(arguments.next()));
+    }
+  }
+  if (conditions.none && (conditions.some || conditions.later || conditions.earlier)) {
+    arguments.fail(errors::nx_excludes());
+  }
+  if (conditions.later && conditions.earlier) arguments.fail(errors::gt_excludes_lt());
+  return conditions;
+}
+
+/// The moment `amount` units from `start_ms`; an error if it lies outside the range of ms. It may
+/// lie in the past.
+std::int64_t expiry_after(Arguments& arguments, std::string_view command, std::int64_t amount,
+                          std::int64_t unit_ms, std::int64_t start_ms) {
+  constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+  if (amount < kMin / unit_ms || amount > kMax / unit_ms || amount * unit_ms > kMax - start_ms) {
+    arguments.fail(errors::invalid_expire_time(command));
+    return 0;
+  }
+  return amount * unit_ms + start_ms;
+}
+
+bool allow(const ExpiryConditions& conditions, std::int64_t current_ms, std::int64_t wanted_ms) {
+  const bool expires = current_ms != kNoExpiry;
+  if (conditions.none && expires) return false;
+  if (conditions.some && !expires) return false;
+  if (conditions.later && (!expires || wanted_ms <= current_ms)) return false;
+  return !(conditions.earlier && expires && wanted_ms >= current_ms);
+}
+
+/// EXPIRE and its like: the time is counted from `start_ms`.
+Reply expire(CommandContext& context, std::string_view command, std::int64_t unit_ms,
+             std::int64_t start_ms) {
+  Arguments options(context.request(), 3);
+  const ExpiryConditions conditions = read_conditions(options);
+  const std::int64_t amount = options.to_integer(context[2]);
+  const std::int64_t expire_at_ms = expiry_after(options, command, amount, unit_ms, start_ms);
+  if (!options.ok()) return options.take_error();
+
+  Object* object = context.db().find(context[1]);
+  if (object == nullptr || !allow(conditions, object->expire_at_ms, expire_at_ms))
+    return Reply::integer(0);
+  if (expire_at_ms <= context.now_ms()) {
+    context.db().remove(*object);
+  } else {
+    context.db().set_expiry(*object, expire_at_ms);
+  }
+  return Reply::integer(1);
+}
+
+// ---- TTL and its like ----
+
+/// When the key expires, in units from `start_ms`.
+Reply expiry_reply(CommandContext& context, std::int64_t unit_ms, std::int64_t start_ms) {
+  constexpr std::int64_t kNoKey = -2;
+  constexpr std::int64_t kForEver = -1;
+  const Object* object = context.db().find(context[1]);
+  if (object == nullptr) return Reply::integer(kNoKey);
+  if (object->expire_at_ms == kNoExpiry) return Reply::integer(kForEver);
+  return Reply::integer((object->expire_at_ms - start_ms + unit_ms / 2) / unit_ms);
+}
+
+}  // namespace
+
+// EXPIRE key seconds [NX | XX | GT | LT]
+Reply expire_command(CommandContext& context) {
+  return expire(context, "expire", kSecond, context.now_ms());
+}
+
+// PEXPIRE key milliseconds [NX | XX | GT | LT]
+Reply pexpire_command(CommandContext& context) {
+  return expire(context, "pexpire", kMs, context.now_ms());
+}
+
+// EXPIREAT key unix-time-seconds [NX | XX | GT | LT]
+Reply expireat_command(CommandContext& context) {
+  return expire(context, "expireat", kSecond, kEpoch);
+}
+
+// PEXPIREAT key unix-time-milliseconds [NX | XX | GT | LT]
+Reply pexpireat_command(CommandContext& context) {
+  return expire(context, "pexpireat", kMs, kEpoch);
+}
+
+// TTL key
+Reply ttl_command(CommandContext& context) {
+  return expiry_reply(context, kSecond, context.now_ms());
+}
+
+// PTTL key
+Reply pttl_command(CommandContext& context) { return expiry_reply(context, kMs, context.now_ms()); }
+
+// EXPIRETIME key
+Reply expiretime_command(CommandContext& context) { return expiry_reply(context, kSecond, kEpoch); }
+
+// PEXPIRETIME key
+Reply pexpiretime_command(CommandContext& context) { return expiry_reply(context, kMs, kEpoch); }
+
+// PERSIST key
+Reply persist_command(CommandContext& context) {
+  Object* object = context.db().find(context[1]);
+  if (object == nullptr || object->expire_at_ms == kNoExpiry) return Reply::integer(0);
+  context.db().set_expiry(*object, kNoExpiry);
+  return Reply::integer(1);
+}
+
+}  // namespace rushgate

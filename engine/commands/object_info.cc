@@ -1,0 +1,78 @@
+// How values are kept: https://redis.io/docs/latest/commands/object-encoding/
+#include <cstdint>
+#include <limits>
+#include <string_view>
+
+#include "engine/commands/command_context.h"
+#include "engine/commands/command_functions.h"
+#include "engine/commands/errors.h"
+#include "engine/commands/subcommands.h"
+#include "engine/keyspace/encodings.h"
+
+namespace rushgate {
+namespace {
+
+// OBJECT ENCODING key
+Reply object_encoding(CommandContext& context) {
+  const Object* const object = context.db().find(context[2]);
+  if (object == nullptr) return Reply::nil();
+  return Reply::bulk(encoding_name(*object, context.keyspace().limits()));
+}
+
+// OBJECT REFCOUNT key
+Reply object_refcount(CommandContext& context) {
+  constexpr std::int64_t kSharedIntegers = 10'000;  // small numbers, which Redis keeps once
+  Object* const object = context.db().find(context[2]);
+  if (object == nullptr) return Reply::nil();
+  if (object->type() != ValueType::kString || !object->string().is_integer())
+    return Reply::integer(1);
+  const std::int64_t value = *object->string().integer();
+  const bool is_shared = value >= 0 && value < kSharedIntegers;
+  return Reply::integer(is_shared ? std::numeric_limits<std::int32_t>::max() : 1);
+}
+
+// OBJECT IDLETIME key
+Reply object_idletime(CommandContext& context) {
+  // Nobody notes when a key is used: that would cost every command.
+  return context.db().find(context[2]) == nullptr ? Reply::nil() : Reply::integer(0);
+}
+
+// OBJECT FREQ key
+Reply object_freq(CommandContext& context) {
+  return context.db().find(context[2]) == nullptr ? Reply::nil() : errors::frequency_not_tracked();
+}
+
+// OBJECT HELP
+Reply object_help(CommandContext&) {
+  static constexpr std::string_view kLines[] = {
+      "OBJECT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+      "ENCODING <key>",
+      "    Return the kind of internal representation used in order to store the value",
+      "    associated with a <key>.",
+      "FREQ <key>",
+      "    Return the access frequency index of the <key>. The returned integer is",
+      "    proportional to the logarithm of the recent access frequency of the key.",
+      "IDLETIME <key>",
+      "    Return the idle time of the <key>, that is the approximated number of",
+      "    seconds elapsed since the last access to the key.",
+      "REFCOUNT <key>",
+      "    Return the number of references of the value associated with the specified",
+      "    <key>.",
+      "HELP",
+      "    Prints this help.",
+  };
+  return help_reply(kLines);
+}
+
+}  // namespace
+
+// OBJECT ENCODING | FREQ | IDLETIME | REFCOUNT | HELP
+Reply object_command(CommandContext& context) {
+  static constexpr Subcommand kSubcommands[] = {
+      {"encoding", object_encoding, 3}, {"freq", object_freq, 3}, {"idletime", object_idletime, 3},
+      {"refcount", object_refcount, 3}, {"help", object_help, 2},
+  };
+  return run_subcommand(context, "object", kSubcommands);
+}
+
+}  // namespace rushgate

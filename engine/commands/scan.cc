@@ -1,0 +1,146 @@
+// Walks in parts: https://redis.io/docs/latest/commands/scan/
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/base/numbers.h"
+#include "engine/commands/arguments.h"
+#include "engine/commands/command_context.h"
+#include "engine/commands/command_functions.h"
+#include "engine/commands/errors.h"
+#include "engine/commands/glob.h"
+
+namespace rushgate {
+namespace {
+
+// A cursor is the position (see table_walk.h) from which to go on; 0 begins and ends a walk.
+constexpr std::uint64_t kEnd = SegmentedTable<TextMember>::kPositionEnd;
+
+/// Nothing if the text is no cursor.
+std::optional<std::uint64_t> parse_cursor(std::string_view text) {
+  text = errors::as_c_string(text);
+  if (text.empty()) return 0;
+  const bool begins_with_space = text.find_first_of(" \t\n\v\f\r") == 0;
+  return begins_with_space ? std::nullopt : parse_wrapping_uint64(text);
+}
+
+struct ScanOptions {
+  std::string_view pattern = "*";        // MATCH
+  std::size_t count = 10;                // COUNT
+  std::optional<std::string_view> type;  // TYPE
+
+  [[nodiscard]] bool match(std::string_view name) const {
+    return pattern == "*" || glob_matches(pattern, name);
+  }
+};
+
+ScanOptions read_scan_options(Arguments& arguments, bool with_type) {
+  ScanOptions options;
+  while (!arguments.at_end()) {
+    if (arguments.left() >= 2 && arguments.accept("COUNT")) {
+      const std::int64_t count = arguments.next_integer();
+      if (count < 1) arguments.fail(errors::syntax());
+      options.count = static_cast<std::size_t>(count);
+    } else if (arguments.left() >= 2 && arguments.accept("MATCH")) {
+      options.pattern = arguments.next();
+    } else if (with_type && arguments.left() >= 2 && arguments.accept("TYPE")) {
+      options.type = arguments.next();
+    } else {
+      arguments.fail(errors::syntax());
+    }
+  }
+  return options;
+}
+
+/// [cursor, elements]
+Reply scan_reply(std::uint64_t next, std::vector<Reply> elements) {
+  std::vector<Reply> reply;
+  reply.push_back(Reply::bulk(std::to_string(next < kEnd ? next : 0)));
+  reply.push_back(Reply::array(std::move(elements)));
+  return Reply::array(std::move(reply));
+}
+
+/// visit(…) for the elements of the next step; all of a collection that is not `is_large`. Where
+/// the step ended.
+template <class Collection, class Visit>
+std::uint64_t visit_step(const Collection& collection, bool is_large, std::uint64_t cursor,
+                         std::size_t count, Visit visit) {
+  const std::uint64_t begin = is_large ? cursor : 0;
+  const std::uint64_t end = is_large ? collection.step_end(cursor, count) : kEnd;
+  collection.for_each_between(begin, end, visit);
+  return end;
+}
+
+/// SCAN of the elements of the object at argument 1, if there is one: `step(const Object&, cursor,
+/// options, elements)` adds those of a step, and says where it ended.
+template <class Step>
+Reply scan_elements(CommandContext& context, ValueType type, Step step) {
+  const auto cursor = parse_cursor(context[2]);
+  if (!cursor) return errors::invalid_cursor();
+  Object* object = nullptr;
+  if (!context.find(context[1], type, object)) return errors::wrong_type();
+  if (object == nullptr) return scan_reply(0, {});
+  Arguments arguments(context.request(), 3);
+  const ScanOptions options = read_scan_options(arguments, false);
+  if (!arguments.ok()) return arguments.take_error();
+  std::vector<Reply> elements;
+  const std::uint64_t next = step(*object, *cursor, options, elements);
+  return scan_reply(next, std::move(elements));
+}
+
+}  // namespace
+
+// SCAN cursor [MATCH pattern] [COUNT count] [TYPE type]
+Reply scan_command(CommandContext& context) {
+  const auto cursor = parse_cursor(context[1]);
+  if (!cursor) return errors::invalid_cursor();
+  Arguments arguments(context.request(), 2);
+  const ScanOptions options = read_scan_options(arguments, true);
+  if (!arguments.ok()) return arguments.take_error();
+  std::vector<Reply> keys;
+  Database& db = context.db();
+  const std::uint64_t end = db.step_end(*cursor, options.count);
+  db.for_each_between(*cursor, end, [&](const Object& object) {
+    if (object.is_expired(context.now_ms()) || !options.match(object.key)) return;
+    if (!options.type || is_keyword(*options.type, type_name(object.type())))
+      keys.push_back(Reply::bulk(object.key));
+  });
+  return scan_reply(end, std::move(keys));
+}
+
+// HSCAN key cursor [MATCH pattern] [COUNT count]
+Reply hscan_command(CommandContext& context) {
+  return scan_elements(
+      context, ValueType::kHash,
+      [](Object& object, std::uint64_t cursor, const ScanOptions& options, auto& elements) {
+        const HashValue& hash = object.hash();
+        return visit_step(hash, hash.is_large(), cursor, options.count,
+                          [&](std::string_view field, std::string_view value) {
+                            if (!options.match(field)) return;
+                            elements.push_back(Reply::bulk(field));
+                            elements.push_back(Reply::bulk(value));
+                          });
+      });
+}
+
+// SSCAN key cursor [MATCH pattern] [COUNT count]
+Reply sscan_command(CommandContext& context) {
+  const EncodingLimits& limits = context.keyspace().limits();
+  return scan_elements(
+      context, ValueType::kSet,
+      [&](Object& object, std::uint64_t cursor, const ScanOptions& options, auto& elements) {
+        const SetValue& set = object.set();
+        return visit_step(set, set.is_large(limits), cursor, options.count,
+                          [&](std::string_view member) {
+                            if (options.match(member)) elements.push_back(Reply::bulk(member));
+                          });
+      });
+}
+
+}  // namespace rushgate

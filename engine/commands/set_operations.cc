@@ -1,0 +1,145 @@
+// Intersections, unions and differences: https://redis.io/docs/latest/commands/?group=set
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/commands/arguments.h"
+#include "engine/commands/command_context.h"
+#include "engine/commands/command_functions.h"
+#include "engine/commands/errors.h"
+#include "engine/keyspace/sets.h"
+
+namespace rushgate {
+namespace {
+
+using Sets = std::vector<const SetValue*>;  // null: there is no such key
+
+/// The sets at `keys`; false if something else is there.
+bool find_sets(const CommandContext& context, RequestView keys, Sets& sets) {
+  for (const std::string_view key : keys) {
+    Object* object = nullptr;
+    if (!context.find(key, ValueType::kSet, object)) return false;
+    sets.push_back(object == nullptr ? nullptr : &object->set());
+  }
+  return true;
+}
+
+/// visit(member) for each that all sets have, until it answers false.
+template <class Visit>
+void intersect(Sets sets, Visit visit) {
+  if (std::find(sets.begin(), sets.end(), nullptr) != sets.end()) return;
+  std::sort(sets.begin(), sets.end(),
+            [](const SetValue* a, const SetValue* b) { return a->size() < b->size(); });
+  bool wants_more = true;
+  sets.front()->for_each([&](std::string_view member) {
+    const auto has_member = [&](const SetValue* set) { return set->contains(member); };
+    if (wants_more && std::all_of(sets.begin() + 1, sets.end(), has_member))
+      wants_more = visit(member);
+  });
+}
+
+SetValue intersection(const Sets& sets, std::uint64_t seed) {
+  SetValue result(seed);
+  intersect(sets, [&](std::string_view member) { return result.insert(member), true; });
+  return result;
+}
+
+SetValue union_of(const Sets& sets, std::uint64_t seed) {
+  SetValue result(seed);
+  for (const SetValue* const set : sets) {
+    if (set != nullptr) set->for_each([&](std::string_view member) { result.insert(member); });
+  }
+  return result;
+}
+
+SetValue difference(const Sets& sets, std::uint64_t seed) {
+  SetValue result(seed);
+  if (sets.front() == nullptr) return result;
+  sets.front()->for_each([&](std::string_view member) {
+    const auto has_member = [&](const SetValue* set) {
+      return set != nullptr && set->contains(member);
+    };
+    if (std::none_of(sets.begin() + 1, sets.end(), has_member)) result.insert(member);
+  });
+  return result;
+}
+
+using Operation = SetValue (*)(const Sets& sets, std::uint64_t seed);
+
+/// SINTER, SUNION, SDIFF
+Reply show(const CommandContext& context, Operation operation) {
+  Sets sets;
+  if (!find_sets(context, context.request().subspan(1), sets)) return errors::wrong_type();
+  const SetValue result = operation(sets, context.keyspace().seed());
+  std::vector<Reply> members;
+  members.reserve(result.size());
+  result.for_each([&](std::string_view member) { members.push_back(Reply::bulk(member)); });
+  return Reply::set(std::move(members));
+}
+
+/// SINTERSTORE, SUNIONSTORE, SDIFFSTORE
+Reply store(const CommandContext& context, Operation operation) {
+  Sets sets;
+  if (!find_sets(context, context.request().subspan(2), sets)) return errors::wrong_type();
+  const SetValue result = operation(sets, context.keyspace().seed());
+  Database& db = context.db();
+  if (Object* const old = db.find(context[1])) db.remove(*old);
+  if (result.size() == 0) return Reply::integer(0);
+  Object& made = sets::create(db, context[1]);
+  result.for_each([&](std::string_view member) { sets::add(db, made, member); });
+  return Reply::integer(static_cast<std::int64_t>(result.size()));
+}
+
+}  // namespace
+
+// SINTER key [key ...]
+Reply sinter_command(CommandContext& context) { return show(context, intersection); }
+
+// SINTERSTORE destination key [key ...]
+Reply sinterstore_command(CommandContext& context) { return store(context, intersection); }
+
+// SUNION key [key ...]
+Reply sunion_command(CommandContext& context) { return show(context, union_of); }
+
+// SUNIONSTORE destination key [key ...]
+Reply sunionstore_command(CommandContext& context) { return store(context, union_of); }
+
+// SDIFF key [key ...]
+Reply sdiff_command(CommandContext& context) { return show(context, difference); }
+
+// SDIFFSTORE destination key [key ...]
+Reply sdiffstore_command(CommandContext& context) { return store(context, difference); }
+
+// SINTERCARD numkeys key [key ...] [LIMIT limit]
+Reply sintercard_command(CommandContext& context) {
+  const std::int64_t keys = parse_int64(context[1]).value_or(0);
+  if (keys < 1) return errors::not_above_zero("numkeys");
+  if (keys > static_cast<std::int64_t>(context.size()) - 2) return errors::too_many_keys_counted();
+  const auto first_option = static_cast<std::size_t>(keys) + 2;
+  Arguments arguments(context.request(), first_option);
+  std::int64_t limit = 0;  // none
+  while (!arguments.at_end()) {
+    if (arguments.left() < 2 || !arguments.accept("LIMIT")) {
+      arguments.fail(errors::syntax());
+    } else {
+      limit = parse_int64(arguments.next()).value_or(-1);
+      if (limit < 0) arguments.fail(errors::negative_limit_of_set());
+    }
+  }
+  if (!arguments.ok()) return arguments.take_error();
+
+  Sets sets;
+  if (!find_sets(context, context.request().subspan(2, first_option - 2), sets))
+    return errors::wrong_type();
+  std::int64_t found = 0;
+  intersect(sets, [&](std::string_view) { return ++found != limit; });
+  return Reply::integer(found);
+}
+
+}  // namespace rushgate

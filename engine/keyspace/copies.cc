@@ -1,0 +1,74 @@
+#include "engine/keyspace/copies.h"
+
+#include <string>
+#include <variant>
+
+#include "engine/keyspace/hashes.h"
+#include "engine/keyspace/lists.h"
+#include "engine/keyspace/sets.h"
+#include "engine/keyspace/sorted_sets.h"
+#include "engine/keyspace/streams.h"
+
+namespace rushgate {
+namespace {
+
+void copy_hash(const HashValue& from, Database& to, std::string_view key) {
+  Object& made = hashes::create(to, key);
+  from.for_each(
+      [&](std::string_view field, std::string_view value) { hashes::set(to, made, field, value); });
+  if (from.is_large()) hashes::grow(to, made);
+}
+
+void copy_set(const SetValue& from, Database& to, std::string_view key) {
+  Object& made = sets::create(to, key);
+  from.for_each([&](std::string_view member) { sets::add(to, made, member); });
+  if (from.was_large()) sets::grow(to, made);
+}
+
+void copy_list(const ListValue& from, Database& to, std::string_view key) {
+  Object& made = lists::create(to, key);
+  from.for_each(0, from.size(), [&](ListPosition, const std::string& element) {
+    lists::push(to, made, End::kTail, element);
+  });
+}
+
+void copy_sorted_set(const SortedSetValue& from, Database& to, std::string_view key) {
+  Object& made = sorted_sets::create(to, key);
+  from.for_each(0, from.size(), [&](const SortedSetElement& element) {
+    sorted_sets::set(to, made, element.member(), element.score);
+  });
+  made.sorted_set().set_small(from.is_small());
+}
+
+absl::Status copy_value(const Object& from, Database& to, std::string_view key) {
+  switch (from.type()) {
+    case ValueType::kString:
+      to.create(key, std::get<StringValue>(from.value));
+      return absl::OkStatus();
+    case ValueType::kHash:
+      copy_hash(std::get<HashValue>(from.value), to, key);
+      return absl::OkStatus();
+    case ValueType::kSet:
+      copy_set(std::get<SetValue>(from.value), to, key);
+      return absl::OkStatus();
+    case ValueType::kStream:
+      return streams::copy(*std::get<std::unique_ptr<Stream>>(from.value), to, key);
+    case ValueType::kList:
+      copy_list(std::get<ListValue>(from.value), to, key);
+      return absl::OkStatus();
+    case ValueType::kSortedSet:
+      copy_sorted_set(std::get<SortedSetValue>(from.value), to, key);
+      return absl::OkStatus();
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status copy_object(const Object& from, Database& to, std::string_view key) {
+  if (absl::Status copied = copy_value(from, to, key); !copied.ok()) return copied;
+  if (from.expire_at_ms != kNoExpiry) to.set_expiry(*to.find(key), from.expire_at_ms);
+  return absl::OkStatus();
+}
+
+}  // namespace rushgate

@@ -1,0 +1,19 @@
+// Up to which size Redis keeps a collection in a compact form. Here they decide what OBJECT
+// ENCODING says, and that SCAN and its like answer a small collection at once.
+#pragma once
+
+#include <cstdint>
+
+namespace rushgate {
+
+/// Under each the name of its parameter in CONFIG.
+struct EncodingLimits {
+  std::int64_t hash_entries = 512;     // hash-max-listpack-entries
+  std::int64_t hash_value_bytes = 64;  // hash-max-listpack-value
+  std::int64_t set_integers = 512;     // set-max-intset-entries
+  std::int64_t zset_entries = 128;     // zset-max-listpack-entries
+  std::int64_t zset_value_bytes = 64;  // zset-max-listpack-value
+  std::int64_t list_node_size = -2;    // list-max-listpack-size
+};
+
+}  // namespace rushgate

@@ -1,0 +1,112 @@
+#include <cstdint>
+#include <functional>
+#include <random>
+#include <set>
+#include <string>
+
+#include "tests/commands/command_test.h"
+#include "tests/random_seed.h"
+
+namespace rushgate {
+namespace {
+
+/// Walks with SCAN and its like while what is walked over changes.
+class ScanTest : public CommandTest {
+ protected:
+  /// A walk from its beginning to its end; `between` is done after each step. The names that it
+  /// met; each element has `width` replies, the first of which is its name.
+  std::set<std::string> walk(const std::function<Reply(const std::string& cursor)>& step,
+                             std::size_t width, const std::function<void()>& between) {
+    std::set<std::string> met;
+    std::string cursor = "0";
+    do {
+      const Reply reply = step(cursor);
+      cursor = reply.elements()[0].text();
+      const auto& elements = reply.elements()[1].elements();
+      for (std::size_t i = 0; i < elements.size(); i += width) met.insert(elements[i].text());
+      between();
+    } while (cursor != "0");
+    return met;
+  }
+
+  void expect_all(const std::string& prefix, int count, const std::set<std::string>& met) {
+    for (int i = 0; i < count; ++i) {
+      ASSERT_TRUE(met.contains(prefix + std::to_string(i))) << prefix << i;
+    }
+  }
+
+  const std::uint64_t seed = random_seed();
+  std::mt19937_64 random{seed};
+};
+
+constexpr int kStay = 2'000;
+
+TEST_F(ScanTest, MeetsEachKeyThatStays) {
+  SCOPED_TRACE(seed_text(seed));
+  for (int i = 0; i < kStay; ++i) run("SET", "stays" + std::to_string(i), i);
+  int others = 0;
+  const auto met = walk(
+      [this](const std::string& cursor) {
+        return run("SCAN", cursor, "COUNT", random() % 100 + 1);
+      },
+      1,
+      [&] {
+        for (std::uint64_t left = random() % 100; left > 0; --left)
+          run("SET", "other" + std::to_string(others++), 1);
+        for (std::uint64_t left = random() % 80; left > 0 && others > 0; --left)
+          run("DEL", "other" + std::to_string(random() % static_cast<std::uint64_t>(others)));
+      });
+  expect_all("stays", kStay, met);
+}
+
+TEST_F(ScanTest, MeetsEachMemberThatStays) {
+  SCOPED_TRACE(seed_text(seed));
+  for (int i = 0; i < kStay; ++i) {
+    run("SADD", "s", i);
+    run("SADD", "s", "stays" + std::to_string(i));
+  }
+  const auto met = walk(
+      [this](const std::string& cursor) {
+        return run("SSCAN", "s", cursor, "COUNT", random() % 100 + 1);
+      },
+      1,
+      [&] {
+        for (std::uint64_t left = random() % 50; left > 0; --left) {
+          run("SADD", "s", random(), "other" + std::to_string(random() % 10'000));
+          run("SREM", "s", "other" + std::to_string(random() % 10'000));
+        }
+      });
+  expect_all("stays", kStay, met);
+  expect_all("", kStay, met);
+}
+
+TEST_F(ScanTest, MeetsEachFieldThatStaysWhateverBecomesOfItsValue) {
+  SCOPED_TRACE(seed_text(seed));
+  for (int i = 0; i < kStay; ++i) run("HSET", "h", i, i % 2 == 0 ? "text" : "5");
+  const auto met = walk(
+      [this](const std::string& cursor) {
+        return run("HSCAN", "h", cursor, "COUNT", random() % 100 + 1);
+      },
+      2,
+      [&] {
+        for (int left = 200; left > 0; --left)
+          run("HSET", "h", random() % kStay, random() % 2 == 0 ? "text" : "5");
+      });
+  expect_all("", kStay, met);
+}
+
+TEST_F(ScanTest, AStepHasAsManyAsAreAskedFor) {
+  for (int i = 0; i < 3'000; ++i) run("SET", "k" + std::to_string(i), 1);
+  EXPECT_EQ(run("SCAN", 0).elements()[1].elements().size(), 10U);
+  EXPECT_EQ(run("SCAN", 0, "COUNT", 1'000).elements()[1].elements().size(), 1'000U);
+  EXPECT_EQ(run("SCAN", 0, "COUNT", 3'000).elements()[0].text(), "0");
+}
+
+TEST_F(ScanTest, ACursorBeyondTheEndEndsTheWalk) {
+  run("SET", "k", 1);
+  EXPECT_EQ(text("SCAN", "18446744073709551615"), "[\"0\", []]");
+  EXPECT_EQ(text("SCAN", "281474976710656"), "[\"0\", []]");
+}
+
+}  // namespace
+}  // namespace rushgate
