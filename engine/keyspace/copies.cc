@@ -22,7 +22,7 @@ void copy_hash(const HashValue& from, Database& to, std::string_view key) {
 void copy_set(const SetValue& from, Database& to, std::string_view key) {
   Object& made = sets::create(to, key);
   from.for_each([&](std::string_view member) { sets::add(to, made, member); });
-  if (from.was_large()) sets::grow(to, made);
+  sets::assign_form(to, made, from.form());
 }
 
 void copy_list(const ListValue& from, Database& to, std::string_view key) {

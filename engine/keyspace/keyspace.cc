@@ -234,7 +234,9 @@ void Keyspace::set_limits(const EncodingLimits& limits) {
   for (const auto& database : databases_) {
     database->for_each([&](Object& object) {
       if (object.type() != ValueType::kSet) return;
-      object.set().set_was_large(object.set().is_large(old));
+      SetValue& set = object.set();
+      const bool is_large = set.is_large(old);
+      set.set_form({is_large, is_large ? 0 : static_cast<std::int64_t>(set.size())});
     });
   }
 }

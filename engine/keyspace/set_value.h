@@ -95,14 +95,20 @@ class SetValue {
     return integers_.memory_bytes() + texts_.memory_bytes();
   }
 
+  /// What does not show of the form that Redis would keep the set in.
+  struct Form {
+    bool was_large = false;   // it had outgrown the compact one when something was removed
+    std::int64_t spared = 0;  // so many were not too many when the limit was lowered below that
+  };
   /// Has it outgrown the compact form that Redis gives small sets of integers? What grew past it
   /// shows until something is removed; that it did must be noted before.
   [[nodiscard]] bool is_large(const EncodingLimits& limits) const {
-    return was_large_ || !texts_.empty() ||
-           static_cast<std::int64_t>(integers_.size()) > limits.set_integers;
+    return form_.was_large || !texts_.empty() ||
+           static_cast<std::int64_t>(integers_.size()) >
+               std::max(limits.set_integers, form_.spared);
   }
-  [[nodiscard]] bool was_large() const { return was_large_; }
-  void set_was_large(bool was_large) { was_large_ = was_large; }
+  [[nodiscard]] const Form& form() const { return form_; }
+  void set_form(const Form& form) { form_ = form; }
 
   /// How the members are kept in the store.
   [[nodiscard]] SetRecords& records() { return records_; }
@@ -111,7 +117,7 @@ class SetValue {
   SetRecords records_;
   SegmentedTable<IntegerMember> integers_;
   SegmentedTable<TextMember> texts_;
-  bool was_large_ = false;
+  Form form_;
 };
 
 }  // namespace rushgate

@@ -129,22 +129,22 @@ bool remove(Database& db, Object& object, std::string_view member) {
   SetValue& set = object.set();
   const bool is_large = set.is_large(db.keyspace().limits());
   if (!set.erase(member)) return false;
-  push_undo(db, object, member,
-            [was_large = set.was_large()](SetValue& value, std::string_view removed) {
-              value.insert(removed);
-              value.set_was_large(was_large);
-            });
-  set.set_was_large(is_large);
+  const SetValue::Form old = set.form();
+  push_undo(db, object, member, [old](SetValue& value, std::string_view removed) {
+    value.insert(removed);
+    value.set_form(old);
+  });
+  set.set_form({is_large, std::min(old.spared, static_cast<std::int64_t>(set.size()))});
   record_removal(db, object, member);
   ++object.revision;
   if (set.size() == 0) db.remove(object);
   return true;
 }
 
-void grow(Database& db, Object& object) {
+void assign_form(Database& db, Object& object, const SetValue::Form& form) {
   SetValue& set = object.set();
-  db.changes().undo().push([&set, old = set.was_large()] { set.set_was_large(old); });
-  set.set_was_large(true);
+  db.changes().undo().push([&set, old = set.form()] { set.set_form(old); });
+  set.set_form(form);
 }
 
 }  // namespace rushgate::sets

@@ -26,7 +26,7 @@ std::size_t add_integers(Database& db, Object& object, std::span<const std::int6
 /// False if it was none. The key goes with its last member: `object` is not to be used then.
 bool remove(Database& db, Object& object, std::string_view member);
 
-/// From now on it counts as one that was too large for Redis's compact form.
-void grow(Database& db, Object& object);
+/// Gives a set another set's form.
+void assign_form(Database& db, Object& object, const SetValue::Form& form);
 
 }  // namespace rushgate::sets

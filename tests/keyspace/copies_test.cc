@@ -178,13 +178,30 @@ TEST_F(CopiesTest, ARollbackTakesTheEncodingBack) {
 }
 
 TEST_F(CopiesTest, ALimitThatIsRaisedMakesNothingSmall) {
+  EncodingLimits limits;
+  limits.set_integers = 5;
+  keyspace_->set_limits(limits);
   Object& set = sets::create(db(), "s");
   for (int i = 0; i < 10; ++i) sets::add(db(), set, std::to_string(i));
-  keyspace_->set_limits({.set_integers = 5});
-  EncodingLimits limits = keyspace_->limits();
   limits.set_integers = 100;
   keyspace_->set_limits(limits);
   EXPECT_EQ(encoding("s"), "hashtable");
+}
+
+TEST_F(CopiesTest, ALimitThatIsLoweredMakesNothingLargeUntilItGrows) {
+  Object& set = sets::create(db(), "s");
+  for (int i = 0; i < 10; ++i) sets::add(db(), set, std::to_string(i));
+  EncodingLimits limits;
+  limits.set_integers = 5;
+  keyspace_->set_limits(limits);
+  EXPECT_EQ(encoding("s"), "intset");
+  const auto mark = keyspace_->changes().mark();
+  sets::remove(db(), set, "1");
+  EXPECT_EQ(encoding("s"), "intset");
+  sets::add(db(), set, "1");
+  EXPECT_EQ(encoding("s"), "hashtable");
+  keyspace_->changes().roll_back_to(mark);
+  EXPECT_EQ(encoding("s"), "intset");
 }
 
 }  // namespace
