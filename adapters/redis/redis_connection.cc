@@ -127,15 +127,11 @@ absl::Status RedisConnection::handshake() {
   if (!options_.client_name.empty()) {
     requests.push_back(Request::of("CLIENT", "SETNAME", options_.client_name));
   }
-  const std::size_t asks_id = requests.size();  // not everybody may: it can do without
-  requests.push_back(Request::of("CLIENT", "ID"));
   // A server that is full or still loading says so here, before anything is asked of it.
   requests.push_back(Request::of("PING"));
 
   std::vector<Reply> replies(requests.size());
   const bool alive = exchange(requests, replies);
-  if (replies[asks_id].is_integer()) id_ = replies[asks_id].integer();
-  if (alive) replies.erase(replies.begin() + static_cast<std::ptrdiff_t>(asks_id));
   for (const Reply& reply : replies) {
     if (!reply.is_error()) continue;
     if (!alive) return absl::UnavailableError(failure_);
@@ -146,6 +142,15 @@ absl::Status RedisConnection::handshake() {
     if (code == "LOADING") return absl::UnavailableError(reply.text());
     return absl::FailedPreconditionError(reply.text());
   }
+  return ask_id();
+}
+
+/// Not everybody may: it can do without.
+absl::Status RedisConnection::ask_id() {
+  const Request request = Request::of("CLIENT", "ID");
+  Reply reply;
+  if (!exchange({&request, 1}, {&reply, 1})) return absl::UnavailableError(failure_);
+  if (reply.is_integer()) id_ = reply.integer();
   return absl::OkStatus();
 }
 

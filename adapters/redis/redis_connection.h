@@ -50,6 +50,7 @@ class RedisConnection {
   RedisConnection(const RedisOptions& options, redisContext* context);
 
   absl::Status handshake();
+  absl::Status ask_id();
   bool take_answers(std::span<Reply> replies, std::size_t& answered);
   bool wait_for(short events, const Request& awaited);
   void read_available();

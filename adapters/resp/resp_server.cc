@@ -95,7 +95,7 @@ class RespServer::Impl final : private Connection::Owner {
   Listener<tcp> tcp_listener_{*io_};
   Listener<local> local_listener_{*io_};
   absl::flat_hash_set<std::shared_ptr<Connection>> connections_;
-  Connections ready_;  // in order of arrival
+  Connections ready_;                          // in order of arrival
   std::vector<ServedSession::Batch> batches_;  // of the current round
   std::vector<Connection*> asking_;            // who asks each of them; null: he has his answers
   bool is_stopping_ = false;

@@ -125,10 +125,12 @@ class CommandContext {
   [[nodiscard]] bool may_serve(std::string_view key) const {
     return !ready_key_ || *ready_key_ == key;
   }
+  /// May it wait? Not in a script or transaction.
+  [[nodiscard]] bool may_wait() const { return origin_ == Origin::kClient; }
   /// Waits instead of answering: `return context.park(…);`. In a script or transaction it is as if
   /// the time were up at once.
   Reply park(Park park) {
-    if (origin_ != Origin::kClient) return std::move(park.on_timeout);
+    if (!may_wait()) return std::move(park.on_timeout);
     park_ = std::move(park);
     return Reply::nil();
   }

@@ -67,6 +67,7 @@ Reply object_command(CommandContext&);
 Reply scan_command(CommandContext&);
 Reply hscan_command(CommandContext&);
 Reply sscan_command(CommandContext&);
+Reply zscan_command(CommandContext&);
 
 // ---- expiry.cc ----
 Reply expire_command(CommandContext&);

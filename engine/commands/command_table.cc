@@ -166,6 +166,7 @@ constexpr CommandSpec kCommands[] = {
     {"zrank", zrank_command, 3, kReadOnly | kFast, 1, 1, 1},
     {"zrevrank", zrevrank_command, 3, kReadOnly | kFast, 1, 1, 1},
     {"zrandmember", zrandmember_command, -2, kReadOnly, 1, 1, 1},
+    {"zscan", zscan_command, -3, kReadOnly, 1, 1, 1},
 
     {"zcount", zcount_command, 4, kReadOnly | kFast, 1, 1, 1},
     {"zlexcount", zlexcount_command, 4, kReadOnly | kFast, 1, 1, 1},

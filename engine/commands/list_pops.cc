@@ -173,8 +173,9 @@ Reply move_or_wait(CommandContext& context, const Move& move, std::string_view t
   const Keys keys{1, 1};
   const auto found = find_list(context, keys);
   if (!found) return errors::wrong_type();
-  return found->list == nullptr ? wait_for_list(context, keys, timeout_ms)
-                                : move_element(context, move, *found->list);
+  if (found->list != nullptr) return move_element(context, move, *found->list);
+  if (!context.may_wait()) return Reply::nil();  // unlike what it answers when its time is up
+  return wait_for_list(context, keys, timeout_ms);
 }
 
 /// source destination <LEFT | RIGHT> <LEFT | RIGHT>

@@ -248,8 +248,8 @@ Reply ltrim_command(CommandContext& context) {
     return Reply::ok();
   }
   const std::size_t end = kept.first + kept.count;
-  if (end < size) lists::remove_range(context.db(), *list, end, size - end);
-  if (kept.first > 0) lists::remove_range(context.db(), *list, 0, kept.first);
+  lists::remove_range(context.db(), *list, end, size - end);
+  lists::remove_range(context.db(), *list, 0, kept.first);
   return Reply::ok();
 }
 

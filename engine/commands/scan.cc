@@ -1,5 +1,6 @@
 // Walks in parts: https://redis.io/docs/latest/commands/scan/
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -94,6 +95,15 @@ Reply scan_elements(CommandContext& context, ValueType type, Step step) {
   return scan_reply(next, std::move(elements));
 }
 
+/// The score as Redis shows it here: in a listpack whole numbers are integers.
+Reply scanned_score(double score, bool is_small) {
+  constexpr double kIntegersEnd = 0x1p62;
+  if (is_small && score == std::trunc(score) && std::fabs(score) < kIntegersEnd) {
+    return Reply::bulk(DecimalText(static_cast<std::int64_t>(score)));
+  }
+  return Reply::bulk(DoubleText(score).view());
+}
+
 }  // namespace
 
 // SCAN cursor [MATCH pattern] [COUNT count] [TYPE type]
@@ -140,6 +150,24 @@ Reply sscan_command(CommandContext& context) {
                           [&](std::string_view member) {
                             if (options.match(member)) elements.push_back(Reply::bulk(member));
                           });
+      });
+}
+
+// ZSCAN key cursor [MATCH pattern] [COUNT count]
+Reply zscan_command(CommandContext& context) {
+  return scan_elements(
+      context, ValueType::kSortedSet,
+      [](Object& object, std::uint64_t cursor, const ScanOptions& options, auto& elements) {
+        const SortedSetValue& value = object.sorted_set();
+        const bool is_small = value.is_small();
+        const auto add = [&](const SortedSetElement& element) {
+          if (!options.match(element.member())) return;
+          elements.push_back(Reply::bulk(element.member()));
+          elements.push_back(scanned_score(element.score, is_small));
+        };
+        if (!is_small) return visit_step(value, true, cursor, options.count, add);
+        value.for_each(0, value.size(), add);  // in their order
+        return kEnd;
       });
 }
 

@@ -56,7 +56,8 @@ std::vector<std::string> pop(CommandContext& context, Object& object, std::size_
   const std::size_t size = object.set().size();
   const std::size_t left = size - std::min(size, count);
   if (left * kManyTimes <= count) return pop_all_but(context, object, left);
-  std::vector<std::string> popped = draw_different(object.set(), count, context.keyspace().random());
+  std::vector<std::string> popped =
+      draw_different(object.set(), count, context.keyspace().random());
   for (const std::string& member : popped) sets::remove(context.db(), object, member);
   return popped;
 }

@@ -28,7 +28,7 @@ void copy_set(const SetValue& from, Database& to, std::string_view key) {
 void copy_list(const ListValue& from, Database& to, std::string_view key) {
   Object& made = lists::create(to, key);
   from.for_each(0, from.size(), [&](ListPosition, const std::string& element) {
-    lists::push(to, made, End::kTail, element);
+    lists::push(to, made, lists::End::kTail, element);
   });
 }
 

@@ -181,8 +181,9 @@ std::string pop(Database& db, Object& object, End end) {
 void remove_range(Database& db, Object& object, std::size_t first, std::size_t count) {
   ListValue& list = object.list();
   if (count == list.size()) return db.remove(object);
+  ++object.revision;  // WATCH sees LTRIM even if nothing goes
+  if (count == 0) return;
   ListValue removed = list.take(first, count);
-  ++object.revision;
   record_removal(db, object, removed);
   db.changes().undo().push([&list, first, removed = std::move(removed)]() mutable {
     list.put_back(first, std::move(removed));

@@ -33,7 +33,7 @@ void set(Database& db, Object& object, std::size_t index, const Scalar& element)
 /// Takes the element at an end away.
 std::string pop(Database& db, Object& object, End end);
 
-/// Removes `count` elements, at least one, from the one at `first` on.
+/// Removes `count` elements from the one at `first` on. If it is 0, WATCH alone sees it.
 void remove_range(Database& db, Object& object, std::size_t first, std::size_t count);
 
 /// Removes up to `count_max` elements that equal `element`, those nearest to an end first. How

@@ -11,6 +11,7 @@
 #include "engine/keyspace/segmented_table.h"
 #include "engine/keyspace/sorted_set_element.h"
 #include "engine/keyspace/sorted_set_order.h"
+#include "engine/keyspace/table_walk.h"
 
 namespace rushgate {
 
@@ -61,6 +62,15 @@ class SortedSetValue {
   template <class Visit>
   void for_each_back(std::size_t first, std::size_t last, Visit visit) const {
     order_.for_each_back(first, last, visit);
+  }
+
+  /// As in table_walk.h: the end of a step of at least `count` elements, and those of a step.
+  [[nodiscard]] std::uint64_t step_end(std::uint64_t begin, std::size_t count) const {
+    return rushgate::step_end(elements_, begin, count);
+  }
+  template <class Visit>
+  void for_each_between(std::uint64_t begin, std::uint64_t end, Visit visit) const {
+    rushgate::for_each_between(elements_, begin, end, [&](const auto& owner) { visit(*owner); });
   }
 
   /// Would Redis keep it as a listpack? Not any more once it had too many members, or too long a

@@ -53,11 +53,11 @@ void store(Database& db, std::string_view key, std::span<const ScoredMember> mem
   if (members.empty()) return;
   Object& object = create(db, key);
   const EncodingLimits& limits = db.keyspace().limits();
-  object.sorted_set().set_small(
-      static_cast<std::int64_t>(members.size()) <= limits.zset_entries &&
-      std::ranges::all_of(members, [&](const ScoredMember& element) {
-        return static_cast<std::int64_t>(element.member.size()) <= limits.zset_value_bytes;
-      }));
+  object.sorted_set().set_small(static_cast<std::int64_t>(members.size()) <= limits.zset_entries &&
+                                std::ranges::all_of(members, [&](const ScoredMember& element) {
+                                  return static_cast<std::int64_t>(element.member.size()) <=
+                                         limits.zset_value_bytes;
+                                }));
   for (const ScoredMember& element : members) set(db, object, element.member, element.score);
 }
 

@@ -46,6 +46,7 @@ class Run {
       case Step::Kind::kSend:
         return send(step, i);
       case Step::Kind::kReceive:
+      case Step::Kind::kMessage:
         return receive(step);
       case Step::Kind::kPending:
         return expect_no_answer(step);

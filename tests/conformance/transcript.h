@@ -8,6 +8,7 @@
 //   1> XREAD BLOCK 0 STREAMS s $     Sent, but not waited for,
 //   1?                               … it has not been answered yet,
 //   1<                               … now it must be, and the answers are compared.
+//   1!                               A message of a channel that came to it, compared, too.
 //   @elapse 20                       Lets 20 ms pass: a manual clock is moved, a real server waits.
 //
 // A difference that is allowed is named in front of the command (of `1<`, if not waited for):
@@ -83,6 +84,7 @@ struct Step {
     kCall,     // send, receive, compare
     kSend,     // 1>
     kReceive,  // 1<: receive, compare
+    kMessage,  // 1!: the same, of what nobody asked for
     kPending,  // 1?
     kElapse,
   };
@@ -95,7 +97,7 @@ struct Step {
   std::vector<Slack> slack;
   std::string set;  // the name of @set, or empty
   ReplyPath set_at;
-  std::vector<Argument> command;  // empty for kReceive, kPending, kElapse
+  std::vector<Argument> command;  // empty for kReceive, kMessage, kPending, kElapse
 
   /// The command as it is sent: $names, $i and $repeat() replaced.
   [[nodiscard]] Request request(const Variables& variables, int i) const;

@@ -154,6 +154,7 @@ void parse_session(Words& words, Step& step) {
   static const std::map<char, Step::Kind> kKinds = {{':', Step::Kind::kCall},
                                                     {'>', Step::Kind::kSend},
                                                     {'<', Step::Kind::kReceive},
+                                                    {'!', Step::Kind::kMessage},
                                                     {'?', Step::Kind::kPending}};
   const auto kind = kKinds.find(*end);
   const bool word_ends = end + 1 == rest.end() || is_blank(end[1]);
@@ -185,7 +186,8 @@ Step parse_step(string_view line, int number) {
   if (has_command == step.command.empty()) {
     mistake(has_command ? "no command" : "a command where none is sent");
   }
-  const bool compares = step.kind == Step::Kind::kCall || step.kind == Step::Kind::kReceive;
+  const bool compares = step.kind == Step::Kind::kCall || step.kind == Step::Kind::kReceive ||
+                        step.kind == Step::Kind::kMessage;
   if (!compares && (!step.slack.empty() || !step.set.empty())) {
     mistake("a directive about an answer where none is received");
   }

@@ -80,7 +80,7 @@ TEST(SortedSetValueTest, InfinitiesAreTheEnds) {
 
 // As OBJECT ENCODING shows it.
 TEST(SortedSetValueTest, ManyMembersOrALongOneMakeItLargeForEver) {
-  SortedSetValue many(7);
+  SortedSetValue many(7, kLimits);
   for (int i = 0; i < 128; ++i) many.assign(std::to_string(i), i);
   EXPECT_TRUE(many.is_small());
   EXPECT_TRUE(many.stays_small_with("5"));
@@ -92,7 +92,7 @@ TEST(SortedSetValueTest, ManyMembersOrALongOneMakeItLargeForEver) {
   many.erase("128");
   EXPECT_FALSE(many.is_small());
 
-  SortedSetValue with_long(7);
+  SortedSetValue with_long(7, kLimits);
   with_long.assign(std::string(64, 'x'), 1);
   EXPECT_TRUE(with_long.is_small());
   with_long.assign(std::string(65, 'x'), 1);
@@ -202,7 +202,7 @@ class SortedSetModelTest : public ::testing::Test {
   std::mt19937_64 random{seed};
   std::uint64_t members_max = 5'000;
   std::uint64_t next_score = 0;
-  SortedSetValue value(seed, kLimits);
+  SortedSetValue value{seed, kLimits};
   Model model;
 };
 

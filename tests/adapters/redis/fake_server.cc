@@ -48,7 +48,9 @@ void FakeSession::write(std::string_view bytes) {
 
 void FakeSession::greet() {
   read_until("PING\r\n");
-  write(":1\r\n+PONG\r\n");
+  write("+PONG\r\n");
+  read_until("ID\r\n");
+  write(":1\r\n");
 }
 
 FakeServer::FakeServer(std::vector<std::function<void(FakeSession&)>> sessions)

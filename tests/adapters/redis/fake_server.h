@@ -24,7 +24,7 @@ class FakeSession {
   void wait_for_close();
   void write(std::string_view bytes);
 
-  /// The CLIENT ID and PING with which a client begins.
+  /// The PING and CLIENT ID with which a client begins.
   void greet();
 
  private:

@@ -171,7 +171,7 @@ TEST_F(RespServerTest, AnswersBusyWhileAScriptTakesTooLongAndKillsIt) {
   EXPECT_EQ(third->call(Request::of("QUIT")), Reply::ok());
   EXPECT_FALSE(endless->has_reply());
   EXPECT_EQ(other->call(Request::of("SCRIPT", "KILL")), Reply::ok());
-  EXPECT_THAT(endless->receive(), ::testing::HasSubstr("Error running script"));
+  EXPECT_THAT(endless->receive(), ::testing::HasSubstr("Script killed by user"));
   EXPECT_EQ(other->call(Request::of("PING")), Reply::status("PONG"));
 }
 
