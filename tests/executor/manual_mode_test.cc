@@ -73,7 +73,8 @@ TEST_F(ManualModeTest, AClientThatIsGoneTakesNothing) {
   gone.reset();
   EXPECT_EQ(read, Reply::nil_array());
   (*client_)("XADD", "s", "1-1", "f", "v");
-  EXPECT_EQ(to_debug_string((*client_)("XPENDING", "s", "g")), "[(integer) 0, (nil), (nil), (nil array)]");
+  EXPECT_EQ(to_debug_string((*client_)("XPENDING", "s", "g")),
+            "[(integer) 0, (nil), (nil), (nil array)]");
 }
 
 TEST_F(ManualModeTest, BlockedGroupReadersAreServedInOrderOfArrival) {
