@@ -21,8 +21,8 @@ namespace rushgate {
 namespace {
 
 namespace asio = boost::asio;
-using tcp = asio::ip::tcp;
-using local = asio::local::stream_protocol;
+using Tcp = asio::ip::tcp;
+using Local = asio::local::stream_protocol;
 
 constexpr std::chrono::milliseconds kAcceptAgainAfter{100};
 
@@ -92,8 +92,8 @@ class RespServer::Impl final : private Connection::Owner {
 
   // ---- Of the server's thread ----
   const std::shared_ptr<asio::io_context> io_ = std::make_shared<asio::io_context>(1);
-  Listener<tcp> tcp_listener_{*io_};
-  Listener<local> local_listener_{*io_};
+  Listener<Tcp> tcp_listener_{*io_};
+  Listener<Local> local_listener_{*io_};
   absl::flat_hash_set<std::shared_ptr<Connection>> connections_;
   Connections ready_;                          // in order of arrival
   std::vector<ServedSession::Batch> batches_;  // of the current round
@@ -128,7 +128,7 @@ absl::Status RespServer::Impl::listen_on_tcp() {
         absl::StrCat("bind_address ", options_.bind_address,
                      " can be reached from other machines: that takes a password"));
   }
-  const tcp::endpoint endpoint(address, options_.port);
+  const Tcp::endpoint endpoint(address, options_.port);
   const std::string shown = absl::StrCat(options_.bind_address, " port ", options_.port);
   if (const absl::Status listening = listen(tcp_listener_, endpoint, shown); !listening.ok()) {
     return listening;
@@ -146,7 +146,7 @@ absl::Status RespServer::Impl::listen_on_unix_socket() {
     return absl::InvalidArgumentError(absl::StrCat("unix_socket ", path.native(), " is too long"));
   }
   const absl::Status listening =
-      listen(local_listener_, local::endpoint(path.native()), path.native());
+      listen(local_listener_, Local::endpoint(path.native()), path.native());
   if (listening.ok()) accept(local_listener_);
   return listening;
 }
@@ -185,7 +185,7 @@ void RespServer::Impl::admit(Connection::Socket socket) {
     socket.send(asio::buffer(kRefusal.data(), kRefusal.size()), 0, ignored);
     return;
   }
-  socket.set_option(tcp::no_delay(true), ignored);  // a unix socket has no such option
+  socket.set_option(Tcp::no_delay(true), ignored);  // a unix socket has no such option
   Connection::Owner& owner = *this;
   const auto connection =
       std::make_shared<Connection>(io_, std::move(socket), engine_, options_, owner);

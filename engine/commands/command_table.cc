@@ -292,27 +292,32 @@ const CommandSpec* find_command(std::string_view name) { return command_index().
 
 namespace {
 
-/// Why the command may not run here; nothing if it may, and `spec` is its row then.
-std::optional<Reply> refusal(const CommandContext& context, const CommandSpec*& spec) {
-  spec = find_command(context[0]);
+/// May the command, whose row is `spec`, not run here? Then `why` says why.
+bool is_refused(const CommandContext& context, const CommandSpec* spec, Reply& why) {
+  const auto refuse = [&why](Reply refusal) {
+    why = std::move(refusal);
+    return true;
+  };
   if (spec == nullptr)
-    return context.in_script() ? errors::unknown_in_script()
-                               : errors::unknown_command(context.request());
+    return refuse(context.in_script() ? errors::unknown_in_script()
+                                      : errors::unknown_command(context.request()));
   if (!arity_fits(*spec, context.size())) {
-    return context.in_script() ? errors::arity_in_script() : errors::wrong_arity(spec->name);
+    return refuse(context.in_script() ? errors::arity_in_script()
+                                      : errors::wrong_arity(spec->name));
   }
   if (!context.session().is_authenticated && (spec->flags & kNoAuth) == 0)
-    return errors::not_authenticated();
+    return refuse(errors::not_authenticated());
   const Session& session = context.session();
   if (session.protocol == 2 && !session.subscriptions.empty() && (spec->flags & kPubSub) == 0)
-    return errors::only_subscriptions(spec->name);
-  if (context.in_script() && (spec->flags & kNoScript) != 0) return errors::not_from_script();
+    return refuse(errors::only_subscriptions(spec->name));
+  if (context.in_script() && (spec->flags & kNoScript) != 0)
+    return refuse(errors::not_from_script());
   if ((spec->flags & kWrite) != 0) {
-    if (context.read_only()) return errors::write_in_read_only_script();
+    if (context.read_only()) return refuse(errors::write_in_read_only_script());
     if (!context.services().write_refusal.empty())
-      return Reply::error(context.services().write_refusal);
+      return refuse(Reply::error(context.services().write_refusal));
   }
-  return std::nullopt;
+  return false;
 }
 
 /// For CLIENT LIST.
@@ -327,24 +332,25 @@ void note_command(Session& session, const CommandSpec* spec, const CommandContex
 }  // namespace
 
 Reply run_command(CommandContext& context) {
-  const CommandSpec* spec = nullptr;
-  if (auto refused = refusal(context, spec)) return *std::move(refused);
-  return spec->function(context);
+  const CommandSpec* const spec = find_command(context[0]);
+  Reply why;
+  return is_refused(context, spec, why) ? why : spec->function(context);
 }
 
 Reply run_client_command(CommandContext& context) {
   Session& session = context.session();
-  const CommandSpec* spec = nullptr;
-  auto refused = refusal(context, spec);
+  const CommandSpec* const spec = find_command(context[0]);
+  Reply why;
+  const bool refused = is_refused(context, spec, why);
   note_command(session, spec, context);
-  if (!session.transaction) return refused ? *std::move(refused) : spec->function(context);
+  if (!session.transaction) return refused ? why : spec->function(context);
   if (refused) {
     if (spec != nullptr && spec->function == exec_command) {
       end_transaction(context);
-      return errors::transaction_aborted(*refused);
+      return errors::transaction_aborted(why);
     }
     session.transaction->is_broken = true;
-    return *std::move(refused);
+    return why;
   }
   if ((spec->flags & kNotQueued) != 0) return spec->function(context);
   session.transaction->requests.emplace_back(context.request());

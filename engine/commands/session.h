@@ -56,12 +56,11 @@ struct Session {
   bool is_closing = false;       // QUIT: after the answer the connection ends
 };
 
-/// The answer as the client is to see it: not at all if it said so (CLIENT REPLY).
-inline Reply heard_by(Session& session, Reply reply) {
-  ++session.replies;
-  if (!session.is_silent && session.silent_for == 0) return reply;
-  if (session.silent_for > 0) --session.silent_for;
-  return Reply::several({});
+/// Has the client said that it wants no answer (CLIENT REPLY)? To be asked once an answer.
+inline bool wants_no_answer(Session& session) {
+  if (session.silent_for == 0) return session.is_silent;
+  --session.silent_for;
+  return true;
 }
 
 }  // namespace rushgate

@@ -471,8 +471,10 @@ void Executor::run_request(Operation& operation, const Request& request) {
   }
 }
 
-void Executor::give(Operation& operation, Reply reply) {
-  operation.replies.push_back(heard_by(*operation.session, std::move(reply)));
+void Executor::give(Operation& operation, Reply&& reply) {
+  ++operation.session->replies;
+  operation.replies.push_back(std::move(reply));
+  if (wants_no_answer(*operation.session)) operation.replies.back() = Reply::several({});
 }
 
 void Executor::join_group(Operation& operation) {

@@ -131,7 +131,7 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
   void end(Session& session);
   void run_requests(Operation& operation);
   void run_request(Operation& operation, const Request& request);
-  void give(Operation& operation, Reply reply);
+  void give(Operation& operation, Reply&& reply);
   void join_group(Operation& operation);
   void commit_group();
   void fail_group(const absl::Status& reason);

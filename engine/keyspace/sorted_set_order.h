@@ -140,11 +140,11 @@ void SortedSetOrder::visit_down(const Node& node, std::size_t first, std::size_t
     return;
   }
   std::size_t end = node.size();
-  for (auto child = node.children.rbegin(); child != node.children.rend(); ++child) {
-    if (end <= first) return;
-    const std::size_t begin = end - child->size;
+  for (std::size_t i = node.children.size(); i > 0 && end > first; --i) {
+    const auto& child = node.children[i - 1];
+    const std::size_t begin = end - child.size;
     if (begin < last) {
-      visit_down(*child->node, std::max(first, begin) - begin, std::min(last, end) - begin, visit);
+      visit_down(*child.node, std::max(first, begin) - begin, std::min(last, end) - begin, visit);
     }
     end = begin;
   }
