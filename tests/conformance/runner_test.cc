@@ -17,7 +17,7 @@ namespace {
 /// Passes everything on, but answers what `change` makes of the answer.
 class AlteringBackend final : public Backend {
  public:
-  using Change = std::function<std::string(std::string)>;
+  using Change = std::function<std::string(const std::string&)>;
 
   AlteringBackend(Backend& honest, Change change) : honest_(honest), change_(std::move(change)) {}
 
@@ -59,22 +59,22 @@ TEST_F(RunnerTest, EqualBackendsAgree) {
 }
 
 TEST_F(RunnerTest, AChangedAnswerIsReportedWithPlaceCommandAndBothAnswers) {
-  AlteringBackend liar(*subject_,
-                       [](std::string answer) { return answer == ":2\r\n" ? ":3\r\n" : answer; });
+  AlteringBackend liar(
+      *subject_, [](const std::string& answer) { return answer == ":2\r\n" ? ":3\r\n" : answer; });
   EXPECT_EQ(run("INCR n\n\nINCR n\nINCR n\n", liar),
             std::vector<std::string>{"f.txt:4: INCR n\n  the bytes differ\n"
                                      "  redis: :2\\r\\n\n  altered: :3\\r\\n"});
 }
 
 TEST_F(RunnerTest, AChangedByteInAnErrorIsReported) {
-  AlteringBackend liar(*subject_, [](std::string answer) {
+  AlteringBackend liar(*subject_, [](const std::string& answer) {
     return answer.starts_with('-') ? "-ERR wrong\r\n" : answer;
   });
   EXPECT_EQ(run("SET k a\nINCR k", liar).size(), 1u);
 }
 
 TEST_F(RunnerTest, SlackDoesNotHideWhatItDoesNotName) {
-  AlteringBackend liar(*subject_, [](std::string answer) {
+  AlteringBackend liar(*subject_, [](const std::string& answer) {
     return answer.starts_with("*2") ? "*2\r\n$1\r\nb\r\n$1\r\nc\r\n" : answer;
   });
   EXPECT_EQ(run("SADD s a b\n@unordered SMEMBERS s", liar).size(), 1u);
@@ -87,7 +87,7 @@ TEST_F(RunnerTest, StopsAfterTooManyFailures) {
 
 TEST_F(RunnerTest, EachCaseBeginsWithNothing) {
   EXPECT_EQ(run("SET k v\nEVAL \"return 1\" 0\n1: SELECT 3"), kNoFailures);
-  AlteringBackend expecting_nothing(*subject_, [](std::string answer) {
+  AlteringBackend expecting_nothing(*subject_, [](const std::string& answer) {
     EXPECT_EQ(answer, "$-1\r\n");
     return answer;
   });
