@@ -5,48 +5,24 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <iterator>
-#include <memory>
-#include <random>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include <gtest/gtest.h>
 
-#include "engine/keyspace/keyspace.h"
 #include "engine/keyspace/lists.h"
-#include "tests/faults/faulty_store.h"
-#include "tests/random_seed.h"
+#include "tests/keyspace/store_model.h"
 
 namespace rushgate {
 
-/// Groups of changes: some are taken back in part, some are lost with a commit that fails, and now
-/// and then everything is loaded again.
-class ListsModel {
+class ListsModel final : public StoreModel<std::deque<std::string>> {
  public:
-  using Elements = std::deque<std::string>;
-  /// Opens the same store each time; the one before is gone by then.
-  using OpenStore = std::function<std::unique_ptr<Store>()>;
-
-  explicit ListsModel(OpenStore open_store) : open_store_(std::move(open_store)) { reopen(); }
-
-  void run(int groups) {
-    SCOPED_TRACE(seed_text(seed_));
-    for (int group = 0; group < groups && !::testing::Test::HasFailure(); ++group) {
-      SCOPED_TRACE("group " + std::to_string(group));
-      run_group();
-      EXPECT_EQ(elements(), expected_);
-      if (below(5) != 0) continue;
-      EXPECT_EQ(records(), expected_.empty() ? 0 : expected_.size() + 1);
-      reopen();
-      EXPECT_EQ(elements(), expected_);
-    }
-  }
+  explicit ListsModel(OpenStore open_store) : StoreModel(std::move(open_store), 60) {}
 
  private:
-  std::size_t below(std::size_t bound) { return random_() % bound; }
+  using Elements = std::deque<std::string>;
+
   /// Mostly near the ends or at one place.
   std::size_t any_index(std::size_t bound) {
     switch (below(4)) {
@@ -61,37 +37,8 @@ class ListsModel {
     }
   }
 
-  void reopen() {
-    keyspace_.reset();
-    store_.reset();
-    store_ = std::make_unique<faults::FaultyStore>(open_store_());
-    keyspace_ = std::make_unique<Keyspace>(*store_, 1);
-    ASSERT_TRUE(keyspace_->load().ok());
-  }
-
-  void run_group() {
-    const Elements before = expected_;
-    change(below(60));
-    if (below(4) == 0) {
-      const Elements kept = expected_;
-      const auto mark = keyspace_->changes().mark();
-      change(below(60));
-      keyspace_->changes().roll_back_to(mark);
-      expected_ = kept;
-      EXPECT_EQ(elements(), expected_);
-      change(below(10));
-    }
-    if (below(6) == 0) store_->fail_commit(1, faults::FaultyStore::Kept::kNo);
-    if (!keyspace_->commit().ok()) expected_ = before;
-    store_->fail_commit(1'000'000, faults::FaultyStore::Kept::kNo);
-  }
-
-  void change(std::size_t changes) {
-    for (std::size_t i = 0; i < changes; ++i) change();
-  }
-
-  void change() {
-    if (object() == nullptr) lists::create(db(), "l");
+  void change() override {
+    if (object() == nullptr) lists::create(db(), kObjectKey);
     if (expected_.empty()) return push();
     switch (below(16)) {
       case 0:
@@ -117,7 +64,7 @@ class ListsModel {
   std::string any_element() {
     const std::size_t number = below(1'000'000);
     if (number < 20'000) return std::string(number, static_cast<char>('a' + number % 26));
-    if (number % 3 == 0) return std::to_string(static_cast<std::int64_t>(random_()));
+    if (number % 3 == 0) return std::to_string(static_cast<std::int64_t>(any_number()));
     return (number % 3 == 1 ? "e" : "") + std::to_string(number % 50);
   }
   lists::End any_end() { return below(2) == 0 ? lists::End::kHead : lists::End::kTail; }
@@ -173,7 +120,7 @@ class ListsModel {
     expected_.erase(expected_at(first), expected_at(first + count));
   }
 
-  Elements elements() {
+  Elements contents() override {
     Elements all;
     if (object() == nullptr) return all;
     const ListValue& list = object()->list();
@@ -186,24 +133,9 @@ class ListsModel {
     return all;
   }
 
-  /// State records in the store, which is closed for it: a store is loaded once.
-  std::size_t records() {
-    std::size_t count = 0;
-    keyspace_.reset();
-    store_.reset();
-    EXPECT_TRUE(open_store_()->load([&](std::string_view, std::string_view) { ++count; }).ok());
-    return count;
+  void check_records(std::size_t records) override {
+    EXPECT_EQ(records, expected_.empty() ? 0 : expected_.size() + 1);
   }
-
-  Database& db() { return keyspace_->db(0); }
-  Object* object() { return db().find("l"); }
-
-  const OpenStore open_store_;
-  const std::uint64_t seed_ = random_seed();
-  std::mt19937_64 random_{seed_};
-  std::unique_ptr<faults::FaultyStore> store_;
-  std::unique_ptr<Keyspace> keyspace_;
-  Elements expected_;
 };
 
 }  // namespace rushgate
