@@ -157,7 +157,7 @@ Reply kill_command(CommandContext& context) {
   while (arguments.left() > 1) {
     if (arguments.accept("ID")) {
       const auto id = parse_int64(arguments.next());
-      if (!id || *id < 1) return errors::client_id_not_positive();
+      if (!id || *id < 1) return errors::not_above_zero("client-id");
       filter.id = static_cast<std::uint64_t>(*id);
     } else if (arguments.accept("TYPE")) {
       const std::string_view name = arguments.next();

@@ -71,9 +71,6 @@ inline Reply unknown_client_type(std::string_view type) {
   return Reply::error("ERR Unknown client type '" + std::string(as_c_string(type)) + "'");
 }
 inline Reply invalid_client_id() { return Reply::error("ERR Invalid client ID"); }
-inline Reply client_id_not_positive() {
-  return Reply::error("ERR client-id should be greater than 0");
-}
 inline Reply no_such_client() { return Reply::error("ERR No such client"); }
 inline Reply no_such_user(std::string_view user) {
   return Reply::error("ERR No such user '" + std::string(as_c_string(user)) + "'");
@@ -149,7 +146,6 @@ inline Reply value_out_of_range() { return Reply::error("ERR value is out of ran
 inline Reply too_many_keys_counted() {
   return Reply::error("ERR Number of keys can't be greater than number of args");
 }
-inline Reply negative_limit_of_set() { return Reply::error("ERR LIMIT can't be negative"); }
 inline Reply string_too_long() {
   return Reply::error("ERR string exceeds maximum allowed size (proto-max-bulk-len)");
 }

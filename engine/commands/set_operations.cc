@@ -129,7 +129,7 @@ Reply sintercard_command(CommandContext& context) {
       arguments.fail(errors::syntax());
     } else {
       limit = parse_int64(arguments.next()).value_or(-1);
-      if (limit < 0) arguments.fail(errors::negative_limit_of_set());
+      if (limit < 0) arguments.fail(errors::negative_option("LIMIT"));
     }
   }
   if (!arguments.ok()) return arguments.take_error();

@@ -230,7 +230,7 @@ std::uint64_t read_limit(Arguments& arguments) {
     if (arguments.left() < 2 || !arguments.accept("LIMIT")) arguments.fail(errors::syntax());
     if (!arguments.ok()) break;
     limit = parse_int64(arguments.next()).value_or(-1);
-    if (limit < 0) arguments.fail(errors::negative_member_limit());
+    if (limit < 0) arguments.fail(errors::negative_option("LIMIT"));
   }
   return static_cast<std::uint64_t>(limit);
 }

@@ -42,6 +42,5 @@ inline Reply no_input_key(std::string_view command) {
                       "' command");
 }
 inline Reply weight_not_a_float() { return Reply::error("ERR weight value is not a float"); }
-inline Reply negative_member_limit() { return Reply::error("ERR LIMIT can't be negative"); }
 
 }  // namespace rushgate::errors
