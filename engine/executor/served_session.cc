@@ -2,19 +2,16 @@
 
 #include <atomic>
 #include <cassert>
-#include <iterator>
 #include <mutex>
 #include <utility>
 
 #include "engine/executor/executor.h"
 
 namespace rushgate {
-
 namespace {
 
 void take_replies(Operation& operation, ServedSession::Batch& batch) {
-  batch.replies.assign(std::make_move_iterator(operation.replies.begin()),
-                       std::make_move_iterator(operation.replies.end()));
+  batch.replies = std::move(operation.replies);
   batch.is_answered = true;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/functional/function_ref.h"
 #include "engine/client/reply.h"
@@ -44,7 +45,7 @@ class ServedSession {
   struct Batch {
     ServedSession* session;
     std::span<const Request> requests;  // at least one; none may block
-    std::vector<Reply> replies = {};
+    absl::InlinedVector<Reply, 1> replies = {};
     bool is_answered = false;  // in run(): its replies are there
   };
 
