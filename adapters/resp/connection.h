@@ -68,6 +68,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   ServedSessionOptions session_options();
   void append(const Reply& reply);
   void append_answer(const Reply& reply);
+  void collect_messages();
   void append_messages(std::uint64_t up_to_replies);
   void send();
   void wait_until_writable();

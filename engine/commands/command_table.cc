@@ -19,15 +19,15 @@ namespace {
 
 constexpr CommandSpec kCommands[] = {
     // name, function, arity, flags, keys: first, last, step
-    {"auth", auth_command, -2, kNoScript | kAllowBusy | kFast | kNoAuth, 0, 0, 0},
-    {"client", client_command, -2, kNoScript | kContainer, 0, 0, 0},
+    {"auth", auth_command, -2, kNoScript | kAllowBusy | kFast | kNoAuth | kEndsBatch, 0, 0, 0},
+    {"client", client_command, -2, kNoScript | kContainer | kEndsBatch, 0, 0, 0},
     {"echo", echo_command, 2, kFast, 0, 0, 0},
-    {"hello", hello_command, -1, kNoScript | kAllowBusy | kFast | kNoAuth, 0, 0, 0},
+    {"hello", hello_command, -1, kNoScript | kAllowBusy | kFast | kNoAuth | kEndsBatch, 0, 0, 0},
     {"ping", ping_command, -1, kFast | kPubSub, 0, 0, 0},
-    {"quit", quit_command, -1, kNoScript | kAllowBusy | kFast | kNoAuth | kNotQueued | kPubSub, 0,
-     0, 0},
-    {"reset", reset_command, 1, kNoScript | kAllowBusy | kFast | kNoAuth | kNotQueued | kPubSub, 0,
-     0, 0},
+    {"quit", quit_command, -1,
+     kNoScript | kAllowBusy | kFast | kNoAuth | kNotQueued | kPubSub | kEndsBatch, 0, 0, 0},
+    {"reset", reset_command, 1,
+     kNoScript | kAllowBusy | kFast | kNoAuth | kNotQueued | kPubSub | kEndsBatch, 0, 0, 0},
     {"select", select_command, 2, kFast, 0, 0, 0},
 
     {"subscribe", subscribe_command, -2, kNoScript | kPubSub, 0, 0, 0},
@@ -41,7 +41,7 @@ constexpr CommandSpec kCommands[] = {
     {"pubsub", pubsub_command, -2, kContainer, 0, 0, 0},
 
     {"multi", multi_command, 1, kNoScript | kAllowBusy | kFast | kNotQueued, 0, 0, 0},
-    {"exec", exec_command, 1, kNoScript | kNotQueued, 0, 0, 0},
+    {"exec", exec_command, 1, kNoScript | kNotQueued | kEndsBatch, 0, 0, 0},
     {"discard", discard_command, 1, kNoScript | kAllowBusy | kFast | kNotQueued, 0, 0, 0},
     {"watch", watch_command, -2, kNoScript | kAllowBusy | kFast | kNotQueued, 1, -1, 1},
     {"unwatch", unwatch_command, 1, kNoScript | kAllowBusy | kFast, 0, 0, 0},

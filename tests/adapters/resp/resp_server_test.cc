@@ -132,6 +132,15 @@ TEST_F(RespServerTest, ABlockedClientHoldsUpNobody) {
   EXPECT_EQ(blocked->receive(), "$5\r\nafter\r\n");
 }
 
+TEST_F(RespServerTest, WhatRedisTakesForBlockHoldsUpNobodyEither) {
+  start();
+  const auto blocked = connect();
+  blocked->send(Request::of("XREAD", std::string_view("block\0x", 7), 0, "STREAMS", "s", "$"));
+  const auto other = connect();
+  EXPECT_EQ(other->call(Request::of("PING")), Reply::status("PONG"));
+  while (!blocked->has_reply()) other->call(Request::of("XADD", "s", "*", "f", "v"));
+}
+
 TEST_F(RespServerTest, ABlockedClientThatHangsUpTakesNothing) {
   start();
   const auto other = connect();
