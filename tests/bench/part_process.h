@@ -26,6 +26,7 @@ void sell(std::span<const std::string> arguments);          // directory, count,
 void reopen(std::span<const std::string> arguments);        // directory
 void start(std::span<const std::string> arguments);         // directory
 void idle(std::span<const std::string> arguments);          // directory, seconds
+void serve(std::span<const std::string> arguments);         // directory, unix socket
 
 /// Runs the part of `parts` that main() was told to run; false if it was told none.
 bool run_part_if_told(std::span<const Part> parts, int argc, char** argv);

@@ -1,10 +1,7 @@
 #include "tests/bench/redis_peer.h"
 
-#include <array>
 #include <chrono>
-#include <cstdio>
 #include <cstdlib>
-#include <limits>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -13,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "adapters/redis/redis_client.h"
+#include "tests/bench/redis_benchmark.h"
 #include "tests/bench/seckill_script.h"
 #include "tests/bench/stopwatch.h"
 #include "tests/bench/users.h"
@@ -46,18 +44,6 @@ std::unique_ptr<Client> connect(const testing::RedisServer& server) {
 
 void check(const Reply& reply) {
   if (reply.is_error()) throw std::runtime_error("redis-server: " + reply.text());
-}
-
-std::string output_of(const std::string& command) {
-  FILE* const pipe = ::popen(command.c_str(), "r");
-  if (pipe == nullptr) throw std::runtime_error("cannot run " + command);
-  std::string output;
-  std::array<char, 4096> buffer;
-  while (const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), pipe)) {
-    output.append(buffer.data(), got);
-  }
-  if (::pclose(pipe) != 0) throw std::runtime_error(command + " failed: " + output);
-  return output;
 }
 
 }  // namespace
@@ -101,25 +87,13 @@ std::string RedisPeer::load() const {
 }
 
 double RedisPeer::rate_of(const Load& load, Workload workload, std::int64_t count) {
-  return load.is_hiredis ? rate_by_hiredis(load, workload, count)
-                         : rate_by_redis_benchmark(load, workload, count);
-}
-
-double RedisPeer::rate_by_redis_benchmark(const Load& load, Workload workload,
-                                          std::int64_t count) const {
+  if (load.is_hiredis) return rate_by_hiredis(load, workload, count);
   const std::string user =
       workload == Workload::kAlreadyBought ? std::to_string(kBuyer) : std::string("__rand_int__");
-  const std::string output = output_of(
-      fmt::format("redis-benchmark -s {} -c {} -P {} -n {} -r {} --csv "
-                  "EVALSHA {} 3 {} {} {} 1 {} __rand_int__ 2>/dev/null",
-                  server_.socket_path(), load.connections, load.pipeline, count,
-                  std::numeric_limits<int>::max(),  // more it takes for 0: always one user
-                  sha_, kStockKey, kBuyersKey, kOrderStream, user));
-  // "test","rps",...\n"EVALSHA ...","123456.78",...
-  const auto row = output.find("\n\"");
-  const auto field = row == std::string::npos ? row : output.find("\",\"", row);
-  if (field == std::string::npos) throw std::runtime_error("redis-benchmark said: " + output);
-  return std::strtod(output.c_str() + field + 3, nullptr);
+  return rate_by_redis_benchmark(
+      server_.socket_path(), {.connections = load.connections, .pipeline = load.pipeline}, count,
+      fmt::format("EVALSHA {} 3 {} {} {} 1 {} __rand_int__", sha_, kStockKey, kBuyersKey,
+                  kOrderStream, user));
 }
 
 double RedisPeer::rate_by_hiredis(const Load& load, Workload workload, std::int64_t count) {

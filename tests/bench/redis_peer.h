@@ -65,7 +65,6 @@ class RedisPeer {
   };
 
   double rate_of(const Load& load, Workload workload, std::int64_t count);
-  double rate_by_redis_benchmark(const Load& load, Workload workload, std::int64_t count) const;
   double rate_by_hiredis(const Load& load, Workload workload, std::int64_t count);
 
   testing::RedisServer server_;

@@ -23,7 +23,7 @@ std::span<const Line> lines() {
       {"memory", measure_memory},         {"reopening", measure_reopening},
       {"growth", measure_growth},         {"footprint", measure_footprint},
       {"orders", measure_orders},         {"stored", measure_stored},
-      {"fibers", measure_fibers},
+      {"fibers", measure_fibers},         {"resp", measure_resp},
   };
   return kLines;
 }
@@ -36,6 +36,7 @@ std::span<const Part> parts() {
       {"reopen", reopen},
       {"start", start},
       {"idle", idle},
+      {"serve", serve},
   };
   return kParts;
 }
