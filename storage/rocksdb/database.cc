@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -116,6 +117,26 @@ rocksdb::DBOptions database_options(rocksdb::Env& env, const RocksDbStoreOptions
   return options;
 }
 
+using Families = std::vector<rocksdb::ColumnFamilyDescriptor>;
+
+// An interrupted creation may have left the first ones. The others are made together, for RocksDB
+// writes its file of options, and reads it back, once a call.
+rocksdb::Status create_database(const rocksdb::DBOptions& options, const std::string& dir,
+                                const Families& families,
+                                std::vector<rocksdb::ColumnFamilyHandle*>& handles,
+                                rocksdb::DB*& db) {
+  std::vector<std::string> left;
+  const bool is_there = rocksdb::DB::ListColumnFamilies(options, dir, &left).ok();
+  const auto first_missing = families.begin() + (is_there ? std::ssize(left) : 1);
+  rocksdb::Status status =
+      rocksdb::DB::Open(options, dir, {families.begin(), first_missing}, &handles, &db);
+  if (!status.ok() || first_missing == families.end()) return status;
+  std::vector<rocksdb::ColumnFamilyHandle*> created;
+  status = db->CreateColumnFamilies({first_missing, families.end()}, &created);
+  handles.insert(handles.end(), created.begin(), created.end());
+  return status;
+}
+
 absl::Status make_directory(const std::filesystem::path& dir, bool create_if_missing) {
   std::error_code error;
   const auto type = std::filesystem::status(dir, error).type();
@@ -161,14 +182,13 @@ absl::Status RocksDatabase::start(rocksdb::Env& env, const RocksDbStoreOptions& 
       return absl::NotFoundError("there is no store in " + dir_.string());
     }
     database.create_if_missing = true;
-    database.create_missing_column_families = true;
   } else {
     const absl::Status log = check_log(env, dir_, found->recovery_end);
     if (!log.ok()) return log;
     database.wal_filter = &recovery_end_.emplace(found->recovery_end);
   }
 
-  const std::vector<rocksdb::ColumnFamilyDescriptor> families = {
+  const Families families = {
       {rocksdb::kDefaultColumnFamilyName, rocksdb::ColumnFamilyOptions()},
       {kStateFamily, state_options()},
       {kStreamFamily, stream_options()},
@@ -176,12 +196,14 @@ absl::Status RocksDatabase::start(rocksdb::Env& env, const RocksDbStoreOptions& 
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::DB* db = nullptr;
   const rocksdb::Status status =
-      rocksdb::DB::Open(database, dir_.string(), families, &handles, &db);
-  if (!status.ok()) return to_absl(status, "opening the store", dir_);
+      found->fresh ? create_database(database, dir_.string(), families, handles, db)
+                   : rocksdb::DB::Open(database, dir_.string(), families, &handles, &db);
   db_.reset(db);
+  handles.resize(families.size());
   default_ = handles[0];
   state_ = handles[1];
   stream_ = handles[2];
+  if (!status.ok()) return to_absl(status, "opening the store", dir_);
   if (found->fresh) {
     const absl::Status format = write_format();
     if (!format.ok()) return format;

@@ -167,6 +167,36 @@ TEST_F(PowerCutTest, AFullDiskWhileTablesAreWrittenLosesNothing) {
   EXPECT_EQ(count_commits(*open()), number - 1);
 }
 
+// At every operation of it, and at any one of the next attempt.
+TEST_F(PowerCutTest, AnInterruptedCreationIsBegunAgain) {
+  const std::uint64_t seed = random_seed();
+  SCOPED_TRACE(seed_text(seed));
+  std::mt19937_64 random(seed);
+  bool through = false;
+  for (int operations = 0; !through && !HasFailure(); ++operations) {
+    SCOPED_TRACE("power cut after " + std::to_string(operations) + " operations");
+    fs::remove_all(dir());
+    fs::create_directories(dir());
+    disk_ = faults::PowerCutFileSystem::make(dir());
+    options_.env = disk_->env();
+    const auto open_until = [&](int end) {
+      disk_->cut_power_after(end);
+      auto store = try_open();
+      const bool is_open = store.ok();
+      disk_->cut_power();
+      if (is_open) store->reset();
+      disk_->power_on(random() % 2 == 0 ? std::nullopt : std::optional(random()));
+      return is_open;
+    };
+    through = open_until(operations);
+    open_until(static_cast<int>(random() % 60));
+    auto store = open();
+    ASSERT_NE(store, nullptr);
+    commit_numbers(*store, 1, 3);
+    EXPECT_EQ(count_commits(*(store.reset(), store = open())), 3U);
+  }
+}
+
 // Cuts the power at the nth operation on the disk, for every n until all commits are through. With
 // a log so short that tables are written, and the log changes, all the time.
 struct Sweep {
