@@ -213,6 +213,7 @@ Reply zdiffstore_command(CommandContext&);
 
 // ---- streams.cc ----
 Reply xadd_command(CommandContext&);
+Reply xsetid_command(CommandContext&);
 Reply xlen_command(CommandContext&);
 Reply xrange_command(CommandContext&);
 Reply xrevrange_command(CommandContext&);

@@ -202,6 +202,7 @@ constexpr CommandSpec kCommands[] = {
     {"xrevrange", xrevrange_command, -4, kReadOnly, 1, 1, 1},
     {"xdel", xdel_command, -3, kWrite | kFast, 1, 1, 1},
     {"xtrim", xtrim_command, -4, kWrite, 1, 1, 1},
+    {"xsetid", xsetid_command, -3, kWrite | kDenyOom | kFast, 1, 1, 1},
     {"xread", xread_command, -4, kReadOnly | kBlocking | kMovableKeys, 0, 0, 0},
 
     {"xgroup", xgroup_command, -2, kWrite | kDenyOom | kContainer, 2, 2, 1},

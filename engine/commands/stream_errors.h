@@ -79,7 +79,20 @@ Reply unknown_claim_option(std::string_view option);
 inline Reply count_not_positive() { return Reply::error("ERR COUNT must be > 0"); }
 Reply subcommand_syntax(std::string_view command, std::string_view subcommand);
 
+inline Reply negative_entries_added() { return Reply::error("ERR entries_added must be positive"); }
+inline Reply last_id_below_given_deleted() {
+  return Reply::error(
+      "ERR The ID specified in XSETID is smaller than the provided max_deleted_entry_id");
+}
+
 // ---- State ----
+inline Reply last_id_below_top() {
+  return Reply::error("ERR The ID specified in XSETID is smaller than the target stream top item");
+}
+inline Reply entries_added_below_length() {
+  return Reply::error(
+      "ERR The entries_added specified in XSETID is smaller than the target stream length");
+}
 inline Reply id_not_above_last() {
   return Reply::error(
       "ERR The ID specified in XADD is equal or smaller than the target stream top item");

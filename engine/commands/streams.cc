@@ -114,6 +114,41 @@ Reply range_reply(CommandContext& context, std::size_t start_at, std::size_t end
   return Reply::array(std::move(entries));
 }
 
+// ---- XSETID ----
+
+struct SetIdRequest {
+  StreamId last_id;
+  std::optional<std::int64_t> entries_added;
+  StreamId max_deleted_id;  // 0-0: as it is
+};
+
+StreamId next_stream_id(Arguments& arguments) {
+  const auto id = parse_stream_id(errors::as_c_string(arguments.next()));
+  if (!id) arguments.fail(errors::invalid_stream_id());
+  return id.value_or(StreamId{});
+}
+
+SetIdRequest read_set_id_request(Arguments& arguments) {
+  SetIdRequest wanted{
+      .last_id = next_stream_id(arguments), .entries_added = {}, .max_deleted_id = {}};
+  while (arguments.ok() && !arguments.at_end()) {
+    if (arguments.left() > 1 && arguments.accept("ENTRIESADDED")) {
+      wanted.entries_added = arguments.next_integer();
+      if (arguments.ok() && *wanted.entries_added < 0) {
+        arguments.fail(errors::negative_entries_added());
+      }
+    } else if (arguments.left() > 1 && arguments.accept("MAXDELETEDID")) {
+      wanted.max_deleted_id = next_stream_id(arguments);
+      if (arguments.ok() && wanted.last_id < wanted.max_deleted_id) {
+        arguments.fail(errors::last_id_below_given_deleted());
+      }
+    } else {
+      arguments.fail(errors::syntax());
+    }
+  }
+  return wanted;
+}
+
 // ---- XREAD ----
 
 /// What XREAD is to read from the stream named `i`: entries above the id that is returned. `object`
@@ -226,6 +261,35 @@ Reply xtrim_command(CommandContext& context) {
   const absl::Status status = streams::trim(context.db(), *object, trim.to(), removed);
   if (!status.ok()) return errors::store_failed(status);
   return Reply::integer(static_cast<std::int64_t>(removed));
+}
+
+// XSETID key last-id [ENTRIESADDED entries-added] [MAXDELETEDID max-deleted-id]
+Reply xsetid_command(CommandContext& context) {
+  Arguments arguments(context.request(), 2);
+  const SetIdRequest wanted = read_set_id_request(arguments);
+  if (!arguments.ok()) return arguments.take_error();
+
+  Object* object = nullptr;
+  if (!context.find(context[1], ValueType::kStream, object)) return errors::wrong_type();
+  if (object == nullptr) return errors::no_such_key();
+  const Stream& stream = object->stream();
+  StreamId top;
+  const absl::Status read =
+      stream.read_back(StreamId::min(), StreamId::max(), [&](const StreamEntry& entry) {
+        top = entry.id();
+        return false;
+      });
+  if (!read.ok()) return errors::store_failed(read);
+  if (wanted.last_id < top) return errors::last_id_below_top();
+  if (wanted.entries_added && stream.length() > static_cast<std::uint64_t>(*wanted.entries_added)) {
+    return errors::entries_added_below_length();
+  }
+  const absl::Status status = streams::set_history(
+      context.db(), *object, wanted.last_id,
+      wanted.entries_added ? static_cast<std::uint64_t>(*wanted.entries_added)
+                           : stream.entries_added(),
+      wanted.max_deleted_id == StreamId{} ? stream.max_deleted_id() : wanted.max_deleted_id);
+  return status.ok() ? Reply::ok() : errors::store_failed(status);
 }
 
 // XREAD [COUNT count] [BLOCK milliseconds] STREAMS key [key ...] id [id ...]

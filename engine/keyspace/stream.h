@@ -126,6 +126,14 @@ class Stream {
   void take_back_appends(const OpenMark& mark, const Counters& counters);
 
   void set_counters(const Counters& counters) { counters_ = counters; }
+  /// What XSETID tells of entries that may never have been here.
+  void set_history(StreamId last_id, std::uint64_t entries_added, StreamId max_deleted_id) {
+    // So many more, or fewer, seem to have been trimmed: they are not in the store.
+    trimmed_in_store_ += entries_added - counters_.entries_added;
+    counters_.last_id = last_id;
+    counters_.entries_added = entries_added;
+    counters_.max_deleted_id = max_deleted_id;
+  }
 
   [[nodiscard]] absl::btree_set<StreamId>& deleted() { return deleted_; }
 

@@ -1,8 +1,9 @@
-// COPY of a stream.
+// COPY of a stream, and XSETID, which may need one.
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "engine/keyspace/copies.h"
 #include "engine/keyspace/keyspace.h"
 #include "engine/keyspace/streams.h"
 
@@ -36,14 +37,14 @@ absl::Status copy_entries(const Stream& from, Database& to, Object& object) {
 }
 
 /// What the stream remembers of entries that are gone.
-void copy_counters(const Stream& from, Database& to, Stream& stream) {
-  const Stream::Counters old = stream.counters();
-  Stream::Counters counters = old;
-  counters.entries_added = from.entries_added();
-  counters.last_id = from.last_id();
-  counters.max_deleted_id = from.max_deleted_id();
-  stream.set_counters(counters);
-  to.changes().undo().push([&stream, old] { stream.set_counters(old); });
+void set_counted_history(Database& db, Object& object, StreamId last_id,
+                         std::uint64_t entries_added, StreamId max_deleted_id) {
+  Stream& stream = object.stream();
+  db.changes().undo().push([&stream, old = stream.counters()] {
+    stream.set_history(old.last_id, old.entries_added, old.max_deleted_id);
+  });
+  stream.set_history(last_id, entries_added, max_deleted_id);
+  db.changes().touch(object);
 }
 
 }  // namespace
@@ -55,8 +56,25 @@ absl::Status copy(const Stream& from, Database& to, std::string_view key) {
     to.changes().roll_back_to(before);
     return read;
   }
-  copy_counters(from, to, object.stream());
+  set_counted_history(to, object, from.last_id(), from.entries_added(), from.max_deleted_id());
   for (const auto& [name, group] : from.groups()) copy_group(*group, to, object);
+  return absl::OkStatus();
+}
+
+absl::Status set_history(Database& db, Object& object, StreamId last_id,
+                         std::uint64_t entries_added, StreamId max_deleted_id) {
+  const Stream& stream = object.stream();
+  Object* changed = &object;
+  if (last_id < stream.last_id()) {
+    const Changes::Mark before = db.changes().mark();
+    db.remove(object);  // which the undo log holds
+    if (absl::Status copied = copy_object(object, db, object.key); !copied.ok()) {
+      db.changes().roll_back_to(before);
+      return copied;
+    }
+    changed = db.find(object.key);
+  }
+  set_counted_history(db, *changed, last_id, entries_added, max_deleted_id);
   return absl::OkStatus();
 }
 

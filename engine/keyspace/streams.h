@@ -37,6 +37,12 @@ absl::Status erase(Database& db, Object& object, std::span<const StreamId> ids,
 /// Removes the oldest entries. Sets `removed` to how many.
 absl::Status trim(Database& db, Object& object, const Stream::TrimTo& to, std::uint64_t& removed);
 
+/// XSETID. `last_id` must not be below an entry's id, nor `entries_added` below their number. Lower
+/// than before, it makes the stream anew, as ids that the store may still hold are given again:
+/// `object` is not to be used then.
+absl::Status set_history(Database& db, Object& object, StreamId last_id,
+                         std::uint64_t entries_added, StreamId max_deleted_id);
+
 // ---- Groups. They, and their consumers, are those of `object` ----
 
 /// There must be none of that name.
