@@ -36,14 +36,15 @@ absl::Status copy_entries(const Stream& from, Database& to, Object& object) {
 }
 
 /// What the stream remembers of entries that are gone.
-void copy_counters(const Stream& from, Database& to, Stream& stream) {
+void copy_counters(const Stream& from, Database& to, Object& object) {
+  Stream& stream = object.stream();
   const Stream::Counters old = stream.counters();
   Stream::Counters counters = old;
   counters.entries_added = from.entries_added();
   counters.last_id = from.last_id();
   counters.max_deleted_id = from.max_deleted_id();
   stream.set_counters(counters);
-  to.changes().undo().push([&stream, old] { stream.set_counters(old); });
+  to.changes().push_undo(object, [&stream, old] { stream.set_counters(old); });
 }
 
 }  // namespace
@@ -55,7 +56,7 @@ absl::Status copy(const Stream& from, Database& to, std::string_view key) {
     to.changes().roll_back_to(before);
     return read;
   }
-  copy_counters(from, to, object.stream());
+  copy_counters(from, to, object);
   for (const auto& [name, group] : from.groups()) copy_group(*group, to, object);
   return absl::OkStatus();
 }
