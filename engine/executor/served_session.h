@@ -28,6 +28,7 @@ struct ServedSessionOptions {
   /// any thread, also after the session's end: must return at once and use no client.
   std::function<void()> on_message = {};
 };
+};
 
 /// One request or batch at a time: whoever has submitted one waits for its answer before the next.
 /// Within that it may be used from any thread. Replies have the kinds that the commands gave them:
@@ -60,6 +61,9 @@ class ServedSession {
 
   /// For a request that may block; the completion runs as one of Client::submit() does.
   void submit(Request request, Completion completion);
+
+  /// A client of the engine was turned away before it had a session: for INFO. From any thread.
+  static void note_refusal(Engine& engine);
 
   struct Message {
     Reply text;
