@@ -1,3 +1,6 @@
+#include <unistd.h>
+
+#include <atomic>
 #include <csignal>
 #include <filesystem>
 #include <memory>
@@ -10,6 +13,7 @@
 #include "apps/commands/command_line.h"
 #include "apps/commands/commands.h"
 #include "apps/exit_code.h"
+#include "engine/base/memory_size.h"
 #include "engine/executor/engine.h"
 #include "engine/sale/admission/admission.h"
 #include "storage/memory/memory_store.h"
@@ -22,6 +26,7 @@ struct ServeArguments {
   RespServerOptions server;
   std::filesystem::path dir;  // empty: in memory
   Durability durability = Durability::kOs;
+  std::uint64_t memory_bytes_max = 0;
   bool manual_clock = false;
 };
 
@@ -49,6 +54,12 @@ class HeldSignals {
   ::sigset_t before_{};
 };
 
+/// What a client's SHUTDOWN says, for the thread that waits for signals.
+struct Shutdown {
+  std::atomic<bool> is_asked_for{false};
+  std::atomic<bool> saves{false};
+};
+
 absl::StatusOr<std::unique_ptr<Store>> open_store(const ServeArguments& arguments) {
   if (arguments.dir.empty()) return std::make_unique<MemoryStore>();
   if (arguments.durability == Durability::kMemory) {
@@ -67,13 +78,20 @@ std::string shown_addresses(const RespServerOptions& options, const RespServer& 
   return shown + (shown.empty() ? "" : " and ") + options.unix_socket;
 }
 
-int run_serve(const ServeArguments& arguments) {
+int run_serve(ServeArguments arguments) {
   HeldSignals signals;
+  Shutdown shutdown;
+  arguments.server.on_shutdown = [&shutdown](bool saves) {
+    shutdown.saves = saves;
+    shutdown.is_asked_for = true;
+    ::kill(::getpid(), SIGTERM);  // to the process: it ends as if told from outside
+  };
   auto store = open_store(arguments);
   if (!store.ok()) return fail(store.status());
   ManualClock clock;
   auto engine = Engine::open(*std::move(store),
                              {.manual_clock = arguments.manual_clock ? &clock : nullptr,
+                              .memory_bytes_max = arguments.memory_bytes_max,
                               .logger = arguments.server.logger},
                              native_sale_scripts());
   if (!engine.ok()) return fail(engine.status());
@@ -82,8 +100,12 @@ int run_serve(const ServeArguments& arguments) {
   fmt::print(stderr, "serving on {}\n", shown_addresses(arguments.server, **server));
   const int signal = signals.wait();
   (*server)->stop();
+  if (shutdown.saves) {
+    const Reply synced = (*engine)->open_client()->sync();
+    if (synced.is_error()) return fail(absl::UnavailableError(synced.text()));
+  }
   (*engine)->close();
-  return kExitSignal + signal;
+  return shutdown.is_asked_for ? kExitOk : kExitSignal + signal;
 }
 
 void add_options(CLI::App& command, ServeArguments& arguments) {
@@ -106,6 +128,16 @@ void add_options(CLI::App& command, ServeArguments& arguments) {
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str()
       ->type_name("N");
+  command
+      .add_option_function<std::string>(
+          "--maxmemory",
+          [&arguments](const std::string& text) {
+            const auto bytes = parse_memory_size(text);
+            if (!bytes) throw CLI::ValidationError("--maxmemory", "'" + text + "' is no size");
+            arguments.memory_bytes_max = *bytes;
+          },
+          "Refuses what takes memory once so much is used: 100mb, 1gb, …; 0: no bound")
+      ->type_name("SIZE");
   command.add_flag("--manual-clock", arguments.manual_clock,
                    "For tests: time stands still but for RUSHGATE.ADVANCE milliseconds");
 }

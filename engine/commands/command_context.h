@@ -14,6 +14,7 @@
 #include "engine/commands/channels.h"
 #include "engine/commands/session.h"
 #include "engine/commands/settings.h"
+#include "engine/commands/statistics.h"
 #include "engine/keyspace/keyspace.h"
 
 namespace rushgate {
@@ -34,6 +35,7 @@ struct RunningScript {
 class BlockedClients {
  public:
   virtual ~BlockedClients() = default;
+  [[nodiscard]] virtual std::size_t count() const = 0;
   [[nodiscard]] virtual bool is_blocked(std::uint64_t session_id) const = 0;
   /// Answers what the client waits for: with `error`, or as if the time were up. False if it does
   /// not wait.
@@ -52,6 +54,11 @@ struct CommandServices {
   std::string write_refusal =
       {};  // if not empty, the error that every write gets: the store has failed
   RunningScript* running_script = nullptr;
+  std::uint64_t memory_bytes_max = 0;  // maxmemory; 0: no bound
+  bool refuses_growth = false;  // more was used when the client's request began. Within a script no
+                                // more once it may write
+  std::int64_t began_ms = 0;    // when the engine was opened: ms since 1970 UTC
+  Statistics statistics = {};
   Settings settings = {};
 };
 
@@ -127,6 +134,8 @@ class CommandContext {
   }
   /// May it wait? Not in a script or transaction.
   [[nodiscard]] bool may_wait() const { return origin_ == Origin::kClient; }
+  /// Does it come from a client, to be run for the first time?
+  [[nodiscard]] bool is_new_request() const { return may_wait() && !ready_key_; }
   /// Waits instead of answering: `return context.park(…);`. In a script or transaction it is as if
   /// the time were up at once.
   Reply park(Park park) {

@@ -45,6 +45,12 @@ Reply flushdb_command(CommandContext&);
 Reply flushall_command(CommandContext&);
 Reply swapdb_command(CommandContext&);
 
+// ---- info.cc ----
+Reply info_command(CommandContext&);
+
+// ---- shutdown.cc ----
+Reply shutdown_command(CommandContext&);
+
 // ---- config.cc ----
 Reply config_command(CommandContext&);
 

@@ -7,6 +7,7 @@
 
 #include "engine/client/reply.h"
 #include "engine/client/request.h"
+#include "engine/script/script_errors.h"
 
 namespace rushgate::errors {
 
@@ -38,6 +39,7 @@ inline Reply wrong_arity(std::string_view command) {
 inline std::string_view as_c_string(std::string_view argument) {
   return argument.substr(0, argument.find('\0'));
 }
+inline Reply out_of_memory() { return Reply::error(script_errors::kMaxMemory); }
 Reply unknown_command(RequestView request);
 Reply unknown_subcommand(std::string_view command, std::string_view subcommand);
 
@@ -98,6 +100,9 @@ inline Reply without_multi(std::string_view command) {
 inline Reply watch_inside_multi() { return Reply::error("ERR WATCH inside MULTI is not allowed"); }
 inline Reply transaction_broken() {
   return Reply::error("EXECABORT Transaction discarded because of previous errors.");
+}
+inline Reply not_in_transaction() {
+  return Reply::error("ERR Command not allowed inside a transaction");
 }
 /// EXEC itself was refused.
 Reply transaction_aborted(const Reply& refusal);
@@ -180,6 +185,15 @@ Reply unknown_setting(std::string_view name);
 Reply setting_refused(std::string_view name, std::string_view reason);
 inline Reply no_configuration_file() {
   return Reply::error("ERR The server is running without a config file");
+}
+
+// ---- SHUTDOWN ----
+inline Reply no_shutdown() { return Reply::error("ERR No shutdown in progress."); }
+inline Reply shutdown_failed() {
+  return Reply::error("ERR Errors trying to SHUTDOWN. Check logs.");
+}
+inline Reply no_server() {
+  return Reply::error("ERR there is no server to shut down: the engine belongs to its program");
 }
 
 // ---- Scripts ----

@@ -55,8 +55,7 @@ Reply publish(const CommandContext& context, ChannelKind kind) {
   const std::size_t before = channels.waiting();
   const std::size_t reached = channels.publish(kind, context[1], context[2]);
   if (reached > 0) {
-    context.keyspace().changes().undo().push(
-        [&channels, before] { channels.take_back_to(before); });
+    context.keyspace().changes().push_undo([&channels, before] { channels.take_back_to(before); });
   }
   return Reply::integer(static_cast<std::int64_t>(reached));
 }

@@ -24,7 +24,8 @@ void Changes::roll_back_to(const Mark& mark) {
     touched_.back()->change = ObjectChange::kNone;
     touched_.pop_back();
   }
-  undo_.roll_back_to(mark.undo_steps);
+  memory_.settle();  // while all of them are alive
+  undo_.roll_back_to(mark.undo_steps, [this](Object* object) { memory_.recount(*object); });
   records_.truncate(mark.record_bytes);
 }
 
@@ -48,8 +49,10 @@ void Changes::forget() {
   for (Object* object : touched_) {
     object->change = ObjectChange::kNone;
     if (object->attached && object->type() == ValueType::kStream) object->stream().settle();
+    memory_.note(*object);  // it holds nothing any more that it gathered
   }
   touched_.clear();
+  memory_.settle();  // while all of them are alive
   undo_.forget();
   records_.clear();
 }

@@ -6,17 +6,16 @@
 #include <utility>
 #include <vector>
 
+#include "engine/keyspace/memory_count.h"
+#include "engine/keyspace/object.h"
 #include "engine/keyspace/undo_log.h"
 #include "engine/store/store_batch.h"
 
 namespace rushgate {
 
-struct Object;
-
-/// Every mutator of the keyspace does three things: it changes memory, pushes onto undo() how to
-/// take that back, and either appends to records() what the store must keep or touches the object,
-/// whose header is then written once when the group commits. Not thread-safe: it belongs to whoever
-/// has the turn.
+/// Every mutator of the keyspace does three things: it changes memory, pushes how to take that back,
+/// and either appends to records() what the store must keep or touches the object, whose header is
+/// then written once when the group commits. Not thread-safe: it belongs to whoever has the turn.
 class Changes {
  public:
   /// A point to go back to; valid until an earlier one is gone back to, or the group ends.
@@ -26,8 +25,19 @@ class Changes {
     std::size_t touched;
   };
 
-  [[nodiscard]] UndoLog& undo() { return undo_; }
+  /// How to take back a change to the object's value. (UndoLog::push())
+  template <class Step>
+  void push_undo(Object& object, Step step) {
+    memory_.note(object);
+    undo_.push(std::move(step), &object);
+  }
+  /// How to take back anything else: which keys there are, what is published, ….
+  template <class Step>
+  void push_undo(Step step) {
+    undo_.push(std::move(step));
+  }
   [[nodiscard]] StoreBatch& records() { return records_; }
+  [[nodiscard]] MemoryCount& memory() { return memory_; }
 
   /// What the set or stream gathered is to be written when the group commits.
   void gather(Object& object);
@@ -53,6 +63,7 @@ class Changes {
   [[nodiscard]] bool empty() const { return undo_.size() == 0; }
 
  private:
+  MemoryCount memory_;
   UndoLog undo_;
   StoreBatch records_;
   std::vector<Object*> touched_;  // each once (Object::change); alive until the group ends:

@@ -1,5 +1,6 @@
 #include "engine/keyspace/database.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cstring>
 #include <string>
@@ -32,6 +33,7 @@ Database::Database(Keyspace& keyspace, std::uint8_t number)
     : keyspace_(keyspace), number_(number), table_(keyspace.seed()) {}
 
 Changes& Database::changes() { return keyspace_.changes(); }
+MemoryCount& Database::memory() { return keyspace_.changes().memory(); }
 
 // ---- Without undo or record ----
 
@@ -40,16 +42,22 @@ Object& Database::attach(std::unique_ptr<Object> object) {
   Object& attached = *object;
   attached.db = number_;
   attached.attached = true;
+  const std::size_t before = table_bytes();
   table_.insert(std::move(object));
-  if (attached.expire_at_ms != kNoExpiry) expiries_.insert(&attached);
+  if (attached.expire_at_ms != kNoExpiry) expiries_.insert(attached);
+  memory().change(before, table_bytes());
+  memory().enter(attached);
   return attached;
 }
 
 std::unique_ptr<Object> Database::detach(Object& object) {
   assert(object.attached && object.db == number_);
-  if (object.expire_at_ms != kNoExpiry) expiries_.erase(&object);
+  const std::size_t before = table_bytes();
+  if (object.expire_at_ms != kNoExpiry) expiries_.erase(object);
   std::unique_ptr<Object> detached;
   table_.take(std::string_view(object.key), &detached);
+  memory().change(before, table_bytes());
+  memory().leave(object);
   assert(detached.get() == &object);
   object.attached = false;
   forget_recent();
@@ -57,14 +65,16 @@ std::unique_ptr<Object> Database::detach(Object& object) {
 }
 
 void Database::assign_expiry(Object& object, std::int64_t expire_at_ms) {
-  if (object.expire_at_ms != kNoExpiry) expiries_.erase(&object);
+  const std::size_t before = table_bytes();
+  if (object.expire_at_ms != kNoExpiry) expiries_.erase(object);
   object.expire_at_ms = expire_at_ms;
-  if (object.expire_at_ms != kNoExpiry) expiries_.insert(&object);
+  if (object.expire_at_ms != kNoExpiry) expiries_.insert(object);
+  memory().change(before, table_bytes());
 }
 
 void Database::exchange(Database& other) {
   table_.swap(other.table_);
-  expiries_.swap(other.expiries_);
+  std::swap(expiries_, other.expiries_);
   for (Database* const db : {this, &other}) {
     db->forget_recent();
     db->for_each([db](Object& object) { object.db = db->number_; });
@@ -85,12 +95,20 @@ Object* Database::find(std::string_view key) {
   Object*& found = recent(key);
   if (found == nullptr || found->key != key) {
     auto* const item = table_.find(key);
-    if (item == nullptr) return nullptr;
+    if (item == nullptr) {
+      ++keyspace_.counts().missing;
+      return nullptr;
+    }
     found = item->get();
   }
   Object& object = *found;
-  if (object.expire_at_ms == kNoExpiry || object.expire_at_ms > keyspace_.now_ms()) return &object;
+  if (object.expire_at_ms == kNoExpiry || object.expire_at_ms > keyspace_.now_ms()) {
+    ++keyspace_.counts().found;
+    return &object;
+  }
   remove(object);
+  ++keyspace_.counts().missing;
+  ++keyspace_.counts().expired;
   return nullptr;
 }
 
@@ -99,7 +117,7 @@ Object& Database::create(std::string_view key, Value value) {
   const auto* stream = std::get_if<std::unique_ptr<Stream>>(&made->value);
   made->id = stream != nullptr ? (*stream)->object_id() : keyspace_.next_object_id();
   Object& object = attach(std::move(made));
-  changes().undo().push([this, &object] { detach(object); });
+  changes().push_undo([this, &object] { detach(object); });
   changes().touch(object);
   note_creation(object.key);
   keyspace_.signal(object, KeySignal::kReady);
@@ -111,7 +129,7 @@ void Database::remove(Object& object) {
   remove_elements(changes().records(), object);
   Removed removed = detach(object);
   keyspace_.signal(*removed, KeySignal::kGone);
-  changes().undo().push([this, held = std::move(removed)]() mutable { attach(std::move(held)); });
+  changes().push_undo([this, held = std::move(removed)]() mutable { attach(std::move(held)); });
 }
 
 void Database::move(Object& object, Database& to, std::string_view key) {
@@ -120,7 +138,7 @@ void Database::move(Object& object, Database& to, std::string_view key) {
   keyspace_.signal(*moved, KeySignal::kGone);
   std::string old_key = std::exchange(moved->key, std::string(key));
   to.attach(std::move(moved));
-  changes().undo().push([this, &object, &to, old_key = std::move(old_key)]() mutable {
+  changes().push_undo([this, &object, &to, old_key = std::move(old_key)]() mutable {
     std::unique_ptr<Object> back = to.detach(object);
     back->key = std::move(old_key);
     attach(std::move(back));
@@ -137,7 +155,7 @@ void Database::swap(Database& other) {
     changes().records().remove_prefix(header_prefix(db->number_));
   }
   exchange(other);
-  changes().undo().push([this, &other] { exchange(other); });
+  changes().push_undo([this, &other] { exchange(other); });
   for (Database* const db : {this, &other}) {
     db->for_each([db](Object& object) {
       ++object.revision;
@@ -151,7 +169,7 @@ void Database::swap(Database& other) {
 void Database::set_expiry(Object& object, std::int64_t expire_at_ms) {
   ++object.revision;
   if (object.expire_at_ms == expire_at_ms) return;
-  changes().undo().push([this, &object, old = object.expire_at_ms] { assign_expiry(object, old); });
+  changes().push_undo([this, &object, old = object.expire_at_ms] { assign_expiry(object, old); });
   assign_expiry(object, expire_at_ms);
   changes().touch(object);
 }
@@ -160,21 +178,34 @@ void Database::remove_all() {
   changes().records().remove_prefix(header_prefix(number_));
 
   Table table(keyspace_.seed());
-  absl::btree_set<Object*, SoonerExpiry> expiries;
+  Expiries expiries;
+  memory().change(table_bytes(), 0);
   table.swap(table_);
-  expiries.swap(expiries_);
+  std::swap(expiries, expiries_);
   forget_recent();
   table.for_each([&](Removed& object) {
     remove_elements(changes().records(), *object);
     object->attached = false;
+    memory().leave(*object);
     keyspace_.signal(*object, KeySignal::kGone);
   });
-  changes().undo().push([this, table = std::move(table), expiries = std::move(expiries)]() mutable {
-    table.for_each([](Removed& object) { object->attached = true; });
+  changes().push_undo([this, table = std::move(table), expiries = std::move(expiries)]() mutable {
+    table.for_each([this](Removed& object) {
+      object->attached = true;
+      memory().enter(*object);
+    });
+    const std::size_t before = table_bytes();
     table_ = std::move(table);
     expiries_ = std::move(expiries);
+    memory().change(before, table_bytes());
     forget_recent();
   });
+}
+
+std::size_t Database::measured_bytes() const {
+  std::size_t bytes = table_.measured_bytes() + expiries_.memory_bytes();
+  table_.for_each([&](const Removed& object) { bytes += object->measured_bytes(); });
+  return bytes;
 }
 
 // ---- WATCH ----
@@ -218,17 +249,24 @@ void Database::note_creation(std::string_view key) {
 
 std::optional<std::int64_t> Database::next_expiry_ms() const {
   if (expiries_.empty()) return std::nullopt;
-  return (*expiries_.begin())->expire_at_ms;
+  return expiries_.first().expire_at_ms;
+}
+
+std::int64_t Database::average_ttl_ms() const {
+  if (expiries_.empty()) return 0;
+  const std::int64_t sum = expiries_.sum_of_ttls_ms(keyspace_.now_ms());
+  return std::max<std::int64_t>(0, sum / static_cast<std::int64_t>(expiries_.size()));
 }
 
 std::size_t Database::remove_expired(std::size_t count_max) {
   std::size_t removed = 0;
   while (removed < count_max && !expiries_.empty()) {
-    Object& object = **expiries_.begin();
+    Object& object = expiries_.first();
     if (object.expire_at_ms > keyspace_.now_ms()) break;
     remove(object);
     ++removed;
   }
+  keyspace_.counts().expired += removed;
   return removed;
 }
 

@@ -12,6 +12,7 @@
 
 #include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
+#include "engine/base/heap.h"
 #include "engine/keyspace/changes.h"
 #include "engine/keyspace/hashing.h"
 #include "engine/keyspace/object.h"
@@ -64,6 +65,10 @@ class Database {
   /// Keys, those included whose time is up but which nobody has met yet (as Redis's DBSIZE counts).
   [[nodiscard]] std::size_t size() const { return table_.size(); }
   [[nodiscard]] std::size_t expiring() const { return expiries_.size(); }
+  /// Of the keys that expire; 0 if none does.
+  [[nodiscard]] std::int64_t average_ttl_ms() const;
+  /// Bytes held, told from what there is instead of what MemoryCount counted: for tests.
+  [[nodiscard]] std::size_t measured_bytes() const;
 
   /// visit(Object&); in the table's order. `visit` must not create or remove keys.
   template <class Visit>
@@ -114,6 +119,38 @@ class Database {
   };
   using Table = SegmentedTable<ObjectEntry>;
 
+  /// Objects that expire, in order of their times, which must not change while they are here.
+  class Expiries {
+   public:
+    [[nodiscard]] std::size_t size() const { return objects_.size(); }
+    [[nodiscard]] bool empty() const { return objects_.empty(); }
+    [[nodiscard]] Object& first() const { return **objects_.begin(); }
+    void insert(Object& object) {
+      objects_.insert(&object);
+      times_ += static_cast<std::uint64_t>(object.expire_at_ms);
+    }
+    void erase(Object& object) {
+      objects_.erase(&object);
+      times_ -= static_cast<std::uint64_t>(object.expire_at_ms);
+    }
+    /// Of all of them; negative if most are up.
+    [[nodiscard]] std::int64_t sum_of_ttls_ms(std::int64_t now_ms) const {
+      return static_cast<std::int64_t>(times_ -
+                                       objects_.size() * static_cast<std::uint64_t>(now_ms));
+    }
+    [[nodiscard]] std::size_t memory_bytes() const { return btree_bytes<Object*>(size()); }
+
+   private:
+    absl::btree_set<Object*, SoonerExpiry> objects_;
+    std::uint64_t times_ = 0;  // the sum of them, which wraps around
+  };
+
+  /// Of its tables, in which keys stand.
+  [[nodiscard]] std::size_t table_bytes() const {
+    return table_.memory_bytes() + expiries_.memory_bytes();
+  }
+  [[nodiscard]] MemoryCount& memory();
+
   // Without undo or record: what the mutators, their undo steps and loading are made of.
   Object& attach(std::unique_ptr<Object> object);
   std::unique_ptr<Object> detach(Object& object);
@@ -129,7 +166,7 @@ class Database {
   const std::uint8_t number_;
   Table table_;
   std::array<Object*, 8> recent_{};  // of table_: mostly a key is asked for again soon
-  absl::btree_set<Object*, SoonerExpiry> expiries_;  // those objects of table_ that expire
+  Expiries expiries_;                // those objects of table_ that expire
 
   /// A key where nothing was when somebody began to watch it.
   struct WatchedAbsence {

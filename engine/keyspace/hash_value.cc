@@ -37,9 +37,14 @@ std::optional<std::string> HashValue::assign(std::string_view field, std::string
     integers_.insert({key.integer(), *integer_value});
     return old;
   }
-  if (auto* item = texts_.find(key)) return std::exchange(item->value, std::string(value));
+  if (auto* item = texts_.find(key)) {
+    text_bytes_ -= heap_bytes(*item);
+    std::string old = std::exchange(item->value, std::string(value));
+    text_bytes_ += heap_bytes(*item);
+    return old;
+  }
   std::optional<std::string> old = erase(field);
-  texts_.insert({std::string(field), std::string(value)});
+  text_bytes_ += heap_bytes(texts_.insert({std::string(field), std::string(value)}));
   return old;
 }
 
@@ -50,8 +55,9 @@ std::optional<std::string> HashValue::erase(std::string_view field) {
     if (integers_.take(key.integer(), &taken)) return std::string(DecimalText(taken.value).view());
   }
   TextField::Item taken;
-  if (texts_.take(key, &taken)) return std::move(taken.value);
-  return std::nullopt;
+  if (!texts_.take(key, &taken)) return std::nullopt;
+  text_bytes_ -= heap_bytes(taken);
+  return std::move(taken.value);
 }
 
 std::string HashValue::draw(Random& random) const {

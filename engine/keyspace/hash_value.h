@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/base/heap.h"
 #include "engine/base/numbers.h"
 #include "engine/base/random.h"
 #include "engine/base/scalar.h"
@@ -93,8 +94,15 @@ class HashValue {
   /// Any of the fields, of which there must be some.
   [[nodiscard]] std::string draw(Random& random) const;
 
+  /// Bytes held beside itself.
   [[nodiscard]] std::size_t memory_bytes() const {
-    return integers_.memory_bytes() + texts_.memory_bytes();
+    return integers_.memory_bytes() + texts_.memory_bytes() + text_bytes_;
+  }
+  /// The same, told from what there is instead of what was counted: for tests.
+  [[nodiscard]] std::size_t measured_bytes() const {
+    std::size_t bytes = integers_.measured_bytes() + texts_.measured_bytes();
+    texts_.for_each([&](const TextField::Item& item) { bytes += heap_bytes(item); });
+    return bytes;
   }
 
   /// Has it ever outgrown the compact form that Redis gives small ones?
@@ -109,8 +117,13 @@ class HashValue {
   }
 
  private:
+  static std::size_t heap_bytes(const TextField::Item& item) {
+    return rushgate::heap_bytes(item.field) + rushgate::heap_bytes(item.value);
+  }
+
   SegmentedTable<IntegerField> integers_;
   SegmentedTable<TextField> texts_;
+  std::size_t text_bytes_ = 0;  // of the items of texts_, beside the table's
   bool is_large_ = false;
 };
 

@@ -21,15 +21,16 @@ bool set(Database& db, Object& object, std::string_view field, std::string_view 
     object.hash().set_large(object.hash().outgrows(db.keyspace().limits(), field, value));
   }
   ++object.revision;
-  db.changes().undo().push([&object, field = std::string(field), old = std::move(old), was_large] {
-    ++object.revision;
-    object.hash().set_large(was_large);
-    if (old) {
-      object.hash().assign(field, *old);
-    } else {
-      object.hash().erase(field);
-    }
-  });
+  db.changes().push_undo(object,
+                         [&object, field = std::string(field), old = std::move(old), was_large] {
+                           ++object.revision;
+                           object.hash().set_large(was_large);
+                           if (old) {
+                             object.hash().assign(field, *old);
+                           } else {
+                             object.hash().erase(field);
+                           }
+                         });
   put_element(db.changes().records(), object.id, field, value);
   return is_new;
 }
@@ -38,7 +39,7 @@ bool remove(Database& db, Object& object, std::string_view field) {
   std::optional<std::string> old = object.hash().erase(field);
   if (!old) return false;
   ++object.revision;
-  db.changes().undo().push([&object, field = std::string(field), old = std::move(*old)] {
+  db.changes().push_undo(object, [&object, field = std::string(field), old = std::move(*old)] {
     ++object.revision;
     object.hash().assign(field, old);
   });
@@ -48,8 +49,8 @@ bool remove(Database& db, Object& object, std::string_view field) {
 }
 
 void grow(Database& db, Object& object) {
-  db.changes().undo().push(
-      [&hash = object.hash(), old = object.hash().is_large()] { hash.set_large(old); });
+  db.changes().push_undo(
+      object, [&hash = object.hash(), old = object.hash().is_large()] { hash.set_large(old); });
   object.hash().set_large(true);
 }
 

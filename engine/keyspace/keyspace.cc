@@ -29,6 +29,7 @@ class KeyspaceLoader {
   absl::Status finish() {
     insert_integers();
     for (const auto& [object, member] : removed_) object->set().erase(member);
+    for (const auto& [id, object] : by_id_) keyspace_.changes().memory().recount(*object);
     return status_;
   }
 

@@ -24,6 +24,13 @@ enum class KeySignal : std::uint8_t {
   kGone,   // it leaves its key, or has lost what somebody may be waiting for
 };
 
+/// What Database::find() met, and what came of keys whose time was up.
+struct KeyCounts {
+  std::uint64_t found = 0;
+  std::uint64_t missing = 0;
+  std::uint64_t expired = 0;
+};
+
 /// Told of keys on which somebody may be waiting. Called inside the turn.
 class KeyListener {
  public:
@@ -51,6 +58,10 @@ class Keyspace {
   [[nodiscard]] Changes& changes() { return changes_; }
   [[nodiscard]] Store& store() { return store_; }
   [[nodiscard]] std::uint64_t seed() const { return seed_; }
+  /// What memory_count.h counts, and what the store holds in memory.
+  [[nodiscard]] std::size_t memory_bytes() {
+    return changes_.memory().bytes() + store_.memory_bytes();
+  }
   /// For elements that are drawn at random.
   [[nodiscard]] Random& random() { return random_; }
 
@@ -61,6 +72,8 @@ class Keyspace {
   /// The time that commands see: ms since 1970 UTC. It stands still between calls of set_now_ms().
   [[nodiscard]] std::int64_t now_ms() const { return now_ms_; }
   void set_now_ms(std::int64_t now_ms) { now_ms_ = now_ms; }
+
+  [[nodiscard]] KeyCounts& counts() { return counts_; }
 
   /// Writes the changeset to the store and forgets it. On failure everything it did in memory is
   /// undone; what the store kept is not known then, so nothing may be committed after it.
@@ -89,6 +102,7 @@ class Keyspace {
   EncodingLimits limits_;
   std::int64_t now_ms_ = 0;
   std::uint64_t next_object_id_ = 1;
+  KeyCounts counts_;
   KeyListener* listener_ = nullptr;
   Changes changes_;  // before databases_: its undo steps refer to them, and are dropped last
   std::array<std::unique_ptr<Database>, kDatabases> databases_;

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "absl/container/inlined_vector.h"
+#include "engine/base/heap.h"
 #include "engine/base/scalar.h"
 #include "engine/keyspace/list_positions.h"
 
@@ -38,7 +39,16 @@ class ListBlock {
   /// Takes no more memory than needed: nothing will come for a while.
   void shrink();
 
+  /// Bytes held beside itself.
+  [[nodiscard]] std::size_t memory_bytes() const {
+    const bool is_inlined = begins_.capacity() <= kBeginsInlined;
+    return heap_bytes(bytes_) + positions_.memory_bytes() +
+           (is_inlined ? 0 : heap_block(begins_.capacity() * sizeof(std::uint16_t)));
+  }
+
  private:
+  static constexpr std::size_t kBeginsInlined = 8;
+
   struct Packed {
     bool is_integer;
     std::string_view bytes;  // the text, or the number
@@ -57,8 +67,9 @@ class ListBlock {
 
   std::string bytes_;  // an element: varint: length << 1, + 1 if it is a number; the text, or the
                        // folded number, its lowest byte first
-  absl::InlinedVector<std::uint16_t, 8> begins_;  // in bytes_; in the order of the list
-  std::uint32_t wasted_ = 0;                      // so many of bytes_
+  absl::InlinedVector<std::uint16_t, kBeginsInlined>
+      begins_;                // in bytes_; in the order of the list
+  std::uint32_t wasted_ = 0;  // so many of bytes_
   ListPositions positions_;
 };
 

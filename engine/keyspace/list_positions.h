@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/base/heap.h"
+
 namespace rushgate {
 
 /// Ascends from the head of a list to its tail. It is part of the key of an element's record, and
@@ -34,6 +36,9 @@ class ListPositions {
   void settle();
   /// Splits off those from `at` on.
   ListPositions take_from(std::size_t at);
+
+  /// Bytes held beside itself.
+  [[nodiscard]] std::size_t memory_bytes() const { return heap_bytes(each_); }
 
  private:
   [[nodiscard]] bool is_regular() const { return each_.empty(); }

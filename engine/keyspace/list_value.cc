@@ -9,6 +9,7 @@ namespace rushgate {
 // ---- The blocks ----
 
 void ListBlocks::insert(std::size_t at, ListBlock block) {
+  block_bytes_ += block.memory_bytes();
   if (at == 0 && size() > 0) {
     if (unused_ == 0) {
       const std::size_t room = size() / 2 + 1;
@@ -25,6 +26,7 @@ void ListBlocks::insert(std::size_t at, ListBlock block) {
 }
 
 void ListBlocks::insert(std::size_t at, std::vector<ListBlock> blocks) {
+  for (const ListBlock& block : blocks) block_bytes_ += block.memory_bytes();
   blocks_.insert(std::next(blocks_.begin(), static_cast<std::ptrdiff_t>(unused_ + at)),
                  std::make_move_iterator(blocks.begin()), std::make_move_iterator(blocks.end()));
 }
@@ -34,6 +36,7 @@ std::vector<ListBlock> ListBlocks::take(std::size_t at, std::size_t count) {
   const auto begin = std::next(blocks_.begin(), static_cast<std::ptrdiff_t>(unused_ + at));
   const auto end = std::next(begin, static_cast<std::ptrdiff_t>(count));
   std::vector<ListBlock> taken(std::make_move_iterator(begin), std::make_move_iterator(end));
+  for (const ListBlock& block : taken) block_bytes_ -= block.memory_bytes();
   if (at > 0) {
     blocks_.erase(begin, end);
     return taken;
@@ -45,6 +48,12 @@ std::vector<ListBlock> ListBlocks::take(std::size_t at, std::size_t count) {
     unused_ = 0;
   }
   return taken;
+}
+
+std::size_t ListBlocks::measured_bytes() const {
+  std::size_t bytes = heap_bytes(blocks_);
+  for (const ListBlock& block : blocks_) bytes += block.memory_bytes();
+  return bytes;
 }
 
 // ---- Places ----
@@ -83,8 +92,8 @@ void ListValue::insert(Place place, ListPosition position, const Scalar& element
   ++size_;
   auto [block, at] = place;
   if (at == 0) return insert_between(block, position, element);
-  if (blocks_[block].has_room_for(element)) return blocks_[block].insert(at, position, element);
-  blocks_.insert(block + 1, blocks_[block].take_from(at));
+  if (blocks_[block].has_room_for(element)) return insert_into(block, at, position, element);
+  split_block(block, at);
   insert_between(block + 1, position, element);
 }
 
@@ -93,39 +102,52 @@ void ListValue::insert_between(std::size_t block, ListPosition position, const S
   const bool has_previous = block > 0;
   const bool has_next = block < blocks_.size();
   if (has_previous && blocks_[block - 1].has_room_for(element)) {
-    ListBlock& previous = blocks_[block - 1];
-    return previous.insert(previous.size(), position, element);
+    return insert_into(block - 1, blocks_[block - 1].size(), position, element);
   }
   if (has_next && blocks_[block].has_room_for(element)) {
-    return blocks_[block].insert(0, position, element);
+    return insert_into(block, 0, position, element);
   }
-  if (has_previous) blocks_[block - 1].shrink();
-  if (has_next) blocks_[block].shrink();
+  const auto shrink = [](ListBlock& full) { full.shrink(); };
+  if (has_previous) blocks_.edit(block - 1, shrink);
+  if (has_next) blocks_.edit(block, shrink);
   ListBlock only;
   only.insert(0, position, element);
   blocks_.insert(block, std::move(only));
 }
 
 void ListValue::assign(Place place, const Scalar& element) {
-  ListBlock& block = blocks_[place.block];
-  if (block.size() == 1 || block.has_room_for(element)) return block.assign(place.at, element);
+  const ListBlock& block = blocks_[place.block];
+  if (block.size() == 1 || block.has_room_for(element)) {
+    return blocks_.edit(place.block,
+                        [&](ListBlock& changed) { changed.assign(place.at, element); });
+  }
   const ListPosition position = this->position(place);
   insert(erase(place), position, element);
 }
 
 ListValue::Place ListValue::erase(Place place) {
   --size_;
-  ListBlock& block = blocks_[place.block];
-  block.erase(place.at);
-  if (block.size() == 0) blocks_.take(place.block, 1);
+  blocks_.edit(place.block, [&](ListBlock& block) { block.erase(place.at); });
+  if (blocks_[place.block].size() == 0) blocks_.take(place.block, 1);
   return normal(place);
+}
+
+void ListValue::insert_into(std::size_t block, std::size_t at, ListPosition position,
+                            const Scalar& element) {
+  blocks_.edit(block, [&](ListBlock& own) { own.insert(at, position, element); });
+}
+
+/// The elements of the block from `at` on become one of their own.
+void ListValue::split_block(std::size_t block, std::size_t at) {
+  blocks_.insert(block + 1,
+                 blocks_.edit(block, [at](ListBlock& whole) { return whole.take_from(at); }));
 }
 
 /// Lets a block begin at `index`: which one.
 std::size_t ListValue::split(std::size_t index) {
   const auto [block, at] = place_of(index);
   if (at == 0) return block;
-  blocks_.insert(block + 1, blocks_[block].take_from(at));
+  split_block(block, at);
   return block + 1;
 }
 
@@ -163,11 +185,13 @@ void ListValue::put_back(std::size_t first, ListValue taken) {
 void ListValue::reposition(std::size_t first, std::span<const ListPosition> positions) {
   auto [block, at] = place_of(first);
   while (!positions.empty()) {
-    ListPositions& own = blocks_[block].positions();
-    for (; at < own.size() && !positions.empty(); ++at, positions = positions.subspan(1)) {
-      own.assign(at, positions.front());
-    }
-    own.settle();
+    blocks_.edit(block, [&](ListBlock& changed) {
+      ListPositions& own = changed.positions();
+      for (; at < own.size() && !positions.empty(); ++at, positions = positions.subspan(1)) {
+        own.assign(at, positions.front());
+      }
+      own.settle();
+    });
     ++block;
     at = 0;
   }

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/heap.h"
 #include "engine/base/scalar.h"
 #include "engine/keyspace/list_block.h"
 #include "engine/keyspace/list_positions.h"
@@ -20,18 +21,36 @@ namespace rushgate {
 class ListBlocks {
  public:
   [[nodiscard]] std::size_t size() const { return blocks_.size() - unused_; }
-  [[nodiscard]] ListBlock& operator[](std::size_t at) { return blocks_[unused_ + at]; }
   [[nodiscard]] const ListBlock& operator[](std::size_t at) const { return blocks_[unused_ + at]; }
 
+  /// change(ListBlock&) of the one at `at`.
+  template <class Change>
+  decltype(auto) edit(std::size_t at, Change change) {
+    struct Counting {  // even if it throws
+      ~Counting() { bytes += block.memory_bytes(); }
+      std::size_t& bytes;
+      const ListBlock& block;
+    };
+    ListBlock& block = blocks_[unused_ + at];
+    block_bytes_ -= block.memory_bytes();
+    const Counting counting{block_bytes_, block};
+    return change(block);
+  }
   /// Before the one at `at`.
   void insert(std::size_t at, ListBlock block);
   void insert(std::size_t at, std::vector<ListBlock> blocks);
   /// Takes `count` out, from the one at `at` on.
   std::vector<ListBlock> take(std::size_t at, std::size_t count);
 
+  /// Bytes held beside itself.
+  [[nodiscard]] std::size_t memory_bytes() const { return block_bytes_ + heap_bytes(blocks_); }
+  /// The same, told from what there is instead of what was counted: for tests.
+  [[nodiscard]] std::size_t measured_bytes() const;
+
  private:
   std::vector<ListBlock> blocks_;
-  std::size_t unused_ = 0;  // in front
+  std::size_t block_bytes_ = 0;  // what they hold
+  std::size_t unused_ = 0;       // in front
 };
 
 /// A data structure: durable changes go through lists.h. Each element has a position
@@ -90,11 +109,17 @@ class ListValue {
   /// Gives the elements from the one at `first` on other positions.
   void reposition(std::size_t first, std::span<const ListPosition> positions);
 
+  /// Bytes held beside itself.
+  [[nodiscard]] std::size_t memory_bytes() const { return blocks_.memory_bytes(); }
+  [[nodiscard]] std::size_t measured_bytes() const { return blocks_.measured_bytes(); }
+
  private:
   [[nodiscard]] Place normal(Place place) const {
     const bool is_over = place.block < blocks_.size() && place.at == blocks_[place.block].size();
     return is_over ? Place{place.block + 1, 0} : place;
   }
+  void insert_into(std::size_t block, std::size_t at, ListPosition position, const Scalar& element);
+  void split_block(std::size_t block, std::size_t at);
   std::size_t split(std::size_t index);
   [[nodiscard]] std::pair<std::size_t, std::size_t> whole_blocks(std::size_t first,
                                                                  std::size_t count) const;

@@ -70,8 +70,8 @@ void respace(Database& db, Object& object, std::size_t first, std::size_t count,
   list.reposition(first, after);
   for (const ListPosition old : before) record_removal(db, object, old);
   for (std::size_t i = 0; i < count; ++i) record(db, object, after[i], elements[i]);
-  db.changes().undo().push(
-      [&list, first, before = std::move(before)] { list.reposition(first, before); });
+  db.changes().push_undo(
+      object, [&list, first, before = std::move(before)] { list.reposition(first, before); });
 }
 
 /// Every element a step from the next, in the middle of all positions.
@@ -145,7 +145,7 @@ void insert(Database& db, Object& object, std::size_t index, const Scalar& eleme
   }
   list.insert(list.place_of(index), *position, element);
   ++object.revision;
-  db.changes().undo().push([&list, index] { list.erase(list.place_of(index)); });
+  db.changes().push_undo(object, [&list, index] { list.erase(list.place_of(index)); });
   record(db, object, *position, element.text());
 }
 
@@ -153,8 +153,9 @@ void set(Database& db, Object& object, std::size_t index, const Scalar& element)
   ListValue& list = object.list();
   const Place place = list.place_of(index);
   const ListPosition position = list.position(place);
-  db.changes().undo().push(
-      [&list, index, old = list.element(place)] { list.assign(list.place_of(index), old); });
+  db.changes().push_undo(object, [&list, index, old = list.element(place)] {
+    list.assign(list.place_of(index), old);
+  });
   list.assign(place, element);
   ++object.revision;
   record(db, object, position, element.text());
@@ -170,7 +171,7 @@ std::string pop(Database& db, Object& object, End end) {
   }
   const ListPosition position = list.position(place);
   list.erase(place);
-  db.changes().undo().push([&list, end, position, element] {
+  db.changes().push_undo(object, [&list, end, position, element] {
     list.insert(end == End::kHead ? list.begin() : list.end(), position, element);
   });
   ++object.revision;
@@ -185,7 +186,7 @@ void remove_range(Database& db, Object& object, std::size_t first, std::size_t c
   if (count == 0) return;
   ListValue removed = list.take(first, count);
   record_removal(db, object, removed);
-  db.changes().undo().push([&list, first, removed = std::move(removed)]() mutable {
+  db.changes().push_undo(object, [&list, first, removed = std::move(removed)]() mutable {
     list.put_back(first, std::move(removed));
   });
 }
@@ -212,12 +213,12 @@ std::size_t remove_equal(Database& db, Object& object, const Scalar& element, En
   const std::size_t count = removed.size();
   if (count == 0) return 0;
   ++object.revision;
-  db.changes().undo().push(
-      [&list, removed = std::move(removed), text = std::string(element.text())] {
-        for (const ListPosition position : removed) {
-          list.insert(list.lower_bound(position), position, text);
-        }
-      });
+  db.changes().push_undo(object,
+                         [&list, removed = std::move(removed), text = std::string(element.text())] {
+                           for (const ListPosition position : removed) {
+                             list.insert(list.lower_bound(position), position, text);
+                           }
+                         });
   if (list.size() == 0) db.remove(object);
   return count;
 }

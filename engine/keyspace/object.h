@@ -1,6 +1,7 @@
 // A key and its value.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -50,15 +51,22 @@ struct Object {
   std::int64_t expire_at_ms = kNoExpiry;  // ms since 1970 UTC
   std::uint8_t db = 0;                    // number of its database
   bool attached = false;                  // in its database's table; false once removed
+  bool is_noted = false;                  // to be counted anew (MemoryCount)
   ObjectChange change = ObjectChange::kNone;
-  std::uint64_t revision = 0;  // another one whenever WATCH is to see a change
-                               // of a hash also when a change is taken back
+  std::uint64_t revision = 0;     // another one whenever WATCH is to see a change
+                                  // of a hash also when a change is taken back
+  std::size_t counted_bytes = 0;  // what MemoryCount has counted of it
 
   [[nodiscard]] bool is_expired(std::int64_t now_ms) const {
     return expire_at_ms != kNoExpiry && expire_at_ms <= now_ms;
   }
 
   [[nodiscard]] ValueType type() const { return static_cast<ValueType>(value.index()); }
+
+  /// Bytes held, with key and value.
+  [[nodiscard]] std::size_t memory_bytes() const;
+  /// The same, told from what there is instead of what was counted: for tests.
+  [[nodiscard]] std::size_t measured_bytes() const;
 
   [[nodiscard]] StringValue& string() { return std::get<StringValue>(value); }
   [[nodiscard]] HashValue& hash() { return std::get<HashValue>(value); }

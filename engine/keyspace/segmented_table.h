@@ -26,6 +26,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/heap.h"
 #include "engine/base/random.h"
 
 namespace rushgate {
@@ -79,7 +80,7 @@ class SegmentedTable {
   /// The item must not be in the table.
   Item& insert(Item item) {
     const std::uint64_t hash = Policy::hash(item, seed_);
-    if (directory_.empty()) directory_.push_back(Segment::make(kSlotsMin, 0));
+    if (directory_.empty()) directory_.push_back(make_segment(kSlotsMin, 0));
     return insert_hashed(*segment_of(hash), std::move(item), hash);
   }
 
@@ -87,7 +88,7 @@ class SegmentedTable {
   template <class Key, class Make>
   std::pair<Item*, bool> find_or_insert(const Key& key, Make make) {
     const std::uint64_t hash = Policy::hash(key, seed_);
-    if (directory_.empty()) directory_.push_back(Segment::make(kSlotsMin, 0));
+    if (directory_.empty()) directory_.push_back(make_segment(kSlotsMin, 0));
     Segment* segment = segment_of(hash);
     const std::uint32_t slot = find_slot(*segment, key, hash);
     if (slot != kNone) return {&segment->item(slot), false};
@@ -186,7 +187,7 @@ class SegmentedTable {
     for (std::size_t i = 0; i < directory_.size();) {
       Segment* segment = directory_[i];
       i += entries_of(*segment);
-      Segment::destroy(segment);
+      destroy_segment(segment);
     }
     directory_.clear();
     depth_ = 0;
@@ -194,11 +195,12 @@ class SegmentedTable {
   }
 
   /// Bytes held, without what items own elsewhere.
-  [[nodiscard]] std::size_t memory_bytes() const {
-    // NOLINTNEXTLINE(bugprone-sizeof-expression): pointers are what it holds
-    std::size_t bytes = directory_.capacity() * sizeof(Segment*);
+  [[nodiscard]] std::size_t memory_bytes() const { return segment_bytes_ + heap_bytes(directory_); }
+  /// The same, told from what there is instead of what was counted: for tests.
+  [[nodiscard]] std::size_t measured_bytes() const {
+    std::size_t bytes = heap_bytes(directory_);
     for (std::size_t i = 0; i < directory_.size(); i += entries_of(*directory_[i])) {
-      bytes += Segment::bytes(directory_[i]->slots);
+      bytes += heap_block(Segment::bytes(directory_[i]->slots));
     }
     return bytes;
   }
@@ -208,6 +210,7 @@ class SegmentedTable {
     std::swap(directory_, other.directory_);
     std::swap(depth_, other.depth_);
     std::swap(size_, other.size_);
+    std::swap(segment_bytes_, other.segment_bytes_);
   }
 
  private:
@@ -252,6 +255,16 @@ class SegmentedTable {
     }
     [[nodiscard]] bool is_full() const { return used >= slots - slots / 5; }
   };
+
+  Segment* make_segment(std::uint32_t slots, std::uint32_t depth) {
+    Segment* const segment = Segment::make(slots, depth);
+    segment_bytes_ += heap_block(Segment::bytes(slots));
+    return segment;
+  }
+  void destroy_segment(Segment* segment) {
+    segment_bytes_ -= heap_block(Segment::bytes(segment->slots));
+    Segment::destroy(segment);
+  }
 
   static std::uint8_t tag_of(std::uint64_t hash) {
     return static_cast<std::uint8_t>(0x80U | (hash & 0x7FU));
@@ -359,15 +372,15 @@ class SegmentedTable {
     const std::uint32_t depth_wanted =
         static_cast<std::uint32_t>(std::bit_width(size_ / kSlotsMax)) + kDepthSlack;
     if (segment->slots < kSlotsMax || segment->depth >= depth_wanted) {
-      Segment* larger = Segment::make(segment->slots * 2, segment->depth);
+      Segment* larger = make_segment(segment->slots * 2, segment->depth);
       move_items(*segment, [&](std::uint64_t) { return larger; });
       replace(segment, hash, larger, larger);
       return;
     }
     // As large as the whole each: all items may go to one side, and a segment that grew past
     // kSlotsMax would not fit into that.
-    Segment* low = Segment::make(segment->slots, segment->depth + 1);
-    Segment* high = Segment::make(segment->slots, segment->depth + 1);
+    Segment* low = make_segment(segment->slots, segment->depth + 1);
+    Segment* high = make_segment(segment->slots, segment->depth + 1);
     const std::uint64_t bit = std::uint64_t{1} << (63 - segment->depth);
     move_items(*segment,
                [&](std::uint64_t item_hash) { return (item_hash & bit) != 0 ? high : low; });
@@ -390,7 +403,7 @@ class SegmentedTable {
     const std::size_t begin = (depth_ == 0 ? 0 : hash >> (64 - depth_)) & ~(count - 1);
     for (std::size_t i = 0; i < count; ++i)
       directory_[begin + i] = i < (count + 1) / 2 ? low : high;
-    Segment::destroy(old);
+    destroy_segment(old);
   }
 
   void double_directory() {
@@ -408,6 +421,7 @@ class SegmentedTable {
   std::vector<Segment*> directory_;
   std::uint32_t depth_ = 0;  // directory_.size() == 2^depth_
   std::size_t size_ = 0;
+  std::size_t segment_bytes_ = 0;
 };
 
 }  // namespace rushgate

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
+#include "engine/base/heap.h"
 
 namespace rushgate {
 
@@ -79,6 +80,11 @@ class SetRecords {
 
   /// How many members of the current group are not recorded yet.
   [[nodiscard]] std::size_t gathered() const { return integers_.size() + texts_.size(); }
+
+  /// Bytes held beside itself, without those of gathered texts: they go with the commit.
+  [[nodiscard]] std::size_t memory_bytes() const {
+    return heap_bytes(integers_) + heap_bytes(texts_);
+  }
 
   // ---- At open ----
 

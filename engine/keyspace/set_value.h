@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/base/heap.h"
 #include "engine/base/numbers.h"
 #include "engine/base/random.h"
 #include "engine/keyspace/encoding_limits.h"
@@ -59,12 +60,18 @@ class SetValue {
   }
   /// `member` must not be an integer.
   bool insert_text(std::string_view member) {
-    return texts_.find_or_insert(member, [member] { return std::string(member); }).second;
+    const auto [text, is_new] =
+        texts_.find_or_insert(member, [member] { return std::string(member); });
+    if (is_new) text_bytes_ += heap_bytes(*text);
+    return is_new;
   }
   /// False if it was not there.
   bool erase(std::string_view member) {
     if (const auto integer = parse_int64(member)) return erase_integer(*integer);
-    return texts_.erase(member);
+    std::string erased;
+    if (!texts_.take(member, &erased)) return false;
+    text_bytes_ -= heap_bytes(erased);
+    return true;
   }
   bool erase_integer(std::int64_t member) { return integers_.erase(member); }
   /// visit(std::string_view member)
@@ -91,8 +98,16 @@ class SetValue {
     return std::string(DecimalText(integers_.draw(random)).view());
   }
 
+  /// Bytes held beside itself.
   [[nodiscard]] std::size_t memory_bytes() const {
-    return integers_.memory_bytes() + texts_.memory_bytes();
+    return integers_.memory_bytes() + texts_.memory_bytes() + text_bytes_ + records_.memory_bytes();
+  }
+  /// The same, told from what there is instead of what was counted: for tests.
+  [[nodiscard]] std::size_t measured_bytes() const {
+    std::size_t bytes =
+        integers_.measured_bytes() + texts_.measured_bytes() + records_.memory_bytes();
+    texts_.for_each([&](const std::string& text) { bytes += heap_bytes(text); });
+    return bytes;
   }
 
   /// What does not show of the form that Redis would keep the set in.
@@ -117,6 +132,7 @@ class SetValue {
   SetRecords records_;
   SegmentedTable<IntegerMember> integers_;
   SegmentedTable<TextMember> texts_;
+  std::size_t text_bytes_ = 0;  // of the items of texts_, beside the table's
   Form form_;
 };
 

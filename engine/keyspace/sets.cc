@@ -14,8 +14,8 @@ namespace {
 /// Runs `step(SetValue&, std::string_view member)` when undone.
 template <class Step>
 void push_undo(Database& db, Object& object, std::string_view member, Step step) {
-  db.changes().undo().push(
-      [&object, text = std::string(member), step] { step(object.set(), text); });
+  db.changes().push_undo(object,
+                         [&object, text = std::string(member), step] { step(object.set(), text); });
 }
 
 /// Writes every member of a set anew, which nothing is gathered of.
@@ -36,8 +36,8 @@ void record_removal(Database& db, Object& object, std::string_view member) {
   StoreBatch& batch = db.changes().records();
   const bool is_rewritten = records.has_marks_enough(object.set().size());
   if (is_rewritten || records.gathered() > 0) {
-    db.changes().undo().push(
-        [&records, before = records]() mutable { records = std::move(before); });
+    db.changes().push_undo(object,
+                           [&records, before = records]() mutable { records = std::move(before); });
   }
   records.complete(batch, object.id);  // additions before it are recorded before it
   if (is_rewritten) return rewrite(db, object);
@@ -61,7 +61,7 @@ bool add_text(Database& db, Object& object, std::string_view member) {
 bool add_integer(Database& db, Object& object, std::int64_t member) {
   SetValue& set = object.set();
   if (!set.insert_integer(member)) return false;
-  db.changes().undo().push([&set, member, mark = set.records().mark()] {
+  db.changes().push_undo(object, [&set, member, mark = set.records().mark()] {
     set.erase_integer(member);
     set.records().take_back_to(mark);
   });
@@ -112,8 +112,8 @@ std::size_t add_integers(Database& db, Object& object, std::span<const std::int6
     const std::size_t count = insert_integers(set, members, new_max, is_new);
     const auto gathered = records.integers_since(mark);
     if (gathered.empty()) return count;
-    db.changes().undo().push(
-        [take_back, added = std::vector<std::int64_t>(gathered.begin(), gathered.end())] {
+    db.changes().push_undo(
+        object, [take_back, added = std::vector<std::int64_t>(gathered.begin(), gathered.end())] {
           take_back(added);
         });
     ++object.revision;
@@ -143,7 +143,7 @@ bool remove(Database& db, Object& object, std::string_view member) {
 
 void assign_form(Database& db, Object& object, const SetValue::Form& form) {
   SetValue& set = object.set();
-  db.changes().undo().push([&set, old = set.form()] { set.set_form(old); });
+  db.changes().push_undo(object, [&set, old = set.form()] { set.set_form(old); });
   set.set_form(form);
 }
 

@@ -13,6 +13,8 @@
 #include <new>
 #include <string_view>
 
+#include "engine/base/heap.h"
+
 namespace rushgate {
 
 class SortedSetElement {
@@ -35,7 +37,7 @@ class SortedSetElement {
   [[nodiscard]] std::string_view member() const {
     return {const_cast<SortedSetElement*>(this)->bytes(), length_};
   }
-  [[nodiscard]] std::size_t memory_bytes() const { return block_bytes(length_); }
+  [[nodiscard]] std::size_t memory_bytes() const { return heap_block(block_bytes(length_)); }
 
   /// By scores; equal ones by the members' bytes.
   [[nodiscard]] bool is_before(const SortedSetElement& other) const {

@@ -48,10 +48,14 @@ std::size_t SortedSetOrder::child_of(const Node& node, const Element& element) {
 // ---- Insertion ----
 
 void SortedSetOrder::insert(const Element& element) {
-  if (root_ == nullptr) root_ = std::make_unique<Node>();
+  if (root_ == nullptr) {
+    root_ = std::make_unique<Node>();
+    bytes_ += root_->memory_bytes();
+  }
   if (root_->is_full()) {
     auto root = std::make_unique<Node>();
     root->children.reserve(kInnerMax);
+    bytes_ += root->memory_bytes();
     root->children.push_back({std::move(root_), 0, nullptr});
     root->refresh(0);
     root_ = std::move(root);
@@ -64,7 +68,9 @@ void SortedSetOrder::insert(const Element& element) {
 void SortedSetOrder::insert(Node& node, const Element& element, bool is_rightmost) {
   if (node.is_leaf()) {
     if (node.elements.size() == node.elements.capacity()) {
+      const std::size_t before = heap_bytes(node.elements);
       node.elements.reserve(std::clamp(node.used() * 2, std::size_t{4}, kLeafMax));
+      bytes_ += heap_bytes(node.elements) - before;
     }
     const std::size_t at = elements_before(
         node, [&element](const Element& other) { return other.is_before(element); });
@@ -99,6 +105,7 @@ void SortedSetOrder::split(Node& parent, std::size_t child, std::size_t left_use
     right->children.reserve(kInnerMax);
     level(left.children, right->children, left_used);
   }
+  bytes_ += right->memory_bytes();
   const auto after = parent.children.begin() + static_cast<std::ptrdiff_t>(child) + 1;
   parent.children.insert(after, Child{std::move(right), 0, nullptr});
   parent.refresh(child);
@@ -109,7 +116,10 @@ void SortedSetOrder::split(Node& parent, std::size_t child, std::size_t left_use
 
 void SortedSetOrder::erase(const Element& element) {
   erase(*root_, element);
-  while (root_->children.size() == 1) root_ = std::move(root_->children.front().node);
+  while (root_->children.size() == 1) {
+    bytes_ -= root_->memory_bytes();
+    root_ = std::move(root_->children.front().node);
+  }
 }
 
 void SortedSetOrder::erase(Node& node, const Element& element) {
@@ -139,6 +149,7 @@ void SortedSetOrder::join(Node& parent, std::size_t left_child) {
   left.is_leaf() ? level(left.elements, right.elements, left_used)
                  : level(left.children, right.children, left_used);
   if (left_used == used) {
+    bytes_ -= right.memory_bytes();
     parent.children.erase(parent.children.begin() + static_cast<std::ptrdiff_t>(left_child) + 1);
   } else {
     parent.refresh(left_child + 1);
@@ -158,10 +169,9 @@ const SortedSetElement& SortedSetOrder::at(std::size_t rank) const {
   return *node->elements[rank];
 }
 
-std::size_t SortedSetOrder::memory_bytes(const Node& node) {
-  std::size_t bytes = sizeof(Node) + node.elements.capacity() * sizeof(const Element*) +
-                      node.children.capacity() * sizeof(Child);
-  for (const Child& child : node.children) bytes += memory_bytes(*child.node);
+std::size_t SortedSetOrder::measured_bytes(const Node& node) {
+  std::size_t bytes = node.memory_bytes();
+  for (const Child& child : node.children) bytes += measured_bytes(*child.node);
   return bytes;
 }
 

@@ -38,6 +38,7 @@ std::optional<double> SortedSetValue::assign(std::string_view member, double sco
     }
     throw;
   }
+  if (is_new) element_bytes_ += element.memory_bytes();
   is_small_ = is_small;
   return old;
 }
@@ -46,6 +47,7 @@ std::optional<double> SortedSetValue::erase(std::string_view member) {
   SortedSetElement::Owner element;
   if (!elements_.take(member, &element)) return std::nullopt;
   order_.erase(*element);
+  element_bytes_ -= element->memory_bytes();
   return element->score;
 }
 
@@ -56,8 +58,8 @@ bool SortedSetValue::stays_small_with(std::string_view member) const {
          static_cast<std::int64_t>(member.size()) <= limits_->zset_value_bytes;
 }
 
-std::size_t SortedSetValue::memory_bytes() const {
-  std::size_t bytes = elements_.memory_bytes() + order_.memory_bytes();
+std::size_t SortedSetValue::measured_bytes() const {
+  std::size_t bytes = elements_.measured_bytes() + order_.measured_bytes();
   order_.for_each(0, size(), [&](const Element& element) { bytes += element.memory_bytes(); });
   return bytes;
 }

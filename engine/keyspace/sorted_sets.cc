@@ -26,7 +26,7 @@ bool set(Database& db, Object& object, std::string_view member, double score) {
   const bool was_small = value.is_small();
   const double kept = kept_score(value, member, score);
   const std::optional<double> old = value.assign(member, kept);
-  db.changes().undo().push([&object, was_small, old, text = std::string(member)] {
+  db.changes().push_undo(object, [&object, was_small, old, text = std::string(member)] {
     SortedSetValue& changed = object.sorted_set();
     old ? changed.assign(text, *old) : changed.erase(text);
     changed.set_small(was_small);
@@ -39,7 +39,7 @@ bool set(Database& db, Object& object, std::string_view member, double score) {
 bool remove(Database& db, Object& object, std::string_view member) {
   const std::optional<double> old = object.sorted_set().erase(member);
   if (!old) return false;
-  db.changes().undo().push([&object, score = *old, text = std::string(member)] {
+  db.changes().push_undo(object, [&object, score = *old, text = std::string(member)] {
     object.sorted_set().assign(text, score);
   });
   ++object.revision;

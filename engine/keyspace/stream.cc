@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "engine/base/heap.h"
 #include "engine/keyspace/records.h"
 
 namespace rushgate {
@@ -21,6 +22,12 @@ constexpr std::size_t kChunkBytes = 64 * 1024;
 // The store is told to trim when so many entries may go: a range deletion should be worth its
 // while.
 constexpr std::uint64_t kEntriesWorthTrimming = 1000;
+
+/// What it takes in a list of runs.
+template <class Run>
+std::size_t bytes_of(const Run& run) {
+  return sizeof(Run) + heap_bytes(run.bytes);
+}
 
 template <class Runs>
 auto first_after(Runs& runs, StreamId id) {
@@ -280,6 +287,7 @@ void Stream::open_run_for(StreamId id) {
   const StreamId first = writer_.first();
   const StreamId last = writer_.last();
   full_runs_.push_back({first, last, writer_.take()});
+  open_bytes_ += heap_bytes(full_runs_.back().bytes);
 }
 
 void Stream::count_appended(StreamId first, StreamId last, std::uint64_t count) {
@@ -294,6 +302,9 @@ void Stream::count_appended(StreamId first, StreamId last, std::uint64_t count) 
 
 void Stream::take_back_appends(const OpenMark& mark, const Counters& counters) {
   if (full_runs_.size() > mark.full_runs) {
+    for (std::size_t i = mark.full_runs; i < full_runs_.size(); ++i) {
+      open_bytes_ -= heap_bytes(full_runs_[i].bytes);
+    }
     Run& open_then = full_runs_[mark.full_runs];
     writer_.resume(open_then.first, open_then.last, std::move(open_then.bytes));
     full_runs_.erase(full_runs_.begin() + static_cast<std::ptrdiff_t>(mark.full_runs),
@@ -421,31 +432,19 @@ StreamGroup* Stream::find_group(std::string_view name) const {
 
 void Stream::attach_group(std::unique_ptr<StreamGroup> group) {
   group->attached = true;
+  group->stream_bytes = &groups_bytes_;
+  groups_bytes_ += group->memory_bytes();
   std::string name = group->name;
-  groups_.emplace(std::move(name), std::move(group));
+  groups_bytes_ += heap_bytes(groups_.emplace(std::move(name), std::move(group)).first->first);
 }
 
 std::unique_ptr<StreamGroup> Stream::detach_group(StreamGroup& group) {
   const auto found = groups_.find(group.name);
   assert(found != groups_.end() && found->second.get() == &group);
   std::unique_ptr<StreamGroup> detached = std::move(found->second);
+  groups_bytes_ -= detached->memory_bytes() + heap_bytes(found->first);
   groups_.erase(found);
-  detached->attached = false;
-  return detached;
-}
-
-void Stream::attach_consumer(StreamGroup& group, std::unique_ptr<StreamConsumer> consumer) {
-  consumer->attached = true;
-  std::string name = consumer->name;
-  group.consumers.emplace(std::move(name), std::move(consumer));
-}
-
-std::unique_ptr<StreamConsumer> Stream::detach_consumer(StreamGroup& group,
-                                                        StreamConsumer& consumer) {
-  const auto found = group.consumers.find(consumer.name);
-  assert(found != group.consumers.end() && found->second.get() == &consumer);
-  std::unique_ptr<StreamConsumer> detached = std::move(found->second);
-  group.consumers.erase(found);
+  detached->stream_bytes = nullptr;
   detached->attached = false;
   return detached;
 }
@@ -499,6 +498,7 @@ void Stream::record_trim(StoreBatch& batch) {
 void Stream::settle() {
   for (Run& run : full_runs_) append_to_tail(std::move(run));
   full_runs_.clear();
+  open_bytes_ = 0;
   if (!writer_.empty()) {
     const StreamId first = writer_.first();
     const StreamId last = writer_.last();
@@ -513,27 +513,39 @@ void Stream::settle() {
 
 void Stream::append_to_tail(Run run) {
   if (is_dead(run.last)) return;  // the store was not given it either
-  tail_bytes_ += sizeof(Run) + run.bytes.capacity();
+  tail_bytes_ += bytes_of(run);
   tail_.push_back(std::move(run));
 }
 
 void Stream::shorten_tail() {
   while (!tail_.empty() && (tail_bytes_ > kTailBytesMax || is_dead(tail_.front().last))) {
-    tail_bytes_ -= sizeof(Run) + tail_.front().bytes.capacity();
+    tail_bytes_ -= bytes_of(tail_.front());
     tail_.pop_front();
   }
 }
 
-std::size_t Stream::memory_bytes() const {
-  constexpr std::size_t kPendingBytes = 2 * sizeof(StreamId) + sizeof(PendingEntry);
-  std::size_t bytes = sizeof(*this) + tail_bytes_ + writer_.bytes().capacity() +
-                      decoded_.memory_bytes() + deleted_.size() * sizeof(StreamId);
-  for (const Run& run : full_runs_) bytes += sizeof(run) + run.bytes.capacity();
-  for (const StreamRun& run : chunk_.runs) bytes += sizeof(run) + run.bytes.capacity();
-  for (const auto& [name, group] : groups_) {
-    bytes += sizeof(*group) + group->pending.size() * kPendingBytes +
-             group->consumers.size() * sizeof(StreamConsumer);
-  }
+// ---- Memory ----
+
+/// All but the writer's, and what full runs and groups hold themselves.
+std::size_t Stream::rest_bytes() const {
+  // libstdc++'s deque, even if it is empty.
+  constexpr std::size_t kDequeBytes = heap_block(8 * sizeof(void*)) + heap_block(512);
+  return kDequeBytes + tail_bytes_ + heap_bytes(full_runs_) + heap_bytes(touched_groups_) +
+         heap_bytes(touched_consumers_) + btree_bytes<StreamId>(deleted_.size()) +
+         btree_bytes<Groups::value_type>(groups_.size());
+}
+
+std::size_t Stream::measured_bytes() const {
+  std::size_t bytes = writer_.memory_bytes() + rest_bytes() - tail_bytes_;
+  for (const Run& run : tail_) bytes += bytes_of(run);
+  for (const Run& run : full_runs_) bytes += heap_bytes(run.bytes);
+  for (const auto& [name, group] : groups_) bytes += group->memory_bytes() + heap_bytes(name);
+  return bytes;
+}
+
+std::size_t Stream::cache_bytes() const {
+  std::size_t bytes = decoded_.memory_bytes() + heap_bytes(chunk_.runs);
+  for (const StreamRun& run : chunk_.runs) bytes += heap_bytes(run.bytes);
   return bytes;
 }
 

@@ -156,9 +156,6 @@ class Stream {
 
   void attach_group(std::unique_ptr<StreamGroup> group);
   std::unique_ptr<StreamGroup> detach_group(StreamGroup& group);
-  static void attach_consumer(StreamGroup& group, std::unique_ptr<StreamConsumer> consumer);
-  static std::unique_ptr<StreamConsumer> detach_consumer(StreamGroup& group,
-                                                         StreamConsumer& consumer);
   /// Their records are written by complete_records().
   void touch(StreamGroup& group);
   void touch(StreamGroup& group, StreamConsumer& consumer);
@@ -191,8 +188,14 @@ class Stream {
   /// The batch was kept: the open runs join the tail, whose oldest runs are dropped.
   void settle();
 
-  /// About; what the store holds is not counted.
-  [[nodiscard]] std::size_t memory_bytes() const;
+  /// Bytes held beside itself: about, as to its trees. What the store holds is not counted.
+  [[nodiscard]] std::size_t memory_bytes() const {
+    return open_bytes_ + writer_.memory_bytes() + rest_bytes() + groups_bytes_;
+  }
+  /// The same, told from what there is instead of what was counted: for tests.
+  [[nodiscard]] std::size_t measured_bytes() const;
+  /// And what was read last, which it keeps for a while. Bounded, and not counted above.
+  [[nodiscard]] std::size_t cache_bytes() const;
 
  private:
   /// A run of the tail, or a full one of the current group.
@@ -231,6 +234,7 @@ class Stream {
   absl::Status decode(const RunView& run) const;
   /// The last id that only the store may hold; nothing if everything that can be read is in memory.
   [[nodiscard]] std::optional<StreamId> store_end() const;
+  [[nodiscard]] std::size_t rest_bytes() const;
 
   bool load_deleted(RecordReader& key, RecordReader& value);
   bool load_group(RecordReader& key, RecordReader& value);
@@ -252,10 +256,12 @@ class Stream {
   absl::btree_set<StreamId>
       deleted_;  // above first_id: entries that stand in their runs but cannot be read
   Groups groups_;
+  std::size_t groups_bytes_ = 0;  // of what groups_ points to
 
   std::deque<Run> tail_;  // the newest runs of the store
   std::size_t tail_bytes_ = 0;
   std::vector<Run> full_runs_;  // of the current group, before that in writer_
+  std::size_t open_bytes_ = 0;  // that full_runs_ point to
   RunWriter writer_;
 
   std::vector<StreamGroup*> touched_groups_;

@@ -60,6 +60,22 @@ struct StreamGroup {
   std::optional<PendingEntry> assign_pending(StreamId id, const PendingEntry& entry);
   /// What was there.
   std::optional<PendingEntry> erase_pending(StreamId id);
+  void attach_consumer(std::unique_ptr<StreamConsumer> consumer);
+  std::unique_ptr<StreamConsumer> detach_consumer(StreamConsumer& consumer);
+
+  /// Bytes held, itself included. Looks at all consumers.
+  [[nodiscard]] std::size_t memory_bytes() const;
+  /// Where its stream counts those of all its groups; null while it is in none. What is changed
+  /// above is counted there.
+  std::size_t* stream_bytes = nullptr;
+
+ private:
+  void count(std::size_t before, std::size_t after) {
+    if (stream_bytes != nullptr) *stream_bytes += after - before;
+  }
+  [[nodiscard]] std::size_t table_bytes() const;
+  void give(StreamId id, StreamConsumer& consumer);
+  void take(StreamId id, StreamConsumer& consumer);
 };
 
 }  // namespace rushgate

@@ -159,7 +159,7 @@ bool Stream::load_consumer(RecordReader& key, RecordReader& value) {
   consumer->seen_ms = value.signed_varint();
   if (!key.ok() || !value.ok() || !value.at_end() || group == nullptr) return false;
   if (group->find_consumer(consumer->name) != nullptr) return false;
-  attach_consumer(*group, std::move(consumer));
+  group->attach_consumer(std::move(consumer));
   return true;
 }
 
@@ -173,8 +173,7 @@ bool Stream::load_pending(RecordReader& key, RecordReader& value) {
   if (!key.ok() || !key.at_end() || !value.ok() || group == nullptr) return false;
   entry.consumer = group->find_consumer(consumer);
   if (entry.consumer == nullptr) return false;
-  group->pending.emplace_hint(group->pending.end(), id, entry);
-  entry.consumer->pending.insert(entry.consumer->pending.end(), id);
+  group->assign_pending(id, entry);
   return true;
 }
 

@@ -288,8 +288,7 @@ std::size_t DecodedRun::lower_bound(StreamId id) const {
 }
 
 std::size_t DecodedRun::memory_bytes() const {
-  return entries_.capacity() * sizeof(Entry) + columns_.capacity() * sizeof(DecodedColumn) +
-         cells_.capacity() * sizeof(std::uint64_t);
+  return heap_bytes(entries_) + heap_bytes(columns_) + heap_bytes(cells_);
 }
 
 }  // namespace rushgate

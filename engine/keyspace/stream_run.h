@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/heap.h"
 #include "engine/base/scalar.h"
 #include "engine/base/stream_id.h"
 
@@ -65,6 +66,11 @@ class RunWriter {
   void resume(StreamId first, StreamId last, std::string bytes);
   /// The run's bytes; the writer is empty then.
   std::string take();
+
+  /// Bytes held beside itself.
+  [[nodiscard]] std::size_t memory_bytes() const {
+    return heap_bytes(bytes_) + heap_bytes(columns_);
+  }
 
  private:
   struct Column {

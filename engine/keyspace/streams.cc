@@ -18,7 +18,8 @@ namespace {
 /// The stream begins where `cut` says. Ids of deleted entries before that are forgotten, and
 /// `forgotten` is told of each.
 template <class Forgotten>
-void apply_cut(Database& db, Stream& stream, const Stream::Cut& cut, Forgotten forgotten) {
+void apply_cut(Database& db, Object& object, const Stream::Cut& cut, Forgotten forgotten) {
+  Stream& stream = object.stream();
   const Stream::Counters old = stream.counters();
   Stream::Counters counters = old;
   counters.length -= cut.removed;
@@ -29,13 +30,13 @@ void apply_cut(Database& db, Stream& stream, const Stream::Cut& cut, Forgotten f
   auto& deleted = stream.deleted();
   const auto end = counters.length == 0 ? deleted.end() : deleted.lower_bound(counters.first_id);
   if (deleted.begin() == end) {
-    db.changes().undo().push([&stream, old] { stream.set_counters(old); });
+    db.changes().push_undo(object, [&stream, old] { stream.set_counters(old); });
     return;
   }
   std::vector<StreamId> ids(deleted.begin(), end);
   deleted.erase(deleted.begin(), end);
   for (const StreamId id : ids) forgotten(id);
-  db.changes().undo().push([&stream, old, ids = std::move(ids)] {
+  db.changes().push_undo(object, [&stream, old, ids = std::move(ids)] {
     stream.set_counters(old);
     stream.deleted().insert(ids.begin(), ids.end());
   });
@@ -44,9 +45,10 @@ void apply_cut(Database& db, Stream& stream, const Stream::Cut& cut, Forgotten f
 /// Before entries are appended: how to take them back, who wants to know.
 void begin_append(Database& db, Object& object) {
   Stream& stream = object.stream();
-  db.changes().undo().push([&stream, mark = stream.open_mark(), counters = stream.counters()] {
-    stream.take_back_appends(mark, counters);
-  });
+  db.changes().push_undo(object,
+                         [&stream, mark = stream.open_mark(), counters = stream.counters()] {
+                           stream.take_back_appends(mark, counters);
+                         });
   ++object.revision;
   db.changes().touch(object);
   db.keyspace().signal(object, KeySignal::kReady);
@@ -67,17 +69,19 @@ absl::Status find_existing(const Stream& stream, std::span<const StreamId> ids, 
   return absl::OkStatus();
 }
 
-void mark_deleted(Database& db, Stream& stream, const Ids& ids) {
+void mark_deleted(Database& db, Object& object, const Ids& ids) {
+  Stream& stream = object.stream();
   const Stream::Counters old = stream.counters();
   Stream::Counters counters = old;
   counters.length -= ids.size();
   counters.max_deleted_id = std::max(counters.max_deleted_id, ids.back());
   stream.set_counters(counters);
   stream.deleted().insert(ids.begin(), ids.end());
-  db.changes().undo().push([&stream, old, ids = std::vector<StreamId>(ids.begin(), ids.end())] {
-    stream.set_counters(old);
-    for (const StreamId id : ids) stream.deleted().erase(id);
-  });
+  db.changes().push_undo(object,
+                         [&stream, old, ids = std::vector<StreamId>(ids.begin(), ids.end())] {
+                           stream.set_counters(old);
+                           for (const StreamId id : ids) stream.deleted().erase(id);
+                         });
 }
 
 }  // namespace
@@ -122,7 +126,7 @@ absl::Status erase(Database& db, Object& object, std::span<const StreamId> ids,
 
   const bool is_first_erased = existing.front() == stream.first_id();
   const Changes::Mark mark = db.changes().mark();
-  mark_deleted(db, stream, existing);
+  mark_deleted(db, object, existing);
   Ids kept_deleted = existing;  // those that still have to be skipped when reading
   if (is_first_erased) {
     Stream::Cut front;
@@ -130,7 +134,7 @@ absl::Status erase(Database& db, Object& object, std::span<const StreamId> ids,
       db.changes().roll_back_to(mark);
       return read;
     }
-    apply_cut(db, stream, front, [&](StreamId id) {
+    apply_cut(db, object, front, [&](StreamId id) {
       const auto erased_now = std::find(kept_deleted.begin(), kept_deleted.end(), id);
       if (erased_now != kept_deleted.end()) {
         kept_deleted.erase(erased_now);
@@ -152,7 +156,7 @@ absl::Status trim(Database& db, Object& object, const Stream::TrimTo& to, std::u
   absl::Status read = stream.find_cut(to, cut);
   removed = read.ok() ? cut.removed : 0;
   if (removed == 0) return read;
-  apply_cut(db, stream, cut,
+  apply_cut(db, object, cut,
             [&](StreamId id) { stream.record_no_longer_deleted(db.changes().records(), id); });
   ++object.revision;
   db.changes().touch(object);
@@ -170,7 +174,7 @@ StreamGroup& create_group(Database& db, Object& object, std::string_view name,
   group.last_delivered = last_delivered;
   group.entries_read = entries_read;
   stream.attach_group(std::move(made));
-  db.changes().undo().push([&stream, &group] {
+  db.changes().push_undo(object, [&stream, &group] {
     stream.untouch(group);
     stream.detach_group(group);
   });
@@ -182,7 +186,7 @@ StreamGroup& create_group(Database& db, Object& object, std::string_view name,
 void destroy_group(Database& db, Object& object, StreamGroup& group) {
   Stream& stream = object.stream();
   stream.record_group_removal(db.changes().records(), group);
-  db.changes().undo().push([&stream, held = stream.detach_group(group)]() mutable {
+  db.changes().push_undo(object, [&stream, held = stream.detach_group(group)]() mutable {
     stream.attach_group(std::move(held));
   });
   db.changes().touch(object);
@@ -191,10 +195,11 @@ void destroy_group(Database& db, Object& object, StreamGroup& group) {
 
 void set_group_position(Database& db, Object& object, StreamGroup& group, StreamId last_delivered,
                         std::int64_t entries_read) {
-  db.changes().undo().push([&group, old_id = group.last_delivered, old_read = group.entries_read] {
-    group.last_delivered = old_id;
-    group.entries_read = old_read;
-  });
+  db.changes().push_undo(object,
+                         [&group, old_id = group.last_delivered, old_read = group.entries_read] {
+                           group.last_delivered = old_id;
+                           group.entries_read = old_read;
+                         });
   group.last_delivered = last_delivered;
   group.entries_read = entries_read;
   object.stream().touch(group);
@@ -208,10 +213,10 @@ StreamConsumer& create_consumer(Database& db, Object& object, StreamGroup& group
   StreamConsumer& consumer = *made;
   consumer.name = name;
   consumer.seen_ms = db.keyspace().now_ms();
-  Stream::attach_consumer(group, std::move(made));
-  db.changes().undo().push([&stream, &group, &consumer] {
+  group.attach_consumer(std::move(made));
+  db.changes().push_undo(object, [&stream, &group, &consumer] {
     stream.untouch(consumer);
-    Stream::detach_consumer(group, consumer);
+    group.detach_consumer(consumer);
   });
   stream.touch(group, consumer);
   db.changes().touch(object);
@@ -230,9 +235,9 @@ std::size_t remove_consumer(Database& db, Object& object, StreamGroup& group,
   for (const auto& [id, entry] : entries) group.erase_pending(id);
   stream.record_consumer_removal(db.changes().records(), group, consumer);
   const std::size_t removed = entries.size();
-  db.changes().undo().push([&group, held = Stream::detach_consumer(group, consumer),
-                            entries = std::move(entries)]() mutable {
-    Stream::attach_consumer(group, std::move(held));
+  db.changes().push_undo(object, [&group, held = group.detach_consumer(consumer),
+                                  entries = std::move(entries)]() mutable {
+    group.attach_consumer(std::move(held));
     for (const auto& [id, entry] : entries) group.assign_pending(id, entry);
   });
   db.changes().touch(object);
@@ -242,7 +247,7 @@ std::size_t remove_consumer(Database& db, Object& object, StreamGroup& group,
 void see_consumer(Database& db, Object& object, StreamGroup& group, StreamConsumer& consumer) {
   const std::int64_t now_ms = db.keyspace().now_ms();
   if (consumer.seen_ms == now_ms) return;
-  db.changes().undo().push([&consumer, old = consumer.seen_ms] { consumer.seen_ms = old; });
+  db.changes().push_undo(object, [&consumer, old = consumer.seen_ms] { consumer.seen_ms = old; });
   consumer.seen_ms = now_ms;
   object.stream().touch(group, consumer);
   db.changes().touch(object);
@@ -252,9 +257,9 @@ void assign_pending(Database& db, Object& object, StreamGroup& group, StreamId i
                     const PendingEntry& entry) {
   const std::optional<PendingEntry> old = group.assign_pending(id, entry);
   if (old) {
-    db.changes().undo().push([&group, id, old = *old] { group.assign_pending(id, old); });
+    db.changes().push_undo(object, [&group, id, old = *old] { group.assign_pending(id, old); });
   } else {
-    db.changes().undo().push([&group, id] { group.erase_pending(id); });
+    db.changes().push_undo(object, [&group, id] { group.erase_pending(id); });
   }
   object.stream().record_pending(db.changes().records(), group, id, entry);
 }
@@ -262,7 +267,7 @@ void assign_pending(Database& db, Object& object, StreamGroup& group, StreamId i
 bool acknowledge(Database& db, Object& object, StreamGroup& group, StreamId id) {
   const std::optional<PendingEntry> old = group.erase_pending(id);
   if (!old) return false;
-  db.changes().undo().push([&group, id, old = *old] { group.assign_pending(id, old); });
+  db.changes().push_undo(object, [&group, id, old = *old] { group.assign_pending(id, old); });
   object.stream().record_no_longer_pending(db.changes().records(), group, id);
   return true;
 }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <variant>
 
+#include "engine/base/heap.h"
 #include "engine/base/numbers.h"
 
 namespace rushgate {
@@ -63,6 +64,10 @@ class StringValue {
   [[nodiscard]] std::size_t size() const {
     return is_integer() ? DecimalText(std::get<std::int64_t>(value_)).view().size() : text().size();
   }
+
+  /// Bytes held beside itself.
+  [[nodiscard]] std::size_t memory_bytes() const { return is_integer() ? 0 : heap_bytes(text()); }
+  [[nodiscard]] std::size_t measured_bytes() const { return memory_bytes(); }
 
   [[nodiscard]] bool is_buffer() const {
     const auto* made = std::get_if<Text>(&value_);

@@ -20,10 +20,10 @@ Object& set(Database& db, std::string_view key, StringValue value) {
 void assign(Database& db, Object& object, StringValue value) {
   const StringValue& current = object.string();
   if (current.is_integer()) {  // the common case, a counter: nothing to destroy later
-    db.changes().undo().push(
-        [&object, old = *current.integer()] { object.string() = StringValue(old); });
+    db.changes().push_undo(
+        object, [&object, old = *current.integer()] { object.string() = StringValue(old); });
   } else {
-    db.changes().undo().push([&object, old = std::move(object.string())]() mutable {
+    db.changes().push_undo(object, [&object, old = std::move(object.string())]() mutable {
       object.string() = std::move(old);
     });
   }
@@ -39,7 +39,7 @@ void overwrite(Database& db, Object& object, std::size_t offset, std::string_vie
   std::string& text = object.string().edit();
   const std::size_t old_size = text.size();
   std::string old = offset < old_size ? text.substr(offset, bytes.size()) : std::string();
-  db.changes().undo().push([&object, offset, old_size, old = std::move(old)] {
+  db.changes().push_undo(object, [&object, offset, old_size, old = std::move(old)] {
     std::string& changed = object.string().edit();
     if (!old.empty()) changed.replace(offset, old.size(), old);
     changed.resize(old_size);

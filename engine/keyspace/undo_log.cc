@@ -16,11 +16,12 @@ void* UndoLog::allocate_in_next_chunk(std::size_t rounded) {
   return chunk.bytes.get();
 }
 
-void UndoLog::roll_back_to(std::size_t size) {
+void UndoLog::roll_back_to(std::size_t size, absl::FunctionRef<void(Object*)> is_changed) {
   while (steps_.size() > size) {
     const Entry step = steps_.back();
     steps_.pop_back();
     step.run(step.closure);
+    if (step.changed != nullptr) is_changed(step.changed);
     if (step.destroy != nullptr) step.destroy(step.closure);
   }
   if (steps_.empty()) forget();

@@ -8,7 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
+
 namespace rushgate {
+
+struct Object;
 
 /// A stack of closures in memory that is reused from group to group: recording a step allocates
 /// nothing once warm. Not thread-safe.
@@ -20,14 +24,14 @@ class UndoLog {
   UndoLog& operator=(const UndoLog&) = delete;
 
   /// Records how to take back the step just made. `step` must not throw when run, and must not
-  /// record steps itself.
+  /// record steps itself. `changed` is an object whose value it changes, if it changes one.
   template <class Step>
-  void push(Step step) {
+  void push(Step step, Object* changed = nullptr) {
     static_assert(std::is_nothrow_move_constructible_v<Step>);
     static_assert(alignof(Step) <= kAlignment);
     void* memory = allocate(sizeof(Step));
     new (memory) Step(std::move(step));
-    Entry entry{memory, [](void* at) { (*static_cast<Step*>(at))(); }, nullptr};
+    Entry entry{memory, [](void* at) { (*static_cast<Step*>(at))(); }, nullptr, changed};
     if constexpr (!std::is_trivially_destructible_v<Step>) {
       entry.destroy = [](void* at) { std::destroy_at(static_cast<Step*>(at)); };
     }
@@ -36,8 +40,10 @@ class UndoLog {
 
   [[nodiscard]] std::size_t size() const { return steps_.size(); }
 
-  /// Takes back, newest first, every step recorded since size() was `size`.
-  void roll_back_to(std::size_t size);
+  /// Takes back, newest first, every step recorded since size() was `size`, and tells
+  /// `is_changed` of each object whose value that changed.
+  void roll_back_to(
+      std::size_t size, absl::FunctionRef<void(Object*)> is_changed = [](Object*) {});
 
   /// Everything recorded stays done.
   void forget();
@@ -50,6 +56,7 @@ class UndoLog {
     void* closure;
     void (*run)(void*);
     void (*destroy)(void*);  // null: nothing to destroy
+    Object* changed;
   };
   struct Chunk {
     std::unique_ptr<std::byte[]> bytes;

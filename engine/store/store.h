@@ -60,6 +60,9 @@ class Store {
                                         std::size_t bytes_max, std::vector<StreamRun>& runs) = 0;
 
   [[nodiscard]] virtual Durability durability() const = 0;
+
+  /// What it keeps in memory for good, which a bound on memory is to count.
+  [[nodiscard]] virtual std::size_t memory_bytes() const { return 0; }
 };
 
 }  // namespace rushgate

@@ -26,15 +26,27 @@ class MemoryStore::Writer final : public StoreBatch::Visitor {
   }
 
   void append_run(std::uint64_t stream, StreamId first, std::string_view bytes) override {
-    store_.streams_[stream].append(first, bytes);
+    PackedRuns& runs = store_.streams_[stream];
+    const std::size_t before = runs.memory_bytes();
+    runs.append(first, bytes);
+    store_.stream_bytes_ += runs.memory_bytes() - before;
   }
 
   void trim_stream(std::uint64_t stream, StreamId before) override {
     const auto found = store_.streams_.find(stream);
-    if (found != store_.streams_.end()) found->second.trim(before);
+    if (found == store_.streams_.end()) return;
+    PackedRuns& runs = found->second;
+    store_.stream_bytes_ -= runs.memory_bytes();
+    runs.trim(before);
+    store_.stream_bytes_ += runs.memory_bytes();
   }
 
-  void drop_stream(std::uint64_t stream) override { store_.streams_.erase(stream); }
+  void drop_stream(std::uint64_t stream) override {
+    const auto found = store_.streams_.find(stream);
+    if (found == store_.streams_.end()) return;
+    store_.stream_bytes_ -= found->second.memory_bytes();
+    store_.streams_.erase(found);
+  }
 
  private:
   MemoryStore& store_;
@@ -66,12 +78,6 @@ absl::Status MemoryStore::read_stream_back(std::uint64_t stream, StreamId from, 
   const auto found = streams_.find(stream);
   if (found != streams_.end()) found->second.read_back(from, to, bytes_max, runs);
   return absl::OkStatus();
-}
-
-std::size_t MemoryStore::stream_memory_bytes() const {
-  std::size_t bytes = 0;
-  for (const auto& [stream, runs] : streams_) bytes += runs.memory_bytes();
-  return bytes;
 }
 
 }  // namespace rushgate

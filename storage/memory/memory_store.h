@@ -35,9 +35,8 @@ class MemoryStore final : public Store {
   absl::Status read_stream_back(std::uint64_t stream, StreamId from, StreamId to,
                                 std::size_t bytes_max, std::vector<StreamRun>& runs) override;
   [[nodiscard]] Durability durability() const override { return Durability::kMemory; }
-
-  /// What all runs occupy, without the allocator's own overhead. Visits every chunk.
-  [[nodiscard]] std::size_t stream_memory_bytes() const;
+  /// What all runs occupy. State records do not count: who keeps them wants to open them again.
+  [[nodiscard]] std::size_t memory_bytes() const override { return stream_bytes_; }
 
  private:
   class Writer;
@@ -45,6 +44,7 @@ class MemoryStore final : public Store {
   const MemoryStoreOptions options_;
   std::map<std::string, std::string, std::less<>> state_;  // empty unless options_.keep_state
   absl::flat_hash_map<std::uint64_t, PackedRuns> streams_;
+  std::size_t stream_bytes_ = 0;
 };
 
 }  // namespace rushgate

@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cstdint>
 
+#include "engine/base/heap.h"
 #include "engine/base/varint.h"
 
 namespace rushgate {
@@ -90,19 +91,29 @@ void PackedRuns::append(StreamId first, std::string_view bytes) {
   constexpr std::size_t kHeadBytesMax = 30;  // three varints
   if (chunks_.empty() ||
       chunks_.back().bytes.size() + kHeadBytesMax + bytes.size() > kChunkBytesMax) {
-    if (!chunks_.empty()) chunks_.back().bytes.shrink_to_fit();
+    if (!chunks_.empty()) {
+      std::string& full = chunks_.back().bytes;
+      byte_bytes_ -= heap_bytes(full);
+      full.shrink_to_fit();
+      byte_bytes_ += heap_bytes(full);
+    }
     chunks_.push_back({first, first, 0, {}});
   }
   Chunk& chunk = chunks_.back();
+  byte_bytes_ -= heap_bytes(chunk.bytes);
   append_varint(chunk.bytes, bytes.size());
   append_varint(chunk.bytes, first.ms - chunk.last.ms);
   append_varint(chunk.bytes, first.ms == chunk.last.ms ? first.seq - chunk.last.seq : first.seq);
   chunk.bytes += bytes;
+  byte_bytes_ += heap_bytes(chunk.bytes);
   chunk.last = first;
 }
 
 void PackedRuns::trim(StreamId before) {
-  while (chunks_.size() > 1 && chunks_[1].first <= before) chunks_.pop_front();
+  while (chunks_.size() > 1 && chunks_[1].first <= before) {
+    byte_bytes_ -= heap_bytes(chunks_.front().bytes);
+    chunks_.pop_front();
+  }
   if (chunks_.empty()) return;
   Chunk& chunk = chunks_.front();
   Walk walk(chunk);
@@ -150,12 +161,6 @@ void PackedRuns::read_back(StreamId from, StreamId to, std::size_t bytes_max,
     }
     if (chunk == chunks_.begin()) return;
   }
-}
-
-std::size_t PackedRuns::memory_bytes() const {
-  std::size_t bytes = 0;
-  for (const Chunk& chunk : chunks_) bytes += sizeof(chunk) + chunk.bytes.capacity();
-  return bytes;
 }
 
 }  // namespace rushgate

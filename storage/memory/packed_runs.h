@@ -24,8 +24,10 @@ class PackedRuns {
   void read_back(StreamId from, StreamId to, std::size_t bytes_max,
                  std::vector<StreamRun>& runs) const;
 
-  /// What it occupies, without the allocator's own overhead.
-  [[nodiscard]] std::size_t memory_bytes() const;
+  /// What it occupies.
+  [[nodiscard]] std::size_t memory_bytes() const {
+    return chunks_.size() * sizeof(Chunk) + byte_bytes_;
+  }
 
  private:
   // Runs in a row. Each is: length (varint), ms and seq (varints, relative to the run before it),
@@ -43,7 +45,8 @@ class PackedRuns {
   // The last chunk that begins at or before `id`; the first one if none does. Not when empty.
   [[nodiscard]] Chunks::const_iterator find(StreamId id) const;
 
-  Chunks chunks_;  // ascending; none is empty
+  Chunks chunks_;               // ascending; none is empty
+  std::size_t byte_bytes_ = 0;  // that their bytes hold
 };
 
 }  // namespace rushgate

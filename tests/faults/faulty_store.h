@@ -52,6 +52,7 @@ class FaultyStore final : public Store {
   absl::Status read_stream_back(std::uint64_t stream, StreamId from, StreamId to,
                                 std::size_t bytes_max, std::vector<StreamRun>& runs) override;
   [[nodiscard]] Durability durability() const override { return store_.durability(); }
+  [[nodiscard]] std::size_t memory_bytes() const override { return store_.memory_bytes(); }
 
   static absl::Status default_error() { return absl::UnavailableError("injected fault"); }
 

@@ -46,7 +46,7 @@ TEST(MemoryStoreTest, ARunOfOneEntryCostsAFewBytesBeyondItsOwn) {
     batch.append_run(1, {1'700'000'000'000 + run / 3, run % 3}, bytes);
     ASSERT_TRUE(store.commit(batch).ok());
   }
-  EXPECT_LT(store.stream_memory_bytes(), kRuns * (bytes.size() + 5));
+  EXPECT_LT(store.memory_bytes(), kRuns * (bytes.size() + 5));
 }
 
 TEST(MemoryStoreTest, TrimmingGivesMemoryBack) {
@@ -57,7 +57,7 @@ TEST(MemoryStoreTest, TrimmingGivesMemoryBack) {
   }
   batch.trim_stream(1, StreamId::max());
   ASSERT_TRUE(store.commit(batch).ok());
-  EXPECT_LT(store.stream_memory_bytes(), 5'000U);
+  EXPECT_LT(store.memory_bytes(), 5'000U);
 }
 
 }  // namespace

@@ -1,0 +1,40 @@
+#include "tests/heap/counted_heap.h"
+
+#include <malloc.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+namespace {
+
+std::atomic<std::size_t> held{0};
+
+std::size_t taken_by(void* block) { return ::malloc_usable_size(block) + sizeof(std::size_t); }
+
+void* allocate(std::size_t bytes) {
+  void* const block = std::malloc(bytes);
+  if (block == nullptr) throw std::bad_alloc();
+  held += taken_by(block);
+  return block;
+}
+
+void release(void* block) {
+  if (block != nullptr) held -= taken_by(block);
+  std::free(block);
+}
+
+}  // namespace
+
+void* operator new(std::size_t bytes) { return allocate(bytes); }
+void* operator new[](std::size_t bytes) { return allocate(bytes); }
+void operator delete(void* block) noexcept { release(block); }
+void operator delete[](void* block) noexcept { release(block); }
+void operator delete(void* block, std::size_t) noexcept { release(block); }
+void operator delete[](void* block, std::size_t) noexcept { release(block); }
+
+namespace rushgate {
+
+std::size_t heap_bytes_held() { return held; }
+
+}  // namespace rushgate
