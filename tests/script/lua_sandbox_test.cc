@@ -35,7 +35,7 @@ TEST_F(LuaSandboxTest, LibrariesAreThoseOfRedis) {
             "max min mod modf pi pow rad random randomseed sin sinh sqrt tan tanh");
   EXPECT_EQ(eval(names_in("redis")).text(),
             "LOG_DEBUG LOG_NOTICE LOG_VERBOSE LOG_WARNING REDIS_VERSION REDIS_VERSION_NUM REPL_ALL "
-            "REPL_AOF REPL_NONE REPL_REPLICA REPL_SLAVE breakpoint call debug "
+            "REPL_AOF REPL_NONE REPL_REPLICA REPL_SLAVE acl_check_cmd breakpoint call debug "
             "error_reply log pcall replicate_commands set_repl setresp sha1hex status_reply");
   EXPECT_EQ(eval(names_in("cjson")).text(),
             "_NAME _VERSION decode decode_invalid_numbers decode_max_depth encode "
@@ -139,7 +139,7 @@ TEST_F(LuaSandboxTest, GuardsLookLikeTheTables) {
   EXPECT_EQ(text("return {table.concat(redis), table.maxn(redis), table.remove(redis)}"),
             R"(["", (integer) 0])");
   EXPECT_EQ(text("local n = 0 table.foreach(redis, function() n = n + 1 end) return n"),
-            "(integer) 22");
+            "(integer) 23");
 }
 
 TEST_F(LuaSandboxTest, GuardsRaiseRedissTexts) {
