@@ -51,6 +51,8 @@ Reply unsubscribe(const CommandContext& context, ChannelKind kind, const char* w
 }
 
 Reply publish(const CommandContext& context, ChannelKind kind) {
+  // A script that may not write may not tell others either, as replicas would tell them again.
+  if (context.read_only()) return errors::write_in_read_only_script();
   Channels& channels = context.services().channels;
   const std::size_t before = channels.waiting();
   const std::size_t reached = channels.publish(kind, context[1], context[2]);

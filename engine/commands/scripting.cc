@@ -36,6 +36,10 @@ class ScriptCaller final : public CommandCaller {
     return run_command(context);
   }
 
+  [[nodiscard]] bool knows(RequestView request) const override {
+    return find_command(request[0]) != nullptr;
+  }
+
   void set_protocol(int protocol) override { session_.protocol = protocol; }
 
   [[nodiscard]] bool refuses_growth() const override { return services_.refuses_growth; }
@@ -207,6 +211,14 @@ Reply script_flush(CommandContext& context) {
   return Reply::ok();
 }
 
+// SCRIPT DEBUG YES | SYNC | NO
+Reply script_debug(CommandContext& context) {
+  Arguments arguments(context.request(), 2);
+  if (arguments.accept("no")) return Reply::ok();
+  const bool asks_for_it = arguments.accept("yes") || arguments.accept("sync");
+  return asks_for_it ? script_errors::no_debugger() : script_errors::bad_debug_option();
+}
+
 // SCRIPT KILL
 //
 // Comes here in the middle of the script, from the BusyMonitor.
@@ -225,6 +237,8 @@ Reply script_help(CommandContext&) {
   Reply reply = Reply::array();
   for (const char* line : {
            "SCRIPT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+           "DEBUG (YES|SYNC|NO)",
+           "    Set the debug mode for subsequent scripts executed.",
            "EXISTS <sha1> [<sha1> ...]",
            "    Return information about the existence of the scripts in the script cache.",
            "FLUSH [ASYNC|SYNC]",
@@ -257,12 +271,12 @@ constexpr std::size_t kAnySize = SIZE_MAX;
 constexpr Subcommand kSubcommands[] = {
     {"load", &script_load, 3, 3},          {"exists", &script_exists, 3, kAnySize},
     {"flush", &script_flush, 2, kAnySize}, {"kill", &script_kill, 2, 2},
-    {"help", &script_help, 2, 2},
+    {"help", &script_help, 2, 2},          {"debug", &script_debug, 3, 3},
 };
 
 }  // namespace
 
-// SCRIPT LOAD | EXISTS | FLUSH | KILL | HELP
+// SCRIPT LOAD | EXISTS | FLUSH | KILL | DEBUG | HELP
 Reply script_command(CommandContext& context) {
   for (const Subcommand& subcommand : kSubcommands) {
     if (!Arguments(context.request()).accept(subcommand.name)) continue;

@@ -4,5 +4,6 @@
 #include <lua.hpp>
 
 extern "C" {
+#include <lua-bitop.h>
 #include <lua-cjson.h>
 }

@@ -1,6 +1,8 @@
 #include "engine/script/lua_guarded_functions.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <string_view>
 
 #include "engine/base/numbers.h"
@@ -101,6 +103,19 @@ int table_foreach(lua_State* lua) {
   return call_wrapped(lua);
 }
 
+/// unpack(list [, first [, last]]): Lua's own counts the elements in an int, and does not see it
+/// overflow.
+int unpack_list(lua_State* lua) {
+  luaL_checktype(lua, 1, LUA_TTABLE);
+  const auto first = static_cast<int>(luaL_optinteger(lua, 2, 1));
+  const auto size = static_cast<lua_Integer>(lua_objlen(lua, 1));
+  const auto last = static_cast<int>(luaL_optinteger(lua, 3, size));
+  if (std::int64_t{last} - first >= std::numeric_limits<int>::max()) {
+    return luaL_error(lua, "too many results to unpack");
+  }
+  return call_wrapped(lua);
+}
+
 // ---- What catches errors: an interruption goes through ----
 
 /// As Redis's: of an error that is a table with a text, it gives the text.
@@ -160,11 +175,16 @@ int function_or_error(lua_State* lua, int status) {
   return 2;
 }
 
+/// Keeps the name alive that Lua makes a text of, up to its first zero byte, and does not hold while
+/// it compiles (CVE-2025-49844).
+void hold_name(lua_State* lua, const char* name) { lua_pushstring(lua, name); }
+
 /// loadstring(text [, name])
 int load_string(lua_State* lua) {
   std::size_t size = 0;
   const char* const text = luaL_checklstring(lua, 1, &size);
   const char* const name = luaL_optstring(lua, 2, text);
+  hold_name(lua, name);
   LuaContext::of(lua).lists_touched = true;  // it may do anything with KEYS
   return function_or_error(lua, load_text(lua, {text, size}, name));
 }
@@ -174,6 +194,7 @@ int load(lua_State* lua) {
   const char* const name = luaL_optstring(lua, 2, "=(load)");
   luaL_checktype(lua, 1, LUA_TFUNCTION);
   lua_settop(lua, 3);
+  hold_name(lua, name);
   LuaContext::of(lua).lists_touched = true;
   return function_or_error(lua, load_pieces(lua, name));
 }
@@ -285,6 +306,7 @@ void install_guarded_functions(lua_State* lua) {
   lua_setfield(lua, -2, "collectgarbage");
   wrap_function(lua, "collectgarbage", &collect_garbage);
   wrap_function(lua, "tonumber", &to_number);
+  wrap_function(lua, "unpack", &unpack_list);
   for (const Wrapper& wrapped : kWrapped) {
     lua_getfield(lua, -1, wrapped.library);
     wrap_function(lua, wrapped.name, wrapped.function);

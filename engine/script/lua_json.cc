@@ -82,9 +82,13 @@ bool Measure::add(int depth) {
 }
 
 bool Measure::add_table(int depth) {
+  luaL_checkstack(lua_, 3, "excessive nesting");
   // Nested too deeply: encode() itself comes to the same place, and says so.
   if (default_depth_ && depth > kDefaultDepthMax) return false;
-  luaL_checkstack(lua_, 3, "excessive nesting");
+  // A guard looks empty to lua-cjson. What is behind each of them are functions.
+  if (push_guarded(lua_, -1)) {
+    luaL_error(lua_, "Cannot serialise function: type not supported");
+  }
   lua_pushnil(lua_);
   while (lua_next(lua_, -2) != 0) {
     add_scalar(-2);

@@ -22,10 +22,12 @@ int random(lua_State* lua) {
     return 1;
   }
   if (arguments > 2) return luaL_error(lua, "wrong number of arguments");
-  const lua_Number min = arguments == 2 ? int_argument(lua, 1) : 1;
-  const lua_Number max = int_argument(lua, arguments);
+  const int min = arguments == 2 ? int_argument(lua, 1) : 1;
+  const int max = int_argument(lua, arguments);
   luaL_argcheck(lua, min <= max, arguments, "interval is empty");
-  lua_pushnumber(lua, std::floor(share * (max - min + 1)) + min);
+  // As in Redis the width is an int, which a wide interval makes overflow.
+  const auto width = static_cast<int>(static_cast<unsigned>(max) - static_cast<unsigned>(min) + 1);
+  lua_pushnumber(lua, std::floor(share * width) + min);
   return 1;
 }
 

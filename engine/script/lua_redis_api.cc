@@ -108,6 +108,25 @@ int pcall(lua_State* lua) {
   return 1;
 }
 
+/// redis.acl_check_cmd(command, argument, …): there is one user, who may call everything.
+int acl_check_cmd(lua_State* lua) {
+  LuaContext& context = LuaContext::of(lua);
+  const char* fault = nullptr;
+  try {
+    RequestView request;
+    fault = gather_request(lua, context, request);
+    if (fault == nullptr && !context.call->caller.knows(request)) {
+      fault = script_errors::kUnknownToCheck;
+    }
+  } catch (...) {
+    context.fail(std::current_exception());
+  }
+  if (context.interrupted()) return raise_interruption(lua);
+  if (fault != nullptr) return raise_error(lua, fault);
+  lua_pushboolean(lua, 1);
+  return 1;
+}
+
 // ---- Replies ----
 
 /// redis.status_reply(text)
@@ -266,6 +285,7 @@ constexpr NamedInteger kConstants[] = {
 constexpr luaL_Reg kFunctions[] = {
     {"call", &call},
     {"pcall", &pcall},
+    {"acl_check_cmd", &acl_check_cmd},
     {"status_reply", &status_reply},
     {"error_reply", &error_reply},
     {"sha1hex", &sha1hex},

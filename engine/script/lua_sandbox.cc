@@ -2,12 +2,15 @@
 
 #include <iterator>
 
+#include "engine/script/lua_bits.h"
 #include "engine/script/lua_context.h"
 #include "engine/script/lua_errors.h"
 #include "engine/script/lua_guarded_functions.h"
 #include "engine/script/lua_json.h"
+#include "engine/script/lua_message_pack.h"
 #include "engine/script/lua_random.h"
 #include "engine/script/lua_redis_api.h"
+#include "engine/script/lua_struct.h"
 #include "engine/script/script_errors.h"
 
 namespace rushgate {
@@ -21,7 +24,7 @@ void push_key(lua_State* lua, const char& key) {
   lua_pushlightuserdata(lua, const_cast<char*>(&key));
 }
 
-// ---- What scripts get of Lua's own ----
+// ---- What scripts get ----
 
 constexpr const char* kBaseNames[] = {
     "_VERSION", "assert",   "error",    "gcinfo", "ipairs", "rawequal",
@@ -37,6 +40,17 @@ constexpr Library kLibraries[] = {
     {LUA_TABLIBNAME, &luaopen_table},
     {LUA_STRLIBNAME, &luaopen_string},
     {LUA_MATHLIBNAME, &luaopen_math},
+};
+
+/// What scripts get beyond Lua's own.
+struct OwnTable {
+  const char* name;
+  void (*push)(lua_State* lua);
+};
+
+constexpr OwnTable kOwnTables[] = {
+    {"redis", &push_redis_api},       {"cjson", &push_json},    {"bit", &push_bits},
+    {"cmsgpack", &push_message_pack}, {"struct", &push_struct},
 };
 
 void open_library(lua_State* lua, const char* name, lua_CFunction open) {
@@ -69,6 +83,7 @@ int refuse_write(lua_State* lua) { return luaL_error(lua, script_errors::kReadOn
 
 /// __index of the globals: they lack the name.
 int refuse_unknown_global(lua_State* lua) {
+  if (lua_gettop(lua) != 2) return luaL_error(lua, script_errors::kGlobalNameArguments);
   const char* const name = lua_tostring(lua, 2);
   if (name == nullptr) return luaL_error(lua, script_errors::kGlobalNameType);
   return luaL_error(lua, script_errors::kNoGlobal, name);
@@ -175,10 +190,10 @@ void push_visible_metatable_of_guard(lua_State* lua, int index) {
 
 void open_sandbox(lua_State* lua) {
   push_selected_globals(lua);
-  push_redis_api(lua);
-  lua_setfield(lua, -2, "redis");
-  push_json(lua);
-  lua_setfield(lua, -2, "cjson");
+  for (const OwnTable& table : kOwnTables) {
+    table.push(lua);
+    lua_setfield(lua, -2, table.name);
+  }
   lua_pushcfunction(lua, &add_error_position);
   lua_setfield(lua, -2, "__redis__err__handler");
   install_random(lua);

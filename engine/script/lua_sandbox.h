@@ -16,7 +16,8 @@ namespace rushgate {
 
 /// The globals that are tables, one for all scripts; so is _G.
 inline constexpr std::string_view kSharedTables[] = {
-    LUA_TABLIBNAME, LUA_STRLIBNAME, LUA_MATHLIBNAME, LUA_COLIBNAME, "redis", "cjson",
+    LUA_TABLIBNAME, LUA_STRLIBNAME, LUA_MATHLIBNAME, LUA_COLIBNAME, "redis",
+    "cjson",        "bit",          "cmsgpack",      "struct",
 };
 
 /// To be done once, with a new interpreter: opens the libraries and puts up the guards.

@@ -19,6 +19,9 @@ class CommandCaller {
   /// either protocol; the host converts them.
   virtual Reply call(RequestView request) = 0;
 
+  /// Is there such a command? (redis.acl_check_cmd)
+  [[nodiscard]] virtual bool knows(RequestView request) const = 0;
+
   /// The protocol, 2 or 3, in whose shape commands answer from now on (redis.setresp). 2 at first.
   virtual void set_protocol(int protocol) = 0;
 

@@ -33,6 +33,10 @@ inline Reply asks_for_memory() {
 inline Reply bad_flush_option() {
   return Reply::error("ERR SCRIPT FLUSH only support SYNC|ASYNC option");
 }
+inline Reply bad_debug_option() { return Reply::error("ERR Use SCRIPT DEBUG YES/SYNC/NO"); }
+inline Reply no_debugger() {  // ours
+  return Reply::error("ERR there is no debugger of scripts");
+}
 inline Reply not_busy() { return Reply::error("NOTBUSY No scripts in execution right now."); }
 inline Reply unkillable() {
   return Reply::error(
@@ -68,6 +72,8 @@ inline constexpr const char* kArgumentType =
     "ERR Lua redis lib command arguments must be strings or integers";
 inline constexpr const char* kWrongArguments = "ERR wrong number or type of arguments";
 inline constexpr const char* kArgumentCount = "ERR wrong number of arguments";
+inline constexpr const char* kUnknownToCheck =
+    "ERR Invalid command passed to redis.acl_check_cmd()";
 inline constexpr const char* kLogArguments = "ERR redis.log() requires two arguments or more.";
 inline constexpr const char* kLogLevelType = "ERR First argument must be a number (log level).";
 inline constexpr const char* kLogLevel = "ERR Invalid debug level.";
@@ -81,6 +87,8 @@ inline constexpr const char* kNoGlobal =
     "Script attempted to access nonexistent global variable '%s'";
 inline constexpr const char* kGlobalNameType =
     "Second argument to luaProtectedTableError must be a string or number";
+inline constexpr const char* kGlobalNameArguments =
+    "Wrong number of arguments to luaProtectedTableError";
 inline constexpr const char* kReplyTooDeep = "ERR reached lua stack limit";
 
 // Ours: Redis has no such limits, or ends there.

@@ -148,6 +148,10 @@ constexpr std::string_view kGreedy[] = {
     "local t = {} for i = 1, 40 do t = {t, t} end return cjson.new().new().encode(t)",
     R"(local s = ('x'):rep(100000) local t = {} for i = 1, 100 do t[i] = s end
        return cjson.encode(t))",
+    "local t = {} for i = 1, 15 do t = {t, t, t, t, t, t, t, t} end return cmsgpack.pack(t)",
+    "return cmsgpack.unpack('\\221\\255\\255\\255\\255' .. ('\\144'):rep(1000000))",
+    "local s = ('x'):rep(1000000) return struct.pack('ssss', s, s, s, s)",
+    "return struct.pack(('x'):rep(3000000))",
 };
 
 TEST_F(LuaMemoryLimitTest, GreedyScriptsEndAndTheHostGoesOn) {
@@ -213,6 +217,8 @@ t[#t + 1] = redis.error_reply('x').err .. redis.status_reply('y').ok .. redis.sh
 t[#t + 1] = string.gsub('hello world', '%w+', function(word) return word:upper() end)
 t[#t + 1] = loadstring('return ...')('loaded')
 t[#t + 1] = {map = {a = {set = {b = true}}}}
+t[#t + 1] = cmsgpack.unpack(cmsgpack.pack({a = {('x'):rep(600), 1.5, true}})).a[1]
+t[#t + 1] = struct.unpack('!bc0d', struct.pack('!bc0d', 3, 'abc', 0.5)) .. bit.tohex(255)
 xpcall(function() t.x.y = 1 end, function(m) t[#t + 1] = m end)
 table.sort(ARGV)
 cjson.encode_max_depth(5)
@@ -254,6 +260,8 @@ TEST_F(LuaMemoryLimitTest, RecursionInCEndsWithAnError) {
            "return setmetatable({}, {__index = function(t, k) return t[k] end}).x",
            "return loadstring('return ' .. ('('):rep(100000))()",
            "return cjson.decode(('['):rep(100000))",
+           "return cmsgpack.unpack(('\\145'):rep(100000))",
+           "return cmsgpack.unpack(('\\129'):rep(100000))",
        }) {
     EXPECT_TRUE(eval(script).is_error()) << script;
   }

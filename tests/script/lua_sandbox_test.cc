@@ -18,10 +18,10 @@ std::string names_in(std::string_view table) {
 
 TEST_F(LuaSandboxTest, GlobalsAreThoseOfRedis) {
   EXPECT_EQ(eval(names_in("_G")).text(),
-            "ARGV KEYS _G _VERSION __redis__err__handler assert cjson collectgarbage coroutine "
-            "error gcinfo getmetatable ipairs load loadstring math next pairs pcall rawequal "
-            "rawget rawset redis select setmetatable string table tonumber tostring type unpack "
-            "xpcall");
+            "ARGV KEYS _G _VERSION __redis__err__handler assert bit cjson cmsgpack "
+            "collectgarbage coroutine error gcinfo getmetatable ipairs load loadstring math next "
+            "pairs pcall rawequal rawget rawset redis select setmetatable string struct table "
+            "tonumber tostring type unpack xpcall");
 }
 
 TEST_F(LuaSandboxTest, LibrariesAreThoseOfRedis) {
@@ -35,12 +35,17 @@ TEST_F(LuaSandboxTest, LibrariesAreThoseOfRedis) {
             "max min mod modf pi pow rad random randomseed sin sinh sqrt tan tanh");
   EXPECT_EQ(eval(names_in("redis")).text(),
             "LOG_DEBUG LOG_NOTICE LOG_VERBOSE LOG_WARNING REDIS_VERSION REDIS_VERSION_NUM REPL_ALL "
-            "REPL_AOF REPL_NONE REPL_REPLICA REPL_SLAVE breakpoint call debug error_reply log "
-            "pcall replicate_commands set_repl setresp sha1hex status_reply");
+            "REPL_AOF REPL_NONE REPL_REPLICA REPL_SLAVE acl_check_cmd breakpoint call debug "
+            "error_reply log pcall replicate_commands set_repl setresp sha1hex status_reply");
   EXPECT_EQ(eval(names_in("cjson")).text(),
             "_NAME _VERSION decode decode_invalid_numbers decode_max_depth encode "
             "encode_invalid_numbers encode_keep_buffer encode_max_depth encode_number_precision "
             "encode_sparse_array new null");
+  EXPECT_EQ(eval(names_in("bit")).text(),
+            "arshift band bnot bor bswap bxor lshift rol ror rshift tobit tohex");
+  EXPECT_EQ(eval(names_in("struct")).text(), "pack size unpack");
+  EXPECT_EQ(eval(names_in("cmsgpack")).text(),
+            "_COPYRIGHT _DESCRIPTION _NAME _VERSION pack unpack unpack_limit unpack_one");
 }
 
 TEST_F(LuaSandboxTest, UnknownGlobalsRaise) {
@@ -71,6 +76,9 @@ constexpr std::string_view kAttacks[] = {
     "math.random = function() return 4 end",
     "coroutine.resume = nil",
     "cjson.encode = nil",
+    "bit.band = nil",
+    "struct.x = 1",
+    "cmsgpack.pack = nil",
     "local r = redis local call = r.call r.call = nil",
     "local s = string local rep = s.rep s.rep = nil",
     "local r r = redis local call = r.call r.call = nil",
@@ -131,7 +139,7 @@ TEST_F(LuaSandboxTest, GuardsLookLikeTheTables) {
   EXPECT_EQ(text("return {table.concat(redis), table.maxn(redis), table.remove(redis)}"),
             R"(["", (integer) 0])");
   EXPECT_EQ(text("local n = 0 table.foreach(redis, function() n = n + 1 end) return n"),
-            "(integer) 22");
+            "(integer) 23");
 }
 
 TEST_F(LuaSandboxTest, GuardsRaiseRedissTexts) {

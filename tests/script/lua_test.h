@@ -70,6 +70,7 @@ class LuaTest : public testing::Test, protected CommandCaller, protected BusyMon
     if (keep_calls_) calls_.emplace_back(request);
     return on_call_();
   }
+  [[nodiscard]] bool knows(RequestView request) const override { return request[0] != "nosuch"; }
   void set_protocol(int protocol) override { protocol_ = protocol; }
   bool poll() override { return on_poll_(); }
 

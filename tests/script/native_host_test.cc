@@ -53,6 +53,7 @@ class NativeHostTest : public testing::Test, private CommandCaller {
     called_ = Request(request);
     return command_reply_;
   }
+  [[nodiscard]] bool knows(RequestView) const override { return true; }
   void set_protocol(int) override {}
   [[nodiscard]] bool refuses_growth() const override { return refuses_growth_; }
 };

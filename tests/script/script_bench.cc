@@ -31,6 +31,7 @@ struct StubCommands final : CommandCaller {
         return Reply::integer(request[0] == "SISMEMBER" ? 0 : 1);
     }
   }
+  [[nodiscard]] bool knows(RequestView) const override { return true; }
   void set_protocol(int) override {}
 };
 

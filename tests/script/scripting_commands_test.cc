@@ -155,7 +155,7 @@ TEST_F(ScriptingCommandsTest, ScriptSubcommands) {
   EXPECT_EQ(text("SCRIPT", "EXISTS", kSha1), "[(integer) 0]");
   EXPECT_EQ(run("SCRIPT", "FLUSH"), Reply::ok());
   EXPECT_EQ(text("SCRIPT", "KILL"), "(error) NOTBUSY No scripts in execution right now.");
-  EXPECT_EQ(run("SCRIPT", "HELP").elements().size(), 15U);
+  EXPECT_EQ(run("SCRIPT", "HELP").elements().size(), 17U);
 }
 
 TEST_F(ScriptingCommandsTest, ScriptSubcommandsCheckTheirArity) {

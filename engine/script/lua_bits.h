@@ -1,0 +1,11 @@
+// The table `bit` of scripts: Lua BitOp. Private to the script room.
+#pragma once
+
+#include "engine/script/lua.h"
+
+namespace rushgate {
+
+/// Pushes the table.
+void push_bits(lua_State* lua);
+
+}  // namespace rushgate

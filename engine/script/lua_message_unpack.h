@@ -1,0 +1,17 @@
+// The functions of `cmsgpack` that unpack (lua_message_pack.h). Private to the script room.
+#pragma once
+
+#include "engine/script/lua.h"
+
+namespace rushgate {
+
+/// cmsgpack.unpack(text)
+int unpack_messages(lua_State* lua);
+
+/// cmsgpack.unpack_one(text [, offset])
+int unpack_one_message(lua_State* lua);
+
+/// cmsgpack.unpack_limit(text, limit [, offset])
+int unpack_some_messages(lua_State* lua);
+
+}  // namespace rushgate
