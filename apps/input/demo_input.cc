@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <cassert>
 #include <iterator>
-#include <random>
 #include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "adapters/testing/rush.h"
 #include "apps/input/file_text.h"
-#include "apps/input/requests_file.h"
 #include "apps/input/vouchers_file.h"
 
 namespace rushgate {
@@ -18,71 +17,30 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kRobots = 8;       // the users with the lowest ids
+constexpr std::int64_t kRobots = 8;
 constexpr std::size_t kRobotShare = 200;  // one in so many requests is one robot's
-constexpr std::int64_t kRobotGapMs = 2;
-
-/// Numbers that are the same on every machine, as the library's distributions need not be.
-class Dice {
- public:
-  explicit Dice(std::uint64_t seed) : generator_(seed) {}
-
-  /// From [0, below).
-  std::int64_t roll(std::int64_t below) {
-    return static_cast<std::int64_t>(generator_() % static_cast<std::uint64_t>(below));
-  }
-
- private:
-  std::mt19937_64 generator_;
-};
-
-VoucherId choose_voucher(Dice& dice) {
-  const std::int64_t percent = dice.roll(100);
-  if (percent < 60) return 1;   // gone at once
-  return percent < 66 ? 2 : 3;  // 2: for sale well into the rush
-}
-
-/// Most come early: the lesser of two rolls.
-std::int64_t choose_time(Dice& dice, std::int64_t span_ms) {
-  return std::min(dice.roll(span_ms), dice.roll(span_ms));
-}
-
-/// One after the other, always the same voucher, from some moment soon after the beginning.
-void add_robot(Dice& dice, UserId robot, std::size_t requests, std::int64_t span_ms,
-               std::vector<RequestRow>& rows) {
-  const std::int64_t begin_ms = dice.roll(span_ms / 10);
-  const VoucherId voucher = 1 + robot % 3;
-  for (std::size_t i = 0; i < requests; ++i) {
-    const std::int64_t at_ms = begin_ms + static_cast<std::int64_t>(i) * kRobotGapMs;
-    rows.push_back({.at_ms = std::min(at_ms, span_ms - 1), .user = robot, .voucher = voucher});
-  }
-}
 
 }  // namespace
 
 std::string demo_requests(const DemoOptions& options) {
   assert(options.users >= kRobots && std::cmp_greater_equal(options.requests, options.users));
-  const std::int64_t span_ms = options.seconds * 1'000;
-  Dice dice(options.seed);
-  std::vector<RequestRow> rows;
-  rows.reserve(options.requests);
-  const auto add = [&](UserId user) {
-    rows.push_back(
-        {.at_ms = choose_time(dice, span_ms), .user = user, .voucher = choose_voucher(dice)});
-  };
-  for (UserId user = 1; user <= options.users; ++user) add(user);
-  const std::size_t per_robot =
-      std::min(options.requests / kRobotShare, (options.requests - rows.size()) / kRobots);
-  for (UserId robot = 1; robot <= kRobots; ++robot) {
-    add_robot(dice, robot, per_robot, span_ms, rows);
-  }
-  while (rows.size() < options.requests) add(1 + dice.roll(options.users));
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const RequestRow& a, const RequestRow& b) { return a.at_ms < b.at_ms; });
+  const std::size_t repeats = options.requests - static_cast<std::size_t>(options.users);
+  const std::vector<testing::RushRequest> rush = testing::make_rush({
+      .seed = options.seed,
+      .span_ms = options.seconds * 1'000,
+      .buyers = options.users,
+      .requests = options.requests,
+      .robots = kRobots,
+      .robot_requests = std::min(options.requests / kRobotShare, repeats / kRobots),
+      .vouchers = {{.id = 1, .share = 60},  // gone at once
+                   {.id = 2, .share = 6},   // for sale well into the rush
+                   {.id = 3, .share = 34}},
+  });
 
   std::string text = "at_ms,user_id,voucher_id\n";
-  for (const RequestRow& row : rows) {
-    fmt::format_to(std::back_inserter(text), "{},{},{}\n", row.at_ms, row.user, row.voucher);
+  for (const testing::RushRequest& request : rush) {
+    fmt::format_to(std::back_inserter(text), "{},{},{}\n", request.at_ms, request.user,
+                   request.voucher);
   }
   return text;
 }

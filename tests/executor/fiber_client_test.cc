@@ -8,8 +8,8 @@
 #include <boost/fiber/fiber.hpp>
 #include <boost/fiber/operations.hpp>
 
+#include "adapters/testing/faulty_store.h"
 #include "tests/executor/engine_fixture.h"
-#include "tests/faults/faulty_store.h"
 
 namespace rushgate {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <gmock/gmock.h>
 
+#include "adapters/testing/faulty_store.h"
 #include "tests/executor/engine_fixture.h"
-#include "tests/faults/faulty_store.h"
 
 namespace rushgate {
 namespace {

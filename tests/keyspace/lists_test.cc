@@ -9,10 +9,10 @@
 
 #include <gtest/gtest.h>
 
+#include "adapters/testing/faulty_store.h"
 #include "engine/keyspace/keyspace.h"
 #include "engine/keyspace/records.h"
 #include "storage/memory/memory_store.h"
-#include "tests/faults/faulty_store.h"
 #include "tests/keyspace/lists_model.h"
 
 namespace rushgate {

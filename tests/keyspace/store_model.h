@@ -12,8 +12,8 @@
 
 #include <gtest/gtest.h>
 
+#include "adapters/testing/faulty_store.h"
 #include "engine/keyspace/keyspace.h"
-#include "tests/faults/faulty_store.h"
 #include "tests/random_seed.h"
 
 namespace rushgate {

@@ -1,5 +1,5 @@
-// The examples in docs/format.md: what the code writes, byte for byte. And the commands in
-// docs/differences.md.
+// The examples in docs/format.md: what the code writes, byte for byte. The commands in
+// docs/differences.md. The project in docs/testing-with-rushgate.md.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -168,6 +168,20 @@ TEST(DifferencesTest, EveryCommandIsListed) {
     const std::string name = absl::AsciiStrToUpper(std::string(command.name));
     EXPECT_NE(list.find(' ' + name + ' '), std::string::npos) << name;
   }
+}
+
+TEST(TestingPageTest, ShowsTheProjectThatIsBuiltOnTheInstalledPackage) {
+  const std::string page = contents("docs/testing-with-rushgate.md");
+  const auto expect_shown = [&](const std::string& name, const std::string& language) {
+    const std::string shown = "<!-- " + name + " -->\n```" + language + "\n" +
+                              contents(("tests/install/" + name).c_str()) + "```\n<!-- end of " +
+                              name + " -->\n";
+    EXPECT_NE(page.find(shown), std::string::npos)
+        << "docs/testing-with-rushgate.md must have this:\n"
+        << shown;
+  };
+  expect_shown("shop_project.cmake", "cmake");
+  expect_shown("shop_test.cc", "cpp");
 }
 
 TEST(FormatTest, TheStoresFormatIsAsDocumented) {

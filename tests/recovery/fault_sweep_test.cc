@@ -11,13 +11,13 @@
 
 #include <gtest/gtest.h>
 
+#include "adapters/testing/faulty_store.h"
 #include "storage/memory/memory_order_store.h"
 #include "storage/memory/memory_store.h"
 #include "storage/rocksdb/rocksdb_store.h"
 #include "storage/sqlite/sqlite_order_store.h"
 #include "tests/faults/faulty_order_store.h"
 #include "tests/faults/faulty_sqlite_vfs.h"
-#include "tests/faults/faulty_store.h"
 #include "tests/recovery/recovery_fixture.h"
 
 namespace rushgate {

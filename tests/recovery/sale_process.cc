@@ -20,13 +20,13 @@
 #include <thread>
 #include <utility>
 
+#include "adapters/testing/faulty_store.h"
 #include "engine/executor/engine.h"
 #include "engine/sale/orders/order_worker.h"
 #include "engine/sale/sale.h"
 #include "storage/rocksdb/rocksdb_store.h"
 #include "storage/sqlite/sqlite_order_store.h"
 #include "tests/faults/faulty_order_store.h"
-#include "tests/faults/faulty_store.h"
 #include "tests/recovery/recovery_fixture.h"
 
 extern char** environ;

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "adapters/redis/redis_client.h"
+#include "adapters/testing/faulty_store.h"
 #include "engine/executor/engine.h"
 #include "engine/sale/orders/order_worker.h"
 #include "engine/sale/sale.h"
@@ -21,7 +22,6 @@
 #include "storage/rocksdb/rocksdb_store.h"
 #include "storage/sqlite/sqlite_order_store.h"
 #include "tests/faults/faulty_order_store.h"
-#include "tests/faults/faulty_store.h"
 #include "tests/redis_server/redis_server.h"
 #include "tests/temporary_directory.h"
 

@@ -38,6 +38,7 @@ const std::vector<Room> kRooms = {
     {"storage/sqlite",  {"engine"}},
     {"adapters/resp",   {"engine"}},
     {"adapters/redis",  {"engine", "adapters/resp"}},
+    {"adapters/testing", {"engine", "storage/memory"}},
 
     {"apps",            {"engine", "storage", "adapters"}},
     {"tests",           {"engine", "storage", "adapters", "apps"}},

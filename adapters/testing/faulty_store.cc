@@ -1,4 +1,4 @@
-#include "tests/faults/faulty_store.h"
+#include "adapters/testing/faulty_store.h"
 
 #include <utility>
 

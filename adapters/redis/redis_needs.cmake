@@ -1,0 +1,1 @@
+pkg_check_modules(HIREDIS REQUIRED IMPORTED_TARGET GLOBAL hiredis)

@@ -1,0 +1,64 @@
+// Matchers of GoogleTest for replies: EXPECT_THAT(engine.call("INCR", "n"), IsInteger(1)).
+#pragma once
+
+#include <cstdint>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "engine/client/reply.h"
+
+namespace rushgate {
+
+/// How GoogleTest shows a reply.
+inline void PrintTo(const Reply& reply, std::ostream* out) { *out << to_debug_string(reply); }
+
+namespace testing {
+
+MATCHER(IsOk, negation ? "isn't OK" : "is OK") { return arg == Reply::ok(); }
+
+MATCHER(IsNil, negation ? "isn't nil" : "is nil") { return arg.is_nil(); }
+
+/// IsInteger(3), IsInteger(Ge(3)).
+MATCHER_P(IsInteger, value,
+          std::string(negation ? "isn't an integer that " : "is an integer that ") +
+              ::testing::DescribeMatcher<std::int64_t>(value)) {
+  return arg.is_integer() && ::testing::ExplainMatchResult(value, arg.integer(), result_listener);
+}
+
+/// IsText("seven"), IsText(StartsWith("sev")). Errors are no texts.
+MATCHER_P(IsText, text,
+          std::string(negation ? "isn't a text that " : "is a text that ") +
+              ::testing::DescribeMatcher<std::string>(text)) {
+  return arg.is_text() && !arg.is_error() &&
+         ::testing::ExplainMatchResult(text, arg.text(), result_listener);
+}
+
+/// IsArray(ElementsAre(IsText("a"), IsNil())), IsArray(SizeIs(2)). RESP3's maps and sets, too.
+MATCHER_P(IsArray, elements,
+          std::string(negation ? "isn't an array that " : "is an array that ") +
+              ::testing::DescribeMatcher<std::vector<Reply>>(elements)) {
+  return arg.is_aggregate() &&
+         ::testing::ExplainMatchResult(elements, arg.elements(), result_listener);
+}
+
+MATCHER(IsError, negation ? "isn't an error" : "is an error") { return arg.is_error(); }
+
+/// IsError("WRONGTYPE"): the error's first word.
+MATCHER_P(IsError, code,
+          (negation ? "isn't an error with the code " : "is an error with the code ") +
+              std::string(code)) {
+  return arg.is_error() && arg.error_code() == code;
+}
+
+/// IsErrorThat(HasSubstr("sold out")): all of the error's text.
+MATCHER_P(IsErrorThat, text,
+          std::string(negation ? "isn't an error that " : "is an error that ") +
+              ::testing::DescribeMatcher<std::string>(text)) {
+  return arg.is_error() && ::testing::ExplainMatchResult(text, arg.text(), result_listener);
+}
+
+}  // namespace testing
+}  // namespace rushgate

@@ -1,0 +1,276 @@
+#include "adapters/testing/run_rush.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "adapters/testing/rush_ledger.h"
+#include "engine/base/random.h"
+#include "engine/client/errors.h"
+
+namespace rushgate::testing {
+namespace {
+
+// ---- Where a rush takes place -----------------------------------------------------------------
+
+/// The keyspace under a sale, its clock, and its crashes.
+class Place {
+ public:
+  virtual ~Place() = default;
+
+  virtual Client& client() = 0;
+  /// False if the clock cannot be moved; `error` says why.
+  virtual bool advance_ms(std::int64_t duration_ms, std::string& error) = 0;
+  /// True if the process has ended since this was asked before; it runs again.
+  virtual bool has_crashed() { return false; }
+  /// No crashes from now on.
+  virtual void calm() {}
+};
+
+class OwnEngine final : public Place {
+ public:
+  OwnEngine(TestEngine& engine, std::size_t crashes, std::int64_t stock, Random& random)
+      : engine_(engine),
+        crashes_left_(crashes),
+        commits_between_max_(crashes == 0 ? 0 : stock / static_cast<std::int64_t>(2 * crashes)),
+        random_(random) {}
+
+  Client& client() override { return engine_.client(); }
+  bool advance_ms(std::int64_t duration_ms, std::string&) override {
+    engine_.advance_ms(duration_ms);
+    return true;
+  }
+  bool has_crashed() override {
+    const bool failed = !engine_.engine().health().ok();
+    const bool ends = restart_at_ != 0 && engine_.store().commits() >= restart_at_;
+    if (failed || ends) {
+      engine_.restart();
+      is_planned_ = false;
+      restart_at_ = 0;
+    }
+    if (!is_planned_ && crashes_left_ > 0) plan_crash();
+    return failed || ends;
+  }
+  void calm() override {
+    if (is_planned_) engine_.restart();
+    is_planned_ = false;
+    crashes_left_ = 0;
+  }
+
+ private:
+  void plan_crash() {
+    using Kept = faults::FaultyStore::Kept;
+    --crashes_left_;
+    is_planned_ = true;
+    const auto between =
+        static_cast<std::uint64_t>(std::max<std::int64_t>(commits_between_max_, 1));
+    const int commits = 1 + static_cast<int>(random_.below(between));
+    switch (random_.below(3)) {
+      case 0:
+        return engine_.store().fail_commit(commits, Kept::kNo);
+      case 1:
+        return engine_.store().fail_commit(commits, Kept::kYes);
+      default:
+        restart_at_ = engine_.store().commits() + commits;
+    }
+  }
+
+  TestEngine& engine_;
+  std::size_t crashes_left_;
+  const std::int64_t commits_between_max_;
+  Random& random_;
+  bool is_planned_ = false;
+  int restart_at_ = 0;  // after this commit of the store; 0: a commit that fails is planned
+};
+
+class Port final : public Place {
+ public:
+  Port(Client& client, bool move_clock) : client_(client), moves_clock_(move_clock) {}
+
+  Client& client() override { return client_; }
+  bool advance_ms(std::int64_t duration_ms, std::string& error) override {
+    if (!moves_clock_) return true;
+    const Reply moved = client_("RUSHGATE.ADVANCE", duration_ms);
+    if (moved.is_error()) error = absl::StrCat("the clock cannot be moved: ", moved.text());
+    return !moved.is_error();
+  }
+
+ private:
+  Client& client_;
+  const bool moves_clock_;
+};
+
+// ---- The rush ---------------------------------------------------------------------------------
+
+class RushRun {
+ public:
+  RushRun(Place& place, const SaleUnderTest& sale, const RushOptions& rush,
+          const RushConditions& conditions, Random& random)
+      : place_(place),
+        sale_(sale),
+        conditions_(conditions),
+        random_(random),
+        requests_(make_rush(rush)),
+        asked_(requests_.size()),
+        ledger_(rush) {}
+
+  RushReport run() {
+    if (sale_.prepare) sale_.prepare(place_.client());
+    for (const RushRequest& request : requests_) plan(request.number, request.at_ms);
+    if (move_to(0)) {
+      while (!due_.empty() && run_group()) continue;
+    }
+    finish();
+    return ledger_.judge(conditions_.find_withheld);
+  }
+
+ private:
+  /// What is going on for one request.
+  struct Asked {
+    std::vector<Reply> replies = {};
+    Request next = {};  // command, unless nothing was sent yet
+  };
+  /// When the next command for a request goes out.
+  struct Due {
+    std::int64_t at_ms;
+    std::uint64_t lot;  // decides between those of the same moment
+    std::size_t number;
+    friend bool operator<(const Due& a, const Due& b) {
+      return std::tie(a.at_ms, a.lot, a.number) < std::tie(b.at_ms, b.lot, b.number);
+    }
+  };
+
+  void plan(std::size_t number, std::int64_t at_ms) {
+    due_.insert({.at_ms = at_ms, .lot = random_.next(), .number = number});
+  }
+
+  bool move_to(std::int64_t at_ms) {
+    std::string error;
+    const bool moved = place_.advance_ms(at_ms - now_ms_, error);
+    if (!moved) ledger_.add_error(std::move(error));
+    now_ms_ = at_ms;
+    note_crash();
+    return moved;
+  }
+
+  /// Sends commands that are due at the next moment. False if there is no going on.
+  bool run_group() {
+    if (!move_to(due_.begin()->at_ms)) return false;
+    const std::size_t group_max =
+        1 + random_.below(std::max<std::size_t>(conditions_.group_max, 1));
+    std::vector<std::size_t> numbers;
+    std::vector<Request> commands;
+    while (!due_.empty() && due_.begin()->at_ms == now_ms_ && numbers.size() < group_max) {
+      const std::size_t number = due_.begin()->number;
+      due_.erase(due_.begin());
+      Asked& asked = asked_[number];
+      if (asked.replies.empty() && !take_step(number)) continue;
+      numbers.push_back(number);
+      commands.push_back(asked.next);
+    }
+    if (commands.empty()) return true;
+    const std::vector<Reply> replies = place_.client().pipeline(commands);
+    for (std::size_t i = 0; i < numbers.size(); ++i) take_reply(numbers[i], replies[i]);
+    note_crash();
+    return true;
+  }
+
+  void take_reply(std::size_t number, const Reply& reply) {
+    if (has_code(reply, error_code::kOutcomeUnknown)) return lose_answer(number);
+    asked_[number].replies.push_back(reply);
+    if (!take_step(number)) return;
+    constexpr std::size_t kCommandsMax = 1'000;
+    if (asked_[number].replies.size() == kCommandsMax) {
+      ledger_.add_error(absl::StrCat("request ", number, " does not come to an end"));
+      return ledger_.add_answer(requests_[number], RushAnswer::kFailed, now_ms_);
+    }
+    plan(number, now_ms_ + pause_ms());
+  }
+
+  /// Asks the sale what comes next for a request. False if that is an answer.
+  bool take_step(std::size_t number) {
+    Asked& asked = asked_[number];
+    RushStep step = sale_.buy(requests_[number], asked.replies);
+    if (Request* const command = std::get_if<Request>(&step)) {
+      asked.next = std::move(*command);
+      return true;
+    }
+    const RushAnswer answer = std::get<RushAnswer>(step);
+    if (answer == RushAnswer::kFailed && !asked.replies.empty()) {
+      ledger_.add_error(to_debug_string(asked.replies.back()));
+    }
+    ledger_.add_answer(requests_[number], answer, now_ms_);
+    return false;
+  }
+
+  std::int64_t pause_ms() {
+    return static_cast<std::int64_t>(
+        random_.below(static_cast<std::uint64_t>(conditions_.pause_ms_max) + 1));
+  }
+
+  /// After a crash: nobody who was in the middle of something is told how it ended.
+  void note_crash() {
+    if (!place_.has_crashed()) return;
+    ledger_.add_crash();
+    std::vector<Due> cut_off;
+    std::ranges::copy_if(due_, std::back_inserter(cut_off),
+                         [this](const Due& due) { return !asked_[due.number].replies.empty(); });
+    for (const Due& due : cut_off) {
+      due_.erase(due);
+      lose_answer(due.number);
+    }
+  }
+
+  void lose_answer(std::size_t number) {
+    ledger_.add_lost_answer(requests_[number]);
+    asked_[number] = {};
+    if (conditions_.ask_again) plan(number, now_ms_ + 1 + pause_ms());
+  }
+
+  void finish() {
+    place_.calm();
+    if (conditions_.settle_ms > 0) move_to(now_ms_ + conditions_.settle_ms);
+    if (!sale_.orders) return;
+    const auto orders = sale_.orders(place_.client());
+    if (orders.ok()) return ledger_.set_orders(*orders);
+    ledger_.add_error(absl::StrCat("the orders cannot be read: ", orders.status().message()));
+  }
+
+  Place& place_;
+  const SaleUnderTest& sale_;
+  const RushConditions& conditions_;
+  Random& random_;
+  const std::vector<RushRequest> requests_;
+  std::vector<Asked> asked_;  // by a request's number
+  std::set<Due> due_;
+  std::int64_t now_ms_ = 0;  // since the rush began
+  RushLedger ledger_;
+};
+
+}  // namespace
+
+RushReport run_rush(TestEngine& engine, const SaleUnderTest& sale, const RushOptions& rush,
+                    const RushConditions& conditions) {
+  std::int64_t stock = 0;
+  for (const RushVoucher& voucher : rush.vouchers) stock += voucher.stock;
+  Random random(rush.seed);
+  OwnEngine place(engine, conditions.crashes, stock, random);
+  return RushRun(place, sale, rush, conditions, random).run();
+}
+
+RushReport run_rush(Client& port, const SaleUnderTest& sale, const RushOptions& rush,
+                    const RushConditions& conditions) {
+  if (conditions.crashes > 0) throw std::invalid_argument("a server on a port does not crash here");
+  Random random(rush.seed);
+  Port place(port, conditions.move_clock);
+  return RushRun(place, sale, rush, conditions, random).run();
+}
+
+}  // namespace rushgate::testing

@@ -1,0 +1,48 @@
+// Runs a rush against a sale and looks for what must not be: oversold, doubled, lost.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "adapters/testing/rush.h"
+#include "adapters/testing/rush_report.h"
+#include "adapters/testing/sale_under_test.h"
+#include "adapters/testing/test_engine.h"
+#include "engine/client/client.h"
+
+namespace rushgate::testing {
+
+/// What happens during a rush, beside the requests. Everything random comes from the rush's seed.
+struct RushConditions {
+  /// Up to so many requests that are due together go to the sale as one pipeline, in any order.
+  std::size_t group_max = 8;
+  /// Of a sale that takes several commands: how long after a reply the next may follow, at most.
+  std::int64_t pause_ms_max = 3;
+
+  /// How often the process ends: while it commits (what it wrote may be there afterwards, or not)
+  /// or between two requests. The rush goes on with the sale reopened; whoever had no answer has
+  /// lost it. Crashes come at commits; a sale that makes fewer than its stock may see fewer.
+  std::size_t crashes = 0;
+  /// Who lost an answer asks once more, from the beginning, with the same RushRequest::number.
+  bool ask_again = false;
+
+  /// How far the clock moves after the last answer, before the orders are looked at.
+  std::int64_t settle_ms = 0;
+  /// Off: the sale has reasons of its own to refuse somebody (a limit per day).
+  bool find_withheld = true;
+  /// On a port: off for a server whose clock cannot be moved, as a redis-server. Requests then
+  /// follow one another at once.
+  bool move_clock = true;
+};
+
+/// On an engine of the test's own.
+RushReport run_rush(TestEngine& engine, const SaleUnderTest& sale, const RushOptions& rush = {},
+                    const RushConditions& conditions = {});
+
+/// Over a port: `rushgate serve --manual-clock`, whose clock RUSHGATE.ADVANCE moves, or a
+/// RespServer on an engine in manual mode. There are no crashes (std::invalid_argument if there shall be).
+/// With the same options it gives the same report as an engine of the test's own.
+RushReport run_rush(Client& port, const SaleUnderTest& sale, const RushOptions& rush = {},
+                    const RushConditions& conditions = {});
+
+}  // namespace rushgate::testing

@@ -1,0 +1,113 @@
+#include "adapters/testing/rush.h"
+
+#include <algorithm>
+#include <random>
+#include <stdexcept>
+
+namespace rushgate::testing {
+namespace {
+
+/// Numbers that are the same on every machine, as the library's distributions need not be.
+class Dice {
+ public:
+  explicit Dice(std::uint64_t seed) : generator_(seed) {}
+
+  /// From [0, below).
+  std::int64_t roll(std::int64_t below) {
+    return static_cast<std::int64_t>(generator_() % static_cast<std::uint64_t>(below));
+  }
+
+ private:
+  std::mt19937_64 generator_;
+};
+
+void check(const RushOptions& options) {
+  const auto refuse_if = [](bool is_wrong, const char* reason) {
+    if (is_wrong) throw std::invalid_argument(reason);
+  };
+  refuse_if(options.vouchers.empty(), "a rush needs vouchers");
+  refuse_if(options.span_ms < 1, "a rush lasts for at least a millisecond");
+  refuse_if(options.robots < 0 || options.robots > options.buyers, "robots are some of the buyers");
+  const std::size_t least = static_cast<std::size_t>(std::max<std::int64_t>(options.buyers, 0)) +
+                            static_cast<std::size_t>(options.robots) * options.robot_requests;
+  refuse_if(options.requests < least, "fewer requests than the buyers and robots make");
+  refuse_if(options.requests > 0 && options.buyers < 1, "requests without buyers");
+  for (const RushVoucher& voucher : options.vouchers) {
+    refuse_if(voucher.share < 1, "a voucher without a share in the rush");
+    refuse_if(voucher.begin_ms < 0 || voucher.begin_ms >= options.span_ms,
+              "a voucher that does not begin during the rush");
+  }
+}
+
+class RushMaker {
+ public:
+  explicit RushMaker(const RushOptions& options) : options_(options), dice_(options.seed) {
+    for (const RushVoucher& voucher : options.vouchers) shares_ += voucher.share;
+  }
+
+  std::vector<RushRequest> make() {
+    requests_.reserve(options_.requests);
+    for (std::int64_t user = 1; user <= options_.buyers; ++user) add(user);
+    for (std::int64_t robot = 1; robot <= options_.robots; ++robot) add_robot(robot);
+    while (requests_.size() < options_.requests) add(1 + dice_.roll(options_.buyers));
+    std::stable_sort(requests_.begin(), requests_.end(),
+                     [](const auto& a, const auto& b) { return a.at_ms < b.at_ms; });
+    for (std::size_t i = 0; i < requests_.size(); ++i) requests_[i].number = i;
+    return std::move(requests_);
+  }
+
+ private:
+  void add(std::int64_t user) {
+    const std::int64_t wanted_ms = choose_time();
+    const RushVoucher& voucher = choose_voucher();
+    requests_.push_back(
+        {.at_ms = time_for(voucher, wanted_ms), .user = user, .voucher = voucher.id});
+  }
+
+  /// One after the other, always the same voucher, from some moment soon after the beginning.
+  void add_robot(std::int64_t robot) {
+    const std::int64_t begin_ms = dice_.roll(std::max<std::int64_t>(options_.span_ms / 10, 1));
+    const std::size_t voucher = static_cast<std::size_t>(robot) % options_.vouchers.size();
+    for (std::size_t i = 0; i < options_.robot_requests; ++i) {
+      const std::int64_t at_ms = begin_ms + static_cast<std::int64_t>(i) * options_.robot_gap_ms;
+      requests_.push_back({.at_ms = std::min(at_ms, options_.span_ms - 1),
+                           .user = robot,
+                           .voucher = options_.vouchers[voucher].id});
+    }
+  }
+
+  /// Most come early: the lesser of two rolls.
+  std::int64_t choose_time() {
+    return std::min(dice_.roll(options_.span_ms), dice_.roll(options_.span_ms));
+  }
+
+  const RushVoucher& choose_voucher() {
+    std::int64_t chosen = dice_.roll(shares_);
+    auto voucher = options_.vouchers.begin();
+    while (chosen >= voucher->share) chosen -= (voucher++)->share;
+    return *voucher;
+  }
+
+  /// Those who want a late starter come when it begins, or too early.
+  std::int64_t time_for(const RushVoucher& voucher, std::int64_t wanted_ms) {
+    constexpr std::int64_t kTooEarlyShare = 5;  // one in so many
+    if (voucher.begin_ms == 0) return wanted_ms;
+    if (dice_.roll(kTooEarlyShare) == 0) return dice_.roll(voucher.begin_ms);
+    const std::int64_t left_ms = options_.span_ms - voucher.begin_ms;
+    return voucher.begin_ms + wanted_ms * left_ms / options_.span_ms;
+  }
+
+  const RushOptions& options_;
+  Dice dice_;
+  std::int64_t shares_ = 0;
+  std::vector<RushRequest> requests_;
+};
+
+}  // namespace
+
+std::vector<RushRequest> make_rush(const RushOptions& options) {
+  check(options);
+  return RushMaker(options).make();
+}
+
+}  // namespace rushgate::testing

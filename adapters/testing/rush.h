@@ -1,0 +1,50 @@
+// A rush, made up from a seed: who wants which voucher, and when.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace rushgate::testing {
+
+/// What is sold in a rush.
+struct RushVoucher {
+  std::int64_t id = 1;
+  std::int64_t stock = 10;
+  std::int64_t per_user = 1;  // orders that one user may have; 0: any number
+  std::int64_t share = 1;     // of the requests, beside the other vouchers' shares
+
+  /// A late starter begins so long after the rush; below RushOptions::span_ms. One in five of its
+  /// requests comes too early.
+  std::int64_t begin_ms = 0;
+
+  friend bool operator==(const RushVoucher&, const RushVoucher&) = default;
+};
+
+struct RushOptions {
+  std::uint64_t seed = 1;
+  std::int64_t span_ms = 1'000;  // the requests come within, fewer and fewer of them
+
+  std::int64_t buyers = 200;        // users 1 to so many, each at least once
+  std::size_t requests = 1'000;     // in all: those beyond buyers and robots are repeats
+  std::int64_t robots = 2;          // the first so many users hammer: one voucher, again and again
+  std::size_t robot_requests = 50;  // of each robot, besides what it asks as a buyer
+  std::int64_t robot_gap_ms = 2;
+
+  std::vector<RushVoucher> vouchers = {{}};
+};
+
+struct RushRequest {
+  std::size_t number = 0;  // in the rush, from 0: its identity there
+  std::int64_t at_ms = 0;  // after the rush began
+  std::int64_t user = 0;
+  std::int64_t voucher = 0;
+
+  friend bool operator==(const RushRequest&, const RushRequest&) = default;
+};
+
+/// In order of at_ms. The same for the same options, on every machine. Throws std::invalid_argument
+/// if the options contradict each other.
+std::vector<RushRequest> make_rush(const RushOptions& options);
+
+}  // namespace rushgate::testing

@@ -1,0 +1,111 @@
+#include "adapters/testing/rush_ledger.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace rushgate::testing {
+
+RushLedger::RushLedger(const RushOptions& rush) {
+  for (const RushVoucher& voucher : rush.vouchers) vouchers_.emplace(voucher.id, voucher);
+  report_.seed = rush.seed;
+  report_.requests = rush.requests;
+}
+
+std::int64_t RushLedger::begin_ms(std::int64_t voucher) const {
+  const auto known = vouchers_.find(voucher);
+  return known == vouchers_.end() ? 0 : known->second.begin_ms;
+}
+
+void RushLedger::add_answer(const RushRequest& request, RushAnswer answer, std::int64_t at_ms) {
+  const std::int64_t begins_ms = begin_ms(request.voucher);
+  Account& account = accounts_[{request.user, request.voucher}];
+  switch (answer) {
+    case RushAnswer::kAccepted:
+      ++report_.accepted;
+      ++account.accepted;
+      if (in_doubt_.erase(request.number) > 0) --account.in_doubt;
+      if (at_ms < begins_ms) ++account.too_early;
+      return;
+    case RushAnswer::kRefused:
+      ++report_.refused;
+      if (request.at_ms >= begins_ms) ++account.refused_on_sale;
+      return;
+    case RushAnswer::kFailed:
+      ++report_.failed;
+      return;
+  }
+}
+
+void RushLedger::add_lost_answer(const RushRequest& request) {
+  ++report_.answers_lost;
+  if (in_doubt_.insert(request.number).second) {
+    ++accounts_[{request.user, request.voucher}].in_doubt;
+  }
+}
+
+void RushLedger::add_error(std::string error) {
+  constexpr std::size_t kErrorsMax = 5;
+  auto& errors = report_.errors;
+  if (errors.size() == kErrorsMax || std::ranges::count(errors, error) > 0) return;
+  errors.push_back(std::move(error));
+}
+
+void RushLedger::set_orders(const std::vector<RushOrder>& orders) {
+  knows_orders_ = true;
+  for (const RushOrder& order : orders) ++accounts_[order].orders;
+}
+
+std::map<std::int64_t, RushLedger::Total> RushLedger::totals() const {
+  std::map<std::int64_t, Total> totals;
+  for (const auto& [id, voucher] : vouchers_) totals[id];
+  for (const auto& [whose, account] : accounts_) {
+    Total& total = totals[whose.voucher];
+    total.accepted += account.accepted;
+    total.orders += account.orders;
+    total.maybe_sold += knows_orders_ ? std::max(account.accepted, account.orders)
+                                      : account.accepted + account.in_doubt;
+    const auto voucher = vouchers_.find(whose.voucher);
+    if (voucher == vouchers_.end()) continue;
+    const std::int64_t limit = voucher->second.per_user;
+    const bool might_have_more =
+        limit == 0 || std::max(account.accepted, account.orders) + account.in_doubt < limit;
+    if (account.refused_on_sale > 0 && might_have_more) total.refused_somebody = true;
+  }
+  return totals;
+}
+
+void RushLedger::judge_account(const RushOrder& whose, const Account& account,
+                               RushReport& report) const {
+  const RushReport::UserFault fault{.user = whose.user,
+                                    .voucher = whose.voucher,
+                                    .accepted = account.accepted,
+                                    .orders = account.orders,
+                                    .in_doubt = account.in_doubt};
+  const auto voucher = vouchers_.find(whose.voucher);
+  const std::int64_t limit = voucher == vouchers_.end() ? 0 : voucher->second.per_user;
+  if (limit > 0 && std::max(account.accepted, account.orders) > limit) {
+    report.doubled.push_back(fault);
+  }
+  if (account.too_early > 0) report.too_early.push_back(fault);
+  if (!knows_orders_) return;
+  if (account.accepted > account.orders) report.lost.push_back(fault);
+  if (account.orders > account.accepted + account.in_doubt) report.unfounded.push_back(fault);
+}
+
+RushReport RushLedger::judge(bool find_withheld) const {
+  RushReport report = report_;
+  for (const auto& [whose, account] : accounts_) judge_account(whose, account, report);
+  for (const auto& [id, total] : totals()) {
+    const auto voucher = vouchers_.find(id);
+    const std::int64_t stock = voucher == vouchers_.end() ? 0 : voucher->second.stock;
+    const RushReport::VoucherFault fault{
+        .voucher = id, .stock = stock, .accepted = total.accepted, .orders = total.orders};
+    if (std::max(total.accepted, total.orders) > stock) report.oversold.push_back(fault);
+    if (find_withheld && total.refused_somebody && total.maybe_sold < stock) {
+      report.withheld.push_back(fault);
+    }
+  }
+  return report;
+}
+
+}  // namespace rushgate::testing

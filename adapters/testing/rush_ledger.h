@@ -1,0 +1,61 @@
+// What was asked, answered and ordered in a rush, and what is wrong with it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "adapters/testing/rush.h"
+#include "adapters/testing/rush_report.h"
+#include "adapters/testing/sale_under_test.h"
+
+namespace rushgate::testing {
+
+/// Of one rush. Not thread-safe.
+class RushLedger {
+ public:
+  explicit RushLedger(const RushOptions& rush);
+
+  /// The answer to a request, given `at_ms` after the rush began.
+  void add_answer(const RushRequest& request, RushAnswer answer, std::int64_t at_ms);
+  /// Nobody knows what became of the request. It may be asked again.
+  void add_lost_answer(const RushRequest& request);
+  void add_crash() { ++report_.crashes; }
+  void add_error(std::string error);
+  /// All orders there are after the rush; without them, answers alone are judged.
+  void set_orders(const std::vector<RushOrder>& orders);
+
+  [[nodiscard]] RushReport judge(bool find_withheld) const;
+
+ private:
+  /// Of one user and voucher.
+  struct Account {
+    std::int64_t accepted = 0;
+    std::int64_t too_early = 0;
+    std::int64_t refused_on_sale = 0;  // after the voucher had begun
+    std::int64_t orders = 0;
+    std::int64_t in_doubt = 0;
+  };
+  /// Of a voucher, all users together.
+  struct Total {
+    std::int64_t accepted = 0;
+    std::int64_t orders = 0;
+    std::int64_t maybe_sold = 0;  // what may be gone, with lost answers counted if nobody knows
+    bool refused_somebody = false;
+  };
+
+  [[nodiscard]] std::int64_t begin_ms(std::int64_t voucher) const;
+  [[nodiscard]] std::map<std::int64_t, Total> totals() const;
+  void judge_account(const RushOrder& whose, const Account& account, RushReport& report) const;
+
+  std::map<std::int64_t, RushVoucher> vouchers_;
+  std::map<RushOrder, Account> accounts_;
+  std::set<std::size_t> in_doubt_;  // numbers of requests whose answer was lost
+  bool knows_orders_ = false;
+  RushReport report_;  // its counts
+};
+
+}  // namespace rushgate::testing

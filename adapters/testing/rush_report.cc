@@ -1,0 +1,71 @@
+#include "adapters/testing/rush_report.h"
+
+#include <algorithm>
+#include <ostream>
+
+#include "absl/strings/str_cat.h"
+
+namespace rushgate::testing {
+namespace {
+
+constexpr std::size_t kShown = 5;  // of a list
+
+std::string shown_counts(std::int64_t accepted, std::int64_t orders) {
+  return absl::StrCat(accepted, " accepted, ", orders, " orders");
+}
+
+void append_vouchers(const char* what, const std::vector<RushReport::VoucherFault>& faults,
+                     std::string& text) {
+  for (const auto& fault : faults) {
+    const std::int64_t sold = std::max(fault.accepted, fault.orders);
+    absl::StrAppend(&text, "  ", what, ": voucher ", fault.voucher, " by ",
+                    std::max(sold - fault.stock, fault.stock - sold), " (stock ", fault.stock, "; ",
+                    shown_counts(fault.accepted, fault.orders), ")\n");
+  }
+}
+
+void append_users(const char* what, const std::vector<RushReport::UserFault>& faults,
+                  std::string& text) {
+  const std::size_t shown = std::min(faults.size(), kShown);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const auto& fault = faults[i];
+    absl::StrAppend(&text, "  ", what, ": user ", fault.user, ", voucher ", fault.voucher, " (",
+                    shown_counts(fault.accepted, fault.orders));
+    if (fault.in_doubt > 0) absl::StrAppend(&text, ", ", fault.in_doubt, " in doubt");
+    text += ")\n";
+  }
+  if (faults.size() > shown) {
+    absl::StrAppend(&text, "  ", what, ": and ", faults.size() - shown, " more\n");
+  }
+}
+
+}  // namespace
+
+bool RushReport::passed() const {
+  return oversold.empty() && doubled.empty() && lost.empty() && unfounded.empty() &&
+         too_early.empty() && withheld.empty() && errors.empty();
+}
+
+std::string RushReport::text() const {
+  std::string text = absl::StrCat("the sale ", passed() ? "passed" : "failed", ", seed ", seed,
+                                  ": ", requests, " requests, ", accepted, " accepted, ", refused,
+                                  " refused, ", failed, " failed");
+  if (crashes > 0) {
+    absl::StrAppend(&text, ", ", crashes, " crashes, ", answers_lost, " answers lost");
+  }
+  text += '\n';
+  append_vouchers("oversold", oversold, text);
+  append_users("doubled", doubled, text);
+  append_users("lost", lost, text);
+  append_users("order nobody was told of", unfounded, text);
+  append_users("sold too early", too_early, text);
+  append_vouchers("withheld", withheld, text);
+  for (const std::string& error : errors) absl::StrAppend(&text, "  error: ", error, "\n");
+  return text;
+}
+
+std::ostream& operator<<(std::ostream& out, const RushReport& report) {
+  return out << report.text();
+}
+
+}  // namespace rushgate::testing

@@ -1,0 +1,62 @@
+// What a rush has shown of a sale: EXPECT_TRUE(report.passed()) << report.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "adapters/testing/sale_under_test.h"
+
+namespace rushgate::testing {
+
+/// A value type: two runs that went alike give equal reports.
+struct RushReport {
+  /// A voucher of which more was sold than there was, or less than could have been.
+  struct VoucherFault {
+    std::int64_t voucher = 0;
+    std::int64_t stock = 0;
+    std::int64_t accepted = 0;
+    std::int64_t orders = 0;
+    friend bool operator==(const VoucherFault&, const VoucherFault&) = default;
+  };
+  /// A user, and how much he was told and has of a voucher.
+  struct UserFault {
+    std::int64_t user = 0;
+    std::int64_t voucher = 0;
+    std::int64_t accepted = 0;
+    std::int64_t orders = 0;
+    std::int64_t in_doubt = 0;  // requests whose answer was lost: each may be an order, or not
+    friend bool operator==(const UserFault&, const UserFault&) = default;
+  };
+
+  std::uint64_t seed = 0;  // of the rush: to repeat it
+  std::size_t requests = 0;
+  std::size_t accepted = 0;
+  std::size_t refused = 0;
+  std::size_t failed = 0;        // RushAnswer::kFailed
+  std::size_t answers_lost = 0;  // in crashes
+  std::size_t crashes = 0;
+
+  // ---- What is wrong: all empty in a sale that passes ----
+
+  std::vector<VoucherFault> oversold = {};
+  std::vector<UserFault> doubled = {};      // more than RushVoucher::per_user
+  std::vector<UserFault> lost = {};         // accepted, and not among the orders
+  std::vector<UserFault> unfounded = {};    // orders that nobody was told of
+  std::vector<UserFault> too_early = {};    // accepted before RushVoucher::begin_ms
+  std::vector<VoucherFault> withheld = {};  // stock left, though somebody was refused who might
+                                            // have had it
+  std::vector<std::string> errors = {};     // the first few of what failed, in the sale's own words
+
+  [[nodiscard]] bool passed() const;
+  /// Lines for whoever has to find the fault. The longest lists are cut short.
+  [[nodiscard]] std::string text() const;
+
+  friend bool operator==(const RushReport&, const RushReport&) = default;
+};
+
+std::ostream& operator<<(std::ostream& out, const RushReport& report);
+
+}  // namespace rushgate::testing

@@ -1,0 +1,87 @@
+#include "adapters/testing/sale_under_test.h"
+
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "engine/base/numbers.h"
+
+namespace rushgate::testing {
+namespace {
+
+absl::Status unreadable(const std::string& key, const Reply& reply) {
+  return absl::InvalidArgumentError(absl::StrCat(key, ": ", to_debug_string(reply)));
+}
+
+/// The number in the field `name` of an entry's fields and values.
+std::optional<std::int64_t> number_in(const std::vector<Reply>& fields, std::string_view name) {
+  for (std::size_t i = 0; i + 1 < fields.size(); i += 2) {
+    if (fields[i].text() == name) return parse_int64(fields[i + 1].text());
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::function<RushStep(const RushRequest&, std::span<const Reply>)> by_script(
+    std::string text, std::function<ScriptArguments(const RushRequest&)> arguments,
+    std::function<RushAnswer(const Reply&)> read) {
+  return [text = std::move(text), arguments = std::move(arguments), read = std::move(read)](
+             const RushRequest& request, std::span<const Reply> replies) -> RushStep {
+    if (!replies.empty()) return read(replies.back());
+    const ScriptArguments made = arguments(request);
+    const std::vector<std::string_view> keys(made.keys.begin(), made.keys.end());
+    const std::vector<std::string_view> rest(made.arguments.begin(), made.arguments.end());
+    return make_script_request("EVAL", text, keys, rest);
+  };
+}
+
+std::function<RushAnswer(const Reply&)> accepted_if(Reply yes) {
+  return [yes = std::move(yes)](const Reply& reply) {
+    if (reply == yes) return RushAnswer::kAccepted;
+    return reply.is_error() ? RushAnswer::kFailed : RushAnswer::kRefused;
+  };
+}
+
+std::function<absl::StatusOr<std::vector<RushOrder>>(Client&)> orders_in_stream(
+    std::string key, std::string user_field, std::string voucher_field) {
+  return [=](Client& client) -> absl::StatusOr<std::vector<RushOrder>> {
+    constexpr int kPortion = 1'000;
+    std::vector<RushOrder> orders;
+    for (std::string from = "-";;) {
+      const Reply portion = client("XRANGE", key, from, "+", "COUNT", kPortion);
+      if (!portion.is_aggregate()) return unreadable(key, portion);
+      if (portion.elements().empty()) return orders;
+      for (const Reply& entry : portion.elements()) {
+        const auto& fields = entry.elements()[1].elements();
+        const auto user = number_in(fields, user_field);
+        const auto voucher = number_in(fields, voucher_field);
+        if (!user || !voucher) return unreadable(key, entry);
+        orders.push_back({.user = *user, .voucher = *voucher});
+      }
+      from = "(" + portion.elements().back().elements()[0].text();
+    }
+  };
+}
+
+std::function<absl::StatusOr<std::vector<RushOrder>>(Client&)> orders_in_sets(
+    std::string prefix, std::vector<std::int64_t> vouchers) {
+  return [=](Client& client) -> absl::StatusOr<std::vector<RushOrder>> {
+    std::vector<RushOrder> orders;
+    for (const std::int64_t voucher : vouchers) {
+      const std::string key = absl::StrCat(prefix, voucher);
+      const Reply members = client("SMEMBERS", key);
+      if (!members.is_aggregate()) return unreadable(key, members);
+      for (const Reply& member : members.elements()) {
+        const auto user = parse_int64(member.text());
+        if (!user) return unreadable(key, member);
+        orders.push_back({.user = *user, .voucher = voucher});
+      }
+    }
+    return orders;
+  };
+}
+
+}  // namespace rushgate::testing

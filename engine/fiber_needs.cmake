@@ -1,0 +1,1 @@
+find_package(Boost 1.74 CONFIG REQUIRED COMPONENTS fiber context)

@@ -1,0 +1,94 @@
+// The same rush over a port gives the same report: on the engine behind a server, and on a Redis.
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include <gmock/gmock.h>
+
+#include "adapters/redis/redis_client.h"
+#include "adapters/resp/resp_server.h"
+#include "adapters/testing/run_rush.h"
+#include "tests/adapters/testing/shops.h"
+#include "tests/redis_server/redis_server.h"
+#include "tests/temporary_directory.h"
+
+namespace rushgate::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+/// A server on an engine of its own, in manual mode, and a client of it.
+class Served {
+ public:
+  Served() {
+    const std::string socket = directory_.path() / "socket";
+    server_ =
+        RespServer::start(engine_.engine(), {.bind_address = "", .unix_socket = socket}).value();
+    client_ = RedisClient::connect(*RedisOptions::from_url("unix://" + socket)).value();
+  }
+
+  Client& client() { return *client_; }
+
+ private:
+  const TemporaryDirectory directory_{TemporaryDirectory::Where::kInTmp};
+  TestEngine engine_;
+  std::unique_ptr<RespServer> server_;
+  std::unique_ptr<RedisClient> client_;
+};
+
+std::string oversells() {
+  const std::string script = kGoodScript;
+  const std::string taken = "redis.call('DECR', KEYS[1])";
+  std::string without = script;
+  return without.erase(without.find(taken), taken.size());
+}
+
+std::string forgets_its_buyers() {
+  std::string script = kGoodScript;
+  const std::string added = "redis.call('SADD', KEYS[2], ARGV[1])";
+  return script.replace(script.find(added), added.size(),
+                        added + " redis.call('PEXPIRE', KEYS[2], 20, 'NX')");
+}
+
+TEST(PortRushTest, AServersReportIsThatOfAnEngineOfTheTestsOwn) {
+  for (const std::string& script : {std::string(kGoodScript), oversells(), forgets_its_buyers()}) {
+    const SaleUnderTest sale = seckill(script, 100);
+    const RushOptions rush{.vouchers = {{.stock = 100}}};
+    TestEngine engine;
+    const RushReport own = run_rush(engine, sale, rush);
+    Served served;
+    const RushReport over_port = run_rush(served.client(), sale, rush);
+    EXPECT_EQ(over_port, own) << over_port << own;
+  }
+}
+
+TEST(PortRushTest, SeveralServersInOneProcessDoNotKnowOfEachOther) {
+  Served one;
+  Served two;
+  EXPECT_TRUE(run_rush(one.client(), seckill(kGoodScript)).passed());
+  EXPECT_TRUE(run_rush(two.client(), seckill(kGoodScript)).passed());
+}
+
+TEST(PortRushTest, ARedisServersClockCannotBeMovedAndItsReportIsTheSame) {
+  RedisServer server;
+  const auto client = RedisClient::connect(*RedisOptions::from_url(server.url())).value();
+  EXPECT_THAT(run_rush(*client, seckill(kGoodScript)).errors,
+              ElementsAre(HasSubstr("the clock cannot be moved: ERR unknown command")));
+  for (const std::string& script : {std::string(kGoodScript), oversells()}) {
+    server.flush_all();
+    TestEngine engine;
+    const RushReport own = run_rush(engine, seckill(script));
+    const RushReport over_port = run_rush(*client, seckill(script), {}, {.move_clock = false});
+    EXPECT_EQ(over_port, own) << over_port << own;
+  }
+}
+
+TEST(PortRushTest, AServerDoesNotCrashHere) {
+  Served served;
+  EXPECT_THROW(run_rush(served.client(), seckill(kGoodScript), {}, {.crashes = 1}),
+               std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace rushgate::testing

@@ -1,0 +1,41 @@
+// Sales that people write, right and wrong, as run_rush() takes them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "adapters/testing/sale_under_test.h"
+
+namespace rushgate::testing {
+
+/// 1: stock, 2: buyers, 3: orders. Answers 0, or 1 sold out, 2 already bought.
+inline constexpr const char* kGoodScript = R"lua(
+  if tonumber(redis.call('GET', KEYS[1])) <= 0 then return 1 end
+  if redis.call('SISMEMBER', KEYS[2], ARGV[1]) == 1 then return 2 end
+  redis.call('DECR', KEYS[1])
+  redis.call('SADD', KEYS[2], ARGV[1])
+  redis.call('XADD', KEYS[3], '*', 'user', ARGV[1], 'voucher', ARGV[2])
+  return 0
+)lua";
+
+inline void put_on_sale(Client& client, const RushVoucher& voucher) {
+  client("SET", absl::StrCat("stock:", voucher.id), voucher.stock);
+}
+
+inline ScriptArguments seckill_arguments(const RushRequest& request) {
+  return {.keys = {absl::StrCat("stock:", request.voucher),
+                   absl::StrCat("buyers:", request.voucher), "orders"},
+          .arguments = {absl::StrCat(request.user), absl::StrCat(request.voucher),
+                        absl::StrCat(request.number)}};
+}
+
+/// Voucher 1, sold by `script`.
+inline SaleUnderTest seckill(std::string script, std::int64_t stock = 10) {
+  return {.prepare = [stock](Client& client) { put_on_sale(client, {.stock = stock}); },
+          .buy = by_script(std::move(script), seckill_arguments, accepted_if(Reply::integer(0))),
+          .orders = orders_in_stream("orders", "user", "voucher")};
+}
+
+}  // namespace rushgate::testing

@@ -1,0 +1,52 @@
+# Run by ctest: see CMakeLists.txt.
+set(prefix ${SCRATCH}/prefix)
+set(project ${SCRATCH}/project)
+
+function(run)
+  execute_process(COMMAND ${ARGN} OUTPUT_VARIABLE output ERROR_VARIABLE output RESULT_VARIABLE status)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "${ARGN}\n${output}")
+  endif()
+endfunction()
+
+# Configures the CMakeLists.txt in `folder`. What it finds must be what was installed.
+function(configure folder)
+  run(${CMAKE_COMMAND} -S ${folder} -B ${folder}/build -G ${GENERATOR}
+    -D CMAKE_PREFIX_PATH=${prefix}
+    -D CMAKE_CXX_COMPILER=${COMPILER}
+    -D CMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER}
+    -D CMAKE_CXX_FLAGS=${FLAGS})
+endfunction()
+
+file(REMOVE_RECURSE ${SCRATCH})
+string(REPLACE "," ";" ROOMS ${ROOMS})
+foreach(room IN LISTS ROOMS)
+  run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix} --component ${room})
+endforeach()
+
+# Every room is found, with all that it needs.
+file(WRITE ${SCRATCH}/all/CMakeLists.txt "
+  cmake_minimum_required(VERSION 3.25)
+  project(every_room LANGUAGES CXX)
+  find_package(rushgate 0.1 REQUIRED COMPONENTS ${ROOMS})
+  find_package(rushgate REQUIRED)
+  find_package(rushgate QUIET COMPONENTS engine no_such_room)
+  if(rushgate_FOUND)
+    message(FATAL_ERROR \"found a room that there is not\")
+  endif()
+  file(CONFIGURE OUTPUT empty.cc CONTENT \"int main() {}\")
+  add_executable(every_room \${CMAKE_CURRENT_BINARY_DIR}/empty.cc)
+  foreach(room ${ROOMS})
+    target_link_libraries(every_room PRIVATE rushgate::\${room})
+  endforeach()
+")
+configure(${SCRATCH}/all)
+
+# A project with a test of its own script.
+file(COPY_FILE ${CMAKE_CURRENT_LIST_DIR}/shop_project.cmake ${SCRATCH}/CMakeLists.txt)
+file(MAKE_DIRECTORY ${project})
+file(RENAME ${SCRATCH}/CMakeLists.txt ${project}/CMakeLists.txt)
+file(COPY ${CMAKE_CURRENT_LIST_DIR}/shop_test.cc DESTINATION ${project})
+configure(${project})
+run(${CMAKE_COMMAND} --build ${project}/build)
+run(${CMAKE_CTEST_COMMAND} --test-dir ${project}/build --no-tests=error --output-on-failure)
