@@ -10,6 +10,7 @@
 #include "apps/commands/command_line.h"
 #include "apps/commands/commands.h"
 #include "apps/exit_code.h"
+#include "engine/base/memory_size.h"
 #include "engine/executor/engine.h"
 #include "engine/sale/admission/admission.h"
 #include "storage/memory/memory_store.h"
@@ -22,6 +23,7 @@ struct ServeArguments {
   RespServerOptions server;
   std::filesystem::path dir;  // empty: in memory
   Durability durability = Durability::kOs;
+  std::uint64_t memory_bytes_max = 0;
   bool manual_clock = false;
 };
 
@@ -74,6 +76,7 @@ int run_serve(const ServeArguments& arguments) {
   ManualClock clock;
   auto engine = Engine::open(*std::move(store),
                              {.manual_clock = arguments.manual_clock ? &clock : nullptr,
+                              .memory_bytes_max = arguments.memory_bytes_max,
                               .logger = arguments.server.logger},
                              native_sale_scripts());
   if (!engine.ok()) return fail(engine.status());
@@ -106,6 +109,16 @@ void add_options(CLI::App& command, ServeArguments& arguments) {
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str()
       ->type_name("N");
+  command
+      .add_option_function<std::string>(
+          "--maxmemory",
+          [&arguments](const std::string& text) {
+            const auto bytes = parse_memory_size(text);
+            if (!bytes) throw CLI::ValidationError("--maxmemory", "'" + text + "' is no size");
+            arguments.memory_bytes_max = *bytes;
+          },
+          "Refuses what takes memory once so much is used: 100mb, 1gb, …; 0: no bound")
+      ->type_name("SIZE");
   command.add_flag("--manual-clock", arguments.manual_clock,
                    "For tests: time stands still but for RUSHGATE.ADVANCE milliseconds");
 }

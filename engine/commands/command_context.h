@@ -52,6 +52,9 @@ struct CommandServices {
   std::string write_refusal =
       {};  // if not empty, the error that every write gets: the store has failed
   RunningScript* running_script = nullptr;
+  std::uint64_t memory_bytes_max = 0;  // maxmemory; 0: no bound
+  bool refuses_growth = false;  // more was used when the client's request began. Within a script no
+                                // more once it may write
   Settings settings = {};
 };
 
@@ -127,6 +130,8 @@ class CommandContext {
   }
   /// May it wait? Not in a script or transaction.
   [[nodiscard]] bool may_wait() const { return origin_ == Origin::kClient; }
+  /// Does it come from a client, to be run for the first time?
+  [[nodiscard]] bool is_new_request() const { return may_wait() && !ready_key_; }
   /// Waits instead of answering: `return context.park(…);`. In a script or transaction it is as if
   /// the time were up at once.
   Reply park(Park park) {

@@ -12,6 +12,7 @@
 #include "engine/base/bytes.h"
 #include "engine/commands/command_functions.h"
 #include "engine/commands/errors.h"
+#include "engine/commands/memory_limit.h"
 #include "engine/commands/transactions.h"
 
 namespace rushgate {
@@ -307,6 +308,8 @@ bool is_refused(const CommandContext& context, const CommandSpec* spec, Reply& w
   }
   if (!context.session().is_authenticated && (spec->flags & kNoAuth) == 0)
     return refuse(errors::not_authenticated());
+  if (context.is_new_request() && lacks_memory(context, *spec))
+    return refuse(errors::out_of_memory());
   const Session& session = context.session();
   if (session.protocol == 2 && !session.subscriptions.empty() && (spec->flags & kPubSub) == 0)
     return refuse(errors::only_subscriptions(spec->name));
@@ -316,6 +319,11 @@ bool is_refused(const CommandContext& context, const CommandSpec* spec, Reply& w
     if (context.read_only()) return refuse(errors::write_in_read_only_script());
     if (!context.services().write_refusal.empty())
       return refuse(Reply::error(context.services().write_refusal));
+    if (context.in_script()) {
+      bool& refuses_growth = context.services().refuses_growth;
+      if (refuses_growth && asks_for_memory(context, *spec)) return refuse(errors::out_of_memory());
+      refuses_growth = false;  // what has begun to write is not stopped half-way
+    }
   }
   return false;
 }
@@ -339,6 +347,9 @@ Reply run_command(CommandContext& context) {
 
 Reply run_client_command(CommandContext& context) {
   Session& session = context.session();
+  CommandServices& services = context.services();
+  services.refuses_growth = services.memory_bytes_max != 0 &&
+                            services.keyspace.memory_bytes() > services.memory_bytes_max;
   const CommandSpec* const spec = find_command(context[0]);
   Reply why;
   const bool refused = is_refused(context, spec, why);
@@ -354,6 +365,7 @@ Reply run_client_command(CommandContext& context) {
   }
   if ((spec->flags & kNotQueued) != 0) return spec->function(context);
   session.transaction->requests.emplace_back(context.request());
+  if (asks_for_memory(context, *spec)) session.transaction->asks_for_memory = true;
   return Reply::status("QUEUED");
 }
 

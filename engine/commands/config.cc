@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/memory_size.h"
 #include "engine/base/numbers.h"
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
@@ -25,21 +26,28 @@ namespace {
 
 // ---- The table ----
 
-/// A number that can be changed.
-struct NumberSetting {
-  std::string_view name;
-  std::int64_t EncodingLimits::*limit;  // null: when a script counts as busy
-  std::int64_t min;
-  std::int64_t max;
-  bool is_memory;  // bytes, perhaps with a unit
+/// The numbers that can be changed.
+struct Numbers : EncodingLimits {
+  std::int64_t busy_after_ms;
+  std::int64_t memory_bytes_max;  // its bits: it is unsigned
 };
 
-constexpr std::int64_t kMaxLong = std::numeric_limits<std::int64_t>::max();
+/// A number that can be changed, or maxmemory-policy.
+struct Setting {
+  std::string_view name;
+  std::int64_t Numbers::*number;  // null: the policy
+  std::int64_t min;
+  std::uint64_t max;
+  bool is_memory;  // bytes, perhaps with a unit; unsigned
+};
+
+constexpr std::uint64_t kMaxLong = std::numeric_limits<std::int64_t>::max();
+constexpr std::uint64_t kMaxUnsignedLong = std::numeric_limits<std::uint64_t>::max();
 constexpr std::int64_t kMinInt = std::numeric_limits<std::int32_t>::min();
-constexpr std::int64_t kMaxInt = std::numeric_limits<std::int32_t>::max();
+constexpr std::uint64_t kMaxInt = std::numeric_limits<std::int32_t>::max();
 
 // Each under its old name, too.
-constexpr NumberSetting kNumbers[] = {
+constexpr Setting kSettings[] = {
     {"hash-max-listpack-entries", &EncodingLimits::hash_entries, 0, kMaxLong, false},
     {"hash-max-ziplist-entries", &EncodingLimits::hash_entries, 0, kMaxLong, false},
     {"hash-max-listpack-value", &EncodingLimits::hash_value_bytes, 0, kMaxLong, true},
@@ -51,9 +59,13 @@ constexpr NumberSetting kNumbers[] = {
     {"zset-max-ziplist-value", &EncodingLimits::zset_value_bytes, 0, kMaxLong, true},
     {"list-max-listpack-size", &EncodingLimits::list_node_size, kMinInt, kMaxInt, false},
     {"list-max-ziplist-size", &EncodingLimits::list_node_size, kMinInt, kMaxInt, false},
-    {"busy-reply-threshold", nullptr, 0, kMaxLong, false},
-    {"lua-time-limit", nullptr, 0, kMaxLong, false},
+    {"busy-reply-threshold", &Numbers::busy_after_ms, 0, kMaxLong, false},
+    {"lua-time-limit", &Numbers::busy_after_ms, 0, kMaxLong, false},
+    {"maxmemory", &Numbers::memory_bytes_max, 0, kMaxUnsignedLong, true},
+    {"maxmemory-policy", nullptr, 0, 0, false},
 };
+
+constexpr std::string_view kOnlyPolicy = "noeviction";
 
 /// What can only be asked for.
 struct FixedSetting {
@@ -85,8 +97,6 @@ constexpr FixedSetting kFixed[] = {
     {"appendfsync", sync_policy},
     {"databases", [](Services) { return std::to_string(Keyspace::kDatabases); }},
     {"maxclients", [](Services s) { return std::to_string(s.settings.clients_max); }},
-    {"maxmemory", [](Services) { return std::string("0"); }},
-    {"maxmemory-policy", [](Services) { return std::string("noeviction"); }},
     {"port", [](Services s) { return std::to_string(s.settings.port); }},
     {"proto-max-bulk-len", [](Services) { return std::to_string(kStringBytesMax); }},
     {"save", [](Services) { return std::string(); }},
@@ -96,17 +106,30 @@ constexpr FixedSetting kFixed[] = {
 };
 
 /// The row of that name, in any case; null if there is none.
-template <class Setting, std::size_t kCount>
-const Setting* find_setting(const Setting (&settings)[kCount], std::string_view name) {
-  const auto found =
-      std::find_if(std::begin(settings), std::end(settings),
-                   [&](const Setting& row) { return equal_in_any_case(name, row.name); });
+template <class Row, std::size_t kCount>
+const Row* find_setting(const Row (&settings)[kCount], std::string_view name) {
+  const auto found = std::find_if(std::begin(settings), std::end(settings), [&](const Row& row) {
+    return equal_in_any_case(name, row.name);
+  });
   return found == std::end(settings) ? nullptr : found;
 }
 
-std::int64_t value_of(const NumberSetting& setting, const CommandServices& services) {
-  if (setting.limit == nullptr) return services.lua.busy_after_ms();
-  return services.keyspace.limits().*setting.limit;
+Numbers numbers_of(const CommandServices& services) {
+  return {services.keyspace.limits(), services.lua.busy_after_ms(),
+          static_cast<std::int64_t>(services.memory_bytes_max)};
+}
+
+void set_numbers(const Numbers& numbers, CommandServices& services) {
+  services.keyspace.set_limits(numbers);
+  services.lua.set_busy_after_ms(numbers.busy_after_ms);
+  services.memory_bytes_max = static_cast<std::uint64_t>(numbers.memory_bytes_max);
+}
+
+std::string value_of(const Setting& setting, const Numbers& numbers) {
+  if (setting.number == nullptr) return std::string(kOnlyPolicy);
+  const std::int64_t number = numbers.*setting.number;
+  return setting.is_memory ? std::to_string(static_cast<std::uint64_t>(number))
+                           : std::to_string(number);
 }
 
 // ---- CONFIG GET ----
@@ -133,9 +156,9 @@ Reply config_get(CommandContext& context) {
     names_and_values.push_back(Reply::bulk(name));
     names_and_values.push_back(Reply::bulk(std::move(value)));
   };
-  for (const NumberSetting& setting : kNumbers) {
-    if (const auto name = asked_for(context, setting.name))
-      add(*name, std::to_string(value_of(setting, services)));
+  const Numbers numbers = numbers_of(services);
+  for (const Setting& setting : kSettings) {
+    if (const auto name = asked_for(context, setting.name)) add(*name, value_of(setting, numbers));
   }
   for (const FixedSetting& setting : kFixed) {
     if (const auto name = asked_for(context, setting.name)) add(*name, setting.value(services));
@@ -145,54 +168,59 @@ Reply config_get(CommandContext& context) {
 
 // ---- CONFIG SET ----
 
-/// A number of bytes: "100", "64kb", "1G", ….
-std::optional<std::int64_t> parse_memory(std::string_view text) {
-  struct Unit {
-    std::string_view name;
-    std::int64_t bytes;
+/// Is it the one policy there is? If not, `reason` says why.
+bool is_policy(std::string_view text, std::string& reason) {
+  static constexpr std::string_view kPolicies[] = {
+      "volatile-lru", "volatile-lfu", "volatile-random", "volatile-ttl",
+      "allkeys-lru",  "allkeys-lfu",  "allkeys-random",  kOnlyPolicy,
   };
-  constexpr Unit kUnits[] = {
-      {"", 1},
-      {"b", 1},
-      {"k", 1000},
-      {"kb", 1024},
-      {"m", 1'000'000},
-      {"mb", 1024 * 1024},
-      {"g", 1'000'000'000},
-      {"gb", 1024 * 1024 * 1024},
-  };
-  text = errors::as_c_string(text);
-  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
-  const Unit* const unit = find_setting(kUnits, text.substr(digits));
-  const auto count = parse_wrapping_uint64(text.substr(0, digits));
-  if (unit == nullptr || (digits > 0 && !count)) return std::nullopt;
-  std::int64_t bytes = 0;
-  if (__builtin_mul_overflow(count.value_or(0), unit->bytes, &bytes)) return std::nullopt;
-  return bytes;
+  const std::string_view policy = errors::as_c_string(text);
+  if (equal_in_any_case(policy, kOnlyPolicy)) return true;
+  if (std::ranges::any_of(
+          kPolicies, [&](std::string_view known) { return equal_in_any_case(policy, known); })) {
+    reason = "no keys are evicted here: the only policy is noeviction";
+    return false;
+  }
+  reason = "argument(s) must be one of the following: ";
+  for (const std::string_view known : kPolicies) {
+    reason += known;
+    if (known != kOnlyPolicy) reason += ", ";
+  }
+  return false;
 }
 
-/// The value that `text` gives to the setting; or, with `reason` set, nothing.
-std::optional<std::int64_t> parse_value(const NumberSetting& setting, std::string_view text,
-                                        std::string& reason) {
-  const auto value = setting.is_memory ? parse_memory(text) : parse_int64(text);
-  if (!value) {
+/// The value that `text` gives to the number; or, with `reason` set, nothing.
+std::optional<std::int64_t> parse_number(const Setting& setting, std::string_view text,
+                                         std::string& reason) {
+  bool is_within = false;
+  std::optional<std::int64_t> number;
+  if (setting.is_memory) {
+    const auto size = parse_memory_size(errors::as_c_string(text));
+    if (size) number = static_cast<std::int64_t>(*size);
+    is_within = size && *size <= setting.max;
+  } else {
+    number = parse_int64(text);
+    is_within = number && *number >= setting.min &&
+                (*number < 0 || static_cast<std::uint64_t>(*number) <= setting.max);
+  }
+  if (is_within) return number;
+  if (number) {
+    reason = "argument must be between " + std::to_string(setting.min) + " and " +
+             std::to_string(setting.max) + " inclusive";
+  } else {
     reason = setting.is_memory ? "argument must be a memory value"
                                : "argument couldn't be parsed into an integer";
-    return std::nullopt;
   }
-  if (*value >= setting.min && *value <= setting.max) return value;
-  reason = "argument must be between " + std::to_string(setting.min) + " and " +
-           std::to_string(setting.max) + " inclusive";
   return std::nullopt;
 }
 
 /// The settings that the arguments name, each once; or an error.
 std::optional<Reply> find_settings(const CommandContext& context,
-                                   std::vector<const NumberSetting*>& settings) {
+                                   std::vector<const Setting*>& settings) {
   for (std::size_t i = 2; i < context.size(); i += 2) {
     if (const FixedSetting* const fixed = find_setting(kFixed, context[i]))
       return errors::setting_refused(fixed->name, "can't set immutable config");
-    const NumberSetting* const setting = find_setting(kNumbers, context[i]);
+    const Setting* const setting = find_setting(kSettings, context[i]);
     if (setting == nullptr) return errors::unknown_setting(context[i]);
     if (std::find(settings.begin(), settings.end(), setting) != settings.end())
       return errors::setting_refused(setting->name, "duplicate parameter");
@@ -204,20 +232,24 @@ std::optional<Reply> find_settings(const CommandContext& context,
 // CONFIG SET parameter value [parameter value ...]
 Reply config_set(CommandContext& context) {
   if (context.size() % 2 != 0) return errors::syntax();
-  std::vector<const NumberSetting*> settings;
+  std::vector<const Setting*> settings;
   if (auto error = find_settings(context, settings)) return std::move(*error);
 
   CommandServices& services = context.services();
-  EncodingLimits limits = services.keyspace.limits();
-  std::int64_t busy_after_ms = services.lua.busy_after_ms();
+  Numbers numbers = numbers_of(services);
   for (std::size_t i = 0; i < settings.size(); ++i) {
+    const Setting& setting = *settings[i];
+    const std::string_view text = context[2 * i + 3];
     std::string reason;
-    const auto value = parse_value(*settings[i], context[2 * i + 3], reason);
-    if (!value) return errors::setting_refused(settings[i]->name, reason);
-    (settings[i]->limit == nullptr ? busy_after_ms : limits.*settings[i]->limit) = *value;
+    if (setting.number == nullptr) {
+      if (!is_policy(text, reason)) return errors::setting_refused(setting.name, reason);
+      continue;
+    }
+    const auto number = parse_number(setting, text, reason);
+    if (!number) return errors::setting_refused(setting.name, reason);
+    numbers.*setting.number = *number;
   }
-  services.keyspace.set_limits(limits);
-  services.lua.set_busy_after_ms(busy_after_ms);
+  set_numbers(numbers, services);
   return Reply::ok();
 }
 

@@ -7,6 +7,7 @@
 
 #include "engine/client/reply.h"
 #include "engine/client/request.h"
+#include "engine/script/script_errors.h"
 
 namespace rushgate::errors {
 
@@ -38,6 +39,7 @@ inline Reply wrong_arity(std::string_view command) {
 inline std::string_view as_c_string(std::string_view argument) {
   return argument.substr(0, argument.find('\0'));
 }
+inline Reply out_of_memory() { return Reply::error(script_errors::kMaxMemory); }
 Reply unknown_command(RequestView request);
 Reply unknown_subcommand(std::string_view command, std::string_view subcommand);
 

@@ -38,6 +38,8 @@ class ScriptCaller final : public CommandCaller {
 
   void set_protocol(int protocol) override { session_.protocol = protocol; }
 
+  [[nodiscard]] bool refuses_growth() const override { return services_.refuses_growth; }
+
  private:
   CommandServices& services_;
   Session session_;
@@ -78,6 +80,22 @@ class Parameters {
   std::optional<Reply> error_;
 };
 
+/// Whether growth is refused may change for one script, and is as before when that ends.
+class GrowthRule {
+ public:
+  GrowthRule(CommandServices& services, bool allows_growth)
+      : services_(services), before_(services.refuses_growth) {
+    if (allows_growth) services.refuses_growth = false;
+  }
+  ~GrowthRule() { services_.refuses_growth = before_; }
+  GrowthRule(const GrowthRule&) = delete;
+  GrowthRule& operator=(const GrowthRule&) = delete;
+
+ private:
+  CommandServices& services_;
+  const bool before_;
+};
+
 /// Makes a script known as the one that runs, for as long as this lives.
 class Running {
  public:
@@ -101,9 +119,14 @@ Reply run_lua(CommandContext& context, const LuaScript& script, const Parameters
   if (read_only && script.flags.declared && !script.flags.no_writes) {
     return script_errors::write_script_called_read_only();
   }
+  CommandServices& services = context.services();
+  const bool asks_for_memory = !script.flags.allow_oom && !script.flags.no_writes;
+  if (services.refuses_growth && script.flags.declared && asks_for_memory) {
+    return script_errors::asks_for_memory();
+  }
   ScriptCaller caller(context, read_only || script.flags.no_writes);
   const Running running(context, script);
-  CommandServices& services = context.services();
+  const GrowthRule growth(services, script.flags.allow_oom);
   LuaResult result = services.lua.run(script, parameters.call(context, caller));
   if (result.failed && services.roll_back_failed_scripts) {
     context.keyspace().changes().roll_back_to((*running).began);
@@ -150,6 +173,7 @@ Reply fcall_command(CommandContext& context) {
   Parameters parameters(context.request(), &script_errors::bad_number_of_keys);
   if (parameters.error()) return *std::move(parameters.error());
   ScriptCaller caller(context, false);
+  const GrowthRule growth(context.services(), false);
   return NativeHost::run(*native, context.db(), parameters.call(context, caller));
 }
 

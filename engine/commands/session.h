@@ -22,6 +22,7 @@ struct CommandSpec;
 struct Transaction {
   std::vector<Request> requests;  // to run at EXEC
   bool is_broken = false;         // one of them made no sense: EXEC will refuse all
+  bool asks_for_memory = false;   // one of them does: so does EXEC
 };
 
 /// Belongs to whoever has the turn.

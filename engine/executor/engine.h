@@ -47,6 +47,10 @@ struct EngineOptions {
   /// manual mode.
   std::uint64_t seed = 0;
 
+  /// Bytes that the keyspace may hold before commands that take memory are refused (maxmemory, with
+  /// the policy noeviction); docs/differences.md says what is counted. 0: no bound.
+  std::uint64_t memory_bytes_max = 0;
+
   // ---- Lua scripts ----
   std::int64_t script_busy_after_ms =
       5'000;  // then others are answered BUSY, and SCRIPT KILL works

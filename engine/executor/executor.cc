@@ -76,7 +76,8 @@ Executor::Executor(std::unique_ptr<Store> store, EngineOptions options)
                 .channels = channels_,
                 .blocked = *this,
                 .roll_back_failed_scripts = options_.roll_back_failed_scripts,
-                .write_refusal = {}},
+                .write_refusal = {},
+                .memory_bytes_max = options_.memory_bytes_max},
       background_sync_([this] { return store_->sync(); },
                        [this](const absl::Status& reason) { fail_store(reason); }),
       service_(*clock_, [this] { return serve(); }) {}

@@ -78,6 +78,11 @@ class KeyspaceCall final : public NativeCall {
     if (object != nullptr && object->type() != type) throw ScriptError(script_errors::kWrongType);
     return object;
   }
+  /// The same, for an operation that may take memory.
+  Object* find_to_grow(std::string_view key, ValueType type) {
+    if (call_.caller.refuses_growth()) throw ScriptError(script_errors::kMaxMemory);
+    return find(key, type);
+  }
 
   Database& db_;
   const ScriptCall& call_;
@@ -110,7 +115,7 @@ std::optional<std::int64_t> KeyspaceCall::get_integer(std::string_view key) {
 }
 
 std::int64_t KeyspaceCall::increment_by(std::string_view key, std::int64_t amount) {
-  Object* const object = find(key, ValueType::kString);
+  Object* const object = find_to_grow(key, ValueType::kString);
   if (object == nullptr) {
     strings::set(db_, key, StringValue(amount));
     return amount;
@@ -149,14 +154,14 @@ void KeyspaceCall::hash_get_integers(std::string_view key, std::span<const std::
 }
 
 void KeyspaceCall::hash_set(std::string_view key, std::string_view field, std::string_view value) {
-  Object* object = find(key, ValueType::kHash);
+  Object* object = find_to_grow(key, ValueType::kHash);
   if (object == nullptr) object = &hashes::create(db_, key);
   hashes::set(db_, *object, field, value);
 }
 
 std::int64_t KeyspaceCall::hash_increment_by(std::string_view key, std::string_view field,
                                              std::int64_t amount) {
-  Object* object = find(key, ValueType::kHash);
+  Object* object = find_to_grow(key, ValueType::kHash);
   std::int64_t sum = amount;
   if (object == nullptr) {
     object = &hashes::create(db_, key);
@@ -189,6 +194,10 @@ bool KeyspaceCall::set_contains(std::string_view key, std::string_view member) {
 
 bool KeyspaceCall::set_add(std::string_view key, const Scalar& member) {
   Object* object = find(key, ValueType::kSet);
+  if (call_.caller.refuses_growth()) {  // a member takes no more
+    if (object != nullptr && object->set().contains(member.text())) return false;
+    throw ScriptError(script_errors::kMaxMemory);
+  }
   if (object == nullptr) object = &sets::create(db_, key);
   return sets::add(db_, *object, member);
 }
@@ -197,7 +206,7 @@ std::size_t KeyspaceCall::set_add_integers(std::string_view key,
                                            std::span<const std::int64_t> members,
                                            std::size_t new_max, std::span<bool> is_new) {
   assert(is_new.size() >= members.size());
-  Object* object = find(key, ValueType::kSet);
+  Object* object = find_to_grow(key, ValueType::kSet);
   if (members.empty() || new_max == 0) return 0;
   if (object == nullptr) object = &sets::create(db_, key);
   return sets::add_integers(db_, *object, members, new_max, is_new);
@@ -211,7 +220,7 @@ std::int64_t KeyspaceCall::set_size(std::string_view key) {
 // ---- Streams ----
 
 StreamId KeyspaceCall::stream_append(std::string_view key, std::span<const Field> fields) {
-  Object* object = find(key, ValueType::kStream);
+  Object* object = find_to_grow(key, ValueType::kStream);
   if (object == nullptr) object = &streams::create(db_, key);
   const StreamId id = streams::append_automatic(db_, *object, fields);
   if (id == StreamId{}) throw ScriptError(script_errors::kIdsExhausted);
@@ -221,7 +230,7 @@ StreamId KeyspaceCall::stream_append(std::string_view key, std::span<const Field
 void KeyspaceCall::stream_append_rows(std::string_view key, std::span<const std::string_view> names,
                                       std::span<const std::int64_t> values) {
   assert(!names.empty() && values.size() % names.size() == 0);
-  Object* object = find(key, ValueType::kStream);
+  Object* object = find_to_grow(key, ValueType::kStream);
   if (values.empty()) return;
   if (object == nullptr) object = &streams::create(db_, key);
   if (!streams::append_rows(db_, *object, names, values)) {

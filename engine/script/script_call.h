@@ -21,6 +21,9 @@ class CommandCaller {
 
   /// The protocol, 2 or 3, in whose shape commands answer from now on (redis.setresp). 2 at first.
   virtual void set_protocol(int protocol) = 0;
+
+  /// Are commands that take memory refused now? (maxmemory; not once the script has written.)
+  [[nodiscard]] virtual bool refuses_growth() const { return false; }
 };
 
 /// Asked while a script has been running for longer than its limit, some hundred times a second.

@@ -23,6 +23,12 @@ inline Reply write_script_called_read_only() {
   return Reply::error("ERR Can not execute a script with write flag using *_ro command.");
 }
 
+inline Reply asks_for_memory() {
+  return Reply::error(
+      "OOM allow-oom flag is not set on the script, can not run it when used memory > "
+      "'maxmemory'");
+}
+
 // ---- SCRIPT ----
 inline Reply bad_flush_option() {
   return Reply::error("ERR SCRIPT FLUSH only support SYNC|ASYNC option");
@@ -90,6 +96,7 @@ inline Reply aborted(std::string_view name, std::string_view reason) {
 }
 
 // ---- Typed operations of native scripts: what the command of the same meaning says ----
+inline constexpr const char* kMaxMemory = "OOM command not allowed when used memory > 'maxmemory'.";
 inline constexpr const char* kWrongType =
     "WRONGTYPE Operation against a key holding the wrong kind of value";
 inline constexpr const char* kNotAnInteger = "ERR value is not an integer or out of range";

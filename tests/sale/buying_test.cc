@@ -28,6 +28,39 @@ TEST_P(BuyingTest, AsManyAreAcceptedAsThereAreAndNoMore) {
   EXPECT_EQ(buy(1, 104), Outcome::kSoldOut);
 }
 
+TEST_P(BuyingTest, WhileMemoryIsShortNobodyBuysAndNothingIsHalfDone) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 3)).ok());
+  ASSERT_TRUE(sale_->publish(voucher(2, 1)).ok());
+  EXPECT_EQ(buy(1, 101), Outcome::kAccepted);
+  drain();
+  EXPECT_EQ(buy(2, 101), Outcome::kAccepted);
+  Client& client = backend_.client();
+  ASSERT_EQ(client("CONFIG", "SET", "maxmemory", 1), Reply::ok());
+
+  const BuyResult refused = sale_->buy(1, 102);
+  EXPECT_EQ(refused.outcome, Outcome::kOverloaded);
+  EXPECT_THAT(refused.detail, ::testing::HasSubstr("OOM"));
+  EXPECT_EQ(sale_->buy(1, 102, "request").outcome, Outcome::kOverloaded);
+  const std::vector<BuyRequest> requests = {{1, 102, ""}, {1, 101, ""}, {1, 103, ""}};
+  const std::vector<BuyResult> results = sale_->buy_all(requests);
+  EXPECT_EQ(results[0].outcome, Outcome::kOverloaded);
+  EXPECT_EQ(results[1].outcome, Outcome::kLimitReached);
+  EXPECT_EQ(results[2].outcome, Outcome::kOverloaded);
+  EXPECT_EQ(buy(2, 102), Outcome::kSoldOut) << "what takes no memory is told";
+  expect_audit_passes();
+  drain();
+  const auto orders = sale_->orders_of(101);
+  ASSERT_TRUE(orders.ok());
+  for (const OrderState& order : *orders) EXPECT_EQ(order.kind, OrderState::Kind::kCreated);
+
+  ASSERT_EQ(client("CONFIG", "SET", "maxmemory", 0), Reply::ok());
+  EXPECT_EQ(buy(1, 102, "request"), Outcome::kAccepted);
+  EXPECT_EQ(buy(1, 103), Outcome::kAccepted);
+  EXPECT_EQ(buy(1, 104), Outcome::kSoldOut);
+  drain();
+  expect_audit_passes();
+}
+
 TEST_P(BuyingTest, AVoucherNobodyPublishedIsUnknown) {
   EXPECT_EQ(buy(77, 1), Outcome::kUnknownVoucher);
 }

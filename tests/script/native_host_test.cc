@@ -46,6 +46,7 @@ class NativeHostTest : public testing::Test, private CommandCaller {
   NativeHost host_;
   Reply command_reply_ = Reply::ok();
   Request called_;
+  bool refuses_growth_ = false;
 
  private:
   Reply call(RequestView request) override {
@@ -53,6 +54,7 @@ class NativeHostTest : public testing::Test, private CommandCaller {
     return command_reply_;
   }
   void set_protocol(int) override {}
+  [[nodiscard]] bool refuses_growth() const override { return refuses_growth_; }
 };
 
 TEST_F(NativeHostTest, SeesWhatItWasCalledWith) {
@@ -304,6 +306,43 @@ TEST_F(NativeHostTest, CaughtErrorUndoesNothing) {
             }),
             Reply::ok());
   EXPECT_EQ(db().find("s")->string().integer(), 1);
+}
+
+TEST_F(NativeHostTest, WhileMemoryIsShortWhatTakesSomeIsRefused) {
+  strings::set(db(), "s", StringValue(std::int64_t{1}));
+  sets::add(db(), sets::create(db(), "m"), "1");
+  refuses_growth_ = true;
+  constexpr const char* kRefusal = "OOM command not allowed when used memory > 'maxmemory'.";
+  const NativeScript scripts[] = {
+      [](NativeCall& call) { return Reply::integer(call.increment_by("s", 1)); },
+      [](NativeCall& call) { return call.hash_set("h", "f", "v"), Reply::ok(); },
+      [](NativeCall& call) { return Reply::integer(call.hash_increment_by("h", "f", 1)); },
+      [](NativeCall& call) { return Reply::boolean(call.set_add("m", "2")); },
+      [](NativeCall& call) { return Reply::boolean(call.set_add("none", "2")); },
+      [](NativeCall& call) {
+        const std::int64_t members[] = {2};
+        bool is_new[] = {false};
+        call.set_add_integers("m", members, 1, is_new);
+        return Reply::ok();
+      },
+      [](NativeCall& call) {
+        const NativeCall::Field fields[] = {{"f", "v"}};
+        call.stream_append("x", fields);
+        return Reply::ok();
+      },
+      [](NativeCall& call) {
+        const std::string_view names[] = {"f"};
+        const std::int64_t values[] = {1};
+        call.stream_append_rows("x", names, values);
+        return Reply::ok();
+      },
+  };
+  for (const NativeScript& script : scripts) expect_undone(script, kRefusal);
+  EXPECT_EQ(run([](NativeCall& call) {
+              EXPECT_FALSE(call.set_add("m", "1")) << "he is a member";
+              return Reply::integer(*call.get_integer("s"));
+            }),
+            Reply::integer(1));
 }
 
 TEST_F(NativeHostTest, NamesAreKnownAndReplaced) {

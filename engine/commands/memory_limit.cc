@@ -1,0 +1,58 @@
+#include "engine/commands/memory_limit.h"
+
+#include <optional>
+
+#include "engine/commands/arguments.h"
+#include "engine/commands/command_functions.h"
+#include "engine/script/lua_host.h"
+#include "engine/script/shebang.h"
+
+namespace rushgate {
+namespace {
+
+bool is_eval(const CommandSpec& spec) {
+  return spec.function == eval_command || spec.function == eval_ro_command;
+}
+bool is_evalsha(const CommandSpec& spec) {
+  return spec.function == evalsha_command || spec.function == evalsha_ro_command;
+}
+
+bool asks_for_memory(const ScriptFlags& flags) {
+  return flags.declared && !flags.allow_oom && !flags.no_writes;
+}
+
+bool creates_something(const CommandContext& xgroup) {
+  constexpr std::size_t kArguments = 5;
+  Arguments arguments(xgroup.request(), 1);
+  if (arguments.accept("CREATE")) return xgroup.size() >= kArguments;
+  return arguments.accept("CREATECONSUMER") && xgroup.size() == kArguments;
+}
+
+}  // namespace
+
+bool asks_for_memory(const CommandContext& context, const CommandSpec& spec) {
+  if (spec.function == xgroup_command) return creates_something(context);
+  if ((spec.flags & kDenyOom) != 0) return true;
+  if (is_eval(spec)) {
+    Reply error;
+    const std::optional<Shebang> shebang = parse_shebang(context[1], error);
+    return shebang && asks_for_memory(shebang->flags);
+  }
+  if (is_evalsha(spec)) {
+    const LuaScript* const script = context.services().lua.find(context[1]);
+    return script != nullptr && asks_for_memory(script->flags);
+  }
+  return false;
+}
+
+bool lacks_memory(const CommandContext& context, const CommandSpec& spec) {
+  if (!context.services().refuses_growth) return false;
+  if (asks_for_memory(context, spec)) return true;
+  const Session& session = context.session();
+  if (!session.transaction) return false;
+  if (spec.function == exec_command) return session.transaction->asks_for_memory;
+  return spec.function != discard_command && spec.function != reset_command &&
+         spec.function != quit_command;
+}
+
+}  // namespace rushgate
