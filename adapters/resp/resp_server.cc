@@ -183,6 +183,7 @@ void RespServer::Impl::admit(Connection::Socket socket) {
     constexpr std::string_view kRefusal = "-ERR max number of clients reached\r\n";
     socket.non_blocking(true, ignored);
     socket.send(asio::buffer(kRefusal.data(), kRefusal.size()), 0, ignored);
+    ServedSession::note_refusal(engine_);
     return;
   }
   socket.set_option(Tcp::no_delay(true), ignored);  // a unix socket has no such option

@@ -59,6 +59,7 @@ class Channels {
 
   /// Names, ascending, that somebody has subscribed to.
   [[nodiscard]] std::vector<std::string> names(ChannelKind kind) const;
+  [[nodiscard]] std::size_t count(ChannelKind kind) const { return of(kind).size(); }
   [[nodiscard]] std::size_t subscribers(ChannelKind kind, std::string_view name) const;
 
  private:

@@ -122,7 +122,7 @@ Reply list_command(CommandContext& context) {
 }
 
 // CLIENT INFO
-Reply info_command(CommandContext& context) {
+Reply client_info_command(CommandContext& context) {
   return Reply::verbatim("txt:" + line_of(context, context.session()));
 }
 
@@ -298,7 +298,7 @@ Reply client_command(CommandContext& context) {
   static constexpr Subcommand kSubcommands[] = {
       {"getname", getname_command, 2},  {"getredir", getredir_command, 2},
       {"help", client_help_command, 2}, {"id", id_command, 2},
-      {"info", info_command, 2},        {"kill", kill_command, -3},
+      {"info", client_info_command, 2}, {"kill", kill_command, -3},
       {"list", list_command, -2},       {"no-evict", no_evict_command, 3},
       {"reply", reply_command, 3},      {"setname", setname_command, 3},
       {"unblock", unblock_command, -3},

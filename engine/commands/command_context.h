@@ -14,6 +14,7 @@
 #include "engine/commands/channels.h"
 #include "engine/commands/session.h"
 #include "engine/commands/settings.h"
+#include "engine/commands/statistics.h"
 #include "engine/keyspace/keyspace.h"
 
 namespace rushgate {
@@ -34,6 +35,7 @@ struct RunningScript {
 class BlockedClients {
  public:
   virtual ~BlockedClients() = default;
+  [[nodiscard]] virtual std::size_t count() const = 0;
   [[nodiscard]] virtual bool is_blocked(std::uint64_t session_id) const = 0;
   /// Answers what the client waits for: with `error`, or as if the time were up. False if it does
   /// not wait.
@@ -55,6 +57,8 @@ struct CommandServices {
   std::uint64_t memory_bytes_max = 0;  // maxmemory; 0: no bound
   bool refuses_growth = false;  // more was used when the client's request began. Within a script no
                                 // more once it may write
+  std::int64_t began_ms = 0;    // when the engine was opened: ms since 1970 UTC
+  Statistics statistics = {};
   Settings settings = {};
 };
 

@@ -45,6 +45,9 @@ Reply flushdb_command(CommandContext&);
 Reply flushall_command(CommandContext&);
 Reply swapdb_command(CommandContext&);
 
+// ---- info.cc ----
+Reply info_command(CommandContext&);
+
 // ---- config.cc ----
 Reply config_command(CommandContext&);
 

@@ -54,6 +54,7 @@ constexpr CommandSpec kCommands[] = {
 
     {"swapdb", swapdb_command, 3, kWrite | kFast, 0, 0, 0},
     {"config", config_command, -2, kNoScript, 0, 0, 0},
+    {"info", info_command, -1, 0, 0, 0, 0},
 
     {"del", del_command, -2, kWrite, 1, -1, 1},
     {"unlink", del_command, -2, kWrite | kFast, 1, -1, 1},
@@ -337,24 +338,31 @@ void note_command(Session& session, const CommandSpec* spec, const CommandContex
   }
 }
 
-}  // namespace
-
-Reply run_command(CommandContext& context) {
-  const CommandSpec* const spec = find_command(context[0]);
-  Reply why;
-  return is_refused(context, spec, why) ? why : spec->function(context);
+void note_if_error(const CommandContext& context, const Reply& reply) {
+  if (reply.is_error())
+    context.services().statistics.errors.note(reply.text(), context.in_script());
 }
 
-Reply run_client_command(CommandContext& context) {
+Reply run(CommandContext& context, const CommandSpec& spec) {
+  Statistics& statistics = context.services().statistics;
+  ++statistics.commands;
+  const bool looks_up = (spec.flags & (kReadOnly | kNoScript)) == kReadOnly;  // EVAL_RO does not
+  if (!looks_up) return spec.function(context);
+  const KeyCounts before = context.keyspace().counts();
+  Reply reply = spec.function(context);
+  const KeyCounts& after = context.keyspace().counts();
+  statistics.keys_found += after.found - before.found;
+  statistics.keys_missed += after.missing - before.missing;
+  return reply;
+}
+
+/// For a client that may be between MULTI and EXEC.
+Reply run_or_queue(CommandContext& context, const CommandSpec* spec) {
   Session& session = context.session();
-  CommandServices& services = context.services();
-  services.refuses_growth = services.memory_bytes_max != 0 &&
-                            services.keyspace.memory_bytes() > services.memory_bytes_max;
-  const CommandSpec* const spec = find_command(context[0]);
   Reply why;
   const bool refused = is_refused(context, spec, why);
   note_command(session, spec, context);
-  if (!session.transaction) return refused ? why : spec->function(context);
+  if (!session.transaction) return refused ? why : run(context, *spec);
   if (refused) {
     if (spec != nullptr && spec->function == exec_command) {
       end_transaction(context);
@@ -363,10 +371,30 @@ Reply run_client_command(CommandContext& context) {
     session.transaction->is_broken = true;
     return why;
   }
-  if ((spec->flags & kNotQueued) != 0) return spec->function(context);
+  if ((spec->flags & kNotQueued) != 0) return run(context, *spec);
   session.transaction->requests.emplace_back(context.request());
   if (asks_for_memory(context, *spec)) session.transaction->asks_for_memory = true;
   return Reply::status("QUEUED");
+}
+
+}  // namespace
+
+Reply run_command(CommandContext& context) {
+  const CommandSpec* const spec = find_command(context[0]);
+  Reply reply;
+  if (!is_refused(context, spec, reply)) reply = run(context, *spec);
+  note_if_error(context, reply);
+  return reply;
+}
+
+Reply run_client_command(CommandContext& context) {
+  CommandServices& services = context.services();
+  services.refuses_growth = services.memory_bytes_max != 0 &&
+                            services.keyspace.memory_bytes() > services.memory_bytes_max;
+  services.statistics.errors.begin_request();
+  Reply reply = run_or_queue(context, find_command(context[0]));
+  note_if_error(context, reply);
+  return reply;
 }
 
 }  // namespace rushgate

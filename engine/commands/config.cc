@@ -18,6 +18,7 @@
 #include "engine/commands/errors.h"
 #include "engine/commands/glob.h"
 #include "engine/commands/limits.h"
+#include "engine/commands/sessions.h"
 #include "engine/commands/subcommands.h"
 #include "engine/script/lua_host.h"
 
@@ -256,8 +257,12 @@ Reply config_set(CommandContext& context) {
 // ---- The others ----
 
 // CONFIG RESETSTAT
-Reply config_resetstat(CommandContext&) {
-  return Reply::ok();  // there are no statistics
+Reply config_resetstat(CommandContext& context) {
+  CommandServices& services = context.services();
+  services.statistics = {};
+  services.keyspace.counts() = {};
+  services.sessions.reset_counts();
+  return Reply::ok();
 }
 
 // CONFIG REWRITE

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "engine/base/numbers.h"
+#include "engine/base/redis_version.h"
 #include "engine/commands/arguments.h"
 #include "engine/commands/clients.h"
 #include "engine/commands/command_context.h"
@@ -17,7 +18,6 @@ namespace {
 
 // What clients are told: they choose by it what they send. (docs/differences.md)
 constexpr const char* kServerName = "redis";
-constexpr const char* kRedisVersion = "7.0.15";
 
 bool authenticate(Session& session, std::string_view user, std::string_view password) {
   const bool is_right =

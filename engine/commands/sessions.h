@@ -16,6 +16,7 @@ class Sessions {
  public:
   void add(std::shared_ptr<Session> session) {
     const std::lock_guard lock(mutex_);
+    ++begun_;
     const std::uint64_t id = session->id;
     sessions_.emplace(id, std::move(session));
   }
@@ -23,6 +24,30 @@ class Sessions {
     const std::lock_guard lock(mutex_);
     sessions_.erase(id);
   }
+  /// Somebody was turned away, as there were too many.
+  void note_refusal() {
+    const std::lock_guard lock(mutex_);
+    ++refused_;
+  }
+  [[nodiscard]] std::size_t size() const {
+    const std::lock_guard lock(mutex_);
+    return sessions_.size();
+  }
+
+  // ---- Since reset_counts() ----
+  [[nodiscard]] std::uint64_t begun() const {
+    const std::lock_guard lock(mutex_);
+    return begun_;
+  }
+  [[nodiscard]] std::uint64_t refused() const {
+    const std::lock_guard lock(mutex_);
+    return refused_;
+  }
+  void reset_counts() {
+    const std::lock_guard lock(mutex_);
+    begun_ = refused_ = 0;
+  }
+
   /// In order of their ids.
   [[nodiscard]] std::vector<std::shared_ptr<Session>> all() const {
     const std::lock_guard lock(mutex_);
@@ -34,6 +59,8 @@ class Sessions {
  private:
   mutable std::mutex mutex_;
   absl::btree_map<std::uint64_t, std::shared_ptr<Session>> sessions_;
+  std::uint64_t begun_ = 0;
+  std::uint64_t refused_ = 0;
 };
 
 }  // namespace rushgate

@@ -88,6 +88,7 @@ absl::Status Executor::start(std::vector<NamedScript> scripts) {
   for (auto& [name, script] : scripts) natives_.add(std::move(name), std::move(script));
   keyspace_.set_listener(this);
   update_time();
+  services_.began_ms = keyspace_.now_ms();
   const absl::Status loaded = keyspace_.load();
   if (!loaded.ok()) return loaded;
   update_next_due();

@@ -85,6 +85,9 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
   /// Gives the session its id. It is to be ended by end_session().
   void begin_session(std::shared_ptr<Session> session);
 
+  /// A client was turned away.
+  void note_refused_session() { sessions_.note_refusal(); }
+
   /// Is the calling thread inside this executor's turn (a native script, say)? Calling a Client
   /// from there is an error.
   [[nodiscard]] bool inside_turn() const;
@@ -147,8 +150,9 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
 
   bool poll() override;  // BusyMonitor
   void key_signalled(std::uint8_t db, std::string_view key,
-                     KeySignal what) override;                             // KeyListener
-  [[nodiscard]] bool is_blocked(std::uint64_t session_id) const override;  // BlockedClients
+                     KeySignal what) override;                                  // KeyListener
+  [[nodiscard]] std::size_t count() const override { return parking_.size(); }  // BlockedClients
+  [[nodiscard]] bool is_blocked(std::uint64_t session_id) const override;
   bool unblock(std::uint64_t session_id, std::optional<Reply> error) override;
 
   void fail_store(const absl::Status& reason);

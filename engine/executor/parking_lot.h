@@ -30,6 +30,7 @@ class ParkingLot {
   void add(Operation& operation, std::uint8_t db, Park park, std::int64_t now_monotonic_ms);
 
   [[nodiscard]] bool empty() const { return parked_.empty(); }
+  [[nodiscard]] std::size_t size() const { return parked_.size(); }
   [[nodiscard]] bool anyone_waits_for(std::uint8_t db, std::string_view key) const;
 
   /// The first who waits for a key and came after `ticket`, which may have left.

@@ -103,6 +103,8 @@ void ServedSession::submit(Request request, Completion completion) {
   executor_->post(std::move(operation), false);
 }
 
+void ServedSession::note_refusal(Engine& engine) { engine.executor_->note_refused_session(); }
+
 std::vector<ServedSession::Message> ServedSession::take_messages() { return inbox_->take(); }
 bool ServedSession::is_hung_up() const { return inbox_->is_hung_up(); }
 

@@ -61,6 +61,9 @@ class ServedSession {
   /// For a request that may block; the completion runs as one of Client::submit() does.
   void submit(Request request, Completion completion);
 
+  /// A client of the engine was turned away before it had a session: for INFO. From any thread.
+  static void note_refusal(Engine& engine);
+
   struct Message {
     Reply text;
     std::uint64_t after_replies;  // so many requests had been answered when it was published

@@ -8,6 +8,7 @@
 
 #include <spdlog/logger.h>
 
+#include "engine/base/redis_version.h"
 #include "engine/base/sha1.h"
 #include "engine/script/lua_context.h"
 #include "engine/script/lua_conversion.h"
@@ -242,8 +243,6 @@ int breakpoint(lua_State* lua) {
 /// redis.debug(…): likewise nothing.
 int debug(lua_State*) { return 0; }
 
-// The version whose behaviour scripts find here.
-constexpr const char* kRedisVersion = "7.0.15";
 constexpr lua_Integer kRedisVersionNumber = 0x0007000F;
 
 struct NamedInteger {

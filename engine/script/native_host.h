@@ -26,6 +26,7 @@ class NativeHost {
   /// Null if there is none of that name.
   [[nodiscard]] const Entry* find(std::string_view name) const;
   [[nodiscard]] bool knows(std::string_view name) const { return find(name) != nullptr; }
+  [[nodiscard]] std::size_t size() const { return scripts_.size(); }
 
   /// Runs the script on `db`. All it did is undone if it ends with an exception, which becomes the
   /// answer: the text of a ScriptError, "ERR Error running script <name>, <what>" for any other.

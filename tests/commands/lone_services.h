@@ -23,6 +23,7 @@ class LoneServices : private BlockedClients {
   [[nodiscard]] CommandServices& get() { return services_; }
 
  private:
+  [[nodiscard]] std::size_t count() const override { return 0; }
   [[nodiscard]] bool is_blocked(std::uint64_t /*session_id*/) const override { return false; }
   bool unblock(std::uint64_t /*session_id*/, std::optional<Reply> /*error*/) override {
     return false;

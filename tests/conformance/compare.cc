@@ -6,6 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "tests/redis_server/raw_reply.h"
 
 namespace rushgate::testing {
@@ -72,6 +76,20 @@ bool begin_with(const std::string& prefix, const Reply& a, const Reply& b) {
          b.text().starts_with(prefix);
 }
 
+/// Leaves those lines of a text that begin with one of the prefixes.
+void keep_lines(Reply& reply, const std::string& prefixes) {
+  if (!reply.is_text()) return;
+  const std::vector<std::string> beginnings = absl::StrSplit(prefixes, ',');
+  std::string kept;
+  for (const absl::string_view line : absl::StrSplit(reply.text(), "\r\n")) {
+    const absl::string_view bare = absl::StripPrefix(line, "txt:");  // of a verbatim text
+    const bool is_kept = std::ranges::any_of(
+        beginnings, [&](const std::string& begin) { return absl::StartsWith(bare, begin); });
+    if (is_kept) absl::StrAppend(&kept, line, "\r\n");
+  }
+  reply.text() = kept;
+}
+
 /// Takes out of both replies what the slack lets differ.
 void apply(const Slack& slack, Reply& oracle, Reply& subject) {
   const std::vector<Reply*> places = slack.at.find(oracle);
@@ -90,6 +108,13 @@ void apply(const Slack& slack, Reply& oracle, Reply& subject) {
         break;
       case Slack::Kind::kPrefix:
         if (begin_with(slack.prefix, a, b)) b = a;
+        break;
+      case Slack::Kind::kLines:
+        keep_lines(a, slack.prefix);
+        keep_lines(b, slack.prefix);
+        if (a.is_text() && a.text().empty()) {
+          throw std::runtime_error("the server's answer has none of the @lines");
+        }
         break;
       case Slack::Kind::kUnordered:
         sort_elements(a, 1);

@@ -45,6 +45,13 @@ TEST(CompareTest, PrefixIsTheSameInBoth) {
   EXPECT_FALSE(same("@prefix ERR", "-ERR a\r\n", "+ERR a\r\n"));
 }
 
+TEST(CompareTest, LinesAreThoseThatBeginSo) {
+  EXPECT_TRUE(same("@lines a:,c", "$10\r\na:1\r\nb:2\r\n\r\n", "$10\r\na:1\r\nb:3\r\n\r\n"));
+  EXPECT_FALSE(same("@lines a:,b", "$10\r\na:1\r\nb:2\r\n\r\n", "$10\r\na:1\r\nb:3\r\n\r\n"));
+  EXPECT_FALSE(same("@lines a:", "$5\r\na:1\r\n\r\n", "$5\r\nb:1\r\n\r\n"));
+  EXPECT_THROW(same("@lines c", "$5\r\na:1\r\n\r\n", "$5\r\na:1\r\n\r\n"), std::runtime_error);
+}
+
 TEST(CompareTest, UnorderedIsAMultiset) {
   EXPECT_TRUE(same("@unordered", "*3\r\n:1\r\n:2\r\n:2\r\n", "*3\r\n:2\r\n:1\r\n:2\r\n"));
   EXPECT_FALSE(same("@unordered", "*3\r\n:1\r\n:2\r\n:2\r\n", "*3\r\n:2\r\n:1\r\n:1\r\n"));

@@ -16,6 +16,7 @@
 //   @any                             only the kind is the same
 //   @approx-ms 50                    integers that differ by at most 50
 //   @prefix ERR                      texts that both begin so
+//   @lines "#,db0:"                  of two texts, only the lines that begin with one of these
 //   @unordered                       elements in any order
 //   @pairs-unordered                 elements taken two by two, the pairs in any order
 //   @at idle.*.2                     after one of these: it holds for that part of the answer alone
@@ -64,10 +65,10 @@ class ReplyPath {
 
 /// A difference that a transcript allows.
 struct Slack {
-  enum class Kind { kAny, kApproxMs, kPrefix, kUnordered, kPairsUnordered };
+  enum class Kind { kAny, kApproxMs, kPrefix, kLines, kUnordered, kPairsUnordered };
   Kind kind;
   std::int64_t ms = 0;  // kApproxMs
-  std::string prefix;   // kPrefix
+  std::string prefix;   // kPrefix; kLines: several, with commas in between
   ReplyPath at;
 };
 

@@ -124,13 +124,15 @@ void parse_directive(const std::string& name, Words& words, Step& step, ReplyPat
       {"@any", Kind::kAny},
       {"@approx-ms", Kind::kApproxMs},
       {"@prefix", Kind::kPrefix},
+      {"@lines", Kind::kLines},
       {"@unordered", Kind::kUnordered},
       {"@pairs-unordered", Kind::kPairsUnordered},
   };
   if (const auto kind = kSlackKinds.find(name); kind != kSlackKinds.end()) {
     Slack& slack = step.slack.emplace_back(Slack{kind->second, 0, "", {}});
     if (slack.kind == Kind::kApproxMs) slack.ms = words.next_number("number of ms");
-    if (slack.kind == Kind::kPrefix) slack.prefix = words.next_plain("prefix");
+    const bool has_prefix = slack.kind == Kind::kPrefix || slack.kind == Kind::kLines;
+    if (has_prefix) slack.prefix = words.next_plain("prefix");
     last_path = &slack.at;
   } else if (name == "@set") {
     step.set = words.next_plain("name after @set");

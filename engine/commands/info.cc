@@ -1,0 +1,215 @@
+// INFO: https://redis.io/docs/latest/commands/info/
+//
+// Fields have Redis's names, and the meaning they have there. What cannot be told truly here is left
+// out: docs/differences.md.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "engine/base/memory_size.h"
+#include "engine/base/process_info.h"
+#include "engine/base/redis_version.h"
+#include "engine/commands/arguments.h"
+#include "engine/commands/command_context.h"
+#include "engine/commands/command_functions.h"
+#include "engine/commands/sessions.h"
+#include "engine/script/lua_host.h"
+#include "engine/script/native_host.h"
+
+namespace rushgate {
+namespace {
+
+class Fields {
+ public:
+  template <class Value>
+  void add(std::string_view name, const Value& value) {
+    absl::StrAppend(&text_, absl::string_view(name.data(), name.size()), ":", value, "\r\n");
+  }
+  void add_memory(const std::string& name, std::uint64_t bytes) {
+    add(name, bytes);
+    add(name + "_human", shown_memory_size(bytes));
+  }
+  void add_seconds(std::string_view name, std::int64_t microseconds) {
+    constexpr std::int64_t kPerSecond = 1'000'000;
+    char text[32];
+    std::snprintf(text, sizeof(text), "%lld.%06lld",
+                  static_cast<long long>(microseconds / kPerSecond),
+                  static_cast<long long>(microseconds % kPerSecond));
+    add(name, text);
+  }
+  [[nodiscard]] std::string& text() { return text_; }
+
+ private:
+  std::string text_;
+};
+
+using Context = const CommandContext&;
+
+// ---- Sections ----
+
+void write_server(Context context, Fields& fields) {
+  constexpr std::int64_t kMsPerSecond = 1'000;
+  constexpr std::int64_t kSecondsPerDay = 86'400;
+  const std::int64_t up_s = (context.now_ms() - context.services().began_ms) / kMsPerSecond;
+  fields.add("redis_version", kRedisVersion);
+  fields.add("rushgate_version", RUSHGATE_VERSION);
+  fields.add("redis_mode", "standalone");
+  fields.add("os", operating_system());
+  fields.add("arch_bits", 8 * sizeof(void*));
+  fields.add("process_id", process_id());
+  fields.add("server_time_usec", context.now_ms() * kMsPerSecond);
+  fields.add("uptime_in_seconds", up_s);
+  fields.add("uptime_in_days", up_s / kSecondsPerDay);
+}
+
+void write_clients(Context context, Fields& fields) {
+  fields.add("connected_clients", context.services().sessions.size());
+  fields.add("cluster_connections", 0);
+  fields.add("blocked_clients", context.services().blocked.count());
+  fields.add("tracking_clients", 0);
+}
+
+void write_memory(Context context, Fields& fields) {
+  CommandServices& services = context.services();
+  fields.add_memory("used_memory", services.keyspace.memory_bytes());
+  if (const auto resident = resident_bytes()) fields.add_memory("used_memory_rss", *resident);
+  fields.add_memory("total_system_memory", memory_bytes_of_machine());
+  fields.add_memory("used_memory_lua", services.lua.memory_bytes());
+  fields.add("number_of_cached_scripts", services.lua.cached_scripts());
+  fields.add("number_of_functions", services.natives.size());
+  fields.add_memory("maxmemory", services.memory_bytes_max);
+  fields.add("maxmemory_policy", "noeviction");
+}
+
+std::string_view name_of(Durability durability) {
+  switch (durability) {
+    case Durability::kMemory:
+      return "memory";
+    case Durability::kOs:
+      return "os";
+    case Durability::kEverySec:
+      return "everysec";
+    case Durability::kSync:
+      return "sync";
+  }
+  return "?";
+}
+
+void write_persistence(Context context, Fields& fields) {
+  const CommandServices& services = context.services();
+  const Durability durability = services.keyspace.store().durability();
+  fields.add("loading", 0);
+  fields.add("async_loading", 0);
+  fields.add("rdb_bgsave_in_progress", 0);
+  fields.add("aof_enabled", durability == Durability::kMemory ? 0 : 1);
+  fields.add("aof_rewrite_in_progress", 0);
+  fields.add("aof_last_write_status", services.write_refusal.empty() ? "ok" : "err");
+  fields.add("rushgate_durability", std::string(name_of(durability)));
+}
+
+void write_stats(Context context, Fields& fields) {
+  const CommandServices& services = context.services();
+  const Statistics& statistics = services.statistics;
+  fields.add("total_connections_received", services.sessions.begun());
+  fields.add("total_commands_processed", statistics.commands);
+  fields.add("rejected_connections", services.sessions.refused());
+  fields.add("expired_keys", services.keyspace.counts().expired);
+  fields.add("evicted_keys", 0);
+  fields.add("keyspace_hits", statistics.keys_found);
+  fields.add("keyspace_misses", statistics.keys_missed);
+  fields.add("pubsub_channels", services.channels.count(ChannelKind::kPlain));
+  fields.add("pubsub_patterns", services.channels.count(ChannelKind::kPattern));
+  fields.add("pubsubshard_channels", services.channels.count(ChannelKind::kShard));
+  fields.add("total_error_replies", statistics.errors.total());
+}
+
+void write_replication(Context /*context*/, Fields& fields) {
+  fields.add("role", "master");
+  fields.add("connected_slaves", 0);
+  fields.add("master_failover_state", "no-failover");
+}
+
+void write_cpu(Context /*context*/, Fields& fields) {
+  const CpuTimes process = cpu_of_process();
+  const CpuTimes children = cpu_of_children();
+  fields.add_seconds("used_cpu_sys", process.system_us);
+  fields.add_seconds("used_cpu_user", process.user_us);
+  fields.add_seconds("used_cpu_sys_children", children.system_us);
+  fields.add_seconds("used_cpu_user_children", children.user_us);
+}
+
+void write_modules(Context /*context*/, Fields& /*fields*/) {}
+
+void write_errors(Context context, Fields& fields) {
+  for (const auto& [code, count] : context.services().statistics.errors.by_code()) {
+    std::string shown = code;
+    std::ranges::replace_if(
+        shown, [](char c) { return c == '#' || c == ':' || c == '\r' || c == '\n'; }, '_');
+    fields.add("errorstat_" + shown, absl::StrCat("count=", count));
+  }
+}
+
+void write_cluster(Context /*context*/, Fields& fields) { fields.add("cluster_enabled", 0); }
+
+void write_keyspace(Context context, Fields& fields) {
+  for (std::size_t i = 0; i < Keyspace::kDatabases; ++i) {
+    const Database& db = context.keyspace().db(i);
+    if (db.size() == 0) continue;
+    fields.add("db" + std::to_string(i),
+               absl::StrCat("keys=", db.size(), ",expires=", db.expiring(),
+                            ",avg_ttl=", db.average_ttl_ms()));
+  }
+}
+
+struct Section {
+  std::string_view name;
+  std::string_view title;
+  void (*write)(Context context, Fields& fields);
+};
+
+constexpr Section kSections[] = {
+    {"server", "Server", write_server},
+    {"clients", "Clients", write_clients},
+    {"memory", "Memory", write_memory},
+    {"persistence", "Persistence", write_persistence},
+    {"stats", "Stats", write_stats},
+    {"replication", "Replication", write_replication},
+    {"cpu", "CPU", write_cpu},
+    {"modules", "Modules", write_modules},
+    {"errorstats", "Errorstats", write_errors},
+    {"cluster", "Cluster", write_cluster},
+    {"keyspace", "Keyspace", write_keyspace},
+};
+
+// ---- Choosing ----
+
+bool is_asked_for(const CommandContext& context, std::string_view name) {
+  if (context.size() == 1) return true;
+  return std::ranges::any_of(context.request().subspan(1), [name](std::string_view asked) {
+    return is_keyword(asked, name) || is_keyword(asked, "DEFAULT") || is_keyword(asked, "ALL") ||
+           is_keyword(asked, "EVERYTHING");
+  });
+}
+
+}  // namespace
+
+// INFO [section [section ...]]
+Reply info_command(CommandContext& context) {
+  std::string info;
+  for (const auto& [name, title, write] : kSections) {
+    if (!is_asked_for(context, name)) continue;
+    if (!info.empty()) info += "\r\n";
+    absl::StrAppend(&info, "# ", absl::string_view(title.data(), title.size()), "\r\n");
+    Fields fields;
+    write(context, fields);
+    info += fields.text();
+  }
+  return Reply::verbatim("txt:" + info);
+}
+
+}  // namespace rushgate

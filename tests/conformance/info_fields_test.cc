@@ -1,0 +1,45 @@
+// The names of what INFO tells: those of Redis, and some of our own.
+#include <set>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_split.h"
+#include "tests/conformance/embedded_backend.h"
+#include "tests/conformance/redis_backend.h"
+#include "tests/redis_server/raw_reply.h"
+
+namespace rushgate::testing {
+namespace {
+
+std::set<std::string> fields_of(Backend& backend) {
+  backend.reset();
+  backend.send(0, Request::of("SET", "k", "v"));
+  backend.receive(0);
+  backend.send(0, Request::of("NOSUCH"));
+  backend.receive(0);
+  backend.send(0, Request::of("INFO", "everything"));
+  const Reply info = parse_raw_reply(backend.receive(0))->reply;
+  std::set<std::string> names;
+  for (const absl::string_view line : absl::StrSplit(info.text(), "\r\n")) {
+    names.emplace(line.substr(0, line.find(':')));
+  }
+  return names;
+}
+
+TEST(InfoFieldsTest, AreThoseOfRedisAndSomeOfOurOwn) {
+  RedisBackend redis(RespVersion::k2);
+  EmbeddedBackend embedded(RespVersion::k2);
+  const std::set<std::string> known = fields_of(redis);
+  const std::set<std::string> ours = fields_of(embedded);
+  for (const std::string& name : ours) {
+    const bool is_fine = name.starts_with("rushgate_") || known.contains(name);
+    EXPECT_TRUE(is_fine) << name;
+  }
+  EXPECT_THAT(ours, ::testing::IsSupersetOf({"redis_version", "rushgate_version", "used_memory",
+                                             "used_cpu_user", "errorstat_ERR", "db0"}));
+}
+
+}  // namespace
+}  // namespace rushgate::testing
