@@ -81,7 +81,8 @@ ServedSessionOptions Connection::session_options() {
   return {.password = options_.password,
           .address = address_text(socket_.remote_endpoint(ignored), options_),
           .local_address = address_text(socket_.local_endpoint(ignored), options_),
-          .on_message = wake};
+          .on_message = wake,
+          .on_shutdown = options_.on_shutdown};
 }
 
 void Connection::want_turn() {

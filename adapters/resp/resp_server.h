@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,6 +31,11 @@ struct RespServerOptions {
   /// Beyond that it is closed, and the log says why.
   std::size_t query_bytes_max = std::size_t{1} << 30;
   std::size_t output_bytes_max = std::size_t{1} << 30;
+
+  /// A client said SHUTDOWN: the server is to be stopped, by another thread, and with `saves` the
+  /// engine to be synced after that. Called inside the engine's turn: must return at once. Empty:
+  /// SHUTDOWN is refused.
+  std::function<void(bool saves)> on_shutdown = {};
 
   /// May be null.
   std::shared_ptr<spdlog::logger> logger = {};

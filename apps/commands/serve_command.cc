@@ -1,3 +1,6 @@
+#include <unistd.h>
+
+#include <atomic>
 #include <csignal>
 #include <filesystem>
 #include <memory>
@@ -51,6 +54,12 @@ class HeldSignals {
   ::sigset_t before_{};
 };
 
+/// What a client's SHUTDOWN says, for the thread that waits for signals.
+struct Shutdown {
+  std::atomic<bool> is_asked_for{false};
+  std::atomic<bool> saves{false};
+};
+
 absl::StatusOr<std::unique_ptr<Store>> open_store(const ServeArguments& arguments) {
   if (arguments.dir.empty()) return std::make_unique<MemoryStore>();
   if (arguments.durability == Durability::kMemory) {
@@ -69,8 +78,14 @@ std::string shown_addresses(const RespServerOptions& options, const RespServer& 
   return shown + (shown.empty() ? "" : " and ") + options.unix_socket;
 }
 
-int run_serve(const ServeArguments& arguments) {
+int run_serve(ServeArguments arguments) {
   HeldSignals signals;
+  Shutdown shutdown;
+  arguments.server.on_shutdown = [&shutdown](bool saves) {
+    shutdown.saves = saves;
+    shutdown.is_asked_for = true;
+    ::kill(::getpid(), SIGTERM);  // to the process: it ends as if told from outside
+  };
   auto store = open_store(arguments);
   if (!store.ok()) return fail(store.status());
   ManualClock clock;
@@ -85,8 +100,12 @@ int run_serve(const ServeArguments& arguments) {
   fmt::print(stderr, "serving on {}\n", shown_addresses(arguments.server, **server));
   const int signal = signals.wait();
   (*server)->stop();
+  if (shutdown.saves) {
+    const Reply synced = (*engine)->open_client()->sync();
+    if (synced.is_error()) return fail(absl::UnavailableError(synced.text()));
+  }
   (*engine)->close();
-  return kExitSignal + signal;
+  return shutdown.is_asked_for ? kExitOk : kExitSignal + signal;
 }
 
 void add_options(CLI::App& command, ServeArguments& arguments) {

@@ -48,6 +48,9 @@ Reply swapdb_command(CommandContext&);
 // ---- info.cc ----
 Reply info_command(CommandContext&);
 
+// ---- shutdown.cc ----
+Reply shutdown_command(CommandContext&);
+
 // ---- config.cc ----
 Reply config_command(CommandContext&);
 

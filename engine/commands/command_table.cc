@@ -55,6 +55,7 @@ constexpr CommandSpec kCommands[] = {
     {"swapdb", swapdb_command, 3, kWrite | kFast, 0, 0, 0},
     {"config", config_command, -2, kNoScript, 0, 0, 0},
     {"info", info_command, -1, 0, 0, 0, 0},
+    {"shutdown", shutdown_command, -1, kNoScript | kNoMulti | kEndsBatch, 0, 0, 0},
 
     {"del", del_command, -2, kWrite, 1, -1, 1},
     {"unlink", del_command, -2, kWrite | kFast, 1, -1, 1},
@@ -309,6 +310,8 @@ bool is_refused(const CommandContext& context, const CommandSpec* spec, Reply& w
   }
   if (!context.session().is_authenticated && (spec->flags & kNoAuth) == 0)
     return refuse(errors::not_authenticated());
+  if (context.session().transaction && (spec->flags & kNoMulti) != 0)
+    return refuse(errors::not_in_transaction());
   if (context.is_new_request() && lacks_memory(context, *spec))
     return refuse(errors::out_of_memory());
   const Session& session = context.session();

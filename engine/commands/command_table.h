@@ -30,6 +30,7 @@ enum CommandFlag : std::uint32_t {
   kPubSub = 1U << 10,     // runs for a RESP2 client that has subscribed to something, too
   kContainer = 1U << 11,  // its first argument is a subcommand
   kEndsBatch = 1U << 12,  // changes how what its client sends next is read or answered
+  kNoMulti = 1U << 13,    // not between MULTI and EXEC
 };
 
 struct CommandSpec {

@@ -101,6 +101,9 @@ inline Reply watch_inside_multi() { return Reply::error("ERR WATCH inside MULTI 
 inline Reply transaction_broken() {
   return Reply::error("EXECABORT Transaction discarded because of previous errors.");
 }
+inline Reply not_in_transaction() {
+  return Reply::error("ERR Command not allowed inside a transaction");
+}
 /// EXEC itself was refused.
 Reply transaction_aborted(const Reply& refusal);
 
@@ -182,6 +185,15 @@ Reply unknown_setting(std::string_view name);
 Reply setting_refused(std::string_view name, std::string_view reason);
 inline Reply no_configuration_file() {
   return Reply::error("ERR The server is running without a config file");
+}
+
+// ---- SHUTDOWN ----
+inline Reply no_shutdown() { return Reply::error("ERR No shutdown in progress."); }
+inline Reply shutdown_failed() {
+  return Reply::error("ERR Errors trying to SHUTDOWN. Check logs.");
+}
+inline Reply no_server() {
+  return Reply::error("ERR there is no server to shut down: the engine belongs to its program");
 }
 
 // ---- Scripts ----

@@ -18,6 +18,11 @@ class Outlet {
   virtual void push(Reply message, std::uint64_t after_replies) = 0;
   /// CLIENT KILL.
   virtual void hang_up() = 0;
+
+  /// Does it belong to a server that SHUTDOWN can end?
+  [[nodiscard]] virtual bool is_of_server() const { return false; }
+  /// SHUTDOWN of that server, with a sync of the store or without. Called before the commit.
+  virtual void shut_down(bool /*saves*/) {}
 };
 
 }  // namespace rushgate

@@ -19,7 +19,8 @@ void take_replies(Operation& operation, ServedSession::Batch& batch) {
 
 class ServedSession::Inbox final : public Outlet {
  public:
-  explicit Inbox(std::function<void()> on_message) : on_message_(std::move(on_message)) {}
+  Inbox(std::function<void()> on_message, std::function<void(bool)> on_shutdown)
+      : on_message_(std::move(on_message)), on_shutdown_(std::move(on_shutdown)) {}
 
   void push(Reply message, std::uint64_t after_replies) override {
     {
@@ -32,6 +33,8 @@ class ServedSession::Inbox final : public Outlet {
     is_hung_up_ = true;
     if (on_message_) on_message_();
   }
+  [[nodiscard]] bool is_of_server() const override { return on_shutdown_ != nullptr; }
+  void shut_down(bool saves) override { on_shutdown_(saves); }
 
   std::vector<Message> take() {
     const std::lock_guard lock(mutex_);
@@ -41,6 +44,7 @@ class ServedSession::Inbox final : public Outlet {
 
  private:
   const std::function<void()> on_message_;
+  const std::function<void(bool)> on_shutdown_;
   std::atomic<bool> is_hung_up_{false};
   std::mutex mutex_;
   std::vector<Message> messages_;  // guarded by mutex_
@@ -48,7 +52,8 @@ class ServedSession::Inbox final : public Outlet {
 
 ServedSession::ServedSession(Engine& engine, ServedSessionOptions options)
     : executor_(engine.executor_),
-      inbox_(std::make_shared<Inbox>(std::move(options.on_message))),
+      inbox_(
+          std::make_shared<Inbox>(std::move(options.on_message), std::move(options.on_shutdown))),
       session_(std::make_shared<Session>()) {
   session_->outlet = inbox_;
   session_->address = std::move(options.address);

@@ -27,6 +27,9 @@ struct ServedSessionOptions {
   /// There is something in take_messages(), or is_hung_up(). Called inside the engine's turn, by
   /// any thread, also after the session's end: must return at once and use no client.
   std::function<void()> on_message = {};
+  /// SHUTDOWN: whoever runs the server is to end it, and with `saves` to sync the engine when that
+  /// is done. Called as on_message is. Empty: SHUTDOWN is refused.
+  std::function<void(bool saves)> on_shutdown = {};
 };
 
 /// One request or batch at a time: whoever has submitted one waits for its answer before the next.

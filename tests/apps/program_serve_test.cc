@@ -103,6 +103,36 @@ TEST_F(ProgramServeTest, MovesAManualClock) {
   stop(program);
 }
 
+TEST_F(ProgramServeTest, ShutdownEndsItWithoutComplaint) {
+  for (const std::string options : {"", " NOSAVE", " SAVE", " SAVE NOW FORCE"}) {
+    SCOPED_TRACE(options);
+    {
+      Program program(serve({"--dir", data()}));
+      ASSERT_TRUE(program.wait_for_error_text("serving on"));
+      EXPECT_EQ(redis_cli("SHUTDOWN ABORT"), "ERR No shutdown in progress.\n\n");
+      EXPECT_EQ(redis_cli("SET k 'v" + options + "'"), "OK\n");
+      EXPECT_EQ(redis_cli("SHUTDOWN" + options), "");
+      EXPECT_EQ(program.wait().exit_code, kExitOk);
+    }
+    Program program(serve({"--dir", data()}));
+    ASSERT_TRUE(program.wait_for_error_text("serving on"));
+    EXPECT_EQ(redis_cli("GET k"), "v" + options + "\n");
+    stop(program);
+  }
+}
+
+TEST_F(ProgramServeTest, BoundsItsMemory) {
+  Program program(serve({"--maxmemory", "1mb"}));
+  ASSERT_TRUE(program.wait_for_error_text("serving on"));
+  EXPECT_EQ(redis_cli("CONFIG GET maxmemory"), "maxmemory\n1048576\n");
+  EXPECT_EQ(redis_cli("SETRANGE k 2000000 x"), "2000001\n");
+  EXPECT_THAT(redis_cli("SET n 1"), HasSubstr("OOM command not allowed"));
+  EXPECT_THAT(redis_cli("INFO memory"), HasSubstr("used_memory:20"));
+  EXPECT_EQ(redis_cli("DEL k"), "1\n");
+  EXPECT_EQ(redis_cli("SET n 1"), "OK\n");
+  stop(program);
+}
+
 TEST_F(ProgramServeTest, SaysWhatIsWrongWithItsArguments) {
   const auto refused = [&](const std::vector<std::string>& more) {
     const ProgramResult result = run_program(serve(more));
@@ -112,6 +142,7 @@ TEST_F(ProgramServeTest, SaysWhatIsWrongWithItsArguments) {
   EXPECT_THAT(refused({"--bind", "0.0.0.0"}), HasSubstr("that takes a password"));
   EXPECT_THAT(refused({"--bind", "nowhere"}), HasSubstr("bind_address 'nowhere' is no IP address"));
   EXPECT_THAT(refused({"--dir", data(), "--durability", "memory"}), HasSubstr("takes no --dir"));
+  EXPECT_THAT(refused({"--maxmemory", "much"}), HasSubstr("'much' is no size"));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <memory>
 #include <string>
 #include <vector>
@@ -49,6 +50,31 @@ class RespServerTest : public ::testing::Test {
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<RespServer> server_;
 };
+
+// ---- SHUTDOWN ----
+
+TEST_F(RespServerTest, ShutdownTellsWhoeverRunsTheServerAndClosesTheConnection) {
+  std::promise<bool> asked;
+  start({.on_shutdown = [&asked](bool saves) { asked.set_value(saves); }});
+  EXPECT_EQ(last_words("SET k v\r\nSHUTDOWN NOSAVE NOW\r\nGET k\r\n"), "+OK\r\n");
+  EXPECT_FALSE(asked.get_future().get());
+  server_->stop();
+}
+
+TEST_F(RespServerTest, ShutdownSavesUnlessItIsToldOtherwise) {
+  std::promise<bool> asked;
+  start({.on_shutdown = [&asked](bool saves) { asked.set_value(saves); }});
+  EXPECT_EQ(last_words("SHUTDOWN\r\n"), "");
+  EXPECT_TRUE(asked.get_future().get());
+}
+
+TEST_F(RespServerTest, ShutdownIsRefusedWhereNobodyIsToBeTold) {
+  start();
+  const Reply refusal =
+      Reply::error("ERR there is no server to shut down: the engine belongs to its program");
+  EXPECT_EQ(connect()->call(Request::of("SHUTDOWN")), refusal);
+  EXPECT_EQ(engine_->open_client()->call(Request::of("SHUTDOWN", "NOSAVE")), refusal);
+}
 
 // ---- Requests ----
 

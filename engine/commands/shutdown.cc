@@ -1,0 +1,62 @@
+// SHUTDOWN: https://redis.io/docs/latest/commands/shutdown/
+#include "engine/commands/arguments.h"
+#include "engine/commands/command_context.h"
+#include "engine/commands/command_functions.h"
+#include "engine/commands/errors.h"
+
+namespace rushgate {
+namespace {
+
+struct ShutdownOptions {
+  bool saves = false;
+  bool saves_not = false;
+  bool is_at_once = false;  // NOW: there are no replicas to wait for
+  bool is_forced = false;
+  bool aborts = false;
+};
+
+/// False if they make no sense.
+bool parse_options(const CommandContext& context, ShutdownOptions& options) {
+  Arguments arguments(context.request());
+  while (!arguments.at_end()) {
+    if (arguments.accept("NOSAVE")) {
+      options.saves_not = true;
+    } else if (arguments.accept("SAVE")) {
+      options.saves = true;
+    } else if (arguments.accept("NOW")) {
+      options.is_at_once = true;
+    } else if (arguments.accept("FORCE")) {
+      options.is_forced = true;
+    } else if (arguments.accept("ABORT")) {
+      options.aborts = true;
+    } else {
+      return false;
+    }
+  }
+  const bool has_others =
+      options.saves || options.saves_not || options.is_at_once || options.is_forced;
+  return !(options.aborts && has_others) && !(options.saves && options.saves_not);
+}
+
+}  // namespace
+
+// SHUTDOWN [NOSAVE | SAVE] [NOW] [FORCE] | ABORT
+//
+// Nothing is answered: the connection ends, and the server with it. What its own group changed is
+// synced by whoever ends the server.
+Reply shutdown_command(CommandContext& context) {
+  ShutdownOptions options;
+  if (!parse_options(context, options)) return errors::syntax();
+  if (options.aborts) return errors::no_shutdown();
+  Session& session = context.session();
+  if (session.outlet == nullptr || !session.outlet->is_of_server()) return errors::no_server();
+  const bool saves = !options.saves_not;
+  if (saves && !context.keyspace().store().sync().ok() && !options.is_forced) {
+    return errors::shutdown_failed();
+  }
+  session.outlet->shut_down(saves);
+  session.is_closing = true;
+  return Reply::several({});
+}
+
+}  // namespace rushgate
