@@ -12,8 +12,13 @@ namespace {
 
 using namespace message_pack;
 
-/// Unpacks values from a text that stands on the stack. Its frames are small: values nest as deep
-/// as Lua's stack allows, some thousand times.
+// Tables are unpacked recursively, on the C stack. (Redis goes on for as long as Lua's stack lasts.)
+constexpr int kDepthMax = 1'000;
+
+constexpr const char* kTooManyValues =
+    "too many return values at once; use unpack_one or unpack_limit instead.";
+
+/// Unpacks values from a text that stands on the stack.
 class Unpacker {
  public:
   Unpacker(lua_State* lua, const char* bytes, std::size_t left)
@@ -52,13 +57,17 @@ class Unpacker {
     lua_pushnumber(lua_, static_cast<lua_Number>(take<T>()));
   }
 
+  /// Raises an error if it is too deep, with the reason that Redis gives.
+  void enter_table(const char* reason) {
+    if (++depth_ > kDepthMax) luaL_error(lua_, "stack overflow (%s)", reason);
+  }
+  void leave_table() { --depth_; }
+
   lua_State* const lua_;
   const char* next_;
   std::size_t left_;
+  int depth_ = 0;
 };
-
-constexpr const char* kTooManyValues =
-    "too many return values at once; use unpack_one or unpack_limit instead.";
 
 void Unpacker::unpack() {
   luaL_checkstack(lua_, 1, kTooManyValues);
@@ -122,22 +131,27 @@ void Unpacker::unpack_small(std::uint8_t first) {
 }
 
 void Unpacker::unpack_list(std::size_t length) {
+  constexpr const char* kReason = "in function mp_decode_to_lua_array";
+  enter_table(kReason);
   lua_newtable(lua_);  // grows with what is there, whatever the length says
-  luaL_checkstack(lua_, 1, "in function mp_decode_to_lua_array");
+  luaL_checkstack(lua_, 1, kReason);
   for (std::size_t i = 1; i <= length; ++i) {
     lua_pushnumber(lua_, static_cast<lua_Number>(i));
     unpack();
     lua_rawset(lua_, -3);
   }
+  leave_table();
 }
 
 void Unpacker::unpack_map(std::size_t length) {
+  enter_table(kTooManyValues);
   lua_newtable(lua_);
   for (std::size_t i = 0; i < length; ++i) {
     unpack();
     unpack();
     lua_rawset(lua_, -3);
   }
+  leave_table();
 }
 
 /// Returns how many values it pushed.
