@@ -50,21 +50,22 @@ class OwnEngine final : public Place {
   bool has_crashed() override {
     const bool failed = !engine_.engine().health().ok();
     const bool ends = restart_at_ != 0 && engine_.store().commits() >= restart_at_;
-    if (failed || ends) {
-      engine_.restart();
-      is_planned_ = false;
-      restart_at_ = 0;
-    }
+    if (failed || ends) restart();
     if (!is_planned_ && crashes_left_ > 0) plan_crash();
     return failed || ends;
   }
   void calm() override {
-    if (is_planned_) engine_.restart();
-    is_planned_ = false;
+    if (is_planned_) restart();
     crashes_left_ = 0;
   }
 
  private:
+  void restart() {
+    engine_.restart();
+    is_planned_ = false;
+    restart_at_ = 0;
+  }
+
   void plan_crash() {
     using Kept = faults::FaultyStore::Kept;
     --crashes_left_;
