@@ -16,8 +16,8 @@
 #include "engine/commands/command_functions.h"
 #include "engine/commands/errors.h"
 #include "engine/commands/glob.h"
+#include "engine/commands/help_reply.h"
 #include "engine/commands/limits.h"
-#include "engine/commands/subcommands.h"
 #include "engine/script/lua_host.h"
 
 namespace rushgate {
@@ -125,8 +125,10 @@ std::optional<std::string_view> asked_for(const CommandContext& context, std::st
   return std::nullopt;
 }
 
+}  // namespace
+
 // CONFIG GET parameter [parameter ...]
-Reply config_get(CommandContext& context) {
+Reply config_get_command(CommandContext& context) {
   const CommandServices& services = context.services();
   std::vector<Reply> names_and_values;
   const auto add = [&](std::string_view name, std::string value) {
@@ -144,6 +146,8 @@ Reply config_get(CommandContext& context) {
 }
 
 // ---- CONFIG SET ----
+
+namespace {
 
 /// A number of bytes: "100", "64kb", "1G", ….
 std::optional<std::int64_t> parse_memory(std::string_view text) {
@@ -201,8 +205,10 @@ std::optional<Reply> find_settings(const CommandContext& context,
   return std::nullopt;
 }
 
+}  // namespace
+
 // CONFIG SET parameter value [parameter value ...]
-Reply config_set(CommandContext& context) {
+Reply config_set_command(CommandContext& context) {
   if (context.size() % 2 != 0) return errors::syntax();
   std::vector<const NumberSetting*> settings;
   if (auto error = find_settings(context, settings)) return std::move(*error);
@@ -224,15 +230,15 @@ Reply config_set(CommandContext& context) {
 // ---- The others ----
 
 // CONFIG RESETSTAT
-Reply config_resetstat(CommandContext&) {
+Reply config_resetstat_command(CommandContext&) {
   return Reply::ok();  // there are no statistics
 }
 
 // CONFIG REWRITE
-Reply config_rewrite(CommandContext&) { return errors::no_configuration_file(); }
+Reply config_rewrite_command(CommandContext&) { return errors::no_configuration_file(); }
 
 // CONFIG HELP
-Reply config_help(CommandContext&) {
+Reply config_help_command(CommandContext&) {
   static constexpr std::string_view kLines[] = {
       "CONFIG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
       "GET <pattern>",
@@ -247,17 +253,6 @@ Reply config_help(CommandContext&) {
       "    Prints this help.",
   };
   return help_reply(kLines);
-}
-
-}  // namespace
-
-// CONFIG GET | SET | RESETSTAT | REWRITE | HELP
-Reply config_command(CommandContext& context) {
-  static constexpr Subcommand kSubcommands[] = {
-      {"get", config_get, -3},        {"set", config_set, -4},  {"resetstat", config_resetstat, 2},
-      {"rewrite", config_rewrite, 2}, {"help", config_help, 2},
-  };
-  return run_subcommand(context, "config", kSubcommands);
 }
 
 }  // namespace rushgate
