@@ -18,8 +18,8 @@
 #include "engine/commands/command_functions.h"
 #include "engine/commands/command_table.h"
 #include "engine/commands/errors.h"
+#include "engine/commands/help_reply.h"
 #include "engine/commands/sessions.h"
-#include "engine/commands/subcommands.h"
 
 namespace rushgate {
 namespace {
@@ -39,9 +39,7 @@ std::string flags_of(const CommandContext& context, const Session& session) {
 
 std::string command_of(const Session& session) {
   if (session.last_command == nullptr) return "NULL";
-  std::string name(session.last_command->name);
-  if ((session.last_command->flags & kContainer) == 0) return name;
-  return name + '|' + absl::AsciiStrToLower(session.last_subcommand);
+  return std::string(session.last_command->name);
 }
 
 /// One line, as in CLIENT LIST. Buffers are the server's, which does not tell: 0.
@@ -93,10 +91,12 @@ struct Filter {
   }
 };
 
+}  // namespace
+
 // ---- LIST ----
 
 // CLIENT LIST [TYPE NORMAL | MASTER | REPLICA | PUBSUB] [ID client-id [client-id ...]]
-Reply list_command(CommandContext& context) {
+Reply client_list_command(CommandContext& context) {
   Arguments arguments(context.request(), 2);
   std::optional<std::string> type;
   std::vector<std::uint64_t> ids;
@@ -128,6 +128,8 @@ Reply client_info_command(CommandContext& context) {
 
 // ---- KILL ----
 
+namespace {
+
 /// False if it is a client of this process, whom nobody can cut off.
 bool kill(const CommandContext& context, Session& session) {
   if (&session == &context.session()) {
@@ -147,9 +149,11 @@ Reply kill_address(const CommandContext& context) {
   return errors::no_such_client();
 }
 
+}  // namespace
+
 // CLIENT KILL address | <[ID client-id] [TYPE type] [USER username] [ADDR address]
 //   [LADDR address] [SKIPME YES | NO]>
-Reply kill_command(CommandContext& context) {
+Reply client_kill_command(CommandContext& context) {
   if (context.size() == 3) return kill_address(context);
   Filter filter;
   bool skips_me = true;
@@ -189,24 +193,24 @@ Reply kill_command(CommandContext& context) {
 // ---- The client itself ----
 
 // CLIENT ID
-Reply id_command(CommandContext& context) {
+Reply client_id_command(CommandContext& context) {
   return Reply::integer(static_cast<std::int64_t>(context.session().id));
 }
 
 // CLIENT GETNAME
-Reply getname_command(CommandContext& context) {
+Reply client_getname_command(CommandContext& context) {
   const std::string& name = context.session().name;
   return name.empty() ? Reply::nil() : Reply::bulk(name);
 }
 
 // CLIENT SETNAME connection-name
-Reply setname_command(CommandContext& context) {
+Reply client_setname_command(CommandContext& context) {
   if (!set_client_name(context.session(), context[2])) return errors::invalid_client_name();
   return Reply::ok();
 }
 
 // CLIENT REPLY ON | OFF | SKIP
-Reply reply_command(CommandContext& context) {
+Reply client_reply_command(CommandContext& context) {
   Session& session = context.session();
   Arguments arguments(context.request(), 2);
   if (arguments.accept("ON")) {
@@ -223,7 +227,7 @@ Reply reply_command(CommandContext& context) {
 }
 
 // CLIENT NO-EVICT ON | OFF
-Reply no_evict_command(CommandContext& context) {
+Reply client_no_evict_command(CommandContext& context) {
   Arguments arguments(context.request(), 2);
   const bool is_on = arguments.accept("ON");
   if (!is_on && !arguments.accept("OFF")) return errors::syntax();
@@ -232,12 +236,12 @@ Reply no_evict_command(CommandContext& context) {
 }
 
 // CLIENT GETREDIR
-Reply getredir_command(CommandContext& /*context*/) { return Reply::integer(-1); }
+Reply client_getredir_command(CommandContext& /*context*/) { return Reply::integer(-1); }
 
 // ---- Others ----
 
 // CLIENT UNBLOCK client-id [TIMEOUT | ERROR]
-Reply unblock_command(CommandContext& context) {
+Reply client_unblock_command(CommandContext& context) {
   if (context.size() > 4) return errors::unknown_subcommand_or_arity("CLIENT", context[1]);
   Arguments arguments(context.request(), 2);
   const std::string_view id_text = arguments.next();
@@ -285,25 +289,10 @@ Reply client_help_command(CommandContext& /*context*/) {
   return help_reply(kLines);
 }
 
-}  // namespace
-
 bool set_client_name(Session& session, std::string_view name) {
   const bool is_valid = std::ranges::all_of(name, [](char c) { return c >= '!' && c <= '~'; });
   if (is_valid) session.name = name;
   return is_valid;
-}
-
-// CLIENT subcommand [argument ...]
-Reply client_command(CommandContext& context) {
-  static constexpr Subcommand kSubcommands[] = {
-      {"getname", getname_command, 2},  {"getredir", getredir_command, 2},
-      {"help", client_help_command, 2}, {"id", id_command, 2},
-      {"info", client_info_command, 2}, {"kill", kill_command, -3},
-      {"list", list_command, -2},       {"no-evict", no_evict_command, 3},
-      {"reply", reply_command, 3},      {"setname", setname_command, 3},
-      {"unblock", unblock_command, -3},
-  };
-  return run_subcommand(context, "client", kSubcommands);
 }
 
 }  // namespace rushgate

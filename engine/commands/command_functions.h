@@ -18,7 +18,17 @@ Reply reset_command(CommandContext&);
 Reply select_command(CommandContext&);
 
 // ---- clients.cc ----
-Reply client_command(CommandContext&);
+Reply client_getname_command(CommandContext&);
+Reply client_getredir_command(CommandContext&);
+Reply client_help_command(CommandContext&);
+Reply client_id_command(CommandContext&);
+Reply client_info_command(CommandContext&);
+Reply client_kill_command(CommandContext&);
+Reply client_list_command(CommandContext&);
+Reply client_no_evict_command(CommandContext&);
+Reply client_reply_command(CommandContext&);
+Reply client_setname_command(CommandContext&);
+Reply client_unblock_command(CommandContext&);
 
 // ---- pubsub.cc ----
 Reply subscribe_command(CommandContext&);
@@ -29,7 +39,12 @@ Reply ssubscribe_command(CommandContext&);
 Reply sunsubscribe_command(CommandContext&);
 Reply publish_command(CommandContext&);
 Reply spublish_command(CommandContext&);
-Reply pubsub_command(CommandContext&);
+Reply pubsub_channels_command(CommandContext&);
+Reply pubsub_numpat_command(CommandContext&);
+Reply pubsub_numsub_command(CommandContext&);
+Reply pubsub_shardchannels_command(CommandContext&);
+Reply pubsub_shardnumsub_command(CommandContext&);
+Reply pubsub_help_command(CommandContext&);
 
 // ---- transactions.cc ----
 Reply multi_command(CommandContext&);
@@ -51,8 +66,22 @@ Reply info_command(CommandContext&);
 // ---- shutdown.cc ----
 Reply shutdown_command(CommandContext&);
 
+// ---- command_info.cc, command_docs.cc ----
+Reply command_command(CommandContext&);
+Reply command_count_command(CommandContext&);
+Reply command_docs_command(CommandContext&);
+Reply command_getkeys_command(CommandContext&);
+Reply command_getkeysandflags_command(CommandContext&);
+Reply command_help_command(CommandContext&);
+Reply command_info_command(CommandContext&);
+Reply command_list_command(CommandContext&);
+
 // ---- config.cc ----
-Reply config_command(CommandContext&);
+Reply config_get_command(CommandContext&);
+Reply config_set_command(CommandContext&);
+Reply config_resetstat_command(CommandContext&);
+Reply config_rewrite_command(CommandContext&);
+Reply config_help_command(CommandContext&);
 
 // ---- keys.cc ----
 Reply del_command(CommandContext&);
@@ -67,7 +96,11 @@ Reply move_command(CommandContext&);
 Reply copy_command(CommandContext&);
 
 // ---- object_info.cc ----
-Reply object_command(CommandContext&);
+Reply object_encoding_command(CommandContext&);
+Reply object_freq_command(CommandContext&);
+Reply object_idletime_command(CommandContext&);
+Reply object_refcount_command(CommandContext&);
+Reply object_help_command(CommandContext&);
 
 // ---- scan.cc ----
 Reply scan_command(CommandContext&);
@@ -228,7 +261,12 @@ Reply xtrim_command(CommandContext&);
 Reply xread_command(CommandContext&);
 
 // ---- stream_groups.cc ----
-Reply xgroup_command(CommandContext&);
+Reply xgroup_create_command(CommandContext&);
+Reply xgroup_setid_command(CommandContext&);
+Reply xgroup_destroy_command(CommandContext&);
+Reply xgroup_createconsumer_command(CommandContext&);
+Reply xgroup_delconsumer_command(CommandContext&);
+Reply xgroup_help_command(CommandContext&);
 Reply xreadgroup_command(CommandContext&);
 Reply xack_command(CommandContext&);
 Reply xpending_command(CommandContext&);
@@ -236,7 +274,10 @@ Reply xclaim_command(CommandContext&);
 Reply xautoclaim_command(CommandContext&);
 
 // ---- stream_info.cc ----
-Reply xinfo_command(CommandContext&);
+Reply xinfo_stream_command(CommandContext&);
+Reply xinfo_groups_command(CommandContext&);
+Reply xinfo_consumers_command(CommandContext&);
+Reply xinfo_help_command(CommandContext&);
 
 // ---- scripting.cc ----
 Reply eval_command(CommandContext&);
@@ -244,6 +285,11 @@ Reply evalsha_command(CommandContext&);
 Reply eval_ro_command(CommandContext&);
 Reply evalsha_ro_command(CommandContext&);
 Reply fcall_command(CommandContext&);
-Reply script_command(CommandContext&);
+Reply script_load_command(CommandContext&);
+Reply script_exists_command(CommandContext&);
+Reply script_flush_command(CommandContext&);
+Reply script_kill_command(CommandContext&);
+Reply script_debug_command(CommandContext&);
+Reply script_help_command(CommandContext&);
 
 }  // namespace rushgate

@@ -1,404 +1,309 @@
 #include "engine/commands/command_table.h"
 
-#include <array>
-#include <bit>
-#include <cassert>
-#include <cstddef>
-#include <cstdint>
-#include <iterator>
-#include <string>
-
-#include "absl/strings/ascii.h"
-#include "engine/base/bytes.h"
 #include "engine/commands/command_functions.h"
-#include "engine/commands/errors.h"
-#include "engine/commands/memory_limit.h"
-#include "engine/commands/transactions.h"
 
 namespace rushgate {
 namespace {
 
+using enum CommandGroup;
+using namespace key_specs;
+
+// ---- Flags that go together ----
+
+// These two mean nothing here: an engine is open when it is loaded, and has no master.
+constexpr unsigned kAnytime = kLoading | kStale;
+constexpr unsigned kGreets = kNoScript | kAnytime | kFast | kNoAuth | kAllowBusy;
+constexpr unsigned kAdministers = kAdmin | kNoScript | kAnytime;
+constexpr unsigned kDescribes = kAnytime | kAclConnection;
+constexpr unsigned kSubscribes = kPubSub | kNoScript | kAnytime | kWhileSubscribed;
+constexpr unsigned kRunsScript = kNoScript | kStale | kSkipMonitor | kNoMandatoryKeys;
+
+// Of keys: their value is read, changed after a look, or handed out and removed.
+constexpr unsigned kReads = kRO | kAccess;
+constexpr unsigned kChanges = kRW | kAccess | kUpdate;
+constexpr unsigned kTakes = kRW | kAccess | kDelete;
+
+// ---- The commands ----
+
 constexpr CommandSpec kCommands[] = {
-    // name, function, arity, flags, keys: first, last, step
-    {"auth", auth_command, -2, kNoScript | kAllowBusy | kFast | kNoAuth | kEndsBatch, 0, 0, 0},
-    {"client", client_command, -2, kNoScript | kContainer | kEndsBatch, 0, 0, 0},
-    {"echo", echo_command, 2, kFast, 0, 0, 0},
-    {"hello", hello_command, -1, kNoScript | kAllowBusy | kFast | kNoAuth | kEndsBatch, 0, 0, 0},
-    {"ping", ping_command, -1, kFast | kPubSub, 0, 0, 0},
-    {"quit", quit_command, -1,
-     kNoScript | kAllowBusy | kFast | kNoAuth | kNotQueued | kPubSub | kEndsBatch, 0, 0, 0},
-    {"reset", reset_command, 1,
-     kNoScript | kAllowBusy | kFast | kNoAuth | kNotQueued | kPubSub | kEndsBatch, 0, 0, 0},
-    {"select", select_command, 2, kFast, 0, 0, 0},
+    // name, function, arity, flags, group, keys
 
-    {"subscribe", subscribe_command, -2, kNoScript | kPubSub, 0, 0, 0},
-    {"unsubscribe", unsubscribe_command, -1, kNoScript | kPubSub, 0, 0, 0},
-    {"psubscribe", psubscribe_command, -2, kNoScript | kPubSub, 0, 0, 0},
-    {"punsubscribe", punsubscribe_command, -1, kNoScript | kPubSub, 0, 0, 0},
-    {"ssubscribe", ssubscribe_command, -2, kNoScript | kPubSub, 1, -1, 1},
-    {"sunsubscribe", sunsubscribe_command, -1, kNoScript | kPubSub, 1, -1, 1},
-    {"publish", publish_command, 3, kFast, 0, 0, 0},
-    {"spublish", spublish_command, 3, kFast, 1, 1, 1},
-    {"pubsub", pubsub_command, -2, kContainer, 0, 0, 0},
+    {"auth", auth_command, -2, kGreets | kEndsBatch, kConnection},
+    {"client", nullptr, -2, kContainer | kEndsBatch, kConnection},
+    {"client|getname", client_getname_command, 2, kNoScript | kAnytime, kConnection},
+    {"client|getredir", client_getredir_command, 2, kNoScript | kAnytime, kConnection},
+    {"client|help", client_help_command, 2, kAnytime, kConnection},
+    {"client|id", client_id_command, 2, kNoScript | kAnytime, kConnection},
+    {"client|info", client_info_command, 2, kNoScript | kAnytime, kConnection},
+    {"client|kill", client_kill_command, -3, kAdministers, kConnection},
+    {"client|list", client_list_command, -2, kAdministers, kConnection},
+    {"client|no-evict", client_no_evict_command, 3, kAdministers, kConnection},
+    {"client|reply", client_reply_command, 3, kNoScript | kAnytime, kConnection},
+    {"client|setname", client_setname_command, 3, kNoScript | kAnytime, kConnection},
+    {"client|unblock", client_unblock_command, -3, kAdministers, kConnection},
+    {"echo", echo_command, 2, kAnytime | kFast, kConnection},
+    {"hello", hello_command, -1, kGreets | kEndsBatch, kConnection},
+    {"ping", ping_command, -1, kFast | kWhileSubscribed, kConnection},
+    {"quit", quit_command, -1, kGreets | kNotQueued | kEndsBatch | kWhileSubscribed, kConnection},
+    {"reset", reset_command, 1, kGreets | kNotQueued | kEndsBatch | kWhileSubscribed, kConnection},
+    {"select", select_command, 2, kAnytime | kFast, kConnection},
 
-    {"multi", multi_command, 1, kNoScript | kAllowBusy | kFast | kNotQueued, 0, 0, 0},
-    {"exec", exec_command, 1, kNoScript | kNotQueued | kEndsBatch, 0, 0, 0},
-    {"discard", discard_command, 1, kNoScript | kAllowBusy | kFast | kNotQueued, 0, 0, 0},
-    {"watch", watch_command, -2, kNoScript | kAllowBusy | kFast | kNotQueued, 1, -1, 1},
-    {"unwatch", unwatch_command, 1, kNoScript | kAllowBusy | kFast, 0, 0, 0},
+    {"subscribe", subscribe_command, -2, kSubscribes, kChannels},
+    {"unsubscribe", unsubscribe_command, -1, kSubscribes, kChannels},
+    {"psubscribe", psubscribe_command, -2, kSubscribes, kChannels},
+    {"punsubscribe", punsubscribe_command, -1, kSubscribes, kChannels},
+    {"ssubscribe", ssubscribe_command, -2, kSubscribes, kChannels, keys(1, -1, kNotKey)},
+    {"sunsubscribe", sunsubscribe_command, -1, kSubscribes, kChannels, keys(1, -1, kNotKey)},
+    {"publish", publish_command, 3, kPubSub | kAnytime | kFast, kChannels},
+    {"spublish", spublish_command, 3, kPubSub | kAnytime | kFast, kChannels, key(1, kNotKey)},
+    {"pubsub", nullptr, -2, kContainer, kChannels},
+    {"pubsub|channels", pubsub_channels_command, -2, kPubSub | kAnytime, kChannels},
+    {"pubsub|numpat", pubsub_numpat_command, 2, kPubSub | kAnytime, kChannels},
+    {"pubsub|numsub", pubsub_numsub_command, -2, kPubSub | kAnytime, kChannels},
+    {"pubsub|shardchannels", pubsub_shardchannels_command, -2, kPubSub | kAnytime, kChannels},
+    {"pubsub|shardnumsub", pubsub_shardnumsub_command, -2, kPubSub | kAnytime, kChannels},
+    {"pubsub|help", pubsub_help_command, 2, kAnytime, kChannels},
 
-    {"time", time_command, 1, kFast, 0, 0, 0},
-    {"dbsize", dbsize_command, 1, kReadOnly | kFast, 0, 0, 0},
-    {"flushdb", flushdb_command, -1, kWrite, 0, 0, 0},
-    {"flushall", flushall_command, -1, kWrite, 0, 0, 0},
+    {"multi", multi_command, 1, kNoScript | kAnytime | kFast | kAllowBusy | kNotQueued,
+     kTransactions},
+    {"exec", exec_command, 1, kNoScript | kAnytime | kSkipSlowlog | kNotQueued | kEndsBatch,
+     kTransactions},
+    {"discard", discard_command, 1, kNoScript | kAnytime | kFast | kAllowBusy | kNotQueued,
+     kTransactions},
+    {"watch", watch_command, -2, kNoScript | kAnytime | kFast | kAllowBusy | kNotQueued,
+     kTransactions, keys(1, -1, kRO)},
+    {"unwatch", unwatch_command, 1, kNoScript | kAnytime | kFast | kAllowBusy, kTransactions},
 
-    {"swapdb", swapdb_command, 3, kWrite | kFast, 0, 0, 0},
-    {"config", config_command, -2, kNoScript, 0, 0, 0},
-    {"info", info_command, -1, 0, 0, 0, 0},
-    {"shutdown", shutdown_command, -1, kNoScript | kNoMulti | kEndsBatch, 0, 0, 0},
+    {"time", time_command, 1, kAnytime | kFast, kServer},
+    {"dbsize", dbsize_command, 1, kReadOnly | kFast | kAclKeyspace, kServer},
+    {"flushdb", flushdb_command, -1, kWrite | kAclKeyspace | kAclDangerous, kServer},
+    {"flushall", flushall_command, -1, kWrite | kAclKeyspace | kAclDangerous, kServer},
+    {"swapdb", swapdb_command, 3, kWrite | kFast | kAclKeyspace | kAclDangerous, kServer},
+    {"config", nullptr, -2, kContainer, kServer},
+    {"config|get", config_get_command, -3, kAdministers, kServer},
+    {"config|set", config_set_command, -4, kAdministers, kServer},
+    {"config|resetstat", config_resetstat_command, 2, kAdministers, kServer},
+    {"config|rewrite", config_rewrite_command, 2, kAdministers, kServer},
+    {"config|help", config_help_command, 2, kAnytime, kServer},
+    {"info", info_command, -1, kAnytime | kAclDangerous, kServer},
+    {"shutdown", shutdown_command, -1, kAdministers | kNoMulti | kAllowBusy | kEndsBatch, kServer},
 
-    {"del", del_command, -2, kWrite, 1, -1, 1},
-    {"unlink", del_command, -2, kWrite | kFast, 1, -1, 1},
-    {"exists", exists_command, -2, kReadOnly | kFast, 1, -1, 1},
-    {"type", type_command, 2, kReadOnly | kFast, 1, 1, 1},
-    {"touch", touch_command, -2, kReadOnly | kFast, 1, -1, 1},
-    {"object", object_command, -2, kReadOnly, 2, 2, 1},
-    {"keys", keys_command, 2, kReadOnly, 0, 0, 0},
-    {"scan", scan_command, -2, kReadOnly, 0, 0, 0},
-    {"randomkey", randomkey_command, 1, kReadOnly, 0, 0, 0},
-    {"rename", rename_command, 3, kWrite, 1, 2, 1},
-    {"renamenx", renamenx_command, 3, kWrite | kFast, 1, 2, 1},
-    {"move", move_command, 3, kWrite | kFast, 1, 1, 1},
-    {"copy", copy_command, -3, kWrite | kDenyOom, 1, 2, 1},
-    {"expire", expire_command, -3, kWrite | kFast, 1, 1, 1},
-    {"pexpire", pexpire_command, -3, kWrite | kFast, 1, 1, 1},
-    {"expireat", expireat_command, -3, kWrite | kFast, 1, 1, 1},
-    {"pexpireat", pexpireat_command, -3, kWrite | kFast, 1, 1, 1},
-    {"expiretime", expiretime_command, 2, kReadOnly | kFast, 1, 1, 1},
-    {"pexpiretime", pexpiretime_command, 2, kReadOnly | kFast, 1, 1, 1},
-    {"ttl", ttl_command, 2, kReadOnly | kFast, 1, 1, 1},
-    {"pttl", pttl_command, 2, kReadOnly | kFast, 1, 1, 1},
-    {"persist", persist_command, 2, kWrite | kFast, 1, 1, 1},
+    {"del", del_command, -2, kWrite, kGeneric, keys(1, -1, kRM | kDelete)},
+    {"unlink", del_command, -2, kWrite | kFast, kGeneric, keys(1, -1, kRM | kDelete)},
+    {"exists", exists_command, -2, kReadOnly | kFast, kGeneric, keys(1, -1, kRO)},
+    {"type", type_command, 2, kReadOnly | kFast, kGeneric, key(1, kRO)},
+    {"touch", touch_command, -2, kReadOnly | kFast, kGeneric, keys(1, -1, kRO)},
+    {"object", nullptr, -2, kContainer, kGeneric},
+    {"object|encoding", object_encoding_command, 3, kReadOnly, kGeneric, key(2, kRO)},
+    {"object|freq", object_freq_command, 3, kReadOnly, kGeneric, key(2, kRO)},
+    {"object|idletime", object_idletime_command, 3, kReadOnly, kGeneric, key(2, kRO)},
+    {"object|refcount", object_refcount_command, 3, kReadOnly, kGeneric, key(2, kRO)},
+    {"object|help", object_help_command, 2, kAnytime, kGeneric},
+    {"keys", keys_command, 2, kReadOnly | kAclDangerous, kGeneric},
+    {"scan", scan_command, -2, kReadOnly, kGeneric},
+    {"randomkey", randomkey_command, 1, kReadOnly, kGeneric},
+    {"rename", rename_command, 3, kWrite, kGeneric, key(1, kTakes) + key(2, kOW | kUpdate)},
+    {"renamenx", renamenx_command, 3, kWrite | kFast, kGeneric,
+     key(1, kTakes) + key(2, kOW | kInsert)},
+    {"move", move_command, 3, kWrite | kFast, kGeneric, key(1, kChanges)},
+    {"copy", copy_command, -3, kWrite | kDenyOom, kGeneric, key(1, kReads) + key(2, kOW | kUpdate)},
+    {"expire", expire_command, -3, kWrite | kFast, kGeneric, key(1, kRW | kUpdate)},
+    {"pexpire", pexpire_command, -3, kWrite | kFast, kGeneric, key(1, kRW | kUpdate)},
+    {"expireat", expireat_command, -3, kWrite | kFast, kGeneric, key(1, kRW | kUpdate)},
+    {"pexpireat", pexpireat_command, -3, kWrite | kFast, kGeneric, key(1, kRW | kUpdate)},
+    {"expiretime", expiretime_command, 2, kReadOnly | kFast, kGeneric, key(1, kReads)},
+    {"pexpiretime", pexpiretime_command, 2, kReadOnly | kFast, kGeneric, key(1, kReads)},
+    {"ttl", ttl_command, 2, kReadOnly | kFast, kGeneric, key(1, kReads)},
+    {"pttl", pttl_command, 2, kReadOnly | kFast, kGeneric, key(1, kReads)},
+    {"persist", persist_command, 2, kWrite | kFast, kGeneric, key(1, kRW | kUpdate)},
 
-    {"get", get_command, 2, kReadOnly | kFast, 1, 1, 1},
-    {"set", set_command, -3, kWrite | kDenyOom, 1, 1, 1},
-    {"setnx", setnx_command, 3, kWrite | kDenyOom | kFast, 1, 1, 1},
-    {"mget", mget_command, -2, kReadOnly | kFast, 1, -1, 1},
-    {"mset", mset_command, -3, kWrite | kDenyOom, 1, -1, 2},
-    {"msetnx", msetnx_command, -3, kWrite | kDenyOom, 1, -1, 2},
-    {"setex", setex_command, 4, kWrite | kDenyOom, 1, 1, 1},
-    {"psetex", psetex_command, 4, kWrite | kDenyOom, 1, 1, 1},
-    {"getset", getset_command, 3, kWrite | kDenyOom | kFast, 1, 1, 1},
-    {"getdel", getdel_command, 2, kWrite | kFast, 1, 1, 1},
-    {"getex", getex_command, -2, kWrite | kFast, 1, 1, 1},
-    {"strlen", strlen_command, 2, kReadOnly | kFast, 1, 1, 1},
-    {"append", append_command, 3, kWrite | kDenyOom | kFast, 1, 1, 1},
-    {"setrange", setrange_command, 4, kWrite | kDenyOom, 1, 1, 1},
-    {"getrange", getrange_command, 4, kReadOnly, 1, 1, 1},
-    {"substr", getrange_command, 4, kReadOnly, 1, 1, 1},
-    {"lcs", lcs_command, -3, kReadOnly, 1, 2, 1},
-    {"incrbyfloat", incrbyfloat_command, 3, kWrite | kDenyOom | kFast, 1, 1, 1},
-    {"incr", incr_command, 2, kWrite | kDenyOom | kFast, 1, 1, 1},
-    {"incrby", incrby_command, 3, kWrite | kDenyOom | kFast, 1, 1, 1},
-    {"decr", decr_command, 2, kWrite | kDenyOom | kFast, 1, 1, 1},
-    {"decrby", decrby_command, 3, kWrite | kDenyOom | kFast, 1, 1, 1},
+    {"get", get_command, 2, kReadOnly | kFast, kString, key(1, kReads)},
+    {"set", set_command, -3, kWrite | kDenyOom, kString, key(1, kChanges | kVariableFlags)},
+    {"setnx", setnx_command, 3, kWrite | kDenyOom | kFast, kString, key(1, kOW | kInsert)},
+    {"mget", mget_command, -2, kReadOnly | kFast, kString, keys(1, -1, kReads)},
+    {"mset", mset_command, -3, kWrite | kDenyOom, kString, keys(1, -1, kOW | kUpdate, 2)},
+    {"msetnx", msetnx_command, -3, kWrite | kDenyOom, kString, keys(1, -1, kOW | kInsert, 2)},
+    {"setex", setex_command, 4, kWrite | kDenyOom, kString, key(1, kOW | kUpdate)},
+    {"psetex", psetex_command, 4, kWrite | kDenyOom, kString, key(1, kOW | kUpdate)},
+    {"getset", getset_command, 3, kWrite | kDenyOom | kFast, kString, key(1, kChanges)},
+    {"getdel", getdel_command, 2, kWrite | kFast, kString, key(1, kTakes)},
+    {"getex", getex_command, -2, kWrite | kFast, kString, key(1, kChanges)},
+    {"strlen", strlen_command, 2, kReadOnly | kFast, kString, key(1, kRO)},
+    {"append", append_command, 3, kWrite | kDenyOom | kFast, kString, key(1, kRW | kInsert)},
+    {"setrange", setrange_command, 4, kWrite | kDenyOom, kString, key(1, kRW | kUpdate)},
+    {"getrange", getrange_command, 4, kReadOnly, kString, key(1, kReads)},
+    {"substr", getrange_command, 4, kReadOnly, kString, key(1, kReads)},
+    {"lcs", lcs_command, -3, kReadOnly, kString, keys(1, 2, kReads)},
+    {"incrbyfloat", incrbyfloat_command, 3, kWrite | kDenyOom | kFast, kString, key(1, kChanges)},
+    {"incr", incr_command, 2, kWrite | kDenyOom | kFast, kString, key(1, kChanges)},
+    {"incrby", incrby_command, 3, kWrite | kDenyOom | kFast, kString, key(1, kChanges)},
+    {"decr", decr_command, 2, kWrite | kDenyOom | kFast, kString, key(1, kChanges)},
+    {"decrby", decrby_command, 3, kWrite | kDenyOom | kFast, kString, key(1, kChanges)},
 
-    {"hget", hget_command, 3, kReadOnly | kFast, 1, 1, 1},
-    {"hset", hset_command, -4, kWrite | kDenyOom | kFast, 1, 1, 1},
-    {"hmget", hmget_command, -3, kReadOnly | kFast, 1, 1, 1},
-    {"hgetall", hgetall_command, 2, kReadOnly, 1, 1, 1},
-    {"hincrby", hincrby_command, 4, kWrite | kDenyOom | kFast, 1, 1, 1},
-    {"hdel", hdel_command, -3, kWrite | kFast, 1, 1, 1},
-    {"hlen", hlen_command, 2, kReadOnly | kFast, 1, 1, 1},
-    {"hexists", hexists_command, 3, kReadOnly | kFast, 1, 1, 1},
-    {"hsetnx", hsetnx_command, 4, kWrite | kDenyOom | kFast, 1, 1, 1},
-    {"hmset", hmset_command, -4, kWrite | kDenyOom | kFast, 1, 1, 1},
-    {"hincrbyfloat", hincrbyfloat_command, 4, kWrite | kDenyOom | kFast, 1, 1, 1},
-    {"hkeys", hkeys_command, 2, kReadOnly, 1, 1, 1},
-    {"hvals", hvals_command, 2, kReadOnly, 1, 1, 1},
-    {"hstrlen", hstrlen_command, 3, kReadOnly | kFast, 1, 1, 1},
-    {"hrandfield", hrandfield_command, -2, kReadOnly, 1, 1, 1},
-    {"hscan", hscan_command, -3, kReadOnly, 1, 1, 1},
+    {"hget", hget_command, 3, kReadOnly | kFast, kHash, key(1, kReads)},
+    {"hset", hset_command, -4, kWrite | kDenyOom | kFast, kHash, key(1, kRW | kUpdate)},
+    {"hmget", hmget_command, -3, kReadOnly | kFast, kHash, key(1, kReads)},
+    {"hgetall", hgetall_command, 2, kReadOnly, kHash, key(1, kReads)},
+    {"hincrby", hincrby_command, 4, kWrite | kDenyOom | kFast, kHash, key(1, kChanges)},
+    {"hdel", hdel_command, -3, kWrite | kFast, kHash, key(1, kRW | kDelete)},
+    {"hlen", hlen_command, 2, kReadOnly | kFast, kHash, key(1, kRO)},
+    {"hexists", hexists_command, 3, kReadOnly | kFast, kHash, key(1, kRO)},
+    {"hsetnx", hsetnx_command, 4, kWrite | kDenyOom | kFast, kHash, key(1, kRW | kInsert)},
+    {"hmset", hmset_command, -4, kWrite | kDenyOom | kFast, kHash, key(1, kRW | kUpdate)},
+    {"hincrbyfloat", hincrbyfloat_command, 4, kWrite | kDenyOom | kFast, kHash, key(1, kChanges)},
+    {"hkeys", hkeys_command, 2, kReadOnly, kHash, key(1, kReads)},
+    {"hvals", hvals_command, 2, kReadOnly, kHash, key(1, kReads)},
+    {"hstrlen", hstrlen_command, 3, kReadOnly | kFast, kHash, key(1, kRO)},
+    {"hrandfield", hrandfield_command, -2, kReadOnly, kHash, key(1, kReads)},
+    {"hscan", hscan_command, -3, kReadOnly, kHash, key(1, kReads)},
 
-    {"sadd", sadd_command, -3, kWrite | kDenyOom | kFast, 1, 1, 1},
-    {"srem", srem_command, -3, kWrite | kFast, 1, 1, 1},
-    {"sismember", sismember_command, 3, kReadOnly | kFast, 1, 1, 1},
-    {"smismember", smismember_command, -3, kReadOnly | kFast, 1, 1, 1},
-    {"scard", scard_command, 2, kReadOnly | kFast, 1, 1, 1},
-    {"smembers", smembers_command, 2, kReadOnly, 1, 1, 1},
-    {"smove", smove_command, 4, kWrite | kFast, 1, 2, 1},
-    {"spop", spop_command, -2, kWrite | kFast, 1, 1, 1},
-    {"srandmember", srandmember_command, -2, kReadOnly, 1, 1, 1},
-    {"sscan", sscan_command, -3, kReadOnly, 1, 1, 1},
-    {"sinter", sinter_command, -2, kReadOnly, 1, -1, 1},
-    {"sinterstore", sinterstore_command, -3, kWrite | kDenyOom, 1, -1, 1},
-    {"sintercard", sintercard_command, -3, kReadOnly | kMovableKeys, 0, 0, 0},
-    {"sunion", sunion_command, -2, kReadOnly, 1, -1, 1},
-    {"sunionstore", sunionstore_command, -3, kWrite | kDenyOom, 1, -1, 1},
-    {"sdiff", sdiff_command, -2, kReadOnly, 1, -1, 1},
-    {"sdiffstore", sdiffstore_command, -3, kWrite | kDenyOom, 1, -1, 1},
+    {"sadd", sadd_command, -3, kWrite | kDenyOom | kFast, kSet, key(1, kRW | kInsert)},
+    {"srem", srem_command, -3, kWrite | kFast, kSet, key(1, kRW | kDelete)},
+    {"sismember", sismember_command, 3, kReadOnly | kFast, kSet, key(1, kRO)},
+    {"smismember", smismember_command, -3, kReadOnly | kFast, kSet, key(1, kReads)},
+    {"scard", scard_command, 2, kReadOnly | kFast, kSet, key(1, kRO)},
+    {"smembers", smembers_command, 2, kReadOnly, kSet, key(1, kReads)},
+    {"smove", smove_command, 4, kWrite | kFast, kSet, key(1, kTakes) + key(2, kRW | kInsert)},
+    {"spop", spop_command, -2, kWrite | kFast, kSet, key(1, kTakes)},
+    {"srandmember", srandmember_command, -2, kReadOnly, kSet, key(1, kReads)},
+    {"sscan", sscan_command, -3, kReadOnly, kSet, key(1, kReads)},
+    {"sinter", sinter_command, -2, kReadOnly, kSet, keys(1, -1, kReads)},
+    {"sinterstore", sinterstore_command, -3, kWrite | kDenyOom, kSet,
+     key(1, kRW | kUpdate) + keys(2, -1, kReads)},
+    {"sintercard", sintercard_command, -3, kReadOnly, kSet, counted_keys(1, kReads)},
+    {"sunion", sunion_command, -2, kReadOnly, kSet, keys(1, -1, kReads)},
+    {"sunionstore", sunionstore_command, -3, kWrite | kDenyOom, kSet,
+     key(1, kOW | kUpdate) + keys(2, -1, kReads)},
+    {"sdiff", sdiff_command, -2, kReadOnly, kSet, keys(1, -1, kReads)},
+    {"sdiffstore", sdiffstore_command, -3, kWrite | kDenyOom, kSet,
+     key(1, kOW | kUpdate) + keys(2, -1, kReads)},
 
-    {"lpush", lpush_command, -3, kWrite | kDenyOom | kFast, 1, 1, 1},
-    {"rpush", rpush_command, -3, kWrite | kDenyOom | kFast, 1, 1, 1},
-    {"lpushx", lpushx_command, -3, kWrite | kDenyOom | kFast, 1, 1, 1},
-    {"rpushx", rpushx_command, -3, kWrite | kDenyOom | kFast, 1, 1, 1},
-    {"lpop", lpop_command, -2, kWrite | kFast, 1, 1, 1},
-    {"rpop", rpop_command, -2, kWrite | kFast, 1, 1, 1},
-    {"llen", llen_command, 2, kReadOnly | kFast, 1, 1, 1},
-    {"lindex", lindex_command, 3, kReadOnly, 1, 1, 1},
-    {"lrange", lrange_command, 4, kReadOnly, 1, 1, 1},
-    {"lset", lset_command, 4, kWrite | kDenyOom, 1, 1, 1},
-    {"linsert", linsert_command, 5, kWrite | kDenyOom, 1, 1, 1},
-    {"lrem", lrem_command, 4, kWrite, 1, 1, 1},
-    {"ltrim", ltrim_command, 4, kWrite, 1, 1, 1},
-    {"lpos", lpos_command, -3, kReadOnly, 1, 1, 1},
-    {"lmpop", lmpop_command, -4, kWrite | kMovableKeys, 0, 0, 0},
-    {"lmove", lmove_command, 5, kWrite | kDenyOom, 1, 2, 1},
-    {"rpoplpush", rpoplpush_command, 3, kWrite | kDenyOom, 1, 2, 1},
-    {"blpop", blpop_command, -3, kWrite | kNoScript | kBlocking, 1, -2, 1},
-    {"brpop", brpop_command, -3, kWrite | kNoScript | kBlocking, 1, -2, 1},
-    {"blmpop", blmpop_command, -5, kWrite | kBlocking | kMovableKeys, 0, 0, 0},
-    {"blmove", blmove_command, 6, kWrite | kDenyOom | kNoScript | kBlocking, 1, 2, 1},
-    {"brpoplpush", brpoplpush_command, 4, kWrite | kDenyOom | kNoScript | kBlocking, 1, 2, 1},
-    {"zadd", zadd_command, -4, kWrite | kDenyOom | kFast, 1, 1, 1},
-    {"zincrby", zincrby_command, 4, kWrite | kDenyOom | kFast, 1, 1, 1},
-    {"zrem", zrem_command, -3, kWrite | kFast, 1, 1, 1},
-    {"zcard", zcard_command, 2, kReadOnly | kFast, 1, 1, 1},
-    {"zscore", zscore_command, 3, kReadOnly | kFast, 1, 1, 1},
-    {"zmscore", zmscore_command, -3, kReadOnly | kFast, 1, 1, 1},
-    {"zrank", zrank_command, 3, kReadOnly | kFast, 1, 1, 1},
-    {"zrevrank", zrevrank_command, 3, kReadOnly | kFast, 1, 1, 1},
-    {"zrandmember", zrandmember_command, -2, kReadOnly, 1, 1, 1},
-    {"zscan", zscan_command, -3, kReadOnly, 1, 1, 1},
+    {"lpush", lpush_command, -3, kWrite | kDenyOom | kFast, kList, key(1, kRW | kInsert)},
+    {"rpush", rpush_command, -3, kWrite | kDenyOom | kFast, kList, key(1, kRW | kInsert)},
+    {"lpushx", lpushx_command, -3, kWrite | kDenyOom | kFast, kList, key(1, kRW | kInsert)},
+    {"rpushx", rpushx_command, -3, kWrite | kDenyOom | kFast, kList, key(1, kRW | kInsert)},
+    {"lpop", lpop_command, -2, kWrite | kFast, kList, key(1, kTakes)},
+    {"rpop", rpop_command, -2, kWrite | kFast, kList, key(1, kTakes)},
+    {"llen", llen_command, 2, kReadOnly | kFast, kList, key(1, kRO)},
+    {"lindex", lindex_command, 3, kReadOnly, kList, key(1, kReads)},
+    {"lrange", lrange_command, 4, kReadOnly, kList, key(1, kReads)},
+    {"lset", lset_command, 4, kWrite | kDenyOom, kList, key(1, kRW | kUpdate)},
+    {"linsert", linsert_command, 5, kWrite | kDenyOom, kList, key(1, kRW | kInsert)},
+    {"lrem", lrem_command, 4, kWrite, kList, key(1, kRW | kDelete)},
+    {"ltrim", ltrim_command, 4, kWrite, kList, key(1, kRW | kDelete)},
+    {"lpos", lpos_command, -3, kReadOnly, kList, key(1, kReads)},
+    {"lmpop", lmpop_command, -4, kWrite, kList, counted_keys(1, kTakes)},
+    {"lmove", lmove_command, 5, kWrite | kDenyOom, kList, key(1, kTakes) + key(2, kRW | kInsert)},
+    {"rpoplpush", rpoplpush_command, 3, kWrite | kDenyOom, kList,
+     key(1, kTakes) + key(2, kRW | kInsert)},
+    {"blpop", blpop_command, -3, kWrite | kNoScript | kBlocking, kList, keys(1, -2, kTakes)},
+    {"brpop", brpop_command, -3, kWrite | kNoScript | kBlocking, kList, keys(1, -2, kTakes)},
+    {"blmpop", blmpop_command, -5, kWrite | kBlocking, kList, counted_keys(2, kTakes)},
+    {"blmove", blmove_command, 6, kWrite | kDenyOom | kNoScript | kBlocking, kList,
+     key(1, kTakes) + key(2, kRW | kInsert)},
+    {"brpoplpush", brpoplpush_command, 4, kWrite | kDenyOom | kNoScript | kBlocking, kList,
+     key(1, kTakes) + key(2, kRW | kInsert)},
 
-    {"zcount", zcount_command, 4, kReadOnly | kFast, 1, 1, 1},
-    {"zlexcount", zlexcount_command, 4, kReadOnly | kFast, 1, 1, 1},
-    {"zrange", zrange_command, -4, kReadOnly, 1, 1, 1},
-    {"zrangestore", zrangestore_command, -5, kWrite | kDenyOom, 1, 2, 1},
-    {"zrevrange", zrevrange_command, -4, kReadOnly, 1, 1, 1},
-    {"zrangebyscore", zrangebyscore_command, -4, kReadOnly, 1, 1, 1},
-    {"zrevrangebyscore", zrevrangebyscore_command, -4, kReadOnly, 1, 1, 1},
-    {"zrangebylex", zrangebylex_command, -4, kReadOnly, 1, 1, 1},
-    {"zrevrangebylex", zrevrangebylex_command, -4, kReadOnly, 1, 1, 1},
-    {"zremrangebyrank", zremrangebyrank_command, 4, kWrite, 1, 1, 1},
-    {"zremrangebyscore", zremrangebyscore_command, 4, kWrite, 1, 1, 1},
-    {"zremrangebylex", zremrangebylex_command, 4, kWrite, 1, 1, 1},
+    {"zadd", zadd_command, -4, kWrite | kDenyOom | kFast, kSortedSet, key(1, kRW | kUpdate)},
+    {"zincrby", zincrby_command, 4, kWrite | kDenyOom | kFast, kSortedSet, key(1, kChanges)},
+    {"zrem", zrem_command, -3, kWrite | kFast, kSortedSet, key(1, kRW | kDelete)},
+    {"zcard", zcard_command, 2, kReadOnly | kFast, kSortedSet, key(1, kRO)},
+    {"zscore", zscore_command, 3, kReadOnly | kFast, kSortedSet, key(1, kReads)},
+    {"zmscore", zmscore_command, -3, kReadOnly | kFast, kSortedSet, key(1, kReads)},
+    {"zrank", zrank_command, 3, kReadOnly | kFast, kSortedSet, key(1, kReads)},
+    {"zrevrank", zrevrank_command, 3, kReadOnly | kFast, kSortedSet, key(1, kReads)},
+    {"zrandmember", zrandmember_command, -2, kReadOnly, kSortedSet, key(1, kReads)},
+    {"zscan", zscan_command, -3, kReadOnly, kSortedSet, key(1, kReads)},
 
-    {"zpopmin", zpopmin_command, -2, kWrite | kFast, 1, 1, 1},
-    {"zpopmax", zpopmax_command, -2, kWrite | kFast, 1, 1, 1},
-    {"zmpop", zmpop_command, -4, kWrite | kMovableKeys, 0, 0, 0},
-    {"bzpopmin", bzpopmin_command, -3, kWrite | kNoScript | kBlocking | kFast, 1, -2, 1},
-    {"bzpopmax", bzpopmax_command, -3, kWrite | kNoScript | kBlocking | kFast, 1, -2, 1},
-    {"bzmpop", bzmpop_command, -5, kWrite | kBlocking | kMovableKeys, 0, 0, 0},
+    {"zcount", zcount_command, 4, kReadOnly | kFast, kSortedSet, key(1, kReads)},
+    {"zlexcount", zlexcount_command, 4, kReadOnly | kFast, kSortedSet, key(1, kReads)},
+    {"zrange", zrange_command, -4, kReadOnly, kSortedSet, key(1, kReads)},
+    {"zrangestore", zrangestore_command, -5, kWrite | kDenyOom, kSortedSet,
+     key(1, kOW | kUpdate) + key(2, kReads)},
+    {"zrevrange", zrevrange_command, -4, kReadOnly, kSortedSet, key(1, kReads)},
+    {"zrangebyscore", zrangebyscore_command, -4, kReadOnly, kSortedSet, key(1, kReads)},
+    {"zrevrangebyscore", zrevrangebyscore_command, -4, kReadOnly, kSortedSet, key(1, kReads)},
+    {"zrangebylex", zrangebylex_command, -4, kReadOnly, kSortedSet, key(1, kReads)},
+    {"zrevrangebylex", zrevrangebylex_command, -4, kReadOnly, kSortedSet, key(1, kReads)},
+    {"zremrangebyrank", zremrangebyrank_command, 4, kWrite, kSortedSet, key(1, kRW | kDelete)},
+    {"zremrangebyscore", zremrangebyscore_command, 4, kWrite, kSortedSet, key(1, kRW | kDelete)},
+    {"zremrangebylex", zremrangebylex_command, 4, kWrite, kSortedSet, key(1, kRW | kDelete)},
 
-    {"zunion", zunion_command, -3, kReadOnly | kMovableKeys, 0, 0, 0},
-    {"zunionstore", zunionstore_command, -4, kWrite | kDenyOom | kMovableKeys, 1, 1, 1},
-    {"zinter", zinter_command, -3, kReadOnly | kMovableKeys, 0, 0, 0},
-    {"zinterstore", zinterstore_command, -4, kWrite | kDenyOom | kMovableKeys, 1, 1, 1},
-    {"zintercard", zintercard_command, -3, kReadOnly | kMovableKeys, 0, 0, 0},
-    {"zdiff", zdiff_command, -3, kReadOnly | kMovableKeys, 0, 0, 0},
-    {"zdiffstore", zdiffstore_command, -4, kWrite | kDenyOom | kMovableKeys, 1, 1, 1},
+    {"zpopmin", zpopmin_command, -2, kWrite | kFast, kSortedSet, key(1, kTakes)},
+    {"zpopmax", zpopmax_command, -2, kWrite | kFast, kSortedSet, key(1, kTakes)},
+    {"zmpop", zmpop_command, -4, kWrite, kSortedSet, counted_keys(1, kTakes)},
+    {"bzpopmin", bzpopmin_command, -3, kWrite | kNoScript | kBlocking | kFast, kSortedSet,
+     keys(1, -2, kTakes)},
+    {"bzpopmax", bzpopmax_command, -3, kWrite | kNoScript | kBlocking | kFast, kSortedSet,
+     keys(1, -2, kTakes)},
+    {"bzmpop", bzmpop_command, -5, kWrite | kBlocking, kSortedSet, counted_keys(2, kTakes)},
 
-    {"xadd", xadd_command, -5, kWrite | kDenyOom | kFast, 1, 1, 1},
-    {"xlen", xlen_command, 2, kReadOnly | kFast, 1, 1, 1},
-    {"xrange", xrange_command, -4, kReadOnly, 1, 1, 1},
-    {"xrevrange", xrevrange_command, -4, kReadOnly, 1, 1, 1},
-    {"xdel", xdel_command, -3, kWrite | kFast, 1, 1, 1},
-    {"xtrim", xtrim_command, -4, kWrite, 1, 1, 1},
-    {"xsetid", xsetid_command, -3, kWrite | kDenyOom | kFast, 1, 1, 1},
-    {"xread", xread_command, -4, kReadOnly | kBlocking | kMovableKeys, 0, 0, 0},
+    {"zunion", zunion_command, -3, kReadOnly, kSortedSet, counted_keys(1, kReads)},
+    {"zunionstore", zunionstore_command, -4, kWrite | kDenyOom, kSortedSet,
+     key(1, kOW | kUpdate) + counted_keys(2, kReads)},
+    {"zinter", zinter_command, -3, kReadOnly, kSortedSet, counted_keys(1, kReads)},
+    {"zinterstore", zinterstore_command, -4, kWrite | kDenyOom, kSortedSet,
+     key(1, kOW | kUpdate) + counted_keys(2, kReads)},
+    {"zintercard", zintercard_command, -3, kReadOnly, kSortedSet, counted_keys(1, kReads)},
+    {"zdiff", zdiff_command, -3, kReadOnly, kSortedSet, counted_keys(1, kReads)},
+    {"zdiffstore", zdiffstore_command, -4, kWrite | kDenyOom, kSortedSet,
+     key(1, kOW | kUpdate) + counted_keys(2, kReads)},
 
-    {"xgroup", xgroup_command, -2, kWrite | kDenyOom | kContainer, 2, 2, 1},
-    {"xreadgroup", xreadgroup_command, -7, kWrite | kBlocking | kMovableKeys, 0, 0, 0},
-    {"xack", xack_command, -4, kWrite | kFast, 1, 1, 1},
-    {"xpending", xpending_command, -3, kReadOnly, 1, 1, 1},
-    {"xclaim", xclaim_command, -6, kWrite | kFast, 1, 1, 1},
-    {"xautoclaim", xautoclaim_command, -6, kWrite | kFast, 1, 1, 1},
-    {"xinfo", xinfo_command, -2, kReadOnly | kContainer, 2, 2, 1},
+    {"xadd", xadd_command, -5, kWrite | kDenyOom | kFast, kStream, key(1, kRW | kUpdate)},
+    {"xlen", xlen_command, 2, kReadOnly | kFast, kStream, key(1, kRO)},
+    {"xrange", xrange_command, -4, kReadOnly, kStream, key(1, kReads)},
+    {"xrevrange", xrevrange_command, -4, kReadOnly, kStream, key(1, kReads)},
+    {"xdel", xdel_command, -3, kWrite | kFast, kStream, key(1, kRW | kDelete)},
+    {"xsetid", xsetid_command, -3, kWrite | kDenyOom | kFast, kStream, key(1, kRW | kUpdate)},
+    {"xtrim", xtrim_command, -4, kWrite, kStream, key(1, kRW | kDelete)},
+    {"xread", xread_command, -4, kReadOnly | kBlocking, kStream, keys_after("STREAMS", 1, kReads)},
 
-    {"eval", eval_command, -3, kNoScript | kMovableKeys, 0, 0, 0},
-    {"evalsha", evalsha_command, -3, kNoScript | kMovableKeys, 0, 0, 0},
-    {"eval_ro", eval_ro_command, -3, kNoScript | kReadOnly | kMovableKeys, 0, 0, 0},
-    {"evalsha_ro", evalsha_ro_command, -3, kNoScript | kReadOnly | kMovableKeys, 0, 0, 0},
-    {"fcall", fcall_command, -3, kNoScript | kWrite | kMovableKeys, 0, 0, 0},
-    {"script", script_command, -2, kNoScript | kAllowBusy | kContainer, 0, 0, 0},
+    {"xgroup", nullptr, -2, kContainer, kStream},
+    {"xgroup|create", xgroup_create_command, -5, kWrite | kDenyOom, kStream, key(2, kRW | kInsert)},
+    {"xgroup|setid", xgroup_setid_command, -5, kWrite, kStream, key(2, kRW | kUpdate)},
+    {"xgroup|destroy", xgroup_destroy_command, 4, kWrite, kStream, key(2, kRW | kDelete)},
+    {"xgroup|createconsumer", xgroup_createconsumer_command, 5, kWrite | kDenyOom, kStream,
+     key(2, kRW | kInsert)},
+    {"xgroup|delconsumer", xgroup_delconsumer_command, 5, kWrite, kStream, key(2, kRW | kDelete)},
+    {"xgroup|help", xgroup_help_command, 2, kAnytime, kStream},
+    {"xreadgroup", xreadgroup_command, -7, kWrite | kBlocking, kStream,
+     keys_after("STREAMS", 4, kReads)},
+    {"xack", xack_command, -4, kWrite | kFast, kStream, key(1, kRW | kUpdate)},
+    {"xpending", xpending_command, -3, kReadOnly, kStream, key(1, kReads)},
+    {"xclaim", xclaim_command, -6, kWrite | kFast, kStream, key(1, kRW | kUpdate)},
+    {"xautoclaim", xautoclaim_command, -6, kWrite | kFast, kStream, key(1, kRW | kDelete)},
+    {"xinfo", nullptr, -2, kContainer, kStream},
+    {"xinfo|stream", xinfo_stream_command, -3, kReadOnly, kStream, key(2, kReads)},
+    {"xinfo|groups", xinfo_groups_command, 3, kReadOnly, kStream, key(2, kReads)},
+    {"xinfo|consumers", xinfo_consumers_command, 4, kReadOnly, kStream, key(2, kReads)},
+    {"xinfo|help", xinfo_help_command, 2, kAnytime, kStream},
+
+    {"eval", eval_command, -3, kRunsScript, kScripting, counted_keys(2, kChanges)},
+    {"evalsha", evalsha_command, -3, kRunsScript, kScripting, counted_keys(2, kChanges)},
+    {"eval_ro", eval_ro_command, -3, kReadOnly | kRunsScript, kScripting, counted_keys(2, kReads)},
+    {"evalsha_ro", evalsha_ro_command, -3, kReadOnly | kRunsScript, kScripting,
+     counted_keys(2, kReads)},
+    {"fcall", fcall_command, -3, kRunsScript, kScripting, counted_keys(2, kChanges)},
+    {"script", nullptr, -2, kContainer, kScripting},
+    {"script|load", script_load_command, 3, kNoScript | kStale, kScripting},
+    {"script|exists", script_exists_command, -3, kNoScript, kScripting},
+    {"script|flush", script_flush_command, -2, kNoScript, kScripting},
+    {"script|kill", script_kill_command, 2, kNoScript | kAllowBusy, kScripting},
+    {"script|debug", script_debug_command, 3, kNoScript, kScripting},
+    {"script|help", script_help_command, 2, kAnytime, kScripting},
+
+    {"command", command_command, -1, kDescribes | kContainer, kServer},
+    {"command|count", command_count_command, 2, kDescribes, kServer},
+    {"command|docs", command_docs_command, -2, kDescribes, kServer},
+    {"command|getkeys", command_getkeys_command, -4, kDescribes, kServer},
+    {"command|getkeysandflags", command_getkeysandflags_command, -4, kDescribes, kServer},
+    {"command|help", command_help_command, 2, kDescribes, kServer},
+    {"command|info", command_info_command, -2, kDescribes, kServer},
+    {"command|list", command_list_command, -2, kDescribes, kServer},
 };
-
-// ---- Finding a row by its name ----
-
-/// A hash table of the rows.
-class CommandIndex {
- public:
-  CommandIndex() {
-    for (const CommandSpec& spec : kCommands) {
-      assert(spec.name.size() <= kWordsBytesMax);
-      std::string case_bits(spec.name);
-      for (char& c : case_bits)
-        c = absl::ascii_isalpha(static_cast<unsigned char>(c)) ? kCaseBit : '\0';
-      const ByteWords words = words_of(spec.name);
-      std::size_t at = first_slot(words);
-      while (slots_[at].spec != nullptr) at = next_slot(at);
-      slots_[at] = {words, words_of(case_bits), &spec};
-    }
-  }
-
-  [[nodiscard]] const CommandSpec* find(std::string_view name) const {
-    if (name.size() > kWordsBytesMax) return nullptr;
-    const ByteWords words = words_of(name);
-    for (std::size_t at = first_slot(words); slots_[at].spec != nullptr; at = next_slot(at)) {
-      const Slot& slot = slots_[at];
-      if (slot.spec->name.size() == name.size() &&
-          ((words.first ^ slot.words.first) & ~slot.case_bits.first) == 0 &&
-          ((words.last ^ slot.words.last) & ~slot.case_bits.last) == 0) {
-        return slot.spec;
-      }
-    }
-    return nullptr;
-  }
-
- private:
-  struct Slot {
-    ByteWords words;
-    ByteWords case_bits;  // in which small letters and capitals differ
-    const CommandSpec* spec = nullptr;
-  };
-
-  static constexpr char kCaseBit = 0x20;
-  static constexpr std::size_t kSlots = std::bit_ceil(2 * std::size(kCommands));
-
-  static std::size_t first_slot(const ByteWords& words) {
-    constexpr std::uint64_t kCaseBits = 0x2020'2020'2020'2020;
-    constexpr std::uint64_t kFactor = 0x9E37'79B9'7F4A'7C15;  // mixes into the upper bits
-    constexpr int kUpperBits = 48;
-    const std::uint64_t both = (words.first | kCaseBits) + 3 * (words.last | kCaseBits);
-    return both * kFactor >> kUpperBits & (kSlots - 1);
-  }
-  static constexpr std::size_t next_slot(std::size_t slot) { return (slot + 1) % kSlots; }
-
-  std::array<Slot, kSlots> slots_{};
-};
-
-const CommandIndex& command_index() {
-  static const CommandIndex kIndex;
-  return kIndex;
-}
-
-bool arity_fits(const CommandSpec& spec, std::size_t arguments) {
-  const auto given = static_cast<std::int64_t>(arguments);
-  return spec.arity >= 0 ? given == spec.arity : given >= -spec.arity;
-}
 
 }  // namespace
 
 std::span<const CommandSpec> command_table() { return kCommands; }
-
-const CommandSpec* find_command(std::string_view name) { return command_index().find(name); }
-
-namespace {
-
-/// May the command, whose row is `spec`, not run here? Then `why` says why.
-bool is_refused(const CommandContext& context, const CommandSpec* spec, Reply& why) {
-  const auto refuse = [&why](Reply refusal) {
-    why = std::move(refusal);
-    return true;
-  };
-  if (spec == nullptr)
-    return refuse(context.in_script() ? errors::unknown_in_script()
-                                      : errors::unknown_command(context.request()));
-  if (!arity_fits(*spec, context.size())) {
-    return refuse(context.in_script() ? errors::arity_in_script()
-                                      : errors::wrong_arity(spec->name));
-  }
-  if (!context.session().is_authenticated && (spec->flags & kNoAuth) == 0)
-    return refuse(errors::not_authenticated());
-  if (context.session().transaction && (spec->flags & kNoMulti) != 0)
-    return refuse(errors::not_in_transaction());
-  if (context.is_new_request() && lacks_memory(context, *spec))
-    return refuse(errors::out_of_memory());
-  const Session& session = context.session();
-  if (session.protocol == 2 && !session.subscriptions.empty() && (spec->flags & kPubSub) == 0)
-    return refuse(errors::only_subscriptions(spec->name));
-  if (context.in_script() && (spec->flags & kNoScript) != 0)
-    return refuse(errors::not_from_script());
-  if ((spec->flags & kWrite) != 0) {
-    if (context.read_only()) return refuse(errors::write_in_read_only_script());
-    if (!context.services().write_refusal.empty())
-      return refuse(Reply::error(context.services().write_refusal));
-    if (context.in_script()) {
-      bool& refuses_growth = context.services().refuses_growth;
-      if (refuses_growth && asks_for_memory(context, *spec)) return refuse(errors::out_of_memory());
-      refuses_growth = false;  // what has begun to write is not stopped half-way
-    }
-  }
-  return false;
-}
-
-/// For CLIENT LIST.
-void note_command(Session& session, const CommandSpec* spec, const CommandContext& context) {
-  session.last_ms = context.now_ms();
-  session.last_command = spec;
-  if (spec != nullptr && (spec->flags & kContainer) != 0 && context.size() > 1) {
-    session.last_subcommand = context[1];
-  }
-}
-
-void note_if_error(const CommandContext& context, const Reply& reply) {
-  if (reply.is_error())
-    context.services().statistics.errors.note(reply.text(), context.in_script());
-}
-
-Reply run(CommandContext& context, const CommandSpec& spec) {
-  Statistics& statistics = context.services().statistics;
-  ++statistics.commands;
-  const bool looks_up = (spec.flags & (kReadOnly | kNoScript)) == kReadOnly;  // EVAL_RO does not
-  if (!looks_up) return spec.function(context);
-  const KeyCounts before = context.keyspace().counts();
-  Reply reply = spec.function(context);
-  const KeyCounts& after = context.keyspace().counts();
-  statistics.keys_found += after.found - before.found;
-  statistics.keys_missed += after.missing - before.missing;
-  return reply;
-}
-
-/// For a client that may be between MULTI and EXEC.
-Reply run_or_queue(CommandContext& context, const CommandSpec* spec) {
-  Session& session = context.session();
-  Reply why;
-  const bool refused = is_refused(context, spec, why);
-  note_command(session, spec, context);
-  if (!session.transaction) return refused ? why : run(context, *spec);
-  if (refused) {
-    if (spec != nullptr && spec->function == exec_command) {
-      end_transaction(context);
-      return errors::transaction_aborted(why);
-    }
-    session.transaction->is_broken = true;
-    return why;
-  }
-  if ((spec->flags & kNotQueued) != 0) return run(context, *spec);
-  session.transaction->requests.emplace_back(context.request());
-  if (asks_for_memory(context, *spec)) session.transaction->asks_for_memory = true;
-  return Reply::status("QUEUED");
-}
-
-}  // namespace
-
-Reply run_command(CommandContext& context) {
-  const CommandSpec* const spec = find_command(context[0]);
-  Reply reply;
-  if (!is_refused(context, spec, reply)) reply = run(context, *spec);
-  note_if_error(context, reply);
-  return reply;
-}
-
-Reply run_client_command(CommandContext& context) {
-  CommandServices& services = context.services();
-  services.refuses_growth = services.memory_bytes_max != 0 &&
-                            services.keyspace.memory_bytes() > services.memory_bytes_max;
-  services.statistics.errors.begin_request();
-  Reply reply = run_or_queue(context, find_command(context[0]));
-  note_if_error(context, reply);
-  return reply;
-}
 
 }  // namespace rushgate

@@ -17,9 +17,9 @@
 #include "engine/commands/command_functions.h"
 #include "engine/commands/errors.h"
 #include "engine/commands/glob.h"
+#include "engine/commands/help_reply.h"
 #include "engine/commands/limits.h"
 #include "engine/commands/sessions.h"
-#include "engine/commands/subcommands.h"
 #include "engine/script/lua_host.h"
 
 namespace rushgate {
@@ -149,8 +149,10 @@ std::optional<std::string_view> asked_for(const CommandContext& context, std::st
   return std::nullopt;
 }
 
+}  // namespace
+
 // CONFIG GET parameter [parameter ...]
-Reply config_get(CommandContext& context) {
+Reply config_get_command(CommandContext& context) {
   const CommandServices& services = context.services();
   std::vector<Reply> names_and_values;
   const auto add = [&](std::string_view name, std::string value) {
@@ -168,6 +170,8 @@ Reply config_get(CommandContext& context) {
 }
 
 // ---- CONFIG SET ----
+
+namespace {
 
 /// Is it the one policy there is? If not, `reason` says why.
 bool is_policy(std::string_view text, std::string& reason) {
@@ -230,8 +234,10 @@ std::optional<Reply> find_settings(const CommandContext& context,
   return std::nullopt;
 }
 
+}  // namespace
+
 // CONFIG SET parameter value [parameter value ...]
-Reply config_set(CommandContext& context) {
+Reply config_set_command(CommandContext& context) {
   if (context.size() % 2 != 0) return errors::syntax();
   std::vector<const Setting*> settings;
   if (auto error = find_settings(context, settings)) return std::move(*error);
@@ -257,7 +263,7 @@ Reply config_set(CommandContext& context) {
 // ---- The others ----
 
 // CONFIG RESETSTAT
-Reply config_resetstat(CommandContext& context) {
+Reply config_resetstat_command(CommandContext& context) {
   CommandServices& services = context.services();
   services.statistics = {};
   services.keyspace.counts() = {};
@@ -266,10 +272,10 @@ Reply config_resetstat(CommandContext& context) {
 }
 
 // CONFIG REWRITE
-Reply config_rewrite(CommandContext&) { return errors::no_configuration_file(); }
+Reply config_rewrite_command(CommandContext&) { return errors::no_configuration_file(); }
 
 // CONFIG HELP
-Reply config_help(CommandContext&) {
+Reply config_help_command(CommandContext&) {
   static constexpr std::string_view kLines[] = {
       "CONFIG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
       "GET <pattern>",
@@ -284,17 +290,6 @@ Reply config_help(CommandContext&) {
       "    Prints this help.",
   };
   return help_reply(kLines);
-}
-
-}  // namespace
-
-// CONFIG GET | SET | RESETSTAT | REWRITE | HELP
-Reply config_command(CommandContext& context) {
-  static constexpr Subcommand kSubcommands[] = {
-      {"get", config_get, -3},        {"set", config_set, -4},  {"resetstat", config_resetstat, 2},
-      {"rewrite", config_rewrite, 2}, {"help", config_help, 2},
-  };
-  return run_subcommand(context, "config", kSubcommands);
 }
 
 }  // namespace rushgate

@@ -180,6 +180,16 @@ inline Reply frequency_not_tracked() {
       "when switching between policies at runtime LRU and LFU data will take some time to adjust.");
 }
 
+// ---- COMMAND GETKEYS ----
+inline Reply invalid_command() { return Reply::error("ERR Invalid command specified"); }
+inline Reply no_key_arguments() { return Reply::error("ERR The command has no key arguments"); }
+inline Reply invalid_number_of_arguments() {
+  return Reply::error("ERR Invalid number of arguments specified for command");
+}
+inline Reply invalid_arguments() {
+  return Reply::error("ERR Invalid arguments specified for command");
+}
+
 // ---- Settings ----
 Reply unknown_setting(std::string_view name);
 Reply setting_refused(std::string_view name, std::string_view reason);

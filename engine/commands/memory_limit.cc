@@ -2,7 +2,6 @@
 
 #include <optional>
 
-#include "engine/commands/arguments.h"
 #include "engine/commands/command_functions.h"
 #include "engine/script/lua_host.h"
 #include "engine/script/shebang.h"
@@ -21,17 +20,9 @@ bool asks_for_memory(const ScriptFlags& flags) {
   return flags.declared && !flags.allow_oom && !flags.no_writes;
 }
 
-bool creates_something(const CommandContext& xgroup) {
-  constexpr std::size_t kArguments = 5;
-  Arguments arguments(xgroup.request(), 1);
-  if (arguments.accept("CREATE")) return xgroup.size() >= kArguments;
-  return arguments.accept("CREATECONSUMER") && xgroup.size() == kArguments;
-}
-
 }  // namespace
 
 bool asks_for_memory(const CommandContext& context, const CommandSpec& spec) {
-  if (spec.function == xgroup_command) return creates_something(context);
   if ((spec.flags & kDenyOom) != 0) return true;
   if (is_eval(spec)) {
     Reply error;

@@ -6,8 +6,8 @@
 
 namespace rushgate {
 
-/// Does the request, whose row is `spec`, ask for memory? Commands with kDenyOom do; of XGROUP what
-/// creates something; and a script that does not say in its first line that it needs none.
+/// Does the request, whose row is `spec`, ask for memory? Commands with kDenyOom do, and a script
+/// whose first line is a shebang that does not say that it needs none.
 bool asks_for_memory(const CommandContext& context, const CommandSpec& spec);
 
 /// Is a client's request to be refused because too much memory is used? Between MULTI and EXEC

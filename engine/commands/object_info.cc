@@ -6,21 +6,20 @@
 #include "engine/commands/command_context.h"
 #include "engine/commands/command_functions.h"
 #include "engine/commands/errors.h"
-#include "engine/commands/subcommands.h"
+#include "engine/commands/help_reply.h"
 #include "engine/keyspace/encodings.h"
 
 namespace rushgate {
-namespace {
 
 // OBJECT ENCODING key
-Reply object_encoding(CommandContext& context) {
+Reply object_encoding_command(CommandContext& context) {
   const Object* const object = context.db().find(context[2]);
   if (object == nullptr) return Reply::nil();
   return Reply::bulk(encoding_name(*object, context.keyspace().limits()));
 }
 
 // OBJECT REFCOUNT key
-Reply object_refcount(CommandContext& context) {
+Reply object_refcount_command(CommandContext& context) {
   constexpr std::int64_t kSharedIntegers = 10'000;  // small numbers, which Redis keeps once
   Object* const object = context.db().find(context[2]);
   if (object == nullptr) return Reply::nil();
@@ -32,18 +31,18 @@ Reply object_refcount(CommandContext& context) {
 }
 
 // OBJECT IDLETIME key
-Reply object_idletime(CommandContext& context) {
+Reply object_idletime_command(CommandContext& context) {
   // Nobody notes when a key is used: that would cost every command.
   return context.db().find(context[2]) == nullptr ? Reply::nil() : Reply::integer(0);
 }
 
 // OBJECT FREQ key
-Reply object_freq(CommandContext& context) {
+Reply object_freq_command(CommandContext& context) {
   return context.db().find(context[2]) == nullptr ? Reply::nil() : errors::frequency_not_tracked();
 }
 
 // OBJECT HELP
-Reply object_help(CommandContext&) {
+Reply object_help_command(CommandContext&) {
   static constexpr std::string_view kLines[] = {
       "OBJECT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
       "ENCODING <key>",
@@ -62,17 +61,6 @@ Reply object_help(CommandContext&) {
       "    Prints this help.",
   };
   return help_reply(kLines);
-}
-
-}  // namespace
-
-// OBJECT ENCODING | FREQ | IDLETIME | REFCOUNT | HELP
-Reply object_command(CommandContext& context) {
-  static constexpr Subcommand kSubcommands[] = {
-      {"encoding", object_encoding, 3}, {"freq", object_freq, 3}, {"idletime", object_idletime, 3},
-      {"refcount", object_refcount, 3}, {"help", object_help, 2},
-  };
-  return run_subcommand(context, "object", kSubcommands);
 }
 
 }  // namespace rushgate

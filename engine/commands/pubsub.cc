@@ -10,7 +10,7 @@
 #include "engine/commands/command_functions.h"
 #include "engine/commands/errors.h"
 #include "engine/commands/glob.h"
-#include "engine/commands/subcommands.h"
+#include "engine/commands/help_reply.h"
 
 namespace rushgate {
 namespace {
@@ -84,29 +84,31 @@ Reply subscribers_reply(const CommandContext& context, ChannelKind kind) {
   return Reply::array(std::move(names_and_counts));
 }
 
+}  // namespace
+
 // PUBSUB CHANNELS [pattern]
-Reply channels_command(CommandContext& context) {
+Reply pubsub_channels_command(CommandContext& context) {
   return names_reply(context, ChannelKind::kPlain);
 }
 // PUBSUB SHARDCHANNELS [pattern]
-Reply shardchannels_command(CommandContext& context) {
+Reply pubsub_shardchannels_command(CommandContext& context) {
   return names_reply(context, ChannelKind::kShard);
 }
 // PUBSUB NUMSUB [channel ...]
-Reply numsub_command(CommandContext& context) {
+Reply pubsub_numsub_command(CommandContext& context) {
   return subscribers_reply(context, ChannelKind::kPlain);
 }
 // PUBSUB SHARDNUMSUB [shardchannel ...]
-Reply shardnumsub_command(CommandContext& context) {
+Reply pubsub_shardnumsub_command(CommandContext& context) {
   return subscribers_reply(context, ChannelKind::kShard);
 }
 // PUBSUB NUMPAT
-Reply numpat_command(CommandContext& context) {
+Reply pubsub_numpat_command(CommandContext& context) {
   const auto patterns = context.services().channels.names(ChannelKind::kPattern).size();
   return Reply::integer(static_cast<std::int64_t>(patterns));
 }
 // PUBSUB HELP
-Reply help_command(CommandContext& /*context*/) {
+Reply pubsub_help_command(CommandContext& /*context*/) {
   static constexpr std::string_view kLines[] = {
       "PUBSUB <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
       "CHANNELS [<pattern>]",
@@ -125,8 +127,6 @@ Reply help_command(CommandContext& /*context*/) {
   };
   return help_reply(kLines);
 }
-
-}  // namespace
 
 // SUBSCRIBE channel [channel ...]
 Reply subscribe_command(CommandContext& context) {
@@ -163,15 +163,5 @@ Reply publish_command(CommandContext& context) { return publish(context, Channel
 
 // SPUBLISH shardchannel message
 Reply spublish_command(CommandContext& context) { return publish(context, ChannelKind::kShard); }
-
-// PUBSUB <CHANNELS | NUMPAT | NUMSUB | SHARDCHANNELS | SHARDNUMSUB | HELP> [argument ...]
-Reply pubsub_command(CommandContext& context) {
-  static constexpr Subcommand kSubcommands[] = {
-      {"channels", channels_command, -2},       {"numpat", numpat_command, 2},
-      {"numsub", numsub_command, -2},           {"shardchannels", shardchannels_command, -2},
-      {"shardnumsub", shardnumsub_command, -2}, {"help", help_command, 2},
-  };
-  return run_subcommand(context, "pubsub", kSubcommands);
-}
 
 }  // namespace rushgate

@@ -11,7 +11,9 @@
 #include "engine/commands/command_context.h"
 #include "engine/commands/command_functions.h"
 #include "engine/commands/command_table.h"
+#include "engine/commands/dispatch.h"
 #include "engine/commands/errors.h"
+#include "engine/commands/help_reply.h"
 #include "engine/script/lua_host.h"
 #include "engine/script/native_host.h"
 #include "engine/script/script_errors.h"
@@ -172,8 +174,10 @@ Reply evalsha_ro_command(CommandContext& context) { return evalsha(context, true
 
 // FCALL function numkeys [key …] [argument …]
 Reply fcall_command(CommandContext& context) {
-  const NativeHost::Entry* const native = context.services().natives.find(context[1]);
+  CommandServices& services = context.services();
+  const NativeHost::Entry* const native = services.natives.find(context[1]);
   if (native == nullptr) return script_errors::no_function();
+  if (!services.write_refusal.empty()) return Reply::error(services.write_refusal);
   Parameters parameters(context.request(), &script_errors::bad_number_of_keys);
   if (parameters.error()) return *std::move(parameters.error());
   ScriptCaller caller(context, false);
@@ -183,17 +187,15 @@ Reply fcall_command(CommandContext& context) {
 
 // ---- SCRIPT ----
 
-namespace {
-
 // SCRIPT LOAD script
-Reply script_load(CommandContext& context) {
+Reply script_load_command(CommandContext& context) {
   Reply error;
   const LuaScript* const script = context.services().lua.load(context[2], error);
   return script == nullptr ? error : Reply::bulk(script->sha1);
 }
 
 // SCRIPT EXISTS sha1 [sha1 …]
-Reply script_exists(CommandContext& context) {
+Reply script_exists_command(CommandContext& context) {
   Reply reply = Reply::array();
   for (std::size_t i = 2; i < context.size(); ++i) {
     reply.elements().push_back(
@@ -203,7 +205,7 @@ Reply script_exists(CommandContext& context) {
 }
 
 // SCRIPT FLUSH [ASYNC | SYNC]
-Reply script_flush(CommandContext& context) {
+Reply script_flush_command(CommandContext& context) {
   Arguments arguments(context.request(), 2);
   if (!arguments.accept("sync")) arguments.accept("async");  // there is no difference here
   if (!arguments.at_end()) return script_errors::bad_flush_option();
@@ -212,7 +214,7 @@ Reply script_flush(CommandContext& context) {
 }
 
 // SCRIPT DEBUG YES | SYNC | NO
-Reply script_debug(CommandContext& context) {
+Reply script_debug_command(CommandContext& context) {
   Arguments arguments(context.request(), 2);
   if (arguments.accept("no")) return Reply::ok();
   const bool asks_for_it = arguments.accept("yes") || arguments.accept("sync");
@@ -222,7 +224,7 @@ Reply script_debug(CommandContext& context) {
 // SCRIPT KILL
 //
 // Comes here in the middle of the script, from the BusyMonitor.
-Reply script_kill(CommandContext& context) {
+Reply script_kill_command(CommandContext& context) {
   const CommandServices& services = context.services();
   if (services.running_script == nullptr) return script_errors::not_busy();
   const bool has_written =
@@ -233,62 +235,27 @@ Reply script_kill(CommandContext& context) {
 }
 
 // SCRIPT HELP
-Reply script_help(CommandContext&) {
-  Reply reply = Reply::array();
-  for (const char* line : {
-           "SCRIPT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
-           "DEBUG (YES|SYNC|NO)",
-           "    Set the debug mode for subsequent scripts executed.",
-           "EXISTS <sha1> [<sha1> ...]",
-           "    Return information about the existence of the scripts in the script cache.",
-           "FLUSH [ASYNC|SYNC]",
-           "    Flush the Lua scripts cache. Very dangerous on replicas.",
-           "    When called without the optional mode argument, the behavior is determined by the",
-           "    lazyfree-lazy-user-flush configuration directive. Valid modes are:",
-           "    * ASYNC: Asynchronously flush the scripts cache.",
-           "    * SYNC: Synchronously flush the scripts cache.",
-           "KILL",
-           "    Kill the currently executing Lua script.",
-           "LOAD <script>",
-           "    Load a script into the scripts cache without executing it.",
-           "HELP",
-           "    Prints this help.",
-       }) {
-    reply.elements().push_back(Reply::status(line));
-  }
-  return reply;
-}
-
-struct Subcommand {
-  std::string_view name;
-  CommandFunction function;
-  std::size_t size_min;
-  std::size_t size_max;
-};
-
-constexpr std::size_t kAnySize = SIZE_MAX;
-
-constexpr Subcommand kSubcommands[] = {
-    {"load", &script_load, 3, 3},          {"exists", &script_exists, 3, kAnySize},
-    {"flush", &script_flush, 2, kAnySize}, {"kill", &script_kill, 2, 2},
-    {"help", &script_help, 2, 2},          {"debug", &script_debug, 3, 3},
-};
-
-}  // namespace
-
-// SCRIPT LOAD | EXISTS | FLUSH | KILL | DEBUG | HELP
-Reply script_command(CommandContext& context) {
-  for (const Subcommand& subcommand : kSubcommands) {
-    if (!Arguments(context.request()).accept(subcommand.name)) continue;
-    if (context.size() < subcommand.size_min || context.size() > subcommand.size_max) {
-      return errors::wrong_arity("script|" + std::string(subcommand.name));
-    }
-    // While a script runs the interpreter is not to be touched.
-    const bool is_kill = subcommand.function == &script_kill;
-    if (context.services().running_script != nullptr && !is_kill) return script_errors::busy();
-    return subcommand.function(context);
-  }
-  return errors::unknown_subcommand("SCRIPT", context[1]);
+Reply script_help_command(CommandContext&) {
+  static constexpr std::string_view kLines[] = {
+      "SCRIPT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+      "DEBUG (YES|SYNC|NO)",
+      "    Set the debug mode for subsequent scripts executed.",
+      "EXISTS <sha1> [<sha1> ...]",
+      "    Return information about the existence of the scripts in the script cache.",
+      "FLUSH [ASYNC|SYNC]",
+      "    Flush the Lua scripts cache. Very dangerous on replicas.",
+      "    When called without the optional mode argument, the behavior is determined by the",
+      "    lazyfree-lazy-user-flush configuration directive. Valid modes are:",
+      "    * ASYNC: Asynchronously flush the scripts cache.",
+      "    * SYNC: Synchronously flush the scripts cache.",
+      "KILL",
+      "    Kill the currently executing Lua script.",
+      "LOAD <script>",
+      "    Load a script into the scripts cache without executing it.",
+      "HELP",
+      "    Prints this help.",
+  };
+  return help_reply(kLines);
 }
 
 }  // namespace rushgate

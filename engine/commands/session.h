@@ -48,8 +48,7 @@ struct Session {
   std::int64_t began_ms = 0;  // ms since 1970 UTC
   std::int64_t last_ms = 0;   // of its last request
   const CommandSpec* last_command = nullptr;
-  std::string last_subcommand;  // if that is a container of others
-  bool is_protected = false;    // CLIENT NO-EVICT
+  bool is_protected = false;  // CLIENT NO-EVICT
 
   // ---- Of clients that come over a connection ----
   std::string password;          // what AUTH must give; empty: nobody asks

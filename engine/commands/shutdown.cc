@@ -43,13 +43,17 @@ bool parse_options(const CommandContext& context, ShutdownOptions& options) {
 // SHUTDOWN [NOSAVE | SAVE] [NOW] [FORCE] | ABORT
 //
 // Nothing is answered: the connection ends, and the server with it. What its own group changed is
-// synced by whoever ends the server.
+// synced by whoever ends the server. A script that is over its time is killed, if it may be.
 Reply shutdown_command(CommandContext& context) {
   ShutdownOptions options;
   if (!parse_options(context, options)) return errors::syntax();
   if (options.aborts) return errors::no_shutdown();
   Session& session = context.session();
   if (session.outlet == nullptr || !session.outlet->is_of_server()) return errors::no_server();
+  if (context.services().running_script != nullptr) {
+    Reply killed = script_kill_command(context);
+    if (killed.is_error()) return killed;
+  }
   const bool saves = !options.saves_not;
   if (saves && !context.keyspace().store().sync().ok() && !options.is_forced) {
     return errors::shutdown_failed();

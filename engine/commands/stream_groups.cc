@@ -11,9 +11,9 @@
 #include "engine/commands/command_context.h"
 #include "engine/commands/command_functions.h"
 #include "engine/commands/errors.h"
+#include "engine/commands/help_reply.h"
 #include "engine/commands/stream_arguments.h"
 #include "engine/commands/stream_errors.h"
-#include "engine/commands/subcommands.h"
 #include "engine/keyspace/streams.h"
 
 namespace rushgate {
@@ -57,8 +57,10 @@ std::optional<Reply> find_group(CommandContext& context, Object*& object, Stream
   return std::nullopt;
 }
 
+}  // namespace
+
 // XGROUP CREATE key group <id | $> [MKSTREAM] [ENTRIESREAD entries-read]
-Reply xgroup_create(CommandContext& context) {
+Reply xgroup_create_command(CommandContext& context) {
   Arguments arguments(context.request(), 5);
   const GroupOptions options = read_group_options(arguments, context, true);
   if (!arguments.ok()) return arguments.take_error();
@@ -78,7 +80,7 @@ Reply xgroup_create(CommandContext& context) {
 }
 
 // XGROUP SETID key group <id | $> [ENTRIESREAD entries-read]
-Reply xgroup_setid(CommandContext& context) {
+Reply xgroup_setid_command(CommandContext& context) {
   Arguments arguments(context.request(), 5);
   const GroupOptions options = read_group_options(arguments, context, false);
   if (!arguments.ok()) return arguments.take_error();
@@ -96,7 +98,7 @@ Reply xgroup_setid(CommandContext& context) {
 }
 
 // XGROUP DESTROY key group
-Reply xgroup_destroy(CommandContext& context) {
+Reply xgroup_destroy_command(CommandContext& context) {
   Object* object = nullptr;
   if (auto error = find_stream(context, object)) return std::move(*error);
   StreamGroup* group = object->stream().find_group(context[3]);
@@ -106,7 +108,7 @@ Reply xgroup_destroy(CommandContext& context) {
 }
 
 // XGROUP CREATECONSUMER key group consumer
-Reply xgroup_createconsumer(CommandContext& context) {
+Reply xgroup_createconsumer_command(CommandContext& context) {
   Object* object = nullptr;
   StreamGroup* group = nullptr;
   if (auto error = find_group(context, object, group)) return std::move(*error);
@@ -116,7 +118,7 @@ Reply xgroup_createconsumer(CommandContext& context) {
 }
 
 // XGROUP DELCONSUMER key group consumer
-Reply xgroup_delconsumer(CommandContext& context) {
+Reply xgroup_delconsumer_command(CommandContext& context) {
   Object* object = nullptr;
   StreamGroup* group = nullptr;
   if (auto error = find_group(context, object, group)) return std::move(*error);
@@ -127,7 +129,7 @@ Reply xgroup_delconsumer(CommandContext& context) {
 }
 
 // XGROUP HELP
-Reply xgroup_help(CommandContext&) {
+Reply xgroup_help_command(CommandContext&) {
   static constexpr std::string_view kLines[] = {
       "XGROUP <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
       "CREATE <key> <groupname> <id|$> [option]",
@@ -150,13 +152,9 @@ Reply xgroup_help(CommandContext&) {
   return help_reply(kLines);
 }
 
-constexpr Subcommand kXgroupSubcommands[] = {
-    {"create", xgroup_create, -5},          {"setid", xgroup_setid, -5},
-    {"destroy", xgroup_destroy, 4},         {"createconsumer", xgroup_createconsumer, 5},
-    {"delconsumer", xgroup_delconsumer, 5}, {"help", xgroup_help, 2},
-};
-
 // ---- XREADGROUP ----
+
+namespace {
 
 /// One of the streams to read from.
 struct Source {
@@ -270,11 +268,6 @@ absl::Status read_history(CommandContext& context, const StreamReadRequest& read
 }
 
 }  // namespace
-
-// XGROUP <CREATE | SETID | DESTROY | CREATECONSUMER | DELCONSUMER | HELP> [key group [option ...]]
-Reply xgroup_command(CommandContext& context) {
-  return run_subcommand(context, "xgroup", kXgroupSubcommands);
-}
 
 // XREADGROUP GROUP group consumer [COUNT count] [BLOCK milliseconds] [NOACK] STREAMS key [key ...]
 // id [id ...]

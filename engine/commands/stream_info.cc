@@ -10,9 +10,9 @@
 #include "engine/commands/command_context.h"
 #include "engine/commands/command_functions.h"
 #include "engine/commands/errors.h"
+#include "engine/commands/help_reply.h"
 #include "engine/commands/stream_arguments.h"
 #include "engine/commands/stream_errors.h"
-#include "engine/commands/subcommands.h"
 
 namespace rushgate {
 namespace {
@@ -168,8 +168,10 @@ Reply full_stream(const Stream& stream, std::size_t count) {
       .build();
 }
 
+}  // namespace
+
 // XINFO STREAM key [FULL [COUNT count]]
-Reply xinfo_stream(CommandContext& context) {
+Reply xinfo_stream_command(CommandContext& context) {
   constexpr std::int64_t kCountDefault = 10;
   Object* object = nullptr;
   if (auto error = find_stream(context, object)) return std::move(*error);
@@ -187,7 +189,7 @@ Reply xinfo_stream(CommandContext& context) {
 }
 
 // XINFO GROUPS key
-Reply xinfo_groups(CommandContext& context) {
+Reply xinfo_groups_command(CommandContext& context) {
   Object* object = nullptr;
   if (auto error = find_stream(context, object)) return std::move(*error);
   const Stream& stream = object->stream();
@@ -206,7 +208,7 @@ Reply xinfo_groups(CommandContext& context) {
 }
 
 // XINFO CONSUMERS key group
-Reply xinfo_consumers(CommandContext& context) {
+Reply xinfo_consumers_command(CommandContext& context) {
   Object* object = nullptr;
   if (auto error = find_stream(context, object)) return std::move(*error);
   const StreamGroup* group = object->stream().find_group(context[3]);
@@ -224,7 +226,7 @@ Reply xinfo_consumers(CommandContext& context) {
 }
 
 // XINFO HELP
-Reply xinfo_help(CommandContext&) {
+Reply xinfo_help_command(CommandContext&) {
   static constexpr std::string_view kLines[] = {
       "XINFO <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
       "CONSUMERS <key> <groupname>",
@@ -237,20 +239,6 @@ Reply xinfo_help(CommandContext&) {
       "    Prints this help.",
   };
   return help_reply(kLines);
-}
-
-constexpr Subcommand kSubcommands[] = {
-    {"stream", xinfo_stream, -3},
-    {"groups", xinfo_groups, 3},
-    {"consumers", xinfo_consumers, 4},
-    {"help", xinfo_help, 2},
-};
-
-}  // namespace
-
-// XINFO <STREAM | GROUPS | CONSUMERS | HELP> [key [option ...]]
-Reply xinfo_command(CommandContext& context) {
-  return run_subcommand(context, "xinfo", kSubcommands);
 }
 
 }  // namespace rushgate

@@ -7,7 +7,7 @@
 
 #include "engine/commands/command_context.h"
 #include "engine/commands/command_functions.h"
-#include "engine/commands/command_table.h"
+#include "engine/commands/dispatch.h"
 #include "engine/commands/errors.h"
 
 namespace rushgate {

@@ -6,10 +6,9 @@
 #include <thread>
 #include <utility>
 
-#include "engine/commands/command_table.h"
+#include "engine/commands/dispatch.h"
 #include "engine/commands/transactions.h"
 #include "engine/executor/executor_errors.h"
-#include "engine/script/script_errors.h"
 
 namespace rushgate {
 namespace {
@@ -641,14 +640,10 @@ bool Executor::poll() {
 void Executor::answer_busy(Operation& operation) {
   while (!operation.finished()) {
     const Request& request = operation.requests[operation.replies.size()];
-    const CommandSpec* spec = request.empty() ? nullptr : find_command(request[0]);
-    if (spec == nullptr || (spec->flags & kAllowBusy) == 0) {
-      operation.replies.push_back(script_errors::busy());
-      continue;
-    }
     CommandContext context(services_, *operation.session, request, CommandContext::Origin::kClient,
                            false);
-    operation.replies.push_back(run_command(context));
+    operation.replies.push_back(request.empty() ? executor_errors::empty_request()
+                                                : run_command(context));
   }
   answer(operation);
 }

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/commands/command_context.h"
-#include "engine/commands/command_table.h"
+#include "engine/commands/dispatch.h"
 #include "engine/keyspace/keyspace.h"
 #include "engine/script/lua_host.h"
 #include "engine/script/native_host.h"

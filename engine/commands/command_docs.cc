@@ -1,0 +1,124 @@
+// COMMAND DOCS: https://redis.io/docs/latest/commands/command-docs/
+#include "engine/commands/command_docs.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/commands/command_context.h"
+#include "engine/commands/command_functions.h"
+#include "engine/commands/command_syntax.h"
+#include "engine/commands/command_table.h"
+
+namespace rushgate {
+namespace {
+
+/// Names and values.
+class Fields {
+ public:
+  void add(const char* name, Reply value) { add(std::string(name), std::move(value)); }
+  void add(std::string name, Reply value) {
+    fields_.push_back(Reply::bulk(std::move(name)));
+    fields_.push_back(std::move(value));
+  }
+  Reply reply() { return Reply::map(std::move(fields_)); }
+
+ private:
+  std::vector<Reply> fields_;
+};
+
+/// The arguments of a command; its keys belong to its key specs in the same order.
+class ArgumentReplies {
+ public:
+  explicit ArgumentReplies(const CommandSpec& spec)
+      : key_specs_(spec.keys.end() - spec.keys.begin()) {}
+
+  Reply list(const std::vector<SyntaxArgument>& arguments) {
+    std::vector<Reply> replies;
+    for (const SyntaxArgument& argument : arguments) replies.push_back(reply(argument));
+    return Reply::array(std::move(replies));
+  }
+
+ private:
+  Reply reply(const SyntaxArgument& argument) {
+    Fields fields;
+    const std::string_view type = argument_type(argument);
+    fields.add("name", Reply::bulk(argument_name(argument)));
+    fields.add("type", Reply::bulk(type));
+    if (type == "key")
+      fields.add("key_spec_index", Reply::integer(std::min(keys_++, key_specs_ - 1)));
+    const bool is_word = argument.kind == SyntaxArgument::Kind::kWord;
+    const std::string_view word = is_word ? argument.text : argument.word;
+    if (!word.empty()) fields.add("token", Reply::bulk(word));
+    if (argument.is_optional || argument.is_multiple) fields.add("flags", flags(argument));
+    if (!argument.parts.empty()) fields.add("arguments", list(argument.parts));
+    return fields.reply();
+  }
+
+  static Reply flags(const SyntaxArgument& argument) {
+    std::vector<Reply> flags;
+    if (argument.is_optional) flags.push_back(Reply::status("optional"));
+    if (argument.is_multiple) flags.push_back(Reply::status("multiple"));
+    return Reply::set(std::move(flags));
+  }
+
+  const std::int64_t key_specs_;
+  std::int64_t keys_ = 0;  // so far
+};
+
+Reply doc_reply(const CommandSpec& spec) {
+  const CommandDoc& doc = find_doc(spec.name);
+  Fields fields;
+  fields.add("summary", Reply::bulk(doc.summary));
+  fields.add("since", Reply::bulk(doc.since));
+  fields.add("group", Reply::bulk(group_name(spec.group)));
+  fields.add("complexity", Reply::bulk(doc.complexity));
+  if (!doc.deprecated_since.empty()) {
+    fields.add("doc_flags", Reply::set({Reply::status("deprecated")}));
+    fields.add("deprecated_since", Reply::bulk(doc.deprecated_since));
+    fields.add("replaced_by", Reply::bulk(doc.replaced_by));
+  }
+  if (!doc.syntax.empty())
+    fields.add("arguments", ArgumentReplies(spec).list(parse_syntax(doc.syntax)));
+  if (!subcommands_of(spec).empty()) {
+    Fields subcommands;
+    for (const CommandSpec& subcommand : subcommands_of(spec))
+      subcommands.add(std::string(subcommand.name), doc_reply(subcommand));
+    fields.add("subcommands", subcommands.reply());
+  }
+  return fields.reply();
+}
+
+}  // namespace
+
+const CommandDoc& find_doc(std::string_view name) {
+  for (const auto docs : {docs_of_values(), docs_of_server()}) {
+    const auto doc = std::ranges::find(docs, name, &CommandDoc::name);
+    if (doc != docs.end()) return *doc;
+  }
+  assert(false);
+  static constexpr CommandDoc kNone = {};
+  return kNone;
+}
+
+// COMMAND DOCS [command-name ...]
+Reply command_docs_command(CommandContext& context) {
+  Fields docs;
+  const auto add = [&docs](const CommandSpec& spec) {
+    docs.add(std::string(spec.name), doc_reply(spec));
+  };
+  if (context.size() == 2) {
+    for (const CommandSpec& spec : command_table()) {
+      if (!is_subcommand(spec)) add(spec);
+    }
+  }
+  for (const std::string_view name : context.request().subspan(2)) {
+    if (const CommandSpec* const spec = find_full_name(name)) add(*spec);
+  }
+  return docs.reply();
+}
+
+}  // namespace rushgate

@@ -1,0 +1,25 @@
+// What is written about the commands: for COMMAND DOCS, and for docs/commands.md.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace rushgate {
+
+struct CommandDoc {
+  std::string_view name;        // as in the command table
+  std::string_view syntax;      // of the arguments: command_syntax.h
+  std::string_view since;       // the version of Redis
+  std::string_view complexity;  // Redis's
+  std::string_view summary;
+  std::string_view deprecated_since = {};  // empty: it is not
+  std::string_view replaced_by = {};
+};
+
+std::span<const CommandDoc> docs_of_values();
+std::span<const CommandDoc> docs_of_server();
+
+/// Of the command of that full name; each has one.
+const CommandDoc& find_doc(std::string_view name);
+
+}  // namespace rushgate

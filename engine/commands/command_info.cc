@@ -1,0 +1,243 @@
+// COMMAND, but for its DOCS: https://redis.io/docs/latest/commands/command/
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/commands/acl_categories.h"
+#include "engine/commands/arguments.h"
+#include "engine/commands/command_context.h"
+#include "engine/commands/command_functions.h"
+#include "engine/commands/command_table.h"
+#include "engine/commands/command_tips.h"
+#include "engine/commands/errors.h"
+#include "engine/commands/glob.h"
+#include "engine/commands/help_reply.h"
+#include "engine/commands/key_specs.h"
+
+namespace rushgate {
+namespace {
+
+// ---- COMMAND INFO ----
+
+Reply statuses(const std::vector<std::string_view>& texts, std::string_view prefix = "") {
+  std::vector<Reply> replies;
+  replies.reserve(texts.size());
+  for (const std::string_view text : texts)
+    replies.push_back(Reply::status(std::string(prefix) + std::string(text)));
+  return Reply::set(std::move(replies));
+}
+
+Reply tips_reply(std::string_view name) {
+  std::vector<Reply> tips;
+  for (const std::string_view tip : command_tips(name)) tips.push_back(Reply::bulk(tip));
+  return Reply::set(std::move(tips));
+}
+
+/// {type: …, spec: {…}}
+Reply search_reply(const char* type, std::vector<Reply> spec) {
+  return Reply::map(
+      {Reply::bulk("type"), Reply::bulk(type), Reply::bulk("spec"), Reply::map(std::move(spec))});
+}
+
+Reply begin_search_reply(const KeySpec& spec) {
+  if (spec.keyword.empty())
+    return search_reply("index", {Reply::bulk("index"), Reply::integer(spec.first)});
+  return search_reply("keyword", {Reply::bulk("keyword"), Reply::bulk(spec.keyword),
+                                  Reply::bulk("startfrom"), Reply::integer(spec.first)});
+}
+
+Reply find_keys_reply(const KeySpec& spec) {
+  if (spec.is_counted) {
+    return search_reply("keynum",
+                        {Reply::bulk("keynumidx"), Reply::integer(0), Reply::bulk("firstkey"),
+                         Reply::integer(1), Reply::bulk("keystep"), Reply::integer(spec.step)});
+  }
+  return search_reply("range", {Reply::bulk("lastkey"), Reply::integer(spec.last),
+                                Reply::bulk("keystep"), Reply::integer(spec.step),
+                                Reply::bulk("limit"), Reply::integer(spec.are_half ? 2 : 0)});
+}
+
+Reply key_specs_reply(const KeySpecs& specs) {
+  std::vector<Reply> replies;
+  for (const KeySpec& spec : specs) {
+    replies.push_back(Reply::map({Reply::bulk("flags"), statuses(key_flag_names(spec.flags)),
+                                  Reply::bulk("begin_search"), begin_search_reply(spec),
+                                  Reply::bulk("find_keys"), find_keys_reply(spec)}));
+  }
+  return Reply::set(std::move(replies));
+}
+
+Reply info_reply(const CommandSpec& spec) {
+  std::vector<Reply> subcommands;
+  for (const CommandSpec& subcommand : subcommands_of(spec))
+    subcommands.push_back(info_reply(subcommand));
+  const KeyRange range = key_range(spec.keys);
+  return Reply::array({Reply::bulk(spec.name), Reply::integer(spec.arity),
+                       statuses(flag_names(spec)), Reply::integer(range.first),
+                       Reply::integer(range.last), Reply::integer(range.step),
+                       statuses(acl_categories(spec), "@"), tips_reply(spec.name),
+                       key_specs_reply(spec.keys), Reply::set(std::move(subcommands))});
+}
+
+Reply all_infos() {
+  std::vector<Reply> infos;
+  for (const CommandSpec& spec : command_table()) {
+    if (!is_subcommand(spec)) infos.push_back(info_reply(spec));
+  }
+  return Reply::array(std::move(infos));
+}
+
+}  // namespace
+
+// COMMAND
+Reply command_command(CommandContext&) { return all_infos(); }
+
+// COMMAND INFO [command-name ...]
+Reply command_info_command(CommandContext& context) {
+  if (context.size() == 2) return all_infos();
+  std::vector<Reply> infos;
+  for (const std::string_view name : context.request().subspan(2)) {
+    const CommandSpec* const spec = find_full_name(name);
+    infos.push_back(spec == nullptr ? Reply::nil() : info_reply(*spec));
+  }
+  return Reply::array(std::move(infos));
+}
+
+// COMMAND COUNT
+Reply command_count_command(CommandContext&) {
+  return Reply::integer(std::ranges::count_if(
+      command_table(), [](const CommandSpec& spec) { return !is_subcommand(spec); }));
+}
+
+// ---- COMMAND LIST ----
+
+namespace {
+
+/// Which commands are wanted.
+struct Filter {
+  enum class Kind : std::uint8_t { kAll, kModule, kCategory, kPattern };
+
+  [[nodiscard]] bool matches(const CommandSpec& spec) const {
+    switch (kind) {
+      case Kind::kModule:
+        return false;  // there are none
+      case Kind::kCategory:
+        return std::ranges::any_of(acl_categories(spec), [this](std::string_view category) {
+          return is_keyword(text, category);
+        });
+      case Kind::kPattern:
+        return glob_matches_in_any_case(text, spec.name);
+      case Kind::kAll:
+        break;
+    }
+    return true;
+  }
+
+  Kind kind = Kind::kAll;
+  std::string_view text = {};
+};
+
+/// [FILTERBY <MODULE module-name | ACLCAT category | PATTERN pattern>]
+Filter read_filter(Arguments& arguments) {
+  if (arguments.at_end()) return {};
+  Filter filter;
+  const bool is_filter = arguments.accept("FILTERBY");
+  if (is_filter && arguments.accept("MODULE")) {
+    filter.kind = Filter::Kind::kModule;
+  } else if (is_filter && arguments.accept("ACLCAT")) {
+    filter.kind = Filter::Kind::kCategory;
+  } else if (is_filter && arguments.accept("PATTERN")) {
+    filter.kind = Filter::Kind::kPattern;
+  } else {
+    arguments.fail(errors::syntax());
+  }
+  filter.text = arguments.next();
+  if (!arguments.at_end()) arguments.fail(errors::syntax());
+  return filter;
+}
+
+}  // namespace
+
+// COMMAND LIST [FILTERBY <MODULE module-name | ACLCAT category | PATTERN pattern>]
+Reply command_list_command(CommandContext& context) {
+  Arguments arguments(context.request(), 2);
+  const Filter filter = read_filter(arguments);
+  if (!arguments.ok()) return arguments.take_error();
+  std::vector<Reply> names;
+  for (const CommandSpec& spec : command_table()) {
+    if (filter.matches(spec)) names.push_back(Reply::bulk(spec.name));
+  }
+  return Reply::array(std::move(names));
+}
+
+// ---- COMMAND GETKEYS ----
+
+namespace {
+
+/// What `reply_to` makes of each key of the request that begins at argument 2.
+template <class ReplyTo>
+Reply keys_reply(const CommandContext& context, const ReplyTo& reply_to) {
+  const RequestView request = context.request().subspan(2);
+  const CommandSpec* const spec = find_command(request);
+  if (spec == nullptr) return errors::invalid_command();
+  const bool has_keys = std::ranges::any_of(
+      spec->keys, [](const KeySpec& some) { return (some.flags & key_specs::kNotKey) == 0; });
+  if (!has_keys) return errors::no_key_arguments();
+  if (!arity_fits(*spec, request.size())) return errors::invalid_number_of_arguments();
+  const std::vector<FoundKey> keys = find_keys(*spec, request);
+  if (keys.empty() && (spec->flags & kNoMandatoryKeys) == 0) return errors::invalid_arguments();
+  std::vector<Reply> replies;
+  replies.reserve(keys.size());
+  for (const FoundKey& found : keys)
+    replies.push_back(reply_to(request[found.position], found.flags));
+  return Reply::array(std::move(replies));
+}
+
+}  // namespace
+
+// COMMAND GETKEYS command [argument ...]
+Reply command_getkeys_command(CommandContext& context) {
+  return keys_reply(context, [](std::string_view key, unsigned) { return Reply::bulk(key); });
+}
+
+// COMMAND GETKEYSANDFLAGS command [argument ...]
+Reply command_getkeysandflags_command(CommandContext& context) {
+  return keys_reply(context, [](std::string_view key, unsigned flags) {
+    return Reply::array({Reply::bulk(key), statuses(key_flag_names(flags))});
+  });
+}
+
+// ---- COMMAND HELP ----
+
+// COMMAND HELP
+Reply command_help_command(CommandContext&) {
+  static constexpr std::string_view kLines[] = {
+      "COMMAND <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+      "(no subcommand)",
+      "    Return details about all Redis commands.",
+      "COUNT",
+      "    Return the total number of commands in this Redis server.",
+      "LIST",
+      "    Return a list of all commands in this Redis server.",
+      "INFO [<command-name> ...]",
+      "    Return details about multiple Redis commands.",
+      "    If no command names are given, documentation details for all",
+      "    commands are returned.",
+      "DOCS [<command-name> ...]",
+      "    Return documentation details about multiple Redis commands.",
+      "    If no command names are given, documentation details for all",
+      "    commands are returned.",
+      "GETKEYS <full-command>",
+      "    Return the keys from a full Redis command.",
+      "GETKEYSANDFLAGS <full-command>",
+      "    Return the keys and the access flags from a full Redis command.",
+      "HELP",
+      "    Prints this help.",
+  };
+  return help_reply(kLines);
+}
+
+}  // namespace rushgate

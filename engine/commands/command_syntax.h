@@ -1,0 +1,34 @@
+// The arguments of a command, as the syntax of its documentation has them:
+//
+//   key               a value          [x]         may be left out
+//   NX                a word           x [x ...]   once or more often
+//   <x | y>  [x | y]  one of them      EX seconds  a word and what belongs to it
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rushgate {
+
+struct SyntaxArgument {
+  enum class Kind : std::uint8_t { kWord, kValue, kOneOf, kBlock };
+
+  Kind kind;
+  std::string_view text = {};  // of a word or a value
+  std::string_view word = {};  // that stands in front, if not empty
+  bool is_optional = false;
+  bool is_multiple = false;
+  std::vector<SyntaxArgument> parts = {};  // of kOneOf and kBlock
+};
+
+/// The syntax must be well-formed.
+std::vector<SyntaxArgument> parse_syntax(std::string_view syntax);
+
+/// What to call the argument: "key"; "nx_xx".
+std::string argument_name(const SyntaxArgument& argument);
+/// As COMMAND DOCS has it: "integer". Of values it is told by the name.
+std::string_view argument_type(const SyntaxArgument& argument);
+
+}  // namespace rushgate

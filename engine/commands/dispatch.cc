@@ -1,0 +1,133 @@
+#include "engine/commands/dispatch.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "engine/commands/command_functions.h"
+#include "engine/commands/command_table.h"
+#include "engine/commands/errors.h"
+#include "engine/commands/memory_limit.h"
+#include "engine/commands/transactions.h"
+#include "engine/script/script_errors.h"
+
+namespace rushgate {
+namespace {
+
+/// There is no row for the request.
+Reply refuse_unknown(const CommandContext& context) {
+  if (context.in_script()) return errors::unknown_in_script();
+  const CommandSpec* const container = find_command(context[0]);
+  if (container == nullptr) return errors::unknown_command(context.request());
+  return errors::unknown_subcommand(absl::AsciiStrToUpper(std::string(container->name)),
+                                    context[1]);
+}
+
+/// May the command, whose row is `spec`, not run here? Then `why` says why.
+bool is_refused(const CommandContext& context, const CommandSpec* spec, Reply& why) {
+  const auto refuse = [&why](Reply refusal) {
+    why = std::move(refusal);
+    return true;
+  };
+  if (spec == nullptr) return refuse(refuse_unknown(context));
+  if (!arity_fits(*spec, context.size())) {
+    return refuse(context.in_script() ? errors::arity_in_script()
+                                      : errors::wrong_arity(spec->name));
+  }
+  const Session& session = context.session();
+  if (!session.is_authenticated && (spec->flags & kNoAuth) == 0)
+    return refuse(errors::not_authenticated());
+  if (session.transaction && (spec->flags & kNoMulti) != 0)
+    return refuse(errors::not_in_transaction());
+  if (context.is_new_request() && lacks_memory(context, *spec))
+    return refuse(errors::out_of_memory());
+  if (session.protocol == 2 && !session.subscriptions.empty() &&
+      (spec->flags & kWhileSubscribed) == 0) {
+    return refuse(errors::only_subscriptions(spec->name));
+  }
+  if (context.in_script()) {
+    if ((spec->flags & kNoScript) != 0) return refuse(errors::not_from_script());
+  } else if (context.services().running_script != nullptr && (spec->flags & kAllowBusy) == 0) {
+    return refuse(script_errors::busy());
+  }
+  if ((spec->flags & kWrite) != 0) {
+    if (context.read_only()) return refuse(errors::write_in_read_only_script());
+    if (!context.services().write_refusal.empty())
+      return refuse(Reply::error(context.services().write_refusal));
+    if (context.in_script()) {
+      bool& refuses_growth = context.services().refuses_growth;
+      if (refuses_growth && asks_for_memory(context, *spec)) return refuse(errors::out_of_memory());
+      refuses_growth = false;  // what has begun to write is not stopped half-way
+    }
+  }
+  return false;
+}
+
+/// For CLIENT LIST.
+void note_command(Session& session, const CommandSpec* spec, const CommandContext& context) {
+  session.last_ms = context.now_ms();
+  session.last_command = spec;
+}
+
+void note_if_error(const CommandContext& context, const Reply& reply) {
+  if (reply.is_error())
+    context.services().statistics.errors.note(reply.text(), context.in_script());
+}
+
+Reply run(CommandContext& context, const CommandSpec& spec) {
+  Statistics& statistics = context.services().statistics;
+  ++statistics.commands;
+  const bool looks_up = (spec.flags & (kReadOnly | kNoScript)) == kReadOnly;  // EVAL_RO does not
+  if (!looks_up) return spec.function(context);
+  const KeyCounts before = context.keyspace().counts();
+  Reply reply = spec.function(context);
+  const KeyCounts& after = context.keyspace().counts();
+  statistics.keys_found += after.found - before.found;
+  statistics.keys_missed += after.missing - before.missing;
+  return reply;
+}
+
+/// For a client that may be between MULTI and EXEC.
+Reply run_or_queue(CommandContext& context, const CommandSpec* spec) {
+  Session& session = context.session();
+  Reply why;
+  const bool refused = is_refused(context, spec, why);
+  note_command(session, spec, context);
+  if (!session.transaction) return refused ? why : run(context, *spec);
+  if (refused) {
+    if (spec != nullptr && spec->function == exec_command) {
+      end_transaction(context);
+      return errors::transaction_aborted(why);
+    }
+    session.transaction->is_broken = true;
+    return why;
+  }
+  if ((spec->flags & kNotQueued) != 0) return run(context, *spec);
+  session.transaction->requests.emplace_back(context.request());
+  if (asks_for_memory(context, *spec)) session.transaction->asks_for_memory = true;
+  return Reply::status("QUEUED");
+}
+
+}  // namespace
+
+Reply run_command(CommandContext& context) {
+  const CommandSpec* const spec = find_command(context.request());
+  Reply reply;
+  if (!is_refused(context, spec, reply)) reply = run(context, *spec);
+  note_if_error(context, reply);
+  return reply;
+}
+
+Reply run_client_command(CommandContext& context) {
+  CommandServices& services = context.services();
+  if (services.running_script == nullptr) {  // else it is the script's
+    services.refuses_growth = services.memory_bytes_max != 0 &&
+                              services.keyspace.memory_bytes() > services.memory_bytes_max;
+  }
+  services.statistics.errors.begin_request();
+  Reply reply = run_or_queue(context, find_command(context.request()));
+  note_if_error(context, reply);
+  return reply;
+}
+
+}  // namespace rushgate

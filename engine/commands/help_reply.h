@@ -1,0 +1,13 @@
+// What the HELP of a command with subcommands answers.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "engine/client/reply.h"
+
+namespace rushgate {
+
+Reply help_reply(std::span<const std::string_view> lines);
+
+}  // namespace rushgate

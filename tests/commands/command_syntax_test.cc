@@ -1,0 +1,102 @@
+#include "engine/commands/command_syntax.h"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "engine/commands/command_docs.h"
+
+namespace rushgate {
+namespace {
+
+using Kind = SyntaxArgument::Kind;
+
+// ---- Back to text ----
+
+std::string shown(const std::vector<SyntaxArgument>& arguments, const char* between = " ");
+
+/// Without brackets and what stands in front.
+std::string core(const SyntaxArgument& argument) {
+  if (argument.kind == Kind::kBlock) return shown(argument.parts);
+  if (argument.kind != Kind::kOneOf) return std::string(argument.text);
+  const std::string choices = shown(argument.parts, " | ");
+  const bool has_brackets = argument.is_optional && argument.word.empty();
+  return has_brackets ? choices : '<' + choices + '>';
+}
+
+std::string shown(const SyntaxArgument& argument) {
+  std::string text = core(argument);
+  if (argument.is_multiple) text += " [" + text + " ...]";
+  if (!argument.word.empty()) text = std::string(argument.word) + ' ' + text;
+  return argument.is_optional ? '[' + text + ']' : text;
+}
+
+std::string shown(const std::vector<SyntaxArgument>& arguments, const char* between) {
+  std::string text;
+  for (const SyntaxArgument& argument : arguments) {
+    if (!text.empty()) text += between;
+    text += shown(argument);
+  }
+  return text;
+}
+
+TEST(CommandSyntaxTest, EverySyntaxIsReadAsItIsWritten) {
+  for (const auto docs : {docs_of_values(), docs_of_server()}) {
+    for (const CommandDoc& doc : docs)
+      EXPECT_EQ(shown(parse_syntax(doc.syntax)), doc.syntax) << doc.name;
+  }
+}
+
+// ---- What is made of it ----
+
+/// "name:type", and in front of it the word; parts in parentheses.
+std::string outline(const std::vector<SyntaxArgument>& arguments) {
+  std::string text;
+  for (const SyntaxArgument& argument : arguments) {
+    if (!text.empty()) text += ' ';
+    if (!argument.word.empty()) text += std::string(argument.word) + '=';
+    text += argument_name(argument) + ':' + std::string(argument_type(argument));
+    if (argument.is_optional) text += '?';
+    if (argument.is_multiple) text += '+';
+    if (!argument.parts.empty()) text += '(' + outline(argument.parts) + ')';
+  }
+  return text;
+}
+
+std::string outline(std::string_view syntax) { return outline(parse_syntax(syntax)); }
+
+TEST(CommandSyntaxTest, ValuesAndWords) {
+  EXPECT_EQ(outline(""), "");
+  EXPECT_EQ(outline("key seconds [NX]"), "key:key seconds:integer nx:pure-token?");
+  EXPECT_EQ(outline("score pattern unix-time-seconds member"),
+            "score:double pattern:pattern unix-time-seconds:unix-time member:string");
+  EXPECT_EQ(outline("<* | id>"), "auto_id_id:oneof(auto_id:pure-token id:string)");
+}
+
+TEST(CommandSyntaxTest, AWordTakesWhatFollowsIt) {
+  EXPECT_EQ(outline("[COUNT count]"), "COUNT=count:integer?");
+  EXPECT_EQ(outline("[LIMIT offset count]"),
+            "LIMIT=offset_count:block?(offset:integer count:integer)");
+  EXPECT_EQ(outline("[TYPE <A | B>] key"), "TYPE=a_b:oneof?(a:pure-token b:pure-token) key:key");
+  EXPECT_EQ(outline("[EX seconds | KEEPTTL]"),
+            "seconds_keepttl:oneof?(EX=seconds:integer keepttl:pure-token)");
+  EXPECT_EQ(outline("[GET] key"), "get:pure-token? key:key");
+  EXPECT_EQ(outline("STREAMS key [key ...] id [id ...]"),
+            "STREAMS=key_id:block(key:key+ id:string+)");
+}
+
+TEST(CommandSyntaxTest, WhatMayComeAgain) {
+  EXPECT_EQ(outline("key [key ...]"), "key:key+");
+  EXPECT_EQ(outline("[key [key ...]]"), "key:key?+");
+  EXPECT_EQ(outline("key field value [field value ...]"),
+            "key:key field_value:block+(field:string value:string)");
+}
+
+TEST(CommandSyntaxTest, BracketsInsideBrackets) {
+  EXPECT_EQ(outline("[[IDLE ms] start [consumer]]"),
+            "ms_start_consumer:block?(IDLE=ms:integer? start:string consumer:string?)");
+}
+
+}  // namespace
+}  // namespace rushgate

@@ -1,0 +1,210 @@
+// What COMMAND says of each command of the table, beside what Redis says of it.
+#include <algorithm>
+#include <cstdlib>
+#include <iterator>
+#include <random>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "engine/commands/command_table.h"
+#include "tests/conformance/embedded_backend.h"
+#include "tests/conformance/redis_backend.h"
+#include "tests/random_seed.h"
+#include "tests/redis_server/raw_reply.h"
+
+namespace rushgate::testing {
+namespace {
+
+// ---- Differences that stay ----
+
+/// Subcommands of Redis that are not here.
+const std::set<std::string> kNotHere = {
+    "client|caching",      "client|pause",   "client|tracking",
+    "client|trackinginfo", "client|unpause",
+};
+
+/// Sentences about key specs that Redis has for some commands.
+constexpr std::string_view kNotes = "notes";
+
+/// Words in Redis's arguments that our syntax does not have, or has in addition, and why.
+const std::set<std::string> kOtherWords = {
+    "client|kill",  // there is no SLAVE here, and yes/no are words
+};
+
+// ---- Asking both ----
+
+Reply value_of(std::string_view name, const Reply& map) {
+  const std::vector<Reply>& fields = map.elements();
+  for (std::size_t i = 0; i + 1 < fields.size(); i += 2) {
+    if (fields[i].is_text() && fields[i].text() == name) return fields[i + 1];
+  }
+  return Reply::nil();
+}
+
+class CommandInfoTest : public ::testing::TestWithParam<RespVersion> {
+ protected:
+  static Reply ask(Backend& backend, const Request& request) {
+    backend.send(0, request);
+    return parse_raw_reply(backend.receive(0))->reply;
+  }
+  Reply redis(const Request& request) { return ask(redis_, request); }
+  Reply ours(const Request& request) { return ask(ours_, request); }
+
+ private:
+  RedisBackend redis_{GetParam()};
+  EmbeddedBackend ours_{GetParam()};
+};
+
+std::string protocol_name(const ::testing::TestParamInfo<RespVersion>& protocol) {
+  return protocol.param == RespVersion::k2 ? "Resp2" : "Resp3";
+}
+
+INSTANTIATE_TEST_SUITE_P(Protocols, CommandInfoTest,
+                         ::testing::Values(RespVersion::k2, RespVersion::k3), protocol_name);
+
+// ---- COMMAND INFO ----
+
+/// Positions in the answer about one command.
+constexpr std::size_t kName = 0;
+constexpr std::size_t kKeySpecs = 8;
+constexpr std::size_t kSubcommands = 9;
+
+/// Without the differences that stay, and subcommands in the order of their names.
+void normalize(Reply& info) {
+  for (Reply& spec : info.elements()[kKeySpecs].elements()) {
+    std::vector<Reply>& fields = spec.elements();
+    if (fields.front().text() == kNotes) fields.erase(fields.begin(), fields.begin() + 2);
+  }
+  std::vector<Reply>& subcommands = info.elements()[kSubcommands].elements();
+  std::erase_if(subcommands, [](const Reply& subcommand) {
+    return kNotHere.contains(subcommand.elements()[kName].text());
+  });
+  for (Reply& subcommand : subcommands) normalize(subcommand);
+  std::ranges::sort(subcommands, {},
+                    [](const Reply& subcommand) { return subcommand.elements()[kName].text(); });
+}
+
+TEST_P(CommandInfoTest, EachRowSaysWhatRedisSays) {
+  for (const CommandSpec& spec : command_table()) {
+    const Request request = Request::of("COMMAND", "INFO", spec.name);
+    Reply expected = redis(request);
+    Reply answer = ours(request);
+    ASSERT_FALSE(expected.elements().front().is_nil()) << spec.name;
+    ASSERT_FALSE(answer.elements().front().is_nil()) << spec.name;
+    normalize(expected.elements().front());
+    normalize(answer.elements().front());
+    EXPECT_EQ(to_debug_string(answer), to_debug_string(expected));
+  }
+}
+
+TEST_P(CommandInfoTest, NoOtherSubcommandsAreMissing) {
+  std::set<std::string> missing;
+  for (const CommandSpec& spec : command_table()) {
+    if ((spec.flags & kContainer) == 0) continue;
+    const Reply info = redis(Request::of("COMMAND", "INFO", spec.name)).elements().front();
+    for (const Reply& subcommand : info.elements()[kSubcommands].elements()) {
+      const std::string& name = subcommand.elements()[kName].text();
+      if (find_full_name(name) == nullptr) missing.insert(name);
+    }
+  }
+  EXPECT_EQ(missing, kNotHere);
+}
+
+TEST_P(CommandInfoTest, WithoutNamesItIsAllThatThereIs) {
+  const Reply all = ours(Request::of("COMMAND"));
+  EXPECT_EQ(ours(Request::of("COMMAND", "INFO")), all);
+  EXPECT_EQ(ours(Request::of("COMMAND", "COUNT")).integer(), std::ssize(all.elements()));
+  EXPECT_EQ(ours(Request::of("COMMAND", "LIST")).elements().size(), command_table().size());
+  for (const Reply& info : all.elements()) {
+    const std::string& name = info.elements()[kName].text();
+    EXPECT_EQ(ours(Request::of("COMMAND", "INFO", name)).elements().front(), info) << name;
+  }
+}
+
+TEST_P(CommandInfoTest, EachCategoryHasTheCommandsThatItHasInRedis) {
+  std::set<std::string> categories;
+  const Reply infos = ours(Request::of("COMMAND"));
+  for (const Reply& info : infos.elements()) {
+    constexpr std::size_t kCategories = 6;
+    for (const Reply& category : info.elements()[kCategories].elements())
+      categories.insert(category.text().substr(1));
+  }
+  EXPECT_GT(categories.size(), 15U);
+  for (const std::string& category : categories) {
+    const Request request = Request::of("COMMAND", "LIST", "FILTERBY", "ACLCAT", category);
+    const Reply in_redis = redis(request);
+    const Reply here = ours(request);
+    std::set<std::string> expected;
+    for (const Reply& name : in_redis.elements()) {
+      if (find_full_name(name.text()) != nullptr) expected.insert(name.text());
+    }
+    std::set<std::string> names;
+    for (const Reply& name : here.elements()) names.insert(name.text());
+    EXPECT_EQ(names, expected) << category;
+  }
+}
+
+// ---- COMMAND GETKEYS ----
+
+/// What the keys of a request are must be told of arguments that make no sense, too.
+TEST_P(CommandInfoTest, KeysAreFoundInRandomRequests) {
+  constexpr int kRequestsPerCommand = 60;
+  constexpr std::string_view kWords[] = {"a",   "b",       "0",   "1",     "2",   "3", "1x", "-1",
+                                         "GET", "STREAMS", "get", "count", "MIN", "",  " 1"};
+  const auto seed = random_seed();
+  SCOPED_TRACE(seed_text(seed));
+  std::mt19937_64 random(seed);
+  const auto below = [&random](std::size_t bound) { return random() % bound; };
+  for (const CommandSpec& spec : command_table()) {
+    if (spec.keys.empty()) continue;
+    for (int i = 0; i < kRequestsPerCommand; ++i) {
+      Request request = Request::of("COMMAND", "GETKEYSANDFLAGS");
+      const std::size_t bar = spec.name.find('|');
+      request.add(spec.name.substr(0, bar));
+      if (bar != std::string_view::npos) request.add(spec.name.substr(bar + 1));
+      const std::size_t size = static_cast<std::size_t>(std::abs(spec.arity)) + 1 + below(4);
+      while (request.size() < size) request.add(kWords[below(std::size(kWords))]);
+      std::string shown;
+      for (const std::string_view argument : request.views())
+        shown += '"' + std::string(argument) + "\" ";
+      ASSERT_EQ(to_debug_string(ours(request)), to_debug_string(redis(request))) << shown;
+    }
+  }
+}
+
+// ---- COMMAND DOCS ----
+
+/// All words that arguments are made of, in the order of the alphabet.
+std::vector<std::string> words_of(const Reply& arguments) {
+  std::vector<std::string> words;
+  if (arguments.is_nil()) return words;
+  for (const Reply& argument : arguments.elements()) {
+    const Reply word = value_of("token", argument);
+    if (!word.is_nil()) words.push_back(word.text());
+    std::vector<std::string> inner = words_of(value_of("arguments", argument));
+    std::ranges::move(inner, std::back_inserter(words));
+  }
+  std::ranges::sort(words);
+  return words;
+}
+
+TEST_P(CommandInfoTest, DocsHaveRedissFacts) {
+  for (const CommandSpec& spec : command_table()) {
+    const Request request = Request::of("COMMAND", "DOCS", spec.name);
+    const Reply expected = value_of(spec.name, redis(request));
+    const Reply docs = value_of(spec.name, ours(request));
+    for (const char* fact : {"since", "group", "doc_flags", "deprecated_since"})
+      EXPECT_EQ(value_of(fact, docs), value_of(fact, expected)) << spec.name << ' ' << fact;
+    if (kOtherWords.contains(std::string(spec.name))) continue;
+    EXPECT_EQ(words_of(value_of("arguments", docs)), words_of(value_of("arguments", expected)))
+        << spec.name;
+  }
+}
+
+}  // namespace
+}  // namespace rushgate::testing
