@@ -8,6 +8,7 @@
 #include "engine/commands/command_table.h"
 #include "engine/commands/errors.h"
 #include "engine/commands/memory_limit.h"
+#include "engine/commands/out_of_scope.h"
 #include "engine/commands/transactions.h"
 #include "engine/script/script_errors.h"
 
@@ -18,9 +19,16 @@ namespace {
 Reply refuse_unknown(const CommandContext& context) {
   if (context.in_script()) return errors::unknown_in_script();
   const CommandSpec* const container = find_command(context[0]);
-  if (container == nullptr) return errors::unknown_command(context.request());
-  return errors::unknown_subcommand(absl::AsciiStrToUpper(std::string(container->name)),
-                                    context[1]);
+  if (container == nullptr) {
+    const std::string_view part = out_of_scope(context[0]);
+    return part.empty() ? errors::unknown_command(context.request())
+                        : errors::out_of_scope("command", context[0], part);
+  }
+  const std::string_view part =
+      out_of_scope(std::string(container->name) + '|' + std::string(context[1]));
+  return part.empty() ? errors::unknown_subcommand(
+                            absl::AsciiStrToUpper(std::string(container->name)), context[1])
+                      : errors::out_of_scope("subcommand", context[1], part);
 }
 
 /// May the command, whose row is `spec`, not run here? Then `why` says why.

@@ -42,6 +42,8 @@ inline std::string_view as_c_string(std::string_view argument) {
 inline Reply out_of_memory() { return Reply::error(script_errors::kMaxMemory); }
 Reply unknown_command(RequestView request);
 Reply unknown_subcommand(std::string_view command, std::string_view subcommand);
+/// Not Redis's: `what` ("command", "subcommand") is called `name`, and part of what is not here.
+Reply out_of_scope(std::string_view what, std::string_view name, std::string_view part);
 
 // ---- Connection ----
 inline Reply not_authenticated() { return Reply::error("NOAUTH Authentication required."); }

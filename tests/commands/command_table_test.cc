@@ -9,6 +9,7 @@
 #include "absl/strings/ascii.h"
 #include "engine/client/request.h"
 #include "engine/commands/command_docs.h"
+#include "engine/commands/out_of_scope.h"
 
 namespace rushgate {
 namespace {
@@ -100,6 +101,17 @@ TEST(CommandTableTest, EachSummaryIsASentence) {
     EXPECT_TRUE(find_doc(spec.name).summary.ends_with('.')) << spec.name;
     EXPECT_FALSE(find_doc(spec.name).complexity.empty()) << spec.name;
   }
+}
+
+TEST(CommandTableTest, WhatIsOutOfScopeHasNoRow) {
+  EXPECT_EQ(out_of_scope("geoadd"), "geospatial indexes");
+  EXPECT_EQ(out_of_scope("PFCOUNT"), "HyperLogLog");
+  EXPECT_EQ(out_of_scope("Cluster"), "cluster");
+  EXPECT_EQ(out_of_scope("REPLICAOF"), "replication");
+  EXPECT_EQ(out_of_scope("client|TRACKING"), "client tracking");
+  EXPECT_EQ(out_of_scope("geoad"), "");
+  EXPECT_EQ(out_of_scope(""), "");
+  for (const CommandSpec& spec : command_table()) EXPECT_EQ(out_of_scope(spec.name), "");
 }
 
 }  // namespace
