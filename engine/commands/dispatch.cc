@@ -73,12 +73,12 @@ Reply run_client_command(CommandContext& context) {
   Reply why;
   const bool refused = is_refused(context, spec, why);
   note_command(session, spec, context);
+  if (refused && spec != nullptr && spec->function == exec_command) {
+    end_transaction(context);  // if there is none: what is watched
+    return errors::transaction_aborted(why);
+  }
   if (!session.transaction) return refused ? why : spec->function(context);
   if (refused) {
-    if (spec != nullptr && spec->function == exec_command) {
-      end_transaction(context);
-      return errors::transaction_aborted(why);
-    }
     session.transaction->is_broken = true;
     return why;
   }

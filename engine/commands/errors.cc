@@ -46,9 +46,10 @@ Reply hello_option(std::string_view option) {
 }
 
 Reply transaction_aborted(const Reply& refusal) {
-  const std::string_view text = refusal.text();
-  return Reply::error("EXECABORT Transaction discarded because of: " +
-                      std::string(text.substr(text.find(' ') + 1)));
+  constexpr std::string_view kPlain = "ERR ";
+  std::string_view text = refusal.text();
+  if (text.starts_with(kPlain)) text.remove_prefix(kPlain.size());
+  return Reply::error("EXECABORT Transaction discarded because of: " + std::string(text));
 }
 
 Reply unsupported_option(std::string_view option) {
