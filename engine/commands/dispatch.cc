@@ -101,12 +101,12 @@ Reply run_or_queue(CommandContext& context, const CommandSpec* spec) {
   Reply why;
   const bool refused = is_refused(context, spec, why);
   note_command(session, spec, context);
+  if (refused && spec != nullptr && spec->function == exec_command) {
+    end_transaction(context);  // if there is none: what is watched
+    return errors::transaction_aborted(why);
+  }
   if (!session.transaction) return refused ? why : run(context, *spec);
   if (refused) {
-    if (spec != nullptr && spec->function == exec_command) {
-      end_transaction(context);
-      return errors::transaction_aborted(why);
-    }
     session.transaction->is_broken = true;
     return why;
   }

@@ -39,7 +39,7 @@ class ScriptCaller final : public CommandCaller {
   }
 
   [[nodiscard]] bool knows(RequestView request) const override {
-    return find_command(request[0]) != nullptr;
+    return find_command(request) != nullptr;
   }
 
   void set_protocol(int protocol) override { session_.protocol = protocol; }

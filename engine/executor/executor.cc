@@ -643,7 +643,7 @@ void Executor::answer_busy(Operation& operation) {
     CommandContext context(services_, *operation.session, request, CommandContext::Origin::kClient,
                            false);
     operation.replies.push_back(request.empty() ? executor_errors::empty_request()
-                                                : run_command(context));
+                                                : run_client_command(context));
   }
   answer(operation);
 }

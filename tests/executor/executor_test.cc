@@ -369,6 +369,23 @@ TEST(ExecutorTest, OthersAreAnsweredBusyWhileAScriptRunsTooLongAndItCanBeKilled)
   EXPECT_EQ((*client)("PING"), Reply::status("PONG"));
 }
 
+TEST(ExecutorTest, ATransactionGoesOnWhileAScriptRunsTooLong) {
+  const auto engine = open_engine({.policy = kOnServiceThread, .script_busy_after_ms = 1});
+  const auto client = engine->open_client();
+  EXPECT_EQ((*client)("MULTI"), Reply::ok());
+  {
+    LongScript runaway(*engine, "while true do end");
+    EXPECT_TRUE(runaway.wait_until_busy());
+    EXPECT_EQ((*client)("UNWATCH"), Reply::status("QUEUED"));
+    EXPECT_EQ((*client)("GET", "k").error_code(), "BUSY");
+    const Reply refused = (*client)("EXEC");
+    EXPECT_THAT(refused.text(),
+                testing::StartsWith("EXECABORT Transaction discarded because of: BUSY Redis is"));
+    EXPECT_EQ((*client)("SCRIPT", "KILL"), Reply::ok());
+  }
+  EXPECT_EQ((*client)("EXEC"), Reply::error("ERR EXEC without MULTI"));
+}
+
 TEST(ExecutorTest, AScriptThatHasWrittenCannotBeKilled) {
   const auto engine = open_engine({.policy = kOnServiceThread, .script_busy_after_ms = 1});
   const auto client = engine->open_client();

@@ -132,6 +132,14 @@ TEST_F(ScriptingCommandsTest, FcallRunsNativeScripts) {
             "(error) ERR Number of keys can't be greater than number of args");
 }
 
+TEST_F(ScriptingCommandsTest, NativeScriptsAreRefusedWhenWritesAre) {
+  natives_.add("one", [](NativeCall&) { return Reply::integer(1); });
+  EXPECT_EQ(text("FCALL", "one", 0), "(integer) 1");
+  services_.write_refusal = "MISCONF it failed";
+  EXPECT_EQ(text("FCALL", "one", 0), "(error) MISCONF it failed");
+  EXPECT_EQ(text("FCALL", "nosuch", 0), "(error) ERR Function not found");
+}
+
 TEST_F(ScriptingCommandsTest, NativeScriptsCallCommands) {
   natives_.add("set", [](NativeCall& call) { return call.call(Request::of("SET", "k", 1)); });
   EXPECT_EQ(run("FCALL", "set", 0), Reply::ok());
@@ -203,6 +211,17 @@ TEST_F(ScriptingCommandsTest, WithRollbackKillIsAlwaysGranted) {
   while_busy_ = [&] { EXPECT_EQ(run("SCRIPT", "KILL"), Reply::ok()); };
   EXPECT_TRUE(run("EVAL", "redis.call('SET', 'k', 2) while true do end", 0).is_error());
   EXPECT_EQ(text("GET", "k"), R"("1")");
+}
+
+TEST_F(ScriptingCommandsTest, WhatMakesNoSenseIsToldWhileAScriptRuns) {
+  while_busy_ = [&] {
+    EXPECT_THAT(text("NOSUCH"), testing::StartsWith("(error) ERR unknown command 'NOSUCH'"));
+    EXPECT_THAT(text("GET"), testing::StartsWith("(error) ERR wrong number of arguments"));
+    EXPECT_THAT(text("SCRIPT", "NOSUCH"), testing::StartsWith("(error) ERR unknown subcommand"));
+    EXPECT_THAT(text("GET", "k"), testing::StartsWith("(error) BUSY"));
+    run("SCRIPT", "KILL");
+  };
+  EXPECT_THAT(text("EVAL", "while true do end", 0), testing::HasSubstr("killed"));
 }
 
 TEST_F(ScriptingCommandsTest, OtherSubcommandsWaitForTheScript) {
