@@ -308,7 +308,9 @@ bool is_refused(const CommandContext& context, const CommandSpec* spec, Reply& w
   if (!context.session().is_authenticated && (spec->flags & kNoAuth) == 0)
     return refuse(errors::not_authenticated());
   const Session& session = context.session();
-  if (session.protocol == 2 && !session.subscriptions.empty() && (spec->flags & kPubSub) == 0)
+  // What EXEC runs was taken before.
+  if (context.may_wait() && session.protocol == 2 && !session.subscriptions.empty() &&
+      (spec->flags & kPubSub) == 0)
     return refuse(errors::only_subscriptions(spec->name));
   if (context.in_script() && (spec->flags & kNoScript) != 0)
     return refuse(errors::not_from_script());
@@ -343,12 +345,12 @@ Reply run_client_command(CommandContext& context) {
   Reply why;
   const bool refused = is_refused(context, spec, why);
   note_command(session, spec, context);
+  if (refused && spec != nullptr && spec->function == exec_command) {
+    end_transaction(context);
+    return errors::transaction_aborted(why);
+  }
   if (!session.transaction) return refused ? why : spec->function(context);
   if (refused) {
-    if (spec != nullptr && spec->function == exec_command) {
-      end_transaction(context);
-      return errors::transaction_aborted(why);
-    }
     session.transaction->is_broken = true;
     return why;
   }

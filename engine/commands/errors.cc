@@ -46,9 +46,10 @@ Reply hello_option(std::string_view option) {
 }
 
 Reply transaction_aborted(const Reply& refusal) {
-  const std::string_view text = refusal.text();
-  return Reply::error("EXECABORT Transaction discarded because of: " +
-                      std::string(text.substr(text.find(' ') + 1)));
+  std::string_view text = refusal.text();
+  constexpr std::string_view kUsualCode = "ERR ";  // any other code is told
+  if (text.starts_with(kUsualCode)) text.remove_prefix(kUsualCode.size());
+  return Reply::error("EXECABORT Transaction discarded because of: " + std::string(text));
 }
 
 Reply unsupported_option(std::string_view option) {
