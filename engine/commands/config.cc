@@ -228,7 +228,7 @@ std::optional<Reply> find_settings(const CommandContext& context,
     const Setting* const setting = find_setting(kSettings, context[i]);
     if (setting == nullptr) return errors::unknown_setting(context[i]);
     if (std::find(settings.begin(), settings.end(), setting) != settings.end())
-      return errors::setting_refused(setting->name, "duplicate parameter");
+      return errors::setting_refused(context[i], "duplicate parameter");
     settings.push_back(setting);
   }
   return std::nullopt;

@@ -49,7 +49,7 @@ bool is_refused(const CommandContext& context, const CommandSpec* spec, Reply& w
     return refuse(errors::not_in_transaction());
   if (context.is_new_request() && lacks_memory(context, *spec))
     return refuse(errors::out_of_memory());
-  if (session.protocol == 2 && !session.subscriptions.empty() &&
+  if (context.is_new_request() && session.protocol == 2 && !session.subscriptions.empty() &&
       (spec->flags & kWhileSubscribed) == 0) {
     return refuse(errors::only_subscriptions(spec->name));
   }

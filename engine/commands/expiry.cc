@@ -97,7 +97,10 @@ Reply expiry_reply(CommandContext& context, std::int64_t unit_ms, std::int64_t s
   const Object* object = context.db().find(context[1]);
   if (object == nullptr) return Reply::integer(kNoKey);
   if (object->expire_at_ms == kNoExpiry) return Reply::integer(kForEver);
-  return Reply::integer((object->expire_at_ms - start_ms + unit_ms / 2) / unit_ms);
+  // Unsigned: half a unit more may be beyond all signed numbers.
+  const auto left_ms = static_cast<std::uint64_t>(object->expire_at_ms - start_ms);
+  const auto unit = static_cast<std::uint64_t>(unit_ms);
+  return Reply::integer(static_cast<std::int64_t>((left_ms + unit / 2) / unit));
 }
 
 }  // namespace

@@ -85,12 +85,12 @@ Reply draw_fields(CommandContext& context) {
   if (!arguments.at_end()) arguments.fail(errors::syntax());
   if (with_values && (count < -kMax / 2 || count > kMax / 2))
     arguments.fail(errors::value_out_of_range());
-  if (count < -kDrawsMax) arguments.fail(errors::value_out_of_range());
   if (!arguments.ok()) return arguments.take_error();
 
   Object* hash = nullptr;
   if (!context.find(context[1], ValueType::kHash, hash)) return errors::wrong_type();
   if (hash == nullptr) return Reply::array();
+  if (count < -kDrawsMax) return errors::value_out_of_range();
   const auto fields = draw(hash->hash(), count, context.keyspace().random());
   return drawn_reply(context, hash->hash(), fields, with_values);
 }

@@ -150,6 +150,7 @@ Reply punsubscribe_command(CommandContext& context) {
 
 // SSUBSCRIBE shardchannel [shardchannel ...]
 Reply ssubscribe_command(CommandContext& context) {
+  if (!context.may_wait()) return errors::one_answer_wanted();  // the others may, in a transaction
   return subscribe(context, ChannelKind::kShard, "ssubscribe");
 }
 

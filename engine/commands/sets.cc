@@ -168,13 +168,13 @@ Reply srandmember_command(CommandContext& context) {
   constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
   Arguments arguments(context.request(), 2);
   const std::int64_t count = has_count ? arguments.next_integer(-kMax, kMax) : 1;
-  if (count < -kDrawsMax) arguments.fail(errors::value_out_of_range());
   if (!arguments.ok()) return arguments.take_error();
   Object* set = nullptr;
   if (!context.find(context[1], ValueType::kSet, set)) return errors::wrong_type();
   Random& random = context.keyspace().random();
   if (set == nullptr) return has_count ? Reply::array() : Reply::nil();
   if (!has_count) return Reply::bulk(set->set().draw(random));
+  if (count < -kDrawsMax) return errors::value_out_of_range();
   return bulks(draw(set->set(), count, random), &Reply::array);
 }
 

@@ -14,6 +14,7 @@
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
 #include "engine/commands/command_functions.h"
+#include "engine/commands/drawing.h"
 #include "engine/commands/errors.h"
 #include "engine/commands/sorted_set_arguments.h"
 #include "engine/commands/sorted_set_errors.h"
@@ -181,6 +182,7 @@ Reply random_members(CommandContext& context) {
   Object* object = nullptr;
   if (!context.find(context[1], ValueType::kSortedSet, object)) return errors::wrong_type();
   if (object == nullptr) return Reply::array();
+  if (count < -kDrawsMax) return errors::value_out_of_range();
   return random_members(context, object->sorted_set(), count, with_scores);
 }
 

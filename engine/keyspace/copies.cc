@@ -16,6 +16,7 @@ void copy_hash(const HashValue& from, Database& to, std::string_view key) {
   Object& made = hashes::create(to, key);
   from.for_each(
       [&](std::string_view field, std::string_view value) { hashes::set(to, made, field, value); });
+  made.hash().set_large(false);  // whatever the limits are now
   if (from.is_large()) hashes::grow(to, made);
 }
 
@@ -34,10 +35,11 @@ void copy_list(const ListValue& from, Database& to, std::string_view key) {
 
 void copy_sorted_set(const SortedSetValue& from, Database& to, std::string_view key) {
   Object& made = sorted_sets::create(to, key);
+  made.sorted_set().set_small(from.is_small());  // before scores: a large one keeps -0
   from.for_each(0, from.size(), [&](const SortedSetElement& element) {
     sorted_sets::set(to, made, element.member(), element.score);
   });
-  made.sorted_set().set_small(from.is_small());
+  made.sorted_set().set_small(from.is_small());  // whatever the limits are now
 }
 
 absl::Status copy_value(const Object& from, Database& to, std::string_view key) {

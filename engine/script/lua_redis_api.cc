@@ -149,12 +149,17 @@ int error_reply(lua_State* lua) {
   }
   std::string_view text = lua_tostring(lua, 1);  // up to a zero byte, as in Redis
   if (text.starts_with('-')) text.remove_prefix(1);
-  const bool has_code = text.find(' ') != std::string_view::npos;
-  while (text.ends_with('\r') || text.ends_with('\n')) text.remove_suffix(1);
+  const std::size_t space = text.find(' ');
+  const bool has_code = space != std::string_view::npos;
+  const std::string_view code = has_code ? text.substr(0, space) : "ERR";
+  std::string_view message = has_code ? text.substr(space + 1) : text;
+  while (message.starts_with('\r') || message.starts_with('\n')) message.remove_prefix(1);
+  while (message.ends_with('\r') || message.ends_with('\n')) message.remove_suffix(1);
   lua_createtable(lua, 0, 1);
-  lua_pushstring(lua, has_code ? "" : "ERR ");
-  lua_pushlstring(lua, text.data(), text.size());
-  lua_concat(lua, 2);
+  lua_pushlstring(lua, code.data(), code.size());
+  lua_pushstring(lua, " ");
+  lua_pushlstring(lua, message.data(), message.size());
+  lua_concat(lua, 3);
   lua_setfield(lua, -2, "err");
   return 1;
 }

@@ -3,7 +3,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "engine/client/request.h"
 
@@ -18,7 +20,8 @@ class Backend {
   /// For messages: "redis", "embedded".
   [[nodiscard]] virtual std::string name() const = 0;
 
-  /// As new: all sessions end (and what they wait for), then all data and scripts go.
+  /// As new: all sessions end (and what they wait for), then all data and scripts go, and limits of
+  /// encodings are the usual ones.
   virtual void reset() = 0;
 
   /// Sends a request and returns when it has been answered or is parked (blocked), so that what is
@@ -27,6 +30,16 @@ class Backend {
 
   /// The raw bytes of the session's next answer, as the Redis protocol has them.
   virtual std::string receive(int session) = 0;
+
+  /// The raw answers to requests that do not block, sent in one piece where that is possible.
+  virtual std::vector<std::string> call_all(int session, std::span<const Request> requests) {
+    std::vector<std::string> answers;
+    for (const Request& request : requests) {
+      send(session, request);
+      answers.push_back(receive(session));
+    }
+    return answers;
+  }
 
   /// Whether receive() would return at once: everything that was sent so far has had its effect.
   virtual bool has_answer(int session) = 0;

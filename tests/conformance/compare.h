@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -17,7 +18,7 @@ struct Answer {
 
 /// Nothing if `subject` answers as `oracle` does, else what is different. With neither slack nor
 /// variables every byte counts.
-std::optional<std::string> difference(const Step& step, const Answer& oracle,
+std::optional<std::string> difference(std::span<const Slack> slack, const Answer& oracle,
                                       const Answer& subject);
 
 /// The text, or the integer in decimal, at step.set_at. Throws std::runtime_error if there is none.

@@ -14,7 +14,7 @@ Step step_with(const std::string& directives) {
 
 bool same(const std::string& directives, std::string_view oracle, std::string_view subject) {
   const Variables none;
-  return !difference(step_with(directives), {oracle, none}, {subject, none}).has_value();
+  return !difference(step_with(directives).slack, {oracle, none}, {subject, none}).has_value();
 }
 
 TEST(CompareTest, WithoutSlackEveryByteCounts) {
@@ -28,6 +28,13 @@ TEST(CompareTest, AnyComparesTheKind) {
   EXPECT_TRUE(same("@any", "*1\r\n:1\r\n", "*0\r\n"));
   EXPECT_FALSE(same("@any", ":1\r\n", "$1\r\n1\r\n"));
   EXPECT_FALSE(same("@any", "$-1\r\n", "$1\r\n1\r\n"));
+}
+
+TEST(CompareTest, SameSizeComparesTheKindAndTheCount) {
+  EXPECT_TRUE(same("@same-size", "*2\r\n:1\r\n:2\r\n", "*2\r\n:3\r\n$1\r\na\r\n"));
+  EXPECT_FALSE(same("@same-size", "*1\r\n:1\r\n", "*0\r\n"));
+  EXPECT_FALSE(same("@same-size", "*0\r\n", "-ERR\r\n"));
+  EXPECT_TRUE(same("@same-size", "$1\r\na\r\n", "$2\r\nab\r\n"));
 }
 
 TEST(CompareTest, ApproxAllowsIntegersToBeNear) {
@@ -72,12 +79,11 @@ TEST(CompareTest, SlackHoldsOnlyAtItsPath) {
 }
 
 TEST(CompareTest, VariablesOfEachSideStandForTheSame) {
-  const Step step = step_with("");
   const Variables oracle = {{"id", "5-0"}};
   const Variables subject = {{"id", "7-0"}};
-  EXPECT_FALSE(difference(step, {"$3\r\n5-0\r\n", oracle}, {"$3\r\n7-0\r\n", subject}));
-  EXPECT_TRUE(difference(step, {"$3\r\n5-0\r\n", oracle}, {"$3\r\n5-0\r\n", subject}));
-  EXPECT_TRUE(difference(step, {"+5-0\r\n", oracle}, {"$3\r\n7-0\r\n", subject}));
+  EXPECT_FALSE(difference({}, {"$3\r\n5-0\r\n", oracle}, {"$3\r\n7-0\r\n", subject}));
+  EXPECT_TRUE(difference({}, {"$3\r\n5-0\r\n", oracle}, {"$3\r\n5-0\r\n", subject}));
+  EXPECT_TRUE(difference({}, {"+5-0\r\n", oracle}, {"$3\r\n7-0\r\n", subject}));
 }
 
 TEST(CompareTest, CapturedIsATextOrAnInteger) {

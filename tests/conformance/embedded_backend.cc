@@ -1,21 +1,38 @@
 #include "tests/conformance/embedded_backend.h"
 
+#include <algorithm>
+#include <cctype>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "storage/memory/memory_store.h"
+#include "tests/redis_server/raw_reply.h"
 
 namespace rushgate::testing {
 namespace {
 
+bool is_named(const Request& request, std::string_view lower_case) {
+  return std::equal(request[0].begin(), request[0].end(), lower_case.begin(), lower_case.end(),
+                    [](unsigned char a, char b) { return std::tolower(a) == b; });
+}
+
 /// What the session speaks after this answer.
 RespVersion protocol_after(const Request& request, const Reply& reply, RespVersion before) {
   if (reply.is_error()) return before;
-  if (request[0] == "RESET") return RespVersion::k2;
-  if (request[0] != "HELLO" || request.size() == 1) return before;
+  if (is_named(request, "reset")) return RespVersion::k2;
+  if (!is_named(request, "hello") || request.size() == 1) return before;
   return request[1] == "3" ? RespVersion::k3 : RespVersion::k2;
+}
+
+/// Appends each answer in `raw` by itself: that to a transaction with a SUBSCRIBE in it can be
+/// followed by others.
+void append_each(std::string_view raw, std::deque<std::string>& answers) {
+  while (const auto parsed = parse_raw_reply(raw)) {
+    answers.emplace_back(raw.substr(0, parsed->size));
+    raw.remove_prefix(parsed->size);
+  }
 }
 
 }  // namespace
@@ -39,11 +56,9 @@ void EmbeddedBackend::send(int session, const Request& request) {
   // later call.
   used.client->submit(request, [&used, request](const Reply& reply) {
     used.protocol = protocol_after(request, reply, used.protocol);
-    const std::vector<Reply> one = {reply};
-    const bool is_several = reply.kind() == Reply::Kind::kSeveral;
-    for (const Reply& answer : is_several ? reply.elements() : one) {
-      append_reply(answer, used.protocol, used.answers.emplace_back());
-    }
+    std::string raw;
+    append_reply(reply, used.protocol, raw);
+    append_each(raw, used.answers);
   });
 }
 

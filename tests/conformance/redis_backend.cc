@@ -21,7 +21,14 @@ void RedisBackend::reset() {
 }
 
 void RedisBackend::flush() {
-  for (const Request& request : {Request::of("FLUSHALL"), Request::of("SCRIPT", "FLUSH")}) {
+  // clang-format off
+  const Request defaults = Request::of("CONFIG", "SET",
+      "hash-max-listpack-entries", 512, "hash-max-listpack-value", 64,
+      "set-max-intset-entries", 512, "list-max-listpack-size", -2,
+      "zset-max-listpack-entries", 128, "zset-max-listpack-value", 64);
+  // clang-format on
+  for (const Request& request :
+       {Request::of("FLUSHALL"), Request::of("SCRIPT", "FLUSH"), defaults}) {
     const Reply reply = control_->call(request);
     if (reply != Reply::ok()) throw std::runtime_error("reset: " + to_debug_string(reply));
   }
@@ -35,6 +42,10 @@ void RedisBackend::send(int number, const Request& request) {
 }
 
 std::string RedisBackend::receive(int number) { return session(number).connection->receive(); }
+
+std::vector<std::string> RedisBackend::call_all(int number, std::span<const Request> requests) {
+  return session(number).connection->exchange(requests);
+}
 
 bool RedisBackend::has_answer(int number) {
   // What the server has to say after the last command it has said before it answers the next.

@@ -73,7 +73,7 @@ class Run {
       subject_.variables[step.set] = captured(step, actual);
     }
     const auto different =
-        difference(step, {expected, oracle_.variables}, {actual, subject_.variables});
+        difference(step.slack, {expected, oracle_.variables}, {actual, subject_.variables});
     if (different) fail(step.line, step.text, *different + answers(expected, actual));
   }
 

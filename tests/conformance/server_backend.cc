@@ -46,6 +46,10 @@ std::string ServerBackend::receive(int number) {
   return session(number).receive();
 }
 
+std::vector<std::string> ServerBackend::call_all(int number, std::span<const Request> requests) {
+  return session(number).exchange(requests);
+}
+
 bool ServerBackend::has_answer(int number) {
   // The server runs what it finds in the order in which it came: what was sent before has been
   // answered, or waits.

@@ -3,7 +3,9 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "adapters/resp/resp_encoder.h"
 #include "adapters/resp/resp_server.h"
@@ -24,6 +26,7 @@ class ServerBackend final : public Backend {
   void reset() override;
   void send(int session, const Request& request) override;
   std::string receive(int session) override;
+  std::vector<std::string> call_all(int session, std::span<const Request> requests) override;
   bool has_answer(int session) override;
   void elapse(std::chrono::milliseconds duration) override;
 

@@ -14,6 +14,7 @@
 // A difference that is allowed is named in front of the command (of `1<`, if not waited for):
 //
 //   @any                             only the kind is the same
+//   @same-size                       only the kind and the number of elements are the same
 //   @approx-ms 50                    integers that differ by at most 50
 //   @prefix ERR                      texts that both begin so
 //   @lines "#,db0:"                  of two texts, only the lines that begin with one of these
@@ -23,7 +24,8 @@
 //
 // @at takes steps, joined by dots: a position, `*` for every position, or a name for the value that
 // follows this text in a flat map. A path that begins with a name begins at any depth. A difference
-// that is allowed in a place that the server's answer does not have is a mistake in the transcript.
+// that is allowed in a place that the server's answer does not have is a mistake in the transcript,
+// except with @if-at, which is @at otherwise.
 //
 //   @set id [@at path]               keeps the answer (of each backend its own): from now on $id in
 //                                    an argument stands for it, and answers may have it in its
@@ -65,11 +67,12 @@ class ReplyPath {
 
 /// A difference that a transcript allows.
 struct Slack {
-  enum class Kind { kAny, kApproxMs, kPrefix, kLines, kUnordered, kPairsUnordered };
+  enum class Kind { kAny, kSameSize, kApproxMs, kPrefix, kLines, kUnordered, kPairsUnordered };
   Kind kind;
   std::int64_t ms = 0;  // kApproxMs
   std::string prefix;   // kPrefix; kLines: several, with commas in between
   ReplyPath at;
+  bool may_lack = false;  // the place need not be there
 };
 
 struct Argument {
@@ -110,6 +113,9 @@ struct Case {
   std::string title;
   std::vector<Step> steps;
 };
+
+/// The slack at the front of a line, which is taken off. Throws std::invalid_argument.
+std::vector<Slack> take_slack(std::string_view& line);
 
 /// Throws std::runtime_error "file:line: what is wrong".
 std::vector<Case> parse_transcript(std::string_view file, std::string_view text);

@@ -125,11 +125,12 @@ void parse_directive(const std::string& name, Words& words, Step& step, ReplyPat
       {"@approx-ms", Kind::kApproxMs},
       {"@prefix", Kind::kPrefix},
       {"@lines", Kind::kLines},
+      {"@same-size", Kind::kSameSize},
       {"@unordered", Kind::kUnordered},
       {"@pairs-unordered", Kind::kPairsUnordered},
   };
   if (const auto kind = kSlackKinds.find(name); kind != kSlackKinds.end()) {
-    Slack& slack = step.slack.emplace_back(Slack{kind->second, 0, "", {}});
+    Slack& slack = step.slack.emplace_back(Slack{kind->second, 0, "", {}, false});
     if (slack.kind == Kind::kApproxMs) slack.ms = words.next_number("number of ms");
     const bool has_prefix = slack.kind == Kind::kPrefix || slack.kind == Kind::kLines;
     if (has_prefix) slack.prefix = words.next_plain("prefix");
@@ -140,6 +141,12 @@ void parse_directive(const std::string& name, Words& words, Step& step, ReplyPat
   } else if (name == "@at") {
     if (last_path == nullptr) mistake("@at after nothing");
     *last_path = ReplyPath(words.next_plain("path after @at"));
+  } else if (name == "@if-at") {
+    if (last_path == nullptr || step.slack.empty() || last_path != &step.slack.back().at) {
+      mistake("@if-at after no slack");
+    }
+    *last_path = ReplyPath(words.next_plain("path after @if-at"));
+    step.slack.back().may_lack = true;
   } else if (name == "@times") {
     step.times = static_cast<int>(words.next_number("number after @times"));
   } else {
@@ -272,6 +279,19 @@ class TranscriptParser {
 };
 
 }  // namespace
+
+std::vector<Slack> take_slack(string_view& line) {
+  Step step{};
+  step.slack.reserve(line.size());  // last_path points into it
+  ReplyPath* last_path = nullptr;
+  Words words(line);
+  while (words.rest().starts_with('@')) {
+    const std::string name = words.next().text;
+    parse_directive(name, words, step, last_path);
+  }
+  line = words.rest();
+  return std::move(step.slack);
+}
 
 std::vector<Case> parse_transcript(string_view file, string_view text) {
   return TranscriptParser(file).parse(text);

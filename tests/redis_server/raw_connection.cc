@@ -66,6 +66,15 @@ std::string RawConnection::receive(std::chrono::milliseconds patience) {
   }
 }
 
+std::vector<std::string> RawConnection::exchange(std::span<const Request> requests) {
+  std::string bytes;
+  for (const Request& request : requests) append_request(request, bytes);
+  send_bytes(bytes);
+  std::vector<std::string> replies;
+  for (std::size_t i = 0; i < requests.size(); ++i) replies.push_back(receive());
+  return replies;
+}
+
 std::string RawConnection::receive_all(std::chrono::milliseconds patience) {
   while (!has_ended_) {
     if (!read_some(patience)) throw std::runtime_error("the server does not hang up");

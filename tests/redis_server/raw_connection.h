@@ -2,8 +2,10 @@
 #pragma once
 
 #include <chrono>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/client/reply.h"
 #include "engine/client/request.h"
@@ -26,6 +28,9 @@ class RawConnection {
 
   /// The next reply's bytes.
   std::string receive(std::chrono::milliseconds patience = kPatience);
+
+  /// Sends all in one piece; the next replies' bytes, as many.
+  std::vector<std::string> exchange(std::span<const Request> requests);
 
   /// All bytes up to the end, for which it waits: the server hangs up.
   std::string receive_all(std::chrono::milliseconds patience = kPatience);

@@ -1,0 +1,132 @@
+#include "tests/conformance/random/duel.h"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <utility>
+
+#include "tests/conformance/random/exchange.h"
+#include "tests/redis_server/raw_reply.h"
+
+namespace rushgate::testing {
+namespace {
+
+/// The backend's time of day. It is asked in a session of its own.
+std::int64_t now_ms(Backend& backend) {
+  constexpr int kAskingSession = 1'001;
+  const std::vector<Request> time = {Request::of("TIME")};
+  const Reply now = parse_raw_reply(backend.call_all(kAskingSession, time)[0])->reply;
+  return std::stoll(now.elements()[0].text()) * 1'000 +
+         std::stoll(now.elements()[1].text()) / 1'000;
+}
+
+}  // namespace
+
+std::optional<Difference> Duel::play(std::span<const RandomStep> steps) {
+  try {
+    begin();
+    auto difference = sessions_ == 1 ? play_in_one_session(steps) : play_in_sessions(steps);
+    if (difference) return difference;
+    if (auto what = contents_differ(oracle_, subject_, databases_)) {
+      return Difference{steps.size(), *std::move(what)};
+    }
+  } catch (const std::exception& error) {
+    return Difference{steps.size(), error.what()};
+  }
+  return std::nullopt;
+}
+
+void Duel::begin() {
+  last_.clear();
+  waiting_.clear();
+  oracle_.reset();
+  subject_.reset();
+  const std::int64_t behind_ms = now_ms(oracle_) - now_ms(subject_);
+  if (behind_ms > 0) subject_.elapse(std::chrono::milliseconds(behind_ms));
+}
+
+std::optional<Difference> Duel::play_in_one_session(std::span<const RandomStep> steps) {
+  constexpr std::size_t kBatch = 100;
+  constexpr std::size_t kBatchesBetweenLooks = 5;
+  std::size_t batches = 0;
+  for (std::size_t begin = 0; begin < steps.size(); begin += kBatch) {
+    const auto batch = steps.subspan(begin, std::min(kBatch, steps.size() - begin));
+    std::vector<RandomCommand> commands;
+    std::vector<std::size_t> step_of;  // each command
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      commands.insert(commands.end(), batch[i].begin(), batch[i].end());
+      step_of.resize(commands.size(), i);
+    }
+    if (auto mismatch = send_to_both(oracle_, subject_, 0, commands)) {
+      return Difference{begin + step_of[mismatch->index] + 1, std::move(mismatch->what)};
+    }
+    if (++batches % kBatchesBetweenLooks != 0) continue;
+    if (auto what = contents_differ(oracle_, subject_, databases_)) {
+      return Difference{begin + batch.size(), *std::move(what)};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Difference> Duel::play_in_sessions(std::span<const RandomStep> steps) {
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    for (const RandomCommand& command : steps[i]) {
+      if (waiting_.contains(command.session)) continue;
+      if (auto what = play_one(command)) return Difference{i + 1, *std::move(what)};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> Duel::play_one(const RandomCommand& command) {
+  last_.insert_or_assign(command.session, command);
+  waiting_.insert(command.session);
+  oracle_.send(command.session, command.request);
+  subject_.send(command.session, command.request);
+  auto what = receive_what_is_there();
+  if (what) *what = "after " + transcript_line(command) + "\n  " + *what;
+  return what;
+}
+
+std::optional<std::string> Duel::receive_what_is_there() {
+  for (const auto& [session, command] : last_) {
+    if (auto what = receive_what_is_there(session)) {
+      return "session " + std::to_string(session) + ": " + *what;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> Duel::receive_what_is_there(int session) {
+  while (oracle_.has_answer(session)) {
+    const std::string expected = oracle_.receive(session);
+    if (!subject_.has_answer(session)) return "no answer yet; expected: " + escaped(expected);
+    waiting_.erase(session);
+    if (auto what = answers_differ(last_.at(session), expected, subject_.receive(session))) {
+      return what;
+    }
+  }
+  if (!subject_.has_answer(session)) return std::nullopt;
+  return "an answer too many: " + escaped(subject_.receive(session));
+}
+
+std::vector<RandomStep> shortened(std::vector<RandomStep> steps, Duel& duel) {
+  const auto cut = [&](std::vector<RandomStep> fewer) {
+    const auto difference = duel.play(fewer);
+    if (!difference) return false;
+    fewer.resize(difference->steps);
+    steps = std::move(fewer);
+    return true;
+  };
+  for (std::size_t size = std::max<std::size_t>(steps.size() / 2, 1);; size /= 2) {
+    for (std::size_t begin = 0; begin < steps.size();) {
+      std::vector<RandomStep> fewer = steps;
+      const auto from = fewer.begin() + static_cast<std::ptrdiff_t>(begin);
+      fewer.erase(from, from + static_cast<std::ptrdiff_t>(std::min(size, steps.size() - begin)));
+      if (fewer.empty() || !cut(std::move(fewer))) begin += size;
+    }
+    if (size <= 1) return steps;
+  }
+}
+
+}  // namespace rushgate::testing

@@ -1,0 +1,82 @@
+#include "tests/conformance/random/duel.h"
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/conformance/random/exchange.h"
+
+namespace rushgate::testing {
+namespace {
+
+/// Answers +OK; an odd one answers C otherwise once it has got A and then B.
+class FakeBackend final : public Backend {
+ public:
+  explicit FakeBackend(bool is_odd) : is_odd_(is_odd) {}
+
+  [[nodiscard]] std::string name() const override { return "fake"; }
+  void reset() override { seen_ = 0; }
+  void send(int session, const Request& request) override {
+    answers_[session].push_back(answer(request));
+  }
+  std::string receive(int session) override {
+    std::string answer = answers_[session].front();
+    answers_[session].erase(answers_[session].begin());
+    return answer;
+  }
+  bool has_answer(int session) override { return !answers_[session].empty(); }
+  void elapse(std::chrono::milliseconds) override {}
+
+ private:
+  std::string answer(const Request& request) {
+    if (request[0] == "TIME") return "*2\r\n+0\r\n+0\r\n";
+    if (request[0] == "KEYS") return "*0\r\n";
+    if (seen_ == 0 && request[0] == "A") seen_ = 1;
+    if (seen_ == 1 && request[0] == "B") seen_ = 2;
+    return is_odd_ && seen_ == 2 && request[0] == "C" ? "+other\r\n" : "+OK\r\n";
+  }
+
+  const bool is_odd_;
+  int seen_ = 0;
+  std::map<int, std::vector<std::string>> answers_;
+};
+
+std::vector<RandomStep> steps_of(const std::string& names) {
+  std::vector<RandomStep> steps;
+  for (const char name : names) {
+    steps.push_back({{0, "", {}, Request::of(std::string(1, name))}});
+  }
+  return steps;
+}
+
+class DuelTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  FakeBackend oracle{false};
+  FakeBackend subject{true};
+  const Grammar grammar = Grammar::parse("f", "", GetParam());
+  Duel duel{oracle, subject, grammar};
+};
+
+TEST_P(DuelTest, FindsTheStepThatDiffers) {
+  EXPECT_FALSE(duel.play(steps_of("xxACBxx")));
+  const auto difference = duel.play(steps_of("xxAxBxxCxxx"));
+  ASSERT_TRUE(difference);
+  EXPECT_EQ(difference->steps, 8u);
+}
+
+TEST_P(DuelTest, LeavesOutWhatDoesNotMatter) {
+  std::string shortest;
+  for (const RandomStep& step : shortened(steps_of("xyAxxzzBxxyyABxxCxxAxx"), duel)) {
+    shortest += step[0].request[0];
+  }
+  EXPECT_EQ(shortest, "ABC");
+}
+
+INSTANTIATE_TEST_SUITE_P(Sessions, DuelTest, ::testing::Values("PING", "@sessions 2\nPING"));
+
+}  // namespace
+}  // namespace rushgate::testing

@@ -1,0 +1,41 @@
+// Choices that a seed decides.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+namespace rushgate::testing {
+
+/// Not thread-safe. The same on every platform: the standard's distributions are not.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : engine_(seed) {}
+
+  std::uint64_t bits() { return engine_(); }
+  /// From 0; `count` is not 0.
+  std::size_t below(std::size_t count) { return static_cast<std::size_t>(engine_() % count); }
+  /// Both ends included.
+  std::int64_t between(std::int64_t low, std::int64_t high) {
+    const auto span = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low) + 1;
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(low) + engine_() % span);
+  }
+  bool chance(std::size_t percent) { return below(100) < percent; }
+
+  template <class Choices>
+  const auto& pick(const Choices& choices) {
+    return *(std::begin(choices) + static_cast<std::ptrdiff_t>(below(std::size(choices))));
+  }
+
+  template <class T>
+  void shuffle(std::vector<T>& items) {
+    for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[below(i)]);
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+}  // namespace rushgate::testing

@@ -1,0 +1,55 @@
+// What all fuzzers use.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+/// Each fuzzer defines it, in libFuzzer's form. Returns 0; whatever is wrong ends the process.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+
+namespace rushgate::fuzz {
+
+inline std::string_view to_text(const std::uint8_t* data, std::size_t size) {
+  return {reinterpret_cast<const char*>(data), size};
+}
+inline const std::uint8_t* to_input(std::string_view bytes) {
+  return reinterpret_cast<const std::uint8_t*>(bytes.data());
+}
+
+/// Must hold for every input.
+inline void expect(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "does not hold: %s\n", what);
+  std::abort();
+}
+
+/// An input taken apart, from its beginning. What is not there is 0, or empty.
+class Input {
+ public:
+  Input(const std::uint8_t* data, std::size_t size) : rest_(to_text(data, size)) {}
+
+  [[nodiscard]] bool empty() const { return rest_.empty(); }
+  std::uint8_t byte() {
+    if (rest_.empty()) return 0;
+    const auto value = static_cast<std::uint8_t>(rest_.front());
+    rest_.remove_prefix(1);
+    return value;
+  }
+  /// A byte says how long it is.
+  std::string_view text() {
+    const std::size_t size = byte();
+    const std::string_view taken = rest_.substr(0, size);
+    rest_.remove_prefix(taken.size());
+    return taken;
+  }
+  /// All of it.
+  [[nodiscard]] std::string_view rest() const { return rest_; }
+
+ private:
+  std::string_view rest_;
+};
+
+}  // namespace rushgate::fuzz
