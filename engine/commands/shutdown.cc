@@ -50,13 +50,13 @@ Reply shutdown_command(CommandContext& context) {
   if (options.aborts) return errors::no_shutdown();
   Session& session = context.session();
   if (session.outlet == nullptr || !session.outlet->is_of_server()) return errors::no_server();
-  if (context.services().running_script != nullptr) {
-    Reply killed = script_kill_command(context);
-    if (killed.is_error()) return killed;
-  }
   const bool saves = !options.saves_not;
   if (saves && !context.keyspace().store().sync().ok() && !options.is_forced) {
     return errors::shutdown_failed();
+  }
+  if (context.services().running_script != nullptr) {
+    Reply killed = script_kill_command(context);
+    if (killed.is_error()) return killed;
   }
   session.outlet->shut_down(saves);
   session.is_closing = true;

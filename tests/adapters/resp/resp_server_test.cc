@@ -210,6 +210,21 @@ TEST_F(RespServerTest, AnswersBusyWhileAScriptTakesTooLongAndKillsIt) {
   EXPECT_EQ(other->call(Request::of("PING")), Reply::status("PONG"));
 }
 
+TEST_F(RespServerTest, ShutdownKillsAScriptThatTakesTooLong) {
+  engine_ = *Engine::open(std::make_unique<MemoryStore>(), {.script_busy_after_ms = 5});
+  std::promise<bool> asked;
+  start({.on_shutdown = [&asked](bool saves) { asked.set_value(saves); }});
+  const auto endless = connect();
+  const auto other = connect();
+  endless->send(Request::of("EVAL", "while true do end", 0));
+  while (other->call(Request::of("PING")).error_code() != "BUSY") {
+  }
+  other->send(Request::of("SHUTDOWN", "NOSAVE"));
+  EXPECT_EQ(other->receive_all(), "");
+  EXPECT_FALSE(asked.get_future().get());
+  EXPECT_THAT(endless->receive(), ::testing::HasSubstr("Script killed by user"));
+}
+
 // ---- Passwords ----
 
 TEST_F(RespServerTest, AsksForThePassword) {
