@@ -2,121 +2,27 @@
 // redis_faults_test.cc.
 #include "adapters/redis/redis_client.h"
 
-#include <atomic>
-#include <chrono>
 #include <future>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
-#include <vector>
 
 #include <gtest/gtest.h>
 
-#include "tests/redis_server/raw_connection.h"
+#include "tests/adapters/redis/redis_client_contract.h"
 #include "tests/redis_server/redis_server.h"
 
 namespace rushgate {
 namespace {
 
-using testing::RawConnection;
 using testing::RedisServer;
 
 class RedisClientTest : public ::testing::Test {
  protected:
   RedisOptions options() const { return *RedisOptions::from_url(server_.url()); }
 
-  static std::unique_ptr<RedisClient> connected(const RedisOptions& options) {
-    auto client = RedisClient::connect(options);
-    EXPECT_TRUE(client.ok()) << client.status();
-    return client.ok() ? *std::move(client) : nullptr;
-  }
-
-  /// Returns when `count` clients of the server wait in a blocking command.
-  void wait_for_blocked(int count) {
-    RawConnection connection(server_.socket_path());
-    const std::string wanted = "blocked_clients:" + std::to_string(count) + "\r\n";
-    while (connection.call(Request::of("INFO", "clients")).text().find(wanted) ==
-           std::string::npos) {
-      std::this_thread::yield();
-    }
-  }
-
   RedisServer server_;
 };
-
-TEST_F(RedisClientTest, CallAnswersInEveryKind) {
-  const auto client = connected(options());
-  RedisClient& redis = *client;
-  const std::string binary("a\r\n\0b", 5);
-  EXPECT_EQ(redis("SET", "k", binary), Reply::ok());
-  EXPECT_EQ(redis("GET", "k"), Reply::bulk(binary));
-  EXPECT_EQ(redis("GET", "none"), Reply::nil());
-  EXPECT_EQ(redis("INCR", "n"), Reply::integer(1));
-  EXPECT_EQ(redis("XREAD", "STREAMS", "none", "0"), Reply::nil_array());
-  EXPECT_EQ(redis("INCR", "k"), Reply::error("ERR value is not an integer or out of range"));
-  EXPECT_EQ(redis("EVAL", "return {1, {'a', false}, {}}", 0),
-            Reply::array({Reply::integer(1), Reply::array({Reply::bulk("a"), Reply::nil()}),
-                          Reply::array()}));
-}
-
-TEST_F(RedisClientTest, SubmitCompletesOnTheCallersThread) {
-  const auto client = connected(options());
-  std::thread::id thread;
-  Reply answer;
-  client->submit(Request::of("PING"), [&](Reply reply) {
-    thread = std::this_thread::get_id();
-    answer = std::move(reply);
-  });
-  EXPECT_EQ(thread, std::this_thread::get_id());
-  EXPECT_EQ(answer, Reply::status("PONG"));
-}
-
-TEST_F(RedisClientTest, PipelineOf100kIsAnsweredInOrder) {
-  constexpr int kRequests = 100'000;
-  const auto client = connected(options());
-  std::vector<Request> requests;
-  for (int i = 0; i < kRequests; ++i) requests.push_back(Request::of("ECHO", i));
-  const std::vector<Reply> replies = client->pipeline(requests);
-  ASSERT_EQ(replies.size(), kRequests);
-  for (int i = 0; i < kRequests; ++i) {
-    ASSERT_EQ(replies[static_cast<std::size_t>(i)], Reply::bulk(std::to_string(i)));
-  }
-}
-
-TEST_F(RedisClientTest, PipelineWithLargeAnswersDoesNotStall) {
-  const auto client = connected(options());
-  const std::string value(100'000, 'x');
-  client->call(Request::of("SET", "k", value));
-  std::vector<Request> requests;
-  for (int i = 0; i < 300; ++i) {
-    requests.push_back(Request::of("GET", "k"));
-    requests.push_back(Request::of("SET", "l", value));
-  }
-  const std::vector<Reply> replies = client->pipeline(requests);
-  for (std::size_t i = 0; i < replies.size(); i += 2) {
-    ASSERT_EQ(replies[i].text().size(), value.size());
-    ASSERT_EQ(replies[i + 1], Reply::ok());
-  }
-}
-
-TEST_F(RedisClientTest, EmptyPipelineIsAnsweredByNothing) {
-  EXPECT_TRUE(connected(options())->pipeline({}).empty());
-}
-
-TEST_F(RedisClientTest, ScriptThatTheServerDoesNotKnowIsSentInFull) {
-  const auto client = connected(options());
-  const Script script("return {KEYS[1], ARGV[1]}");
-  const Reply expected = Reply::array({Reply::bulk("k"), Reply::bulk("a")});
-  const std::vector<std::string_view> keys = {"k"};
-  const std::vector<std::string_view> arguments = {"a"};
-  EXPECT_EQ(client->run(script, keys, arguments), expected);                           // EVAL
-  EXPECT_EQ(client->call(client->script_request(script, keys, arguments)), expected);  // EVALSHA
-
-  client->call(Request::of("SCRIPT", "FLUSH"));
-  const std::vector<Request> requests(3, client->script_request(script, keys, arguments));
-  EXPECT_EQ(client->run_all(script, requests), std::vector<Reply>(3, expected));
-}
 
 TEST_F(RedisClientTest, SyncIsOkWhileTheServerAnswers) {
   const auto client = connected(options());
@@ -125,107 +31,13 @@ TEST_F(RedisClientTest, SyncIsOkWhileTheServerAnswers) {
   EXPECT_TRUE(has_code(client->sync(), error_code::kClosed));
 }
 
-TEST_F(RedisClientTest, OptionsReachTheServer) {
-  RedisOptions wanted = options();
-  wanted.db = 5;
-  wanted.client_name = "worker";
-  const auto client = connected(wanted);
-  client->call(Request::of("SET", "k", "v"));
-  RawConnection direct(server_.socket_path());
-  direct.call(Request::of("SELECT", 5));
-  EXPECT_EQ(direct.call(Request::of("GET", "k")), Reply::bulk("v"));
-  EXPECT_NE(direct.call(Request::of("CLIENT", "LIST")).text().find("name=worker"),
-            std::string::npos);
-}
-
-// ---- Connections --------------------------------------------------------------------------------
-
-TEST_F(RedisClientTest, BlockingReadHoldsUpNobodyElse) {
-  const auto client = connected(options());
-  auto read = std::async(std::launch::async,
-                         [&] { return (*client)("XREAD", "BLOCK", 0, "STREAMS", "s", "$"); });
-  wait_for_blocked(1);
-  EXPECT_EQ((*client)("PING"), Reply::status("PONG"));
-  EXPECT_EQ((*client)("XADD", "s", "1-1", "f", "v"), Reply::bulk("1-1"));
-  EXPECT_EQ(to_debug_string(read.get()), R"([["s", [["1-1", ["f", "v"]]]]])");
-}
-
-TEST_F(RedisClientTest, BlockingReadIsNotCutByTheCommandTimeout) {
-  RedisOptions impatient = options();
-  impatient.command_timeout_ms = 20;
-  const auto client = connected(impatient);
-  EXPECT_EQ((*client)("XREAD", "BLOCK", 80, "STREAMS", "s", "$"), Reply::nil_array());
-  EXPECT_EQ((*client)("BLPOP", "l", "0.08"), Reply::nil_array());
-}
-
-TEST_F(RedisClientTest, PoolIsBoundedAndACallThatFindsNoConnectionIsNotSent) {
-  RedisOptions narrow = options();
-  narrow.connections_max = 1;
-  narrow.command_timeout_ms = 30;
-  const auto client = connected(narrow);
-  auto read = std::async(std::launch::async,
-                         [&] { return (*client)("XREAD", "BLOCK", 0, "STREAMS", "s", "$"); });
-  wait_for_blocked(1);
-  EXPECT_EQ((*client)("SET", "k", "v"),
-            Reply::error("TIMEDOUT all 1 connections were in use for 30 ms"));
-  RawConnection direct(server_.socket_path());
-  EXPECT_EQ(direct.call(Request::of("GET", "k")), Reply::nil());
-  direct.call(Request::of("XADD", "s", "1-1", "f", "v"));
-  EXPECT_TRUE(read.get().is_aggregate());
-  EXPECT_EQ((*client)("SET", "k", "v"), Reply::ok());
-}
-
-TEST_F(RedisClientTest, ManyThreadsShareFewConnections) {
-  RedisOptions narrow = options();
-  narrow.connections_max = 3;
-  const auto client = connected(narrow);
-  std::atomic<int> errors{0};
-  {
-    std::vector<std::jthread> threads;
-    for (int i = 0; i < 8; ++i) {
-      threads.emplace_back([&] {
-        for (int n = 0; n < 500; ++n) errors += (*client)("INCR", "n").is_integer() ? 0 : 1;
-      });
-    }
-  }
-  EXPECT_EQ(errors, 0);
-  EXPECT_EQ((*client)("GET", "n"), Reply::bulk("4000"));
-  const std::string clients =
-      RawConnection(server_.socket_path()).call(Request::of("INFO", "clients")).text();
-  // Besides ours there is the one that asks.
-  EXPECT_LE(std::stoi(clients.substr(clients.find("connected_clients:") + 18)), 4) << clients;
-}
-
-TEST_F(RedisClientTest, StateOfAConnectionEndsWithThePipeline) {
-  RedisOptions narrow = options();
-  narrow.connections_max = 1;
-  const auto client = connected(narrow);
-  const std::vector<Reply> replies = client->pipeline(std::vector<Request>{
-      Request::of("SELECT", 1), Request::of("SET", "k", "v"), Request::of("MULTI")});
-  EXPECT_EQ(replies, std::vector<Reply>(3, Reply::ok()));
-  EXPECT_EQ((*client)("GET", "k"), Reply::nil());
-}
-
-TEST_F(RedisClientTest, CommandsThatAreNotOneAnswerAreRefusedAlone) {
-  const auto client = connected(options());
-  const std::vector<Reply> replies =
-      client->pipeline(std::vector<Request>{Request::of("ECHO", "a"), Request::of("subscribe", "c"),
-                                            Request(), Request::of("ECHO", "b")});
-  EXPECT_EQ(replies[0], Reply::bulk("a"));
-  EXPECT_EQ(replies[1],
-            Reply::error("ERR 'subscribe' is not supported through a shared connection"));
-  EXPECT_EQ(replies[2], Reply::error("ERR empty request"));
-  EXPECT_EQ(replies[3], Reply::bulk("b"));
-  EXPECT_TRUE((*client)("HELLO", 3).is_error());
-}
-
 // ---- A server that goes away --------------------------------------------------------------------
 
 TEST_F(RedisClientTest, ServerKilledDuringACallIsAnUnknownOutcomeAndTheNextCallReconnects) {
   const auto client = connected(options());
   auto read = std::async(std::launch::async,
                          [&] { return (*client)("XREAD", "BLOCK", 0, "STREAMS", "s", "$"); });
-  wait_for_blocked(1);
+  wait_for_blocked(server_.socket_path());
   server_.kill();
   const Reply lost = read.get();
   EXPECT_TRUE(has_code(lost, error_code::kOutcomeUnknown)) << to_debug_string(lost);
@@ -286,6 +98,19 @@ TEST(RedisClientAuthTest, PasswordForAServerWithoutOneIsTold) {
   options.password = "secret";
   EXPECT_EQ(RedisClient::connect(options).status().code(), absl::StatusCode::kPermissionDenied);
 }
+
+// ---- What any server can be made to do ----------------------------------------------------------
+
+class RealRedis final : public AnyRedisServer {
+ public:
+  [[nodiscard]] std::string socket_path() const override { return server_.socket_path(); }
+
+ private:
+  RedisServer server_;
+};
+
+INSTANTIATE_TEST_SUITE_P(OnRedis, RedisClientContract,
+                         ::testing::Values([] { return std::make_unique<RealRedis>(); }));
 
 }  // namespace
 }  // namespace rushgate

@@ -1,0 +1,35 @@
+// RedisClient on our server: what it does with a real one (redis_client_test.cc), it does with it.
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "adapters/resp/resp_server.h"
+#include "storage/memory/memory_store.h"
+#include "tests/adapters/redis/redis_client_contract.h"
+#include "tests/temporary_directory.h"
+
+namespace rushgate {
+namespace {
+
+class OurServer final : public AnyRedisServer {
+ public:
+  OurServer() {
+    engine_ = *Engine::open(std::make_unique<MemoryStore>());
+    server_ = *RespServer::start(*engine_, {.bind_address = "", .unix_socket = socket_path()});
+  }
+  [[nodiscard]] std::string socket_path() const override {
+    return (directory_.path() / "socket").string();
+  }
+
+ private:
+  const TemporaryDirectory directory_{TemporaryDirectory::Where::kInTmp};
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<RespServer> server_;
+};
+
+INSTANTIATE_TEST_SUITE_P(OnRushgate, RedisClientContract,
+                         ::testing::Values([] { return std::make_unique<OurServer>(); }));
+
+}  // namespace
+}  // namespace rushgate
