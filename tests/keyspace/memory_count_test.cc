@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "adapters/testing/faulty_store.h"
 #include "engine/keyspace/copies.h"
 #include "engine/keyspace/hashes.h"
 #include "engine/keyspace/keyspace.h"
@@ -20,7 +21,6 @@
 #include "engine/keyspace/streams.h"
 #include "engine/keyspace/strings.h"
 #include "storage/memory/memory_store.h"
-#include "tests/faults/faulty_store.h"
 #include "tests/random_seed.h"
 
 namespace rushgate {
