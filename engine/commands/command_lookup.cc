@@ -19,6 +19,7 @@ namespace {
 class CommandIndex {
  public:
   CommandIndex() {
+    assert(2 * command_table().size() <= kSlots);
     for (const CommandSpec& spec : command_table()) {
       if (!is_subcommand(spec)) add(spec);
     }
@@ -50,7 +51,6 @@ class CommandIndex {
 
   void add(const CommandSpec& spec) {
     assert(spec.name.size() <= kWordsBytesMax);
-    assert(2 * ++rows_ <= kSlots);
     std::string case_bits(spec.name);
     for (char& c : case_bits)
       c = absl::ascii_isalpha(static_cast<unsigned char>(c)) ? kCaseBit : '\0';
@@ -69,7 +69,6 @@ class CommandIndex {
   }
   static constexpr std::size_t next_slot(std::size_t slot) { return (slot + 1) % kSlots; }
 
-  std::size_t rows_ = 0;
   std::array<Slot, kSlots> slots_{};
 };
 

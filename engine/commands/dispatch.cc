@@ -105,7 +105,10 @@ Reply run_or_queue(CommandContext& context, const CommandSpec* spec) {
     end_transaction(context);  // if there is none: what is watched
     return errors::transaction_aborted(why);
   }
-  if (!session.transaction) return refused ? why : run(context, *spec);
+  if (!session.transaction) {
+    if (refused) return why;
+    return run(context, *spec);
+  }
   if (refused) {
     session.transaction->is_broken = true;
     return why;
@@ -120,8 +123,12 @@ Reply run_or_queue(CommandContext& context, const CommandSpec* spec) {
 
 Reply run_command(CommandContext& context) {
   const CommandSpec* const spec = find_command(context.request());
-  Reply reply;
-  if (!is_refused(context, spec, reply)) reply = run(context, *spec);
+  Reply why;
+  if (is_refused(context, spec, why)) {
+    note_if_error(context, why);
+    return why;
+  }
+  Reply reply = run(context, *spec);
   note_if_error(context, reply);
   return reply;
 }
