@@ -183,17 +183,17 @@ void ListValue::put_back(std::size_t first, ListValue taken) {
 }
 
 void ListValue::reposition(std::size_t first, std::span<const ListPosition> positions) {
-  auto [block, at] = place_of(first);
+  Place place = place_of(first);
   while (!positions.empty()) {
-    blocks_.edit(block, [&](ListBlock& changed) {
+    blocks_.edit(place.block, [&](ListBlock& changed) {
       ListPositions& own = changed.positions();
-      for (; at < own.size() && !positions.empty(); ++at, positions = positions.subspan(1)) {
-        own.assign(at, positions.front());
+      for (; place.at < own.size() && !positions.empty(); ++place.at) {
+        own.assign(place.at, positions.front());
+        positions = positions.subspan(1);
       }
       own.settle();
     });
-    ++block;
-    at = 0;
+    place = {.block = place.block + 1, .at = 0};
   }
 }
 

@@ -24,8 +24,7 @@ namespace {
 
 /// Subcommands of Redis that are not here.
 const std::set<std::string> kNotHere = {
-    "client|caching",      "client|pause",   "client|tracking",
-    "client|trackinginfo", "client|unpause",
+    "client|caching", "client|pause", "client|tracking", "client|trackinginfo", "client|unpause",
 };
 
 /// Sentences about key specs that Redis has for some commands.
