@@ -24,6 +24,7 @@ inline std::size_t heap_bytes(const std::string& text) {
 }
 template <class Item>
 std::size_t heap_bytes(const std::vector<Item>& items) {
+  // NOLINTNEXTLINE(bugprone-sizeof-expression): items may be pointers
   return heap_block(items.capacity() * sizeof(Item));
 }
 
@@ -32,14 +33,14 @@ template <class Slot>
 constexpr std::size_t btree_bytes(std::size_t size) {
   constexpr std::size_t kNodeBytes = 256;
   constexpr std::size_t kHeaderBytes = 16;
-  constexpr std::size_t kSlots =
-      std::max((kNodeBytes - kHeaderBytes) / sizeof(Slot), std::size_t{3});
+  constexpr std::size_t kSlotBytes = sizeof(Slot);  // NOLINT(bugprone-sizeof-expression): as above
+  constexpr std::size_t kSlots = std::max((kNodeBytes - kHeaderBytes) / kSlotBytes, std::size_t{3});
   if (size == 0) return 0;
   if (size <= kSlots) {  // the only one grows with them
-    return heap_block(kHeaderBytes + std::min(std::bit_ceil(size), kSlots) * sizeof(Slot));
+    return heap_block(kHeaderBytes + std::min(std::bit_ceil(size), kSlots) * kSlotBytes);
   }
   // Those that are filled in order are full, others less so; and there are some above the leaves.
-  return size * heap_block(kHeaderBytes + kSlots * sizeof(Slot)) * 5 / (4 * kSlots);
+  return size * heap_block(kHeaderBytes + kSlots * kSlotBytes) * 5 / (4 * kSlots);
 }
 
 }  // namespace rushgate

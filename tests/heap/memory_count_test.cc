@@ -17,28 +17,10 @@
 #include "engine/keyspace/streams.h"
 #include "engine/keyspace/strings.h"
 #include "tests/heap/counted_heap.h"
+#include "tests/null_store.h"
 
 namespace rushgate {
 namespace {
-
-/// Keeps nothing, and so holds nothing.
-class NoStore final : public Store {
- public:
-  absl::Status load(absl::FunctionRef<void(std::string_view, std::string_view)>) override {
-    return absl::OkStatus();
-  }
-  absl::Status commit(const StoreBatch&) override { return absl::OkStatus(); }
-  absl::Status sync() override { return absl::OkStatus(); }
-  absl::Status read_stream(std::uint64_t, StreamId, StreamId, std::size_t,
-                           std::vector<StreamRun>&) override {
-    return absl::OkStatus();
-  }
-  absl::Status read_stream_back(std::uint64_t, StreamId, StreamId, std::size_t,
-                                std::vector<StreamRun>&) override {
-    return absl::OkStatus();
-  }
-  [[nodiscard]] Durability durability() const override { return Durability::kMemory; }
-};
 
 class MemoryCountTest : public ::testing::Test {
  protected:
@@ -91,7 +73,7 @@ class MemoryCountTest : public ::testing::Test {
     EXPECT_TRUE(keyspace_.commit().ok());
   }
 
-  NoStore store_;
+  NullStore store_;
   Keyspace keyspace_{store_, 1};
 };
 

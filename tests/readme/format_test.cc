@@ -17,8 +17,8 @@
 #include "absl/strings/escaping.h"
 #include "engine/commands/command_table.h"
 #include "engine/executor/engine.h"
-#include "engine/store/store.h"
 #include "engine/time/manual_clock.h"
+#include "tests/null_store.h"
 
 namespace rushgate {
 namespace {
@@ -57,29 +57,16 @@ class Printer final : public StoreBatch::Visitor {
   std::string& out_;
 };
 
-/// Keeps nothing; prints what it is given.
-class PrintingStore final : public Store {
+/// Prints what it is given.
+class PrintingStore final : public NullStore {
  public:
   explicit PrintingStore(std::string& out) : out_(out) {}
 
-  absl::Status load(absl::FunctionRef<void(std::string_view, std::string_view)>) override {
-    return absl::OkStatus();
-  }
   absl::Status commit(const StoreBatch& batch) override {
     Printer printer(out_);
     batch.visit(printer);
     return absl::OkStatus();
   }
-  absl::Status sync() override { return absl::OkStatus(); }
-  absl::Status read_stream(std::uint64_t, StreamId, StreamId, std::size_t,
-                           std::vector<StreamRun>&) override {
-    return absl::OkStatus();
-  }
-  absl::Status read_stream_back(std::uint64_t, StreamId, StreamId, std::size_t,
-                                std::vector<StreamRun>&) override {
-    return absl::OkStatus();
-  }
-  [[nodiscard]] Durability durability() const override { return Durability::kMemory; }
 
  private:
   std::string& out_;
