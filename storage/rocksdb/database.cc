@@ -14,6 +14,7 @@
 #include <rocksdb/slice_transform.h>
 
 #include "absl/status/status.h"
+#include "storage/rocksdb/fail_stop_file_system.h"
 #include "storage/rocksdb/inspect.h"
 #include "storage/rocksdb/layout.h"
 #include "storage/rocksdb/log_check.h"
@@ -175,7 +176,8 @@ absl::Status RocksDatabase::start(rocksdb::Env& env, const RocksDbStoreOptions& 
                                   const std::shared_ptr<WriteFailure>& failure) {
   const absl::StatusOr<DirectoryState> found = inspect_directory(env, dir_);
   if (!found.ok()) return found.status();
-  rocksdb::DBOptions database = database_options(env, options);
+  env_ = make_fail_stop_env(env, failure, dir_);
+  rocksdb::DBOptions database = database_options(*env_, options);
   database.listeners.push_back(std::make_shared<BackgroundEvents>(failure, work_, dir_));
   if (found->fresh) {
     if (!options.create_if_missing) {
@@ -203,11 +205,10 @@ absl::Status RocksDatabase::start(rocksdb::Env& env, const RocksDbStoreOptions& 
   default_ = handles[0];
   state_ = handles[1];
   stream_ = handles[2];
-  if (!status.ok()) return to_absl(status, "opening the store", dir_);
-  if (found->fresh) {
-    const absl::Status format = write_format();
-    if (!format.ok()) return format;
-  }
+  absl::Status opened = to_absl(status, "opening the store", dir_);
+  if (opened.ok() && found->fresh) opened = write_format();
+  if (failure->occurred()) return failure->refusal();
+  if (!opened.ok()) return opened;
   return sync_directory(env, dir_);
 }
 

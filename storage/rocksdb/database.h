@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <rocksdb/db.h>
+#include <rocksdb/env.h>
 
 #include "absl/status/statusor.h"
 #include "storage/rocksdb/directory_lock.h"
@@ -17,9 +18,6 @@
 #include "storage/rocksdb/write_failure.h"
 
 namespace rushgate {
-
-/// What a failed commit was doing; in the texts of errors, from whichever thread they come.
-inline constexpr char kWriting[] = "writing";
 
 /// What RocksDbWork tells, counted from RocksDB's threads.
 struct WorkCounters {
@@ -33,9 +31,8 @@ class RocksDatabase {
  public:
   /// Errors: as RocksDbStore::open().
   ///
-  /// What fails in the background, such as writing out the log, is told to `failure` at once:
-  /// RocksDB's log must not be touched after that. Debian builds it with assertions, and one of
-  /// them ends the process if a log is synced again whose last sync has failed.
+  /// What fails in the background is told to `failure`, too. What fails on the log is told to nobody
+  /// else: see make_fail_stop_env().
   static absl::StatusOr<std::unique_ptr<RocksDatabase>> open(
       const std::filesystem::path& dir, const RocksDbStoreOptions& options,
       const std::shared_ptr<WriteFailure>& failure);
@@ -64,6 +61,7 @@ class RocksDatabase {
   const std::filesystem::path dir_;
   const std::shared_ptr<WorkCounters> work_ = std::make_shared<WorkCounters>();
   std::optional<RecoveryEnd> recovery_end_;  // db_ keeps a pointer to it
+  std::unique_ptr<rocksdb::Env> env_;        // and to this
   std::unique_ptr<rocksdb::DB> db_;
   rocksdb::ColumnFamilyHandle* default_ = nullptr;
   rocksdb::ColumnFamilyHandle* state_ = nullptr;

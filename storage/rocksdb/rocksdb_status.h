@@ -11,6 +11,10 @@
 
 namespace rushgate {
 
+/// What a failed operation was doing; in the texts of errors, from whichever thread they come.
+inline constexpr char kWriting[] = "writing";
+inline constexpr char kSyncing[] = "syncing";
+
 /// OK, or "<doing> in <dir>: <RocksDB's text>" with one of the codes that rocksdb_store.h lists.
 absl::Status to_absl(const rocksdb::Status& status, std::string_view doing,
                      const std::filesystem::path& dir);

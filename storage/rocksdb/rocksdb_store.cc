@@ -149,6 +149,7 @@ absl::Status RocksDbStore::commit(const StoreBatch& batch) {
   options.sync = impl_->durability == Durability::kSync;
   const rocksdb::Status status = database.db().Write(options, &writes);
   if (!status.ok()) return impl_->fail(status, kWriting);
+  if (impl_->failure->occurred()) return impl_->failure->refusal();
   if (options.sync) impl_->raise_synced(database.db().GetLatestSequenceNumber());
   writer.update(impl_->first_runs);
   return absl::OkStatus();
@@ -161,7 +162,8 @@ absl::Status RocksDbStore::sync() {
   const std::uint64_t last = database.db().GetLatestSequenceNumber();
   if (impl_->synced >= last) return absl::OkStatus();
   const rocksdb::Status status = database.db().SyncWAL();
-  if (!status.ok()) return impl_->fail(status, "syncing");
+  if (!status.ok()) return impl_->fail(status, kSyncing);
+  if (impl_->failure->occurred()) return impl_->failure->refusal();
   impl_->raise_synced(last);
   return absl::OkStatus();
 }

@@ -5,12 +5,16 @@
 namespace rushgate {
 
 absl::Status WriteFailure::fail(const absl::Status& reason) {
-  const std::lock_guard lock(mutex_);
-  if (occurred_) return reason;
-  reason_ = reason;
-  occurred_ = true;
-  if (logger_) logger_->error("{}; nothing more is written", reason.ToString());
-  return reason;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!occurred_) {
+      reason_ = reason;
+      occurred_ = true;
+      if (logger_) logger_->error("{}; nothing more is written", reason.ToString());
+      return reason;
+    }
+  }
+  return refusal();
 }
 
 absl::Status WriteFailure::refusal() const {

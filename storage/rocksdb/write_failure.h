@@ -18,7 +18,8 @@ class WriteFailure {
   /// `logger` may be null.
   explicit WriteFailure(std::shared_ptr<spdlog::logger> logger) : logger_(std::move(logger)) {}
 
-  /// Remembers and logs `reason` if it is the first. Returns it.
+  /// Remembers, logs and returns `reason` if it is the first. Otherwise what comes of the first:
+  /// refusal().
   absl::Status fail(const absl::Status& reason);
 
   [[nodiscard]] bool occurred() const { return occurred_; }

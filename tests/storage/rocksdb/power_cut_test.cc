@@ -136,6 +136,23 @@ TEST_F(PowerCutTest, AFailedSyncStopsAllWriting) {
   EXPECT_EQ(survivors(store), 5U);
 }
 
+// RocksDB syncs older logs before it writes a table, on a thread of its own.
+TEST_F(PowerCutTest, AFailedSyncInTheBackgroundStopsAllWriting) {
+  options_.log_bytes_max = 4'000;
+  auto store = open();
+  for (int round = 0; round < 20; ++round) {
+    disk_->fail_next_sync();
+    std::uint64_t number = count_commits(*(store.reset(), store = open()));
+    absl::Status status;
+    while (status.ok()) status = commit_number(*store, ++number);
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+    EXPECT_THAT(std::string(status.message()), HasSubstr("injected: sync failed"));
+    EXPECT_EQ(store->sync(), status);
+    const std::uint64_t count = count_commits(*(store.reset(), store = open()));
+    EXPECT_THAT(count, ::testing::AllOf(::testing::Ge(number - 1), ::testing::Le(number)));
+  }
+}
+
 TEST_F(PowerCutTest, AFullDiskStopsAllWritingAndReopeningGivesWhatWasCommitted) {
   auto store = open();
   commit_numbers(*store, 1, 5);

@@ -1,0 +1,159 @@
+#include "storage/rocksdb/fail_stop_file_system.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include <rocksdb/file_system.h>
+
+#include "absl/functional/function_ref.h"
+#include "storage/rocksdb/rocksdb_status.h"
+
+namespace rushgate {
+namespace {
+
+using rocksdb::IODebugContext;
+using rocksdb::IOOptions;
+using rocksdb::IOStatus;
+using rocksdb::Slice;
+
+class FailStopFileSystem final : public rocksdb::FileSystemWrapper {
+ public:
+  FailStopFileSystem(const std::shared_ptr<rocksdb::FileSystem>& target,
+                     std::shared_ptr<WriteFailure> failure, std::filesystem::path dir)
+      : FileSystemWrapper(target), failure_(std::move(failure)), dir_(std::move(dir)) {}
+
+  [[nodiscard]] const char* Name() const override { return "FailStopFileSystem"; }
+
+  IOStatus NewWritableFile(const std::string& name, const rocksdb::FileOptions& options,
+                           std::unique_ptr<rocksdb::FSWritableFile>* file,
+                           IODebugContext* debug) override;
+  IOStatus RenameFile(const std::string& from, const std::string& to, const IOOptions& options,
+                      IODebugContext* debug) override {
+    return change([&] { return target()->RenameFile(from, to, options, debug); });
+  }
+  IOStatus DeleteFile(const std::string& name, const IOOptions& options,
+                      IODebugContext* debug) override {
+    return change([&] { return target()->DeleteFile(name, options, debug); });
+  }
+
+ private:
+  class File;
+  class Log;
+
+  IOStatus change(absl::FunctionRef<IOStatus()> operation) const {
+    if (!failure_->occurred()) return operation();
+    return IOStatus::IOError("not done, for the store stopped writing");
+  }
+
+  IOStatus change_log(const char* doing, absl::FunctionRef<IOStatus()> operation) const {
+    if (failure_->occurred()) return IOStatus::OK();
+    const IOStatus status = operation();
+    if (!status.ok()) failure_->fail(to_absl(status, doing, dir_)).IgnoreError();
+    return IOStatus::OK();
+  }
+
+  const std::shared_ptr<WriteFailure> failure_;
+  const std::filesystem::path dir_;
+};
+
+// A table, a MANIFEST, or another of the few.
+class FailStopFileSystem::File final : public rocksdb::FSWritableFileOwnerWrapper {
+ public:
+  File(const FailStopFileSystem& system, std::unique_ptr<rocksdb::FSWritableFile> file)
+      : FSWritableFileOwnerWrapper(std::move(file)), system_(system) {}
+
+  IOStatus Append(const Slice& data, const IOOptions& options, IODebugContext* debug) override {
+    return system_.change([&] { return target()->Append(data, options, debug); });
+  }
+  IOStatus Append(const Slice& data, const IOOptions& options,
+                  const rocksdb::DataVerificationInfo& verification,
+                  IODebugContext* debug) override {
+    return system_.change([&] { return target()->Append(data, options, verification, debug); });
+  }
+  IOStatus Sync(const IOOptions& options, IODebugContext* debug) override {
+    return system_.change([&] { return target()->Sync(options, debug); });
+  }
+  IOStatus Fsync(const IOOptions& options, IODebugContext* debug) override {
+    return system_.change([&] { return target()->Fsync(options, debug); });
+  }
+
+ private:
+  const FailStopFileSystem& system_;
+};
+
+class FailStopFileSystem::Log final : public rocksdb::FSWritableFileOwnerWrapper {
+ public:
+  Log(const FailStopFileSystem& system, std::unique_ptr<rocksdb::FSWritableFile> file)
+      : FSWritableFileOwnerWrapper(std::move(file)), system_(system) {}
+
+  IOStatus Append(const Slice& data, const IOOptions& options, IODebugContext* debug) override {
+    return system_.change_log(kWriting, [&] { return target()->Append(data, options, debug); });
+  }
+  IOStatus Append(const Slice& data, const IOOptions& options,
+                  const rocksdb::DataVerificationInfo& verification,
+                  IODebugContext* debug) override {
+    return system_.change_log(kWriting,
+                              [&] { return target()->Append(data, options, verification, debug); });
+  }
+  IOStatus Truncate(std::uint64_t size, const IOOptions& options, IODebugContext* debug) override {
+    return system_.change_log(kWriting, [&] { return target()->Truncate(size, options, debug); });
+  }
+  IOStatus Close(const IOOptions& options, IODebugContext* debug) override {
+    return system_.change_log(kWriting, [&] { return target()->Close(options, debug); });
+  }
+  IOStatus Flush(const IOOptions& options, IODebugContext* debug) override {
+    return system_.change_log(kWriting, [&] { return target()->Flush(options, debug); });
+  }
+  IOStatus Sync(const IOOptions& options, IODebugContext* debug) override {
+    return system_.change_log(kSyncing, [&] { return target()->Sync(options, debug); });
+  }
+  IOStatus Fsync(const IOOptions& options, IODebugContext* debug) override {
+    return system_.change_log(kSyncing, [&] { return target()->Fsync(options, debug); });
+  }
+  IOStatus RangeSync(std::uint64_t offset, std::uint64_t bytes, const IOOptions& options,
+                     IODebugContext* debug) override {
+    return system_.change_log(kSyncing,
+                              [&] { return target()->RangeSync(offset, bytes, options, debug); });
+  }
+
+ private:
+  const FailStopFileSystem& system_;
+};
+
+IOStatus FailStopFileSystem::NewWritableFile(const std::string& name,
+                                             const rocksdb::FileOptions& options,
+                                             std::unique_ptr<rocksdb::FSWritableFile>* file,
+                                             IODebugContext* debug) {
+  std::unique_ptr<rocksdb::FSWritableFile> real;
+  const IOStatus status =
+      change([&] { return target()->NewWritableFile(name, options, &real, debug); });
+  if (!status.ok()) return status;
+  if (name.ends_with(".log")) {
+    *file = std::make_unique<Log>(*this, std::move(real));
+  } else {
+    *file = std::make_unique<File>(*this, std::move(real));
+  }
+  return status;
+}
+
+class FailStopEnv final : public rocksdb::EnvWrapper {
+ public:
+  FailStopEnv(rocksdb::Env& target, std::shared_ptr<rocksdb::FileSystem> file_system)
+      : EnvWrapper(&target) {
+    file_system_ = std::move(file_system);
+    system_clock_ = target.GetSystemClock();
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<rocksdb::Env> make_fail_stop_env(rocksdb::Env& env,
+                                                 std::shared_ptr<WriteFailure> failure,
+                                                 const std::filesystem::path& dir) {
+  return std::make_unique<FailStopEnv>(
+      env, std::make_shared<FailStopFileSystem>(env.GetFileSystem(), std::move(failure), dir));
+}
+
+}  // namespace rushgate
