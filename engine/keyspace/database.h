@@ -26,7 +26,7 @@ class Keyspace;
 class KeyspaceLoader;
 
 /// Not thread-safe: it belongs to whoever has the turn. The mutators here are those that all types
-/// share; each type's own stand in strings.h, hashes.h, sets.h, sorted_sets.h, streams.h.
+/// share; each type's own stand in strings.h, hashes.h, lists.h, sets.h, sorted_sets.h, streams.h.
 class Database {
  public:
   Database(Keyspace& keyspace, std::uint8_t number);

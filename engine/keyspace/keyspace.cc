@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -146,13 +147,14 @@ class KeyspaceLoader {
     object->expire_at_ms = reader.signed_varint();
     if (type == static_cast<std::uint8_t>(ValueType::kString)) {
       object->value = StringValue(reader.scalar());
+      object->id = string_id_--;
     } else {
       object->id = reader.varint();
+      largest_id_ = std::max(largest_id_, object->id);
       if (!read_collection(type, reader, *object)) return false;
     }
     if (!reader.ok() || !reader.at_end()) return false;
 
-    largest_id_ = std::max(largest_id_, object->id);
     Object& attached = keyspace_.db(db).attach(std::move(object));
     if (attached.type() != ValueType::kString) by_id_.emplace(attached.id, &attached);
     return true;
@@ -197,6 +199,8 @@ class KeyspaceLoader {
   std::vector<std::int64_t> integers_;                    // of set_, not yet in it
   std::vector<std::pair<Object*, std::string>> removed_;  // members, whatever runs say
   std::uint64_t largest_id_ = 0;
+  std::uint64_t string_id_ =
+      std::numeric_limits<std::uint64_t>::max();  // no record tells a string's: any will do
 };
 
 Keyspace::Keyspace(Store& store, std::uint64_t seed) : store_(store), seed_(seed), random_(seed) {

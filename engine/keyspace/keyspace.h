@@ -104,7 +104,7 @@ class Keyspace {
   std::uint64_t next_object_id_ = 1;
   KeyCounts counts_;
   KeyListener* listener_ = nullptr;
-  Changes changes_;  // before databases_: its undo steps refer to them, and are dropped last
+  Changes changes_;  // its undo steps refer to databases_: ~Keyspace() drops them first
   std::array<std::unique_ptr<Database>, kDatabases> databases_;
 };
 

@@ -25,8 +25,8 @@ class MemoryCount {
   /// The object's value changes. It must be alive when settle() or bytes() is called next.
   void note(Object& object) {
     if (object.is_noted) return;
-    object.is_noted = true;
     noted_.push_back(&object);
+    object.is_noted = true;
   }
   /// Counts all that were noted.
   void settle() {

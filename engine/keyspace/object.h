@@ -46,8 +46,8 @@ struct Object {
 
   std::string key;
   Value value;
-  std::uint64_t id =
-      0;  // names its elements' records in the store; never used again. Of a string: unused
+  std::uint64_t id = 0;  // never used again. Names its elements' records in the store; that of a
+                         // string is not kept there
   std::int64_t expire_at_ms = kNoExpiry;  // ms since 1970 UTC
   std::uint8_t db = 0;                    // number of its database
   bool attached = false;                  // in its database's table; false once removed

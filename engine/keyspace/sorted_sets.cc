@@ -39,8 +39,10 @@ bool set(Database& db, Object& object, std::string_view member, double score) {
 bool remove(Database& db, Object& object, std::string_view member) {
   const std::optional<double> old = object.sorted_set().erase(member);
   if (!old) return false;
-  db.changes().push_undo(object, [&object, score = *old, text = std::string(member)] {
+  db.changes().push_undo(object, [&object, score = *old, was_small = object.sorted_set().is_small(),
+                                  text = std::string(member)] {
     object.sorted_set().assign(text, score);
+    object.sorted_set().set_small(was_small);
   });
   ++object.revision;
   remove_element(db.changes().records(), object.id, member);

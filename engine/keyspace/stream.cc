@@ -312,7 +312,8 @@ void Stream::take_back_appends(const OpenMark& mark, const Counters& counters) {
   }
   writer_.roll_back_to(mark.writer);
   counters_ = counters;
-  decoded_.clear();  // it may be the open run as it was
+  decoded_.clear();      // it may be the open run as it was
+  chunk_.known_to = {};  // ids up to there may be given again
 }
 
 /// Finds out which whole nodes a trim may remove: it is shown all entries in order.

@@ -133,6 +133,7 @@ class Stream {
     counters_.last_id = last_id;
     counters_.entries_added = entries_added;
     counters_.max_deleted_id = max_deleted_id;
+    chunk_.known_to = {};
   }
 
   [[nodiscard]] absl::btree_set<StreamId>& deleted() { return deleted_; }

@@ -45,7 +45,11 @@ class StoreBatch {
 
   [[nodiscard]] bool empty() const { return bytes_.empty(); }
   [[nodiscard]] std::size_t size_bytes() const { return bytes_.size(); }
-  void clear() { bytes_.clear(); }
+  void clear() {
+    constexpr std::size_t kBytesKept = std::size_t{16} << 20;  // more than an ordinary group needs
+    if (bytes_.capacity() > kBytesKept) bytes_ = std::string();
+    bytes_.clear();
+  }
 
   /// Forgets everything added since size_bytes() was `size_bytes`.
   void truncate(std::size_t size_bytes) { bytes_.resize(size_bytes); }

@@ -128,7 +128,8 @@ rocksdb::Status create_database(const rocksdb::DBOptions& options, const std::st
                                 rocksdb::DB*& db) {
   std::vector<std::string> left;
   const bool is_there = rocksdb::DB::ListColumnFamilies(options, dir, &left).ok();
-  const auto first_missing = families.begin() + (is_there ? std::ssize(left) : 1);
+  const auto first_missing =
+      families.begin() + (is_there ? std::min(std::ssize(left), std::ssize(families)) : 1);
   rocksdb::Status status =
       rocksdb::DB::Open(options, dir, {families.begin(), first_missing}, &handles, &db);
   if (!status.ok() || first_missing == families.end()) return status;

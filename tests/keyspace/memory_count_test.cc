@@ -91,9 +91,9 @@ class RandomChanges {
 
   void change(Keyspace& keyspace) {
     Database& db = keyspace.db(below(2));
-    const std::string key = "k" + std::to_string(below(12)) + text().substr(0, 40);
+    const std::string key = name("k", 12);
     Object* const object = db.find(key);
-    if (below(200) == 0) return change_database(keyspace, db);
+    if (below(1'000) == 0) return change_database(keyspace, db);
     if (object == nullptr) return make(db, key);
     if (below(30) == 0) return change_key(keyspace, db, *object);
     switch (object->type()) {
@@ -120,6 +120,11 @@ class RandomChanges {
   std::string text() {
     const std::size_t which = below(kRange);
     return std::string(which % 7 == 0 ? 200 : which % 3 * 9, 'x') + std::to_string(which) + 'x';
+  }
+  /// One of a few; some are long.
+  std::string name(const char* prefix, std::size_t count) {
+    const std::size_t which = below(count);
+    return prefix + std::to_string(which) + std::string(which % 4 * 9, 'n');
   }
   std::string any() { return below(2) == 0 ? number() : text(); }
 
@@ -227,7 +232,9 @@ class RandomChanges {
 
   void change_sorted_set(Database& db, Object& object) {
     if (below(3) == 0) return static_cast<void>(sorted_sets::remove(db, object, any()));
-    sorted_sets::set(db, object, any(), static_cast<double>(below(50)));
+    for (std::size_t i = below(10) == 0 ? 100 : 1; i > 0; --i) {  // enough to split a node
+      sorted_sets::set(db, object, any(), static_cast<double>(below(50)));
+    }
   }
 
   void append(Database& db, Object& object) {
@@ -238,7 +245,7 @@ class RandomChanges {
 
   void change_stream(Database& db, Object& object) {
     Stream& stream = object.stream();
-    const std::string group_name = "g" + text();
+    const std::string group_name = name("g", 4);
     StreamGroup* const group = stream.find_group(group_name);
     std::uint64_t removed = 0;
     switch (below(10)) {
@@ -265,10 +272,10 @@ class RandomChanges {
   }
 
   void change_group(Database& db, Object& object, StreamGroup& group) {
-    const std::string name = "c" + text();
-    StreamConsumer* const consumer = group.find_consumer(name);
+    const std::string consumer_name = name("c", 4);
+    StreamConsumer* const consumer = group.find_consumer(consumer_name);
     if (consumer == nullptr) {
-      streams::create_consumer(db, object, group, name);
+      streams::create_consumer(db, object, group, consumer_name);
     } else if (below(5) == 0) {
       streams::remove_consumer(db, object, group, *consumer);
     }
