@@ -232,6 +232,8 @@ void Connection::send() {
     }
   }
   if (waits_to_write_) {
+    if (sent_ > output_.size() / 2)
+      output_.erase(0, std::exchange(sent_, 0));  // it may never catch up
     if (output_.size() - sent_ > options_.output_bytes_max) {
       drop("it left more than output_bytes_max of its answers unread");
     }

@@ -89,11 +89,13 @@ int run_serve(ServeArguments arguments) {
   auto store = open_store(arguments);
   if (!store.ok()) return fail(store.status());
   ManualClock clock;
-  auto engine = Engine::open(*std::move(store),
-                             {.manual_clock = arguments.manual_clock ? &clock : nullptr,
-                              .memory_bytes_max = arguments.memory_bytes_max,
-                              .logger = arguments.server.logger},
-                             native_sale_scripts());
+  auto engine = Engine::open(
+      *std::move(store),
+      {.manual_clock = arguments.manual_clock ? &clock : nullptr,
+       .memory_bytes_max = arguments.memory_bytes_max,
+       .settings = {.port = arguments.server.port, .clients_max = arguments.server.clients_max},
+       .logger = arguments.server.logger},
+      native_sale_scripts());
   if (!engine.ok()) return fail(engine.status());
   auto server = RespServer::start(**engine, arguments.server);
   if (!server.ok()) return fail(server.status());
@@ -146,7 +148,8 @@ void add_options(CLI::App& command, ServeArguments& arguments) {
 
 void add_serve(CLI::App& app, Invocation& invocation) {
   CLI::App* const command = add_command(
-      app, "serve", "Let Redis clients use the engine over a socket, until SIGINT or SIGTERM.");
+      app, "serve",
+      "Let Redis clients use the engine over a socket, until SIGINT, SIGTERM or SHUTDOWN.");
   const auto arguments = std::make_shared<ServeArguments>();
   add_options(*command, *arguments);
   command->callback([&invocation, arguments] {

@@ -1,11 +1,13 @@
 #include "engine/commands/arguments.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "absl/strings/ascii.h"
 #include "engine/base/numbers.h"
 #include "engine/commands/errors.h"
+#include "engine/keyspace/keyspace.h"
 
 namespace rushgate {
 namespace {
@@ -47,6 +49,23 @@ std::int64_t Arguments::next_at_least(std::int64_t min, Reply error) {
   if (value && *value >= min) return *value;
   fail(std::move(error));
   return 0;
+}
+
+std::uint8_t Arguments::next_database() {
+  const std::int64_t index =
+      next_integer(std::numeric_limits<int>::min(), std::numeric_limits<int>::max());
+  if (index < 0 || index >= static_cast<std::int64_t>(Keyspace::kDatabases))
+    fail(errors::no_such_database());
+  return ok() ? static_cast<std::uint8_t>(index) : std::uint8_t{0};
+}
+
+std::uint64_t Arguments::rest_as_limit() {
+  std::int64_t limit = 0;
+  while (!at_end()) {
+    if (left() < 2 || !accept("LIMIT")) fail(errors::syntax());
+    if (ok()) limit = next_at_least(0, errors::negative_option("LIMIT"));
+  }
+  return static_cast<std::uint64_t>(limit);
 }
 
 bool Arguments::accept(std::string_view keyword) {

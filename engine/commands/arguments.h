@@ -42,6 +42,10 @@ class Arguments {
   std::int64_t next_integer(std::int64_t min, std::int64_t max);
   /// The next argument as an integer that is `min` or more; else `error`.
   std::int64_t next_at_least(std::int64_t min, Reply error);
+  /// The next argument as the number of a database.
+  std::uint8_t next_database();
+  /// All that is left may be `LIMIT limit`; 0, which is none, if it is not there.
+  std::uint64_t rest_as_limit();
   /// Passes over so many arguments.
   void skip(std::size_t count) { at_ += count; }
   /// Takes the next argument if it is `keyword`, in any case.

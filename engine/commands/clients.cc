@@ -132,11 +132,11 @@ namespace {
 
 /// False if it is a client of this process, whom nobody can cut off.
 bool kill(const CommandContext& context, Session& session) {
+  if (session.outlet == nullptr || session.address.empty()) return false;
   if (&session == &context.session()) {
     session.is_closing = true;  // after the answer
     return true;
   }
-  if (session.outlet == nullptr || session.address.empty()) return false;
   session.outlet->hang_up();
   return true;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -50,6 +51,7 @@ struct CommandServices {
   Sessions& sessions;
   Channels& channels;
   BlockedClients& blocked;
+  std::function<absl::Status()> sync;     // Client::sync(): a failure stops all writing
   bool roll_back_failed_scripts = false;  // undo what a failed Lua script did; Redis does not
   std::string write_refusal =
       {};  // if not empty, the error that every write gets: the store has failed

@@ -1,5 +1,5 @@
 // The whole command surface, a row a command in command_table.cc. A new command is a function, a
-// row there, what is said of it in command_docs.cc, and a transcript.
+// row there, what is said of it in docs_of_values.cc or docs_of_server.cc, and a transcript.
 #pragma once
 
 #include <cstdint>

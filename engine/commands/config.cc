@@ -103,7 +103,7 @@ constexpr FixedSetting kFixed[] = {
     {"save", [](Services) { return std::string(); }},
     {"stream-node-max-bytes", [](Services) { return std::string("0"); }},
     {"stream-node-max-entries", [](Services) { return std::to_string(Stream::kNodeEntries); }},
-    {"timeout", [](Services s) { return std::to_string(s.settings.idle_timeout_s); }},
+    {"timeout", [](Services) { return std::string("0"); }},
 };
 
 /// The row of that name, in any case; null if there is none.

@@ -1,7 +1,6 @@
 // Commands about the connection: https://redis.io/docs/latest/commands/?group=connection
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <string_view>
 
 #include "engine/base/numbers.h"
@@ -115,12 +114,9 @@ Reply reset_command(CommandContext& context) {
 // SELECT index
 Reply select_command(CommandContext& context) {
   Arguments arguments(context.request());
-  const std::int64_t index =
-      arguments.next_integer(std::numeric_limits<int>::min(), std::numeric_limits<int>::max());
+  const std::uint8_t db = arguments.next_database();
   if (!arguments.ok()) return arguments.take_error();
-  if (index < 0 || index >= static_cast<std::int64_t>(Keyspace::kDatabases))
-    return errors::no_such_database();
-  context.session().db = static_cast<std::uint8_t>(index);
+  context.session().db = db;
   return Reply::ok();
 }
 

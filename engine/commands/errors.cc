@@ -9,18 +9,17 @@ namespace {
 constexpr std::size_t kQuotedBytes =
     128;  // of a name that is not known, and of all arguments quoted with it
 
-/// An error is one line of the protocol, whatever it quotes.
-Reply one_line(std::string text) {
-  std::replace(text.begin(), text.end(), '\r', ' ');
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  return Reply::error(std::move(text));
-}
-
 std::string quoted(std::string_view argument, std::size_t bytes_max) {
   return '\'' + std::string(as_c_string(argument).substr(0, bytes_max)) + '\'';
 }
 
 }  // namespace
+
+Reply one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\r', ' ');
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return Reply::error(std::move(text));
+}
 
 Reply unknown_command(RequestView request) {
   std::string arguments;

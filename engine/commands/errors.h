@@ -1,4 +1,5 @@
-// Every error text that a command can answer, word for word Redis 7.0's.
+// Every error text that a command can answer, word for word Redis 7.0's but for those
+// marked ours.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +14,7 @@ namespace rushgate::errors {
 
 // ---- Arguments ----
 inline Reply syntax() { return Reply::error("ERR syntax error"); }
-inline Reply not_an_integer() {
-  return Reply::error("ERR value is not an integer or out of range");
-}
+inline Reply not_an_integer() { return Reply::error(script_errors::kNotAnInteger); }
 /// Of an integer that is one, but not between the bounds; the wording is Redis's.
 inline Reply out_of_range(std::int64_t min, std::int64_t max) {
   return Reply::error("ERR value is out of range, value must between " + std::to_string(min) +
@@ -28,14 +27,15 @@ inline Reply not_above_zero(std::string_view what) {
   return Reply::error("ERR " + std::string(what) + " should be greater than 0");
 }
 inline Reply not_a_float() { return Reply::error("ERR value is not a valid float"); }
-inline Reply wrong_type() {
-  return Reply::error("WRONGTYPE Operation against a key holding the wrong kind of value");
-}
+inline Reply wrong_type() { return Reply::error(script_errors::kWrongType); }
 inline Reply wrong_arity(std::string_view command) {
   return Reply::error("ERR wrong number of arguments for '" + std::string(command) + "' command");
 }
 /// What Redis, which takes it for a C string, sees of an argument where it compares keywords or
 /// quotes it.
+/// An error is one line of the protocol, whatever it quotes.
+Reply one_line(std::string text);
+
 inline std::string_view as_c_string(std::string_view argument) {
   return argument.substr(0, argument.find('\0'));
 }
@@ -89,7 +89,7 @@ inline Reply only_subscriptions(std::string_view command) {
                       "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed "
                       "in this context");
 }
-inline Reply takes_no_messages() {
+inline Reply takes_no_messages() {  // ours
   return Reply::error("ERR this client takes no messages: ClientOptions::on_message is not set");
 }
 inline Reply one_answer_wanted() {
@@ -136,10 +136,10 @@ inline Reply unblocked_by_client() {
 
 // ---- Values ----
 inline Reply no_such_key() { return Reply::error("ERR no such key"); }
-inline Reply overflow() { return Reply::error("ERR increment or decrement would overflow"); }
+inline Reply overflow() { return Reply::error(script_errors::kOverflow); }
 inline Reply decrement_overflow() { return Reply::error("ERR decrement would overflow"); }
 inline Reply hash_value_not_an_integer() {
-  return Reply::error("ERR hash value is not an integer");
+  return Reply::error(script_errors::kHashValueNotAnInteger);
 }
 inline Reply index_out_of_range() { return Reply::error("ERR index out of range"); }
 inline Reply rank_is_zero() {
@@ -153,9 +153,7 @@ inline Reply negative_option(std::string_view option) {
 inline Reply hash_value_not_a_float() { return Reply::error("ERR hash value is not a float"); }
 inline Reply increment_not_finite() { return Reply::error("ERR value is NaN or Infinity"); }
 inline Reply value_out_of_range() { return Reply::error("ERR value is out of range"); }
-inline Reply too_many_keys_counted() {
-  return Reply::error("ERR Number of keys can't be greater than number of args");
-}
+inline Reply too_many_keys_counted() { return script_errors::too_many_keys(); }
 inline Reply string_too_long() {
   return Reply::error("ERR string exceeds maximum allowed size (proto-max-bulk-len)");
 }
@@ -167,6 +165,10 @@ inline Reply lcs_not_strings() {
 }
 inline Reply lcs_length_and_matches() {
   return Reply::error("ERR If you want both the length and indexes, please just use IDX.");
+}
+inline Reply lcs_too_large() {
+  return Reply::error(
+      "ERR Insufficient memory, transient memory for LCS exceeds proto-max-bulk-len");
 }
 inline Reply lcs_no_memory() {
   return Reply::error("ERR Insufficient memory, failed allocating transient memory for LCS");
@@ -207,7 +209,7 @@ inline Reply no_shutdown() { return Reply::error("ERR No shutdown in progress.")
 inline Reply shutdown_failed() {
   return Reply::error("ERR Errors trying to SHUTDOWN. Check logs.");
 }
-inline Reply no_server() {
+inline Reply no_server() {  // ours
   return Reply::error("ERR there is no server to shut down: the engine belongs to its program");
 }
 

@@ -1,6 +1,5 @@
 // Commands on keys of any type: https://redis.io/docs/latest/commands/?group=generic
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,15 +24,6 @@ std::int64_t count_keys(CommandContext& context) {
     if (context.db().find(context[i]) != nullptr) ++found;
   }
   return found;
-}
-
-/// The next argument as the number of a database.
-std::uint8_t next_database(Arguments& arguments) {
-  const std::int64_t index =
-      arguments.next_integer(std::numeric_limits<int>::min(), std::numeric_limits<int>::max());
-  if (index < 0 || index >= static_cast<std::int64_t>(Keyspace::kDatabases))
-    arguments.fail(errors::no_such_database());
-  return arguments.ok() ? static_cast<std::uint8_t>(index) : std::uint8_t{0};
 }
 
 /// RENAME, RENAMENX: what is to be answered, or nothing if the key was renamed.
@@ -112,7 +102,7 @@ Reply renamenx_command(CommandContext& context) {
 // MOVE key db
 Reply move_command(CommandContext& context) {
   Arguments arguments(context.request(), 2);
-  Database& to = context.keyspace().db(next_database(arguments));
+  Database& to = context.keyspace().db(arguments.next_database());
   if (!arguments.ok()) return arguments.take_error();
   if (&to == &context.db()) return errors::same_object();
   Object* const object = context.db().find(context[1]);
@@ -130,7 +120,7 @@ Reply copy_command(CommandContext& context) {
     if (arguments.accept("REPLACE")) {
       replace = true;
     } else if (arguments.left() >= 2 && arguments.accept("DB")) {
-      to = &context.keyspace().db(next_database(arguments));
+      to = &context.keyspace().db(arguments.next_database());
     } else {
       arguments.fail(errors::syntax());
     }

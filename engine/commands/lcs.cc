@@ -13,6 +13,7 @@
 #include "engine/commands/command_context.h"
 #include "engine/commands/command_functions.h"
 #include "engine/commands/errors.h"
+#include "engine/commands/limits.h"
 
 namespace rushgate {
 namespace {
@@ -53,11 +54,9 @@ struct Match {
 /// The lengths of the longest common subsequences of all beginnings of two strings.
 class LcsTable {
  public:
-  /// Redis allocates what it takes; here the memory is the caller's process's.
-  static constexpr std::size_t kCellsMax = std::size_t{1} << 28;
-
   static bool fits(std::string_view a, std::string_view b) {
-    return (a.size() + 1) <= kCellsMax / (b.size() + 1);
+    constexpr std::size_t kCellsMax = kStringBytesMax / sizeof(std::uint32_t);
+    return a.size() + 1 <= kCellsMax / (b.size() + 1);
   }
 
   LcsTable(std::string_view a, std::string_view b)
@@ -163,7 +162,7 @@ Reply lcs_command(CommandContext& context) {
 
   const std::string a = first == nullptr ? std::string() : first->string().bytes();
   const std::string b = second == nullptr ? std::string() : second->string().bytes();
-  if (!LcsTable::fits(a, b)) return errors::lcs_no_memory();
+  if (!LcsTable::fits(a, b)) return errors::lcs_too_large();
   const LcsTable table(a, b);
   if (!table.ok()) return errors::lcs_no_memory();
   if (options.matches) return matches_reply(table, options);

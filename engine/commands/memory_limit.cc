@@ -16,11 +16,11 @@ bool is_evalsha(const CommandSpec& spec) {
   return spec.function == evalsha_command || spec.function == evalsha_ro_command;
 }
 
+}  // namespace
+
 bool asks_for_memory(const ScriptFlags& flags) {
   return flags.declared && !flags.allow_oom && !flags.no_writes;
 }
-
-}  // namespace
 
 bool asks_for_memory(const CommandContext& context, const CommandSpec& spec) {
   if ((spec.flags & kDenyOom) != 0) return true;
@@ -37,7 +37,9 @@ bool asks_for_memory(const CommandContext& context, const CommandSpec& spec) {
 }
 
 bool lacks_memory(const CommandContext& context, const CommandSpec& spec) {
-  if (!context.services().refuses_growth) return false;
+  const CommandServices& services = context.services();
+  if (!services.refuses_growth || services.running_script != nullptr)
+    return false;  // BUSY says more
   if (asks_for_memory(context, spec)) return true;
   const Session& session = context.session();
   if (!session.transaction) return false;

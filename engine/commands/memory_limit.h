@@ -3,11 +3,15 @@
 #pragma once
 
 #include "engine/commands/command_table.h"
+#include "engine/script/shebang.h"
 
 namespace rushgate {
 
+/// Is a script to be refused? Only if its first line is a shebang that does not say otherwise.
+bool asks_for_memory(const ScriptFlags& flags);
+
 /// Does the request, whose row is `spec`, ask for memory? Commands with kDenyOom do, and a script
-/// whose first line is a shebang that does not say that it needs none.
+/// that asks for it.
 bool asks_for_memory(const CommandContext& context, const CommandSpec& spec);
 
 /// Is a client's request to be refused because too much memory is used? Between MULTI and EXEC

@@ -104,7 +104,7 @@ Reply pubsub_shardnumsub_command(CommandContext& context) {
 }
 // PUBSUB NUMPAT
 Reply pubsub_numpat_command(CommandContext& context) {
-  const auto patterns = context.services().channels.names(ChannelKind::kPattern).size();
+  const auto patterns = context.services().channels.count(ChannelKind::kPattern);
   return Reply::integer(static_cast<std::int64_t>(patterns));
 }
 // PUBSUB HELP

@@ -14,6 +14,7 @@
 #include "engine/commands/dispatch.h"
 #include "engine/commands/errors.h"
 #include "engine/commands/help_reply.h"
+#include "engine/commands/memory_limit.h"
 #include "engine/script/lua_host.h"
 #include "engine/script/native_host.h"
 #include "engine/script/script_errors.h"
@@ -126,8 +127,7 @@ Reply run_lua(CommandContext& context, const LuaScript& script, const Parameters
     return script_errors::write_script_called_read_only();
   }
   CommandServices& services = context.services();
-  const bool asks_for_memory = !script.flags.allow_oom && !script.flags.no_writes;
-  if (services.refuses_growth && script.flags.declared && asks_for_memory) {
+  if (services.refuses_growth && asks_for_memory(script.flags)) {
     return script_errors::asks_for_memory();
   }
   ScriptCaller caller(context, read_only || script.flags.no_writes);

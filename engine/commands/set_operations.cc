@@ -150,23 +150,15 @@ Reply sintercard_command(CommandContext& context) {
   if (keys > static_cast<std::int64_t>(context.size()) - 2) return errors::too_many_keys_counted();
   const auto first_option = static_cast<std::size_t>(keys) + 2;
   Arguments arguments(context.request(), first_option);
-  std::int64_t limit = 0;  // none
-  while (!arguments.at_end()) {
-    if (arguments.left() < 2 || !arguments.accept("LIMIT")) {
-      arguments.fail(errors::syntax());
-    } else {
-      limit = parse_int64(arguments.next()).value_or(-1);
-      if (limit < 0) arguments.fail(errors::negative_option("LIMIT"));
-    }
-  }
+  const std::uint64_t limit = arguments.rest_as_limit();
   if (!arguments.ok()) return arguments.take_error();
 
   Sets sets;
   if (!find_sets(context, context.request().subspan(2, first_option - 2), sets))
     return errors::wrong_type();
-  std::int64_t found = 0;
+  std::uint64_t found = 0;
   intersect(sets, [&](std::string_view) { return ++found != limit; });
-  return Reply::integer(found);
+  return Reply::integer(static_cast<std::int64_t>(found));
 }
 
 }  // namespace rushgate

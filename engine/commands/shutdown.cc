@@ -51,7 +51,7 @@ Reply shutdown_command(CommandContext& context) {
   Session& session = context.session();
   if (session.outlet == nullptr || !session.outlet->is_of_server()) return errors::no_server();
   const bool saves = !options.saves_not;
-  if (saves && !context.keyspace().store().sync().ok() && !options.is_forced) {
+  if (saves && !context.services().sync().ok() && !options.is_forced) {
     return errors::shutdown_failed();
   }
   if (context.services().running_script != nullptr) {

@@ -223,18 +223,6 @@ Reply store_members(CommandContext& context, Operation operation, std::string_vi
   return Reply::integer(static_cast<std::int64_t>(members.size()));
 }
 
-/// [LIMIT limit]; 0: none.
-std::uint64_t read_limit(Arguments& arguments) {
-  std::int64_t limit = 0;
-  while (!arguments.at_end()) {
-    if (arguments.left() < 2 || !arguments.accept("LIMIT")) arguments.fail(errors::syntax());
-    if (!arguments.ok()) break;
-    limit = parse_int64(arguments.next()).value_or(-1);
-    if (limit < 0) arguments.fail(errors::negative_option("LIMIT"));
-  }
-  return static_cast<std::uint64_t>(limit);
-}
-
 }  // namespace
 
 // ZUNION numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM | MIN | MAX>]
@@ -265,7 +253,7 @@ Reply zinterstore_command(CommandContext& context) {
 Reply zintercard_command(CommandContext& context) {
   Arguments arguments(context.request());
   std::vector<Input> inputs = read_inputs(context, arguments, "zintercard");
-  const std::uint64_t limit = read_limit(arguments);
+  const std::uint64_t limit = arguments.rest_as_limit();
   if (!arguments.ok()) return arguments.take_error();
 
   sort_by_size(inputs);

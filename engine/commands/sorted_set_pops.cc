@@ -107,11 +107,9 @@ Reply pop_or_wait(CommandContext& context, PopRequest request, std::string_view 
 PopRequest read_pop_request(Arguments& arguments) {
   PopRequest request;
   request.nested = true;
-  const auto keys = parse_int64(arguments.next());
-  if (!keys || *keys < 1) arguments.fail(errors::not_above_zero("numkeys"));
-  if (keys && static_cast<std::uint64_t>(*keys) >= arguments.left())
-    arguments.fail(errors::syntax());
-  for (std::int64_t i = 0; arguments.ok() && i < *keys; ++i)
+  const std::int64_t keys = arguments.next_at_least(1, errors::not_above_zero("numkeys"));
+  if (static_cast<std::uint64_t>(keys) >= arguments.left()) arguments.fail(errors::syntax());
+  for (std::int64_t i = 0; arguments.ok() && i < keys; ++i)
     request.keys.push_back(arguments.next());
   if (arguments.accept("MAX")) {
     request.end = End::kMax;
@@ -120,9 +118,7 @@ PopRequest read_pop_request(Arguments& arguments) {
   }
   if (arguments.at_end()) return request;
   if (arguments.left() < 2 || !arguments.accept("COUNT")) arguments.fail(errors::syntax());
-  const auto count = parse_int64(arguments.next());
-  if (!count || *count < 1) arguments.fail(errors::not_above_zero("count"));
-  request.count = count.value_or(1);
+  request.count = arguments.next_at_least(1, errors::not_above_zero("count"));
   if (!arguments.at_end()) arguments.fail(errors::syntax());
   return request;
 }

@@ -77,7 +77,6 @@ inline Reply invalid_claim_option(std::string_view option) {
 }
 Reply unknown_claim_option(std::string_view option);
 inline Reply count_not_positive() { return Reply::error("ERR COUNT must be > 0"); }
-Reply subcommand_syntax(std::string_view command, std::string_view subcommand);
 
 inline Reply negative_entries_added() { return Reply::error("ERR entries_added must be positive"); }
 inline Reply last_id_below_given_deleted() {
@@ -100,10 +99,7 @@ inline Reply id_not_above_last() {
 inline Reply id_is_zero() {
   return Reply::error("ERR The ID specified in XADD must be greater than 0-0");
 }
-inline Reply ids_exhausted() {
-  return Reply::error(
-      "ERR The stream has exhausted the last possible ID, unable to add more items");
-}
+inline Reply ids_exhausted() { return Reply::error(script_errors::kIdsExhausted); }
 inline Reply entry_too_large() { return Reply::error("ERR Elements are too large to be stored"); }
 inline Reply group_exists() { return Reply::error("BUSYGROUP Consumer Group name already exists"); }
 inline Reply key_required_by_xgroup() {

@@ -37,7 +37,7 @@ GroupOptions read_group_options(Arguments& arguments, CommandContext& context,
       if (options.entries_read < StreamGroup::kEntriesReadUnknown)
         arguments.fail(errors::negative_entries_read());
     } else {
-      arguments.fail(errors::subcommand_syntax("XGROUP", context[1]));
+      arguments.fail(errors::unknown_subcommand_or_arity("XGROUP", context[1]));
     }
   }
   return options;
@@ -66,9 +66,8 @@ Reply xgroup_create_command(CommandContext& context) {
   if (!arguments.ok()) return arguments.take_error();
   Object* object = nullptr;
   auto error = find_stream(context, object);
-  if (error && (object != nullptr || !options.make_stream || *error == errors::wrong_type()))
-    return std::move(*error);
-  if (context.size() > 8) return errors::subcommand_syntax("XGROUP", context[1]);
+  if (error && (!options.make_stream || *error == errors::wrong_type())) return std::move(*error);
+  if (context.size() > 8) return errors::unknown_subcommand_or_arity("XGROUP", context[1]);
 
   const StreamId last = object == nullptr ? StreamId{} : object->stream().last_id();
   const auto id = errors::as_c_string(context[4]) == "$" ? last : parse_stream_id(context[4]);
@@ -88,7 +87,7 @@ Reply xgroup_setid_command(CommandContext& context) {
   StreamGroup* group = nullptr;
   if (auto error = find_group(context, object, group)) return std::move(*error);
   if (context.size() != 5 && context.size() != 7)
-    return errors::subcommand_syntax("XGROUP", context[1]);
+    return errors::unknown_subcommand_or_arity("XGROUP", context[1]);
 
   const bool is_last = errors::as_c_string(context[4]) == "$";
   const auto id = is_last ? object->stream().last_id() : parse_stream_bound(context[4]);

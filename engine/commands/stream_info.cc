@@ -181,7 +181,7 @@ Reply xinfo_stream_command(CommandContext& context) {
   const bool has_count = context.size() == 6;
   bool is_right = (context.size() == 4 || has_count) && arguments.accept("FULL");
   if (has_count) is_right = is_right && arguments.accept("COUNT");
-  if (!is_right) return errors::subcommand_syntax("XINFO", context[1]);
+  if (!is_right) return errors::unknown_subcommand_or_arity("XINFO", context[1]);
   std::int64_t count = has_count ? arguments.next_integer() : kCountDefault;
   if (!arguments.ok()) return arguments.take_error();
   if (count < 0) count = kCountDefault;

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "engine/client/client.h"
 #include "engine/client/native_script.h"
+#include "engine/commands/settings.h"
 #include "engine/store/store.h"
 #include "engine/time/clock.h"
 #include "engine/time/manual_clock.h"
@@ -50,6 +51,9 @@ struct EngineOptions {
   /// Bytes that the keyspace may hold before commands that take memory are refused (maxmemory, with
   /// the policy noeviction); docs/differences.md says what is counted. 0: no bound.
   std::uint64_t memory_bytes_max = 0;
+
+  /// What CONFIG and INFO tell of the server around the engine, if there is one.
+  Settings settings = {};
 
   // ---- Lua scripts ----
   std::int64_t script_busy_after_ms =

@@ -74,9 +74,11 @@ Executor::Executor(std::unique_ptr<Store> store, EngineOptions options)
                 .sessions = sessions_,
                 .channels = channels_,
                 .blocked = *this,
+                .sync = [this] { return sync(); },
                 .roll_back_failed_scripts = options_.roll_back_failed_scripts,
                 .write_refusal = {},
-                .memory_bytes_max = options_.memory_bytes_max},
+                .memory_bytes_max = options_.memory_bytes_max,
+                .settings = options_.settings},
       background_sync_([this] { return store_->sync(); },
                        [this](const absl::Status& reason) { fail_store(reason); }),
       service_(*clock_, [this] { return serve(); }) {}
@@ -642,8 +644,9 @@ void Executor::answer_busy(Operation& operation) {
     const Request& request = operation.requests[operation.replies.size()];
     CommandContext context(services_, *operation.session, request, CommandContext::Origin::kClient,
                            false);
-    operation.replies.push_back(request.empty() ? executor_errors::empty_request()
-                                                : run_client_command(context));
+    give(operation,
+         request.empty() ? executor_errors::empty_request() : run_client_command(context));
+    operation.protocol = operation.session->protocol;
   }
   answer(operation);
 }

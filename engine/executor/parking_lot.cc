@@ -15,6 +15,7 @@ void ParkingLot::add(Operation& operation, std::uint8_t db, Park park,
       park.timeout_ms > 0 ? now_monotonic_ms + std::min(park.timeout_ms, kForeverMs) : 0;
   for (const std::string& key : park.keys) tickets_by_key_[{db, key}].insert(ticket);
   if (deadline_ms != 0) deadlines_.emplace(deadline_ms, ticket);
+  tickets_by_session_.emplace(operation.session->id, ticket);
   parked_.emplace(ticket, Parked{&operation, db, std::move(park), deadline_ms, ticket});
 }
 
@@ -32,11 +33,9 @@ std::optional<std::uint64_t> ParkingLot::next_waiting(std::uint8_t db, std::stri
 }
 
 std::optional<std::uint64_t> ParkingLot::find_session(std::uint64_t session_id) const {
-  const auto found = std::ranges::find_if(parked_, [&](const auto& ticket_and_parked) {
-    return ticket_and_parked.second.operation->session->id == session_id;
-  });
-  if (found == parked_.end()) return std::nullopt;
-  return found->first;
+  const auto found = tickets_by_session_.lower_bound({session_id, 0});
+  if (found == tickets_by_session_.end() || found->first != session_id) return std::nullopt;
+  return found->second;
 }
 
 ParkingLot::Parked* ParkingLot::find(std::uint64_t ticket) {
@@ -54,6 +53,7 @@ ParkingLot::Parked ParkingLot::remove(std::uint64_t ticket) {
     found->second.erase(ticket);
     if (found->second.empty()) tickets_by_key_.erase(found);
   }
+  tickets_by_session_.erase({parked.operation->session->id, ticket});
   if (parked.deadline_ms != 0) deadlines_.erase({parked.deadline_ms, ticket});
   return parked;
 }

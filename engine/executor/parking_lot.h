@@ -54,7 +54,8 @@ class ParkingLot {
 
   std::map<std::uint64_t, Parked> parked_;  // by ticket
   std::map<Key, absl::btree_set<std::uint64_t>> tickets_by_key_;
-  std::set<std::pair<std::int64_t, std::uint64_t>> deadlines_;  // (deadline, ticket)
+  std::set<std::pair<std::uint64_t, std::uint64_t>> tickets_by_session_;  // (session's id, ticket)
+  std::set<std::pair<std::int64_t, std::uint64_t>> deadlines_;            // (deadline, ticket)
   std::uint64_t next_ticket_ = 1;
 };
 

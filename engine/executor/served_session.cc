@@ -105,7 +105,7 @@ void ServedSession::submit(Request request, Completion completion) {
                                                                int /*protocol*/) mutable {
     completion(std::move(replies.front()));
   };
-  executor_->post(std::move(operation), false);
+  executor_->post(std::move(operation), executor_->inside_turn());  // as in post_for()
 }
 
 void ServedSession::note_refusal(Engine& engine) { engine.executor_->note_refused_session(); }

@@ -18,7 +18,8 @@ class LoneServices : private BlockedClients {
                   .natives = natives,
                   .sessions = sessions_,
                   .channels = channels_,
-                  .blocked = *this} {}
+                  .blocked = *this,
+                  .sync = [this] { return services_.keyspace.store().sync(); }} {}
 
   [[nodiscard]] CommandServices& get() { return services_; }
 

@@ -1,4 +1,6 @@
 // Manual mode: one thread, a clock that is moved by hand, the same result every time.
+#include <gmock/gmock.h>
+
 #include "tests/executor/engine_fixture.h"
 
 namespace rushgate {
@@ -124,6 +126,24 @@ TEST(ManualModeSeedTest, TheSameSeedGivesTheSameOrderOfIteration) {
   };
   EXPECT_EQ(members(5), members(5));
   EXPECT_NE(members(5), members(6));
+}
+
+TEST_F(ManualModeTest, ClientsOfTheProcessAreNotKilled) {
+  const Reply id = (*client_)("CLIENT", "ID");
+  EXPECT_EQ((*client_)("CLIENT", "KILL", "ID", id.integer(), "SKIPME", "no"), Reply::integer(0));
+  EXPECT_EQ((*client_)("CLIENT", "KILL", ""), Reply::error("ERR No such client"));
+  EXPECT_EQ((*client_)("PING"), Reply::status("PONG"));
+}
+
+TEST_F(ManualModeTest, ConfigAndInfoTellOfTheServerAround) {
+  const auto engine =
+      open_engine({.manual_clock = &clock_, .settings = {.port = 7000, .clients_max = 12}});
+  const auto client = engine->open_client();
+  EXPECT_EQ(to_debug_string((*client)("CONFIG", "GET", "port")), R"(["port", "7000"])");
+  EXPECT_EQ(to_debug_string((*client)("CONFIG", "GET", "maxclients")), R"(["maxclients", "12"])");
+  const std::string info = (*client)("INFO").text();
+  EXPECT_THAT(info, testing::HasSubstr("\ntcp_port:7000\r"));
+  EXPECT_THAT(info, testing::HasSubstr("\nmaxclients:12\r"));
 }
 
 }  // namespace

@@ -5,14 +5,19 @@
 namespace rushgate {
 namespace {
 
+struct Waiter : Operation {
+  Waiter() { session = &own_session; }
+  Session own_session;
+};
+
 Park park_on(std::vector<std::string> keys, std::int64_t timeout_ms = 0) {
   return {.keys = std::move(keys), .timeout_ms = timeout_ms, .retry = {}, .on_timeout = {}};
 }
 
 TEST(ParkingLotTest, WaitersOfAKeyComeInOrderOfArrival) {
   ParkingLot lot;
-  Operation first;
-  Operation second;
+  Waiter first;
+  Waiter second;
   lot.add(first, 0, park_on({"a"}), 0);
   lot.add(second, 0, park_on({"b", "a"}), 0);
   const auto one = lot.next_waiting(0, "a");
@@ -30,7 +35,7 @@ TEST(ParkingLotTest, WaitersOfAKeyComeInOrderOfArrival) {
 
 TEST(ParkingLotTest, WhoLeavesWaitsForNoneOfHisKeys) {
   ParkingLot lot;
-  Operation operation;
+  Waiter operation;
   lot.add(operation, 3, park_on({"a", "b", "a"}, 10), 100);
   lot.remove(*lot.next_waiting(3, "b"));
   EXPECT_TRUE(lot.empty());
@@ -40,10 +45,8 @@ TEST(ParkingLotTest, WhoLeavesWaitsForNoneOfHisKeys) {
 
 TEST(ParkingLotTest, IsAskedForASession) {
   ParkingLot lot;
-  Session session;
-  session.id = 7;
-  Operation operation;
-  operation.session = &session;
+  Waiter operation;
+  operation.own_session.id = 7;
   lot.add(operation, 0, park_on({"a"}), 0);
   ASSERT_TRUE(lot.find_session(7));
   EXPECT_EQ(lot.remove(*lot.find_session(7)).operation, &operation);
@@ -52,8 +55,8 @@ TEST(ParkingLotTest, IsAskedForASession) {
 
 TEST(ParkingLotTest, TheEarliestDeadlineIsDueFirst) {
   ParkingLot lot;
-  Operation late;
-  Operation soon;
+  Waiter late;
+  Waiter soon;
   lot.add(late, 0, park_on({"a"}, 50), 100);
   lot.add(soon, 0, park_on({"a"}, 10), 100);
   EXPECT_EQ(lot.next_deadline_ms(), 110);

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "adapters/resp/resp_encoder.h"
+#include "adapters/testing/faulty_store.h"
 #include "storage/memory/memory_store.h"
 #include "tests/redis_server/raw_connection.h"
 #include "tests/temporary_directory.h"
@@ -210,6 +211,28 @@ TEST_F(RespServerTest, AnswersBusyWhileAScriptTakesTooLongAndKillsIt) {
   EXPECT_EQ(other->call(Request::of("PING")), Reply::status("PONG"));
 }
 
+TEST_F(RespServerTest, MessagesKeepTheirPlaceAfterABusyAnswer) {
+  engine_ = *Engine::open(std::make_unique<MemoryStore>(), {.script_busy_after_ms = 5});
+  start();
+  const auto endless = connect();
+  const auto other = connect();
+  other->call(Request::of("HELLO", 3));
+  other->call(Request::of("SUBSCRIBE", "news"));
+  const auto answers = [&] {
+    other->send_bytes("PING\r\nPUBLISH news x\r\nPING\r\n");
+    std::vector<std::string> received(4);
+    for (std::string& answer : received) answer = other->receive();
+    return received;
+  };
+  const std::vector<std::string> before = answers();
+  endless->send(Request::of("EVAL", "while true do end", 0));
+  while (other->call(Request::of("PING")).error_code() != "BUSY") {
+  }
+  EXPECT_EQ(other->call(Request::of("SCRIPT", "KILL")), Reply::ok());
+  endless->receive();
+  EXPECT_EQ(answers(), before);
+}
+
 TEST_F(RespServerTest, ShutdownKillsAScriptThatTakesTooLong) {
   engine_ = *Engine::open(std::make_unique<MemoryStore>(), {.script_busy_after_ms = 5});
   std::promise<bool> asked;
@@ -223,6 +246,18 @@ TEST_F(RespServerTest, ShutdownKillsAScriptThatTakesTooLong) {
   EXPECT_EQ(other->receive_all(), "");
   EXPECT_FALSE(asked.get_future().get());
   EXPECT_THAT(endless->receive(), ::testing::HasSubstr("Script killed by user"));
+}
+
+TEST_F(RespServerTest, AShutdownThatCannotSyncIsRefusedAndStopsAllWriting) {
+  auto store = std::make_unique<faults::FaultyStore>(std::make_unique<MemoryStore>());
+  store->fail_sync(1, faults::FaultyStore::Kept::kNo);
+  engine_ = *Engine::open(std::move(store));
+  start({.on_shutdown = [](bool) { ADD_FAILURE() << "it was refused"; }});
+  const auto client = connect();
+  EXPECT_THAT(client->call(Request::of("SHUTDOWN")).text(),
+              ::testing::HasSubstr("Errors trying to SHUTDOWN"));
+  EXPECT_FALSE(engine_->health().ok());
+  EXPECT_EQ(client->call(Request::of("SET", "k", "v")).error_code(), "MISCONF");
 }
 
 // ---- Passwords ----
