@@ -251,12 +251,7 @@ int collect_garbage(lua_State* lua) {
 
 // ---- Installing ----
 
-struct Replacement {
-  const char* name;
-  lua_CFunction function;
-};
-
-constexpr Replacement kReplaced[] = {
+constexpr luaL_Reg kReplaced[] = {
     {"next", &next},
     {"rawget", &rawget},
     {"rawset", &rawset},
@@ -266,6 +261,7 @@ constexpr Replacement kReplaced[] = {
     {"xpcall", &protected_call_with_handler},
     {"load", &load},
     {"loadstring", &load_string},
+    {nullptr, nullptr},
 };
 
 struct Wrapper {
@@ -294,10 +290,7 @@ void wrap_function(lua_State* lua, const char* name, lua_CFunction wrapper) {
 int call_wrapped(lua_State* lua) { return lua_tocfunction(lua, lua_upvalueindex(2))(lua); }
 
 void install_guarded_functions(lua_State* lua) {
-  for (const Replacement& replaced : kReplaced) {
-    lua_pushcfunction(lua, replaced.function);
-    lua_setfield(lua, -2, replaced.name);
-  }
+  luaL_register(lua, nullptr, kReplaced);
   lua_getfield(lua, -1, "next");
   lua_pushcclosure(lua, &pairs, 1);
   lua_setfield(lua, -2, "pairs");

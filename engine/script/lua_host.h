@@ -1,5 +1,5 @@
-// The Lua 5.1 interpreter as Redis embeds it: sandboxed, with redis.* and cjson, scripts cached by
-// the SHA-1 of their text.
+// The Lua 5.1 interpreter as Redis embeds it: sandboxed, with redis.*, cjson, cmsgpack, struct and
+// bit, scripts cached by the SHA-1 of their text.
 // Semantics: https://redis.io/docs/latest/develop/programmability/lua-api/ (of Redis 7.0), and
 // docs/differences.md.
 #pragma once

@@ -251,6 +251,7 @@ constexpr luaL_Reg kFunctions[] = {
     {"unpack", &unpack_messages},
     {"unpack_one", &unpack_one_message},
     {"unpack_limit", &unpack_some_messages},
+    {nullptr, nullptr},
 };
 
 struct NamedText {
@@ -269,11 +270,8 @@ constexpr NamedText kTexts[] = {
 }  // namespace
 
 void push_message_pack(lua_State* lua) {
-  lua_createtable(lua, 0, static_cast<int>(std::size(kFunctions) + std::size(kTexts)));
-  for (const luaL_Reg& function : kFunctions) {
-    lua_pushcfunction(lua, function.func);
-    lua_setfield(lua, -2, function.name);
-  }
+  lua_createtable(lua, 0, static_cast<int>(std::size(kFunctions) - 1 + std::size(kTexts)));
+  luaL_register(lua, nullptr, kFunctions);
   for (const NamedText& text : kTexts) {
     lua_pushstring(lua, text.text);
     lua_setfield(lua, -2, text.name);

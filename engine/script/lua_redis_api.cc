@@ -300,6 +300,7 @@ constexpr luaL_Reg kFunctions[] = {
     {"replicate_commands", &replicate_commands},
     {"breakpoint", &breakpoint},
     {"debug", &debug},
+    {nullptr, nullptr},
 };
 
 }  // namespace
@@ -307,11 +308,8 @@ constexpr luaL_Reg kFunctions[] = {
 void push_call_without_answer(lua_State* lua) { lua_pushcfunction(lua, &call_without_answer); }
 
 void push_redis_api(lua_State* lua) {
-  lua_createtable(lua, 0, static_cast<int>(std::size(kFunctions) + std::size(kConstants) + 1));
-  for (const luaL_Reg& function : kFunctions) {
-    lua_pushcfunction(lua, function.func);
-    lua_setfield(lua, -2, function.name);
-  }
+  lua_createtable(lua, 0, static_cast<int>(std::size(kFunctions) + std::size(kConstants)));
+  luaL_register(lua, nullptr, kFunctions);
   for (const NamedInteger& constant : kConstants) {
     lua_pushinteger(lua, constant.value);
     lua_setfield(lua, -2, constant.name);

@@ -357,16 +357,14 @@ int size(lua_State* lua) {
   return 1;
 }
 
-constexpr luaL_Reg kFunctions[] = {{"pack", &pack}, {"unpack", &unpack}, {"size", &size}};
+constexpr luaL_Reg kFunctions[] = {
+    {"pack", &pack}, {"unpack", &unpack}, {"size", &size}, {nullptr, nullptr}};
 
 }  // namespace
 
 void push_struct(lua_State* lua) {
-  lua_createtable(lua, 0, static_cast<int>(std::size(kFunctions)));
-  for (const luaL_Reg& function : kFunctions) {
-    lua_pushcfunction(lua, function.func);
-    lua_setfield(lua, -2, function.name);
-  }
+  lua_createtable(lua, 0, static_cast<int>(std::size(kFunctions) - 1));
+  luaL_register(lua, nullptr, kFunctions);
 }
 
 }  // namespace rushgate
