@@ -41,11 +41,6 @@ int FaultyStore::syncs() const {
   return syncs_.count;
 }
 
-int FaultyStore::reads() const {
-  const std::lock_guard lock(mutex_);
-  return reads_;
-}
-
 std::optional<FaultyStore::Fault> FaultyStore::Calls::next() {
   ++count;
   if (!fault || fault->at != count) return std::nullopt;
@@ -86,21 +81,20 @@ absl::Status FaultyStore::sync() {
   return run(syncs_, Point::kBeforeSync, Point::kAfterSync, [&] { return store_.sync(); });
 }
 
-absl::Status FaultyStore::next_read() {
+absl::Status FaultyStore::read_error() const {
   const std::lock_guard lock(mutex_);
-  ++reads_;
   return read_error_;
 }
 
 absl::Status FaultyStore::read_stream(std::uint64_t stream, StreamId from, StreamId to,
                                       std::size_t bytes_max, std::vector<StreamRun>& runs) {
-  const absl::Status fault = next_read();
+  const absl::Status fault = read_error();
   return fault.ok() ? store_.read_stream(stream, from, to, bytes_max, runs) : fault;
 }
 
 absl::Status FaultyStore::read_stream_back(std::uint64_t stream, StreamId from, StreamId to,
                                            std::size_t bytes_max, std::vector<StreamRun>& runs) {
-  const absl::Status fault = next_read();
+  const absl::Status fault = read_error();
   return fault.ok() ? store_.read_stream_back(stream, from, to, bytes_max, runs) : fault;
 }
 

@@ -41,7 +41,6 @@ class FaultyStore final : public Store {
   /// Calls so far, failed ones too.
   [[nodiscard]] int commits() const;
   [[nodiscard]] int syncs() const;
-  [[nodiscard]] int reads() const;
 
   absl::Status load(
       absl::FunctionRef<void(std::string_view key, std::string_view value)> visit) override;
@@ -70,7 +69,7 @@ class FaultyStore final : public Store {
   };
 
   absl::Status run(Calls& calls, Point before, Point after, absl::FunctionRef<absl::Status()> call);
-  absl::Status next_read();
+  absl::Status read_error() const;
 
   const std::unique_ptr<Store> owned_;
   Store& store_;
@@ -79,7 +78,6 @@ class FaultyStore final : public Store {
   mutable std::mutex mutex_;  // guards what follows
   Calls commits_;
   Calls syncs_;
-  int reads_ = 0;
   absl::Status read_error_;
   absl::Status load_error_;
 };

@@ -47,6 +47,12 @@ void add_selling_options(CLI::App& command, ShopOptions& options) {
       ->type_name("N");
 }
 
+void check_durability(const ShopOptions& options, const CLI::App& command) {
+  if (!options.redis_url.empty() && command.count("--durability") > 0) {
+    throw CLI::ValidationError("--durability", "with --redis, the server's own settings count");
+  }
+}
+
 int fail(const absl::Status& status) {
   fmt::print(stderr, "rushgate: {}\n", std::string(status.message()));
   return exit_code_of(status);

@@ -28,6 +28,9 @@ void add_durability_option(CLI::App& command, Durability& durability);
 /// `--durability`, `--workers` and `--verbose`'s like, for commands that sell.
 void add_selling_options(CLI::App& command, ShopOptions& options);
 
+/// Refuses `--durability` beside `--redis`, as CLI11 does what makes no sense.
+void check_durability(const ShopOptions& options, const CLI::App& command);
+
 /// Says on stderr what went wrong, and gives the exit code.
 int fail(const absl::Status& status);
 

@@ -45,12 +45,7 @@ int run_demo(DemoArguments& arguments) {
   ReplayArguments& replay = arguments.replay;
   if (replay.shop.dir.empty()) replay.shop.dir = default_directory();
   const fs::path& dir = replay.shop.dir;
-  std::error_code error;
-  fs::create_directories(dir, error);
-  if (error) {
-    return fail(absl::InvalidArgumentError(
-        fmt::format("cannot create directory {}: {}", dir.string(), error.message())));
-  }
+  if (const absl::Status made = make_directory(dir); !made.ok()) return fail(made);
   const auto files = write_demo(dir, arguments.input, SystemClock().now_ms(), late_ms(arguments));
   if (!files.ok()) return fail(files.status());
   fmt::print(stderr, "the demo's sale is in {}{}\n", fs::absolute(dir).lexically_normal().string(),
@@ -86,7 +81,8 @@ void add_demo(CLI::App& app, Invocation& invocation) {
       ->type_name("N");
   command->add_flag("--fast", arguments->fast, "As fast as it goes, not in real time");
   command->add_flag("--json", arguments->replay.json, "The table as JSON");
-  command->callback([&invocation, arguments] {
+  command->callback([&invocation, command, arguments] {
+    check_durability(arguments->replay.shop, *command);
     invocation.run = [arguments](const std::shared_ptr<spdlog::logger>& logger) {
       arguments->replay.shop.logger = logger;
       return run_demo(*arguments);

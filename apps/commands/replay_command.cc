@@ -18,9 +18,7 @@ int default_threads() {
 
 void check(const ReplayArguments& arguments, const CLI::App& command) {
   const ShopOptions& shop = arguments.shop;
-  if (!shop.redis_url.empty() && command.count("--durability") > 0) {
-    throw CLI::ValidationError("--durability", "with --redis, the server's own settings count");
-  }
+  check_durability(shop, command);
   if (shop.durability != Durability::kMemory && shop.dir.empty()) {
     throw CLI::RequiredError("--dir");
   }

@@ -84,6 +84,21 @@ TEST(ReplayProgramTest, InMemoryNothingIsWritten) {
   EXPECT_FALSE(std::filesystem::exists(files.sale()));
 }
 
+TEST(ReplayProgramTest, DurabilityIsTheServersOwnBesideRedis) {
+  const SaleFiles files;
+  files.write_requests(small_rush());
+  files.write_vouchers({30});
+  const std::string redis = "tcp://127.0.0.1:1";
+  for (const auto& arguments : {files.replay({"--redis", redis, "--durability", "os"}),
+                                std::vector<std::string>{"demo", "--dir", files.sale(), "--redis",
+                                                         redis, "--durability", "os"}}) {
+    const auto result = run_program(arguments);
+    EXPECT_EQ(result.exit_code, kExitUsage);
+    EXPECT_THAT(result.err, HasSubstr("--durability: with --redis"));
+    EXPECT_FALSE(std::filesystem::exists(files.sale()));
+  }
+}
+
 TEST(ReplayProgramTest, AMalformedLineStopsItBeforeAnythingIsSold) {
   const SaleFiles files;
   files.write_requests(small_rush() + "5,seven,1\n6,7\n");

@@ -61,7 +61,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text = input.rest();
   const bool answer = rushgate::glob_matches(pattern, text);
   rushgate::glob_matches_in_any_case(pattern, text);
-  if (pattern.size() > kLong || text.size() > kLong || text.empty()) return 0;
+  if (pattern.size() > kLong || text.size() > kLong) return 0;
+  if (text.empty()) return 0;  // which only an empty pattern matches, as in Redis
   if (std::count(pattern.begin(), pattern.end(), '*') > 5) return 0;
   rushgate::fuzz::expect(answer == rushgate::matches(pattern, text), "the definition's answer");
   return 0;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "adapters/testing/faulty_store.h"
 #include "engine/executor/engine.h"
 #include "engine/keyspace/records.h"
 #include "storage/memory/memory_store.h"
@@ -13,29 +14,6 @@
 
 namespace rushgate {
 namespace {
-
-/// A store that outlives its engine.
-class BorrowedStore final : public Store {
- public:
-  explicit BorrowedStore(Store& store) : store_(store) {}
-  absl::Status load(absl::FunctionRef<void(std::string_view, std::string_view)> visit) override {
-    return store_.load(visit);
-  }
-  absl::Status commit(const StoreBatch& batch) override { return store_.commit(batch); }
-  absl::Status sync() override { return store_.sync(); }
-  absl::Status read_stream(std::uint64_t stream, StreamId from, StreamId to, std::size_t bytes_max,
-                           std::vector<StreamRun>& runs) override {
-    return store_.read_stream(stream, from, to, bytes_max, runs);
-  }
-  absl::Status read_stream_back(std::uint64_t stream, StreamId from, StreamId to,
-                                std::size_t bytes_max, std::vector<StreamRun>& runs) override {
-    return store_.read_stream_back(stream, from, to, bytes_max, runs);
-  }
-  [[nodiscard]] Durability durability() const override { return store_.durability(); }
-
- private:
-  Store& store_;
-};
 
 /// The input as records and runs. A byte says what comes; objects have small numbers.
 StoreBatch batch_of(fuzz::Input& input) {
@@ -68,7 +46,8 @@ StoreBatch batch_of(fuzz::Input& input) {
 class Opened {
  public:
   explicit Opened(Store& store) {
-    auto engine = Engine::open(std::make_unique<BorrowedStore>(store), {.manual_clock = &clock_});
+    auto engine =
+        Engine::open(std::make_unique<faults::FaultyStore>(store), {.manual_clock = &clock_});
     if (!engine.ok()) return;
     engine_ = *std::move(engine);
     client_ = engine_->open_client();
