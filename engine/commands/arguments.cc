@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "engine/base/numbers.h"
@@ -23,6 +24,8 @@ bool equal_in_any_case(std::string_view a, std::string_view b) {
 bool is_keyword(std::string_view text, std::string_view keyword) {
   return equal_in_any_case(errors::as_c_string(text), keyword);
 }
+
+Reply Arguments::take_error() { return *std::exchange(error_, std::nullopt); }
 
 void Arguments::fail(Reply error) {
   if (!error_) error_ = std::move(error);

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <utility>
 
 #include "engine/client/reply.h"
 #include "engine/client/request.h"
@@ -26,7 +25,7 @@ class Arguments {
 
   [[nodiscard]] bool ok() const { return !error_.has_value(); }
   /// The first error, once.
-  [[nodiscard]] Reply take_error() { return *std::exchange(error_, std::nullopt); }
+  [[nodiscard]] Reply take_error();
   /// Latches an error found by the handler, unless there was one already.
   void fail(Reply error);
 
