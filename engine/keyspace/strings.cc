@@ -46,6 +46,7 @@ void overwrite(Database& db, Object& object, std::size_t offset, std::string_vie
   });
   if (offset + bytes.size() > old_size) text.resize(offset + bytes.size());
   text.replace(offset, bytes.size(), bytes);
+  ++object.revision;
   db.changes().touch(object);
 }
 
