@@ -105,6 +105,7 @@ void Connection::read() {
 
 void Connection::received(std::size_t bytes) {
   input_.commit(bytes);
+  input_.consume(std::exchange(parsed_bytes_, 0));
   // Who sends a lot at once is read in large pieces.
   read_bytes_ = bytes == read_bytes_ ? std::min(2 * read_bytes_, kReadBytesMax) : kReadBytesMin;
   if (input_.size() + parser_.kept_bytes() > options_.query_bytes_max) {
@@ -119,8 +120,8 @@ std::span<const Request> Connection::next_batch() {
   if (alone_) run_alone();
   std::size_t count = 0;
   const auto buffered = input_.data();
-  const std::string_view received(static_cast<const char*>(buffered.data()), buffered.size());
-  std::string_view rest = received;
+  std::string_view rest(static_cast<const char*>(buffered.data()), buffered.size());
+  rest.remove_prefix(parsed_bytes_);
   while (count < kBatchRequestsMax && !is_blocked_ && !alone_ && !ends_after_output_ &&
          !is_closed_) {
     if (count == requests_.size()) requests_.emplace_back();
@@ -146,7 +147,9 @@ std::span<const Request> Connection::next_batch() {
     ++count;
     if (spec != nullptr && (spec->flags & kEndsBatch) != 0) break;
   }
-  input_.consume(received.size() - rest.size());
+  parsed_bytes_ = buffered.size() - rest.size();
+  // While a read is under way, what it was promised must stay where it is.
+  if (!is_reading_) input_.consume(std::exchange(parsed_bytes_, 0));
   is_in_batch_ = count > 0;
   return {requests_.data(), count};
 }

@@ -87,6 +87,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // ---- Coming in ----
   RequestParser parser_;
   boost::beast::flat_buffer input_;
+  std::size_t parsed_bytes_ = 0;   // at the front of input_, where they stay during a read
   std::size_t read_bytes_;         // how much the next read may take
   std::vector<Request> requests_;  // of the current batch, and spare ones
   std::optional<Request> alone_;   // follows the current batch, and does not run with others

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
-#include <random>
 #include <set>
 #include <string>
 #include <string_view>
@@ -13,6 +12,7 @@
 
 #include "engine/commands/command_table.h"
 #include "tests/conformance/embedded_backend.h"
+#include "tests/conformance/random/random.h"
 #include "tests/conformance/redis_backend.h"
 #include "tests/random_seed.h"
 #include "tests/redis_server/raw_reply.h"
@@ -48,8 +48,7 @@ Reply value_of(std::string_view name, const Reply& map) {
 class CommandInfoTest : public ::testing::TestWithParam<RespVersion> {
  protected:
   static Reply ask(Backend& backend, const Request& request) {
-    backend.send(0, request);
-    return parse_raw_reply(backend.receive(0))->reply;
+    return parse_raw_reply(backend.call_all(0, {&request, 1})[0])->reply;
   }
   Reply redis(const Request& request) { return ask(redis_, request); }
   Reply ours(const Request& request) { return ask(ours_, request); }
@@ -157,8 +156,7 @@ TEST_P(CommandInfoTest, KeysAreFoundInRandomRequests) {
                                          "GET", "STREAMS", "get", "count", "MIN", "",  " 1"};
   const auto seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
-  std::mt19937_64 random(seed);
-  const auto below = [&random](std::size_t bound) { return random() % bound; };
+  Random random(seed);
   for (const CommandSpec& spec : command_table()) {
     if (spec.keys.empty()) continue;
     for (int i = 0; i < kRequestsPerCommand; ++i) {
@@ -166,8 +164,8 @@ TEST_P(CommandInfoTest, KeysAreFoundInRandomRequests) {
       const std::size_t bar = spec.name.find('|');
       request.add(spec.name.substr(0, bar));
       if (bar != std::string_view::npos) request.add(spec.name.substr(bar + 1));
-      const std::size_t size = static_cast<std::size_t>(std::abs(spec.arity)) + 1 + below(4);
-      while (request.size() < size) request.add(kWords[below(std::size(kWords))]);
+      const std::size_t size = static_cast<std::size_t>(std::abs(spec.arity)) + 1 + random.below(4);
+      while (request.size() < size) request.add(random.pick(kWords));
       std::string shown;
       for (const std::string_view argument : request.views())
         shown += '"' + std::string(argument) + "\" ";

@@ -1,6 +1,7 @@
 // The names of what INFO tells: those of Redis, and some of our own.
 #include <set>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,12 +16,9 @@ namespace {
 
 std::set<std::string> fields_of(Backend& backend) {
   backend.reset();
-  backend.send(0, Request::of("SET", "k", "v"));
-  backend.receive(0);
-  backend.send(0, Request::of("NOSUCH"));
-  backend.receive(0);
-  backend.send(0, Request::of("INFO", "everything"));
-  const Reply info = parse_raw_reply(backend.receive(0))->reply;
+  const std::vector<Request> requests = {Request::of("SET", "k", "v"), Request::of("NOSUCH"),
+                                         Request::of("INFO", "everything")};
+  const Reply info = parse_raw_reply(backend.call_all(0, requests).back())->reply;
   std::set<std::string> names;
   for (const absl::string_view line : absl::StrSplit(info.text(), "\r\n")) {
     names.emplace(line.substr(0, line.find(':')));

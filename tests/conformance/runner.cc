@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <exception>
 #include <optional>
+#include <set>
 
 #include "tests/conformance/compare.h"
 #include "tests/redis_server/raw_reply.h"
@@ -24,6 +25,8 @@ class Run {
         current = &step;
         for (int i = 1; i <= step.times && failures_.size() < kFailuresMax; ++i) play(step, i);
       }
+      current = nullptr;
+      if (failures_.empty()) expect_nothing_more();
     } catch (const std::exception& error) {
       const std::string where = current == nullptr ? case_.title : current->text;
       fail(current == nullptr ? case_.line : current->line, where, error.what());
@@ -82,6 +85,21 @@ class Run {
       if (!side->backend.has_answer(step.session)) continue;
       const std::string answer = escaped(side->backend.receive(step.session));
       throw std::runtime_error(side->backend.name() + " has answered already: " + answer);
+    }
+  }
+
+  void expect_nothing_more() {
+    std::set<int> sessions;
+    for (const Step& step : case_.steps) {
+      if (step.kind != Step::Kind::kElapse) sessions.insert(step.session);
+    }
+    for (const int session : sessions) {
+      for (Side* const side : {&oracle_, &subject_}) {
+        if (!side->backend.has_answer(session)) continue;
+        fail(case_.line, case_.title,
+             side->backend.name() + " has an answer too many in session " +
+                 std::to_string(session) + ": " + escaped(side->backend.receive(session)));
+      }
     }
   }
 

@@ -10,10 +10,10 @@
 
 namespace rushgate::testing {
 
-/// What was different, as messages "file:line: …" with the command and both raw answers; empty if
-/// nothing was. `oracle` is right by definition. After kFailuresMax messages, or when a backend
-/// fails, the rest of the case is left out. `log`, if not null, is told every command and the
-/// oracle's answer: for writing transcripts.
+/// What was different, as messages "file:line: …" with the command and both raw answers, and which
+/// answers nobody asked for are left at the end; empty if nothing was. `oracle` is right by
+/// definition. After kFailuresMax messages, or when a backend fails, the rest of the case is left
+/// out. `log`, if not null, is told every command and the oracle's answer: for writing transcripts.
 std::vector<std::string> run_case(const Case& test_case, Backend& oracle, Backend& subject,
                                   std::ostream* log = nullptr);
 

@@ -109,6 +109,15 @@ TEST_F(RunnerTest, AnAnswerBeforeItsTimeIsReported) {
   EXPECT_EQ(failures[0], "f.txt:3: 1?\n  redis has answered already: $-1\\r\\n");
 }
 
+TEST_F(RunnerTest, AnAnswerTooManyIsReported) {
+  const std::vector<std::string> failures = run("1: SUBSCRIBE c\nPUBLISH c m");
+  ASSERT_EQ(failures.size(), 2u) << "of each backend";
+  EXPECT_EQ(failures[0],
+            "f.txt:1: case\n  redis has an answer too many in session 1: "
+            "*3\\r\\n$7\\r\\nmessage\\r\\n$1\\r\\nc\\r\\n$1\\r\\nm\\r\\n");
+  EXPECT_EQ(run("1: SUBSCRIBE c\nPUBLISH c m\n1!"), kNoFailures);
+}
+
 TEST_F(RunnerTest, SessionsAreApart) {
   EXPECT_EQ(run("1: SELECT 1\n1: SET k v\n2: GET k\nGET k\n1: GET k"), kNoFailures);
 }

@@ -9,6 +9,7 @@
 //   1?                               … it has not been answered yet,
 //   1<                               … now it must be, and the answers are compared.
 //   1!                               A message of a channel that came to it, compared, too.
+//                                    At the end of a case nothing more may have come.
 //   @elapse 20                       Lets 20 ms pass: a manual clock is moved, a real server waits.
 //
 // A difference that is allowed is named in front of the command (of `1<`, if not waited for):

@@ -154,7 +154,7 @@ void parse_directive(const std::string& name, Words& words, Step& step, ReplyPat
   }
 }
 
-/// "1:", "1>", "1<", "1?" at the front of what remains.
+/// "1:", "1>", "1<", "1!", "1?" at the front of what remains.
 void parse_session(Words& words, Step& step) {
   const string_view rest = words.rest();
   const auto* const end = std::find_if_not(rest.begin(), rest.end(),
@@ -289,6 +289,7 @@ std::vector<Slack> take_slack(string_view& line) {
     const std::string name = words.next().text;
     parse_directive(name, words, step, last_path);
   }
+  if (!step.set.empty() || step.times != 1) mistake("only slack may stand here");
   line = words.rest();
   return std::move(step.slack);
 }

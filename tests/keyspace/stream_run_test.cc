@@ -11,38 +11,16 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/keyspace/stream_entries.h"
 #include "tests/random_seed.h"
 
 namespace rushgate {
 namespace {
 
-struct Entry {
-  StreamId id;
-  std::vector<std::pair<std::string, std::string>> fields;
-
-  friend bool operator==(const Entry&, const Entry&) = default;
-};
-
-void append(RunWriter& writer, const Entry& entry) {
-  const std::vector<StreamField> fields(entry.fields.begin(), entry.fields.end());
-  writer.append(entry.id, fields);
-}
-
 std::string encode(const std::vector<Entry>& entries) {
   RunWriter writer;
   for (const Entry& entry : entries) append(writer, entry);
   return writer.bytes();
-}
-
-std::vector<Entry> entries_of(const DecodedRun& run, std::string_view bytes) {
-  std::vector<Entry> entries;
-  for (std::size_t i = 0; i < run.size(); ++i) {
-    const StreamEntry from = run.entry(i, bytes);
-    Entry& entry = entries.emplace_back(Entry{from.id(), {}});
-    for (std::size_t j = 0; j < from.size(); ++j)
-      entry.fields.emplace_back(from.name(j), from.value(j));
-  }
-  return entries;
 }
 
 void expect_round_trip(const std::vector<Entry>& entries) {

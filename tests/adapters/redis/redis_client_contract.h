@@ -157,22 +157,22 @@ TEST_P(RedisClientContract, BlockingReadHoldsUpNobodyElse) {
 
 TEST_P(RedisClientContract, BlockingReadIsNotCutByTheCommandTimeout) {
   RedisOptions impatient = options();
-  impatient.command_timeout_ms = 20;
+  impatient.command_timeout_ms = 100;
   const auto client = connected(impatient);
-  EXPECT_EQ((*client)("XREAD", "BLOCK", 80, "STREAMS", "s", "$"), Reply::nil_array());
-  EXPECT_EQ((*client)("BLPOP", "l", "0.08"), Reply::nil_array());
+  EXPECT_EQ((*client)("XREAD", "BLOCK", 150, "STREAMS", "s", "$"), Reply::nil_array());
+  EXPECT_EQ((*client)("BLPOP", "l", "0.15"), Reply::nil_array());
 }
 
 TEST_P(RedisClientContract, PoolIsBoundedAndACallThatFindsNoConnectionIsNotSent) {
   RedisOptions narrow = options();
   narrow.connections_max = 1;
-  narrow.command_timeout_ms = 30;
+  narrow.command_timeout_ms = 200;
   const auto client = connected(narrow);
   auto read = std::async(std::launch::async,
                          [&] { return (*client)("XREAD", "BLOCK", 0, "STREAMS", "s", "$"); });
   wait_for_blocked(socket_path());
   EXPECT_EQ((*client)("SET", "k", "v"),
-            Reply::error("TIMEDOUT all 1 connections were in use for 30 ms"));
+            Reply::error("TIMEDOUT all 1 connections were in use for 200 ms"));
   RawConnection direct(socket_path());
   EXPECT_EQ(direct.call(Request::of("GET", "k")), Reply::nil());
   direct.call(Request::of("XADD", "s", "1-1", "f", "v"));

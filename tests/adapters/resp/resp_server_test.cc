@@ -159,6 +159,34 @@ TEST_F(RespServerTest, ABlockedClientHoldsUpNobody) {
   EXPECT_EQ(blocked->receive(), "$5\r\nafter\r\n");
 }
 
+TEST_F(RespServerTest, WhatFollowsABlockedRequestRunsOnce) {
+  start();
+  const auto blocked = connect();
+  const auto other = connect();
+  blocked->send_bytes("INCR n\r\nBLPOP l 0\r\nINCR n\r\n");
+  EXPECT_EQ(blocked->receive(), ":1\r\n");
+  other->call(Request::of("RPUSH", "l", "a"));
+  EXPECT_EQ(blocked->receive(), "*2\r\n$1\r\nl\r\n$1\r\na\r\n");
+  EXPECT_EQ(blocked->receive(), ":2\r\n");
+  blocked->send_bytes("INCR m\r\n");
+  EXPECT_EQ(blocked->receive(), ":1\r\n") << "the first bytes once more, or nothing";
+}
+
+TEST_F(RespServerTest, WhatIsSentWhileBlockedRunsAfterwards) {
+  start();
+  const auto blocked = connect();
+  const auto other = connect();
+  blocked->send_bytes("PING\r\nBLPOP l 0\r\n");
+  EXPECT_EQ(blocked->receive(), "+PONG\r\n");
+  blocked->send_bytes("INCR n\r\n");
+  other->call(Request::of("PING"));  // after this the server has read it
+  other->call(Request::of("RPUSH", "l", "a"));
+  EXPECT_EQ(blocked->receive(), "*2\r\n$1\r\nl\r\n$1\r\na\r\n");
+  EXPECT_EQ(blocked->receive(), ":1\r\n");
+  blocked->send_bytes("INCR m\r\n");
+  EXPECT_EQ(blocked->receive(), ":1\r\n");
+}
+
 TEST_F(RespServerTest, WhatRedisTakesForBlockHoldsUpNobodyEither) {
   start();
   const auto blocked = connect();

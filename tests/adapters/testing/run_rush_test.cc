@@ -7,7 +7,6 @@
 
 #include <gmock/gmock.h>
 
-#include "absl/strings/str_replace.h"
 #include "tests/adapters/testing/shops.h"
 
 namespace rushgate::testing {
@@ -28,13 +27,6 @@ RushReport rush(const SaleUnderTest& sale, const RushOptions& options = {},
 
 /// Enough that many of the buyers come again before it is sold out.
 const RushOptions kHundred{.vouchers = {{.stock = 100}}};
-
-/// kGoodScript, but for `good`, which is `bad` instead.
-std::string good_script_but(const std::string& good, const std::string& bad) {
-  const std::string script = absl::StrReplaceAll(kGoodScript, {{good, bad}});
-  EXPECT_NE(script, kGoodScript) << good;
-  return script;
-}
 
 // ---- What is right ----
 
@@ -149,10 +141,7 @@ TEST(RunRushTest, AMissingKeyIsAnErrorInTheSalesOwnWords) {
 }
 
 TEST(RunRushTest, BuyersThatAreForgottenTooSoonAreDoubled) {
-  const std::string script = good_script_but("redis.call('SADD', KEYS[2], ARGV[1])",
-                                             "redis.call('SADD', KEYS[2], ARGV[1])"
-                                             "redis.call('PEXPIRE', KEYS[2], 20, 'NX')");
-  EXPECT_FALSE(rush(seckill(script, 100), kHundred).doubled.empty());
+  EXPECT_FALSE(rush(seckill(forgetful_script(), 100), kHundred).doubled.empty());
 }
 
 TEST(RunRushTest, OrdersThatExpireAreLost) {

@@ -5,7 +5,10 @@
 #include <string>
 #include <utility>
 
+#include <gtest/gtest.h>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "adapters/testing/sale_under_test.h"
 
 namespace rushgate::testing {
@@ -19,6 +22,20 @@ inline constexpr const char* kGoodScript = R"lua(
   redis.call('XADD', KEYS[3], '*', 'user', ARGV[1], 'voucher', ARGV[2])
   return 0
 )lua";
+
+/// kGoodScript, but for `good`, which is `bad` instead.
+inline std::string good_script_but(const std::string& good, const std::string& bad) {
+  const std::string script = absl::StrReplaceAll(kGoodScript, {{good, bad}});
+  EXPECT_NE(script, kGoodScript) << good;
+  return script;
+}
+
+/// Buyers are forgotten too soon.
+inline std::string forgetful_script() {
+  return good_script_but("redis.call('SADD', KEYS[2], ARGV[1])",
+                         "redis.call('SADD', KEYS[2], ARGV[1])"
+                         "redis.call('PEXPIRE', KEYS[2], 20, 'NX')");
+}
 
 inline void put_on_sale(Client& client, const RushVoucher& voucher) {
   client("SET", absl::StrCat("stock:", voucher.id), voucher.stock);

@@ -11,6 +11,9 @@
 namespace rushgate::testing {
 namespace {
 
+/// So many steps are played between two looks at the time.
+constexpr std::size_t kBatch = 100;
+
 /// The backend's time of day. It is asked in a session of its own.
 std::int64_t now_ms(Backend& backend) {
   constexpr int kAskingSession = 1'001;
@@ -41,15 +44,18 @@ void Duel::begin() {
   waiting_.clear();
   oracle_.reset();
   subject_.reset();
+}
+
+void Duel::catch_up() {
   const std::int64_t behind_ms = now_ms(oracle_) - now_ms(subject_);
   if (behind_ms > 0) subject_.elapse(std::chrono::milliseconds(behind_ms));
 }
 
 std::optional<Difference> Duel::play_in_one_session(std::span<const RandomStep> steps) {
-  constexpr std::size_t kBatch = 100;
   constexpr std::size_t kBatchesBetweenLooks = 5;
   std::size_t batches = 0;
   for (std::size_t begin = 0; begin < steps.size(); begin += kBatch) {
+    catch_up();
     const auto batch = steps.subspan(begin, std::min(kBatch, steps.size() - begin));
     std::vector<RandomCommand> commands;
     std::vector<std::size_t> step_of;  // each command
@@ -70,6 +76,7 @@ std::optional<Difference> Duel::play_in_one_session(std::span<const RandomStep> 
 
 std::optional<Difference> Duel::play_in_sessions(std::span<const RandomStep> steps) {
   for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (i % kBatch == 0) catch_up();
     for (const RandomCommand& command : steps[i]) {
       if (waiting_.contains(command.session)) continue;
       if (auto what = play_one(command)) return Difference{i + 1, *std::move(what)};

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -34,6 +33,8 @@ class Duel {
 
  private:
   void begin();
+  /// The oracle's time goes on by itself.
+  void catch_up();
   std::optional<Difference> play_in_one_session(std::span<const RandomStep> steps);
   std::optional<Difference> play_in_sessions(std::span<const RandomStep> steps);
   std::optional<std::string> play_one(const RandomCommand& command);

@@ -57,20 +57,18 @@ class Line {
     return std::string(words[0]);
   }
   std::optional<std::pair<std::int64_t, std::int64_t>> take_range() {
-    const string_view word = rest_.substr(
-        0, static_cast<std::size_t>(std::find_if(rest_.begin(), rest_.end(),
-                                                 [](char c) {
-                                                   return std::isdigit(
-                                                              static_cast<unsigned char>(c)) == 0 &&
-                                                          c != '.' && c != '-';
-                                                 }) -
-                                    rest_.begin()));
+    const string_view before = rest_;
+    const string_view word = take_until([](char c) {
+      return std::isdigit(static_cast<unsigned char>(c)) == 0 && c != '.' && c != '-';
+    });
     const std::size_t dots = word.find("..");
-    if (dots == string_view::npos) return std::nullopt;
+    if (dots == string_view::npos) {
+      rest_ = before;
+      return std::nullopt;
+    }
     const auto low = parse_int64(word.substr(0, dots));
     const auto high = parse_int64(word.substr(dots + 2));
     if (!low || !high || *low > *high) mistake("no range: " + std::string(word));
-    rest_.remove_prefix(word.size());
     return std::pair(*low, *high);
   }
   string_view& rest() { return rest_; }

@@ -106,6 +106,7 @@ TEST(GrammarTest, MistakesAreMadeUnlessExact) {
 TEST(GrammarTest, NamesTheLineThatIsWrong) {
   EXPECT_EQ(error_of("\n\"GET\" ("), "f:2: no )");
   EXPECT_EQ(error_of("\"GET\" \"k"), "f:1: a quote that is not closed");
+  EXPECT_EQ(error_of("@any @times 2 GET"), "f:1: only slack may stand here");
   EXPECT_EQ(error_of("GET nothing"), "f: nothing is called nothing");
   EXPECT_EQ(error_of("# only\n"), "f: no shapes");
 }

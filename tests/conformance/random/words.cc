@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <iterator>
+#include <string_view>
 
 namespace rushgate::testing {
 namespace {

@@ -1,8 +1,8 @@
 // Arguments picked at random that need more than a list of choices.
 #pragma once
 
+#include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "tests/conformance/random/random.h"
