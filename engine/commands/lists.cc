@@ -78,15 +78,12 @@ struct PositionRequest {
 
 PositionRequest read_position_request(Arguments& arguments) {
   PositionRequest read;
+  std::int64_t rank = 1;
   while (!arguments.at_end()) {
     const bool has_value = arguments.left() >= 2;
     if (has_value && arguments.accept("RANK")) {
-      const std::int64_t rank = arguments.next_integer();
+      rank = arguments.next_integer();
       if (rank == 0) arguments.fail(errors::rank_is_zero());
-      read.from_tail = rank < 0;
-      read.rank = static_cast<std::uint64_t>(read.from_tail ? -(rank + 1) : rank - 1) + 1;
-      // Redis cannot turn it round: then every match is beyond it.
-      if (rank == std::numeric_limits<std::int64_t>::min()) read.rank = 1;
     } else if (has_value && arguments.accept("COUNT")) {
       read.count = arguments.next_at_least(0, errors::negative_option("COUNT"));
     } else if (has_value && arguments.accept("MAXLEN")) {
@@ -94,6 +91,13 @@ PositionRequest read_position_request(Arguments& arguments) {
     } else {
       arguments.fail(errors::syntax());
     }
+  }
+  read.from_tail = rank < 0;
+  read.rank = static_cast<std::uint64_t>(read.from_tail ? -(rank + 1) : rank - 1) + 1;
+  if (rank == std::numeric_limits<std::int64_t>::min()) {
+    // Redis cannot turn it round: every match is beyond it then, and never are there enough.
+    read.rank = 1;
+    if (read.count) read.count = 0;
   }
   return read;
 }
