@@ -231,7 +231,12 @@ Reply zrangestore_command(CommandContext& context) {
       members.push_back({std::string(element.member()), element.score});
     });
   }
-  sorted_sets::store(context.db(), context[1], members);
+  if (options.is_down()) std::ranges::reverse(members);
+  // Redis knows beforehand how many they are, but only of a range of ranks.
+  const bool fits =
+      static_cast<std::int64_t>(members.size()) <= context.keyspace().limits().zset_entries;
+  const bool is_of_ranks = std::holds_alternative<IndexRange>(range);
+  sorted_sets::store(context.db(), context[1], members, fits || !is_of_ranks);
   return Reply::integer(static_cast<std::int64_t>(members.size()));
 }
 

@@ -50,16 +50,19 @@ bool remove(Database& db, Object& object, std::string_view member) {
   return true;
 }
 
-void store(Database& db, std::string_view key, std::span<const ScoredMember> members) {
+bool is_small(const EncodingLimits& limits, std::span<const ScoredMember> members) {
+  return static_cast<std::int64_t>(members.size()) <= limits.zset_entries &&
+         std::ranges::all_of(members, [&](const ScoredMember& element) {
+           return static_cast<std::int64_t>(element.member.size()) <= limits.zset_value_bytes;
+         });
+}
+
+void store(Database& db, std::string_view key, std::span<const ScoredMember> members,
+           bool begins_small) {
   if (Object* const old = db.find(key)) db.remove(*old);
   if (members.empty()) return;
   Object& object = create(db, key);
-  const EncodingLimits& limits = db.keyspace().limits();
-  object.sorted_set().set_small(static_cast<std::int64_t>(members.size()) <= limits.zset_entries &&
-                                std::ranges::all_of(members, [&](const ScoredMember& element) {
-                                  return static_cast<std::int64_t>(element.member.size()) <=
-                                         limits.zset_value_bytes;
-                                }));
+  object.sorted_set().set_small(begins_small);
   for (const ScoredMember& element : members) set(db, object, element.member, element.score);
 }
 

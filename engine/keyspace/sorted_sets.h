@@ -25,8 +25,13 @@ bool set(Database& db, Object& object, std::string_view member, double score);
 /// `member` is not to be the element's own.
 bool remove(Database& db, Object& object, std::string_view member);
 
+/// Would Redis keep these as a small one, a listpack?
+bool is_small(const EncodingLimits& limits, std::span<const ScoredMember> members);
+
 /// Puts a sorted set of these members, each of which is there once, in the place of whatever is at
-/// `key`. Nothing is there if there are none.
-void store(Database& db, std::string_view key, std::span<const ScoredMember> members);
+/// `key`. Nothing is there if there are none. They come in one by one: if it `begins_small` it is
+/// so until the first one that does not fit.
+void store(Database& db, std::string_view key, std::span<const ScoredMember> members,
+           bool begins_small);
 
 }  // namespace rushgate::sorted_sets

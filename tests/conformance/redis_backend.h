@@ -37,8 +37,8 @@ class RedisBackend final : public Backend {
   Session& session(int number);
   bool is_blocked(const Session& session);
 
-  const RespVersion protocol_;  // of the sessions
-  RedisServer server_;
+  const RespVersion protocol_;                                           // of the sessions
+  RedisServer server_{{.arguments = {"--stream-node-max-bytes", "0"}}};  // as ours are
   std::unique_ptr<RawConnection> control_;
   std::map<int, Session> sessions_;
 };
