@@ -180,5 +180,17 @@ TEST_F(StreamCommandsOnAFailingStoreTest, WhatNeedsNoEntriesWorksOn) {
   EXPECT_EQ(run(keyspace_, Request::of("XACK", "s", "g", 1, 2)), "(integer) 2");
 }
 
+TEST_F(StreamCommandsTest, ACopyCountsItsNodesAnew) {
+  for (int i = 1; i <= 100; ++i) run("XADD", "s", i, "f", "v");
+  EXPECT_EQ(text("XTRIM", "s", "MAXLEN", 60), "(integer) 40");
+  run("COPY", "s", "copy");
+  for (int i = 101; i <= 140; ++i) {
+    run("XADD", "s", i, "f", "v");
+    run("XADD", "copy", i, "f", "v");
+  }
+  EXPECT_EQ(text("XTRIM", "s", "MAXLEN", "~", 40), "(integer) 60");
+  EXPECT_EQ(text("XTRIM", "copy", "MAXLEN", "~", 40), "(integer) 0");
+}
+
 }  // namespace
 }  // namespace rushgate
