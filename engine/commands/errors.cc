@@ -57,7 +57,9 @@ Reply transaction_aborted(const Reply& refusal) {
 }
 
 Reply unsupported_option(std::string_view option) {
-  return one_line("ERR Unsupported option " + std::string(as_c_string(option)));
+  std::string_view shown = as_c_string(option);
+  while (shown.ends_with('\r') || shown.ends_with('\n')) shown.remove_suffix(1);  // as Redis does
+  return one_line("ERR Unsupported option " + std::string(shown));
 }
 
 Reply unknown_setting(std::string_view name) {
