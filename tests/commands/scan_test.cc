@@ -35,45 +35,45 @@ class ScanTest : public CommandTest {
     }
   }
 
-  const std::uint64_t seed = random_seed();
-  std::mt19937_64 random{seed};
+  const std::uint64_t seed_ = random_seed();
+  std::mt19937_64 random_{seed_};
 };
 
 constexpr int kStay = 2'000;
 
 TEST_F(ScanTest, MeetsEachKeyThatStays) {
-  SCOPED_TRACE(seed_text(seed));
+  SCOPED_TRACE(seed_text(seed_));
   for (int i = 0; i < kStay; ++i) run("SET", "stays" + std::to_string(i), i);
   int others = 0;
   const auto met = walk(
       [this](const std::string& cursor) {
-        return run("SCAN", cursor, "COUNT", random() % 100 + 1);
+        return run("SCAN", cursor, "COUNT", random_() % 100 + 1);
       },
       1,
       [&] {
-        for (std::uint64_t left = random() % 100; left > 0; --left)
+        for (std::uint64_t left = random_() % 100; left > 0; --left)
           run("SET", "other" + std::to_string(others++), 1);
-        for (std::uint64_t left = random() % 80; left > 0 && others > 0; --left)
-          run("DEL", "other" + std::to_string(random() % static_cast<std::uint64_t>(others)));
+        for (std::uint64_t left = random_() % 80; left > 0 && others > 0; --left)
+          run("DEL", "other" + std::to_string(random_() % static_cast<std::uint64_t>(others)));
       });
   expect_all("stays", kStay, met);
 }
 
 TEST_F(ScanTest, MeetsEachMemberThatStays) {
-  SCOPED_TRACE(seed_text(seed));
+  SCOPED_TRACE(seed_text(seed_));
   for (int i = 0; i < kStay; ++i) {
     run("SADD", "s", i);
     run("SADD", "s", "stays" + std::to_string(i));
   }
   const auto met = walk(
       [this](const std::string& cursor) {
-        return run("SSCAN", "s", cursor, "COUNT", random() % 100 + 1);
+        return run("SSCAN", "s", cursor, "COUNT", random_() % 100 + 1);
       },
       1,
       [&] {
-        for (std::uint64_t left = random() % 50; left > 0; --left) {
-          run("SADD", "s", random(), "other" + std::to_string(random() % 10'000));
-          run("SREM", "s", "other" + std::to_string(random() % 10'000));
+        for (std::uint64_t left = random_() % 50; left > 0; --left) {
+          run("SADD", "s", random_(), "other" + std::to_string(random_() % 10'000));
+          run("SREM", "s", "other" + std::to_string(random_() % 10'000));
         }
       });
   expect_all("stays", kStay, met);
@@ -81,16 +81,16 @@ TEST_F(ScanTest, MeetsEachMemberThatStays) {
 }
 
 TEST_F(ScanTest, MeetsEachFieldThatStaysWhateverBecomesOfItsValue) {
-  SCOPED_TRACE(seed_text(seed));
+  SCOPED_TRACE(seed_text(seed_));
   for (int i = 0; i < kStay; ++i) run("HSET", "h", i, i % 2 == 0 ? "text" : "5");
   const auto met = walk(
       [this](const std::string& cursor) {
-        return run("HSCAN", "h", cursor, "COUNT", random() % 100 + 1);
+        return run("HSCAN", "h", cursor, "COUNT", random_() % 100 + 1);
       },
       2,
       [&] {
         for (int left = 200; left > 0; --left)
-          run("HSET", "h", random() % kStay, random() % 2 == 0 ? "text" : "5");
+          run("HSET", "h", random_() % kStay, random_() % 2 == 0 ? "text" : "5");
       });
   expect_all("", kStay, met);
 }
