@@ -8,6 +8,7 @@
 #include <string_view>
 
 /// Each fuzzer defines it, in libFuzzer's form. Returns 0; whatever is wrong ends the process.
+// NOLINTNEXTLINE(readability-identifier-naming): theirs
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 namespace rushgate::fuzz {

@@ -56,7 +56,7 @@ TEST(SortedSetValueTest, EqualScoresAreOrderedByBytes) {
   SortedSetValue value(7, kLimits);
   const std::vector<std::string> members = {
       "", std::string("\0", 1), "10", "9", "B", "a", "aa", "b", "\x7f", "\x80", "\xff"};
-  for (auto member = members.rbegin(); member != members.rend(); ++member) value.assign(*member, 0);
+  for (std::size_t i = members.size(); i-- > 0;) value.assign(members[i], 0);
   for (std::size_t i = 0; i < members.size(); ++i) {
     EXPECT_EQ(value.at(i).member(), members[i]);
     EXPECT_EQ(value.rank(members[i]), i);
@@ -143,74 +143,74 @@ struct Model {
 /// A value and its model through the same changes.
 class SortedSetModelTest : public ::testing::Test {
  protected:
-  std::string random_member() { return std::to_string(random() % members_max); }
+  std::string random_member() { return std::to_string(random_() % members_max_); }
   double random_score() {
-    switch (random() % 4) {
+    switch (random_() % 4) {
       case 0:
-        return static_cast<double>(random() % 10);
+        return static_cast<double>(random_() % 10);
       case 1:
-        return static_cast<double>(random()) / 1e3;
+        return static_cast<double>(random_()) / 1e3;
       case 2:
-        return -static_cast<double>(random() % 1'000) / 8;
+        return -static_cast<double>(random_() % 1'000) / 8;
       default:
-        return static_cast<double>(next_score++);
+        return static_cast<double>(next_score_++);
     }
   }
   void assign() {
     const std::string member = random_member();
     const double score = random_score();
-    ASSERT_EQ(value.assign(member, score), model.assign(member, score));
+    ASSERT_EQ(value_.assign(member, score), model_.assign(member, score));
   }
   void erase() {
     const std::string member = random_member();
-    ASSERT_EQ(value.erase(member), model.erase(member));
+    ASSERT_EQ(value_.erase(member), model_.erase(member));
   }
   void erase_end(std::size_t rank) {
-    const std::string member(value.at(rank).member());
-    ASSERT_EQ(value.erase(member), model.erase(member));
+    const std::string member(value_.at(rank).member());
+    ASSERT_EQ(value_.erase(member), model_.erase(member));
   }
 
   void expect_same_somewhere() {
-    ASSERT_EQ(value.size(), model.scores.size());
+    ASSERT_EQ(value_.size(), model_.scores.size());
     const std::string member = random_member();
-    const auto found = model.scores.find(member);
-    ASSERT_EQ(value.score(member),
-              found == model.scores.end() ? std::nullopt : std::optional(found->second));
-    if (found != model.scores.end()) {
-      ASSERT_EQ(value.rank(member), model.count_below({found->second, member}));
+    const auto found = model_.scores.find(member);
+    ASSERT_EQ(value_.score(member),
+              found == model_.scores.end() ? std::nullopt : std::optional(found->second));
+    if (found != model_.scores.end()) {
+      ASSERT_EQ(value_.rank(member), model_.count_below({found->second, member}));
     }
     const Pair bound(random_score(), random_member());
-    ASSERT_EQ(value.count_before([&](const SortedSetElement& element) {
+    ASSERT_EQ(value_.count_before([&](const SortedSetElement& element) {
       return Pair(element.score, element.member()) < bound;
     }),
-              model.count_below(bound));
-    const std::size_t last = random() % (value.size() + 1);
-    const std::size_t first = last - std::min(last, random() % 200);
-    std::vector<Pair> expected = model.range(first, last);
-    ASSERT_EQ(pairs_of(value, first, last), expected);
+              model_.count_below(bound));
+    const std::size_t last = random_() % (value_.size() + 1);
+    const std::size_t first = last - std::min(last, random_() % 200);
+    std::vector<Pair> expected = model_.range(first, last);
+    ASSERT_EQ(pairs_of(value_, first, last), expected);
     if (first < last) {
-      ASSERT_EQ(value.at(first).member(), expected.front().second);
+      ASSERT_EQ(value_.at(first).member(), expected.front().second);
     }
     std::reverse(expected.begin(), expected.end());
-    ASSERT_EQ(pairs_back(value, first, last), expected);
+    ASSERT_EQ(pairs_back(value_, first, last), expected);
   }
   void expect_same() {
-    ASSERT_EQ(pairs_of(value), (std::vector<Pair>{model.order.begin(), model.order.end()}));
+    ASSERT_EQ(pairs_of(value_), (std::vector<Pair>{model_.order.begin(), model_.order.end()}));
   }
 
-  const std::uint64_t seed = random_seed();
-  std::mt19937_64 random{seed};
-  std::uint64_t members_max = 5'000;
-  std::uint64_t next_score = 0;
-  SortedSetValue value{seed, kLimits};
-  Model model;
+  const std::uint64_t seed_ = random_seed();
+  std::mt19937_64 random_{seed_};
+  std::uint64_t members_max_ = 5'000;
+  std::uint64_t next_score_ = 0;
+  SortedSetValue value_{seed_, kLimits};
+  Model model_;
 };
 
 TEST_F(SortedSetModelTest, GrowsAndShrinksAsAnOrderedSetDoes) {
-  SCOPED_TRACE(seed_text(seed));
+  SCOPED_TRACE(seed_text(seed_));
   for (int step = 0; step < 60'000 && !HasFailure(); ++step) {
     const bool grows = step / 15'000 % 2 == 0;
-    if (random() % 5 < (grows ? 4U : 1U)) {
+    if (random_() % 5 < (grows ? 4U : 1U)) {
       assign();
     } else {
       erase();
@@ -222,11 +222,11 @@ TEST_F(SortedSetModelTest, GrowsAndShrinksAsAnOrderedSetDoes) {
 }
 
 TEST_F(SortedSetModelTest, MayBeTakenApartFromEitherEnd) {
-  SCOPED_TRACE(seed_text(seed));
+  SCOPED_TRACE(seed_text(seed_));
   for (int i = 0; i < 8'000; ++i) assign();
-  while (value.size() > 0 && !HasFailure()) {
-    erase_end(random() % 2 == 0 ? 0 : value.size() - 1);
-    if (random() % 64 == 0) expect_same_somewhere();
+  while (value_.size() > 0 && !HasFailure()) {
+    erase_end(random_() % 2 == 0 ? 0 : value_.size() - 1);
+    if (random_() % 64 == 0) expect_same_somewhere();
   }
   for (int i = 0; i < 1'000; ++i) assign();
   expect_same();
@@ -239,25 +239,25 @@ TEST_F(SortedSetModelTest, TakesMembersThatComeInAnyOrder) {
     const int score = i < kMembers / 3       ? i
                       : i < 2 * kMembers / 3 ? -i
                                              : (i % 2 == 0 ? 1 : -1) * 1'000'000 / i;
-    value.assign(name(i), score);
-    model.assign(name(i), score);
+    value_.assign(name(i), score);
+    model_.assign(name(i), score);
   }
   expect_same();
-  for (int i = 0; i < kMembers; i += 3) ASSERT_EQ(value.erase(name(i)), model.erase(name(i)));
+  for (int i = 0; i < kMembers; i += 3) ASSERT_EQ(value_.erase(name(i)), model_.erase(name(i)));
   expect_same();
-  while (value.size() > 0) erase_end(value.size() / 2);
+  while (value_.size() > 0) erase_end(value_.size() / 2);
   expect_same();
 }
 
 // Redis needs about 100 bytes.
 TEST(SortedSetValueTest, AMillionUsersCostLessThanSeventyBytesEach) {
   constexpr std::int64_t kUsers = 1'000'000;
-  std::mt19937_64 random(7);
-  SortedSetValue value(7, kLimits);
+  std::mt19937_64 random_(7);
+  SortedSetValue value_(7, kLimits);
   for (std::int64_t user = 0; user < kUsers; ++user) {
-    value.assign(std::to_string(1'000'000'000 + user), static_cast<double>(random() % 1'000'000));
+    value_.assign(std::to_string(1'000'000'000 + user), static_cast<double>(random_() % 1'000'000));
   }
-  const double bytes_each = static_cast<double>(value.memory_bytes()) / kUsers;
+  const double bytes_each = static_cast<double>(value_.memory_bytes()) / kUsers;
   RecordProperty("bytes_per_element", std::to_string(bytes_each));
   EXPECT_LT(bytes_each, 66);
 }

@@ -168,14 +168,14 @@ TEST_F(SortedSetsTest, StorePutsMembersInThePlaceOfAnything) {
   set("a", 1);
   commit();
   const std::vector<sorted_sets::ScoredMember> members = {{"x", 1}, {"y", 2}};
-  sorted_sets::store(db(), "z", members);
+  sorted_sets::store(db(), "z", members, true);
   EXPECT_EQ(scores(), (Scores{{"x", 1}, {"y", 2}}));
   roll_back();
   EXPECT_EQ(scores(), (Scores{{"a", 1}}));
-  sorted_sets::store(db(), "z", members);
+  sorted_sets::store(db(), "z", members, true);
   commit();
   EXPECT_EQ(reloaded(), (Scores{{"x", 1}, {"y", 2}}));
-  sorted_sets::store(db(), "z", {});
+  sorted_sets::store(db(), "z", {}, true);
   EXPECT_EQ(object(), nullptr);
   commit();
   EXPECT_EQ(records(), 0U);

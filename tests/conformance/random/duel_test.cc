@@ -55,22 +55,22 @@ std::vector<RandomStep> steps_of(const std::string& names) {
 
 class DuelTest : public ::testing::TestWithParam<const char*> {
  protected:
-  FakeBackend oracle{false};
-  FakeBackend subject{true};
-  const Grammar grammar = Grammar::parse("f", "", GetParam());
-  Duel duel{oracle, subject, grammar};
+  FakeBackend oracle_{false};
+  FakeBackend subject_{true};
+  const Grammar grammar_ = Grammar::parse("f", "", GetParam());
+  Duel duel_{oracle_, subject_, grammar_};
 };
 
 TEST_P(DuelTest, FindsTheStepThatDiffers) {
-  EXPECT_FALSE(duel.play(steps_of("xxACBxx")));
-  const auto difference = duel.play(steps_of("xxAxBxxCxxx"));
+  EXPECT_FALSE(duel_.play(steps_of("xxACBxx")));
+  const auto difference = duel_.play(steps_of("xxAxBxxCxxx"));
   ASSERT_TRUE(difference);
   EXPECT_EQ(difference->steps, 8u);
 }
 
 TEST_P(DuelTest, LeavesOutWhatDoesNotMatter) {
   std::string shortest;
-  for (const RandomStep& step : shortened(steps_of("xyAxxzzBxxyyABxxCxxAxx"), duel)) {
+  for (const RandomStep& step : shortened(steps_of("xyAxxzzBxxyyABxxCxxAxx"), duel_)) {
     shortest += step[0].request[0];
   }
   EXPECT_EQ(shortest, "ABC");
