@@ -252,12 +252,12 @@ TEST_F(SortedSetModelTest, TakesMembersThatComeInAnyOrder) {
 // Redis needs about 100 bytes.
 TEST(SortedSetValueTest, AMillionUsersCostLessThanSeventyBytesEach) {
   constexpr std::int64_t kUsers = 1'000'000;
-  std::mt19937_64 random_(7);
-  SortedSetValue value_(7, kLimits);
+  std::mt19937_64 random(7);
+  SortedSetValue value(7, kLimits);
   for (std::int64_t user = 0; user < kUsers; ++user) {
-    value_.assign(std::to_string(1'000'000'000 + user), static_cast<double>(random_() % 1'000'000));
+    value.assign(std::to_string(1'000'000'000 + user), static_cast<double>(random() % 1'000'000));
   }
-  const double bytes_each = static_cast<double>(value_.memory_bytes()) / kUsers;
+  const double bytes_each = static_cast<double>(value.memory_bytes()) / kUsers;
   RecordProperty("bytes_per_element", std::to_string(bytes_each));
   EXPECT_LT(bytes_each, 66);
 }
