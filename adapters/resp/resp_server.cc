@@ -79,7 +79,6 @@ class RespServer::Impl final : private Connection::Owner {
   void run();
   Connections take_ready();
   void serve_ready();
-  void run_batches(const Connections& connections);
   Answered hand_over_answered();
   void serve_while_busy();
   void close_all();
@@ -223,25 +222,29 @@ RespServer::Impl::Connections RespServer::Impl::take_ready() {
   return open;
 }
 
+/// Whoever has no more requests is done with, and ready again when there is something new: a script
+/// of another one may take too long.
 void RespServer::Impl::serve_ready() {
-  const Connections open = take_ready();
-  run_batches(open);
-  for (const auto& connection : open) connection->settle();
-}
-
-void RespServer::Impl::run_batches(const Connections& connections) {
-  do {
+  Connections serving = take_ready();
+  while (!serving.empty()) {
     batches_.clear();
     asking_.clear();
-    for (const auto& connection : connections) {
+    Connections asking;
+    for (auto& connection : serving) {
+      if (connection->is_in_batch()) continue;  // it was ready twice
       const std::span<const Request> requests = connection->next_batch();
-      if (requests.empty()) continue;
+      if (requests.empty()) {
+        connection->settle();
+        continue;
+      }
       batches_.push_back({.session = &connection->session(), .requests = requests});
       asking_.push_back(connection.get());
+      asking.push_back(std::move(connection));
     }
+    serving = std::move(asking);
     ServedSession::run(batches_, [this] { serve_while_busy(); });
     hand_over_answered();
-  } while (!batches_.empty());
+  }
 }
 
 /// Who asked gets the replies of his batch, once they are there.
