@@ -180,19 +180,18 @@ class VoucherAuditor {
   absl::Status meet_unstored(const UnstoredOrders& unstored, const Acknowledged& acknowledged) {
     meet_waiting(unstored, acknowledged);
     const Ids dead = meet_dead(unstored);
-    std::vector<Waiting> missing;
     for (const auto& [id, waiting] : waiting_) {
       if (stored_.contains(id)) continue;  // not yet acknowledged, or not yet trimmed
+      const Order& order = waiting.order;
       if (waiting.is_open) {
         ++result_.queued;
-        count(waiting.order);
+        count(order);
       } else if (!dead.contains(id)) {
-        missing.push_back(waiting);
+        problem(order, "of user " + std::to_string(order.user) + " is acknowledged but not stored" +
+                           " (entry " + waiting.entry.to_string() + ")");
       }
     }
-    const absl::Status counted = count_dead(unstored);
-    if (!counted.ok() || missing.empty()) return counted;
-    return look_again_for(std::move(missing));
+    return count_dead(unstored);
   }
 
   /// Each order in the stream once.
@@ -238,59 +237,6 @@ class VoucherAuditor {
       ++result_.dead;
       count(order);
     }
-    return absl::OkStatus();
-  }
-
-  /// Acknowledged, and met in no other place: looked for again in all of them, since one that died
-  /// and was retried while we looked was in none when we came there. A look during which nothing
-  /// died and nothing was retried misses none.
-  absl::Status look_again_for(std::vector<Waiting> missing) {
-    constexpr int kLooksMax = 100;
-    for (int look = 0; look < kLooksMax && !missing.empty(); ++look) {
-      const auto before = mark_dead_letters(client_, keys_);
-      if (!before.ok()) return before.status();
-      if (const absl::Status found = find_missing(missing); !found.ok()) return found;
-      const auto after = mark_dead_letters(client_, keys_);
-      if (!after.ok()) return after.status();
-      if (*before == *after) break;
-    }
-    for (const auto& [order, entry, is_open] : missing) {
-      problem(order, "of user " + std::to_string(order.user) + " is acknowledged but not stored" +
-                         " (entry " + entry.to_string() + ")");
-    }
-    return absl::OkStatus();
-  }
-
-  /// Counts those that are found, and leaves the others.
-  absl::Status find_missing(std::vector<Waiting>& missing) {
-    const auto unstored = read_unstored_orders(client_, keys_, result_.voucher);
-    if (!unstored.ok()) return unstored.status();
-    const auto acknowledged = Acknowledged::read(client_, keys_);
-    if (!acknowledged.ok()) return acknowledged.status();
-    Ids queued;
-    for (std::size_t i = 0; i < unstored->queued.size(); ++i) {
-      if (!acknowledged->contains(unstored->queued_as[i])) queued.insert(unstored->queued[i].id);
-    }
-    Ids dead;
-    for (const Order& order : unstored->dead) dead.insert(order.id);
-    std::vector<Waiting> left;
-    for (const Waiting& waiting : missing) {
-      const Order& order = waiting.order;
-      const auto stored = orders_.find(order.id);
-      if (!stored.ok()) return stored.status();
-      if (stored->has_value()) {
-        meet_created(**stored);
-      } else if (queued.contains(order.id)) {
-        ++result_.queued;
-        count(order);
-      } else if (dead.contains(order.id)) {
-        ++result_.dead;
-        count(order);
-      } else {
-        left.push_back(waiting);
-      }
-    }
-    missing = std::move(left);
     return absl::OkStatus();
   }
 
