@@ -1,5 +1,5 @@
-// Every error text that a command can answer, word for word Redis 7.0's but for those
-// marked ours.
+// Every error text that a command can answer, word for word Redis 7.0's but for those marked
+// ours.
 #pragma once
 
 #include <cstdint>
@@ -31,11 +31,11 @@ inline Reply wrong_type() { return Reply::error(script_errors::kWrongType); }
 inline Reply wrong_arity(std::string_view command) {
   return Reply::error("ERR wrong number of arguments for '" + std::string(command) + "' command");
 }
-/// What Redis, which takes it for a C string, sees of an argument where it compares keywords or
-/// quotes it.
 /// An error is one line of the protocol, whatever it quotes.
 Reply one_line(std::string text);
 
+/// What Redis, which takes it for a C string, sees of an argument where it compares keywords or
+/// quotes it.
 inline std::string_view as_c_string(std::string_view argument) {
   return argument.substr(0, argument.find('\0'));
 }
