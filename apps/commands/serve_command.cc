@@ -93,7 +93,9 @@ int run_serve(ServeArguments arguments) {
       *std::move(store),
       {.manual_clock = arguments.manual_clock ? &clock : nullptr,
        .memory_bytes_max = arguments.memory_bytes_max,
-       .settings = {.port = arguments.server.port, .clients_max = arguments.server.clients_max},
+       .settings = {.port = arguments.server.port,
+                    .clients_max = arguments.server.clients_max,
+                    .latency_tracking = true},
        .logger = arguments.server.logger},
       native_sale_scripts());
   if (!engine.ok()) return fail(engine.status());

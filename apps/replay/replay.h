@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "apps/input/requests_file.h"
-#include "apps/replay/latency_histogram.h"
 #include "apps/replay/row_queue.h"
+#include "engine/base/latency_histogram.h"
 #include "engine/sale/sale.h"
 
 namespace rushgate {

@@ -148,6 +148,11 @@ class CommandContext {
   /// What the command waits for, if it does; its Reply means nothing then.
   [[nodiscard]] std::optional<Park>& parked() { return park_; }
 
+  /// Of a command that has noted in the statistics itself what errors its answer holds: how many
+  /// times it has failed.
+  void set_failures(std::uint64_t failures) { failures_ = failures; }
+  [[nodiscard]] const std::optional<std::uint64_t>& failures() const { return failures_; }
+
  private:
   CommandServices& services_;
   Session& session_;
@@ -157,6 +162,7 @@ class CommandContext {
   const bool read_only_;
   const std::optional<std::string_view> ready_key_;
   std::optional<Park> park_;
+  std::optional<std::uint64_t> failures_;
 };
 
 }  // namespace rushgate

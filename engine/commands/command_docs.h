@@ -16,10 +16,20 @@ struct CommandDoc {
   std::string_view replaced_by = {};
 };
 
+/// What a version of Redis added to a command, or changed.
+struct CommandChange {
+  std::string_view name;     // of the command, as in the command table
+  std::string_view version;  // of Redis
+  std::string_view what;
+};
+
 std::span<const CommandDoc> docs_of_values();
 std::span<const CommandDoc> docs_of_server();
 
 /// Of the command of that full name; each has one.
 const CommandDoc& find_doc(std::string_view name);
+
+/// The oldest first.
+std::span<const CommandChange> changes_of(std::string_view name);
 
 }  // namespace rushgate

@@ -27,43 +27,53 @@ namespace {
 
 // ---- The table ----
 
-/// The numbers that can be changed.
-struct Numbers : EncodingLimits {
-  std::int64_t busy_after_ms;
-  std::int64_t memory_bytes_max;  // its bits: it is unsigned
-};
-
-/// A number that can be changed, or maxmemory-policy.
-struct Setting {
-  std::string_view name;
-  std::int64_t Numbers::*number;  // null: the policy
-  std::int64_t min;
-  std::uint64_t max;
-  bool is_memory;  // bytes, perhaps with a unit; unsigned
-};
-
 constexpr std::uint64_t kMaxLong = std::numeric_limits<std::int64_t>::max();
 constexpr std::uint64_t kMaxUnsignedLong = std::numeric_limits<std::uint64_t>::max();
 constexpr std::int64_t kMinInt = std::numeric_limits<std::int32_t>::min();
 constexpr std::uint64_t kMaxInt = std::numeric_limits<std::int32_t>::max();
 
+/// What can be changed.
+struct Numbers : EncodingLimits {
+  std::int64_t busy_after_ms;
+  std::int64_t memory_bytes_max;  // its bits: it is unsigned
+  std::int64_t latency_tracking;  // 0 or 1
+};
+
+enum class SettingKind : std::uint8_t {
+  kNumber,
+  kMemory,  // bytes, perhaps with a unit; unsigned
+  kYesOrNo,
+  kPolicy,  // maxmemory-policy, which is no number
+};
+
+struct Setting {
+  std::string_view name;
+  std::int64_t Numbers::*number;  // null: the policy
+  SettingKind kind;
+  std::int64_t min = 0;
+  std::uint64_t max = kMaxLong;
+};
+
 // Each under its old name, too.
 constexpr Setting kSettings[] = {
-    {"hash-max-listpack-entries", &EncodingLimits::hash_entries, 0, kMaxLong, false},
-    {"hash-max-ziplist-entries", &EncodingLimits::hash_entries, 0, kMaxLong, false},
-    {"hash-max-listpack-value", &EncodingLimits::hash_value_bytes, 0, kMaxLong, true},
-    {"hash-max-ziplist-value", &EncodingLimits::hash_value_bytes, 0, kMaxLong, true},
-    {"set-max-intset-entries", &EncodingLimits::set_integers, 0, kMaxLong, false},
-    {"zset-max-listpack-entries", &EncodingLimits::zset_entries, 0, kMaxLong, false},
-    {"zset-max-ziplist-entries", &EncodingLimits::zset_entries, 0, kMaxLong, false},
-    {"zset-max-listpack-value", &EncodingLimits::zset_value_bytes, 0, kMaxLong, true},
-    {"zset-max-ziplist-value", &EncodingLimits::zset_value_bytes, 0, kMaxLong, true},
-    {"list-max-listpack-size", &EncodingLimits::list_node_size, kMinInt, kMaxInt, false},
-    {"list-max-ziplist-size", &EncodingLimits::list_node_size, kMinInt, kMaxInt, false},
-    {"busy-reply-threshold", &Numbers::busy_after_ms, 0, kMaxLong, false},
-    {"lua-time-limit", &Numbers::busy_after_ms, 0, kMaxLong, false},
-    {"maxmemory", &Numbers::memory_bytes_max, 0, kMaxUnsignedLong, true},
-    {"maxmemory-policy", nullptr, 0, 0, false},
+    {"hash-max-listpack-entries", &EncodingLimits::hash_entries, SettingKind::kNumber},
+    {"hash-max-ziplist-entries", &EncodingLimits::hash_entries, SettingKind::kNumber},
+    {"hash-max-listpack-value", &EncodingLimits::hash_value_bytes, SettingKind::kMemory},
+    {"hash-max-ziplist-value", &EncodingLimits::hash_value_bytes, SettingKind::kMemory},
+    {"set-max-intset-entries", &EncodingLimits::set_integers, SettingKind::kNumber},
+    {"zset-max-listpack-entries", &EncodingLimits::zset_entries, SettingKind::kNumber},
+    {"zset-max-ziplist-entries", &EncodingLimits::zset_entries, SettingKind::kNumber},
+    {"zset-max-listpack-value", &EncodingLimits::zset_value_bytes, SettingKind::kMemory},
+    {"zset-max-ziplist-value", &EncodingLimits::zset_value_bytes, SettingKind::kMemory},
+    {"list-max-listpack-size", &EncodingLimits::list_node_size, SettingKind::kNumber, kMinInt,
+     kMaxInt},
+    {"list-max-ziplist-size", &EncodingLimits::list_node_size, SettingKind::kNumber, kMinInt,
+     kMaxInt},
+    {"busy-reply-threshold", &Numbers::busy_after_ms, SettingKind::kNumber},
+    {"lua-time-limit", &Numbers::busy_after_ms, SettingKind::kNumber},
+    {"maxmemory", &Numbers::memory_bytes_max, SettingKind::kMemory, 0, kMaxUnsignedLong},
+    {"maxmemory-policy", nullptr, SettingKind::kPolicy},
+    {"latency-tracking", &Numbers::latency_tracking, SettingKind::kYesOrNo},
 };
 
 constexpr std::string_view kOnlyPolicy = "noeviction";
@@ -97,6 +107,7 @@ constexpr FixedSetting kFixed[] = {
      [](Services s) { return std::string(durability(s) == Durability::kMemory ? "no" : "yes"); }},
     {"appendfsync", sync_policy},
     {"databases", [](Services) { return std::to_string(Keyspace::kDatabases); }},
+    {"latency-tracking-info-percentiles", [](Services) { return std::string("50 99 99.9"); }},
     {"maxclients", [](Services s) { return std::to_string(s.settings.clients_max); }},
     {"port", [](Services s) { return std::to_string(s.settings.port); }},
     {"proto-max-bulk-len", [](Services) { return std::to_string(kStringBytesMax); }},
@@ -117,20 +128,23 @@ const Row* find_setting(const Row (&settings)[kCount], std::string_view name) {
 
 Numbers numbers_of(const CommandServices& services) {
   return {services.keyspace.limits(), services.lua.busy_after_ms(),
-          static_cast<std::int64_t>(services.memory_bytes_max)};
+          static_cast<std::int64_t>(services.memory_bytes_max),
+          services.settings.latency_tracking ? 1 : 0};
 }
 
 void set_numbers(const Numbers& numbers, CommandServices& services) {
   services.keyspace.set_limits(numbers);
   services.lua.set_busy_after_ms(numbers.busy_after_ms);
   services.memory_bytes_max = static_cast<std::uint64_t>(numbers.memory_bytes_max);
+  services.settings.latency_tracking = numbers.latency_tracking != 0;
 }
 
 std::string value_of(const Setting& setting, const Numbers& numbers) {
-  if (setting.number == nullptr) return std::string(kOnlyPolicy);
+  if (setting.kind == SettingKind::kPolicy) return std::string(kOnlyPolicy);
   const std::int64_t number = numbers.*setting.number;
-  return setting.is_memory ? std::to_string(static_cast<std::uint64_t>(number))
-                           : std::to_string(number);
+  if (setting.kind == SettingKind::kYesOrNo) return number != 0 ? "yes" : "no";
+  return setting.kind == SettingKind::kMemory ? std::to_string(static_cast<std::uint64_t>(number))
+                                              : std::to_string(number);
 }
 
 // ---- CONFIG GET ----
@@ -194,12 +208,23 @@ bool is_policy(std::string_view text, std::string& reason) {
   return false;
 }
 
+/// With `reason` set, nothing.
+std::optional<std::int64_t> parse_yes_or_no(std::string_view text, std::string& reason) {
+  const std::string_view word = errors::as_c_string(text);
+  if (equal_in_any_case(word, "yes")) return 1;
+  if (equal_in_any_case(word, "no")) return 0;
+  reason = "argument must be 'yes' or 'no'";
+  return std::nullopt;
+}
+
 /// The value that `text` gives to the number; or, with `reason` set, nothing.
 std::optional<std::int64_t> parse_number(const Setting& setting, std::string_view text,
                                          std::string& reason) {
+  if (setting.kind == SettingKind::kYesOrNo) return parse_yes_or_no(text, reason);
+  const bool is_memory = setting.kind == SettingKind::kMemory;
   bool is_within = false;
   std::optional<std::int64_t> number;
-  if (setting.is_memory) {
+  if (is_memory) {
     const auto size = parse_memory_size(errors::as_c_string(text));
     if (size) number = static_cast<std::int64_t>(*size);
     is_within = size && *size <= setting.max;
@@ -213,8 +238,8 @@ std::optional<std::int64_t> parse_number(const Setting& setting, std::string_vie
     reason = "argument must be between " + std::to_string(setting.min) + " and " +
              std::to_string(setting.max) + " inclusive";
   } else {
-    reason = setting.is_memory ? "argument must be a memory value"
-                               : "argument couldn't be parsed into an integer";
+    reason = is_memory ? "argument must be a memory value"
+                       : "argument couldn't be parsed into an integer";
   }
   return std::nullopt;
 }
@@ -248,7 +273,7 @@ Reply config_set_command(CommandContext& context) {
     const Setting& setting = *settings[i];
     const std::string_view text = context[2 * i + 3];
     std::string reason;
-    if (setting.number == nullptr) {
+    if (setting.kind == SettingKind::kPolicy) {
       if (!is_policy(text, reason)) return errors::setting_refused(setting.name, reason);
       continue;
     }

@@ -1,5 +1,8 @@
 #include "engine/commands/dispatch.h"
 
+#include <chrono>
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -77,21 +80,55 @@ void note_command(Session& session, const CommandSpec* spec, const CommandContex
   session.last_command = spec;
 }
 
-void note_if_error(const CommandContext& context, const Reply& reply) {
-  if (reply.is_error())
-    context.services().statistics.errors.note(reply.text(), context.in_script());
+/// The answer `why` to what does not run; `spec` is null if there is no such command.
+Reply refuse(const CommandContext& context, const CommandSpec* spec, Reply why) {
+  Statistics& statistics = context.services().statistics;
+  if (spec != nullptr) ++statistics.by_command[*spec].rejected;
+  statistics.errors.note(why.text());
+  return why;
 }
 
-Reply run(CommandContext& context, const CommandSpec& spec) {
-  Statistics& statistics = context.services().statistics;
-  ++statistics.commands;
+/// The command's function, and which keys it found.
+Reply run_function(CommandContext& context, const CommandSpec& spec) {
   const bool looks_up = (spec.flags & (kReadOnly | kNoScript)) == kReadOnly;  // EVAL_RO does not
   if (!looks_up) return spec.function(context);
   const KeyCounts before = context.keyspace().counts();
   Reply reply = spec.function(context);
   const KeyCounts& after = context.keyspace().counts();
+  Statistics& statistics = context.services().statistics;
   statistics.keys_found += after.found - before.found;
   statistics.keys_missed += after.missing - before.missing;
+  return reply;
+}
+
+Reply run_timed(CommandContext& context, const CommandSpec& spec) {
+  const auto began = std::chrono::steady_clock::now();
+  Reply reply = run_function(context, spec);
+  const std::chrono::nanoseconds duration = std::chrono::steady_clock::now() - began;
+  if (context.parked()) return reply;
+  CommandStatistics& statistics = context.services().statistics.by_command[spec];
+  statistics.timed_ns += duration.count();
+  if (statistics.latency == nullptr) statistics.latency = std::make_unique<LatencyHistogram>();
+  statistics.latency->add(duration.count());
+  return reply;
+}
+
+Reply run(CommandContext& context, const CommandSpec& spec) {
+  CommandServices& services = context.services();
+  Reply reply =
+      services.settings.latency_tracking ? run_timed(context, spec) : run_function(context, spec);
+  Statistics& statistics = services.statistics;
+  CommandStatistics& of_command = statistics.by_command[spec];
+  if (!context.ready_key()) {
+    ++statistics.commands;
+    ++of_command.calls;
+  }
+  if (context.failures()) {
+    of_command.failed += *context.failures();
+  } else if (reply.is_error()) {
+    ++of_command.failed;
+    statistics.errors.note(reply.text());
+  }
   return reply;
 }
 
@@ -101,19 +138,16 @@ Reply run_or_queue(CommandContext& context, const CommandSpec* spec) {
   Reply why;
   const bool refused = is_refused(context, spec, why);
   note_command(session, spec, context);
-  if (refused && spec != nullptr && spec->function == exec_command) {
-    end_transaction(context);  // if there is none: what is watched
-    return errors::transaction_aborted(why);
-  }
-  if (!session.transaction) {
-    if (refused) return why;
-    return run(context, *spec);
-  }
   if (refused) {
-    session.transaction->is_broken = true;
-    return why;
+    if (spec != nullptr && spec->function == exec_command) {
+      end_transaction(context);  // if there is none: what is watched
+      why = errors::transaction_aborted(why);
+    } else if (session.transaction) {
+      session.transaction->is_broken = true;
+    }
+    return refuse(context, spec, std::move(why));
   }
-  if ((spec->flags & kNotQueued) != 0) return run(context, *spec);
+  if (!session.transaction || (spec->flags & kNotQueued) != 0) return run(context, *spec);
   session.transaction->requests.emplace_back(context.request());
   if (asks_for_memory(context, *spec)) session.transaction->asks_for_memory = true;
   return Reply::status("QUEUED");
@@ -124,13 +158,8 @@ Reply run_or_queue(CommandContext& context, const CommandSpec* spec) {
 Reply run_command(CommandContext& context) {
   const CommandSpec* const spec = find_command(context.request());
   Reply why;
-  if (is_refused(context, spec, why)) {
-    note_if_error(context, why);
-    return why;
-  }
-  Reply reply = run(context, *spec);
-  note_if_error(context, reply);
-  return reply;
+  if (is_refused(context, spec, why)) return refuse(context, spec, std::move(why));
+  return run(context, *spec);
 }
 
 Reply run_client_command(CommandContext& context) {
@@ -139,10 +168,7 @@ Reply run_client_command(CommandContext& context) {
     services.refuses_growth = services.memory_bytes_max != 0 &&
                               services.keyspace.memory_bytes() > services.memory_bytes_max;
   }
-  services.statistics.errors.begin_request();
-  Reply reply = run_or_queue(context, find_command(context.request()));
-  note_if_error(context, reply);
-  return reply;
+  return run_or_queue(context, find_command(context.request()));
 }
 
 }  // namespace rushgate

@@ -11,12 +11,15 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "engine/base/latency_histogram.h"
 #include "engine/base/memory_size.h"
 #include "engine/base/process_info.h"
 #include "engine/base/redis_version.h"
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
 #include "engine/commands/command_functions.h"
+#include "engine/commands/command_table.h"
 #include "engine/commands/sessions.h"
 #include "engine/script/lua_host.h"
 #include "engine/script/native_host.h"
@@ -49,6 +52,8 @@ class Fields {
 };
 
 using Context = const CommandContext&;
+
+constexpr double kNsPerUs = 1'000;
 
 // ---- Sections ----
 
@@ -147,12 +152,39 @@ void write_cpu(Context /*context*/, Fields& fields) {
 
 void write_modules(Context /*context*/, Fields& /*fields*/) {}
 
+void write_commands(Context context, Fields& fields) {
+  for (const CommandSpec& spec : command_table()) {
+    const CommandStatistics& of = context.services().statistics.by_command[spec];
+    if (of.calls == 0 && of.rejected == 0 && of.failed == 0) continue;
+    const double us = static_cast<double>(of.timed_ns) / kNsPerUs;
+    const std::uint64_t timed = of.latency == nullptr ? 0 : of.latency->count();
+    fields.add("cmdstat_" + std::string(spec.name),
+               absl::StrFormat("calls=%d,usec=%.0f,usec_per_call=%.2f,rejected_calls=%d,"
+                               "failed_calls=%d",
+                               of.calls, us, timed == 0 ? 0 : us / static_cast<double>(timed),
+                               of.rejected, of.failed));
+  }
+}
+
 void write_errors(Context context, Fields& fields) {
   for (const auto& [code, count] : context.services().statistics.errors.by_code()) {
     std::string shown = code;
     std::ranges::replace_if(
         shown, [](char c) { return c == '#' || c == ':' || c == '\r' || c == '\n'; }, '_');
     fields.add("errorstat_" + shown, absl::StrCat("count=", count));
+  }
+}
+
+void write_latencies(Context context, Fields& fields) {
+  for (const CommandSpec& spec : command_table()) {
+    const LatencyHistogram* const latency =
+        context.services().statistics.by_command[spec].latency.get();
+    if (latency == nullptr) continue;
+    const auto us = [latency](double percent) {
+      return static_cast<double>(latency->percentile(percent)) / kNsPerUs;
+    };
+    fields.add("latency_percentiles_usec_" + std::string(spec.name),
+               absl::StrFormat("p50=%.3f,p99=%.3f,p99.9=%.3f", us(50), us(99), us(99.9)));
   }
 }
 
@@ -172,6 +204,7 @@ struct Section {
   std::string_view name;
   std::string_view title;
   void (*write)(Context context, Fields& fields);
+  bool is_default = true;  // else only if asked for, or ALL
 };
 
 constexpr Section kSections[] = {
@@ -183,18 +216,20 @@ constexpr Section kSections[] = {
     {"replication", "Replication", write_replication},
     {"cpu", "CPU", write_cpu},
     {"modules", "Modules", write_modules},
+    {"commandstats", "Commandstats", write_commands, false},
     {"errorstats", "Errorstats", write_errors},
+    {"latencystats", "Latencystats", write_latencies, false},
     {"cluster", "Cluster", write_cluster},
     {"keyspace", "Keyspace", write_keyspace},
 };
 
 // ---- Choosing ----
 
-bool is_asked_for(const CommandContext& context, std::string_view name) {
-  if (context.size() == 1) return true;
-  return std::ranges::any_of(context.request().subspan(1), [name](std::string_view asked) {
-    return is_keyword(asked, name) || is_keyword(asked, "DEFAULT") || is_keyword(asked, "ALL") ||
-           is_keyword(asked, "EVERYTHING");
+bool is_asked_for(const CommandContext& context, const Section& section) {
+  if (context.size() == 1) return section.is_default;
+  return std::ranges::any_of(context.request().subspan(1), [&section](std::string_view asked) {
+    return is_keyword(asked, section.name) || is_keyword(asked, "ALL") ||
+           is_keyword(asked, "EVERYTHING") || (section.is_default && is_keyword(asked, "DEFAULT"));
   });
 }
 
@@ -203,12 +238,12 @@ bool is_asked_for(const CommandContext& context, std::string_view name) {
 // INFO [section [section ...]]
 Reply info_command(CommandContext& context) {
   std::string info;
-  for (const auto& [name, title, write] : kSections) {
-    if (!is_asked_for(context, name)) continue;
+  for (const Section& section : kSections) {
+    if (!is_asked_for(context, section)) continue;
     if (!info.empty()) info += "\r\n";
-    absl::StrAppend(&info, "# ", absl::string_view(title.data(), title.size()), "\r\n");
+    info.append("# ").append(section.title).append("\r\n");
     Fields fields;
-    write(context, fields);
+    section.write(context, fields);
     info += fields.text();
   }
   return Reply::verbatim("txt:" + info);

@@ -121,6 +121,12 @@ class Running {
   RunningScript script_;
 };
 
+/// As Redis counts them: each that a command was answered with, and once for all others.
+void note_errors(CommandContext& context, const LuaResult& result) {
+  for (const std::string& text : result.new_errors) context.services().statistics.errors.note(text);
+  context.set_failures(result.errors_passed_on + (result.new_errors.empty() ? 0 : 1));
+}
+
 Reply run_lua(CommandContext& context, const LuaScript& script, const Parameters& parameters,
               bool read_only) {
   if (read_only && script.flags.declared && !script.flags.no_writes) {
@@ -134,6 +140,7 @@ Reply run_lua(CommandContext& context, const LuaScript& script, const Parameters
   const Running running(context, script);
   const GrowthRule growth(services, script.flags.allow_oom);
   LuaResult result = services.lua.run(script, parameters.call(context, caller));
+  note_errors(context, result);
   if (result.failed && services.roll_back_failed_scripts) {
     context.keyspace().changes().roll_back_to((*running).began);
   }

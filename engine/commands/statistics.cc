@@ -2,6 +2,8 @@
 
 #include <cstddef>
 
+#include "engine/commands/command_table.h"
+
 namespace rushgate {
 namespace {
 
@@ -14,19 +16,17 @@ std::string_view code_of(std::string_view text) {
 
 }  // namespace
 
-void ErrorCounts::note(std::string_view text, bool in_script) {
+void ErrorCounts::note(std::string_view text) {
   constexpr std::size_t kCodesMax = 128;
-  const bool is_passed_on =
-      !in_script && !last_in_script_.empty() && text.starts_with(last_in_script_);
-  if (in_script) {
-    last_in_script_ = text;
-  } else {
-    last_in_script_.clear();
-  }
-  if (is_passed_on) return;
   ++total_;
   const std::string code(code_of(text));
   if (by_code_.size() < kCodesMax || by_code_.contains(code)) ++by_code_[code];
+}
+
+StatisticsByCommand::StatisticsByCommand() : rows_(command_table().size()) {}
+
+std::size_t StatisticsByCommand::row_of(const CommandSpec& spec) {
+  return static_cast<std::size_t>(&spec - command_table().data());
 }
 
 }  // namespace rushgate

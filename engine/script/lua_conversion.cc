@@ -116,8 +116,11 @@ std::int64_t truncate(lua_Number number) {
 /// One conversion. Its frames hold no objects, so that an error of Lua may jump over them.
 class Converter {
  public:
-  Converter(lua_State* lua, int protocol)
-      : lua_(lua), protocol_(protocol), bytes_left_(LuaContext::of(lua).limits.memory_bytes_max) {}
+  Converter(lua_State* lua, int protocol, LuaResult& result)
+      : lua_(lua),
+        protocol_(protocol),
+        bytes_left_(LuaContext::of(lua).limits.memory_bytes_max),
+        result_(result) {}
 
   /// Converts the value on top of the stack, and leaves it there.
   void convert(Reply& reply);
@@ -125,6 +128,7 @@ class Converter {
 
  private:
   void convert_table(Reply& reply);
+  void convert_error(Reply& reply);
   void convert_list(Reply& reply);
   void convert_map(Reply& reply);
   void convert_set(Reply& reply);
@@ -140,6 +144,7 @@ class Converter {
   int depth_ = 0;
   std::size_t bytes_left_;
   bool too_large_ = false;
+  LuaResult& result_;  // which errors there are
 };
 
 void Converter::charge(std::size_t bytes) {
@@ -166,7 +171,7 @@ void Converter::convert(Reply& reply) {
   if (too_large_) return;
   const bool is_table = lua_istable(lua_, -1);
   if (depth_ == kReplyDepthMax || (is_table && lua_checkstack(lua_, 4) == 0)) {
-    reply = Reply::error(script_errors::kReplyTooDeep);
+    reply = Reply::error(result_.new_errors.emplace_back(script_errors::kReplyTooDeep));
     return;
   }
   switch (lua_type(lua_, -1)) {
@@ -199,7 +204,7 @@ void Converter::convert(Reply& reply) {
 
 void Converter::convert_table(Reply& reply) {
   if (push_field("err", LUA_TSTRING)) {
-    reply = Reply::error(error_line(lua_tostring(lua_, -1)));
+    convert_error(reply);
   } else if (push_field("ok", LUA_TSTRING)) {
     reply = Reply::status(one_line(lua_tostring(lua_, -1)));
   } else if (push_field("double", LUA_TNUMBER)) {
@@ -217,6 +222,19 @@ void Converter::convert_table(Reply& reply) {
     return;
   }
   lua_pop(lua_, 1);  // the field
+}
+
+/// The error's text stands on top of its table.
+void Converter::convert_error(Reply& reply) {
+  reply = Reply::error(error_line(lua_tostring(lua_, -1)));
+  lua_pushstring(lua_, kIsCounted);
+  lua_rawget(lua_, -3);
+  if (lua_isboolean(lua_, -1) && lua_toboolean(lua_, -1) != 0) {
+    ++result_.errors_passed_on;
+  } else {
+    result_.new_errors.push_back(reply.text());
+  }
+  lua_pop(lua_, 1);
 }
 
 void Converter::convert_list(Reply& reply) {
@@ -315,10 +333,13 @@ void push_reply(lua_State* lua, const Reply& reply, int protocol) {
   }
 }
 
-void to_reply(lua_State* lua, int protocol, Reply& reply) {
-  Converter converter(lua, protocol);
-  converter.convert(reply);
-  if (converter.too_large()) reply = Reply::error(script_errors::kReplyTooLarge);
+void to_result(lua_State* lua, int protocol, LuaResult& result) {
+  Converter converter(lua, protocol, result);
+  converter.convert(result.reply);
+  if (!converter.too_large()) return;
+  result.reply = Reply::error(script_errors::kReplyTooLarge);
+  result.new_errors = {script_errors::kReplyTooLarge};
+  result.errors_passed_on = 0;
 }
 
 std::string_view write_number(lua_Number number, NumberText& text) {

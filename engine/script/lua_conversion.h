@@ -14,10 +14,14 @@ namespace rushgate {
 /// Pushes `reply`, which must not be a local of the caller, as a script under `protocol` sees it.
 void push_reply(lua_State* lua, const Reply& reply, int protocol);
 
-/// Makes `reply`, which must not be a local of the caller, of the value on top of the stack. Uses
+/// Makes the result, which must not be a local of the caller, of the value on top of the stack. Uses
 /// no metamethods; raises no error but Lua's "not enough memory". A value that is larger than the
 /// memory limit becomes an error.
-void to_reply(lua_State* lua, int protocol, Reply& reply);
+void to_result(lua_State* lua, int protocol, LuaResult& result);
+
+/// A true field of this name tells of an error (a table) that a command was answered with it, so
+/// that it is counted once. As in Redis, scripts can see it.
+constexpr char kIsCounted[] = "ignore_error_stats_update";
 
 /// `number` as Redis passes it to a command, integral numbers below 1e17 as integers; stands in
 /// `text`.

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/client/reply.h"
 #include "engine/script/script_call.h"
@@ -70,6 +71,9 @@ struct LuaScript {
 struct LuaResult {
   Reply reply;
   bool failed;
+  /// The errors in the reply, at any depth, that the script has made itself.
+  std::vector<std::string> new_errors = {};
+  std::uint32_t errors_passed_on = 0;  // those that a command was answered with
 };
 
 /// One interpreter. Not thread-safe: it belongs to whoever has the turn. A script needs up to 2 MiB

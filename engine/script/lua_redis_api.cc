@@ -93,7 +93,7 @@ bool call_command(lua_State* lua, bool is_read) {
   if (is_read || is_error) push_reply(lua, context.command_reply, context.protocol);
   if (!is_error) return false;
   lua_pushboolean(lua, 1);
-  lua_setfield(lua, -2, "ignore_error_stats_update");  // Redis's bookkeeping; scripts can see it
+  lua_setfield(lua, -2, kIsCounted);
   return true;
 }
 

@@ -144,7 +144,7 @@ void set_lists(lua_State* lua, LuaContext& context, const LuaScript& script) {
 /// The script's result, on top of the stack, becomes the answer. C++ exceptions end here.
 void take_result(lua_State* lua, LuaContext& context) {
   try {
-    to_reply(lua, context.protocol, context.result.reply);
+    to_result(lua, context.protocol, context.result);
   } catch (...) {
     context.fail(std::current_exception());
   }
@@ -179,6 +179,14 @@ std::string describe(const std::string& sha1, const char* text, const char* sour
   return error_line(description);
 }
 
+/// `is_counted`: a command was answered with the error.
+void fail_with(LuaResult& result, const std::string& text, bool is_counted) {
+  result.reply = Reply::error(text);
+  result.new_errors.clear();
+  result.errors_passed_on = is_counted ? 1 : 0;
+  if (!is_counted) result.new_errors.push_back(text);
+}
+
 /// The arguments are the script and the error, a table, which becomes the answer. To be called
 /// protected: the table may have a metatable.
 int take_error(lua_State* lua) {
@@ -187,13 +195,15 @@ int take_error(lua_State* lua) {
   lua_getfield(lua, kError, "err");
   lua_getfield(lua, kError, "source");
   lua_getfield(lua, kError, "line");
+  lua_getfield(lua, kError, kIsCounted);
   const char* text = lua_tostring(lua, kError + 1);
   if (text == nullptr) text = script_errors::kErrorWithoutText;
   const char* const source = lua_tostring(lua, kError + 2);
   const char* const line = lua_tostring(lua, kError + 3);
+  const bool is_counted = lua_toboolean(lua, kError + 4) != 0;
   LuaContext& context = LuaContext::of(lua);
   try {
-    context.result.reply = Reply::error(describe(script.sha1, text, source, line));
+    fail_with(context.result, describe(script.sha1, text, source, line), is_counted);
   } catch (...) {
     context.fail(std::current_exception());
   }
@@ -212,8 +222,9 @@ void answer_error(LuaContext& context, const LuaScript& script) {
   }
   // Before or after the script itself: out of memory, or an error in what the error object does.
   const char* const text = lua_type(lua, -1) == LUA_TSTRING ? lua_tostring(lua, -1) : kNoText;
-  context.result.reply = context.killed ? Reply::error(script_errors::kKilled)
-                                        : script_errors::aborted(script.sha1, text);
+  const Reply reply = context.killed ? Reply::error(script_errors::kKilled)
+                                     : script_errors::aborted(script.sha1, text);
+  fail_with(context.result, reply.text(), false);
 }
 
 }  // namespace

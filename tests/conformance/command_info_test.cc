@@ -190,6 +190,14 @@ std::vector<std::string> words_of(const Reply& arguments) {
   return words;
 }
 
+/// The versions that changed something. (Our words for what they changed are others.)
+std::vector<std::string> versions_of(const Reply& history) {
+  std::vector<std::string> versions;
+  if (history.is_nil()) return versions;
+  for (const Reply& change : history.elements()) versions.push_back(change.elements()[0].text());
+  return versions;
+}
+
 TEST_P(CommandInfoTest, DocsHaveRedissFacts) {
   for (const CommandSpec& spec : command_table()) {
     const Request request = Request::of("COMMAND", "DOCS", spec.name);
@@ -197,6 +205,10 @@ TEST_P(CommandInfoTest, DocsHaveRedissFacts) {
     const Reply docs = value_of(spec.name, ours(request));
     for (const char* fact : {"since", "group", "doc_flags", "deprecated_since"})
       EXPECT_EQ(value_of(fact, docs), value_of(fact, expected)) << spec.name << ' ' << fact;
+    const Reply history = value_of("history", docs);
+    const Reply expected_history = value_of("history", expected);
+    EXPECT_EQ(history.kind(), expected_history.kind()) << spec.name;
+    EXPECT_EQ(versions_of(history), versions_of(expected_history)) << spec.name;
     if (kOtherWords.contains(std::string(spec.name))) continue;
     EXPECT_EQ(words_of(value_of("arguments", docs)), words_of(value_of("arguments", expected)))
         << spec.name;

@@ -5,6 +5,7 @@
 #include <exception>
 #include <utility>
 
+#include "tests/conformance/command_counts.h"
 #include "tests/conformance/random/exchange.h"
 #include "tests/redis_server/raw_reply.h"
 
@@ -14,9 +15,11 @@ namespace {
 /// So many steps are played between two looks at the time.
 constexpr std::size_t kBatch = 100;
 
-/// The backend's time of day. It is asked in a session of its own.
+/// For what is not part of the sequence.
+constexpr int kAskingSession = 1'001;
+
+/// The backend's time of day.
 std::int64_t now_ms(Backend& backend) {
-  constexpr int kAskingSession = 1'001;
   const std::vector<Request> time = {Request::of("TIME")};
   const Reply now = parse_raw_reply(backend.call_all(kAskingSession, time)[0])->reply;
   return std::stoll(now.elements()[0].text()) * 1'000 +
@@ -33,6 +36,9 @@ std::optional<Difference> Duel::play(std::span<const RandomStep> steps) {
     if (auto what = contents_differ(oracle_, subject_, databases_)) {
       return Difference{steps.size(), *std::move(what)};
     }
+    const std::string counts = counts_differ(command_counts(oracle_, kAskingSession),
+                                             command_counts(subject_, kAskingSession));
+    if (!counts.empty()) return Difference{steps.size(), "INFO commandstats: " + counts};
   } catch (const std::exception& error) {
     return Difference{steps.size(), error.what()};
   }
@@ -44,6 +50,8 @@ void Duel::begin() {
   waiting_.clear();
   oracle_.reset();
   subject_.reset();
+  const std::vector<Request> request = {Request::of("CONFIG", "RESETSTAT")};
+  for (Backend* const backend : {&oracle_, &subject_}) backend->call_all(kAskingSession, request);
 }
 
 void Duel::catch_up() {

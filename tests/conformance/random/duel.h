@@ -28,7 +28,7 @@ class Duel {
         sessions_(grammar.sessions()),
         databases_(grammar.databases()) {}
 
-  /// From empty data on, and at the end all data.
+  /// From empty data on; at the end all data, and how often commands ran and failed.
   std::optional<Difference> play(std::span<const RandomStep> steps);
 
  private:

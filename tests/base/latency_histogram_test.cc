@@ -1,4 +1,4 @@
-#include "apps/replay/latency_histogram.h"
+#include "engine/base/latency_histogram.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,0 +1,108 @@
+// What changed in the commands since Redis first had them.
+#include <algorithm>
+#include <iterator>
+
+#include "engine/commands/command_docs.h"
+
+namespace rushgate {
+namespace {
+
+constexpr char kSeveralElements[] = "Takes several elements.";
+constexpr char kTimeoutIsDouble[] = "The timeout may have a fraction.";
+constexpr char kConditions[] = "NX, XX, GT and LT.";
+
+// The changes of a command stand together, the oldest first.
+constexpr CommandChange kChanges[] = {
+    {"exists", "3.0.3", "Takes several keys."},
+    {"scan", "6.0.0", "TYPE."},
+    {"renamenx", "3.2.0", "A key may be given the name that it has."},
+    {"expire", "7.0.0", kConditions},
+    {"pexpire", "7.0.0", kConditions},
+    {"expireat", "7.0.0", kConditions},
+    {"pexpireat", "7.0.0", kConditions},
+    {"ttl", "2.8.0", "Answers -2 if there is no key."},
+    {"pttl", "2.8.0", "Answers -2 if there is no key."},
+
+    {"set", "2.6.12", "EX, PX, NX and XX."},
+    {"set", "6.0.0", "KEEPTTL."},
+    {"set", "6.2.0", "GET, EXAT and PXAT."},
+    {"set", "7.0.0", "NX and GET may stand together."},
+
+    {"hset", "4.0.0", "Takes several fields and values."},
+    {"hdel", "2.4.0", "Takes several fields."},
+
+    {"lpush", "2.4.0", kSeveralElements},
+    {"rpush", "2.4.0", kSeveralElements},
+    {"lpushx", "4.0.0", kSeveralElements},
+    {"rpushx", "4.0.0", kSeveralElements},
+    {"lpop", "6.2.0", "Takes a count."},
+    {"rpop", "6.2.0", "Takes a count."},
+    {"blpop", "6.0.0", kTimeoutIsDouble},
+    {"brpop", "6.0.0", kTimeoutIsDouble},
+    {"brpoplpush", "6.0.0", kTimeoutIsDouble},
+
+    {"sadd", "2.4.0", "Takes several members."},
+    {"srem", "2.4.0", "Takes several members."},
+    {"spop", "3.2.0", "Takes a count."},
+    {"srandmember", "2.6.0", "Takes a count."},
+
+    {"zadd", "2.4.0", "Takes several members."},
+    {"zadd", "3.0.2", "XX, NX, CH and INCR."},
+    {"zadd", "6.2.0", "GT and LT."},
+    {"zrem", "2.4.0", "Takes several members."},
+    {"zrange", "6.2.0", "REV, BYSCORE, BYLEX and LIMIT."},
+    {"zrangebyscore", "2.0.0", "WITHSCORES."},
+    {"zrevrangebyscore", "2.1.6", "Bounds may be exclusive."},
+    {"bzpopmin", "6.0.0", kTimeoutIsDouble},
+    {"bzpopmax", "6.0.0", kTimeoutIsDouble},
+
+    {"xadd", "6.2.0", "NOMKSTREAM, MINID and LIMIT."},
+    {"xadd", "7.0.0", "An id may be a time alone: ms-*."},
+    {"xtrim", "6.2.0", "MINID and LIMIT."},
+    {"xrange", "6.2.0", "Bounds may be exclusive."},
+    {"xrevrange", "6.2.0", "Bounds may be exclusive."},
+    {"xgroup|create", "7.0.0", "ENTRIESREAD."},
+    {"xgroup|setid", "7.0.0", "ENTRIESREAD."},
+    {"xpending", "6.2.0", "IDLE; bounds may be exclusive."},
+    {"xautoclaim", "7.0.0",
+     "Answers the ids, too, that it dropped because their entries are gone."},
+    {"xinfo|stream", "6.0.0", "FULL."},
+    {"xinfo|stream", "7.0.0",
+     "max-deleted-entry-id, entries-added, recorded-first-entry-id, entries-read and lag."},
+    {"xinfo|groups", "7.0.0", "entries-read and lag."},
+    {"xsetid", "7.0.0", "ENTRIESADDED and MAXDELETEDID."},
+
+    {"script|flush", "6.2.0", "ASYNC and SYNC."},
+    {"auth", "6.0.0", "Takes a user's name."},
+    {"hello", "6.2.0", "May be called without arguments: it tells of the connection."},
+    {"client|list", "2.8.12", "id."},
+    {"client|list", "5.0.0", "TYPE."},
+    {"client|list", "6.0.0", "user."},
+    {"client|list", "6.2.0", "ID; argv-mem, tot-mem, laddr and redir."},
+    {"client|list", "7.0.0", "resp, multi-mem, rbs and rbp."},
+    {"client|list", "7.0.3", "ssub."},
+    {"client|kill", "2.8.12", "Takes filters."},
+    {"client|kill", "2.8.12", "ID."},
+    {"client|kill", "3.2.0", "TYPE knows masters."},
+    {"client|kill", "5.0.0", "TYPE knows replicas by that name, and still by the old one."},
+    {"client|kill", "6.2.0", "LADDR."},
+    {"command|info", "7.0.0", "May be called without names: it tells of all commands."},
+    {"config|get", "7.0.0", "Takes several patterns."},
+    {"config|set", "7.0.0", "Takes several parameters."},
+    {"info", "7.0.0", "Takes several sections."},
+    {"flushall", "4.0.0", "ASYNC."},
+    {"flushall", "6.2.0", "SYNC."},
+    {"flushdb", "4.0.0", "ASYNC."},
+    {"flushdb", "6.2.0", "SYNC."},
+    {"shutdown", "7.0.0", "NOW, FORCE and ABORT."},
+};
+
+}  // namespace
+
+std::span<const CommandChange> changes_of(std::string_view name) {
+  const auto is_of_it = [name](const CommandChange& change) { return change.name == name; };
+  const auto first = std::ranges::find_if(kChanges, is_of_it);
+  return {first, std::find_if_not(first, std::end(kChanges), is_of_it)};
+}
+
+}  // namespace rushgate
