@@ -34,7 +34,7 @@ class Fields {
 class ArgumentReplies {
  public:
   explicit ArgumentReplies(const CommandSpec& spec)
-      : key_specs_(spec.keys.end() - spec.keys.begin()) {}
+      : command_(spec.name), key_specs_(spec.keys.end() - spec.keys.begin()) {}
 
   Reply list(const std::vector<SyntaxArgument>& arguments) {
     std::vector<Reply> replies;
@@ -46,13 +46,16 @@ class ArgumentReplies {
   Reply reply(const SyntaxArgument& argument) {
     Fields fields;
     const std::string_view type = argument_type(argument);
-    fields.add("name", Reply::bulk(argument_name(argument)));
+    const std::string name = argument_name(argument);
+    fields.add("name", Reply::bulk(name));
     fields.add("type", Reply::bulk(type));
     if (type == "key")
       fields.add("key_spec_index", Reply::integer(std::min(keys_++, key_specs_ - 1)));
     const bool is_word = argument.kind == SyntaxArgument::Kind::kWord;
     const std::string_view word = is_word ? argument.text : argument.word;
     if (!word.empty()) fields.add("token", Reply::bulk(word));
+    const std::string_view since = since_of_argument(command_, word.empty() ? name : word);
+    if (!since.empty()) fields.add("since", Reply::bulk(since));
     if (argument.is_optional || argument.is_multiple) fields.add("flags", flags(argument));
     if (!argument.parts.empty()) fields.add("arguments", list(argument.parts));
     return fields.reply();
@@ -65,6 +68,7 @@ class ArgumentReplies {
     return Reply::set(std::move(flags));
   }
 
+  const std::string_view command_;
   const std::int64_t key_specs_;
   std::int64_t keys_ = 0;  // so far
 };

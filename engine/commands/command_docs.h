@@ -31,5 +31,8 @@ const CommandDoc& find_doc(std::string_view name);
 
 /// The oldest first.
 std::span<const CommandChange> changes_of(std::string_view name);
+/// The version that gave the command this argument, if that was a later one than the command's;
+/// else empty. `argument` is its word, or, of one without, its name.
+std::string_view since_of_argument(std::string_view command, std::string_view argument);
 
 }  // namespace rushgate

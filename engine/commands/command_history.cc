@@ -1,4 +1,4 @@
-// What changed in the commands since Redis first had them.
+// What changed in the commands since Redis first had them, and which arguments came later.
 #include <algorithm>
 #include <iterator>
 
@@ -97,12 +97,82 @@ constexpr CommandChange kChanges[] = {
     {"shutdown", "7.0.0", "NOW, FORCE and ABORT."},
 };
 
+struct LaterArgument {
+  std::string_view command;
+  std::string_view argument;  // its word; of one without: what COMMAND DOCS calls it
+  std::string_view version;
+};
+
+constexpr LaterArgument kLaterArguments[] = {
+    {"expire", "nx_xx_gt_lt", "7.0.0"},
+    {"pexpire", "nx_xx_gt_lt", "7.0.0"},
+    {"expireat", "nx_xx_gt_lt", "7.0.0"},
+    {"pexpireat", "nx_xx_gt_lt", "7.0.0"},
+    {"scan", "TYPE", "6.0.0"},
+
+    {"set", "nx_xx", "2.6.12"},
+    {"set", "EX", "2.6.12"},
+    {"set", "PX", "2.6.12"},
+    {"set", "KEEPTTL", "6.0.0"},
+    {"set", "GET", "6.2.0"},
+    {"set", "EXAT", "6.2.0"},
+    {"set", "PXAT", "6.2.0"},
+
+    {"lpop", "count", "6.2.0"},
+    {"rpop", "count", "6.2.0"},
+
+    {"spop", "count", "3.2.0"},
+    {"srandmember", "count", "2.6.0"},
+
+    {"zadd", "nx_xx", "3.0.2"},
+    {"zadd", "gt_lt", "6.2.0"},
+    {"zadd", "CH", "3.0.2"},
+    {"zadd", "INCR", "3.0.2"},
+    {"zrange", "byscore_bylex", "6.2.0"},
+    {"zrange", "REV", "6.2.0"},
+    {"zrange", "LIMIT", "6.2.0"},
+    {"zrangebyscore", "WITHSCORES", "2.0.0"},
+
+    {"xpending", "IDLE", "6.2.0"},
+    {"xtrim", "MINID", "6.2.0"},
+    {"xtrim", "LIMIT", "6.2.0"},
+    {"xadd", "NOMKSTREAM", "6.2.0"},
+    {"xadd", "MINID", "6.2.0"},
+    {"xadd", "LIMIT", "6.2.0"},
+    {"xsetid", "ENTRIESADDED", "7.0.0"},
+    {"xsetid", "MAXDELETEDID", "7.0.0"},
+
+    {"script|flush", "async_sync", "6.2.0"},
+    {"auth", "username", "6.0.0"},
+    {"client|list", "TYPE", "5.0.0"},
+    {"client|list", "ID", "6.2.0"},
+    {"client|kill", "ID", "2.8.12"},
+    {"client|kill", "TYPE", "2.8.12"},
+    {"client|kill", "MASTER", "3.2.0"},
+    {"client|kill", "REPLICA", "5.0.0"},
+    {"client|kill", "LADDR", "6.2.0"},
+    {"flushall", "ASYNC", "4.0.0"},
+    {"flushall", "SYNC", "6.2.0"},
+    {"flushdb", "ASYNC", "4.0.0"},
+    {"flushdb", "SYNC", "6.2.0"},
+    {"shutdown", "NOW", "7.0.0"},
+    {"shutdown", "FORCE", "7.0.0"},
+    {"shutdown", "ABORT", "7.0.0"},
+};
+
 }  // namespace
 
 std::span<const CommandChange> changes_of(std::string_view name) {
   const auto is_of_it = [name](const CommandChange& change) { return change.name == name; };
   const auto first = std::ranges::find_if(kChanges, is_of_it);
   return {first, std::find_if_not(first, std::end(kChanges), is_of_it)};
+}
+
+std::string_view since_of_argument(std::string_view command, std::string_view argument) {
+  const auto later = std::ranges::find_if(kLaterArguments, [&](const LaterArgument& row) {
+    return row.command == command && row.argument == argument;
+  });
+  return later == std::end(kLaterArguments) ? std::string_view() : later->version;
 }
 
 }  // namespace rushgate

@@ -190,6 +190,23 @@ std::vector<std::string> words_of(const Reply& arguments) {
   return words;
 }
 
+/// Of all arguments that came later than their command: word (or nothing) and version. (Names are
+/// other ones.)
+std::vector<std::pair<std::string, std::string>> later_arguments(const Reply& arguments) {
+  std::vector<std::pair<std::string, std::string>> later;
+  if (arguments.is_nil()) return later;
+  for (const Reply& argument : arguments.elements()) {
+    const Reply word = value_of("token", argument);
+    const Reply since = value_of("since", argument);
+    if (!since.is_nil()) later.emplace_back(word.is_nil() ? "" : word.text(), since.text());
+    std::vector<std::pair<std::string, std::string>> inner =
+        later_arguments(value_of("arguments", argument));
+    std::ranges::move(inner, std::back_inserter(later));
+  }
+  std::ranges::sort(later);
+  return later;
+}
+
 /// The versions that changed something. (Our words for what they changed are others.)
 std::vector<std::string> versions_of(const Reply& history) {
   std::vector<std::string> versions;
@@ -209,6 +226,9 @@ TEST_P(CommandInfoTest, DocsHaveRedissFacts) {
     const Reply expected_history = value_of("history", expected);
     EXPECT_EQ(history.kind(), expected_history.kind()) << spec.name;
     EXPECT_EQ(versions_of(history), versions_of(expected_history)) << spec.name;
+    EXPECT_EQ(later_arguments(value_of("arguments", docs)),
+              later_arguments(value_of("arguments", expected)))
+        << spec.name;
     if (kOtherWords.contains(std::string(spec.name))) continue;
     EXPECT_EQ(words_of(value_of("arguments", docs)), words_of(value_of("arguments", expected)))
         << spec.name;
