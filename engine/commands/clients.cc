@@ -240,6 +240,22 @@ Reply client_getredir_command(CommandContext& /*context*/) { return Reply::integ
 
 // ---- Others ----
 
+namespace {
+
+/// As in Redis, what waited has failed, and so has CLIENT UNBLOCK if it answered with an error.
+void note_unblocked(CommandContext& context, std::uint64_t id, const std::optional<Reply>& error) {
+  Statistics& statistics = context.services().statistics;
+  const auto session = context.services().sessions.find(id);
+  if (session != nullptr && session->last_command != nullptr) {
+    ++statistics.by_command[*session->last_command].failed;
+  }
+  if (!error) return;
+  statistics.errors.note(error->text());
+  context.set_failures(1);
+}
+
+}  // namespace
+
 // CLIENT UNBLOCK client-id [TIMEOUT | ERROR]
 Reply client_unblock_command(CommandContext& context) {
   if (context.size() > 4) return errors::unknown_subcommand_or_arity("CLIENT", context[1]);
@@ -250,11 +266,12 @@ Reply client_unblock_command(CommandContext& context) {
     if (!arguments.accept("ERROR")) return errors::unblock_reason();
     error = errors::unblocked_by_client();
   }
-  const auto id = parse_int64(id_text);
-  if (!id) return errors::not_an_integer();
-  const bool is_unblocked =
-      context.services().blocked.unblock(static_cast<std::uint64_t>(*id), std::move(error));
-  return Reply::integer(is_unblocked ? 1 : 0);
+  const auto parsed_id = parse_int64(id_text);
+  if (!parsed_id) return errors::not_an_integer();
+  const auto id = static_cast<std::uint64_t>(*parsed_id);
+  if (!context.services().blocked.unblock(id, error)) return Reply::integer(0);
+  note_unblocked(context, id, error);
+  return Reply::integer(1);
 }
 
 // CLIENT HELP

@@ -32,11 +32,11 @@ constexpr std::uint64_t kMaxUnsignedLong = std::numeric_limits<std::uint64_t>::m
 constexpr std::int64_t kMinInt = std::numeric_limits<std::int32_t>::min();
 constexpr std::uint64_t kMaxInt = std::numeric_limits<std::int32_t>::max();
 
-/// What can be changed.
+/// What can be changed, but for the policy; yes and no are 1 and 0.
 struct Numbers : EncodingLimits {
   std::int64_t busy_after_ms;
   std::int64_t memory_bytes_max;  // its bits: it is unsigned
-  std::int64_t latency_tracking;  // 0 or 1
+  std::int64_t latency_tracking;
 };
 
 enum class SettingKind : std::uint8_t {
@@ -107,7 +107,8 @@ constexpr FixedSetting kFixed[] = {
      [](Services s) { return std::string(durability(s) == Durability::kMemory ? "no" : "yes"); }},
     {"appendfsync", sync_policy},
     {"databases", [](Services) { return std::to_string(Keyspace::kDatabases); }},
-    {"latency-tracking-info-percentiles", [](Services) { return std::string("50 99 99.9"); }},
+    {"latency-tracking-info-percentiles",
+     [](Services) { return std::string(kLatencyPercentiles); }},
     {"maxclients", [](Services s) { return std::to_string(s.settings.clients_max); }},
     {"port", [](Services s) { return std::to_string(s.settings.port); }},
     {"proto-max-bulk-len", [](Services) { return std::to_string(kStringBytesMax); }},

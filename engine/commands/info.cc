@@ -10,8 +10,10 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "engine/base/latency_histogram.h"
 #include "engine/base/memory_size.h"
 #include "engine/base/process_info.h"
@@ -175,16 +177,24 @@ void write_errors(Context context, Fields& fields) {
   }
 }
 
+std::string shown_percentiles(const LatencyHistogram& latency) {
+  std::string shown;
+  for (const absl::string_view percent : absl::StrSplit(kLatencyPercentiles, ' ')) {
+    double value = 0;
+    static_cast<void>(absl::SimpleAtod(percent, &value));
+    absl::StrAppendFormat(&shown, "%sp%s=%.3f", shown.empty() ? "" : ",", percent,
+                          static_cast<double>(latency.percentile(value)) / kNsPerUs);
+  }
+  return shown;
+}
+
 void write_latencies(Context context, Fields& fields) {
+  if (!context.services().settings.latency_tracking) return;
   for (const CommandSpec& spec : command_table()) {
     const LatencyHistogram* const latency =
         context.services().statistics.by_command[spec].latency.get();
     if (latency == nullptr) continue;
-    const auto us = [latency](double percent) {
-      return static_cast<double>(latency->percentile(percent)) / kNsPerUs;
-    };
-    fields.add("latency_percentiles_usec_" + std::string(spec.name),
-               absl::StrFormat("p50=%.3f,p99=%.3f,p99.9=%.3f", us(50), us(99), us(99.9)));
+    fields.add("latency_percentiles_usec_" + std::string(spec.name), shown_percentiles(*latency));
   }
 }
 

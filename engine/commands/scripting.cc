@@ -36,7 +36,9 @@ class ScriptCaller final : public CommandCaller {
   Reply call(RequestView request) override {
     CommandContext context(services_, session_, request, CommandContext::Origin::kScript,
                            read_only_);
-    return run_command(context);
+    Reply reply = run_command(context);
+    if (reply.is_error()) last_error_ = reply.text();
+    return reply;
   }
 
   [[nodiscard]] bool knows(RequestView request) const override {
@@ -47,10 +49,14 @@ class ScriptCaller final : public CommandCaller {
 
   [[nodiscard]] bool refuses_growth() const override { return services_.refuses_growth; }
 
+  /// That a command was answered with; empty if none was.
+  [[nodiscard]] const std::string& last_error() const { return last_error_; }
+
  private:
   CommandServices& services_;
   Session session_;
   const bool read_only_;
+  std::string last_error_;
 };
 
 /// The end of: COMMAND script numkeys [key …] [argument …]
@@ -189,7 +195,11 @@ Reply fcall_command(CommandContext& context) {
   if (parameters.error()) return *std::move(parameters.error());
   ScriptCaller caller(context, false);
   const GrowthRule growth(context.services(), false);
-  return NativeHost::run(*native, context.db(), parameters.call(context, caller));
+  Reply reply = NativeHost::run(*native, context.db(), parameters.call(context, caller));
+  if (reply.is_error() && reply.text() == caller.last_error()) {
+    context.set_failures(1);  // it is passed on: counted already
+  }
+  return reply;
 }
 
 // ---- SCRIPT ----

@@ -48,6 +48,12 @@ class Sessions {
     begun_ = refused_ = 0;
   }
 
+  /// Null if there is none.
+  [[nodiscard]] std::shared_ptr<Session> find(std::uint64_t id) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = sessions_.find(id);
+    return found == sessions_.end() ? nullptr : found->second;
+  }
   /// In order of their ids.
   [[nodiscard]] std::vector<std::shared_ptr<Session>> all() const {
     const std::lock_guard lock(mutex_);

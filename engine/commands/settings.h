@@ -7,6 +7,9 @@
 
 namespace rushgate {
 
+/// latency-tracking-info-percentiles: what INFO tells of how long commands took.
+inline constexpr char kLatencyPercentiles[] = "50 99 99.9";
+
 /// With each the name of its parameter.
 struct Settings {
   std::uint16_t port = 0;            // port: of a server that speaks for the engine; 0: none

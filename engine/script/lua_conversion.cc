@@ -106,6 +106,9 @@ void push_boolean(lua_State* lua, bool value, int protocol) {
 // 8000.)
 constexpr int kReplyDepthMax = 200;
 
+// An error is counted by its first word.
+constexpr std::size_t kErrorBytesKept = 64;
+
 /// Redis casts; what does not fit becomes the smallest integer, which is what the cast gives there.
 std::int64_t truncate(lua_Number number) {
   constexpr lua_Number kLimit = 9'223'372'036'854'775'808.0;  // 2^63
@@ -206,11 +209,13 @@ void Converter::convert_table(Reply& reply) {
   if (push_field("err", LUA_TSTRING)) {
     convert_error(reply);
   } else if (push_field("ok", LUA_TSTRING)) {
-    reply = Reply::status(one_line(lua_tostring(lua_, -1)));
+    charge(text().size());
+    if (!too_large_) reply = Reply::status(one_line(lua_tostring(lua_, -1)));
   } else if (push_field("double", LUA_TNUMBER)) {
     reply = Reply::real(lua_tonumber(lua_, -1));
   } else if (push_field("big_number", LUA_TSTRING)) {
-    reply = Reply::big_number(one_line(lua_tostring(lua_, -1)));
+    charge(text().size());
+    if (!too_large_) reply = Reply::big_number(one_line(lua_tostring(lua_, -1)));
   } else if (push_field("verbatim_string", LUA_TTABLE)) {
     convert_verbatim(reply);
   } else if (push_field("map", LUA_TTABLE)) {
@@ -226,13 +231,15 @@ void Converter::convert_table(Reply& reply) {
 
 /// The error's text stands on top of its table.
 void Converter::convert_error(Reply& reply) {
+  charge(text().size());
+  if (too_large_) return;
   reply = Reply::error(error_line(lua_tostring(lua_, -1)));
   lua_pushstring(lua_, kIsCounted);
   lua_rawget(lua_, -3);
   if (lua_isboolean(lua_, -1) && lua_toboolean(lua_, -1) != 0) {
     ++result_.errors_passed_on;
   } else {
-    result_.new_errors.push_back(reply.text());
+    result_.new_errors.emplace_back(std::string_view(reply.text()).substr(0, kErrorBytesKept));
   }
   lua_pop(lua_, 1);
 }
@@ -334,6 +341,8 @@ void push_reply(lua_State* lua, const Reply& reply, int protocol) {
 }
 
 void to_result(lua_State* lua, int protocol, LuaResult& result) {
+  result.new_errors.clear();
+  result.errors_passed_on = 0;
   Converter converter(lua, protocol, result);
   converter.convert(result.reply);
   if (!converter.too_large()) return;

@@ -71,7 +71,7 @@ struct LuaScript {
 struct LuaResult {
   Reply reply;
   bool failed;
-  /// The errors in the reply, at any depth, that the script has made itself.
+  /// The errors in the reply, at any depth, that the script has made itself: how they begin.
   std::vector<std::string> new_errors = {};
   std::uint32_t errors_passed_on = 0;  // those that a command was answered with
 };

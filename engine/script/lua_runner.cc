@@ -200,7 +200,7 @@ int take_error(lua_State* lua) {
   if (text == nullptr) text = script_errors::kErrorWithoutText;
   const char* const source = lua_tostring(lua, kError + 2);
   const char* const line = lua_tostring(lua, kError + 3);
-  const bool is_counted = lua_toboolean(lua, kError + 4) != 0;
+  const bool is_counted = lua_isboolean(lua, kError + 4) && lua_toboolean(lua, kError + 4) != 0;
   LuaContext& context = LuaContext::of(lua);
   try {
     fail_with(context.result, describe(script.sha1, text, source, line), is_counted);

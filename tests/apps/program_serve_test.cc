@@ -133,6 +133,14 @@ TEST_F(ProgramServeTest, BoundsItsMemory) {
   stop(program);
 }
 
+TEST_F(ProgramServeTest, TimesItsCommands) {
+  Program program(serve({}));
+  ASSERT_TRUE(program.wait_for_error_text("serving on"));
+  EXPECT_EQ(redis_cli("SET k v"), "OK\n");
+  EXPECT_THAT(redis_cli("INFO latencystats"), HasSubstr("latency_percentiles_usec_set:p50="));
+  stop(program);
+}
+
 TEST_F(ProgramServeTest, SaysWhatIsWrongWithItsArguments) {
   const auto refused = [&](const std::vector<std::string>& more) {
     const ProgramResult result = run_program(serve(more));

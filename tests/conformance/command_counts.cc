@@ -50,6 +50,9 @@ InfoByCommand command_counts(Backend& backend, int session) {
     parts.erase("usec");
     parts.erase("usec_per_call");
   }
+  for (const auto& [code, parts] : section(backend, session, "errorstats", "errorstat_")) {
+    counts["error " + code] = parts;
+  }
   return counts;
 }
 

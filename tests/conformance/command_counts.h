@@ -15,7 +15,8 @@ using InfoByCommand = std::map<std::string, InfoParts>;
 
 /// INFO commandstats; asked for in `session`.
 InfoByCommand command_statistics(Backend& backend, int session);
-/// Of that what depends on nothing but the requests: without times.
+/// Of that what depends on nothing but the requests: without times. And INFO errorstats, by
+/// "error <code>".
 InfoByCommand command_counts(Backend& backend, int session);
 /// INFO latencystats.
 InfoByCommand command_latencies(Backend& backend, int session);

@@ -104,6 +104,11 @@ TEST_F(LuaConversionTest, ReplyLargerThanMemoryIsRefused) {
   EXPECT_EQ(
       eval("local s = ('x'):rep(100000) local t = {} for i = 1, 100 do t[i] = s end return t"),
       Reply::error("ERR the script's reply is too large"));
+  for (const char* kind : {"err", "ok", "big_number"}) {
+    const std::string script = std::string("local e = {") + kind + " = ('x'):rep(100000)} " +
+                               "local t = {} for i = 1, 100 do t[i] = e end return t";
+    EXPECT_EQ(eval(script), Reply::error("ERR the script's reply is too large")) << kind;
+  }
   EXPECT_EQ(eval("return 1"), Reply::integer(1));
 }
 

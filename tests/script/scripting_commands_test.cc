@@ -18,6 +18,9 @@
 namespace rushgate {
 namespace {
 
+using testing::AllOf;
+using testing::HasSubstr;
+
 class ScriptingCommandsTest : public testing::Test, private BusyMonitor {
  protected:
   template <class... Args>
@@ -145,6 +148,23 @@ TEST_F(ScriptingCommandsTest, NativeScriptsCallCommands) {
   EXPECT_EQ(run("FCALL", "set", 0), Reply::ok());
   natives_.add("nest", [](NativeCall& call) { return call.call(Request::of("FCALL", "set", 0)); });
   EXPECT_EQ(text("FCALL", "nest", 0), "(error) ERR This Redis command is not allowed from script");
+}
+
+TEST_F(ScriptingCommandsTest, AnErrorThatANativeScriptPassesOnCountsOnce) {
+  natives_.add("pass on", [](NativeCall& call) { return call.call(Request::of("INCR", "k")); });
+  natives_.add("fail", [](NativeCall& call) {
+    call.call(Request::of("INCR", "k"));
+    return Reply::error("OTHER error");
+  });
+  run("SET", "k", "v");
+  EXPECT_TRUE(run("FCALL", "pass on", 0).is_error());
+  EXPECT_THAT(run("INFO", "errorstats").text(), HasSubstr("errorstat_ERR:count=1\r\n"));
+  EXPECT_THAT(run("INFO", "commandstats").text(),
+              HasSubstr("cmdstat_fcall:calls=1,usec=0,usec_per_call=0.00,rejected_calls=0,"
+                        "failed_calls=1\r\n"));
+  EXPECT_TRUE(run("FCALL", "fail", 0).is_error());
+  EXPECT_THAT(run("INFO", "errorstats").text(), AllOf(HasSubstr("errorstat_ERR:count=2\r\n"),
+                                                      HasSubstr("errorstat_OTHER:count=1\r\n")));
 }
 
 TEST_F(ScriptingCommandsTest, ScriptSubcommands) {

@@ -19,7 +19,10 @@ class FakeBackend final : public Backend {
   explicit FakeBackend(bool is_odd) : is_odd_(is_odd) {}
 
   [[nodiscard]] std::string name() const override { return "fake"; }
-  void reset() override { seen_ = 0; }
+  void reset() override {
+    seen_ = 0;
+    counts_d_ = false;
+  }
   void send(int session, const Request& request) override {
     answers_[session].push_back(answer(request));
   }
@@ -35,6 +38,8 @@ class FakeBackend final : public Backend {
   std::string answer(const Request& request) {
     if (request[0] == "TIME") return "*2\r\n+0\r\n+0\r\n";
     if (request[0] == "KEYS") return "*0\r\n";
+    if (request[0] == "INFO") return is_odd_ && counts_d_ ? "+cmdstat_d:calls=1\r\n" : "+\r\n";
+    counts_d_ = counts_d_ || request[0] == "D";
     if (seen_ == 0 && request[0] == "A") seen_ = 1;
     if (seen_ == 1 && request[0] == "B") seen_ = 2;
     return is_odd_ && seen_ == 2 && request[0] == "C" ? "+other\r\n" : "+OK\r\n";
@@ -42,6 +47,7 @@ class FakeBackend final : public Backend {
 
   const bool is_odd_;
   int seen_ = 0;
+  bool counts_d_ = false;
   std::map<int, std::vector<std::string>> answers_;
 };
 
@@ -66,6 +72,12 @@ TEST_P(DuelTest, FindsTheStepThatDiffers) {
   const auto difference = duel_.play(steps_of("xxAxBxxCxxx"));
   ASSERT_TRUE(difference);
   EXPECT_EQ(difference->steps, 8u);
+}
+
+TEST_P(DuelTest, FindsWhatIsCountedOtherwise) {
+  const auto difference = duel_.play(steps_of("xDx"));
+  ASSERT_TRUE(difference);
+  EXPECT_EQ(difference->what, "INFO commandstats: d: not there; but calls=1\n");
 }
 
 TEST_P(DuelTest, LeavesOutWhatDoesNotMatter) {
