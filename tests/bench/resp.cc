@@ -89,7 +89,8 @@ void compare(const Command& command, int pipeline, const Effort& effort, Report&
 }  // namespace
 
 void serve(std::span<const std::string> arguments) {
-  auto engine = Engine::open(open_store(Durability::kEverySec, arguments[0]));
+  auto engine = Engine::open(open_store(Durability::kEverySec, arguments[0]),
+                             {.settings = {.latency_tracking = true}});  // as in redis-server
   if (!engine.ok()) fail(engine.status().ToString());
   auto server = RespServer::start(**engine, {.bind_address = "", .unix_socket = arguments[1]});
   if (!server.ok()) fail(server.status().ToString());
