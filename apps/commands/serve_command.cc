@@ -89,15 +89,14 @@ int run_serve(ServeArguments arguments) {
   auto store = open_store(arguments);
   if (!store.ok()) return fail(store.status());
   ManualClock clock;
-  auto engine = Engine::open(
-      *std::move(store),
-      {.manual_clock = arguments.manual_clock ? &clock : nullptr,
-       .memory_bytes_max = arguments.memory_bytes_max,
-       .settings = {.port = arguments.server.port,
-                    .clients_max = arguments.server.clients_max,
-                    .latency_tracking = true},
-       .logger = arguments.server.logger},
-      native_sale_scripts());
+  auto engine = Engine::open(*std::move(store),
+                             {.manual_clock = arguments.manual_clock ? &clock : nullptr,
+                              .memory_bytes_max = arguments.memory_bytes_max,
+                              .settings = {.port = arguments.server.port,
+                                           .clients_max = arguments.server.clients_max,
+                                           .latency_tracking = true},
+                              .logger = arguments.server.logger},
+                             native_sale_scripts());
   if (!engine.ok()) return fail(engine.status());
   auto server = RespServer::start(**engine, arguments.server);
   if (!server.ok()) return fail(server.status());
