@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
@@ -69,7 +70,8 @@ std::string counts_differ(const InfoByCommand& expected, const InfoByCommand& ac
   for (const std::string& command : commands) {
     const std::string before = shown(expected, command);
     const std::string after = shown(actual, command);
-    if (before != after) differences += command + ": " + before + "; but " + after + "\n";
+    if (before != after)
+      absl::StrAppend(&differences, command, ": ", before, "; but ", after, "\n");
   }
   return differences;
 }
