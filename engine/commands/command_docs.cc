@@ -85,13 +85,11 @@ Reply doc_reply(const CommandSpec& spec) {
     fields.add("deprecated_since", Reply::bulk(doc.deprecated_since));
     fields.add("replaced_by", Reply::bulk(doc.replaced_by));
   }
-  if (!changes_of(spec.name).empty()) {
-    std::vector<Reply> history;
-    for (const CommandChange& change : changes_of(spec.name)) {
-      history.push_back(Reply::array({Reply::bulk(change.version), Reply::bulk(change.what)}));
-    }
-    fields.add("history", Reply::set(std::move(history)));
+  std::vector<Reply> history;
+  for (const CommandChange& change : changes_of(spec.name)) {
+    history.push_back(Reply::array({Reply::bulk(change.version), Reply::bulk(change.what)}));
   }
+  if (!history.empty()) fields.add("history", Reply::set(std::move(history)));
   if (!doc.syntax.empty())
     fields.add("arguments", ArgumentReplies(spec).list(parse_syntax(doc.syntax)));
   if (!subcommands_of(spec).empty()) {
