@@ -81,7 +81,7 @@ void note_command(Session& session, const CommandSpec* spec, const CommandContex
 }
 
 /// The answer `why` to what does not run; `spec` is null if there is no such command.
-Reply refuse(const CommandContext& context, const CommandSpec* spec, Reply why) {
+Reply reject(const CommandContext& context, const CommandSpec* spec, Reply why) {
   Statistics& statistics = context.services().statistics;
   if (spec != nullptr) ++statistics.by_command[*spec].rejected;
   statistics.errors.note(why.text());
@@ -145,7 +145,7 @@ Reply run_or_queue(CommandContext& context, const CommandSpec* spec) {
     } else if (session.transaction) {
       session.transaction->is_broken = true;
     }
-    return refuse(context, spec, std::move(why));
+    return reject(context, spec, std::move(why));
   }
   if (!session.transaction || (spec->flags & kNotQueued) != 0) return run(context, *spec);
   session.transaction->requests.emplace_back(context.request());
@@ -158,7 +158,7 @@ Reply run_or_queue(CommandContext& context, const CommandSpec* spec) {
 Reply run_command(CommandContext& context) {
   const CommandSpec* const spec = find_command(context.request());
   Reply why;
-  if (is_refused(context, spec, why)) return refuse(context, spec, std::move(why));
+  if (is_refused(context, spec, why)) return reject(context, spec, std::move(why));
   return run(context, *spec);
 }
 
