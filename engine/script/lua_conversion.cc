@@ -345,10 +345,14 @@ void to_result(lua_State* lua, int protocol, LuaResult& result) {
   result.errors_passed_on = 0;
   Converter converter(lua, protocol, result);
   converter.convert(result.reply);
-  if (!converter.too_large()) return;
-  result.reply = Reply::error(script_errors::kReplyTooLarge);
-  result.new_errors = {script_errors::kReplyTooLarge};
-  result.errors_passed_on = 0;
+  if (converter.too_large()) set_error(result, script_errors::kReplyTooLarge, false);
+}
+
+void set_error(LuaResult& result, const std::string& text, bool is_counted) {
+  result.reply = Reply::error(text);
+  result.new_errors.clear();
+  result.errors_passed_on = is_counted ? 1 : 0;
+  if (!is_counted) result.new_errors.push_back(text);
 }
 
 std::string_view write_number(lua_Number number, NumberText& text) {

@@ -19,6 +19,9 @@ void push_reply(lua_State* lua, const Reply& reply, int protocol);
 /// memory limit becomes an error.
 void to_result(lua_State* lua, int protocol, LuaResult& result);
 
+/// Makes the result this error alone. `is_counted`: a command was answered with it.
+void set_error(LuaResult& result, const std::string& text, bool is_counted);
+
 /// A true field of this name tells of an error (a table) that a command was answered with it, so
 /// that it is counted once. As in Redis, scripts can see it.
 constexpr char kIsCounted[] = "ignore_error_stats_update";

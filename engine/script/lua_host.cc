@@ -97,7 +97,7 @@ LuaResult LuaHost::run(const LuaScript& script, const ScriptCall& call) {
   if (context_->exception != nullptr) {
     std::rethrow_exception(std::exchange(context_->exception, nullptr));
   }
-  return std::exchange(context_->result, {Reply::nil(), false});
+  return std::move(context_->result);
 }
 
 std::int64_t LuaHost::busy_after_ms() const { return context_->limits.busy_after_ms; }

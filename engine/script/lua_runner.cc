@@ -179,14 +179,6 @@ std::string describe(const std::string& sha1, const char* text, const char* sour
   return error_line(description);
 }
 
-/// `is_counted`: a command was answered with the error.
-void fail_with(LuaResult& result, const std::string& text, bool is_counted) {
-  result.reply = Reply::error(text);
-  result.new_errors.clear();
-  result.errors_passed_on = is_counted ? 1 : 0;
-  if (!is_counted) result.new_errors.push_back(text);
-}
-
 /// The arguments are the script and the error, a table, which becomes the answer. To be called
 /// protected: the table may have a metatable.
 int take_error(lua_State* lua) {
@@ -203,7 +195,7 @@ int take_error(lua_State* lua) {
   const bool is_counted = lua_isboolean(lua, kError + 4) && lua_toboolean(lua, kError + 4) != 0;
   LuaContext& context = LuaContext::of(lua);
   try {
-    fail_with(context.result, describe(script.sha1, text, source, line), is_counted);
+    set_error(context.result, describe(script.sha1, text, source, line), is_counted);
   } catch (...) {
     context.fail(std::current_exception());
   }
@@ -224,7 +216,7 @@ void answer_error(LuaContext& context, const LuaScript& script) {
   const char* const text = lua_type(lua, -1) == LUA_TSTRING ? lua_tostring(lua, -1) : kNoText;
   const Reply reply = context.killed ? Reply::error(script_errors::kKilled)
                                      : script_errors::aborted(script.sha1, text);
-  fail_with(context.result, reply.text(), false);
+  set_error(context.result, reply.text(), false);
 }
 
 }  // namespace
