@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/client/request.h"
+#include "tests/redis_server/raw_reply.h"
 
 namespace rushgate::testing {
 
@@ -38,6 +39,11 @@ class Backend {
       answers.push_back(receive(session));
     }
     return answers;
+  }
+
+  /// The answer to one request that does not block.
+  Reply ask(int session, const Request& request) {
+    return parse_raw_reply(call_all(session, {&request, 1})[0])->reply;
   }
 
   /// Whether receive() would return at once: everything that was sent so far has had its effect.

@@ -2,13 +2,11 @@
 
 #include <set>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "tests/redis_server/raw_reply.h"
 
 namespace rushgate::testing {
 namespace {
@@ -18,8 +16,7 @@ const std::set<std::string> kOfBackends = {"client|id", "client|list", "hello", 
 /// The fields of a section of INFO that begin with `prefix`, by what follows it.
 InfoByCommand section(Backend& backend, int session, const std::string& name,
                       const std::string& prefix) {
-  const std::vector<Request> request = {Request::of("INFO", name)};
-  const Reply info = parse_raw_reply(backend.call_all(session, request)[0])->reply;
+  const Reply info = backend.ask(session, Request::of("INFO", name));
   InfoByCommand fields;
   for (absl::string_view line : absl::StrSplit(info.text(), "\r\n")) {
     if (!absl::ConsumePrefix(&line, prefix)) continue;

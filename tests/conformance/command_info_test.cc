@@ -15,7 +15,6 @@
 #include "tests/conformance/random/random.h"
 #include "tests/conformance/redis_backend.h"
 #include "tests/random_seed.h"
-#include "tests/redis_server/raw_reply.h"
 
 namespace rushgate::testing {
 namespace {
@@ -47,11 +46,8 @@ Reply value_of(std::string_view name, const Reply& map) {
 
 class CommandInfoTest : public ::testing::TestWithParam<RespVersion> {
  protected:
-  static Reply ask(Backend& backend, const Request& request) {
-    return parse_raw_reply(backend.call_all(0, {&request, 1})[0])->reply;
-  }
-  Reply redis(const Request& request) { return ask(redis_, request); }
-  Reply ours(const Request& request) { return ask(ours_, request); }
+  Reply redis(const Request& request) { return redis_.ask(0, request); }
+  Reply ours(const Request& request) { return ours_.ask(0, request); }
 
  private:
   RedisBackend redis_{GetParam()};

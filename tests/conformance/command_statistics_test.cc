@@ -15,7 +15,6 @@
 #include "tests/conformance/embedded_backend.h"
 #include "tests/conformance/redis_backend.h"
 #include "tests/conformance/server_backend.h"
-#include "tests/redis_server/raw_reply.h"
 
 namespace rushgate::testing {
 namespace {
@@ -25,10 +24,6 @@ using ::testing::Contains;
 using ::testing::IsEmpty;
 using ::testing::Key;
 using ::testing::Not;
-
-Reply ask(Backend& backend, const Request& request) {
-  return parse_raw_reply(backend.call_all(0, {&request, 1})[0])->reply;
-}
 
 // ---- What is counted ----
 
@@ -120,8 +115,7 @@ std::vector<Step> steps() {
 void play(Backend& backend) {
   std::map<std::string, std::string> ids;  // of the clients of sessions that wait
   for (const int session : {7, 8}) {
-    const std::vector<Request> request = {Request::of("CLIENT", "ID")};
-    const Reply id = parse_raw_reply(backend.call_all(session, request)[0])->reply;
+    const Reply id = backend.ask(session, Request::of("CLIENT", "ID"));
     ids["$" + std::to_string(session)] = std::to_string(id.integer());
   }
   for (const auto& [session, request] : steps()) {
@@ -161,7 +155,7 @@ TYPED_TEST(CommandStatisticsTest, CountsWhatRedisCounts) {
 TYPED_TEST(CommandStatisticsTest, LatenciesAreOfTheCommandsThatRedisTimes) {
   for (Backend* const backend :
        {static_cast<Backend*>(&this->redis_), static_cast<Backend*>(&this->ours_)}) {
-    ask(*backend, Request::of("CONFIG", "SET", "latency-tracking", "yes"));
+    backend->ask(0, Request::of("CONFIG", "SET", "latency-tracking", "yes"));
     play(*backend);
   }
   const InfoByCommand expected = command_latencies(this->redis_, 0);
@@ -179,10 +173,10 @@ TYPED_TEST(CommandStatisticsTest, LatenciesAreOfTheCommandsThatRedisTimes) {
 
 TYPED_TEST(CommandStatisticsTest, AScriptsTimeHoldsThatOfItsCommands) {
   Backend& backend = this->ours_;
-  ask(backend, Request::of("CONFIG", "SET", "latency-tracking", "yes"));
-  ask(backend, Request::of("CONFIG", "RESETSTAT"));
+  backend.ask(0, Request::of("CONFIG", "SET", "latency-tracking", "yes"));
+  backend.ask(0, Request::of("CONFIG", "RESETSTAT"));
   constexpr char kMany[] = "for i = 1, 20000 do redis.call('INCR', 'n') end";
-  ask(backend, Request::of("EVAL", kMany, "0"));
+  backend.ask(0, Request::of("EVAL", kMany, "0"));
   InfoByCommand fields = command_statistics(backend, 0);
   EXPECT_EQ(fields["incr"]["calls"], "20000");
   const double script_us = std::atof(fields["eval"]["usec"].c_str());
@@ -194,13 +188,13 @@ TYPED_TEST(CommandStatisticsTest, AScriptsTimeHoldsThatOfItsCommands) {
 
 TYPED_TEST(CommandStatisticsTest, NothingIsTimedUnlessItIsAskedFor) {
   Backend& backend = this->ours_;
-  ask(backend, Request::of("CONFIG", "SET", "latency-tracking", "yes"));
-  ask(backend, Request::of("SET", "k", "v"));
+  backend.ask(0, Request::of("CONFIG", "SET", "latency-tracking", "yes"));
+  backend.ask(0, Request::of("SET", "k", "v"));
   EXPECT_THAT(command_latencies(backend, 0), Contains(Key("set")));
-  ask(backend, Request::of("CONFIG", "SET", "latency-tracking", "no"));
+  backend.ask(0, Request::of("CONFIG", "SET", "latency-tracking", "no"));
   EXPECT_THAT(command_latencies(backend, 0), IsEmpty());
-  ask(backend, Request::of("CONFIG", "RESETSTAT"));
-  ask(backend, Request::of("GET", "k"));
+  backend.ask(0, Request::of("CONFIG", "RESETSTAT"));
+  backend.ask(0, Request::of("GET", "k"));
   EXPECT_THAT(command_latencies(backend, 0), IsEmpty());
   InfoByCommand fields = command_statistics(backend, 0);
   EXPECT_EQ(fields["get"]["calls"], "1");

@@ -7,7 +7,6 @@
 
 #include "tests/conformance/command_counts.h"
 #include "tests/conformance/random/exchange.h"
-#include "tests/redis_server/raw_reply.h"
 
 namespace rushgate::testing {
 namespace {
@@ -20,8 +19,7 @@ constexpr int kAskingSession = 1'001;
 
 /// The backend's time of day.
 std::int64_t now_ms(Backend& backend) {
-  const std::vector<Request> time = {Request::of("TIME")};
-  const Reply now = parse_raw_reply(backend.call_all(kAskingSession, time)[0])->reply;
+  const Reply now = backend.ask(kAskingSession, Request::of("TIME"));
   return std::stoll(now.elements()[0].text()) * 1'000 +
          std::stoll(now.elements()[1].text()) / 1'000;
 }
@@ -38,7 +36,7 @@ std::optional<Difference> Duel::play(std::span<const RandomStep> steps) {
     }
     const std::string counts = counts_differ(command_counts(oracle_, kAskingSession),
                                              command_counts(subject_, kAskingSession));
-    if (!counts.empty()) return Difference{steps.size(), "INFO commandstats: " + counts};
+    if (!counts.empty()) return Difference{steps.size(), "INFO: " + counts};
   } catch (const std::exception& error) {
     return Difference{steps.size(), error.what()};
   }
@@ -50,8 +48,9 @@ void Duel::begin() {
   waiting_.clear();
   oracle_.reset();
   subject_.reset();
-  const std::vector<Request> request = {Request::of("CONFIG", "RESETSTAT")};
-  for (Backend* const backend : {&oracle_, &subject_}) backend->call_all(kAskingSession, request);
+  for (Backend* const backend : {&oracle_, &subject_}) {
+    backend->ask(kAskingSession, Request::of("CONFIG", "RESETSTAT"));
+  }
 }
 
 void Duel::catch_up() {

@@ -77,7 +77,7 @@ TEST_P(DuelTest, FindsTheStepThatDiffers) {
 TEST_P(DuelTest, FindsWhatIsCountedOtherwise) {
   const auto difference = duel_.play(steps_of("xDx"));
   ASSERT_TRUE(difference);
-  EXPECT_EQ(difference->what, "INFO commandstats: d: not there; but calls=1\n");
+  EXPECT_EQ(difference->what, "INFO: d: not there; but calls=1\n");
 }
 
 TEST_P(DuelTest, LeavesOutWhatDoesNotMatter) {
