@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cassert>
 #include <random>
+#include <span>
+#include <string_view>
 #include <thread>
 #include <utility>
 
+#include "absl/container/inlined_vector.h"
 #include "engine/commands/dispatch.h"
 #include "engine/commands/transactions.h"
 #include "engine/executor/executor_errors.h"
@@ -30,6 +33,31 @@ constexpr int kYields = 20;
 constexpr std::size_t kExpiredPerGroupMax = 128;
 
 constexpr std::int64_t kNever = ServiceThread::kNever;
+
+/// Fetches the memory of keys that will be looked for soon, some at once.
+class KeyWarmer {
+ public:
+  explicit KeyWarmer(Keyspace& keyspace) : keyspace_(keyspace) {}
+
+  void add(std::uint8_t db, const Request& request) {
+    if (request.size() < 2) return;
+    const std::string_view key = request[1];  // mostly it is one
+    if (!keys_.empty() && key == keys_.back() && db == db_) return;
+    if (keys_.size() == kWarmedMax || db != db_) warm();
+    db_ = db;
+    keys_.push_back(key);
+  }
+
+  void warm() {
+    if (keys_.size() > 1) keyspace_.db(db_).warm(keys_);
+    keys_.clear();
+  }
+
+ private:
+  Keyspace& keyspace_;
+  std::uint8_t db_ = 0;
+  absl::InlinedVector<std::string_view, kWarmedMax> keys_;
+};
 
 std::uint64_t choose_seed(const EngineOptions& options) {
   if (options.seed != 0) return options.seed;
@@ -175,6 +203,11 @@ void Executor::run_all_and_wait(std::span<Operation> operations,
   if (!callers_run()) {
     service_.kick();
   } else if (try_take_turn()) {
+    KeyWarmer warmer(services_.keyspace);  // those with more requests: when they run
+    for (const Operation& operation : operations) {
+      if (operation.requests.size() == 1) warmer.add(operation.session->db, operation.requests[0]);
+    }
+    warmer.warm();
     work(nullptr);
   }
   for (Operation& operation : operations) wait_until_answered(operation);
@@ -447,11 +480,21 @@ void Executor::run_requests(Operation& operation) {
       return;
     }
     const std::size_t answered = operation.replies.size();
+    const auto left = operation.requests.subspan(answered);
+    if (answered % kWarmedMax == 0 && left.size() > 1) {
+      warm_keys(*operation.session, left.first(std::min(left.size(), kWarmedMax)));
+    }
     run_request(operation, operation.requests[answered]);
     operation.protocol = operation.session->protocol;
     if (!signalled_.empty()) serve_signalled();
     if (operation.replies.size() == answered) return;  // parked
   }
+}
+
+void Executor::warm_keys(const Session& session, std::span<const Request> requests) {
+  KeyWarmer warmer(services_.keyspace);
+  for (const Request& request : requests) warmer.add(session.db, request);
+  warmer.warm();
 }
 
 void Executor::run_request(Operation& operation, const Request& request) {

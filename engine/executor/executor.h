@@ -133,6 +133,8 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
   bool begin(Operation& operation);
   void end(Session& session);
   void run_requests(Operation& operation);
+  /// Fetches the memory of their keys.
+  void warm_keys(const Session& session, std::span<const Request> requests);
   void run_request(Operation& operation, const Request& request);
   void give(Operation& operation, Reply&& reply);
   void join_group(Operation& operation);

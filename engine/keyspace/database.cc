@@ -5,6 +5,8 @@
 #include <cstring>
 #include <string>
 
+#include "absl/container/inlined_vector.h"
+#include "engine/base/touch.h"
 #include "engine/keyspace/keyspace.h"
 #include "engine/keyspace/records.h"
 
@@ -89,6 +91,18 @@ Object*& Database::recent(std::string_view key) {
   std::uint64_t end = 0;
   if (key.size() >= sizeof(end)) std::memcpy(&end, key.end() - sizeof(end), sizeof(end));
   return recent_[(end + key.size()) * kFactor >> 61];
+}
+
+void Database::warm(std::span<const std::string_view> keys) const {
+  absl::InlinedVector<const Object*, kWarmedMax> objects;
+  table_.warm(keys, [&objects](const ObjectEntry::Item& object) {
+    touch(object.get());
+    objects.push_back(object.get());
+  });
+  for (const Object* const object : objects) {
+    touch(object->key.data());
+    touch(&object->change);  // it is longer than what is fetched at once
+  }
 }
 
 Object* Database::find(std::string_view key) {

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cassert>
 #include <cstddef>
@@ -28,8 +29,12 @@
 
 #include "engine/base/heap.h"
 #include "engine/base/random.h"
+#include "engine/base/touch.h"
 
 namespace rushgate {
+
+/// How many keys are warmed at once: about what a processor can wait for.
+constexpr std::size_t kWarmedMax = 16;
 
 /// `Policy` says what is kept:
 ///   using Item = …;  // movable
@@ -65,7 +70,7 @@ class SegmentedTable {
     if (size_ == 0) return nullptr;
     const std::uint64_t hash = Policy::hash(key, seed_);
     Segment& segment = *segment_of(hash);
-    const std::uint32_t slot = find_slot(segment, key, hash);
+    const std::uint32_t slot = find_slot(segment, hash, is_of(key));
     return slot == kNone ? nullptr : &segment.item(slot);
   }
   template <class Key>
@@ -90,9 +95,28 @@ class SegmentedTable {
     const std::uint64_t hash = Policy::hash(key, seed_);
     if (directory_.empty()) directory_.push_back(make_segment(kSlotsMin, 0));
     Segment* segment = segment_of(hash);
-    const std::uint32_t slot = find_slot(*segment, key, hash);
+    const std::uint32_t slot = find_slot(*segment, hash, is_of(key));
     if (slot != kNone) return {&segment->item(slot), false};
     return {&insert_hashed(*segment, make(), hash), true};
+  }
+
+  /// Fetches the memory that searches for these keys, at most kWarmedMax, will touch: one wait for
+  /// all instead of one for each. visit(const Item&) for what is probably the item of one of them.
+  /// In a small table, which is at hand, nothing.
+  template <class Key, class Visit>
+  void warm(std::span<const Key> keys, Visit visit) const {
+    assert(keys.size() <= kWarmedMax);
+    if (depth_ == 0) return;
+    std::array<std::uint64_t, kWarmedMax> hashes;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      hashes[i] = Policy::hash(keys[i], seed_);
+      fetch(hashes[i]);
+    }
+    for (const std::uint64_t hash : std::span(hashes).first(keys.size())) {
+      Segment& segment = *segment_of(hash);
+      const std::uint32_t slot = find_slot(segment, hash, [](const Item&) { return true; });
+      if (slot != kNone) visit(std::as_const(segment.item(slot)));
+    }
   }
 
   /// Inserts the items that are not there yet, and calls visit(const Item&, bool was_missing) after
@@ -100,10 +124,9 @@ class SegmentedTable {
   /// by one.
   template <class Visit>
   void insert_missing(std::span<const Item> items, Visit visit) {
-    constexpr std::size_t kAtOnce = 16;
     while (!items.empty()) {
-      const auto some = items.first(std::min(kAtOnce, items.size()));
-      for (const Item& item : some) warm(item);
+      const auto some = items.first(std::min(kWarmedMax, items.size()));
+      for (const Item& item : some) fetch(Policy::hash(item, seed_));
       for (const Item& item : some) {
         if (!visit(item, find_or_insert(item, [&item] { return item; }).second)) return;
       }
@@ -123,7 +146,7 @@ class SegmentedTable {
     if (size_ == 0) return false;
     const std::uint64_t hash = Policy::hash(key, seed_);
     Segment& segment = *segment_of(hash);
-    const std::uint32_t slot = find_slot(segment, key, hash);
+    const std::uint32_t slot = find_slot(segment, hash, is_of(key));
     if (slot == kNone) return false;
     if (taken != nullptr) *taken = std::move(segment.item(slot));
     close_gap(segment, slot);
@@ -283,20 +306,16 @@ class SegmentedTable {
     return std::size_t{1} << (depth_ - segment.depth);
   }
 
-  /// Fetches the memory that a search for `key` will touch. Doing that for a few keys before they
-  /// are looked for lets the processor wait for all at once. (It reads: processors drop a mere
-  /// request to fetch if they would have to look up its page first.)
-  template <class Key>
-  void warm(const Key& key) const {
+  /// Fetches the memory that a search for this hash will touch.
+  void fetch(std::uint64_t hash) const {
     if (depth_ == 0) return;  // small: it is at hand
-    const std::uint64_t hash = Policy::hash(key, seed_);
-    const auto* begin = reinterpret_cast<const volatile std::byte*>(segment_of(hash));
+    const auto* begin = reinterpret_cast<const std::byte*>(segment_of(hash));
     // Where the slot is if the segment has its usual size; to look would be to wait. It has no
     // less: only segments of that size are split.
     const std::uint32_t home = home_in(kSlotsMax, hash);
-    static_cast<void>(*begin);
-    static_cast<void>(*(begin + sizeof(Segment) + home));
-    static_cast<void>(*(begin + Segment::items_offset(kSlotsMax) + home * sizeof(Item)));
+    touch(begin);
+    touch(begin + sizeof(Segment) + home);
+    touch(begin + Segment::items_offset(kSlotsMax) + home * sizeof(Item));
   }
 
   template <class Visit>
@@ -320,13 +339,19 @@ class SegmentedTable {
   }
 
   template <class Key>
-  std::uint32_t find_slot(Segment& segment, const Key& key, std::uint64_t hash) const {
+  static auto is_of(const Key& key) {
+    return [&key](const Item& item) { return Policy::matches(item, key); };
+  }
+
+  /// The slot of the item with this hash for which matches(const Item&), or kNone.
+  template <class Matches>
+  static std::uint32_t find_slot(Segment& segment, std::uint64_t hash, Matches matches) {
     const std::uint8_t tag = tag_of(hash);
     const std::uint8_t* tags = segment.tags();
     const std::uint32_t mask = segment.slots - 1;
     for (std::uint32_t slot = home_of(segment, hash); tags[slot] != kFree;
          slot = (slot + 1) & mask) {
-      if (tags[slot] == tag && Policy::matches(segment.item(slot), key)) return slot;
+      if (tags[slot] == tag && matches(segment.item(slot))) return slot;
     }
     return kNone;
   }

@@ -1,9 +1,14 @@
 // Who runs what, and when: threads, groups, the queue, the end.
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <latch>
+#include <random>
 #include <set>
+#include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -61,6 +66,35 @@ TEST_P(PolicyTest, PipelinesOfManyThreadsStayInOrder) {
     });
   }
   for (auto& thread : threads) thread.join();
+}
+
+TEST_P(PolicyTest, APipelineOverManyKeysIsAnsweredAsOneByOne) {
+  std::vector<std::vector<Reply>> answers;
+  for (const std::size_t at_once : {std::size_t{1}, std::size_t{500}}) {
+    const auto engine = open_engine({.policy = GetParam(), .seed = 1});
+    const auto client = engine->open_client();
+    std::vector<Request> fill;  // so many that the keys' memory is fetched ahead
+    for (int i = 0; i < 20'000; ++i) fill.push_back(Request::of("SET", "k" + std::to_string(i), i));
+    client->pipeline(fill);
+    std::vector<Request> requests;
+    std::mt19937_64 random(1);  // the same both times
+    const auto key = [&random] { return "k" + std::to_string(random() % 25'000); };
+    for (int i = 0; i < 1'000; ++i) {
+      requests.push_back(Request::of("INCR", key()));
+      requests.push_back(Request::of("DEL", key(), key()));
+      requests.push_back(Request::of("PING"));
+      requests.push_back(Request());
+      requests.push_back(Request::of("RENAME", key(), key()));
+      requests.push_back(Request::of("SELECT", i % 100 == 50 ? "1" : "0"));
+      if (i == 500) requests.push_back(Request::of("FLUSHALL"));
+    }
+    std::vector<Reply>& answered = answers.emplace_back();
+    for (std::size_t i = 0; i < requests.size(); i += at_once) {
+      const auto some = std::span(requests).subspan(i, std::min(at_once, requests.size() - i));
+      for (Reply& reply : client->pipeline(some)) answered.push_back(std::move(reply));
+    }
+  }
+  EXPECT_EQ(answers[0], answers[1]);
 }
 
 TEST_P(PolicyTest, CompletionsComeInTheOrderOfSubmission) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <numeric>
 #include <random>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -135,6 +136,30 @@ TEST(SegmentedTableTest, InsertMissingStopsWhenItIsTold) {
   EXPECT_EQ(table.size(), 50U);
   EXPECT_TRUE(table.contains(49));
   EXPECT_FALSE(table.contains(50));
+}
+
+TEST(SegmentedTableTest, WarmingMeetsTheItemsOfTheKeys) {
+  SegmentedTable<PairPolicy> table(7);
+  std::vector<std::int64_t> keys(100'000);
+  std::iota(keys.begin(), keys.end(), 0);
+  for (const std::int64_t key : keys) table.insert({key, key});
+  std::size_t met = 0;
+  for (std::span<const std::int64_t> rest = keys; !rest.empty(); rest = rest.subspan(kWarmedMax)) {
+    const auto some = rest.first(kWarmedMax);
+    table.warm(some, [&](const Pair& pair) {
+      if (std::ranges::count(some, pair.key) > 0) ++met;
+    });
+  }
+  EXPECT_GT(met, keys.size() * 9 / 10);  // the others have something like their hash before them
+}
+
+TEST(SegmentedTableTest, ATableOfOneSegmentNeedsNoWarming) {
+  SegmentedTable<PairPolicy> table(7);
+  const std::vector<std::int64_t> keys = {1, 2};
+  const auto visit = [](const Pair&) { FAIL(); };
+  table.warm(std::span(keys), visit);
+  table.insert({1, 1});
+  table.warm(std::span(keys), visit);
 }
 
 TEST(SegmentedTableTest, AnEmptyTableHoldsNothingAndCostsNothing) {
