@@ -387,7 +387,7 @@ absl::Status Stream::find_cut(const TrimTo& to, Cut& cut) const {
           return is_open = cutter.visit(entry.id(), is_deleted);
         });
     if (is_open) cutter.close_node();
-    return status;
+    return status.ok() ? check(cut) : status;
   }
   if (to.length_max ? *to.length_max == 0 : to.min_id > last_id()) {
     cut = {length(), {}, 0};
@@ -397,7 +397,7 @@ absl::Status Stream::find_cut(const TrimTo& to, Cut& cut) const {
   std::uint64_t position = counters_.node_position;
   cut.first_id = {};
   cut.node_position = 0;
-  return scan(first_id(), last_id(), [&](const StreamEntry& entry, bool is_deleted) {
+  absl::Status status = scan(first_id(), last_id(), [&](const StreamEntry& entry, bool is_deleted) {
     const bool stays = cut.removed == removed_most || (!to.length_max && entry.id() >= to.min_id);
     if (!is_deleted && stays) {
       cut.first_id = entry.id();
@@ -408,12 +408,13 @@ absl::Status Stream::find_cut(const TrimTo& to, Cut& cut) const {
     ++position;
     return true;
   });
+  return status.ok() ? check(cut) : status;
 }
 
 absl::Status Stream::find_front(Cut& cut) const {
   cut = {};
   std::uint64_t position = counters_.node_position;
-  return scan(first_id(), last_id(), [&](const StreamEntry& entry, bool is_deleted) {
+  absl::Status status = scan(first_id(), last_id(), [&](const StreamEntry& entry, bool is_deleted) {
     if (is_deleted) {
       ++position;
       return true;
@@ -422,6 +423,18 @@ absl::Status Stream::find_front(Cut& cut) const {
     cut.node_position = static_cast<std::uint32_t>(position % kNodeEntries);
     return false;
   });
+  return status.ok() ? check(cut) : status;
+}
+
+absl::Status Stream::check(const Cut& cut) const {
+  const bool removes_all = cut.first_id == StreamId{};
+  const bool fits = removes_all ? cut.removed == length() : cut.removed < length();
+  return fits ? absl::OkStatus() : miscounted();
+}
+
+absl::Status Stream::miscounted() const {
+  return absl::DataLossError(absl::StrCat("the store holds more or fewer entries of stream ",
+                                          object_id_, " than its header counts"));
 }
 
 // ---- Groups ----

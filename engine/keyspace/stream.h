@@ -154,6 +154,8 @@ class Stream {
   absl::Status find_cut(const TrimTo& to, Cut& cut) const;
   /// Where the stream begins if the entry first_id() was deleted.
   absl::Status find_front(Cut& cut) const;
+  /// kDataLoss: there are more or fewer entries than length().
+  [[nodiscard]] absl::Status miscounted() const;
 
   void attach_group(std::unique_ptr<StreamGroup> group);
   std::unique_ptr<StreamGroup> detach_group(StreamGroup& group);
@@ -216,6 +218,9 @@ class Stream {
     StreamId known_to;  // none follows them up to here
   };
   class NodeCutter;
+
+  /// miscounted() if length() does not allow for what the cut removes.
+  [[nodiscard]] absl::Status check(const Cut& cut) const;
 
   /// Every entry in [from, to], deleted ones above first_id() too.
   absl::Status scan(StreamId from, StreamId to,

@@ -125,6 +125,7 @@ absl::Status erase(Database& db, Object& object, std::span<const StreamId> ids,
   if (existing.empty()) return absl::OkStatus();
 
   const bool is_first_erased = existing.front() == stream.first_id();
+  if (existing.size() + (is_first_erased ? 0 : 1) > stream.length()) return stream.miscounted();
   const Changes::Mark mark = db.changes().mark();
   mark_deleted(db, object, existing);
   Ids kept_deleted = existing;  // those that still have to be skipped when reading

@@ -280,6 +280,56 @@ TEST_F(StreamsTest, ARunThatMakesNoSenseIsDataLoss) {
   EXPECT_TRUE(absl::IsDataLoss(read));
 }
 
+/// A store whose header of the stream counts other entries than there are, which are three.
+class MiscountedStreamTest : public StreamsTest {
+ protected:
+  void count_as(std::uint64_t length) {
+    append_up_to(2);
+    append({3, 0});
+    Stream::Counters counters = stream().counters();
+    counters.length = length;
+    counters.entries_added = 5;
+    stream().set_counters(counters);
+    reopen();
+    ASSERT_EQ(stream().length(), length);
+  }
+  void erasing_is_data_loss(const std::vector<StreamId>& erased_ids) {
+    std::uint64_t erased = 0;
+    EXPECT_TRUE(absl::IsDataLoss(streams::erase(db(), object(), erased_ids, erased)));
+    nothing_has_changed();
+  }
+  void trimming_is_data_loss(const Stream::TrimTo& to) {
+    std::uint64_t removed = 0;
+    EXPECT_TRUE(absl::IsDataLoss(streams::trim(db(), object(), to, removed)));
+    nothing_has_changed();
+  }
+
+ private:
+  void nothing_has_changed() {
+    const std::uint64_t length = stream().length();
+    reopen();
+    EXPECT_EQ(stream().length(), length);
+    EXPECT_EQ(ids(), (std::vector<StreamId>{{1, 0}, {2, 0}, {3, 0}}));
+    EXPECT_EQ(stream().deleted_count(), 0U);
+  }
+};
+
+TEST_F(MiscountedStreamTest, LostEntriesAreMissedAtTheEnd) {
+  count_as(5);
+  erasing_is_data_loss({{1, 0}, {2, 0}, {3, 0}});
+  trimming_is_data_loss({.length_max = 1});
+  trimming_is_data_loss({.length_max = {}, .min_id = {3, 1}, .whole_nodes = true});
+  EXPECT_EQ(trim_to(3), 2U);  // it cannot tell
+}
+
+TEST_F(MiscountedStreamTest, MoreEntriesCannotGoThanAreCounted) {
+  count_as(1);
+  erasing_is_data_loss({{2, 0}});
+  erasing_is_data_loss({{1, 0}, {2, 0}});
+  trimming_is_data_loss({.length_max = {}, .min_id = {2, 0}});
+  trimming_is_data_loss({.length_max = {}, .min_id = {3, 0}});
+}
+
 // ---- Groups ----
 
 TEST_F(StreamsTest, AGroupDestroyedAndMadeAgainIsEmpty) {
