@@ -205,7 +205,8 @@ void Executor::run_all_and_wait(std::span<Operation> operations,
   } else if (try_take_turn()) {
     KeyWarmer warmer(services_.keyspace);  // those with more requests: when they run
     for (const Operation& operation : operations) {
-      if (operation.requests.size() == 1) warmer.add(operation.session->db, operation.requests[0]);
+      if (operation.is_answered() || operation.requests.size() > 1) continue;
+      warmer.add(operation.session->db, operation.requests[0]);
     }
     warmer.warm();
     work(nullptr);

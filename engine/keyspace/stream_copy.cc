@@ -52,9 +52,11 @@ void set_counted_history(Database& db, Object& object, StreamId last_id,
 absl::Status copy(const Stream& from, Database& to, std::string_view key) {
   const Changes::Mark before = to.changes().mark();
   Object& object = create(to, key);
-  if (absl::Status read = copy_entries(from, to, object); !read.ok()) {
+  absl::Status copied = copy_entries(from, to, object);
+  if (copied.ok() && object.stream().length() != from.length()) copied = from.miscounted();
+  if (!copied.ok()) {
     to.changes().roll_back_to(before);
-    return read;
+    return copied;
   }
   set_counted_history(to, object, from.last_id(), from.entries_added(), from.max_deleted_id());
   for (const auto& [name, group] : from.groups()) copy_group(*group, to, object);

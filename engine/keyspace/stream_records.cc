@@ -28,6 +28,8 @@ void Stream::write_header(RecordWriter& writer) const {
 }
 
 bool Stream::read_header(RecordReader& reader) {
+  // Many more than XSETID's ENTRIESADDED allows, and so few that they can be counted on from there.
+  constexpr std::uint64_t kEntriesAddedMax = 3ULL << 62;
   counters_.length = reader.varint();
   counters_.entries_added = reader.varint();
   counters_.first_id = read_id(reader);
@@ -35,8 +37,8 @@ bool Stream::read_header(RecordReader& reader) {
   counters_.max_deleted_id = read_id(reader);
   const std::uint64_t node_position = reader.varint();
   counters_.node_position = static_cast<std::uint32_t>(node_position % kNodeEntries);
-  return reader.ok() && counters_.length <= counters_.entries_added &&
-         counters_.first_id <= counters_.last_id &&
+  return reader.ok() && counters_.entries_added <= kEntriesAddedMax &&
+         counters_.length <= counters_.entries_added && counters_.first_id <= counters_.last_id &&
          (counters_.length > 0) == (counters_.first_id != StreamId{}) &&
          node_position < kNodeEntries;
 }

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/keyspace/copies.h"
 #include "engine/keyspace/keyspace.h"
 #include "tests/keyspace/stream_test_store.h"
 
@@ -284,11 +285,12 @@ TEST_F(StreamsTest, ARunThatMakesNoSenseIsDataLoss) {
 class MiscountedStreamTest : public StreamsTest {
  protected:
   void count_as(std::uint64_t length) {
-    append_up_to(2);
-    append({3, 0});
+    append_up_to(3);
+    append({4, 0});
+    EXPECT_EQ(erase({{4, 0}}), 1U);  // the last id is no entry's
     Stream::Counters counters = stream().counters();
     counters.length = length;
-    counters.entries_added = 5;
+    counters.entries_added = length;
     stream().set_counters(counters);
     reopen();
     ASSERT_EQ(stream().length(), length);
@@ -303,14 +305,24 @@ class MiscountedStreamTest : public StreamsTest {
     EXPECT_TRUE(absl::IsDataLoss(streams::trim(db(), object(), to, removed)));
     nothing_has_changed();
   }
+  void copying_is_data_loss() {
+    EXPECT_TRUE(absl::IsDataLoss(copy_object(object(), db(), "copy")));
+    nothing_has_changed();
+  }
+  void a_lower_last_id_is_data_loss() {
+    EXPECT_TRUE(absl::IsDataLoss(
+        streams::set_history(db(), object(), {3, 0}, stream().entries_added(), {})));
+    nothing_has_changed();
+  }
 
  private:
   void nothing_has_changed() {
     const std::uint64_t length = stream().length();
     reopen();
+    EXPECT_EQ(db().size(), 1U);
     EXPECT_EQ(stream().length(), length);
     EXPECT_EQ(ids(), (std::vector<StreamId>{{1, 0}, {2, 0}, {3, 0}}));
-    EXPECT_EQ(stream().deleted_count(), 0U);
+    EXPECT_EQ(stream().deleted_count(), 1U);
   }
 };
 
@@ -318,7 +330,9 @@ TEST_F(MiscountedStreamTest, LostEntriesAreMissedAtTheEnd) {
   count_as(5);
   erasing_is_data_loss({{1, 0}, {2, 0}, {3, 0}});
   trimming_is_data_loss({.length_max = 1});
-  trimming_is_data_loss({.length_max = {}, .min_id = {3, 1}, .whole_nodes = true});
+  copying_is_data_loss();
+  a_lower_last_id_is_data_loss();
+  trimming_is_data_loss({.length_max = {}, .min_id = {4, 1}, .whole_nodes = true});
   EXPECT_EQ(trim_to(3), 2U);  // it cannot tell
 }
 
@@ -326,6 +340,8 @@ TEST_F(MiscountedStreamTest, MoreEntriesCannotGoThanAreCounted) {
   count_as(1);
   erasing_is_data_loss({{2, 0}});
   erasing_is_data_loss({{1, 0}, {2, 0}});
+  copying_is_data_loss();
+  a_lower_last_id_is_data_loss();
   trimming_is_data_loss({.length_max = {}, .min_id = {2, 0}});
   trimming_is_data_loss({.length_max = {}, .min_id = {3, 0}});
 }
