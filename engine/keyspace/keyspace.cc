@@ -150,6 +150,7 @@ class KeyspaceLoader {
       object->id = string_id_--;
     } else {
       object->id = reader.varint();
+      if (object->id > kObjectIdMax || by_id_.contains(object->id)) return false;
       largest_id_ = std::max(largest_id_, object->id);
       if (!read_collection(type, reader, *object)) return false;
     }
@@ -190,6 +191,9 @@ class KeyspaceLoader {
     }
     return last_;
   }
+
+  /// Ids are counted up from 1: none gets beyond this.
+  static constexpr std::uint64_t kObjectIdMax = std::uint64_t{1} << 62;
 
   Keyspace& keyspace_;
   absl::Status status_;

@@ -1,5 +1,6 @@
 #include "engine/keyspace/database.h"
 
+#include <cstdint>
 #include <map>
 #include <random>
 #include <string>
@@ -7,12 +8,39 @@
 #include <gtest/gtest.h>
 
 #include "engine/keyspace/keyspace.h"
+#include "engine/keyspace/records.h"
 #include "engine/keyspace/strings.h"
 #include "storage/memory/memory_store.h"
 #include "tests/random_seed.h"
 
 namespace rushgate {
 namespace {
+
+/// How a keyspace loads from a store that holds these headers of hashes: keys and ids.
+absl::Status load_hashes(const std::map<std::string, std::uint64_t>& ids) {
+  MemoryStore store({.keep_state = true});
+  StoreBatch batch;
+  for (const auto& [name, id] : ids) {
+    std::string key;
+    write_header_key(0, name, key);
+    Object hash(name, HashValue(1));
+    hash.id = id;
+    std::string value;
+    write_header_value(hash, value);
+    batch.put(key, value);
+  }
+  EXPECT_TRUE(store.commit(batch).ok());
+  return Keyspace(store, 1).load();
+}
+
+TEST(DatabaseTest, ObjectsThatShareAnIdAreNotLoaded) {
+  EXPECT_TRUE(load_hashes({{"a", 1}, {"b", 2}}).ok());
+  EXPECT_TRUE(absl::IsDataLoss(load_hashes({{"a", 1}, {"b", 1}})));
+}
+
+TEST(DatabaseTest, AnIdThatWasNeverGivenIsNotLoaded) {
+  EXPECT_TRUE(absl::IsDataLoss(load_hashes({{"a", std::uint64_t{1} << 63}})));
+}
 
 /// Whatever was found before: what is found now is what is there.
 TEST(DatabaseTest, FindsWhatIsThereAfterAnyChangeAndRollback) {
