@@ -29,9 +29,16 @@ void wrap_in_table(lua_State* lua, const char* field) {
 /// Whatever is not an aggregate fits into what Lua gives to a function of C anyway.
 void make_stack_room(lua_State* lua) { luaL_checkstack(lua, 4, "reply nested too deeply"); }
 
+/// How long Lua finds a table with holes (nils, in RESP3) depends on how it was made: as in Redis,
+/// empty.
+int list_room(const std::vector<Reply>& elements, int protocol) {
+  const bool has_holes = protocol == 3 && std::ranges::any_of(elements, &Reply::is_nil);
+  return has_holes ? 0 : static_cast<int>(elements.size());
+}
+
 void push_list(lua_State* lua, const std::vector<Reply>& elements, int protocol) {
   make_stack_room(lua);
-  lua_createtable(lua, static_cast<int>(elements.size()), 0);
+  lua_createtable(lua, list_room(elements, protocol), 0);
   int index = 0;
   for (const Reply& element : elements) {
     push_reply(lua, element, protocol);
