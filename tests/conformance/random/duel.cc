@@ -114,6 +114,7 @@ std::optional<std::string> Duel::receive_what_is_there() {
 std::optional<std::string> Duel::receive_what_is_there(int session) {
   while (oracle_.has_answer(session)) {
     const std::string expected = oracle_.receive(session);
+    if (!subject_.has_answer(session)) catch_up();  // it may have waited for a moment only
     if (!subject_.has_answer(session)) return "no answer yet; expected: " + escaped(expected);
     waiting_.erase(session);
     if (auto what = answers_differ(last_.at(session), expected, subject_.receive(session))) {
