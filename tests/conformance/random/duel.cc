@@ -7,6 +7,7 @@
 
 #include "tests/conformance/command_counts.h"
 #include "tests/conformance/random/exchange.h"
+#include "tests/redis_server/raw_reply.h"
 
 namespace rushgate::testing {
 namespace {
@@ -122,7 +123,10 @@ std::optional<std::string> Duel::receive_what_is_there(int session) {
     }
   }
   if (!subject_.has_answer(session)) return std::nullopt;
-  return "an answer too many: " + escaped(subject_.receive(session));
+  const std::string actual = subject_.receive(session);
+  if (!parse_raw_reply(actual)->reply.is_nil()) return "an answer too many: " + escaped(actual);
+  waiting_.erase(session);  // its time was up, and it will be for the other one
+  return answers_differ(last_.at(session), oracle_.receive(session), actual);
 }
 
 std::vector<RandomStep> shortened(std::vector<RandomStep> steps, Duel& duel) {
