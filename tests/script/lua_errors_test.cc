@@ -92,6 +92,9 @@ TEST_F(LuaErrorsTest, CompilationErrors) {
   EXPECT_EQ(eval("return \""),
             Reply::error("ERR Error compiling script (new function): user_script:1: unfinished "
                          "string near '<eof>'"));
+  EXPECT_EQ(eval("return [[a [[b]]"),  // docs/differences.md
+            Reply::error("ERR Error compiling script (new function): user_script:1: nesting of "
+                         "[[...]] is deprecated near '['"));
   EXPECT_EQ(host().cached_scripts(), 0U);
 }
 
