@@ -9,7 +9,6 @@
 
 #include <rocksdb/convenience.h>
 #include <rocksdb/listener.h>
-#include <rocksdb/memtablerep.h>
 #include <rocksdb/options.h>
 #include <rocksdb/slice_transform.h>
 
@@ -19,6 +18,7 @@
 #include "storage/rocksdb/layout.h"
 #include "storage/rocksdb/log_check.h"
 #include "storage/rocksdb/rocksdb_status.h"
+#include "storage/rocksdb/unsorted_memtable.h"
 
 namespace rushgate {
 namespace {
@@ -77,7 +77,7 @@ rocksdb::CompressionType compression() {
 // order, and tables may overlap for longer than readers would like.
 rocksdb::ColumnFamilyOptions state_options() {
   rocksdb::ColumnFamilyOptions options;
-  options.memtable_factory = std::make_shared<rocksdb::VectorRepFactory>();
+  options.memtable_factory = std::make_shared<UnsortedMemTableFactory>();
   options.write_buffer_size = kStateBufferBytes;
   options.max_write_buffer_number = kBuffersMax;
   options.compaction_style = rocksdb::kCompactionStyleUniversal;

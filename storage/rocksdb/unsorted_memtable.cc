@@ -1,0 +1,169 @@
+#include "storage/rocksdb/unsorted_memtable.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <rocksdb/slice.h>
+
+#include "storage/rocksdb/layout.h"
+
+namespace rushgate {
+namespace {
+
+using KeyComparator = rocksdb::MemTableRep::KeyComparator;
+
+struct Entry {
+  std::uint64_t piece;  // of its key, while it is sorted
+  const char* data;     // as RocksDB laid it out
+};
+
+/// The eight bytes of `key` from `offset` on, zeros behind its end: the greater key has the greater
+/// number, unless both have the same.
+std::uint64_t piece_of(const rocksdb::Slice& key, std::size_t offset) {
+  if (offset + sizeof(std::uint64_t) <= key.size()) return read_big_endian(key.data() + offset);
+  char bytes[sizeof(std::uint64_t)] = {};
+  if (offset < key.size()) std::memcpy(bytes, key.data() + offset, key.size() - offset);
+  return read_big_endian(bytes);
+}
+
+class UnsortedMemTable final : public rocksdb::MemTableRep {
+ public:
+  UnsortedMemTable(const KeyComparator& compare, rocksdb::Allocator* allocator)
+      : MemTableRep(allocator), compare_(compare) {}
+
+  void Insert(rocksdb::KeyHandle handle) override {
+    const std::lock_guard lock(mutex_);
+    entries_.push_back(static_cast<const char*>(handle));
+    bytes_.store(entries_.capacity() * sizeof(entries_[0]), std::memory_order_relaxed);
+  }
+
+  [[nodiscard]] bool Contains(const char* key) const override {
+    const std::lock_guard lock(mutex_);
+    return std::ranges::any_of(entries_,
+                               [&](const char* entry) { return compare_(entry, key) == 0; });
+  }
+
+  [[nodiscard]] std::size_t ApproximateMemoryUsage() override {
+    return bytes_.load(std::memory_order_relaxed);
+  }
+
+  Iterator* GetIterator(rocksdb::Arena* arena) override;
+
+ private:
+  class SortedCopy;
+
+  std::vector<Entry> copy() const;
+  void sort(std::span<Entry> entries, std::size_t offset) const;
+
+  const KeyComparator& compare_;
+  mutable std::mutex mutex_;
+  std::vector<const char*> entries_;                  // in the order of their insertion
+  std::vector<std::unique_ptr<std::byte[]>> places_;  // of iterators that RocksDB doesn't free
+  std::atomic<std::size_t> bytes_ = 0;
+};
+
+/// Sorted when it is first looked at, which is in RocksDB's own thread.
+class UnsortedMemTable::SortedCopy final : public rocksdb::MemTableRep::Iterator {
+ public:
+  explicit SortedCopy(const UnsortedMemTable& table) : table_(table), entries_(table.copy()) {}
+
+  [[nodiscard]] bool Valid() const override { return position_ < entries_.size(); }
+  [[nodiscard]] const char* key() const override { return entries_[position_].data; }
+  void Next() override { ++position_; }
+  void Prev() override { position_ = position_ == 0 ? entries_.size() : position_ - 1; }
+
+  void Seek(const rocksdb::Slice& key, const char*) override {
+    sort();
+    position_ = count_if([&](const Entry& entry) { return table_.compare_(entry.data, key) < 0; });
+  }
+  void SeekForPrev(const rocksdb::Slice& key, const char*) override {
+    sort();
+    position_ = count_if([&](const Entry& entry) { return table_.compare_(entry.data, key) <= 0; });
+    Prev();
+  }
+  void SeekToFirst() override {
+    sort();
+    position_ = 0;
+  }
+  void SeekToLast() override {
+    sort();
+    position_ = entries_.size();
+    Prev();
+  }
+
+ private:
+  void sort() {
+    if (!std::exchange(is_sorted_, true)) table_.sort(entries_, 0);
+  }
+  /// How many stand before the first that does not fit.
+  template <class Fits>
+  std::size_t count_if(const Fits& fits) const {
+    return static_cast<std::size_t>(std::ranges::partition_point(entries_, fits) -
+                                    entries_.begin());
+  }
+
+  const UnsortedMemTable& table_;
+  std::vector<Entry> entries_;
+  std::size_t position_ = 0;
+  bool is_sorted_ = false;
+};
+
+rocksdb::MemTableRep::Iterator* UnsortedMemTable::GetIterator(rocksdb::Arena* arena) {
+  if (arena == nullptr) return new SortedCopy(*this);
+  // Somebody else's arena is to be used, of which RocksDB's public headers say nothing, and the
+  // destructor alone will be called.
+  auto place = std::make_unique<std::byte[]>(sizeof(SortedCopy));
+  Iterator* const iterator = new (place.get()) SortedCopy(*this);
+  const std::lock_guard lock(mutex_);
+  places_.push_back(std::move(place));
+  return iterator;
+}
+
+std::vector<Entry> UnsortedMemTable::copy() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Entry> copied;
+  copied.reserve(entries_.size());
+  for (const char* const entry : entries_) copied.push_back({.piece = 0, .data = entry});
+  return copied;
+}
+
+/// They have the same bytes before `offset`.
+void UnsortedMemTable::sort(std::span<Entry> entries, std::size_t offset) const {
+  constexpr std::size_t kFew = 8;
+  constexpr std::size_t kOffsetMax = 64;
+  if (entries.size() <= kFew || offset >= kOffsetMax) {
+    std::ranges::sort(entries, [&](const Entry& left, const Entry& right) {
+      return compare_(left.data, right.data) < 0;
+    });
+    return;
+  }
+  for (Entry& entry : entries) entry.piece = piece_of(UserKey(entry.data), offset);
+  if (!std::ranges::is_sorted(entries, {}, &Entry::piece)) {
+    std::ranges::sort(entries, {}, &Entry::piece);
+  }
+  for (auto run = entries.begin(); run != entries.end();) {
+    const auto end =
+        std::find_if(run, entries.end(), [&](const Entry& e) { return e.piece != run->piece; });
+    if (end - run > 1) sort({run, end}, offset + sizeof(Entry::piece));
+    run = end;
+  }
+}
+
+}  // namespace
+
+rocksdb::MemTableRep* UnsortedMemTableFactory::CreateMemTableRep(
+    const rocksdb::MemTableRep::KeyComparator& compare, rocksdb::Allocator* allocator,
+    const rocksdb::SliceTransform*, rocksdb::Logger*) {
+  return new UnsortedMemTable(compare, allocator);
+}
+
+}  // namespace rushgate
