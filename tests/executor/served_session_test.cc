@@ -1,0 +1,119 @@
+#include "engine/executor/served_session.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/executor/engine_fixture.h"
+
+namespace rushgate {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+/// Sessions that ask one request each, in one run.
+class Asking {
+ public:
+  explicit Asking(Engine& engine) : engine_(engine) {}
+
+  template <class... Args>
+  void add(const Args&... args) {
+    sessions_.push_back(std::make_unique<ServedSession>(engine_, ServedSessionOptions{}));
+    requests_.push_back(Request::of(args...));
+    batches_.push_back({.session = sessions_.back().get(), .requests = {&*requests_.back(), 1}});
+  }
+
+  /// Forgets the requests of those who have their answer, as a server does, whenever it is asked
+  /// in the middle of a script, which it then kills.
+  void run() {
+    ServedSession::run(batches_, [this] {
+      answered_while_busy_ = std::ranges::count_if(batches_, &ServedSession::Batch::is_answered);
+      for (std::size_t i = 0; i < batches_.size(); ++i) {
+        if (batches_[i].is_answered) requests_[i].reset();
+      }
+      ServedSession other(engine_, {});
+      busy_answer_ = answer_while_busy(other, "GET", "k");
+      answer_while_busy(other, "SCRIPT", "KILL");
+    });
+  }
+
+  /// As to_debug_string() writes them.
+  [[nodiscard]] std::vector<std::string> answers() const {
+    std::vector<std::string> texts;
+    for (const ServedSession::Batch& batch : batches_) {
+      texts.push_back(to_debug_string(batch.replies.at(0)));
+    }
+    return texts;
+  }
+  [[nodiscard]] std::ptrdiff_t answered_while_busy() const { return answered_while_busy_; }
+  [[nodiscard]] const std::string& busy_answer() const { return busy_answer_; }
+
+ private:
+  template <class... Args>
+  static std::string answer_while_busy(ServedSession& session, const Args&... args) {
+    const Request request = Request::of(args...);
+    ServedSession::Batch batch{.session = &session, .requests = {&request, 1}};
+    ServedSession::answer_while_busy(batch);
+    return to_debug_string(batch.replies.at(0));
+  }
+
+  Engine& engine_;
+  std::vector<std::unique_ptr<ServedSession>> sessions_;
+  std::deque<std::optional<Request>> requests_;
+  std::vector<ServedSession::Batch> batches_;
+  std::ptrdiff_t answered_while_busy_ = 0;
+  std::string busy_answer_;
+};
+
+constexpr char kEndless[] = "while true do end";
+
+TEST(ServedSessionTest, RunsTheBatchesInTheirOrder) {
+  const auto engine = open_engine();
+  Asking asking(*engine);
+  for (int i = 0; i < 40; ++i) asking.add("INCR", "counter");
+  asking.add("GET", "counter");
+  asking.run();
+  const auto answers = asking.answers();
+  EXPECT_EQ(answers[0], "(integer) 1");
+  EXPECT_EQ(answers[39], "(integer) 40");
+  EXPECT_EQ(answers[40], R"("40")");
+}
+
+TEST(ServedSessionTest, IsAskedWhileAScriptTakesTooLong) {
+  const auto engine = open_engine({.script_busy_after_ms = 1});
+  Asking asking(*engine);
+  asking.add("SET", "k", "v");
+  asking.add("EVAL", kEndless, 0);
+  asking.add("GET", "k");
+  asking.run();
+  EXPECT_THAT(asking.answers(),
+              ElementsAre("OK", HasSubstr("Script killed by user"), StartsWith("(error) BUSY")));
+  EXPECT_THAT(asking.busy_answer(), StartsWith("(error) BUSY"));
+}
+
+// The queue takes two at a time, so the first ones are answered before all are in it. Keys are so
+// large that their memory goes back to the system with them: it cannot be read again unnoticed.
+TEST(ServedSessionTest, RequestsThatAreAnsweredAreNotReadAgain) {
+  constexpr std::size_t kLarge = std::size_t{40} << 20;
+  const auto engine = open_engine({.queue_capacity = 2, .script_busy_after_ms = 1});
+  Asking asking(*engine);
+  for (int i = 0; i < 4; ++i) asking.add("EXISTS", std::string(kLarge, 'k'));
+  asking.add("EVAL", kEndless, 0);
+  for (int i = 0; i < 3; ++i) asking.add("EXISTS", "k");
+  asking.run();
+  EXPECT_GE(asking.answered_while_busy(), 2);
+  EXPECT_THAT(asking.answers()[4], HasSubstr("Script killed by user"));
+  EXPECT_EQ(asking.answers()[7], "(integer) 0");
+}
+
+}  // namespace
+}  // namespace rushgate
