@@ -102,7 +102,7 @@ rocksdb::DBOptions database_options(rocksdb::Env& env, const RocksDbStoreOptions
   rocksdb::DBOptions options;
   options.env = &env;
   options.max_background_jobs = 2;
-  options.allow_concurrent_memtable_write = false;  // a vector and hints allow one writer only
+  options.allow_concurrent_memtable_write = false;  // the memtables allow one writer only
   options.enable_write_thread_adaptive_yield = false;
   options.max_total_wal_size = wanted.log_bytes_max;
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;

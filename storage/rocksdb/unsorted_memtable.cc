@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -52,6 +53,12 @@ class UnsortedMemTable final : public rocksdb::MemTableRep {
                                [&](const char* entry) { return compare_(entry, key) == 0; });
   }
 
+  // What is looked for is of a type that no public header defines, and MemTableRep's own Get() does
+  // not free its iterator.
+  void Get(const rocksdb::LookupKey&, void*, bool (*)(void*, const char*)) override {
+    std::abort();
+  }
+
   [[nodiscard]] std::size_t ApproximateMemoryUsage() override {
     return bytes_.load(std::memory_order_relaxed);
   }
@@ -63,15 +70,16 @@ class UnsortedMemTable final : public rocksdb::MemTableRep {
 
   std::vector<Entry> copy() const;
   void sort(std::span<Entry> entries, std::size_t offset) const;
+  void sort_by_comparator(std::span<Entry> entries) const;
 
   const KeyComparator& compare_;
   mutable std::mutex mutex_;
-  std::vector<const char*> entries_;                  // in the order of their insertion
-  std::vector<std::unique_ptr<std::byte[]>> places_;  // of iterators that RocksDB doesn't free
+  std::vector<const char*> entries_;                  // guarded by mutex_; the oldest first
+  std::vector<std::unique_ptr<std::byte[]>> places_;  // guarded by mutex_; see GetIterator()
   std::atomic<std::size_t> bytes_ = 0;
 };
 
-/// Sorted when it is first looked at, which is in RocksDB's own thread.
+/// Sorted when it is first looked at: mostly in RocksDB's own thread.
 class UnsortedMemTable::SortedCopy final : public rocksdb::MemTableRep::Iterator {
  public:
   explicit SortedCopy(const UnsortedMemTable& table) : table_(table), entries_(table.copy()) {}
@@ -83,11 +91,11 @@ class UnsortedMemTable::SortedCopy final : public rocksdb::MemTableRep::Iterator
 
   void Seek(const rocksdb::Slice& key, const char*) override {
     sort();
-    position_ = count_if([&](const Entry& entry) { return table_.compare_(entry.data, key) < 0; });
+    position_ = how_many([&](const Entry& entry) { return table_.compare_(entry.data, key) < 0; });
   }
   void SeekForPrev(const rocksdb::Slice& key, const char*) override {
     sort();
-    position_ = count_if([&](const Entry& entry) { return table_.compare_(entry.data, key) <= 0; });
+    position_ = how_many([&](const Entry& entry) { return table_.compare_(entry.data, key) <= 0; });
     Prev();
   }
   void SeekToFirst() override {
@@ -104,51 +112,56 @@ class UnsortedMemTable::SortedCopy final : public rocksdb::MemTableRep::Iterator
   void sort() {
     if (!std::exchange(is_sorted_, true)) table_.sort(entries_, 0);
   }
-  /// How many stand before the first that does not fit.
-  template <class Fits>
-  std::size_t count_if(const Fits& fits) const {
-    return static_cast<std::size_t>(std::ranges::partition_point(entries_, fits) -
+  /// Of the first ones that are `below`, as all are that stand before one of them.
+  template <class Below>
+  std::size_t how_many(const Below& below) const {
+    return static_cast<std::size_t>(std::ranges::partition_point(entries_, below) -
                                     entries_.begin());
   }
 
   const UnsortedMemTable& table_;
   std::vector<Entry> entries_;
-  std::size_t position_ = 0;
+  std::size_t position_ = entries_.size();
   bool is_sorted_ = false;
 };
 
+// An arena is to give the memory, and the iterator's destructor alone will be called. But no public
+// header defines arenas: so the memory is the table's. There is an iterator or two to a table.
 rocksdb::MemTableRep::Iterator* UnsortedMemTable::GetIterator(rocksdb::Arena* arena) {
   if (arena == nullptr) return new SortedCopy(*this);
-  // Somebody else's arena is to be used, of which RocksDB's public headers say nothing, and the
-  // destructor alone will be called.
   auto place = std::make_unique<std::byte[]>(sizeof(SortedCopy));
-  Iterator* const iterator = new (place.get()) SortedCopy(*this);
-  const std::lock_guard lock(mutex_);
-  places_.push_back(std::move(place));
-  return iterator;
+  void* const memory = place.get();
+  {
+    const std::lock_guard lock(mutex_);
+    places_.push_back(std::move(place));
+  }
+  return new (memory) SortedCopy(*this);
 }
 
+/// The newest first, as RocksDB wants those of one key.
 std::vector<Entry> UnsortedMemTable::copy() const {
   const std::lock_guard lock(mutex_);
   std::vector<Entry> copied;
   copied.reserve(entries_.size());
-  for (const char* const entry : entries_) copied.push_back({.piece = 0, .data = entry});
+  std::for_each(entries_.rbegin(), entries_.rend(),
+                [&](const char* entry) { copied.push_back({.piece = 0, .data = entry}); });
   return copied;
 }
 
-/// They have the same bytes before `offset`.
+/// They are the same before `offset`, but for zeros that stand behind the end of some.
 void UnsortedMemTable::sort(std::span<Entry> entries, std::size_t offset) const {
-  constexpr std::size_t kFew = 8;
-  constexpr std::size_t kOffsetMax = 64;
-  if (entries.size() <= kFew || offset >= kOffsetMax) {
-    std::ranges::sort(entries, [&](const Entry& left, const Entry& right) {
-      return compare_(left.data, right.data) < 0;
-    });
-    return;
+  constexpr std::size_t kFew = 8;         // not worth another look at all of them
+  constexpr std::size_t kOffsetMax = 64;  // and at keys that are alike for so long
+  if (entries.size() <= kFew || offset >= kOffsetMax) return sort_by_comparator(entries);
+  bool all_end_before = true;
+  for (Entry& entry : entries) {
+    const rocksdb::Slice key = UserKey(entry.data);
+    entry.piece = piece_of(key, offset);
+    all_end_before &= key.size() <= offset;
   }
-  for (Entry& entry : entries) entry.piece = piece_of(UserKey(entry.data), offset);
+  if (all_end_before) return sort_by_comparator(entries);
   if (!std::ranges::is_sorted(entries, {}, &Entry::piece)) {
-    std::ranges::sort(entries, {}, &Entry::piece);
+    std::ranges::stable_sort(entries, {}, &Entry::piece);
   }
   for (auto run = entries.begin(); run != entries.end();) {
     const auto end =
@@ -156,6 +169,15 @@ void UnsortedMemTable::sort(std::span<Entry> entries, std::size_t offset) const 
     if (end - run > 1) sort({run, end}, offset + sizeof(Entry::piece));
     run = end;
   }
+}
+
+/// Tells apart what the pieces do not: a key from the same one with zeros, and the versions of a
+/// key, which are in their order already.
+void UnsortedMemTable::sort_by_comparator(std::span<Entry> entries) const {
+  const auto less = [&](const Entry& left, const Entry& right) {
+    return compare_(left.data, right.data) < 0;
+  };
+  if (!std::ranges::is_sorted(entries, less)) std::ranges::sort(entries, less);
 }
 
 }  // namespace

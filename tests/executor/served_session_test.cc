@@ -32,11 +32,12 @@ class Asking {
     batches_.push_back({.session = sessions_.back().get(), .requests = {&*requests_.back(), 1}});
   }
 
-  /// Forgets the requests of those who have their answer, as a server does, whenever it is asked
-  /// in the middle of a script, which it then kills.
+  /// Whenever it is called in the middle of a script, it forgets the requests of those who have
+  /// their answer, as a server does, and then kills the script.
   void run() {
     ServedSession::run(batches_, [this] {
-      answered_while_busy_ = std::ranges::count_if(batches_, &ServedSession::Batch::is_answered);
+      answered_before_the_end_ =
+          std::ranges::count_if(batches_, &ServedSession::Batch::is_answered);
       for (std::size_t i = 0; i < batches_.size(); ++i) {
         if (batches_[i].is_answered) requests_[i].reset();
       }
@@ -54,7 +55,7 @@ class Asking {
     }
     return texts;
   }
-  [[nodiscard]] std::ptrdiff_t answered_while_busy() const { return answered_while_busy_; }
+  [[nodiscard]] std::ptrdiff_t answered_before_the_end() const { return answered_before_the_end_; }
   [[nodiscard]] const std::string& busy_answer() const { return busy_answer_; }
 
  private:
@@ -70,7 +71,7 @@ class Asking {
   std::vector<std::unique_ptr<ServedSession>> sessions_;
   std::deque<std::optional<Request>> requests_;
   std::vector<ServedSession::Batch> batches_;
-  std::ptrdiff_t answered_while_busy_ = 0;
+  std::ptrdiff_t answered_before_the_end_ = 0;
   std::string busy_answer_;
 };
 
@@ -100,8 +101,9 @@ TEST(ServedSessionTest, IsAskedWhileAScriptTakesTooLong) {
   EXPECT_THAT(asking.busy_answer(), StartsWith("(error) BUSY"));
 }
 
-// The queue takes two at a time, so the first ones are answered before all are in it. Keys are so
-// large that their memory goes back to the system with them: it cannot be read again unnoticed.
+// The queue takes two at a time, so the first ones are answered before all are in it. Keys are of
+// more than the 32 MiB from which on glibc gives memory back to the system at once: it cannot be
+// read again unnoticed.
 TEST(ServedSessionTest, RequestsThatAreAnsweredAreNotReadAgain) {
   constexpr std::size_t kLarge = std::size_t{40} << 20;
   const auto engine = open_engine({.queue_capacity = 2, .script_busy_after_ms = 1});
@@ -110,7 +112,7 @@ TEST(ServedSessionTest, RequestsThatAreAnsweredAreNotReadAgain) {
   asking.add("EVAL", kEndless, 0);
   for (int i = 0; i < 3; ++i) asking.add("EXISTS", "k");
   asking.run();
-  EXPECT_GE(asking.answered_while_busy(), 2);
+  EXPECT_GE(asking.answered_before_the_end(), 2);
   EXPECT_THAT(asking.answers()[4], HasSubstr("Script killed by user"));
   EXPECT_EQ(asking.answers()[7], "(integer) 0");
 }
