@@ -47,6 +47,16 @@ bool may_block(const CommandSpec& spec, const Request& request) {
   });
 }
 
+/// May it change the protocol, so that what is before it must have been answered?
+bool may_change_protocol(const CommandSpec* spec) {
+  return spec != nullptr && (spec->flags & kNoAuth) != 0;  // HELLO, RESET and their like
+}
+
+/// Is it of a browser that some page has sent here? As in Redis.
+bool is_http(const Request& request) {
+  return is_keyword(request[0], "post") || is_keyword(request[0], "host:");
+}
+
 }  // namespace
 
 /// Is it the command of manual mode?
@@ -125,17 +135,29 @@ std::span<const Request> Connection::next_batch() {
   while (count < kBatchRequestsMax && !is_blocked_ && !alone_ && !ends_after_output_ &&
          !is_closed_) {
     if (count == requests_.size()) requests_.emplace_back();
-    const auto& limits = session_->is_authenticated() ? RequestParser::kAuthenticated
-                                                      : RequestParser::kUnauthenticated;
-    const RequestParser::Result result = parser_.next(rest, limits, requests_[count]);
-    if (result == RequestParser::Result::kIncomplete) break;
-    if (result == RequestParser::Result::kBroken) {
-      if (count > 0) break;  // those before it are answered first; it will be found again
-      append(Reply::error(parser_.error()));
-      ends_after_output_ = true;
-      break;
+    if (held_) {
+      requests_[count] = *std::exchange(held_, std::nullopt);
+    } else {
+      const auto& limits = session_->is_authenticated() ? RequestParser::kAuthenticated
+                                                        : RequestParser::kUnauthenticated;
+      const RequestParser::Result result = parser_.next(rest, limits, requests_[count]);
+      if (result == RequestParser::Result::kIncomplete) break;
+      if (result == RequestParser::Result::kBroken) {
+        if (count > 0) break;  // those before it are answered first; it will be found again
+        append(Reply::error(parser_.error()));
+        ends_after_output_ = true;
+        break;
+      }
     }
     const CommandSpec* const spec = find_command(requests_[count][0]);
+    if (count > 0 && (may_change_protocol(spec) || is_http(requests_[count]))) {
+      held_ = std::move(requests_[count]);
+      break;
+    }
+    if (is_http(requests_[count])) {
+      drop("it speaks HTTP, perhaps on behalf of a web page");
+      break;
+    }
     const bool is_alone =
         spec == nullptr ? moves_clock(requests_[count]) : may_block(*spec, requests_[count]);
     if (is_alone) {

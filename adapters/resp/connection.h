@@ -91,6 +91,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::size_t read_bytes_;         // how much the next read may take
   std::vector<Request> requests_;  // of the current batch, and spare ones
   std::optional<Request> alone_;   // follows the current batch, and does not run with others
+  std::optional<Request> held_;    // begins the next batch
   bool is_in_batch_ = false;
   bool is_reading_ = false;
   bool is_blocked_ = false;  // what it sent last may wait: what came after it does

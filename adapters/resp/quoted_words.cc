@@ -9,7 +9,11 @@
 namespace rushgate {
 namespace {
 
+// Between words there may be more than what ends one, as in Redis.
 bool is_space(char c) { return absl::ascii_isspace(static_cast<unsigned char>(c)); }
+bool ends_word(char c) {
+  return std::string_view(" \n\r\t\0", 5).find(c) != std::string_view::npos;
+}
 
 std::optional<unsigned> hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -40,7 +44,7 @@ class Words {
   }
 
   bool take_word(std::string& word) {
-    while (!rest_.empty() && !is_space(rest_.front())) {
+    while (!rest_.empty() && !ends_word(rest_.front())) {
       const char c = take();
       if (c == '"' || c == '\'') {
         const bool is_closed = c == '"' ? take_double_quoted(word) : take_single_quoted(word);

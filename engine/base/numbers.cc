@@ -146,7 +146,6 @@ DecimalText::DecimalText(std::int64_t value) {
 
 DoubleText::DoubleText(double value) {
   constexpr int kDigits = 17;
-  if (std::isnan(value)) value = std::fabs(value);  // its sign bit means nothing
   const auto [end, error] =
       std::to_chars(buffer_, std::end(buffer_), value, std::chars_format::general, kDigits);
   assert(error == std::errc{});

@@ -107,7 +107,8 @@ class DecimalText {
   char* begin_ = std::end(buffer_);
 };
 
-/// The form of a double in Redis 7.0: up to 17 significant digits ("%.17g"), "inf", "-inf", "nan".
+/// The form of a double in Redis 7.0: up to 17 significant digits ("%.17g"), "inf", "-inf", "nan",
+/// "-nan".
 class DoubleText {
  public:
   explicit DoubleText(double value);

@@ -20,6 +20,7 @@
 #include "engine/commands/errors.h"
 #include "engine/commands/help_reply.h"
 #include "engine/commands/sessions.h"
+#include "engine/commands/transactions.h"
 
 namespace rushgate {
 namespace {
@@ -31,6 +32,7 @@ std::string flags_of(const CommandContext& context, const Session& session) {
   if (!session.subscriptions.empty()) flags += 'P';
   if (session.transaction) flags += 'x';
   if (context.services().blocked.is_blocked(session.id)) flags += 'b';
+  if (any_watched_key_has_changed(session, context.keyspace())) flags += 'd';
   if (session.is_closing) flags += 'c';
   if (session.address.starts_with('/')) flags += 'U';
   if (session.is_protected) flags += 'e';
@@ -95,11 +97,22 @@ struct Filter {
 
 // ---- LIST ----
 
+namespace {
+
+Reply lines_of(const CommandContext& context,
+               const std::vector<std::shared_ptr<Session>>& sessions) {
+  std::string lines = "txt:";
+  for (const auto& session : sessions) lines += line_of(context, *session);
+  return Reply::verbatim(std::move(lines));
+}
+
+}  // namespace
+
 // CLIENT LIST [TYPE NORMAL | MASTER | REPLICA | PUBSUB] [ID client-id [client-id ...]]
 Reply client_list_command(CommandContext& context) {
   Arguments arguments(context.request(), 2);
   std::optional<std::string> type;
-  std::vector<std::uint64_t> ids;
+  std::vector<std::shared_ptr<Session>> listed;
   if (arguments.left() == 2 && arguments.accept("TYPE")) {
     const std::string_view name = arguments.next();
     type = type_named(name);
@@ -108,17 +121,17 @@ Reply client_list_command(CommandContext& context) {
     while (!arguments.at_end()) {
       const auto id = parse_int64(arguments.next());
       if (!id) return errors::invalid_client_id();
-      ids.push_back(static_cast<std::uint64_t>(*id));
+      auto session = context.services().sessions.find(static_cast<std::uint64_t>(*id));
+      if (session != nullptr) listed.push_back(std::move(session));
     }
+    return lines_of(context, listed);
   } else if (!arguments.at_end()) {
     return errors::syntax();
   }
-  std::string lines;
-  for (const auto& session : context.services().sessions.all()) {
-    const bool is_wanted = ids.empty() || std::ranges::count(ids, session->id) > 0;
-    if (is_wanted && (!type || is_of_type(*session, *type))) lines += line_of(context, *session);
+  for (auto& session : context.services().sessions.all()) {
+    if (!type || is_of_type(*session, *type)) listed.push_back(std::move(session));
   }
-  return Reply::verbatim("txt:" + lines);
+  return lines_of(context, listed);
 }
 
 // CLIENT INFO

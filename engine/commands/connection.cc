@@ -102,8 +102,7 @@ Reply reset_command(CommandContext& context) {
   Session& session = context.session();
   end_transaction(context);
   context.services().channels.leave_all(session);
-  session.is_silent = false;
-  session.silent_for = 0;
+  session.is_silent = false;  // what CLIENT REPLY SKIP said of this answer holds
   session.db = 0;
   session.protocol = 2;
   session.name.clear();

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "engine/base/numbers.h"
 #include "engine/commands/errors.h"
@@ -98,10 +101,11 @@ void TrimOptions::read_threshold(Arguments& arguments, bool is_length) {
   }
 }
 
-void TrimOptions::check(Arguments& arguments) {
+void TrimOptions::check(Arguments& arguments, bool is_needed) {
   constexpr std::uint64_t kNodesMax =
       100;  // what one approximate trim removes if nothing else is said
   if (limit_.value_or(0) != 0 && !given_) return arguments.fail(errors::limit_without_strategy());
+  if (is_needed && !given_) return arguments.fail(errors::no_trim_strategy());
   if (limit_ && !to_.whole_nodes) return arguments.fail(errors::limit_without_approximation());
   if (to_.whole_nodes) {
     to_.removed_max =
@@ -157,16 +161,26 @@ StreamReadRequest read_stream_read_request(Arguments& arguments, RequestView req
 
 namespace {
 
-/// The same request, to be run again when a key is signalled.
+/// Which streams are waited for: of those of one key, the first.
+std::vector<std::size_t> streams_to_wait_for(RequestView request, const StreamReadRequest& read) {
+  std::vector<std::size_t> streams;
+  absl::flat_hash_set<std::string_view> keys;
+  for (std::size_t i = 0; i < read.streams; ++i) {
+    if (keys.insert(read.key(request, i)).second) streams.push_back(i);
+  }
+  return streams;
+}
+
+/// The request for `streams` alone, to be run again when a key is signalled.
 Request retry_request(RequestView request, const StreamReadRequest& read,
-                      std::span<const StreamId> after) {
-  Request retry;
-  for (std::size_t i = 0; i < request.size(); ++i) {
-    const std::size_t first_id = read.first_key + read.streams;
-    if (after.empty() || i < first_id) {
-      retry.add(request[i]);
+                      std::span<const std::size_t> streams, std::span<const StreamId> after) {
+  Request retry(request.first(read.first_key));
+  for (const std::size_t i : streams) retry.add(read.key(request, i));
+  for (const std::size_t i : streams) {
+    if (after.empty()) {
+      retry.add(read.id(request, i));
     } else {
-      retry.add(after[i - first_id].to_string());
+      retry.add(after[i].to_string());
     }
   }
   return retry;
@@ -177,11 +191,11 @@ Request retry_request(RequestView request, const StreamReadRequest& read,
 Reply wait_for_entries(CommandContext& context, const StreamReadRequest& read,
                        std::span<const StreamId> after) {
   if (!read.timeout_ms) return Reply::nil_array();
+  const std::vector<std::size_t> streams = streams_to_wait_for(context.request(), read);
   Park park;
-  for (std::size_t i = 0; i < read.streams; ++i)
-    park.keys.emplace_back(read.key(context.request(), i));
+  for (const std::size_t i : streams) park.keys.emplace_back(read.key(context.request(), i));
   park.timeout_ms = *read.timeout_ms;
-  park.retry = retry_request(context.request(), read, after);
+  park.retry = retry_request(context.request(), read, streams, after);
   park.on_timeout = Reply::nil_array();
   return context.park(std::move(park));
 }

@@ -294,7 +294,13 @@ Reply xreadgroup_command(CommandContext& context) {
       changes.roll_back_to(mark);
       return errors::store_failed(status);
     }
-    if (entries.empty() && !source.after) continue;  // a history is answered even if it is empty
+    if (entries.empty() && !source.after) {  // a history is answered even if it is empty
+      // Who has waited is answered when the stream has moved on, even if it is empty again.
+      const bool has_moved =
+          context.ready_key() && source.object->stream().last_id() > source.group->last_delivered;
+      if (!has_moved) continue;
+      consumer_of(context, source, read.consumer);
+    }
     keys_and_entries.push_back(Reply::bulk(read.key(context.request(), i)));
     keys_and_entries.push_back(Reply::array(std::move(entries)));
   }

@@ -56,7 +56,7 @@ AddRequest read_add_request(Arguments& arguments) {
     add.make_stream = false;
   }
   read_id(arguments, add);
-  add.trim.check(arguments);
+  add.trim.check(arguments, false);
   if (arguments.left() == 0 || arguments.left() % 2 != 0)
     arguments.fail(errors::wrong_arity("xadd"));
   if (!add.automatic && !add.automatic_seq && add.id == StreamId{})
@@ -250,8 +250,7 @@ Reply xtrim_command(CommandContext& context) {
   while (!arguments.at_end()) {
     if (!trim.accept(arguments)) arguments.fail(errors::syntax());
   }
-  trim.check(arguments);
-  if (!trim.given()) arguments.fail(errors::no_trim_strategy());
+  trim.check(arguments, true);
   if (!arguments.ok()) return arguments.take_error();
 
   Object* object = nullptr;
@@ -312,7 +311,9 @@ Reply xread_command(CommandContext& context) {
     std::vector<Reply> entries;
     const absl::Status status = read_entries(objects[i]->stream(), after[i], read.count, entries);
     if (!status.ok()) return errors::store_failed(status);
-    if (entries.empty()) continue;
+    // Who has waited is answered when the stream has moved on, even if it is empty again.
+    const bool has_moved = context.ready_key() && objects[i]->stream().last_id() > after[i];
+    if (entries.empty() && !has_moved) continue;
     keys_and_entries.push_back(Reply::bulk(read.key(context.request(), i)));
     keys_and_entries.push_back(Reply::array(std::move(entries)));
   }

@@ -238,7 +238,7 @@ Reply getex_command(CommandContext& context) {
   Reply value = value_reply(object);
   if (expire_at_ms != kNoExpiry && expire_at_ms <= context.now_ms()) {
     context.db().remove(*object);
-  } else if (persist || expire_at_ms != kNoExpiry) {
+  } else if (expire_at_ms != kNoExpiry || (persist && object->expire_at_ms != kNoExpiry)) {
     context.db().set_expiry(*object, expire_at_ms);
   }
   return value;

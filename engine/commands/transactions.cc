@@ -18,13 +18,13 @@ void unwatch_all(Session& session, Keyspace& keyspace) {
   session.watched.clear();
 }
 
-bool any_has_changed(const Session& session, Keyspace& keyspace) {
+}  // namespace
+
+bool any_watched_key_has_changed(const Session& session, Keyspace& keyspace) {
   return std::ranges::any_of(session.watched, [&](const WatchedKey& watched) {
     return keyspace.db(watched.db).has_changed(watched);
   });
 }
-
-}  // namespace
 
 void end_transaction(Session& session, Keyspace& keyspace) {
   session.transaction.reset();
@@ -46,7 +46,7 @@ Reply multi_command(CommandContext& context) {
 Reply exec_command(CommandContext& context) {
   Session& session = context.session();
   if (!session.transaction) return errors::without_multi("EXEC");
-  const bool has_changed = any_has_changed(session, context.keyspace());
+  const bool has_changed = any_watched_key_has_changed(session, context.keyspace());
   const Transaction transaction = *std::move(session.transaction);
   end_transaction(context);
   if (transaction.is_broken) return errors::transaction_broken();

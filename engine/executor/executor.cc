@@ -521,7 +521,10 @@ void Executor::run_request(Operation& operation, const Request& request) {
 void Executor::give(Operation& operation, Reply&& reply) {
   ++operation.session->replies;
   operation.replies.push_back(std::move(reply));
-  if (wants_no_answer(*operation.session)) operation.replies.back() = Reply::several({});
+  if (!wants_no_answer(*operation.session)) return;
+  // The confirmations of SUBSCRIBE and its like come all the same.
+  Reply& unwanted = operation.replies.back();
+  if (unwanted.kind() != Reply::Kind::kSeveral) unwanted = Reply::several({});
 }
 
 void Executor::join_group(Operation& operation) {

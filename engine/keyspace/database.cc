@@ -168,6 +168,8 @@ void Database::swap(Database& other) {
   for (const Database* const db : {this, &other}) {
     changes().records().remove_prefix(header_prefix(db->number_));
   }
+  signal_streams_replaced_by(other);
+  other.signal_streams_replaced_by(*this);
   exchange(other);
   changes().push_undo([this, &other] { exchange(other); });
   for (Database* const db : {this, &other}) {
@@ -178,6 +180,17 @@ void Database::swap(Database& other) {
       db->keyspace_.signal(object, KeySignal::kReady);
     });
   }
+}
+
+/// Those that will not be there any more when it has what `other` has now.
+void Database::signal_streams_replaced_by(Database& other) {
+  for_each([&](Object& object) {
+    if (object.type() != ValueType::kStream) return;
+    const Object* const next = other.find(object.key);
+    if (next == nullptr || next->type() != ValueType::kStream) {
+      keyspace_.signal(object, KeySignal::kGone);
+    }
+  });
 }
 
 void Database::set_expiry(Object& object, std::int64_t expire_at_ms) {

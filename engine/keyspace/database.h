@@ -106,6 +106,8 @@ class Database {
  private:
   friend class KeyspaceLoader;
 
+  void signal_streams_replaced_by(Database& other);
+
   struct ObjectEntry {
     using Item = std::unique_ptr<Object>;
     static std::uint64_t hash(std::string_view key, std::uint64_t seed) {

@@ -65,8 +65,12 @@ std::optional<Shebang> parse_shebang(std::string_view text, Reply& error) {
     error = script_errors::shebang_without_end();
     return std::nullopt;
   }
-  constexpr std::string_view kBlanks = " \t\r\v\f";
+  constexpr std::string_view kBlanks = " \t\r";
   std::string_view line = text.substr(0, end);
+  if (line.find('\0') != std::string_view::npos) {
+    error = script_errors::shebang_without_end();
+    return std::nullopt;
+  }
   if (const std::string_view engine = take_until(line, kBlanks); engine != "#!lua") {
     error = script_errors::shebang_engine(engine);
     return std::nullopt;

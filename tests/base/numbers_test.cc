@@ -150,7 +150,8 @@ TEST(DoubleTextTest, HasUpToSeventeenDigits) {
   EXPECT_EQ(DoubleText(3.3).view(), "3.2999999999999998");
   EXPECT_EQ(DoubleText(1e17).view(), "1e+17");
   EXPECT_EQ(DoubleText(-std::numeric_limits<double>::infinity()).view(), "-inf");
-  EXPECT_EQ(DoubleText(-std::numeric_limits<double>::quiet_NaN()).view(), "nan");
+  EXPECT_EQ(DoubleText(std::numeric_limits<double>::quiet_NaN()).view(), "nan");
+  EXPECT_EQ(DoubleText(-std::numeric_limits<double>::quiet_NaN()).view(), "-nan");
 }
 
 TEST(DoubleTextTest, IsWhatPrintfMakesOfIt) {

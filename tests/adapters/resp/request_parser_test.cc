@@ -14,6 +14,7 @@ namespace rushgate {
 namespace {
 
 using Result = RequestParser::Result;
+using namespace std::string_view_literals;
 
 /// What comes of an input that arrives in pieces.
 struct Parsed {
@@ -72,6 +73,15 @@ TEST(RequestParserTest, PassesOverArraysWithoutElements) {
 TEST(RequestParserTest, DoesNotLookAtTheEndsOfLinesAsRedisDoesNot) {
   EXPECT_EQ(requests_of("*1\rX$4\rXPINGxx*1\r\n$4\r\nPING\r\n"),
             (Requests{Request::of("PING"), Request::of("PING")}));
+}
+
+TEST(RequestParserTest, ALineWithAZeroByteHasNoEndAsInRedis) {
+  for (const std::string_view input :
+       {"*1\0\r\n$4\r\nPING\r\n"sv, "*1\r\n$4\0\r\nPING\r\n"sv, "*1\r\n\0\r\n"sv}) {
+    const Parsed parsed = parse(std::string(input));
+    EXPECT_TRUE(parsed.requests.empty());
+    EXPECT_EQ(parsed.error, "");
+  }
 }
 
 TEST(RequestParserTest, KeepsAllBytesOfAnArgument) {
@@ -133,6 +143,12 @@ TEST(RequestParserTest, ALongArrayTakesNoMemoryBeforeItIsThere) {
 }
 
 // ---- Lines ----
+
+TEST(RequestParserTest, MoreMayStandBetweenWordsThanEndsOne) {
+  EXPECT_EQ(
+      requests_of("ECHO a\vb\fc\r\n\v\fPING\t\f\r\nECHO 'a'\v\r\n"),
+      (Requests{Request::of("ECHO", "a\vb\fc"), Request::of("PING"), Request::of("ECHO", "a")}));
+}
 
 TEST(RequestParserTest, ReadsLines) {
   EXPECT_EQ(requests_of("PING\r\n  SET\tk  v \r\n\r\n \nGET k\n"),

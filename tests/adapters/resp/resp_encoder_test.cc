@@ -69,7 +69,7 @@ TEST(RespEncoderTest, DoublesHaveSeventeenDigits) {
   EXPECT_EQ(resp3(Reply::real(3)), ",3\r\n");
   EXPECT_EQ(resp3(Reply::real(kInfinity)), ",inf\r\n");
   EXPECT_EQ(resp2(Reply::real(-kInfinity)), "$4\r\n-inf\r\n");
-  EXPECT_EQ(resp3(Reply::real(-std::numeric_limits<double>::quiet_NaN())), ",nan\r\n");
+  EXPECT_EQ(resp3(Reply::real(-std::numeric_limits<double>::quiet_NaN())), ",-nan\r\n");
 }
 
 TEST(RespEncoderTest, LineEndsInErrorsAndStatusesBecomeSpaces) {

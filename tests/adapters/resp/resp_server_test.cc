@@ -22,7 +22,10 @@
 namespace rushgate {
 namespace {
 
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using testing::RawConnection;
+using ::testing::StartsWith;
 
 class RespServerTest : public ::testing::Test {
  protected:
@@ -158,6 +161,94 @@ TEST_F(RespServerTest, WhatCannotBeUnderstoodEndsTheConnectionAfterTheAnswersBef
 TEST_F(RespServerTest, QuitEndsTheConnection) {
   start();
   EXPECT_EQ(last_words("QUIT\r\nPING\r\n"), "+OK\r\n");
+}
+
+TEST_F(RespServerTest, EachAnswerIsInTheProtocolOfItsTime) {
+  start();
+  const std::string words = last_words(
+      "HSET h a b\r\nHGETALL h\r\nGET none\r\nHELLO 3\r\nHGETALL h\r\nGET none\r\nRESET\r\n"
+      "GET none\r\nQUIT\r\n");
+  EXPECT_THAT(words, StartsWith(":1\r\n*2\r\n$1\r\na\r\n$1\r\nb\r\n$-1\r\n%7\r\n"));
+  EXPECT_THAT(words, EndsWith("%1\r\n$1\r\na\r\n$1\r\nb\r\n_\r\n+RESET\r\n$-1\r\n+OK\r\n"));
+  EXPECT_THAT(last_words("HELLO 3\r\nSUBSCRIBE a\r\nRESET\r\nQUIT\r\n"),
+              EndsWith(">3\r\n$9\r\nsubscribe\r\n$1\r\na\r\n:1\r\n+RESET\r\n+OK\r\n"));
+}
+
+TEST_F(RespServerTest, WithinATransactionTheLastProtocolCounts) {
+  start();
+  EXPECT_THAT(last_words("MULTI\r\nGET none\r\nHELLO 3\r\nEXEC\r\nQUIT\r\n"),
+              StartsWith("+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n_\r\n%7\r\n"));
+}
+
+TEST_F(RespServerTest, ClosesAClientThatSpeaksHttp) {
+  start();
+  EXPECT_EQ(last_words("PING\r\nPOST / HTTP/1.1\r\nHost: x\r\n\r\nSET k v\r\n"), "");
+  EXPECT_EQ(last_words("host: x\r\nSET k v\r\n"), "");
+  EXPECT_EQ(last_words("*1\r\n$4\r\npOsT\r\n"), "");
+  EXPECT_EQ(connect()->call(Request::of("EXISTS", "k")), Reply::integer(0));
+}
+
+// ---- CLIENT ----
+
+TEST_F(RespServerTest, ConfirmationsComeThoughNoAnswersAreWanted) {
+  start();
+  const std::string subscribed = "*3\r\n$9\r\nsubscribe\r\n$1\r\na\r\n:1\r\n";
+  const std::string unsubscribed = "*3\r\n$11\r\nunsubscribe\r\n$1\r\na\r\n:0\r\n";
+  EXPECT_EQ(last_words("CLIENT REPLY OFF\r\nSUBSCRIBE a\r\nUNSUBSCRIBE a\r\nPING\r\n"
+                       "CLIENT REPLY ON\r\nQUIT\r\n"),
+            subscribed + unsubscribed + "+OK\r\n+OK\r\n");
+  EXPECT_EQ(last_words("CLIENT REPLY SKIP\r\nSUBSCRIBE a\r\nPING\r\nQUIT\r\n"),
+            subscribed + "*2\r\n$4\r\npong\r\n$0\r\n\r\n+OK\r\n");
+}
+
+TEST_F(RespServerTest, ASkippedAnswerMayBeThatOfReset) {
+  start();
+  EXPECT_EQ(last_words("CLIENT REPLY SKIP\r\nRESET\r\nPING\r\nQUIT\r\n"), "+PONG\r\n+OK\r\n");
+  EXPECT_EQ(last_words("CLIENT REPLY OFF\r\nRESET\r\nPING\r\nQUIT\r\n"),
+            "+RESET\r\n+PONG\r\n+OK\r\n");
+}
+
+// Redis cuts the array short, and so its stream of answers apart.
+TEST_F(RespServerTest, ATransactionIsAnsweredAsAWholeOrNotAtAll) {
+  start();
+  EXPECT_EQ(last_words("MULTI\r\nCLIENT REPLY OFF\r\nPING\r\nEXEC\r\nPING\r\nQUIT\r\n"),
+            "+OK\r\n+QUEUED\r\n+QUEUED\r\n");
+  EXPECT_EQ(last_words("MULTI\r\nCLIENT KILL TYPE normal SKIPME no\r\nPING\r\nEXEC\r\n"),
+            "+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n:1\r\n+PONG\r\n");
+}
+
+TEST_F(RespServerTest, ListsThoseWhoAreNamedAsOftenAsTheyAre) {
+  start();
+  const auto one = connect();
+  const auto two = connect();
+  const std::int64_t first = one->call(Request::of("CLIENT", "ID")).integer();
+  const std::int64_t second = two->call(Request::of("CLIENT", "ID")).integer();
+  const std::string list =
+      one->call(Request::of("CLIENT", "LIST", "ID", second, first, 1'000'000, second)).text();
+  std::vector<std::string> ids;
+  for (std::size_t at = 0; at < list.size(); at = list.find('\n', at) + 1) {
+    ids.push_back(list.substr(at, list.find(' ', at) - at));
+  }
+  const auto shown = [](std::int64_t id) { return "id=" + std::to_string(id); };
+  EXPECT_THAT(ids, ElementsAre(shown(second), shown(first), shown(second)));
+}
+
+TEST_F(RespServerTest, ListShowsWhoseTransactionWouldFail) {
+  start();
+  const auto watcher = connect();
+  const auto other = connect();
+  watcher->call(Request::of("WATCH", "k"));
+  const auto flags = [&] {
+    const std::int64_t id = watcher->call(Request::of("CLIENT", "ID")).integer();
+    const std::string line = other->call(Request::of("CLIENT", "LIST", "ID", id)).text();
+    const std::size_t begin = line.find(" flags=") + 1;
+    return line.substr(begin, line.find(' ', begin) - begin);
+  };
+  EXPECT_EQ(flags(), "flags=U");
+  other->call(Request::of("SET", "k", "v"));
+  EXPECT_EQ(flags(), "flags=dU");
+  watcher->call(Request::of("UNWATCH"));
+  EXPECT_EQ(flags(), "flags=U");
 }
 
 // ---- Blocking ----

@@ -57,7 +57,7 @@ std::uint64_t count_commits(Store& store) {
 }
 
 fs::path newest_log(const fs::path& dir) { return files_with(dir, ".log").back(); }
-fs::path newest_table(const fs::path& dir) { return files_with(dir, ".sst").back(); }
+std::vector<fs::path> tables(const fs::path& dir) { return files_with(dir, ".sst"); }
 
 std::uintmax_t logs_bytes(const fs::path& dir) {
   std::uintmax_t bytes = 0;

@@ -33,7 +33,8 @@ absl::Status commit_number(Store& store, std::uint64_t number);
 std::uint64_t count_commits(Store& store);
 
 std::filesystem::path newest_log(const std::filesystem::path& dir);
-std::filesystem::path newest_table(const std::filesystem::path& dir);
+/// All that were left behind; a compaction that did not end may have left one that is not read.
+std::vector<std::filesystem::path> tables(const std::filesystem::path& dir);
 /// What all logs hold together.
 std::uintmax_t logs_bytes(const std::filesystem::path& dir);
 

@@ -226,9 +226,11 @@ TEST_F(RocksDbTest, DamagedTablesAreDataLoss) {
   }
   store.reset();
   open();  // writes out the rest of the log
-  std::string table = read_file(newest_table(dir()));
-  for (std::size_t at = 0; at < table.size() / 2; ++at) table[at] = static_cast<char>(~table[at]);
-  write_file(newest_table(dir()), table);
+  for (const fs::path& path : tables(dir())) {
+    std::string table = read_file(path);
+    for (std::size_t at = 0; at < table.size() / 2; ++at) table[at] = static_cast<char>(~table[at]);
+    write_file(path, table);
+  }
 
   const auto damaged = try_open();
   absl::Status status = damaged.status();
