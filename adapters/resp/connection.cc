@@ -47,14 +47,14 @@ bool may_block(const CommandSpec& spec, const Request& request) {
   });
 }
 
-/// May it change the protocol, so that what is before it must have been answered?
-bool may_change_protocol(const CommandSpec* spec) {
-  return spec != nullptr && (spec->flags & kNoAuth) != 0;  // HELLO, RESET and their like
+/// Does it change the protocol, so that what is before it must have been answered?
+bool may_change_protocol(const CommandSpec& spec) {
+  return spec.name == "hello" || spec.name == "reset";
 }
 
 /// Is it of a browser that some page has sent here? As in Redis.
-bool is_http(const Request& request) {
-  return is_keyword(request[0], "post") || is_keyword(request[0], "host:");
+bool is_http(std::string_view name) {
+  return is_keyword(name, "post") || is_keyword(name, "host:");
 }
 
 }  // namespace
@@ -150,11 +150,12 @@ std::span<const Request> Connection::next_batch() {
       }
     }
     const CommandSpec* const spec = find_command(requests_[count][0]);
-    if (count > 0 && (may_change_protocol(spec) || is_http(requests_[count]))) {
+    const bool ends_all = spec == nullptr && is_http(requests_[count][0]);
+    if (count > 0 && (ends_all || (spec != nullptr && may_change_protocol(*spec)))) {
       held_ = std::move(requests_[count]);
       break;
     }
-    if (is_http(requests_[count])) {
+    if (ends_all) {
       drop("it speaks HTTP, perhaps on behalf of a web page");
       break;
     }
@@ -219,7 +220,9 @@ void Connection::collect_messages() {
 void Connection::append_messages(std::uint64_t up_to_replies) {
   auto message = messages_.begin();
   for (; message != messages_.end() && message->after_replies <= up_to_replies; ++message) {
-    append(message->text);
+    // In the protocol that it was published for.
+    const bool is_push = message->text.kind() == Reply::Kind::kPush;
+    append_reply(message->text, is_push ? RespVersion::k3 : RespVersion::k2, output_);
   }
   messages_.erase(messages_.begin(), message);
 }
@@ -238,7 +241,7 @@ void Connection::take_replies(std::span<const Reply> replies) {
 void Connection::settle() {
   wants_turn_ = false;
   if (session_->is_hung_up()) close();
-  if (is_closed_) return;
+  if (is_closed_) return want_turn();  // its owner lets go of it
   collect_messages();
   append_messages(answers_);
   send();

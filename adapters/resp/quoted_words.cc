@@ -11,9 +11,7 @@ namespace {
 
 // Between words there may be more than what ends one, as in Redis.
 bool is_space(char c) { return absl::ascii_isspace(static_cast<unsigned char>(c)); }
-bool ends_word(char c) {
-  return std::string_view(" \n\r\t\0", 5).find(c) != std::string_view::npos;
-}
+bool ends_word(char c) { return std::string_view(" \n\r\t").find(c) != std::string_view::npos; }
 
 std::optional<unsigned> hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';

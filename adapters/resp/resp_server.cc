@@ -81,6 +81,7 @@ class RespServer::Impl final : private Connection::Owner {
   void serve_ready();
   Answered hand_over_answered();
   void serve_while_busy();
+  static void answer_while_busy(Connection& connection);
   void close_all();
 
   // ---- Constant after start() ----
@@ -261,20 +262,22 @@ RespServer::Impl::Answered RespServer::Impl::hand_over_answered() {
 /// In the middle of a script of one of them, which takes too long.
 void RespServer::Impl::serve_while_busy() {
   is_busy_ = true;
-  for (Connection* const connection : hand_over_answered()) connection->settle();
+  for (Connection* const connection : hand_over_answered()) answer_while_busy(*connection);
   io_->poll();
   const Connections open = take_ready();
-  for (const auto& connection : open) {
-    while (true) {
-      const std::span<const Request> requests = connection->next_batch();
-      if (requests.empty()) break;
-      ServedSession::Batch batch{.session = &connection->session(), .requests = requests};
-      ServedSession::answer_while_busy(batch);
-      connection->take_replies(batch.replies);
-    }
-    connection->settle();
-  }
+  for (const auto& connection : open) answer_while_busy(*connection);
   is_busy_ = false;
+}
+
+void RespServer::Impl::answer_while_busy(Connection& connection) {
+  while (true) {
+    const std::span<const Request> requests = connection.next_batch();
+    if (requests.empty()) break;
+    ServedSession::Batch batch{.session = &connection.session(), .requests = requests};
+    ServedSession::answer_while_busy(batch);
+    connection.take_replies(batch.replies);
+  }
+  connection.settle();
 }
 
 void RespServer::Impl::close_all() {

@@ -101,11 +101,11 @@ void TrimOptions::read_threshold(Arguments& arguments, bool is_length) {
   }
 }
 
-void TrimOptions::check(Arguments& arguments, bool is_needed) {
+void TrimOptions::check(Arguments& arguments, Use use) {
   constexpr std::uint64_t kNodesMax =
       100;  // what one approximate trim removes if nothing else is said
   if (limit_.value_or(0) != 0 && !given_) return arguments.fail(errors::limit_without_strategy());
-  if (is_needed && !given_) return arguments.fail(errors::no_trim_strategy());
+  if (use == Use::kMustTrim && !given_) return arguments.fail(errors::no_trim_strategy());
   if (limit_ && !to_.whole_nodes) return arguments.fail(errors::limit_without_approximation());
   if (to_.whole_nodes) {
     to_.removed_max =

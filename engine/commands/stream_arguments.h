@@ -37,8 +37,10 @@ class TrimOptions {
  public:
   /// MAXLEN|MINID [=|~] threshold, or LIMIT count. False if the next argument is neither.
   bool accept(Arguments& arguments);
-  /// After the last option. `is_needed`: there must be a threshold.
-  void check(Arguments& arguments, bool is_needed);
+  enum class Use : std::uint8_t { kMayTrim, kMustTrim };
+
+  /// After the last option.
+  void check(Arguments& arguments, Use use);
 
   [[nodiscard]] bool given() const { return given_; }
   [[nodiscard]] const Stream::TrimTo& to() const { return to_; }

@@ -56,7 +56,7 @@ AddRequest read_add_request(Arguments& arguments) {
     add.make_stream = false;
   }
   read_id(arguments, add);
-  add.trim.check(arguments, false);
+  add.trim.check(arguments, TrimOptions::Use::kMayTrim);
   if (arguments.left() == 0 || arguments.left() % 2 != 0)
     arguments.fail(errors::wrong_arity("xadd"));
   if (!add.automatic && !add.automatic_seq && add.id == StreamId{})
@@ -250,7 +250,7 @@ Reply xtrim_command(CommandContext& context) {
   while (!arguments.at_end()) {
     if (!trim.accept(arguments)) arguments.fail(errors::syntax());
   }
-  trim.check(arguments, true);
+  trim.check(arguments, TrimOptions::Use::kMustTrim);
   if (!arguments.ok()) return arguments.take_error();
 
   Object* object = nullptr;

@@ -60,17 +60,13 @@ bool set_option(ScriptFlags& flags, std::string_view option, Reply& error) {
 
 std::optional<Shebang> parse_shebang(std::string_view text, Reply& error) {
   if (!text.starts_with("#!")) return Shebang{{}, text};
-  const std::size_t end = text.find('\n');
-  if (end == std::string_view::npos) {
+  const std::size_t end = text.find_first_of(std::string_view("\n\0", 2));
+  if (end == std::string_view::npos || text[end] == '\0') {
     error = script_errors::shebang_without_end();
     return std::nullopt;
   }
   constexpr std::string_view kBlanks = " \t\r";
   std::string_view line = text.substr(0, end);
-  if (line.find('\0') != std::string_view::npos) {
-    error = script_errors::shebang_without_end();
-    return std::nullopt;
-  }
   if (const std::string_view engine = take_until(line, kBlanks); engine != "#!lua") {
     error = script_errors::shebang_engine(engine);
     return std::nullopt;

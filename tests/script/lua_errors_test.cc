@@ -85,6 +85,16 @@ TEST_F(LuaErrorsTest, ErrorsInErrorHandlersAreErrors) {
   EXPECT_EQ(eval("return 1"), Reply::integer(1));
 }
 
+// In Redis one more is possible.
+TEST_F(LuaErrorsTest, CallsNestedThroughCFunctionsAreBounded) {
+  const auto nested = [&](int depth) {
+    return text("local f = function() return 'deep' end for i = 1, " + std::to_string(depth) +
+                " do local g = f f = function() return select(2, pcall(g)) end end return f()");
+  };
+  EXPECT_EQ(nested(197), R"("deep")");
+  EXPECT_THAT(nested(198), testing::HasSubstr("stack overflow"));
+}
+
 TEST_F(LuaErrorsTest, CompilationErrors) {
   EXPECT_EQ(eval("x y"),
             Reply::error("ERR Error compiling script (new function): user_script:1: '=' expected "

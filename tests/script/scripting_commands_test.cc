@@ -212,6 +212,13 @@ TEST_F(ScriptingCommandsTest, KillEndsAScriptThatHasNotWritten) {
   EXPECT_EQ(services_.running_script, nullptr);
 }
 
+// Redis lets it end its line.
+TEST_F(ScriptingCommandsTest, KillIsFinalAlsoForWhoCatchesIt) {
+  while_busy_ = [&] { run("SCRIPT", "KILL"); };
+  EXPECT_THAT(text("EVAL", "pcall(function() while true do end end) return 'survived'", 0),
+              HasSubstr("Script killed by user"));
+}
+
 TEST_F(ScriptingCommandsTest, KillIsRefusedAfterAWrite) {
   run("SET", "k", 1);
   int polls = 0;

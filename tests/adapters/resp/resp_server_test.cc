@@ -1,6 +1,7 @@
 // The server as its clients see it. What commands answer is compared in tests/conformance.
 #include "adapters/resp/resp_server.h"
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -185,7 +186,10 @@ TEST_F(RespServerTest, ClosesAClientThatSpeaksHttp) {
   EXPECT_EQ(last_words("PING\r\nPOST / HTTP/1.1\r\nHost: x\r\n\r\nSET k v\r\n"), "");
   EXPECT_EQ(last_words("host: x\r\nSET k v\r\n"), "");
   EXPECT_EQ(last_words("*1\r\n$4\r\npOsT\r\n"), "");
-  EXPECT_EQ(connect()->call(Request::of("EXISTS", "k")), Reply::integer(0));
+  const auto client = connect();
+  EXPECT_EQ(client->call(Request::of("EXISTS", "k")), Reply::integer(0));
+  const std::string list = client->call(Request::of("CLIENT", "LIST")).text();
+  EXPECT_EQ(std::ranges::count(list, '\n'), 1) << list;
 }
 
 // ---- CLIENT ----
@@ -199,6 +203,20 @@ TEST_F(RespServerTest, ConfirmationsComeThoughNoAnswersAreWanted) {
             subscribed + unsubscribed + "+OK\r\n+OK\r\n");
   EXPECT_EQ(last_words("CLIENT REPLY SKIP\r\nSUBSCRIBE a\r\nPING\r\nQUIT\r\n"),
             subscribed + "*2\r\n$4\r\npong\r\n$0\r\n\r\n+OK\r\n");
+}
+
+// Redis leaves the connection open, and reads no more.
+TEST_F(RespServerTest, ASilentConnectionEndsToo) {
+  start();
+  EXPECT_EQ(last_words("CLIENT REPLY OFF\r\nQUIT\r\n"), "");
+  EXPECT_THAT(last_words("CLIENT REPLY OFF\r\n*x\r\n"), StartsWith("-ERR Protocol error"));
+  EXPECT_EQ(last_words("CLIENT REPLY SKIP\r\n\r\nPING 1\r\nPING 2\r\nQUIT\r\n"),
+            "$1\r\n2\r\n+OK\r\n");
+}
+
+TEST_F(RespServerTest, ScriptDebugMayComeInAPipeline) {
+  start();
+  EXPECT_EQ(last_words("PING\r\nSCRIPT DEBUG no\r\nQUIT\r\n"), "+PONG\r\n+OK\r\n+OK\r\n");
 }
 
 TEST_F(RespServerTest, ASkippedAnswerMayBeThatOfReset) {
@@ -344,6 +362,17 @@ TEST_F(RespServerTest, AnswersBusyWhileAScriptTakesTooLongAndKillsIt) {
   EXPECT_EQ(other->call(Request::of("SCRIPT", "KILL")), Reply::ok());
   EXPECT_THAT(endless->receive(), ::testing::HasSubstr("Script killed by user"));
   EXPECT_EQ(other->call(Request::of("PING")), Reply::status("PONG"));
+}
+
+TEST_F(RespServerTest, WhileBusyAPipelineIsAnsweredToItsEnd) {
+  start();
+  const auto slow = connect();
+  slow->call(Request::of("CONFIG", "SET", "busy-reply-threshold", "1"));
+  slow->send_bytes("EVAL \"while true do end\" 0\r\n");
+  wait_until_busy();
+  EXPECT_THAT(last_words("PING\r\nHELLO 2\r\nSCRIPT KILL\r\nQUIT\r\n"),
+              ::testing::AllOf(StartsWith("-BUSY"), EndsWith("+OK\r\n+OK\r\n")));
+  EXPECT_THAT(slow->receive(), ::testing::HasSubstr("Script killed by user"));
 }
 
 TEST_F(RespServerTest, MessagesKeepTheirPlaceAfterABusyAnswer) {
