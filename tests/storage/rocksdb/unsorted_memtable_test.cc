@@ -114,7 +114,7 @@ class UnsortedMemTableTest : public ::testing::Test {
     for (int i = 0; i < count; ++i) insert(random_key(random), ++last_number_);
   }
 
-  const Comparator compare_;
+  Comparator compare_;
   const std::unique_ptr<rocksdb::MemTableRep> table_{
       UnsortedMemTableFactory().CreateMemTableRep(compare_, nullptr, nullptr, nullptr)};
   std::deque<std::string> entries_;
