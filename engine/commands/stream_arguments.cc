@@ -200,6 +200,10 @@ Reply wait_for_entries(CommandContext& context, const StreamReadRequest& read,
   return context.park(std::move(park));
 }
 
+bool ends_waiting(const CommandContext& context, const Stream& stream, StreamId after) {
+  return context.ready_key() && stream.last_id() > after;
+}
+
 // ---- Answers ----
 
 Reply entry_reply(const StreamEntry& entry) {

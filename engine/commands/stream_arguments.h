@@ -80,6 +80,10 @@ StreamReadRequest read_stream_read_request(Arguments& arguments, RequestView req
 /// place of '$'; empty: as they are.
 Reply wait_for_entries(CommandContext& context, const StreamReadRequest& read,
                        std::span<const StreamId> after);
+/// Who has waited for entries after `after` is answered when the stream has moved on, even if it is
+/// empty again.
+[[nodiscard]] bool ends_waiting(const CommandContext& context, const Stream& stream,
+                                StreamId after);
 
 // ---- Answers ----
 

@@ -295,10 +295,8 @@ Reply xreadgroup_command(CommandContext& context) {
       return errors::store_failed(status);
     }
     if (entries.empty() && !source.after) {  // a history is answered even if it is empty
-      // Who has waited is answered when the stream has moved on, even if it is empty again.
-      const bool has_moved =
-          context.ready_key() && source.object->stream().last_id() > source.group->last_delivered;
-      if (!has_moved) continue;
+      const StreamId after = source.group->last_delivered;
+      if (!ends_waiting(context, source.object->stream(), after)) continue;
       consumer_of(context, source, read.consumer);
     }
     keys_and_entries.push_back(Reply::bulk(read.key(context.request(), i)));

@@ -311,9 +311,7 @@ Reply xread_command(CommandContext& context) {
     std::vector<Reply> entries;
     const absl::Status status = read_entries(objects[i]->stream(), after[i], read.count, entries);
     if (!status.ok()) return errors::store_failed(status);
-    // Who has waited is answered when the stream has moved on, even if it is empty again.
-    const bool has_moved = context.ready_key() && objects[i]->stream().last_id() > after[i];
-    if (entries.empty() && !has_moved) continue;
+    if (entries.empty() && !ends_waiting(context, objects[i]->stream(), after[i])) continue;
     keys_and_entries.push_back(Reply::bulk(read.key(context.request(), i)));
     keys_and_entries.push_back(Reply::array(std::move(entries)));
   }
