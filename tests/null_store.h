@@ -27,6 +27,10 @@ class NullStore : public Store {
                                 std::vector<StreamRun>&) override {
     return absl::OkStatus();
   }
+  absl::Status find_last_stream(std::uint64_t& stream) override {
+    stream = 0;
+    return absl::OkStatus();
+  }
   [[nodiscard]] Durability durability() const override { return Durability::kMemory; }
 };
 

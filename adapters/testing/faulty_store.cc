@@ -98,4 +98,9 @@ absl::Status FaultyStore::read_stream_back(std::uint64_t stream, StreamId from, 
   return fault.ok() ? store_.read_stream_back(stream, from, to, bytes_max, runs) : fault;
 }
 
+absl::Status FaultyStore::find_last_stream(std::uint64_t& stream) {
+  const absl::Status fault = read_error();
+  return fault.ok() ? store_.find_last_stream(stream) : fault;
+}
+
 }  // namespace rushgate::faults

@@ -50,6 +50,7 @@ class FaultyStore final : public Store {
                            std::vector<StreamRun>& runs) override;
   absl::Status read_stream_back(std::uint64_t stream, StreamId from, StreamId to,
                                 std::size_t bytes_max, std::vector<StreamRun>& runs) override;
+  absl::Status find_last_stream(std::uint64_t& stream) override;
   [[nodiscard]] Durability durability() const override { return store_.durability(); }
   [[nodiscard]] std::size_t memory_bytes() const override { return store_.memory_bytes(); }
 

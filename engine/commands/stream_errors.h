@@ -121,7 +121,7 @@ inline Reply key_gone_while_blocked() {
 
 // ---- Not Redis's: it cannot fail to read ----
 inline Reply store_failed(const absl::Status& status) {
-  return Reply::error("ERR " + std::string(status.message()));
+  return Reply::error(script_errors::store_failed(status));
 }
 
 }  // namespace rushgate::errors

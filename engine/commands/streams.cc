@@ -202,14 +202,14 @@ Reply xadd_command(CommandContext& context) {
   Changes& changes = context.db().changes();
   const Changes::Mark mark = changes.mark();
   if (object == nullptr) object = &streams::create(context.db(), context[1]);
-  streams::append(context.db(), *object, *id, add.fields);
-  if (add.trim.given()) {
+  absl::Status added = streams::append(context.db(), *object, *id, add.fields);
+  if (added.ok() && add.trim.given()) {
     std::uint64_t removed = 0;
-    if (absl::Status trimmed = streams::trim(context.db(), *object, add.trim.to(), removed);
-        !trimmed.ok()) {
-      changes.roll_back_to(mark);
-      return errors::store_failed(trimmed);
-    }
+    added = streams::trim(context.db(), *object, add.trim.to(), removed);
+  }
+  if (!added.ok()) {
+    changes.roll_back_to(mark);
+    return errors::store_failed(added);
   }
   return id_reply(*id);
 }

@@ -11,6 +11,12 @@
 #include "engine/keyspace/records.h"
 
 namespace rushgate {
+namespace {
+
+/// Ids are counted up from 1: none gets beyond this.
+constexpr std::uint64_t kObjectIdMax = std::uint64_t{1} << 62;
+
+}  // namespace
 
 /// Turns the store's records back into objects, in the order of their keys: every header comes
 /// before every element.
@@ -192,9 +198,6 @@ class KeyspaceLoader {
     return last_;
   }
 
-  /// Ids are counted up from 1: none gets beyond this.
-  static constexpr std::uint64_t kObjectIdMax = std::uint64_t{1} << 62;
-
   Keyspace& keyspace_;
   absl::Status status_;
   absl::flat_hash_map<std::uint64_t, Object*> by_id_;
@@ -220,8 +223,20 @@ absl::Status Keyspace::load() {
   const absl::Status read =
       store_.load([&](std::string_view key, std::string_view value) { loader.visit(key, value); });
   if (!read.ok()) return read;
-  next_object_id_ = loader.largest_id() + 1;
-  return loader.finish();
+  if (absl::Status finished = loader.finish(); !finished.ok()) return finished;
+  return find_next_object_id(loader.largest_id());
+}
+
+absl::Status Keyspace::find_next_object_id(std::uint64_t largest_loaded) {
+  // Runs that no header names are nobody's, and must not become a new stream's.
+  std::uint64_t last_stream = 0;
+  if (absl::Status found = store_.find_last_stream(last_stream); !found.ok()) return found;
+  if (last_stream > kObjectIdMax) {
+    return absl::DataLossError("the store holds entries of stream " + std::to_string(last_stream) +
+                               ", a number that is never given");
+  }
+  next_object_id_ = std::max(largest_loaded, last_stream) + 1;
+  return absl::OkStatus();
 }
 
 absl::Status Keyspace::commit() {

@@ -96,6 +96,8 @@ class Keyspace {
   void signal(const Object& object, KeySignal what);
 
  private:
+  absl::Status find_next_object_id(std::uint64_t largest_loaded);
+
   Store& store_;
   const std::uint64_t seed_;
   Random random_;

@@ -264,6 +264,28 @@ std::optional<std::int64_t> Stream::lag(const StreamGroup& group) const {
 
 // ---- Appending and trimming ----
 
+absl::Status Stream::check_end() {
+  if (is_end_checked_) return absl::OkStatus();
+  std::vector<StreamRun> newest;
+  constexpr std::size_t kOneRun = 0;
+  if (absl::Status read =
+          store_.read_stream_back(object_id_, StreamId::max(), StreamId::max(), kOneRun, newest);
+      !read.ok()) {
+    return read;
+  }
+  if (!newest.empty()) {
+    const StreamRun& run = newest.front();
+    if (absl::Status decoded = decode({run.first, run.bytes}); !decoded.ok()) return decoded;
+    if (decoded_.last() > last_id()) {
+      return absl::DataLossError(absl::StrCat("the store holds entry ", decoded_.last().to_string(),
+                                              " of stream ", object_id_, ", whose last id is ",
+                                              last_id().to_string()));
+    }
+  }
+  is_end_checked_ = true;
+  return absl::OkStatus();
+}
+
 void Stream::append(StreamId id, StreamFields fields) {
   open_run_for(id);
   writer_.append(id, fields);

@@ -108,6 +108,10 @@ class Stream {
   [[nodiscard]] const Groups& groups() const { return groups_; }
   [[nodiscard]] StreamGroup* find_group(std::string_view name) const;
 
+  /// Before an entry is appended. kDataLoss if the store holds entries above last_id(), which would
+  /// stand before it. Asks the store once after loading.
+  absl::Status check_end();
+
   // ---- What streams.h changes, and takes back. Neither undo nor record; nothing that takes back
   // throws ----
 
@@ -274,6 +278,7 @@ class Stream {
   std::vector<std::pair<StreamGroup*, StreamConsumer*>> touched_consumers_;
   std::uint64_t trimmed_in_store_ =
       0;  // entries before first_id, deleted ones too, when the store was last told to trim
+  bool is_end_checked_ = true;
 
   mutable std::string key_;  // of the record being written: no allocation each time
   mutable std::string value_;

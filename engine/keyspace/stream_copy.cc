@@ -25,15 +25,17 @@ void copy_group(const StreamGroup& from, Database& to, Object& object) {
 absl::Status copy_entries(const Stream& from, Database& to, Object& object) {
   std::vector<std::string> values;
   std::vector<StreamField> fields;
-  return from.read(StreamId::min(), StreamId::max(), [&](const StreamEntry& entry) {
+  absl::Status appended;
+  absl::Status read = from.read(StreamId::min(), StreamId::max(), [&](const StreamEntry& entry) {
     values.clear();
     fields.clear();
     for (std::size_t i = 0; i < entry.size(); ++i) values.push_back(entry.value(i));
     for (std::size_t i = 0; i < entry.size(); ++i)
       fields.emplace_back(entry.name(i), std::string_view(values[i]));
-    append(to, object, entry.id(), fields);
-    return true;
+    appended = append(to, object, entry.id(), fields);
+    return appended.ok();
   });
+  return read.ok() ? appended : read;
 }
 
 /// What the stream remembers of entries that are gone.

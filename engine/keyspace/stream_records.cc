@@ -37,6 +37,7 @@ bool Stream::read_header(RecordReader& reader) {
   counters_.max_deleted_id = read_id(reader);
   const std::uint64_t node_position = reader.varint();
   counters_.node_position = static_cast<std::uint32_t>(node_position % kNodeEntries);
+  is_end_checked_ = false;
   return reader.ok() && counters_.entries_added <= kEntriesAddedMax &&
          counters_.length <= counters_.entries_added && counters_.first_id <= counters_.last_id &&
          (counters_.length > 0) == (counters_.first_id != StreamId{}) &&

@@ -42,9 +42,10 @@ void apply_cut(Database& db, Object& object, const Stream::Cut& cut, Forgotten f
   });
 }
 
-/// Before entries are appended: how to take them back, who wants to know.
-void begin_append(Database& db, Object& object) {
+/// Before entries are appended: whether they may, how to take them back, who wants to know.
+absl::Status begin_append(Database& db, Object& object) {
   Stream& stream = object.stream();
+  if (absl::Status end = stream.check_end(); !end.ok()) return end;
   db.changes().push_undo(object,
                          [&stream, mark = stream.open_mark(), counters = stream.counters()] {
                            stream.take_back_appends(mark, counters);
@@ -52,7 +53,10 @@ void begin_append(Database& db, Object& object) {
   ++object.revision;
   db.changes().touch(object);
   db.keyspace().signal(object, KeySignal::kReady);
+  return absl::OkStatus();
 }
+
+absl::Status ids_exhausted() { return absl::OutOfRangeError("the stream has run out of ids"); }
 
 using Ids = absl::InlinedVector<StreamId, 8>;
 
@@ -93,27 +97,28 @@ Object& create(Database& db, std::string_view key) {
   return db.create(key, std::make_unique<Stream>(keyspace.next_object_id(), keyspace.store()));
 }
 
-void append(Database& db, Object& object, StreamId id, StreamFields fields) {
-  begin_append(db, object);
+absl::Status append(Database& db, Object& object, StreamId id, StreamFields fields) {
+  if (absl::Status begun = begin_append(db, object); !begun.ok()) return begun;
   object.stream().append(id, fields);
+  return absl::OkStatus();
 }
 
-StreamId append_automatic(Database& db, Object& object, StreamFields fields) {
+absl::StatusOr<StreamId> append_automatic(Database& db, Object& object, StreamFields fields) {
   const std::optional<StreamId> id = object.stream().next_id(db.keyspace().now_ms());
-  if (!id) return {};
-  append(db, object, *id, fields);
+  if (!id) return ids_exhausted();
+  if (absl::Status appended = append(db, object, *id, fields); !appended.ok()) return appended;
   return *id;
 }
 
-bool append_rows(Database& db, Object& object, std::span<const std::string_view> names,
-                 std::span<const std::int64_t> values) {
-  if (values.empty()) return true;
+absl::Status append_rows(Database& db, Object& object, std::span<const std::string_view> names,
+                         std::span<const std::int64_t> values) {
+  if (values.empty()) return absl::OkStatus();
   const std::uint64_t rows = values.size() / names.size();
   const std::optional<StreamId> id = object.stream().next_id(db.keyspace().now_ms());
-  if (!id || rows - 1 > std::numeric_limits<std::uint64_t>::max() - id->seq) return false;
-  begin_append(db, object);
+  if (!id || rows - 1 > std::numeric_limits<std::uint64_t>::max() - id->seq) return ids_exhausted();
+  if (absl::Status begun = begin_append(db, object); !begun.ok()) return begun;
   object.stream().append_rows(*id, names, values);
-  return true;
+  return absl::OkStatus();
 }
 
 absl::Status erase(Database& db, Object& object, std::span<const StreamId> ids,

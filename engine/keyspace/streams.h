@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "engine/keyspace/database.h"
 
 namespace rushgate::streams {
@@ -16,16 +17,18 @@ namespace rushgate::streams {
 /// An empty stream at `key`, where there must be nothing. It stays when it is empty, as in Redis.
 Object& create(Database& db, std::string_view key);
 
-/// `id` must be above the stream's last_id(), `fields` not be empty.
-void append(Database& db, Object& object, StreamId id, StreamFields fields);
+/// `id` must be above the stream's last_id(), `fields` not be empty. kDataLoss if the store holds
+/// entries above last_id().
+absl::Status append(Database& db, Object& object, StreamId id, StreamFields fields);
 
-/// Under the id that comes by itself, which it returns. 0-0 if the stream has run out of ids.
-StreamId append_automatic(Database& db, Object& object, StreamFields fields);
+/// The same under the id that comes by itself, which it returns. kOutOfRange if the stream has run
+/// out of ids.
+absl::StatusOr<StreamId> append_automatic(Database& db, Object& object, StreamFields fields);
 
-/// Entries of integers, one a row of `values`, all under `names` and with ids that come by
-/// themselves. False, and nothing done, if the stream has not so many ids left of one ms.
-bool append_rows(Database& db, Object& object, std::span<const std::string_view> names,
-                 std::span<const std::int64_t> values);
+/// The same for entries of integers, one a row of `values`, all under `names` and with ids that
+/// come by themselves. kOutOfRange if the stream has not so many ids left of one ms.
+absl::Status append_rows(Database& db, Object& object, std::span<const std::string_view> names,
+                         std::span<const std::int64_t> values);
 
 /// What `from` holds, its groups too, as another stream at `key`, where there must be nothing.
 absl::Status copy(const Stream& from, Database& to, std::string_view key);

@@ -219,12 +219,17 @@ std::int64_t KeyspaceCall::set_size(std::string_view key) {
 
 // ---- Streams ----
 
+void check_appended(const absl::Status& status) {
+  if (absl::IsOutOfRange(status)) throw ScriptError(script_errors::kIdsExhausted);
+  if (!status.ok()) throw ScriptError(script_errors::store_failed(status));
+}
+
 StreamId KeyspaceCall::stream_append(std::string_view key, std::span<const Field> fields) {
   Object* object = find_to_grow(key, ValueType::kStream);
   if (object == nullptr) object = &streams::create(db_, key);
-  const StreamId id = streams::append_automatic(db_, *object, fields);
-  if (id == StreamId{}) throw ScriptError(script_errors::kIdsExhausted);
-  return id;
+  const absl::StatusOr<StreamId> id = streams::append_automatic(db_, *object, fields);
+  check_appended(id.status());
+  return *id;
 }
 
 void KeyspaceCall::stream_append_rows(std::string_view key, std::span<const std::string_view> names,
@@ -233,9 +238,7 @@ void KeyspaceCall::stream_append_rows(std::string_view key, std::span<const std:
   Object* object = find_to_grow(key, ValueType::kStream);
   if (values.empty()) return;
   if (object == nullptr) object = &streams::create(db_, key);
-  if (!streams::append_rows(db_, *object, names, values)) {
-    throw ScriptError(script_errors::kIdsExhausted);
-  }
+  check_appended(streams::append_rows(db_, *object, names, values));
 }
 
 }  // namespace

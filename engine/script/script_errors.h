@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "absl/status/status.h"
 #include "engine/client/reply.h"
 
 namespace rushgate::script_errors {
@@ -112,5 +113,9 @@ inline constexpr const char* kHashValueNotAnInteger = "ERR hash value is not an 
 inline constexpr const char* kIdsExhausted =
     "ERR The stream has exhausted the last possible ID, unable to add more items";
 inline constexpr const char* kOverflow = "ERR increment or decrement would overflow";
+/// Ours: Redis reads nothing from a store.
+inline std::string store_failed(const absl::Status& status) {
+  return "ERR " + std::string(status.message());
+}
 
 }  // namespace rushgate::script_errors

@@ -1,5 +1,6 @@
 #include "storage/memory/memory_store.h"
 
+#include <algorithm>
 #include <functional>
 
 namespace rushgate {
@@ -77,6 +78,12 @@ absl::Status MemoryStore::read_stream_back(std::uint64_t stream, StreamId from, 
                                            std::size_t bytes_max, std::vector<StreamRun>& runs) {
   const auto found = streams_.find(stream);
   if (found != streams_.end()) found->second.read_back(from, to, bytes_max, runs);
+  return absl::OkStatus();
+}
+
+absl::Status MemoryStore::find_last_stream(std::uint64_t& stream) {
+  stream = 0;
+  for (const auto& [number, runs] : streams_) stream = std::max(stream, number);
   return absl::OkStatus();
 }
 

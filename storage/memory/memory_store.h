@@ -34,6 +34,7 @@ class MemoryStore final : public Store {
                            std::vector<StreamRun>& runs) override;
   absl::Status read_stream_back(std::uint64_t stream, StreamId from, StreamId to,
                                 std::size_t bytes_max, std::vector<StreamRun>& runs) override;
+  absl::Status find_last_stream(std::uint64_t& stream) override;
   [[nodiscard]] Durability durability() const override { return Durability::kMemory; }
   /// What all runs occupy. State records do not count: who keeps them wants to open them again.
   [[nodiscard]] std::size_t memory_bytes() const override { return stream_bytes_; }

@@ -43,6 +43,7 @@ class RunKey {
   /// The least key above this one: 25 bytes.
   [[nodiscard]] std::string successor() const { return std::string(view()) + '\0'; }
 
+  static std::uint64_t stream(std::string_view key) { return read_big_endian(key.data()); }
   static StreamId first(std::string_view key) {
     return {read_big_endian(key.data() + 8), read_big_endian(key.data() + 16)};
   }

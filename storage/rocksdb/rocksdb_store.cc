@@ -196,6 +196,15 @@ absl::Status RocksDbStore::read_stream_back(std::uint64_t stream, StreamId from,
   return to_absl(run->status(), "reading a stream", impl_->database->dir());
 }
 
+absl::Status RocksDbStore::find_last_stream(std::uint64_t& stream) {
+  const RocksDatabase& database = *impl_->database;
+  const std::unique_ptr<rocksdb::Iterator> run(
+      database.db().NewIterator(rocksdb::ReadOptions(), database.stream()));
+  run->SeekToLast();
+  stream = run->Valid() ? RunKey::stream(to_view(run->key())) : 0;
+  return to_absl(run->status(), "looking for the last stream", database.dir());
+}
+
 Durability RocksDbStore::durability() const { return impl_->durability; }
 
 RocksDbWork RocksDbStore::work() const { return impl_->database->work(); }

@@ -83,6 +83,7 @@ class RocksDbStore final : public Store {
                            std::vector<StreamRun>& runs) override;
   absl::Status read_stream_back(std::uint64_t stream, StreamId from, StreamId to,
                                 std::size_t bytes_max, std::vector<StreamRun>& runs) override;
+  absl::Status find_last_stream(std::uint64_t& stream) override;
   [[nodiscard]] Durability durability() const override;
 
   /// From any thread.

@@ -159,7 +159,7 @@ TEST_F(StreamCommandsOnAFailingStoreTest, TheErrorIsTheStoresAndNothingIsHalfApp
       Request::of("XREAD", "STREAMS", "s", 0),
       Request::of("XDEL", "s", 1, 2),
       Request::of("XTRIM", "s", "MAXLEN", 3),
-      Request::of("XADD", "s", "MAXLEN", 3, "30", "a", "1"),
+      Request::of("XADD", "s", "30", "a", "1"),
       Request::of("XREADGROUP", "GROUP", "g", "d", "STREAMS", "s", ">"),
       Request::of("XREADGROUP", "GROUP", "g", "d", "NOACK", "STREAMS", "s", "s", ">", "0"),
       Request::of("XREADGROUP", "GROUP", "g", "c", "STREAMS", "s", 0),
@@ -175,9 +175,19 @@ TEST_F(StreamCommandsOnAFailingStoreTest, TheErrorIsTheStoresAndNothingIsHalfApp
 }
 
 TEST_F(StreamCommandsOnAFailingStoreTest, WhatNeedsNoEntriesWorksOn) {
-  EXPECT_EQ(run(keyspace_, Request::of("XADD", "s", "30", "a", "1")), "\"30-0\"");
-  EXPECT_EQ(run(keyspace_, Request::of("XLEN", "s")), "(integer) 21");
+  EXPECT_EQ(run(keyspace_, Request::of("XLEN", "s")), "(integer) 20");
   EXPECT_EQ(run(keyspace_, Request::of("XACK", "s", "g", 1, 2)), "(integer) 2");
+}
+
+TEST_F(StreamCommandsOnAFailingStoreTest, OnceTheStoresEndIsKnownAppendingNeedsNoEntries) {
+  store_.fails_to_read = false;
+  EXPECT_EQ(run(keyspace_, Request::of("XADD", "s", "30", "a", "1")), "\"30-0\"");
+  ASSERT_TRUE(keyspace_.commit().ok());
+  store_.fails_to_read = true;
+  EXPECT_EQ(run(keyspace_, Request::of("XADD", "s", "MAXLEN", 3, "31", "a", "1")),
+            "(error) ERR the disk is gone");
+  EXPECT_TRUE(keyspace_.changes().empty());
+  EXPECT_EQ(run(keyspace_, Request::of("XADD", "s", "31", "a", "1")), "\"31-0\"");
 }
 
 TEST_F(StreamCommandsTest, ACopyCountsItsNodesAnew) {

@@ -153,7 +153,7 @@ TEST_F(MemoryCountTest, OfStreams) {
     Object& stream = object(db, "x" + std::to_string(i % 40), &streams::create);
     const std::string value = text(i);
     const StreamField fields[] = {{"a", std::string_view(value)}, {"b", "5"}};
-    streams::append(db, stream, {static_cast<std::uint64_t>(i) + 1, 0}, fields);
+    EXPECT_TRUE(streams::append(db, stream, {static_cast<std::uint64_t>(i) + 1, 0}, fields).ok());
   }));
   EXPECT_GT(counted, kLeast);
   EXPECT_LT(counted, kMost);

@@ -69,7 +69,7 @@ class CopiesTest : public ::testing::Test {
     Object& object = streams::create(db(), "x");
     for (std::uint64_t ms = 1; ms <= 20; ++ms) {
       const StreamField fields[] = {{"n", "5"}, {"t", ms % 2 == 0 ? "text" : "7"}};
-      streams::append(db(), object, {ms, 0}, fields);
+      EXPECT_TRUE(streams::append(db(), object, {ms, 0}, fields).ok());
     }
     std::uint64_t erased = 0;
     const StreamId deleted[] = {{5, 0}, {20, 0}};

@@ -63,7 +63,7 @@ TEST_F(KeySignalsTest, AStreamIsReadyWheneverItGrows) {
   Object& stream = streams::create(db(), "s");
   EXPECT_EQ(signals(), Signals{"0 s is ready"});
   const StreamField fields[] = {{"field", "value"}};
-  streams::append_automatic(db(), stream, fields);
+  EXPECT_TRUE(streams::append_automatic(db(), stream, fields).ok());
   EXPECT_EQ(signals(), Signals{"0 s is ready"});
 }
 

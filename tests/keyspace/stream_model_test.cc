@@ -138,7 +138,7 @@ class Pair {
       ASSERT_TRUE(id.has_value());
       const Fields fields = random_fields();
       const std::vector<StreamField> views(fields.begin(), fields.end());
-      streams::append(db(), object(), *id, views);
+      ASSERT_TRUE(streams::append(db(), object(), *id, views).ok());
       model_.entries[*id] = fields;
       model_.last_id = *id;
       ++model_.entries_added;
@@ -150,7 +150,7 @@ class Pair {
     std::vector<std::int64_t> values(2 * (random_() % 30 == 0 ? random_() % 3'000 : random_() % 4));
     for (std::int64_t& value : values) value = static_cast<std::int64_t>(random_() % 1'000'000);
     std::optional<StreamId> id = stream().next_id(now_ms_);
-    ASSERT_TRUE(streams::append_rows(db(), object(), kNames, values));
+    ASSERT_TRUE(streams::append_rows(db(), object(), kNames, values).ok());
     for (std::size_t i = 0; i < values.size(); i += 2) {
       model_.entries[*id] = {{"user", std::to_string(values[i])},
                              {"order", std::to_string(values[i + 1])}};

@@ -36,6 +36,10 @@ class StreamTestStore final : public Store {
     if (fails_to_read) return absl::UnavailableError("the disk is gone");
     return kept_.read_stream_back(stream, from, to, portion(bytes_max), runs);
   }
+  absl::Status find_last_stream(std::uint64_t& stream) override {
+    if (fails_to_read) return absl::UnavailableError("the disk is gone");
+    return kept_.find_last_stream(stream);
+  }
   [[nodiscard]] Durability durability() const override { return Durability::kMemory; }
 
  private:

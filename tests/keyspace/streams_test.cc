@@ -45,7 +45,11 @@ class StreamsTest : public testing::Test {
 
   void append(StreamId id, std::string_view value = "1") {
     const StreamField field{"f", value};
-    streams::append(db(), object(), id, {&field, 1});
+    EXPECT_TRUE(streams::append(db(), object(), id, {&field, 1}).ok());
+  }
+  StreamId append_automatic() {
+    const StreamField field{"f", "1"};
+    return streams::append_automatic(db(), object(), {&field, 1}).value_or(StreamId{});
   }
   /// Entries 1-0 to `last`-0, each a group of its own.
   void append_up_to(std::uint64_t last, std::string_view value = "1") {
@@ -90,31 +94,29 @@ class StreamsTest : public testing::Test {
 // ---- Ids ----
 
 TEST_F(StreamsTest, AutomaticIdsNeverGoBackwardsWithTheClock) {
-  const StreamField field{"f", "1"};
   set_now_ms(5'000);
   streams::create(db(), "s");
-  EXPECT_EQ(streams::append_automatic(db(), *db().find("s"), {&field, 1}), (StreamId{5'000, 0}));
-  EXPECT_EQ(streams::append_automatic(db(), *db().find("s"), {&field, 1}), (StreamId{5'000, 1}));
+  EXPECT_EQ(append_automatic(), (StreamId{5'000, 0}));
+  EXPECT_EQ(append_automatic(), (StreamId{5'000, 1}));
   set_now_ms(4'000);
-  EXPECT_EQ(streams::append_automatic(db(), *db().find("s"), {&field, 1}), (StreamId{5'000, 2}));
+  EXPECT_EQ(append_automatic(), (StreamId{5'000, 2}));
   reopen();
-  EXPECT_EQ(streams::append_automatic(db(), *db().find("s"), {&field, 1}), (StreamId{5'000, 3}));
+  EXPECT_EQ(append_automatic(), (StreamId{5'000, 3}));
   set_now_ms(5'001);
-  EXPECT_EQ(streams::append_automatic(db(), *db().find("s"), {&field, 1}), (StreamId{5'001, 0}));
+  EXPECT_EQ(append_automatic(), (StreamId{5'001, 0}));
 }
 
 TEST_F(StreamsTest, IdsOfErasedEntriesAreNotGivenAgain) {
-  const StreamField field{"f", "1"};
   append({9'000, 7});
   EXPECT_EQ(erase({{9'000, 7}}), 1U);
   reopen();
-  EXPECT_EQ(streams::append_automatic(db(), *db().find("s"), {&field, 1}), (StreamId{9'000, 8}));
+  EXPECT_EQ(append_automatic(), (StreamId{9'000, 8}));
 }
 
 TEST_F(StreamsTest, AfterTheGreatestIdThereIsNone) {
   const StreamField field{"f", "1"};
   append(StreamId::max());
-  EXPECT_EQ(streams::append_automatic(db(), *db().find("s"), {&field, 1}), StreamId{});
+  EXPECT_TRUE(absl::IsOutOfRange(streams::append_automatic(db(), object(), {&field, 1}).status()));
   EXPECT_EQ(ids(), std::vector<StreamId>{StreamId::max()});
 }
 
@@ -123,9 +125,9 @@ TEST_F(StreamsTest, RowsAreAppendedOnlyIfThereAreIdsForAll) {
   const std::vector<std::int64_t> values = {1, 2, 3};
   const StreamId last{StreamId::max().ms, StreamId::max().seq - 2};
   append(last);
-  EXPECT_FALSE(streams::append_rows(db(), object(), kNames, values));
+  EXPECT_TRUE(absl::IsOutOfRange(streams::append_rows(db(), object(), kNames, values)));
   EXPECT_EQ(ids(), std::vector<StreamId>{last});
-  EXPECT_TRUE(streams::append_rows(db(), object(), kNames, std::span(values).first(2)));
+  EXPECT_TRUE(streams::append_rows(db(), object(), kNames, std::span(values).first(2)).ok());
   EXPECT_EQ(ids().size(), 3U);
 }
 
@@ -279,6 +281,72 @@ TEST_F(StreamsTest, ARunThatMakesNoSenseIsDataLoss) {
   const absl::Status read =
       stream().read(StreamId::min(), StreamId::max(), [](const StreamEntry&) { return true; });
   EXPECT_TRUE(absl::IsDataLoss(read));
+}
+
+TEST_F(StreamsTest, EntriesAboveTheLastIdAreDataLossBeforeOneIsAppended) {
+  static constexpr std::array<std::string_view, 1> kNames = {"f"};
+  const StreamField field{"f", "1"};
+  append_up_to(2);
+  append({1'000'000, 3});
+  Stream::Counters counters = stream().counters();
+  counters.last_id = {2, 0};
+  stream().set_counters(counters);
+  reopen();
+  EXPECT_TRUE(absl::IsDataLoss(streams::append(db(), object(), {4, 0}, {&field, 1})));
+  const absl::StatusOr<StreamId> id = streams::append_automatic(db(), object(), {&field, 1});
+  EXPECT_EQ(id.status().message(),
+            "the store holds entry 1000000-3 of stream 1, whose last id is 2-0");
+  const std::vector<std::int64_t> values = {1};
+  EXPECT_TRUE(absl::IsDataLoss(streams::append_rows(db(), object(), kNames, values)));
+  reopen();
+  EXPECT_EQ(stream().last_id(), (StreamId{2, 0}));
+  EXPECT_EQ(stream().length(), 3U);
+}
+
+TEST_F(StreamsTest, RunsThatNoHeaderNamesDoNotBecomeANewStreams) {
+  append({5, 0});
+  commit();
+  StoreBatch batch;
+  const std::uint64_t next = stream().object_id() + 1;
+  batch.append_run(next, {1, 0}, "nobody's");
+  ASSERT_TRUE(store_.commit(batch).ok());
+  open();
+  ASSERT_TRUE(copy_object(object(), db(), "copy").ok());
+  EXPECT_EQ(db().find("copy")->stream().object_id(), next + 1);
+}
+
+TEST_F(StreamsTest, ANumberOfAStreamThatIsNeverGivenIsDataLoss) {
+  StoreBatch batch;
+  batch.append_run((std::uint64_t{1} << 62) + 1, {1, 0}, "nobody's");
+  ASSERT_TRUE(store_.commit(batch).ok());
+  EXPECT_EQ(Keyspace(store_, 7).load().message(),
+            "the store holds entries of stream 4611686018427387905, a number that is never given");
+}
+
+TEST_F(StreamsTest, AStoreThatCannotTellItsLastStreamIsNotOpened) {
+  store_.fails_to_read = true;
+  EXPECT_TRUE(absl::IsUnavailable(Keyspace(store_, 7).load()));
+}
+
+TEST_F(StreamsTest, TheStoreIsAskedForItsEndOnceAfterOpening) {
+  append_up_to(2);
+  EXPECT_EQ(store_.reads, 0U);
+  reopen();
+  append({3, 0});
+  commit();
+  append({4, 0});
+  EXPECT_EQ(store_.reads, 1U);
+}
+
+TEST_F(StreamsTest, NothingIsAppendedAsLongAsTheStoreCannotSayWhereItEnds) {
+  append_up_to(2);
+  reopen();
+  store_.fails_to_read = true;
+  const StreamField field{"f", "1"};
+  EXPECT_TRUE(absl::IsUnavailable(streams::append(db(), object(), {3, 0}, {&field, 1})));
+  store_.fails_to_read = false;
+  append({3, 0});
+  EXPECT_EQ(ids().size(), 3U);
 }
 
 /// A store whose header of the stream counts other entries than there are, which are three.

@@ -50,11 +50,14 @@ TEST_F(FaultyStoreTest, TheNthSyncFails) {
 
 TEST_F(FaultyStoreTest, ReadsFailUntilTheyAreToldNotTo) {
   std::vector<StreamRun> runs;
+  std::uint64_t last_stream = 0;
   store_.fail_reads();
   EXPECT_FALSE(store_.read_stream(1, {}, StreamId::max(), 0, runs).ok());
   EXPECT_FALSE(store_.read_stream_back(1, StreamId::max(), {}, 0, runs).ok());
+  EXPECT_FALSE(store_.find_last_stream(last_stream).ok());
   store_.fail_reads(absl::OkStatus());
   EXPECT_TRUE(store_.read_stream(1, {}, StreamId::max(), 0, runs).ok());
+  EXPECT_TRUE(store_.find_last_stream(last_stream).ok());
   store_.fail_loads();
   EXPECT_FALSE(store_.load([](std::string_view, std::string_view) {}).ok());
 }

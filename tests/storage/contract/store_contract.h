@@ -97,6 +97,13 @@ class StoreTest : public ::testing::TestWithParam<Maker> {
     return runs;
   }
 
+  std::uint64_t last_stream() {
+    std::uint64_t stream = 1;
+    const absl::Status status = store().find_last_stream(stream);
+    EXPECT_TRUE(status.ok()) << status;
+    return stream;
+  }
+
   // What append() made of these.
   static Runs runs(const std::vector<std::uint64_t>& firsts) {
     Runs expected;
@@ -356,6 +363,21 @@ TEST_P(StoreTest, DropStreamRemovesAllItsRuns) {
   reopen();
   load();
   EXPECT_EQ(read(1), runs({5}));
+}
+
+TEST_P(StoreTest, TheLastStreamIsTheGreatestThatHasRuns) {
+  constexpr std::uint64_t kGreatest = 0x1'0000'0000'0001;
+  load();
+  EXPECT_EQ(last_stream(), 0U);
+  append(1, {10});
+  append(kGreatest, {10, 20});
+  append(0x300, {10});
+  EXPECT_EQ(last_stream(), kGreatest);
+  reopen();
+  load();
+  EXPECT_EQ(last_stream(), kGreatest);
+  commit([](StoreBatch& batch) { batch.drop_stream(kGreatest); });
+  EXPECT_EQ(last_stream(), 0x300U);
 }
 
 TEST_P(StoreTest, DropOfManyRunsInOneBatchWithTheirSuccessors) {
