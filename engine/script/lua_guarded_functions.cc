@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <string_view>
 
 #include "engine/base/numbers.h"
 #include "engine/script/lua_context.h"
 #include "engine/script/lua_errors.h"
+#include "engine/script/lua_patterns.h"
 #include "engine/script/lua_runner.h"
 #include "engine/script/lua_sandbox.h"
 #include "engine/script/script_errors.h"
@@ -91,11 +91,6 @@ int set_metatable(lua_State* lua) {
   lua_settop(lua, 2);
   lua_setmetatable(lua, 1);
   return 1;
-}
-
-int table_insert(lua_State* lua) {
-  refuse_guard(lua, 1);
-  return call_wrapped(lua);
 }
 
 int table_foreach(lua_State* lua) {
@@ -199,31 +194,36 @@ int load(lua_State* lua) {
   return function_or_error(lua, load_pieces(lua, name));
 }
 
-// ---- Patterns: their quantifiers are matched recursively, on the C stack ----
+// ---- Long loops outside scripts' own instructions ----
 
-constexpr std::size_t kQuantifiersMax = 2'000;  // about 200 bytes of stack each
-
-void check_pattern(lua_State* lua) {
-  if (lua_type(lua, 2) != LUA_TSTRING || lua_objlen(lua, 2) <= kQuantifiersMax) return;
-  std::size_t size = 0;
-  const char* const pattern = lua_tolstring(lua, 2, &size);
-  const auto quantifiers = std::count_if(pattern, pattern + size, [](char c) {
-    return std::string_view("*+?-").find(c) != std::string_view::npos;
-  });
-  if (static_cast<std::size_t>(quantifiers) > kQuantifiersMax) {
-    luaL_error(lua, script_errors::kPatternTooComplex);
+/// insert(list, position, value), where the position may be far below the list. With two arguments
+/// it is Lua's own.
+int table_insert(lua_State* lua) {
+  refuse_guard(lua, 1);
+  luaL_checktype(lua, 1, LUA_TTABLE);
+  if (lua_gettop(lua) != 3) return call_wrapped(lua);
+  constexpr int kMovesPerLook = 10'000;
+  const int end = static_cast<int>(lua_objlen(lua, 1)) + 1;
+  const int position = luaL_checkint(lua, 2);
+  for (int i = std::max(end, position); i > position; --i) {
+    if (i % kMovesPerLook == 0 && LuaContext::of(lua).check_interruption()) {
+      return raise_interruption(lua);
+    }
+    lua_rawgeti(lua, 1, i - 1);
+    lua_rawseti(lua, 1, i);
   }
+  lua_rawseti(lua, 1, position);
+  return 0;
 }
 
-int match_pattern(lua_State* lua) {
-  check_pattern(lua);
-  return call_wrapped(lua);
-}
-
-/// string.find(text, pattern, begin, plain)
-int find_pattern(lua_State* lua) {
-  if (lua_toboolean(lua, 4) == 0) check_pattern(lua);
-  return call_wrapped(lua);
+/// rep(text, count), which repeats nothing as often as it is told, too.
+int repeat_text(lua_State* lua) {
+  std::size_t size = 0;
+  luaL_checklstring(lua, 1, &size);
+  if (size > 0) return call_wrapped(lua);
+  luaL_checkint(lua, 2);
+  lua_settop(lua, 1);
+  return 1;
 }
 
 // ---- Numbers ----
@@ -271,10 +271,10 @@ struct Wrapper {
 };
 
 constexpr Wrapper kWrapped[] = {
-    {LUA_TABLIBNAME, "insert", &table_insert},    {LUA_TABLIBNAME, "foreach", &table_foreach},
-    {LUA_COLIBNAME, "resume", &coroutine_resume}, {LUA_STRLIBNAME, "find", &find_pattern},
-    {LUA_STRLIBNAME, "match", &match_pattern},    {LUA_STRLIBNAME, "gmatch", &match_pattern},
-    {LUA_STRLIBNAME, "gsub", &match_pattern},
+    {LUA_TABLIBNAME, "insert", &table_insert},
+    {LUA_TABLIBNAME, "foreach", &table_foreach},
+    {LUA_COLIBNAME, "resume", &coroutine_resume},
+    {LUA_STRLIBNAME, "rep", &repeat_text},
 };
 
 }  // namespace
@@ -305,6 +305,9 @@ void install_guarded_functions(lua_State* lua) {
     wrap_function(lua, wrapped.name, wrapped.function);
     lua_pop(lua, 1);
   }
+  lua_getfield(lua, -1, LUA_STRLIBNAME);
+  install_pattern_functions(lua);
+  lua_pop(lua, 1);
 }
 
 void reset_collector(lua_State* lua) {

@@ -1,5 +1,5 @@
-// Functions of Lua's libraries in forms that know of guards (lua_sandbox.h), of interruption, and
-// of the C stack. Private to the script room.
+// Functions of Lua's libraries in forms that know of guards (lua_sandbox.h) and of interruption.
+// Private to the script room.
 #pragma once
 
 #include "engine/script/lua.h"

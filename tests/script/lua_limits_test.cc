@@ -74,6 +74,9 @@ constexpr std::string_view kSurvivors[] = {
     "return tostring(setmetatable({}, {__tostring = function() while true do end end}))",
     "for _ in function() while true do end end do end",
     "table.foreach({1}, function() while true do end end)",
+    "table.insert({}, -2147483648, 'moved far down')",
+    "while true do string.rep('', 2147483647) end",
+    "pcall(string.find, string.rep('a', 100), string.rep('a+', 50) .. 'b') return 'survived'",
 };
 
 TEST_F(LuaTimeLimitTest, NothingSurvivesAKill) {
@@ -250,10 +253,6 @@ TEST_F(LuaMemoryLimitTest, EveryAllocationMayFail) {
 
 TEST_F(LuaMemoryLimitTest, RecursionInCEndsWithAnError) {
   for (const std::string_view script : {
-           "return string.find(('a'):rep(300000), ('a?'):rep(300000))",
-           "return string.match(('a'):rep(300000), ('a-'):rep(300000))",
-           "return string.gsub(('a'):rep(300000), ('a*'):rep(300000), '')",
-           "for _ in string.gmatch(('a'):rep(300000), ('a+'):rep(300000)) do end",
            "local function f() return coroutine.wrap(f)() end f()",
            "local function f() return select(2, pcall(f)) .. 'x' end error(f())",
            "local function f() return string.gsub('a', 'a', f) end f()",
@@ -265,7 +264,6 @@ TEST_F(LuaMemoryLimitTest, RecursionInCEndsWithAnError) {
        }) {
     EXPECT_TRUE(eval(script).is_error()) << script;
   }
-  EXPECT_EQ(text("return string.find(('-'):rep(10000), ('-'):rep(9000), 1, true)"), "(integer) 1");
 }
 
 // ---- The cache ----
