@@ -13,7 +13,7 @@
 namespace rushgate {
 namespace {
 
-/// Ids are counted up from 1: none gets beyond this.
+/// Ids are counted up from 1: none gets here.
 constexpr std::uint64_t kObjectIdMax = std::uint64_t{1} << 62;
 
 }  // namespace
@@ -156,7 +156,7 @@ class KeyspaceLoader {
       object->id = string_id_--;
     } else {
       object->id = reader.varint();
-      if (object->id > kObjectIdMax || by_id_.contains(object->id)) return false;
+      if (object->id >= kObjectIdMax || by_id_.contains(object->id)) return false;
       largest_id_ = std::max(largest_id_, object->id);
       if (!read_collection(type, reader, *object)) return false;
     }
@@ -231,7 +231,7 @@ absl::Status Keyspace::find_next_object_id(std::uint64_t largest_loaded) {
   // Runs that no header names are nobody's, and must not become a new stream's.
   std::uint64_t last_stream = 0;
   if (absl::Status found = store_.find_last_stream(last_stream); !found.ok()) return found;
-  if (last_stream > kObjectIdMax) {
+  if (last_stream >= kObjectIdMax) {
     return absl::DataLossError("the store holds entries of stream " + std::to_string(last_stream) +
                                ", a number that is never given");
   }

@@ -108,8 +108,8 @@ class Stream {
   [[nodiscard]] const Groups& groups() const { return groups_; }
   [[nodiscard]] StreamGroup* find_group(std::string_view name) const;
 
-  /// Before an entry is appended. kDataLoss if the store holds entries above last_id(), which would
-  /// stand before it. Asks the store once after loading.
+  /// Before an entry is appended, or last_id() raised. kDataLoss if the store's newest run goes
+  /// beyond last_id(). Asks the store until it has said no, which it needs to do once.
   absl::Status check_end();
 
   // ---- What streams.h changes, and takes back. Neither undo nor record; nothing that takes back

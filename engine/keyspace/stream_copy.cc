@@ -67,7 +67,8 @@ absl::Status copy(const Stream& from, Database& to, std::string_view key) {
 
 absl::Status set_history(Database& db, Object& object, StreamId last_id,
                          std::uint64_t entries_added, StreamId max_deleted_id) {
-  const Stream& stream = object.stream();
+  Stream& stream = object.stream();
+  if (absl::Status end = stream.check_end(); !end.ok()) return end;
   Object* changed = &object;
   if (last_id < stream.last_id()) {
     const Changes::Mark before = db.changes().mark();

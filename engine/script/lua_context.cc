@@ -84,6 +84,12 @@ bool LuaContext::check_interruption() noexcept {
   return interrupted();
 }
 
+void LuaContext::look(lua_State* running) {
+  constexpr std::size_t kStepsPerLook = 10'000;
+  steps_to_look = kStepsPerLook;
+  if (check_interruption()) raise_interruption(running);
+}
+
 void LuaContext::fail(std::exception_ptr exception_to_keep) noexcept {
   if (exception == nullptr) exception = std::move(exception_to_keep);
 }

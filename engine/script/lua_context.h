@@ -49,6 +49,21 @@ struct LuaContext {
 
   /// To be asked now and then: has the script been interrupted, or is it killed now?
   bool check_interruption() noexcept;
+  /// So many steps of some nanoseconds were done inside a C function, where no hook looks at the
+  /// time, or are about to be. Now and then asks whether the script is killed, and raises that in
+  /// `running`, the coroutine that runs.
+  void spend(lua_State* running, std::size_t steps) {
+    if (steps < steps_to_look) {
+      steps_to_look -= steps;
+    } else {
+      look(running);
+    }
+  }
+  /// The same for so many bytes that are copied or searched.
+  void spend_on_bytes(lua_State* running, std::size_t bytes) {
+    constexpr std::size_t kBytesAStep = 16;
+    spend(running, bytes / kBytesAStep);
+  }
   void fail(std::exception_ptr exception) noexcept;
   [[nodiscard]] bool interrupted() const { return killed || exception != nullptr; }
 
@@ -83,6 +98,7 @@ struct LuaContext {
   bool killed = false;
   std::exception_ptr exception;
   std::chrono::steady_clock::time_point next_poll;  // zero: the time has not been looked at yet
+  std::size_t steps_to_look = 0;
   bool watched = false;
   bool collector_changed = false;
   bool json_changed = false;
@@ -102,6 +118,9 @@ struct LuaContext {
 
   std::uint32_t commands_called = 0;
   Rand48 random{0x1234ABCD};  // as on a fresh Redis
+
+ private:
+  void look(lua_State* running);
 };
 
 /// Raises the error of an interruption. Like all functions that raise, written `return raise_…`.

@@ -202,13 +202,11 @@ int table_insert(lua_State* lua) {
   refuse_guard(lua, 1);
   luaL_checktype(lua, 1, LUA_TTABLE);
   if (lua_gettop(lua) != 3) return call_wrapped(lua);
-  constexpr int kMovesPerLook = 10'000;
   const int end = static_cast<int>(lua_objlen(lua, 1)) + 1;
   const int position = luaL_checkint(lua, 2);
+  LuaContext& context = LuaContext::of(lua);
   for (int i = std::max(end, position); i > position; --i) {
-    if (i % kMovesPerLook == 0 && LuaContext::of(lua).check_interruption()) {
-      return raise_interruption(lua);
-    }
+    context.spend(lua, 1);
     lua_rawgeti(lua, 1, i - 1);
     lua_rawseti(lua, 1, i);
   }
@@ -216,14 +214,30 @@ int table_insert(lua_State* lua) {
   return 0;
 }
 
+/// What moves or looks through a whole list.
+int table_walk(lua_State* lua) {
+  if (lua_istable(lua, 1)) LuaContext::of(lua).spend(lua, lua_objlen(lua, 1));
+  return call_wrapped(lua);
+}
+
 /// rep(text, count), which repeats nothing as often as it is told, too.
 int repeat_text(lua_State* lua) {
   std::size_t size = 0;
   luaL_checklstring(lua, 1, &size);
-  if (size > 0) return call_wrapped(lua);
-  luaL_checkint(lua, 2);
-  lua_settop(lua, 1);
-  return 1;
+  const int count = luaL_checkint(lua, 2);
+  if (size == 0) {
+    lua_settop(lua, 1);
+    return 1;
+  }
+  if (count > 0) LuaContext::of(lua).spend_on_bytes(lua, static_cast<std::size_t>(count) * size);
+  return call_wrapped(lua);
+}
+
+/// The hook counts a coroutine's instructions by themselves: short ones never come to a look.
+int make_coroutine(lua_State* lua) {
+  constexpr std::size_t kSteps = 100;
+  LuaContext::of(lua).spend(lua, kSteps);
+  return call_wrapped(lua);
 }
 
 // ---- Numbers ----
@@ -245,7 +259,10 @@ int to_number(lua_State* lua) {
 // ---- The collector ----
 
 int collect_garbage(lua_State* lua) {
-  LuaContext::of(lua).collector_changed = true;
+  constexpr std::size_t kSteps = 10'000;
+  LuaContext& context = LuaContext::of(lua);
+  context.collector_changed = true;
+  context.spend(lua, kSteps);
   return call_wrapped(lua);
 }
 
@@ -271,9 +288,10 @@ struct Wrapper {
 };
 
 constexpr Wrapper kWrapped[] = {
-    {LUA_TABLIBNAME, "insert", &table_insert},
-    {LUA_TABLIBNAME, "foreach", &table_foreach},
-    {LUA_COLIBNAME, "resume", &coroutine_resume},
+    {LUA_TABLIBNAME, "insert", &table_insert},    {LUA_TABLIBNAME, "foreach", &table_foreach},
+    {LUA_TABLIBNAME, "maxn", &table_walk},        {LUA_TABLIBNAME, "remove", &table_walk},
+    {LUA_TABLIBNAME, "sort", &table_walk},        {LUA_COLIBNAME, "create", &make_coroutine},
+    {LUA_COLIBNAME, "resume", &coroutine_resume}, {LUA_COLIBNAME, "wrap", &make_coroutine},
     {LUA_STRLIBNAME, "rep", &repeat_text},
 };
 

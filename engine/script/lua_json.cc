@@ -41,8 +41,9 @@ class Measure {
  public:
   Measure(lua_State* lua, bool default_depth)
       : lua_(lua),
+        context_(LuaContext::of(lua)),
         default_depth_(default_depth),
-        bytes_max_(std::min(LuaContext::of(lua).limits.memory_bytes_max, kEncodedBytesMax)) {}
+        bytes_max_(std::min(context_.limits.memory_bytes_max, kEncodedBytesMax)) {}
 
   /// Adds the bytes that the value on top of the stack is encoded in, at most; false once there is
   /// nothing more to find out.
@@ -55,6 +56,7 @@ class Measure {
   void add_scalar(int index);
 
   lua_State* const lua_;
+  LuaContext& context_;
   const bool default_depth_;
   const std::size_t bytes_max_;
   std::size_t bytes_ = 0;
@@ -82,6 +84,8 @@ bool Measure::add(int depth) {
 }
 
 bool Measure::add_table(int depth) {
+  constexpr std::size_t kTableSteps = 1'000;  // it may have been full once
+  context_.spend(lua_, kTableSteps);
   luaL_checkstack(lua_, 3, "excessive nesting");
   // Nested too deeply: encode() itself comes to the same place, and says so.
   if (default_depth_ && depth > kDefaultDepthMax) return false;
@@ -91,6 +95,7 @@ bool Measure::add_table(int depth) {
   }
   lua_pushnil(lua_);
   while (lua_next(lua_, -2) != 0) {
+    context_.spend(lua_, 1);
     add_scalar(-2);
     const bool goes_on = add(depth);
     lua_pop(lua_, 1);

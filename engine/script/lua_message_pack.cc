@@ -9,6 +9,7 @@
 #include <iterator>
 #include <limits>
 
+#include "engine/script/lua_context.h"
 #include "engine/script/lua_message_unpack.h"
 #include "engine/script/lua_sandbox.h"
 #include "engine/script/message_pack_format.h"
@@ -187,10 +188,14 @@ struct Contents {
 
 /// Of the table on top of the stack.
 Contents look_through(lua_State* lua) {
+  constexpr std::size_t kTableSteps = 1'000;  // it may have been full once
+  LuaContext& context = LuaContext::of(lua);
+  context.spend(lua, kTableSteps);
   Contents contents;
   lua_pushnil(lua);
   while (lua_next(lua, -2) != 0) {
     lua_pop(lua, 1);
+    context.spend(lua, 1);
     ++contents.count;
     const lua_Number key = lua_type(lua, -1) == LUA_TNUMBER ? lua_tonumber(lua, -1) : 0;
     contents.only_positions = contents.only_positions && key >= 1 && key == std::trunc(key);

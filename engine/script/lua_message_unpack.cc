@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "engine/script/lua_context.h"
 #include "engine/script/message_pack_format.h"
 
 namespace rushgate {
@@ -22,7 +23,7 @@ constexpr const char* kTooManyValues =
 class Unpacker {
  public:
   Unpacker(lua_State* lua, const char* bytes, std::size_t left)
-      : lua_(lua), next_(bytes), left_(left) {}
+      : lua_(lua), context_(LuaContext::of(lua)), next_(bytes), left_(left) {}
 
   [[nodiscard]] std::size_t left() const { return left_; }
 
@@ -64,12 +65,14 @@ class Unpacker {
   void leave_table() { --depth_; }
 
   lua_State* const lua_;
+  LuaContext& context_;
   const char* next_;
   std::size_t left_;
   int depth_ = 0;
 };
 
 void Unpacker::unpack() {
+  context_.spend(lua_, 1);
   luaL_checkstack(lua_, 1, kTooManyValues);
   const auto first = take<std::uint8_t>();
   switch (first) {

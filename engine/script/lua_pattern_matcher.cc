@@ -1,10 +1,9 @@
 #include "engine/script/lua_pattern_matcher.h"
 
 #include <algorithm>
-#include <cstring>
+#include <iterator>
 
 #include "absl/strings/ascii.h"
-#include "engine/script/lua_context.h"
 #include "engine/script/script_errors.h"
 
 namespace rushgate {
@@ -12,7 +11,7 @@ namespace {
 
 constexpr char kEscape = '%';
 
-// Each level takes some 200 bytes of the stack: two frames.
+// Each level takes two or three frames of the stack, some 300 bytes.
 constexpr std::size_t kDepthMax = 2'000;
 
 /// Is `c` of the class that the letter behind a % names? Any other character stands for itself.
@@ -64,6 +63,7 @@ bool is_in_range(char c, char first, char last) {
 }  // namespace
 
 const char* LuaPatternMatcher::match(const char* begin) {
+  spend(1);
   capture_count_ = 0;
   depth_ = 0;
   return match_rest(begin, pattern_);
@@ -298,13 +298,6 @@ bool LuaPatternMatcher::fits_set(char c, const Single& set) {
     }
   }
   return is_complement;
-}
-
-// ---- Interruption ----
-
-void LuaPatternMatcher::look() {
-  until_look_ = kCharactersPerLook;
-  if (LuaContext::of(lua_).check_interruption()) raise_interruption(lua_);
 }
 
 }  // namespace rushgate

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "engine/script/lua.h"
+#include "engine/script/lua_context.h"
 
 namespace rushgate {
 
@@ -20,6 +21,7 @@ class LuaPatternMatcher {
  public:
   LuaPatternMatcher(lua_State* lua, std::string_view subject, const char* pattern)
       : lua_(lua),
+        context_(LuaContext::of(lua)),
         subject_(subject.data()),
         subject_end_(subject.data() + subject.size()),
         pattern_(pattern) {}
@@ -72,27 +74,17 @@ class LuaPatternMatcher {
   [[nodiscard]] bool fits_set(char c, const Single& set);
 
   /// So many characters were looked at.
-  void spend(std::size_t characters) {
-    if (characters < until_look_) {
-      until_look_ -= characters;
-    } else {
-      look();
-    }
-  }
-  void look();
+  void spend(std::size_t characters) { context_.spend(lua_, characters); }
   int fail(const char* error) { return luaL_error(lua_, "%s", error); }
 
-  // A character takes some nanoseconds.
-  static constexpr std::size_t kCharactersPerLook = 10'000;
-
   lua_State* const lua_;
+  LuaContext& context_;
   const char* const subject_;
   const char* const subject_end_;
   const char* const pattern_;
   std::size_t depth_ = 0;
-  std::size_t until_look_ = kCharactersPerLook;
   std::size_t capture_count_ = 0;
-  std::array<Capture, kCapturesMax> captures_{};
+  std::array<Capture, kCapturesMax> captures_;  // the first capture_count_
 };
 
 }  // namespace rushgate

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "absl/strings/ascii.h"
+#include "engine/script/lua_context.h"
 #include "engine/script/lua_pattern_matcher.h"
 
 namespace rushgate {
@@ -37,6 +38,7 @@ bool has_specials(const char* pattern) { return std::strpbrk(pattern, "^$*+?.([%
 
 /// find(text, pattern, begin, plain) of what is no pattern.
 int find_plain(lua_State* lua, std::string_view text, std::string_view wanted, std::size_t begin) {
+  LuaContext::of(lua).spend_on_bytes(lua, text.size() - begin);
   const char* found = text.data() + begin;  // nothing is everywhere
   if (!wanted.empty()) {
     found = static_cast<const char*>(
@@ -156,7 +158,9 @@ class Replacement {
                 const char* end) const {
     std::size_t size = 0;
     const char* const text = lua_tolstring(lua_, 3, &size);
+    LuaContext& context = LuaContext::of(lua_);
     for (std::size_t i = 0; i < size; ++i) {
+      context.spend(lua_, 1);
       if (text[i] != '%') {
         luaL_addchar(&made, text[i]);
         continue;
@@ -211,13 +215,15 @@ int gsub(lua_State* lua) {
 }
 
 constexpr luaL_Reg kFunctions[] = {
-    {"find", &find},     {"match", &match},
-    {"gmatch", &gmatch}, {"gfind", &gmatch},  // its name in Lua 5.0
-    {"gsub", &gsub},     {nullptr, nullptr},
+    {"find", &find}, {"match", &match}, {"gmatch", &gmatch}, {"gsub", &gsub}, {nullptr, nullptr},
 };
 
 }  // namespace
 
-void install_pattern_functions(lua_State* lua) { luaL_register(lua, nullptr, kFunctions); }
+void install_pattern_functions(lua_State* lua) {
+  luaL_register(lua, nullptr, kFunctions);
+  lua_getfield(lua, -1, "gmatch");
+  lua_setfield(lua, -2, "gfind");  // its name in Lua 5.0
+}
 
 }  // namespace rushgate

@@ -61,6 +61,7 @@ const char* read_whole_text(lua_State*, void* data, std::size_t* size) {
 const char* read_piece(lua_State* lua, void* data, std::size_t* size) {
   auto& reader = *static_cast<TextReader*>(data);
   if (reader.holds_piece()) return reader.next(size);
+  LuaContext::of(lua).spend(lua, 1);
   luaL_checkstack(lua, 2, "too many nested functions");
   lua_pushvalue(lua, 1);
   lua_call(lua, 0, 1);

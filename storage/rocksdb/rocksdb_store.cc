@@ -201,7 +201,12 @@ absl::Status RocksDbStore::find_last_stream(std::uint64_t& stream) {
   const std::unique_ptr<rocksdb::Iterator> run(
       database.db().NewIterator(rocksdb::ReadOptions(), database.stream()));
   run->SeekToLast();
-  stream = run->Valid() ? RunKey::stream(to_view(run->key())) : 0;
+  stream = 0;
+  if (run->Valid()) {
+    if (run->key().size() != kRunKeyBytes)
+      return absl::DataLossError("a run's key is not 24 bytes");
+    stream = RunKey::stream(to_view(run->key()));
+  }
   return to_absl(run->status(), "looking for the last stream", database.dir());
 }
 

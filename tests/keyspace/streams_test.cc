@@ -298,6 +298,9 @@ TEST_F(StreamsTest, EntriesAboveTheLastIdAreDataLossBeforeOneIsAppended) {
             "the store holds entry 1000000-3 of stream 1, whose last id is 2-0");
   const std::vector<std::int64_t> values = {1};
   EXPECT_TRUE(absl::IsDataLoss(streams::append_rows(db(), object(), kNames, values)));
+  for (const StreamId last : {StreamId{1, 0}, StreamId{2'000'000, 0}}) {
+    EXPECT_TRUE(absl::IsDataLoss(streams::set_history(db(), object(), last, 3, {})));
+  }
   reopen();
   EXPECT_EQ(stream().last_id(), (StreamId{2, 0}));
   EXPECT_EQ(stream().length(), 3U);
@@ -317,10 +320,10 @@ TEST_F(StreamsTest, RunsThatNoHeaderNamesDoNotBecomeANewStreams) {
 
 TEST_F(StreamsTest, ANumberOfAStreamThatIsNeverGivenIsDataLoss) {
   StoreBatch batch;
-  batch.append_run((std::uint64_t{1} << 62) + 1, {1, 0}, "nobody's");
+  batch.append_run(std::uint64_t{1} << 62, {1, 0}, "nobody's");
   ASSERT_TRUE(store_.commit(batch).ok());
   EXPECT_EQ(Keyspace(store_, 7).load().message(),
-            "the store holds entries of stream 4611686018427387905, a number that is never given");
+            "the store holds entries of stream 4611686018427387904, a number that is never given");
 }
 
 TEST_F(StreamsTest, AStoreThatCannotTellItsLastStreamIsNotOpened) {

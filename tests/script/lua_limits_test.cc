@@ -76,6 +76,40 @@ constexpr std::string_view kSurvivors[] = {
     "table.foreach({1}, function() while true do end end)",
     "table.insert({}, -2147483648, 'moved far down')",
     "while true do string.rep('', 2147483647) end",
+    "while true do string.rep('x', 50000000) end",
+    "local s = ('a'):rep(50000000) while true do s:find('ab', 1, true) end",
+    "string.gsub(('a'):rep(10000), '(b?)', ('%1'):rep(1000000))",
+    "string.gsub(('a'):rep(10000), '', ('%a'):rep(1000000))",
+    "while true do string.gsub(('a'):rep(1000000), '', {}) end",
+    "local t = {} for i = 1, 100000 do t[i] = {} end while true do collectgarbage() end",
+    "local t = {} for i = 1, 100000 do t[i] = i end while true do t[100001] = table.remove(t, 1) "
+    "end",
+    "local t = {} for i = 1, 100000 do t[i] = i end while true do table.maxn(t) end",
+    "local t = {} for i = 1, 100000 do t[i] = i end while true do table.sort(t) end",
+    R"(local function nest(n)
+         if n == 0 then for i = 1, 4000 do end return end
+         for i = 1, 900 do coroutine.wrap(nest)(n - 1) end
+       end
+       nest(3))",
+    R"(local function nest(n)
+         if n == 0 then for i = 1, 4000 do end return end
+         for i = 1, 900 do coroutine.resume(coroutine.create(nest), n - 1) end
+       end
+       nest(3))",
+    R"(local once_full = {}
+       for i = 1, 1000000 do once_full[i] = 1 end
+       for i = 1, 1000000 do once_full[i] = nil end
+       local all = {}
+       for i = 1, 100000 do all[i] = once_full end
+       return cmsgpack.pack(all))",
+    R"(local once_full = {}
+       for i = 1, 1000000 do once_full[i] = 1 end
+       for i = 1, 1000000 do once_full[i] = nil end
+       local all = {}
+       for i = 1, 100000 do all[i] = once_full end
+       return cjson.encode(all))",
+    "cmsgpack.unpack('\\221\\2\\250\\240\\128' .. ('\\192'):rep(50000000))",
+    "load(gcinfo)",
     "pcall(string.find, string.rep('a', 100), string.rep('a+', 50) .. 'b') return 'survived'",
 };
 

@@ -313,6 +313,34 @@ TEST_F(RespServerTest, WhatIsSentWhileBlockedRunsAfterwards) {
   EXPECT_EQ(blocked->receive(), ":1\r\n");
 }
 
+// Redis runs all of one client's before the next one's. Here a batch of another may come between.
+TEST_F(RespServerTest, WhatSeveralWokenClientsHadSentBehindRunsInTheOrderOfEach) {
+  start();
+  const auto first = connect();
+  const auto second = connect();
+  const auto other = connect();
+  // CLIENT ends a batch.
+  first->send_bytes("PING\r\nBLPOP l 0\r\nRPUSH log a1\r\nCLIENT ID\r\nRPUSH log a2\r\n");
+  EXPECT_EQ(first->receive(), "+PONG\r\n");
+  second->send_bytes("PING\r\nBLPOP l 0\r\nRPUSH log b1\r\nCLIENT ID\r\nRPUSH log b2\r\n");
+  EXPECT_EQ(second->receive(), "+PONG\r\n");
+  while (other->call(Request::of("INFO", "clients")).text().find("blocked_clients:2") ==
+         std::string::npos) {
+  }
+  other->call(Request::of("RPUSH", "l", "for the first", "for the second"));
+  for (const auto& woken : {&first, &second}) {
+    for (int answers = 4; answers > 0; --answers) (*woken)->receive();
+  }
+  const Reply log = other->call(Request::of("LRANGE", "log", 0, -1));
+  std::vector<std::string> of_first;
+  std::vector<std::string> of_second;
+  for (const Reply& entry : log.elements()) {
+    (entry.text().starts_with('a') ? of_first : of_second).push_back(entry.text());
+  }
+  EXPECT_THAT(of_first, ElementsAre("a1", "a2"));
+  EXPECT_THAT(of_second, ElementsAre("b1", "b2"));
+}
+
 TEST_F(RespServerTest, WhatRedisTakesForBlockHoldsUpNobodyEither) {
   start();
   const auto blocked = connect();
