@@ -192,8 +192,13 @@ void Connection::run_alone() {
 void Connection::advance_clock(const Request& request) {
   if (owner_.is_busy()) return append(script_errors::busy());
   if (request.size() != 2) return append(errors::wrong_arity("rushgate.advance"));
+  if (session_->is_in_transaction()) {
+    return append(Reply::error("ERR RUSHGATE.ADVANCE inside MULTI is not allowed"));
+  }
   const auto duration_ms = parse_int64(request[1]);
-  if (!duration_ms || *duration_ms < 0) return append(errors::not_an_integer());
+  if (!duration_ms) return append(errors::not_an_integer());
+  const std::int64_t most_ms = Engine::kLastMs - engine_.clock().now_ms();
+  if (*duration_ms < 0 || *duration_ms > most_ms) return append(errors::out_of_range(0, most_ms));
   engine_.advance_ms(*duration_ms);
   append(Reply::ok());
 }

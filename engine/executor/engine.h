@@ -116,8 +116,9 @@ class Engine {
   /// Was it opened with a manual clock?
   [[nodiscard]] bool is_manual() const;
   /// Manual mode only: moves the clock on, firing timers, expiries, timeouts and the fsyncs of
-  /// durability kEverySec on the way, in order of their time.
+  /// durability kEverySec on the way, in order of their time. Not back, and not beyond kLastMs.
   void advance_ms(std::int64_t duration_ms);
+  static constexpr std::int64_t kLastMs = std::int64_t{1} << 62;
 
   /// Why writes are refused, once the store has failed. Reopening recovers what was durable.
   [[nodiscard]] absl::Status health() const;

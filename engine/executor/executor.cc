@@ -397,7 +397,7 @@ void Executor::advance_ms(std::int64_t duration_ms) {
     service_.run_pending();
     const std::int64_t due_ms =
         std::min({next_due_ms_.load(), service_.next_timer_ms(), sync_due_ms_});
-    if (due_ms > end_ms) break;
+    if (due_ms == kNever || due_ms > end_ms) break;
     clock.advance_ms(std::max<std::int64_t>(0, due_ms - clock.monotonic_ms()));
     sync_if_due(clock.monotonic_ms());
     if (try_take_turn()) work(nullptr);

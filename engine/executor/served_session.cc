@@ -115,6 +115,8 @@ bool ServedSession::is_hung_up() const { return inbox_->is_hung_up(); }
 
 int ServedSession::protocol() const { return session_->protocol; }
 bool ServedSession::is_authenticated() const { return session_->is_authenticated; }
+bool ServedSession::is_in_transaction() const { return session_->transaction.has_value(); }
+
 bool ServedSession::is_closing() const { return session_->is_closing; }
 
 }  // namespace rushgate

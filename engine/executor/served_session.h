@@ -79,6 +79,7 @@ class ServedSession {
   // ---- What the commands made of it; to be asked while none runs ----
   [[nodiscard]] int protocol() const;  // 2 or 3
   [[nodiscard]] bool is_authenticated() const;
+  [[nodiscard]] bool is_in_transaction() const;
   [[nodiscard]] bool is_closing() const;  // after QUIT: hang up when the answer is sent
 
  private:

@@ -7,12 +7,15 @@
 #include <fstream>
 #include <future>
 #include <memory>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
 
 #include "adapters/resp/resp_encoder.h"
 #include "adapters/testing/faulty_store.h"
@@ -25,6 +28,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
+using ::testing::HasSubstr;
 using testing::RawConnection;
 using ::testing::StartsWith;
 
@@ -68,6 +72,14 @@ class RespServerTest : public ::testing::Test {
     return client.receive_all();
   }
 
+  void open_with_manual_clock() {
+    engine_ = *Engine::open(std::make_unique<MemoryStore>(), {.manual_clock = &clock_});
+  }
+
+  ManualClock clock_;
+  std::ostringstream logged_;
+  const std::shared_ptr<spdlog::logger> log_ = std::make_shared<spdlog::logger>(
+      "test", std::make_shared<spdlog::sinks::ostream_sink_mt>(logged_));
   const TemporaryDirectory directory_{TemporaryDirectory::Where::kInTmp};
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<RespServer> server_;
@@ -505,17 +517,31 @@ TEST_F(RespServerTest, RefusesMoreClientsThanItMayHave) {
 }
 
 TEST_F(RespServerTest, ClosesAClientThatSendsTooMuchOfARequest) {
-  start({.query_bytes_max = 1'000'000});
+  start({.query_bytes_max = 1'000'000, .logger = log_});
   const auto other = connect();
   EXPECT_EQ(last_words("*2\r\n$4\r\nECHO\r\n$2000000\r\n" + std::string(1'500'000, 'x')), "");
   EXPECT_EQ(last_words("*1000\r\n$600000\r\n" + std::string(600'000, 'x') + "\r\n$600000\r\n" +
                        std::string(600'000, 'x')),
             "");
   EXPECT_EQ(other->call(Request::of("PING")), Reply::status("PONG"));
+  EXPECT_THAT(logged_.str(), HasSubstr("a client is closed: "));
+}
+
+TEST_F(RespServerTest, ClosesASubscriberThatDoesNotReadItsMessages) {
+  start({.output_bytes_max = 1'000'000, .logger = log_});
+  const auto other = connect();
+  const auto lazy = connect();
+  lazy->send_bytes("SUBSCRIBE c\r\n");
+  EXPECT_EQ(lazy->receive(), "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n");
+  const std::string message(400'000, 'x');
+  while (other->call(Request::of("PUBLISH", "c", message)) == Reply::integer(1)) {
+  }
+  EXPECT_THAT(logged_.str(), HasSubstr("a client is closed: it left more than output_bytes_max of "
+                                       "its answers unread"));
 }
 
 TEST_F(RespServerTest, ClosesAClientThatDoesNotReadItsAnswers) {
-  start({.output_bytes_max = 1'000'000});
+  start({.output_bytes_max = 1'000'000, .logger = log_});
   const auto other = connect();
   other->call(Request::of("SET", "k", std::string(400'000, 'x')));
   const auto lazy = connect();
@@ -524,6 +550,41 @@ TEST_F(RespServerTest, ClosesAClientThatDoesNotReadItsAnswers) {
   lazy->send_bytes(sent);
   EXPECT_LT(lazy->receive_all().size(), 20U * 400'000);
   EXPECT_EQ(other->call(Request::of("PING")), Reply::status("PONG"));
+  EXPECT_THAT(logged_.str(), HasSubstr("a client is closed: it left more than output_bytes_max of "
+                                       "its answers unread"));
+}
+
+// ---- Manual mode ----
+
+TEST_F(RespServerTest, MovesTheClockToWhereTimeCanBeCounted) {
+  open_with_manual_clock();
+  start();
+  const auto client = connect();
+  const auto advance = [&](auto... arguments) {
+    return client->call(Request::of("RUSHGATE.ADVANCE", arguments...)).text();
+  };
+  EXPECT_EQ(advance(1'000), "OK");
+  EXPECT_EQ(clock_.now_ms(), ManualClock::kStartMs + 1'000);
+  EXPECT_EQ(advance("x"), "ERR value is not an integer or out of range");
+  const std::string out_of_range =
+      "ERR value is out of range, value must between 0 and 4611684318427386904";
+  EXPECT_EQ(advance(-1), out_of_range);
+  EXPECT_EQ(advance("9223372036854775807"), out_of_range);
+  EXPECT_EQ(advance(), "ERR wrong number of arguments for 'rushgate.advance' command");
+  client->call(Request::of("SET", "k", "v", "EX", 100));
+  EXPECT_EQ(advance("4611684318427386904"), "OK");
+  EXPECT_EQ(clock_.now_ms(), Engine::kLastMs);
+  EXPECT_EQ(client->call(Request::of("EXISTS", "k")), Reply::integer(0));
+  EXPECT_EQ(advance(1), "ERR value is out of range, value must between 0 and 0");
+}
+
+TEST_F(RespServerTest, DoesNotMoveTheClockInsideATransaction) {
+  open_with_manual_clock();
+  start();
+  EXPECT_EQ(last_words("MULTI\r\nRUSHGATE.ADVANCE 5\r\nTIME\r\nEXEC\r\nQUIT\r\n"),
+            "+OK\r\n-ERR RUSHGATE.ADVANCE inside MULTI is not allowed\r\n+QUEUED\r\n"
+            "*1\r\n*2\r\n$10\r\n1700000000\r\n$1\r\n0\r\n+OK\r\n");
+  EXPECT_EQ(clock_.now_ms(), ManualClock::kStartMs);
 }
 
 // ---- Listening ----
