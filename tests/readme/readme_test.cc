@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -27,8 +28,9 @@ struct ProgramRun {
 
 ProgramRun run_program(const fs::path& dir) {
   ProgramRun run;
-  const std::string command = std::string("'") + RUSHGATE_EMBED + "' '" + dir.string() + "' 2>&1";
-  FILE* const pipe = popen(command.c_str(), "r");
+  std::ostringstream command;
+  command << "'" << RUSHGATE_EMBED << "' '" << dir.string() << "' 2>&1";
+  FILE* const pipe = popen(command.str().c_str(), "r");
   if (pipe == nullptr) return run;
   char bytes[4096];
   for (std::size_t size = 0; (size = fread(bytes, 1, sizeof(bytes), pipe)) > 0;) {

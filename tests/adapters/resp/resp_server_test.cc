@@ -218,6 +218,25 @@ TEST_F(RespServerTest, ConfirmationsComeThoughNoAnswersAreWanted) {
 }
 
 // Redis leaves the connection open, and reads no more.
+TEST_F(RespServerTest, MessagesOfATransactionComeBeforeItsAnswer) {
+  start();
+  EXPECT_THAT(last_words("HELLO 3\r\nSUBSCRIBE c\r\nMULTI\r\nPUBLISH c m\r\nEXEC\r\nQUIT\r\n"),
+              EndsWith(">3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$1\r\nm\r\n*1\r\n:1\r\n+OK\r\n"));
+}
+
+TEST_F(RespServerTest, ChannelsComeInAscendingOrder) {
+  start();
+  EXPECT_THAT(last_words("SUBSCRIBE b c a\r\nUNSUBSCRIBE\r\nQUIT\r\n"),
+              EndsWith("*3\r\n$11\r\nunsubscribe\r\n$1\r\na\r\n:2\r\n"
+                       "*3\r\n$11\r\nunsubscribe\r\n$1\r\nb\r\n:1\r\n"
+                       "*3\r\n$11\r\nunsubscribe\r\n$1\r\nc\r\n:0\r\n+OK\r\n"));
+  const auto subscriber = connect();
+  subscriber->send_bytes("SUBSCRIBE b c a\r\n");
+  for (int confirmations = 3; confirmations > 0; --confirmations) subscriber->receive();
+  EXPECT_EQ(to_debug_string(connect()->call(Request::of("PUBSUB", "CHANNELS"))),
+            R"(["a", "b", "c"])");
+}
+
 TEST_F(RespServerTest, ASilentConnectionEndsToo) {
   start();
   EXPECT_EQ(last_words("CLIENT REPLY OFF\r\nQUIT\r\n"), "");

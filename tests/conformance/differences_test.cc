@@ -1,0 +1,229 @@
+// What docs/differences.md names, where neither a transcript nor the test of a part shows it.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/executor/engine.h"
+#include "storage/memory/memory_store.h"
+
+namespace rushgate {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
+using ::testing::StartsWith;
+
+class DifferencesTest : public ::testing::Test {
+ protected:
+  static std::unique_ptr<Engine> open(ManualClock& clock) {
+    return *Engine::open(std::make_unique<MemoryStore>(), {.manual_clock = &clock});
+  }
+
+  template <class... Args>
+  Reply call(const Args&... args) {
+    return client_->call(Request::of(args...));
+  }
+  template <class... Args>
+  std::string shown(const Args&... args) {
+    return to_debug_string(call(args...));
+  }
+  /// What follows the name of a field of INFO, to the end of its line.
+  std::string field(const char* section, const std::string& name) {
+    const std::string info = call("INFO", section).text();
+    const std::size_t at = info.find("\n" + name + ":");
+    if (at == std::string::npos) return "(missing)";
+    const std::size_t begin = at + name.size() + 2;
+    return info.substr(begin, info.find('\r', begin) - begin);
+  }
+  /// Waits, and notes the answer.
+  template <class... Args>
+  void wait_with(Client& client, std::optional<Reply>& answer, const Args&... args) {
+    client.submit(Request::of(args...), [&answer](Reply reply) { answer = std::move(reply); });
+    ASSERT_FALSE(answer.has_value());
+  }
+
+  ManualClock clock_;
+  std::unique_ptr<Engine> engine_ = open(clock_);
+  std::unique_ptr<Client> client_ = engine_->open_client();
+  std::unique_ptr<Client> other_ = engine_->open_client();
+};
+
+// ---- Values and their order ----
+
+TEST_F(DifferencesTest, RadixTreesOfStreamsAreComputed) {
+  for (int i = 1; i <= 250; ++i) call("XADD", "s", i, "f", "v");
+  const Reply info = call("XINFO", "STREAM", "s");
+  EXPECT_THAT(to_debug_string(info), HasSubstr(R"("radix-tree-keys", (integer) 3)"));
+}
+
+TEST_F(DifferencesTest, RangesByMemberOfDifferingScoresAreAnswered) {
+  call("ZADD", "z", 2, "a", 1, "b");
+  EXPECT_EQ(call("ZRANGEBYLEX", "z", "-", "+").elements().size(), 2U);
+  EXPECT_FALSE(call("ZRANGEBYLEX", "z", "[a", "[a").is_error());
+}
+
+TEST_F(DifferencesTest, StoringOverAnotherTypeWakesWhoWaitsForASortedSet) {
+  std::optional<Reply> answer;
+  wait_with(*other_, answer, "BZPOPMIN", "z", 0);
+  call("SET", "z", "text");
+  EXPECT_FALSE(answer.has_value());
+  call("ZADD", "from", 1, "m");
+  call("ZUNIONSTORE", "z", 1, "from");
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_EQ(to_debug_string(*answer), R"(["z", "m", "1"])");
+}
+
+TEST_F(DifferencesTest, SwapdbThatBringsSeveralKeysGivesOneOfThem) {
+  call("SELECT", 1);
+  call("RPUSH", "a", "of a");
+  call("RPUSH", "b", "of b");
+  std::optional<Reply> answer;
+  wait_with(*other_, answer, "BLPOP", "b", "a", 0);
+  call("SWAPDB", 0, 1);
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_THAT(to_debug_string(*answer), AnyOf(R"(["a", "of a"])", R"(["b", "of b"])"));
+  EXPECT_EQ(to_debug_string(other_->call(Request::of("DBSIZE"))), "(integer) 1");
+}
+
+TEST_F(DifferencesTest, XautoclaimTakesAnyCount) {
+  call("XGROUP", "CREATE", "s", "g", 0, "MKSTREAM");
+  EXPECT_FALSE(call("XAUTOCLAIM", "s", "g", "c", 0, 0, "COUNT", "100000000000000000").is_error());
+}
+
+TEST_F(DifferencesTest, CursorsThatAreNeverGivenAreTheEnd) {
+  call("SET", "k", "v");
+  EXPECT_EQ(shown("SCAN", "18446744073709551615"), R"(["0", []])");
+}
+
+// ---- Settings and encodings ----
+
+TEST_F(DifferencesTest, IdletimeIsAlwaysZero) {
+  call("SET", "k", "v");
+  engine_->advance_ms(100'000);
+  EXPECT_EQ(call("OBJECT", "IDLETIME", "k"), Reply::integer(0));
+}
+
+TEST_F(DifferencesTest, SomeParametersCanOnlyBeRead) {
+  for (const char* const name :
+       {"appendonly", "appendfsync", "databases", "latency-tracking-info-percentiles", "maxclients",
+        "port", "proto-max-bulk-len", "save", "stream-node-max-bytes", "stream-node-max-entries",
+        "timeout"}) {
+    const Reply pair = call("CONFIG", "GET", name);
+    ASSERT_EQ(pair.elements().size(), 2U) << name;
+    EXPECT_THAT(call("CONFIG", "SET", name, pair.elements()[1].text()).text(),
+                HasSubstr("can't set immutable config"))
+        << name;
+  }
+  EXPECT_THAT(call("CONFIG", "SET", "notify-keyspace-events", "KEA").text(),
+              StartsWith("ERR Unknown option"));
+}
+
+TEST_F(DifferencesTest, SettingsEndWithTheEngine) {
+  call("CONFIG", "SET", "set-max-intset-entries", 7);
+  EXPECT_EQ(shown("CONFIG", "GET", "set-max-intset-entries"), R"(["set-max-intset-entries", "7"])");
+  ManualClock clock;
+  const auto engine = open(clock);
+  EXPECT_EQ(to_debug_string(engine->open_client()->call(
+                Request::of("CONFIG", "GET", "set-max-intset-entries"))),
+            R"(["set-max-intset-entries", "512"])");
+}
+
+// ---- What COMMAND and INFO tell ----
+
+TEST_F(DifferencesTest, CommandsComeInTheOrderOfTheTable) {
+  std::vector<std::string> names;
+  const Reply list = call("COMMAND", "LIST");
+  for (const Reply& name : list.elements()) {
+    if (name.text().find('|') == std::string::npos) names.push_back(name.text());
+  }
+  std::vector<std::string> described;
+  const Reply all = call("COMMAND");
+  for (const Reply& row : all.elements()) described.push_back(row.elements()[0].text());
+  EXPECT_EQ(names, described);
+
+  call("SADD", "s", "m");
+  call("GET", "k");
+  const std::string statistics = call("INFO", "commandstats").text();
+  const bool is_get_first =
+      std::find(names.begin(), names.end(), "get") < std::find(names.begin(), names.end(), "sadd");
+  EXPECT_EQ(statistics.find("cmdstat_get:") < statistics.find("cmdstat_sadd:"), is_get_first);
+}
+
+TEST_F(DifferencesTest, WritersThatReadCountNoHits) {
+  call("SET", "k", "v");
+  call("GETEX", "k");
+  call("GETDEL", "k");
+  EXPECT_EQ(field("stats", "keyspace_hits"), "0");
+  call("GET", "k");
+  EXPECT_EQ(field("stats", "keyspace_misses"), "1");
+}
+
+TEST_F(DifferencesTest, TheProcessIsTheProgramsOwn) {
+  EXPECT_EQ(field("server", "process_id"), std::to_string(getpid()));
+}
+
+TEST_F(DifferencesTest, ErrorsAreCountedOfTheFirst128Codes) {
+  for (int i = 0; i < 200; ++i) {
+    call("EVAL", "return redis.error_reply(ARGV[1])", 0, "CODE" + std::to_string(i) + " text");
+  }
+  const std::string statistics = call("INFO", "errorstats").text();
+  EXPECT_EQ(std::count(statistics.begin(), statistics.end(), ':'), 128);
+  EXPECT_THAT(statistics, HasSubstr("errorstat_CODE127:count=1"));
+}
+
+// ---- Time ----
+
+TEST_F(DifferencesTest, AGroupRemoves128ExpiredKeys) {
+  for (int i = 0; i < 300; ++i) call("SET", i, "v", "PX", 1);
+  clock_.advance_ms(2);
+  EXPECT_EQ(call("DBSIZE"), Reply::integer(300 - 128));
+  EXPECT_EQ(call("EXISTS", 299), Reply::integer(0));
+}
+
+// ---- Scripts ----
+
+TEST_F(DifferencesTest, ANilIndexIsToldBeforeTheGuardOfATable) {
+  EXPECT_THAT(call("EVAL", "redis[nil] = 1", 0).text(), HasSubstr("table index is nil"));
+}
+
+TEST_F(DifferencesTest, QuotesInAScriptsFirstLineAreNotTakenOff) {
+  EXPECT_THAT(call("EVAL", "#!lua \"flags=no-writes\"\nreturn 1", 0).text(),
+              StartsWith("ERR Unknown lua shebang option"));
+}
+
+TEST_F(DifferencesTest, FourThousandTablesArePacked) {
+  EXPECT_EQ(call("EVAL",
+                 "local tables = {} for i = 1, 4000 do tables[i] = {} end "
+                 "return #cmsgpack.pack(unpack(tables))",
+                 0),
+            Reply::integer(4'000));
+}
+
+// ---- Clients ----
+
+TEST_F(DifferencesTest, ListsShowNoBuffersAndNoFile) {
+  EXPECT_THAT(call("CLIENT", "INFO").text(), HasSubstr(" fd=-1 "));
+  EXPECT_THAT(call("CLIENT", "LIST").text(), HasSubstr(" qbuf=0 qbuf-free=0 "));
+}
+
+TEST_F(DifferencesTest, HelpNamesWhatThereIs) {
+  std::vector<std::string> lines;
+  const Reply help = call("CLIENT", "HELP");
+  for (const Reply& line : help.elements()) lines.push_back(line.text());
+  EXPECT_THAT(lines,
+              IsSupersetOf({std::string("GETNAME"), std::string("ID"), std::string("INFO")}));
+  EXPECT_THAT(lines, ::testing::Not(::testing::Contains(StartsWith("TRACKING"))));
+}
+
+}  // namespace
+}  // namespace rushgate
