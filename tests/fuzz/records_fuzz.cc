@@ -1,16 +1,13 @@
 // Records of a store: whatever they say, the engine refuses to open or works on them, and finds the
 // same again when it opens what it kept.
-#include <algorithm>
-#include <memory>
+#include <cstdint>
 #include <string>
-#include <utility>
-#include <vector>
+#include <string_view>
 
-#include "adapters/testing/faulty_store.h"
-#include "engine/executor/engine.h"
 #include "engine/keyspace/records.h"
 #include "storage/memory/memory_store.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/opened_engine.h"
 
 namespace rushgate {
 namespace {
@@ -42,75 +39,9 @@ StoreBatch batch_of(fuzz::Input& input) {
   return batch;
 }
 
-/// An engine on the store, and a client.
-class Opened {
- public:
-  explicit Opened(Store& store) {
-    auto engine =
-        Engine::open(std::make_unique<faults::FaultyStore>(store), {.manual_clock = &clock_});
-    if (!engine.ok()) return;
-    engine_ = *std::move(engine);
-    client_ = engine_->open_client();
-  }
-  [[nodiscard]] bool is_open() const { return engine_ != nullptr; }
-
-  template <class... Args>
-  Reply call(const Args&... args) {
-    return client_->call(Request::of(args...));
-  }
-  std::vector<std::string> keys() {
-    std::vector<std::string> keys;
-    const Reply all = call("KEYS", "*");
-    for (const Reply& key : all.elements()) keys.push_back(key.text());
-    std::sort(keys.begin(), keys.end());
-    return keys;
-  }
-  /// Everything that can be seen.
-  std::string contents() {
-    std::string text;
-    for (const std::string& key : keys()) {
-      text += to_debug_string(Reply::bulk(key)) + " " + to_debug_string(call("PEXPIRETIME", key)) +
-              " " + content_of(key) + "\n";
-    }
-    return text;
-  }
-  void work_on(const std::string& key);
-
- private:
-  std::string content_of(const std::string& key) {
-    const std::string type = call("TYPE", key).text();
-    if (type == "string") return to_debug_string(call("GET", key));
-    if (type == "list") return to_debug_string(call("LRANGE", key, 0, -1));
-    if (type == "zset") return to_debug_string(call("ZRANGE", key, 0, -1, "WITHSCORES"));
-    if (type == "stream") {
-      return to_debug_string(call("XRANGE", key, "-", "+")) + " " +
-             to_debug_string(call("XREVRANGE", key, "+", "-", "COUNT", 3)) + " " +
-             to_debug_string(call("XINFO", "STREAM", key, "FULL"));
-    }
-    return sorted(type == "hash" ? call("HGETALL", key) : call("SMEMBERS", key),
-                  type == "hash" ? 2 : 1);
-  }
-  static std::string sorted(const Reply& reply, std::size_t width) {
-    std::vector<std::string> parts;
-    for (std::size_t i = 0; i < reply.elements().size(); i += width) {
-      std::string& part = parts.emplace_back();
-      for (std::size_t j = i; j < i + width; ++j) {
-        part += to_debug_string(reply.elements()[j]) + " ";
-      }
-    }
-    std::sort(parts.begin(), parts.end());
-    std::string text;
-    for (const std::string& part : parts) text += part + ", ";
-    return text;
-  }
-
-  ManualClock clock_;
-  std::unique_ptr<Engine> engine_;
-  std::unique_ptr<Client> client_;
-};
-
 /// Some of every command that meets the parts of a value.
-void Opened::work_on(const std::string& key) {
+void work_on(fuzz::OpenedEngine& engine, const std::string& key) {
+  const auto call = [&](const auto&... args) { return engine.call(args...); };
   const std::string type = call("TYPE", key).text();
   call("OBJECT", "ENCODING", key);
   if (type == "string") {
@@ -154,18 +85,12 @@ void Opened::work_on(const std::string& key) {
 void work(Store& store) {
   std::string kept;
   {
-    Opened opened(store);
+    fuzz::OpenedEngine opened(store);
     if (!opened.is_open()) return;
-    for (const std::string& key : opened.keys()) opened.work_on(key);
+    for (const std::string& key : opened.keys()) work_on(opened, key);
     kept = opened.contents();
   }
-  Opened again(store);
-  fuzz::expect(again.is_open(), "what was kept can be opened");
-  const std::string found = again.contents();
-  if (found != kept) std::fprintf(stderr, "kept:\n%s\nfound:\n%s\n", kept.c_str(), found.c_str());
-  fuzz::expect(found == kept, "what was kept is found");
-  again.call("FLUSHALL");
-  fuzz::expect(again.contents().empty(), "nothing remains");
+  fuzz::expect_kept(store, kept);
 }
 
 }  // namespace

@@ -1,0 +1,144 @@
+// A script that runs too long, beside a redis-server: what other clients are answered meanwhile, and
+// what the script's own.
+#include <chrono>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "adapters/resp/resp_server.h"
+#include "engine/executor/engine.h"
+#include "storage/memory/memory_store.h"
+#include "tests/redis_server/raw_connection.h"
+#include "tests/redis_server/redis_server.h"
+#include "tests/temporary_directory.h"
+
+namespace rushgate::testing {
+namespace {
+
+constexpr int kBusyAfterMs = 20;
+
+class BusyTest : public ::testing::Test {
+ protected:
+  BusyTest() {
+    auto server = RespServer::start(
+        *engine_, {.bind_address = "", .unix_socket = (directory_.path() / "socket").string()});
+    EXPECT_TRUE(server.ok()) << server.status();
+    server_ = *std::move(server);
+  }
+
+  [[nodiscard]] std::vector<std::string> both() const {
+    return {(directory_.path() / "socket").string(), redis_.socket_path()};
+  }
+
+  /// Asks until it is told that a script is running. (What came before that, a server may answer
+  /// only after the script.)
+  static std::unique_ptr<RawConnection> connect_while_busy(const std::string& path) {
+    constexpr std::chrono::milliseconds kPatience{200};
+    while (true) {
+      auto client = std::make_unique<RawConnection>(path);
+      client->send(Request::of("GET", "k"));
+      try {
+        if (client->receive(kPatience).starts_with("-BUSY")) return client;
+      } catch (const std::runtime_error&) {  // no answer in time
+      }
+    }
+  }
+
+  /// What `requests` are answered while `script` runs, and then what the script is.
+  static std::vector<std::string> while_busy(const std::string& path, std::string_view script,
+                                             const std::vector<Request>& requests) {
+    RawConnection runner(path);
+    runner.send(Request::of("EVAL", script, 1, "k"));
+    const auto client = connect_while_busy(path);
+    std::vector<std::string> answers;
+    for (const Request& request : requests) {
+      client->send(request);
+      answers.push_back(client->receive());
+    }
+    answers.push_back(runner.receive());
+    client->send(Request::of("EXISTS", "k"));
+    answers.push_back(client->receive());
+    return answers;
+  }
+
+  const TemporaryDirectory directory_{TemporaryDirectory::Where::kInTmp};
+  const std::unique_ptr<Engine> engine_ =
+      *Engine::open(std::make_unique<MemoryStore>(), {.script_busy_after_ms = kBusyAfterMs});
+  std::unique_ptr<RespServer> server_;
+  const RedisServer redis_{{.arguments = {"--busy-reply-threshold", std::to_string(kBusyAfterMs)}}};
+};
+
+TEST_F(BusyTest, WhatIsAnsweredMeanwhileIsWhatRedisAnswers) {
+  const std::vector<Request> requests = {
+      Request::of("PING"),
+      Request::of("SET", "k", "v"),
+      Request::of("NOSUCH"),
+      Request::of("GET"),
+      Request::of("HELLO", 3),
+      Request::of("EVAL", "return 1", 0),
+      Request::of("SCRIPT", "EXISTS", "x"),
+      Request::of("SCRIPT", "NOSUCH"),
+      Request::of("MULTI"),
+      Request::of("GET", "k"),
+      Request::of("EXEC"),
+      Request::of("MULTI"),
+      Request::of("DISCARD"),
+      Request::of("UNWATCH"),
+      Request::of("SUBSCRIBE", "c"),
+      Request::of("CLIENT", "ID"),
+      Request::of("RESET"),
+      Request::of("SCRIPT", "KILL", "now"),
+      Request::of("SCRIPT", "KILL"),
+  };
+  std::vector<std::vector<std::string>> answers;
+  for (const std::string& path : both()) {
+    answers.push_back(while_busy(path, "while true do end", requests));
+  }
+  // HELLO and CLIENT ID tell of the client, if they are answered at all.
+  for (auto& of_one : answers) {
+    for (const std::size_t request : {4U, 15U}) {
+      if (!of_one[request].starts_with('-')) of_one[request] = "not refused";
+    }
+  }
+  EXPECT_EQ(answers[0], answers[1]);
+}
+
+TEST_F(BusyTest, AScriptThatCatchesAllIsKilledAsInRedis) {
+  std::vector<std::vector<std::string>> answers;
+  for (const std::string& path : both()) {
+    answers.push_back(while_busy(path, "while true do pcall(function() while true do end end) end",
+                                 {Request::of("SCRIPT", "KILL")}));
+    EXPECT_THAT(answers.back()[1], ::testing::HasSubstr("Script killed by user"));
+  }
+  EXPECT_EQ(answers[0][0], answers[1][0]);
+}
+
+TEST_F(BusyTest, WhatHasWrittenCannotBeKilledAsInRedis) {
+  constexpr std::string_view kWriter =
+      "redis.call('SET', KEYS[1], 'v') local n = 0 while n < 1e8 do n = n + 1 end return n";
+  std::vector<std::vector<std::string>> answers;
+  for (const std::string& path : both()) {
+    answers.push_back(
+        while_busy(path, kWriter, {Request::of("SCRIPT", "KILL"), Request::of("SET", "k", "w")}));
+    EXPECT_THAT(answers.back()[0], ::testing::StartsWith("-UNKILLABLE"));
+  }
+  EXPECT_EQ(answers[0], answers[1]);
+}
+
+TEST_F(BusyTest, WithoutAScriptThereIsNothingToKill) {
+  std::vector<std::string> answers;
+  for (const std::string& path : both()) {
+    RawConnection client(path);
+    client.send(Request::of("SCRIPT", "KILL"));
+    answers.push_back(client.receive());
+  }
+  EXPECT_EQ(answers[0], answers[1]);
+}
+
+}  // namespace
+}  // namespace rushgate::testing

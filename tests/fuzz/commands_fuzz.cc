@@ -1,0 +1,176 @@
+// Commands with any arguments: each is answered, and what they leave is what another engine finds in
+// the store.
+#include <cstdint>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/numbers.h"
+#include "engine/commands/command_table.h"
+#include "storage/memory/memory_store.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/opened_engine.h"
+
+namespace rushgate {
+namespace {
+
+/// What commands look for in their arguments. Any other is a text of the input.
+constexpr std::string_view kWords[] = {
+    "a",
+    "b",
+    "c",
+    "s",
+    "g",
+    "m",
+    "0",
+    "1",
+    "2",
+    "-1",
+    "10",
+    "100000",
+    "1.5",
+    "-inf",
+    "+inf",
+    "nan",
+    "0x10",
+    "9223372036854775807",
+    "-9223372036854775808",
+    "9223372036854775808",
+    "1e400",
+    "*",
+    "$",
+    ">",
+    "-",
+    "+",
+    "~",
+    "=",
+    "0-0",
+    "1-1",
+    "5-*",
+    "(1-1",
+    "[a",
+    "(b",
+    "(1",
+    "18446744073709551615-1",
+    "EX",
+    "PX",
+    "EXAT",
+    "PXAT",
+    "NX",
+    "XX",
+    "GT",
+    "LT",
+    "CH",
+    "INCR",
+    "KEEPTTL",
+    "PERSIST",
+    "GET",
+    "WITHSCORES",
+    "WITHVALUES",
+    "LIMIT",
+    "BYSCORE",
+    "BYLEX",
+    "REV",
+    "WEIGHTS",
+    "AGGREGATE",
+    "MIN",
+    "MAX",
+    "SUM",
+    "LEFT",
+    "RIGHT",
+    "BEFORE",
+    "AFTER",
+    "COUNT",
+    "RANK",
+    "MAXLEN",
+    "MINID",
+    "NOMKSTREAM",
+    "STREAMS",
+    "GROUP",
+    "BLOCK",
+    "NOACK",
+    "IDLE",
+    "TIME",
+    "RETRYCOUNT",
+    "FORCE",
+    "JUSTID",
+    "LASTID",
+    "CREATE",
+    "CREATECONSUMER",
+    "SETID",
+    "DESTROY",
+    "DELCONSUMER",
+    "MKSTREAM",
+    "ENTRIESREAD",
+    "ENTRIESADDED",
+    "MAXDELETEDID",
+    "FULL",
+    "MATCH",
+    "TYPE",
+    "DB",
+    "REPLACE",
+    "LEN",
+    "IDX",
+    "MINMATCHLEN",
+    "WITHMATCHLEN",
+};
+
+/// Those that run scripts have a fuzzer of their own.
+bool is_left_out(const CommandSpec& spec) {
+  return spec.name.starts_with("eval") || spec.name.starts_with("fcall") ||
+         spec.name.starts_with("script");
+}
+
+/// Would it make a reply or value of any size from a number alone?
+bool takes_all_memory(const CommandSpec& spec, const std::vector<std::string>& arguments) {
+  constexpr std::int64_t kMost = 10'000;
+  if (!spec.name.ends_with("randmember") && spec.name != "hrandfield" && spec.name != "setrange") {
+    return false;
+  }
+  for (const std::string& argument : arguments) {
+    const auto number = parse_int64(argument);
+    if (number && (*number > kMost || *number < -kMost)) return true;
+  }
+  return false;
+}
+
+std::string next_argument(fuzz::Input& input) {
+  const std::size_t choice = input.byte();
+  return std::string(choice < std::size(kWords) ? kWords[choice] : input.text());
+}
+
+void run_next(fuzz::Input& input, fuzz::OpenedEngine& engine) {
+  const auto table = command_table();
+  const CommandSpec& spec = table[(input.byte() + 256U * (input.byte() % 2U)) % table.size()];
+  std::vector<std::string> arguments;
+  const std::size_t bar = spec.name.find('|');
+  arguments.emplace_back(spec.name.substr(0, bar));
+  if (bar != std::string_view::npos) arguments.emplace_back(spec.name.substr(bar + 1));
+  constexpr std::size_t kArgumentsMax = 16;
+  for (std::size_t i = input.byte() % kArgumentsMax; i > 0; --i) {
+    arguments.push_back(next_argument(input));
+  }
+  if (is_left_out(spec) || takes_all_memory(spec, arguments)) return;
+  Request request;
+  for (const std::string& argument : arguments) request.add(argument);
+  engine.run(request);
+}
+
+}  // namespace
+}  // namespace rushgate
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  rushgate::fuzz::Input input(data, size);
+  rushgate::MemoryStore store({.keep_state = true});
+  std::string kept;
+  {
+    rushgate::fuzz::OpenedEngine engine(store);
+    while (!input.empty()) rushgate::run_next(input, engine);
+    engine.call("DISCARD");
+    engine.call("SELECT", 0);
+    kept = engine.contents();
+  }
+  rushgate::fuzz::expect_kept(store, kept);
+  return 0;
+}
