@@ -83,7 +83,7 @@ TEST_P(PolicyTest, APipelineOverManyKeysIsAnsweredAsOneByOne) {
       requests.push_back(Request::of("INCR", key()));
       requests.push_back(Request::of("DEL", key(), key()));
       requests.push_back(Request::of("PING"));
-      requests.push_back(Request());
+      requests.emplace_back();
       requests.push_back(Request::of("RENAME", key(), key()));
       requests.push_back(Request::of("SELECT", i % 100 == 50 ? "1" : "0"));
       if (i == 500) requests.push_back(Request::of("FLUSHALL"));
