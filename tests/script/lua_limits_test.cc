@@ -82,8 +82,7 @@ constexpr std::string_view kSurvivors[] = {
     "string.gsub(('a'):rep(10000), '', ('%a'):rep(1000000))",
     "while true do string.gsub(('a'):rep(1000000), '', {}) end",
     "local t = {} for i = 1, 100000 do t[i] = {} end while true do collectgarbage() end",
-    "local t = {} for i = 1, 100000 do t[i] = i end while true do t[#t + 1] = table.remove(t, 1) "
-    "end",
+    "local t = {} for i = 1, 1e5 do t[i] = i end while true do t[#t + 1] = table.remove(t, 1) end",
     "local t = {} for i = 1, 100000 do t[i] = i end while true do table.maxn(t) end",
     "local t = {} for i = 1, 100000 do t[i] = i end while true do table.sort(t) end",
     R"(local function nest(n)
