@@ -64,6 +64,11 @@ struct LuaContext {
     constexpr std::size_t kBytesAStep = 16;
     spend(running, bytes / kBytesAStep);
   }
+  /// The same for a table that is gone through, beside its elements: it may have been full once.
+  void spend_on_table(lua_State* running) {
+    constexpr std::size_t kSteps = 1'000;
+    spend(running, kSteps);
+  }
   void fail(std::exception_ptr exception) noexcept;
   [[nodiscard]] bool interrupted() const { return killed || exception != nullptr; }
 

@@ -84,8 +84,7 @@ bool Measure::add(int depth) {
 }
 
 bool Measure::add_table(int depth) {
-  constexpr std::size_t kTableSteps = 1'000;  // it may have been full once
-  context_.spend(lua_, kTableSteps);
+  context_.spend_on_table(lua_);
   luaL_checkstack(lua_, 3, "excessive nesting");
   // Nested too deeply: encode() itself comes to the same place, and says so.
   if (default_depth_ && depth > kDefaultDepthMax) return false;

@@ -188,9 +188,8 @@ struct Contents {
 
 /// Of the table on top of the stack.
 Contents look_through(lua_State* lua) {
-  constexpr std::size_t kTableSteps = 1'000;  // it may have been full once
   LuaContext& context = LuaContext::of(lua);
-  context.spend(lua, kTableSteps);
+  context.spend_on_table(lua);
   Contents contents;
   lua_pushnil(lua);
   while (lua_next(lua, -2) != 0) {

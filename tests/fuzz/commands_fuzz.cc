@@ -4,7 +4,6 @@
 #include <iterator>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "engine/base/numbers.h"
 #include "engine/commands/command_table.h"
@@ -123,38 +122,37 @@ bool is_left_out(const CommandSpec& spec) {
 }
 
 /// Would it make a reply or value of any size from a number alone?
-bool takes_all_memory(const CommandSpec& spec, const std::vector<std::string>& arguments) {
+bool takes_all_memory(const CommandSpec& spec, RequestView request) {
   constexpr std::int64_t kMost = 10'000;
   if (!spec.name.ends_with("randmember") && spec.name != "hrandfield" && spec.name != "setrange") {
     return false;
   }
-  for (const std::string& argument : arguments) {
+  for (const std::string_view argument : request) {
     const auto number = parse_int64(argument);
     if (number && (*number > kMost || *number < -kMost)) return true;
   }
   return false;
 }
 
-std::string next_argument(fuzz::Input& input) {
+std::string_view next_argument(fuzz::Input& input) {
   const std::size_t choice = input.byte();
-  return std::string(choice < std::size(kWords) ? kWords[choice] : input.text());
+  return choice < std::size(kWords) ? kWords[choice] : input.text();
 }
 
 void run_next(fuzz::Input& input, fuzz::OpenedEngine& engine) {
   const auto table = command_table();
-  const CommandSpec& spec = table[(input.byte() + 256U * (input.byte() % 2U)) % table.size()];
-  std::vector<std::string> arguments;
+  const std::size_t row = input.byte();
+  const std::size_t page = input.byte() % 2U;
+  const CommandSpec& spec = table[(row + 256 * page) % table.size()];
+  Request request;
   const std::size_t bar = spec.name.find('|');
-  arguments.emplace_back(spec.name.substr(0, bar));
-  if (bar != std::string_view::npos) arguments.emplace_back(spec.name.substr(bar + 1));
+  request.add(spec.name.substr(0, bar));
+  if (bar != std::string_view::npos) request.add(spec.name.substr(bar + 1));
   constexpr std::size_t kArgumentsMax = 16;
   for (std::size_t i = input.byte() % kArgumentsMax; i > 0; --i) {
-    arguments.push_back(next_argument(input));
+    request.add(next_argument(input));
   }
-  if (is_left_out(spec) || takes_all_memory(spec, arguments)) return;
-  Request request;
-  for (const std::string& argument : arguments) request.add(argument);
-  engine.run(request);
+  if (!is_left_out(spec) && !takes_all_memory(spec, request.views())) engine.run(request);
 }
 
 }  // namespace
