@@ -1,8 +1,6 @@
 // A script that runs too long, beside a redis-server: what other clients are answered meanwhile, and
 // what the script's own.
-#include <chrono>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,20 +31,6 @@ class BusyTest : public ::testing::Test {
 
   [[nodiscard]] std::vector<std::string> both() const {
     return {(directory_.path() / "socket").string(), redis_.socket_path()};
-  }
-
-  /// Asks until it is told that a script is running. (What came before that, a server may answer
-  /// only after the script.)
-  static std::unique_ptr<RawConnection> connect_while_busy(const std::string& path) {
-    constexpr std::chrono::milliseconds kPatience{200};
-    while (true) {
-      auto client = std::make_unique<RawConnection>(path);
-      client->send(Request::of("GET", "k"));
-      try {
-        if (client->receive(kPatience).starts_with("-BUSY")) return client;
-      } catch (const std::runtime_error&) {  // no answer in time
-      }
-    }
   }
 
   /// What `requests` are answered while `script` runs, and then what the script is.

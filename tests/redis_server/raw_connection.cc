@@ -113,4 +113,16 @@ bool RawConnection::read_some(std::chrono::milliseconds patience) {
   return true;
 }
 
+std::unique_ptr<RawConnection> connect_while_busy(const std::string& unix_path) {
+  constexpr std::chrono::milliseconds kPatience{200};
+  while (true) {
+    auto client = std::make_unique<RawConnection>(unix_path);
+    client->send(Request::of("PING"));
+    try {
+      if (client->receive(kPatience).starts_with("-BUSY")) return client;
+    } catch (const std::runtime_error&) {  // no answer in time
+    }
+  }
+}
+
 }  // namespace rushgate::testing

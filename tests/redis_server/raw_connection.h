@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -48,5 +49,9 @@ class RawConnection {
   std::string received_;  // not yet handed out
   bool has_ended_ = false;
 };
+
+/// Returns with a client once the server says that a script takes too long. What comes before that
+/// may be answered only after the script, so the next client asks again.
+std::unique_ptr<RawConnection> connect_while_busy(const std::string& unix_path);
 
 }  // namespace rushgate::testing

@@ -26,6 +26,7 @@
 namespace rushgate {
 namespace {
 
+using testing::connect_while_busy;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
@@ -35,21 +36,6 @@ using ::testing::StartsWith;
 class RespServerTest : public ::testing::Test {
  protected:
   RespServerTest() { engine_ = *Engine::open(std::make_unique<MemoryStore>()); }
-
-  /// Returns when a script takes too long. What runs in one group with the script is answered after
-  /// it, so the next client asks again.
-  void wait_until_busy() {
-    constexpr std::chrono::milliseconds kPatience{200};
-    bool is_busy = false;
-    while (!is_busy) {
-      const auto client = connect();
-      client->send(Request::of("PING"));
-      try {
-        is_busy = client->receive(kPatience).starts_with("-BUSY");
-      } catch (const std::runtime_error&) {  // no answer in time
-      }
-    }
-  }
 
   void start(RespServerOptions options = {}) {
     options.bind_address = "";
@@ -413,7 +399,7 @@ TEST_F(RespServerTest, AnswersBusyWhileAScriptTakesTooLongAndKillsIt) {
   const auto endless = connect();
   const auto other = connect();
   endless->send(Request::of("EVAL", "while true do end", 0));
-  wait_until_busy();
+  connect_while_busy(path());
   const auto third = connect();  // may come meanwhile, and go
   EXPECT_EQ(third->call(Request::of("GET", "k")).error_code(), "BUSY");
   EXPECT_EQ(third->call(Request::of("QUIT")), Reply::ok());
@@ -428,7 +414,7 @@ TEST_F(RespServerTest, WhileBusyAPipelineIsAnsweredToItsEnd) {
   const auto slow = connect();
   slow->call(Request::of("CONFIG", "SET", "busy-reply-threshold", "1"));
   slow->send_bytes("EVAL \"while true do end\" 0\r\n");
-  wait_until_busy();
+  connect_while_busy(path());
   EXPECT_THAT(last_words("PING\r\nHELLO 2\r\nSCRIPT KILL\r\nQUIT\r\n"),
               ::testing::AllOf(StartsWith("-BUSY"), EndsWith("+OK\r\n+OK\r\n")));
   EXPECT_THAT(slow->receive(), ::testing::HasSubstr("Script killed by user"));
@@ -449,7 +435,7 @@ TEST_F(RespServerTest, MessagesKeepTheirPlaceAfterABusyAnswer) {
   };
   const std::vector<std::string> before = answers();
   endless->send(Request::of("EVAL", "while true do end", 0));
-  wait_until_busy();
+  connect_while_busy(path());
   EXPECT_EQ(other->call(Request::of("PING")).error_code(), "BUSY");
   EXPECT_EQ(other->call(Request::of("SCRIPT", "KILL")), Reply::ok());
   endless->receive();
@@ -463,7 +449,7 @@ TEST_F(RespServerTest, ShutdownKillsAScriptThatTakesTooLong) {
   const auto endless = connect();
   const auto other = connect();
   endless->send(Request::of("EVAL", "while true do end", 0));
-  wait_until_busy();
+  connect_while_busy(path());
   other->send(Request::of("SHUTDOWN", "NOSAVE"));
   EXPECT_EQ(other->receive_all(), "");
   EXPECT_FALSE(asked.get_future().get());
