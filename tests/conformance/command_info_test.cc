@@ -12,8 +12,8 @@
 
 #include "engine/commands/command_table.h"
 #include "tests/conformance/embedded_backend.h"
-#include "tests/conformance/random/random.h"
 #include "tests/conformance/redis_backend.h"
+#include "tests/random.h"
 #include "tests/random_seed.h"
 
 namespace rushgate::testing {

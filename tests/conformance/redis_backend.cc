@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 namespace rushgate::testing {
 
@@ -37,6 +38,7 @@ void RedisBackend::flush() {
 void RedisBackend::send(int number, const Request& request) {
   Session& session = this->session(number);
   session.connection->send(request);
+  has_settled_ = false;
   // The server reads its sockets in no particular order: wait for what it says of this one.
   while (!session.connection->has_reply() && !is_blocked(session)) std::this_thread::yield();
 }
@@ -44,16 +46,18 @@ void RedisBackend::send(int number, const Request& request) {
 std::string RedisBackend::receive(int number) { return session(number).connection->receive(); }
 
 std::vector<std::string> RedisBackend::call_all(int number, std::span<const Request> requests) {
+  has_settled_ = false;
   return session(number).connection->exchange(requests);
 }
 
 bool RedisBackend::has_answer(int number) {
   // What the server has to say after the last command it has said before it answers the next.
-  control_->call(Request::of("PING"));
+  if (!std::exchange(has_settled_, true)) control_->call(Request::of("PING"));
   return session(number).connection->has_reply();
 }
 
 void RedisBackend::elapse(std::chrono::milliseconds duration) {
+  has_settled_ = false;
   std::this_thread::sleep_for(duration);  // a real server's time can not be moved
 }
 

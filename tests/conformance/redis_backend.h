@@ -41,6 +41,7 @@ class RedisBackend final : public Backend {
   RedisServer server_{{.arguments = {"--stream-node-max-bytes", "0"}}};  // as ours are
   std::unique_ptr<RawConnection> control_;
   std::map<int, Session> sessions_;
+  bool has_settled_ = false;  // nothing was sent since it answered all
 };
 
 }  // namespace rushgate::testing

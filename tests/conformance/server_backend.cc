@@ -1,6 +1,7 @@
 #include "tests/conformance/server_backend.h"
 
 #include <stdexcept>
+#include <utility>
 
 #include "storage/memory/memory_store.h"
 
@@ -34,6 +35,7 @@ RawConnection& ServerBackend::session(int number) {
 
 void ServerBackend::send(int number, const Request& request) {
   session(number).send(request);
+  has_settled_ = false;
   has_answer(number);
 }
 
@@ -47,17 +49,19 @@ std::string ServerBackend::receive(int number) {
 }
 
 std::vector<std::string> ServerBackend::call_all(int number, std::span<const Request> requests) {
+  has_settled_ = false;
   return session(number).exchange(requests);
 }
 
 bool ServerBackend::has_answer(int number) {
   // The server runs what it finds in the order in which it came: what was sent before has been
   // answered, or waits.
-  control_->call(Request::of("PING"));
+  if (!std::exchange(has_settled_, true)) control_->call(Request::of("PING"));
   return session(number).has_reply();
 }
 
 void ServerBackend::elapse(std::chrono::milliseconds duration) {
+  has_settled_ = false;
   const Reply moved = control_->call(Request::of("RUSHGATE.ADVANCE", duration.count()));
   if (moved != Reply::ok()) throw std::runtime_error(to_debug_string(moved));
 }

@@ -44,6 +44,7 @@ class ServerBackend final : public Backend {
   std::unique_ptr<RespServer> server_;
   std::unique_ptr<RawConnection> control_;
   std::map<int, std::unique_ptr<RawConnection>> sessions_;
+  bool has_settled_ = false;  // nothing was sent since it answered all
 };
 
 }  // namespace rushgate::testing

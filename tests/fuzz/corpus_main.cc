@@ -1,26 +1,155 @@
-// Feeds the files of a folder to a fuzzer's entry, without libFuzzer.
+// Feeds the files of a folder to a fuzzer's entry, without libFuzzer, and then inputs that are made
+// of them at random: RUSHGATE_FUZZ_INPUTS of them, or 10,000.
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "tests/fuzz/fuzz.h"
+#include "tests/random.h"
+#include "tests/random_seed.h"
+
+namespace rushgate {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::Random;
+
+constexpr std::string_view kWords[] = {"0",
+                                       "-1",
+                                       "9223372036854775807",
+                                       "-9223372036854775808",
+                                       "18446744073709551616",
+                                       "1e308",
+                                       "\r",
+                                       "\r\n",
+                                       "$536870912\r\n",
+                                       "*-1\r\n",
+                                       "18446744073709551615",
+                                       "nan",
+                                       "%",
+                                       "%f[",
+                                       "[^",
+                                       "1-1",
+                                       "18446744073709551615-0",
+                                       "*"};
+
+/// Some stretch of the bytes, perhaps an empty one.
+struct Stretch {
+  std::size_t begin;
+  std::size_t size;
+};
+Stretch stretch_of(std::string_view bytes, Random& random) {
+  constexpr std::size_t kLongest = 32;
+  const std::size_t begin = random.below(bytes.size() + 1);
+  return {begin, std::min(random.below(kLongest), bytes.size() - begin)};
+}
+
+void change(std::string& bytes, std::span<const std::string> corpus, Random& random) {
+  const Stretch place = stretch_of(bytes, random);
+  switch (random.below(7)) {
+    case 0:  // a bit
+      if (!bytes.empty())
+        bytes[random.below(bytes.size())] ^= static_cast<char>(1 << random.below(8));
+      return;
+    case 1:  // a byte
+      if (!bytes.empty()) bytes[random.below(bytes.size())] = static_cast<char>(random.below(256));
+      return;
+    case 2:
+      bytes.erase(place.begin, place.size);
+      return;
+    case 3: {  // a stretch comes again, somewhere
+      const std::string copied = bytes.substr(place.begin, place.size);
+      bytes.insert(random.below(bytes.size() + 1), copied);
+      return;
+    }
+    case 4:
+      bytes.replace(place.begin, place.size, random.pick(kWords));
+      return;
+    case 5: {  // the end of another file
+      const std::string& other = random.pick(corpus);
+      bytes = bytes.substr(0, place.begin) + other.substr(random.below(other.size() + 1));
+      return;
+    }
+    default:  // a number of four bytes, as headers have it
+      for (std::size_t i = 0; i < 4 && place.begin + i < bytes.size(); ++i) {
+        bytes[place.begin + i] = static_cast<char>(random.chance(50) ? 0xff : random.below(4));
+      }
+      return;
+  }
+}
+
+std::string made_of(std::span<const std::string> corpus, Random& random) {
+  constexpr std::size_t kLongest = 4'096;
+  std::string bytes = random.pick(corpus);
+  for (std::size_t left = 1 + random.below(4); left > 0; --left) change(bytes, corpus, random);
+  if (bytes.size() > kLongest) bytes.resize(kLongest);
+  return bytes;
+}
+
+void feed(const std::string& bytes) { LLVMFuzzerTestOneInput(fuzz::to_input(bytes), bytes.size()); }
+
+/// How to come to the input that is being fed.
+char to_run_again[80];
+
+/// What ends the process says which input it was.
+extern "C" void name_input(int signal) {
+  [[maybe_unused]] const ssize_t written =
+      ::write(STDERR_FILENO, to_run_again, std::strlen(to_run_again));
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
+void feed_made_inputs(std::span<const std::string> corpus) {
+  const char* const chosen = std::getenv("RUSHGATE_FUZZ_INPUTS");
+  constexpr std::uint64_t kUsual = 10'000;
+  const std::uint64_t inputs = chosen == nullptr ? kUsual : std::strtoull(chosen, nullptr, 10);
+  for (const int signal : {SIGABRT, SIGSEGV, SIGFPE, SIGTERM}) std::signal(signal, name_input);
+  const std::uint64_t first = random_seed();
+  for (std::uint64_t seed = first; seed != first + inputs; ++seed) {
+    std::snprintf(to_run_again, sizeof(to_run_again), "%s RUSHGATE_FUZZ_INPUTS=1\n",
+                  seed_text(seed).c_str());
+    Random random(seed);
+    feed(made_of(corpus, random));
+  }
+}
+
+int run(const char* folder) {
+  std::vector<fs::path> paths;
+  for (const auto& entry : fs::directory_iterator(folder)) paths.push_back(entry.path());
+  std::sort(paths.begin(), paths.end());  // so that a seed means the same everywhere
+  std::vector<std::string> corpus;
+  for (const fs::path& path : paths) {
+    std::printf("%s\n", path.c_str());
+    std::fflush(stdout);  // so that it is seen if this one is the last
+    std::ifstream in(path, std::ios::binary);
+    feed(corpus.emplace_back(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()));
+  }
+  if (corpus.empty()) {
+    std::fprintf(stderr, "%s: nothing is there\n", folder);
+    return 1;
+  }
+  feed_made_inputs(corpus);
+  return 0;
+}
+
+}  // namespace
+}  // namespace rushgate
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::fprintf(stderr, "usage: %s <folder>\n", argv[0]);
-    return 2;
-  }
-  int files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(argv[1])) {
-    std::printf("%s\n", entry.path().c_str());
-    std::fflush(stdout);  // so that it is seen if this one is the last
-    std::ifstream in(entry.path(), std::ios::binary);
-    const std::string bytes{std::istreambuf_iterator<char>(in), {}};
-    LLVMFuzzerTestOneInput(rushgate::fuzz::to_input(bytes), bytes.size());
-    ++files;
-  }
-  return files > 0 ? 0 : 1;  // an empty corpus is a mistake
+  if (argc == 2) return rushgate::run(argv[1]);
+  std::fprintf(stderr, "usage: %s <folder>\n", argv[0]);
+  return 2;
 }

@@ -47,11 +47,32 @@ std::optional<Difference> Duel::play(std::span<const RandomStep> steps) {
 void Duel::begin() {
   last_.clear();
   waiting_.clear();
+  sent_ = 0;
   oracle_.reset();
   subject_.reset();
+  oracle_ids_ = ask_client_ids(oracle_);
+  subject_ids_ = ask_client_ids(subject_);
   for (Backend* const backend : {&oracle_, &subject_}) {
     backend->ask(kAskingSession, Request::of("CONFIG", "RESETSTAT"));
   }
+}
+
+Duel::ClientIds Duel::ask_client_ids(Backend& backend) const {
+  ClientIds ids;
+  for (int session = 0; session < sessions_; ++session) {
+    const std::int64_t id = backend.ask(session, Request::of("CLIENT", "ID")).integer();
+    ids.emplace("$client" + std::to_string(session), std::to_string(id));
+  }
+  return ids;
+}
+
+Request Duel::with_ids(const Request& request, const ClientIds& ids) {
+  Request replaced;
+  for (std::size_t i = 0; i < request.size(); ++i) {
+    const auto id = ids.find(request[i]);
+    replaced.add(id == ids.end() ? request[i] : std::string_view(id->second));
+  }
+  return replaced;
 }
 
 void Duel::catch_up() {
@@ -71,6 +92,7 @@ std::optional<Difference> Duel::play_in_one_session(std::span<const RandomStep> 
       commands.insert(commands.end(), batch[i].begin(), batch[i].end());
       step_of.resize(commands.size(), i);
     }
+    sent_ += commands.size();
     if (auto mismatch = send_to_both(oracle_, subject_, 0, commands)) {
       return Difference{begin + step_of[mismatch->index] + 1, std::move(mismatch->what)};
     }
@@ -96,8 +118,9 @@ std::optional<Difference> Duel::play_in_sessions(std::span<const RandomStep> ste
 std::optional<std::string> Duel::play_one(const RandomCommand& command) {
   last_.insert_or_assign(command.session, command);
   waiting_.insert(command.session);
-  oracle_.send(command.session, command.request);
-  subject_.send(command.session, command.request);
+  ++sent_;
+  oracle_.send(command.session, with_ids(command.request, oracle_ids_));
+  subject_.send(command.session, with_ids(command.request, subject_ids_));
   auto what = receive_what_is_there();
   if (what) *what = "after " + transcript_line(command) + "\n  " + *what;
   return what;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -19,7 +20,9 @@ struct Difference {
   std::string what;
 };
 
-/// Keeps references to both. The oracle is right by definition.
+/// Keeps references to both. The oracle is right by definition. Of several sessions, those that wait
+/// are left alone until they are answered: commands for them are not sent. An argument $client2
+/// stands for what CLIENT ID says in session 2, to each backend its own.
 class Duel {
  public:
   Duel(Backend& oracle, Backend& subject, const Grammar& grammar)
@@ -30,9 +33,15 @@ class Duel {
 
   /// From empty data on; at the end all data, and how often commands ran and failed.
   std::optional<Difference> play(std::span<const RandomStep> steps);
+  /// How many commands were sent in the last play().
+  [[nodiscard]] std::size_t sent() const { return sent_; }
 
  private:
+  using ClientIds = std::map<std::string, std::string, std::less<>>;  // by what stands for them
+
   void begin();
+  ClientIds ask_client_ids(Backend& backend) const;
+  static Request with_ids(const Request& request, const ClientIds& ids);
   /// The oracle's time goes on by itself.
   void catch_up();
   std::optional<Difference> play_in_one_session(std::span<const RandomStep> steps);
@@ -45,6 +54,9 @@ class Duel {
   Backend& subject_;
   const int sessions_;
   const int databases_;
+  std::size_t sent_ = 0;
+  ClientIds oracle_ids_;
+  ClientIds subject_ids_;
   std::map<int, RandomCommand> last_;  // of each session
   std::set<int> waiting_;              // for their answers
 };

@@ -13,7 +13,8 @@
 namespace rushgate::testing {
 namespace {
 
-/// Answers +OK; an odd one answers C otherwise once it has got A and then B.
+/// Answers +OK; an odd one answers C otherwise once it has got A and then B, and ID unless its own
+/// client's id follows.
 class FakeBackend final : public Backend {
  public:
   explicit FakeBackend(bool is_odd) : is_odd_(is_odd) {}
@@ -37,6 +38,8 @@ class FakeBackend final : public Backend {
  private:
   std::string answer(const Request& request) {
     if (request[0] == "TIME") return "*2\r\n+0\r\n+0\r\n";
+    if (request[0] == "CLIENT") return is_odd_ ? ":41\r\n" : ":40\r\n";
+    if (request[0] == "ID") return is_odd_ && request[1] != "41" ? "+other\r\n" : "+OK\r\n";
     if (request[0] == "KEYS") return "*0\r\n";
     if (request[0] == "INFO") return is_odd_ && counts_d_ ? "+cmdstat_d:calls=1\r\n" : "+\r\n";
     counts_d_ = counts_d_ || request[0] == "D";
@@ -59,12 +62,26 @@ std::vector<RandomStep> steps_of(const std::string& names) {
   return steps;
 }
 
-class DuelTest : public ::testing::TestWithParam<const char*> {
+class Duelists {
  protected:
+  explicit Duelists(const char* shapes) : grammar_(Grammar::parse("f", "", shapes)) {}
+
   FakeBackend oracle_{false};
   FakeBackend subject_{true};
-  const Grammar grammar_ = Grammar::parse("f", "", GetParam());
+  const Grammar grammar_;
   Duel duel_{oracle_, subject_, grammar_};
+};
+
+constexpr char kOfTwoSessions[] = "@sessions 2\nPING";
+
+class DuelTest : public Duelists, public ::testing::TestWithParam<const char*> {
+ protected:
+  DuelTest() : Duelists(GetParam()) {}
+};
+
+class DuelOfSessionsTest : public Duelists, public ::testing::Test {
+ protected:
+  DuelOfSessionsTest() : Duelists(kOfTwoSessions) {}
 };
 
 TEST_P(DuelTest, FindsTheStepThatDiffers) {
@@ -88,7 +105,13 @@ TEST_P(DuelTest, LeavesOutWhatDoesNotMatter) {
   EXPECT_EQ(shortest, "ABC");
 }
 
-INSTANTIATE_TEST_SUITE_P(Sessions, DuelTest, ::testing::Values("PING", "@sessions 2\nPING"));
+TEST_F(DuelOfSessionsTest, GivesEachItsOwnClientIds) {
+  const auto step = [](const char* id) { return RandomStep{{0, "", {}, Request::of("ID", id)}}; };
+  EXPECT_FALSE(duel_.play(std::vector<RandomStep>{step("$client1"), step("$client0")}));
+  EXPECT_TRUE(duel_.play(std::vector<RandomStep>{step("$client2")}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Sessions, DuelTest, ::testing::Values("PING", kOfTwoSessions));
 
 }  // namespace
 }  // namespace rushgate::testing

@@ -22,7 +22,8 @@ RandomStep RandomRound::next() { return step(grammar_.shapes_[random_.pick(gramm
 
 RandomStep RandomRound::step(const Grammar::Shape& shape) {
   constexpr std::size_t kMistakenPercent = 4;
-  const int session = static_cast<int>(random_.below(static_cast<std::size_t>(grammar_.sessions_)));
+  const auto session =
+      static_cast<int>(random_.between(shape.first_session, grammar_.sessions_ - 1));
   RandomStep step;
   for (const Grammar::Shape::Command& command : shape.commands) {
     std::vector<std::string> words;
@@ -56,6 +57,9 @@ void RandomRound::say(const Node& node, std::vector<std::string>& words) {
       const std::int64_t first = std::max<std::int64_t>(last_ascending_ - kRecent, 0);
       return words.push_back(std::to_string(random_.between(first, last_ascending_ + 1)));
     }
+    case Node::Kind::kClient:
+      return words.push_back("$client" +
+                             std::to_string(random_.between(0, grammar_.sessions_ - 1)));
     case Node::Kind::kName: {
       const Grammar::Rule& rule = grammar_.rules_[node.name];
       if (rule.once) return say(rule.node.children[chosen_[node.name]], words);

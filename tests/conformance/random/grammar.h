@@ -7,6 +7,7 @@
 //   @exact …                         comes without mistakes; others now and then have one or two
 //   @timed …                         of them none makes a time that passes during the run
 //   SPOP one ; DEL one               Commands that come together, or not at all.
+//   @waits BLPOP key 0               Does not come in session 0, so that one goes on.
 //   @first CONFIG SET …              Comes once at the beginning of a round.
 //   @sessions 3                      In sessions 0 to 2, whose commands mix. Otherwise: session 0.
 //   @databases 2                     How many databases are compared at the end. Otherwise: 1.
@@ -18,7 +19,8 @@
 //   WORD "word" 1..9                 Letters, in capitals or not; a text as it is; any such number.
 //   name                             What the name stands for. Some have one from the beginning:
 //                                    integer, float, bytes (words.h); ascending, one more each
-//                                    time; recent, one of the last of these.
+//                                    time; recent, one of the last of these; client, the
+//                                    CLIENT ID of a session (Duel).
 //   a b   a|b   (a|b c)   [a]        One after another, one of them, together, perhaps.
 //   {a|b c|d}                        Some of them, in any order, a few times one twice.
 //   a~b                              One word of two.
@@ -34,9 +36,9 @@
 #include <vector>
 
 #include "engine/client/request.h"
-#include "tests/conformance/random/random.h"
 #include "tests/conformance/random/words.h"
 #include "tests/conformance/transcript.h"
+#include "tests/random.h"
 
 namespace rushgate::testing {
 
@@ -74,6 +76,7 @@ class Grammar {
       kBytes,
       kAscending,
       kRecent,
+      kClient,
       kSequence,
       kChoice,
       kOptional,
@@ -98,6 +101,7 @@ class Grammar {
   struct Shape {
     std::size_t weight = 1;
     Mistakes mistakes = Mistakes::kAny;
+    int first_session = 0;
     struct Command {
       std::string directives;
       std::vector<Slack> slack;

@@ -101,6 +101,9 @@ class GrammarParser {
       }
     }
     for (std::size_t i = 0; i < grammar_.shapes_.size(); ++i) {
+      if (grammar_.shapes_[i].first_session >= grammar_.sessions_) {
+        throw std::runtime_error(std::string(file) + ": @waits needs @sessions");
+      }
       grammar_.weighted_.insert(grammar_.weighted_.end(), grammar_.shapes_[i].weight, i);
     }
     if (grammar_.weighted_.empty()) throw std::runtime_error(std::string(file) + ": no shapes");
@@ -149,6 +152,10 @@ class GrammarParser {
     if (is_first) shape.mistakes = Mistakes::kNone;
     if (line.take("@exact ")) shape.mistakes = Mistakes::kNone;
     if (line.take("@timed ")) shape.mistakes = Mistakes::kNoShortTimes;
+    if (line.take("@waits ")) {
+      shape.mistakes = Mistakes::kNoShortTimes;
+      shape.first_session = 1;
+    }
     Line ahead = line;
     if (const auto weight = parse_int64(ahead.take_until(is_blank))) {
       shape.weight = static_cast<std::size_t>(*weight);
@@ -265,7 +272,7 @@ class GrammarParser {
     static const std::map<string_view, Node::Kind> kBuiltIn = {
         {"integer", Node::Kind::kInteger}, {"float", Node::Kind::kFloat},
         {"bytes", Node::Kind::kBytes},     {"ascending", Node::Kind::kAscending},
-        {"recent", Node::Kind::kRecent},
+        {"recent", Node::Kind::kRecent},   {"client", Node::Kind::kClient},
     };
     if (const auto found = kBuiltIn.find(name); found != kBuiltIn.end()) {
       return {.kind = found->second};

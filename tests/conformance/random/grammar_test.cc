@@ -98,6 +98,13 @@ TEST(GrammarTest, StepsOfSeveralCommandsWithSlack) {
   EXPECT_EQ(step[0].session, step[1].session);
 }
 
+TEST(GrammarTest, WhatWaitsIsNotInTheFirstSession) {
+  EXPECT_EQ(said("@sessions 3\n@waits GET").contains("GET"), false);
+  EXPECT_EQ(
+      said("@sessions 2\n@exact \"ID\" client"),
+      (Lines{"ID \"$client0\"", "1: ID \"$client0\"", "ID \"$client1\"", "1: ID \"$client1\""}));
+}
+
 TEST(GrammarTest, MistakesAreMadeUnlessExact) {
   EXPECT_GT(said("\"GET\" \"k\"").size(), 3u);
   EXPECT_EQ(said("@exact \"GET\" \"k\"").size(), 1u);
@@ -109,6 +116,7 @@ TEST(GrammarTest, NamesTheLineThatIsWrong) {
   EXPECT_EQ(error_of("@any @times 2 GET"), "f:1: only slack may stand here");
   EXPECT_EQ(error_of("GET nothing"), "f: nothing is called nothing");
   EXPECT_EQ(error_of("# only\n"), "f: no shapes");
+  EXPECT_EQ(error_of("@waits GET"), "f: @waits needs @sessions");
 }
 
 TEST(TranscriptLineTest, ParsesBack) {

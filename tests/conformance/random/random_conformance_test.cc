@@ -86,25 +86,30 @@ class RandomCommandsTest : public ::testing::TestWithParam<std::string> {
     RandomRound round(grammar, random);
     std::vector<RandomStep> steps = round.first();
     while (steps.size() < kStepsOfRound) steps.push_back(round.next());
-    for (const RandomStep& step : steps) played += step.size();
     const std::size_t protocol = seed % kProtocols.size();
     Duel duel(*oracles_[protocol], *subjects_[protocol], grammar);
-    const auto difference = duel.play(steps);
+    auto difference = duel.play(steps);
+    played += duel.sent();
     if (!difference) return true;
     steps.resize(difference->steps);
-    ADD_FAILURE() << report(seed, shortened(std::move(steps), duel), *difference, duel);
+    const std::string first = difference->what;
+    difference = duel.play(steps);
+    if (difference) {
+      steps = shortened(std::move(steps), duel);
+      difference = duel.play(steps);
+    }
+    ADD_FAILURE() << report(seed, steps, difference ? difference->what : "not again: " + first);
     return false;
   }
 
   static std::string report(std::uint64_t seed, const std::vector<RandomStep>& steps,
-                            const Difference& first, Duel& duel) {
-    const auto again = duel.play(steps);
+                            const std::string& what) {
     constexpr std::size_t kShown = 60;  // one that did not happen again could not be shortened
     std::string text = seed_text(seed) + "\n";
     for (std::size_t i = steps.size() - std::min(steps.size(), kShown); i < steps.size(); ++i) {
       for (const RandomCommand& command : steps[i]) text += transcript_line(command) + "\n";
     }
-    return text + (again ? again->what : "it did not happen again: " + first.what);
+    return text + what;
   }
 
   static inline std::array<std::unique_ptr<RedisBackend>, kProtocols.size()> oracles_;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/conformance/random/random.h"
+#include "tests/random.h"
 
 namespace rushgate::testing {
 
