@@ -13,8 +13,10 @@
 namespace rushgate {
 namespace {
 
-/// Ids are counted up from 1: none gets here.
+/// Ids are counted up from 1: none gets here. What a store holds ends far below, so that those which
+/// are given from now on do not get here either.
 constexpr std::uint64_t kObjectIdMax = std::uint64_t{1} << 62;
+constexpr std::uint64_t kStoredIdMax = kObjectIdMax / 2;
 
 }  // namespace
 
@@ -231,11 +233,12 @@ absl::Status Keyspace::find_next_object_id(std::uint64_t largest_loaded) {
   // Runs that no header names are nobody's, and must not become a new stream's.
   std::uint64_t last_stream = 0;
   if (absl::Status found = store_.find_last_stream(last_stream); !found.ok()) return found;
-  if (last_stream >= kObjectIdMax) {
-    return absl::DataLossError("the store holds entries of stream " + std::to_string(last_stream) +
+  const std::uint64_t largest = std::max(largest_loaded, last_stream);
+  if (largest >= kStoredIdMax) {
+    return absl::DataLossError("the store holds object " + std::to_string(largest) +
                                ", a number that is never given");
   }
-  next_object_id_ = std::max(largest_loaded, last_stream) + 1;
+  next_object_id_ = largest + 1;
   return absl::OkStatus();
 }
 

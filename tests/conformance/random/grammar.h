@@ -6,8 +6,8 @@
 //   @unordered SMEMBERS key          Slack as in transcripts (transcript.h). Besides:
 //   @exact …                         comes without mistakes; others now and then have one or two
 //   @timed …                         of them none makes a time that passes during the run
+//   @waits …                         the same, and none is sent in session 0, so that one goes on
 //   SPOP one ; DEL one               Commands that come together, or not at all.
-//   @waits BLPOP key 0               Does not come in session 0, so that one goes on.
 //   @first CONFIG SET …              Comes once at the beginning of a round.
 //   @sessions 3                      In sessions 0 to 2, whose commands mix. Otherwise: session 0.
 //   @databases 2                     How many databases are compared at the end. Otherwise: 1.
