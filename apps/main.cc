@@ -1,22 +1,27 @@
 // The rushgate command.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <exception>
-#include <memory>
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
-#include <spdlog/sinks/stdout_color_sinks.h>
-#include <spdlog/spdlog.h>
 
 #include "apps/commands/commands.h"
 #include "apps/exit_code.h"
+#include "apps/log.h"
+#include "apps/say.h"
 
 namespace rushgate {
 namespace {
 
-std::shared_ptr<spdlog::logger> make_logger(bool verbose) {
-  auto logger = spdlog::stderr_color_mt("rushgate");
-  logger->set_level(verbose ? spdlog::level::debug : spdlog::level::warn);
-  return logger;
+/// Nothing that is opened later may get the place of stdin, stdout or stderr, should one of them be
+/// closed: what is said there would be written into it.
+void hold_standard_places() {
+  int place = 0;
+  do {
+    place = ::open("/dev/null", O_RDWR);
+  } while (place >= 0 && place <= STDERR_FILENO);
+  if (place >= 0) ::close(place);
 }
 
 int run(int argc, char** argv) {
@@ -44,10 +49,11 @@ int run(int argc, char** argv) {
 }  // namespace rushgate
 
 int main(int argc, char** argv) {
+  rushgate::hold_standard_places();
   try {
     return rushgate::run(argc, argv);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "rushgate: {}\n", error.what());
+    rushgate::say("rushgate: {}\n", error.what());
     return rushgate::kExitFailure;
   }
 }

@@ -126,8 +126,26 @@ void Connection::received(std::size_t bytes) {
   want_turn();
 }
 
-std::span<const Request> Connection::next_batch() {
-  if (alone_) run_alone();
+std::optional<ServedSession::Batch> Connection::next_batch() {
+  const std::size_t count = alone_ ? 0 : parse_batch();
+  if (count > 0) {
+    is_in_batch_ = true;
+    return ServedSession::Batch{.session = session_.get(), .requests = {requests_.data(), count}};
+  }
+  if (!alone_ || moves_clock(*alone_)) return std::nullopt;
+  is_blocked_ = true;
+  requests_[0] = *std::exchange(alone_, std::nullopt);
+  return ServedSession::Batch{.session = session_.get(),
+                              .requests = {requests_.data(), 1},
+                              .completion = [io = io_, weak = weak_from_this()](Reply reply) {
+                                boost::asio::post(*io, [weak, reply = std::move(reply)] {
+                                  if (const auto self = weak.lock()) self->unblocked(reply);
+                                });
+                              }};
+}
+
+/// How many requests there are that run together; or else alone_ may be one that does not.
+std::size_t Connection::parse_batch() {
   std::size_t count = 0;
   const auto buffered = input_.data();
   std::string_view rest(static_cast<const char*>(buffered.data()), buffered.size());
@@ -163,9 +181,7 @@ std::span<const Request> Connection::next_batch() {
         spec == nullptr ? moves_clock(requests_[count]) : may_block(*spec, requests_[count]);
     if (is_alone) {
       alone_ = std::move(requests_[count]);
-      if (count > 0) break;
-      run_alone();
-      continue;
+      break;
     }
     ++count;
     if (spec != nullptr && (spec->flags & kEndsBatch) != 0) break;
@@ -173,23 +189,12 @@ std::span<const Request> Connection::next_batch() {
   parsed_bytes_ = buffered.size() - rest.size();
   // While a read is under way, what it was promised must stay where it is.
   if (!is_reading_) input_.consume(std::exchange(parsed_bytes_, 0));
-  is_in_batch_ = count > 0;
-  return {requests_.data(), count};
-}
-
-void Connection::run_alone() {
-  const Request request = *std::exchange(alone_, std::nullopt);
-  if (moves_clock(request)) return advance_clock(request);
-  is_blocked_ = true;
-  session_->submit(request, [io = io_, weak = weak_from_this()](Reply reply) {
-    boost::asio::post(*io, [weak, reply = std::move(reply)] {
-      if (const auto self = weak.lock()) self->unblocked(reply);
-    });
-  });
+  return count;
 }
 
 // RUSHGATE.ADVANCE milliseconds
-void Connection::advance_clock(const Request& request) {
+void Connection::advance_clock() {
+  const Request request = *std::exchange(alone_, std::nullopt);
   if (owner_.is_busy()) return append(script_errors::busy());
   if (request.size() != 2) return append(errors::wrong_arity("rushgate.advance"));
   if (session_->is_in_transaction()) {

@@ -42,11 +42,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// Begins to read. To be called once, first.
   void start();
 
-  /// The next requests that may run together with others'; empty if there are none now. They stay
-  /// as they are until take_replies(). A request that does not run with others is run here.
-  [[nodiscard]] std::span<const Request> next_batch();
+  /// The next requests, to be run in their turn; none if there are none now. They stay as they are
+  /// until take_replies(), or until they have begun if they have a completion: then they may block.
+  [[nodiscard]] std::optional<ServedSession::Batch> next_batch();
   void take_replies(std::span<const Reply> replies);
-  [[nodiscard]] ServedSession& session() { return *session_; }
+  /// After next_batch() gave nothing: is the next request RUSHGATE.ADVANCE? It is then to be run by
+  /// advance_clock(), between batches.
+  [[nodiscard]] bool moves_clock_next() const { return alone_.has_value(); }
+  void advance_clock();
 
   /// After its batches: sends what there is to send, and reads on.
   void settle();
@@ -61,9 +64,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void want_turn();
   void read();
   void received(std::size_t bytes);
+  std::size_t parse_batch();
   [[nodiscard]] bool moves_clock(const Request& request) const;
-  void run_alone();
-  void advance_clock(const Request& request);
   void unblocked(const Reply& reply);
   ServedSessionOptions session_options();
   void append(const Reply& reply);
@@ -90,7 +92,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::size_t parsed_bytes_ = 0;   // at the front of input_, where they stay during a read
   std::size_t read_bytes_;         // how much the next read may take
   std::vector<Request> requests_;  // of the current batch, and spare ones
-  std::optional<Request> alone_;   // follows the current batch, and does not run with others
+  std::optional<Request> alone_;   // follows the current batch, and does not run with it
   std::optional<Request> held_;    // begins the next batch
   bool is_in_batch_ = false;
   bool is_reading_ = false;

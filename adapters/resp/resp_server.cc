@@ -1,6 +1,9 @@
 #include "adapters/resp/resp_server.h"
 
+#include <sys/stat.h>
+
 #include <filesystem>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -37,7 +40,17 @@ struct Listener {
 
   typename Protocol::acceptor acceptor;
   asio::steady_timer accept_again;  // when a client could not be accepted
+  bool is_failing = false;          // nobody was accepted since
 };
+
+using FileIdentity = std::pair<dev_t, ino_t>;
+
+/// Of the unix socket at `path`, if one is there.
+std::optional<FileIdentity> identity_of_socket(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0 || !S_ISSOCK(status.st_mode)) return std::nullopt;
+  return FileIdentity(status.st_dev, status.st_ino);
+}
 
 /// Listens at `endpoint`; or why not.
 template <class Protocol>
@@ -79,6 +92,7 @@ class RespServer::Impl final : private Connection::Owner {
   void run();
   Connections take_ready();
   void serve_ready();
+  void run_batches();
   Answered hand_over_answered();
   void serve_while_busy();
   static void answer_while_busy(Connection& connection);
@@ -88,6 +102,7 @@ class RespServer::Impl final : private Connection::Owner {
   Engine& engine_;
   const RespServerOptions options_;
   std::uint16_t port_ = 0;
+  std::optional<FileIdentity> local_socket_;
   std::thread thread_;
 
   // ---- Of the server's thread ----
@@ -107,6 +122,11 @@ class RespServer::Impl final : private Connection::Owner {
 absl::Status RespServer::Impl::start() {
   if (options_.bind_address.empty() && options_.unix_socket.empty()) {
     return absl::InvalidArgumentError("neither an address nor a unix socket to listen on");
+  }
+  if (options_.clients_max == 0 || options_.query_bytes_max == 0 ||
+      options_.output_bytes_max == 0) {
+    return absl::InvalidArgumentError(
+        "clients_max, query_bytes_max and output_bytes_max must be at least 1");
   }
   absl::Status listening;
   if (!options_.bind_address.empty()) listening = listen_on_tcp();
@@ -139,15 +159,25 @@ absl::Status RespServer::Impl::listen_on_tcp() {
 }
 
 absl::Status RespServer::Impl::listen_on_unix_socket() {
-  const std::filesystem::path path = options_.unix_socket;
-  std::error_code ignored;
-  if (std::filesystem::is_socket(path, ignored)) std::filesystem::remove(path, ignored);
-  if (path.native().size() >= sizeof(sockaddr_un::sun_path)) {
-    return absl::InvalidArgumentError(absl::StrCat("unix_socket ", path.native(), " is too long"));
+  const std::string& path = options_.unix_socket;
+  if (path.find('\0') != std::string::npos) {
+    return absl::InvalidArgumentError("unix_socket has a zero byte");
   }
-  const absl::Status listening =
-      listen(local_listener_, Local::endpoint(path.native()), path.native());
-  if (listening.ok()) accept(local_listener_);
+  if (path.size() >= sizeof(sockaddr_un::sun_path)) {
+    return absl::InvalidArgumentError(absl::StrCat("unix_socket ", path, " is too long"));
+  }
+  const Local::endpoint endpoint(path);
+  if (identity_of_socket(path)) {
+    boost::system::error_code nobody;
+    Local::socket(*io_).connect(endpoint, nobody);
+    if (!nobody) return absl::UnavailableError(absl::StrCat(path, ": another server is there"));
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);
+  }
+  const absl::Status listening = listen(local_listener_, endpoint, path);
+  if (!listening.ok()) return listening;
+  local_socket_ = identity_of_socket(path);
+  accept(local_listener_);
   return listening;
 }
 
@@ -165,11 +195,15 @@ void RespServer::Impl::accept(Listener<Protocol>& listener) {
       [this, &listener](const boost::system::error_code& error, auto socket) {
         if (error == asio::error::operation_aborted) return;
         if (!error) {
+          listener.is_failing = false;
           admit(Connection::Socket(std::move(socket)));
           return accept(listener);
         }
         // Too many open files, say: that passes.
-        if (options_.logger != nullptr) options_.logger->warn("accept: {}", error.message());
+        const bool is_known = std::exchange(listener.is_failing, true);
+        if (options_.logger != nullptr && !is_known) {
+          options_.logger->warn("accept: {}", error.message());
+        }
         listener.accept_again.expires_after(kAcceptAgainAfter);
         listener.accept_again.async_wait([this, &listener](const boost::system::error_code& gone) {
           if (!gone) accept(listener);
@@ -228,24 +262,37 @@ RespServer::Impl::Connections RespServer::Impl::take_ready() {
 void RespServer::Impl::serve_ready() {
   Connections serving = take_ready();
   while (!serving.empty()) {
-    batches_.clear();
-    asking_.clear();
     Connections asking;
     for (auto& connection : serving) {
       if (connection->is_in_batch()) continue;  // it was ready twice
-      const std::span<const Request> requests = connection->next_batch();
-      if (requests.empty()) {
-        connection->settle();
+      auto batch = connection->next_batch();
+      if (!batch && connection->moves_clock_next()) {
+        run_batches();  // they came before
+        connection->advance_clock();
+        asking.push_back(std::move(connection));
         continue;
       }
-      batches_.push_back({.session = &connection->session(), .requests = requests});
-      asking_.push_back(connection.get());
-      asking.push_back(std::move(connection));
+      const bool is_awaited = batch && !batch->completion;
+      if (batch) {
+        batches_.push_back(*std::move(batch));
+        asking_.push_back(is_awaited ? connection.get() : nullptr);
+      }
+      if (is_awaited) {
+        asking.push_back(std::move(connection));
+      } else {
+        connection->settle();
+      }
     }
     serving = std::move(asking);
-    ServedSession::run(batches_, [this] { serve_while_busy(); });
-    hand_over_answered();
+    run_batches();
   }
+}
+
+void RespServer::Impl::run_batches() {
+  ServedSession::run(batches_, [this] { serve_while_busy(); });
+  hand_over_answered();
+  batches_.clear();
+  asking_.clear();
 }
 
 /// Who asked gets the replies of his batch, once they are there.
@@ -271,11 +318,17 @@ void RespServer::Impl::serve_while_busy() {
 
 void RespServer::Impl::answer_while_busy(Connection& connection) {
   while (true) {
-    const std::span<const Request> requests = connection.next_batch();
-    if (requests.empty()) break;
-    ServedSession::Batch batch{.session = &connection.session(), .requests = requests};
-    ServedSession::answer_while_busy(batch);
-    connection.take_replies(batch.replies);
+    auto batch = connection.next_batch();
+    if (batch && batch->completion) {
+      ServedSession::submit(*std::move(batch));
+    } else if (batch) {
+      ServedSession::answer_while_busy(*batch);
+      connection.take_replies(batch->replies);
+    } else if (connection.moves_clock_next()) {
+      connection.advance_clock();
+    } else {
+      break;
+    }
   }
   connection.settle();
 }
@@ -287,8 +340,10 @@ void RespServer::Impl::close_all() {
   local_listener_.accept_again.cancel();
   if (local_listener_.acceptor.is_open()) {
     local_listener_.acceptor.close(ignored);
-    std::error_code gone;
-    std::filesystem::remove(options_.unix_socket, gone);
+    std::error_code gone;  // it may be another server's by now
+    if (identity_of_socket(options_.unix_socket) == local_socket_) {
+      std::filesystem::remove(options_.unix_socket, gone);
+    }
   }
   for (const auto& connection : connections_) connection->close();
   ready_.clear();

@@ -22,11 +22,12 @@ struct RespServerOptions {
   /// Addresses beyond loopback are refused without a password. Empty: no TCP.
   std::string bind_address = "127.0.0.1";
   std::uint16_t port = 6379;     // 0: a free one (RespServer::port())
-  std::string unix_socket = {};  // path of one more way in; empty: none. An old one is replaced
+  std::string unix_socket = {};  // path of one more way in; empty: none. One that is left over is
+                                 // replaced
 
   std::string password = {};  // what AUTH must give; empty: nobody asks
 
-  std::size_t clients_max = 10'000;
+  std::size_t clients_max = 10'000;  // each takes an open file: see `ulimit -n`
   /// What one client may have sent without an answer, and what it may leave unread, in bytes.
   /// Beyond that it is closed, and the log says why.
   std::size_t query_bytes_max = std::size_t{1} << 30;
@@ -48,7 +49,7 @@ struct RespServerOptions {
 class RespServer {
  public:
   /// Returns when it listens. kInvalidArgument: options that make no sense; kUnavailable: the
-  /// address is taken, or may not be used.
+  /// address or the unix socket is taken, or may not be used.
   static absl::StatusOr<std::unique_ptr<RespServer>> start(Engine& engine,
                                                            RespServerOptions options);
   /// As stop().
@@ -59,7 +60,8 @@ class RespServer {
   /// The TCP port that it listens on; 0 if it has none.
   [[nodiscard]] std::uint16_t port() const;
 
-  /// Answers what was read, then closes all connections. Returns when the thread is gone.
+  /// Answers what was read, then closes all connections. Returns when the thread is gone: if it runs
+  /// a script that does not end, not before somebody has SCRIPT KILLed that.
   void stop();
 
  private:

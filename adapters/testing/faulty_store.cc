@@ -1,8 +1,17 @@
 #include "adapters/testing/faulty_store.h"
 
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 namespace rushgate::faults {
+namespace {
+
+void check_nth(int nth) {
+  if (nth < 1) throw std::invalid_argument("the next one is the first, not " + std::to_string(nth));
+}
+
+}  // namespace
 
 FaultyStore::FaultyStore(std::unique_ptr<Store> store)
     : owned_(std::move(store)), store_(*owned_) {}
@@ -10,11 +19,13 @@ FaultyStore::FaultyStore(std::unique_ptr<Store> store)
 FaultyStore::FaultyStore(Store& store) : store_(store) {}
 
 void FaultyStore::fail_commit(int nth, Kept kept, absl::Status error) {
+  check_nth(nth);
   const std::lock_guard lock(mutex_);
   commits_.fault = Fault{commits_.count + nth, kept, std::move(error)};
 }
 
 void FaultyStore::fail_sync(int nth, Kept kept, absl::Status error) {
+  check_nth(nth);
   const std::lock_guard lock(mutex_);
   syncs_.fault = Fault{syncs_.count + nth, kept, std::move(error)};
 }

@@ -26,7 +26,8 @@ class FaultyStore final : public Store {
   /// `store` must outlive this one.
   explicit FaultyStore(Store& store);
 
-  /// Fails the `nth` commit or sync from now on, 1 being the next, and none after it.
+  /// Fails the `nth` commit or sync from now on, 1 being the next, and none after it. Throws
+  /// std::invalid_argument if `nth` is less.
   void fail_commit(int nth, Kept kept, absl::Status error = default_error());
   void fail_sync(int nth, Kept kept, absl::Status error = default_error());
   /// From now on, until called with OK.

@@ -108,6 +108,20 @@ class Port final : public Place {
   const bool moves_clock_;
 };
 
+void check(const SaleUnderTest& sale, const RushConditions& conditions) {
+  const auto refuse_if = [](bool is_wrong, const char* reason) {
+    if (is_wrong) throw std::invalid_argument(reason);
+  };
+  constexpr std::int64_t kLongestMs = std::int64_t{1} << 31;
+  constexpr std::size_t kCrashesMax = 1'000'000;
+  refuse_if(sale.buy == nullptr, "SaleUnderTest::buy is missing");
+  refuse_if(conditions.pause_ms_max < 0 || conditions.pause_ms_max > kLongestMs,
+            "RushConditions::pause_ms_max is from 0 ms to 24 days");
+  refuse_if(conditions.settle_ms < 0 || conditions.settle_ms > kLongestMs,
+            "RushConditions::settle_ms is from 0 ms to 24 days");
+  refuse_if(conditions.crashes > kCrashesMax, "RushConditions::crashes is beyond 1,000,000");
+}
+
 // ---- The rush ---------------------------------------------------------------------------------
 
 class RushRun {
@@ -204,8 +218,10 @@ class RushRun {
       return true;
     }
     const RushAnswer answer = std::get<RushAnswer>(step);
-    if (answer == RushAnswer::kFailed && !asked.replies.empty()) {
-      ledger_.add_error(to_debug_string(asked.replies.back()));
+    if (!asked.replies.empty()) {
+      std::string reply = to_debug_string(asked.replies.back());
+      if (answer == RushAnswer::kFailed) ledger_.add_error(reply);
+      ledger_.add_reply(answer, std::move(reply));
     }
     ledger_.add_answer(requests_[number], answer, now_ms_);
     return false;
@@ -259,6 +275,7 @@ class RushRun {
 
 RushReport run_rush(TestEngine& engine, const SaleUnderTest& sale, const RushOptions& rush,
                     const RushConditions& conditions) {
+  check(sale, conditions);
   std::int64_t stock = 0;
   for (const RushVoucher& voucher : rush.vouchers) stock += voucher.stock;
   Random random(rush.seed);
@@ -268,6 +285,7 @@ RushReport run_rush(TestEngine& engine, const SaleUnderTest& sale, const RushOpt
 
 RushReport run_rush(Client& port, const SaleUnderTest& sale, const RushOptions& rush,
                     const RushConditions& conditions) {
+  check(sale, conditions);
   if (conditions.crashes > 0) throw std::invalid_argument("a server on a port does not crash here");
   Random random(rush.seed);
   Port place(port, conditions.move_clock);

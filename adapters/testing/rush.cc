@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <random>
+#include <set>
 #include <stdexcept>
 
 namespace rushgate::testing {
@@ -25,15 +26,32 @@ void check(const RushOptions& options) {
   const auto refuse_if = [](bool is_wrong, const char* reason) {
     if (is_wrong) throw std::invalid_argument(reason);
   };
+  constexpr std::int64_t kLongestMs = std::int64_t{1} << 31;
+  constexpr std::size_t kRequestsMax = 100'000'000;
+  constexpr std::int64_t kStockMax = 1'000'000'000'000;
+  constexpr std::int64_t kShareMax = 1'000'000'000;
   refuse_if(options.vouchers.empty(), "a rush needs vouchers");
-  refuse_if(options.span_ms < 1, "a rush lasts for at least a millisecond");
+  refuse_if(options.span_ms < 1 || options.span_ms > kLongestMs,
+            "a rush lasts for a millisecond to 24 days");
+  refuse_if(options.buyers < 0, "a rush of less than no buyers");
   refuse_if(options.robots < 0 || options.robots > options.buyers, "robots are some of the buyers");
-  const std::size_t least = static_cast<std::size_t>(std::max<std::int64_t>(options.buyers, 0)) +
-                            static_cast<std::size_t>(options.robots) * options.robot_requests;
-  refuse_if(options.requests < least, "fewer requests than the buyers and robots make");
+  refuse_if(options.robot_gap_ms < 0 || options.robot_gap_ms > kLongestMs,
+            "robots wait for 0 ms to 24 days between their requests");
+  refuse_if(options.requests > kRequestsMax, "more than 100,000,000 requests");
+  const auto buyers = static_cast<std::size_t>(options.buyers);
+  const auto robots = static_cast<std::size_t>(options.robots);
+  refuse_if(buyers > options.requests ||
+                (robots > 0 && options.robot_requests > (options.requests - buyers) / robots),
+            "fewer requests than the buyers and robots make");
   refuse_if(options.requests > 0 && options.buyers < 1, "requests without buyers");
+  std::set<std::int64_t> ids;
   for (const RushVoucher& voucher : options.vouchers) {
-    refuse_if(voucher.share < 1, "a voucher without a share in the rush");
+    refuse_if(!ids.insert(voucher.id).second, "two vouchers of one id");
+    refuse_if(voucher.stock < 0 || voucher.stock > kStockMax,
+              "a voucher's stock is from 0 to 1,000,000,000,000");
+    refuse_if(voucher.per_user < 0, "a voucher of which a user may have less than none");
+    refuse_if(voucher.share < 1 || voucher.share > kShareMax,
+              "a voucher's share in the rush is from 1 to 1,000,000,000");
     refuse_if(voucher.begin_ms < 0 || voucher.begin_ms >= options.span_ms,
               "a voucher that does not begin during the rush");
   }

@@ -44,7 +44,8 @@ struct RushRequest {
 };
 
 /// In order of at_ms. The same for the same options, on every machine. Throws std::invalid_argument
-/// if the options contradict each other.
+/// if the options make no sense, contradict each other, or ask for more than 100 million requests,
+/// 24 days or 10^12 vouchers.
 std::vector<RushRequest> make_rush(const RushOptions& options);
 
 }  // namespace rushgate::testing

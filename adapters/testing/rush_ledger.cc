@@ -1,6 +1,7 @@
 #include "adapters/testing/rush_ledger.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 namespace rushgate::testing {
@@ -33,6 +34,17 @@ void RushLedger::add_answer(const RushRequest& request, RushAnswer answer, std::
     case RushAnswer::kFailed:
       ++report_.failed;
       return;
+  }
+}
+
+void RushLedger::add_reply(RushAnswer answer, std::string reply) {
+  constexpr std::size_t kDifferentMax = 1'000;  // a sale may answer with the order's number
+  std::pair key(std::move(reply), answer);
+  const auto known = replies_.find(key);
+  if (known != replies_.end()) {
+    ++known->second;
+  } else if (replies_.size() < kDifferentMax) {
+    replies_.emplace(std::move(key), 1);
   }
 }
 
@@ -94,6 +106,13 @@ void RushLedger::judge_account(const RushOrder& whose, const Account& account,
 
 RushReport RushLedger::judge(bool find_withheld) const {
   RushReport report = report_;
+  for (const auto& [reply, times] : replies_) {
+    report.replies.push_back({.reply = reply.first, .answer = reply.second, .times = times});
+  }
+  std::ranges::stable_sort(report.replies, std::ranges::greater(),
+                           &RushReport::FrequentReply::times);
+  constexpr std::size_t kRepliesMax = 5;
+  if (report.replies.size() > kRepliesMax) report.replies.resize(kRepliesMax);
   for (const auto& [whose, account] : accounts_) judge_account(whose, account, report);
   for (const auto& [id, total] : totals()) {
     const auto voucher = vouchers_.find(id);

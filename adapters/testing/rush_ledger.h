@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "adapters/testing/rush.h"
@@ -21,6 +22,8 @@ class RushLedger {
 
   /// The answer to a request, given `at_ms` after the rush began.
   void add_answer(const RushRequest& request, RushAnswer answer, std::int64_t at_ms);
+  /// The reply that a sale gave such an answer to.
+  void add_reply(RushAnswer answer, std::string reply);
   /// Nobody knows what became of the request. It may be asked again.
   void add_lost_answer(const RushRequest& request);
   void add_crash() { ++report_.crashes; }
@@ -53,6 +56,7 @@ class RushLedger {
 
   std::map<std::int64_t, RushVoucher> vouchers_;
   std::map<RushOrder, Account> accounts_;
+  std::map<std::pair<std::string, RushAnswer>, std::size_t> replies_;  // how often they came
   std::set<std::size_t> in_doubt_;  // numbers of requests whose answer was lost
   bool knows_orders_ = false;
   RushReport report_;  // its counts

@@ -14,6 +14,18 @@ std::string shown_counts(std::int64_t accepted, std::int64_t orders) {
   return absl::StrCat(accepted, " accepted, ", orders, " orders");
 }
 
+const char* name_of(RushAnswer answer) {
+  switch (answer) {
+    case RushAnswer::kAccepted:
+      return "accepted";
+    case RushAnswer::kRefused:
+      return "refused";
+    case RushAnswer::kFailed:
+      break;
+  }
+  return "failed";
+}
+
 void append_vouchers(const char* what, const std::vector<RushReport::VoucherFault>& faults,
                      std::string& text) {
   for (const auto& fault : faults) {
@@ -61,6 +73,11 @@ std::string RushReport::text() const {
   append_users("sold too early", too_early, text);
   append_vouchers("withheld", withheld, text);
   for (const std::string& error : errors) absl::StrAppend(&text, "  error: ", error, "\n");
+  if (passed()) return text;
+  for (const FrequentReply& frequent : replies) {
+    absl::StrAppend(&text, "  ", frequent.times, " times ", name_of(frequent.answer), ": ",
+                    frequent.reply, "\n");
+  }
   return text;
 }
 

@@ -31,6 +31,14 @@ struct RushReport {
     friend bool operator==(const UserFault&, const UserFault&) = default;
   };
 
+  /// What the sale's last command for a request was answered, and how that was read.
+  struct FrequentReply {
+    std::string reply;
+    RushAnswer answer = RushAnswer::kRefused;
+    std::size_t times = 0;
+    friend bool operator==(const FrequentReply&, const FrequentReply&) = default;
+  };
+
   std::uint64_t seed = 0;  // of the rush: to repeat it
   std::size_t requests = 0;
   std::size_t accepted = 0;
@@ -38,6 +46,7 @@ struct RushReport {
   std::size_t failed = 0;        // RushAnswer::kFailed
   std::size_t answers_lost = 0;  // in crashes
   std::size_t crashes = 0;
+  std::vector<FrequentReply> replies = {};  // the few that came most often
 
   // ---- What is wrong: all empty in a sale that passes ----
 

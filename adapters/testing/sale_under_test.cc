@@ -1,6 +1,7 @@
 #include "adapters/testing/sale_under_test.h"
 
 #include <optional>
+#include <stdexcept>
 #include <string_view>
 #include <utility>
 
@@ -13,6 +14,10 @@ namespace {
 
 absl::Status unreadable(const std::string& key, const Reply& reply) {
   return absl::InvalidArgumentError(absl::StrCat(key, ": ", to_debug_string(reply)));
+}
+absl::Status no_number(const std::string& key, const std::string& field, const Reply& entry) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(key, ": no number in the field '", field, "' of ", to_debug_string(entry)));
 }
 
 /// The number in the field `name` of an entry's fields and values.
@@ -28,6 +33,9 @@ std::optional<std::int64_t> number_in(const std::vector<Reply>& fields, std::str
 std::function<RushStep(const RushRequest&, std::span<const Reply>)> by_script(
     std::string text, std::function<ScriptArguments(const RushRequest&)> arguments,
     std::function<RushAnswer(const Reply&)> read) {
+  if (arguments == nullptr || read == nullptr) {
+    throw std::invalid_argument("by_script: how to ask, or how to read the answer, is missing");
+  }
   return [text = std::move(text), arguments = std::move(arguments), read = std::move(read)](
              const RushRequest& request, std::span<const Reply> replies) -> RushStep {
     if (!replies.empty()) return read(replies.back());
@@ -58,7 +66,8 @@ std::function<absl::StatusOr<std::vector<RushOrder>>(Client&)> orders_in_stream(
         const auto& fields = entry.elements()[1].elements();
         const auto user = number_in(fields, user_field);
         const auto voucher = number_in(fields, voucher_field);
-        if (!user || !voucher) return unreadable(key, entry);
+        if (!user) return no_number(key, user_field, entry);
+        if (!voucher) return no_number(key, voucher_field, entry);
         orders.push_back({.user = *user, .voucher = *voucher});
       }
       from = "(" + portion.elements().back().elements()[0].text();

@@ -55,7 +55,8 @@ struct ScriptArguments {
   std::vector<std::string> arguments;  // ARGV
 };
 
-/// One EVAL of the script `text` for each request.
+/// One EVAL of the script `text` for each request. Throws std::invalid_argument if one of the
+/// functions is empty.
 std::function<RushStep(const RushRequest&, std::span<const Reply>)> by_script(
     std::string text, std::function<ScriptArguments(const RushRequest&)> arguments,
     std::function<RushAnswer(const Reply&)> read);

@@ -1,7 +1,5 @@
 #include "adapters/testing/test_engine.h"
 
-#include <stdexcept>
-
 namespace rushgate::testing {
 
 TestEngine::TestEngine(TestEngineOptions options)
@@ -30,6 +28,7 @@ std::unique_ptr<faults::FaultyStore> TestEngine::open_store() {
   if (!options_.open_store) return std::make_unique<faults::FaultyStore>(memory_);
   auto store = options_.open_store();
   if (!store.ok()) throw std::runtime_error(store.status().ToString());
+  if (*store == nullptr) throw std::runtime_error("TestEngineOptions::open_store gave no store");
   return std::make_unique<faults::FaultyStore>(*std::move(store));
 }
 
@@ -37,7 +36,7 @@ Reply TestEngine::eval(std::string_view script, const std::vector<std::string>& 
                        const std::vector<std::string>& arguments) {
   const std::vector<std::string_view> key_views(keys.begin(), keys.end());
   const std::vector<std::string_view> argument_views(arguments.begin(), arguments.end());
-  return client_->call(make_script_request("EVAL", script, key_views, argument_views));
+  return client().call(make_script_request("EVAL", script, key_views, argument_views));
 }
 
 }  // namespace rushgate::testing

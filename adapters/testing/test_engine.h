@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -56,14 +57,14 @@ class TestEngine {
   /// up: nobody else could serve it meanwhile.
   template <class... Args>
   Reply call(const Args&... args) {
-    return client_->call(Request::of(args...));
+    return client().call(Request::of(args...));
   }
 
   /// The same, without waiting: other calls and advance_ms() may bring the answer.
   template <class... Args>
   PendingReply start(const Args&... args) {
     PendingReply pending;
-    client_->submit(Request::of(args...),
+    client().submit(Request::of(args...),
                     [answer = pending.reply_](Reply reply) { *answer = std::move(reply); });
     return pending;
   }
@@ -76,23 +77,33 @@ class TestEngine {
   [[nodiscard]] std::int64_t now_ms() const { return clock_.now_ms(); }
   /// Moves the clock on. What is due on the way happens, each at its time: expiry, timeouts of
   /// commands that wait, timers.
-  void advance_ms(std::int64_t duration_ms) { engine_->advance_ms(duration_ms); }
+  void advance_ms(std::int64_t duration_ms) { engine().advance_ms(duration_ms); }
 
   /// Ends the engine as its process would end, and opens another on what the store has kept. The
   /// clock goes on. Other clients are answered CLOSED from then on; cached scripts, timers and
-  /// faults that were to come are gone. client(), engine() and store() give new objects.
+  /// faults that were to come are gone. client(), engine() and store() give new objects; a RespServer
+  /// on the old engine has to be stopped before. If nothing can be opened, that is thrown, and again
+  /// by whatever needs an engine, until a restart that can.
   void restart();
 
-  [[nodiscard]] Client& client() { return *client_; }
-  [[nodiscard]] Engine& engine() { return *engine_; }
+  [[nodiscard]] Client& client() { return *opened(client_); }
+  [[nodiscard]] Engine& engine() { return *opened(engine_); }
   /// For setting the time of day, as somebody sets a machine's clock. advance_ms() of the clock
   /// alone would fire nothing.
   [[nodiscard]] ManualClock& clock() { return clock_; }
   /// To have commits fail: store().fail_commit(1, …), then restart().
-  [[nodiscard]] faults::FaultyStore& store() { return *store_; }
+  [[nodiscard]] faults::FaultyStore& store() {
+    static_cast<void>(opened(engine_));
+    return *store_;
+  }
 
  private:
   void open();
+  template <class T>
+  static const std::unique_ptr<T>& opened(const std::unique_ptr<T>& part) {
+    if (part == nullptr) throw std::runtime_error("the engine could not be opened again");
+    return part;
+  }
   [[nodiscard]] std::unique_ptr<faults::FaultyStore> open_store();
 
   const TestEngineOptions options_;

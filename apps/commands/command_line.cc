@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include "apps/exit_code.h"
+#include "apps/say.h"
+#include "engine/base/numbers.h"
 #include "storage/rocksdb/rocksdb_store.h"
 
 namespace rushgate {
@@ -19,30 +21,62 @@ CLI::App* add_command(CLI::App& app, const std::string& name, const std::string&
 }
 
 void add_sale_options(CLI::App& command, ShopOptions& options) {
-  command.add_option("--dir", options.dir, "The sale's directory")->required()->type_name("DIR");
+  command.add_option("--dir", options.dir, "The sale's directory")
+      ->required()
+      ->check(not_empty())
+      ->type_name("DIR");
   command
       .add_option("--redis", options.redis_url,
                   "The keyspace is on this Redis: redis://host:port/db or unix:///path")
+      ->check(not_empty())
       ->type_name("URL");
 }
 
 void add_durability_option(CLI::App& command, Durability& durability) {
-  const std::map<std::string, Durability> durabilities = {{"memory", Durability::kMemory},
-                                                          {"os", Durability::kOs},
-                                                          {"everysec", Durability::kEverySec},
-                                                          {"sync", Durability::kSync}};
+  static const std::map<std::string, Durability> kDurabilities = {
+      {"memory", Durability::kMemory},
+      {"os", Durability::kOs},
+      {"everysec", Durability::kEverySec},
+      {"sync", Durability::kSync}};
+  static constexpr char kNames[] = "memory|os|everysec|sync";
   command
-      .add_option("--durability", durability,
-                  "What an answer survives: memory (nothing), os (the end of the process; the\n"
-                  "default), everysec (and a power cut, but for a second), sync (a power cut)")
-      ->transform(CLI::CheckedTransformer(durabilities).description(""))
-      ->type_name("memory|os|everysec|sync");
+      .add_option_function<std::string>(
+          "--durability",
+          [&durability](const std::string& text) {
+            const auto found = kDurabilities.find(text);
+            if (found == kDurabilities.end()) {
+              throw CLI::ValidationError("--durability",
+                                         fmt::format("'{}' is none of {}", text, kNames));
+            }
+            durability = found->second;
+          },
+          "What an answer survives: memory (nothing), os (the end of the process; the\n"
+          "default), everysec (and a power cut, but for a second), sync (a power cut)")
+      ->type_name(kNames);
+}
+
+CLI::Validator number_from(std::uint64_t low, std::uint64_t high) {
+  const auto check = [low, high](const std::string& text) -> std::string {
+    const bool is_decimal = text == "0" || (text.find_first_not_of("0123456789") == text.npos &&
+                                            !text.empty() && text.front() != '0');
+    const auto number = is_decimal ? parse_uint64(text) : std::nullopt;
+    if (number && *number >= low && *number <= high) return {};
+    return fmt::format("'{}' is no number from {} to {}", text, low, high);
+  };
+  return {check, fmt::format("from {} to {}", low, high)};
+}
+
+CLI::Validator not_empty() {
+  const auto check = [](const std::string& text) -> std::string {
+    return text.empty() ? "it is empty" : "";
+  };
+  return {check, ""};
 }
 
 void add_selling_options(CLI::App& command, ShopOptions& options) {
   add_durability_option(command, options.durability);
   command.add_option("--workers", options.workers, "Threads that store orders")
-      ->check(CLI::Range(1, 64))
+      ->check(number_from(1, 64))
       ->capture_default_str()
       ->type_name("N");
 }
@@ -54,7 +88,7 @@ void check_durability(const ShopOptions& options, const CLI::App& command) {
 }
 
 int fail(const absl::Status& status) {
-  fmt::print(stderr, "rushgate: {}\n", std::string(status.message()));
+  say("rushgate: {}\n", std::string(status.message()));
   return exit_code_of(status);
 }
 
@@ -66,8 +100,8 @@ absl::StatusOr<OrderSource> open_order_source(const ShopOptions& options) {
     return source;
   }
   if (!is_held_by_another(shop.status())) return shop.status();
-  fmt::print(stderr, "rushgate: {}: only orders that are stored can be seen\n",
-             std::string(shop.status().message()));
+  say("rushgate: {}: only orders that are stored can be seen\n",
+      std::string(shop.status().message()));
   auto stored = open_orders_to_read(options.dir);
   if (!stored.ok()) return stored.status();
   source.stored = *std::move(stored);

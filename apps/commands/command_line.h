@@ -1,18 +1,17 @@
 // What several subcommands share: options, and how they speak.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
+
+#include <CLI/CLI.hpp>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "apps/shop.h"
 #include "engine/sale/orders/order_store.h"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): theirs
-class App;
-}
 
 namespace rushgate {
 
@@ -24,6 +23,11 @@ void add_sale_options(CLI::App& command, ShopOptions& options);
 
 /// `--durability`.
 void add_durability_option(CLI::App& command, Durability& durability);
+
+/// Checks of an option's value. A decimal number, as people write it (not 0x10, 010 or nothing).
+CLI::Validator number_from(std::uint64_t low, std::uint64_t high);
+/// Something: an empty variable of a shell would else ask for what nobody wants.
+CLI::Validator not_empty();
 
 /// `--durability`, `--workers` and `--verbose`'s like, for commands that sell.
 void add_selling_options(CLI::App& command, ShopOptions& options);

@@ -10,6 +10,7 @@
 #include "apps/commands/commands.h"
 #include "apps/exit_code.h"
 #include "apps/replay/drain.h"
+#include "apps/say.h"
 #include "apps/text_table.h"
 
 namespace rushgate {
@@ -59,8 +60,7 @@ absl::Status retry(Shop& shop, const std::vector<DeadLetter>& letters) {
   absl::Status done = shop.start_workers();
   if (done.ok()) done = drain(shop, [](const std::string&) {});
   shop.stop_workers();
-  fmt::print(stderr, "{} put back; {} orders stored, {} buried again\n", retried, shop.stored(),
-             shop.buried());
+  say("{} put back; {} orders stored, {} buried again\n", retried, shop.stored(), shop.buried());
   return done;
 }
 

@@ -14,6 +14,7 @@
 #include "apps/commands/run_replay.h"
 #include "apps/exit_code.h"
 #include "apps/input/demo_input.h"
+#include "apps/say.h"
 
 namespace rushgate {
 namespace {
@@ -48,8 +49,8 @@ int run_demo(DemoArguments& arguments) {
   if (const absl::Status made = make_directory(dir); !made.ok()) return fail(made);
   const auto files = write_demo(dir, arguments.input, SystemClock().now_ms(), late_ms(arguments));
   if (!files.ok()) return fail(files.status());
-  fmt::print(stderr, "the demo's sale is in {}{}\n", fs::absolute(dir).lexically_normal().string(),
-             files->reused ? "; to start anew, remove it" : "");
+  say("the demo's sale is in {}{}\n", fs::absolute(dir).lexically_normal().string(),
+      files->reused ? "; to start anew, remove it" : "");
   replay.requests = files->requests;
   replay.vouchers = files->vouchers;
   replay.real_time = !arguments.fast;
@@ -69,14 +70,15 @@ void add_demo(CLI::App& app, Invocation& invocation) {
       "Where to put it (default: rushgate-demo in the current directory)");
   add_selling_options(*command, arguments->replay.shop);
   command->add_option("--seed", arguments->input.seed, "What the requests are made up from")
+      ->check(number_from(0, std::numeric_limits<std::uint64_t>::max()))
       ->capture_default_str()
       ->type_name("N");
   command->add_option("--seconds", arguments->input.seconds, "How long the rush lasts")
-      ->check(CLI::Range(1, 86'400))
+      ->check(number_from(1, 86'400))
       ->capture_default_str()
       ->type_name("N");
   command->add_option("--requests", arguments->input.requests, "How many requests there are")
-      ->check(CLI::Range(50'000, 100'000'000))
+      ->check(number_from(50'000, 100'000'000))
       ->capture_default_str()
       ->type_name("N");
   command->add_flag("--fast", arguments->fast, "As fast as it goes, not in real time");

@@ -44,11 +44,11 @@ void add_replay(CLI::App& app, Invocation& invocation) {
       "The sale's directory, made if it is missing; not used with --durability memory");
   add_selling_options(*command, arguments->shop);
   command->add_option("--threads", arguments->threads, "Threads that buy")
-      ->check(CLI::Range(1, 256))
+      ->check(number_from(1, 256))
       ->capture_default_str()
       ->type_name("N");
   command->add_option("--batch", arguments->batch, "Requests asked at once by a thread")
-      ->check(CLI::Range(1, 10'000))
+      ->check(number_from(1, 10'000))
       ->capture_default_str()
       ->type_name("N");
   command->add_flag("--real-time", arguments->real_time,

@@ -23,6 +23,7 @@
 #include "apps/replay/replay.h"
 #include "apps/replay/report.h"
 #include "apps/replay/run_record.h"
+#include "apps/say.h"
 #include "apps/text_table.h"
 
 namespace rushgate {
@@ -69,7 +70,7 @@ absl::StatusOr<Input> read_input(const ReplayArguments& arguments) {
   input.requests = parse_requests(*requests);
   if (input.requests.bad_count == 0) return input;
   const std::string bad = describe_bad_lines(arguments.requests.string(), input.requests);
-  fmt::print(stderr, "{}", bad);
+  say("{}", bad);
   if (arguments.skip_bad) return input;
   return absl::InvalidArgumentError(
       "malformed lines (--skip-bad passes them over): nothing was sold");
@@ -86,7 +87,7 @@ class Run {
     const absl::Status begun = begin();
     if (!begun.ok()) return fail(begun);
     if (record_.report) {
-      fmt::print(stderr, "this replay was completed before; nothing was bought now\n");
+      say("this replay was completed before; nothing was bought now\n");
       print(*record_.report);
       return kExitOk;
     }
@@ -113,7 +114,7 @@ class Run {
           arguments_.requests.string(), arguments_.vouchers.string()));
     }
     if (!is_new && !record_.report) {
-      fmt::print(stderr, "going on with a replay that was interrupted\n");
+      say("going on with a replay that was interrupted\n");
     }
     record_.vouchers_hash = input_.vouchers_hash;
     return absl::OkStatus();
@@ -278,16 +279,16 @@ class Run {
                     unstored_ ? "" : ", and what was accepted is stored");
     if (report.audit && !report.audit->passed()) return kExitNegative;
     if (!result_.trouble.empty()) {
-      fmt::print(stderr, "rushgate: {}\n{}\n", result_.trouble, unfinished);
+      say("rushgate: {}\n{}\n", result_.trouble, unfinished);
       return kExitFailure;
     }
     if (signal != 0 && report.answered() < report.rows) {
-      fmt::print(stderr, "interrupted: {}\n", unfinished);
+      say("interrupted: {}\n", unfinished);
       return kExitSignal + signal;
     }
     if (!kept.ok()) return fail(kept);
     if (signal != 0) {
-      fmt::print(stderr, "interrupted when every request was answered: all of it is done\n");
+      say("interrupted when every request was answered: all of it is done\n");
     }
     return kExitOk;
   }

@@ -1,8 +1,12 @@
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
+#include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -13,6 +17,7 @@
 #include "apps/commands/command_line.h"
 #include "apps/commands/commands.h"
 #include "apps/exit_code.h"
+#include "apps/say.h"
 #include "engine/base/memory_size.h"
 #include "engine/executor/engine.h"
 #include "engine/sale/admission/admission.h"
@@ -30,7 +35,8 @@ struct ServeArguments {
   bool manual_clock = false;
 };
 
-/// SIGINT and SIGTERM, for all threads that begin while it is there: they wait to be asked for.
+/// SIGINT and SIGTERM, for all threads that begin while it is there: the first waits to be asked
+/// for, a second one ends the process, as it does by default.
 class HeldSignals {
  public:
   HeldSignals() {
@@ -46,6 +52,7 @@ class HeldSignals {
   int wait() {
     int signal = 0;
     ::sigwait(&signals_, &signal);
+    ::pthread_sigmask(SIG_UNBLOCK, &signals_, nullptr);  // whoever asks twice does not want to wait
     return signal;
   }
 
@@ -78,7 +85,31 @@ std::string shown_addresses(const RespServerOptions& options, const RespServer& 
   return shown + (shown.empty() ? "" : " and ") + options.unix_socket;
 }
 
+/// Makes room for the clients' sockets, or lowers their number to what the limit of open files
+/// allows. (Redis's adjustOpenFilesLimit.)
+absl::Status fit_open_files(RespServerOptions& options) {
+  constexpr rlim_t kOfOurOwn = 128;  // the store's files, listening sockets, the log
+  const rlim_t wanted = options.clients_max + kOfOurOwn;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return {};
+  limit.rlim_cur = std::min(wanted, limit.rlim_max);
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  if (limit.rlim_cur >= wanted) return {};
+  if (limit.rlim_cur <= kOfOurOwn) {
+    return absl::ResourceExhaustedError(fmt::format(
+        "{} open files are allowed (ulimit -n): that leaves no room for clients", limit.rlim_cur));
+  }
+  const std::size_t fitting = limit.rlim_cur - kOfOurOwn;
+  say("rushgate: --maxclients {} is lowered to {}: {} open files are allowed (ulimit -n)\n",
+      options.clients_max, fitting, limit.rlim_cur);
+  options.clients_max = fitting;
+  return {};
+}
+
 int run_serve(ServeArguments arguments) {
+  ::signal(SIGPIPE, SIG_IGN);  // of a log that nobody reads any more
+  if (const absl::Status fits = fit_open_files(arguments.server); !fits.ok()) return fail(fits);
   HeldSignals signals;
   Shutdown shutdown;
   arguments.server.on_shutdown = [&shutdown](bool saves) {
@@ -100,7 +131,7 @@ int run_serve(ServeArguments arguments) {
   if (!engine.ok()) return fail(engine.status());
   auto server = RespServer::start(**engine, arguments.server);
   if (!server.ok()) return fail(server.status());
-  fmt::print(stderr, "serving on {}\n", shown_addresses(arguments.server, **server));
+  say("serving on {}\n", shown_addresses(arguments.server, **server));
   const int signal = signals.wait();
   (*server)->stop();
   if (shutdown.saves) {
@@ -114,6 +145,7 @@ int run_serve(ServeArguments arguments) {
 void add_options(CLI::App& command, ServeArguments& arguments) {
   RespServerOptions& server = arguments.server;
   command.add_option("--port", server.port, "TCP port; 0: a free one, which is printed")
+      ->check(number_from(0, std::numeric_limits<std::uint16_t>::max()))
       ->capture_default_str()
       ->type_name("N");
   command
@@ -121,21 +153,25 @@ void add_options(CLI::App& command, ServeArguments& arguments) {
                   "IP address to listen on; beyond loopback it takes --requirepass")
       ->capture_default_str()
       ->type_name("A");
-  command.add_option("--unixsocket", server.unix_socket, "A unix socket, as well")->type_name("P");
+  command.add_option("--unixsocket", server.unix_socket, "A unix socket, as well")
+      ->check(not_empty())
+      ->type_name("P");
   command.add_option("--dir", arguments.dir, "Keeps the data here; without it, in memory only")
+      ->check(not_empty())
       ->type_name("D");
   add_durability_option(command, arguments.durability);
   command.add_option("--requirepass", server.password, "What clients must give to AUTH")
+      ->check(not_empty())
       ->type_name("W");
   command.add_option("--maxclients", server.clients_max, "Clients at the same time")
-      ->check(CLI::Range(1, 1'000'000))
+      ->check(number_from(1, 1'000'000))
       ->capture_default_str()
       ->type_name("N");
   command
       .add_option_function<std::string>(
           "--maxmemory",
           [&arguments](const std::string& text) {
-            const auto bytes = parse_memory_size(text);
+            const auto bytes = parse_memory_size_strictly(text);
             if (!bytes) throw CLI::ValidationError("--maxmemory", "'" + text + "' is no size");
             arguments.memory_bytes_max = *bytes;
           },
@@ -153,7 +189,11 @@ void add_serve(CLI::App& app, Invocation& invocation) {
       "Let Redis clients use the engine over a socket, until SIGINT, SIGTERM or SHUTDOWN.");
   const auto arguments = std::make_shared<ServeArguments>();
   add_options(*command, *arguments);
-  command->callback([&invocation, arguments] {
+  command->callback([&invocation, command, arguments] {
+    if (arguments->dir.empty() && command->count("--durability") > 0 &&
+        arguments->durability != Durability::kMemory) {
+      throw CLI::ValidationError("--durability", "without --dir nothing is kept");
+    }
     invocation.run = [arguments](const std::shared_ptr<spdlog::logger>& logger) {
       arguments->server.logger = logger;
       return run_serve(*arguments);

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/say.h"
 #include "apps/text_table.h"
 
 namespace rushgate {
@@ -40,17 +41,17 @@ void Progress::show(const ProgressState& state) {
   if (on_terminal_) {
     next_ = now + kBarEvery;
     is_shown_ = true;
-    fmt::print(stderr, "\r\033[K{}", bar(state, terminal_width() - 1));
+    say("\r\033[K{}", bar(state, terminal_width() - 1));
   } else {
     next_ = now + kLineEvery;
-    fmt::print(stderr, "{}\n", line(state));
+    say("{}\n", line(state));
   }
   std::fflush(stderr);
 }
 
 void Progress::clear() {
   if (!is_shown_) return;
-  fmt::print(stderr, "\r\033[K");
+  say("\r\033[K");
   std::fflush(stderr);
   is_shown_ = false;
 }

@@ -11,7 +11,14 @@
 
 namespace rushgate {
 
-std::optional<std::uint64_t> parse_memory_size(std::string_view text) {
+namespace {
+
+struct Size {
+  std::string_view digits;
+  std::uint64_t unit_bytes;
+};
+
+std::optional<Size> split(std::string_view text) {
   struct Unit {
     std::string_view name;
     std::uint64_t bytes;
@@ -33,9 +40,25 @@ std::optional<std::uint64_t> parse_memory_size(std::string_view text) {
                                   absl::string_view(unit_name.data(), unit_name.size()));
   });
   if (unit == std::end(kUnits)) return std::nullopt;
-  if (digits == 0) return 0;
+  return Size{text.substr(0, digits), unit->bytes};
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> parse_memory_size(std::string_view text) {
+  const auto size = split(text);
+  if (!size) return std::nullopt;
+  if (size->digits.empty()) return 0;
   constexpr auto kGreatest = std::numeric_limits<std::uint64_t>::max();
-  return parse_wrapping_uint64(text.substr(0, digits)).value_or(kGreatest) * unit->bytes;
+  return parse_wrapping_uint64(size->digits).value_or(kGreatest) * size->unit_bytes;
+}
+
+std::optional<std::uint64_t> parse_memory_size_strictly(std::string_view text) {
+  const auto size = split(text);
+  const auto count = size ? parse_uint64(size->digits) : std::nullopt;
+  std::uint64_t bytes = 0;
+  if (!count || __builtin_mul_overflow(*count, size->unit_bytes, &bytes)) return std::nullopt;
+  return bytes;
 }
 
 std::string shown_memory_size(std::uint64_t bytes) {

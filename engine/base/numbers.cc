@@ -109,7 +109,7 @@ std::optional<std::int64_t> checked_add(std::int64_t a, std::int64_t b) {
   return sum;
 }
 
-DecimalText::DecimalText(std::int64_t value) {
+DecimalText::DecimalText(std::uint64_t magnitude, bool is_negative) {
   // std::to_chars counts the digits first; filling from the end needs no count.
   static constexpr auto kPairs = [] {
     std::array<char, 200> pairs{};
@@ -124,8 +124,7 @@ DecimalText::DecimalText(std::int64_t value) {
     begin -= 2;
     std::memcpy(begin, &kPairs[std::size_t{pair} * 2], 2);
   };
-  std::uint64_t left = static_cast<std::uint64_t>(value);
-  if (value < 0) left = 0 - left;
+  std::uint64_t left = magnitude;
   constexpr std::uint32_t kBlock = 100'000'000;  // eight digits at a time: 32 bits divide faster
   while (left >= kBlock) {
     const auto block = static_cast<std::uint32_t>(left % kBlock);
@@ -140,7 +139,7 @@ DecimalText::DecimalText(std::int64_t value) {
   auto rest = static_cast<std::uint32_t>(left);
   for (; rest >= 10; rest /= 100) put_pair(rest % 100);
   if (rest > 0 || begin == std::end(buffer_)) *--begin = static_cast<char>('0' + rest);
-  if (value < 0) *--begin = '-';
+  if (is_negative) *--begin = '-';
   begin_ = begin;
 }
 

@@ -88,10 +88,14 @@ std::string format_long_double(long double value);
 /// The sum, if it does not overflow.
 std::optional<std::int64_t> checked_add(std::int64_t a, std::int64_t b);
 
-/// The decimal form of `value` in a caller's buffer: an integer argument costs no allocation.
+/// The decimal form of an integer in a caller's buffer: as an argument it costs no allocation.
 class DecimalText {
  public:
-  explicit DecimalText(std::int64_t value);
+  explicit DecimalText(std::int64_t value)
+      : DecimalText(
+            value < 0 ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value),
+            value < 0) {}
+  static DecimalText of_unsigned(std::uint64_t value) { return {value, false}; }
   [[nodiscard]] std::string_view view() const {
     return {begin_, static_cast<std::size_t>(std::end(buffer_) - begin_)};
   }
@@ -103,6 +107,8 @@ class DecimalText {
   DecimalText& operator=(const DecimalText&) = delete;
 
  private:
+  DecimalText(std::uint64_t magnitude, bool is_negative);
+
   char buffer_[20];  // filled from its end: "-9223372036854775808"
   char* begin_ = std::end(buffer_);
 };

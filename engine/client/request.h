@@ -42,7 +42,15 @@ class Request {
   }
   template <class Integer>
   requires std::is_integral_v<Integer>
-  void add(Integer value) { add(DecimalText(static_cast<std::int64_t>(value)).view()); }
+  void add(Integer value) {
+    if constexpr (std::is_unsigned_v<Integer>) {
+      add(DecimalText::of_unsigned(value).view());
+    } else {
+      add(DecimalText(value).view());
+    }
+  }
+  /// A text or a number? std::string_view(&c, 1), or static_cast<int>(c).
+  void add(char) = delete;
 
   /// All arguments of another request.
   void add_all(const Request& other) {

@@ -141,6 +141,14 @@ Reply client_info_command(CommandContext& context) {
 
 // ---- KILL ----
 
+void end_session(CommandServices& services, Session& session) {
+  session.is_ended = true;
+  services.blocked.unblock(session.id, std::nullopt);
+  end_transaction(session, services.keyspace);
+  services.channels.leave_all(session);
+  services.sessions.remove(session.id);
+}
+
 namespace {
 
 /// False if it is a client of this process, whom nobody can cut off.
@@ -150,6 +158,7 @@ bool kill(const CommandContext& context, Session& session) {
     session.is_closing = true;  // after the answer
     return true;
   }
+  end_session(context.services(), session);
   session.outlet->hang_up();
   return true;
 }

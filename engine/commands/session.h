@@ -54,6 +54,7 @@ struct Session {
   std::string password;          // what AUTH must give; empty: nobody asks
   bool is_authenticated = true;  // if not, it may do little more than AUTH
   bool is_closing = false;       // QUIT: after the answer the connection ends
+  bool is_ended = false;         // its client is gone, or was killed: nothing of it runs any more
 };
 
 /// Has the client said that it wants no answer (CLIENT REPLY)? To be asked once an answer.

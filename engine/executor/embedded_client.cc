@@ -59,7 +59,7 @@ EmbeddedClient::EmbeddedClient(std::shared_ptr<Executor> executor, const ClientO
 EmbeddedClient::~EmbeddedClient() { executor_->end_session(session_); }
 
 std::int64_t EmbeddedClient::deadline_ms() const {
-  return options_.queue_timeout_ms == 0
+  return options_.queue_timeout_ms == 0 || executor_->is_closed()
              ? 0
              : executor_->clock().monotonic_ms() + options_.queue_timeout_ms;
 }
@@ -142,6 +142,7 @@ void EmbeddedClient::unblock() { executor_->unblock_session(session_); }
 
 Reply EmbeddedClient::sync() {
   const absl::Status synced = executor_->sync();
+  if (absl::IsCancelled(synced)) return Reply::error(std::string(executor_errors::kClosedText));
   return synced.ok() ? Reply::ok() : Reply::error(executor_errors::outcome_unknown(synced));
 }
 

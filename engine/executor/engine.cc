@@ -1,5 +1,7 @@
 #include "engine/executor/engine.h"
 
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "engine/executor/embedded_client.h"
@@ -20,6 +22,14 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::open(std::unique_ptr<Store> stor
   }
   if (options.group_requests_max == 0)
     return absl::InvalidArgumentError("group_requests_max must be at least 1");
+  if (store == nullptr) return absl::InvalidArgumentError("an engine needs a store");
+  if (options.manual_clock != nullptr) {
+    const std::int64_t now_ms = options.manual_clock->now_ms();
+    if (now_ms < 0 || now_ms > kLastMs) {
+      return absl::InvalidArgumentError("the time of the manual clock, " + std::to_string(now_ms) +
+                                        " ms, is not from 0 to 2^62");
+    }
+  }
   auto executor = std::make_shared<Executor>(std::move(store), std::move(options));
   const absl::Status started = executor->start(std::move(scripts));
   if (!started.ok()) return started;
@@ -36,7 +46,14 @@ Scheduler& Engine::scheduler() { return executor_->service(); }
 
 bool Engine::is_manual() const { return executor_->is_manual(); }
 
-void Engine::advance_ms(std::int64_t duration_ms) { executor_->advance_ms(duration_ms); }
+void Engine::advance_ms(std::int64_t duration_ms) {
+  if (!is_manual()) throw std::logic_error("advance_ms: the engine has no manual clock");
+  if (duration_ms < 0 || duration_ms > kLastMs - clock().now_ms()) {
+    throw std::invalid_argument("advance_ms: the clock cannot be moved by " +
+                                std::to_string(duration_ms) + " ms");
+  }
+  executor_->advance_ms(duration_ms);
+}
 
 absl::Status Engine::health() const { return executor_->health(); }
 

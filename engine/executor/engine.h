@@ -41,7 +41,7 @@ struct EngineOptions {
   std::size_t group_requests_max = 1'024;
 
   /// Manual mode, if set: no threads; the clock moves by Engine::advance_ms() alone; same calls and
-  /// seed, same results. Not owned.
+  /// seed, same results. Not owned; it must be there until the engine is closed.
   ManualClock* manual_clock = nullptr;
 
   /// Order of iteration of tables, and what SPOP and its like choose. 0: chosen at random, or 1 in
@@ -96,6 +96,7 @@ struct ClientOptions {
 class Engine {
  public:
   /// Loads what the store holds. `scripts` are the native scripts that may be called.
+  /// kInvalidArgument: options that make no sense, no store, two scripts of one name.
   static absl::StatusOr<std::unique_ptr<Engine>> open(std::unique_ptr<Store> store,
                                                       EngineOptions options = {},
                                                       std::vector<NamedScript> scripts = {});
@@ -116,7 +117,9 @@ class Engine {
   /// Was it opened with a manual clock?
   [[nodiscard]] bool is_manual() const;
   /// Manual mode only: moves the clock on, firing timers, expiries, timeouts and the fsyncs of
-  /// durability kEverySec on the way, in order of their time. Not back, and not beyond kLastMs.
+  /// durability kEverySec on the way, in order of their time. Throws std::logic_error if the mode
+  /// is another, std::invalid_argument if the clock would go back or, the time of day, past
+  /// kLastMs.
   void advance_ms(std::int64_t duration_ms);
   static constexpr std::int64_t kLastMs = std::int64_t{1} << 62;
 

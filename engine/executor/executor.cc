@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
+#include "engine/commands/clients.h"
 #include "engine/commands/dispatch.h"
-#include "engine/commands/transactions.h"
 #include "engine/executor/executor_errors.h"
 
 namespace rushgate {
@@ -114,7 +114,12 @@ Executor::Executor(std::unique_ptr<Store> store, EngineOptions options)
 Executor::~Executor() { close(); }
 
 absl::Status Executor::start(std::vector<NamedScript> scripts) {
-  for (auto& [name, script] : scripts) natives_.add(std::move(name), std::move(script));
+  for (auto& [name, script] : scripts) {
+    if (natives_.knows(name)) {
+      return absl::InvalidArgumentError("two native scripts are called '" + name + "'");
+    }
+    natives_.add(std::move(name), std::move(script));
+  }
   keyspace_.set_listener(this);
   update_time();
   services_.began_ms = keyspace_.now_ms();
@@ -175,7 +180,7 @@ absl::Status Executor::sync() {
     if (!failure_.ok()) return failure_;
     store = store_;
   }
-  if (store == nullptr) return absl::UnavailableError("the engine is closed");
+  if (store == nullptr) return absl::CancelledError(std::string(executor_errors::kClosedText));
   const absl::Status synced = store->sync();
   if (!synced.ok()) fail_store(synced);
   return synced;
@@ -195,23 +200,27 @@ bool Executor::run_and_wait(Operation& operation, bool fail_when_full) {
   return wait_until_answered(operation);
 }
 
-void Executor::run_all_and_wait(std::span<Operation> operations,
+void Executor::run_all_and_wait(std::span<Operation* const> operations,
                                 absl::FunctionRef<void()> while_busy) {
   while_busy_on_this_thread = &while_busy;
-  for (Operation& operation : operations) push(operation, false, callers_run());
+  absl::InlinedVector<Operation*, 16> awaited;
+  for (Operation* const operation : operations) {
+    if (operation->completion == nullptr) awaited.push_back(operation);
+    push(*operation, false, callers_run());
+  }
   if (closed_) refuse_late_submissions();  // close() may have looked at the queue before
   if (!callers_run()) {
     service_.kick();
   } else if (try_take_turn()) {
     KeyWarmer warmer(services_.keyspace);  // those with more requests: when they run
-    for (const Operation& operation : operations) {
-      if (operation.is_answered() || operation.requests.size() > 1) continue;
-      warmer.add(operation.session->db, operation.requests[0]);
+    for (const Operation* const operation : awaited) {
+      if (operation->is_answered() || operation->requests.size() > 1) continue;
+      warmer.add(operation->session->db, operation->requests[0]);
     }
     warmer.warm();
     work(nullptr);
   }
-  for (Operation& operation : operations) wait_until_answered(operation);
+  for (Operation* const operation : awaited) wait_until_answered(*operation);
   while_busy_on_this_thread = nullptr;
 }
 
@@ -464,16 +473,13 @@ bool Executor::begin(Operation& operation) {
   return true;
 }
 
-void Executor::end(Session& session) {
-  end_transaction(session, keyspace_);
-  channels_.leave_all(session);
-  sessions_.remove(session.id);
-}
-
 void Executor::run_requests(Operation& operation) {
   join_group(operation);
-  if (operation.kind != Operation::Kind::kRequests) unblock(operation.session->id, std::nullopt);
-  if (operation.kind == Operation::Kind::kEndSession) return end(*operation.session);
+  Session& session = *operation.session;
+  if (operation.kind == Operation::Kind::kUnblock) unblock(session.id, std::nullopt);
+  if (operation.kind == Operation::Kind::kEndSession)
+    return rushgate::end_session(services_, session);
+  if (session.is_ended) return operation.fail_rest(executor_errors::kKilledText);
   operation.replies.reserve(operation.requests.size());
   while (!operation.finished()) {
     if (group_requests_ >= options_.group_requests_max) {
@@ -483,10 +489,10 @@ void Executor::run_requests(Operation& operation) {
     const std::size_t answered = operation.replies.size();
     const auto left = operation.requests.subspan(answered);
     if (answered % kWarmedMax == 0 && left.size() > 1) {
-      warm_keys(*operation.session, left.first(std::min(left.size(), kWarmedMax)));
+      warm_keys(session, left.first(std::min(left.size(), kWarmedMax)));
     }
     run_request(operation, operation.requests[answered]);
-    operation.protocol = operation.session->protocol;
+    operation.protocol = session.protocol;
     if (!signalled_.empty()) serve_signalled();
     if (operation.replies.size() == answered) return;  // parked
   }

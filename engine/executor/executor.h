@@ -42,7 +42,8 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
   Executor(std::unique_ptr<Store> store, EngineOptions options);
   ~Executor() override;
 
-  /// Loads the keyspace and starts the service thread. To be called once, first.
+  /// Loads the keyspace and starts the service thread. To be called once, first. kInvalidArgument:
+  /// two scripts of one name.
   absl::Status start(std::vector<NamedScript> scripts);
 
   /// Runs `operation` and waits for its answer. False if its deadline passed while it was queued:
@@ -50,9 +51,11 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
   /// on the caller's stack.)
   bool run_and_wait(Operation& operation, bool fail_when_full);
 
-  /// Queues all the operations, then waits for their answers. None of them has a deadline. While a
-  /// script that this thread runs is over its time, `while_busy` is called again and again.
-  void run_all_and_wait(std::span<Operation> operations, absl::FunctionRef<void()> while_busy);
+  /// Queues all the operations in their order, then waits for the answers of those that have no
+  /// completion; the others are the executor's from now on. None has a deadline. While a script that
+  /// this thread runs is over its time, `while_busy` is called again and again.
+  void run_all_and_wait(std::span<Operation* const> operations,
+                        absl::FunctionRef<void()> while_busy);
 
   /// In `while_busy`: answers as others are answered while a script is over its time.
   void answer_busy(Operation& operation);
@@ -80,6 +83,8 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
 
   [[nodiscard]] const Clock& clock() const { return *clock_; }
   [[nodiscard]] ServiceThread& service() { return service_; }
+  /// close() has begun: a manual clock may be gone.
+  [[nodiscard]] bool is_closed() const { return closed_; }
   [[nodiscard]] bool is_manual() const { return options_.manual_clock != nullptr; }
   [[nodiscard]] bool knows_native(std::string_view name) const { return natives_.knows(name); }
   /// Gives the session its id. It is to be ended by end_session().
@@ -131,7 +136,6 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
   Operation* next_operation(Operation*& own);
   [[nodiscard]] bool has_unfinished() const { return unfinished_ != nullptr || !resumed_.empty(); }
   bool begin(Operation& operation);
-  void end(Session& session);
   void run_requests(Operation& operation);
   /// Fetches the memory of their keys.
   void warm_keys(const Session& session, std::span<const Request> requests);

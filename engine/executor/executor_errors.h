@@ -14,6 +14,7 @@ inline constexpr std::string_view kTimedOutText =
     "TIMEDOUT the request had not begun when its time was up";
 inline constexpr std::string_view kOverloadedText = "OVERLOADED the queue is full";
 inline constexpr std::string_view kClosedText = "CLOSED the engine is closed";
+inline constexpr std::string_view kKilledText = "CLOSED the client was killed";
 inline constexpr std::string_view kReentrantText =
     "REENTRANT a client was called from inside the engine's turn (a native script?)";
 

@@ -67,17 +67,24 @@ ServedSession::~ServedSession() { executor_->end_session(session_); }
 
 void ServedSession::run(std::span<Batch> batches, absl::FunctionRef<void()> while_busy) {
   if (batches.empty()) return;
-  std::vector<Operation> operations(batches.size());
+  std::vector<Operation> awaited(batches.size());
+  absl::InlinedVector<Operation*, 16> operations(batches.size());
   for (std::size_t i = 0; i < batches.size(); ++i) {
-    assert(!batches[i].requests.empty() &&
-           batches[i].session->executor_ == batches.front().session->executor_);
-    operations[i].session = batches[i].session->session_.get();
-    operations[i].requests = batches[i].requests;
+    Batch& batch = batches[i];
+    assert(!batch.requests.empty() &&
+           batch.session->executor_ == batches.front().session->executor_);
+    if (batch.completion) {
+      operations[i] = operation_of(batch).release();
+      continue;
+    }
+    operations[i] = &awaited[i];
+    awaited[i].session = batch.session->session_.get();
+    awaited[i].requests = batch.requests;
   }
   const auto take_answered = [&] {
     for (std::size_t i = 0; i < batches.size(); ++i) {
-      const bool is_new = !batches[i].is_answered && operations[i].is_answered();
-      if (is_new) take_replies(operations[i], batches[i]);
+      const bool is_new = !batches[i].is_answered && awaited[i].is_answered();
+      if (is_new) take_replies(awaited[i], batches[i]);
     }
   };
   batches.front().session->executor_->run_all_and_wait(operations, [&] {
@@ -95,17 +102,24 @@ void ServedSession::answer_while_busy(Batch& batch) {
   take_replies(operation, batch);
 }
 
-void ServedSession::submit(Request request, Completion completion) {
+/// One that outlives the batch.
+std::unique_ptr<Operation> ServedSession::operation_of(Batch& batch) {
+  assert(batch.requests.size() == 1);
   auto operation = std::make_unique<Operation>();
-  operation->owned_session = session_;
-  operation->session = session_.get();
-  operation->owned_requests.push_back(std::move(request));
+  operation->owned_session = batch.session->session_;
+  operation->session = batch.session->session_.get();
+  operation->owned_requests.push_back(batch.requests.front());
   operation->requests = operation->owned_requests;
-  operation->completion = [completion = std::move(completion)](Operation::Replies replies,
-                                                               int /*protocol*/) mutable {
+  operation->completion = [completion = std::move(batch.completion)](Operation::Replies replies,
+                                                                     int /*protocol*/) mutable {
     completion(std::move(replies.front()));
   };
-  executor_->post(std::move(operation), executor_->inside_turn());  // as in post_for()
+  return operation;
+}
+
+void ServedSession::submit(Batch batch) {
+  Executor& executor = *batch.session->executor_;
+  executor.post(operation_of(batch), executor.inside_turn());  // as in post_for()
 }
 
 void ServedSession::note_refusal(Engine& engine) { engine.executor_->note_refused_session(); }

@@ -18,6 +18,7 @@
 namespace rushgate {
 
 class Executor;
+struct Operation;
 struct Session;
 
 struct ServedSessionOptions {
@@ -47,22 +48,27 @@ class ServedSession {
   /// What one session asks, and is answered: a reply a request.
   struct Batch {
     ServedSession* session;
-    std::span<const Request> requests;  // at least one; none may block
+    std::span<const Request>
+        requests;  // at least one; none may block, unless there is a completion
     absl::InlinedVector<Reply, 1> replies = {};
     bool is_answered = false;  // in run(): its replies are there
+    /// Of a batch of one request, which is copied: it is not waited for, and answered as one of
+    /// Client::submit() is.
+    Completion completion = {};
   };
 
-  /// Runs all the batches, of sessions of one engine, as if all had been submitted at once: in as
-  /// few groups as the engine permits. Returns when all are answered. Not from a callback of the
-  /// engine. If this thread runs a script that takes too long, `while_busy` is called again and
-  /// again, so that batches that are answered meanwhile can be taken, and other clients' requests
-  /// be answered by answer_while_busy().
+  /// Runs all the batches, of sessions of one engine, as if all had been submitted at once in their
+  /// order: in as few groups as the engine permits. Returns when all are answered, but for those
+  /// with a completion, which is moved away. Not from a callback of the engine. If this thread runs
+  /// a script that takes too long, `while_busy` is called again and again, so that batches that are
+  /// answered meanwhile can be taken, and other clients' requests be answered by
+  /// answer_while_busy().
   static void run(std::span<Batch> batches, absl::FunctionRef<void()> while_busy);
   /// BUSY, but for commands like SCRIPT KILL, which run.
   static void answer_while_busy(Batch& batch);
 
-  /// For a request that may block; the completion runs as one of Client::submit() does.
-  void submit(Request request, Completion completion);
+  /// A batch with a completion, by itself; the completion runs as one of Client::submit() does.
+  static void submit(Batch batch);
 
   /// A client of the engine was turned away before it had a session: for INFO. From any thread.
   static void note_refusal(Engine& engine);
@@ -84,6 +90,8 @@ class ServedSession {
 
  private:
   class Inbox;
+
+  static std::unique_ptr<Operation> operation_of(Batch& batch);
 
   const std::shared_ptr<Executor> executor_;
   const std::shared_ptr<Inbox> inbox_;

@@ -87,6 +87,7 @@ bool ServiceThread::run_due_timer() {
   std::optional<Callback> callback;
   {
     const std::lock_guard lock(mutex_);
+    if (ended_) return false;  // nor is the clock there any more
     callback = timers_.take_due(clock_.monotonic_ms());
   }
   if (callback) (*callback)();

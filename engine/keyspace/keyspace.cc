@@ -64,7 +64,7 @@ class KeyspaceLoader {
                    ? read_member(*object, key_reader, value)
                    : kind == RecordKind::kSetRun && read_members(*object, key_reader, value);
       case ValueType::kHash: {
-        const std::string field = key_reader.scalar();
+        const std::string field = key_reader.name();
         return kind == RecordKind::kElement && key_reader.ok() &&
                read_field(object->hash(), field, value);
       }
@@ -87,7 +87,7 @@ class KeyspaceLoader {
   }
 
   static bool read_scored_member(Object& object, RecordReader& key, std::string_view value) {
-    const std::string member = key.scalar();
+    const std::string member = key.name();
     RecordReader reader(value);
     const double score = reader.real();
     return key.ok() && reader.ok() && reader.at_end() && !std::isnan(score) &&
@@ -107,7 +107,7 @@ class KeyspaceLoader {
         return key.ok();
       }
     }
-    std::string member = key.scalar();
+    std::string member = key.name();
     if (!key.ok()) return false;
     if (value.empty()) {
       insert_integers();  // a text that is one of them makes no sense
@@ -127,7 +127,7 @@ class KeyspaceLoader {
     if (const auto first = key.integer_scalar()) {
       integer(*first);
     } else {
-      text(key.scalar());
+      text(key.name());
     }
     return key.ok() && visit_set_run(rest, integer, text);
   }

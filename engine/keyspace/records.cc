@@ -137,11 +137,19 @@ std::string RecordReader::scalar() {
   return {};
 }
 
+std::string RecordReader::name() {
+  const bool is_text = !in_.empty() && in_.front() == kTextTag;
+  std::string name = scalar();
+  if (is_text && parse_int64(name)) ok_ = false;
+  return name;
+}
+
 std::optional<std::int64_t> RecordReader::integer_scalar() {
   if (!ok_ || in_.empty() || in_.front() != kIntegerTag) return std::nullopt;
   byte();
+  const bool is_longer_than_need_be = in_.size() > 1 && in_.back() == '\0';
   const std::int64_t integer = signed_varint();
-  if (!at_end()) ok_ = false;
+  if (!at_end() || is_longer_than_need_be) ok_ = false;
   return integer;
 }
 

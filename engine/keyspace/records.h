@@ -68,6 +68,9 @@ class RecordReader {
   std::string_view text();
   std::string_view rest();
   std::string scalar();
+  /// A scalar in a key. It has one form, in which alone its record would be found again: any other
+  /// is damage.
+  std::string name();
   /// A scalar that is a number. Nothing if it is a text, of which nothing is read then.
   std::optional<std::int64_t> integer_scalar();
 

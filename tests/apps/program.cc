@@ -25,12 +25,14 @@ std::string contents(const std::filesystem::path& file) {
 
 /// In the child: becomes the program, or ends.
 [[noreturn]] void become(std::vector<std::string>& arguments, const std::filesystem::path& out,
-                         const std::filesystem::path& err) {
+                         const std::filesystem::path& err, int stderr_fd) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   const int out_file = open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  const int err_file = open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  const int err_file =
+      stderr_fd >= 0 ? stderr_fd : open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   dup2(out_file, STDOUT_FILENO);
   dup2(err_file, STDERR_FILENO);
+  if (stderr_fd == Program::kClosed) close(STDERR_FILENO);
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
@@ -40,12 +42,12 @@ std::string contents(const std::filesystem::path& file) {
 
 }  // namespace
 
-Program::Program(const std::vector<std::string>& arguments) {
+Program::Program(const std::vector<std::string>& arguments, int stderr_fd) {
   std::vector<std::string> command = {RUSHGATE_PROGRAM};
   command.insert(command.end(), arguments.begin(), arguments.end());
   pid_ = fork();
   if (pid_ < 0) throw std::runtime_error("cannot fork");
-  if (pid_ == 0) become(command, output_.path() / "out", output_.path() / "err");
+  if (pid_ == 0) become(command, output_.path() / "out", output_.path() / "err", stderr_fd);
 }
 
 Program::~Program() {

@@ -25,20 +25,22 @@ struct ProgramResult {
 /// A run of it. It ends, by SIGKILL, with this object at the latest.
 class Program {
  public:
-  explicit Program(const std::vector<std::string>& arguments);
+  /// Its stderr is a file, unless it shall be that of the caller's or closed.
+  static constexpr int kToFile = -1;
+  static constexpr int kClosed = -2;
+  explicit Program(const std::vector<std::string>& arguments, int stderr_fd = kToFile);
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
   void send(int signal) const;
+  [[nodiscard]] bool has_ended() const;
   /// Waits until it has written `text` to stderr. False if it ended without.
   bool wait_for_error_text(const std::string& text);
   /// Waits until it ends.
   ProgramResult wait();
 
  private:
-  [[nodiscard]] bool has_ended() const;
-
   const TemporaryDirectory output_;
   pid_t pid_ = -1;  // -1: it was waited for
 };

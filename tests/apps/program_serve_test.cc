@@ -1,4 +1,7 @@
 // rushgate serve, as Redis's own programs see it.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdio>
 #include <string>
@@ -9,6 +12,7 @@
 
 #include "apps/exit_code.h"
 #include "tests/apps/program.h"
+#include "tests/redis_server/raw_connection.h"
 
 namespace rushgate {
 namespace {
@@ -141,6 +145,65 @@ TEST_F(ProgramServeTest, TimesItsCommands) {
   stop(program);
 }
 
+/// Sends what the server's log complains of.
+void speak_http(const std::string& socket) {
+  testing::RawConnection client(socket);
+  client.send_bytes("POST / HTTP/1.1\r\n");
+  EXPECT_EQ(client.receive_all(), "");
+}
+
+TEST_F(ProgramServeTest, ALogThatNobodyReadsHoldsUpNobody) {
+  int log[2];
+  ASSERT_EQ(::pipe2(log, O_CLOEXEC), 0);
+  const int size = ::fcntl(log[1], F_SETPIPE_SZ, 4'096);
+  ASSERT_GT(size, 0);
+  Program program(serve(), log[1]);
+  ::close(log[1]);
+  char first[64] = {};
+  ASSERT_GT(::read(log[0], first, sizeof(first) - 1), 0);
+  EXPECT_THAT(first, HasSubstr("serving on"));
+  constexpr int kLineBytesMin = 50;
+  for (int i = 0; i < 2 * size / kLineBytesMin; ++i) speak_http(socket());
+  EXPECT_EQ(redis_cli("SET k v"), "OK\n");
+  std::string room(static_cast<std::size_t>(size), '\0');
+  ASSERT_GT(::read(log[0], room.data(), room.size()), 0);
+  speak_http(socket());
+  ASSERT_GT(::read(log[0], room.data(), room.size()), 0);
+  EXPECT_THAT(room, HasSubstr("lines were left out before this) ["));
+  ::close(log[0]);
+  speak_http(socket());
+  EXPECT_EQ(redis_cli("GET k"), "v\n");
+  stop(program);
+}
+
+TEST_F(ProgramServeTest, ServesWithStderrClosed) {
+  Program program(serve({"--dir", data()}), Program::kClosed);
+  while (redis_cli("PING") != "PONG\n") ASSERT_FALSE(program.has_ended());
+  EXPECT_EQ(redis_cli("SET k v"), "OK\n");
+  speak_http(socket());
+  stop(program);
+}
+
+TEST_F(ProgramServeTest, ASecondSignalEndsItInTheMiddleOfAScript) {
+  Program program(serve());
+  ASSERT_TRUE(program.wait_for_error_text("serving on"));
+  EXPECT_EQ(redis_cli("CONFIG SET busy-reply-threshold 10"), "OK\n");
+  testing::RawConnection client(socket());
+  client.send(Request::of("EVAL", "while true do end", 0));
+  testing::connect_while_busy(socket());
+  while (!program.has_ended()) program.send(SIGTERM);
+  EXPECT_EQ(program.wait().signal, SIGTERM);
+}
+
+TEST_F(ProgramServeTest, FitsIntoTheLimitOfOpenFiles) {
+  const auto said = [&](const std::string& limit) {
+    return output_of("ulimit -n " + limit + "; " RUSHGATE_PROGRAM " serve --bind nowhere");
+  };
+  EXPECT_THAT(said("200"), HasSubstr("--maxclients 10000 is lowered to 72: 200 open files"));
+  EXPECT_THAT(said("100"),
+              HasSubstr("100 open files are allowed (ulimit -n): that leaves no room"));
+}
+
 TEST_F(ProgramServeTest, SaysWhatIsWrongWithItsArguments) {
   const auto refused = [&](const std::vector<std::string>& more) {
     const ProgramResult result = run_program(serve(more));
@@ -151,6 +214,20 @@ TEST_F(ProgramServeTest, SaysWhatIsWrongWithItsArguments) {
   EXPECT_THAT(refused({"--bind", "nowhere"}), HasSubstr("bind_address 'nowhere' is no IP address"));
   EXPECT_THAT(refused({"--dir", data(), "--durability", "memory"}), HasSubstr("takes no --dir"));
   EXPECT_THAT(refused({"--maxmemory", "much"}), HasSubstr("'much' is no size"));
+  EXPECT_THAT(refused({"--maxmemory", ""}), HasSubstr("'' is no size"));
+  EXPECT_THAT(refused({"--maxmemory", "99999999999gb"}), HasSubstr("is no size"));
+  EXPECT_THAT(refused({"--dir", ""}), HasSubstr("--dir: it is empty"));
+  EXPECT_THAT(refused({"--requirepass", ""}), HasSubstr("--requirepass: it is empty"));
+  EXPECT_THAT(refused({"--durability", "sync"}), HasSubstr("without --dir nothing is kept"));
+  EXPECT_THAT(refused({"--dir", data(), "--durability", "fsync"}),
+              HasSubstr("'fsync' is none of memory|os|everysec|sync"));
+  EXPECT_THAT(refused({"--maxclients", "0"}), HasSubstr("'0' is no number from 1 to 1000000"));
+  for (const char* port : {"", "0x50", "010", " 7", "65536", "-1", "http"}) {
+    const ProgramResult result = run_program({"serve", "--port", port});
+    EXPECT_EQ(result.exit_code, kExitUsage);
+    EXPECT_THAT(result.err,
+                HasSubstr(std::string("--port: '") + port + "' is no number from 0 to 65535"));
+  }
 }
 
 }  // namespace

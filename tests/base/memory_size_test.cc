@@ -32,5 +32,15 @@ TEST(MemorySizeTest, IsShownInAFewCharacters) {
   EXPECT_EQ(shown_memory_size(std::uint64_t{3'000} << 30), "2.93T");
 }
 
+TEST(MemorySizeTest, StrictlyItHasDigitsAndFits) {
+  EXPECT_EQ(parse_memory_size_strictly("0"), 0U);
+  EXPECT_EQ(parse_memory_size_strictly("2kb"), 2'048U);
+  EXPECT_EQ(parse_memory_size_strictly("17179869183gb"), 17'179'869'183U << 30);
+  for (const char* text :
+       {"", "kb", "-1", "17179869184gb", "18446744073709551616", "99999999999999999999b"}) {
+    EXPECT_EQ(parse_memory_size_strictly(text), std::nullopt) << text;
+  }
+}
+
 }  // namespace
 }  // namespace rushgate

@@ -23,12 +23,15 @@ TEST(RequestTest, KeepsItsArgumentsInOrder) {
 
 TEST(RequestTest, IntegersAreWrittenInDecimal) {
   const Request request =
-      Request::of("X", 0, -7, 42U, std::numeric_limits<std::int64_t>::min(), std::size_t{5});
+      Request::of("X", 0, -7, 42U, std::numeric_limits<std::int64_t>::min(), std::size_t{5},
+                  std::numeric_limits<std::uint64_t>::max(), true);
   EXPECT_EQ(request[1], "0");
   EXPECT_EQ(request[2], "-7");
   EXPECT_EQ(request[3], "42");
   EXPECT_EQ(request[4], "-9223372036854775808");
   EXPECT_EQ(request[5], "5");
+  EXPECT_EQ(request[6], "18446744073709551615");
+  EXPECT_EQ(request[7], "1");
 }
 
 TEST(RequestTest, ArgumentsMayBeEmptyOrAnyBytes) {

@@ -466,5 +466,11 @@ TEST(ExecutorTest, KeysExpireWithoutBeingTouched) {
   }
 }
 
+TEST(ExecutorOpenTest, SaysWhatIsWrongWithItsArguments) {
+  EXPECT_EQ(Engine::open(nullptr).status(), absl::InvalidArgumentError("an engine needs a store"));
+  const auto twice = Engine::open(std::make_unique<MemoryStore>(), {}, {{"buy", {}}, {"buy", {}}});
+  EXPECT_EQ(twice.status(), absl::InvalidArgumentError("two native scripts are called 'buy'"));
+}
+
 }  // namespace
 }  // namespace rushgate

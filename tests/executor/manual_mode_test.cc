@@ -1,6 +1,10 @@
 // Manual mode: one thread, a clock that is moved by hand, the same result every time.
+#include <memory>
+#include <stdexcept>
+
 #include <gmock/gmock.h>
 
+#include "engine/client/errors.h"
 #include "tests/executor/engine_fixture.h"
 
 namespace rushgate {
@@ -144,6 +148,45 @@ TEST_F(ManualModeTest, ConfigAndInfoTellOfTheServerAround) {
   const std::string info = (*client)("INFO").text();
   EXPECT_THAT(info, testing::HasSubstr("\ntcp_port:7000\r"));
   EXPECT_THAT(info, testing::HasSubstr("\nmaxclients:12\r"));
+}
+
+TEST_F(ManualModeTest, AClientMayOutliveTheEngineAndItsClock) {
+  std::unique_ptr<Client> client;
+  std::unique_ptr<Client> patient;
+  {
+    auto clock = std::make_unique<ManualClock>();
+    const auto engine = open_engine({.manual_clock = clock.get()});
+    client = engine->open_client();
+    patient = engine->open_client({.queue_timeout_ms = 5});
+    engine->scheduler().at(clock->monotonic_ms() + 5, [] { FAIL() << "the engine is gone"; });
+    engine->close();
+    clock.reset();
+  }
+  for (Client* const late : {client.get(), patient.get()}) {
+    EXPECT_EQ((*late)("PING").error_code(), error_code::kClosed);
+    EXPECT_EQ(late->sync().error_code(), error_code::kClosed);
+    Reply submitted;
+    late->submit(Request::of("PING"), [&](Reply reply) { submitted = std::move(reply); });
+    EXPECT_EQ(submitted.error_code(), error_code::kClosed);
+  }
+}
+
+TEST_F(ManualModeTest, TheClockGoesNeitherBackNorPastItsEnd) {
+  engine_->advance_ms(0);
+  EXPECT_THROW(engine_->advance_ms(-1), std::invalid_argument);
+  EXPECT_THROW(engine_->advance_ms(Engine::kLastMs - clock_.now_ms() + 1), std::invalid_argument);
+  engine_->advance_ms(Engine::kLastMs - clock_.now_ms());
+  EXPECT_EQ(clock_.now_ms(), Engine::kLastMs);
+  EXPECT_THROW(engine_->advance_ms(1), std::invalid_argument);
+  EXPECT_THROW(open_engine()->advance_ms(1), std::logic_error);
+}
+
+TEST_F(ManualModeTest, AClockThatShowsNoTimeIsRefused) {
+  for (const std::int64_t now_ms : {std::int64_t{-1}, Engine::kLastMs + 1}) {
+    ManualClock clock(now_ms);
+    const auto engine = Engine::open(std::make_unique<MemoryStore>(), {.manual_clock = &clock});
+    EXPECT_TRUE(absl::IsInvalidArgument(engine.status())) << engine.status();
+  }
 }
 
 }  // namespace

@@ -659,5 +659,28 @@ TEST_F(RespServerTest, AnswersWhenTheEngineIsClosed) {
   EXPECT_EQ(connect()->call(Request::of("PING")).error_code(), "CLOSED");
 }
 
+TEST_F(RespServerTest, ASocketOfAnotherServerIsLeftAlone) {
+  start();
+  EXPECT_EQ(start_at(*engine_, {.bind_address = "", .unix_socket = path()}),
+            absl::UnavailableError(path() + ": another server is there"));
+  EXPECT_EQ(connect()->call(Request::of("PING")), Reply::status("PONG"));
+  {
+    const auto other =
+        *RespServer::start(*engine_, {.bind_address = "", .unix_socket = path("other")});
+    std::filesystem::rename(path(), path("other"));
+  }
+  EXPECT_TRUE(std::filesystem::exists(path("other")));  // not its own any more
+}
+
+TEST_F(RespServerTest, OptionsThatServeNobodyAreRefused) {
+  for (const auto& options :
+       {RespServerOptions{.port = 0, .clients_max = 0},
+        RespServerOptions{.port = 0, .query_bytes_max = 0},
+        RespServerOptions{.port = 0, .output_bytes_max = 0},
+        RespServerOptions{.bind_address = "", .unix_socket = std::string("a\0b", 3)}}) {
+    EXPECT_EQ(start_at(*engine_, options).code(), absl::StatusCode::kInvalidArgument);
+  }
+}
+
 }  // namespace
 }  // namespace rushgate

@@ -1,5 +1,6 @@
 #include "adapters/testing/faulty_store.h"
 
+#include <stdexcept>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -73,6 +74,12 @@ TEST_F(FaultyStoreTest, TheHookIsCalledAroundEveryCommitAndSyncThatSucceeds) {
   EXPECT_EQ(points,
             (std::vector<Point>{Point::kBeforeCommit, Point::kAfterCommit, Point::kBeforeCommit,
                                 Point::kBeforeSync, Point::kAfterSync}));
+}
+
+TEST_F(FaultyStoreTest, TheNextOneIsTheFirst) {
+  EXPECT_THROW(store_.fail_commit(0, FaultyStore::Kept::kNo), std::invalid_argument);
+  EXPECT_THROW(store_.fail_sync(-1, FaultyStore::Kept::kNo), std::invalid_argument);
+  EXPECT_TRUE(append(1).ok());
 }
 
 }  // namespace

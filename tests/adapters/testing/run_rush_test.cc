@@ -2,7 +2,9 @@
 #include "adapters/testing/run_rush.h"
 
 #include <cstdint>
+#include <limits>
 #include <span>
+#include <stdexcept>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -295,7 +297,9 @@ TEST(RunRushTest, OrdersMayBeKeptInSets) {
 TEST(RunRushTest, OrdersThatCannotBeReadAreAnError) {
   SaleUnderTest sale = seckill(kGoodScript);
   sale.orders = orders_in_stream("orders", "userId", "voucher");
-  EXPECT_THAT(rush(sale).errors, Contains(HasSubstr("the orders cannot be read: orders: [")));
+  EXPECT_THAT(rush(sale).errors,
+              Contains(HasSubstr(
+                  "the orders cannot be read: orders: no number in the field 'userId' of [")));
   sale.orders = orders_in_stream("buyers:1", "user", "voucher");
   EXPECT_THAT(rush(sale).errors, Contains(HasSubstr("WRONGTYPE")));
 }
@@ -306,6 +310,32 @@ TEST(RunRushTest, WithoutOrdersTheAnswersAreJudged) {
   const RushReport report = rush(sale);
   EXPECT_THAT(report.oversold, SizeIs(1));
   EXPECT_THAT(report.lost, IsEmpty());
+}
+
+TEST(RunRushTest, ConditionsThatMakeNoSenseAreRefused) {
+  TestEngine engine;
+  const RushConditions conditions[] = {
+      {.pause_ms_max = -1},
+      {.pause_ms_max = std::numeric_limits<std::int64_t>::max()},
+      {.crashes = std::size_t{1} << 63},
+      {.settle_ms = -1},
+  };
+  for (const RushConditions& wrong : conditions) {
+    EXPECT_THROW(run_rush(engine, seckill(kGoodScript), {}, wrong), std::invalid_argument);
+  }
+  EXPECT_THROW(run_rush(engine, SaleUnderTest{}), std::invalid_argument);
+  EXPECT_THROW(by_script("return 0", nullptr, accepted_if(Reply::integer(0))),
+               std::invalid_argument);
+}
+
+TEST(RunRushTest, AReportOfAFailureTellsTheMostFrequentReplies) {
+  TestEngine engine;
+  const RushReport report =
+      run_rush(engine, seckill(good_script_but("return 0", "return 'ok'")), {.requests = 300});
+  EXPECT_EQ(report.accepted, 0U);
+  ASSERT_GE(report.replies.size(), 2U);
+  EXPECT_GE(report.replies[0].times, report.replies[1].times);
+  EXPECT_THAT(report.text(), HasSubstr("10 times refused: \"ok\"\n"));
 }
 
 }  // namespace

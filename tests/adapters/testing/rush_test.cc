@@ -1,6 +1,7 @@
 #include "adapters/testing/rush.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <stdexcept>
 
@@ -59,6 +60,29 @@ TEST(RushTest, OptionsThatContradictEachOtherAreRefused) {
   EXPECT_THROW(make_rush({.buyers = 1, .robots = 2}), std::invalid_argument);
   EXPECT_THROW(make_rush({.span_ms = 100, .vouchers = {{.begin_ms = 100}}}), std::invalid_argument);
   EXPECT_TRUE(make_rush({.buyers = 0, .requests = 0, .robots = 0}).empty());
+}
+
+TEST(RushTest, OptionsThatMakeNoSenseAreRefused) {
+  constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
+  const RushOptions options[] = {
+      {.span_ms = 0},
+      {.span_ms = kHuge},
+      {.buyers = -1, .requests = 0, .robots = 0},
+      {.requests = 1'000'000'000'000'000},
+      {.requests = 100, .robots = 2, .robot_requests = std::numeric_limits<std::size_t>::max() / 2},
+      {.robot_gap_ms = -1},
+      {.robot_gap_ms = kHuge},
+      {.vouchers = {{.id = 1}, {.id = 1}}},
+      {.vouchers = {{.stock = -1}}},
+      {.vouchers = {{.stock = kHuge}}},
+      {.vouchers = {{.per_user = -1}}},
+      {.vouchers = {{.share = 0}}},
+      {.vouchers = {{.share = kHuge}}},
+      {.vouchers = {{.begin_ms = -1}}},
+  };
+  for (const RushOptions& wrong : options) {
+    EXPECT_THROW(make_rush(wrong), std::invalid_argument) << (&wrong - options);
+  }
 }
 
 }  // namespace

@@ -111,5 +111,26 @@ TEST(TestEngineTest, HasNativeScriptsAndRepliesOfResp3IfTold) {
   EXPECT_EQ(engine.call("HGETALL", "none"), Reply::map());
 }
 
+TEST(TestEngineTest, ARestartThatFailsIsSaidAgain) {
+  bool opens = true;
+  TestEngine engine({.open_store = [&]() -> absl::StatusOr<std::unique_ptr<Store>> {
+    if (opens) return std::make_unique<MemoryStore>();
+    return absl::UnavailableError("no disk");
+  }});
+  opens = false;
+  EXPECT_THROW(engine.restart(), std::runtime_error);
+  EXPECT_THROW(engine.call("PING"), std::runtime_error);
+  EXPECT_THROW(engine.advance_ms(1), std::runtime_error);
+  EXPECT_THROW(static_cast<void>(engine.store()), std::runtime_error);
+  opens = true;
+  engine.restart();
+  EXPECT_THAT(engine.call("DBSIZE"), IsInteger(0));
+}
+
+TEST(TestEngineTest, AStoreThatIsNotThereIsSaid) {
+  EXPECT_THROW(TestEngine({.open_store = [] { return std::unique_ptr<Store>(); }}),
+               std::runtime_error);
+}
+
 }  // namespace
 }  // namespace rushgate::testing
