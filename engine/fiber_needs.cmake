@@ -1,1 +1,1 @@
-find_package(Boost 1.74 CONFIG REQUIRED COMPONENTS fiber context)
+rushgate_needs_package(Boost 1.74 CONFIG COMPONENTS fiber context)

@@ -1,1 +1,1 @@
-pkg_check_modules(HIREDIS REQUIRED IMPORTED_TARGET GLOBAL hiredis)
+rushgate_needs_module(HIREDIS hiredis)

@@ -37,6 +37,8 @@ class BlockedClients {
  public:
   virtual ~BlockedClients() = default;
   [[nodiscard]] virtual std::size_t count() const = 0;
+  /// Those whose waiting ends by itself.
+  [[nodiscard]] virtual std::size_t count_with_timeout() const = 0;
   [[nodiscard]] virtual bool is_blocked(std::uint64_t session_id) const = 0;
   /// Answers what the client waits for: with `error`, or as if the time were up. False if it does
   /// not wait.

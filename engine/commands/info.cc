@@ -81,6 +81,7 @@ void write_clients(Context context, Fields& fields) {
   fields.add("maxclients", context.services().settings.clients_max);
   fields.add("blocked_clients", context.services().blocked.count());
   fields.add("tracking_clients", 0);
+  fields.add("clients_in_timeout_table", context.services().blocked.count_with_timeout());
 }
 
 void write_memory(Context context, Fields& fields) {

@@ -158,6 +158,9 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
   void key_signalled(std::uint8_t db, std::string_view key,
                      KeySignal what) override;                                  // KeyListener
   [[nodiscard]] std::size_t count() const override { return parking_.size(); }  // BlockedClients
+  [[nodiscard]] std::size_t count_with_timeout() const override {
+    return parking_.size_with_deadline();
+  }
   [[nodiscard]] bool is_blocked(std::uint64_t session_id) const override;
   bool unblock(std::uint64_t session_id, std::optional<Reply> error) override;
 

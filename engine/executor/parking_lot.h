@@ -31,6 +31,7 @@ class ParkingLot {
 
   [[nodiscard]] bool empty() const { return parked_.empty(); }
   [[nodiscard]] std::size_t size() const { return parked_.size(); }
+  [[nodiscard]] std::size_t size_with_deadline() const { return deadlines_.size(); }
   [[nodiscard]] bool anyone_waits_for(std::uint8_t db, std::string_view key) const;
 
   /// The first who waits for a key and came after `ticket`, which may have left.

@@ -1,2 +1,2 @@
 # By pkg-config: the package's CMake config asks for the headers of every compression library too.
-pkg_check_modules(ROCKSDB REQUIRED IMPORTED_TARGET GLOBAL rocksdb)
+rushgate_needs_module(ROCKSDB rocksdb)

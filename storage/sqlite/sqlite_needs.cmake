@@ -1,2 +1,2 @@
-find_package(SQLite3 3.37 REQUIRED)  # STRICT tables
-find_package(SQLiteCpp REQUIRED)
+rushgate_needs_package(SQLite3 3.37)  # STRICT tables
+rushgate_needs_package(SQLiteCpp)

@@ -25,6 +25,7 @@ class LoneServices : private BlockedClients {
 
  private:
   [[nodiscard]] std::size_t count() const override { return 0; }
+  [[nodiscard]] std::size_t count_with_timeout() const override { return 0; }
   [[nodiscard]] bool is_blocked(std::uint64_t /*session_id*/) const override { return false; }
   bool unblock(std::uint64_t /*session_id*/, std::optional<Reply> /*error*/) override {
     return false;

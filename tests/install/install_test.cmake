@@ -42,6 +42,18 @@ file(WRITE ${SCRATCH}/all/CMakeLists.txt "
 ")
 configure(${SCRATCH}/all)
 
+# Without something that it needs it is not found, and who asked quietly goes on.
+file(WRITE ${SCRATCH}/lacking/CMakeLists.txt "
+  cmake_minimum_required(VERSION 3.25)
+  project(lacking LANGUAGES CXX)
+  set(CMAKE_DISABLE_FIND_PACKAGE_spdlog TRUE)
+  find_package(rushgate QUIET COMPONENTS engine)
+  if(rushgate_FOUND OR TARGET rushgate::engine)
+    message(FATAL_ERROR \"found without spdlog\")
+  endif()
+")
+configure(${SCRATCH}/lacking)
+
 # A project with a test of its own script.
 file(COPY_FILE ${CMAKE_CURRENT_LIST_DIR}/shop_project.cmake ${SCRATCH}/CMakeLists.txt)
 file(MAKE_DIRECTORY ${project})

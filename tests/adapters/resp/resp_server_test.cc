@@ -219,6 +219,8 @@ TEST_F(RespServerTest, ChannelsComeInAscendingOrder) {
   for (int confirmations = 3; confirmations > 0; --confirmations) subscriber->receive();
   EXPECT_EQ(to_debug_string(connect()->call(Request::of("PUBSUB", "CHANNELS"))),
             R"(["a", "b", "c"])");
+  EXPECT_THAT(last_words("HELLO 3\r\nPSUBSCRIBE ? *\r\nPUBLISH x m\r\nQUIT\r\n"),
+              HasSubstr("$1\r\n*\r\n$1\r\nx\r\n$1\r\nm\r\n>4\r\n$8\r\npmessage\r\n$1\r\n?\r\n"));
 }
 
 TEST_F(RespServerTest, ASilentConnectionEndsToo) {
