@@ -3,7 +3,6 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstddef>
@@ -32,6 +31,11 @@ class StderrSink final : public spdlog::sinks::base_sink<std::mutex> {
       line.clear();
       line.append(counted);
     }
+    // A pipe with room takes so much without waiting.
+    if (line.size() > PIPE_BUF) {
+      line.resize(PIPE_BUF);
+      line[PIPE_BUF - 1] = '\n';
+    }
     left_out_ = has_room() && write({line.data(), line.size()}) ? 0 : left_out_ + 1;
   }
   void flush_() override {}
@@ -41,12 +45,10 @@ class StderrSink final : public spdlog::sinks::base_sink<std::mutex> {
     return ::poll(&out, 1, 0) == 1 && (out.revents & POLLOUT) != 0;
   }
 
-  /// A pipe with room takes so much without waiting.
   static bool write(std::string_view line) {
-    const std::size_t size = std::min<std::size_t>(line.size(), PIPE_BUF);
     ssize_t written = 0;
     do {
-      written = ::write(STDERR_FILENO, line.data(), size);
+      written = ::write(STDERR_FILENO, line.data(), line.size());
     } while (written < 0 && errno == EINTR);
     return written >= 0;
   }

@@ -127,6 +127,7 @@ void Connection::received(std::size_t bytes) {
 }
 
 std::optional<ServedSession::Batch> Connection::next_batch() {
+  if (session_->is_hung_up()) return std::nullopt;
   const std::size_t count = alone_ ? 0 : parse_batch();
   if (count > 0) {
     is_in_batch_ = true;

@@ -48,7 +48,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void take_replies(std::span<const Reply> replies);
   /// After next_batch() gave nothing: is the next request RUSHGATE.ADVANCE? It is then to be run by
   /// advance_clock(), between batches.
-  [[nodiscard]] bool moves_clock_next() const { return alone_.has_value(); }
+  [[nodiscard]] bool moves_clock_next() const { return alone_ && !session_->is_hung_up(); }
   void advance_clock();
 
   /// After its batches: sends what there is to send, and reads on.

@@ -82,6 +82,7 @@ class RespServer::Impl final : private Connection::Owner {
 
   absl::Status listen_on_tcp();
   absl::Status listen_on_unix_socket();
+  absl::Status find_left_over(const Local::endpoint& endpoint, const std::string& path);
   template <class Protocol>
   void accept(Listener<Protocol>& listener);
   void admit(Connection::Socket socket);
@@ -168,9 +169,9 @@ absl::Status RespServer::Impl::listen_on_unix_socket() {
   }
   const Local::endpoint endpoint(path);
   if (identity_of_socket(path)) {
-    boost::system::error_code nobody;
-    Local::socket(*io_).connect(endpoint, nobody);
-    if (!nobody) return absl::UnavailableError(absl::StrCat(path, ": another server is there"));
+    if (const absl::Status left_over = find_left_over(endpoint, path); !left_over.ok()) {
+      return left_over;
+    }
     std::error_code ignored;
     std::filesystem::remove(path, ignored);
   }
@@ -179,6 +180,21 @@ absl::Status RespServer::Impl::listen_on_unix_socket() {
   local_socket_ = identity_of_socket(path);
   accept(local_listener_);
   return listening;
+}
+
+/// Is nobody there any more? Or why that is not so, or cannot be known.
+absl::Status RespServer::Impl::find_left_over(const Local::endpoint& endpoint,
+                                              const std::string& path) {
+  Local::socket asking(*io_);
+  boost::system::error_code error;
+  asking.open(endpoint.protocol(), error);
+  if (!error) asking.non_blocking(true, error);  // whoever is there may accept nobody
+  if (!error) asking.connect(endpoint, error);
+  if (error == asio::error::connection_refused) return absl::OkStatus();
+  if (!error || error == asio::error::would_block || error == asio::error::try_again) {
+    return absl::UnavailableError(absl::StrCat(path, ": another server is there"));
+  }
+  return unavailable(path, error);
 }
 
 void RespServer::Impl::stop() {
@@ -339,11 +355,11 @@ void RespServer::Impl::close_all() {
   tcp_listener_.accept_again.cancel();
   local_listener_.accept_again.cancel();
   if (local_listener_.acceptor.is_open()) {
-    local_listener_.acceptor.close(ignored);
-    std::error_code gone;  // it may be another server's by now
-    if (identity_of_socket(options_.unix_socket) == local_socket_) {
+    std::error_code gone;  // what is there may be another server's by now
+    if (local_socket_ && identity_of_socket(options_.unix_socket) == local_socket_) {
       std::filesystem::remove(options_.unix_socket, gone);
     }
+    local_listener_.acceptor.close(ignored);
   }
   for (const auto& connection : connections_) connection->close();
   ready_.clear();

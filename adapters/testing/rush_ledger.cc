@@ -39,12 +39,12 @@ void RushLedger::add_answer(const RushRequest& request, RushAnswer answer, std::
 
 void RushLedger::add_reply(RushAnswer answer, std::string reply) {
   constexpr std::size_t kDifferentMax = 1'000;  // a sale may answer with the order's number
-  std::pair key(std::move(reply), answer);
-  const auto known = replies_.find(key);
-  if (known != replies_.end()) {
+  auto& times = replies_[answer];
+  const auto known = times.find(reply);
+  if (known != times.end()) {
     ++known->second;
-  } else if (replies_.size() < kDifferentMax) {
-    replies_.emplace(std::move(key), 1);
+  } else if (times.size() < kDifferentMax) {
+    times.emplace(std::move(reply), 1);
   }
 }
 
@@ -106,8 +106,10 @@ void RushLedger::judge_account(const RushOrder& whose, const Account& account,
 
 RushReport RushLedger::judge(bool find_withheld) const {
   RushReport report = report_;
-  for (const auto& [reply, times] : replies_) {
-    report.replies.push_back({.reply = reply.first, .answer = reply.second, .times = times});
+  for (const auto& [answer, replies] : replies_) {
+    for (const auto& [reply, times] : replies) {
+      report.replies.push_back({.reply = reply, .answer = answer, .times = times});
+    }
   }
   std::ranges::stable_sort(report.replies, std::ranges::greater(),
                            &RushReport::FrequentReply::times);

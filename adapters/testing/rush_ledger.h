@@ -6,7 +6,6 @@
 #include <map>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "adapters/testing/rush.h"
@@ -56,7 +55,7 @@ class RushLedger {
 
   std::map<std::int64_t, RushVoucher> vouchers_;
   std::map<RushOrder, Account> accounts_;
-  std::map<std::pair<std::string, RushAnswer>, std::size_t> replies_;  // how often they came
+  std::map<RushAnswer, std::map<std::string, std::size_t>> replies_;  // how often they came
   std::set<std::size_t> in_doubt_;  // numbers of requests whose answer was lost
   bool knows_orders_ = false;
   RushReport report_;  // its counts

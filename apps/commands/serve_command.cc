@@ -35,36 +35,41 @@ struct ServeArguments {
   bool manual_clock = false;
 };
 
-/// SIGINT and SIGTERM, for all threads that begin while it is there: the first waits to be asked
-/// for, a second one ends the process, as it does by default.
+/// SIGINT, SIGTERM and kShutdown, for all threads that begin while it is there: the first waits to
+/// be asked for. After that SIGINT and SIGTERM end the process, as they do by default.
 class HeldSignals {
  public:
+  static constexpr int kShutdown = SIGUSR1;  // a client's
+
   HeldSignals() {
     ::sigemptyset(&signals_);
     ::sigaddset(&signals_, SIGINT);
     ::sigaddset(&signals_, SIGTERM);
+    ::sigaddset(&signals_, kShutdown);
     ::pthread_sigmask(SIG_BLOCK, &signals_, &before_);
   }
-  ~HeldSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  ~HeldSignals() {
+    ::signal(kShutdown, SIG_IGN);  // one that came meanwhile, too
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
   HeldSignals(const HeldSignals&) = delete;
   HeldSignals& operator=(const HeldSignals&) = delete;
 
   int wait() {
     int signal = 0;
     ::sigwait(&signals_, &signal);
-    ::pthread_sigmask(SIG_UNBLOCK, &signals_, nullptr);  // whoever asks twice does not want to wait
+    // Whoever asks twice does not want to wait.
+    ::sigset_t from_outside{};
+    ::sigemptyset(&from_outside);
+    ::sigaddset(&from_outside, SIGINT);
+    ::sigaddset(&from_outside, SIGTERM);
+    ::pthread_sigmask(SIG_UNBLOCK, &from_outside, nullptr);
     return signal;
   }
 
  private:
   ::sigset_t signals_{};
   ::sigset_t before_{};
-};
-
-/// What a client's SHUTDOWN says, for the thread that waits for signals.
-struct Shutdown {
-  std::atomic<bool> is_asked_for{false};
-  std::atomic<bool> saves{false};
 };
 
 absl::StatusOr<std::unique_ptr<Store>> open_store(const ServeArguments& arguments) {
@@ -111,11 +116,10 @@ int run_serve(ServeArguments arguments) {
   ::signal(SIGPIPE, SIG_IGN);  // of a log that nobody reads any more
   if (const absl::Status fits = fit_open_files(arguments.server); !fits.ok()) return fail(fits);
   HeldSignals signals;
-  Shutdown shutdown;
-  arguments.server.on_shutdown = [&shutdown](bool saves) {
-    shutdown.saves = saves;
-    shutdown.is_asked_for = true;
-    ::kill(::getpid(), SIGTERM);  // to the process: it ends as if told from outside
+  std::atomic<bool> saves{false};
+  arguments.server.on_shutdown = [&saves](bool wants_saved) {
+    if (wants_saved) saves = true;
+    ::kill(::getpid(), HeldSignals::kShutdown);
   };
   auto store = open_store(arguments);
   if (!store.ok()) return fail(store.status());
@@ -134,12 +138,12 @@ int run_serve(ServeArguments arguments) {
   say("serving on {}\n", shown_addresses(arguments.server, **server));
   const int signal = signals.wait();
   (*server)->stop();
-  if (shutdown.saves) {
+  if (saves) {
     const Reply synced = (*engine)->open_client()->sync();
     if (synced.is_error()) return fail(absl::UnavailableError(synced.text()));
   }
   (*engine)->close();
-  return shutdown.is_asked_for ? kExitOk : kExitSignal + signal;
+  return signal == HeldSignals::kShutdown ? kExitOk : kExitSignal + signal;
 }
 
 void add_options(CLI::App& command, ServeArguments& arguments) {

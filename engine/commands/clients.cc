@@ -165,10 +165,11 @@ bool kill(const CommandContext& context, Session& session) {
 
 /// CLIENT KILL address: of old.
 Reply kill_address(const CommandContext& context) {
-  for (const auto& session : context.services().sessions.all()) {
-    if (session->address == context[2] && kill(context, *session)) return Reply::ok();
+  bool killed = false;
+  for (const auto& session : context.services().sessions.all()) {  // a unix socket's have the same
+    if (session->address == context[2] && kill(context, *session)) killed = true;
   }
-  return errors::no_such_client();
+  return killed ? Reply::ok() : errors::no_such_client();
 }
 
 }  // namespace

@@ -141,8 +141,8 @@ void EmbeddedClient::post(std::unique_ptr<Operation> operation) {
 void EmbeddedClient::unblock() { executor_->unblock_session(session_); }
 
 Reply EmbeddedClient::sync() {
+  if (executor_->is_closed()) return Reply::error(std::string(executor_errors::kClosedText));
   const absl::Status synced = executor_->sync();
-  if (absl::IsCancelled(synced)) return Reply::error(std::string(executor_errors::kClosedText));
   return synced.ok() ? Reply::ok() : Reply::error(executor_errors::outcome_unknown(synced));
 }
 

@@ -180,7 +180,7 @@ absl::Status Executor::sync() {
     if (!failure_.ok()) return failure_;
     store = store_;
   }
-  if (store == nullptr) return absl::CancelledError(std::string(executor_errors::kClosedText));
+  if (store == nullptr) return absl::UnavailableError("the engine is closed");
   const absl::Status synced = store->sync();
   if (!synced.ok()) fail_store(synced);
   return synced;
@@ -693,6 +693,7 @@ bool Executor::poll() {
 }
 
 void Executor::answer_busy(Operation& operation) {
+  if (operation.session->is_ended) operation.fail_rest(executor_errors::kKilledText);
   while (!operation.finished()) {
     const Request& request = operation.requests[operation.replies.size()];
     CommandContext context(services_, *operation.session, request, CommandContext::Origin::kClient,

@@ -4,6 +4,8 @@
 
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -125,6 +127,20 @@ TEST_F(ProgramServeTest, ShutdownEndsItWithoutComplaint) {
   }
 }
 
+TEST_F(ProgramServeTest, SeveralShutdownsAreOne) {
+  for (int round = 0; round < 5; ++round) {
+    Program program(serve({"--dir", data()}));
+    ASSERT_TRUE(program.wait_for_error_text("serving on"));
+    std::vector<std::unique_ptr<testing::RawConnection>> clients;
+    for (int i = 0; i < 8; ++i) {
+      clients.push_back(std::make_unique<testing::RawConnection>(socket()));
+    }
+    for (const auto& client : clients) client->send(Request::of("SHUTDOWN"));
+    EXPECT_EQ(program.wait().exit_code, kExitOk);
+    EXPECT_FALSE(std::filesystem::exists(socket()));
+  }
+}
+
 TEST_F(ProgramServeTest, BoundsItsMemory) {
   Program program(serve({"--maxmemory", "1mb"}));
   ASSERT_TRUE(program.wait_for_error_text("serving on"));
@@ -157,7 +173,7 @@ TEST_F(ProgramServeTest, ALogThatNobodyReadsHoldsUpNobody) {
   ASSERT_EQ(::pipe2(log, O_CLOEXEC), 0);
   const int size = ::fcntl(log[1], F_SETPIPE_SZ, 4'096);
   ASSERT_GT(size, 0);
-  Program program(serve(), log[1]);
+  Program program(serve({"--maxclients", "20"}), log[1]);
   ::close(log[1]);
   char first[64] = {};
   ASSERT_GT(::read(log[0], first, sizeof(first) - 1), 0);

@@ -27,12 +27,13 @@ namespace {
 class Clients {
  public:
   Clients(std::string path, int protocol) : path_(std::move(path)), protocol_(protocol) {
+    ids_["$address"] = path_ + ":0";
     control_.call(Request::of("FLUSHALL"));
   }
 
   /// "a: GET k ; GET l": a sends a packet, and is answered. "a! …": it waits for something then.
   /// "a+ …": it already does, and is to go on with this. "a?": it comes to wait again. "a.": it is
-  /// hung up on. $a stands for what CLIENT ID says to a.
+  /// hung up on. $a stands for what CLIENT ID says to a, $address for the address of all.
   void play(const std::string& line) {
     const char name = line.at(0);
     const char kind = line.at(1);
@@ -152,6 +153,10 @@ TEST_P(SeveralClientsTest, NothingMoreOfWhoIsKilledRuns) {
   expect_alike(
       {"a! BLPOP k 0", "a+ SET x 1", "b: CLIENT KILL ID $a ; RPUSH k 1 ; GET x", "a.", "b: GET x"});
   expect_alike({"a: WATCH k ; MULTI ; SET x 1", "b: CLIENT KILL ID $a ; GET x", "a."});
+}
+
+TEST_P(SeveralClientsTest, AllOfAnAddressAreKilled) {
+  expect_alike({"a: PING", "c: PING", "b: CLIENT KILL $address", "a.", "c.", "b.", "d: PING"});
 }
 
 TEST_P(SeveralClientsTest, NobodyFindsWhoIsKilled) {

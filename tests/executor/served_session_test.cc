@@ -20,6 +20,14 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
 
+template <class... Args>
+std::string answer_while_busy(ServedSession& session, const Args&... args) {
+  const Request request = Request::of(args...);
+  ServedSession::Batch batch{.session = &session, .requests = {&request, 1}};
+  ServedSession::answer_while_busy(batch);
+  return to_debug_string(batch.replies.at(0));
+}
+
 /// Sessions that ask one request each, in one run.
 class Asking {
  public:
@@ -59,14 +67,6 @@ class Asking {
   [[nodiscard]] const std::string& busy_answer() const { return busy_answer_; }
 
  private:
-  template <class... Args>
-  static std::string answer_while_busy(ServedSession& session, const Args&... args) {
-    const Request request = Request::of(args...);
-    ServedSession::Batch batch{.session = &session, .requests = {&request, 1}};
-    ServedSession::answer_while_busy(batch);
-    return to_debug_string(batch.replies.at(0));
-  }
-
   Engine& engine_;
   std::vector<std::unique_ptr<ServedSession>> sessions_;
   std::deque<std::optional<Request>> requests_;
@@ -115,6 +115,27 @@ TEST(ServedSessionTest, RequestsThatAreAnsweredAreNotReadAgain) {
   EXPECT_GE(asking.answered_before_the_end(), 2);
   EXPECT_THAT(asking.answers()[4], HasSubstr("Script killed by user"));
   EXPECT_EQ(asking.answers()[7], "(integer) 0");
+}
+
+TEST(ServedSessionTest, WhoIsKilledKillsNoScript) {
+  const auto engine = open_engine({.script_busy_after_ms = 1});
+  ServedSession killed(*engine, {.address = "1.2.3.4:5"});
+  ServedSession killer(*engine, {});
+  ServedSession other(*engine, {});
+  const Request requests[] = {
+      Request::of("CLIENT", "KILL", "1.2.3.4:5"),
+      Request::of("EVAL", "while true do redis.call('PING') end", 0),
+  };
+  ServedSession::Batch batch{.session = &killer, .requests = requests};
+  std::string of_killed;
+  std::string of_other;
+  ServedSession::run({&batch, 1}, [&] {
+    of_killed = answer_while_busy(killed, "SCRIPT", "KILL");
+    of_other = answer_while_busy(other, "SCRIPT", "KILL");
+  });
+  EXPECT_THAT(of_killed, HasSubstr("CLOSED"));
+  EXPECT_THAT(of_other, HasSubstr("OK"));
+  EXPECT_TRUE(killed.is_hung_up());
 }
 
 }  // namespace

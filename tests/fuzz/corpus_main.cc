@@ -21,6 +21,10 @@
 #include "tests/random.h"
 #include "tests/random_seed.h"
 
+/// A sanitizer's, if there is one.
+// NOLINTNEXTLINE(readability-identifier-naming,bugprone-reserved-identifier): theirs
+extern "C" void __sanitizer_set_death_callback(void (*)()) __attribute__((weak));
+
 namespace rushgate {
 namespace {
 
@@ -104,19 +108,34 @@ void feed(const std::string& bytes) { LLVMFuzzerTestOneInput(fuzz::to_input(byte
 /// How to come to the input that is being fed.
 char to_run_again[80];
 
-/// What ends the process says which input it was.
-extern "C" void name_input(int signal) {
+void name_input() {
   [[maybe_unused]] const ssize_t written =
       ::write(STDERR_FILENO, to_run_again, std::strlen(to_run_again));
+}
+
+extern "C" void end_by(int signal) {
+  name_input();
   std::signal(signal, SIG_DFL);
   std::raise(signal);
+}
+
+/// Whatever ends the process says which input it was.
+void name_input_at_the_end() {
+  std::signal(SIGABRT, end_by);
+  std::signal(SIGTERM, end_by);
+  if (__sanitizer_set_death_callback != nullptr) {
+    __sanitizer_set_death_callback(name_input);
+  } else {
+    std::signal(SIGSEGV, end_by);
+    std::signal(SIGFPE, end_by);
+  }
 }
 
 void feed_made_inputs(std::span<const std::string> corpus) {
   const char* const chosen = std::getenv("RUSHGATE_FUZZ_INPUTS");
   constexpr std::uint64_t kUsual = 10'000;
   const std::uint64_t inputs = chosen == nullptr ? kUsual : std::strtoull(chosen, nullptr, 10);
-  for (const int signal : {SIGABRT, SIGSEGV, SIGFPE, SIGTERM}) std::signal(signal, name_input);
+  name_input_at_the_end();
   const std::uint64_t first = random_seed();
   for (std::uint64_t seed = first; seed != first + inputs; ++seed) {
     std::snprintf(to_run_again, sizeof(to_run_again), "%s RUSHGATE_FUZZ_INPUTS=1\n",

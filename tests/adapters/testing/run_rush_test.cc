@@ -338,5 +338,20 @@ TEST(RunRushTest, AReportOfAFailureTellsTheMostFrequentReplies) {
   EXPECT_THAT(report.text(), HasSubstr("10 times refused: \"ok\"\n"));
 }
 
+TEST(RunRushTest, RefusalsAreToldThoughEachAcceptanceReadsOtherwise) {
+  TestEngine engine;
+  SaleUnderTest sale = seckill(kGoodScript, 1'500);
+  sale.buy = by_script(good_script_but("return 0", "return {ok = ARGV[3]}"), seckill_arguments,
+                       [](const Reply& reply) {
+                         const bool is_yes = reply.kind() == Reply::Kind::kStatus;
+                         return is_yes ? RushAnswer::kAccepted : RushAnswer::kRefused;
+                       });
+  const RushReport report =
+      run_rush(engine, sale, {.buyers = 2'000, .requests = 4'000, .vouchers = {{.stock = 1'500}}});
+  EXPECT_EQ(report.accepted, 1'500U);
+  ASSERT_FALSE(report.replies.empty());
+  EXPECT_EQ(report.replies.front().answer, RushAnswer::kRefused);
+}
+
 }  // namespace
 }  // namespace rushgate::testing
