@@ -171,7 +171,7 @@ TEST_P(SeveralClientsTest, WhoIsWokenGoesOnInTurn) {
   expect_alike({"a! BLPOP k1 0", "b! BLPOP k2 0", "b+ RPOPLPUSH k1 q", "a+ BRPOPLPUSH k1 q 0",
                 "n: RPUSH k2 1 ; RPUSH k1 2 ; RPUSH k1 x y z"});
   expect_alike({"a! BLPOP k 0", "b! BLPOP k2 0", "a+ BLPOP k 0", "b+ LPOP k",
-                "n: RPUSH k2 2 ; RPUSH k 1 2", "n: RPUSH k 3"});
+                "n: RPUSH k2 2 ; RPUSH k 1 2", "a?", "n: RPUSH k 3"});
   expect_alike({"n: RPUSH s 1 2 3", "a! BLPOP k 0", "b! BLPOP k 0", "a+ RPUSH z a",
                 "b+ BLMOVE s z LEFT RIGHT 0", "n: RPUSH k 1 ; RPUSH k 2"});
   expect_alike({"a! BLPOP k 0", "b! BLPOP k2 0", "a+ XREAD BLOCK 0 STREAMS s 0", "b+ DEL s",
