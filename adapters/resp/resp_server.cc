@@ -52,6 +52,21 @@ std::optional<FileIdentity> identity_of_socket(const std::string& path) {
   return FileIdentity(status.st_dev, status.st_ino);
 }
 
+/// Is nobody there any more? Or why that is not so, or cannot be known.
+absl::Status expect_nobody(asio::io_context& io, const Local::endpoint& endpoint,
+                           const std::string& path) {
+  Local::socket asking(io);
+  boost::system::error_code error;
+  asking.open(endpoint.protocol(), error);
+  if (!error) asking.non_blocking(true, error);  // whoever is there may accept nobody
+  if (!error) asking.connect(endpoint, error);
+  if (error == asio::error::connection_refused) return absl::OkStatus();
+  if (!error || error == asio::error::would_block || error == asio::error::try_again) {
+    return absl::UnavailableError(absl::StrCat(path, ": another server is there"));
+  }
+  return unavailable(path, error);
+}
+
 /// Listens at `endpoint`; or why not.
 template <class Protocol>
 absl::Status listen(Listener<Protocol>& listener, const typename Protocol::endpoint& endpoint,
@@ -82,7 +97,6 @@ class RespServer::Impl final : private Connection::Owner {
 
   absl::Status listen_on_tcp();
   absl::Status listen_on_unix_socket();
-  absl::Status find_left_over(const Local::endpoint& endpoint, const std::string& path);
   template <class Protocol>
   void accept(Listener<Protocol>& listener);
   void admit(Connection::Socket socket);
@@ -169,9 +183,8 @@ absl::Status RespServer::Impl::listen_on_unix_socket() {
   }
   const Local::endpoint endpoint(path);
   if (identity_of_socket(path)) {
-    if (const absl::Status left_over = find_left_over(endpoint, path); !left_over.ok()) {
-      return left_over;
-    }
+    const absl::Status nobody = expect_nobody(*io_, endpoint, path);
+    if (!nobody.ok()) return nobody;
     std::error_code ignored;
     std::filesystem::remove(path, ignored);
   }
@@ -180,21 +193,6 @@ absl::Status RespServer::Impl::listen_on_unix_socket() {
   local_socket_ = identity_of_socket(path);
   accept(local_listener_);
   return listening;
-}
-
-/// Is nobody there any more? Or why that is not so, or cannot be known.
-absl::Status RespServer::Impl::find_left_over(const Local::endpoint& endpoint,
-                                              const std::string& path) {
-  Local::socket asking(*io_);
-  boost::system::error_code error;
-  asking.open(endpoint.protocol(), error);
-  if (!error) asking.non_blocking(true, error);  // whoever is there may accept nobody
-  if (!error) asking.connect(endpoint, error);
-  if (error == asio::error::connection_refused) return absl::OkStatus();
-  if (!error || error == asio::error::would_block || error == asio::error::try_again) {
-    return absl::UnavailableError(absl::StrCat(path, ": another server is there"));
-  }
-  return unavailable(path, error);
 }
 
 void RespServer::Impl::stop() {
@@ -354,13 +352,12 @@ void RespServer::Impl::close_all() {
   tcp_listener_.acceptor.close(ignored);
   tcp_listener_.accept_again.cancel();
   local_listener_.accept_again.cancel();
-  if (local_listener_.acceptor.is_open()) {
-    std::error_code gone;  // what is there may be another server's by now
-    if (local_socket_ && identity_of_socket(options_.unix_socket) == local_socket_) {
-      std::filesystem::remove(options_.unix_socket, gone);
-    }
-    local_listener_.acceptor.close(ignored);
+  // What is there now may be another server's.
+  if (local_socket_ && identity_of_socket(options_.unix_socket) == local_socket_) {
+    std::error_code gone;
+    std::filesystem::remove(options_.unix_socket, gone);
   }
+  local_listener_.acceptor.close(ignored);
   for (const auto& connection : connections_) connection->close();
   ready_.clear();
   io_->poll();  // what is cancelled lets go of its connection

@@ -60,8 +60,8 @@ class RespServer {
   /// The TCP port that it listens on; 0 if it has none.
   [[nodiscard]] std::uint16_t port() const;
 
-  /// Answers what was read, then closes all connections. Returns when the thread is gone: if it runs
-  /// a script that does not end, not before somebody has SCRIPT KILLed that.
+  /// Answers what was read, then closes all connections. Returns when the thread is gone: if it
+  /// runs a script that does not end, not before somebody has SCRIPT KILLed that.
   void stop();
 
  private:

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <set>
-#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "adapters/testing/refuse_if.h"
 #include "adapters/testing/rush_ledger.h"
 #include "engine/base/random.h"
 #include "engine/client/errors.h"
@@ -108,11 +108,8 @@ class Port final : public Place {
   const bool moves_clock_;
 };
 
-void check(const SaleUnderTest& sale, const RushConditions& conditions) {
-  const auto refuse_if = [](bool is_wrong, const char* reason) {
-    if (is_wrong) throw std::invalid_argument(reason);
-  };
-  constexpr std::int64_t kLongestMs = std::int64_t{1} << 31;
+void check(const SaleUnderTest& sale, const RushOptions& rush, const RushConditions& conditions) {
+  check_rush(rush);
   constexpr std::size_t kCrashesMax = 1'000'000;
   refuse_if(sale.buy == nullptr, "SaleUnderTest::buy is missing");
   refuse_if(conditions.pause_ms_max < 0 || conditions.pause_ms_max > kLongestMs,
@@ -275,7 +272,7 @@ class RushRun {
 
 RushReport run_rush(TestEngine& engine, const SaleUnderTest& sale, const RushOptions& rush,
                     const RushConditions& conditions) {
-  check(sale, conditions);
+  check(sale, rush, conditions);
   std::int64_t stock = 0;
   for (const RushVoucher& voucher : rush.vouchers) stock += voucher.stock;
   Random random(rush.seed);
@@ -285,8 +282,8 @@ RushReport run_rush(TestEngine& engine, const SaleUnderTest& sale, const RushOpt
 
 RushReport run_rush(Client& port, const SaleUnderTest& sale, const RushOptions& rush,
                     const RushConditions& conditions) {
-  check(sale, conditions);
-  if (conditions.crashes > 0) throw std::invalid_argument("a server on a port does not crash here");
+  check(sale, rush, conditions);
+  refuse_if(conditions.crashes > 0, "a server on a port does not crash here");
   Random random(rush.seed);
   Port place(port, conditions.move_clock);
   return RushRun(place, sale, rush, conditions, random).run();

@@ -36,8 +36,8 @@ struct RushConditions {
 };
 
 /// On an engine of the test's own. A second rush on the same engine needs a sale that does not find
-/// the orders of the first. Throws std::invalid_argument if `rush` (make_rush()) or `conditions` make
-/// no sense, or the sale has no SaleUnderTest::buy.
+/// the orders of the first. Throws std::invalid_argument if `rush` or `conditions` make no sense,
+/// or the sale has no SaleUnderTest::buy.
 RushReport run_rush(TestEngine& engine, const SaleUnderTest& sale, const RushOptions& rush = {},
                     const RushConditions& conditions = {});
 

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <random>
 #include <set>
-#include <stdexcept>
+
+#include "adapters/testing/refuse_if.h"
 
 namespace rushgate::testing {
 namespace {
@@ -22,11 +23,9 @@ class Dice {
   std::mt19937_64 generator_;
 };
 
-void check(const RushOptions& options) {
-  const auto refuse_if = [](bool is_wrong, const char* reason) {
-    if (is_wrong) throw std::invalid_argument(reason);
-  };
-  constexpr std::int64_t kLongestMs = std::int64_t{1} << 31;
+}  // namespace
+
+void check_rush(const RushOptions& options) {
   constexpr std::size_t kRequestsMax = 100'000'000;
   constexpr std::int64_t kStockMax = 1'000'000'000'000;
   constexpr std::int64_t kShareMax = 1'000'000'000;
@@ -56,6 +55,8 @@ void check(const RushOptions& options) {
               "a voucher that does not begin during the rush");
   }
 }
+
+namespace {
 
 class RushMaker {
  public:
@@ -124,7 +125,7 @@ class RushMaker {
 }  // namespace
 
 std::vector<RushRequest> make_rush(const RushOptions& options) {
-  check(options);
+  check_rush(options);
   return RushMaker(options).make();
 }
 

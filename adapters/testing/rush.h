@@ -47,5 +47,7 @@ struct RushRequest {
 /// if the options make no sense, contradict each other, or ask for more than 100 million requests,
 /// 24 days or 10^12 vouchers.
 std::vector<RushRequest> make_rush(const RushOptions& options);
+/// Throws what make_rush() would throw.
+void check_rush(const RushOptions& options);
 
 }  // namespace rushgate::testing

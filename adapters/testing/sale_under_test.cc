@@ -1,12 +1,12 @@
 #include "adapters/testing/sale_under_test.h"
 
 #include <optional>
-#include <stdexcept>
 #include <string_view>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "adapters/testing/refuse_if.h"
 #include "engine/base/numbers.h"
 
 namespace rushgate::testing {
@@ -33,9 +33,8 @@ std::optional<std::int64_t> number_in(const std::vector<Reply>& fields, std::str
 std::function<RushStep(const RushRequest&, std::span<const Reply>)> by_script(
     std::string text, std::function<ScriptArguments(const RushRequest&)> arguments,
     std::function<RushAnswer(const Reply&)> read) {
-  if (arguments == nullptr || read == nullptr) {
-    throw std::invalid_argument("by_script: how to ask, or how to read the answer, is missing");
-  }
+  refuse_if(arguments == nullptr || read == nullptr,
+            "by_script: how to ask, or how to read the answer, is missing");
   return [text = std::move(text), arguments = std::move(arguments), read = std::move(read)](
              const RushRequest& request, std::span<const Reply> replies) -> RushStep {
     if (!replies.empty()) return read(replies.back());

@@ -81,9 +81,9 @@ class TestEngine {
 
   /// Ends the engine as its process would end, and opens another on what the store has kept. The
   /// clock goes on. Other clients are answered CLOSED from then on; cached scripts, timers and
-  /// faults that were to come are gone. client(), engine() and store() give new objects; a RespServer
-  /// on the old engine has to be stopped before. If nothing can be opened, that is thrown, and again
-  /// by whatever needs an engine, until a restart that can.
+  /// faults that were to come are gone. client(), engine() and store() give new objects; a
+  /// RespServer on the old engine has to be stopped before. If nothing can be opened, that is
+  /// thrown, and again by whatever needs an engine, until a restart that can.
   void restart();
 
   [[nodiscard]] Client& client() { return *opened(client_); }

@@ -57,10 +57,9 @@ void add_durability_option(CLI::App& command, Durability& durability) {
 
 CLI::Validator number_from(std::uint64_t low, std::uint64_t high) {
   const auto check = [low, high](const std::string& text) -> std::string {
-    const bool is_decimal = text == "0" || (text.find_first_not_of("0123456789") == text.npos &&
-                                            !text.empty() && text.front() != '0');
-    const auto number = is_decimal ? parse_uint64(text) : std::nullopt;
-    if (number && *number >= low && *number <= high) return {};
+    const auto number = parse_uint64(text);
+    const bool is_decimal = number && DecimalText::of_unsigned(*number).view() == text;
+    if (is_decimal && *number >= low && *number <= high) return {};
     return fmt::format("'{}' is no number from {} to {}", text, low, high);
   };
   return {check, fmt::format("from {} to {}", low, high)};

@@ -6,12 +6,15 @@
 #include <memory>
 #include <string>
 
-#include <CLI/CLI.hpp>
-
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "apps/shop.h"
 #include "engine/sale/orders/order_store.h"
+
+namespace CLI {  // NOLINT(readability-identifier-naming): theirs
+class App;
+class Validator;
+}  // namespace CLI
 
 namespace rushgate {
 

@@ -1,13 +1,14 @@
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <string>
 #include <system_error>
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
 
 #include "apps/commands/command_line.h"
 #include "apps/commands/commands.h"

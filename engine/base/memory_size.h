@@ -12,7 +12,8 @@ namespace rushgate {
 /// bits do not hold is their greatest; what the unit makes of it wraps around. (Redis's memtoull.)
 std::optional<std::uint64_t> parse_memory_size(std::string_view text);
 
-/// The same, but for what Redis takes silently: nothing without digits, nor what 64 bits do not hold.
+/// The same, but for what Redis takes silently: nothing without digits, nor what 64 bits do not
+/// hold.
 std::optional<std::uint64_t> parse_memory_size_strictly(std::string_view text);
 
 /// About, in a few characters: "1.21M". (Redis's bytesToHuman.)

@@ -41,8 +41,8 @@ struct EngineOptions {
   std::size_t group_requests_max = 1'024;
 
   /// Manual mode, if set: no threads; the clock moves by Engine::advance_ms() alone; same calls and
-  /// seed, same results. Not owned; it must be there as long as the engine is. Clients that outlive both
-  /// need neither.
+  /// seed, same results. Not owned; it must be there as long as the engine is. Clients that outlive
+  /// both need neither.
   ManualClock* manual_clock = nullptr;
 
   /// Order of iteration of tables, and what SPOP and its like choose. 0: chosen at random, or 1 in

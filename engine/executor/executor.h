@@ -52,8 +52,8 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
   bool run_and_wait(Operation& operation, bool fail_when_full);
 
   /// Queues all the operations in their order, then waits for the answers of those that have no
-  /// completion; the others are the executor's from now on. None has a deadline. While a script that
-  /// this thread runs is over its time, `while_busy` is called again and again.
+  /// completion; the others are the executor's from now on. None has a deadline. While a script
+  /// that this thread runs is over its time, `while_busy` is called again and again.
   void run_all_and_wait(std::span<Operation* const> operations,
                         absl::FunctionRef<void()> while_busy);
 
@@ -83,7 +83,7 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
 
   [[nodiscard]] const Clock& clock() const { return *clock_; }
   [[nodiscard]] ServiceThread& service() { return service_; }
-  /// close() has begun: a manual clock may be gone.
+  /// close() has begun: the engine may be gone, and with it a manual clock.
   [[nodiscard]] bool is_closed() const { return closed_; }
   [[nodiscard]] bool is_manual() const { return options_.manual_clock != nullptr; }
   [[nodiscard]] bool knows_native(std::string_view name) const { return natives_.knows(name); }

@@ -48,8 +48,7 @@ class ServedSession {
   /// What one session asks, and is answered: a reply a request.
   struct Batch {
     ServedSession* session;
-    std::span<const Request>
-        requests;  // at least one; none may block, unless there is a completion
+    std::span<const Request> requests;  // at least one; without a completion none may block
     absl::InlinedVector<Reply, 1> replies = {};
     bool is_answered = false;  // in run(): its replies are there
     /// Of a batch of one request, which is copied: it is not waited for, and answered as one of

@@ -13,8 +13,8 @@
 namespace rushgate {
 namespace {
 
-/// Ids are counted up from 1: none gets here. What a store holds ends far below, so that those which
-/// are given from now on do not get here either.
+/// Ids are counted up from 1: none gets here. What a store holds ends far below, so that those
+/// which are given from now on do not get here either.
 constexpr std::uint64_t kObjectIdMax = std::uint64_t{1} << 62;
 constexpr std::uint64_t kStoredIdMax = kObjectIdMax / 2;
 

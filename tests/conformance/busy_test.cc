@@ -1,6 +1,5 @@
-// A script that runs too long, beside a redis-server: what other clients are answered meanwhile, and
-// what the script's own.
-#include <memory>
+// A script that runs too long, beside a redis-server: what other clients are answered meanwhile,
+// and what the script's own.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,12 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "adapters/resp/resp_server.h"
-#include "engine/executor/engine.h"
-#include "storage/memory/memory_store.h"
+#include "tests/conformance/side_by_side.h"
 #include "tests/redis_server/raw_connection.h"
-#include "tests/redis_server/redis_server.h"
-#include "tests/temporary_directory.h"
 
 namespace rushgate::testing {
 namespace {
@@ -22,15 +17,8 @@ constexpr int kBusyAfterMs = 20;
 
 class BusyTest : public ::testing::Test {
  protected:
-  BusyTest() {
-    auto server = RespServer::start(
-        *engine_, {.bind_address = "", .unix_socket = (directory_.path() / "socket").string()});
-    EXPECT_TRUE(server.ok()) << server.status();
-    server_ = *std::move(server);
-  }
-
   [[nodiscard]] std::vector<std::string> both() const {
-    return {(directory_.path() / "socket").string(), redis_.socket_path()};
+    return {servers_.ours(), servers_.redis()};
   }
 
   /// What `requests` are answered while `script` runs, and then what the script is.
@@ -50,11 +38,8 @@ class BusyTest : public ::testing::Test {
     return answers;
   }
 
-  const TemporaryDirectory directory_{TemporaryDirectory::Where::kInTmp};
-  const std::unique_ptr<Engine> engine_ =
-      *Engine::open(std::make_unique<MemoryStore>(), {.script_busy_after_ms = kBusyAfterMs});
-  std::unique_ptr<RespServer> server_;
-  const RedisServer redis_{{.arguments = {"--busy-reply-threshold", std::to_string(kBusyAfterMs)}}};
+  const SideBySide servers_{{.script_busy_after_ms = kBusyAfterMs},
+                            {"--busy-reply-threshold", std::to_string(kBusyAfterMs)}};
 };
 
 TEST_F(BusyTest, WhatIsAnsweredMeanwhileIsWhatRedisAnswers) {

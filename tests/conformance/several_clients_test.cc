@@ -13,12 +13,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "adapters/resp/resp_server.h"
-#include "engine/executor/engine.h"
-#include "storage/memory/memory_store.h"
+#include "tests/conformance/side_by_side.h"
 #include "tests/redis_server/raw_connection.h"
-#include "tests/redis_server/redis_server.h"
-#include "tests/temporary_directory.h"
 
 namespace rushgate::testing {
 namespace {
@@ -32,8 +28,8 @@ class Clients {
   }
 
   /// "a: GET k ; GET l": a sends a packet, and is answered. "a! …": it waits for something then.
-  /// "a+ …": it already does, and is to go on with this. "a?": it comes to wait again. "a.": it is
-  /// hung up on. $a stands for what CLIENT ID says to a, $address for the address of all.
+  /// "a+ …": it already does, and is to go on with this. "a?": it comes to wait again. "a.": it
+  /// is hung up on. $a stands for what CLIENT ID says to a, $address for the address of all.
   void play(const std::string& line) {
     const char name = line.at(0);
     const char kind = line.at(1);
@@ -110,23 +106,10 @@ class Clients {
 
 class SeveralClientsTest : public ::testing::TestWithParam<int> {
  protected:
-  SeveralClientsTest() {
-    auto server = RespServer::start(
-        *engine_, {.bind_address = "", .unix_socket = (directory_.path() / "socket").string()});
-    EXPECT_TRUE(server.ok()) << server.status();
-    server_ = *std::move(server);
-  }
-
   void expect_alike(const std::vector<std::string>& lines) const {
     SCOPED_TRACE(absl::StrJoin(lines, "\n"));
-    EXPECT_EQ(play((directory_.path() / "socket").string(), lines),
-              play(redis_.socket_path(), lines));
+    EXPECT_EQ(play(servers_.ours(), lines), play(servers_.redis(), lines));
   }
-
-  const TemporaryDirectory directory_{TemporaryDirectory::Where::kInTmp};
-  const std::unique_ptr<Engine> engine_ = *Engine::open(std::make_unique<MemoryStore>());
-  std::unique_ptr<RespServer> server_;
-  const RedisServer redis_;
 
  private:
   static std::map<char, std::string> play(const std::string& path,
@@ -135,6 +118,8 @@ class SeveralClientsTest : public ::testing::TestWithParam<int> {
     for (const std::string& line : lines) clients.play(line);
     return clients.heard();
   }
+
+  const SideBySide servers_;
 };
 
 TEST_P(SeveralClientsTest, WhoIsKilledIsServedNothingMore) {

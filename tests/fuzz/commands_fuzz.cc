@@ -1,5 +1,5 @@
-// Commands with any arguments: each is answered, and what they leave is what another engine finds in
-// the store.
+// Commands with any arguments: each is answered, and what they leave is what another engine finds
+// in the store.
 #include <cstdint>
 #include <iterator>
 #include <string>

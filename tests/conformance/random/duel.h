@@ -20,8 +20,8 @@ struct Difference {
   std::string what;
 };
 
-/// Keeps references to both. The oracle is right by definition. Of several sessions, those that wait
-/// are left alone until they are answered: commands for them are not sent. An argument $client2
+/// Keeps references to both. The oracle is right by definition. Of several sessions, those that
+/// wait are left alone until they are answered: commands for them are not sent. An argument $client2
 /// stands for what CLIENT ID says in session 2, to each backend its own.
 class Duel {
  public:
