@@ -64,4 +64,10 @@ inline bool wants_no_answer(Session& session) {
   return true;
 }
 
+/// Returns what takes the place of a reply that the client does not want: no bytes are sent for it.
+inline Reply no_reply() { return Reply::several({}); }
+inline bool is_no_reply(const Reply& reply) {
+  return reply.kind() == Reply::Kind::kSeveral && reply.elements().empty();
+}
+
 }  // namespace rushgate

@@ -530,7 +530,7 @@ void Executor::give(Operation& operation, Reply&& reply) {
   if (!wants_no_answer(*operation.session)) return;
   // The confirmations of SUBSCRIBE and its like come all the same.
   Reply& unwanted = operation.replies.back();
-  if (unwanted.kind() != Reply::Kind::kSeveral) unwanted = Reply::several({});
+  if (unwanted.kind() != Reply::Kind::kSeveral) unwanted = no_reply();
 }
 
 void Executor::join_group(Operation& operation) {
@@ -583,7 +583,8 @@ void Executor::fail_group(const absl::Status& reason) {
   const std::string text = executor_errors::outcome_unknown(reason);
   for (Operation* operation : in_group_) {
     for (std::size_t i = operation->group_begin; i < operation->replies.size(); ++i) {
-      operation->replies[i] = Reply::error(text);
+      Reply& reply = operation->replies[i];
+      if (!is_no_reply(reply)) reply = Reply::error(text);
     }
   }
 }

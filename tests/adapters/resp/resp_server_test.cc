@@ -231,6 +231,23 @@ TEST_F(RespServerTest, ASilentConnectionEndsToo) {
             "$1\r\n2\r\n+OK\r\n");
 }
 
+TEST_F(RespServerTest, FailedCommitSendsNoUnwantedReply) {
+  for (const std::string silence : {"OFF", "SKIP"}) {
+    SCOPED_TRACE(silence);
+    auto store = std::make_unique<faults::FaultyStore>(std::make_unique<MemoryStore>());
+    store->fail_commit(1, faults::FaultyStore::Kept::kNo);
+    server_.reset();
+    engine_ = *Engine::open(std::move(store));
+    start();
+    // The second and the third request are one batch, so the third has the error of the commit.
+    const std::string words = last_words("CLIENT REPLY " + silence +
+                                         "\r\nSET k v\r\nCLIENT REPLY ON\r\nPING\r\nQUIT\r\n");
+    EXPECT_EQ(words,
+              "-OUTCOMEUNKNOWN the store failed while writing: injected fault\r\n+PONG\r\n+OK\r\n");
+    EXPECT_FALSE(engine_->health().ok());
+  }
+}
+
 TEST_F(RespServerTest, ScriptDebugMayComeInAPipeline) {
   start();
   EXPECT_EQ(last_words("PING\r\nSCRIPT DEBUG no\r\nQUIT\r\n"), "+PONG\r\n+OK\r\n+OK\r\n");
