@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <exception>
 
 #include <CLI/CLI.hpp>
@@ -50,6 +51,8 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   rushgate::hold_standard_places();
+  // A file that may not grow any more is an error, for what is not the library's own file too.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     return rushgate::run(argc, argv);
   } catch (const std::exception& error) {

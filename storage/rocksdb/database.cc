@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "storage/rocksdb/fail_stop_file_system.h"
+#include "storage/rocksdb/info_log.h"
 #include "storage/rocksdb/inspect.h"
 #include "storage/rocksdb/layout.h"
 #include "storage/rocksdb/log_check.h"
@@ -109,9 +110,7 @@ rocksdb::DBOptions database_options(rocksdb::Env& env, const RocksDbStoreOptions
   options.max_bgerror_resume_count = 0;  // a failure is for good: the store is opened again
   options.bytes_per_sync = std::size_t{1} << 20;
   options.max_manifest_file_size = std::size_t{4} << 20;
-  options.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
-  options.keep_log_file_num = 4;
-  options.max_log_file_size = std::size_t{1} << 20;
+  options.info_log = std::make_shared<InfoLog>(wanted.logger, env.GetSystemClock());
   options.stats_dump_period_sec = 0;
   options.stats_persist_period_sec = 0;
   options.skip_stats_update_on_db_open = true;

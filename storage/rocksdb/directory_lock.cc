@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/cord.h"
+#include "engine/base/file_size_signal.h"
 #include "storage/rocksdb/rocksdb_store.h"
 
 namespace rushgate {
@@ -66,6 +67,7 @@ absl::StatusOr<DirectoryLock> DirectoryLock::take(const std::filesystem::path& d
     return held;
   }
   // Who holds it is a courtesy to the next one: a full disk must not stand in the way here.
+  const FileSizeSignalBlock no_signal;
   const std::string self = describe_self();
   const bool written = ftruncate(file, 0) == 0 && pwrite(file, self.data(), self.size(), 0) > 0;
   static_cast<void>(written);

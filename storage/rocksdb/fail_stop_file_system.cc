@@ -8,6 +8,7 @@
 #include <rocksdb/file_system.h>
 
 #include "absl/functional/function_ref.h"
+#include "engine/base/file_size_signal.h"
 #include "storage/rocksdb/rocksdb_status.h"
 
 namespace rushgate {
@@ -43,15 +44,9 @@ class FailStopFileSystem final : public rocksdb::FileSystemWrapper {
   class Log;
 
   IOStatus change(absl::FunctionRef<IOStatus()> operation) const {
+    const FileSizeSignalBlock no_signal;
     if (!failure_->occurred()) return operation();
     return IOStatus::IOError("not done, for the store stopped writing");
-  }
-
-  IOStatus change_log(const char* doing, absl::FunctionRef<IOStatus()> operation) const {
-    if (failure_->occurred()) return IOStatus::OK();
-    const IOStatus status = operation();
-    if (!status.ok()) failure_->fail(to_absl(status, doing, dir_)).IgnoreError();
-    return IOStatus::OK();
   }
 
   const std::shared_ptr<WriteFailure> failure_;
@@ -79,6 +74,13 @@ class FailStopFileSystem::File final : public rocksdb::FSWritableFileOwnerWrappe
     return system_.change([&] { return target()->Fsync(options, debug); });
   }
 
+  // Sets space aside, to which some file systems apply the limit on the size of files.
+  void PrepareWrite(std::size_t offset, std::size_t bytes, const IOOptions& options,
+                    IODebugContext* debug) override {
+    const FileSizeSignalBlock no_signal;
+    target()->PrepareWrite(offset, bytes, options, debug);
+  }
+
  private:
   const FailStopFileSystem& system_;
 };
@@ -89,37 +91,51 @@ class FailStopFileSystem::Log final : public rocksdb::FSWritableFileOwnerWrapper
       : FSWritableFileOwnerWrapper(std::move(file)), system_(system) {}
 
   IOStatus Append(const Slice& data, const IOOptions& options, IODebugContext* debug) override {
-    return system_.change_log(kWriting, [&] { return target()->Append(data, options, debug); });
+    return change(kWriting, [&] { return target()->Append(data, options, debug); });
   }
   IOStatus Append(const Slice& data, const IOOptions& options,
                   const rocksdb::DataVerificationInfo& verification,
                   IODebugContext* debug) override {
-    return system_.change_log(kWriting,
-                              [&] { return target()->Append(data, options, verification, debug); });
+    return change(kWriting, [&] { return target()->Append(data, options, verification, debug); });
   }
   IOStatus Truncate(std::uint64_t size, const IOOptions& options, IODebugContext* debug) override {
-    return system_.change_log(kWriting, [&] { return target()->Truncate(size, options, debug); });
+    return change(kWriting, [&] { return target()->Truncate(size, options, debug); });
   }
   IOStatus Close(const IOOptions& options, IODebugContext* debug) override {
-    return system_.change_log(kWriting, [&] { return target()->Close(options, debug); });
+    return change(kWriting, [&] { return target()->Close(options, debug); });
   }
   IOStatus Flush(const IOOptions& options, IODebugContext* debug) override {
-    return system_.change_log(kWriting, [&] { return target()->Flush(options, debug); });
+    return change(kWriting, [&] { return target()->Flush(options, debug); });
   }
   IOStatus Sync(const IOOptions& options, IODebugContext* debug) override {
-    return system_.change_log(kSyncing, [&] { return target()->Sync(options, debug); });
+    return change(kSyncing, [&] { return target()->Sync(options, debug); });
   }
   IOStatus Fsync(const IOOptions& options, IODebugContext* debug) override {
-    return system_.change_log(kSyncing, [&] { return target()->Fsync(options, debug); });
+    return change(kSyncing, [&] { return target()->Fsync(options, debug); });
   }
   IOStatus RangeSync(std::uint64_t offset, std::uint64_t bytes, const IOOptions& options,
                      IODebugContext* debug) override {
-    return system_.change_log(kSyncing,
-                              [&] { return target()->RangeSync(offset, bytes, options, debug); });
+    return change(kSyncing, [&] { return target()->RangeSync(offset, bytes, options, debug); });
+  }
+  void PrepareWrite(std::size_t offset, std::size_t bytes, const IOOptions& options,
+                    IODebugContext* debug) override {
+    const FileSizeSignalBlock no_signal(is_limited_);
+    target()->PrepareWrite(offset, bytes, options, debug);
   }
 
  private:
+  IOStatus change(const char* doing, absl::FunctionRef<IOStatus()> operation) const {
+    WriteFailure& failure = *system_.failure_;
+    if (failure.occurred()) return IOStatus::OK();
+    const FileSizeSignalBlock no_signal(is_limited_);
+    const IOStatus status = operation();
+    if (!status.ok()) failure.fail(to_absl(status, doing, system_.dir_)).IgnoreError();
+    return IOStatus::OK();
+  }
+
   const FailStopFileSystem& system_;
+  // Only then is the signal blocked, which takes half as long as an append. Asked once a file.
+  const bool is_limited_ = has_file_size_limit();
 };
 
 IOStatus FailStopFileSystem::NewWritableFile(const std::string& name,

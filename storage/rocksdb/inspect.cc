@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/escaping.h"
 #include "storage/rocksdb/directory_lock.h"
+#include "storage/rocksdb/info_log.h"
 #include "storage/rocksdb/layout.h"
 #include "storage/rocksdb/rocksdb_status.h"
 #include "storage/rocksdb/rocksdb_store.h"
@@ -58,12 +59,6 @@ class DryRun final : public rocksdb::WalFilter {
   std::uint64_t end_ = 0;  // of the first operation that was not seen; 0 if none was
 };
 
-class SilentLogger final : public rocksdb::Logger {
- public:
-  using rocksdb::Logger::Logv;
-  void Logv(const char*, va_list) override {}
-};
-
 // The database, opened for reading alone.
 struct Reader {
   std::unique_ptr<rocksdb::DB> db;
@@ -78,7 +73,7 @@ rocksdb::Status open_reader(rocksdb::Env& env, const std::string& dir, DryRun& d
                             Reader& reader) {
   rocksdb::DBOptions options;
   options.env = &env;
-  options.info_log = std::make_shared<SilentLogger>();
+  options.info_log = std::make_shared<InfoLog>(nullptr, env.GetSystemClock());
   options.wal_filter = &dry_run;
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
   std::vector<std::string> names;

@@ -30,8 +30,8 @@ struct RocksDbStoreOptions {
   /// Beyond this the log is cut short by writing out what it covers. Reopening reads it all: about
   /// a second for 64 MiB.
   std::size_t log_bytes_max = std::size_t{32} << 20;
-  /// Told when the directory is opened and when writing has failed; null for silence. RocksDB's own
-  /// warnings go to the file LOG in the directory.
+  /// Gets a line when the directory is opened, one when writing has failed, and RocksDB's own
+  /// warnings and errors, at most 20 in ten seconds; null for silence.
   std::shared_ptr<spdlog::logger> logger = {};
   /// For tests: what the database stands on. Not owned, must outlive the store; null for the disk.
   rocksdb::Env* env = nullptr;
@@ -57,6 +57,10 @@ bool is_held_by_another(const absl::Status& opened);
 ///
 /// Errors: kResourceExhausted the disk is full, kDataLoss what is on disk is damaged, kUnavailable
 /// any other failure of the disk. The text names the directory and holds RocksDB's own.
+///
+/// A file that may not grow any more (RLIMIT_FSIZE, `ulimit -f`) is such a failure: SIGXFSZ is kept
+/// from the threads that write, while they write. The log asks for the limit when it begins a file,
+/// so set it before the store is opened.
 class RocksDbStore final : public Store {
  public:
   /// Opens the directory and holds it until the store is destroyed.

@@ -8,6 +8,7 @@
 #include <SQLiteCpp/Transaction.h>
 
 #include "absl/strings/str_cat.h"
+#include "engine/base/file_size_signal.h"
 #include "storage/sqlite/connection.h"
 #include "storage/sqlite/order_table.h"
 #include "storage/sqlite/sqlite_status.h"
@@ -47,6 +48,7 @@ struct SqliteOrderStore::Impl {
   auto read(Read read) -> absl::StatusOr<std::invoke_result_t<Read, Reader&>> {
     using Result = absl::StatusOr<std::invoke_result_t<Read, Reader&>>;
     const std::lock_guard lock(reader->mutex);
+    const FileSizeSignalBlock no_signal;  // reading may sort in a file, and recover the log's index
     return catch_errors("reading", file, [&]() -> Result { return read(*reader); });
   }
 
@@ -59,6 +61,7 @@ struct SqliteOrderStore::Impl {
           absl::StrCat(doing, " ", file, ": it was opened for reading only"));
     }
     const std::lock_guard lock(writer->mutex);
+    const FileSizeSignalBlock no_signal;
     return catch_errors(doing, file, [&] {
       SQLite::Transaction transaction(writer->database, SQLite::TransactionBehavior::IMMEDIATE);
       Result result = change(*writer);
@@ -69,7 +72,10 @@ struct SqliteOrderStore::Impl {
 };
 
 SqliteOrderStore::SqliteOrderStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-SqliteOrderStore::~SqliteOrderStore() = default;
+SqliteOrderStore::~SqliteOrderStore() {
+  const FileSizeSignalBlock no_signal;  // the last to close copies the log into the database
+  impl_.reset();
+}
 
 absl::StatusOr<std::unique_ptr<SqliteOrderStore>> SqliteOrderStore::open(
     const std::filesystem::path& file, SqliteOrderStoreOptions options) {
@@ -78,6 +84,7 @@ absl::StatusOr<std::unique_ptr<SqliteOrderStore>> SqliteOrderStore::open(
   if (options.read_only && !std::filesystem::exists(file, error)) {
     return absl::NotFoundError(absl::StrCat("there is no order database ", file.string()));
   }
+  const FileSizeSignalBlock no_signal;
   auto impl = std::make_unique<Impl>();
   // An absolute path is a path: SQLite gives `file:…` and `:memory:` meanings of their own.
   impl->file = std::filesystem::absolute(file, error).string();

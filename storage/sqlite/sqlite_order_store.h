@@ -39,6 +39,9 @@ struct SqliteOrderStoreOptions {
 /// what is on disk is damaged, or no database at all; kInvalidArgument a constraint forbids it;
 /// kFailedPrecondition writing to a store that was opened read-only, or what order_store.h says;
 /// kInternal anything else SQLite says. The text names the file and holds SQLite's own.
+///
+/// A file that may not grow any more (RLIMIT_FSIZE, `ulimit -f`) is an I/O error: SIGXFSZ is kept
+/// from the calling thread during a call.
 class SqliteOrderStore final : public OrderStore {
  public:
   /// Opens a database, creating or migrating it first where needed, all of it or nothing.

@@ -79,6 +79,12 @@ class PowerCutFileSystem final : public rocksdb::FileSystemWrapper {
   rocksdb::IOStatus Truncate(const std::string& name, std::size_t size,
                              const rocksdb::IOOptions& options,
                              rocksdb::IODebugContext* debug) override;
+  /// A log of messages is a file like any other here.
+  rocksdb::IOStatus NewLogger(const std::string& name, const rocksdb::IOOptions& options,
+                              std::shared_ptr<rocksdb::Logger>* logger,
+                              rocksdb::IODebugContext* debug) override {
+    return FileSystem::NewLogger(name, options, logger, debug);
+  }
 
  private:
   class File;

@@ -1,0 +1,47 @@
+#include "storage/rocksdb/info_log.h"
+
+#include <array>
+#include <cstdio>
+#include <string_view>
+#include <utility>
+
+#include <spdlog/spdlog.h>
+
+namespace rushgate {
+
+InfoLog::InfoLog(std::shared_ptr<spdlog::logger> to, std::shared_ptr<rocksdb::SystemClock> clock)
+    : Logger(rocksdb::InfoLogLevel::WARN_LEVEL), to_(std::move(to)), clock_(std::move(clock)) {}
+
+void InfoLog::Logv(rocksdb::InfoLogLevel level, const char* format, va_list arguments) {
+  const bool is_header = level == rocksdb::InfoLogLevel::HEADER_LEVEL;  // above the errors
+  if (!to_ || level < GetInfoLogLevel() || is_header) return;
+  std::array<char, kLineBytesMax> line{};
+  if (std::vsnprintf(line.data(), line.size(), format, arguments) < 0) return;
+  const std::optional<int> left_out = admit_line();
+  if (!left_out) return;
+  const auto severity = level == rocksdb::InfoLogLevel::WARN_LEVEL ? spdlog::level::warn  //
+                                                                   : spdlog::level::err;
+  try {
+    if (*left_out > 0) to_->log(severity, "RocksDB: {} messages were left out", *left_out);
+    to_->log(severity, "RocksDB: {}", std::string_view(line.data()));
+  } catch (...) {  // a user's sink; RocksDB's threads survive no exception
+  }
+}
+
+std::optional<int> InfoLog::admit_line() {
+  const std::uint64_t now_us = clock_->NowMicros();
+  const std::lock_guard lock(mutex_);
+  // The clock may be set back.
+  if (now_us < period_began_us_ || now_us - period_began_us_ >= kPeriodUs) {
+    period_began_us_ = now_us;
+    lines_ = 0;
+  }
+  if (lines_ == kLinesMax) {
+    ++left_out_;
+    return std::nullopt;
+  }
+  ++lines_;
+  return std::exchange(left_out_, 0);
+}
+
+}  // namespace rushgate

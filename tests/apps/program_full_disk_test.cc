@@ -1,0 +1,100 @@
+// The program on a disk without space, and under a limit on the size of files.
+#include <sched.h>
+#include <sys/mount.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "apps/exit_code.h"
+#include "tests/apps/program.h"
+#include "tests/file_size_limit.h"
+
+namespace rushgate {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+
+constexpr int kRequests = 3000;
+
+std::string requests() {
+  std::string text;
+  for (int user = 1; user <= kRequests; ++user) {
+    const std::string number = std::to_string(user);
+    text.append(number).append(",").append(number).append(",1\n");
+  }
+  return text;
+}
+
+class ProgramFullDiskTest : public ::testing::Test {
+ protected:
+  ProgramFullDiskTest() {
+    files_.write_requests(requests());
+    files_.write_vouchers({kRequests});
+  }
+
+  /// Runs it; a signal must not end it, and a failure must say why. Returns the exit code.
+  static int run(const std::vector<std::string>& arguments) {
+    const ProgramResult result = run_program(arguments);
+    EXPECT_EQ(result.signal, 0) << result.err;
+    EXPECT_THAT(result.exit_code, AnyOf(kExitOk, kExitUsage, kExitFailure)) << result.err;
+    EXPECT_EQ(result.exit_code == kExitOk, result.err.find("rushgate: ") == std::string::npos)
+        << result.err;
+    return result.exit_code;
+  }
+
+  const SaleFiles files_;
+};
+
+TEST_F(ProgramFullDiskTest, FileSizeLimitIsAnErrorAndNotDeath) {
+  int failures = 0;
+  for (const rlim_t kib : {0U, 1U, 16U, 40U, 64U, 100U, 200U, 400U}) {
+    SCOPED_TRACE(std::to_string(kib) + " KiB a file");
+    {
+      const FileSizeLimit limit(kib << 10);
+      Program replay(files_.replay());
+      const ProgramResult result = replay.wait();
+      EXPECT_EQ(result.signal, 0);
+      if (result.exit_code == kExitFailure) ++failures;
+    }
+  }
+  EXPECT_GT(failures, 3);
+  EXPECT_EQ(run(files_.replay()), kExitOk);
+  EXPECT_EQ(run(files_.command("audit")), kExitOk);
+}
+
+/// A file system of so many bytes in `path`, for this thread and the processes that it starts; it
+/// ends with this process, however that ends. Returns false, with errno, where that is not allowed.
+bool mount_small_disk(const std::filesystem::path& path, std::size_t kib) {
+  static const bool is_apart =
+      unshare(CLONE_NEWNS) == 0 && mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
+  const std::string size = "size=" + std::to_string(kib) + "k";
+  return is_apart && mount("rushgate-test", path.c_str(), "tmpfs", 0, size.c_str()) == 0;
+}
+
+TEST_F(ProgramFullDiskTest, DiskWithoutSpaceIsAnErrorAndNotDeath) {
+  int failures = 0;
+  for (const std::size_t kib : {40U, 60U, 80U, 120U, 160U, 200U, 260U, 340U, 420U, 600U, 900U}) {
+    SCOPED_TRACE("a disk of " + std::to_string(kib) + " KiB");
+    std::filesystem::create_directories(files_.sale());
+    if (!mount_small_disk(files_.sale(), kib)) {
+      ASSERT_THAT(errno, AnyOf(EPERM, EACCES, ENOSYS)) << std::strerror(errno);
+      GTEST_SKIP() << "a file system may not be mounted here: " << std::strerror(errno)
+                   << "; FileSizeLimitIsAnErrorAndNotDeath and FullDiskTest have to do";
+    }
+    failures += run(files_.replay()) == kExitFailure ? 1 : 0;
+    failures += run(files_.replay()) == kExitFailure ? 1 : 0;
+    run(files_.command("audit"));
+    ASSERT_EQ(umount(files_.sale().c_str()), 0) << std::strerror(errno);
+  }
+  EXPECT_GT(failures, 10);
+}
+
+}  // namespace
+}  // namespace rushgate

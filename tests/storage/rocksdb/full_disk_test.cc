@@ -1,0 +1,140 @@
+// A disk without space, and a file that may not grow: an error, for whoever opens and whoever writes.
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/faults/power_cut_file_system.h"
+#include "tests/file_size_limit.h"
+#include "tests/storage/rocksdb/rocksdb_fixture.h"
+
+namespace rushgate {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::Each;
+using ::testing::HasSubstr;
+
+constexpr std::uint64_t kCommits = 5;
+
+class FullDiskTest : public RocksDbTest {
+ protected:
+  void SetUp() override { start_over(); }
+
+  void start_over() {
+    fs::remove_all(dir());
+    fs::create_directories(dir());
+    disk_ = faults::PowerCutFileSystem::make(dir());
+    options_.env = disk_->env();
+  }
+
+  /// Opens with so many bytes left on the disk.
+  absl::Status open_with(std::uint64_t room_bytes) {
+    disk_->fill_up_after(room_bytes);
+    absl::Status status = try_open().status();
+    disk_->make_room();
+    return status;
+  }
+
+  void make_store() {
+    auto store = open();
+    for (std::uint64_t number = 1; number <= kCommits; ++number) {
+      ASSERT_TRUE(commit_number(*store, number).ok());
+    }
+  }
+
+  static constexpr std::uint64_t kStepBytes = 401;  // not a divisor of what is written at once
+  static constexpr std::uint64_t kRoomMax = 1'000'000;
+
+  std::shared_ptr<faults::PowerCutFileSystem> disk_;
+};
+
+// The log of RocksDB's messages used to be such a file; one of its assertions ended the process.
+TEST_F(FullDiskTest, CreatingStoreIsAnError) {
+  absl::Status status = absl::UnknownError("");
+  std::uint64_t room = 0;
+  for (; !status.ok() && room < kRoomMax; room += kStepBytes) {
+    start_over();
+    status = open_with(room);
+    if (!status.ok()) {
+      ASSERT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << room << ": " << status;
+      ASSERT_THAT(std::string(status.message()), HasSubstr(dir().string()));
+    }
+    make_store();
+    ASSERT_EQ(count_commits(*open()), kCommits);
+  }
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_GT(room, 1'000U) << "creating a store writes that much";
+}
+
+TEST_F(FullDiskTest, OpeningStoreIsAnErrorAndLosesNothing) {
+  make_store();
+  absl::Status status = absl::UnknownError("");
+  std::uint64_t room = 0;
+  for (; !status.ok() && room < kRoomMax; room += kStepBytes) {
+    status = open_with(room);
+    if (status.ok()) break;
+    ASSERT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << room << ": " << status;
+  }
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_GT(room, 1'000U) << "opening a store writes that much";
+  EXPECT_EQ(count_commits(*open()), kCommits);
+}
+
+TEST_F(FullDiskTest, RocksDbWritesNoLogOfItsOwn) {
+  make_store();
+  std::vector<std::string> names;
+  for (const auto& [name, size] : list()) names.push_back(name);
+  EXPECT_THAT(names, Each(::testing::Not(::testing::StartsWith("LOG"))));
+}
+
+class FileSizeLimitTest : public RocksDbTest {
+ protected:
+  struct Outcome {
+    absl::Status status = {};     // of what failed
+    std::uint64_t committed = 0;  // before
+  };
+
+  /// Opens and commits until something fails, at the latest after `commits_max`.
+  Outcome commit_within(rlim_t limit_bytes, std::uint64_t before, std::uint64_t commits_max) {
+    const FileSizeLimit limit(limit_bytes);
+    Outcome outcome{.committed = before};
+    auto store = RocksDbStore::open(dir(), options_);
+    if (!store.ok()) {
+      outcome.status = store.status();
+      return outcome;
+    }
+    while (outcome.status.ok() && outcome.committed < commits_max) {
+      outcome.status = commit_number(**store, outcome.committed + 1);
+      if (outcome.status.ok()) ++outcome.committed;
+    }
+    return outcome;
+  }
+};
+
+TEST_F(FileSizeLimitTest, WritePastItIsAnErrorAndLosesNothing) {
+  std::uint64_t committed = 0;
+  for (const rlim_t limit_bytes : {0U, 10U, 100U, 1000U, 4000U, 10'000U, 50'000U}) {
+    SCOPED_TRACE(limit_bytes);
+    const Outcome outcome = commit_within(limit_bytes, committed, 10'000);
+    EXPECT_EQ(outcome.status.code(), absl::StatusCode::kUnavailable);
+    EXPECT_THAT(std::string(outcome.status.message()), HasSubstr("File too large"));
+    committed = outcome.committed;
+    ASSERT_EQ(count_commits(*open()), committed);
+  }
+  EXPECT_GT(committed, 20U);
+}
+
+// On threads of RocksDB's own.
+TEST_F(FileSizeLimitTest, TablePastItIsAnErrorAndLosesNothing) {
+  options_.log_bytes_max = 20'000;
+  const Outcome outcome = commit_within(150'000, 0, 100'000);
+  EXPECT_EQ(outcome.status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(outcome.status.message()), HasSubstr("File too large"));
+  EXPECT_EQ(count_commits(*open()), outcome.committed);
+}
+
+}  // namespace
+}  // namespace rushgate
