@@ -81,6 +81,8 @@ const char* read_piece(lua_State* lua, void* data, std::size_t* size) {
 /// What stands on the interpreter's stack for good, below what a call puts there.
 constexpr int kErrorHandlerSlot = 1;
 constexpr int kRunnerSlot = 2;
+constexpr int kErrorTakerSlot = 3;
+constexpr int kSlots = 3;
 
 /// The upvalues of the runner: what each call needs, made once.
 constexpr int kGuardedGlobals = lua_upvalueindex(1);  // behind the guard
@@ -203,11 +205,12 @@ int take_error(lua_State* lua) {
   return 0;
 }
 
-/// The error on top of the stack becomes the answer.
+/// Makes the error on top of the stack the reply. Allocates nothing outside Lua's protection: the
+/// script may have left no memory.
 void answer_error(LuaContext& context, const LuaScript& script) {
   lua_State* const lua = context.lua;
   if (lua_istable(lua, -1)) {
-    lua_pushcfunction(lua, &take_error);
+    lua_pushvalue(lua, kErrorTakerSlot);
     lua_insert(lua, -2);
     push_script(lua, script);
     lua_insert(lua, -2);
@@ -243,9 +246,10 @@ void push_runner(lua_State* lua) {
   lua_newtable(lua);
   lua_newtable(lua);
   lua_pushcclosure(lua, &runner, 6);
+  lua_pushcfunction(lua, &take_error);
 }
 
-void leave_runner_alone(lua_State* lua) { lua_settop(lua, kRunnerSlot); }
+void leave_runner_alone(lua_State* lua) { lua_settop(lua, kSlots); }
 
 void run_script(LuaContext& context, const LuaScript& script) {
   lua_State* const lua = context.lua;

@@ -282,6 +282,25 @@ TEST_F(LuaMemoryLimitTest, EveryAllocationMayFail) {
   }
 }
 
+TEST_F(LuaMemoryLimitTest, ErrorWithoutMemoryIsReplied) {
+  // The script needs more memory to run than to compile, and the most of it when it fails: its error
+  // has room for the position. Lua allocates no blocks of less than a step.
+  constexpr std::string_view kScript =
+      "local e = {err = 'CODE text', source = '', line = 1}\n"
+      "local t = {} for i = 1, 100 do t[i] = {} end error(e)";
+  constexpr std::size_t kStep = 8;
+  const std::size_t least = host().memory_bytes();
+  bool enough = false;
+  for (std::size_t room = 0; !enough; room += kStep) {
+    limits_.memory_bytes_max = least + room;
+    restart();
+    const Reply reply = eval(kScript);
+    ASSERT_TRUE(reply.is_error()) << room;
+    enough = reply.text().starts_with("CODE text script: ");
+    ASSERT_LT(room, kMemoryMax);
+  }
+}
+
 // ---- The C stack ----
 
 TEST_F(LuaMemoryLimitTest, RecursionInCEndsWithAnError) {
