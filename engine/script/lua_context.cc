@@ -53,6 +53,7 @@ LuaContext::LuaContext(const LuaLimits& lua_limits, BusyMonitor& busy_monitor,
   open_sandbox(lua);
   push_runner(lua);
   collect_garbage();
+  watch();
 }
 
 LuaContext::~LuaContext() { lua_close(lua); }
@@ -100,21 +101,16 @@ int raise_interruption(lua_State* lua) {
   return raise_error(lua, script_errors::kKilled);
 }
 
-void LuaContext::watch(bool on) {
-  lua_sethook(lua, on ? &on_count : nullptr, on ? LUA_MASKCOUNT : 0, kInstructionsPerLook);
-  watched = on;
-}
+void LuaContext::watch() { lua_sethook(lua, &on_count, LUA_MASKCOUNT, kInstructionsPerLook); }
 
 // ---- A call ----
 
-void LuaContext::begin_call(const ScriptCall& call_to_run, bool ends_soon) {
+void LuaContext::begin_call(const ScriptCall& call_to_run) {
   keys.make_room(call_to_run.keys.size());
   argv.make_room(call_to_run.arguments.size());
   call = &call_to_run;
   protocol = 2;
   next_poll = {};
-  // A hook costs each instruction a fourth more.
-  if (watched == ends_soon) watch(!ends_soon);
   limit_memory();
 }
 
@@ -122,7 +118,7 @@ void LuaContext::end_call() {
   call = nullptr;
   leave_runner_alone(lua);
   lift_memory_limit();
-  if (interrupted()) watch(true);  // it is set otherwise
+  if (interrupted()) watch();  // raise_interruption() has set it otherwise
   killed = false;
   if (std::exchange(collector_changed, false)) reset_collector(lua);
   if (std::exchange(json_changed, false)) reset_json(lua);

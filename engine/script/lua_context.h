@@ -72,12 +72,9 @@ struct LuaContext {
   void fail(std::exception_ptr exception) noexcept;
   [[nodiscard]] bool interrupted() const { return killed || exception != nullptr; }
 
-  /// `ends_soon`: no need to look at the time but in commands.
-  void begin_call(const ScriptCall& call, bool ends_soon);
+  void begin_call(const ScriptCall& call);
   /// Makes good what the script may have left changed for others.
   void end_call();
-  /// Sets how often the count hook looks at the time: now and then, or not at all.
-  void watch(bool on);
 
   // ---- Memory: limited while a script runs or is compiled; the host itself goes on ----
   void limit_memory() { memory.limit(); }
@@ -104,15 +101,13 @@ struct LuaContext {
   std::exception_ptr exception;
   std::chrono::steady_clock::time_point next_poll;  // zero: the time has not been looked at yet
   std::size_t steps_to_look = 0;
-  bool watched = false;
   bool collector_changed = false;
   bool json_changed = false;
 
   // ---- KEYS and ARGV of the last call ----
   ListImage keys;
   ListImage argv;
-  bool lists_touched = true;     // not as the images say: the next call gets new tables
-  std::uint64_t lists_made = 0;  // how often it did
+  bool lists_touched = true;  // not as the images say: the next call gets new tables
 
   // ---- Of redis.call: kept from call to call for their memory ----
   std::vector<std::string_view> arguments;  // as many as any call has had
@@ -125,6 +120,8 @@ struct LuaContext {
   Rand48 random{0x1234ABCD};  // as on a fresh Redis
 
  private:
+  /// Sets the count hook, which looks at the time now and then.
+  void watch();
   void look(lua_State* running);
 };
 

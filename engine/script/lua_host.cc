@@ -91,7 +91,7 @@ void LuaHost::flush() {
 }
 
 LuaResult LuaHost::run(const LuaScript& script, const ScriptCall& call) {
-  context_->begin_call(call, script.globals.ends_soon);
+  context_->begin_call(call);
   run_script(*context_, script);
   context_->end_call();
   if (context_->exception != nullptr) {

@@ -50,10 +50,6 @@ struct GlobalUse {
   bool needs_no_guard = false;
   /// Of KEYS and ARGV it only reads elements and the length: they stay as they are.
   bool keeps_lists = false;
-  /// It has neither loops nor functions of its own: no instruction runs twice.
-  bool ends_soon = false;
-  /// They are upvalues of its main part, to be set when they are other tables than before.
-  bool has_list_upvalues = false;
 };
 
 /// A compiled script.
@@ -63,7 +59,6 @@ struct LuaScript {
   // The host's.
   int function;  // where the interpreter keeps it
   GlobalUse globals;
-  mutable std::uint64_t lists_known = 0;  // which KEYS and ARGV are its upvalues
 };
 
 /// How a script ended. The reply of one that failed is an error as Redis words it; but a script

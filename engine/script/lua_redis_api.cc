@@ -79,8 +79,8 @@ const char* run_command(lua_State* lua, LuaContext& context) noexcept {
   return nullptr;
 }
 
-/// Pushes the answer, which may be left out if it is no error; true if it is one.
-bool call_command(lua_State* lua, bool is_read) {
+/// Pushes the reply; returns true if it is an error.
+bool call_command(lua_State* lua) {
   LuaContext& context = LuaContext::of(lua);
   const char* const fault = run_command(lua, context);
   const bool look = ++context.commands_called % kCommandsPerLook == 0;
@@ -89,22 +89,19 @@ bool call_command(lua_State* lua, bool is_read) {
     push_error(lua, fault);
     return true;
   }
-  const bool is_error = context.command_reply.is_error();
-  if (is_read || is_error) push_reply(lua, context.command_reply, context.protocol);
-  if (!is_error) return false;
+  push_reply(lua, context.command_reply, context.protocol);
+  if (!context.command_reply.is_error()) return false;
   lua_pushboolean(lua, 1);
   lua_setfield(lua, -2, kIsCounted);
   return true;
 }
 
 /// redis.call(command, argument, …)
-int call(lua_State* lua) { return call_command(lua, true) ? lua_error(lua) : 1; }
-
-int call_without_answer(lua_State* lua) { return call_command(lua, false) ? lua_error(lua) : 0; }
+int call(lua_State* lua) { return call_command(lua) ? lua_error(lua) : 1; }
 
 /// redis.pcall(command, argument, …)
 int pcall(lua_State* lua) {
-  call_command(lua, true);
+  call_command(lua);
   return 1;
 }
 
@@ -304,8 +301,6 @@ constexpr luaL_Reg kFunctions[] = {
 };
 
 }  // namespace
-
-void push_call_without_answer(lua_State* lua) { lua_pushcfunction(lua, &call_without_answer); }
 
 void push_redis_api(lua_State* lua) {
   lua_createtable(lua, 0, static_cast<int>(std::size(kFunctions) + std::size(kConstants)));

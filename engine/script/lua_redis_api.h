@@ -9,7 +9,4 @@ namespace rushgate {
 /// Pushes the table.
 void push_redis_api(lua_State* lua);
 
-/// Pushes a function that does what redis.call does, for a call whose answer nobody reads.
-void push_call_without_answer(lua_State* lua);
-
 }  // namespace rushgate

@@ -6,7 +6,6 @@
 
 #include "engine/script/lua_conversion.h"
 #include "engine/script/lua_errors.h"
-#include "engine/script/lua_globals.h"
 #include "engine/script/lua_sandbox.h"
 #include "engine/script/script_errors.h"
 
@@ -137,7 +136,6 @@ void set_lists(lua_State* lua, LuaContext& context, const LuaScript& script) {
   if (context.lists_touched) {
     renew_list(lua, kKeysName, kKeys, context.keys);
     renew_list(lua, kArgumentsName, kArguments, context.argv);
-    ++context.lists_made;
   }
   context.lists_touched = !script.globals.keeps_lists;
   fill_list(lua, kKeys, context.keys, context.call->keys);
@@ -159,12 +157,6 @@ int runner(lua_State* lua) {
   LuaContext& context = LuaContext::of(lua);
   set_lists(lua, context, script);
   lua_rawgeti(lua, LUA_REGISTRYINDEX, script.function);
-  if (script.globals.has_list_upvalues && script.lists_known != context.lists_made) {
-    lua_pushvalue(lua, kKeys);
-    lua_pushvalue(lua, kArguments);
-    set_list_upvalues(lua);
-    script.lists_known = context.lists_made;
-  }
   lua_call(lua, 0, 1);
   take_result(lua, context);
   return 0;

@@ -16,7 +16,7 @@
 
 namespace rushgate {
 
-class LuaTest : public testing::Test, protected CommandCaller, protected BusyMonitor {
+class LuaTest : public ::testing::Test, protected CommandCaller, protected BusyMonitor {
  protected:
   explicit LuaTest(const LuaLimits& limits = {}) : limits_(limits) {}
 
@@ -34,8 +34,10 @@ class LuaTest : public testing::Test, protected CommandCaller, protected BusyMon
   }
 
   /// The same as to_debug_string() writes it, without the script's name, which is its SHA-1.
-  std::string text(std::string_view script) {
-    std::string all = to_debug_string(eval(script));
+  std::string text(std::string_view script) { return without_name(eval(script)); }
+
+  static std::string without_name(const Reply& reply) {
+    std::string all = to_debug_string(reply);
     constexpr std::string_view kBefore = " script: ";
     constexpr std::size_t kSha1Size = 40;
     if (const std::size_t at = all.find(kBefore); at != std::string::npos) {
