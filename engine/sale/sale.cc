@@ -122,6 +122,8 @@ absl::StatusOr<std::unique_ptr<Sale>> Sale::open(Client& client, OrderStore& ord
   std::unique_ptr<Sale> sale(new Sale(client, orders, clock, std::move(options)));
   const absl::Status recovered = sale->vouchers_.recover();
   if (!recovered.ok()) return recovered;
+  const absl::Status prepared = sale->ids_.prepare();
+  if (!prepared.ok()) return prepared;
   return sale;
 }
 

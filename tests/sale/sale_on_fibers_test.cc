@@ -150,6 +150,33 @@ TEST_P(SaleOnFibersTest, AFiberBuysAThousandAtOnce) {
   EXPECT_EQ(results.back().outcome, Outcome::kSoldOut);
 }
 
+TEST_P(SaleOnFibersTest, FibersShareDrawsOfIds) {
+  constexpr int kFibers = 500;
+  constexpr int kBuysEach = 40;
+  constexpr std::int64_t kBlock = 64;
+  publish(*fiber_sale_, voucher(kVoucher, 1));
+  const auto sale =
+      Sale::open(*fiber_client_, orders_, engine_->clock(), {.id_block_size = kBlock});
+  ASSERT_TRUE(sale.ok()) << sale.status();
+  std::vector<boost::fibers::fiber> fibers;
+  for (int i = 0; i < kFibers; ++i) {
+    fibers.emplace_back([&, i] {
+      for (int buy = 0; buy < kBuysEach; ++buy) {
+        const BuyResult result = (*sale)->buy(kVoucher, i + 1);
+        EXPECT_TRUE(result.detail.empty()) << result.detail;
+      }
+    });
+  }
+  join(fibers);
+  std::int64_t drawn = 0;  // of today, or, if it is midnight, of both days
+  const Reply counters = (*client_)("KEYS", SaleKeys{}.id_prefix + "*");
+  for (const Reply& counter : counters.elements())
+    drawn += (*client_)("INCRBY", counter.text(), 0).integer();
+  EXPECT_GE(drawn, kFibers * kBuysEach);
+  // One block in use and one ahead; the same again if a day ends meanwhile.
+  EXPECT_LE(drawn, kFibers * kBuysEach + 4 * kBlock * IdDraws::kGrowthMax);
+}
+
 TEST_P(SaleOnFibersTest, FibersAndThreadsBuyFromOneSale) {
   publish(*fiber_sale_, voucher(kVoucher, kStockAtFirst));
   const auto thread_sale = open_sale(*client_);

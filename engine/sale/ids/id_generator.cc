@@ -1,35 +1,24 @@
 #include "engine/sale/ids/id_generator.h"
 
 #include <algorithm>
-#include <chrono>
-#include <cstdio>
-
-#include "engine/sale/reply_status.h"
 
 namespace rushgate {
 namespace {
 
-constexpr std::int64_t kDaySeconds = 24 * 60 * 60;
-constexpr std::int64_t kCounterMask = (std::int64_t{1} << IdGenerator::kCounterBits) - 1;
-
-OrderId id_of(std::int64_t seconds_since_1970, std::int64_t counter) {
-  return (seconds_since_1970 - IdGenerator::kEpochSeconds) << IdGenerator::kCounterBits | counter;
-}
-
-/// yyyyMMdd
-std::string day_name(std::int64_t days_since_1970) {
-  const std::chrono::year_month_day date{std::chrono::sys_days{std::chrono::days{days_since_1970}}};
-  char text[32];
-  std::snprintf(text, sizeof(text), "%04d%02u%02u", static_cast<int>(date.year()),
-                static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()));
-  return text;
-}
+/// The next day's first block is asked for by the ids of this day's last minute.
+constexpr std::int64_t kDayEndSeconds = 60;
 
 }  // namespace
 
 IdGenerator::IdGenerator(Client& client, OrderStore& orders, const Clock& clock,
                          const SaleKeys& keys, std::int64_t block_size)
-    : client_(client), orders_(orders), clock_(clock), keys_(keys), block_size_(block_size) {}
+    : clock_(clock), draws_(std::make_shared<IdDraws>(client, orders, clock, keys, block_size)) {}
+
+IdGenerator::~IdGenerator() { draws_->close(); }
+
+absl::Status IdGenerator::prepare() {
+  return draws_->look_up(clock_.now_ms() / 1'000 / kDaySeconds);
+}
 
 absl::StatusOr<OrderId> IdGenerator::next() {
   OrderId id = 0;
@@ -42,62 +31,58 @@ absl::StatusOr<OrderId> IdGenerator::next() {
 absl::Status IdGenerator::next(std::span<OrderId> ids, std::size_t& count) {
   count = 0;
   while (true) {
-    std::int64_t day = 0;
-    std::int64_t above = 0;
-    bool is_begun = false;
-    {
-      const std::lock_guard lock(mutex_);
-      seconds_ = std::max(seconds_, clock_.now_ms() / 1'000);
-      day = seconds_ / kDaySeconds;
-      is_begun = day == block_day_;
-      if (is_begun) {
-        while (count < ids.size() && block_next_ != block_end_) {
-          ids[count++] = id_of(seconds_, block_next_++);
-        }
-      }
-      if (count == ids.size()) return absl::OkStatus();
-      above = block_end_ - 1;
+    const Taken taken = take(ids.subspan(count));
+    count += taken.count;
+    const auto missing = static_cast<std::int64_t>(ids.size() - count);
+    if (missing > 0) {
+      const absl::Status drawn = draws_->wait(taken.day, missing);
+      if (!drawn.ok()) return drawn;
+      continue;
     }
-    // Not under the lock: the client may suspend a fiber, and another of its thread come for an id.
-    const absl::Status drawn = is_begun ? draw_block(day, above) : begin_day(day);
-    if (!drawn.ok()) return drawn;
+    if (taken.is_low) draws_->ask(taken.day, 1);
+    if (taken.is_day_near_end) draws_->ask(taken.day + 1, 1);
+    return absl::OkStatus();
   }
 }
 
-/// Whatever became of the keyspace's counter, ids go on above those of this day that are stored.
-/// (Of the day, not of all time: a clock that was once far ahead must not be followed for ever.)
-absl::Status IdGenerator::begin_day(std::int64_t day) {
-  const auto greatest = orders_.greatest_id(id_of((day + 1) * kDaySeconds, 0));
-  if (!greatest.ok()) return greatest.status();
-  const std::int64_t seconds = made_at_ms(*greatest) / 1'000;
-  const bool is_of_day = *greatest > 0 && seconds / kDaySeconds == day;
-  if (!is_of_day) return draw_block(day, 0);
-  {
-    const std::lock_guard lock(mutex_);
-    seconds_ = std::max(seconds_, seconds);
-  }
-  return draw_block(day, *greatest & kCounterMask);
-}
-
-/// A block of counters above `above`.
-absl::Status IdGenerator::draw_block(std::int64_t day, std::int64_t above) {
-  const std::string counter = keys_.id_counter(day_name(day));
-  Reply last = client_("INCRBY", counter, block_size_);
-  if (last.is_integer() && last.integer() - block_size_ < above) {
-    last = client_("INCRBY", counter, above);
-  }
-  if (!last.is_integer()) return to_status(last, "drawing order ids");
-  const std::int64_t end = last.integer() + 1;
-
+/// As many as there are of what was drawn. What it asks for is to be drawn outside of the lock: the
+/// client may suspend a fiber, and another of its thread come for an id.
+IdGenerator::Taken IdGenerator::take(std::span<OrderId> ids) {
   const std::lock_guard lock(mutex_);
-  // Somebody else may have drawn meanwhile. Ids ascend, so of two blocks the earlier one is
-  // dropped.
-  const bool is_late = day < block_day_ || (day == block_day_ && end <= block_end_);
-  if (is_late) return absl::OkStatus();
-  block_day_ = day;
-  block_end_ = end;
-  block_next_ = end - block_size_;
-  return absl::OkStatus();
+  Taken taken;
+  seconds_ = std::max(seconds_, clock_.now_ms() / 1'000);
+  taken.day = seconds_ / kDaySeconds;
+  while (taken.count < ids.size()) {
+    if (day_ != taken.day || block_.next == block_.end) {
+      if (!renew(taken.day)) return taken;
+    }
+    const std::int64_t count =
+        std::min(static_cast<std::int64_t>(ids.size() - taken.count), block_.end - block_.next);
+    for (std::int64_t i = 0; i < count; ++i) {
+      ids[taken.count++] = make(seconds_, block_.next++);
+    }
+  }
+  const std::int64_t left = block_.end - block_.next;
+  if (left <= low_) {  // again later, since the draw may fail
+    taken.is_low = true;
+    low_ = left / 2;
+  }
+  if (seconds_ >= tomorrow_from_) {
+    taken.is_day_near_end = true;
+    tomorrow_from_ = seconds_ + 1;
+  }
+  return taken;
+}
+
+bool IdGenerator::renew(std::int64_t day) {
+  const auto range = draws_->take(day);
+  if (!range) return false;
+  day_ = day;
+  block_ = *range;
+  low_ = (block_.end - block_.next) / 2;
+  tomorrow_from_ = (day + 1) * kDaySeconds - kDayEndSeconds;
+  seconds_ = std::max(seconds_, block_.seconds_min);
+  return true;
 }
 
 std::int64_t IdGenerator::made_at_ms(OrderId id) {
