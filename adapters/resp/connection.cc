@@ -1,16 +1,19 @@
 #include "adapters/resp/connection.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <iterator>
+#include <span>
 #include <string_view>
 #include <utility>
 
+#include <boost/asio/buffer.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <spdlog/spdlog.h>
 
-#include "adapters/resp/resp_encoder.h"
+#include "absl/container/inlined_vector.h"
 #include "engine/base/numbers.h"
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_table.h"
@@ -20,9 +23,14 @@
 namespace rushgate {
 namespace {
 
-constexpr std::size_t kReadBytesMin = 16 * 1'024;
-constexpr std::size_t kReadBytesMax = 1'024 * 1'024;
 constexpr std::size_t kBatchRequestsMax = 1'024;
+constexpr std::size_t kBatchBytesMax = 256 * 1'024;  // the request that reaches it is the last one
+constexpr std::size_t kBatchReplyBytesMax = 256 * 1'024;
+constexpr std::size_t kWaitingBytesMax = 64 * 1'024;  // more output than this stops its client
+constexpr std::size_t kSendBytesMax = 1'024 * 1'024;  // then it is the turn of other clients
+constexpr std::size_t kKeptInputBytes = 1'024;        // an empty buffer that is larger is freed
+
+constexpr std::string_view kSpeaksHttp = "it speaks HTTP, perhaps on behalf of a web page";
 
 /// As CLIENT LIST shows it.
 std::string address_text(const Connection::Socket::endpoint_type& endpoint,
@@ -71,14 +79,13 @@ Connection::Connection(std::shared_ptr<boost::asio::io_context> io, Socket socke
       engine_(engine),
       options_(options),
       owner_(owner),
-      socket_(std::move(socket)),
-      read_bytes_(kReadBytesMin) {
+      socket_(std::move(socket)) {
   socket_.non_blocking(true);
 }
 
 void Connection::start() {
   session_ = std::make_unique<ServedSession>(engine_, session_options());
-  read();
+  wait_for_input();
 }
 
 ServedSessionOptions Connection::session_options() {
@@ -101,96 +108,160 @@ void Connection::want_turn() {
 
 // ---- Coming in ----
 
-void Connection::read() {
-  if (is_reading_ || is_closed_ || ends_after_output_) return;
-  is_reading_ = true;
-  socket_.async_read_some(
-      input_.prepare(read_bytes_),
-      [self = shared_from_this()](const boost::system::error_code& error, std::size_t bytes) {
-        self->is_reading_ = false;
-        if (error) return self->close();
-        self->received(bytes);
-      });
+void Connection::wait_for_input() {
+  if (waits_for_input_ || is_readable_ || is_closed_ || ends_after_output_ || output_waits())
+    return;
+  waits_for_input_ = true;
+  socket_.async_wait(Socket::wait_read,
+                     [self = shared_from_this()](const boost::system::error_code& error) {
+                       self->waits_for_input_ = false;
+                       if (error) return self->close();
+                       self->is_readable_ = true;
+                       if (!self->is_blocked_) return self->want_turn();
+                       // Only to see whether the client hangs up: what it sends has to wait.
+                       self->receive();
+                       self->wait_for_input();
+                     });
 }
 
-void Connection::received(std::size_t bytes) {
-  input_.commit(bytes);
-  input_.consume(std::exchange(parsed_bytes_, 0));
-  // Who sends a lot at once is read in large pieces.
-  read_bytes_ = bytes == read_bytes_ ? std::min(2 * read_bytes_, kReadBytesMax) : kReadBytesMin;
-  if (input_.size() + parser_.kept_bytes() > options_.query_bytes_max) {
-    return drop("it sent more than query_bytes_max without a pause for the answers");
-  }
-  // While it is blocked it is read on only to see whether it hangs up.
-  if (is_blocked_) return read();
-  want_turn();
+/// True if nothing keeps its next request from running, if there is one.
+bool Connection::can_run() const {
+  return !is_closed_ && !is_in_batch_ && !is_blocked_ && !ends_after_output_ && !output_waits() &&
+         !session_->is_hung_up();
 }
 
 std::optional<ServedSession::Batch> Connection::next_batch() {
-  if (session_->is_hung_up()) return std::nullopt;
-  const std::size_t count = alone_ ? 0 : parse_batch();
-  if (count > 0) {
+  if (!can_run()) return std::nullopt;
+  if (batch_begin_ == batch_end_ && !alone_) find_batch();
+  if (is_closed_) return std::nullopt;
+  if (batch_begin_ < batch_end_) {
     is_in_batch_ = true;
-    return ServedSession::Batch{.session = session_.get(), .requests = {requests_.data(), count}};
+    return ServedSession::Batch{
+        .session = session_.get(),
+        .requests = std::span(requests_).subspan(batch_begin_, batch_end_ - batch_begin_),
+        .reply_bytes_max = kBatchReplyBytesMax};
   }
   if (!alone_ || moves_clock(*alone_)) return std::nullopt;
   is_blocked_ = true;
-  requests_[0] = *std::exchange(alone_, std::nullopt);
+  blocking_ = *std::exchange(alone_, std::nullopt);
   return ServedSession::Batch{.session = session_.get(),
-                              .requests = {requests_.data(), 1},
+                              .requests = {&blocking_, 1},
                               .completion = [io = io_, weak = weak_from_this()](Reply reply) {
-                                boost::asio::post(*io, [weak, reply = std::move(reply)] {
-                                  if (const auto self = weak.lock()) self->unblocked(reply);
+                                boost::asio::post(*io, [weak, reply = std::move(reply)]() mutable {
+                                  if (const auto self = weak.lock()) {
+                                    self->unblocked(std::move(reply));
+                                  }
                                 });
                               }};
 }
 
-/// How many requests there are that run together; or else alone_ may be one that does not.
-std::size_t Connection::parse_batch() {
-  std::size_t count = 0;
-  const auto buffered = input_.data();
-  std::string_view rest(static_cast<const char*>(buffered.data()), buffered.size());
-  rest.remove_prefix(parsed_bytes_);
-  while (count < kBatchRequestsMax && !is_blocked_ && !alone_ && !ends_after_output_ &&
-         !is_closed_) {
-    if (count == requests_.size()) requests_.emplace_back();
-    if (held_) {
-      requests_[count] = *std::exchange(held_, std::nullopt);
-    } else {
-      const auto& limits = session_->is_authenticated() ? RequestParser::kAuthenticated
-                                                        : RequestParser::kUnauthenticated;
-      const RequestParser::Result result = parser_.next(rest, limits, requests_[count]);
-      if (result == RequestParser::Result::kIncomplete) break;
-      if (result == RequestParser::Result::kBroken) {
-        if (count > 0) break;  // those before it are answered first; it will be found again
-        append(Reply::error(parser_.error()));
-        ends_after_output_ = true;
-        break;
-      }
-    }
-    const CommandSpec* const spec = find_command(requests_[count][0]);
-    const bool ends_all = spec == nullptr && is_http(requests_[count][0]);
-    if (count > 0 && (ends_all || (spec != nullptr && may_change_protocol(*spec)))) {
-      held_ = std::move(requests_[count]);
-      break;
-    }
-    if (ends_all) {
-      drop("it speaks HTTP, perhaps on behalf of a web page");
-      break;
-    }
-    const bool is_alone =
-        spec == nullptr ? moves_clock(requests_[count]) : may_block(*spec, requests_[count]);
-    if (is_alone) {
-      alone_ = std::move(requests_[count]);
-      break;
-    }
-    ++count;
-    if (spec != nullptr && (spec->flags & kEndsBatch) != 0) break;
+/// Finds the requests that run together, or else one that runs alone: in what was received before,
+/// or else in what the socket has.
+void Connection::find_batch() {
+  if (held_ || may_have_request_) parse_input();
+  if (is_readable_ && can_run() && batch_begin_ == batch_end_ && !alone_) receive();
+}
+
+void Connection::receive() {
+  is_readable_ = false;
+  const std::span<char> buffer = owner_.buffers().read_buffer();
+  boost::system::error_code error;
+  const std::size_t bytes =
+      socket_.read_some(boost::asio::buffer(buffer.data(), buffer.size()), error);
+  if (error == boost::asio::error::would_block) return;
+  if (error) return close();
+  const std::string_view received(buffer.data(), bytes);
+  if (!input_.empty() || is_blocked_) {
+    input_.append(received);
+    may_have_request_ = true;
+    if (!is_blocked_) parse_input();
+  } else {
+    input_ = parse(received);
   }
-  parsed_bytes_ = buffered.size() - rest.size();
-  // While a read is under way, what it was promised must stay where it is.
-  if (!is_reading_) input_.consume(std::exchange(parsed_bytes_, 0));
-  return count;
+  if (input_.size() - parsed_bytes_ + parser_.memory_bytes() > options_.query_bytes_max) {
+    drop("it sent more than query_bytes_max without a pause for the answers");
+  }
+}
+
+void Connection::parse_input() {
+  const std::string_view rest = parse(std::string_view(input_).substr(parsed_bytes_));
+  parsed_bytes_ = input_.size() - rest.size();
+  if (rest.empty()) {
+    input_.clear();
+    if (input_.capacity() > kKeptInputBytes) std::string().swap(input_);
+    parsed_bytes_ = 0;
+  } else if (2 * parsed_bytes_ > input_.size()) {
+    input_.erase(0, std::exchange(parsed_bytes_, 0));
+  }
+}
+
+/// Finds requests at the beginning of `input`, and returns the rest of it.
+std::string_view Connection::parse(std::string_view input) {
+  batch_begin_ = batch_end_ = 0;
+  requests_ = owner_.buffers().take_requests();
+  may_have_request_ = true;
+  std::size_t bytes = 0;
+  bool goes_on = true;
+  while (goes_on && batch_end_ < kBatchRequestsMax && bytes < kBatchBytesMax) {
+    if (batch_end_ == requests_.size()) requests_.emplace_back();
+    Request& request = requests_[batch_end_];
+    goes_on = take_request(input, request) && add_request(request);
+    bytes += request.memory_bytes();
+  }
+  if (batch_end_ == 0) end_batch();
+  return input;
+}
+
+/// False if there is none, or none that can be understood.
+bool Connection::take_request(std::string_view& input, Request& request) {
+  if (held_) {
+    request = *std::exchange(held_, std::nullopt);
+    return true;
+  }
+  const auto& limits = session_->is_authenticated() ? RequestParser::kAuthenticated
+                                                    : RequestParser::kUnauthenticated;
+  switch (parser_.next(input, limits, request)) {
+    case RequestParser::Result::kRequest:
+      return true;
+    case RequestParser::Result::kIncomplete:
+      may_have_request_ = false;
+      return false;
+    case RequestParser::Result::kBroken:
+      break;
+  }
+  if (batch_end_ > 0) return false;  // those before it are answered first; it will be found again
+  append(Reply::error(parser_.error()));
+  ends_after_output_ = true;
+  return false;
+}
+
+/// Adds the request to the batch, or puts it where it waits for the end of the batch. False if the
+/// batch is complete.
+bool Connection::add_request(Request& request) {
+  const CommandSpec* const spec = find_command(request[0]);
+  const bool ends_all = spec == nullptr && is_http(request[0]);
+  if (batch_end_ > 0 && (ends_all || (spec != nullptr && may_change_protocol(*spec)))) {
+    held_ = std::move(request);
+    return false;
+  }
+  if (ends_all) {
+    drop(kSpeaksHttp);
+    return false;
+  }
+  const bool is_alone = spec == nullptr ? moves_clock(request) : may_block(*spec, request);
+  if (is_alone) {
+    alone_ = std::move(request);
+    return false;
+  }
+  ++batch_end_;
+  return spec == nullptr || (spec->flags & kEndsBatch) == 0;
+}
+
+/// Gives the memory of the batch back.
+void Connection::end_batch() {
+  const std::size_t used = std::min(requests_.size(), batch_end_ + 1);
+  owner_.buffers().give_back(std::exchange(requests_, {}), used);
+  batch_begin_ = batch_end_ = 0;
 }
 
 // RUSHGATE.ADVANCE milliseconds
@@ -209,19 +280,20 @@ void Connection::advance_clock() {
   append(Reply::ok());
 }
 
-void Connection::unblocked(const Reply& reply) {
+void Connection::unblocked(Reply reply) {
   is_blocked_ = false;
+  blocking_ = Request();
   collect_messages();
-  append_answer(reply);
+  append_answer(std::move(reply));
   want_turn();
 }
 
 // ---- Going out ----
 
 /// What is published before an answer is sent before it.
-void Connection::append_answer(const Reply& reply) {
+void Connection::append_answer(Reply&& reply) {
   append_messages(answers_++);
-  append(reply);
+  append(std::move(reply));
 }
 
 void Connection::collect_messages() {
@@ -233,55 +305,77 @@ void Connection::append_messages(std::uint64_t up_to_replies) {
   for (; message != messages_.end() && message->after_replies <= up_to_replies; ++message) {
     // In the protocol that it was published for.
     const bool is_push = message->text.kind() == Reply::Kind::kPush;
-    append_reply(message->text, is_push ? RespVersion::k3 : RespVersion::k2, output_);
+    output_.append(std::move(message->text), is_push ? RespVersion::k3 : RespVersion::k2);
   }
   messages_.erase(messages_.begin(), message);
 }
 
-void Connection::append(const Reply& reply) {
-  append_reply(reply, session_->protocol() == 3 ? RespVersion::k3 : RespVersion::k2, output_);
+void Connection::append(Reply&& reply) {
+  output_.append(std::move(reply), session_->protocol() == 3 ? RespVersion::k3 : RespVersion::k2);
 }
 
-void Connection::take_replies(std::span<const Reply> replies) {
+void Connection::take_replies(std::span<Reply> replies) {
   is_in_batch_ = false;
   collect_messages();
-  for (const Reply& reply : replies) append_answer(reply);
+  for (Reply& reply : replies) append_answer(std::move(reply));
+  batch_begin_ += replies.size();
+  if (batch_begin_ == batch_end_) end_batch();
   if (session_->is_closing()) ends_after_output_ = true;
 }
 
 void Connection::settle() {
   wants_turn_ = false;
   if (session_->is_hung_up()) close();
-  if (is_closed_) return want_turn();  // its owner lets go of it
+  if (held_ && is_http((*held_)[0])) drop(kSpeaksHttp);  // as in Redis, what was before it is lost
+  if (is_closed_) return;
   collect_messages();
   append_messages(answers_);
   send();
-  read();
+  if (is_closed_) return;
+  const bool has_more =
+      batch_begin_ < batch_end_ || alone_ || held_ || may_have_request_ || is_readable_;
+  if (has_more && can_run()) {
+    want_turn();
+  } else {
+    wait_for_input();
+  }
 }
 
+bool Connection::output_waits() const { return output_.size() > kWaitingBytesMax; }
+
 void Connection::send() {
-  while (sent_ < output_.size() && !waits_to_write_) {
+  std::size_t sent = 0;
+  while (!output_.empty() && !waits_to_write_) {
+    if (sent >= kSendBytesMax) {
+      wait_until_writable();
+      break;
+    }
     boost::system::error_code error;
-    sent_ +=
-        socket_.send(boost::asio::buffer(output_.data() + sent_, output_.size() - sent_), 0, error);
+    const std::size_t bytes = send_some(error);
+    output_.consume(bytes);
+    sent += bytes;
     if (error == boost::asio::error::would_block) {
       wait_until_writable();
     } else if (error) {
       return close();
     }
   }
-  if (waits_to_write_) {
-    if (sent_ > output_.size() / 2)
-      output_.erase(0, std::exchange(sent_, 0));  // it may never catch up
-    if (output_.size() - sent_ > options_.output_bytes_max) {
-      drop("it left more than output_bytes_max of its answers unread");
-    }
-    return;
+  if (output_.size() > options_.output_bytes_max) {
+    return drop("it left more than output_bytes_max of its answers unread");
   }
-  output_.clear();
-  if (output_.capacity() > kReadBytesMax) output_.shrink_to_fit();
-  sent_ = 0;
-  if (ends_after_output_) close();
+  if (output_.empty() && ends_after_output_) close();
+}
+
+/// Returns how many bytes the socket has taken.
+std::size_t Connection::send_some(boost::system::error_code& error) {
+  std::array<std::string_view, 16> views;
+  const std::size_t count = output_.front(views);
+  absl::InlinedVector<boost::asio::const_buffer, views.size()> buffers;
+  for (const std::string_view view : std::span(views).first(count)) {
+    buffers.emplace_back(view.data(), view.size());
+  }
+  if (count == 1) return socket_.send(buffers.front(), 0, error);
+  return socket_.send(buffers, 0, error);
 }
 
 void Connection::wait_until_writable() {
@@ -290,11 +384,11 @@ void Connection::wait_until_writable() {
                      [self = shared_from_this()](const boost::system::error_code& error) {
                        self->waits_to_write_ = false;
                        if (error) return self->close();
-                       if (!self->is_closed_) self->send();
+                       self->want_turn();
                      });
 }
 
-void Connection::drop(const char* reason) {
+void Connection::drop(std::string_view reason) {
   if (options_.logger != nullptr) options_.logger->warn("a client is closed: {}", reason);
   close();
 }
@@ -304,7 +398,7 @@ void Connection::close() {
   is_closed_ = true;
   boost::system::error_code ignored;
   socket_.close(ignored);
-  want_turn();
+  owner_.closed(shared_from_this());
 }
 
 }  // namespace rushgate

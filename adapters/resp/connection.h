@@ -7,20 +7,23 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
 
+#include "adapters/resp/output_queue.h"
 #include "adapters/resp/request_parser.h"
 #include "adapters/resp/resp_server.h"
+#include "adapters/resp/shared_buffers.h"
 #include "engine/executor/served_session.h"
 
 namespace rushgate {
 
-/// Reads requests, batch by batch, and writes what they are answered. Belongs to the server's
-/// thread. A server keeps it as a shared_ptr, and lets go of it once it is_closed().
+/// Reads requests, batch by batch, and writes what they are answered. While more than a little of
+/// its output waits for the client, it neither reads nor runs anything more. Belongs to the server's
+/// thread. A server keeps it as a shared_ptr until it is closed.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   using Socket = boost::asio::generic::stream_protocol::socket;
@@ -29,11 +32,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
   class Owner {
    public:
     virtual ~Owner() = default;
-    /// It has something to run or to send, or is closed: it is to be asked for next_batch(), then
-    /// settle()d. Comes once until then.
+    /// It has something to run or to send: it is to be asked for next_batch(), then settle()d. Comes
+    /// once until then.
     virtual void wants_turn(const std::shared_ptr<Connection>& connection) = 0;
+    /// It is closed, and wants nothing more.
+    virtual void closed(const std::shared_ptr<Connection>& connection) = 0;
     /// Is it called in the middle of a script?
     [[nodiscard]] virtual bool is_busy() const = 0;
+    [[nodiscard]] virtual SharedBuffers& buffers() = 0;
   };
 
   Connection(std::shared_ptr<boost::asio::io_context> io, Socket socket, Engine& engine,
@@ -42,16 +48,19 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// Begins to read. To be called once, first.
   void start();
 
-  /// The next requests, to be run in their turn; none if there are none now. They stay as they are
-  /// until take_replies(), or until they have begun if they have a completion: then they may block.
+  /// The next requests, to be run in their turn; none if there are none now, or if output waits.
+  /// They stay as they are until take_replies(), or until they have begun if they have a
+  /// completion: then they may block.
   [[nodiscard]] std::optional<ServedSession::Batch> next_batch();
-  void take_replies(std::span<const Reply> replies);
+  /// Of the first requests of the batch. Those without a reply are the next batch.
+  void take_replies(std::span<Reply> replies);
   /// After next_batch() gave nothing: is the next request RUSHGATE.ADVANCE? It is then to be run by
   /// advance_clock(), between batches.
-  [[nodiscard]] bool moves_clock_next() const { return alone_ && !session_->is_hung_up(); }
+  [[nodiscard]] bool moves_clock_next() const { return alone_ && can_run(); }
   void advance_clock();
 
-  /// After its batches: sends what there is to send, and reads on.
+  /// After a batch, or if there is none: sends what there is to send, and wants another turn or
+  /// reads on.
   void settle();
 
   /// Between next_batch() and take_replies().
@@ -62,20 +71,33 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
  private:
   void want_turn();
-  void read();
-  void received(std::size_t bytes);
-  std::size_t parse_batch();
-  [[nodiscard]] bool moves_clock(const Request& request) const;
-  void unblocked(const Reply& reply);
   ServedSessionOptions session_options();
-  void append(const Reply& reply);
-  void append_answer(const Reply& reply);
+
+  // ---- Coming in ----
+  void wait_for_input();
+  void receive();
+  void find_batch();
+  void parse_input();
+  std::string_view parse(std::string_view input);
+  bool take_request(std::string_view& input, Request& request);
+  bool add_request(Request& request);
+  void end_batch();
+  [[nodiscard]] bool moves_clock(const Request& request) const;
+  [[nodiscard]] bool can_run() const;
+  void unblocked(Reply reply);
+
+  // ---- Going out ----
+  void append(Reply&& reply);
+  void append_answer(Reply&& reply);
   void collect_messages();
   void append_messages(std::uint64_t up_to_replies);
+  [[nodiscard]] bool output_waits() const;
   void send();
+  std::size_t send_some(boost::system::error_code& error);
   void wait_until_writable();
+
   /// Closes it for a reason that the log is told.
-  void drop(const char* reason);
+  void drop(std::string_view reason);
 
   // ---- Constant after construction ----
   const std::shared_ptr<boost::asio::io_context> io_;  // completions may outlive the server
@@ -88,21 +110,25 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // ---- Coming in ----
   RequestParser parser_;
-  boost::beast::flat_buffer input_;
-  std::size_t parsed_bytes_ = 0;   // at the front of input_, where they stay during a read
-  std::size_t read_bytes_;         // how much the next read may take
-  std::vector<Request> requests_;  // of the current batch, and spare ones
+  std::string input_;              // received, not parsed yet
+  std::size_t parsed_bytes_ = 0;   // at the front of input_
+  bool is_readable_ = false;       // the socket may have bytes or its end
+  bool waits_for_input_ = false;   // until is_readable_
+  bool may_have_request_ = false;  // input_ was not parsed to its end
+
+  std::vector<Request> requests_;  // shared_buffers.h: of the current batch, and spare ones
+  std::size_t batch_begin_ = 0;    // requests_ before it have their replies
+  std::size_t batch_end_ = 0;      // requests_ from it on are spare
   std::optional<Request> alone_;   // follows the current batch, and does not run with it
   std::optional<Request> held_;    // begins the next batch
+  Request blocking_;               // the last one that was alone_, until it has begun
   bool is_in_batch_ = false;
-  bool is_reading_ = false;
   bool is_blocked_ = false;  // what it sent last may wait: what came after it does
 
   // ---- Going out ----
-  std::string output_;
+  OutputQueue output_;
   std::vector<ServedSession::Message> messages_;  // not yet in output_
   std::uint64_t answers_ = 0;                     // in output_ so far
-  std::size_t sent_ = 0;                          // bytes of output_ that are gone
   bool waits_to_write_ = false;
   bool ends_after_output_ = false;  // QUIT, or what cannot be understood
   bool is_closed_ = false;

@@ -73,7 +73,7 @@ RequestParser::Result RequestParser::read_array_length(std::string_view& input,
   if (*length > limits.arguments_max) return broken("unauthenticated multibulk length");
   pass_line(input, *line);
   arguments_left_ = std::max<std::int64_t>(*length, 0);
-  argument_bytes_ = -1;
+  argument_bytes_left_ = -1;
   return Result::kRequest;
 }
 
@@ -90,22 +90,28 @@ RequestParser::Result RequestParser::read_argument_length(std::string_view& inpu
   if (!length || *length < 0 || *length > kArgumentBytesMax) return broken("invalid bulk length");
   if (*length > limits.argument_bytes_max) return broken("unauthenticated bulk length");
   pass_line(input, *line);
-  argument_bytes_ = *length;
+  argument_bytes_left_ = *length;
   return Result::kRequest;
 }
 
 RequestParser::Result RequestParser::next_array(std::string_view& input, const Limits& limits,
                                                 Request& request) {
   while (arguments_left_ > 0) {
-    if (argument_bytes_ < 0) {
+    if (argument_bytes_left_ < 0) {
       const Result result = read_argument_length(input, limits);
       if (result != Result::kRequest) return result;
     }
-    const auto bytes = static_cast<std::size_t>(argument_bytes_);
-    if (input.size() < bytes + kLineEndBytes) return Result::kIncomplete;
+    const auto bytes = static_cast<std::size_t>(argument_bytes_left_);
+    if (input.size() < bytes + kLineEndBytes) {
+      const std::string_view part = input.substr(0, bytes);
+      partial_.add_part(part);
+      argument_bytes_left_ -= static_cast<std::int64_t>(part.size());
+      input.remove_prefix(part.size());
+      return Result::kIncomplete;
+    }
     partial_.add(input.substr(0, bytes));
     input.remove_prefix(bytes + kLineEndBytes);
-    argument_bytes_ = -1;
+    argument_bytes_left_ = -1;
     --arguments_left_;
   }
   std::swap(request, partial_);

@@ -42,8 +42,8 @@ class RequestParser {
   /// What is wrong, as the client is told: "ERR Protocol error: …".
   [[nodiscard]] const std::string& error() const { return error_; }
 
-  /// Bytes that it keeps of a request that is not complete.
-  [[nodiscard]] std::size_t kept_bytes() const { return partial_.bytes(); }
+  /// Returns how much memory the part of a request takes that it keeps.
+  [[nodiscard]] std::size_t memory_bytes() const { return partial_.memory_bytes(); }
 
  private:
   Result next_inline(std::string_view& input, Request& request);
@@ -53,8 +53,8 @@ class RequestParser {
   Result broken(std::string_view what);
 
   Request partial_;
-  std::int64_t arguments_left_ = 0;   // of an array; 0: none has begun
-  std::int64_t argument_bytes_ = -1;  // of the next argument; -1: its length is not read yet
+  std::int64_t arguments_left_ = 0;        // of an array; 0: none has begun
+  std::int64_t argument_bytes_left_ = -1;  // of the next argument; -1: its length is not read yet
   std::string error_;
 };
 

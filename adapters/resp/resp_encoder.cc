@@ -50,15 +50,6 @@ std::string_view without_format(std::string_view verbatim) {
   return verbatim.substr(verbatim.size() < kFormatSize ? 0 : kFormatSize);
 }
 
-void append_aggregate_header(const Reply& reply, bool resp3, std::string& out) {
-  if (reply.kind() == Reply::Kind::kSeveral) return;
-  const std::size_t size = reply.elements().size();
-  if (resp3 && reply.kind() == Reply::Kind::kMap) return append_length_line('%', size / 2, out);
-  if (resp3 && reply.kind() == Reply::Kind::kSet) return append_length_line('~', size, out);
-  if (resp3 && reply.kind() == Reply::Kind::kPush) return append_length_line('>', size, out);
-  append_length_line('*', size, out);
-}
-
 void append_text(const Reply& reply, bool resp3, std::string& out) {
   switch (reply.kind()) {
     case Reply::Kind::kStatus:
@@ -98,8 +89,22 @@ void append_reply(const Reply& reply, RespVersion version, std::string& out) {
     default:
       break;
   }
-  append_aggregate_header(reply, resp3, out);
+  append_aggregate_header(reply, version, out);
   for (const Reply& element : reply.elements()) append_reply(element, version, out);
+}
+
+void append_aggregate_header(const Reply& reply, RespVersion version, std::string& out) {
+  if (reply.kind() == Reply::Kind::kSeveral) return;
+  const bool resp3 = version == RespVersion::k3;
+  const std::size_t size = reply.elements().size();
+  if (resp3 && reply.kind() == Reply::Kind::kMap) return append_length_line('%', size / 2, out);
+  if (resp3 && reply.kind() == Reply::Kind::kSet) return append_length_line('~', size, out);
+  if (resp3 && reply.kind() == Reply::Kind::kPush) return append_length_line('>', size, out);
+  append_length_line('*', size, out);
+}
+
+void append_bulk_header(std::size_t bytes, std::string& out) {
+  append_length_line('$', bytes, out);
 }
 
 void append_request(const Request& request, std::string& out) {

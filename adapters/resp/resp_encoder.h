@@ -2,6 +2,7 @@
 // Format: https://redis.io/docs/latest/develop/reference/protocol-spec/
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "engine/client/reply.h"
@@ -11,11 +12,16 @@ namespace rushgate {
 
 enum class RespVersion { k2 = 2, k3 = 3 };
 
-// Both functions append to `out`, keep no state and may be called from any thread.
+// All functions append to `out`, keep no state and may be called from any thread.
 
 /// With RespVersion::k2, kinds that only RESP3 has become what a RESP2 client is sent (to_resp2()).
 /// CR and LF in statuses and errors, which would end the line, become spaces, as in Redis.
 void append_reply(const Reply& reply, RespVersion version, std::string& out);
+
+/// The part of an aggregate before its elements; nothing for Reply::Kind::kSeveral.
+void append_aggregate_header(const Reply& reply, RespVersion version, std::string& out);
+/// The part of a bulk string before its bytes, which CR and LF follow.
+void append_bulk_header(std::size_t bytes, std::string& out);
 
 /// An array of bulk strings.
 void append_request(const Request& request, std::string& out);

@@ -29,6 +29,9 @@ using Local = asio::local::stream_protocol;
 
 constexpr std::chrono::milliseconds kAcceptAgainAfter{100};
 
+// The replies of a round, before they are sent. One reply may exceed it.
+constexpr std::size_t kRoundReplyBytesMax = 4 * 1'024 * 1'024;
+
 absl::Status unavailable(std::string_view what, const boost::system::error_code& error) {
   return absl::UnavailableError(
       absl::StrCat(absl::string_view(what.data(), what.size()), ": ", error.message()));
@@ -93,7 +96,6 @@ class RespServer::Impl final : private Connection::Owner {
 
  private:
   using Connections = std::vector<std::shared_ptr<Connection>>;
-  using Answered = std::vector<Connection*>;
 
   absl::Status listen_on_tcp();
   absl::Status listen_on_unix_socket();
@@ -103,12 +105,16 @@ class RespServer::Impl final : private Connection::Owner {
   void wants_turn(const std::shared_ptr<Connection>& connection) override {
     ready_.push_back(connection);
   }
+  void closed(const std::shared_ptr<Connection>& connection) override {
+    connections_.erase(connection);
+  }
   [[nodiscard]] bool is_busy() const override { return is_busy_; }
+  [[nodiscard]] SharedBuffers& buffers() override { return buffers_; }
   void run();
   Connections take_ready();
   void serve_ready();
   void run_batches();
-  Answered hand_over_answered();
+  void hand_over(std::size_t batch);
   void serve_while_busy();
   static void answer_while_busy(Connection& connection);
   void close_all();
@@ -125,9 +131,10 @@ class RespServer::Impl final : private Connection::Owner {
   Listener<Tcp> tcp_listener_{*io_};
   Listener<Local> local_listener_{*io_};
   absl::flat_hash_set<std::shared_ptr<Connection>> connections_;
-  Connections ready_;                          // in order of arrival
+  Connections ready_;  // in order of arrival
+  SharedBuffers buffers_;
   std::vector<ServedSession::Batch> batches_;  // of the current round
-  std::vector<Connection*> asking_;            // who asks each of them; null: he has his answers
+  Connections asking_;                         // of each of them; null: it has its replies
   bool is_stopping_ = false;
   bool is_busy_ = false;  // in serve_while_busy()
 };
@@ -247,23 +254,22 @@ void RespServer::Impl::admit(Connection::Socket socket) {
 void RespServer::Impl::run() {
   while (!is_stopping_) {
     io_->run_one();
-    io_->poll();  // whoever else is ready goes into the same group
-    while (!ready_.empty()) serve_ready();
+    do {
+      io_->poll();  // others that are ready go into the same commit batch
+      serve_ready();
+    } while (!ready_.empty());
   }
   close_all();
 }
 
-/// Those of the ready ones that are open, and have no batch that runs: the others are let go of, or
-/// stay ready.
+/// Those of the ready ones that are open, and have no batch that runs: others stay ready.
 RespServer::Impl::Connections RespServer::Impl::take_ready() {
   Connections open;
   Connections in_batch;
   for (auto& connection : std::exchange(ready_, {})) {
     if (connection->is_in_batch()) {
       in_batch.push_back(std::move(connection));
-    } else if (connection->is_closed()) {
-      connections_.erase(connection);
-    } else {
+    } else if (!connection->is_closed()) {
       open.push_back(std::move(connection));
     }
   }
@@ -271,59 +277,48 @@ RespServer::Impl::Connections RespServer::Impl::take_ready() {
   return open;
 }
 
-/// Whoever has no more requests is done with, and ready again when there is something new: a script
-/// of another one may take too long.
+/// Runs a batch of each. A connection that has more is ready again, behind those that come
+/// meanwhile.
 void RespServer::Impl::serve_ready() {
-  Connections serving = take_ready();
-  while (!serving.empty()) {
-    Connections asking;
-    for (auto& connection : serving) {
-      if (connection->is_in_batch()) continue;  // it was ready twice
-      auto batch = connection->next_batch();
-      if (!batch && connection->moves_clock_next()) {
-        run_batches();  // they came before
-        connection->advance_clock();
-        asking.push_back(std::move(connection));
-        continue;
-      }
-      const bool is_awaited = batch && !batch->completion;
-      if (batch) {
-        batches_.push_back(*std::move(batch));
-        asking_.push_back(is_awaited ? connection.get() : nullptr);
-      }
-      if (is_awaited) {
-        asking.push_back(std::move(connection));
-      } else {
-        connection->settle();
-      }
+  for (auto& connection : take_ready()) {
+    auto batch = connection->next_batch();
+    if (!batch && connection->moves_clock_next()) {
+      run_batches();  // they came before
+      connection->advance_clock();
     }
-    serving = std::move(asking);
-    run_batches();
+    const bool is_awaited = batch && !batch->completion;
+    if (batch) batches_.push_back(*std::move(batch));
+    if (!is_awaited) connection->settle();
+    if (batch) asking_.push_back(is_awaited ? std::move(connection) : nullptr);
   }
+  run_batches();
 }
 
 void RespServer::Impl::run_batches() {
-  ServedSession::run(batches_, [this] { serve_while_busy(); });
-  hand_over_answered();
+  ServedSession::run(batches_, kRoundReplyBytesMax, [this] { serve_while_busy(); });
+  // Those that the bound has left nothing for are the first of the next round.
+  for (std::size_t i = 0; i < batches_.size(); ++i) {
+    if (batches_[i].replies.empty()) hand_over(i);
+  }
+  for (std::size_t i = 0; i < batches_.size(); ++i) hand_over(i);
   batches_.clear();
   asking_.clear();
 }
 
-/// Who asked gets the replies of his batch, once they are there.
-RespServer::Impl::Answered RespServer::Impl::hand_over_answered() {
-  Answered answered;
-  for (std::size_t i = 0; i < batches_.size(); ++i) {
-    if (asking_[i] == nullptr || !batches_[i].is_answered) continue;
-    asking_[i]->take_replies(batches_[i].replies);
-    answered.push_back(std::exchange(asking_[i], nullptr));
-  }
-  return answered;
+/// Gives the replies of the batch to the connection that asks, once.
+void RespServer::Impl::hand_over(std::size_t batch) {
+  const auto connection = std::exchange(asking_[batch], nullptr);
+  if (connection == nullptr) return;
+  connection->take_replies(batches_[batch].replies);
+  connection->settle();
 }
 
 /// In the middle of a script of one of them, which takes too long.
 void RespServer::Impl::serve_while_busy() {
   is_busy_ = true;
-  for (Connection* const connection : hand_over_answered()) answer_while_busy(*connection);
+  for (std::size_t i = 0; i < batches_.size(); ++i) {
+    if (batches_[i].is_answered) hand_over(i);
+  }
   io_->poll();
   const Connections open = take_ready();
   for (const auto& connection : open) answer_while_busy(*connection);
@@ -358,11 +353,9 @@ void RespServer::Impl::close_all() {
     std::filesystem::remove(options_.unix_socket, gone);
   }
   local_listener_.acceptor.close(ignored);
-  for (const auto& connection : connections_) connection->close();
-  ready_.clear();
+  for (const auto& connection : std::exchange(connections_, {})) connection->close();
   io_->poll();  // what is cancelled lets go of its connection
   ready_.clear();
-  connections_.clear();
 }
 
 // ---- The class that others see ----

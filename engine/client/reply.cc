@@ -1,5 +1,6 @@
 #include "engine/client/reply.h"
 
+#include "engine/base/heap.h"
 #include "engine/base/numbers.h"
 
 namespace rushgate {
@@ -96,6 +97,14 @@ std::string_view Reply::error_code() const {
 Reply to_resp2(Reply reply) {
   convert_to_resp2(reply);
   return reply;
+}
+
+std::size_t memory_bytes(const Reply& reply) {
+  std::size_t bytes = sizeof(Reply);
+  if (reply.is_text()) return bytes + heap_bytes(reply.text());
+  if (!reply.is_aggregate()) return bytes;
+  for (const Reply& element : reply.elements()) bytes += memory_bytes(element);
+  return bytes;
 }
 
 std::string to_debug_string(const Reply& reply) {

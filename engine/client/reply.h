@@ -2,6 +2,7 @@
 // too. Kinds: https://redis.io/docs/latest/develop/reference/protocol-spec/
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -98,6 +99,9 @@ class Reply {
 /// The same answer in the kinds that RESP2 has, as Redis gives it to a client that did not say
 /// HELLO 3.
 Reply to_resp2(Reply reply);
+
+/// Returns about how much memory it takes.
+std::size_t memory_bytes(const Reply& reply);
 
 /// For messages of failed tests and logs: one line, redis-cli's manner. Not a format to parse.
 std::string to_debug_string(const Reply& reply);

@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "absl/container/inlined_vector.h"
+#include "engine/base/heap.h"
 #include "engine/base/numbers.h"
 
 namespace rushgate {
@@ -49,6 +50,8 @@ class Request {
       add(DecimalText(value).view());
     }
   }
+  /// Begins or continues an argument, which the next add() completes.
+  void add_part(std::string_view bytes) { bytes_.append(bytes); }
   /// A text or a number? std::string_view(&c, 1), or static_cast<int>(c).
   void add(char) = delete;
 
@@ -76,6 +79,16 @@ class Request {
   /// Of all arguments together.
   [[nodiscard]] std::size_t bytes() const { return bytes_.size(); }
   [[nodiscard]] bool empty() const { return ends_.empty(); }
+  /// Returns what it holds on the heap.
+  [[nodiscard]] std::size_t heap_bytes() const {
+    const bool is_inlined = ends_.capacity() <= kInlinedArguments;
+    return rushgate::heap_bytes(bytes_) +
+           (is_inlined ? 0 : heap_block(ends_.capacity() * sizeof(std::uint32_t)));
+  }
+  /// Returns how much memory its bytes, and views() of them, take.
+  [[nodiscard]] std::size_t memory_bytes() const {
+    return bytes_.size() + ends_.size() * (sizeof(std::uint32_t) + sizeof(std::string_view));
+  }
   [[nodiscard]] std::string_view operator[](std::size_t index) const {
     assert(index < ends_.size());
     const std::uint32_t begin = index == 0 ? 0 : ends_[index - 1];
@@ -97,8 +110,10 @@ class Request {
   friend bool operator==(const Request&, const Request&) = default;
 
  private:
-  std::string bytes_;                            // all arguments, back to back
-  absl::InlinedVector<std::uint32_t, 14> ends_;  // where each ends in bytes_
+  static constexpr std::size_t kInlinedArguments = 14;
+
+  std::string bytes_;                                           // all arguments, back to back
+  absl::InlinedVector<std::uint32_t, kInlinedArguments> ends_;  // where each ends in bytes_
 };
 
 }  // namespace rushgate

@@ -481,7 +481,9 @@ void Executor::run_requests(Operation& operation) {
     return rushgate::end_session(services_, session);
   if (session.is_ended) return operation.fail_rest(executor_errors::kKilledText);
   operation.replies.reserve(operation.requests.size());
+  ReplyBudget* const budget = operation.reply_budget;
   while (!operation.finished()) {
+    if (budget != nullptr && budget->is_spent()) return operation.drop_rest();
     if (group_requests_ >= options_.group_requests_max) {
       unfinished_ = &operation;
       return;
@@ -495,6 +497,7 @@ void Executor::run_requests(Operation& operation) {
     operation.protocol = session.protocol;
     if (!signalled_.empty()) serve_signalled();
     if (operation.replies.size() == answered) return;  // parked
+    if (budget != nullptr) budget->charge(memory_bytes(operation.replies.back()));
   }
 }
 

@@ -1,6 +1,7 @@
 // One submission on its way through the executor: one or more requests of one client, run in order.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -18,6 +19,18 @@
 #include "engine/executor/futex.h"
 
 namespace rushgate {
+
+/// How much memory replies may take. The request that reaches the bound is the last one that runs.
+struct ReplyBudget {
+  std::size_t bytes_left;           // of one operation
+  std::size_t* bytes_left_for_all;  // of several operations
+
+  [[nodiscard]] bool is_spent() const { return bytes_left == 0 || *bytes_left_for_all == 0; }
+  void charge(std::size_t bytes) {
+    bytes_left -= std::min(bytes, bytes_left);
+    *bytes_left_for_all -= std::min(bytes, *bytes_left_for_all);
+  }
+};
 
 /// Belongs to its submitter until it is queued, then to the executor until it is answered.
 struct Operation {
@@ -45,6 +58,7 @@ struct Operation {
   std::vector<Request> owned_requests;     // what `requests` points to, if nobody else keeps it
   std::shared_ptr<Session> owned_session;  // keeps `session` alive, if nobody else does
   Kind kind = Kind::kRequests;
+  ReplyBudget* reply_budget = nullptr;  // null: no bound
   bool submitter_serves = false;  // it is the service thread, in a callback: an answer kicks it
 
   // ---- The answer ----
@@ -57,6 +71,9 @@ struct Operation {
   bool in_group = false;        // has replies in the current group
 
   [[nodiscard]] bool finished() const { return replies.size() == requests.size(); }
+
+  /// Leaves the requests that have no reply without one.
+  void drop_rest() { requests = requests.first(replies.size()); }
 
   [[nodiscard]] bool is_answered() const {
     return state.load(std::memory_order_acquire) == kAnswered;

@@ -65,9 +65,11 @@ ServedSession::ServedSession(Engine& engine, ServedSessionOptions options)
 
 ServedSession::~ServedSession() { executor_->end_session(session_); }
 
-void ServedSession::run(std::span<Batch> batches, absl::FunctionRef<void()> while_busy) {
+void ServedSession::run(std::span<Batch> batches, std::size_t reply_bytes_max,
+                        absl::FunctionRef<void()> while_busy) {
   if (batches.empty()) return;
   std::vector<Operation> awaited(batches.size());
+  std::vector<ReplyBudget> budgets(batches.size());
   absl::InlinedVector<Operation*, 16> operations(batches.size());
   for (std::size_t i = 0; i < batches.size(); ++i) {
     Batch& batch = batches[i];
@@ -80,6 +82,8 @@ void ServedSession::run(std::span<Batch> batches, absl::FunctionRef<void()> whil
     operations[i] = &awaited[i];
     awaited[i].session = batch.session->session_.get();
     awaited[i].requests = batch.requests;
+    budgets[i] = {.bytes_left = batch.reply_bytes_max, .bytes_left_for_all = &reply_bytes_max};
+    awaited[i].reply_budget = &budgets[i];
   }
   const auto take_answered = [&] {
     for (std::size_t i = 0; i < batches.size(); ++i) {

@@ -1,8 +1,10 @@
 // A session as a server keeps one for each of its clients. Programs use Client (client.h).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -45,10 +47,14 @@ class ServedSession {
   ServedSession(const ServedSession&) = delete;
   ServedSession& operator=(const ServedSession&) = delete;
 
-  /// What one session asks, and is answered: a reply a request.
+  static constexpr std::size_t kNoBound = std::numeric_limits<std::size_t>::max();
+
+  /// What one session asks, and is answered: a reply a request. There are fewer replies if they
+  /// reach a bound of memory: the requests that have none have not begun.
   struct Batch {
     ServedSession* session;
-    std::span<const Request> requests;  // at least one; without a completion none may block
+    std::span<const Request> requests;       // at least one; without a completion none may block
+    std::size_t reply_bytes_max = kNoBound;  // in run(): the reply that reaches it is the last one
     absl::InlinedVector<Reply, 1> replies = {};
     bool is_answered = false;  // in run(): its replies are there
     /// Of a batch of one request, which is copied: it is not waited for, and answered as one of
@@ -61,8 +67,10 @@ class ServedSession {
   /// with a completion, which is moved away. Not from a callback of the engine. If this thread runs
   /// a script that takes too long, `while_busy` is called again and again, so that batches that are
   /// answered meanwhile can be taken, and other clients' requests be answered by
-  /// answer_while_busy().
-  static void run(std::span<Batch> batches, absl::FunctionRef<void()> while_busy);
+  /// answer_while_busy(). `reply_bytes_max`: the bound on all replies together; it holds for no
+  /// batch with a completion.
+  static void run(std::span<Batch> batches, std::size_t reply_bytes_max,
+                  absl::FunctionRef<void()> while_busy);
   /// BUSY, but for commands like SCRIPT KILL, which run.
   static void answer_while_busy(Batch& batch);
 

@@ -33,6 +33,7 @@ class Program {
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
+  [[nodiscard]] pid_t pid() const { return pid_; }
   void send(int signal) const;
   [[nodiscard]] bool has_ended() const;
   /// Waits until it has written `text` to stderr. False if it ended without.

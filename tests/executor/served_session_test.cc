@@ -43,7 +43,7 @@ class Asking {
   /// Whenever it is called in the middle of a script, it forgets the requests of those who have
   /// their answer, as a server does, and then kills the script.
   void run() {
-    ServedSession::run(batches_, [this] {
+    ServedSession::run(batches_, ServedSession::kNoBound, [this] {
       answered_before_the_end_ =
           std::ranges::count_if(batches_, &ServedSession::Batch::is_answered);
       for (std::size_t i = 0; i < batches_.size(); ++i) {
@@ -89,6 +89,30 @@ TEST(ServedSessionTest, RunsTheBatchesInTheirOrder) {
   EXPECT_EQ(answers[40], R"("40")");
 }
 
+TEST(ServedSessionTest, ReplyBoundsLeaveRequestsForLater) {
+  const auto engine = open_engine();
+  ServedSession session(*engine, {});
+  ServedSession other(*engine, {});
+  ServedSession third(*engine, {});
+  const auto run = [](std::span<ServedSession::Batch> batches, std::size_t reply_bytes_max) {
+    ServedSession::run(batches, reply_bytes_max, [] {});
+  };
+  const std::vector<Request> gets(
+      4, Request::of("EVAL", "redis.call('INCR', 'runs') return string.rep('x', 1000)", 0));
+  const std::vector<Request> runs = {Request::of("GET", "runs")};
+  ServedSession::Batch batches[] = {
+      {.session = &session, .requests = gets, .reply_bytes_max = 1'500},
+      {.session = &other, .requests = gets},
+      {.session = &third, .requests = runs}};
+  run(batches, 4'500);
+  EXPECT_EQ(batches[0].replies.size(), 2U) << "the bound of the batch";
+  EXPECT_EQ(batches[1].replies.size(), 3U) << "the bound of all batches";
+  EXPECT_TRUE(batches[2].replies.empty());
+  ServedSession::Batch again{.session = &third, .requests = runs};
+  run({&again, 1}, ServedSession::kNoBound);
+  EXPECT_EQ(again.replies.at(0), Reply::bulk("5"));
+}
+
 TEST(ServedSessionTest, IsAskedWhileAScriptTakesTooLong) {
   const auto engine = open_engine({.script_busy_after_ms = 1});
   Asking asking(*engine);
@@ -129,7 +153,7 @@ TEST(ServedSessionTest, WhoIsKilledKillsNoScript) {
   ServedSession::Batch batch{.session = &killer, .requests = requests};
   std::string of_killed;
   std::string of_other;
-  ServedSession::run({&batch, 1}, [&] {
+  ServedSession::run({&batch, 1}, ServedSession::kNoBound, [&] {
     of_killed = answer_while_busy(killed, "SCRIPT", "KILL");
     of_other = answer_while_busy(other, "SCRIPT", "KILL");
   });

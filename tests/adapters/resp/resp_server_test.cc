@@ -56,6 +56,11 @@ class RespServerTest : public ::testing::Test {
     return client.receive_all();
   }
 
+  static std::ptrdiff_t clients_listed(RawConnection& client) {
+    const std::string list = client.call(Request::of("CLIENT", "LIST")).text();
+    return std::ranges::count(list, '\n');
+  }
+
   void open_with_manual_clock() {
     engine_ = *Engine::open(std::make_unique<MemoryStore>(), {.manual_clock = &clock_});
   }
@@ -184,8 +189,7 @@ TEST_F(RespServerTest, ClosesAClientThatSpeaksHttp) {
   EXPECT_EQ(last_words("*1\r\n$4\r\npOsT\r\n"), "");
   const auto client = connect();
   EXPECT_EQ(client->call(Request::of("EXISTS", "k")), Reply::integer(0));
-  const std::string list = client->call(Request::of("CLIENT", "LIST")).text();
-  EXPECT_EQ(std::ranges::count(list, '\n'), 1) << list;
+  EXPECT_EQ(clients_listed(*client), 1);
 }
 
 // ---- CLIENT ----
@@ -565,15 +569,38 @@ TEST_F(RespServerTest, ClosesASubscriberThatDoesNotReadItsMessages) {
 TEST_F(RespServerTest, ClosesAClientThatDoesNotReadItsAnswers) {
   start({.output_bytes_max = 1'000'000, .logger = log_});
   const auto other = connect();
-  other->call(Request::of("SET", "k", std::string(400'000, 'x')));
+  other->call(Request::of("SET", "k", std::string(2'000'000, 'x')));
   const auto lazy = connect();
-  std::string sent;
-  for (int i = 0; i < 20; ++i) append_request(Request::of("GET", "k"), sent);
-  lazy->send_bytes(sent);
-  EXPECT_LT(lazy->receive_all().size(), 20U * 400'000);
+  lazy->send(Request::of("GET", "k"));
+  while (clients_listed(*other) > 1) {
+  }
+  EXPECT_LT(lazy->receive_all().size(), 2'000'000U);
   EXPECT_EQ(other->call(Request::of("PING")), Reply::status("PONG"));
   EXPECT_THAT(logged_.str(), HasSubstr("a client is closed: it left more than output_bytes_max of "
                                        "its answers unread"));
+}
+
+TEST_F(RespServerTest, UnreadRepliesStopTheirClient) {
+  start({.output_bytes_max = 1'000'000});
+  const auto other = connect();
+  const std::string value(500'000, 'x');
+  other->call(Request::of("SET", "k", value));
+  const auto lazy = connect();
+  constexpr int kGets = 20;
+  std::string sent;
+  for (int i = 0; i < kGets; ++i) {
+    append_request(Request::of("GET", "k"), sent);
+    append_request(Request::of("INCR", "gets"), sent);
+  }
+  lazy->send_bytes(sent);
+  // Requests of other clients run meanwhile: a hundred rounds, of which the first begins the GETs.
+  for (int round = 0; round < 100; ++round) other->call(Request::of("PING"));
+  const Reply gets = other->call(Request::of("GET", "gets"));
+  EXPECT_TRUE(gets.is_nil() || std::stoi(gets.text()) < 5) << to_debug_string(gets);
+  for (int i = 1; i <= kGets; ++i) {
+    EXPECT_EQ(lazy->receive().size(), value.size() + std::string("$500000\r\n\r\n").size());
+    EXPECT_EQ(lazy->receive(), ":" + std::to_string(i) + "\r\n");
+  }
 }
 
 // ---- Manual mode ----
