@@ -30,6 +30,10 @@ constexpr std::size_t kWaitingBytesMax = 64 * 1'024;  // more output than this s
 constexpr std::size_t kSendBytesMax = 1'024 * 1'024;  // then it is the turn of other clients
 constexpr std::size_t kKeptInputBytes = 1'024;        // an empty buffer that is larger is freed
 
+// Before AUTH, as in Redis (CVE-2025-21605).
+constexpr std::size_t kUnauthenticatedOutputBytesMax = 1'024;
+constexpr std::size_t kUnauthenticatedReadBytesMax = 16 * 1'024;
+
 constexpr std::string_view kSpeaksHttp = "it speaks HTTP, perhaps on behalf of a web page";
 
 /// As CLIENT LIST shows it.
@@ -136,10 +140,11 @@ std::optional<ServedSession::Batch> Connection::next_batch() {
   if (is_closed_) return std::nullopt;
   if (batch_begin_ < batch_end_) {
     is_in_batch_ = true;
+    const bool is_trusted = session_->is_authenticated();
     return ServedSession::Batch{
         .session = session_.get(),
         .requests = std::span(requests_).subspan(batch_begin_, batch_end_ - batch_begin_),
-        .reply_bytes_max = kBatchReplyBytesMax};
+        .reply_bytes_max = is_trusted ? kBatchReplyBytesMax : kUnauthenticatedOutputBytesMax};
   }
   if (!alone_ || moves_clock(*alone_)) return std::nullopt;
   is_blocked_ = true;
@@ -164,7 +169,8 @@ void Connection::find_batch() {
 
 void Connection::receive() {
   is_readable_ = false;
-  const std::span<char> buffer = owner_.buffers().read_buffer();
+  std::span<char> buffer = owner_.buffers().read_buffer();
+  if (!session_->is_authenticated()) buffer = buffer.first(kUnauthenticatedReadBytesMax);
   boost::system::error_code error;
   const std::size_t bytes =
       socket_.read_some(boost::asio::buffer(buffer.data(), buffer.size()), error);
@@ -362,6 +368,9 @@ void Connection::send() {
   }
   if (output_.size() > options_.output_bytes_max) {
     return drop("it left more than output_bytes_max of its answers unread");
+  }
+  if (output_.size() > kUnauthenticatedOutputBytesMax && !session_->is_authenticated()) {
+    return drop("it left replies unread before AUTH");
   }
   if (output_.empty() && ends_after_output_) close();
 }

@@ -96,5 +96,16 @@ TEST_F(ProgramMemoryTest, UnreadRepliesHoldOneReplyPerClient) {
   EXPECT_LT(peak_growth(), 2 * kClients);
 }
 
+// Redis closes it, too.
+TEST_F(ProgramMemoryTest, ClientBeforeAuthIsClosedUnread) {
+  start({"--requirepass", "secret"});
+  std::string sent;
+  for (int i = 0; i < 3'000'000; ++i) sent += "PING\r\n";
+  const auto clients = connect(20);
+  for (const auto& client : clients) client->send_bytes(sent);  // returns: it is closed
+  wait_until_idle();
+  EXPECT_LT(peak_growth(), 4);
+}
+
 }  // namespace
 }  // namespace rushgate

@@ -516,6 +516,16 @@ TEST_F(RespServerTest, TakesLittleFromThoseWhoHaveNotGivenIt) {
   EXPECT_EQ(last_words("*2\r\n$16385\r\n"), "-ERR Protocol error: unauthenticated bulk length\r\n");
 }
 
+TEST_F(RespServerTest, ReaderBeforeAuthGetsEachReply) {
+  start({.password = "secret"});
+  const auto client = connect();
+  constexpr int kRequests = 1'000;
+  for (int i = 0; i < kRequests; ++i) client->send_bytes("PING\r\nGET k\r\n");
+  client->send_bytes("AUTH secret\r\n");
+  for (int i = 0; i < 2 * kRequests; ++i) EXPECT_THAT(client->receive(), StartsWith("-NOAUTH"));
+  EXPECT_EQ(client->receive(), "+OK\r\n");
+}
+
 TEST_F(RespServerTest, AfterThePasswordAPipelineIsReadAsAnyOther) {
   start({.password = "secret"});
   const auto client = connect();
