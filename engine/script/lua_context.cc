@@ -19,10 +19,18 @@ using Clock = std::chrono::steady_clock;
 // A look at the time costs as much as some ten instructions of Lua; this many take about 50 µs.
 constexpr int kInstructionsPerLook = 10'000;
 
+// One instruction may read or copy a string of any size (concatenation, comparison, arithmetic), and
+// a function may skip as much of an empty table. Instructions that do so for this many bytes take
+// less than a second.
+constexpr std::size_t kBytesPerLook = std::size_t{512} << 20;
+
 constexpr std::chrono::milliseconds kPollInterval{3};
 
 void* allocate(void* context, void* block, std::size_t old_size, std::size_t new_size) {
-  return static_cast<LuaContext*>(context)->memory.resize(block, old_size, new_size);
+  auto& lua_context = *static_cast<LuaContext*>(context);
+  void* const resized = lua_context.memory.resize(block, old_size, new_size);
+  if (LuaMemory::concerns_large_block(old_size, new_size)) lua_context.pace_looks();
+  return resized;
 }
 
 constexpr std::size_t kKeptReplyBytesMax = std::size_t{64} * 1024;
@@ -36,8 +44,10 @@ LuaLimits within_reason(LuaLimits limits) {
   return limits;
 }
 
-void on_count(lua_State* lua, lua_Debug*) {
-  if (LuaContext::of(lua).check_interruption()) raise_interruption(lua);
+void on_count(lua_State* lua, lua_Debug*) { LuaContext::of(lua).look_and_pace(lua); }
+
+void set_count_hook(lua_State* lua, int instructions) {
+  lua_sethook(lua, &on_count, LUA_MASKCOUNT, instructions);
 }
 
 }  // namespace
@@ -53,7 +63,7 @@ LuaContext::LuaContext(const LuaLimits& lua_limits, BusyMonitor& busy_monitor,
   open_sandbox(lua);
   push_runner(lua);
   collect_garbage();
-  watch();
+  set_count_hook(lua, kInstructionsPerLook);
 }
 
 LuaContext::~LuaContext() { lua_close(lua); }
@@ -85,10 +95,10 @@ bool LuaContext::check_interruption() noexcept {
   return interrupted();
 }
 
-void LuaContext::look(lua_State* running) {
+void LuaContext::look(lua_State* coroutine) {
   constexpr std::size_t kStepsPerLook = 10'000;
   steps_to_look = kStepsPerLook;
-  if (check_interruption()) raise_interruption(running);
+  if (check_interruption()) raise_interruption(coroutine);
 }
 
 void LuaContext::fail(std::exception_ptr exception_to_keep) noexcept {
@@ -97,11 +107,34 @@ void LuaContext::fail(std::exception_ptr exception_to_keep) noexcept {
 
 int raise_interruption(lua_State* lua) {
   // Whoever catches it, in whatever way, gets to run no instruction more.
-  lua_sethook(lua, &on_count, LUA_MASKCOUNT, 1);
+  set_count_hook(lua, 1);
   return raise_error(lua, script_errors::kKilled);
 }
 
-void LuaContext::watch() { lua_sethook(lua, &on_count, LUA_MASKCOUNT, kInstructionsPerLook); }
+int LuaContext::instructions_per_look() const noexcept {
+  if (memory.large_bytes() == 0) return kInstructionsPerLook;
+  const std::size_t instructions = kBytesPerLook / memory.large_bytes();
+  return static_cast<int>(std::clamp<std::size_t>(instructions, 1, kInstructionsPerLook));
+}
+
+void LuaContext::look_and_pace(lua_State* coroutine) {
+  running = coroutine;
+  if (check_interruption()) raise_interruption(coroutine);
+  const int instructions = instructions_per_look();
+  if (lua_gethookcount(coroutine) != instructions) set_count_hook(coroutine, instructions);
+}
+
+void LuaContext::enter(lua_State* thread) noexcept {
+  running = thread;
+  pace_looks();
+}
+
+void LuaContext::pace_looks() noexcept {
+  if (running == nullptr || interrupted()) return;
+  // Setting the hook begins its count from scratch. So it is called at once, for no run of changes
+  // to put the look off, and sets the count.
+  if (lua_gethookcount(running) != instructions_per_look()) set_count_hook(running, 1);
+}
 
 // ---- A call ----
 
@@ -111,14 +144,18 @@ void LuaContext::begin_call(const ScriptCall& call_to_run) {
   call = &call_to_run;
   protocol = 2;
   next_poll = {};
+  running = lua;
   limit_memory();
 }
 
 void LuaContext::end_call() {
   call = nullptr;
+  running = nullptr;
   leave_runner_alone(lua);
   lift_memory_limit();
-  if (interrupted()) watch();  // raise_interruption() has set it otherwise
+  if (lua_gethookcount(lua) != instructions_per_look()) {
+    set_count_hook(lua, instructions_per_look());
+  }
   killed = false;
   if (std::exchange(collector_changed, false)) reset_collector(lua);
   if (std::exchange(json_changed, false)) reset_json(lua);

@@ -51,26 +51,33 @@ struct LuaContext {
   bool check_interruption() noexcept;
   /// So many steps of some nanoseconds were done inside a C function, where no hook looks at the
   /// time, or are about to be. Now and then asks whether the script is killed, and raises that in
-  /// `running`, the coroutine that runs.
-  void spend(lua_State* running, std::size_t steps) {
+  /// the coroutine that runs.
+  void spend(lua_State* coroutine, std::size_t steps) {
     if (steps < steps_to_look) {
       steps_to_look -= steps;
     } else {
-      look(running);
+      look(coroutine);
     }
   }
   /// The same for so many bytes that are copied or searched.
-  void spend_on_bytes(lua_State* running, std::size_t bytes) {
+  void spend_on_bytes(lua_State* coroutine, std::size_t bytes) {
     constexpr std::size_t kBytesAStep = 16;
-    spend(running, bytes / kBytesAStep);
+    spend(coroutine, bytes / kBytesAStep);
   }
   /// The same for a table that is gone through, beside its elements: it may have been full once.
-  void spend_on_table(lua_State* running) {
+  void spend_on_table(lua_State* coroutine) {
     constexpr std::size_t kSteps = 1'000;
-    spend(running, kSteps);
+    spend(coroutine, kSteps);
   }
   void fail(std::exception_ptr exception) noexcept;
   [[nodiscard]] bool interrupted() const { return killed || exception != nullptr; }
+
+  /// The coroutine `thread` runs from now on. (The count hook belongs to one.)
+  void enter(lua_State* thread) noexcept;
+  /// Large blocks came or went: an instruction may take more or less time.
+  void pace_looks() noexcept;
+  /// What the count hook does in the coroutine that runs.
+  void look_and_pace(lua_State* coroutine);
 
   void begin_call(const ScriptCall& call);
   /// Makes good what the script may have left changed for others.
@@ -96,6 +103,7 @@ struct LuaContext {
 
   // ---- The call that runs ----
   const ScriptCall* call = nullptr;
+  lua_State* running = nullptr;
   int protocol = 2;
   bool killed = false;
   std::exception_ptr exception;
@@ -120,9 +128,8 @@ struct LuaContext {
   Rand48 random{0x1234ABCD};  // as on a fresh Redis
 
  private:
-  /// Sets the count hook, which looks at the time now and then.
-  void watch();
-  void look(lua_State* running);
+  [[nodiscard]] int instructions_per_look() const noexcept;
+  void look(lua_State* coroutine);
 };
 
 /// Raises the error of an interruption. Like all functions that raise, written `return raise_…`.

@@ -6,10 +6,12 @@
 
 #include "engine/base/numbers.h"
 #include "engine/script/lua_context.h"
+#include "engine/script/lua_coroutines.h"
 #include "engine/script/lua_errors.h"
 #include "engine/script/lua_patterns.h"
 #include "engine/script/lua_runner.h"
 #include "engine/script/lua_sandbox.h"
+#include "engine/script/lua_tables.h"
 #include "engine/script/script_errors.h"
 
 namespace rushgate {
@@ -20,13 +22,6 @@ namespace {
 /// The real table takes the place of its guard at `index`.
 void see_through(lua_State* lua, int index) {
   if (push_guarded(lua, index)) lua_replace(lua, index);
-}
-
-/// Redis's own functions name no line in this error.
-void refuse_guard(lua_State* lua, int index) {
-  if (!push_guarded(lua, index)) return;
-  lua_pushstring(lua, script_errors::kReadOnlyTable);
-  lua_error(lua);
 }
 
 int next(lua_State* lua) {
@@ -93,11 +88,6 @@ int set_metatable(lua_State* lua) {
   return 1;
 }
 
-int table_foreach(lua_State* lua) {
-  see_through(lua, 1);  // the real table itself is not handed on
-  return call_wrapped(lua);
-}
-
 /// unpack(list [, first [, last]]): Lua's own counts the elements in an int, and does not see it
 /// overflow.
 int unpack_list(lua_State* lua) {
@@ -119,6 +109,7 @@ int protected_call(lua_State* lua) {
   lua_pushboolean(lua, 1);
   lua_insert(lua, 1);
   const int status = lua_pcall(lua, lua_gettop(lua) - 2, LUA_MULTRET, 0);
+  LuaContext::of(lua).enter(lua);  // an error may have left a coroutine
   if (LuaContext::of(lua).interrupted()) return raise_interruption(lua);
   if (status == 0) return lua_gettop(lua);
   if (lua_istable(lua, -1)) {
@@ -149,15 +140,11 @@ int protected_call_with_handler(lua_State* lua) {
   }
   lua_insert(lua, 1);
   const int status = lua_pcall(lua, 0, LUA_MULTRET, 1);
+  LuaContext::of(lua).enter(lua);
   if (LuaContext::of(lua).interrupted()) return raise_interruption(lua);
   lua_pushboolean(lua, static_cast<int>(status == 0));
   lua_replace(lua, 1);
   return lua_gettop(lua);
-}
-
-int coroutine_resume(lua_State* lua) {
-  const int results = call_wrapped(lua);
-  return LuaContext::of(lua).interrupted() ? raise_interruption(lua) : results;
 }
 
 // ---- Loading: texts only ----
@@ -196,30 +183,6 @@ int load(lua_State* lua) {
 
 // ---- Long loops outside scripts' own instructions ----
 
-/// insert(list, position, value), where the position may be far below the list. With two arguments
-/// it is Lua's own.
-int table_insert(lua_State* lua) {
-  refuse_guard(lua, 1);
-  luaL_checktype(lua, 1, LUA_TTABLE);
-  if (lua_gettop(lua) != 3) return call_wrapped(lua);
-  const int end = static_cast<int>(lua_objlen(lua, 1)) + 1;
-  const int position = luaL_checkint(lua, 2);
-  LuaContext& context = LuaContext::of(lua);
-  for (int i = std::max(end, position); i > position; --i) {
-    context.spend(lua, 1);
-    lua_rawgeti(lua, 1, i - 1);
-    lua_rawseti(lua, 1, i);
-  }
-  lua_rawseti(lua, 1, position);
-  return 0;
-}
-
-/// What moves or looks through a whole list.
-int table_walk(lua_State* lua) {
-  if (lua_istable(lua, 1)) LuaContext::of(lua).spend(lua, lua_objlen(lua, 1));
-  return call_wrapped(lua);
-}
-
 /// rep(text, count), which repeats nothing as often as it is told, too.
 int repeat_text(lua_State* lua) {
   std::size_t size = 0;
@@ -230,13 +193,6 @@ int repeat_text(lua_State* lua) {
     return 1;
   }
   if (count > 0) LuaContext::of(lua).spend_on_bytes(lua, static_cast<std::size_t>(count) * size);
-  return call_wrapped(lua);
-}
-
-/// The hook counts a coroutine's instructions by themselves: short ones never come to a look.
-int make_coroutine(lua_State* lua) {
-  constexpr std::size_t kSteps = 100;
-  LuaContext::of(lua).spend(lua, kSteps);
   return call_wrapped(lua);
 }
 
@@ -281,21 +237,14 @@ constexpr luaL_Reg kReplaced[] = {
     {nullptr, nullptr},
 };
 
-struct Wrapper {
-  const char* library;
-  const char* name;
-  lua_CFunction function;
-};
-
-constexpr Wrapper kWrapped[] = {
-    {LUA_TABLIBNAME, "insert", &table_insert},    {LUA_TABLIBNAME, "foreach", &table_foreach},
-    {LUA_TABLIBNAME, "maxn", &table_walk},        {LUA_TABLIBNAME, "remove", &table_walk},
-    {LUA_TABLIBNAME, "sort", &table_walk},        {LUA_COLIBNAME, "create", &make_coroutine},
-    {LUA_COLIBNAME, "resume", &coroutine_resume}, {LUA_COLIBNAME, "wrap", &make_coroutine},
-    {LUA_STRLIBNAME, "rep", &repeat_text},
-};
-
 }  // namespace
+
+// Redis's own functions name no line in this error.
+void refuse_guard(lua_State* lua, int index) {
+  if (!push_guarded(lua, index)) return;
+  lua_pushstring(lua, script_errors::kReadOnlyTable);
+  lua_error(lua);
+}
 
 void wrap_function(lua_State* lua, const char* name, lua_CFunction wrapper) {
   lua_getfield(lua, -1, name);
@@ -318,14 +267,14 @@ void install_guarded_functions(lua_State* lua) {
   wrap_function(lua, "collectgarbage", &collect_garbage);
   wrap_function(lua, "tonumber", &to_number);
   wrap_function(lua, "unpack", &unpack_list);
-  for (const Wrapper& wrapped : kWrapped) {
-    lua_getfield(lua, -1, wrapped.library);
-    wrap_function(lua, wrapped.name, wrapped.function);
-    lua_pop(lua, 1);
-  }
-  lua_getfield(lua, -1, LUA_STRLIBNAME);
+  lua_getfield(lua, -1, LUA_TABLIBNAME);
+  install_table_functions(lua);
+  lua_getfield(lua, -2, LUA_COLIBNAME);
+  install_coroutine_functions(lua);
+  lua_getfield(lua, -3, LUA_STRLIBNAME);
   install_pattern_functions(lua);
-  lua_pop(lua, 1);
+  wrap_function(lua, "rep", &repeat_text);
+  lua_pop(lua, 3);
 }
 
 void reset_collector(lua_State* lua) {

@@ -9,6 +9,9 @@ namespace rushgate {
 /// Puts them into the globals, which are on top of the stack.
 void install_guarded_functions(lua_State* lua);
 
+/// Raises an error if the argument is a guard: the function would change the table.
+void refuse_guard(lua_State* lua, int index);
+
 /// Puts `wrapper` in place of the C function `name` of the table on top of the stack. It may go on
 /// with call_wrapped(). The function must have at most one upvalue.
 void wrap_function(lua_State* lua, const char* name, lua_CFunction wrapper);

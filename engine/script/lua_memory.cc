@@ -47,7 +47,7 @@ void* LuaMemory::move(void* block, std::size_t old_size, std::size_t new_size) n
 void* LuaMemory::resize(void* block, std::size_t old_size, std::size_t new_size) noexcept {
   if (new_size == 0) {
     give_back(block, old_size);
-    bytes_ -= old_size;
+    count(old_size, 0);
     return nullptr;
   }
   const bool grows = new_size > old_size;
@@ -57,7 +57,7 @@ void* LuaMemory::resize(void* block, std::size_t old_size, std::size_t new_size)
   }
   void* const result = block == nullptr ? take(new_size) : move(block, old_size, new_size);
   if (result == nullptr) return grows ? nullptr : block;  // Lua relies on it that shrinking works
-  bytes_ += new_size - old_size;
+  count(old_size, new_size);
   return result;
 }
 

@@ -12,10 +12,18 @@ namespace rushgate {
 /// and drop the same few sizes again and again.
 class LuaMemory {
  public:
+  /// Blocks from here on are large. A power of two.
+  static constexpr std::size_t kLargeBytes = std::size_t{64} * 1024;
+
   explicit LuaMemory(std::size_t bytes_max) : bytes_max_(bytes_max) {}
   ~LuaMemory();
   LuaMemory(const LuaMemory&) = delete;
   LuaMemory& operator=(const LuaMemory&) = delete;
+
+  /// Returns true if a block of one of these sizes is large.
+  static bool concerns_large_block(std::size_t old_size, std::size_t new_size) {
+    return (old_size | new_size) >= kLargeBytes;
+  }
 
   /// As lua_Alloc: null if there is no memory, or more than the limit would be in use.
   void* resize(void* block, std::size_t old_size, std::size_t new_size) noexcept;
@@ -29,6 +37,8 @@ class LuaMemory {
 
   /// What Lua has; blocks that are kept do not count.
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
+  /// Returns the bytes of all large blocks: no large string or table has more.
+  [[nodiscard]] std::size_t large_bytes() const { return large_bytes_; }
   /// What is left of the limit.
   [[nodiscard]] std::size_t room() const { return bytes_max_ - std::min(bytes_, bytes_max_); }
 
@@ -42,12 +52,20 @@ class LuaMemory {
 
   static std::size_t units(std::size_t size) { return (size + kUnit - 1) / kUnit; }
 
+  void count(std::size_t old_size, std::size_t new_size) noexcept {
+    bytes_ += new_size - old_size;
+    if (!concerns_large_block(old_size, new_size)) return;
+    if (new_size >= kLargeBytes) large_bytes_ += new_size;
+    if (old_size >= kLargeBytes) large_bytes_ -= old_size;
+  }
+
   void* take(std::size_t size) noexcept;
   void give_back(void* block, std::size_t size) noexcept;
   void* move(void* block, std::size_t old_size, std::size_t new_size) noexcept;
 
   const std::size_t bytes_max_;
   std::size_t bytes_ = 0;
+  std::size_t large_bytes_ = 0;
   bool limited_ = false;
   bool refused_ = false;
   std::array<Kept*, kSmallUnitsMax + 1> kept_{};  // by their size in units

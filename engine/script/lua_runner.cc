@@ -248,6 +248,7 @@ void run_script(LuaContext& context, const LuaScript& script) {
   lua_pushvalue(lua, kRunnerSlot);
   push_script(lua, script);
   context.result.failed = lua_pcall(lua, 1, 0, kErrorHandlerSlot) != 0;
+  context.running = lua;  // an error may have left a coroutine
   if (context.result.failed) answer_error(context, script);
 }
 

@@ -65,6 +65,7 @@ class LuaTest : public ::testing::Test, protected CommandCaller, protected BusyM
   std::vector<Request> calls_;  // what was called, while keep_calls_
   bool keep_calls_ = true;
   int protocol_ = 2;
+  int protocol_changes_ = 0;
   std::function<bool()> on_poll_ = [] { return false; };
 
  private:
@@ -73,7 +74,10 @@ class LuaTest : public ::testing::Test, protected CommandCaller, protected BusyM
     return on_call_();
   }
   [[nodiscard]] bool knows(RequestView request) const override { return request[0] != "nosuch"; }
-  void set_protocol(int protocol) override { protocol_ = protocol; }
+  void set_protocol(int protocol) override {
+    protocol_ = protocol;
+    ++protocol_changes_;
+  }
   bool poll() override { return on_poll_(); }
 
   std::unique_ptr<LuaHost> host_;
