@@ -1,22 +1,38 @@
 #include "engine/base/sha1.h"
 
-#include <cstdint>
+#include <array>
+#include <cstddef>
+#include <new>
 
-#include <boost/uuid/detail/sha1.hpp>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
 
 namespace rushgate {
+namespace {
+
+constexpr std::size_t kDigestBytes = 20;
+
+/// Looked up once: that takes longer than the digest of a short script. The context is our own, so
+/// neither the machine's openssl.cnf nor the program's use of OpenSSL matters.
+const EVP_MD* algorithm() {
+  static const EVP_MD* const sha1 = EVP_MD_fetch(OSSL_LIB_CTX_new(), "SHA1", nullptr);
+  if (sha1 == nullptr) throw std::bad_alloc();  // nothing else can be missing
+  return sha1;
+}
+
+}  // namespace
 
 std::string sha1_hex(std::string_view data) {
-  boost::uuids::detail::sha1 hasher;
-  hasher.process_bytes(data.data(), data.size());
-  boost::uuids::detail::sha1::digest_type words;
-  hasher.get_digest(words);
-
+  std::array<unsigned char, kDigestBytes> digest{};
+  if (EVP_Digest(data.data(), data.size(), digest.data(), nullptr, algorithm(), nullptr) != 1) {
+    throw std::bad_alloc();
+  }
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string hex;
-  hex.reserve(40);
-  for (const std::uint32_t word : words) {
-    for (int shift = 28; shift >= 0; shift -= 4) hex.push_back(kDigits[(word >> shift) & 0xF]);
+  hex.reserve(2 * kDigestBytes);
+  for (const unsigned char byte : digest) {
+    hex.push_back(kDigits[byte >> 4]);
+    hex.push_back(kDigits[byte & 0xF]);
   }
   return hex;
 }

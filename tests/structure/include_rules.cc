@@ -71,6 +71,9 @@ constexpr std::array kBans = {
     Ban{"engine", "boost/context", "engine/executor/fiber_"},
 };
 
+/// Where libraries keep headers that are not for their users.
+constexpr std::array<string_view, 3> kPrivateFolders = {"/detail/", "/details/", "/internal/"};
+
 constexpr std::array<string_view, 5> kOurs = {"engine", "storage", "adapters", "apps", "tests"};
 
 // ---- The checker ------------------------------------------------------------------------------
@@ -126,7 +129,13 @@ std::optional<std::string> broken_rule(string_view file, const Room* room, Inclu
     if (include.quoted && include.header.find('/') == string_view::npos) {
       return say("\"", include.header, "\" is not written from the root of the repository");
     }
-    return std::nullopt;  // another library's, and not banned
+    // Another library's, and not banned.
+    for (const string_view folder : kPrivateFolders) {
+      if (include.header.find(folder) != string_view::npos) {
+        return say(include.header, " is private to its library");
+      }
+    }
+    return std::nullopt;
   }
   if (room == nullptr) return say(file, " stands in no room of the table");
   if (stands_in(include.header, room->path) || stands_in_any(include.header, room->may_include)) {

@@ -84,6 +84,14 @@ TEST(IncludeRulesTest, IncludesAreWrittenFromTheRoot) {
   expect_allowed("engine/client/client.cc", R"("absl/strings/str_cat.h")");
 }
 
+TEST(IncludeRulesTest, PrivateHeaderOfLibraryIsRefused) {
+  expect_broken("engine/base/sha1.cc", "<boost/uuid/detail/sha1.hpp>",
+                "boost/uuid/detail/sha1.hpp is private to its library");
+  expect_broken("apps/log.cc", "<spdlog/details/log_msg.h>",
+                "spdlog/details/log_msg.h is private to its library");
+  expect_allowed("apps/log.cc", "<spdlog/sinks/base_sink.h>");
+}
+
 TEST(IncludeRulesTest, AFileBesideTheRoomsIsNamed) {
   expect_broken("engine/extra/x.h", R"("engine/base/numbers.h")",
                 "engine/extra/x.h stands in no room of the table");
