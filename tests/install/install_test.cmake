@@ -1,4 +1,5 @@
 # Run by ctest: see CMakeLists.txt.
+cmake_minimum_required(VERSION 3.25)
 set(prefix ${SCRATCH}/prefix)
 set(project ${SCRATCH}/project)
 
@@ -53,6 +54,29 @@ file(WRITE ${SCRATCH}/lacking/CMakeLists.txt "
   endif()
 ")
 configure(${SCRATCH}/lacking)
+
+# Neither with a RocksDB that was never tried.
+file(WRITE ${SCRATCH}/other/rocksdb.pc "Name: rocksdb\nDescription: another\nVersion: 9.1.1\n")
+file(WRITE ${SCRATCH}/other/CMakeLists.txt "
+  cmake_minimum_required(VERSION 3.25)
+  project(other LANGUAGES CXX)
+  set(ENV{PKG_CONFIG_PATH} ${SCRATCH}/other)
+  find_package(rushgate QUIET COMPONENTS rocksdb)
+  if(rushgate_FOUND OR NOT rushgate_NOT_FOUND_MESSAGE MATCHES \"rocksdb 9.1.1 was found.*from 7.8\")
+    message(FATAL_ERROR \"found with RocksDB 9: \${rushgate_NOT_FOUND_MESSAGE}\")
+  endif()
+")
+if(rocksdb IN_LIST ROOMS)
+  configure(${SCRATCH}/other)
+  execute_process(
+    COMMAND ${CMAKE_COMMAND} -E env PKG_CONFIG_PATH=${SCRATCH}/other
+      ${CMAKE_COMMAND} -S ${SOURCE} -B ${SCRATCH}/refused -G ${GENERATOR}
+      -D CMAKE_CXX_COMPILER=${COMPILER} -D RUSHGATE_TESTS=OFF -D RUSHGATE_BENCH=OFF
+    OUTPUT_QUIET ERROR_VARIABLE refusal RESULT_VARIABLE status)
+  if(status EQUAL 0 OR NOT refusal MATCHES "rocksdb 9.1.1 was found")
+    message(FATAL_ERROR "configured with RocksDB 9.1.1: ${refusal}")
+  endif()
+endif()
 
 # A project with a test of its own script.
 file(COPY_FILE ${CMAKE_CURRENT_LIST_DIR}/shop_project.cmake ${SCRATCH}/CMakeLists.txt)
