@@ -200,7 +200,7 @@ absl::Status RocksDatabase::start(rocksdb::Env& env, const RocksDbStoreOptions& 
   const rocksdb::Status status =
       found->fresh ? create_database(database, dir_.string(), families, handles, db)
                    : rocksdb::DB::Open(database, dir_.string(), families, &handles, &db);
-  db_.reset(db);
+  db_.reset(db != nullptr && options.wrap_database ? options.wrap_database(db) : db);
   handles.resize(families.size());
   default_ = handles[0];
   state_ = handles[1];

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "engine/store/store.h"
 
 namespace rocksdb {
+class DB;
 class Env;
 }
 namespace spdlog {
@@ -35,6 +37,9 @@ struct RocksDbStoreOptions {
   std::shared_ptr<spdlog::logger> logger = {};
   /// For tests: what the database stands on. Not owned, must outlive the store; null for the disk.
   rocksdb::Env* env = nullptr;
+  /// For tests: returns a database that stands in front of the given one, and owns it. Called once,
+  /// when the database is open.
+  std::function<rocksdb::DB*(rocksdb::DB*)> wrap_database = {};
 };
 
 /// What RocksDB has done by itself since the store was opened.
