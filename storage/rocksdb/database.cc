@@ -31,6 +31,10 @@ constexpr int kBuffersMax = 4;  // one being filled, the others being written ou
 // Where the hint for the next insertion is kept: per stream. Only keys of runs take part, and none
 // of them has another length: RocksDB before 9.2 uses a memtable's hints for its list of deleted
 // ranges too, and so links one list into the other (pull request 12558). Hence a deleted range
+// One flush, and two compactions when tables pile up. A compaction of the state may take minutes.
+// The stream's must not wait for it: commits stop when a family has 36 tables that overlap.
+constexpr int kBackgroundJobs = 3;
+
 // must begin with a key of another length: see RangeBegin in rocksdb_store.cc.
 class StreamOfRun final : public rocksdb::SliceTransform {
  public:
@@ -102,7 +106,7 @@ rocksdb::ColumnFamilyOptions stream_options() {
 rocksdb::DBOptions database_options(rocksdb::Env& env, const RocksDbStoreOptions& wanted) {
   rocksdb::DBOptions options;
   options.env = &env;
-  options.max_background_jobs = 2;
+  options.max_background_jobs = kBackgroundJobs;
   options.allow_concurrent_memtable_write = false;  // the memtables allow one writer only
   options.enable_write_thread_adaptive_yield = false;
   options.max_total_wal_size = wanted.log_bytes_max;

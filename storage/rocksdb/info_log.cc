@@ -19,8 +19,9 @@ void InfoLog::Logv(rocksdb::InfoLogLevel level, const char* format, va_list argu
   if (std::vsnprintf(line.data(), line.size(), format, arguments) < 0) return;
   const std::optional<int> left_out = admit_line();
   if (!left_out) return;
-  const auto severity = level == rocksdb::InfoLogLevel::WARN_LEVEL ? spdlog::level::warn  //
-                                                                   : spdlog::level::err;
+  // Of what RocksDB warns is mostly its own pace.
+  const bool is_warning = level == rocksdb::InfoLogLevel::WARN_LEVEL;
+  const auto severity = is_warning ? spdlog::level::info : spdlog::level::err;
   try {
     if (*left_out > 0) to_->log(severity, "RocksDB: {} messages were left out", *left_out);
     to_->log(severity, "RocksDB: {}", std::string_view(line.data()));

@@ -57,7 +57,7 @@ TEST_F(InfoLogTest, WarningsAndErrorsArePassedOn) {
   rocksdb::Warn(&log_, "%d is late", 1);
   rocksdb::Error(&log_, "%d is lost", 2);
   rocksdb::Fatal(&log_, "%d is gone", 3);
-  EXPECT_THAT(sink_->lines, ElementsAre("warning RocksDB: 1 is late", "error RocksDB: 2 is lost",
+  EXPECT_THAT(sink_->lines, ElementsAre("info RocksDB: 1 is late", "error RocksDB: 2 is lost",
                                         "error RocksDB: 3 is gone"));
 }
 
@@ -78,8 +78,8 @@ TEST_F(InfoLogTest, FloodIsLeftOutAndCounted) {
   clock_->now_us += 1;
   warn("later");
   warn("and then");
-  EXPECT_THAT(sink_->lines, ElementsAre("warning RocksDB: 1001 messages were left out",
-                                        "warning RocksDB: later", "warning RocksDB: and then"));
+  EXPECT_THAT(sink_->lines, ElementsAre("info RocksDB: 1001 messages were left out",
+                                        "info RocksDB: later", "info RocksDB: and then"));
 }
 
 TEST_F(InfoLogTest, ClockSetBackStartsAPeriod) {
@@ -87,7 +87,7 @@ TEST_F(InfoLogTest, ClockSetBackStartsAPeriod) {
   clock_->now_us -= 3'600'000'000;
   sink_->lines.clear();
   warn("earlier");
-  EXPECT_THAT(sink_->lines, ElementsAre("warning RocksDB: earlier"));
+  EXPECT_THAT(sink_->lines, ElementsAre("info RocksDB: earlier"));
 }
 
 TEST_F(InfoLogTest, SinkThatThrowsHarmsNothing) {
