@@ -7,6 +7,7 @@
 #include <spdlog/logger.h>
 
 #include "apps/backlog.h"
+#include "engine/base/make_directory.h"
 #include "storage/memory/memory_order_store.h"
 #include "storage/memory/memory_store.h"
 #include "storage/rocksdb/rocksdb_store.h"
@@ -32,12 +33,11 @@ std::string consumer_name(int worker) { return fmt::format("c{}", worker); }
 
 std::filesystem::path keyspace_in(const std::filesystem::path& dir) { return dir / "keyspace"; }
 
-absl::Status make_directory(const std::filesystem::path& dir) {
-  std::error_code error;
-  fs::create_directories(dir, error);
-  if (!error) return absl::OkStatus();
+absl::Status make_sale_directory(const std::filesystem::path& dir) {
+  const absl::Status made = make_directory(dir);
+  if (made.ok()) return made;
   return absl::InvalidArgumentError(
-      fmt::format("cannot create directory {}: {}", dir.string(), error.message()));
+      fmt::format("cannot create directory {}: {}", dir.string(), std::string(made.message())));
 }
 
 // ---- Opening ----------------------------------------------------------------------------------
@@ -110,7 +110,7 @@ absl::Status Shop::open_on_redis() {
   if (!client.ok()) return client.status();
   client_ = *std::move(client);
   if (options_.create) {
-    absl::Status created = make_directory(options_.dir);
+    absl::Status created = make_sale_directory(options_.dir);
     if (!created.ok()) return created;
   }
   auto lock = DirectoryLock::take(options_.dir);
@@ -121,7 +121,7 @@ absl::Status Shop::open_on_redis() {
 
 absl::Status Shop::open_orders() {
   if (options_.create) {
-    absl::Status created = make_directory(options_.dir);
+    absl::Status created = make_sale_directory(options_.dir);
     if (!created.ok()) return created;
   }
   SqliteOrderStoreOptions sqlite;

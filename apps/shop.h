@@ -40,8 +40,8 @@ struct ShopOptions {
 /// Where in a sale's directory its keyspace is.
 std::filesystem::path keyspace_in(const std::filesystem::path& dir);
 
-/// With all above it, if it is missing.
-absl::Status make_directory(const std::filesystem::path& dir);
+/// Makes it with all above it, if it is missing.
+absl::Status make_sale_directory(const std::filesystem::path& dir);
 
 /// What the workers have yet to do.
 struct Backlog {

@@ -47,7 +47,7 @@ int run_demo(DemoArguments& arguments) {
   ReplayArguments& replay = arguments.replay;
   if (replay.shop.dir.empty()) replay.shop.dir = default_directory();
   const fs::path& dir = replay.shop.dir;
-  if (const absl::Status made = make_directory(dir); !made.ok()) return fail(made);
+  if (const absl::Status made = make_sale_directory(dir); !made.ok()) return fail(made);
   const auto files = write_demo(dir, arguments.input, SystemClock().now_ms(), late_ms(arguments));
   if (!files.ok()) return fail(files.status());
   say("the demo's sale is in {}{}\n", fs::absolute(dir).lexically_normal().string(),

@@ -77,7 +77,7 @@ absl::StatusOr<std::unique_ptr<Store>> open_store(const ServeArguments& argument
   if (arguments.durability == Durability::kMemory) {
     return absl::InvalidArgumentError("--durability memory keeps nothing: it takes no --dir");
   }
-  const absl::Status made = make_directory(arguments.dir);
+  const absl::Status made = make_sale_directory(arguments.dir);
   if (!made.ok()) return made;
   return RocksDbStore::open(keyspace_in(arguments.dir), {.durability = arguments.durability,
                                                          .logger = arguments.server.logger});

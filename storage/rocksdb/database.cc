@@ -1,5 +1,7 @@
 #include "storage/rocksdb/database.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
@@ -13,6 +15,7 @@
 #include <rocksdb/slice_transform.h>
 
 #include "absl/status/status.h"
+#include "engine/base/make_directory.h"
 #include "storage/rocksdb/fail_stop_file_system.h"
 #include "storage/rocksdb/info_log.h"
 #include "storage/rocksdb/inspect.h"
@@ -28,13 +31,13 @@ constexpr std::size_t kStateBufferBytes = std::size_t{16} << 20;
 constexpr std::size_t kStreamBufferBytes = std::size_t{16} << 20;
 constexpr int kBuffersMax = 4;  // one being filled, the others being written out
 
-// Where the hint for the next insertion is kept: per stream. Only keys of runs take part, and none
-// of them has another length: RocksDB before 9.2 uses a memtable's hints for its list of deleted
-// ranges too, and so links one list into the other (pull request 12558). Hence a deleted range
 // One flush, and two compactions when tables pile up. A compaction of the state may take minutes.
 // The stream's must not wait for it: commits stop when a family has 36 tables that overlap.
 constexpr int kBackgroundJobs = 3;
 
+// Where the hint for the next insertion is kept: per stream. Only keys of runs take part, and none
+// of them has another length: RocksDB before 9.2 uses a memtable's hints for its list of deleted
+// ranges too, and so links one list into the other (pull request 12558). Hence a deleted range
 // must begin with a key of another length: see RangeBegin in rocksdb_store.cc.
 class StreamOfRun final : public rocksdb::SliceTransform {
  public:
@@ -142,28 +145,34 @@ rocksdb::Status create_database(const rocksdb::DBOptions& options, const std::st
   return status;
 }
 
-absl::Status make_directory(const std::filesystem::path& dir, bool create_if_missing) {
-  std::error_code error;
-  const auto type = std::filesystem::status(dir, error).type();
-  if (type == std::filesystem::file_type::directory) return absl::OkStatus();
-  if (type != std::filesystem::file_type::not_found) {
-    return absl::FailedPreconditionError(dir.string() + " is not a directory");
-  }
-  if (!create_if_missing) {
-    return absl::NotFoundError("there is no store in " + dir.string());
-  }
-  std::filesystem::create_directories(dir, error);
-  if (error) return absl::ErrnoToStatus(error.value(), "making directory " + dir.string());
-  return absl::OkStatus();
-}
-
-// What recovery deleted must be gone for good before anything new is synced: an old, torn log that
-// reappears behind newer ones would look like damage.
-absl::Status sync_directory(rocksdb::Env& env, const std::filesystem::path& dir) {
+absl::Status sync_directory_of(rocksdb::Env& env, const std::filesystem::path& dir) {
+  if (::access(dir.c_str(), R_OK) != 0) return absl::OkStatus();  // as sync_directory() does
   std::unique_ptr<rocksdb::Directory> handle;
   rocksdb::Status status = env.NewDirectory(dir.string(), &handle);
   if (status.ok()) status = handle->Fsync();
   return to_absl(status, "syncing the directory", dir);
+}
+
+// Of a directory without our lock file. Leaves not even that in a foreign one. The directory itself
+// is on the disk before anything is in it.
+absl::Status prepare_new(rocksdb::Env& env, const std::filesystem::path& dir,
+                         bool create_if_missing) {
+  std::error_code error;
+  const auto type = std::filesystem::status(dir, error).type();
+  bool is_fresh = type == std::filesystem::file_type::not_found;
+  if (!is_fresh) {
+    if (type != std::filesystem::file_type::directory) {
+      return absl::FailedPreconditionError(dir.string() + " is not a directory");
+    }
+    const absl::StatusOr<DirectoryState> found = inspect_directory(env, dir);
+    if (!found.ok()) return found.status();
+    is_fresh = found->fresh;
+  }
+  if (is_fresh && !create_if_missing) {
+    return absl::NotFoundError("there is no store in " + dir.string());
+  }
+  return make_directory(
+      dir, [&](const std::filesystem::path& changed) { return sync_directory_of(env, changed); });
 }
 
 }  // namespace
@@ -213,7 +222,9 @@ absl::Status RocksDatabase::start(rocksdb::Env& env, const RocksDbStoreOptions& 
   if (opened.ok() && found->fresh) opened = write_format();
   if (failure->occurred()) return failure->refusal();
   if (!opened.ok()) return opened;
-  return sync_directory(env, dir_);
+  // What recovery deleted must be gone for good before anything new is synced: an old, torn log that
+  // reappears behind newer ones would look like damage.
+  return sync_directory_of(env, dir_);
 }
 
 // Written out at once, so that it can be read without the log, and does not hold on to the log.
@@ -229,15 +240,9 @@ absl::StatusOr<std::unique_ptr<RocksDatabase>> RocksDatabase::open(
     const std::filesystem::path& dir, const RocksDbStoreOptions& options,
     const std::shared_ptr<WriteFailure>& failure) {
   rocksdb::Env& env = options.env != nullptr ? *options.env : *rocksdb::Env::Default();
-  const absl::Status made = make_directory(dir, options.create_if_missing);
-  if (!made.ok()) return made;
-  if (!std::filesystem::exists(dir / kLockFileName)) {
-    // So that not even a lock file is left in somebody else's directory.
-    const absl::StatusOr<DirectoryState> found = inspect_directory(env, dir);
-    if (!found.ok()) return found.status();
-    if (found->fresh && !options.create_if_missing) {
-      return absl::NotFoundError("there is no store in " + dir.string());
-    }
+  if (std::error_code error; !std::filesystem::exists(dir / kLockFileName, error)) {
+    const absl::Status prepared = prepare_new(env, dir, options.create_if_missing);
+    if (!prepared.ok()) return prepared;
   }
   absl::StatusOr<DirectoryLock> lock = DirectoryLock::take(dir);
   if (!lock.ok()) return lock.status();

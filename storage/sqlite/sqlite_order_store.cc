@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "engine/base/file_size_signal.h"
+#include "engine/base/make_directory.h"
 #include "storage/sqlite/connection.h"
 #include "storage/sqlite/order_table.h"
 #include "storage/sqlite/sqlite_status.h"
@@ -71,6 +72,19 @@ struct SqliteOrderStore::Impl {
   }
 };
 
+namespace {
+
+/// SQLite syncs the directory of a new database, but not the name that the directory itself has. A
+/// directory that is missing is for SQLite to report.
+absl::Status keep_directory_of(const std::filesystem::path& file) {
+  std::error_code error;
+  const bool is_new = !std::filesystem::exists(file, error) && !error;
+  if (!is_new || !std::filesystem::is_directory(file.parent_path(), error)) return absl::OkStatus();
+  return make_directory(file.parent_path());
+}
+
+}  // namespace
+
 SqliteOrderStore::SqliteOrderStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 SqliteOrderStore::~SqliteOrderStore() {
   const FileSizeSignalBlock no_signal;  // the last to close copies the log into the database
@@ -91,6 +105,8 @@ absl::StatusOr<std::unique_ptr<SqliteOrderStore>> SqliteOrderStore::open(
   if (error) return absl::UnavailableError(absl::StrCat(file.string(), ": ", error.message()));
   const absl::Status opened = catch_errors("opening", impl->file, [&]() -> absl::Status {
     if (!options.read_only) {
+      const absl::Status kept = keep_directory_of(impl->file);
+      if (!kept.ok()) return kept;
       absl::StatusOr<SQLite::Database> database = open_writer(impl->file, options);
       if (!database.ok()) return database.status();
       impl->writer = std::make_unique<Writer>(*std::move(database));

@@ -115,8 +115,9 @@ class PowerCutFileSystem::File final : public rocksdb::FSWritableFileOwnerWrappe
 
 class PowerCutFileSystem::Directory final : public rocksdb::FSDirectoryWrapper {
  public:
-  Directory(PowerCutFileSystem& disk, std::unique_ptr<rocksdb::FSDirectory> directory)
-      : FSDirectoryWrapper(std::move(directory)), disk_(disk) {}
+  Directory(PowerCutFileSystem& disk, fs::path name,
+            std::unique_ptr<rocksdb::FSDirectory> directory)
+      : FSDirectoryWrapper(std::move(directory)), disk_(disk), name_(std::move(name)) {}
 
   IOStatus Fsync(const IOOptions& options, IODebugContext* debug) override {
     return FsyncWithDirOptions(options, debug, rocksdb::DirFsyncOptions());
@@ -126,12 +127,13 @@ class PowerCutFileSystem::Directory final : public rocksdb::FSDirectoryWrapper {
                                const rocksdb::DirFsyncOptions&) override {
     const std::lock_guard lock(disk_.mutex_);
     const IOStatus status = disk_.begin_operation();
-    if (status.ok()) disk_.forget_changes();
+    if (status.ok()) disk_.keep_names_in(name_);
     return status;
   }
 
  private:
   PowerCutFileSystem& disk_;
+  const fs::path name_;
 };
 
 std::shared_ptr<PowerCutFileSystem> PowerCutFileSystem::make(const fs::path& root) {
@@ -143,8 +145,11 @@ std::shared_ptr<PowerCutFileSystem> PowerCutFileSystem::make(const fs::path& roo
 }
 
 PowerCutFileSystem::PowerCutFileSystem(const fs::path& root)
-    : FileSystemWrapper(rocksdb::FileSystem::Default()), attic_(root.string() + ".attic") {
+    : FileSystemWrapper(rocksdb::FileSystem::Default()),
+      root_(root),
+      attic_(root.string() + ".attic") {
   fs::create_directories(attic_);
+  for (const fs::path& directory : new_directories()) kept_directories_.insert(directory);
 }
 
 void PowerCutFileSystem::cut_power() {
@@ -166,6 +171,9 @@ void PowerCutFileSystem::power_on(std::optional<std::uint64_t> seed) {
     changes_.pop_back();
   }
   forget_changes();
+  for (const fs::path& directory : new_directories()) {
+    if (!seed || random() % 2 == 0) fs::remove_all(directory);
+  }
   for (const auto& [path, state] : files_) {
     const std::uint64_t unsynced = state->size_bytes - state->synced_bytes;
     const std::uint64_t kept = state->synced_bytes + (seed ? random() % (unsynced + 1) : 0);
@@ -241,6 +249,29 @@ void PowerCutFileSystem::forget_changes() {
   changes_.clear();
 }
 
+void PowerCutFileSystem::keep_names_in(const fs::path& directory) {
+  std::erase_if(changes_, [&](const Change& change) {
+    if (change.name.parent_path() != directory) return false;
+    if (!change.attic.empty()) fs::remove(change.attic);
+    return true;
+  });
+  for (const auto& entry : fs::directory_iterator(directory)) {
+    if (entry.is_directory()) kept_directories_.insert(entry.path());
+  }
+}
+
+std::vector<fs::path> PowerCutFileSystem::new_directories() const {
+  std::vector<fs::path> found;
+  if (!fs::exists(root_)) return found;
+  if (!kept_directories_.contains(root_)) found.push_back(root_);
+  for (const auto& entry : fs::recursive_directory_iterator(root_)) {
+    if (entry.is_directory() && !kept_directories_.contains(entry.path())) {
+      found.push_back(entry.path());
+    }
+  }
+  return found;
+}
+
 IOStatus PowerCutFileSystem::NewWritableFile(const std::string& name,
                                              const rocksdb::FileOptions& options,
                                              std::unique_ptr<rocksdb::FSWritableFile>* file,
@@ -276,7 +307,7 @@ IOStatus PowerCutFileSystem::NewDirectory(const std::string& name, const IOOptio
                                           IODebugContext* debug) {
   std::unique_ptr<rocksdb::FSDirectory> real;
   const IOStatus status = target()->NewDirectory(name, options, &real, debug);
-  if (status.ok()) *directory = std::make_unique<Directory>(*this, std::move(real));
+  if (status.ok()) *directory = std::make_unique<Directory>(*this, name, std::move(real));
   return status;
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ namespace rushgate::faults {
 /// - of making, renaming and deleting files, what came before the last sync of their directory.
 ///   So a log that was never synced is gone, and CURRENT points to the MANIFEST that it last
 ///   pointed to when its directory was synced.
+/// - of `root` and the directories in it, by whatever means they were made, those that were there at
+///   first or whose parent was synced since.
 ///
 ///   PowerCutFileSystem::make(root) -> give env() to the store -> cut_power() -> destroy the store
 ///   -> power_on() -> open it again.
@@ -27,8 +30,8 @@ namespace rushgate::faults {
 /// All of it may be called from any thread at any time.
 class PowerCutFileSystem final : public rocksdb::FileSystemWrapper {
  public:
-  /// `root` is the database's directory. Deleted files that may have to come back are kept beside
-  /// it, in `<root>.attic`.
+  /// `root` is the database's directory or holds it. Deleted files that may have to come back are
+  /// kept beside it, in `<root>.attic`.
   static std::shared_ptr<PowerCutFileSystem> make(const std::filesystem::path& root);
 
   /// For RocksDbStoreOptions. As long-lived as this object.
@@ -114,7 +117,10 @@ class PowerCutFileSystem final : public rocksdb::FileSystemWrapper {
   std::shared_ptr<FileState> take_state(const std::filesystem::path& name);
   void take_back(const Change& change);
   void forget_changes();
+  void keep_names_in(const std::filesystem::path& directory);
+  std::vector<std::filesystem::path> new_directories() const;
 
+  const std::filesystem::path root_;
   const std::filesystem::path attic_;
   std::unique_ptr<rocksdb::Env> env_;
 
@@ -122,8 +128,9 @@ class PowerCutFileSystem final : public rocksdb::FileSystemWrapper {
   bool power_ = true;
   std::optional<int> operations_left_;
   std::map<std::filesystem::path, std::shared_ptr<FileState>>
-      files_;                                // written through this object
-  std::vector<Change> changes_;              // since the directory was last synced
+      files_;                    // written through this object
+  std::vector<Change> changes_;  // since their directory was last synced
+  std::set<std::filesystem::path> kept_directories_;
   std::optional<std::string> failing_sync_;  // suffix
   std::optional<std::uint64_t> room_bytes_;
   int attic_files_ = 0;

@@ -57,6 +57,21 @@ TEST_F(PowerCutTest, SyncLosesNothing) {
   EXPECT_EQ(survivors(store), 30U);
 }
 
+TEST_F(PowerCutTest, NewDirectoriesSurviveWithTheStore) {
+  options_.durability = Durability::kSync;
+  const fs::path nested = dir() / "a" / "b";
+  auto store = RocksDbStore::open(nested, options_);
+  ASSERT_TRUE(store.ok()) << store.status();
+  commit_numbers(**store, 1, 20);
+  disk_->cut_power();
+  store->reset();
+  disk_->power_on();
+  options_.create_if_missing = false;
+  store = RocksDbStore::open(nested, options_);
+  ASSERT_TRUE(store.ok()) << store.status();
+  EXPECT_EQ(count_commits(**store), 20U);
+}
+
 TEST_F(PowerCutTest, EverySecLosesNothingThatCameBeforeTheLastSync) {
   options_.durability = Durability::kEverySec;
   auto store = open();

@@ -7,10 +7,12 @@
 #include <sstream>
 
 #include <SQLiteCpp/Column.h>
+#include <gmock/gmock.h>
 #include <spdlog/sinks/ostream_sink.h>
 #include <spdlog/spdlog.h>
 
 #include "storage/sqlite/schema.h"
+#include "tests/faults/recorded_syncs.h"
 #include "tests/storage/sqlite/sqlite_fixture.h"
 
 namespace rushgate {
@@ -45,6 +47,14 @@ TEST_F(SqliteOpenTest, ANewDatabaseIsCreatedAndFoundAgain) {
   EXPECT_EQ(pragma("application_id"), kApplicationId);
   EXPECT_EQ(pragma("user_version"), static_cast<std::int64_t>(migrations().size()));
   EXPECT_EQ(check_integrity(), "ok");
+}
+
+TEST_F(SqliteOpenTest, NewDatabaseSurvivesWithItsDirectory) {
+  const std::filesystem::path dir = database_.directory();
+  const faults::RecordedSyncs syncs;
+  const auto store = open();
+  ASSERT_TRUE(store->write(make_orders(1, 3)).ok());
+  EXPECT_THAT(syncs.paths(), testing::IsSupersetOf({dir.parent_path(), dir}));
 }
 
 TEST_F(SqliteOpenTest, AnEmptyFileBecomesADatabase) {
