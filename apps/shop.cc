@@ -47,6 +47,10 @@ absl::StatusOr<std::unique_ptr<Shop>> Shop::open(const ShopOptions& options) {
   const absl::Status opened = shop->open_rooms();
   if (!opened.ok()) return opened;
   auto sale = Sale::open(*shop->client_, *shop->orders_, shop->clock(), {.logger = options.logger});
+  if (absl::IsFailedPrecondition(sale.status())) {  // these stores do not belong together
+    return absl::InvalidArgumentError(
+        fmt::format("{}: {}", options.dir.string(), std::string(sale.status().message())));
+  }
   if (!sale.ok()) return sale.status();
   shop->sale_ = *std::move(sale);
   return shop;

@@ -17,6 +17,38 @@
 
 namespace rushgate {
 
+namespace {
+
+/// The client of a ConnectionCheck. Not thread-safe.
+class SingleConnection final : public Client {
+ public:
+  explicit SingleConnection(RedisConnection& connection) : connection_(connection) {}
+
+  void submit(Request request, Completion completion) override {
+    completion(call(std::move(request)));
+  }
+  Reply call(Request request) override {
+    Reply reply;
+    is_alive_ = connection_.exchange({&request, 1}, {&reply, 1}) && is_alive_;
+    return reply;
+  }
+  std::vector<Reply> pipeline(std::span<const Request> requests) override {
+    std::vector<Reply> replies(requests.size());
+    if (!requests.empty()) is_alive_ = connection_.exchange(requests, replies) && is_alive_;
+    return replies;
+  }
+  void unblock() override {}
+  Reply sync() override { return call(Request::of("PING")); }
+
+  [[nodiscard]] bool is_alive() const { return is_alive_; }
+
+ private:
+  RedisConnection& connection_;
+  bool is_alive_ = true;
+};
+
+}  // namespace
+
 // ---- The pool -----------------------------------------------------------------------------------
 
 /// Thread-safe. Hands out connections, at most connections_max at a time.
@@ -29,7 +61,7 @@ class RedisClient::Pool {
   absl::StatusOr<std::unique_ptr<RedisConnection>> take() {
     auto taken = reserve();
     if (!taken.ok()) return taken;
-    if (*taken == nullptr) taken = RedisConnection::open(options_);
+    if (*taken == nullptr) taken = open_checked();
     if (!taken.ok()) {
       close(0);
       return taken;
@@ -60,6 +92,12 @@ class RedisClient::Pool {
     return RedisConnection::open(options_);
   }
 
+  void add_check(std::weak_ptr<const ConnectionCheck> check) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(checks_, [](const auto& known) { return known.expired(); });
+    checks_.push_back(std::move(check));
+  }
+
   /// What the server calls the connections that are in use.
   [[nodiscard]] std::vector<std::int64_t> busy_ids() const {
     const std::lock_guard lock(mutex_);
@@ -67,6 +105,26 @@ class RedisClient::Pool {
   }
 
  private:
+  absl::StatusOr<std::unique_ptr<RedisConnection>> open_checked() {
+    std::vector<std::weak_ptr<const ConnectionCheck>> checks;
+    {
+      const std::lock_guard lock(mutex_);
+      checks = checks_;
+    }
+    auto connection = RedisConnection::open(options_);
+    if (!connection.ok()) return connection;
+    SingleConnection client(**connection);
+    for (const auto& kept : checks) {
+      const auto check = kept.lock();
+      if (check == nullptr) continue;
+      if (const absl::Status passed = (*check)(client); !passed.ok()) return passed;
+      if (!client.is_alive()) {
+        return absl::UnavailableError(concat(options_.address(), ": the connection was lost"));
+      }
+    }
+    return connection;
+  }
+
   void close(std::int64_t id) {
     {
       const std::lock_guard lock(mutex_);
@@ -105,6 +163,7 @@ class RedisClient::Pool {
   std::vector<std::unique_ptr<RedisConnection>> idle_;  // last used, last
   int open_ = 0;                                        // idle or handed out
   absl::flat_hash_set<std::int64_t> busy_ids_;          // of those handed out
+  std::vector<std::weak_ptr<const ConnectionCheck>> checks_;  // of new connections
 };
 
 // ---- Requests -----------------------------------------------------------------------------------
@@ -207,6 +266,10 @@ void RedisClient::unblock() {
 Reply RedisClient::sync() {
   Reply answer = call(Request::of("PING"));
   return answer.is_error() ? answer : Reply::ok();
+}
+
+void RedisClient::add_connection_check(std::weak_ptr<const ConnectionCheck> check) {
+  pool_->add_check(std::move(check));
 }
 
 }  // namespace rushgate

@@ -46,6 +46,7 @@ class RedisClient final : public Client {
   /// OK if the server answers a PING. How safe its answers are is for its configuration to say
   /// (appendfsync): Redis 7.0 has no command that waits for its disk.
   Reply sync() override;
+  void add_connection_check(std::weak_ptr<const ConnectionCheck> check) override;
 
  private:
   class Pool;

@@ -11,7 +11,8 @@ namespace rushgate {
 namespace {
 
 bool is_worth_asking_again(Outcome outcome) {
-  return outcome == Outcome::kOverloaded || outcome == Outcome::kOutcomeUnknown;
+  return outcome == Outcome::kOverloaded || outcome == Outcome::kUnavailable ||
+         outcome == Outcome::kOutcomeUnknown;
 }
 
 bool is_an_answer(Outcome outcome) {

@@ -19,12 +19,17 @@ constexpr std::array<Outcome, kOutcomes> kRowsOfTable = {
     Outcome::kAccepted,        Outcome::kSoldOut,    Outcome::kLimitReached,
     Outcome::kDayLimitReached, Outcome::kNotStarted, Outcome::kEnded,
     Outcome::kUnknownVoucher,  Outcome::kKeyReused,  Outcome::kOverloaded,
-    Outcome::kOutcomeUnknown,  Outcome::kFailed};
+    Outcome::kUnavailable,     Outcome::kOutcomeUnknown, Outcome::kFailed};
+
+/// Says nothing of the sale's decision: the row has no answer yet.
+bool is_undecided(Outcome outcome) {
+  return outcome == Outcome::kOverloaded || outcome == Outcome::kUnavailable ||
+         outcome == Outcome::kOutcomeUnknown || outcome == Outcome::kFailed;
+}
 
 /// Not shown unless there are some.
 bool is_unusual(Outcome outcome) {
-  return outcome == Outcome::kKeyReused || outcome == Outcome::kOverloaded ||
-         outcome == Outcome::kOutcomeUnknown || outcome == Outcome::kFailed;
+  return outcome == Outcome::kKeyReused || is_undecided(outcome);
 }
 
 std::string count_text(std::size_t count) { return grouped(static_cast<std::int64_t>(count)); }
@@ -85,9 +90,9 @@ std::size_t Report::answered() const {
 
 bool Report::is_complete() const {
   const auto count = [&](Outcome outcome) { return outcomes[static_cast<std::size_t>(outcome)]; };
-  const std::size_t unsettled =
-      count(Outcome::kOverloaded) + count(Outcome::kOutcomeUnknown) + count(Outcome::kFailed);
-  return answered() == rows && unsettled == 0 && created + dead == count(Outcome::kAccepted) &&
+  const bool is_decided = std::ranges::none_of(
+      kRowsOfTable, [&](Outcome outcome) { return is_undecided(outcome) && count(outcome) > 0; });
+  return answered() == rows && is_decided && created + dead == count(Outcome::kAccepted) &&
          audit && audit->passed();
 }
 

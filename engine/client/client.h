@@ -2,12 +2,15 @@
 // Redis server.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "engine/client/errors.h"
 #include "engine/client/reply.h"
 #include "engine/client/request.h"
@@ -19,6 +22,13 @@ namespace rushgate {
 /// executor's turn; so it may use a client, blocking calls included (engine.h says how that waits).
 /// It must not throw.
 using Completion = absl::AnyInvocable<void(Reply)>;
+
+class Client;
+
+/// Runs once on each new connection, before anything else is sent over it. The client that it gets
+/// speaks over that connection alone and is valid only during the call. If it fails, the connection
+/// is closed, and what was to be sent over it gets CLOSED with the status's message.
+using ConnectionCheck = std::function<absl::Status(Client& connection)>;
 
 /// Thread-safe. Requests submitted by one thread run in the order of submission; replies have
 /// RESP2's kinds unless the client was opened with RESP3. Errors are values, those of the transport
@@ -47,6 +57,11 @@ class Client {
   /// on a durable embedded engine; on Redis it is a statement of trust in the server's own
   /// settings. An error if it could not be made safe.
   virtual Reply sync() = 0;
+
+  /// Adds a check for the connections made from now on, for as long as the caller keeps it. A server
+  /// that lost writes has ended every connection that it had, so a check can find that out in time.
+  /// Where there are no connections (the embedded engine) it never runs.
+  virtual void add_connection_check(std::weak_ptr<const ConnectionCheck> check);
 
   /// The command that runs `script`: FCALL of its native twin where the backend has it, else
   /// EVALSHA.

@@ -43,16 +43,27 @@ bool lacks_keyspace(AdmissionCode code) {
          code == AdmissionCode::kRebuilding;
 }
 
-BuyResult failure(const Reply& reply) {
+/// The result of a request for `order` that got an error.
+BuyResult failure(const Reply& reply, OrderId order) {
   const absl::Status status = to_status(reply, "buying");
-  const Outcome outcome = has_code(reply, error_code::kOutcomeUnknown) ? Outcome::kOutcomeUnknown
-                          : absl::IsUnavailable(status)                ? Outcome::kOverloaded
-                                                                       : Outcome::kFailed;
-  return {.outcome = outcome, .order = 0, .detail = std::string(status.message())};
+  BuyResult result{.detail = std::string(status.message())};
+  if (has_code(reply, error_code::kOutcomeUnknown)) {
+    result.outcome = Outcome::kOutcomeUnknown;
+    result.order = order;
+  } else if (has_code(reply, error_code::kClosed)) {
+    result.outcome = Outcome::kUnavailable;
+  } else {
+    result.outcome = absl::IsUnavailable(status) ? Outcome::kOverloaded : Outcome::kFailed;
+  }
+  return result;
 }
 
-BuyResult overloaded(const absl::Status& status) {
-  return {.outcome = Outcome::kOverloaded, .order = 0, .detail = std::string(status.message())};
+/// The result of a request for which nothing was done.
+BuyResult failure(const absl::Status& status) {
+  const bool may_pass = absl::IsUnavailable(status) || absl::IsAborted(status);
+  return {.outcome = may_pass ? Outcome::kOverloaded : Outcome::kFailed,
+          .order = 0,
+          .detail = std::string(status.message())};
 }
 
 /// Where the requests end that may be asked for together with the one at `begin`.
@@ -93,6 +104,8 @@ std::string_view outcome_name(Outcome outcome) {
       return "unknown voucher";
     case Outcome::kOverloaded:
       return "overloaded";
+    case Outcome::kUnavailable:
+      return "unavailable";
     case Outcome::kOutcomeUnknown:
       return "outcome unknown";
     case Outcome::kKeyReused:
@@ -109,9 +122,20 @@ Sale::Sale(Client& client, OrderStore& orders, const Clock& clock, SaleOptions o
       options_(std::move(options)),
       requests_(client, options_.keys, options_.request_ttl_ms),
       ids_(client, orders, clock, options_.keys, options_.id_block_size),
-      vouchers_(
-          client, orders, options_.keys,
-          {.buyers_converted_max = options_.buyers_converted_max, .logger = options_.logger}) {}
+      owner_(orders, options_.keys, {.adopt = options_.adopt, .logger = options_.logger}),
+      vouchers_(client, orders, owner_, options_.keys,
+                {.buyers_converted_max = options_.buyers_converted_max,
+                 .adopt = options_.adopt,
+                 .draw_ids =
+                     [this](std::span<OrderId> drawn) {
+                       std::size_t count = 0;
+                       return ids_.next(drawn, count);
+                     },
+                 .logger = options_.logger}),
+      connection_check_(std::make_shared<const ConnectionCheck>(
+          [this](Client& connection) { return owner_.verify(connection); })) {
+  client_.add_connection_check(connection_check_);
+}
 
 absl::StatusOr<std::unique_ptr<Sale>> Sale::open(Client& client, OrderStore& orders,
                                                  const Clock& clock, SaleOptions options) {
@@ -120,6 +144,8 @@ absl::StatusOr<std::unique_ptr<Sale>> Sale::open(Client& client, OrderStore& ord
   if (options.request_ttl_ms <= 0)
     return absl::InvalidArgumentError("request_ttl_ms must be positive");
   std::unique_ptr<Sale> sale(new Sale(client, orders, clock, std::move(options)));
+  const absl::Status verified = sale->owner_.verify(client);
+  if (!verified.ok()) return verified;
   const absl::Status recovered = sale->vouchers_.recover();
   if (!recovered.ok()) return recovered;
   const absl::Status prepared = sale->ids_.prepare();
@@ -131,7 +157,7 @@ absl::StatusOr<std::unique_ptr<Sale>> Sale::open(Client& client, OrderStore& ord
 
 BuyResult Sale::buy(VoucherId voucher, UserId user, std::string_view request_key) {
   const auto order = ids_.next();
-  if (!order.ok()) return overloaded(order.status());
+  if (!order.ok()) return failure(order.status());
   const Reply reply = admit(voucher, {user, *order, request_key});
   const auto answer = AdmissionAnswer::read(reply, *order);
   if (answer && !lacks_keyspace(answer->code)) return result_of(*answer);
@@ -148,7 +174,7 @@ std::vector<BuyResult> Sale::buy_all(std::span<const BuyRequest> requests) {
   std::size_t drawn = 0;
   if (const absl::Status ids = ids_.next(orders, drawn); !ids.ok()) {
     orders.resize(drawn);
-    std::fill(results.begin() + static_cast<std::ptrdiff_t>(drawn), results.end(), overloaded(ids));
+    std::fill(results.begin() + static_cast<std::ptrdiff_t>(drawn), results.end(), failure(ids));
   }
   std::vector<AdmissionRequests::Buyer> buyers;
   buyers.reserve(orders.size());
@@ -183,20 +209,26 @@ std::vector<BuyResult> Sale::buy_all(std::span<const BuyRequest> requests) {
 
 BuyResult Sale::settle(const Reply& reply, const BuyRequest& request, OrderId order) {
   const auto answer = AdmissionAnswer::read(reply, order);
-  if (!answer) return failure(reply);
-  return lacks_keyspace(answer->code) ? buy_after_rebuild(request, order) : result_of(*answer);
+  if (!answer) return failure(reply, order);
+  return lacks_keyspace(answer->code) ? buy_after_rebuild(answer->code, request, order)
+                                      : result_of(*answer);
 }
 
 /// The keyspace lacks the voucher, or some of it: brings it back if there is such a voucher, and
 /// asks once more.
-BuyResult Sale::buy_after_rebuild(const BuyRequest& request, OrderId order) {
+BuyResult Sale::buy_after_rebuild(AdmissionCode lacks, const BuyRequest& request, OrderId order) {
+  const BuyResult unknown{.outcome = Outcome::kUnknownVoucher};
+  if (lacks == AdmissionCode::kUnknownVoucher) {
+    const auto is_on_sale = owner_.is_on_sale(client_, request.voucher);
+    if (!is_on_sale.ok()) return failure(is_on_sale.status());
+    if (!*is_on_sale) return unknown;
+  }
   const absl::Status rebuilt = vouchers_.rebuild(request.voucher);
-  if (absl::IsNotFound(rebuilt))
-    return {.outcome = Outcome::kUnknownVoucher, .order = 0, .detail = {}};
-  if (!rebuilt.ok()) return overloaded(rebuilt);
+  if (absl::IsNotFound(rebuilt)) return unknown;
+  if (!rebuilt.ok()) return failure(rebuilt);
   const Reply reply = admit(request.voucher, {request.user, order, request.request_key});
   const auto answer = AdmissionAnswer::read(reply, order);
-  return answer ? result_of(*answer) : failure(reply);
+  return answer ? result_of(*answer) : failure(reply, order);
 }
 
 // ---- Orders ----

@@ -19,6 +19,7 @@
 #include "engine/sale/ids/id_generator.h"
 #include "engine/sale/orders/dead_letters.h"
 #include "engine/sale/orders/order_store.h"
+#include "engine/sale/ownership/keyspace_owner.h"
 #include "engine/sale/sale_keys.h"
 #include "engine/sale/vouchers/voucher_book.h"
 #include "engine/time/clock.h"
@@ -39,7 +40,9 @@ enum class Outcome : std::uint8_t {
   kEnded,
   kUnknownVoucher,
   kOverloaded,      // nothing was done; trying again may help
-  kOutcomeUnknown,  // it may have been accepted: ask again with the same request key
+  kUnavailable,     // the keyspace is closed or cannot be reached; nothing was done
+  kOutcomeUnknown,  // it may have been accepted: ask again with the same request key, or for the
+                    // order's status
   kKeyReused,       // this request key was used by another user or for another voucher
   kFailed,          // the keyspace refused, detail says why; nothing was done
 };
@@ -58,8 +61,8 @@ struct BuyRequest {
 
 struct BuyResult {
   Outcome outcome = Outcome::kOverloaded;
-  OrderId order = 0;        // if accepted
-  std::string detail = {};  // of kOverloaded, kOutcomeUnknown and kFailed
+  OrderId order = 0;        // if accepted; with kOutcomeUnknown, the order's id if it was
+  std::string detail = {};  // of kOverloaded, kUnavailable, kOutcomeUnknown and kFailed
 };
 
 /// Where an order stands.
@@ -80,18 +83,35 @@ struct SaleOptions {
   std::int64_t request_ttl_ms = std::int64_t{7} * 24 * 60 * 60 * 1'000;
   std::int64_t id_block_size = 1'024;
   std::int64_t buyers_converted_max = VoucherBookOptions{}.buyers_converted_max;
+  /// Takes over what another system made under the same keys: its order stream, and the stock and
+  /// the buyers of a voucher when it is first published (VoucherBookOptions::adopt).
+  bool adopt = false;
   std::shared_ptr<spdlog::logger> logger = {};  // may be null
 };
 
 /// Thread-safe. Does not own what it is given, which must outlive it.
 class Sale {
  public:
-  /// Takes up what an interrupted process left (VoucherBook::recover()).
+  /// Claims the keyspace for the database, rebuilds what it has lost, and finishes what an
+  /// interrupted process left. From then on each new connection of the client is checked in the
+  /// same way before anything is admitted over it. kFailedPrecondition: the keyspace belongs to
+  /// another database or another system (KeyspaceOwner::verify()).
   static absl::StatusOr<std::unique_ptr<Sale>> open(Client& client, OrderStore& orders,
                                                     const Clock& clock, SaleOptions options = {});
 
-  /// VoucherBook::publish().
-  absl::Status publish(const Voucher& voucher) { return vouchers_.publish(voucher); }
+  /// VoucherBook::publish(), add_stock(), close().
+  absl::Status publish(const Voucher& voucher,
+                       std::optional<std::int64_t> expected_version = {}) {
+    return vouchers_.publish(voucher, expected_version);
+  }
+  absl::Status add_stock(VoucherId voucher, std::int64_t delta) {
+    return vouchers_.add_stock(voucher, delta);
+  }
+  absl::Status close(VoucherId voucher) { return vouchers_.close(voucher); }
+  /// Returns the version in force; nothing if the voucher was never on sale.
+  absl::StatusOr<std::optional<VoucherVersion>> voucher(VoucherId voucher) {
+    return orders_.applied(voucher);
+  }
 
   /// Decides, atomically. When it answers, the decision is as safe as the client's backend keeps
   /// it.
@@ -120,7 +140,7 @@ class Sale {
 
   Reply admit(VoucherId voucher, const AdmissionRequests::Buyer& buyer);
   BuyResult settle(const Reply& reply, const BuyRequest& request, OrderId order);
-  BuyResult buy_after_rebuild(const BuyRequest& request, OrderId order);
+  BuyResult buy_after_rebuild(AdmissionCode lacks, const BuyRequest& request, OrderId order);
   absl::StatusOr<std::optional<OrderState>> settled_state(OrderId order);
   absl::StatusOr<bool> is_queued(OrderId order);
 
@@ -129,7 +149,9 @@ class Sale {
   const SaleOptions options_;
   AdmissionRequests requests_;
   IdGenerator ids_;
+  KeyspaceOwner owner_;
   VoucherBook vouchers_;
+  const std::shared_ptr<const ConnectionCheck> connection_check_;
 };
 
 /// The native twins of the sale's scripts: give them to Engine::open() to have them run instead of

@@ -34,6 +34,10 @@ struct SaleKeys {
   [[nodiscard]] std::string id_counter(std::string_view day) const {
     return id_prefix + std::string(day);
   }  // string: yyyyMMdd
+  /// Which database the orders in the stream go to. Hash: identity, checkpoint.
+  [[nodiscard]] std::string stream_owner() const { return order_stream + ".database"; }
+  /// Which database has the vouchers below the prefix. String: its identity.
+  [[nodiscard]] std::string prefix_owner() const { return prefix + "database"; }
   [[nodiscard]] std::string dead_letters() const { return order_stream + ".dead"; }  // stream
   [[nodiscard]] std::string faults() const {
     return order_stream + ".faults";

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
+
+#include "engine/sale/vouchers/random_name.h"
 
 namespace rushgate {
 namespace {
@@ -38,12 +41,35 @@ const VoucherVersion* find_applied(const std::vector<VoucherVersion>& versions) 
   return found == versions.rend() ? nullptr : &*found;
 }
 
+/// Returns what write() compares the live orders with; nothing if no version counts.
+std::optional<std::int64_t> stock_bound(const std::vector<VoucherVersion>& versions) {
+  std::optional<std::int64_t> bound;
+  const auto raise_to = [&](std::int64_t stock) { bound = std::max(bound.value_or(stock), stock); };
+  if (const VoucherVersion* const applied = find_applied(versions)) {
+    raise_to(applied->voucher.stock);
+  }
+  for (const VoucherVersion& version : versions) {
+    if (version.state == State::kPending) raise_to(version.voucher.stock);
+  }
+  return bound;
+}
+
 }  // namespace
 
 // ---- Orders -----------------------------------------------------------------------------------
 
-absl::StatusOr<std::vector<OrderResult>> MemoryOrderStore::write(std::span<const Order> orders) {
+MemoryOrderStore::MemoryOrderStore() : MemoryOrderStore(random_name()) {}
+
+MemoryOrderStore::MemoryOrderStore(std::string identity) {
+  state_.identity = std::move(identity);
+  state_.epoch = 1;
+}
+
+absl::StatusOr<std::vector<OrderResult>> MemoryOrderStore::write(std::span<const Order> orders,
+                                                                 const BatchFence& fence) {
   const std::lock_guard lock(mutex_);
+  if (fence.epoch != state_.epoch) return stale_batch(fence, state_.epoch);
+  state_.checkpoint = std::max(state_.checkpoint, fence.checkpoint);
   std::vector<OrderResult> results;
   results.reserve(orders.size());
   for (const Order& order : orders) results.push_back(store(order));
@@ -59,6 +85,7 @@ OrderResult MemoryOrderStore::store(const Order& order) {
     return refused("id " + to_string(order.id) + " belongs to another order, of user " +
                    to_string(other.user) + " and voucher " + to_string(other.voucher));
   }
+  if (auto excess = find_excess(order)) return refused(*std::move(excess));
   if (is_live(order.status)) {
     const std::pair key(order.user, order.voucher);
     if (order.limit != 0 && value_or_default(live_of_user_, key) >= order.limit) {
@@ -72,6 +99,14 @@ OrderResult MemoryOrderStore::store(const Order& order) {
   of_user_[order.user].insert(order.id);
   of_voucher_[order.voucher].insert(order.id);
   return {};
+}
+
+/// Returns why the voucher has no room for the order, if it has none.
+std::optional<std::string> MemoryOrderStore::find_excess(const Order& order) const {
+  if (!is_live(order.status)) return std::nullopt;
+  const auto versions = vouchers_.find(order.voucher);
+  const auto stock = versions == vouchers_.end() ? std::nullopt : stock_bound(versions->second);
+  return voucher_excess(order.voucher, value_or_default(live_of_voucher_, order.voucher), stock);
 }
 
 absl::StatusOr<std::optional<Order>> MemoryOrderStore::find(OrderId id) {
@@ -127,6 +162,25 @@ absl::StatusOr<std::vector<VoucherId>> MemoryOrderStore::vouchers_with_orders() 
   return vouchers;
 }
 
+// ---- The keyspace -----------------------------------------------------------------------------
+
+absl::StatusOr<DatabaseState> MemoryOrderStore::state() {
+  const std::lock_guard lock(mutex_);
+  return state_;
+}
+
+absl::StatusOr<DatabaseState> MemoryOrderStore::fence() {
+  const std::lock_guard lock(mutex_);
+  ++state_.epoch;
+  return state_;
+}
+
+absl::Status MemoryOrderStore::record_checkpoint(std::int64_t checkpoint) {
+  const std::lock_guard lock(mutex_);
+  state_.checkpoint = std::max(state_.checkpoint, checkpoint);
+  return absl::OkStatus();
+}
+
 // ---- Vouchers ---------------------------------------------------------------------------------
 
 absl::Status MemoryOrderStore::record_pending(const VoucherVersion& version) {
@@ -165,6 +219,11 @@ absl::Status MemoryOrderStore::settle(VoucherId voucher, std::int64_t version, S
   settled.state = state;
   settled.reason = reason;
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<VoucherVersion>> MemoryOrderStore::versions(VoucherId voucher) {
+  const std::lock_guard lock(mutex_);
+  return value_or_default(vouchers_, voucher);
 }
 
 absl::StatusOr<std::vector<VoucherVersion>> MemoryOrderStore::pending() {

@@ -21,16 +21,26 @@ namespace rushgate {
 /// Thread-safe. Keeps no promise about disks, but those of order_store.h otherwise.
 class MemoryOrderStore final : public OrderStore {
  public:
-  absl::StatusOr<std::vector<OrderResult>> write(std::span<const Order> orders) override;
+  MemoryOrderStore();
+  /// With an identity of its own, for a keyspace that outlives the store. Not empty.
+  explicit MemoryOrderStore(std::string identity);
+
+  absl::StatusOr<std::vector<OrderResult>> write(std::span<const Order> orders,
+                                                 const BatchFence& fence) override;
   absl::StatusOr<std::optional<Order>> find(OrderId id) override;
   absl::StatusOr<std::vector<Order>> list(const OrderFilter& filter) override;
   absl::StatusOr<OrderId> greatest_id(OrderId below) override;
   absl::StatusOr<std::int64_t> count_live(VoucherId voucher) override;
   absl::StatusOr<std::vector<VoucherId>> vouchers_with_orders() override;
 
+  absl::StatusOr<DatabaseState> state() override;
+  absl::StatusOr<DatabaseState> fence() override;
+  absl::Status record_checkpoint(std::int64_t checkpoint) override;
+
   absl::Status record_pending(const VoucherVersion& version) override;
   absl::Status settle(VoucherId voucher, std::int64_t version, VoucherVersion::State state,
                       const std::string& reason) override;
+  absl::StatusOr<std::vector<VoucherVersion>> versions(VoucherId voucher) override;
   absl::StatusOr<std::vector<VoucherVersion>> pending() override;
   absl::StatusOr<std::optional<VoucherVersion>> latest(VoucherId voucher) override;
   absl::StatusOr<std::optional<VoucherVersion>> applied(VoucherId voucher) override;
@@ -40,8 +50,10 @@ class MemoryOrderStore final : public OrderStore {
   using Ids = absl::btree_set<OrderId>;
 
   OrderResult store(const Order& order);
+  [[nodiscard]] std::optional<std::string> find_excess(const Order& order) const;
 
   std::mutex mutex_;  // guards what follows
+  DatabaseState state_;
   absl::btree_map<OrderId, Order> orders_;
   absl::flat_hash_map<UserId, Ids> of_user_;
   absl::flat_hash_map<VoucherId, Ids> of_voucher_;

@@ -92,9 +92,7 @@ OrderReader::OrderReader(const SQLite::Database& database)
     : database_(database),
       find_(database, absl::StrCat(kSelect, " WHERE id = ?1")),
       greatest_id_(database, "SELECT coalesce(max(id), 0) FROM orders WHERE id < ?1"),
-      count_live_(database, absl::StrCat("SELECT count(*) FROM orders INDEXED BY orders_by_voucher "
-                                         "WHERE voucher_id = ?1 AND ",
-                                         kLive)),
+      count_live_(database, "SELECT live FROM live_orders WHERE voucher_id = ?1"),
       voucher_after_(database,
                      "SELECT voucher_id FROM orders INDEXED BY orders_by_voucher "
                      "WHERE voucher_id > ?1 ORDER BY voucher_id LIMIT 1") {}
@@ -124,8 +122,7 @@ OrderId OrderReader::greatest_id(OrderId below) {
 
 std::int64_t OrderReader::count_live(VoucherId voucher) {
   Query query(count_live_, voucher);
-  query.next();
-  return query.integer(0);
+  return query.next() ? query.integer(0) : 0;
 }
 
 // SELECT DISTINCT would go through every order.
@@ -141,7 +138,15 @@ std::vector<VoucherId> OrderReader::vouchers_with_orders() {
 }
 
 OrderWriter::OrderWriter(const SQLite::Database& database)
-    : insert_(database,
+    : read_room_(
+          database,
+          "SELECT coalesce((SELECT live FROM live_orders WHERE voucher_id = ?1), 0), "
+          "(SELECT max(stock) FROM voucher_versions WHERE voucher_id = ?1 AND (state = 0 OR version "
+          "= (SELECT max(version) FROM voucher_versions WHERE voucher_id = ?1 AND state = 1)))"),
+      write_live_(database,
+                  "INSERT INTO live_orders VALUES (?1, ?2) "
+                  "ON CONFLICT DO UPDATE SET live = excluded.live"),
+      insert_(database,
               "INSERT INTO orders (id, user_id, voucher_id, status, user_limit, admitted_at_ms, "
               "entry_ms, entry_seq, created_at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) "
               "ON CONFLICT DO NOTHING"),
@@ -164,16 +169,42 @@ std::vector<OrderResult> OrderWriter::store_all(std::span<const Order> orders) {
   has_other_orders_ = Query(find_any_other_).next();
   std::vector<OrderResult> results;
   results.reserve(orders.size());
+  rooms_.clear();
   for (const Order& order : orders) results.push_back(store(order));
+  write_rooms();
   return results;
 }
 
 OrderResult OrderWriter::store(const Order& order) {
   if (order.id <= 0) return refused(absl::StrCat("its id is not positive: ", order.id));
   if (order.limit < 0) return refused(absl::StrCat("its limit is negative: ", order.limit));
-  // What usually holds is tried first; who meets an obstacle finds out which.
-  if (!has_reached_limit(order) && insert(order)) return {};
-  return look_closer(order);
+  Room& room = room_of(order.voucher);
+  const bool is_counted = is_live(order.status);
+  const bool has_room = !is_counted || (room.stock && room.live < *room.stock);
+  // What usually holds is tried first. Only an obstacle is looked into.
+  if (!has_room || has_reached_limit(order) || !insert(order)) return explain(order, room);
+  if (is_counted) {
+    ++room.live;
+    room.changed = true;
+  }
+  return {};
+}
+
+OrderWriter::Room& OrderWriter::room_of(VoucherId voucher) {
+  const auto [found, is_new] = rooms_.try_emplace(voucher);
+  if (is_new) {
+    Query query(read_room_, voucher);
+    query.next();
+    found->second.live = query.integer(0);
+    if (!query.is_null(1)) found->second.stock = query.integer(1);
+  }
+  return found->second;
+}
+
+void OrderWriter::write_rooms() {
+  for (const auto& [voucher, room] : rooms_) {
+    if (room.changed) Query(write_live_, voucher, room.live).next();
+  }
 }
 
 // Limit 1 leaves the other orders under limit 1 to the unique index: one search less. And where no
@@ -197,9 +228,12 @@ bool OrderWriter::insert(const Order& order) {
   return true;
 }
 
-OrderResult OrderWriter::look_closer(const Order& order) {
+/// Why an order was not inserted.
+OrderResult OrderWriter::explain(const Order& order, const Room& room) {
   const std::optional<Order> stored = find_order(find_, order.id);
   if (!stored) {
+    auto excess = voucher_excess(order.voucher, room.live, room.stock);
+    if (excess && is_live(order.status)) return refused(*std::move(excess));
     return refused(absl::StrCat("user ", order.user, " has ", order.limit,
                                 " live orders of voucher ", order.voucher, " already, the limit"));
   }

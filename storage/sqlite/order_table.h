@@ -11,6 +11,8 @@
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Statement.h>
 
+#include "absl/container/flat_hash_map.h"
+
 #include "engine/sale/orders/order_store.h"
 
 namespace rushgate {
@@ -47,11 +49,23 @@ class OrderWriter {
   std::vector<OrderResult> store_all(std::span<const Order> orders);
 
  private:
+  /// Of one voucher, in this batch.
+  struct Room {
+    std::int64_t live = 0;              // orders, those of the batch included
+    std::optional<std::int64_t> stock;  // OrderStore::write() compares with it
+    bool changed = false;
+  };
+
   OrderResult store(const Order& order);
+  Room& room_of(VoucherId voucher);
+  void write_rooms();
   bool has_reached_limit(const Order& order);
   bool insert(const Order& order);  // false if a unique index forbids it
-  OrderResult look_closer(const Order& order);
+  OrderResult explain(const Order& order, const Room& room);
 
+  absl::flat_hash_map<VoucherId, Room> rooms_;  // of this batch
+  SQLite::Statement read_room_;
+  SQLite::Statement write_live_;
   SQLite::Statement insert_;
   SQLite::Statement find_;
   SQLite::Statement find_any_other_;  // an order under a limit other than 1

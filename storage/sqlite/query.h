@@ -29,6 +29,7 @@ class Query {
   [[nodiscard]] std::int64_t integer(int column) const {
     return statement_.getColumn(column).getInt64();
   }
+  [[nodiscard]] bool is_null(int column) const { return statement_.getColumn(column).isNull(); }
   [[nodiscard]] std::string text(int column) const {
     return statement_.getColumn(column).getString();
   }

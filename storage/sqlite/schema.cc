@@ -57,7 +57,26 @@ constexpr char kCreatedAt[] = R"sql(
 ALTER TABLE orders ADD COLUMN created_at_ms INTEGER NOT NULL DEFAULT 0;
 )sql";
 
-constexpr const char* kMigrations[] = {kFirstSchema, kCreatedAt};
+constexpr char kKeyspace[] = R"sql(
+-- How the database stands to its keyspace: one row.
+CREATE TABLE database_state (
+  only       INTEGER PRIMARY KEY CHECK (only = 1),
+  identity   TEXT    NOT NULL,  -- of this database: 16 hex digits
+  epoch      INTEGER NOT NULL,  -- a batch that was read in another one is refused
+  checkpoint INTEGER NOT NULL   -- the keyspace has at least this one, or it lost writes
+) STRICT;
+INSERT INTO database_state VALUES (1, lower(hex(randomblob(8))), 1,
+  EXISTS (SELECT 1 FROM voucher_versions));  -- a sale that is older than checkpoints is checked once
+
+-- How many orders of a voucher have status 1.
+CREATE TABLE live_orders (
+  voucher_id INTEGER PRIMARY KEY,
+  live       INTEGER NOT NULL
+) STRICT;
+INSERT INTO live_orders SELECT voucher_id, count(*) FROM orders WHERE status = 1 GROUP BY voucher_id;
+)sql";
+
+constexpr const char* kMigrations[] = {kFirstSchema, kCreatedAt, kKeyspace};
 
 std::int64_t read_integer(SQLite::Database& database, const char* sql) {
   return database.execAndGet(sql).getInt64();

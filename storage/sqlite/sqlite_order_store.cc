@@ -13,6 +13,7 @@
 #include "storage/sqlite/connection.h"
 #include "storage/sqlite/order_table.h"
 #include "storage/sqlite/sqlite_status.h"
+#include "storage/sqlite/state_table.h"
 #include "storage/sqlite/voucher_table.h"
 
 namespace rushgate {
@@ -25,6 +26,7 @@ struct Reader {
   SQLite::Database database;
   OrderReader orders{database};
   VoucherReader vouchers{database};
+  StateReader state{database};
 };
 
 struct Writer {
@@ -34,6 +36,7 @@ struct Writer {
   SQLite::Database database;
   OrderWriter orders{database};
   VoucherWriter vouchers{database};
+  StateWriter state{database};
 };
 
 }  // namespace
@@ -122,9 +125,13 @@ absl::StatusOr<std::unique_ptr<SqliteOrderStore>> SqliteOrderStore::open(
 
 // ---- Orders -----------------------------------------------------------------------------------
 
-absl::StatusOr<std::vector<OrderResult>> SqliteOrderStore::write(std::span<const Order> orders) {
+absl::StatusOr<std::vector<OrderResult>> SqliteOrderStore::write(std::span<const Order> orders,
+                                                                 const BatchFence& fence) {
   using Results = std::vector<OrderResult>;
   return impl_->write("writing orders to", [&](Writer& writer) -> absl::StatusOr<Results> {
+    const std::int64_t epoch = writer.state.epoch();
+    if (fence.epoch != epoch) return stale_batch(fence, epoch);
+    writer.state.raise_checkpoint(fence.checkpoint);
     return writer.orders.store_all(orders);
   });
 }
@@ -149,6 +156,25 @@ absl::StatusOr<std::vector<VoucherId>> SqliteOrderStore::vouchers_with_orders() 
   return impl_->read([](Reader& reader) { return reader.orders.vouchers_with_orders(); });
 }
 
+// ---- The keyspace -----------------------------------------------------------------------------
+
+absl::StatusOr<DatabaseState> SqliteOrderStore::state() {
+  return impl_->read([](Reader& reader) { return reader.state.state(); });
+}
+
+absl::StatusOr<DatabaseState> SqliteOrderStore::fence() {
+  return impl_->write("fencing", [](Writer& writer) -> absl::StatusOr<DatabaseState> {
+    return writer.state.raise_epoch();
+  });
+}
+
+absl::Status SqliteOrderStore::record_checkpoint(std::int64_t checkpoint) {
+  return impl_->write("recording a checkpoint in", [&](Writer& writer) {
+    writer.state.raise_checkpoint(checkpoint);
+    return absl::OkStatus();
+  });
+}
+
 // ---- Vouchers ---------------------------------------------------------------------------------
 
 absl::Status SqliteOrderStore::record_pending(const VoucherVersion& version) {
@@ -161,6 +187,10 @@ absl::Status SqliteOrderStore::settle(VoucherId voucher, std::int64_t version,
   return impl_->write("settling a voucher in", [&](Writer& writer) {
     return writer.vouchers.settle(voucher, version, state, reason);
   });
+}
+
+absl::StatusOr<std::vector<VoucherVersion>> SqliteOrderStore::versions(VoucherId voucher) {
+  return impl_->read([&](Reader& reader) { return reader.vouchers.versions(voucher); });
 }
 
 absl::StatusOr<std::vector<VoucherVersion>> SqliteOrderStore::pending() {

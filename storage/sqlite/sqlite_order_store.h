@@ -53,16 +53,22 @@ class SqliteOrderStore final : public OrderStore {
       const std::filesystem::path& file, SqliteOrderStoreOptions options = {});
   ~SqliteOrderStore() override;
 
-  absl::StatusOr<std::vector<OrderResult>> write(std::span<const Order> orders) override;
+  absl::StatusOr<std::vector<OrderResult>> write(std::span<const Order> orders,
+                                                 const BatchFence& fence) override;
   absl::StatusOr<std::optional<Order>> find(OrderId id) override;
   absl::StatusOr<std::vector<Order>> list(const OrderFilter& filter) override;
   absl::StatusOr<OrderId> greatest_id(OrderId below) override;
   absl::StatusOr<std::int64_t> count_live(VoucherId voucher) override;
   absl::StatusOr<std::vector<VoucherId>> vouchers_with_orders() override;
 
+  absl::StatusOr<DatabaseState> state() override;
+  absl::StatusOr<DatabaseState> fence() override;
+  absl::Status record_checkpoint(std::int64_t checkpoint) override;
+
   absl::Status record_pending(const VoucherVersion& version) override;
   absl::Status settle(VoucherId voucher, std::int64_t version, VoucherVersion::State state,
                       const std::string& reason) override;
+  absl::StatusOr<std::vector<VoucherVersion>> versions(VoucherId voucher) override;
   absl::StatusOr<std::vector<VoucherVersion>> pending() override;
   absl::StatusOr<std::optional<VoucherVersion>> latest(VoucherId voucher) override;
   absl::StatusOr<std::optional<VoucherVersion>> applied(VoucherId voucher) override;

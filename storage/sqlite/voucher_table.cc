@@ -44,7 +44,8 @@ std::optional<VoucherVersion> read_first(Query query) {
 }  // namespace
 
 VoucherReader::VoucherReader(const SQLite::Database& database)
-    : pending_(database, absl::StrCat(kSelect, " WHERE state = 0 ORDER BY voucher_id, version")),
+    : versions_(database, absl::StrCat(kSelect, " WHERE voucher_id = ?1 ORDER BY version")),
+      pending_(database, absl::StrCat(kSelect, " WHERE state = 0 ORDER BY voucher_id, version")),
       latest_(database, absl::StrCat(kSelect, " WHERE voucher_id = ?1", kHighestFirst)),
       applied_(database,
                absl::StrCat(kSelect, " WHERE voucher_id = ?1 AND state = 1", kHighestFirst)),
@@ -54,6 +55,9 @@ VoucherReader::VoucherReader(const SQLite::Database& database)
                                 "WHERE voucher_id = v.voucher_id AND version > v.version AND "
                                 "state = 1) ORDER BY voucher_id")) {}
 
+std::vector<VoucherVersion> VoucherReader::versions(VoucherId voucher) {
+  return read_all(Query(versions_, voucher));
+}
 std::vector<VoucherVersion> VoucherReader::pending() { return read_all(Query(pending_)); }
 std::optional<VoucherVersion> VoucherReader::latest(VoucherId voucher) {
   return read_first(Query(latest_, voucher));

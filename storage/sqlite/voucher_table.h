@@ -21,12 +21,14 @@ class VoucherReader {
  public:
   explicit VoucherReader(const SQLite::Database& database);
 
+  std::vector<VoucherVersion> versions(VoucherId voucher);
   std::vector<VoucherVersion> pending();
   std::optional<VoucherVersion> latest(VoucherId voucher);
   std::optional<VoucherVersion> applied(VoucherId voucher);
   std::vector<VoucherVersion> all_applied();
 
  private:
+  SQLite::Statement versions_;
   SQLite::Statement pending_;
   SQLite::Statement latest_;
   SQLite::Statement applied_;

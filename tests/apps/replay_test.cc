@@ -13,6 +13,7 @@
 
 #include "apps/replay/order_check.h"
 #include "storage/memory/memory_order_store.h"
+#include "tests/storage/orders/write_now.h"
 
 namespace rushgate {
 namespace {
@@ -211,7 +212,7 @@ Order order(OrderId id, UserId user) {
 TEST(OrderCheckTest, NamesTheLineThatIsLostOrDoubled) {
   MemoryOrderStore orders;
   const Order stored[] = {order(101, 1), order(102, 2)};
-  ASSERT_TRUE(orders.write(stored).ok());
+  ASSERT_TRUE(write_now(orders, stored).ok());
   DeadLetter dead;
   dead.order = {.id = "5-0",
                 .fields = {{"id", "103"}, {"userId", "3"}, {"voucherId", "1"}, {"limit", "1"}}};

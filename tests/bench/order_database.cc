@@ -19,8 +19,8 @@ SQLite::Database open_database(const std::filesystem::path& file) {
 
 }  // namespace
 
-std::unique_ptr<SqliteOrderStore> open_orders(const std::filesystem::path& file) {
-  auto store = SqliteOrderStore::open(file);
+std::unique_ptr<OrderStore> open_orders_in(const std::filesystem::path& dir) {
+  auto store = SqliteOrderStore::open(dir / "orders.db");
   if (!store.ok()) fail(store.status().ToString());
   return *std::move(store);
 }

@@ -15,8 +15,8 @@
 
 namespace rushgate::bench {
 
-/// Opens or creates it.
-std::unique_ptr<SqliteOrderStore> open_orders(const std::filesystem::path& file);
+/// Opens or creates orders.db in `dir`.
+std::unique_ptr<OrderStore> open_orders_in(const std::filesystem::path& dir);
 
 /// Every order, in ascending order of ids.
 std::vector<Order> read_orders(OrderStore& store);

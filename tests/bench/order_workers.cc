@@ -7,12 +7,12 @@
 
 namespace rushgate::bench {
 
-OrderWorkers::OrderWorkers(Shop& shop, OrderStore& store, int count, int batch) {
+OrderWorkers::OrderWorkers(Shop& shop, int count, int batch) {
   constexpr std::int64_t kBlockMs = 10'000;
   for (int i = 0; i < count; ++i) {
     clients_.push_back(shop.engine().open_client());
     auto worker = std::make_unique<OrderWorker>(
-        *clients_.back(), store, shop.engine().clock(), shop.sale().options().keys,
+        *clients_.back(), shop.orders(), shop.engine().clock(), shop.sale().options().keys,
         WorkerOptions{
             .consumer = "c" + std::to_string(i), .batch_max = batch, .block_ms = kBlockMs});
     threads_.push_back(std::make_unique<OrderWorkerThread>(std::move(worker)));

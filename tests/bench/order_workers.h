@@ -13,10 +13,10 @@
 
 namespace rushgate::bench {
 
-/// They work from its making to its end. Does not own the shop and the store.
+/// They work from its making to its end. Does not own the shop.
 class OrderWorkers {
  public:
-  OrderWorkers(Shop& shop, OrderStore& store, int count, int batch);
+  OrderWorkers(Shop& shop, int count, int batch);
 
   /// Until so many orders are in the store. Aborts if a worker pauses.
   void wait_until_stored(std::int64_t orders) const;

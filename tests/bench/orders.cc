@@ -23,15 +23,14 @@ constexpr std::int64_t kOneByOneShare = 20;  // one at a time gets a twentieth o
 /// Orders a second that `workers` bring from a stream filled beforehand into a new database; `rows`
 /// gets what is in it then.
 double rate_of_workers(int workers, std::int64_t count, int batch, std::vector<Order>& rows) {
-  Shop shop(Durability::kOs);
+  Shop shop(Durability::kOs, open_orders_in);
   shop.rate_in_batches(count, kAdmissionBatch);
-  const auto store = open_orders(shop.dir() / "orders.db");
   const Stopwatch watch;
-  auto order_workers = std::make_unique<OrderWorkers>(shop, *store, workers, batch);
+  auto order_workers = std::make_unique<OrderWorkers>(shop, workers, batch);
   order_workers->wait_until_stored(count);
   const double rate = static_cast<double>(count) / watch.seconds();
   order_workers.reset();
-  rows = read_orders(*store);
+  rows = read_orders(shop.orders());
   return rate;
 }
 

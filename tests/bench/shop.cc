@@ -42,6 +42,13 @@ Shop::Shop(Durability durability, std::int64_t stock, EngineOptions options)
   open(durability, stock, std::move(options));
 }
 
+Shop::Shop(Durability durability,
+           const std::function<std::unique_ptr<OrderStore>(const std::filesystem::path& dir)>&
+               open_orders)
+    : dir_(scratch_.emplace().path()), orders_(open_orders(dir_)) {
+  open(durability, kUnlimited, {});
+}
+
 Shop::Shop(Durability durability, std::filesystem::path dir) : dir_(std::move(dir)) {
   open(durability, kUnlimited, {});
 }
@@ -53,7 +60,7 @@ void Shop::open(Durability durability, std::int64_t stock, EngineOptions options
   if (!engine.ok()) fail(engine.status().ToString());
   engine_ = *std::move(engine);
   client_ = engine_->open_client();
-  auto sale = Sale::open(*client_, orders_, engine_->clock());
+  auto sale = Sale::open(*client_, *orders_, engine_->clock());
   if (!sale.ok()) fail(sale.status().ToString());
   sale_ = *std::move(sale);
   constexpr std::int64_t kFarOffMs = 4'000'000'000'000;

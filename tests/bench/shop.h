@@ -39,13 +39,17 @@ inline constexpr std::int64_t kUnlimited = 1'000'000'000'000;
 class Shop {
  public:
   explicit Shop(Durability durability, std::int64_t stock = kUnlimited, EngineOptions options = {});
+  /// With its orders in what `open_orders` opens in the shop's directory.
+  Shop(Durability durability,
+       const std::function<std::unique_ptr<OrderStore>(const std::filesystem::path& dir)>&
+           open_orders);
   /// In a directory that stays.
   Shop(Durability durability, std::filesystem::path dir);
 
   [[nodiscard]] Engine& engine() { return *engine_; }
   [[nodiscard]] Client& client() { return *client_; }
   [[nodiscard]] Sale& sale() { return *sale_; }
-  [[nodiscard]] OrderStore& orders() { return orders_; }
+  [[nodiscard]] OrderStore& orders() { return *orders_; }
   [[nodiscard]] const std::filesystem::path& dir() const { return dir_; }
   /// Not in memory.
   [[nodiscard]] const RocksDbStore& disk() const { return *disk_; }
@@ -63,7 +67,7 @@ class Shop {
 
   std::optional<ScratchDirectory> scratch_;
   std::filesystem::path dir_;
-  MemoryOrderStore orders_;
+  std::unique_ptr<OrderStore> orders_ = std::make_unique<MemoryOrderStore>("bench");
   const RocksDbStore* disk_ = nullptr;  // the engine's
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<Client> client_;

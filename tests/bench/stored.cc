@@ -27,9 +27,8 @@ constexpr std::int64_t kConsumerShare = 20;  // with its consumer a twentieth
 
 /// Ours: admitted in batches, stored by two workers' threads.
 double stored_rate(std::int64_t count) {
-  Shop shop(Durability::kOs);
-  const auto store = open_orders(shop.dir() / "orders.db");
-  OrderWorkers workers(shop, *store, 2, WorkerOptions{}.batch_max);
+  Shop shop(Durability::kOs, open_orders_in);
+  OrderWorkers workers(shop, 2, WorkerOptions{}.batch_max);
   const Stopwatch watch;
   shop.rate_in_batches(count, kBatch);
   workers.wait_until_stored(count);

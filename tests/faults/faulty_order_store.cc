@@ -62,19 +62,20 @@ FaultyOrderStore::Plan FaultyOrderStore::next_write() {
 }
 
 // Without the mutex during the call: others may read while a batch is written.
-absl::StatusOr<std::vector<OrderResult>> FaultyOrderStore::write(std::span<const Order> orders) {
+absl::StatusOr<std::vector<OrderResult>> FaultyOrderStore::write(std::span<const Order> orders,
+                                                                 const BatchFence& fence) {
   const Plan plan = next_write();
   if (hook_) hook_(Point::kBeforeWrite);
   if (plan.fault && plan.fault->kept == Kept::kNo) return plan.fault->error;
-  absl::StatusOr<Results> results = write_poisoned(orders, plan);
+  absl::StatusOr<Results> results = write_poisoned(orders, fence, plan);
   if (plan.fault && results.ok()) results = plan.fault->error;
   if (hook_ && results.ok()) hook_(Point::kAfterWrite);
   return results;
 }
 
 absl::StatusOr<std::vector<OrderResult>> FaultyOrderStore::write_poisoned(
-    std::span<const Order> orders, const Plan& plan) {
-  if (!plan.is_poison) return store_.write(orders);
+    std::span<const Order> orders, const BatchFence& fence, const Plan& plan) {
+  if (!plan.is_poison) return store_.write(orders, fence);
   std::vector<bool> poisoned;  // asked once an order: a predicate may count
   std::vector<Order> others;
   for (const Order& order : orders) {
@@ -84,7 +85,7 @@ absl::StatusOr<std::vector<OrderResult>> FaultyOrderStore::write_poisoned(
   if (plan.kind == Poison::kFailsTheBatch && others.size() < orders.size()) {
     return absl::InvalidArgumentError("injected: an order of this batch is poison");
   }
-  absl::StatusOr<Results> stored = store_.write(others);
+  absl::StatusOr<Results> stored = store_.write(others, fence);
   if (!stored.ok()) return stored;
   Results results;
   auto next = stored->begin();
@@ -93,6 +94,16 @@ absl::StatusOr<std::vector<OrderResult>> FaultyOrderStore::write_poisoned(
                              : std::move(*next++));
   }
   return results;
+}
+
+absl::StatusOr<DatabaseState> FaultyOrderStore::fence() {
+  if (absl::Status fault = voucher_write_error(); !fault.ok()) return fault;
+  return store_.fence();
+}
+
+absl::Status FaultyOrderStore::record_checkpoint(std::int64_t checkpoint) {
+  const absl::Status fault = voucher_write_error();
+  return fault.ok() ? store_.record_checkpoint(checkpoint) : fault;
 }
 
 absl::Status FaultyOrderStore::record_pending(const VoucherVersion& version) {
@@ -143,6 +154,11 @@ absl::StatusOr<std::int64_t> FaultyOrderStore::count_live(VoucherId voucher) {
 absl::StatusOr<std::vector<VoucherId>> FaultyOrderStore::vouchers_with_orders() {
   if (absl::Status fault = read_error(); !fault.ok()) return fault;
   return store_.vouchers_with_orders();
+}
+
+absl::StatusOr<std::vector<VoucherVersion>> FaultyOrderStore::versions(VoucherId voucher) {
+  if (absl::Status fault = read_error(); !fault.ok()) return fault;
+  return store_.versions(voucher);
 }
 
 absl::StatusOr<std::vector<VoucherVersion>> FaultyOrderStore::pending() {

@@ -43,7 +43,7 @@ class FaultyOrderStore final : public OrderStore {
   /// Fails find(), list(), greatest_id(), count_live(), vouchers_with_orders() and whatever reads
   /// vouchers, until called with OK.
   void fail_reads(absl::Status error = default_error());
-  /// Fails record_pending() and settle(), until called with OK.
+  /// Fails record_pending(), settle(), fence() and record_checkpoint(), until called with OK.
   void fail_voucher_writes(absl::Status error = default_error());
 
   /// From now on; an empty predicate ends it.
@@ -61,16 +61,22 @@ class FaultyOrderStore final : public OrderStore {
   /// Calls of write() so far, failed ones too.
   [[nodiscard]] int writes() const;
 
-  absl::StatusOr<std::vector<OrderResult>> write(std::span<const Order> orders) override;
+  absl::StatusOr<std::vector<OrderResult>> write(std::span<const Order> orders,
+                                                 const BatchFence& fence) override;
   absl::StatusOr<std::optional<Order>> find(OrderId id) override;
   absl::StatusOr<std::vector<Order>> list(const OrderFilter& filter) override;
   absl::StatusOr<OrderId> greatest_id(OrderId below) override;
   absl::StatusOr<std::int64_t> count_live(VoucherId voucher) override;
   absl::StatusOr<std::vector<VoucherId>> vouchers_with_orders() override;
 
+  absl::StatusOr<DatabaseState> state() override { return store_.state(); }
+  absl::StatusOr<DatabaseState> fence() override;
+  absl::Status record_checkpoint(std::int64_t checkpoint) override;
+
   absl::Status record_pending(const VoucherVersion& version) override;
   absl::Status settle(VoucherId voucher, std::int64_t version, VoucherVersion::State state,
                       const std::string& reason) override;
+  absl::StatusOr<std::vector<VoucherVersion>> versions(VoucherId voucher) override;
   absl::StatusOr<std::vector<VoucherVersion>> pending() override;
   absl::StatusOr<std::optional<VoucherVersion>> latest(VoucherId voucher) override;
   absl::StatusOr<std::optional<VoucherVersion>> applied(VoucherId voucher) override;
@@ -93,7 +99,8 @@ class FaultyOrderStore final : public OrderStore {
   };
 
   Plan next_write();
-  absl::StatusOr<Results> write_poisoned(std::span<const Order> orders, const Plan& plan);
+  absl::StatusOr<Results> write_poisoned(std::span<const Order> orders,
+                                         const BatchFence& fence, const Plan& plan);
   absl::Status read_error() const;
   absl::Status voucher_write_error() const;
 

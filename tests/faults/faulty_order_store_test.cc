@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "storage/memory/memory_order_store.h"
+#include "tests/storage/orders/write_now.h"
 
 namespace rushgate::faults {
 namespace {
@@ -26,7 +27,7 @@ class FaultyOrderStoreTest : public ::testing::Test {
     std::vector<Order> orders;
     orders.reserve(users.size());
     for (const UserId user : users) orders.push_back(order_of(user));
-    return store_.write(orders);
+    return write_now(store_, orders);
   }
   std::int64_t count() { return *memory_.count_live(7); }
 

@@ -16,6 +16,7 @@
 #include "storage/memory/memory_order_store.h"
 #include "storage/memory/memory_store.h"
 #include "tests/faults/faulty_order_store.h"
+#include "tests/storage/orders/write_now.h"
 
 namespace rushgate {
 namespace {
@@ -60,7 +61,7 @@ class IdGeneratorTest : public ::testing::Test {
 
   void store(OrderId id) {
     const std::vector<Order> batch = {{.id = id, .user = id, .voucher = 1}};
-    ASSERT_TRUE(orders_.write(batch).ok());
+    ASSERT_TRUE(write_now(orders_, batch).ok());
   }
 };
 

@@ -61,6 +61,27 @@ class SaleBackend {
     open();
   }
 
+  /// Keeps the keyspace as it is, for roll_back(). Not in memory. The embedded one is closed for it:
+  /// call reopen().
+  void save() {
+    if (kind_ == BackendKind::kRedis) {
+      EXPECT_EQ((*client_)("SAVE"), Reply::ok());
+      return;
+    }
+    client_.reset();
+    engine_.reset();
+    std::filesystem::copy(keyspace_dir(), saved_dir(), std::filesystem::copy_options::recursive);
+  }
+  /// Brings back the keyspace that was saved: as a Redis that is killed and started again from its
+  /// dump, or as an old directory next to a newer database; call reopen() for that.
+  void roll_back() {
+    if (kind_ == BackendKind::kRedis) return server_->restart();
+    client_.reset();
+    engine_.reset();
+    std::filesystem::remove_all(keyspace_dir());
+    std::filesystem::copy(saved_dir(), keyspace_dir(), std::filesystem::copy_options::recursive);
+  }
+
   [[nodiscard]] BackendKind kind() const { return kind_; }
   [[nodiscard]] Client& client() { return *client_; }
   [[nodiscard]] faults::FaultyOrderStore& orders() { return *orders_; }
@@ -106,10 +127,15 @@ class SaleBackend {
 
   std::unique_ptr<Store> open_store() {
     if (kind_ == BackendKind::kMemory) return std::make_unique<faults::FaultyStore>(*kept_);
-    auto store = RocksDbStore::open(directory_.path() / "keyspace");
+    auto store = RocksDbStore::open(keyspace_dir());
     if (!store.ok()) throw std::runtime_error(store.status().ToString());
     return *std::move(store);
   }
+
+  [[nodiscard]] std::filesystem::path keyspace_dir() const {
+    return directory_.path() / "keyspace";
+  }
+  [[nodiscard]] std::filesystem::path saved_dir() const { return directory_.path() / "saved"; }
 
   const BackendKind kind_;
   TemporaryDirectory directory_;

@@ -23,32 +23,6 @@ namespace {
 
 using Counts = absl::flat_hash_map<UserId, std::int64_t>;
 
-// ---- What the workers' group has done with ----
-
-/// Entries of the order stream that were given to a worker and acknowledged: their orders are in
-/// the database or among the dead letters.
-class Acknowledged {
- public:
-  static absl::StatusOr<Acknowledged> read(Client& client, const SaleKeys& keys) {
-    const auto progress = read_group_progress(client, keys);
-    if (!progress.ok()) return progress.status();
-    auto pending = read_pending_ids(client, keys);
-    if (!pending.ok()) return pending.status();
-    return Acknowledged(progress->last_delivered, *std::move(pending));
-  }
-
-  [[nodiscard]] bool contains(StreamId entry) const {
-    return entry <= last_delivered_ && !std::binary_search(pending_.begin(), pending_.end(), entry);
-  }
-
- private:
-  Acknowledged(StreamId last_delivered, std::vector<StreamId> pending)
-      : last_delivered_(last_delivered), pending_(std::move(pending)) {}
-
-  StreamId last_delivered_;
-  std::vector<StreamId> pending_;  // ascending
-};
-
 /// The audit of one voucher.
 class VoucherAuditor {
  public:
@@ -66,7 +40,7 @@ class VoucherAuditor {
     // meanwhile is met in one of them, and one that was acknowledged after it was stored is there.
     const auto unstored = read_unstored_orders(client_, keys_, result_.voucher);
     if (!unstored.ok()) return unstored.status();
-    const auto acknowledged = Acknowledged::read(client_, keys_);
+    const auto acknowledged = AcknowledgedEntries::read(client_, keys_);
     if (!acknowledged.ok()) return acknowledged.status();
     read = meet_stored();
     if (read.ok()) read = meet_unstored(*unstored, *acknowledged);
@@ -177,7 +151,7 @@ class VoucherAuditor {
     });
   }
 
-  absl::Status meet_unstored(const UnstoredOrders& unstored, const Acknowledged& acknowledged) {
+  absl::Status meet_unstored(const UnstoredOrders& unstored, const AcknowledgedEntries& acknowledged) {
     meet_waiting(unstored, acknowledged);
     const Ids dead = meet_dead(unstored);
     for (const auto& [id, waiting] : waiting_) {
@@ -195,7 +169,7 @@ class VoucherAuditor {
   }
 
   /// Each order in the stream once.
-  void meet_waiting(const UnstoredOrders& unstored, const Acknowledged& acknowledged) {
+  void meet_waiting(const UnstoredOrders& unstored, const AcknowledgedEntries& acknowledged) {
     for (std::size_t i = 0; i < unstored.queued.size(); ++i) {
       const Order& order = unstored.queued[i];
       if (snapshot_.is_before(order.entry)) continue;

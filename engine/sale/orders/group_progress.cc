@@ -1,8 +1,10 @@
 #include "engine/sale/orders/group_progress.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "engine/sale/reply_status.h"
 
@@ -72,6 +74,22 @@ absl::StatusOr<std::vector<StreamId>> read_pending_ids(Client& client, const Sal
     }
     if (portion.elements().size() < kPortion) return ids;
   }
+}
+
+absl::StatusOr<AcknowledgedEntries> AcknowledgedEntries::read(Client& client,
+                                                              const SaleKeys& keys) {
+  const auto progress = read_group_progress(client, keys);
+  if (!progress.ok()) return progress.status();
+  auto pending = read_pending_ids(client, keys);
+  if (!pending.ok()) return pending.status();
+  return AcknowledgedEntries(progress->last_delivered, *std::move(pending));
+}
+
+AcknowledgedEntries::AcknowledgedEntries(StreamId last_delivered, std::vector<StreamId> pending)
+    : last_delivered_(last_delivered), pending_(std::move(pending)) {}
+
+bool AcknowledgedEntries::contains(StreamId entry) const {
+  return entry <= last_delivered_ && !std::binary_search(pending_.begin(), pending_.end(), entry);
 }
 
 }  // namespace rushgate

@@ -23,4 +23,18 @@ absl::StatusOr<GroupProgress> read_group_progress(Client& client, const SaleKeys
 /// pending from the beginning to the end is among them. None where there is no such group.
 absl::StatusOr<std::vector<StreamId>> read_pending_ids(Client& client, const SaleKeys& keys);
 
+/// Entries of the order stream that were given to a worker of the group and acknowledged.
+class AcknowledgedEntries {
+ public:
+  static absl::StatusOr<AcknowledgedEntries> read(Client& client, const SaleKeys& keys);
+
+  [[nodiscard]] bool contains(StreamId entry) const;
+
+ private:
+  AcknowledgedEntries(StreamId last_delivered, std::vector<StreamId> pending);
+
+  StreamId last_delivered_;
+  std::vector<StreamId> pending_;  // ascending
+};
+
 }  // namespace rushgate

@@ -78,7 +78,8 @@ absl::StatusOr<Order> read_order(const OrderEntry& entry) {
 }
 
 absl::Status for_each_entry(Client& client, std::string_view stream, StreamId after, StreamId last,
-                            absl::FunctionRef<bool(const OrderEntry&)> visit) {
+                            absl::FunctionRef<bool(const OrderEntry&)> visit,
+                            BetweenPortions between_portions) {
   constexpr int kPortion = 1'000;
   while (after < last) {
     const Reply portion =
@@ -93,6 +94,7 @@ absl::Status for_each_entry(Client& client, std::string_view stream, StreamId af
       after = *id;
     }
     if (portion.elements().size() < kPortion) break;
+    if (const absl::Status done = between_portions(); !done.ok()) return done;
   }
   return absl::OkStatus();
 }

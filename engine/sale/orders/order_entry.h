@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "engine/client/client.h"
 #include "engine/sale/orders/order.h"
+#include "engine/sale/orders/portions.h"
 
 namespace rushgate {
 
@@ -39,8 +40,9 @@ std::optional<OrderEntry> read_entry(const Reply& reply);
 absl::StatusOr<Order> read_order(const OrderEntry& entry);
 
 /// Visits every entry of a stream in (after, last], in ascending order and in bounded portions,
-/// until `visit` answers false.
+/// until `visit` returns false.
 absl::Status for_each_entry(Client& client, std::string_view stream, StreamId after, StreamId last,
-                            absl::FunctionRef<bool(const OrderEntry&)> visit);
+                            absl::FunctionRef<bool(const OrderEntry&)> visit,
+                            BetweenPortions between_portions = do_nothing);
 
 }  // namespace rushgate

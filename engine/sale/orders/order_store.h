@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "engine/sale/orders/order.h"
+#include "engine/sale/orders/portions.h"
 #include "engine/sale/vouchers/voucher.h"
 
 namespace rushgate {
@@ -30,6 +31,21 @@ struct OrderResult {
   std::string reason = {};  // why it was refused
 };
 
+/// How a database stands to the keyspace that admits its orders. A keyspace can lose the newest of
+/// its writes (a Redis that was restored from a snapshot, an old directory next to a newer
+/// database). The epoch and the checkpoint are what finds that out (docs/internals.md, section 13).
+struct DatabaseState {
+  std::string identity;         // drawn when the database was created: 16 hex digits
+  std::int64_t epoch = 0;       // raised by each fence()
+  std::int64_t checkpoint = 0;  // the greatest recorded one; the keyspace must have it too
+};
+
+/// Under which a batch is written.
+struct BatchFence {
+  std::int64_t epoch = 0;       // as it was before the batch was last seen in the keyspace
+  std::int64_t checkpoint = 0;  // drawn for the batch; recorded with it
+};
+
 /// Which orders; all that are given must hold. In ascending order of ids.
 struct OrderFilter {
   std::optional<UserId> user = {};
@@ -39,29 +55,41 @@ struct OrderFilter {
   std::size_t count_max = 1'000;
 };
 
-/// Thread-safe. A call that fails has changed nothing. Two kinds of failure of write() are told
-/// apart by their code: kInvalidArgument says that one of the orders is at fault, and the others
-/// may be written without it; any other (busy, disk full, I/O error, no connection, damage, a
-/// defect) is no order's fault, and they are all worth writing again once that is mended. So is
-/// whatever write() throws.
+/// Thread-safe. A call that fails has changed nothing. Failures of write() differ by their code.
+/// kInvalidArgument: one of the orders is at fault, and the others may be written without it.
+/// kAborted: a fence() came between, see BatchFence. Any other (busy, disk full, I/O error, no
+/// connection, damage, a defect) is no order's fault: all of them are worth writing again once the
+/// cause is mended. So is whatever write() throws.
 class OrderStore {
  public:
   virtual ~OrderStore() = default;
 
   // ---- Orders ----
 
-  /// Stores a batch in one transaction, on the disk when it returns; one result per order. Refuses
-  /// an order whose user already has `limit` live orders of its voucher.
-  virtual absl::StatusOr<std::vector<OrderResult>> write(std::span<const Order> orders) = 0;
+  /// Stores a batch and the fence's checkpoint in one transaction, on the disk when it returns; one
+  /// result per order. Refuses an order whose user already has `limit` live orders of its voucher,
+  /// an order of a voucher that has no version here, and an order beyond the voucher's stock: the
+  /// greatest of the version in force and of those pending. kAborted if the database's epoch is not
+  /// the fence's.
+  virtual absl::StatusOr<std::vector<OrderResult>> write(std::span<const Order> orders,
+                                                         const BatchFence& fence) = 0;
 
   virtual absl::StatusOr<std::optional<Order>> find(OrderId id) = 0;
   virtual absl::StatusOr<std::vector<Order>> list(const OrderFilter& filter) = 0;
   /// The greatest id below `below`; 0 if there is none. One look into an index.
   virtual absl::StatusOr<OrderId> greatest_id(OrderId below) = 0;
-  /// Live orders of a voucher.
+  /// Returns the number of live orders of a voucher. One look into a table of counts.
   virtual absl::StatusOr<std::int64_t> count_live(VoucherId voucher) = 0;
   /// Those that have orders, published or not, in ascending order. A look into an index for each.
   virtual absl::StatusOr<std::vector<VoucherId>> vouchers_with_orders() = 0;
+
+  // ---- The keyspace ----
+
+  virtual absl::StatusOr<DatabaseState> state() = 0;
+  /// Raises the epoch, so that every batch read before is refused, and returns the state after it.
+  virtual absl::StatusOr<DatabaseState> fence() = 0;
+  /// Raises the checkpoint to `checkpoint`, if it is below.
+  virtual absl::Status record_checkpoint(std::int64_t checkpoint) = 0;
 
   // ---- Vouchers ----
 
@@ -70,6 +98,8 @@ class OrderStore {
   /// Ends the pending state of a version. Doing it again with the same state is no error.
   virtual absl::Status settle(VoucherId voucher, std::int64_t version, VoucherVersion::State state,
                               const std::string& reason) = 0;
+  /// Returns every version of a voucher, in order.
+  virtual absl::StatusOr<std::vector<VoucherVersion>> versions(VoucherId voucher) = 0;
   /// Every version that is pending, in order of voucher and version.
   virtual absl::StatusOr<std::vector<VoucherVersion>> pending() = 0;
   /// The version with the highest number.
@@ -80,6 +110,15 @@ class OrderStore {
   virtual absl::StatusOr<std::vector<VoucherVersion>> all_applied() = 0;
 };
 
+// ---- For implementations: errors and reasons in the same words everywhere ----
+
+/// kAborted: what write() returns for a batch of another epoch.
+absl::Status stale_batch(const BatchFence& fence, std::int64_t epoch);
+/// Why a voucher with `live` orders takes no further one; nothing if it does. `stock` is what
+/// write() compares with, nothing if the voucher has no version.
+std::optional<std::string> voucher_excess(VoucherId voucher, std::int64_t live,
+                                          std::optional<std::int64_t> stock);
+
 /// Did write() fail by the fault of one of its orders?
 inline bool is_fault_of_an_order(const absl::Status& status) {
   return absl::IsInvalidArgument(status);
@@ -88,6 +127,7 @@ inline bool is_fault_of_an_order(const absl::Status& status) {
 /// Visits every order that `filter` asks for, in ascending order of ids and in portions of
 /// filter.count_max.
 absl::Status for_each_order(OrderStore& store, OrderFilter filter,
-                            absl::FunctionRef<void(const Order&)> visit);
+                            absl::FunctionRef<void(const Order&)> visit,
+                            BetweenPortions between_portions = do_nothing);
 
 }  // namespace rushgate

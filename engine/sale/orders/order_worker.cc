@@ -79,7 +79,12 @@ OrderWorker::OrderWorker(Client& client, OrderStore& orders, const Clock& clock,
       clock_(clock),
       keys_(keys),
       options_(std::move(options)),
-      claim_from_(kClaimFromStart) {}
+      owner_(orders, keys, {.logger = options_.logger}),
+      connection_check_(std::make_shared<const ConnectionCheck>(
+          [this](Client& connection) { return owner_.verify(connection); })),
+      claim_from_(kClaimFromStart) {
+  client_.add_connection_check(connection_check_);
+}
 
 /// What a user's store throws is a bad day, not the end of the worker.
 OrderWorker::Step OrderWorker::step() {
@@ -111,10 +116,15 @@ OrderWorker::Step OrderWorker::work() {
 }
 
 absl::Status OrderWorker::ensure_group() {
+  const absl::Status checked = owner_.check(client_);
+  if (!checked.ok()) return checked;
   // From the beginning of the stream: orders may have been admitted before any worker ever ran.
   const Reply made = client_("XGROUP", "CREATE", keys_.order_stream, keys_.group, "0", "MKSTREAM");
   if (made.is_error() && made.error_code() != "BUSYGROUP")
     return to_status(made, "creating the workers' group");
+  const auto state = orders_.state();
+  if (!state.ok()) return state.status();
+  database_ = *state;
   group_exists_ = true;
   return absl::OkStatus();
 }
@@ -270,7 +280,11 @@ OrderWorker::Step OrderWorker::process(const Batch& batch) {
   const Reply synced = client_.sync();
   if (synced.is_error()) return pause(to_status(synced, "syncing the log"));
 
+  const auto fence = draw_fence();
+  if (!fence.ok()) return pause(fence.status());
+  fence_ = *fence;
   const absl::Status written = write(orders, entries_of_orders, decided);
+  if (absl::IsAborted(written)) return read_again();
   Step step;
   step.kind = StepKind::kWorked;
   absl::Status settled = settle(decided, batch.is_redelivery, step);
@@ -283,12 +297,35 @@ OrderWorker::Step OrderWorker::process(const Batch& batch) {
   return step;
 }
 
+/// The fence for a batch that was read in this epoch.
+absl::StatusOr<BatchFence> OrderWorker::draw_fence() {
+  const auto drawn = owner_.draw_checkpoint(client_);
+  if (drawn.ok()) return BatchFence{.epoch = database_.epoch, .checkpoint = *drawn};
+  if (!absl::IsNotFound(drawn.status())) return drawn.status();
+  // The keyspace lost everything, and nothing has been rebuilt in this epoch: the batch can still be
+  // saved. A checkpoint that no keyspace has drawn makes the loss known.
+  const auto state = orders_.state();
+  if (!state.ok()) return state.status();
+  return BatchFence{.epoch = database_.epoch, .checkpoint = state->checkpoint + 1};
+}
+
+/// The keyspace may have lost writes since the batch was read, and been rebuilt without it.
+OrderWorker::Step OrderWorker::read_again() {
+  const auto state = orders_.state();
+  if (!state.ok()) return pause(state.status());
+  database_ = *state;
+  history_after_ = "0-0";
+  Step step;
+  step.kind = StepKind::kWorked;
+  return step;
+}
+
 /// Writes a batch; if it fails by somebody's fault, its halves, until the culprit stands alone.
 absl::Status OrderWorker::write(std::span<const Order> orders,
                                 std::span<const OrderEntry* const> entries,
                                 std::vector<Decided>& decided) {
   if (orders.empty()) return absl::OkStatus();
-  const auto results = orders_.write(orders);
+  const auto results = orders_.write(orders, fence_);
   if (!results.ok() && !is_fault_of_an_order(results.status())) return results.status();
   if (results.ok()) {
     for (std::size_t i = 0; i < orders.size(); ++i) {

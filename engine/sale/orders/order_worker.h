@@ -18,6 +18,7 @@
 #include "engine/client/client.h"
 #include "engine/sale/orders/order_entry.h"
 #include "engine/sale/orders/order_store.h"
+#include "engine/sale/ownership/keyspace_owner.h"
 #include "engine/sale/sale_keys.h"
 #include "engine/time/clock.h"
 
@@ -61,6 +62,8 @@ class OrderWorker {
 
   OrderWorker(Client& client, OrderStore& orders, const Clock& clock, const SaleKeys& keys,
               WorkerOptions options = {});
+  OrderWorker(const OrderWorker&) = delete;
+  OrderWorker& operator=(const OrderWorker&) = delete;
 
   /// Does one batch: its own pending entries first (after a start, or when a retry is due), then
   /// what dead consumers left, then new ones. Throws nothing: what the order store throws pauses.
@@ -91,6 +94,8 @@ class OrderWorker {
   absl::StatusOr<Entries> claim_abandoned();
   absl::Status report_lost(const Reply& ids);
   Step process(const Batch& batch);
+  absl::StatusOr<BatchFence> draw_fence();
+  Step read_again();
   absl::Status write(std::span<const Order> orders, std::span<const OrderEntry* const> entries,
                      std::vector<Decided>& decided);
   absl::Status settle(const std::vector<Decided>& decided, bool is_redelivery, Step& step);
@@ -107,7 +112,11 @@ class OrderWorker {
   const Clock& clock_;
   const SaleKeys keys_;
   const WorkerOptions options_;
+  KeyspaceOwner owner_;
+  const std::shared_ptr<const ConnectionCheck> connection_check_;
 
+  DatabaseState database_;  // as it was when the entries were read that are written now
+  BatchFence fence_;        // of the batch that is written now
   bool group_exists_ = false;
   std::optional<std::string> history_after_ =
       "0-0";  // where reading its own pending entries goes on; nothing: all read

@@ -21,20 +21,23 @@ struct Wanted {
 
 /// Visits the orders of `stream`, each with the entry under which it stands there.
 absl::Status visit_orders(Client& client, const std::string& stream, const Wanted& wanted,
+                          BetweenPortions between_portions,
                           absl::FunctionRef<void(const Order&, std::string_view)> visit) {
-  return for_each_entry(client, stream, StreamId::min(), StreamId::max(),
-                        [&](const OrderEntry& entry) {
-                          const auto order = read_order(entry);
-                          if (order.ok() && wanted.contains(*order)) visit(*order, entry.id);
-                          return true;
-                        });
+  const auto visit_entry = [&](const OrderEntry& entry) {
+    const auto order = read_order(entry);
+    if (order.ok() && wanted.contains(*order)) visit(*order, entry.id);
+    return true;
+  };
+  return for_each_entry(client, stream, StreamId::min(), StreamId::max(), visit_entry,
+                        between_portions);
 }
 
 }  // namespace
 
 absl::StatusOr<UnstoredOrders> read_unstored_orders(Client& client, const SaleKeys& keys,
                                                     std::optional<VoucherId> voucher,
-                                                    std::optional<UserId> user) {
+                                                    std::optional<UserId> user,
+                                                    BetweenPortions between_portions) {
   // An order dies (stream -> dead letters), and is retried (dead letters -> stream). Reading the
   // dead letters before and after the stream meets either.
   const Wanted wanted{voucher, user};
@@ -43,16 +46,20 @@ absl::StatusOr<UnstoredOrders> read_unstored_orders(Client& client, const SaleKe
   const auto append_to = [](std::vector<Order>& orders) {
     return [&orders](const Order& order, std::string_view) { orders.push_back(order); };
   };
-  absl::Status read = visit_orders(client, keys.dead_letters(), wanted, append_to(dead_before));
+  absl::Status read = visit_orders(client, keys.dead_letters(), wanted, between_portions,
+                                   append_to(dead_before));
   if (read.ok()) {
-    read = visit_orders(client, keys.order_stream, wanted,
+    read = visit_orders(client, keys.order_stream, wanted, between_portions,
                         [&](const Order& order, std::string_view entry) {
                           unstored.queued.push_back(order);
                           // for_each_entry() has read the id already
                           unstored.queued_as.push_back(*StreamId::parse(entry));
                         });
   }
-  if (read.ok()) read = visit_orders(client, keys.dead_letters(), wanted, append_to(unstored.dead));
+  if (read.ok()) {
+    read = visit_orders(client, keys.dead_letters(), wanted, between_portions,
+                        append_to(unstored.dead));
+  }
   if (!read.ok()) return read;
 
   absl::flat_hash_set<OrderId> met;

@@ -8,6 +8,7 @@
 #include "engine/base/stream_id.h"
 #include "engine/client/client.h"
 #include "engine/sale/orders/order.h"
+#include "engine/sale/orders/portions.h"
 #include "engine/sale/sale_keys.h"
 
 namespace rushgate {
@@ -29,6 +30,7 @@ struct UnstoredOrders {
 /// to report.
 absl::StatusOr<UnstoredOrders> read_unstored_orders(Client& client, const SaleKeys& keys,
                                                     std::optional<VoucherId> voucher,
-                                                    std::optional<UserId> user = {});
+                                                    std::optional<UserId> user = {},
+                                                    BetweenPortions between_portions = do_nothing);
 
 }  // namespace rushgate

@@ -1,5 +1,6 @@
 #include "engine/sale/vouchers/voucher_book.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <limits>
@@ -12,9 +13,11 @@
 #include <spdlog/logger.h>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
 #include "engine/base/numbers.h"
 #include "engine/sale/orders/unstored_orders.h"
 #include "engine/sale/reply_status.h"
+#include "engine/sale/vouchers/adoption.h"
 #include "engine/sale/vouchers/keyspace_run.h"
 #include "engine/sale/vouchers/random_name.h"
 #include "engine/sale/vouchers/sale_day.h"
@@ -23,14 +26,17 @@
 namespace rushgate {
 namespace {
 
-/// What one buyer's records are made of.
+/// The orders of one buyer.
 struct Bought {
   std::int64_t count = 0;
-  std::int64_t day = std::numeric_limits<std::int64_t>::min();  // the latest on which he bought
+  std::int64_t day = std::numeric_limits<std::int64_t>::min();  // the latest with an order
   std::int64_t on_day = 0;
 };
 
-/// The terms as the scripts take and answer them.
+// Orders in one read of the database.
+constexpr std::size_t kPortion = 10'000;
+
+/// The terms as the scripts take and return them.
 constexpr std::size_t kTerms = 8;
 constexpr std::array<std::string_view, kTerms> kTermNames = {
     "version",     "stock",          "begin (ms)",    "end (ms)",
@@ -69,7 +75,22 @@ std::string differences(const VoucherVersion& version, std::span<const std::int6
 std::string name_of(VoucherId id) { return "voucher " + std::to_string(id); }
 
 absl::Status being_rebuilt(VoucherId id) {
-  return absl::AbortedError(name_of(id) + " is being rebuilt by somebody else");
+  return absl::AbortedError(name_of(id) + " is being rebuilt by another process");
+}
+
+absl::Status not_on_sale(VoucherId id) {
+  return absl::NotFoundError("there is no voucher " + std::to_string(id));
+}
+
+/// The keyspace's time.
+absl::StatusOr<std::int64_t> time_ms(Client& client) {
+  const Reply time = client("TIME");
+  const bool is_time = time.is_aggregate() && time.elements().size() == 2 &&
+                       time.elements()[0].is_text() && time.elements()[1].is_text();
+  const auto seconds = is_time ? parse_int64(time.elements()[0].text()) : std::nullopt;
+  const auto microseconds = is_time ? parse_int64(time.elements()[1].text()) : std::nullopt;
+  if (!seconds || !microseconds) return to_status(time, "asking for the time");
+  return *seconds * 1'000 + *microseconds / 1'000;
 }
 
 std::vector<std::string_view> views(const std::vector<std::string>& strings) {
@@ -98,10 +119,28 @@ absl::StatusOr<std::int64_t> outcome_of(const Reply& reply, std::string_view doi
 
 }  // namespace
 
-VoucherBook::VoucherBook(Client& client, OrderStore& orders, const SaleKeys& keys,
-                         VoucherBookOptions options)
+struct VoucherBook::Buyers {
+  std::map<UserId, Bought> bought;
+  std::int64_t admitted = 0;  // orders of all of them
+  bool counted = false;       // a set cannot hold them
+  bool with_days = false;     // there is a limit per day
+
+  void add(const Order& order, const Limits& limits) {
+    ++admitted;
+    Bought& buyer = bought[order.user];
+    ++buyer.count;
+    counted = counted || buyer.count > 1;
+    const std::int64_t day = sale_day(order.admitted_at_ms, limits.utc_offset_minutes);
+    if (day > buyer.day) buyer = {buyer.count, day, 0};
+    if (day == buyer.day) ++buyer.on_day;
+  }
+};
+
+VoucherBook::VoucherBook(Client& client, OrderStore& orders, KeyspaceOwner& owner,
+                         const SaleKeys& keys, VoucherBookOptions options)
     : client_(client),
       orders_(orders),
+      owner_(owner),
       keys_(keys),
       options_(std::move(options)),
       name_(random_name()) {}
@@ -124,11 +163,11 @@ absl::Status VoucherBook::wait_for(Change& change) {
 absl::Status VoucherBook::recover() {
   Change change(changing_);
   if (const absl::Status waited = wait_for(change); !waited.ok()) return waited;
-  const absl::Status pending = take_up_pending();
-  return pending.ok() ? take_up_rebuilds() : pending;
+  const absl::Status pending = finish_pending();
+  return pending.ok() ? rebuild_lost() : pending;
 }
 
-absl::Status VoucherBook::take_up_pending() {
+absl::Status VoucherBook::finish_pending() {
   const auto pending = orders_.pending();
   if (!pending.ok()) return pending.status();
   for (const VoucherVersion& version : *pending) {
@@ -139,18 +178,24 @@ absl::Status VoucherBook::take_up_pending() {
   return absl::OkStatus();
 }
 
-absl::Status VoucherBook::take_up_rebuilds() {
+/// Rebuilds what is closed, and what has no terms or no stock.
+absl::Status VoucherBook::rebuild_lost() {
   const auto on_sale = orders_.all_applied();
   if (!on_sale.ok()) return on_sale.status();
   std::vector<Request> requests;
   for (const VoucherVersion& version : *on_sale) {
-    requests.push_back(Request::of("HEXISTS", keys_.voucher(version.voucher.id), "closed"));
+    const VoucherId id = version.voucher.id;
+    requests.push_back(Request::of("HEXISTS", keys_.voucher(id), "closed"));
+    requests.push_back(Request::of("EXISTS", keys_.voucher(id), keys_.stock(id)));
   }
-  const std::vector<Reply> closed = client_.pipeline(std::move(requests));
-  for (std::size_t i = 0; i < closed.size(); ++i) {
-    if (closed[i] == Reply::integer(0)) continue;
-    absl::Status rebuilt = closed[i].is_error() ? to_status(closed[i], "looking at the vouchers")
-                                                : rebuild_locked((*on_sale)[i]);
+  const std::vector<Reply> replies = client_.pipeline(requests);
+  for (std::size_t i = 0; i < on_sale->size(); ++i) {
+    const Reply& closed = replies[2 * i];
+    const Reply& keys = replies[2 * i + 1];
+    if (closed == Reply::integer(0) && keys == Reply::integer(2)) continue;
+    absl::Status rebuilt = closed.is_error() ? to_status(closed, "looking at the vouchers")
+                           : keys.is_error() ? to_status(keys, "looking at the vouchers")
+                                             : rebuild_locked((*on_sale)[i]);
     if (absl::IsUnavailable(rebuilt)) return rebuilt;
     log((*on_sale)[i], rebuilt);
   }
@@ -159,72 +204,124 @@ absl::Status VoucherBook::take_up_rebuilds() {
 
 void VoucherBook::log(const VoucherVersion& version, const absl::Status& failure) const {
   if (failure.ok() || !options_.logger) return;
-  options_.logger->error("version {} of voucher {} is not taken up: {}", version.version,
+  options_.logger->error("version {} of voucher {} could not be recovered: {}", version.version,
                          version.voucher.id, std::string(failure.message()));
 }
 
 // ---- Publishing ----
 
-absl::Status VoucherBook::publish(const Voucher& voucher) {
-  if (const std::string fault = find_fault(voucher); !fault.empty()) {
-    return absl::InvalidArgumentError("voucher " + std::to_string(voucher.id) + ": " + fault);
-  }
+absl::Status VoucherBook::publish(const Voucher& voucher,
+                                  std::optional<std::int64_t> expected_version) {
   Change change(changing_);
   if (const absl::Status waited = wait_for(change); !waited.ok()) return waited;
-  auto latest = orders_.latest(voucher.id);
-  if (latest.ok() && latest->has_value() &&
-      (*latest)->state ==
-          VoucherVersion::State::kPending) {  // interrupted before: first things first
-    const absl::Status applied = apply(**latest);
-    latest = orders_.latest(voucher.id);
-    const bool is_settled =
-        latest.ok() &&
-        (*latest)->state != VoucherVersion::State::kPending;  // refused is an end, too
-    if (!applied.ok() && !is_settled) return applied;
-  }
-  if (!latest.ok()) return latest.status();
-  const auto in_force = orders_.applied(voucher.id);
-  if (!in_force.ok()) return in_force.status();
-  if (in_force->has_value() && (*in_force)->voucher == voucher) return absl::OkStatus();
+  return publish_locked(voucher, expected_version);
+}
 
-  VoucherVersion version;
-  version.voucher = voucher;
-  version.version = latest->has_value() ? (*latest)->version + 1 : 1;
-  const absl::Status recorded = orders_.record_pending(version);
-  if (!recorded.ok()) return recorded;
-  return apply(version);
+absl::Status VoucherBook::add_stock(VoucherId voucher, std::int64_t delta) {
+  return change(voucher, [delta](Voucher& changed) {
+    std::int64_t stock = 0;
+    if (__builtin_add_overflow(changed.stock, delta, &stock)) {
+      return absl::InvalidArgumentError(absl::StrCat(name_of(changed.id), ": a stock of ",
+                                                     changed.stock, " cannot grow by ", delta));
+    }
+    changed.stock = stock;
+    return absl::OkStatus();
+  });
+}
+
+absl::Status VoucherBook::close(VoucherId voucher) {
+  const auto now_ms = time_ms(client_);
+  if (!now_ms.ok()) return now_ms.status();
+  return change(voucher, [now = *now_ms](Voucher& changed) {
+    changed.end_ms = std::min(changed.end_ms, now);
+    changed.begin_ms = std::min(changed.begin_ms, changed.end_ms - 1);
+    return absl::OkStatus();
+  });
+}
+
+/// Edits the version in force, again if another process publishes meanwhile.
+absl::Status VoucherBook::change(VoucherId voucher,
+                                 absl::FunctionRef<absl::Status(Voucher&)> edit) {
+  constexpr int kTries = 100;
+  Change change(changing_);
+  if (const absl::Status waited = wait_for(change); !waited.ok()) return waited;
+  for (int i = 1;; ++i) {
+    auto in_force = orders_.applied(voucher);
+    if (!in_force.ok()) return in_force.status();
+    if (!in_force->has_value()) return not_on_sale(voucher);
+    Voucher changed = (*in_force)->voucher;
+    if (const absl::Status edited = edit(changed); !edited.ok()) return edited;
+    absl::Status published = publish_locked(changed, (*in_force)->version);
+    if (!absl::IsAlreadyExists(published) || i == kTries) return published;
+  }
+}
+
+absl::Status VoucherBook::publish_locked(const Voucher& voucher,
+                                         std::optional<std::int64_t> expected_version) {
+  if (const std::string fault = find_fault(voucher); !fault.empty()) {
+    return absl::InvalidArgumentError(name_of(voucher.id) + ": " + fault);
+  }
+  constexpr int kTries = 100;  // each fails only because another process published
+  for (int i = 1;; ++i) {
+    const auto latest = finish_latest(voucher.id);
+    if (!latest.ok()) return latest.status();
+    const auto in_force = orders_.applied(voucher.id);
+    if (!in_force.ok()) return in_force.status();
+    const std::int64_t now = in_force->has_value() ? (*in_force)->version : 0;
+    if (expected_version.value_or(now) != now) {
+      return absl::AlreadyExistsError(absl::StrCat(name_of(voucher.id), ": version ", now,
+                                                   " is in force, not ", *expected_version));
+    }
+    if (in_force->has_value() && (*in_force)->voucher == voucher) return absl::OkStatus();
+
+    VoucherVersion version;
+    version.voucher = voucher;
+    version.version = latest->has_value() ? (*latest)->version + 1 : 1;
+    const absl::Status recorded = orders_.record_pending(version);
+    if (recorded.ok()) return apply(version);
+    if (!absl::IsFailedPrecondition(recorded) || i == kTries) return recorded;
+  }
+}
+
+/// Returns the latest version, once it is applied or refused.
+absl::StatusOr<std::optional<VoucherVersion>> VoucherBook::finish_latest(VoucherId voucher) {
+  auto latest = orders_.latest(voucher);
+  const auto is_pending = [&] {
+    return latest.ok() && latest->has_value() &&
+           (*latest)->state == VoucherVersion::State::kPending;
+  };
+  if (!is_pending()) return latest;
+  const absl::Status applied = apply(**latest);
+  latest = orders_.latest(voucher);
+  if (!applied.ok() && is_pending()) return applied;  // a refusal ends it too
+  return latest;
 }
 
 absl::Status VoucherBook::apply(const VoucherVersion& version) {
   const VoucherId id = version.voucher.id;
   const auto in_force = orders_.applied(id);
   if (!in_force.ok()) return in_force.status();
-  const auto live = orders_.count_live(id);
-  if (!live.ok()) return live.status();
-  // Only what was never on sale may start from its full stock.
-  const bool may_create = !in_force->has_value() && *live == 0;
-
-  auto answer = run_apply(version, may_create);
-  if (answer.ok() && (answer->front() == voucher_scripts::kMissing ||
-                      answer->front() == voucher_scripts::kRebuilding)) {
-    const absl::Status rebuilt = rebuild_locked(in_force->has_value() ? **in_force : version);
-    if (!rebuilt.ok()) return rebuilt;
-    answer = run_apply(version, may_create);
-  }
+  const auto answer = apply_or_rebuild(version, *in_force);
   if (!answer.ok()) return answer.status();
 
   const auto detail = std::span(*answer).subspan(1);
   const std::string count = detail.empty() ? "?" : std::to_string(detail.front());
   switch (answer->front()) {
     case voucher_scripts::kDone:
-      return mark_applied(version);
     case voucher_scripts::kAlreadyDone: {
       const std::string different = differences(version, detail);
-      if (different.empty()) return mark_applied(version);
-      // Left pending: nothing was decided, and the next version would change somebody else's sale.
-      return absl::FailedPreconditionError(
-          name_of(id) + ", version " + std::to_string(version.version) +
-          ": the keyspace holds another sale's voucher of this id: " + different);
+      if (!different.empty()) {
+        // Left pending: nothing was decided, and the next version would change another sale.
+        return absl::FailedPreconditionError(
+            name_of(id) + ", version " + std::to_string(version.version) +
+            ": the keyspace holds another sale's voucher of this id: " + different);
+      }
+      if (options_.adopt && !in_force->has_value()) {
+        const absl::Status adopted =
+            import_buyers(client_, orders_, keys_, version.voucher, options_.draw_ids);
+        if (!adopted.ok()) return adopted;
+      }
+      return record_applied(version);
     }
     case voucher_scripts::kRefused:
       return refuse(version, count + " more are sold than a stock of " +
@@ -233,29 +330,83 @@ absl::Status VoucherBook::apply(const VoucherVersion& version) {
       return refuse(version, "it has " + count + " buyers, and the limit per user can no longer " +
                                  "come up from 1 when there are more than " +
                                  std::to_string(options_.buyers_converted_max));
+    case voucher_scripts::kForeign:
+      return refuse(version, describe_foreign(version, detail));
+    case voucher_scripts::kAnothers:
+      return anothers_keyspace(keys_);
     default:
       return being_rebuilt(id);
+  }
+}
+
+std::string VoucherBook::describe_foreign(const VoucherVersion& version,
+                                          std::span<const std::int64_t> detail) const {
+  const VoucherId id = version.voucher.id;
+  if (detail.size() != 2) return "another system made its keys";
+  return absl::StrCat("another system made ", keys_.stock(id), " or ", keys_.buyers(id), ": ",
+                      detail[0], " are free and ", detail[1], " have bought; ",
+                      options_.adopt ? "to adopt them, publish a stock of "
+                                     : "adopt them, with a stock of ",
+                      detail[0] + detail[1]);
+}
+
+/// Puts the version in force; rebuilds the voucher first, or instead, where that is needed.
+absl::StatusOr<VoucherBook::Answer> VoucherBook::apply_or_rebuild(
+    const VoucherVersion& version, const std::optional<VoucherVersion>& in_force) {
+  const auto live = orders_.count_live(version.voucher.id);
+  if (!live.ok()) return live.status();
+  // Only a voucher that was never on sale may start from its full stock.
+  const bool may_create = !in_force.has_value() && *live == 0;
+  constexpr int kTries = 3;
+  for (int i = 1;; ++i) {
+    auto answer = run_apply(version, may_create);
+    if (!answer.ok() || i == kTries) return answer;
+    absl::Status prepared;
+    switch (answer->front()) {
+      case voucher_scripts::kUnclaimed:
+        prepared = owner_.verify(client_);
+        break;
+      case voucher_scripts::kMissing:
+      case voucher_scripts::kRebuilding:
+        prepared = rebuild_locked(in_force.value_or(version));
+        break;
+      case voucher_scripts::kNeedsDays:
+        prepared = rebuild_locked(version, &*in_force);
+        break;
+      default:
+        return answer;
+    }
+    if (!prepared.ok()) return prepared;
   }
 }
 
 absl::StatusOr<VoucherBook::Answer> VoucherBook::run_apply(const VoucherVersion& version,
                                                            bool may_create) {
   const VoucherId id = version.voucher.id;
+  const auto identity = owner_.identity();
+  if (!identity.ok()) return identity.status();
   const std::vector<std::string> names = {keys_.voucher(id), keys_.stock(id), keys_.buyers(id),
-                                          keys_.vouchers()};
+                                          keys_.vouchers(), keys_.stream_owner()};
   std::vector<std::string> arguments;
   append_terms(arguments, version);
   arguments.emplace_back(may_create ? "1" : "0");
   arguments.push_back(std::to_string(options_.buyers_converted_max));
   arguments.push_back(std::to_string(id));
+  arguments.push_back(*identity);
+  arguments.emplace_back(options_.adopt ? "1" : "0");
   return answer_of(client_.run(voucher_scripts::apply(), views(names), views(arguments)),
                    "publishing " + name_of(id));
 }
 
-absl::Status VoucherBook::mark_applied(const VoucherVersion& version) {
+absl::Status VoucherBook::record_applied(const VoucherVersion& version) {
+  // Drawn after the version came in force: a keyspace that forgets the version forgets this too.
+  const auto checkpoint = owner_.draw_checkpoint(client_);
+  if (!checkpoint.ok()) return checkpoint.status();
   // The database must never call in force what a power cut could take out of the log.
   const Reply synced = client_.sync();
   if (synced.is_error()) return to_status(synced, "syncing " + name_of(version.voucher.id));
+  const absl::Status recorded = orders_.record_checkpoint(*checkpoint);
+  if (!recorded.ok()) return recorded;
   return orders_.settle(version.voucher.id, version.version, VoucherVersion::State::kApplied, {});
 }
 
@@ -273,88 +424,107 @@ absl::Status VoucherBook::rebuild(VoucherId voucher) {
   if (!change.is_ours()) return absl::AbortedError(name_of(voucher) + " is being rebuilt");
   const auto in_force = orders_.applied(voucher);
   if (!in_force.ok()) return in_force.status();
-  if (!in_force->has_value())
-    return absl::NotFoundError("there is no voucher " + std::to_string(voucher));
+  if (!in_force->has_value()) return not_on_sale(voucher);
   return rebuild_locked(**in_force);
 }
 
-absl::Status VoucherBook::rebuild_locked(const VoucherVersion& version) {
+/// With `before`, the version in force, rebuilds a whole voucher too, to put `version` in force; where
+/// more is sold than that has, `before` stays.
+absl::Status VoucherBook::rebuild_locked(const VoucherVersion& version,
+                                         const VoucherVersion* before) {
   const VoucherId id = version.voucher.id;
-  const Reply run = client_.run(keyspace_run_script(), {}, {});
-  if (run.is_error()) return to_status(run, "asking for the run of the keyspace");
   const std::string token = name_ + ':' + std::to_string(++rebuilds_);
-  const std::vector<std::string> names = {keys_.voucher(id), keys_.stock(id), keys_.buyers(id),
-                                          keys_.days(id)};
-  const std::vector<std::string> arguments = {token, std::string(run.text()),
-                                              std::to_string(kRebuildAbandonedMs)};
-  const auto begun =
-      outcome_of(client_.run(voucher_scripts::begin_rebuild(), views(names), views(arguments)),
-                 "closing voucher " + std::to_string(id));
+  const bool even_if_whole = before != nullptr;
+  auto begun = begin_rebuild(id, token, even_if_whole);
+  if (begun.ok() && *begun == voucher_scripts::kUnclaimed) {
+    const absl::Status verified = owner_.verify(client_);
+    if (!verified.ok()) return verified;
+    begun = begin_rebuild(id, token, even_if_whole);
+  }
   if (!begun.ok()) return begun.status();
-  if (*begun == voucher_scripts::kAlreadyDone) return absl::OkStatus();
-  if (*begun == voucher_scripts::kRebuilding) return being_rebuilt(id);
-  return load(version, token);
+  switch (*begun) {
+    case voucher_scripts::kDone:
+      return load(version, before, token);
+    case voucher_scripts::kAlreadyDone:
+      return absl::OkStatus();
+    case voucher_scripts::kAnothers:
+      return anothers_keyspace(keys_);
+    default:
+      return being_rebuilt(id);
+  }
 }
 
-absl::Status VoucherBook::load(const VoucherVersion& version, const std::string& token) {
-  const VoucherId id = version.voucher.id;
-  const Limits& limits = version.voucher.limits;
-  std::map<UserId, Bought> buyers;
-  std::int64_t admitted = 0;
-  const auto count = [&](const Order& order) {
-    ++admitted;
-    Bought& bought = buyers[order.user];
-    ++bought.count;
-    const std::int64_t day = sale_day(order.admitted_at_ms, limits.utc_offset_minutes);
-    if (day > bought.day) bought = {bought.count, day, 0};
-    if (day == bought.day) ++bought.on_day;
-  };
+absl::StatusOr<std::int64_t> VoucherBook::begin_rebuild(VoucherId voucher,
+                                                        const std::string& token,
+                                                        bool even_if_whole) {
+  const auto identity = owner_.identity();
+  if (!identity.ok()) return identity.status();
+  const Reply run = client_.run(keyspace_run_script(), {}, {});
+  if (run.is_error()) return to_status(run, "asking for the run of the keyspace");
+  const std::vector<std::string> names = {keys_.voucher(voucher), keys_.stock(voucher),
+                                          keys_.buyers(voucher), keys_.days(voucher),
+                                          keys_.stream_owner()};
+  const std::vector<std::string> arguments = {token, std::string(run.text()),
+                                              std::to_string(kRebuildAbandonedMs), *identity,
+                                              even_if_whole ? "1" : "0"};
+  return outcome_of(client_.run(voucher_scripts::begin_rebuild(), views(names), views(arguments)),
+                    "closing voucher " + std::to_string(voucher));
+}
 
+/// Keeps the claim alive: called between portions of what takes long. kAborted if it is lost.
+absl::Status VoucherBook::renew(VoucherId voucher, const std::string& token) {
+  const auto renewed = load_buyers(voucher, token, {});
+  if (!renewed.ok()) return renewed.status();
+  return *renewed ? absl::OkStatus() : being_rebuilt(voucher);
+}
+
+/// Reads every order of the voucher that was admitted and survives.
+absl::StatusOr<VoucherBook::Buyers> VoucherBook::read_buyers(const VoucherVersion& version,
+                                                             const std::string& token) {
+  const VoucherId id = version.voucher.id;
+  const auto renew_claim = [&] { return renew(id, token); };
+  // A batch that a worker read before is refused from here on, unless the worker finds it in the
+  // stream once more. So no order reaches the database that is in neither of the stores now.
+  const auto fenced = orders_.fence();
+  if (!fenced.ok()) return fenced.status();
   // The streams first: an order that moves to the database meanwhile is then met there.
-  auto unstored = read_unstored_orders(client_, keys_, id);
+  auto unstored = read_unstored_orders(client_, keys_, id, std::nullopt, renew_claim);
   if (!unstored.ok()) return unstored.status();
   absl::flat_hash_map<OrderId, Order> not_stored;
   for (const auto* orders : {&unstored->queued, &unstored->dead}) {
     for (const Order& order : *orders) not_stored.emplace(order.id, order);
   }
-  OrderFilter filter{.user = {}, .voucher = id, .status = {}, .after = 0, .count_max = 10'000};
-  while (true) {
-    const auto stored = orders_.list(filter);
-    if (!stored.ok()) return stored.status();
-    for (const Order& order : *stored) {
-      not_stored.erase(order.id);
-      count(order);
-    }
-    if (stored->size() < filter.count_max) break;
-    filter.after = stored->back().id;
-  }
-  for (const auto& [order_id, order] : not_stored) count(order);
+  Buyers buyers;
+  buyers.counted = version.voucher.limits.per_user != 1;
+  buyers.with_days = version.voucher.limits.per_user_day > 0;
+  const auto visit = [&](const Order& order) {
+    not_stored.erase(order.id);
+    buyers.add(order, version.voucher.limits);
+  };
+  const OrderFilter filter{
+      .user = {}, .voucher = id, .status = {}, .after = 0, .count_max = kPortion};
+  const absl::Status read = for_each_order(orders_, filter, visit, renew_claim);
+  if (!read.ok()) return read;
+  for (const auto& [order_id, order] : not_stored) buyers.add(order, version.voucher.limits);
+  return buyers;
+}
 
-  bool counted = limits.per_user != 1;
-  for (const auto& [user, bought] : buyers) counted = counted || bought.count > 1;
-
-  constexpr std::size_t kBuyersPerCall = 1'000;
-  const std::vector<std::string> load_names = {keys_.voucher(id), keys_.buyers(id), keys_.days(id)};
-  std::vector<std::string> arguments;
-  for (auto buyer = buyers.begin(); buyer != buyers.end();) {
-    arguments = {token, counted ? "1" : "0"};
-    for (std::size_t i = 0; i < kBuyersPerCall && buyer != buyers.end(); ++i, ++buyer) {
-      arguments.push_back(std::to_string(buyer->first));
-      arguments.push_back(std::to_string(buyer->second.count));
-      arguments.push_back(limits.per_user_day == 0 ? std::string()
-                                                   : std::to_string(buyer->second.day) + ':' +
-                                                         std::to_string(buyer->second.on_day));
-    }
-    const auto loaded =
-        outcome_of(client_.run(voucher_scripts::load_buyers(), views(load_names), views(arguments)),
-                   "loading the buyers of voucher " + std::to_string(id));
-    if (!loaded.ok()) return loaded.status();
-    if (*loaded != voucher_scripts::kDone) break;  // finishing says why
+absl::Status VoucherBook::load(const VoucherVersion& version, const VoucherVersion* before,
+                               const std::string& token) {
+  const VoucherId id = version.voucher.id;
+  const auto buyers = read_buyers(version, token);
+  if (!buyers.ok()) return buyers.status();
+  if (before != nullptr && version.voucher.stock < buyers->admitted) {
+    return load(*before, nullptr, token);
   }
+  const auto loaded = load_buyers(id, token, *buyers);
+  if (!loaded.ok()) return loaded.status();
+  if (!*loaded) return being_rebuilt(id);
 
   const std::vector<std::string> names = {keys_.voucher(id), keys_.stock(id), keys_.vouchers()};
-  arguments = {token, std::to_string(version.voucher.stock - admitted), std::to_string(admitted),
-               counted ? "1" : "0"};
+  std::vector<std::string> arguments = {
+      token, std::to_string(version.voucher.stock - buyers->admitted),
+      std::to_string(buyers->admitted), buyers->counted ? "1" : "0"};
   append_terms(arguments, version);
   arguments.push_back(std::to_string(id));
   const auto finished =
@@ -362,6 +532,30 @@ absl::Status VoucherBook::load(const VoucherVersion& version, const std::string&
                  "opening voucher " + std::to_string(id));
   if (!finished.ok()) return finished.status();
   return *finished == voucher_scripts::kDone ? absl::OkStatus() : being_rebuilt(id);
+}
+
+/// Renews the claim, at least once, and makes `buyers` the voucher's; false if the claim is lost.
+absl::StatusOr<bool> VoucherBook::load_buyers(VoucherId voucher, const std::string& token,
+                                              const Buyers& buyers) {
+  constexpr std::size_t kBuyersPerCall = 1'000;
+  const std::vector<std::string> names = {keys_.voucher(voucher), keys_.buyers(voucher),
+                                          keys_.days(voucher)};
+  auto buyer = buyers.bought.begin();
+  do {
+    std::vector<std::string> arguments = {token, buyers.counted ? "1" : "0"};
+    for (std::size_t i = 0; i < kBuyersPerCall && buyer != buyers.bought.end(); ++i, ++buyer) {
+      const auto& [user, bought] = *buyer;
+      arguments.push_back(std::to_string(user));
+      arguments.push_back(std::to_string(bought.count));
+      arguments.push_back(buyers.with_days ? absl::StrCat(bought.day, ":", bought.on_day) : "");
+    }
+    const auto loaded =
+        outcome_of(client_.run(voucher_scripts::load_buyers(), views(names), views(arguments)),
+                   "loading the buyers of voucher " + std::to_string(voucher));
+    if (!loaded.ok()) return loaded.status();
+    if (*loaded != voucher_scripts::kDone) return false;
+  } while (buyer != buyers.bought.end());
+  return true;
 }
 
 }  // namespace rushgate

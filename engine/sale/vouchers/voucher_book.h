@@ -4,14 +4,19 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "engine/client/client.h"
 #include "engine/sale/orders/order_store.h"
+#include "engine/sale/ownership/keyspace_owner.h"
 #include "engine/sale/sale_keys.h"
 #include "engine/sale/vouchers/voucher.h"
 
@@ -24,43 +29,62 @@ namespace rushgate {
 struct VoucherBookOptions {
   /// A limit per user that comes up from 1 makes a hash of counts of the set of buyers, in the one
   /// script that changes it. With more buyers than this it is refused: on the embedded engine the
-  /// script needs about 150 bytes a buyer (EngineOptions::script_memory_bytes_max), and nobody else
-  /// is served meanwhile.
+  /// script needs about 150 bytes a buyer (EngineOptions::script_memory_bytes_max), and no other
+  /// request is served meanwhile.
   std::int64_t buyers_converted_max = 1'000'000;
+  /// The stock and the buyers that another system keeps under a voucher's keys become the
+  /// voucher's when it is first published. Its stock must be what they add up to. Each buyer gets an
+  /// order row, unless the order stream brings one. Needs `draw_ids`.
+  bool adopt = false;
+  /// Draws as many order ids as the span has room for.
+  std::function<absl::Status(std::span<OrderId>)> draw_ids = {};
   std::shared_ptr<spdlog::logger> logger = {};  // may be null
 };
 
-/// Thread-safe. Does not own what it is given.
+/// Thread-safe. Does not own what it is given, which must outlive it.
 class VoucherBook {
  public:
-  /// A rebuild that has taken longer than this, by the keyspace's time, was interrupted: somebody
-  /// else may begin again. On the embedded engine he need not wait if it was begun before the
-  /// engine was opened.
+  /// A rebuild whose claim was not renewed for longer than this, by the keyspace's time, was
+  /// interrupted: another process may begin again. On the embedded engine it need not wait for a
+  /// rebuild that began before the engine was opened.
   static constexpr std::int64_t kRebuildAbandonedMs = 10'000;
 
-  VoucherBook(Client& client, OrderStore& orders, const SaleKeys& keys,
+  VoucherBook(Client& client, OrderStore& orders, KeyspaceOwner& owner, const SaleKeys& keys,
               VoucherBookOptions options = {});
 
-  /// Takes up what an interrupted process left: versions that are recorded but may not be in force,
-  /// and rebuilds that nobody goes on with. A voucher for which that fails is logged and left as it
+  /// Finishes what an interrupted process left: versions that are recorded but may not be in force,
+  /// and vouchers that are closed or lost. A voucher for which that fails is logged and left as it
   /// is; kUnavailable: one of the stores cannot be asked.
   absl::Status recover();
 
-  /// Makes `voucher` what is on sale. The same again changes nothing; something else is a new
-  /// version, which keeps what was sold: free stock grows or shrinks by the difference.
-  /// kInvalidArgument names a field that makes no sense; kFailedPrecondition: more is sold than
-  /// would be left, there are too many buyers to change the limit, or the keyspace holds another
-  /// sale's voucher of this id; kAborted: somebody else is rebuilding it, and
-  /// trying again helps; kUnavailable: another change did not end while this one waited.
-  absl::Status publish(const Voucher& voucher);
+  /// Makes `voucher` the version on sale. The same again changes nothing; anything else is a new
+  /// version, which keeps what was sold: free stock grows or shrinks by the difference. With
+  /// `expected_version` (0: never published) only if that version is in force; otherwise the last
+  /// of several concurrent calls wins. A limit per day that is switched on, or another UTC offset,
+  /// closes the sale for as long as a rebuild takes.
+  ///
+  /// kInvalidArgument names a field that makes no sense. kAlreadyExists: another version than the
+  /// expected one is in force. kFailedPrecondition: more is sold than would be left, there are too
+  /// many buyers to change the limit, or the keys belong to another sale or system. kAborted:
+  /// another process is rebuilding the voucher, and trying again helps. kUnavailable: another
+  /// change did not end while this one waited.
+  absl::Status publish(const Voucher& voucher, std::optional<std::int64_t> expected_version = {});
+
+  /// Publishes the version in force with `delta` more pieces, fewer if it is negative. Concurrent
+  /// changes are all kept. kNotFound: the voucher is not on sale. Other errors: as publish().
+  absl::Status add_stock(VoucherId voucher, std::int64_t delta);
+
+  /// Ends the sale of a voucher now, by the keyspace's time. Errors: as add_stock().
+  absl::Status close(VoucherId voucher);
 
   /// Brings back a voucher of which the keyspace has lost something: free = published − live orders
   /// − admitted orders not yet stored, buyers from both; admission is closed meanwhile. If nothing
-  /// is missing, nothing happens. kNotFound: no such voucher; kAborted: somebody else is at it.
+  /// is missing, nothing happens. kNotFound: no such voucher; kAborted: another process is at it.
   absl::Status rebuild(VoucherId voucher);
 
  private:
   using Answer = std::vector<std::int64_t>;  // of a script: an outcome, and what belongs to it
+  struct Buyers;                             // of one voucher, as the stores know them
 
   /// Has the book to itself while it lives, if it is_ours().
   class Change {
@@ -82,18 +106,34 @@ class VoucherBook {
   };
 
   absl::Status wait_for(Change& change);
-  absl::Status take_up_pending();
-  absl::Status take_up_rebuilds();
+  absl::Status finish_pending();
+  absl::Status rebuild_lost();
+  absl::StatusOr<std::optional<VoucherVersion>> finish_latest(VoucherId voucher);
+  absl::Status change(VoucherId voucher, absl::FunctionRef<absl::Status(Voucher&)> edit);
+  absl::Status publish_locked(const Voucher& voucher, std::optional<std::int64_t> expected_version);
   absl::Status apply(const VoucherVersion& version);
   absl::StatusOr<Answer> run_apply(const VoucherVersion& version, bool may_create);
-  absl::Status mark_applied(const VoucherVersion& version);
+  absl::StatusOr<Answer> apply_or_rebuild(const VoucherVersion& version,
+                                          const std::optional<VoucherVersion>& in_force);
+  [[nodiscard]] std::string describe_foreign(const VoucherVersion& version,
+                                             std::span<const std::int64_t> detail) const;
+  absl::Status record_applied(const VoucherVersion& version);
   absl::Status refuse(const VoucherVersion& version, const std::string& why);
-  absl::Status rebuild_locked(const VoucherVersion& version);
-  absl::Status load(const VoucherVersion& version, const std::string& token);
+  absl::Status rebuild_locked(const VoucherVersion& version,
+                              const VoucherVersion* before = nullptr);
+  absl::StatusOr<std::int64_t> begin_rebuild(VoucherId voucher, const std::string& token,
+                                             bool even_if_whole);
+  absl::Status renew(VoucherId voucher, const std::string& token);
+  absl::StatusOr<Buyers> read_buyers(const VoucherVersion& version, const std::string& token);
+  absl::Status load(const VoucherVersion& version, const VoucherVersion* before,
+                    const std::string& token);
+  absl::StatusOr<bool> load_buyers(VoucherId voucher, const std::string& token,
+                                   const Buyers& buyers);
   void log(const VoucherVersion& version, const absl::Status& failure) const;
 
   Client& client_;
   OrderStore& orders_;
+  KeyspaceOwner& owner_;
   const SaleKeys keys_;
   const VoucherBookOptions options_;
   const std::string name_;  // as rebuilder: no other book's, in no other process

@@ -15,7 +15,12 @@ constexpr const char* kApply = R"lua(
 local voucher, stock_key, buyers = KEYS[1], KEYS[2], KEYS[3]
 local version, published = tonumber(ARGV[1]), tonumber(ARGV[2])
 local total, per_user = tonumber(ARGV[5]), tonumber(ARGV[6])
-local converted_max = tonumber(ARGV[10])
+local per_day, offset = tonumber(ARGV[7]), tonumber(ARGV[8])
+local converted_max, adopt = tonumber(ARGV[10]), ARGV[13] == '1'
+
+local identity = redis.call('HGET', KEYS[5], 'identity')
+if not identity then return {8} end
+if identity ~= ARGV[12] then return {7} end
 
 local now = redis.call('HMGET', voucher, 'version', 'published', 'begin', 'end', 'total', 'per_user',
                        'per_day', 'offset', 'counted', 'admitted', 'given_back', 'closed')
@@ -32,8 +37,14 @@ if now[1] then
   free = tonumber(stock) + published - now[2]
   if free < 0 then return {1, -free} end
   admitted = now[10] or now[2] - stock + (now[11] or 0)
+  local days_changed = per_day > 0 and (tonumber(now[7] or 0) <= 0 or tonumber(now[8] or 0) ~= offset)
+  if days_changed and redis.call('EXISTS', buyers) == 1 then return {9} end
 elseif ARGV[9] == '1' then
   free, admitted = published, 0
+  if redis.call('EXISTS', stock_key, buyers) > 0 then
+    free, admitted = tonumber(redis.call('GET', stock_key) or 0), redis.call('SCARD', buyers)
+    if not adopt or free + admitted ~= published then return {10, free, admitted} end
+  end
 else
   return {3}
 end
@@ -83,10 +94,11 @@ elseif was_counted and not counted then
   counted = not make_set()
 end
 
-redis.call('SET', stock_key, string.format('%.0f', free))
+-- The terms before the stock: a voucher without its stock is rebuilt.
 redis.call('HSET', voucher, 'version', ARGV[1], 'published', ARGV[2], 'begin', ARGV[3], 'end', ARGV[4],
            'total', ARGV[5], 'per_user', ARGV[6], 'per_day', ARGV[7], 'offset', ARGV[8],
            'counted', counted and 1 or 0)
+redis.call('SET', stock_key, string.format('%.0f', free))
 if total > 0 then
   redis.call('HSET', voucher, 'admitted', string.format('%.0f', admitted))
 else
@@ -95,10 +107,13 @@ end
 return {0}
 )lua";
 
-// Whoever begins another rebuild cannot do harm: the token makes the earlier one fail. So all that
-// hangs on who counts as dead is how soon a sale goes on, and that two do not disturb each other.
+// A second rebuild does no harm: its token makes the first one fail. The claim's age decides only
+// how soon the sale goes on, and that two rebuilds do not disturb each other.
 constexpr const char* kBeginRebuild = R"lua(
 local voucher, token, run, abandoned_ms = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3])
+local identity = redis.call('HGET', KEYS[5], 'identity')
+if not identity then return {8} end
+if identity ~= ARGV[4] then return {7} end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
@@ -112,7 +127,7 @@ end
 local closed = redis.call('HMGET', voucher, 'closed', 'closed_run', 'closed_at')
 if closed[1] then
   if is_alive(closed[1], closed[2], closed[3]) then return {4} end
-elseif redis.call('EXISTS', KEYS[2]) == 1 and redis.call('HEXISTS', voucher, 'version') == 1 then
+elseif ARGV[5] ~= '1' and redis.call('EXISTS', KEYS[2]) == 1 and redis.call('HEXISTS', voucher, 'version') == 1 then
   return {2}
 end
 redis.call('HSET', voucher, 'closed', token, 'closed_run', run, 'closed_at', string.format('%.0f', now))
@@ -122,6 +137,8 @@ return {0}
 
 constexpr const char* kLoadBuyers = R"lua(
 if redis.call('HGET', KEYS[1], 'closed') ~= ARGV[1] then return {5} end
+local time = redis.call('TIME')
+redis.call('HSET', KEYS[1], 'closed_at', string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000)))
 for i = 3, #ARGV, 3 do
   if ARGV[2] == '1' then
     redis.call('HSET', KEYS[2], ARGV[i], ARGV[i + 1])

@@ -12,6 +12,7 @@
 
 #include "engine/sale/orders/order_store.h"
 #include "tests/storage/orders/order_store_backends.h"
+#include "tests/storage/orders/write_now.h"
 
 namespace rushgate {
 
@@ -61,7 +62,7 @@ class OrderStoreTest : public ::testing::TestWithParam<OrderStoreKind> {
   }
 
   std::vector<OrderResult> write(const std::vector<Order>& orders) {
-    auto results = store().write(orders);
+    auto results = write_now(store(), orders);
     EXPECT_TRUE(results.ok()) << results.status();
     if (!results.ok()) return {};
     EXPECT_EQ(results->size(), orders.size());

@@ -6,6 +6,7 @@
 #include <sqlite3.h>
 
 #include "tests/faults/faulty_sqlite_vfs.h"
+#include "tests/storage/orders/write_now.h"
 #include "tests/storage/sqlite/sqlite_fixture.h"
 
 namespace rushgate {
@@ -24,7 +25,7 @@ TEST_F(SqliteBusyTest, AHeldWriteLockIsUnavailableUntilItIsReleased) {
   const auto store = open();
   SQLite::Database other = open_raw();
   other.exec("BEGIN IMMEDIATE");
-  const absl::Status status = store->write(make_orders(1, 1)).status();
+  const absl::Status status = write_now(*store, make_orders(1, 1)).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
   EXPECT_NE(status.message().find(file().string() + ": database is locked"), std::string::npos)
       << status;
@@ -32,23 +33,23 @@ TEST_F(SqliteBusyTest, AHeldWriteLockIsUnavailableUntilItIsReleased) {
   EXPECT_TRUE(store->list({}).ok());  // reading waits for no writer
   EXPECT_TRUE(try_open().ok());       // nor does opening what is up to date
   other.exec("ROLLBACK");
-  EXPECT_TRUE(store->write(make_orders(1, 1)).ok());
+  EXPECT_TRUE(write_now(*store, make_orders(1, 1)).ok());
 }
 
 TEST_F(SqliteBusyTest, AFullDatabaseIsUnavailableAndStaysReadable) {
   options_.busy_timeout_ms = 1;
   auto store = open();
-  ASSERT_TRUE(store->write(make_orders(1, 10)).ok());
+  ASSERT_TRUE(write_now(*store, make_orders(1, 10)).ok());
   FaultySqliteVfs disk;
   options_.vfs = disk.name();
   store = open();
   disk.fail(Kind::kFull, 1, Lasting::kForGood);
-  const absl::Status status = store->write(make_orders(11, 10)).status();
+  const absl::Status status = write_now(*store, make_orders(11, 10)).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
   EXPECT_NE(status.message().find("full"), std::string::npos) << status;
   EXPECT_EQ(store->list({})->size(), 10U);
   disk.stop();
-  EXPECT_TRUE(store->write(make_orders(11, 10)).ok());
+  EXPECT_TRUE(write_now(*store, make_orders(11, 10)).ok());
   EXPECT_EQ(store->list({})->size(), 20U);
 }
 
@@ -56,9 +57,9 @@ TEST_F(SqliteBusyTest, ABatchIsSyncedOnceBeforeWriteReturns) {
   FaultySqliteVfs disk;
   options_.vfs = disk.name();
   const auto store = open();
-  ASSERT_TRUE(store->write(make_orders(1, 10)).ok());
+  ASSERT_TRUE(write_now(*store, make_orders(1, 10)).ok());
   const int before = disk.syncs();
-  ASSERT_TRUE(store->write(make_orders(11, 10)).ok());
+  ASSERT_TRUE(write_now(*store, make_orders(11, 10)).ok());
   EXPECT_EQ(disk.syncs(), before + 1);
 }
 
@@ -91,9 +92,9 @@ class SqliteFaultsTest : public SqliteTest, public ::testing::WithParamInterface
     has_failed_ = false;
 
     std::unique_ptr<SqliteOrderStore> store = open_somehow();
+    publish_somehow(*store);
     write_somehow(*store, make_orders(1, 40));
     write_somehow(*store, make_orders(21, 40));  // half of them again
-    publish_somehow(*store);
     copy_log_somehow();
     write_somehow(*store, make_orders(61, 400));
     store.reset();
@@ -138,7 +139,7 @@ class SqliteFaultsTest : public SqliteTest, public ::testing::WithParamInterface
   }
 
   void write_somehow(SqliteOrderStore& store, const std::vector<Order>& orders) {
-    somehow([&] { return store.write(orders).status(); }, [&] { check(store); });
+    somehow([&] { return write_now(store, orders).status(); }, [&] { check(store); });
     for (const Order& order : orders) {
       if (stored_.empty() || stored_.back().id < order.id) stored_.push_back(order);
     }

@@ -33,6 +33,7 @@ inline std::vector<Order> make_orders(OrderId first, std::int64_t count) {
 inline VoucherVersion first_version() {
   VoucherVersion version;
   version.voucher.id = kVoucher;
+  version.voucher.stock = 1'000'000;
   version.version = 1;
   return version;
 }

@@ -13,6 +13,7 @@
 
 #include "storage/sqlite/schema.h"
 #include "tests/faults/recorded_syncs.h"
+#include "tests/storage/orders/write_now.h"
 #include "tests/storage/sqlite/sqlite_fixture.h"
 
 namespace rushgate {
@@ -42,7 +43,7 @@ class SqliteOpenTest : public SqliteTest {
 };
 
 TEST_F(SqliteOpenTest, ANewDatabaseIsCreatedAndFoundAgain) {
-  EXPECT_TRUE(open()->write(make_orders(1, 3)).ok());
+  EXPECT_TRUE(write_now(*open(), make_orders(1, 3)).ok());
   EXPECT_EQ(open()->list({})->size(), 3U);
   EXPECT_EQ(pragma("application_id"), kApplicationId);
   EXPECT_EQ(pragma("user_version"), static_cast<std::int64_t>(migrations().size()));
@@ -53,13 +54,13 @@ TEST_F(SqliteOpenTest, NewDatabaseSurvivesWithItsDirectory) {
   const std::filesystem::path dir = database_.directory();
   const faults::RecordedSyncs syncs;
   const auto store = open();
-  ASSERT_TRUE(store->write(make_orders(1, 3)).ok());
+  ASSERT_TRUE(write_now(*store, make_orders(1, 3)).ok());
   EXPECT_THAT(syncs.paths(), testing::IsSupersetOf({dir.parent_path(), dir}));
 }
 
 TEST_F(SqliteOpenTest, AnEmptyFileBecomesADatabase) {
   std::ofstream(file()).close();
-  EXPECT_TRUE(open()->write(make_orders(1, 1)).ok());
+  EXPECT_TRUE(write_now(*open(), make_orders(1, 1)).ok());
 }
 
 TEST_F(SqliteOpenTest, EveryTableIsStrict) {
@@ -75,7 +76,7 @@ TEST_F(SqliteOpenTest, TheNameOfAFileIsNeverAnAddress) {
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(database_.directory());
   for (const char* const name : {":memory:", "file:x?mode=memory"}) {
-    EXPECT_TRUE(SqliteOrderStore::open(name)->get()->write(make_orders(1, 1)).ok());
+    EXPECT_TRUE(write_now(**SqliteOrderStore::open(name), make_orders(1, 1)).ok());
     EXPECT_TRUE(std::filesystem::exists(database_.directory() / name));
   }
   std::filesystem::current_path(before);
@@ -119,7 +120,7 @@ TEST_F(SqliteOpenTest, AFileThatIsNoDatabaseIsRefused) {
 }
 
 TEST_F(SqliteOpenTest, ADamagedDatabaseIsDataLoss) {
-  open()->write(make_orders(1, 1000)).value();
+  write_now(*open(), make_orders(1, 1000)).value();
   std::fstream out(file(), std::ios::in | std::ios::out | std::ios::binary);
   out.seekp(2048);
   out << std::string(60'000, 'x');
@@ -128,7 +129,7 @@ TEST_F(SqliteOpenTest, ADamagedDatabaseIsDataLoss) {
   const absl::Status status = store.ok() ? (*store)->list({}).status() : store.status();
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
   if (store.ok()) {
-    EXPECT_EQ((*store)->write(make_orders(1, 1000)).status().code(), absl::StatusCode::kDataLoss);
+    EXPECT_EQ(write_now(**store, make_orders(1, 1000)).status().code(), absl::StatusCode::kDataLoss);
   }
 }
 
@@ -198,13 +199,13 @@ TEST_F(SqliteOpenTest, OrdersOfTheFirstVersionAreKeptAndWereCreatedAtNoKnownTime
   std::vector<Order> orders = make_orders(1, 2);
   orders[1].created_at_ms = 17;
   const auto store = open();
-  EXPECT_EQ(store->write(orders).value()[0].kind, OrderResult::Kind::kAlreadyStored);
+  EXPECT_EQ(write_now(*store, orders).value()[0].kind, OrderResult::Kind::kAlreadyStored);
   EXPECT_TRUE(store->list({}).value() == orders);
   EXPECT_EQ(check_integrity(), "ok");
 }
 
 TEST_F(SqliteOpenTest, OrdersOutliveALaterMigration) {
-  EXPECT_TRUE(open()->write(make_orders(1, 10)).ok());
+  EXPECT_TRUE(write_now(*open(), make_orders(1, 10)).ok());
   std::vector<const char*> later(migrations().begin(), migrations().end());
   later.push_back("ALTER TABLE orders ADD COLUMN paid_at_ms INTEGER");
   SQLite::Database raw = open_raw();

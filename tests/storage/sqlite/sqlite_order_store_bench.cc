@@ -4,6 +4,7 @@
 #include <benchmark/benchmark.h>
 
 #include "storage/sqlite/sqlite_order_store.h"
+#include "tests/storage/orders/write_now.h"
 #include "tests/storage/sqlite/temporary_database.h"
 
 namespace rushgate {
@@ -35,7 +36,7 @@ void BM_Write(benchmark::State& state) {
     state.PauseTiming();
     const std::vector<Order> batch = next_batch(random, id, state.range(0), state.range(1));
     state.ResumeTiming();
-    if (!store->write(batch).ok()) state.SkipWithError("write failed");
+    if (!write_now(*store, batch).ok()) state.SkipWithError("write failed");
   }
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
@@ -54,7 +55,7 @@ void BM_Redeliver(benchmark::State& state) {
   OrderId id = 1'000'000'000'000;
   const std::vector<Order> batch = next_batch(random, id, state.range(0), 1);
   for (auto _ : state) {
-    if (!store->write(batch).ok()) state.SkipWithError("write failed");
+    if (!write_now(*store, batch).ok()) state.SkipWithError("write failed");
   }
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
@@ -67,7 +68,7 @@ void BM_Find(benchmark::State& state) {
   std::mt19937_64 random(1);
   OrderId id = 1'000'000'000'000;
   const std::vector<Order> batch = next_batch(random, id, 100'000, 1);
-  if (!store->write(batch).ok()) state.SkipWithError("write failed");
+  if (!write_now(*store, batch).ok()) state.SkipWithError("write failed");
   for (auto _ : state) {
     benchmark::DoNotOptimize(store->find(batch[random() % batch.size()].id));
   }

@@ -6,6 +6,7 @@
 
 #include <SQLiteCpp/Statement.h>
 
+#include "tests/storage/orders/write_now.h"
 #include "tests/storage/sqlite/sqlite_fixture.h"
 
 namespace rushgate {
@@ -17,7 +18,7 @@ TEST_F(SqliteReadOnlyTest, AReaderSeesWhatTheWriterCommits) {
   const auto writer = open();
   const auto reader = open_read_only();
   for (OrderId id = 1; id <= 5; ++id) {
-    EXPECT_TRUE(writer->write(make_orders(id, 1)).ok());
+    EXPECT_TRUE(write_now(*writer, make_orders(id, 1)).ok());
     EXPECT_EQ(reader->list({})->size(), static_cast<std::size_t>(id));
   }
 }
@@ -35,7 +36,7 @@ TEST_F(SqliteReadOnlyTest, AReaderWritesNothing) {
   open();
   const auto reader = open_read_only();
   constexpr auto kRefused = absl::StatusCode::kFailedPrecondition;
-  EXPECT_EQ(reader->write(make_orders(1, 1)).status().code(), kRefused);
+  EXPECT_EQ(write_now(*reader, make_orders(1, 1)).status().code(), kRefused);
   EXPECT_EQ(reader->record_pending(first_version()).code(), kRefused);
   EXPECT_EQ(reader->settle(1, 1, VoucherVersion::State::kApplied, "").code(), kRefused);
   EXPECT_TRUE(reader->list({})->empty());
@@ -54,7 +55,7 @@ TEST_F(SqliteReadOnlyTest, AReaderMigratesNothing) {
 }
 
 TEST_F(SqliteReadOnlyTest, AReaderReadsWhatNobodyHolds) {
-  EXPECT_TRUE(open()->write(make_orders(1, 3)).ok());
+  EXPECT_TRUE(write_now(*open(), make_orders(1, 3)).ok());
   EXPECT_EQ(open_read_only()->list({})->size(), 3U);
 }
 
@@ -79,7 +80,7 @@ TEST_F(SqliteReadOnlyTest, AReaderSeesWhatAnotherProcessCommits) {
     const auto store = open();
     char go = 0;
     for (OrderId id = 1; read(to_child[0], &go, 1) == 1 && go == 'w'; ++id) {
-      const bool ok = store->write(make_orders(id, 1)).ok();
+      const bool ok = write_now(*store, make_orders(id, 1)).ok();
       if (::write(to_parent[1], ok ? "y" : "n", 1) != 1) break;
     }
     _exit(0);

@@ -1,0 +1,225 @@
+#include "engine/sale/ownership/keyspace_owner.h"
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <spdlog/logger.h>
+
+#include "absl/strings/str_cat.h"
+#include "engine/client/redis_error_code.h"
+#include "engine/sale/reply_status.h"
+
+namespace rushgate {
+namespace {
+
+/// What the scripts return.
+enum Standing : int {
+  kOurs = 0,
+  kLost = 1,      // ours or nobody's, without the database's checkpoint
+  kAnothers = 2,  // it belongs to another database
+  kForeign = 3,   // another system made the order stream
+};
+
+// KEYS owner of the stream, owner of the prefix, order stream, vouchers
+// ARGV identity, checkpoint, adopt (1/0)
+const Script& claim_script() {
+  static const Script* const kScript = new Script(R"lua(
+local of_stream, of_prefix = redis.call('HGET', KEYS[1], 'identity'), redis.call('GET', KEYS[2])
+if of_stream and of_stream ~= ARGV[1] or of_prefix and of_prefix ~= ARGV[1] then return 2 end
+if not of_stream and ARGV[3] ~= '1' and redis.call('EXISTS', KEYS[3]) == 1
+   and redis.call('EXISTS', KEYS[4]) == 0 then return 3 end
+if tonumber(redis.call('HGET', KEYS[1], 'checkpoint') or 0) < tonumber(ARGV[2]) then return 1 end
+if not of_stream then redis.call('HSET', KEYS[1], 'identity', ARGV[1]) end
+if not of_prefix then redis.call('SET', KEYS[2], ARGV[1]) end
+return 0
+)lua");
+  return *kScript;
+}
+
+// KEYS owner of the stream, owner of the prefix. ARGV identity, checkpoint
+const Script& confirm_script() {
+  static const Script* const kScript = new Script(R"lua(
+local of_stream, of_prefix = redis.call('HGET', KEYS[1], 'identity'), redis.call('GET', KEYS[2])
+if of_stream and of_stream ~= ARGV[1] or of_prefix and of_prefix ~= ARGV[1] then return 2 end
+redis.call('HSET', KEYS[1], 'identity', ARGV[1])
+redis.call('SET', KEYS[2], ARGV[1])
+if tonumber(redis.call('HGET', KEYS[1], 'checkpoint') or 0) < tonumber(ARGV[2]) then
+  redis.call('HSET', KEYS[1], 'checkpoint', ARGV[2])
+end
+return 0
+)lua");
+  return *kScript;
+}
+
+// KEYS owner of the stream, voucher, stock, vouchers. ARGV checkpoint, the voucher's id
+//
+// Another process may have confirmed the claim meanwhile, and the voucher be rebuilt: then the
+// checkpoint is there.
+const Script& declare_lost_script() {
+  static const Script* const kScript = new Script(R"lua(
+if tonumber(redis.call('HGET', KEYS[1], 'checkpoint') or 0) >= tonumber(ARGV[1]) then return 0 end
+redis.call('SADD', KEYS[4], ARGV[2])
+redis.call('DEL', KEYS[2], KEYS[3])
+return 1
+)lua");
+  return *kScript;
+}
+
+// KEYS owner of the stream. ARGV identity
+constexpr const char* kDraw = R"lua(
+local identity = redis.call('HGET', KEYS[1], 'identity')
+if not identity then return -1 end
+if identity ~= ARGV[1] then return -2 end
+return redis.call('HINCRBY', KEYS[1], 'checkpoint', 1)
+)lua";
+
+const Script& draw_script() {
+  static const Script* const kScript = new Script(kDraw);
+  return *kScript;
+}
+
+// Workers free memory, so they go on where there is none left.
+const Script& draw_without_memory_script() {
+  static const Script* const kScript =
+      new Script(absl::StrCat("#!lua flags=allow-oom\n", kDraw));
+  return *kScript;
+}
+
+}  // namespace
+
+absl::Status anothers_keyspace(const SaleKeys& keys) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("the keyspace belongs to another order database (", keys.stream_owner(), ", ",
+                   keys.prefix_owner(), "): a sale needs keys of its own, or that database"));
+}
+
+KeyspaceOwner::KeyspaceOwner(OrderStore& orders, const SaleKeys& keys, Options options)
+    : orders_(orders), keys_(keys), options_(std::move(options)) {}
+
+absl::Status KeyspaceOwner::verify(Client& client) {
+  // The fence first: a batch that was read over an ended connection cannot reach the database any
+  // more, so what is compared with stays true.
+  const auto state = orders_.fence();
+  if (!state.ok()) return state.status();
+  const auto is_whole = claim(client, *state);
+  if (!is_whole.ok()) return is_whole.status();
+  return *is_whole ? absl::OkStatus() : recover(client, *state);
+}
+
+absl::Status KeyspaceOwner::check(Client& client) {
+  const auto state = orders_.state();
+  if (!state.ok()) return state.status();
+  const auto is_whole = claim(client, *state);
+  if (!is_whole.ok()) return is_whole.status();
+  return *is_whole ? absl::OkStatus() : verify(client);
+}
+
+/// Returns false if the keyspace lost writes.
+absl::StatusOr<bool> KeyspaceOwner::claim(Client& client, const DatabaseState& state) {
+  const std::string stream_owner = keys_.stream_owner();
+  const std::string prefix_owner = keys_.prefix_owner();
+  const std::string vouchers = keys_.vouchers();
+  const std::string checkpoint = std::to_string(state.checkpoint);
+  const std::string_view names[] = {stream_owner, prefix_owner, keys_.order_stream, vouchers};
+  const std::string_view arguments[] = {state.identity, checkpoint, options_.adopt ? "1" : "0"};
+  const Reply standing = client.run(claim_script(), names, arguments);
+  if (!standing.is_integer()) return to_status(standing, "claiming the keyspace");
+  switch (standing.integer()) {
+    case kOurs:
+      return true;
+    case kLost:
+      return false;
+    case kForeign:
+      return absl::FailedPreconditionError(absl::StrCat(
+          "the stream ", keys_.order_stream,
+          " was made by another system: adopt it, or use another name (SaleKeys::order_stream)"));
+    default:
+      return anothers_keyspace(keys_);
+  }
+}
+
+/// Declares all vouchers lost before the claim is confirmed, so that a recovery that is interrupted
+/// is begun again.
+absl::Status KeyspaceOwner::recover(Client& client, const DatabaseState& state) {
+  const auto on_sale = orders_.all_applied();
+  if (!on_sale.ok()) return on_sale.status();
+  const std::string stream_owner = keys_.stream_owner();
+  const std::string prefix_owner = keys_.prefix_owner();
+  const std::string vouchers = keys_.vouchers();
+  const std::string checkpoint = std::to_string(state.checkpoint);
+  std::vector<Request> requests;
+  for (const VoucherVersion& version : *on_sale) {
+    const VoucherId id = version.voucher.id;
+    const std::string id_text = std::to_string(id);
+    const std::string voucher = keys_.voucher(id);
+    const std::string stock = keys_.stock(id);
+    const std::string_view names[] = {stream_owner, voucher, stock, vouchers};
+    const std::string_view arguments[] = {checkpoint, id_text};
+    requests.push_back(client.script_request(declare_lost_script(), names, arguments));
+  }
+  std::int64_t declared = 0;
+  for (const Reply& reply : client.run_all(declare_lost_script(), requests)) {
+    if (!reply.is_integer()) return to_status(reply, "declaring vouchers lost");
+    declared += reply.integer();
+  }
+  const std::string_view names[] = {stream_owner, prefix_owner};
+  const std::string_view arguments[] = {state.identity, checkpoint};
+  const Reply confirmed = client.run(confirm_script(), names, arguments);
+  if (!confirmed.is_integer()) return to_status(confirmed, "confirming the claim");
+  if (confirmed.integer() != kOurs) return anothers_keyspace(keys_);
+  if (options_.logger && !on_sale->empty()) {
+    options_.logger->warn(
+        "the keyspace has lost writes (the database has checkpoint {}): {} vouchers are rebuilt",
+        state.checkpoint, declared);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> KeyspaceOwner::is_on_sale(Client& client, VoucherId voucher) {
+  constexpr std::string_view kDoing = "looking for the voucher";
+  const auto ours = identity();
+  if (!ours.ok()) return ours.status();
+  constexpr int kLooks = 2;
+  for (int look = 1;; ++look) {
+    const Request requests[] = {Request::of("HGET", keys_.stream_owner(), "identity"),
+                                Request::of("SISMEMBER", keys_.vouchers(), voucher)};
+    const std::vector<Reply> replies = client.pipeline(requests);
+    const Reply& owner = replies[0];
+    if (!owner.is_nil() && !owner.is_text()) return to_status(owner, kDoing);
+    if (!replies[1].is_integer()) return to_status(replies[1], kDoing);
+    if (owner.is_text() && owner.text() != *ours) return anothers_keyspace(keys_);
+    if (owner.is_text() || look == kLooks) return replies[1].integer() == 1;
+    const absl::Status verified = verify(client);
+    if (!verified.ok()) return verified;
+  }
+}
+
+absl::StatusOr<std::string> KeyspaceOwner::identity() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!identity_.empty()) return identity_;
+  }
+  auto state = orders_.state();
+  if (!state.ok()) return state.status();
+  const std::lock_guard lock(mutex_);
+  return identity_ = std::move(state->identity);
+}
+
+absl::StatusOr<std::int64_t> KeyspaceOwner::draw_checkpoint(Client& client) {
+  const auto identity = this->identity();
+  if (!identity.ok()) return identity.status();
+  const std::string stream_owner = keys_.stream_owner();
+  const std::string_view names[] = {stream_owner};
+  const std::string_view arguments[] = {*identity};
+  Reply drawn = client.run(draw_script(), names, arguments);
+  if (has_code(drawn, redis_error_code::kOutOfMemory)) {
+    drawn = client.run(draw_without_memory_script(), names, arguments);
+  }
+  if (!drawn.is_integer()) return to_status(drawn, "drawing a checkpoint");
+  if (drawn.integer() == -1) return absl::NotFoundError("the keyspace has lost its writes");
+  if (drawn.integer() < 0) return anothers_keyspace(keys_);
+  return drawn.integer();
+}
+
+}  // namespace rushgate

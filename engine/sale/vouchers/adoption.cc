@@ -1,0 +1,85 @@
+#include "engine/sale/vouchers/adoption.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "engine/sale/orders/group_progress.h"
+#include "engine/sale/orders/unstored_orders.h"
+#include "engine/sale/vouchers/voucher_buyers.h"
+
+namespace rushgate {
+namespace {
+
+using Users = absl::flat_hash_set<UserId>;
+
+/// Users whose order is stored, or will be.
+absl::StatusOr<Users> find_served(Client& client, OrderStore& orders, const SaleKeys& keys,
+                                  VoucherId voucher) {
+  Users served;
+  // The stream first: an order that moves to the database meanwhile is met there.
+  const auto unstored = read_unstored_orders(client, keys, voucher);
+  if (!unstored.ok()) return unstored.status();
+  const auto acknowledged = AcknowledgedEntries::read(client, keys);
+  if (!acknowledged.ok()) return acknowledged.status();
+  for (std::size_t i = 0; i < unstored->queued.size(); ++i) {
+    if (!acknowledged->contains(unstored->queued_as[i])) served.insert(unstored->queued[i].user);
+  }
+  for (const Order& order : unstored->dead) served.insert(order.user);
+  const absl::Status read = for_each_order(
+      orders, {.voucher = voucher}, [&](const Order& order) { served.insert(order.user); });
+  if (!read.ok()) return read;
+  return served;
+}
+
+absl::Status write_rows(OrderStore& orders, std::span<const Order> rows) {
+  const auto state = orders.state();
+  if (!state.ok()) return state.status();
+  const auto results =
+      orders.write(rows, {.epoch = state->epoch, .checkpoint = state->checkpoint});
+  if (!results.ok()) return results.status();
+  for (const OrderResult& result : *results) {
+    if (result.kind == OrderResult::Kind::kRefused) {
+      return absl::FailedPreconditionError("adopting a buyer: " + result.reason);
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status import_buyers(Client& client, OrderStore& orders, const SaleKeys& keys,
+                           const Voucher& voucher,
+                           const std::function<absl::Status(std::span<OrderId>)>& draw_ids) {
+  const auto served = find_served(client, orders, keys, voucher.id);
+  if (!served.ok()) return served.status();
+  std::vector<UserId> missing;
+  const auto visit = [&](UserId user, std::int64_t /*count*/) {
+    if (!served->contains(user)) missing.push_back(user);
+  };
+  const absl::Status read = for_each_buyer(client, keys, voucher.id, visit);
+  if (!read.ok()) return read;
+  std::ranges::sort(missing);
+  const auto repeated = std::ranges::unique(missing);
+  missing.erase(repeated.begin(), repeated.end());
+
+  constexpr std::size_t kRowsMax = 1'000;
+  std::vector<OrderId> ids;
+  std::vector<Order> rows;
+  for (std::size_t begin = 0; begin < missing.size(); begin += kRowsMax) {
+    ids.resize(std::min(kRowsMax, missing.size() - begin));
+    if (const absl::Status drawn = draw_ids(ids); !drawn.ok()) return drawn;
+    rows.clear();
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      rows.push_back({.id = ids[i],
+                      .user = missing[begin + i],
+                      .voucher = voucher.id,
+                      .limit = voucher.limits.per_user});
+    }
+    if (const absl::Status written = write_rows(orders, rows); !written.ok()) return written;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace rushgate

@@ -1,0 +1,58 @@
+#include "engine/sale/vouchers/voucher_buyers.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "engine/base/numbers.h"
+#include "engine/client/redis_error_code.h"
+#include "engine/sale/reply_status.h"
+
+namespace rushgate {
+namespace {
+
+constexpr int kPortion = 1'000;
+
+/// Visits the users of a portion; false if one is no user.
+bool visit_portion(const Reply& portion, bool is_counted,
+                   absl::FunctionRef<void(UserId, std::int64_t)> visit) {
+  if (!portion.is_aggregate()) return false;
+  const std::size_t step = is_counted ? 2 : 1;
+  const auto& elements = portion.elements();
+  for (std::size_t i = 0; i + step <= elements.size(); i += step) {
+    const auto number_at = [&](std::size_t index) {
+      return elements[index].is_text() ? parse_int64(elements[index].text()) : std::nullopt;
+    };
+    const auto user = number_at(i);
+    const auto count = is_counted ? number_at(i + 1) : 1;
+    if (!user || !count) return false;
+    visit(*user, *count);
+  }
+  return true;
+}
+
+}  // namespace
+
+absl::Status for_each_buyer(Client& client, const SaleKeys& keys, VoucherId voucher,
+                            absl::FunctionRef<void(UserId user, std::int64_t count)> visit) {
+  const std::string doing = "reading the buyers of voucher " + std::to_string(voucher);
+  const std::string buyers = keys.buyers(voucher);
+  const Reply type = client("TYPE", buyers);
+  if (!type.is_text()) return to_status(type, doing);
+  const bool is_counted = type.text() == "hash";
+  std::string cursor = "0";
+  do {
+    const Reply scanned =
+        client(is_counted ? "HSCAN" : "SSCAN", buyers, cursor, "COUNT", kPortion);
+    if (has_code(scanned, redis_error_code::kWrongType)) return absl::AbortedError(doing);
+    const bool is_scan = scanned.is_aggregate() && scanned.elements().size() == 2 &&
+                         scanned.elements()[0].is_text();
+    if (!is_scan || !visit_portion(scanned.elements()[1], is_counted, visit)) {
+      return to_status(scanned, doing);
+    }
+    cursor = scanned.elements()[0].text();
+  } while (cursor != "0");
+  return absl::OkStatus();
+}
+
+}  // namespace rushgate

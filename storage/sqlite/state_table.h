@@ -1,0 +1,41 @@
+// The table `database_state`: how the database stands to its keyspace.
+#pragma once
+
+#include <cstdint>
+
+#include <SQLiteCpp/Database.h>
+#include <SQLiteCpp/Statement.h>
+
+#include "engine/sale/orders/order_store.h"
+
+namespace rushgate {
+
+// Both keep prepared statements of one connection, which must outlive them; neither is thread-safe;
+// all of it throws SQLite::Exception.
+
+class StateReader {
+ public:
+  explicit StateReader(const SQLite::Database& database);
+
+  DatabaseState state();
+
+ private:
+  SQLite::Statement read_;
+};
+
+class StateWriter {
+ public:
+  explicit StateWriter(const SQLite::Database& database);
+
+  // Within a transaction.
+  std::int64_t epoch() { return reader_.state().epoch; }
+  DatabaseState raise_epoch();
+  void raise_checkpoint(std::int64_t checkpoint);
+
+ private:
+  StateReader reader_;
+  SQLite::Statement raise_epoch_;
+  SQLite::Statement raise_checkpoint_;
+};
+
+}  // namespace rushgate

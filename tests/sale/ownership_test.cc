@@ -1,0 +1,139 @@
+// A keyspace belongs to one database, and keys that another system made are not taken by accident.
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <spdlog/logger.h>
+#include <spdlog/sinks/ostream_sink.h>
+
+#include "tests/sale/sale_fixture.h"
+
+namespace rushgate {
+namespace {
+
+using ::testing::HasSubstr;
+
+class OwnershipTest : public SaleTest {
+ protected:
+  absl::StatusOr<std::unique_ptr<Sale>> open_sale(OrderStore& orders, SaleOptions options = {}) {
+    return Sale::open(backend_.client(), orders, backend_.clock(), std::move(options));
+  }
+
+  static std::string text_of(const absl::Status& status) { return std::string(status.message()); }
+
+  /// As another system keeps a voucher of which `sold` are sold: one order a user, from 1.
+  void sell_elsewhere(VoucherId id, std::int64_t free, int sold) {
+    Client& client = backend_.client();
+    client("SET", SaleKeys{}.stock(id), free);
+    for (int user = 1; user <= sold; ++user) client("SADD", SaleKeys{}.buyers(id), user);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Backends, OwnershipTest,
+                         ::testing::Values(BackendKind::kMemory, BackendKind::kRocksDb,
+                                           BackendKind::kRedis),
+                         backend_name);
+
+TEST_P(OwnershipTest, KeyspaceOfAnotherDatabaseIsRefused) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 3)).ok());
+  EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
+  MemoryOrderStore another;
+  const auto refused = open_sale(another);
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused.status())) << refused.status();
+  EXPECT_THAT(text_of(refused.status()), HasSubstr("belongs to another order database"));
+  drain();
+  expect_audit_passes();
+}
+
+TEST_P(OwnershipTest, StreamOfAnotherDatabaseIsRefusedUnderAnyPrefix) {
+  MemoryOrderStore another;
+  SaleOptions options;
+  options.keys.prefix = "other:";
+  EXPECT_TRUE(absl::IsFailedPrecondition(open_sale(another, options).status()));
+  options.keys.order_stream = "other.orders";
+  EXPECT_TRUE(open_sale(another, options).ok());
+  options.keys.prefix = "seckill:";
+  EXPECT_TRUE(absl::IsFailedPrecondition(open_sale(another, options).status()));
+}
+
+TEST_P(OwnershipTest, RunningSaleRefusesKeyspaceTakenByAnother) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 3)).ok());
+  backend_.client()("FLUSHALL");
+  MemoryOrderStore another;
+  const auto other = open_sale(another);
+  ASSERT_TRUE(other.ok()) << other.status();
+  const BuyResult bought = sale_->buy(1, 1);
+  EXPECT_EQ(bought.outcome, Outcome::kFailed);
+  EXPECT_THAT(bought.detail, HasSubstr("belongs to another order database"));
+  EXPECT_TRUE(absl::IsFailedPrecondition(sale_->publish(voucher(2, 3))));
+}
+
+TEST_P(OwnershipTest, WorkerLeavesOrdersOfAnotherDatabase) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 3)).ok());
+  drain();  // it has its group
+  backend_.client()("FLUSHALL");
+  MemoryOrderStore another;
+  const auto other = open_sale(another);
+  ASSERT_TRUE(other.ok()) << other.status();
+  ASSERT_TRUE((*other)->publish(voucher(1, 3)).ok());
+  EXPECT_EQ((*other)->buy(1, 5).outcome, Outcome::kAccepted);
+  EXPECT_THAT(worker_->step().reason, HasSubstr("NOGROUP"));
+  backend_.advance_ms(WorkerOptions{}.retry_after_ms);
+  const OrderWorker::Step step = worker_->step();
+  EXPECT_EQ(step.kind, OrderWorker::Step::Kind::kPaused);
+  EXPECT_THAT(step.reason, HasSubstr("belongs to another order database"));
+  EXPECT_EQ(backend_.orders().count_live(1).value(), 0);
+}
+
+TEST_P(OwnershipTest, ForeignStreamIsRefusedUnlessAdopted) {
+  backend_.client()("FLUSHALL");
+  backend_.client()("XADD", "stream.orders", "*", "userId", 5, "voucherId", 1, "id", 42);
+  MemoryOrderStore fresh;
+  const auto refused = open_sale(fresh);
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused.status())) << refused.status();
+  EXPECT_THAT(text_of(refused.status()), HasSubstr("stream.orders was made by another system"));
+  EXPECT_TRUE(open_sale(fresh, {.adopt = true}).ok());
+}
+
+TEST_P(OwnershipTest, ForeignStockIsNotSoldAsOurs) {
+  sell_elsewhere(1, 37, 63);
+  const absl::Status refused = sale_->publish(voucher(1, 100));
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_THAT(text_of(refused), HasSubstr("37 are free and 63 have bought"));
+  EXPECT_EQ(backend_.client()("GET", "seckill:stock:1"), Reply::bulk("37"));
+  EXPECT_EQ(buy(1, 200), Outcome::kUnknownVoucher);
+}
+
+TEST_P(OwnershipTest, AdoptedStockAndBuyersCount) {
+  sell_elsewhere(1, 2, 3);
+  auto adopting = open_sale(backend_.orders(), {.adopt = true});
+  ASSERT_TRUE(adopting.ok()) << adopting.status();
+  EXPECT_TRUE(absl::IsFailedPrecondition((*adopting)->publish(voucher(1, 6))));
+  ASSERT_TRUE((*adopting)->publish(voucher(1, 5)).ok());
+  EXPECT_EQ(buy(1, 2), Outcome::kLimitReached);
+  EXPECT_EQ(buy(1, 11), Outcome::kAccepted);
+  EXPECT_EQ(buy(1, 12), Outcome::kAccepted);
+  EXPECT_EQ(buy(1, 13), Outcome::kSoldOut);
+  drain();
+  EXPECT_EQ(backend_.orders().count_live(1).value(), 5);
+  expect_audit_passes();
+  backend_.client()("DEL", "seckill:stock:1");
+  EXPECT_EQ(buy(1, 13), Outcome::kSoldOut) << "a rebuild knows the adopted buyers";
+  ASSERT_TRUE(sale_->add_stock(1, 1).ok());
+  EXPECT_EQ(buy(1, 3), Outcome::kLimitReached);
+  EXPECT_EQ(buy(1, 13), Outcome::kAccepted);
+  expect_audit_passes();
+}
+
+TEST_P(OwnershipTest, AdoptedOrdersStillQueuedAreStoredOnce) {
+  sell_elsewhere(1, 2, 3);
+  backend_.client()("XADD", "stream.orders", "*", "userId", 3, "voucherId", 1, "id", 42);
+  auto adopting = open_sale(backend_.orders(), {.adopt = true});
+  ASSERT_TRUE(adopting.ok()) << adopting.status();
+  ASSERT_TRUE((*adopting)->publish(voucher(1, 5)).ok());
+  drain();
+  EXPECT_EQ(backend_.orders().count_live(1).value(), 3);
+  EXPECT_EQ(backend_.orders().find(42).value()->user, 3);
+  expect_audit_passes();
+}
+
+}  // namespace
+}  // namespace rushgate
