@@ -160,9 +160,9 @@ class RedisClient::Pool {
 
   // Guarded by mutex_:
   mutable std::mutex mutex_;
-  std::vector<std::unique_ptr<RedisConnection>> idle_;  // last used, last
-  int open_ = 0;                                        // idle or handed out
-  absl::flat_hash_set<std::int64_t> busy_ids_;          // of those handed out
+  std::vector<std::unique_ptr<RedisConnection>> idle_;        // last used, last
+  int open_ = 0;                                              // idle or handed out
+  absl::flat_hash_set<std::int64_t> busy_ids_;                // of those handed out
   std::vector<std::weak_ptr<const ConnectionCheck>> checks_;  // of new connections
 };
 

@@ -16,9 +16,9 @@ using Json = nlohmann::ordered_json;
 
 /// In the order of the table.
 constexpr std::array<Outcome, kOutcomes> kRowsOfTable = {
-    Outcome::kAccepted,        Outcome::kSoldOut,    Outcome::kLimitReached,
-    Outcome::kDayLimitReached, Outcome::kNotStarted, Outcome::kEnded,
-    Outcome::kUnknownVoucher,  Outcome::kKeyReused,  Outcome::kOverloaded,
+    Outcome::kAccepted,        Outcome::kSoldOut,        Outcome::kLimitReached,
+    Outcome::kDayLimitReached, Outcome::kNotStarted,     Outcome::kEnded,
+    Outcome::kUnknownVoucher,  Outcome::kKeyReused,      Outcome::kOverloaded,
     Outcome::kUnavailable,     Outcome::kOutcomeUnknown, Outcome::kFailed};
 
 /// Says nothing of the sale's decision: the row has no answer yet.
@@ -28,9 +28,7 @@ bool is_undecided(Outcome outcome) {
 }
 
 /// Not shown unless there are some.
-bool is_unusual(Outcome outcome) {
-  return outcome == Outcome::kKeyReused || is_undecided(outcome);
-}
+bool is_unusual(Outcome outcome) { return outcome == Outcome::kKeyReused || is_undecided(outcome); }
 
 std::string count_text(std::size_t count) { return grouped(static_cast<std::int64_t>(count)); }
 
@@ -92,8 +90,8 @@ bool Report::is_complete() const {
   const auto count = [&](Outcome outcome) { return outcomes[static_cast<std::size_t>(outcome)]; };
   const bool is_decided = std::ranges::none_of(
       kRowsOfTable, [&](Outcome outcome) { return is_undecided(outcome) && count(outcome) > 0; });
-  return answered() == rows && is_decided && created + dead == count(Outcome::kAccepted) &&
-         audit && audit->passed();
+  return answered() == rows && is_decided && created + dead == count(Outcome::kAccepted) && audit &&
+         audit->passed();
 }
 
 Json to_json(const Report& report) {

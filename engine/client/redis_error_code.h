@@ -6,7 +6,7 @@
 
 namespace rushgate::redis_error_code {
 
-inline constexpr std::string_view kNoScript = "NOSCRIPT";  // EVALSHA: nothing was done
+inline constexpr std::string_view kNoScript = "NOSCRIPT";    // EVALSHA: nothing was done
 inline constexpr std::string_view kWrongType = "WRONGTYPE";  // the key holds another kind of value
 
 // ---- The server cannot now; nothing was done ----

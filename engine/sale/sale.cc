@@ -132,8 +132,10 @@ Sale::Sale(Client& client, OrderStore& orders, const Clock& clock, SaleOptions o
                        return ids_.next(drawn, count);
                      },
                  .logger = options_.logger}),
-      connection_check_(std::make_shared<const ConnectionCheck>(
-          [this](Client& connection) { return owner_.verify(connection); })) {
+      connection_check_(std::make_shared<const ConnectionCheck>([this](Client& connection) {
+        ids_.forget_draws();
+        return owner_.verify(connection);
+      })) {
   client_.add_connection_check(connection_check_);
 }
 

@@ -53,9 +53,10 @@ std::string_view outcome_name(Outcome outcome);
 struct BuyRequest {
   VoucherId voucher = 0;
   UserId user = 0;
-  /// Identifies the request, if not empty: the same user asking again for the same voucher with the
-  /// same key gets the same answer, for SaleOptions::request_ttl_ms. With another user or voucher
-  /// the key is answered kKeyReused, so it must be unique in the whole sale.
+  /// The idempotency key, if not empty. Once a request is accepted, the same user asking again for
+  /// the same voucher with the same key gets the same order, for SaleOptions::request_ttl_ms. A
+  /// request that was refused is decided on once more. With another user or voucher the key gets
+  /// kKeyReused, so it must be unique in the whole sale.
   std::string request_key = {};
 };
 
@@ -100,8 +101,7 @@ class Sale {
                                                     const Clock& clock, SaleOptions options = {});
 
   /// VoucherBook::publish(), add_stock(), close().
-  absl::Status publish(const Voucher& voucher,
-                       std::optional<std::int64_t> expected_version = {}) {
+  absl::Status publish(const Voucher& voucher, std::optional<std::int64_t> expected_version = {}) {
     return vouchers_.publish(voucher, expected_version);
   }
   absl::Status add_stock(VoucherId voucher, std::int64_t delta) {

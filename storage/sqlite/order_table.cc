@@ -141,7 +141,8 @@ OrderWriter::OrderWriter(const SQLite::Database& database)
     : read_room_(
           database,
           "SELECT coalesce((SELECT live FROM live_orders WHERE voucher_id = ?1), 0), "
-          "(SELECT max(stock) FROM voucher_versions WHERE voucher_id = ?1 AND (state = 0 OR version "
+          "(SELECT max(stock) FROM voucher_versions WHERE voucher_id = ?1 AND (state = 0 OR "
+          "version "
           "= (SELECT max(version) FROM voucher_versions WHERE voucher_id = ?1 AND state = 1)))"),
       write_live_(database,
                   "INSERT INTO live_orders VALUES (?1, ?2) "

@@ -12,7 +12,6 @@
 #include <SQLiteCpp/Statement.h>
 
 #include "absl/container/flat_hash_map.h"
-
 #include "engine/sale/orders/order_store.h"
 
 namespace rushgate {

@@ -16,8 +16,8 @@ DatabaseState StateReader::state() {
 StateWriter::StateWriter(const SQLite::Database& database)
     : reader_(database),
       raise_epoch_(database, "UPDATE database_state SET epoch = epoch + 1"),
-      raise_checkpoint_(
-          database, "UPDATE database_state SET checkpoint = ?1 WHERE checkpoint < ?1") {}
+      raise_checkpoint_(database,
+                        "UPDATE database_state SET checkpoint = ?1 WHERE checkpoint < ?1") {}
 
 DatabaseState StateWriter::raise_epoch() {
   Query(raise_epoch_).next();

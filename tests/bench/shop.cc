@@ -42,9 +42,9 @@ Shop::Shop(Durability durability, std::int64_t stock, EngineOptions options)
   open(durability, stock, std::move(options));
 }
 
-Shop::Shop(Durability durability,
-           const std::function<std::unique_ptr<OrderStore>(const std::filesystem::path& dir)>&
-               open_orders)
+Shop::Shop(
+    Durability durability,
+    const std::function<std::unique_ptr<OrderStore>(const std::filesystem::path& dir)>& open_orders)
     : dir_(scratch_.emplace().path()), orders_(open_orders(dir_)) {
   open(durability, kUnlimited, {});
 }

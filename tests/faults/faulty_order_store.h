@@ -99,8 +99,8 @@ class FaultyOrderStore final : public OrderStore {
   };
 
   Plan next_write();
-  absl::StatusOr<Results> write_poisoned(std::span<const Order> orders,
-                                         const BatchFence& fence, const Plan& plan);
+  absl::StatusOr<Results> write_poisoned(std::span<const Order> orders, const BatchFence& fence,
+                                         const Plan& plan);
   absl::Status read_error() const;
   absl::Status voucher_write_error() const;
 

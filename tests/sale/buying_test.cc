@@ -118,6 +118,30 @@ TEST_P(BuyingInMovedTimeTest, TheDayLimitHoldsForADay) {
   EXPECT_EQ(buy(1, 5), Outcome::kLimitReached) << "five over the whole sale";
 }
 
+TEST_P(BuyingInMovedTimeTest, ClockThatGoesBackOverMidnightBeginsNoNewDay) {
+  Voucher daily = voucher(1, 20, {.per_user = 9, .per_user_day = 2});
+  daily.begin_ms = 0;
+  daily.end_ms += 30 * kDayMs;
+  ASSERT_TRUE(sale_->publish(daily).ok());
+  const std::int64_t midnight_ms = (backend_.clock().now_ms() / kDayMs + 1) * kDayMs;
+  const auto buy_at = [&](std::int64_t now_ms) {
+    backend_.set_now_ms(now_ms);
+    return buy(1, 5);
+  };
+  EXPECT_EQ(buy_at(midnight_ms + 1), Outcome::kAccepted);
+  EXPECT_EQ(buy_at(midnight_ms - 1), Outcome::kAccepted);
+  EXPECT_EQ(buy_at(midnight_ms - 1), Outcome::kDayLimitReached);
+  EXPECT_EQ(buy_at(midnight_ms + 2), Outcome::kDayLimitReached);
+  const std::vector<BuyRequest> requests = {{1, 5, ""}, {1, 6, ""}, {1, 6, ""}, {1, 6, ""}};
+  const std::vector<BuyResult> results = sale_->buy_all(requests);
+  EXPECT_EQ(results[0].outcome, Outcome::kDayLimitReached);
+  EXPECT_EQ(results[2].outcome, Outcome::kAccepted);
+  EXPECT_EQ(results[3].outcome, Outcome::kDayLimitReached);
+  EXPECT_EQ(buy_at(midnight_ms + kDayMs), Outcome::kAccepted);
+  drain();
+  expect_audit_passes();
+}
+
 TEST_P(BuyingInMovedTimeTest, ADayBeginsWhereTheSalesUtcOffsetSays) {
   // 22:13:20 UTC: with an offset of +110 minutes the next day begins in a moment (at 00:00, 22:10
   // UTC has passed: 00:03:20).
@@ -141,8 +165,50 @@ TEST_P(BuyingTest, ARepeatedRequestGetsTheSameAnswer) {
   EXPECT_EQ(again.order, first.order);
   EXPECT_EQ(buy(1, 8, "other"), Outcome::kSoldOut);
   ASSERT_TRUE(sale_->publish(voucher(1, 2)).ok());
-  EXPECT_EQ(buy(1, 8, "other"), Outcome::kSoldOut) << "a refusal is repeated too";
-  EXPECT_EQ(buy(1, 8, "new"), Outcome::kAccepted);
+  EXPECT_EQ(buy(1, 8, "other"), Outcome::kAccepted) << "a refusal is not kept";
+}
+
+TEST_P(BuyingTest, RefusedRequestIsDecidedOnAgain) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 0)).ok());
+  EXPECT_EQ(buy(1, 1, "click"), Outcome::kSoldOut);
+  ASSERT_TRUE(sale_->add_stock(1, 1).ok());
+  EXPECT_EQ(buy(1, 1, "click"), Outcome::kAccepted);
+  EXPECT_EQ(buy(1, 1, "click"), Outcome::kAccepted) << "the same order";
+  drain();
+  expect_audit_passes();
+}
+
+TEST_P(BuyingTest, BadValueOfAnyKeyChangesNothing) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 9, {.total = 8, .per_user = 0})).ok());
+  EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
+  Client& client = backend_.client();
+  const auto expect_refused = [&](const char* key, const Request& spoil) {
+    const auto state = [&] {
+      return std::vector<Reply>{client("XLEN", "stream.orders"), client("GET", "seckill:stock:1"),
+                                client("HGET", "seckill:order:1", 1)};
+    };
+    const std::vector<Reply> before = state();
+    client("RENAME", key, "kept");
+    client("COPY", "kept", key);
+    ASSERT_FALSE(client.call(spoil).is_error());
+    for (const char* request_key : {"", "click"}) {
+      EXPECT_EQ(sale_->buy(1, 2, request_key).outcome, Outcome::kFailed) << key;
+    }
+    const std::vector<BuyRequest> requests = {{1, 2, ""}, {1, 2, ""}};
+    for (const BuyResult& result : sale_->buy_all(requests)) {
+      EXPECT_EQ(result.outcome, Outcome::kFailed) << key;
+    }
+    client("RENAME", "kept", key);
+    EXPECT_EQ(state(), before) << key;
+  };
+  expect_refused("seckill:stock:1", Request::of("SET", "seckill:stock:1", "3.5"));
+  expect_refused("seckill:stock:1", Request::of("SET", "seckill:stock:1", "007"));
+  expect_refused("seckill:order:1", Request::of("SET", "seckill:order:1", "no hash"));
+  expect_refused("seckill:order:1", Request::of("HSET", "seckill:order:1", 2, "1.5"));
+  expect_refused("stream.orders", Request::of("SET", "stream.orders", "no stream"));
+  EXPECT_EQ(buy(1, 2), Outcome::kAccepted);
+  drain();
+  expect_audit_passes();
 }
 
 TEST_P(BuyingTest, ARequestKeyOfAnotherUserIsAnError) {
@@ -302,6 +368,45 @@ TEST_P(BuyingTest, APublicationThatTookEffectButWasNotMarkedIsNotAppliedTwice) {
   restart();
   EXPECT_EQ(backend_.client()("GET", "seckill:stock:1"), Reply::bulk("4"));
   expect_audit_passes();
+}
+
+// ---- Outcomes of failures ----
+
+class BuyingOutcomeTest : public ::testing::Test {
+ protected:
+  BuyingOutcomeTest() {
+    auto store = std::make_unique<faults::FaultyStore>(std::make_unique<MemoryStore>());
+    store_ = store.get();
+    engine_ = *Engine::open(std::move(store), {.manual_clock = &clock_});
+    client_ = engine_->open_client();
+    sale_ = *Sale::open(*client_, orders_, engine_->clock());
+    EXPECT_TRUE(sale_->publish({.id = 1, .stock = 5, .end_ms = 2 * ManualClock::kStartMs}).ok());
+  }
+
+  ManualClock clock_;
+  MemoryOrderStore orders_;
+  faults::FaultyStore* store_ = nullptr;
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Client> client_;
+  std::unique_ptr<Sale> sale_;
+};
+
+TEST_F(BuyingOutcomeTest, UnknownOutcomeCarriesTheOrderId) {
+  ASSERT_EQ(sale_->buy(1, 1).outcome, Outcome::kAccepted);
+  store_->fail_commit(1, faults::FaultyStore::Kept::kNo);
+  const BuyResult unknown = sale_->buy(1, 2);
+  EXPECT_EQ(unknown.outcome, Outcome::kOutcomeUnknown);
+  EXPECT_GT(unknown.order, 0);
+  EXPECT_EQ(sale_->status(unknown.order)->kind, OrderState::Kind::kUnknown) << "it was undone";
+}
+
+TEST_F(BuyingOutcomeTest, ClosedEngineIsUnavailable) {
+  const BuyResult accepted = sale_->buy(1, 1);
+  ASSERT_EQ(accepted.outcome, Outcome::kAccepted);
+  engine_.reset();
+  const BuyResult closed = sale_->buy(1, 2);
+  EXPECT_EQ(closed.outcome, Outcome::kUnavailable);
+  EXPECT_THAT(closed.detail, ::testing::HasSubstr("CLOSED"));
 }
 
 }  // namespace

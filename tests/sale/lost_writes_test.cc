@@ -32,12 +32,12 @@ class LostWritesTest : public SaleTest {
 
   /// Runs `happens` once, after the worker has read its next batch and before it writes that.
   void before_next_write(std::function<void()> happens) {
-    backend_.orders().at_every_point(
-        [happens = std::move(happens), done = false](faults::FaultyOrderStore::Point point) mutable {
-          if (done || point != faults::FaultyOrderStore::Point::kBeforeWrite) return;
-          done = true;
-          happens();
-        });
+    backend_.orders().at_every_point([happens = std::move(happens),
+                                      done = false](faults::FaultyOrderStore::Point point) mutable {
+      if (done || point != faults::FaultyOrderStore::Point::kBeforeWrite) return;
+      done = true;
+      happens();
+    });
   }
 
  private:

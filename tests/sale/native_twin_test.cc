@@ -343,7 +343,8 @@ TEST(NativeTwinTest, BothAnswerThatTheStockIsMissingWhereTheDatabaseKnowsNothing
     ASSERT_EQ(client("COPY", SaleKeys{}.voucher(1), SaleKeys{}.voucher(kNotRecorded)),
               Reply::integer(1));
     const AdmissionRequests::Buyer buyer{7, 1'001, {}};
-    const Request request = AdmissionRequests(client, SaleKeys{}, 1).make(kNotRecorded, {&buyer, 1});
+    const Request request =
+        AdmissionRequests(client, SaleKeys{}, 1).make(kNotRecorded, {&buyer, 1});
     const Reply answer = client.run_all(admission_script(), {&request, 1}).front();
     EXPECT_EQ(answer, Reply::integer(static_cast<int>(AdmissionCode::kStockMissing)));
     EXPECT_EQ(side->sale->buy(kNotRecorded, 7).outcome, Outcome::kUnknownVoucher);

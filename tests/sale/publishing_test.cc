@@ -53,6 +53,96 @@ TEST_P(PublishingTest, LaterVersionOfAnotherHistoryIsNamed) {
   EXPECT_THAT(text_of(refused), HasSubstr("version 3 there, 2 here"));
 }
 
+// ---- Concurrent changes ----
+
+TEST_P(PublishingTest, UnexpectedVersionIsRefused) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 3), /*expected_version=*/0).ok());
+  ASSERT_TRUE(sale_->publish(voucher(1, 4), 1).ok());
+  const absl::Status refused = sale_->publish(voucher(1, 9), 1);
+  EXPECT_TRUE(absl::IsAlreadyExists(refused)) << refused;
+  EXPECT_THAT(text_of(refused), HasSubstr("version 2 is in force, not 1"));
+  EXPECT_TRUE(absl::IsAlreadyExists(sale_->publish(voucher(1, 9), 0)));
+  EXPECT_EQ(sale_->voucher(1).value()->voucher.stock, 4);
+  EXPECT_EQ(stock(1), Reply::bulk("4"));
+}
+
+TEST_P(PublishingTest, ConcurrentAdditionsOfStockAreAllKept) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 10)).ok());
+  const auto other = open_sale(backend_.orders());
+  // The other sale publishes each time between this one's reading and its recording.
+  int rounds = 3;
+  bool is_inside = false;  // the other sale reads too
+  backend_.orders().before_every_read([&] {
+    if (is_inside || rounds-- <= 0) return;
+    is_inside = true;
+    EXPECT_TRUE(other->add_stock(1, 100).ok());
+    is_inside = false;
+  });
+  ASSERT_TRUE(sale_->add_stock(1, 5).ok());
+  backend_.orders().before_every_read(nullptr);
+  EXPECT_EQ(sale_->voucher(1).value()->voucher.stock, 315);
+  EXPECT_EQ(stock(1), Reply::bulk("315"));
+  ASSERT_TRUE(sale_->add_stock(1, -15).ok());
+  EXPECT_EQ(stock(1), Reply::bulk("300"));
+}
+
+TEST_P(PublishingTest, StockOfNoVoucherOrBeyondBoundsIsNotAdded) {
+  EXPECT_TRUE(absl::IsNotFound(sale_->add_stock(1, 5)));
+  ASSERT_TRUE(sale_->publish(voucher(1, 10)).ok());
+  EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
+  EXPECT_TRUE(absl::IsInvalidArgument(sale_->add_stock(1, -11)));
+  EXPECT_TRUE(absl::IsFailedPrecondition(sale_->add_stock(1, -10))) << "one is sold";
+  EXPECT_TRUE(
+      absl::IsInvalidArgument(sale_->add_stock(1, std::numeric_limits<std::int64_t>::max())));
+  EXPECT_EQ(stock(1), Reply::bulk("9"));
+}
+
+TEST_P(PublishingTest, ClosedSaleHasEnded) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 10)).ok());
+  EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
+  ASSERT_TRUE(sale_->close(1).ok());
+  EXPECT_EQ(buy(1, 2), Outcome::kEnded);
+  Voucher early = voucher(2, 10);
+  early.begin_ms = backend_.clock().now_ms() + 3'600'000;
+  ASSERT_TRUE(sale_->publish(early).ok());
+  ASSERT_TRUE(sale_->close(2).ok());
+  EXPECT_EQ(buy(2, 2), Outcome::kEnded);
+  EXPECT_TRUE(absl::IsNotFound(sale_->close(3)));
+  drain();
+  expect_audit_passes();
+}
+
+// ---- A limit per day that is switched on ----
+
+TEST_P(PublishingTest, NewLimitPerDayCountsEarlierOrders) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 10, {.per_user = 5})).ok());
+  EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
+  drain();
+  EXPECT_EQ(buy(1, 1), Outcome::kAccepted);  // queued
+  EXPECT_EQ(buy(1, 2), Outcome::kAccepted);
+  ASSERT_TRUE(sale_->publish(voucher(1, 10, {.per_user = 5, .per_user_day = 2})).ok());
+  EXPECT_EQ(buy(1, 1), Outcome::kDayLimitReached);
+  EXPECT_EQ(buy(1, 2), Outcome::kAccepted);
+  EXPECT_EQ(buy(1, 2), Outcome::kDayLimitReached);
+  EXPECT_EQ(stock(1), Reply::bulk("6"));
+  ASSERT_TRUE(sale_->publish(voucher(1, 10, {.per_user = 5})).ok());
+  EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
+  ASSERT_TRUE(sale_->publish(voucher(1, 10, {.per_user = 5, .per_user_day = 3})).ok());
+  EXPECT_EQ(buy(1, 1), Outcome::kDayLimitReached) << "bought while there was no limit per day";
+  EXPECT_EQ(buy(1, 2), Outcome::kAccepted);
+  drain();
+  expect_audit_passes();
+}
+
+TEST_P(PublishingTest, NewLimitPerDayWithTooSmallStockIsRefused) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 10, {.per_user = 5})).ok());
+  for (UserId user = 1; user <= 3; ++user) EXPECT_EQ(buy(1, user), Outcome::kAccepted);
+  EXPECT_TRUE(absl::IsFailedPrecondition(
+      sale_->publish(voucher(1, 2, {.per_user = 5, .per_user_day = 1}))));
+  EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
+  EXPECT_EQ(stock(1), Reply::bulk("6"));
+}
+
 // ---- What was left pending ----
 
 TEST_P(PublishingTest, AVoucherThatCannotBeTakenUpIsLoggedAndTheOthersAre) {

@@ -45,6 +45,11 @@ INSTANTIATE_TEST_SUITE_P(Backends, RebuildOnTheEngineTest,
                          ::testing::Values(BackendKind::kMemory, BackendKind::kRocksDb),
                          backend_name);
 
+/// Whose time a test moves.
+class RebuildInManualTimeTest : public RebuildTest {};
+INSTANTIATE_TEST_SUITE_P(Backends, RebuildInManualTimeTest, ::testing::Values(BackendKind::kMemory),
+                         backend_name);
+
 /// Where nobody knows which of its clients have ended.
 class RebuildOnRedisTest : public RebuildTest {};
 INSTANTIATE_TEST_SUITE_P(Backends, RebuildOnRedisTest, ::testing::Values(BackendKind::kRedis),
@@ -106,6 +111,31 @@ TEST_P(RebuildTest, TheOneThatBeganFirstCannotOpenTheSaleAnyMore) {
   const Reply late = backend_.client().run(voucher_scripts::finish_rebuild(), names, arguments);
   EXPECT_EQ(late, Reply::array({Reply::integer(voucher_scripts::kLostTheRebuild)}));
   expect_rebuilt();
+}
+
+TEST_P(RebuildInManualTimeTest, LongRebuildKeepsItsClaim) {
+  constexpr UserId kBuyers = 25'000;  // portions of 10,000
+  ASSERT_TRUE(sale_->publish(voucher(1, kBuyers + 1)).ok());
+  std::vector<BuyRequest> requests;
+  for (UserId user = 1; user <= kBuyers; ++user) requests.push_back({.voucher = 1, .user = user});
+  for (const BuyResult& result : sale_->buy_all(requests)) {
+    ASSERT_EQ(result.outcome, Outcome::kAccepted);
+  }
+  drain();
+  const auto other = Sale::open(backend_.client(), backend_.orders(), backend_.clock());
+  ASSERT_TRUE(other.ok()) << other.status();
+  backend_.client()("DEL", "seckill:stock:1");
+  int portions = 0;
+  backend_.orders().at_every_point([&](faults::FaultyOrderStore::Point point) {
+    if (point != faults::FaultyOrderStore::Point::kBeforeList) return;
+    ++portions;
+    backend_.advance_ms(VoucherBook::kRebuildAbandonedMs - 1);
+    EXPECT_EQ((*other)->buy(1, 1).outcome, Outcome::kOverloaded);
+  });
+  EXPECT_EQ(buy(1, kBuyers + 1), Outcome::kAccepted);
+  backend_.orders().at_every_point(nullptr);
+  EXPECT_EQ(portions, 3);
+  EXPECT_EQ((*other)->buy(1, 1).outcome, Outcome::kSoldOut);
 }
 
 TEST_P(RebuildTest, PublishingMeanwhileIsToldToTryAgain) {

@@ -97,6 +97,8 @@ class SaleBackend {
   [[nodiscard]] const Clock& worker_clock() const { return manual_clock_; }
   /// Redis's own time can't be moved.
   [[nodiscard]] bool has_manual_clock() const { return engine_ != nullptr; }
+  /// Sets the time of day alone. Where it can be moved.
+  void set_now_ms(std::int64_t now_ms) { manual_clock_.set_now_ms(now_ms); }
   void advance_ms(std::int64_t duration_ms) {
     if (engine_ != nullptr) return engine_->advance_ms(duration_ms);
     manual_clock_.advance_ms(duration_ms);

@@ -41,7 +41,7 @@ inline constexpr std::string_view kNativeAdmission = "rushgate.admission";
 /// Thread-safe. Does not own the client, which must outlive it.
 class AdmissionRequests {
  public:
-  /// The answers to requests with a request key are kept for `request_ttl_ms`.
+  /// The acceptance of a request with a request key is kept for `request_ttl_ms`.
   AdmissionRequests(const Client& client, const SaleKeys& keys, std::int64_t request_ttl_ms);
   ~AdmissionRequests();
   AdmissionRequests(const AdmissionRequests&) = delete;

@@ -22,10 +22,17 @@ local counted, per_user, per_day = terms[6] == '1', tonumber(terms[7]), tonumber
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
+-- As the commands that count read a value.
+local function is_integer(text)
+  return #text < 20 and (text == '0' or string.match(text, '^%-?[1-9]%d*$') ~= nil)
+end
+local not_an_integer = 'ERR value is not an integer or out of range'
+
 local function admit(i)
   local user, order, request = ARGV[2 * i + 1], ARGV[2 * i + 2], KEYS[5 + i]
 
-  -- A request that was answered before gets the same answer.
+  -- A request that was accepted before gets the same answer. A refused one is decided on once more:
+  -- a click before the sale began says nothing of one after it.
   if request then
     local known = redis.call('GET', request)
     if known then
@@ -35,35 +42,33 @@ local function admit(i)
     end
   end
 
-  local function answer(code)
-    if request then
-      redis.call('SET', request, user .. ' ' .. voucher .. ' ' .. code .. ' ' .. order, 'PX', ttl)
-    end
-    return code
-  end
-
   if terms[1] then return 9 end
   if not terms[2] then return 6 end
-  if now < tonumber(terms[2]) then return answer(4) end
-  if now >= tonumber(terms[3]) then return answer(5) end
+  if now < tonumber(terms[2]) then return 4 end
+  if now >= tonumber(terms[3]) then return 5 end
 
   local stock = redis.call('GET', KEYS[2])
   if not stock then return 8 end
-  if tonumber(stock) <= 0 then return answer(1) end
-  if total > 0 and admitted >= total then return answer(1) end
+  if not is_integer(stock) then return redis.error_reply(not_an_integer) end
+  if tonumber(stock) <= 0 then return 1 end
+  if total > 0 and admitted >= total then return 1 end
 
   if not counted then
-    if redis.call('SISMEMBER', KEYS[3], user) == 1 then return answer(2) end
-  elseif per_user > 0 then
-    if tonumber(redis.call('HGET', KEYS[3], user) or 0) >= per_user then return answer(2) end
+    if redis.call('SISMEMBER', KEYS[3], user) == 1 then return 2 end
+  else
+    local bought = redis.call('HGET', KEYS[3], user) or '0'
+    if not is_integer(bought) then return redis.error_reply('ERR hash value is not an integer') end
+    if per_user > 0 and tonumber(bought) >= per_user then return 2 end
   end
 
   local today, bought_today = 0, 0
   if per_day > 0 then
     today = math.floor((now + terms[9] * 60000) / 86400000)
     local day, count = string.match(redis.call('HGET', KEYS[4], user) or '', '^(%-?%d+):(%d+)$')
-    if tonumber(day) == today then bought_today = tonumber(count) end
-    if bought_today >= per_day then return answer(3) end
+    day = tonumber(day)
+    -- A clock that goes back over midnight begins no new day.
+    if day and day >= today then today, bought_today = day, tonumber(count) end
+    if bought_today >= per_day then return 3 end
   end
 
   -- The stream first: of all the keys, only its type has not been checked by a read above.
@@ -72,7 +77,10 @@ local function admit(i)
   if counted then redis.call('HINCRBY', KEYS[3], user, 1) else redis.call('SADD', KEYS[3], user) end
   if per_day > 0 then redis.call('HSET', KEYS[4], user, today .. ':' .. (bought_today + 1)) end
   if total > 0 then admitted = redis.call('HINCRBY', KEYS[1], 'admitted', 1) end
-  return answer(0)
+  if request then
+    redis.call('SET', request, user .. ' ' .. voucher .. ' 0 ' .. order, 'PX', ttl)
+  end
+  return 0
 end
 
 if users == 1 then return admit(1) end

@@ -40,10 +40,30 @@ enum Term : std::size_t {
 constexpr std::array<std::string_view, kTerms> kTermFields = {
     "begin", "end", "total", "admitted", "counted", "per_user", "per_day", "offset"};
 
+/// Whether the joint decision keeps a rule (admit_together()). Users of a voucher with any other
+/// rule are decided on one after the other.
+constexpr bool is_decided_together(Term term) {
+  switch (term) {
+    case kBegin:
+    case kEnd:
+    case kTotal:
+    case kAdmitted:
+    case kPerUser:  // one, since the buyers are a set
+    case kOffset:   // means nothing without a limit per day
+      return true;
+    case kCounted:
+    case kPerDay:
+    case kTerms:
+      return false;
+  }
+  return false;
+}
+
 /// A voucher's hash, read once for as long as it stays the same.
 struct Terms {
   NativeCall::Revision revision;
   bool is_closed = false;
+  bool are_decided_together = false;  // its users
   std::array<std::optional<std::int64_t>, kTerms> fields{};
 };
 
@@ -58,6 +78,13 @@ class TermsCache {
     terms.revision = {};  // should reading fail half-way
     terms.is_closed = call.hash_get(key, "closed").has_value();
     call.hash_get_integers(key, kTermFields, terms.fields);
+    terms.are_decided_together = true;
+    for (std::size_t term = 0; term < kTerms; ++term) {
+      const bool is_set = terms.fields[term].value_or(0) != 0;
+      if (is_set && !is_decided_together(static_cast<Term>(term))) {
+        terms.are_decided_together = false;
+      }
+    }
     terms.revision = revision;
     return terms;
   }
@@ -128,19 +155,13 @@ class Admissions {
     }
     const AdmissionCode code = code_for(buyer);
     if (code == AdmissionCode::kAccepted) admit(buyer);
-    if (has_request && is_final(code)) keep_answer(buyer, code);
+    if (code == AdmissionCode::kAccepted && has_request) keep_acceptance(buyer);
     if (code == AdmissionCode::kAccepted) ++accepted_;
     return reply_of(code);
   }
 
   static Reply reply_of(AdmissionCode code) {
     return Reply::integer(static_cast<std::int64_t>(code));
-  }
-
-  /// May a repetition of the request get another answer?
-  static bool is_final(AdmissionCode code) {
-    return code != AdmissionCode::kUnknownVoucher && code != AdmissionCode::kStockMissing &&
-           code != AdmissionCode::kRebuilding;
   }
 
   /// What a request is known by: "<user> <voucher> ", before "<code> <order>".
@@ -166,8 +187,8 @@ class Admissions {
     return Reply::array({Reply::integer(*code), Reply::bulk(text.substr(space + 1))});
   }
 
-  void keep_answer(const Buyer& buyer, AdmissionCode code) {
-    std::string known = parameters(buyer) + std::to_string(static_cast<int>(code)) + ' ';
+  void keep_acceptance(const Buyer& buyer) {
+    std::string known = parameters(buyer) + "0 ";
     known += buyer.order.text();
     const Reply kept =
         call_.call(Request::of("SET", buyer.request, known, "PX", call_.argument(kRequestTtl)));
@@ -203,8 +224,8 @@ class Admissions {
   /// The usual case: a limit of one, none a day, no request keys. Decides as if on one after the
   /// other, and appends the answers; false, with nothing done, if it is another case, or fails.
   bool decide_together(std::size_t users, std::vector<Reply>& answers) {
-    const bool is_usual = !is_counted_ && per_day_ <= 0 && call_.key_count() <= kRequestKey;
-    if (!is_usual) return false;
+    const bool have_requests = call_.key_count() > kRequestKey;
+    if (!terms_.are_decided_together || have_requests) return false;
     const Reply done = call_.attempt([&] {
       admit_together(users, answers);
       return Reply::nil();
@@ -281,7 +302,10 @@ class Admissions {
     const std::string known = call_.hash_get(call_.key(kDaysKey), buyer.user.text()).value_or("");
     if (const auto colon = known.find(':'); colon != std::string::npos) {
       const std::string_view text = known;
-      if (parse_int64(text.substr(0, colon)) == buyer.today) {
+      const auto day = parse_int64(text.substr(0, colon));
+      // A clock that goes back over midnight begins no new day.
+      if (day && *day >= buyer.today) {
+        buyer.today = *day;
         buyer.bought_today = parse_int64(text.substr(colon + 1)).value_or(0);
       }
     }

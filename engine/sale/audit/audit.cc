@@ -151,7 +151,8 @@ class VoucherAuditor {
     });
   }
 
-  absl::Status meet_unstored(const UnstoredOrders& unstored, const AcknowledgedEntries& acknowledged) {
+  absl::Status meet_unstored(const UnstoredOrders& unstored,
+                             const AcknowledgedEntries& acknowledged) {
     meet_waiting(unstored, acknowledged);
     const Ids dead = meet_dead(unstored);
     for (const auto& [id, waiting] : waiting_) {

@@ -51,6 +51,11 @@ void IdDraws::close() {
   is_closed_ = true;
 }
 
+void IdDraws::drop_ranges() {
+  const std::lock_guard lock(mutex_);
+  for (auto& [number, day] : days_) day.ranges.clear();
+}
+
 std::string IdDraws::key_of(const Draw& draw) const { return keys_.id_counter(day_name(draw.day)); }
 
 // ---- Callers ----

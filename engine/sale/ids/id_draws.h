@@ -59,6 +59,9 @@ class IdDraws : public std::enable_shared_from_this<IdDraws> {
   /// of what ask() began comes only after the callback.
   absl::Status wait(std::int64_t day, std::int64_t count_min);
 
+  /// Forgets the ranges that are ready: the keyspace may have lost the draws of them.
+  void drop_ranges();
+
   /// From now on no draw uses the client or the order store. Waits for one that does so now.
   void close();
 

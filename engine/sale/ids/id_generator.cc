@@ -20,6 +20,12 @@ absl::Status IdGenerator::prepare() {
   return draws_->look_up(clock_.now_ms() / 1'000 / kDaySeconds);
 }
 
+void IdGenerator::forget_draws() {
+  const std::lock_guard lock(mutex_);
+  draws_->drop_ranges();
+  block_ = {};
+}
+
 absl::StatusOr<OrderId> IdGenerator::next() {
   OrderId id = 0;
   std::size_t count = 0;

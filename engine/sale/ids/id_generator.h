@@ -44,6 +44,10 @@ class IdGenerator {
   /// Fills `ids` with the next ones, from the front. Sets `count` to how many: all, if it is ok.
   absl::Status next(std::span<OrderId> ids, std::size_t& count);
 
+  /// Gives no further id of what was drawn so far. After a loss of writes another process may be
+  /// given the same counters; ids of later seconds differ all the same.
+  void forget_draws();
+
   static OrderId make(std::int64_t seconds_since_1970, std::int64_t counter) {
     return (seconds_since_1970 - kEpochSeconds) << kCounterBits | counter;
   }

@@ -46,8 +46,8 @@ absl::StatusOr<UnstoredOrders> read_unstored_orders(Client& client, const SaleKe
   const auto append_to = [](std::vector<Order>& orders) {
     return [&orders](const Order& order, std::string_view) { orders.push_back(order); };
   };
-  absl::Status read = visit_orders(client, keys.dead_letters(), wanted, between_portions,
-                                   append_to(dead_before));
+  absl::Status read =
+      visit_orders(client, keys.dead_letters(), wanted, between_portions, append_to(dead_before));
   if (read.ok()) {
     read = visit_orders(client, keys.order_stream, wanted, between_portions,
                         [&](const Order& order, std::string_view entry) {

@@ -81,8 +81,7 @@ const Script& draw_script() {
 
 // Workers free memory, so they go on where there is none left.
 const Script& draw_without_memory_script() {
-  static const Script* const kScript =
-      new Script(absl::StrCat("#!lua flags=allow-oom\n", kDraw));
+  static const Script* const kScript = new Script(absl::StrCat("#!lua flags=allow-oom\n", kDraw));
   return *kScript;
 }
 

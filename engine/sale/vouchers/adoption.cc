@@ -27,8 +27,8 @@ absl::StatusOr<Users> find_served(Client& client, OrderStore& orders, const Sale
     if (!acknowledged->contains(unstored->queued_as[i])) served.insert(unstored->queued[i].user);
   }
   for (const Order& order : unstored->dead) served.insert(order.user);
-  const absl::Status read = for_each_order(
-      orders, {.voucher = voucher}, [&](const Order& order) { served.insert(order.user); });
+  const absl::Status read = for_each_order(orders, {.voucher = voucher},
+                                           [&](const Order& order) { served.insert(order.user); });
   if (!read.ok()) return read;
   return served;
 }
@@ -36,8 +36,7 @@ absl::StatusOr<Users> find_served(Client& client, OrderStore& orders, const Sale
 absl::Status write_rows(OrderStore& orders, std::span<const Order> rows) {
   const auto state = orders.state();
   if (!state.ok()) return state.status();
-  const auto results =
-      orders.write(rows, {.epoch = state->epoch, .checkpoint = state->checkpoint});
+  const auto results = orders.write(rows, {.epoch = state->epoch, .checkpoint = state->checkpoint});
   if (!results.ok()) return results.status();
   for (const OrderResult& result : *results) {
     if (result.kind == OrderResult::Kind::kRefused) {

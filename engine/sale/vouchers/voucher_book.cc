@@ -343,11 +343,11 @@ std::string VoucherBook::describe_foreign(const VoucherVersion& version,
                                           std::span<const std::int64_t> detail) const {
   const VoucherId id = version.voucher.id;
   if (detail.size() != 2) return "another system made its keys";
-  return absl::StrCat("another system made ", keys_.stock(id), " or ", keys_.buyers(id), ": ",
-                      detail[0], " are free and ", detail[1], " have bought; ",
-                      options_.adopt ? "to adopt them, publish a stock of "
-                                     : "adopt them, with a stock of ",
-                      detail[0] + detail[1]);
+  return absl::StrCat(
+      "another system made ", keys_.stock(id), " or ", keys_.buyers(id), ": ", detail[0],
+      " are free and ", detail[1], " have bought; ",
+      options_.adopt ? "to adopt them, publish a stock of " : "adopt them, with a stock of ",
+      detail[0] + detail[1]);
 }
 
 /// Puts the version in force; rebuilds the voucher first, or instead, where that is needed.
@@ -454,8 +454,7 @@ absl::Status VoucherBook::rebuild_locked(const VoucherVersion& version,
   }
 }
 
-absl::StatusOr<std::int64_t> VoucherBook::begin_rebuild(VoucherId voucher,
-                                                        const std::string& token,
+absl::StatusOr<std::int64_t> VoucherBook::begin_rebuild(VoucherId voucher, const std::string& token,
                                                         bool even_if_whole) {
   const auto identity = owner_.identity();
   if (!identity.ok()) return identity.status();

@@ -42,11 +42,10 @@ absl::Status for_each_buyer(Client& client, const SaleKeys& keys, VoucherId vouc
   const bool is_counted = type.text() == "hash";
   std::string cursor = "0";
   do {
-    const Reply scanned =
-        client(is_counted ? "HSCAN" : "SSCAN", buyers, cursor, "COUNT", kPortion);
+    const Reply scanned = client(is_counted ? "HSCAN" : "SSCAN", buyers, cursor, "COUNT", kPortion);
     if (has_code(scanned, redis_error_code::kWrongType)) return absl::AbortedError(doing);
-    const bool is_scan = scanned.is_aggregate() && scanned.elements().size() == 2 &&
-                         scanned.elements()[0].is_text();
+    const bool is_scan =
+        scanned.is_aggregate() && scanned.elements().size() == 2 && scanned.elements()[0].is_text();
     if (!is_scan || !visit_portion(scanned.elements()[1], is_counted, visit)) {
       return to_status(scanned, doing);
     }

@@ -9,16 +9,16 @@ namespace rushgate::voucher_scripts {
 /// The first element of each reply.
 enum Outcome : int {
   kDone = 0,
-  kRefused = 1,          // the new stock is below what is sold; {1, by how many}
-  kAlreadyDone = 2,      // this version, or a later one, is in force; {2, its terms}
-  kMissing = 3,          // the voucher's stock, or all of it, is missing: rebuild
-  kRebuilding = 4,       // admission is closed by a rebuild
-  kLostTheRebuild = 5,   // another rebuild began
-  kTooManyBuyers = 6,    // to be converted; {6, how many}
-  kAnothers = 7,         // the keyspace belongs to another database
-  kUnclaimed = 8,        // it belongs to none: it lost all of its writes
-  kNeedsDays = 9,        // the limit per day needs the days of those who have bought: rebuild
-  kForeign = 10,         // another system made these keys; {10, free, admitted}
+  kRefused = 1,         // the new stock is below what is sold; {1, by how many}
+  kAlreadyDone = 2,     // this version, or a later one, is in force; {2, its terms}
+  kMissing = 3,         // the voucher's stock, or all of it, is missing: rebuild
+  kRebuilding = 4,      // admission is closed by a rebuild
+  kLostTheRebuild = 5,  // another rebuild began
+  kTooManyBuyers = 6,   // to be converted; {6, how many}
+  kAnothers = 7,        // the keyspace belongs to another database
+  kUnclaimed = 8,       // it belongs to none: it lost all of its writes
+  kNeedsDays = 9,       // the limit per day needs the days of those who have bought: rebuild
+  kForeign = 10,        // another system made these keys; {10, free, admitted}
 };
 
 /// Puts version v of a voucher in force, if it is newer than the one that is: the stock grows or

@@ -57,6 +57,58 @@ TEST_F(RedisClientTest, IdleConnectionsToARestartedServerAreReplacedUnnoticed) {
   EXPECT_EQ((*client)("SET", "k", "v"), Reply::ok());
 }
 
+// ---- Checks of new connections ------------------------------------------------------------------
+
+TEST_F(RedisClientTest, CheckRunsBeforeFirstRequestOfEachConnection) {
+  const auto client = connected(options());
+  int checks = 0;
+  const auto check = std::make_shared<const ConnectionCheck>([&](Client& connection) {
+    ++checks;
+    EXPECT_EQ(connection("SET", "checked", checks), Reply::ok());
+    return absl::OkStatus();
+  });
+  client->add_connection_check(check);
+  EXPECT_EQ((*client)("GET", "checked"), Reply::nil()) << "the first connection is older";
+  for (int restarts = 1; restarts <= 2; ++restarts) {
+    server_.restart();
+    EXPECT_EQ((*client)("GET", "checked"), Reply::bulk(std::to_string(restarts)));
+    EXPECT_EQ((*client)("GET", "checked"), Reply::bulk(std::to_string(restarts)));
+  }
+}
+
+TEST_F(RedisClientTest, FailedCheckClosesTheConnection) {
+  const auto client = connected(options());
+  absl::Status result = absl::FailedPreconditionError("not this server");
+  const auto check = std::make_shared<const ConnectionCheck>([&](Client&) { return result; });
+  client->add_connection_check(check);
+  server_.restart();
+  EXPECT_EQ((*client)("SET", "k", "v"), Reply::error("CLOSED not this server"));
+  result = absl::OkStatus();
+  EXPECT_EQ((*client)("GET", "k"), Reply::nil());
+}
+
+TEST_F(RedisClientTest, CheckEndsWithItsOwner) {
+  const auto client = connected(options());
+  auto check = std::make_shared<const ConnectionCheck>(
+      [](Client&) { return absl::InternalError("called after its end"); });
+  client->add_connection_check(check);
+  check.reset();
+  server_.restart();
+  EXPECT_EQ((*client)("PING"), Reply::status("PONG"));
+}
+
+TEST_F(RedisClientTest, ConnectionLostDuringItsCheckIsClosed) {
+  const auto client = connected(options());
+  const auto check = std::make_shared<const ConnectionCheck>([&](Client& connection) {
+    server_.kill();
+    EXPECT_TRUE(connection("PING").is_error());
+    return absl::OkStatus();
+  });
+  client->add_connection_check(check);
+  server_.restart();
+  EXPECT_TRUE(has_code((*client)("PING"), error_code::kClosed));
+}
+
 TEST_F(RedisClientTest, ConnectSaysThatNoServerIsThere) {
   RedisOptions nowhere;
   nowhere.unix_path = server_.socket_path() + ".none";

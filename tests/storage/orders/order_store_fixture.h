@@ -78,6 +78,13 @@ class OrderStoreTest : public ::testing::TestWithParam<OrderStoreKind> {
   }
   Kind write_one(const Order& order) { return write_kinds({order}).at(0); }
 
+  /// Puts version 1 of kVoucher in force.
+  void publish(std::int64_t stock) {
+    ASSERT_TRUE(
+        store().record_pending({.voucher = {.id = kVoucher, .stock = stock}, .version = 1}).ok());
+    ASSERT_TRUE(store().settle(kVoucher, 1, State::kApplied, "").ok());
+  }
+
   std::vector<OrderId> list_ids(const OrderFilter& filter) {
     const std::vector<Order> orders = store().list(filter).value();
     std::vector<OrderId> ids;

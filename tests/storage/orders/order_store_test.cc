@@ -238,6 +238,91 @@ TEST_P(OrderStoreTest, AListOfNothingIsEmpty) {
   EXPECT_EQ(list_ids(at_most(std::numeric_limits<std::size_t>::max())).size(), 1U);
 }
 
+// ---- Stock ------------------------------------------------------------------------------------
+
+TEST_P(OrderStoreTest, OrderBeyondTheStockIsRefused) {
+  publish(/*stock=*/2);
+  const Order first = order(1);
+  EXPECT_EQ(write_kinds({first, order(2), order(3)}),
+            (std::vector{Kind::kStored, Kind::kStored, Kind::kRefused}));
+  EXPECT_EQ(write({order(3)}).at(0).reason, "voucher 7 has 2 live orders of a stock of 2");
+  EXPECT_EQ(write_one(first), Kind::kAlreadyStored) << "a redelivery takes no room";
+  EXPECT_EQ(store().count_live(kVoucher).value(), 2);
+}
+
+TEST_P(OrderStoreTest, GreatestOfAppliedAndPendingStocksCounts) {
+  publish(/*stock=*/1);
+  EXPECT_EQ(write_kinds({order(1), order(2)}), (std::vector{Kind::kStored, Kind::kRefused}));
+  const auto record = [&](std::int64_t version, std::int64_t stock) {
+    return store().record_pending(
+        {.voucher = {.id = kVoucher, .stock = stock}, .version = version});
+  };
+  ASSERT_TRUE(record(2, 3).ok());
+  EXPECT_EQ(write_one(order(2)), Kind::kStored);
+  ASSERT_TRUE(store().settle(kVoucher, 2, State::kRefused, "no").ok());
+  EXPECT_EQ(write_one(order(3)), Kind::kRefused);
+  ASSERT_TRUE(record(3, 1).ok());
+  ASSERT_TRUE(store().settle(kVoucher, 3, State::kApplied, "").ok());
+  EXPECT_EQ(write_one(order(3)), Kind::kRefused);
+}
+
+TEST_P(OrderStoreTest, OrderOfUnpublishedVoucherIsRefused) {
+  const auto state = store().state();
+  ASSERT_TRUE(state.ok()) << state.status();
+  const Order unknown = order(1, 1, /*voucher=*/99);
+  const auto results = store().write(std::span(&unknown, 1), {.epoch = state->epoch});
+  ASSERT_TRUE(results.ok()) << results.status();
+  EXPECT_EQ(results->at(0).kind, Kind::kRefused);
+  EXPECT_EQ(results->at(0).reason, "voucher 99 was never published here");
+}
+
+TEST_P(OrderStoreTest, OrderThatIsNotLiveTakesNoStock) {
+  publish(/*stock=*/1);
+  Order cancelled = order(1);
+  cancelled.status = kNotLive;
+  EXPECT_EQ(write_kinds({cancelled, order(2)}), (std::vector{Kind::kStored, Kind::kStored}));
+  EXPECT_EQ(store().count_live(kVoucher).value(), 1);
+}
+
+// ---- The keyspace -----------------------------------------------------------------------------
+
+TEST_P(OrderStoreTest, BatchOfAnOlderEpochChangesNothing) {
+  publish(/*stock=*/5);
+  const auto before = store().state();
+  ASSERT_TRUE(before.ok()) << before.status();
+  const auto after = store().fence();
+  ASSERT_TRUE(after.ok()) << after.status();
+  EXPECT_EQ(after->epoch, before->epoch + 1);
+  const Order late = order(1);
+  const auto refused =
+      store().write(std::span(&late, 1), {.epoch = before->epoch, .checkpoint = 99});
+  EXPECT_TRUE(absl::IsAborted(refused.status())) << refused.status();
+  EXPECT_EQ(store().find(late.id).value(), std::nullopt);
+  EXPECT_EQ(store().state()->checkpoint, before->checkpoint);
+  EXPECT_EQ(write_one(late), Kind::kStored);
+}
+
+TEST_P(OrderStoreTest, CheckpointIsRecordedWithItsBatchAndNeverFalls) {
+  publish(/*stock=*/5);
+  const std::int64_t epoch = store().state()->epoch;
+  const Order first = order(1);
+  ASSERT_TRUE(store().write(std::span(&first, 1), {.epoch = epoch, .checkpoint = 7}).ok());
+  EXPECT_EQ(store().state()->checkpoint, 7);
+  ASSERT_TRUE(store().write({}, {.epoch = epoch, .checkpoint = 3}).ok());
+  EXPECT_EQ(store().state()->checkpoint, 7);
+  ASSERT_TRUE(store().record_checkpoint(9).ok());
+  ASSERT_TRUE(store().record_checkpoint(8).ok());
+  EXPECT_EQ(store().state()->checkpoint, 9);
+}
+
+TEST_P(OrderStoreTest, IdentityStaysAndIsNoOthers) {
+  const std::string identity = store().state()->identity;
+  EXPECT_EQ(identity.size(), 16U);
+  EXPECT_EQ(store().fence()->identity, identity);
+  const auto other = GetParam().make();
+  EXPECT_NE(other->store().state()->identity, identity);
+}
+
 // ---- Threads ----------------------------------------------------------------------------------
 
 TEST_P(OrderStoreTest, ThreadsMayWriteAndReadAtOnce) {

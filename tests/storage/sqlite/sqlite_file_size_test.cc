@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/file_size_limit.h"
+#include "tests/storage/orders/write_now.h"
 #include "tests/storage/sqlite/sqlite_fixture.h"
 
 namespace rushgate {
@@ -25,7 +26,7 @@ class SqliteFileSizeTest : public SqliteTest {
     auto store = try_open();
     outcome.status = store.status();
     while (outcome.status.ok()) {
-      outcome.status = (*store)->write(make_orders(outcome.stored + 1, kBatch)).status();
+      outcome.status = write_now(**store, make_orders(outcome.stored + 1, kBatch)).status();
       if (outcome.status.ok()) outcome.stored += kBatch;
     }
     if (store.ok()) static_cast<void>((*store)->list({}));

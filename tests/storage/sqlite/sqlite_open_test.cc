@@ -129,7 +129,8 @@ TEST_F(SqliteOpenTest, ADamagedDatabaseIsDataLoss) {
   const absl::Status status = store.ok() ? (*store)->list({}).status() : store.status();
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
   if (store.ok()) {
-    EXPECT_EQ(write_now(**store, make_orders(1, 1000)).status().code(), absl::StatusCode::kDataLoss);
+    EXPECT_EQ(write_now(**store, make_orders(1, 1000)).status().code(),
+              absl::StatusCode::kDataLoss);
   }
 }
 
