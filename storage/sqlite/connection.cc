@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include <SQLiteCpp/Column.h>
+#include <SQLiteCpp/Statement.h>
 #include <spdlog/spdlog.h>
 #include <sqlite3.h>
 
@@ -23,6 +24,9 @@ constexpr int kLogBytes = 64 << 20;
 // Enough for the random index of a million orders. Taken only as it is needed.
 constexpr int kWriterCacheKib = 64 << 10;
 constexpr int kReaderCacheKib = 8 << 10;
+
+// That check_whole() names.
+constexpr int kProblemsMax = 10;
 
 SQLite::Database connect(const std::string& file, int flags,
                          const SqliteOrderStoreOptions& options) {
@@ -96,6 +100,28 @@ absl::StatusOr<SQLite::Database> open_reader(const std::string& file,
   }
   set_cache(database, kReaderCacheKib);
   return database;
+}
+
+absl::Status check_in_place(SQLite::Database& database) {
+  int has_moved = 0;
+  const int asked =
+      sqlite3_file_control(database.getHandle(), "main", SQLITE_FCNTL_HAS_MOVED, &has_moved);
+  if (asked != SQLITE_OK || has_moved == 0) return absl::OkStatus();
+  return absl::DataLossError(
+      absl::StrCat(database.getFilename(),
+                   " was deleted, renamed or replaced while it was open: nothing is written to it "
+                   "until the same file is there again"));
+}
+
+absl::Status check_whole(SQLite::Database& database) {
+  // Not quick_check, which compares no index with its table.
+  SQLite::Statement check(database, absl::StrCat("PRAGMA integrity_check(", kProblemsMax, ")"));
+  std::string problems;
+  while (check.executeStep()) {
+    absl::StrAppend(&problems, problems.empty() ? "" : "; ", check.getColumn(0).getString());
+  }
+  if (problems == "ok") return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat(database.getFilename(), " is damaged: ", problems));
 }
 
 }  // namespace rushgate

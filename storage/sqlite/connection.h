@@ -21,4 +21,12 @@ absl::StatusOr<SQLite::Database> open_writer(const std::string& file,
 absl::StatusOr<SQLite::Database> open_reader(const std::string& file,
                                              const SqliteOrderStoreOptions& options);
 
+/// Returns kDataLoss if the connection's file is no longer the one at its path: it was deleted,
+/// renamed or replaced. SQLite would go on writing to it, and nobody would find it again.
+absl::Status check_in_place(SQLite::Database& database);
+
+/// Returns kDataLoss with the first problems that SQLite finds in the whole database: pages, rows,
+/// and each index compared with its table.
+absl::Status check_whole(SQLite::Database& database);
+
 }  // namespace rushgate

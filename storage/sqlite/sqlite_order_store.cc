@@ -43,6 +43,7 @@ struct Writer {
 
 struct SqliteOrderStore::Impl {
   std::string file;
+  SqliteOrderStoreOptions options;
   // Constant after open(). The writer is closed last: only it can tidy the log away.
   std::unique_ptr<Writer> writer;  // null if read-only
   std::unique_ptr<Reader> reader;
@@ -66,11 +67,31 @@ struct SqliteOrderStore::Impl {
     }
     const std::lock_guard lock(writer->mutex);
     const FileSizeSignalBlock no_signal;
-    return catch_errors(doing, file, [&] {
+    return catch_errors(doing, file, [&]() -> Result {
+      absl::Status in_place = check_in_place(writer->database);
+      if (!in_place.ok()) return in_place;
       SQLite::Transaction transaction(writer->database, SQLite::TransactionBehavior::IMMEDIATE);
       Result result = change(*writer);
-      if (result.ok()) transaction.commit();
+      if (!result.ok()) return result;
+      transaction.commit();
+      // What is committed to a file that left its place meanwhile is not in the database.
+      in_place = check_in_place(writer->database);
+      if (!in_place.ok()) return in_place;
       return result;
+    });
+  }
+
+  /// On a connection of its own, so that nobody waits for it.
+  absl::Status check_integrity() {
+    {
+      const std::lock_guard lock(reader->mutex);
+      const absl::Status in_place = check_in_place(reader->database);
+      if (!in_place.ok()) return in_place;
+    }
+    const FileSizeSignalBlock no_signal;  // checking may sort in a file
+    return catch_errors("checking", file, [&]() -> absl::Status {
+      absl::StatusOr<SQLite::Database> connection = open_reader(file, options);
+      return connection.ok() ? check_whole(*connection) : connection.status();
     });
   }
 };
@@ -104,6 +125,7 @@ absl::StatusOr<std::unique_ptr<SqliteOrderStore>> SqliteOrderStore::open(
   const FileSizeSignalBlock no_signal;
   auto impl = std::make_unique<Impl>();
   // An absolute path is a path: SQLite gives `file:…` and `:memory:` meanings of their own.
+  impl->options = options;
   impl->file = std::filesystem::absolute(file, error).string();
   if (error) return absl::UnavailableError(absl::StrCat(file.string(), ": ", error.message()));
   const absl::Status opened = catch_errors("opening", impl->file, [&]() -> absl::Status {
@@ -155,6 +177,8 @@ absl::StatusOr<std::int64_t> SqliteOrderStore::count_live(VoucherId voucher) {
 absl::StatusOr<std::vector<VoucherId>> SqliteOrderStore::vouchers_with_orders() {
   return impl_->read([](Reader& reader) { return reader.orders.vouchers_with_orders(); });
 }
+
+absl::Status SqliteOrderStore::check_integrity() { return impl_->check_integrity(); }
 
 // ---- The keyspace -----------------------------------------------------------------------------
 

@@ -60,6 +60,7 @@ class SqliteOrderStore final : public OrderStore {
   absl::StatusOr<OrderId> greatest_id(OrderId below) override;
   absl::StatusOr<std::int64_t> count_live(VoucherId voucher) override;
   absl::StatusOr<std::vector<VoucherId>> vouchers_with_orders() override;
+  absl::Status check_integrity() override;
 
   absl::StatusOr<DatabaseState> state() override;
   absl::StatusOr<DatabaseState> fence() override;

@@ -156,6 +156,11 @@ absl::StatusOr<std::vector<VoucherId>> FaultyOrderStore::vouchers_with_orders() 
   return store_.vouchers_with_orders();
 }
 
+absl::Status FaultyOrderStore::check_integrity() {
+  if (absl::Status fault = read_error(); !fault.ok()) return fault;
+  return store_.check_integrity();
+}
+
 absl::StatusOr<std::vector<VoucherVersion>> FaultyOrderStore::versions(VoucherId voucher) {
   if (absl::Status fault = read_error(); !fault.ok()) return fault;
   return store_.versions(voucher);

@@ -40,8 +40,8 @@ class FaultyOrderStore final : public OrderStore {
   void fail_write(int nth, Kept kept = Kept::kNo, absl::Status error = default_error());
   /// Fails every write from now on, until called with OK.
   void fail_writes(absl::Status error = default_error());
-  /// Fails find(), list(), greatest_id(), count_live(), vouchers_with_orders() and whatever reads
-  /// vouchers, until called with OK.
+  /// Fails find(), list(), greatest_id(), count_live(), vouchers_with_orders(), check_integrity() and
+  /// whatever reads vouchers, until called with OK.
   void fail_reads(absl::Status error = default_error());
   /// Fails record_pending(), settle(), fence() and record_checkpoint(), until called with OK.
   void fail_voucher_writes(absl::Status error = default_error());
@@ -68,6 +68,7 @@ class FaultyOrderStore final : public OrderStore {
   absl::StatusOr<OrderId> greatest_id(OrderId below) override;
   absl::StatusOr<std::int64_t> count_live(VoucherId voucher) override;
   absl::StatusOr<std::vector<VoucherId>> vouchers_with_orders() override;
+  absl::Status check_integrity() override;
 
   absl::StatusOr<DatabaseState> state() override { return store_.state(); }
   absl::StatusOr<DatabaseState> fence() override;

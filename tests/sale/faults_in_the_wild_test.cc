@@ -188,6 +188,29 @@ TEST_P(FaultsWithADatabaseFileTest, AnOrderThatMeetsAHeldLockWaitsAndIsNotAcknow
   expect_audit_passes();
 }
 
+TEST_P(FaultsWithADatabaseFileTest, OrdersForDeletedDatabaseStayPending) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
+  EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
+  drain();
+  EXPECT_EQ(buy(1, 2), Outcome::kAccepted);
+  const std::filesystem::path file = backend_.orders_file();
+  const std::filesystem::path elsewhere = file.string() + ".elsewhere";
+  std::filesystem::rename(file, elsewhere);
+  const OrderWorker::Step step = worker_->step();
+  EXPECT_EQ(step.kind, OrderWorker::Step::Kind::kPaused);
+  EXPECT_EQ(step.stored, 0U);
+  EXPECT_THAT(step.reason, ::testing::HasSubstr(file.string()));
+  EXPECT_EQ(pending_entries(), Reply::integer(1));
+  const auto report = sale_->audit();
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_THAT(report->problems, ::testing::ElementsAre(::testing::HasSubstr(file.string())));
+  std::filesystem::rename(elsewhere, file);
+  backend_.advance_ms(WorkerOptions{}.retry_after_ms);
+  drain();
+  EXPECT_EQ(*backend_.orders().count_live(1), 2);
+  expect_audit_passes();
+}
+
 TEST_P(FaultsInTheWildTest, TheWorkerGoesOnAfterAnyFailure) {
   ASSERT_TRUE(sale_->publish(voucher(1, 50)).ok());
   for (UserId user = 1; user <= 20; ++user) {

@@ -356,6 +356,12 @@ absl::StatusOr<AuditReport> audit(Client& client, OrderStore& orders, const Sale
     if (!audited.ok()) return audited;
   }
   report.problems.insert(report.problems.end(), unreadable.begin(), unreadable.end());
+  const absl::Status whole = orders.check_integrity();
+  if (absl::IsDataLoss(whole)) {
+    report.problems.emplace_back(whole.message());
+  } else if (!whole.ok()) {
+    return whole;
+  }
   return report;
 }
 
