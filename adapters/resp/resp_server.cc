@@ -88,10 +88,10 @@ absl::Status listen(Listener<Protocol>& listener, const typename Protocol::endpo
 class RespServer::Impl final : private Connection::Owner {
  public:
   Impl(Engine& engine, RespServerOptions options) : engine_(engine), options_(std::move(options)) {}
-  ~Impl() override { stop(); }
+  ~Impl() override { stop(EndOfScripts::kAwait); }
 
   absl::Status start();
-  void stop();
+  void stop(EndOfScripts scripts);
   [[nodiscard]] std::uint16_t port() const { return port_; }
 
  private:
@@ -202,8 +202,9 @@ absl::Status RespServer::Impl::listen_on_unix_socket() {
   return listening;
 }
 
-void RespServer::Impl::stop() {
+void RespServer::Impl::stop(EndOfScripts scripts) {
   if (!thread_.joinable()) return;
+  const ServedSession::EndsScripts ends_scripts(engine_, scripts);
   asio::post(*io_, [this] { is_stopping_ = true; });
   thread_.join();
 }
@@ -372,6 +373,6 @@ RespServer::RespServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 RespServer::~RespServer() = default;
 
 std::uint16_t RespServer::port() const { return impl_->port(); }
-void RespServer::stop() { impl_->stop(); }
+void RespServer::stop(EndOfScripts scripts) { impl_->stop(scripts); }
 
 }  // namespace rushgate

@@ -60,9 +60,10 @@ class RespServer {
   /// The TCP port that it listens on; 0 if it has none.
   [[nodiscard]] std::uint16_t port() const;
 
-  /// Answers what was read, then closes all connections. Returns when the thread is gone: if it
-  /// runs a script that does not end, not before somebody has SCRIPT KILLed that.
-  void stop();
+  /// Answers what was read, then closes all connections. Returns when the thread is gone, which
+  /// waits for the scripts that run in the engine, or with kKill ends them, those of the engine's
+  /// other clients included.
+  void stop(EndOfScripts scripts = EndOfScripts::kAwait);
 
  private:
   class Impl;

@@ -3,12 +3,17 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <csignal>
 #include <cstdint>
 #include <filesystem>
 #include <limits>
 #include <memory>
+#include <mutex>
+#include <stop_token>
 #include <string>
+#include <thread>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -70,6 +75,31 @@ class HeldSignals {
  private:
   ::sigset_t signals_{};
   ::sigset_t before_{};
+};
+
+/// Says, while it is there, that a script delays the end of the program.
+class ScriptNotice {
+ public:
+  explicit ScriptNotice(const Engine& engine)
+      : thread_([this, &engine](const std::stop_token& ends) { watch(engine, ends); }) {}
+
+ private:
+  void watch(const Engine& engine, const std::stop_token& ends) {
+    constexpr std::chrono::milliseconds kEvery{200};
+    bool is_said = false;
+    std::unique_lock lock(mutex_);
+    while (!is_said &&
+           !looks_.wait_for(lock, ends, kEvery, [&] { return ends.stop_requested(); })) {
+      is_said = engine.is_running_script();
+      if (is_said) {
+        say("rushgate: a script still runs; a second SIGINT or SIGTERM ends the program at once\n");
+      }
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable_any looks_;
+  std::jthread thread_;  // ends first
 };
 
 absl::StatusOr<std::unique_ptr<Store>> open_store(const ServeArguments& arguments) {
@@ -137,6 +167,7 @@ int run_serve(ServeArguments arguments) {
   if (!server.ok()) return fail(server.status());
   say("serving on {}\n", shown_addresses(arguments.server, **server));
   const int signal = signals.wait();
+  const ScriptNotice notice(**engine);
   (*server)->stop();
   if (saves) {
     const Reply synced = (*engine)->open_client()->sync();

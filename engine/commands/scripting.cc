@@ -147,7 +147,7 @@ Reply run_lua(CommandContext& context, const LuaScript& script, const Parameters
   const GrowthRule growth(services, script.flags.allow_oom);
   LuaResult result = services.lua.run(script, parameters.call(context, caller));
   note_errors(context, result);
-  if (result.failed && services.roll_back_failed_scripts) {
+  if (result.killed || (result.failed && services.roll_back_failed_scripts)) {
     context.keyspace().changes().roll_back_to((*running).began);
   }
   return std::move(result.reply);

@@ -57,6 +57,8 @@ void Engine::advance_ms(std::int64_t duration_ms) {
 
 absl::Status Engine::health() const { return executor_->health(); }
 
-void Engine::close() { executor_->close(); }
+bool Engine::is_running_script() const { return executor_->lua().is_running(); }
+
+void Engine::close(EndOfScripts scripts) { executor_->close(scripts); }
 
 }  // namespace rushgate

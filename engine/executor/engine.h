@@ -27,6 +27,13 @@ namespace rushgate {
 
 class Executor;
 
+/// How to end what may run a Lua script, or have one queued. (Native scripts are always awaited.)
+enum class EndOfScripts : std::uint8_t {
+  kAwait,  // wait until they end. One without an end takes a SCRIPT KILL of another client
+  kKill,   // kill each that runs more than 10,000 instructions, about 50 µs, from now on: its
+           // reply is that of SCRIPT KILL, and what it wrote is rolled back in any case
+};
+
 struct EngineOptions {
   /// Who runs requests.
   enum class Policy : std::uint8_t {
@@ -127,9 +134,13 @@ class Engine {
   /// Why writes are refused, once the store has failed. Reopening recovers what was durable.
   [[nodiscard]] absl::Status health() const;
 
+  /// Returns true while a Lua script runs: close() would wait for it.
+  [[nodiscard]] bool is_running_script() const;
+
   /// Runs what is queued, answers those who still wait CLOSED, and lets go of the store. Again: no
-  /// effect. Not from a callback. Completions of requests that come later run in submit().
-  void close();
+  /// effect, but kKill also ends the scripts that another thread's close() waits for. Not from a
+  /// callback. Completions of requests that come later run in submit().
+  void close(EndOfScripts scripts = EndOfScripts::kAwait);
 
  private:
   friend class FiberClient;  // these know the executor

@@ -132,7 +132,8 @@ absl::Status Executor::start(std::vector<NamedScript> scripts) {
   return loaded;
 }
 
-void Executor::close() {
+void Executor::close(EndOfScripts scripts) {
+  if (scripts == EndOfScripts::kKill) lua_.begin_killing();  // for good
   if (closed_.exchange(true)) return;
   // Whoever submitted before sees an answer: the turn is taken once more, for good.
   while (!try_take_turn()) std::this_thread::yield();

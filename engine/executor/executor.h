@@ -79,10 +79,12 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
   void advance_ms(std::int64_t duration_ms);
 
   [[nodiscard]] absl::Status health() const;
-  void close();
+  void close(EndOfScripts scripts = EndOfScripts::kAwait);
 
   [[nodiscard]] const Clock& clock() const { return *clock_; }
   [[nodiscard]] ServiceThread& service() { return service_; }
+  /// For what may be called from any thread.
+  [[nodiscard]] LuaHost& lua() { return lua_; }
   /// close() has begun: the engine may be gone, and with it a manual clock.
   [[nodiscard]] bool is_closed() const { return closed_; }
   [[nodiscard]] bool is_manual() const { return options_.manual_clock != nullptr; }

@@ -126,6 +126,14 @@ void ServedSession::submit(Batch batch) {
   executor.post(operation_of(batch), executor.inside_turn());  // as in post_for()
 }
 
+ServedSession::EndsScripts::EndsScripts(Engine& engine, EndOfScripts scripts)
+    : executor_(scripts == EndOfScripts::kKill ? engine.executor_ : nullptr) {
+  if (executor_ != nullptr) executor_->lua().begin_killing();
+}
+ServedSession::EndsScripts::~EndsScripts() {
+  if (executor_ != nullptr) executor_->lua().end_killing();
+}
+
 void ServedSession::note_refusal(Engine& engine) { engine.executor_->note_refused_session(); }
 
 std::vector<ServedSession::Message> ServedSession::take_messages() { return inbox_->take(); }

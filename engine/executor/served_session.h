@@ -77,6 +77,18 @@ class ServedSession {
   /// A batch with a completion, by itself; the completion runs as one of Client::submit() does.
   static void submit(Batch batch);
 
+  /// While it is there, the engine's Lua scripts are ended as EndOfScripts says. From any thread.
+  class EndsScripts {
+   public:
+    EndsScripts(Engine& engine, EndOfScripts scripts);
+    ~EndsScripts();
+    EndsScripts(const EndsScripts&) = delete;
+    EndsScripts& operator=(const EndsScripts&) = delete;
+
+   private:
+    const std::shared_ptr<Executor> executor_;  // null: they are awaited
+  };
+
   /// A client of the engine was turned away before it had a session: for INFO. From any thread.
   static void note_refusal(Engine& engine);
 

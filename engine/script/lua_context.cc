@@ -78,6 +78,7 @@ LuaContext& LuaContext::of(lua_State* lua) {
 
 bool LuaContext::check_interruption() noexcept {
   if (interrupted()) return true;
+  if (killings.load(std::memory_order_relaxed) != 0) return killed = true;
   if (limits.busy_after_ms <= 0) return false;
   const Clock::time_point now = Clock::now();
   if (next_poll == Clock::time_point{}) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -100,6 +101,8 @@ struct LuaContext {
   int plain_globals = LUA_NOREF;     // of scripts that need no guard
 
   LuaMemory memory;
+
+  std::atomic<int> killings{0};  // of LuaHost::begin_killing(), from any thread
 
   // ---- The call that runs ----
   const ScriptCall* call = nullptr;

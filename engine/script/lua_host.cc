@@ -92,13 +92,18 @@ void LuaHost::flush() {
 
 LuaResult LuaHost::run(const LuaScript& script, const ScriptCall& call) {
   context_->begin_call(call);
+  runs_.store(true, std::memory_order_relaxed);
   run_script(*context_, script);
   context_->end_call();
+  runs_.store(false, std::memory_order_relaxed);
   if (context_->exception != nullptr) {
     std::rethrow_exception(std::exchange(context_->exception, nullptr));
   }
   return std::move(context_->result);
 }
+
+void LuaHost::begin_killing() noexcept { ++context_->killings; }
+void LuaHost::end_killing() noexcept { --context_->killings; }
 
 std::int64_t LuaHost::busy_after_ms() const { return context_->limits.busy_after_ms; }
 

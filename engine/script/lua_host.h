@@ -4,6 +4,7 @@
 // docs/differences.md.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -66,6 +67,7 @@ struct LuaScript {
 struct LuaResult {
   Reply reply;
   bool failed;
+  bool killed = false;  // failed for that reason
   /// The errors in the reply, at any depth, that the script has made itself: how they begin.
   std::vector<std::string> new_errors = {};
   std::uint32_t errors_passed_on = 0;  // those that a command was answered with
@@ -98,6 +100,15 @@ class LuaHost {
   /// cannot be caught by it, and comes out here.
   LuaResult run(const LuaScript& script, const ScriptCall& call);
 
+  // ---- From any thread ----
+
+  /// Returns true while a script runs.
+  [[nodiscard]] bool is_running() const noexcept { return runs_; }
+  /// Kills each script at its next look at the time, from now on: after at most 10,000 instructions.
+  /// Ends with as many calls of end_killing().
+  void begin_killing() noexcept;
+  void end_killing() noexcept;
+
   [[nodiscard]] std::int64_t busy_after_ms() const;
   /// From the next script on.
   void set_busy_after_ms(std::int64_t busy_after_ms);
@@ -108,6 +119,7 @@ class LuaHost {
  private:
   const std::unique_ptr<LuaContext> context_;
   const std::unique_ptr<ScriptCache> scripts_;
+  std::atomic<bool> runs_{false};
 };
 
 }  // namespace rushgate

@@ -249,6 +249,7 @@ void run_script(LuaContext& context, const LuaScript& script) {
   push_script(lua, script);
   context.result.failed = lua_pcall(lua, 1, 0, kErrorHandlerSlot) != 0;
   context.running = lua;  // an error may have left a coroutine
+  context.result.killed = context.result.failed && context.killed;
   if (context.result.failed) answer_error(context, script);
 }
 

@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <future>
 #include <latch>
+#include <memory>
 #include <random>
 #include <set>
 #include <span>
@@ -444,6 +446,49 @@ TEST(ExecutorTest, AScriptThatHasWrittenCanBeKilledWhereItIsRolledBack) {
     EXPECT_EQ((*client)("SCRIPT", "KILL"), Reply::ok());
   }
   EXPECT_EQ((*client)("EXISTS", "k"), Reply::integer(0));
+}
+
+/// Submits a script; returns its reply to come.
+std::future<Reply> submit_script(Client& client, const char* script) {
+  auto reply = std::make_shared<std::promise<Reply>>();
+  client.submit(Request::of("EVAL", script, 0),
+                [reply](Reply given) { reply->set_value(std::move(given)); });
+  return reply->get_future();
+}
+
+void wait_until_script_runs(const Engine& engine) {
+  while (!engine.is_running_script()) std::this_thread::yield();
+}
+
+TEST(ExecutorTest, CloseKillsScripts) {
+  for (const std::int64_t busy_after_ms : {0, 5'000}) {
+    const auto engine = open_engine({.script_busy_after_ms = busy_after_ms});
+    const auto client = engine->open_client();
+    auto running = submit_script(*client, "while true do end");
+    auto queued = submit_script(*client, "while true do redis.call('PING') end");
+    auto short_one = submit_script(*client, "return 1");
+    wait_until_script_runs(*engine);
+    engine->close(EndOfScripts::kKill);
+    EXPECT_THAT(running.get().text(), testing::StartsWith("ERR Script killed by user"));
+    EXPECT_THAT(queued.get().text(), testing::StartsWith("ERR Script killed by user"));
+    EXPECT_EQ(short_one.get(), Reply::integer(1));
+    EXPECT_FALSE(engine->is_running_script());
+  }
+}
+
+TEST(ExecutorTest, SecondCloseKillsAwaitedScript) {
+  const auto engine = open_engine();
+  const auto client = engine->open_client();
+  auto reply = submit_script(*client, "while true do end");
+  wait_until_script_runs(*engine);
+  std::thread first([&] { engine->close(); });
+  // Only a closed engine replies CLOSED while the script runs.
+  while ((*engine->open_client({.fail_when_full = true, .queue_timeout_ms = 1}))("PING")
+             .error_code() != "CLOSED") {
+  }
+  engine->close(EndOfScripts::kKill);
+  first.join();
+  EXPECT_THAT(reply.get().text(), testing::StartsWith("ERR Script killed by user"));
 }
 
 TEST(ExecutorTest, TimersRunOnTheServiceThreadAndMayUseAClient) {

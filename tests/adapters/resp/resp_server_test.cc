@@ -8,6 +8,7 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -707,6 +708,20 @@ TEST_F(RespServerTest, StopsAgainWithoutHarm) {
   server_->stop();
   server_->stop();
   EXPECT_EQ(client->receive_all(), "");
+}
+
+TEST_F(RespServerTest, StopKillsScriptsAndRollsThemBack) {
+  start();
+  const auto client = connect();
+  client->send(Request::of("EVAL", "redis.call('SET', 'k', 'v') while true do end", 0));
+  while (!engine_->is_running_script()) std::this_thread::yield();
+  server_->stop(EndOfScripts::kKill);
+  EXPECT_THAT(client->receive_all(), StartsWith("-ERR Script killed by user"));
+
+  const auto other = engine_->open_client();
+  EXPECT_EQ((*other)("EXISTS", "k"), Reply::integer(0));
+  EXPECT_EQ((*other)("EVAL", "for i = 1, 1e5 do end return 1", 0), Reply::integer(1))
+      << "scripts are killed while the server stops, and no longer";
 }
 
 TEST_F(RespServerTest, AnswersWhenTheEngineIsClosed) {
