@@ -330,7 +330,6 @@ absl::StatusOr<bool> Sale::retry_dead_letter(const std::string& id) {
 
 std::vector<NamedScript> native_sale_scripts() {
   return {{std::string(kNativeAdmission), native_admission()},
-          {std::string(kNativeAuditSnapshot), native_audit_snapshot()},
           {std::string(kNativeKeyspaceRun), native_keyspace_run()}};
 }
 

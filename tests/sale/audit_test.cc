@@ -60,6 +60,28 @@ class AuditTest : public SaleTest {
         {.voucher = voucher(1, stock, {.per_user = 2}), .version = version});
   }
 
+  /// Everything that an admission writes, but for the count of a limit of the sale.
+  void admit_by_hand(UserId user, OrderId order, VoucherId voucher = 1, std::int64_t limit = 2,
+                     const std::string& entry = "*") {
+    Client& client = backend_.client();
+    const SaleKeys keys;
+    client("XADD", keys.order_stream, entry, "userId", user, "voucherId", voucher, "id", order,
+           "limit", limit);
+    client("DECR", keys.stock(voucher));
+    const bool is_counted = client("HGET", keys.voucher(voucher), "counted").text() == "1";
+    if (is_counted) {
+      client("HINCRBY", keys.buyers(voucher), user, 1);
+    } else {
+      client("SADD", keys.buyers(voucher), user);
+    }
+  }
+
+  void expect_no_problem() {
+    const auto report = sale_->audit();
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_TRUE(report->passed()) << ::testing::PrintToString(report->problems);
+  }
+
   void expect_problem(const std::string& part) {
     const auto report = sale_->audit();
     ASSERT_TRUE(report.ok()) << report.status();
@@ -121,7 +143,7 @@ TEST_P(AuditTest, AUserAboveHisLimitIsNamed) {
     backend_.client()("XADD", "stream.orders", "*", "userId", 77, "voucherId", 1, "id", 5'000 + i,
                       "limit", 2);
   }
-  expect_problem("user 77 has 3 orders, above his limit of 2");
+  expect_problem("user 77 has 3 orders, above the limit of 2 per user");
 }
 
 TEST_P(AuditTest, AnOrderMovedFromOneUserToAnotherIsNamedThoughAllSumsAreRight) {
@@ -139,6 +161,84 @@ TEST_P(AuditTest, AVoucherTheKeyspaceLostIsNamed) {
 TEST_P(AuditTest, AnotherVersionInForceThanIsRecordedIsNamed) {
   backend_.client()("HSET", "seckill:voucher:1", "version", "9");
   expect_problem("version 9");
+}
+
+TEST_P(AuditTest, OrdersBeyondTheStockAreOversold) {
+  for (UserId user = 100; user < 108; ++user) admit_by_hand(user, 10'000 + user);
+  backend_.client()("SET", "seckill:stock:1", 0);
+  expect_problem("oversold: 13 orders of a stock of 10");
+}
+
+TEST_P(AuditTest, BuyersBeyondOnePortionAreAllCompared) {
+  constexpr UserId kBuyers = 2'500;  // a portion is 1,000
+  ASSERT_TRUE(sale_->publish(voucher(1, kBuyers + 5, {.per_user = 2})).ok());
+  for (UserId user = 100; user < 100 + kBuyers; ++user) EXPECT_EQ(buy(1, user), Outcome::kAccepted);
+  EXPECT_EQ(expect_passes().admitted, kBuyers + 5);
+  backend_.client()("HSET", "seckill:order:1", 100 + kBuyers - 1, 2);
+  expect_problem("lost: user 2599 was admitted 2 times and has 1 orders");
+}
+
+// ---- Rules of the admission ----
+
+TEST_P(AuditTest, OrderOutsideTheWindowIsNamed) {
+  constexpr std::int64_t kOneDayMs = 24 * 60 * 60 * 1'000;
+  Voucher later = voucher(1, 10, {.per_user = 2});
+  later.begin_ms = backend_.clock().now_ms() + kOneDayMs;
+  later.end_ms = later.begin_ms + kOneDayMs;
+  later.id = 2;
+  ASSERT_TRUE(sale_->publish(later).ok());
+  EXPECT_EQ(buy(2, 7), Outcome::kNotStarted);
+  expect_no_problem();
+  admit_by_hand(7, 4'242, 2);
+  expect_problem("voucher 2: order 4242 of user 7 was admitted at");
+}
+
+TEST_P(AuditTest, OrderAfterTheEndIsNamed) {
+  ASSERT_TRUE(sale_->close(1).ok());
+  expect_no_problem();  // the orders are of the version before
+  Voucher ended = voucher(2, 10);
+  ended.begin_ms = 1;
+  ended.end_ms = 2;
+  ASSERT_TRUE(sale_->publish(ended).ok());
+  wait_until_keyspace_is_past(last_entry().ms);  // so that the entry has the time of its admission
+  admit_by_hand(7, 4'242, 2);
+  expect_problem("voucher 2: order 4242 of user 7 was admitted at");
+}
+
+TEST_P(AuditTest, OrdersAboveTheTotalLimitAreNamed) {
+  ASSERT_TRUE(sale_->publish(voucher(2, 10, {.total = 2})).ok());
+  for (UserId user = 1; user <= 2; ++user) EXPECT_EQ(buy(2, user), Outcome::kAccepted);
+  EXPECT_EQ(buy(2, 3), Outcome::kSoldOut);
+  expect_no_problem();
+  admit_by_hand(3, 4'242, 2);
+  backend_.client()("HINCRBY", "seckill:voucher:2", "admitted", 1);
+  expect_problem("voucher 2: 3 orders are above the limit of 2 for the whole sale");
+}
+
+TEST_P(AuditTest, WrongCountForTheTotalLimitIsNamed) {
+  ASSERT_TRUE(sale_->publish(voucher(2, 10, {.total = 5})).ok());
+  for (UserId user = 1; user <= 2; ++user) EXPECT_EQ(buy(2, user), Outcome::kAccepted);
+  backend_.client()("HINCRBY", "seckill:voucher:2", "admitted", -1);
+  expect_problem("count for the limit of the sale is 1, the buyers were admitted 2 times");
+  backend_.client()("HDEL", "seckill:voucher:2", "admitted");
+  expect_problem("count for the limit of the sale is missing");
+}
+
+TEST_P(AuditTest, OrdersAboveTheLimitPerDayAreNamed) {
+  ASSERT_TRUE(sale_->publish(voucher(2, 10, {.per_user = 5, .per_user_day = 1})).ok());
+  EXPECT_EQ(buy(2, 7), Outcome::kAccepted);
+  expect_no_problem();
+  // In the millisecond of the entry before, so on the same day.
+  admit_by_hand(7, 4'242, 2, 5, std::to_string(last_entry().ms) + "-*");
+  expect_problem("voucher 2: user 7 has 2 orders of one day, above the limit of 1 per day");
+}
+
+TEST_P(AuditTest, LooserEarlierVersionAllowsItsOrders) {
+  ASSERT_TRUE(sale_->publish(voucher(2, 10, {.total = 5, .per_user = 5})).ok());
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(buy(2, 7), Outcome::kAccepted);
+  const Limits tighter{.total = 3, .per_user = 5, .per_user_day = 1};
+  ASSERT_TRUE(sale_->publish(voucher(2, 10, tighter)).ok());
+  expect_no_problem();
 }
 
 // ---- Vouchers that one side knows ----
@@ -170,7 +270,7 @@ TEST_P(AuditTest, AVoucherTheDatabaseLostBeforeAnybodyBoughtIsNamed) {
 }
 
 TEST_P(AuditTest, OrderOfUnknownVoucherIsNamedAndNotStored) {
-  constexpr const char* kProblem = "voucher 9: order 4242 of user 5 is of a voucher nobody knows";
+  constexpr const char* kProblem = "voucher 9: order 4242 of user 5 is of an unknown voucher";
   backend_.client()("XADD", "stream.orders", "*", "userId", 5, "voucherId", 9, "id", 4242, "limit",
                     1);
   expect_problem(kProblem);  // queued

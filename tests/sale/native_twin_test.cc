@@ -56,14 +56,6 @@ std::string everything(Client& client) {
   return all;
 }
 
-Reply audit_snapshot(Client& client, VoucherId voucher) {
-  const SaleKeys keys;
-  const std::string names[] = {keys.voucher(voucher), keys.stock(voucher), keys.buyers(voucher),
-                               keys.order_stream};
-  const std::vector<std::string_view> views(std::begin(names), std::end(names));
-  return client.run(audit_snapshot_script(), views, {});
-}
-
 /// Both sides, and the same to both. Each of its steps leaves them equal, or has failed.
 class Twins {
  public:
@@ -98,10 +90,6 @@ class Twins {
       const auto report = side->sale->audit();
       ASSERT_TRUE(report.ok()) << report.status();
       EXPECT_EQ(report->problems, std::vector<std::string>{});
-    }
-    for (VoucherId id = 1; id <= kVouchers + 1; ++id) {  // there is no such last one
-      EXPECT_EQ(to_debug_string(audit_snapshot(*lua_.client, id)),
-                to_debug_string(audit_snapshot(*native_.client, id)));
     }
   }
 

@@ -4,12 +4,10 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "engine/client/client.h"
-#include "engine/client/native_script.h"
 #include "engine/sale/orders/order_store.h"
 #include "engine/sale/sale_keys.h"
 
@@ -34,18 +32,19 @@ struct AuditReport {
   [[nodiscard]] bool passed() const { return problems.empty(); }
 };
 
-/// For each voucher that the database, the keyspace or an order in any place speaks of: the
-/// database knows it if it is on sale. And at one moment: published = free + admitted − given back;
-/// every admitted order is in exactly one place; every buyer has as many orders as his record says;
-/// nobody has more than the limit under which his orders were admitted; no order was acknowledged
-/// without being stored. May run while the sale goes on: what is admitted after the moment is
-/// ignored. Memory: some hundred bytes a buyer and an unstored order.
+/// Audits each voucher that the database, the keyspace or an order in any place names, and asks the
+/// database whether its file is whole. Every rule of
+/// the admission is checked, from the buyers' records and the orders alone:
+/// - The database knows each voucher that is on sale, and the same version is in force.
+/// - published = free + admitted - given back, and no more orders than published.
+/// - Every admitted order is in exactly one place, and each buyer has as many as the record says.
+/// - No order was acknowledged without being stored, and each entry of the streams can be read.
+/// - The limits of the sale, per user and per day hold, and each order was admitted while the sale
+///   was open. Where versions of a voucher differ, the loosest counts: an order does not name its
+///   version. A limit per day is checked if every version has one, at the same UTC offset.
+/// May run while the sale goes on: orders admitted after it began are ignored. Reads the streams
+/// once, everything in bounded portions. Memory: some tens of bytes for each buyer of all vouchers,
+/// some hundred for each buyer of one and for each unstored order.
 absl::StatusOr<AuditReport> audit(Client& client, OrderStore& orders, const SaleKeys& keys);
-
-/// The script that takes a voucher's state at one moment (in audit_snapshot.cc), as its native
-/// twin.
-const Script& audit_snapshot_script();
-NativeScript native_audit_snapshot();
-inline constexpr std::string_view kNativeAuditSnapshot = "rushgate.audit_snapshot";
 
 }  // namespace rushgate

@@ -1,4 +1,4 @@
-// A voucher's part of the keyspace at one moment.
+// What the keyspace says of a voucher: counters taken at one moment, and the buyers.
 #pragma once
 
 #include <cstdint>
@@ -13,24 +13,46 @@
 
 namespace rushgate {
 
-/// What audit_snapshot_script() answers. Nothing for what the keyspace does not have.
-struct AuditSnapshot {
-  std::optional<std::int64_t> version;
-  std::optional<std::int64_t> published;
-  std::optional<std::int64_t> stock;
-  std::int64_t given_back = 0;
-  absl::flat_hash_map<UserId, std::int64_t> buyers;  // how often each was admitted
+/// A moment of the keyspace, between two commands.
+struct KeyspaceMoment {
   StreamId last;             // the order stream's last id; 0-0 where there is no stream
   std::int64_t time_ms = 0;  // the keyspace's own time: since 1970 UTC
 
-  /// Was an order with this entry admitted after the moment? A keyspace that lost its stream
-  /// numbers the entries anew, perhaps below those of older orders: hence the time.
-  [[nodiscard]] bool is_before(StreamId entry) const {
+  /// Returns true if an order with this entry was admitted after the moment. A keyspace that lost
+  /// its stream numbers the entries from scratch, perhaps below those of older orders: hence the
+  /// time.
+  [[nodiscard]] bool precedes(StreamId entry) const {
     return entry > last && static_cast<std::int64_t>(entry.ms) >= time_ms;
   }
 };
 
-absl::StatusOr<AuditSnapshot> take_audit_snapshot(Client& client, const SaleKeys& keys,
-                                                  VoucherId voucher);
+/// The counters of a voucher. Nothing for those that the keyspace does not have.
+struct VoucherCounters {
+  std::optional<std::int64_t> version;
+  std::optional<std::int64_t> published;
+  std::optional<std::int64_t> stock;
+  std::optional<std::int64_t> admitted;  // kept where the whole sale has a limit
+  std::int64_t given_back = 0;
+  KeyspaceMoment taken_at;  // the same for all of them
+
+  /// Returns true if the same version is on sale, with a stock or without in both.
+  [[nodiscard]] bool is_same_sale(const VoucherCounters& other) const {
+    return version == other.version && published == other.published &&
+           stock.has_value() == other.stock.has_value();
+  }
+};
+
+/// A voucher in the keyspace. The buyers are read in portions: an order that was admitted after
+/// `counters.taken_at` and not after `buyers_read_at` may be counted among them or not.
+struct VoucherSnapshot {
+  VoucherCounters counters;
+  absl::flat_hash_map<UserId, std::int64_t> buyers;  // with the number of orders admitted
+  KeyspaceMoment buyers_read_at;
+};
+
+/// Reads a voucher in bounded portions, and repeats that if another version comes into force
+/// meanwhile.
+absl::StatusOr<VoucherSnapshot> take_voucher_snapshot(Client& client, const SaleKeys& keys,
+                                                      VoucherId voucher);
 
 }  // namespace rushgate

@@ -19,13 +19,18 @@ struct Wanted {
   }
 };
 
-/// Visits the orders of `stream`, each with the entry under which it stands there.
+/// Visits the orders of `stream`, each with the entry under which it stands there. Describes the
+/// entries that are no orders in `unreadable`, unless it is null.
 absl::Status visit_orders(Client& client, const std::string& stream, const Wanted& wanted,
-                          BetweenPortions between_portions,
+                          BetweenPortions between_portions, std::vector<std::string>* unreadable,
                           absl::FunctionRef<void(const Order&, std::string_view)> visit) {
   const auto visit_entry = [&](const OrderEntry& entry) {
     const auto order = read_order(entry);
     if (order.ok() && wanted.contains(*order)) visit(*order, entry.id);
+    if (!order.ok() && unreadable != nullptr) {
+      unreadable->push_back(stream + ": entry " + entry.id +
+                            " is no order: " + std::string(order.status().message()));
+    }
     return true;
   };
   return for_each_entry(client, stream, StreamId::min(), StreamId::max(), visit_entry,
@@ -46,10 +51,10 @@ absl::StatusOr<UnstoredOrders> read_unstored_orders(Client& client, const SaleKe
   const auto append_to = [](std::vector<Order>& orders) {
     return [&orders](const Order& order, std::string_view) { orders.push_back(order); };
   };
-  absl::Status read =
-      visit_orders(client, keys.dead_letters(), wanted, between_portions, append_to(dead_before));
+  absl::Status read = visit_orders(client, keys.dead_letters(), wanted, between_portions, nullptr,
+                                   append_to(dead_before));
   if (read.ok()) {
-    read = visit_orders(client, keys.order_stream, wanted, between_portions,
+    read = visit_orders(client, keys.order_stream, wanted, between_portions, &unstored.unreadable,
                         [&](const Order& order, std::string_view entry) {
                           unstored.queued.push_back(order);
                           // for_each_entry() has read the id already
@@ -57,7 +62,7 @@ absl::StatusOr<UnstoredOrders> read_unstored_orders(Client& client, const SaleKe
                         });
   }
   if (read.ok()) {
-    read = visit_orders(client, keys.dead_letters(), wanted, between_portions,
+    read = visit_orders(client, keys.dead_letters(), wanted, between_portions, &unstored.unreadable,
                         append_to(unstored.dead));
   }
   if (!read.ok()) return read;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -21,13 +22,14 @@ struct UnstoredOrders {
   std::vector<StreamId> queued_as;
   /// Among the dead letters.
   std::vector<Order> dead;
+  /// Entries of both that are no orders, each described with its stream, its id and what is wrong.
+  std::vector<std::string> unreadable;
 };
 
 /// Reads both streams such that an order which moves from one to the other meanwhile is met at
 /// least once; one that moves to the database is found there by whoever reads it afterwards. Of one
 /// voucher, or of all; of one user, or of all. Reads the whole backlog in bounded portions and
-/// keeps what it was asked for. Entries that are no orders are passed over: they are the worker's
-/// to report.
+/// keeps what it was asked for. Entries that are no orders belong to no voucher and to no user.
 absl::StatusOr<UnstoredOrders> read_unstored_orders(Client& client, const SaleKeys& keys,
                                                     std::optional<VoucherId> voucher,
                                                     std::optional<UserId> user = {},

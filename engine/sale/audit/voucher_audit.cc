@@ -1,0 +1,291 @@
+#include "engine/sale/audit/voucher_audit.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "engine/sale/orders/dead_letters.h"
+#include "engine/sale/vouchers/sale_day.h"
+
+namespace rushgate {
+namespace {
+
+/// Returns true if an order admitted under `version` can have this entry. The ids of a stream never
+/// go back: only the first of a millisecond surely has the time of its admission, the others may
+/// have been admitted by a clock that went back.
+bool is_in_window(const VoucherVersion& version, StreamId entry) {
+  const auto admitted_at_ms = static_cast<std::int64_t>(entry.ms);
+  const bool has_ended = admitted_at_ms >= version.voucher.end_ms && entry.seq == 0;
+  return admitted_at_ms >= version.voucher.begin_ms && !has_ended;
+}
+
+/// The loosest limit of all versions on the number of orders in all; 0: none.
+std::int64_t loosest_total(const std::vector<VoucherVersion>& versions) {
+  std::int64_t total = 0;
+  for (const VoucherVersion& version : versions) {
+    if (version.voucher.limits.total == 0) return 0;
+    total = std::max(total, version.voucher.limits.total);
+  }
+  return total;
+}
+
+std::string orders_of(UserId user, std::int64_t count) {
+  return "user " + std::to_string(user) + " has " + std::to_string(count) + " orders";
+}
+
+}  // namespace
+
+bool is_in_force(const std::optional<VoucherVersion>& version, const VoucherCounters& counters) {
+  return version && counters.version == version->version &&
+         counters.published == version->voucher.stock;
+}
+
+std::optional<VoucherVersion> find_version_in_force(const std::vector<VoucherVersion>& versions,
+                                                    const VoucherCounters& counters) {
+  std::optional<VoucherVersion> latest_applied;
+  for (const VoucherVersion& version : versions) {
+    if (is_in_force(version, counters)) return version;
+    if (version.state == VoucherVersion::State::kApplied) latest_applied = version;
+  }
+  return latest_applied;
+}
+
+void VoucherAuditor::problem(const std::string& description) {
+  problems_.push_back("voucher " + std::to_string(result_.voucher) + ": " + description);
+}
+
+void VoucherAuditor::problem(const Order& order, const std::string& description) {
+  problem("order " + std::to_string(order.id) + ' ' + description);
+}
+
+/// False if the voucher never was on sale, or if both the database and the keyspace lost it.
+bool VoucherAuditor::is_known() const { return recorded_ || counters().version; }
+
+bool VoucherAuditor::is_after_audit(const Order& order) const {
+  return evidence_.snapshot.buyers_read_at.precedes(order.entry);
+}
+
+absl::Status VoucherAuditor::run(AuditReport& report) {
+  recorded_ = find_version_in_force(evidence_.versions, counters());
+  find_day_rule();
+  compare_version();
+  absl::Status read = count_stored();
+  if (!read.ok()) return read;
+  collect_waiting();
+  count_queued(find_dead());
+  read = count_dead();
+  if (!read.ok()) return read;
+
+  const bool has_buyers = !evidence_.snapshot.buyers.empty();
+  if (!is_known() && !has_buyers && bought_.empty()) return absl::OkStatus();
+  if (is_known() || has_buyers) compare_buyers();
+  compare_counters();
+  compare_limits();
+  report.vouchers.push_back(result_);
+  std::ranges::move(problems_, std::back_inserter(report.problems));
+  return absl::OkStatus();
+}
+
+// ---- Orders ----
+
+absl::Status VoucherAuditor::count_stored() {
+  const OrderFilter filter{.voucher = result_.voucher, .count_max = 10'000};
+  return for_each_order(orders_, filter, [this](const Order& order) {
+    if (is_after_audit(order)) return;
+    stored_.insert(order.id);
+    count(order, result_.created);
+  });
+}
+
+/// Each order in the stream once.
+void VoucherAuditor::collect_waiting() {
+  for (const StreamOrder& queued : evidence_.queued) {
+    if (is_after_audit(queued.order)) continue;
+    const auto [known, is_new] = waiting_.try_emplace(queued.order.id, queued);
+    if (is_new) continue;
+    // An order that died and was retried stands there twice where another group keeps its first
+    // entry.
+    StreamOrder& first = known->second;
+    const bool are_both_open = !first.is_acknowledged && !queued.is_acknowledged;
+    if (first.order.entry != queued.order.entry || are_both_open) {
+      problem(queued.order, "is doubled: in the stream as " + first.entry.to_string() + " and as " +
+                                queued.entry.to_string());
+    }
+    if (first.is_acknowledged) first = queued;
+  }
+}
+
+void VoucherAuditor::count_queued(const Ids& dead) {
+  for (const auto& [id, waiting] : waiting_) {
+    if (stored_.contains(id)) continue;  // not yet acknowledged, or not yet trimmed
+    const Order& order = waiting.order;
+    if (!waiting.is_acknowledged) {
+      count(order, result_.queued);
+    } else if (!dead.contains(id)) {
+      problem(order, "of user " + std::to_string(order.user) +
+                         " is acknowledged but not stored (entry " + waiting.entry.to_string() +
+                         ")");
+    }
+  }
+}
+
+VoucherAuditor::Ids VoucherAuditor::find_dead() {
+  Ids dead;
+  for (const Order& order : evidence_.dead) {
+    if (is_after_audit(order)) continue;
+    if (!dead.insert(order.id).second) problem(order, "died twice");
+  }
+  return dead;
+}
+
+absl::Status VoucherAuditor::count_dead() {
+  for (const Order& order : evidence_.dead) {
+    if (is_after_audit(order)) continue;
+    if (stored_.contains(order.id)) {
+      const auto still = find_dead_letter(client_, keys_, order.id);
+      if (!still.ok()) return still.status();
+      if (still->has_value()) problem(order, "is both stored and among the dead letters");
+      continue;
+    }
+    const auto waiting = waiting_.find(order.id);
+    const bool is_queued = waiting != waiting_.end() && !waiting->second.is_acknowledged;
+    if (is_queued) continue;  // it died, or was retried, during the audit
+    count(order, result_.dead);
+  }
+  return absl::OkStatus();
+}
+
+void VoucherAuditor::count(const Order& order, std::int64_t& place) {
+  if (!is_known()) {
+    problem(order, "of user " + std::to_string(order.user) + " is of an unknown voucher");
+  }
+  const bool is_later = counters().taken_at.precedes(order.entry);
+  Bought& bought = bought_[order.user];
+  ++(is_later ? bought.later : bought.orders);
+  if (!is_later) ++place;
+  bought.limit = std::max(bought.limit, order.limit);
+  bought.unlimited = bought.unlimited || order.limit == 0;
+  if (order.entry == StreamId{}) return;  // adopted from another system: its time is not known
+  check_window(order);
+  if (day_rule_) {
+    const std::int64_t day = sale_day(order.admitted_at_ms, day_rule_->utc_offset_minutes);
+    ++bought_on_day_[{order.user, day}];
+  }
+}
+
+void VoucherAuditor::check_window(const Order& order) {
+  const auto allows = [&](const VoucherVersion& version) {
+    return is_in_window(version, order.entry);
+  };
+  if (evidence_.versions.empty() || std::ranges::any_of(evidence_.versions, allows)) return;
+  problem(order, "of user " + std::to_string(order.user) + " was admitted at " +
+                     std::to_string(order.admitted_at_ms) + " ms, outside the window of the sale");
+}
+
+/// An order does not name the version under which it was admitted, so the loosest one counts.
+void VoucherAuditor::find_day_rule() {
+  for (const VoucherVersion& version : evidence_.versions) {
+    const Limits& limits = version.voucher.limits;
+    const bool is_same_day =
+        !day_rule_ || day_rule_->utc_offset_minutes == limits.utc_offset_minutes;
+    if (limits.per_user_day == 0 || !is_same_day) {
+      day_rule_.reset();
+      return;
+    }
+    if (!day_rule_ || day_rule_->per_user_day < limits.per_user_day) day_rule_ = limits;
+  }
+}
+
+// ---- Comparing ----
+
+void VoucherAuditor::compare_version() {
+  if (!is_known()) return;
+  if (!recorded_) {
+    problems_.push_back("voucher " + std::to_string(result_.voucher) +
+                        " is on sale and the database does not know it");
+    return;
+  }
+  if (!counters().version || !counters().published || is_in_force(recorded_, counters())) return;
+  problem("version " + std::to_string(*counters().version) + " with a stock of " +
+          std::to_string(*counters().published) + " is in force, version " +
+          std::to_string(recorded_->version) + " with " + std::to_string(recorded_->voucher.stock) +
+          " is recorded");
+}
+
+void VoucherAuditor::compare_buyers() {
+  for (const auto& [user, bought] : bought_) {
+    const auto found = evidence_.snapshot.buyers.find(user);
+    const std::int64_t admitted = found == evidence_.snapshot.buyers.end() ? 0 : found->second;
+    if (bought.orders > admitted) {
+      problem(orders_of(user, bought.orders) + " and was admitted " + std::to_string(admitted) +
+              " times");
+    }
+    const std::int64_t orders = bought.orders + bought.later;
+    if (!bought.unlimited && orders > bought.limit) {
+      problem(orders_of(user, orders) + ", above the limit of " + std::to_string(bought.limit) +
+              " per user");
+    }
+  }
+  std::vector<std::pair<UserId, std::int64_t>> lost;
+  for (const auto& [user, admitted] : evidence_.snapshot.buyers) {
+    const auto found = bought_.find(user);
+    const Bought bought = found == bought_.end() ? Bought{} : found->second;
+    // Of the later orders, the buyers' records may have some.
+    const bool has_later = bought.later > 0;
+    result_.admitted += has_later ? std::min(bought.orders, admitted) : admitted;
+    if (bought.orders + bought.later < admitted) lost.emplace_back(user, admitted);
+  }
+  std::ranges::sort(lost);
+  for (const auto& [user, admitted] : lost) {
+    const auto found = bought_.find(user);
+    const std::int64_t orders =
+        found == bought_.end() ? 0 : found->second.orders + found->second.later;
+    problem("lost: user " + std::to_string(user) + " was admitted " + std::to_string(admitted) +
+            " times and has " + std::to_string(orders) + " orders");
+  }
+}
+
+void VoucherAuditor::compare_counters() {
+  if (!is_known()) return;
+  result_.given_back = counters().given_back;
+  result_.published = recorded_ ? recorded_->voucher.stock : counters().published.value_or(0);
+  const std::int64_t orders = count_orders();
+  if (orders - result_.given_back > result_.published) {
+    problem("oversold: " + std::to_string(orders) + " orders of a stock of " +
+            std::to_string(result_.published));
+  }
+  if (!counters().version || !counters().published || !counters().stock) {
+    problem("the keyspace has lost it (it is rebuilt with the next purchase)");
+    return;
+  }
+  result_.free = *counters().stock;
+  if (result_.free < 0) problem("oversold: the stock is " + std::to_string(result_.free));
+  if (result_.published != result_.free + result_.admitted - result_.given_back) {
+    problem("published " + std::to_string(result_.published) + " is not free " +
+            std::to_string(result_.free) + " + admitted " + std::to_string(result_.admitted) +
+            " - given back " + std::to_string(result_.given_back));
+  }
+}
+
+/// The limits of the sale and per day. A limit that was raised or lowered counts at its loosest.
+void VoucherAuditor::compare_limits() {
+  const bool counts_admitted = recorded_ && recorded_->voucher.limits.total > 0;
+  if (counts_admitted && is_in_force(recorded_, counters()) &&
+      counters().admitted != result_.admitted) {
+    problem("the count for the limit of the sale is " +
+            (counters().admitted ? std::to_string(*counters().admitted) : "missing") +
+            ", the buyers were admitted " + std::to_string(result_.admitted) + " times");
+  }
+  const std::int64_t total = loosest_total(evidence_.versions);
+  const std::int64_t orders = count_orders();
+  if (total > 0 && orders > total) {
+    problem(std::to_string(orders) + " orders are above the limit of " + std::to_string(total) +
+            " for the whole sale");
+  }
+  for (const auto& [user_day, count] : bought_on_day_) {
+    if (count <= day_rule_->per_user_day) continue;
+    problem(orders_of(user_day.first, count) + " of one day, above the limit of " +
+            std::to_string(day_rule_->per_user_day) + " per day");
+  }
+}
+
+}  // namespace rushgate

@@ -1,0 +1,111 @@
+// The rules of a sale, applied to everything that is known of one voucher.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "engine/base/stream_id.h"
+#include "engine/client/client.h"
+#include "engine/sale/audit/audit.h"
+#include "engine/sale/audit/audit_snapshot.h"
+#include "engine/sale/orders/order.h"
+#include "engine/sale/orders/order_store.h"
+
+namespace rushgate {
+
+/// An order in the order stream.
+struct StreamOrder {
+  Order order;
+  StreamId entry;  // under which it stands there: not Order::entry if it was dead and retried
+  bool is_acknowledged = false;
+};
+
+/// What the keyspace and its streams say of one voucher.
+struct VoucherEvidence {
+  VoucherSnapshot snapshot = {};
+  std::vector<VoucherVersion> versions = {};  // recorded, without those refused; ascending
+  std::vector<StreamOrder> queued = {};
+  std::vector<Order> dead = {};
+};
+
+/// Compares the evidence with the database, and each order with the rules of admission. Not
+/// thread-safe. Does not own what it is given, which must outlive it.
+class VoucherAuditor {
+ public:
+  VoucherAuditor(VoucherId voucher, const VoucherEvidence& evidence, Client& client,
+                 OrderStore& orders, const SaleKeys& keys)
+      : evidence_(evidence), client_(client), orders_(orders), keys_(keys) {
+    result_.voucher = voucher;
+  }
+
+  /// Adds the voucher and its problems to `report`. A voucher without version, buyers and orders
+  /// is left out.
+  absl::Status run(AuditReport& report);
+
+ private:
+  /// The orders of one user.
+  struct Bought {
+    std::int64_t orders = 0;  // admitted before the counters were taken
+    std::int64_t later = 0;   // and while the buyers were read
+    std::int64_t limit = 0;   // the largest under which one of them was admitted; 0: any number
+    bool unlimited = false;
+  };
+  using Ids = absl::flat_hash_set<OrderId>;
+  using UserDay = std::pair<UserId, std::int64_t>;
+
+  void problem(const std::string& description);
+  void problem(const Order& order, const std::string& description);
+  [[nodiscard]] bool is_known() const;
+  [[nodiscard]] const VoucherCounters& counters() const { return evidence_.snapshot.counters; }
+  [[nodiscard]] bool is_after_audit(const Order& order) const;
+
+  void find_day_rule();
+  absl::Status count_stored();
+  void collect_waiting();
+  Ids find_dead();
+  void count_queued(const Ids& dead);
+  absl::Status count_dead();
+  /// Counts an order among its user's, and in `place` if it was admitted before the counters were
+  /// taken.
+  void count(const Order& order, std::int64_t& place);
+  [[nodiscard]] std::int64_t count_orders() const {
+    return result_.created + result_.queued + result_.dead;
+  }
+  void check_window(const Order& order);
+
+  void compare_version();
+  void compare_buyers();
+  void compare_counters();
+  void compare_limits();
+
+  const VoucherEvidence& evidence_;
+  Client& client_;
+  OrderStore& orders_;
+  const SaleKeys& keys_;
+  VoucherAudit result_;
+  std::vector<std::string> problems_;
+  std::optional<VoucherVersion> recorded_;  // in force, or the one that should be
+  Ids stored_;
+  absl::btree_map<OrderId, StreamOrder> waiting_;  // each order of the stream once
+  // Ordered: the same problems in the same order.
+  absl::btree_map<UserId, Bought> bought_;
+  std::optional<Limits> day_rule_;  // the loosest limit per user and day, if every version has one
+  absl::btree_map<UserDay, std::int64_t> bought_on_day_;
+};
+
+/// The version in force according to `counters` if it is among `versions`; otherwise the latest
+/// that was applied.
+std::optional<VoucherVersion> find_version_in_force(const std::vector<VoucherVersion>& versions,
+                                                    const VoucherCounters& counters);
+/// Returns true if `version` is what the keyspace has on sale.
+bool is_in_force(const std::optional<VoucherVersion>& version, const VoucherCounters& counters);
+
+}  // namespace rushgate
