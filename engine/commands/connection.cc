@@ -5,6 +5,7 @@
 
 #include "engine/base/numbers.h"
 #include "engine/base/redis_version.h"
+#include "engine/base/secrets.h"
 #include "engine/commands/arguments.h"
 #include "engine/commands/clients.h"
 #include "engine/commands/command_context.h"
@@ -19,8 +20,8 @@ namespace {
 constexpr const char* kServerName = "redis";
 
 bool authenticate(Session& session, std::string_view user, std::string_view password) {
-  const bool is_right =
-      user == kDefaultUser && (session.password.empty() || session.password == password);
+  const bool is_right = user == kDefaultUser &&
+                        (session.password.empty() || equals_secret(session.password, password));
   if (is_right) session.is_authenticated = true;
   return is_right;
 }
