@@ -88,6 +88,7 @@ Connection::Connection(std::shared_ptr<boost::asio::io_context> io, Socket socke
 }
 
 void Connection::start() {
+  active_ms_ = engine_.clock().monotonic_ms();
   session_ = std::make_unique<ServedSession>(engine_, session_options());
   wait_for_input();
 }
@@ -176,6 +177,7 @@ void Connection::receive() {
       socket_.read_some(boost::asio::buffer(buffer.data(), buffer.size()), error);
   if (error == boost::asio::error::would_block) return;
   if (error) return close();
+  active_ms_ = engine_.clock().monotonic_ms();
   const std::string_view received(buffer.data(), bytes);
   if (!input_.empty() || is_blocked_) {
     input_.append(received);
@@ -366,6 +368,7 @@ void Connection::send() {
       return close();
     }
   }
+  if (sent > 0) active_ms_ = engine_.clock().monotonic_ms();
   if (output_.size() > options_.output_bytes_max) {
     return drop("it left more than output_bytes_max of its answers unread");
   }
@@ -395,6 +398,11 @@ void Connection::wait_until_writable() {
                        if (error) return self->close();
                        self->want_turn();
                      });
+}
+
+std::int64_t Connection::idle_ms(std::int64_t now_monotonic_ms) const {
+  if (wants_turn_ || is_in_batch_ || is_blocked_ || session_->is_subscribed()) return 0;
+  return now_monotonic_ms - active_ms_;
 }
 
 void Connection::drop(std::string_view reason) {

@@ -66,6 +66,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// Between next_batch() and take_replies().
   [[nodiscard]] bool is_in_batch() const { return is_in_batch_; }
 
+  /// Returns for how long it has neither received nor sent anything; 0 if it has reason to wait: it
+  /// is subscribed or blocked, or about to be served.
+  [[nodiscard]] std::int64_t idle_ms(std::int64_t now_monotonic_ms) const;
+
   [[nodiscard]] bool is_closed() const { return is_closed_; }
   void close();
 
@@ -106,6 +110,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Owner& owner_;
 
   Socket socket_;
+  std::int64_t active_ms_ = 0;  // when it received or sent bytes last, on the monotonic clock
   std::unique_ptr<ServedSession> session_;  // from start() on
 
   // ---- Coming in ----

@@ -1,7 +1,13 @@
 #include "adapters/resp/resp_server.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <optional>
 #include <system_error>
@@ -28,6 +34,10 @@ using Tcp = asio::ip::tcp;
 using Local = asio::local::stream_protocol;
 
 constexpr std::chrono::milliseconds kAcceptAgainAfter{100};
+
+constexpr std::uint32_t kModeMax = 0777;
+constexpr std::int64_t kKeepaliveMaxS = 32'767;                  // Linux takes no more
+constexpr std::int64_t kIdleTimeoutMaxS = 100LL * 365 * 86'400;  // a century: no sum overflows
 
 // The replies of a round, before they are sent. One reply may exceed it.
 constexpr std::size_t kRoundReplyBytesMax = 4 * 1'024 * 1'024;
@@ -70,17 +80,34 @@ absl::Status expect_nobody(asio::io_context& io, const Local::endpoint& endpoint
   return unavailable(path, error);
 }
 
-/// Listens at `endpoint`; or why not.
 template <class Protocol>
-absl::Status listen(Listener<Protocol>& listener, const typename Protocol::endpoint& endpoint,
-                    std::string_view shown) {
+absl::Status bind_to(Listener<Protocol>& listener, const typename Protocol::endpoint& endpoint,
+                     std::string_view shown) {
   auto& acceptor = listener.acceptor;
   boost::system::error_code error;
   acceptor.open(endpoint.protocol(), error);
   if (!error) acceptor.set_option(asio::socket_base::reuse_address(true), error);
   if (!error) acceptor.bind(endpoint, error);
-  if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
   return error ? unavailable(shown, error) : absl::OkStatus();
+}
+
+template <class Protocol>
+absl::Status listen(Listener<Protocol>& listener, std::string_view shown) {
+  boost::system::error_code error;
+  listener.acceptor.listen(asio::socket_base::max_listen_connections, error);
+  return error ? unavailable(shown, error) : absl::OkStatus();
+}
+
+/// As Redis does: three questions at most, a third of `idle_s` apart.
+void keep_alive(int socket, std::int64_t idle_s) {
+  const auto set = [&](int level, int option, std::int64_t value) {
+    const int number = static_cast<int>(value);
+    ::setsockopt(socket, level, option, &number, sizeof(number));
+  };
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, idle_s);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, std::max<std::int64_t>(1, idle_s / 3));
+  set(IPPROTO_TCP, TCP_KEEPCNT, 3);
 }
 
 }  // namespace
@@ -97,6 +124,8 @@ class RespServer::Impl final : private Connection::Owner {
  private:
   using Connections = std::vector<std::shared_ptr<Connection>>;
 
+  absl::Status check_options() const;
+  absl::Status fit_open_files();
   absl::Status listen_on_tcp();
   absl::Status listen_on_unix_socket();
   template <class Protocol>
@@ -117,11 +146,13 @@ class RespServer::Impl final : private Connection::Owner {
   void hand_over(std::size_t batch);
   void serve_while_busy();
   static void answer_while_busy(Connection& connection);
+  void close_idle();
+  void close_idle_every_second();
   void close_all();
 
   // ---- Constant after start() ----
   Engine& engine_;
-  const RespServerOptions options_;
+  RespServerOptions options_;
   std::uint16_t port_ = 0;
   std::optional<FileIdentity> local_socket_;
   std::thread thread_;
@@ -130,6 +161,7 @@ class RespServer::Impl final : private Connection::Owner {
   const std::shared_ptr<asio::io_context> io_ = std::make_shared<asio::io_context>(1);
   Listener<Tcp> tcp_listener_{*io_};
   Listener<Local> local_listener_{*io_};
+  asio::steady_timer idle_timer_{*io_};
   absl::flat_hash_set<std::shared_ptr<Connection>> connections_;
   Connections ready_;  // in order of arrival
   SharedBuffers buffers_;
@@ -141,7 +173,7 @@ class RespServer::Impl final : private Connection::Owner {
 
 // ---- Life ----
 
-absl::Status RespServer::Impl::start() {
+absl::Status RespServer::Impl::check_options() const {
   if (options_.bind_address.empty() && options_.unix_socket.empty()) {
     return absl::InvalidArgumentError("neither an address nor a unix socket to listen on");
   }
@@ -150,10 +182,56 @@ absl::Status RespServer::Impl::start() {
     return absl::InvalidArgumentError(
         "clients_max, query_bytes_max and output_bytes_max must be at least 1");
   }
+  if (options_.unix_socket_mode > kModeMax) {
+    return absl::InvalidArgumentError("unix_socket_mode must be at most 0777");
+  }
+  if (options_.tcp_keepalive_s < 0 || options_.tcp_keepalive_s > kKeepaliveMaxS) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("tcp_keepalive_s must be from 0 to ", kKeepaliveMaxS));
+  }
+  if (options_.idle_timeout_s < 0 || options_.idle_timeout_s > kIdleTimeoutMaxS) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("idle_timeout_s must be from 0 to ", kIdleTimeoutMaxS));
+  }
+  return absl::OkStatus();
+}
+
+/// Raises the limit of open files to what the clients take, or lowers their number to what it
+/// allows. (Redis's adjustOpenFilesLimit.)
+absl::Status RespServer::Impl::fit_open_files() {
+  constexpr rlim_t kOthers = 128;  // the store's files, listening sockets, the log
+  const rlim_t wanted = options_.clients_max + kOthers;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return {};
+  limit.rlim_cur = std::min(wanted, limit.rlim_max);
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  if (limit.rlim_cur >= wanted) return {};
+  if (limit.rlim_cur <= kOthers) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        limit.rlim_cur, " open files are allowed (ulimit -n): that leaves none for clients"));
+  }
+  const std::size_t fitting = limit.rlim_cur - kOthers;
+  if (options_.logger != nullptr) {
+    options_.logger->warn("clients_max {} is lowered to {}: {} open files are allowed (ulimit -n)",
+                          options_.clients_max, fitting, limit.rlim_cur);
+  }
+  options_.clients_max = fitting;
+  return {};
+}
+
+absl::Status RespServer::Impl::start() {
+  if (const absl::Status checked = check_options(); !checked.ok()) return checked;
+  if (const absl::Status fits = fit_open_files(); !fits.ok()) return fits;
   absl::Status listening;
   if (!options_.bind_address.empty()) listening = listen_on_tcp();
   if (listening.ok() && !options_.unix_socket.empty()) listening = listen_on_unix_socket();
   if (!listening.ok()) return listening;
+  ServedSession::set_server(engine_, {.port = port_,
+                                      .clients_max = options_.clients_max,
+                                      .idle_timeout_s = options_.idle_timeout_s,
+                                      .tcp_keepalive_s = options_.tcp_keepalive_s});
+  if (options_.idle_timeout_s > 0 && !engine_.is_manual()) close_idle_every_second();
   thread_ = std::thread([this] { run(); });
   return listening;
 }
@@ -172,12 +250,12 @@ absl::Status RespServer::Impl::listen_on_tcp() {
   }
   const Tcp::endpoint endpoint(address, options_.port);
   const std::string shown = absl::StrCat(options_.bind_address, " port ", options_.port);
-  if (const absl::Status listening = listen(tcp_listener_, endpoint, shown); !listening.ok()) {
-    return listening;
-  }
+  absl::Status listening = bind_to(tcp_listener_, endpoint, shown);
+  if (listening.ok()) listening = listen(tcp_listener_, shown);
+  if (!listening.ok()) return listening;
   port_ = tcp_listener_.acceptor.local_endpoint().port();
   accept(tcp_listener_);
-  return absl::OkStatus();
+  return listening;
 }
 
 absl::Status RespServer::Impl::listen_on_unix_socket() {
@@ -195,7 +273,13 @@ absl::Status RespServer::Impl::listen_on_unix_socket() {
     std::error_code ignored;
     std::filesystem::remove(path, ignored);
   }
-  const absl::Status listening = listen(local_listener_, endpoint, path);
+  absl::Status listening = bind_to(local_listener_, endpoint, path);
+  // Before anything can connect.
+  if (listening.ok() && options_.unix_socket_mode != 0 &&
+      ::chmod(path.c_str(), options_.unix_socket_mode) != 0) {
+    listening = absl::ErrnoToStatus(errno, absl::StrCat("chmod ", path));
+  }
+  if (listening.ok()) listening = listen(local_listener_, path);
   if (!listening.ok()) return listening;
   local_socket_ = identity_of_socket(path);
   accept(local_listener_);
@@ -243,6 +327,7 @@ void RespServer::Impl::admit(Connection::Socket socket) {
     return;
   }
   socket.set_option(Tcp::no_delay(true), ignored);  // a unix socket has no such option
+  if (options_.tcp_keepalive_s > 0) keep_alive(socket.native_handle(), options_.tcp_keepalive_s);
   Connection::Owner& owner = *this;
   const auto connection =
       std::make_shared<Connection>(io_, std::move(socket), engine_, options_, owner);
@@ -283,13 +368,15 @@ RespServer::Impl::Connections RespServer::Impl::take_ready() {
 void RespServer::Impl::serve_ready() {
   for (auto& connection : take_ready()) {
     auto batch = connection->next_batch();
-    if (!batch && connection->moves_clock_next()) {
+    const bool moves_clock = !batch && connection->moves_clock_next();
+    if (moves_clock) {
       run_batches();  // they came before
       connection->advance_clock();
     }
     const bool is_awaited = batch && !batch->completion;
     if (batch) batches_.push_back(*std::move(batch));
     if (!is_awaited) connection->settle();
+    if (moves_clock) close_idle();
     if (batch) asking_.push_back(is_awaited ? std::move(connection) : nullptr);
   }
   run_batches();
@@ -343,11 +430,31 @@ void RespServer::Impl::answer_while_busy(Connection& connection) {
   connection.settle();
 }
 
+void RespServer::Impl::close_idle() {
+  if (options_.idle_timeout_s == 0) return;
+  const std::int64_t now_ms = engine_.clock().monotonic_ms();
+  Connections idle;
+  for (const auto& connection : connections_) {
+    if (connection->idle_ms(now_ms) >= 1'000 * options_.idle_timeout_s) idle.push_back(connection);
+  }
+  for (const auto& connection : idle) connection->close();
+}
+
+void RespServer::Impl::close_idle_every_second() {
+  idle_timer_.expires_after(std::chrono::seconds(1));
+  idle_timer_.async_wait([this](const boost::system::error_code& gone) {
+    if (gone) return;
+    close_idle();
+    close_idle_every_second();
+  });
+}
+
 void RespServer::Impl::close_all() {
   boost::system::error_code ignored;
   tcp_listener_.acceptor.close(ignored);
   tcp_listener_.accept_again.cancel();
   local_listener_.accept_again.cancel();
+  idle_timer_.cancel();
   // What is there now may be another server's.
   if (local_socket_ && identity_of_socket(options_.unix_socket) == local_socket_) {
     std::error_code gone;

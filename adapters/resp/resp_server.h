@@ -25,9 +25,22 @@ struct RespServerOptions {
   std::string unix_socket = {};  // path of one more way in; empty: none. One that is left over is
                                  // replaced
 
+  /// Permissions of the unix socket, such as 0700; 0: those that the umask leaves.
+  std::uint32_t unix_socket_mode = 0;
+
   std::string password = {};  // what AUTH must give; empty: nobody asks
 
-  std::size_t clients_max = 10'000;  // each takes an open file: see `ulimit -n`
+  /// start() raises the process's limit of open files as needed (RLIMIT_NOFILE), or lowers
+  /// clients_max to what the limit allows, and logs that.
+  std::size_t clients_max = 10'000;
+
+  /// A client without a request and a reply for so many seconds is closed, unless it is subscribed
+  /// or blocked. 0: none is.
+  std::int64_t idle_timeout_s = 0;
+  /// After so many seconds of silence the system asks a TCP client's machine whether it is still
+  /// there; up to 32,767. 0: it does not ask.
+  std::int64_t tcp_keepalive_s = 300;
+
   /// What one client may have sent without an answer, and what it may leave unread, in bytes.
   /// Beyond that it is closed, and the log says why.
   std::size_t query_bytes_max = std::size_t{1} << 30;
@@ -49,7 +62,8 @@ struct RespServerOptions {
 class RespServer {
  public:
   /// Returns when it listens. kInvalidArgument: options that make no sense; kUnavailable: the
-  /// address or the unix socket is taken, or may not be used.
+  /// address or the unix socket is taken, or may not be used; kResourceExhausted: the limit of open
+  /// files leaves none for clients.
   static absl::StatusOr<std::unique_ptr<RespServer>> start(Engine& engine,
                                                            RespServerOptions options);
   /// As stop().

@@ -1,12 +1,11 @@
-#include <sys/resource.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <limits>
 #include <memory>
@@ -22,6 +21,7 @@
 #include "apps/commands/command_line.h"
 #include "apps/commands/commands.h"
 #include "apps/exit_code.h"
+#include "apps/input/file_text.h"
 #include "apps/say.h"
 #include "engine/base/memory_size.h"
 #include "engine/executor/engine.h"
@@ -32,9 +32,12 @@
 namespace rushgate {
 namespace {
 
+constexpr const char* kPasswordVariable = "RUSHGATE_REQUIREPASS";
+
 struct ServeArguments {
   RespServerOptions server;
-  std::filesystem::path dir;  // empty: in memory
+  std::filesystem::path password_file;  // empty: none
+  std::filesystem::path dir;            // empty: in memory
   Durability durability = Durability::kOs;
   std::uint64_t memory_bytes_max = 0;
   bool manual_clock = false;
@@ -120,31 +123,33 @@ std::string shown_addresses(const RespServerOptions& options, const RespServer& 
   return shown + (shown.empty() ? "" : " and ") + options.unix_socket;
 }
 
-/// Makes room for the clients' sockets, or lowers their number to what the limit of open files
-/// allows. (Redis's adjustOpenFilesLimit.)
-absl::Status fit_open_files(RespServerOptions& options) {
-  constexpr rlim_t kOfOurOwn = 128;  // the store's files, listening sockets, the log
-  const rlim_t wanted = options.clients_max + kOfOurOwn;
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return {};
-  limit.rlim_cur = std::min(wanted, limit.rlim_max);
-  ::setrlimit(RLIMIT_NOFILE, &limit);
-  ::getrlimit(RLIMIT_NOFILE, &limit);
-  if (limit.rlim_cur >= wanted) return {};
-  if (limit.rlim_cur <= kOfOurOwn) {
-    return absl::ResourceExhaustedError(fmt::format(
-        "{} open files are allowed (ulimit -n): that leaves no room for clients", limit.rlim_cur));
-  }
-  const std::size_t fitting = limit.rlim_cur - kOfOurOwn;
-  say("rushgate: --maxclients {} is lowered to {}: {} open files are allowed (ulimit -n)\n",
-      options.clients_max, fitting, limit.rlim_cur);
-  options.clients_max = fitting;
-  return {};
+/// Returns the only line of the file.
+absl::StatusOr<std::string> read_password(const std::filesystem::path& file) {
+  auto text = read_file(file);
+  if (!text.ok()) return text;
+  if (text->ends_with('\n')) text->pop_back();
+  if (text->ends_with('\r')) text->pop_back();
+  if (!text->empty() && text->find('\n') == std::string::npos) return text;
+  return absl::InvalidArgumentError("a password is one line, and that is not in " + file.string());
+}
+
+/// Returns the password of --requirepass, of --requirepass-file or else of the environment; empty
+/// if there is none.
+absl::StatusOr<std::string> password_of(const ServeArguments& arguments) {
+  if (!arguments.server.password.empty()) return arguments.server.password;
+  if (!arguments.password_file.empty()) return read_password(arguments.password_file);
+  const char* const variable = std::getenv(kPasswordVariable);
+  if (variable == nullptr) return "";
+  if (*variable == '\0')
+    return absl::InvalidArgumentError(fmt::format("{} is empty", kPasswordVariable));
+  return variable;
 }
 
 int run_serve(ServeArguments arguments) {
   ::signal(SIGPIPE, SIG_IGN);  // of a log that nobody reads any more
-  if (const absl::Status fits = fit_open_files(arguments.server); !fits.ok()) return fail(fits);
+  auto password = password_of(arguments);
+  if (!password.ok()) return fail(password.status());
+  arguments.server.password = *std::move(password);
   HeldSignals signals;
   std::atomic<bool> saves{false};
   arguments.server.on_shutdown = [&saves](bool wants_saved) {
@@ -157,9 +162,7 @@ int run_serve(ServeArguments arguments) {
   auto engine = Engine::open(*std::move(store),
                              {.manual_clock = arguments.manual_clock ? &clock : nullptr,
                               .memory_bytes_max = arguments.memory_bytes_max,
-                              .settings = {.port = arguments.server.port,
-                                           .clients_max = arguments.server.clients_max,
-                                           .latency_tracking = true},
+                              .settings = {.latency_tracking = true},
                               .logger = arguments.server.logger},
                              native_sale_scripts());
   if (!engine.ok()) return fail(engine.status());
@@ -191,17 +194,50 @@ void add_options(CLI::App& command, ServeArguments& arguments) {
   command.add_option("--unixsocket", server.unix_socket, "A unix socket, as well")
       ->check(not_empty())
       ->type_name("P");
+  command
+      .add_option_function<std::string>(
+          "--unixsocketperm",
+          [&server](const std::string& text) {
+            const bool is_octal = text.find_first_not_of("01234567") == std::string::npos;
+            if (text.empty() || text.size() > 4 || !is_octal ||
+                std::stoul(text, nullptr, 8) > 0777) {
+              throw CLI::ValidationError("--unixsocketperm", "'" + text + "' is no mode like 700");
+            }
+            server.unix_socket_mode = static_cast<std::uint32_t>(std::stoul(text, nullptr, 8));
+          },
+          "Permissions of the unix socket: 700, …; 0: those that the umask leaves")
+      ->type_name("MODE");
   command.add_option("--dir", arguments.dir, "Keeps the data here; without it, in memory only")
       ->check(not_empty())
       ->type_name("D");
   add_durability_option(command, arguments.durability);
-  command.add_option("--requirepass", server.password, "What clients must give to AUTH")
+  CLI::Option* const password =
+      command.add_option("--requirepass", server.password, "What clients must give to AUTH")
+          ->check(not_empty())
+          ->type_name("W");
+  command
+      .add_option(
+          "--requirepass-file", arguments.password_file,
+          fmt::format("The same, read from a file; without both, ${} says it", kPasswordVariable))
       ->check(not_empty())
-      ->type_name("W");
+      ->excludes(password)
+      ->type_name("F");
   command.add_option("--maxclients", server.clients_max, "Clients at the same time")
       ->check(number_from(1, 1'000'000))
       ->capture_default_str()
       ->type_name("N");
+  command
+      .add_option("--timeout", server.idle_timeout_s,
+                  "Seconds after which an idle client is closed; 0: never")
+      ->check(number_from(0, std::numeric_limits<std::int32_t>::max()))
+      ->capture_default_str()
+      ->type_name("S");
+  command
+      .add_option("--tcp-keepalive", server.tcp_keepalive_s,
+                  "Seconds of silence after which a client's machine is asked for a sign; 0: never")
+      ->check(number_from(0, 32'767))
+      ->capture_default_str()
+      ->type_name("S");
   command
       .add_option_function<std::string>(
           "--maxmemory",

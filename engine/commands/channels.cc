@@ -10,12 +10,14 @@ namespace rushgate {
 
 bool Channels::subscribe(Session& session, ChannelKind kind, std::string_view name) {
   if (!session.subscriptions.of(kind).emplace(name).second) return false;
+  session.is_subscribed = true;
   of(kind)[std::string(name)].push_back(&session);
   return true;
 }
 
 bool Channels::unsubscribe(Session& session, ChannelKind kind, std::string_view name) {
   if (session.subscriptions.of(kind).erase(std::string(name)) == 0) return false;
+  session.is_subscribed = !session.subscriptions.empty();
   const auto found = of(kind).find(name);
   std::erase(found->second, &session);
   if (found->second.empty()) of(kind).erase(found);

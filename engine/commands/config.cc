@@ -109,13 +109,15 @@ constexpr FixedSetting kFixed[] = {
     {"databases", [](Services) { return std::to_string(Keyspace::kDatabases); }},
     {"latency-tracking-info-percentiles",
      [](Services) { return std::string(kLatencyPercentiles); }},
-    {"maxclients", [](Services s) { return std::to_string(s.settings.clients_max); }},
-    {"port", [](Services s) { return std::to_string(s.settings.port); }},
+    {"maxclients", [](Services s) { return std::to_string(s.sessions.server().clients_max); }},
+    {"port", [](Services s) { return std::to_string(s.sessions.server().port); }},
     {"proto-max-bulk-len", [](Services) { return std::to_string(kStringBytesMax); }},
     {"save", [](Services) { return std::string(); }},
     {"stream-node-max-bytes", [](Services) { return std::string("0"); }},
     {"stream-node-max-entries", [](Services) { return std::to_string(Stream::kNodeEntries); }},
-    {"timeout", [](Services) { return std::string("0"); }},
+    {"tcp-keepalive",
+     [](Services s) { return std::to_string(s.sessions.server().tcp_keepalive_s); }},
+    {"timeout", [](Services s) { return std::to_string(s.sessions.server().idle_timeout_s); }},
 };
 
 /// The row of that name, in any case; null if there is none.

@@ -69,7 +69,7 @@ void write_server(Context context, Fields& fields) {
   fields.add("os", operating_system());
   fields.add("arch_bits", 8 * sizeof(void*));
   fields.add("process_id", process_id());
-  fields.add("tcp_port", context.services().settings.port);
+  fields.add("tcp_port", context.services().sessions.server().port);
   fields.add("server_time_usec", context.now_ms() * kMsPerSecond);
   fields.add("uptime_in_seconds", up_s);
   fields.add("uptime_in_days", up_s / kSecondsPerDay);
@@ -78,7 +78,7 @@ void write_server(Context context, Fields& fields) {
 void write_clients(Context context, Fields& fields) {
   fields.add("connected_clients", context.services().sessions.size());
   fields.add("cluster_connections", 0);
-  fields.add("maxclients", context.services().settings.clients_max);
+  fields.add("maxclients", context.services().sessions.server().clients_max);
   fields.add("blocked_clients", context.services().blocked.count());
   fields.add("tracking_clients", 0);
   fields.add("clients_in_timeout_table", context.services().blocked.count_with_timeout());

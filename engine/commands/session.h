@@ -1,6 +1,7 @@
 // What the engine remembers of one client between its requests.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -36,6 +37,7 @@ struct Session {
   std::optional<Transaction> transaction;  // MULTI
   std::vector<WatchedKey> watched;         // WATCH
   Subscriptions subscriptions;             // SUBSCRIBE and the like
+  std::atomic<bool> is_subscribed{false};  // there are some: for any thread
   std::shared_ptr<Outlet> outlet;          // null: it takes answers only
 
   // ---- CLIENT REPLY ----

@@ -8,6 +8,7 @@
 
 #include "absl/container/btree_map.h"
 #include "engine/commands/session.h"
+#include "engine/commands/settings.h"
 
 namespace rushgate {
 
@@ -32,6 +33,16 @@ class Sessions {
   [[nodiscard]] std::size_t size() const {
     const std::lock_guard lock(mutex_);
     return sessions_.size();
+  }
+
+  void set_server(const ServerSettings& server) {
+    const std::lock_guard lock(mutex_);
+    server_ = server;
+  }
+  /// Returns what the last server has set.
+  [[nodiscard]] ServerSettings server() const {
+    const std::lock_guard lock(mutex_);
+    return server_;
   }
 
   // ---- Since reset_counts() ----
@@ -67,6 +78,7 @@ class Sessions {
   absl::btree_map<std::uint64_t, std::shared_ptr<Session>> sessions_;
   std::uint64_t begun_ = 0;
   std::uint64_t refused_ = 0;
+  ServerSettings server_;
 };
 
 }  // namespace rushgate

@@ -1,5 +1,5 @@
-// Settings that CONFIG and INFO tell, and that belong to no part of the engine: limits of encodings
-// are the keyspace's, that of scripts is the interpreter's.
+// Settings that CONFIG and INFO tell, and that belong to no other part of the engine: limits of
+// encodings are the keyspace's, that of scripts is the interpreter's.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,16 @@ namespace rushgate {
 /// latency-tracking-info-percentiles: what INFO tells of how long commands took.
 inline constexpr char kLatencyPercentiles[] = "50 99 99.9";
 
+/// Of the server that speaks for the engine. With each the name of its parameter.
+struct ServerSettings {
+  std::uint16_t port = 0;              // port; 0: none
+  std::size_t clients_max = 10'000;    // maxclients
+  std::int64_t idle_timeout_s = 0;     // timeout
+  std::int64_t tcp_keepalive_s = 300;  // tcp-keepalive
+};
+
 /// With each the name of its parameter.
 struct Settings {
-  std::uint16_t port = 0;            // port: of a server that speaks for the engine; 0: none
-  std::size_t clients_max = 10'000;  // maxclients
   bool latency_tracking = false;  // latency-tracking: commands are timed, for INFO. It costs each
                                   // some 50 ns. Redis's default is true
 };

@@ -60,8 +60,7 @@ struct EngineOptions {
   /// the policy noeviction); docs/differences.md says what is counted. 0: no bound.
   std::uint64_t memory_bytes_max = 0;
 
-  /// What CONFIG and INFO tell of the server around the engine, if there is one; whether commands
-  /// are timed.
+  /// Whether commands are timed.
   Settings settings = {};
 
   // ---- Lua scripts ----

@@ -92,6 +92,9 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
   /// Gives the session its id. It is to be ended by end_session().
   void begin_session(std::shared_ptr<Session> session);
 
+  /// Sets what CONFIG and INFO report about the server.
+  void set_server(const ServerSettings& server) { sessions_.set_server(server); }
+
   /// A client was turned away.
   void note_refused_session() { sessions_.note_refusal(); }
 

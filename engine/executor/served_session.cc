@@ -134,6 +134,10 @@ ServedSession::EndsScripts::~EndsScripts() {
   if (executor_ != nullptr) executor_->lua().end_killing();
 }
 
+void ServedSession::set_server(Engine& engine, const ServerSettings& server) {
+  engine.executor_->set_server(server);
+}
+
 void ServedSession::note_refusal(Engine& engine) { engine.executor_->note_refused_session(); }
 
 std::vector<ServedSession::Message> ServedSession::take_messages() { return inbox_->take(); }
@@ -142,7 +146,7 @@ bool ServedSession::is_hung_up() const { return inbox_->is_hung_up(); }
 int ServedSession::protocol() const { return session_->protocol; }
 bool ServedSession::is_authenticated() const { return session_->is_authenticated; }
 bool ServedSession::is_in_transaction() const { return session_->transaction.has_value(); }
-
+bool ServedSession::is_subscribed() const { return session_->is_subscribed; }
 bool ServedSession::is_closing() const { return session_->is_closing; }
 
 }  // namespace rushgate

@@ -15,6 +15,7 @@
 #include "absl/functional/function_ref.h"
 #include "engine/client/reply.h"
 #include "engine/client/request.h"
+#include "engine/commands/settings.h"
 #include "engine/executor/engine.h"
 
 namespace rushgate {
@@ -89,6 +90,9 @@ class ServedSession {
     const std::shared_ptr<Executor> executor_;  // null: they are awaited
   };
 
+  /// Sets what CONFIG and INFO report about the server. From any thread.
+  static void set_server(Engine& engine, const ServerSettings& server);
+
   /// A client of the engine was turned away before it had a session: for INFO. From any thread.
   static void note_refusal(Engine& engine);
 
@@ -100,6 +104,8 @@ class ServedSession {
   [[nodiscard]] std::vector<Message> take_messages();
   /// Somebody wants the connection to end (CLIENT KILL). From any thread.
   [[nodiscard]] bool is_hung_up() const;
+  /// Returns true if it is subscribed to a channel or a pattern. From any thread.
+  [[nodiscard]] bool is_subscribed() const;
 
   // ---- What the commands made of it; to be asked while none runs ----
   [[nodiscard]] int protocol() const;  // 2 or 3

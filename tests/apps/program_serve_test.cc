@@ -4,7 +4,9 @@
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -95,6 +97,55 @@ TEST_F(ProgramServeTest, AsksForAPassword) {
   ASSERT_TRUE(program.wait_for_error_text("serving on"));
   EXPECT_EQ(redis_cli("GET k"), "NOAUTH Authentication required.\n\n");
   EXPECT_EQ(redis_cli("--no-auth-warning -a secret SET k v"), "OK\n");
+  stop(program);
+}
+
+TEST_F(ProgramServeTest, PasswordComesFromFileOrEnvironment) {
+  std::filesystem::create_directories(data());
+  const std::string file = data() + "/password";
+  const auto expect_password = [&](const std::vector<std::string>& more, const std::string& is) {
+    Program program(serve(more));
+    ASSERT_TRUE(program.wait_for_error_text("serving on"));
+    EXPECT_EQ(redis_cli("GET k"), "NOAUTH Authentication required.\n\n");
+    EXPECT_EQ(redis_cli("--no-auth-warning -a " + is + " GET k"), "\n");
+    stop(program);
+  };
+  const auto expect_refusal = [&](const std::vector<std::string>& more, const std::string& why) {
+    const ProgramResult result = run_program(serve(more));
+    EXPECT_EQ(result.exit_code, kExitUsage) << result.err;
+    EXPECT_THAT(result.err, HasSubstr(why));
+  };
+  for (const char* text : {"of-file", "of-file\n", "of-file\r\n"}) {
+    std::ofstream(file) << text;
+    expect_password({"--requirepass-file", file}, "of-file");
+  }
+  expect_refusal({"--requirepass-file", file, "--requirepass", "x"}, "excludes");
+  for (const char* text : {"", "\n", "one\ntwo\n"}) {
+    std::ofstream(file) << text;
+    expect_refusal({"--requirepass-file", file}, "a password is one line");
+  }
+  ::setenv("RUSHGATE_REQUIREPASS", "of-environment", 1);
+  expect_password({}, "of-environment");
+  expect_password({"--requirepass", "of-option"}, "of-option");
+  ::setenv("RUSHGATE_REQUIREPASS", "", 1);
+  expect_refusal({}, "RUSHGATE_REQUIREPASS is empty");
+  ::unsetenv("RUSHGATE_REQUIREPASS");
+}
+
+TEST_F(ProgramServeTest, ClosesIdleClients) {
+  Program program(serve({"--timeout", "1", "--tcp-keepalive", "60"}));
+  ASSERT_TRUE(program.wait_for_error_text("serving on"));
+  EXPECT_EQ(redis_cli("CONFIG GET tcp-keepalive"), "tcp-keepalive\n60\n");
+  testing::RawConnection idle(socket());
+  EXPECT_EQ(idle.call(Request::of("CONFIG", "GET", "timeout")).elements()[1], Reply::bulk("1"));
+  EXPECT_EQ(idle.receive_all(), "");
+  stop(program);
+}
+
+TEST_F(ProgramServeTest, UnixSocketHasItsPermissions) {
+  Program program(serve({"--unixsocketperm", "600"}));
+  ASSERT_TRUE(program.wait_for_error_text("serving on"));
+  EXPECT_EQ(output_of("stat -c %a " + socket()), "600\n");
   stop(program);
 }
 
@@ -218,9 +269,9 @@ TEST_F(ProgramServeTest, FitsIntoTheLimitOfOpenFiles) {
   const auto said = [&](const std::string& limit) {
     return output_of("ulimit -n " + limit + "; " RUSHGATE_PROGRAM " serve --bind nowhere");
   };
-  EXPECT_THAT(said("200"), HasSubstr("--maxclients 10000 is lowered to 72: 200 open files"));
+  EXPECT_THAT(said("200"), HasSubstr("clients_max 10000 is lowered to 72: 200 open files"));
   EXPECT_THAT(said("100"),
-              HasSubstr("100 open files are allowed (ulimit -n): that leaves no room"));
+              HasSubstr("100 open files are allowed (ulimit -n): that leaves none for clients"));
 }
 
 TEST_F(ProgramServeTest, SaysWhatIsWrongWithItsArguments) {
@@ -237,6 +288,11 @@ TEST_F(ProgramServeTest, SaysWhatIsWrongWithItsArguments) {
   EXPECT_THAT(refused({"--maxmemory", "99999999999gb"}), HasSubstr("is no size"));
   EXPECT_THAT(refused({"--dir", ""}), HasSubstr("--dir: it is empty"));
   EXPECT_THAT(refused({"--requirepass", ""}), HasSubstr("--requirepass: it is empty"));
+  for (const char* mode : {"", "888", "1777", "rwx", "00777", "-1"}) {
+    EXPECT_THAT(refused({"--unixsocketperm", mode}), HasSubstr("is no mode like 700"));
+  }
+  EXPECT_THAT(refused({"--timeout", "-1"}), HasSubstr("is no number from 0 to"));
+  EXPECT_THAT(refused({"--tcp-keepalive", "32768"}), HasSubstr("is no number from 0 to 32767"));
   EXPECT_THAT(refused({"--durability", "sync"}), HasSubstr("without --dir nothing is kept"));
   EXPECT_THAT(refused({"--dir", data(), "--durability", "fsync"}),
               HasSubstr("'fsync' is none of memory|os|everysec|sync"));

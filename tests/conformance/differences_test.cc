@@ -117,7 +117,7 @@ TEST_F(DifferencesTest, SomeParametersCanOnlyBeRead) {
   for (const char* const name :
        {"appendonly", "appendfsync", "databases", "latency-tracking-info-percentiles", "maxclients",
         "port", "proto-max-bulk-len", "save", "stream-node-max-bytes", "stream-node-max-entries",
-        "timeout"}) {
+        "tcp-keepalive", "timeout"}) {
     const Reply pair = call("CONFIG", "GET", name);
     ASSERT_EQ(pair.elements().size(), 2U) << name;
     EXPECT_THAT(call("CONFIG", "SET", name, pair.elements()[1].text()).text(),

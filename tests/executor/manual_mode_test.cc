@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "engine/client/errors.h"
+#include "engine/executor/served_session.h"
 #include "tests/executor/engine_fixture.h"
 
 namespace rushgate {
@@ -139,12 +140,16 @@ TEST_F(ManualModeTest, ClientsOfTheProcessAreNotKilled) {
   EXPECT_EQ((*client_)("PING"), Reply::status("PONG"));
 }
 
-TEST_F(ManualModeTest, ConfigAndInfoTellOfTheServerAround) {
-  const auto engine =
-      open_engine({.manual_clock = &clock_, .settings = {.port = 7000, .clients_max = 12}});
+TEST_F(ManualModeTest, ConfigAndInfoReportServerSettings) {
+  const auto engine = open_engine({.manual_clock = &clock_});
+  ServedSession::set_server(
+      *engine, {.port = 7000, .clients_max = 12, .idle_timeout_s = 50, .tcp_keepalive_s = 60});
   const auto client = engine->open_client();
   EXPECT_EQ(to_debug_string((*client)("CONFIG", "GET", "port")), R"(["port", "7000"])");
   EXPECT_EQ(to_debug_string((*client)("CONFIG", "GET", "maxclients")), R"(["maxclients", "12"])");
+  EXPECT_EQ(to_debug_string((*client)("CONFIG", "GET", "timeout")), R"(["timeout", "50"])");
+  EXPECT_EQ(to_debug_string((*client)("CONFIG", "GET", "tcp-keepalive")),
+            R"(["tcp-keepalive", "60"])");
   const std::string info = (*client)("INFO").text();
   EXPECT_THAT(info, testing::HasSubstr("\ntcp_port:7000\r"));
   EXPECT_THAT(info, testing::HasSubstr("\nmaxclients:12\r"));

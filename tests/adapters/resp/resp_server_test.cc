@@ -1,7 +1,15 @@
 // The server as its clients see it. What commands answer is compared in tests/conformance.
 #include "adapters/resp/resp_server.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -31,6 +39,31 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using testing::RawConnection;
 using ::testing::StartsWith;
+
+/// Speaks to a server on a port of the loopback.
+class TcpClient {
+ public:
+  explicit TcpClient(std::uint16_t port) : fd_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(::connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  }
+  ~TcpClient() { ::close(fd_); }
+  TcpClient(const TcpClient&) = delete;
+  TcpClient& operator=(const TcpClient&) = delete;
+
+  void expect_pong() const {
+    char reply[8] = {};
+    EXPECT_EQ(::send(fd_, "PING\r\n", 6, 0), 6);
+    EXPECT_EQ(::recv(fd_, reply, 7, MSG_WAITALL), 7);
+    EXPECT_STREQ(reply, "+PONG\r\n");
+  }
+
+ private:
+  const int fd_;
+};
 
 class RespServerTest : public ::testing::Test {
  protected:
@@ -614,6 +647,78 @@ TEST_F(RespServerTest, UnreadRepliesStopTheirClient) {
   }
 }
 
+// ---- Idle clients ----
+
+TEST_F(RespServerTest, IdleClientIsClosed) {
+  open_with_manual_clock();
+  start({.idle_timeout_s = 10});
+  const auto busy = connect();
+  const auto idle = connect();
+  const auto subscriber = connect();
+  const auto blocked = connect();
+  EXPECT_EQ(idle->call(Request::of("PING")), Reply::status("PONG"));
+  subscriber->send(Request::of("SUBSCRIBE", "c"));
+  EXPECT_THAT(subscriber->receive(), StartsWith("*3\r\n$9\r\nsubscribe\r\n"));
+  blocked->send(Request::of("BLPOP", "k", 0));
+  while (busy->call(Request::of("INFO", "clients")).text().find("blocked_clients:1") ==
+         std::string::npos) {
+  }
+  busy->call(Request::of("RUSHGATE.ADVANCE", 9'999));
+  EXPECT_EQ(clients_listed(*busy), 4);
+  busy->call(Request::of("RUSHGATE.ADVANCE", 1));
+  EXPECT_EQ(idle->receive_all(), "");
+  EXPECT_EQ(busy->call(Request::of("PUBLISH", "c", "m")), Reply::integer(1));
+  EXPECT_THAT(subscriber->receive(), HasSubstr("message"));
+  EXPECT_EQ(busy->call(Request::of("RPUSH", "k", "v")), Reply::integer(1));
+  EXPECT_EQ(blocked->receive(), "*2\r\n$1\r\nk\r\n$1\r\nv\r\n");
+}
+
+TEST_F(RespServerTest, IdleClientStaysWithoutTimeout) {
+  open_with_manual_clock();
+  start();
+  const auto busy = connect();
+  const auto idle = connect();
+  EXPECT_EQ(idle->call(Request::of("PING")), Reply::status("PONG"));
+  busy->call(Request::of("RUSHGATE.ADVANCE", 1'000'000'000));
+  EXPECT_EQ(idle->call(Request::of("PING")), Reply::status("PONG"));
+}
+
+/// Returns an option of the sockets that this process has accepted at the port.
+std::vector<int> socket_options(std::uint16_t port, int level, int option) {
+  std::vector<int> values;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    const int fd = std::stoi(entry.path().filename().string());
+    sockaddr_in address{};
+    socklen_t size = sizeof(address);
+    if (::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) continue;
+    if (address.sin_family != AF_INET || ntohs(address.sin_port) != port) continue;
+    size = sizeof(address);
+    if (::getpeername(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) continue;
+    int value = 0;
+    size = sizeof(value);
+    ::getsockopt(fd, level, option, &value, &size);
+    values.push_back(value);
+  }
+  return values;
+}
+
+TEST_F(RespServerTest, TcpClientIsKeptAlive) {
+  const auto options_with = [&](std::int64_t keepalive_s) {
+    const auto server = *RespServer::start(*engine_, {.port = 0, .tcp_keepalive_s = keepalive_s});
+    const TcpClient client(server->port());
+    client.expect_pong();
+    std::vector<std::vector<int>> options;
+    options.push_back(socket_options(server->port(), SOL_SOCKET, SO_KEEPALIVE));
+    options.push_back(socket_options(server->port(), IPPROTO_TCP, TCP_KEEPIDLE));
+    options.push_back(socket_options(server->port(), IPPROTO_TCP, TCP_KEEPINTVL));
+    return options;
+  };
+  EXPECT_EQ(RespServerOptions().tcp_keepalive_s, 300);
+  EXPECT_THAT(options_with(300), ElementsAre(ElementsAre(1), ElementsAre(300), ElementsAre(100)));
+  EXPECT_THAT(options_with(1), ElementsAre(ElementsAre(1), ElementsAre(1), ElementsAre(1)));
+  EXPECT_THAT(options_with(0)[0], ElementsAre(0));
+}
+
 // ---- Manual mode ----
 
 TEST_F(RespServerTest, MovesTheClockToWhereTimeCanBeCounted) {
@@ -659,6 +764,59 @@ TEST_F(RespServerTest, ListensOnAFreePortOfTheLoopback) {
   ASSERT_TRUE(one.ok() && two.ok());
   EXPECT_NE((*one)->port(), 0);
   EXPECT_NE((*one)->port(), (*two)->port());
+}
+
+TEST_F(RespServerTest, ConfigReportsPortAndClients) {
+  const auto server = *RespServer::start(*engine_, {.port = 0, .clients_max = 12});
+  const auto client = engine_->open_client();
+  EXPECT_EQ((*client)("CONFIG", "GET", "port").elements()[1],
+            Reply::bulk(std::to_string(server->port())));
+  EXPECT_EQ((*client)("CONFIG", "GET", "maxclients").elements()[1], Reply::bulk("12"));
+}
+
+TEST_F(RespServerTest, UnixSocketHasItsPermissions) {
+  using std::filesystem::perms;
+  const auto permissions = [&](std::uint32_t mode) {
+    start({.unix_socket_mode = mode});
+    return std::filesystem::status(path()).permissions();
+  };
+  EXPECT_EQ(permissions(0700), perms::owner_all);
+  server_.reset();
+  EXPECT_EQ(permissions(0777), perms::all);
+}
+
+/// Lowers the limit of open files of this process while it lives.
+class OpenFilesLimit {
+ public:
+  OpenFilesLimit() { ::getrlimit(RLIMIT_NOFILE, &before_); }
+  ~OpenFilesLimit() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+  OpenFilesLimit(const OpenFilesLimit&) = delete;
+  OpenFilesLimit& operator=(const OpenFilesLimit&) = delete;
+
+  void lower(rlim_t files) const {
+    const rlimit lowered{.rlim_cur = files, .rlim_max = before_.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &lowered), 0);
+  }
+  [[nodiscard]] static rlim_t now() {
+    rlimit limit{};
+    ::getrlimit(RLIMIT_NOFILE, &limit);
+    return limit.rlim_cur;
+  }
+
+ private:
+  rlimit before_{};
+};
+
+TEST_F(RespServerTest, LimitOfOpenFilesIsRaised) {
+  const OpenFilesLimit limit;
+  limit.lower(150);
+  start({.clients_max = 300});
+  EXPECT_EQ(OpenFilesLimit::now(), 300U + 128U);
+  std::vector<std::unique_ptr<RawConnection>> clients;
+  for (int i = 0; i < 120; ++i) clients.push_back(connect());  // 240 files of this process
+  for (const auto& client : clients) {
+    EXPECT_EQ(client->call(Request::of("PING")), Reply::status("PONG"));
+  }
 }
 
 TEST_F(RespServerTest, SaysWhyItDoesNotListen) {
@@ -748,6 +906,9 @@ TEST_F(RespServerTest, OptionsThatServeNobodyAreRefused) {
        {RespServerOptions{.port = 0, .clients_max = 0},
         RespServerOptions{.port = 0, .query_bytes_max = 0},
         RespServerOptions{.port = 0, .output_bytes_max = 0},
+        RespServerOptions{.port = 0, .unix_socket_mode = 01000},
+        RespServerOptions{.port = 0, .idle_timeout_s = -1},
+        RespServerOptions{.port = 0, .tcp_keepalive_s = 32'768},
         RespServerOptions{.bind_address = "", .unix_socket = std::string("a\0b", 3)}}) {
     EXPECT_EQ(start_at(*engine_, options).code(), absl::StatusCode::kInvalidArgument);
   }
