@@ -22,10 +22,6 @@ thread_local const Executor* turn_of_this_thread = nullptr;
 // What run_all_and_wait() was given, if this thread is in it.
 thread_local const absl::FunctionRef<void()>* while_busy_on_this_thread = nullptr;
 
-// A caller's thread gives the turn to the service thread after this many groups, so that nobody
-// works for others without end.
-constexpr int kGroupsPerCallerMax = 64;
-
 // How often a caller looks for its answer before it sleeps: about as long as a small group takes.
 constexpr int kSpins = 200;
 constexpr int kYields = 20;
@@ -88,10 +84,11 @@ void pause_briefly() {
 
 // ---- Life ----
 
-Executor::Executor(std::unique_ptr<Store> store, EngineOptions options)
+Executor::Executor(std::unique_ptr<Store> store, EngineOptions options,
+                   std::unique_ptr<const Clock> clock)
     : options_(std::move(options)),
-      system_clock_(options_.manual_clock != nullptr ? nullptr : std::make_unique<SystemClock>()),
-      clock_(options_.manual_clock != nullptr ? options_.manual_clock : system_clock_.get()),
+      own_clock_(clock != nullptr ? std::move(clock) : std::make_unique<SystemClock>()),
+      clock_(options_.manual_clock != nullptr ? options_.manual_clock : own_clock_.get()),
       queue_(options_.queue_capacity),
       store_(std::move(store)),
       keyspace_(*store_, choose_seed(options_)),
@@ -191,10 +188,12 @@ absl::Status Executor::sync() {
 
 bool Executor::run_and_wait(Operation& operation, bool fail_when_full) {
   operation.submitter_serves = !is_manual() && service_.inside_callback();
+  operation.takes_turn = callers_run() && !operation.submitter_serves;
   // An operation that finds the queue empty and nobody at work needs neither queue nor wake-up.
   if (callers_run() && queue_.empty() && !closed_.load(std::memory_order_relaxed) &&
       try_take_turn()) {
-    work(&operation);
+    const Operation* const own = &operation;
+    work(&operation, share_of_caller({&own, 1}));
   } else {
     enqueue(operation, fail_when_full);
   }
@@ -219,9 +218,12 @@ void Executor::run_all_and_wait(std::span<Operation* const> operations,
       warmer.add(operation->session->db, operation->requests[0]);
     }
     warmer.warm();
-    work(nullptr);
+    work(nullptr, share_of_caller(awaited));
   }
-  for (Operation* const operation : awaited) wait_until_answered(*operation);
+  for (Operation* const operation : awaited) {
+    operation->takes_turn = callers_run();  // those before it are answered
+    wait_until_answered(*operation);
+  }
   while_busy_on_this_thread = nullptr;
 }
 
@@ -252,7 +254,9 @@ void Executor::enqueue(Operation& operation, bool fail_when_full) {
   if (!push(operation, fail_when_full, may_run || service_.inside_callback())) return;
   if (closed_) return refuse_late_submissions();  // close() may have looked at the queue before
   if (!may_run) return service_.kick();
-  if (try_take_turn()) work(nullptr);
+  if (!try_take_turn()) return;
+  const Operation* const own = &operation;
+  work(nullptr, share_of_caller({&own, 1}));
 }
 
 bool Executor::push(Operation& operation, bool fail_when_full, bool may_make_room) {
@@ -273,7 +277,7 @@ bool Executor::push(Operation& operation, bool fail_when_full, bool may_make_roo
       return false;
     }
     if (may_make_room && try_take_turn()) {
-      work(nullptr);
+      work(nullptr, share_of_caller({}));
     } else {
       wait_for_room(operation, seen);
     }
@@ -302,22 +306,38 @@ void Executor::tell_of_room() {
 
 bool Executor::wait_until_answered(Operation& operation) {
   if (operation.submitter_serves) return serve_until_answered(operation);
-  for (int i = 0; i < kSpins; ++i) {
-    if (operation.state.load(std::memory_order_acquire) == Operation::kAnswered) return true;
-    pause_briefly();
+  while (true) {
+    const Operation::State news = wait_for_news(operation);
+    if (news != Operation::kHasTurn) return news == Operation::kAnswered;
+    operation.state = Operation::kRunning;
+    const Operation* const own = &operation;
+    work(nullptr, share_of_caller({&own, 1}));  // it is unfinished_
   }
-  for (int i = 0; i < kYields; ++i) {
-    if (operation.state.load(std::memory_order_acquire) == Operation::kAnswered) return true;
-    std::this_thread::yield();
+}
+
+Operation::State Executor::wait_for_news(Operation& operation) {
+  const auto has_news = [](std::uint32_t state) {
+    return state == Operation::kAnswered || state == Operation::kHasTurn;
+  };
+  for (int i = 0; i < kSpins + kYields; ++i) {
+    const std::uint32_t state = operation.state.load(std::memory_order_acquire);
+    if (has_news(state)) return Operation::State{state};
+    if (i < kSpins) {
+      pause_briefly();
+    } else {
+      std::this_thread::yield();
+    }
   }
   while (true) {
     std::uint32_t state = operation.state.load(std::memory_order_acquire);
-    if (state == Operation::kAnswered) return true;
+    if (has_news(state)) return Operation::State{state};
     std::int64_t sleep_ms = -1;
     if (const std::int64_t end_ms = give_up_ms(operation, state); end_ms != kNever) {
       sleep_ms = end_ms - clock_->monotonic_ms();
       if (sleep_ms <= 0) {
-        if (operation.state.compare_exchange_strong(state, Operation::kAbandoned)) return false;
+        if (operation.state.compare_exchange_strong(state, Operation::kAbandoned)) {
+          return Operation::kAbandoned;
+        }
         continue;
       }
     }
@@ -369,22 +389,43 @@ void Executor::release_turn() {
                           // must not come before it
 }
 
-void Executor::work(Operation* own) {
-  for (int groups = 1;; ++groups) {
+TurnShare Executor::share_of_caller(std::span<const Operation* const> own) const {
+  if (is_manual()) return TurnShare::of_everything();
+  if (service_.inside_callback()) return TurnShare::of_service_thread();
+  return TurnShare::of_caller(*clock_, own);
+}
+
+void Executor::work(Operation* own, TurnShare share) {
+  while (true) {
     turn_of_this_thread = this;
     run_group(own);
     const bool has_more = own != nullptr || has_unfinished() || !queue_.empty();
-    const bool may_go_on = groups < kGroupsPerCallerMax || own != nullptr || is_manual();
-    if (has_more && may_go_on) continue;
+    const bool is_done = has_more && share.is_done_after_batch(had_fsync_);
+    if (has_more && !is_done) continue;
+    if (is_done && share.is_callers() && hand_over()) return;
 
     const bool leaves_unfinished = has_unfinished();
     release_turn();
     if (is_manual()) service_.run_pending();
     if (service_waits_.exchange(false) || leaves_unfinished) service_.kick();
     if (queue_.empty()) return;
-    if (!may_go_on) return service_.kick();
+    if (is_done) return service_.kick();
     if (!try_take_turn()) return;
+    share.note_own_done();  // nothing was left
   }
+}
+
+bool Executor::hand_over() {
+  Operation* none = nullptr;
+  unfinished_ = next_operation(none);
+  if (std::exchange(made_room_, false)) tell_of_room();
+  if (unfinished_ == nullptr || !unfinished_->takes_turn) return false;
+  Operation& next = *unfinished_;
+  turn_of_this_thread = nullptr;
+  // From here on the submitter may take the turn, and be gone with the operation.
+  const std::uint32_t before = next.state.exchange(Operation::kHasTurn, std::memory_order_acq_rel);
+  if (before != Operation::kQueued) futex_wake(&next.state);
+  return true;
 }
 
 std::int64_t Executor::serve() {
@@ -395,7 +436,7 @@ std::int64_t Executor::serve() {
       return kNever;  // whoever has it sees service_waits_ when he gives it back
     service_waits_ = false;
   }
-  work(nullptr);
+  work(nullptr, TurnShare::of_service_thread());
   return next_due_ms_;
 }
 
@@ -410,7 +451,7 @@ void Executor::advance_ms(std::int64_t duration_ms) {
     if (due_ms == kNever || due_ms > end_ms) break;
     clock.advance_ms(std::max<std::int64_t>(0, due_ms - clock.monotonic_ms()));
     sync_if_due(clock.monotonic_ms());
-    if (try_take_turn()) work(nullptr);
+    if (try_take_turn()) work(nullptr, TurnShare::of_everything());
     service_.run_pending();
   }
   clock.advance_ms(std::max<std::int64_t>(0, end_ms - clock.monotonic_ms()));
@@ -523,6 +564,7 @@ void Executor::run_request(Operation& operation, const Request& request) {
     // The one thread there is would wait for itself.
     give(operation, std::move(context.parked()->on_timeout));
   } else {
+    operation.is_blocked = true;
     parking_.add(operation, operation.session->db, std::move(*context.parked()),
                  clock_->monotonic_ms());
   }
@@ -545,6 +587,7 @@ void Executor::join_group(Operation& operation) {
 
 void Executor::commit_group() {
   const bool changed = !keyspace_.changes().empty();
+  had_fsync_ = false;
   if (changed) {
     if (!services_.write_refusal.empty()) {
       channels_.send();
@@ -553,6 +596,7 @@ void Executor::commit_group() {
     } else if (const absl::Status kept = keyspace_.commit(); !kept.ok()) {
       fail_group(kept);
     } else {
+      had_fsync_ = store_->durability() == Durability::kSync;
       note_write();
     }
   }
@@ -676,6 +720,7 @@ bool Executor::unblock(std::uint64_t session_id, std::optional<Reply> error) {
 
 void Executor::finish_parked(std::uint64_t ticket, Reply reply) {
   Operation& operation = *parking_.remove(ticket).operation;
+  operation.is_blocked = false;
   join_group(operation);
   give(operation, std::move(reply));
   if (!operation.finished()) resumed_.push_back(&operation);

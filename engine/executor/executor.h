@@ -2,8 +2,9 @@
 // committed together.
 //
 // A caller that finds nobody at work takes the turn: it runs its own request and those queued
-// meanwhile as one group, commits the group, answers it, looks at the queue once more and gives the
-// turn back. docs/internals.md walks through it.
+// meanwhile as one group, commits the group, answers it, and looks at the queue once more. When it
+// has its reply it works for others a little longer; then it hands the turn to the next that waits.
+// docs/internals.md walks through it.
 #pragma once
 
 #include <atomic>
@@ -29,6 +30,7 @@
 #include "engine/executor/operation.h"
 #include "engine/executor/parking_lot.h"
 #include "engine/executor/service_thread.h"
+#include "engine/executor/turn_share.h"
 #include "engine/keyspace/keyspace.h"
 #include "engine/script/lua_host.h"
 #include "engine/script/native_host.h"
@@ -39,7 +41,9 @@ namespace rushgate {
 /// Thread-safe. Engine and the embedded clients share it.
 class Executor final : private BusyMonitor, private KeyListener, private BlockedClients {
  public:
-  Executor(std::unique_ptr<Store> store, EngineOptions options);
+  /// `clock` replaces the machine's, where no manual clock is set.
+  Executor(std::unique_ptr<Store> store, EngineOptions options,
+           std::unique_ptr<const Clock> clock = nullptr);
   ~Executor() override;
 
   /// Loads the keyspace and starts the service thread. To be called once, first. kInvalidArgument:
@@ -119,9 +123,13 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
   bool callers_run() const {
     return options_.policy == EngineOptions::Policy::kCallers || is_manual();
   }
-  /// Runs groups until nothing is left, or, on a caller's thread, until it has done its share. Has
-  /// the turn when it begins, not when it ends.
-  void work(Operation* own);
+  /// Runs groups until nothing is left or the thread has done its share: first `own`, if there is
+  /// one, then those that are queued. Has the turn when it begins, not when it ends.
+  void work(Operation* own, TurnShare share);
+  [[nodiscard]] TurnShare share_of_caller(std::span<const Operation* const> own) const;
+  /// Hands the turn to the submitter of the next operation. Returns false, and keeps the turn, if
+  /// no thread waits for that operation, or if there is none.
+  bool hand_over();
   /// What the service thread does when it is kicked, or something is due.
   std::int64_t serve();
   void post_for(std::shared_ptr<Session> session, Operation::Kind kind);
@@ -131,6 +139,9 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
   void wait_for_room(const Operation& operation, std::uint32_t seen);
   void tell_of_room();
   bool wait_until_answered(Operation& operation);
+  /// The same, but returns when the submitter is given the turn, too: kAnswered, kAbandoned or
+  /// kHasTurn.
+  Operation::State wait_for_news(Operation& operation);
   /// The same for the service thread in a callback: nobody else may be there to do the work.
   bool serve_until_answered(Operation& operation);
   void refuse(Operation& operation, std::string_view error);
@@ -174,7 +185,7 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
 
   // ---- Constant after construction ----
   const EngineOptions options_;
-  const std::unique_ptr<const Clock> system_clock_;  // null in manual mode
+  const std::unique_ptr<const Clock> own_clock_;  // unused in manual mode
   const Clock* const clock_;
 
   // ---- Shared ----
@@ -201,7 +212,9 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
   Channels channels_;
   CommandServices services_;
   ParkingLot parking_;
-  Operation* unfinished_ = nullptr;   // a long pipeline that goes on in the next group
+  Operation* unfinished_ = nullptr;   // the first of the next group: a long pipeline that goes on,
+                                      // or one whose submitter was handed the turn
+  bool had_fsync_ = false;            // the last group ended with one
   bool made_room_ = false;            // something was taken from the queue in this group
   std::vector<Operation*> in_group_;  // those that got replies in the current group
   std::deque<Operation*> resumed_;    // served while parked, with more requests to run

@@ -38,6 +38,7 @@ struct Operation {
     kQueued,     // nobody sleeps on it
     kSleeping,   // queued, and its submitter sleeps
     kRunning,    // has begun: it can't be abandoned any more
+    kHasTurn,    // its submitter, which waits, was given the turn and is to run it
     kAnswered,   // replies are complete
     kAbandoned,  // its submitter gave up while it was queued: whoever finds it deletes it
   };
@@ -65,10 +66,13 @@ struct Operation {
   Replies replies;
   int protocol = 2;  // what the session spoke after the last of them: whose kinds are to be sent
   std::atomic<std::uint32_t> state{kQueued};
+  std::atomic<bool> takes_turn{false};  // its submitter waits, and for no other operation: the turn
+                                        // may be handed to it
 
   // ---- While it runs: guarded by the turn ----
   std::size_t group_begin = 0;  // replies of the current group start here
   bool in_group = false;        // has replies in the current group
+  bool is_blocked = false;      // its current request waits for a key
 
   [[nodiscard]] bool finished() const { return replies.size() == requests.size(); }
 

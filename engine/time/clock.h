@@ -17,6 +17,12 @@ class Clock {
 
   /// Ms since some fixed moment of this process; never goes back. For durations and leases.
   [[nodiscard]] virtual std::int64_t monotonic_ms() const = 0;
+
+  /// The same in µs, as finely as the clock can tell.
+  [[nodiscard]] virtual std::int64_t monotonic_us() const {
+    constexpr std::int64_t kUsPerMs = 1'000;
+    return monotonic_ms() * kUsPerMs;
+  }
 };
 
 /// The machine's own clocks.
@@ -24,6 +30,7 @@ class SystemClock final : public Clock {
  public:
   [[nodiscard]] std::int64_t now_ms() const override;
   [[nodiscard]] std::int64_t monotonic_ms() const override;
+  [[nodiscard]] std::int64_t monotonic_us() const override;
 };
 
 }  // namespace rushgate

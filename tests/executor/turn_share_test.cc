@@ -1,0 +1,166 @@
+// How much of others' work a caller does: counted in commits, by a store that moves the clock.
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <latch>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "engine/executor/embedded_client.h"
+#include "engine/executor/executor.h"
+#include "tests/executor/holder.h"
+#include "tests/null_store.h"
+
+namespace rushgate {
+namespace {
+
+/// Its µs move when the store commits. Otherwise it is the machine's.
+class CommitClock final : public Clock {
+ public:
+  explicit CommitClock(const std::atomic<std::int64_t>& us) : us_(us) {}
+  [[nodiscard]] std::int64_t now_ms() const override { return system_.now_ms(); }
+  [[nodiscard]] std::int64_t monotonic_ms() const override { return system_.monotonic_ms(); }
+  [[nodiscard]] std::int64_t monotonic_us() const override { return us_; }
+
+ private:
+  const SystemClock system_;
+  const std::atomic<std::int64_t>& us_;
+};
+
+/// Remembers which thread committed. Outlives the engine's store.
+struct Commits {
+  static constexpr std::int64_t kUsEach = 40;
+
+  std::atomic<std::int64_t> us{0};
+  std::mutex mutex;
+  std::vector<std::thread::id> threads;
+
+  std::size_t of(std::thread::id thread) {
+    const std::lock_guard lock(mutex);
+    return static_cast<std::size_t>(std::ranges::count(threads, thread));
+  }
+};
+
+class CountingStore final : public NullStore {
+ public:
+  CountingStore(Commits& commits, Durability durability)
+      : commits_(commits), durability_(durability) {}
+  absl::Status commit(const StoreBatch& batch) override {
+    if (batch.empty()) return absl::OkStatus();
+    commits_.us += Commits::kUsEach;
+    const std::lock_guard lock(commits_.mutex);
+    commits_.threads.push_back(std::this_thread::get_id());
+    return absl::OkStatus();
+  }
+  [[nodiscard]] Durability durability() const override { return durability_; }
+
+ private:
+  Commits& commits_;
+  const Durability durability_;
+};
+
+/// One request a commit.
+class TurnShareTest : public testing::Test {
+ protected:
+  std::shared_ptr<Executor> open(Durability durability, std::vector<NamedScript> scripts = {}) {
+    auto executor = std::make_shared<Executor>(
+        std::make_unique<CountingStore>(commits_, durability),
+        EngineOptions{.group_requests_max = 1}, std::make_unique<CommitClock>(commits_.us));
+    EXPECT_TRUE(executor->start(std::move(scripts)).ok());
+    return executor;
+  }
+
+  /// How many commits a caller makes, itself included, while so many others are queued.
+  std::size_t commits_of_caller(Durability durability, int queued) {
+    std::latch entered(1);
+    std::latch let_go(1);
+    const auto executor = open(durability, {{"hold", [&](NativeCall& call) {
+                                               entered.count_down();
+                                               let_go.wait();
+                                               call.increment_by("n", 1);
+                                               return Reply::ok();
+                                             }}});
+    EmbeddedClient others(executor, {});
+    EmbeddedClient own(executor, {});
+    std::latch answered(queued);
+    std::size_t commits = 0;
+    std::thread caller([&] {
+      EXPECT_EQ(own("FCALL", "hold", 0), Reply::ok());
+      commits = commits_.of(std::this_thread::get_id());
+    });
+    entered.wait();
+    for (int i = 0; i < queued; ++i) {
+      others.submit(Request::of("INCR", "n"), [&](Reply) { answered.count_down(); });
+    }
+    let_go.count_down();
+    caller.join();
+    answered.wait();
+    EXPECT_EQ(others("GET", "n"), Reply::bulk(std::to_string(queued + 1)));
+    executor->close();
+    return commits;
+  }
+
+  Commits commits_;
+};
+
+TEST_F(TurnShareTest, CallerMakesOneForeignFsync) {
+  EXPECT_EQ(commits_of_caller(Durability::kSync, 20), 2U);
+}
+
+TEST_F(TurnShareTest, CallerStopsAfterItsTime) {
+  constexpr std::size_t kForOthers = TurnShare::kForOthersUs / Commits::kUsEach + 1;
+  EXPECT_EQ(commits_of_caller(Durability::kOs, 20), 1 + kForOthers);
+}
+
+TEST_F(TurnShareTest, WaitingCallersGetTheTurn) {
+  const auto executor = open(Durability::kSync);
+  constexpr int kThreads = 4;
+  constexpr int kEach = 2'000;
+  std::vector<std::unique_ptr<EmbeddedClient>> clients;
+  for (int t = 0; t < kThreads; ++t) {
+    clients.push_back(std::make_unique<EmbeddedClient>(executor, ClientOptions{}));
+    (*clients.back())("PING");
+  }
+  std::vector<std::thread> threads;
+  std::vector<std::size_t> commits(kThreads);
+  for (std::size_t t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < kEach; ++i) (*clients[t])("INCR", "n");
+      commits[t] = commits_.of(std::this_thread::get_id());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::size_t of_callers = 0;
+  for (const std::size_t count : commits) of_callers += count;
+  // The service thread works only when it starts.
+  EXPECT_GE(of_callers, std::size_t{kThreads} * kEach - TurnShare::kServiceBatches);
+  executor->close();
+}
+
+TEST_F(TurnShareTest, DeadlinesPassWhileTurnIsHandedOver) {
+  const auto executor = open(Durability::kSync);
+  std::atomic<std::int64_t> ran = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 6; ++t) {
+    threads.emplace_back([&] {
+      EmbeddedClient client(executor, {.queue_timeout_ms = 1});
+      for (int i = 0; i < 1'000; ++i) {
+        if (client("INCR", "n").is_integer()) ++ran;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EmbeddedClient client(executor, {});
+  EXPECT_EQ(client("INCRBY", "n", 0), Reply::integer(ran));
+  executor->close();
+}
+
+}  // namespace
+}  // namespace rushgate
