@@ -461,6 +461,7 @@ void Executor::advance_ms(std::int64_t duration_ms) {
 
 void Executor::run_group(Operation*& own) {
   group_requests_ = 0;
+  after_expiry_ = keyspace_.changes().mark();
   update_time();
   if (store_failed_ && services_.write_refusal.empty()) {
     services_.write_refusal = executor_errors::write_refusal(health());
@@ -589,6 +590,9 @@ void Executor::commit_group() {
   const bool changed = !keyspace_.changes().empty();
   had_fsync_ = false;
   if (changed) {
+    // A key whose removal is lost expires again.
+    const bool only_expired = !keyspace_.changes().changed_since(after_expiry_);
+    if (only_expired) keyspace_.changes().records().defer_sync();
     if (!services_.write_refusal.empty()) {
       channels_.send();
       keyspace_.changes().roll_back_to(
@@ -596,7 +600,7 @@ void Executor::commit_group() {
     } else if (const absl::Status kept = keyspace_.commit(); !kept.ok()) {
       fail_group(kept);
     } else {
-      had_fsync_ = store_->durability() == Durability::kSync;
+      had_fsync_ = store_->durability() == Durability::kSync && !only_expired;
       note_write();
     }
   }
@@ -642,7 +646,10 @@ void Executor::fail_group(const absl::Status& reason) {
 void Executor::update_time() { keyspace_.set_now_ms(clock_->now_ms()); }
 
 void Executor::fire_due() {
-  if (services_.write_refusal.empty()) keyspace_.remove_expired(kExpiredPerGroupMax);
+  if (services_.write_refusal.empty()) {
+    keyspace_.remove_expired(kExpiredPerGroupMax);
+    after_expiry_ = keyspace_.changes().mark();
+  }
   while (const auto ticket = parking_.first_due(clock_->monotonic_ms())) {
     finish_parked(*ticket, std::move(parking_.find(*ticket)->park.on_timeout));
   }

@@ -215,6 +215,7 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
   Operation* unfinished_ = nullptr;   // the first of the next group: a long pipeline that goes on,
                                       // or one whose submitter was handed the turn
   bool had_fsync_ = false;            // the last group ended with one
+  Changes::Mark after_expiry_{};      // what the group did before it: keys that expired
   bool made_room_ = false;            // something was taken from the queue in this group
   std::vector<Operation*> in_group_;  // those that got replies in the current group
   std::deque<Operation*> resumed_;    // served while parked, with more requests to run

@@ -43,12 +43,18 @@ class StoreBatch {
 
   void visit(Visitor& visitor) const;
 
+  /// With durability kSync: the commit need not wait for an fsync, because the batch may be lost in
+  /// a power cut. The next fsync includes it.
+  void defer_sync() { is_sync_deferred_ = true; }
+  [[nodiscard]] bool is_sync_deferred() const { return is_sync_deferred_; }
+
   [[nodiscard]] bool empty() const { return bytes_.empty(); }
   [[nodiscard]] std::size_t size_bytes() const { return bytes_.size(); }
   void clear() {
     constexpr std::size_t kBytesKept = std::size_t{16} << 20;  // more than an ordinary group needs
     if (bytes_.capacity() > kBytesKept) bytes_ = std::string();
     bytes_.clear();
+    is_sync_deferred_ = false;
   }
 
   /// Forgets everything added since size_bytes() was `size_bytes`.
@@ -69,6 +75,7 @@ class StoreBatch {
 
   std::string
       bytes_;  // operation (1), length of key (4), length of value (4), key, value; repeated
+  bool is_sync_deferred_ = false;
 };
 
 }  // namespace rushgate

@@ -146,7 +146,7 @@ absl::Status RocksDbStore::commit(const StoreBatch& batch) {
 
   const RocksDatabase& database = *impl_->database;
   rocksdb::WriteOptions options;
-  options.sync = impl_->durability == Durability::kSync;
+  options.sync = impl_->durability == Durability::kSync && !batch.is_sync_deferred();
   const rocksdb::Status status = database.db().Write(options, &writes);
   if (!status.ok()) return impl_->fail(status, kWriting);
   if (impl_->failure->occurred()) return impl_->failure->refusal();

@@ -1,0 +1,54 @@
+// Durability `sync`: keys that expire by themselves cost no fsync.
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "engine/executor/engine.h"
+#include "storage/rocksdb/rocksdb_store.h"
+#include "tests/executor/engine_fixture.h"
+#include "tests/faults/recorded_syncs.h"
+#include "tests/temporary_directory.h"
+
+namespace rushgate {
+namespace {
+
+class ExpiryDiskTest : public testing::Test {
+ protected:
+  ExpiryDiskTest() { reopen(); }
+
+  void reopen() {
+    client_.reset();
+    engine_.reset();
+    auto store = RocksDbStore::open(directory_.path(), {.durability = Durability::kSync});
+    ASSERT_TRUE(store.ok()) << store.status();
+    engine_ = open_engine({.manual_clock = &clock_}, {}, *std::move(store));
+    client_ = engine_->open_client();
+  }
+
+  const TemporaryDirectory directory_;
+  ManualClock clock_;
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Client> client_;
+};
+
+TEST_F(ExpiryDiskTest, RemovalsShareTheNextFsync) {
+  std::vector<Request> requests;
+  for (int i = 0; i < 2'000; ++i) requests.push_back(Request::of("SET", i, "v", "PX", 100));
+  client_->pipeline(requests);
+  {
+    const faults::RecordedSyncs syncs;
+    engine_->advance_ms(100);
+    EXPECT_EQ((*client_)("DBSIZE"), Reply::integer(0));
+    EXPECT_EQ(syncs.paths().size(), 0U);
+    (*client_)("SET", "other", "v");
+    EXPECT_EQ(syncs.paths().size(), 1U);
+  }
+  reopen();
+  EXPECT_EQ((*client_)("DBSIZE"), Reply::integer(1));
+}
+
+}  // namespace
+}  // namespace rushgate
