@@ -166,7 +166,7 @@ Reply run_client_command(CommandContext& context) {
   CommandServices& services = context.services();
   if (services.running_script == nullptr) {  // else it is the script's
     services.refuses_growth = services.memory_bytes_max != 0 &&
-                              services.keyspace.memory_bytes() > services.memory_bytes_max;
+                              services.keyspace.needs_more_than(services.memory_bytes_max);
   }
   return run_or_queue(context, find_command(context.request()));
 }

@@ -94,6 +94,9 @@ void write_memory(Context context, Fields& fields) {
   fields.add("number_of_functions", services.natives.size());
   fields.add_memory("maxmemory", services.memory_bytes_max);
   fields.add("maxmemory_policy", "noeviction");
+  const LazyFree::Counts freed = services.keyspace.lazy_free().counts();
+  fields.add("lazyfree_pending_objects", freed.objects_pending);
+  fields.add("lazyfreed_objects", freed.objects_later);
 }
 
 std::string_view name_of(Durability durability) {

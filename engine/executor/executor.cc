@@ -124,6 +124,7 @@ absl::Status Executor::start(std::vector<NamedScript> scripts) {
   if (!loaded.ok()) return loaded;
   update_next_due();
   if (is_manual()) return loaded;
+  keyspace_.lazy_free().use_thread();
   if (store_->durability() == Durability::kEverySec) background_sync_.start();
   service_.start();
   return loaded;
@@ -146,6 +147,7 @@ void Executor::close(EndOfScripts scripts) {
   refuse_late_submissions();
   service_.stop();
   background_sync_.stop();
+  keyspace_.lazy_free().stop();
   if (sync_due_ms_ != kNever) sync_if_due(sync_due_ms_);
   const std::lock_guard lock(failure_mutex_);
   store_.reset();

@@ -26,16 +26,26 @@ std::string header_prefix(std::uint8_t db) {
   return prefix;
 }
 
-/// A removed object, held until the group ends in case it must come back.
-using Removed = std::unique_ptr<Object>;
-
 }  // namespace
+
+/// What remove_all() removes.
+struct Database::Contents {
+  explicit Contents(std::uint64_t seed) : table(seed) {}
+
+  Table table;
+  Expiries expiries;
+};
 
 Database::Database(Keyspace& keyspace, std::uint8_t number)
     : keyspace_(keyspace), number_(number), table_(keyspace.seed()) {}
 
 Changes& Database::changes() { return keyspace_.changes(); }
 MemoryCount& Database::memory() { return keyspace_.changes().memory(); }
+
+Removed<Object> Database::removed(std::unique_ptr<Object> object) {
+  const std::size_t bytes = object->memory_bytes();
+  return {keyspace_.lazy_free(), std::move(object), bytes};
+}
 
 // ---- Without undo or record ----
 
@@ -131,7 +141,7 @@ Object& Database::create(std::string_view key, Value value) {
   const auto* stream = std::get_if<std::unique_ptr<Stream>>(&made->value);
   made->id = stream != nullptr ? (*stream)->object_id() : keyspace_.next_object_id();
   Object& object = attach(std::move(made));
-  changes().push_undo([this, &object] { detach(object); });
+  changes().push_undo([this, &object] { static_cast<void>(removed(detach(object))); });
   changes().touch(object);
   note_creation(object.key);
   keyspace_.signal(object, KeySignal::kReady);
@@ -141,14 +151,15 @@ Object& Database::create(std::string_view key, Value value) {
 void Database::remove(Object& object) {
   record_header_removal(changes(), object);
   remove_elements(changes().records(), object);
-  Removed removed = detach(object);
-  keyspace_.signal(*removed, KeySignal::kGone);
-  changes().push_undo([this, held = std::move(removed)]() mutable { attach(std::move(held)); });
+  std::unique_ptr<Object> detached = detach(object);
+  keyspace_.signal(*detached, KeySignal::kGone);
+  changes().push_undo(
+      [this, held = removed(std::move(detached))]() mutable { attach(held.take()); });
 }
 
 void Database::move(Object& object, Database& to, std::string_view key) {
   record_header_removal(changes(), object);
-  Removed moved = detach(object);
+  std::unique_ptr<Object> moved = detach(object);
   keyspace_.signal(*moved, KeySignal::kGone);
   std::string old_key = std::exchange(moved->key, std::string(key));
   to.attach(std::move(moved));
@@ -204,26 +215,30 @@ void Database::set_expiry(Object& object, std::int64_t expire_at_ms) {
 void Database::remove_all() {
   changes().records().remove_prefix(header_prefix(number_));
 
-  Table table(keyspace_.seed());
-  Expiries expiries;
+  auto contents = std::make_unique<Contents>(keyspace_.seed());
+  const std::size_t bytes_before = memory().bytes();
   memory().change(table_bytes(), 0);
-  table.swap(table_);
-  std::swap(expiries, expiries_);
+  contents->table.swap(table_);
+  std::swap(contents->expiries, expiries_);
   forget_recent();
-  table.for_each([&](Removed& object) {
+  contents->table.for_each([&](std::unique_ptr<Object>& object) {
     remove_elements(changes().records(), *object);
     object->attached = false;
     memory().leave(*object);
     keyspace_.signal(*object, KeySignal::kGone);
   });
-  changes().push_undo([this, table = std::move(table), expiries = std::move(expiries)]() mutable {
-    table.for_each([this](Removed& object) {
+  const std::size_t bytes = bytes_before - memory().bytes();
+  const std::size_t objects = contents->table.size();
+  Removed<Contents> removed(keyspace_.lazy_free(), std::move(contents), bytes, objects);
+  changes().push_undo([this, held = std::move(removed)]() mutable {
+    const std::unique_ptr<Contents> back = held.take();
+    back->table.for_each([this](std::unique_ptr<Object>& object) {
       object->attached = true;
       memory().enter(*object);
     });
     const std::size_t before = table_bytes();
-    table_ = std::move(table);
-    expiries_ = std::move(expiries);
+    table_ = std::move(back->table);
+    expiries_ = std::move(back->expiries);
     memory().change(before, table_bytes());
     forget_recent();
   });
@@ -231,7 +246,8 @@ void Database::remove_all() {
 
 std::size_t Database::measured_bytes() const {
   std::size_t bytes = table_.measured_bytes() + expiries_.memory_bytes();
-  table_.for_each([&](const Removed& object) { bytes += object->measured_bytes(); });
+  table_.for_each(
+      [&](const std::unique_ptr<Object>& object) { bytes += object->measured_bytes(); });
   return bytes;
 }
 

@@ -16,6 +16,7 @@
 #include "engine/base/heap.h"
 #include "engine/keyspace/changes.h"
 #include "engine/keyspace/hashing.h"
+#include "engine/keyspace/lazy_free.h"
 #include "engine/keyspace/object.h"
 #include "engine/keyspace/segmented_table.h"
 #include "engine/keyspace/table_walk.h"
@@ -106,6 +107,8 @@ class Database {
  private:
   friend class KeyspaceLoader;
 
+  struct Contents;
+
   void signal_streams_replaced_by(Database& other);
 
   struct ObjectEntry {
@@ -157,6 +160,8 @@ class Database {
     return table_.memory_bytes() + expiries_.memory_bytes();
   }
   [[nodiscard]] MemoryCount& memory();
+  /// Of an object that was detached.
+  [[nodiscard]] Removed<Object> removed(std::unique_ptr<Object> object);
 
   // Without undo or record: what the mutators, their undo steps and loading are made of.
   Object& attach(std::unique_ptr<Object> object);

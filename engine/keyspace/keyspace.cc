@@ -254,6 +254,14 @@ absl::Status Keyspace::commit() {
   return kept;
 }
 
+bool Keyspace::needs_more_than(std::size_t bytes_max) {
+  if (memory_bytes() <= bytes_max) return false;
+  const std::size_t kept = changes_.memory().bytes() + store_.memory_bytes();
+  if (kept > bytes_max) return true;
+  lazy_free_.reduce_to(bytes_max - kept);
+  return false;
+}
+
 void Keyspace::set_limits(const EncodingLimits& limits) {
   const EncodingLimits old = std::exchange(limits_, limits);
   if (old.set_integers == limits.set_integers) return;

@@ -15,6 +15,7 @@
 #include "engine/keyspace/changes.h"
 #include "engine/keyspace/database.h"
 #include "engine/keyspace/encoding_limits.h"
+#include "engine/keyspace/lazy_free.h"
 #include "engine/store/store.h"
 
 namespace rushgate {
@@ -58,10 +59,14 @@ class Keyspace {
   [[nodiscard]] Changes& changes() { return changes_; }
   [[nodiscard]] Store& store() { return store_; }
   [[nodiscard]] std::uint64_t seed() const { return seed_; }
-  /// What memory_count.h counts, and what the store holds in memory.
+  /// Frees large values that were removed.
+  [[nodiscard]] LazyFree& lazy_free() { return lazy_free_; }
+  /// What memory_count.h counts, what the store holds in memory, and what is about to be freed.
   [[nodiscard]] std::size_t memory_bytes() {
-    return changes_.memory().bytes() + store_.memory_bytes();
+    return changes_.memory().bytes() + store_.memory_bytes() + lazy_free_.bytes_pending();
   }
+  /// Returns true if memory_bytes() is above `bytes_max`. Frees what may be freed before that.
+  [[nodiscard]] bool needs_more_than(std::size_t bytes_max);
   /// For elements that are drawn at random.
   [[nodiscard]] Random& random() { return random_; }
 
@@ -106,6 +111,7 @@ class Keyspace {
   std::uint64_t next_object_id_ = 1;
   KeyCounts counts_;
   KeyListener* listener_ = nullptr;
+  LazyFree lazy_free_;
   Changes changes_;  // its undo steps refer to databases_: ~Keyspace() drops them first
   std::array<std::unique_ptr<Database>, kDatabases> databases_;
 };

@@ -1,7 +1,10 @@
 #include "engine/keyspace/strings.h"
 
+#include <memory>
 #include <string>
 #include <utility>
+
+#include "engine/keyspace/keyspace.h"
 
 namespace rushgate::strings {
 
@@ -22,6 +25,12 @@ void assign(Database& db, Object& object, StringValue value) {
   if (current.is_integer()) {  // the common case, a counter: nothing to destroy later
     db.changes().push_undo(
         object, [&object, old = *current.integer()] { object.string() = StringValue(old); });
+  } else if (const std::size_t bytes = current.memory_bytes(); bytes > LazyFree::kBytesAtOnceMax) {
+    Removed<StringValue> old(db.keyspace().lazy_free(),
+                             std::make_unique<StringValue>(std::move(object.string())), bytes);
+    db.changes().push_undo(object, [&object, old = std::move(old)]() mutable {
+      object.string() = std::move(*old.take());
+    });
   } else {
     db.changes().push_undo(object, [&object, old = std::move(object.string())]() mutable {
       object.string() = std::move(old);

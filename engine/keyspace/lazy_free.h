@@ -1,0 +1,111 @@
+// Frees large values on a thread of its own, so that the turn does not wait for it. (Redis's lazy
+// freeing: https://redis.io/docs/latest/commands/unlink/)
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+namespace rushgate {
+
+/// Thread-safe, but for use_thread() and stop(). Its thread begins with the first large value.
+class LazyFree {
+ public:
+  /// A value of up to so many bytes is freed at once: in about 100 µs, if its blocks are small.
+  static constexpr std::size_t kBytesAtOnceMax = std::size_t{64} * 1024;
+  /// What may wait in addition to the value that is being freed. While more would wait, values are
+  /// freed at once.
+  static constexpr std::size_t kBytesPendingMax = std::size_t{256} * 1024 * 1024;
+
+  struct Counts {
+    std::uint64_t objects_at_once = 0;  // freed by the calling thread
+    std::uint64_t bytes_at_once = 0;
+    std::uint64_t objects_later = 0;  // freed on the thread
+    std::uint64_t bytes_later = 0;
+    std::uint64_t objects_pending = 0;  // waiting, or being freed
+    std::uint64_t bytes_pending = 0;
+  };
+
+  LazyFree() = default;
+  ~LazyFree() { stop(); }
+  LazyFree(const LazyFree&) = delete;
+  LazyFree& operator=(const LazyFree&) = delete;
+
+  /// Allows the thread. Without it everything is freed at once.
+  void use_thread();
+  /// Ends the thread when it has freed everything. Values that come later are freed at once.
+  void stop();
+
+  /// Frees `value`, which holds about `bytes`, and stands for so many objects.
+  template <class T>
+  void free(std::unique_ptr<T> value, std::size_t bytes, std::size_t objects = 1) noexcept {
+    free(Item{value.release(), [](void* at) { delete static_cast<T*>(at); }, bytes, objects});
+  }
+
+  /// Of values that wait, or are being freed.
+  [[nodiscard]] std::size_t bytes_pending() const {
+    return bytes_pending_.load(std::memory_order_acquire);
+  }
+  /// Returns when that is at most `bytes`. Frees on the calling thread what still waits.
+  void reduce_to(std::size_t bytes);
+
+  [[nodiscard]] Counts counts() const;
+
+ private:
+  struct Item {
+    void* value;
+    void (*destroy)(void*);
+    std::size_t bytes;
+    std::size_t objects;
+  };
+
+  void free(const Item& item) noexcept;
+  void count_at_once(const Item& item);
+  bool leave_to_thread(const Item& item) noexcept;
+  void loop();
+  Item take_first();
+  void free_taken(const Item& item, std::unique_lock<std::mutex>& lock);
+
+  std::thread thread_;
+  mutable std::mutex mutex_;         // guards what follows
+  std::condition_variable changed_;  // there is something to free, or the end is near
+  std::condition_variable freed_;
+  std::deque<Item> waiting_;
+  bool may_use_thread_ = false;
+  Counts counts_;  // but for those that follow
+
+  std::atomic<std::size_t> bytes_pending_{0};  // written under the mutex
+  std::atomic<std::uint64_t> objects_at_once_{0};
+  std::atomic<std::uint64_t> bytes_at_once_{0};
+};
+
+/// Holds what an undo step may bring back. What is left in it when it is destroyed is freed lazily.
+template <class T>
+class Removed {
+ public:
+  Removed(LazyFree& lazy_free, std::unique_ptr<T> value, std::size_t bytes, std::size_t objects = 1)
+      : lazy_free_(&lazy_free), value_(std::move(value)), bytes_(bytes), objects_(objects) {}
+  ~Removed() {
+    if (value_ != nullptr) lazy_free_->free(std::move(value_), bytes_, objects_);
+  }
+  Removed(Removed&&) noexcept = default;
+  Removed& operator=(Removed&&) = delete;
+  Removed(const Removed&) = delete;
+  Removed& operator=(const Removed&) = delete;
+
+  [[nodiscard]] std::unique_ptr<T> take() { return std::move(value_); }
+
+ private:
+  LazyFree* lazy_free_;
+  std::unique_ptr<T> value_;
+  std::size_t bytes_;
+  std::size_t objects_;
+};
+
+}  // namespace rushgate

@@ -1,0 +1,231 @@
+// Which thread frees a value, and how much may wait.
+#include "engine/keyspace/lazy_free.h"
+
+#include <functional>
+#include <latch>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "engine/keyspace/hashes.h"
+#include "engine/keyspace/keyspace.h"
+#include "engine/keyspace/lists.h"
+#include "engine/keyspace/sets.h"
+#include "engine/keyspace/sorted_sets.h"
+#include "engine/keyspace/streams.h"
+#include "engine/keyspace/strings.h"
+#include "tests/null_store.h"
+
+namespace rushgate {
+namespace {
+
+constexpr std::size_t kLarge = LazyFree::kBytesAtOnceMax + 1;
+
+/// Calls a function when it is freed.
+struct Probe {
+  std::function<void()> freed;
+  ~Probe() { freed(); }
+};
+std::unique_ptr<Probe> probe(std::function<void()> freed) {
+  return std::unique_ptr<Probe>(new Probe{std::move(freed)});
+}
+
+/// A value whose freeing takes until let_go().
+class SlowValue {
+ public:
+  std::unique_ptr<Probe> value() {
+    return probe([this] {
+      begun_.count_down();
+      let_go_.wait();
+    });
+  }
+  void wait_until_begun() { begun_.wait(); }
+  void let_go() { let_go_.count_down(); }
+
+ private:
+  std::latch begun_{1};
+  std::latch let_go_{1};
+};
+
+class LazyFreeTest : public testing::Test {
+ protected:
+  /// Frees a value, and returns the thread that did.
+  std::thread::id thread_for(std::size_t bytes) {
+    std::thread::id thread;
+    lazy_free_.free(probe([&] { thread = std::this_thread::get_id(); }), bytes);
+    lazy_free_.stop();
+    return thread;
+  }
+
+  LazyFree lazy_free_;
+};
+
+TEST_F(LazyFreeTest, SmallValueIsFreedAtOnce) {
+  lazy_free_.use_thread();
+  EXPECT_EQ(thread_for(LazyFree::kBytesAtOnceMax), std::this_thread::get_id());
+  EXPECT_EQ(lazy_free_.counts().objects_at_once, 1U);
+}
+
+TEST_F(LazyFreeTest, LargeValueIsFreedOnThread) {
+  lazy_free_.use_thread();
+  const std::thread::id thread = thread_for(kLarge);
+  EXPECT_NE(thread, std::thread::id());
+  EXPECT_NE(thread, std::this_thread::get_id());
+  EXPECT_EQ(lazy_free_.counts().objects_later, 1U);
+  EXPECT_EQ(lazy_free_.counts().bytes_at_once, 0U);
+}
+
+TEST_F(LazyFreeTest, WithoutThreadAllIsFreedAtOnce) {
+  EXPECT_EQ(thread_for(kLarge), std::this_thread::get_id());
+}
+
+TEST_F(LazyFreeTest, PendingBytesAreBounded) {
+  lazy_free_.use_thread();
+  SlowValue slow;
+  lazy_free_.free(slow.value(), kLarge);
+  lazy_free_.free(probe([] {}), LazyFree::kBytesPendingMax - kLarge);
+  EXPECT_EQ(lazy_free_.bytes_pending(), LazyFree::kBytesPendingMax);
+  std::thread::id thread;
+  lazy_free_.free(probe([&] { thread = std::this_thread::get_id(); }), kLarge);
+  EXPECT_EQ(thread, std::this_thread::get_id());
+  EXPECT_EQ(lazy_free_.bytes_pending(), LazyFree::kBytesPendingMax);
+  slow.let_go();
+  lazy_free_.stop();
+  EXPECT_EQ(lazy_free_.bytes_pending(), 0U);
+}
+
+TEST_F(LazyFreeTest, ReduceFreesWhatStillWaits) {
+  lazy_free_.use_thread();
+  SlowValue slow;
+  lazy_free_.free(slow.value(), kLarge);
+  slow.wait_until_begun();
+  lazy_free_.free(probe([] {}), kLarge);
+  lazy_free_.reduce_to(kLarge);
+  EXPECT_EQ(lazy_free_.bytes_pending(), kLarge);
+  EXPECT_EQ(lazy_free_.counts().objects_at_once, 1U);
+  std::thread waiting([&] { lazy_free_.reduce_to(0); });
+  slow.let_go();
+  waiting.join();
+  EXPECT_EQ(lazy_free_.bytes_pending(), 0U);
+}
+
+/// Removes one large value of each type, in each way.
+class LazyRemovalTest : public LazyFreeTest {
+ protected:
+  using Make = std::function<void(Database& db)>;
+
+  LazyRemovalTest() { keyspace_.lazy_free().use_thread(); }
+
+  static void make_string(Database& db) {
+    strings::set(db, "k", StringValue(std::string_view(std::string(100'000, 'x'))));
+  }
+  static void make_hash(Database& db) {
+    Object& hash = hashes::create(db, "k");
+    for (int i = 0; i < 5'000; ++i) hashes::set(db, hash, "field" + std::to_string(i), "value");
+  }
+  static void make_set(Database& db) {
+    Object& set = sets::create(db, "k");
+    for (int i = 0; i < 5'000; ++i) sets::add(db, set, "member" + std::to_string(i));
+  }
+  static void make_sorted_set(Database& db) {
+    Object& set = sorted_sets::create(db, "k");
+    for (int i = 0; i < 5'000; ++i) sorted_sets::set(db, set, "member" + std::to_string(i), i);
+  }
+  static void make_list(Database& db) {
+    Object& list = lists::create(db, "k");
+    const std::string element(100, 'x');
+    for (int i = 0; i < 5'000; ++i) lists::push(db, list, lists::End::kTail, element);
+  }
+  static void make_stream(Database& db) {
+    Object& stream = streams::create(db, "k");
+    StreamGroup& group = streams::create_group(db, stream, "g", {}, 0);
+    StreamConsumer& consumer = streams::create_consumer(db, stream, group, "c");
+    PendingEntry pending;
+    pending.consumer = &consumer;
+    for (std::uint64_t i = 1; i <= 5'000; ++i) {
+      streams::assign_pending(db, stream, group, {i, 0}, pending);
+    }
+  }
+
+  void commit() { ASSERT_TRUE(keyspace_.commit().ok()); }
+  /// Makes a large value with `make`, removes it with `remove`, and expects it to be freed later.
+  void expect_freed_later(const Make& make, const std::function<void(Database& db)>& remove) {
+    keyspace_.remove_all();
+    make(keyspace_.db(0));
+    commit();
+    const LazyFree::Counts before = keyspace_.lazy_free().counts();
+    remove(keyspace_.db(0));
+    EXPECT_EQ(keyspace_.lazy_free().counts().objects_pending, 0U) << "it may come back";
+    commit();
+    keyspace_.lazy_free().stop();
+    const LazyFree::Counts after = keyspace_.lazy_free().counts();
+    EXPECT_EQ(after.objects_later - before.objects_later, 1U);
+    EXPECT_LT(after.bytes_at_once - before.bytes_at_once, LazyFree::kBytesAtOnceMax);
+    EXPECT_EQ(after.objects_pending, 0U);
+    keyspace_.lazy_free().use_thread();
+  }
+
+  NullStore store_;
+  Keyspace keyspace_{store_, 1};
+};
+
+TEST_F(LazyRemovalTest, LargeValuesOfAllTypes) {
+  for (const auto make :
+       {make_string, make_hash, make_set, make_sorted_set, make_list, make_stream}) {
+    expect_freed_later(make, [](Database& db) { db.remove(*db.find("k")); });
+  }
+}
+
+TEST_F(LazyRemovalTest, OverwrittenStrings) {
+  expect_freed_later(make_string, [](Database& db) { strings::set(db, "k", StringValue(1)); });
+  expect_freed_later(make_hash, [](Database& db) { strings::set(db, "k", StringValue(1)); });
+}
+
+TEST_F(LazyRemovalTest, ExpiredKeys) {
+  expect_freed_later(make_set, [](Database& db) {
+    db.set_expiry(*db.find("k"), 1);
+    db.keyspace().set_now_ms(2);
+    EXPECT_EQ(db.keyspace().remove_expired(1), 1U);
+  });
+}
+
+TEST_F(LazyRemovalTest, WholeDatabases) {
+  expect_freed_later(make_list, [](Database& db) { db.remove_all(); });
+}
+
+TEST_F(LazyRemovalTest, UndoneCreations) {
+  make_hash(keyspace_.db(0));
+  keyspace_.changes().roll_back_to({});
+  keyspace_.lazy_free().stop();
+  EXPECT_EQ(keyspace_.lazy_free().counts().objects_later, 1U);
+}
+
+TEST_F(LazyRemovalTest, UndoneRemovalFreesNothing) {
+  make_hash(keyspace_.db(0));
+  commit();
+  keyspace_.db(0).remove(*keyspace_.db(0).find("k"));
+  keyspace_.changes().roll_back_to({});
+  keyspace_.lazy_free().stop();
+  EXPECT_EQ(keyspace_.lazy_free().counts().objects_later, 0U);
+  EXPECT_EQ(keyspace_.db(0).find("k")->hash().size(), 5'000U);
+}
+
+TEST_F(LazyRemovalTest, PendingBytesCountAsUsedMemory) {
+  make_string(keyspace_.db(0));
+  commit();
+  const std::size_t before = keyspace_.memory_bytes();
+  SlowValue slow;
+  keyspace_.lazy_free().free(slow.value(), kLarge);
+  EXPECT_EQ(keyspace_.memory_bytes(), before + kLarge);
+  EXPECT_TRUE(keyspace_.needs_more_than(before - 1)) << "freeing would not help";
+  slow.wait_until_begun();
+  slow.let_go();
+  EXPECT_FALSE(keyspace_.needs_more_than(before)) << "it waits";
+  EXPECT_EQ(keyspace_.memory_bytes(), before);
+}
+
+}  // namespace
+}  // namespace rushgate
