@@ -65,10 +65,11 @@ struct LuaContext {
     constexpr std::size_t kBytesAStep = 16;
     spend(coroutine, bytes / kBytesAStep);
   }
-  /// The same for a table that is gone through, beside its elements: it may have been full once.
+  /// The same for a table that is gone through, besides its elements: it may have been full once.
   void spend_on_table(lua_State* coroutine) {
     constexpr std::size_t kSteps = 1'000;
-    spend(coroutine, kSteps);
+    constexpr std::size_t kBytesAStep = std::size_t{32} * 1024;  // a table has no more than all
+    spend(coroutine, kSteps + memory.large_bytes() / kBytesAStep);
   }
   void fail(std::exception_ptr exception) noexcept;
   [[nodiscard]] bool interrupted() const { return killed || exception != nullptr; }

@@ -27,8 +27,8 @@ class ScriptCache;
 struct LuaLimits {
   /// Then others are answered BUSY, and the script may be killed. 0: never.
   std::int64_t busy_after_ms = 5'000;
-  /// All scripts together, garbage included; what wants more ends with an error. A script's reply,
-  /// and a text of cjson.encode, are bounded by the same figure. 1 GiB at most.
+  /// All scripts together, garbage included; what wants more ends with an error. A script's reply
+  /// is bounded by the same figure. 1 GiB at most.
   std::size_t memory_bytes_max = std::size_t{256} * 1024 * 1024;
   /// The least recently used goes. At least 1.
   std::size_t cached_scripts_max = 4'096;

@@ -5,17 +5,11 @@
 
 #include "engine/script/lua_context.h"
 #include "engine/script/lua_guarded_functions.h"
-#include "engine/script/lua_sandbox.h"
+#include "engine/script/lua_json_encoder.h"
 #include "engine/script/script_errors.h"
 
 namespace rushgate {
 namespace {
-
-// lua-cjson's own limit, unless a script sets another.
-constexpr int kDefaultDepthMax = 1'000;
-
-// lua-cjson counts its buffer's bytes in an int, and asks for six times what a text needs.
-constexpr std::size_t kEncodedBytesMax = std::size_t{300} * 1024 * 1024;
 
 // The key, in the registry, of the table that scripts share.
 constexpr char kSharedModule = 0;
@@ -25,8 +19,8 @@ void push_shared_module(lua_State* lua) {
   lua_rawget(lua, LUA_REGISTRYINDEX);
 }
 
-// lua-cjson keeps its buffers outside of Lua's memory, and loses them if Lua runs out of memory in
-// the middle. So either way is gone only if there is room for the result.
+// lua-cjson decodes with a buffer outside of Lua's memory, and loses it if Lua runs out of memory
+// meanwhile. So it begins only if there is room for the result.
 int refuse_unless_room(lua_State* lua, std::size_t bytes) {
   constexpr std::size_t kSlack = 1'024;
   LuaContext& context = LuaContext::of(lua);
@@ -35,92 +29,82 @@ int refuse_unless_room(lua_State* lua, std::size_t bytes) {
   return 0;
 }
 
-// ---- encode: a small table, nested in itself often enough, makes a text without end ----
+// ---- encode ----
 
-class Measure {
- public:
-  Measure(lua_State* lua, bool default_depth)
-      : lua_(lua),
-        context_(LuaContext::of(lua)),
-        default_depth_(default_depth),
-        bytes_max_(std::min(context_.limits.memory_bytes_max, kEncodedBytesMax)) {}
-
-  /// Adds the bytes that the value on top of the stack is encoded in, at most; false once there is
-  /// nothing more to find out.
-  bool add(int depth);
-  [[nodiscard]] bool too_large() const { return bytes_ > bytes_max_; }
-  [[nodiscard]] std::size_t bytes() const { return bytes_; }
-
- private:
-  bool add_table(int depth);
-  void add_scalar(int index);
-
-  lua_State* const lua_;
-  LuaContext& context_;
-  const bool default_depth_;
-  const std::size_t bytes_max_;
-  std::size_t bytes_ = 0;
+/// The upvalues of encode(): lua-cjson's functions for these settings.
+constexpr const char* kEncodeSettings[] = {
+    "encode_sparse_array",
+    "encode_max_depth",
+    "encode_number_precision",
+    "encode_invalid_numbers",
 };
 
-std::size_t encoded_size(unsigned char c) {
-  if (c < ' ' || c == 0x7F) return 6;  // \u0000
-  return c == '"' || c == '\\' || c == '/' ? 2 : 1;
-}
-
-void Measure::add_scalar(int index) {
-  constexpr std::size_t kNumber = 32;  // or a word, with what stands around it
-  bytes_ += kNumber;
-  if (lua_type(lua_, index) != LUA_TSTRING) return;
-  std::size_t size = 0;
-  const char* const text = lua_tolstring(lua_, index, &size);
-  for (std::size_t i = 0; i < size; ++i)
-    bytes_ += encoded_size(static_cast<unsigned char>(text[i]));
-}
-
-bool Measure::add(int depth) {
-  add_scalar(-1);
-  if (too_large()) return false;
-  return lua_istable(lua_, -1) ? add_table(depth + 1) : true;
-}
-
-bool Measure::add_table(int depth) {
-  context_.spend_on_table(lua_);
-  luaL_checkstack(lua_, 3, "excessive nesting");
-  // Nested too deeply: encode() itself comes to the same place, and says so.
-  if (default_depth_ && depth > kDefaultDepthMax) return false;
-  // A guard looks empty to lua-cjson. What is behind each of them are functions.
-  if (push_guarded(lua_, -1)) {
-    luaL_error(lua_, "Cannot serialise function: type not supported");
+/// Asks lua-cjson for the settings of a module.
+JsonSettings settings_of_module(lua_State* lua) {
+  JsonSettings settings;
+  const auto ask = [lua](int upvalue, int results) {
+    lua_pushvalue(lua, lua_upvalueindex(upvalue));
+    lua_call(lua, 0, results);
+  };
+  ask(1, 3);
+  settings.sparse_array_convert = lua_toboolean(lua, -3) != 0;
+  settings.sparse_array_ratio = static_cast<int>(lua_tointeger(lua, -2));
+  settings.sparse_array_safe = static_cast<int>(lua_tointeger(lua, -1));
+  ask(2, 1);
+  settings.max_depth = static_cast<int>(lua_tointeger(lua, -1));
+  ask(3, 1);
+  settings.number_precision = static_cast<int>(lua_tointeger(lua, -1));
+  ask(4, 1);
+  if (lua_type(lua, -1) == LUA_TSTRING) {
+    settings.invalid_numbers = JsonSettings::InvalidNumbers::kNull;
+  } else if (lua_toboolean(lua, -1) != 0) {
+    settings.invalid_numbers = JsonSettings::InvalidNumbers::kWrite;
   }
-  lua_pushnil(lua_);
-  while (lua_next(lua_, -2) != 0) {
-    context_.spend(lua_, 1);
-    add_scalar(-2);
-    const bool goes_on = add(depth);
-    lua_pop(lua_, 1);
-    if (goes_on) continue;
-    lua_pop(lua_, 1);
-    return false;
-  }
-  return true;
+  lua_settop(lua, 1);
+  return settings;
 }
 
-int encode_measured(lua_State* lua, bool default_depth) {
-  if (lua_gettop(lua) == 1) {
-    if (push_guarded(lua, 1)) lua_replace(lua, 1);
-    Measure measure(lua, default_depth);
-    measure.add(0);
-    if (measure.too_large()) return luaL_error(lua, script_errors::kOutOfMemory);
-    refuse_unless_room(lua, measure.bytes());
-  }
-  return call_wrapped(lua);
+int encode_with(lua_State* lua, bool has_usual_settings) {
+  luaL_argcheck(lua, lua_gettop(lua) == 1, 1, "expected 1 argument");
+  encode_json(lua, has_usual_settings ? JsonSettings{} : settings_of_module(lua));
+  return 1;
 }
 
 /// encode of the table that scripts share.
-int encode(lua_State* lua) { return encode_measured(lua, !LuaContext::of(lua).json_changed); }
+int encode(lua_State* lua) { return encode_with(lua, !LuaContext::of(lua).json_changed); }
 
-/// encode of a script's own, which may be set otherwise.
-int encode_of_new(lua_State* lua) { return encode_measured(lua, false); }
+/// encode of a script's own.
+int encode_of_new(lua_State* lua) { return encode_with(lua, false); }
+
+/// encode_keep_buffer([keep]) sets and returns what has no effect here: there is no buffer. The
+/// upvalue is the setting.
+int keep_buffer(lua_State* lua) {
+  luaL_argcheck(lua, lua_gettop(lua) <= 1, 2, "found too many arguments");
+  if (!lua_isnoneornil(lua, 1)) {
+    static constexpr const char* kChoices[] = {"off", "on", nullptr};
+    const bool keeps = lua_isboolean(lua, 1) ? lua_toboolean(lua, 1) != 0
+                                             : luaL_checkoption(lua, 1, nullptr, kChoices) != 0;
+    lua_pushboolean(lua, static_cast<int>(keeps));
+    lua_replace(lua, lua_upvalueindex(1));
+  }
+  lua_pushvalue(lua, lua_upvalueindex(1));
+  return 1;
+}
+
+/// Puts ours into the module on top of the stack, and has lua-cjson free its own buffer.
+void replace_encode(lua_State* lua, lua_CFunction replacement) {
+  lua_getfield(lua, -1, "encode_keep_buffer");
+  lua_pushboolean(lua, 0);
+  lua_call(lua, 1, 0);
+  lua_pushboolean(lua, 1);
+  lua_pushcclosure(lua, &keep_buffer, 1);
+  lua_setfield(lua, -2, "encode_keep_buffer");
+
+  int upvalues = 0;
+  for (const char* setting : kEncodeSettings) lua_getfield(lua, -1 - upvalues++, setting);
+  lua_pushcclosure(lua, replacement, upvalues);
+  lua_setfield(lua, -2, "encode");
+}
 
 // ---- decode ----
 
@@ -144,7 +128,7 @@ int decode(lua_State* lua) {
 
 int create(lua_State* lua) {
   const int results = call_wrapped(lua);
-  wrap_function(lua, "encode", &encode_of_new);
+  replace_encode(lua, &encode_of_new);
   wrap_function(lua, "decode", &decode);
   wrap_function(lua, "new", &create);
   return results;
@@ -163,7 +147,7 @@ constexpr const char* kSettings[] = {
 
 /// The module on top of the stack is to be shared.
 void wrap_shared(lua_State* lua) {
-  wrap_function(lua, "encode", &encode);
+  replace_encode(lua, &encode);
   wrap_function(lua, "decode", &decode);
   wrap_function(lua, "new", &create);
   for (const char* setting : kSettings) wrap_function(lua, setting, &change_setting);

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <iterator>
 #include <limits>
 
+#include "engine/script/lua_bytes.h"
 #include "engine/script/lua_context.h"
 #include "engine/script/lua_message_unpack.h"
 #include "engine/script/lua_sandbox.h"
@@ -42,20 +42,13 @@ constexpr LengthBytes kOfMap{kSmallMap, kSmallLengthMax, 0, kMap16, kMap32};
 // As in Redis, a table nested deeper is packed as nil.
 constexpr int kDepthMax = 16;
 
-/// Packs values into memory of Lua's, so that an error may jump out of it and the limit holds.
 class Packer {
  public:
-  /// Takes a place on the stack.
-  explicit Packer(lua_State* lua) : lua_(lua) {
-    lua_pushnil(lua);
-    place_ = lua_gettop(lua);
-  }
-  Packer(const Packer&) = delete;
-  Packer& operator=(const Packer&) = delete;
+  explicit Packer(lua_State* lua) : lua_(lua), bytes_(lua) {}
 
   /// Packs the value on top of the stack, and pops it.
   void pack(int depth);
-  void push_result() { lua_pushlstring(lua_, bytes_, size_); }
+  void push_result() { bytes_.push(); }
 
  private:
   void pack_number(lua_Number number);
@@ -73,35 +66,13 @@ class Packer {
     for (std::size_t i = 0; i < sizeof(T); ++i) {
       bytes[sizeof(T) - i] = static_cast<char>(static_cast<std::uint64_t>(number) >> (8 * i));
     }
-    append(bytes, sizeof(bytes));
+    bytes_.append({bytes, sizeof(bytes)});
   }
-  void append(std::uint8_t byte) {
-    const char bytes[] = {static_cast<char>(byte)};
-    append(bytes, sizeof(bytes));
-  }
-  void append(const char* bytes, std::size_t count) {
-    if (count > capacity_ - size_) grow(size_ + count);
-    std::memcpy(bytes_ + size_, bytes, count);
-    size_ += count;
-  }
-  void grow(std::size_t needed);
+  void append(std::uint8_t byte) { bytes_.append(static_cast<char>(byte)); }
 
   lua_State* const lua_;
-  int place_;  // of the memory, once the first bytes are not enough
-  char first_bytes_[512];
-  char* bytes_ = first_bytes_;
-  std::size_t size_ = 0;
-  std::size_t capacity_ = sizeof(first_bytes_);
+  LuaBytes bytes_;
 };
-
-void Packer::grow(std::size_t needed) {
-  const std::size_t capacity = std::max(needed, 2 * capacity_);
-  auto* const bytes = static_cast<char*>(lua_newuserdata(lua_, capacity));
-  std::memcpy(bytes, bytes_, size_);
-  lua_replace(lua_, place_);
-  bytes_ = bytes;
-  capacity_ = capacity;
-}
 
 void Packer::pack(int depth) {
   switch (lua_type(lua_, -1)) {
@@ -171,7 +142,7 @@ void Packer::pack_text() {
   std::size_t size = 0;
   const char* const text = lua_tolstring(lua_, -1, &size);
   pack_length(kOfText, size);
-  append(text, size);
+  bytes_.append({text, size});
 }
 
 /// What is in a table.

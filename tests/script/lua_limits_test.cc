@@ -1,3 +1,6 @@
+#include <malloc.h>
+
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -198,6 +201,25 @@ TEST_F(LuaMemoryLimitTest, GreedyScriptsEndAndTheHostGoesOn) {
               Reply::integer(10'000))
         << script;
   }
+}
+
+TEST_F(LuaMemoryLimitTest, JsonHasNoMemoryOutside) {
+  std::int64_t at_begin = 0;
+  std::int64_t at_end = 0;
+  on_call_ = [&] {
+    const struct mallinfo2 heap = mallinfo2();  // zeros with a sanitizer
+    const auto outside = static_cast<std::int64_t>(heap.uordblks + heap.hblkhd) -
+                         static_cast<std::int64_t>(host().memory_bytes());
+    (calls_.back()[0] == "BEGIN" ? at_begin : at_end) = outside;
+    return Reply::ok();
+  };
+  const std::string kept =
+      "local s, kept = ('x'):rep(100000), {} redis.call('BEGIN') "
+      "for i = 1, 100 do kept[i] = cjson.new() kept[i].encode(s) end redis.call('END')";
+  EXPECT_EQ(eval(kept), Reply::nil());
+  EXPECT_LT(at_end - at_begin, kMemoryMax / 4);
+  EXPECT_EQ(eval("local s = ('x'):rep(500000) cjson.encode(s) redis.call('END')"), Reply::nil());
+  EXPECT_LT(at_end - at_begin, kMemoryMax / 4);
 }
 
 TEST_F(LuaMemoryLimitTest, ScriptsMayCatchIt) {

@@ -92,5 +92,17 @@ TEST_F(LuaLongWorkTest, LibraryFunctionsAreInterrupted) {
                 "table.sort(t)");
 }
 
+TEST_F(LuaLongWorkTest, EncodingIsInterrupted) {
+  const std::string emptied =
+      "local emptied, all = {}, {} for i = 1, 1e6 do emptied[i] = i end "
+      "for i = 1, 1e6 do emptied[i] = nil end for i = 1, 1e5 do all[i] = emptied end ";
+  expect_killed(emptied, "cjson.encode(all)");
+  expect_killed(emptied + "local json = cjson.new()", "json.encode(all)");
+  expect_killed("cjson.encode_sparse_array(false, 0) local t = {[2 ^ 31 - 1] = 1}",
+                "cjson.encode(t)");
+  expect_killed("local s, t = ('x'):rep(1e6), {} for i = 1, 200 do t[i] = s end",
+                "cjson.encode(t)");
+}
+
 }  // namespace
 }  // namespace rushgate

@@ -1,0 +1,47 @@
+// Bytes that a C function appends to, in memory of Lua's. Private to the script module.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <string_view>
+
+#include "engine/script/lua.h"
+
+namespace rushgate {
+
+/// An error may jump out of its owner, and the limit of scripts' memory holds. Needs no destructor.
+class LuaBytes {
+ public:
+  /// Takes a place on the stack for good.
+  explicit LuaBytes(lua_State* lua) : lua_(lua) {
+    lua_pushnil(lua);
+    place_ = lua_gettop(lua);
+  }
+  LuaBytes(const LuaBytes&) = delete;
+  LuaBytes& operator=(const LuaBytes&) = delete;
+
+  void append(char byte) {
+    if (size_ == capacity_) grow(size_ + 1);
+    bytes_[size_++] = byte;
+  }
+  void append(std::string_view bytes) {
+    if (bytes.size() > capacity_ - size_) grow(size_ + bytes.size());
+    std::memcpy(bytes_ + size_, bytes.data(), bytes.size());
+    size_ += bytes.size();
+  }
+
+  /// Pushes them as a string.
+  void push() { lua_pushlstring(lua_, bytes_, size_); }
+
+ private:
+  void grow(std::size_t needed);
+
+  lua_State* const lua_;
+  int place_;  // of the memory, once the first bytes are not enough
+  char first_bytes_[512];
+  char* bytes_ = first_bytes_;
+  std::size_t size_ = 0;
+  std::size_t capacity_ = sizeof(first_bytes_);
+};
+
+}  // namespace rushgate

@@ -1,0 +1,187 @@
+// cjson.encode does what that of lua-cjson does.
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <gtest/gtest.h>
+#include <lua.hpp>
+
+extern "C" {
+#include <lua-cjson.h>
+}
+
+#include "tests/random.h"
+#include "tests/random_seed.h"
+#include "tests/script/lua_test.h"
+
+namespace rushgate {
+namespace {
+
+using testing::Random;
+
+class LuaJsonTest : public LuaTest {
+ protected:
+  /// Runs the script, which returns a string, in an interpreter with lua-cjson itself.
+  static std::string run_by_lua(const std::string& script) {
+    const std::unique_ptr<lua_State, decltype(&lua_close)> lua(luaL_newstate(), &lua_close);
+    luaL_openlibs(lua.get());
+    lua_pushcfunction(lua.get(), &luaopen_cjson);
+    lua_call(lua.get(), 0, 1);
+    lua_setglobal(lua.get(), "cjson");
+    luaL_loadbuffer(lua.get(), script.data(), script.size(), "@user_script");
+    lua_pcall(lua.get(), 0, 1, 0);
+    std::size_t size = 0;
+    const char* const result = lua_tolstring(lua.get(), -1, &size);
+    return result == nullptr ? "no string" : std::string(result, size);
+  }
+
+  void expect_as_lua(const std::string& script) {
+    EXPECT_EQ(eval(script).text(), run_by_lua(script)) << script;
+  }
+};
+
+/// Makes Lua expressions.
+class Values {
+ public:
+  explicit Values(Random& random) : random_(random) {}
+
+  std::string value(int depth) {
+    constexpr int kDepthMax = 5;
+    if (depth < kDepthMax && random_.chance(depth == 0 ? 80 : 40)) return table(depth);
+    switch (random_.below(20)) {
+      case 0:
+        return random_.chance(30) ? "error" : "cjson.null";
+      case 1:
+      case 2:
+        return random_.chance(50) ? "true" : "false";
+      case 3:
+        return "nil";
+      default:
+        return random_.chance(50) ? number() : string();
+    }
+  }
+
+ private:
+  std::string number() {
+    constexpr std::string_view kNumbers[] = {
+        "0",       "-0",
+        "1",       "-7",
+        "1.5",     "0.1",
+        "1/3",     "1e14",
+        "1e15",    "1e-5",
+        "1e300",   "2^53",
+        "-2^63",   "99999999999999",
+        "-1e14+1", "1e100",
+        "5e-324",  "123456.789",
+        "1e14-1",  "123456789012345",
+    };
+    constexpr std::string_view kInvalid[] = {"1/0", "-1/0", "0/0"};
+    if (random_.chance(2)) return std::string(random_.pick(kInvalid));
+    return random_.chance(50) ? std::string(random_.pick(kNumbers))
+                              : std::to_string(random_.between(-1'000, 1'000)) + "/8";
+  }
+
+  std::string string() {
+    std::string text = "'";
+    for (std::size_t left = random_.below(8); left > 0; --left) {
+      text += "\\" + std::to_string(1'000 + random_.below(256)).substr(1);
+    }
+    return random_.chance(5) ? text + "'..('\\1x'):rep(300)" : text + "'";
+  }
+
+  std::string table(int depth) {
+    const bool has_positions = random_.chance(50);
+    std::string text = "{";
+    for (std::size_t left = random_.below(6); left > 0; --left) {
+      if (random_.chance(80) && has_positions) {
+        text += "[" + std::to_string(1 + random_.below(random_.chance(80) ? 6 : 25)) + "]=";
+      } else if (!has_positions) {
+        text += "[" + key() + "]=";
+      }
+      text += value(depth + 1) + ",";
+    }
+    return text + "}";
+  }
+
+  std::string key() {
+    constexpr std::string_view kKeys[] = {"1.5", "0", "-1", "2^31", "2^53", "1/3", "true", "1"};
+    return random_.chance(10) ? std::string(random_.pick(kKeys)) : string();
+  }
+
+  Random& random_;
+};
+
+std::string random_script(Random& random) {
+  constexpr std::string_view kSettings[] = {
+      "sparse_array(true)",
+      "sparse_array(false, 0)",
+      "sparse_array(true, 3, 5)",
+      "sparse_array()",
+      "sparse_array(false, 1, 0)",
+      "max_depth(2)",
+      "max_depth(4)",
+      "max_depth(0)",
+      "number_precision(3)",
+      "number_precision(1)",
+      "number_precision(15)",
+      "invalid_numbers(true)",
+      "invalid_numbers('null')",
+      "invalid_numbers('off')",
+      "invalid_numbers()",
+      "keep_buffer(false)",
+      "keep_buffer('on')",
+      "keep_buffer(1)",
+      "keep_buffer()",
+      "keep_buffer(true, 1)",
+      "keep_buffer('x')",
+  };
+  std::string script =
+      "local seen = {} local function see(...) for i = 1, select('#', ...) do "
+      "seen[#seen + 1] = tostring((select(i, ...))) end end "
+      "local module = cjson" +
+      std::string(random.chance(40) ? ".new()" : "") + " ";
+  for (std::size_t left = random.chance(50) ? 0 : 1 + random.below(3); left > 0; --left) {
+    script += "see(pcall(function() return module.encode_" + std::string(random.pick(kSettings)) +
+              " end)) ";
+  }
+  return script + "see(pcall(module.encode, " + Values(random).value(0) +
+         ")) return table.concat(seen, ' ')";
+}
+
+TEST_F(LuaJsonTest, RandomValuesAreEncodedAsByLuaCjson) {
+  constexpr int kScripts = 3'000;
+  for (const std::uint64_t seed : {std::uint64_t{1}, random_seed()}) {
+    SCOPED_TRACE(seed_text(seed));
+    Random random(seed);
+    for (int i = 0; i < kScripts && !HasFailure(); ++i) expect_as_lua(random_script(random));
+  }
+}
+
+TEST_F(LuaJsonTest, EveryByteIsEncodedAsByLuaCjson) {
+  expect_as_lua(
+      "local t = {} for i = 0, 255 do t[i + 1] = string.char(i) end "
+      "return cjson.encode(t) .. cjson.encode(table.concat(t):rep(10))");
+}
+
+TEST_F(LuaJsonTest, NumbersAreEncodedAsByLuaCjson) {
+  expect_as_lua(
+      "local t = {} for i = -330, 308 do "
+      "t[#t + 1] = tonumber('1e' .. i) t[#t + 1] = 2 ^ i t[#t + 1] = -10 ^ i / 3 end "
+      "local all = cjson.encode(t) "
+      "for precision = 1, 14 do "
+      "cjson.encode_number_precision(precision) all = all .. cjson.encode(t) end return all");
+}
+
+TEST_F(LuaJsonTest, DeepTablesEndAsByLuaCjson) {
+  for (const std::string depth : {"999", "1000", "1001"}) {
+    for (const std::string max : {"", "cjson.encode_max_depth(100000) "}) {
+      expect_as_lua(max + "local t = {} for i = 2, " + depth +
+                    " do t = {t} end return tostring(select(2, pcall(cjson.encode, t)))");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rushgate
