@@ -1,5 +1,6 @@
 #include "tests/faults/faulty_order_store.h"
 
+#include <stdexcept>
 #include <utility>
 
 namespace rushgate::faults {
@@ -82,8 +83,11 @@ absl::StatusOr<std::vector<OrderResult>> FaultyOrderStore::write_poisoned(
     poisoned.push_back(plan.is_poison(order));
     if (!poisoned.back()) others.push_back(order);
   }
-  if (plan.kind == Poison::kFailsTheBatch && others.size() < orders.size()) {
-    return absl::InvalidArgumentError("injected: an order of this batch is poison");
+  if (plan.kind != Poison::kIsRefused && others.size() < orders.size()) {
+    constexpr char kReason[] = "injected: an order of this batch is poison";
+    if (plan.kind == Poison::kThrows) throw std::runtime_error(kReason);
+    const bool is_outage = plan.kind == Poison::kFailsAsAnOutage;
+    return is_outage ? absl::UnavailableError(kReason) : absl::InvalidArgumentError(kReason);
   }
   absl::StatusOr<Results> stored = store_.write(others, fence);
   if (!stored.ok()) return stored;

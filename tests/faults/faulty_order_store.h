@@ -28,8 +28,10 @@ class FaultyOrderStore final : public OrderStore {
 
   /// What an order that poisons its batch does to it.
   enum class Poison : std::uint8_t {
-    kFailsTheBatch,  // kInvalidArgument, nothing is stored: who wants the others must split it
-    kIsRefused,      // it alone; the others are passed on
+    kFailsTheBatch,    // kInvalidArgument, nothing is stored: who wants the others must split it
+    kFailsAsAnOutage,  // kUnavailable, nothing is stored
+    kThrows,           // nothing is stored
+    kIsRefused,        // it alone; the others are passed on
   };
 
   explicit FaultyOrderStore(std::unique_ptr<OrderStore> store);

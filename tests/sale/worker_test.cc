@@ -190,6 +190,135 @@ TEST_P(WorkerTest, OnlyAFaultOfItsOwnCountsAgainstAnOrder) {
   EXPECT_TRUE(sale_->dead_letters()->empty());
 }
 
+TEST_P(WorkerTest, OutagePausesGrowAndBatchIsReadOnce) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
+  const auto orders = accept(1, 1, 5);
+  const auto worker = make_worker("c2", {.isolate_after = 1'000, .claim_idle_ms = 3'600'000});
+  const int before = backend_.orders().writes();
+  backend_.orders().fail_writes();
+  for (int second = 0; second < 60; ++second) {
+    EXPECT_EQ(worker->step().kind, StepKind::kPaused);
+    backend_.advance_ms(1'000);
+  }
+  EXPECT_EQ(backend_.orders().writes() - before, 9) << "after 0, 1, 3, 7, 15, 25, 35, 45 and 55 s";
+  const Reply pending = backend_.client()("XPENDING", "stream.orders", "g1", "-", "+", 100);
+  ASSERT_EQ(pending.elements().size(), orders.size());
+  for (const Reply& entry : pending.elements()) {
+    EXPECT_EQ(entry.elements()[3], Reply::integer(1)) << "deliveries";
+  }
+  backend_.orders().fail_writes(absl::OkStatus());
+  drain(*worker);
+  expect_created(orders);
+  EXPECT_EQ(pending_entries(), 0);
+}
+
+TEST_P(WorkerTest, KeptBatchIsReadAgainBeforeItIsClaimed) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
+  accept(1, 1, 5);
+  backend_.orders().fail_writes();
+  for (int second = 0; second < 60; ++second) {
+    EXPECT_EQ(worker_->step().kind, StepKind::kPaused);
+    backend_.advance_ms(1'000);
+  }
+  const Reply pending = backend_.client()("XPENDING", "stream.orders", "g1", "-", "+", 1);
+  EXPECT_EQ(pending.elements()[0].elements()[3], Reply::integer(2)) << "deliveries";
+}
+
+TEST_P(WorkerTest, OrderThatFailsAsAnOutageIsIsolated) {
+  using Poison = faults::FaultyOrderStore::Poison;
+  ASSERT_TRUE(sale_->publish(voucher(1, 1'000)).ok());
+  UserId user = 1;
+  for (const Poison poison : {Poison::kFailsAsAnOutage, Poison::kThrows}) {
+    auto orders = accept(1, user, 100);
+    user += 100;
+    const OrderId bad = orders[61];
+    orders.erase(orders.begin() + 61);
+    backend_.orders().poison([bad](const Order& order) { return order.id == bad; }, poison);
+    drain();
+    expect_created(orders);
+    const auto failed = sale_->status(bad);
+    ASSERT_TRUE(failed.ok()) << failed.status();
+    EXPECT_EQ(failed->kind, OrderState::Kind::kFailed);
+    EXPECT_THAT(failed->reason, ::testing::HasSubstr("poison"));
+    EXPECT_EQ(pending_entries(), 0);
+    expect_audit_passes();
+  }
+}
+
+TEST_P(WorkerTest, ManyOrdersThatFailAsAnOutageAreIsolated) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 1'000)).ok());
+  const auto bad = accept(1, 1, 60);
+  const auto good = accept(1, 61, 60);
+  backend_.orders().poison([&](const Order& order) { return order.user <= 60; },
+                           faults::FaultyOrderStore::Poison::kFailsAsAnOutage);
+  drain(*worker_, 60);
+  expect_created(good);
+  EXPECT_EQ(sale_->dead_letters()->size(), bad.size());
+  expect_audit_passes();
+}
+
+TEST_P(WorkerTest, OrderThatFailsAloneWaitsForOthers) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
+  const OrderId bad = accept(1, 1, 1).front();
+  backend_.orders().poison([bad](const Order& order) { return order.id == bad; },
+                           faults::FaultyOrderStore::Poison::kFailsAsAnOutage);
+  for (int second = 0; second < 200; ++second) {
+    worker_->step();
+    backend_.advance_ms(1'000);
+  }
+  EXPECT_EQ(sale_->status(bad)->kind, OrderState::Kind::kQueued);
+  EXPECT_EQ(faulty_orders(), 0);
+  const auto others = accept(1, 2, 10);
+  drain();
+  expect_created(others);
+  EXPECT_EQ(sale_->status(bad)->kind, OrderState::Kind::kFailed);
+  expect_audit_passes();
+}
+
+TEST_P(WorkerTest, LongOutageCountsAgainstNoOrder) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
+  const auto orders = accept(1, 1, 40);
+  backend_.orders().fail_writes();
+  const int before = backend_.orders().writes();
+  for (int second = 0; second < 600; ++second) {
+    EXPECT_EQ(worker_->step().kind, StepKind::kPaused);
+    backend_.advance_ms(1'000);
+  }
+  EXPECT_LT(backend_.orders().writes() - before, 60 * 17) << "a bounded number a pause";
+  EXPECT_EQ(faulty_orders(), 0);
+  const auto later = accept(1, 41, 10);
+  backend_.orders().fail_writes(absl::OkStatus());
+  drain();
+  expect_created(orders);
+  expect_created(later);
+  EXPECT_TRUE(sale_->dead_letters()->empty());
+  expect_audit_passes();
+}
+
+TEST_P(WorkerTest, OutageWhileIsolatingCountsAgainstNoOrder) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
+  const auto orders = accept(1, 1, 40);
+  const auto worker = make_worker("c2", {.isolate_after = 1});
+  backend_.orders().fail_write(1);
+  EXPECT_EQ(worker->step().kind, StepKind::kPaused);
+  int writes = 0;
+  backend_.orders().poison([&](const Order&) { return ++writes > 10; },
+                           faults::FaultyOrderStore::Poison::kFailsAsAnOutage);
+  backend_.orders().at_every_point([&](faults::FaultyOrderStore::Point point) {
+    if (point == faults::FaultyOrderStore::Point::kBeforeWrite && writes > 10)
+      backend_.orders().fail_writes();
+  });
+  backend_.advance_ms(1'000);
+  EXPECT_EQ(worker->step().kind, StepKind::kPaused);
+  backend_.orders().poison(nullptr);
+  backend_.orders().at_every_point(nullptr);
+  backend_.orders().fail_writes(absl::OkStatus());
+  EXPECT_EQ(faulty_orders(), 0);
+  drain(*worker);
+  expect_created(orders);
+  EXPECT_TRUE(sale_->dead_letters()->empty());
+}
+
 TEST_P(WorkerTest, TheFaultsOfAnOrderThatIsStoredAfterAllAreForgotten) {
   ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
   const auto orders = accept(1, 1, 5);
@@ -390,6 +519,16 @@ TEST_P(WorkerTest, StoredOrdersAreTrimmedFromTheStreamAndUnreadOnesAreNot) {
   EXPECT_GE(length.integer(), 5);
 }
 
+TEST_P(WorkerTest, StreamIsNotTrimmedIfTurnedOff) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 1'000)).ok());
+  const auto orders = accept(1, 1, 50);
+  const auto worker = make_worker("c2", {.trim = false});
+  drain(*worker);
+  expect_created(orders);
+  EXPECT_EQ(backend_.client()("XLEN", "stream.orders"), Reply::integer(50));
+  expect_audit_passes();
+}
+
 TEST_P(WorkerTest, AnotherGroupThatHasNotReadKeepsTheStreamFromBeingTrimmed) {
   ASSERT_TRUE(sale_->publish(voucher(1, 1'000)).ok());
   backend_.client()("XGROUP", "CREATE", "stream.orders", "analytics", "0", "MKSTREAM");
@@ -445,6 +584,30 @@ TEST(WorkerThreadTest, AThreadThatWaitsForOrdersStopsAtOnce) {
                                     WorkerOptions{.claim_idle_ms = kHourMs, .block_ms = kHourMs}));
   thread.stop();
   thread.stop();  // again: no effect
+}
+
+TEST(WorkerThreadTest, ThreadWithDefaultOptionsWaitsForOrders) {
+  constexpr int kPollsMax = 1'000;  // a thread that spins passes them at once
+  auto engine = Engine::open(std::make_unique<MemoryStore>());
+  ASSERT_TRUE(engine.ok()) << engine.status();
+  MemoryOrderStore orders;
+  const auto client = (*engine)->open_client();
+  const auto watcher = (*engine)->open_client();
+  OrderWorkerThread thread(
+      std::make_unique<OrderWorker>(*client, orders, (*engine)->clock(), SaleKeys{}));
+  const auto contains = [&](const char* section, const std::string& text) {
+    return (*watcher)("INFO", section).text().find(text) != std::string::npos;
+  };
+  const std::string read = "cmdstat_xreadgroup:calls=";
+  const auto reads = [&] {
+    const std::string stats = (*watcher)("INFO", "commandstats").text();
+    const std::size_t at = stats.find(read);
+    return at == std::string::npos ? 0 : std::stoi(stats.substr(at + read.size()));
+  };
+  while (!contains("clients", "blocked_clients:1") && reads() < kPollsMax) {
+  }
+  EXPECT_LT(reads(), 10);
+  thread.stop();
 }
 
 TEST(WorkerThreadTest, BuyersAndWorkersOnThreadsOfTheirOwnLoseAndDoubleNothing) {

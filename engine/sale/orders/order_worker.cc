@@ -4,6 +4,7 @@
 #include <chrono>
 #include <exception>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 #include <spdlog/logger.h>
@@ -63,6 +64,30 @@ absl::StatusOr<std::vector<OrderEntry>> read_entries(const Reply& reply) {
   return entries;
 }
 
+/// The exception that is being handled.
+absl::Status thrown() {
+  try {
+    throw;
+  } catch (const std::exception& error) {
+    return absl::UnknownError(error.what());
+  } catch (...) {
+    return absl::UnknownError("the order store threw something that is no exception");
+  }
+}
+
+bool has_stored_any(std::span<const OrderResult> results) {
+  return std::ranges::any_of(results, [](const OrderResult& result) {
+    return result.kind != OrderResult::Kind::kRefused;
+  });
+}
+
+/// So that other orders are tried first.
+void move_to_back(std::vector<OrderEntry>& entries, std::size_t count) {
+  if (entries.empty()) return;
+  const auto by = static_cast<std::ptrdiff_t>(count % entries.size());
+  std::ranges::rotate(entries, entries.begin() + by);
+}
+
 OrderWorker::Step paused(const std::string& reason) {
   OrderWorker::Step step;
   step.kind = StepKind::kPaused;
@@ -86,30 +111,36 @@ OrderWorker::OrderWorker(Client& client, OrderStore& orders, const Clock& clock,
   client_.add_connection_check(connection_check_);
 }
 
+OrderWorker::Step OrderWorker::wait_and_step() {
+  return step(options_.block_ms > 0 ? options_.block_ms : std::numeric_limits<std::int64_t>::max());
+}
+
 /// What a user's store throws is a bad day, not the end of the worker.
-OrderWorker::Step OrderWorker::step() {
+OrderWorker::Step OrderWorker::step(std::int64_t block_ms) {
   Step step;
   try {
-    step = work();
-  } catch (const std::exception& error) {
-    step = pause(absl::UnknownError(error.what()));
+    step = work(block_ms);
   } catch (...) {
-    step = pause(absl::UnknownError("the order store threw something that is no exception"));
+    drop_batch();
+    step = pause(thrown());
   }
+  if (step.kind != StepKind::kPaused) pauses_ = 0;
   step.lost = std::exchange(lost_, 0);
   return step;
 }
 
-OrderWorker::Step OrderWorker::work() {
-  if (!pause_reason_.empty() && clock_.monotonic_ms() < retry_at_ms_) return paused(pause_reason_);
-  pause_reason_.clear();
+OrderWorker::Step OrderWorker::work(std::int64_t block_ms) {
+  if (clock_.monotonic_ms() < paused_until_ms_) return paused(pause_reason_);
   if (!group_exists_) {
     const absl::Status made = ensure_group();
     if (!made.ok()) return pause(made);
   }
-  const auto batch = next_batch();
-  if (!batch.ok()) return pause(batch.status());
-  if (!batch->entries.empty()) return process(*batch);
+  auto batch = take_batch(block_ms);
+  if (!batch.ok()) {
+    drop_batch();  // some of it may have been read
+    return pause(batch.status());
+  }
+  if (!batch->entries.empty()) return process(*std::move(batch));
   Step step;
   if (claim_from_ != kClaimFromStart) step.kind = StepKind::kWorked;  // on its way through them
   return step;
@@ -131,18 +162,43 @@ absl::Status OrderWorker::ensure_group() {
 
 // ---- Reading ----
 
-absl::StatusOr<OrderWorker::Batch> OrderWorker::next_batch() {
+absl::StatusOr<OrderWorker::Batch> OrderWorker::take_batch(std::int64_t block_ms) {
+  // Entries are read again before another consumer may claim them.
+  if (kept_ && clock_.monotonic_ms() >= read_at_ms_ + options_.claim_idle_ms / 2) drop_batch();
+  if (!kept_) {
+    auto read = next_batch(block_ms);
+    if (read.ok() && is_isolating()) move_to_back(read->entries, tried_alone_);
+    return read;
+  }
+  Batch batch = *std::move(kept_);
+  kept_.reset();
+  return is_isolating() ? extend(std::move(batch)) : batch;
+}
+
+/// Puts new entries in front. If their orders can be stored, a batch that fails is at fault.
+absl::StatusOr<OrderWorker::Batch> OrderWorker::extend(Batch batch) {
+  if (batch.entries.size() >= batch_max()) return batch;
+  auto entries = read_group(">", batch_max() - batch.entries.size(), 0);
+  if (!entries.ok()) return entries.status();
+  std::move(batch.entries.begin(), batch.entries.end(), std::back_inserter(*entries));
+  batch.entries = *std::move(entries);
+  return batch;
+}
+
+absl::StatusOr<OrderWorker::Batch> OrderWorker::next_batch(std::int64_t block_ms) {
+  read_at_ms_ = clock_.monotonic_ms();
   if (retry_at_ms_ != 0 && clock_.monotonic_ms() >= retry_at_ms_) {
     retry_at_ms_ = 0;
-    history_after_ = "0-0";
+    history_after_ = std::string(kHistoryStart);
   }
   if (history_after_) {
-    auto entries = read_group(*history_after_, 0);
+    auto entries = read_group(*history_after_, batch_max(), 0);
     if (!entries.ok()) return entries.status();
     if (!entries->empty()) {
       history_after_ = entries->back().id;
       return Batch{.entries = *std::move(entries), .is_redelivery = true};
     }
+    if (history_after_ == kHistoryStart) suspects_.clear();
     history_after_.reset();
   }
   if (clock_.monotonic_ms() >= claim_at_ms_) {
@@ -153,25 +209,29 @@ absl::StatusOr<OrderWorker::Batch> OrderWorker::next_batch() {
     if (!entries->empty()) return Batch{.entries = *std::move(entries), .is_redelivery = true};
   }
   const bool may_wait = claim_from_ == kClaimFromStart;
-  auto entries = read_group(">", may_wait ? ms_to_wait() : 0);
+  auto entries = read_group(">", batch_max(), may_wait ? ms_to_wait(block_ms) : 0);
   if (!entries.ok()) return entries.status();
   return Batch{.entries = *std::move(entries), .is_redelivery = false};
 }
 
 /// For new orders: no longer than until there is something else to do.
-std::int64_t OrderWorker::ms_to_wait() const {
-  if (options_.block_ms == 0) return 0;
+std::int64_t OrderWorker::ms_to_wait(std::int64_t block_ms) const {
+  if (block_ms == 0) return 0;
   const std::int64_t due_ms =
       retry_at_ms_ == 0 ? claim_at_ms_ : std::min(retry_at_ms_, claim_at_ms_);
   const std::int64_t left_ms = std::max<std::int64_t>(1, due_ms - clock_.monotonic_ms());
-  return std::min(options_.block_ms, left_ms);
+  return std::min(block_ms, left_ms);
 }
 
-/// Up to a batch of entries, in portions; it waits for the first one alone.
+std::size_t OrderWorker::batch_max() const {
+  return static_cast<std::size_t>(std::max(options_.batch_max, 1));
+}
+
+/// Up to `batch_max` entries, in portions; it waits for the first one alone.
 absl::StatusOr<OrderWorker::Entries> OrderWorker::read_group(std::string_view after,
+                                                             std::size_t batch_max,
                                                              std::int64_t block_ms) {
   const bool is_history = after != ">";
-  const auto batch_max = static_cast<std::size_t>(std::max(options_.batch_max, 1));
   Entries entries;
   while (entries.size() < batch_max) {
     const std::size_t count_max = std::min(batch_max - entries.size(), kPortionMax);
@@ -213,8 +273,7 @@ absl::StatusOr<OrderWorker::Entries> OrderWorker::read_portion(std::string_view 
 /// Takes over what others have had for too long, a portion a call: claim_from_ is where the next
 /// call goes on.
 absl::StatusOr<OrderWorker::Entries> OrderWorker::claim_abandoned() {
-  const std::size_t count_max =
-      std::min(static_cast<std::size_t>(std::max(options_.batch_max, 1)), kPortionMax);
+  const std::size_t count_max = std::min(batch_max(), kPortionMax);
   const Reply reply = client_("XAUTOCLAIM", keys_.order_stream, keys_.group, options_.consumer,
                               options_.claim_idle_ms, claim_from_, "COUNT", count_max);
   if (has_code(reply, "NOGROUP")) group_exists_ = false;
@@ -254,13 +313,26 @@ absl::Status OrderWorker::report_lost(const Reply& ids) {
 
 // ---- Writing ----
 
-OrderWorker::Step OrderWorker::process(const Batch& batch) {
+OrderWorker::Decided OrderWorker::fault_of(const OrderEntry& entry, const absl::Status& status) {
+  return {&entry, Decided::Fate::kFault, std::string(status.message())};
+}
+
+void OrderWorker::append_results(EntrySpan entries, std::span<const OrderResult> results,
+                                 std::vector<Decided>& decided) {
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const bool refused = results[i].kind == OrderResult::Kind::kRefused;
+    decided.push_back({entries[i], refused ? Decided::Fate::kRefused : Decided::Fate::kStored,
+                       results[i].reason});
+  }
+}
+
+OrderWorker::Step OrderWorker::process(Batch batch) {
   std::vector<Decided> decided;
-  std::vector<Order> orders;
-  std::vector<const OrderEntry*> entries_of_orders;
+  Orders orders;
+  Orders suspects;
   decided.reserve(batch.entries.size());
-  orders.reserve(batch.entries.size());
-  entries_of_orders.reserve(batch.entries.size());
+  orders.orders.reserve(batch.entries.size());
+  orders.entries.reserve(batch.entries.size());
   const std::int64_t now_ms = clock_.now_ms();
   for (const OrderEntry& entry : batch.entries) {
     auto order =
@@ -269,8 +341,7 @@ OrderWorker::Step OrderWorker::process(const Batch& batch) {
             : read_order(entry);
     if (order.ok()) {
       order->created_at_ms = now_ms;
-      orders.push_back(*order);
-      entries_of_orders.push_back(&entry);
+      (suspects_.contains(entry.id) ? suspects : orders).add(*order, entry);
     } else {
       decided.push_back({&entry, Decided::Fate::kRefused, std::string(order.status().message())});
     }
@@ -278,23 +349,54 @@ OrderWorker::Step OrderWorker::process(const Batch& batch) {
 
   // The database must never know of an order that a power cut could take out of the log.
   const Reply synced = client_.sync();
-  if (synced.is_error()) return pause(to_status(synced, "syncing the log"));
-
+  if (synced.is_error()) {
+    kept_ = std::move(batch);
+    return pause(to_status(synced, "syncing the log"));
+  }
   const auto fence = draw_fence();
-  if (!fence.ok()) return pause(fence.status());
+  if (!fence.ok()) {
+    kept_ = std::move(batch);
+    return pause(fence.status());
+  }
   fence_ = *fence;
-  const absl::Status written = write(orders, entries_of_orders, decided);
+  const absl::Status written = write_all(orders, suspects, decided);
   if (absl::IsAborted(written)) return read_again();
   Step step;
   step.kind = StepKind::kWorked;
-  absl::Status settled = settle(decided, batch.is_redelivery, step);
-  if (settled.ok() && step.stored + step.buried > 0) settled = trim();
+  const absl::Status settled = settle(decided, batch.is_redelivery, step);
+  if (settled.ok()) {
+    keep_undecided(std::move(batch), decided);
+  } else {
+    drop_batch();  // some of it may be acknowledged
+  }
+  failed_writes_ = written.ok() ? 0 : failed_writes_ + 1;
+  if (written.ok()) tried_alone_ = 0;
   if (written.ok() && settled.ok()) return step;
 
   Step pausing = pause(written.ok() ? settled : written);
   step.kind = pausing.kind;
   step.reason = std::move(pausing.reason);
   return step;
+}
+
+/// Keeps the entries that nothing was decided about, those that were tried alone last.
+void OrderWorker::keep_undecided(Batch batch, const std::vector<Decided>& decided) {
+  if (decided.size() == batch.entries.size()) return;
+  absl::flat_hash_set<const OrderEntry*> done;
+  for (const Decided& one : decided) done.insert(one.entry);
+  Batch kept{.entries = {}, .is_redelivery = batch.is_redelivery};
+  for (OrderEntry& entry : batch.entries) {
+    if (!done.contains(&entry)) kept.entries.push_back(std::move(entry));
+  }
+  tried_alone_ += failed_alone_;
+  move_to_back(kept.entries, std::exchange(failed_alone_, 0));
+  kept_ = std::move(kept);
+}
+
+/// Gives up what it holds in memory: it is pending, and read again.
+void OrderWorker::drop_batch() {
+  kept_.reset();
+  history_after_ = std::string(kHistoryStart);
 }
 
 /// The fence for a batch that was read in this epoch.
@@ -314,35 +416,114 @@ OrderWorker::Step OrderWorker::read_again() {
   const auto state = orders_.state();
   if (!state.ok()) return pause(state.status());
   database_ = *state;
-  history_after_ = "0-0";
+  history_after_ = std::string(kHistoryStart);
   Step step;
   step.kind = StepKind::kWorked;
   return step;
 }
 
-/// Writes a batch; if it fails by somebody's fault, its halves, until the culprit stands alone.
-absl::Status OrderWorker::write(std::span<const Order> orders,
-                                std::span<const OrderEntry* const> entries,
+absl::StatusOr<std::vector<OrderResult>> OrderWorker::try_write(OrderSpan orders) {
+  try {
+    return orders_.write(orders, fence_);
+  } catch (...) {
+    return thrown();
+  }
+}
+
+absl::Status OrderWorker::write_all(const Orders& orders, const Orders& suspects,
+                                    std::vector<Decided>& decided) {
+  absl::Status written = is_isolating() ? isolate(orders.orders, orders.entries, decided)
+                                        : write(orders.orders, orders.entries, decided);
+  for (std::size_t i = 0; written.ok() && i < suspects.orders.size(); ++i) {
+    written = write_suspect(suspects.orders[i], *suspects.entries[i], decided);
+  }
+  return written;
+}
+
+/// Writes a batch; if one of its orders is at fault, its halves, until that order stands alone.
+absl::Status OrderWorker::write(OrderSpan orders, EntrySpan entries,
                                 std::vector<Decided>& decided) {
   if (orders.empty()) return absl::OkStatus();
-  const auto results = orders_.write(orders, fence_);
+  const auto results = try_write(orders);
   if (!results.ok() && !is_fault_of_an_order(results.status())) return results.status();
   if (results.ok()) {
-    for (std::size_t i = 0; i < orders.size(); ++i) {
-      const bool refused = (*results)[i].kind == OrderResult::Kind::kRefused;
-      decided.push_back({entries[i], refused ? Decided::Fate::kRefused : Decided::Fate::kStored,
-                         (*results)[i].reason});
-    }
+    append_results(entries, *results, decided);
     return absl::OkStatus();
   }
   if (orders.size() == 1) {
-    decided.push_back({entries[0], Decided::Fate::kFault, std::string(results.status().message())});
+    decided.push_back(fault_of(*entries[0], results.status()));
     return absl::OkStatus();
   }
   const std::size_t half = orders.size() / 2;
   const absl::Status first = write(orders.first(half), entries.first(half), decided);
   if (!first.ok()) return first;
   return write(orders.subspan(half), entries.subspan(half), decided);
+}
+
+/// Writes a batch that made the worker pause again and again: in pieces, which grow while they are
+/// stored and shrink where they fail. An order that fails alone is at fault only if others are
+/// stored and the store still works after it. Otherwise this is an outage, which ends the attempt
+/// and counts against no order.
+absl::Status OrderWorker::isolate(OrderSpan orders, EntrySpan entries,
+                                  std::vector<Decided>& decided) {
+  constexpr std::size_t kFailuresMax = 16;  // of single orders, one after the other
+  std::vector<Decided> alone;
+  absl::Status failure;
+  bool has_stored = false;
+  std::size_t in_a_row = 0;
+  std::size_t piece = 1;
+  const auto is_outage = [&] { return !has_stored || !try_write({}).ok(); };
+  while (!orders.empty()) {
+    const std::size_t count = std::min(piece, orders.size());
+    const auto results = try_write(orders.first(count));
+    if (absl::IsAborted(results.status())) return results.status();
+    if (!results.ok() && count > 1) {
+      piece = count / 2;
+      continue;
+    }
+    if (results.ok()) {
+      append_results(entries.first(count), *results, decided);
+      has_stored = has_stored || has_stored_any(*results);
+      in_a_row = 0;
+      piece = 2 * count;
+    } else if (is_fault_of_an_order(results.status())) {
+      decided.push_back(fault_of(*entries[0], results.status()));
+    } else {
+      failure = results.status();
+      alone.push_back(fault_of(*entries[0], failure));
+      if (++in_a_row == kFailuresMax) {
+        if (is_outage()) break;
+        in_a_row = 0;
+      }
+    }
+    orders = orders.subspan(count);
+    entries = entries.subspan(count);
+  }
+  if (alone.empty()) return absl::OkStatus();
+  if (is_outage()) {
+    failed_alone_ = alone.size();
+    return failure;
+  }
+  for (Decided& one : alone) {
+    suspects_.insert(one.entry->id);
+    decided.push_back(std::move(one));
+  }
+  return absl::OkStatus();
+}
+
+/// Writes an order that failed while others were stored.
+absl::Status OrderWorker::write_suspect(const Order& order, const OrderEntry& entry,
+                                        std::vector<Decided>& decided) {
+  const auto results = try_write({&order, 1});
+  if (results.ok()) {
+    append_results({{&entry}}, *results, decided);
+    return absl::OkStatus();
+  }
+  const bool is_at_fault = is_fault_of_an_order(results.status()) ||
+                           (!absl::IsAborted(results.status()) && try_write({}).ok());
+  if (!is_at_fault) return results.status();
+  decided.push_back(fault_of(entry, results.status()));
+  return absl::OkStatus();
 }
 
 absl::Status OrderWorker::acknowledge_stored(const std::vector<Decided>& decided,
@@ -381,13 +562,16 @@ absl::Status OrderWorker::acknowledge(std::span<const OrderEntry* const> entries
   return acked.is_integer() ? absl::OkStatus() : to_status(acked, "acknowledging orders");
 }
 
-/// Acknowledges what is stored, buries what never will be, counts faults.
+/// Acknowledges what is stored, buries what never will be, counts faults, trims.
 absl::Status OrderWorker::settle(const std::vector<Decided>& decided, bool is_redelivery,
                                  Step& step) {
   const absl::Status acknowledged = acknowledge_stored(decided, is_redelivery, step);
   if (!acknowledged.ok()) return acknowledged;
   for (const Decided& one : decided) {
-    if (one.fate == Decided::Fate::kStored) continue;
+    if (one.fate == Decided::Fate::kStored) {
+      suspects_.erase(one.entry->id);
+      continue;
+    }
     bool is_final = one.fate == Decided::Fate::kRefused;
     if (!is_final) {
       const auto final_fault = is_fault_final(*one.entry);
@@ -403,9 +587,10 @@ absl::Status OrderWorker::settle(const std::vector<Decided>& decided, bool is_re
       options_.logger->error("order entry {} is buried: {}", one.entry->id, one.reason);
     const absl::Status buried = bury(client_, keys_, *one.entry, one.reason);
     if (!buried.ok()) return buried;
+    suspects_.erase(one.entry->id);
     ++step.buried;
   }
-  return absl::OkStatus();
+  return step.stored + step.buried > 0 ? trim() : absl::OkStatus();
 }
 
 /// Counts a fault of this entry; true if it was the last one allowed. (Delivery counts won't do:
@@ -417,6 +602,7 @@ absl::StatusOr<bool> OrderWorker::is_fault_final(const OrderEntry& entry) {
 }
 
 absl::Status OrderWorker::trim() {
+  if (!options_.trim) return absl::OkStatus();
   const std::string_view names[] = {keys_.order_stream};
   const Reply trimmed = client_.run(trim_script(), names, {});
   return trimmed.is_integer() ? absl::OkStatus() : to_status(trimmed, "trimming the order stream");
@@ -425,7 +611,12 @@ absl::Status OrderWorker::trim() {
 // ---- Bad days ----
 
 OrderWorker::Step OrderWorker::pause(const absl::Status& reason) {
-  retry_at_ms_ = clock_.monotonic_ms() + options_.retry_after_ms;
+  std::int64_t pause_ms = options_.retry_after_ms;
+  for (int i = 0; i < pauses_ && pause_ms < options_.pause_ms_max; ++i) {
+    pause_ms = std::min(2 * pause_ms, options_.pause_ms_max);
+  }
+  ++pauses_;
+  paused_until_ms_ = clock_.monotonic_ms() + pause_ms;
   pause_reason_ = std::string(reason.message());
   if (pause_reason_.empty()) pause_reason_ = reason.ToString();
   if (options_.logger)
@@ -469,7 +660,7 @@ std::string OrderWorkerThread::pause_reason() const {
 
 void OrderWorkerThread::loop() {
   while (true) {
-    OrderWorker::Step step = worker_->step();
+    OrderWorker::Step step = worker_->wait_and_step();
     stored_ += step.stored;
     buried_ += step.buried;
     lost_ += step.lost;

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "engine/client/client.h"
@@ -32,11 +33,15 @@ struct WorkerOptions {
   std::string consumer = "c1";  // several workers share the work under different names
   int batch_max = 10'000;       // orders a transaction, at least 1: the more, the less each costs
   int attempts_max = 5;         // of an order whose own fault it is; then it becomes a dead letter
-  std::int64_t retry_after_ms = 1'000;  // between attempts, and after a pause
+  int isolate_after = 3;        // pauses in a row by a batch: then its orders are written in pieces
+  std::int64_t retry_after_ms = 1'000;  // between attempts; also the first pause, …
+  std::int64_t pause_ms_max =
+      10'000;  // … and each pause after another is twice as long, up to this
   std::int64_t claim_idle_ms =
       60'000;                 // entries that another consumer has had for longer are taken over
-  std::int64_t block_ms = 0;  // how long a step waits for new orders; 0: not at all. A worker's
-                              // thread needs more than 0
+  std::int64_t block_ms = 0;  // how long step() waits for new orders; 0: not at all
+  bool trim = true;  // removes entries that every group has done with. Off where another system
+                     // reads the stream without a group, or with one that it makes later
   std::shared_ptr<spdlog::logger> logger = {};  // may be null
 };
 
@@ -65,14 +70,21 @@ class OrderWorker {
   OrderWorker(const OrderWorker&) = delete;
   OrderWorker& operator=(const OrderWorker&) = delete;
 
-  /// Does one batch: its own pending entries first (after a start, or when a retry is due), then
-  /// what dead consumers left, then new ones. Throws nothing: what the order store throws pauses.
-  Step step();
+  /// Does one batch: the one that it paused with, or its own pending entries (after a start, or when
+  /// a retry is due), then what dead consumers left, then new ones. Throws nothing: what the order
+  /// store throws pauses.
+  Step step() { return step(options_.block_ms); }
+
+  /// As step(), but waits for new orders for WorkerOptions::block_ms or, if that is 0, until there
+  /// is something to do.
+  Step wait_and_step();
 
   /// Ends a wait for new orders. From any thread.
   void interrupt() { client_.unblock(); }
 
  private:
+  static constexpr std::string_view kHistoryStart = "0-0";
+
   using Entries = std::vector<OrderEntry>;
   struct Batch {
     Entries entries;
@@ -84,26 +96,55 @@ class OrderWorker {
     std::string reason;
   };
 
-  Step work();
+  /// Orders, each with its entry.
+  struct Orders {
+    std::vector<Order> orders;
+    std::vector<const OrderEntry*> entries;
+
+    void add(const Order& order, const OrderEntry& entry) {
+      orders.push_back(order);
+      entries.push_back(&entry);
+    }
+  };
+  using OrderSpan = std::span<const Order>;
+  using EntrySpan = std::span<const OrderEntry* const>;
+
+  Step step(std::int64_t block_ms);
+  Step work(std::int64_t block_ms);
   absl::Status ensure_group();
-  absl::StatusOr<Batch> next_batch();
-  [[nodiscard]] std::int64_t ms_to_wait() const;
-  absl::StatusOr<Entries> read_group(std::string_view after, std::int64_t block_ms);
+  absl::StatusOr<Batch> take_batch(std::int64_t block_ms);
+  absl::StatusOr<Batch> next_batch(std::int64_t block_ms);
+  absl::StatusOr<Batch> extend(Batch batch);
+  [[nodiscard]] std::int64_t ms_to_wait(std::int64_t block_ms) const;
+  [[nodiscard]] std::size_t batch_max() const;
+  absl::StatusOr<Entries> read_group(std::string_view after, std::size_t batch_max,
+                                     std::int64_t block_ms);
   absl::StatusOr<Entries> read_portion(std::string_view after, std::size_t count_max,
                                        std::int64_t block_ms);
   absl::StatusOr<Entries> claim_abandoned();
   absl::Status report_lost(const Reply& ids);
-  Step process(const Batch& batch);
+  Step process(Batch batch);
   absl::StatusOr<BatchFence> draw_fence();
   Step read_again();
-  absl::Status write(std::span<const Order> orders, std::span<const OrderEntry* const> entries,
-                     std::vector<Decided>& decided);
+  static Decided fault_of(const OrderEntry& entry, const absl::Status& status);
+  static void append_results(EntrySpan entries, std::span<const OrderResult> results,
+                             std::vector<Decided>& decided);
+  absl::StatusOr<std::vector<OrderResult>> try_write(OrderSpan orders);
+  absl::Status write_all(const Orders& orders, const Orders& suspects,
+                         std::vector<Decided>& decided);
+  absl::Status write(OrderSpan orders, EntrySpan entries, std::vector<Decided>& decided);
+  absl::Status isolate(OrderSpan orders, EntrySpan entries, std::vector<Decided>& decided);
+  absl::Status write_suspect(const Order& order, const OrderEntry& entry,
+                             std::vector<Decided>& decided);
+  [[nodiscard]] bool is_isolating() const { return failed_writes_ >= options_.isolate_after; }
   absl::Status settle(const std::vector<Decided>& decided, bool is_redelivery, Step& step);
   absl::Status acknowledge_stored(const std::vector<Decided>& decided, bool is_redelivery,
                                   Step& step);
   absl::Status acknowledge(std::span<const OrderEntry* const> entries, bool is_redelivery);
   absl::StatusOr<bool> is_fault_final(const OrderEntry& entry);
   absl::Status trim();
+  void keep_undecided(Batch batch, const std::vector<Decided>& decided);
+  void drop_batch();
   Step pause(const absl::Status& reason);
   void retry_later();
 
@@ -118,10 +159,19 @@ class OrderWorker {
   DatabaseState database_;  // as it was when the entries were read that are written now
   BatchFence fence_;        // of the batch that is written now
   bool group_exists_ = false;
-  std::optional<std::string> history_after_ =
-      "0-0";  // where reading its own pending entries goes on; nothing: all read
+  std::optional<std::string> history_after_ = std::string(
+      kHistoryStart);  // where reading its own pending entries goes on; nothing: all read
   std::int64_t retry_at_ms_ = 0;  // monotonic; 0: nothing to retry
-  std::string pause_reason_;      // not empty: nothing is read before retry_at_ms_
+  std::optional<Batch> kept_;     // that it paused with
+  std::int64_t read_at_ms_ = 0;   // monotonic: when the entries in kept_ were read
+  int failed_writes_ = 0;         // pauses in a row that the order store caused
+  std::size_t failed_alone_ = 0;  // orders at the front of the batch, in the last attempt
+  std::size_t tried_alone_ = 0;   // orders that failed so, since failed_writes_ was 0
+  absl::flat_hash_set<std::string> suspects_;  // entries whose orders failed while others were
+                                               // stored: they are written alone
+  int pauses_ = 0;                             // in a row
+  std::int64_t paused_until_ms_ = 0;           // monotonic
+  std::string pause_reason_;
   std::int64_t claim_at_ms_ = 0;  // monotonic
   std::string claim_from_;        // where claiming goes on; kClaimFromStart: at the beginning
   std::size_t lost_ = 0;          // in this step
