@@ -26,7 +26,26 @@ struct Transaction {
   bool asks_for_memory = false;   // one of them does: so does EXEC
 };
 
-/// Belongs to whoever has the turn.
+/// A value of a session that any thread may read. Copying it copies the value.
+template <class T>
+class SharedValue {
+ public:
+  explicit SharedValue(T value) : value_(value) {}
+  SharedValue(const SharedValue& other) : value_(other.get()) {}
+  SharedValue& operator=(const SharedValue& other) { return *this = other.get(); }
+  SharedValue& operator=(T value) {
+    value_.store(value, std::memory_order_relaxed);
+    return *this;
+  }
+  operator T() const { return get(); }
+
+ private:
+  [[nodiscard]] T get() const { return value_.load(std::memory_order_relaxed); }
+
+  std::atomic<T> value_;
+};
+
+/// Belongs to the thread that holds the turn.
 struct Session {
   std::uint64_t id = 0;
   std::uint8_t db = 0;        // SELECT
@@ -37,7 +56,7 @@ struct Session {
   std::optional<Transaction> transaction;  // MULTI
   std::vector<WatchedKey> watched;         // WATCH
   Subscriptions subscriptions;             // SUBSCRIBE and the like
-  std::atomic<bool> is_subscribed{false};  // there are some: for any thread
+  SharedValue<bool> is_subscribed{false};  // there are some: for any thread
   std::shared_ptr<Outlet> outlet;          // null: it takes answers only
 
   // ---- CLIENT REPLY ----
