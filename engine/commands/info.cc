@@ -97,6 +97,7 @@ void write_memory(Context context, Fields& fields) {
   const LazyFree::Counts freed = services.keyspace.lazy_free().counts();
   fields.add("lazyfree_pending_objects", freed.objects_pending);
   fields.add("lazyfreed_objects", freed.objects_later);
+  fields.add("rushgate_stream_cache_bytes", services.keyspace.stream_caches().bytes());
 }
 
 std::string_view name_of(Durability durability) {

@@ -224,6 +224,7 @@ void Database::remove_all() {
   contents->table.for_each([&](std::unique_ptr<Object>& object) {
     remove_elements(changes().records(), *object);
     object->attached = false;
+    object->prepare_to_be_freed();
     memory().leave(*object);
     keyspace_.signal(*object, KeySignal::kGone);
   });

@@ -178,7 +178,8 @@ class KeyspaceLoader {
         object.value = SetValue(keyspace_.seed());
         return true;
       case ValueType::kStream:
-        object.value = std::make_unique<Stream>(object.id, keyspace_.store());
+        object.value =
+            std::make_unique<Stream>(object.id, keyspace_.store(), keyspace_.stream_caches());
         return object.stream().read_header(reader);
       case ValueType::kList:
         object.value = ListValue();
@@ -258,7 +259,9 @@ bool Keyspace::needs_more_than(std::size_t bytes_max) {
   if (memory_bytes() <= bytes_max) return false;
   const std::size_t kept = changes_.memory().bytes() + store_.memory_bytes();
   if (kept > bytes_max) return true;
-  lazy_free_.reduce_to(bytes_max - kept);
+  const std::size_t free = bytes_max - kept;
+  stream_caches_.shed_to(free - std::min(free, lazy_free_.bytes_pending()));
+  lazy_free_.reduce_to(free - std::min(free, stream_caches_.bytes()));
   return false;
 }
 

@@ -16,6 +16,7 @@
 #include "engine/keyspace/database.h"
 #include "engine/keyspace/encoding_limits.h"
 #include "engine/keyspace/lazy_free.h"
+#include "engine/keyspace/stream_cache.h"
 #include "engine/store/store.h"
 
 namespace rushgate {
@@ -61,11 +62,16 @@ class Keyspace {
   [[nodiscard]] std::uint64_t seed() const { return seed_; }
   /// Frees large values that were removed.
   [[nodiscard]] LazyFree& lazy_free() { return lazy_free_; }
-  /// What memory_count.h counts, what the store holds in memory, and what is about to be freed.
+  /// What streams keep in memory of what the store has.
+  [[nodiscard]] StreamCaches& stream_caches() { return stream_caches_; }
+  /// What memory_count.h counts, what the store holds in memory, what streams cache, and what is
+  /// about to be freed.
   [[nodiscard]] std::size_t memory_bytes() {
-    return changes_.memory().bytes() + store_.memory_bytes() + lazy_free_.bytes_pending();
+    return changes_.memory().bytes() + store_.memory_bytes() + stream_caches_.bytes() +
+           lazy_free_.bytes_pending();
   }
-  /// Returns true if memory_bytes() is above `bytes_max`. Frees what may be freed before that.
+  /// Returns true if memory_bytes() is above `bytes_max`. Before that it drops caches, and waits for
+  /// values that are about to be freed. Not while a stream is read.
   [[nodiscard]] bool needs_more_than(std::size_t bytes_max);
   /// For elements that are drawn at random.
   [[nodiscard]] Random& random() { return random_; }
@@ -112,6 +118,7 @@ class Keyspace {
   KeyCounts counts_;
   KeyListener* listener_ = nullptr;
   LazyFree lazy_free_;
+  StreamCaches stream_caches_;
   Changes changes_;  // its undo steps refer to databases_: ~Keyspace() drops them first
   std::array<std::unique_ptr<Database>, kDatabases> databases_;
 };

@@ -85,14 +85,17 @@ class LazyFree {
   std::atomic<std::uint64_t> bytes_at_once_{0};
 };
 
-/// Holds what an undo step may bring back. What is left in it when it is destroyed is freed lazily.
+/// Holds what an undo step may bring back. What is left in it when it is destroyed is freed lazily:
+/// before that T::prepare_to_be_freed(), if there is one, releases what only the turn may touch.
 template <class T>
 class Removed {
  public:
   Removed(LazyFree& lazy_free, std::unique_ptr<T> value, std::size_t bytes, std::size_t objects = 1)
       : lazy_free_(&lazy_free), value_(std::move(value)), bytes_(bytes), objects_(objects) {}
   ~Removed() {
-    if (value_ != nullptr) lazy_free_->free(std::move(value_), bytes_, objects_);
+    if (value_ == nullptr) return;
+    if constexpr (requires { value_->prepare_to_be_freed(); }) value_->prepare_to_be_freed();
+    lazy_free_->free(std::move(value_), bytes_, objects_);
   }
   Removed(Removed&&) noexcept = default;
   Removed& operator=(Removed&&) = delete;

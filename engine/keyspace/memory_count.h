@@ -3,7 +3,7 @@
 // Every value tells its own bytes at once (memory_bytes()), as it keeps count where it allocates. An
 // object that is changed is noted, and counted anew before anybody asks: a thousand changes to one
 // cost as much as one. What is counted are keys, values and the tables they stand in, with what the
-// allocator adds to each block. What is not: caches that reading a stream fills, and what a group
+// allocator adds to each block. What is not: what streams cache (stream_cache.h), and what a group
 // holds until its commit (undo steps, records).
 #pragma once
 

@@ -74,6 +74,11 @@ struct Object {
   [[nodiscard]] SortedSetValue& sorted_set() { return std::get<SortedSetValue>(value); }
   [[nodiscard]] Stream& stream() { return *std::get<std::unique_ptr<Stream>>(value); }
   [[nodiscard]] ListValue& list() { return std::get<ListValue>(value); }
+
+  /// Releases what only the turn may touch: another thread may destroy the object then.
+  void prepare_to_be_freed() {
+    if (type() == ValueType::kStream) stream().drop_cache();
+  }
 };
 
 /// What TYPE answers: "string", "hash", "set", "stream", "list", "zset".

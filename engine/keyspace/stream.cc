@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <new>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,8 +12,8 @@
 namespace rushgate {
 namespace {
 
-// What the newest runs may take in memory, so that consumers who keep up never ask the store: at 10
-// to 20 bytes an order, the last fifty thousand or more.
+// What the newest runs of one stream may take in memory, so that consumers who keep up never ask the
+// store: at 10 to 20 bytes an order, the last fifty thousand or more.
 constexpr std::size_t kTailBytesMax = 1024 * 1024;
 
 // What is read from the store at once: enough to make the cost of seeking small, little enough to
@@ -22,12 +23,6 @@ constexpr std::size_t kChunkBytes = 64 * 1024;
 // The store is told to trim when so many entries may go: a range deletion should be worth its
 // while.
 constexpr std::uint64_t kEntriesWorthTrimming = 1000;
-
-/// What it takes in a list of runs.
-template <class Run>
-std::size_t bytes_of(const Run& run) {
-  return sizeof(Run) + heap_bytes(run.bytes);
-}
 
 template <class Runs>
 auto first_after(Runs& runs, StreamId id) {
@@ -43,7 +38,8 @@ auto first_ending_at_or_after(Runs& runs, StreamId id) {
 
 }  // namespace
 
-Stream::Stream(std::uint64_t object_id, Store& store) : object_id_(object_id), store_(store) {}
+Stream::Stream(std::uint64_t object_id, Store& store, StreamCaches& caches)
+    : object_id_(object_id), store_(store), cache_slot_(caches) {}
 
 Stream::~Stream() = default;
 
@@ -64,18 +60,20 @@ absl::Status Stream::read(StreamId from, StreamId to, Visit visit) const {
 absl::Status Stream::scan(StreamId from, StreamId to,
                           absl::FunctionRef<bool(const StreamEntry&, bool)> visit) const {
   if (length() == 0) return absl::OkStatus();
+  const StreamCaches::Use use(cache_slot_);
+  const DecodedRun& decoded = use->decoded;
   from = std::max(from, first_id());
   to = std::min(to, last_id());
   while (from <= to) {
     RunView run;
     if (absl::Status found = find_run_from(from, run); !found.ok()) return found;
     if (run.bytes.empty()) break;
-    if (absl::Status decoded = decode(run); !decoded.ok()) return decoded;
-    for (std::size_t i = decoded_.lower_bound(from); i < decoded_.size(); ++i) {
-      const StreamId id = decoded_.id(i);
-      if (id > to || !visit(decoded_.entry(i, run.bytes), is_deleted(id))) return absl::OkStatus();
+    if (absl::Status read = decode(run); !read.ok()) return read;
+    for (std::size_t i = decoded.lower_bound(from); i < decoded.size(); ++i) {
+      const StreamId id = decoded.id(i);
+      if (id > to || !visit(decoded.entry(i, run.bytes), is_deleted(id))) return absl::OkStatus();
     }
-    const auto next = decoded_.last().next();
+    const auto next = decoded.last().next();
     if (!next) break;
     from = *next;
   }
@@ -84,16 +82,18 @@ absl::Status Stream::scan(StreamId from, StreamId to,
 
 absl::Status Stream::read_back(StreamId from, StreamId to, Visit visit) const {
   if (length() == 0) return absl::OkStatus();
+  const StreamCaches::Use use(cache_slot_);
+  const DecodedRun& decoded = use->decoded;
   from = std::max(from, first_id());
   to = std::min(to, last_id());
   while (from <= to) {
     RunView run;
     if (absl::Status found = find_run_back(to, run); !found.ok()) return found;
     if (run.bytes.empty()) break;
-    if (absl::Status decoded = decode(run); !decoded.ok()) return decoded;
-    for (std::size_t i = decoded_.lower_bound(to) + 1; i-- > 0;) {
-      if (i == decoded_.size() || decoded_.id(i) > to || is_deleted(decoded_.id(i))) continue;
-      if (decoded_.id(i) < from || !visit(decoded_.entry(i, run.bytes))) return absl::OkStatus();
+    if (absl::Status read = decode(run); !read.ok()) return read;
+    for (std::size_t i = decoded.lower_bound(to) + 1; i-- > 0;) {
+      if (i == decoded.size() || decoded.id(i) > to || is_deleted(decoded.id(i))) continue;
+      if (decoded.id(i) < from || !visit(decoded.entry(i, run.bytes))) return absl::OkStatus();
     }
     const auto previous = run.first.previous();
     if (!previous) break;
@@ -111,7 +111,7 @@ absl::Status Stream::contains(StreamId id, bool& found) const {
 }
 
 absl::Status Stream::decode(const RunView& run) const {
-  if (decoded_.read(run.first, run.bytes)) return absl::OkStatus();
+  if (cache().decoded.read(run.first, run.bytes)) return absl::OkStatus();
   return absl::DataLossError(absl::StrCat(
       "the store holds a run of stream entries that makes no sense, at ", run.first.to_string()));
 }
@@ -120,8 +120,8 @@ absl::Status Stream::decode(const RunView& run) const {
 
 std::optional<StreamId> Stream::store_end() const {
   StreamId begin;
-  if (!tail_.empty()) {
-    begin = tail_.front().first;
+  if (!cache().tail.empty()) {
+    begin = cache().tail.front().first;
   } else if (!full_runs_.empty()) {
     begin = full_runs_.front().first;
   } else if (!writer_.empty()) {
@@ -134,7 +134,7 @@ std::optional<StreamId> Stream::store_end() const {
 }
 
 Stream::RunView Stream::find_in_memory_from(StreamId from) const {
-  if (const auto run = first_ending_at_or_after(tail_, from); run != tail_.end())
+  if (const auto run = first_ending_at_or_after(cache().tail, from); run != cache().tail.end())
     return {run->first, run->bytes};
   if (const auto run = first_ending_at_or_after(full_runs_, from); run != full_runs_.end()) {
     return {run->first, run->bytes};
@@ -148,7 +148,7 @@ Stream::RunView Stream::find_in_memory_back(StreamId from) const {
   if (const auto next = first_after(full_runs_, from); next != full_runs_.begin()) {
     return {std::prev(next)->first, std::prev(next)->bytes};
   }
-  if (const auto next = first_after(tail_, from); next != tail_.begin()) {
+  if (const auto next = first_after(cache().tail, from); next != cache().tail.begin()) {
     return {std::prev(next)->first, std::prev(next)->bytes};
   }
   return {};
@@ -177,19 +177,20 @@ absl::Status Stream::find_in_store_from(StreamId from, RunView& run) const {
   std::size_t bytes_asked =
       0;  // if not 0, the chunk begins with the run in which `from` falls, or the one after
   while (true) {
-    const auto next = first_after(chunk_.runs, from);
-    if (next != chunk_.runs.begin()) {
+    const auto next = first_after(cache().chunk.runs, from);
+    if (next != cache().chunk.runs.begin()) {
       const StreamRun& candidate = *std::prev(next);
       if (absl::Status decoded = decode({candidate.first, candidate.bytes}); !decoded.ok())
         return decoded;
-      if (decoded_.last() >= from) {
+      if (cache().decoded.last() >= from) {
         run = {candidate.first, candidate.bytes};
         return absl::OkStatus();
       }
       bytes_max = kChunkBytes +
                   candidate.bytes.size();  // so that the one after it comes too, if there is one
     }
-    if (next != chunk_.runs.end() && (bytes_asked != 0 || next != chunk_.runs.begin())) {
+    if (next != cache().chunk.runs.end() &&
+        (bytes_asked != 0 || next != cache().chunk.runs.begin())) {
       run = {next->first, next->bytes};
       return absl::OkStatus();
     }
@@ -201,8 +202,9 @@ absl::Status Stream::find_in_store_from(StreamId from, RunView& run) const {
 
 absl::Status Stream::find_in_store_back(StreamId from, RunView& run) const {
   for (bool is_loaded = false;; is_loaded = true) {
-    const auto next = first_after(chunk_.runs, from);
-    if (next != chunk_.runs.begin() && (next != chunk_.runs.end() || from <= chunk_.known_to)) {
+    const auto next = first_after(cache().chunk.runs, from);
+    if (next != cache().chunk.runs.begin() &&
+        (next != cache().chunk.runs.end() || from <= cache().chunk.known_to)) {
       run = {std::prev(next)->first, std::prev(next)->bytes};
       return absl::OkStatus();
     }
@@ -212,21 +214,23 @@ absl::Status Stream::find_in_store_back(StreamId from, RunView& run) const {
 }
 
 absl::Status Stream::load_chunk_from(StreamId from, std::size_t bytes_max) const {
-  chunk_.runs.clear();
-  chunk_.known_to = {};
+  cache().chunk.runs.clear();
+  cache().chunk.known_to = {};
   const StreamId to = store_end().value_or(last_id());
-  absl::Status status = store_.read_stream(object_id_, from, to, bytes_max, chunk_.runs);
-  if (!status.ok()) chunk_.runs.clear();
+  absl::Status status = store_.read_stream(object_id_, from, to, bytes_max, cache().chunk.runs);
+  if (!status.ok()) cache().chunk.runs.clear();
+  cache().measure_chunk();
   return status;
 }
 
 absl::Status Stream::load_chunk_back(StreamId from) const {
-  chunk_.runs.clear();
-  chunk_.known_to = from;
+  cache().chunk.runs.clear();
+  cache().chunk.known_to = from;
   absl::Status status =
-      store_.read_stream_back(object_id_, from, first_id(), kChunkBytes, chunk_.runs);
-  if (!status.ok()) chunk_.runs.clear();
-  std::reverse(chunk_.runs.begin(), chunk_.runs.end());
+      store_.read_stream_back(object_id_, from, first_id(), kChunkBytes, cache().chunk.runs);
+  if (!status.ok()) cache().chunk.runs.clear();
+  std::reverse(cache().chunk.runs.begin(), cache().chunk.runs.end());
+  cache().measure_chunk();
   return status;
 }
 
@@ -266,6 +270,7 @@ std::optional<std::int64_t> Stream::lag(const StreamGroup& group) const {
 
 absl::Status Stream::check_end() {
   if (is_end_checked_) return absl::OkStatus();
+  const StreamCaches::Use use(cache_slot_);
   std::vector<StreamRun> newest;
   constexpr std::size_t kOneRun = 0;
   if (absl::Status read =
@@ -276,8 +281,9 @@ absl::Status Stream::check_end() {
   if (!newest.empty()) {
     const StreamRun& run = newest.front();
     if (absl::Status decoded = decode({run.first, run.bytes}); !decoded.ok()) return decoded;
-    if (decoded_.last() > last_id()) {
-      return absl::DataLossError(absl::StrCat("the store holds entry ", decoded_.last().to_string(),
+    const StreamId last = use->decoded.last();
+    if (last > last_id()) {
+      return absl::DataLossError(absl::StrCat("the store holds entry ", last.to_string(),
                                               " of stream ", object_id_, ", whose last id is ",
                                               last_id().to_string()));
     }
@@ -334,8 +340,15 @@ void Stream::take_back_appends(const OpenMark& mark, const Counters& counters) {
   }
   writer_.roll_back_to(mark.writer);
   counters_ = counters;
-  decoded_.clear();      // it may be the open run as it was
-  chunk_.known_to = {};  // ids up to there may be given again
+  if (StreamCache* const cache = cache_slot_.cache()) {
+    cache->decoded.clear();  // it may be the open run as it was
+  }
+  forget_known_end();
+}
+
+/// Ids up to there may be given again.
+void Stream::forget_known_end() {
+  if (StreamCache* const cache = cache_slot_.cache()) cache->chunk.known_to = {};
 }
 
 /// Finds out which whole nodes a trim may remove: it is shown all entries in order.
@@ -532,31 +545,42 @@ void Stream::record_trim(StoreBatch& batch) {
 }
 
 void Stream::settle() {
-  for (Run& run : full_runs_) append_to_tail(std::move(run));
+  try {
+    settle_tail();
+  } catch (const std::bad_alloc&) {
+    cache_slot_.drop();
+  }
   full_runs_.clear();
   open_bytes_ = 0;
-  if (!writer_.empty()) {
-    const StreamId first = writer_.first();
-    const StreamId last = writer_.last();
-    append_to_tail({first, last, writer_.take()});
-  }
-  shorten_tail();
+  writer_.take();
   for (StreamGroup* group : touched_groups_) group->touched = false;
   for (const auto& [group, consumer] : touched_consumers_) consumer->touched = false;
   touched_groups_.clear();
   touched_consumers_.clear();
 }
 
+void Stream::settle_tail() {
+  const bool has_new = !full_runs_.empty() || !writer_.empty();
+  if (!has_new && cache_slot_.cache() == nullptr) return;
+  const StreamCaches::Use use(cache_slot_);
+  for (Run& run : full_runs_) append_to_tail(std::move(run));
+  if (!writer_.empty()) {
+    const StreamId first = writer_.first();
+    const StreamId last = writer_.last();
+    append_to_tail({first, last, writer_.take()});
+  }
+  shorten_tail();
+}
+
 void Stream::append_to_tail(Run run) {
-  if (is_dead(run.last)) return;  // the store was not given it either
-  tail_bytes_ += bytes_of(run);
-  tail_.push_back(std::move(run));
+  if (!is_dead(run.last)) cache().append_to_tail(std::move(run));  // else not in the store either
 }
 
 void Stream::shorten_tail() {
-  while (!tail_.empty() && (tail_bytes_ > kTailBytesMax || is_dead(tail_.front().last))) {
-    tail_bytes_ -= bytes_of(tail_.front());
-    tail_.pop_front();
+  StreamCache& cached = cache();
+  while (!cached.tail.empty() &&
+         (cached.tail_bytes > kTailBytesMax || is_dead(cached.tail.front().last))) {
+    cached.pop_tail();
   }
 }
 
@@ -564,25 +588,20 @@ void Stream::shorten_tail() {
 
 /// All but the writer's, and what full runs and groups hold themselves.
 std::size_t Stream::rest_bytes() const {
-  // libstdc++'s deque, even if it is empty.
-  constexpr std::size_t kDequeBytes = heap_block(8 * sizeof(void*)) + heap_block(512);
-  return kDequeBytes + tail_bytes_ + heap_bytes(full_runs_) + heap_bytes(touched_groups_) +
-         heap_bytes(touched_consumers_) + btree_bytes<StreamId>(deleted_.size()) +
-         btree_bytes<Groups::value_type>(groups_.size());
+  return heap_bytes(full_runs_) + heap_bytes(touched_groups_) + heap_bytes(touched_consumers_) +
+         btree_bytes<StreamId>(deleted_.size()) + btree_bytes<Groups::value_type>(groups_.size());
 }
 
 std::size_t Stream::measured_bytes() const {
-  std::size_t bytes = writer_.memory_bytes() + rest_bytes() - tail_bytes_;
-  for (const Run& run : tail_) bytes += bytes_of(run);
+  std::size_t bytes = writer_.memory_bytes() + rest_bytes();
   for (const Run& run : full_runs_) bytes += heap_bytes(run.bytes);
   for (const auto& [name, group] : groups_) bytes += group->memory_bytes() + heap_bytes(name);
   return bytes;
 }
 
 std::size_t Stream::cache_bytes() const {
-  std::size_t bytes = decoded_.memory_bytes() + heap_bytes(chunk_.runs);
-  for (const StreamRun& run : chunk_.runs) bytes += heap_bytes(run.bytes);
-  return bytes;
+  const StreamCache* const cache = cache_slot_.cache();
+  return cache == nullptr ? 0 : cache->measured_bytes();
 }
 
 }  // namespace rushgate

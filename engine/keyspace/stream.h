@@ -8,6 +8,9 @@
 //      ^ first_id                       tail                what the current group
 //                                                           appended    ^ last_id
 //
+// The newest runs, and what was read last, are a cache: all streams share its budget
+// (stream_cache.h). Without it they are read from the store.
+//
 // Entries below first_id() are trimmed, whether or not their runs are still there. One deleted
 // further up stays in its run; its id is kept in memory, with a record of its own, until everything
 // before it is gone too.
@@ -15,7 +18,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,6 +30,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "engine/base/stream_id.h"
+#include "engine/keyspace/stream_cache.h"
 #include "engine/keyspace/stream_group.h"
 #include "engine/keyspace/stream_run.h"
 #include "engine/store/store.h"
@@ -39,8 +42,8 @@ class RecordWriter;
 enum class RecordKind : std::uint8_t;
 
 /// A data structure: durable changes go through streams.h. Not thread-safe: it belongs to whoever
-/// has the turn (reading too, as it keeps what it last read). Does not own the store. Reading fails
-/// with the store's error, or kDataLoss.
+/// has the turn (reading too, as it keeps what it last read). Does not own the store, nor `caches`,
+/// which must outlive its cache. Reading fails with the store's error, or kDataLoss.
 class Stream {
  public:
   /// As in Redis with stream-node-max-entries 100 and no limit in bytes: what an approximate trim
@@ -60,7 +63,7 @@ class Stream {
     friend bool operator==(const Counters&, const Counters&) = default;
   };
 
-  Stream(std::uint64_t object_id, Store& store);
+  Stream(std::uint64_t object_id, Store& store, StreamCaches& caches);
   ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
@@ -137,7 +140,7 @@ class Stream {
     counters_.last_id = last_id;
     counters_.entries_added = entries_added;
     counters_.max_deleted_id = max_deleted_id;
-    chunk_.known_to = {};
+    forget_known_end();
   }
 
   [[nodiscard]] absl::btree_set<StreamId>& deleted() { return deleted_; }
@@ -194,32 +197,25 @@ class Stream {
   void complete_records(StoreBatch& batch);
   /// The batch was kept: the open runs join the tail, whose oldest runs are dropped.
   void settle();
+  /// Frees what can be read from the store again.
+  void drop_cache() { cache_slot_.drop(); }
 
-  /// Bytes held beside itself: about, as to its trees. What the store holds is not counted.
+  /// Bytes held beside itself: about, as to its trees. What the store holds is not counted, nor is
+  /// the cache, which StreamCaches counts.
   [[nodiscard]] std::size_t memory_bytes() const {
     return open_bytes_ + writer_.memory_bytes() + rest_bytes() + groups_bytes_;
   }
   /// The same, told from what there is instead of what was counted: for tests.
   [[nodiscard]] std::size_t measured_bytes() const;
-  /// And what was read last, which it keeps for a while. Bounded, and not counted above.
+  /// Of the cache alone, told from what there is: for tests.
   [[nodiscard]] std::size_t cache_bytes() const;
 
  private:
-  /// A run of the tail, or a full one of the current group.
-  struct Run {
-    StreamId first;
-    StreamId last;
-    std::string bytes;
-  };
+  using Run = StreamCache::Run;
   /// Where a run's bytes are, whoever holds them. Null bytes: there is none.
   struct RunView {
     StreamId first;
     std::string_view bytes;
-  };
-  /// Runs that were read from the store last: neighbours, ascending.
-  struct Chunk {
-    std::vector<StreamRun> runs;
-    StreamId known_to;  // none follows them up to here
   };
   class NodeCutter;
 
@@ -232,6 +228,11 @@ class Stream {
   [[nodiscard]] bool is_deleted(StreamId id) const {
     return !deleted_.empty() && deleted_.contains(id);
   }
+  /// While it is in use.
+  [[nodiscard]] StreamCache& cache() const { return *cache_slot_.cache(); }
+  void forget_known_end();
+
+  // While the cache is in use.
   // The first run that ends at or after `from`; the last that begins at or before `from`.
   absl::Status find_run_from(StreamId from, RunView& run) const;
   absl::Status find_run_back(StreamId from, RunView& run) const;
@@ -254,6 +255,7 @@ class Stream {
   [[nodiscard]] bool is_dead(StreamId last_of_run) const;
   void open_run_for(StreamId id);
   void count_appended(StreamId first, StreamId last, std::uint64_t count);
+  void settle_tail();
   void append_to_tail(Run run);
   void shorten_tail();
   void record_open_runs(StoreBatch& batch) const;
@@ -268,8 +270,6 @@ class Stream {
   Groups groups_;
   std::size_t groups_bytes_ = 0;  // of what groups_ points to
 
-  std::deque<Run> tail_;  // the newest runs of the store
-  std::size_t tail_bytes_ = 0;
   std::vector<Run> full_runs_;  // of the current group, before that in writer_
   std::size_t open_bytes_ = 0;  // that full_runs_ point to
   RunWriter writer_;
@@ -282,8 +282,7 @@ class Stream {
 
   mutable std::string key_;  // of the record being written: no allocation each time
   mutable std::string value_;
-  mutable Chunk chunk_;
-  mutable DecodedRun decoded_;  // the run that was read last
+  mutable StreamCaches::Slot cache_slot_;
 };
 
 }  // namespace rushgate

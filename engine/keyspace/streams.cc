@@ -94,7 +94,8 @@ void mark_deleted(Database& db, Object& object, const Ids& ids) {
 
 Object& create(Database& db, std::string_view key) {
   Keyspace& keyspace = db.keyspace();
-  return db.create(key, std::make_unique<Stream>(keyspace.next_object_id(), keyspace.store()));
+  return db.create(key, std::make_unique<Stream>(keyspace.next_object_id(), keyspace.store(),
+                                                 keyspace.stream_caches()));
 }
 
 absl::Status append(Database& db, Object& object, StreamId id, StreamFields fields) {

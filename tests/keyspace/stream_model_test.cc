@@ -59,6 +59,7 @@ class Pair {
  public:
   explicit Pair(std::uint64_t seed) : random_(seed) {
     store_.chunk_bytes = random_() % 2 == 0 ? 0 : 1 + random_() % 300;
+    cache_bytes_max_ = random_() % 2 == 0 ? StreamCaches::kBytesMax : random_() % 20'000;
     open();
     streams::create(db(), "s");
   }
@@ -120,6 +121,7 @@ class Pair {
 
   void open() {
     keyspace_ = std::make_unique<Keyspace>(store_, 7);
+    keyspace_->stream_caches().set_bytes_max(cache_bytes_max_);
     ASSERT_TRUE(keyspace_->load().ok());
     keyspace_->set_now_ms(now_ms_);
   }
@@ -370,6 +372,7 @@ class Pair {
   std::mt19937_64 random_;
   StreamTestStore store_;
   std::int64_t now_ms_ = 1'000;
+  std::size_t cache_bytes_max_ = 0;
   std::unique_ptr<Keyspace> keyspace_;
   Model model_;
   std::vector<std::pair<Changes::Mark, Model>> marks_;
