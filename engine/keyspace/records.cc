@@ -223,6 +223,9 @@ void remove_elements(StoreBatch& batch, const Object& object) {
                               RecordKind::kStreamConsumer, RecordKind::kStreamPending}) {
         batch.remove_prefix(element_prefix(kind, object.id));
       }
+      if (!std::get<std::unique_ptr<Stream>>(object.value)->gaps().empty()) {
+        batch.remove_prefix(element_prefix(RecordKind::kStreamGap, object.id));
+      }
       batch.drop_stream(object.id);
       return;
   }

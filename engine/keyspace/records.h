@@ -28,6 +28,8 @@ enum class RecordKind : std::uint8_t {
   kStreamConsumer = 0x05,  // object id, group, consumer -> times
   kStreamPending = 0x06,   // object id, group, entry id -> consumer, delivery time, delivery count
   kSetRun = 0x07,          // object id, member          -> members added with it (set_records.h)
+  kStreamGap = 0x08,       // object id, entry id        -> last entry id, count: all of these are
+                           // deleted, and no run holds them
 };
 
 /// Appends the parts of records to a string: fixed-width big-endian where order matters, varints

@@ -58,22 +58,37 @@ absl::Status Stream::read(StreamId from, StreamId to, Visit visit) const {
 }
 
 absl::Status Stream::scan(StreamId from, StreamId to,
-                          absl::FunctionRef<bool(const StreamEntry&, bool)> visit) const {
+                          absl::FunctionRef<bool(const StreamEntry&, bool)> visit,
+                          absl::FunctionRef<bool(const Gap&)> visit_gap) const {
   if (length() == 0) return absl::OkStatus();
   const StreamCaches::Use use(cache_slot_);
   const DecodedRun& decoded = use->decoded;
   from = std::max(from, first_id());
   to = std::min(to, last_id());
+  auto gap = gaps_.lower_bound(from);
+  if (gap != gaps_.begin() && std::prev(gap)->second.last >= from) {
+    const auto behind = std::prev(gap)->second.last.next();
+    if (!behind) return absl::OkStatus();
+    from = *behind;
+  }
   while (from <= to) {
     RunView run;
     if (absl::Status found = find_run_from(from, run); !found.ok()) return found;
-    if (run.bytes.empty()) break;
-    if (absl::Status read = decode(run); !read.ok()) return read;
-    for (std::size_t i = decoded.lower_bound(from); i < decoded.size(); ++i) {
+    if (!run.bytes.empty()) {
+      if (absl::Status read = decode(run); !read.ok()) return read;
+    }
+    // The gap comes first if there is no run, or if its entries are still in memory.
+    std::size_t i = run.bytes.empty() ? 0 : decoded.lower_bound(from);
+    const std::size_t end = run.bytes.empty() ? 0 : decoded.size();
+    const auto is_at_gap = [&](StreamId id) { return gap != gaps_.end() && id >= gap->first; };
+    for (; i < end && !is_at_gap(decoded.id(i)); ++i) {
       const StreamId id = decoded.id(i);
       if (id > to || !visit(decoded.entry(i, run.bytes), is_deleted(id))) return absl::OkStatus();
     }
-    const auto next = decoded.last().next();
+    const bool meets_gap = gap != gaps_.end() && (run.bytes.empty() || i < end);
+    if (meets_gap && (gap->first > to || !visit_gap(gap->second))) return absl::OkStatus();
+    if (!meets_gap && run.bytes.empty()) break;
+    const auto next = (meets_gap ? (gap++)->second.last : decoded.last()).next();
     if (!next) break;
     from = *next;
   }
@@ -100,6 +115,53 @@ absl::Status Stream::read_back(StreamId from, StreamId to, Visit visit) const {
     to = *previous;
   }
   return absl::OkStatus();
+}
+
+bool Stream::is_in_gap(StreamId id) const {
+  const auto next = gaps_.upper_bound(id);
+  return next != gaps_.begin() && std::prev(next)->second.last >= id;
+}
+
+absl::Status Stream::find_dead_run(StreamId id, std::vector<StreamId>& ids) {
+  ids.clear();
+  if (length() == 0 || id <= first_id() || !is_deleted(id) || is_in_gap(id)) {
+    return absl::OkStatus();
+  }
+  const StreamCaches::Use use(cache_slot_);
+  RunView run;
+  if (absl::Status found = find_run_from(id, run); !found.ok()) return found;
+  if (run.bytes.empty() || run.first > id) return absl::OkStatus();
+  const bool is_open = (!full_runs_.empty() && run.first >= full_runs_.front().first) ||
+                       (!writer_.empty() && run.first >= writer_.first());
+  if (is_open) {
+    constexpr std::size_t kUncheckedMax = 1'024;
+    if (unchecked_.size() < kUncheckedMax) unchecked_.push_back(id);
+    return absl::OkStatus();
+  }
+  if (absl::Status read = decode(run); !read.ok()) return read;
+  const DecodedRun& decoded = use->decoded;
+  // Mostly one of the two ends says no.
+  if (!is_deleted(decoded.last()) || !is_deleted(decoded.id(0))) return absl::OkStatus();
+  ids.reserve(decoded.size());
+  for (std::size_t i = 0; i < decoded.size(); ++i) {
+    if (is_deleted(decoded.id(i))) {
+      ids.push_back(decoded.id(i));
+    } else {
+      ids.clear();
+      break;
+    }
+  }
+  return absl::OkStatus();
+}
+
+bool Stream::are_neighbours(StreamId last, StreamId first) const {
+  const auto above = last.next();
+  const auto below = first.previous();
+  if (!above || !below || *above > *below) return true;
+  std::vector<StreamRun> between;
+  constexpr std::size_t kOneRun = 0;
+  const absl::Status read = store_.read_stream_back(object_id_, *below, *above, kOneRun, between);
+  return read.ok() && (between.empty() || between.front().first <= last);
 }
 
 absl::Status Stream::contains(StreamId id, bool& found) const {
@@ -373,6 +435,23 @@ class Stream::NodeCutter {
     return true;
   }
 
+  /// The same for all entries of a gap. If a node ends within it, the gap's last id stands for that
+  /// of the node: an approximate trim may keep such a node where Redis removes it.
+  bool visit_gap(const Gap& gap) {
+    const std::uint64_t left_in_node = kNodeEntries - position_;
+    if (left_in_node > 0) node_last_ = gap.last;
+    if (gap.count <= left_in_node) {
+      position_ += static_cast<std::uint32_t>(gap.count);
+      return true;
+    }
+    if (!close_node()) return false;
+    node_live_ = 0;
+    // Nodes without an entry that can be read go.
+    position_ = static_cast<std::uint32_t>((gap.count - left_in_node - 1) % kNodeEntries) + 1;
+    node_last_ = gap.last;
+    return true;
+  }
+
   /// The node is complete, or the stream ends with it. False if it stays.
   bool close_node() {
     if (node_live_ == 0 || may_remove_node()) {
@@ -409,7 +488,7 @@ absl::Status Stream::find_cut(const TrimTo& to, Cut& cut) const {
   if (length() == 0) return absl::OkStatus();
   if (to.length_max ? length() <= *to.length_max : first_id() >= to.min_id) return absl::OkStatus();
   if (to.whole_nodes) {
-    if (to.length_max && deleted_.empty() &&
+    if (to.length_max && deleted_count() == 0 &&
         length() - *to.length_max <
             std::min<std::uint64_t>(kNodeEntries - counters_.node_position, length())) {
       return absl::OkStatus();  // the usual case, without looking at the entries: the first node
@@ -417,10 +496,12 @@ absl::Status Stream::find_cut(const TrimTo& to, Cut& cut) const {
     }
     NodeCutter cutter(to, counters_, cut);
     bool is_open = true;
-    absl::Status status =
-        scan(first_id(), last_id(), [&](const StreamEntry& entry, bool is_deleted) {
+    absl::Status status = scan(
+        first_id(), last_id(),
+        [&](const StreamEntry& entry, bool is_deleted) {
           return is_open = cutter.visit(entry.id(), is_deleted);
-        });
+        },
+        [&](const Gap& gap) { return is_open = cutter.visit_gap(gap); });
     if (is_open) cutter.close_node();
     return status.ok() ? check(cut) : status;
   }
@@ -432,32 +513,47 @@ absl::Status Stream::find_cut(const TrimTo& to, Cut& cut) const {
   std::uint64_t position = counters_.node_position;
   cut.first_id = {};
   cut.node_position = 0;
-  absl::Status status = scan(first_id(), last_id(), [&](const StreamEntry& entry, bool is_deleted) {
-    const bool stays = cut.removed == removed_most || (!to.length_max && entry.id() >= to.min_id);
-    if (!is_deleted && stays) {
-      cut.first_id = entry.id();
-      cut.node_position = static_cast<std::uint32_t>(position % kNodeEntries);
-      return false;
-    }
-    if (!is_deleted) ++cut.removed;
-    ++position;
+  const auto count_gap = [&position](const Gap& gap) {
+    position += gap.count;
     return true;
-  });
+  };
+  absl::Status status = scan(
+      first_id(), last_id(),
+      [&](const StreamEntry& entry, bool is_deleted) {
+        const bool stays =
+            cut.removed == removed_most || (!to.length_max && entry.id() >= to.min_id);
+        if (!is_deleted && stays) {
+          cut.first_id = entry.id();
+          cut.node_position = static_cast<std::uint32_t>(position % kNodeEntries);
+          return false;
+        }
+        if (!is_deleted) ++cut.removed;
+        ++position;
+        return true;
+      },
+      count_gap);
   return status.ok() ? check(cut) : status;
 }
 
 absl::Status Stream::find_front(Cut& cut) const {
   cut = {};
   std::uint64_t position = counters_.node_position;
-  absl::Status status = scan(first_id(), last_id(), [&](const StreamEntry& entry, bool is_deleted) {
-    if (is_deleted) {
-      ++position;
-      return true;
-    }
-    cut.first_id = entry.id();
-    cut.node_position = static_cast<std::uint32_t>(position % kNodeEntries);
-    return false;
-  });
+  const auto count_gap = [&position](const Gap& gap) {
+    position += gap.count;
+    return true;
+  };
+  absl::Status status = scan(
+      first_id(), last_id(),
+      [&](const StreamEntry& entry, bool is_deleted) {
+        if (is_deleted) {
+          ++position;
+          return true;
+        }
+        cut.first_id = entry.id();
+        cut.node_position = static_cast<std::uint32_t>(position % kNodeEntries);
+        return false;
+      },
+      count_gap);
   return status.ok() ? check(cut) : status;
 }
 
@@ -538,7 +634,7 @@ void Stream::record_open_runs(StoreBatch& batch) const {
 }
 
 void Stream::record_trim(StoreBatch& batch) {
-  const std::uint64_t trimmed = entries_added() - length() - deleted_.size();
+  const std::uint64_t trimmed = entries_added() - length() - deleted_count();
   if (trimmed - trimmed_in_store_ < kEntriesWorthTrimming) return;
   trimmed_in_store_ = trimmed;
   batch.trim_stream(object_id_, length() > 0 ? first_id() : last_id());
@@ -589,7 +685,8 @@ void Stream::shorten_tail() {
 /// All but the writer's, and what full runs and groups hold themselves.
 std::size_t Stream::rest_bytes() const {
   return heap_bytes(full_runs_) + heap_bytes(touched_groups_) + heap_bytes(touched_consumers_) +
-         btree_bytes<StreamId>(deleted_.size()) + btree_bytes<Groups::value_type>(groups_.size());
+         btree_bytes<StreamId>(deleted_.size()) + btree_bytes<Gaps::value_type>(gaps_.size()) +
+         heap_bytes(unchecked_) + btree_bytes<Groups::value_type>(groups_.size());
 }
 
 std::size_t Stream::measured_bytes() const {

@@ -13,7 +13,8 @@
 //
 // Entries below first_id() are trimmed, whether or not their runs are still there. One deleted
 // further up stays in its run; its id is kept in memory, with a record of its own, until everything
-// before it is gone too.
+// before it is gone too, or all of its run is deleted. Then the run leaves the store, and a gap takes
+// the place of its ids. Neighbouring gaps are merged.
 #pragma once
 
 #include <cstddef>
@@ -76,7 +77,7 @@ class Stream {
   [[nodiscard]] StreamId max_deleted_id() const { return counters_.max_deleted_id; }
   [[nodiscard]] std::uint64_t entries_added() const { return counters_.entries_added; }
   /// Deleted entries between first_id() and last_id().
-  [[nodiscard]] std::size_t deleted_count() const { return deleted_.size(); }
+  [[nodiscard]] std::uint64_t deleted_count() const { return deleted_.size() + gap_entries_; }
 
   /// The id that an entry gets by itself at `now_ms`; never below an earlier one, even if the clock
   /// is. Nothing if none is left.
@@ -145,6 +146,30 @@ class Stream {
 
   [[nodiscard]] absl::btree_set<StreamId>& deleted() { return deleted_; }
 
+  /// Entries that were deleted, and whose runs have left the store.
+  struct Gap {
+    StreamId last;
+    std::uint64_t count = 0;
+  };
+  using Gaps = absl::btree_map<StreamId, Gap>;  // by the id of the first entry
+  [[nodiscard]] const Gaps& gaps() const { return gaps_; }
+  void insert_gap(StreamId first, const Gap& gap) {
+    gaps_.emplace(first, gap);
+    gap_entries_ += gap.count;
+  }
+  void erase_gap(StreamId first) {
+    const auto gap = gaps_.find(first);
+    gap_entries_ -= gap->second.count;
+    gaps_.erase(gap);
+  }
+  /// Sets `ids` to the entries of the run in which `id` stands if all of them are deleted, and the
+  /// store has the run; else to none.
+  absl::Status find_dead_run(StreamId id, std::vector<StreamId>& ids);
+  /// Does no run of the store begin between these two entries, which stand in different runs?
+  [[nodiscard]] bool are_neighbours(StreamId last, StreamId first) const;
+  /// Deleted entries whose runs may be dead, but were not in the store when find_dead_run() looked.
+  [[nodiscard]] std::vector<StreamId> take_unchecked() { return std::exchange(unchecked_, {}); }
+
   /// What a trim removes.
   struct Cut {
     std::uint64_t removed = 0;  // entries that could be read
@@ -183,6 +208,8 @@ class Stream {
 
   void record_deleted(StoreBatch& batch, StreamId id) const;
   void record_no_longer_deleted(StoreBatch& batch, StreamId id) const;
+  void record_gap(StoreBatch& batch, StreamId first, const Gap& gap) const;
+  void record_no_gap(StoreBatch& batch, StreamId first) const;
   void record_pending(StoreBatch& batch, const StreamGroup& group, StreamId id,
                       const PendingEntry& entry) const;
   void record_no_longer_pending(StoreBatch& batch, const StreamGroup& group, StreamId id) const;
@@ -222,12 +249,15 @@ class Stream {
   /// miscounted() if length() does not allow for what the cut removes.
   [[nodiscard]] absl::Status check(const Cut& cut) const;
 
-  /// Every entry in [from, to], deleted ones above first_id() too.
-  absl::Status scan(StreamId from, StreamId to,
-                    absl::FunctionRef<bool(const StreamEntry&, bool is_deleted)> visit) const;
+  /// Every entry in [from, to], deleted ones above first_id() too, and gaps that begin there.
+  absl::Status scan(
+      StreamId from, StreamId to,
+      absl::FunctionRef<bool(const StreamEntry&, bool is_deleted)> visit,
+      absl::FunctionRef<bool(const Gap&)> visit_gap = [](const Gap&) { return true; }) const;
   [[nodiscard]] bool is_deleted(StreamId id) const {
-    return !deleted_.empty() && deleted_.contains(id);
+    return (!deleted_.empty() && deleted_.contains(id)) || (!gaps_.empty() && is_in_gap(id));
   }
+  [[nodiscard]] bool is_in_gap(StreamId id) const;
   /// While it is in use.
   [[nodiscard]] StreamCache& cache() const { return *cache_slot_.cache(); }
   void forget_known_end();
@@ -248,6 +278,7 @@ class Stream {
   [[nodiscard]] std::size_t rest_bytes() const;
 
   bool load_deleted(RecordReader& key, RecordReader& value);
+  bool load_gap(RecordReader& key, RecordReader& value);
   bool load_group(RecordReader& key, RecordReader& value);
   bool load_consumer(RecordReader& key, RecordReader& value);
   bool load_pending(RecordReader& key, RecordReader& value);
@@ -267,6 +298,9 @@ class Stream {
   Counters counters_;
   absl::btree_set<StreamId>
       deleted_;  // above first_id: entries that stand in their runs but cannot be read
+  Gaps gaps_;    // above first_id
+  std::uint64_t gap_entries_ = 0;
+  std::vector<StreamId> unchecked_;
   Groups groups_;
   std::size_t groups_bytes_ = 0;  // of what groups_ points to
 

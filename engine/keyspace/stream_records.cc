@@ -63,6 +63,20 @@ void Stream::record_no_longer_deleted(StoreBatch& batch, StreamId id) const {
   batch.remove(key_);
 }
 
+void Stream::record_gap(StoreBatch& batch, StreamId first, const Gap& gap) const {
+  begin_key(RecordKind::kStreamGap).id(first);
+  value_.clear();
+  RecordWriter value(value_);
+  write_id(value, gap.last);
+  value.varint(gap.count);
+  batch.put(key_, value_);
+}
+
+void Stream::record_no_gap(StoreBatch& batch, StreamId first) const {
+  begin_key(RecordKind::kStreamGap).id(first);
+  batch.remove(key_);
+}
+
 void Stream::record_pending(StoreBatch& batch, const StreamGroup& group, StreamId id,
                             const PendingEntry& entry) const {
   begin_key(RecordKind::kStreamPending).text(group.name).id(id);
@@ -128,6 +142,8 @@ bool Stream::load_element(RecordKind kind, RecordReader& key_rest, std::string_v
       return load_consumer(key_rest, value_reader);
     case RecordKind::kStreamPending:
       return load_pending(key_rest, value_reader);
+    case RecordKind::kStreamGap:
+      return load_gap(key_rest, value_reader);
     case RecordKind::kHeader:
     case RecordKind::kElement:
     case RecordKind::kSetRun:
@@ -141,6 +157,20 @@ bool Stream::load_deleted(RecordReader& key, RecordReader& value) {
   if (!key.ok() || !key.at_end() || !value.at_end()) return false;
   if (length() == 0 || id <= first_id() || id > last_id()) return false;
   deleted_.insert(deleted_.end(), id);
+  return true;
+}
+
+bool Stream::load_gap(RecordReader& key, RecordReader& value) {
+  const StreamId first = key.id();
+  const Gap gap{.last = read_id(value), .count = value.varint()};
+  if (!key.ok() || !key.at_end() || !value.ok() || !value.at_end()) return false;
+  if (length() == 0 || first <= first_id() || first > gap.last || gap.last > last_id())
+    return false;
+  if (gap.count == 0) return false;
+  if (!gaps_.empty() && gaps_.rbegin()->second.last >= first) return false;
+  const auto deleted = deleted_.lower_bound(first);
+  if (deleted != deleted_.end() && *deleted <= gap.last) return false;
+  insert_gap(first, gap);
   return true;
 }
 

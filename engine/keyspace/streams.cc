@@ -15,6 +15,66 @@
 namespace rushgate::streams {
 namespace {
 
+void insert_gap(Database& db, Object& object, StreamId first, const Stream::Gap& gap) {
+  Stream& stream = object.stream();
+  stream.insert_gap(first, gap);
+  stream.record_gap(db.changes().records(), first, gap);
+  db.changes().push_undo(object, [&stream, first] { stream.erase_gap(first); });
+}
+
+void erase_gap(Database& db, Object& object, StreamId first) {
+  Stream& stream = object.stream();
+  const Stream::Gap gap = stream.gaps().at(first);
+  stream.erase_gap(first);
+  stream.record_no_gap(db.changes().records(), first);
+  db.changes().push_undo(object, [&stream, first, gap] { stream.insert_gap(first, gap); });
+}
+
+/// Those before the stream's first entry.
+void forget_gaps(Database& db, Object& object) {
+  const Stream& stream = object.stream();
+  while (!stream.gaps().empty()) {
+    const StreamId first = stream.gaps().begin()->first;
+    if (stream.length() > 0 && first > stream.first_id()) return;
+    erase_gap(db, object, first);
+  }
+}
+
+using Ids = absl::InlinedVector<StreamId, 8>;
+
+/// Removes the run of these entries, which are all deleted, from the store. A gap takes their place.
+/// Those that are not in `now_deleted` have records.
+void remove_dead_run(Database& db, Object& object, std::vector<StreamId> ids,
+                     const Ids& now_deleted) {
+  Stream& stream = object.stream();
+  StreamId first = ids.front();
+  Stream::Gap gap{.last = ids.back(), .count = ids.size()};
+  db.changes().records().remove_run(stream.object_id(), first);
+  for (const StreamId id : ids) {
+    stream.deleted().erase(id);
+    if (!std::binary_search(now_deleted.begin(), now_deleted.end(), id)) {
+      stream.record_no_longer_deleted(db.changes().records(), id);
+    }
+  }
+  db.changes().push_undo(
+      object, [&stream, ids = std::move(ids)] { stream.deleted().insert(ids.begin(), ids.end()); });
+
+  const auto above = stream.gaps().upper_bound(first);
+  if (above != stream.gaps().end() && stream.are_neighbours(gap.last, above->first)) {
+    gap.count += above->second.count;
+    gap.last = above->second.last;
+    erase_gap(db, object, StreamId(above->first));
+  }
+  const auto below = stream.gaps().lower_bound(first);
+  if (below != stream.gaps().begin() &&
+      stream.are_neighbours(std::prev(below)->second.last, first)) {
+    gap.count += std::prev(below)->second.count;
+    first = std::prev(below)->first;
+    erase_gap(db, object, first);
+  }
+  insert_gap(db, object, first, gap);
+}
+
 /// The stream begins where `cut` says. Ids of deleted entries before that are forgotten, and
 /// `forgotten` is told of each.
 template <class Forgotten>
@@ -27,6 +87,7 @@ void apply_cut(Database& db, Object& object, const Stream::Cut& cut, Forgotten f
   counters.node_position = cut.node_position;
   stream.set_counters(counters);
 
+  forget_gaps(db, object);
   auto& deleted = stream.deleted();
   const auto end = counters.length == 0 ? deleted.end() : deleted.lower_bound(counters.first_id);
   if (deleted.begin() == end) {
@@ -58,8 +119,6 @@ absl::Status begin_append(Database& db, Object& object) {
 
 absl::Status ids_exhausted() { return absl::OutOfRangeError("the stream has run out of ids"); }
 
-using Ids = absl::InlinedVector<StreamId, 8>;
-
 /// Those of `ids` that are there, ascending, each once.
 absl::Status find_existing(const Stream& stream, std::span<const StreamId> ids, Ids& existing) {
   Ids sorted(ids.begin(), ids.end());
@@ -86,6 +145,26 @@ void mark_deleted(Database& db, Object& object, const Ids& ids) {
                            stream.set_counters(old);
                            for (const StreamId id : ids) stream.deleted().erase(id);
                          });
+}
+
+/// Entries above the stream's first one, ascending: notes that each is deleted, or removes its run.
+void record_deleted(Database& db, Object& object, const Ids& deleted) {
+  Stream& stream = object.stream();
+  std::vector<StreamId> run;
+  const auto find_dead_run = [&](StreamId id) {
+    return stream.find_dead_run(id, run).ok() && !run.empty();
+  };
+  for (const StreamId id : stream.take_unchecked()) {
+    if (find_dead_run(id)) remove_dead_run(db, object, std::move(run), deleted);
+  }
+  for (const StreamId id : deleted) {
+    if (!stream.deleted().contains(id)) continue;  // its run was removed
+    if (find_dead_run(id)) {
+      remove_dead_run(db, object, std::move(run), deleted);
+    } else {
+      stream.record_deleted(db.changes().records(), id);
+    }
+  }
 }
 
 }  // namespace
@@ -150,7 +229,7 @@ absl::Status erase(Database& db, Object& object, std::span<const StreamId> ids,
       }
     });
   }
-  for (const StreamId id : kept_deleted) stream.record_deleted(db.changes().records(), id);
+  record_deleted(db, object, kept_deleted);
   ++object.revision;
   db.changes().touch(object);
   erased = existing.size();

@@ -69,12 +69,14 @@ void StoreBatch::visit(Visitor& visitor) const {
         continue;
       case Operation::kAppendRun:
       case Operation::kTrimStream:
+      case Operation::kRemoveRun:
       case Operation::kDropStream:
         break;
     }
     const auto stream = read_as<StreamKey>(key.data());
     if (operation == Operation::kAppendRun) visitor.append_run(stream.stream, stream.id, value);
     if (operation == Operation::kTrimStream) visitor.trim_stream(stream.stream, stream.id);
+    if (operation == Operation::kRemoveRun) visitor.remove_run(stream.stream, stream.id);
     if (operation == Operation::kDropStream) visitor.drop_stream(stream.stream);
   }
 }

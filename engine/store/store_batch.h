@@ -26,6 +26,8 @@ class StoreBatch {
     /// Every run of `stream` that lies wholly before `before`: that is, each one that is followed
     /// by a run with first <= before.
     virtual void trim_stream(std::uint64_t stream, StreamId before) = 0;
+    /// The run that begins at `first`, if there is one.
+    virtual void remove_run(std::uint64_t stream, StreamId first) = 0;
     /// The stream and all its runs.
     virtual void drop_stream(std::uint64_t stream) = 0;
   };
@@ -38,6 +40,9 @@ class StoreBatch {
   }
   void trim_stream(std::uint64_t stream, StreamId before) {
     add_stream(Operation::kTrimStream, stream, before, {});
+  }
+  void remove_run(std::uint64_t stream, StreamId first) {
+    add_stream(Operation::kRemoveRun, stream, first, {});
   }
   void drop_stream(std::uint64_t stream) { add_stream(Operation::kDropStream, stream, {}, {}); }
 
@@ -67,6 +72,7 @@ class StoreBatch {
     kRemovePrefix,
     kAppendRun,
     kTrimStream,
+    kRemoveRun,
     kDropStream
   };
 

@@ -42,6 +42,16 @@ class MemoryStore::Writer final : public StoreBatch::Visitor {
     store_.stream_bytes_ += runs.memory_bytes();
   }
 
+  void remove_run(std::uint64_t stream, StreamId first) override {
+    const auto found = store_.streams_.find(stream);
+    if (found == store_.streams_.end()) return;
+    PackedRuns& runs = found->second;
+    store_.stream_bytes_ -= runs.memory_bytes();
+    runs.remove(first);
+    store_.stream_bytes_ += runs.memory_bytes();
+    if (runs.empty()) store_.streams_.erase(found);
+  }
+
   void drop_stream(std::uint64_t stream) override {
     const auto found = store_.streams_.find(stream);
     if (found == store_.streams_.end()) return;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstdint>
+#include <utility>
 
 #include "engine/base/heap.h"
 #include "engine/base/varint.h"
@@ -101,12 +102,41 @@ void PackedRuns::append(StreamId first, std::string_view bytes) {
   }
   Chunk& chunk = chunks_.back();
   byte_bytes_ -= heap_bytes(chunk.bytes);
+  append_to(chunk, first, bytes);
+  byte_bytes_ += heap_bytes(chunk.bytes);
+}
+
+void PackedRuns::append_to(Chunk& chunk, StreamId first, std::string_view bytes) {
   append_varint(chunk.bytes, bytes.size());
   append_varint(chunk.bytes, first.ms - chunk.last.ms);
   append_varint(chunk.bytes, first.ms == chunk.last.ms ? first.seq - chunk.last.seq : first.seq);
   chunk.bytes += bytes;
-  byte_bytes_ += heap_bytes(chunk.bytes);
   chunk.last = first;
+}
+
+void PackedRuns::remove(StreamId first) {
+  if (chunks_.empty()) return;
+  const auto position = find(first) - chunks_.cbegin();
+  Chunk& chunk = chunks_[static_cast<std::size_t>(position)];
+  Chunk kept;
+  bool is_there = false;
+  Walk walk(chunk);
+  do {
+    if (walk.first() == first) {
+      is_there = true;
+    } else {
+      if (kept.bytes.empty()) kept.first = kept.last = walk.first();
+      append_to(kept, walk.first(), walk.bytes());
+    }
+  } while (walk.next());
+  if (!is_there) return;
+  byte_bytes_ -= heap_bytes(chunk.bytes);
+  if (kept.bytes.empty()) {
+    chunks_.erase(chunks_.begin() + position);
+  } else {
+    byte_bytes_ += heap_bytes(kept.bytes);
+    chunk = std::move(kept);
+  }
 }
 
 void PackedRuns::trim(StreamId before) {

@@ -19,6 +19,8 @@ class PackedRuns {
  public:
   void append(StreamId first, std::string_view bytes);
   void trim(StreamId before);
+  void remove(StreamId first);
+  [[nodiscard]] bool empty() const { return chunks_.empty(); }
 
   void read(StreamId from, StreamId to, std::size_t bytes_max, std::vector<StreamRun>& runs) const;
   void read_back(StreamId from, StreamId to, std::size_t bytes_max,
@@ -40,6 +42,7 @@ class PackedRuns {
     std::string bytes;
   };
   class Walk;
+  static void append_to(Chunk& chunk, StreamId first, std::string_view bytes);
   using Chunks = std::deque<Chunk>;
 
   // The last chunk that begins at or before `id`; the first one if none does. Not when empty.

@@ -64,6 +64,12 @@ void BatchWriter::trim_stream(std::uint64_t stream, StreamId before) {
   trimmed_.emplace_back(stream, *kept);
 }
 
+void BatchWriter::remove_run(std::uint64_t stream, StreamId first) {
+  delete_run(stream, first);
+  std::erase(appended_, std::pair(stream, first));
+  removed_.emplace(stream, first);
+}
+
 void BatchWriter::drop_stream(std::uint64_t stream) {
   delete_stored(stream, find_stored(stream, StreamId::max()), std::nullopt);
   delete_appended(stream, std::nullopt);
@@ -77,11 +83,12 @@ BatchWriter::Stored BatchWriter::find_stored(std::uint64_t stream, StreamId to) 
   if (dropped(stream)) return stored;
   const RunIterator run(database_, stream, first_runs_.of(stream), to);
   for (run->SeekToFirst(); run->Valid() && stored.firsts.size() <= kSingleDeletesMax; run->Next()) {
-    stored.firsts.push_back(run.first());
+    if (!removed(stream, run.first())) stored.firsts.push_back(run.first());
   }
   if (!stored.firsts.empty()) stored.last = stored.firsts.back();
   if (run->Valid()) {
     run->SeekToLast();
+    while (run->Valid() && removed(stream, run.first())) run->Prev();
     if (run->Valid()) stored.last = run.first();
   }
   note(run->status());

@@ -11,6 +11,7 @@
 
 #include <rocksdb/write_batch.h>
 
+#include "absl/container/btree_set.h"
 #include "absl/status/status.h"
 #include "engine/store/store_batch.h"
 #include "storage/rocksdb/database.h"
@@ -34,6 +35,7 @@ class BatchWriter final : public StoreBatch::Visitor {
   void remove_prefix(std::string_view prefix) override;
   void append_run(std::uint64_t stream, StreamId first, std::string_view bytes) override;
   void trim_stream(std::uint64_t stream, StreamId before) override;
+  void remove_run(std::uint64_t stream, StreamId first) override;
   void drop_stream(std::uint64_t stream) override;
 
   /// The first error.
@@ -55,6 +57,9 @@ class BatchWriter final : public StoreBatch::Visitor {
 
   [[nodiscard]] std::string prefix_end(std::string_view prefix) const;
   [[nodiscard]] bool dropped(std::uint64_t stream) const;
+  [[nodiscard]] bool removed(std::uint64_t stream, StreamId first) const {
+    return !removed_.empty() && removed_.contains({stream, first});
+  }
   void note(const rocksdb::Status& status);
 
   const RocksDatabase& database_;
@@ -65,6 +70,7 @@ class BatchWriter final : public StoreBatch::Visitor {
   std::vector<std::pair<std::uint64_t, StreamId>> appended_;  // by this batch, and still there
   std::vector<std::pair<std::uint64_t, StreamId>> trimmed_;   // stream, its first run now
   std::vector<std::uint64_t> dropped_;
+  absl::btree_set<std::pair<std::uint64_t, StreamId>> removed_;  // single runs
 };
 
 }  // namespace rushgate

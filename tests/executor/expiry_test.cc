@@ -45,6 +45,7 @@ class SyncedStore final : public NullStore {
     void remove_prefix(std::string_view) override {}
     void append_run(std::uint64_t, StreamId, std::string_view) override {}
     void trim_stream(std::uint64_t, StreamId) override {}
+    void remove_run(std::uint64_t, StreamId) override {}
     void drop_stream(std::uint64_t) override {}
   };
 

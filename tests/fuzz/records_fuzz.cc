@@ -26,7 +26,7 @@ StoreBatch batch_of(fuzz::Input& input) {
     } else if (kind == static_cast<std::uint8_t>(RecordKind::kHeader)) {
       write_header_key(0, input.text(), key);
       batch.put(key, input.text());
-    } else if (kind <= static_cast<std::uint8_t>(RecordKind::kSetRun)) {
+    } else if (kind <= static_cast<std::uint8_t>(RecordKind::kStreamGap)) {
       writer.byte(kind).fixed64(input.byte() % 4).rest(input.text());
       batch.put(key, input.text());
     } else {

@@ -28,6 +28,7 @@ struct Count final : StoreBatch::Visitor {
   void remove_prefix(std::string_view) override { ++prefix_removals; }
   void append_run(std::uint64_t, StreamId, std::string_view) override {}
   void trim_stream(std::uint64_t, StreamId) override {}
+  void remove_run(std::uint64_t, StreamId) override {}
   void drop_stream(std::uint64_t) override {}
 
   std::size_t puts = 0;

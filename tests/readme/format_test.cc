@@ -49,6 +49,9 @@ class Printer final : public StoreBatch::Visitor {
   void trim_stream(std::uint64_t stream, StreamId before) override {
     line("trim-stream " + std::to_string(stream) + ' ' + before.to_string());
   }
+  void remove_run(std::uint64_t stream, StreamId first) override {
+    line("remove-run " + std::to_string(stream) + ' ' + first.to_string());
+  }
   void drop_stream(std::uint64_t stream) override { line("drop-stream " + std::to_string(stream)); }
 
  private:

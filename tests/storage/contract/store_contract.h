@@ -350,6 +350,32 @@ TEST_P(StoreTest, TrimOfManyRunsLeavesTheRest) {
   EXPECT_EQ(read(2), runs({1}));
 }
 
+TEST_P(StoreTest, RemovedRunsAreGoneAnywhere) {
+  load();
+  append(1, {10, 20, 30, 40});
+  append(2, {20});
+  commit([](StoreBatch& batch) {
+    batch.remove_run(1, {20, 0});
+    batch.remove_run(1, {21, 0});  // there is none
+  });
+  EXPECT_EQ(read(1), runs({10, 30, 40}));
+  EXPECT_EQ(read(1, {25, 0}, {30, 0}), runs({10, 30}));
+  commit([](StoreBatch& batch) {
+    batch.remove_run(1, {10, 0});
+    batch.remove_run(1, {40, 0});
+    batch.trim_stream(1, StreamId::max());
+  });
+  reopen();
+  load();
+  EXPECT_EQ(read(1), runs({30}));
+  commit([](StoreBatch& batch) { batch.remove_run(1, {30, 0}); });
+  EXPECT_TRUE(read(1).empty());
+  EXPECT_EQ(last_stream(), 2U);
+  EXPECT_EQ(read(2), runs({20}));
+  append(1, {50});
+  EXPECT_EQ(read(1), runs({50}));
+}
+
 TEST_P(StoreTest, DropStreamRemovesAllItsRuns) {
   load();
   append(1, {10, 20});
@@ -418,6 +444,7 @@ class Model final : public StoreBatch::Visitor {
     Stream& runs = streams[stream];
     while (runs.size() > 1 && std::next(runs.begin())->first <= before) runs.erase(runs.begin());
   }
+  void remove_run(std::uint64_t stream, StreamId first) override { streams[stream].erase(first); }
   void drop_stream(std::uint64_t stream) override { streams.erase(stream); }
 
   Runs read(std::uint64_t stream, StreamId from, StreamId to, std::size_t bytes_max) {
@@ -473,6 +500,7 @@ class RandomOperations {
     if (kind < 28) return batch.remove_prefix(key());
     if (kind < 29) return batch.drop_stream(stream());
     if (kind < 40) return batch.trim_stream(stream(), id());
+    if (kind < 50) return batch.remove_run(stream(), id());
     const std::uint64_t length = below(50) == 0 ? 1 + below(6000) : 1 + below(60);
     batch.append_run(stream(), {now_ += 1 + below(3), below(3)},
                      std::string(length, static_cast<char>(below(256))));
