@@ -272,9 +272,11 @@ StreamGroup& create_group(Database& db, Object& object, std::string_view name,
 void destroy_group(Database& db, Object& object, StreamGroup& group) {
   Stream& stream = object.stream();
   stream.record_group_removal(db.changes().records(), group);
-  db.changes().push_undo(object, [&stream, held = stream.detach_group(group)]() mutable {
-    stream.attach_group(std::move(held));
-  });
+  std::unique_ptr<StreamGroup> detached = stream.detach_group(group);
+  const std::size_t bytes = detached->memory_bytes();
+  Removed<StreamGroup> removed(db.keyspace().lazy_free(), std::move(detached), bytes);
+  db.changes().push_undo(
+      object, [&stream, held = std::move(removed)]() mutable { stream.attach_group(held.take()); });
   db.changes().touch(object);
   db.keyspace().signal(object, KeySignal::kGone);
 }

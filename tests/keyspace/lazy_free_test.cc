@@ -192,6 +192,13 @@ TEST_F(LazyRemovalTest, ExpiredKeys) {
   });
 }
 
+TEST_F(LazyRemovalTest, DestroyedStreamGroups) {
+  expect_freed_later(make_stream, [](Database& db) {
+    Object& stream = *db.find("k");
+    streams::destroy_group(db, stream, *stream.stream().find_group("g"));
+  });
+}
+
 TEST_F(LazyRemovalTest, WholeDatabases) {
   expect_freed_later(make_list, [](Database& db) { db.remove_all(); });
 }
