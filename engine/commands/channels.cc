@@ -3,31 +3,43 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "engine/commands/glob.h"
 #include "engine/commands/session.h"
 
 namespace rushgate {
 
 bool Channels::subscribe(Session& session, ChannelKind kind, std::string_view name) {
-  if (!session.subscriptions.of(kind).emplace(name).second) return false;
+  auto& names = session.subscriptions.of(kind);
+  if (names.contains(name)) return false;
+  const auto found = of(kind).try_emplace(std::string(name)).first;
+  absl::Cleanup take_back = [&] {
+    std::erase(found->second, &session);
+    if (found->second.empty()) of(kind).erase(found);
+  };
+  found->second.push_back(&session);
+  names.emplace(name);
+  std::move(take_back).Cancel();
   session.is_subscribed = true;
-  of(kind)[std::string(name)].push_back(&session);
   return true;
 }
 
 bool Channels::unsubscribe(Session& session, ChannelKind kind, std::string_view name) {
-  if (session.subscriptions.of(kind).erase(std::string(name)) == 0) return false;
-  session.is_subscribed = !session.subscriptions.empty();
+  auto& names = session.subscriptions.of(kind);
+  const auto subscribed = names.find(name);
+  if (subscribed == names.end()) return false;
   const auto found = of(kind).find(name);
   std::erase(found->second, &session);
   if (found->second.empty()) of(kind).erase(found);
+  names.erase(subscribed);
+  session.is_subscribed = !session.subscriptions.empty();
   return true;
 }
 
 void Channels::leave_all(Session& session) {
   for (const ChannelKind kind : {ChannelKind::kPlain, ChannelKind::kPattern, ChannelKind::kShard}) {
     while (!session.subscriptions.of(kind).empty()) {
-      unsubscribe(session, kind, std::string(*session.subscriptions.of(kind).begin()));
+      unsubscribe(session, kind, *session.subscriptions.of(kind).begin());
     }
   }
 }
@@ -60,8 +72,12 @@ void Channels::add_message(const Session& to, std::vector<Reply> parts) {
 }
 
 void Channels::send() {
-  for (Message& message : messages_)
-    message.to->push(std::move(message.text), message.after_replies);
+  for (Message& message : messages_) {
+    try {
+      message.to->push(std::move(message.text), message.after_replies);
+    } catch (...) {  // no memory: as if the connection had been lost for a moment
+    }
+  }
   messages_.clear();
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -23,9 +24,9 @@ inline constexpr std::size_t kChannelKinds = 3;
 
 /// What one session has subscribed to.
 struct Subscriptions {
-  std::array<absl::btree_set<std::string>, kChannelKinds> names;  // by ChannelKind
+  std::array<absl::btree_set<std::string, std::less<>>, kChannelKinds> names;  // by ChannelKind
 
-  [[nodiscard]] absl::btree_set<std::string>& of(ChannelKind kind) {
+  [[nodiscard]] absl::btree_set<std::string, std::less<>>& of(ChannelKind kind) {
     return names[static_cast<std::size_t>(kind)];
   }
   /// As SUBSCRIBE and the like count: shard channels for themselves.
@@ -44,6 +45,7 @@ class Channels {
   bool subscribe(Session& session, ChannelKind kind, std::string_view name);
   /// False if it had not.
   bool unsubscribe(Session& session, ChannelKind kind, std::string_view name);
+  /// Needs no memory.
   void leave_all(Session& session);
 
   /// A message for each subscription it reaches; how many these are. They wait to be sent.
@@ -55,6 +57,7 @@ class Channels {
       messages_.erase(messages_.begin() + static_cast<std::ptrdiff_t>(count), messages_.end());
     }
   }
+  /// Throws nothing: a message for which the outlet has no memory is lost.
   void send();
 
   /// Names, ascending, that somebody has subscribed to.

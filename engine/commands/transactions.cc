@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "engine/commands/command_context.h"
 #include "engine/commands/command_functions.h"
 #include "engine/commands/dispatch.h"
@@ -46,9 +47,10 @@ Reply multi_command(CommandContext& context) {
 Reply exec_command(CommandContext& context) {
   Session& session = context.session();
   if (!session.transaction) return errors::without_multi("EXEC");
+  absl::Cleanup end = [&] { end_transaction(context); };  // whatever is thrown meanwhile
   const bool has_changed = any_watched_key_has_changed(session, context.keyspace());
   const Transaction transaction = *std::move(session.transaction);
-  end_transaction(context);
+  std::move(end).Invoke();
   if (transaction.is_broken) return errors::transaction_broken();
   if (has_changed) return Reply::nil_array();
 

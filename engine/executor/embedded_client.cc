@@ -10,18 +10,30 @@
 namespace rushgate {
 namespace {
 
-Reply reentrant() { return Reply::error(std::string(executor_errors::kReentrantText)); }
+Reply reentrant() { return executor_errors::reply(executor_errors::kReentrantText); }
 
-Reply in_protocol(Reply reply, int protocol) {
-  return protocol == 3 ? std::move(reply) : to_resp2(std::move(reply));
+/// Without memory for the conversion, the client cannot learn the outcome.
+Reply in_protocol(Reply reply, int protocol) noexcept {
+  try {
+    return protocol == 3 ? std::move(reply) : to_resp2(std::move(reply));
+  } catch (const std::bad_alloc&) {
+    return executor_errors::reply(error_code::kOutcomeUnknown);
+  }
 }
 
-std::vector<Reply> in_protocol(Operation::Replies replies, int protocol) {
-  std::vector<Reply> converted;
-  converted.reserve(replies.size());
-  for (Reply& reply : replies) converted.push_back(in_protocol(std::move(reply), protocol));
-  return converted;
-}
+/// Replies in the protocol of a client. Their memory is reserved before the requests run.
+class ConvertedReplies {
+ public:
+  explicit ConvertedReplies(std::size_t count) { converted_.reserve(count); }
+
+  std::vector<Reply> take(Operation::Replies replies, int protocol) {
+    for (Reply& reply : replies) converted_.push_back(in_protocol(std::move(reply), protocol));
+    return std::move(converted_);
+  }
+
+ private:
+  std::vector<Reply> converted_;
+};
 
 /// Belongs to the session, which the executor outlives.
 class EmbeddedOutlet final : public Outlet {
@@ -53,10 +65,11 @@ EmbeddedClient::EmbeddedClient(std::shared_ptr<Executor> executor, const ClientO
   if (options.on_message) {
     session_->outlet = std::make_shared<EmbeddedOutlet>(*executor_, options.on_message);
   }
+  session_end_ = Executor::make_session_end(session_);
   executor_->begin_session(session_);
 }
 
-EmbeddedClient::~EmbeddedClient() { executor_->end_session(session_); }
+EmbeddedClient::~EmbeddedClient() { executor_->end_session(std::move(session_end_)); }
 
 std::int64_t EmbeddedClient::deadline_ms() const {
   return options_.queue_timeout_ms == 0 || executor_->is_closed()
@@ -88,11 +101,12 @@ std::vector<Reply> EmbeddedClient::pipeline(std::span<const Request> requests) {
   if (requests.empty()) return {};
   if (executor_->inside_turn()) return std::vector<Reply>(requests.size(), reentrant());
   if (options_.queue_timeout_ms != 0) return pipeline_until_deadline(requests);
+  ConvertedReplies converted(requests.size());
   Operation operation;
   operation.session = session_.get();
   operation.requests = requests;
   executor_->run_and_wait(operation, options_.fail_when_full);
-  return in_protocol(std::move(operation.replies), operation.protocol);
+  return converted.take(std::move(operation.replies), operation.protocol);
 }
 
 /// The operation may outlive this call, so it keeps what it needs.
@@ -100,12 +114,13 @@ std::vector<Reply> EmbeddedClient::pipeline_until_deadline(std::span<const Reque
   auto operation = new_operation();
   operation->owned_requests.assign(requests.begin(), requests.end());
   operation->requests = operation->owned_requests;
+  ConvertedReplies converted(requests.size());
   if (!executor_->run_and_wait(*operation, options_.fail_when_full)) {
     static_cast<void>(operation.release());  // the executor's now
     return std::vector<Reply>(requests.size(),
                               Reply::error(std::string(executor_errors::kTimedOutText)));
   }
-  return in_protocol(std::move(operation->replies), operation->protocol);
+  return converted.take(std::move(operation->replies), operation->protocol);
 }
 
 void EmbeddedClient::submit(Request request, Completion completion) {
@@ -122,15 +137,17 @@ void EmbeddedClient::submit(Request request, Completion completion) {
 void EmbeddedClient::submit_all(std::span<const Request> requests, PipelineCompletion completion) {
   auto operation = new_operation();
   operation->requests = requests;
-  operation->completion = [completion = std::move(completion)](Operation::Replies replies,
-                                                               int protocol) mutable {
-    completion(in_protocol(std::move(replies), protocol));
+  operation->completion = [completion = std::move(completion),
+                           converted = ConvertedReplies(requests.size())](
+                              Operation::Replies replies, int protocol) mutable {
+    completion(converted.take(std::move(replies), protocol));
   };
   post(std::move(operation));
 }
 
 void EmbeddedClient::post(std::unique_ptr<Operation> operation) {
   if (executor_->inside_turn()) {
+    operation->reserve_replies();
     operation->fail_rest(executor_errors::kReentrantText);
     executor_->service().complete(std::move(operation));
     return;

@@ -49,6 +49,7 @@ class EmbeddedClient final : public Client {
   const std::shared_ptr<Executor> executor_;
   const ClientOptions options_;
   const std::shared_ptr<Session> session_;  // guarded by the turn
+  std::unique_ptr<Operation> session_end_;  // made beforehand: its destruction needs no memory
 };
 
 }  // namespace rushgate

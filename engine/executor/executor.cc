@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cassert>
+#include <exception>
+#include <new>
 #include <random>
 #include <span>
+#include <stdexcept>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -106,7 +109,8 @@ Executor::Executor(std::unique_ptr<Store> store, EngineOptions options,
                 .settings = options_.settings},
       background_sync_([this] { return store_->sync(); },
                        [this](const absl::Status& reason) { fail_store(reason); }),
-      service_(*clock_, [this] { return serve(); }) {}
+      service_(
+          *clock_, [this] { return serve(); }, options_.logger) {}
 
 Executor::~Executor() { close(); }
 
@@ -189,6 +193,7 @@ absl::Status Executor::sync() {
 // ---- Submitting ----
 
 bool Executor::run_and_wait(Operation& operation, bool fail_when_full) {
+  operation.reserve_replies();
   operation.submitter_serves = !is_manual() && service_.inside_callback();
   operation.takes_turn = callers_run() && !operation.submitter_serves;
   // An operation that finds the queue empty and nobody at work needs neither queue nor wake-up.
@@ -204,8 +209,10 @@ bool Executor::run_and_wait(Operation& operation, bool fail_when_full) {
 
 void Executor::run_all_and_wait(std::span<Operation* const> operations,
                                 absl::FunctionRef<void()> while_busy) {
-  while_busy_on_this_thread = &while_busy;
   absl::InlinedVector<Operation*, 16> awaited;
+  awaited.reserve(operations.size());
+  for (Operation* const operation : operations) operation->reserve_replies();
+  while_busy_on_this_thread = &while_busy;
   for (Operation* const operation : operations) {
     if (operation->completion == nullptr) awaited.push_back(operation);
     push(*operation, false, callers_run());
@@ -230,6 +237,7 @@ void Executor::run_all_and_wait(std::span<Operation* const> operations,
 }
 
 void Executor::post(std::unique_ptr<Operation> operation, bool fail_when_full) {
+  operation->reserve_replies();
   enqueue(*operation.release(), fail_when_full);
   if (is_manual()) service_.run_pending();  // it may have been refused without a turn
 }
@@ -240,13 +248,18 @@ void Executor::begin_session(std::shared_ptr<Session> session) {
   sessions_.add(std::move(session));
 }
 
-void Executor::post_for(std::shared_ptr<Session> session, Operation::Kind kind) {
+std::unique_ptr<Operation> Executor::make_operation(std::shared_ptr<Session> session,
+                                                    Operation::Kind kind) {
   auto operation = std::make_unique<Operation>();
   operation->session = session.get();
   operation->owned_session = std::move(session);
   operation->kind = kind;
   operation->completion = [](Operation::Replies, int /*protocol*/) {};
-  post(std::move(operation), inside_turn());  // who has the turn must not wait for room
+  return operation;
+}
+
+void Executor::end_session(std::unique_ptr<Operation> session_end) {
+  post(std::move(session_end), inside_turn());  // who has the turn must not wait for room
 }
 
 void Executor::enqueue(Operation& operation, bool fail_when_full) {
@@ -480,11 +493,7 @@ void Executor::run_group(Operation*& own) {
 
 Operation* Executor::next_operation(Operation*& own) {
   if (unfinished_ != nullptr) return std::exchange(unfinished_, nullptr);
-  if (!resumed_.empty()) {
-    Operation* const operation = resumed_.front();
-    resumed_.pop_front();
-    return operation;
-  }
+  if (!resumed_.empty()) return resumed_.pop_front();
   if (own != nullptr) {
     Operation* const operation = std::exchange(own, nullptr);
     if (begin(*operation)) return operation;
@@ -518,6 +527,25 @@ bool Executor::begin(Operation& operation) {
   return true;
 }
 
+std::optional<Reply> Executor::attempt(absl::FunctionRef<void()> part) {
+  const Changes::Mark savepoint = keyspace_.changes().mark();
+  Reply error;
+  try {
+    part();
+    return std::nullopt;
+  } catch (const std::bad_alloc&) {
+    error = Reply::error(executor_errors::kOutOfMemoryText);
+  } catch (const std::length_error&) {  // more than any memory could hold
+    error = Reply::error(executor_errors::kOutOfMemoryText);
+  } catch (const std::exception& failure) {
+    error = Reply::error(executor_errors::internal(failure.what()));
+  } catch (...) {
+    error = Reply::error(executor_errors::internal("unknown exception"));
+  }
+  keyspace_.changes().roll_back_to(savepoint);
+  return error;
+}
+
 void Executor::run_requests(Operation& operation) {
   join_group(operation);
   Session& session = *operation.session;
@@ -525,7 +553,6 @@ void Executor::run_requests(Operation& operation) {
   if (operation.kind == Operation::Kind::kEndSession)
     return rushgate::end_session(services_, session);
   if (session.is_ended) return operation.fail_rest(executor_errors::kKilledText);
-  operation.replies.reserve(operation.requests.size());
   ReplyBudget* const budget = operation.reply_budget;
   while (!operation.finished()) {
     if (budget != nullptr && budget->is_spent()) return operation.drop_rest();
@@ -555,22 +582,27 @@ void Executor::warm_keys(const Session& session, std::span<const Request> reques
 void Executor::run_request(Operation& operation, const Request& request) {
   ++group_requests_;
   if (request.empty()) {
-    operation.replies.push_back(executor_errors::empty_request());
+    operation.replies.push_back(executor_errors::reply(executor_errors::kEmptyRequestText));
     return;
   }
-  CommandContext context(services_, *operation.session, request, CommandContext::Origin::kClient,
-                         false);
-  Reply reply = run_client_command(context);
-  if (!context.parked()) {
-    give(operation, std::move(reply));
-  } else if (is_manual() && operation.completion == nullptr) {
-    // The one thread there is would wait for itself.
-    give(operation, std::move(context.parked()->on_timeout));
-  } else {
-    operation.is_blocked = true;
-    parking_.add(operation, operation.session->db, std::move(*context.parked()),
-                 clock_->monotonic_ms());
-  }
+  Session& session = *operation.session;
+  Reply reply;
+  bool is_parked = false;
+  std::optional<Reply> error = attempt([&] {
+    CommandContext context(services_, session, request, CommandContext::Origin::kClient, false);
+    reply = run_client_command(context);
+    if (!context.parked()) return;
+    if (is_manual() && operation.completion == nullptr) {
+      // The one thread there is would wait for itself.
+      reply = std::move(context.parked()->on_timeout);
+      return;
+    }
+    parking_.add(operation, session.db, std::move(*context.parked()), clock_->monotonic_ms());
+    operation.is_blocked = is_parked = true;
+  });
+  if (is_parked) return;
+  if (error && session.transaction) session.transaction->is_broken = true;
+  give(operation, error ? *std::move(error) : std::move(reply));
 }
 
 void Executor::give(Operation& operation, Reply&& reply) {
@@ -585,7 +617,7 @@ void Executor::give(Operation& operation, Reply&& reply) {
 void Executor::join_group(Operation& operation) {
   if (std::exchange(operation.in_group, true)) return;
   operation.group_begin = operation.replies.size();
-  in_group_.push_back(&operation);
+  in_group_.push_back(operation);
 }
 
 void Executor::commit_group() {
@@ -599,11 +631,17 @@ void Executor::commit_group() {
       channels_.send();
       keyspace_.changes().roll_back_to(
           {});  // nothing but keys that expired: reads go on, writes are refused
-    } else if (const absl::Status kept = keyspace_.commit(); !kept.ok()) {
-      fail_group(kept);
     } else {
-      had_fsync_ = store_->durability() == Durability::kSync && !only_expired;
-      note_write();
+      absl::Status kept;
+      if (const auto error = attempt([&] { kept = keyspace_.commit(); })) {
+        fail_group(error->text());
+      } else if (!kept.ok()) {
+        fail_store(kept);
+        fail_group(executor_errors::outcome_unknown(kept));
+      } else {
+        had_fsync_ = store_->durability() == Durability::kSync && !only_expired;
+        note_write();
+      }
     }
   }
   if (changed || !parking_.empty() || next_due_ms_.load(std::memory_order_relaxed) != kNever) {
@@ -611,11 +649,10 @@ void Executor::commit_group() {
   }
 
   if (channels_.waiting() > 0) channels_.send();
-  for (Operation* operation : in_group_) {
+  while (Operation* const operation = in_group_.pop_front()) {
     operation->in_group = false;
     if (operation->finished()) answer(*operation);
   }
-  in_group_.clear();
   if (std::exchange(made_room_, false)) tell_of_room();
 }
 
@@ -632,15 +669,13 @@ void Executor::sync_if_due(std::int64_t monotonic_ms) {
   static_cast<void>(sync());  // a failure is kept: health()
 }
 
-void Executor::fail_group(const absl::Status& reason) {
-  fail_store(reason);
-  const std::string text = executor_errors::outcome_unknown(reason);
-  for (Operation* operation : in_group_) {
-    for (std::size_t i = operation->group_begin; i < operation->replies.size(); ++i) {
-      Reply& reply = operation->replies[i];
-      if (!is_no_reply(reply)) reply = Reply::error(text);
+void Executor::fail_group(std::string_view error) {
+  in_group_.for_each([error](Operation& operation) {
+    for (std::size_t i = operation.group_begin; i < operation.replies.size(); ++i) {
+      Reply& reply = operation.replies[i];
+      if (!is_no_reply(reply)) reply = executor_errors::reply(error);
     }
-  }
+  });
 }
 
 // ---- Time ----
@@ -649,7 +684,7 @@ void Executor::update_time() { keyspace_.set_now_ms(clock_->now_ms()); }
 
 void Executor::fire_due() {
   if (services_.write_refusal.empty()) {
-    keyspace_.remove_expired(kExpiredPerGroupMax);
+    lacks_memory_ = attempt([this] { keyspace_.remove_expired(kExpiredPerGroupMax); }).has_value();
     after_expiry_ = keyspace_.changes().mark();
   }
   while (const auto ticket = parking_.first_due(clock_->monotonic_ms())) {
@@ -666,7 +701,8 @@ void Executor::update_next_due() {
     // the former when it is set.
     constexpr std::int64_t kLookAgainMs = 1'000;
     const std::int64_t left_ms = std::max<std::int64_t>(0, *expiry_ms - keyspace_.now_ms());
-    const std::int64_t sleep_ms = is_manual() ? left_ms : std::min(left_ms, kLookAgainMs);
+    const std::int64_t wanted_ms = is_manual() ? left_ms : std::min(left_ms, kLookAgainMs);
+    const std::int64_t sleep_ms = lacks_memory_ ? kLookAgainMs : wanted_ms;
     due_ms = std::min(due_ms, clock_->monotonic_ms() + sleep_ms);
   }
   const std::int64_t previous_ms = next_due_ms_.exchange(due_ms, std::memory_order_relaxed);
@@ -692,25 +728,35 @@ void Executor::serve_signalled() {
 
 void Executor::serve(const Signalled& signalled) {
   const auto& [db, key, what] = signalled;
-  const bool is_there = keyspace_.db(db).find(key) != nullptr;
+  const auto is_there_now = [&] {
+    bool is_there = false;
+    attempt([&] { is_there = keyspace_.db(db).find(key) != nullptr; });  // it may expire by this
+    return is_there;
+  };
+  const bool is_there = is_there_now();
   auto ticket = parking_.next_waiting(db, key);
   for (; ticket; ticket = parking_.next_waiting(db, key, *ticket)) {
     const bool is_served = retry_parked(*ticket, key);
     if (!is_served || !is_there || what == KeySignal::kGone) continue;
     // Who took the last there was leaves nothing for the others.
-    if (keyspace_.db(db).find(key) == nullptr) return;
+    if (!is_there_now()) return;
   }
 }
 
 /// False if it waits on.
 bool Executor::retry_parked(std::uint64_t ticket, std::string_view ready_key) {
   const ParkingLot::Parked& parked = *parking_.find(ticket);
-  CommandContext context(services_, *parked.operation->session, parked.park.retry,
-                         CommandContext::Origin::kClient, false, ready_key);
-  Reply reply = run_command(context);
-  if (context.parked()) return false;
+  Reply reply;
+  bool waits_on = false;
+  std::optional<Reply> error = attempt([&] {
+    CommandContext context(services_, *parked.operation->session, parked.park.retry,
+                           CommandContext::Origin::kClient, false, ready_key);
+    reply = run_command(context);
+    waits_on = context.parked().has_value();
+  });
+  if (waits_on) return false;
   ++group_requests_;
-  finish_parked(ticket, std::move(reply));
+  finish_parked(ticket, error ? *std::move(error) : std::move(reply));
   return true;
 }
 
@@ -732,7 +778,7 @@ void Executor::finish_parked(std::uint64_t ticket, Reply reply) {
   operation.is_blocked = false;
   join_group(operation);
   give(operation, std::move(reply));
-  if (!operation.finished()) resumed_.push_back(&operation);
+  if (!operation.finished()) resumed_.push_back(operation);
 }
 
 // ---- While a script is over its time ----
@@ -742,7 +788,7 @@ bool Executor::poll() {
   while (queue_.pop(operation)) {
     tell_of_room();
     if (operation->kind != Operation::Kind::kRequests) {
-      resumed_.push_back(operation);  // after the script
+      resumed_.push_back(*operation);  // after the script
     } else if (begin(*operation)) {
       answer_busy(*operation);
     }
@@ -755,10 +801,14 @@ void Executor::answer_busy(Operation& operation) {
   if (operation.session->is_ended) operation.fail_rest(executor_errors::kKilledText);
   while (!operation.finished()) {
     const Request& request = operation.requests[operation.replies.size()];
-    CommandContext context(services_, *operation.session, request, CommandContext::Origin::kClient,
-                           false);
-    give(operation,
-         request.empty() ? executor_errors::empty_request() : run_client_command(context));
+    Reply reply;
+    std::optional<Reply> error = attempt([&] {
+      CommandContext context(services_, *operation.session, request,
+                             CommandContext::Origin::kClient, false);
+      reply = request.empty() ? executor_errors::reply(executor_errors::kEmptyRequestText)
+                              : run_client_command(context);
+    });
+    give(operation, error ? *std::move(error) : std::move(reply));
     operation.protocol = operation.session->protocol;
   }
   answer(operation);

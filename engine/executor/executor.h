@@ -10,7 +10,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -69,12 +68,15 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
 
   /// What waits for the client is answered as if its time were up.
   void unblock_session(std::shared_ptr<Session> session) {
-    post_for(std::move(session), Operation::Kind::kUnblock);
+    post(make_operation(std::move(session), Operation::Kind::kUnblock), inside_turn());
   }
-  /// The client is gone: that, and nothing of it stays behind.
-  void end_session(std::shared_ptr<Session> session) {
-    post_for(std::move(session), Operation::Kind::kEndSession);
+  /// Returns the operation that end_session() takes: to be made while the client can still fail.
+  static std::unique_ptr<Operation> make_session_end(std::shared_ptr<Session> session) {
+    return make_operation(std::move(session), Operation::Kind::kEndSession);
   }
+  /// The client is gone: what waits for it is answered, and nothing of it stays behind. Needs no
+  /// memory.
+  void end_session(std::unique_ptr<Operation> session_end);
 
   /// Makes everything answered so far safe against power loss.
   absl::Status sync();
@@ -132,7 +134,8 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
   bool hand_over();
   /// What the service thread does when it is kicked, or something is due.
   std::int64_t serve();
-  void post_for(std::shared_ptr<Session> session, Operation::Kind kind);
+  static std::unique_ptr<Operation> make_operation(std::shared_ptr<Session> session,
+                                                   Operation::Kind kind);
   void enqueue(Operation& operation, bool fail_when_full);
   /// Waits for room in the queue. False if it did not get it: the operation is answered then.
   bool push(Operation& operation, bool fail_when_full, bool may_make_room);
@@ -152,6 +155,9 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
   Operation* next_operation(Operation*& own);
   [[nodiscard]] bool has_unfinished() const { return unfinished_ != nullptr || !resumed_.empty(); }
   bool begin(Operation& operation);
+  /// Runs `part` in a savepoint. If it throws, what it changed in the keyspace is rolled back, and
+  /// the error for its client is returned.
+  std::optional<Reply> attempt(absl::FunctionRef<void()> part);
   void run_requests(Operation& operation);
   /// Fetches the memory of their keys.
   void warm_keys(const Session& session, std::span<const Request> requests);
@@ -159,7 +165,8 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
   void give(Operation& operation, Reply&& reply);
   void join_group(Operation& operation);
   void commit_group();
-  void fail_group(const absl::Status& reason);
+  /// Makes every reply of the group `error`.
+  void fail_group(std::string_view error);
   void answer(Operation& operation);
   void update_time();
   void fire_due();
@@ -212,14 +219,15 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
   Channels channels_;
   CommandServices services_;
   ParkingLot parking_;
-  Operation* unfinished_ = nullptr;   // the first of the next group: a long pipeline that goes on,
-                                      // or one whose submitter was handed the turn
-  bool had_fsync_ = false;            // the last group ended with one
-  Changes::Mark after_expiry_{};      // what the group did before it: keys that expired
-  bool made_room_ = false;            // something was taken from the queue in this group
-  std::vector<Operation*> in_group_;  // those that got replies in the current group
-  std::deque<Operation*> resumed_;    // served while parked, with more requests to run
-  std::vector<Signalled> signalled_;  // in order
+  Operation* unfinished_ = nullptr;  // the first of the next group: a long pipeline that goes on,
+                                     // or one whose submitter was handed the turn
+  bool had_fsync_ = false;           // the last group ended with one
+  bool lacks_memory_ = false;        // for the removal of keys that expired
+  Changes::Mark after_expiry_{};     // what the group did before it: keys that expired
+  bool made_room_ = false;           // something was taken from the queue in this group
+  OperationList<&Operation::next_in_group> in_group_;  // got replies in the current group
+  OperationList<&Operation::next> resumed_;  // served while parked, with more requests to run
+  std::vector<Signalled> signalled_;         // in order
   std::size_t group_requests_ = 0;
   std::int64_t sync_due_ms_ = ServiceThread::kNever;  // manual mode with everysec: monotonic
 

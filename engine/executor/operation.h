@@ -16,6 +16,7 @@
 #include "engine/client/reply.h"
 #include "engine/client/request.h"
 #include "engine/commands/session.h"
+#include "engine/executor/executor_errors.h"
 #include "engine/executor/futex.h"
 
 namespace rushgate {
@@ -73,6 +74,8 @@ struct Operation {
   std::size_t group_begin = 0;  // replies of the current group start here
   bool in_group = false;        // has replies in the current group
   bool is_blocked = false;      // its current request waits for a key
+  Operation* next_in_group = nullptr;
+  Operation* next = nullptr;  // of those resumed, or of those whose completion is to be called
 
   [[nodiscard]] bool finished() const { return replies.size() == requests.size(); }
 
@@ -83,10 +86,42 @@ struct Operation {
     return state.load(std::memory_order_acquire) == kAnswered;
   }
 
-  /// Answers all that is left to answer with `error`.
+  /// Answers all that is left to answer with `error`. Throws nothing if reserve_replies() was called.
   void fail_rest(std::string_view error) {
-    while (!finished()) replies.push_back(Reply::error(std::string(error)));
+    while (!finished()) replies.push_back(executor_errors::reply(error));
   }
+
+  /// To be called before the operation is queued: once it runs, its replies need no memory of their
+  /// own, so that it can be answered when there is none.
+  void reserve_replies() { replies.reserve(requests.size()); }
+};
+
+/// Operations in a row, linked by the member `Next`: appending one needs no memory. Does not own
+/// them.
+template <Operation* Operation::*Next>
+class OperationList {
+ public:
+  [[nodiscard]] bool empty() const { return first_ == nullptr; }
+  void push_back(Operation& operation) {
+    operation.*Next = nullptr;
+    (first_ == nullptr ? first_ : last_->*Next) = &operation;
+    last_ = &operation;
+  }
+  /// Null if there is none.
+  Operation* pop_front() {
+    Operation* const operation = first_;
+    if (operation != nullptr) first_ = operation->*Next;
+    return operation;
+  }
+  /// visit(Operation&), first to last.
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (Operation* each = first_; each != nullptr; each = each->*Next) visit(*each);
+  }
+
+ private:
+  Operation* first_ = nullptr;
+  Operation* last_ = nullptr;
 };
 
 }  // namespace rushgate

@@ -4,6 +4,8 @@
 #include <cassert>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
+
 namespace rushgate {
 
 void ParkingLot::add(Operation& operation, std::uint8_t db, Park park,
@@ -13,19 +15,23 @@ void ParkingLot::add(Operation& operation, std::uint8_t db, Park park,
                                       << 60;  // a longer timeout would pass what a clock can show
   const std::int64_t deadline_ms =
       park.timeout_ms > 0 ? now_monotonic_ms + std::min(park.timeout_ms, kForeverMs) : 0;
-  for (const std::string& key : park.keys) tickets_by_key_[{db, key}].insert(ticket);
+  const Parked& parked =
+      parked_.emplace(ticket, Parked{&operation, db, std::move(park), deadline_ms, ticket})
+          .first->second;
+  absl::Cleanup take_out = [&] { remove(ticket); };
+  for (const std::string& key : parked.park.keys) tickets_by_key_[{db, key}].insert(ticket);
   if (deadline_ms != 0) deadlines_.emplace(deadline_ms, ticket);
   tickets_by_session_.emplace(operation.session->id, ticket);
-  parked_.emplace(ticket, Parked{&operation, db, std::move(park), deadline_ms, ticket});
+  std::move(take_out).Cancel();
 }
 
 bool ParkingLot::anyone_waits_for(std::uint8_t db, std::string_view key) const {
-  return !parked_.empty() && tickets_by_key_.contains(Key{db, std::string(key)});
+  return !parked_.empty() && tickets_by_key_.contains(KeyView{db, key});
 }
 
 std::optional<std::uint64_t> ParkingLot::next_waiting(std::uint8_t db, std::string_view key,
                                                       std::uint64_t ticket) const {
-  const auto found = tickets_by_key_.find(Key{db, std::string(key)});
+  const auto found = tickets_by_key_.find(KeyView{db, key});
   if (found == tickets_by_key_.end()) return std::nullopt;
   const auto next = found->second.upper_bound(ticket);
   if (next == found->second.end()) return std::nullopt;
@@ -48,7 +54,7 @@ ParkingLot::Parked ParkingLot::remove(std::uint64_t ticket) {
   assert(!node.empty());
   Parked parked = std::move(node.mapped());
   for (const std::string& key : parked.park.keys) {
-    const auto found = tickets_by_key_.find(Key{parked.db, key});
+    const auto found = tickets_by_key_.find(KeyView{parked.db, key});
     if (found == tickets_by_key_.end()) continue;
     found->second.erase(ticket);
     if (found->second.empty()) tickets_by_key_.erase(found);

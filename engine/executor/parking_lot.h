@@ -27,6 +27,7 @@ class ParkingLot {
     std::uint64_t ticket;      // ascending in order of arrival
   };
 
+  /// If there is no memory for it, nothing is there.
   void add(Operation& operation, std::uint8_t db, Park park, std::int64_t now_monotonic_ms);
 
   [[nodiscard]] bool empty() const { return parked_.empty(); }
@@ -42,7 +43,7 @@ class ParkingLot {
 
   /// Null if it has left.
   Parked* find(std::uint64_t ticket);
-  /// Takes one out. It must be there.
+  /// Takes one out. It must be there. Needs no memory, as nothing here does that only looks.
   Parked remove(std::uint64_t ticket);
 
   [[nodiscard]] std::optional<std::int64_t> next_deadline_ms() const;
@@ -52,9 +53,14 @@ class ParkingLot {
 
  private:
   using Key = std::pair<std::uint8_t, std::string>;
+  using KeyView = std::pair<std::uint8_t, std::string_view>;
+  struct KeyOrder {
+    using is_transparent = void;
+    bool operator()(const KeyView& a, const KeyView& b) const { return a < b; }
+  };
 
   std::map<std::uint64_t, Parked> parked_;  // by ticket
-  std::map<Key, absl::btree_set<std::uint64_t>> tickets_by_key_;
+  std::map<Key, absl::btree_set<std::uint64_t>, KeyOrder> tickets_by_key_;
   std::set<std::pair<std::uint64_t, std::uint64_t>> tickets_by_session_;  // (session's id, ticket)
   std::set<std::pair<std::int64_t, std::uint64_t>> deadlines_;            // (deadline, ticket)
   std::uint64_t next_ticket_ = 1;

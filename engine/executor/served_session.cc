@@ -60,10 +60,11 @@ ServedSession::ServedSession(Engine& engine, ServedSessionOptions options)
   session_->local_address = std::move(options.local_address);
   session_->is_authenticated = options.password.empty();
   session_->password = std::move(options.password);
+  session_end_ = Executor::make_session_end(session_);
   executor_->begin_session(session_);
 }
 
-ServedSession::~ServedSession() { executor_->end_session(session_); }
+ServedSession::~ServedSession() { executor_->end_session(std::move(session_end_)); }
 
 void ServedSession::run(std::span<Batch> batches, std::size_t reply_bytes_max,
                         absl::FunctionRef<void()> while_busy) {
@@ -123,7 +124,7 @@ std::unique_ptr<Operation> ServedSession::operation_of(Batch& batch) {
 
 void ServedSession::submit(Batch batch) {
   Executor& executor = *batch.session->executor_;
-  executor.post(operation_of(batch), executor.inside_turn());  // as in post_for()
+  executor.post(operation_of(batch), executor.inside_turn());  // as in Executor::end_session()
 }
 
 ServedSession::EndsScripts::EndsScripts(Engine& engine, EndOfScripts scripts)

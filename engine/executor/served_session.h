@@ -121,6 +121,7 @@ class ServedSession {
   const std::shared_ptr<Executor> executor_;
   const std::shared_ptr<Inbox> inbox_;
   const std::shared_ptr<Session> session_;
+  std::unique_ptr<Operation> session_end_;  // made beforehand: its destruction needs no memory
 };
 
 }  // namespace rushgate

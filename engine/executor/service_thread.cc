@@ -1,7 +1,11 @@
 #include "engine/executor/service_thread.h"
 
 #include <algorithm>
+#include <exception>
 #include <optional>
+#include <utility>
+
+#include <spdlog/logger.h>
 
 namespace rushgate {
 
@@ -29,14 +33,27 @@ void ServiceThread::kick() {
 void ServiceThread::complete(std::unique_ptr<Operation> operation) {
   {
     const std::lock_guard lock(mutex_);
-    if (!ended_) {
-      completed_.push_back(std::move(operation));
-      operation = nullptr;
-    }
+    if (!ended_) completed_.push_back(*operation.release());
   }
   if (operation == nullptr) return kick();
-  operation->completion(std::move(operation->replies),
-                        operation->protocol);  // nobody else is left to
+  run_completion(*operation);  // nobody else is left to
+}
+
+void ServiceThread::run_completion(Operation& operation) {
+  run_guarded([&] { operation.completion(std::move(operation.replies), operation.protocol); });
+}
+
+void ServiceThread::run_guarded(absl::FunctionRef<void()> callback) {
+  const auto report = [this](const char* what) {
+    if (logger_ != nullptr) logger_->error("a callback of the engine threw: {}", what);
+  };
+  try {
+    callback();
+  } catch (const std::exception& failure) {
+    report(failure.what());
+  } catch (...) {
+    report("unknown exception");
+  }
 }
 
 Scheduler::TimerId ServiceThread::at(std::int64_t monotonic_ms, Callback callback) {
@@ -73,14 +90,16 @@ bool ServiceThread::inside_callback() const {
 }
 
 bool ServiceThread::run_completions() {
-  std::vector<std::unique_ptr<Operation>> completed;
+  OperationList<&Operation::next> completed;
   {
     const std::lock_guard lock(mutex_);
-    completed.swap(completed_);
+    std::swap(completed, completed_);
   }
-  for (auto& operation : completed)
-    operation->completion(std::move(operation->replies), operation->protocol);
-  return !completed.empty();
+  const bool any = !completed.empty();
+  while (const std::unique_ptr<Operation> operation{completed.pop_front()}) {
+    run_completion(*operation);
+  }
+  return any;
 }
 
 bool ServiceThread::run_due_timer() {
@@ -90,7 +109,7 @@ bool ServiceThread::run_due_timer() {
     if (ended_) return false;  // nor is the clock there any more
     callback = timers_.take_due(clock_.monotonic_ms());
   }
-  if (callback) (*callback)();
+  if (callback) run_guarded([&] { (*callback)(); });
   return callback.has_value();
 }
 

@@ -9,13 +9,17 @@
 #include <mutex>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "absl/functional/any_invocable.h"
+#include "absl/functional/function_ref.h"
 #include "engine/executor/operation.h"
 #include "engine/time/clock.h"
 #include "engine/time/scheduler.h"
 #include "engine/time/timer_queue.h"
+
+namespace spdlog {
+class logger;
+}  // namespace spdlog
 
 namespace rushgate {
 
@@ -29,7 +33,9 @@ class ServiceThread final : public Scheduler {
   /// kicks before.
   using Duty = absl::AnyInvocable<std::int64_t()>;
 
-  ServiceThread(const Clock& clock, Duty duty) : clock_(clock), duty_(std::move(duty)) {}
+  /// `logger`, which may be null, is told of callbacks that throw: the thread goes on.
+  ServiceThread(const Clock& clock, Duty duty, std::shared_ptr<spdlog::logger> logger)
+      : clock_(clock), duty_(std::move(duty)), logger_(std::move(logger)) {}
   ~ServiceThread() override { stop(); }
 
   void start();
@@ -43,7 +49,7 @@ class ServiceThread final : public Scheduler {
     if (monotonic_ms < planned_wake_ms_.load(std::memory_order_relaxed)) kick();
   }
 
-  /// Calls the operation's completion, after those handed over before it.
+  /// Calls the operation's completion, after those handed over before it. Needs no memory.
   void complete(std::unique_ptr<Operation> operation);
 
   TimerId at(std::int64_t monotonic_ms, Callback callback) override;
@@ -70,9 +76,13 @@ class ServiceThread final : public Scheduler {
   void loop();
   bool run_completions();
   bool run_due_timer();
+  /// Calls a callback. An exception ends it, and it alone.
+  void run_guarded(absl::FunctionRef<void()> callback);
+  void run_completion(Operation& operation);
 
   const Clock& clock_;
   Duty duty_;
+  const std::shared_ptr<spdlog::logger> logger_;
   std::thread thread_;
   std::thread::id thread_id_;  // constant once it is started; none in manual mode
 
@@ -82,10 +92,10 @@ class ServiceThread final : public Scheduler {
   std::atomic<std::int64_t> planned_wake_ms_{kNever};
 
   mutable std::mutex mutex_;
-  std::vector<std::unique_ptr<Operation>> completed_;  // guarded by mutex_
-  TimerQueue timers_;                                  // guarded by mutex_
-  bool ended_ = false;                                 // guarded by mutex_
-  bool running_pending_ = false;                       // for the one thread that runs callbacks
+  OperationList<&Operation::next> completed_;  // guarded by mutex_; owned
+  TimerQueue timers_;                          // guarded by mutex_
+  bool ended_ = false;                         // guarded by mutex_
+  bool running_pending_ = false;               // for the one thread that runs callbacks
 };
 
 }  // namespace rushgate

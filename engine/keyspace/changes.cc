@@ -9,8 +9,8 @@ namespace rushgate {
 
 void Changes::gather(Object& object) {
   if (object.change != ObjectChange::kNone) return;
+  touched_.push_back(&object);  // may throw: first
   object.change = ObjectChange::kElements;
-  touched_.push_back(&object);
 }
 
 void Changes::touch(Object& object) {
@@ -26,7 +26,7 @@ void Changes::roll_back_to(const Mark& mark) {
   }
   memory_.settle();  // while all of them are alive
   undo_.roll_back_to(mark.undo_steps, [this](Object* object) { memory_.recount(*object); });
-  records_.truncate(mark.record_bytes);
+  mark.record_bytes == 0 ? records_.clear() : records_.truncate(mark.record_bytes);
 }
 
 void Changes::complete_records() {

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/escaping.h"
 #include "engine/keyspace/records.h"
@@ -245,8 +246,10 @@ absl::Status Keyspace::find_next_object_id(std::uint64_t largest_loaded) {
 
 absl::Status Keyspace::commit() {
   if (changes_.empty()) return absl::OkStatus();
+  absl::Cleanup undo = [this] { changes_.roll_back_to({}); };
   changes_.complete_records();
   const absl::Status kept = store_.commit(changes_.records());
+  std::move(undo).Cancel();
   if (!kept.ok()) {
     changes_.roll_back_to({});
     return kept;

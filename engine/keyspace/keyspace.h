@@ -87,7 +87,8 @@ class Keyspace {
   [[nodiscard]] KeyCounts& counts() { return counts_; }
 
   /// Writes the changeset to the store and forgets it. On failure everything it did in memory is
-  /// undone; what the store kept is not known then, so nothing may be committed after it.
+  /// undone; what the store kept is not known then, so nothing may be committed after it. If it
+  /// throws, for want of memory, everything is undone too, and nothing was kept.
   absl::Status commit();
 
   /// Removes up to `count_max` keys whose time is up, over all databases. How many.

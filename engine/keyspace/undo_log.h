@@ -29,8 +29,9 @@ class UndoLog {
   void push(Step step, Object* changed = nullptr) {
     static_assert(std::is_nothrow_move_constructible_v<Step>);
     static_assert(alignof(Step) <= kAlignment);
+    if (steps_.size() == steps_.capacity()) steps_.reserve(2 * steps_.size() + kStepsMin);
     void* memory = allocate(sizeof(Step));
-    new (memory) Step(std::move(step));
+    new (memory) Step(std::move(step));  // from here on nothing throws
     Entry entry{memory, [](void* at) { (*static_cast<Step*>(at))(); }, nullptr, changed};
     if constexpr (!std::is_trivially_destructible_v<Step>) {
       entry.destroy = [](void* at) { std::destroy_at(static_cast<Step*>(at)); };
@@ -51,6 +52,7 @@ class UndoLog {
  private:
   static constexpr std::size_t kAlignment = alignof(std::max_align_t);
   static constexpr std::size_t kChunkBytes = 64 * 1024;
+  static constexpr std::size_t kStepsMin = 64;
 
   struct Entry {
     void* closure;

@@ -42,7 +42,8 @@ class Store {
       absl::FunctionRef<void(std::string_view key, std::string_view value)> visit) = 0;
 
   /// Keeps all of the batch or, if interrupted, none of it; as safe as durability() says when it
-  /// returns, unless the batch defers its sync.
+  /// returns, unless the batch defers its sync. If it throws, for want of memory, nothing of the
+  /// batch was kept.
   virtual absl::Status commit(const StoreBatch& batch) = 0;
 
   /// Makes every commit that has returned safe against power loss.

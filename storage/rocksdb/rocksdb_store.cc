@@ -4,6 +4,7 @@
 #include <atomic>
 #include <functional>
 #include <future>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -147,11 +148,15 @@ absl::Status RocksDbStore::commit(const StoreBatch& batch) {
   const RocksDatabase& database = *impl_->database;
   rocksdb::WriteOptions options;
   options.sync = impl_->durability == Durability::kSync && !batch.is_sync_deferred();
-  const rocksdb::Status status = database.db().Write(options, &writes);
-  if (!status.ok()) return impl_->fail(status, kWriting);
-  if (impl_->failure->occurred()) return impl_->failure->refusal();
-  if (options.sync) impl_->raise_synced(database.db().GetLatestSequenceNumber());
-  writer.update(impl_->first_runs);
+  try {
+    const rocksdb::Status status = database.db().Write(options, &writes);
+    if (!status.ok()) return impl_->fail(status, kWriting);
+    if (impl_->failure->occurred()) return impl_->failure->refusal();
+    if (options.sync) impl_->raise_synced(database.db().GetLatestSequenceNumber());
+    writer.update(impl_->first_runs);
+  } catch (const std::bad_alloc&) {  // how far it came is not known
+    return impl_->failure->fail(absl::ResourceExhaustedError("no memory"));
+  }
   return absl::OkStatus();
 }
 
