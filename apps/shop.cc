@@ -46,7 +46,8 @@ absl::StatusOr<std::unique_ptr<Shop>> Shop::open(const ShopOptions& options) {
   std::unique_ptr<Shop> shop(new Shop(options));
   const absl::Status opened = shop->open_rooms();
   if (!opened.ok()) return opened;
-  auto sale = Sale::open(*shop->client_, *shop->orders_, shop->clock(), {.logger = options.logger});
+  auto sale = Sale::open(*shop->client_, *shop->orders_, shop->clock(),
+                         {.adopt = options.adopt, .logger = options.logger});
   if (absl::IsFailedPrecondition(sale.status())) {  // these stores do not belong together
     return absl::InvalidArgumentError(
         fmt::format("{}: {}", options.dir.string(), std::string(sale.status().message())));
@@ -188,6 +189,7 @@ absl::Status Shop::start_workers() {
     WorkerOptions worker_options;
     worker_options.consumer = consumer_name(worker);
     worker_options.block_ms = kBlockMs;
+    worker_options.trim = options_.trim;
     worker_options.logger = options_.logger;
     workers_.push_back(std::make_unique<OrderWorkerThread>(std::make_unique<OrderWorker>(
         *worker_clients_.back(), *orders_, clock(), keys(), worker_options)));

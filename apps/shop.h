@@ -33,6 +33,8 @@ struct ShopOptions {
   Durability durability = Durability::kOs;  // kMemory: nothing on disk, orders neither
   std::string redis_url;                    // if not empty: the keyspace is there
   int workers = 1;
+  bool trim = true;                        // WorkerOptions::trim
+  bool adopt = false;                      // SaleOptions::adopt
   int callers_max = 1;                     // threads that will buy at the same time
   std::shared_ptr<spdlog::logger> logger;  // may be null
 };

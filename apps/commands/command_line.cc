@@ -72,12 +72,22 @@ CLI::Validator not_empty() {
   return {check, ""};
 }
 
+void add_worker_options(CLI::App& command, ShopOptions& options) {
+  command.add_flag_callback(
+      "--no-trim", [&options] { options.trim = false; },
+      "Keep stored orders in the order stream, for another system that reads it");
+}
+
 void add_selling_options(CLI::App& command, ShopOptions& options) {
   add_durability_option(command, options.durability);
   command.add_option("--workers", options.workers, "Threads that store orders")
       ->check(number_from(1, 64))
       ->capture_default_str()
       ->type_name("N");
+  add_worker_options(command, options);
+  command.add_flag("--adopt", options.adopt,
+                   "Take over the order stream, the stock and the buyers that another system\n"
+                   "made under the same keys");
 }
 
 void check_durability(const ShopOptions& options, const CLI::App& command) {

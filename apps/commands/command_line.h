@@ -32,7 +32,10 @@ CLI::Validator number_from(std::uint64_t low, std::uint64_t high);
 /// Something: an empty variable of a shell would else ask for what nobody wants.
 CLI::Validator not_empty();
 
-/// `--durability`, `--workers` and `--verbose`'s like, for commands that sell.
+/// `--no-trim`, for commands that run workers.
+void add_worker_options(CLI::App& command, ShopOptions& options);
+
+/// `--durability`, `--workers`, `--no-trim` and `--adopt`, for commands that sell.
 void add_selling_options(CLI::App& command, ShopOptions& options);
 
 /// Refuses `--durability` beside `--redis`, as CLI11 does what makes no sense.

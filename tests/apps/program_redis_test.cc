@@ -81,6 +81,44 @@ TEST_F(RedisProgramTest, ANewDirectoryDoesNotTakeOverTheSaleThatIsThere) {
   EXPECT_EQ(run_program(files_.command("audit", on_redis_)).json()["passed"], true);
 }
 
+TEST_F(RedisProgramTest, ForeignSaleIsSoldOnlyWhenAdopted) {
+  const auto client = RedisClient::connect(*RedisOptions::from_url(server_.url()));
+  ASSERT_TRUE(client.ok()) << client.status();
+  (**client)("SET", "seckill:stock:1", 200);
+  for (int user = 5'001; user <= 5'100; ++user) (**client)("SADD", "seckill:order:1", user);
+  const auto foreign_stock = run_program(files_.replay(on_redis_));
+  EXPECT_EQ(foreign_stock.exit_code, kExitUsage);
+  EXPECT_THAT(foreign_stock.err, HasSubstr("200 are free and 100 have bought"));
+
+  const SaleFiles others;
+  others.write_vouchers({300});
+  others.write_requests(rush(3'000));
+  (**client)("DEL", "stream.orders", "stream.orders.database", "seckill:database");
+  (**client)("XADD", "stream.orders", "*", "userId", 5'100, "voucherId", 1, "id", 42);
+  const auto foreign_stream = run_program(others.replay(on_redis_));
+  EXPECT_EQ(foreign_stream.exit_code, kExitUsage);
+  EXPECT_THAT(foreign_stream.err, HasSubstr("was made by another system"));
+  EXPECT_EQ((**client)("GET", "seckill:stock:1"), Reply::bulk("200"));
+
+  auto adopting = others.replay(on_redis_);
+  adopting.emplace_back("--adopt");
+  const auto result = run_program(adopting);
+  ASSERT_EQ(result.exit_code, kExitOk) << result.err;
+  EXPECT_EQ(result.json()["outcomes"]["accepted"], 200);
+  EXPECT_EQ(run_program(others.command("audit", on_redis_)).json()["passed"], true);
+  EXPECT_EQ(run_program(others.command("orders", on_redis_)).json().size(), 300U);
+}
+
+TEST_F(RedisProgramTest, WithoutTrimmingTheStreamKeepsEveryOrder) {
+  const auto client = RedisClient::connect(*RedisOptions::from_url(server_.url()));
+  ASSERT_TRUE(client.ok()) << client.status();
+  auto arguments = files_.replay(on_redis_);
+  arguments.emplace_back("--no-trim");
+  ASSERT_EQ(run_program(arguments).exit_code, kExitOk);
+  EXPECT_EQ((**client)("XLEN", "stream.orders"), Reply::integer(300));
+  EXPECT_EQ(run_program(files_.command("audit", on_redis_)).json()["passed"], true);
+}
+
 TEST_F(RedisProgramTest, ARebuildThatAKilledProcessLeftIsWaitedForAndTakenOver) {
   files_.write_requests(rush(100));
   ASSERT_EQ(run_program(files_.replay(on_redis_)).exit_code, kExitOk);
