@@ -18,7 +18,8 @@ Json to_json(const AuditReport& report) {
                         {"given_back", audit.given_back},
                         {"created", audit.created},
                         {"queued", audit.queued},
-                        {"dead", audit.dead}});
+                        {"dead", audit.dead},
+                        {"discarded", audit.discarded}});
   }
   return {{"passed", report.passed()}, {"vouchers", vouchers}, {"problems", report.problems}};
 }
@@ -33,20 +34,22 @@ AuditReport audit_from_json(const Json& json) {
                                .given_back = voucher.at("given_back"),
                                .created = voucher.at("created"),
                                .queued = voucher.at("queued"),
-                               .dead = voucher.at("dead")});
+                               .dead = voucher.at("dead"),
+                               // Kept by older versions without.
+                               .discarded = voucher.value("discarded", std::int64_t{0})});
   }
   json.at("problems").get_to(report.problems);
   return report;
 }
 
 std::string format_audit(const AuditReport& report) {
-  TextTable table("rrrrrrrr");
+  TextTable table("rrrrrrrrr");
   table.add({"voucher", "published", "free", "admitted", "given back", "created", "queued",
-             "dead letters"});
+             "dead letters", "discarded"});
   for (const VoucherAudit& audit : report.vouchers) {
     table.add({std::to_string(audit.voucher), grouped(audit.published), grouped(audit.free),
                grouped(audit.admitted), grouped(audit.given_back), grouped(audit.created),
-               grouped(audit.queued), grouped(audit.dead)});
+               grouped(audit.queued), grouped(audit.dead), grouped(audit.discarded)});
   }
   std::string text = table.text();
   if (report.passed()) return text + "audit passed: nothing oversold, doubled or lost\n";

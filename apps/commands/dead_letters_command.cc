@@ -9,6 +9,7 @@
 #include "apps/commands/command_line.h"
 #include "apps/commands/commands.h"
 #include "apps/exit_code.h"
+#include "apps/input/utc_time.h"
 #include "apps/replay/drain.h"
 #include "apps/say.h"
 #include "apps/text_table.h"
@@ -16,9 +17,14 @@
 namespace rushgate {
 namespace {
 
+constexpr std::string_view kAll = "all";
+
 struct DeadLettersArguments {
   ShopOptions shop;
   bool retry = false;
+  std::vector<std::string> discard;  // ids, or kAll
+  std::string reason;
+  bool discarded = false;
   bool json = false;
 };
 
@@ -32,14 +38,35 @@ nlohmann::ordered_json to_json(const DeadLetter& letter) {
   return {{"id", letter.id}, {"entry", letter.entry}, {"reason", letter.reason}, {"order", fields}};
 }
 
-void print(const std::vector<DeadLetter>& letters, bool json) {
-  if (json) {
-    auto array = nlohmann::ordered_json::array();
-    for (const DeadLetter& letter : letters) array.push_back(to_json(letter));
-    // What stands in an entry that is no order may be any bytes.
-    fmt::print("{}\n", array.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
-    return;
+nlohmann::ordered_json to_json(const DiscardedLetter& discarded) {
+  auto json = to_json(discarded.letter);
+  json["discarded_at"] = format_utc(discarded.discarded_at_ms);
+  json["why"] = discarded.why;
+  return json;
+}
+
+template <class Letters>
+void print_json(const Letters& letters) {
+  auto array = nlohmann::ordered_json::array();
+  for (const auto& letter : letters) array.push_back(to_json(letter));
+  // What stands in an entry that is no order may be any bytes.
+  fmt::print("{}\n", array.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+}
+
+void print(const std::vector<DiscardedLetter>& discarded, bool json) {
+  if (json) return print_json(discarded);
+  TextTable table("lrrrlll");
+  table.add({"dead letter", "order", "user", "voucher", "discarded at", "why", "reason"});
+  for (const DiscardedLetter& one : discarded) {
+    table.add({one.letter.id, field_or_question(one.letter, "id"),
+               field_or_question(one.letter, "userId"), field_or_question(one.letter, "voucherId"),
+               format_utc(one.discarded_at_ms), one.why, one.letter.reason});
   }
+  fmt::print("{}", table.text());
+}
+
+void print(const std::vector<DeadLetter>& letters, bool json) {
+  if (json) return print_json(letters);
   TextTable table("lrrrl");
   table.add({"dead letter", "order", "user", "voucher", "reason"});
   for (const DeadLetter& letter : letters) {
@@ -64,11 +91,48 @@ absl::Status retry(Shop& shop, const std::vector<DeadLetter>& letters) {
   return done;
 }
 
+/// Discards the named dead letters. Returns the number of ids that are none.
+absl::StatusOr<std::size_t> discard(Shop& shop, const DeadLettersArguments& arguments,
+                                    const std::vector<DeadLetter>& letters) {
+  std::vector<std::string> ids = arguments.discard;
+  if (ids == std::vector<std::string>{std::string(kAll)}) {
+    ids.clear();
+    for (const DeadLetter& letter : letters) ids.push_back(letter.id);
+  }
+  std::size_t unknown = 0;
+  for (const std::string& id : ids) {
+    const auto discarded = shop.sale().discard_dead_letter(id, arguments.reason);
+    if (!discarded.ok()) return discarded.status();
+    if (*discarded) continue;
+    say("{} is no dead letter\n", id);
+    ++unknown;
+  }
+  say("{} discarded\n", ids.size() - unknown);
+  return unknown;
+}
+
+int run_discard(Shop& shop, const DeadLettersArguments& arguments,
+                const std::vector<DeadLetter>& letters) {
+  const auto unknown = discard(shop, arguments, letters);
+  if (!unknown.ok()) return fail(unknown.status());
+  const auto left = shop.sale().dead_letters();
+  if (!left.ok()) return fail(left.status());
+  print(*left, arguments.json);
+  return *unknown == 0 ? kExitOk : kExitNegative;
+}
+
 int run_dead_letters(const DeadLettersArguments& arguments) {
   const auto shop = Shop::open(arguments.shop);
   if (!shop.ok()) return fail(shop.status());
+  if (arguments.discarded) {
+    const auto discarded = (*shop)->sale().discarded_letters();
+    if (!discarded.ok()) return fail(discarded.status());
+    print(*discarded, arguments.json);
+    return kExitOk;
+  }
   auto letters = (*shop)->sale().dead_letters();
   if (!letters.ok()) return fail(letters.status());
+  if (!arguments.discard.empty()) return run_discard(**shop, arguments, *letters);
   if (!arguments.retry) {
     print(*letters, arguments.json);
     return kExitOk;
@@ -88,8 +152,26 @@ void add_dead_letters(CLI::App& app, Invocation& invocation) {
       add_command(app, "dead-letters", "List orders that could not be stored, and why.");
   const auto arguments = std::make_shared<DeadLettersArguments>();
   add_sale_options(*command, arguments->shop);
-  command->add_flag("--retry", arguments->retry,
-                    "Try all of them again, then list what is left; exit code 1 if any is");
+  CLI::Option* const retry =
+      command->add_flag("--retry", arguments->retry,
+                        "Try all of them again, then list what is left; exit code 1 if any is");
+  CLI::Option* const discard =
+      command
+          ->add_option("--discard", arguments->discard,
+                       "Give up these dead letters, or `all`, then list what is left; exit code 1\n"
+                       "if one of them is no dead letter. Their orders stay admitted")
+          ->type_name("ID...");
+  CLI::Option* const reason =
+      command->add_option("--reason", arguments->reason, "Why they are discarded: it is recorded")
+          ->check(not_empty())
+          ->type_name("TEXT");
+  discard->needs(reason);
+  reason->needs(discard);
+  CLI::Option* const discarded = command->add_flag("--discarded", arguments->discarded,
+                                                   "List those that were discarded: when, and why");
+  retry->excludes(discard)->excludes(discarded);
+  discard->excludes(discarded);
+  add_worker_options(*command, arguments->shop);
   command->add_flag("--json", arguments->json, "As a JSON array");
   command->callback([&invocation, arguments] {
     invocation.run = [arguments](const std::shared_ptr<spdlog::logger>& logger) {

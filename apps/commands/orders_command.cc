@@ -92,11 +92,15 @@ absl::Status visit_queued(const OrdersArguments& arguments, Shop& shop, Visit vi
 absl::Status visit_failed(const OrdersArguments& arguments, Shop& shop, Visit visit) {
   const auto letters = shop.sale().dead_letters();
   if (!letters.ok()) return letters.status();
-  for (const DeadLetter& letter : *letters) {
+  const auto discarded = shop.sale().discarded_letters();
+  if (!discarded.ok()) return discarded.status();
+  const auto visit_letter = [&](const DeadLetter& letter, const std::string& reason) {
     const auto order = read_order(letter.order);
-    if (!order.ok() || !is_asked_for(arguments, *order)) continue;
-    visit({.order = *order, .status = kFailed, .reason = letter.reason});
-  }
+    if (!order.ok() || !is_asked_for(arguments, *order)) return;
+    visit({.order = *order, .status = kFailed, .reason = reason});
+  };
+  for (const DeadLetter& letter : *letters) visit_letter(letter, letter.reason);
+  for (const DiscardedLetter& one : *discarded) visit_letter(one.letter, one.reason());
   return absl::OkStatus();
 }
 

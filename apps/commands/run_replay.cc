@@ -242,8 +242,11 @@ class Run {
   absl::Status prove(Report& report) {
     auto audit = shop_.sale().audit();
     if (!audit.ok()) return audit.status();
-    const auto dead = shop_.sale().dead_letters();
+    auto dead = shop_.sale().dead_letters();
     if (!dead.ok()) return dead.status();
+    const auto discarded = shop_.sale().discarded_letters();
+    if (!discarded.ok()) return discarded.status();
+    for (const DiscardedLetter& one : *discarded) dead->push_back(one.letter);
     auto check = check_orders(result_.accepted, shop_.orders(), *dead);
     if (!check.ok()) return check.status();
     report.created = check->created;

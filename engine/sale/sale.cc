@@ -328,6 +328,14 @@ absl::StatusOr<bool> Sale::retry_dead_letter(const std::string& id) {
   return rushgate::retry_dead_letter(client_, options_.keys, id);
 }
 
+absl::StatusOr<bool> Sale::discard_dead_letter(const std::string& id, const std::string& why) {
+  return rushgate::discard_dead_letter(client_, options_.keys, id, why);
+}
+
+absl::StatusOr<std::vector<DiscardedLetter>> Sale::discarded_letters() {
+  return list_discarded_letters(client_, options_.keys);
+}
+
 std::vector<NamedScript> native_sale_scripts() {
   return {{std::string(kNativeAdmission), native_admission()},
           {std::string(kNativeKeyspaceRun), native_keyspace_run()}};

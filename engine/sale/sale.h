@@ -132,6 +132,10 @@ class Sale {
 
   absl::StatusOr<std::vector<DeadLetter>> dead_letters();
   absl::StatusOr<bool> retry_dead_letter(const std::string& id);
+  /// Gives a dead letter up, and keeps `why` with it. Its order stays admitted: the buyer's record
+  /// and the stock do not change. False if there is none of this id.
+  absl::StatusOr<bool> discard_dead_letter(const std::string& id, const std::string& why);
+  absl::StatusOr<std::vector<DiscardedLetter>> discarded_letters();
 
   [[nodiscard]] const SaleOptions& options() const { return options_; }
 

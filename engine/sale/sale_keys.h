@@ -39,6 +39,8 @@ struct SaleKeys {
   /// Which database has the vouchers below the prefix. String: its identity.
   [[nodiscard]] std::string prefix_owner() const { return prefix + "database"; }
   [[nodiscard]] std::string dead_letters() const { return order_stream + ".dead"; }  // stream
+  /// Dead letters that were given up. Stream.
+  [[nodiscard]] std::string discarded_letters() const { return order_stream + ".discarded"; }
   [[nodiscard]] std::string faults() const {
     return order_stream + ".faults";
   }  // hash: entry -> faults

@@ -149,6 +149,43 @@ TEST_F(SalesProgramTest, DeadLettersAreListedAndRetried) {
   EXPECT_THAT(retried.out, HasSubstr("99"));
 }
 
+TEST_F(SalesProgramTest, DiscardedLettersAreListedWithTheirReason) {
+  smuggle_order();
+  EXPECT_EQ(run_program(files_.command("audit")).exit_code, kExitNegative);
+  const std::string id = run_program(files_.command("dead-letters", {"--json"})).json()[0]["id"];
+  EXPECT_EQ(run_program(files_.command("dead-letters", {"--discard", id})).exit_code, kExitUsage)
+      << "without a reason";
+  const auto unknown =
+      run_program(files_.command("dead-letters", {"--discard", "1-1", "--reason", "no"}));
+  EXPECT_EQ(unknown.exit_code, kExitNegative);
+  EXPECT_THAT(unknown.err, HasSubstr("1-1 is no dead letter\n0 discarded"));
+
+  const auto discarded = run_program(
+      files_.command("dead-letters", {"--discard", id, "--reason", "smuggled", "--json"}));
+  EXPECT_EQ(discarded.exit_code, kExitOk) << discarded.err;
+  EXPECT_EQ(discarded.out, "[]\n");
+  const auto listed = run_program(files_.command("dead-letters", {"--discarded", "--json"})).json();
+  ASSERT_EQ(listed.size(), 1U);
+  EXPECT_EQ(listed[0]["id"], id);
+  EXPECT_EQ(listed[0]["order"]["id"], "99");
+  EXPECT_EQ(listed[0]["why"], "smuggled");
+  EXPECT_THAT(run_program(files_.command("dead-letters", {"--discarded"})).out,
+              HasSubstr("smuggled"));
+  EXPECT_EQ(run_program(files_.command("orders", {"--json", "--status", "failed"})).json().size(),
+            1U);
+  const auto audit = run_program(files_.command("audit", {"--json"}));
+  EXPECT_EQ(audit.exit_code, kExitOk) << audit.out;
+  EXPECT_EQ(audit.json()["vouchers"][0]["discarded"], 1);
+}
+
+TEST_F(SalesProgramTest, AllDeadLettersAreDiscarded) {
+  smuggle_order();
+  EXPECT_EQ(run_program(files_.command("dead-letters", {"--discard", "all", "--reason", "test"}))
+                .exit_code,
+            kExitOk);
+  EXPECT_EQ(run_program(files_.command("audit")).exit_code, kExitOk);
+}
+
 TEST_F(SalesProgramTest, WithoutDeadLettersThereIsNothingToRetry) {
   const auto result = run_program(files_.command("dead-letters", {"--retry", "--json"}));
   EXPECT_EQ(result.exit_code, kExitOk) << result.err;

@@ -499,6 +499,71 @@ TEST_P(WorkerTest, AnEntryThatIsNoOrderIsBuriedWithItsReason) {
   EXPECT_FALSE(report->passed()) << "somebody else writes to the order stream: the audit says so";
 }
 
+TEST_P(WorkerTest, DeletedJunkEntryIsAccountedForOnceDiscarded) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
+  Client& client = backend_.client();
+  const std::string junk = client("XADD", "stream.orders", "*", "userId", "5").text();
+  client("XGROUP", "CREATE", "stream.orders", "g1", "0");
+  client("XREADGROUP", "GROUP", "g1", "c1", "STREAMS", "stream.orders", ">");
+  client("XDEL", "stream.orders", junk);
+  const auto orders = accept(1, 1, 2);
+  drain();
+  expect_created(orders);
+  EXPECT_FALSE(sale_->audit()->passed());
+  const auto letters = sale_->dead_letters();
+  ASSERT_TRUE(letters.ok() && letters->size() == 1U);
+  const std::int64_t before_ms = backend_.clock().now_ms();
+  EXPECT_TRUE(*sale_->discard_dead_letter(letters->front().id, "junk"));
+  EXPECT_FALSE(*sale_->discard_dead_letter(letters->front().id, "junk")) << "once";
+  EXPECT_TRUE(sale_->dead_letters()->empty());
+  expect_audit_passes();
+  const auto discarded = sale_->discarded_letters();
+  ASSERT_TRUE(discarded.ok() && discarded->size() == 1U);
+  EXPECT_EQ(discarded->front().why, "junk");
+  EXPECT_GE(discarded->front().discarded_at_ms, before_ms);
+  EXPECT_EQ(discarded->front().letter.id, letters->front().id);
+  EXPECT_EQ(discarded->front().letter.entry, junk);
+}
+
+TEST_P(WorkerTest, DiscardedOrderStaysAdmittedAndFailed) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 10)).ok());
+  const auto orders = accept(1, 1, 3);
+  backend_.orders().poison([&](const Order& order) { return order.id == orders[1]; },
+                           faults::FaultyOrderStore::Poison::kIsRefused);
+  drain();
+  backend_.orders().poison(nullptr);
+  const DeadLetter letter = sale_->dead_letters()->at(0);
+  ASSERT_TRUE(*sale_->discard_dead_letter(letter.id, "sold elsewhere"));
+  EXPECT_FALSE(*sale_->retry_dead_letter(letter.id));
+  const auto state = sale_->status(orders[1]);
+  ASSERT_TRUE(state.ok()) << state.status();
+  EXPECT_EQ(state->kind, OrderState::Kind::kFailed);
+  EXPECT_EQ(state->reason, letter.reason + "; discarded: sold elsewhere");
+  EXPECT_EQ(sale_->orders_of(2)->at(0).kind, OrderState::Kind::kFailed);
+  const auto report = sale_->audit();
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_TRUE(report->passed()) << ::testing::PrintToString(report->problems);
+  EXPECT_EQ(report->vouchers.front().created, 2);
+  EXPECT_EQ(report->vouchers.front().dead, 0);
+  EXPECT_EQ(report->vouchers.front().discarded, 1);
+
+  backend_.client()("DEL", "seckill:stock:1", "seckill:order:1");
+  EXPECT_EQ(buy(1, 2), Outcome::kLimitReached) << "a rebuild knows its buyer";
+  EXPECT_EQ(backend_.client()("GET", "seckill:stock:1"), Reply::bulk("7"));
+  expect_audit_passes();
+}
+
+TEST_P(WorkerTest, DiscardedOrderThatWasNeverAdmittedIsAccountedFor) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 10)).ok());
+  const auto orders = accept(1, 1, 1);
+  backend_.client()("XADD", "stream.orders", "*", "userId", 1, "voucherId", 1, "id", 99);
+  drain();
+  expect_created(orders);
+  EXPECT_FALSE(sale_->audit()->passed()) << "the user has one order more than was admitted";
+  ASSERT_TRUE(*sale_->discard_dead_letter(sale_->dead_letters()->at(0).id, "never admitted"));
+  expect_audit_passes();
+}
+
 TEST_P(WorkerTest, EntriesOfOtherProducersWithoutALimitAreOnePerUser) {
   ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
   backend_.client()("XADD", "stream.orders", "*", "userId", "5", "voucherId", "1", "id",

@@ -121,7 +121,9 @@ class AuditPass {
     }
     for (const Order& order : unstored->dead) {
       vouchers.insert(order.voucher);
-      evidence_[order.voucher].dead.push_back(order);
+      VoucherEvidence& evidence = evidence_[order.voucher];
+      const bool is_discarded = unstored->discarded.contains(order.id);
+      (is_discarded ? evidence.discarded : evidence.dead).push_back(order);
     }
     unreadable_ = std::move(unstored->unreadable);
     return absl::OkStatus();

@@ -22,7 +22,8 @@ struct VoucherAudit {
   std::int64_t given_back = 0;  // to the stock, with the buyer's record kept
   std::int64_t created = 0;     // orders in the database …
   std::int64_t queued = 0;      // … in the stream, not acknowledged and not yet there …
-  std::int64_t dead = 0;  // … and among the dead letters: together they are what was admitted
+  std::int64_t dead = 0;  // … and among the dead letters: together they are what was admitted, …
+  std::int64_t discarded = 0;  // … but for these, of which some may never have been admitted
 };
 
 struct AuditReport {
@@ -37,7 +38,8 @@ struct AuditReport {
 /// the admission is checked, from the buyers' records and the orders alone:
 /// - The database knows each voucher that is on sale, and the same version is in force.
 /// - published = free + admitted - given back, and no more orders than published.
-/// - Every admitted order is in exactly one place, and each buyer has as many as the record says.
+/// - Every admitted order is in exactly one place, and each buyer has as many as the record says. A
+///   discarded dead letter explains why a buyer has one less.
 /// - No order was acknowledged without being stored, and each entry of the streams can be read.
 /// - The limits of the sale, per user and per day hold, and each order was admitted while the sale
 ///   was open. Where versions of a voucher differ, the loosest counts: an order does not name its

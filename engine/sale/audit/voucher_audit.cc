@@ -74,6 +74,7 @@ absl::Status VoucherAuditor::run(AuditReport& report) {
   count_queued(find_dead());
   read = count_dead();
   if (!read.ok()) return read;
+  count_discarded();
 
   const bool has_buyers = !evidence_.snapshot.buyers.empty();
   if (!is_known() && !has_buyers && bought_.empty()) return absl::OkStatus();
@@ -134,6 +135,7 @@ VoucherAuditor::Ids VoucherAuditor::find_dead() {
     if (is_after_audit(order)) continue;
     if (!dead.insert(order.id).second) problem(order, "died twice");
   }
+  for (const Order& order : evidence_.discarded) dead.insert(order.id);
   return dead;
 }
 
@@ -152,6 +154,17 @@ absl::Status VoucherAuditor::count_dead() {
     count(order, result_.dead);
   }
   return absl::OkStatus();
+}
+
+/// A discarded order explains why its user has one less than was admitted. It may never have been
+/// admitted at all.
+void VoucherAuditor::count_discarded() {
+  for (const Order& order : evidence_.discarded) {
+    if (is_after_audit(order)) continue;
+    ++result_.discarded;
+    ++discarded_[order.user];
+    if (stored_.contains(order.id)) problem(order, "is both stored and discarded");
+  }
 }
 
 void VoucherAuditor::count(const Order& order, std::int64_t& place) {
@@ -232,7 +245,9 @@ void VoucherAuditor::compare_buyers() {
     // Of the later orders, the buyers' records may have some.
     const bool has_later = bought.later > 0;
     result_.admitted += has_later ? std::min(bought.orders, admitted) : admitted;
-    if (bought.orders + bought.later < admitted) lost.emplace_back(user, admitted);
+    const auto discarded = discarded_.find(user);
+    const std::int64_t given_up = discarded == discarded_.end() ? 0 : discarded->second;
+    if (bought.orders + bought.later + given_up < admitted) lost.emplace_back(user, admitted);
   }
   std::ranges::sort(lost);
   for (const auto& [user, admitted] : lost) {

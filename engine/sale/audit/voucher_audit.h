@@ -34,6 +34,7 @@ struct VoucherEvidence {
   std::vector<VoucherVersion> versions = {};  // recorded, without those refused; ascending
   std::vector<StreamOrder> queued = {};
   std::vector<Order> dead = {};
+  std::vector<Order> discarded = {};
 };
 
 /// Compares the evidence with the database, and each order with the rules of admission. Not
@@ -73,6 +74,7 @@ class VoucherAuditor {
   Ids find_dead();
   void count_queued(const Ids& dead);
   absl::Status count_dead();
+  void count_discarded();
   /// Counts an order among its user's, and in `place` if it was admitted before the counters were
   /// taken.
   void count(const Order& order, std::int64_t& place);
@@ -97,6 +99,7 @@ class VoucherAuditor {
   absl::btree_map<OrderId, StreamOrder> waiting_;  // each order of the stream once
   // Ordered: the same problems in the same order.
   absl::btree_map<UserId, Bought> bought_;
+  absl::flat_hash_map<UserId, std::int64_t> discarded_;  // orders
   std::optional<Limits> day_rule_;  // the loosest limit per user and day, if every version has one
   absl::btree_map<UserDay, std::int64_t> bought_on_day_;
 };

@@ -42,6 +42,18 @@ return 1
   return *kScript;
 }
 
+// KEYS dead letters, discarded letters. ARGV id, why
+const Script& discard_script() {
+  static const Script* const kScript = new Script(R"lua(
+local found = redis.call('XRANGE', KEYS[1], ARGV[1], ARGV[1])[1]
+if not found then return 0 end
+redis.call('XADD', KEYS[2], '*', 'dead', ARGV[1], 'why', ARGV[2], unpack(found[2]))
+redis.call('XDEL', KEYS[1], ARGV[1])
+return 1
+)lua");
+  return *kScript;
+}
+
 DeadLetter read_letter(const OrderEntry& found) {
   DeadLetter letter;
   letter.id = found.id;
@@ -56,6 +68,23 @@ DeadLetter read_letter(const OrderEntry& found) {
     }
   }
   return letter;
+}
+
+/// The discard script adds two fields in front of the letter's own.
+DiscardedLetter read_discarded(const OrderEntry& found) {
+  constexpr std::size_t kAdded = 2;
+  DiscardedLetter discarded;
+  discarded.id = found.id;
+  if (const auto id = StreamId::parse(found.id)) {
+    discarded.discarded_at_ms = static_cast<std::int64_t>(id->ms);
+  }
+  if (found.fields.size() < kAdded) return discarded;
+  discarded.why = found.fields[1].second;
+  OrderEntry letter;
+  letter.id = found.fields[0].second;
+  letter.fields.assign(found.fields.begin() + kAdded, found.fields.end());
+  discarded.letter = read_letter(letter);
+  return discarded;
 }
 
 }  // namespace
@@ -89,14 +118,35 @@ absl::StatusOr<std::optional<DeadLetter>> find_dead_letter(Client& client, const
                                                            OrderId order) {
   const std::string id = std::to_string(order);
   std::optional<DeadLetter> letter;
-  const absl::Status read = for_each_entry(client, keys.dead_letters(), StreamId::min(),
-                                           StreamId::max(), [&](const OrderEntry& found) {
-                                             if (found.field("id") == id)
-                                               letter = read_letter(found);
-                                             return !letter.has_value();
-                                           });
+  absl::Status read = for_each_entry(client, keys.dead_letters(), StreamId::min(), StreamId::max(),
+                                     [&](const OrderEntry& found) {
+                                       if (found.field("id") == id) letter = read_letter(found);
+                                       return !letter.has_value();
+                                     });
+  if (read.ok() && !letter) {
+    read = for_each_entry(client, keys.discarded_letters(), StreamId::min(), StreamId::max(),
+                          [&](const OrderEntry& found) {
+                            if (found.field("id") != id) return true;
+                            const DiscardedLetter discarded = read_discarded(found);
+                            letter = discarded.letter;
+                            letter->reason = discarded.reason();
+                            return false;
+                          });
+  }
   if (!read.ok()) return read;
   return letter;
+}
+
+absl::StatusOr<std::vector<DiscardedLetter>> list_discarded_letters(Client& client,
+                                                                    const SaleKeys& keys) {
+  std::vector<DiscardedLetter> letters;
+  const absl::Status read = for_each_entry(client, keys.discarded_letters(), StreamId::min(),
+                                           StreamId::max(), [&](const OrderEntry& found) {
+                                             letters.push_back(read_discarded(found));
+                                             return true;
+                                           });
+  if (!read.ok()) return read;
+  return letters;
 }
 
 absl::StatusOr<DeadLettersMark> mark_dead_letters(Client& client, const SaleKeys& keys) {
@@ -124,6 +174,17 @@ absl::StatusOr<bool> retry_dead_letter(Client& client, const SaleKeys& keys,
   const Reply retried = client.run(retry_script(), names, arguments);
   if (!retried.is_integer()) return to_status(retried, "retrying a dead letter");
   return retried.integer() == 1;
+}
+
+absl::StatusOr<bool> discard_dead_letter(Client& client, const SaleKeys& keys,
+                                         const std::string& id, const std::string& why) {
+  const std::string dead = keys.dead_letters();
+  const std::string discarded = keys.discarded_letters();
+  const std::string_view names[] = {dead, discarded};
+  const std::string_view arguments[] = {id, why};
+  const Reply moved = client.run(discard_script(), names, arguments);
+  if (!moved.is_integer()) return to_status(moved, "discarding a dead letter");
+  return moved.integer() == 1;
 }
 
 }  // namespace rushgate

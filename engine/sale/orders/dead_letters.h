@@ -29,12 +29,27 @@ absl::Status bury(Client& client, const SaleKeys& keys, const OrderEntry& entry,
 /// Every dead letter, oldest first.
 absl::StatusOr<std::vector<DeadLetter>> list_dead_letters(Client& client, const SaleKeys& keys);
 
-/// The dead letter of an order, if there is one: reads them up to it.
+/// A dead letter that was given up. Its order stays admitted, and is never stored.
+struct DiscardedLetter {
+  std::string id;                    // its own, in the stream of discarded letters
+  std::int64_t discarded_at_ms = 0;  // by the keyspace's time, since 1970 UTC
+  std::string why;                   // as the caller said
+  DeadLetter letter;
+
+  /// Why the order is not stored, and why it was given up.
+  [[nodiscard]] std::string reason() const { return letter.reason + "; discarded: " + why; }
+};
+
+/// Every discarded letter, oldest first.
+absl::StatusOr<std::vector<DiscardedLetter>> list_discarded_letters(Client& client,
+                                                                    const SaleKeys& keys);
+
+/// Returns the dead letter of an order, discarded or not, if there is one. Reads them up to it.
 absl::StatusOr<std::optional<DeadLetter>> find_dead_letter(Client& client, const SaleKeys& keys,
                                                            OrderId order);
 
 /// The state of the stream of dead letters: as long as it is the same, no order died and none was
-/// retried.
+/// retried or discarded.
 struct DeadLettersMark {
   std::int64_t length = 0;
   std::string last_id = {};  // ever given; empty if there never was a dead letter
@@ -46,5 +61,10 @@ absl::StatusOr<DeadLettersMark> mark_dead_letters(Client& client, const SaleKeys
 /// Puts a dead letter back into the order stream. False if there is none of this id (any more), or
 /// nothing is left of its order.
 absl::StatusOr<bool> retry_dead_letter(Client& client, const SaleKeys& keys, const std::string& id);
+
+/// Moves a dead letter to the discarded ones, with the time and the reason. False if there is none of
+/// this id.
+absl::StatusOr<bool> discard_dead_letter(Client& client, const SaleKeys& keys,
+                                         const std::string& id, const std::string& why);
 
 }  // namespace rushgate

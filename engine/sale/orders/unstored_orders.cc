@@ -44,7 +44,8 @@ absl::StatusOr<UnstoredOrders> read_unstored_orders(Client& client, const SaleKe
                                                     std::optional<UserId> user,
                                                     BetweenPortions between_portions) {
   // An order dies (stream -> dead letters), and is retried (dead letters -> stream). Reading the
-  // dead letters before and after the stream meets either.
+  // dead letters before and after the stream meets either. It is discarded last (dead letters ->
+  // discarded letters).
   const Wanted wanted{voucher, user};
   UnstoredOrders unstored;
   std::vector<Order> dead_before;
@@ -65,11 +66,18 @@ absl::StatusOr<UnstoredOrders> read_unstored_orders(Client& client, const SaleKe
     read = visit_orders(client, keys.dead_letters(), wanted, between_portions, &unstored.unreadable,
                         append_to(unstored.dead));
   }
-  if (!read.ok()) return read;
-
   absl::flat_hash_set<OrderId> met;
-  for (const Order& order : unstored.queued) met.insert(order.id);
   for (const Order& order : unstored.dead) met.insert(order.id);
+  if (read.ok()) {
+    // Entries that are no orders were given up: they are not reported any more.
+    read = visit_orders(client, keys.discarded_letters(), wanted, between_portions, nullptr,
+                        [&](const Order& order, std::string_view) {
+                          unstored.discarded.insert(order.id);
+                          if (met.insert(order.id).second) unstored.dead.push_back(order);
+                        });
+  }
+  if (!read.ok()) return read;
+  for (const Order& order : unstored.queued) met.insert(order.id);
   for (const Order& order : dead_before) {  // retried, into a part of the stream that we had read
     if (met.contains(order.id)) continue;
     unstored.queued.push_back(order);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "engine/base/stream_id.h"
 #include "engine/client/client.h"
@@ -20,8 +21,10 @@ struct UnstoredOrders {
   /// The entry of each in `queued`, under which it stands in the stream now: another than
   /// Order::entry if it was dead and retried. StreamId::max() where it was retried while we looked.
   std::vector<StreamId> queued_as;
-  /// Among the dead letters.
+  /// Among the dead letters, discarded ones included.
   std::vector<Order> dead;
+  /// Those in `dead` that were discarded.
+  absl::flat_hash_set<OrderId> discarded;
   /// Entries of both that are no orders, each described with its stream, its id and what is wrong.
   std::vector<std::string> unreadable;
 };
