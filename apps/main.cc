@@ -2,7 +2,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
+#include <cstdio>
+#include <cstring>
 #include <exception>
 
 #include <CLI/CLI.hpp>
@@ -46,6 +49,13 @@ int run(int argc, char** argv) {
   return invocation.run(make_logger(invocation.verbose));
 }
 
+/// Results that did not arrive are no success: stdout may be on a disk that is full.
+int finish_output(int exit_code) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit_code;
+  say("rushgate: stdout: {}\n", std::strerror(errno));
+  return exit_code == kExitOk ? kExitFailure : exit_code;
+}
+
 }  // namespace
 }  // namespace rushgate
 
@@ -54,7 +64,7 @@ int main(int argc, char** argv) {
   // A file that may not grow any more is an error, for what is not the library's own file too.
   std::signal(SIGXFSZ, SIG_IGN);
   try {
-    return rushgate::run(argc, argv);
+    return rushgate::finish_output(rushgate::run(argc, argv));
   } catch (const std::exception& error) {
     rushgate::say("rushgate: {}\n", error.what());
     return rushgate::kExitFailure;

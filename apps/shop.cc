@@ -169,17 +169,15 @@ absl::Status Shop::health() const { return engine_ ? engine_->health() : absl::O
 // ---- Workers ----------------------------------------------------------------------------------
 
 absl::Status Shop::start_workers() {
-  // Nobody else can be at work in our own directory: what an earlier process left pending is taken
-  // over at once. On Redis it may belong to somebody alive, and is claimed when it is old enough.
-  if (engine_) {
-    const auto gone = adopt_pending(*client_, keys(), consumer_name(1));
-    if (!gone.ok()) return gone.status();
-    if (!gone->empty() && options_.logger) {
-      options_.logger->warn(
-          "order entries were deleted from {} while they were pending; those of their orders that "
-          "were not stored before are lost (the audit names their users): {}",
-          keys().order_stream, fmt::join(*gone, ", "));
-    }
+  // The directory is locked, and the keyspace belongs to its database: no other process is at work.
+  // So what an earlier one left pending is taken over at once, and not when it is old enough.
+  const auto gone = adopt_pending(*client_, keys(), consumer_name(1));
+  if (!gone.ok()) return gone.status();
+  if (!gone->empty() && options_.logger) {
+    options_.logger->warn(
+        "order entries were deleted from {} while they were pending; those of their orders that "
+        "were not stored before are lost (the audit names their users): {}",
+        keys().order_stream, fmt::join(*gone, ", "));
   }
   constexpr std::int64_t kBlockMs = 10'000;  // stopping interrupts it
   for (int worker = 1; worker <= options_.workers; ++worker) {

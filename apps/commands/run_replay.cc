@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
@@ -25,6 +26,7 @@
 #include "apps/replay/run_record.h"
 #include "apps/say.h"
 #include "apps/text_table.h"
+#include "engine/client/redis_error_code.h"
 
 namespace rushgate {
 namespace {
@@ -236,7 +238,14 @@ class Run {
       report.last_stored_seconds = seconds(*when - started_);
     const absl::Status proven = unstored_ ? absl::OkStatus() : prove(report);
     if (!proven.ok()) note_trouble(std::string(proven.message()));
+    if (!report.created) count_created(report);
     return report;
+  }
+
+  /// For a report without proof: the keyspace may be out of reach, so the dead letters too.
+  void count_created(Report& report) {
+    const auto check = check_orders(result_.accepted, shop_.orders(), {});
+    if (check.ok()) report.created = check->created;
   }
 
   absl::Status prove(Report& report) {
@@ -312,6 +321,19 @@ class Run {
   bool unstored_ = false;  // something may be queued, or nobody can tell
 };
 
+/// Waits for a Redis that is loading its data, as a replay does that it interrupts.
+absl::StatusOr<std::unique_ptr<Shop>> open_loaded_shop(const ShopOptions& options) {
+  const ReplayOptions patience;
+  for (int attempt = 1;; ++attempt) {
+    auto shop = Shop::open(options);
+    const std::string error(shop.status().message());
+    const bool is_loading = error.find(redis_error_code::kLoading) != std::string::npos;
+    if (!is_loading || attempt == patience.attempts_max) return shop;
+    if (attempt == 1) say("waiting: {}\n", error);
+    std::this_thread::sleep_for(std::chrono::milliseconds(patience.wait_after_ms(attempt)));
+  }
+}
+
 }  // namespace
 
 int run_replay(const ReplayArguments& arguments) {
@@ -320,7 +342,7 @@ int run_replay(const ReplayArguments& arguments) {
   ShopOptions options = arguments.shop;
   options.create = true;
   options.callers_max = arguments.threads;
-  const auto shop = Shop::open(options);
+  const auto shop = open_loaded_shop(options);
   if (!shop.ok()) return fail(shop.status());
   note_interrupts();
   return Run(arguments, *input, **shop).run();

@@ -58,7 +58,7 @@ std::string format_counts(const Report& report) {
     table.add({"  not yet asked", count_text(report.rows - report.answered())});
   }
   if (report.skipped_lines > 0) table.add({"lines skipped", count_text(report.skipped_lines)});
-  table.add({"orders created", count_text(report.created)});
+  table.add({"orders created", report.created ? count_text(*report.created) : "unknown"});
   if (report.dead > 0) table.add({"dead letters", count_text(report.dead)});
   return table.text();
 }
@@ -90,8 +90,8 @@ bool Report::is_complete() const {
   const auto count = [&](Outcome outcome) { return outcomes[static_cast<std::size_t>(outcome)]; };
   const bool is_decided = std::ranges::none_of(
       kRowsOfTable, [&](Outcome outcome) { return is_undecided(outcome) && count(outcome) > 0; });
-  return answered() == rows && is_decided && created + dead == count(Outcome::kAccepted) && audit &&
-         audit->passed();
+  return answered() == rows && is_decided && created &&
+         *created + dead == count(Outcome::kAccepted) && audit && audit->passed();
 }
 
 Json to_json(const Report& report) {
@@ -110,10 +110,11 @@ Json to_json(const Report& report) {
                {"p99_ns", report.p99_ns},
                {"p999_ns", report.p999_ns},
                {"last_stored_seconds", nullptr},
-               {"created", report.created},
+               {"created", nullptr},
                {"dead", report.dead},
                {"audit", nullptr}};
   if (report.last_stored_seconds) json["last_stored_seconds"] = *report.last_stored_seconds;
+  if (report.created) json["created"] = *report.created;
   if (report.audit) json["audit"] = to_json(*report.audit);
   return json;
 }
@@ -135,7 +136,8 @@ Report report_from_json(const Json& json) {
   json.at("p999_ns").get_to(report.p999_ns);
   const Json& last_stored = json.at("last_stored_seconds");
   if (!last_stored.is_null()) report.last_stored_seconds = last_stored.get<double>();
-  json.at("created").get_to(report.created);
+  const Json& created = json.at("created");
+  if (!created.is_null()) report.created = created.get<std::size_t>();
   json.at("dead").get_to(report.dead);
   if (!json.at("audit").is_null()) report.audit = audit_from_json(json.at("audit"));
   return report;

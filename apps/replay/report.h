@@ -27,9 +27,9 @@ struct Report {
   std::optional<double>
       last_stored_seconds;  // from the first request; nothing: all were stored before
   // Of all accepted rows:
-  std::size_t created = 0;           // orders in the database
-  std::size_t dead = 0;              // among the dead letters
-  std::optional<AuditReport> audit;  // nothing: it could not be made
+  std::optional<std::size_t> created;  // orders in the database; nothing: it could not be read
+  std::size_t dead = 0;                // among the dead letters
+  std::optional<AuditReport> audit;    // nothing: it could not be made
 
   [[nodiscard]] std::size_t answered() const;
   /// Every row has its final answer; every accepted one is an order, or a dead letter; the audit

@@ -43,11 +43,20 @@ std::string contents(const std::filesystem::path& file) {
 }  // namespace
 
 Program::Program(const std::vector<std::string>& arguments, int stderr_fd) {
+  start(arguments, stderr_fd, output_.path() / "out");
+}
+
+Program::Program(const std::vector<std::string>& arguments, const std::filesystem::path& out) {
+  start(arguments, kToFile, out);
+}
+
+void Program::start(const std::vector<std::string>& arguments, int stderr_fd,
+                    const std::filesystem::path& out) {
   std::vector<std::string> command = {RUSHGATE_PROGRAM};
   command.insert(command.end(), arguments.begin(), arguments.end());
   pid_ = fork();
   if (pid_ < 0) throw std::runtime_error("cannot fork");
-  if (pid_ == 0) become(command, output_.path() / "out", output_.path() / "err", stderr_fd);
+  if (pid_ == 0) become(command, out, output_.path() / "err", stderr_fd);
 }
 
 Program::~Program() {

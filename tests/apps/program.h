@@ -29,6 +29,8 @@ class Program {
   static constexpr int kToFile = -1;
   static constexpr int kClosed = -2;
   explicit Program(const std::vector<std::string>& arguments, int stderr_fd = kToFile);
+  /// Its stdout is this file.
+  Program(const std::vector<std::string>& arguments, const std::filesystem::path& out);
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
@@ -42,6 +44,9 @@ class Program {
   ProgramResult wait();
 
  private:
+  void start(const std::vector<std::string>& arguments, int stderr_fd,
+             const std::filesystem::path& out);
+
   const TemporaryDirectory output_;
   pid_t pid_ = -1;  // -1: it was waited for
 };

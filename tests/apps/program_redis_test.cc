@@ -8,8 +8,10 @@
 
 #include "adapters/redis/redis_client.h"
 #include "apps/exit_code.h"
+#include "apps/shop.h"
 #include "engine/time/clock.h"
 #include "tests/apps/program.h"
+#include "tests/redis_server/raw_connection.h"
 #include "tests/redis_server/redis_server.h"
 
 namespace rushgate {
@@ -154,11 +156,58 @@ TEST_F(RedisProgramTest, WhenTheServerDiesItEndsAndSaysHowToGoOn) {
   auto arguments = files_.replay(on_redis_);
   arguments.emplace_back("--real-time");
   Program program(arguments);
-  ASSERT_TRUE(program.wait_for_error_text(" requests, "));
+  ASSERT_TRUE(program.wait_for_error_text(" 300 stored"));
   server_.kill();
   const auto result = program.wait();
   EXPECT_EQ(result.exit_code, kExitFailure);
   EXPECT_THAT(result.err, HasSubstr("the same command goes on"));
+  EXPECT_EQ(result.json()["created"], 300) << "stored is stored, proven or not";
+  EXPECT_EQ(result.json()["audit"], nullptr);
+}
+
+TEST_F(RedisProgramTest, EntriesOfDeadWorkersAreTakenOverAtOnce) {
+  {
+    ShopOptions options;
+    options.dir = files_.sale();
+    options.create = true;
+    options.redis_url = server_.url();
+    const auto shop = Shop::open(options);
+    ASSERT_TRUE(shop.ok()) << shop.status();
+    ASSERT_TRUE((*shop)
+                    ->sale()
+                    .publish({.id = 2, .title = "", .stock = 5, .begin_ms = 0, .end_ms = 1LL << 42})
+                    .ok());
+    for (UserId user = 1; user <= 4; ++user) {
+      EXPECT_EQ((*shop)->sale().buy(2, user).outcome, Outcome::kAccepted);
+    }
+    Client& client = (*shop)->client();
+    client("XGROUP", "CREATE", "stream.orders", "g1", "0");
+    for (const char* const dead : {"c2", "c3", "c4"}) {
+      client("XREADGROUP", "GROUP", "g1", dead, "COUNT", 1, "STREAMS", "stream.orders", ">");
+    }
+  }
+  const auto result = run_program(files_.replay(on_redis_));
+  ASSERT_EQ(result.exit_code, kExitOk) << result.err;
+  EXPECT_EQ(run_program(files_.command("orders", on_redis_)).json().size(), 304U);
+}
+
+TEST_F(RedisProgramTest, ServerThatLoadsItsDataIsWaitedFor) {
+  testing::RedisServer server({.arguments = {"--key-load-delay", "50000",
+                                             "--loading-process-events-interval-bytes", "1024"}});
+  {
+    const auto client = RedisClient::connect(*RedisOptions::from_url(server.url()));
+    ASSERT_TRUE(client.ok()) << client.status();
+    for (int key = 0; key < 1'000; ++key) (**client)("SET", "key:" + std::to_string(key), key);
+    ASSERT_EQ((**client)("SAVE"), Reply::ok());
+  }
+  server.restart_loading();
+  Program program(files_.replay({"--redis", server.url(), "--json"}));
+  ASSERT_TRUE(program.wait_for_error_text("waiting: "));
+  testing::RawConnection(server.socket_path())
+      .call(Request::of("CONFIG", "SET", "key-load-delay", 0));
+  const auto result = program.wait();
+  ASSERT_EQ(result.exit_code, kExitOk) << result.err;
+  EXPECT_EQ(result.json()["outcomes"]["accepted"], 300);
 }
 
 }  // namespace

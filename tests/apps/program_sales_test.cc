@@ -111,6 +111,23 @@ TEST_F(SalesProgramTest, AuditPasses) {
   EXPECT_EQ(json["vouchers"][0]["admitted"], 2);
 }
 
+TEST_F(SalesProgramTest, ResultsThatDoNotArriveAreNoSuccess) {
+  const std::string id = run_program(files_.command("orders", {"--json"})).json()[0]["order"];
+  const std::vector<std::vector<std::string>> commands = {files_.replay(),
+                                                          files_.command("audit"),
+                                                          files_.command("audit", {"--json"}),
+                                                          files_.command("orders"),
+                                                          files_.command("status", {id}),
+                                                          files_.command("dead-letters"),
+                                                          {"--help"}};
+  for (const std::vector<std::string>& command : commands) {
+    SCOPED_TRACE(command[0]);
+    const auto result = Program(command, "/dev/full").wait();
+    EXPECT_EQ(result.exit_code, kExitFailure);
+    EXPECT_THAT(result.err, HasSubstr("No space left on device"));
+  }
+}
+
 TEST_F(SalesProgramTest, AnAuditThatFailsNamesThePlaceAndIsExitCode1) {
   {
     const auto shop = open_shop();

@@ -60,7 +60,12 @@ void RedisServer::restart() {
   start();
 }
 
-void RedisServer::start() {
+void RedisServer::restart_loading() {
+  kill();
+  start(Until::kAnswers);
+}
+
+void RedisServer::start(Until until) {
   // A killed server leaves its socket behind, and a connection to that is refused: harmless.
   std::vector<std::string> words = command_line();
   std::vector<char*> arguments;
@@ -72,7 +77,7 @@ void RedisServer::start() {
   pid_ = ::fork();
   if (pid_ < 0) throw std::runtime_error(std::string("fork: ") + std::strerror(errno));
   if (pid_ == 0) become(arguments.data(), log_path.c_str(), parent);
-  wait_until_it_answers();
+  wait_until_it_answers(until);
 }
 
 std::vector<std::string> RedisServer::command_line() const {
@@ -92,7 +97,7 @@ std::vector<std::string> RedisServer::command_line() const {
   return words;
 }
 
-void RedisServer::wait_until_it_answers() {
+void RedisServer::wait_until_it_answers(Until until) {
   using Clock = std::chrono::steady_clock;
   const auto deadline = Clock::now() + options_.patience;
   std::string why = "it does not answer";
@@ -104,7 +109,7 @@ void RedisServer::wait_until_it_answers() {
     try {
       // Any answer will do (a password may be wanted), except that it is not ready.
       const Reply answer = RawConnection(socket_path()).call(Request::of("PING"));
-      if (answer.error_code() != "LOADING") return;
+      if (until == Until::kAnswers || answer.error_code() != "LOADING") return;
     } catch (const std::runtime_error& error) {
       why = error.what();
     }

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -43,11 +44,15 @@ class RedisServer {
 
   /// Starts it again, in the same directory; kill()s it first if it runs.
   void restart();
+  /// As restart(), but returns when it answers, though it may still load its data.
+  void restart_loading();
 
  private:
-  void start();
+  enum class Until : std::uint8_t { kLoaded, kAnswers };
+
+  void start(Until until = Until::kLoaded);
   [[nodiscard]] std::vector<std::string> command_line() const;
-  void wait_until_it_answers();
+  void wait_until_it_answers(Until until);
   [[nodiscard]] std::string log() const;
 
   const RedisServerOptions options_;
