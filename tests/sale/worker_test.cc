@@ -454,6 +454,25 @@ TEST_P(WorkerTest, EntriesThatWereDeletedWhilePendingAreReportedAndTheirBuyersNa
   EXPECT_THAT(report->problems, ::testing::ElementsAre(::testing::HasSubstr("lost: user 1 ")));
 }
 
+TEST_P(WorkerTest, ConsumerThatIsNoWorkerIsReportedOnce) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
+  drain();
+  accept(1, 1, 3);
+  backend_.client()("XREADGROUP", "GROUP", "g1", "their-worker", "COUNT", 1, "STREAMS",
+                    "stream.orders", ">");
+  std::ostringstream text;
+  const auto logger = std::make_shared<spdlog::logger>(
+      "test", std::make_shared<spdlog::sinks::ostream_sink_mt>(text));
+  const auto worker = make_worker("c2", {.logger = logger});
+  drain(*worker);
+  EXPECT_THAT(text.str(), ::testing::HasSubstr("their-worker reads stream.orders"));
+  EXPECT_THAT(text.str(), ::testing::Not(::testing::HasSubstr("c1 reads")));
+  text.str("");
+  backend_.advance_ms(WorkerOptions{}.claim_idle_ms);
+  drain(*worker);
+  EXPECT_EQ(text.str(), "");
+}
+
 TEST_P(WorkerTest, SeveralWorkersShareTheWork) {
   ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
   const auto orders = accept(1, 1, 40);

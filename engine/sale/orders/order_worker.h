@@ -42,7 +42,9 @@ struct WorkerOptions {
   std::int64_t block_ms = 0;  // how long step() waits for new orders; 0: not at all
   bool trim = true;  // removes entries that every group has done with. Off where another system
                      // reads the stream without a group, or with one that it makes later
-  std::shared_ptr<spdlog::logger> logger = {};  // may be null
+  /// May be null. Warned of consumers of the group that are no workers: the orders that they read
+  /// go elsewhere.
+  std::shared_ptr<spdlog::logger> logger = {};
 };
 
 /// One consumer. For one thread. Does not own what it is given; the client is its own, since it may
@@ -123,6 +125,7 @@ class OrderWorker {
                                        std::int64_t block_ms);
   absl::StatusOr<Entries> claim_abandoned();
   absl::Status report_lost(const Reply& ids);
+  absl::Status report_strangers();
   Step process(Batch batch);
   absl::StatusOr<BatchFence> draw_fence();
   Step read_again();
@@ -175,6 +178,7 @@ class OrderWorker {
   std::int64_t claim_at_ms_ = 0;  // monotonic
   std::string claim_from_;        // where claiming goes on; kClaimFromStart: at the beginning
   std::size_t lost_ = 0;          // in this step
+  absl::flat_hash_set<std::string> strangers_;  // reported already
 };
 
 /// A thread that steps a worker until it is told to stop. Each has a client of its own.
