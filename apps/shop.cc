@@ -140,7 +140,7 @@ absl::Status Shop::open_orders() {
 absl::Status Shop::open_engine(std::unique_ptr<Store> store) {
   EngineOptions engine_options;
   engine_options.logger = options_.logger;
-  auto engine = Engine::open(std::move(store), engine_options, native_sale_scripts());
+  auto engine = Engine::open(std::move(store), engine_options);
   if (!engine.ok()) return engine.status();
   engine_ = *std::move(engine);
   client_ = engine_->open_client();

@@ -20,7 +20,7 @@ namespace {
 Reply* slot_of(const redisReadTask* task) {
   if (task->parent == nullptr) return new Reply;
   auto* const parent = static_cast<Reply*>(task->parent->obj);
-  return &parent->elements()[static_cast<std::size_t>(task->idx)];
+  return &parent->mutable_elements()[static_cast<std::size_t>(task->idx)];
 }
 
 template <class MakeReply>

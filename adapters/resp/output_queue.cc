@@ -20,7 +20,7 @@ void OutputQueue::append(Reply&& reply, RespVersion version) {
     const std::size_t before = tail_.size();
     append_aggregate_header(reply, version, tail_);
     size_ += tail_.size() - before;
-    for (Reply& element : reply.elements()) append(std::move(element), version);
+    for (Reply& element : reply.mutable_elements()) append(std::move(element), version);
     return;
   }
   if (reply.kind() != Reply::Kind::kBulk || reply.text().size() < kLargeBytes) {
@@ -30,7 +30,7 @@ void OutputQueue::append(Reply&& reply, RespVersion version) {
   append_bulk_header(reply.text().size(), tail_);
   size_ += tail_.size() - before + reply.text().size() + kLineEnd.size();
   complete_tail();
-  add_chunk(std::move(reply.text()));
+  add_chunk(std::move(reply.mutable_text()));
   tail_ = kLineEnd;
 }
 

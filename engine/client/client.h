@@ -12,6 +12,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "engine/client/errors.h"
+#include "engine/client/native_script.h"
 #include "engine/client/reply.h"
 #include "engine/client/request.h"
 #include "engine/client/script.h"
@@ -63,7 +64,11 @@ class Client {
   /// Where there are no connections (the embedded engine) it never runs.
   virtual void add_connection_check(std::weak_ptr<const ConnectionCheck> check);
 
-  /// The command that runs `script`: FCALL of its native twin where the backend has it, else
+  /// Makes native scripts known to a backend that runs them in this process (the embedded engine),
+  /// for as long as it is open. Does nothing elsewhere, and for a name that the backend knows.
+  virtual void add_native_scripts(std::span<const NamedScript> scripts);
+
+  /// The command that runs `script`: FCALL of its native implementation where the backend has it, else
   /// EVALSHA.
   [[nodiscard]] virtual Request script_request(const Script& script,
                                                std::span<const std::string_view> keys,

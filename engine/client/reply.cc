@@ -69,7 +69,7 @@ void convert_to_resp2(Reply& reply) {
       reply = Reply::integer(reply.integer());
       return;
     case Reply::Kind::kBigNumber:
-      reply = Reply::bulk(std::move(reply.text()));
+      reply = Reply::bulk(std::move(reply.mutable_text()));
       return;
     case Reply::Kind::kVerbatim:
       reply = Reply::bulk(reply.text().substr(4));
@@ -81,12 +81,23 @@ void convert_to_resp2(Reply& reply) {
     case Reply::Kind::kSeveral:
       break;
   }
-  for (Reply& element : reply.elements()) convert_to_resp2(element);
+  for (Reply& element : reply.mutable_elements()) convert_to_resp2(element);
   if (reply.kind() == Reply::Kind::kSeveral) return;
-  if (reply.kind() != Reply::Kind::kArray) reply = Reply::array(std::move(reply.elements()));
+  if (reply.kind() != Reply::Kind::kArray)
+    reply = Reply::array(std::move(reply.mutable_elements()));
 }
 
 }  // namespace
+
+const std::string& Reply::no_text() {
+  static const std::string kEmpty;
+  return kEmpty;
+}
+
+const std::vector<Reply>& Reply::no_elements() {
+  static const std::vector<Reply> kEmpty;
+  return kEmpty;
+}
 
 std::string_view Reply::error_code() const {
   if (!is_error()) return {};

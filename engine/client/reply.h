@@ -12,8 +12,9 @@
 
 namespace rushgate {
 
-/// A value type; not synchronised. Accessors of the wrong kind are a programming error
-/// (std::bad_variant_access).
+/// A value type; not synchronised. An accessor of another kind returns an empty value and does not
+/// throw: 0, an empty string, no elements. So a reply that may be an error can be read first and
+/// checked afterwards.
 class Reply {
  public:
   enum class Kind : std::uint8_t {
@@ -72,13 +73,35 @@ class Reply {
   /// kStatus, kBulk, kError, kBigNumber or kVerbatim.
   [[nodiscard]] bool is_text() const { return std::holds_alternative<std::string>(value_); }
 
-  [[nodiscard]] std::int64_t integer() const { return std::get<std::int64_t>(value_); }
-  [[nodiscard]] double real() const { return std::get<double>(value_); }
+  /// The value of kInteger, or 1 for a kBoolean that is true.
+  [[nodiscard]] std::int64_t integer() const {
+    const auto* const value = std::get_if<std::int64_t>(&value_);
+    return value != nullptr ? *value : 0;
+  }
+  [[nodiscard]] double real() const {
+    const auto* const value = std::get_if<double>(&value_);
+    return value != nullptr ? *value : 0;
+  }
   [[nodiscard]] bool boolean() const { return integer() != 0; }
-  [[nodiscard]] const std::string& text() const { return std::get<std::string>(value_); }
-  [[nodiscard]] std::string& text() { return std::get<std::string>(value_); }
-  [[nodiscard]] const std::vector<Reply>& elements() const { return std::get<Elements>(value_); }
-  [[nodiscard]] std::vector<Reply>& elements() { return std::get<Elements>(value_); }
+  [[nodiscard]] const std::string& text() const {
+    const auto* const value = std::get_if<std::string>(&value_);
+    return value != nullptr ? *value : no_text();
+  }
+  [[nodiscard]] const std::vector<Reply>& elements() const {
+    const auto* const value = std::get_if<Elements>(&value_);
+    return value != nullptr ? *value : no_elements();
+  }
+
+  /// For changing the text in place. Makes a reply of another kind an empty bulk string first.
+  [[nodiscard]] std::string& mutable_text() {
+    if (!is_text()) *this = bulk(std::string());
+    return *std::get_if<std::string>(&value_);
+  }
+  /// For changing the elements in place. Makes a reply of another kind an empty array first.
+  [[nodiscard]] std::vector<Reply>& mutable_elements() {
+    if (!is_aggregate()) *this = array();
+    return *std::get_if<Elements>(&value_);
+  }
 
   /// The first word of an error ("WRONGTYPE"); empty for anything else.
   [[nodiscard]] std::string_view error_code() const;
@@ -91,6 +114,9 @@ class Reply {
 
   template <class T>
   Reply(Kind kind, T value) : kind_(kind), value_(std::in_place_type<T>, std::move(value)) {}
+
+  static const std::string& no_text();
+  static const std::vector<Reply>& no_elements();
 
   Kind kind_ = Kind::kNil;
   Value value_;

@@ -215,7 +215,7 @@ Reply script_load_command(CommandContext& context) {
 Reply script_exists_command(CommandContext& context) {
   Reply reply = Reply::array();
   for (std::size_t i = 2; i < context.size(); ++i) {
-    reply.elements().push_back(
+    reply.mutable_elements().push_back(
         Reply::integer(static_cast<std::int64_t>(context.services().lua.knows(context[i]))));
   }
   return reply;

@@ -116,10 +116,9 @@ Executor::~Executor() { close(); }
 
 absl::Status Executor::start(std::vector<NamedScript> scripts) {
   for (auto& [name, script] : scripts) {
-    if (natives_.knows(name)) {
+    if (!natives_.add(name, std::move(script))) {
       return absl::InvalidArgumentError("two native scripts are called '" + name + "'");
     }
-    natives_.add(std::move(name), std::move(script));
   }
   keyspace_.set_listener(this);
   update_time();
@@ -162,6 +161,10 @@ void Executor::refuse_late_submissions() {
   while (queue_.pop(operation)) {
     if (begin(*operation)) refuse(*operation, executor_errors::kClosedText);
   }
+}
+
+void Executor::add_natives(std::span<const NamedScript> scripts) {
+  for (const auto& [name, script] : scripts) natives_.add(name, script);
 }
 
 bool Executor::inside_turn() const { return turn_of_this_thread == this; }

@@ -95,6 +95,8 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
   [[nodiscard]] bool is_closed() const { return closed_; }
   [[nodiscard]] bool is_manual() const { return options_.manual_clock != nullptr; }
   [[nodiscard]] bool knows_native(std::string_view name) const { return natives_.knows(name); }
+  /// For any thread.
+  void add_natives(std::span<const NamedScript> scripts);
   /// Gives the session its id. It is to be ended by end_session().
   void begin_session(std::shared_ptr<Session> session);
 

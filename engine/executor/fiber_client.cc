@@ -70,6 +70,10 @@ void FiberClient::unblock() { client_->unblock(); }
 
 Reply FiberClient::sync() { return client_->sync(); }
 
+void FiberClient::add_native_scripts(std::span<const NamedScript> scripts) {
+  client_->add_native_scripts(scripts);
+}
+
 Request FiberClient::script_request(const Script& script, std::span<const std::string_view> keys,
                                     std::span<const std::string_view> arguments) const {
   return client_->script_request(script, keys, arguments);

@@ -145,6 +145,7 @@ absl::StatusOr<std::unique_ptr<Sale>> Sale::open(Client& client, OrderStore& ord
     return absl::InvalidArgumentError("id_block_size must be positive");
   if (options.request_ttl_ms <= 0)
     return absl::InvalidArgumentError("request_ttl_ms must be positive");
+  client.add_native_scripts(native_sale_scripts());
   std::unique_ptr<Sale> sale(new Sale(client, orders, clock, std::move(options)));
   const absl::Status verified = sale->owner_.verify(client);
   if (!verified.ok()) return verified;

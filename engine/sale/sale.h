@@ -158,8 +158,8 @@ class Sale {
   const std::shared_ptr<const ConnectionCheck> connection_check_;
 };
 
-/// The native twins of the sale's scripts: give them to Engine::open() to have them run instead of
-/// Lua.
+/// The native implementations of the sale's scripts, which Sale::open() adds to the client's
+/// backend. For an engine that is only served to others.
 std::vector<NamedScript> native_sale_scripts();
 
 }  // namespace rushgate

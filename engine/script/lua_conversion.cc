@@ -256,7 +256,7 @@ void Converter::convert_list(Reply& reply) {
   for (int index = 1; !too_large_; ++index) {
     lua_rawgeti(lua_, -1, index);
     const bool ends = lua_isnil(lua_, -1);
-    if (!ends) convert(reply.elements().emplace_back());
+    if (!ends) convert(reply.mutable_elements().emplace_back());
     lua_pop(lua_, 1);
     if (ends) return;
   }
@@ -267,9 +267,9 @@ void Converter::convert_map(Reply& reply) {
   lua_pushnil(lua_);
   while (!too_large_ && lua_next(lua_, -2) != 0) {
     lua_pushvalue(lua_, -2);  // a copy of the key: lua_next needs the original as it is
-    convert(reply.elements().emplace_back());
+    convert(reply.mutable_elements().emplace_back());
     lua_pop(lua_, 1);
-    convert(reply.elements().emplace_back());
+    convert(reply.mutable_elements().emplace_back());
     lua_pop(lua_, 1);
   }
   if (too_large_) lua_pop(lua_, 1);
@@ -281,7 +281,7 @@ void Converter::convert_set(Reply& reply) {
   while (!too_large_ && lua_next(lua_, -2) != 0) {
     lua_pop(lua_, 1);  // the value, whatever it is
     lua_pushvalue(lua_, -1);
-    convert(reply.elements().emplace_back());
+    convert(reply.mutable_elements().emplace_back());
     lua_pop(lua_, 1);
   }
   if (too_large_) lua_pop(lua_, 1);

@@ -243,13 +243,26 @@ void KeyspaceCall::stream_append_rows(std::string_view key, std::span<const std:
 
 }  // namespace
 
-void NativeHost::add(std::string name, NativeScript script) {
-  scripts_.insert_or_assign(std::move(name), std::move(script));
+NativeHost::NativeHost() {
+  all_.push_back(std::make_unique<const Scripts>());
+  current_ = all_.back().get();
+}
+
+bool NativeHost::add(std::string name, NativeScript script) {
+  const std::lock_guard lock(mutex_);
+  if (knows(name)) return false;
+  auto entry = std::make_shared<const Entry>(Entry{std::move(name), std::move(script)});
+  auto scripts = std::make_unique<Scripts>(*current());
+  scripts->emplace(entry->name, entry);
+  all_.push_back(std::move(scripts));
+  current_.store(all_.back().get(), std::memory_order_release);
+  return true;
 }
 
 const NativeHost::Entry* NativeHost::find(std::string_view name) const {
-  const auto found = scripts_.find(name);
-  return found == scripts_.end() ? nullptr : &*found;
+  const Scripts& scripts = *current();
+  const auto found = scripts.find(name);
+  return found == scripts.end() ? nullptr : found->second.get();
 }
 
 Reply NativeHost::run(const Entry& entry, Database& db, const ScriptCall& call) {

@@ -37,8 +37,7 @@ T take(absl::StatusOr<T> result) {
 
 OpenSale open_sale(const fs::path& dir) {
   OpenSale shop;
-  shop.engine =
-      take(Engine::open(open_store(Durability::kOs, dir / "keyspace"), {}, native_sale_scripts()));
+  shop.engine = take(Engine::open(open_store(Durability::kOs, dir / "keyspace")));
   shop.orders = take(SqliteOrderStore::open(dir / "orders.db"));
   shop.client = shop.engine->open_client();
   shop.sale = take(Sale::open(*shop.client, *shop.orders, shop.engine->clock()));

@@ -135,7 +135,7 @@ void reopen(std::span<const std::string> arguments) {
   const Stopwatch watch;
   auto store = open_store(Durability::kOs, fs::path(arguments[0]) / "keyspace");
   const double store_seconds = watch.seconds();
-  auto engine = Engine::open(std::move(store), {}, native_sale_scripts());
+  auto engine = Engine::open(std::move(store));
   if (!engine.ok()) fail(engine.status().ToString());
   const double seconds = watch.seconds();
   const auto client = (*engine)->open_client();

@@ -56,7 +56,7 @@ Shop::Shop(Durability durability, std::filesystem::path dir) : dir_(std::move(di
 void Shop::open(Durability durability, std::int64_t stock, EngineOptions options) {
   auto store = open_store(durability, dir_ / "keyspace");
   disk_ = dynamic_cast<const RocksDbStore*>(store.get());
-  auto engine = Engine::open(std::move(store), std::move(options), native_sale_scripts());
+  auto engine = Engine::open(std::move(store), std::move(options));
   if (!engine.ok()) fail(engine.status().ToString());
   engine_ = *std::move(engine);
   client_ = engine_->open_client();

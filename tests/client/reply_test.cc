@@ -48,10 +48,44 @@ TEST(ReplyTest, PredicatesFollowTheKind) {
   }
 }
 
-TEST(ReplyTest, TheWrongAccessorThrows) {
-  EXPECT_THROW(static_cast<void>(Reply::ok().integer()), std::bad_variant_access);
-  EXPECT_THROW(static_cast<void>(Reply::nil().text()), std::bad_variant_access);
-  EXPECT_THROW(static_cast<void>(Reply::integer(1).elements()), std::bad_variant_access);
+TEST(ReplyTest, AccessorsOfAnotherKindReturnEmpty) {
+  const Reply replies[] = {Reply::nil(),
+                           Reply::nil_array(),
+                           Reply::integer(1),
+                           Reply::real(1.5),
+                           Reply::ok(),
+                           Reply::error("ERR no"),
+                           Reply::bulk("1"),
+                           Reply::array({Reply::integer(1)}),
+                           Reply::map({Reply::bulk("a"), Reply::bulk("b")})};
+  for (const Reply& reply : replies) {
+    SCOPED_TRACE(to_debug_string(reply));
+    if (!reply.is_integer()) {
+      EXPECT_EQ(reply.integer(), 0);
+    }
+    if (!reply.is_integer()) {
+      EXPECT_FALSE(reply.boolean());
+    }
+    if (reply.kind() != Reply::Kind::kDouble) {
+      EXPECT_EQ(reply.real(), 0);
+    }
+    if (!reply.is_text()) {
+      EXPECT_EQ(reply.text(), "");
+    }
+    if (!reply.is_aggregate()) {
+      EXPECT_TRUE(reply.elements().empty());
+    }
+  }
+}
+
+TEST(ReplyTest, MutableAccessorsGiveTheirKind) {
+  Reply reply = Reply::error("ERR no");
+  reply.mutable_text() += ", not that";
+  EXPECT_EQ(reply, Reply::error("ERR no, not that"));
+  reply.mutable_elements().push_back(Reply::integer(1));
+  EXPECT_EQ(reply, Reply::array({Reply::integer(1)}));
+  reply.mutable_text() = "x";
+  EXPECT_EQ(reply, Reply::bulk("x"));
 }
 
 TEST(ReplyTest, EqualityComparesKindAndValue) {

@@ -70,11 +70,11 @@ constexpr std::size_t kSubcommands = 9;
 
 /// Without the differences that stay, and subcommands in the order of their names.
 void normalize(Reply& info) {
-  for (Reply& spec : info.elements()[kKeySpecs].elements()) {
-    std::vector<Reply>& fields = spec.elements();
+  for (Reply& spec : info.mutable_elements()[kKeySpecs].mutable_elements()) {
+    std::vector<Reply>& fields = spec.mutable_elements();
     if (fields.front().text() == kNotes) fields.erase(fields.begin(), fields.begin() + 2);
   }
-  std::vector<Reply>& subcommands = info.elements()[kSubcommands].elements();
+  std::vector<Reply>& subcommands = info.mutable_elements()[kSubcommands].mutable_elements();
   std::erase_if(subcommands, [](const Reply& subcommand) {
     return kNotHere.contains(subcommand.elements()[kName].text());
   });
@@ -90,8 +90,8 @@ TEST_P(CommandInfoTest, EachRowSaysWhatRedisSays) {
     Reply answer = ours(request);
     ASSERT_FALSE(expected.elements().front().is_nil()) << spec.name;
     ASSERT_FALSE(answer.elements().front().is_nil()) << spec.name;
-    normalize(expected.elements().front());
-    normalize(answer.elements().front());
+    normalize(expected.mutable_elements().front());
+    normalize(answer.mutable_elements().front());
     EXPECT_EQ(to_debug_string(answer), to_debug_string(expected));
   }
 }

@@ -18,12 +18,12 @@ namespace {
 /// A text that is a variable's value becomes the variable's name: "$id".
 void replace_by_names(Reply& reply, const Variables& variables) {
   if (reply.is_aggregate()) {
-    for (Reply& element : reply.elements()) replace_by_names(element, variables);
+    for (Reply& element : reply.mutable_elements()) replace_by_names(element, variables);
   } else if (reply.is_text()) {
     const auto found = std::find_if(variables.begin(), variables.end(), [&](const auto& variable) {
       return variable.second == reply.text();
     });
-    if (found != variables.end()) reply.text() = "$" + found->first;
+    if (found != variables.end()) reply.mutable_text() = "$" + found->first;
   }
 }
 
@@ -31,9 +31,9 @@ void replace_by_names(Reply& reply, const Variables& variables) {
 Reply blank(const Reply& reply) {
   Reply same_kind = reply;
   if (reply.is_aggregate()) {
-    same_kind.elements().clear();
+    same_kind.mutable_elements().clear();
   } else if (reply.is_text()) {
-    same_kind.text().clear();
+    same_kind.mutable_text().clear();
   } else if (reply.kind() == Reply::Kind::kDouble) {
     return Reply::real(0);
   } else if (reply.kind() == Reply::Kind::kBoolean) {
@@ -48,14 +48,14 @@ Reply blank(const Reply& reply) {
 Reply blank_of_same_size(const Reply& reply) {
   if (!reply.is_aggregate()) return blank(reply);
   Reply same_size = reply;
-  for (Reply& element : same_size.elements()) element = Reply::nil();
+  for (Reply& element : same_size.mutable_elements()) element = Reply::nil();
   return same_size;
 }
 
 /// Sorts elements `width` at a time.
 void sort_elements(Reply& reply, std::size_t width) {
   if (!reply.is_aggregate()) return;
-  std::vector<Reply>& elements = reply.elements();
+  std::vector<Reply>& elements = reply.mutable_elements();
   std::vector<std::pair<std::string, std::vector<Reply>>> groups;
   for (std::size_t i = 0; i < elements.size(); i += width) {
     const std::size_t end = std::min(i + width, elements.size());
@@ -95,7 +95,7 @@ void keep_lines(Reply& reply, const std::string& prefixes) {
         beginnings, [&](const std::string& begin) { return absl::StartsWith(bare, begin); });
     if (is_kept) absl::StrAppend(&kept, line, "\r\n");
   }
-  reply.text() = kept;
+  reply.mutable_text() = kept;
 }
 
 /// Takes out of both replies what the slack lets differ.

@@ -21,7 +21,7 @@ bool is_position(std::string_view step) { return step == kEvery || parse_uint64(
 
 /// The value of `name` in a flat map, or null.
 Reply* value_of(std::string_view name, Reply& map) {
-  std::vector<Reply>& elements = map.elements();
+  std::vector<Reply>& elements = map.mutable_elements();
   for (std::size_t i = 0; i + 1 < elements.size(); i += 2) {
     if (elements[i].is_text() && elements[i].text() == name) return &elements[i + 1];
   }
@@ -53,14 +53,14 @@ std::vector<Reply*> ReplyPath::find(Reply& reply) const {
 void ReplyPath::find_anywhere(Reply& reply, std::vector<Reply*>& found) const {
   if (!reply.is_aggregate()) return;
   find(reply, 0, found);
-  for (Reply& element : reply.elements()) find_anywhere(element, found);
+  for (Reply& element : reply.mutable_elements()) find_anywhere(element, found);
 }
 
 void ReplyPath::find(Reply& reply, std::size_t step, std::vector<Reply*>& found) const {
   if (step == steps_.size()) return found.push_back(&reply);
   if (!reply.is_aggregate()) return;
   const std::string& name = steps_[step];
-  std::vector<Reply>& elements = reply.elements();
+  std::vector<Reply>& elements = reply.mutable_elements();
   if (name == kEvery) {
     for (Reply& element : elements) find(element, step + 1, found);
   } else if (const auto position = parse_uint64(name)) {

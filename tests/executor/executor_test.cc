@@ -99,6 +99,25 @@ TEST_P(PolicyTest, APipelineOverManyKeysIsAnsweredAsOneByOne) {
   EXPECT_EQ(answers[0], answers[1]);
 }
 
+TEST_P(PolicyTest, NativeScriptsAreAddedWhileOthersRun) {
+  constexpr int kScripts = 200;
+  const auto engine = open_engine({.policy = GetParam()});
+  std::thread caller([&] {
+    const auto client = engine->open_client();
+    const std::string last = std::to_string(kScripts - 1);
+    while (client->call(Request::of("FCALL", last, 0)).is_error()) {
+    }
+  });
+  const auto client = engine->open_client();
+  for (int number = 0; number < kScripts; ++number) {
+    const NamedScript script{std::to_string(number),
+                             [number](NativeCall&) { return Reply::integer(number); }};
+    client->add_native_scripts({&script, 1});
+    EXPECT_EQ((*client)("FCALL", script.name, 0), Reply::integer(number));
+  }
+  caller.join();
+}
+
 TEST_P(PolicyTest, CompletionsComeInTheOrderOfSubmission) {
   const auto engine = open_engine({.policy = GetParam()});
   const auto client = engine->open_client();

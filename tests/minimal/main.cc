@@ -8,7 +8,7 @@
 
 int main() {
   using namespace rushgate;
-  auto engine = Engine::open(std::make_unique<MemoryStore>(), {}, native_sale_scripts()).value();
+  auto engine = Engine::open(std::make_unique<MemoryStore>()).value();
   MemoryOrderStore orders;
   auto client = engine->open_client();
   auto sale = Sale::open(*client, orders, engine->clock()).value();

@@ -12,7 +12,7 @@ int main(int argc, char** argv) {
   using namespace rushgate;
   const std::filesystem::path dir = argc > 1 ? argv[1] : "shop";
   auto store = RocksDbStore::open(dir / "keyspace").value();
-  auto engine = Engine::open(std::move(store), {}, native_sale_scripts()).value();
+  auto engine = Engine::open(std::move(store)).value();
   auto orders = SqliteOrderStore::open(dir / "orders.db").value();
   auto client = engine->open_client();
   auto sale = Sale::open(*client, *orders, engine->clock()).value();

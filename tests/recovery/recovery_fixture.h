@@ -32,7 +32,7 @@ class RunningSale {
   static absl::StatusOr<std::unique_ptr<RunningSale>> open(std::unique_ptr<Store> store,
                                                            OrderStore& orders, ManualClock& clock,
                                                            WorkerOptions worker_options = {}) {
-    auto engine = Engine::open(std::move(store), {.manual_clock = &clock}, native_sale_scripts());
+    auto engine = Engine::open(std::move(store), {.manual_clock = &clock});
     if (!engine.ok()) return engine.status();
     std::unique_ptr<RunningSale> running(new RunningSale(*std::move(engine)));
     auto sale = Sale::open(*running->client_, orders, clock, {.id_block_size = 8});

@@ -135,7 +135,7 @@ void run_sale(const std::filesystem::path& dir, const SalePlan& plan, Crash& cra
   faults::FaultyOrderStore orders(take(SqliteOrderStore::open(dir / "orders.db")));
   orders.at_every_point([&crash](auto point) { crash.reach(point_of(point)); });
 
-  const auto engine = take(Engine::open(std::move(store), {}, native_sale_scripts()));
+  const auto engine = take(Engine::open(std::move(store)));
   const auto client = engine->open_client();
   const auto sale = take(Sale::open(*client, orders, engine->clock()));
   for (const Voucher& voucher : plan.vouchers) fail_unless(sale->publish(voucher));

@@ -391,6 +391,17 @@ class BuyingOutcomeTest : public ::testing::Test {
   std::unique_ptr<Sale> sale_;
 };
 
+TEST_F(BuyingOutcomeTest, SaleBringsItsNativeScripts) {
+  const auto engine = *Engine::open(std::make_unique<MemoryStore>(), {.manual_clock = &clock_});
+  const auto client = engine->open_client();
+  EXPECT_EQ(client->script_request(admission_script(), {}, {})[0], "EVALSHA");
+  MemoryOrderStore orders;
+  for (int time = 0; time < 2; ++time) {
+    ASSERT_TRUE(Sale::open(*client, orders, engine->clock()).ok());
+    EXPECT_EQ(client->script_request(admission_script(), {}, {})[0], "FCALL");
+  }
+}
+
 TEST_F(BuyingOutcomeTest, UnknownOutcomeCarriesTheOrderId) {
   ASSERT_EQ(sale_->buy(1, 1).outcome, Outcome::kAccepted);
   store_->fail_commit(1, faults::FaultyStore::Kept::kNo);

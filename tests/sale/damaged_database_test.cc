@@ -18,8 +18,7 @@ class DamagedDatabaseTest : public ::testing::Test {
   static constexpr int kQueued = 50;
 
   void SetUp() override {
-    engine_ = *Engine::open(std::make_unique<MemoryStore>(), {.manual_clock = &clock_},
-                            native_sale_scripts());
+    engine_ = *Engine::open(std::make_unique<MemoryStore>(), {.manual_clock = &clock_});
     client_ = engine_->open_client();
     ASSERT_TRUE(open_database().ok());
     auto sale = Sale::open(*client_, *database_, engine_->clock());

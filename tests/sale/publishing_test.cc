@@ -226,10 +226,9 @@ class ManyBuyersTest : public ::testing::Test {
   ManyBuyersTest() { open(std::size_t{1} << 20); }
 
   void open(std::size_t script_memory_bytes_max) {
-    engine_ =
-        *Engine::open(std::make_unique<MemoryStore>(),
-                      {.manual_clock = &clock_, .script_memory_bytes_max = script_memory_bytes_max},
-                      native_sale_scripts());
+    engine_ = *Engine::open(
+        std::make_unique<MemoryStore>(),
+        {.manual_clock = &clock_, .script_memory_bytes_max = script_memory_bytes_max});
     client_ = engine_->open_client();
     sale_ = *Sale::open(*client_, orders_, engine_->clock());
   }

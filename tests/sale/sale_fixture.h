@@ -120,8 +120,7 @@ class SaleBackend {
       client_ = *std::move(client);
       return;
     }
-    auto engine =
-        Engine::open(open_store(), {.manual_clock = &manual_clock_}, native_sale_scripts());
+    auto engine = Engine::open(open_store(), {.manual_clock = &manual_clock_});
     if (!engine.ok()) throw std::runtime_error(engine.status().ToString());
     engine_ = *std::move(engine);
     client_ = engine_->open_client();

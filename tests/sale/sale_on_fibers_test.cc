@@ -27,8 +27,7 @@ constexpr std::int64_t kStockAtLast = 100;
 class SaleOnFibersTest : public ::testing::TestWithParam<EngineOptions::Policy> {
  protected:
   SaleOnFibersTest() {
-    auto engine = Engine::open(std::make_unique<MemoryStore>(), {.policy = GetParam()},
-                               native_sale_scripts());
+    auto engine = Engine::open(std::make_unique<MemoryStore>(), {.policy = GetParam()});
     EXPECT_TRUE(engine.ok()) << engine.status();
     engine_ = *std::move(engine);
     client_ = engine_->open_client();

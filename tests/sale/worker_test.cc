@@ -698,7 +698,7 @@ TEST(WorkerThreadTest, BuyersAndWorkersOnThreadsOfTheirOwnLoseAndDoubleNothing) 
   const TemporaryDirectory directory;
   auto store = RocksDbStore::open(directory.path() / "keyspace");
   ASSERT_TRUE(store.ok()) << store.status();
-  auto engine = Engine::open(*std::move(store), {}, native_sale_scripts());
+  auto engine = Engine::open(*std::move(store));
   ASSERT_TRUE(engine.ok()) << engine.status();
   auto orders = SqliteOrderStore::open(directory.path() / "orders.db");
   ASSERT_TRUE(orders.ok()) << orders.status();
@@ -753,7 +753,7 @@ TEST(WorkerThreadTest, AuditsPassWhileOrdersDieAndAreRetriedAndVouchersChange) {
   const TemporaryDirectory directory;
   auto store = RocksDbStore::open(directory.path() / "keyspace");
   ASSERT_TRUE(store.ok()) << store.status();
-  auto engine = Engine::open(*std::move(store), {}, native_sale_scripts());
+  auto engine = Engine::open(*std::move(store));
   ASSERT_TRUE(engine.ok()) << engine.status();
   MemoryOrderStore database;
   faults::FaultyOrderStore orders(database);
@@ -800,7 +800,7 @@ TEST(WorkerThreadTest, AuditsPassWhileOrdersDieAndAreRetriedAndVouchersChange) {
 }
 
 TEST(WorkerThreadTest, AThreadOutlivesWhatTheOrderStoreThrows) {
-  auto engine = Engine::open(std::make_unique<MemoryStore>(), {}, native_sale_scripts());
+  auto engine = Engine::open(std::make_unique<MemoryStore>());
   ASSERT_TRUE(engine.ok()) << engine.status();
   MemoryOrderStore database;
   faults::FaultyOrderStore orders(database);

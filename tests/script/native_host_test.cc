@@ -26,8 +26,9 @@ class NativeHostTest : public testing::Test, private CommandCaller {
 
   Reply run(NativeScript script, const std::vector<std::string_view>& keys = {},
             const std::vector<std::string_view>& arguments = {}) {
-    host_.add("script", std::move(script));
-    return NativeHost::run(*host_.find("script"), db(), {keys, arguments, kNowMs, *this});
+    NativeHost host;
+    host.add("script", std::move(script));
+    return NativeHost::run(*host.find("script"), db(), {keys, arguments, kNowMs, *this});
   }
 
   /// Runs it and expects it to end with this error and to leave no trace.
@@ -43,7 +44,6 @@ class NativeHostTest : public testing::Test, private CommandCaller {
 
   MemoryStore store_;
   Keyspace keyspace_{store_, 7};
-  NativeHost host_;
   Reply command_reply_ = Reply::ok();
   Request called_;
   bool refuses_growth_ = false;
@@ -57,6 +57,17 @@ class NativeHostTest : public testing::Test, private CommandCaller {
   void set_protocol(int) override {}
   [[nodiscard]] bool refuses_growth() const override { return refuses_growth_; }
 };
+
+TEST_F(NativeHostTest, FirstScriptOfANameStays) {
+  NativeHost host;
+  EXPECT_TRUE(host.add("a", [](NativeCall&) { return Reply::integer(1); }));
+  const NativeHost::Entry* const first = host.find("a");
+  EXPECT_FALSE(host.add("a", [](NativeCall&) { return Reply::integer(2); }));
+  EXPECT_TRUE(host.add("b", [](NativeCall&) { return Reply::integer(3); }));
+  EXPECT_EQ(host.find("a"), first);
+  EXPECT_EQ(host.size(), 2U);
+  EXPECT_FALSE(host.knows("A"));
+}
 
 TEST_F(NativeHostTest, SeesWhatItWasCalledWith) {
   const Reply reply = run(
@@ -344,14 +355,6 @@ TEST_F(NativeHostTest, WhileMemoryIsShortWhatTakesSomeIsRefused) {
               return Reply::integer(*call.get_integer("s"));
             }),
             Reply::integer(1));
-}
-
-TEST_F(NativeHostTest, NamesAreKnownAndReplaced) {
-  EXPECT_FALSE(host_.knows("script"));
-  EXPECT_EQ(run([](NativeCall&) { return Reply::integer(1); }), Reply::integer(1));
-  EXPECT_EQ(run([](NativeCall&) { return Reply::integer(2); }), Reply::integer(2));
-  EXPECT_TRUE(host_.knows("script"));
-  EXPECT_FALSE(host_.knows("Script"));
 }
 
 }  // namespace
