@@ -21,7 +21,10 @@ Json to_json(const AuditReport& report) {
                         {"dead", audit.dead},
                         {"discarded", audit.discarded}});
   }
-  return {{"passed", report.passed()}, {"vouchers", vouchers}, {"problems", report.problems}};
+  return {{"passed", report.passed()},
+          {"vouchers", vouchers},
+          {"problems", report.problems},
+          {"warnings", report.warnings}};
 }
 
 AuditReport audit_from_json(const Json& json) {
@@ -39,6 +42,7 @@ AuditReport audit_from_json(const Json& json) {
                                .discarded = voucher.value("discarded", std::int64_t{0})});
   }
   json.at("problems").get_to(report.problems);
+  if (json.contains("warnings")) json.at("warnings").get_to(report.warnings);
   return report;
 }
 
@@ -52,6 +56,7 @@ std::string format_audit(const AuditReport& report) {
                grouped(audit.queued), grouped(audit.dead), grouped(audit.discarded)});
   }
   std::string text = table.text();
+  for (const std::string& warning : report.warnings) text += "warning: " + warning + '\n';
   if (report.passed()) return text + "audit passed: nothing oversold, doubled or lost\n";
   text += fmt::format("audit FAILED: {} problem{}\n", report.problems.size(),
                       report.problems.size() == 1 ? "" : "s");

@@ -122,6 +122,7 @@ Sale::Sale(Client& client, OrderStore& orders, const Clock& clock, SaleOptions o
       options_(std::move(options)),
       requests_(client, options_.keys, options_.request_ttl_ms),
       ids_(client, orders, clock, options_.keys, options_.id_block_size),
+      queued_(client, options_.keys),
       owner_(orders, options_.keys, {.adopt = options_.adopt, .logger = options_.logger}),
       vouchers_(client, orders, owner_, options_.keys,
                 {.buyers_converted_max = options_.buyers_converted_max,
@@ -134,6 +135,7 @@ Sale::Sale(Client& client, OrderStore& orders, const Clock& clock, SaleOptions o
                  .logger = options_.logger}),
       connection_check_(std::make_shared<const ConnectionCheck>([this](Client& connection) {
         ids_.forget_draws();
+        queued_.clear();
         return owner_.verify(connection);
       })) {
   client_.add_connection_check(connection_check_);
@@ -163,8 +165,11 @@ BuyResult Sale::buy(VoucherId voucher, UserId user, std::string_view request_key
   if (!order.ok()) return failure(order.status());
   const Reply reply = admit(voucher, {user, *order, request_key});
   const auto answer = AdmissionAnswer::read(reply, *order);
-  if (answer && !lacks_keyspace(answer->code)) return result_of(*answer);
-  return settle(reply, {voucher, user, std::string(request_key)}, *order);
+  const BuyResult result = answer && !lacks_keyspace(answer->code)
+                               ? result_of(*answer)
+                               : settle(reply, {voucher, user, std::string(request_key)}, *order);
+  if (result.outcome == Outcome::kAccepted) queued_.add({&result.order, 1});
+  return result;
 }
 
 Reply Sale::admit(VoucherId voucher, const AdmissionRequests::Buyer& buyer) {
@@ -207,6 +212,11 @@ std::vector<BuyResult> Sale::buy_all(std::span<const BuyRequest> requests) {
                                   buyers[begin + i].order);
     }
   }
+  orders.clear();
+  for (const BuyResult& result : results) {
+    if (result.outcome == Outcome::kAccepted) orders.push_back(result.order);
+  }
+  queued_.add(orders);
   return results;
 }
 
@@ -245,7 +255,7 @@ absl::StatusOr<OrderState> Sale::status(OrderId order) {
     auto settled = settled_state(order);
     if (!settled.ok()) return settled.status();
     if (settled->has_value()) return **std::move(settled);
-    const auto queued = is_queued(order);
+    const auto queued = queued_.contains(order);
     if (!queued.ok()) return queued.status();
     if (*queued) return OrderState{.kind = OrderState::Kind::kQueued};
   }
@@ -262,31 +272,6 @@ absl::StatusOr<std::optional<OrderState>> Sale::settled_state(OrderId order) {
   if (!letter.ok()) return letter.status();
   if (!letter->has_value()) return std::nullopt;
   return OrderState{.kind = OrderState::Kind::kFailed, .order = {}, .reason = (*letter)->reason};
-}
-
-absl::StatusOr<bool> Sale::is_queued(OrderId order) {
-  // Orders are admitted soon after their id was made, so look around that time first. The whole
-  // stream is the worker's backlog.
-  constexpr std::int64_t kAroundMs = 2'000;
-  const std::string id = std::to_string(order);
-  bool found = false;
-  const auto look = [&](const OrderEntry& entry) {
-    found = entry.field("id") == id;
-    return !found;
-  };
-  const std::int64_t made_at_ms = IdGenerator::made_at_ms(order);
-  if (made_at_ms > kAroundMs) {
-    const StreamId after{static_cast<std::uint64_t>(made_at_ms - kAroundMs), 0};
-    const StreamId last{static_cast<std::uint64_t>(made_at_ms + kAroundMs), 0};
-    const absl::Status read =
-        for_each_entry(client_, options_.keys.order_stream, after, last, look);
-    if (!read.ok()) return read;
-    if (found) return true;
-  }
-  const absl::Status read =
-      for_each_entry(client_, options_.keys.order_stream, StreamId::min(), StreamId::max(), look);
-  if (!read.ok()) return read;
-  return found;
 }
 
 absl::StatusOr<std::vector<OrderState>> Sale::orders_of(UserId user) {

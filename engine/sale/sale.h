@@ -19,6 +19,7 @@
 #include "engine/sale/ids/id_generator.h"
 #include "engine/sale/orders/dead_letters.h"
 #include "engine/sale/orders/order_store.h"
+#include "engine/sale/orders/queued_orders.h"
 #include "engine/sale/ownership/keyspace_owner.h"
 #include "engine/sale/sale_keys.h"
 #include "engine/sale/vouchers/voucher_book.h"
@@ -120,7 +121,9 @@ class Sale {
   /// Several at once, in this order: one round trip, one group.
   std::vector<BuyResult> buy_all(std::span<const BuyRequest> requests);
 
-  /// An accepted order is never unknown.
+  /// Returns where an order stands; an accepted one is never unknown. Looks into indexes, and reads
+  /// entries of the order stream that were appended since the last call, but for those that this
+  /// sale appended itself.
   absl::StatusOr<OrderState> status(OrderId order);
   /// Every order of a user that was accepted: those created, then those queued, then those failed.
   /// Reads the whole backlog (the order stream and the dead letters) in portions: not for every
@@ -146,13 +149,13 @@ class Sale {
   BuyResult settle(const Reply& reply, const BuyRequest& request, OrderId order);
   BuyResult buy_after_rebuild(AdmissionCode lacks, const BuyRequest& request, OrderId order);
   absl::StatusOr<std::optional<OrderState>> settled_state(OrderId order);
-  absl::StatusOr<bool> is_queued(OrderId order);
 
   Client& client_;
   OrderStore& orders_;
   const SaleOptions options_;
   AdmissionRequests requests_;
   IdGenerator ids_;
+  QueuedOrders queued_;
   KeyspaceOwner owner_;
   VoucherBook vouchers_;
   const std::shared_ptr<const ConnectionCheck> connection_check_;

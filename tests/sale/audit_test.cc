@@ -297,6 +297,17 @@ TEST_P(AuditTest, WhatIsNoIdAmongTheVouchersIsNamed) {
 
 // ---- Orders between the stream and the database ----
 
+TEST_P(AuditTest, ForeignConsumerIsReported) {
+  EXPECT_THAT(sale_->audit()->warnings, ::testing::IsEmpty());
+  deliver_to_a_stranger();
+  const auto report = sale_->audit();
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_TRUE(report->passed());
+  EXPECT_THAT(report->warnings, ::testing::ElementsAre(::testing::HasSubstr(
+                                    "stranger reads stream.orders in the workers' group g1 and is "
+                                    "no worker of this sale (1 entries pending)")));
+}
+
 TEST_P(AuditTest, AnOrderThatIsPendingIsQueued) {
   deliver_to_a_stranger();
   const VoucherAudit audited = expect_passes();

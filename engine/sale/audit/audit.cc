@@ -9,6 +9,7 @@
 #include "engine/base/numbers.h"
 #include "engine/sale/audit/audit_snapshot.h"
 #include "engine/sale/audit/voucher_audit.h"
+#include "engine/sale/orders/consumers.h"
 #include "engine/sale/orders/dead_letters.h"
 #include "engine/sale/orders/group_progress.h"
 #include "engine/sale/orders/unstored_orders.h"
@@ -161,6 +162,11 @@ absl::StatusOr<AuditReport> audit_orders(Client& client, OrderStore& orders, con
 absl::StatusOr<AuditReport> audit(Client& client, OrderStore& orders, const SaleKeys& keys) {
   auto report = audit_orders(client, orders, keys);
   if (!report.ok()) return report;
+  const auto foreign = find_foreign_consumers(client, keys);
+  if (!foreign.ok()) return foreign.status();
+  for (const ForeignConsumer& consumer : *foreign) {
+    report->warnings.push_back(consumer.description(keys));
+  }
   const absl::Status whole = orders.check_integrity();
   if (absl::IsDataLoss(whole)) {
     report->problems.emplace_back(whole.message());

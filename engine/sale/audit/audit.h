@@ -29,6 +29,7 @@ struct VoucherAudit {
 struct AuditReport {
   std::vector<VoucherAudit> vouchers;
   std::vector<std::string> problems;  // each names the voucher, and the user or order
+  std::vector<std::string> warnings;  // what may lead to problems: consumers of other systems
 
   [[nodiscard]] bool passed() const { return problems.empty(); }
 };

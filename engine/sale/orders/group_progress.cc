@@ -56,6 +56,32 @@ absl::StatusOr<GroupProgress> read_group_progress(Client& client, const SaleKeys
   return GroupProgress{};
 }
 
+absl::StatusOr<StreamProgress> read_stream_progress(Client& client, const SaleKeys& keys) {
+  constexpr std::string_view kDoing = "looking how far the workers are";
+  const Reply newest = client("XREVRANGE", keys.order_stream, "+", "-", "COUNT", 1);
+  if (!newest.is_aggregate()) return to_status(newest, kDoing);
+  StreamProgress progress;
+  if (!newest.elements().empty()) {
+    const std::vector<Reply>& entry = newest.elements()[0].elements();
+    const auto id = entry.empty() ? std::nullopt : StreamId::parse(entry[0].text());
+    if (!id) return to_status(newest, kDoing);
+    progress.last = *id;
+  }
+  // The last delivered id first: an entry that is delivered afterwards may be pending.
+  const auto group = read_group_progress(client, keys);
+  if (!group.ok()) return group.status();
+  progress.acknowledged_to = group->last_delivered;
+  const Reply oldest = client("XPENDING", keys.order_stream, keys.group, "-", "+", 1);
+  if (has_code(oldest, "NOGROUP")) return StreamProgress{.last = progress.last};
+  if (!oldest.is_aggregate()) return to_status(oldest, kDoing);
+  if (oldest.elements().empty()) return progress;
+  const auto pending = read_pending_id(oldest.elements()[0]);
+  if (!pending) return to_status(oldest, kDoing);
+  const StreamId before = pending->previous().value_or(StreamId::min());
+  progress.acknowledged_to = std::min(progress.acknowledged_to, before);
+  return progress;
+}
+
 absl::StatusOr<std::vector<StreamId>> read_pending_ids(Client& client, const SaleKeys& keys) {
   constexpr std::string_view kDoing = "reading the pending entries";
   constexpr std::size_t kPortion = 10'000;

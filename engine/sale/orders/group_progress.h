@@ -19,6 +19,12 @@ struct GroupProgress {
 /// Nothing delivered, nothing pending where there is no stream or no such group.
 absl::StatusOr<GroupProgress> read_group_progress(Client& client, const SaleKeys& keys);
 
+struct StreamProgress {
+  StreamId last = {};             // the stream's greatest entry; 0-0 where there is none
+  StreamId acknowledged_to = {};  // the group has acknowledged every entry up to this one
+};
+absl::StatusOr<StreamProgress> read_stream_progress(Client& client, const SaleKeys& keys);
+
 /// The ids of the group's pending entries, ascending, read in bounded portions: each that is
 /// pending from the beginning to the end is among them. None where there is no such group.
 absl::StatusOr<std::vector<StreamId>> read_pending_ids(Client& client, const SaleKeys& keys);

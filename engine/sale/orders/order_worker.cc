@@ -9,7 +9,7 @@
 
 #include <spdlog/logger.h>
 
-#include "engine/client/redis_error_code.h"
+#include "engine/sale/orders/consumers.h"
 #include "engine/sale/orders/dead_letters.h"
 #include "engine/sale/reply_status.h"
 
@@ -80,22 +80,6 @@ bool has_stored_any(std::span<const OrderResult> results) {
   return std::ranges::any_of(results, [](const OrderResult& result) {
     return result.kind != OrderResult::Kind::kRefused;
   });
-}
-
-struct Consumer {
-  std::string name;
-  std::int64_t idle_ms = 0;
-};
-
-/// `consumer` is an element of XINFO CONSUMERS: name, value, name, value, …
-Consumer read_consumer(const Reply& consumer) {
-  Consumer read;
-  const std::vector<Reply>& parts = consumer.elements();
-  for (std::size_t i = 0; i + 1 < parts.size(); i += 2) {
-    if (parts[i].text() == "name") read.name = parts[i + 1].text();
-    if (parts[i].text() == "idle") read.idle_ms = parts[i + 1].integer();
-  }
-  return read;
 }
 
 /// So that other orders are tried first.
@@ -170,14 +154,25 @@ absl::Status OrderWorker::ensure_group() {
   const Reply made = client_("XGROUP", "CREATE", keys_.order_stream, keys_.group, "0", "MKSTREAM");
   if (made.is_error() && made.error_code() != "BUSYGROUP")
     return to_status(made, "creating the workers' group");
-  const Reply named = client_("SADD", keys_.workers(), options_.consumer);
-  // Workers free memory, so they go on where there is none left.
-  if (!named.is_integer() && !has_code(named, redis_error_code::kOutOfMemory))
-    return to_status(named, "registering as a worker");
   const auto state = orders_.state();
   if (!state.ok()) return state.status();
   database_ = *state;
+  const absl::Status registered = register_consumer(client_, keys_, options_.consumer);
+  if (!registered.ok()) return registered;
   group_exists_ = true;
+  return absl::OkStatus();
+}
+
+/// Logs each once, if it has read lately.
+absl::Status OrderWorker::report_foreign_consumers() {
+  if (!options_.logger) return absl::OkStatus();
+  const auto foreign = find_foreign_consumers(client_, keys_);
+  if (!foreign.ok()) return foreign.status();
+  for (const ForeignConsumer& consumer : *foreign) {
+    if (consumer.idle_ms > options_.claim_idle_ms) continue;
+    if (!reported_consumers_.insert(consumer.name).second) continue;
+    options_.logger->warn("{}", consumer.description(keys_));
+  }
   return absl::OkStatus();
 }
 
@@ -226,7 +221,7 @@ absl::StatusOr<OrderWorker::Batch> OrderWorker::next_batch(std::int64_t block_ms
     auto entries = claim_abandoned();
     if (!entries.ok()) return entries.status();
     if (claim_from_ == kClaimFromStart) {  // it has been through all of them
-      const absl::Status reported = report_strangers();
+      const absl::Status reported = report_foreign_consumers();
       if (!reported.ok()) return reported;
       claim_at_ms_ = clock_.monotonic_ms() + options_.claim_idle_ms;
     }
@@ -333,29 +328,6 @@ absl::Status OrderWorker::report_lost(const Reply& ids) {
   }
   const Reply forgotten = client_.call(std::move(forget));
   return forgotten.is_integer() ? absl::OkStatus() : to_status(forgotten, "forgetting faults");
-}
-
-/// Warns of each consumer that has read lately and that no worker is called.
-absl::Status OrderWorker::report_strangers() {
-  if (!options_.logger) return absl::OkStatus();
-  const Request requests[] = {Request::of("XINFO", "CONSUMERS", keys_.order_stream, keys_.group),
-                              Request::of("SMEMBERS", keys_.workers())};
-  const std::vector<Reply> replies = client_.pipeline(requests);
-  for (const Reply& reply : replies) {
-    if (!reply.is_aggregate()) return to_status(reply, "looking at the workers' group");
-  }
-  absl::flat_hash_set<std::string_view> workers;
-  for (const Reply& worker : replies[1].elements()) workers.insert(worker.text());
-  for (const Reply& consumer : replies[0].elements()) {
-    const auto [name, idle_ms] = read_consumer(consumer);
-    if (workers.contains(name) || idle_ms > options_.claim_idle_ms) continue;
-    if (!strangers_.insert(name).second) continue;
-    options_.logger->warn(
-        "{} reads {} in the workers' group {} and is no worker of this sale: orders that it "
-        "acknowledges are not stored here",
-        name, keys_.order_stream, keys_.group);
-  }
-  return absl::OkStatus();
 }
 
 // ---- Writing ----

@@ -114,6 +114,7 @@ class OrderWorker {
   Step step(std::int64_t block_ms);
   Step work(std::int64_t block_ms);
   absl::Status ensure_group();
+  absl::Status report_foreign_consumers();
   absl::StatusOr<Batch> take_batch(std::int64_t block_ms);
   absl::StatusOr<Batch> next_batch(std::int64_t block_ms);
   absl::StatusOr<Batch> extend(Batch batch);
@@ -125,7 +126,6 @@ class OrderWorker {
                                        std::int64_t block_ms);
   absl::StatusOr<Entries> claim_abandoned();
   absl::Status report_lost(const Reply& ids);
-  absl::Status report_strangers();
   Step process(Batch batch);
   absl::StatusOr<BatchFence> draw_fence();
   Step read_again();
@@ -178,7 +178,7 @@ class OrderWorker {
   std::int64_t claim_at_ms_ = 0;  // monotonic
   std::string claim_from_;        // where claiming goes on; kClaimFromStart: at the beginning
   std::size_t lost_ = 0;          // in this step
-  absl::flat_hash_set<std::string> strangers_;  // reported already
+  absl::flat_hash_set<std::string> reported_consumers_;
 };
 
 /// A thread that steps a worker until it is told to stop. Each has a client of its own.
