@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <iterator>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -14,6 +13,7 @@
 #include <spdlog/spdlog.h>
 
 #include "absl/container/inlined_vector.h"
+#include "engine/base/heap.h"
 #include "engine/base/numbers.h"
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_table.h"
@@ -35,6 +35,14 @@ constexpr std::size_t kUnauthenticatedOutputBytesMax = 1'024;
 constexpr std::size_t kUnauthenticatedReadBytesMax = 16 * 1'024;
 
 constexpr std::string_view kSpeaksHttp = "it speaks HTTP, perhaps on behalf of a web page";
+
+constexpr std::string_view kReadsNoMessages =
+    "it left more than subscriber_bytes_max of its messages unread";
+
+/// Returns true if `bytes` are more than the bound, where 0 is none.
+constexpr bool exceeds(std::size_t bytes, std::size_t bytes_max) {
+  return bytes_max != 0 && bytes > bytes_max;
+}
 
 /// As CLIENT LIST shows it.
 std::string address_text(const Connection::Socket::endpoint_type& endpoint,
@@ -103,6 +111,7 @@ ServedSessionOptions Connection::session_options() {
   return {.password = options_.password,
           .address = address_text(socket_.remote_endpoint(ignored), options_),
           .local_address = address_text(socket_.local_endpoint(ignored), options_),
+          .message_bytes_max = options_.subscriber_bytes_max,
           .on_message = wake,
           .on_shutdown = options_.on_shutdown};
 }
@@ -125,6 +134,7 @@ void Connection::wait_for_input() {
                        if (!self->is_blocked_) return self->want_turn();
                        // Only to see whether the client hangs up: what it sends has to wait.
                        self->receive();
+                       self->count_memory();
                        self->wait_for_input();
                      });
 }
@@ -186,9 +196,14 @@ void Connection::receive() {
   } else {
     input_ = parse(received);
   }
-  if (input_.size() - parsed_bytes_ + parser_.memory_bytes() > options_.query_bytes_max) {
+  if (unanswered_bytes() > options_.query_bytes_max) {
     drop("it sent more than query_bytes_max without a pause for the answers");
   }
+}
+
+/// Returns how much memory takes what its client has sent and not finished.
+std::size_t Connection::unanswered_bytes() const {
+  return input_.size() - parsed_bytes_ + parser_.memory_bytes() + session_->queued_bytes();
 }
 
 void Connection::parse_input() {
@@ -205,16 +220,15 @@ void Connection::parse_input() {
 
 /// Finds requests at the beginning of `input`, and returns the rest of it.
 std::string_view Connection::parse(std::string_view input) {
-  batch_begin_ = batch_end_ = 0;
+  batch_begin_ = batch_end_ = batch_bytes_ = 0;
   requests_ = owner_.buffers().take_requests();
   may_have_request_ = true;
-  std::size_t bytes = 0;
   bool goes_on = true;
-  while (goes_on && batch_end_ < kBatchRequestsMax && bytes < kBatchBytesMax) {
+  while (goes_on && batch_end_ < kBatchRequestsMax && batch_bytes_ < kBatchBytesMax) {
     if (batch_end_ == requests_.size()) requests_.emplace_back();
     Request& request = requests_[batch_end_];
     goes_on = take_request(input, request) && add_request(request);
-    bytes += request.memory_bytes();
+    batch_bytes_ += request.memory_bytes();
   }
   if (batch_end_ == 0) end_batch();
   return input;
@@ -269,7 +283,7 @@ bool Connection::add_request(Request& request) {
 void Connection::end_batch() {
   const std::size_t used = std::min(requests_.size(), batch_end_ + 1);
   owner_.buffers().give_back(std::exchange(requests_, {}), used);
-  batch_begin_ = batch_end_ = 0;
+  batch_begin_ = batch_end_ = batch_bytes_ = 0;
 }
 
 // RUSHGATE.ADVANCE milliseconds
@@ -290,7 +304,7 @@ void Connection::advance_clock() {
 
 void Connection::unblocked(Reply reply) {
   is_blocked_ = false;
-  blocking_ = Request();
+  free_memory(blocking_);
   collect_messages();
   append_answer(std::move(reply));
   want_turn();
@@ -305,7 +319,10 @@ void Connection::append_answer(Reply&& reply) {
 }
 
 void Connection::collect_messages() {
-  std::ranges::move(session_->take_messages(), std::back_inserter(messages_));
+  for (ServedSession::Message& message : session_->take_messages()) {
+    message_bytes_ += message.bytes;
+    messages_.push_back(std::move(message));
+  }
 }
 
 void Connection::append_messages(std::uint64_t up_to_replies) {
@@ -313,6 +330,7 @@ void Connection::append_messages(std::uint64_t up_to_replies) {
   for (; message != messages_.end() && message->after_replies <= up_to_replies; ++message) {
     // In the protocol that it was published for.
     const bool is_push = message->text.kind() == Reply::Kind::kPush;
+    message_bytes_ -= message->bytes;
     output_.append(std::move(message->text), is_push ? RespVersion::k3 : RespVersion::k2);
   }
   messages_.erase(messages_.begin(), message);
@@ -332,14 +350,25 @@ void Connection::take_replies(std::span<Reply> replies) {
 }
 
 void Connection::settle() {
+  send_and_go_on();
+  if (!is_closed_) check_backlog();
+  count_memory();
+}
+
+void Connection::send_and_go_on() {
   wants_turn_ = false;
   if (session_->is_hung_up()) close();
+  if (session_->is_overflowing() && !is_closed_) drop(kReadsNoMessages);
   if (held_ && is_http((*held_)[0])) drop(kSpeaksHttp);  // as in Redis, what was before it is lost
   if (is_closed_) return;
   collect_messages();
   append_messages(answers_);
   send();
+  session_->set_unsent_bytes(unread_bytes());
   if (is_closed_) return;
+  if (unanswered_bytes() > options_.query_bytes_max) {
+    return drop("it sent more than query_bytes_max after MULTI");
+  }
   const bool has_more =
       batch_begin_ < batch_end_ || alone_ || held_ || may_have_request_ || is_readable_;
   if (has_more && can_run()) {
@@ -369,7 +398,10 @@ void Connection::send() {
     }
   }
   if (sent > 0) active_ms_ = engine_.clock().monotonic_ms();
-  if (output_.size() > options_.output_bytes_max) {
+  const bool is_subscribed = session_->is_subscribed();
+  if (is_subscribed && exceeds(unread_bytes(), options_.subscriber_bytes_max))
+    return drop(kReadsNoMessages);
+  if (!is_subscribed && output_.size() > options_.output_bytes_max) {
     return drop("it left more than output_bytes_max of its answers unread");
   }
   if (output_.size() > kUnauthenticatedOutputBytesMax && !session_->is_authenticated()) {
@@ -405,6 +437,32 @@ std::int64_t Connection::idle_ms(std::int64_t now_monotonic_ms) const {
   return now_monotonic_ms - active_ms_;
 }
 
+/// What its owner is told of is about right: small objects that every connection has are left out.
+void Connection::count_memory() {
+  std::size_t bytes = 0;
+  if (!is_closed_) {
+    bytes = heap_bytes(input_) + parser_.memory_bytes() + batch_bytes_ + blocking_.memory_bytes() +
+            session_->queued_bytes() + output_.memory_bytes() + message_bytes_;
+    for (const auto& request : {&alone_, &held_}) {
+      if (*request) bytes += (*request)->memory_bytes();
+    }
+  }
+  owner_.memory_changed(std::exchange(counted_bytes_, bytes), bytes);
+}
+
+bool Connection::is_backlogged() const {
+  return session_->is_subscribed() && exceeds(unread_bytes(), options_.subscriber_soft_bytes_max);
+}
+
+void Connection::check_backlog() {
+  if (!is_backlogged()) return backlogged_ms_.reset();
+  const std::int64_t now_ms = engine_.clock().monotonic_ms();
+  if (!backlogged_ms_) backlogged_ms_ = now_ms;
+  if (now_ms - *backlogged_ms_ >= 1'000 * options_.subscriber_soft_s) {
+    drop("it left more than subscriber_soft_bytes_max of its messages unread for too long");
+  }
+}
+
 void Connection::drop(std::string_view reason) {
   if (options_.logger != nullptr) options_.logger->warn("a client is closed: {}", reason);
   close();
@@ -415,6 +473,7 @@ void Connection::close() {
   is_closed_ = true;
   boost::system::error_code ignored;
   socket_.close(ignored);
+  count_memory();
   owner_.closed(shared_from_this());
 }
 

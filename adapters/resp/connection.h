@@ -35,6 +35,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     /// It has something to run or to send: it is to be asked for next_batch(), then settle()d. Comes
     /// once until then.
     virtual void wants_turn(const std::shared_ptr<Connection>& connection) = 0;
+    /// Its memory_bytes() were `before`, and are `after`.
+    virtual void memory_changed(std::size_t before, std::size_t after) = 0;
     /// It is closed, and wants nothing more.
     virtual void closed(const std::shared_ptr<Connection>& connection) = 0;
     /// Is it called in the middle of a script?
@@ -70,11 +72,28 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// is subscribed or blocked, or about to be served.
   [[nodiscard]] std::int64_t idle_ms(std::int64_t now_monotonic_ms) const;
 
+  /// Returns how much memory its requests and replies took when its owner was told last.
+  [[nodiscard]] std::size_t memory_bytes() const { return counted_bytes_; }
+  /// Returns how much memory the requests of next_batch() take.
+  [[nodiscard]] std::size_t batch_bytes() const { return batch_bytes_; }
+  /// Returns true if it may be closed to free memory: not in a batch, not with CLIENT NO-EVICT.
+  [[nodiscard]] bool is_evictable() const { return !is_in_batch_ && !session_->is_protected(); }
+
+  /// Returns true if it is subscribed, and leaves more unread than subscriber_soft_bytes_max.
+  [[nodiscard]] bool is_backlogged() const;
+  /// Closes it if it has been backlogged for too long.
+  void check_backlog();
+
   [[nodiscard]] bool is_closed() const { return is_closed_; }
   void close();
+  /// Closes it, and logs the reason.
+  void drop(std::string_view reason);
 
  private:
   void want_turn();
+  void send_and_go_on();
+  void count_memory();
+  [[nodiscard]] std::size_t unanswered_bytes() const;
   ServedSessionOptions session_options();
 
   // ---- Coming in ----
@@ -96,12 +115,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void collect_messages();
   void append_messages(std::uint64_t up_to_replies);
   [[nodiscard]] bool output_waits() const;
+  [[nodiscard]] std::size_t unread_bytes() const { return output_.size() + message_bytes_; }
   void send();
   std::size_t send_some(boost::system::error_code& error);
   void wait_until_writable();
-
-  /// Closes it for a reason that the log is told.
-  void drop(std::string_view reason);
 
   // ---- Constant after construction ----
   const std::shared_ptr<boost::asio::io_context> io_;  // completions may outlive the server
@@ -110,7 +127,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Owner& owner_;
 
   Socket socket_;
-  std::int64_t active_ms_ = 0;  // when it received or sent bytes last, on the monotonic clock
+  std::size_t counted_bytes_ = 0;  // memory_bytes()
+  std::int64_t active_ms_ = 0;     // when it received or sent bytes last, on the monotonic clock
   std::unique_ptr<ServedSession> session_;  // from start() on
 
   // ---- Coming in ----
@@ -124,6 +142,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::vector<Request> requests_;  // shared_buffers.h: of the current batch, and spare ones
   std::size_t batch_begin_ = 0;    // requests_ before it have their replies
   std::size_t batch_end_ = 0;      // requests_ from it on are spare
+  std::size_t batch_bytes_ = 0;    // memory of requests_ before batch_end_
   std::optional<Request> alone_;   // follows the current batch, and does not run with it
   std::optional<Request> held_;    // begins the next batch
   Request blocking_;               // the last one that was alone_, until it has begun
@@ -133,6 +152,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // ---- Going out ----
   OutputQueue output_;
   std::vector<ServedSession::Message> messages_;  // not yet in output_
+  std::size_t message_bytes_ = 0;                 // of messages_
+  std::optional<std::int64_t> backlogged_ms_;     // since when, on the monotonic clock
   std::uint64_t answers_ = 0;                     // in output_ so far
   bool waits_to_write_ = false;
   bool ends_after_output_ = false;  // QUIT, or what cannot be understood

@@ -1,5 +1,6 @@
 #include "adapters/resp/resp_server.h"
 
+#include <malloc.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/resource.h>
@@ -39,7 +40,10 @@ constexpr std::uint32_t kModeMax = 0777;
 constexpr std::int64_t kKeepaliveMaxS = 32'767;                  // Linux takes no more
 constexpr std::int64_t kIdleTimeoutMaxS = 100LL * 365 * 86'400;  // a century: no sum overflows
 
-// The replies of a round, before they are sent. One reply may exceed it.
+constexpr std::size_t kGivenBackBytesMin = 16 * 1'024 * 1'024;
+
+// The requests of a round, and their replies before they are sent. One of them may exceed it.
+constexpr std::size_t kRoundRequestBytesMax = 4 * 1'024 * 1'024;
 constexpr std::size_t kRoundReplyBytesMax = 4 * 1'024 * 1'024;
 
 absl::Status unavailable(std::string_view what, const boost::system::error_code& error) {
@@ -134,6 +138,9 @@ class RespServer::Impl final : private Connection::Owner {
   void wants_turn(const std::shared_ptr<Connection>& connection) override {
     ready_.push_back(connection);
   }
+  void memory_changed(std::size_t before, std::size_t after) override {
+    clients_bytes_ += after - before;
+  }
   void closed(const std::shared_ptr<Connection>& connection) override {
     connections_.erase(connection);
   }
@@ -146,8 +153,11 @@ class RespServer::Impl final : private Connection::Owner {
   void hand_over(std::size_t batch);
   void serve_while_busy();
   static void answer_while_busy(Connection& connection);
+  void look_around();
   void close_idle();
-  void close_idle_every_second();
+  void bound_memory();
+  void give_back_memory();
+  void look_around_every_second();
   void close_all();
 
   // ---- Constant after start() ----
@@ -161,12 +171,15 @@ class RespServer::Impl final : private Connection::Owner {
   const std::shared_ptr<asio::io_context> io_ = std::make_shared<asio::io_context>(1);
   Listener<Tcp> tcp_listener_{*io_};
   Listener<Local> local_listener_{*io_};
-  asio::steady_timer idle_timer_{*io_};
+  asio::steady_timer look_around_{*io_};
   absl::flat_hash_set<std::shared_ptr<Connection>> connections_;
   Connections ready_;  // in order of arrival
   SharedBuffers buffers_;
+  std::size_t clients_bytes_ = 0;              // of connections_
+  std::size_t used_bytes_max_ = 0;             // most memory in use since memory was given back
+  std::size_t recent_used_bytes_max_ = 0;      // the same, since the last look around
   std::vector<ServedSession::Batch> batches_;  // of the current round
-  Connections asking_;                         // of each of them; null: it has its replies
+  Connections asking_;  // whose they are, kept until they have begun; null: it has its replies
   bool is_stopping_ = false;
   bool is_busy_ = false;  // in serve_while_busy()
 };
@@ -231,7 +244,7 @@ absl::Status RespServer::Impl::start() {
                                       .clients_max = options_.clients_max,
                                       .idle_timeout_s = options_.idle_timeout_s,
                                       .tcp_keepalive_s = options_.tcp_keepalive_s});
-  if (options_.idle_timeout_s > 0 && !engine_.is_manual()) close_idle_every_second();
+  if (!engine_.is_manual()) look_around_every_second();
   thread_ = std::thread([this] { run(); });
   return listening;
 }
@@ -366,6 +379,7 @@ RespServer::Impl::Connections RespServer::Impl::take_ready() {
 /// Runs a batch of each. A connection that has more is ready again, behind those that come
 /// meanwhile.
 void RespServer::Impl::serve_ready() {
+  std::size_t request_bytes = 0;
   for (auto& connection : take_ready()) {
     auto batch = connection->next_batch();
     const bool moves_clock = !batch && connection->moves_clock_next();
@@ -376,8 +390,14 @@ void RespServer::Impl::serve_ready() {
     const bool is_awaited = batch && !batch->completion;
     if (batch) batches_.push_back(*std::move(batch));
     if (!is_awaited) connection->settle();
-    if (moves_clock) close_idle();
-    if (batch) asking_.push_back(is_awaited ? std::move(connection) : nullptr);
+    if (moves_clock) look_around();
+    if (is_awaited) request_bytes += connection->batch_bytes();
+    if (batch) asking_.push_back(connection);
+    if (request_bytes > kRoundRequestBytesMax) {
+      run_batches();
+      request_bytes = 0;
+    }
+    bound_memory();
   }
   run_batches();
 }
@@ -393,12 +413,13 @@ void RespServer::Impl::run_batches() {
   asking_.clear();
 }
 
-/// Gives the replies of the batch to the connection that asks, once.
+/// Gives the replies of the batch to the connection that waits for them, once.
 void RespServer::Impl::hand_over(std::size_t batch) {
   const auto connection = std::exchange(asking_[batch], nullptr);
-  if (connection == nullptr) return;
+  if (connection == nullptr || !connection->is_in_batch()) return;
   connection->take_replies(batches_[batch].replies);
   connection->settle();
+  bound_memory();
 }
 
 /// In the middle of a script of one of them, which takes too long.
@@ -430,6 +451,16 @@ void RespServer::Impl::answer_while_busy(Connection& connection) {
   connection.settle();
 }
 
+/// For what a client does by letting time pass.
+void RespServer::Impl::look_around() {
+  close_idle();
+  Connections waiting;
+  for (const auto& connection : connections_) {
+    if (connection->is_backlogged()) waiting.push_back(connection);
+  }
+  for (const auto& connection : waiting) connection->check_backlog();
+}
+
 void RespServer::Impl::close_idle() {
   if (options_.idle_timeout_s == 0) return;
   const std::int64_t now_ms = engine_.clock().monotonic_ms();
@@ -440,12 +471,42 @@ void RespServer::Impl::close_idle() {
   for (const auto& connection : idle) connection->close();
 }
 
-void RespServer::Impl::close_idle_every_second() {
-  idle_timer_.expires_after(std::chrono::seconds(1));
-  idle_timer_.async_wait([this](const boost::system::error_code& gone) {
+/// Closes the clients that hold the most until the others fit into the bound.
+void RespServer::Impl::bound_memory() {
+  const std::size_t used = clients_bytes_ + ServedSession::keyspace_bytes(engine_);
+  recent_used_bytes_max_ = std::max(recent_used_bytes_max_, used);
+  while (options_.clients_bytes_max != 0 && clients_bytes_ > options_.clients_bytes_max) {
+    std::shared_ptr<Connection> largest;
+    for (const auto& connection : connections_) {
+      const std::size_t most = largest == nullptr ? 0 : largest->memory_bytes();
+      if (connection->memory_bytes() > most && connection->is_evictable()) largest = connection;
+    }
+    if (largest == nullptr) return;
+    largest->drop("all clients together hold more than clients_bytes_max, and it holds the most");
+  }
+}
+
+/// Gives memory that was freed and is not used again back to the system: malloc keeps it.
+void RespServer::Impl::give_back_memory() {
+  const std::size_t used = std::exchange(recent_used_bytes_max_, 0);
+  if (used + kGivenBackBytesMin > used_bytes_max_) {
+    used_bytes_max_ = std::max(used_bytes_max_, used);
+    return;
+  }
+  used_bytes_max_ = used;
+#ifdef __GLIBC__
+  ::malloc_trim(0);
+#endif
+}
+
+void RespServer::Impl::look_around_every_second() {
+  look_around_.expires_after(std::chrono::seconds(1));
+  look_around_.async_wait([this](const boost::system::error_code& gone) {
     if (gone) return;
-    close_idle();
-    close_idle_every_second();
+    look_around();
+    bound_memory();
+    give_back_memory();
+    look_around_every_second();
   });
 }
 
@@ -454,7 +515,7 @@ void RespServer::Impl::close_all() {
   tcp_listener_.acceptor.close(ignored);
   tcp_listener_.accept_again.cancel();
   local_listener_.accept_again.cancel();
-  idle_timer_.cancel();
+  look_around_.cancel();
   // What is there now may be another server's.
   if (local_socket_ && identity_of_socket(options_.unix_socket) == local_socket_) {
     std::error_code gone;

@@ -41,10 +41,19 @@ struct RespServerOptions {
   /// there; up to 32,767. 0: it does not ask.
   std::int64_t tcp_keepalive_s = 300;
 
-  /// What one client may have sent without an answer, and what it may leave unread, in bytes.
-  /// Beyond that it is closed, and the log says why.
+  /// What one client may have sent without an answer, requests after MULTI included, and what it
+  /// may leave unread, in bytes. Beyond that it is closed, and the log says why.
   std::size_t query_bytes_max = std::size_t{1} << 30;
   std::size_t output_bytes_max = std::size_t{1} << 30;
+  /// What a subscribed client may leave unread; it does not stop the clients that publish. It is
+  /// closed at once beyond the first bound, and beyond the second one after so many seconds without a
+  /// break. 0: no such bound. (Redis: client-output-buffer-limit pubsub.)
+  std::size_t subscriber_bytes_max = 32 * 1'024 * 1'024;
+  std::size_t subscriber_soft_bytes_max = 8 * 1'024 * 1'024;
+  std::int64_t subscriber_soft_s = 60;
+  /// What all clients may hold together of requests and replies, in bytes. Beyond that the clients
+  /// that hold the most are closed, except those with CLIENT NO-EVICT. 0: no bound.
+  std::size_t clients_bytes_max = std::size_t{2} << 30;
 
   /// A client said SHUTDOWN: the server is to be stopped, by another thread, and with `saves` the
   /// engine to be synced after that. Called inside the engine's turn: must return at once. Empty:

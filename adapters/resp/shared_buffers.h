@@ -10,6 +10,12 @@
 
 namespace rushgate {
 
+/// Empties the request and frees its memory, which an assignment of an empty one would keep.
+inline void free_memory(Request& request) {
+  const Request freed = std::move(request);
+  request.clear();
+}
+
 /// Not thread-safe.
 class SharedBuffers {
  public:
@@ -31,7 +37,7 @@ class SharedBuffers {
   void give_back(std::vector<Request> requests, std::size_t used) {
     if (spare_requests_ + requests.size() > kSpareRequestsMax) return;
     for (Request& request : std::span(requests).first(used)) {
-      if (request.heap_bytes() > kSpareRequestBytesMax) request = Request();
+      if (request.heap_bytes() > kSpareRequestBytesMax) free_memory(request);
     }
     spare_requests_ += requests.size();
     spare_.push_back(std::move(requests));

@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -13,6 +14,7 @@
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -24,6 +26,7 @@
 #include "apps/input/file_text.h"
 #include "apps/say.h"
 #include "engine/base/memory_size.h"
+#include "engine/base/numbers.h"
 #include "engine/executor/engine.h"
 #include "engine/sale/admission/admission.h"
 #include "storage/memory/memory_store.h"
@@ -32,6 +35,7 @@
 namespace rushgate {
 namespace {
 
+constexpr std::uint64_t kSecondsMax = std::numeric_limits<std::int32_t>::max();
 constexpr const char* kPasswordVariable = "RUSHGATE_REQUIREPASS";
 
 struct ServeArguments {
@@ -180,6 +184,45 @@ int run_serve(ServeArguments arguments) {
   return signal == HeldSignals::kShutdown ? kExitOk : kExitSignal + signal;
 }
 
+/// An option whose value is a size: 100mb, 1gb, …
+template <class Bytes>
+void add_size_option(CLI::App& command, const char* name, Bytes& bytes, const char* description) {
+  command
+      .add_option_function<std::string>(
+          name,
+          [name, &bytes](const std::string& text) {
+            const auto size = parse_memory_size_strictly(text);
+            if (!size) throw CLI::ValidationError(name, "'" + text + "' is no size");
+            bytes = *size;
+          },
+          description)
+      ->type_name("SIZE");
+}
+
+constexpr const char* kOutputLimit = "--client-output-buffer-limit";
+
+/// For a class of clients, as Redis's client-output-buffer-limit does: hard bound, soft bound,
+/// seconds.
+void set_output_limit(const std::string& clients, const std::array<std::string, 3>& bounds,
+                      RespServerOptions& server) {
+  const auto refuse = [](const std::string& why) { throw CLI::ValidationError(kOutputLimit, why); };
+  const auto hard = parse_memory_size_strictly(bounds[0]);
+  const auto soft = parse_memory_size_strictly(bounds[1]);
+  const auto seconds = parse_uint64(bounds[2]);
+  if (!hard || !soft) refuse("'" + bounds[hard ? 1 : 0] + "' is no size");
+  if (!seconds || *seconds > kSecondsMax) refuse("'" + bounds[2] + "' is no number of seconds");
+  if (clients == "pubsub") {
+    server.subscriber_bytes_max = *hard;
+    server.subscriber_soft_bytes_max = *soft;
+    server.subscriber_soft_s = static_cast<std::int64_t>(*seconds);
+  } else if (clients == "normal") {
+    if (*soft != 0 || *seconds != 0) refuse("normal takes no soft bound");
+    server.output_bytes_max = *hard != 0 ? *hard : std::numeric_limits<std::size_t>::max();
+  } else {
+    refuse("'" + clients + "' is none of normal|pubsub");
+  }
+}
+
 void add_options(CLI::App& command, ServeArguments& arguments) {
   RespServerOptions& server = arguments.server;
   command.add_option("--port", server.port, "TCP port; 0: a free one, which is printed")
@@ -226,10 +269,29 @@ void add_options(CLI::App& command, ServeArguments& arguments) {
       ->check(number_from(1, 1'000'000))
       ->capture_default_str()
       ->type_name("N");
+  add_size_option(command, "--client-query-buffer-limit", server.query_bytes_max,
+                  "Bytes that a client may send without a reply, after MULTI, too");
+  command
+      .add_option_function<std::vector<std::string>>(
+          kOutputLimit,
+          [&server](const std::vector<std::string>& words) {
+            if (words.size() % 4 != 0) {
+              throw CLI::ValidationError(kOutputLimit, "4 words belong to a class");
+            }
+            for (std::size_t i = 0; i < words.size(); i += 4) {
+              set_output_limit(words[i], {words[i + 1], words[i + 2], words[i + 3]}, server);
+            }
+          },
+          "Bytes that a client of the class normal or pubsub may leave unread: CLASS HARD\n"
+          "SOFT SECONDS, once or twice; normal takes no SOFT, so 0 0")
+      ->expected(4, 8)
+      ->type_name("…");
+  add_size_option(command, "--maxmemory-clients", server.clients_bytes_max,
+                  "Bytes that all clients may hold of requests and replies; 0: no bound");
   command
       .add_option("--timeout", server.idle_timeout_s,
                   "Seconds after which an idle client is closed; 0: never")
-      ->check(number_from(0, std::numeric_limits<std::int32_t>::max()))
+      ->check(number_from(0, kSecondsMax))
       ->capture_default_str()
       ->type_name("S");
   command
@@ -238,16 +300,8 @@ void add_options(CLI::App& command, ServeArguments& arguments) {
       ->check(number_from(0, 32'767))
       ->capture_default_str()
       ->type_name("S");
-  command
-      .add_option_function<std::string>(
-          "--maxmemory",
-          [&arguments](const std::string& text) {
-            const auto bytes = parse_memory_size_strictly(text);
-            if (!bytes) throw CLI::ValidationError("--maxmemory", "'" + text + "' is no size");
-            arguments.memory_bytes_max = *bytes;
-          },
-          "Refuses what takes memory once so much is used: 100mb, 1gb, …; 0: no bound")
-      ->type_name("SIZE");
+  add_size_option(command, "--maxmemory", arguments.memory_bytes_max,
+                  "Refuses what takes memory once so much is used: 100mb, 1gb, …; 0: no bound");
   command.add_flag("--manual-clock", arguments.manual_clock,
                    "For tests: time stands still but for RUSHGATE.ADVANCE milliseconds");
 }

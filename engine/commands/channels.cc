@@ -46,11 +46,12 @@ void Channels::leave_all(Session& session) {
 
 std::size_t Channels::publish(ChannelKind kind, std::string_view channel,
                               std::string_view message) {
-  const std::size_t before = messages_.size();
+  std::size_t reached = 0;
   const char* const word = kind == ChannelKind::kShard ? "smessage" : "message";
   if (const auto found = of(kind).find(channel); found != of(kind).end()) {
     for (const Session* session : found->second) {
       add_message(*session, {Reply::bulk(word), Reply::bulk(channel), Reply::bulk(message)});
+      ++reached;
     }
   }
   if (kind == ChannelKind::kPlain) {
@@ -59,16 +60,24 @@ std::size_t Channels::publish(ChannelKind kind, std::string_view channel,
       for (const Session* session : sessions) {
         add_message(*session, {Reply::bulk("pmessage"), Reply::bulk(pattern), Reply::bulk(channel),
                                Reply::bulk(message)});
+        ++reached;
       }
     }
   }
-  return messages_.size() - before;
+  return reached;
 }
 
 void Channels::add_message(const Session& to, std::vector<Reply> parts) {
   messages_.push_back(
       {to.outlet, to.protocol == 3 ? Reply::push(std::move(parts)) : Reply::array(std::move(parts)),
        to.replies});
+  if (!to.outlet->reserve(memory_bytes(messages_.back().text))) messages_.pop_back();
+}
+
+void Channels::take_back_to(std::size_t count) {
+  for (; messages_.size() > count; messages_.pop_back()) {
+    messages_.back().to->release(memory_bytes(messages_.back().text));
+  }
 }
 
 void Channels::send() {

@@ -48,15 +48,12 @@ class Channels {
   /// Needs no memory.
   void leave_all(Session& session);
 
-  /// A message for each subscription it reaches; how many these are. They wait to be sent.
+  /// Makes a message for each subscription that it reaches, and returns how many these are. The
+  /// messages wait to be sent, except those that their outlet refuses.
   std::size_t publish(ChannelKind kind, std::string_view channel, std::string_view message);
   [[nodiscard]] std::size_t waiting() const { return messages_.size(); }
   /// Those published since there were `count` are taken back.
-  void take_back_to(std::size_t count) {
-    if (messages_.size() > count) {
-      messages_.erase(messages_.begin() + static_cast<std::ptrdiff_t>(count), messages_.end());
-    }
-  }
+  void take_back_to(std::size_t count);
   /// Throws nothing: a message for which the outlet has no memory is lost.
   void send();
 

@@ -148,7 +148,8 @@ Reply run_or_queue(CommandContext& context, const CommandSpec* spec) {
     return reject(context, spec, std::move(why));
   }
   if (!session.transaction || (spec->flags & kNotQueued) != 0) return run(context, *spec);
-  session.transaction->requests.emplace_back(context.request());
+  const Request& queued = session.transaction->requests.emplace_back(context.request());
+  session.queued_bytes = session.queued_bytes + sizeof(queued) + queued.heap_bytes();
   if (asks_for_memory(context, *spec)) session.transaction->asks_for_memory = true;
   return Reply::status("QUEUED");
 }

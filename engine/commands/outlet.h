@@ -1,17 +1,24 @@
 // Where a client takes what comes besides answers.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "engine/client/reply.h"
 
 namespace rushgate {
 
-/// Called inside the turn, when what it tells of is committed: must return at once, and use no
-/// client.
+/// Called inside the turn, but for reserve() and release() when what it tells of is committed: must
+/// return at once, and use no client.
 class Outlet {
  public:
   virtual ~Outlet() = default;
+
+  /// Makes room for a message of so many bytes that is to be pushed. False if too many wait already:
+  /// then the message is left out, and the outlet ends its client. Called before the commit. Throws nothing.
+  [[nodiscard]] virtual bool reserve(std::size_t /*bytes*/) { return true; }
+  /// Undoes a reserve(): the message was rolled back.
+  virtual void release(std::size_t /*bytes*/) {}
 
   /// A message of a channel. `after_replies`: how many requests of the session had been answered
   /// when it was published.

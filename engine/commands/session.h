@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -53,11 +54,12 @@ struct Session {
   std::string name;           // CLIENT SETNAME
   std::uint64_t replies = 0;  // requests answered so far
 
-  std::optional<Transaction> transaction;  // MULTI
-  std::vector<WatchedKey> watched;         // WATCH
-  Subscriptions subscriptions;             // SUBSCRIBE and the like
-  SharedValue<bool> is_subscribed{false};  // there are some: for any thread
-  std::shared_ptr<Outlet> outlet;          // null: it takes answers only
+  std::optional<Transaction> transaction;    // MULTI
+  SharedValue<std::size_t> queued_bytes{0};  // what its requests hold: for any thread
+  std::vector<WatchedKey> watched;           // WATCH
+  Subscriptions subscriptions;               // SUBSCRIBE and the like
+  SharedValue<bool> is_subscribed{false};    // there are some: for any thread
+  std::shared_ptr<Outlet> outlet;            // null: it takes answers only
 
   // ---- CLIENT REPLY ----
   bool is_silent = false;  // OFF

@@ -29,6 +29,7 @@ bool any_watched_key_has_changed(const Session& session, Keyspace& keyspace) {
 
 void end_transaction(Session& session, Keyspace& keyspace) {
   session.transaction.reset();
+  session.queued_bytes = 0;
   unwatch_all(session, keyspace);
 }
 

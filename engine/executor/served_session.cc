@@ -19,13 +19,31 @@ void take_replies(Operation& operation, ServedSession::Batch& batch) {
 
 class ServedSession::Inbox final : public Outlet {
  public:
-  Inbox(std::function<void()> on_message, std::function<void(bool)> on_shutdown)
-      : on_message_(std::move(on_message)), on_shutdown_(std::move(on_shutdown)) {}
+  Inbox(std::size_t bytes_max, std::function<void()> on_message,
+        std::function<void(bool)> on_shutdown)
+      : bytes_max_(bytes_max),
+        on_message_(std::move(on_message)),
+        on_shutdown_(std::move(on_shutdown)) {}
 
+  [[nodiscard]] bool reserve(std::size_t bytes) override {
+    const std::size_t waiting = reserved_bytes_ += bytes;
+    if (bytes_max_ == 0 || waiting + unsent_bytes_ <= bytes_max_) return true;
+    reserved_bytes_ -= bytes;
+    try {
+      if (!is_overflowing_.exchange(true) && on_message_) on_message_();
+    } catch (...) {  // no memory: the next thing that wakes the client shows it
+    }
+    return false;
+  }
+  void release(std::size_t bytes) override { reserved_bytes_ -= bytes; }
   void push(Reply message, std::uint64_t after_replies) override {
-    {
+    const std::size_t bytes = memory_bytes(message);
+    try {
       const std::lock_guard lock(mutex_);
-      messages_.push_back({std::move(message), after_replies});
+      messages_.push_back({std::move(message), after_replies, bytes});
+    } catch (...) {
+      release(bytes);
+      throw;
     }
     if (on_message_) on_message_();
   }
@@ -38,22 +56,29 @@ class ServedSession::Inbox final : public Outlet {
 
   std::vector<Message> take() {
     const std::lock_guard lock(mutex_);
+    for (const Message& message : messages_) reserved_bytes_ -= message.bytes;
     return std::exchange(messages_, {});
   }
+  void set_unsent_bytes(std::size_t bytes) { unsent_bytes_ = bytes; }
+  [[nodiscard]] bool is_overflowing() const { return is_overflowing_; }
   [[nodiscard]] bool is_hung_up() const { return is_hung_up_; }
 
  private:
+  const std::size_t bytes_max_;
   const std::function<void()> on_message_;
   const std::function<void(bool)> on_shutdown_;
   std::atomic<bool> is_hung_up_{false};
+  std::atomic<bool> is_overflowing_{false};
+  std::atomic<std::size_t> reserved_bytes_{0};  // of messages to come, and of messages_
+  std::atomic<std::size_t> unsent_bytes_{0};
   std::mutex mutex_;
   std::vector<Message> messages_;  // guarded by mutex_
 };
 
 ServedSession::ServedSession(Engine& engine, ServedSessionOptions options)
     : executor_(engine.executor_),
-      inbox_(
-          std::make_shared<Inbox>(std::move(options.on_message), std::move(options.on_shutdown))),
+      inbox_(std::make_shared<Inbox>(options.message_bytes_max, std::move(options.on_message),
+                                     std::move(options.on_shutdown))),
       session_(std::make_shared<Session>()) {
   session_->outlet = inbox_;
   session_->address = std::move(options.address);
@@ -135,6 +160,10 @@ ServedSession::EndsScripts::~EndsScripts() {
   if (executor_ != nullptr) executor_->lua().end_killing();
 }
 
+std::size_t ServedSession::keyspace_bytes(const Engine& engine) {
+  return engine.executor_->keyspace_bytes();
+}
+
 void ServedSession::set_server(Engine& engine, const ServerSettings& server) {
   engine.executor_->set_server(server);
 }
@@ -142,11 +171,15 @@ void ServedSession::set_server(Engine& engine, const ServerSettings& server) {
 void ServedSession::note_refusal(Engine& engine) { engine.executor_->note_refused_session(); }
 
 std::vector<ServedSession::Message> ServedSession::take_messages() { return inbox_->take(); }
+void ServedSession::set_unsent_bytes(std::size_t bytes) { inbox_->set_unsent_bytes(bytes); }
+bool ServedSession::is_overflowing() const { return inbox_->is_overflowing(); }
 bool ServedSession::is_hung_up() const { return inbox_->is_hung_up(); }
 
 int ServedSession::protocol() const { return session_->protocol; }
 bool ServedSession::is_authenticated() const { return session_->is_authenticated; }
 bool ServedSession::is_in_transaction() const { return session_->transaction.has_value(); }
+std::size_t ServedSession::queued_bytes() const { return session_->queued_bytes; }
+bool ServedSession::is_protected() const { return session_->is_protected; }
 bool ServedSession::is_subscribed() const { return session_->is_subscribed; }
 bool ServedSession::is_closing() const { return session_->is_closing; }
 

@@ -28,7 +28,10 @@ struct ServedSessionOptions {
   std::string password = {};  // what the client must say (AUTH) before anything else; empty: none
   std::string address = {};   // of the client, and the one it came to, as CLIENT LIST shows them
   std::string local_address = {};
-  /// There is something in take_messages(), or is_hung_up(). Called inside the engine's turn, by
+  /// Bytes of messages that may wait, set_unsent_bytes() included. A message beyond is left out, and
+  /// is_overflowing(). 0: no bound.
+  std::size_t message_bytes_max = 0;
+  /// There is something in take_messages(), is_hung_up() or is_overflowing(). Called inside the engine's turn, by
   /// any thread, also after the session's end: must return at once and use no client.
   std::function<void()> on_message = {};
   /// SHUTDOWN: whoever runs the server is to end it, and with `saves` to sync the engine when that
@@ -90,6 +93,9 @@ class ServedSession {
     const std::shared_ptr<Executor> executor_;  // null: they are awaited
   };
 
+  /// Returns how much memory the keyspace took after the last commit batch. From any thread.
+  static std::size_t keyspace_bytes(const Engine& engine);
+
   /// Sets what CONFIG and INFO report about the server. From any thread.
   static void set_server(Engine& engine, const ServerSettings& server);
 
@@ -99,19 +105,27 @@ class ServedSession {
   struct Message {
     Reply text;
     std::uint64_t after_replies;  // so many requests had been answered when it was published
+    std::size_t bytes;            // memory_bytes(text)
   };
   /// Those that came since the last call. From any thread.
   [[nodiscard]] std::vector<Message> take_messages();
+  /// Sets how many bytes were taken, and wait still. From any thread.
+  void set_unsent_bytes(std::size_t bytes);
+  /// Returns true if a message was left out. From any thread.
+  [[nodiscard]] bool is_overflowing() const;
   /// Somebody wants the connection to end (CLIENT KILL). From any thread.
   [[nodiscard]] bool is_hung_up() const;
   /// Returns true if it is subscribed to a channel or a pattern. From any thread.
   [[nodiscard]] bool is_subscribed() const;
+  /// Returns how much memory the requests take that wait for EXEC. From any thread.
+  [[nodiscard]] std::size_t queued_bytes() const;
 
   // ---- What the commands made of it; to be asked while none runs ----
   [[nodiscard]] int protocol() const;  // 2 or 3
   [[nodiscard]] bool is_authenticated() const;
   [[nodiscard]] bool is_in_transaction() const;
-  [[nodiscard]] bool is_closing() const;  // after QUIT: hang up when the answer is sent
+  [[nodiscard]] bool is_protected() const;  // CLIENT NO-EVICT
+  [[nodiscard]] bool is_closing() const;    // after QUIT: hang up when the answer is sent
 
  private:
   class Inbox;

@@ -1,4 +1,6 @@
 // The bounds on what clients make `rushgate serve` hold, as its resident memory.
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <fstream>
 #include <memory>
@@ -70,6 +72,12 @@ class ProgramMemoryTest : public ::testing::Test {
   [[nodiscard]] std::int64_t grown_by() const {
     return (status_bytes("VmRSS") - at_start_) / kMebi;
   }
+  /// Freed memory is given back within a second or two. False if it is not after ten.
+  [[nodiscard]] bool wait_until_grown_by_less(std::int64_t mebi) {
+    const auto give_up = std::chrono::steady_clock::now() + RawConnection::kPatience;
+    while (grown_by() >= mebi && std::chrono::steady_clock::now() < give_up) call("PING");
+    return grown_by() < mebi;
+  }
   [[nodiscard]] std::int64_t peak_growth() const {
     return (status_bytes("VmHWM") - at_start_) / kMebi;
   }
@@ -94,6 +102,81 @@ TEST_F(ProgramMemoryTest, UnreadRepliesHoldOneReplyPerClient) {
   }
   wait_until_idle();
   EXPECT_LT(peak_growth(), 2 * kClients);
+}
+
+TEST_F(ProgramMemoryTest, IdleClientsGiveMemoryBack) {
+  start();
+  const auto clients = connect(200);
+  std::string sent;
+  append_request(Request::of("ECHO", std::string(kMebi, 'x')), sent);
+  for (const auto& client : clients) client->send_bytes(sent);
+  for (const auto& client : clients) EXPECT_GT(client->receive().size(), sent.size() / 2);
+  wait_until_idle();
+  EXPECT_TRUE(wait_until_grown_by_less(20)) << grown_by();
+}
+
+TEST_F(ProgramMemoryTest, FlushallGivesMemoryBack) {
+  start();
+  constexpr int kKeys = 300;
+  {
+    const auto client = connect();
+    std::string sent;
+    for (int i = 0; i < kKeys; ++i) {
+      EXPECT_EQ(client->call(Request::of("SET", i, std::string(kMebi, 'x'))), Reply::ok());
+      append_request(Request::of("GET", i), sent);
+    }
+    client->send_bytes(sent);
+    for (int i = 0; i < kKeys; ++i) EXPECT_GT(client->receive().size(), std::size_t{kMebi});
+  }
+  EXPECT_LT(peak_growth(), 2 * kKeys);
+  call("FLUSHALL");
+  EXPECT_TRUE(wait_until_grown_by_less(30)) << grown_by();
+}
+
+TEST_F(ProgramMemoryTest, QueuedRequestsAreBounded) {
+  start({"--client-query-buffer-limit", "20mb"});
+  std::string sent = "CLIENT REPLY OFF\r\nMULTI\r\n";
+  for (int i = 0; i < 1'000'000; ++i) sent += "PING\r\n";
+  const auto client = connect();
+  client->send_bytes(sent);
+  EXPECT_EQ(client->receive_all(), "");
+  EXPECT_LT(peak_growth(), 40);
+}
+
+TEST_F(ProgramMemoryTest, EmptyArgumentsAreBounded) {
+  start({"--client-query-buffer-limit", "20mb"});
+  std::string sent = "*1000000000\r\n";
+  for (int i = 0; i < 10'000'000; ++i) sent += "$0\r\n\r\n";
+  const auto client = connect();
+  client->send_bytes(sent);
+  EXPECT_EQ(client->receive_all(), "");
+  EXPECT_LT(peak_growth(), 40);
+}
+
+TEST_F(ProgramMemoryTest, AllClientsTogetherAreBounded) {
+  start({"--maxmemory-clients", "30mb"});
+  const auto clients = connect(20);
+  const std::string begun = "*2\r\n$4\r\nECHO\r\n$100000000\r\n" + std::string(5 * kMebi, 'x');
+  for (const auto& client : clients) client->send_bytes(begun);
+  wait_until_idle();
+  EXPECT_LT(peak_growth(), 60);
+  EXPECT_EQ(call("PING"), Reply::status("PONG"));
+}
+
+TEST_F(ProgramMemoryTest, SubscribersAreBounded) {
+  start({"--client-output-buffer-limit", "pubsub", "20mb", "0", "0", "normal", "1gb", "0", "0"});
+  const auto lazy = connect();
+  const auto lazy_for_script = connect();
+  for (const auto& client : {lazy.get(), lazy_for_script.get()}) {
+    client->send(Request::of("SUBSCRIBE", client == lazy.get() ? "c" : "script"));
+    client->receive();
+  }
+  while (call("PUBLISH", "c", std::string(kMebi, 'x')) == Reply::integer(1)) {
+  }
+  EXPECT_LT(peak_growth(), 40);
+  call("EVAL", "for i = 1, 200 do redis.call('PUBLISH', 'script', ARGV[1]) end", 0,
+       std::string(kMebi, 'x'));
+  EXPECT_LT(peak_growth(), 60);
 }
 
 // Redis closes it, too.

@@ -291,6 +291,16 @@ TEST_F(ProgramServeTest, SaysWhatIsWrongWithItsArguments) {
   for (const char* mode : {"", "888", "1777", "rwx", "00777", "-1"}) {
     EXPECT_THAT(refused({"--unixsocketperm", mode}), HasSubstr("is no mode like 700"));
   }
+  const auto refused_limit = [&](const std::string& a, const std::string& b, const std::string& c,
+                                 const std::string& d) {
+    return refused({"--client-output-buffer-limit", a, b, c, d});
+  };
+  EXPECT_THAT(refused_limit("all", "1", "0", "0"), HasSubstr("'all' is none of normal|pubsub"));
+  EXPECT_THAT(refused_limit("pubsub", "much", "0", "0"), HasSubstr("'much' is no size"));
+  EXPECT_THAT(refused_limit("pubsub", "1", "more", "0"), HasSubstr("'more' is no size"));
+  EXPECT_THAT(refused_limit("pubsub", "1", "1", "-1"), HasSubstr("'-1' is no number of seconds"));
+  EXPECT_THAT(refused_limit("normal", "1", "1", "1"), HasSubstr("normal takes no soft bound"));
+  EXPECT_THAT(refused({"--client-output-buffer-limit", "normal", "1"}), HasSubstr("4"));
   EXPECT_THAT(refused({"--timeout", "-1"}), HasSubstr("is no number from 0 to"));
   EXPECT_THAT(refused({"--tcp-keepalive", "32768"}), HasSubstr("is no number from 0 to 32767"));
   EXPECT_THAT(refused({"--durability", "sync"}), HasSubstr("without --dir nothing is kept"));

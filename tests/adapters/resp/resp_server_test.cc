@@ -37,6 +37,7 @@ using testing::connect_while_busy;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using testing::RawConnection;
 using ::testing::StartsWith;
 
@@ -593,12 +594,119 @@ TEST_F(RespServerTest, ClosesAClientThatSendsTooMuchOfARequest) {
   EXPECT_EQ(last_words("*1000\r\n$600000\r\n" + std::string(600'000, 'x') + "\r\n$600000\r\n" +
                        std::string(600'000, 'x')),
             "");
+  std::string empty_arguments = "*1000000\r\n";
+  for (int i = 0; i < 60'000; ++i) empty_arguments += "$0\r\n\r\n";
+  EXPECT_EQ(last_words(empty_arguments), "");
   EXPECT_EQ(other->call(Request::of("PING")), Reply::status("PONG"));
   EXPECT_THAT(logged_.str(), HasSubstr("a client is closed: "));
 }
 
+TEST_F(RespServerTest, TransactionQueueCountsAsQuery) {
+  start({.query_bytes_max = 1'000'000, .logger = log_});
+  const auto queued = [&](RawConnection& client, int requests) {
+    std::string sent;
+    for (int i = 0; i < requests; ++i) append_request(Request::of("PING"), sent);
+    client.send_bytes(sent);
+  };
+  const auto modest = connect();
+  for (int round = 0; round < 3; ++round) {
+    modest->call(Request::of("MULTI"));
+    queued(*modest, 5'000);
+    for (int i = 0; i < 5'000; ++i) ASSERT_EQ(modest->receive(), "+QUEUED\r\n");
+    EXPECT_EQ(modest->call(Request::of("DISCARD")), Reply::ok());
+  }
+  const auto greedy = connect();
+  greedy->call(Request::of("MULTI"));
+  queued(*greedy, 12'000);
+  EXPECT_THAT(greedy->receive_all(), Not(HasSubstr("PONG")));
+  EXPECT_THAT(logged_.str(), HasSubstr("it sent more than query_bytes_max after MULTI"));
+  EXPECT_EQ(modest->call(Request::of("PING")), Reply::status("PONG"));
+}
+
+TEST_F(RespServerTest, LargestClientsAreClosedAtTheirBound) {
+  start({.clients_bytes_max = 5'000'000, .logger = log_});
+  const auto other = connect();
+  const auto holding = [&](std::size_t bytes) {
+    auto client = connect();
+    client->call(Request::of("CLIENT", "SETNAME", "n"));
+    client->send_bytes("*2\r\n$4\r\nECHO\r\n$100000000\r\n" + std::string(bytes, 'x'));
+    return client;
+  };
+  auto guarded = connect();
+  guarded->call(Request::of("CLIENT", "NO-EVICT", "ON"));
+  guarded->send_bytes("*2\r\n$4\r\nECHO\r\n$3000000\r\n" + std::string(2'900'000, 'x'));
+  std::vector<std::unique_ptr<RawConnection>> small;
+  for (int i = 0; i < 10; ++i) small.push_back(holding(100'000));
+  EXPECT_EQ(clients_listed(*other), 12);
+  EXPECT_EQ(holding(2'000'000)->receive_all(), "");
+  EXPECT_EQ(clients_listed(*other), 12);
+  EXPECT_THAT(logged_.str(), HasSubstr("all clients together hold more than clients_bytes_max"));
+  guarded->send_bytes(std::string(100'000, 'x') + "\r\n");
+  EXPECT_EQ(guarded->receive().size(), std::string("$3000000\r\n\r\n").size() + 3'000'000);
+}
+
+TEST_F(RespServerTest, ScriptMeetsBoundOfSubscriber) {
+  start({.subscriber_bytes_max = 1'000'000, .logger = log_});
+  const auto other = connect();
+  const auto subscriber = connect();
+  subscriber->send_bytes("SUBSCRIBE c\r\n");
+  subscriber->receive();
+  EXPECT_EQ(
+      other->call(Request::of("EVAL",
+                              "local n = 0\n"
+                              "for i = 1, 100 do n = n + redis.call('PUBLISH', 'c', ARGV[1]) end\n"
+                              "return n",
+                              0, std::string(100'000, 'x'))),
+      Reply::integer(100));
+  EXPECT_LT(subscriber->receive_all().size(), 1'000'000U);
+  EXPECT_THAT(logged_.str(), HasSubstr("it left more than subscriber_bytes_max of its messages"));
+}
+
+TEST_F(RespServerTest, RolledBackMessagesCountNoMore) {
+  engine_ = *Engine::open(std::make_unique<MemoryStore>(), {.roll_back_failed_scripts = true});
+  start({.subscriber_bytes_max = 1'000'000});
+  const auto other = connect();
+  const auto subscriber = connect();
+  subscriber->send_bytes("SUBSCRIBE c\r\n");
+  subscriber->receive();
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_TRUE(other
+                    ->call(Request::of("EVAL", "redis.call('PUBLISH', 'c', ARGV[1]) error('x')", 0,
+                                       std::string(400'000, 'x')))
+                    .is_error());
+  }
+  EXPECT_EQ(other->call(Request::of("PUBLISH", "c", "m")), Reply::integer(1));
+  EXPECT_THAT(subscriber->receive(), EndsWith("\r\nm\r\n"));
+}
+
+TEST_F(RespServerTest, SoftBoundOfSubscriberHoldsAfterItsTime) {
+  open_with_manual_clock();
+  start({.subscriber_soft_bytes_max = 1'000'000, .subscriber_soft_s = 10, .logger = log_});
+  const auto other = connect();
+  const auto subscriber = connect();
+  subscriber->send_bytes("SUBSCRIBE c\r\n");
+  subscriber->receive();
+  const std::string message(400'000, 'x');
+  constexpr int kMessages = 6;
+  const auto publish = [&] {
+    for (int i = 0; i < kMessages; ++i) other->call(Request::of("PUBLISH", "c", message));
+    other->call(Request::of("PING"));
+  };
+  publish();
+  other->call(Request::of("RUSHGATE.ADVANCE", 9'999));
+  EXPECT_EQ(clients_listed(*other), 2);
+  for (int i = 0; i < kMessages; ++i) EXPECT_GT(subscriber->receive().size(), message.size());
+  other->call(Request::of("RUSHGATE.ADVANCE", 1));
+  publish();  // its time begins anew
+  other->call(Request::of("RUSHGATE.ADVANCE", 9'999));
+  EXPECT_EQ(clients_listed(*other), 2);
+  other->call(Request::of("RUSHGATE.ADVANCE", 1));
+  EXPECT_EQ(clients_listed(*other), 1);
+  EXPECT_THAT(logged_.str(), HasSubstr("subscriber_soft_bytes_max"));
+}
+
 TEST_F(RespServerTest, ClosesASubscriberThatDoesNotReadItsMessages) {
-  start({.output_bytes_max = 1'000'000, .logger = log_});
+  start({.subscriber_bytes_max = 1'000'000, .logger = log_});
   const auto other = connect();
   const auto lazy = connect();
   lazy->send_bytes("SUBSCRIBE c\r\n");
@@ -606,8 +714,8 @@ TEST_F(RespServerTest, ClosesASubscriberThatDoesNotReadItsMessages) {
   const std::string message(400'000, 'x');
   while (other->call(Request::of("PUBLISH", "c", message)) == Reply::integer(1)) {
   }
-  EXPECT_THAT(logged_.str(), HasSubstr("a client is closed: it left more than output_bytes_max of "
-                                       "its answers unread"));
+  EXPECT_THAT(logged_.str(), HasSubstr("a client is closed: it left more than "
+                                       "subscriber_bytes_max of its messages unread"));
 }
 
 TEST_F(RespServerTest, ClosesAClientThatDoesNotReadItsAnswers) {
