@@ -39,6 +39,7 @@ void measure_orders(const Effort& effort, Report& report);
 void measure_stored(const Effort& effort, Report& report);
 void measure_fibers(const Effort& effort, Report& report);
 void measure_resp(const Effort& effort, Report& report);
+void measure_unread(const Effort& effort, Report& report);
 
 /// In the order of the report.
 std::span<const Line> lines();

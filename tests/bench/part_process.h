@@ -45,6 +45,7 @@ class PartProcess {
   PartProcess(const PartProcess&) = delete;
   PartProcess& operator=(const PartProcess&) = delete;
 
+  [[nodiscard]] pid_t pid() const { return pid_; }
   /// Waits for its next line.
   std::vector<double> numbers();
   /// SIGKILL; returns when it is gone.

@@ -24,6 +24,7 @@ std::span<const Line> lines() {
       {"growth", measure_growth},         {"footprint", measure_footprint},
       {"orders", measure_orders},         {"stored", measure_stored},
       {"fibers", measure_fibers},         {"resp", measure_resp},
+      {"unread", measure_unread},
   };
   return kLines;
 }
