@@ -111,6 +111,7 @@ ServedSessionOptions Connection::session_options() {
   return {.password = options_.password,
           .address = address_text(socket_.remote_endpoint(ignored), options_),
           .local_address = address_text(socket_.local_endpoint(ignored), options_),
+          .reply_bytes_max = options_.output_bytes_max,
           .message_bytes_max = options_.subscriber_bytes_max,
           .on_message = wake,
           .on_shutdown = options_.on_shutdown};

@@ -84,6 +84,9 @@ inline Reply unblock_reason() {
 }
 
 // ---- Publish and subscribe ----
+inline Reply reply_too_large() {
+  return Reply::error("ERR the reply takes more memory than the client may leave unread");
+}
 inline Reply only_subscriptions(std::string_view command) {
   return Reply::error("ERR Can't execute '" + std::string(command) +
                       "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed "

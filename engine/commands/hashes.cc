@@ -134,7 +134,12 @@ Reply hmget_command(CommandContext& context) {
   if (!context.find(context[1], ValueType::kHash, hash)) return errors::wrong_type();
   std::vector<Reply> values;
   values.reserve(context.size() - 2);
-  for (std::size_t i = 2; i < context.size(); ++i) values.push_back(field_reply(hash, context[i]));
+  std::size_t bytes = 0;
+  for (std::size_t i = 2; i < context.size(); ++i) {
+    values.push_back(field_reply(hash, context[i]));
+    bytes += memory_bytes(values.back());
+    if (bytes > context.session().reply_bytes_max) return errors::reply_too_large();
+  }
   return Reply::array(std::move(values));
 }
 

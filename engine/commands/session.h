@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -74,7 +75,8 @@ struct Session {
   bool is_protected = false;  // CLIENT NO-EVICT
 
   // ---- Of clients that come over a connection ----
-  std::string password;          // what AUTH must give; empty: nobody asks
+  std::string password;  // what AUTH must give; empty: nobody asks
+  std::size_t reply_bytes_max = std::numeric_limits<std::size_t>::max();  // of one request
   bool is_authenticated = true;  // if not, it may do little more than AUTH
   bool is_closing = false;       // QUIT: after the answer the connection ends
   bool is_ended = false;         // its client is gone, or was killed: nothing of it runs any more

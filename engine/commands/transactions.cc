@@ -2,6 +2,7 @@
 #include "engine/commands/transactions.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 #include <vector>
 
@@ -57,10 +58,16 @@ Reply exec_command(CommandContext& context) {
 
   std::vector<Reply> replies;
   replies.reserve(transaction.requests.size());
+  std::size_t bytes = 0;
   for (const Request& request : transaction.requests) {
     CommandContext inner(context.services(), session, request, CommandContext::Origin::kTransaction,
                          false);
-    replies.push_back(run_command(inner));
+    Reply reply = run_command(inner);
+    if (memory_bytes(reply) > session.reply_bytes_max - std::min(bytes, session.reply_bytes_max)) {
+      reply = errors::reply_too_large();
+    }
+    bytes += memory_bytes(reply);
+    replies.push_back(std::move(reply));
   }
   return Reply::array(std::move(replies));
 }

@@ -83,6 +83,7 @@ ServedSession::ServedSession(Engine& engine, ServedSessionOptions options)
   session_->outlet = inbox_;
   session_->address = std::move(options.address);
   session_->local_address = std::move(options.local_address);
+  session_->reply_bytes_max = options.reply_bytes_max;
   session_->is_authenticated = options.password.empty();
   session_->password = std::move(options.password);
   session_end_ = Executor::make_session_end(session_);

@@ -28,6 +28,9 @@ struct ServedSessionOptions {
   std::string password = {};  // what the client must say (AUTH) before anything else; empty: none
   std::string address = {};   // of the client, and the one it came to, as CLIENT LIST shows them
   std::string local_address = {};
+  /// What the reply to one request may take of memory, where a request can ask for any multiple of
+  /// what is stored (MGET, HMGET, EXEC).
+  std::size_t reply_bytes_max = std::numeric_limits<std::size_t>::max();
   /// Bytes of messages that may wait, set_unsent_bytes() included. A message beyond is left out, and
   /// is_overflowing(). 0: no bound.
   std::size_t message_bytes_max = 0;

@@ -163,6 +163,15 @@ TEST_F(ProgramMemoryTest, AllClientsTogetherAreBounded) {
   EXPECT_EQ(call("PING"), Reply::status("PONG"));
 }
 
+TEST_F(ProgramMemoryTest, RepliesOfTransactionAreBounded) {
+  start({"--client-output-buffer-limit", "normal", "20mb", "0", "0"});
+  call("SET", "k", std::string(kMebi, 'x'));
+  call("MULTI");
+  for (int i = 0; i < 200; ++i) call("GET", "k");
+  EXPECT_EQ(call("EXEC").elements().size(), 200U);
+  EXPECT_LT(peak_growth(), 60);
+}
+
 TEST_F(ProgramMemoryTest, SubscribersAreBounded) {
   start({"--client-output-buffer-limit", "pubsub", "20mb", "0", "0", "normal", "1gb", "0", "0"});
   const auto lazy = connect();

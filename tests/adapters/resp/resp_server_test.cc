@@ -732,6 +732,27 @@ TEST_F(RespServerTest, ClosesAClientThatDoesNotReadItsAnswers) {
                                        "its answers unread"));
 }
 
+TEST_F(RespServerTest, RepeatedValueMeetsBoundOfReply) {
+  start({.output_bytes_max = 1'000'000});
+  const auto client = connect();
+  const std::string value(400'000, 'x');
+  client->call(Request::of("SET", "k", value));
+  client->call(Request::of("HSET", "h", "f", value));
+  const Reply refusal =
+      Reply::error("ERR the reply takes more memory than the client may leave unread");
+  EXPECT_EQ(client->call(Request::of("MGET", "k", "k")).elements().size(), 2U);
+  EXPECT_EQ(client->call(Request::of("MGET", "k", "k", "k")), refusal);
+  EXPECT_EQ(client->call(Request::of("HMGET", "h", "f", "f", "f")), refusal);
+  client->call(Request::of("MULTI"));
+  for (int i = 0; i < 3; ++i) client->call(Request::of("GET", "k"));
+  client->call(Request::of("INCR", "n"));
+  const Reply replies = client->call(Request::of("EXEC"));
+  EXPECT_EQ(replies.elements()[1], Reply::bulk(value));
+  EXPECT_EQ(replies.elements()[2], refusal);
+  EXPECT_EQ(replies.elements()[3], Reply::integer(1));
+  EXPECT_EQ(client->call(Request::of("GET", "n")), Reply::bulk("1"));
+}
+
 TEST_F(RespServerTest, UnreadRepliesStopTheirClient) {
   start({.output_bytes_max = 1'000'000});
   const auto other = connect();
