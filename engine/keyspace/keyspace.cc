@@ -248,6 +248,7 @@ absl::Status Keyspace::commit() {
   if (changes_.empty()) return absl::OkStatus();
   absl::Cleanup undo = [this] { changes_.roll_back_to({}); };
   changes_.complete_records();
+  lazy_free_.begin_batch();
   const absl::Status kept = store_.commit(changes_.records());
   std::move(undo).Cancel();
   if (!kept.ok()) {

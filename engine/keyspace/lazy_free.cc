@@ -19,9 +19,16 @@ void LazyFree::stop() {
 }
 
 void LazyFree::free(const Item& item) noexcept {
-  if (item.bytes > kBytesAtOnceMax && leave_to_thread(item)) return;
+  if (!may_free_at_once(item) && leave_to_thread(item)) return;
   item.destroy(item.value);
   count_at_once(item);
+}
+
+bool LazyFree::may_free_at_once(const Item& item) {
+  if (item.bytes <= kBytesSmallMax) return true;
+  if (item.bytes > at_once_left_) return false;
+  at_once_left_ -= item.bytes;
+  return true;
 }
 
 void LazyFree::count_at_once(const Item& item) {

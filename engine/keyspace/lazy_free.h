@@ -14,11 +14,14 @@
 
 namespace rushgate {
 
-/// Thread-safe, but for use_thread() and stop(). Its thread begins with the first large value.
+/// Used by one thread at a time, but for counts() and bytes_pending(). Its own thread begins with the
+/// first large value.
 class LazyFree {
  public:
-  /// A value of up to so many bytes is freed at once: in about 100 µs, if its blocks are small.
+  /// What a commit batch frees at once: in about 100 µs, if the blocks are small.
   static constexpr std::size_t kBytesAtOnceMax = std::size_t{64} * 1024;
+  /// A value of up to so many bytes is not worth a thread, and always freed at once.
+  static constexpr std::size_t kBytesSmallMax = 512;
   /// What may wait in addition to the value that is being freed. While more would wait, values are
   /// freed at once.
   static constexpr std::size_t kBytesPendingMax = std::size_t{256} * 1024 * 1024;
@@ -41,6 +44,9 @@ class LazyFree {
   void use_thread();
   /// Ends the thread when it has freed everything. Values that come later are freed at once.
   void stop();
+
+  /// The bytes that are freed at once are counted from here.
+  void begin_batch() { at_once_left_ = kBytesAtOnceMax; }
 
   /// Frees `value`, which holds about `bytes`, and stands for so many objects.
   template <class T>
@@ -66,12 +72,14 @@ class LazyFree {
   };
 
   void free(const Item& item) noexcept;
+  bool may_free_at_once(const Item& item);
   void count_at_once(const Item& item);
   bool leave_to_thread(const Item& item) noexcept;
   void loop();
   Item take_first();
   void free_taken(const Item& item, std::unique_lock<std::mutex>& lock);
 
+  std::size_t at_once_left_ = kBytesAtOnceMax;
   std::thread thread_;
   mutable std::mutex mutex_;         // guards what follows
   std::condition_variable changed_;  // there is something to free, or the end is near

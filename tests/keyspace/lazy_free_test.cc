@@ -78,6 +78,21 @@ TEST_F(LazyFreeTest, LargeValueIsFreedOnThread) {
   EXPECT_EQ(lazy_free_.counts().bytes_at_once, 0U);
 }
 
+TEST_F(LazyFreeTest, BatchFreesBoundedBytesAtOnce) {
+  constexpr std::size_t kBytes = 10'000;
+  constexpr std::size_t kAtOnce = LazyFree::kBytesAtOnceMax / kBytes;
+  lazy_free_.use_thread();
+  for (std::uint64_t batch = 1; batch <= 3; ++batch) {
+    lazy_free_.begin_batch();
+    for (int i = 0; i < 100; ++i) lazy_free_.free(probe([] {}), kBytes);
+    EXPECT_EQ(lazy_free_.counts().objects_at_once, batch * kAtOnce);
+  }
+  lazy_free_.free(probe([] {}), LazyFree::kBytesSmallMax);
+  EXPECT_EQ(lazy_free_.counts().objects_at_once, 3 * kAtOnce + 1);
+  lazy_free_.stop();
+  EXPECT_EQ(lazy_free_.counts().objects_later, 300 - 3 * kAtOnce);
+}
+
 TEST_F(LazyFreeTest, WithoutThreadAllIsFreedAtOnce) {
   EXPECT_EQ(thread_for(kLarge), std::this_thread::get_id());
 }
@@ -197,6 +212,21 @@ TEST_F(LazyRemovalTest, DestroyedStreamGroups) {
     Object& stream = *db.find("k");
     streams::destroy_group(db, stream, *stream.stream().find_group("g"));
   });
+}
+
+TEST_F(LazyRemovalTest, ManyValuesOfOneBatch) {
+  Database& db = keyspace_.db(0);
+  constexpr std::size_t kValues = 100;
+  for (std::size_t i = 0; i < kValues; ++i) {
+    strings::set(db, std::to_string(i), StringValue(std::string_view(std::string(10'000, 'x'))));
+  }
+  commit();
+  for (std::size_t i = 0; i < kValues; ++i) db.remove(*db.find(std::to_string(i)));
+  commit();
+  keyspace_.lazy_free().stop();
+  const LazyFree::Counts counts = keyspace_.lazy_free().counts();
+  EXPECT_EQ(counts.objects_at_once + counts.objects_later, kValues);
+  EXPECT_LE(counts.bytes_at_once, LazyFree::kBytesAtOnceMax);
 }
 
 TEST_F(LazyRemovalTest, WholeDatabases) {
