@@ -1,5 +1,7 @@
 #include "storage/sqlite/connection.h"
 
+#include <sys/stat.h>
+
 #include <cstdint>
 
 #include <SQLiteCpp/Column.h>
@@ -65,6 +67,13 @@ absl::Status use_log(SQLite::Database& database) {
   return absl::OkStatus();
 }
 
+absl::Status moved(const std::string& file) {
+  return absl::DataLossError(absl::StrCat(
+      file,
+      " was deleted, renamed or replaced while it was open: nothing is written until the same file "
+      "is there again"));
+}
+
 }  // namespace
 
 absl::StatusOr<SQLite::Database> open_writer(const std::string& file,
@@ -102,15 +111,25 @@ absl::StatusOr<SQLite::Database> open_reader(const std::string& file,
   return database;
 }
 
-absl::Status check_in_place(SQLite::Database& database) {
+OpenFiles::OpenFiles(SQLite::Database& database)
+    : database_(database),
+      log_(absl::StrCat(database.getFilename(), "-wal")),
+      log_id_(find(log_)) {}
+
+absl::Status OpenFiles::check() {
   int has_moved = 0;
   const int asked =
-      sqlite3_file_control(database.getHandle(), "main", SQLITE_FCNTL_HAS_MOVED, &has_moved);
-  if (asked != SQLITE_OK || has_moved == 0) return absl::OkStatus();
-  return absl::DataLossError(
-      absl::StrCat(database.getFilename(),
-                   " was deleted, renamed or replaced while it was open: nothing is written to it "
-                   "until the same file is there again"));
+      sqlite3_file_control(database_.getHandle(), "main", SQLITE_FCNTL_HAS_MOVED, &has_moved);
+  if (asked == SQLITE_OK && has_moved != 0) return moved(database_.getFilename());
+  const std::optional<FileId> log_id = find(log_);
+  if (!log_id_) log_id_ = log_id;
+  return log_id_ == log_id ? absl::OkStatus() : moved(log_);
+}
+
+std::optional<OpenFiles::FileId> OpenFiles::find(const std::string& path) {
+  struct stat found {};
+  if (::stat(path.c_str(), &found) != 0) return std::nullopt;
+  return FileId{.device = found.st_dev, .inode = found.st_ino};
 }
 
 absl::Status check_whole(SQLite::Database& database) {

@@ -24,6 +24,7 @@ struct Reader {
 
   std::mutex mutex;  // guards what follows
   SQLite::Database database;
+  OpenFiles files{database};
   OrderReader orders{database};
   VoucherReader vouchers{database};
   StateReader state{database};
@@ -34,6 +35,7 @@ struct Writer {
 
   std::mutex mutex;  // guards what follows
   SQLite::Database database;
+  OpenFiles files{database};
   OrderWriter orders{database};
   VoucherWriter vouchers{database};
   StateWriter state{database};
@@ -68,24 +70,24 @@ struct SqliteOrderStore::Impl {
     const std::lock_guard lock(writer->mutex);
     const FileSizeSignalBlock no_signal;
     return catch_errors(doing, file, [&]() -> Result {
-      absl::Status in_place = check_in_place(writer->database);
+      absl::Status in_place = writer->files.check();
       if (!in_place.ok()) return in_place;
       SQLite::Transaction transaction(writer->database, SQLite::TransactionBehavior::IMMEDIATE);
       Result result = change(*writer);
       if (!result.ok()) return result;
       transaction.commit();
       // What is committed to a file that left its place meanwhile is not in the database.
-      in_place = check_in_place(writer->database);
+      in_place = writer->files.check();
       if (!in_place.ok()) return in_place;
       return result;
     });
   }
 
-  /// On a connection of its own, so that nobody waits for it.
+  /// On a connection of its own, so that no other call waits for it.
   absl::Status check_integrity() {
     {
       const std::lock_guard lock(reader->mutex);
-      const absl::Status in_place = check_in_place(reader->database);
+      const absl::Status in_place = reader->files.check();
       if (!in_place.ok()) return in_place;
     }
     const FileSizeSignalBlock no_signal;  // checking may sort in a file

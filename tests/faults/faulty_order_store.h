@@ -28,7 +28,7 @@ class FaultyOrderStore final : public OrderStore {
 
   /// What an order that poisons its batch does to it.
   enum class Poison : std::uint8_t {
-    kFailsTheBatch,    // kInvalidArgument, nothing is stored: who wants the others must split it
+    kFailsTheBatch,    // kInvalidArgument, nothing is stored: the others must be written without it
     kFailsAsAnOutage,  // kUnavailable, nothing is stored
     kThrows,           // nothing is stored
     kIsRefused,        // it alone; the others are passed on

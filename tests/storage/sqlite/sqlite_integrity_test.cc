@@ -47,6 +47,27 @@ TEST_F(SqliteIntegrityTest, ReplacedFileTakesNoOrders) {
   expect_names_missing_file(store->check_integrity());
 }
 
+TEST_F(SqliteIntegrityTest, DeletedLogTakesNoOrders) {
+  auto store = open();
+  const std::string log = file().string() + "-wal";
+  ASSERT_TRUE(write_now(*store, make_orders(1, 10)).ok());
+  ASSERT_TRUE(fs::remove(log));
+  const absl::Status written = write_now(*store, make_orders(11, 10)).status();
+  EXPECT_EQ(written.code(), absl::StatusCode::kDataLoss) << written;
+  EXPECT_THAT(std::string(written.message()), HasSubstr(log + " was deleted"));
+  EXPECT_EQ(store->check_integrity().code(), absl::StatusCode::kDataLoss);
+  store.reset();  // copies the log, which is still open, into the database
+  store = open();
+  EXPECT_EQ(store->list({})->size(), 10U);
+  EXPECT_EQ(store->check_integrity(), absl::OkStatus());
+}
+
+TEST_F(SqliteIntegrityTest, LogDeletedBeforeFirstOrderIsNoticed) {
+  const auto store = open();
+  ASSERT_TRUE(fs::remove(file().string() + "-wal"));
+  EXPECT_EQ(store->fence().status().code(), absl::StatusCode::kDataLoss);
+}
+
 TEST_F(SqliteIntegrityTest, FileThatIsBackTakesOrders) {
   const auto store = open();
   ASSERT_TRUE(write_now(*store, make_orders(1, 10)).ok());
