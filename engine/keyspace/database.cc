@@ -9,6 +9,7 @@
 #include "engine/base/touch.h"
 #include "engine/keyspace/keyspace.h"
 #include "engine/keyspace/records.h"
+#include "engine/keyspace/removal_records.h"
 
 namespace rushgate {
 namespace {
@@ -19,12 +20,6 @@ void record_header_removal(Changes& changes, const Object& object) {
   changes.records().remove(key);
 }
 
-/// What the keys of the headers of one database begin with.
-std::string header_prefix(std::uint8_t db) {
-  std::string prefix;
-  write_header_key(db, {}, prefix);
-  return prefix;
-}
 
 }  // namespace
 
@@ -176,8 +171,8 @@ void Database::move(Object& object, Database& to, std::string_view key) {
 
 void Database::swap(Database& other) {
   if (this == &other) return;
-  for (const Database* const db : {this, &other}) {
-    changes().records().remove_prefix(header_prefix(db->number_));
+  for (Database* const db : {this, &other}) {
+    db->record_header_removals();
   }
   signal_streams_replaced_by(other);
   other.signal_streams_replaced_by(*this);
@@ -212,9 +207,21 @@ void Database::set_expiry(Object& object, std::int64_t expire_at_ms) {
   changes().touch(object);
 }
 
-void Database::remove_all() {
-  changes().records().remove_prefix(header_prefix(number_));
+void Database::record_header_removals() {
+  if (size() > kSingleRemovalsMax)
+    return remove_prefix(changes().records(), header_prefix(number_));
+  for_each([this](const Object& object) { record_header_removal(changes(), object); });
+}
 
+void Database::remove_all() {
+  record_header_removals();
+  MassRemoval removal(keyspace_.is_all_in(*this));
+  for_each([&](const Object& object) { removal.add(object); });
+  removal.record(changes().records());
+  drop_all();
+}
+
+void Database::drop_all() {
   auto contents = std::make_unique<Contents>(keyspace_.seed());
   const std::size_t bytes_before = memory().bytes();
   memory().change(table_bytes(), 0);
@@ -222,7 +229,6 @@ void Database::remove_all() {
   std::swap(contents->expiries, expiries_);
   forget_recent();
   contents->table.for_each([&](std::unique_ptr<Object>& object) {
-    remove_elements(changes().records(), *object);
     object->attached = false;
     object->prepare_to_be_freed();
     memory().leave(*object);

@@ -108,8 +108,12 @@ class Database {
   friend class KeyspaceLoader;
 
   struct Contents;
+  friend class Keyspace;
 
   void signal_streams_replaced_by(Database& other);
+  void record_header_removals();
+  /// Removes all objects from memory, when their records' removal is recorded.
+  void drop_all();
 
   struct ObjectEntry {
     using Item = std::unique_ptr<Object>;

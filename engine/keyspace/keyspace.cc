@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/escaping.h"
 #include "engine/keyspace/records.h"
+#include "engine/keyspace/removal_records.h"
 
 namespace rushgate {
 namespace {
@@ -115,7 +116,7 @@ class KeyspaceLoader {
       return object.set().insert(member);
     }
     if (value != SetRecords::kRemoved) return false;
-    object.set().records().loaded_removal();
+    object.set().records().loaded_removal(member);
     removed_.emplace_back(&object, std::move(member));
     return true;
   }
@@ -309,7 +310,25 @@ void Keyspace::signal(const Object& object, KeySignal what) {
 }
 
 void Keyspace::remove_all() {
-  for (const auto& database : databases_) database->remove_all();
+  std::size_t keys = 0;
+  for (const auto& database : databases_) keys += database->size();
+  StoreBatch& batch = changes_.records();
+  if (keys > kSingleRemovalsMax) {
+    remove_prefix(batch, std::string(1, static_cast<char>(RecordKind::kHeader)));
+  }
+  MassRemoval removal(true);
+  for (const auto& database : databases_) {
+    if (keys <= kSingleRemovalsMax) database->record_header_removals();
+    database->for_each([&](const Object& object) { removal.add(object); });
+  }
+  removal.record(batch);
+  for (const auto& database : databases_) database->drop_all();
+}
+
+bool Keyspace::is_all_in(const Database& database) const {
+  return std::ranges::all_of(databases_, [&](const auto& other) {
+    return other.get() == &database || other->size() == 0;
+  });
 }
 
 }  // namespace rushgate

@@ -97,6 +97,8 @@ class Keyspace {
 
   /// FLUSHALL.
   void remove_all();
+  /// Returns true if no other database holds a key.
+  [[nodiscard]] bool is_all_in(const Database& database) const;
 
   /// A name for a new object's records.
   std::uint64_t next_object_id() { return next_object_id_++; }

@@ -7,6 +7,7 @@
 
 #include "engine/keyspace/keyspace.h"
 #include "engine/keyspace/records.h"
+#include "engine/keyspace/removal_records.h"
 
 namespace rushgate::lists {
 namespace {
@@ -22,31 +23,24 @@ Place place_at(const ListValue& list, End end) {
 
 // ---- Records ----
 
-std::string element_key(const Object& object, ListPosition position) {
-  std::string key = element_prefix(RecordKind::kElement, object.id);
-  RecordWriter(key).fixed64(position);
-  return key;
-}
-
 void record(Database& db, const Object& object, ListPosition position, std::string_view element) {
-  db.changes().records().put(element_key(object, position), element);
+  db.changes().records().put(position_key(object.id, position), element);
 }
 
 void record_removal(Database& db, const Object& object, ListPosition position) {
-  db.changes().records().remove(element_key(object, position));
+  db.changes().records().remove(position_key(object.id, position));
 }
 
 /// `removed` has been taken out of the list.
 void record_removal(Database& db, Object& object, const ListValue& removed) {
-  constexpr std::size_t kFew = 64;  // to remove a range costs a store more than these
   const ListValue& list = object.list();
-  if (removed.size() <= std::max(list.size(), kFew)) {
+  if (removed.size() <= std::max(list.size(), kSingleRemovalsMax)) {
     removed.for_each(0, removed.size(), [&](ListPosition position, const std::string&) {
       record_removal(db, object, position);
     });
     return;
   }
-  remove_elements(db.changes().records(), object);
+  remove_range(db.changes().records(), RecordKind::kElement, object.id, object.id);
   list.for_each(0, list.size(), [&](ListPosition position, const std::string& element) {
     record(db, object, position, element);
   });

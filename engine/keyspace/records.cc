@@ -159,6 +159,12 @@ void write_header_key(std::uint8_t db, std::string_view key, std::string& out) {
   RecordWriter(out).byte(static_cast<std::uint8_t>(RecordKind::kHeader)).byte(db).rest(key);
 }
 
+std::string header_prefix(std::uint8_t db) {
+  std::string prefix;
+  write_header_key(db, {}, prefix);
+  return prefix;
+}
+
 void write_header_value(const Object& object, std::string& out) {
   RecordWriter writer(out);
   writer.byte(static_cast<std::uint8_t>(object.type())).signed_varint(object.expire_at_ms);
@@ -181,19 +187,21 @@ std::string element_prefix(RecordKind kind, std::uint64_t object_id) {
   return prefix;
 }
 
-namespace {
-
-std::string element_key(std::uint64_t object_id, std::string_view element) {
-  std::string key = element_prefix(RecordKind::kElement, object_id);
+std::string element_key(RecordKind kind, std::uint64_t object_id, std::string_view element) {
+  std::string key = element_prefix(kind, object_id);
   RecordWriter(key).scalar(element);
   return key;
 }
 
-}  // namespace
+std::string position_key(std::uint64_t object_id, std::uint64_t position) {
+  std::string key = element_prefix(RecordKind::kElement, object_id);
+  RecordWriter(key).fixed64(position);
+  return key;
+}
 
 void put_element(StoreBatch& batch, std::uint64_t object_id, std::string_view element,
                  std::string_view value) {
-  batch.put(element_key(object_id, element), value);
+  batch.put(element_key(RecordKind::kElement, object_id, element), value);
 }
 
 void put_score(StoreBatch& batch, std::uint64_t object_id, std::string_view member, double score) {
@@ -203,32 +211,28 @@ void put_score(StoreBatch& batch, std::uint64_t object_id, std::string_view memb
 }
 
 void remove_element(StoreBatch& batch, std::uint64_t object_id, std::string_view element) {
-  batch.remove(element_key(object_id, element));
+  batch.remove(element_key(RecordKind::kElement, object_id, element));
 }
 
-void remove_elements(StoreBatch& batch, const Object& object) {
-  switch (object.type()) {
-    case ValueType::kString:
-      return;
-    case ValueType::kSet:
-      batch.remove_prefix(element_prefix(RecordKind::kSetRun, object.id));
-      [[fallthrough]];
-    case ValueType::kHash:
-    case ValueType::kList:
-    case ValueType::kSortedSet:
-      batch.remove_prefix(element_prefix(RecordKind::kElement, object.id));
-      return;
-    case ValueType::kStream:
-      for (const auto kind : {RecordKind::kStreamDeleted, RecordKind::kStreamGroup,
-                              RecordKind::kStreamConsumer, RecordKind::kStreamPending}) {
-        batch.remove_prefix(element_prefix(kind, object.id));
-      }
-      if (!std::get<std::unique_ptr<Stream>>(object.value)->gaps().empty()) {
-        batch.remove_prefix(element_prefix(RecordKind::kStreamGap, object.id));
-      }
-      batch.drop_stream(object.id);
-      return;
-  }
+namespace {
+
+/// The least key above all that begin with `prefix`.
+std::string end_of_prefix(std::string_view prefix) {
+  std::string end(prefix);
+  while (end.back() == '\xff') end.pop_back();
+  end.back() = static_cast<char>(end.back() + 1);
+  return end;
+}
+
+}  // namespace
+
+void remove_prefix(StoreBatch& batch, std::string_view prefix) {
+  batch.remove_range(prefix, end_of_prefix(prefix));
+}
+
+void remove_range(StoreBatch& batch, RecordKind kind, std::uint64_t first_id,
+                  std::uint64_t last_id) {
+  batch.remove_range(element_prefix(kind, first_id), end_of_prefix(element_prefix(kind, last_id)));
 }
 
 }  // namespace rushgate

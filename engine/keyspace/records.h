@@ -2,6 +2,8 @@
 // in docs/format.md.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -30,6 +32,21 @@ enum class RecordKind : std::uint8_t {
   kSetRun = 0x07,          // object id, member          -> members added with it (set_records.h)
   kStreamGap = 0x08,       // object id, entry id        -> last entry id, count: all of these are
                            // deleted, and no run holds them
+};
+
+/// Of the records that a header's object has beside it.
+inline constexpr std::array kElementKinds = {
+    RecordKind::kElement,        RecordKind::kStreamDeleted, RecordKind::kStreamGroup,
+    RecordKind::kStreamConsumer, RecordKind::kStreamPending, RecordKind::kSetRun,
+    RecordKind::kStreamGap};
+
+/// How many records there are of each kind.
+class RecordCounts {
+ public:
+  std::size_t& operator[](RecordKind kind) { return counts_[static_cast<std::size_t>(kind)]; }
+
+ private:
+  std::array<std::size_t, 9> counts_{};  // by kind
 };
 
 /// Appends the parts of records to a string: fixed-width big-endian where order matters, varints
@@ -88,17 +105,25 @@ class RecordReader {
 
 /// The key of an object's header.
 void write_header_key(std::uint8_t db, std::string_view key, std::string& out);
+/// What the keys of the headers of one database begin with.
+std::string header_prefix(std::uint8_t db);
 /// The header itself.
 void write_header_value(const Object& object, std::string& out);
 /// What every element's record of an object begins with.
 std::string element_prefix(RecordKind kind, std::uint64_t object_id);
+/// The key of an element that is a scalar, and that of a list's.
+std::string element_key(RecordKind kind, std::uint64_t object_id, std::string_view element);
+std::string position_key(std::uint64_t object_id, std::uint64_t position);
 
 /// Adds or replaces, removes, one element's record.
 void put_element(StoreBatch& batch, std::uint64_t object_id, std::string_view element,
                  std::string_view value);
 void put_score(StoreBatch& batch, std::uint64_t object_id, std::string_view member, double score);
 void remove_element(StoreBatch& batch, std::uint64_t object_id, std::string_view element);
-/// Removes every record of an object but its header.
-void remove_elements(StoreBatch& batch, const Object& object);
+/// Removes every record whose key begins with `prefix`, in which a byte is below 0xff.
+void remove_prefix(StoreBatch& batch, std::string_view prefix);
+/// Removes the records of one kind of the objects whose ids are from `first_id` to `last_id`.
+void remove_range(StoreBatch& batch, RecordKind kind, std::uint64_t first_id,
+                  std::uint64_t last_id);
 
 }  // namespace rushgate

@@ -5,6 +5,7 @@
 #include "engine/base/numbers.h"
 #include "engine/base/varint.h"
 #include "engine/keyspace/records.h"
+#include "engine/keyspace/removal_records.h"
 #include "engine/store/store_batch.h"
 
 namespace rushgate {
@@ -34,6 +35,23 @@ void write_text(std::string_view member, VarintAppender& out) {
 
 }  // namespace
 
+void SetRecords::Marks::add(std::string_view member) {
+  if (!marks_) marks_ = std::make_unique<Counted>();
+  if (marks_->count < kSingleRemovalsMax) {
+    marks_->members.emplace_back(member);
+  } else {
+    marks_->members = std::vector<std::string>();
+  }
+  ++marks_->count;
+}
+
+std::size_t SetRecords::Marks::memory_bytes() const {
+  if (!marks_) return 0;
+  std::size_t bytes = heap_block(sizeof(Counted)) + heap_bytes(marks_->members);
+  for (const std::string& member : marks_->members) bytes += heap_bytes(member);
+  return bytes;
+}
+
 void SetRecords::take_back_to(const Mark& mark) {
   if (integers_.size() > mark.integers) integers_.resize(mark.integers);
   if (texts_.size() > mark.texts) texts_.resize(mark.texts);
@@ -41,7 +59,7 @@ void SetRecords::take_back_to(const Mark& mark) {
 
 void SetRecords::complete(StoreBatch& batch, std::uint64_t object_id) {
   if (gathered() == 0) return;
-  if (gathered() == 1 || marks_ > 0) {
+  if (gathered() == 1 || marks_.size() > 0) {
     for (const std::int64_t member : integers_) {
       put_element(batch, object_id, DecimalText(member), {});
     }
@@ -58,14 +76,14 @@ void SetRecords::complete(StoreBatch& batch, std::uint64_t object_id) {
 }
 
 void SetRecords::put_run(StoreBatch& batch, std::uint64_t object_id) const {
-  std::string key = element_prefix(RecordKind::kSetRun, object_id);
+  std::string key;
   std::span<const std::int64_t> integers = integers_;
   std::span<const std::string> texts = texts_;
   if (!integers.empty()) {
-    RecordWriter(key).scalar(DecimalText(integers.front()));
+    key = element_key(RecordKind::kSetRun, object_id, DecimalText(integers.front()));
     integers = integers.subspan(1);
   } else {
-    RecordWriter(key).scalar(texts.front());
+    key = element_key(RecordKind::kSetRun, object_id, texts.front());
     texts = texts.subspan(1);
   }
   std::string rest;
@@ -86,14 +104,19 @@ void SetRecords::record_removal(StoreBatch& batch, std::uint64_t object_id,
                                 std::string_view member) {
   if (!has_runs_) return remove_element(batch, object_id, member);
   put_element(batch, object_id, member, kRemoved);
-  ++marks_;
+  marks_.add(member);
 }
 
 void SetRecords::start_anew(StoreBatch& batch, std::uint64_t object_id) {
-  batch.remove_prefix(element_prefix(RecordKind::kElement, object_id));
-  batch.remove_prefix(element_prefix(RecordKind::kSetRun, object_id));
+  remove_range(batch, RecordKind::kElement, object_id, object_id);
+  remove_range(batch, RecordKind::kSetRun, object_id, object_id);
   has_runs_ = false;
-  marks_ = 0;
+  marks_.clear();
+}
+
+void SetRecords::count(std::size_t size, RecordCounts& counts) const {
+  counts[RecordKind::kElement] += size + marks_.size();
+  if (has_runs_) counts[RecordKind::kSetRun] += size + marks_.size();
 }
 
 bool visit_set_run(std::string_view bytes, absl::FunctionRef<void(std::int64_t member)> integer,

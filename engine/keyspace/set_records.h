@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,6 +30,7 @@
 
 namespace rushgate {
 
+class RecordCounts;
 class StoreBatch;
 
 /// Belongs to its set. `object_id` is always that of the set.
@@ -72,33 +74,71 @@ class SetRecords {
 
   /// Is the set, now of `size` members, to be written anew instead of a removal being recorded?
   [[nodiscard]] bool has_marks_enough(std::size_t size) const {
-    return has_runs_ && marks_ >= kMarksMax && marks_ >= size;
+    return has_runs_ && marks_.size() >= kMarksMax && marks_.size() >= size;
   }
   /// Removes all records of the set, which must not have gathered anything: its members are to be
   /// recorded anew.
   void start_anew(StoreBatch& batch, std::uint64_t object_id);
+
+  // ---- To remove the set ----
+
+  [[nodiscard]] bool has_runs() const { return has_runs_; }
+  /// Adds how many records a set of `size` members has, or more. Their keys name its members and
+  /// known_marks(), unless that is more than are removed one by one.
+  void count(std::size_t size, RecordCounts& counts) const;
+  /// The members that were removed and left a mark. Empty if there are too many.
+  [[nodiscard]] std::span<const std::string> known_marks() const { return marks_.members(); }
 
   /// How many members of the current group are not recorded yet.
   [[nodiscard]] std::size_t gathered() const { return integers_.size() + texts_.size(); }
 
   /// Bytes held beside itself, without those of gathered texts: they go with the commit.
   [[nodiscard]] std::size_t memory_bytes() const {
-    return heap_bytes(integers_) + heap_bytes(texts_);
+    return heap_bytes(integers_) + heap_bytes(texts_) + marks_.memory_bytes();
   }
 
   // ---- At open ----
 
   void loaded_run() { has_runs_ = true; }
-  void loaded_removal() { ++marks_; }
+  void loaded_removal(std::string_view member) { marks_.add(member); }
 
  private:
+  /// Members that were removed from runs. Few are known by name. Most sets have none.
+  class Marks {
+   public:
+    Marks() = default;
+    Marks(Marks&&) = default;
+    Marks& operator=(Marks&&) = default;
+    Marks(const Marks& other)
+        : marks_(other.marks_ ? std::make_unique<Counted>(*other.marks_) : nullptr) {}
+    Marks& operator=(const Marks&) = delete;
+    ~Marks() = default;
+
+    [[nodiscard]] std::size_t size() const { return marks_ ? marks_->count : 0; }
+    /// Empty if there are more than a few.
+    [[nodiscard]] std::span<const std::string> members() const {
+      return marks_ ? std::span<const std::string>(marks_->members)
+                    : std::span<const std::string>();
+    }
+    void add(std::string_view member);
+    void clear() { marks_.reset(); }
+    [[nodiscard]] std::size_t memory_bytes() const;
+
+   private:
+    struct Counted {
+      std::size_t count = 0;
+      std::vector<std::string> members;
+    };
+    std::unique_ptr<Counted> marks_;
+  };
+
   void put_run(StoreBatch& batch, std::uint64_t object_id) const;
 
   // What was gathered.
   std::vector<std::int64_t> integers_;
   std::vector<std::string> texts_;
   bool has_runs_ = false;  // or had some that were rolled back
-  std::size_t marks_ = 0;  // at most: some may have been rolled back, or their members came back
+  Marks marks_;            // at most: some may have been rolled back, or their members came back
 };
 
 /// Calls one of both for each member in the bytes of a run; false if they make no sense.

@@ -127,6 +127,7 @@ class SetValue {
 
   /// How the members are kept in the store.
   [[nodiscard]] SetRecords& records() { return records_; }
+  [[nodiscard]] const SetRecords& records() const { return records_; }
 
  private:
   SetRecords records_;

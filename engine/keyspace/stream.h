@@ -39,6 +39,7 @@
 namespace rushgate {
 
 class RecordReader;
+class RecordCounts;
 class RecordWriter;
 enum class RecordKind : std::uint8_t;
 
@@ -215,6 +216,10 @@ class Stream {
   void record_no_longer_pending(StoreBatch& batch, const StreamGroup& group, StreamId id) const;
   /// With all its consumers and pending entries.
   void record_group_removal(StoreBatch& batch, const StreamGroup& group) const;
+  /// Adds how many records the store has of the stream, but for its header and its runs.
+  void count_records(RecordCounts& counts) const;
+  /// Removes those of one kind, one by one.
+  void remove_each_record(StoreBatch& batch, RecordKind kind) const;
   /// Without its pending entries.
   void record_consumer_removal(StoreBatch& batch, const StreamGroup& group,
                                const StreamConsumer& consumer) const;
@@ -282,6 +287,7 @@ class Stream {
   bool load_group(RecordReader& key, RecordReader& value);
   bool load_consumer(RecordReader& key, RecordReader& value);
   bool load_pending(RecordReader& key, RecordReader& value);
+  void remove_each_of_group(StoreBatch& batch, RecordKind kind, const StreamGroup& group) const;
   RecordWriter begin_key(RecordKind kind) const;
   [[nodiscard]] bool is_dead(StreamId last_of_run) const;
   void open_run_for(StreamId id);

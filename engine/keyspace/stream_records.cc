@@ -1,6 +1,7 @@
 // How a stream is kept in a store, but for its runs (stream_run.h). The layout is described in
 // docs/format.md.
 #include "engine/keyspace/records.h"
+#include "engine/keyspace/removal_records.h"
 #include "engine/keyspace/stream.h"
 #include "engine/store/store_batch.h"
 
@@ -8,6 +9,12 @@ namespace rushgate {
 namespace {
 
 void write_id(RecordWriter& writer, StreamId id) { writer.varint(id.ms).varint(id.seq); }
+
+void count_group(const StreamGroup& group, RecordCounts& counts) {
+  ++counts[RecordKind::kStreamGroup];
+  counts[RecordKind::kStreamConsumer] += group.consumers.size();
+  counts[RecordKind::kStreamPending] += group.pending.size();
+}
 
 StreamId read_id(RecordReader& reader) {
   const std::uint64_t ms = reader.varint();
@@ -95,12 +102,48 @@ void Stream::record_no_longer_pending(StoreBatch& batch, const StreamGroup& grou
 }
 
 void Stream::record_group_removal(StoreBatch& batch, const StreamGroup& group) const {
-  // A name stands behind its length, so that no other group's records begin with these bytes.
   begin_key(RecordKind::kStreamGroup).text(group.name);
   batch.remove(key_);
+  RecordCounts counts;
+  count_group(group, counts);
   for (const auto kind : {RecordKind::kStreamConsumer, RecordKind::kStreamPending}) {
+    if (counts[kind] <= kSingleRemovalsMax) {
+      remove_each_of_group(batch, kind, group);
+    } else {
+      // A name stands behind its length, so that no other group's records begin with these bytes.
+      begin_key(kind).text(group.name);
+      remove_prefix(batch, key_);
+    }
+  }
+}
+
+void Stream::remove_each_of_group(StoreBatch& batch, RecordKind kind,
+                                  const StreamGroup& group) const {
+  if (kind == RecordKind::kStreamGroup) {
     begin_key(kind).text(group.name);
-    batch.remove_prefix(key_);
+    batch.remove(key_);
+  } else if (kind == RecordKind::kStreamConsumer) {
+    for (const auto& [name, consumer] : group.consumers) {
+      record_consumer_removal(batch, group, *consumer);
+    }
+  } else if (kind == RecordKind::kStreamPending) {
+    for (const auto& [id, entry] : group.pending) record_no_longer_pending(batch, group, id);
+  }
+}
+
+void Stream::count_records(RecordCounts& counts) const {
+  counts[RecordKind::kStreamDeleted] += deleted_.size();
+  counts[RecordKind::kStreamGap] += gaps_.size();
+  for (const auto& [name, group] : groups_) count_group(*group, counts);
+}
+
+void Stream::remove_each_record(StoreBatch& batch, RecordKind kind) const {
+  if (kind == RecordKind::kStreamDeleted) {
+    for (const StreamId id : deleted_) record_no_longer_deleted(batch, id);
+  } else if (kind == RecordKind::kStreamGap) {
+    for (const auto& [first, gap] : gaps_) record_no_gap(batch, first);
+  } else {
+    for (const auto& [name, group] : groups_) remove_each_of_group(batch, kind, *group);
   }
 }
 

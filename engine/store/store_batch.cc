@@ -46,6 +46,13 @@ void StoreBatch::add_stream(Operation operation, std::uint64_t stream, StreamId 
   add(operation, {encoded, sizeof(encoded)}, bytes);
 }
 
+void StoreBatch::drop_streams(std::uint64_t first, std::uint64_t last) {
+  assert(first <= last);
+  char encoded[sizeof(last)];
+  std::memcpy(encoded, &last, sizeof(last));
+  add_stream(Operation::kDropStreams, first, {}, {encoded, sizeof(encoded)});
+}
+
 void StoreBatch::visit(Visitor& visitor) const {
   const char* at = bytes_.data();
   const char* const end = at + bytes_.size();
@@ -64,20 +71,22 @@ void StoreBatch::visit(Visitor& visitor) const {
       case Operation::kRemove:
         visitor.remove(key);
         continue;
-      case Operation::kRemovePrefix:
-        visitor.remove_prefix(key);
+      case Operation::kRemoveRange:
+        visitor.remove_range(key, value);
         continue;
       case Operation::kAppendRun:
       case Operation::kTrimStream:
       case Operation::kRemoveRun:
-      case Operation::kDropStream:
+      case Operation::kDropStreams:
         break;
     }
     const auto stream = read_as<StreamKey>(key.data());
     if (operation == Operation::kAppendRun) visitor.append_run(stream.stream, stream.id, value);
     if (operation == Operation::kTrimStream) visitor.trim_stream(stream.stream, stream.id);
     if (operation == Operation::kRemoveRun) visitor.remove_run(stream.stream, stream.id);
-    if (operation == Operation::kDropStream) visitor.drop_stream(stream.stream);
+    if (operation == Operation::kDropStreams) {
+      visitor.drop_streams(stream.stream, read_as<std::uint64_t>(value.data()));
+    }
   }
 }
 

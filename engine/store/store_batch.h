@@ -19,8 +19,8 @@ class StoreBatch {
     virtual ~Visitor() = default;
     virtual void put(std::string_view key, std::string_view value) = 0;
     virtual void remove(std::string_view key) = 0;
-    /// Every key that begins with `prefix`.
-    virtual void remove_prefix(std::string_view prefix) = 0;
+    /// Removes every key in [begin, end); none if `end` is not above `begin`.
+    virtual void remove_range(std::string_view begin, std::string_view end) = 0;
     /// A run of a stream's entries, above all that the stream holds.
     virtual void append_run(std::uint64_t stream, StreamId first, std::string_view bytes) = 0;
     /// Every run of `stream` that lies wholly before `before`: that is, each one that is followed
@@ -28,13 +28,15 @@ class StoreBatch {
     virtual void trim_stream(std::uint64_t stream, StreamId before) = 0;
     /// The run that begins at `first`, if there is one.
     virtual void remove_run(std::uint64_t stream, StreamId first) = 0;
-    /// The stream and all its runs.
-    virtual void drop_stream(std::uint64_t stream) = 0;
+    /// Removes the streams numbered `first` to `last`, where `first` <= `last`, with all their runs.
+    virtual void drop_streams(std::uint64_t first, std::uint64_t last) = 0;
   };
 
   void put(std::string_view key, std::string_view value) { add(Operation::kPut, key, value); }
   void remove(std::string_view key) { add(Operation::kRemove, key, {}); }
-  void remove_prefix(std::string_view prefix) { add(Operation::kRemovePrefix, prefix, {}); }
+  void remove_range(std::string_view begin, std::string_view end) {
+    add(Operation::kRemoveRange, begin, end);
+  }
   void append_run(std::uint64_t stream, StreamId first, std::string_view bytes) {
     add_stream(Operation::kAppendRun, stream, first, bytes);
   }
@@ -44,7 +46,8 @@ class StoreBatch {
   void remove_run(std::uint64_t stream, StreamId first) {
     add_stream(Operation::kRemoveRun, stream, first, {});
   }
-  void drop_stream(std::uint64_t stream) { add_stream(Operation::kDropStream, stream, {}, {}); }
+  void drop_streams(std::uint64_t first, std::uint64_t last);
+  void drop_stream(std::uint64_t stream) { drop_streams(stream, stream); }
 
   void visit(Visitor& visitor) const;
 
@@ -69,11 +72,11 @@ class StoreBatch {
   enum class Operation : std::uint8_t {
     kPut,
     kRemove,
-    kRemovePrefix,
+    kRemoveRange,
     kAppendRun,
     kTrimStream,
     kRemoveRun,
-    kDropStream
+    kDropStreams
   };
 
   void add(Operation operation, std::string_view key, std::string_view value);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 
 namespace rushgate {
 
@@ -19,11 +20,9 @@ class MemoryStore::Writer final : public StoreBatch::Visitor {
     if (found != store_.state_.end()) store_.state_.erase(found);
   }
 
-  void remove_prefix(std::string_view prefix) override {
-    const auto begin = store_.state_.lower_bound(prefix);
-    auto end = begin;
-    while (end != store_.state_.end() && end->first.starts_with(prefix)) ++end;
-    store_.state_.erase(begin, end);
+  void remove_range(std::string_view begin, std::string_view end) override {
+    if (begin >= end) return;
+    store_.state_.erase(store_.state_.lower_bound(begin), store_.state_.lower_bound(end));
   }
 
   void append_run(std::uint64_t stream, StreamId first, std::string_view bytes) override {
@@ -52,14 +51,22 @@ class MemoryStore::Writer final : public StoreBatch::Visitor {
     if (runs.empty()) store_.streams_.erase(found);
   }
 
-  void drop_stream(std::uint64_t stream) override {
-    const auto found = store_.streams_.find(stream);
-    if (found == store_.streams_.end()) return;
-    store_.stream_bytes_ -= found->second.memory_bytes();
-    store_.streams_.erase(found);
+  void drop_streams(std::uint64_t first, std::uint64_t last) override {
+    if (first == last) return drop(store_.streams_.find(first));
+    for (auto stream = store_.streams_.begin(); stream != store_.streams_.end();) {
+      const auto next = std::next(stream);
+      if (stream->first >= first && stream->first <= last) drop(stream);
+      stream = next;
+    }
   }
 
  private:
+  void drop(Streams::iterator stream) {
+    if (stream == store_.streams_.end()) return;
+    store_.stream_bytes_ -= stream->second.memory_bytes();
+    store_.streams_.erase(stream);
+  }
+
   MemoryStore& store_;
 };
 

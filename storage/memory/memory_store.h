@@ -41,10 +41,11 @@ class MemoryStore final : public Store {
 
  private:
   class Writer;
+  using Streams = absl::flat_hash_map<std::uint64_t, PackedRuns>;
 
   const MemoryStoreOptions options_;
   std::map<std::string, std::string, std::less<>> state_;  // empty unless options_.keep_state
-  absl::flat_hash_map<std::uint64_t, PackedRuns> streams_;
+  Streams streams_;
   std::size_t stream_bytes_ = 0;
 };
 

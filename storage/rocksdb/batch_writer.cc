@@ -24,7 +24,6 @@ std::string range_begin(std::uint64_t stream, StreamId first) {
 }  // namespace
 
 void BatchWriter::put(std::string_view key, std::string_view value) {
-  state_key_bytes_max_ = std::max(state_key_bytes_max_, key.size());
   note(writes_.Put(database_.state(), to_slice(key), to_slice(value)));
 }
 
@@ -32,18 +31,9 @@ void BatchWriter::remove(std::string_view key) {
   note(writes_.Delete(database_.state(), to_slice(key)));
 }
 
-void BatchWriter::remove_prefix(std::string_view prefix) {
-  const std::string end = prefix_end(prefix);
-  note(writes_.DeleteRange(database_.state(), to_slice(prefix), end));
-}
-
-// The least key above all that begin with `prefix`; where there is none, one above all keys.
-std::string BatchWriter::prefix_end(std::string_view prefix) const {
-  std::string end(prefix);
-  while (!end.empty() && end.back() == '\xff') end.pop_back();
-  if (end.empty()) return std::string(std::max(state_key_bytes_max_, prefix.size()) + 1, '\xff');
-  end.back() = static_cast<char>(end.back() + 1);
-  return end;
+void BatchWriter::remove_range(std::string_view begin, std::string_view end) {
+  if (begin >= end) return;
+  note(writes_.DeleteRange(database_.state(), to_slice(begin), to_slice(end)));
 }
 
 void BatchWriter::append_run(std::uint64_t stream, StreamId first, std::string_view bytes) {
@@ -70,11 +60,24 @@ void BatchWriter::remove_run(std::uint64_t stream, StreamId first) {
   removed_.emplace(stream, first);
 }
 
-void BatchWriter::drop_stream(std::uint64_t stream) {
+void BatchWriter::drop_streams(std::uint64_t first, std::uint64_t last) {
+  first == last ? drop_one(first) : drop_range({.first = first, .last = last});
+}
+
+void BatchWriter::drop_one(std::uint64_t stream) {
   delete_stored(stream, find_stored(stream, StreamId::max()), std::nullopt);
   delete_appended(stream, std::nullopt);
   std::erase_if(trimmed_, [&](const auto& trimmed) { return trimmed.first == stream; });
-  if (!dropped(stream)) dropped_.push_back(stream);
+  dropped_.insert(stream);
+}
+
+// The range covers the runs that this batch appended: they were put before.
+void BatchWriter::drop_range(StreamRange streams) {
+  note(writes_.DeleteRange(database_.stream(), range_begin(streams.first, StreamId::min()),
+                           RunKey(streams.last, StreamId::max()).successor()));
+  std::erase_if(appended_, [&](const auto& run) { return streams.contains(run.first); });
+  std::erase_if(trimmed_, [&](const auto& trimmed) { return streams.contains(trimmed.first); });
+  dropped_ranges_.push_back(streams);
 }
 
 // Those of the stream's runs that were there before this batch and begin at or before `to`.
@@ -125,7 +128,9 @@ void BatchWriter::delete_run(std::uint64_t stream, StreamId first) {
 }
 
 bool BatchWriter::dropped(std::uint64_t stream) const {
-  return std::find(dropped_.begin(), dropped_.end(), stream) != dropped_.end();
+  return dropped_.contains(stream) || std::ranges::any_of(dropped_ranges_, [&](StreamRange range) {
+           return range.contains(stream);
+         });
 }
 
 void BatchWriter::note(const rocksdb::Status& status) {
@@ -134,6 +139,7 @@ void BatchWriter::note(const rocksdb::Status& status) {
 
 void BatchWriter::update(FirstRuns& first_runs) const {
   for (const std::uint64_t stream : dropped_) first_runs.dropped(stream);
+  for (const StreamRange streams : dropped_ranges_) first_runs.dropped(streams);
   for (const auto& [stream, first] : trimmed_) first_runs.trimmed(stream, first);
 }
 

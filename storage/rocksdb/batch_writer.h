@@ -12,6 +12,7 @@
 #include <rocksdb/write_batch.h>
 
 #include "absl/container/btree_set.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "engine/store/store_batch.h"
 #include "storage/rocksdb/database.h"
@@ -22,21 +23,17 @@ namespace rushgate {
 /// Translates one batch. Reads the database to find the runs that a trimming deletes.
 class BatchWriter final : public StoreBatch::Visitor {
  public:
-  /// `state_key_bytes_max`: of all keys that were ever put; kept up to date.
   BatchWriter(const RocksDatabase& database, const FirstRuns& first_runs,
-              std::size_t& state_key_bytes_max, rocksdb::WriteBatch& writes)
-      : database_(database),
-        first_runs_(first_runs),
-        state_key_bytes_max_(state_key_bytes_max),
-        writes_(writes) {}
+              rocksdb::WriteBatch& writes)
+      : database_(database), first_runs_(first_runs), writes_(writes) {}
 
   void put(std::string_view key, std::string_view value) override;
   void remove(std::string_view key) override;
-  void remove_prefix(std::string_view prefix) override;
+  void remove_range(std::string_view begin, std::string_view end) override;
   void append_run(std::uint64_t stream, StreamId first, std::string_view bytes) override;
   void trim_stream(std::uint64_t stream, StreamId before) override;
   void remove_run(std::uint64_t stream, StreamId first) override;
-  void drop_stream(std::uint64_t stream) override;
+  void drop_streams(std::uint64_t first, std::uint64_t last) override;
 
   /// The first error.
   [[nodiscard]] const absl::Status& status() const { return status_; }
@@ -55,7 +52,8 @@ class BatchWriter final : public StoreBatch::Visitor {
   void delete_appended(std::uint64_t stream, std::optional<StreamId> kept);
   void delete_run(std::uint64_t stream, StreamId first);
 
-  [[nodiscard]] std::string prefix_end(std::string_view prefix) const;
+  void drop_one(std::uint64_t stream);
+  void drop_range(StreamRange streams);
   [[nodiscard]] bool dropped(std::uint64_t stream) const;
   [[nodiscard]] bool removed(std::uint64_t stream, StreamId first) const {
     return !removed_.empty() && removed_.contains({stream, first});
@@ -64,12 +62,12 @@ class BatchWriter final : public StoreBatch::Visitor {
 
   const RocksDatabase& database_;
   const FirstRuns& first_runs_;
-  std::size_t& state_key_bytes_max_;
   rocksdb::WriteBatch& writes_;
   absl::Status status_;
   std::vector<std::pair<std::uint64_t, StreamId>> appended_;  // by this batch, and still there
   std::vector<std::pair<std::uint64_t, StreamId>> trimmed_;   // stream, its first run now
-  std::vector<std::uint64_t> dropped_;
+  absl::flat_hash_set<std::uint64_t> dropped_;                // one by one
+  std::vector<StreamRange> dropped_ranges_;
   absl::btree_set<std::pair<std::uint64_t, StreamId>> removed_;  // single runs
 };
 

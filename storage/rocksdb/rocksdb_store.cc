@@ -1,6 +1,5 @@
 #include "storage/rocksdb/rocksdb_store.h"
 
-#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <future>
@@ -29,8 +28,7 @@ struct RocksDbStore::Impl {
   std::shared_ptr<WriteFailure> failure;
 
   // Used by the one thread that commits and reads.
-  rocksdb::WriteBatch writes;           // kept for its memory
-  std::size_t state_key_bytes_max = 0;  // of all keys that were ever put
+  rocksdb::WriteBatch writes;  // kept for its memory
   bool loaded = false;
   FirstRuns first_runs;
 
@@ -126,10 +124,7 @@ absl::Status RocksDbStore::load(
     if (record->Valid())
       next =
           std::async(std::launch::async | std::launch::deferred, Records::read, std::ref(*record));
-    records.for_each([&](std::string_view key, std::string_view value) {
-      impl_->state_key_bytes_max = std::max(impl_->state_key_bytes_max, key.size());
-      visit(key, value);
-    });
+    records.for_each(visit);
     records = next.valid() ? next.get() : Records();
   }
   return to_absl(record->status(), "loading", database.dir());
@@ -140,7 +135,7 @@ absl::Status RocksDbStore::commit(const StoreBatch& batch) {
   rocksdb::WriteBatch& writes = impl_->writes;
   writes.Clear();
   writes.PutLogData(to_slice(SyncedMark(impl_->synced).view()));
-  BatchWriter writer(*impl_->database, impl_->first_runs, impl_->state_key_bytes_max, writes);
+  BatchWriter writer(*impl_->database, impl_->first_runs, writes);
   batch.visit(writer);
   if (!writer.status().ok()) return impl_->failure->fail(writer.status());
   if (writes.Count() == 0) return absl::OkStatus();

@@ -16,6 +16,16 @@
 
 namespace rushgate {
 
+/// Streams by their numbers.
+struct StreamRange {
+  std::uint64_t first;
+  std::uint64_t last;
+
+  [[nodiscard]] bool contains(std::uint64_t stream) const {
+    return first <= stream && stream <= last;
+  }
+};
+
 /// Where each stream that was trimmed begins: below there are deleted runs only, any number of
 /// them, which a search need not walk over. Kept in memory alone.
 class FirstRuns {
@@ -29,6 +39,9 @@ class FirstRuns {
     known = std::max(known, first);
   }
   void dropped(std::uint64_t stream) { firsts_.erase(stream); }
+  void dropped(StreamRange streams) {
+    absl::erase_if(firsts_, [&](const auto& known) { return streams.contains(known.first); });
+  }
 
  private:
   absl::flat_hash_map<std::uint64_t, StreamId> firsts_;

@@ -25,15 +25,15 @@ using Elements = std::vector<std::string>;
 struct Count final : StoreBatch::Visitor {
   void put(std::string_view, std::string_view) override { ++puts; }
   void remove(std::string_view) override { ++removals; }
-  void remove_prefix(std::string_view) override { ++prefix_removals; }
+  void remove_range(std::string_view, std::string_view) override { ++range_removals; }
   void append_run(std::uint64_t, StreamId, std::string_view) override {}
   void trim_stream(std::uint64_t, StreamId) override {}
   void remove_run(std::uint64_t, StreamId) override {}
-  void drop_stream(std::uint64_t) override {}
+  void drop_streams(std::uint64_t, std::uint64_t) override {}
 
   std::size_t puts = 0;
   std::size_t removals = 0;
-  std::size_t prefix_removals = 0;
+  std::size_t range_removals = 0;
 };
 
 /// The list "l" of a keyspace that can be opened again.
@@ -131,7 +131,7 @@ TEST_F(ListsTest, WhenMoreGoesThanStaysWhatStaysIsWrittenAnew) {
   commit();
   lists::remove_range(db(), *object(), 10, 990);
   EXPECT_EQ(records_of_group().removals, 0U);
-  EXPECT_EQ(records_of_group().prefix_removals, 1U);
+  EXPECT_EQ(records_of_group().range_removals, 1U);
   EXPECT_EQ(records_of_group().puts, 10U);
   commit();
   kept.resize(10);

@@ -42,7 +42,9 @@ class Printer final : public StoreBatch::Visitor {
     line("put " + hex(key) + ' ' + hex(value));
   }
   void remove(std::string_view key) override { line("remove " + hex(key)); }
-  void remove_prefix(std::string_view prefix) override { line("remove-prefix " + hex(prefix)); }
+  void remove_range(std::string_view begin, std::string_view end) override {
+    line("remove-range " + hex(begin) + ' ' + hex(end));
+  }
   void append_run(std::uint64_t stream, StreamId first, std::string_view bytes) override {
     line("append-run " + std::to_string(stream) + ' ' + first.to_string() + ' ' + hex(bytes));
   }
@@ -52,7 +54,9 @@ class Printer final : public StoreBatch::Visitor {
   void remove_run(std::uint64_t stream, StreamId first) override {
     line("remove-run " + std::to_string(stream) + ' ' + first.to_string());
   }
-  void drop_stream(std::uint64_t stream) override { line("drop-stream " + std::to_string(stream)); }
+  void drop_streams(std::uint64_t first, std::uint64_t last) override {
+    line("drop-streams " + std::to_string(first) + ' ' + std::to_string(last));
+  }
 
  private:
   void line(const std::string& text) { out_ += "  " + text + '\n'; }

@@ -137,7 +137,7 @@ TEST_P(StoreTest, OperationsOfABatchTakeEffectInOrder) {
     batch.put("k2", "old");
     batch.remove("k1");
     batch.put("k1", "new");
-    batch.remove_prefix("k2");
+    batch.remove_range("k2", "k3");
     batch.put("k3", "old");
     batch.remove("k3");
   });
@@ -145,7 +145,7 @@ TEST_P(StoreTest, OperationsOfABatchTakeEffectInOrder) {
   EXPECT_EQ(load(), (Records{{"k1", "new"}}));
 }
 
-TEST_P(StoreTest, RemovePrefixRemovesEveryKeyThatBeginsWithIt) {
+TEST_P(StoreTest, RemoveRangeRemovesKeysFromBeginToBeforeEnd) {
   load();
   commit([](StoreBatch& batch) {
     for (const char* key :
@@ -153,22 +153,51 @@ TEST_P(StoreTest, RemovePrefixRemovesEveryKeyThatBeginsWithIt) {
       batch.put(key, "");
     }
   });
-  commit([](StoreBatch& batch) { batch.remove_prefix("a\xff"); });
-  commit([](StoreBatch& batch) { batch.remove_prefix("\xff\xff"); });
-  commit([](StoreBatch& batch) { batch.remove_prefix("\xff\xff\xff\xff\xff"); });
+  commit([](StoreBatch& batch) { batch.remove_range("a\xff", "b"); });
+  commit([](StoreBatch& batch) { batch.remove_range("\xff\x01", "\xff\xff\xff\xff"); });
   reopen();
   EXPECT_EQ(load(), (Records{{"a", ""}, {"b", ""}, {"\xff", ""}}));
 }
 
-TEST_P(StoreTest, TheEmptyPrefixRemovesEverything) {
+TEST_P(StoreTest, EmptyRangeRemovesNothing) {
+  load();
+  commit([](StoreBatch& batch) { batch.put("b", ""); });
+  commit([](StoreBatch& batch) { batch.remove_range("b", "b"); });
+  commit([](StoreBatch& batch) { batch.remove_range("c", "a"); });
+  reopen();
+  EXPECT_EQ(load(), (Records{{"b", ""}}));
+}
+
+TEST_P(StoreTest, DropStreamsDropsThoseInTheRange) {
+  constexpr std::uint64_t kLast = std::numeric_limits<std::uint64_t>::max();
   load();
   commit([](StoreBatch& batch) {
-    batch.put("a", "");
-    batch.put("\xff\xff", "");
+    for (const std::uint64_t stream :
+         {std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{5}, kLast}) {
+      batch.append_run(stream, {6, 0}, "stored");
+    }
   });
-  commit([](StoreBatch& batch) { batch.remove_prefix(""); });
+  commit([](StoreBatch& batch) {
+    batch.append_run(3, {6, 0}, "appended");
+    batch.drop_streams(2, 4);
+    batch.append_run(4, {7, 0}, "later");
+    batch.trim_stream(2, {9, 0});
+  });
+  const auto check = [&] {
+    EXPECT_EQ(read(1), (Runs{{{6, 0}, "stored"}}));
+    EXPECT_EQ(read(2), Runs());
+    EXPECT_EQ(read(3), Runs());
+    EXPECT_EQ(read(4), (Runs{{{7, 0}, "later"}}));
+    EXPECT_EQ(read(5), (Runs{{{6, 0}, "stored"}}));
+  };
+  check();
   reopen();
-  EXPECT_TRUE(load().empty());
+  load();
+  check();
+  commit([](StoreBatch& batch) { batch.drop_streams(0, kLast); });
+  for (const std::uint64_t stream : {std::uint64_t{1}, std::uint64_t{4}, std::uint64_t{5}, kLast}) {
+    EXPECT_EQ(read(stream), Runs()) << stream;
+  }
 }
 
 TEST_P(StoreTest, AnEmptyBatchIsFine) {
@@ -434,8 +463,10 @@ class Model final : public StoreBatch::Visitor {
     state[std::string(key)] = value;
   }
   void remove(std::string_view key) override { state.erase(std::string(key)); }
-  void remove_prefix(std::string_view prefix) override {
-    std::erase_if(state, [&](const auto& record) { return record.first.starts_with(prefix); });
+  void remove_range(std::string_view begin, std::string_view end) override {
+    std::erase_if(state, [&](const auto& record) {
+      return std::string_view(record.first) >= begin && std::string_view(record.first) < end;
+    });
   }
   void append_run(std::uint64_t stream, StreamId first, std::string_view bytes) override {
     streams[stream][first] = bytes;
@@ -445,7 +476,10 @@ class Model final : public StoreBatch::Visitor {
     while (runs.size() > 1 && std::next(runs.begin())->first <= before) runs.erase(runs.begin());
   }
   void remove_run(std::uint64_t stream, StreamId first) override { streams[stream].erase(first); }
-  void drop_stream(std::uint64_t stream) override { streams.erase(stream); }
+  void drop_streams(std::uint64_t first, std::uint64_t last) override {
+    std::erase_if(
+        streams, [&](const auto& stream) { return stream.first >= first && stream.first <= last; });
+  }
 
   Runs read(std::uint64_t stream, StreamId from, StreamId to, std::size_t bytes_max) {
     Stream& runs = streams[stream];
@@ -497,8 +531,11 @@ class RandomOperations {
     const std::uint64_t kind = below(100);
     if (kind < 20) return batch.put(key(), std::to_string(below(1000)));
     if (kind < 25) return batch.remove(key());
-    if (kind < 28) return batch.remove_prefix(key());
-    if (kind < 29) return batch.drop_stream(stream());
+    if (kind < 28) return batch.remove_range(key(), key());
+    if (kind < 29) {
+      const std::uint64_t first = stream();
+      return batch.drop_streams(first, std::max(first, stream()));
+    }
     if (kind < 40) return batch.trim_stream(stream(), id());
     if (kind < 50) return batch.remove_run(stream(), id());
     const std::uint64_t length = below(50) == 0 ? 1 + below(6000) : 1 + below(60);

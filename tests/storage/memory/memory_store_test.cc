@@ -29,7 +29,7 @@ TEST(MemoryStoreTest, StateIsDroppedUnlessItIsToBeKept) {
   StoreBatch batch;
   batch.put("key", "value");
   batch.remove("key");
-  batch.remove_prefix("k");
+  batch.remove_range("k", "l");
   batch.put("key", "value");
   ASSERT_TRUE(store.commit(batch).ok());
   ASSERT_TRUE(store.load([](std::string_view, std::string_view) { FAIL(); }).ok());

@@ -1,0 +1,144 @@
+#include "engine/keyspace/removal_records.h"
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "engine/keyspace/records.h"
+#include "engine/store/store_batch.h"
+
+namespace rushgate {
+namespace {
+
+const Stream& stream_of(const Object& object) {
+  return *std::get<std::unique_ptr<Stream>>(object.value);
+}
+
+/// Adds how many records the object has, or more.
+void count_elements(const Object& object, RecordCounts& counts) {
+  switch (object.type()) {
+    case ValueType::kString:
+      return;
+    case ValueType::kHash:
+      counts[RecordKind::kElement] += std::get<HashValue>(object.value).size();
+      return;
+    case ValueType::kSet: {
+      const auto& set = std::get<SetValue>(object.value);
+      return set.records().count(set.size(), counts);
+    }
+    case ValueType::kStream:
+      return stream_of(object).count_records(counts);
+    case ValueType::kList:
+      counts[RecordKind::kElement] += std::get<ListValue>(object.value).size();
+      return;
+    case ValueType::kSortedSet:
+      counts[RecordKind::kElement] += std::get<SortedSetValue>(object.value).size();
+      return;
+  }
+}
+
+/// Removes the records of one kind. The object has few, and knows all of them.
+void remove_each(StoreBatch& batch, RecordKind kind, const Object& object) {
+  const auto remove = [&](std::string_view element) {
+    batch.remove(element_key(kind, object.id, element));
+  };
+  switch (object.type()) {
+    case ValueType::kString:
+      return;
+    case ValueType::kHash:
+      if (kind != RecordKind::kElement) return;
+      std::get<HashValue>(object.value).for_each([&](std::string_view field, const auto&) {
+        remove(field);
+      });
+      return;
+    case ValueType::kSet: {
+      const auto& set = std::get<SetValue>(object.value);
+      if (kind == RecordKind::kSetRun && !set.records().has_runs()) return;
+      if (kind != RecordKind::kSetRun && kind != RecordKind::kElement) return;
+      set.for_each(remove);  // a run's key names a member, or one that was removed
+      for (const std::string& member : set.records().known_marks()) remove(member);
+      return;
+    }
+    case ValueType::kStream:
+      return stream_of(object).remove_each_record(batch, kind);
+    case ValueType::kList: {
+      if (kind != RecordKind::kElement) return;
+      const auto& list = std::get<ListValue>(object.value);
+      for (auto place = list.begin(); place != list.end(); place = list.next(place)) {
+        batch.remove(position_key(object.id, list.position(place)));
+      }
+      return;
+    }
+    case ValueType::kSortedSet: {
+      if (kind != RecordKind::kElement) return;
+      const auto& set = std::get<SortedSetValue>(object.value);
+      set.for_each(0, set.size(),
+                   [&](const SortedSetElement& element) { remove(element.member()); });
+      return;
+    }
+  }
+}
+
+/// Objects between whose ids no other object has one.
+struct Neighbours {
+  std::span<const MassRemoval::Entry> objects;
+  std::uint64_t first_id;
+  std::uint64_t last_id;
+};
+
+void remove_neighbours(StoreBatch& batch, const Neighbours& neighbours) {
+  RecordCounts counts;
+  std::vector<std::uint64_t> streams;
+  for (const auto& [id, object] : neighbours.objects) {
+    count_elements(*object, counts);
+    if (object->type() == ValueType::kStream) streams.push_back(id);
+  }
+  const bool are_few = neighbours.objects.size() <= kSingleRemovalsMax;
+  for (const RecordKind kind : kElementKinds) {
+    if (counts[kind] == 0) continue;
+    if (are_few && counts[kind] <= kSingleRemovalsMax) {
+      for (const auto& [id, object] : neighbours.objects) remove_each(batch, kind, *object);
+    } else {
+      remove_range(batch, kind, neighbours.first_id, neighbours.last_id);
+    }
+  }
+  if (streams.size() > kSingleRemovalsMax) {
+    batch.drop_streams(neighbours.first_id, neighbours.last_id);
+  } else {
+    for (const std::uint64_t stream : streams) batch.drop_stream(stream);
+  }
+}
+
+}  // namespace
+
+void remove_elements(StoreBatch& batch, const Object& object) {
+  const MassRemoval::Entry entry = {.id = object.id, .object = &object};
+  remove_neighbours(batch, {{&entry, 1}, object.id, object.id});
+}
+
+void MassRemoval::add(const Object& object) {
+  if (is_all_ && object.type() == ValueType::kString) return;  // it separates no neighbours
+  objects_.push_back({.id = object.id, .object = &object});
+}
+
+void MassRemoval::record(StoreBatch& batch) {
+  if (objects_.empty()) return;
+  if (is_all_) {
+    const auto [first, last] = std::ranges::minmax_element(objects_, {}, &Entry::id);
+    return remove_neighbours(batch, {objects_, first->id, last->id});
+  }
+  std::ranges::sort(objects_, {}, &Entry::id);
+  const auto is_gap = [](const Entry& one, const Entry& next) { return one.id + 1 != next.id; };
+  for (auto begin = objects_.begin(); begin != objects_.end();) {
+    auto end = std::adjacent_find(begin, objects_.end(), is_gap);
+    if (end != objects_.end()) ++end;
+    remove_neighbours(batch, {{begin, end}, begin->id, std::prev(end)->id});
+    begin = end;
+  }
+}
+
+}  // namespace rushgate
