@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <rocksdb/convenience.h>
+#include <rocksdb/file_system.h>
 #include <rocksdb/listener.h>
 #include <rocksdb/options.h>
 #include <rocksdb/slice_transform.h>
@@ -21,6 +22,7 @@
 #include "storage/rocksdb/inspect.h"
 #include "storage/rocksdb/layout.h"
 #include "storage/rocksdb/log_check.h"
+#include "storage/rocksdb/noted_logs.h"
 #include "storage/rocksdb/rocksdb_status.h"
 #include "storage/rocksdb/unsorted_memtable.h"
 
@@ -145,11 +147,13 @@ rocksdb::Status create_database(const rocksdb::DBOptions& options, const std::st
   return status;
 }
 
-absl::Status sync_directory_of(rocksdb::Env& env, const std::filesystem::path& dir) {
+absl::Status sync_directory_of(const rocksdb::Env& env, const std::filesystem::path& dir) {
   if (::access(dir.c_str(), R_OK) != 0) return absl::OkStatus();  // as sync_directory() does
-  std::unique_ptr<rocksdb::Directory> handle;
-  rocksdb::Status status = env.NewDirectory(dir.string(), &handle);
-  if (status.ok()) status = handle->Fsync();
+  const rocksdb::IOOptions options;
+  std::unique_ptr<rocksdb::FSDirectory> handle;
+  rocksdb::IOStatus status =
+      env.GetFileSystem()->NewDirectory(dir.string(), options, &handle, nullptr);
+  if (status.ok()) status = handle->Fsync(options, nullptr);
   return to_absl(status, "syncing the directory", dir);
 }
 
@@ -182,6 +186,7 @@ RocksDatabase::~RocksDatabase() {
   for (rocksdb::ColumnFamilyHandle* family : {default_, state_, stream_}) {
     db_->DestroyColumnFamilyHandle(family);
   }
+  sync_directory_of(*env_, dir_).IgnoreError();  // so that the newest log is noted
   db_->Close();  // has nothing left to do that could fail and matter: the log is in the files
 }
 
@@ -198,6 +203,8 @@ absl::Status RocksDatabase::start(rocksdb::Env& env, const RocksDbStoreOptions& 
     }
     database.create_if_missing = true;
   } else {
+    const absl::Status noted = check_noted_logs(env, dir_, found->first_needed_log);
+    if (!noted.ok()) return noted;
     const absl::Status log = check_log(env, dir_, found->recovery_end);
     if (!log.ok()) return log;
     database.wal_filter = &recovery_end_.emplace(found->recovery_end);
@@ -223,8 +230,8 @@ absl::Status RocksDatabase::start(rocksdb::Env& env, const RocksDbStoreOptions& 
   if (failure->occurred()) return failure->refusal();
   if (!opened.ok()) return opened;
   // What recovery deleted must be gone for good before anything new is synced: an old, torn log that
-  // reappears behind newer ones would look like damage.
-  return sync_directory_of(env, dir_);
+  // reappears behind newer ones would look like damage. And the new log is noted.
+  return sync_directory_of(*env_, dir_);
 }
 
 // Written out at once, so that it can be read without the log, and does not hold on to the log.

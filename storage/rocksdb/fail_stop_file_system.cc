@@ -9,6 +9,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "engine/base/file_size_signal.h"
+#include "storage/rocksdb/noted_logs.h"
 #include "storage/rocksdb/rocksdb_status.h"
 
 namespace rushgate {
@@ -169,7 +170,9 @@ std::unique_ptr<rocksdb::Env> make_fail_stop_env(rocksdb::Env& env,
                                                  std::shared_ptr<WriteFailure> failure,
                                                  const std::filesystem::path& dir) {
   return std::make_unique<FailStopEnv>(
-      env, std::make_shared<FailStopFileSystem>(env.GetFileSystem(), std::move(failure), dir));
+      env,
+      note_logs(std::make_shared<FailStopFileSystem>(env.GetFileSystem(), std::move(failure), dir),
+                dir));
 }
 
 }  // namespace rushgate

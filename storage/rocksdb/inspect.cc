@@ -145,7 +145,12 @@ absl::StatusOr<DirectoryState> inspect_directory(rocksdb::Env& env,
   if (!status.ok()) return to_absl(status, "reading the format", dir);
   const absl::Status supported = check_format(format, dir);
   if (!supported.ok()) return supported;
-  return DirectoryState{.fresh = false, .recovery_end = dry_run.recovery_end(written_out)};
+  DirectoryState state{.fresh = false, .recovery_end = dry_run.recovery_end(written_out)};
+  const std::string& first_log = rocksdb::DB::Properties::kMinLogNumberToKeep;
+  if (!reader.db->GetIntProperty(first_log, &state.first_needed_log)) {
+    return absl::InternalError("this RocksDB does not know " + first_log);
+  }
+  return state;
 }
 
 rocksdb::WalFilter::WalProcessingOption RecoveryEnd::LogRecordFound(

@@ -17,6 +17,8 @@ struct DirectoryState {
   /// Number of the first operation that opening it will not restore: where the log ends, or has its
   /// first gap.
   std::uint64_t recovery_end = 0;
+  /// Number of the first log file of which not all is written out.
+  std::uint64_t first_needed_log = 0;
 };
 
 /// Errors: as RocksDbStore::open().

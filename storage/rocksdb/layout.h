@@ -1,11 +1,15 @@
 // Keys and names in the database; docs/format.md shows them byte by byte.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "engine/base/stream_id.h"
 
@@ -17,6 +21,21 @@ inline constexpr char kFormatKey[] = "rushgate.format";  // in the default famil
 
 inline constexpr std::size_t kStreamNumberBytes = 8;
 inline constexpr std::size_t kRunKeyBytes = 24;
+
+/// Log files are named by ascending numbers: 000012.log.
+inline std::optional<std::uint64_t> log_number(std::string_view name) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  const std::string_view rest = name.substr(static_cast<std::size_t>(end - name.data()));
+  if (error != std::errc() || rest != ".log") return std::nullopt;
+  return number;
+}
+
+inline std::string log_name(std::uint64_t number) {
+  constexpr std::size_t kDigits = 6;  // at least
+  const std::string digits = std::to_string(number);
+  return std::string(kDigits - std::min(kDigits, digits.size()), '0') + digits + ".log";
+}
 
 template <class To>
 void put_big_endian(std::uint64_t value, To to) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -127,14 +126,10 @@ class LogReader {
   bool assembling_ = false;  // between a first and a last fragment
 };
 
-// Log files are named by ascending numbers: 000012.log.
 std::vector<std::pair<std::uint64_t, std::string>> log_files(std::vector<std::string> names) {
   std::vector<std::pair<std::uint64_t, std::string>> logs;
   for (std::string& name : names) {
-    std::uint64_t number = 0;
-    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-    if (error != std::errc() || std::string_view(end) != ".log") continue;
-    logs.emplace_back(number, std::move(name));
+    if (const auto number = log_number(name)) logs.emplace_back(*number, std::move(name));
   }
   std::sort(logs.begin(), logs.end());
   return logs;

@@ -15,7 +15,7 @@
 namespace rocksdb {
 class DB;
 class Env;
-}
+}  // namespace rocksdb
 namespace spdlog {
 class logger;
 }
@@ -77,7 +77,8 @@ class RocksDbStore final : public Store {
   ///
   /// A log that ends in the middle of a commit is what a power cut leaves behind: it opens, up to
   /// the commit before. A gap in a part of the log that had been synced is kDataLoss, and nothing
-  /// is changed. (Damage to the log's very last commit looks like the former.)
+  /// is changed. (Damage to the log's very last commit looks like the former.) A log file that was
+  /// deleted, even the newest, is kDataLoss too, and the text names it.
   static absl::StatusOr<std::unique_ptr<RocksDbStore>> open(const std::filesystem::path& dir,
                                                             RocksDbStoreOptions options = {});
 
