@@ -5,12 +5,12 @@
 // Hash table and order both point to it, so a member's bytes are there once.
 #pragma once
 
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
 #include <new>
+#include <stdexcept>
 #include <string_view>
 
 #include "engine/base/heap.h"
@@ -25,7 +25,9 @@ class SortedSetElement {
   using Owner = std::unique_ptr<SortedSetElement, Deleter>;
 
   static Owner make(std::string_view member, double its_score) {
-    assert(member.size() <= std::numeric_limits<std::uint32_t>::max());
+    if (member.size() > std::numeric_limits<std::uint32_t>::max()) {
+      throw std::length_error("a member of a sorted set");
+    }
     void* const memory = ::operator new(block_bytes(member.size()));
     auto* const element = new (memory) SortedSetElement(its_score, member.size());
     member.copy(element->bytes(), member.size());

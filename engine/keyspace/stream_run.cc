@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <limits>
+#include <stdexcept>
 #include <utility>
 
 #include "engine/base/bytes.h"
@@ -24,6 +25,17 @@ std::int64_t advance(std::int64_t from, std::int64_t by) {
                                    static_cast<std::uint64_t>(by));
 }
 
+/// Positions in a run have 32 bits.
+void check_size(StreamFields fields) {
+  constexpr std::size_t kLeft = std::size_t{1} << 20;  // for what stands before it, and lengths
+  constexpr std::size_t kFieldBytes = 10;
+  std::size_t bytes = kLeft;
+  for (const auto& [name, value] : fields) {
+    bytes += name.size() + value.text().size() + kFieldBytes;
+  }
+  if (bytes > std::numeric_limits<std::uint32_t>::max()) throw std::length_error("a stream entry");
+}
+
 }  // namespace
 
 // ---- Writing ----
@@ -34,6 +46,7 @@ bool RunWriter::takes(StreamId id) const {
 
 void RunWriter::append(StreamId id, StreamFields fields) {
   assert(!fields.empty());
+  check_size(fields);
   VarintAppender out(bytes_);
   const bool fits = fits_columns(fields);
   begin_entry(id, fits, out);

@@ -2,6 +2,8 @@
 
 #include <cassert>
 #include <cstring>
+#include <limits>
+#include <stdexcept>
 
 namespace rushgate {
 namespace {
@@ -26,6 +28,8 @@ T read_as(const char* from) {
 }  // namespace
 
 void StoreBatch::add(Operation operation, std::string_view key, std::string_view value) {
+  constexpr std::size_t kBytesMax = std::numeric_limits<std::uint32_t>::max();
+  if (key.size() > kBytesMax || value.size() > kBytesMax) throw std::length_error("a record");
   const OperationHead head{static_cast<std::uint32_t>(key.size()),
                            static_cast<std::uint32_t>(value.size())};
   const std::size_t begin = bytes_.size();
