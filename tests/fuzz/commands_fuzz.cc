@@ -1,15 +1,19 @@
-// Commands with any arguments: each is answered, and what they leave is what another engine finds
-// in the store.
+// Commands with any arguments, some of them in scripts: each is answered, what they leave is what
+// another engine finds in the store, and a script that is undone leaves nothing.
 #include <cstdint>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "engine/base/numbers.h"
 #include "engine/commands/command_table.h"
 #include "storage/memory/memory_store.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/opened_engine.h"
+#include "tests/fuzz/script_runs.h"
 
 namespace rushgate {
 namespace {
@@ -115,7 +119,7 @@ constexpr std::string_view kWords[] = {
     "WITHMATCHLEN",
 };
 
-/// Those that run scripts have a fuzzer of their own.
+/// Scripts of any text have a fuzzer of their own.
 bool is_left_out(const CommandSpec& spec) {
   return spec.name.starts_with("eval") || spec.name.starts_with("fcall") ||
          spec.name.starts_with("script");
@@ -139,10 +143,9 @@ std::string_view next_argument(fuzz::Input& input) {
   return choice < std::size(kWords) ? kWords[choice] : input.text();
 }
 
-void run_next(fuzz::Input& input, fuzz::OpenedEngine& engine) {
+/// Returns no request if it is one that is left out.
+std::optional<Request> next_request(std::size_t row, std::size_t page, fuzz::Input& input) {
   const auto table = command_table();
-  const std::size_t row = input.byte();
-  const std::size_t page = input.byte() % 2U;
   const CommandSpec& spec = table[(row + 256 * page) % table.size()];
   Request request;
   const std::size_t bar = spec.name.find('|');
@@ -152,7 +155,30 @@ void run_next(fuzz::Input& input, fuzz::OpenedEngine& engine) {
   for (std::size_t i = input.byte() % kArgumentsMax; i > 0; --i) {
     request.add(next_argument(input));
   }
-  if (!is_left_out(spec) && !takes_all_memory(spec, request.views())) engine.run(request);
+  if (is_left_out(spec) || takes_all_memory(spec, request.views())) return std::nullopt;
+  return request;
+}
+
+std::vector<Request> next_requests(fuzz::Input& input) {
+  constexpr std::size_t kRequestsMax = 8;
+  std::vector<Request> requests;
+  for (std::size_t left = 1 + input.byte() % kRequestsMax; left > 0; --left) {
+    const std::size_t row = input.byte();
+    auto request = next_request(row, input.byte() % 2U, input);
+    if (request) requests.push_back(*std::move(request));
+  }
+  return requests;
+}
+
+void run_next(fuzz::Input& input, fuzz::OpenedEngine& engine, bool rolls_back) {
+  constexpr std::size_t kScriptPages = 0x80;
+  const std::size_t row = input.byte();
+  const std::size_t page = input.byte();
+  if (page >= kScriptPages) {
+    fuzz::run_in_script(engine, row, next_requests(input), rolls_back);
+  } else if (const auto request = next_request(row, page % 2U, input)) {
+    engine.run(*request);
+  }
 }
 
 }  // namespace
@@ -161,10 +187,12 @@ void run_next(fuzz::Input& input, fuzz::OpenedEngine& engine) {
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   rushgate::fuzz::Input input(data, size);
   rushgate::MemoryStore store({.keep_state = true});
+  const bool rolls_back = size % 2 == 1;
   std::string kept;
   {
-    rushgate::fuzz::OpenedEngine engine(store);
-    while (!input.empty()) rushgate::run_next(input, engine);
+    rushgate::fuzz::OpenedEngine engine(store, rushgate::fuzz::script_options(rolls_back),
+                                        rushgate::fuzz::native_scripts());
+    while (!input.empty()) rushgate::run_next(input, engine, rolls_back);
     engine.call("DISCARD");
     engine.call("SELECT", 0);
     kept = engine.contents();

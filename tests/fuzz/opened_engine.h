@@ -17,39 +17,46 @@ namespace rushgate::fuzz {
 /// An engine on the store, in manual mode, and a client.
 class OpenedEngine {
  public:
-  explicit OpenedEngine(Store& store) {
-    auto engine =
-        Engine::open(std::make_unique<faults::FaultyStore>(store), {.manual_clock = &clock_});
+  explicit OpenedEngine(Store& store, EngineOptions options = {},
+                        std::vector<NamedScript> scripts = {}) {
+    options.manual_clock = &clock_;
+    auto engine = Engine::open(std::make_unique<faults::FaultyStore>(store), std::move(options),
+                               std::move(scripts));
     if (!engine.ok()) return;
     engine_ = *std::move(engine);
     client_ = engine_->open_client();
   }
   [[nodiscard]] bool is_open() const { return engine_ != nullptr; }
+  [[nodiscard]] Engine& engine() { return *engine_; }
 
   template <class... Args>
   Reply call(const Args&... args) {
     return run(Request::of(args...));
   }
   Reply run(const Request& request) { return client_->call(request); }
-  std::vector<std::string> keys() {
-    std::vector<std::string> keys;
-    const Reply all = call("KEYS", "*");
-    for (const Reply& key : all.elements()) keys.push_back(key.text());
-    std::sort(keys.begin(), keys.end());
-    return keys;
-  }
-  /// Everything that can be seen.
+  std::vector<std::string> keys() { return keys(*engine_->open_client()); }
+  /// Everything that a new client sees.
   std::string contents() {
+    const auto client = engine_->open_client();
     std::string text;
-    for (const std::string& key : keys()) {
-      text += to_debug_string(Reply::bulk(key)) + " " + to_debug_string(call("PEXPIRETIME", key)) +
-              " " + content_of(key) + "\n";
+    for (const std::string& key : keys(*client)) {
+      text += to_debug_string(Reply::bulk(key)) + " " +
+              to_debug_string((*client)("PEXPIRETIME", key)) + " " + content_of(key, *client) +
+              "\n";
     }
     return text;
   }
 
  private:
-  std::string content_of(const std::string& key) {
+  static std::vector<std::string> keys(Client& client) {
+    std::vector<std::string> keys;
+    const Reply all = client("KEYS", "*");
+    for (const Reply& key : all.elements()) keys.push_back(key.text());
+    std::sort(keys.begin(), keys.end());
+    return keys;
+  }
+  static std::string content_of(const std::string& key, Client& client) {
+    const auto call = [&client](const auto&... args) { return client(args...); };
     const std::string type = call("TYPE", key).text();
     if (type == "string") return to_debug_string(call("GET", key));
     if (type == "list") return to_debug_string(call("LRANGE", key, 0, -1));
