@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,10 @@ class Backend {
 
   /// Lets time pass.
   virtual void elapse(std::chrono::milliseconds duration) = 0;
+
+  /// Ends all sessions, and forgets scripts and settings; the data stays. A subject that keeps its
+  /// data in a store closes and reopens it.
+  virtual void reopen() { throw std::runtime_error(name() + " cannot be reopened"); }
 };
 
 }  // namespace rushgate::testing

@@ -40,7 +40,21 @@ void append_each(std::string_view raw, std::deque<std::string>& answers) {
 void EmbeddedBackend::reset() {
   engine_.reset();  // answers whoever is parked
   sessions_.clear();
-  engine_ = *Engine::open(std::make_unique<MemoryStore>(), {.manual_clock = &clock_});
+  clock_.set_now_ms(ManualClock::kStartMs);
+  open(open_store_ ? open_store_(true) : std::make_unique<MemoryStore>());
+}
+
+void EmbeddedBackend::reopen() {
+  if (!open_store_) return Backend::reopen();
+  engine_.reset();
+  sessions_.clear();
+  open(open_store_(false));
+}
+
+void EmbeddedBackend::open(std::unique_ptr<Store> store) {
+  auto engine = Engine::open(std::move(store), {.manual_clock = &clock_});
+  if (!engine.ok()) throw std::runtime_error(engine.status().ToString());
+  engine_ = *std::move(engine);
 }
 
 void EmbeddedBackend::send(int session, const Request& request) {

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "adapters/resp/resp_encoder.h"
 #include "engine/executor/engine.h"
+#include "engine/store/store.h"
 #include "tests/conformance/backend.h"
 
 namespace rushgate::testing {
@@ -15,10 +18,20 @@ namespace rushgate::testing {
 /// In manual mode: time passes when a transcript says so.
 class EmbeddedBackend final : public Backend {
  public:
-  explicit EmbeddedBackend(RespVersion protocol) : protocol_(protocol) { reset(); }
+  /// Opens the engine's store: an empty one, or the one that was opened last. The store before is
+  /// closed.
+  using OpenStore = std::function<std::unique_ptr<Store>(bool is_empty)>;
+
+  /// In memory; cannot be reopened.
+  explicit EmbeddedBackend(RespVersion protocol) : EmbeddedBackend(protocol, nullptr) {}
+  EmbeddedBackend(RespVersion protocol, OpenStore open_store)
+      : protocol_(protocol), open_store_(std::move(open_store)) {
+    reset();
+  }
 
   [[nodiscard]] std::string name() const override { return "embedded"; }
   void reset() override;
+  void reopen() override;
   void send(int session, const Request& request) override;
   std::string receive(int session) override;
   bool has_answer(int session) override { return !sessions_[session].answers.empty(); }
@@ -33,7 +46,10 @@ class EmbeddedBackend final : public Backend {
     std::deque<std::string> answers;  // raw
   };
 
+  void open(std::unique_ptr<Store> store);
+
   const RespVersion protocol_;
+  const OpenStore open_store_;  // null: in memory
   ManualClock clock_;
   std::map<int, Session> sessions_;  // before engine_, which when it goes answers whoever is parked
   std::unique_ptr<Engine> engine_;

@@ -1,5 +1,6 @@
 #include "tests/conformance/redis_backend.h"
 
+#include <algorithm>
 #include <stdexcept>
 #include <string_view>
 #include <thread>
@@ -7,11 +8,17 @@
 
 namespace rushgate::testing {
 
-RedisBackend::RedisBackend(RespVersion protocol)
-    : protocol_(protocol), control_(std::make_unique<RawConnection>(server_.socket_path())) {}
+RedisBackend::RedisBackend(RespVersion protocol, RedisTime time)
+    : protocol_(protocol),
+      time_(time),
+      server_({.arguments = {"--stream-node-max-bytes", "0",  // as ours are
+                             "--enable-debug-command", "yes"},
+               .manual_clock = time == RedisTime::kManual}),
+      control_(std::make_unique<RawConnection>(server_.socket_path())) {}
 
 void RedisBackend::reset() {
   sessions_.clear();
+  if (time_ == RedisTime::kManual) server_.set_now_ms(now_ms_ = ManualClock::kStartMs);
   try {
     flush();
   } catch (const std::runtime_error&) {
@@ -22,17 +29,24 @@ void RedisBackend::reset() {
 }
 
 void RedisBackend::flush() {
+  for (const Request& request : {Request::of("FLUSHALL"), Request::of("SCRIPT", "FLUSH")}) {
+    expect_ok(request);
+  }
+  set_usual_limits();
+}
+
+void RedisBackend::expect_ok(const Request& request) {
+  const Reply reply = control_->call(request);
+  if (reply != Reply::ok()) throw std::runtime_error("reset: " + to_debug_string(reply));
+}
+
+void RedisBackend::set_usual_limits() {
   // clang-format off
-  const Request defaults = Request::of("CONFIG", "SET",
+  expect_ok(Request::of("CONFIG", "SET",
       "hash-max-listpack-entries", 512, "hash-max-listpack-value", 64,
       "set-max-intset-entries", 512, "list-max-listpack-size", -2,
-      "zset-max-listpack-entries", 128, "zset-max-listpack-value", 64);
+      "zset-max-listpack-entries", 128, "zset-max-listpack-value", 64));
   // clang-format on
-  for (const Request& request :
-       {Request::of("FLUSHALL"), Request::of("SCRIPT", "FLUSH"), defaults}) {
-    const Reply reply = control_->call(request);
-    if (reply != Reply::ok()) throw std::runtime_error("reset: " + to_debug_string(reply));
-  }
 }
 
 void RedisBackend::send(int number, const Request& request) {
@@ -58,7 +72,24 @@ bool RedisBackend::has_answer(int number) {
 
 void RedisBackend::elapse(std::chrono::milliseconds duration) {
   has_settled_ = false;
-  std::this_thread::sleep_for(duration);  // a real server's time can not be moved
+  if (time_ == RedisTime::kManual) {
+    server_.set_now_ms(now_ms_ += duration.count());
+  } else {
+    std::this_thread::sleep_for(duration);
+  }
+}
+
+void RedisBackend::reopen() {
+  sessions_.clear();
+  // The server may still serve them.
+  const auto clients = [this] {
+    const Reply list = control_->call(Request::of("CLIENT", "LIST"));
+    return std::ranges::count(list.text(), '\n');
+  };
+  while (clients() > 1) std::this_thread::yield();
+  expect_ok(Request::of("SCRIPT", "FLUSH"));
+  set_usual_limits();
+  expect_ok(Request::of("DEBUG", "RELOAD"));
 }
 
 RedisBackend::Session& RedisBackend::session(int number) {

@@ -1,6 +1,7 @@
 // A Backend on a real Redis server.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <span>
@@ -8,16 +9,21 @@
 #include <vector>
 
 #include "adapters/resp/resp_encoder.h"
+#include "engine/time/manual_clock.h"
 #include "tests/conformance/backend.h"
 #include "tests/redis_server/raw_connection.h"
 #include "tests/redis_server/redis_server.h"
 
 namespace rushgate::testing {
 
+/// The server's time of day.
+enum class RedisTime { kReal, kManual };
+
 /// If a transcript crashes the server, the next reset() starts it again.
 class RedisBackend final : public Backend {
  public:
-  explicit RedisBackend(RespVersion protocol = RespVersion::k2);
+  /// With manual time each reset() sets the clock back to ManualClock::kStartMs.
+  explicit RedisBackend(RespVersion protocol = RespVersion::k2, RedisTime time = RedisTime::kReal);
 
   [[nodiscard]] std::string name() const override { return "redis"; }
   void reset() override;
@@ -26,6 +32,8 @@ class RedisBackend final : public Backend {
   std::vector<std::string> call_all(int session, std::span<const Request> requests) override;
   bool has_answer(int session) override;
   void elapse(std::chrono::milliseconds duration) override;
+  /// With DEBUG RELOAD: encodings are those of what is loaded.
+  void reopen() override;
 
  private:
   struct Session {
@@ -34,11 +42,15 @@ class RedisBackend final : public Backend {
   };
 
   void flush();
+  void expect_ok(const Request& request);
+  void set_usual_limits();
   Session& session(int number);
   bool is_blocked(const Session& session);
 
-  const RespVersion protocol_;                                           // of the sessions
-  RedisServer server_{{.arguments = {"--stream-node-max-bytes", "0"}}};  // as ours are
+  const RespVersion protocol_;  // of the sessions
+  const RedisTime time_;
+  std::int64_t now_ms_ = ManualClock::kStartMs;  // with manual time
+  RedisServer server_;
   std::unique_ptr<RawConnection> control_;
   std::map<int, Session> sessions_;
   bool has_settled_ = false;  // nothing was sent since it answered all

@@ -16,6 +16,7 @@ void ServerBackend::end() {
 
 void ServerBackend::reset() {
   end();
+  clock_.set_now_ms(ManualClock::kStartMs);
   engine_ = *Engine::open(std::make_unique<MemoryStore>(), {.manual_clock = &clock_});
   auto server = RespServer::start(*engine_, {.bind_address = "", .unix_socket = socket_path()});
   if (!server.ok()) throw std::runtime_error(server.status().ToString());

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,8 @@ struct RedisServerOptions {
   bool append_only = false;            // keep the data over restart() and kill()
   std::vector<std::string> arguments;  // more of redis-server's own: {"--requirepass", "secret"}
   std::chrono::seconds patience{20};   // until it answers
+  bool manual_clock = false;           // its time of day stands still at set_now_ms(), at first at
+                                       // ManualClock::kStartMs
 };
 
 /// Runs redis-server (from PATH) on a unix socket in a directory of its own; both end with this
@@ -36,6 +39,9 @@ class RedisServer {
   [[nodiscard]] std::string url() const { return "unix://" + socket_path(); }
   [[nodiscard]] pid_t pid() const { return pid_; }
 
+  /// With a manual clock: sets the time of day.
+  void set_now_ms(std::int64_t now_ms);
+
   /// Not for a server with a password.
   void flush_all();
 
@@ -52,6 +58,8 @@ class RedisServer {
 
   void start(Until until = Until::kLoaded);
   [[nodiscard]] std::vector<std::string> command_line() const;
+  [[nodiscard]] std::vector<std::string> environment() const;
+  [[nodiscard]] std::filesystem::path clock_path() const { return directory_.path() / "clock"; }
   void wait_until_it_answers(Until until);
   [[nodiscard]] std::string log() const;
 

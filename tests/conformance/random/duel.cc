@@ -15,6 +15,8 @@ namespace {
 /// So many steps are played between two looks at the time.
 constexpr std::size_t kBatch = 100;
 
+constexpr std::string_view kElapse = "@elapse";  // as in transcripts
+
 /// For what is not part of the sequence.
 constexpr int kAskingSession = 1'001;
 
@@ -35,6 +37,7 @@ std::optional<Difference> Duel::play(std::span<const RandomStep> steps) {
     if (auto what = contents_differ(oracle_, subject_, databases_)) {
       return Difference{steps.size(), *std::move(what)};
     }
+    if (reopens_) return std::nullopt;  // counts do not survive
     const std::string counts = counts_differ(command_counts(oracle_, kAskingSession),
                                              command_counts(subject_, kAskingSession));
     if (!counts.empty()) return Difference{steps.size(), "INFO: " + counts};
@@ -81,27 +84,57 @@ void Duel::catch_up() {
 }
 
 std::optional<Difference> Duel::play_in_one_session(std::span<const RandomStep> steps) {
-  constexpr std::size_t kBatchesBetweenLooks = 5;
+  constexpr std::size_t kBatchesBetweenLooks = 3;
   std::size_t batches = 0;
   for (std::size_t begin = 0; begin < steps.size(); begin += kBatch) {
     catch_up();
     const auto batch = steps.subspan(begin, std::min(kBatch, steps.size() - begin));
-    std::vector<RandomCommand> commands;
-    std::vector<std::size_t> step_of;  // each command
-    for (std::size_t i = 0; i < batch.size(); ++i) {
-      commands.insert(commands.end(), batch[i].begin(), batch[i].end());
-      step_of.resize(commands.size(), i);
-    }
-    sent_ += commands.size();
-    if (auto mismatch = send_to_both(oracle_, subject_, 0, commands)) {
-      return Difference{begin + step_of[mismatch->index] + 1, std::move(mismatch->what)};
-    }
+    if (auto difference = play_batch(batch, begin)) return difference;
     if (++batches % kBatchesBetweenLooks != 0) continue;
-    if (auto what = contents_differ(oracle_, subject_, databases_)) {
-      return Difference{begin + batch.size(), *std::move(what)};
-    }
+    if (auto what = look()) return Difference{begin + batch.size(), *std::move(what)};
   }
   return std::nullopt;
+}
+
+std::optional<Difference> Duel::play_batch(std::span<const RandomStep> batch, std::size_t first) {
+  std::vector<RandomCommand> commands;
+  std::vector<std::size_t> step_of;  // each command
+  const auto send = [&]() -> std::optional<Difference> {
+    sent_ += commands.size();
+    const auto mismatch = send_to_both(oracle_, subject_, 0, commands);
+    if (mismatch) return Difference{step_of[mismatch->index] + 1, mismatch->what};
+    commands.clear();
+    step_of.clear();
+    return std::nullopt;
+  };
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    for (const RandomCommand& command : batch[i]) {
+      if (command.request[0] == kElapse) {
+        if (auto difference = send()) return difference;
+        elapse(command);
+      } else {
+        commands.push_back(command);
+        step_of.push_back(first + i);
+      }
+    }
+  }
+  return send();
+}
+
+void Duel::elapse(const RandomCommand& command) {
+  const std::chrono::milliseconds duration(std::stoll(std::string(command.request[1])));
+  oracle_.elapse(duration);
+  subject_.elapse(duration);
+}
+
+std::optional<std::string> Duel::look() {
+  if (auto what = contents_differ(oracle_, subject_, databases_)) return what;
+  if (!reopens_) return std::nullopt;
+  oracle_.reopen();
+  subject_.reopen();
+  auto what = contents_differ(oracle_, subject_, databases_);
+  if (what) *what = "reopened: " + *what;
+  return what;
 }
 
 std::optional<Difference> Duel::play_in_sessions(std::span<const RandomStep> steps) {
@@ -116,6 +149,10 @@ std::optional<Difference> Duel::play_in_sessions(std::span<const RandomStep> ste
 }
 
 std::optional<std::string> Duel::play_one(const RandomCommand& command) {
+  if (command.request[0] == kElapse) {
+    elapse(command);
+    return receive_what_is_there();
+  }
   last_.insert_or_assign(command.session, command);
   waiting_.insert(command.session);
   ++sent_;

@@ -1,0 +1,43 @@
+// A library that is loaded into redis-server in front of libc: its time of day stands still, but for
+// the test that writes to a file. Its monotonic clock goes on: timers fire as usual.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <ctime>
+
+namespace {
+
+constexpr std::int64_t kMsPerSecond = 1'000;
+constexpr std::int64_t kUsPerMs = 1'000;
+
+/// Maps the file that RUSHGATE_CLOCK names: milliseconds since 1970 UTC.
+const volatile std::int64_t* map_clock() {
+  const int fd = ::open(std::getenv("RUSHGATE_CLOCK"), O_RDONLY | O_CLOEXEC);
+  void* const mapped = ::mmap(nullptr, sizeof(std::int64_t), PROT_READ, MAP_SHARED, fd, 0);
+  if (mapped == MAP_FAILED) std::abort();
+  ::close(fd);
+  return static_cast<const volatile std::int64_t*>(mapped);
+}
+
+std::int64_t now_ms() {
+  static const volatile std::int64_t* const now = map_clock();
+  return *now;
+}
+
+}  // namespace
+
+extern "C" int gettimeofday(timeval* now, void* /*zone*/) noexcept {
+  now->tv_sec = now_ms() / kMsPerSecond;
+  now->tv_usec = now_ms() % kMsPerSecond * kUsPerMs;
+  return 0;
+}
+
+extern "C" std::time_t time(std::time_t* now) noexcept {
+  const std::time_t seconds = now_ms() / kMsPerSecond;
+  if (now != nullptr) *now = seconds;
+  return seconds;
+}
