@@ -1,9 +1,11 @@
 // What commands that choose elements by chance share.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -41,20 +43,28 @@ std::vector<std::string> draw_different(const Collection& collection, std::size_
   return names;
 }
 
-/// `count` names, each drawn from all.
+/// Returns `count` names, each drawn from all; none if they take more than `bytes_max`.
 template <class Collection>
-std::vector<std::string> draw_any(const Collection& collection, std::size_t count, Random& random) {
+std::optional<std::vector<std::string>> draw_any(const Collection& collection, std::size_t count,
+                                                 Random& random, std::size_t bytes_max) {
   std::vector<std::string> names;
-  names.reserve(count);
-  while (names.size() < count) names.push_back(collection.draw(random));
+  names.reserve(std::min(count, bytes_max / sizeof(std::string)));
+  std::size_t bytes = 0;
+  while (names.size() < count) {
+    names.push_back(collection.draw(random));
+    bytes += sizeof(std::string) + names.back().size();
+    if (bytes > bytes_max) return std::nullopt;
+  }
   return names;
 }
 
-/// As HRANDFIELD and SRANDMEMBER take `count`: below zero, elements may come again.
+/// As HRANDFIELD and SRANDMEMBER take `count`: below zero, elements may come again. Returns nothing
+/// if those take more than `bytes_max`.
 template <class Collection>
-std::vector<std::string> draw(const Collection& collection, std::int64_t count, Random& random) {
-  return count < 0 ? draw_any(collection, static_cast<std::size_t>(-count), random)
-                   : draw_different(collection, static_cast<std::size_t>(count), random);
+std::optional<std::vector<std::string>> draw(const Collection& collection, std::int64_t count,
+                                             Random& random, std::size_t bytes_max) {
+  if (count < 0) return draw_any(collection, static_cast<std::size_t>(-count), random, bytes_max);
+  return draw_different(collection, static_cast<std::size_t>(count), random);
 }
 
 }  // namespace rushgate

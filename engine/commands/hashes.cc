@@ -62,6 +62,7 @@ Reply list_fields(CommandContext& context, Choose choose) {
 Reply drawn_reply(const CommandContext& context, const HashValue& hash,
                   const std::vector<std::string>& fields, bool with_values) {
   std::vector<Reply> reply;
+  std::size_t bytes = 0;
   reply.reserve(with_values && !context.resp3() ? 2 * fields.size() : fields.size());
   for (const std::string& field : fields) {
     if (!with_values) {
@@ -72,6 +73,8 @@ Reply drawn_reply(const CommandContext& context, const HashValue& hash,
     std::vector<Reply>& to = context.resp3() ? pair : reply;
     to.push_back(Reply::bulk(field));
     to.push_back(Reply::bulk(*hash.find(field)));
+    bytes += memory_bytes(to.back());
+    if (bytes > context.session().reply_bytes_max) return errors::reply_too_large();
     if (context.resp3()) reply.push_back(Reply::array(std::move(pair)));
   }
   return Reply::array(std::move(reply));
@@ -91,8 +94,10 @@ Reply draw_fields(CommandContext& context) {
   if (!context.find(context[1], ValueType::kHash, hash)) return errors::wrong_type();
   if (hash == nullptr) return Reply::array();
   if (count < -kDrawsMax) return errors::value_out_of_range();
-  const auto fields = draw(hash->hash(), count, context.keyspace().random());
-  return drawn_reply(context, hash->hash(), fields, with_values);
+  const auto fields =
+      draw(hash->hash(), count, context.keyspace().random(), context.session().reply_bytes_max);
+  if (!fields) return errors::reply_too_large();
+  return drawn_reply(context, hash->hash(), *fields, with_values);
 }
 
 }  // namespace

@@ -175,7 +175,8 @@ Reply srandmember_command(CommandContext& context) {
   if (set == nullptr) return has_count ? Reply::array() : Reply::nil();
   if (!has_count) return Reply::bulk(set->set().draw(random));
   if (count < -kDrawsMax) return errors::value_out_of_range();
-  return bulks(draw(set->set(), count, random), &Reply::array);
+  auto drawn = draw(set->set(), count, random, context.session().reply_bytes_max);
+  return drawn ? bulks(*std::move(drawn), &Reply::array) : errors::reply_too_large();
 }
 
 }  // namespace rushgate

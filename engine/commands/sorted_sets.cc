@@ -158,7 +158,13 @@ Reply random_members(CommandContext& context, const SortedSetValue& value, std::
     reply.add(element.member(), element.score);
   };
   if (count < 0) {  // the same one may come again
-    for (; count < 0; ++count) add(value.at(random.below(size)));
+    std::size_t bytes = 0;
+    for (; count < 0; ++count) {
+      const auto& element = value.at(random.below(size));
+      bytes += sizeof(Reply) + element.member().size();
+      if (bytes > context.session().reply_bytes_max) return errors::reply_too_large();
+      add(element);
+    }
   } else if (static_cast<std::size_t>(count) >= size) {
     value.for_each_back(0, size, add);
   } else {

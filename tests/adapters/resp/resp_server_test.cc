@@ -743,6 +743,14 @@ TEST_F(RespServerTest, RepeatedValueMeetsBoundOfReply) {
   EXPECT_EQ(client->call(Request::of("MGET", "k", "k")).elements().size(), 2U);
   EXPECT_EQ(client->call(Request::of("MGET", "k", "k", "k")), refusal);
   EXPECT_EQ(client->call(Request::of("HMGET", "h", "f", "f", "f")), refusal);
+  client->call(Request::of("SADD", "s", value));
+  client->call(Request::of("ZADD", "z", 1, value));
+  EXPECT_EQ(client->call(Request::of("HRANDFIELD", "h", -2, "WITHVALUES")).elements().size(), 4U);
+  EXPECT_EQ(client->call(Request::of("HRANDFIELD", "h", -3, "WITHVALUES")), refusal);
+  EXPECT_EQ(client->call(Request::of("SRANDMEMBER", "s", -2)).elements().size(), 2U);
+  EXPECT_EQ(client->call(Request::of("SRANDMEMBER", "s", -3)), refusal);
+  EXPECT_EQ(client->call(Request::of("ZRANDMEMBER", "z", -2)).elements().size(), 2U);
+  EXPECT_EQ(client->call(Request::of("ZRANDMEMBER", "z", -3)), refusal);
   client->call(Request::of("MULTI"));
   for (int i = 0; i < 3; ++i) client->call(Request::of("GET", "k"));
   client->call(Request::of("INCR", "n"));
