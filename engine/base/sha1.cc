@@ -1,11 +1,11 @@
 #include "engine/base/sha1.h"
 
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+
 #include <array>
 #include <cstddef>
 #include <new>
-
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
 
 namespace rushgate {
 namespace {

@@ -20,7 +20,6 @@ void record_header_removal(Changes& changes, const Object& object) {
   changes.records().remove(key);
 }
 
-
 }  // namespace
 
 /// What remove_all() removes.
