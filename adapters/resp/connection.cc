@@ -26,9 +26,10 @@ namespace {
 constexpr std::size_t kBatchRequestsMax = 1'024;
 constexpr std::size_t kBatchBytesMax = 256 * 1'024;  // the request that reaches it is the last one
 constexpr std::size_t kBatchReplyBytesMax = 256 * 1'024;
-constexpr std::size_t kWaitingBytesMax = 64 * 1'024;  // more output than this stops its client
-constexpr std::size_t kSendBytesMax = 1'024 * 1'024;  // then it is the turn of other clients
-constexpr std::size_t kKeptInputBytes = 1'024;        // an empty buffer that is larger is freed
+constexpr std::size_t kWaitingBytesMax = 64 * 1'024;      // more output than this stops its client
+constexpr std::size_t kHeldBytesMax = 4 * 1'024 * 1'024;  // what it may send meanwhile
+constexpr std::size_t kSendBytesMax = 1'024 * 1'024;      // then it is the turn of other clients
+constexpr std::size_t kKeptInputBytes = 1'024;            // an empty buffer that is larger is freed
 
 // Before AUTH, as in Redis (CVE-2025-21605).
 constexpr std::size_t kUnauthenticatedOutputBytesMax = 1'024;
@@ -124,16 +125,20 @@ void Connection::want_turn() {
 // ---- Coming in ----
 
 void Connection::wait_for_input() {
-  if (waits_for_input_ || is_readable_ || is_closed_ || ends_after_output_ || output_waits())
-    return;
+  if (output_waits()) {
+    if (unanswered_bytes() >= kHeldBytesMax) return;
+    is_readable_ = false;  // to be told of it again
+  }
+  if (waits_for_input_ || is_readable_ || is_closed_ || ends_after_output_) return;
   waits_for_input_ = true;
   socket_.async_wait(Socket::wait_read,
                      [self = shared_from_this()](const boost::system::error_code& error) {
                        self->waits_for_input_ = false;
                        if (error) return self->close();
                        self->is_readable_ = true;
-                       if (!self->is_blocked_) return self->want_turn();
-                       // Only to see whether the client hangs up: what it sends has to wait.
+                       if (!self->holds_input()) return self->want_turn();
+                       // A client that blocks may hang up. One that sends a whole pipeline before
+                       // it reads must be able to send all of it.
                        self->receive();
                        self->count_memory();
                        self->wait_for_input();
@@ -190,10 +195,10 @@ void Connection::receive() {
   if (error) return close();
   active_ms_ = engine_.clock().monotonic_ms();
   const std::string_view received(buffer.data(), bytes);
-  if (!input_.empty() || is_blocked_) {
+  if (!input_.empty() || holds_input()) {
     input_.append(received);
     may_have_request_ = true;
-    if (!is_blocked_) parse_input();
+    if (!holds_input()) parse_input();
   } else {
     input_ = parse(received);
   }
@@ -378,6 +383,8 @@ void Connection::send_and_go_on() {
     wait_for_input();
   }
 }
+
+bool Connection::holds_input() const { return is_blocked_ || output_waits(); }
 
 bool Connection::output_waits() const { return output_.size() > kWaitingBytesMax; }
 

@@ -115,6 +115,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void collect_messages();
   void append_messages(std::uint64_t up_to_replies);
   [[nodiscard]] bool output_waits() const;
+  /// Returns true if what its client sends has to wait.
+  [[nodiscard]] bool holds_input() const;
   [[nodiscard]] std::size_t unread_bytes() const { return output_.size() + message_bytes_; }
   void send();
   std::size_t send_some(boost::system::error_code& error);

@@ -80,8 +80,11 @@ bool is_near(const Reply& a, const Reply& b, std::int64_t ms) {
 }
 
 bool begin_with(const std::string& prefix, const Reply& a, const Reply& b) {
-  return a.kind() == b.kind() && a.is_text() && a.text().starts_with(prefix) &&
-         b.text().starts_with(prefix);
+  const auto begins = [&](const Reply& reply) {
+    const absl::string_view text = absl::StripPrefix(reply.text(), "txt:");  // of a verbatim text
+    return absl::StartsWith(text, prefix);
+  };
+  return a.kind() == b.kind() && a.is_text() && begins(a) && begins(b);
 }
 
 /// Leaves those lines of a text that begin with one of the prefixes.

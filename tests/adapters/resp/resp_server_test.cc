@@ -784,6 +784,17 @@ TEST_F(RespServerTest, UnreadRepliesStopTheirClient) {
   }
 }
 
+TEST_F(RespServerTest, PipelineMaySendAllBeforeReading) {
+  start();
+  const auto client = connect();
+  // More than the sockets hold in both directions, and than may wait unread.
+  const std::string value(1'000, 'x');
+  const std::vector<Request> requests(3'000, Request::of("ECHO", value));
+  const std::vector<std::string> replies = client->exchange(requests);
+  ASSERT_EQ(replies.size(), requests.size());
+  for (const std::string& reply : replies) ASSERT_EQ(reply, "$1000\r\n" + value + "\r\n");
+}
+
 // ---- Idle clients ----
 
 TEST_F(RespServerTest, IdleClientIsClosed) {
