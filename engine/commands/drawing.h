@@ -13,6 +13,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "engine/base/random.h"
+#include "engine/commands/reply_allowance.h"
 
 namespace rushgate {
 
@@ -49,11 +50,10 @@ std::optional<std::vector<std::string>> draw_any(const Collection& collection, s
                                                  Random& random, std::size_t bytes_max) {
   std::vector<std::string> names;
   names.reserve(std::min(count, bytes_max / sizeof(std::string)));
-  std::size_t bytes = 0;
+  ReplyAllowance allowance(bytes_max);
   while (names.size() < count) {
     names.push_back(collection.draw(random));
-    bytes += sizeof(std::string) + names.back().size();
-    if (bytes > bytes_max) return std::nullopt;
+    if (!allowance.take(sizeof(std::string) + names.back().size())) return std::nullopt;
   }
   return names;
 }

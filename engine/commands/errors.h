@@ -39,6 +39,10 @@ Reply one_line(std::string text);
 inline std::string_view as_c_string(std::string_view argument) {
   return argument.substr(0, argument.find('\0'));
 }
+/// Not Redis's.
+inline Reply reply_too_large() {
+  return Reply::error("ERR the reply takes more memory than the client may leave unread");
+}
 inline Reply out_of_memory() { return Reply::error(script_errors::kMaxMemory); }
 Reply unknown_command(RequestView request);
 Reply unknown_subcommand(std::string_view command, std::string_view subcommand);
@@ -84,9 +88,6 @@ inline Reply unblock_reason() {
 }
 
 // ---- Publish and subscribe ----
-inline Reply reply_too_large() {
-  return Reply::error("ERR the reply takes more memory than the client may leave unread");
-}
 inline Reply only_subscriptions(std::string_view command) {
   return Reply::error("ERR Can't execute '" + std::string(command) +
                       "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed "

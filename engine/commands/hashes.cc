@@ -15,6 +15,7 @@
 #include "engine/commands/command_functions.h"
 #include "engine/commands/drawing.h"
 #include "engine/commands/errors.h"
+#include "engine/commands/reply_allowance.h"
 
 namespace rushgate {
 namespace {
@@ -62,7 +63,7 @@ Reply list_fields(CommandContext& context, Choose choose) {
 Reply drawn_reply(const CommandContext& context, const HashValue& hash,
                   const std::vector<std::string>& fields, bool with_values) {
   std::vector<Reply> reply;
-  std::size_t bytes = 0;
+  ReplyAllowance allowance(context.session().reply_bytes_max);
   reply.reserve(with_values && !context.resp3() ? 2 * fields.size() : fields.size());
   for (const std::string& field : fields) {
     if (!with_values) {
@@ -73,8 +74,7 @@ Reply drawn_reply(const CommandContext& context, const HashValue& hash,
     std::vector<Reply>& to = context.resp3() ? pair : reply;
     to.push_back(Reply::bulk(field));
     to.push_back(Reply::bulk(*hash.find(field)));
-    bytes += memory_bytes(to.back());
-    if (bytes > context.session().reply_bytes_max) return errors::reply_too_large();
+    if (!allowance.take(memory_bytes(to.back()))) return errors::reply_too_large();
     if (context.resp3()) reply.push_back(Reply::array(std::move(pair)));
   }
   return Reply::array(std::move(reply));
@@ -139,11 +139,10 @@ Reply hmget_command(CommandContext& context) {
   if (!context.find(context[1], ValueType::kHash, hash)) return errors::wrong_type();
   std::vector<Reply> values;
   values.reserve(context.size() - 2);
-  std::size_t bytes = 0;
+  ReplyAllowance allowance(context.session().reply_bytes_max);
   for (std::size_t i = 2; i < context.size(); ++i) {
     values.push_back(field_reply(hash, context[i]));
-    bytes += memory_bytes(values.back());
-    if (bytes > context.session().reply_bytes_max) return errors::reply_too_large();
+    if (!allowance.take(memory_bytes(values.back()))) return errors::reply_too_large();
   }
   return Reply::array(std::move(values));
 }

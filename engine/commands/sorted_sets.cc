@@ -16,6 +16,7 @@
 #include "engine/commands/command_functions.h"
 #include "engine/commands/drawing.h"
 #include "engine/commands/errors.h"
+#include "engine/commands/reply_allowance.h"
 #include "engine/commands/sorted_set_arguments.h"
 #include "engine/commands/sorted_set_errors.h"
 
@@ -158,11 +159,11 @@ Reply random_members(CommandContext& context, const SortedSetValue& value, std::
     reply.add(element.member(), element.score);
   };
   if (count < 0) {  // the same one may come again
-    std::size_t bytes = 0;
+    ReplyAllowance allowance(context.session().reply_bytes_max);
     for (; count < 0; ++count) {
       const auto& element = value.at(random.below(size));
-      bytes += sizeof(Reply) + element.member().size();
-      if (bytes > context.session().reply_bytes_max) return errors::reply_too_large();
+      const std::size_t bytes = sizeof(Reply) + element.member().size();
+      if (!allowance.take(bytes)) return errors::reply_too_large();
       add(element);
     }
   } else if (static_cast<std::size_t>(count) >= size) {

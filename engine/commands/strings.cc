@@ -14,6 +14,7 @@
 #include "engine/commands/command_functions.h"
 #include "engine/commands/errors.h"
 #include "engine/commands/limits.h"
+#include "engine/commands/reply_allowance.h"
 
 namespace rushgate {
 namespace {
@@ -248,13 +249,12 @@ Reply getex_command(CommandContext& context) {
 Reply mget_command(CommandContext& context) {
   std::vector<Reply> values;
   values.reserve(context.size() - 1);
-  std::size_t bytes = 0;
+  ReplyAllowance allowance(context.session().reply_bytes_max);
   for (std::size_t i = 1; i < context.size(); ++i) {
     Object* object = nullptr;  // stays null for a key of another type: not an error here
     static_cast<void>(context.find(context[i], ValueType::kString, object));
     values.push_back(value_reply(object));
-    bytes += memory_bytes(values.back());
-    if (bytes > context.session().reply_bytes_max) return errors::reply_too_large();
+    if (!allowance.take(memory_bytes(values.back()))) return errors::reply_too_large();
   }
   return Reply::array(std::move(values));
 }

@@ -11,6 +11,7 @@
 #include "engine/commands/command_functions.h"
 #include "engine/commands/dispatch.h"
 #include "engine/commands/errors.h"
+#include "engine/commands/reply_allowance.h"
 
 namespace rushgate {
 namespace {
@@ -58,15 +59,15 @@ Reply exec_command(CommandContext& context) {
 
   std::vector<Reply> replies;
   replies.reserve(transaction.requests.size());
-  std::size_t bytes = 0;
+  ReplyAllowance allowance(session.reply_bytes_max);
   for (const Request& request : transaction.requests) {
     CommandContext inner(context.services(), session, request, CommandContext::Origin::kTransaction,
                          false);
     Reply reply = run_command(inner);
-    if (memory_bytes(reply) > session.reply_bytes_max - std::min(bytes, session.reply_bytes_max)) {
+    if (!allowance.take(memory_bytes(reply))) {
       reply = errors::reply_too_large();
+      allowance.take_up_to(memory_bytes(reply));
     }
-    bytes += memory_bytes(reply);
     replies.push_back(std::move(reply));
   }
   return Reply::array(std::move(replies));

@@ -26,7 +26,7 @@ void Changes::roll_back_to(const Mark& mark) {
   }
   memory_.settle();  // while all of them are alive
   undo_.roll_back_to(mark.undo_steps, [this](Object* object) { memory_.recount(*object); });
-  mark.record_bytes == 0 ? records_.clear() : records_.truncate(mark.record_bytes);
+  records_.truncate(mark.record_bytes);
 }
 
 void Changes::complete_records() {

@@ -510,19 +510,24 @@ absl::Status Stream::find_cut(const TrimTo& to, Cut& cut) const {
     return absl::OkStatus();
   }
   const std::uint64_t removed_most = to.length_max ? length() - *to.length_max : length();
+  return cut_before(
+      [&](StreamId id) {
+        return cut.removed == removed_most || (!to.length_max && id >= to.min_id);
+      },
+      cut);
+}
+
+absl::Status Stream::find_front(Cut& cut) const {
+  return cut_before([](StreamId) { return true; }, cut);
+}
+
+absl::Status Stream::cut_before(absl::FunctionRef<bool(StreamId)> stays, Cut& cut) const {
+  cut = {};
   std::uint64_t position = counters_.node_position;
-  cut.first_id = {};
-  cut.node_position = 0;
-  const auto count_gap = [&position](const Gap& gap) {
-    position += gap.count;
-    return true;
-  };
   absl::Status status = scan(
       first_id(), last_id(),
       [&](const StreamEntry& entry, bool is_deleted) {
-        const bool stays =
-            cut.removed == removed_most || (!to.length_max && entry.id() >= to.min_id);
-        if (!is_deleted && stays) {
+        if (!is_deleted && stays(entry.id())) {
           cut.first_id = entry.id();
           cut.node_position = static_cast<std::uint32_t>(position % kNodeEntries);
           return false;
@@ -531,29 +536,10 @@ absl::Status Stream::find_cut(const TrimTo& to, Cut& cut) const {
         ++position;
         return true;
       },
-      count_gap);
-  return status.ok() ? check(cut) : status;
-}
-
-absl::Status Stream::find_front(Cut& cut) const {
-  cut = {};
-  std::uint64_t position = counters_.node_position;
-  const auto count_gap = [&position](const Gap& gap) {
-    position += gap.count;
-    return true;
-  };
-  absl::Status status = scan(
-      first_id(), last_id(),
-      [&](const StreamEntry& entry, bool is_deleted) {
-        if (is_deleted) {
-          ++position;
-          return true;
-        }
-        cut.first_id = entry.id();
-        cut.node_position = static_cast<std::uint32_t>(position % kNodeEntries);
-        return false;
-      },
-      count_gap);
+      [&position](const Gap& gap) {
+        position += gap.count;
+        return true;
+      });
   return status.ok() ? check(cut) : status;
 }
 

@@ -251,6 +251,8 @@ class Stream {
   };
   class NodeCutter;
 
+  /// The cut before the first entry that can be read and for which `stays` returns true.
+  absl::Status cut_before(absl::FunctionRef<bool(StreamId)> stays, Cut& cut) const;
   /// miscounted() if length() does not allow for what the cut removes.
   [[nodiscard]] absl::Status check(const Cut& cut) const;
 

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
-#include "engine/sale/orders/order_entry.h"
 #include "engine/sale/orders/unstored_orders.h"
 #include "engine/sale/reply_status.h"
 #include "engine/sale/vouchers/keyspace_run.h"

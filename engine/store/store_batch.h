@@ -66,7 +66,10 @@ class StoreBatch {
   }
 
   /// Forgets everything added since size_bytes() was `size_bytes`.
-  void truncate(std::size_t size_bytes) { bytes_.resize(size_bytes); }
+  void truncate(std::size_t size_bytes) {
+    if (size_bytes == 0) return clear();
+    bytes_.resize(size_bytes);
+  }
 
  private:
   enum class Operation : std::uint8_t {

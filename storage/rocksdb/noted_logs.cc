@@ -72,7 +72,7 @@ class Note {
     const std::lock_guard lock(mutex_);
     bool is_changed = false;
     for (const std::uint64_t log : logs) {
-      if (created_.erase(log) == 1) is_changed = noted_.insert(log).second;
+      if (created_.erase(log) == 1) is_changed |= noted_.insert(log).second;
     }
     if (!is_changed) return;
     const std::string written = path_ + ".new";

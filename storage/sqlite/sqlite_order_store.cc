@@ -126,8 +126,8 @@ absl::StatusOr<std::unique_ptr<SqliteOrderStore>> SqliteOrderStore::open(
   }
   const FileSizeSignalBlock no_signal;
   auto impl = std::make_unique<Impl>();
-  // An absolute path is a path: SQLite gives `file:…` and `:memory:` meanings of their own.
   impl->options = options;
+  // An absolute path is a path: SQLite gives `file:…` and `:memory:` meanings of their own.
   impl->file = std::filesystem::absolute(file, error).string();
   if (error) return absl::UnavailableError(absl::StrCat(file.string(), ": ", error.message()));
   const absl::Status opened = catch_errors("opening", impl->file, [&]() -> absl::Status {

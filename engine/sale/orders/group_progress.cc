@@ -71,6 +71,7 @@ absl::StatusOr<StreamProgress> read_stream_progress(Client& client, const SaleKe
   const auto group = read_group_progress(client, keys);
   if (!group.ok()) return group.status();
   progress.acknowledged_to = group->last_delivered;
+  if (group->pending == 0) return progress;
   const Reply oldest = client("XPENDING", keys.order_stream, keys.group, "-", "+", 1);
   if (has_code(oldest, "NOGROUP")) return StreamProgress{.last = progress.last};
   if (!oldest.is_aggregate()) return to_status(oldest, kDoing);

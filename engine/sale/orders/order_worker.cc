@@ -435,7 +435,7 @@ OrderWorker::Step OrderWorker::read_again() {
   const auto state = orders_.state();
   if (!state.ok()) return pause(state.status());
   database_ = *state;
-  history_after_ = std::string(kHistoryStart);
+  drop_batch();
   Step step;
   step.kind = StepKind::kWorked;
   return step;

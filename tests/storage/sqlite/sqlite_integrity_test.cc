@@ -81,7 +81,8 @@ TEST_F(SqliteIntegrityTest, FileThatIsBackTakesOrders) {
 
 // ---- Flipped bits -----------------------------------------------------------------------------
 
-/// Bytes of a page that mean something.
+/// Bytes of a page that mean something: its header and its cells. Between cells there may be free
+/// bytes. (https://www.sqlite.org/fileformat.html#b_tree_pages)
 using Bytes = std::pair<std::int64_t, std::int64_t>;  // begin, end
 
 class SqliteFlippedBitsTest : public SqliteIntegrityTest {
@@ -108,14 +109,15 @@ class SqliteFlippedBitsTest : public SqliteIntegrityTest {
     while (pages.executeStep()) {
       const std::int64_t begin = (pages.getColumn(0).getInt64() - 1) * page_bytes_;
       const auto number_at = [&](std::int64_t at) { return byte(at) * 256 + byte(at + 1); };
-      const std::int64_t header = byte(begin) == 2 ? 12 : 8;  // 2: inner page of an index
-      found.push_back({begin, begin + header + 2 * number_at(begin + 3)});
-      std::int64_t at = begin + number_at(begin + 5);
-      for (std::int64_t free = number_at(begin + 1); free != 0; free = number_at(begin + free)) {
-        found.push_back({at, begin + free + 4});  // a free block: where the next is, and its size
-        at = begin + free + number_at(begin + free + 2);
+      const bool is_inner = byte(begin) == 2;
+      const std::int64_t cells = number_at(begin + 3);
+      const std::int64_t header_end = begin + (is_inner ? 12 : 8);
+      found.push_back({begin, header_end + 2 * cells});
+      for (std::int64_t cell = 0; cell < cells; ++cell) {
+        const std::int64_t at = begin + number_at(header_end + 2 * cell);
+        const std::int64_t size_at = at + (is_inner ? 4 : 0);  // behind the child's page number
+        found.push_back({at, size_at + 1 + byte(size_at)});
       }
-      if (at < begin + page_bytes_) found.push_back({at, begin + page_bytes_});
     }
     return found;
   }

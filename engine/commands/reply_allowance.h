@@ -1,0 +1,29 @@
+// The memory that the reply to one request may take, where a request can ask for any multiple of
+// the stored bytes.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+namespace rushgate {
+
+/// Counts down from Session::reply_bytes_max. The reply to a request that exceeds it is
+/// errors::reply_too_large().
+class ReplyAllowance {
+ public:
+  explicit ReplyAllowance(std::size_t bytes_max) : left_(bytes_max) {}
+
+  /// Takes `bytes`. Returns false, and takes nothing, if fewer are left.
+  [[nodiscard]] bool take(std::size_t bytes) {
+    if (bytes > left_) return false;
+    left_ -= bytes;
+    return true;
+  }
+  /// Takes `bytes`, or all that is left.
+  void take_up_to(std::size_t bytes) { left_ -= std::min(bytes, left_); }
+
+ private:
+  std::size_t left_;
+};
+
+}  // namespace rushgate
