@@ -19,9 +19,8 @@
 
 namespace rushgate {
 
-/// Called once with the answer, on a thread of the implementation's choice, never inside the
-/// executor's turn; so it may use a client, blocking calls included (engine.h says how that waits).
-/// It must not throw.
+/// Called once with the reply, as a callback of the backend (backend.h): it may use a client, blocking
+/// calls included. It must not throw.
 using Completion = absl::AnyInvocable<void(Reply)>;
 
 class Client;
@@ -43,7 +42,7 @@ class Client {
   /// else.
   virtual void submit(Request request, Completion completion) = 0;
 
-  /// Submits and waits. How it waits (thread, fiber) was chosen when the client was made.
+  /// Submits and waits, as ClientOptions::wait says.
   virtual Reply call(Request request) = 0;
 
   /// Submits all, then waits for all: one round trip, one group. Answers in the order of the

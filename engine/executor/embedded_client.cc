@@ -87,7 +87,7 @@ std::unique_ptr<Operation> EmbeddedClient::new_operation() const {
 
 Reply EmbeddedClient::call(Request request) {
   if (executor_->inside_turn()) return reentrant();
-  if (options_.queue_timeout_ms != 0) {
+  if (options_.queue_timeout_ms != 0 || options_.wait != nullptr) {
     return std::move(pipeline({&request, 1}).front());
   }
   Operation operation;
@@ -100,6 +100,7 @@ Reply EmbeddedClient::call(Request request) {
 std::vector<Reply> EmbeddedClient::pipeline(std::span<const Request> requests) {
   if (requests.empty()) return {};
   if (executor_->inside_turn()) return std::vector<Reply>(requests.size(), reentrant());
+  if (suspends_callers()) return pipeline_suspended(requests);
   if (options_.queue_timeout_ms != 0) return pipeline_until_deadline(requests);
   ConvertedReplies converted(requests.size());
   Operation operation;
@@ -107,6 +108,21 @@ std::vector<Reply> EmbeddedClient::pipeline(std::span<const Request> requests) {
   operation.requests = requests;
   executor_->run_and_wait(operation, options_.fail_when_full);
   return converted.take(std::move(operation.replies), operation.protocol);
+}
+
+bool EmbeddedClient::suspends_callers() const {
+  return options_.wait != nullptr && !executor_->service().inside_callback();
+}
+
+std::vector<Reply> EmbeddedClient::pipeline_suspended(std::span<const Request> requests) {
+  std::vector<Reply> answers;
+  options_.wait->wait([&](WaitMethod::Event& answered) {
+    submit_all(requests, [&](std::vector<Reply> replies) {
+      answers = std::move(replies);
+      answered.happen();
+    });
+  });
+  return answers;
 }
 
 /// The operation may outlive this call, so it keeps what it needs.

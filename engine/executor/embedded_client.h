@@ -9,8 +9,8 @@
 
 #include "absl/functional/any_invocable.h"
 #include "engine/client/client.h"
+#include "engine/client/client_options.h"
 #include "engine/commands/session.h"
-#include "engine/executor/engine.h"
 #include "engine/executor/operation.h"
 
 namespace rushgate {
@@ -20,8 +20,6 @@ class Executor;
 /// Made by Engine::open_client().
 class EmbeddedClient final : public Client {
  public:
-  using PipelineCompletion = absl::AnyInvocable<void(std::vector<Reply>)>;
-
   EmbeddedClient(std::shared_ptr<Executor> executor, const ClientOptions& options);
   ~EmbeddedClient() override;
 
@@ -29,9 +27,6 @@ class EmbeddedClient final : public Client {
   /// were answered. In manual mode they run on the calling thread before the outermost call
   /// returns.
   void submit(Request request, Completion completion) override;
-  /// submit() of a pipeline: one submission, one completion with all answers, in the order of the
-  /// requests, which must stay as they are until then.
-  void submit_all(std::span<const Request> requests, PipelineCompletion completion);
   Reply call(Request request) override;
   std::vector<Reply> pipeline(std::span<const Request> requests) override;
   void unblock() override;
@@ -41,10 +36,19 @@ class EmbeddedClient final : public Client {
                                        std::span<const std::string_view> arguments) const override;
 
  private:
+  using PipelineCompletion = absl::AnyInvocable<void(std::vector<Reply>)>;
+
   [[nodiscard]] std::int64_t deadline_ms() const;
   /// One that may outlive this client.
   [[nodiscard]] std::unique_ptr<Operation> new_operation() const;
   void post(std::unique_ptr<Operation> operation);
+  /// Submits a pipeline: one submission, one completion with all replies, in the order of the
+  /// requests, which must stay as they are until then.
+  void submit_all(std::span<const Request> requests, PipelineCompletion completion);
+  /// Returns true if callers wait by ClientOptions::wait: not in a callback, which the completion that
+  /// would resume the caller has to wait for.
+  [[nodiscard]] bool suspends_callers() const;
+  [[nodiscard]] std::vector<Reply> pipeline_suspended(std::span<const Request> requests);
   [[nodiscard]] std::vector<Reply> pipeline_until_deadline(std::span<const Request> requests);
 
   const std::shared_ptr<Executor> executor_;

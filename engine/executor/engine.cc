@@ -57,6 +57,16 @@ void Engine::advance_ms(std::int64_t duration_ms) {
 
 absl::Status Engine::health() const { return executor_->health(); }
 
+Capabilities Engine::capabilities() const {
+  return {.runs_native_scripts = true, .waits_for_disk = executor_->keeps_on_disk()};
+}
+
+void Engine::add_native_scripts(std::span<const NamedScript> scripts) {
+  executor_->add_natives(scripts);
+}
+
+void Engine::add_connection_check(std::weak_ptr<const ConnectionCheck> /*check*/) {}
+
 bool Engine::is_running_script() const { return executor_->lua().is_running(); }
 
 void Engine::close(EndOfScripts scripts) { executor_->close(scripts); }

@@ -4,14 +4,15 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <string>
+#include <span>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "engine/client/backend.h"
 #include "engine/client/client.h"
+#include "engine/client/client_options.h"
 #include "engine/client/native_script.h"
 #include "engine/commands/settings.h"
 #include "engine/store/store.h"
@@ -75,16 +76,6 @@ struct EngineOptions {
   std::shared_ptr<spdlog::logger> logger = {};
 };
 
-struct ClientOptions {
-  bool fail_when_full = false;        // answer OVERLOADED instead of waiting for room in the queue
-  std::int64_t queue_timeout_ms = 0;  // answer TIMEDOUT if a request has not begun by then, be it
-                                      // queued or still waiting for room in the queue; 0: wait
-  int protocol = 2;                   // kinds of replies: RESP2's or 3's
-  /// Gets the messages of channels that the client subscribes to, as the protocol has them; run as
-  /// completions are. Empty: it cannot subscribe.
-  std::function<void(Reply)> on_message = {};
-};
-
 /// Thread-safe. Destroying it is close().
 ///
 /// Callbacks (completions of submit(), timers of scheduler()) run on the service thread, one at a
@@ -101,26 +92,27 @@ struct ClientOptions {
 ///   kServiceThreadOnly, or because it was submitted with a completion or by a fiber), that is when
 ///   the script has ended or was killed. A call() that waits on a thread of its own gets it at
 ///   once, and may SCRIPT KILL.
-class Engine {
+class Engine final : public Backend {
  public:
   /// Loads what the store holds. `scripts` are the native scripts that may be called.
   /// kInvalidArgument: options that make no sense, no store, two scripts of one name.
   static absl::StatusOr<std::unique_ptr<Engine>> open(std::unique_ptr<Store> store,
                                                       EngineOptions options = {},
                                                       std::vector<NamedScript> scripts = {});
-  ~Engine();
+  ~Engine() override;
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  /// A session of its own, in which threads wait by sleeping. It may outlive the engine: its calls
-  /// are answered CLOSED then. When it is destroyed, what it waits for is answered as if the time
-  /// were up. (For fibers: fiber_client.h.)
-  [[nodiscard]] std::unique_ptr<Client> open_client(const ClientOptions& options = {});
+  /// Opens a session of its own. It may outlive the engine: its calls reply CLOSED then. When it is
+  /// destroyed, its blocking commands end as if they had timed out. A client for fibers runs no
+  /// command on a fiber's stack. In a callback of this engine it blocks the thread, as any client.
+  [[nodiscard]] std::unique_ptr<Client> open_client(const ClientOptions& options) override;
+  using Backend::open_client;
 
   /// The engine's clock: the machine's, or the manual one.
-  [[nodiscard]] const Clock& clock() const;
+  [[nodiscard]] const Clock& clock() const override;
   /// Timers fire on the service thread; in manual mode in advance_ms().
-  [[nodiscard]] Scheduler& scheduler();
+  [[nodiscard]] Scheduler& scheduler() override;
 
   /// Was it opened with a manual clock?
   [[nodiscard]] bool is_manual() const;
@@ -132,7 +124,13 @@ class Engine {
   static constexpr std::int64_t kLastMs = std::int64_t{1} << 62;
 
   /// Why writes are refused, once the store has failed. Reopening recovers what was durable.
-  [[nodiscard]] absl::Status health() const;
+  [[nodiscard]] absl::Status health() const override;
+
+  /// It waits for the disk if its store keeps anything there.
+  [[nodiscard]] Capabilities capabilities() const override;
+  void add_native_scripts(std::span<const NamedScript> scripts) override;
+  /// Does nothing: there are no connections.
+  void add_connection_check(std::weak_ptr<const ConnectionCheck> check) override;
 
   /// Returns true while a Lua script runs: close() would wait for it.
   [[nodiscard]] bool is_running_script() const;
@@ -143,8 +141,7 @@ class Engine {
   void close(EndOfScripts scripts = EndOfScripts::kAwait);
 
  private:
-  friend class FiberClient;  // these know the executor
-  friend class ServedSession;
+  friend class ServedSession;  // knows the executor
 
   explicit Engine(std::shared_ptr<Executor> executor);
 

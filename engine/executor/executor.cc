@@ -92,6 +92,7 @@ Executor::Executor(std::unique_ptr<Store> store, EngineOptions options,
     : options_(std::move(options)),
       own_clock_(clock != nullptr ? std::move(clock) : std::make_unique<SystemClock>()),
       clock_(options_.manual_clock != nullptr ? options_.manual_clock : own_clock_.get()),
+      durability_(store->durability()),
       queue_(options_.queue_capacity),
       store_(std::move(store)),
       keyspace_(*store_, choose_seed(options_)),
@@ -128,7 +129,7 @@ absl::Status Executor::start(std::vector<NamedScript> scripts) {
   update_next_due();
   if (is_manual()) return loaded;
   keyspace_.lazy_free().use_thread();
-  if (store_->durability() == Durability::kEverySec) background_sync_.start();
+  if (durability_ == Durability::kEverySec) background_sync_.start();
   service_.start();
   return loaded;
 }
@@ -642,7 +643,7 @@ void Executor::commit_group() {
         fail_store(kept);
         fail_group(executor_errors::outcome_unknown(kept));
       } else {
-        had_fsync_ = store_->durability() == Durability::kSync && !only_expired;
+        had_fsync_ = durability_ == Durability::kSync && !only_expired;
         note_write();
       }
     }
@@ -661,7 +662,7 @@ void Executor::commit_group() {
 }
 
 void Executor::note_write() {
-  if (store_->durability() != Durability::kEverySec) return;
+  if (durability_ != Durability::kEverySec) return;
   if (!is_manual()) return background_sync_.note_write();
   if (sync_due_ms_ == kNever) sync_due_ms_ = clock_->monotonic_ms() + BackgroundSync::kEveryMs;
 }

@@ -94,6 +94,8 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
   /// close() has begun: the engine may be gone, and with it a manual clock.
   [[nodiscard]] bool is_closed() const { return closed_; }
   [[nodiscard]] bool is_manual() const { return options_.manual_clock != nullptr; }
+  /// Returns true if sync() has anything to do.
+  [[nodiscard]] bool keeps_on_disk() const { return durability_ != Durability::kMemory; }
   [[nodiscard]] bool knows_native(std::string_view name) const { return natives_.knows(name); }
   /// For any thread.
   void add_natives(std::span<const NamedScript> scripts);
@@ -200,6 +202,7 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
   const EngineOptions options_;
   const std::unique_ptr<const Clock> own_clock_;  // unused in manual mode
   const Clock* const clock_;
+  const Durability durability_;  // of the store
 
   // ---- Shared ----
   Queue queue_;

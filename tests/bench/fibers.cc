@@ -1,5 +1,6 @@
 // Many callers at once, fibers and threads, beside one.
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
@@ -7,7 +8,7 @@
 
 #include <boost/fiber/fiber.hpp>
 
-#include "engine/executor/fiber_client.h"
+#include "engine/client/fiber_wait.h"
 #include "tests/bench/lines.h"
 #include "tests/bench/shop.h"
 #include "tests/bench/stopwatch.h"
@@ -23,8 +24,9 @@ constexpr double kMicroseconds = 1e6;
 /// Callers who buy at the same time, one request at a time each.
 class Callers {
  public:
-  Callers() : shop_(Durability::kOs), fiber_client_(shop_.engine()) {
-    auto sale = Sale::open(fiber_client_, shop_.orders(), shop_.engine().clock());
+  Callers()
+      : shop_(Durability::kOs), fiber_client_(shop_.engine().open_client({.wait = &fiber_wait()})) {
+    auto sale = Sale::open(*fiber_client_, shop_.orders(), shop_.engine().clock());
     if (!sale.ok()) fail(sale.status().ToString());
     fiber_sale_ = *std::move(sale);
   }
@@ -72,7 +74,7 @@ class Callers {
 
  private:
   Shop shop_;
-  FiberClient fiber_client_;
+  std::unique_ptr<Client> fiber_client_;
   std::unique_ptr<Sale> fiber_sale_;
 };
 

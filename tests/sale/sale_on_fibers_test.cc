@@ -10,8 +10,8 @@
 #include <boost/fiber/fiber.hpp>
 #include <gtest/gtest.h>
 
+#include "engine/client/fiber_wait.h"
 #include "engine/executor/engine.h"
-#include "engine/executor/fiber_client.h"
 #include "engine/sale/orders/order_worker.h"
 #include "engine/sale/sale.h"
 #include "storage/memory/memory_order_store.h"
@@ -31,7 +31,7 @@ class SaleOnFibersTest : public ::testing::TestWithParam<EngineOptions::Policy> 
     EXPECT_TRUE(engine.ok()) << engine.status();
     engine_ = *std::move(engine);
     client_ = engine_->open_client();
-    fiber_client_ = std::make_unique<FiberClient>(*engine_);
+    fiber_client_ = engine_->open_client({.wait = &fiber_wait()});
     fiber_sale_ = open_sale(*fiber_client_);
   }
 
@@ -107,7 +107,7 @@ class SaleOnFibersTest : public ::testing::TestWithParam<EngineOptions::Policy> 
   MemoryOrderStore orders_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<Client> client_;
-  std::unique_ptr<FiberClient> fiber_client_;
+  std::unique_ptr<Client> fiber_client_;
   std::unique_ptr<Sale> fiber_sale_;
   const std::int64_t start_ms_ = SystemClock().now_ms();
   std::atomic<std::int64_t> accepted_ = 0;

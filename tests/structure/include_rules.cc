@@ -67,8 +67,8 @@ constexpr std::array kBans = {
     Ban{"engine", "boost/asio"},
     Ban{"engine", "boost/beast"},
     // Boost.Fiber is optional: only rushgate::fiber knows it.
-    Ban{"engine", "boost/fiber", "engine/executor/fiber_"},
-    Ban{"engine", "boost/context", "engine/executor/fiber_"},
+    Ban{"engine", "boost/fiber", "engine/client/fiber_"},
+    Ban{"engine", "boost/context", "engine/client/fiber_"},
 };
 
 /// Where libraries keep headers that are not for their users.

@@ -1,5 +1,5 @@
 // Fibers park, threads sleep; both see the same engine.
-#include "engine/executor/fiber_client.h"
+#include "engine/client/fiber_wait.h"
 
 #include <atomic>
 #include <latch>
@@ -14,85 +14,90 @@
 namespace rushgate {
 namespace {
 
-TEST(FiberClientTest, AThousandFibersOnOneThreadLoseNoIncrement) {
+std::unique_ptr<Client> fiber_client(Backend& backend, ClientOptions options = {}) {
+  options.wait = &fiber_wait();
+  return backend.open_client(options);
+}
+
+TEST(FiberWaitTest, AThousandFibersOnOneThreadLoseNoIncrement) {
   const auto engine = open_engine();
-  FiberClient client(*engine);
+  const auto client = fiber_client(*engine);
   std::vector<boost::fibers::fiber> fibers;
   for (int f = 0; f < 1'000; ++f) {
     fibers.emplace_back([&] {
-      for (int i = 0; i < 20; ++i) client("INCR", "n");
+      for (int i = 0; i < 20; ++i) (*client)("INCR", "n");
     });
   }
   for (auto& fiber : fibers) fiber.join();
-  EXPECT_EQ(client("GET", "n"), Reply::bulk("20000"));
+  EXPECT_EQ((*client)("GET", "n"), Reply::bulk("20000"));
 }
 
-TEST(FiberClientTest, OtherFibersRunWhileOneWaits) {
+TEST(FiberWaitTest, OtherFibersRunWhileOneWaits) {
   const auto engine = open_engine();
-  FiberClient client(*engine);
+  const auto client = fiber_client(*engine);
   Reply read;
-  boost::fibers::fiber reader([&] { read = client("XREAD", "BLOCK", 0, "STREAMS", "s", "0"); });
-  boost::fibers::fiber writer([&] { client("XADD", "s", "1-1", "f", "v"); });
+  boost::fibers::fiber reader([&] { read = (*client)("XREAD", "BLOCK", 0, "STREAMS", "s", "0"); });
+  boost::fibers::fiber writer([&] { (*client)("XADD", "s", "1-1", "f", "v"); });
   reader.join();
   writer.join();
   EXPECT_EQ(to_debug_string(read), R"([["s", [["1-1", ["f", "v"]]]]])");
 }
 
-TEST(FiberClientTest, APipelineIsAnsweredInOrder) {
+TEST(FiberWaitTest, APipelineIsAnsweredInOrder) {
   const auto engine = open_engine();
-  FiberClient client(*engine);
+  const auto client = fiber_client(*engine);
   std::vector<Request> requests;
   for (int i = 0; i < 500; ++i) requests.push_back(Request::of("INCR", "n"));
-  const auto replies = client.pipeline(requests);
+  const auto replies = client->pipeline(requests);
   for (std::size_t i = 0; i < replies.size(); ++i)
     EXPECT_EQ(replies[i], Reply::integer(static_cast<std::int64_t>(i + 1)));
 }
 
-TEST(FiberClientTest, APipelineIsOneGroup) {
+TEST(FiberWaitTest, APipelineIsOneGroup) {
   auto store = std::make_unique<faults::FaultyStore>(std::make_unique<MemoryStore>());
   const faults::FaultyStore& commits_of = *store;
   const auto engine = open_engine({}, {}, std::move(store));
-  FiberClient client(*engine);
+  const auto client = fiber_client(*engine);
   const int before = commits_of.commits();
   const std::vector<Request> requests(100, Request::of("INCR", "n"));
   boost::fibers::fiber caller(
-      [&] { EXPECT_EQ(client.pipeline(requests).back(), Reply::integer(100)); });
+      [&] { EXPECT_EQ(client->pipeline(requests).back(), Reply::integer(100)); });
   caller.join();
   EXPECT_EQ(commits_of.commits(), before + 1);
 }
 
-TEST(FiberClientTest, APipelineSpeaksTheProtocolOfItsClient) {
+TEST(FiberWaitTest, APipelineSpeaksTheProtocolOfItsClient) {
   const auto engine = open_engine();
   const std::vector<Request> requests = {Request::of("HSET", "h", "f", "v"),
                                          Request::of("HGETALL", "h")};
   const std::vector<Reply> pair = {Reply::bulk("f"), Reply::bulk("v")};
-  EXPECT_EQ(FiberClient(*engine).pipeline(requests).back(), Reply::array(pair));
-  EXPECT_EQ(FiberClient(*engine, {.protocol = 3}).pipeline(requests).back(), Reply::map(pair));
+  EXPECT_EQ(fiber_client(*engine)->pipeline(requests).back(), Reply::array(pair));
+  EXPECT_EQ(fiber_client(*engine, {.protocol = 3})->pipeline(requests).back(), Reply::map(pair));
 }
 
-TEST(FiberClientTest, InsideTheTurnItAnswersAnError) {
-  FiberClient* used = nullptr;
+TEST(FiberWaitTest, InsideTheTurnItAnswersAnError) {
+  Client* used = nullptr;
   const auto engine = open_engine({}, {{"again", [&](NativeCall&) {
                                           const Reply one = (*used)("PING");
                                           const std::vector<Request> two(2, Request::of("PING"));
                                           EXPECT_EQ(used->pipeline(two), std::vector(2, one));
                                           return one;
                                         }}});
-  FiberClient client(*engine);
-  used = &client;
-  EXPECT_EQ(client("FCALL", "again", 0).error_code(), "REENTRANT");
+  const auto client = fiber_client(*engine);
+  used = client.get();
+  EXPECT_EQ((*client)("FCALL", "again", 0).error_code(), "REENTRANT");
 }
 
-TEST(FiberClientTest, FibersAndThreadsTogetherLoseNoIncrement) {
+TEST(FiberWaitTest, FibersAndThreadsTogetherLoseNoIncrement) {
   const auto engine = open_engine();
   std::vector<std::thread> threads;
   for (int t = 0; t < 2; ++t) {
     threads.emplace_back([&] {
-      FiberClient client(*engine);
+      const auto client = fiber_client(*engine);
       std::vector<boost::fibers::fiber> fibers;
       for (int f = 0; f < 100; ++f) {
         fibers.emplace_back([&] {
-          for (int i = 0; i < 20; ++i) client("INCR", "n");
+          for (int i = 0; i < 20; ++i) (*client)("INCR", "n");
         });
       }
       for (auto& fiber : fibers) fiber.join();
@@ -106,33 +111,33 @@ TEST(FiberClientTest, FibersAndThreadsTogetherLoseNoIncrement) {
   EXPECT_EQ((*engine->open_client())("GET", "n"), Reply::bulk("8000"));
 }
 
-TEST(FiberClientTest, ItMayBeCalledInACompletion) {
+TEST(FiberWaitTest, ItMayBeCalledInACompletion) {
   for (const auto policy :
        {EngineOptions::Policy::kCallers, EngineOptions::Policy::kServiceThreadOnly}) {
     const auto engine = open_engine({.policy = policy});
-    FiberClient client(*engine);
+    const auto client = fiber_client(*engine);
     std::latch ended(1);
-    client.submit(Request::of("INCR", "n"), [&](Reply) {
-      EXPECT_EQ(client("INCR", "n"), Reply::integer(2));
+    client->submit(Request::of("INCR", "n"), [&](Reply) {
+      EXPECT_EQ((*client)("INCR", "n"), Reply::integer(2));
       std::vector<Request> requests(3, Request::of("INCR", "n"));
-      EXPECT_EQ(client.pipeline(requests).back(), Reply::integer(5));
+      EXPECT_EQ(client->pipeline(requests).back(), Reply::integer(5));
       ended.count_down();
     });
     ended.wait();
   }
 }
 
-TEST(FiberClientTest, ItMayBeCalledInACompletionInManualMode) {
+TEST(FiberWaitTest, ItMayBeCalledInACompletionInManualMode) {
   ManualClock clock;
   const auto engine = open_engine({.manual_clock = &clock});
-  FiberClient client(*engine);
+  const auto client = fiber_client(*engine);
   Reply inner;
-  client.submit(Request::of("INCR", "n"), [&](Reply) { inner = client("INCR", "n"); });
+  client->submit(Request::of("INCR", "n"), [&](Reply) { inner = (*client)("INCR", "n"); });
   EXPECT_EQ(inner, Reply::integer(2));
 }
 
 // A command on a fiber's stack would overrun it: Lua and the native scripts need more.
-TEST(FiberClientTest, NoCommandRunsOnAFiberThoughTheQueueIsFull) {
+TEST(FiberWaitTest, NoCommandRunsOnAFiberThoughTheQueueIsFull) {
   std::atomic<bool> ran_elsewhere = true;
   const std::thread::id here = std::this_thread::get_id();
   const auto engine = open_engine({.queue_capacity = 2}, {{"where", [&](NativeCall&) {
@@ -140,11 +145,11 @@ TEST(FiberClientTest, NoCommandRunsOnAFiberThoughTheQueueIsFull) {
                                                                ran_elsewhere = false;
                                                              return Reply::ok();
                                                            }}});
-  FiberClient client(*engine);
+  const auto client = fiber_client(*engine);
   std::vector<boost::fibers::fiber> fibers;
   for (int f = 0; f < 500; ++f) {
     fibers.emplace_back([&] {
-      for (int i = 0; i < 10; ++i) client("FCALL", "where", 0);
+      for (int i = 0; i < 10; ++i) (*client)("FCALL", "where", 0);
     });
   }
   for (auto& fiber : fibers) fiber.join();

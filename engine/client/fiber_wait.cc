@@ -1,0 +1,46 @@
+#include "engine/client/fiber_wait.h"
+
+#include <mutex>
+
+#include <boost/fiber/condition_variable.hpp>
+#include <boost/fiber/mutex.hpp>
+
+namespace rushgate {
+namespace {
+
+class FiberEvent final : public WaitMethod::Event {
+ public:
+  void happen() override {
+    // Held while notifying: the waiter may be gone right after it is released.
+    const std::lock_guard lock(mutex_);
+    has_happened_ = true;
+    happened_.notify_one();
+  }
+  void wait() {
+    std::unique_lock lock(mutex_);
+    happened_.wait(lock, [this] { return has_happened_; });
+  }
+
+ private:
+  boost::fibers::mutex mutex_;
+  boost::fibers::condition_variable happened_;
+  bool has_happened_ = false;  // guarded by mutex_
+};
+
+class FiberWait final : public WaitMethod {
+ public:
+  void wait(absl::FunctionRef<void(Event&)> begin) const override {
+    FiberEvent event;
+    begin(event);
+    event.wait();
+  }
+};
+
+}  // namespace
+
+const WaitMethod& fiber_wait() {
+  static const FiberWait method;
+  return method;
+}
+
+}  // namespace rushgate
