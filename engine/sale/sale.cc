@@ -154,6 +154,9 @@ absl::StatusOr<std::unique_ptr<Sale>> Sale::open(Client& client, OrderStore& ord
   if (!recovered.ok()) return recovered;
   const absl::Status prepared = sale->ids_.prepare();
   if (!prepared.ok()) return prepared;
+  // Where there is no room for it, the first look for a dead letter tries once more.
+  const absl::Status indexed = index_dead_letters(client, sale->options_.keys);
+  if (!indexed.ok() && !absl::IsUnavailable(indexed)) return indexed;
   return sale;
 }
 

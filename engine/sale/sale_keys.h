@@ -39,6 +39,8 @@ struct SaleKeys {
   /// Which database has the vouchers below the prefix. String: its identity.
   [[nodiscard]] std::string prefix_owner() const { return prefix + "database"; }
   [[nodiscard]] std::string dead_letters() const { return order_stream + ".dead"; }  // stream
+  /// Where the letter of each dead order is. Hash: order -> letter.
+  [[nodiscard]] std::string dead_letter_orders() const { return dead_letters() + ".orders"; }
   /// Dead letters that were given up. Stream.
   [[nodiscard]] std::string discarded_letters() const { return order_stream + ".discarded"; }
   /// The names under which workers read the order stream. Set.

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "engine/sale/reply_status.h"
 
 namespace rushgate {
@@ -11,46 +12,108 @@ namespace {
 // bury() adds this field and kEntryField in front of the order's own.
 constexpr std::string_view kReasonField = "reason";
 
-// KEYS order stream, dead letters, faults. ARGV group, entry, reason, field, value, …
+constexpr std::string_view kDeadKind = "dead";
+constexpr std::string_view kDiscardedKind = "discarded";
+
+// The index: order -> "dead <letter>" or "discarded <letter>", and for each of the two streams up to
+// which id it is indexed. An earlier version appends letters without indexing them, so a letter that
+// is appended may be the first that is missing: then it does not move that id.
+constexpr const char* kIndex = R"lua(
+local function order_of(fields)
+  for i = 1, #fields, 2 do
+    if fields[i] == 'id' then return string.match(fields[i + 1], '^[1-9]%d*$') end
+  end
+end
+local function indexed_to(index, kind) return redis.call('HGET', index, kind .. '_to') or '0-0' end
+local function is_whole(stream, index, kind)
+  return #redis.call('XRANGE', stream, '(' .. indexed_to(index, kind), '+', 'COUNT', 1) == 0
+end
+local function note(index, kind, letter, fields, was_whole)
+  local order = order_of(fields)
+  if order then redis.call('HSET', index, order, kind .. ' ' .. letter) end
+  if was_whole then redis.call('HSET', index, kind .. '_to', letter) end
+end
+)lua";
+
+Script with_index(const char* text) { return Script(absl::StrCat(kIndex, text)); }
+
+// KEYS order stream, dead letters, faults, index. ARGV group, entry, reason, field, value, …
 const Script& bury_script() {
-  static const Script* const kScript = new Script(R"lua(
+  static const Script* const kScript = new Script(with_index(R"lua(
 -- The copy first: a script that fails half-way keeps what it did.
 if #redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[2], ARGV[2], 1) == 0 then return 0 end
-local add = {'XADD', KEYS[2], '*', 'entry', ARGV[2], 'reason', ARGV[3]}
-for i = 4, #ARGV do add[#add + 1] = ARGV[i] end
-redis.call(unpack(add))
+local was_whole = is_whole(KEYS[2], KEYS[4], 'dead')
+local fields = {unpack(ARGV, 4)}
+local letter = redis.call('XADD', KEYS[2], '*', 'entry', ARGV[2], 'reason', ARGV[3], unpack(fields))
+note(KEYS[4], 'dead', letter, fields, was_whole)
 redis.call('XACK', KEYS[1], ARGV[1], ARGV[2])
 redis.call('HDEL', KEYS[3], ARGV[2])
 return 1
-)lua");
+)lua"));
   return *kScript;
 }
 
-// KEYS dead letters, order stream. ARGV id
+// KEYS dead letters, order stream, index. ARGV id
 const Script& retry_script() {
-  static const Script* const kScript = new Script(R"lua(
+  static const Script* const kScript = new Script(with_index(R"lua(
 local found = redis.call('XRANGE', KEYS[1], ARGV[1], ARGV[1])[1]
 if not found or #found[2] <= 4 then return 0 end
 local fields, admitted = found[2], false
 for i = 5, #fields, 2 do admitted = admitted or fields[i] == 'admitted' end
+local order = order_of(fields)
+local is_noted = order and redis.call('HGET', KEYS[3], order) == 'dead ' .. ARGV[1]
 local add = {'XADD', KEYS[2], '*', unpack(fields, 5)}
 if not admitted then add[#add + 1] = 'admitted'; add[#add + 1] = fields[2] end
 redis.call(unpack(add))
 redis.call('XDEL', KEYS[1], ARGV[1])
+if is_noted then redis.call('HDEL', KEYS[3], order) end
 return 1
-)lua");
+)lua"));
   return *kScript;
 }
 
-// KEYS dead letters, discarded letters. ARGV id, why
+// KEYS dead letters, discarded letters, index. ARGV id, why
 const Script& discard_script() {
-  static const Script* const kScript = new Script(R"lua(
+  static const Script* const kScript = new Script(with_index(R"lua(
 local found = redis.call('XRANGE', KEYS[1], ARGV[1], ARGV[1])[1]
 if not found then return 0 end
-redis.call('XADD', KEYS[2], '*', 'dead', ARGV[1], 'why', ARGV[2], unpack(found[2]))
+local was_whole = is_whole(KEYS[2], KEYS[3], 'discarded')
+local letter = redis.call('XADD', KEYS[2], '*', 'dead', ARGV[1], 'why', ARGV[2], unpack(found[2]))
+note(KEYS[3], 'discarded', letter, found[2], was_whole)
 redis.call('XDEL', KEYS[1], ARGV[1])
 return 1
-)lua");
+)lua"));
+  return *kScript;
+}
+
+// KEYS dead letters, discarded letters, index. ARGV order
+//
+// Returns the kind of letter and the letter; 0 if there is none; 1 if some are not indexed.
+const Script& find_script() {
+  static const Script* const kScript = new Script(with_index(R"lua(
+local place = redis.call('HGET', KEYS[3], ARGV[1])
+if place then
+  local kind, letter = string.match(place, '^(%a+) (%d+%-%d+)$')
+  local found = letter and redis.call('XRANGE', kind == 'dead' and KEYS[1] or KEYS[2], letter, letter)[1]
+  if found and order_of(found[2]) == ARGV[1] then return {kind, found} end
+  redis.call('HDEL', KEYS[3], ARGV[1])
+end
+local has_all = is_whole(KEYS[1], KEYS[3], 'dead') and is_whole(KEYS[2], KEYS[3], 'discarded')
+return has_all and 0 or 1
+)lua"));
+  return *kScript;
+}
+
+// KEYS dead or discarded letters, index. ARGV kind, portion
+//
+// Returns the number of letters that it read.
+const Script& index_script() {
+  static const Script* const kScript = new Script(with_index(R"lua(
+local from = '(' .. indexed_to(KEYS[2], ARGV[1])
+local letters = redis.call('XRANGE', KEYS[1], from, '+', 'COUNT', ARGV[2])
+for _, letter in ipairs(letters) do note(KEYS[2], ARGV[1], letter[1], letter[2], true) end
+return #letters
+)lua"));
   return *kScript;
 }
 
@@ -87,13 +150,26 @@ DiscardedLetter read_discarded(const OrderEntry& found) {
   return discarded;
 }
 
+/// Reads the reply of the find script: the kind of letter, and the letter.
+absl::StatusOr<std::optional<DeadLetter>> read_found(const Reply& reply) {
+  const bool is_pair =
+      reply.is_aggregate() && reply.elements().size() == 2 && reply.elements()[0].is_text();
+  const auto entry = is_pair ? read_entry(reply.elements()[1]) : std::nullopt;
+  if (!entry) return to_status(reply, "looking for a dead letter");
+  if (reply.elements()[0].text() == kDeadKind) return read_letter(*entry);
+  DiscardedLetter discarded = read_discarded(*entry);
+  discarded.letter.reason = discarded.reason();
+  return std::move(discarded.letter);
+}
+
 }  // namespace
 
 absl::Status bury(Client& client, const SaleKeys& keys, const OrderEntry& entry,
                   const std::string& reason) {
   const std::string dead = keys.dead_letters();
   const std::string faults = keys.faults();
-  const std::string_view names[] = {keys.order_stream, dead, faults};
+  const std::string index = keys.dead_letter_orders();
+  const std::string_view names[] = {keys.order_stream, dead, faults, index};
   std::vector<std::string_view> arguments = {keys.group, entry.id, reason};
   for (const auto& [name, value] : entry.fields) {
     arguments.push_back(name);
@@ -116,25 +192,40 @@ absl::StatusOr<std::vector<DeadLetter>> list_dead_letters(Client& client, const 
 
 absl::StatusOr<std::optional<DeadLetter>> find_dead_letter(Client& client, const SaleKeys& keys,
                                                            OrderId order) {
+  const std::string dead = keys.dead_letters();
+  const std::string discarded = keys.discarded_letters();
+  const std::string index = keys.dead_letter_orders();
   const std::string id = std::to_string(order);
-  std::optional<DeadLetter> letter;
-  absl::Status read = for_each_entry(client, keys.dead_letters(), StreamId::min(), StreamId::max(),
-                                     [&](const OrderEntry& found) {
-                                       if (found.field("id") == id) letter = read_letter(found);
-                                       return !letter.has_value();
-                                     });
-  if (read.ok() && !letter) {
-    read = for_each_entry(client, keys.discarded_letters(), StreamId::min(), StreamId::max(),
-                          [&](const OrderEntry& found) {
-                            if (found.field("id") != id) return true;
-                            const DiscardedLetter discarded = read_discarded(found);
-                            letter = discarded.letter;
-                            letter->reason = discarded.reason();
-                            return false;
-                          });
+  const std::string_view names[] = {dead, discarded, index};
+  const std::string_view arguments[] = {id};
+  constexpr int kLooksMax = 10;
+  for (int look = 0; look < kLooksMax; ++look) {
+    const Reply found = client.run(find_script(), names, arguments);
+    if (found == Reply::integer(0)) return std::nullopt;
+    if (found != Reply::integer(1)) return read_found(found);
+    if (const absl::Status indexed = index_dead_letters(client, keys); !indexed.ok()) {
+      return indexed;
+    }
   }
-  if (!read.ok()) return read;
-  return letter;
+  return absl::UnavailableError("looking for a dead letter: ever more appeared");
+}
+
+absl::Status index_dead_letters(Client& client, const SaleKeys& keys) {
+  constexpr std::int64_t kPortion = 1'000;
+  const std::string portion = std::to_string(kPortion);
+  const std::string index = keys.dead_letter_orders();
+  const std::pair<std::string, std::string_view> streams[] = {
+      {keys.dead_letters(), kDeadKind}, {keys.discarded_letters(), kDiscardedKind}};
+  for (const auto& [stream, kind] : streams) {
+    const std::string_view names[] = {stream, index};
+    const std::string_view arguments[] = {kind, portion};
+    Reply read;
+    do {
+      read = client.run(index_script(), names, arguments);
+      if (!read.is_integer()) return to_status(read, "indexing the dead letters");
+    } while (read.integer() == kPortion);
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<DiscardedLetter>> list_discarded_letters(Client& client,
@@ -169,7 +260,8 @@ absl::StatusOr<DeadLettersMark> mark_dead_letters(Client& client, const SaleKeys
 absl::StatusOr<bool> retry_dead_letter(Client& client, const SaleKeys& keys,
                                        const std::string& id) {
   const std::string dead = keys.dead_letters();
-  const std::string_view names[] = {dead, keys.order_stream};
+  const std::string index = keys.dead_letter_orders();
+  const std::string_view names[] = {dead, keys.order_stream, index};
   const std::string_view arguments[] = {id};
   const Reply retried = client.run(retry_script(), names, arguments);
   if (!retried.is_integer()) return to_status(retried, "retrying a dead letter");
@@ -180,7 +272,8 @@ absl::StatusOr<bool> discard_dead_letter(Client& client, const SaleKeys& keys,
                                          const std::string& id, const std::string& why) {
   const std::string dead = keys.dead_letters();
   const std::string discarded = keys.discarded_letters();
-  const std::string_view names[] = {dead, discarded};
+  const std::string index = keys.dead_letter_orders();
+  const std::string_view names[] = {dead, discarded, index};
   const std::string_view arguments[] = {id, why};
   const Reply moved = client.run(discard_script(), names, arguments);
   if (!moved.is_integer()) return to_status(moved, "discarding a dead letter");

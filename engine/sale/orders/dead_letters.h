@@ -44,9 +44,14 @@ struct DiscardedLetter {
 absl::StatusOr<std::vector<DiscardedLetter>> list_discarded_letters(Client& client,
                                                                     const SaleKeys& keys);
 
-/// Returns the dead letter of an order, discarded or not, if there is one. Reads them up to it.
+/// Returns the dead letter of an order, discarded or not, if there is one. Finds it by
+/// SaleKeys::dead_letter_orders() and reads no other letter, unless some are not indexed yet.
 absl::StatusOr<std::optional<DeadLetter>> find_dead_letter(Client& client, const SaleKeys& keys,
                                                            OrderId order);
+
+/// Adds the letters that are missing in SaleKeys::dead_letter_orders(): those of an earlier version,
+/// which kept no such index. Reads only these, in portions.
+absl::Status index_dead_letters(Client& client, const SaleKeys& keys);
 
 /// The state of the stream of dead letters: as long as it is the same, no order died and none was
 /// retried or discarded.
