@@ -18,5 +18,6 @@ inline constexpr std::string_view kTryAgain = "TRYAGAIN";  // a slot moves
 inline constexpr std::string_view kReadOnly = "READONLY";  // it has become a replica
 inline constexpr std::string_view kMasterDown = "MASTERDOWN";
 inline constexpr std::string_view kClusterDown = "CLUSTERDOWN";
+inline constexpr std::string_view kNoReplicas = "NOREPLICAS";  // fewer than min-replicas-to-write
 
 }  // namespace rushgate::redis_error_code

@@ -181,6 +181,17 @@ absl::Status MemoryOrderStore::record_checkpoint(std::int64_t checkpoint) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::int64_t> MemoryOrderStore::reserve_ids(std::int64_t day, std::int64_t above,
+                                                           std::int64_t count) {
+  const std::lock_guard lock(mutex_);
+  const auto known = reserved_ids_.find(day);
+  const std::int64_t reserved =
+      std::max(above, known == reserved_ids_.end() ? 0 : known->second) + count;
+  if (count == 0) return reserved;
+  reserved_ids_.erase(reserved_ids_.begin(), reserved_ids_.lower_bound(day - 1));
+  return reserved_ids_[day] = reserved;
+}
+
 // ---- Vouchers ---------------------------------------------------------------------------------
 
 absl::Status MemoryOrderStore::record_pending(const VoucherVersion& version) {

@@ -37,6 +37,8 @@ class MemoryOrderStore final : public OrderStore {
   absl::StatusOr<DatabaseState> state() override;
   absl::StatusOr<DatabaseState> fence() override;
   absl::Status record_checkpoint(std::int64_t checkpoint) override;
+  absl::StatusOr<std::int64_t> reserve_ids(std::int64_t day, std::int64_t above,
+                                           std::int64_t count) override;
 
   absl::Status record_pending(const VoucherVersion& version) override;
   absl::Status settle(VoucherId voucher, std::int64_t version, VoucherVersion::State state,
@@ -55,6 +57,7 @@ class MemoryOrderStore final : public OrderStore {
 
   std::mutex mutex_;  // guards what follows
   DatabaseState state_;
+  absl::btree_map<std::int64_t, std::int64_t> reserved_ids_;  // by day
   absl::btree_map<OrderId, Order> orders_;
   absl::flat_hash_map<UserId, Ids> of_user_;
   absl::flat_hash_map<VoucherId, Ids> of_voucher_;

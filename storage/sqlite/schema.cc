@@ -76,7 +76,15 @@ CREATE TABLE live_orders (
 INSERT INTO live_orders SELECT voucher_id, count(*) FROM orders WHERE status = 1 GROUP BY voucher_id;
 )sql";
 
-constexpr const char* kMigrations[] = {kFirstSchema, kCreatedAt, kKeyspace};
+constexpr char kReservedIds[] = R"sql(
+-- Up to which counter order ids may have been drawn. Only today's and tomorrow's rows matter.
+CREATE TABLE reserved_ids (
+  day      INTEGER PRIMARY KEY,  -- since 1970 UTC
+  reserved INTEGER NOT NULL
+) STRICT;
+)sql";
+
+constexpr const char* kMigrations[] = {kFirstSchema, kCreatedAt, kKeyspace, kReservedIds};
 
 std::int64_t read_integer(SQLite::Database& database, const char* sql) {
   return database.execAndGet(sql).getInt64();

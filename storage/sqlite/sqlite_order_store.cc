@@ -201,6 +201,14 @@ absl::Status SqliteOrderStore::record_checkpoint(std::int64_t checkpoint) {
   });
 }
 
+absl::StatusOr<std::int64_t> SqliteOrderStore::reserve_ids(std::int64_t day, std::int64_t above,
+                                                           std::int64_t count) {
+  return impl_->write("reserving order ids in",
+                      [&](Writer& writer) -> absl::StatusOr<std::int64_t> {
+                        return writer.state.reserve_ids(day, above, count);
+                      });
+}
+
 // ---- Vouchers ---------------------------------------------------------------------------------
 
 absl::Status SqliteOrderStore::record_pending(const VoucherVersion& version) {

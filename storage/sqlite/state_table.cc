@@ -1,5 +1,7 @@
 #include "storage/sqlite/state_table.h"
 
+#include <algorithm>
+
 #include "storage/sqlite/query.h"
 
 namespace rushgate {
@@ -17,7 +19,10 @@ StateWriter::StateWriter(const SQLite::Database& database)
     : reader_(database),
       raise_epoch_(database, "UPDATE database_state SET epoch = epoch + 1"),
       raise_checkpoint_(database,
-                        "UPDATE database_state SET checkpoint = ?1 WHERE checkpoint < ?1") {}
+                        "UPDATE database_state SET checkpoint = ?1 WHERE checkpoint < ?1"),
+      read_reserved_ids_(database, "SELECT reserved FROM reserved_ids WHERE day = ?1"),
+      write_reserved_ids_(database, "INSERT OR REPLACE INTO reserved_ids VALUES (?1, ?2)"),
+      forget_reserved_ids_(database, "DELETE FROM reserved_ids WHERE day < ?1 - 1") {}
 
 DatabaseState StateWriter::raise_epoch() {
   Query(raise_epoch_).next();
@@ -26,6 +31,16 @@ DatabaseState StateWriter::raise_epoch() {
 
 void StateWriter::raise_checkpoint(std::int64_t checkpoint) {
   Query(raise_checkpoint_, checkpoint).next();
+}
+
+std::int64_t StateWriter::reserve_ids(std::int64_t day, std::int64_t above, std::int64_t count) {
+  std::int64_t reserved = above;
+  if (Query row(read_reserved_ids_, day); row.next()) reserved = std::max(reserved, row.integer(0));
+  if (count == 0) return reserved;
+  reserved += count;
+  Query(write_reserved_ids_, day, reserved).next();
+  Query(forget_reserved_ids_, day).next();
+  return reserved;
 }
 
 }  // namespace rushgate

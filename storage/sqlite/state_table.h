@@ -1,4 +1,4 @@
-// The table `database_state`: how the database stands to its keyspace.
+// The tables `database_state` and `reserved_ids`: how the database stands to its keyspace.
 #pragma once
 
 #include <cstdint>
@@ -31,11 +31,15 @@ class StateWriter {
   std::int64_t epoch() { return reader_.state().epoch; }
   DatabaseState raise_epoch();
   void raise_checkpoint(std::int64_t checkpoint);
+  std::int64_t reserve_ids(std::int64_t day, std::int64_t above, std::int64_t count);
 
  private:
   StateReader reader_;
   SQLite::Statement raise_epoch_;
   SQLite::Statement raise_checkpoint_;
+  SQLite::Statement read_reserved_ids_;
+  SQLite::Statement write_reserved_ids_;
+  SQLite::Statement forget_reserved_ids_;
 };
 
 }  // namespace rushgate

@@ -110,6 +110,12 @@ absl::Status FaultyOrderStore::record_checkpoint(std::int64_t checkpoint) {
   return fault.ok() ? store_.record_checkpoint(checkpoint) : fault;
 }
 
+absl::StatusOr<std::int64_t> FaultyOrderStore::reserve_ids(std::int64_t day, std::int64_t above,
+                                                           std::int64_t count) {
+  if (absl::Status fault = voucher_write_error(); !fault.ok()) return fault;
+  return store_.reserve_ids(day, above, count);
+}
+
 absl::Status FaultyOrderStore::record_pending(const VoucherVersion& version) {
   const absl::Status fault = voucher_write_error();
   return fault.ok() ? store_.record_pending(version) : fault;

@@ -75,6 +75,8 @@ class FaultyOrderStore final : public OrderStore {
   absl::StatusOr<DatabaseState> state() override { return store_.state(); }
   absl::StatusOr<DatabaseState> fence() override;
   absl::Status record_checkpoint(std::int64_t checkpoint) override;
+  absl::StatusOr<std::int64_t> reserve_ids(std::int64_t day, std::int64_t above,
+                                           std::int64_t count) override;
 
   absl::Status record_pending(const VoucherVersion& version) override;
   absl::Status settle(VoucherId voucher, std::int64_t version, VoucherVersion::State state,

@@ -1,16 +1,22 @@
 #include "tests/redis_server/redis_server.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -47,9 +53,23 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
   return pointers;
 }
 
+int find_free_port() {
+  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t bytes = sizeof(address);
+  const bool found = ::bind(socket, reinterpret_cast<sockaddr*>(&address), bytes) == 0 &&
+                     ::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &bytes) == 0;
+  ::close(socket);
+  if (!found) throw std::runtime_error("there is no free port");
+  return ntohs(address.sin_port);
+}
+
 }  // namespace
 
-RedisServer::RedisServer(RedisServerOptions options) : options_(std::move(options)) {
+RedisServer::RedisServer(RedisServerOptions options)
+    : options_(std::move(options)), port_(options_.listens_on_tcp ? find_free_port() : 0) {
   if (options_.manual_clock) set_now_ms(ManualClock::kStartMs);
   start();
 }
@@ -65,7 +85,7 @@ void RedisServer::set_now_ms(std::int64_t now_ms) {
 }
 
 void RedisServer::flush_all() {
-  const Reply reply = RawConnection(socket_path()).call(Request::of("FLUSHALL"));
+  const Reply reply = ask(Request::of("FLUSHALL"));
   if (reply != Reply::ok()) throw std::runtime_error("FLUSHALL: " + to_debug_string(reply));
 }
 
@@ -75,6 +95,75 @@ void RedisServer::kill() {
   while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }
   pid_ = -1;
+}
+
+Reply RedisServer::ask(const Request& request) const {
+  return RawConnection(socket_path()).call(request);
+}
+
+void RedisServer::pause() { ::kill(pid_, SIGSTOP); }
+
+void RedisServer::resume() { ::kill(pid_, SIGCONT); }
+
+void RedisServer::cut_power() {
+  kill();
+  std::map<ino_t, off_t> synced;  // inode and size at the last sync
+  std::ifstream syncs(syncs_path());
+  ino_t inode = 0;
+  for (off_t size = 0; syncs >> inode >> size;) synced[inode] = size;
+
+  const std::filesystem::recursive_directory_iterator all(directory_.path());
+  const std::vector<std::filesystem::path> paths(begin(all), end(all));
+  for (const auto& path : paths) {
+    struct stat file {};
+    if (::stat(path.c_str(), &file) != 0 || !S_ISREG(file.st_mode) || is_ours(path)) continue;
+    const auto known = synced.find(file.st_ino);
+    const off_t kept = known == synced.end() ? 0 : known->second;
+    if (kept < file.st_size) std::filesystem::resize_file(path, static_cast<std::uintmax_t>(kept));
+  }
+}
+
+bool RedisServer::is_ours(const std::filesystem::path& path) const {
+  return path == syncs_path() || path == clock_path() || path == log_path();
+}
+
+std::uintmax_t RedisServer::cut_append_only_file(std::uintmax_t bytes) {
+  kill();
+  for (const auto& file :
+       std::filesystem::directory_iterator(directory_.path() / "appendonlydir")) {
+    if (!file.path().string().ends_with(".incr.aof")) continue;
+    const std::uintmax_t cut = std::min(bytes, file.file_size());
+    std::filesystem::resize_file(file.path(), file.file_size() - cut);
+    return cut;
+  }
+  throw std::runtime_error("there is no append-only file");
+}
+
+void RedisServer::replicate(const RedisServer& primary) {
+  const Reply reply = ask(Request::of("REPLICAOF", "127.0.0.1", primary.port_));
+  if (reply != Reply::ok()) throw std::runtime_error("REPLICAOF: " + to_debug_string(reply));
+  const auto offset_of = [](const RedisServer& server, std::string_view field) {
+    const std::string text(server.ask(Request::of("INFO", "replication")).text());
+    const std::size_t at = text.find(field);
+    return at == std::string::npos ? -1 : std::stoll(text.substr(at + field.size()));
+  };
+  const std::int64_t wanted = offset_of(primary, "master_repl_offset:");
+  wait_until("it does not replicate", [&] {
+    return std::string(ask(Request::of("INFO", "replication")).text())
+                   .find("master_link_status:up") != std::string::npos &&
+           offset_of(*this, "slave_repl_offset:") >= wanted;
+  });
+}
+
+void RedisServer::promote() {
+  const Reply reply = ask(Request::of("REPLICAOF", "NO", "ONE"));
+  if (reply != Reply::ok()) throw std::runtime_error("REPLICAOF: " + to_debug_string(reply));
+}
+
+void RedisServer::take_over_address_of(RedisServer& other) {
+  other.kill();
+  std::filesystem::create_symlink(socket_path(), other.socket_path() + ".new");
+  std::filesystem::rename(other.socket_path() + ".new", other.socket_path());
 }
 
 void RedisServer::restart() {
@@ -93,11 +182,11 @@ void RedisServer::start(Until until) {
   std::vector<std::string> variables = environment();
   const std::vector<char*> arguments = pointers_to(words);
   const std::vector<char*> environment = pointers_to(variables);
-  const std::string log_path = (directory_.path() / "redis.log").string();
+  const std::string log = log_path().string();
   const pid_t parent = ::getpid();
   pid_ = ::fork();
   if (pid_ < 0) throw std::runtime_error(std::string("fork: ") + std::strerror(errno));
-  if (pid_ == 0) become(arguments.data(), environment.data(), log_path.c_str(), parent);
+  if (pid_ == 0) become(arguments.data(), environment.data(), log.c_str(), parent);
   wait_until_it_answers(until);
 }
 
@@ -105,12 +194,12 @@ std::vector<std::string> RedisServer::command_line() const {
   std::vector<std::string> words = {
       "redis-server",
       // clang-format off
-      "--port", "0",
+      "--port", std::to_string(port_),
       "--unixsocket", socket_path(),
       "--dir", directory_.path().string(),
       "--save", "",
       "--appendonly", options_.append_only ? "yes" : "no",
-      "--appendfsync", "no",  // it outlives the process, and no test pulls the plug
+      "--appendfsync", "no",  // it outlives the process
       "--daemonize", "no",
       // clang-format on
   };
@@ -123,26 +212,37 @@ std::vector<std::string> RedisServer::environment() const {
   for (char** variable = ::environ; *variable != nullptr; ++variable) {
     variables.emplace_back(*variable);
   }
+  std::string libraries;  // those that stand in front of libc
   if (options_.manual_clock) {
-    variables.emplace_back("LD_PRELOAD=" RUSHGATE_MOVED_CLOCK);
+    libraries += RUSHGATE_MOVED_CLOCK " ";
     variables.push_back("RUSHGATE_CLOCK=" + clock_path().string());
   }
+  if (options_.can_lose_power) {
+    libraries += RUSHGATE_NOTED_SYNCS " ";
+    variables.push_back("RUSHGATE_SYNCS=" + syncs_path().string());
+  }
+  if (!libraries.empty()) variables.push_back("LD_PRELOAD=" + libraries);
   return variables;
 }
 
 void RedisServer::wait_until_it_answers(Until until) {
+  wait_until("it does not answer", [&] {
+    // Any answer will do (a password may be wanted), except that it is not ready.
+    const Reply answer = ask(Request::of("PING"));
+    return until == Until::kAnswers || answer.error_code() != "LOADING";
+  });
+}
+
+void RedisServer::wait_until(std::string why, absl::FunctionRef<bool()> is_done) {
   using Clock = std::chrono::steady_clock;
   const auto deadline = Clock::now() + options_.patience;
-  std::string why = "it does not answer";
   while (Clock::now() < deadline) {
     if (::waitpid(pid_, nullptr, WNOHANG) == pid_) {
       pid_ = -1;
-      throw std::runtime_error("redis-server did not start:\n" + log());
+      throw std::runtime_error("redis-server has ended:\n" + log());
     }
     try {
-      // Any answer will do (a password may be wanted), except that it is not ready.
-      const Reply answer = RawConnection(socket_path()).call(Request::of("PING"));
-      if (until == Until::kAnswers || answer.error_code() != "LOADING") return;
+      if (is_done()) return;
     } catch (const std::runtime_error& error) {
       why = error.what();
     }
@@ -153,7 +253,7 @@ void RedisServer::wait_until_it_answers(Until until) {
 }
 
 std::string RedisServer::log() const {
-  std::ifstream in(directory_.path() / "redis.log");
+  std::ifstream in(log_path());
   return {std::istreambuf_iterator<char>(in), {}};
 }
 

@@ -21,7 +21,7 @@
 namespace rushgate {
 namespace {
 
-/// Does something before each INCRBY.
+/// Does something before each draw.
 class HookedClient final : public Client {
  public:
   explicit HookedClient(Client& client) : client_(client) {}
@@ -44,7 +44,7 @@ class HookedClient final : public Client {
 
  private:
   void look_at(const Request& request) const {
-    if (request[0] == "INCRBY" && before_draw) before_draw();
+    if (request[0] == "EVAL" && before_draw) before_draw();
   }
 
   Client& client_;
@@ -66,6 +66,7 @@ class IdGeneratorTest : public ::testing::Test {
 };
 
 constexpr std::int64_t kDayMs = 86'400'000;
+constexpr std::int64_t kStartDay = ManualClock::kStartMs / kDayMs;
 constexpr char kCounter[] = "icr:order:20231114";
 
 TEST_F(IdGeneratorTest, TheUpperHalfIsTheTimeAndTheLowerTheDaysCounter) {
@@ -155,7 +156,7 @@ TEST_F(IdGeneratorTest, LostCounterIsRaisedUnderRunningGenerator) {
     EXPECT_GT(next, last);
     last = next;
   }
-  EXPECT_GT((*client_)("INCRBY", kCounter, 0).integer(), 1'000 + IdDraws::kLostGap);
+  EXPECT_GT((*client_)("INCRBY", kCounter, 0).integer(), IdDraws::kReserved);
 }
 
 TEST_F(IdGeneratorTest, RaisedCounterGivesGeneratorsDifferentBlocks) {
@@ -190,9 +191,45 @@ TEST_F(IdGeneratorTest, LostCounterSparesBlocksOfOtherGenerators) {
   for (int i = 0; i < 3'000; ++i) EXPECT_TRUE(seen.insert(*second.next()).second);
 }
 
+TEST_F(IdGeneratorTest, GeneratorWithoutDrawsSparesBlocksOfOthersAfterLoss) {
+  IdGenerator first(*client_, orders_, clock_, SaleKeys{}, 1'000);
+  IdGenerator second(*client_, orders_, clock_, SaleKeys{}, 1'000);
+  ASSERT_TRUE(first.prepare().ok());
+  ASSERT_TRUE(second.prepare().ok());
+  std::set<OrderId> seen = {*first.next()};
+  for (int lost = 0; lost < 3; ++lost) {
+    (*client_)("FLUSHALL");
+    for (int i = 0; i < 1'500; ++i) {
+      EXPECT_TRUE(seen.insert(*second.next()).second);
+      EXPECT_TRUE(seen.insert(*first.next()).second);
+    }
+  }
+}
+
+TEST_F(IdGeneratorTest, CounterThatAnotherSystemBeginsAfterLossSparesBlocks) {
+  IdGenerator first(*client_, orders_, clock_, SaleKeys{}, 1'000);
+  std::set<OrderId> seen = {*first.next()};
+  (*client_)("FLUSHALL");
+  (*client_)("INCR", kCounter);
+  for (int i = 0; i < 3'000; ++i) EXPECT_TRUE(seen.insert(*first.next()).second);
+}
+
+TEST_F(IdGeneratorTest, OrderStoreIsAskedOncePerReservation) {
+  IdGenerator ids(*client_, orders_, clock_, SaleKeys{}, 100'000);
+  ASSERT_TRUE(ids.prepare().ok());
+  const std::int64_t reserved = database_.reserve_ids(kStartDay, 0, 0).value();
+  EXPECT_EQ(reserved, IdDraws::kReserved);
+  std::vector<OrderId> many(IdDraws::kReserved / 2);
+  std::size_t count = 0;
+  ASSERT_TRUE(ids.next(many, count).ok());
+  EXPECT_EQ(database_.reserve_ids(kStartDay, 0, 0).value(), reserved);
+  ASSERT_TRUE(ids.next(many, count).ok());
+  EXPECT_GT(database_.reserve_ids(kStartDay, 0, 0).value(), reserved);
+}
+
 TEST_F(IdGeneratorTest, ExhaustedCounterIsAnError) {
   const std::int64_t last = (std::int64_t{1} << IdGenerator::kCounterBits) - 1;
-  (*client_)("SET", kCounter, last - 12);
+  (*client_)("SET", kCounter, last - 16);
   IdGenerator ids(*client_, orders_, clock_, SaleKeys{}, 4);
   OrderId id = 0;
   for (int i = 0; i < 12; ++i) {

@@ -6,6 +6,7 @@
 #include <exception>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "engine/sale/ids/id_generator.h"
 #include "engine/sale/reply_status.h"
 
@@ -14,6 +15,19 @@ namespace {
 
 constexpr std::int64_t kCounterMax = (std::int64_t{1} << IdGenerator::kCounterBits) - 1;
 constexpr std::string_view kDrawing = "drawing order ids";
+
+/// KEYS the counter. ARGV how many, above what the counter must be, and where it begins if it is
+/// missing or too low. Answers the last one drawn, or 0 if the counter is missing and the third
+/// argument, too.
+constexpr std::string_view kDrawScript = R"lua(
+local drawn = redis.call('GET', KEYS[1])
+if ARGV[3] then
+  if not drawn or tonumber(drawn) < tonumber(ARGV[2]) then redis.call('SET', KEYS[1], ARGV[3]) end
+elseif not drawn then
+  return 0
+end
+return redis.call('INCRBY', KEYS[1], ARGV[1])
+)lua";
 
 /// yyyyMMdd
 std::string day_name(std::int64_t days_since_1970) {
@@ -24,10 +38,10 @@ std::string day_name(std::int64_t days_since_1970) {
   return text;
 }
 
-/// OrderStore::greatest_id() of a user's store, which may throw: completions must not.
-absl::StatusOr<OrderId> greatest_id(OrderStore& orders, OrderId below) {
+/// Calls a user's order store, which may throw: completions must not.
+absl::StatusOr<std::int64_t> ask_store(absl::FunctionRef<absl::StatusOr<std::int64_t>()> question) {
   try {
-    return orders.greatest_id(below);
+    return question();
   } catch (const std::exception& error) {
     return absl::UnknownError(error.what());
   } catch (...) {
@@ -56,9 +70,23 @@ void IdDraws::drop_ranges() {
   for (auto& [number, day] : days_) day.ranges.clear();
 }
 
-std::string IdDraws::key_of(const Draw& draw) const { return keys_.id_counter(day_name(draw.day)); }
+std::string IdDraws::key_of(std::int64_t day) const { return keys_.id_counter(day_name(day)); }
+
+Request IdDraws::make_request(const Draw& draw) const {
+  const std::string key = key_of(draw.day);
+  Request request = Request::of("EVAL", kDrawScript, 1, key, draw.size, draw.above);
+  if (draw.begins_at) request.add(*draw.begins_at);
+  return request;
+}
 
 // ---- Callers ----
+
+absl::Status IdDraws::prepare(std::int64_t day) {
+  if (absl::Status looked_up = look_up(day); !looked_up.ok()) return looked_up;
+  const Reply exists = client_("EXISTS", key_of(day));
+  if (!exists.is_integer()) return to_status(exists, kDrawing);
+  return exists.integer() == 0 ? reserve(day, 0, kReserved) : absl::OkStatus();
+}
 
 /// Of the day, not of all time: a clock that was once far ahead must not be followed for ever.
 absl::Status IdDraws::look_up(std::int64_t day) {
@@ -66,18 +94,35 @@ absl::Status IdDraws::look_up(std::int64_t day) {
     const std::lock_guard lock(mutex_);
     if (days_[day].is_looked_up) return absl::OkStatus();
   }
-  const auto greatest =
-      greatest_id(orders_, IdGenerator::make((day + 1) * IdGenerator::kDaySeconds, 0));
+  const OrderId end = IdGenerator::make((day + 1) * IdGenerator::kDaySeconds, 0);
+  const auto greatest = ask_store([&] { return orders_.greatest_id(end); });
   if (!greatest.ok()) return greatest.status();
   const std::int64_t seconds = IdGenerator::made_at_ms(*greatest) / 1'000;
+  const auto reserved = ask_store([&] { return orders_.reserve_ids(day, 0, 0); });
+  if (!reserved.ok()) return reserved.status();
 
   const std::lock_guard lock(mutex_);
   Day& looked_up = days_[day];
   looked_up.is_looked_up = true;
+  looked_up.reserved = std::max(looked_up.reserved, *reserved);
   if (*greatest > 0 && seconds / IdGenerator::kDaySeconds == day) {
     looked_up.stored = *greatest & kCounterMax;
     looked_up.seconds_min = seconds;
   }
+  return absl::OkStatus();
+}
+
+/// Lets the next draw begin the counter above all that may have been drawn.
+absl::Status IdDraws::reserve(std::int64_t day, std::int64_t above, std::int64_t count) {
+  {
+    const std::lock_guard lock(mutex_);
+    above = std::max({above, days_[day].stored, days_[day].drawn});
+  }
+  const auto reserved = ask_store([&] { return orders_.reserve_ids(day, above, count); });
+  if (!reserved.ok()) return reserved.status();
+  const std::lock_guard lock(mutex_);
+  days_[day].reserved = *reserved;
+  days_[day].begins_at = *reserved - count;
   return absl::OkStatus();
 }
 
@@ -97,18 +142,17 @@ void IdDraws::ask(std::int64_t day, std::int64_t count_min) {
   Draw draw;
   {
     const std::lock_guard lock(mutex_);
-    const Day& asked = days_[day];
-    if (is_drawing_ || !asked.ranges.empty()) return;
+    if (is_drawing_ || !days_[day].ranges.empty()) return;
     is_drawing_ = true;
-    draw = {.day = day, .size = std::max(size_, count_min), .above = asked.drawn, .is_asked = true};
+    draw = make_draw(day, count_min);
+    draw.is_asked = true;
   }
   // Not under the lock: without threads the completion runs before this returns.
-  client_.submit(Request::of("INCRBY", key_of(draw), draw.size),
-                 [self = shared_from_this(), draw](const Reply& reply) {
-                   const std::lock_guard in_use(self->use_mutex_);
-                   if (self->is_closed_) return;
-                   self->end(draw, self->complete(draw, reply));
-                 });
+  client_.submit(make_request(draw), [self = shared_from_this(), draw](const Reply& reply) {
+    const std::lock_guard in_use(self->use_mutex_);
+    if (self->is_closed_) return;
+    self->end(draw, self->complete(draw, reply));
+  });
 }
 
 absl::Status IdDraws::wait(std::int64_t day, std::int64_t count_min) {
@@ -153,42 +197,60 @@ void IdDraws::draw_here(std::int64_t day, std::int64_t count_min) {
   Draw draw;
   {
     const std::lock_guard lock(mutex_);
-    draw = {.day = day, .size = std::max(size_, count_min), .above = days_[day].drawn};
+    draw = make_draw(day, count_min);
   }
-  end(draw, complete(draw, client_("INCRBY", key_of(draw), draw.size)));
+  end(draw, complete(draw, client_.call(make_request(draw))));
 }
 
-/// Makes a range of the counter's reply. Draws once more if the counter had lost what it held.
-absl::StatusOr<IdRange> IdDraws::complete(const Draw& draw, const Reply& reply) {
-  if (!reply.is_integer()) return to_status(reply, kDrawing);
-  std::int64_t last = reply.integer();
-  const std::int64_t before = last - draw.size;
+IdDraws::Draw IdDraws::make_draw(std::int64_t day, std::int64_t count_min) {
+  Day& drawn = days_[day];
+  return {.day = day,
+          .size = std::max(size_, count_min),
+          .above = std::max(drawn.drawn, drawn.stored),
+          .reserved = drawn.reserved,
+          .begins_at = std::exchange(drawn.begins_at, std::nullopt)};
+}
+
+/// Makes a range of the counter's reply. Draws again if that was lost, or not reserved.
+absl::StatusOr<IdRange> IdDraws::complete(Draw draw, const Reply& reply) {
   if (const absl::Status looked_up = look_up(draw.day); !looked_up.ok()) return looked_up;
-  std::int64_t above = draw.above;
   {
     const std::lock_guard lock(mutex_);
-    above = std::max(above, days_[draw.day].stored);
+    draw.above = std::max(draw.above, days_[draw.day].stored);
   }
-  if (before < 0) {
-    return absl::FailedPreconditionError("order ids: the counter " + key_of(draw) + " held " +
-                                         std::to_string(before));
-  }
-  if (before < above) {
-    // All that is added is ours, so the range at its end is, too.
-    const Reply raised = client_("INCRBY", key_of(draw), above - before + kLostGap + draw.size);
-    if (!raised.is_integer()) return to_status(raised, kDrawing);
-    last = raised.integer();
-    if (last - draw.size < above) {
-      return absl::UnavailableError("order ids: the counter " + key_of(draw) +
+  constexpr int kDrawsMax = 4;
+  Reply drawn = reply;
+  for (int draws = 1;; ++draws) {
+    if (!drawn.is_integer()) return to_status(drawn, kDrawing);
+    const std::int64_t last = drawn.integer();
+    const std::int64_t before = last - draw.size;
+    if (last != 0 && before < 0) {
+      return absl::FailedPreconditionError("order ids: the counter " + key_of(draw.day) + " held " +
+                                           std::to_string(before));
+    }
+    if (last > kCounterMax) {
+      return absl::ResourceExhaustedError("order ids: the counter " + key_of(draw.day) + " is at " +
+                                          std::to_string(last) + ", and a day has " +
+                                          std::to_string(kCounterMax) + " ids");
+    }
+    if (last != 0 && before >= draw.above && last <= draw.reserved) {
+      return IdRange{.next = before + 1, .end = last + 1};
+    }
+    if (draws == kDrawsMax) {
+      return absl::UnavailableError("order ids: the counter " + key_of(draw.day) +
                                     " is being set to something else again and again");
     }
+    if (absl::Status reserved = reserve(draw.day, last, std::max(kReserved, 2 * draw.size));
+        !reserved.ok())
+      return reserved;
+    {
+      const std::lock_guard lock(mutex_);
+      const bool is_asked = draw.is_asked;
+      draw = make_draw(draw.day, draw.size);
+      draw.is_asked = is_asked;
+    }
+    drawn = client_.call(make_request(draw));
   }
-  if (last > kCounterMax) {
-    return absl::ResourceExhaustedError("order ids: the counter " + key_of(draw) + " is at " +
-                                        std::to_string(last) + ", and a day has " +
-                                        std::to_string(kCounterMax) + " ids");
-  }
-  return IdRange{.next = last - draw.size + 1, .end = last + 1};
 }
 
 void IdDraws::end(const Draw& draw, const absl::StatusOr<IdRange>& range) {

@@ -28,13 +28,14 @@ struct IdRange {
 /// Keeps ranges of counters ahead of need. Thread-safe. A draw that is under way keeps the object
 /// alive, but uses the client and the order store only until close().
 ///
-/// A draw is INCRBY alone, so no two processes are ever given the same counter, whatever the key
-/// held before. If the key lost what it held, the draw goes on above every counter that is known
-/// from this process's draws or from the order store. It then leaves kLostGap counters unused,
-/// since another process may still hold a range that this one knows nothing of.
+/// A draw adds to a counter in the keyspace, in one script. The keyspace may lose the counter, while
+/// other processes still hold ranges that this one knows nothing of. So a counter may be drawn only
+/// if the order store had it reserved before the draw was sent, and a counter that is lost or too
+/// low begins again above all that is reserved.
 class IdDraws : public std::enable_shared_from_this<IdDraws> {
  public:
-  static constexpr std::int64_t kLostGap = std::int64_t{1} << 20;
+  /// Reserved at once: the order store is asked again after so many ids, or a loss.
+  static constexpr std::int64_t kReserved = std::int64_t{1} << 20;
   /// Two draws of a day within kBusyMs make the next one twice as large, up to kGrowthMax times the
   /// block size: a draw wakes the thread that runs completions, which costs about 100 us.
   static constexpr std::int64_t kBusyMs = 100;
@@ -43,9 +44,9 @@ class IdDraws : public std::enable_shared_from_this<IdDraws> {
   IdDraws(Client& client, OrderStore& orders, const Clock& clock, const SaleKeys& keys,
           std::int64_t block_size);
 
-  /// Reads from the order store above which counter `day` begins, unless that is known. Spares the
-  /// day's first draw the look.
-  absl::Status look_up(std::int64_t day);
+  /// Reads from the order store what the first draw of `day` needs, unless that is known. Reserves
+  /// counters if the keyspace has no counter. So the day's first draw need not ask the order store.
+  absl::Status prepare(std::int64_t day);
 
   /// Returns a range that was drawn for `day`, if one is ready. Forgets earlier days.
   std::optional<IdRange> take(std::int64_t day);
@@ -68,26 +69,34 @@ class IdDraws : public std::enable_shared_from_this<IdDraws> {
  private:
   struct Day {
     bool is_looked_up = false;
-    std::int64_t stored = 0;       // greatest counter in the order store
-    std::int64_t seconds_min = 0;  // of the id that has it
-    std::int64_t drawn = 0;        // greatest counter that was drawn …
-    std::int64_t drawn_at_ms = 0;  // … and when; monotonic
+    std::int64_t stored = 0;                     // greatest counter in the order store
+    std::int64_t seconds_min = 0;                // of the id that has it
+    std::int64_t drawn = 0;                      // greatest counter that was drawn …
+    std::int64_t drawn_at_ms = 0;                // … and when; monotonic
+    std::int64_t reserved = 0;                   // greatest counter that is known to be reserved
+    std::optional<std::int64_t> begins_at = {};  // where the next draw begins a lost counter
     std::vector<IdRange> ranges = {};
   };
   struct Draw {
     std::int64_t day = 0;
     std::int64_t size = 0;
-    std::int64_t above = 0;  // greatest counter that had been drawn before
-    bool is_asked = false;   // by ask()
+    std::int64_t above = 0;     // greatest counter that was drawn or stored before
+    std::int64_t reserved = 0;  // Day::reserved, before the draw was sent
+    std::optional<std::int64_t> begins_at = {};
+    bool is_asked = false;  // by ask()
   };
 
-  [[nodiscard]] std::string key_of(const Draw& draw) const;
+  [[nodiscard]] std::string key_of(std::int64_t day) const;
+  [[nodiscard]] Request make_request(const Draw& draw) const;
+  Draw make_draw(std::int64_t day, std::int64_t count_min);
+  absl::Status look_up(std::int64_t day);
+  absl::Status reserve(std::int64_t day, std::int64_t above, std::int64_t count);
   /// Nothing while a range is ready or the draw is still to end.
   std::optional<absl::Status> result(std::int64_t day, std::uint64_t draws_ended_before);
   absl::Status pause(int round);
   void draw_here(std::int64_t day, std::int64_t count_min);
   void end(const Draw& draw, const absl::StatusOr<IdRange>& range);
-  absl::StatusOr<IdRange> complete(const Draw& draw, const Reply& reply);
+  absl::StatusOr<IdRange> complete(Draw draw, const Reply& reply);
 
   Client& client_;
   OrderStore& orders_;

@@ -17,7 +17,7 @@ IdGenerator::IdGenerator(Client& client, OrderStore& orders, const Clock& clock,
 IdGenerator::~IdGenerator() { draws_->close(); }
 
 absl::Status IdGenerator::prepare() {
-  return draws_->look_up(clock_.now_ms() / 1'000 / kDaySeconds);
+  return draws_->prepare(clock_.now_ms() / 1'000 / kDaySeconds);
 }
 
 void IdGenerator::forget_draws() {

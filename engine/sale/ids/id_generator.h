@@ -20,8 +20,9 @@
 namespace rushgate {
 
 /// Gives ids out of blocks of counters. A block belongs to the (UTC) day that it was drawn for, and
-/// the next one is drawn when half of it is used (id_draws.h). A keyspace may lose the counter: ids
-/// of a day lie above all of that day that the order store knew when the day began.
+/// the next one is drawn when half of it is used (id_draws.h). A keyspace may lose the counter, and
+/// several processes may draw from it: no counter of a day is given twice. Ids of a day lie above
+/// all of that day that the order store knew when the day began.
 /// Thread-safe. Does not own what it is given.
 class IdGenerator {
  public:
@@ -35,7 +36,7 @@ class IdGenerator {
   IdGenerator(const IdGenerator&) = delete;
   IdGenerator& operator=(const IdGenerator&) = delete;
 
-  /// Reads what the first id of this day needs from the order store, so that next() need not.
+  /// Asks the order store for what the first id of this day needs, so that next() need not.
   absl::Status prepare();
 
   /// Returns the next id. Waits only if none is left of what was drawn ahead. Errors are those of

@@ -93,6 +93,12 @@ class OrderStore {
   virtual absl::StatusOr<DatabaseState> fence() = 0;
   /// Raises the checkpoint to `checkpoint`, if it is below.
   virtual absl::Status record_checkpoint(std::int64_t checkpoint) = 0;
+  /// Raises the greatest reserved counter of order ids of `day` (days since 1970) to `above`, if it
+  /// is below, and then by `count`. Returns it. So no two calls reserve the same counter: the
+  /// caller has the last `count` up to what it got. With the count 0 nothing is recorded. May
+  /// forget the days before the last two.
+  virtual absl::StatusOr<std::int64_t> reserve_ids(std::int64_t day, std::int64_t above,
+                                                   std::int64_t count) = 0;
 
   // ---- Vouchers ----
 

@@ -47,6 +47,21 @@ TEST_P(OrderStoreTest, TheGreatestIdBelowABoundIsTold) {
   EXPECT_EQ(store().greatest_id(std::numeric_limits<OrderId>::max()).value(), second.id);
 }
 
+TEST_P(OrderStoreTest, IdsAreReservedOnce) {
+  constexpr std::int64_t kDay = 20'000;
+  EXPECT_EQ(store().reserve_ids(kDay, 0, 0).value(), 0);
+  EXPECT_EQ(store().reserve_ids(kDay, 0, 100).value(), 100);
+  EXPECT_EQ(store().reserve_ids(kDay, 50, 100).value(), 200);
+  EXPECT_EQ(store().reserve_ids(kDay, 1'000, 100).value(), 1'100);
+  EXPECT_EQ(store().reserve_ids(kDay, 0, 0).value(), 1'100);
+  EXPECT_EQ(store().reserve_ids(kDay, 2'000, 0).value(), 2'000) << "not recorded";
+  EXPECT_EQ(store().reserve_ids(kDay, 0, 0).value(), 1'100);
+  EXPECT_EQ(store().reserve_ids(kDay + 1, 0, 7).value(), 7) << "each day has its own";
+  EXPECT_EQ(store().reserve_ids(kDay, 0, 0).value(), 1'100) << "a clock may go back over midnight";
+  EXPECT_EQ(store().reserve_ids(kDay + 2, 0, 7).value(), 7);
+  EXPECT_EQ(store().reserve_ids(kDay, 0, 0).value(), 0) << "forgotten";
+}
+
 TEST_P(OrderStoreTest, VouchersWithOrdersAreTold) {
   EXPECT_EQ(store().vouchers_with_orders().value(), std::vector<VoucherId>{});
   write({order(1, 1, /*voucher=*/12), order(2, 1, 3), order(3, 3, 12), order(4, 0, 7)});

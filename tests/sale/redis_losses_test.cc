@@ -1,0 +1,366 @@
+// A sale on a redis-server that ends, stands still, refuses, or comes back with less than it
+// acknowledged. Whatever happens, no voucher is sold beyond its stock, and each order that the
+// server still has becomes a row.
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "adapters/redis/redis_client.h"
+#include "engine/sale/orders/order_worker.h"
+#include "engine/sale/sale.h"
+#include "engine/time/manual_clock.h"
+#include "storage/sqlite/sqlite_order_store.h"
+#include "tests/redis_server/raw_connection.h"
+#include "tests/redis_server/redis_server.h"
+#include "tests/temporary_directory.h"
+
+namespace rushgate {
+namespace {
+
+using rushgate::testing::RawConnection;
+using rushgate::testing::RedisServer;
+using rushgate::testing::RedisServerOptions;
+
+constexpr std::int64_t kStock = 100;
+
+/// What a process has: a client, the sale and a worker.
+class SaleOnRedis {
+ public:
+  SaleOnRedis(const RedisServer& server, OrderStore& orders, std::int64_t command_timeout_ms)
+      : client_(connect(server, command_timeout_ms)) {
+    auto sale = Sale::open(*client_, orders, clock_);
+    if (!sale.ok()) throw std::runtime_error(sale.status().ToString());
+    sale_ = *std::move(sale);
+    worker_ = std::make_unique<OrderWorker>(*client_, orders, worker_clock_, SaleKeys{});
+  }
+
+  [[nodiscard]] Client& client() { return *client_; }
+  [[nodiscard]] Sale& sale() { return *sale_; }
+  [[nodiscard]] OrderWorker& worker() { return *worker_; }
+  /// The worker's pauses are over.
+  void let_worker_go_on() { worker_clock_.advance_ms(WorkerOptions{}.pause_ms_max); }
+
+ private:
+  static std::unique_ptr<Client> connect(const RedisServer& server, std::int64_t timeout_ms) {
+    RedisOptions options = *RedisOptions::from_url(server.url());
+    options.command_timeout_ms = timeout_ms;
+    auto client = RedisClient::connect(options);
+    if (!client.ok()) throw std::runtime_error(client.status().ToString());
+    return *std::move(client);
+  }
+
+  const SystemClock clock_;
+  ManualClock worker_clock_;
+  std::unique_ptr<Client> client_;
+  std::unique_ptr<Sale> sale_;
+  std::unique_ptr<OrderWorker> worker_;
+};
+
+class RedisLossesTest : public ::testing::Test {
+ protected:
+  static constexpr std::int64_t kLongMs = 20'000;
+
+  void start(RedisServerOptions options = {}, std::int64_t command_timeout_ms = kLongMs) {
+    server_ = std::make_unique<RedisServer>(std::move(options));
+    orders_ = *SqliteOrderStore::open(directory_.path() / "orders.db");
+    running_ = std::make_unique<SaleOnRedis>(*server_, *orders_, command_timeout_ms);
+    ASSERT_EQ(sale().publish(voucher()), absl::OkStatus());
+  }
+
+  [[nodiscard]] Sale& sale() { return running_->sale(); }
+  [[nodiscard]] Reply ask(const Request& request) const {
+    return RawConnection(server_->socket_path()).call(request);
+  }
+
+  static Voucher voucher() {
+    const std::int64_t now_ms = SystemClock().now_ms();
+    constexpr std::int64_t kHourMs = 3'600'000;
+    return {.id = 1,
+            .title = "voucher",
+            .stock = kStock,
+            .begin_ms = now_ms - kHourMs,
+            .end_ms = now_ms + kHourMs,
+            .price_cents = 100,
+            .limits = {.per_user = 1}};
+  }
+
+  /// For users first, first + 1, …
+  void buy(UserId first, std::int64_t count) {
+    for (UserId user = first; user < first + count; ++user) {
+      const BuyResult result = sale().buy(1, user);
+      if (result.outcome == Outcome::kAccepted) accepted_.insert(result.order);
+    }
+  }
+
+  /// Stores all that is queued.
+  void drain() {
+    constexpr int kPausesMax = 20;
+    for (int pauses = 0; pauses < kPausesMax;) {
+      const OrderWorker::Step step = running_->worker().step();
+      if (step.kind == OrderWorker::Step::Kind::kIdle) return;
+      if (step.kind != OrderWorker::Step::Kind::kPaused) continue;
+      running_->let_worker_go_on();
+      ++pauses;
+    }
+    FAIL() << "the worker does not end its pauses";
+  }
+
+  /// Sells what is left. Then as many are sold as there are, each user has one, and the audit finds
+  /// nothing wrong.
+  void sell_out_and_check() {
+    constexpr UserId kOthers = 1'000'000;
+    buy(kOthers, 2 * kStock);
+    drain();
+    std::set<UserId> users;
+    for (const Order& order : rows()) {
+      EXPECT_TRUE(users.insert(order.user).second) << "two orders of user " << order.user;
+      stored_.insert(order.id);
+    }
+    EXPECT_EQ(users.size(), static_cast<std::size_t>(kStock));
+    const auto report = sale().audit();
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_TRUE(report->passed()) << ::testing::PrintToString(report->problems);
+  }
+
+  std::vector<Order> rows() { return orders_->list({.voucher = 1, .count_max = 100'000}).value(); }
+
+  /// Orders that were accepted, and are no rows. After sell_out_and_check().
+  [[nodiscard]] std::int64_t lost() const {
+    std::int64_t lost = 0;
+    for (const OrderId order : accepted_) lost += stored_.contains(order) ? 0 : 1;
+    return lost;
+  }
+
+  TemporaryDirectory directory_;
+  std::unique_ptr<RedisServer> server_;
+  std::unique_ptr<OrderStore> orders_;
+  std::unique_ptr<SaleOnRedis> running_;
+  std::set<OrderId> accepted_;
+  std::set<OrderId> stored_;
+};
+
+/// With an append-only file, a killed server comes back with all that it answered.
+RedisServerOptions append_only() { return {.append_only = true}; }
+
+// ---- It ends ------------------------------------------------------------------------------------
+
+TEST_F(RedisLossesTest, KilledAndRestartedWithAppendOnlyFileLosesNothing) {
+  start(append_only());
+  buy(1, 40);
+  server_->restart();
+  buy(41, 20);
+  sell_out_and_check();
+  EXPECT_EQ(lost(), 0);
+}
+
+TEST_F(RedisLossesTest, GoneServerIsUnavailableAndNothingIsDone) {
+  start(append_only());
+  buy(1, 1);
+  server_->kill();
+  EXPECT_EQ(sale().buy(1, 2).outcome, Outcome::kUnavailable);
+  server_->restart();
+  sell_out_and_check();
+  EXPECT_EQ(lost(), 0);
+}
+
+TEST_F(RedisLossesTest, KilledWithoutPersistenceKeepsWhatIsStored) {
+  start();
+  buy(1, 30);
+  drain();
+  buy(31, 20);
+  server_->restart();
+  sell_out_and_check();
+  EXPECT_EQ(lost(), 20) << "those that were queued";
+}
+
+TEST_F(RedisLossesTest, KilledInARushNeverOversells) {
+  constexpr int kRushes = 5;
+  start();
+  for (int rush = 0; rush < kRushes; ++rush) {
+    std::thread buyer([&] { buy(1 + 1'000 * rush, kStock / kRushes); });
+    server_->restart();
+    buyer.join();
+    drain();
+  }
+  sell_out_and_check();
+}
+
+// ---- It stands still, or refuses ----------------------------------------------------------------
+
+TEST_F(RedisLossesTest, PausedServerIsAnUnknownOutcomeThatTheKeyResolves) {
+  constexpr std::int64_t kShortMs = 200;
+  start(append_only(), kShortMs);
+  buy(1, 1);
+  server_->pause();
+  const BuyResult unknown = sale().buy(1, 7, "key");
+  EXPECT_EQ(unknown.outcome, Outcome::kOutcomeUnknown) << unknown.detail;
+  server_->resume();
+  const BuyResult again = sale().buy(1, 7, "key");
+  EXPECT_EQ(again.outcome, Outcome::kAccepted) << again.detail;
+  EXPECT_EQ(sale().buy(1, 7, "key").order, again.order);
+  sell_out_and_check();
+}
+
+TEST_F(RedisLossesTest, FullServerRefusesAndDoesNothing) {
+  start({.arguments = {"--maxmemory-policy", "noeviction"}});
+  buy(1, 10);
+  ASSERT_EQ(ask(Request::of("CONFIG", "SET", "maxmemory", 1)), Reply::ok());
+  const BuyResult refused = sale().buy(1, 11);
+  EXPECT_EQ(refused.outcome, Outcome::kOverloaded) << refused.detail;
+  EXPECT_NE(refused.detail.find("OOM"), std::string::npos) << refused.detail;
+  ASSERT_EQ(ask(Request::of("CONFIG", "SET", "maxmemory", 0)), Reply::ok());
+  EXPECT_EQ(sale().buy(1, 11).outcome, Outcome::kAccepted);
+  sell_out_and_check();
+  EXPECT_EQ(lost(), 0);
+}
+
+TEST_F(RedisLossesTest, LoadingServerSellsWhenItHasLoaded) {
+  start(append_only());
+  buy(1, 10);
+  // So much that it takes a while to load.
+  std::vector<Request> fill;
+  const std::string value(100'000, 'x');
+  for (int i = 0; i < 1'000; ++i) fill.push_back(Request::of("SET", i, value));
+  running_->client().pipeline(fill);
+  server_->restart_loading();
+  BuyResult result = sale().buy(1, 11, "key");
+  while (result.outcome != Outcome::kAccepted) {
+    ASSERT_TRUE(result.outcome == Outcome::kUnavailable || result.outcome == Outcome::kOverloaded ||
+                result.outcome == Outcome::kOutcomeUnknown)
+        << outcome_name(result.outcome) << ' ' << result.detail;
+    std::this_thread::yield();
+    result = sale().buy(1, 11, "key");
+  }
+  sell_out_and_check();
+  EXPECT_EQ(lost(), 0);
+}
+
+TEST_F(RedisLossesTest, ReadOnlyServerRefusesAndSellsAfterPromotion) {
+  start(append_only());
+  buy(1, 10);
+  // A replica of a server that is not there keeps its data, and refuses writes.
+  ASSERT_EQ(ask(Request::of("REPLICAOF", "127.0.0.1", 1)), Reply::ok());
+  const BuyResult refused = sale().buy(1, 11);
+  EXPECT_TRUE(refused.outcome == Outcome::kOverloaded || refused.outcome == Outcome::kUnavailable)
+      << outcome_name(refused.outcome) << ' ' << refused.detail;
+  server_->promote();
+  sell_out_and_check();
+  EXPECT_EQ(lost(), 0);
+}
+
+TEST_F(RedisLossesTest, TooFewReplicasRefuseAndDoNothing) {
+  start(append_only());
+  ASSERT_EQ(ask(Request::of("CONFIG", "SET", "min-replicas-to-write", 1)), Reply::ok());
+  const BuyResult refused = sale().buy(1, 1);
+  EXPECT_EQ(refused.outcome, Outcome::kOverloaded) << refused.detail;
+  EXPECT_NE(refused.detail.find("NOREPLICAS"), std::string::npos) << refused.detail;
+  ASSERT_EQ(ask(Request::of("CONFIG", "SET", "min-replicas-to-write", 0)), Reply::ok());
+  sell_out_and_check();
+}
+
+// ---- It comes back with less --------------------------------------------------------------------
+
+TEST_F(RedisLossesTest, CutEndOfAppendOnlyFileNeverOversells) {
+  constexpr std::uintmax_t kCuts[] = {1, 500, 5'000, 50'000};
+  start(append_only());
+  UserId user = 1;
+  for (const std::uintmax_t cut : kCuts) {
+    buy(user, 10);
+    drain();
+    buy(user + 10, 5);
+    server_->cut_append_only_file(cut);
+    server_->restart();
+    user += 15;
+  }
+  sell_out_and_check();
+  EXPECT_LE(lost(), 4 * 5) << "what is stored stays";
+}
+
+TEST_F(RedisLossesTest, PowerCutLosesNothingThatWasSynced) {
+  start({.append_only = true, .arguments = {"--appendfsync", "always"}, .can_lose_power = true});
+  buy(1, 40);
+  server_->cut_power();
+  server_->restart();
+  sell_out_and_check();
+  EXPECT_EQ(lost(), 0);
+}
+
+TEST_F(RedisLossesTest, PowerCutWithoutFsyncKeepsWhatIsStored) {
+  start({.append_only = true, .arguments = {"--appendfsync", "no"}, .can_lose_power = true});
+  buy(1, 40);
+  drain();
+  buy(41, 10);
+  server_->cut_power();
+  server_->restart();
+  sell_out_and_check();
+  EXPECT_EQ(lost(), 10);
+}
+
+TEST_F(RedisLossesTest, FailoverToReplicaThatLagsNeverOversells) {
+  start({.listens_on_tcp = true});
+  RedisServer replica;
+  buy(1, 20);
+  replica.replicate(*server_);
+  // It gets nothing from here on, as one that lags.
+  replica.promote();
+  buy(21, 30);
+  drain();
+  buy(51, 10);
+  replica.take_over_address_of(*server_);
+  sell_out_and_check();
+  EXPECT_EQ(lost(), 10) << "those that were queued";
+}
+
+TEST_F(RedisLossesTest, FailoverWithBatchInMemoryNeverOversells) {
+  start({.listens_on_tcp = true});
+  RedisServer replica;
+  replica.replicate(*server_);
+  replica.promote();
+  buy(1, kStock);
+  drain();
+  replica.take_over_address_of(*server_);
+  EXPECT_EQ(sale().buy(1, 5'000).outcome, Outcome::kSoldOut);
+  sell_out_and_check();
+  EXPECT_EQ(lost(), 0);
+}
+
+// ---- Several processes --------------------------------------------------------------------------
+
+TEST_F(RedisLossesTest, TwoProcessesRebuildAtOnce) {
+  start();
+  const auto other_orders = *SqliteOrderStore::open(directory_.path() / "orders.db");
+  SaleOnRedis other(*server_, *other_orders, kLongMs);
+  buy(1, 50);
+  drain();
+  server_->flush_all();
+  std::int64_t sold_by_other = 0;
+  std::thread second([&] {
+    for (UserId user = 10'000; user < 10'000 + 2 * kStock;) {
+      const BuyResult result = other.sale().buy(1, user);
+      if (result.outcome == Outcome::kOverloaded) continue;  // the first one rebuilds
+      sold_by_other += result.outcome == Outcome::kAccepted ? 1 : 0;
+      ++user;
+    }
+  });
+  const std::size_t before = accepted_.size();
+  for (UserId user = 20'000; user < 20'000 + 2 * kStock;) {
+    const BuyResult result = sale().buy(1, user);
+    if (result.outcome == Outcome::kOverloaded) continue;
+    if (result.outcome == Outcome::kAccepted) accepted_.insert(result.order);
+    ++user;
+  }
+  second.join();
+  EXPECT_EQ(sold_by_other + static_cast<std::int64_t>(accepted_.size() - before), kStock - 50);
+  sell_out_and_check();
+  EXPECT_EQ(lost(), 0);
+}
+
+}  // namespace
+}  // namespace rushgate
