@@ -28,6 +28,15 @@ std::size_t heap_bytes(const std::vector<Item>& items) {
   return heap_block(items.capacity() * sizeof(Item));
 }
 
+/// The nodes of a std::set or std::map with so many elements: libstdc++'s have four words of their own.
+template <class Value>
+constexpr std::size_t tree_bytes(std::size_t size) {
+  constexpr std::size_t kOwnBytes = 4 * sizeof(void*);
+  // NOLINTNEXTLINE(bugprone-sizeof-expression): elements may be pointers
+  return size * heap_block(kOwnBytes +
+                           (sizeof(Value) + alignof(void*) - 1) / alignof(void*) * alignof(void*));
+}
+
 /// The nodes of one of Abseil's B-trees with so many elements: about, as they are not all as full.
 template <class Slot>
 constexpr std::size_t btree_bytes(std::size_t size) {

@@ -57,6 +57,7 @@ Reply publish(const CommandContext& context, ChannelKind kind) {
   Channels& channels = context.services().channels;
   const std::size_t before = channels.waiting();
   absl::Cleanup take_back = [&] { channels.take_back_to(before); };
+  context.keyspace().changes().reserve_undo();
   const std::size_t reached = channels.publish(kind, context[1], context[2]);
   if (reached > 0) {
     context.keyspace().changes().push_undo([&channels, before] { channels.take_back_to(before); });

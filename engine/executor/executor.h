@@ -188,6 +188,7 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
   bool poll() override;  // BusyMonitor
   void key_signalled(std::uint8_t db, std::string_view key,
                      KeySignal what) override;                                  // KeyListener
+  [[nodiscard]] bool listens() const override { return !parking_.empty(); }     // KeyListener
   [[nodiscard]] std::size_t count() const override { return parking_.size(); }  // BlockedClients
   [[nodiscard]] std::size_t count_with_timeout() const override {
     return parking_.size_with_deadline();

@@ -49,7 +49,7 @@ void Changes::forget() {
   for (Object* object : touched_) {
     object->change = ObjectChange::kNone;
     if (object->attached && object->type() == ValueType::kStream) object->stream().settle();
-    memory_.note(*object);  // it holds nothing any more that it gathered
+    if (!object->is_noted) memory_.recount(*object);  // it holds nothing any more that it gathered
   }
   touched_.clear();
   memory_.settle();  // while all of them are alive

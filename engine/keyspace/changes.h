@@ -13,9 +13,10 @@
 
 namespace rushgate {
 
-/// Every mutator of the keyspace does three things: it changes memory, pushes how to take that back,
-/// and either appends to records() what the store must keep or touches the object, whose header is
-/// then written once when the group commits. Not thread-safe: it belongs to whoever has the turn.
+/// Every mutator of the keyspace does four things. It reserves an undo step, changes memory, and
+/// pushes the step, which thus cannot fail once memory is changed. And it either appends to records()
+/// what the store must keep or touches the object, whose header is then written once when the group
+/// commits. An undo step allocates nothing: it holds what the change removed. Not thread-safe: it belongs to whoever has the turn.
 class Changes {
  public:
   /// A point to go back to; valid until an earlier one is gone back to, or the group ends.
@@ -25,15 +26,22 @@ class Changes {
     std::size_t touched;
   };
 
-  /// How to take back a change to the object's value. (UndoLog::push())
+  /// Before the object's value is changed: the push_undo() that follows throws nothing.
+  void reserve_undo(Object& object) {
+    memory_.note(object);
+    undo_.reserve();
+  }
+  /// Before anything else is changed: which keys there are, what is published, ….
+  void reserve_undo() { undo_.reserve(); }
+  /// How to take back the change for which reserve_undo() was called. (UndoLog::push())
   template <class Step>
   void push_undo(Object& object, Step step) {
-    memory_.note(object);
+    static_assert(sizeof(Step) <= UndoLog::kStepBytesMax);
     undo_.push(std::move(step), &object);
   }
-  /// How to take back anything else: which keys there are, what is published, ….
   template <class Step>
   void push_undo(Step step) {
+    static_assert(sizeof(Step) <= UndoLog::kStepBytesMax);
     undo_.push(std::move(step));
   }
   [[nodiscard]] StoreBatch& records() { return records_; }

@@ -43,39 +43,51 @@ Removed<Object> Database::removed(std::unique_ptr<Object> object) {
 
 // ---- Without undo or record ----
 
-Object& Database::attach(std::unique_ptr<Object> object) {
+Object& Database::attach(Detached detached) {
+  auto& [object, expiry] = detached;
   assert(table_.find(std::string_view(object->key)) == nullptr);
   Object& attached = *object;
   attached.db = number_;
   attached.attached = true;
-  const std::size_t before = table_bytes();
+  const CountTables counting(*this);
   table_.insert(std::move(object));
-  if (attached.expire_at_ms != kNoExpiry) expiries_.insert(attached);
-  memory().change(before, table_bytes());
+  if (attached.expire_at_ms != kNoExpiry) expiries_.insert(attached, std::move(expiry));
   memory().enter(attached);
   return attached;
 }
 
-std::unique_ptr<Object> Database::detach(Object& object) {
+Database::Detached Database::detach(Object& object) {
   assert(object.attached && object.db == number_);
-  const std::size_t before = table_bytes();
-  if (object.expire_at_ms != kNoExpiry) expiries_.erase(object);
-  std::unique_ptr<Object> detached;
-  table_.take(std::string_view(object.key), &detached);
-  memory().change(before, table_bytes());
+  const CountTables counting(*this);
+  Detached detached;
+  if (object.expire_at_ms != kNoExpiry) detached.expiry = expiries_.take(object);
+  table_.take(std::string_view(object.key), &detached.object);
   memory().leave(object);
-  assert(detached.get() == &object);
+  assert(detached.object.get() == &object);
   object.attached = false;
   forget_recent();
   return detached;
 }
 
-void Database::assign_expiry(Object& object, std::int64_t expire_at_ms) {
-  const std::size_t before = table_bytes();
-  if (object.expire_at_ms != kNoExpiry) expiries_.erase(object);
+void Database::reserve_for(std::string_view key) {
+  const CountTables counting(*this);
+  table_.reserve_for(key);
+}
+
+Database::Expiries::Node Database::assign_expiry(Object& object, std::int64_t expire_at_ms,
+                                                 Expiries::Node node) {
+  const CountTables counting(*this);
+  const std::int64_t old = object.expire_at_ms;
+  if (old != kNoExpiry) node = expiries_.take(object);
   object.expire_at_ms = expire_at_ms;
-  if (object.expire_at_ms != kNoExpiry) expiries_.insert(object);
-  memory().change(before, table_bytes());
+  if (expire_at_ms == kNoExpiry) return node;
+  try {
+    expiries_.insert(object, std::move(node));
+  } catch (...) {  // no memory: it had no node
+    object.expire_at_ms = old;
+    throw;
+  }
+  return {};
 }
 
 void Database::exchange(Database& other) {
@@ -131,11 +143,12 @@ Object* Database::find(std::string_view key) {
 }
 
 Object& Database::create(std::string_view key, Value value) {
+  changes().reserve_undo();
   auto made = std::make_unique<Object>(key, std::move(value));
   const auto* stream = std::get_if<std::unique_ptr<Stream>>(&made->value);
   made->id = stream != nullptr ? (*stream)->object_id() : keyspace_.next_object_id();
-  Object& object = attach(std::move(made));
-  changes().push_undo([this, &object] { static_cast<void>(removed(detach(object))); });
+  Object& object = attach({.object = std::move(made), .expiry = {}});
+  changes().push_undo([this, &object] { static_cast<void>(removed(detach(object).object)); });
   changes().touch(object);
   note_creation(object.key);
   keyspace_.signal(object, KeySignal::kReady);
@@ -143,23 +156,29 @@ Object& Database::create(std::string_view key, Value value) {
 }
 
 void Database::remove(Object& object) {
+  changes().reserve_undo();
   record_header_removal(changes(), object);
   remove_elements(changes().records(), object);
-  std::unique_ptr<Object> detached = detach(object);
-  keyspace_.signal(*detached, KeySignal::kGone);
-  changes().push_undo(
-      [this, held = removed(std::move(detached))]() mutable { attach(held.take()); });
+  keyspace_.signal(object, KeySignal::kGone);
+  Detached detached = detach(object);
+  changes().push_undo([this, held = removed(std::move(detached.object)),
+                       expiry = std::move(detached.expiry)]() mutable {
+    attach({.object = held.take(), .expiry = std::move(expiry)});
+  });
 }
 
 void Database::move(Object& object, Database& to, std::string_view key) {
+  changes().reserve_undo();
+  std::string new_key(key);
   record_header_removal(changes(), object);
-  std::unique_ptr<Object> moved = detach(object);
-  keyspace_.signal(*moved, KeySignal::kGone);
-  std::string old_key = std::exchange(moved->key, std::string(key));
+  keyspace_.signal(object, KeySignal::kGone);
+  to.reserve_for(key);
+  Detached moved = detach(object);
+  std::string old_key = std::exchange(moved.object->key, std::move(new_key));
   to.attach(std::move(moved));
   changes().push_undo([this, &object, &to, old_key = std::move(old_key)]() mutable {
-    std::unique_ptr<Object> back = to.detach(object);
-    back->key = std::move(old_key);
+    Detached back = to.detach(object);
+    back.object->key = std::move(old_key);
     attach(std::move(back));
   });
   ++object.revision;
@@ -175,6 +194,7 @@ void Database::swap(Database& other) {
   }
   signal_streams_replaced_by(other);
   other.signal_streams_replaced_by(*this);
+  changes().reserve_undo();
   exchange(other);
   changes().push_undo([this, &other] { exchange(other); });
   for (Database* const db : {this, &other}) {
@@ -200,9 +220,12 @@ void Database::signal_streams_replaced_by(Database& other) {
 
 void Database::set_expiry(Object& object, std::int64_t expire_at_ms) {
   ++object.revision;
-  if (object.expire_at_ms == expire_at_ms) return;
-  changes().push_undo([this, &object, old = object.expire_at_ms] { assign_expiry(object, old); });
-  assign_expiry(object, expire_at_ms);
+  const std::int64_t old = object.expire_at_ms;
+  if (old == expire_at_ms) return;
+  changes().reserve_undo();
+  changes().push_undo([this, &object, old, node = assign_expiry(object, expire_at_ms)]() mutable {
+    assign_expiry(object, old, std::move(node));
+  });
   changes().touch(object);
 }
 
@@ -221,6 +244,10 @@ void Database::remove_all() {
 }
 
 void Database::drop_all() {
+  if (keyspace_.may_signal()) {
+    for_each([this](const Object& object) { keyspace_.signal(object, KeySignal::kGone); });
+  }
+  changes().reserve_undo();
   auto contents = std::make_unique<Contents>(keyspace_.seed());
   const std::size_t bytes_before = memory().bytes();
   memory().change(table_bytes(), 0);
@@ -231,7 +258,6 @@ void Database::drop_all() {
     object->attached = false;
     object->prepare_to_be_freed();
     memory().leave(*object);
-    keyspace_.signal(*object, KeySignal::kGone);
   });
   const std::size_t bytes = bytes_before - memory().bytes();
   const std::size_t objects = contents->table.size();

@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
 #include "engine/base/heap.h"
 #include "engine/keyspace/changes.h"
@@ -136,26 +136,36 @@ class Database {
   /// Objects that expire, in order of their times, which must not change while they are here.
   class Expiries {
    public:
+    using Objects = std::set<Object*, SoonerExpiry>;
+    /// The memory of one that was taken out, with which it is inserted again; or none.
+    using Node = Objects::node_type;
+
     [[nodiscard]] std::size_t size() const { return objects_.size(); }
     [[nodiscard]] bool empty() const { return objects_.empty(); }
     [[nodiscard]] Object& first() const { return **objects_.begin(); }
-    void insert(Object& object) {
-      objects_.insert(&object);
+    /// Throws nothing if `node` is one.
+    void insert(Object& object, Node node = {}) {
+      if (node.empty()) {
+        objects_.insert(&object);
+      } else {
+        node.value() = &object;
+        objects_.insert(std::move(node));
+      }
       times_ += static_cast<std::uint64_t>(object.expire_at_ms);
     }
-    void erase(Object& object) {
-      objects_.erase(&object);
+    Node take(Object& object) {
       times_ -= static_cast<std::uint64_t>(object.expire_at_ms);
+      return objects_.extract(&object);
     }
     /// Of all of them; negative if most are up.
     [[nodiscard]] std::int64_t sum_of_ttls_ms(std::int64_t now_ms) const {
       return static_cast<std::int64_t>(times_ -
                                        objects_.size() * static_cast<std::uint64_t>(now_ms));
     }
-    [[nodiscard]] std::size_t memory_bytes() const { return btree_bytes<Object*>(size()); }
+    [[nodiscard]] std::size_t memory_bytes() const { return tree_bytes<Object*>(size()); }
 
    private:
-    absl::btree_set<Object*, SoonerExpiry> objects_;
+    Objects objects_;
     std::uint64_t times_ = 0;  // the sum of them, which wraps around
   };
 
@@ -167,10 +177,32 @@ class Database {
   /// Of an object that was detached.
   [[nodiscard]] Removed<Object> removed(std::unique_ptr<Object> object);
 
+  /// Counts what the tables take more or less at its end.
+  class CountTables {
+   public:
+    explicit CountTables(Database& db) : db_(db), before_(db.table_bytes()) {}
+    ~CountTables() { db_.memory().change(before_, db_.table_bytes()); }
+    CountTables(const CountTables&) = delete;
+    CountTables& operator=(const CountTables&) = delete;
+
+   private:
+    Database& db_;
+    const std::size_t before_;
+  };
+  /// An object that is in no table, and its place among those that expire if it had one.
+  struct Detached {
+    std::unique_ptr<Object> object;
+    Expiries::Node expiry;
+  };
+
   // Without undo or record: what the mutators, their undo steps and loading are made of.
-  Object& attach(std::unique_ptr<Object> object);
-  std::unique_ptr<Object> detach(Object& object);
-  void assign_expiry(Object& object, std::int64_t expire_at_ms);
+  /// Throws nothing if the object was detached from this database, or after reserve_for() of its key.
+  Object& attach(Detached detached);
+  Detached detach(Object& object);
+  void reserve_for(std::string_view key);
+  /// Returns the node that the object had if it does not expire now. Throws nothing if it did expire,
+  /// or with the node that it had then.
+  Expiries::Node assign_expiry(Object& object, std::int64_t expire_at_ms, Expiries::Node node = {});
   void exchange(Database& other);
 
   void note_creation(std::string_view key);

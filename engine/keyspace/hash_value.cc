@@ -26,36 +26,60 @@ std::optional<std::int64_t> HashValue::find_integer(std::string_view field) cons
   return std::nullopt;
 }
 
-std::optional<std::string> HashValue::assign(std::string_view field, std::string_view value) {
+std::optional<HashValue::Value> HashValue::assign(std::string_view field, std::string_view value) {
   const Scalar key(field);
   const auto integer_value = parse_int64(value);
   if (key.is_integer() && integer_value) {
     if (auto* item = integers_.find(key.integer())) {
-      return std::string(DecimalText(std::exchange(item->value, *integer_value)).view());
+      return std::exchange(item->value, *integer_value);
     }
-    std::optional<std::string> old = erase(field);
     integers_.insert({key.integer(), *integer_value});
-    return old;
+    return take_text(key);
   }
   if (auto* item = texts_.find(key)) {
+    std::string text(value);
     text_bytes_ -= heap_bytes(*item);
-    std::string old = std::exchange(item->value, std::string(value));
+    item->value.swap(text);
     text_bytes_ += heap_bytes(*item);
-    return old;
+    return text;
   }
-  std::optional<std::string> old = erase(field);
   text_bytes_ += heap_bytes(texts_.insert({std::string(field), std::string(value)}));
-  return old;
+  return take_integer(key);
 }
 
-std::optional<std::string> HashValue::erase(std::string_view field) {
+std::optional<HashValue::Value> HashValue::erase(std::string_view field) {
   const Scalar key(field);
-  if (key.is_integer()) {
-    IntegerField::Item taken{};
-    if (integers_.take(key.integer(), &taken)) return std::string(DecimalText(taken.value).view());
+  if (std::optional<Value> integer = take_integer(key)) return integer;
+  return take_text(key);
+}
+
+void HashValue::restore(std::string field, Value old) {
+  const Scalar key(field);
+  if (const auto* integer = std::get_if<std::int64_t>(&old)) {
+    if (auto* item = integers_.find(key.integer())) {
+      item->value = *integer;
+    } else {
+      take_text(key);
+      integers_.insert({key.integer(), *integer});
+    }
+    return;
   }
+  // The pair that took its place has to go first: `key` is a view of `field`.
+  take_integer(key);
+  take_text(key);
+  text_bytes_ +=
+      heap_bytes(texts_.insert({std::move(field), std::get<std::string>(std::move(old))}));
+}
+
+std::optional<HashValue::Value> HashValue::take_integer(const Scalar& field) {
+  IntegerField::Item taken{};
+  if (!field.is_integer() || !integers_.take(field.integer(), &taken)) return std::nullopt;
+  return taken.value;
+}
+
+std::optional<HashValue::Value> HashValue::take_text(const Scalar& field) {
   TextField::Item taken;
-  if (!texts_.take(key, &taken)) return std::nullopt;
+  if (!texts_.take(field, &taken)) return std::nullopt;
   text_bytes_ -= heap_bytes(taken);
   return std::move(taken.value);
 }

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 #include "engine/base/heap.h"
 #include "engine/base/numbers.h"
@@ -63,10 +64,14 @@ class HashValue {
   [[nodiscard]] std::optional<std::string> find(std::string_view field) const;
   /// The value, if the field is there and its value is an integer.
   [[nodiscard]] std::optional<std::int64_t> find_integer(std::string_view field) const;
-  /// The value that was there.
-  std::optional<std::string> assign(std::string_view field, std::string_view value);
-  /// The value that was there.
-  std::optional<std::string> erase(std::string_view field);
+  /// A value, as the table keeps it in which its pair stands.
+  using Value = std::variant<std::int64_t, std::string>;
+  /// Returns the value that was there. If it throws, for want of memory, nothing has changed.
+  std::optional<Value> assign(std::string_view field, std::string_view value);
+  /// Returns the value that was there.
+  std::optional<Value> erase(std::string_view field);
+  /// Takes back an assign() or erase() that returned `old`. Needs no memory.
+  void restore(std::string field, Value old);
   /// visit(std::string_view field, std::string_view value)
   template <class Visit>
   void for_each(Visit visit) const {
@@ -120,6 +125,9 @@ class HashValue {
   static std::size_t heap_bytes(const TextField::Item& item) {
     return rushgate::heap_bytes(item.field) + rushgate::heap_bytes(item.value);
   }
+
+  std::optional<Value> take_integer(const Scalar& field);
+  std::optional<Value> take_text(const Scalar& field);
 
   SegmentedTable<IntegerField> integers_;
   SegmentedTable<TextField> texts_;

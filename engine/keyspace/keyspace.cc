@@ -166,7 +166,7 @@ class KeyspaceLoader {
     }
     if (!reader.ok() || !reader.at_end()) return false;
 
-    Object& attached = keyspace_.db(db).attach(std::move(object));
+    Object& attached = keyspace_.db(db).attach({.object = std::move(object), .expiry = {}});
     if (attached.type() != ValueType::kString) by_id_.emplace(attached.id, &attached);
     return true;
   }

@@ -39,6 +39,8 @@ class KeyListener {
   virtual ~KeyListener() = default;
   /// Whoever waits for the key is to look at it once the command or script is over.
   virtual void key_signalled(std::uint8_t db, std::string_view key, KeySignal what) = 0;
+  /// Returns false if no key is waited for.
+  [[nodiscard]] virtual bool listens() const { return true; }
 };
 
 /// Not thread-safe: it belongs to whoever has the turn. Does not own the store, which must outlive
@@ -108,6 +110,8 @@ class Keyspace {
   /// To be called by mutators, whatever the type is. (They need not tell of a list or sorted set
   /// that grows: nobody waits for one that is there.)
   void signal(const Object& object, KeySignal what);
+  /// Returns false if signal() would have no effect, whatever it is called with.
+  [[nodiscard]] bool may_signal() const { return listener_ != nullptr && listener_->listens(); }
 
  private:
   absl::Status find_next_object_id(std::uint64_t largest_loaded);

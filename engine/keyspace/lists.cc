@@ -64,6 +64,7 @@ void respace(Database& db, Object& object, std::size_t first, std::size_t count,
   list.reposition(first, after);
   for (const ListPosition old : before) record_removal(db, object, old);
   for (std::size_t i = 0; i < count; ++i) record(db, object, after[i], elements[i]);
+  db.changes().reserve_undo(object);
   db.changes().push_undo(
       object, [&list, first, before = std::move(before)] { list.reposition(first, before); });
 }
@@ -139,6 +140,7 @@ void insert(Database& db, Object& object, std::size_t index, const Scalar& eleme
   }
   list.insert(list.place_of(index), *position, element);
   ++object.revision;
+  db.changes().reserve_undo(object);
   db.changes().push_undo(object, [&list, index] { list.erase(list.place_of(index)); });
   record(db, object, *position, element.text());
 }
@@ -147,6 +149,7 @@ void set(Database& db, Object& object, std::size_t index, const Scalar& element)
   ListValue& list = object.list();
   const Place place = list.place_of(index);
   const ListPosition position = list.position(place);
+  db.changes().reserve_undo(object);
   db.changes().push_undo(object, [&list, index, old = list.element(place)] {
     list.assign(list.place_of(index), old);
   });
@@ -165,6 +168,7 @@ std::string pop(Database& db, Object& object, End end) {
   }
   const ListPosition position = list.position(place);
   list.erase(place);
+  db.changes().reserve_undo(object);
   db.changes().push_undo(object, [&list, end, position, element] {
     list.insert(end == End::kHead ? list.begin() : list.end(), position, element);
   });
@@ -180,6 +184,7 @@ void remove_range(Database& db, Object& object, std::size_t first, std::size_t c
   if (count == 0) return;
   ListValue removed = list.take(first, count);
   record_removal(db, object, removed);
+  db.changes().reserve_undo(object);
   db.changes().push_undo(object, [&list, first, removed = std::move(removed)]() mutable {
     list.put_back(first, std::move(removed));
   });
@@ -207,6 +212,7 @@ std::size_t remove_equal(Database& db, Object& object, const Scalar& element, En
   const std::size_t count = removed.size();
   if (count == 0) return 0;
   ++object.revision;
+  db.changes().reserve_undo(object);
   db.changes().push_undo(object,
                          [&list, removed = std::move(removed), text = std::string(element.text())] {
                            for (const ListPosition position : removed) {

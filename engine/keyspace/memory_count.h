@@ -22,7 +22,7 @@ class MemoryCount {
     return bytes_;
   }
 
-  /// The object's value changes. It must be alive when settle() or bytes() is called next.
+  /// The object's value is about to change. It must be alive when settle() or bytes() is called next.
   void note(Object& object) {
     if (object.is_noted) return;
     noted_.push_back(&object);

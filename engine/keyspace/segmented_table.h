@@ -24,6 +24,7 @@
 #include <memory>
 #include <new>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -42,10 +43,14 @@ constexpr std::size_t kWarmedMax = 16;
 ///   static std::uint64_t hash(const Key& key, std::uint64_t seed);
 ///   static bool matches(const Item& item, const Key& key);
 /// Not thread-safe. Pointers to items are valid until the next insertion or removal.
+///
+/// An insertion that throws, for want of memory, has inserted nothing. Segments never shrink: an item
+/// that was removed is inserted again without memory, whatever was inserted and removed in between.
 template <class Policy>
 class SegmentedTable {
  public:
   using Item = typename Policy::Item;
+  static_assert(std::is_nothrow_move_constructible_v<Item>);
 
   static constexpr std::uint32_t kSlotsMin = 8;
   static constexpr std::uint32_t kSlotsMax = 1024;
@@ -85,15 +90,23 @@ class SegmentedTable {
   /// The item must not be in the table.
   Item& insert(Item item) {
     const std::uint64_t hash = Policy::hash(item, seed_);
-    if (directory_.empty()) directory_.push_back(make_segment(kSlotsMin, 0));
+    if (directory_.empty()) make_first_segment();
     return insert_hashed(*segment_of(hash), std::move(item), hash);
+  }
+
+  /// Makes room for one item: the next insertion throws nothing if it has this key.
+  template <class Key>
+  void reserve_for(const Key& key) {
+    const std::uint64_t hash = Policy::hash(key, seed_);
+    if (directory_.empty()) make_first_segment();
+    segment_with_room(*segment_of(hash), hash);
   }
 
   /// The item that matches `key`, and false; or the one that make() made for it, and true.
   template <class Key, class Make>
   std::pair<Item*, bool> find_or_insert(const Key& key, Make make) {
     const std::uint64_t hash = Policy::hash(key, seed_);
-    if (directory_.empty()) directory_.push_back(make_segment(kSlotsMin, 0));
+    if (directory_.empty()) make_first_segment();
     Segment* segment = segment_of(hash);
     const std::uint32_t slot = find_slot(*segment, hash, is_of(key));
     if (slot != kNone) return {&segment->item(slot), false};
@@ -279,6 +292,10 @@ class SegmentedTable {
     [[nodiscard]] bool is_full() const { return used >= slots - slots / 5; }
   };
 
+  void make_first_segment() {
+    directory_.reserve(1);
+    directory_.push_back(make_segment(kSlotsMin, 0));
+  }
   Segment* make_segment(std::uint32_t slots, std::uint32_t depth) {
     Segment* const segment = Segment::make(slots, depth);
     segment_bytes_ += heap_block(Segment::bytes(slots));
@@ -357,13 +374,18 @@ class SegmentedTable {
   }
 
   Item& insert_hashed(Segment& into, Item&& item, std::uint64_t hash) {
-    Segment* segment = &into;
+    Segment& segment = segment_with_room(into, hash);
+    ++size_;
+    return place(segment, std::move(item), hash);
+  }
+
+  Segment& segment_with_room(Segment& first, std::uint64_t hash) {
+    Segment* segment = &first;
     while (segment->is_full()) {
       make_room(segment, hash);
       segment = segment_of(hash);
     }
-    ++size_;
-    return place(*segment, std::move(item), hash);
+    return *segment;
   }
 
   static Item& place(Segment& segment, Item&& item, std::uint64_t hash) {
@@ -393,6 +415,7 @@ class SegmentedTable {
     --segment.used;
   }
 
+  /// If it throws, every item is where it was.
   void make_room(Segment* segment, std::uint64_t hash) {
     const std::uint32_t depth_wanted =
         static_cast<std::uint32_t>(std::bit_width(size_ / kSlotsMax)) + kDepthSlack;
@@ -402,14 +425,20 @@ class SegmentedTable {
       replace(segment, hash, larger, larger);
       return;
     }
+    if (segment->depth == depth_) double_directory();
     // As large as the whole each: all items may go to one side, and a segment that grew past
     // kSlotsMax would not fit into that.
     Segment* low = make_segment(segment->slots, segment->depth + 1);
-    Segment* high = make_segment(segment->slots, segment->depth + 1);
+    Segment* high = nullptr;
+    try {
+      high = make_segment(segment->slots, segment->depth + 1);
+    } catch (...) {
+      destroy_segment(low);
+      throw;
+    }
     const std::uint64_t bit = std::uint64_t{1} << (63 - segment->depth);
     move_items(*segment,
                [&](std::uint64_t item_hash) { return (item_hash & bit) != 0 ? high : low; });
-    if (segment->depth == depth_) double_directory();
     replace(segment, hash, low, high);
   }
 

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "engine/base/heap.h"
 #include "engine/base/numbers.h"
@@ -58,7 +60,7 @@ class SetValue {
   void insert_integers(std::span<const std::int64_t> members, Visit visit) {
     integers_.insert_missing(members, visit);
   }
-  /// `member` must not be an integer.
+  /// `member` must not be an integer. If it throws, for want of memory, it is not there.
   bool insert_text(std::string_view member) {
     const auto [text, is_new] =
         texts_.find_or_insert(member, [member] { return std::string(member); });
@@ -68,12 +70,18 @@ class SetValue {
   /// False if it was not there.
   bool erase(std::string_view member) {
     if (const auto integer = parse_int64(member)) return erase_integer(*integer);
-    std::string erased;
-    if (!texts_.take(member, &erased)) return false;
-    text_bytes_ -= heap_bytes(erased);
-    return true;
+    return take_text(member).has_value();
   }
   bool erase_integer(std::int64_t member) { return integers_.erase(member); }
+  /// Removes `member`, which must not be an integer, and returns it if it was there.
+  std::optional<std::string> take_text(std::string_view member) {
+    std::string taken;
+    if (!texts_.take(member, &taken)) return std::nullopt;
+    text_bytes_ -= heap_bytes(taken);
+    return taken;
+  }
+  /// Takes back a take_text(). Needs no memory.
+  void put_back(std::string text) { text_bytes_ += heap_bytes(texts_.insert(std::move(text))); }
   /// visit(std::string_view member)
   template <class Visit>
   void for_each(Visit visit) const {

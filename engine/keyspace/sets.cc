@@ -1,6 +1,7 @@
 #include "engine/keyspace/sets.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,13 +11,6 @@
 
 namespace rushgate::sets {
 namespace {
-
-/// Runs `step(SetValue&, std::string_view member)` when undone.
-template <class Step>
-void push_undo(Database& db, Object& object, std::string_view member, Step step) {
-  db.changes().push_undo(object,
-                         [&object, text = std::string(member), step] { step(object.set(), text); });
-}
 
 /// Writes every member of a set anew, which nothing is gathered of.
 void rewrite(Database& db, Object& object) {
@@ -36,6 +30,7 @@ void record_removal(Database& db, Object& object, std::string_view member) {
   StoreBatch& batch = db.changes().records();
   const bool is_rewritten = records.has_marks_enough(object.set().size());
   if (is_rewritten || records.gathered() > 0) {
+    db.changes().reserve_undo(object);
     db.changes().push_undo(object,
                            [&records, before = records]() mutable { records = std::move(before); });
   }
@@ -45,13 +40,14 @@ void record_removal(Database& db, Object& object, std::string_view member) {
 }
 
 bool add_text(Database& db, Object& object, std::string_view member) {
+  db.changes().reserve_undo(object);
   SetValue& set = object.set();
+  std::string added(member);
   if (!set.insert_text(member)) return false;
-  push_undo(db, object, member,
-            [mark = set.records().mark()](SetValue& value, std::string_view added) {
-              value.erase(added);
-              value.records().take_back_to(mark);
-            });
+  db.changes().push_undo(object, [&set, added = std::move(added), mark = set.records().mark()] {
+    set.take_text(added);
+    set.records().take_back_to(mark);
+  });
   set.records().add_text(member);
   ++object.revision;
   db.changes().gather(object);
@@ -59,6 +55,7 @@ bool add_text(Database& db, Object& object, std::string_view member) {
 }
 
 bool add_integer(Database& db, Object& object, std::int64_t member) {
+  db.changes().reserve_undo(object);
   SetValue& set = object.set();
   if (!set.insert_integer(member)) return false;
   db.changes().push_undo(object, [&set, member, mark = set.records().mark()] {
@@ -101,6 +98,7 @@ bool add(Database& db, Object& object, const Scalar& member) {
 
 std::size_t add_integers(Database& db, Object& object, std::span<const std::int64_t> members,
                          std::size_t new_max, std::span<bool> is_new) {
+  db.changes().reserve_undo(object);
   SetValue& set = object.set();
   SetRecords& records = set.records();
   const SetRecords::Mark mark = records.mark();
@@ -126,14 +124,24 @@ std::size_t add_integers(Database& db, Object& object, std::span<const std::int6
 }
 
 bool remove(Database& db, Object& object, std::string_view member) {
+  db.changes().reserve_undo(object);
   SetValue& set = object.set();
   const bool is_large = set.is_large(db.keyspace().limits());
-  if (!set.erase(member)) return false;
   const SetValue::Form old = set.form();
-  push_undo(db, object, member, [old](SetValue& value, std::string_view removed) {
-    value.insert(removed);
-    value.set_form(old);
-  });
+  if (const auto integer = parse_int64(member)) {
+    if (!set.erase_integer(*integer)) return false;
+    db.changes().push_undo(object, [&set, old, removed = *integer] {
+      set.insert_integer(removed);
+      set.set_form(old);
+    });
+  } else {
+    std::optional<std::string> removed = set.take_text(member);
+    if (!removed) return false;
+    db.changes().push_undo(object, [&set, old, removed = *std::move(removed)]() mutable {
+      set.put_back(std::move(removed));
+      set.set_form(old);
+    });
+  }
   set.set_form({is_large, std::min(old.spared, static_cast<std::int64_t>(set.size()))});
   record_removal(db, object, member);
   ++object.revision;
@@ -142,6 +150,7 @@ bool remove(Database& db, Object& object, std::string_view member) {
 }
 
 void assign_form(Database& db, Object& object, const SetValue::Form& form) {
+  db.changes().reserve_undo(object);
   SetValue& set = object.set();
   db.changes().push_undo(object, [&set, old = set.form()] { set.set_form(old); });
   set.set_form(form);

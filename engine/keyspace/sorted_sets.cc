@@ -22,6 +22,7 @@ Object& create(Database& db, std::string_view key) {
 }
 
 bool set(Database& db, Object& object, std::string_view member, double score) {
+  db.changes().reserve_undo(object);
   SortedSetValue& value = object.sorted_set();
   const bool was_small = value.is_small();
   const double kept = kept_score(value, member, score);
@@ -37,6 +38,7 @@ bool set(Database& db, Object& object, std::string_view member, double score) {
 }
 
 bool remove(Database& db, Object& object, std::string_view member) {
+  db.changes().reserve_undo(object);
   const std::optional<double> old = object.sorted_set().erase(member);
   if (!old) return false;
   db.changes().push_undo(object, [&object, score = *old, was_small = object.sorted_set().is_small(),

@@ -42,6 +42,7 @@ absl::Status copy_entries(const Stream& from, Database& to, Object& object) {
 void set_counted_history(Database& db, Object& object, StreamId last_id,
                          std::uint64_t entries_added, StreamId max_deleted_id) {
   Stream& stream = object.stream();
+  db.changes().reserve_undo(object);
   db.changes().push_undo(object, [&stream, old = stream.counters()] {
     stream.set_history(old.last_id, old.entries_added, old.max_deleted_id);
   });

@@ -19,6 +19,7 @@ void insert_gap(Database& db, Object& object, StreamId first, const Stream::Gap&
   Stream& stream = object.stream();
   stream.insert_gap(first, gap);
   stream.record_gap(db.changes().records(), first, gap);
+  db.changes().reserve_undo(object);
   db.changes().push_undo(object, [&stream, first] { stream.erase_gap(first); });
 }
 
@@ -27,6 +28,7 @@ void erase_gap(Database& db, Object& object, StreamId first) {
   const Stream::Gap gap = stream.gaps().at(first);
   stream.erase_gap(first);
   stream.record_no_gap(db.changes().records(), first);
+  db.changes().reserve_undo(object);
   db.changes().push_undo(object, [&stream, first, gap] { stream.insert_gap(first, gap); });
 }
 
@@ -56,6 +58,7 @@ void remove_dead_run(Database& db, Object& object, std::vector<StreamId> ids,
       stream.record_no_longer_deleted(db.changes().records(), id);
     }
   }
+  db.changes().reserve_undo(object);
   db.changes().push_undo(
       object, [&stream, ids = std::move(ids)] { stream.deleted().insert(ids.begin(), ids.end()); });
 
@@ -91,12 +94,14 @@ void apply_cut(Database& db, Object& object, const Stream::Cut& cut, Forgotten f
   auto& deleted = stream.deleted();
   const auto end = counters.length == 0 ? deleted.end() : deleted.lower_bound(counters.first_id);
   if (deleted.begin() == end) {
+    db.changes().reserve_undo(object);
     db.changes().push_undo(object, [&stream, old] { stream.set_counters(old); });
     return;
   }
   std::vector<StreamId> ids(deleted.begin(), end);
   deleted.erase(deleted.begin(), end);
   for (const StreamId id : ids) forgotten(id);
+  db.changes().reserve_undo(object);
   db.changes().push_undo(object, [&stream, old, ids = std::move(ids)] {
     stream.set_counters(old);
     stream.deleted().insert(ids.begin(), ids.end());
@@ -107,6 +112,7 @@ void apply_cut(Database& db, Object& object, const Stream::Cut& cut, Forgotten f
 absl::Status begin_append(Database& db, Object& object) {
   Stream& stream = object.stream();
   if (absl::Status end = stream.check_end(); !end.ok()) return end;
+  db.changes().reserve_undo(object);
   db.changes().push_undo(object,
                          [&stream, mark = stream.open_mark(), counters = stream.counters()] {
                            stream.take_back_appends(mark, counters);
@@ -140,6 +146,7 @@ void mark_deleted(Database& db, Object& object, const Ids& ids) {
   counters.max_deleted_id = std::max(counters.max_deleted_id, ids.back());
   stream.set_counters(counters);
   stream.deleted().insert(ids.begin(), ids.end());
+  db.changes().reserve_undo(object);
   db.changes().push_undo(object,
                          [&stream, old, ids = std::vector<StreamId>(ids.begin(), ids.end())] {
                            stream.set_counters(old);
@@ -260,6 +267,7 @@ StreamGroup& create_group(Database& db, Object& object, std::string_view name,
   group.last_delivered = last_delivered;
   group.entries_read = entries_read;
   stream.attach_group(std::move(made));
+  db.changes().reserve_undo(object);
   db.changes().push_undo(object, [&stream, &group] {
     stream.untouch(group);
     stream.detach_group(group);
@@ -275,6 +283,7 @@ void destroy_group(Database& db, Object& object, StreamGroup& group) {
   std::unique_ptr<StreamGroup> detached = stream.detach_group(group);
   const std::size_t bytes = detached->memory_bytes();
   Removed<StreamGroup> removed(db.keyspace().lazy_free(), std::move(detached), bytes);
+  db.changes().reserve_undo(object);
   db.changes().push_undo(
       object, [&stream, held = std::move(removed)]() mutable { stream.attach_group(held.take()); });
   db.changes().touch(object);
@@ -283,6 +292,7 @@ void destroy_group(Database& db, Object& object, StreamGroup& group) {
 
 void set_group_position(Database& db, Object& object, StreamGroup& group, StreamId last_delivered,
                         std::int64_t entries_read) {
+  db.changes().reserve_undo(object);
   db.changes().push_undo(object,
                          [&group, old_id = group.last_delivered, old_read = group.entries_read] {
                            group.last_delivered = old_id;
@@ -302,6 +312,7 @@ StreamConsumer& create_consumer(Database& db, Object& object, StreamGroup& group
   consumer.name = name;
   consumer.seen_ms = db.keyspace().now_ms();
   group.attach_consumer(std::move(made));
+  db.changes().reserve_undo(object);
   db.changes().push_undo(object, [&stream, &group, &consumer] {
     stream.untouch(consumer);
     group.detach_consumer(consumer);
@@ -323,6 +334,7 @@ std::size_t remove_consumer(Database& db, Object& object, StreamGroup& group,
   for (const auto& [id, entry] : entries) group.erase_pending(id);
   stream.record_consumer_removal(db.changes().records(), group, consumer);
   const std::size_t removed = entries.size();
+  db.changes().reserve_undo(object);
   db.changes().push_undo(object, [&group, held = group.detach_consumer(consumer),
                                   entries = std::move(entries)]() mutable {
     group.attach_consumer(std::move(held));
@@ -335,6 +347,7 @@ std::size_t remove_consumer(Database& db, Object& object, StreamGroup& group,
 void see_consumer(Database& db, Object& object, StreamGroup& group, StreamConsumer& consumer) {
   const std::int64_t now_ms = db.keyspace().now_ms();
   if (consumer.seen_ms == now_ms) return;
+  db.changes().reserve_undo(object);
   db.changes().push_undo(object, [&consumer, old = consumer.seen_ms] { consumer.seen_ms = old; });
   consumer.seen_ms = now_ms;
   object.stream().touch(group, consumer);
@@ -345,8 +358,10 @@ void assign_pending(Database& db, Object& object, StreamGroup& group, StreamId i
                     const PendingEntry& entry) {
   const std::optional<PendingEntry> old = group.assign_pending(id, entry);
   if (old) {
+    db.changes().reserve_undo(object);
     db.changes().push_undo(object, [&group, id, old = *old] { group.assign_pending(id, old); });
   } else {
+    db.changes().reserve_undo(object);
     db.changes().push_undo(object, [&group, id] { group.erase_pending(id); });
   }
   object.stream().record_pending(db.changes().records(), group, id, entry);
@@ -355,6 +370,7 @@ void assign_pending(Database& db, Object& object, StreamGroup& group, StreamId i
 bool acknowledge(Database& db, Object& object, StreamGroup& group, StreamId id) {
   const std::optional<PendingEntry> old = group.erase_pending(id);
   if (!old) return false;
+  db.changes().reserve_undo(object);
   db.changes().push_undo(object, [&group, id, old = *old] { group.assign_pending(id, old); });
   object.stream().record_no_longer_pending(db.changes().records(), group, id);
   return true;

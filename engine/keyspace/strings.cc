@@ -21,6 +21,7 @@ Object& set(Database& db, std::string_view key, StringValue value) {
 }
 
 void assign(Database& db, Object& object, StringValue value) {
+  db.changes().reserve_undo(object);
   const StringValue& current = object.string();
   if (current.is_integer()) {  // the common case, a counter: nothing to destroy later
     db.changes().push_undo(
@@ -45,6 +46,7 @@ void overwrite(Database& db, Object& object, std::size_t offset, std::string_vie
   if (!object.string().is_buffer()) {
     assign(db, object, StringValue::as_buffer(object.string().bytes()));
   }
+  db.changes().reserve_undo(object);
   std::string& text = object.string().edit();
   const std::size_t old_size = text.size();
   std::string old = offset < old_size ? text.substr(offset, bytes.size()) : std::string();

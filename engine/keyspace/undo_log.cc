@@ -4,16 +4,15 @@
 
 namespace rushgate {
 
-void* UndoLog::allocate_in_next_chunk(std::size_t rounded) {
-  while (chunks_used_ < chunks_.size() && rounded > chunks_[chunks_used_].size) ++chunks_used_;
+void UndoLog::use_next_chunk(std::size_t bytes_min) {
+  while (chunks_used_ < chunks_.size() && bytes_min > chunks_[chunks_used_].size) ++chunks_used_;
   if (chunks_used_ == chunks_.size()) {
-    const std::size_t size = std::max(kChunkBytes, rounded);
+    const std::size_t size = std::max(kChunkBytes, bytes_min);
     chunks_.push_back({std::make_unique<std::byte[]>(size), size});
   }
   const Chunk& chunk = chunks_[chunks_used_++];
-  free_ = chunk.bytes.get() + rounded;
-  free_bytes_ = chunk.size - rounded;
-  return chunk.bytes.get();
+  free_ = chunk.bytes.get();
+  free_bytes_ = chunk.size;
 }
 
 void UndoLog::roll_back_to(std::size_t size, absl::FunctionRef<void(Object*)> is_changed) {

@@ -23,8 +23,17 @@ class UndoLog {
   UndoLog(const UndoLog&) = delete;
   UndoLog& operator=(const UndoLog&) = delete;
 
+  /// What reserve() makes room for.
+  static constexpr std::size_t kStepBytesMax = 256;
+
+  /// Makes room for a step of at most kStepBytesMax: the next push() of one throws nothing.
+  void reserve() {
+    if (steps_.size() == steps_.capacity()) steps_.reserve(2 * steps_.size() + kStepsMin);
+    if (free_bytes_ < kStepBytesMax) use_next_chunk(kStepBytesMax);
+  }
+
   /// Records how to take back the step just made. `step` must not throw when run, and must not
-  /// record steps itself. `changed` is an object whose value it changes, if it changes one.
+  /// record steps itself, nor allocate memory. `changed` is an object whose value it changes, if it changes one.
   template <class Step>
   void push(Step step, Object* changed = nullptr) {
     static_assert(std::is_nothrow_move_constructible_v<Step>);
@@ -67,11 +76,11 @@ class UndoLog {
 
   void* allocate(std::size_t bytes) {
     const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
-    if (rounded > free_bytes_) return allocate_in_next_chunk(rounded);
+    if (rounded > free_bytes_) use_next_chunk(rounded);
     free_bytes_ -= rounded;
     return std::exchange(free_, free_ + rounded);
   }
-  void* allocate_in_next_chunk(std::size_t rounded);
+  void use_next_chunk(std::size_t bytes_min);
 
   std::vector<Entry> steps_;
   std::vector<Chunk> chunks_;

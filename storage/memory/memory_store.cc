@@ -1,73 +1,206 @@
 #include "storage/memory/memory_store.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <iterator>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/cleanup/cleanup.h"
 
 namespace rushgate {
 
+/// A batch on its way into the store. While it is visited, all is done that needs memory; apply() does
+/// the rest. Without apply() the appends, which alone are done by then, are taken back.
 class MemoryStore::Writer final : public StoreBatch::Visitor {
  public:
   explicit Writer(MemoryStore& store) : store_(store) {}
+  ~Writer() override {
+    if (!is_applied_) take_back_appends();
+  }
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
 
   void put(std::string_view key, std::string_view value) override {
     if (!store_.options_.keep_state) return;
-    store_.state_.insert_or_assign(std::string(key), std::string(value));
+    State alone;
+    alone.emplace(key, value);
+    steps_.emplace_back(Put{alone.extract(alone.begin())});
   }
 
-  void remove(std::string_view key) override {
-    const auto found = store_.state_.find(key);
-    if (found != store_.state_.end()) store_.state_.erase(found);
-  }
+  void remove(std::string_view key) override { steps_.emplace_back(Remove{key}); }
 
   void remove_range(std::string_view begin, std::string_view end) override {
-    if (begin >= end) return;
-    store_.state_.erase(store_.state_.lower_bound(begin), store_.state_.lower_bound(end));
+    if (begin < end) steps_.emplace_back(RemoveRange{begin, end});
   }
 
   void append_run(std::uint64_t stream, StreamId first, std::string_view bytes) override {
+    const auto found = store_.streams_.find(stream);
+    appends_.push_back(
+        {stream, found == store_.streams_.end() ? PackedRuns::Mark{} : found->second.mark()});
     PackedRuns& runs = store_.streams_[stream];
-    const std::size_t before = runs.memory_bytes();
+    if (is_dropped(stream)) return made_[stream].append(first, bytes);
+    store_.stream_bytes_ -= runs.memory_bytes();
+    const absl::Cleanup count = [&] { store_.stream_bytes_ += runs.memory_bytes(); };
     runs.append(first, bytes);
-    store_.stream_bytes_ += runs.memory_bytes() - before;
   }
 
   void trim_stream(std::uint64_t stream, StreamId before) override {
+    if (is_dropped(stream)) {
+      if (const auto made = made_.find(stream); made != made_.end()) made->second.trim(before);
+      return;
+    }
     const auto found = store_.streams_.find(stream);
-    if (found == store_.streams_.end()) return;
-    PackedRuns& runs = found->second;
-    store_.stream_bytes_ -= runs.memory_bytes();
-    runs.trim(before);
-    store_.stream_bytes_ += runs.memory_bytes();
+    if (found == store_.streams_.end() || found->second.empty()) return;
+    // What is appended later is no reason to trim more.
+    steps_.emplace_back(Trim{stream, std::min(before, found->second.last())});
   }
 
   void remove_run(std::uint64_t stream, StreamId first) override {
-    const auto found = store_.streams_.find(stream);
-    if (found == store_.streams_.end()) return;
-    PackedRuns& runs = found->second;
-    store_.stream_bytes_ -= runs.memory_bytes();
-    runs.remove(first);
-    store_.stream_bytes_ += runs.memory_bytes();
-    if (runs.empty()) store_.streams_.erase(found);
+    std::string memory = PackedRuns::memory_for_remove();
+    if (!is_dropped(stream)) {
+      steps_.emplace_back(RemoveRun{stream, first, std::move(memory)});
+    } else if (const auto made = made_.find(stream); made != made_.end()) {
+      made->second.remove(first, std::move(memory));
+    }
   }
 
   void drop_streams(std::uint64_t first, std::uint64_t last) override {
-    if (first == last) return drop(store_.streams_.find(first));
-    for (auto stream = store_.streams_.begin(); stream != store_.streams_.end();) {
-      const auto next = std::next(stream);
-      if (stream->first >= first && stream->first <= last) drop(stream);
-      stream = next;
+    const Drop drop{first, last};
+    steps_.emplace_back(drop);
+    if (first == last) {
+      dropped_.insert(first);
+    } else {
+      dropped_ranges_.push_back(drop);
+    }
+    std::erase_if(made_, [&](const auto& made) { return drop.contains(made.first); });
+  }
+
+  /// Needs no memory.
+  void apply() {
+    is_applied_ = true;
+    for (Step& step : steps_) {
+      std::visit([this](auto& what) { apply(what); }, step);
+    }
+    Streams made;
+    made.swap(made_);
+    for (auto& [stream, runs_made] : made) {
+      change(stream, [&from = runs_made](PackedRuns& runs) { runs = std::move(from); });
     }
   }
 
  private:
-  void drop(Streams::iterator stream) {
-    if (stream == store_.streams_.end()) return;
+  struct Put {
+    State::node_type record;
+  };
+  struct Remove {
+    std::string_view key;
+  };
+  struct RemoveRange {
+    std::string_view begin;
+    std::string_view end;
+  };
+  struct Trim {
+    std::uint64_t stream;
+    StreamId before;
+  };
+  struct RemoveRun {
+    std::uint64_t stream;
+    StreamId first;
+    std::string memory;  // for the runs around it
+  };
+  struct Drop {
+    std::uint64_t first;
+    std::uint64_t last;
+
+    [[nodiscard]] bool contains(std::uint64_t stream) const {
+      return first <= stream && stream <= last;
+    }
+  };
+  using Step = std::variant<Put, Remove, RemoveRange, Trim, RemoveRun, Drop>;
+
+  struct Append {
+    std::uint64_t stream;
+    PackedRuns::Mark before;
+  };
+
+  [[nodiscard]] bool is_dropped(std::uint64_t stream) const {
+    return dropped_.contains(stream) ||
+           std::ranges::any_of(dropped_ranges_,
+                               [=](const Drop& range) { return range.contains(stream); });
+  }
+
+  void apply(Put& put) {
+    auto done = store_.state_.insert(std::move(put.record));
+    if (!done.inserted) done.position->second.swap(done.node.mapped());
+  }
+
+  void apply(const Remove& remove) {
+    const auto found = store_.state_.find(remove.key);
+    if (found != store_.state_.end()) store_.state_.erase(found);
+  }
+
+  void apply(const RemoveRange& range) {
+    store_.state_.erase(store_.state_.lower_bound(range.begin),
+                        store_.state_.lower_bound(range.end));
+  }
+
+  void apply(const Trim& trim) {
+    change(trim.stream, [&](PackedRuns& runs) { runs.trim(trim.before); });
+  }
+
+  void apply(RemoveRun& remove) {
+    change(remove.stream,
+           [&](PackedRuns& runs) { runs.remove(remove.first, std::move(remove.memory)); });
+  }
+
+  void apply(const Drop& drop) {
+    Streams& streams = store_.streams_;
+    if (drop.first == drop.last) return drop_stream(streams.find(drop.first));
+    for (auto stream = streams.begin(); stream != streams.end();) {
+      const auto next = std::next(stream);
+      if (drop.contains(stream->first)) drop_stream(stream);
+      stream = next;
+    }
+  }
+
+  void drop_stream(Streams::iterator stream) {
+    // If there are runs that were appended later, they take the place of these.
+    if (stream == store_.streams_.end() || made_.contains(stream->first)) return;
     store_.stream_bytes_ -= stream->second.memory_bytes();
     store_.streams_.erase(stream);
   }
 
+  template <class Change>
+  void change(std::uint64_t stream, Change change) {
+    const auto found = store_.streams_.find(stream);
+    if (found == store_.streams_.end()) return;
+    PackedRuns& runs = found->second;
+    store_.stream_bytes_ -= runs.memory_bytes();
+    change(runs);
+    store_.stream_bytes_ += runs.memory_bytes();
+    if (runs.empty() && !made_.contains(stream)) store_.streams_.erase(found);
+  }
+
+  void take_back_appends() {
+    for (; !appends_.empty(); appends_.pop_back()) {
+      change(appends_.back().stream,
+             [&](PackedRuns& runs) { runs.take_back_to(appends_.back().before); });
+    }
+  }
+
   MemoryStore& store_;
+  std::vector<Step> steps_;
+  std::vector<Append> appends_;
+  std::unordered_set<std::uint64_t> dropped_;
+  std::vector<Drop> dropped_ranges_;
+  Streams made_;  // what was appended to streams after they were dropped
+  bool is_applied_ = false;
 };
 
 absl::Status MemoryStore::load(
@@ -79,6 +212,7 @@ absl::Status MemoryStore::load(
 absl::Status MemoryStore::commit(const StoreBatch& batch) {
   Writer writer(*this);
   batch.visit(writer);
+  writer.apply();
   return absl::OkStatus();
 }
 

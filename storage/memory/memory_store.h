@@ -6,9 +6,9 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "engine/store/store.h"
 #include "storage/memory/packed_runs.h"
 
@@ -20,7 +20,7 @@ struct MemoryStoreOptions {
   bool keep_state = false;
 };
 
-/// Keeps the runs of streams, packed. Nothing fails. Threads: as engine/store/store.h says.
+/// Keeps the runs of streams, packed. Nothing fails but memory. Threads: as engine/store/store.h says.
 class MemoryStore final : public Store {
  public:
   explicit MemoryStore(MemoryStoreOptions options = {}) : options_(options) {}
@@ -41,10 +41,11 @@ class MemoryStore final : public Store {
 
  private:
   class Writer;
-  using Streams = absl::flat_hash_map<std::uint64_t, PackedRuns>;
+  using State = std::map<std::string, std::string, std::less<>>;
+  using Streams = std::unordered_map<std::uint64_t, PackedRuns>;  // to move runs takes memory
 
   const MemoryStoreOptions options_;
-  std::map<std::string, std::string, std::less<>> state_;  // empty unless options_.keep_state
+  State state_;  // empty unless options_.keep_state
   Streams streams_;
   std::size_t stream_bytes_ = 0;
 };

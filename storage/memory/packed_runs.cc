@@ -90,20 +90,24 @@ class PackedRuns::Walk {
 void PackedRuns::append(StreamId first, std::string_view bytes) {
   assert(chunks_.empty() || chunks_.back().last < first);
   constexpr std::size_t kHeadBytesMax = 30;  // three varints
-  if (chunks_.empty() ||
-      chunks_.back().bytes.size() + kHeadBytesMax + bytes.size() > kChunkBytesMax) {
+  const std::size_t bytes_wanted = kHeadBytesMax + bytes.size();
+  if (chunks_.empty() || chunks_.back().bytes.size() + bytes_wanted > kChunkBytesMax) {
+    Chunk made{first, first, 0, {}};
+    made.bytes.reserve(bytes_wanted);
     if (!chunks_.empty()) {
       std::string& full = chunks_.back().bytes;
       byte_bytes_ -= heap_bytes(full);
       full.shrink_to_fit();
       byte_bytes_ += heap_bytes(full);
     }
-    chunks_.push_back({first, first, 0, {}});
+    byte_bytes_ += heap_bytes(chunks_.emplace_back(std::move(made)).bytes);
+  } else {
+    std::string& open = chunks_.back().bytes;
+    const std::size_t before = heap_bytes(open);
+    open.reserve(open.size() + bytes_wanted);
+    byte_bytes_ += heap_bytes(open) - before;
   }
-  Chunk& chunk = chunks_.back();
-  byte_bytes_ -= heap_bytes(chunk.bytes);
-  append_to(chunk, first, bytes);
-  byte_bytes_ += heap_bytes(chunk.bytes);
+  append_to(chunks_.back(), first, bytes);  // throws nothing
 }
 
 void PackedRuns::append_to(Chunk& chunk, StreamId first, std::string_view bytes) {
@@ -114,11 +118,11 @@ void PackedRuns::append_to(Chunk& chunk, StreamId first, std::string_view bytes)
   chunk.last = first;
 }
 
-void PackedRuns::remove(StreamId first) {
+void PackedRuns::remove(StreamId first, std::string memory) {
   if (chunks_.empty()) return;
   const auto position = find(first) - chunks_.cbegin();
   Chunk& chunk = chunks_[static_cast<std::size_t>(position)];
-  Chunk kept;
+  Chunk kept{{}, {}, 0, std::move(memory)};
   bool is_there = false;
   Walk walk(chunk);
   do {
@@ -134,9 +138,26 @@ void PackedRuns::remove(StreamId first) {
   if (kept.bytes.empty()) {
     chunks_.erase(chunks_.begin() + position);
   } else {
+    kept.bytes.shrink_to_fit();
     byte_bytes_ += heap_bytes(kept.bytes);
     chunk = std::move(kept);
   }
+}
+
+std::string PackedRuns::memory_for_remove() {
+  std::string memory;
+  memory.reserve(kChunkBytesMax);  // a larger chunk has one run
+  return memory;
+}
+
+void PackedRuns::take_back_to(const Mark& mark) {
+  while (chunks_.size() > mark.chunks) {
+    byte_bytes_ -= heap_bytes(chunks_.back().bytes);
+    chunks_.pop_back();
+  }
+  if (chunks_.empty()) return;
+  chunks_.back().bytes.resize(mark.bytes);
+  chunks_.back().last = mark.last;
 }
 
 void PackedRuns::trim(StreamId before) {

@@ -17,10 +17,28 @@ namespace rushgate {
 /// and store_batch.h. Not thread-safe.
 class PackedRuns {
  public:
+  /// If there is no memory for it, nothing is changed.
   void append(StreamId first, std::string_view bytes);
+
+  /// Where the runs end.
+  struct Mark {
+    std::size_t chunks;
+    std::size_t bytes;  // of the last chunk
+    StreamId last;
+  };
+  [[nodiscard]] Mark mark() const {
+    if (chunks_.empty()) return {};
+    return {chunks_.size(), chunks_.back().bytes.size(), chunks_.back().last};
+  }
+  /// Forgets what was appended since. Nothing was trimmed meanwhile.
+  void take_back_to(const Mark& mark);
   void trim(StreamId before);
-  void remove(StreamId first);
+  /// Needs no memory but `memory`, which memory_for_remove() gives.
+  void remove(StreamId first, std::string memory);
+  [[nodiscard]] static std::string memory_for_remove();
   [[nodiscard]] bool empty() const { return chunks_.empty(); }
+  /// The id with which the last run begins. Not when empty.
+  [[nodiscard]] StreamId last() const { return chunks_.back().last; }
 
   void read(StreamId from, StreamId to, std::size_t bytes_max, std::vector<StreamRun>& runs) const;
   void read_back(StreamId from, StreamId to, std::size_t bytes_max,

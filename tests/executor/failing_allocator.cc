@@ -16,11 +16,13 @@ std::atomic<std::size_t> large_bytes{kNoBound};
 // Constant-initialised: operator new may run before anything else of a thread does.
 thread_local constinit std::uint64_t allocations_left = kNever;
 thread_local constinit bool has_allocation_failed = false;
+thread_local constinit bool fails_once = false;
 
 bool is_to_fail(std::size_t bytes) {
   if (bytes > large_bytes.load(std::memory_order_relaxed)) return true;
   if (allocations_left == kNever) return false;
   if (allocations_left == 0) {
+    if (fails_once && has_allocation_failed) return false;
     has_allocation_failed = true;
     return true;
   }
@@ -33,13 +35,14 @@ bool is_to_fail(std::size_t bytes) {
 LargeAllocationsFail::LargeAllocationsFail(std::size_t bytes_max) { large_bytes = bytes_max; }
 LargeAllocationsFail::~LargeAllocationsFail() { large_bytes = kNoBound; }
 
-AllocationsFailFrom::AllocationsFailFrom(std::uint64_t before) {
+AllocationsFail::AllocationsFail(How how, std::uint64_t before) {
   has_allocation_failed = false;
+  fails_once = how == How::kOnce;
   allocations_left = before;
 }
-AllocationsFailFrom::~AllocationsFailFrom() { allocations_left = kNever; }
+AllocationsFail::~AllocationsFail() { allocations_left = kNever; }
 
-bool AllocationsFailFrom::has_failed() { return has_allocation_failed; }
+bool AllocationsFail::has_failed() { return has_allocation_failed; }
 
 }  // namespace rushgate
 

@@ -15,14 +15,16 @@ class LargeAllocationsFail {
   LargeAllocationsFail& operator=(const LargeAllocationsFail&) = delete;
 };
 
-/// While this lives, this thread's allocations fail from the one on that is preceded by `before`
-/// others.
-class AllocationsFailFrom {
+/// While this lives, this thread's allocations fail: the one that is preceded by `before` others, and
+/// those after it or not.
+class AllocationsFail {
  public:
-  explicit AllocationsFailFrom(std::uint64_t before);
-  ~AllocationsFailFrom();
-  AllocationsFailFrom(const AllocationsFailFrom&) = delete;
-  AllocationsFailFrom& operator=(const AllocationsFailFrom&) = delete;
+  enum class How : std::uint8_t { kFrom, kOnce };
+
+  AllocationsFail(How how, std::uint64_t before);
+  ~AllocationsFail();
+  AllocationsFail(const AllocationsFail&) = delete;
+  AllocationsFail& operator=(const AllocationsFail&) = delete;
 
   /// Returns true if an allocation has failed.
   [[nodiscard]] static bool has_failed();

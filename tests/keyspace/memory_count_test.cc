@@ -1,36 +1,23 @@
 // The count of bytes that the keyspace keeps, against one from scratch.
 #include "engine/keyspace/memory_count.h"
 
-#include <array>
 #include <cstdint>
 #include <memory>
-#include <random>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "adapters/testing/faulty_store.h"
-#include "engine/keyspace/copies.h"
-#include "engine/keyspace/hashes.h"
 #include "engine/keyspace/keyspace.h"
-#include "engine/keyspace/lists.h"
-#include "engine/keyspace/sets.h"
-#include "engine/keyspace/sorted_sets.h"
-#include "engine/keyspace/streams.h"
 #include "engine/keyspace/strings.h"
 #include "storage/memory/memory_store.h"
+#include "tests/keyspace/keyspace_dump.h"
+#include "tests/keyspace/random_changes.h"
 #include "tests/random_seed.h"
 
 namespace rushgate {
 namespace {
-
-std::size_t measured(Keyspace& keyspace) {
-  std::size_t bytes = 0;
-  for (std::size_t i = 0; i < Keyspace::kDatabases; ++i) bytes += keyspace.db(i).measured_bytes();
-  return bytes;
-}
 
 class MemoryCountTest : public ::testing::Test {
  protected:
@@ -68,7 +55,7 @@ TEST_F(MemoryCountTest, WhatIsRemovedCountsNoMoreThoughItMayComeBack) {
   EXPECT_EQ(bytes(), 0U);
   changes().roll_back_to(mark);
   EXPECT_GT(bytes(), 1'000'000U);
-  EXPECT_EQ(bytes(), measured(keyspace()));
+  EXPECT_EQ(bytes(), measured_bytes(keyspace()));
 }
 
 TEST_F(MemoryCountTest, FewBytesMoreAreCountedWhereTheyAreAllocated) {
@@ -80,219 +67,6 @@ TEST_F(MemoryCountTest, FewBytesMoreAreCountedWhereTheyAreAllocated) {
   EXPECT_EQ(bytes(), before + heap_block(34));
 }
 
-// ---- At random ----
-
-/// Changes of all kinds to a few keys in two databases.
-class RandomChanges {
- public:
-  explicit RandomChanges(std::uint64_t seed) : random_(seed) {}
-
-  std::size_t below(std::size_t bound) { return random_() % bound; }
-
-  void change(Keyspace& keyspace) {
-    Database& db = keyspace.db(below(2));
-    const std::string key = name("k", 12);
-    Object* const object = db.find(key);
-    if (below(1'000) == 0) return change_database(keyspace, db);
-    if (object == nullptr) return make(db, key);
-    if (below(30) == 0) return change_key(keyspace, db, *object);
-    switch (object->type()) {
-      case ValueType::kString:
-        return change_string(db, *object);
-      case ValueType::kHash:
-        return change_hash(db, *object);
-      case ValueType::kSet:
-        return change_set(db, *object);
-      case ValueType::kStream:
-        return change_stream(db, *object);
-      case ValueType::kList:
-        return change_list(db, *object);
-      case ValueType::kSortedSet:
-        return change_sorted_set(db, *object);
-    }
-  }
-
- private:
-  static constexpr std::size_t kRange = 300;
-
-  std::string number() { return std::to_string(below(kRange)); }
-  /// Often the same ones; some are long.
-  std::string text() {
-    const std::size_t which = below(kRange);
-    return std::string(which % 7 == 0 ? 200 : which % 3 * 9, 'x') + std::to_string(which) + 'x';
-  }
-  /// One of a few; some are long.
-  std::string name(const char* prefix, std::size_t count) {
-    const std::size_t which = below(count);
-    return prefix + std::to_string(which) + std::string(which % 4 * 9, 'n');
-  }
-  std::string any() { return below(2) == 0 ? number() : text(); }
-
-  void make(Database& db, std::string_view key) {
-    switch (below(6)) {
-      case 0:
-        strings::set(db, key, StringValue(any()));
-        break;
-      case 1:
-        hashes::set(db, hashes::create(db, key), any(), any());
-        break;
-      case 2:
-        sets::add(db, sets::create(db, key), any());
-        break;
-      case 3:
-        lists::push(db, lists::create(db, key), lists::End::kTail, any());
-        break;
-      case 4:
-        sorted_sets::set(db, sorted_sets::create(db, key), any(), 1);
-        break;
-      default:
-        append(db, streams::create(db, key));
-    }
-  }
-
-  void change_database(Keyspace& keyspace, Database& db) {
-    switch (below(4)) {
-      case 0:
-        return db.remove_all();
-      case 1:
-        return keyspace.remove_all();
-      case 2:
-        return keyspace.db(0).swap(keyspace.db(1));
-      default:
-        keyspace.set_now_ms(keyspace.now_ms() + 50);
-        keyspace.remove_expired(3);
-    }
-  }
-
-  void change_key(Keyspace& keyspace, Database& db, Object& object) {
-    const auto expiry = [&] { return keyspace.now_ms() + static_cast<std::int64_t>(below(300)); };
-    const std::string key = "other" + text();
-    Database& to = keyspace.db(below(2));
-    switch (below(5)) {
-      case 0:
-        return db.remove(object);
-      case 1:
-        return db.set_expiry(object, expiry());
-      case 2:
-        return db.set_expiry(object, kNoExpiry);
-      case 3:
-        if (to.find(key) == nullptr) db.move(object, to, key);
-        return;
-      default:
-        if (to.find(key) != nullptr) return;
-        EXPECT_EQ(copy_object(object, to, key), absl::OkStatus());
-    }
-  }
-
-  void change_string(Database& db, Object& object) {
-    if (below(2) == 0) return strings::overwrite(db, object, below(400), text());
-    strings::assign(db, object, StringValue(any()));
-  }
-
-  void change_hash(Database& db, Object& object) {
-    if (below(3) == 0) return static_cast<void>(hashes::remove(db, object, any()));
-    hashes::set(db, object, any(), any());
-  }
-
-  void change_set(Database& db, Object& object) {
-    if (below(10) == 0) {
-      std::array<std::int64_t, 64> members{};
-      std::array<bool, 64> is_new{};
-      for (auto& member : members) member = static_cast<std::int64_t>(below(10 * kRange));
-      sets::add_integers(db, object, members, below(70), is_new);
-    } else if (below(3) == 0) {
-      sets::remove(db, object, any());
-    } else {
-      sets::add(db, object, any());
-    }
-  }
-
-  void change_list(Database& db, Object& object) {
-    const std::size_t size = object.list().size();
-    const auto end = below(2) == 0 ? lists::End::kHead : lists::End::kTail;
-    const std::string big(below(5) == 0 ? 3'000 : 0, 'y');
-    switch (below(12)) {
-      case 0:
-        return static_cast<void>(lists::pop(db, object, end));
-      case 1:
-        return lists::remove_range(db, object, below(size), 1);
-      case 2:
-        return lists::remove_range(db, object, size / 2, size / 4);
-      case 3:
-        return static_cast<void>(lists::remove_equal(db, object, any(), end, 3));
-      case 4:
-        return lists::set(db, object, below(size), any() + big);
-      case 5:
-      case 6:
-        return lists::insert(db, object, below(size + 1), any() + big);
-      default:
-        return lists::push(db, object, end, any() + big);
-    }
-  }
-
-  void change_sorted_set(Database& db, Object& object) {
-    if (below(3) == 0) return static_cast<void>(sorted_sets::remove(db, object, any()));
-    for (std::size_t i = below(10) == 0 ? 100 : 1; i > 0; --i) {  // enough to split a node
-      sorted_sets::set(db, object, any(), static_cast<double>(below(50)));
-    }
-  }
-
-  void append(Database& db, Object& object) {
-    const std::string value = text() + std::string(below(20) == 0 ? 5'000 : 0, 'z');
-    const StreamField fields[] = {{"a", value}, {"b", "5"}};
-    EXPECT_TRUE(streams::append_automatic(db, object, fields).ok());
-  }
-
-  void change_stream(Database& db, Object& object) {
-    Stream& stream = object.stream();
-    const std::string group_name = name("g", 4);
-    StreamGroup* const group = stream.find_group(group_name);
-    std::uint64_t removed = 0;
-    switch (below(10)) {
-      case 0: {
-        const StreamId ids[] = {stream.first_id(), stream.last_id()};
-        ASSERT_TRUE(streams::erase(db, object, ids, removed).ok());
-        return;
-      }
-      case 1:
-        ASSERT_TRUE(streams::trim(db, object, {.length_max = below(100)}, removed).ok());
-        return;
-      case 2:
-        if (group != nullptr) streams::destroy_group(db, object, *group);
-        return;
-      case 3:
-      case 4:
-      case 5:
-        return group != nullptr
-                   ? change_group(db, object, *group)
-                   : static_cast<void>(streams::create_group(db, object, group_name, {}, 0));
-      default:
-        return append(db, object);
-    }
-  }
-
-  void change_group(Database& db, Object& object, StreamGroup& group) {
-    const std::string consumer_name = name("c", 4);
-    StreamConsumer* const consumer = group.find_consumer(consumer_name);
-    if (consumer == nullptr) {
-      streams::create_consumer(db, object, group, consumer_name);
-    } else if (below(5) == 0) {
-      streams::remove_consumer(db, object, group, *consumer);
-    }
-    for (std::size_t i = below(40); i > 0 && !group.consumers.empty(); --i) {
-      const StreamId id{below(100), 0};
-      if (below(3) == 0) {
-        streams::acknowledge(db, object, group, id);
-      } else {
-        auto& owner = *group.consumers.begin()->second;
-        streams::assign_pending(db, object, group, id, {.consumer = &owner, .deliveries = 1});
-      }
-    }
-  }
-
-  std::mt19937_64 random_;
-};
-
 TEST_F(MemoryCountTest, IsThatOfACountFromScratchWhateverHappens) {
   const std::uint64_t seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
@@ -301,7 +75,7 @@ TEST_F(MemoryCountTest, IsThatOfACountFromScratchWhateverHappens) {
     for (std::size_t i = 0; i < changes; ++i) {
       random.change(keyspace());
       if (random.below(10) != 0) continue;
-      ASSERT_EQ(bytes(), measured(keyspace()));
+      ASSERT_EQ(bytes(), measured_bytes(keyspace()));
     }
   };
   keyspace().set_now_ms(1'000);
@@ -313,18 +87,18 @@ TEST_F(MemoryCountTest, IsThatOfACountFromScratchWhateverHappens) {
       const Changes::Mark mark = changes().mark();
       change_often(random.below(60));
       changes().roll_back_to(mark);
-      EXPECT_EQ(bytes(), measured(keyspace()));
+      EXPECT_EQ(bytes(), measured_bytes(keyspace()));
       EXPECT_LT(bytes(), before + 1'000'000);
     }
     if (random.below(6) == 0) store_.fail_commit(1, faults::FaultyStore::Kept::kNo);
     static_cast<void>(keyspace().commit());
     store_.fail_commit(1'000'000, faults::FaultyStore::Kept::kNo);
-    ASSERT_EQ(bytes(), measured(keyspace()));
+    ASSERT_EQ(bytes(), measured_bytes(keyspace()));
     if (random.below(20) != 0) continue;
     const std::int64_t now_ms = keyspace().now_ms();
     reopen();
     keyspace().set_now_ms(now_ms);
-    ASSERT_EQ(bytes(), measured(keyspace()));
+    ASSERT_EQ(bytes(), measured_bytes(keyspace()));
   }
 }
 

@@ -1,0 +1,118 @@
+// All that a keyspace holds, as lines to be compared.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/keyspace/encodings.h"
+#include "engine/keyspace/keyspace.h"
+
+namespace rushgate {
+
+inline std::size_t measured_bytes(Keyspace& keyspace) {
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < Keyspace::kDatabases; ++i) bytes += keyspace.db(i).measured_bytes();
+  return bytes;
+}
+
+/// Appends the object's lines, each of which begins with `name`.
+class ObjectDump {
+ public:
+  ObjectDump(std::string name, std::vector<std::string>& lines)
+      : name_(std::move(name)), lines_(lines) {}
+
+  void add(Object& object) {
+    line("type ", type_name(object.type()), " expires at ", object.expire_at_ms);
+    switch (object.type()) {
+      case ValueType::kString:
+        return line(object.string().bytes());
+      case ValueType::kHash:
+        return object.hash().for_each(
+            [this](std::string_view field, std::string_view value) { line(field, "=", value); });
+      case ValueType::kSet:
+        return object.set().for_each([this](std::string_view member) { line(member); });
+      case ValueType::kSortedSet:
+        return add_sorted_set(object.sorted_set());
+      case ValueType::kList: {
+        std::size_t index = 0;
+        return object.list().for_each(
+            0, object.list().size(),
+            [&](ListPosition, const std::string& element) { line(index++, ": ", element); });
+      }
+      case ValueType::kStream:
+        return add_stream(object.stream());
+    }
+  }
+
+ private:
+  template <class... Parts>
+  void line(const Parts&... parts) {
+    std::ostringstream text;
+    text << name_ << ' ';
+    (text << ... << parts);
+    lines_.push_back(std::move(text).str());
+  }
+
+  void add_sorted_set(const SortedSetValue& set) {
+    std::size_t rank = 0;
+    set.for_each(0, set.size(), [&](const SortedSetElement& element) {
+      const bool is_found =
+          set.score(element.member()) == element.score && set.rank(element.member()) == rank;
+      line(rank++, ": ", element.member(), " ", element.score, is_found ? "" : " not found");
+    });
+    line("size ", set.size());
+  }
+
+  void add_stream(Stream& stream) {
+    line("length ", stream.length(), " added ", stream.entries_added(), " first ",
+         stream.first_id().to_string(), " last ", stream.last_id().to_string(), " deleted ",
+         stream.max_deleted_id().to_string(), " node ", stream.counters().node_position);
+    const absl::Status read =
+        stream.read(StreamId::min(), StreamId::max(), [&](const StreamEntry& entry) {
+          std::string text = entry.id().to_string();
+          for (std::size_t i = 0; i < entry.size(); ++i) {
+            text.append(" ").append(entry.name(i)).append("=").append(entry.value(i));
+          }
+          line(text);
+          return true;
+        });
+    if (!read.ok()) line(read.ToString());
+    for (const auto& [name, group] : stream.groups()) add_group(*group);
+  }
+
+  void add_group(const StreamGroup& group) {
+    line("group ", group.name, " at ", group.last_delivered.to_string(), " read ",
+         group.entries_read);
+    for (const auto& [name, consumer] : group.consumers) {
+      line("group ", group.name, " consumer ", name, " seen ", consumer->seen_ms, " pending ",
+           consumer->pending.size());
+    }
+    for (const auto& [id, entry] : group.pending) {
+      line("group ", group.name, " pending ", id.to_string(), " of ", entry.consumer->name, " at ",
+           entry.delivered_ms, " times ", entry.deliveries,
+           entry.consumer->pending.contains(id) ? "" : " which lacks it");
+    }
+  }
+
+  const std::string name_;
+  std::vector<std::string>& lines_;
+};
+
+/// In an order of its own.
+inline std::vector<std::string> dump(Keyspace& keyspace) {
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < Keyspace::kDatabases; ++i) {
+    keyspace.db(i).for_each([&](Object& object) {
+      ObjectDump(std::to_string(i) + " " + object.key, lines).add(object);
+    });
+  }
+  std::ranges::sort(lines);
+  return lines;
+}
+
+}  // namespace rushgate
