@@ -5,7 +5,6 @@
 #include <netinet/in.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,12 +15,12 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
-#include <map>
 #include <stdexcept>
 #include <thread>
 #include <utility>
 
 #include "engine/time/manual_clock.h"
+#include "tests/noted_syncs/noted_syncs.h"
 #include "tests/redis_server/raw_connection.h"
 
 namespace rushgate::testing {
@@ -107,24 +106,7 @@ void RedisServer::resume() { ::kill(pid_, SIGCONT); }
 
 void RedisServer::cut_power() {
   kill();
-  std::map<ino_t, off_t> synced;  // inode and size at the last sync
-  std::ifstream syncs(syncs_path());
-  ino_t inode = 0;
-  for (off_t size = 0; syncs >> inode >> size;) synced[inode] = size;
-
-  const std::filesystem::recursive_directory_iterator all(directory_.path());
-  const std::vector<std::filesystem::path> paths(begin(all), end(all));
-  for (const auto& path : paths) {
-    struct stat file {};
-    if (::stat(path.c_str(), &file) != 0 || !S_ISREG(file.st_mode) || is_ours(path)) continue;
-    const auto known = synced.find(file.st_ino);
-    const off_t kept = known == synced.end() ? 0 : known->second;
-    if (kept < file.st_size) std::filesystem::resize_file(path, static_cast<std::uintmax_t>(kept));
-  }
-}
-
-bool RedisServer::is_ours(const std::filesystem::path& path) const {
-  return path == syncs_path() || path == clock_path() || path == log_path();
+  lose_unsynced(directory_.path(), syncs_path(), {clock_path(), log_path()});
 }
 
 std::uintmax_t RedisServer::cut_append_only_file(std::uintmax_t bytes) {
@@ -201,6 +183,7 @@ std::vector<std::string> RedisServer::command_line() const {
       "--appendonly", options_.append_only ? "yes" : "no",
       "--appendfsync", "no",  // it outlives the process
       "--daemonize", "no",
+      "--repl-diskless-sync-delay", "0",
       // clang-format on
   };
   words.insert(words.end(), options_.arguments.begin(), options_.arguments.end());
@@ -212,16 +195,14 @@ std::vector<std::string> RedisServer::environment() const {
   for (char** variable = ::environ; *variable != nullptr; ++variable) {
     variables.emplace_back(*variable);
   }
-  std::string libraries;  // those that stand in front of libc
   if (options_.manual_clock) {
-    libraries += RUSHGATE_MOVED_CLOCK " ";
+    variables.emplace_back("LD_PRELOAD=" RUSHGATE_MOVED_CLOCK);
     variables.push_back("RUSHGATE_CLOCK=" + clock_path().string());
   }
   if (options_.can_lose_power) {
-    libraries += RUSHGATE_NOTED_SYNCS " ";
-    variables.push_back("RUSHGATE_SYNCS=" + syncs_path().string());
+    const auto noting = noting_environment(syncs_path());
+    variables.insert(variables.end(), noting.begin(), noting.end());
   }
-  if (!libraries.empty()) variables.push_back("LD_PRELOAD=" + libraries);
   return variables;
 }
 

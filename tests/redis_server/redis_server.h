@@ -19,8 +19,8 @@ namespace rushgate::testing {
 struct RedisServerOptions {
   bool append_only = false;                 // keep the data over restart() and kill()
   std::vector<std::string> arguments = {};  // more of redis-server's own: {"--requirepass", "x"}
-  bool can_lose_power = false;              // record what is synced, for cut_power()
-  bool listens_on_tcp = false;        // on 127.0.0.1 too, so that another server can replicate it
+  bool can_lose_power = false;  // note what is synced, for cut_power(); not with a manual clock
+  bool listens_on_tcp = false;  // on 127.0.0.1 too, so that another server can replicate it
   std::chrono::seconds patience{20};  // until it answers
   bool manual_clock = false;          // its time of day stands still at set_now_ms(), at first at
                                       // ManualClock::kStartMs
@@ -87,7 +87,6 @@ class RedisServer {
   void wait_until_it_answers(Until until);
   void wait_until(std::string why, absl::FunctionRef<bool()> is_done);
   [[nodiscard]] std::string log() const;
-  [[nodiscard]] bool is_ours(const std::filesystem::path& path) const;
   [[nodiscard]] std::filesystem::path log_path() const { return directory_.path() / "redis.log"; }
   [[nodiscard]] std::filesystem::path syncs_path() const { return directory_.path() / "syncs"; }
   [[nodiscard]] Reply ask(const Request& request) const;

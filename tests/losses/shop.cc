@@ -1,0 +1,118 @@
+#include "tests/losses/shop.h"
+
+#include <atomic>
+#include <chrono>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include "adapters/redis/redis_client.h"
+#include "engine/sale/orders/group_progress.h"
+#include "storage/memory/memory_store.h"
+#include "storage/rocksdb/rocksdb_store.h"
+
+namespace rushgate::losses {
+namespace {
+
+using Steady = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kPatience{60};
+
+template <class T>
+T value_of(absl::StatusOr<T> result) {
+  if (!result.ok()) throw std::runtime_error(result.status().ToString());
+  return *std::move(result);
+}
+
+void check(const absl::Status& status) {
+  if (!status.ok()) throw std::runtime_error(status.ToString());
+}
+
+std::unique_ptr<Store> open_store(const std::filesystem::path& dir, Durability durability) {
+  if (durability == Durability::kMemory) return std::make_unique<MemoryStore>();
+  return value_of(RocksDbStore::open(dir / "keyspace", {.durability = durability}));
+}
+
+/// May it pass, if one waits?
+bool is_worth_waiting(Outcome outcome) {
+  return outcome == Outcome::kOverloaded || outcome == Outcome::kUnavailable ||
+         outcome == Outcome::kOutcomeUnknown;
+}
+
+}  // namespace
+
+Shop::Shop(const std::filesystem::path& dir, Durability durability, std::int64_t stock)
+    : orders_(value_of(SqliteOrderStore::open(dir / "orders.db"))),
+      engine_(value_of(Engine::open(open_store(dir, durability)))),
+      client_(engine_->open_client()),
+      worker_client_(engine_->open_client()) {
+  open(stock);
+}
+
+Shop::Shop(const std::filesystem::path& dir, const std::string& redis_url, std::int64_t stock)
+    : orders_(value_of(SqliteOrderStore::open(dir / "orders.db"))),
+      client_(value_of(RedisClient::connect(value_of(RedisOptions::from_url(redis_url))))),
+      worker_client_(value_of(RedisClient::connect(value_of(RedisOptions::from_url(redis_url))))) {
+  open(stock);
+}
+
+void Shop::open(std::int64_t stock) {
+  sale_ = value_of(Sale::open(*client_, *orders_, clock_));
+  user_ = value_of(orders_->state()).epoch << 32;
+  constexpr std::int64_t kForEverMs = 4'000'000'000'000;
+  check(sale_->publish({.id = 1,
+                        .title = "voucher",
+                        .stock = stock,
+                        .end_ms = kForEverMs,
+                        .limits = {.per_user = 1}}));
+  WorkerOptions options;
+  options.retry_after_ms = 10;
+  options.pause_ms_max = 100;
+  worker_ = std::make_unique<OrderWorkerThread>(
+      std::make_unique<OrderWorker>(*worker_client_, *orders_, clock_, SaleKeys{}, options));
+}
+
+void Shop::sell(Accepted accepted) {
+  constexpr std::int64_t kAtOnce = 32;
+  auto deadline = Steady::now() + kPatience;
+  while (true) {
+    std::vector<BuyRequest> requests;
+    for (std::int64_t i = 0; i < kAtOnce; ++i) {
+      requests.push_back({.voucher = 1, .user = ++user_});
+    }
+    bool is_waiting = false;
+    for (const BuyResult& result : sale_->buy_all(requests)) {
+      if (result.outcome == Outcome::kSoldOut) return;
+      if (result.outcome == Outcome::kAccepted) {
+        accepted(result.order);
+      } else if (is_worth_waiting(result.outcome)) {
+        is_waiting = true;
+      } else {
+        throw std::runtime_error(std::string(outcome_name(result.outcome)) + ' ' + result.detail);
+      }
+    }
+    if (!is_waiting) deadline = Steady::now() + kPatience;
+    if (Steady::now() > deadline) throw std::runtime_error("the keyspace does not come back");
+    if (is_waiting) std::this_thread::yield();
+  }
+}
+
+void Shop::drain() {
+  const auto deadline = Steady::now() + kPatience;
+  while (Steady::now() < deadline) {
+    const auto progress = read_stream_progress(*client_, SaleKeys{});
+    if (progress.ok() && progress->acknowledged_to >= progress->last) return;
+    std::this_thread::yield();
+  }
+  throw std::runtime_error("orders stay in the stream: " + worker_->pause_reason());
+}
+
+std::string Shop::audit() {
+  worker_->stop();
+  const AuditReport report = value_of(sale_->audit());
+  std::string problems;
+  for (const std::string& problem : report.problems) problems += problem + '\n';
+  return problems;
+}
+
+}  // namespace rushgate::losses
