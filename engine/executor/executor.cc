@@ -735,7 +735,9 @@ void Executor::serve(const Signalled& signalled) {
   const auto& [db, key, what] = signalled;
   const auto is_there_now = [&] {
     bool is_there = false;
-    attempt([&] { is_there = keyspace_.db(db).find(key) != nullptr; });  // it may expire by this
+    attempt([&] {  // it may expire by this
+      is_there = keyspace_.db(signalled.db).find(signalled.key) != nullptr;
+    });
     return is_there;
   };
   const bool is_there = is_there_now();
