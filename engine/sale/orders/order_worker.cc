@@ -86,7 +86,7 @@ bool has_stored_any(std::span<const OrderResult> results) {
 void move_to_back(std::vector<OrderEntry>& entries, std::size_t count) {
   if (entries.empty()) return;
   const auto by = static_cast<std::ptrdiff_t>(count % entries.size());
-  std::ranges::rotate(entries, entries.begin() + by);
+  std::rotate(entries.begin(), entries.begin() + by, entries.end());
 }
 
 OrderWorker::Step paused(const std::string& reason) {

@@ -60,8 +60,7 @@ absl::Status import_buyers(Client& client, OrderStore& orders, const SaleKeys& k
   const absl::Status read = for_each_buyer(client, keys, voucher.id, visit);
   if (!read.ok()) return read;
   std::ranges::sort(missing);
-  const auto repeated = std::ranges::unique(missing);
-  missing.erase(repeated.begin(), repeated.end());
+  missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
 
   constexpr std::size_t kRowsMax = 1'000;
   std::vector<OrderId> ids;
