@@ -18,9 +18,12 @@
 #include "engine/time/manual_clock.h"
 #include "storage/memory/memory_store.h"
 #include "tests/random_seed.h"
+#include "tests/request_words.h"
 
 namespace rushgate {
 namespace {
+
+using testing::request_of;
 
 /// Counts what the store is given to remove, and passes everything on.
 class CountingStore final : public Store, private StoreBatch::Visitor {
@@ -80,17 +83,6 @@ class CountingStore final : public Store, private StoreBatch::Visitor {
 };
 
 using Removals = CountingStore::Removals;
-
-/// Words are separated by single spaces.
-Request request_of(std::string_view text) {
-  Request request;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    request.add(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return request;
-}
 
 class RemovalRecordsTest : public ::testing::Test {
  protected:

@@ -19,6 +19,7 @@
 #include "engine/executor/engine.h"
 #include "engine/time/manual_clock.h"
 #include "tests/null_store.h"
+#include "tests/request_words.h"
 
 namespace rushgate {
 namespace {
@@ -79,16 +80,6 @@ class PrintingStore final : public NullStore {
   std::string& out_;
 };
 
-Request words(std::string_view text) {
-  Request request;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    request.add(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return request;
-}
-
 /// Runs groups of commands, one commit a group, on a clock that stands at 1700000000000.
 std::string transcript(const std::vector<std::vector<std::string>>& groups) {
   std::string out;
@@ -100,7 +91,7 @@ std::string transcript(const std::vector<std::vector<std::string>>& groups) {
     std::vector<Request> requests;
     for (const std::string& command : group) {
       out += "> " + command + '\n';
-      requests.push_back(words(command));
+      requests.push_back(testing::request_of(command));
     }
     for (const Reply& reply : client->pipeline(requests)) {
       EXPECT_FALSE(reply.is_error()) << to_debug_string(reply);

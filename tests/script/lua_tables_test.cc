@@ -6,32 +6,15 @@
 #include <string_view>
 
 #include <gtest/gtest.h>
-#include <lua.hpp>
 
 #include "tests/random.h"
 #include "tests/random_seed.h"
-#include "tests/script/lua_test.h"
+#include "tests/script/beside_lua.h"
 
 namespace rushgate {
 namespace {
 
-class LuaTablesTest : public LuaTest {
- protected:
-  /// Runs the script, which returns a string, in an interpreter with Lua's own libraries.
-  static std::string run_by_lua(const std::string& script) {
-    const std::unique_ptr<lua_State, decltype(&lua_close)> lua(luaL_newstate(), &lua_close);
-    luaL_openlibs(lua.get());
-    luaL_loadbuffer(lua.get(), script.data(), script.size(), "@user_script");
-    lua_pcall(lua.get(), 0, 1, 0);
-    std::size_t size = 0;
-    const char* const result = lua_tolstring(lua.get(), -1, &size);
-    return result == nullptr ? "no string" : std::string(result, size);
-  }
-
-  void expect_as_lua(const std::string& script) {
-    EXPECT_EQ(eval(script).text(), run_by_lua(script)) << script;
-  }
-};
+using LuaTablesTest = BesideLuaTest;
 
 /// Returns a script that sorts a random list, and returns the comparisons and the result.
 std::string random_sort(::rushgate::testing::Random& random) {
