@@ -278,7 +278,7 @@ absl::StatusOr<std::optional<OrderState>> Sale::settled_state(OrderId order) {
 
 absl::StatusOr<std::vector<OrderState>> Sale::orders_of(UserId user) {
   // The streams first: an order that moves to the database meanwhile is met there.
-  const auto unstored = read_unstored_orders(client_, options_.keys, std::nullopt, user);
+  auto unstored = read_unstored_orders(client_, options_.keys, std::nullopt, user);
   if (!unstored.ok()) return unstored.status();
   std::vector<OrderState> states;
   absl::flat_hash_set<OrderId> met;
@@ -288,12 +288,14 @@ absl::StatusOr<std::vector<OrderState>> Sale::orders_of(UserId user) {
   const absl::Status read = for_each_order(
       orders_, {.user = user}, [&](const Order& order) { add(OrderState::Kind::kCreated, order); });
   if (!read.ok()) return read;
+  auto& failed = unstored->dead;
+  failed.insert(failed.end(), unstored->without_stock.begin(), unstored->without_stock.end());
   absl::flat_hash_set<OrderId> dead;
-  for (const Order& order : unstored->dead) dead.insert(order.id);
+  for (const Order& order : failed) dead.insert(order.id);
   for (const Order& order : unstored->queued) {
     if (!dead.contains(order.id)) add(OrderState::Kind::kQueued, order);
   }
-  for (const Order& order : unstored->dead) {
+  for (const Order& order : failed) {
     if (met.contains(order.id)) continue;
     const auto letter = find_dead_letter(client_, options_.keys, order.id);
     if (!letter.ok()) return letter.status();
@@ -313,7 +315,28 @@ absl::StatusOr<std::vector<DeadLetter>> Sale::dead_letters() {
 }
 
 absl::StatusOr<bool> Sale::retry_dead_letter(const std::string& id) {
-  return rushgate::retry_dead_letter(client_, options_.keys, id);
+  const auto retried = rushgate::retry_dead_letter(client_, options_.keys, id);
+  if (!retried.ok()) return retried.status();
+  return *retried == Retry::kNeedsRestore ? restore(id) : *retried == Retry::kDone;
+}
+
+/// Retries a dead letter without stock. A voucher that is sold out need not be rebuilt for it.
+absl::StatusOr<bool> Sale::restore(const std::string& letter) {
+  auto found = read_dead_letter(client_, options_.keys, letter);
+  if (!found.ok()) return found.status();
+  if (!found->has_value()) return false;
+  OrderEntry entry = std::move((*found)->order);
+  entry.id = (*found)->entry;
+  const auto order = read_order(entry);
+  if (!order.ok()) return false;
+  const Reply stock = client_("GET", options_.keys.stock(order->voucher));
+  if (stock.is_error()) return to_status(stock, "retrying a dead letter");
+  if (stock == Reply::bulk("0")) return false;
+  const LostOrder lost{.order = *order, .entry = std::move(entry), .letter = letter};
+  const auto restored = vouchers_.restore(order->voucher, {&lost, 1});
+  if (absl::IsNotFound(restored.status())) return false;
+  if (!restored.ok()) return restored.status();
+  return restored->appended == 1;
 }
 
 absl::StatusOr<bool> Sale::discard_dead_letter(const std::string& id, const std::string& why) {

@@ -134,6 +134,8 @@ class Sale {
   absl::StatusOr<AuditReport> audit();
 
   absl::StatusOr<std::vector<DeadLetter>> dead_letters();
+  /// Puts a dead letter back into the order stream. One without stock only if the voucher has room
+  /// for it, which a rebuild finds out. False if it stays, or there is none of this id.
   absl::StatusOr<bool> retry_dead_letter(const std::string& id);
   /// Gives a dead letter up, and keeps `why` with it. Its order stays admitted: the buyer's record
   /// and the stock do not change. False if there is none of this id.
@@ -149,6 +151,7 @@ class Sale {
   BuyResult settle(const Reply& reply, const BuyRequest& request, OrderId order);
   BuyResult buy_after_rebuild(AdmissionCode lacks, const BuyRequest& request, OrderId order);
   absl::StatusOr<std::optional<OrderState>> settled_state(OrderId order);
+  absl::StatusOr<bool> restore(const std::string& letter);
 
   Client& client_;
   OrderStore& orders_;

@@ -1,6 +1,12 @@
 // A keyspace that lost the newest of its writes while the database kept their orders.
+#include <atomic>
 #include <functional>
+#include <mutex>
+#include <thread>
 
+#include <gmock/gmock.h>
+
+#include "absl/container/flat_hash_set.h"
 #include "tests/sale/sale_fixture.h"
 
 namespace rushgate {
@@ -17,6 +23,21 @@ class LostWritesTest : public SaleTest {
   }
 
   std::int64_t rows() { return backend_.orders().count_live(1).value(); }
+
+  /// Buys for one user. Returns the order.
+  OrderId order_of(UserId user) {
+    const BuyResult result = sale_->buy(1, user);
+    EXPECT_EQ(result.outcome, Outcome::kAccepted) << result.detail;
+    return result.order;
+  }
+
+  OrderState::Kind status(OrderId order) {
+    const auto state = sale_->status(order);
+    EXPECT_TRUE(state.ok()) << state.status();
+    return state.ok() ? state->kind : OrderState::Kind::kUnknown;
+  }
+
+  std::vector<DeadLetter> letters() { return sale_->dead_letters().value(); }
 
   void save() {
     close_if_embedded();
@@ -140,6 +161,21 @@ TEST_P(LostOnRedisTest, ReadBatchIsRefusedAfterRollBack) {
   });
   drain();
   EXPECT_EQ(rows(), 5);
+  EXPECT_EQ(letters().size(), 5U);
+  expect_audit_passes();
+}
+
+TEST_P(LostOnRedisTest, HeldBatchIsAdmittedAgainAfterRestartWithoutData) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 10)).ok());
+  const OrderId held = order_of(1);
+  before_next_write([&] {
+    roll_back();  // to nothing
+    EXPECT_EQ(buy_for(11, 13), 3);
+  });
+  drain();
+  EXPECT_EQ(rows(), 4);
+  EXPECT_EQ(status(held), OrderState::Kind::kCreated);
+  EXPECT_EQ(buy(1, 1), Outcome::kLimitReached);
   expect_audit_passes();
 }
 
@@ -166,6 +202,275 @@ TEST_P(LostWritesTest, ReadBatchIsSavedAfterFlushAlone) {
   drain();
   EXPECT_EQ(rows(), 5);
   expect_audit_passes();
+}
+
+TEST_P(LostWritesTest, HeldOrdersAreAdmittedAgain) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 10, {.per_user = 2})).ok());
+  std::vector<OrderId> held;
+  for (UserId user = 1; user <= 5; ++user) held.push_back(order_of(user));
+  held.push_back(order_of(1));
+  before_next_write([&] {
+    backend_.client()("FLUSHALL");
+    EXPECT_EQ(buy_for(5, 6), 2);
+  });
+  drain();
+  EXPECT_EQ(rows(), 8);
+  for (const OrderId order : held) EXPECT_EQ(status(order), OrderState::Kind::kCreated);
+  EXPECT_EQ(buy(1, 1), Outcome::kLimitReached);
+  EXPECT_EQ(buy(1, 5), Outcome::kLimitReached);
+  EXPECT_EQ(buy_for(11, 19), 2);
+  drain();
+  EXPECT_EQ(rows(), 10);
+  EXPECT_TRUE(letters().empty());
+  expect_audit_passes();
+}
+
+TEST_P(LostWritesTest, HeldOrdersBeyondTheStockAreDeadLetters) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
+  std::vector<OrderId> held;
+  for (UserId user = 1; user <= 4; ++user) held.push_back(order_of(user));
+  before_next_write([&] {
+    backend_.client()("FLUSHALL");
+    EXPECT_EQ(buy_for(11, 13), 3);
+  });
+  drain();
+  EXPECT_EQ(rows(), 5);
+  EXPECT_EQ(status(held[1]), OrderState::Kind::kCreated);
+  EXPECT_EQ(status(held[2]), OrderState::Kind::kFailed);
+  EXPECT_EQ(sale_->orders_of(3)->at(0).kind, OrderState::Kind::kFailed);
+  const std::vector<DeadLetter> dead = letters();
+  ASSERT_EQ(dead.size(), 2U);
+  EXPECT_EQ(dead[0].reason, "the keyspace lost it, and meanwhile its stock was sold again");
+  const auto report = sale_->audit();
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_TRUE(report->passed()) << ::testing::PrintToString(report->problems);
+  EXPECT_THAT(
+      report->warnings,
+      ::testing::ElementsAre("voucher 1: 2 dead letters are without stock: the keyspace lost "
+                             "their orders, and others bought meanwhile"));
+
+  // They count as nothing until there is room for them.
+  EXPECT_FALSE(*sale_->retry_dead_letter(dead[0].id));
+  ASSERT_TRUE(sale_->add_stock(1, 1).ok());
+  EXPECT_TRUE(*sale_->retry_dead_letter(dead[0].id));
+  EXPECT_FALSE(*sale_->retry_dead_letter(dead[0].id)) << "once";
+  EXPECT_FALSE(*sale_->retry_dead_letter(dead[1].id));
+  ASSERT_TRUE(*sale_->discard_dead_letter(dead[1].id, "refunded"));
+  drain();
+  EXPECT_EQ(rows(), 6);
+  EXPECT_EQ(status(held[2]), OrderState::Kind::kCreated);
+  EXPECT_EQ(status(held[3]), OrderState::Kind::kFailed);
+  expect_audit_passes();
+  backend_.client()("DEL", "seckill:stock:1");
+  EXPECT_EQ(buy(1, 19), Outcome::kSoldOut);
+  expect_audit_passes();
+}
+
+TEST_P(LostWritesTest, HeldOrderOfUserThatBoughtAgainIsDead) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
+  const OrderId held = order_of(1);
+  OrderId again = 0;
+  before_next_write([&] {
+    backend_.client()("FLUSHALL");
+    again = order_of(1);
+  });
+  drain();
+  EXPECT_EQ(status(held), OrderState::Kind::kFailed);
+  EXPECT_EQ(status(again), OrderState::Kind::kCreated);
+  EXPECT_EQ(letters().at(0).reason, "the keyspace lost it, and meanwhile its user bought again");
+  expect_audit_passes();
+}
+
+TEST_P(LostWritesTest, HeldOrderKeepsItsDayAndItsTime) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 9, {.total = 4, .per_user = 0, .per_user_day = 2})).ok());
+  const std::vector<OrderId> held = {order_of(1), order_of(1)};
+  before_next_write([&] {
+    backend_.client()("FLUSHALL");
+    EXPECT_EQ(buy_for(1, 2), 2);
+  });
+  drain();
+  EXPECT_EQ(status(held[0]), OrderState::Kind::kCreated);
+  EXPECT_EQ(status(held[1]), OrderState::Kind::kFailed) << "user 1 has two of this day";
+  EXPECT_EQ(buy(1, 1), Outcome::kDayLimitReached);
+  EXPECT_EQ(buy_for(3, 9), 1) << "the limit of the sale";
+  drain();
+  EXPECT_EQ(rows(), 4);
+  expect_audit_passes();
+}
+
+TEST_P(LostWritesTest, OrdersHeldThroughAnOutageAreAdmittedAgain) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
+  const OrderId held = order_of(1);
+  backend_.orders().fail_writes();
+  EXPECT_EQ(worker_->step().kind, OrderWorker::Step::Kind::kPaused);
+  backend_.client()("FLUSHALL");
+  EXPECT_EQ(buy_for(2, 3), 2);
+  // Beyond this the worker reads the batch again.
+  backend_.advance_ms(WorkerOptions{}.claim_idle_ms / 2 + 1);
+  EXPECT_EQ(worker_->step().kind, OrderWorker::Step::Kind::kPaused);
+  backend_.orders().fail_writes(absl::OkStatus());
+  backend_.advance_ms(WorkerOptions{}.pause_ms_max);
+  drain();
+  EXPECT_EQ(status(held), OrderState::Kind::kCreated);
+  EXPECT_EQ(rows(), 3);
+  expect_audit_passes();
+}
+
+TEST_P(LostWritesTest, OrderThatTwoWorkersHoldIsAdmittedAgainOnce) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 9, {.per_user = 0})).ok());
+  const OrderId held = order_of(1);
+  const auto second = make_worker("c1");  // reads the first one's pending entries
+  int writes = 0;
+  backend_.orders().at_every_point([&](faults::FaultyOrderStore::Point point) {
+    if (point != faults::FaultyOrderStore::Point::kBeforeWrite) return;
+    if (++writes == 1) second->step();
+    if (writes != 2) return;
+    backend_.client()("FLUSHALL");
+    EXPECT_EQ(buy_for(2, 2), 1);
+  });
+  worker_->step();
+  drain(*second);
+  drain();
+  EXPECT_EQ(status(held), OrderState::Kind::kCreated);
+  EXPECT_EQ(rows(), 2);
+  EXPECT_EQ(backend_.client()("GET", "seckill:stock:1"), Reply::bulk("7"));
+  EXPECT_TRUE(letters().empty());
+  expect_audit_passes();
+}
+
+TEST_P(LostWritesTest, HeldOrdersWaitForAnothersRebuild) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 9)).ok());
+  const OrderId held = order_of(1);
+  before_next_write([&] {
+    backend_.client()("FLUSHALL");
+    EXPECT_EQ(buy_for(2, 2), 1);
+    close_as_somebody(0);
+  });
+  worker_->step();
+  EXPECT_EQ(worker_->step().kind, OrderWorker::Step::Kind::kPaused);
+  backend_.client()("HDEL", "seckill:voucher:1", "closed", "closed_run", "closed_at");
+  backend_.advance_ms(WorkerOptions{}.pause_ms_max);
+  drain();
+  EXPECT_EQ(status(held), OrderState::Kind::kCreated);
+  EXPECT_EQ(rows(), 2);
+  expect_audit_passes();
+}
+
+TEST_P(LostWritesTest, HeldOrderOutlivesItsDeletedEntry) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 9)).ok());
+  const OrderId held = order_of(1);
+  backend_.orders().poison([](const Order& /*order*/) { return true; });
+  EXPECT_EQ(worker_->step().faulted, 1U);
+  backend_.orders().poison(nullptr);
+  const Reply entries = backend_.client()("XRANGE", "stream.orders", "-", "+");
+  backend_.client()("XDEL", "stream.orders", entries.elements()[0].elements()[0].text());
+  backend_.advance_ms(WorkerOptions{}.retry_after_ms);
+  drain();
+  EXPECT_EQ(status(held), OrderState::Kind::kCreated);
+  expect_audit_passes();
+}
+
+/// Steps a worker on a thread of its own until it is told to end and has nothing left to do.
+class SteppingThread {
+ public:
+  SteppingThread(const std::string& url, OrderStore& orders, const Clock& clock,
+                 std::string consumer)
+      : client_(*RedisClient::connect(*RedisOptions::from_url(url))),
+        worker_(*client_, orders, clock, SaleKeys{},
+                {.consumer = std::move(consumer),
+                 .batch_max = 64,
+                 .retry_after_ms = 1,
+                 .pause_ms_max = 1}),
+        thread_([this] { loop(); }) {}
+  void finish() {
+    is_ending_ = true;
+    thread_.join();
+  }
+
+ private:
+  void loop() {
+    while (true) {
+      const bool is_ending = is_ending_;
+      const OrderWorker::Step step = worker_.step();
+      if (is_ending && step.kind == OrderWorker::Step::Kind::kIdle) return;
+    }
+  }
+
+  std::unique_ptr<Client> client_;
+  OrderWorker worker_;
+  std::atomic<bool> is_ending_{false};
+  std::thread thread_;
+};
+
+TEST(LostInRushTest, NoHeldOrderIsLostByFlushes) {
+  constexpr std::int64_t kStock = 3'000;
+  constexpr int kFlushes = 5;
+  constexpr std::int64_t kOrdersPerFlush = kStock / (kFlushes + 2);
+  constexpr int kBuyers = 3;
+  rushgate::testing::RedisServer server;
+  MemoryOrderStore database;
+  faults::FaultyOrderStore orders(database);
+  std::mutex mutex;
+  absl::flat_hash_set<OrderId> held;  // by a worker
+  std::atomic<std::size_t> held_count = 0;
+  orders.poison([&](const Order& order) {
+    const std::lock_guard lock(mutex);
+    held.insert(order.id);
+    held_count = held.size();
+    return false;
+  });
+  // Empties the keyspace between a read and the write of what was read, and waits for a rebuild.
+  std::atomic<int> flushes = 0;
+  orders.at_every_point([&](faults::FaultyOrderStore::Point point) {
+    int flush = flushes;
+    const bool is_due = point == faults::FaultyOrderStore::Point::kBeforeWrite &&
+                        flush<kFlushes&& * database.count_live(1)>(flush + 1) * kOrdersPerFlush;
+    if (!is_due || !flushes.compare_exchange_strong(flush, flush + 1)) return;
+    const std::int64_t epoch = database.state()->epoch;
+    server.flush_all();
+    while (database.state()->epoch == epoch) std::this_thread::yield();
+  });
+  const SystemClock clock;
+  const auto client = *RedisClient::connect(*RedisOptions::from_url(server.url()));
+  const auto sale = *Sale::open(*client, orders, clock);
+  const std::int64_t now_ms = clock.now_ms();
+  ASSERT_TRUE(sale->publish({.id = 1,
+                             .title = "rush",
+                             .stock = kStock,
+                             .begin_ms = now_ms - 1'000,
+                             .end_ms = now_ms + 3'600'000,
+                             .price_cents = 1,
+                             .limits = {}})
+                  .ok());
+  SteppingThread first(server.url(), orders, clock, "w1");
+  SteppingThread second(server.url(), orders, clock, "w2");
+  std::atomic<bool> is_over = false;
+  std::vector<std::thread> buyers;
+  for (int t = 0; t < kBuyers; ++t) {
+    buyers.emplace_back([&, t] {
+      const auto own = *RedisClient::connect(*RedisOptions::from_url(server.url()));
+      const auto own_sale = *Sale::open(*own, orders, clock);
+      for (UserId user = t; !is_over; user += kBuyers) own_sale->buy(1, user);
+    });
+  }
+  while (held_count < kStock - kStock / 20) std::this_thread::yield();
+  is_over = true;
+  for (std::thread& buyer : buyers) buyer.join();
+  first.finish();
+  second.finish();
+
+  EXPECT_EQ(flushes, kFlushes);
+  EXPECT_LE(orders.count_live(1).value(), kStock);
+  for (const OrderId order : held) {
+    const auto state = sale->status(order);
+    ASSERT_TRUE(state.ok()) << state.status();
+    EXPECT_TRUE(state->kind == OrderState::Kind::kCreated ||
+                state->kind == OrderState::Kind::kFailed)
+        << order;
+  }
+  const auto report = sale->audit();
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_TRUE(report->passed()) << ::testing::PrintToString(report->problems);
 }
 
 TEST_P(LostWritesTest, FlushedVouchersComeBackOneByOne) {

@@ -6,6 +6,7 @@
 
 #include "absl/container/btree_map.h"
 #include "absl/container/btree_set.h"
+#include "absl/strings/str_cat.h"
 #include "engine/base/numbers.h"
 #include "engine/sale/audit/audit_snapshot.h"
 #include "engine/sale/audit/voucher_audit.h"
@@ -101,6 +102,11 @@ class AuditPass {
     }
     if (!read.ok()) return read;
     std::ranges::move(unreadable_, std::back_inserter(report.problems));
+    for (const auto& [voucher, count] : without_stock_) {
+      report.warnings.push_back(absl::StrCat("voucher ", voucher, ": ", count,
+                                             " dead letters are without stock: the keyspace lost "
+                                             "their orders, and others bought meanwhile"));
+    }
     return report;
   }
 
@@ -126,6 +132,7 @@ class AuditPass {
       const bool is_discarded = unstored->discarded.contains(order.id);
       (is_discarded ? evidence.discarded : evidence.dead).push_back(order);
     }
+    for (const Order& order : unstored->without_stock) ++without_stock_[order.voucher];
     unreadable_ = std::move(unstored->unreadable);
     return absl::OkStatus();
   }
@@ -135,6 +142,7 @@ class AuditPass {
   const SaleKeys& keys_;
   absl::btree_map<VoucherId, VoucherEvidence> evidence_;
   std::vector<std::string> unreadable_;
+  absl::btree_map<VoucherId, std::size_t> without_stock_;  // dead letters
   bool met_others_ = false;
 };
 

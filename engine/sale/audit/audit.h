@@ -29,7 +29,8 @@ struct VoucherAudit {
 struct AuditReport {
   std::vector<VoucherAudit> vouchers;
   std::vector<std::string> problems;  // each names the voucher, and the user or order
-  std::vector<std::string> warnings;  // what may lead to problems: consumers of other systems
+  /// Consumers of other systems, which may lead to problems, and dead letters without stock.
+  std::vector<std::string> warnings;
 
   [[nodiscard]] bool passed() const { return problems.empty(); }
 };

@@ -53,11 +53,25 @@ return 1
   return *kScript;
 }
 
+// KEYS dead letters, index. ARGV entry, reason, field, value, …
+const Script& bury_without_stock_script() {
+  static const Script* const kScript = new Script(with_index(R"lua(
+local was_whole = is_whole(KEYS[1], KEYS[2], 'dead')
+local fields = {unpack(ARGV, 3)}
+local letter = redis.call('XADD', KEYS[1], '*', 'entry', ARGV[1], 'reason', ARGV[2], 'no_stock', 1,
+                          unpack(fields))
+note(KEYS[2], 'dead', letter, fields, was_whole)
+return 1
+)lua"));
+  return *kScript;
+}
+
 // KEYS dead letters, order stream, index. ARGV id
 const Script& retry_script() {
   static const Script* const kScript = new Script(with_index(R"lua(
 local found = redis.call('XRANGE', KEYS[1], ARGV[1], ARGV[1])[1]
 if not found or #found[2] <= 4 then return 0 end
+if found[2][5] == 'no_stock' then return 2 end
 local fields, admitted = found[2], false
 for i = 5, #fields, 2 do admitted = admitted or fields[i] == 'admitted' end
 local order = order_of(fields)
@@ -126,6 +140,8 @@ DeadLetter read_letter(const OrderEntry& found) {
       letter.entry = value;
     } else if (name == kReasonField && letter.reason.empty()) {
       letter.reason = value;
+    } else if (name == kNoStockField) {
+      letter.is_without_stock = true;
     } else {
       letter.order.fields.emplace_back(name, value);
     }
@@ -150,6 +166,13 @@ DiscardedLetter read_discarded(const OrderEntry& found) {
   return discarded;
 }
 
+void append_fields(std::vector<std::string_view>& arguments, const OrderEntry& entry) {
+  for (const auto& [name, value] : entry.fields) {
+    arguments.push_back(name);
+    arguments.push_back(value);
+  }
+}
+
 /// Reads the reply of the find script: the kind of letter, and the letter.
 absl::StatusOr<std::optional<DeadLetter>> read_found(const Reply& reply) {
   const bool is_pair =
@@ -164,18 +187,27 @@ absl::StatusOr<std::optional<DeadLetter>> read_found(const Reply& reply) {
 
 }  // namespace
 
-absl::Status bury(Client& client, const SaleKeys& keys, const OrderEntry& entry,
-                  const std::string& reason) {
+absl::StatusOr<bool> bury(Client& client, const SaleKeys& keys, const OrderEntry& entry,
+                          const std::string& reason) {
   const std::string dead = keys.dead_letters();
   const std::string faults = keys.faults();
   const std::string index = keys.dead_letter_orders();
   const std::string_view names[] = {keys.order_stream, dead, faults, index};
   std::vector<std::string_view> arguments = {keys.group, entry.id, reason};
-  for (const auto& [name, value] : entry.fields) {
-    arguments.push_back(name);
-    arguments.push_back(value);
-  }
+  append_fields(arguments, entry);
   const Reply buried = client.run(bury_script(), names, arguments);
+  if (!buried.is_integer()) return to_status(buried, "burying an order");
+  return buried.integer() == 1;
+}
+
+absl::Status bury_without_stock(Client& client, const SaleKeys& keys, const OrderEntry& entry,
+                                const std::string& reason) {
+  const std::string dead = keys.dead_letters();
+  const std::string index = keys.dead_letter_orders();
+  const std::string_view names[] = {dead, index};
+  std::vector<std::string_view> arguments = {entry.id, reason};
+  append_fields(arguments, entry);
+  const Reply buried = client.run(bury_without_stock_script(), names, arguments);
   return buried.is_integer() ? absl::OkStatus() : to_status(buried, "burying an order");
 }
 
@@ -257,15 +289,25 @@ absl::StatusOr<DeadLettersMark> mark_dead_letters(Client& client, const SaleKeys
   return mark;
 }
 
-absl::StatusOr<bool> retry_dead_letter(Client& client, const SaleKeys& keys,
-                                       const std::string& id) {
+absl::StatusOr<Retry> retry_dead_letter(Client& client, const SaleKeys& keys,
+                                        const std::string& id) {
   const std::string dead = keys.dead_letters();
   const std::string index = keys.dead_letter_orders();
   const std::string_view names[] = {dead, keys.order_stream, index};
   const std::string_view arguments[] = {id};
   const Reply retried = client.run(retry_script(), names, arguments);
   if (!retried.is_integer()) return to_status(retried, "retrying a dead letter");
-  return retried.integer() == 1;
+  return static_cast<Retry>(retried.integer());
+}
+
+absl::StatusOr<std::optional<DeadLetter>> read_dead_letter(Client& client, const SaleKeys& keys,
+                                                           const std::string& id) {
+  const Reply found = client("XRANGE", keys.dead_letters(), id, id);
+  if (!found.is_aggregate()) return to_status(found, "reading a dead letter");
+  if (found.elements().empty()) return std::nullopt;
+  const auto entry = read_entry(found.elements()[0]);
+  if (!entry) return to_status(found, "reading a dead letter");
+  return read_letter(*entry);
 }
 
 absl::StatusOr<bool> discard_dead_letter(Client& client, const SaleKeys& keys,

@@ -19,12 +19,18 @@ struct DeadLetter {
   std::string entry;  // that of the order, in the order stream
   std::string reason;
   OrderEntry order;  // as it was admitted, readable or not
+  /// It takes no stock and is no buyer's (kNoStockField).
+  bool is_without_stock = false;
 };
 
-/// Moves `entry` from the group's pending entries to the dead letters. If it was acknowledged
-/// meanwhile, nothing happens.
-absl::Status bury(Client& client, const SaleKeys& keys, const OrderEntry& entry,
-                  const std::string& reason);
+/// Moves `entry` from the group's pending entries to the dead letters. False if it is not pending:
+/// it was acknowledged meanwhile, or the keyspace lost it.
+absl::StatusOr<bool> bury(Client& client, const SaleKeys& keys, const OrderEntry& entry,
+                          const std::string& reason);
+
+/// Adds an order that the keyspace lost to the dead letters, as one without stock.
+absl::Status bury_without_stock(Client& client, const SaleKeys& keys, const OrderEntry& entry,
+                                const std::string& reason);
 
 /// Every dead letter, oldest first.
 absl::StatusOr<std::vector<DeadLetter>> list_dead_letters(Client& client, const SaleKeys& keys);
@@ -63,9 +69,18 @@ struct DeadLettersMark {
 };
 absl::StatusOr<DeadLettersMark> mark_dead_letters(Client& client, const SaleKeys& keys);
 
-/// Puts a dead letter back into the order stream. False if there is none of this id (any more), or
-/// nothing is left of its order.
-absl::StatusOr<bool> retry_dead_letter(Client& client, const SaleKeys& keys, const std::string& id);
+enum class Retry : std::uint8_t {
+  kNone = 0,          // there is none of this id (any more), or nothing is left of its order
+  kDone = 1,          // it is back in the order stream
+  kNeedsRestore = 2,  // it has no stock: VoucherBook::restore() may take it back
+};
+/// Puts a dead letter back into the order stream.
+absl::StatusOr<Retry> retry_dead_letter(Client& client, const SaleKeys& keys,
+                                        const std::string& id);
+
+/// Returns the dead letter of this id, if there is one.
+absl::StatusOr<std::optional<DeadLetter>> read_dead_letter(Client& client, const SaleKeys& keys,
+                                                           const std::string& id);
 
 /// Moves a dead letter to the discarded ones, with the time and the reason. False if there is none of
 /// this id.

@@ -21,7 +21,10 @@ namespace rushgate {
 /// letter, or retried.
 inline constexpr std::string_view kEntryField = "entry";  // of a dead letter: the entry that it was
 inline constexpr std::string_view kAdmittedField =
-    "admitted";  // of a retried order: its first entry
+    "admitted";  // of a retried or restored order: its first entry
+/// Of a dead letter: its order takes no stock and is no buyer's. The keyspace lost it, and sold its
+/// stock again.
+inline constexpr std::string_view kNoStockField = "no_stock";
 
 /// One entry of a stream, as XRANGE and XREADGROUP give it.
 struct OrderEntry {

@@ -9,8 +9,11 @@
 
 #include <spdlog/logger.h>
 
+#include "absl/container/btree_map.h"
+#include "engine/client/redis_error_code.h"
 #include "engine/sale/orders/consumers.h"
 #include "engine/sale/orders/dead_letters.h"
+#include "engine/sale/orders/lost_orders.h"
 #include "engine/sale/reply_status.h"
 
 namespace rushgate {
@@ -48,6 +51,20 @@ for _, group in ipairs(groups) do
 end
 if not lowest then return 0 end
 return redis.call('XTRIM', KEYS[1], 'MINID', '=', lowest)
+)lua");
+  return *kScript;
+}
+
+// KEYS order stream, owner of the stream. ARGV group, identity
+//
+// From the beginning of the stream: orders may have been admitted before any worker ever ran. In a
+// keyspace that lost its owner meanwhile, the stream would look like another system's.
+const Script& make_group_script() {
+  static const Script* const kScript = new Script(R"lua(
+if redis.call('HGET', KEYS[2], 'identity') ~= ARGV[2] then return 0 end
+local made = redis.pcall('XGROUP', 'CREATE', KEYS[1], ARGV[1], '0', 'MKSTREAM')
+if made.err and not string.find(made.err, 'BUSYGROUP', 1, true) then return made end
+return 1
 )lua");
   return *kScript;
 }
@@ -106,6 +123,7 @@ OrderWorker::OrderWorker(Client& client, OrderStore& orders, const Clock& clock,
       keys_(keys),
       options_(std::move(options)),
       owner_(orders, keys, {.logger = options_.logger}),
+      vouchers_(client, orders, owner_, keys, {.logger = options_.logger}),
       connection_check_(std::make_shared<const ConnectionCheck>(
           [this](Client& connection) { return owner_.verify(connection); })),
       claim_from_(kClaimFromStart) {
@@ -127,6 +145,9 @@ OrderWorker::Step OrderWorker::step(std::int64_t block_ms) {
   }
   if (step.kind != StepKind::kPaused) pauses_ = 0;
   step.lost = std::exchange(lost_, 0);
+  const VoucherBook::Restored restored = std::exchange(restored_, {});
+  step.restored += restored.appended;
+  step.buried += restored.buried;
   return step;
 }
 
@@ -150,12 +171,21 @@ OrderWorker::Step OrderWorker::work(std::int64_t block_ms) {
 absl::Status OrderWorker::ensure_group() {
   const absl::Status checked = owner_.check(client_);
   if (!checked.ok()) return checked;
-  // From the beginning of the stream: orders may have been admitted before any worker ever ran.
-  const Reply made = client_("XGROUP", "CREATE", keys_.order_stream, keys_.group, "0", "MKSTREAM");
-  if (made.is_error() && made.error_code() != "BUSYGROUP")
-    return to_status(made, "creating the workers' group");
+  const auto identity = owner_.identity();
+  if (!identity.ok()) return identity.status();
+  const std::string owner = keys_.stream_owner();
+  const std::string_view names[] = {keys_.order_stream, owner};
+  const std::string_view arguments[] = {keys_.group, *identity};
+  const Reply made = client_.run(make_group_script(), names, arguments);
+  // Without memory for another group, Redis does not say that it exists. Reading will.
+  const bool may_exist = has_code(made, redis_error_code::kOutOfMemory);
+  if (made.is_error() && !may_exist) return to_status(made, "creating the workers' group");
+  if (made == Reply::integer(0)) {
+    return absl::UnavailableError("the keyspace lost its writes just now");
+  }
   const auto state = orders_.state();
   if (!state.ok()) return state.status();
+  if (state->epoch != database_.epoch) drop_batch();  // it was read in another epoch
   database_ = *state;
   const absl::Status registered = register_consumer(client_, keys_, options_.consumer);
   if (!registered.ok()) return registered;
@@ -195,7 +225,10 @@ absl::StatusOr<OrderWorker::Batch> OrderWorker::take_batch(std::int64_t block_ms
 absl::StatusOr<OrderWorker::Batch> OrderWorker::extend(Batch batch) {
   if (batch.entries.size() >= batch_max()) return batch;
   auto entries = read_group(">", batch_max() - batch.entries.size(), 0);
-  if (!entries.ok()) return entries.status();
+  if (!entries.ok()) {
+    release(batch);
+    return entries.status();
+  }
   std::move(batch.entries.begin(), batch.entries.end(), std::back_inserter(*entries));
   batch.entries = *std::move(entries);
   return batch;
@@ -212,17 +245,22 @@ absl::StatusOr<OrderWorker::Batch> OrderWorker::next_batch(std::int64_t block_ms
     if (!entries.ok()) return entries.status();
     if (!entries->empty()) {
       history_after_ = entries->back().id;
+      for (OrderEntry& entry : *entries) take_released(entry);
       return Batch{.entries = *std::move(entries), .is_redelivery = true};
     }
     if (history_after_ == kHistoryStart) suspects_.clear();
     history_after_.reset();
+    if (const absl::Status restored = restore_released(); !restored.ok()) return restored;
   }
   if (clock_.monotonic_ms() >= claim_at_ms_) {
     auto entries = claim_abandoned();
     if (!entries.ok()) return entries.status();
     if (claim_from_ == kClaimFromStart) {  // it has been through all of them
       const absl::Status reported = report_foreign_consumers();
-      if (!reported.ok()) return reported;
+      if (!reported.ok()) {
+        for (const OrderEntry& entry : *entries) release(entry);
+        return reported;
+      }
       claim_at_ms_ = clock_.monotonic_ms() + options_.claim_idle_ms;
     }
     if (!entries->empty()) return Batch{.entries = *std::move(entries), .is_redelivery = true};
@@ -257,7 +295,10 @@ absl::StatusOr<OrderWorker::Entries> OrderWorker::read_group(std::string_view af
     auto portion = entries.empty()
                        ? read_portion(after, count_max, block_ms)
                        : read_portion(is_history ? entries.back().id : after, count_max, 0);
-    if (!portion.ok()) return portion.status();
+    if (!portion.ok()) {
+      for (const OrderEntry& entry : entries) release(entry);
+      return portion.status();
+    }
     const bool is_last = portion->size() < count_max;
     std::move(portion->begin(), portion->end(), std::back_inserter(entries));
     if (is_last) break;
@@ -346,6 +387,15 @@ void OrderWorker::append_results(EntrySpan entries, std::span<const OrderResult>
 }
 
 OrderWorker::Step OrderWorker::process(Batch batch) {
+  try {
+    return process_held(batch);
+  } catch (...) {
+    release(batch);
+    throw;
+  }
+}
+
+OrderWorker::Step OrderWorker::process_held(Batch& batch) {
   std::vector<Decided> decided;
   Orders orders;
   Orders suspects;
@@ -379,14 +429,18 @@ OrderWorker::Step OrderWorker::process(Batch batch) {
   }
   fence_ = *fence;
   const absl::Status written = write_all(orders, suspects, decided);
-  if (absl::IsAborted(written)) return read_again();
+  if (absl::IsAborted(written)) {
+    release(batch);
+    return read_again();
+  }
   Step step;
   step.kind = StepKind::kWorked;
   const absl::Status settled = settle(decided, batch.is_redelivery, step);
   if (settled.ok()) {
     keep_undecided(std::move(batch), decided);
   } else {
-    drop_batch();  // some of it may be acknowledged
+    release(batch);  // some of it may be acknowledged
+    drop_batch();
   }
   failed_writes_ = written.ok() ? 0 : failed_writes_ + 1;
   if (written.ok()) tried_alone_ = 0;
@@ -412,10 +466,68 @@ void OrderWorker::keep_undecided(Batch batch, const std::vector<Decided>& decide
   kept_ = std::move(kept);
 }
 
-/// Gives up what it holds in memory: it is pending, and read again.
+/// Gives up the batch that it paused with: it is pending, and read again.
 void OrderWorker::drop_batch() {
+  if (kept_) release(*kept_);
   kept_.reset();
   history_after_ = std::string(kHistoryStart);
+}
+
+// ---- Losses ----
+
+/// Remembers an entry until it is read again.
+void OrderWorker::release(const OrderEntry& entry) {
+  if (!entry.deleted) released_.insert_or_assign(entry.id, entry);
+}
+
+void OrderWorker::release(Batch& batch) {
+  for (OrderEntry& entry : batch.entries) {
+    if (!entry.deleted) released_.insert_or_assign(entry.id, std::move(entry));
+  }
+  batch.entries.clear();
+}
+
+/// Forgets an entry that was read again. One that was deleted from the stream meanwhile gets its
+/// fields back. After a loss, another order may have its id.
+void OrderWorker::take_released(OrderEntry& entry) {
+  const auto released = released_.find(entry.id);
+  if (released == released_.end()) return;
+  if (entry.deleted) entry = released->second;
+  if (entry.fields == released->second.fields) released_.erase(released);
+}
+
+/// Looks for the released entries that were not among its pending ones. The keyspace may have lost
+/// them: then their orders are put back.
+absl::Status OrderWorker::restore_released() {
+  if (released_.empty()) return absl::OkStatus();
+  std::vector<OrderEntry> entries;
+  entries.reserve(released_.size());
+  for (const auto& [id, entry] : released_) entries.push_back(entry);
+  const auto lost = find_lost_orders(client_, orders_, keys_, entries);
+  if (!lost.ok()) return lost.status();
+  absl::btree_map<VoucherId, std::vector<LostOrder>> of_voucher;
+  for (const LostOrder& order : *lost) of_voucher[order.order.voucher].push_back(order);
+  for (const auto& [voucher, orders] : of_voucher) {
+    const auto restored = vouchers_.restore(voucher, orders);
+    if (!restored.ok()) {
+      history_after_ = std::string(kHistoryStart);  // those that are left are tried again
+      return restored.status();
+    }
+    restored_.appended += restored->appended;
+    restored_.buried += restored->buried;
+    if (!options_.logger) continue;
+    options_.logger->error(
+        "the keyspace lost {} orders of voucher {} before they were stored: {} are queued again, "
+        "{} "
+        "are dead letters without stock",
+        orders.size(), voucher, restored->appended, restored->buried);
+  }
+  released_.clear();
+  if (of_voucher.empty()) return absl::OkStatus();
+  const auto state = orders_.state();  // each rebuild began an epoch
+  if (!state.ok()) return state.status();
+  database_ = *state;
+  return absl::OkStatus();
 }
 
 /// The fence for a batch that was read in this epoch.
@@ -430,12 +542,11 @@ absl::StatusOr<BatchFence> OrderWorker::draw_fence() {
   return BatchFence{.epoch = database_.epoch, .checkpoint = state->checkpoint + 1};
 }
 
-/// The keyspace may have lost writes since the batch was read, and been rebuilt without it.
+/// The keyspace may have lost writes since the batch was read, and been rebuilt without it: its group
+/// may be gone too.
 OrderWorker::Step OrderWorker::read_again() {
-  const auto state = orders_.state();
-  if (!state.ok()) return pause(state.status());
-  database_ = *state;
   drop_batch();
+  group_exists_ = false;
   Step step;
   step.kind = StepKind::kWorked;
   return step;
@@ -599,15 +710,21 @@ absl::Status OrderWorker::settle(const std::vector<Decided>& decided, bool is_re
     }
     if (!is_final) {
       ++step.faulted;
+      release(*one.entry);
       retry_later();
       continue;
     }
     if (options_.logger)
       options_.logger->error("order entry {} is buried: {}", one.entry->id, one.reason);
-    const absl::Status buried = bury(client_, keys_, *one.entry, one.reason);
-    if (!buried.ok()) return buried;
+    const auto buried = bury(client_, keys_, *one.entry, one.reason);
+    if (!buried.ok()) return buried.status();
     suspects_.erase(one.entry->id);
-    ++step.buried;
+    if (*buried) {
+      ++step.buried;
+    } else {
+      release(*one.entry);  // another worker has decided, or the keyspace lost it
+      retry_later();
+    }
   }
   return step.stored + step.buried > 0 ? trim() : absl::OkStatus();
 }

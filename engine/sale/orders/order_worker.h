@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -21,6 +22,7 @@
 #include "engine/sale/orders/order_store.h"
 #include "engine/sale/ownership/keyspace_owner.h"
 #include "engine/sale/sale_keys.h"
+#include "engine/sale/vouchers/voucher_book.h"
 #include "engine/time/clock.h"
 
 namespace spdlog {
@@ -59,12 +61,13 @@ class OrderWorker {
                 // against any order
     };
     Kind kind = Kind::kIdle;
-    std::size_t stored = 0;   // in the database now, those already there included
-    std::size_t buried = 0;   // became dead letters
-    std::size_t faulted = 0;  // failed by their own fault, to be tried again
-    std::size_t lost = 0;     // entries that somebody deleted while they were pending; the audit
-                              // names whose orders they were, where those were not stored before
-    std::string reason = {};  // of a pause
+    std::size_t stored = 0;    // in the database now, those already there included
+    std::size_t buried = 0;    // became dead letters
+    std::size_t restored = 0;  // the keyspace lost them, and admitted them again
+    std::size_t faulted = 0;   // failed by their own fault, to be tried again
+    std::size_t lost = 0;      // entries that somebody deleted while they were pending; the audit
+                               // names whose orders they were, where those were not stored before
+    std::string reason = {};   // of a pause
   };
 
   OrderWorker(Client& client, OrderStore& orders, const Clock& clock, const SaleKeys& keys,
@@ -127,6 +130,7 @@ class OrderWorker {
   absl::StatusOr<Entries> claim_abandoned();
   absl::Status report_lost(const Reply& ids);
   Step process(Batch batch);
+  Step process_held(Batch& batch);
   absl::StatusOr<BatchFence> draw_fence();
   Step read_again();
   static Decided fault_of(const OrderEntry& entry, const absl::Status& status);
@@ -148,6 +152,10 @@ class OrderWorker {
   absl::Status trim();
   void keep_undecided(Batch batch, const std::vector<Decided>& decided);
   void drop_batch();
+  void release(const OrderEntry& entry);
+  void release(Batch& batch);
+  void take_released(OrderEntry& entry);
+  absl::Status restore_released();
   Step pause(const absl::Status& reason);
   void retry_later();
 
@@ -157,6 +165,7 @@ class OrderWorker {
   const SaleKeys keys_;
   const WorkerOptions options_;
   KeyspaceOwner owner_;
+  VoucherBook vouchers_;
   const std::shared_ptr<const ConnectionCheck> connection_check_;
 
   DatabaseState database_;  // as it was when the entries were read that are written now
@@ -166,6 +175,9 @@ class OrderWorker {
       kHistoryStart);  // where reading its own pending entries goes on; nothing: all read
   std::int64_t retry_at_ms_ = 0;  // monotonic; 0: nothing to retry
   std::optional<Batch> kept_;     // that it paused with
+  // Entries that were read, and are to be read again. What the keyspace does not give again by then
+  // may be lost there.
+  absl::flat_hash_map<std::string, OrderEntry> released_;
   std::int64_t read_at_ms_ = 0;   // monotonic: when the entries in kept_ were read
   int failed_writes_ = 0;         // pauses in a row that the order store caused
   std::size_t failed_alone_ = 0;  // orders at the front of the batch, in the last attempt
@@ -175,9 +187,10 @@ class OrderWorker {
   int pauses_ = 0;                             // in a row
   std::int64_t paused_until_ms_ = 0;           // monotonic
   std::string pause_reason_;
-  std::int64_t claim_at_ms_ = 0;  // monotonic
-  std::string claim_from_;        // where claiming goes on; kClaimFromStart: at the beginning
-  std::size_t lost_ = 0;          // in this step
+  std::int64_t claim_at_ms_ = 0;    // monotonic
+  std::string claim_from_;          // where claiming goes on; kClaimFromStart: at the beginning
+  std::size_t lost_ = 0;            // in this step
+  VoucherBook::Restored restored_;  // in this step
   absl::flat_hash_set<std::string> reported_consumers_;
 };
 

@@ -19,14 +19,14 @@ struct Wanted {
   }
 };
 
-/// Visits the orders of `stream`, each with the entry under which it stands there. Describes the
+/// Visits the orders of `stream`, each with its entry there. Describes the
 /// entries that are no orders in `unreadable`, unless it is null.
 absl::Status visit_orders(Client& client, const std::string& stream, const Wanted& wanted,
                           BetweenPortions between_portions, std::vector<std::string>* unreadable,
-                          absl::FunctionRef<void(const Order&, std::string_view)> visit) {
+                          absl::FunctionRef<void(const Order&, const OrderEntry&)> visit) {
   const auto visit_entry = [&](const OrderEntry& entry) {
     const auto order = read_order(entry);
-    if (order.ok() && wanted.contains(*order)) visit(*order, entry.id);
+    if (order.ok() && wanted.contains(*order)) visit(*order, entry);
     if (!order.ok() && unreadable != nullptr) {
       unreadable->push_back(stream + ": entry " + entry.id +
                             " is no order: " + std::string(order.status().message()));
@@ -50,30 +50,42 @@ absl::StatusOr<UnstoredOrders> read_unstored_orders(Client& client, const SaleKe
   UnstoredOrders unstored;
   std::vector<Order> dead_before;
   const auto append_to = [](std::vector<Order>& orders) {
-    return [&orders](const Order& order, std::string_view) { orders.push_back(order); };
+    return [&orders](const Order& order, const OrderEntry&) { orders.push_back(order); };
+  };
+  absl::flat_hash_set<OrderId> met;
+  const auto is_without_stock = [](const OrderEntry& letter) {
+    return letter.field(kNoStockField).has_value();
   };
   absl::Status read = visit_orders(client, keys.dead_letters(), wanted, between_portions, nullptr,
                                    append_to(dead_before));
   if (read.ok()) {
     read = visit_orders(client, keys.order_stream, wanted, between_portions, &unstored.unreadable,
-                        [&](const Order& order, std::string_view entry) {
+                        [&](const Order& order, const OrderEntry& entry) {
                           unstored.queued.push_back(order);
                           // for_each_entry() has read the id already
-                          unstored.queued_as.push_back(*StreamId::parse(entry));
+                          unstored.queued_as.push_back(*StreamId::parse(entry.id));
                         });
   }
   if (read.ok()) {
     read = visit_orders(client, keys.dead_letters(), wanted, between_portions, &unstored.unreadable,
-                        append_to(unstored.dead));
+                        [&](const Order& order, const OrderEntry& letter) {
+                          met.insert(order.id);
+                          auto& to =
+                              is_without_stock(letter) ? unstored.without_stock : unstored.dead;
+                          to.push_back(order);
+                        });
   }
-  absl::flat_hash_set<OrderId> met;
-  for (const Order& order : unstored.dead) met.insert(order.id);
   if (read.ok()) {
     // Entries that are no orders were given up: they are not reported any more.
     read = visit_orders(client, keys.discarded_letters(), wanted, between_portions, nullptr,
-                        [&](const Order& order, std::string_view) {
+                        [&](const Order& order, const OrderEntry& letter) {
+                          const bool is_new = met.insert(order.id).second;
+                          if (is_without_stock(letter)) {
+                            unstored.without_stock.push_back(order);
+                            return;
+                          }
                           unstored.discarded.insert(order.id);
-                          if (met.insert(order.id).second) unstored.dead.push_back(order);
+                          if (is_new) unstored.dead.push_back(order);
                         });
   }
   if (!read.ok()) return read;

@@ -12,9 +12,12 @@
 
 #include <spdlog/logger.h>
 
+#include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "engine/base/numbers.h"
+#include "engine/sale/orders/dead_letters.h"
+#include "engine/sale/orders/order_entry.h"
 #include "engine/sale/orders/unstored_orders.h"
 #include "engine/sale/reply_status.h"
 #include "engine/sale/vouchers/adoption.h"
@@ -134,6 +137,30 @@ struct VoucherBook::Buyers {
     if (day > buyer.day) buyer = {buyer.count, day, 0};
     if (day == buyer.day) ++buyer.on_day;
   }
+
+  /// Returns why one more order is too many; empty if it is not.
+  [[nodiscard]] std::string find_excess(const Order& order, const Limits& limits,
+                                        std::int64_t stock) const {
+    const std::int64_t room = limits.total > 0 ? std::min(limits.total, stock) : stock;
+    if (admitted >= room) return "its stock was sold again";
+    const auto found = bought.find(order.user);
+    if (found == bought.end()) return {};
+    const Bought& buyer = found->second;
+    const bool is_same_day = buyer.day == sale_day(order.admitted_at_ms, limits.utc_offset_minutes);
+    const bool is_above_limit = order.limit > 0 && buyer.count >= order.limit;
+    const bool is_above_day =
+        limits.per_user_day > 0 && is_same_day && buyer.on_day >= limits.per_user_day;
+    return is_above_limit || is_above_day ? "its user bought again" : "";
+  }
+};
+
+struct VoucherBook::Lost {
+  explicit Lost(std::span<const LostOrder> lost) {
+    for (const LostOrder& one : lost) orders.emplace(one.order.id, &one);
+  }
+
+  absl::btree_map<OrderId, const LostOrder*> orders;  // those that no store was found to have yet
+  Restored restored;
 };
 
 VoucherBook::VoucherBook(Client& client, OrderStore& orders, KeyspaceOwner& owner,
@@ -428,13 +455,26 @@ absl::Status VoucherBook::rebuild(VoucherId voucher) {
   return rebuild_locked(**in_force);
 }
 
+absl::StatusOr<VoucherBook::Restored> VoucherBook::restore(VoucherId voucher,
+                                                           std::span<const LostOrder> lost) {
+  const Change change(changing_);
+  if (!change.is_ours()) return being_rebuilt(voucher);
+  const auto in_force = orders_.applied(voucher);
+  if (!in_force.ok()) return in_force.status();
+  if (!in_force->has_value()) return not_on_sale(voucher);
+  Lost orders(lost);
+  const absl::Status rebuilt = rebuild_locked(**in_force, nullptr, &orders);
+  if (!rebuilt.ok()) return rebuilt;
+  return orders.restored;
+}
+
 /// With `before`, the version in force, rebuilds a whole voucher too, to put `version` in force; where
-/// more is sold than that has, `before` stays.
+/// more is sold than that has, `before` stays. With `lost` too, to restore these orders.
 absl::Status VoucherBook::rebuild_locked(const VoucherVersion& version,
-                                         const VoucherVersion* before) {
+                                         const VoucherVersion* before, Lost* lost) {
   const VoucherId id = version.voucher.id;
   const std::string token = name_ + ':' + std::to_string(++rebuilds_);
-  const bool even_if_whole = before != nullptr;
+  const bool even_if_whole = before != nullptr || lost != nullptr;
   auto begun = begin_rebuild(id, token, even_if_whole);
   if (begun.ok() && *begun == voucher_scripts::kUnclaimed) {
     const absl::Status verified = owner_.verify(client_);
@@ -444,7 +484,7 @@ absl::Status VoucherBook::rebuild_locked(const VoucherVersion& version,
   if (!begun.ok()) return begun.status();
   switch (*begun) {
     case voucher_scripts::kDone:
-      return load(version, before, token);
+      return load(version, before, token, lost);
     case voucher_scripts::kAlreadyDone:
       return absl::OkStatus();
     case voucher_scripts::kAnothers:
@@ -479,7 +519,7 @@ absl::Status VoucherBook::renew(VoucherId voucher, const std::string& token) {
 
 /// Reads every order of the voucher that was admitted and survives.
 absl::StatusOr<VoucherBook::Buyers> VoucherBook::read_buyers(const VoucherVersion& version,
-                                                             const std::string& token) {
+                                                             const std::string& token, Lost* lost) {
   const VoucherId id = version.voucher.id;
   const auto renew_claim = [&] { return renew(id, token); };
   // A batch that a worker read before is refused from here on, unless the worker finds it in the
@@ -493,11 +533,22 @@ absl::StatusOr<VoucherBook::Buyers> VoucherBook::read_buyers(const VoucherVersio
   for (const auto* orders : {&unstored->queued, &unstored->dead}) {
     for (const Order& order : *orders) not_stored.emplace(order.id, order);
   }
+  const auto find = [lost](const Order& order) {
+    if (lost != nullptr) lost->orders.erase(order.id);
+  };
+  for (const auto& [order_id, order] : not_stored) find(order);
+  if (lost != nullptr) {
+    for (const Order& order : unstored->without_stock) {
+      const auto same = lost->orders.find(order.id);
+      if (same != lost->orders.end() && same->second->letter.empty()) lost->orders.erase(same);
+    }
+  }
   Buyers buyers;
   buyers.counted = version.voucher.limits.per_user != 1;
   buyers.with_days = version.voucher.limits.per_user_day > 0;
   const auto visit = [&](const Order& order) {
     not_stored.erase(order.id);
+    find(order);
     buyers.add(order, version.voucher.limits);
   };
   const OrderFilter filter{
@@ -508,13 +559,59 @@ absl::StatusOr<VoucherBook::Buyers> VoucherBook::read_buyers(const VoucherVersio
   return buyers;
 }
 
+/// Appends a lost order to the stream while the voucher is closed. False if the claim is lost.
+absl::StatusOr<bool> VoucherBook::append(const LostOrder& lost, const std::string& token) {
+  const std::vector<std::string> names = {keys_.voucher(lost.order.voucher), keys_.order_stream,
+                                          keys_.dead_letters(), keys_.dead_letter_orders()};
+  std::vector<std::string> arguments = {token, lost.letter, std::to_string(lost.order.id)};
+  for (const auto& [name, value] : lost.entry.fields) {
+    arguments.push_back(name);
+    arguments.push_back(value);
+  }
+  if (!lost.entry.field(kAdmittedField)) {
+    arguments.emplace_back(kAdmittedField);
+    arguments.push_back(lost.entry.id);
+  }
+  const auto appended =
+      outcome_of(client_.run(voucher_scripts::append_lost(), views(names), views(arguments)),
+                 "restoring an order of voucher " + std::to_string(lost.order.voucher));
+  if (!appended.ok()) return appended.status();
+  return *appended == voucher_scripts::kDone;
+}
+
+/// Makes the lost orders that no store has the buyers', as far as there is room; buries the others.
+absl::Status VoucherBook::add_lost(const Limits& limits, std::int64_t stock,
+                                   const std::string& token, Buyers& buyers, Lost& lost) {
+  for (const auto& [id, order] : lost.orders) {
+    const std::string excess = buyers.find_excess(order->order, limits, stock);
+    if (excess.empty()) {
+      const auto appended = append(*order, token);
+      if (!appended.ok()) return appended.status();
+      if (!*appended) return being_rebuilt(order->order.voucher);
+      buyers.add(order->order, limits);
+      ++lost.restored.appended;
+    } else if (order->letter.empty()) {
+      const absl::Status buried = bury_without_stock(
+          client_, keys_, order->entry, "the keyspace lost it, and meanwhile " + excess);
+      if (!buried.ok()) return buried;
+      ++lost.restored.buried;
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status VoucherBook::load(const VoucherVersion& version, const VoucherVersion* before,
-                               const std::string& token) {
+                               const std::string& token, Lost* lost) {
   const VoucherId id = version.voucher.id;
-  const auto buyers = read_buyers(version, token);
+  auto buyers = read_buyers(version, token, lost);
   if (!buyers.ok()) return buyers.status();
   if (before != nullptr && version.voucher.stock < buyers->admitted) {
-    return load(*before, nullptr, token);
+    return load(*before, nullptr, token, lost);
+  }
+  if (lost != nullptr) {
+    const absl::Status added =
+        add_lost(version.voucher.limits, version.voucher.stock, token, *buyers, *lost);
+    if (!added.ok()) return added;
   }
   const auto loaded = load_buyers(id, token, *buyers);
   if (!loaded.ok()) return loaded.status();

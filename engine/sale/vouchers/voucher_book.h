@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "engine/client/client.h"
+#include "engine/sale/orders/lost_orders.h"
 #include "engine/sale/orders/order_store.h"
 #include "engine/sale/ownership/keyspace_owner.h"
 #include "engine/sale/sale_keys.h"
@@ -82,9 +83,21 @@ class VoucherBook {
   /// is missing, nothing happens. kNotFound: no such voucher; kAborted: another process is at it.
   absl::Status rebuild(VoucherId voucher);
 
+  /// What became of lost orders.
+  struct Restored {
+    std::size_t appended = 0;  // to the order stream: they are admitted again
+    std::size_t buried = 0;    // dead letters without stock now, with the reason
+  };
+  /// Puts orders of one voucher back that the keyspace lost: rebuilds the voucher, with those of
+  /// them that no store knows and that its stock and limits have room for. An order that is a dead
+  /// letter without stock stays one if there is no room. Doing it again does no harm. Errors: as
+  /// rebuild().
+  absl::StatusOr<Restored> restore(VoucherId voucher, std::span<const LostOrder> lost);
+
  private:
   using Answer = std::vector<std::int64_t>;  // of a script: an outcome, and what belongs to it
   struct Buyers;                             // of one voucher, as the stores know them
+  struct Lost;                               // orders to restore, and what became of them
 
   /// Has the book to itself while it lives, if it is_ours().
   class Change {
@@ -119,14 +132,18 @@ class VoucherBook {
                                              std::span<const std::int64_t> detail) const;
   absl::Status record_applied(const VoucherVersion& version);
   absl::Status refuse(const VoucherVersion& version, const std::string& why);
-  absl::Status rebuild_locked(const VoucherVersion& version,
-                              const VoucherVersion* before = nullptr);
+  absl::Status rebuild_locked(const VoucherVersion& version, const VoucherVersion* before = nullptr,
+                              Lost* lost = nullptr);
   absl::StatusOr<std::int64_t> begin_rebuild(VoucherId voucher, const std::string& token,
                                              bool even_if_whole);
   absl::Status renew(VoucherId voucher, const std::string& token);
-  absl::StatusOr<Buyers> read_buyers(const VoucherVersion& version, const std::string& token);
+  absl::StatusOr<Buyers> read_buyers(const VoucherVersion& version, const std::string& token,
+                                     Lost* lost);
+  absl::StatusOr<bool> append(const LostOrder& lost, const std::string& token);
+  absl::Status add_lost(const Limits& limits, std::int64_t stock, const std::string& token,
+                        Buyers& buyers, Lost& lost);
   absl::Status load(const VoucherVersion& version, const VoucherVersion* before,
-                    const std::string& token);
+                    const std::string& token, Lost* lost);
   absl::StatusOr<bool> load_buyers(VoucherId voucher, const std::string& token,
                                    const Buyers& buyers);
   void log(const VoucherVersion& version, const absl::Status& failure) const;

@@ -161,6 +161,19 @@ if tonumber(ARGV[9]) > 0 then redis.call('HSET', KEYS[1], 'admitted', ARGV[3]) e
 return {0}
 )lua";
 
+// The letter goes with the entry, so that the order is in one place.
+constexpr const char* kAppendLost = R"lua(
+if redis.call('HGET', KEYS[1], 'closed') ~= ARGV[1] then return {5} end
+local letter, order = ARGV[2], ARGV[3]
+local place = redis.call('HGET', KEYS[4], order)
+redis.call('XADD', KEYS[2], '*', unpack(ARGV, 4))
+if letter ~= '' then
+  redis.call('XDEL', KEYS[3], letter)
+  if place == 'dead ' .. letter then redis.call('HDEL', KEYS[4], order) end
+end
+return {0}
+)lua";
+
 }  // namespace
 
 const Script& apply() {
@@ -180,6 +193,11 @@ const Script& load_buyers() {
 
 const Script& finish_rebuild() {
   static const Script* const kScript = new Script(kFinishRebuild);
+  return *kScript;
+}
+
+const Script& append_lost() {
+  static const Script* const kScript = new Script(kAppendLost);
   return *kScript;
 }
 

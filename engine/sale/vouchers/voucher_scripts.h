@@ -42,5 +42,6 @@ const Script& load_buyers();
 /// KEYS voucher, stock, vouchers. ARGV token, free, admitted, counted, version, published, begin,
 /// end, total, per_user, per_day, offset, its id. {0} or {5}.
 const Script& finish_rebuild();
+const Script& append_lost();
 
 }  // namespace rushgate::voucher_scripts

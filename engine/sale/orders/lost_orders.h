@@ -1,0 +1,29 @@
+// Orders that the keyspace lost while a worker still had them in memory.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "engine/client/client.h"
+#include "engine/sale/orders/order_entry.h"
+#include "engine/sale/orders/order_store.h"
+#include "engine/sale/sale_keys.h"
+
+namespace rushgate {
+
+struct LostOrder {
+  Order order;
+  OrderEntry entry;         // as it was in the order stream
+  std::string letter = {};  // the dead letter without stock that it is; empty if it is none
+};
+
+/// Returns the orders of `entries` that are neither in the order stream, nor stored, nor dead.
+/// Entries that no order can be read from are left out. An order that was retried meanwhile may be
+/// among them: its entry has another id.
+absl::StatusOr<std::vector<LostOrder>> find_lost_orders(Client& client, OrderStore& orders,
+                                                        const SaleKeys& keys,
+                                                        std::span<const OrderEntry> entries);
+
+}  // namespace rushgate
