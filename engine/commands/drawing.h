@@ -8,10 +8,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "engine/base/random.h"
 #include "engine/commands/reply_allowance.h"
 
@@ -27,7 +27,7 @@ std::vector<std::string> draw_different(const Collection& collection, std::size_
   std::vector<std::string> names;
   constexpr std::size_t kFew = 3;  // of so many times the elements: one by one
   if (count < collection.size() / kFew) {
-    absl::flat_hash_set<std::string> drawn;
+    std::unordered_set<std::string> drawn;
     while (drawn.size() < count) {
       const auto [name, is_new] = drawn.insert(collection.draw(random));
       if (is_new) names.push_back(*name);

@@ -7,10 +7,10 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "engine/base/numbers.h"
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
@@ -147,7 +147,7 @@ void sort_by_size(std::vector<Input>& inputs) {
 
 Members unite(AlgebraRequest& request) {
   sort_by_size(request.inputs);
-  absl::flat_hash_map<std::string, double> scores;
+  std::unordered_map<std::string, double> scores;
   for (const Input& input : request.inputs) {
     input.for_each([&](std::string_view member, double score) {
       const double weighted = number_or_zero(score * input.weight);

@@ -6,10 +6,10 @@
 #include <limits>
 #include <optional>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
@@ -141,7 +141,7 @@ Reply score_reply(Object* object, std::string_view member) {
 std::vector<std::size_t> draw_ranks(Random& random, std::size_t size, std::size_t count) {
   std::vector<std::size_t> ranks;
   ranks.reserve(count);
-  absl::flat_hash_set<std::size_t> drawn;
+  std::unordered_set<std::size_t> drawn;
   for (std::size_t last = size - count; last < size; ++last) {
     const std::size_t rank = random.below(last + 1);
     ranks.push_back(drawn.insert(rank).second ? rank : last);

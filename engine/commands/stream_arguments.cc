@@ -4,10 +4,10 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "engine/base/numbers.h"
 #include "engine/commands/errors.h"
@@ -164,7 +164,7 @@ namespace {
 /// Which streams are waited for: of those of one key, the first.
 std::vector<std::size_t> streams_to_wait_for(RequestView request, const StreamReadRequest& read) {
   std::vector<std::size_t> streams;
-  absl::flat_hash_set<std::string_view> keys;
+  std::unordered_set<std::string_view> keys;
   for (std::size_t i = 0; i < read.streams; ++i) {
     if (keys.insert(read.key(request, i)).second) streams.push_back(i);
   }

@@ -1,5 +1,6 @@
 #include "engine/keyspace/changes.h"
 
+#include <algorithm>
 #include <string>
 
 #include "engine/keyspace/object.h"
@@ -26,7 +27,7 @@ void Changes::roll_back_to(const Mark& mark) {
   }
   memory_.settle();  // while all of them are alive
   undo_.roll_back_to(mark.undo_steps, [this](Object* object) { memory_.recount(*object); });
-  records_.truncate(mark.record_bytes);
+  records_.truncate(std::min(mark.record_bytes, records_.size_bytes()));
 }
 
 void Changes::complete_records() {
@@ -49,6 +50,7 @@ void Changes::forget() {
   for (Object* object : touched_) {
     object->change = ObjectChange::kNone;
     if (object->attached && object->type() == ValueType::kStream) object->stream().settle();
+    if (object->attached && object->type() == ValueType::kList) object->list().settle();
     if (!object->is_noted) memory_.recount(*object);  // it holds nothing any more that it gathered
   }
   touched_.clear();

@@ -2,6 +2,7 @@
 // store must keep of it.
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -16,10 +17,12 @@ namespace rushgate {
 /// Every mutator of the keyspace does four things. It reserves an undo step, changes memory, and
 /// pushes the step, which thus cannot fail once memory is changed. And it either appends to records()
 /// what the store must keep or touches the object, whose header is then written once when the group
-/// commits. An undo step allocates nothing: it holds what the change removed. Not thread-safe: it belongs to whoever has the turn.
+/// commits. An undo step allocates nothing: it holds what the change removed. Not thread-safe: it
+/// belongs to the thread that has the turn.
 class Changes {
  public:
-  /// A point to go back to; valid until an earlier one is gone back to, or the group ends.
+  /// A savepoint. It is valid until the batch ends, or until something is recorded after a roll-back
+  /// to an earlier one.
   struct Mark {
     std::size_t undo_steps;
     std::size_t record_bytes;
@@ -33,10 +36,11 @@ class Changes {
   }
   /// Before anything else is changed: which keys there are, what is published, ….
   void reserve_undo() { undo_.reserve(); }
-  /// How to take back the change for which reserve_undo() was called. (UndoLog::push())
+  /// Records how to undo the change for which reserve_undo() was called (UndoLog::push()).
   template <class Step>
   void push_undo(Object& object, Step step) {
     static_assert(sizeof(Step) <= UndoLog::kStepBytesMax);
+    assert(object.is_noted);
     undo_.push(std::move(step), &object);
   }
   template <class Step>
@@ -52,6 +56,7 @@ class Changes {
   /// That, and the object's header.
   void touch(Object& object);
 
+  /// Returns a savepoint at the present point.
   [[nodiscard]] Mark mark() const { return {undo_.size(), records_.size_bytes(), touched_.size()}; }
 
   /// Has anything been changed since `mark`?
@@ -59,7 +64,7 @@ class Changes {
     return undo_.size() != mark.undo_steps;
   }
 
-  /// Takes back everything since `mark`.
+  /// Undoes all changes since `mark`. No effect if a roll-back to an earlier one came before.
   void roll_back_to(const Mark& mark);
 
   /// Appends the touched objects' headers to records(): the batch is then complete.

@@ -10,9 +10,9 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "engine/base/heap.h"
 #include "engine/keyspace/changes.h"
 #include "engine/keyspace/hashing.h"
@@ -221,7 +221,7 @@ class Database {
     std::size_t watchers = 0;
     std::uint64_t creations = 0;  // of something there, since
   };
-  absl::flat_hash_map<std::string, WatchedAbsence> watched_absences_;
+  std::unordered_map<std::string, WatchedAbsence> watched_absences_;
 };
 
 }  // namespace rushgate

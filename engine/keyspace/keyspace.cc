@@ -40,7 +40,10 @@ class KeyspaceLoader {
   absl::Status finish() {
     insert_integers();
     for (const auto& [object, member] : removed_) object->set().erase(member);
-    for (const auto& [id, object] : by_id_) keyspace_.changes().memory().recount(*object);
+    for (const auto& [id, object] : by_id_) {
+      if (object->type() == ValueType::kList) object->list().settle();
+      keyspace_.changes().memory().recount(*object);
+    }
     return status_;
   }
 
@@ -93,7 +96,7 @@ class KeyspaceLoader {
     RecordReader reader(value);
     const double score = reader.real();
     return key.ok() && reader.ok() && reader.at_end() && !std::isnan(score) &&
-           !object.sorted_set().assign(member, score).has_value();
+           !object.sorted_set().assign(member, score).old_score.has_value();
   }
 
   bool read_field(HashValue& hash, std::string_view field, std::string_view value) const {

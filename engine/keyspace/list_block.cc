@@ -1,8 +1,12 @@
 #include "engine/keyspace/list_block.h"
 
+#include <algorithm>
+#include <array>
 #include <bit>
+#include <cassert>
 #include <cstring>
 #include <iterator>
+#include <new>
 #include <utility>
 
 #include "engine/base/numbers.h"
@@ -91,23 +95,29 @@ bool ListBlock::has_room_for(const Scalar& element) const {
 }
 
 void ListBlock::insert(std::size_t at, ListPosition position, const Scalar& element) {
-  make_room(element);
+  reserve(element);
+  positions_.prepare_insert(at, position);
+  if (begins_.size() == begins_.capacity()) begins_.reserve(2 * begins_.size());
   begins_.insert(std::next(begins_.begin(), static_cast<std::ptrdiff_t>(at)), append(element));
   positions_.insert(at, position);
 }
 
 void ListBlock::assign(std::size_t at, const Scalar& element) {
-  make_room(element);
+  const std::size_t kept = bytes_.size() - wasted_ - packed(at).size;
+  bytes_.reserve(kept + packed_size(element));
   waste(at);
-  if (size() == 1) forget_bytes();
-  begins_[at] = append(element);
-  if (is_mostly_waste()) pack_anew();
+  begins_.erase(std::next(begins_.begin(), static_cast<std::ptrdiff_t>(at)));
+  const std::size_t end = bytes_.size() + packed_size(element);
+  if (begins_.empty() || is_mostly_waste() || end > std::min(kBytesMax, bytes_.capacity())) {
+    pack_anew();
+  }
+  begins_.insert(std::next(begins_.begin(), static_cast<std::ptrdiff_t>(at)), append(element));
 }
 
 void ListBlock::erase(std::size_t at) {
+  positions_.erase(at);
   waste(at);
   begins_.erase(std::next(begins_.begin(), static_cast<std::ptrdiff_t>(at)));
-  positions_.erase(at);
   if (is_mostly_waste()) pack_anew();
 }
 
@@ -121,13 +131,11 @@ void ListBlock::waste(std::size_t at) {
   }
 }
 
-void ListBlock::make_room(const Scalar& element) {
-  if (wasted_ > 0 && bytes_.size() + packed_size(element) > kBytesMax) pack_anew();
-}
-
-void ListBlock::forget_bytes() {
-  bytes_.clear();
-  wasted_ = 0;
+/// Makes room for the bytes of an element: append() needs no memory then.
+void ListBlock::reserve(const Scalar& element) {
+  const std::size_t wanted = packed_size(element);
+  if (wasted_ > 0 && bytes_.size() + wanted > std::min(kBytesMax, bytes_.capacity())) pack_anew();
+  bytes_.reserve(bytes_.size() + wanted);
 }
 
 ListBlock ListBlock::take_from(std::size_t at) {
@@ -145,21 +153,44 @@ ListBlock ListBlock::take_from(std::size_t at) {
   return taken;
 }
 
-void ListBlock::shrink() {
-  bytes_.shrink_to_fit();
-  begins_.shrink_to_fit();
+void ListBlock::append(const ListBlock& taken) {
+  const std::size_t wanted = taken.bytes_.size() - taken.wasted_;
+  if (bytes_.size() + wanted > bytes_.capacity()) pack_anew();
+  for (std::size_t i = 0; i < taken.size(); ++i) {
+    begins_.push_back(static_cast<std::uint16_t>(bytes_.size()));
+    bytes_.append(taken.bytes_, taken.begins_[i], taken.packed(i).size);
+  }
+  positions_.append(taken.positions_);
 }
 
-void ListBlock::pack_anew() {
-  std::string bytes;
-  for (std::uint16_t& begin : begins_) {
-    const std::size_t size = packed_at(begin).size;
-    const auto moved_to = static_cast<std::uint16_t>(bytes.size());
-    bytes.append(bytes_, begin, size);
-    begin = moved_to;
+void ListBlock::shrink() {
+  wants_to_shrink_ = false;
+  try {
+    bytes_.shrink_to_fit();
+    begins_.shrink_to_fit();
+    positions_.shrink();
+  } catch (const std::bad_alloc&) {  // it keeps what it has
   }
-  bytes_ = std::move(bytes);
+}
+
+/// Drops the waste. Needs no memory, and keeps that of the bytes.
+void ListBlock::pack_anew() {
+  if (begins_.empty()) {
+    bytes_.clear();
+  } else if (wasted_ > 0) {
+    assert(bytes_.size() - wasted_ <= kBytesMax);  // an element that is larger stands alone
+    std::array<char, kBytesMax> live;
+    std::size_t end = 0;
+    for (std::uint16_t& begin : begins_) {
+      const std::size_t size = packed_at(begin).size;
+      std::memcpy(live.data() + end, bytes_.data() + begin, size);
+      begin = static_cast<std::uint16_t>(end);
+      end += size;
+    }
+    bytes_.assign(live.data(), end);
+  }
   wasted_ = 0;
+  ask_to_shrink();
 }
 
 }  // namespace rushgate

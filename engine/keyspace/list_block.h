@@ -29,6 +29,9 @@ class ListBlock {
   [[nodiscard]] const ListPositions& positions() const { return positions_; }
   [[nodiscard]] ListPositions& positions() { return positions_; }
 
+  // A change that throws, for want of memory, has changed nothing. None but shrink() gives memory
+  // back: so what takes back the newest change needs none.
+
   /// Before the one at `at`. There must be room.
   void insert(std::size_t at, ListPosition position, const Scalar& element);
   /// Another element at the same position. There must be room, or it be the only one.
@@ -36,7 +39,13 @@ class ListBlock {
   void erase(std::size_t at);
   /// Splits off the elements from `at` on.
   ListBlock take_from(std::size_t at);
-  /// Takes no more memory than needed: nothing will come for a while.
+  /// Takes back a take_from().
+  void append(const ListBlock& taken);
+
+  /// Nothing will come for a while, or much has gone: it may give memory back.
+  void ask_to_shrink() { wants_to_shrink_ = true; }
+  [[nodiscard]] bool wants_to_shrink() const { return wants_to_shrink_; }
+  /// Takes no more memory than needed, if there is memory to move to.
   void shrink();
 
   /// Bytes held beside itself.
@@ -60,9 +69,8 @@ class ListBlock {
   static std::size_t packed_size(const Scalar& element);
   std::uint16_t append(const Scalar& element);
   [[nodiscard]] bool is_mostly_waste() const { return wasted_ > bytes_.size() / 2; }
-  void make_room(const Scalar& element);
+  void reserve(const Scalar& element);
   void waste(std::size_t at);
-  void forget_bytes();
   void pack_anew();
 
   std::string bytes_;  // an element: varint: length << 1, + 1 if it is a number; the text, or the
@@ -70,6 +78,7 @@ class ListBlock {
   absl::InlinedVector<std::uint16_t, kBeginsInlined>
       begins_;                // in bytes_; in the order of the list
   std::uint32_t wasted_ = 0;  // so many of bytes_
+  bool wants_to_shrink_ = false;
   ListPositions positions_;
 };
 

@@ -13,18 +13,27 @@ std::size_t ListPositions::lower_bound(ListPosition position) const {
   return std::min<std::size_t>(size_, (position - first_ - 1) / kListStep + 1);
 }
 
+/// Are they a step apart, and still with this one?
+bool ListPositions::continues(std::size_t at, ListPosition position) const {
+  if (!is_regular()) return false;
+  return size_ == 0 || (at == 0 && position + kListStep == first_) ||
+         (at == size_ && position - kListStep == back());
+}
+
+void ListPositions::prepare_insert(std::size_t at, ListPosition position) {
+  if (continues(at, position)) return;
+  const std::size_t wanted = size_ + 1;
+  if (wanted > each_.capacity()) each_.reserve(std::max(wanted, 2 * each_.size()));
+}
+
 void ListPositions::insert(std::size_t at, ListPosition position) {
-  if (is_regular()) {
-    const bool is_only = size_ == 0;
-    const bool is_before = at == 0 && position + kListStep == first_;
-    const bool is_after = at == size_ && position - kListStep == back();
-    if (is_only || is_before || is_after) {
-      if (at == 0) first_ = position;
-      ++size_;
-      return;
-    }
-    spell_out();
+  if (continues(at, position)) {
+    if (at == 0) first_ = position;
+    ++size_;
+    return;
   }
+  prepare_insert(at, position);
+  spell_out();
   each_.insert(std::next(each_.begin(), static_cast<std::ptrdiff_t>(at)), position);
   ++size_;
 }
@@ -50,8 +59,13 @@ void ListPositions::settle() {
   if (is_regular()) return;
   const auto is_irregular = [](ListPosition a, ListPosition b) { return b - a != kListStep; };
   if (std::ranges::adjacent_find(each_, is_irregular) != each_.end()) return;
+  make_regular();
+}
+
+void ListPositions::make_regular() {
+  if (is_regular()) return;
   first_ = each_.front();
-  each_ = {};
+  each_.clear();
 }
 
 ListPositions ListPositions::take_from(std::size_t at) {
@@ -68,6 +82,16 @@ ListPositions ListPositions::take_from(std::size_t at) {
   }
   size_ = at;
   return taken;
+}
+
+void ListPositions::append(const ListPositions& taken) {
+  if (is_regular() && taken.is_regular() && taken.first_ - kListStep == back()) {
+    size_ += taken.size_;
+    return;
+  }
+  spell_out();
+  for (std::size_t at = 0; at < taken.size_; ++at) each_.push_back(taken[at]);
+  size_ += taken.size_;
 }
 
 void ListPositions::spell_out() {

@@ -8,46 +8,96 @@ namespace rushgate {
 
 // ---- The blocks ----
 
-void ListBlocks::insert(std::size_t at, ListBlock block) {
-  block_bytes_ += block.memory_bytes();
+void ListBlocks::reserve(std::size_t at) {
   if (at == 0 && size() > 0) {
-    if (unused_ == 0) {
-      const std::size_t room = size() / 2 + 1;
-      std::vector<ListBlock> wider(room + blocks_.size());
-      std::ranges::move(blocks_, std::next(wider.begin(), static_cast<std::ptrdiff_t>(room)));
-      blocks_ = std::move(wider);
-      unused_ = room;
-    }
-    blocks_[--unused_] = std::move(block);
-    return;
+    if (unused_ > 0) return;
+    const std::size_t room = size() / 2 + 1;
+    std::vector<ListBlock> wider;
+    wider.reserve(room + blocks_.capacity());  // never less than there was
+    wider.resize(room);
+    std::ranges::move(blocks_, std::back_inserter(wider));
+    blocks_ = std::move(wider);
+    unused_ = room;
+  } else if (blocks_.size() == blocks_.capacity()) {
+    blocks_.reserve(2 * blocks_.size() + 1);
   }
-  blocks_.insert(std::next(blocks_.begin(), static_cast<std::ptrdiff_t>(unused_ + at)),
-                 std::move(block));
 }
 
-void ListBlocks::insert(std::size_t at, std::vector<ListBlock> blocks) {
-  for (const ListBlock& block : blocks) block_bytes_ += block.memory_bytes();
-  blocks_.insert(std::next(blocks_.begin(), static_cast<std::ptrdiff_t>(unused_ + at)),
-                 std::make_move_iterator(blocks.begin()), std::make_move_iterator(blocks.end()));
+ListBlock ListBlocks::take(std::size_t at) {
+  ListBlock taken;
+  take(at, {&taken, 1});
+  return taken;
 }
 
-std::vector<ListBlock> ListBlocks::take(std::size_t at, std::size_t count) {
-  constexpr std::size_t kUnusedMax = 16;  // or as many as are used
+void ListBlocks::take(std::size_t at, std::span<ListBlock> taken) {
   const auto begin = std::next(blocks_.begin(), static_cast<std::ptrdiff_t>(unused_ + at));
-  const auto end = std::next(begin, static_cast<std::ptrdiff_t>(count));
-  std::vector<ListBlock> taken(std::make_move_iterator(begin), std::make_move_iterator(end));
+  const auto end = std::next(begin, static_cast<std::ptrdiff_t>(taken.size()));
+  std::move(begin, end, taken.begin());
   for (const ListBlock& block : taken) block_bytes_ -= block.memory_bytes();
+  note_taken(at, taken.size());
   if (at > 0) {
     blocks_.erase(begin, end);
-    return taken;
+  } else {
+    std::fill(begin, end, ListBlock());  // they are in front now
+    unused_ += taken.size();
+    drop_unused();
   }
-  std::fill(begin, end, ListBlock());  // they are in front now
-  unused_ += count;
-  if (unused_ > size() + kUnusedMax) {
-    blocks_.erase(blocks_.begin(), end);
-    unused_ = 0;
+}
+
+void ListBlocks::drop_unused() {
+  constexpr std::size_t kUnusedMax = 16;  // or as many as are used
+  if (unused_ <= size() + kUnusedMax) return;
+  blocks_.erase(blocks_.begin(), std::next(blocks_.begin(), static_cast<std::ptrdiff_t>(unused_)));
+  unused_ = 0;
+}
+
+void ListBlocks::put_back(std::size_t at, ListBlock block) { put_back(at, {&block, 1}); }
+
+/// There has been room for them before, behind the others or in front.
+void ListBlocks::put_back(std::size_t at, std::span<ListBlock> taken) {
+  const std::size_t count = taken.size();
+  const bool is_full = blocks_.capacity() - blocks_.size() < count;
+  if (unused_ >= count && (at == 0 || is_full)) {
+    const auto used = std::next(blocks_.begin(), static_cast<std::ptrdiff_t>(unused_));
+    unused_ -= count;
+    const auto moved_to =
+        std::move(used, std::next(used, static_cast<std::ptrdiff_t>(at)),
+                  std::next(blocks_.begin(), static_cast<std::ptrdiff_t>(unused_)));
+    std::ranges::move(taken, moved_to);
+  } else {
+    if (is_full) {
+      blocks_.erase(blocks_.begin(),
+                    std::next(blocks_.begin(), static_cast<std::ptrdiff_t>(unused_)));
+      unused_ = 0;
+    }
+    blocks_.insert(std::next(blocks_.begin(), static_cast<std::ptrdiff_t>(unused_ + at)),
+                   std::make_move_iterator(taken.begin()), std::make_move_iterator(taken.end()));
   }
-  return taken;
+  note_inserted(at, count);
+}
+
+void ListBlocks::note_inserted(std::size_t at, std::size_t count) {
+  if (at < shrink_end_) shrink_end_ += count;
+  for (std::size_t i = at; i < at + count; ++i) {
+    const ListBlock& block = (*this)[i];
+    block_bytes_ += block.memory_bytes();
+    if (block.wants_to_shrink()) note_to_shrink(i);
+  }
+}
+
+void ListBlocks::note_taken(std::size_t at, std::size_t count) {
+  if (shrink_begin_ != kNone && shrink_begin_ > at) {
+    shrink_begin_ -= std::min(count, shrink_begin_ - at);
+  }
+}
+
+void ListBlocks::shrink() {
+  const std::size_t end = std::min(shrink_end_, size());
+  const std::size_t begin = std::exchange(shrink_begin_, kNone);
+  shrink_end_ = 0;
+  for (std::size_t i = begin; i < end; ++i) {
+    if ((*this)[i].wants_to_shrink()) edit(i, [](ListBlock& block) { block.shrink(); });
+  }
 }
 
 std::size_t ListBlocks::measured_bytes() const {
@@ -88,112 +138,175 @@ ListValue::Place ListValue::lower_bound(ListPosition position) const {
 
 // ---- Changes ----
 
-void ListValue::insert(Place place, ListPosition position, const Scalar& element) {
+ListValue::Inserted ListValue::insert(Place place, ListPosition position, const Scalar& element) {
+  Inserted done;
+  if (place.at == 0) {
+    insert_between(place.block, position, element, done);
+  } else if (blocks_[place.block].has_room_for(element)) {
+    insert_into(place, position, element, done);
+  } else {
+    split(place.block, place.at);
+    try {
+      insert_between(place.block + 1, position, element, done);
+    } catch (...) {
+      unsplit(place.block);
+      throw;
+    }
+    done.split = place;
+    done.has_split = true;
+  }
   ++size_;
-  auto [block, at] = place;
-  if (at == 0) return insert_between(block, position, element);
-  if (blocks_[block].has_room_for(element)) return insert_into(block, at, position, element);
-  split_block(block, at);
-  insert_between(block + 1, position, element);
+  return done;
 }
 
 /// Before the first element of a block: at the end of the block before it, if there is room.
-void ListValue::insert_between(std::size_t block, ListPosition position, const Scalar& element) {
+void ListValue::insert_between(std::size_t block, ListPosition position, const Scalar& element,
+                               Inserted& done) {
   const bool has_previous = block > 0;
   const bool has_next = block < blocks_.size();
   if (has_previous && blocks_[block - 1].has_room_for(element)) {
-    return insert_into(block - 1, blocks_[block - 1].size(), position, element);
+    const Place behind{.block = block - 1, .at = blocks_[block - 1].size()};
+    return insert_into(behind, position, element, done);
   }
   if (has_next && blocks_[block].has_room_for(element)) {
-    return insert_into(block, 0, position, element);
+    return insert_into({.block = block, .at = 0}, position, element, done);
   }
-  const auto shrink = [](ListBlock& full) { full.shrink(); };
-  if (has_previous) blocks_.edit(block - 1, shrink);
-  if (has_next) blocks_.edit(block, shrink);
   ListBlock only;
   only.insert(0, position, element);
   blocks_.insert(block, std::move(only));
+  const auto ask_to_shrink = [](ListBlock& full) { full.ask_to_shrink(); };
+  if (has_previous) blocks_.edit(block - 1, ask_to_shrink);
+  if (has_next) blocks_.edit(block + 1, ask_to_shrink);
+  done.place = {.block = block, .at = 0};
+  done.is_alone = true;
+}
+
+void ListValue::insert_into(Place place, ListPosition position, const Scalar& element,
+                            Inserted& done) {
+  done.place = place;
+  blocks_.edit(place.block, [&](ListBlock& block) {
+    done.was_regular = block.positions().is_regular();
+    block.insert(place.at, position, element);
+  });
+}
+
+void ListValue::take_back(const Inserted& inserted) {
+  const auto& [block, at] = inserted.place;
+  if (inserted.is_alone) {
+    static_cast<void>(blocks_.take(block));
+  } else {
+    blocks_.edit(block, [&, at = at](ListBlock& changed) {
+      changed.erase(at);
+      if (inserted.was_regular) changed.positions().make_regular();
+    });
+  }
+  if (inserted.has_split) unsplit(inserted.split.block);
+  --size_;
+}
+
+ListValue::Erased ListValue::erase(Place place) {
+  Erased done{.place = place,
+              .position = position(place),
+              .element = {},
+              .block = nullptr,
+              .was_regular = blocks_[place.block].positions().is_regular()};
+  if (blocks_[place.block].size() == 1) {
+    done.block = std::make_unique<ListBlock>();
+    *done.block = blocks_.take(place.block);
+  } else {
+    done.element = element(place);
+    blocks_.edit(place.block, [&](ListBlock& block) { block.erase(place.at); });
+  }
+  --size_;
+  return done;
+}
+
+void ListValue::take_back(Erased erased) {
+  const auto& [block, at] = erased.place;
+  if (erased.block != nullptr) {
+    blocks_.put_back(block, std::move(*erased.block));
+  } else {
+    blocks_.edit(block, [&, at = at](ListBlock& changed) {
+      changed.insert(at, erased.position, erased.element);
+      if (erased.was_regular) changed.positions().make_regular();
+    });
+  }
+  ++size_;
 }
 
 void ListValue::assign(Place place, const Scalar& element) {
-  const ListBlock& block = blocks_[place.block];
-  if (block.size() == 1 || block.has_room_for(element)) {
-    return blocks_.edit(place.block,
-                        [&](ListBlock& changed) { changed.assign(place.at, element); });
-  }
-  const ListPosition position = this->position(place);
-  insert(erase(place), position, element);
-}
-
-ListValue::Place ListValue::erase(Place place) {
-  --size_;
-  blocks_.edit(place.block, [&](ListBlock& block) { block.erase(place.at); });
-  if (blocks_[place.block].size() == 0) blocks_.take(place.block, 1);
-  return normal(place);
-}
-
-void ListValue::insert_into(std::size_t block, std::size_t at, ListPosition position,
-                            const Scalar& element) {
-  blocks_.edit(block, [&](ListBlock& own) { own.insert(at, position, element); });
+  blocks_.edit(place.block, [&](ListBlock& block) { block.assign(place.at, element); });
 }
 
 /// The elements of the block from `at` on become one of their own.
-void ListValue::split_block(std::size_t block, std::size_t at) {
-  blocks_.insert(block + 1,
-                 blocks_.edit(block, [at](ListBlock& whole) { return whole.take_from(at); }));
+void ListValue::split(std::size_t block, std::size_t at) {
+  blocks_.reserve(block + 1);
+  blocks_.put_back(block + 1,
+                   blocks_.edit(block, [at](ListBlock& whole) { return whole.take_from(at); }));
 }
 
-/// Lets a block begin at `index`: which one.
-std::size_t ListValue::split(std::size_t index) {
-  const auto [block, at] = place_of(index);
-  if (at == 0) return block;
-  split_block(block, at);
-  return block + 1;
+void ListValue::unsplit(std::size_t block) {
+  const ListBlock taken = blocks_.take(block + 1);
+  blocks_.edit(block, [&taken](ListBlock& whole) { whole.append(taken); });
 }
 
-ListValue ListValue::take(std::size_t first, std::size_t count) {
-  const std::size_t block = split(first);
-  const auto [blocks, elements] = whole_blocks(block, count);
-  ListValue taken;
-  taken.blocks_.insert(0, blocks_.take(block, blocks));
-  taken.size_ = elements;
-  size_ -= elements;
-  for (Place place{block, 0}; taken.size_ < count; place = erase(place)) {
-    taken.insert(taken.end(), position(place), element(place));
+ListValue::Taken ListValue::take(std::size_t first, std::size_t count) {
+  Taken taken;
+  Place begin = place_of(first);
+  if (begin.at > 0) {
+    split(begin.block, begin.at);
+    taken.has_split_begin = true;
+    begin = {.block = begin.block + 1, .at = 0};
   }
+  taken.begin = begin.block;
+  try {
+    Place end = place_of(first + count);
+    if (end.at > 0) {
+      split(end.block, end.at);
+      taken.has_split_end = true;
+      end = {.block = end.block + 1, .at = 0};
+    }
+    taken.end = end.block;
+    taken.blocks.resize(taken.end - taken.begin);
+  } catch (...) {
+    put_back(std::move(taken));  // nothing but what was split
+    throw;
+  }
+  blocks_.take(begin.block, taken.blocks);
+  taken.size = count;
+  size_ -= count;
   return taken;
 }
 
-/// How many blocks from `first` on have together at most `count` elements, and how many elements.
-std::pair<std::size_t, std::size_t> ListValue::whole_blocks(std::size_t first,
-                                                            std::size_t count) const {
-  std::size_t blocks = 0;
-  std::size_t elements = 0;
-  for (; first + blocks < blocks_.size(); ++blocks) {
-    const std::size_t more = blocks_[first + blocks].size();
-    if (elements + more > count) break;
-    elements += more;
-  }
-  return {blocks, elements};
+void ListValue::put_back(Taken taken) {
+  blocks_.put_back(taken.begin, taken.blocks);
+  size_ += taken.size;
+  if (taken.has_split_end) unsplit(taken.end - 1);
+  if (taken.has_split_begin) unsplit(taken.begin - 1);
 }
 
-void ListValue::put_back(std::size_t first, ListValue taken) {
-  blocks_.insert(split(first), taken.blocks_.take(0, taken.blocks_.size()));
-  size_ += taken.size_;
+std::size_t ListValue::Taken::memory_bytes() const {
+  std::size_t bytes = heap_bytes(blocks);
+  for (const ListBlock& block : blocks) bytes += block.memory_bytes();
+  return bytes;
 }
 
 void ListValue::reposition(std::size_t first, std::span<const ListPosition> positions) {
-  Place place = place_of(first);
-  while (!positions.empty()) {
-    blocks_.edit(place.block, [&](ListBlock& changed) {
+  const Place begin = place_of(first);
+  const std::size_t last = place_of(first + positions.size() - 1).block;
+  for (std::size_t block = begin.block; block <= last; ++block) {
+    blocks_.edit(block, [](ListBlock& changed) { changed.positions().prepare_assign(); });
+  }
+  std::size_t at = begin.at;
+  for (std::size_t block = begin.block; block <= last; ++block, at = 0) {
+    blocks_.edit(block, [&](ListBlock& changed) {
       ListPositions& own = changed.positions();
-      for (; place.at < own.size() && !positions.empty(); ++place.at) {
-        own.assign(place.at, positions.front());
+      for (; at < own.size() && !positions.empty(); ++at) {
+        own.assign(at, positions.front());
         positions = positions.subspan(1);
       }
       own.settle();
     });
-    place = {.block = place.block + 1, .at = 0};
   }
 }
 

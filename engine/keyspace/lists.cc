@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -31,19 +33,51 @@ void record_removal(Database& db, const Object& object, ListPosition position) {
   db.changes().records().remove(position_key(object.id, position));
 }
 
-/// `removed` has been taken out of the list.
-void record_removal(Database& db, Object& object, const ListValue& removed) {
+/// Of `count` elements, from the one at `first` on, which are to be taken out of the list.
+void record_removal(Database& db, Object& object, std::size_t first, std::size_t count) {
   const ListValue& list = object.list();
-  if (removed.size() <= std::max(list.size(), kSingleRemovalsMax)) {
-    removed.for_each(0, removed.size(), [&](ListPosition position, const std::string&) {
-      record_removal(db, object, position);
-    });
+  const std::size_t left = list.size() - count;
+  if (count <= std::max(left, kSingleRemovalsMax)) {
+    Place place = list.place_of(first);
+    for (; count > 0; --count, place = list.next(place)) {
+      record_removal(db, object, list.position(place));
+    }
     return;
   }
   remove_range(db.changes().records(), RecordKind::kElement, object.id, object.id);
-  list.for_each(0, list.size(), [&](ListPosition position, const std::string& element) {
+  const auto put = [&](ListPosition position, const std::string& element) {
     record(db, object, position, element);
+  };
+  list.for_each(0, first, put);
+  list.for_each(first + count, left - first, put);
+}
+
+/// What the list need not hold once nothing can be taken back is dropped then.
+void settle_later(Database& db, Object& object) {
+  if (object.list().wants_to_settle()) db.changes().gather(object);
+}
+
+// ---- One element ----
+
+void insert_at(Database& db, Object& object, Place place, ListPosition position,
+               const Scalar& element) {
+  db.changes().reserve_undo(object);
+  ListValue& list = object.list();
+  db.changes().push_undo(object, [&list, inserted = list.insert(place, position, element)] {
+    list.take_back(inserted);
   });
+  record(db, object, position, element.text());
+  settle_later(db, object);
+}
+
+void erase_at(Database& db, Object& object, Place place) {
+  db.changes().reserve_undo(object);
+  ListValue& list = object.list();
+  const ListPosition position = list.position(place);
+  db.changes().push_undo(
+      object, [&list, erased = list.erase(place)]() mutable { list.take_back(std::move(erased)); });
+  record_removal(db, object, position);
+  settle_later(db, object);
 }
 
 // ---- Positions ----
@@ -61,10 +95,10 @@ void respace(Database& db, Object& object, std::size_t first, std::size_t count,
     elements.push_back(std::move(element));
     position += spacing;
   });
-  list.reposition(first, after);
   for (const ListPosition old : before) record_removal(db, object, old);
   for (std::size_t i = 0; i < count; ++i) record(db, object, after[i], elements[i]);
   db.changes().reserve_undo(object);
+  list.reposition(first, after);
   db.changes().push_undo(
       object, [&list, first, before = std::move(before)] { list.reposition(first, before); });
 }
@@ -138,24 +172,27 @@ void insert(Database& db, Object& object, std::size_t index, const Scalar& eleme
     }
     position = free_position(list, index);
   }
-  list.insert(list.place_of(index), *position, element);
+  insert_at(db, object, list.place_of(index), *position, element);
   ++object.revision;
-  db.changes().reserve_undo(object);
-  db.changes().push_undo(object, [&list, index] { list.erase(list.place_of(index)); });
-  record(db, object, *position, element.text());
 }
 
 void set(Database& db, Object& object, std::size_t index, const Scalar& element) {
   ListValue& list = object.list();
   const Place place = list.place_of(index);
   const ListPosition position = list.position(place);
-  db.changes().reserve_undo(object);
-  db.changes().push_undo(object, [&list, index, old = list.element(place)] {
-    list.assign(list.place_of(index), old);
-  });
-  list.assign(place, element);
+  if (!list.has_room_for(place, element)) {
+    erase_at(db, object, place);
+    insert_at(db, object, list.normal(place), position, element);
+  } else {
+    db.changes().reserve_undo(object);
+    std::string old = list.element(place);
+    list.assign(place, element);
+    db.changes().push_undo(object,
+                           [&list, place, old = std::move(old)] { list.assign(place, old); });
+    record(db, object, position, element.text());
+    settle_later(db, object);
+  }
   ++object.revision;
-  record(db, object, position, element.text());
 }
 
 std::string pop(Database& db, Object& object, End end) {
@@ -166,59 +203,57 @@ std::string pop(Database& db, Object& object, End end) {
     db.remove(object);
     return element;
   }
-  const ListPosition position = list.position(place);
-  list.erase(place);
-  db.changes().reserve_undo(object);
-  db.changes().push_undo(object, [&list, end, position, element] {
-    list.insert(end == End::kHead ? list.begin() : list.end(), position, element);
-  });
+  erase_at(db, object, place);
   ++object.revision;
-  record_removal(db, object, position);
   return element;
 }
 
 void remove_range(Database& db, Object& object, std::size_t first, std::size_t count) {
   ListValue& list = object.list();
   if (count == list.size()) return db.remove(object);
-  ++object.revision;  // WATCH sees LTRIM even if nothing goes
-  if (count == 0) return;
-  ListValue removed = list.take(first, count);
-  record_removal(db, object, removed);
+  ++object.revision;                // WATCH sees LTRIM even if nothing goes
+  constexpr std::size_t kFew = 16;  // more are worth two blocks that are split
+  if (count <= kFew) {
+    Place place = list.place_of(first);
+    for (; count > 0; --count, place = list.normal(place)) erase_at(db, object, place);
+    return;
+  }
+  record_removal(db, object, first, count);
   db.changes().reserve_undo(object);
-  db.changes().push_undo(object, [&list, first, removed = std::move(removed)]() mutable {
-    list.put_back(first, std::move(removed));
+  auto taken = std::make_unique<ListValue::Taken>();
+  *taken = list.take(first, count);
+  const std::size_t bytes = taken->memory_bytes();
+  Removed<ListValue::Taken> held(db.keyspace().lazy_free(), std::move(taken), bytes);
+  db.changes().push_undo(object, [&list, held = std::move(held)]() mutable {
+    list.put_back(std::move(*held.take()));
   });
 }
 
 std::size_t remove_equal(Database& db, Object& object, const Scalar& element, End from,
                          std::size_t count_max) {
-  ListValue& list = object.list();
-  std::vector<ListPosition> removed;
-  const auto erase = [&](Place place) {
-    removed.push_back(list.position(place));
-    record_removal(db, object, removed.back());
-    return list.erase(place);
-  };
+  const ListValue& list = object.list();
+  std::size_t count = 0;
   if (from == End::kHead) {
-    for (Place place = list.begin(); place != list.end() && removed.size() < count_max;) {
-      place = list.equals(place, element) ? erase(place) : list.next(place);
+    for (Place place = list.begin(); place != list.end() && count < count_max;) {
+      if (!list.equals(place, element)) {
+        place = list.next(place);
+        continue;
+      }
+      erase_at(db, object, place);
+      place = list.normal(place);
+      ++count;
     }
   } else {
-    for (Place place = list.end(); place != list.begin() && removed.size() < count_max;) {
+    for (Place place = list.end(); place != list.begin() && count < count_max;) {
       place = list.previous(place);
-      if (list.equals(place, element)) place = erase(place);
+      if (!list.equals(place, element)) continue;
+      erase_at(db, object, place);
+      place = list.normal(place);
+      ++count;
     }
   }
-  const std::size_t count = removed.size();
   if (count == 0) return 0;
   ++object.revision;
-  db.changes().reserve_undo(object);
-  db.changes().push_undo(object,
-                         [&list, removed = std::move(removed), text = std::string(element.text())] {
-                           for (const ListPosition position : removed) {
-                             list.insert(list.lower_bound(position), position, text);
-                           }
-                         });
   if (list.size() == 0) db.remove(object);
   return count;
 }

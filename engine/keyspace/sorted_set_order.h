@@ -16,14 +16,31 @@
 namespace rushgate {
 
 /// Does not own the elements. Not thread-safe. Ranks count from 0, the lowest element.
+///
+/// Changes can be taken back without memory, the newest first: then the same nodes hold the same
+/// elements as before. A change that throws, for want of memory, has changed nothing.
 class SortedSetOrder {
+  struct Splits;
+  struct Joins;
+
  public:
   using Element = SortedSetElement;
 
-  /// The element must not be there. If there is no memory for it, it is not there.
-  void insert(const Element& element);
-  /// The element must be there. Needs no memory.
-  void erase(const Element& element);
+  /// The nodes that an insertion split; mostly none.
+  using Insertion = std::unique_ptr<Splits>;
+  /// The nodes that a removal joined, mostly none, and what it left where the element was.
+  struct Removal {
+    const Element* neighbour = nullptr;
+    std::unique_ptr<Joins> joins;
+  };
+
+  /// The element must not be there.
+  Insertion insert(const Element& element);
+  /// The element must be there.
+  Removal erase(const Element& element);
+
+  void take_back(const Element& inserted, const Insertion& insertion);
+  void take_back(const Element& erased, Removal removal);
 
   /// The element of this rank, which must be one.
   [[nodiscard]] const Element& at(std::size_t rank) const;
@@ -70,6 +87,8 @@ class SortedSetOrder {
     [[nodiscard]] std::size_t used() const { return elements.size() + children.size(); }
     [[nodiscard]] std::size_t used_max() const { return is_leaf() ? kLeafMax : kInnerMax; }
     [[nodiscard]] bool is_full() const { return used() == used_max(); }
+    /// May removals have left so few that it is joined with a neighbour?
+    [[nodiscard]] bool is_sparse() const { return used() < used_max() / 4; }
     [[nodiscard]] std::size_t size() const;
     [[nodiscard]] const Element* first() const {
       return is_leaf() ? elements.front() : children.front().first;
@@ -80,11 +99,37 @@ class SortedSetOrder {
     }
   };
 
-  void insert(Node& node, const Element& element, bool is_rightmost);
-  void erase(Node& node, const Element& element);
+  struct Split {
+    Node* parent;
+    std::size_t child;  // which the next one was split from
+  };
+  struct Splits {
+    bool made_root = false;
+    std::vector<Split> splits;  // from the root downwards
+  };
+  struct Join {
+    Node* parent;
+    std::size_t left_child;
+    std::size_t left_used;        // before
+    std::unique_ptr<Node> right;  // empty; null if it only has another size
+  };
+  struct Joins {
+    std::vector<Join> joins;                   // from the leaf upwards
+    std::vector<std::unique_ptr<Node>> roots;  // that had one child alone
+  };
+
+  void insert(Node& node, const Element& element, bool is_rightmost, Insertion& done);
+  void split(Node& parent, std::size_t child, std::size_t left_used, Insertion& done);
+  void unsplit(const Insertion& done);
+  void erase(Node& node, const Element& element, Removal& done);
+  void join(Node& parent, std::size_t left_child, Joins& done);
+  void unjoin(Joins& done);
+  static void level(Node& left, Node& right, std::size_t left_used);
+  static void erase_alone(Node& node, const Element& element);
+  static void insert_next_to(Node& node, const Element& element, const Element* neighbour);
+  static void insert_into_leaf(Node& leaf, const Element& element);
   static std::size_t child_of(const Node& node, const Element& element);
-  void split(Node& parent, std::size_t child, std::size_t left_used);
-  void join(Node& parent, std::size_t left_child);
+  [[nodiscard]] bool may_join(const Element& erased, std::size_t& height) const;
 
   template <class Before>
   static std::size_t children_before(const Node& node, Before before) {

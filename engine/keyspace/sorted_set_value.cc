@@ -16,39 +16,63 @@ std::optional<std::size_t> SortedSetValue::rank(std::string_view member) const {
   return order_.count_before([&](const Element& other) { return other.is_before(**element); });
 }
 
-std::optional<double> SortedSetValue::assign(std::string_view member, double score) {
+SortedSetValue::Assigned SortedSetValue::assign(std::string_view member, double score) {
   const bool is_small = stays_small_with(member);
   const auto [found, is_new] =
       elements_.find_or_insert(member, [&] { return Element::make(member, score); });
-  Element& element = **found;
-  std::optional<double> old;
+  Assigned done{.element = found->get(),
+                .old_score = std::nullopt,
+                .was_small = is_small_,
+                .removal = {},
+                .insertion = nullptr};
+  Element& element = *done.element;
   if (!is_new) {
-    old = element.score;
-    order_.erase(element);
-    element.score = score;
+    done.removal = order_.erase(element);
+    done.old_score = std::exchange(element.score, score);
   }
   try {
-    order_.insert(element);
-  } catch (...) {  // no memory: it must not stand in the table alone
+    done.insertion = order_.insert(element);
+  } catch (...) {
     if (is_new) {
       elements_.erase(member);
     } else {
-      element.score = *old;
-      order_.insert(element);  // where there has just been room
+      element.score = *done.old_score;
+      order_.take_back(element, std::move(done.removal));
     }
     throw;
   }
   if (is_new) element_bytes_ += element.memory_bytes();
   is_small_ = is_small;
-  return old;
+  return done;
 }
 
-std::optional<double> SortedSetValue::erase(std::string_view member) {
-  SortedSetElement::Owner element;
-  if (!elements_.take(member, &element)) return std::nullopt;
-  order_.erase(*element);
-  element_bytes_ -= element->memory_bytes();
-  return element->score;
+void SortedSetValue::take_back(Assigned assigned) {
+  Element& element = *assigned.element;
+  is_small_ = assigned.was_small;
+  order_.take_back(element, assigned.insertion);
+  if (assigned.old_score) {
+    element.score = *assigned.old_score;
+    order_.take_back(element, std::move(assigned.removal));
+  } else {
+    element_bytes_ -= element.memory_bytes();
+    elements_.erase(element.member());
+  }
+}
+
+SortedSetValue::Erased SortedSetValue::erase(std::string_view member) {
+  Erased done;
+  auto* const found = elements_.find(member);
+  if (found == nullptr) return done;
+  done.removal = order_.erase(**found);
+  elements_.take(member, &done.element);
+  element_bytes_ -= done.element->memory_bytes();
+  return done;
+}
+
+void SortedSetValue::take_back(Erased erased) {
+  order_.take_back(*erased.element, std::move(erased.removal));
+  element_bytes_ += erased.element->memory_bytes();
+  elements_.insert(std::move(erased.element));
 }
 
 bool SortedSetValue::stays_small_with(std::string_view member) const {

@@ -43,10 +43,28 @@ class SortedSetValue {
   [[nodiscard]] std::optional<std::size_t> rank(std::string_view member) const;
   [[nodiscard]] const Element& at(std::size_t rank) const { return order_.at(rank); }
 
-  /// The score that it had. `score` is no NaN.
-  std::optional<double> assign(std::string_view member, double score);
-  /// The score that it had.
-  std::optional<double> erase(std::string_view member);
+  // ---- Changes. One that throws, for want of memory, has changed nothing. Taking one back needs
+  // none, the newest first ----
+
+  /// What takes back an assign().
+  struct Assigned {
+    Element* element;
+    std::optional<double> old_score;
+    bool was_small;
+    SortedSetOrder::Removal removal;  // if it had a score
+    SortedSetOrder::Insertion insertion;
+  };
+  /// `score` is no NaN.
+  Assigned assign(std::string_view member, double score);
+  void take_back(Assigned assigned);
+
+  /// What takes back an erase(): null if the member was not there.
+  struct Erased {
+    Element::Owner element;
+    SortedSetOrder::Removal removal;
+  };
+  Erased erase(std::string_view member);
+  void take_back(Erased erased);
 
   /// How many elements there are of which before(const Element&) is true. Those must be the first
   /// ones.
@@ -78,7 +96,7 @@ class SortedSetValue {
   [[nodiscard]] bool is_small() const { return is_small_; }
   /// And would it after adding this member?
   [[nodiscard]] bool stays_small_with(std::string_view member) const;
-  /// What is_small() was before the changes that are taken back, or is to be from the beginning.
+  /// What is_small() is to be from the beginning.
   void set_small(bool is_small) { is_small_ = is_small; }
 
   /// Bytes held beside itself.

@@ -24,31 +24,28 @@ Object& create(Database& db, std::string_view key) {
 bool set(Database& db, Object& object, std::string_view member, double score) {
   db.changes().reserve_undo(object);
   SortedSetValue& value = object.sorted_set();
-  const bool was_small = value.is_small();
   const double kept = kept_score(value, member, score);
-  const std::optional<double> old = value.assign(member, kept);
-  db.changes().push_undo(object, [&object, was_small, old, text = std::string(member)] {
-    SortedSetValue& changed = object.sorted_set();
-    old ? changed.assign(text, *old) : changed.erase(text);
-    changed.set_small(was_small);
+  SortedSetValue::Assigned assigned = value.assign(member, kept);
+  const bool is_new = !assigned.old_score.has_value();
+  db.changes().push_undo(object, [&value, assigned = std::move(assigned)]() mutable {
+    value.take_back(std::move(assigned));
   });
   ++object.revision;
   put_score(db.changes().records(), object.id, member, kept);
-  return !old.has_value();
+  return is_new;
 }
 
 bool remove(Database& db, Object& object, std::string_view member) {
   db.changes().reserve_undo(object);
-  const std::optional<double> old = object.sorted_set().erase(member);
-  if (!old) return false;
-  db.changes().push_undo(object, [&object, score = *old, was_small = object.sorted_set().is_small(),
-                                  text = std::string(member)] {
-    object.sorted_set().assign(text, score);
-    object.sorted_set().set_small(was_small);
+  SortedSetValue& value = object.sorted_set();
+  SortedSetValue::Erased erased = value.erase(member);
+  if (erased.element == nullptr) return false;
+  db.changes().push_undo(object, [&value, erased = std::move(erased)]() mutable {
+    value.take_back(std::move(erased));
   });
   ++object.revision;
   remove_element(db.changes().records(), object.id, member);
-  if (object.sorted_set().size() == 0) db.remove(object);
+  if (value.size() == 0) db.remove(object);
   return true;
 }
 

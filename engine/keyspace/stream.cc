@@ -376,6 +376,10 @@ void Stream::open_run_for(StreamId id) {
   if (writer_.takes(id)) return;
   const StreamId first = writer_.first();
   const StreamId last = writer_.last();
+  constexpr std::size_t kRunsMin = 4;
+  if (full_runs_.size() == full_runs_.capacity()) {
+    full_runs_.reserve(std::max(2 * full_runs_.size(), kRunsMin));
+  }
   full_runs_.push_back({first, last, writer_.take()});
   open_bytes_ += heap_bytes(full_runs_.back().bytes);
 }
@@ -562,34 +566,40 @@ StreamGroup* Stream::find_group(std::string_view name) const {
 }
 
 void Stream::attach_group(std::unique_ptr<StreamGroup> group) {
-  group->attached = true;
-  group->stream_bytes = &groups_bytes_;
-  groups_bytes_ += group->memory_bytes();
   std::string name = group->name;
-  groups_bytes_ += heap_bytes(groups_.emplace(std::move(name), std::move(group)).first->first);
+  enter(*groups_.emplace(std::move(name), std::move(group)).first);
 }
 
-std::unique_ptr<StreamGroup> Stream::detach_group(StreamGroup& group) {
+void Stream::put_back(Groups::node_type group) {
+  enter(*groups_.insert(std::move(group)).position);
+}
+
+void Stream::enter(Groups::value_type& entry) {
+  auto& [name, group] = entry;
+  group->attached = true;
+  group->stream_bytes = &groups_bytes_;
+  groups_bytes_ += group->memory_bytes() + heap_bytes(name);
+}
+
+Stream::Groups::node_type Stream::take_group(StreamGroup& group) {
   const auto found = groups_.find(group.name);
   assert(found != groups_.end() && found->second.get() == &group);
-  std::unique_ptr<StreamGroup> detached = std::move(found->second);
-  groups_bytes_ -= detached->memory_bytes() + heap_bytes(found->first);
-  groups_.erase(found);
-  detached->stream_bytes = nullptr;
-  detached->attached = false;
-  return detached;
+  groups_bytes_ -= group.memory_bytes() + heap_bytes(found->first);
+  group.stream_bytes = nullptr;
+  group.attached = false;
+  return groups_.extract(found);
 }
 
 void Stream::touch(StreamGroup& group) {
   if (group.touched) return;
-  group.touched = true;
   touched_groups_.push_back(&group);
+  group.touched = true;
 }
 
 void Stream::touch(StreamGroup& group, StreamConsumer& consumer) {
   if (consumer.touched) return;
-  consumer.touched = true;
   touched_consumers_.emplace_back(&group, &consumer);
+  consumer.touched = true;
 }
 
 void Stream::untouch(const StreamGroup& group) { std::erase(touched_groups_, &group); }
@@ -671,8 +681,8 @@ void Stream::shorten_tail() {
 /// All but the writer's, and what full runs and groups hold themselves.
 std::size_t Stream::rest_bytes() const {
   return heap_bytes(full_runs_) + heap_bytes(touched_groups_) + heap_bytes(touched_consumers_) +
-         btree_bytes<StreamId>(deleted_.size()) + btree_bytes<Gaps::value_type>(gaps_.size()) +
-         heap_bytes(unchecked_) + btree_bytes<Groups::value_type>(groups_.size());
+         tree_bytes<StreamId>(deleted_.size()) + tree_bytes<Gaps::value_type>(gaps_.size()) +
+         heap_bytes(unchecked_) + tree_bytes<Groups::value_type>(groups_.size());
 }
 
 std::size_t Stream::measured_bytes() const {

@@ -19,15 +19,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/container/btree_map.h"
-#include "absl/container/btree_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "engine/base/stream_id.h"
@@ -109,7 +110,7 @@ class Stream {
 
   // ---- Groups ----
 
-  using Groups = absl::btree_map<std::string, std::unique_ptr<StreamGroup>, std::less<>>;
+  using Groups = std::map<std::string, std::unique_ptr<StreamGroup>, std::less<>>;
   [[nodiscard]] const Groups& groups() const { return groups_; }
   [[nodiscard]] StreamGroup* find_group(std::string_view name) const;
 
@@ -117,8 +118,8 @@ class Stream {
   /// beyond last_id(). Asks the store until it has said no, which it needs to do once.
   absl::Status check_end();
 
-  // ---- What streams.h changes, and takes back. Neither undo nor record; nothing that takes back
-  // throws ----
+  // ---- What streams.h changes, and takes back. Neither undo nor record. Nothing that takes back
+  // needs memory: nodes of sets and maps that were taken out are put back ----
 
   /// Where the open runs stand.
   struct OpenMark {
@@ -145,23 +146,27 @@ class Stream {
     forget_known_end();
   }
 
-  [[nodiscard]] absl::btree_set<StreamId>& deleted() { return deleted_; }
+  [[nodiscard]] std::set<StreamId>& deleted() { return deleted_; }
 
   /// Entries that were deleted, and whose runs have left the store.
   struct Gap {
     StreamId last;
     std::uint64_t count = 0;
   };
-  using Gaps = absl::btree_map<StreamId, Gap>;  // by the id of the first entry
+  using Gaps = std::map<StreamId, Gap>;  // by the id of the first entry
   [[nodiscard]] const Gaps& gaps() const { return gaps_; }
   void insert_gap(StreamId first, const Gap& gap) {
     gaps_.emplace(first, gap);
     gap_entries_ += gap.count;
   }
-  void erase_gap(StreamId first) {
+  Gaps::node_type take_gap(StreamId first) {
     const auto gap = gaps_.find(first);
     gap_entries_ -= gap->second.count;
-    gaps_.erase(gap);
+    return gaps_.extract(gap);
+  }
+  void put_back(Gaps::node_type gap) {
+    gap_entries_ += gap.mapped().count;
+    gaps_.insert(std::move(gap));
   }
   /// Sets `ids` to the entries of the run in which `id` stands if all of them are deleted, and the
   /// store has the run; else to none.
@@ -191,7 +196,8 @@ class Stream {
   [[nodiscard]] absl::Status miscounted() const;
 
   void attach_group(std::unique_ptr<StreamGroup> group);
-  std::unique_ptr<StreamGroup> detach_group(StreamGroup& group);
+  Groups::node_type take_group(StreamGroup& group);
+  void put_back(Groups::node_type group);
   /// Their records are written by complete_records().
   void touch(StreamGroup& group);
   void touch(StreamGroup& group, StreamConsumer& consumer);
@@ -291,6 +297,7 @@ class Stream {
   bool load_pending(RecordReader& key, RecordReader& value);
   void remove_each_of_group(StoreBatch& batch, RecordKind kind, const StreamGroup& group) const;
   RecordWriter begin_key(RecordKind kind) const;
+  void enter(Groups::value_type& entry);
   [[nodiscard]] bool is_dead(StreamId last_of_run) const;
   void open_run_for(StreamId id);
   void count_appended(StreamId first, StreamId last, std::uint64_t count);
@@ -304,7 +311,7 @@ class Stream {
   const std::uint64_t object_id_;
   Store& store_;
   Counters counters_;
-  absl::btree_set<StreamId>
+  std::set<StreamId>
       deleted_;  // above first_id: entries that stand in their runs but cannot be read
   Gaps gaps_;    // above first_id
   std::uint64_t gap_entries_ = 0;

@@ -9,7 +9,7 @@ namespace rushgate {
 namespace {
 
 std::size_t pending_bytes(const StreamConsumer& consumer) {
-  return btree_bytes<StreamId>(consumer.pending.size());
+  return tree_bytes<StreamId>(consumer.pending.size());
 }
 
 /// `key` is what it is found by.
@@ -23,72 +23,85 @@ std::size_t bytes_of(const std::string& key, const StreamConsumer& consumer) {
 // ---- Pending entries ----
 
 std::optional<PendingEntry> StreamGroup::assign_pending(StreamId id, const PendingEntry& entry) {
-  const std::size_t before = table_bytes();
   const bool is_last = pending.empty() || pending.rbegin()->first < id;  // the usual case
-  const auto [at, is_new] = is_last
-                                ? std::pair(pending.emplace_hint(pending.end(), id, entry), true)
-                                : pending.try_emplace(id, entry);
-  if (is_new) {
-    count(before, table_bytes());
-    give(id, *entry.consumer);
-    return std::nullopt;
+  const auto found = is_last ? pending.end() : pending.find(id);
+  if (found != pending.end()) {
+    StreamConsumer& owner = *found->second.consumer;
+    if (&owner != entry.consumer) {
+      const std::size_t before = pending_bytes(owner) + pending_bytes(*entry.consumer);
+      entry.consumer->pending.insert(owner.pending.extract(id));
+      count(before, pending_bytes(owner) + pending_bytes(*entry.consumer));
+    }
+    return std::exchange(found->second, entry);
   }
-  if (at->second.consumer != entry.consumer) {
-    take(id, *at->second.consumer);
-    give(id, *entry.consumer);
+  StreamConsumer& consumer = *entry.consumer;
+  const std::size_t before = table_bytes() + pending_bytes(consumer);
+  const auto given = consumer.pending.insert(consumer.pending.end(), id);
+  try {
+    pending.emplace_hint(pending.end(), id, entry);
+  } catch (...) {
+    consumer.pending.erase(given);
+    throw;
   }
-  return std::exchange(at->second, entry);
+  count(before, table_bytes() + pending_bytes(consumer));
+  return std::nullopt;
 }
 
-std::optional<PendingEntry> StreamGroup::erase_pending(StreamId id) {
+StreamGroup::TakenEntry StreamGroup::take_pending(StreamId id) {
   const auto found = pending.find(id);
-  if (found == pending.end()) return std::nullopt;
-  const PendingEntry erased = found->second;
-  const std::size_t before = table_bytes();
-  pending.erase(found);
-  count(before, table_bytes());
-  take(id, *erased.consumer);
-  return erased;
+  if (found == pending.end()) return {};
+  StreamConsumer& consumer = *found->second.consumer;
+  const std::size_t before = table_bytes() + pending_bytes(consumer);
+  TakenEntry taken{.entry = pending.extract(found), .id = consumer.pending.extract(id)};
+  count(before, table_bytes() + pending_bytes(consumer));
+  return taken;
 }
 
-void StreamGroup::give(StreamId id, StreamConsumer& consumer) {
-  const std::size_t before = pending_bytes(consumer);
-  consumer.pending.insert(id);
-  count(before, pending_bytes(consumer));
-}
-
-void StreamGroup::take(StreamId id, StreamConsumer& consumer) {
-  const std::size_t before = pending_bytes(consumer);
-  consumer.pending.erase(id);
-  count(before, pending_bytes(consumer));
+void StreamGroup::put_back(TakenEntry taken) {
+  StreamConsumer& consumer = *taken.entry.mapped().consumer;
+  const std::size_t before = table_bytes() + pending_bytes(consumer);
+  pending.insert(std::move(taken.entry));
+  consumer.pending.insert(std::move(taken.id));
+  count(before, table_bytes() + pending_bytes(consumer));
 }
 
 // ---- Consumers ----
 
 void StreamGroup::attach_consumer(std::unique_ptr<StreamConsumer> consumer) {
   const std::size_t before = table_bytes();
-  consumer->attached = true;
   std::string its_name = consumer->name;
   const auto at = consumers.emplace(std::move(its_name), std::move(consumer)).first;
+  at->second->attached = true;
   count(before, table_bytes() + bytes_of(at->first, *at->second));
 }
 
-std::unique_ptr<StreamConsumer> StreamGroup::detach_consumer(StreamConsumer& consumer) {
+StreamGroup::TakenConsumer StreamGroup::take_consumer(StreamConsumer& consumer) {
   const auto found = consumers.find(consumer.name);
   assert(found != consumers.end() && found->second.get() == &consumer);
   const std::size_t before = table_bytes() + bytes_of(found->first, consumer);
-  std::unique_ptr<StreamConsumer> detached = std::move(found->second);
-  consumers.erase(found);
-  detached->attached = false;
+  TakenConsumer taken;
+  for (const StreamId id : consumer.pending) {
+    taken.pending.insert(taken.pending.end(), pending.extract(id));
+  }
+  taken.consumer = consumers.extract(found);
+  consumer.attached = false;
   count(before, table_bytes());
-  return detached;
+  return taken;
+}
+
+void StreamGroup::put_back(TakenConsumer taken) {
+  const std::size_t before = table_bytes();
+  pending.merge(taken.pending);
+  const auto at = consumers.insert(std::move(taken.consumer)).position;
+  at->second->attached = true;
+  count(before, table_bytes() + bytes_of(at->first, *at->second));
 }
 
 // ---- Memory ----
 
 std::size_t StreamGroup::table_bytes() const {
-  return btree_bytes<decltype(pending)::value_type>(pending.size()) +
-         btree_bytes<decltype(consumers)::value_type>(consumers.size());
+  return tree_bytes<decltype(pending)::value_type>(pending.size()) +
+         tree_bytes<decltype(consumers)::value_type>(consumers.size());
 }
 
 std::size_t StreamGroup::memory_bytes() const {

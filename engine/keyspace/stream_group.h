@@ -5,13 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
-#include "absl/container/btree_map.h"
-#include "absl/container/btree_set.h"
 #include "engine/base/stream_id.h"
 
 namespace rushgate {
@@ -19,10 +19,10 @@ namespace rushgate {
 /// Data structures only: durable changes go through streams.h.
 struct StreamConsumer {
   std::string name;
-  std::int64_t seen_ms = 0;           // when it last asked for anything
-  absl::btree_set<StreamId> pending;  // its part of StreamGroup::pending
-  bool attached = false;              // in its group; false once removed
-  bool touched = false;               // its record is to be written when the changes are kept
+  std::int64_t seen_ms = 0;    // when it last asked for anything
+  std::set<StreamId> pending;  // its part of StreamGroup::pending
+  bool attached = false;       // in its group; false once removed
+  bool touched = false;        // its record is to be written when the changes are kept
 };
 
 /// An entry that was delivered and not acknowledged.
@@ -37,12 +37,15 @@ struct PendingEntry {
 struct StreamGroup {
   static constexpr std::int64_t kEntriesReadUnknown = -1;
 
+  using Pending = std::map<StreamId, PendingEntry>;
+  using Consumers = std::map<std::string, std::unique_ptr<StreamConsumer>, std::less<>>;
+
   std::string name;
   StreamId last_delivered;
   std::int64_t entries_read =
       kEntriesReadUnknown;  // how many of all entries ever added stand up to last_delivered
-  absl::btree_map<StreamId, PendingEntry> pending;
-  absl::btree_map<std::string, std::unique_ptr<StreamConsumer>, std::less<>> consumers;
+  Pending pending;
+  Consumers consumers;
   bool attached = false;
   bool touched = false;
 
@@ -56,12 +59,29 @@ struct StreamGroup {
     const auto found = pending.find(id);
     return found == pending.end() ? nullptr : &found->second;
   }
-  /// What was there.
+  // ---- Changes. One that throws, for want of memory, has changed nothing. What was taken out is put
+  // back without memory ----
+
+  /// Returns what was there; then it needs no memory.
   std::optional<PendingEntry> assign_pending(StreamId id, const PendingEntry& entry);
-  /// What was there.
-  std::optional<PendingEntry> erase_pending(StreamId id);
+
+  /// Its nodes in the group and in its consumer.
+  struct TakenEntry {
+    Pending::node_type entry;
+    std::set<StreamId>::node_type id;
+  };
+  /// Empty if it was not there.
+  TakenEntry take_pending(StreamId id);
+  void put_back(TakenEntry taken);
+
   void attach_consumer(std::unique_ptr<StreamConsumer> consumer);
-  std::unique_ptr<StreamConsumer> detach_consumer(StreamConsumer& consumer);
+  /// A consumer that was removed, and its part of what is pending.
+  struct TakenConsumer {
+    Consumers::node_type consumer;
+    Pending pending;
+  };
+  TakenConsumer take_consumer(StreamConsumer& consumer);
+  void put_back(TakenConsumer taken);
 
   /// Bytes held, itself included. Looks at all consumers.
   [[nodiscard]] std::size_t memory_bytes() const;
@@ -74,8 +94,6 @@ struct StreamGroup {
     if (stream_bytes != nullptr) *stream_bytes += after - before;
   }
   [[nodiscard]] std::size_t table_bytes() const;
-  void give(StreamId id, StreamConsumer& consumer);
-  void take(StreamId id, StreamConsumer& consumer);
 };
 
 }  // namespace rushgate

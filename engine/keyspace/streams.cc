@@ -5,6 +5,8 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,20 +18,30 @@ namespace rushgate::streams {
 namespace {
 
 void insert_gap(Database& db, Object& object, StreamId first, const Stream::Gap& gap) {
+  db.changes().reserve_undo(object);
   Stream& stream = object.stream();
   stream.insert_gap(first, gap);
+  db.changes().push_undo(object, [&stream, first] { stream.take_gap(first); });
   stream.record_gap(db.changes().records(), first, gap);
-  db.changes().reserve_undo(object);
-  db.changes().push_undo(object, [&stream, first] { stream.erase_gap(first); });
 }
 
 void erase_gap(Database& db, Object& object, StreamId first) {
-  Stream& stream = object.stream();
-  const Stream::Gap gap = stream.gaps().at(first);
-  stream.erase_gap(first);
-  stream.record_no_gap(db.changes().records(), first);
   db.changes().reserve_undo(object);
-  db.changes().push_undo(object, [&stream, first, gap] { stream.insert_gap(first, gap); });
+  Stream& stream = object.stream();
+  db.changes().push_undo(object, [&stream, gap = stream.take_gap(first)]() mutable {
+    stream.put_back(std::move(gap));
+  });
+  stream.record_no_gap(db.changes().records(), first);
+}
+
+/// Entries are not deleted any more.
+void take_deleted(Database& db, Object& object, std::span<const StreamId> ids) {
+  db.changes().reserve_undo(object);
+  Stream& stream = object.stream();
+  std::set<StreamId> taken;
+  for (const StreamId id : ids) taken.insert(taken.end(), stream.deleted().extract(id));
+  db.changes().push_undo(
+      object, [&stream, taken = std::move(taken)]() mutable { stream.deleted().merge(taken); });
 }
 
 /// Those before the stream's first entry.
@@ -46,21 +58,18 @@ using Ids = absl::InlinedVector<StreamId, 8>;
 
 /// Removes the run of these entries, which are all deleted, from the store. A gap takes their place.
 /// Those that are not in `now_deleted` have records.
-void remove_dead_run(Database& db, Object& object, std::vector<StreamId> ids,
+void remove_dead_run(Database& db, Object& object, std::span<const StreamId> ids,
                      const Ids& now_deleted) {
   Stream& stream = object.stream();
   StreamId first = ids.front();
   Stream::Gap gap{.last = ids.back(), .count = ids.size()};
   db.changes().records().remove_run(stream.object_id(), first);
   for (const StreamId id : ids) {
-    stream.deleted().erase(id);
     if (!std::binary_search(now_deleted.begin(), now_deleted.end(), id)) {
       stream.record_no_longer_deleted(db.changes().records(), id);
     }
   }
-  db.changes().reserve_undo(object);
-  db.changes().push_undo(
-      object, [&stream, ids = std::move(ids)] { stream.deleted().insert(ids.begin(), ids.end()); });
+  take_deleted(db, object, ids);
 
   const auto above = stream.gaps().upper_bound(first);
   if (above != stream.gaps().end() && stream.are_neighbours(gap.last, above->first)) {
@@ -82,30 +91,23 @@ void remove_dead_run(Database& db, Object& object, std::vector<StreamId> ids,
 /// `forgotten` is told of each.
 template <class Forgotten>
 void apply_cut(Database& db, Object& object, const Stream::Cut& cut, Forgotten forgotten) {
+  db.changes().reserve_undo(object);
   Stream& stream = object.stream();
   const Stream::Counters old = stream.counters();
   Stream::Counters counters = old;
   counters.length -= cut.removed;
   counters.first_id = cut.first_id;
   counters.node_position = cut.node_position;
+  db.changes().push_undo(object, [&stream, old] { stream.set_counters(old); });
   stream.set_counters(counters);
 
   forget_gaps(db, object);
-  auto& deleted = stream.deleted();
+  const auto& deleted = stream.deleted();
   const auto end = counters.length == 0 ? deleted.end() : deleted.lower_bound(counters.first_id);
-  if (deleted.begin() == end) {
-    db.changes().reserve_undo(object);
-    db.changes().push_undo(object, [&stream, old] { stream.set_counters(old); });
-    return;
-  }
-  std::vector<StreamId> ids(deleted.begin(), end);
-  deleted.erase(deleted.begin(), end);
+  if (deleted.begin() == end) return;
+  const std::vector<StreamId> ids(deleted.begin(), end);
   for (const StreamId id : ids) forgotten(id);
-  db.changes().reserve_undo(object);
-  db.changes().push_undo(object, [&stream, old, ids = std::move(ids)] {
-    stream.set_counters(old);
-    stream.deleted().insert(ids.begin(), ids.end());
-  });
+  take_deleted(db, object, ids);
 }
 
 /// Before entries are appended: whether they may, how to take them back, who wants to know.
@@ -139,19 +141,19 @@ absl::Status find_existing(const Stream& stream, std::span<const StreamId> ids, 
 }
 
 void mark_deleted(Database& db, Object& object, const Ids& ids) {
+  db.changes().reserve_undo(object);
   Stream& stream = object.stream();
   const Stream::Counters old = stream.counters();
   Stream::Counters counters = old;
   counters.length -= ids.size();
   counters.max_deleted_id = std::max(counters.max_deleted_id, ids.back());
-  stream.set_counters(counters);
-  stream.deleted().insert(ids.begin(), ids.end());
-  db.changes().reserve_undo(object);
   db.changes().push_undo(object,
                          [&stream, old, ids = std::vector<StreamId>(ids.begin(), ids.end())] {
                            stream.set_counters(old);
                            for (const StreamId id : ids) stream.deleted().erase(id);
                          });
+  stream.set_counters(counters);
+  stream.deleted().insert(ids.begin(), ids.end());
 }
 
 /// Entries above the stream's first one, ascending: notes that each is deleted, or removes its run.
@@ -162,12 +164,12 @@ void record_deleted(Database& db, Object& object, const Ids& deleted) {
     return stream.find_dead_run(id, run).ok() && !run.empty();
   };
   for (const StreamId id : stream.take_unchecked()) {
-    if (find_dead_run(id)) remove_dead_run(db, object, std::move(run), deleted);
+    if (find_dead_run(id)) remove_dead_run(db, object, run, deleted);
   }
   for (const StreamId id : deleted) {
     if (!stream.deleted().contains(id)) continue;  // its run was removed
     if (find_dead_run(id)) {
-      remove_dead_run(db, object, std::move(run), deleted);
+      remove_dead_run(db, object, run, deleted);
     } else {
       stream.record_deleted(db.changes().records(), id);
     }
@@ -260,6 +262,7 @@ absl::Status trim(Database& db, Object& object, const Stream::TrimTo& to, std::u
 
 StreamGroup& create_group(Database& db, Object& object, std::string_view name,
                           StreamId last_delivered, std::int64_t entries_read) {
+  db.changes().reserve_undo(object);
   Stream& stream = object.stream();
   auto made = std::make_unique<StreamGroup>();
   StreamGroup& group = *made;
@@ -267,10 +270,9 @@ StreamGroup& create_group(Database& db, Object& object, std::string_view name,
   group.last_delivered = last_delivered;
   group.entries_read = entries_read;
   stream.attach_group(std::move(made));
-  db.changes().reserve_undo(object);
   db.changes().push_undo(object, [&stream, &group] {
     stream.untouch(group);
-    stream.detach_group(group);
+    stream.take_group(group);
   });
   stream.touch(group);
   db.changes().touch(object);
@@ -278,14 +280,17 @@ StreamGroup& create_group(Database& db, Object& object, std::string_view name,
 }
 
 void destroy_group(Database& db, Object& object, StreamGroup& group) {
+  db.changes().reserve_undo(object);
   Stream& stream = object.stream();
   stream.record_group_removal(db.changes().records(), group);
-  std::unique_ptr<StreamGroup> detached = stream.detach_group(group);
-  const std::size_t bytes = detached->memory_bytes();
-  Removed<StreamGroup> removed(db.keyspace().lazy_free(), std::move(detached), bytes);
-  db.changes().reserve_undo(object);
-  db.changes().push_undo(
-      object, [&stream, held = std::move(removed)]() mutable { stream.attach_group(held.take()); });
+  const std::size_t bytes = group.memory_bytes();
+  Stream::Groups::node_type node = stream.take_group(group);
+  Removed<StreamGroup> held(db.keyspace().lazy_free(), std::move(node.mapped()), bytes);
+  db.changes().push_undo(object,
+                         [&stream, held = std::move(held), node = std::move(node)]() mutable {
+                           node.mapped() = held.take();
+                           stream.put_back(std::move(node));
+                         });
   db.changes().touch(object);
   db.keyspace().signal(object, KeySignal::kGone);
 }
@@ -306,16 +311,16 @@ void set_group_position(Database& db, Object& object, StreamGroup& group, Stream
 
 StreamConsumer& create_consumer(Database& db, Object& object, StreamGroup& group,
                                 std::string_view name) {
+  db.changes().reserve_undo(object);
   Stream& stream = object.stream();
   auto made = std::make_unique<StreamConsumer>();
   StreamConsumer& consumer = *made;
   consumer.name = name;
   consumer.seen_ms = db.keyspace().now_ms();
   group.attach_consumer(std::move(made));
-  db.changes().reserve_undo(object);
   db.changes().push_undo(object, [&stream, &group, &consumer] {
     stream.untouch(consumer);
-    group.detach_consumer(consumer);
+    group.take_consumer(consumer);
   });
   stream.touch(group, consumer);
   db.changes().touch(object);
@@ -324,21 +329,15 @@ StreamConsumer& create_consumer(Database& db, Object& object, StreamGroup& group
 
 std::size_t remove_consumer(Database& db, Object& object, StreamGroup& group,
                             StreamConsumer& consumer) {
-  Stream& stream = object.stream();
-  std::vector<std::pair<StreamId, PendingEntry>> entries;
-  entries.reserve(consumer.pending.size());
+  db.changes().reserve_undo(object);
+  const Stream& stream = object.stream();
   for (const StreamId id : consumer.pending) {
-    entries.emplace_back(id, *group.find_pending(id));
     stream.record_no_longer_pending(db.changes().records(), group, id);
   }
-  for (const auto& [id, entry] : entries) group.erase_pending(id);
   stream.record_consumer_removal(db.changes().records(), group, consumer);
-  const std::size_t removed = entries.size();
-  db.changes().reserve_undo(object);
-  db.changes().push_undo(object, [&group, held = group.detach_consumer(consumer),
-                                  entries = std::move(entries)]() mutable {
-    group.attach_consumer(std::move(held));
-    for (const auto& [id, entry] : entries) group.assign_pending(id, entry);
+  const std::size_t removed = consumer.pending.size();
+  db.changes().push_undo(object, [&group, taken = group.take_consumer(consumer)]() mutable {
+    group.put_back(std::move(taken));
   });
   db.changes().touch(object);
   return removed;
@@ -356,22 +355,22 @@ void see_consumer(Database& db, Object& object, StreamGroup& group, StreamConsum
 
 void assign_pending(Database& db, Object& object, StreamGroup& group, StreamId id,
                     const PendingEntry& entry) {
+  db.changes().reserve_undo(object);
   const std::optional<PendingEntry> old = group.assign_pending(id, entry);
   if (old) {
-    db.changes().reserve_undo(object);
     db.changes().push_undo(object, [&group, id, old = *old] { group.assign_pending(id, old); });
   } else {
-    db.changes().reserve_undo(object);
-    db.changes().push_undo(object, [&group, id] { group.erase_pending(id); });
+    db.changes().push_undo(object, [&group, id] { group.take_pending(id); });
   }
   object.stream().record_pending(db.changes().records(), group, id, entry);
 }
 
 bool acknowledge(Database& db, Object& object, StreamGroup& group, StreamId id) {
-  const std::optional<PendingEntry> old = group.erase_pending(id);
-  if (!old) return false;
   db.changes().reserve_undo(object);
-  db.changes().push_undo(object, [&group, id, old = *old] { group.assign_pending(id, old); });
+  StreamGroup::TakenEntry taken = group.take_pending(id);
+  if (taken.entry.empty()) return false;
+  db.changes().push_undo(
+      object, [&group, taken = std::move(taken)]() mutable { group.put_back(std::move(taken)); });
   object.stream().record_no_longer_pending(db.changes().records(), group, id);
   return true;
 }

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <list>
 #include <string_view>
+#include <unordered_map>
 
-#include "absl/container/flat_hash_map.h"
 #include "engine/script/lua_host.h"
 
 namespace rushgate {
@@ -27,12 +27,12 @@ class ScriptCache {
 
  private:
   using Scripts = std::list<LuaScript>;
-  using BySha1 = absl::flat_hash_map<std::string_view, Scripts::iterator>;
+  using BySha1 = std::unordered_map<std::string_view, Scripts::iterator>;
 
   [[nodiscard]] BySha1::const_iterator look_up(std::string_view sha1) const;
 
-  Scripts scripts_;                                                   // most recently used first
-  absl::flat_hash_map<std::string_view, Scripts::iterator> by_sha1_;  // keys stand in scripts_
+  Scripts scripts_;                                                  // most recently used first
+  std::unordered_map<std::string_view, Scripts::iterator> by_sha1_;  // keys stand in scripts_
 };
 
 }  // namespace rushgate

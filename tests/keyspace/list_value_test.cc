@@ -28,6 +28,16 @@ Elements contents(const ListValue& list) {
   return all;
 }
 
+Elements contents(const ListValue::Taken& taken) {
+  Elements all;
+  for (const ListBlock& block : taken.blocks) {
+    for (std::size_t at = 0; at < block.size(); ++at) {
+      all.emplace_back(block.positions()[at], block[at]);
+    }
+  }
+  return all;
+}
+
 // ---- Blocks ----
 
 TEST(ListBlockTest, GivesBackTheElementsItWasGiven) {
@@ -146,6 +156,11 @@ class ListValueModel {
     }
   }
 
+  void settle() {
+    list_.settle();
+    EXPECT_EQ(list_.memory_bytes(), list_.measured_bytes());
+  }
+
   [[nodiscard]] std::size_t size() const { return elements_.size(); }
 
  private:
@@ -182,22 +197,27 @@ class ListValueModel {
   }
 
   void erase(std::size_t index) {
-    const ListValue::Place next = list_.erase(list_.place_of(index));
-    EXPECT_EQ(next, list_.place_of(index));
+    const ListValue::Erased erased = list_.erase(list_.place_of(index));
+    EXPECT_EQ(list_.normal(erased.place), list_.place_of(index));
     elements_.erase(at(index));
   }
 
   void assign(std::size_t index) {
     elements_[index].second = any_element();
-    list_.assign(list_.place_of(index), elements_[index].second);
+    const ListValue::Place place = list_.place_of(index);
+    if (list_.has_room_for(place, elements_[index].second)) {
+      return list_.assign(place, elements_[index].second);
+    }
+    list_.erase(place);
+    list_.insert(list_.normal(place), elements_[index].first, elements_[index].second);
   }
 
   void take() {
     const std::size_t first = below(elements_.size());
     const std::size_t count = below(elements_.size() - first + 1);
-    ListValue taken = list_.take(first, count);
+    ListValue::Taken taken = list_.take(first, count);
     EXPECT_EQ(contents(taken), Elements(at(first), at(first + count)));
-    if (below(2) == 0) return list_.put_back(first, std::move(taken));
+    if (below(2) == 0) return list_.put_back(std::move(taken));
     elements_.erase(at(first), at(first + count));
   }
 
@@ -232,6 +252,7 @@ TEST(ListValueTest, HoldsWhatASimpleListHolds) {
   for (int step = 0; step < 40'000 && !::testing::Test::HasFailure(); ++step) {
     model.change();
     if (step % 50 == 0) model.expect_equal();
+    if (step % 500 == 0) model.settle();
     largest = std::max(largest, model.size());
   }
   EXPECT_GT(largest, 1'000U);

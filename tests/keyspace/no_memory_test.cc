@@ -1,9 +1,13 @@
 // Memory that runs out in the middle of a change, or of a commit: all is as it was before.
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <random>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -97,11 +101,58 @@ TEST_P(KeyspaceNoMemoryTest, LeavesEverythingAsItWas) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(, KeyspaceNoMemoryTest,
-                         testing::Values(Types{"Strings", {ValueType::kString}},
-                                         Types{"Hashes", {ValueType::kHash}},
-                                         Types{"Sets", {ValueType::kSet}}),
-                         [](const auto& suite) { return suite.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    , KeyspaceNoMemoryTest,
+    testing::Values(Types{"Strings", {ValueType::kString}}, Types{"Hashes", {ValueType::kHash}},
+                    Types{"Sets", {ValueType::kSet}}, Types{"SortedSets", {ValueType::kSortedSet}},
+                    Types{"Lists", {ValueType::kList}}, Types{"Streams", {ValueType::kStream}},
+                    Types{"All", RandomChanges::all_types()}),
+    [](const auto& suite) { return suite.param.name; });
+
+// ---- Sorted sets of several levels ----
+
+std::vector<std::pair<std::string, double>> elements_of(const SortedSetValue& value) {
+  std::vector<std::pair<std::string, double>> elements;
+  value.for_each(0, value.size(), [&](const SortedSetElement& element) {
+    elements.emplace_back(element.member(), element.score);
+  });
+  return elements;
+}
+
+TEST(SortedSetNoMemoryTest, ChangesAreTakenBackWithoutMemory) {
+  const std::uint64_t seed = random_seed();
+  SCOPED_TRACE(seed_text(seed));
+  std::mt19937_64 random(seed);
+  const EncodingLimits limits;
+  SortedSetValue value(seed, limits);
+  for (int i = 0; i < 5'000; ++i) value.assign(std::to_string(random() % 20'000), i);
+  using Step = std::variant<SortedSetValue::Assigned, SortedSetValue::Erased>;
+  for (int round = 0; round < 40 && !testing::Test::HasFailure(); ++round) {
+    const auto elements = elements_of(value);
+    const std::size_t changes = random() % 5'000;
+    const std::uint64_t erasures_in_ten = random() % 11;
+    const std::uint64_t score_max = random() % 2 == 0 ? 10 : 100'000;
+    std::vector<Step> steps;
+    for (std::size_t i = 0; i < changes; ++i) {
+      if (random() % 10 < erasures_in_ten && value.size() > 0) {
+        const std::size_t rank = random() % std::min<std::size_t>(value.size(), 500);
+        steps.emplace_back(value.erase(std::string(value.at(rank).member())));
+      } else {
+        steps.emplace_back(value.assign(std::to_string(random() % 20'000),
+                                        static_cast<double>(random() % score_max)));
+      }
+    }
+    {
+      const AllocationsFail failing(AllocationsFail::How::kFrom, 0);
+      for (; !steps.empty(); steps.pop_back()) {
+        std::visit([&](auto& step) { value.take_back(std::move(step)); }, steps.back());
+      }
+    }
+    EXPECT_EQ(elements_of(value), elements);
+    EXPECT_EQ(value.memory_bytes(), value.measured_bytes());
+    for (std::size_t i = 0; i < 200; ++i) value.assign(std::to_string(random() % 20'000), -1);
+  }
+}
 
 }  // namespace
 }  // namespace rushgate

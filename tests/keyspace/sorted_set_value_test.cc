@@ -40,12 +40,12 @@ std::vector<Pair> pairs_back(const SortedSetValue& value, std::size_t first, std
 
 TEST(SortedSetValueTest, AssignAndEraseGiveTheScoreThatWasThere) {
   SortedSetValue value(7, kLimits);
-  EXPECT_EQ(value.assign("a", 1), std::nullopt);
-  EXPECT_EQ(value.assign("a", 2), 1);
+  EXPECT_EQ(value.assign("a", 1).old_score, std::nullopt);
+  EXPECT_EQ(value.assign("a", 2).old_score, 1);
   EXPECT_EQ(value.score("a"), 2);
   EXPECT_EQ(value.size(), 1U);
-  EXPECT_EQ(value.erase("a"), 2);
-  EXPECT_EQ(value.erase("a"), std::nullopt);
+  EXPECT_EQ(value.erase("a").element->score, 2);
+  EXPECT_EQ(value.erase("a").element, nullptr);
   EXPECT_EQ(value.score("a"), std::nullopt);
   EXPECT_EQ(value.rank("a"), std::nullopt);
   EXPECT_EQ(value.size(), 0U);
@@ -140,6 +140,10 @@ struct Model {
   }
 };
 
+std::optional<double> erased_score(const SortedSetValue::Erased& erased) {
+  return erased.element == nullptr ? std::nullopt : std::optional(erased.element->score);
+}
+
 /// A value and its model through the same changes.
 class SortedSetModelTest : public ::testing::Test {
  protected:
@@ -159,15 +163,15 @@ class SortedSetModelTest : public ::testing::Test {
   void assign() {
     const std::string member = random_member();
     const double score = random_score();
-    ASSERT_EQ(value_.assign(member, score), model_.assign(member, score));
+    ASSERT_EQ(value_.assign(member, score).old_score, model_.assign(member, score));
   }
   void erase() {
     const std::string member = random_member();
-    ASSERT_EQ(value_.erase(member), model_.erase(member));
+    ASSERT_EQ(erased_score(value_.erase(member)), model_.erase(member));
   }
   void erase_end(std::size_t rank) {
     const std::string member(value_.at(rank).member());
-    ASSERT_EQ(value_.erase(member), model_.erase(member));
+    ASSERT_EQ(erased_score(value_.erase(member)), model_.erase(member));
   }
 
   void expect_same_somewhere() {
@@ -243,7 +247,9 @@ TEST_F(SortedSetModelTest, TakesMembersThatComeInAnyOrder) {
     model_.assign(name(i), score);
   }
   expect_same();
-  for (int i = 0; i < kMembers; i += 3) ASSERT_EQ(value_.erase(name(i)), model_.erase(name(i)));
+  for (int i = 0; i < kMembers; i += 3) {
+    ASSERT_EQ(erased_score(value_.erase(name(i))), model_.erase(name(i)));
+  }
   expect_same();
   while (value_.size() > 0) erase_end(value_.size() / 2);
   expect_same();
