@@ -20,6 +20,7 @@ void Changes::touch(Object& object) {
 }
 
 void Changes::roll_back_to(const Mark& mark) {
+  forget_newborn();
   // First the list: an object that was created since the mark is gone once its creation is undone.
   while (touched_.size() > mark.touched) {
     touched_.back()->change = ObjectChange::kNone;
@@ -47,6 +48,7 @@ void Changes::complete_records() {
 }
 
 void Changes::forget() {
+  forget_newborn();
   for (Object* object : touched_) {
     object->change = ObjectChange::kNone;
     if (object->attached && object->type() == ValueType::kStream) object->stream().settle();

@@ -36,9 +36,15 @@ class Changes {
   }
   /// Before anything else is changed: which keys there are, what is published, ….
   void reserve_undo() { undo_.reserve(); }
-  /// Records how to undo the change for which reserve_undo() was called (UndoLog::push()).
+  /// Records how to undo the change for which reserve_undo() was called (UndoLog::push()). No effect if
+  /// the object was created after the newest savepoint: a roll-back removes it as a whole.
   template <class Step>
   void push_undo(Object& object, Step step) {
+    if (!object.is_newborn) push_undo_always(object, std::move(step));
+  }
+  /// Records the step in any case: it holds something that must live until the batch ends.
+  template <class Step>
+  void push_undo_always(Object& object, Step step) {
     static_assert(sizeof(Step) <= UndoLog::kStepBytesMax);
     assert(object.is_noted);
     undo_.push(std::move(step), &object);
@@ -51,13 +57,22 @@ class Changes {
   [[nodiscard]] StoreBatch& records() { return records_; }
   [[nodiscard]] MemoryCount& memory() { return memory_; }
 
+  /// Notes that the object was created, and that its creation has an undo step.
+  void note_creation(Object& object) {
+    newborn_.push_back(&object);
+    object.is_newborn = true;
+  }
+
   /// What the set or stream gathered is to be written when the group commits.
   void gather(Object& object);
   /// That, and the object's header.
   void touch(Object& object);
 
   /// Returns a savepoint at the present point.
-  [[nodiscard]] Mark mark() const { return {undo_.size(), records_.size_bytes(), touched_.size()}; }
+  [[nodiscard]] Mark mark() {
+    forget_newborn();
+    return {undo_.size(), records_.size_bytes(), touched_.size()};
+  }
 
   /// Has anything been changed since `mark`?
   [[nodiscard]] bool changed_since(const Mark& mark) const {
@@ -76,9 +91,15 @@ class Changes {
   [[nodiscard]] bool empty() const { return undo_.size() == 0; }
 
  private:
+  void forget_newborn() {
+    for (Object* const object : newborn_) object->is_newborn = false;
+    newborn_.clear();
+  }
+
   MemoryCount memory_;
   UndoLog undo_;
   StoreBatch records_;
+  std::vector<Object*> newborn_;  // those created since the newest savepoint (Object::is_newborn)
   std::vector<Object*> touched_;  // each once (Object::change); alive until the group ends:
                                   // removed ones are held by undo_
 };

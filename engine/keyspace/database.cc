@@ -149,6 +149,7 @@ Object& Database::create(std::string_view key, Value value) {
   made->id = stream != nullptr ? (*stream)->object_id() : keyspace_.next_object_id();
   Object& object = attach({.object = std::move(made), .expiry = {}});
   changes().push_undo([this, &object] { static_cast<void>(removed(detach(object).object)); });
+  changes().note_creation(object);
   changes().touch(object);
   note_creation(object.key);
   keyspace_.signal(object, KeySignal::kReady);

@@ -52,6 +52,7 @@ struct Object {
   std::uint8_t db = 0;                    // number of its database
   bool attached = false;                  // in its database's table; false once removed
   bool is_noted = false;                  // to be counted anew (MemoryCount)
+  bool is_newborn = false;                // created since the newest savepoint (Changes)
   ObjectChange change = ObjectChange::kNone;
   std::uint64_t revision = 0;     // another one whenever WATCH is to see a change
                                   // of a hash also when a change is taken back

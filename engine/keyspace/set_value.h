@@ -85,7 +85,17 @@ class SetValue {
   /// visit(std::string_view member)
   template <class Visit>
   void for_each(Visit visit) const {
-    integers_.for_each([&](std::int64_t member) { visit(DecimalText(member).view()); });
+    for_each_integer([&](std::int64_t member) { visit(DecimalText(member).view()); });
+    for_each_text(visit);
+  }
+  /// visit(std::int64_t member)
+  template <class Visit>
+  void for_each_integer(Visit visit) const {
+    integers_.for_each(visit);
+  }
+  /// Visits the members that are no integers: visit(std::string_view member).
+  template <class Visit>
+  void for_each_text(Visit visit) const {
     texts_.for_each([&](const std::string& member) { visit(std::string_view(member)); });
   }
   /// As in table_walk.h: the end of a step of at least `count` members, and those of a step.

@@ -286,11 +286,12 @@ void destroy_group(Database& db, Object& object, StreamGroup& group) {
   const std::size_t bytes = group.memory_bytes();
   Stream::Groups::node_type node = stream.take_group(group);
   Removed<StreamGroup> held(db.keyspace().lazy_free(), std::move(node.mapped()), bytes);
-  db.changes().push_undo(object,
-                         [&stream, held = std::move(held), node = std::move(node)]() mutable {
-                           node.mapped() = held.take();
-                           stream.put_back(std::move(node));
-                         });
+  // Also if the stream is new: its list of changed groups names this one until the batch ends.
+  db.changes().push_undo_always(
+      object, [&stream, held = std::move(held), node = std::move(node)]() mutable {
+        node.mapped() = held.take();
+        stream.put_back(std::move(node));
+      });
   db.changes().touch(object);
   db.keyspace().signal(object, KeySignal::kGone);
 }
@@ -336,7 +337,8 @@ std::size_t remove_consumer(Database& db, Object& object, StreamGroup& group,
   }
   stream.record_consumer_removal(db.changes().records(), group, consumer);
   const std::size_t removed = consumer.pending.size();
-  db.changes().push_undo(object, [&group, taken = group.take_consumer(consumer)]() mutable {
+  // Also if the stream is new: its list of changed consumers names this one until the batch ends.
+  db.changes().push_undo_always(object, [&group, taken = group.take_consumer(consumer)]() mutable {
     group.put_back(std::move(taken));
   });
   db.changes().touch(object);

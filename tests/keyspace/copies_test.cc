@@ -9,7 +9,9 @@
 #include "engine/keyspace/encodings.h"
 #include "engine/keyspace/hashes.h"
 #include "engine/keyspace/keyspace.h"
+#include "engine/keyspace/lists.h"
 #include "engine/keyspace/sets.h"
+#include "engine/keyspace/sorted_sets.h"
 #include "engine/keyspace/streams.h"
 #include "engine/keyspace/strings.h"
 #include "storage/memory/memory_store.h"
@@ -118,6 +120,39 @@ TEST_F(CopiesTest, ACopyIsAnotherValue) {
   commit_and_reopen();
   EXPECT_EQ(db().find("copy")->hash().find("f"), "v");
   EXPECT_EQ(db().find("copy")->expire_at_ms, 100'000);
+}
+
+TEST_F(CopiesTest, CopyTakesOneUndoStep) {
+  constexpr int kCount = 1'000;
+  Object& set = sets::create(db(), "set");
+  Object& hash = hashes::create(db(), "hash");
+  Object& list = lists::create(db(), "list");
+  Object& sorted_set = sorted_sets::create(db(), "zset");
+  for (int i = 0; i < kCount; ++i) {
+    const std::string text = "member" + std::to_string(i);
+    sets::add(db(), set, i % 2 == 0 ? text : std::to_string(i));
+    hashes::set(db(), hash, text, text);
+    lists::push(db(), list, lists::End::kTail, text);
+    sorted_sets::set(db(), sorted_set, text, i);
+  }
+  for (const char* const key : {"set", "hash", "list", "zset"}) {
+    const std::size_t before = keyspace_->changes().mark().undo_steps;
+    ASSERT_TRUE(copy_object(*db().find(key), db(1), key).ok());
+    EXPECT_LE(keyspace_->changes().mark().undo_steps - before, 2U) << key;
+  }
+  keyspace_->changes().roll_back_to({});
+  EXPECT_EQ(db(1).size(), 0U);
+}
+
+TEST_F(CopiesTest, ChangeAfterSavepointIsUndoneOnCopy) {
+  Object& set = sets::create(db(), "set");
+  sets::add(db(), set, "a");
+  ASSERT_TRUE(copy_object(set, db(), "copy").ok());
+  const Changes::Mark savepoint = keyspace_->changes().mark();
+  sets::add(db(), *db().find("copy"), "b");
+  keyspace_->changes().roll_back_to(savepoint);
+  EXPECT_FALSE(db().find("copy")->set().contains("b"));
+  EXPECT_TRUE(db().find("copy")->set().contains("a"));
 }
 
 // ---- Encodings ----

@@ -424,6 +424,17 @@ TEST_F(MiscountedStreamTest, MoreEntriesCannotGoThanAreCounted) {
 
 // ---- Groups ----
 
+TEST_F(StreamsTest, RemovedGroupOfNewStreamIsKept) {
+  append({1, 0});
+  StreamConsumer& consumer = streams::create_consumer(db(), object(), group(), "c");
+  streams::remove_consumer(db(), object(), group(), consumer);
+  streams::destroy_group(db(), object(), group());
+  // The lists of what is to be recorded still name both: the undo steps keep them.
+  EXPECT_EQ(changes().mark().undo_steps, 3U) << "stream, consumer, group";
+  reopen();
+  EXPECT_TRUE(stream().groups().empty());
+}
+
 TEST_F(StreamsTest, AGroupDestroyedAndMadeAgainIsEmpty) {
   append_up_to(3);
   StreamConsumer& consumer = streams::create_consumer(db(), object(), group(), "c");
