@@ -19,6 +19,7 @@ namespace {
 
 constexpr int kSets = 600'000;
 constexpr int kRounds = 1'000'000;
+constexpr int kElements = 2'000'000;
 
 void say(const std::string& what, double milliseconds) {
   std::printf("%-62s %10.3f ms\n", what.c_str(), milliseconds);
@@ -126,11 +127,36 @@ void fill_and_empty(const std::vector<std::string>& fill, const std::vector<std:
   say("  " + std::to_string(kAfter) + " rounds after reopening", watch.seconds() * 1e3);
 }
 
+/// One large collection of strings that are not small integers, removed at once, and what a request
+/// behind it waits for. `fill` is a command that takes many elements, each of which may have
+/// something in front or behind.
+void unlink(const std::string& fill, const std::string& before, const std::string& behind) {
+  const TemporaryDirectory scratch;
+  Opened opened(scratch.path() / "keyspace");
+  constexpr int kAtOnce = 1'000;
+  for (int first = 0; first < kElements; first += kAtOnce) {
+    std::vector<std::string> words = {fill, "k"};
+    for (int i = first; i < first + kAtOnce; ++i) {
+      if (!before.empty()) words.push_back(before);
+      words.push_back("element " + std::to_string(i));
+      if (!behind.empty()) words.push_back(behind);
+    }
+    opened.call(words);
+  }
+  say("UNLINK of " + std::to_string(kElements) + " elements added by " + fill,
+      opened.milliseconds_of({"UNLINK", "k"}));
+  say("  the next SET", opened.milliseconds_of({"SET", "other", "v"}));
+}
+
 }  // namespace
 }  // namespace rushgate::bench
 
 int main() {
   using namespace rushgate::bench;
+  unlink("SADD", "", "");
+  unlink("HSET", "", "a value");
+  unlink("ZADD", "1", "");
+  unlink("RPUSH", "", "");
   flush("FLUSHALL", false);
   flush("FLUSHDB", false);
   flush("FLUSHDB", true);
