@@ -8,6 +8,7 @@
 
 #include "apps/backlog.h"
 #include "engine/base/make_directory.h"
+#include "engine/sale/orders/consumers.h"
 #include "storage/memory/memory_order_store.h"
 #include "storage/memory/memory_store.h"
 #include "storage/rocksdb/rocksdb_store.h"
@@ -27,7 +28,7 @@ bool is_there(const fs::path& path) {
   return fs::exists(path, ignored);
 }
 
-std::string consumer_name(int worker) { return fmt::format("c{}", worker); }
+std::string worker_name(int worker) { return fmt::format("c{}", worker); }
 
 }  // namespace
 
@@ -171,7 +172,9 @@ absl::Status Shop::health() const { return engine_ ? engine_->health() : absl::O
 absl::Status Shop::start_workers() {
   // The directory is locked, and the keyspace belongs to its database: no other process is at work.
   // So what an earlier one left pending is taken over at once, and not when it is old enough.
-  const auto gone = adopt_pending(*client_, keys(), consumer_name(1));
+  const auto state = orders_->state();
+  if (!state.ok()) return state.status();
+  const auto gone = adopt_pending(*client_, keys(), consumer_name(worker_name(1), state->identity));
   if (!gone.ok()) return gone.status();
   if (!gone->empty() && options_.logger) {
     options_.logger->warn(
@@ -185,7 +188,7 @@ absl::Status Shop::start_workers() {
     if (!client.ok()) return client.status();
     worker_clients_.push_back(*std::move(client));
     WorkerOptions worker_options;
-    worker_options.consumer = consumer_name(worker);
+    worker_options.consumer = worker_name(worker);
     worker_options.block_ms = kBlockMs;
     worker_options.trim = options_.trim;
     worker_options.logger = options_.logger;

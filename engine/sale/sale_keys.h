@@ -43,8 +43,6 @@ struct SaleKeys {
   [[nodiscard]] std::string dead_letter_orders() const { return dead_letters() + ".orders"; }
   /// Dead letters that were given up. Stream.
   [[nodiscard]] std::string discarded_letters() const { return order_stream + ".discarded"; }
-  /// The names under which workers read the order stream. Set.
-  [[nodiscard]] std::string workers() const { return order_stream + ".workers"; }
   [[nodiscard]] std::string faults() const {
     return order_stream + ".faults";
   }  // hash: entry -> faults

@@ -5,6 +5,7 @@
 #include <spdlog/logger.h>
 #include <spdlog/sinks/ostream_sink.h>
 
+#include "engine/sale/orders/consumers.h"
 #include "tests/sale/sale_fixture.h"
 
 namespace rushgate {
@@ -454,6 +455,48 @@ TEST_P(WorkerTest, EntriesThatWereDeletedWhilePendingAreReportedAndTheirBuyersNa
   EXPECT_THAT(report->problems, ::testing::ElementsAre(::testing::HasSubstr("lost: user 1 ")));
 }
 
+TEST_P(WorkerTest, ConsumerWithTheNameOfAWorkerIsReported) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
+  drain();
+  const auto orders = accept(1, 1, 3);
+  backend_.client()("XREADGROUP", "GROUP", "g1", "c1", "COUNT", 1, "STREAMS", "stream.orders", ">");
+  std::ostringstream text;
+  const auto logger = std::make_shared<spdlog::logger>(
+      "test", std::make_shared<spdlog::sinks::ostream_sink_mt>(text));
+  drain(*make_worker("c1", {.logger = logger}));
+  EXPECT_THAT(text.str(), ::testing::HasSubstr("c1 reads stream.orders"));
+  EXPECT_THAT(sale_->audit()->warnings, ::testing::ElementsAre(::testing::StartsWith("c1 reads")));
+  drain(*make_worker("c1", {.claim_idle_ms = 0}));
+  expect_created(orders);
+}
+
+TEST_P(WorkerTest, RestartedWorkerReadsItsPendingEntriesAtOnce) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
+  const auto orders = accept(1, 1, 3);
+  backend_.orders().fail_write(1);
+  EXPECT_EQ(worker_->step().kind, StepKind::kPaused);
+  EXPECT_EQ(pending_entries(), 3);
+  restart();
+  EXPECT_EQ(worker_->step().stored, 3U);
+}
+
+TEST_P(WorkerTest, WorkersOfOneNameStoreOrdersOnce) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
+  const auto orders = accept(1, 1, 3);
+  backend_.orders().fail_write(1);
+  EXPECT_EQ(worker_->step().kind, StepKind::kPaused) << "it keeps the batch";
+  const auto same_name = make_worker("c1");
+  EXPECT_EQ(same_name->step().stored, 3U);
+  const auto later = accept(1, 4, 2);
+  backend_.advance_ms(WorkerOptions{}.claim_idle_ms);
+  drain();
+  drain(*same_name);
+  expect_created(orders);
+  expect_created(later);
+  EXPECT_EQ(pending_entries(), 0);
+  expect_audit_passes();
+}
+
 TEST_P(WorkerTest, ConsumerThatIsNoWorkerIsReportedOnce) {
   ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
   drain();
@@ -466,7 +509,7 @@ TEST_P(WorkerTest, ConsumerThatIsNoWorkerIsReportedOnce) {
   const auto worker = make_worker("c2", {.logger = logger});
   drain(*worker);
   EXPECT_THAT(text.str(), ::testing::HasSubstr("their-worker reads stream.orders"));
-  EXPECT_THAT(text.str(), ::testing::Not(::testing::HasSubstr("c1 reads")));
+  EXPECT_THAT(text.str(), ::testing::Not(::testing::HasSubstr("c1@")));
   text.str("");
   backend_.advance_ms(WorkerOptions{}.claim_idle_ms);
   drain(*worker);
@@ -523,7 +566,8 @@ TEST_P(WorkerTest, DeletedJunkEntryIsAccountedForOnceDiscarded) {
   Client& client = backend_.client();
   const std::string junk = client("XADD", "stream.orders", "*", "userId", "5").text();
   client("XGROUP", "CREATE", "stream.orders", "g1", "0");
-  client("XREADGROUP", "GROUP", "g1", "c1", "STREAMS", "stream.orders", ">");
+  const std::string consumer = consumer_name("c1", backend_.orders().state()->identity);
+  client("XREADGROUP", "GROUP", "g1", consumer, "STREAMS", "stream.orders", ">");
   client("XDEL", "stream.orders", junk);
   const auto orders = accept(1, 1, 2);
   drain();

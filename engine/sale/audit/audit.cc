@@ -170,7 +170,9 @@ absl::StatusOr<AuditReport> audit_orders(Client& client, OrderStore& orders, con
 absl::StatusOr<AuditReport> audit(Client& client, OrderStore& orders, const SaleKeys& keys) {
   auto report = audit_orders(client, orders, keys);
   if (!report.ok()) return report;
-  const auto foreign = find_foreign_consumers(client, keys);
+  const auto state = orders.state();
+  if (!state.ok()) return state.status();
+  const auto foreign = find_foreign_consumers(client, keys, state->identity);
   if (!foreign.ok()) return foreign.status();
   for (const ForeignConsumer& consumer : *foreign) {
     report->warnings.push_back(consumer.description(keys));

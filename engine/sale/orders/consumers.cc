@@ -2,13 +2,13 @@
 
 #include <optional>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "engine/client/redis_error_code.h"
 #include "engine/sale/reply_status.h"
 
 namespace rushgate {
 namespace {
+
+constexpr char kOwnerMark = '@';
 
 /// `consumer` is an element of XINFO CONSUMERS' reply: name, value, name, value, …
 std::optional<ForeignConsumer> read_consumer(const Reply& consumer) {
@@ -25,10 +25,11 @@ std::optional<ForeignConsumer> read_consumer(const Reply& consumer) {
 
 }  // namespace
 
-absl::Status register_consumer(Client& client, const SaleKeys& keys, std::string_view name) {
-  const Reply added = client("SADD", keys.workers(), name);
-  const bool is_done = added.is_integer() || has_code(added, redis_error_code::kOutOfMemory);
-  return is_done ? absl::OkStatus() : to_status(added, "registering a consumer");
+std::string consumer_name(std::string_view worker, std::string_view identity) {
+  std::string name(worker);
+  name += kOwnerMark;
+  name += identity;
+  return name;
 }
 
 std::string ForeignConsumer::description(const SaleKeys& keys) const {
@@ -38,24 +39,21 @@ std::string ForeignConsumer::description(const SaleKeys& keys) const {
 }
 
 absl::StatusOr<std::vector<ForeignConsumer>> find_foreign_consumers(Client& client,
-                                                                    const SaleKeys& keys) {
+                                                                    const SaleKeys& keys,
+                                                                    std::string_view identity) {
   constexpr std::string_view kDoing = "looking at the group's consumers";
   std::vector<ForeignConsumer> foreign;
   const Reply exists = client("EXISTS", keys.order_stream);
   if (!exists.is_integer()) return to_status(exists, kDoing);
   if (exists.integer() == 0) return foreign;
-  // The consumers first: a worker registers before it reads.
   const Reply consumers = client("XINFO", "CONSUMERS", keys.order_stream, keys.group);
   if (has_code(consumers, "NOGROUP")) return foreign;
   if (!consumers.is_aggregate()) return to_status(consumers, kDoing);
-  const Reply registered = client("SMEMBERS", keys.workers());
-  if (!registered.is_aggregate()) return to_status(registered, kDoing);
-  absl::flat_hash_set<std::string_view> ours;
-  for (const Reply& name : registered.elements()) ours.insert(name.text());
+  const std::string ours = consumer_name("", identity);
   for (const Reply& element : consumers.elements()) {
     auto consumer = read_consumer(element);
     if (!consumer) return to_status(element, kDoing);
-    if (!ours.contains(consumer->name)) foreign.push_back(*std::move(consumer));
+    if (!consumer->name.ends_with(ours)) foreign.push_back(*std::move(consumer));
   }
   return foreign;
 }

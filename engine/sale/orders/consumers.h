@@ -13,9 +13,9 @@
 
 namespace rushgate {
 
-/// Notes that `name` is a consumer of this sale, before it reads. Does nothing where the keyspace
-/// takes no more memory: workers free memory, so they go on.
-absl::Status register_consumer(Client& client, const SaleKeys& keys, std::string_view name);
+/// Returns the consumer name of a worker: "<worker>@<identity of its database>". So a worker that is
+/// started again reads its own pending entries, and no other system's consumer has the name.
+std::string consumer_name(std::string_view worker, std::string_view identity);
 
 struct ForeignConsumer {
   std::string name;
@@ -26,9 +26,10 @@ struct ForeignConsumer {
   [[nodiscard]] std::string description(const SaleKeys& keys) const;
 };
 
-/// Returns the consumers of the group that no worker of this sale registered. The orders that they
-/// acknowledge never come into this sale's database. One that has the name of a worker is not found.
+/// Returns the consumers of the group that are no workers of the database with this identity. The
+/// orders that they acknowledge never come into it.
 absl::StatusOr<std::vector<ForeignConsumer>> find_foreign_consumers(Client& client,
-                                                                    const SaleKeys& keys);
+                                                                    const SaleKeys& keys,
+                                                                    std::string_view identity);
 
 }  // namespace rushgate

@@ -187,8 +187,7 @@ absl::Status OrderWorker::ensure_group() {
   if (!state.ok()) return state.status();
   if (state->epoch != database_.epoch) drop_batch();  // it was read in another epoch
   database_ = *state;
-  const absl::Status registered = register_consumer(client_, keys_, options_.consumer);
-  if (!registered.ok()) return registered;
+  consumer_ = consumer_name(options_.consumer, *identity);
   group_exists_ = true;
   return absl::OkStatus();
 }
@@ -196,7 +195,7 @@ absl::Status OrderWorker::ensure_group() {
 /// Logs each once, if it has read lately.
 absl::Status OrderWorker::report_foreign_consumers() {
   if (!options_.logger) return absl::OkStatus();
-  const auto foreign = find_foreign_consumers(client_, keys_);
+  const auto foreign = find_foreign_consumers(client_, keys_, database_.identity);
   if (!foreign.ok()) return foreign.status();
   for (const ForeignConsumer& consumer : *foreign) {
     if (consumer.idle_ms > options_.claim_idle_ms) continue;
@@ -309,8 +308,7 @@ absl::StatusOr<OrderWorker::Entries> OrderWorker::read_group(std::string_view af
 absl::StatusOr<OrderWorker::Entries> OrderWorker::read_portion(std::string_view after,
                                                                std::size_t count_max,
                                                                std::int64_t block_ms) {
-  Request request =
-      Request::of("XREADGROUP", "GROUP", keys_.group, options_.consumer, "COUNT", count_max);
+  Request request = Request::of("XREADGROUP", "GROUP", keys_.group, consumer_, "COUNT", count_max);
   if (block_ms > 0) {
     request.add("BLOCK");
     request.add(block_ms);
@@ -334,7 +332,7 @@ absl::StatusOr<OrderWorker::Entries> OrderWorker::read_portion(std::string_view 
 /// call goes on.
 absl::StatusOr<OrderWorker::Entries> OrderWorker::claim_abandoned() {
   const std::size_t count_max = std::min(batch_max(), kPortionMax);
-  const Reply reply = client_("XAUTOCLAIM", keys_.order_stream, keys_.group, options_.consumer,
+  const Reply reply = client_("XAUTOCLAIM", keys_.order_stream, keys_.group, consumer_,
                               options_.claim_idle_ms, claim_from_, "COUNT", count_max);
   if (has_code(reply, "NOGROUP")) group_exists_ = false;
   const bool has_cursor =

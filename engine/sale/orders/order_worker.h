@@ -32,7 +32,8 @@ class logger;
 namespace rushgate {
 
 struct WorkerOptions {
-  std::string consumer = "c1";  // several workers share the work under different names
+  std::string consumer = "c1";  // several workers share the work under different names. In the
+                                // group, consumer_name() makes it the database's own
   int batch_max = 10'000;       // orders a transaction, at least 1: the more, the less each costs
   int attempts_max = 5;         // of an order whose own fault it is; then it becomes a dead letter
   int isolate_after = 3;        // pauses in a row by a batch: then its orders are written in pieces
@@ -168,6 +169,7 @@ class OrderWorker {
   VoucherBook vouchers_;
   const std::shared_ptr<const ConnectionCheck> connection_check_;
 
+  std::string consumer_;    // its name in the group; known once group_exists_
   DatabaseState database_;  // as it was when the entries were read that are written now
   BatchFence fence_;        // of the batch that is written now
   bool group_exists_ = false;
