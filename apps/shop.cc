@@ -112,9 +112,14 @@ absl::Status Shop::open_on_redis() {
     return absl::NotFoundError(
         fmt::format("there is no sale in {}: no `orders.db`", options_.dir.string()));
   }
-  auto client = new_client();
-  if (!client.ok()) return client.status();
-  client_ = *std::move(client);
+  auto redis_options = RedisOptions::from_url(options_.redis_url);
+  if (!redis_options.ok()) return redis_options.status();
+  redis_options->client_name = "rushgate";
+  redis_options->connections_max = options_.workers + 1;  // each worker blocks, and one to spare
+  auto backend = RedisBackend::open(*redis_options);
+  if (!backend.ok()) return backend.status();
+  backend_ = *std::move(backend);
+  client_ = backend_->open_client();
   if (options_.create) {
     absl::Status created = make_sale_directory(options_.dir);
     if (!created.ok()) return created;
@@ -143,29 +148,16 @@ absl::Status Shop::open_engine(std::unique_ptr<Store> store) {
   engine_options.logger = options_.logger;
   auto engine = Engine::open(std::move(store), engine_options);
   if (!engine.ok()) return engine.status();
-  engine_ = *std::move(engine);
-  client_ = engine_->open_client();
+  backend_ = *std::move(engine);
+  client_ = backend_->open_client();
   return absl::OkStatus();
-}
-
-absl::StatusOr<std::unique_ptr<Client>> Shop::new_client() {
-  if (engine_) return engine_->open_client();
-  auto redis_options = RedisOptions::from_url(options_.redis_url);
-  if (!redis_options.ok()) return redis_options.status();
-  redis_options->client_name = "rushgate";
-  redis_options->connections_max = options_.callers_max + 2;
-  auto client = RedisClient::connect(*redis_options);
-  if (!client.ok()) return client.status();
-  return *std::move(client);
 }
 
 Shop::~Shop() { stop_workers(); }
 
-const Clock& Shop::clock() const {
-  return engine_ ? engine_->clock() : static_cast<const Clock&>(system_clock_);
-}
+const Clock& Shop::clock() const { return backend_->clock(); }
 
-absl::Status Shop::health() const { return engine_ ? engine_->health() : absl::OkStatus(); }
+absl::Status Shop::health() const { return backend_->health(); }
 
 // ---- Workers ----------------------------------------------------------------------------------
 
@@ -184,9 +176,7 @@ absl::Status Shop::start_workers() {
   }
   constexpr std::int64_t kBlockMs = 10'000;  // stopping interrupts it
   for (int worker = 1; worker <= options_.workers; ++worker) {
-    auto client = new_client();
-    if (!client.ok()) return client.status();
-    worker_clients_.push_back(*std::move(client));
+    worker_clients_.push_back(backend_->open_client());
     WorkerOptions worker_options;
     worker_options.consumer = worker_name(worker);
     worker_options.block_ms = kBlockMs;

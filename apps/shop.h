@@ -10,7 +10,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "adapters/redis/redis_client.h"
+#include "adapters/redis/redis_backend.h"
+#include "engine/client/backend.h"
 #include "engine/client/client.h"
 #include "engine/executor/engine.h"
 #include "engine/sale/orders/order_store.h"
@@ -35,7 +36,6 @@ struct ShopOptions {
   int workers = 1;
   bool trim = true;                        // WorkerOptions::trim
   bool adopt = false;                      // SaleOptions::adopt
-  int callers_max = 1;                     // threads that will buy at the same time
   std::shared_ptr<spdlog::logger> logger;  // may be null
 };
 
@@ -88,14 +88,12 @@ class Shop {
   absl::Status open_on_redis();
   absl::Status open_orders();
   absl::Status open_engine(std::unique_ptr<Store> store);
-  absl::StatusOr<std::unique_ptr<Client>> new_client();
 
   const ShopOptions options_;
   // Closed in the reverse order.
   std::optional<DirectoryLock> lock_;  // on Redis only: otherwise the store holds its directory
   std::unique_ptr<OrderStore> orders_;
-  const SystemClock system_clock_;
-  std::unique_ptr<Engine> engine_;  // null on Redis
+  std::unique_ptr<Backend> backend_;
   std::unique_ptr<Client> client_;
   std::unique_ptr<Sale> sale_;
   std::vector<std::unique_ptr<Client>> worker_clients_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 #include "adapters/redis/text.h"
@@ -19,29 +20,56 @@ struct UseRow {
 
 // The first row that fits counts.
 constexpr std::array kUses = {
-    UseRow{"SELECT", "", ConnectionUse::kLeavesState},
-    UseRow{"MULTI", "", ConnectionUse::kLeavesState},
-    UseRow{"WATCH", "", ConnectionUse::kLeavesState},
-    UseRow{"AUTH", "", ConnectionUse::kLeavesState},
-    UseRow{"RESET", "", ConnectionUse::kLeavesState},
-    UseRow{"QUIT", "", ConnectionUse::kLeavesState},
-    UseRow{"ASKING", "", ConnectionUse::kLeavesState},
-    UseRow{"READONLY", "", ConnectionUse::kLeavesState},
-    UseRow{"READWRITE", "", ConnectionUse::kLeavesState},
+    UseRow{"SELECT", "", ConnectionUse::kChangesState},
+    UseRow{"MULTI", "", ConnectionUse::kBeginsTransaction},
+    UseRow{"EXEC", "", ConnectionUse::kEndsTransaction},
+    UseRow{"DISCARD", "", ConnectionUse::kEndsTransaction},
+    UseRow{"WATCH", "", ConnectionUse::kWatches},
+    UseRow{"UNWATCH", "", ConnectionUse::kUnwatches},
+    UseRow{"AUTH", "", ConnectionUse::kChangesState},
+    UseRow{"RESET", "", ConnectionUse::kChangesState},
+    UseRow{"QUIT", "", ConnectionUse::kChangesState},
+    UseRow{"ASKING", "", ConnectionUse::kChangesState},
+    UseRow{"READONLY", "", ConnectionUse::kChangesState},
+    UseRow{"READWRITE", "", ConnectionUse::kChangesState},
     UseRow{"CLIENT", "REPLY", ConnectionUse::kUnsupported},
-    UseRow{"CLIENT", "", ConnectionUse::kLeavesState},
+    UseRow{"CLIENT", "LIST", ConnectionUse::kOrdinary},
+    UseRow{"CLIENT", "KILL", ConnectionUse::kOrdinary},
+    UseRow{"CLIENT", "PAUSE", ConnectionUse::kOrdinary},
+    UseRow{"CLIENT", "UNPAUSE", ConnectionUse::kOrdinary},
+    UseRow{"CLIENT", "UNBLOCK", ConnectionUse::kOrdinary},
+    UseRow{"CLIENT", "", ConnectionUse::kChangesState},
     UseRow{"SCRIPT", "DEBUG", ConnectionUse::kUnsupported},
     UseRow{"HELLO", "", ConnectionUse::kUnsupported},
-    UseRow{"SUBSCRIBE", "", ConnectionUse::kUnsupported},
-    UseRow{"PSUBSCRIBE", "", ConnectionUse::kUnsupported},
-    UseRow{"SSUBSCRIBE", "", ConnectionUse::kUnsupported},
-    UseRow{"UNSUBSCRIBE", "", ConnectionUse::kUnsupported},
-    UseRow{"PUNSUBSCRIBE", "", ConnectionUse::kUnsupported},
-    UseRow{"SUNSUBSCRIBE", "", ConnectionUse::kUnsupported},
     UseRow{"MONITOR", "", ConnectionUse::kUnsupported},
     UseRow{"SYNC", "", ConnectionUse::kUnsupported},
     UseRow{"PSYNC", "", ConnectionUse::kUnsupported},
+    UseRow{"SUBSCRIBE", "", ConnectionUse::kSubscribes},
+    UseRow{"PSUBSCRIBE", "", ConnectionUse::kSubscribes},
+    UseRow{"SSUBSCRIBE", "", ConnectionUse::kSubscribes},
+    UseRow{"UNSUBSCRIBE", "", ConnectionUse::kSubscribes},
+    UseRow{"PUNSUBSCRIBE", "", ConnectionUse::kSubscribes},
+    UseRow{"SUNSUBSCRIBE", "", ConnectionUse::kSubscribes},
+    UseRow{"XREAD", "", ConnectionUse::kMayBlock},
+    UseRow{"XREADGROUP", "", ConnectionUse::kMayBlock},
+    UseRow{"BLPOP", "", ConnectionUse::kMayBlock},
+    UseRow{"BRPOP", "", ConnectionUse::kMayBlock},
+    UseRow{"BLMOVE", "", ConnectionUse::kMayBlock},
+    UseRow{"BRPOPLPUSH", "", ConnectionUse::kMayBlock},
+    UseRow{"BZPOPMIN", "", ConnectionUse::kMayBlock},
+    UseRow{"BZPOPMAX", "", ConnectionUse::kMayBlock},
+    UseRow{"BLMPOP", "", ConnectionUse::kMayBlock},
+    UseRow{"BZMPOP", "", ConnectionUse::kMayBlock},
+    UseRow{"WAIT", "", ConnectionUse::kMayBlock},
+    UseRow{"WAITAOF", "", ConnectionUse::kMayBlock},
 };
+
+/// Bit n is set if a row begins with the n-th letter: most commands are told by that.
+constexpr std::uint32_t kFirstLetters = [] {
+  std::uint32_t letters = 0;
+  for (const UseRow& row : kUses) letters |= 1U << (row.command.front() - 'A');
+  return letters;
+}();
 
 enum class TimeoutAt { kFirstSeconds, kLastSeconds, kLastMs };
 
@@ -93,6 +121,10 @@ std::optional<std::int64_t> stream_read_block_ms(const Request& request) {
 
 ConnectionUse connection_use(const Request& request) {
   const std::string_view name = request[0];
+  const char first = name.empty() ? '\0' : static_cast<char>(name.front() & ~0x20);
+  if (first < 'A' || first > 'Z' || (kFirstLetters >> (first - 'A') & 1U) == 0) {
+    return ConnectionUse::kOrdinary;
+  }
   const auto* const row = std::find_if(kUses.begin(), kUses.end(), [&](const UseRow& candidate) {
     if (!equals_ignore_case(name, candidate.command)) return false;
     return candidate.subcommand.empty() ||

@@ -9,10 +9,17 @@
 
 namespace rushgate {
 
-enum class ConnectionUse {
-  kOrdinary,     // the connection is the same before and after
-  kLeavesState,  // the next user of the connection would notice: SELECT, MULTI, CLIENT SETNAME
-  kUnsupported,  // not one request, one answer: SUBSCRIBE, MONITOR; or not RESP2: HELLO
+/// What a request does to the connection that it is sent over.
+enum class ConnectionUse : std::uint8_t {
+  kOrdinary,           // the connection is the same before and after
+  kMayBlock,           // as kOrdinary, but others wait if block_timeout_ms() is set
+  kWatches,            // WATCH
+  kUnwatches,          // UNWATCH, which a transaction delays
+  kBeginsTransaction,  // MULTI
+  kEndsTransaction,    // EXEC, DISCARD
+  kChangesState,       // the next user of the connection would notice: SELECT, CLIENT SETNAME
+  kSubscribes,         // SUBSCRIBE and its like: several replies, then messages
+  kUnsupported,        // not one request, one reply: MONITOR; or not RESP2: HELLO
 };
 
 /// By the command's name (and subcommand), in any case. `request` must not be empty.

@@ -170,8 +170,15 @@ absl::Status RedisOptions::check() const {
   }
   for (const auto& status : {must_be_positive("connect_timeout_ms", connect_timeout_ms),
                              must_be_positive("command_timeout_ms", command_timeout_ms),
-                             must_be_positive("connections_max", connections_max)}) {
+                             must_be_positive("connections_max", connections_max),
+                             must_be_positive("reconnect_max_ms", reconnect_max_ms),
+                             must_be_positive("keepalive_seconds", keepalive_seconds)}) {
     if (!status.ok()) return status;
+  }
+  if (queue_capacity == 0) return absl::InvalidArgumentError("queue_capacity must be at least 1");
+  if (tls && !unix_path.empty()) return absl::InvalidArgumentError("a unix socket has no TLS");
+  if (tls_certificate.empty() != tls_key.empty()) {
+    return absl::InvalidArgumentError("tls_certificate and tls_key need each other");
   }
   return absl::OkStatus();
 }

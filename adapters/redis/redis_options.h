@@ -1,6 +1,7 @@
 // Where a Redis server is, and how patient to be with it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -23,10 +24,22 @@ struct RedisOptions {
 
   std::int64_t connect_timeout_ms = 2'000;
   /// How long the server may be silent. A blocking command gets its own timeout in addition.
-  /// Also how long a call waits for a connection when all of them are in use.
+  /// Also how long a request waits for a connection of its own when all of them are in use.
   std::int64_t command_timeout_ms = 5'000;
-  /// Blocking reads hold a connection each: allow for them.
+  /// Besides the one that all clients share: each blocking read and each subscriber has one.
   int connections_max = 16;
+  std::int64_t reconnect_max_ms = 1'000;  // the longest pause before the next attempt
+  int keepalive_seconds = 15;             // of silence before TCP asks whether the peer is there
+
+  /// Submissions of all clients that have no reply yet, and the bytes of their requests. Beyond
+  /// them, ClientOptions::fail_when_full decides. One submission may be larger than that alone.
+  std::size_t queue_capacity = 32'768;
+  std::size_t queue_bytes_max = std::size_t{256} * 1024 * 1024;
+
+  bool tls = false;
+  std::string tls_ca;           // file of certificates to trust (PEM); empty: the system's
+  std::string tls_certificate;  // file of the client's certificate (PEM); empty: none
+  std::string tls_key;          // file of the key for it (PEM)
 
   /// redis://[[user]:password@]host[:port][/db] or unix:///path[?db=N], "%XX" decoded; everything
   /// else as above. An error is kInvalidArgument, says which part is wrong, and never shows the

@@ -341,7 +341,6 @@ int run_replay(const ReplayArguments& arguments) {
   if (!input.ok()) return fail(input.status());
   ShopOptions options = arguments.shop;
   options.create = true;
-  options.callers_max = arguments.threads;
   const auto shop = open_loaded_shop(options);
   if (!shop.ok()) return fail(shop.status());
   note_interrupts();

@@ -132,12 +132,12 @@ Sale::Sale(Client& client, OrderStore& orders, const Clock& clock, SaleOptions o
                        return ids_.next(drawn, count);
                      },
                  .logger = options_.logger}),
-      connection_check_(std::make_shared<const ConnectionCheck>([this](Client& connection) {
+      connection_check_([this](Client& connection) {
         ids_.forget_draws();
         queued_.clear();
         return owner_.verify(connection);
-      })) {
-  client_.add_connection_check(connection_check_);
+      }) {
+  client_.add_connection_check(connection_check_.get());
 }
 
 absl::StatusOr<std::unique_ptr<Sale>> Sale::open(Client& client, OrderStore& orders,

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "engine/client/client.h"
+#include "engine/client/connection_check.h"
 #include "engine/client/native_script.h"
 #include "engine/sale/admission/admission.h"
 #include "engine/sale/audit/audit.h"
@@ -161,7 +162,7 @@ class Sale {
   QueuedOrders queued_;
   KeyspaceOwner owner_;
   VoucherBook vouchers_;
-  const std::shared_ptr<const ConnectionCheck> connection_check_;
+  const OwnedConnectionCheck connection_check_;
 };
 
 /// The native implementations of the sale's scripts, which Sale::open() adds to the client's

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "adapters/redis/redis_client.h"
+#include "adapters/redis/redis_backend.h"
 #include "apps/exit_code.h"
 #include "apps/shop.h"
 #include "engine/time/clock.h"
@@ -84,10 +84,11 @@ TEST_F(RedisProgramTest, ANewDirectoryDoesNotTakeOverTheSaleThatIsThere) {
 }
 
 TEST_F(RedisProgramTest, ForeignSaleIsSoldOnlyWhenAdopted) {
-  const auto client = RedisClient::connect(*RedisOptions::from_url(server_.url()));
-  ASSERT_TRUE(client.ok()) << client.status();
-  (**client)("SET", "seckill:stock:1", 200);
-  for (int user = 5'001; user <= 5'100; ++user) (**client)("SADD", "seckill:order:1", user);
+  const auto backend = RedisBackend::open(*RedisOptions::from_url(server_.url()));
+  ASSERT_TRUE(backend.ok()) << backend.status();
+  const auto client = (*backend)->open_client();
+  (*client)("SET", "seckill:stock:1", 200);
+  for (int user = 5'001; user <= 5'100; ++user) (*client)("SADD", "seckill:order:1", user);
   const auto foreign_stock = run_program(files_.replay(on_redis_));
   EXPECT_EQ(foreign_stock.exit_code, kExitUsage);
   EXPECT_THAT(foreign_stock.err, HasSubstr("200 are free and 100 have bought"));
@@ -95,12 +96,12 @@ TEST_F(RedisProgramTest, ForeignSaleIsSoldOnlyWhenAdopted) {
   const SaleFiles others;
   others.write_vouchers({300});
   others.write_requests(rush(3'000));
-  (**client)("DEL", "stream.orders", "stream.orders.database", "seckill:database");
-  (**client)("XADD", "stream.orders", "*", "userId", 5'100, "voucherId", 1, "id", 42);
+  (*client)("DEL", "stream.orders", "stream.orders.database", "seckill:database");
+  (*client)("XADD", "stream.orders", "*", "userId", 5'100, "voucherId", 1, "id", 42);
   const auto foreign_stream = run_program(others.replay(on_redis_));
   EXPECT_EQ(foreign_stream.exit_code, kExitUsage);
   EXPECT_THAT(foreign_stream.err, HasSubstr("was made by another system"));
-  EXPECT_EQ((**client)("GET", "seckill:stock:1"), Reply::bulk("200"));
+  EXPECT_EQ((*client)("GET", "seckill:stock:1"), Reply::bulk("200"));
 
   auto adopting = others.replay(on_redis_);
   adopting.emplace_back("--adopt");
@@ -112,24 +113,26 @@ TEST_F(RedisProgramTest, ForeignSaleIsSoldOnlyWhenAdopted) {
 }
 
 TEST_F(RedisProgramTest, WithoutTrimmingTheStreamKeepsEveryOrder) {
-  const auto client = RedisClient::connect(*RedisOptions::from_url(server_.url()));
-  ASSERT_TRUE(client.ok()) << client.status();
+  const auto backend = RedisBackend::open(*RedisOptions::from_url(server_.url()));
+  ASSERT_TRUE(backend.ok()) << backend.status();
+  const auto client = (*backend)->open_client();
   auto arguments = files_.replay(on_redis_);
   arguments.emplace_back("--no-trim");
   ASSERT_EQ(run_program(arguments).exit_code, kExitOk);
-  EXPECT_EQ((**client)("XLEN", "stream.orders"), Reply::integer(300));
+  EXPECT_EQ((*client)("XLEN", "stream.orders"), Reply::integer(300));
   EXPECT_EQ(run_program(files_.command("audit", on_redis_)).json()["passed"], true);
 }
 
 TEST_F(RedisProgramTest, ARebuildThatAKilledProcessLeftIsWaitedForAndTakenOver) {
   files_.write_requests(rush(100));
   ASSERT_EQ(run_program(files_.replay(on_redis_)).exit_code, kExitOk);
-  const auto client = RedisClient::connect(*RedisOptions::from_url(server_.url()));
-  ASSERT_TRUE(client.ok()) << client.status();
+  const auto backend = RedisBackend::open(*RedisOptions::from_url(server_.url()));
+  ASSERT_TRUE(backend.ok()) << backend.status();
+  const auto client = (*backend)->open_client();
   constexpr std::int64_t kAgoMs = 2'000;  // the test need not wait for all of the time
-  (**client)("HSET", "seckill:voucher:1", "closed", "gone:1", "closed_run", "", "closed_at",
-             SystemClock().now_ms() - kAgoMs);
-  (**client)("DEL", "seckill:stock:1", "seckill:order:1");
+  (*client)("HSET", "seckill:voucher:1", "closed", "gone:1", "closed_run", "", "closed_at",
+            SystemClock().now_ms() - kAgoMs);
+  (*client)("DEL", "seckill:stock:1", "seckill:order:1");
   files_.write_requests(rush(3'000));
   const auto result = run_program(files_.replay(on_redis_));
   ASSERT_EQ(result.exit_code, kExitOk) << result.err;
@@ -195,10 +198,11 @@ TEST_F(RedisProgramTest, ServerThatLoadsItsDataIsWaitedFor) {
   testing::RedisServer server({.arguments = {"--key-load-delay", "50000",
                                              "--loading-process-events-interval-bytes", "1024"}});
   {
-    const auto client = RedisClient::connect(*RedisOptions::from_url(server.url()));
-    ASSERT_TRUE(client.ok()) << client.status();
-    for (int key = 0; key < 1'000; ++key) (**client)("SET", "key:" + std::to_string(key), key);
-    ASSERT_EQ((**client)("SAVE"), Reply::ok());
+    const auto backend = RedisBackend::open(*RedisOptions::from_url(server.url()));
+    ASSERT_TRUE(backend.ok()) << backend.status();
+    const auto client = (*backend)->open_client();
+    for (int key = 0; key < 1'000; ++key) (*client)("SET", "key:" + std::to_string(key), key);
+    ASSERT_EQ((*client)("SAVE"), Reply::ok());
   }
   server.restart_loading();
   Program program(files_.replay({"--redis", server.url(), "--json"}));

@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 
-#include "adapters/redis/redis_client.h"
 #include "tests/bench/redis_benchmark.h"
 #include "tests/bench/seckill_script.h"
 #include "tests/bench/stopwatch.h"
@@ -36,10 +35,10 @@ testing::RedisServerOptions server_options(PeerDurability durability,
   return options;
 }
 
-std::unique_ptr<Client> connect(const testing::RedisServer& server) {
-  auto client = RedisClient::connect(*RedisOptions::from_url(server.url()));
-  if (!client.ok()) throw std::runtime_error(client.status().ToString());
-  return *std::move(client);
+std::unique_ptr<RedisBackend> connect(const testing::RedisServer& server) {
+  auto backend = RedisBackend::open(*RedisOptions::from_url(server.url()));
+  if (!backend.ok()) throw std::runtime_error(backend.status().ToString());
+  return *std::move(backend);
 }
 
 void check(const Reply& reply) {
@@ -49,7 +48,9 @@ void check(const Reply& reply) {
 }  // namespace
 
 RedisPeer::RedisPeer(PeerDurability durability, Rewrites rewrites)
-    : server_(server_options(durability, rewrites)), client_(connect(server_)) {
+    : server_(server_options(durability, rewrites)),
+      backend_(connect(server_)),
+      client_(backend_->open_client()) {
   sha_ = (*client_)("SCRIPT", "LOAD", seckill_script().text()).text();
 }
 

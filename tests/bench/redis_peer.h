@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "adapters/redis/redis_backend.h"
 #include "engine/client/client.h"
 #include "tests/redis_server/redis_server.h"
 
@@ -68,6 +69,7 @@ class RedisPeer {
   double rate_by_hiredis(const Load& load, Workload workload, std::int64_t count);
 
   testing::RedisServer server_;
+  std::unique_ptr<RedisBackend> backend_;
   std::unique_ptr<Client> client_;
   std::string sha_;
   Load load_{.is_hiredis = false, .connections = 50, .pipeline = 32};

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "adapters/redis/redis_client.h"
+#include "adapters/redis/redis_backend.h"
 #include "adapters/resp/resp_server.h"
 #include "tests/bench/lines.h"
 #include "tests/bench/part_process.h"
@@ -34,9 +34,10 @@ class OurServer {
  public:
   OurServer() : process_("serve", {(scratch_.path() / "keyspace").string(), socket_path()}) {
     process_.numbers();  // it listens
-    auto client = RedisClient::connect(*RedisOptions::from_url("unix://" + socket_path()));
-    if (!client.ok()) throw std::runtime_error(client.status().ToString());
-    client_ = *std::move(client);
+    auto backend = RedisBackend::open(*RedisOptions::from_url("unix://" + socket_path()));
+    if (!backend.ok()) throw std::runtime_error(backend.status().ToString());
+    backend_ = *std::move(backend);
+    client_ = backend_->open_client();
   }
 
   [[nodiscard]] std::string socket_path() const { return (scratch_.path() / "socket").string(); }
@@ -45,6 +46,7 @@ class OurServer {
  private:
   ScratchDirectory scratch_;
   PartProcess process_;
+  std::unique_ptr<RedisBackend> backend_;
   std::unique_ptr<Client> client_;
 };
 

@@ -7,7 +7,7 @@
 #include <thread>
 #include <utility>
 
-#include "adapters/redis/redis_client.h"
+#include "adapters/redis/redis_backend.h"
 #include "engine/sale/orders/order_entry.h"
 #include "engine/sale/orders/order_worker.h"
 #include "tests/bench/lines.h"
@@ -41,7 +41,7 @@ double stored_rate(std::int64_t count) {
 class ClassicConsumer {
  public:
   ClassicConsumer(const testing::RedisServer& server, const std::filesystem::path& file)
-      : client_(connect(server)), orders_(file) {
+      : backend_(connect(server)), client_(backend_->open_client()), orders_(file) {
     expect_ok((*client_)("XGROUP", "CREATE", kOrderStream, kGroup, "0", "MKSTREAM"));
   }
 
@@ -65,10 +65,10 @@ class ClassicConsumer {
  private:
   static constexpr const char* kGroup = "g1";
 
-  static std::unique_ptr<Client> connect(const testing::RedisServer& server) {
-    auto client = RedisClient::connect(*RedisOptions::from_url(server.url()));
-    if (!client.ok()) fail(client.status().ToString());
-    return *std::move(client);
+  static std::unique_ptr<RedisBackend> connect(const testing::RedisServer& server) {
+    auto backend = RedisBackend::open(*RedisOptions::from_url(server.url()));
+    if (!backend.ok()) fail(backend.status().ToString());
+    return *std::move(backend);
   }
 
   static void expect_ok(const Reply& reply) {
@@ -88,6 +88,7 @@ class ClassicConsumer {
     expect_ok((*client_)("XACK", kOrderStream, kGroup, entry->id));
   }
 
+  const std::unique_ptr<RedisBackend> backend_;
   const std::unique_ptr<Client> client_;
   BareOrders orders_;
 };

@@ -6,7 +6,7 @@
 #include <thread>
 #include <utility>
 
-#include "adapters/redis/redis_client.h"
+#include "adapters/redis/redis_backend.h"
 #include "engine/sale/orders/group_progress.h"
 #include "storage/memory/memory_store.h"
 #include "storage/rocksdb/rocksdb_store.h"
@@ -43,16 +43,17 @@ bool is_worth_waiting(Outcome outcome) {
 
 Shop::Shop(const std::filesystem::path& dir, Durability durability, std::int64_t stock)
     : orders_(value_of(SqliteOrderStore::open(dir / "orders.db"))),
-      engine_(value_of(Engine::open(open_store(dir, durability)))),
-      client_(engine_->open_client()),
-      worker_client_(engine_->open_client()) {
+      backend_(value_of(Engine::open(open_store(dir, durability)))),
+      client_(backend_->open_client()),
+      worker_client_(backend_->open_client()) {
   open(stock);
 }
 
 Shop::Shop(const std::filesystem::path& dir, const std::string& redis_url, std::int64_t stock)
     : orders_(value_of(SqliteOrderStore::open(dir / "orders.db"))),
-      client_(value_of(RedisClient::connect(value_of(RedisOptions::from_url(redis_url))))),
-      worker_client_(value_of(RedisClient::connect(value_of(RedisOptions::from_url(redis_url))))) {
+      backend_(value_of(RedisBackend::open(value_of(RedisOptions::from_url(redis_url))))),
+      client_(backend_->open_client()),
+      worker_client_(backend_->open_client()) {
   open(stock);
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
+#include "engine/client/backend.h"
 #include "engine/client/client.h"
 #include "engine/executor/engine.h"
 #include "engine/sale/orders/order_worker.h"
@@ -43,7 +44,7 @@ class Shop {
   const SystemClock clock_;
   UserId user_ = 0;  // the last one that bought; those of each process begin at another number
   std::unique_ptr<OrderStore> orders_;
-  std::unique_ptr<Engine> engine_;  // null on Redis
+  std::unique_ptr<Backend> backend_;
   std::unique_ptr<Client> client_;
   std::unique_ptr<Client> worker_client_;
   std::unique_ptr<Sale> sale_;

@@ -375,7 +375,8 @@ class SteppingThread {
  public:
   SteppingThread(const std::string& url, OrderStore& orders, const Clock& clock,
                  std::string consumer)
-      : client_(*RedisClient::connect(*RedisOptions::from_url(url))),
+      : backend_(*RedisBackend::open(*RedisOptions::from_url(url))),
+        client_(backend_->open_client()),
         worker_(*client_, orders, clock, SaleKeys{},
                 {.consumer = std::move(consumer),
                  .batch_max = 64,
@@ -396,6 +397,7 @@ class SteppingThread {
     }
   }
 
+  std::unique_ptr<RedisBackend> backend_;
   std::unique_ptr<Client> client_;
   OrderWorker worker_;
   std::atomic<bool> is_ending_{false};
@@ -431,7 +433,8 @@ TEST(LostInRushTest, NoHeldOrderIsLostByFlushes) {
     while (database.state()->epoch == epoch) std::this_thread::yield();
   });
   const SystemClock clock;
-  const auto client = *RedisClient::connect(*RedisOptions::from_url(server.url()));
+  const auto backend = *RedisBackend::open(*RedisOptions::from_url(server.url()));
+  const auto client = backend->open_client();
   const auto sale = *Sale::open(*client, orders, clock);
   const std::int64_t now_ms = clock.now_ms();
   ASSERT_TRUE(sale->publish({.id = 1,
@@ -448,7 +451,8 @@ TEST(LostInRushTest, NoHeldOrderIsLostByFlushes) {
   std::vector<std::thread> buyers;
   for (int t = 0; t < kBuyers; ++t) {
     buyers.emplace_back([&, t] {
-      const auto own = *RedisClient::connect(*RedisOptions::from_url(server.url()));
+      const auto own_backend = *RedisBackend::open(*RedisOptions::from_url(server.url()));
+      const auto own = own_backend->open_client();
       const auto own_sale = *Sale::open(*own, orders, clock);
       for (UserId user = t; !is_over; user += kBuyers) own_sale->buy(1, user);
     });

@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include "adapters/redis/redis_client.h"
+#include "adapters/redis/redis_backend.h"
 #include "engine/sale/orders/order_worker.h"
 #include "engine/sale/sale.h"
 #include "engine/time/manual_clock.h"
@@ -34,7 +34,7 @@ constexpr std::int64_t kStock = 100;
 class SaleOnRedis {
  public:
   SaleOnRedis(const RedisServer& server, OrderStore& orders, std::int64_t command_timeout_ms)
-      : client_(connect(server, command_timeout_ms)) {
+      : backend_(connect(server, command_timeout_ms)), client_(backend_->open_client()) {
     auto sale = Sale::open(*client_, orders, clock_);
     if (!sale.ok()) throw std::runtime_error(sale.status().ToString());
     sale_ = *std::move(sale);
@@ -48,16 +48,17 @@ class SaleOnRedis {
   void let_worker_go_on() { worker_clock_.advance_ms(WorkerOptions{}.pause_ms_max); }
 
  private:
-  static std::unique_ptr<Client> connect(const RedisServer& server, std::int64_t timeout_ms) {
+  static std::unique_ptr<RedisBackend> connect(const RedisServer& server, std::int64_t timeout_ms) {
     RedisOptions options = *RedisOptions::from_url(server.url());
     options.command_timeout_ms = timeout_ms;
-    auto client = RedisClient::connect(options);
-    if (!client.ok()) throw std::runtime_error(client.status().ToString());
-    return *std::move(client);
+    auto backend = RedisBackend::open(options);
+    if (!backend.ok()) throw std::runtime_error(backend.status().ToString());
+    return *std::move(backend);
   }
 
   const SystemClock clock_;
   ManualClock worker_clock_;
+  std::unique_ptr<RedisBackend> backend_;
   std::unique_ptr<Client> client_;
   std::unique_ptr<Sale> sale_;
   std::unique_ptr<OrderWorker> worker_;

@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "adapters/redis/redis_client.h"
+#include "adapters/redis/redis_backend.h"
 #include "adapters/testing/faulty_store.h"
 #include "engine/executor/engine.h"
 #include "engine/sale/orders/order_worker.h"
@@ -115,9 +115,10 @@ class SaleBackend {
     }
     orders_ = std::make_unique<faults::FaultyOrderStore>(*database_);
     if (kind_ == BackendKind::kRedis) {
-      auto client = RedisClient::connect(*RedisOptions::from_url(server_->url()));
-      if (!client.ok()) throw std::runtime_error(client.status().ToString());
-      client_ = *std::move(client);
+      auto redis = RedisBackend::open(*RedisOptions::from_url(server_->url()));
+      if (!redis.ok()) throw std::runtime_error(redis.status().ToString());
+      redis_ = *std::move(redis);
+      client_ = redis_->open_client();
       return;
     }
     auto engine = Engine::open(open_store(), {.manual_clock = &manual_clock_});
@@ -147,6 +148,7 @@ class SaleBackend {
   std::unique_ptr<OrderStore> database_;
   std::unique_ptr<faults::FaultyOrderStore> orders_;
   std::unique_ptr<Engine> engine_;
+  std::unique_ptr<RedisBackend> redis_;
   std::unique_ptr<Client> client_;
 };
 

@@ -93,7 +93,7 @@ class IdDraws : public std::enable_shared_from_this<IdDraws> {
   absl::Status reserve(std::int64_t day, std::int64_t above, std::int64_t count);
   /// Nothing while a range is ready or the draw is still to end.
   std::optional<absl::Status> result(std::int64_t day, std::uint64_t draws_ended_before);
-  absl::Status pause(int round);
+  void pause(int round);
   void draw_here(std::int64_t day, std::int64_t count_min);
   void end(const Draw& draw, const absl::StatusOr<IdRange>& range);
   absl::StatusOr<IdRange> complete(Draw draw, const Reply& reply);

@@ -124,10 +124,9 @@ OrderWorker::OrderWorker(Client& client, OrderStore& orders, const Clock& clock,
       options_(std::move(options)),
       owner_(orders, keys, {.logger = options_.logger}),
       vouchers_(client, orders, owner_, keys, {.logger = options_.logger}),
-      connection_check_(std::make_shared<const ConnectionCheck>(
-          [this](Client& connection) { return owner_.verify(connection); })),
+      connection_check_([this](Client& connection) { return owner_.verify(connection); }),
       claim_from_(kClaimFromStart) {
-  client_.add_connection_check(connection_check_);
+  client_.add_connection_check(connection_check_.get());
 }
 
 OrderWorker::Step OrderWorker::wait_and_step() {

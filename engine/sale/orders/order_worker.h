@@ -18,6 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "engine/client/client.h"
+#include "engine/client/connection_check.h"
 #include "engine/sale/orders/order_entry.h"
 #include "engine/sale/orders/order_store.h"
 #include "engine/sale/ownership/keyspace_owner.h"
@@ -167,7 +168,7 @@ class OrderWorker {
   const WorkerOptions options_;
   KeyspaceOwner owner_;
   VoucherBook vouchers_;
-  const std::shared_ptr<const ConnectionCheck> connection_check_;
+  const OwnedConnectionCheck connection_check_;
 
   std::string consumer_;    // its name in the group; known once group_exists_
   DatabaseState database_;  // as it was when the entries were read that are written now

@@ -42,12 +42,17 @@ TEST(CommandTraitsTest, ListsAndSortedSetsCountInSeconds) {
 }
 
 TEST(CommandTraitsTest, ConnectionUseIsKnownByNameAndSubcommand) {
-  EXPECT_EQ(connection_use(Request::of("GET", "SELECT")), ConnectionUse::kOrdinary);
-  EXPECT_EQ(connection_use(Request::of("SCRIPT", "LOAD", "")), ConnectionUse::kOrdinary);
-  EXPECT_EQ(connection_use(Request::of("select", "1")), ConnectionUse::kLeavesState);
-  EXPECT_EQ(connection_use(Request::of("CLIENT", "SETNAME", "x")), ConnectionUse::kLeavesState);
-  EXPECT_EQ(connection_use(Request::of("client", "reply", "OFF")), ConnectionUse::kUnsupported);
-  EXPECT_EQ(connection_use(Request::of("Subscribe", "c")), ConnectionUse::kUnsupported);
+  const auto use = [](const auto&... words) { return connection_use(Request::of(words...)); };
+  EXPECT_EQ(use("GET", "SELECT"), ConnectionUse::kOrdinary);
+  EXPECT_EQ(use("", "SELECT"), ConnectionUse::kOrdinary);
+  EXPECT_EQ(use("SCRIPT", "LOAD", ""), ConnectionUse::kOrdinary);
+  EXPECT_EQ(use("select", "1"), ConnectionUse::kChangesState);
+  EXPECT_EQ(use("CLIENT", "SETNAME", "x"), ConnectionUse::kChangesState);
+  EXPECT_EQ(use("CLIENT", "list"), ConnectionUse::kOrdinary);
+  EXPECT_EQ(use("client", "reply", "OFF"), ConnectionUse::kUnsupported);
+  EXPECT_EQ(use("Subscribe", "c"), ConnectionUse::kSubscribes);
+  EXPECT_EQ(use("xread", "STREAMS", "s", "0"), ConnectionUse::kMayBlock);
+  EXPECT_EQ(use("multi"), ConnectionUse::kBeginsTransaction);
 }
 
 }  // namespace

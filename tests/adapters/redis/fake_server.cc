@@ -46,11 +46,10 @@ void FakeSession::write(std::string_view bytes) {
   }
 }
 
-void FakeSession::greet() {
-  read_until("PING\r\n");
-  write("+PONG\r\n");
+void FakeSession::greet(std::string_view version) {
   read_until("ID\r\n");
-  write(":1\r\n");
+  const std::string info = "redis_version:" + std::string(version) + "\r\n";
+  write("+PONG\r\n$" + std::to_string(info.size()) + "\r\n" + info + "\r\n:1\r\n");
 }
 
 FakeServer::FakeServer(std::vector<std::function<void(FakeSession&)>> sessions)

@@ -24,8 +24,8 @@ class FakeSession {
   void wait_for_close();
   void write(std::string_view bytes);
 
-  /// The PING and CLIENT ID with which a client begins.
-  void greet();
+  /// The PING, INFO server and CLIENT ID with which a client begins.
+  void greet(std::string_view version = "7.0.15");
 
  private:
   int fd_;

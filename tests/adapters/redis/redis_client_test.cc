@@ -1,20 +1,25 @@
-// RedisClient against a real server. What a server can not be made to do is in
+// RedisBackend against a real server. What a server can not be made to do is in
 // redis_faults_test.cc.
-#include "adapters/redis/redis_client.h"
-
+#include <atomic>
+#include <cstdlib>
 #include <future>
+#include <latch>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include <gtest/gtest.h>
 
+#include "adapters/redis/redis_backend.h"
 #include "tests/adapters/redis/redis_client_contract.h"
+#include "tests/redis_server/raw_connection.h"
 #include "tests/redis_server/redis_server.h"
 
 namespace rushgate {
 namespace {
 
+using testing::RawConnection;
 using testing::RedisServer;
 
 class RedisClientTest : public ::testing::Test {
@@ -61,13 +66,13 @@ TEST_F(RedisClientTest, IdleConnectionsToARestartedServerAreReplacedUnnoticed) {
 
 TEST_F(RedisClientTest, CheckRunsBeforeFirstRequestOfEachConnection) {
   const auto client = connected(options());
-  int checks = 0;
+  std::atomic<int> checks = 0;
   const auto check = std::make_shared<const ConnectionCheck>([&](Client& connection) {
     ++checks;
-    EXPECT_EQ(connection("SET", "checked", checks), Reply::ok());
+    EXPECT_EQ(connection("SET", "checked", checks.load()), Reply::ok());
     return absl::OkStatus();
   });
-  client->add_connection_check(check);
+  client.backend->add_connection_check(check);
   EXPECT_EQ((*client)("GET", "checked"), Reply::nil()) << "the first connection is older";
   for (int restarts = 1; restarts <= 2; ++restarts) {
     server_.restart();
@@ -80,7 +85,7 @@ TEST_F(RedisClientTest, FailedCheckClosesTheConnection) {
   const auto client = connected(options());
   absl::Status result = absl::FailedPreconditionError("not this server");
   const auto check = std::make_shared<const ConnectionCheck>([&](Client&) { return result; });
-  client->add_connection_check(check);
+  client.backend->add_connection_check(check);
   server_.restart();
   EXPECT_EQ((*client)("SET", "k", "v"), Reply::error("CLOSED not this server"));
   result = absl::OkStatus();
@@ -91,7 +96,7 @@ TEST_F(RedisClientTest, CheckEndsWithItsOwner) {
   const auto client = connected(options());
   auto check = std::make_shared<const ConnectionCheck>(
       [](Client&) { return absl::InternalError("called after its end"); });
-  client->add_connection_check(check);
+  client.backend->add_connection_check(check);
   check.reset();
   server_.restart();
   EXPECT_EQ((*client)("PING"), Reply::status("PONG"));
@@ -104,15 +109,67 @@ TEST_F(RedisClientTest, ConnectionLostDuringItsCheckIsClosed) {
     EXPECT_TRUE(connection("PING").is_error());
     return absl::OkStatus();
   });
-  client->add_connection_check(check);
-  server_.restart();
+  client.backend->add_connection_check(check);
+  RawConnection direct(server_.socket_path());
+  direct.call(Request::of("CLIENT", "KILL", "TYPE", "normal"));
   EXPECT_TRUE(has_code((*client)("PING"), error_code::kClosed));
+}
+
+TEST_F(RedisClientTest, CheckOfLostConnectionDelaysNoOther) {
+  const auto client = connected(options());
+  const auto own = client.backend->open_client();
+  EXPECT_EQ((*own)("SELECT", 1), Reply::ok());
+  RawConnection direct(server_.socket_path());
+  std::atomic<int> checks = 0;
+  std::latch may_end(1);
+  const auto check = std::make_shared<const ConnectionCheck>([&](Client& connection) {
+    if (++checks > 1) return absl::OkStatus();
+    const Reply id = connection("CLIENT", "ID");
+    direct.call(Request::of("CLIENT", "KILL", "ID", id.integer()));
+    may_end.wait();
+    return absl::OkStatus();
+  });
+  client.backend->add_connection_check(check);
+  EXPECT_EQ((*client)("PING"), Reply::status("PONG"));
+  const std::string clients = direct.call(Request::of("CLIENT", "LIST")).text();
+  const std::size_t line = clients.rfind("id=", clients.find(" cmd=ping"));
+  RawConnection(server_.socket_path())
+      .call(Request::of("CLIENT", "KILL", "ID", std::atoi(clients.c_str() + line + 3)));
+  // The first check runs when its connection is lost already, and the next one is greeted.
+  RawConnection observer(server_.socket_path());
+  while (observer.call(Request::of("CLIENT", "LIST")).text().find(" cmd=client|id ") ==
+             std::string::npos ||
+         checks == 0) {
+    std::this_thread::yield();
+  }
+  for (int i = 0; i < 1'000; ++i) EXPECT_EQ((*own)("PING"), Reply::status("PONG"));
+  EXPECT_EQ(checks, 1);
+  may_end.count_down();
+  EXPECT_EQ((*client)("PING"), Reply::status("PONG"));
+  EXPECT_EQ(checks, 2);
+}
+
+// ---- Clients that go away -----------------------------------------------------------------------
+
+TEST_F(RedisClientTest, RefusedUnblockIsRepeated) {
+  const auto client = connected(options());
+  RawConnection direct(server_.socket_path());
+  direct.call(Request::of("ACL", "SETUSER", "default", "-client|unblock"));
+  std::promise<Reply> popped;
+  auto leaving = client.backend->open_client();
+  leaving->submit(Request::of("BLPOP", "none", 0),
+                  [&](Reply reply) { popped.set_value(std::move(reply)); });
+  wait_for_blocked(server_.socket_path());
+  leaving.reset();
+  while (direct.call(Request::of("ACL", "LOG")).elements().empty()) std::this_thread::yield();
+  direct.call(Request::of("ACL", "SETUSER", "default", "+client|unblock"));
+  EXPECT_EQ(popped.get_future().get(), Reply::nil_array());
 }
 
 TEST_F(RedisClientTest, ConnectSaysThatNoServerIsThere) {
   RedisOptions nowhere;
   nowhere.unix_path = server_.socket_path() + ".none";
-  const absl::Status status = RedisClient::connect(nowhere).status();
+  const absl::Status status = RedisBackend::open(nowhere).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(std::string(status.message()),
             "cannot connect to " + nowhere.unix_path + ": No such file or directory");
@@ -121,10 +178,10 @@ TEST_F(RedisClientTest, ConnectSaysThatNoServerIsThere) {
 TEST_F(RedisClientTest, ConnectChecksItsOptions) {
   RedisOptions bad = options();
   bad.connections_max = 0;
-  EXPECT_EQ(RedisClient::connect(bad).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(RedisBackend::open(bad).status().code(), absl::StatusCode::kInvalidArgument);
   bad = options();
   bad.db = 1'000;
-  const absl::Status status = RedisClient::connect(bad).status();
+  const absl::Status status = RedisBackend::open(bad).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_NE(std::string(status.message()).find("ERR DB index is out of range"), std::string::npos);
 }
@@ -132,23 +189,23 @@ TEST_F(RedisClientTest, ConnectChecksItsOptions) {
 TEST(RedisClientAuthTest, WrongAndMissingPasswordsAreTold) {
   RedisServer server({.arguments = {"--requirepass", "secret"}});
   RedisOptions options = *RedisOptions::from_url(server.url());
-  EXPECT_EQ(RedisClient::connect(options).status().code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(RedisBackend::open(options).status().code(), absl::StatusCode::kPermissionDenied);
   options.password = "wrong";
-  const absl::Status status = RedisClient::connect(options).status();
+  const absl::Status status = RedisBackend::open(options).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);
   EXPECT_NE(std::string(status.message()).find("WRONGPASS"), std::string::npos);
   EXPECT_EQ(std::string(status.message()).find("wrong"), std::string::npos);
   options.password = "secret";
-  EXPECT_TRUE(RedisClient::connect(options).ok());
+  EXPECT_TRUE(RedisBackend::open(options).ok());
   options.user = "default";
-  EXPECT_TRUE(RedisClient::connect(options).ok());
+  EXPECT_TRUE(RedisBackend::open(options).ok());
 }
 
 TEST(RedisClientAuthTest, PasswordForAServerWithoutOneIsTold) {
   RedisServer server;
   RedisOptions options = *RedisOptions::from_url(server.url());
   options.password = "secret";
-  EXPECT_EQ(RedisClient::connect(options).status().code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(RedisBackend::open(options).status().code(), absl::StatusCode::kPermissionDenied);
 }
 
 // ---- What any server can be made to do ----------------------------------------------------------

@@ -1,4 +1,4 @@
-// RedisClient against servers that fail at a chosen byte.
+// RedisBackend against servers that fail at a chosen byte.
 #include <memory>
 #include <string>
 #include <utility>
@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "adapters/redis/redis_client.h"
+#include "adapters/redis/redis_backend.h"
 #include "tests/adapters/redis/fake_server.h"
 
 namespace rushgate {
@@ -15,14 +15,22 @@ namespace {
 using testing::FakeServer;
 using testing::FakeSession;
 
-std::unique_ptr<RedisClient> connected_to(const FakeServer& server,
-                                          std::int64_t command_timeout_ms = 10'000) {
+struct Connected {
+  std::unique_ptr<RedisBackend> backend;
+  std::unique_ptr<Client> client;
+
+  Client* operator->() const { return client.get(); }
+  Client& operator*() const { return *client; }
+};
+
+Connected connected_to(const FakeServer& server, std::int64_t command_timeout_ms = 10'000) {
   RedisOptions options;
   options.port = server.port();
   options.command_timeout_ms = command_timeout_ms;
-  auto client = RedisClient::connect(options);
-  EXPECT_TRUE(client.ok()) << client.status();
-  return *std::move(client);
+  auto backend = RedisBackend::open(options);
+  EXPECT_TRUE(backend.ok()) << backend.status();
+  auto client = (*backend)->open_client();
+  return {*std::move(backend), std::move(client)};
 }
 
 std::vector<Request> echoes(int count) {
@@ -115,7 +123,7 @@ TEST(RedisFaultsTest, ServerThatIsFullIsTold) {
   }});
   RedisOptions options;
   options.port = server.port();
-  const absl::Status status = RedisClient::connect(options).status();
+  const absl::Status status = RedisBackend::open(options).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_NE(std::string(status.message()).find("max number of clients"), std::string::npos);
 }
@@ -141,7 +149,7 @@ TEST(RedisFaultsTest, RefusedConnectionNamesTheAddress) {
   }
   RedisOptions options;
   options.port = port;
-  const absl::Status status = RedisClient::connect(options).status();
+  const absl::Status status = RedisBackend::open(options).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(std::string(status.message()),
             "cannot connect to 127.0.0.1:" + std::to_string(port) + ": Connection refused");

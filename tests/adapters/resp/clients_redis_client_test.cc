@@ -1,4 +1,4 @@
-// RedisClient on our server: what it does with a real one (redis_client_test.cc), it does with it.
+// RedisBackend on our server: what it does with a real one (redis_client_test.cc), it does with it.
 #include <memory>
 #include <string>
 

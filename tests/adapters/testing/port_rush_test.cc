@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 
-#include "adapters/redis/redis_client.h"
+#include "adapters/redis/redis_backend.h"
 #include "adapters/resp/resp_server.h"
 #include "adapters/testing/run_rush.h"
 #include "tests/adapters/testing/shops.h"
@@ -25,7 +25,8 @@ class Served {
     const std::string socket = directory_.path() / "socket";
     server_ =
         RespServer::start(engine_.engine(), {.bind_address = "", .unix_socket = socket}).value();
-    client_ = RedisClient::connect(*RedisOptions::from_url("unix://" + socket)).value();
+    backend_ = RedisBackend::open(*RedisOptions::from_url("unix://" + socket)).value();
+    client_ = backend_->open_client();
   }
 
   Client& client() { return *client_; }
@@ -34,7 +35,8 @@ class Served {
   const TemporaryDirectory directory_{TemporaryDirectory::Where::kInTmp};
   TestEngine engine_;
   std::unique_ptr<RespServer> server_;
-  std::unique_ptr<RedisClient> client_;
+  std::unique_ptr<RedisBackend> backend_;
+  std::unique_ptr<Client> client_;
 };
 
 TEST(PortRushTest, AServersReportIsThatOfAnEngineOfTheTestsOwn) {
@@ -60,7 +62,8 @@ TEST(PortRushTest, SeveralServersInOneProcessDoNotKnowOfEachOther) {
 
 TEST(PortRushTest, ARedisServersClockCannotBeMovedAndItsReportIsTheSame) {
   RedisServer server;
-  const auto client = RedisClient::connect(*RedisOptions::from_url(server.url())).value();
+  const auto backend = RedisBackend::open(*RedisOptions::from_url(server.url())).value();
+  const auto client = backend->open_client();
   EXPECT_THAT(run_rush(*client, seckill(kGoodScript)).errors,
               ElementsAre(HasSubstr("the clock cannot be moved: ERR unknown command")));
   for (const std::string& script :

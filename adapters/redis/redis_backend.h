@@ -1,0 +1,89 @@
+// A keyspace on a Redis server (6.2 or later; made for 7.0), or on any server that speaks like one.
+// Start here to use Rushgate on a Redis.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "adapters/redis/redis_counters.h"
+#include "adapters/redis/redis_options.h"
+#include "engine/client/backend.h"
+
+namespace rushgate {
+
+class RedisCore;
+
+/// Owns the connections, one I/O thread, and one thread for callbacks. Thread-safe.
+///
+/// **Connections.** All clients share one connection. Their requests are gathered and sent together;
+/// a request that finds the connection idle is sent by the calling thread. Three kinds of requests
+/// get connections of their own, up to connections_max:
+/// - A blocking command (XREADGROUP … BLOCK), for as long as it runs.
+/// - MULTI or WATCH that ends in the same pipeline (EXEC, DISCARD, UNWATCH), for the pipeline.
+/// - Other commands that change their connection (SELECT, CLIENT SETNAME, MULTI alone, SUBSCRIBE):
+///   the client has a connection to itself from then on, and what they change lasts.
+///
+/// **Order.** Requests that one thread submits through one client begin in the order of submission.
+/// On a connection of the client's own, a blocking command also delays those after it.
+///
+/// **Errors.** Replies may be errors with these codes, besides Redis's own (error_code in errors.h):
+///   kClosed          nothing was done: no server, a connection lost before the request was sent, a
+///                    failed check, or a closed backend;
+///   kTimedOut        nothing was done: the request had not begun in time, or all connections were
+///                    in use for command_timeout_ms;
+///   kOverloaded      nothing was done: the queue was full;
+///   kOutcomeUnknown  the connection was lost, or the server silent, after the request was sent.
+/// Nothing is sent twice. Errors of a server that cannot serve now have codes of their own, with
+/// nothing done (redis_error_code.h): kNoReplicas, kOutOfMemory, kBusy, kTryAgain, kMisconfigured.
+/// READONLY, LOADING and MASTERDOWN also end the connection once its other replies have come: the
+/// address may lead to another server by then.
+///
+/// **A lost connection** is made again, at once at first, then after pauses from 10 ms up to
+/// reconnect_max_ms, with jitter. While the last attempt has failed, or the server went silent, it
+/// is known as dead: requests get kClosed with the reason within 50 ms, most of them at once. health()
+/// returns that reason. A client with a connection of its own loses what its commands changed: all
+/// its later requests get kClosed. Subscriptions are made again, and on_message gets the array
+/// ["resubscribed", nil, <number of channels and patterns>]: messages before it may be missing.
+///
+/// **Limits.** Replies have RESP2's kinds and may nest 7 deep, hiredis's limit; a deeper one ends its
+/// connection. A client opened with protocol 3 gets an error for each request. MONITOR, HELLO, CLIENT
+/// REPLY, SCRIPT DEBUG and replication are refused.
+class RedisBackend final : public Backend {
+ public:
+  /// Opens the first connection. kInvalidArgument: a bad option or a file of certificates that
+  /// cannot be read; kUnavailable: no server there, or it loads its data; kPermissionDenied: wrong
+  /// or missing password; kFailedPrecondition: the server is older than 6.2, or refuses something
+  /// else, such as the database's number.
+  static absl::StatusOr<std::unique_ptr<RedisBackend>> open(const RedisOptions& options);
+
+  /// Closes all connections. Completions of requests in flight have run when it returns.
+  ~RedisBackend() override;
+  RedisBackend(const RedisBackend&) = delete;
+  RedisBackend& operator=(const RedisBackend&) = delete;
+
+  /// When the client is destroyed, its blocking commands end as if they had timed out, and its other
+  /// requests go on.
+  [[nodiscard]] std::unique_ptr<Client> open_client(const ClientOptions& options) override;
+  using Backend::open_client;
+
+  [[nodiscard]] const Clock& clock() const override;  // the machine's
+  [[nodiscard]] Scheduler& scheduler() override;
+  [[nodiscard]] absl::Status health() const override;
+  /// It runs no native scripts and waits for no disk: Client::sync() is OK if the server replies.
+  /// How safe replies are is for the server's configuration to say (appendfsync).
+  [[nodiscard]] Capabilities capabilities() const override;
+  void add_native_scripts(std::span<const NamedScript> scripts) override;
+  /// A check runs on a thread of its own. It delays the requests that need its connection.
+  void add_connection_check(std::weak_ptr<const ConnectionCheck> check) override;
+
+  [[nodiscard]] RedisCounters counters() const;
+
+ private:
+  explicit RedisBackend(std::shared_ptr<RedisCore> core);
+
+  const std::shared_ptr<RedisCore> core_;
+};
+
+}  // namespace rushgate

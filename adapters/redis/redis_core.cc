@@ -1,0 +1,340 @@
+#include "adapters/redis/redis_core.h"
+
+#include <algorithm>
+#include <chrono>
+#include <future>
+#include <limits>
+#include <utility>
+
+#include <boost/asio/post.hpp>
+
+#include "adapters/redis/redis_session.h"
+#include "adapters/redis/text.h"
+#include "engine/client/errors.h"
+
+namespace rushgate {
+namespace {
+
+namespace asio = boost::asio;
+
+constexpr std::string_view kClosedText = "the backend is closed";
+
+}  // namespace
+
+Lease::Lease(std::shared_ptr<RedisCore> core, std::shared_ptr<RedisLine> its_line)
+    : line(std::move(its_line)), core_(std::move(core)) {}
+
+Lease::~Lease() { core_->give_back(line); }
+
+// ---- Opening and closing ------------------------------------------------------------------------
+
+RedisCore::RedisCore(RedisOptions options)
+    : options_(std::move(options)), shortest_timeout_ms_(options_.command_timeout_ms) {}
+
+RedisCore::~RedisCore() = default;
+
+absl::Status RedisCore::make_tls() {
+  auto context = std::make_unique<asio::ssl::context>(asio::ssl::context::tls_client);
+  boost::system::error_code error;
+  const auto check = [&](std::string_view option, const std::string& file) {
+    if (!error) return absl::OkStatus();
+    return absl::InvalidArgumentError(concat(option, " ", file, ": ", error.message()));
+  };
+  context->set_verify_mode(asio::ssl::verify_peer);
+  if (options_.tls_ca.empty()) {
+    context->set_default_verify_paths(error);
+  } else {
+    context->load_verify_file(options_.tls_ca, error);
+  }
+  absl::Status status = check("tls_ca", options_.tls_ca);
+  if (status.ok() && !options_.tls_certificate.empty()) {
+    context->use_certificate_chain_file(options_.tls_certificate, error);
+    status = check("tls_certificate", options_.tls_certificate);
+  }
+  if (status.ok() && !options_.tls_key.empty()) {
+    context->use_private_key_file(options_.tls_key, asio::ssl::context::pem, error);
+    status = check("tls_key", options_.tls_key);
+  }
+  tls_ = std::move(context);
+  return status;
+}
+
+absl::Status RedisCore::start() {
+  if (options_.tls) {
+    if (absl::Status made = make_tls(); !made.ok()) return made;
+  }
+  shared_ = std::make_shared<RedisLine>(*this, RedisLine::Use::kShared);
+  lines_.push_back(shared_);
+  callbacks_.start();
+  io_thread_ = std::thread([this] { io_.run(); });
+  std::promise<absl::Status> outcome;
+  asio::post(
+      io_, [&] { shared_->start([&](const absl::Status& status) { outcome.set_value(status); }); });
+  return outcome.get_future().get();
+}
+
+void RedisCore::close() {
+  {
+    const std::lock_guard lock(pool_mutex_);
+    if (is_closed_.exchange(true) || !io_thread_.joinable()) return;
+  }
+  std::promise<void> closed;
+  std::vector<std::shared_ptr<RedisLine>> closed_lines;
+  asio::post(io_, [&] {
+    tick_timer_.cancel();
+    std::deque<Waiter> waiters;
+    {
+      const std::lock_guard lock(pool_mutex_);
+      closed_lines = lines_;
+      closed_lines.insert(closed_lines.end(), retired_.begin(), retired_.end());
+      std::swap(waiters, waiters_);
+    }
+    for (const auto& line : closed_lines) line->close(std::string(kClosedText));
+    for (Waiter& waiter : waiters) fail(*waiter.submission, error_code::kClosed, kClosedText);
+    closed.set_value();
+  });
+  closed.get_future().get();
+  work_.reset();
+  io_.stop();
+  io_thread_.join();
+  for (const auto& line : closed_lines) line->join_check();  // no lock: a check may use a client
+  callbacks_.stop();
+}
+
+// ---- Submissions --------------------------------------------------------------------------------
+
+std::optional<Reply> RedisCore::admit(const Submission& submission, bool fail_when_full) {
+  const auto take_room = [&] {
+    const std::size_t bytes_before = queued_bytes_.fetch_add(submission.bytes);
+    const bool has_bytes =
+        bytes_before == 0 || bytes_before + submission.bytes <= options_.queue_bytes_max;
+    if (queued_.fetch_add(1) < options_.queue_capacity && has_bytes) return true;
+    queued_.fetch_sub(1);
+    queued_bytes_.fetch_sub(submission.bytes);
+    return false;
+  };
+  counts.requests.fetch_add(submission.requests.size(), std::memory_order_relaxed);
+  if (take_room()) return std::nullopt;
+  if (fail_when_full) {
+    wake_waiting();  // the attempt may have taken room from theirs
+    ++counts.overloads;
+    return Reply::error(concat(error_code::kOverloaded, " the queue is full"));
+  }
+  std::unique_lock lock(room_mutex_);
+  ++waiting_for_room_;
+  bool is_late = false;
+  while (!take_room() && !is_late) {
+    if (submission.deadline_ms == 0) {
+      room_made_.wait(lock);
+    } else {
+      const std::int64_t left_ms = submission.deadline_ms - now_ms();
+      is_late = left_ms <= 0;
+      if (!is_late) room_made_.wait_for(lock, std::chrono::milliseconds(left_ms));
+    }
+  }
+  --waiting_for_room_;
+  if (!is_late) return std::nullopt;
+  ++counts.expired;
+  return Reply::error(concat(error_code::kTimedOut, " ", kNotBegunInTime));
+}
+
+void RedisCore::release_room(const Submission& submission) {
+  queued_.fetch_sub(1);
+  queued_bytes_.fetch_sub(submission.bytes);
+  wake_waiting();
+}
+
+void RedisCore::wake_waiting() {
+  if (waiting_for_room_.load() == 0) return;
+  const std::lock_guard lock(room_mutex_);
+  room_made_.notify_all();
+}
+
+void RedisCore::finish(Submission& submission) {
+  if (const std::shared_ptr<RedisSession> session = std::move(submission.session)) {
+    release_room(submission);
+    session->ended(submission);
+  }
+  submission.finish();
+}
+
+void RedisCore::fail(Submission& submission, std::string_view code, std::string_view reason) {
+  submission.fail_rest(code, reason);
+  finish(submission);
+}
+
+// ---- Time ---------------------------------------------------------------------------------------
+
+void RedisCore::arm_tick() {
+  if (tick_is_armed_.exchange(true)) return;
+  asio::post(io_, [this] {
+    constexpr std::int64_t kLongestMs = 250;
+    const std::int64_t every_ms = std::clamp<std::int64_t>(shortest_timeout_ms_ / 4, 1, kLongestMs);
+    tick_timer_.expires_after(std::chrono::milliseconds(every_ms));
+    tick_timer_.async_wait([this](boost::system::error_code error) {
+      if (!error) tick();
+    });
+  });
+}
+
+void RedisCore::note_timeout(std::int64_t timeout_ms) {
+  std::int64_t shortest = shortest_timeout_ms_.load();
+  while (timeout_ms < shortest &&
+         !shortest_timeout_ms_.compare_exchange_weak(shortest, timeout_ms)) {
+  }
+}
+
+void RedisCore::tick() {
+  tick_is_armed_ = false;
+  const std::int64_t now = now_ms();
+  std::vector<std::shared_ptr<RedisLine>> lines;
+  {
+    const std::lock_guard lock(pool_mutex_);
+    lines = lines_;
+  }
+  bool is_busy = expire_waiters(now);
+  for (const auto& line : lines) is_busy = line->tick(now) || is_busy;
+  if (is_busy) arm_tick();
+}
+
+bool RedisCore::expire_waiters(std::int64_t now) {
+  std::vector<Submission*> expired;
+  bool any_left = false;
+  {
+    const std::lock_guard lock(pool_mutex_);
+    std::erase_if(waiters_, [&](const Waiter& waiter) {
+      if (waiter.deadline_ms > now) return false;
+      expired.push_back(waiter.submission);
+      return true;
+    });
+    any_left = !waiters_.empty();
+  }
+  for (Submission* const each : expired) {
+    ++counts.expired;
+    fail(*each, error_code::kTimedOut, no_connection_text());
+  }
+  return any_left;
+}
+
+// ---- Connections besides the shared one ---------------------------------------------------------
+
+std::string RedisCore::no_connection_text() const {
+  return concat("all ", std::to_string(options_.connections_max), " connections were in use for ",
+                std::to_string(options_.command_timeout_ms), " ms");
+}
+
+std::shared_ptr<Lease> RedisCore::lease(Submission& submission, Granted granted) {
+  std::shared_ptr<RedisLine> line;
+  {
+    const std::lock_guard lock(pool_mutex_);
+    if (in_use_ >= options_.connections_max && !is_closed_) {
+      std::int64_t deadline_ms = now_ms() + options_.command_timeout_ms;
+      if (submission.deadline_ms != 0) deadline_ms = std::min(deadline_ms, submission.deadline_ms);
+      waiters_.push_back({&submission, deadline_ms, std::move(granted)});
+      arm_tick();
+      return nullptr;
+    }
+    ++in_use_;
+    line = take_idle_line();
+  }
+  return std::make_shared<Lease>(shared_from_this(), std::move(line));
+}
+
+/// The one used last, or a new one.
+std::shared_ptr<RedisLine> RedisCore::take_idle_line() {
+  if (idle_.empty()) {
+    return lines_.emplace_back(std::make_shared<RedisLine>(*this, RedisLine::Use::kLeased));
+  }
+  std::shared_ptr<RedisLine> line = std::move(idle_.back());
+  idle_.pop_back();
+  return line;
+}
+
+/// A connection is in use no more: `line`, if it can be leased again.
+void RedisCore::give_back(std::shared_ptr<RedisLine> line) {
+  std::optional<Waiter> next;
+  {
+    const std::lock_guard lock(pool_mutex_);
+    if (line != nullptr) idle_.push_back(std::move(line));
+    if (waiters_.empty()) {
+      --in_use_;
+      return;
+    }
+    next = std::move(waiters_.front());
+    waiters_.pop_front();
+    line = take_idle_line();
+  }
+  next->granted(std::make_shared<Lease>(shared_from_this(), std::move(line)));
+}
+
+std::shared_ptr<RedisLine> RedisCore::open_own_line(std::function<void(Reply)> on_message) {
+  const std::lock_guard lock(pool_mutex_);
+  if (in_use_ >= options_.connections_max) return nullptr;
+  ++in_use_;
+  reap_retired();
+  const bool are_all_open = lines_.size() > static_cast<std::size_t>(options_.connections_max);
+  if (are_all_open && !idle_.empty()) {
+    close_line(std::move(idle_.front()), "it was not used");
+    idle_.erase(idle_.begin());
+  }
+  return lines_.emplace_back(
+      std::make_shared<RedisLine>(*this, RedisLine::Use::kOwn, std::move(on_message)));
+}
+
+void RedisCore::retire(std::shared_ptr<RedisLine> line) {
+  {
+    const std::lock_guard lock(pool_mutex_);
+    close_line(std::move(line), "the client is closed");
+  }
+  give_back(nullptr);
+}
+
+/// With pool_mutex_ held.
+void RedisCore::close_line(std::shared_ptr<RedisLine> line, const std::string& reason) {
+  std::erase(lines_, line);
+  asio::post(io_, [line, reason] { line->close(reason); });
+  retired_.push_back(std::move(line));
+}
+
+/// Releases closed lines whose checks have ended.
+void RedisCore::reap_retired() {
+  std::erase_if(retired_, [](const std::shared_ptr<RedisLine>& line) {
+    if (!line->has_ended()) return false;
+    line->join_check();
+    return true;
+  });
+}
+
+// ---- Checks and counters ------------------------------------------------------------------------
+
+void RedisCore::add_check(std::weak_ptr<const ConnectionCheck> check) {
+  const std::lock_guard lock(pool_mutex_);
+  std::erase_if(checks_, [](const auto& known) { return known.expired(); });
+  checks_.push_back(std::move(check));
+}
+
+std::vector<std::shared_ptr<const ConnectionCheck>> RedisCore::checks() {
+  std::vector<std::shared_ptr<const ConnectionCheck>> checks;
+  const std::lock_guard lock(pool_mutex_);
+  for (const auto& kept : checks_) {
+    if (auto check = kept.lock()) checks.push_back(std::move(check));
+  }
+  return checks;
+}
+
+RedisCounters RedisCore::counters() const {
+  return {.connects = counts.connects,
+          .reconnects = counts.reconnects,
+          .connect_failures = counts.connect_failures,
+          .losses = counts.losses,
+          .requests = counts.requests,
+          .writes = counts.writes,
+          .timeouts = counts.timeouts,
+          .expired = counts.expired,
+          .overloads = counts.overloads,
+          .breaker_openings = counts.breaker_openings,
+          .breaker_refusals = counts.breaker_refusals,
+          .resubscriptions = counts.resubscriptions};
+}
+
+}  // namespace rushgate

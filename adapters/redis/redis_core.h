@@ -1,0 +1,159 @@
+// The threads and connections of a RedisBackend, which its clients share. Private to this module.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "adapters/redis/callback_thread.h"
+#include "adapters/redis/redis_counters.h"
+#include "adapters/redis/redis_line.h"
+#include "adapters/redis/redis_options.h"
+#include "adapters/redis/submission.h"
+#include "engine/client/client.h"
+#include "engine/time/clock.h"
+
+namespace rushgate {
+
+/// The right of one submission to a connection. Gives it back when it is destroyed.
+class Lease {
+ public:
+  Lease(std::shared_ptr<RedisCore> core, std::shared_ptr<RedisLine> its_line);
+  ~Lease();
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+
+  const std::shared_ptr<RedisLine> line;
+  std::atomic<bool> has_ended{false};  // its submission has finished
+
+ private:
+  const std::shared_ptr<RedisCore> core_;
+};
+
+/// Thread-safe. Clients keep it; after close() nothing is sent any more.
+class RedisCore : public std::enable_shared_from_this<RedisCore> {
+ public:
+  using Granted = absl::AnyInvocable<void(std::shared_ptr<Lease>)>;
+
+  explicit RedisCore(RedisOptions options);
+  ~RedisCore();
+
+  /// Starts the threads and connects. To be called once, first.
+  absl::Status start();
+  /// Not from a callback.
+  void close();
+
+  [[nodiscard]] const RedisOptions& options() const { return options_; }
+  [[nodiscard]] boost::asio::io_context& io() { return io_; }
+  [[nodiscard]] boost::asio::ssl::context* tls() { return tls_.get(); }
+  [[nodiscard]] const Clock& clock() const { return clock_; }
+  [[nodiscard]] std::int64_t now_ms() const { return clock_.monotonic_ms(); }
+  [[nodiscard]] CallbackThread& callbacks() { return callbacks_; }
+  [[nodiscard]] RedisLine& shared() { return *shared_; }
+
+  // ---- Submissions ----
+
+  /// Blocks until the queue has space. Returns the error of a submission that got none.
+  [[nodiscard]] std::optional<Reply> admit(const Submission& submission, bool fail_when_full);
+  /// Ends a submission that was admitted.
+  void finish(Submission& submission);
+  /// As finish(), with an error for each request without a reply.
+  void fail(Submission& submission, std::string_view code, std::string_view reason);
+  /// Keeps tick() running for as long as a line waits for something.
+  void arm_tick();
+  /// Makes tick() come often enough for a timeout.
+  void note_timeout(std::int64_t timeout_ms);
+  [[nodiscard]] bool is_closed() const { return is_closed_; }
+
+  // ---- Connections besides the shared one ----
+
+  /// Returns a connection for the submission; null if all are in use: `granted` gets one later, with
+  /// no lock held, unless the submission fails before.
+  [[nodiscard]] std::shared_ptr<Lease> lease(Submission& submission, Granted granted);
+  /// Ends the use of a connection; null if it is not to be used again.
+  void give_back(std::shared_ptr<RedisLine> line);
+  /// Returns null if all connections are in use.
+  [[nodiscard]] std::shared_ptr<RedisLine> open_own_line(std::function<void(Reply)> on_message);
+  /// Ends a line of open_own_line().
+  void retire(std::shared_ptr<RedisLine> line);
+  /// Returns the reason to give when all are in use.
+  [[nodiscard]] std::string no_connection_text() const;
+
+  // ---- Checks ----
+  void add_check(std::weak_ptr<const ConnectionCheck> check);
+  [[nodiscard]] std::vector<std::shared_ptr<const ConnectionCheck>> checks();
+
+  // ---- Counters: RedisCounters has their meaning ----
+  struct {
+    std::atomic<std::uint64_t> connects{0}, reconnects{0}, connect_failures{0}, losses{0},
+        requests{0}, writes{0}, timeouts{0}, expired{0}, overloads{0}, breaker_openings{0},
+        breaker_refusals{0}, resubscriptions{0};
+  } counts;
+  [[nodiscard]] RedisCounters counters() const;
+
+ private:
+  struct Waiter {
+    Submission* submission;
+    std::int64_t deadline_ms;
+    Granted granted;
+  };
+
+  absl::Status make_tls();
+  void tick();
+  bool expire_waiters(std::int64_t now_ms);
+  // With pool_mutex_ held:
+  [[nodiscard]] std::shared_ptr<RedisLine> take_idle_line();
+  void close_line(std::shared_ptr<RedisLine> line, const std::string& reason);
+  void reap_retired();
+  void release_room(const Submission& submission);
+  void wake_waiting();
+
+  const RedisOptions options_;
+  std::atomic<std::int64_t> shortest_timeout_ms_;
+  const SystemClock clock_;
+  std::unique_ptr<boost::asio::ssl::context> tls_;  // null without TLS
+  boost::asio::io_context io_{1};
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{
+      io_.get_executor()};
+  boost::asio::steady_timer tick_timer_{io_};
+  std::atomic<bool> tick_is_armed_{false};
+  CallbackThread callbacks_{clock_};
+  std::shared_ptr<RedisLine> shared_;
+  std::thread io_thread_;
+  std::atomic<bool> is_closed_{false};  // changed with pool_mutex_ held
+
+  // ---- The bound of the queue ----
+  std::atomic<std::size_t> queued_{0};
+  std::atomic<std::size_t> queued_bytes_{0};
+  std::atomic<int> waiting_for_room_{0};
+  std::mutex room_mutex_;
+  std::condition_variable room_made_;
+
+  // ---- Guarded by pool_mutex_ ----
+  std::mutex pool_mutex_;
+  std::vector<std::shared_ptr<RedisLine>> lines_;    // all but those retired
+  std::vector<std::shared_ptr<RedisLine>> retired_;  // closed; a check may still run
+  std::vector<std::shared_ptr<RedisLine>> idle_;     // to be leased; last used, last
+  int in_use_ = 0;                                   // leased or a client's own
+  std::deque<Waiter> waiters_;
+  std::vector<std::weak_ptr<const ConnectionCheck>> checks_;
+};
+
+}  // namespace rushgate

@@ -1,0 +1,740 @@
+#include "adapters/redis/redis_line.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <random>
+#include <utility>
+
+#include <boost/asio/post.hpp>
+#include <hiredis/hiredis.h>
+
+#include "adapters/redis/command_traits.h"
+#include "adapters/redis/hiredis_reader.h"
+#include "adapters/redis/internal_submission.h"
+#include "adapters/redis/redis_core.h"
+#include "adapters/redis/server_version.h"
+#include "adapters/redis/text.h"
+#include "adapters/redis/waiting_submission.h"
+#include "adapters/resp/resp_encoder.h"
+#include "engine/client/errors.h"
+#include "engine/client/redis_error_code.h"
+
+namespace rushgate {
+namespace {
+
+namespace asio = boost::asio;
+
+constexpr std::size_t kChunkBytes = 64 * 1024;      // encoded at once; a larger request goes alone
+constexpr std::size_t kKeptBytesMax = 1024 * 1024;  // of the memory that it needed
+
+// On top of a blocking command's own timeout: an idle Redis looks at those ten times a second.
+constexpr std::int64_t kBlockSlackMs = 1'000;
+
+// While the server is known as dead: how long a request waits for an attempt, and the shortest time
+// between two attempts.
+constexpr std::int64_t kPatienceMs = 50;
+constexpr std::int64_t kRetryMinMs = 5;
+
+constexpr std::int64_t kFirstPauseMs = 10;  // before the line tries again by itself
+
+bool would_block(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
+
+/// Errors of a server that cannot serve any request of its kind.
+bool ends_connection(const Reply& reply) {
+  const std::string_view code = reply.error_code();
+  return code == redis_error_code::kReadOnly || code == redis_error_code::kLoading ||
+         code == redis_error_code::kMasterDown;
+}
+
+bool is_of_transport(const Reply& reply) {
+  const std::string_view code = reply.error_code();
+  return code == error_code::kOutcomeUnknown || code == error_code::kClosed;
+}
+
+/// A time between half of `ms` and all of it.
+std::int64_t with_jitter(std::int64_t ms) {
+  thread_local std::minstd_rand random(std::random_device{}());
+  return std::uniform_int_distribution<std::int64_t>(ms / 2, ms)(random);
+}
+
+}  // namespace
+
+// ---- The client of a ConnectionCheck ------------------------------------------------------------
+
+/// Speaks over one connection before it is up.
+class RedisLine::CheckedConnection final : public Client {
+ public:
+  CheckedConnection(RedisLine& line, const RedisWire* wire) : line_(line), wire_(wire) {}
+
+  void submit(Request request, Completion completion) override {
+    completion(call(std::move(request)));
+  }
+  Reply call(Request request) override { return std::move(pipeline({&request, 1}).front()); }
+  std::vector<Reply> pipeline(std::span<const Request> requests) override {
+    if (requests.empty()) return {};
+    ThreadSubmission submission(requests);
+    if (const auto refusal = line_.submit_to_check(wire_, submission)) {
+      submission.fail_rest(error_code::kClosed, *refusal);
+    } else {
+      submission.wait();
+    }
+    return submission.take_replies();
+  }
+  void unblock() override {}
+  Reply sync() override { return call(Request::of("PING")); }
+
+ private:
+  RedisLine& line_;
+  const RedisWire* const wire_;
+};
+
+// ---- From any thread ----------------------------------------------------------------------------
+
+void RedisLine::FreeReader::operator()(redisReader* reader) const { redisReaderFree(reader); }
+
+RedisLine::RedisLine(RedisCore& core, Use use, std::function<void(Reply)> on_message)
+    : core_(core),
+      use_(use),
+      on_message_(std::move(on_message)),
+      attempt_timer_(core.io()),
+      patience_timer_(core.io()),
+      retry_timer_(core.io()) {}
+
+RedisLine::~RedisLine() = default;
+
+std::optional<std::string> RedisLine::submit(Submission& submission) {
+  const Lock lock(mutex_);
+  if (phase_ == Phase::kClosed) return closed_reason_;
+  const bool must_connect = phase_ == Phase::kDown && !attempt_is_posted_;
+  if (must_connect && core_.is_closed()) return "the backend is closed";
+  const bool is_connecting = phase_ == Phase::kConnecting || phase_ == Phase::kSettingUp;
+  if (dead_ && is_connecting && core_.now_ms() - attempt_began_ms_ >= kPatienceMs) {
+    ++core_.counts.breaker_refusals;
+    return dead_;
+  }
+  const bool is_idle = unfinished_++ == 0;
+  if (is_idle) core_.arm_tick();
+  const bool can_send = phase_ == Phase::kUp && is_idle && !is_writing_ && !is_doomed_;
+  if (can_send && send_at_once(submission)) return std::nullopt;
+  waiting_.push_back(submission);
+  if (phase_ == Phase::kUp) post_flush();
+  if (must_connect) post_attempt();
+  return std::nullopt;
+}
+
+std::optional<std::string> RedisLine::submit_to_check(const RedisWire* wire,
+                                                      Submission& submission) {
+  const Lock lock(mutex_);
+  if (phase_ != Phase::kSettingUp || !is_current(wire)) {
+    return concat(core_.options().address(), ": the connection was lost");
+  }
+  ++unfinished_;
+  core_.arm_tick();
+  setup_.push_back(submission);
+  post_flush();
+  return std::nullopt;
+}
+
+void RedisLine::keep_state() {
+  const Lock lock(mutex_);
+  keeps_state_ = true;
+}
+
+std::optional<std::string> RedisLine::dead_reason() {
+  const Lock lock(mutex_);
+  if (phase_ == Phase::kClosed) return closed_reason_;
+  return dead_;
+}
+
+void RedisLine::post_flush() {
+  if (flush_is_posted_) return;
+  flush_is_posted_ = true;
+  asio::post(core_.io(), [self = shared_from_this()] { self->flush(); });
+}
+
+void RedisLine::post_attempt() {
+  attempt_is_posted_ = true;
+  asio::post(core_.io(), [self = shared_from_this()] {
+    self->retry_after(self->dead_ ? self->attempt_ended_ms_ + kRetryMinMs - self->core_.now_ms()
+                                  : 0);
+  });
+}
+
+/// For an idle connection: saves the way through the I/O thread.
+bool RedisLine::send_at_once(Submission& submission) {
+  if (!wire_->is_plain() || submission.bytes > kChunkBytes) return false;
+  // The I/O thread is about to learn that the server has hung up.
+  if (wire_->is_stale(/*may_speak=*/on_message_ != nullptr)) return false;
+  out_.clear();
+  out_sent_ = 0;
+  chunk_ends_.clear();
+  handed_.push_back(submission);
+  last_activity_ms_ = core_.now_ms();
+  while (submission.encoded < submission.requests.size()) encode(submission);
+  ++core_.counts.writes;
+  const ssize_t sent = wire_->send(out_);
+  out_sent_ = sent < 0 ? 0 : static_cast<std::size_t>(sent);
+  if (out_sent_ < out_.size()) {
+    is_writing_ = true;  // the I/O thread goes on
+    post_flush();
+  }
+  return true;
+}
+
+void RedisLine::encode(Submission& submission) {
+  append_request(submission.requests[submission.encoded++], out_);
+  chunk_ends_.push_back(out_.size());
+}
+
+// ---- Connecting ---------------------------------------------------------------------------------
+
+void RedisLine::start(absl::AnyInvocable<void(absl::Status)> outcome) {
+  first_outcome_ = std::move(outcome);
+  start_attempt();
+}
+
+void RedisLine::start_attempt() {
+  auto wire =
+      std::make_shared<RedisWire>(core_.io(), core_.options(), core_.tls(), shared_from_this());
+  // To one that is dead, the others do not wait for the shared connection to come back.
+  bool is_dead = use_ != Use::kShared && core_.shared().dead_reason().has_value();
+  {
+    const Lock lock(mutex_);
+    attempt_is_posted_ = false;
+    if (phase_ != Phase::kDown) return;
+    phase_ = Phase::kConnecting;
+    wire_ = wire;
+    attempt_began_ms_ = core_.now_ms();
+    is_dead = is_dead || dead_.has_value();
+  }
+  retry_timer_.cancel();
+  greeting_error_ = absl::OkStatus();
+  end_attempt_after(core_.options().connect_timeout_ms, "Connection timed out");
+  if (is_dead) {
+    patience_timer_.expires_after(std::chrono::milliseconds(kPatienceMs));
+    patience_timer_.async_wait([self = shared_from_this(), wire](boost::system::error_code error) {
+      const auto reason = self->core_.shared().dead_reason();
+      if (!error && reason && self->is_current(wire.get())) self->fail_waiting(*reason);
+    });
+  }
+  wire->connect();
+}
+
+void RedisLine::end_attempt_after(std::int64_t timeout_ms, const std::string& reason) {
+  attempt_timer_.expires_after(std::chrono::milliseconds(timeout_ms));
+  attempt_timer_.async_wait(
+      [self = shared_from_this(), wire = wire_, reason](boost::system::error_code error) {
+        if (error || !self->is_current(wire.get())) return;
+        self->fail_attempt(absl::UnavailableError(self->cannot_connect(reason)), true);
+      });
+}
+
+std::string RedisLine::cannot_connect(std::string_view reason) const {
+  return concat("cannot connect to ", core_.options().address(), ": ", reason);
+}
+
+void RedisLine::connected(RedisWire& wire, const std::string& failure) {
+  if (!failure.empty()) {
+    return fail_attempt(absl::UnavailableError(cannot_connect(failure)), true);
+  }
+  reader_.reset(redisReaderCreate());
+  make_reader_build_replies(*reader_);
+  {
+    const Lock lock(mutex_);
+    phase_ = Phase::kSettingUp;
+  }
+  const std::int64_t timeout_ms = core_.options().command_timeout_ms;
+  end_attempt_after(timeout_ms, concat("no answer within ", std::to_string(timeout_ms), " ms"));
+  wire.read();
+  greet(wire);
+}
+
+void RedisLine::greet(RedisWire& wire) {
+  const RedisOptions& options = core_.options();
+  std::vector<Request> requests;
+  if (!options.password.empty()) {
+    requests.push_back(options.user.empty() ? Request::of("AUTH", options.password)
+                                            : Request::of("AUTH", options.user, options.password));
+  }
+  if (options.db != 0) requests.push_back(Request::of("SELECT", options.db));
+  if (!options.client_name.empty()) {
+    requests.push_back(Request::of("CLIENT", "SETNAME", options.client_name));
+  }
+  // A server that is full or still loading says so here, before anything is asked of it.
+  requests.push_back(Request::of("PING"));
+  requests.push_back(Request::of("INFO", "server"));
+  requests.push_back(Request::of("CLIENT", "ID"));
+  auto greeting = std::make_unique<InternalSubmission>(
+      std::move(requests), [self = shared_from_this(), at = &wire](std::span<const Reply> replies) {
+        self->greeted(at, replies);
+      });
+  greeting_ = greeting.get();
+  if (const auto refusal = submit_to_check(&wire, *greeting)) return;
+  static_cast<void>(greeting.release());  // deletes itself
+}
+
+/// Notes that the server refuses to be used.
+void RedisLine::note_refusal(const Reply& reply) {
+  const std::string_view code = reply.error_code();
+  const bool about_password = code == "WRONGPASS" || code == "NOAUTH" || code == "NOPERM" ||
+                              reply.text().starts_with("ERR AUTH");
+  const std::string text = cannot_connect(reply.text());
+  greeting_error_ = about_password                       ? absl::PermissionDeniedError(text)
+                    : code == redis_error_code::kLoading ? absl::UnavailableError(text)
+                                                         : absl::FailedPreconditionError(text);
+}
+
+/// Notes why the server cannot be used, or goes on with the checks.
+void RedisLine::greeted(const RedisWire* wire, std::span<const Reply> replies) {
+  greeting_ = nullptr;
+  const std::size_t identity = replies.size() - 2;  // INFO and CLIENT ID: not all users may ask
+  for (const Reply& reply : replies.first(identity)) {
+    if (reply.is_error() && !is_of_transport(reply)) note_refusal(reply);
+    if (!greeting_error_.ok()) break;
+  }
+  if (greeting_error_.ok()) {
+    const std::string refusal = refused_version(replies[identity]);
+    if (!refusal.empty()) {
+      greeting_error_ = absl::FailedPreconditionError(cannot_connect(refusal));
+    }
+  }
+  if (!is_current(wire) || phase_ != Phase::kSettingUp) return;  // lost meanwhile
+  if (!greeting_error_.ok()) return fail_attempt(greeting_error_, true);
+  attempt_timer_.cancel();
+  patience_timer_.cancel();
+  connection_id_ = replies.back().integer();
+  {
+    const Lock lock(mutex_);
+    dead_.reset();
+  }
+  run_checks();
+}
+
+void RedisLine::run_checks() {
+  // The check of a lost connection may still be busy elsewhere: checked() comes back here.
+  checks_are_due_ = !check_has_reported_;
+  if (checks_are_due_) return;
+  auto checks = core_.checks();
+  if (checks.empty()) return subscribe_again();
+  join_check();
+  check_has_reported_ = false;
+  is_checking_ = true;
+  check_ = std::thread([this, wire = wire_, checks = std::move(checks)]() mutable {
+    CheckedConnection connection(*this, wire.get());
+    absl::Status status;
+    for (const auto& check : checks) {
+      if (status.ok()) status = (*check)(connection);
+    }
+    asio::post(core_.io(), [self = shared_from_this(), its_wire = std::move(wire), status] {
+      self->checked(its_wire.get(), status);
+    });
+    is_checking_ = false;
+  });
+}
+
+void RedisLine::checked(const RedisWire* wire, const absl::Status& status) {
+  check_has_reported_ = true;
+  if (std::exchange(checks_are_due_, false)) return run_checks();
+  if (!is_current(wire) || phase_ != Phase::kSettingUp) return;
+  if (!status.ok()) return fail_attempt(status, false);
+  subscribe_again();
+}
+
+void RedisLine::subscribe_again() {
+  std::vector<Request> renewal = subscriptions_.renewal();
+  if (renewal.empty()) return become_up();
+  auto renewing = std::make_unique<InternalSubmission>(
+      std::move(renewal),
+      [self = shared_from_this(), wire = wire_.get()](std::span<const Reply> /*replies*/) {
+        if (!self->is_current(wire) || self->phase_ != Phase::kSettingUp) return;
+        ++self->core_.counts.resubscriptions;
+        const auto count = static_cast<std::int64_t>(self->subscriptions_.wanted());
+        self->core_.callbacks().run([self, count] {
+          self->on_message_(
+              Reply::array({Reply::bulk("resubscribed"), Reply::nil(), Reply::integer(count)}));
+        });
+        self->become_up();
+      });
+  if (const auto refusal = submit_to_check(wire_.get(), *renewing)) return;
+  static_cast<void>(renewing.release());  // deletes itself
+}
+
+void RedisLine::become_up() {
+  {
+    const Lock lock(mutex_);
+    phase_ = Phase::kUp;
+  }
+  ++core_.counts.connects;
+  if (was_up_) ++core_.counts.reconnects;
+  was_up_ = true;
+  backoff_ms_ = 0;
+  flush();
+  if (first_outcome_) std::exchange(first_outcome_, nullptr)(absl::OkStatus());
+}
+
+/// `is_dead`: the server is of no use, rather than this connection.
+void RedisLine::fail_attempt(const absl::Status& status, bool is_dead) {
+  const std::string reason(status.message());
+  attempt_timer_.cancel();
+  patience_timer_.cancel();
+  checks_are_due_ = false;
+  ++core_.counts.connect_failures;
+  SubmissionList failed;
+  {
+    const Lock lock(mutex_);
+    if (wire_ != nullptr) wire_->close();
+    wire_ = nullptr;
+    phase_ = Phase::kDown;
+    is_writing_ = false;
+    attempt_ended_ms_ = core_.now_ms();
+    failed = fail_sent(reason);
+    failed.splice(to_encode_);
+    failed.splice(setup_);
+    failed.splice(waiting_);
+  }
+  connection_id_ = 0;
+  if (is_dead && use_ == Use::kShared) mark_dead(reason);
+  for (Submission* each = failed.front(); each != nullptr; each = each->next) {
+    each->fail_rest(error_code::kClosed, reason);
+  }
+  schedule_retry();
+  if (first_outcome_) std::exchange(first_outcome_, nullptr)(status);
+  finish_all(failed);
+}
+
+void RedisLine::mark_dead(const std::string& reason) {
+  const Lock lock(mutex_);
+  if (!dead_) ++core_.counts.breaker_openings;
+  dead_ = reason;
+}
+
+/// The shared connection, and one with subscriptions, come back by themselves.
+void RedisLine::schedule_retry() {
+  if (use_ != Use::kShared && subscriptions_.wanted() == 0) return;
+  const std::int64_t longest_ms = std::max(core_.options().reconnect_max_ms, kFirstPauseMs);
+  backoff_ms_ = std::clamp(backoff_ms_ * 2, kFirstPauseMs, longest_ms);
+  retry_after(with_jitter(backoff_ms_));
+}
+
+void RedisLine::retry_after(std::int64_t pause_ms) {
+  if (pause_ms <= 0) return start_attempt();
+  retry_timer_.expires_after(std::chrono::milliseconds(pause_ms));
+  retry_timer_.async_wait([self = shared_from_this()](boost::system::error_code error) {
+    if (!error) self->start_attempt();
+  });
+}
+
+/// What waits for the connection fails; the attempt goes on.
+void RedisLine::fail_waiting(const std::string& reason) {
+  SubmissionList failed;
+  {
+    const Lock lock(mutex_);
+    failed.splice(waiting_);
+  }
+  for (Submission* each = failed.front(); each != nullptr; each = each->next) {
+    ++core_.counts.breaker_refusals;
+    each->fail_rest(error_code::kClosed, reason);
+  }
+  finish_all(failed);
+}
+
+void RedisLine::join_check() {
+  if (check_.joinable()) check_.join();
+}
+
+void RedisLine::close(const std::string& reason) {
+  attempt_timer_.cancel();
+  patience_timer_.cancel();
+  retry_timer_.cancel();
+  checks_are_due_ = false;
+  SubmissionList failed;
+  SubmissionList unsent;
+  {
+    const Lock lock(mutex_);
+    if (wire_ != nullptr) wire_->close();
+    wire_ = nullptr;
+    phase_ = Phase::kClosed;
+    closed_reason_ = reason;
+    is_closed_ = true;
+    failed = fail_sent(reason);
+    unsent.splice(to_encode_);
+    unsent.splice(setup_);
+    unsent.splice(waiting_);
+  }
+  connection_id_ = 0;
+  for (Submission* each = unsent.front(); each != nullptr; each = each->next) {
+    each->fail_rest(error_code::kClosed, reason);
+  }
+  failed.splice(unsent);
+  if (first_outcome_) std::exchange(first_outcome_, nullptr)(absl::UnavailableError(reason));
+  finish_all(failed);
+}
+
+// ---- Sending ------------------------------------------------------------------------------------
+
+/// Sends what waits, as much as the socket takes.
+void RedisLine::flush() {
+  std::shared_ptr<RedisWire> wire;
+  {
+    const Lock lock(mutex_);
+    flush_is_posted_ = false;
+    if (is_write_blocked_ || (phase_ != Phase::kUp && phase_ != Phase::kSettingUp)) return;
+    wire = wire_;
+    expecting_.splice(handed_);
+    SubmissionList& source = phase_ == Phase::kUp ? waiting_ : setup_;
+    const bool has_begun = out_sent_ < out_.size() || partial_ != nullptr || !to_encode_.empty();
+    if (!has_begun && source.empty()) return;
+    const bool is_idle = !has_begun && expecting_.empty() && phase_ == Phase::kUp;
+    // Nothing is begun on a connection that the server has closed: received() is about to come.
+    if (is_idle && wire->is_stale(/*may_speak=*/on_message_ != nullptr)) return;
+    if (expecting_.empty()) last_activity_ms_ = core_.now_ms();
+    to_encode_.splice(source);
+    is_writing_ = true;
+  }
+  while (out_sent_ < out_.size() || fill_chunk()) {
+    ++core_.counts.writes;
+    if (!wire->is_plain()) {
+      is_write_blocked_ = true;
+      wire->write(out_);
+      return;
+    }
+    const ssize_t sent = wire->send(std::string_view(out_).substr(out_sent_));
+    if (sent < 0) {
+      is_write_blocked_ = true;
+      // After a failed send, what the server replied before it hung up is still to be read:
+      // received() says when it ends.
+      if (would_block(errno)) wire->wait_until_writable();
+      return;
+    }
+    out_sent_ += static_cast<std::size_t>(sent);
+  }
+  const Lock lock(mutex_);
+  is_writing_ = false;
+}
+
+/// Encodes what comes next. Returns false if there is nothing.
+bool RedisLine::fill_chunk() {
+  if (out_.capacity() > kKeptBytesMax) out_ = std::string();
+  out_.clear();
+  out_sent_ = 0;
+  chunk_ends_.clear();
+  while (out_.size() < kChunkBytes) {
+    if (partial_ == nullptr) {
+      if (to_encode_.empty() || is_doomed_) break;
+      partial_ = &to_encode_.pop_front();
+      expecting_.push_back(*partial_);
+    }
+    encode(*partial_);
+    if (partial_->encoded == partial_->requests.size()) partial_ = nullptr;
+  }
+  return !out_.empty();
+}
+
+void RedisLine::can_write(RedisWire& wire, const std::string& failure) {
+  if (!failure.empty()) return;  // received() says so, too
+  is_write_blocked_ = false;
+  if (!wire.is_plain()) out_sent_ = out_.size();
+  {
+    // A chunk that was sent in full leaves the loop of flush() to find out what is left.
+    const Lock lock(mutex_);
+    is_writing_ = out_sent_ < out_.size() || partial_ != nullptr || !to_encode_.empty();
+  }
+  flush();
+}
+
+// ---- Receiving ----------------------------------------------------------------------------------
+
+void RedisLine::received(RedisWire& wire, std::string_view bytes, const std::string& failure) {
+  if (!failure.empty()) return lose(failure, false);
+  last_activity_ms_ = core_.now_ms();
+  SubmissionList finished;
+  std::string broken;
+  if (redisReaderFeed(reader_.get(), bytes.data(), bytes.size()) != REDIS_OK) {
+    broken = reader_->errstr;
+  }
+  while (broken.empty()) {
+    void* object = nullptr;
+    if (redisReaderGetReply(reader_.get(), &object) != REDIS_OK) broken = reader_->errstr;
+    if (object == nullptr) break;
+    const std::unique_ptr<Reply> reply(static_cast<Reply*>(object));
+    if (!take_reply(std::move(*reply), finished)) broken = "a reply to no request";
+  }
+  {
+    const Lock lock(mutex_);
+    for (Submission* each = finished.front(); each != nullptr; each = each->next) --unfinished_;
+  }
+  if (broken.empty()) flush();
+  while (!finished.empty()) core_.finish(finished.pop_front());
+  if (!is_current(&wire)) return;
+  if (!broken.empty()) return lose(broken, false);
+  const bool is_drained = expecting_.empty() && partial_ == nullptr;
+  if (is_doomed_ && is_drained) lose("the server cannot serve now", false);
+}
+
+/// Returns false if nothing awaits the reply.
+bool RedisLine::take_reply(Reply reply, SubmissionList& finished) {
+  if (on_message_ && subscriptions_.is_message(reply)) {
+    core_.callbacks().run([on_message = on_message_, message = std::move(reply)]() mutable {
+      on_message(std::move(message));
+    });
+    return true;
+  }
+  if (expecting_.empty() && !take_handed()) {
+    if (phase_ == Phase::kSettingUp && reply.is_error()) note_refusal(reply);
+    return false;
+  }
+  Submission& submission = *expecting_.front();
+  if (submission.encoded == submission.replies.size()) return false;
+  if (&submission == greeting_ && reply.is_error() && submission.replies.empty()) {
+    note_refusal(reply);  // a server that is full says no more
+    return false;
+  }
+  if (reply.is_error()) {
+    if (phase_ == Phase::kUp && ends_connection(reply)) is_doomed_ = true;
+  } else if (on_message_) {
+    const Request& request = submission.requests[submission.replies.size()];
+    if (const auto expected = subscriptions_.confirmations_of(request)) {
+      if (confirmations_.empty()) confirmations_left_ = *expected;
+      subscriptions_.note_confirmation(reply);
+      confirmations_.push_back(std::move(reply));
+      if (--confirmations_left_ > 0) return true;
+      reply = Reply::several(std::exchange(confirmations_, {}));
+    }
+  }
+  submission.replies.push_back(std::move(reply));
+  if (submission.is_complete()) {
+    expecting_.pop_front();
+    finished.push_back(submission);
+  } else if (submission.replies.size() == 1) {
+    submission.first_reply();
+  }
+  return true;
+}
+
+/// Takes over what calling threads have sent. Returns true if there was something.
+bool RedisLine::take_handed() {
+  const Lock lock(mutex_);
+  const bool any = !handed_.empty();
+  expecting_.splice(handed_);
+  return any;
+}
+
+/// Ends the connection. `is_silence`: the server hears and says nothing.
+void RedisLine::lose(const std::string& reason, bool is_silence) {
+  const std::string text = concat(core_.options().address(), ": ", reason);
+  const bool was_up = phase_ == Phase::kUp;
+  const bool ends = was_up && keeps_state_;
+  SubmissionList failed;
+  {
+    const Lock lock(mutex_);
+    wire_->close();
+    wire_ = nullptr;
+    is_writing_ = false;
+    phase_ = ends ? Phase::kClosed : Phase::kDown;
+    failed = fail_sent(text);
+    if (was_up) {  // what has not begun waits for the next connection
+      to_encode_.splice(waiting_);
+      std::swap(to_encode_, waiting_);
+    }
+    if (ends) closed_reason_ = concat(text, ": what the client had changed is lost");
+  }
+  connection_id_ = 0;
+  subscriptions_.forget_confirmed();
+  if (!was_up) {  // the greeting among them notes its error
+    finish_all(failed);
+    const absl::Status status =
+        greeting_error_.ok() ? absl::UnavailableError(cannot_connect(reason)) : greeting_error_;
+    return fail_attempt(status, true);
+  }
+  ++core_.counts.losses;
+  if (is_silence && use_ == Use::kShared) mark_dead(text);
+  if (ends) {
+    fail_waiting(closed_reason_);
+  } else if (use_ == Use::kShared || subscriptions_.wanted() > 0 || !waiting_.empty()) {
+    start_attempt();
+  }
+  finish_all(failed);
+}
+
+/// Gives all that has begun its error, and returns it. With mutex_ held.
+SubmissionList RedisLine::fail_sent(const std::string& reason) {
+  expecting_.splice(handed_);
+  const auto first_unsent =
+      std::upper_bound(chunk_ends_.begin(), chunk_ends_.end(), out_sent_) - chunk_ends_.begin();
+  std::size_t unsent = chunk_ends_.size() - static_cast<std::size_t>(first_unsent);
+  if (out_sent_ == out_.size()) unsent = 0;
+  // The last requests that were encoded are those of the chunk.
+  std::vector<Submission*> begun;
+  for (Submission* each = expecting_.front(); each != nullptr; each = each->next) {
+    begun.push_back(each);
+  }
+  for (auto each = begun.rbegin(); each != begun.rend(); ++each) {
+    Submission& submission = **each;
+    const std::size_t of_this = std::min(unsent, submission.encoded - submission.replies.size());
+    unsent -= of_this;
+    while (submission.replies.size() < submission.encoded - of_this) {
+      submission.replies.push_back(Reply::error(concat(error_code::kOutcomeUnknown, " ", reason)));
+    }
+    submission.fail_rest(error_code::kClosed, reason);
+  }
+  out_.clear();
+  out_sent_ = 0;
+  chunk_ends_.clear();
+  confirmations_.clear();
+  partial_ = nullptr;
+  is_write_blocked_ = false;
+  is_doomed_ = false;
+  return std::exchange(expecting_, {});
+}
+
+void RedisLine::finish_all(SubmissionList& finished) {
+  {
+    const Lock lock(mutex_);
+    for (Submission* each = finished.front(); each != nullptr; each = each->next) --unfinished_;
+  }
+  while (!finished.empty()) core_.finish(finished.pop_front());
+}
+
+// ---- Time ---------------------------------------------------------------------------------------
+
+bool RedisLine::tick(std::int64_t now_ms) {
+  SubmissionList expired;
+  const auto sift = [&](SubmissionList& list) {
+    SubmissionList kept;
+    while (!list.empty()) {
+      Submission& each = list.pop_front();
+      const bool is_late = each.deadline_ms != 0 && each.deadline_ms <= now_ms;
+      (is_late ? expired : kept).push_back(each);
+    }
+    list = kept;
+  };
+  bool is_busy = false;
+  {
+    const Lock lock(mutex_);
+    is_busy = unfinished_ > 0;
+    expecting_.splice(handed_);
+    sift(waiting_);
+    sift(to_encode_);
+  }
+  for (Submission* each = expired.front(); each != nullptr; each = each->next) {
+    ++core_.counts.expired;
+    each->fail_rest(error_code::kTimedOut, kNotBegunInTime);
+  }
+  finish_all(expired);
+  if (expecting_.empty() || wire_ == nullptr) return is_busy;
+
+  const Submission& oldest = *expecting_.front();
+  const auto block_ms = block_timeout_ms(oldest.requests[oldest.replies.size()]);
+  if (block_ms == 0) return is_busy;  // it may take for ever
+  const std::int64_t patience_ms =
+      core_.options().command_timeout_ms + (block_ms ? *block_ms + kBlockSlackMs : 0);
+  if (now_ms - last_activity_ms_ >= patience_ms) {
+    ++core_.counts.timeouts;
+    lose(concat("no answer within ", std::to_string(patience_ms), " ms"), true);
+  }
+  return is_busy;
+}
+
+}  // namespace rushgate

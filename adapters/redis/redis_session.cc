@@ -1,0 +1,367 @@
+#include "adapters/redis/redis_session.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "adapters/redis/command_traits.h"
+#include "adapters/redis/internal_submission.h"
+#include "adapters/redis/text.h"
+#include "adapters/redis/waiting_submission.h"
+#include "engine/client/errors.h"
+
+namespace rushgate {
+namespace {
+
+/// Its reply goes to a completion on the thread for callbacks. Deletes itself.
+class CallbackSubmission final : public Submission {
+ public:
+  CallbackSubmission(RedisCore& core, Route its_route, Request request, Completion completion)
+      : Submission({}), core_(core), completion_(std::move(completion)) {
+    owned_.push_back(std::move(request));
+    requests = owned_;
+    bytes = owned_.back().bytes();
+    route = its_route;
+  }
+
+  bool announce_begin() override {
+    owned_.insert(owned_.begin(), Request::of("PING"));
+    requests = owned_;
+    return true;
+  }
+  void first_reply() override {
+    if (session != nullptr) session->begun(*this);
+  }
+  void finish() override {
+    core_.callbacks().run([self = std::unique_ptr<CallbackSubmission>(this)] {
+      self->completion_(std::move(self->replies.back()));
+    });
+  }
+
+ private:
+  RedisCore& core_;
+  std::vector<Request> owned_;
+  Completion completion_;
+};
+
+}  // namespace
+
+Route route_of(std::span<const Request> requests) {
+  Route route = Route::kShared;
+  bool in_transaction = false;
+  bool is_watching = false;
+  for (const Request& request : requests) {
+    switch (connection_use(request)) {
+      case ConnectionUse::kChangesState:
+      case ConnectionUse::kSubscribes:
+        return Route::kOwn;
+      case ConnectionUse::kWatches:
+        is_watching = true;
+        route = Route::kLeased;
+        break;
+      case ConnectionUse::kUnwatches:
+        is_watching = is_watching && in_transaction;
+        break;
+      case ConnectionUse::kBeginsTransaction:
+        in_transaction = true;
+        route = Route::kLeased;
+        break;
+      case ConnectionUse::kEndsTransaction:
+        in_transaction = false;
+        is_watching = false;
+        break;
+      case ConnectionUse::kOrdinary:
+      case ConnectionUse::kUnsupported:
+        break;
+      case ConnectionUse::kMayBlock:
+        if (block_timeout_ms(request)) route = Route::kLeased;
+        break;
+    }
+  }
+  return in_transaction || is_watching ? Route::kOwn : route;
+}
+
+// ---- The order of submissions -------------------------------------------------------------------
+
+RedisSession::RedisSession(std::shared_ptr<RedisCore> core, ClientOptions options)
+    : core_(std::move(core)), options_(std::move(options)) {
+  if (options_.queue_timeout_ms != 0) core_->note_timeout(options_.queue_timeout_ms);
+}
+
+std::optional<Reply> RedisSession::submit(Submission& submission) {
+  if (options_.queue_timeout_ms != 0) {
+    submission.deadline_ms = core_->now_ms() + options_.queue_timeout_ms;
+  }
+  if (auto error = core_->admit(submission, options_.fail_when_full)) return error;
+  submission.session = shared_from_this();
+  Refused refused;
+  if (submission.route == Route::kShared) {
+    if ((state_.fetch_add(1) & kGated) == 0) {
+      submission.is_counted = true;
+      if (auto reason = core_->shared().submit(submission)) {
+        core_->fail(submission, error_code::kClosed, *reason);
+      }
+      return std::nullopt;
+    }
+    state_.fetch_sub(1);
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    held_.push_back(submission);
+    dispatch(refused);
+  }
+  fail_all(refused);
+  return std::nullopt;
+}
+
+/// Sends what is held back, in order, as far as it may begin. With mutex_ held.
+void RedisSession::dispatch(Refused& refused) {
+  state_.fetch_or(kGated);
+  while (!held_.empty() && fence_ == nullptr) {
+    Submission& next = *held_.front();
+    if (own_ == nullptr && next.route != Route::kShared) {
+      // Those before it must have run: ended() dispatches again.
+      if (state_.load() != kGated) return;
+      if (next.route == Route::kOwn) own_ = core_->open_own_line(options_.on_message);
+    }
+    held_.pop_front();
+    if (own_ != nullptr) {
+      send_own(next, refused);
+    } else if (next.route == Route::kShared) {
+      send_shared(next, refused);
+    } else if (next.route == Route::kLeased) {
+      send_leased(next, refused);
+    } else {
+      next.fail_rest(error_code::kTimedOut, core_->no_connection_text());
+      refused.emplace_back(&next, "");
+    }
+  }
+  if (held_.empty() && fence_ == nullptr && own_ == nullptr) state_.fetch_and(~kGated);
+}
+
+void RedisSession::send_shared(Submission& submission, Refused& refused) {
+  state_.fetch_add(1);
+  submission.is_counted = true;
+  if (auto reason = core_->shared().submit(submission)) refused.emplace_back(&submission, *reason);
+}
+
+void RedisSession::send_own(Submission& submission, Refused& refused) {
+  const bool is_subscription = std::all_of(
+      submission.requests.begin(), submission.requests.end(),
+      [](const Request& request) { return connection_use(request) == ConnectionUse::kSubscribes; });
+  if (submission.route == Route::kOwn && !is_subscription) own_->keep_state();
+  if (auto reason = own_->submit(submission)) refused.emplace_back(&submission, *reason);
+}
+
+void RedisSession::send_leased(Submission& submission, Refused& refused) {
+  if (submission.announce_begin()) fence_ = &submission;
+  auto lease = core_->lease(
+      submission, [self = shared_from_this(), &submission](std::shared_ptr<Lease> granted) {
+        Refused late;
+        {
+          const std::lock_guard lock(self->mutex_);
+          self->start_leased(submission, std::move(granted), late);
+        }
+        self->fail_all(late);
+      });
+  if (lease != nullptr) start_leased(submission, std::move(lease), refused);
+}
+
+void RedisSession::start_leased(Submission& submission, std::shared_ptr<Lease> lease,
+                                Refused& refused) {
+  submission.lease = lease;
+  leases_.push_back(lease);
+  if (auto reason = lease->line->submit(submission)) {
+    refused.emplace_back(&submission, *reason);
+  } else if (is_closed_) {
+    retry_unblock(std::move(lease));
+  }
+}
+
+void RedisSession::fail_all(const Refused& refused) {
+  for (const auto& [submission, reason] : refused) {
+    core_->fail(*submission, error_code::kClosed, reason);
+  }
+}
+
+void RedisSession::begun(const Submission& submission) {
+  Refused refused;
+  {
+    const std::lock_guard lock(mutex_);
+    if (fence_ != &submission) return;
+    fence_ = nullptr;
+    dispatch(refused);
+  }
+  fail_all(refused);
+}
+
+void RedisSession::ended(Submission& submission) {
+  const std::shared_ptr<Lease> lease = std::move(submission.lease);  // given back without a lock
+  if (lease != nullptr) {
+    lease->has_ended = true;
+    const std::lock_guard lock(mutex_);
+    std::erase(leases_, lease);
+  }
+  if (submission.route == Route::kLeased) begun(submission);
+  if (!submission.is_counted) return;
+  if (state_.fetch_sub(1) != (kGated | 1)) return;
+  Refused refused;
+  {
+    const std::lock_guard lock(mutex_);
+    dispatch(refused);
+  }
+  fail_all(refused);
+}
+
+// ---- Ending what blocks -------------------------------------------------------------------------
+
+void RedisSession::unblock() {
+  std::vector<std::shared_ptr<Lease>> leases;
+  {
+    const std::lock_guard lock(mutex_);
+    leases = leases_;
+  }
+  for (auto& lease : leases) send_unblock(std::move(lease));
+}
+
+void RedisSession::close() {
+  std::vector<std::shared_ptr<Lease>> leases;
+  std::shared_ptr<RedisLine> own;
+  {
+    const std::lock_guard lock(mutex_);
+    is_closed_ = true;
+    leases = leases_;
+    own = own_;
+  }
+  for (auto& lease : leases) send_unblock(std::move(lease));
+  if (own != nullptr) core_->retire(std::move(own));
+}
+
+/// Until the submission has finished: it may not have reached the server yet. The lease is kept until
+/// the reply: the connection must not block for another client meanwhile.
+void RedisSession::send_unblock(std::shared_ptr<Lease> lease) {
+  if (lease->has_ended) return;
+  const std::int64_t id = lease->line->connection_id();
+  if (id == 0) return retry_unblock(std::move(lease));
+  std::vector<Request> requests;
+  requests.push_back(Request::of("CLIENT", "UNBLOCK", id));
+  auto unblocking = std::make_unique<InternalSubmission>(
+      std::move(requests), [self = shared_from_this(), lease](std::span<const Reply> replies) {
+        if (replies.front() != Reply::integer(1)) self->retry_unblock(lease);
+      });
+  if (core_->shared().submit(*unblocking)) return retry_unblock(std::move(lease));
+  static_cast<void>(unblocking.release());  // deletes itself
+}
+
+void RedisSession::retry_unblock(std::shared_ptr<Lease> lease) {
+  constexpr std::int64_t kPauseMs = 1;
+  core_->callbacks().at(
+      core_->now_ms() + kPauseMs,
+      [self = shared_from_this(), lease = std::move(lease)] { self->send_unblock(lease); });
+}
+
+// ---- The client ---------------------------------------------------------------------------------
+
+RedisClient::RedisClient(std::shared_ptr<RedisSession> session) : session_(std::move(session)) {}
+
+RedisClient::~RedisClient() { session_->close(); }
+
+/// The error of a request that must not be sent, or nil.
+Reply RedisClient::refusal(const Request& request) const {
+  // The server reads an empty array, and says nothing.
+  if (request.empty()) return Reply::error("ERR the request has no command");
+  if (session_->options().protocol != 2) {
+    return Reply::error("ERR a client of a Redis server speaks RESP2 alone");
+  }
+  const ConnectionUse use = connection_use(request);
+  if (use == ConnectionUse::kSubscribes && !session_->options().on_message) {
+    return Reply::error("ERR this client takes no messages: ClientOptions::on_message is not set");
+  }
+  if (use != ConnectionUse::kUnsupported) return Reply::nil();
+  return Reply::error(concat("ERR '", request[0], "' is not supported by this client"));
+}
+
+void RedisClient::submit(Request request, Completion completion) {
+  RedisCore& core = session_->core();
+  Reply error = refusal(request);
+  if (!error.is_error()) {
+    const Route route = route_of({&request, 1});
+    auto submission = std::make_unique<CallbackSubmission>(core, route, std::move(request),
+                                                           std::move(completion));
+    auto refused = session_->submit(*submission);
+    if (!refused) return static_cast<void>(submission.release());  // deletes itself
+    submission->replies.assign({*std::move(refused)});
+    return submission.release()->finish();
+  }
+  core.callbacks().run([error = std::move(error), completion = std::move(completion)]() mutable {
+    completion(std::move(error));
+  });
+}
+
+Reply RedisClient::call(Request request) {
+  Reply error = refusal(request);
+  if (error.is_error()) return error;
+  return std::move(exchange({&request, 1}).front());
+}
+
+std::vector<Reply> RedisClient::pipeline(std::span<const Request> requests) {
+  std::vector<Reply> replies(requests.size());
+  bool any_refused = false;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    replies[i] = refusal(requests[i]);
+    any_refused = any_refused || replies[i].is_error();
+  }
+  if (requests.empty()) return replies;
+  if (!any_refused) return exchange(requests);
+
+  std::vector<Request> sent;
+  std::vector<std::size_t> positions;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (replies[i].is_error()) continue;
+    sent.push_back(requests[i]);
+    positions.push_back(i);
+  }
+  if (sent.empty()) return replies;
+  std::vector<Reply> answers = exchange(sent);
+  for (std::size_t i = 0; i < sent.size(); ++i) replies[positions[i]] = std::move(answers[i]);
+  return replies;
+}
+
+std::vector<Reply> RedisClient::exchange(std::span<const Request> requests) {
+  const Route route = route_of(requests);
+  const WaitMethod* const wait = session_->options().wait;
+  std::optional<Reply> refused;
+  std::vector<Reply> replies;
+  if (wait == nullptr) {
+    ThreadSubmission submission(requests);
+    submission.route = route;
+    refused = session_->submit(submission);
+    if (!refused) {
+      submission.wait();
+      replies = submission.take_replies();
+    }
+  } else {
+    std::optional<EventSubmission> submission;
+    wait->wait([&](WaitMethod::Event& finished) {
+      submission.emplace(requests, finished);
+      submission->route = route;
+      refused = session_->submit(*submission);
+      if (refused) finished.happen();
+    });
+    if (!refused) replies = submission->take_replies();
+  }
+  if (refused) replies.assign(requests.size(), *refused);
+  return replies;
+}
+
+void RedisClient::unblock() { session_->unblock(); }
+
+Reply RedisClient::sync() {
+  Reply answer = call(Request::of("PING"));
+  return answer.is_error() ? answer : Reply::ok();
+}
+
+void RedisClient::add_connection_check(std::weak_ptr<const ConnectionCheck> check) {
+  session_->core().add_check(std::move(check));
+}
+
+}  // namespace rushgate

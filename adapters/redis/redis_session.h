@@ -1,0 +1,90 @@
+// A client's way to the connections of its backend. Private to this module.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "adapters/redis/redis_core.h"
+#include "adapters/redis/submission.h"
+#include "engine/client/client.h"
+#include "engine/client/client_options.h"
+
+namespace rushgate {
+
+/// Thread-safe. Keeps the order of a client's submissions, whichever connection each goes to.
+class RedisSession : public std::enable_shared_from_this<RedisSession> {
+ public:
+  RedisSession(std::shared_ptr<RedisCore> core, ClientOptions options);
+
+  [[nodiscard]] RedisCore& core() { return *core_; }
+  [[nodiscard]] const ClientOptions& options() const { return options_; }
+
+  /// Takes the submission; or returns the error of each of its requests.
+  [[nodiscard]] std::optional<Reply> submit(Submission& submission);
+  /// The submission has all its replies.
+  void ended(Submission& submission);
+  /// The blocking command that was submitted has begun: those after it may.
+  void begun(const Submission& submission);
+  void unblock();
+  /// The client is gone: its blocking commands end.
+  void close();
+
+ private:
+  using Refused = std::vector<std::pair<Submission*, std::string>>;
+
+  /// For as long as it is set, submissions are held back to keep their order.
+  static constexpr std::uint64_t kGated = std::uint64_t{1} << 63;
+
+  void dispatch(Refused& refused);
+  void send_shared(Submission& submission, Refused& refused);
+  void send_own(Submission& submission, Refused& refused);
+  void send_leased(Submission& submission, Refused& refused);
+  void start_leased(Submission& submission, std::shared_ptr<Lease> lease, Refused& refused);
+  void fail_all(const Refused& refused);
+  void send_unblock(std::shared_ptr<Lease> lease);
+  void retry_unblock(std::shared_ptr<Lease> lease);
+
+  const std::shared_ptr<RedisCore> core_;
+  const ClientOptions options_;
+  std::atomic<std::uint64_t> state_{0};  // unfinished on the shared connection, and kGated
+
+  // ---- Guarded by mutex_ ----
+  std::mutex mutex_;
+  SubmissionList held_;
+  const Submission* fence_ = nullptr;           // a blocking command that may not have begun yet
+  std::shared_ptr<RedisLine> own_;              // null: none is needed
+  std::vector<std::shared_ptr<Lease>> leases_;  // of submissions that have not finished
+  bool is_closed_ = false;
+};
+
+/// Returns how its submission is to be sent.
+Route route_of(std::span<const Request> requests);
+
+/// A Client of a RedisBackend.
+class RedisClient final : public Client {
+ public:
+  explicit RedisClient(std::shared_ptr<RedisSession> session);
+  ~RedisClient() override;
+
+  void submit(Request request, Completion completion) override;
+  Reply call(Request request) override;
+  std::vector<Reply> pipeline(std::span<const Request> requests) override;
+  void unblock() override;
+  Reply sync() override;
+  void add_connection_check(std::weak_ptr<const ConnectionCheck> check) override;
+
+ private:
+  [[nodiscard]] Reply refusal(const Request& request) const;
+  [[nodiscard]] std::vector<Reply> exchange(std::span<const Request> requests);
+
+  const std::shared_ptr<RedisSession> session_;
+};
+
+}  // namespace rushgate

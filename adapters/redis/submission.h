@@ -1,0 +1,97 @@
+// One submission on its way to the server and back. Private to this module.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "engine/client/reply.h"
+#include "engine/client/request.h"
+
+namespace rushgate {
+
+class Lease;
+class RedisSession;
+
+inline constexpr std::string_view kNotBegunInTime =
+    "the request had not begun when its time was up";
+
+/// How a submission reaches the server.
+enum class Route : std::uint8_t {
+  kShared,  // over the connection that all share
+  kLeased,  // over one that it has to itself while it runs
+  kOwn,     // over one that its client keeps
+};
+
+/// One or more requests of one client, which are sent in order over one connection. Its submitter
+/// keeps the requests until it has finished. It belongs to the connection until then.
+class Submission {
+ public:
+  explicit Submission(std::span<const Request> its_requests);
+  virtual ~Submission() = default;
+  Submission(const Submission&) = delete;
+  Submission& operator=(const Submission&) = delete;
+
+  /// Called once, when every request has its reply, with no lock held. The submission may be gone
+  /// when it returns.
+  virtual void finish() = 0;
+  /// For a blocking command whose submitter does not wait: makes first_reply() say that it has begun.
+  /// Returns false if that is of no interest.
+  virtual bool announce_begin() { return false; }
+  /// Called on the I/O thread after the first of several replies.
+  virtual void first_reply() {}
+
+  [[nodiscard]] bool is_complete() const { return replies.size() == requests.size(); }
+  /// Makes every reply that is missing this error.
+  void fail_rest(std::string_view code, std::string_view reason);
+  [[nodiscard]] std::vector<Reply> take_replies();
+
+  // ---- Constant once submitted ----
+  std::span<const Request> requests;
+  std::size_t bytes = 0;         // of the requests
+  std::int64_t deadline_ms = 0;  // monotonic: expires if none of it was sent by then; 0: never
+  std::shared_ptr<RedisSession> session;  // is told when it has finished; null: none
+  Route route = Route::kShared;
+  bool is_counted = false;  // among the session's on the connection that all share
+
+  // ---- Of its connection ----
+  absl::InlinedVector<Reply, 1> replies;
+  std::size_t encoded = 0;       // requests that were encoded
+  Submission* next = nullptr;    // in a SubmissionList
+  std::shared_ptr<Lease> lease;  // of the connection that it has to itself
+};
+
+/// A queue of submissions, linked by `next`. Does not own them.
+class SubmissionList {
+ public:
+  [[nodiscard]] bool empty() const { return first_ == nullptr; }
+  [[nodiscard]] Submission* front() const { return first_; }
+  void push_back(Submission& submission) {
+    submission.next = nullptr;
+    (first_ == nullptr ? first_ : last_->next) = &submission;
+    last_ = &submission;
+  }
+  Submission& pop_front() {
+    Submission& submission = *first_;
+    first_ = submission.next;
+    return submission;
+  }
+  /// Moves all of `other` to the end of this one.
+  void splice(SubmissionList& other) {
+    if (other.empty()) return;
+    (first_ == nullptr ? first_ : last_->next) = other.first_;
+    last_ = other.last_;
+    other.first_ = nullptr;
+  }
+
+ private:
+  Submission* first_ = nullptr;
+  Submission* last_ = nullptr;
+};
+
+}  // namespace rushgate

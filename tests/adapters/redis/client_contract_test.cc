@@ -1,0 +1,367 @@
+// What a Client means, whichever backend it belongs to: session, order, timeout and error.
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <future>
+#include <latch>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "adapters/redis/redis_backend.h"
+#include "engine/client/backend.h"
+#include "engine/executor/engine.h"
+#include "storage/memory/memory_store.h"
+#include "tests/adapters/redis/tls_server.h"
+#include "tests/redis_server/redis_server.h"
+
+namespace rushgate {
+namespace {
+
+/// A keyspace of its own, for as long as it lives.
+class TestedBackend {
+ public:
+  virtual ~TestedBackend() = default;
+  [[nodiscard]] virtual Backend& backend() = 0;
+  /// Ends the backend, not its clients.
+  virtual void close() = 0;
+};
+
+class Embedded final : public TestedBackend {
+ public:
+  Backend& backend() override { return *engine_; }
+  void close() override { engine_.reset(); }
+
+ private:
+  std::unique_ptr<Engine> engine_ = *Engine::open(std::make_unique<MemoryStore>());
+};
+
+class OnRedis final : public TestedBackend {
+ public:
+  Backend& backend() override { return *backend_; }
+  void close() override { backend_.reset(); }
+
+ private:
+  testing::RedisServer server_;
+  std::unique_ptr<RedisBackend> backend_ =
+      RedisBackend::open(*RedisOptions::from_url(server_.url())).value();
+};
+
+class OverTls final : public TestedBackend {
+ public:
+  Backend& backend() override { return *backend_; }
+  void close() override { backend_.reset(); }
+
+ private:
+  testing::TlsRedisServer server_;
+  std::unique_ptr<RedisBackend> backend_ = RedisBackend::open(server_.options()).value();
+};
+
+struct Kind {
+  const char* name;
+  std::function<std::unique_ptr<TestedBackend>()> start;
+};
+
+class ClientContract : public ::testing::TestWithParam<Kind> {
+ protected:
+  [[nodiscard]] Backend& backend() { return tested_->backend(); }
+  [[nodiscard]] std::unique_ptr<Client> open(const ClientOptions& options = {}) {
+    return backend().open_client(options);
+  }
+
+  /// Returns when a client waits in a blocking command.
+  void wait_for_blocked() {
+    const auto client = open();
+    while ((*client)("CLIENT", "LIST").text().find(" flags=b") == std::string::npos) {
+      std::this_thread::yield();
+    }
+  }
+
+  const std::unique_ptr<TestedBackend> tested_ = GetParam().start();
+};
+
+/// Replies of completions, in the order in which those ran.
+class Replies {
+ public:
+  /// Returns a completion, or an on_message.
+  auto next() {
+    return [this](Reply reply) {
+      const std::lock_guard lock(mutex_);
+      replies_.push_back(std::move(reply));
+      changed_.notify_all();
+    };
+  }
+  const std::vector<Reply>& wait_for(std::size_t wanted) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return replies_.size() >= wanted; });
+    return replies_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Reply> replies_;
+};
+
+// ---- Session ------------------------------------------------------------------------------------
+
+TEST_P(ClientContract, SelectLastsAsLongAsTheClient) {
+  const auto one = open();
+  const auto other = open();
+  EXPECT_EQ((*one)("SELECT", 1), Reply::ok());
+  EXPECT_EQ((*one)("SET", "k", "v"), Reply::ok());
+  EXPECT_EQ((*one)("GET", "k"), Reply::bulk("v"));
+  EXPECT_EQ((*other)("GET", "k"), Reply::nil());
+  EXPECT_EQ((*other)("SELECT", 1), Reply::ok());
+  EXPECT_EQ((*other)("GET", "k"), Reply::bulk("v"));
+}
+
+TEST_P(ClientContract, TransactionMaySpanCalls) {
+  const auto client = open();
+  EXPECT_EQ((*client)("MULTI"), Reply::ok());
+  EXPECT_EQ((*client)("INCR", "n"), Reply::status("QUEUED"));
+  EXPECT_EQ((*open())("GET", "n"), Reply::nil());
+  EXPECT_EQ((*client)("EXEC"), Reply::array({Reply::integer(1)}));
+  EXPECT_EQ((*client)("GET", "n"), Reply::bulk("1"));
+}
+
+TEST_P(ClientContract, WatchedKeyThatChangesEndsTheTransaction) {
+  const auto client = open();
+  EXPECT_EQ((*client)("WATCH", "k"), Reply::ok());
+  EXPECT_EQ((*open())("SET", "k", "v"), Reply::ok());
+  const std::vector<Reply> replies = client->pipeline(
+      std::vector<Request>{Request::of("MULTI"), Request::of("INCR", "n"), Request::of("EXEC")});
+  EXPECT_TRUE(replies.back().is_nil()) << to_debug_string(replies.back());
+}
+
+// ---- Order --------------------------------------------------------------------------------------
+
+TEST_P(ClientContract, SubmittedRequestsRunInOrder) {
+  constexpr std::size_t kRequests = 2'000;
+  const auto client = open();
+  Replies replies;
+  for (std::size_t i = 0; i < kRequests; ++i) {
+    client->submit(Request::of("RPUSH", "l", i), replies.next());
+  }
+  const auto& in_order = replies.wait_for(kRequests);
+  for (std::size_t i = 0; i < kRequests; ++i) {
+    ASSERT_EQ(in_order[i], Reply::integer(static_cast<std::int64_t>(i + 1)));
+  }
+}
+
+TEST_P(ClientContract, EveryKindOfRequestKeepsItsPlace) {
+  const auto client = open();
+  Replies replies;
+  for (int i = 0; i < 100; ++i) client->submit(Request::of("RPUSH", "l", i), replies.next());
+  client->submit(Request::of("BLPOP", "l", 0), replies.next());
+  client->submit(Request::of("LLEN", "l"), replies.next());
+  client->submit(Request::of("SELECT", 1), replies.next());
+  client->submit(Request::of("EXISTS", "l"), replies.next());
+  const auto& in_order = replies.wait_for(104);
+  EXPECT_EQ(in_order[100], Reply::array({Reply::bulk("l"), Reply::bulk("0")}));
+  EXPECT_EQ(in_order[101], Reply::integer(99));
+  EXPECT_EQ(in_order[102], Reply::ok());
+  EXPECT_EQ(in_order[103], Reply::integer(0));
+}
+
+TEST_P(ClientContract, BlockingReadBeginsBeforeLaterRequests) {
+  for (int round = 0; round < 20; ++round) {
+    const auto client = open();
+    const std::string stream = "s" + std::to_string(round);
+    Replies read;
+    Replies added;
+    client->submit(Request::of("XREAD", "BLOCK", 0, "STREAMS", stream, "$"), read.next());
+    client->submit(Request::of("XADD", stream, "1-1", "f", "v"), added.next());
+    EXPECT_EQ(added.wait_for(1)[0], Reply::bulk("1-1"));
+    EXPECT_TRUE(read.wait_for(1)[0].is_aggregate());
+  }
+}
+
+TEST_P(ClientContract, PipelineRepliesInOrder) {
+  const auto client = open();
+  std::vector<Request> requests;
+  for (int i = 0; i < 5'000; ++i) requests.push_back(Request::of("ECHO", i));
+  const std::vector<Reply> replies = client->pipeline(requests);
+  ASSERT_EQ(replies.size(), requests.size());
+  for (std::size_t i = 0; i < replies.size(); ++i) {
+    ASSERT_EQ(replies[i], Reply::bulk(std::to_string(i)));
+  }
+  EXPECT_TRUE(client->pipeline({}).empty());
+}
+
+// ---- Errors -------------------------------------------------------------------------------------
+
+TEST_P(ClientContract, ErrorOfOneRequestIsItsReply) {
+  const auto client = open();
+  const std::vector<Reply> replies = client->pipeline(
+      std::vector<Request>{Request::of("SET", "k", "v"), Request::of("INCR", "k"),
+                           Request::of("NONE"), Request(), Request::of("GET", "k")});
+  EXPECT_EQ(replies[0], Reply::ok());
+  EXPECT_EQ(replies[1], Reply::error("ERR value is not an integer or out of range"));
+  EXPECT_EQ(replies[2].error_code(), "ERR");
+  EXPECT_EQ(replies[3], Reply::error("ERR the request has no command"));
+  EXPECT_EQ(replies[4], Reply::bulk("v"));
+}
+
+TEST_P(ClientContract, UnknownScriptIsSentInFull) {
+  const auto client = open();
+  const Script script("return redis.call('INCRBY', KEYS[1], ARGV[1])");
+  const std::vector<std::string_view> keys = {"n"};
+  const std::vector<std::string_view> arguments = {"2"};
+  EXPECT_EQ(client->run(script, keys, arguments), Reply::integer(2));
+  EXPECT_EQ(client->run(script, keys, arguments), Reply::integer(4));
+}
+
+// ---- Blocking -----------------------------------------------------------------------------------
+
+TEST_P(ClientContract, BlockingReadDelaysNoOtherCall) {
+  const auto client = open();
+  auto read = std::async(std::launch::async,
+                         [&] { return (*client)("XREAD", "BLOCK", 0, "STREAMS", "s", "$"); });
+  wait_for_blocked();
+  EXPECT_EQ((*client)("SET", "k", "v"), Reply::ok());
+  EXPECT_EQ((*client)("XADD", "s", "1-1", "f", "v"), Reply::bulk("1-1"));
+  EXPECT_EQ(to_debug_string(read.get()), R"([["s", [["1-1", ["f", "v"]]]]])");
+}
+
+TEST_P(ClientContract, BlockingReadEndsWithItsTimeout) {
+  EXPECT_EQ((*open())("XREAD", "BLOCK", 1, "STREAMS", "s", "$"), Reply::nil_array());
+}
+
+TEST_P(ClientContract, UnblockEndsTheReadsOfItsClientAlone) {
+  const auto client = open();
+  const auto other = open();
+  Replies of_client;
+  Replies of_other;
+  client->submit(Request::of("XREAD", "BLOCK", 0, "STREAMS", "s", "$"), of_client.next());
+  other->submit(Request::of("XREAD", "BLOCK", 0, "STREAMS", "s", "$"), of_other.next());
+  client->unblock();
+  EXPECT_EQ(of_client.wait_for(1)[0], Reply::nil_array());
+  EXPECT_EQ((*other)("XADD", "s", "1-1", "f", "v"), Reply::bulk("1-1"));
+  EXPECT_TRUE(of_other.wait_for(1)[0].is_aggregate());
+}
+
+// ---- Callbacks ----------------------------------------------------------------------------------
+
+TEST_P(ClientContract, CompletionMayCall) {
+  const auto client = open();
+  std::promise<Reply> inner;
+  client->submit(Request::of("INCR", "n"), [&](Reply) {
+    std::vector<Request> requests(3, Request::of("INCR", "n"));
+    client->pipeline(requests);
+    inner.set_value((*client)("INCR", "n"));
+  });
+  EXPECT_EQ(inner.get_future().get(), Reply::integer(5));
+}
+
+TEST_P(ClientContract, CompletionsRunOneAtATime) {
+  const auto client = open();
+  std::atomic<int> running = 0;
+  std::atomic<bool> overlapped = false;
+  std::latch all(200);
+  for (int i = 0; i < 200; ++i) {
+    client->submit(Request::of("PING"), [&](Reply) {
+      if (++running > 1) overlapped = true;
+      std::this_thread::yield();
+      --running;
+      all.count_down();
+    });
+  }
+  all.wait();
+  EXPECT_FALSE(overlapped);
+}
+
+TEST_P(ClientContract, TimersRunInOrderOfTheirTime) {
+  Scheduler& scheduler = backend().scheduler();
+  const std::int64_t now_ms = backend().clock().monotonic_ms();
+  std::vector<int> order;
+  std::latch both(2);
+  scheduler.at(now_ms + 20, [&] {
+    order.push_back(2);
+    both.count_down();
+  });
+  scheduler.at(now_ms + 10, [&] {
+    order.push_back(1);
+    both.count_down();
+  });
+  const Scheduler::TimerId cancelled = scheduler.at(now_ms + 5, [&] { order.push_back(0); });
+  const bool was_waiting = scheduler.cancel(cancelled);
+  both.wait();
+  EXPECT_EQ(order, was_waiting ? (std::vector<int>{1, 2}) : (std::vector<int>{0, 1, 2}));
+  EXPECT_FALSE(scheduler.cancel(cancelled));
+}
+
+// ---- Subscriptions ------------------------------------------------------------------------------
+
+TEST_P(ClientContract, SubscriberGetsMessages) {
+  Replies messages;
+  const auto subscriber = open({.on_message = messages.next()});
+  EXPECT_EQ(to_debug_string((*subscriber)("SUBSCRIBE", "a", "b")),
+            R"([["subscribe", "a", (integer) 1], ["subscribe", "b", (integer) 2]])");
+  EXPECT_EQ(to_debug_string((*subscriber)("PSUBSCRIBE", "p*")),
+            R"([["psubscribe", "p*", (integer) 3]])");
+  const auto publisher = open();
+  EXPECT_EQ((*publisher)("PUBLISH", "b", "one"), Reply::integer(1));
+  EXPECT_EQ((*publisher)("PUBLISH", "page", "two"), Reply::integer(1));
+  const auto& got = messages.wait_for(2);
+  EXPECT_EQ(to_debug_string(got[0]), R"(["message", "b", "one"])");
+  EXPECT_EQ(to_debug_string(got[1]), R"(["pmessage", "p*", "page", "two"])");
+  EXPECT_EQ((*subscriber)("GET", "k").error_code(), "ERR");
+  const Reply unsubscribed = (*subscriber)("UNSUBSCRIBE");
+  ASSERT_EQ(unsubscribed.elements().size(), 2U);
+  EXPECT_EQ(unsubscribed.elements()[1].elements()[2], Reply::integer(1));
+  EXPECT_EQ(to_debug_string((*subscriber)("PUNSUBSCRIBE")),
+            R"([["punsubscribe", "p*", (integer) 0]])");
+  EXPECT_EQ((*subscriber)("GET", "k"), Reply::nil());
+}
+
+TEST_P(ClientContract, ClientWithoutOnMessageCannotSubscribe) {
+  EXPECT_EQ(
+      (*open())("SUBSCRIBE", "a"),
+      Reply::error("ERR this client takes no messages: ClientOptions::on_message is not set"));
+}
+
+// ---- The end ------------------------------------------------------------------------------------
+
+TEST_P(ClientContract, EveryCompletionRunsThoughTheClientIsDestroyed) {
+  Replies replies;
+  {
+    const auto client = open();
+    for (int i = 0; i < 500; ++i) client->submit(Request::of("INCR", "n"), replies.next());
+    client->submit(Request::of("XREAD", "BLOCK", 0, "STREAMS", "s", "$"), replies.next());
+    client->submit(Request::of("INCR", "n"), replies.next());
+  }
+  EXPECT_EQ(replies.wait_for(502).size(), 502U);
+  EXPECT_EQ((*open())("GET", "n"), Reply::bulk("501"));
+}
+
+TEST_P(ClientContract, EveryCompletionRunsOnceThoughTheBackendIsClosed) {
+  constexpr std::size_t kRequests = 500;
+  const auto client = open();
+  Replies replies;
+  for (std::size_t i = 0; i < kRequests; ++i) {
+    client->submit(Request::of("INCR", "n"), replies.next());
+  }
+  client->submit(Request::of("XREAD", "BLOCK", 0, "STREAMS", "s", "$"), replies.next());
+  tested_->close();
+  EXPECT_EQ(replies.wait_for(0).size(), kRequests + 1);
+  EXPECT_TRUE(has_code((*client)("PING"), error_code::kClosed));
+  client->submit(Request::of("PING"), replies.next());
+  EXPECT_TRUE(has_code(replies.wait_for(kRequests + 2).back(), error_code::kClosed));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Backends, ClientContract,
+    ::testing::Values(Kind{"Embedded", [] { return std::make_unique<Embedded>(); }},
+                      Kind{"Redis", [] { return std::make_unique<OnRedis>(); }},
+                      Kind{"RedisOverTls", [] { return std::make_unique<OverTls>(); }}),
+    [](const ::testing::TestParamInfo<Kind>& kind) { return kind.param.name; });
+
+}  // namespace
+}  // namespace rushgate

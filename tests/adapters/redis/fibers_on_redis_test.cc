@@ -1,0 +1,56 @@
+// Fibers that wait for a Redis let the others of their thread go on.
+#include <memory>
+#include <vector>
+
+#include <boost/fiber/fiber.hpp>
+#include <gtest/gtest.h>
+
+#include "adapters/redis/redis_backend.h"
+#include "engine/client/fiber_wait.h"
+#include "tests/redis_server/redis_server.h"
+
+namespace rushgate {
+namespace {
+
+class FibersOnRedisTest : public ::testing::Test {
+ protected:
+  testing::RedisServer server_;
+  const std::unique_ptr<RedisBackend> backend_ =
+      RedisBackend::open(*RedisOptions::from_url(server_.url())).value();
+  const std::unique_ptr<Client> client_ = backend_->open_client({.wait = &fiber_wait()});
+};
+
+TEST_F(FibersOnRedisTest, AThousandFibersLoseNoIncrement) {
+  constexpr int kFibers = 1'000;
+  const std::uint64_t writes_before = backend_->counters().writes;
+  std::vector<boost::fibers::fiber> fibers;
+  for (int f = 0; f < kFibers; ++f) {
+    fibers.emplace_back([&] {
+      for (int i = 0; i < 20; ++i) (*client_)("INCR", "n");
+    });
+  }
+  for (auto& fiber : fibers) fiber.join();
+  EXPECT_EQ((*client_)("GET", "n"), Reply::bulk("20000"));
+  // Requests are gathered: far fewer writes than requests.
+  EXPECT_LT(backend_->counters().writes - writes_before, 20'000U / 4);
+}
+
+TEST_F(FibersOnRedisTest, OtherFibersRunWhileOneBlocks) {
+  Reply read;
+  boost::fibers::fiber reader([&] { read = (*client_)("BLPOP", "l", 0); });
+  boost::fibers::fiber writer([&] { (*client_)("RPUSH", "l", "v"); });
+  reader.join();
+  writer.join();
+  EXPECT_EQ(read, Reply::array({Reply::bulk("l"), Reply::bulk("v")}));
+}
+
+TEST_F(FibersOnRedisTest, PipelineRepliesInOrder) {
+  const std::vector<Request> requests(300, Request::of("INCR", "n"));
+  const std::vector<Reply> replies = client_->pipeline(requests);
+  for (std::size_t i = 0; i < replies.size(); ++i) {
+    EXPECT_EQ(replies[i], Reply::integer(static_cast<std::int64_t>(i + 1)));
+  }
+}
+
+}  // namespace
+}  // namespace rushgate

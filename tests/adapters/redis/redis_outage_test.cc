@@ -1,0 +1,303 @@
+// RedisBackend on a server that is killed, paused, replaced or made useless.
+#include <signal.h>
+
+#include <atomic>
+#include <functional>
+#include <future>
+#include <latch>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "adapters/redis/redis_backend.h"
+#include "tests/adapters/redis/fake_server.h"
+#include "tests/adapters/redis/tls_server.h"
+#include "tests/redis_server/raw_connection.h"
+#include "tests/redis_server/redis_server.h"
+
+namespace rushgate {
+namespace {
+
+using testing::FakeServer;
+using testing::FakeSession;
+using testing::RawConnection;
+using testing::RedisServer;
+
+class RedisOutageTest : public ::testing::Test {
+ protected:
+  [[nodiscard]] RedisOptions options() const { return *RedisOptions::from_url(server_.url()); }
+  [[nodiscard]] static std::unique_ptr<RedisBackend> open(const RedisOptions& options) {
+    auto backend = RedisBackend::open(options);
+    EXPECT_TRUE(backend.ok()) << backend.status();
+    return backend.ok() ? *std::move(backend) : nullptr;
+  }
+
+  /// Calls PING until `is_wanted` of its reply.
+  static Reply ping_until(Client& client, const std::function<bool(const Reply&)>& is_wanted) {
+    Reply reply = client("PING");
+    while (!is_wanted(reply)) {
+      std::this_thread::yield();
+      reply = client("PING");
+    }
+    return reply;
+  }
+  static bool is_pong(const Reply& reply) { return reply == Reply::status("PONG"); }
+
+  RedisServer server_;
+};
+
+// ---- A server that is dead ----------------------------------------------------------------------
+
+TEST_F(RedisOutageTest, DeadServerCostsFewAttempts) {
+  const auto backend = open(options());
+  const auto client = backend->open_client();
+  server_.kill();
+  EXPECT_TRUE(has_code((*client)("PING"), error_code::kClosed));
+  EXPECT_EQ(backend->counters().breaker_openings, 1U);
+  EXPECT_EQ(backend->health().code(), absl::StatusCode::kUnavailable);
+  constexpr std::size_t kCalls = 5'000;
+  const std::uint64_t failures_before = backend->counters().connect_failures;
+  std::latch all(kCalls);
+  for (std::size_t i = 0; i < kCalls; ++i) {
+    client->submit(Request::of("SET", "k", "v"), [&](const Reply& reply) {
+      EXPECT_TRUE(has_code(reply, error_code::kClosed));
+      all.count_down();
+    });
+  }
+  all.wait();
+  // One attempt serves all requests that wait for it.
+  EXPECT_LT(backend->counters().connect_failures - failures_before, kCalls / 10);
+  server_.restart();
+  EXPECT_EQ(ping_until(*client, is_pong), Reply::status("PONG"));
+  EXPECT_TRUE(backend->health().ok());
+  EXPECT_EQ(backend->counters().reconnects, 1U);
+}
+
+TEST_F(RedisOutageTest, DeadServerIsFoundAgainWithoutARequest) {
+  const auto backend = open(options());
+  server_.kill();
+  while (backend->counters().connect_failures == 0) std::this_thread::yield();
+  server_.restart();
+  while (backend->counters().reconnects == 0) std::this_thread::yield();
+  EXPECT_TRUE(backend->health().ok());
+}
+
+TEST_F(RedisOutageTest, RequestsInFlightAreUnknownLaterOnesWait) {
+  const auto backend = open(options());
+  const auto client = backend->open_client();
+  auto sleeping =
+      std::async(std::launch::async, [&] { return (*client)("EVAL", "while true do end", 0); });
+  while (RawConnection(server_.socket_path()).call(Request::of("PING")).error_code() != "BUSY") {
+    if (sleeping.wait_for(std::chrono::seconds(0)) == std::future_status::ready) break;
+  }
+  server_.kill();
+  EXPECT_TRUE(has_code(sleeping.get(), error_code::kOutcomeUnknown));
+}
+
+TEST_F(RedisOutageTest, PausedServerIsGivenUpAndFoundAgain) {
+  RedisOptions impatient = options();
+  impatient.command_timeout_ms = 100;
+  impatient.connect_timeout_ms = 200;
+  const auto backend = open(impatient);
+  const auto client = backend->open_client();
+  ::kill(server_.pid(), SIGSTOP);
+  EXPECT_TRUE(has_code((*client)("SET", "k", "v"), error_code::kOutcomeUnknown));
+  EXPECT_EQ(backend->counters().timeouts, 1U);
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_TRUE(has_code((*client)("SET", "k", "v"), error_code::kClosed));
+  }
+  EXPECT_GT(backend->counters().breaker_refusals, 0U);
+  ::kill(server_.pid(), SIGCONT);
+  EXPECT_EQ(ping_until(*client, is_pong), Reply::status("PONG"));
+}
+
+// ---- The bound of the queue ---------------------------------------------------------------------
+
+TEST_F(RedisOutageTest, FullQueueRefusesOrWaitsAsTheClientSays) {
+  RedisOptions narrow = options();
+  narrow.queue_capacity = 2;
+  const auto backend = open(narrow);
+  const auto client = backend->open_client();
+  const auto failing = backend->open_client({.fail_when_full = true});
+  const auto expiring = backend->open_client({.queue_timeout_ms = 5});
+  ::kill(server_.pid(), SIGSTOP);
+  std::atomic<int> done = 0;
+  const auto count = [&](const Reply& reply) {
+    EXPECT_EQ(reply, Reply::status("PONG"));
+    ++done;
+    done.notify_all();
+  };
+  client->submit(Request::of("PING"), count);
+  client->submit(Request::of("PING"), count);
+  EXPECT_EQ((*failing)("PING"), Reply::error("OVERLOADED the queue is full"));
+  EXPECT_EQ((*expiring)("PING"),
+            Reply::error("TIMEDOUT the request had not begun when its time was up"));
+  EXPECT_EQ(backend->counters().overloads, 1U);
+  EXPECT_EQ(backend->counters().expired, 1U);
+  auto waiting = std::async(std::launch::async, [&] { return (*client)("PING"); });
+  ::kill(server_.pid(), SIGCONT);
+  EXPECT_EQ(waiting.get(), Reply::status("PONG"));
+  for (int seen = done; seen < 2; seen = done) done.wait(seen);
+}
+
+TEST_F(RedisOutageTest, QueuedBytesAreBounded) {
+  RedisOptions narrow = options();
+  narrow.queue_bytes_max = 100'000;
+  const auto backend = open(narrow);
+  const auto client = backend->open_client({.fail_when_full = true});
+  const std::string large(90'000, 'x');
+  ::kill(server_.pid(), SIGSTOP);
+  std::promise<Reply> first;
+  client->submit(Request::of("ECHO", large),
+                 [&](Reply reply) { first.set_value(std::move(reply)); });
+  EXPECT_TRUE(has_code((*client)("ECHO", large), error_code::kOverloaded));
+  ::kill(server_.pid(), SIGCONT);
+  EXPECT_EQ(first.get_future().get(), Reply::bulk(large));
+  const std::string larger_than_the_bound(200'000, 'x');
+  EXPECT_EQ((*client)("ECHO", larger_than_the_bound), Reply::bulk(larger_than_the_bound));
+}
+
+// ---- A server that is of no use -----------------------------------------------------------------
+
+TEST_F(RedisOutageTest, ReadOnlyReplyEndsTheConnection) {
+  const auto backend = open(options());
+  const auto client = backend->open_client();
+  RawConnection direct(server_.socket_path());
+  direct.call(Request::of("REPLICAOF", "127.0.0.1", "1"));
+  EXPECT_EQ((*client)("SET", "k", "v").error_code(), "READONLY");
+  while (backend->counters().losses == 0) std::this_thread::yield();
+  direct.call(Request::of("REPLICAOF", "NO", "ONE"));
+  EXPECT_EQ((*client)("SET", "k", "v"), Reply::ok());
+  EXPECT_EQ(backend->counters().reconnects, 1U);
+}
+
+TEST_F(RedisOutageTest, RefusalsOfAWorkingServerKeepTheConnection) {
+  const auto backend = open(options());
+  const auto client = backend->open_client();
+  RawConnection direct(server_.socket_path());
+  direct.call(Request::of("CONFIG", "SET", "min-replicas-to-write", 1));
+  EXPECT_EQ((*client)("SET", "k", "v").error_code(), "NOREPLICAS");
+  direct.call(Request::of("CONFIG", "SET", "min-replicas-to-write", 0));
+  direct.call(Request::of("CONFIG", "SET", "maxmemory", 1));
+  EXPECT_EQ((*client)("SET", "k", "v").error_code(), "OOM");
+  direct.call(Request::of("CONFIG", "SET", "maxmemory", 0));
+  EXPECT_EQ((*client)("SET", "k", "v"), Reply::ok());
+  EXPECT_EQ(backend->counters().losses, 0U);
+}
+
+TEST(RedisVersionTest, OldServerIsRefusedByItsVersion) {
+  FakeServer server({[](FakeSession& session) {
+    session.greet("6.0.16");
+    session.wait_for_close();
+  }});
+  RedisOptions options;
+  options.port = server.port();
+  const absl::Status status = RedisBackend::open(options).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(std::string(status.message()),
+            "cannot connect to " + options.address() +
+                ": it is Redis 6.0.16, and Rushgate needs 6.2 or later");
+}
+
+TEST(RedisVersionTest, OldestServerIsAccepted) {
+  FakeServer server({[](FakeSession& session) {
+    session.greet("6.2.0");
+    session.wait_for_close();
+  }});
+  RedisOptions options;
+  options.port = server.port();
+  EXPECT_TRUE(RedisBackend::open(options).ok());
+}
+
+// ---- Connections of a client's own --------------------------------------------------------------
+
+TEST_F(RedisOutageTest, SubscriptionsAreMadeAgain) {
+  const auto backend = open(options());
+  std::mutex mutex;
+  std::vector<std::string> messages;  // guarded by mutex
+  const auto count = [&] {
+    const std::lock_guard lock(mutex);
+    return messages.size();
+  };
+  const auto subscriber = backend->open_client({.on_message = [&](const Reply& message) {
+    const std::lock_guard lock(mutex);
+    messages.push_back(to_debug_string(message));
+  }});
+  (*subscriber)("SUBSCRIBE", "a", "b");
+  (*subscriber)("PSUBSCRIBE", "p*");
+  (*subscriber)("UNSUBSCRIBE", "b");
+  server_.restart();
+  while (count() == 0) std::this_thread::yield();
+  const auto publisher = backend->open_client();
+  ping_until(*publisher, is_pong);
+  EXPECT_EQ((*publisher)("PUBLISH", "a", "one"), Reply::integer(1));
+  EXPECT_EQ((*publisher)("PUBLISH", "b", "two"), Reply::integer(0));
+  EXPECT_EQ((*publisher)("PUBLISH", "page", "three"), Reply::integer(1));
+  while (count() < 3) std::this_thread::yield();
+  const std::lock_guard lock(mutex);
+  EXPECT_EQ(messages, (std::vector<std::string>{R"(["resubscribed", (nil), (integer) 2])",
+                                                R"(["message", "a", "one"])",
+                                                R"(["pmessage", "p*", "page", "three"])"}));
+  EXPECT_EQ(backend->counters().resubscriptions, 1U);
+}
+
+TEST_F(RedisOutageTest, LostStateOfAClientIsAnError) {
+  const auto backend = open(options());
+  const auto client = backend->open_client();
+  const auto other = backend->open_client();
+  EXPECT_EQ((*client)("SELECT", 1), Reply::ok());
+  server_.restart();
+  EXPECT_EQ(ping_until(*other, is_pong), Reply::status("PONG"));
+  const Reply reply =
+      ping_until(*client, [](const Reply& each) { return has_code(each, error_code::kClosed); });
+  EXPECT_NE(reply.text().find("what the client had changed is lost"), std::string::npos)
+      << reply.text();
+  EXPECT_TRUE(has_code((*client)("SET", "k", "v"), error_code::kClosed));
+}
+
+TEST_F(RedisOutageTest, ConnectionsComeBackWhenTheirClientsAreGone) {
+  RedisOptions narrow = options();
+  narrow.connections_max = 1;
+  const auto backend = open(narrow);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ((*backend->open_client())("SELECT", 1), Reply::ok());
+    EXPECT_EQ((*backend->open_client())("BLPOP", "none", "0.001"), Reply::nil_array());
+  }
+}
+
+// ---- TLS ----------------------------------------------------------------------------------------
+
+TEST(RedisTlsTest, UnknownAuthorityIsRefused) {
+  testing::TlsRedisServer server;
+  RedisOptions options = server.options();
+  EXPECT_TRUE(RedisBackend::open(options).ok());
+  options.tls_ca = server.file("client.pem");
+  const absl::Status status = RedisBackend::open(options).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_NE(std::string(status.message()).find("TLS: certificate verify failed"), std::string::npos)
+      << status;
+}
+
+TEST(RedisTlsTest, OtherHostNameIsRefused) {
+  testing::TlsRedisServer server;
+  RedisOptions options = server.options();
+  options.host = "127.0.0.2";
+  EXPECT_FALSE(RedisBackend::open(options).ok());
+}
+
+TEST(RedisTlsTest, UnreadableFileIsNamed) {
+  RedisOptions options;
+  options.tls = true;
+  options.tls_ca = "/none.pem";
+  const absl::Status status = RedisBackend::open(options).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(std::string(status.message()).find("tls_ca /none.pem"), std::string::npos) << status;
+}
+
+}  // namespace
+}  // namespace rushgate
