@@ -47,7 +47,7 @@ absl::StatusOr<std::unique_ptr<Shop>> Shop::open(const ShopOptions& options) {
   std::unique_ptr<Shop> shop(new Shop(options));
   const absl::Status opened = shop->open_rooms();
   if (!opened.ok()) return opened;
-  auto sale = Sale::open(*shop->client_, *shop->orders_, shop->clock(),
+  auto sale = Sale::open(*shop->backend_, *shop->orders_,
                          {.adopt = options.adopt, .logger = options.logger});
   if (absl::IsFailedPrecondition(sale.status())) {  // these stores do not belong together
     return absl::InvalidArgumentError(
@@ -176,14 +176,13 @@ absl::Status Shop::start_workers() {
   }
   constexpr std::int64_t kBlockMs = 10'000;  // stopping interrupts it
   for (int worker = 1; worker <= options_.workers; ++worker) {
-    worker_clients_.push_back(backend_->open_client());
     WorkerOptions worker_options;
     worker_options.consumer = worker_name(worker);
     worker_options.block_ms = kBlockMs;
     worker_options.trim = options_.trim;
     worker_options.logger = options_.logger;
-    workers_.push_back(std::make_unique<OrderWorkerThread>(std::make_unique<OrderWorker>(
-        *worker_clients_.back(), *orders_, clock(), keys(), worker_options)));
+    workers_.push_back(std::make_unique<OrderWorkerThread>(
+        std::make_unique<OrderWorker>(*backend_, *orders_, keys(), worker_options)));
   }
   return absl::OkStatus();
 }

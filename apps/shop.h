@@ -96,7 +96,6 @@ class Shop {
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<Client> client_;
   std::unique_ptr<Sale> sale_;
-  std::vector<std::unique_ptr<Client>> worker_clients_;
   std::vector<std::unique_ptr<OrderWorkerThread>> workers_;
 };
 

@@ -360,8 +360,4 @@ Reply RedisClient::sync() {
   return answer.is_error() ? answer : Reply::ok();
 }
 
-void RedisClient::add_connection_check(std::weak_ptr<const ConnectionCheck> check) {
-  session_->core().add_check(std::move(check));
-}
-
 }  // namespace rushgate

@@ -78,7 +78,6 @@ class RedisClient final : public Client {
   std::vector<Reply> pipeline(std::span<const Request> requests) override;
   void unblock() override;
   Reply sync() override;
-  void add_connection_check(std::weak_ptr<const ConnectionCheck> check) override;
 
  private:
   [[nodiscard]] Reply refusal(const Request& request) const;

@@ -23,10 +23,6 @@ Request make_script_request(std::string_view verb, std::string_view what,
   return request;
 }
 
-void Client::add_connection_check(std::weak_ptr<const ConnectionCheck> /*check*/) {}
-
-void Client::add_native_scripts(std::span<const NamedScript> /*scripts*/) {}
-
 Request Client::script_request(const Script& script, std::span<const std::string_view> keys,
                                std::span<const std::string_view> arguments) const {
   return make_script_request("EVALSHA", script.sha1(), keys, arguments);

@@ -12,7 +12,6 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "engine/client/errors.h"
-#include "engine/client/native_script.h"
 #include "engine/client/reply.h"
 #include "engine/client/request.h"
 #include "engine/client/script.h"
@@ -57,15 +56,6 @@ class Client {
   /// on a durable embedded engine; on Redis it is a statement of trust in the server's own
   /// settings. An error if it could not be made safe.
   virtual Reply sync() = 0;
-
-  /// Adds a check for the connections made from now on, for as long as the caller keeps it. A server
-  /// that lost writes has ended every connection that it had, so a check can find that out in time.
-  /// Where there are no connections (the embedded engine) it never runs.
-  virtual void add_connection_check(std::weak_ptr<const ConnectionCheck> check);
-
-  /// Makes native scripts known to a backend that runs them in this process (the embedded engine),
-  /// for as long as it is open. Does nothing elsewhere, and for a name that the backend knows.
-  virtual void add_native_scripts(std::span<const NamedScript> scripts);
 
   /// The command that runs `script`: FCALL of its native implementation where the backend has it, else
   /// EVALSHA.

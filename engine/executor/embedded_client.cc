@@ -179,10 +179,6 @@ Reply EmbeddedClient::sync() {
   return synced.ok() ? Reply::ok() : Reply::error(executor_errors::outcome_unknown(synced));
 }
 
-void EmbeddedClient::add_native_scripts(std::span<const NamedScript> scripts) {
-  executor_->add_natives(scripts);
-}
-
 Request EmbeddedClient::script_request(const Script& script, std::span<const std::string_view> keys,
                                        std::span<const std::string_view> arguments) const {
   if (!script.native_twin().empty() && executor_->knows_native(script.native_twin())) {

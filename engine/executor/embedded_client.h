@@ -31,7 +31,6 @@ class EmbeddedClient final : public Client {
   std::vector<Reply> pipeline(std::span<const Request> requests) override;
   void unblock() override;
   Reply sync() override;
-  void add_native_scripts(std::span<const NamedScript> scripts) override;
   [[nodiscard]] Request script_request(const Script& script, std::span<const std::string_view> keys,
                                        std::span<const std::string_view> arguments) const override;
 

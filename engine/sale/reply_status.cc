@@ -4,10 +4,17 @@
 #include <iterator>
 #include <string>
 
+#include "absl/strings/cord.h"
 #include "engine/client/errors.h"
 #include "engine/client/redis_error_code.h"
 
 namespace rushgate {
+namespace {
+
+/// The payload that holds the code of an error reply.
+constexpr char kCodeUrl[] = "rushgate/error-code";
+
+}  // namespace
 
 absl::Status to_status(const Reply& reply, std::string_view doing) {
   constexpr std::string_view kWorthTryingAgain[] = {
@@ -24,7 +31,14 @@ absl::Status to_status(const Reply& reply, std::string_view doing) {
   const std::string text = std::string(doing) + ": " + reply.text();
   const bool passing = std::find(std::begin(kWorthTryingAgain), std::end(kWorthTryingAgain),
                                  reply.error_code()) != std::end(kWorthTryingAgain);
-  return passing ? absl::UnavailableError(text) : absl::InternalError(text);
+  absl::Status status = passing ? absl::UnavailableError(text) : absl::InternalError(text);
+  status.SetPayload(kCodeUrl, absl::Cord(std::string(reply.error_code())));
+  return status;
+}
+
+bool is_closed(const absl::Status& status) {
+  const auto code = status.GetPayload(kCodeUrl);
+  return code && std::string(*code) == error_code::kClosed;
 }
 
 }  // namespace rushgate

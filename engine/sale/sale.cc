@@ -59,10 +59,13 @@ BuyResult failure(const Reply& reply, OrderId order) {
 
 /// The result of a request for which nothing was done.
 BuyResult failure(const absl::Status& status) {
-  const bool may_pass = absl::IsUnavailable(status) || absl::IsAborted(status);
-  return {.outcome = may_pass ? Outcome::kOverloaded : Outcome::kFailed,
-          .order = 0,
-          .detail = std::string(status.message())};
+  BuyResult result{.outcome = Outcome::kFailed, .detail = std::string(status.message())};
+  if (is_closed(status)) {
+    result.outcome = Outcome::kUnavailable;
+  } else if (absl::IsUnavailable(status) || absl::IsAborted(status)) {
+    result.outcome = Outcome::kOverloaded;
+  }
+  return result;
 }
 
 /// Where the requests end that may be asked for together with the one at `begin`.
@@ -115,15 +118,15 @@ std::string_view outcome_name(Outcome outcome) {
   return "?";
 }
 
-Sale::Sale(Client& client, OrderStore& orders, const Clock& clock, SaleOptions options)
-    : client_(client),
-      orders_(orders),
+Sale::Sale(Backend& backend, OrderStore& orders, SaleOptions options)
+    : orders_(orders),
       options_(std::move(options)),
-      requests_(client, options_.keys, options_.request_ttl_ms),
-      ids_(client, orders, clock, options_.keys, options_.id_block_size),
-      queued_(client, options_.keys),
+      client_(backend.open_client(options_.client)),
+      requests_(*client_, options_.keys, options_.request_ttl_ms),
+      ids_(*client_, orders, backend.clock(), options_.keys, options_.id_block_size),
+      queued_(*client_, options_.keys),
       owner_(orders, options_.keys, {.adopt = options_.adopt, .logger = options_.logger}),
-      vouchers_(client, orders, owner_, options_.keys,
+      vouchers_(*client_, orders, owner_, options_.keys,
                 {.buyers_converted_max = options_.buyers_converted_max,
                  .adopt = options_.adopt,
                  .draw_ids =
@@ -137,25 +140,29 @@ Sale::Sale(Client& client, OrderStore& orders, const Clock& clock, SaleOptions o
         queued_.clear();
         return owner_.verify(connection);
       }) {
-  client_.add_connection_check(connection_check_.get());
+  backend.add_connection_check(connection_check_.get());
 }
 
-absl::StatusOr<std::unique_ptr<Sale>> Sale::open(Client& client, OrderStore& orders,
-                                                 const Clock& clock, SaleOptions options) {
+absl::StatusOr<std::unique_ptr<Sale>> Sale::open(Backend& backend, OrderStore& orders,
+                                                 SaleOptions options) {
   if (options.id_block_size <= 0)
     return absl::InvalidArgumentError("id_block_size must be positive");
   if (options.request_ttl_ms <= 0)
     return absl::InvalidArgumentError("request_ttl_ms must be positive");
-  client.add_native_scripts(native_sale_scripts());
-  std::unique_ptr<Sale> sale(new Sale(client, orders, clock, std::move(options)));
-  const absl::Status verified = sale->owner_.verify(client);
+  if (options.client.protocol != ClientOptions{}.protocol)
+    return absl::InvalidArgumentError("client.protocol must be 2");
+  if (options.client.on_message)
+    return absl::InvalidArgumentError("client.on_message must be empty");
+  backend.add_native_scripts(native_sale_scripts());
+  std::unique_ptr<Sale> sale(new Sale(backend, orders, std::move(options)));
+  const absl::Status verified = sale->owner_.verify(*sale->client_);
   if (!verified.ok()) return verified;
   const absl::Status recovered = sale->vouchers_.recover();
   if (!recovered.ok()) return recovered;
   const absl::Status prepared = sale->ids_.prepare();
   if (!prepared.ok()) return prepared;
   // Where there is no room for it, the first look for a dead letter tries once more.
-  const absl::Status indexed = index_dead_letters(client, sale->options_.keys);
+  const absl::Status indexed = index_dead_letters(*sale->client_, sale->options_.keys);
   if (!indexed.ok() && !absl::IsUnavailable(indexed)) return indexed;
   return sale;
 }
@@ -175,7 +182,7 @@ BuyResult Sale::buy(VoucherId voucher, UserId user, std::string_view request_key
 }
 
 Reply Sale::admit(VoucherId voucher, const AdmissionRequests::Buyer& buyer) {
-  return client_.run(admission_script(), [&] { return requests_.make(voucher, {&buyer, 1}); });
+  return client_->run(admission_script(), [&] { return requests_.make(voucher, {&buyer, 1}); });
 }
 
 std::vector<BuyResult> Sale::buy_all(std::span<const BuyRequest> requests) {
@@ -203,7 +210,7 @@ std::vector<BuyResult> Sale::buy_all(std::span<const BuyRequest> requests) {
   }
   begins.push_back(buyers.size());
 
-  const std::vector<Reply> replies = client_.run_all(admission_script(), calls);
+  const std::vector<Reply> replies = client_->run_all(admission_script(), calls);
   for (std::size_t call = 0; call < replies.size(); ++call) {
     const std::size_t begin = begins[call];
     const std::size_t count = begins[call + 1] - begin;
@@ -234,7 +241,7 @@ BuyResult Sale::settle(const Reply& reply, const BuyRequest& request, OrderId or
 BuyResult Sale::buy_after_rebuild(AdmissionCode lacks, const BuyRequest& request, OrderId order) {
   const BuyResult unknown{.outcome = Outcome::kUnknownVoucher};
   if (lacks == AdmissionCode::kUnknownVoucher) {
-    const auto is_on_sale = owner_.is_on_sale(client_, request.voucher);
+    const auto is_on_sale = owner_.is_on_sale(*client_, request.voucher);
     if (!is_on_sale.ok()) return failure(is_on_sale.status());
     if (!*is_on_sale) return unknown;
   }
@@ -270,7 +277,7 @@ absl::StatusOr<std::optional<OrderState>> Sale::settled_state(OrderId order) {
   const auto stored = orders_.find(order);
   if (!stored.ok()) return stored.status();
   if (stored->has_value()) return OrderState{.kind = OrderState::Kind::kCreated, .order = **stored};
-  const auto letter = find_dead_letter(client_, options_.keys, order);
+  const auto letter = find_dead_letter(*client_, options_.keys, order);
   if (!letter.ok()) return letter.status();
   if (!letter->has_value()) return std::nullopt;
   return OrderState{.kind = OrderState::Kind::kFailed, .order = {}, .reason = (*letter)->reason};
@@ -278,7 +285,7 @@ absl::StatusOr<std::optional<OrderState>> Sale::settled_state(OrderId order) {
 
 absl::StatusOr<std::vector<OrderState>> Sale::orders_of(UserId user) {
   // The streams first: an order that moves to the database meanwhile is met there.
-  auto unstored = read_unstored_orders(client_, options_.keys, std::nullopt, user);
+  auto unstored = read_unstored_orders(*client_, options_.keys, std::nullopt, user);
   if (!unstored.ok()) return unstored.status();
   std::vector<OrderState> states;
   absl::flat_hash_set<OrderId> met;
@@ -297,7 +304,7 @@ absl::StatusOr<std::vector<OrderState>> Sale::orders_of(UserId user) {
   }
   for (const Order& order : failed) {
     if (met.contains(order.id)) continue;
-    const auto letter = find_dead_letter(client_, options_.keys, order.id);
+    const auto letter = find_dead_letter(*client_, options_.keys, order.id);
     if (!letter.ok()) return letter.status();
     // One that is not there any more was retried while we looked.
     add(letter->has_value() ? OrderState::Kind::kFailed : OrderState::Kind::kQueued, order);
@@ -307,29 +314,29 @@ absl::StatusOr<std::vector<OrderState>> Sale::orders_of(UserId user) {
 }
 
 absl::StatusOr<AuditReport> Sale::audit() {
-  return rushgate::audit(client_, orders_, options_.keys);
+  return rushgate::audit(*client_, orders_, options_.keys);
 }
 
 absl::StatusOr<std::vector<DeadLetter>> Sale::dead_letters() {
-  return list_dead_letters(client_, options_.keys);
+  return list_dead_letters(*client_, options_.keys);
 }
 
 absl::StatusOr<bool> Sale::retry_dead_letter(const std::string& id) {
-  const auto retried = rushgate::retry_dead_letter(client_, options_.keys, id);
+  const auto retried = rushgate::retry_dead_letter(*client_, options_.keys, id);
   if (!retried.ok()) return retried.status();
   return *retried == Retry::kNeedsRestore ? restore(id) : *retried == Retry::kDone;
 }
 
 /// Retries a dead letter without stock. A voucher that is sold out need not be rebuilt for it.
 absl::StatusOr<bool> Sale::restore(const std::string& letter) {
-  auto found = read_dead_letter(client_, options_.keys, letter);
+  auto found = read_dead_letter(*client_, options_.keys, letter);
   if (!found.ok()) return found.status();
   if (!found->has_value()) return false;
   OrderEntry entry = std::move((*found)->order);
   entry.id = (*found)->entry;
   const auto order = read_order(entry);
   if (!order.ok()) return false;
-  const Reply stock = client_("GET", options_.keys.stock(order->voucher));
+  const Reply stock = (*client_)("GET", options_.keys.stock(order->voucher));
   if (stock.is_error()) return to_status(stock, "retrying a dead letter");
   if (stock == Reply::bulk("0")) return false;
   const LostOrder lost{.order = *order, .entry = std::move(entry), .letter = letter};
@@ -340,11 +347,11 @@ absl::StatusOr<bool> Sale::restore(const std::string& letter) {
 }
 
 absl::StatusOr<bool> Sale::discard_dead_letter(const std::string& id, const std::string& why) {
-  return rushgate::discard_dead_letter(client_, options_.keys, id, why);
+  return rushgate::discard_dead_letter(*client_, options_.keys, id, why);
 }
 
 absl::StatusOr<std::vector<DiscardedLetter>> Sale::discarded_letters() {
-  return list_discarded_letters(client_, options_.keys);
+  return list_discarded_letters(*client_, options_.keys);
 }
 
 std::vector<NamedScript> native_sale_scripts() {

@@ -1,5 +1,4 @@
-// A flash sale: publish vouchers, buy, ask for orders. Works on whatever keyspace its client speaks
-// to.
+// A flash sale: publish vouchers, buy, ask for orders. Works on every backend.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +11,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "engine/client/backend.h"
 #include "engine/client/client.h"
+#include "engine/client/client_options.h"
 #include "engine/client/connection_check.h"
 #include "engine/client/native_script.h"
 #include "engine/sale/admission/admission.h"
@@ -24,7 +25,6 @@
 #include "engine/sale/ownership/keyspace_owner.h"
 #include "engine/sale/sale_keys.h"
 #include "engine/sale/vouchers/voucher_book.h"
-#include "engine/time/clock.h"
 
 namespace spdlog {
 class logger;
@@ -89,6 +89,9 @@ struct SaleOptions {
   /// Takes over what another system made under the same keys: its order stream, and the stock and
   /// the buyers of a voucher when it is first published (VoucherBookOptions::adopt).
   bool adopt = false;
+  /// Of the sale's own client: how its callers wait, and what becomes of a request that finds the
+  /// queue full. Its replies are RESP2's, and it subscribes to nothing.
+  ClientOptions client = {};
   std::shared_ptr<spdlog::logger> logger = {};  // may be null
 };
 
@@ -96,11 +99,12 @@ struct SaleOptions {
 class Sale {
  public:
   /// Claims the keyspace for the database, rebuilds what it has lost, and finishes what an
-  /// interrupted process left. From then on each new connection of the client is checked in the
+  /// interrupted process left. From then on each new connection of the backend is checked in the
   /// same way before anything is admitted over it. kFailedPrecondition: the keyspace belongs to
-  /// another database or another system (KeyspaceOwner::verify()).
-  static absl::StatusOr<std::unique_ptr<Sale>> open(Client& client, OrderStore& orders,
-                                                    const Clock& clock, SaleOptions options = {});
+  /// another database or another system (KeyspaceOwner::verify()). kInvalidArgument: an option is
+  /// out of its range; the message names it.
+  static absl::StatusOr<std::unique_ptr<Sale>> open(Backend& backend, OrderStore& orders,
+                                                    SaleOptions options = {});
 
   /// VoucherBook::publish(), add_stock(), close().
   absl::Status publish(const Voucher& voucher, std::optional<std::int64_t> expected_version = {}) {
@@ -115,8 +119,7 @@ class Sale {
     return orders_.applied(voucher);
   }
 
-  /// Decides, atomically. When it answers, the decision is as safe as the client's backend keeps
-  /// it.
+  /// Decides, atomically. When it answers, the decision is as safe as the backend keeps it.
   BuyResult buy(VoucherId voucher, UserId user, std::string_view request_key = {});
 
   /// Several at once, in this order: one round trip, one group.
@@ -146,7 +149,7 @@ class Sale {
   [[nodiscard]] const SaleOptions& options() const { return options_; }
 
  private:
-  Sale(Client& client, OrderStore& orders, const Clock& clock, SaleOptions options);
+  Sale(Backend& backend, OrderStore& orders, SaleOptions options);
 
   Reply admit(VoucherId voucher, const AdmissionRequests::Buyer& buyer);
   BuyResult settle(const Reply& reply, const BuyRequest& request, OrderId order);
@@ -154,9 +157,9 @@ class Sale {
   absl::StatusOr<std::optional<OrderState>> settled_state(OrderId order);
   absl::StatusOr<bool> restore(const std::string& letter);
 
-  Client& client_;
   OrderStore& orders_;
   const SaleOptions options_;
+  const std::unique_ptr<Client> client_;
   AdmissionRequests requests_;
   IdGenerator ids_;
   QueuedOrders queued_;
@@ -165,8 +168,8 @@ class Sale {
   const OwnedConnectionCheck connection_check_;
 };
 
-/// The native implementations of the sale's scripts, which Sale::open() adds to the client's
-/// backend. For an engine that is only served to others.
+/// The native implementations of the sale's scripts, which Sale::open() adds to its backend. For an
+/// engine that is only served to others.
 std::vector<NamedScript> native_sale_scripts();
 
 }  // namespace rushgate

@@ -73,8 +73,7 @@ void run_lua() {
 void run_orders() {
   Shop shop(Durability::kOs);
   shop.rate_in_batches(kBatches * kBatch, kBatch);
-  OrderWorker worker(shop.client(), shop.orders(), shop.engine().clock(),
-                     shop.sale().options().keys);
+  OrderWorker worker(shop.engine(), shop.orders(), shop.sale().options().keys);
   std::size_t stored = 0;
   while (stored < kBatches * kBatch) stored += worker.step().stored;
 }

@@ -24,9 +24,8 @@ constexpr double kMicroseconds = 1e6;
 /// Callers who buy at the same time, one request at a time each.
 class Callers {
  public:
-  Callers()
-      : shop_(Durability::kOs), fiber_client_(shop_.engine().open_client({.wait = &fiber_wait()})) {
-    auto sale = Sale::open(*fiber_client_, shop_.orders(), shop_.engine().clock());
+  Callers() : shop_(Durability::kOs) {
+    auto sale = Sale::open(shop_.engine(), shop_.orders(), {.client = {.wait = &fiber_wait()}});
     if (!sale.ok()) fail(sale.status().ToString());
     fiber_sale_ = *std::move(sale);
   }
@@ -74,7 +73,6 @@ class Callers {
 
  private:
   Shop shop_;
-  std::unique_ptr<Client> fiber_client_;
   std::unique_ptr<Sale> fiber_sale_;
 };
 

@@ -25,7 +25,6 @@ namespace fs = std::filesystem;
 struct OpenSale {
   std::unique_ptr<Engine> engine;
   std::unique_ptr<OrderStore> orders;
-  std::unique_ptr<Client> client;
   std::unique_ptr<Sale> sale;
 };
 
@@ -39,8 +38,7 @@ OpenSale open_sale(const fs::path& dir) {
   OpenSale shop;
   shop.engine = take(Engine::open(open_store(Durability::kOs, dir / "keyspace")));
   shop.orders = take(SqliteOrderStore::open(dir / "orders.db"));
-  shop.client = shop.engine->open_client();
-  shop.sale = take(Sale::open(*shop.client, *shop.orders, shop.engine->clock()));
+  shop.sale = take(Sale::open(*shop.engine, *shop.orders));
   return shop;
 }
 
@@ -108,10 +106,8 @@ void start(std::span<const std::string> arguments) {
 
 void idle(std::span<const std::string> arguments) {
   const OpenSale shop = open_sale(arguments[0]);
-  const auto worker_client = shop.engine->open_client();
-  const OrderWorkerThread worker(
-      std::make_unique<OrderWorker>(*worker_client, *shop.orders, shop.engine->clock(),
-                                    shop.sale->options().keys, WorkerOptions{.block_ms = 10'000}));
+  const OrderWorkerThread worker(std::make_unique<OrderWorker>(
+      *shop.engine, *shop.orders, shop.sale->options().keys, WorkerOptions{.block_ms = 10'000}));
   const double before = cpu_seconds();
   sleep_seconds(std::stod(arguments[1]));
   say({cpu_seconds() - before});

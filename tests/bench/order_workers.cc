@@ -10,9 +10,8 @@ namespace rushgate::bench {
 OrderWorkers::OrderWorkers(Shop& shop, int count, int batch) {
   constexpr std::int64_t kBlockMs = 10'000;
   for (int i = 0; i < count; ++i) {
-    clients_.push_back(shop.engine().open_client());
     auto worker = std::make_unique<OrderWorker>(
-        *clients_.back(), shop.orders(), shop.engine().clock(), shop.sale().options().keys,
+        shop.engine(), shop.orders(), shop.sale().options().keys,
         WorkerOptions{
             .consumer = "c" + std::to_string(i), .batch_max = batch, .block_ms = kBlockMs});
     threads_.push_back(std::make_unique<OrderWorkerThread>(std::move(worker)));

@@ -6,7 +6,6 @@
 #include <memory>
 #include <vector>
 
-#include "engine/client/client.h"
 #include "engine/sale/orders/order_store.h"
 #include "engine/sale/orders/order_worker.h"
 #include "tests/bench/shop.h"
@@ -24,7 +23,6 @@ class OrderWorkers {
  private:
   [[nodiscard]] std::size_t stored() const;
 
-  std::vector<std::unique_ptr<Client>> clients_;
   std::vector<std::unique_ptr<OrderWorkerThread>> threads_;
 };
 

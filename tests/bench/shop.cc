@@ -60,7 +60,7 @@ void Shop::open(Durability durability, std::int64_t stock, EngineOptions options
   if (!engine.ok()) fail(engine.status().ToString());
   engine_ = *std::move(engine);
   client_ = engine_->open_client();
-  auto sale = Sale::open(*client_, *orders_, engine_->clock());
+  auto sale = Sale::open(*engine_, *orders_);
   if (!sale.ok()) fail(sale.status().ToString());
   sale_ = *std::move(sale);
   constexpr std::int64_t kFarOffMs = 4'000'000'000'000;

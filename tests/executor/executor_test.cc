@@ -114,7 +114,7 @@ TEST_P(PolicyTest, NativeScriptsAreAddedWhileOthersRun) {
   for (int number = 0; number < kScripts; ++number) {
     const NamedScript script{std::to_string(number),
                              [number](NativeCall&) { return Reply::integer(number); }};
-    client->add_native_scripts({&script, 1});
+    engine->add_native_scripts({&script, 1});
     EXPECT_EQ((*client)("FCALL", script.name, 0), Reply::integer(number));
   }
   caller.join();

@@ -44,21 +44,19 @@ bool is_worth_waiting(Outcome outcome) {
 Shop::Shop(const std::filesystem::path& dir, Durability durability, std::int64_t stock)
     : orders_(value_of(SqliteOrderStore::open(dir / "orders.db"))),
       backend_(value_of(Engine::open(open_store(dir, durability)))),
-      client_(backend_->open_client()),
-      worker_client_(backend_->open_client()) {
+      client_(backend_->open_client()) {
   open(stock);
 }
 
 Shop::Shop(const std::filesystem::path& dir, const std::string& redis_url, std::int64_t stock)
     : orders_(value_of(SqliteOrderStore::open(dir / "orders.db"))),
       backend_(value_of(RedisBackend::open(value_of(RedisOptions::from_url(redis_url))))),
-      client_(backend_->open_client()),
-      worker_client_(backend_->open_client()) {
+      client_(backend_->open_client()) {
   open(stock);
 }
 
 void Shop::open(std::int64_t stock) {
-  sale_ = value_of(Sale::open(*client_, *orders_, clock_));
+  sale_ = value_of(Sale::open(*backend_, *orders_));
   user_ = value_of(orders_->state()).epoch << 32;
   constexpr std::int64_t kForEverMs = 4'000'000'000'000;
   check(sale_->publish({.id = 1,
@@ -70,7 +68,7 @@ void Shop::open(std::int64_t stock) {
   options.retry_after_ms = 10;
   options.pause_ms_max = 100;
   worker_ = std::make_unique<OrderWorkerThread>(
-      std::make_unique<OrderWorker>(*worker_client_, *orders_, clock_, SaleKeys{}, options));
+      std::make_unique<OrderWorker>(*backend_, *orders_, SaleKeys{}, options));
 }
 
 void Shop::sell(Accepted accepted) {

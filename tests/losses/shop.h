@@ -41,12 +41,10 @@ class Shop {
  private:
   void open(std::int64_t stock);
 
-  const SystemClock clock_;
   UserId user_ = 0;  // the last one that bought; those of each process begin at another number
   std::unique_ptr<OrderStore> orders_;
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<Client> client_;
-  std::unique_ptr<Client> worker_client_;
   std::unique_ptr<Sale> sale_;
   std::unique_ptr<OrderWorkerThread> worker_;
 };

@@ -10,8 +10,7 @@ int main() {
   using namespace rushgate;
   auto engine = Engine::open(std::make_unique<MemoryStore>()).value();
   MemoryOrderStore orders;
-  auto client = engine->open_client();
-  auto sale = Sale::open(*client, orders, engine->clock()).value();
+  auto sale = Sale::open(*engine, orders).value();
   if (!sale->publish({.id = 7, .stock = 1, .end_ms = 4'102'444'800'000}).ok()) return 1;
   return sale->buy(7, /*user=*/1001).outcome == Outcome::kAccepted ? 0 : 1;
 }

@@ -14,14 +14,13 @@ int main(int argc, char** argv) {
   auto store = RocksDbStore::open(dir / "keyspace").value();
   auto engine = Engine::open(std::move(store)).value();
   auto orders = SqliteOrderStore::open(dir / "orders.db").value();
-  auto client = engine->open_client();
-  auto sale = Sale::open(*client, *orders, engine->clock()).value();
+  auto sale = Sale::open(*engine, *orders).value();
 
   const Voucher coffee = {.id = 7, .title = "Coffee", .stock = 100, .end_ms = 4'102'444'800'000};
   if (!sale->publish(coffee).ok()) return 1;
   const BuyResult bought = sale->buy(coffee.id, /*user=*/1001, /*request_key=*/"click-1");
 
-  OrderWorker worker(*client, *orders, engine->clock(), sale->options().keys);
+  OrderWorker worker(*engine, *orders, sale->options().keys);
   while (worker.step().kind == OrderWorker::Step::Kind::kWorked) continue;
 
   const bool created = sale->status(bought.order)->kind == OrderState::Kind::kCreated;

@@ -35,13 +35,13 @@ class RunningSale {
     auto engine = Engine::open(std::move(store), {.manual_clock = &clock});
     if (!engine.ok()) return engine.status();
     std::unique_ptr<RunningSale> running(new RunningSale(*std::move(engine)));
-    auto sale = Sale::open(*running->client_, orders, clock, {.id_block_size = 8});
+    auto sale = Sale::open(*running->engine_, orders, {.id_block_size = 8});
     if (!sale.ok()) return sale.status();
     running->sale_ = *std::move(sale);
     for (int i = 0; i < kWorkers; ++i) {
       worker_options.consumer = "w" + std::to_string(i);
-      running->workers_[static_cast<std::size_t>(i)] = std::make_unique<OrderWorker>(
-          *running->client_, orders, clock, SaleKeys{}, worker_options);
+      running->workers_[static_cast<std::size_t>(i)] =
+          std::make_unique<OrderWorker>(*running->engine_, orders, SaleKeys{}, worker_options);
     }
     return running;
   }

@@ -137,12 +137,12 @@ void run_sale(const std::filesystem::path& dir, const SalePlan& plan, Crash& cra
 
   const auto engine = take(Engine::open(std::move(store)));
   const auto client = engine->open_client();
-  const auto sale = take(Sale::open(*client, orders, engine->clock()));
+  const auto sale = take(Sale::open(*engine, orders));
   for (const Voucher& voucher : plan.vouchers) fail_unless(sale->publish(voucher));
 
   const auto make_worker = [&](const std::string& name) {
     return std::make_unique<OrderWorker>(
-        *client, orders, engine->clock(), SaleKeys{},
+        *engine, orders, SaleKeys{},
         WorkerOptions{.consumer = name, .batch_max = 4, .block_ms = 2});
   };
   std::vector<std::unique_ptr<OrderWorkerThread>> workers;

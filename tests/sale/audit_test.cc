@@ -373,44 +373,6 @@ TEST_P(AuditTest, AnOrderThatDiedAndIsRetriedIsInOnePlaceThoughItsFirstEntryIsKe
   EXPECT_EQ(expect_passes().created, 5);
 }
 
-/// Calls a function before the n-th request that is made by it, and passes all on.
-class WatchedClient final : public Client {
- public:
-  WatchedClient(Client& client, int nth, std::function<void()> hook)
-      : client_(client), nth_(nth), hook_(std::move(hook)) {}
-
-  void submit(Request request, Completion completion) override {
-    count();
-    client_.submit(std::move(request), std::move(completion));
-  }
-  Reply call(Request request) override {
-    count();
-    return client_.call(std::move(request));
-  }
-  std::vector<Reply> pipeline(std::span<const Request> requests) override {
-    count();
-    return client_.pipeline(requests);
-  }
-  void unblock() override { client_.unblock(); }
-  Reply sync() override { return client_.sync(); }
-  Request script_request(const Script& script, std::span<const std::string_view> keys,
-                         std::span<const std::string_view> arguments) const override {
-    return client_.script_request(script, keys, arguments);
-  }
-
-  [[nodiscard]] int requests() const { return requests_; }
-
- private:
-  void count() {
-    if (++requests_ == nth_) hook_();
-  }
-
-  Client& client_;
-  const int nth_;
-  std::function<void()> hook_;
-  int requests_ = 0;
-};
-
 TEST_P(AuditTest, AnOrderMayMoveBetweenAnyTwoLooks) {
   ASSERT_TRUE(sale_->publish(voucher(1, 1'000, {.per_user = 2})).ok());
   const auto store = [this] { drain(); };
@@ -442,13 +404,16 @@ TEST_P(AuditTest, AnOrderMayMoveBetweenAnyTwoLooks) {
       while (was_called && !HasFailure()) {
         SCOPED_TRACE("move " + std::to_string(move) + " before request " + std::to_string(++nth));
         buy_another();
-        WatchedClient client(backend_.client(), nth, moves[move]);
+        int requests = 0;
+        HookedClient client(backend_.keyspace().open_client(), {.before = [&](const Request&) {
+                              if (++requests == nth) moves[move]();
+                            }});
         const auto report = audit(client, backend_.orders(), SaleKeys{});
         ASSERT_TRUE(report.ok()) << report.status();
         EXPECT_TRUE(report->passed()) << ::testing::PrintToString(report->problems);
         const VoucherAudit& audited = report->vouchers.front();
         EXPECT_EQ(audited.created + audited.queued + audited.dead, audited.admitted);
-        was_called = client.requests() >= nth;
+        was_called = requests >= nth;
       }
       EXPECT_GT(nth, 5) << "the audit asks more often";
     }

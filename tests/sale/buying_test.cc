@@ -379,7 +379,7 @@ class BuyingOutcomeTest : public ::testing::Test {
     store_ = store.get();
     engine_ = *Engine::open(std::move(store), {.manual_clock = &clock_});
     client_ = engine_->open_client();
-    sale_ = *Sale::open(*client_, orders_, engine_->clock());
+    sale_ = *Sale::open(*engine_, orders_);
     EXPECT_TRUE(sale_->publish({.id = 1, .stock = 5, .end_ms = 2 * ManualClock::kStartMs}).ok());
   }
 
@@ -397,7 +397,7 @@ TEST_F(BuyingOutcomeTest, SaleBringsItsNativeScripts) {
   EXPECT_EQ(client->script_request(admission_script(), {}, {})[0], "EVALSHA");
   MemoryOrderStore orders;
   for (int time = 0; time < 2; ++time) {
-    ASSERT_TRUE(Sale::open(*client, orders, engine->clock()).ok());
+    ASSERT_TRUE(Sale::open(*engine, orders).ok());
     EXPECT_EQ(client->script_request(admission_script(), {}, {})[0], "FCALL");
   }
 }
@@ -418,6 +418,14 @@ TEST_F(BuyingOutcomeTest, ClosedEngineIsUnavailable) {
   const BuyResult closed = sale_->buy(1, 2);
   EXPECT_EQ(closed.outcome, Outcome::kUnavailable);
   EXPECT_THAT(closed.detail, ::testing::HasSubstr("CLOSED"));
+}
+
+TEST_F(BuyingOutcomeTest, ClosedEngineThatHasToDrawIdsIsUnavailable) {
+  sale_ = *Sale::open(*engine_, orders_, {.id_block_size = 1});
+  engine_.reset();
+  const BuyResult closed = sale_->buy(1, 1);
+  EXPECT_EQ(closed.outcome, Outcome::kUnavailable);
+  EXPECT_THAT(closed.detail, ::testing::HasSubstr("drawing order ids: CLOSED"));
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ class DamagedDatabaseTest : public ::testing::Test {
     engine_ = *Engine::open(std::make_unique<MemoryStore>(), {.manual_clock = &clock_});
     client_ = engine_->open_client();
     ASSERT_TRUE(open_database().ok());
-    auto sale = Sale::open(*client_, *database_, engine_->clock());
+    auto sale = Sale::open(*engine_, *database_);
     ASSERT_TRUE(sale.ok()) << sale.status();
     const absl::Status published = (*sale)->publish({.id = 1,
                                                      .title = "voucher",
@@ -52,7 +52,7 @@ class DamagedDatabaseTest : public ::testing::Test {
 
   /// So many steps of a worker; the sum of what they did.
   OrderWorker::Step work(int steps) {
-    OrderWorker worker(*client_, *database_, clock_, SaleKeys{});
+    OrderWorker worker(*engine_, *database_, SaleKeys{});
     OrderWorker::Step sum;
     for (int i = 0; i < steps; ++i) {
       const OrderWorker::Step step = worker.step();
@@ -77,7 +77,7 @@ class DamagedDatabaseTest : public ::testing::Test {
     fs::copy_file(copy(), file());
     ASSERT_TRUE(open_database().ok());
     EXPECT_EQ(work(2).stored, static_cast<std::size_t>(kQueued));
-    auto sale = Sale::open(*client_, *database_, engine_->clock());
+    auto sale = Sale::open(*engine_, *database_);
     ASSERT_TRUE(sale.ok()) << sale.status();
     EXPECT_TRUE((*sale)->dead_letters()->empty());
     const auto report = (*sale)->audit();

@@ -11,46 +11,6 @@
 namespace rushgate {
 namespace {
 
-/// Passes everything on, and counts the reads of a consumer group.
-class CountingClient final : public Client {
- public:
-  explicit CountingClient(Client& client) : client_(client) {}
-
-  void submit(Request request, Completion completion) override {
-    count(request);
-    client_.submit(std::move(request), std::move(completion));
-  }
-  Reply call(Request request) override {
-    count(request);
-    return client_.call(std::move(request));
-  }
-  std::vector<Reply> pipeline(std::span<const Request> requests) override {
-    for (const Request& request : requests) count(request);
-    return client_.pipeline(requests);
-  }
-  void unblock() override { client_.unblock(); }
-  Reply sync() override { return client_.sync(); }
-  [[nodiscard]] Request script_request(const Script& script, std::span<const std::string_view> keys,
-                                       std::span<const std::string_view> arguments) const override {
-    return client_.script_request(script, keys, arguments);
-  }
-
-  /// XREADGROUP with an id other than `>`, since the last time this was asked.
-  int histories_read() { return std::exchange(histories_read_, 0); }
-  /// With `>`.
-  int news_read() { return std::exchange(news_read_, 0); }
-
- private:
-  void count(const Request& request) {
-    if (request[0] != "XREADGROUP") return;
-    ++(request[request.size() - 1] == ">" ? news_read_ : histories_read_);
-  }
-
-  Client& client_;
-  int histories_read_ = 0;
-  int news_read_ = 0;
-};
-
 class FaultsInTheWildTest : public SaleTest {
  protected:
   Reply pending_entries() {
@@ -341,24 +301,28 @@ TEST_P(FaultsInTheWildTest, AReadOfHistoryThatFindsNothingDoesNotSpin) {
   // On Redis a blocking read has a connection to itself, whose check would begin a new epoch.
   backend_.client()("RPUSH", "warm", 1);
   backend_.client()("BLPOP", "warm", 0);
-  CountingClient client(backend_.client());
-  OrderWorker worker(client, backend_.orders(), backend_.worker_clock(), SaleKeys{},
-                     {.block_ms = 1});
+  int histories_read = 0;
+  int news_read = 0;
+  HookedBackend keyspace(backend_.worker_keyspace(), {.before = [&](const Request& request) {
+                           if (request[0] != "XREADGROUP") return;
+                           ++(request[request.size() - 1] == ">" ? news_read : histories_read);
+                         }});
+  OrderWorker worker(keyspace, backend_.orders(), SaleKeys{}, {.block_ms = 1});
   backend_.orders().poison([](const Order&) { return true; });
   EXPECT_EQ(worker.step().faulted, 1U);
-  EXPECT_EQ(client.histories_read(), 1) << "which found nothing";
-  EXPECT_EQ(client.news_read(), 1);
+  EXPECT_EQ(std::exchange(histories_read, 0), 1) << "which found nothing";
+  EXPECT_EQ(std::exchange(news_read, 0), 1);
   constexpr int kSteps = 100;
   for (int i = 0; i < kSteps; ++i) EXPECT_EQ(worker.step().kind, OrderWorker::Step::Kind::kIdle);
-  EXPECT_EQ(client.histories_read(), 0);
-  EXPECT_EQ(client.news_read(), kSteps);
+  EXPECT_EQ(std::exchange(histories_read, 0), 0);
+  EXPECT_EQ(std::exchange(news_read, 0), kSteps);
   EXPECT_EQ(backend_.orders().writes(), 1);
 
   backend_.orders().poison({});
   backend_.advance_ms(WorkerOptions{}.retry_after_ms);
   while (worker.step().kind == OrderWorker::Step::Kind::kWorked) {
   }
-  EXPECT_EQ(client.histories_read(), 2) << "one with the order, one with nothing";
+  EXPECT_EQ(std::exchange(histories_read, 0), 2) << "one with the order, one with nothing";
   EXPECT_EQ(*backend_.orders().count_live(1), 1);
 }
 

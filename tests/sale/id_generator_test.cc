@@ -16,39 +16,11 @@
 #include "storage/memory/memory_order_store.h"
 #include "storage/memory/memory_store.h"
 #include "tests/faults/faulty_order_store.h"
+#include "tests/forwarding_backend.h"
 #include "tests/storage/orders/write_now.h"
 
 namespace rushgate {
 namespace {
-
-/// Does something before each draw.
-class HookedClient final : public Client {
- public:
-  explicit HookedClient(Client& client) : client_(client) {}
-
-  std::function<void()> before_draw;
-
-  void submit(Request request, Completion completion) override {
-    look_at(request);
-    client_.submit(std::move(request), std::move(completion));
-  }
-  Reply call(Request request) override {
-    look_at(request);
-    return client_.call(std::move(request));
-  }
-  std::vector<Reply> pipeline(std::span<const Request> requests) override {
-    return client_.pipeline(requests);
-  }
-  void unblock() override { client_.unblock(); }
-  Reply sync() override { return client_.sync(); }
-
- private:
-  void look_at(const Request& request) const {
-    if (request[0] == "EVAL" && before_draw) before_draw();
-  }
-
-  Client& client_;
-};
 
 class IdGeneratorTest : public ::testing::Test {
  protected:
@@ -161,7 +133,10 @@ TEST_F(IdGeneratorTest, LostCounterIsRaisedUnderRunningGenerator) {
 
 TEST_F(IdGeneratorTest, RaisedCounterGivesGeneratorsDifferentBlocks) {
   const OrderId first = *IdGenerator(*client_, orders_, clock_, SaleKeys{}, 1'000).next();
-  HookedClient hooked(*client_);
+  std::function<void()> before_draw;
+  HookedClient hooked(engine_->open_client(), {.before = [&](const Request& request) {
+                        if (request[0] == "EVAL" && before_draw) before_draw();
+                      }});
   for (const std::int64_t stored_after : {1, 100, 999, 1'000, 5'000}) {
     (*client_)("FLUSHALL");
     IdGenerator unaware(*client_, orders_, clock_, SaleKeys{}, 1'000);
@@ -170,7 +145,7 @@ TEST_F(IdGeneratorTest, RaisedCounterGivesGeneratorsDifferentBlocks) {
     IdGenerator aware(hooked, orders_, clock_, SaleKeys{}, 1'000);
     std::set<OrderId> seen;
     int draws = 0;
-    hooked.before_draw = [&] {  // between the two draws of the one that raises the counter
+    before_draw = [&] {  // between the two draws of the one that raises the counter
       if (++draws != 2) return;
       EXPECT_TRUE(seen.insert(*unaware.next()).second);
     };

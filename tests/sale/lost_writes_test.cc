@@ -373,11 +373,9 @@ TEST_P(LostWritesTest, HeldOrderOutlivesItsDeletedEntry) {
 /// Steps a worker on a thread of its own until it is told to end and has nothing left to do.
 class SteppingThread {
  public:
-  SteppingThread(const std::string& url, OrderStore& orders, const Clock& clock,
-                 std::string consumer)
+  SteppingThread(const std::string& url, OrderStore& orders, std::string consumer)
       : backend_(*RedisBackend::open(*RedisOptions::from_url(url))),
-        client_(backend_->open_client()),
-        worker_(*client_, orders, clock, SaleKeys{},
+        worker_(*backend_, orders, SaleKeys{},
                 {.consumer = std::move(consumer),
                  .batch_max = 64,
                  .retry_after_ms = 1,
@@ -398,7 +396,6 @@ class SteppingThread {
   }
 
   std::unique_ptr<RedisBackend> backend_;
-  std::unique_ptr<Client> client_;
   OrderWorker worker_;
   std::atomic<bool> is_ending_{false};
   std::thread thread_;
@@ -432,11 +429,9 @@ TEST(LostInRushTest, NoHeldOrderIsLostByFlushes) {
     server.flush_all();
     while (database.state()->epoch == epoch) std::this_thread::yield();
   });
-  const SystemClock clock;
   const auto backend = *RedisBackend::open(*RedisOptions::from_url(server.url()));
-  const auto client = backend->open_client();
-  const auto sale = *Sale::open(*client, orders, clock);
-  const std::int64_t now_ms = clock.now_ms();
+  const auto sale = *Sale::open(*backend, orders);
+  const std::int64_t now_ms = backend->clock().now_ms();
   ASSERT_TRUE(sale->publish({.id = 1,
                              .title = "rush",
                              .stock = kStock,
@@ -445,15 +440,14 @@ TEST(LostInRushTest, NoHeldOrderIsLostByFlushes) {
                              .price_cents = 1,
                              .limits = {}})
                   .ok());
-  SteppingThread first(server.url(), orders, clock, "w1");
-  SteppingThread second(server.url(), orders, clock, "w2");
+  SteppingThread first(server.url(), orders, "w1");
+  SteppingThread second(server.url(), orders, "w2");
   std::atomic<bool> is_over = false;
   std::vector<std::thread> buyers;
   for (int t = 0; t < kBuyers; ++t) {
     buyers.emplace_back([&, t] {
       const auto own_backend = *RedisBackend::open(*RedisOptions::from_url(server.url()));
-      const auto own = own_backend->open_client();
-      const auto own_sale = *Sale::open(*own, orders, clock);
+      const auto own_sale = *Sale::open(*own_backend, orders);
       for (UserId user = t; !is_over; user += kBuyers) own_sale->buy(1, user);
     });
   }

@@ -9,38 +9,20 @@
 namespace rushgate {
 namespace {
 
-/// Passes all on, but no native scripts.
-class LuaOnlyClient final : public Client {
- public:
-  explicit LuaOnlyClient(std::unique_ptr<Client> client) : client_(std::move(client)) {}
-
-  void submit(Request request, Completion completion) override {
-    client_->submit(std::move(request), std::move(completion));
-  }
-  Reply call(Request request) override { return client_->call(std::move(request)); }
-  std::vector<Reply> pipeline(std::span<const Request> requests) override {
-    return client_->pipeline(requests);
-  }
-  void unblock() override { client_->unblock(); }
-  Reply sync() override { return client_->sync(); }
-
- private:
-  std::unique_ptr<Client> client_;
-};
-
 /// One engine, with native scripts or with Lua alone, and a sale on it.
 struct Side {
   ManualClock clock;
   std::unique_ptr<Engine> engine;
+  std::unique_ptr<Backend> lua_only;
   std::unique_ptr<Client> client;
   MemoryOrderStore orders;
   std::unique_ptr<Sale> sale;
 
   explicit Side(bool native) {
     engine = *Engine::open(std::make_unique<MemoryStore>(), {.manual_clock = &clock});
+    lua_only = std::make_unique<LuaOnlyBackend>(*engine);
     client = engine->open_client();
-    if (!native) client = std::make_unique<LuaOnlyClient>(std::move(client));
-    sale = *Sale::open(*client, orders, engine->clock());
+    sale = *Sale::open(native ? static_cast<Backend&>(*engine) : *lua_only, orders);
   }
 
   /// Voucher 1, on sale for a second.

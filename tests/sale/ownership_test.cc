@@ -10,12 +10,13 @@
 namespace rushgate {
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
 class OwnershipTest : public SaleTest {
  protected:
   absl::StatusOr<std::unique_ptr<Sale>> open_sale(OrderStore& orders, SaleOptions options = {}) {
-    return Sale::open(backend_.client(), orders, backend_.clock(), std::move(options));
+    return Sale::open(backend_.keyspace(), orders, std::move(options));
   }
 
   static std::string text_of(const absl::Status& status) { return std::string(status.message()); }
@@ -61,7 +62,8 @@ TEST_P(OwnershipTest, RunningSaleRefusesKeyspaceTakenByAnother) {
   const auto other = open_sale(another);
   ASSERT_TRUE(other.ok()) << other.status();
   const BuyResult bought = sale_->buy(1, 1);
-  EXPECT_EQ(bought.outcome, Outcome::kFailed);
+  // On Redis, the check of a new connection may find it out as well.
+  EXPECT_THAT(bought.outcome, AnyOf(Outcome::kFailed, Outcome::kUnavailable));
   EXPECT_THAT(bought.detail, HasSubstr("belongs to another order database"));
   EXPECT_TRUE(absl::IsFailedPrecondition(sale_->publish(voucher(2, 3))));
 }

@@ -18,7 +18,7 @@ std::string text_of(const absl::Status& status) { return std::string(status.mess
 class PublishingTest : public SaleTest {
  protected:
   std::unique_ptr<Sale> open_sale(OrderStore& orders, SaleOptions options = {}) {
-    auto sale = Sale::open(backend_.client(), orders, backend_.clock(), std::move(options));
+    auto sale = Sale::open(backend_.keyspace(), orders, std::move(options));
     EXPECT_TRUE(sale.ok()) << sale.status();
     return *std::move(sale);
   }
@@ -163,7 +163,7 @@ TEST_P(PublishingTest, AVoucherThatCannotBeTakenUpIsLoggedAndTheOthersAre) {
 TEST_P(PublishingTest, AStoreThatCannotBeAskedFailsTheOpening) {
   ASSERT_TRUE(backend_.orders().record_pending({.voucher = voucher(1, 5), .version = 1}).ok());
   backend_.orders().fail_voucher_writes();
-  const auto sale = Sale::open(backend_.client(), backend_.orders(), backend_.clock());
+  const auto sale = Sale::open(backend_.keyspace(), backend_.orders());
   EXPECT_TRUE(absl::IsUnavailable(sale.status())) << sale.status();
 }
 
@@ -230,7 +230,7 @@ class ManyBuyersTest : public ::testing::Test {
         std::make_unique<MemoryStore>(),
         {.manual_clock = &clock_, .script_memory_bytes_max = script_memory_bytes_max});
     client_ = engine_->open_client();
-    sale_ = *Sale::open(*client_, orders_, engine_->clock());
+    sale_ = *Sale::open(*engine_, orders_);
   }
 
   absl::Status publish(std::int64_t stock, const Limits& limits) {

@@ -9,43 +9,16 @@
 namespace rushgate {
 namespace {
 
-/// Counts the entries of streams that are read through it, and passes all on.
-class ReadingClient final : public Client {
- public:
-  explicit ReadingClient(Client& client) : client_(client) {}
-
-  void submit(Request request, Completion completion) override {
-    client_.submit(std::move(request), std::move(completion));
-  }
-  Reply call(Request request) override {
-    const bool is_range = request[0] == "XRANGE";
-    Reply reply = client_.call(std::move(request));
-    if (is_range) entries_read_ += reply.elements().size();
-    return reply;
-  }
-  std::vector<Reply> pipeline(std::span<const Request> requests) override {
-    return client_.pipeline(requests);
-  }
-  void unblock() override { client_.unblock(); }
-  Reply sync() override { return client_.sync(); }
-
-  /// Returns how many were read since the last call.
-  std::size_t take_entries_read() { return std::exchange(entries_read_, 0); }
-
- private:
-  Client& client_;
-  std::size_t entries_read_ = 0;
-};
-
 class QueuedOrdersTest : public SaleTest {
  protected:
   static constexpr std::int64_t kOrders = 2'500;  // a portion is 1,000
 
   QueuedOrdersTest() { EXPECT_TRUE(sale_->publish(voucher(1, 10 * kOrders)).ok()); }
 
-  static std::unique_ptr<Sale> open_sale(Client& client, SaleBackend& backend) {
-    return *Sale::open(client, backend.orders(), backend.clock());
-  }
+  /// Another process's, which counts the entries of streams that it reads.
+  std::unique_ptr<Sale> open_sale() { return *Sale::open(counting_, backend_.orders()); }
+  /// Returns how many were read since the last call.
+  std::size_t take_entries_read() { return std::exchange(entries_read_, 0); }
 
   std::vector<OrderId> buy_many(Sale& sale, std::int64_t count = kOrders) {
     std::vector<BuyRequest> requests;
@@ -66,6 +39,11 @@ class QueuedOrdersTest : public SaleTest {
 
  private:
   UserId user_ = 0;
+  std::size_t entries_read_ = 0;
+  HookedBackend counting_{backend_.keyspace(),
+                          {.after = [this](const Request& request, const Reply& reply) {
+                            if (request[0] == "XRANGE") entries_read_ += reply.elements().size();
+                          }}};
 };
 INSTANTIATE_TEST_SUITE_P(Backends, QueuedOrdersTest,
                          ::testing::Values(BackendKind::kMemory, BackendKind::kRocksDb,
@@ -73,39 +51,36 @@ INSTANTIATE_TEST_SUITE_P(Backends, QueuedOrdersTest,
                          backend_name);
 
 TEST_P(QueuedOrdersTest, OwnOrdersNeedNoReading) {
-  ReadingClient client(backend_.client());
-  const auto sale = open_sale(client, backend_);
+  const auto sale = open_sale();
   const std::vector<OrderId> orders = buy_many(*sale);
   const BuyResult single = sale->buy(1, 1'000'000);
-  client.take_entries_read();
+  take_entries_read();
   for (const OrderId order : orders) EXPECT_EQ(status(*sale, order), OrderState::Kind::kQueued);
   EXPECT_EQ(status(*sale, single.order), OrderState::Kind::kQueued);
-  EXPECT_EQ(client.take_entries_read(), 0U);
+  EXPECT_EQ(take_entries_read(), 0U);
 }
 
 TEST_P(QueuedOrdersTest, OrdersOfOthersAreReadOnce) {
   const std::vector<OrderId> orders = buy_many(*sale_);
-  ReadingClient client(backend_.client());
-  const auto other = open_sale(client, backend_);
-  client.take_entries_read();
+  const auto other = open_sale();
+  take_entries_read();
   for (const OrderId order : orders) EXPECT_EQ(status(*other, order), OrderState::Kind::kQueued);
-  EXPECT_EQ(client.take_entries_read(), orders.size());
+  EXPECT_EQ(take_entries_read(), orders.size());
   const OrderId later = buy_many(*sale_, 1).front();
   EXPECT_EQ(status(*other, later), OrderState::Kind::kQueued);
   EXPECT_EQ(status(*other, later + 1'000), OrderState::Kind::kUnknown);
-  EXPECT_EQ(client.take_entries_read(), 1U);
+  EXPECT_EQ(take_entries_read(), 1U);
 }
 
 TEST_P(QueuedOrdersTest, StoredOrdersAreNotRead) {
   buy_many(*sale_);
   backend_.client()("XGROUP", "CREATE", "stream.orders", "analytics", "0");  // nothing is trimmed
   drain();
-  ReadingClient client(backend_.client());
-  const auto other = open_sale(client, backend_);
+  const auto other = open_sale();
   const OrderId queued = buy_many(*sale_, 1).front();
-  client.take_entries_read();
+  take_entries_read();
   EXPECT_EQ(status(*other, queued), OrderState::Kind::kQueued);
-  EXPECT_EQ(client.take_entries_read(), 1U);
+  EXPECT_EQ(take_entries_read(), 1U);
   drain();
   EXPECT_EQ(status(*other, queued), OrderState::Kind::kCreated);
 }
@@ -116,7 +91,7 @@ TEST_P(QueuedOrdersTest, PendingOrdersAreQueued) {
   const std::vector<OrderId> others = buy_many(*sale_, 3);
   backend_.client()("XREADGROUP", "GROUP", "g1", "stranger", "COUNT", 2, "STREAMS", "stream.orders",
                     ">");
-  const auto other = open_sale(backend_.client(), backend_);
+  const auto other = open_sale();
   for (const OrderId order : others) EXPECT_EQ(status(*other, order), OrderState::Kind::kQueued);
   EXPECT_EQ(status(*other, orders.back() + 1'000), OrderState::Kind::kUnknown);
 }
@@ -129,7 +104,7 @@ TEST_P(QueuedOrdersTest, RefusedOrderIsUnknown) {
 
 TEST_P(QueuedOrdersTest, StreamThatBeginsFromScratchIsRead) {
   buy_many(*sale_, 10);
-  const auto other = open_sale(backend_.client(), backend_);
+  const auto other = open_sale();
   EXPECT_EQ(status(*other, 1), OrderState::Kind::kUnknown);
   backend_.client()("DEL", "stream.orders");
   const OrderId order = buy_many(*sale_, 1).front();

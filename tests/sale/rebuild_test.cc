@@ -78,7 +78,8 @@ TEST_P(RebuildTest, ItsAgeIsByTheKeyspacesTimeNotTheCallers) {
   sell_two_of_three();
   for (const std::int64_t off_ms : {-86'400'000, 86'400'000}) {
     ManualClock clock(backend_.clock().now_ms() + off_ms);
-    const auto other = Sale::open(backend_.client(), backend_.orders(), clock);
+    BackendWithClock keyspace(backend_.keyspace(), clock);
+    const auto other = Sale::open(keyspace, backend_.orders());
     ASSERT_TRUE(other.ok()) << other.status();
     interrupt_rebuild(0);
     EXPECT_EQ((*other)->buy(1, 1).outcome, Outcome::kOverloaded);
@@ -122,7 +123,7 @@ TEST_P(RebuildInManualTimeTest, LongRebuildKeepsItsClaim) {
     ASSERT_EQ(result.outcome, Outcome::kAccepted);
   }
   drain();
-  const auto other = Sale::open(backend_.client(), backend_.orders(), backend_.clock());
+  const auto other = Sale::open(backend_.keyspace(), backend_.orders());
   ASSERT_TRUE(other.ok()) << other.status();
   backend_.client()("DEL", "seckill:stock:1");
   int portions = 0;

@@ -17,6 +17,7 @@
 #include "engine/sale/sale.h"
 #include "engine/time/manual_clock.h"
 #include "storage/sqlite/sqlite_order_store.h"
+#include "tests/forwarding_backend.h"
 #include "tests/redis_server/raw_connection.h"
 #include "tests/redis_server/redis_server.h"
 #include "tests/temporary_directory.h"
@@ -35,10 +36,10 @@ class SaleOnRedis {
  public:
   SaleOnRedis(const RedisServer& server, OrderStore& orders, std::int64_t command_timeout_ms)
       : backend_(connect(server, command_timeout_ms)), client_(backend_->open_client()) {
-    auto sale = Sale::open(*client_, orders, clock_);
+    auto sale = Sale::open(*backend_, orders);
     if (!sale.ok()) throw std::runtime_error(sale.status().ToString());
     sale_ = *std::move(sale);
-    worker_ = std::make_unique<OrderWorker>(*client_, orders, worker_clock_, SaleKeys{});
+    worker_ = std::make_unique<OrderWorker>(worker_backend_, orders, SaleKeys{});
   }
 
   [[nodiscard]] Client& client() { return *client_; }
@@ -56,9 +57,9 @@ class SaleOnRedis {
     return *std::move(backend);
   }
 
-  const SystemClock clock_;
   ManualClock worker_clock_;
   std::unique_ptr<RedisBackend> backend_;
+  BackendWithClock worker_backend_{*backend_, worker_clock_};
   std::unique_ptr<Client> client_;
   std::unique_ptr<Sale> sale_;
   std::unique_ptr<OrderWorker> worker_;

@@ -22,6 +22,7 @@
 #include "storage/rocksdb/rocksdb_store.h"
 #include "storage/sqlite/sqlite_order_store.h"
 #include "tests/faults/faulty_order_store.h"
+#include "tests/forwarding_backend.h"
 #include "tests/redis_server/redis_server.h"
 #include "tests/temporary_directory.h"
 
@@ -56,8 +57,7 @@ class SaleBackend {
 
   /// As a process does that ends and is started again.
   void reopen() {
-    client_.reset();
-    engine_.reset();
+    close();
     open();
   }
 
@@ -68,33 +68,31 @@ class SaleBackend {
       EXPECT_EQ((*client_)("SAVE"), Reply::ok());
       return;
     }
-    client_.reset();
-    engine_.reset();
+    close();
     std::filesystem::copy(keyspace_dir(), saved_dir(), std::filesystem::copy_options::recursive);
   }
   /// Brings back the keyspace that was saved: as a Redis that is killed and started again from its
   /// dump, or as an old directory next to a newer database; call reopen() for that.
   void roll_back() {
     if (kind_ == BackendKind::kRedis) return server_->restart();
-    client_.reset();
-    engine_.reset();
+    close();
     std::filesystem::remove_all(keyspace_dir());
     std::filesystem::copy(saved_dir(), keyspace_dir(), std::filesystem::copy_options::recursive);
   }
 
   [[nodiscard]] BackendKind kind() const { return kind_; }
+  [[nodiscard]] Backend& keyspace() { return *backend_; }
+  /// The same, by a clock that is moved by hand on every backend: by it workers wait before they try
+  /// again.
+  [[nodiscard]] Backend& worker_keyspace() { return *worker_backend_; }
+  /// To look at the keyspace.
   [[nodiscard]] Client& client() { return *client_; }
   [[nodiscard]] faults::FaultyOrderStore& orders() { return *orders_; }
   /// Where the database is, unless it is in memory.
   [[nodiscard]] std::filesystem::path orders_file() const {
     return directory_.path() / "orders.db";
   }
-  [[nodiscard]] const Clock& clock() const {
-    if (kind_ == BackendKind::kRedis) return system_clock_;
-    return manual_clock_;
-  }
-  /// By which workers wait before they try again: moved by hand on every backend.
-  [[nodiscard]] const Clock& worker_clock() const { return manual_clock_; }
+  [[nodiscard]] const Clock& clock() const { return backend_->clock(); }
   /// Redis's own time can't be moved.
   [[nodiscard]] bool has_manual_clock() const { return engine_ != nullptr; }
   /// Sets the time of day alone. Where it can be moved.
@@ -117,14 +115,21 @@ class SaleBackend {
     if (kind_ == BackendKind::kRedis) {
       auto redis = RedisBackend::open(*RedisOptions::from_url(server_->url()));
       if (!redis.ok()) throw std::runtime_error(redis.status().ToString());
-      redis_ = *std::move(redis);
-      client_ = redis_->open_client();
-      return;
+      backend_ = *std::move(redis);
+    } else {
+      auto engine = Engine::open(open_store(), {.manual_clock = &manual_clock_});
+      if (!engine.ok()) throw std::runtime_error(engine.status().ToString());
+      engine_ = engine->get();
+      backend_ = *std::move(engine);
     }
-    auto engine = Engine::open(open_store(), {.manual_clock = &manual_clock_});
-    if (!engine.ok()) throw std::runtime_error(engine.status().ToString());
-    engine_ = *std::move(engine);
-    client_ = engine_->open_client();
+    worker_backend_ = std::make_unique<BackendWithClock>(*backend_, manual_clock_);
+    client_ = backend_->open_client();
+  }
+
+  void close() {
+    client_.reset();
+    engine_ = nullptr;
+    backend_.reset();
   }
 
   std::unique_ptr<Store> open_store() {
@@ -142,13 +147,13 @@ class SaleBackend {
   const BackendKind kind_;
   TemporaryDirectory directory_;
   ManualClock manual_clock_;
-  SystemClock system_clock_;
   std::unique_ptr<rushgate::testing::RedisServer> server_;
   std::unique_ptr<MemoryStore> kept_;
   std::unique_ptr<OrderStore> database_;
   std::unique_ptr<faults::FaultyOrderStore> orders_;
-  std::unique_ptr<Engine> engine_;
-  std::unique_ptr<RedisBackend> redis_;
+  std::unique_ptr<Backend> backend_;
+  Engine* engine_ = nullptr;  // the same, if it is embedded
+  std::unique_ptr<Backend> worker_backend_;
   std::unique_ptr<Client> client_;
 };
 
@@ -170,7 +175,7 @@ class SaleTest : public ::testing::TestWithParam<BackendKind> {
   void open() {
     worker_.reset();
     sale_.reset();
-    auto sale = Sale::open(backend_.client(), backend_.orders(), backend_.clock());
+    auto sale = Sale::open(backend_.keyspace(), backend_.orders());
     if (!sale.ok()) throw std::runtime_error(sale.status().ToString());
     sale_ = *std::move(sale);
     worker_ = make_worker("c1");
@@ -185,8 +190,8 @@ class SaleTest : public ::testing::TestWithParam<BackendKind> {
   std::unique_ptr<OrderWorker> make_worker(const std::string& consumer,
                                            WorkerOptions options = {}) {
     options.consumer = consumer;
-    return std::make_unique<OrderWorker>(backend_.client(), backend_.orders(),
-                                         backend_.worker_clock(), SaleKeys{}, options);
+    return std::make_unique<OrderWorker>(backend_.worker_keyspace(), backend_.orders(), SaleKeys{},
+                                         options);
   }
 
   /// On sale for a day, from an hour ago.

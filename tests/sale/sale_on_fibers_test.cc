@@ -32,12 +32,12 @@ class SaleOnFibersTest : public ::testing::TestWithParam<EngineOptions::Policy> 
     engine_ = *std::move(engine);
     client_ = engine_->open_client();
     fiber_client_ = engine_->open_client({.wait = &fiber_wait()});
-    fiber_sale_ = open_sale(*fiber_client_);
+    fiber_sale_ = open_sale({.wait = &fiber_wait()});
   }
 
-  std::unique_ptr<Sale> open_sale(Client& client) {
+  std::unique_ptr<Sale> open_sale(const ClientOptions& client) {
     constexpr std::int64_t kManyBlocks = 8;
-    auto sale = Sale::open(client, orders_, engine_->clock(), {.id_block_size = kManyBlocks});
+    auto sale = Sale::open(*engine_, orders_, {.id_block_size = kManyBlocks, .client = client});
     EXPECT_TRUE(sale.ok()) << sale.status();
     return *std::move(sale);
   }
@@ -81,7 +81,7 @@ class SaleOnFibersTest : public ::testing::TestWithParam<EngineOptions::Policy> 
 
   void expect_all_sold_and_nobody_twice() {
     EXPECT_EQ(accepted_, kStockAtLast);
-    OrderWorker worker(*client_, orders_, engine_->clock(), SaleKeys{});
+    OrderWorker worker(*engine_, orders_, SaleKeys{});
     while (worker.step().kind == OrderWorker::Step::Kind::kWorked) {
     }
     const auto stored = orders_.list(
@@ -155,7 +155,7 @@ TEST_P(SaleOnFibersTest, FibersShareDrawsOfIds) {
   constexpr std::int64_t kBlock = 64;
   publish(*fiber_sale_, voucher(kVoucher, 1));
   const auto sale =
-      Sale::open(*fiber_client_, orders_, engine_->clock(), {.id_block_size = kBlock});
+      Sale::open(*engine_, orders_, {.id_block_size = kBlock, .client = {.wait = &fiber_wait()}});
   ASSERT_TRUE(sale.ok()) << sale.status();
   std::vector<boost::fibers::fiber> fibers;
   for (int i = 0; i < kFibers; ++i) {
@@ -179,7 +179,7 @@ TEST_P(SaleOnFibersTest, FibersShareDrawsOfIds) {
 
 TEST_P(SaleOnFibersTest, FibersAndThreadsBuyFromOneSale) {
   publish(*fiber_sale_, voucher(kVoucher, kStockAtFirst));
-  const auto thread_sale = open_sale(*client_);
+  const auto thread_sale = open_sale({});
   std::vector<std::thread> threads;
   for (UserId begin : {1'000, 2'000}) {
     threads.emplace_back([&, begin] {

@@ -60,7 +60,7 @@ TEST_P(WorkerTest, AnAcceptedOrderIsQueuedThenCreated) {
   EXPECT_EQ(created->order->user, 7);
   EXPECT_EQ(created->order->voucher, 1);
   EXPECT_EQ(created->order->limit, 2);
-  EXPECT_EQ(created->order->created_at_ms, backend_.worker_clock().now_ms());
+  EXPECT_EQ(created->order->created_at_ms, backend_.worker_keyspace().clock().now_ms());
   const auto orders = sale_->orders_of(7);
   ASSERT_TRUE(orders.ok());
   EXPECT_EQ(orders->size(), 1U);
@@ -706,10 +706,8 @@ TEST(WorkerThreadTest, AThreadThatWaitsForOrdersStopsAtOnce) {
   auto engine = Engine::open(std::make_unique<MemoryStore>());
   ASSERT_TRUE(engine.ok()) << engine.status();
   MemoryOrderStore orders;
-  const auto client = (*engine)->open_client();
-  OrderWorkerThread thread(
-      std::make_unique<OrderWorker>(*client, orders, (*engine)->clock(), SaleKeys{},
-                                    WorkerOptions{.claim_idle_ms = kHourMs, .block_ms = kHourMs}));
+  OrderWorkerThread thread(std::make_unique<OrderWorker>(
+      **engine, orders, SaleKeys{}, WorkerOptions{.claim_idle_ms = kHourMs, .block_ms = kHourMs}));
   thread.stop();
   thread.stop();  // again: no effect
 }
@@ -719,10 +717,8 @@ TEST(WorkerThreadTest, ThreadWithDefaultOptionsWaitsForOrders) {
   auto engine = Engine::open(std::make_unique<MemoryStore>());
   ASSERT_TRUE(engine.ok()) << engine.status();
   MemoryOrderStore orders;
-  const auto client = (*engine)->open_client();
   const auto watcher = (*engine)->open_client();
-  OrderWorkerThread thread(
-      std::make_unique<OrderWorker>(*client, orders, (*engine)->clock(), SaleKeys{}));
+  OrderWorkerThread thread(std::make_unique<OrderWorker>(**engine, orders, SaleKeys{}));
   const auto contains = [&](const char* section, const std::string& text) {
     return (*watcher)("INFO", section).text().find(text) != std::string::npos;
   };
@@ -746,8 +742,7 @@ TEST(WorkerThreadTest, BuyersAndWorkersOnThreadsOfTheirOwnLoseAndDoubleNothing) 
   ASSERT_TRUE(engine.ok()) << engine.status();
   auto orders = SqliteOrderStore::open(directory.path() / "orders.db");
   ASSERT_TRUE(orders.ok()) << orders.status();
-  const auto client = (*engine)->open_client();
-  auto sale = Sale::open(*client, **orders, (*engine)->clock());
+  auto sale = Sale::open(**engine, **orders);
   ASSERT_TRUE(sale.ok()) << sale.status();
   const std::int64_t now_ms = (*engine)->clock().now_ms();
   ASSERT_TRUE((*sale)
@@ -760,12 +755,9 @@ TEST(WorkerThreadTest, BuyersAndWorkersOnThreadsOfTheirOwnLoseAndDoubleNothing) 
                              .limits = {.per_user = 2}})
                   .ok());
   std::vector<std::unique_ptr<OrderWorkerThread>> workers;
-  std::vector<std::unique_ptr<Client>> worker_clients;
   for (const char* name : {"w1", "w2"}) {
-    worker_clients.push_back((*engine)->open_client());
-    workers.push_back(std::make_unique<OrderWorkerThread>(
-        std::make_unique<OrderWorker>(*worker_clients.back(), **orders, (*engine)->clock(),
-                                      SaleKeys{}, WorkerOptions{.consumer = name, .block_ms = 5})));
+    workers.push_back(std::make_unique<OrderWorkerThread>(std::make_unique<OrderWorker>(
+        **engine, **orders, SaleKeys{}, WorkerOptions{.consumer = name, .block_ms = 5})));
   }
   std::atomic<int> accepted = 0;
   std::vector<std::thread> buyers;
@@ -801,8 +793,7 @@ TEST(WorkerThreadTest, AuditsPassWhileOrdersDieAndAreRetriedAndVouchersChange) {
   ASSERT_TRUE(engine.ok()) << engine.status();
   MemoryOrderStore database;
   faults::FaultyOrderStore orders(database);
-  const auto client = (*engine)->open_client();
-  auto sale = Sale::open(*client, orders, (*engine)->clock());
+  auto sale = Sale::open(**engine, orders);
   ASSERT_TRUE(sale.ok()) << sale.status();
   Voucher voucher{.id = 1,
                   .title = "rush",
@@ -815,9 +806,8 @@ TEST(WorkerThreadTest, AuditsPassWhileOrdersDieAndAreRetriedAndVouchersChange) {
   std::atomic<int> asked = 0;
   orders.poison([&](const Order&) { return ++asked % 7 == 0; },
                 faults::FaultyOrderStore::Poison::kIsRefused);
-  const auto worker_client = (*engine)->open_client();
-  OrderWorkerThread worker(std::make_unique<OrderWorker>(*worker_client, orders, (*engine)->clock(),
-                                                         SaleKeys{}, WorkerOptions{.block_ms = 5}));
+  OrderWorkerThread worker(
+      std::make_unique<OrderWorker>(**engine, orders, SaleKeys{}, WorkerOptions{.block_ms = 5}));
   constexpr int kRounds = 40;
   std::thread seller([&] {
     for (int round = 0; round < kRounds; ++round) {
@@ -852,8 +842,7 @@ TEST(WorkerThreadTest, AThreadOutlivesWhatTheOrderStoreThrows) {
   orders.at_every_point([&](faults::FaultyOrderStore::Point) {
     if (throws > 0 && --throws >= 0) throw std::runtime_error("thrown");
   });
-  const auto client = (*engine)->open_client();
-  auto sale = Sale::open(*client, orders, (*engine)->clock());
+  auto sale = Sale::open(**engine, orders);
   ASSERT_TRUE(sale.ok()) << sale.status();
   ASSERT_TRUE((*sale)
                   ->publish({.id = 1,
@@ -866,9 +855,8 @@ TEST(WorkerThreadTest, AThreadOutlivesWhatTheOrderStoreThrows) {
                   .ok());
   for (UserId user = 1; user <= 10; ++user)
     EXPECT_EQ((*sale)->buy(1, user).outcome, Outcome::kAccepted);
-  const auto worker_client = (*engine)->open_client();
   OrderWorkerThread worker(
-      std::make_unique<OrderWorker>(*worker_client, orders, (*engine)->clock(), SaleKeys{},
+      std::make_unique<OrderWorker>(**engine, orders, SaleKeys{},
                                     WorkerOptions{.retry_after_ms = 1, .block_ms = 5}),
       /*pause_ms=*/1);
   while (worker.stored() < 10) std::this_thread::yield();

@@ -115,18 +115,18 @@ OrderWorker::Step paused(const std::string& reason) {
 
 }  // namespace
 
-OrderWorker::OrderWorker(Client& client, OrderStore& orders, const Clock& clock,
-                         const SaleKeys& keys, WorkerOptions options)
-    : client_(client),
+OrderWorker::OrderWorker(Backend& backend, OrderStore& orders, const SaleKeys& keys,
+                         WorkerOptions options)
+    : client_(backend.open_client()),
       orders_(orders),
-      clock_(clock),
+      clock_(backend.clock()),
       keys_(keys),
       options_(std::move(options)),
       owner_(orders, keys, {.logger = options_.logger}),
-      vouchers_(client, orders, owner_, keys, {.logger = options_.logger}),
+      vouchers_(*client_, orders, owner_, keys, {.logger = options_.logger}),
       connection_check_([this](Client& connection) { return owner_.verify(connection); }),
       claim_from_(kClaimFromStart) {
-  client_.add_connection_check(connection_check_.get());
+  backend.add_connection_check(connection_check_.get());
 }
 
 OrderWorker::Step OrderWorker::wait_and_step() {
@@ -168,14 +168,14 @@ OrderWorker::Step OrderWorker::work(std::int64_t block_ms) {
 }
 
 absl::Status OrderWorker::ensure_group() {
-  const absl::Status checked = owner_.check(client_);
+  const absl::Status checked = owner_.check(*client_);
   if (!checked.ok()) return checked;
   const auto identity = owner_.identity();
   if (!identity.ok()) return identity.status();
   const std::string owner = keys_.stream_owner();
   const std::string_view names[] = {keys_.order_stream, owner};
   const std::string_view arguments[] = {keys_.group, *identity};
-  const Reply made = client_.run(make_group_script(), names, arguments);
+  const Reply made = client_->run(make_group_script(), names, arguments);
   // Without memory for another group, Redis does not say that it exists. Reading will.
   const bool may_exist = has_code(made, redis_error_code::kOutOfMemory);
   if (made.is_error() && !may_exist) return to_status(made, "creating the workers' group");
@@ -194,7 +194,7 @@ absl::Status OrderWorker::ensure_group() {
 /// Logs each once, if it has read lately.
 absl::Status OrderWorker::report_foreign_consumers() {
   if (!options_.logger) return absl::OkStatus();
-  const auto foreign = find_foreign_consumers(client_, keys_, database_.identity);
+  const auto foreign = find_foreign_consumers(*client_, keys_, database_.identity);
   if (!foreign.ok()) return foreign.status();
   for (const ForeignConsumer& consumer : *foreign) {
     if (consumer.idle_ms > options_.claim_idle_ms) continue;
@@ -316,7 +316,7 @@ absl::StatusOr<OrderWorker::Entries> OrderWorker::read_portion(std::string_view 
   request.add(keys_.order_stream);
   request.add(after);
 
-  const Reply reply = client_.call(std::move(request));
+  const Reply reply = client_->call(std::move(request));
   if (has_code(reply, "NOGROUP"))
     group_exists_ = false;  // somebody removed it: it is made again in the next step
   if (reply.is_nil()) return Entries{};
@@ -331,8 +331,8 @@ absl::StatusOr<OrderWorker::Entries> OrderWorker::read_portion(std::string_view 
 /// call goes on.
 absl::StatusOr<OrderWorker::Entries> OrderWorker::claim_abandoned() {
   const std::size_t count_max = std::min(batch_max(), kPortionMax);
-  const Reply reply = client_("XAUTOCLAIM", keys_.order_stream, keys_.group, consumer_,
-                              options_.claim_idle_ms, claim_from_, "COUNT", count_max);
+  const Reply reply = (*client_)("XAUTOCLAIM", keys_.order_stream, keys_.group, consumer_,
+                                 options_.claim_idle_ms, claim_from_, "COUNT", count_max);
   if (has_code(reply, "NOGROUP")) group_exists_ = false;
   const bool has_cursor =
       reply.is_aggregate() && reply.elements().size() >= 2 && reply.elements()[0].is_text();
@@ -364,7 +364,7 @@ absl::Status OrderWorker::report_lost(const Reply& ids) {
         "were not stored before are lost (the audit names their users): {}",
         keys_.order_stream, names);
   }
-  const Reply forgotten = client_.call(std::move(forget));
+  const Reply forgotten = client_->call(std::move(forget));
   return forgotten.is_integer() ? absl::OkStatus() : to_status(forgotten, "forgetting faults");
 }
 
@@ -414,7 +414,7 @@ OrderWorker::Step OrderWorker::process_held(Batch& batch) {
   }
 
   // The database must never know of an order that a power cut could take out of the log.
-  const Reply synced = client_.sync();
+  const Reply synced = client_->sync();
   if (synced.is_error()) {
     kept_ = std::move(batch);
     return pause(to_status(synced, "syncing the log"));
@@ -500,7 +500,7 @@ absl::Status OrderWorker::restore_released() {
   std::vector<OrderEntry> entries;
   entries.reserve(released_.size());
   for (const auto& [id, entry] : released_) entries.push_back(entry);
-  const auto lost = find_lost_orders(client_, orders_, keys_, entries);
+  const auto lost = find_lost_orders(*client_, orders_, keys_, entries);
   if (!lost.ok()) return lost.status();
   absl::btree_map<VoucherId, std::vector<LostOrder>> of_voucher;
   for (const LostOrder& order : *lost) of_voucher[order.order.voucher].push_back(order);
@@ -529,7 +529,7 @@ absl::Status OrderWorker::restore_released() {
 
 /// The fence for a batch that was read in this epoch.
 absl::StatusOr<BatchFence> OrderWorker::draw_fence() {
-  const auto drawn = owner_.draw_checkpoint(client_);
+  const auto drawn = owner_.draw_checkpoint(*client_);
   if (drawn.ok()) return BatchFence{.epoch = database_.epoch, .checkpoint = *drawn};
   if (!absl::IsNotFound(drawn.status())) return drawn.status();
   // The keyspace lost everything, and nothing has been rebuilt in this epoch: the batch can still be
@@ -682,10 +682,10 @@ absl::Status OrderWorker::acknowledge(std::span<const OrderEntry* const> entries
   // Only what was read before can have faults. They go first: what is acknowledged is not met
   // again.
   if (is_redelivery) {
-    const Reply forgotten = client_.call(std::move(forget));
+    const Reply forgotten = client_->call(std::move(forget));
     if (!forgotten.is_integer()) return to_status(forgotten, "forgetting faults");
   }
-  const Reply acked = client_.call(std::move(ack));
+  const Reply acked = client_->call(std::move(ack));
   return acked.is_integer() ? absl::OkStatus() : to_status(acked, "acknowledging orders");
 }
 
@@ -713,7 +713,7 @@ absl::Status OrderWorker::settle(const std::vector<Decided>& decided, bool is_re
     }
     if (options_.logger)
       options_.logger->error("order entry {} is buried: {}", one.entry->id, one.reason);
-    const auto buried = bury(client_, keys_, *one.entry, one.reason);
+    const auto buried = bury(*client_, keys_, *one.entry, one.reason);
     if (!buried.ok()) return buried.status();
     suspects_.erase(one.entry->id);
     if (*buried) {
@@ -729,7 +729,7 @@ absl::Status OrderWorker::settle(const std::vector<Decided>& decided, bool is_re
 /// Counts a fault of this entry; true if it was the last one allowed. (Delivery counts won't do:
 /// they rise with every restart.)
 absl::StatusOr<bool> OrderWorker::is_fault_final(const OrderEntry& entry) {
-  const Reply faults = client_("HINCRBY", keys_.faults(), entry.id, 1);
+  const Reply faults = (*client_)("HINCRBY", keys_.faults(), entry.id, 1);
   if (!faults.is_integer()) return to_status(faults, "counting a fault");
   return faults.integer() >= options_.attempts_max;
 }
@@ -737,7 +737,7 @@ absl::StatusOr<bool> OrderWorker::is_fault_final(const OrderEntry& entry) {
 absl::Status OrderWorker::trim() {
   if (!options_.trim) return absl::OkStatus();
   const std::string_view names[] = {keys_.order_stream};
-  const Reply trimmed = client_.run(trim_script(), names, {});
+  const Reply trimmed = client_->run(trim_script(), names, {});
   return trimmed.is_integer() ? absl::OkStatus() : to_status(trimmed, "trimming the order stream");
 }
 

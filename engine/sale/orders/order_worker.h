@@ -17,6 +17,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "engine/client/backend.h"
 #include "engine/client/client.h"
 #include "engine/client/connection_check.h"
 #include "engine/sale/orders/order_entry.h"
@@ -51,8 +52,7 @@ struct WorkerOptions {
   std::shared_ptr<spdlog::logger> logger = {};
 };
 
-/// One consumer. For one thread. Does not own what it is given; the client is its own, since it may
-/// block.
+/// One consumer. For one thread. Does not own what it is given, which must outlive it.
 class OrderWorker {
  public:
   struct Step {
@@ -72,7 +72,8 @@ class OrderWorker {
     std::string reason = {};   // of a pause
   };
 
-  OrderWorker(Client& client, OrderStore& orders, const Clock& clock, const SaleKeys& keys,
+  /// Opens a client of its own, since it may block.
+  OrderWorker(Backend& backend, OrderStore& orders, const SaleKeys& keys,
               WorkerOptions options = {});
   OrderWorker(const OrderWorker&) = delete;
   OrderWorker& operator=(const OrderWorker&) = delete;
@@ -87,7 +88,7 @@ class OrderWorker {
   Step wait_and_step();
 
   /// Ends a wait for new orders. From any thread.
-  void interrupt() { client_.unblock(); }
+  void interrupt() { client_->unblock(); }
 
  private:
   static constexpr std::string_view kHistoryStart = "0-0";
@@ -161,7 +162,7 @@ class OrderWorker {
   Step pause(const absl::Status& reason);
   void retry_later();
 
-  Client& client_;
+  const std::unique_ptr<Client> client_;
   OrderStore& orders_;
   const Clock& clock_;
   const SaleKeys keys_;

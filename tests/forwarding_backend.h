@@ -1,0 +1,127 @@
+// Backends that pass everything on to another one, and change or watch something on the way.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/client/backend.h"
+#include "engine/client/client.h"
+
+namespace rushgate {
+
+/// What a test does when requests pass. Both run on the threads of the callers, `after` once for each
+/// request of a call() or pipeline().
+struct RequestHooks {
+  std::function<void(const Request&)> before = {};
+  std::function<void(const Request&, const Reply&)> after = {};
+};
+
+/// Calls hooks, and passes everything on.
+class HookedClient final : public Client {
+ public:
+  HookedClient(std::unique_ptr<Client> client, RequestHooks hooks)
+      : client_(std::move(client)), hooks_(std::move(hooks)) {}
+
+  void submit(Request request, Completion completion) override {
+    before(request);
+    client_->submit(std::move(request), std::move(completion));
+  }
+  Reply call(Request request) override {
+    before(request);
+    if (!hooks_.after) return client_->call(std::move(request));
+    Reply reply = client_->call(Request(request));
+    hooks_.after(request, reply);
+    return reply;
+  }
+  std::vector<Reply> pipeline(std::span<const Request> requests) override {
+    for (const Request& request : requests) before(request);
+    std::vector<Reply> replies = client_->pipeline(requests);
+    if (hooks_.after) {
+      for (std::size_t i = 0; i < requests.size(); ++i) hooks_.after(requests[i], replies[i]);
+    }
+    return replies;
+  }
+  void unblock() override { client_->unblock(); }
+  Reply sync() override { return client_->sync(); }
+  [[nodiscard]] Request script_request(const Script& script, std::span<const std::string_view> keys,
+                                       std::span<const std::string_view> arguments) const override {
+    return client_->script_request(script, keys, arguments);
+  }
+
+ private:
+  void before(const Request& request) const {
+    if (hooks_.before) hooks_.before(request);
+  }
+
+  const std::unique_ptr<Client> client_;
+  const RequestHooks hooks_;
+};
+
+/// Passes everything on. Does not own the other backend.
+class ForwardingBackend : public Backend {
+ public:
+  explicit ForwardingBackend(Backend& inner) : inner_(inner) {}
+
+  using Backend::open_client;
+  [[nodiscard]] std::unique_ptr<Client> open_client(const ClientOptions& options) override {
+    return inner_.open_client(options);
+  }
+  [[nodiscard]] const Clock& clock() const override { return inner_.clock(); }
+  [[nodiscard]] Scheduler& scheduler() override { return inner_.scheduler(); }
+  [[nodiscard]] absl::Status health() const override { return inner_.health(); }
+  [[nodiscard]] Capabilities capabilities() const override { return inner_.capabilities(); }
+  void add_native_scripts(std::span<const NamedScript> scripts) override {
+    inner_.add_native_scripts(scripts);
+  }
+  void add_connection_check(std::weak_ptr<const ConnectionCheck> check) override {
+    inner_.add_connection_check(std::move(check));
+  }
+
+ private:
+  Backend& inner_;
+};
+
+/// Its clients call hooks.
+class HookedBackend final : public ForwardingBackend {
+ public:
+  HookedBackend(Backend& inner, RequestHooks hooks)
+      : ForwardingBackend(inner), hooks_(std::move(hooks)) {}
+
+  using Backend::open_client;
+  [[nodiscard]] std::unique_ptr<Client> open_client(const ClientOptions& options) override {
+    return std::make_unique<HookedClient>(ForwardingBackend::open_client(options), hooks_);
+  }
+
+ private:
+  const RequestHooks hooks_;
+};
+
+/// Goes by another clock. Does not own it.
+class BackendWithClock final : public ForwardingBackend {
+ public:
+  BackendWithClock(Backend& inner, const Clock& clock) : ForwardingBackend(inner), clock_(clock) {}
+
+  [[nodiscard]] const Clock& clock() const override { return clock_; }
+
+ private:
+  const Clock& clock_;
+};
+
+/// Runs no native scripts.
+class LuaOnlyBackend final : public ForwardingBackend {
+ public:
+  using ForwardingBackend::ForwardingBackend;
+
+  [[nodiscard]] Capabilities capabilities() const override {
+    Capabilities capabilities = ForwardingBackend::capabilities();
+    capabilities.runs_native_scripts = false;
+    return capabilities;
+  }
+  void add_native_scripts(std::span<const NamedScript> /*scripts*/) override {}
+};
+
+}  // namespace rushgate
