@@ -1,0 +1,201 @@
+// A sale beside another system on the same keys: its script, its consumers and its group. Nothing of
+// it is reset, and its buyers count.
+#include <random>
+#include <set>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <spdlog/logger.h>
+#include <spdlog/sinks/ostream_sink.h>
+
+#include "engine/sale/orders/consumers.h"
+#include "tests/random_seed.h"
+#include "tests/sale/sale_fixture.h"
+
+namespace rushgate {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+/// What such systems run: it makes its keys itself. Returns 1 if nothing is left, 2 if the user has
+/// bought.
+constexpr std::string_view kTheirScript = R"lua(
+local stock = 'seckill:stock:' .. ARGV[1]
+local buyers = 'seckill:order:' .. ARGV[1]
+if tonumber(redis.call('get', stock)) < 1 then return 1 end
+if redis.call('sismember', buyers, ARGV[2]) == 1 then return 2 end
+redis.call('decr', stock)
+redis.call('sadd', buyers, ARGV[2])
+redis.call('xadd', 'stream.orders', '*', 'userId', ARGV[2], 'voucherId', ARGV[1], 'id', ARGV[3])
+return 0
+)lua";
+
+constexpr std::int64_t kHourMs = 3'600'000;
+
+class SharingTest : public SaleTest {
+ protected:
+  /// Another system buys: its ids are those of the same counter.
+  std::int64_t buy_elsewhere(VoucherId voucher, UserId user) {
+    const std::string counter = "icr:order:" + std::string(day_);
+    const std::int64_t drawn = backend_.client()("INCR", counter).integer();
+    const OrderId order = IdGenerator::make(seconds_, drawn);
+    return backend_.client()("EVAL", kTheirScript, 0, voucher, user, order).integer();
+  }
+
+  /// Entries of the order stream that `consumer` gets from the group.
+  std::size_t read_elsewhere(std::string_view consumer, int count) {
+    const Reply read = backend_.client()("XREADGROUP", "GROUP", "g1", consumer, "COUNT", count,
+                                         "STREAMS", "stream.orders", ">");
+    if (!read.is_aggregate() || read.elements().empty()) return 0;
+    return read.elements()[0].elements()[1].elements().size();
+  }
+
+  std::string everything_of(std::initializer_list<Request> questions) {
+    std::string all;
+    for (const Request& question : questions) {
+      all += to_debug_string(backend_.client().call(question)) + '\n';
+    }
+    return all;
+  }
+
+  std::set<UserId> users_with_orders(VoucherId voucher) {
+    std::set<UserId> users;
+    EXPECT_TRUE(for_each_order(backend_.orders(), {.voucher = voucher}, [&](const Order& order) {
+                  EXPECT_TRUE(users.insert(order.user).second) << order.user;
+                }).ok());
+    return users;
+  }
+
+  // The day of the ids of another system: never today's, so that its counter is its own.
+  static constexpr std::int64_t kDay = 20'000;  // since 1970: 2024-10-04
+  const std::string_view day_ = "20241004";
+  const std::int64_t seconds_ = kDay * IdGenerator::kDaySeconds;
+};
+INSTANTIATE_TEST_SUITE_P(Backends, SharingTest,
+                         ::testing::Values(BackendKind::kMemory, BackendKind::kRocksDb,
+                                           BackendKind::kRedis),
+                         backend_name);
+
+TEST_P(SharingTest, TheirScriptAndOursSellOneStock) {
+  constexpr std::int64_t kStock = 60;
+  constexpr UserId kUsers = 100;
+  ASSERT_TRUE(sale_->publish(voucher(1, kStock, {.per_user = 1})).ok());
+  std::mt19937_64 random(random_seed());
+  std::set<UserId> accepted;
+  bool is_sold_out = false;
+  while (!is_sold_out) {
+    const UserId user = 1 + static_cast<UserId>(random() % kUsers);
+    const bool is_theirs = random() % 2 == 0;
+    const std::int64_t theirs = is_theirs ? buy_elsewhere(1, user) : 0;
+    const Outcome ours = is_theirs ? Outcome::kAccepted : buy(1, user);
+    is_sold_out = theirs == 1 || ours == Outcome::kSoldOut;
+    if (is_sold_out) break;
+    const bool was_refused = theirs == 2 || ours == Outcome::kLimitReached;
+    ASSERT_EQ(was_refused, accepted.contains(user)) << theirs << ' ' << outcome_name(ours);
+    accepted.insert(user);
+    if (random() % 20 == 0) drain();
+  }
+  drain();
+  EXPECT_EQ(accepted.size(), kStock);
+  EXPECT_EQ(users_with_orders(1), accepted);
+  EXPECT_EQ(backend_.client()("GET", "seckill:stock:1"), Reply::bulk("0"));
+  expect_audit_passes();
+}
+
+TEST_P(SharingTest, EntriesThatTheirConsumerHasAreLeftToItUntilItIsDead) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 10)).ok());
+  drain();  // the group exists
+  for (UserId user = 1; user <= 6; ++user) EXPECT_EQ(buy(1, user), Outcome::kAccepted);
+  EXPECT_EQ(read_elsewhere("theirs", 4), 4U);
+  std::ostringstream log;
+  const auto worker =
+      make_worker("c2", {.claim_idle_ms = kHourMs,
+                         .logger = std::make_shared<spdlog::logger>(
+                             "test", std::make_shared<spdlog::sinks::ostream_sink_mt>(log))});
+  drain(*worker);
+  EXPECT_THAT(users_with_orders(1), ElementsAre(5, 6));
+  EXPECT_THAT(log.str(), HasSubstr("theirs"));
+  const auto report = sale_->audit();
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_TRUE(report->passed()) << ::testing::PrintToString(report->problems);
+  EXPECT_THAT(report->warnings, Contains(HasSubstr("theirs")));
+
+  // Nothing was heard of it for longer than claim_idle_ms.
+  const Reply pending =
+      backend_.client()("XPENDING", "stream.orders", "g1", "-", "+", 10, "theirs");
+  for (const Reply& entry : pending.elements()) {
+    backend_.client()("XCLAIM", "stream.orders", "g1", "theirs", 0, entry.elements()[0].text(),
+                      "IDLE", 2 * kHourMs, "JUSTID");
+  }
+  backend_.advance_ms(kHourMs);
+  drain(*worker);
+  EXPECT_EQ(users_with_orders(1).size(), 6U);
+  expect_audit_passes();
+}
+
+TEST_P(SharingTest, OrdersThatTheirConsumerAcknowledgedAreNamedByTheAudit) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 10)).ok());
+  drain();
+  EXPECT_EQ(buy(1, 77), Outcome::kAccepted);
+  EXPECT_EQ(read_elsewhere("theirs", 1), 1U);
+  const Reply pending = backend_.client()("XPENDING", "stream.orders", "g1", "-", "+", 1);
+  backend_.client()("XACK", "stream.orders", "g1", pending.elements()[0].elements()[0].text());
+  EXPECT_EQ(buy(1, 78), Outcome::kAccepted);
+  drain();
+  const auto report = sale_->audit();
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_FALSE(report->passed());
+  EXPECT_THAT(report->problems, Contains(HasSubstr("user 77")));
+  EXPECT_THAT(report->warnings, Contains(HasSubstr("theirs")));
+}
+
+TEST_P(SharingTest, JoiningTheirGroupResetsNothing) {
+  Client& client = backend_.client();
+  client("FLUSHALL");
+  client("SET", "seckill:stock:1", 10);
+  for (UserId user = 1; user <= 5; ++user) ASSERT_EQ(buy_elsewhere(1, user), 0);
+  client("XGROUP", "CREATE", "stream.orders", "g1", "0");
+  client("XGROUP", "CREATE", "stream.orders", "analytics", "0");
+  ASSERT_EQ(read_elsewhere("c1", 3), 3U);
+  // Their consumer has stored two of them.
+  const Reply pending = client("XPENDING", "stream.orders", "g1", "-", "+", 10);
+  for (std::size_t i = 0; i < 2; ++i) {
+    client("XACK", "stream.orders", "g1", pending.elements()[i].elements()[0].text());
+  }
+  const auto theirs = [&] {
+    return everything_of({Request::of("GET", "seckill:stock:1"),
+                          Request::of("SMEMBERS", "seckill:order:1"),
+                          Request::of("XRANGE", "stream.orders", "-", "+"),
+                          Request::of("XINFO", "GROUPS", "stream.orders"),
+                          Request::of("XPENDING", "stream.orders", "g1"),
+                          Request::of("GET", "icr:order:" + std::string(day_))});
+  };
+  const std::string before = theirs();
+
+  MemoryOrderStore fresh;
+  const auto adopting = Sale::open(backend_.keyspace(), fresh, {.adopt = true});
+  ASSERT_TRUE(adopting.ok()) << adopting.status();
+  ASSERT_TRUE((*adopting)->publish(voucher(1, 10)).ok());
+  EXPECT_EQ(theirs(), before);
+
+  OrderWorker worker(backend_.worker_keyspace(), fresh, SaleKeys{},
+                     {.consumer = "ours", .claim_idle_ms = kHourMs, .trim = false});
+  drain(worker);
+  EXPECT_EQ(client("XLEN", "stream.orders"), Reply::integer(5)) << "trimming is off";
+  EXPECT_EQ(fresh.count_live(1).value(), 2) << "those that nobody had read";
+  const Reply left = client("XPENDING", "stream.orders", "g1", "-", "+", 10);
+  ASSERT_EQ(left.elements().size(), 1U) << "its consumer still has it";
+  EXPECT_EQ(left.elements()[0].elements()[1], Reply::bulk("c1"));
+  EXPECT_EQ((*adopting)->buy(1, 3).outcome, Outcome::kLimitReached);
+  EXPECT_EQ((*adopting)->buy(1, 6).outcome, Outcome::kAccepted);
+  EXPECT_EQ(client("GET", "seckill:stock:1"), Reply::bulk("4"));
+}
+
+}  // namespace
+}  // namespace rushgate
