@@ -24,8 +24,23 @@ T value_of(absl::StatusOr<T> result) {
   return *std::move(result);
 }
 
+const absl::Status& status_of(const absl::Status& status) { return status; }
+template <class T>
+const absl::Status& status_of(const absl::StatusOr<T>& result) {
+  return result.status();
+}
+
 void check(const absl::Status& status) {
   if (!status.ok()) throw std::runtime_error(status.ToString());
+}
+
+/// Asks again while the keyspace is unavailable: a replica that has to follow in time may be late.
+template <class Attempt>
+auto when_available(Attempt attempt) {
+  const auto deadline = Steady::now() + kPatience;
+  auto result = attempt();
+  while (absl::IsUnavailable(status_of(result)) && Steady::now() < deadline) result = attempt();
+  return result;
 }
 
 std::unique_ptr<Store> open_store(const std::filesystem::path& dir, Durability durability) {
@@ -56,14 +71,12 @@ Shop::Shop(const std::filesystem::path& dir, const std::string& redis_url, std::
 }
 
 void Shop::open(std::int64_t stock) {
-  sale_ = value_of(Sale::open(*backend_, *orders_));
+  sale_ = value_of(when_available([&] { return Sale::open(*backend_, *orders_); }));
   user_ = value_of(orders_->state()).epoch << 32;
   constexpr std::int64_t kForEverMs = 4'000'000'000'000;
-  check(sale_->publish({.id = 1,
-                        .title = "voucher",
-                        .stock = stock,
-                        .end_ms = kForEverMs,
-                        .limits = {.per_user = 1}}));
+  const Voucher voucher{
+      .id = 1, .title = "voucher", .stock = stock, .end_ms = kForEverMs, .limits = {.per_user = 1}};
+  check(when_available([&] { return sale_->publish(voucher); }));
   WorkerOptions options;
   options.retry_after_ms = 10;
   options.pause_ms_max = 100;

@@ -188,7 +188,7 @@ TEST_P(SharingTest, JoiningTheirGroupResetsNothing) {
                      {.consumer = "ours", .claim_idle_ms = kHourMs, .trim = false});
   drain(worker);
   EXPECT_EQ(client("XLEN", "stream.orders"), Reply::integer(5)) << "trimming is off";
-  EXPECT_EQ(fresh.count_live(1).value(), 2) << "those that nobody had read";
+  EXPECT_EQ(fresh.count_live(1).value(), 4) << "two adopted, and two that nobody had read";
   const Reply left = client("XPENDING", "stream.orders", "g1", "-", "+", 10);
   ASSERT_EQ(left.elements().size(), 1U) << "its consumer still has it";
   EXPECT_EQ(left.elements()[0].elements()[1], Reply::bulk("c1"));
