@@ -4,7 +4,9 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -19,7 +21,8 @@ namespace rushgate {
 using RequestView = std::span<const std::string_view>;
 
 /// An array of byte strings, at least the command's name. A value type; views stay valid until the
-/// request is changed or moved. All arguments together hold at most 4 GiB.
+/// request is changed or moved. All arguments together hold less than 4 GiB: what would add more throws
+/// std::length_error, and changes nothing.
 class Request {
  public:
   using Views = absl::InlinedVector<std::string_view, 16>;
@@ -38,7 +41,7 @@ class Request {
   }
 
   void add(std::string_view bytes) {
-    bytes_.append(bytes);
+    add_part(bytes);
     ends_.push_back(static_cast<std::uint32_t>(bytes_.size()));
   }
   template <class Integer>
@@ -51,12 +54,16 @@ class Request {
     }
   }
   /// Begins or continues an argument, which the next add() completes.
-  void add_part(std::string_view bytes) { bytes_.append(bytes); }
+  void add_part(std::string_view bytes) {
+    check_room(bytes.size());
+    bytes_.append(bytes);
+  }
   /// A text or a number? std::string_view(&c, 1), or static_cast<int>(c).
   void add(char) = delete;
 
   /// All arguments of another request.
   void add_all(const Request& other) {
+    check_room(other.bytes_.size());
     const auto begin = static_cast<std::uint32_t>(bytes_.size());
     bytes_.append(other.bytes_);
     if (begin == 0 && ends_.empty()) {
@@ -111,6 +118,16 @@ class Request {
 
  private:
   static constexpr std::size_t kInlinedArguments = 14;
+  static constexpr std::size_t kBytesMax = std::numeric_limits<std::uint32_t>::max();
+
+  /// The end of an argument has 32 bits.
+  void check_room(std::size_t bytes) const {
+    if (bytes > kBytesMax - bytes_.size()) [[unlikely]]
+      fail_too_long();
+  }
+  [[noreturn]] static void fail_too_long() {
+    throw std::length_error("a request of 4 GiB or more");
+  }
 
   std::string bytes_;                                           // all arguments, back to back
   absl::InlinedVector<std::uint32_t, kInlinedArguments> ends_;  // where each ends in bytes_

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -41,6 +42,15 @@ TEST(RequestTest, ArgumentsMayBeEmptyOrAnyBytes) {
   EXPECT_EQ(request[1], "a\0b"sv);
   EXPECT_EQ(request[2], "");
   EXPECT_EQ(request[3], "\r\n");
+}
+
+TEST(RequestTest, TooLongArgumentThrowsAndChangesNothing) {
+  const char byte = 'x';
+  const std::string_view huge(&byte, (std::size_t{1} << 32) - 3);  // its bytes are never read
+  Request request = Request::of("SET", "k");
+  EXPECT_THROW(request.add(huge), std::length_error);
+  EXPECT_THROW(request.add_part(huge), std::length_error);
+  EXPECT_EQ(request, Request::of("SET", "k"));
 }
 
 TEST(RequestTest, HoldsMoreArgumentsThanFitInside) {
