@@ -33,23 +33,20 @@ void record_removal(Database& db, const Object& object, ListPosition position) {
   db.changes().records().remove(position_key(object.id, position));
 }
 
-/// Of `count` elements, from the one at `first` on, which are to be taken out of the list.
+/// Removes the records of `count` elements, from the one at `first` on, which are still in the list.
 void record_removal(Database& db, Object& object, std::size_t first, std::size_t count) {
   const ListValue& list = object.list();
-  const std::size_t left = list.size() - count;
-  if (count <= std::max(left, kSingleRemovalsMax)) {
-    Place place = list.place_of(first);
-    for (; count > 0; --count, place = list.next(place)) {
-      record_removal(db, object, list.position(place));
-    }
+  if (count > kSingleRemovalsMax) {
+    const ListPosition last = list.position(list.place_of(first + count - 1));
+    const std::string end = position_key(object.id, last) + '\0';  // the next key there can be
+    db.changes().records().remove_range(
+        position_key(object.id, list.position(list.place_of(first))), end);
     return;
   }
-  remove_range(db.changes().records(), RecordKind::kElement, object.id, object.id);
-  const auto put = [&](ListPosition position, const std::string& element) {
-    record(db, object, position, element);
-  };
-  list.for_each(0, first, put);
-  list.for_each(first + count, left - first, put);
+  Place place = list.place_of(first);
+  for (; count > 0; --count, place = list.next(place)) {
+    record_removal(db, object, list.position(place));
+  }
 }
 
 /// What the list need not hold once nothing can be taken back is dropped then.

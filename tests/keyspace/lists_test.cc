@@ -126,17 +126,22 @@ TEST_F(ListsTest, AChangeWritesWhatItChanged) {
   EXPECT_EQ(reloaded(), before);
 }
 
-TEST_F(ListsTest, WhenMoreGoesThanStaysWhatStaysIsWrittenAnew) {
-  Elements kept = push_many(1'000);
+TEST_F(ListsTest, TrimWritesAtMostARangePerEnd) {
+  Elements kept = push_many(10'000);
   commit();
-  lists::remove_range(db(), *object(), 10, 990);
+  lists::remove_range(db(), *object(), 9'000, 1'000);
+  lists::remove_range(db(), *object(), 0, 3'000);
+  EXPECT_EQ(records_of_group().range_removals, 2U);
   EXPECT_EQ(records_of_group().removals, 0U);
-  EXPECT_EQ(records_of_group().range_removals, 1U);
-  EXPECT_EQ(records_of_group().puts, 10U);
+  EXPECT_EQ(records_of_group().puts, 0U);
+  EXPECT_EQ(keyspace_->changes().mark().undo_steps, 2U);
   commit();
-  kept.resize(10);
+  kept = Elements(kept.begin() + 3'000, kept.begin() + 9'000);
   EXPECT_EQ(reloaded(), kept);
-  EXPECT_EQ(records(), 11U);
+  EXPECT_EQ(records(), 6'001U);
+  lists::remove_range(db(), *object(), 0, 64);
+  EXPECT_EQ(records_of_group().range_removals, 0U);
+  EXPECT_EQ(records_of_group().removals, 64U);
 }
 
 TEST_F(ListsTest, ARemovedListLeavesNothing) {
