@@ -40,6 +40,7 @@ class KeyspaceLoader {
   absl::Status finish() {
     insert_integers();
     for (const auto& [object, member] : removed_) object->set().erase(member);
+    for (const auto& [object, member] : added_meanwhile_) object->set().insert(member);
     for (const auto& [id, object] : by_id_) {
       if (object->type() == ValueType::kList) object->list().settle();
       keyspace_.changes().memory().recount(*object);
@@ -59,12 +60,16 @@ class KeyspaceLoader {
     RecordReader key_reader(key);
     const auto kind = static_cast<RecordKind>(key_reader.byte());
     if (kind == RecordKind::kHeader) return read_header(key_reader, value);
-    Object* object = object_of(key_reader.fixed64());
+    const std::uint64_t id = key_reader.fixed64();
+    Object* object = object_of(id);
     if (object == nullptr || !key_reader.ok()) return false;
     switch (object->type()) {
       case ValueType::kStream:
         return object->stream().load_element(kind, key_reader, value);
       case ValueType::kSet:
+        if (object->set().records().is_being_rewritten() && id == object->id) {
+          return read_rewritten(kind, *object, key_reader, value);
+        }
         return kind == RecordKind::kElement
                    ? read_member(*object, key_reader, value)
                    : kind == RecordKind::kSetRun && read_members(*object, key_reader, value);
@@ -119,14 +124,35 @@ class KeyspaceLoader {
       return object.set().insert(member);
     }
     if (value != SetRecords::kRemoved) return false;
-    object.set().records().loaded_removal(member);
+    SetRecords& records = object.set().records();
+    if (!records.is_being_rewritten()) records.loaded_removal(member);
     removed_.emplace_back(&object, std::move(member));
     return true;
   }
 
+  /// Of a set that is being rewritten, a record under its new id. The old id's records have all members
+  /// of runs, and lack those that have a mark.
+  bool read_rewritten(RecordKind kind, Object& object, RecordReader& key, std::string_view value) {
+    SetRecords& records = object.set().records();
+    std::string member = key.name();
+    if (!key.ok()) return false;
+    if (kind == RecordKind::kSetRun) {
+      records.loaded_run();
+      return visit_set_run(
+          value, [](std::int64_t) {}, [](std::string_view) {});
+    }
+    if (kind != RecordKind::kElement) return false;
+    if (value.empty()) {
+      added_meanwhile_.emplace_back(&object, std::move(member));
+      return true;
+    }
+    records.loaded_removal(member);
+    return value == SetRecords::kRemoved;
+  }
+
   bool read_members(Object& object, RecordReader& key, std::string_view rest) {
     SetValue& set = object.set();
-    set.records().loaded_run();
+    if (!set.records().is_being_rewritten()) set.records().loaded_run();
     const auto integer = [&](std::int64_t member) { add_integer(set, member); };
     const auto text = [&](std::string_view member) { set.insert(member); };
     if (const auto first = key.integer_scalar()) {
@@ -171,7 +197,10 @@ class KeyspaceLoader {
 
     Object& attached = keyspace_.db(db).attach({.object = std::move(object), .expiry = {}});
     if (attached.type() != ValueType::kString) by_id_.emplace(attached.id, &attached);
-    return true;
+    if (attached.type() != ValueType::kSet) return true;
+    const SetRecords& records = attached.set().records();
+    if (!records.is_being_rewritten()) return true;
+    return records.old_id() < attached.id && by_id_.emplace(records.old_id(), &attached).second;
   }
 
   bool read_collection(std::uint8_t type, RecordReader& reader, Object& object) {
@@ -181,6 +210,7 @@ class KeyspaceLoader {
         return true;
       case ValueType::kSet:
         object.value = SetValue(keyspace_.seed());
+        if (!reader.at_end()) object.set().records().loaded_rewrite(reader.varint());
         return true;
       case ValueType::kStream:
         object.value =
@@ -199,9 +229,10 @@ class KeyspaceLoader {
   }
 
   Object* object_of(std::uint64_t id) {
-    if (last_ == nullptr || last_->id != id) {
+    if (last_ == nullptr || last_id_ != id) {
       const auto found = by_id_.find(id);
       last_ = found == by_id_.end() ? nullptr : found->second;
+      last_id_ = id;
     }
     return last_;
   }
@@ -210,9 +241,12 @@ class KeyspaceLoader {
   absl::Status status_;
   absl::flat_hash_map<std::uint64_t, Object*> by_id_;
   Object* last_ = nullptr;  // elements of one object come together
+  std::uint64_t last_id_ = 0;
   SetValue* set_ = nullptr;
   std::vector<std::int64_t> integers_;                    // of set_, not yet in it
   std::vector<std::pair<Object*, std::string>> removed_;  // members, whatever runs say
+  std::vector<std::pair<Object*, std::string>>
+      added_meanwhile_;  // to sets that are being rewritten
   std::uint64_t largest_id_ = 0;
   std::uint64_t string_id_ =
       std::numeric_limits<std::uint64_t>::max();  // no record tells a string's: any will do

@@ -177,6 +177,9 @@ void write_header_value(const Object& object, std::string& out) {
     return;
   }
   writer.varint(object.id);
+  if (const auto* set = std::get_if<SetValue>(&object.value)) {
+    if (set->records().is_being_rewritten()) writer.varint(set->records().old_id());
+  }
   if (const auto* stream = std::get_if<std::unique_ptr<Stream>>(&object.value))
     (*stream)->write_header(writer);
 }

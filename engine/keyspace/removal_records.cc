@@ -83,6 +83,15 @@ void remove_each(StoreBatch& batch, RecordKind kind, const Object& object) {
   }
 }
 
+/// A set that is being rewritten has two. The records of such a set are removed by ranges.
+template <class Visit>
+void for_each_id(const Object& object, Visit visit) {
+  visit(object.id);
+  if (object.type() != ValueType::kSet) return;
+  const SetRecords& records = std::get<SetValue>(object.value).records();
+  if (records.is_being_rewritten()) visit(records.old_id());
+}
+
 /// Objects between whose ids no other object has one.
 struct Neighbours {
   std::span<const MassRemoval::Entry> objects;
@@ -116,13 +125,15 @@ void remove_neighbours(StoreBatch& batch, const Neighbours& neighbours) {
 }  // namespace
 
 void remove_elements(StoreBatch& batch, const Object& object) {
-  const MassRemoval::Entry entry = {.id = object.id, .object = &object};
-  remove_neighbours(batch, {{&entry, 1}, object.id, object.id});
+  for_each_id(object, [&](std::uint64_t id) {
+    const MassRemoval::Entry entry = {.id = id, .object = &object};
+    remove_neighbours(batch, {{&entry, 1}, id, id});
+  });
 }
 
 void MassRemoval::add(const Object& object) {
   if (is_all_ && object.type() == ValueType::kString) return;  // it separates no neighbours
-  objects_.push_back({.id = object.id, .object = &object});
+  for_each_id(object, [&](std::uint64_t id) { objects_.push_back({.id = id, .object = &object}); });
 }
 
 void MassRemoval::record(StoreBatch& batch) {

@@ -1,5 +1,6 @@
 #include "engine/keyspace/set_records.h"
 
+#include <cassert>
 #include <span>
 
 #include "engine/base/numbers.h"
@@ -33,52 +34,10 @@ void write_text(std::string_view member, VarintAppender& out) {
   out.bytes(member);
 }
 
-}  // namespace
-
-void SetRecords::Marks::add(std::string_view member) {
-  if (!marks_) marks_ = std::make_unique<Counted>();
-  if (marks_->count < kSingleRemovalsMax) {
-    marks_->members.emplace_back(member);
-  } else {
-    marks_->members = std::vector<std::string>();
-  }
-  ++marks_->count;
-}
-
-std::size_t SetRecords::Marks::memory_bytes() const {
-  if (!marks_) return 0;
-  std::size_t bytes = heap_block(sizeof(Counted)) + heap_bytes(marks_->members);
-  for (const std::string& member : marks_->members) bytes += heap_bytes(member);
-  return bytes;
-}
-
-void SetRecords::take_back_to(const Mark& mark) {
-  if (integers_.size() > mark.integers) integers_.resize(mark.integers);
-  if (texts_.size() > mark.texts) texts_.resize(mark.texts);
-}
-
-void SetRecords::complete(StoreBatch& batch, std::uint64_t object_id) {
-  if (gathered() == 0) return;
-  if (gathered() == 1 || marks_.size() > 0) {
-    for (const std::int64_t member : integers_) {
-      put_element(batch, object_id, DecimalText(member), {});
-    }
-    for (const std::string& member : texts_) put_element(batch, object_id, member, {});
-  } else {
-    put_run(batch, object_id);
-    has_runs_ = true;
-  }
-  constexpr std::size_t kMembersKeptMax = 16 * 1024;  // memory for so many; `= {}` would keep all
-  integers_.clear();
-  texts_.clear();
-  if (integers_.capacity() > kMembersKeptMax) integers_ = std::vector<std::int64_t>();
-  if (texts_.capacity() > kMembersKeptMax) texts_ = std::vector<std::string>();
-}
-
-void SetRecords::put_run(StoreBatch& batch, std::uint64_t object_id) const {
+/// There must be at least one member.
+void put_run(StoreBatch& batch, std::uint64_t object_id, std::span<const std::int64_t> integers,
+             std::span<const std::string> texts) {
   std::string key;
-  std::span<const std::int64_t> integers = integers_;
-  std::span<const std::string> texts = texts_;
   if (!integers.empty()) {
     key = element_key(RecordKind::kSetRun, object_id, DecimalText(integers.front()));
     integers = integers.subspan(1);
@@ -100,23 +59,84 @@ void SetRecords::put_run(StoreBatch& batch, std::uint64_t object_id) const {
   batch.put(key, rest);
 }
 
+}  // namespace
+
+void SetRecords::Marks::add(std::string_view member) {
+  if (marks_ == nullptr) marks_ = DeepPointer(Counted());
+  if (marks_->count < kSingleRemovalsMax) {
+    marks_->members.emplace_back(member);
+  } else {
+    marks_->members = std::vector<std::string>();
+  }
+  ++marks_->count;
+}
+
+std::size_t SetRecords::Marks::memory_bytes() const {
+  if (marks_ == nullptr) return 0;
+  std::size_t bytes = heap_block(sizeof(Counted)) + heap_bytes(marks_->members);
+  for (const std::string& member : marks_->members) bytes += heap_bytes(member);
+  return bytes;
+}
+
+void SetRecords::take_back_to(const Mark& mark) {
+  if (integers_.size() > mark.integers) integers_.resize(mark.integers);
+  if (texts_.size() > mark.texts) texts_.resize(mark.texts);
+}
+
+void SetRecords::complete(StoreBatch& batch, std::uint64_t object_id) {
+  if (gathered() == 0) return;
+  if (gathered() == 1 || marks_.size() > 0 || is_being_rewritten()) {
+    for (const std::int64_t member : integers_) {
+      put_element(batch, object_id, DecimalText(member), {});
+    }
+    for (const std::string& member : texts_) put_element(batch, object_id, member, {});
+  } else {
+    put_run(batch, object_id, integers_, texts_);
+    has_runs_ = true;
+  }
+  constexpr std::size_t kMembersKeptMax = 16 * 1024;  // memory for so many; `= {}` would keep all
+  integers_.clear();
+  texts_.clear();
+  if (integers_.capacity() > kMembersKeptMax) integers_ = std::vector<std::int64_t>();
+  if (texts_.capacity() > kMembersKeptMax) texts_ = std::vector<std::string>();
+}
+
 void SetRecords::record_removal(StoreBatch& batch, std::uint64_t object_id,
                                 std::string_view member) {
+  if (is_being_rewritten()) put_element(batch, old_id(), member, kRemoved);
   if (!has_runs_) return remove_element(batch, object_id, member);
   put_element(batch, object_id, member, kRemoved);
   marks_.add(member);
 }
 
-void SetRecords::start_anew(StoreBatch& batch, std::uint64_t object_id) {
-  remove_range(batch, RecordKind::kElement, object_id, object_id);
-  remove_range(batch, RecordKind::kSetRun, object_id, object_id);
+void SetRecords::begin_rewrite(std::uint64_t old_id) {
+  assert(gathered() == 0);
+  rewrite_ = DeepPointer(Rewrite{.old_id = old_id});
   has_runs_ = false;
-  marks_.clear();
+  marks_ = Marks();
+}
+
+void SetRecords::rewrite(StoreBatch& batch, std::uint64_t object_id,
+                         std::span<const std::int64_t> integers, std::span<const std::string> texts,
+                         std::uint64_t end) {
+  rewrite_->position = end;
+  if (integers.empty() && texts.empty()) return;
+  // None of them has a mark: that of a member that came back became an unmarked element record.
+  put_run(batch, object_id, integers, texts);
+  has_runs_ = true;
+}
+
+void SetRecords::end_rewrite(StoreBatch& batch) {
+  remove_range(batch, RecordKind::kElement, old_id(), old_id());
+  remove_range(batch, RecordKind::kSetRun, old_id(), old_id());
+  rewrite_ = DeepPointer<Rewrite>();
 }
 
 void SetRecords::count(std::size_t size, RecordCounts& counts) const {
+  // Nothing in memory names all records of both ids.
+  if (is_being_rewritten()) size += kSingleRemovalsMax + 1;
   counts[RecordKind::kElement] += size + marks_.size();
-  if (has_runs_) counts[RecordKind::kSetRun] += size + marks_.size();
+  if (has_runs_ || is_being_rewritten()) counts[RecordKind::kSetRun] += size + marks_.size();
 }
 
 bool visit_set_run(std::string_view bytes, absl::FunctionRef<void(std::int64_t member)> integer,

@@ -98,6 +98,8 @@ class SetValue {
   void for_each_text(Visit visit) const {
     texts_.for_each([&](const std::string& member) { visit(std::string_view(member)); });
   }
+  /// Above the positions of all members.
+  static constexpr std::uint64_t kPositionEnd = SegmentedTable<IntegerMember>::kPositionEnd;
   /// As in table_walk.h: the end of a step of at least `count` members, and those of a step.
   [[nodiscard]] std::uint64_t step_end(std::uint64_t begin, std::size_t count) const {
     return std::min(rushgate::step_end(integers_, begin, count),

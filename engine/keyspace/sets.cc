@@ -12,31 +12,48 @@
 namespace rushgate::sets {
 namespace {
 
-/// Writes every member of a set anew, which nothing is gathered of.
-void rewrite(Database& db, Object& object) {
+/// Writes the next members of a set that is being rewritten.
+void rewrite_portion(Database& db, Object& object) {
+  const SetValue& set = object.set();
   SetRecords& records = object.set().records();
   StoreBatch& batch = db.changes().records();
-  records.start_anew(batch, object.id);
-  object.set().for_each([&](std::string_view member) {
-    const auto integer = parse_int64(member);
-    integer ? records.add_integer(*integer) : records.add_text(member);
-    if (records.gathered() == SetRecords::kRunMembersMax) records.complete(batch, object.id);
+  std::vector<std::int64_t> integers;
+  std::vector<std::string> texts;
+  const std::uint64_t begin = records.rewritten_to();
+  const std::uint64_t end = set.step_end(begin, SetRecords::kRewrittenAtOnce);
+  set.for_each_between(begin, end, [&](std::string_view member) {
+    if (const auto integer = parse_int64(member)) {
+      integers.push_back(*integer);
+    } else {
+      texts.emplace_back(member);
+    }
   });
-  records.complete(batch, object.id);
+  records.rewrite(batch, object.id, integers, texts, end);
+  if (end < SetValue::kPositionEnd) return;
+  records.end_rewrite(batch);
+  db.changes().touch(object);
 }
 
 void record_removal(Database& db, Object& object, std::string_view member) {
   SetRecords& records = object.set().records();
   StoreBatch& batch = db.changes().records();
-  const bool is_rewritten = records.has_marks_enough(object.set().size());
-  if (is_rewritten || records.gathered() > 0) {
+  const bool begins = records.has_marks_enough(object.set().size());
+  const bool is_portion_due = records.is_portion_due() || begins;
+  if (is_portion_due || records.gathered() > 0) {
     db.changes().reserve_undo(object);
-    db.changes().push_undo(object,
-                           [&records, before = records]() mutable { records = std::move(before); });
+    db.changes().push_undo(object, [&object, &records, id = object.id, before = records]() mutable {
+      object.id = id;
+      records = std::move(before);
+    });
   }
   records.complete(batch, object.id);  // additions before it are recorded before it
-  if (is_rewritten) return rewrite(db, object);
+  if (begins) {
+    records.begin_rewrite(object.id);
+    object.id = db.keyspace().next_object_id();
+    db.changes().touch(object);
+  }
   records.record_removal(batch, object.id, member);
+  if (is_portion_due) rewrite_portion(db, object);
 }
 
 bool add_text(Database& db, Object& object, std::string_view member) {

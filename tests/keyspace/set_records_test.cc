@@ -209,13 +209,104 @@ TEST_F(SetRecordsTest, MarksAreCountedWhenTheyAreLoaded) {
   EXPECT_LE(records(), SetRecords::kMarksMax + 5);
 }
 
-TEST_F(SetRecordsTest, ALargeSetIsWrittenAnewInRuns) {
-  Members buyers = add_range(0, 4'000);
+// ---- Rewriting ----
+
+/// A large set whose last removal has begun to rewrite it.
+class RewrittenSetTest : public SetRecordsTest {
+ protected:
+  static constexpr int kMembers = 20'000;
+
+  RewrittenSetTest() {
+    buyers_ = add_range(0, kMembers);
+    for (int i = 0; i < 200; ++i) buyers_.insert("vip" + std::to_string(i));
+    add_all(buyers_);
+    commit();
+    while (!is_rewritten()) take_next();
+    commit();
+  }
+
+  bool is_rewritten() { return object()->set().records().is_being_rewritten(); }
+  void take_next() { take(buyers_, next_++); }
+  /// What a commit of the present changes writes, in bytes.
+  std::size_t bytes() { return keyspace_->changes().records().size_bytes(); }
+
+  Members buyers_;
+  int next_ = 0;
+};
+
+TEST_F(RewrittenSetTest, RemovalWritesBoundedPortion) {
+  constexpr std::size_t kBytesMax = 8 * 1'024;  // all of it would take 40 KiB
+  int removals = 0;
+  for (; is_rewritten(); ++removals) {
+    take_next();
+    EXPECT_LT(bytes(), kBytesMax);
+    commit();
+  }
+  EXPECT_GT(removals, 50);
+  EXPECT_LT(removals, 500);
+  EXPECT_LT(records(), 1'000U);
+  EXPECT_EQ(reloaded(), buyers_);
+}
+
+TEST_F(RewrittenSetTest, ReopeningGoesOnWithIt) {
+  int reopened = 0;
+  for (int round = 0; is_rewritten(); ++round) {
+    for (int i = 0; i < 20 + round; ++i) {
+      take_next();
+      add("new" + std::to_string(next_));
+      add(std::to_string(i));  // which was removed
+      buyers_.insert({"new" + std::to_string(next_), std::to_string(i)});
+    }
+    commit();
+    EXPECT_EQ(reloaded(), buyers_);
+    take(buyers_, 0);
+    remove("new" + std::to_string(next_));  // which came meanwhile
+    buyers_.erase("new" + std::to_string(next_));
+    commit();
+    EXPECT_EQ(reloaded(), buyers_);
+    ++reopened;
+  }
+  EXPECT_GT(reopened, 2);
+  EXPECT_EQ(reloaded(), buyers_);
+}
+
+TEST_F(RewrittenSetTest, PortionIsUndone) {
+  const auto mark = keyspace_->changes().mark();
+  const Members before = buyers_;
+  const int next = next_;
+  while (is_rewritten()) take_next();
+  keyspace_->changes().roll_back_to(mark);
+  EXPECT_TRUE(is_rewritten());
+  buyers_ = before;
+  next_ = next;
+  EXPECT_EQ(members(), buyers_);
+  add("new");
+  buyers_.insert("new");
   commit();
-  for (int i = 0; i < 2'001; ++i) take(buyers, i);
+  EXPECT_EQ(reloaded(), buyers_);
+}
+
+TEST_F(RewrittenSetTest, RemovedSetLeavesNothing) {
+  db().remove(*object());
   commit();
-  EXPECT_EQ(records(), 1U + 2U);  // 1,999 members
-  EXPECT_EQ(reloaded(), buyers);
+  EXPECT_EQ(records(), 0U);
+}
+
+TEST_F(RewrittenSetTest, FlushLeavesNothing) {
+  sets::add(db(), sets::create(db(), "other"), "a");
+  commit();
+  db().remove_all();
+  commit();
+  EXPECT_EQ(records(), 0U);
+}
+
+TEST_F(RewrittenSetTest, RenamedSetIsWhole) {
+  db().move(*object(), db(), "t");
+  commit();
+  reopen();
+  db().move(*db().find("t"), db(), "s");
+  commit();
+  EXPECT_EQ(reloaded(), buyers_);
 }
 
 /// As many marks as a set of two members may have: another removal writes it anew.
@@ -287,6 +378,13 @@ TEST_F(MarkedSetTest, GoesWithItsLastMember) {
 TEST(SetRecordsModelTest, RandomChangesLeaveWhatTheModelHolds) {
   MemoryStore store({.keep_state = true});
   SetRecordsModel model([&] { return std::make_unique<faults::FaultyStore>(store); });
+  model.run(200);
+  EXPECT_GT(model.rewrites(), 0U);
+}
+
+TEST(SetRecordsModelTest, RandomChangesOfLargeSetDuringRewrites) {
+  MemoryStore store({.keep_state = true});
+  SetRecordsModel model([&] { return std::make_unique<faults::FaultyStore>(store); }, 20'000);
   model.run(200);
   EXPECT_GT(model.rewrites(), 0U);
 }
