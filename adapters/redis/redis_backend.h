@@ -71,8 +71,10 @@ class RedisBackend final : public Backend {
   [[nodiscard]] const Clock& clock() const override;  // the machine's
   [[nodiscard]] Scheduler& scheduler() override;
   [[nodiscard]] absl::Status health() const override;
-  /// It runs no native scripts and waits for no disk: Client::sync() is OK if the server replies.
-  /// How safe replies are is for the server's configuration to say (appendfsync).
+  /// It runs no native scripts and waits for no disk: how safe replies are is for the server's
+  /// configuration to say (appendfsync). Client::sync() is OK if the server replies, or with
+  /// RedisOptions::sync_replicas once so many replicas have all that was answered before; if they do
+  /// not confirm it in time, it is NOREPLICAS.
   [[nodiscard]] Capabilities capabilities() const override;
   void add_native_scripts(std::span<const NamedScript> scripts) override;
   /// A check runs on a thread of its own. It delays the requests that need its connection.

@@ -172,8 +172,13 @@ absl::Status RedisOptions::check() const {
                              must_be_positive("command_timeout_ms", command_timeout_ms),
                              must_be_positive("connections_max", connections_max),
                              must_be_positive("reconnect_max_ms", reconnect_max_ms),
-                             must_be_positive("keepalive_seconds", keepalive_seconds)}) {
+                             must_be_positive("keepalive_seconds", keepalive_seconds),
+                             must_be_positive("sync_timeout_ms", sync_timeout_ms)}) {
     if (!status.ok()) return status;
+  }
+  if (sync_replicas < 0) {
+    return absl::InvalidArgumentError(
+        concat("sync_replicas must not be negative: ", std::to_string(sync_replicas)));
   }
   if (queue_capacity == 0) return absl::InvalidArgumentError("queue_capacity must be at least 1");
   if (tls && !unix_path.empty()) return absl::InvalidArgumentError("a unix socket has no TLS");

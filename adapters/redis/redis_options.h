@@ -15,12 +15,12 @@ namespace rushgate {
 struct RedisOptions {
   std::string host = "127.0.0.1";
   int port = 6379;
-  std::string unix_path;  // if not empty, instead of host and port
+  std::string unix_path = {};  // if not empty, instead of host and port
 
-  std::string user;      // empty: the default user
-  std::string password;  // empty: no AUTH is sent
+  std::string user = {};      // empty: the default user
+  std::string password = {};  // empty: no AUTH is sent
   int db = 0;
-  std::string client_name;  // empty: none; else what CLIENT LIST shows
+  std::string client_name = {};  // empty: none; else what CLIENT LIST shows
 
   std::int64_t connect_timeout_ms = 2'000;
   /// How long the server may be silent. A blocking command gets its own timeout in addition.
@@ -36,10 +36,14 @@ struct RedisOptions {
   std::size_t queue_capacity = 32'768;
   std::size_t queue_bytes_max = std::size_t{256} * 1024 * 1024;
 
+  /// How many replicas Client::sync() waits for (redis.io/commands/wait); 0: for none.
+  int sync_replicas = 0;
+  std::int64_t sync_timeout_ms = 1'000;  // how long it waits for them
+
   bool tls = false;
-  std::string tls_ca;           // file of certificates to trust (PEM); empty: the system's
-  std::string tls_certificate;  // file of the client's certificate (PEM); empty: none
-  std::string tls_key;          // file of the key for it (PEM)
+  std::string tls_ca = {};           // file of certificates to trust (PEM); empty: the system's
+  std::string tls_certificate = {};  // file of the client's certificate (PEM); empty: none
+  std::string tls_key = {};          // file of the key for it (PEM)
 
   /// redis://[[user]:password@]host[:port][/db] or unix:///path[?db=N], "%XX" decoded; everything
   /// else as above. An error is kInvalidArgument, says which part is wrong, and never shows the

@@ -356,8 +356,24 @@ std::vector<Reply> RedisClient::exchange(std::span<const Request> requests) {
 void RedisClient::unblock() { session_->unblock(); }
 
 Reply RedisClient::sync() {
-  Reply answer = call(Request::of("PING"));
-  return answer.is_error() ? answer : Reply::ok();
+  const RedisOptions& options = session_->core().options();
+  if (options.sync_replicas == 0) {
+    Reply answer = call(Request::of("PING"));
+    return answer.is_error() ? answer : Reply::ok();
+  }
+  // WAIT waits for the writes of its own connection, and blocks it: not the one that all share. To
+  // the replicas, PUBLISH is a write, and it follows all that were answered before.
+  const Request requests[] = {Request::of("PUBLISH", "rushgate:sync", ""),
+                              Request::of("WAIT", options.sync_replicas, options.sync_timeout_ms)};
+  const std::vector<Reply> replies = exchange(requests);
+  for (const Reply& reply : replies) {
+    if (!reply.is_integer()) return reply;
+  }
+  const std::int64_t confirmed = replies.back().integer();
+  if (confirmed >= options.sync_replicas) return Reply::ok();
+  return Reply::error(concat("NOREPLICAS ", std::to_string(confirmed), " of ",
+                             std::to_string(options.sync_replicas), " replicas confirmed within ",
+                             std::to_string(options.sync_timeout_ms), " ms"));
 }
 
 }  // namespace rushgate

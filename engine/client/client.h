@@ -54,7 +54,8 @@ class Client {
 
   /// Returns when everything answered so far is as safe as the backend can make it: past an fsync
   /// on a durable embedded engine; on Redis it is a statement of trust in the server's own
-  /// settings. An error if it could not be made safe.
+  /// settings, or waits for replicas if the backend was told to. An error if it could not be made
+  /// safe.
   virtual Reply sync() = 0;
 
   /// The command that runs `script`: FCALL of its native implementation where the backend has it, else

@@ -34,8 +34,9 @@ constexpr std::int64_t kStock = 100;
 /// What a process has: a client, the sale and a worker.
 class SaleOnRedis {
  public:
-  SaleOnRedis(const RedisServer& server, OrderStore& orders, std::int64_t command_timeout_ms)
-      : backend_(connect(server, command_timeout_ms)), client_(backend_->open_client()) {
+  /// `how` to speak to the server, but for its address.
+  SaleOnRedis(const RedisServer& server, OrderStore& orders, const RedisOptions& how)
+      : backend_(connect(server, how)), client_(backend_->open_client()) {
     auto sale = Sale::open(*backend_, orders);
     if (!sale.ok()) throw std::runtime_error(sale.status().ToString());
     sale_ = *std::move(sale);
@@ -49,9 +50,11 @@ class SaleOnRedis {
   void let_worker_go_on() { worker_clock_.advance_ms(WorkerOptions{}.pause_ms_max); }
 
  private:
-  static std::unique_ptr<RedisBackend> connect(const RedisServer& server, std::int64_t timeout_ms) {
-    RedisOptions options = *RedisOptions::from_url(server.url());
-    options.command_timeout_ms = timeout_ms;
+  static std::unique_ptr<RedisBackend> connect(const RedisServer& server, RedisOptions options) {
+    const RedisOptions address = *RedisOptions::from_url(server.url());
+    options.host = address.host;
+    options.port = address.port;
+    options.unix_path = address.unix_path;
     auto backend = RedisBackend::open(options);
     if (!backend.ok()) throw std::runtime_error(backend.status().ToString());
     return *std::move(backend);
@@ -67,14 +70,17 @@ class SaleOnRedis {
 
 class RedisLossesTest : public ::testing::Test {
  protected:
-  static constexpr std::int64_t kLongMs = 20'000;
-
-  void start(RedisServerOptions options = {}, std::int64_t command_timeout_ms = kLongMs) {
+  void start(RedisServerOptions options = {}, const RedisOptions& how = patient()) {
     server_ = std::make_unique<RedisServer>(std::move(options));
+    open(how);
+  }
+  void open(const RedisOptions& how) {
     orders_ = *SqliteOrderStore::open(directory_.path() / "orders.db");
-    running_ = std::make_unique<SaleOnRedis>(*server_, *orders_, command_timeout_ms);
+    running_ = std::make_unique<SaleOnRedis>(*server_, *orders_, how);
     ASSERT_EQ(sale().publish(voucher()), absl::OkStatus());
   }
+
+  static RedisOptions patient() { return {.command_timeout_ms = 20'000}; }
 
   [[nodiscard]] Sale& sale() { return running_->sale(); }
   [[nodiscard]] Reply ask(const Request& request) const {
@@ -198,7 +204,7 @@ TEST_F(RedisLossesTest, KilledInARushNeverOversells) {
 
 TEST_F(RedisLossesTest, PausedServerIsAnUnknownOutcomeThatTheKeyResolves) {
   constexpr std::int64_t kShortMs = 200;
-  start(append_only(), kShortMs);
+  start(append_only(), {.command_timeout_ms = kShortMs});
   buy(1, 1);
   server_->pause();
   const BuyResult unknown = sale().buy(1, 7, "key");
@@ -264,6 +270,25 @@ TEST_F(RedisLossesTest, TooFewReplicasRefuseAndDoNothing) {
   EXPECT_EQ(refused.outcome, Outcome::kOverloaded) << refused.detail;
   EXPECT_NE(refused.detail.find("NOREPLICAS"), std::string::npos) << refused.detail;
   ASSERT_EQ(ask(Request::of("CONFIG", "SET", "min-replicas-to-write", 0)), Reply::ok());
+  sell_out_and_check();
+}
+
+TEST_F(RedisLossesTest, OrdersAreStoredOnceTheReplicaHasThem) {
+  server_ = std::make_unique<RedisServer>(RedisServerOptions{.listens_on_tcp = true});
+  RedisServer replica;
+  replica.replicate(*server_);
+  open({.sync_replicas = 1, .sync_timeout_ms = 200});
+  buy(1, 5);
+  replica.pause();
+  buy(6, 5);
+  const OrderWorker::Step paused = running_->worker().step();
+  EXPECT_EQ(paused.kind, OrderWorker::Step::Kind::kPaused);
+  EXPECT_NE(paused.reason.find("NOREPLICAS 0 of 1"), std::string::npos) << paused.reason;
+  EXPECT_TRUE(rows().empty());
+  replica.resume();
+  running_->let_worker_go_on();
+  drain();
+  EXPECT_EQ(rows().size(), 10U);
   sell_out_and_check();
 }
 
@@ -338,7 +363,7 @@ TEST_F(RedisLossesTest, FailoverWithBatchInMemoryNeverOversells) {
 TEST_F(RedisLossesTest, TwoProcessesRebuildAtOnce) {
   start();
   const auto other_orders = *SqliteOrderStore::open(directory_.path() / "orders.db");
-  SaleOnRedis other(*server_, *other_orders, kLongMs);
+  SaleOnRedis other(*server_, *other_orders, patient());
   buy(1, 50);
   drain();
   server_->flush_all();
