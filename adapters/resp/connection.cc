@@ -207,9 +207,9 @@ void Connection::receive() {
   }
 }
 
-/// Returns how much memory takes what its client has sent and not finished.
+/// Returns how much memory takes what its client has sent, and what is kept for it.
 std::size_t Connection::unanswered_bytes() const {
-  return input_.size() - parsed_bytes_ + parser_.memory_bytes() + session_->queued_bytes();
+  return input_.size() - parsed_bytes_ + parser_.memory_bytes() + session_->held_bytes();
 }
 
 void Connection::parse_input() {
@@ -373,7 +373,7 @@ void Connection::send_and_go_on() {
   session_->set_unsent_bytes(unread_bytes());
   if (is_closed_) return;
   if (unanswered_bytes() > options_.query_bytes_max) {
-    return drop("it sent more than query_bytes_max after MULTI");
+    return drop("what is kept for it exceeds query_bytes_max (MULTI, WATCH, SUBSCRIBE, SETNAME)");
   }
   const bool has_more =
       batch_begin_ < batch_end_ || alone_ || held_ || may_have_request_ || is_readable_;
@@ -450,7 +450,7 @@ void Connection::count_memory() {
   std::size_t bytes = 0;
   if (!is_closed_) {
     bytes = heap_bytes(input_) + parser_.memory_bytes() + batch_bytes_ + blocking_.memory_bytes() +
-            session_->queued_bytes() + output_.memory_bytes() + message_bytes_;
+            session_->held_bytes() + output_.memory_bytes() + message_bytes_;
     for (const auto& request : {&alone_, &held_}) {
       if (*request) bytes += (*request)->memory_bytes();
     }

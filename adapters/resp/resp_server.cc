@@ -240,10 +240,17 @@ absl::Status RespServer::Impl::start() {
   if (!options_.bind_address.empty()) listening = listen_on_tcp();
   if (listening.ok() && !options_.unix_socket.empty()) listening = listen_on_unix_socket();
   if (!listening.ok()) return listening;
-  ServedSession::set_server(engine_, {.port = port_,
-                                      .clients_max = options_.clients_max,
-                                      .idle_timeout_s = options_.idle_timeout_s,
-                                      .tcp_keepalive_s = options_.tcp_keepalive_s});
+  ServedSession::set_server(engine_,
+                            {.port = port_,
+                             .clients_max = options_.clients_max,
+                             .idle_timeout_s = options_.idle_timeout_s,
+                             .tcp_keepalive_s = options_.tcp_keepalive_s,
+                             .query_bytes_max = options_.query_bytes_max,
+                             .clients_bytes_max = options_.clients_bytes_max,
+                             .output_bytes_max = options_.output_bytes_max,
+                             .subscriber_bytes_max = options_.subscriber_bytes_max,
+                             .subscriber_soft_bytes_max = options_.subscriber_soft_bytes_max,
+                             .subscriber_soft_s = options_.subscriber_soft_s});
   if (!engine_.is_manual()) look_around_every_second();
   thread_ = std::thread([this] { run(); });
   return listening;

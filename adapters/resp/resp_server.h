@@ -41,8 +41,9 @@ struct RespServerOptions {
   /// there; up to 32,767. 0: it does not ask.
   std::int64_t tcp_keepalive_s = 300;
 
-  /// What one client may have sent without an answer, requests after MULTI included, and what it
-  /// may leave unread, in bytes. Beyond that it is closed, and the log says why.
+  /// What one client may have sent without an answer, requests after MULTI and names that are kept
+  /// for it included (WATCH, SUBSCRIBE), and what it may leave unread, in bytes. Beyond that it is
+  /// closed, and the log says why.
   std::size_t query_bytes_max = std::size_t{1} << 30;
   std::size_t output_bytes_max = std::size_t{1} << 30;
   /// What a subscribed client may leave unread; it does not stop the clients that publish. It is

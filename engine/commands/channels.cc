@@ -4,10 +4,22 @@
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
+#include "engine/base/heap.h"
 #include "engine/commands/glob.h"
 #include "engine/commands/session.h"
 
 namespace rushgate {
+
+namespace {
+
+/// Returns what a subscription takes, about: the session and the channel have the name each.
+std::size_t subscription_bytes(std::string_view name) {
+  constexpr std::size_t kNodes = 160;
+  const bool is_on_heap = name.size() > std::string().capacity();
+  return kNodes + (is_on_heap ? 2 * heap_block(name.size() + 1) : 0);
+}
+
+}  // namespace
 
 bool Channels::subscribe(Session& session, ChannelKind kind, std::string_view name) {
   auto& names = session.subscriptions.of(kind);
@@ -21,6 +33,7 @@ bool Channels::subscribe(Session& session, ChannelKind kind, std::string_view na
   names.emplace(name);
   std::move(take_back).Cancel();
   session.is_subscribed = true;
+  session.held_bytes.channels = session.held_bytes.channels + subscription_bytes(name);
   return true;
 }
 
@@ -30,6 +43,7 @@ bool Channels::unsubscribe(Session& session, ChannelKind kind, std::string_view 
   if (subscribed == names.end()) return false;
   const auto found = of(kind).find(name);
   std::erase(found->second, &session);
+  session.held_bytes.channels = session.held_bytes.channels - subscription_bytes(name);
   if (found->second.empty()) of(kind).erase(found);
   names.erase(subscribed);
   session.is_subscribed = !session.subscriptions.empty();

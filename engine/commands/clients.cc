@@ -12,6 +12,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "engine/base/heap.h"
 #include "engine/base/numbers.h"
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
@@ -19,6 +20,7 @@
 #include "engine/commands/command_table.h"
 #include "engine/commands/errors.h"
 #include "engine/commands/help_reply.h"
+#include "engine/commands/reply_allowance.h"
 #include "engine/commands/sessions.h"
 #include "engine/commands/transactions.h"
 
@@ -102,7 +104,12 @@ namespace {
 Reply lines_of(const CommandContext& context,
                const std::vector<std::shared_ptr<Session>>& sessions) {
   std::string lines = "txt:";
-  for (const auto& session : sessions) lines += line_of(context, *session);
+  ReplyAllowance allowance(context.session().reply_bytes_max);
+  for (const auto& session : sessions) {  // CLIENT LIST ID may name one again and again
+    const std::string line = line_of(context, *session);
+    if (!allowance.take(line.size())) return errors::reply_too_large();
+    lines += line;
+  }
   return Reply::verbatim(std::move(lines));
 }
 
@@ -331,8 +338,10 @@ Reply client_help_command(CommandContext& /*context*/) {
 
 bool set_client_name(Session& session, std::string_view name) {
   const bool is_valid = std::ranges::all_of(name, [](char c) { return c >= '!' && c <= '~'; });
-  if (is_valid) session.name = name;
-  return is_valid;
+  if (!is_valid) return false;
+  std::string(name).swap(session.name);  // gives the old one's memory back
+  session.held_bytes.name = heap_bytes(session.name);
+  return true;
 }
 
 }  // namespace rushgate

@@ -12,6 +12,8 @@
 #include "engine/commands/command_functions.h"
 #include "engine/commands/command_syntax.h"
 #include "engine/commands/command_table.h"
+#include "engine/commands/errors.h"
+#include "engine/commands/reply_allowance.h"
 
 namespace rushgate {
 namespace {
@@ -116,16 +118,18 @@ const CommandDoc& find_doc(std::string_view name) {
 // COMMAND DOCS [command-name ...]
 Reply command_docs_command(CommandContext& context) {
   Fields docs;
-  const auto add = [&docs](const CommandSpec& spec) {
-    docs.add(std::string(spec.name), doc_reply(spec));
-  };
   if (context.size() == 2) {
     for (const CommandSpec& spec : command_table()) {
-      if (!is_subcommand(spec)) add(spec);
+      if (!is_subcommand(spec)) docs.add(std::string(spec.name), doc_reply(spec));
     }
   }
+  ReplyAllowance allowance(context.session().reply_bytes_max);
   for (const std::string_view name : context.request().subspan(2)) {
-    if (const CommandSpec* const spec = find_full_name(name)) add(*spec);
+    const CommandSpec* const spec = find_full_name(name);
+    if (spec == nullptr) continue;
+    Reply doc = doc_reply(*spec);
+    if (!allowance.take(memory_bytes(doc))) return errors::reply_too_large();
+    docs.add(std::string(spec->name), std::move(doc));
   }
   return docs.reply();
 }

@@ -16,6 +16,7 @@
 #include "engine/commands/glob.h"
 #include "engine/commands/help_reply.h"
 #include "engine/commands/key_specs.h"
+#include "engine/commands/reply_allowance.h"
 
 namespace rushgate {
 namespace {
@@ -99,9 +100,11 @@ Reply command_command(CommandContext&) { return all_infos(); }
 Reply command_info_command(CommandContext& context) {
   if (context.size() == 2) return all_infos();
   std::vector<Reply> infos;
+  ReplyAllowance allowance(context.session().reply_bytes_max);
   for (const std::string_view name : context.request().subspan(2)) {
     const CommandSpec* const spec = find_full_name(name);
     infos.push_back(spec == nullptr ? Reply::nil() : info_reply(*spec));
+    if (!allowance.take(memory_bytes(infos.back()))) return errors::reply_too_large();
   }
   return Reply::array(std::move(infos));
 }

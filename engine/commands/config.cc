@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "engine/base/memory_size.h"
 #include "engine/base/numbers.h"
 #include "engine/commands/arguments.h"
@@ -101,15 +102,28 @@ std::string sync_policy(const CommandServices& services) {
   return "everysec";
 }
 
+/// There are no replicas.
+std::string output_limits(const CommandServices& services) {
+  const ServerSettings server = services.sessions.server();
+  return absl::StrCat("normal ", server.output_bytes_max, " 0 0 slave 0 0 0 pubsub ",
+                      server.subscriber_bytes_max, " ", server.subscriber_soft_bytes_max, " ",
+                      server.subscriber_soft_s);
+}
+
 using Services = const CommandServices&;
 constexpr FixedSetting kFixed[] = {
     {"appendonly",
      [](Services s) { return std::string(durability(s) == Durability::kMemory ? "no" : "yes"); }},
     {"appendfsync", sync_policy},
+    {"client-output-buffer-limit", output_limits},
+    {"client-query-buffer-limit",
+     [](Services s) { return std::to_string(s.sessions.server().query_bytes_max); }},
     {"databases", [](Services) { return std::to_string(Keyspace::kDatabases); }},
     {"latency-tracking-info-percentiles",
      [](Services) { return std::string(kLatencyPercentiles); }},
     {"maxclients", [](Services s) { return std::to_string(s.sessions.server().clients_max); }},
+    {"maxmemory-clients",
+     [](Services s) { return std::to_string(s.sessions.server().clients_bytes_max); }},
     {"port", [](Services s) { return std::to_string(s.sessions.server().port); }},
     {"proto-max-bulk-len", [](Services) { return std::to_string(kStringBytesMax); }},
     {"save", [](Services) { return std::string(); }},

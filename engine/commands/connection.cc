@@ -106,7 +106,7 @@ Reply reset_command(CommandContext& context) {
   session.is_silent = false;  // what CLIENT REPLY SKIP said of this answer holds
   session.db = 0;
   session.protocol = 2;
-  session.name.clear();
+  set_client_name(session, "");
   session.is_authenticated = session.password.empty();
   return Reply::status("RESET");
 }

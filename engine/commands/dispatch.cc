@@ -149,7 +149,7 @@ Reply run_or_queue(CommandContext& context, const CommandSpec* spec) {
   }
   if (!session.transaction || (spec->flags & kNotQueued) != 0) return run(context, *spec);
   const Request& queued = session.transaction->requests.emplace_back(context.request());
-  session.queued_bytes = session.queued_bytes + sizeof(queued) + queued.heap_bytes();
+  session.held_bytes.requests = session.held_bytes.requests + sizeof(queued) + queued.heap_bytes();
   if (asks_for_memory(context, *spec)) session.transaction->asks_for_memory = true;
   return Reply::status("QUEUED");
 }

@@ -15,15 +15,21 @@ class ReplyAllowance {
 
   /// Takes `bytes`. Returns false, and takes nothing, if fewer are left.
   [[nodiscard]] bool take(std::size_t bytes) {
-    if (bytes > left_) return false;
+    if (bytes > left_) {
+      is_exceeded_ = true;
+      return false;
+    }
     left_ -= bytes;
     return true;
   }
+  /// Returns true if take() has returned false.
+  [[nodiscard]] bool is_exceeded() const { return is_exceeded_; }
   /// Takes `bytes`, or all that is left.
   void take_up_to(std::size_t bytes) { left_ -= std::min(bytes, left_); }
 
  private:
   std::size_t left_;
+  bool is_exceeded_ = false;
 };
 
 }  // namespace rushgate

@@ -47,6 +47,16 @@ class SharedValue {
   std::atomic<T> value_;
 };
 
+/// What a client has the engine keep for it, in bytes.
+struct HeldBytes {
+  SharedValue<std::size_t> requests{0};  // that wait for EXEC
+  SharedValue<std::size_t> watched{0};   // keys
+  SharedValue<std::size_t> channels{0};  // those that it is subscribed to, and patterns
+  SharedValue<std::size_t> name{0};
+
+  [[nodiscard]] std::size_t total() const { return requests + watched + channels + name; }
+};
+
 /// Belongs to the thread that holds the turn.
 struct Session {
   std::uint64_t id = 0;
@@ -55,12 +65,12 @@ struct Session {
   std::string name;           // CLIENT SETNAME
   std::uint64_t replies = 0;  // requests answered so far
 
-  std::optional<Transaction> transaction;    // MULTI
-  SharedValue<std::size_t> queued_bytes{0};  // what its requests hold: for any thread
-  std::vector<WatchedKey> watched;           // WATCH
-  Subscriptions subscriptions;               // SUBSCRIBE and the like
-  SharedValue<bool> is_subscribed{false};    // there are some: for any thread
-  std::shared_ptr<Outlet> outlet;            // null: it takes answers only
+  std::optional<Transaction> transaction;  // MULTI
+  std::vector<WatchedKey> watched;         // WATCH
+  Subscriptions subscriptions;             // SUBSCRIBE and the like
+  SharedValue<bool> is_subscribed{false};  // there are some: for any thread
+  HeldBytes held_bytes;                    // of all these: for any thread
+  std::shared_ptr<Outlet> outlet;          // null: it takes answers only
 
   // ---- CLIENT REPLY ----
   bool is_silent = false;  // OFF

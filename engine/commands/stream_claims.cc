@@ -13,6 +13,7 @@
 #include "engine/commands/command_context.h"
 #include "engine/commands/command_functions.h"
 #include "engine/commands/errors.h"
+#include "engine/commands/reply_allowance.h"
 #include "engine/commands/stream_arguments.h"
 #include "engine/commands/stream_errors.h"
 #include "engine/keyspace/streams.h"
@@ -244,7 +245,8 @@ struct Autoclaimed {
 };
 
 absl::Status autoclaim_entries(CommandContext& context, Object& object, StreamGroup& group,
-                               const AutoclaimRequest& autoclaim, Autoclaimed& result) {
+                               const AutoclaimRequest& autoclaim, ReplyAllowance& allowance,
+                               Autoclaimed& result) {
   std::int64_t attempts = autoclaim.count * kAttemptsPerEntry;
   std::int64_t count = autoclaim.count;
   auto at = group.pending.lower_bound(autoclaim.start);
@@ -270,6 +272,7 @@ absl::Status autoclaim_entries(CommandContext& context, Object& object, StreamGr
     pending.delivered_ms = context.now_ms();
     if (!autoclaim.just_id) ++pending.deliveries;
     streams::assign_pending(context.db(), object, group, id, pending);
+    if (!allowance.take(memory_bytes(claimed))) break;
     result.entries.push_back(std::move(claimed));
     --count;
   }
@@ -310,12 +313,13 @@ Reply xclaim_command(CommandContext& context) {
     streams::set_group_position(db, *object, *group, claim.last_id, group->entries_read);
   }
   std::vector<Reply> entries;
-  for (const StreamId id : claim.ids) {
+  ReplyAllowance allowance(context.session().reply_bytes_max);
+  for (const StreamId id : claim.ids) {  // one may be there again and again
     Reply claimed;
-    if (absl::Status status = claim_entry(context, *object, *group, claim, id, claimed);
-        !status.ok()) {
+    const absl::Status status = claim_entry(context, *object, *group, claim, id, claimed);
+    if (!status.ok() || !allowance.take(memory_bytes(claimed))) {
       db.changes().roll_back_to(mark);
-      return errors::store_failed(status);
+      return status.ok() ? errors::reply_too_large() : errors::store_failed(status);
     }
     if (!claimed.is_nil()) entries.push_back(std::move(claimed));
   }
@@ -333,10 +337,12 @@ Reply xautoclaim_command(CommandContext& context) {
 
   const Changes::Mark mark = context.db().changes().mark();
   Autoclaimed result;
-  if (absl::Status status = autoclaim_entries(context, *object, *group, autoclaim, result);
-      !status.ok()) {
+  ReplyAllowance allowance(context.session().reply_bytes_max);
+  const absl::Status status =
+      autoclaim_entries(context, *object, *group, autoclaim, allowance, result);
+  if (!status.ok() || allowance.is_exceeded()) {
     context.db().changes().roll_back_to(mark);
-    return errors::store_failed(status);
+    return status.ok() ? errors::reply_too_large() : errors::store_failed(status);
   }
   return Reply::array({id_reply(result.cursor), Reply::array(std::move(result.entries)),
                        Reply::array(std::move(result.deleted))});

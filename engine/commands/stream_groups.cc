@@ -12,6 +12,7 @@
 #include "engine/commands/command_functions.h"
 #include "engine/commands/errors.h"
 #include "engine/commands/help_reply.h"
+#include "engine/commands/reply_allowance.h"
 #include "engine/commands/stream_arguments.h"
 #include "engine/commands/stream_errors.h"
 #include "engine/keyspace/streams.h"
@@ -216,7 +217,7 @@ void advance_group(Database& db, const Source& source, const std::vector<StreamI
 
 /// Gives the consumer entries that the group has not been given yet.
 absl::Status read_new(CommandContext& context, const StreamReadRequest& read, const Source& source,
-                      std::vector<Reply>& entries) {
+                      ReplyAllowance& allowance, std::vector<Reply>& entries) {
   const auto first = source.group->last_delivered.next();
   if (!first) return absl::OkStatus();
   std::vector<StreamId> ids;
@@ -224,9 +225,10 @@ absl::Status read_new(CommandContext& context, const StreamReadRequest& read, co
       source.object->stream().read(*first, StreamId::max(), [&](const StreamEntry& entry) {
         ids.push_back(entry.id());
         entries.push_back(entry_reply(entry));
+        if (!allowance.take(memory_bytes(entries.back()))) return false;
         return read.count == 0 || ids.size() < read.count;
       });
-  if (!status.ok() || ids.empty()) return status;
+  if (!status.ok() || allowance.is_exceeded() || ids.empty()) return status;
 
   StreamConsumer& consumer = consumer_of(context, source, read.consumer);
   advance_group(context.db(), source, ids);
@@ -240,7 +242,8 @@ absl::Status read_new(CommandContext& context, const StreamReadRequest& read, co
 /// Gives the consumer once more what it has not acknowledged; [id, nil] stands for an entry that
 /// was deleted since.
 absl::Status read_history(CommandContext& context, const StreamReadRequest& read,
-                          const Source& source, std::vector<Reply>& entries) {
+                          const Source& source, ReplyAllowance& allowance,
+                          std::vector<Reply>& entries) {
   StreamConsumer& consumer = consumer_of(context, source, read.consumer);
   const auto first = source.after->next();
   if (!first) return absl::OkStatus();
@@ -253,15 +256,15 @@ absl::Status read_history(CommandContext& context, const StreamReadRequest& read
       return false;
     });
     if (!status.ok()) return status;
-    if (entry_read.is_nil()) {
-      entries.push_back(Reply::array({id_reply(id), Reply::nil_array()}));
-      continue;
-    }
+    const bool is_deleted = entry_read.is_nil();
+    if (is_deleted) entry_read = Reply::array({id_reply(id), Reply::nil_array()});
+    entries.push_back(std::move(entry_read));
+    if (!allowance.take(memory_bytes(entries.back()))) break;
+    if (is_deleted) continue;
     PendingEntry pending = *source.group->find_pending(id);
     pending.delivered_ms = context.now_ms();
     ++pending.deliveries;
     streams::assign_pending(context.db(), *source.object, *source.group, id, pending);
-    entries.push_back(std::move(entry_read));
   }
   return absl::OkStatus();
 }
@@ -284,15 +287,17 @@ Reply xreadgroup_command(CommandContext& context) {
   Changes& changes = context.db().changes();
   const Changes::Mark mark = changes.mark();
   std::vector<Reply> keys_and_entries;
+  ReplyAllowance allowance(context.session().reply_bytes_max);
   for (std::size_t i = 0; i < read.streams; ++i) {
     const Source& source = sources[i];
     if (source.group == nullptr) continue;
     std::vector<Reply> entries;
-    const absl::Status status = source.after ? read_history(context, read, source, entries)
-                                             : read_new(context, read, source, entries);
-    if (!status.ok()) {
+    const absl::Status status = source.after
+                                    ? read_history(context, read, source, allowance, entries)
+                                    : read_new(context, read, source, allowance, entries);
+    if (!status.ok() || allowance.is_exceeded()) {
       changes.roll_back_to(mark);
-      return errors::store_failed(status);
+      return status.ok() ? errors::reply_too_large() : errors::store_failed(status);
     }
     if (entries.empty() && !source.after) {  // a history is answered even if it is empty
       const StreamId after = source.group->last_delivered;

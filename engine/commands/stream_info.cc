@@ -11,6 +11,7 @@
 #include "engine/commands/command_functions.h"
 #include "engine/commands/errors.h"
 #include "engine/commands/help_reply.h"
+#include "engine/commands/reply_allowance.h"
 #include "engine/commands/stream_arguments.h"
 #include "engine/commands/stream_errors.h"
 
@@ -153,14 +154,16 @@ Reply full_groups(const Stream& stream, std::size_t count) {
   return Reply::array(std::move(groups));
 }
 
-Reply full_stream(const Stream& stream, std::size_t count) {
+Reply full_stream(const Stream& stream, std::size_t count, ReplyAllowance allowance) {
   std::vector<Reply> entries;
   const absl::Status read =
       stream.read(StreamId::min(), StreamId::max(), [&](const StreamEntry& entry) {
         entries.push_back(entry_reply(entry));
+        if (!allowance.take(memory_bytes(entries.back()))) return false;
         return count == 0 || entries.size() < count;
       });
   if (!read.ok()) return errors::store_failed(read);
+  if (allowance.is_exceeded()) return errors::reply_too_large();
   MapBuilder info;
   add_counters(stream, info);
   return info.add("entries", Reply::array(std::move(entries)))
@@ -185,7 +188,8 @@ Reply xinfo_stream_command(CommandContext& context) {
   std::int64_t count = has_count ? arguments.next_integer() : kCountDefault;
   if (!arguments.ok()) return arguments.take_error();
   if (count < 0) count = kCountDefault;
-  return full_stream(object->stream(), static_cast<std::size_t>(count));
+  return full_stream(object->stream(), static_cast<std::size_t>(count),
+                     ReplyAllowance(context.session().reply_bytes_max));
 }
 
 // XINFO GROUPS key

@@ -15,6 +15,7 @@
 #include "engine/commands/command_context.h"
 #include "engine/commands/command_functions.h"
 #include "engine/commands/errors.h"
+#include "engine/commands/reply_allowance.h"
 #include "engine/commands/stream_arguments.h"
 #include "engine/commands/stream_errors.h"
 
@@ -103,14 +104,17 @@ Reply range_reply(CommandContext& context, std::size_t start_at, std::size_t end
   if (object == nullptr) return Reply::array();
   if (count == 0) return Reply::nil_array();
   std::vector<Reply> entries;
+  ReplyAllowance allowance(context.session().reply_bytes_max);
   const auto visit = [&](const StreamEntry& entry) {
     entries.push_back(entry_reply(entry));
+    if (!allowance.take(memory_bytes(entries.back()))) return false;
     return !count || entries.size() < static_cast<std::size_t>(*count);
   };
   const Stream& stream = object->stream();
   const absl::Status read =
       start_at < end_at ? stream.read(start, end, visit) : stream.read_back(start, end, visit);
   if (!read.ok()) return errors::store_failed(read);
+  if (allowance.is_exceeded()) return errors::reply_too_large();
   return Reply::array(std::move(entries));
 }
 
@@ -167,11 +171,12 @@ StreamId read_after(CommandContext& context, const StreamReadRequest& read, std:
 }
 
 absl::Status read_entries(const Stream& stream, StreamId after, std::uint64_t count,
-                          std::vector<Reply>& entries) {
+                          ReplyAllowance& allowance, std::vector<Reply>& entries) {
   const auto first = after.next();
   if (!first) return absl::OkStatus();
   return stream.read(*first, StreamId::max(), [&](const StreamEntry& entry) {
     entries.push_back(entry_reply(entry));
+    if (!allowance.take(memory_bytes(entries.back()))) return false;
     return count == 0 || entries.size() < count;
   });
 }
@@ -306,11 +311,14 @@ Reply xread_command(CommandContext& context) {
   if (!arguments.ok()) return arguments.take_error();
 
   std::vector<Reply> keys_and_entries;
+  ReplyAllowance allowance(context.session().reply_bytes_max);
   for (std::size_t i = 0; i < read.streams; ++i) {
     if (objects[i] == nullptr || !context.may_serve(read.key(context.request(), i))) continue;
     std::vector<Reply> entries;
-    const absl::Status status = read_entries(objects[i]->stream(), after[i], read.count, entries);
+    const absl::Status status =
+        read_entries(objects[i]->stream(), after[i], read.count, allowance, entries);
     if (!status.ok()) return errors::store_failed(status);
+    if (allowance.is_exceeded()) return errors::reply_too_large();
     if (entries.empty() && !ends_waiting(context, objects[i]->stream(), after[i])) continue;
     keys_and_entries.push_back(Reply::bulk(read.key(context.request(), i)));
     keys_and_entries.push_back(Reply::array(std::move(entries)));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
+#include "engine/base/heap.h"
 #include "engine/commands/command_context.h"
 #include "engine/commands/command_functions.h"
 #include "engine/commands/dispatch.h"
@@ -18,7 +19,13 @@ namespace {
 
 void unwatch_all(Session& session, Keyspace& keyspace) {
   for (const WatchedKey& watched : session.watched) keyspace.db(watched.db).unwatch(watched);
-  session.watched.clear();
+  std::vector<WatchedKey>().swap(session.watched);
+  session.held_bytes.watched = 0;
+}
+
+/// The database, too, keeps the name of a key that is not there.
+std::size_t memory_bytes(const WatchedKey& watched) {
+  return 2 * (sizeof(watched) + heap_bytes(watched.key));
 }
 
 }  // namespace
@@ -31,7 +38,7 @@ bool any_watched_key_has_changed(const Session& session, Keyspace& keyspace) {
 
 void end_transaction(Session& session, Keyspace& keyspace) {
   session.transaction.reset();
-  session.queued_bytes = 0;
+  session.held_bytes.requests = 0;
   unwatch_all(session, keyspace);
 }
 
@@ -89,7 +96,9 @@ Reply watch_command(CommandContext& context) {
     const bool is_watched = std::ranges::any_of(session.watched, [&](const WatchedKey& watched) {
       return watched.db == session.db && watched.key == key;
     });
-    if (!is_watched) session.watched.push_back(context.db().watch(key));
+    if (is_watched) continue;
+    session.watched.push_back(context.db().watch(key));
+    session.held_bytes.watched = session.held_bytes.watched + memory_bytes(session.watched.back());
   }
   return Reply::ok();
 }

@@ -179,7 +179,7 @@ bool ServedSession::is_hung_up() const { return inbox_->is_hung_up(); }
 int ServedSession::protocol() const { return session_->protocol; }
 bool ServedSession::is_authenticated() const { return session_->is_authenticated; }
 bool ServedSession::is_in_transaction() const { return session_->transaction.has_value(); }
-std::size_t ServedSession::queued_bytes() const { return session_->queued_bytes; }
+std::size_t ServedSession::held_bytes() const { return session_->held_bytes.total(); }
 bool ServedSession::is_protected() const { return session_->is_protected; }
 bool ServedSession::is_subscribed() const { return session_->is_subscribed; }
 bool ServedSession::is_closing() const { return session_->is_closing; }

@@ -29,7 +29,7 @@ struct ServedSessionOptions {
   std::string address = {};   // of the client, and the one it came to, as CLIENT LIST shows them
   std::string local_address = {};
   /// What the reply to one request may take of memory, where a request can ask for any multiple of
-  /// what is stored (MGET, HMGET, EXEC).
+  /// what is stored (MGET, XREAD, EXEC), or for a stream that is larger than memory.
   std::size_t reply_bytes_max = std::numeric_limits<std::size_t>::max();
   /// Bytes of messages that may wait, set_unsent_bytes() included. A message beyond is left out, and
   /// is_overflowing(). 0: no bound.
@@ -120,8 +120,9 @@ class ServedSession {
   [[nodiscard]] bool is_hung_up() const;
   /// Returns true if it is subscribed to a channel or a pattern. From any thread.
   [[nodiscard]] bool is_subscribed() const;
-  /// Returns how much memory the requests take that wait for EXEC. From any thread.
-  [[nodiscard]] std::size_t queued_bytes() const;
+  /// Returns how much memory is kept for the client: requests that wait for EXEC, watched keys,
+  /// subscriptions, its name. From any thread.
+  [[nodiscard]] std::size_t held_bytes() const;
 
   // ---- What the commands made of it; to be asked while none runs ----
   [[nodiscard]] int protocol() const;  // 2 or 3

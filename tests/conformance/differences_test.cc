@@ -115,8 +115,9 @@ TEST_F(DifferencesTest, IdletimeIsAlwaysZero) {
 
 TEST_F(DifferencesTest, SomeParametersCanOnlyBeRead) {
   for (const char* const name :
-       {"appendonly", "appendfsync", "databases", "latency-tracking-info-percentiles", "maxclients",
-        "port", "proto-max-bulk-len", "save", "stream-node-max-bytes", "stream-node-max-entries",
+       {"appendonly", "appendfsync", "client-output-buffer-limit", "client-query-buffer-limit",
+        "databases", "latency-tracking-info-percentiles", "maxclients", "maxmemory-clients", "port",
+        "proto-max-bulk-len", "save", "stream-node-max-bytes", "stream-node-max-entries",
         "tcp-keepalive", "timeout"}) {
     const Reply pair = call("CONFIG", "GET", name);
     ASSERT_EQ(pair.elements().size(), 2U) << name;

@@ -113,6 +113,35 @@ TEST(ServedSessionTest, ReplyBoundsLeaveRequestsForLater) {
   EXPECT_EQ(again.replies.at(0), Reply::bulk("5"));
 }
 
+TEST(ServedSessionTest, HeldBytesAreThoseOfNamesAndRequests) {
+  const auto engine = open_engine();
+  ServedSession session(*engine, {});
+  const std::string name(1'000, 'x');
+  const auto held_after = [&](const auto&... words) {
+    const std::vector<Request> requests = {Request::of(words...)};
+    ServedSession::Batch batch{.session = &session, .requests = requests};
+    ServedSession::run({&batch, 1}, ServedSession::kNoBound, [] {});
+    EXPECT_FALSE(batch.replies.at(0).is_error()) << to_debug_string(batch.replies.at(0));
+    return session.held_bytes();
+  };
+  EXPECT_EQ(held_after("PING"), 0U);
+  const std::size_t watched = held_after("WATCH", name, name);
+  EXPECT_THAT(watched, testing::AllOf(testing::Gt(2'000U), testing::Lt(3'000U)));
+  EXPECT_EQ(held_after("WATCH", name), watched);
+  held_after("MULTI");
+  EXPECT_GT(held_after("GET", name), watched + 1'000);
+  EXPECT_EQ(held_after("EXEC"), 0U);
+  EXPECT_GT(held_after("CLIENT", "SETNAME", name), 1'000U);
+  EXPECT_EQ(held_after("CLIENT", "SETNAME", ""), 0U);
+  for (const char* const kind : {"", "P", "S"}) {
+    const std::string subscribe = std::string(kind) + "SUBSCRIBE";
+    const std::size_t subscribed = held_after(subscribe, name);
+    EXPECT_THAT(subscribed, testing::AllOf(testing::Gt(2'000U), testing::Lt(3'000U)));
+    EXPECT_EQ(held_after(subscribe, name), subscribed);
+    EXPECT_EQ(held_after(std::string(kind) + "UNSUBSCRIBE", name), 0U);
+  }
+}
+
 TEST(ServedSessionTest, IsAskedWhileAScriptTakesTooLong) {
   const auto engine = open_engine({.script_busy_after_ms = 1});
   Asking asking(*engine);

@@ -619,7 +619,34 @@ TEST_F(RespServerTest, TransactionQueueCountsAsQuery) {
   greedy->call(Request::of("MULTI"));
   queued(*greedy, 12'000);
   EXPECT_THAT(greedy->receive_all(), Not(HasSubstr("PONG")));
-  EXPECT_THAT(logged_.str(), HasSubstr("it sent more than query_bytes_max after MULTI"));
+  EXPECT_THAT(logged_.str(), HasSubstr("what is kept for it exceeds query_bytes_max"));
+  EXPECT_EQ(modest->call(Request::of("PING")), Reply::status("PONG"));
+}
+
+TEST_F(RespServerTest, NamesThatClientsKeepCountAsQuery) {
+  start({.query_bytes_max = 1'000'000, .logger = log_});
+  const auto name = [](int i) { return std::string(10'000, 'x') + std::to_string(i); };
+  const auto modest = connect();
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(modest->call(Request::of("WATCH", name(i))), Reply::ok());
+    EXPECT_EQ(modest->call(Request::of("CLIENT", "SETNAME", name(i))), Reply::ok());
+    modest->call(Request::of("SUBSCRIBE", name(i)));
+    EXPECT_EQ(modest->call(Request::of("RESET")), Reply::status("RESET"));
+  }
+  for (const char* const command : {"WATCH", "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE"}) {
+    const auto greedy = connect();
+    std::string sent;
+    for (int i = 0; i < 200; ++i) append_request(Request::of(command, name(i)), sent);
+    append_request(Request::of("PING"), sent);
+    greedy->send_bytes(sent);
+    EXPECT_THAT(greedy->receive_all(), Not(HasSubstr("PONG"))) << command;
+  }
+  const auto named = connect();
+  named->send(Request::of("CLIENT", "SETNAME", std::string(990'000, 'x')));
+  EXPECT_EQ(named->receive(), "+OK\r\n");
+  named->send(Request::of("WATCH", name(0)));
+  EXPECT_EQ(named->receive_all(), "+OK\r\n");
+  EXPECT_THAT(logged_.str(), HasSubstr("what is kept for it exceeds query_bytes_max"));
   EXPECT_EQ(modest->call(Request::of("PING")), Reply::status("PONG"));
 }
 
@@ -759,6 +786,57 @@ TEST_F(RespServerTest, RepeatedValueMeetsBoundOfReply) {
   EXPECT_EQ(replies.elements()[2], refusal);
   EXPECT_EQ(replies.elements()[3], Reply::integer(1));
   EXPECT_EQ(client->call(Request::of("GET", "n")), Reply::bulk("1"));
+}
+
+TEST_F(RespServerTest, RepeatedEntryMeetsBoundOfReply) {
+  start({.output_bytes_max = 1'000'000});
+  const auto client = connect();
+  const Reply refusal =
+      Reply::error("ERR the reply takes more memory than the client may leave unread");
+  const auto call = [&](const auto&... words) { return client->call(Request::of(words...)); };
+  const std::string value(400'000, 'x');
+  for (const char* const id : {"1-0", "2-0", "3-0"}) call("XADD", "s", id, "f", value);
+  call("XGROUP", "CREATE", "s", "g", "0");
+
+  EXPECT_EQ(call("XREAD", "STREAMS", "s", "s", "2", "2").elements().size(), 2U);
+  EXPECT_EQ(call("XREAD", "STREAMS", "s", "s", "s", "2", "2", "2"), refusal);
+  EXPECT_EQ(call("XREAD", "STREAMS", "s", "0"), refusal);
+  EXPECT_EQ(call("XRANGE", "s", "-", "+", "COUNT", 2).elements().size(), 2U);
+  EXPECT_EQ(call("XRANGE", "s", "-", "+"), refusal);
+  EXPECT_EQ(call("XREVRANGE", "s", "+", "-"), refusal);
+  EXPECT_EQ(call("XINFO", "STREAM", "s", "FULL"), refusal);
+
+  EXPECT_EQ(call("XREADGROUP", "GROUP", "g", "c", "STREAMS", "s", ">"), refusal);
+  EXPECT_EQ(call("XINFO", "CONSUMERS", "s", "g").elements().size(), 0U) << "it was rolled back";
+  const Reply first = call("XREADGROUP", "GROUP", "g", "c", "COUNT", 2, "STREAMS", "s", ">");
+  EXPECT_EQ(first.elements().at(0).elements().at(1).elements().size(), 2U);
+  EXPECT_EQ(call("XREADGROUP", "GROUP", "g", "c", "STREAMS", "s", "s", "0", "0"), refusal);
+  EXPECT_EQ(call("XCLAIM", "s", "g", "d", 0, "1-0", "1-0").elements().size(), 2U);
+  EXPECT_EQ(call("XCLAIM", "s", "g", "e", 0, "1-0", "1-0", "1-0"), refusal);
+  call("XREADGROUP", "GROUP", "g", "c", "COUNT", 1, "STREAMS", "s", ">");
+  EXPECT_EQ(call("XAUTOCLAIM", "s", "g", "e", 0, "-"), refusal);
+  EXPECT_EQ(call("XPENDING", "s", "g").elements().at(3).elements().size(), 2U) << "c and d";
+}
+
+TEST_F(RespServerTest, RepeatedNameMeetsBoundOfReply) {
+  start({.output_bytes_max = 1'000'000});
+  const auto client = connect();
+  const Reply refusal =
+      Reply::error("ERR the reply takes more memory than the client may leave unread");
+  const auto call = [&](std::string_view command, std::string_view subcommand, int times,
+                        std::string_view option, std::string_view name) {
+    Request request = Request::of(command, subcommand);
+    if (!option.empty()) request.add(option);
+    for (int i = 0; i < times; ++i) request.add(name);
+    return client->call(request);
+  };
+  EXPECT_EQ(call("COMMAND", "INFO", 10, "", "get").elements().size(), 10U);
+  EXPECT_EQ(call("COMMAND", "INFO", 10'000, "", "get"), refusal);
+  EXPECT_EQ(call("COMMAND", "DOCS", 10, "", "get").elements().size(), 20U);
+  EXPECT_EQ(call("COMMAND", "DOCS", 10'000, "", "get"), refusal);
+  const std::string id = std::to_string(client->call(Request::of("CLIENT", "ID")).integer());
+  EXPECT_FALSE(call("CLIENT", "LIST", 10, "ID", id).is_error());
+  EXPECT_EQ(call("CLIENT", "LIST", 10'000, "ID", id), refusal);
 }
 
 TEST_F(RespServerTest, UnreadRepliesStopTheirClient) {
@@ -920,6 +998,23 @@ TEST_F(RespServerTest, ConfigReportsPortAndClients) {
   EXPECT_EQ((*client)("CONFIG", "GET", "port").elements()[1],
             Reply::bulk(std::to_string(server->port())));
   EXPECT_EQ((*client)("CONFIG", "GET", "maxclients").elements()[1], Reply::bulk("12"));
+}
+
+TEST_F(RespServerTest, ConfigReportsBoundsOfClients) {
+  start({.query_bytes_max = 1'000'001,
+         .output_bytes_max = 1'000'002,
+         .subscriber_bytes_max = 1'000'003,
+         .subscriber_soft_bytes_max = 1'000'004,
+         .subscriber_soft_s = 5,
+         .clients_bytes_max = 1'000'006});
+  const auto client = engine_->open_client();
+  const auto value_of = [&](std::string_view name) {
+    return (*client)("CONFIG", "GET", name).elements().at(1).text();
+  };
+  EXPECT_EQ(value_of("client-query-buffer-limit"), "1000001");
+  EXPECT_EQ(value_of("client-output-buffer-limit"),
+            "normal 1000002 0 0 slave 0 0 0 pubsub 1000003 1000004 5");
+  EXPECT_EQ(value_of("maxmemory-clients"), "1000006");
 }
 
 TEST_F(RespServerTest, UnixSocketHasItsPermissions) {
