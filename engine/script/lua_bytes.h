@@ -30,6 +30,8 @@ class LuaBytes {
     size_ += bytes.size();
   }
 
+  void clear() { size_ = 0; }
+
   /// Pushes them as a string.
   void push() { lua_pushlstring(lua_, bytes_, size_); }
 

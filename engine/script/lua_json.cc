@@ -1,12 +1,11 @@
 #include "engine/script/lua_json.h"
 
-#include <algorithm>
-#include <string_view>
+#include <cstddef>
 
 #include "engine/script/lua_context.h"
 #include "engine/script/lua_guarded_functions.h"
+#include "engine/script/lua_json_decoder.h"
 #include "engine/script/lua_json_encoder.h"
-#include "engine/script/script_errors.h"
 
 namespace rushgate {
 namespace {
@@ -19,14 +18,23 @@ void push_shared_module(lua_State* lua) {
   lua_rawget(lua, LUA_REGISTRYINDEX);
 }
 
-// lua-cjson decodes with a buffer outside of Lua's memory, and loses it if Lua runs out of memory
-// meanwhile. So it begins only if there is room for the result.
-int refuse_unless_room(lua_State* lua, std::size_t bytes) {
-  constexpr std::size_t kSlack = 1'024;
-  LuaContext& context = LuaContext::of(lua);
-  if (context.memory_room() < bytes + kSlack) context.collect_garbage();
-  if (context.memory_room() < bytes + kSlack) return luaL_error(lua, script_errors::kOutOfMemory);
-  return 0;
+// lua-cjson itself is asked for its settings alone.
+
+/// Calls the upvalue, one of lua-cjson's functions, for the settings that it returns.
+void ask(lua_State* lua, int upvalue, int results) {
+  lua_pushvalue(lua, lua_upvalueindex(upvalue));
+  lua_call(lua, 0, results);
+}
+
+/// Puts a function of ours into the module on top of the stack. Its upvalues are lua-cjson's
+/// functions of these names.
+template <std::size_t kCount>
+void replace(lua_State* lua, const char* name, const char* const (&settings)[kCount],
+             lua_CFunction replacement) {
+  int upvalues = 0;
+  for (const char* const setting : settings) lua_getfield(lua, -1 - upvalues++, setting);
+  lua_pushcclosure(lua, replacement, upvalues);
+  lua_setfield(lua, -2, name);
 }
 
 // ---- encode ----
@@ -39,22 +47,17 @@ constexpr const char* kEncodeSettings[] = {
     "encode_invalid_numbers",
 };
 
-/// Asks lua-cjson for the settings of a module.
-JsonSettings settings_of_module(lua_State* lua) {
+JsonSettings encode_settings_of_module(lua_State* lua) {
   JsonSettings settings;
-  const auto ask = [lua](int upvalue, int results) {
-    lua_pushvalue(lua, lua_upvalueindex(upvalue));
-    lua_call(lua, 0, results);
-  };
-  ask(1, 3);
+  ask(lua, 1, 3);
   settings.sparse_array_convert = lua_toboolean(lua, -3) != 0;
   settings.sparse_array_ratio = static_cast<int>(lua_tointeger(lua, -2));
   settings.sparse_array_safe = static_cast<int>(lua_tointeger(lua, -1));
-  ask(2, 1);
+  ask(lua, 2, 1);
   settings.max_depth = static_cast<int>(lua_tointeger(lua, -1));
-  ask(3, 1);
+  ask(lua, 3, 1);
   settings.number_precision = static_cast<int>(lua_tointeger(lua, -1));
-  ask(4, 1);
+  ask(lua, 4, 1);
   if (lua_type(lua, -1) == LUA_TSTRING) {
     settings.invalid_numbers = JsonSettings::InvalidNumbers::kNull;
   } else if (lua_toboolean(lua, -1) != 0) {
@@ -66,7 +69,7 @@ JsonSettings settings_of_module(lua_State* lua) {
 
 int encode_with(lua_State* lua, bool has_usual_settings) {
   luaL_argcheck(lua, lua_gettop(lua) == 1, 1, "expected 1 argument");
-  encode_json(lua, has_usual_settings ? JsonSettings{} : settings_of_module(lua));
+  encode_json(lua, has_usual_settings ? JsonSettings{} : encode_settings_of_module(lua));
   return 1;
 }
 
@@ -100,36 +103,43 @@ void replace_encode(lua_State* lua, lua_CFunction replacement) {
   lua_pushcclosure(lua, &keep_buffer, 1);
   lua_setfield(lua, -2, "encode_keep_buffer");
 
-  int upvalues = 0;
-  for (const char* setting : kEncodeSettings) lua_getfield(lua, -1 - upvalues++, setting);
-  lua_pushcclosure(lua, replacement, upvalues);
-  lua_setfield(lua, -2, "encode");
+  replace(lua, "encode", kEncodeSettings, replacement);
 }
 
 // ---- decode ----
 
-int decode(lua_State* lua) {
-  if (lua_type(lua, 1) == LUA_TSTRING) {
-    std::size_t size = 0;
-    const char* const text = lua_tolstring(lua, 1, &size);
-    const auto count = [&](std::string_view chars) {
-      return static_cast<std::size_t>(std::count_if(
-          text, text + size, [&](char c) { return chars.find(c) != std::string_view::npos; }));
-    };
-    // What tables and texts occupy, at most: one a bracket, two a pair.
-    constexpr std::size_t kTable = 256;
-    constexpr std::size_t kValue = 128;
-    refuse_unless_room(lua, 2 * size + kTable * count("[{") + kValue * count(",:"));
-  }
-  return call_wrapped(lua);
+/// The upvalues of decode(), as those of encode().
+constexpr const char* kDecodeSettings[] = {"decode_max_depth", "decode_invalid_numbers"};
+
+JsonDecodeSettings decode_settings_of_module(lua_State* lua) {
+  JsonDecodeSettings settings;
+  ask(lua, 1, 1);
+  settings.max_depth = static_cast<int>(lua_tointeger(lua, -1));
+  ask(lua, 2, 1);
+  settings.invalid_numbers = lua_toboolean(lua, -1) != 0;
+  lua_settop(lua, 1);
+  return settings;
 }
+
+int decode_with(lua_State* lua, bool has_usual_settings) {
+  luaL_argcheck(lua, lua_gettop(lua) == 1, 1, "expected 1 argument");
+  luaL_checkstring(lua, 1);  // makes a number a string
+  decode_json(lua, has_usual_settings ? JsonDecodeSettings{} : decode_settings_of_module(lua));
+  return 1;
+}
+
+/// decode of the table that scripts share.
+int decode(lua_State* lua) { return decode_with(lua, !LuaContext::of(lua).json_changed); }
+
+/// decode of a script's own.
+int decode_of_new(lua_State* lua) { return decode_with(lua, false); }
 
 // ---- new, and settings ----
 
 int create(lua_State* lua) {
   const int results = call_wrapped(lua);
   replace_encode(lua, &encode_of_new);
-  wrap_function(lua, "decode", &decode);
+  replace(lua, "decode", kDecodeSettings, &decode_of_new);
   wrap_function(lua, "new", &create);
   return results;
 }
@@ -148,7 +158,7 @@ constexpr const char* kSettings[] = {
 /// The module on top of the stack is to be shared.
 void wrap_shared(lua_State* lua) {
   replace_encode(lua, &encode);
-  wrap_function(lua, "decode", &decode);
+  replace(lua, "decode", kDecodeSettings, &decode);
   wrap_function(lua, "new", &create);
   for (const char* setting : kSettings) wrap_function(lua, setting, &change_setting);
 }

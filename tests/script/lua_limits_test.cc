@@ -182,6 +182,8 @@ constexpr std::string_view kGreedy[] = {
     "return table.concat({('x'):rep(3000000), ('x'):rep(3000000)})",
     "return select(2, load(function() return ' x = 1' end))",
     "return cjson.decode('[' .. ('1,'):rep(1000000) .. '1]')",
+    R"(return cjson.decode('"' .. ('\\n'):rep(1000000) .. ('x'):rep(1000000) .. '"'))",
+    "return cjson.new().decode('[' .. ('{},'):rep(100000) .. '1]')",
     "local t = {} for i = 1, 40 do t = {t, t} end return cjson.encode(t)",
     "local t = {} for i = 1, 40 do t = {t, t} end return cjson.new().encode(t)",
     "local t = {} for i = 1, 40 do t = {t, t} end return cjson.new().new().encode(t)",
@@ -220,6 +222,18 @@ TEST_F(LuaMemoryLimitTest, JsonHasNoMemoryOutside) {
   EXPECT_LT(at_end - at_begin, kMemoryMax / 4);
   EXPECT_EQ(eval("local s = ('x'):rep(500000) cjson.encode(s) redis.call('END')"), Reply::nil());
   EXPECT_LT(at_end - at_begin, kMemoryMax / 4);
+}
+
+TEST_F(LuaMemoryLimitTest, DecodingNeedsTextAndResult) {
+  constexpr std::size_t kLarge = 1'600'000;
+  const auto decode = [&](const std::string& text) {
+    return eval(
+        "local value = cjson.decode(ARGV[1]) "
+        "return type(value) == 'number' and value or #value",
+        {}, {text});
+  };
+  EXPECT_EQ(decode(std::string(kLarge, ' ') + "7"), Reply::integer(7));
+  EXPECT_EQ(decode('"' + std::string(kLarge, 'x') + '"'), Reply::integer(kLarge));
 }
 
 TEST_F(LuaMemoryLimitTest, ScriptsMayCatchIt) {

@@ -92,6 +92,14 @@ TEST_F(LuaLongWorkTest, LibraryFunctionsAreInterrupted) {
                 "table.sort(t)");
 }
 
+TEST_F(LuaLongWorkTest, DecodingIsInterrupted) {
+  for (const std::string part : {"1,", "[],", R"("a\\n",)", R"("a",)", "  1 ,"}) {
+    expect_killed("local s = '[' .. ('" + part + "'):rep(2e6) .. '1]'", "cjson.decode(s)");
+    expect_killed("local s = '[' .. ('" + part + "'):rep(2e6) .. '1]'", "cjson.new().decode(s)");
+  }
+  expect_killed("local s = (' '):rep(1e7) .. '1'", "for i = 1, 1000 do cjson.decode(s) end");
+}
+
 TEST_F(LuaLongWorkTest, EncodingIsInterrupted) {
   const std::string emptied =
       "local emptied, all = {}, {} for i = 1, 1e6 do emptied[i] = i end "
