@@ -63,7 +63,7 @@ struct Setting {
   bool is_embedded = false;
   Durability durability = Durability::kMemory;  // embedded
   std::vector<std::string> arguments = {};      // of redis-server
-  bool evicts = false;                          // keys of the sale: its audit may fail
+  bool evicts = false;  // keys of the sale: its audit may fail, or it is refused
 };
 
 std::vector<Setting> settings() {
@@ -272,16 +272,19 @@ Result run_on_redis(const Setting& setting, Fault fault, std::int64_t stock, std
 // ---- The table ----------------------------------------------------------------------------------
 
 struct Cell {
-  std::vector<std::int64_t> lost;
+  std::vector<std::int64_t> lost;  // of each run that came to its end
   int failed_audits = 0;
+  int stopped = 0;
 };
 
 std::string text_of(const Cell& cell) {
-  const auto [least, most] = std::minmax_element(cell.lost.begin(), cell.lost.end());
-  std::string text = *most == 0 ? "0" : fmt::format("{} … {}", *least, *most);
-  if (cell.failed_audits > 0) {
-    text += fmt::format("; the audit failed {} of {} times", cell.failed_audits, cell.lost.size());
+  std::string text = "0";
+  if (!cell.lost.empty()) {
+    const auto [least, most] = std::minmax_element(cell.lost.begin(), cell.lost.end());
+    if (*most > 0) text = fmt::format("{} … {}", *least, *most);
   }
+  if (cell.failed_audits > 0) text += fmt::format("; failed audits: {}", cell.failed_audits);
+  if (cell.stopped > 0) text += fmt::format("; sales that stopped: {}", cell.stopped);
   return text;
 }
 
@@ -323,20 +326,28 @@ class Table {
           stock_ / 5 +
           static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(stock_ / 2));
       std::cerr << setting.name << ", " << column.title << ", after " << moment << " orders: ";
-      const Result result = setting.is_embedded
-                                ? run_embedded(setting, column.fault, stock_, moment)
-                                : run_on_redis(setting, column.fault, stock_, moment);
-      std::cerr << result.lost << " of " << result.accepted << " lost, " << result.rows
-                << " rows\n";
-      cell.lost.push_back(result.lost);
-      if (!result.problems.empty()) ++cell.failed_audits;
-      if (!result.problems.empty() && !setting.evicts) complain(setting, column, result.problems);
-      if (result.rows != stock_) complain(setting, column, "the stock is not what was sold");
-      if (result.lost > 0 && contains(setting.survives, column.fault)) {
-        complain(setting, column, "it lost what it promises to keep");
+      try {
+        sell(setting, column, moment, cell);
+      } catch (const std::exception& error) {
+        if (!setting.evicts) throw;
+        std::cerr << "stopped: " << error.what() << '\n';
+        ++cell.stopped;
       }
     }
     return text_of(cell);
+  }
+
+  void sell(const Setting& setting, const Columns& column, std::int64_t moment, Cell& cell) {
+    const Result result = setting.is_embedded ? run_embedded(setting, column.fault, stock_, moment)
+                                              : run_on_redis(setting, column.fault, stock_, moment);
+    std::cerr << result.lost << " of " << result.accepted << " lost, " << result.rows << " rows\n";
+    cell.lost.push_back(result.lost);
+    if (!result.problems.empty()) ++cell.failed_audits;
+    if (!result.problems.empty() && !setting.evicts) complain(setting, column, result.problems);
+    if (result.rows != stock_) complain(setting, column, "the stock is not what was sold");
+    if (result.lost > 0 && contains(setting.survives, column.fault)) {
+      complain(setting, column, "it lost what it promises to keep");
+    }
   }
 
   void complain(const Setting& setting, const Columns& column, std::string_view what) {
