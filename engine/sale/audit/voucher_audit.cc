@@ -225,38 +225,45 @@ void VoucherAuditor::compare_version() {
 }
 
 void VoucherAuditor::compare_buyers() {
-  for (const auto& [user, bought] : bought_) {
-    const auto found = evidence_.snapshot.buyers.find(user);
-    const std::int64_t admitted = found == evidence_.snapshot.buyers.end() ? 0 : found->second;
-    if (bought.orders > admitted) {
-      problem(orders_of(user, bought.orders) + " and was admitted " + std::to_string(admitted) +
-              " times");
-    }
-    const std::int64_t orders = bought.orders + bought.later;
-    if (!bought.unlimited && orders > bought.limit) {
-      problem(orders_of(user, orders) + ", above the limit of " + std::to_string(bought.limit) +
-              " per user");
-    }
-  }
+  for (const auto& [user, bought] : bought_) compare_orders(user, bought);
   std::vector<std::pair<UserId, std::int64_t>> lost;
   for (const auto& [user, admitted] : evidence_.snapshot.buyers) {
-    const auto found = bought_.find(user);
-    const Bought bought = found == bought_.end() ? Bought{} : found->second;
-    // Of the later orders, the buyers' records may have some.
-    const bool has_later = bought.later > 0;
-    result_.admitted += has_later ? std::min(bought.orders, admitted) : admitted;
-    const auto discarded = discarded_.find(user);
-    const std::int64_t given_up = discarded == discarded_.end() ? 0 : discarded->second;
-    if (bought.orders + bought.later + given_up < admitted) lost.emplace_back(user, admitted);
+    if (!count_admitted(user, admitted)) lost.emplace_back(user, admitted);
   }
   std::ranges::sort(lost);
   for (const auto& [user, admitted] : lost) {
-    const auto found = bought_.find(user);
-    const std::int64_t orders =
-        found == bought_.end() ? 0 : found->second.orders + found->second.later;
     problem("lost: user " + std::to_string(user) + " was admitted " + std::to_string(admitted) +
-            " times and has " + std::to_string(orders) + " orders");
+            " times and has " + std::to_string(bought_by(user).all()) + " orders");
   }
+}
+
+VoucherAuditor::Bought VoucherAuditor::bought_by(UserId user) const {
+  const auto found = bought_.find(user);
+  return found == bought_.end() ? Bought{} : found->second;
+}
+
+/// Finds orders of a user that are more than the keyspace admitted, or than the user may have.
+void VoucherAuditor::compare_orders(UserId user, const Bought& bought) {
+  const auto found = evidence_.snapshot.buyers.find(user);
+  const std::int64_t admitted = found == evidence_.snapshot.buyers.end() ? 0 : found->second;
+  if (bought.orders > admitted) {
+    problem(orders_of(user, bought.orders) + " and was admitted " + std::to_string(admitted) +
+            " times");
+  }
+  if (!bought.unlimited && bought.all() > bought.limit) {
+    problem(orders_of(user, bought.all()) + ", above the limit of " + std::to_string(bought.limit) +
+            " per user");
+  }
+}
+
+/// Counts how often a user was admitted. Returns false if there are fewer orders.
+bool VoucherAuditor::count_admitted(UserId user, std::int64_t admitted) {
+  const Bought bought = bought_by(user);
+  // Of the later orders, the buyers' records may have some.
+  result_.admitted += bought.later > 0 ? std::min(bought.orders, admitted) : admitted;
+  const auto discarded = discarded_.find(user);
+  const std::int64_t given_up = discarded == discarded_.end() ? 0 : discarded->second;
+  return bought.all() + given_up >= admitted;
 }
 
 void VoucherAuditor::compare_counters() {

@@ -58,6 +58,8 @@ class VoucherAuditor {
     std::int64_t later = 0;   // and while the buyers were read
     std::int64_t limit = 0;   // the largest under which one of them was admitted; 0: any number
     bool unlimited = false;
+
+    [[nodiscard]] std::int64_t all() const { return orders + later; }
   };
   using Ids = absl::flat_hash_set<OrderId>;
   using UserDay = std::pair<UserId, std::int64_t>;
@@ -85,6 +87,9 @@ class VoucherAuditor {
 
   void compare_version();
   void compare_buyers();
+  [[nodiscard]] Bought bought_by(UserId user) const;
+  void compare_orders(UserId user, const Bought& bought);
+  [[nodiscard]] bool count_admitted(UserId user, std::int64_t admitted);
   void compare_counters();
   void compare_limits();
 
