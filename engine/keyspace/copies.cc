@@ -1,9 +1,5 @@
 #include "engine/keyspace/copies.h"
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <span>
 #include <string>
 #include <variant>
 
@@ -26,20 +22,7 @@ void copy_hash(const HashValue& from, Database& to, std::string_view key) {
 
 void copy_set(const SetValue& from, Database& to, std::string_view key) {
   Object& made = sets::create(to, key);
-  constexpr std::size_t kAtOnce = 256;
-  std::array<std::int64_t, kAtOnce> integers{};
-  std::array<bool, kAtOnce> is_new{};
-  std::size_t count = 0;
-  const auto add_integers = [&] {
-    sets::add_integers(to, made, std::span(integers).first(count), count, is_new);
-    count = 0;
-  };
-  from.for_each_integer([&](std::int64_t member) {
-    integers[count++] = member;
-    if (count == kAtOnce) add_integers();
-  });
-  if (count > 0) add_integers();
-  from.for_each_text([&](std::string_view member) { sets::add(to, made, member); });
+  sets::copy(to, made, from);
   sets::assign_form(to, made, from.form());
 }
 

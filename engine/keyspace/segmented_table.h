@@ -87,6 +87,25 @@ class SegmentedTable {
     return find(key) != nullptr;
   }
 
+  /// Copies all items of `other`, segment by segment. The table must be empty. If it throws, for want
+  /// of memory, it is still empty.
+  void copy_from(const SegmentedTable& other) {
+    assert(directory_.empty());
+    SegmentedTable made(other.seed_);
+    made.depth_ = other.depth_;
+    made.directory_.reserve(other.directory_.size());
+    for (std::size_t i = 0; i < other.directory_.size();) {
+      Segment& from = *other.directory_[i];
+      Segment* const segment = made.make_segment(from.slots, from.depth);
+      const std::size_t entries = other.entries_of(from);
+      made.directory_.insert(made.directory_.end(), entries, segment);
+      copy_items(from, *segment);
+      i += entries;
+    }
+    made.size_ = other.size_;
+    swap(made);
+  }
+
   /// The item must not be in the table.
   Item& insert(Item item) {
     const std::uint64_t hash = Policy::hash(item, seed_);
@@ -333,6 +352,21 @@ class SegmentedTable {
     touch(begin);
     touch(begin + sizeof(Segment) + home);
     touch(begin + Segment::items_offset(kSlotsMax) + home * sizeof(Item));
+  }
+
+  /// Into an empty segment of the same size.
+  static void copy_items(Segment& from, Segment& to) {
+    if constexpr (std::is_trivially_copyable_v<Item>) {
+      std::memcpy(to.tags(), from.tags(), Segment::bytes(from.slots) - sizeof(Segment));
+      to.used = from.used;
+    } else {
+      for (std::uint32_t slot = 0; slot < from.slots; ++slot) {
+        if (from.tags()[slot] == kFree) continue;
+        new (&to.item(slot)) Item(std::as_const(from.item(slot)));
+        to.tags()[slot] = from.tags()[slot];
+        ++to.used;
+      }
+    }
   }
 
   template <class Visit>

@@ -48,6 +48,8 @@ class SetRecords {
   static constexpr std::string_view kRemoved = "\x01";
   /// A set with no more members than that may have so many marks.
   static constexpr std::size_t kMarksMax = 1'000;
+  /// Of a set that is copied.
+  static constexpr std::size_t kRunMembersMax = 1'000;
   /// Of a set that is being rewritten: about so many members with one of so many removals.
   static constexpr std::size_t kRewrittenAtOnce = 256;
   static constexpr std::size_t kRemovalsPerPortion = 4;

@@ -60,6 +60,12 @@ class SetValue {
   void insert_integers(std::span<const std::int64_t> members, Visit visit) {
     integers_.insert_missing(members, visit);
   }
+  /// Copies the members of `from`. The set must be empty.
+  void copy_members(const SetValue& from) {
+    integers_.copy_from(from.integers_);
+    texts_.copy_from(from.texts_);
+    texts_.for_each([this](const std::string& text) { text_bytes_ += heap_bytes(text); });
+  }
   /// `member` must not be an integer. If it throws, for want of memory, it is not there.
   bool insert_text(std::string_view member) {
     const auto [text, is_new] =

@@ -1,6 +1,7 @@
 #include "engine/keyspace/sets.h"
 
 #include <algorithm>
+#include <cassert>
 #include <optional>
 #include <string>
 #include <utility>
@@ -138,6 +139,28 @@ std::size_t add_integers(Database& db, Object& object, std::span<const std::int6
     take_back(records.integers_since(mark));
     throw;
   }
+}
+
+void copy(Database& db, Object& made, const SetValue& from) {
+  assert(made.is_newborn);  // a roll-back removes it as a whole
+  db.changes().reserve_undo(made);
+  db.changes().gather(made);
+  made.set().copy_members(from);
+  SetRecords& records = made.set().records();
+  const auto record_run = [&] {
+    if (records.gathered() == SetRecords::kRunMembersMax) {
+      records.complete(db.changes().records(), made.id);
+    }
+  };
+  from.for_each_integer([&](std::int64_t member) {
+    records.add_integer(member);
+    record_run();
+  });
+  from.for_each_text([&](std::string_view member) {
+    records.add_text(member);
+    record_run();
+  });
+  ++made.revision;
 }
 
 bool remove(Database& db, Object& object, std::string_view member) {

@@ -119,6 +119,14 @@ const std::vector<std::string>& setup() {
                                   "XADD gaps 2-1 a 1",
                                   "XADD gaps 3-1 a 1",
                                   "XDEL gaps 2-1"};
+    std::string many_members = "SADD marked";
+    std::string removed = "SREM marked";
+    for (int i = 0; i < 1'003; ++i) {
+      many_members += ' ' + std::to_string(i);
+      if (i >= 3) removed += ' ' + std::to_string(i);
+    }
+    made.push_back(many_members);
+    made.push_back(removed);  // the next removal rewrites the set
     std::string many_scores = "ZADD scores";
     std::string many_elements = "RPUSH elements";
     for (int i = 0; i < 300; ++i) {
@@ -172,6 +180,7 @@ std::vector<std::string> commands() {
       "SREM mixed 1 a",
       "SREM texts a",
       "SPOP texts 2",
+      "SREM marked 1",
       "SMOVE texts single a",
       "SMOVE single mixed a",
       "SUNIONSTORE made integers texts mixed",

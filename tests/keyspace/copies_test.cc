@@ -144,6 +144,23 @@ TEST_F(CopiesTest, CopyTakesOneUndoStep) {
   EXPECT_EQ(db(1).size(), 0U);
 }
 
+TEST_F(CopiesTest, CopyOfLargeSetGathersNothing) {
+  constexpr int kCount = 20'000;
+  Object& set = sets::create(db(), "set");
+  for (int i = 0; i < kCount; ++i) {
+    sets::add(db(), set, std::to_string(i));
+    sets::add(db(), set, "vip" + std::to_string(i));
+  }
+  ASSERT_TRUE(keyspace_->commit().ok());
+  ASSERT_TRUE(copy_object(set, db(), "copy").ok());
+  EXPECT_LE(db().find("copy")->set().records().gathered(), SetRecords::kRunMembersMax);
+  commit_and_reopen();
+  const SetValue& copy = db().find("copy")->set();
+  EXPECT_EQ(copy.size(), 2U * kCount);
+  db().find("set")->set().for_each(
+      [&](std::string_view member) { EXPECT_TRUE(copy.contains(member)); });
+}
+
 TEST_F(CopiesTest, ChangeAfterSavepointIsUndoneOnCopy) {
   Object& set = sets::create(db(), "set");
   sets::add(db(), set, "a");

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <random>
 #include <span>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -344,6 +345,41 @@ TEST(SegmentedTableTest, EqualHashesAreToldApartByTheirKeys) {
   for (int i = 0; i < 3'000; ++i) table.insert(i);
   for (int i = 0; i < 3'000; i += 2) ASSERT_TRUE(table.erase(i));
   for (int i = 0; i < 3'000; ++i) ASSERT_EQ(table.contains(i), i % 2 == 1) << i;
+}
+
+// ---- Copies ----
+
+struct StringItem {
+  using Item = std::string;
+  static std::uint64_t hash(const std::string& key, std::uint64_t seed) {
+    return hash_bytes(key, seed);
+  }
+  static bool matches(const std::string& item, const std::string& key) { return item == key; }
+};
+
+template <class Policy, class Make>
+void expect_copy_of_its_own(Make make) {
+  for (const int size : {0, 1, 5, 700, 20'000}) {
+    SegmentedTable<Policy> table(7);
+    for (int i = 0; i < size; ++i) table.insert(make(i));
+    for (int i = 0; i < size; i += 3) table.erase(make(i));
+    const auto items = items_of(table);
+    SegmentedTable<Policy> copy(1);
+    copy.copy_from(table);
+    EXPECT_EQ(items_of(copy), items);
+    EXPECT_EQ(copy.size(), items.size());
+    EXPECT_EQ(copy.memory_bytes(), copy.measured_bytes());
+    for (int i = 0; i < size; i += 2) copy.erase(make(i));
+    for (int i = 0; i < size; i += 3) copy.insert(make(size + i));
+    EXPECT_EQ(items_of(table), items);
+    for (int i = 1; i < size; i += 6) EXPECT_EQ(copy.contains(make(i)), i % 3 != 0) << i;
+  }
+}
+
+TEST(SegmentedTableTest, CopyIsATableOfItsOwn) {
+  expect_copy_of_its_own<IntegerItem>([](int i) { return std::int64_t{i}; });
+  expect_copy_of_its_own<StringItem>(
+      [](int i) { return "an item that is not inline " + std::to_string(i); });
 }
 
 }  // namespace
