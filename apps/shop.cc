@@ -13,6 +13,7 @@
 #include "storage/memory/memory_store.h"
 #include "storage/rocksdb/rocksdb_store.h"
 #include "storage/sqlite/sqlite_order_store.h"
+#include "wiring/open_backend.h"
 
 namespace rushgate {
 namespace {
@@ -60,7 +61,7 @@ absl::StatusOr<std::unique_ptr<Shop>> Shop::open(const ShopOptions& options) {
 
 absl::Status Shop::open_rooms() {
   const bool in_memory = options_.durability == Durability::kMemory;
-  if (!options_.redis_url.empty()) return open_on_redis();
+  if (!options_.keyspace_url.empty()) return open_at_url();
   return in_memory ? open_memory() : open_directory();
 }
 
@@ -73,8 +74,9 @@ absl::Status Shop::open_directory() {
   const fs::path keyspace = keyspace_in(options_.dir);
   const bool has_keyspace = is_there(keyspace);
   if (!has_keyspace && is_there(options_.dir / kLockFileName)) {
-    return absl::InvalidArgumentError(fmt::format(
-        "directory {} belongs to a sale on Redis: say which, by --redis", options_.dir.string()));
+    return absl::InvalidArgumentError(
+        fmt::format("the keyspace of the sale in {} is elsewhere: give its URL by --keyspace",
+                    options_.dir.string()));
   }
   if (!options_.create && !has_keyspace) {
     return absl::NotFoundError(
@@ -103,20 +105,27 @@ absl::Status Shop::open_directory() {
   return open_engine(*std::move(store));
 }
 
-absl::Status Shop::open_on_redis() {
+absl::Status Shop::open_at_url() {
+  const auto url = BackendUrl::parse(options_.keyspace_url);
+  if (!url.ok()) return url.status();
   if (is_there(keyspace_in(options_.dir))) {
     return absl::InvalidArgumentError(fmt::format(
-        "the sale in {} has a keyspace of its own: not for --redis", options_.dir.string()));
+        "the sale in {} has a keyspace of its own: not for --keyspace", options_.dir.string()));
+  }
+  if (url->dir.lexically_normal() == options_.dir.lexically_normal()) {
+    return absl::InvalidArgumentError(fmt::format(
+        "the keyspace and the orders are both to be in {}: a keyspace needs a directory of its own",
+        options_.dir.string()));
   }
   if (!options_.create && !is_there(orders_in(options_.dir))) {
     return absl::NotFoundError(
         fmt::format("there is no sale in {}: no `orders.db`", options_.dir.string()));
   }
-  auto redis_options = RedisOptions::from_url(options_.redis_url);
-  if (!redis_options.ok()) return redis_options.status();
-  redis_options->client_name = "rushgate";
-  redis_options->connections_max = options_.workers + 1;  // each worker blocks, and one to spare
-  auto backend = RedisBackend::open(*redis_options);
+  auto backend = open_backend(
+      *url, {.create_if_missing = options_.create,
+             .client_name = "rushgate",
+             .connections_max = options_.workers + 1,  // each worker blocks, and one to spare
+             .logger = options_.logger});
   if (!backend.ok()) return backend.status();
   backend_ = *std::move(backend);
   client_ = backend_->open_client();

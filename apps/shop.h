@@ -10,7 +10,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "adapters/redis/redis_backend.h"
 #include "engine/client/backend.h"
 #include "engine/client/client.h"
 #include "engine/executor/engine.h"
@@ -28,11 +27,12 @@ class logger;
 namespace rushgate {
 
 struct ShopOptions {
-  /// Holds `keyspace` (RocksDB; not on Redis) and `orders.db` (SQLite). Not used with kMemory.
+  /// Holds `keyspace` (RocksDB; not with keyspace_url) and `orders.db` (SQLite). Not used with
+  /// kMemory.
   std::filesystem::path dir;
   bool create = false;                      // the directory, if it is missing
   Durability durability = Durability::kOs;  // kMemory: nothing on disk, orders neither
-  std::string redis_url;                    // if not empty: the keyspace is there
+  std::string keyspace_url;                 // open_backend()'s; if not empty: the keyspace is there
   int workers = 1;
   bool trim = true;                        // WorkerOptions::trim
   bool adopt = false;                      // SaleOptions::adopt
@@ -85,13 +85,13 @@ class Shop {
   absl::Status open_rooms();
   absl::Status open_memory();
   absl::Status open_directory();
-  absl::Status open_on_redis();
+  absl::Status open_at_url();
   absl::Status open_orders();
   absl::Status open_engine(std::unique_ptr<Store> store);
 
   const ShopOptions options_;
   // Closed in the reverse order.
-  std::optional<DirectoryLock> lock_;  // on Redis only: otherwise the store holds its directory
+  std::optional<DirectoryLock> lock_;  // with keyspace_url: otherwise the store holds its directory
   std::unique_ptr<OrderStore> orders_;
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<Client> client_;

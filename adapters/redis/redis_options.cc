@@ -1,9 +1,13 @@
 #include "adapters/redis/redis_options.h"
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <optional>
 
+#include "adapters/redis/percent_encoding.h"
 #include "adapters/redis/text.h"
 #include "engine/base/numbers.h"
 
@@ -14,29 +18,10 @@ absl::Status bad_url(std::string_view what) {
   return absl::InvalidArgumentError(concat("Redis URL: ", what));
 }
 
-std::optional<unsigned> hex_digit(char c) {
-  if (c >= '0' && c <= '9') return static_cast<unsigned>(c - '0');
-  if (c >= 'a' && c <= 'f') return static_cast<unsigned>(c - 'a' + 10);
-  if (c >= 'A' && c <= 'F') return static_cast<unsigned>(c - 'A' + 10);
-  return std::nullopt;
-}
-
-absl::StatusOr<std::string> percent_decoded(std::string_view text, std::string_view part) {
-  std::string decoded;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      decoded += text[i];
-      continue;
-    }
-    const auto high = i + 1 < text.size() ? hex_digit(text[i + 1]) : std::nullopt;
-    const auto low = i + 2 < text.size() ? hex_digit(text[i + 2]) : std::nullopt;
-    if (!high || !low) {
-      return bad_url(concat("'%' in the ", part, " is not followed by two hexadecimal digits"));
-    }
-    decoded += static_cast<char>(*high * 16 + *low);
-    i += 2;
-  }
-  return decoded;
+absl::StatusOr<std::string> decoded(std::string_view text, std::string_view part) {
+  auto plain = percent_decoded(text);
+  if (plain) return *std::move(plain);
+  return bad_url(concat("'%' in the ", part, " is not followed by two hexadecimal digits"));
 }
 
 absl::Status parse_db(std::string_view text, RedisOptions& options) {
@@ -63,9 +48,9 @@ absl::Status parse_credentials(std::string_view text, RedisOptions& options) {
   if (colon == std::string_view::npos || colon + 1 == text.size()) {
     return bad_url("a user without a password: write user:password@ or :password@");
   }
-  auto user = percent_decoded(text.substr(0, colon), "user");
+  auto user = decoded(text.substr(0, colon), "user");
   if (!user.ok()) return user.status();
-  auto password = percent_decoded(text.substr(colon + 1), "password");
+  auto password = decoded(text.substr(colon + 1), "password");
   if (!password.ok()) return password.status();
   options.user = *std::move(user);
   options.password = *std::move(password);
@@ -93,38 +78,136 @@ absl::Status parse_host_and_port(std::string_view text, RedisOptions& options) {
   return rest.empty() ? absl::OkStatus() : parse_port(rest.substr(1), options);
 }
 
-absl::Status parse_tcp(std::string_view text, RedisOptions& options) {
-  // A password may hold anything but '@' and '/', which are written as %40 and %2F.
-  if (const std::size_t query = text.find_first_of("?#"); query != std::string_view::npos) {
-    return bad_url("'?' and '#' have no meaning in redis://; in a password write %3F and %23");
+/// Where an option of the URL's query may stand.
+enum class UrlKind : std::uint8_t { kTcp, kTls, kUnix };
+
+struct NumberOption {
+  std::string_view name;
+  std::int64_t RedisOptions::*value;
+};
+
+struct FileOption {
+  std::string_view name;
+  std::string RedisOptions::*file;
+};
+
+constexpr std::array kNumberOptions = {
+    NumberOption{"connect_timeout_ms", &RedisOptions::connect_timeout_ms},
+    NumberOption{"command_timeout_ms", &RedisOptions::command_timeout_ms},
+    NumberOption{"reconnect_max_ms", &RedisOptions::reconnect_max_ms},
+    NumberOption{"sync_timeout_ms", &RedisOptions::sync_timeout_ms},
+};
+
+constexpr std::array kTlsOptions = {
+    FileOption{"tls_ca", &RedisOptions::tls_ca},
+    FileOption{"tls_certificate", &RedisOptions::tls_certificate},
+    FileOption{"tls_key", &RedisOptions::tls_key},
+};
+
+absl::Status parse_option(std::string_view text, UrlKind kind, RedisOptions& options) {
+  const std::size_t equals = text.find('=');
+  const std::string_view name = text.substr(0, equals);
+  if (equals == std::string_view::npos) {
+    return bad_url(concat("option \"", name, "\" has no value: write ", name, "=…"));
   }
-  const std::size_t slash = text.find('/');
-  std::string_view authority = text.substr(0, slash);
-  if (const std::size_t at = authority.rfind('@'); at != std::string_view::npos) {
-    if (auto status = parse_credentials(authority.substr(0, at), options); !status.ok()) {
-      return status;
+  const auto value = decoded(text.substr(equals + 1), concat("option ", name));
+  if (!value.ok()) return value.status();
+  if (kind == UrlKind::kUnix && name == "db") return parse_db(*value, options);
+  for (const NumberOption& option : kNumberOptions) {
+    if (name != option.name) continue;
+    const auto number = parse_int64(*value);
+    if (!number || *number < 1) {
+      return bad_url(concat("option ", name, ": \"", *value, "\" is not a number from 1"));
     }
-    authority = authority.substr(at + 1);
+    options.*option.value = *number;
+    return absl::OkStatus();
   }
-  if (auto status = parse_host_and_port(authority, options); !status.ok()) return status;
-  if (slash == std::string_view::npos || slash + 1 == text.size()) return absl::OkStatus();
-  return parse_db(text.substr(slash + 1), options);
+  if (name == "sync_replicas") {
+    const auto number = parse_int64(*value);
+    if (!number || *number < 0 || *number > std::numeric_limits<int>::max()) {
+      return bad_url(concat("option sync_replicas: \"", *value, "\" is not a number from 0"));
+    }
+    options.sync_replicas = static_cast<int>(*number);
+    return absl::OkStatus();
+  }
+  for (const FileOption& option : kTlsOptions) {
+    if (name != option.name) continue;
+    if (kind != UrlKind::kTls) return bad_url(concat("option ", name, " is for rediss:// alone"));
+    if (value->empty()) return bad_url(concat("option ", name, " names no file"));
+    options.*option.file = *value;
+    return absl::OkStatus();
+  }
+  return bad_url(concat("unknown option \"", name, "\""));
 }
 
-absl::Status parse_unix(std::string_view text, RedisOptions& options) {
+/// "name=value&name=value"
+absl::Status parse_query(std::string_view text, UrlKind kind, RedisOptions& options) {
+  while (!text.empty()) {
+    const std::string_view option = text.substr(0, text.find('&'));
+    if (auto status = parse_option(option, kind, options); !status.ok()) return status;
+    text.remove_prefix(std::min(option.size() + 1, text.size()));
+  }
+  return absl::OkStatus();
+}
+
+/// Takes "user:password@" off the beginning of `authority`, if it is there.
+absl::Status take_credentials(std::string_view& authority, RedisOptions& options) {
+  const std::size_t at = authority.rfind('@');
+  if (at == std::string_view::npos) return absl::OkStatus();
+  absl::Status status = parse_credentials(authority.substr(0, at), options);
+  authority.remove_prefix(at + 1);
+  return status;
+}
+
+/// Host, database and options may be shown in errors, so no part of a password may get there.
+absl::Status check_no_password(std::string_view text) {
+  if (text.find('#') != std::string_view::npos) {
+    return bad_url("'#' has no meaning; in a password write %23");
+  }
+  const std::size_t end = std::min(text.find_first_of("/?"), text.size());
+  if (text.substr(end).find('@') == std::string_view::npos) return absl::OkStatus();
+  return bad_url(
+      "'@' after '/' or '?'; in a password write %2F for '/' and %3F for '?', elsewhere %40 for "
+      "'@'");
+}
+
+/// "[[user]:password@]host[:port][/db][?options]"
+absl::Status parse_tcp(std::string_view text, UrlKind kind, RedisOptions& options) {
+  if (auto status = check_no_password(text); !status.ok()) return status;
   const std::size_t query = text.find('?');
-  auto path = percent_decoded(text.substr(0, query), "path");
+  const std::string_view location = text.substr(0, query);
+  const std::size_t slash = location.find('/');
+  std::string_view authority = location.substr(0, slash);
+  if (auto status = take_credentials(authority, options); !status.ok()) return status;
+  if (auto status = parse_host_and_port(authority, options); !status.ok()) return status;
+  if (slash != std::string_view::npos && slash + 1 != location.size()) {
+    if (auto status = parse_db(location.substr(slash + 1), options); !status.ok()) return status;
+  }
+  return query == std::string_view::npos ? absl::OkStatus()
+                                         : parse_query(text.substr(query + 1), kind, options);
+}
+
+/// "path[?options]" or "//[[user]:password@]/absolute path[?options]"
+absl::Status parse_unix(std::string_view text, RedisOptions& options) {
+  if (text.starts_with("//")) {
+    text.remove_prefix(2);
+    if (auto status = check_no_password(text); !status.ok()) return status;
+    std::string_view authority = text.substr(0, text.find('/'));
+    const std::size_t authority_size = authority.size();
+    if (auto status = take_credentials(authority, options); !status.ok()) return status;
+    if (!authority.empty() || authority_size == text.size()) {
+      return bad_url("unix:// needs an absolute path: unix:///run/redis.sock");
+    }
+    text.remove_prefix(authority_size);
+  }
+  const std::size_t query = text.find('?');
+  auto path = decoded(text.substr(0, query), "path");
   if (!path.ok()) return path.status();
-  if (path->empty() || path->front() != '/') {
-    return bad_url("unix:// needs an absolute path: unix:///run/redis.sock");
-  }
+  if (path->empty()) return bad_url("unix: needs the path of a socket");
   options.unix_path = *std::move(path);
-  if (query == std::string_view::npos) return absl::OkStatus();
-  const std::string_view parameter = text.substr(query + 1);
-  if (!parameter.starts_with("db=")) {
-    return bad_url(concat("\"", parameter, "\" where db=N may stand"));
-  }
-  return parse_db(parameter.substr(3), options);
+  return query == std::string_view::npos
+             ? absl::OkStatus()
+             : parse_query(text.substr(query + 1), UrlKind::kUnix, options);
 }
 
 absl::Status must_be_positive(std::string_view name, std::int64_t value) {
@@ -136,22 +219,25 @@ absl::Status must_be_positive(std::string_view name, std::int64_t value) {
 }  // namespace
 
 absl::StatusOr<RedisOptions> RedisOptions::from_url(std::string_view url) {
-  const std::size_t end = url.find("://");
-  if (end == std::string_view::npos) {
-    return bad_url("no \"redis://\" or \"unix://\" at its beginning");
-  }
+  constexpr std::string_view kSchemes = "redis://, rediss:// or unix:";
+  const std::size_t colon = url.find(':');
+  const std::string_view scheme = url.substr(0, colon);
+  const bool is_tls = scheme == "rediss";
   RedisOptions options;
-  const std::string_view scheme = url.substr(0, end);
-  const std::string_view rest = url.substr(end + 3);
   absl::Status status;
-  if (scheme == "redis") {
-    status = parse_tcp(rest, options);
+  if (colon == std::string_view::npos) {
+    status = bad_url(concat("no ", kSchemes, " at its beginning"));
   } else if (scheme == "unix") {
-    status = parse_unix(rest, options);
-  } else if (scheme == "rediss") {
-    status = bad_url("rediss:// (TLS) is not supported");
+    status = parse_unix(url.substr(colon + 1), options);
+  } else if ((scheme == "redis" || is_tls) && url.substr(colon).starts_with("://")) {
+    options.tls = is_tls;
+    const std::string_view rest = url.substr(colon + 3);
+    status = parse_tcp(rest, is_tls ? UrlKind::kTls : UrlKind::kTcp, options);
   } else {
-    status = bad_url(concat("unknown scheme \"", scheme, "\": redis or unix"));
+    status = bad_url(concat("\"", scheme, ":\" is none of ", kSchemes));
+  }
+  if (status.ok() && options.tls_certificate.empty() != options.tls_key.empty()) {
+    status = bad_url("the options tls_certificate and tls_key need each other");
   }
   if (!status.ok()) return status;
   return options;

@@ -45,9 +45,13 @@ struct RedisOptions {
   std::string tls_certificate = {};  // file of the client's certificate (PEM); empty: none
   std::string tls_key = {};          // file of the key for it (PEM)
 
-  /// redis://[[user]:password@]host[:port][/db] or unix:///path[?db=N], "%XX" decoded; everything
-  /// else as above. An error is kInvalidArgument, says which part is wrong, and never shows the
-  /// password.
+  /// Reads a URL; what it does not name is as above.
+  ///     redis://[[user]:password@]host[:port][/db][?options]
+  ///     rediss://… as redis://, with TLS
+  ///     unix:path[?options], unix://[[user]:password@]/path[?options]
+  /// Options: connect_timeout_ms, command_timeout_ms, reconnect_max_ms, sync_replicas,
+  /// sync_timeout_ms; for rediss:// tls_ca, tls_certificate, tls_key; for unix: db. "%XX" is
+  /// decoded. An error is kInvalidArgument, says which part is wrong, and never shows the password.
   static absl::StatusOr<RedisOptions> from_url(std::string_view url);
 
   /// kInvalidArgument if a value is out of its bounds.

@@ -26,8 +26,9 @@ void add_sale_options(CLI::App& command, ShopOptions& options) {
       ->check(not_empty())
       ->type_name("DIR");
   command
-      .add_option("--redis", options.redis_url,
-                  "The keyspace is on this Redis: redis://host:port/db or unix:///path")
+      .add_option("--keyspace,--redis", options.keyspace_url,
+                  "Where the keyspace is, if not in DIR: redis://host:port/db, rediss://…,\n"
+                  "unix:path, a directory (path?durability=sync) or memory:")
       ->check(not_empty())
       ->type_name("URL");
 }
@@ -91,8 +92,9 @@ void add_selling_options(CLI::App& command, ShopOptions& options) {
 }
 
 void check_durability(const ShopOptions& options, const CLI::App& command) {
-  if (!options.redis_url.empty() && command.count("--durability") > 0) {
-    throw CLI::ValidationError("--durability", "with --redis, the server's own settings count");
+  if (!options.keyspace_url.empty() && command.count("--durability") > 0) {
+    throw CLI::ValidationError("--durability",
+                               "with --keyspace, the URL or the server's own settings count");
   }
 }
 

@@ -21,7 +21,7 @@ namespace rushgate {
 /// A subcommand, with what every --help ends with.
 CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& description);
 
-/// `--dir` and `--redis`, for commands that look at a sale that is there.
+/// `--dir` and `--keyspace`, for commands that look at a sale that is there.
 void add_sale_options(CLI::App& command, ShopOptions& options);
 
 /// `--durability`.
@@ -38,7 +38,7 @@ void add_worker_options(CLI::App& command, ShopOptions& options);
 /// `--durability`, `--workers`, `--no-trim` and `--adopt`, for commands that sell.
 void add_selling_options(CLI::App& command, ShopOptions& options);
 
-/// Refuses `--durability` beside `--redis`, as CLI11 does what makes no sense.
+/// Refuses `--durability` together with `--keyspace`.
 void check_durability(const ShopOptions& options, const CLI::App& command);
 
 /// Says on stderr what went wrong, and gives the exit code.

@@ -29,8 +29,8 @@
 #include "engine/base/numbers.h"
 #include "engine/executor/engine.h"
 #include "engine/sale/admission/admission.h"
-#include "storage/memory/memory_store.h"
 #include "storage/rocksdb/rocksdb_store.h"
+#include "wiring/open_backend.h"
 
 namespace rushgate {
 namespace {
@@ -41,7 +41,8 @@ constexpr const char* kPasswordVariable = "RUSHGATE_REQUIREPASS";
 struct ServeArguments {
   RespServerOptions server;
   std::filesystem::path password_file;  // empty: none
-  std::filesystem::path dir;            // empty: in memory
+  std::filesystem::path dir;            // empty: keyspace_url
+  std::string keyspace_url = "memory:";
   Durability durability = Durability::kOs;
   std::uint64_t memory_bytes_max = 0;
   bool manual_clock = false;
@@ -109,8 +110,12 @@ class ScriptNotice {
   std::jthread thread_;  // ends first
 };
 
-absl::StatusOr<std::unique_ptr<Store>> open_store(const ServeArguments& arguments) {
-  if (arguments.dir.empty()) return std::make_unique<MemoryStore>();
+absl::StatusOr<std::unique_ptr<Store>> open_its_store(const ServeArguments& arguments) {
+  if (arguments.dir.empty()) {
+    const auto url = BackendUrl::parse(arguments.keyspace_url);
+    if (!url.ok()) return url.status();
+    return open_store(*url, {.logger = arguments.server.logger});
+  }
   if (arguments.durability == Durability::kMemory) {
     return absl::InvalidArgumentError("--durability memory keeps nothing: it takes no --dir");
   }
@@ -160,7 +165,7 @@ int run_serve(ServeArguments arguments) {
     if (wants_saved) saves = true;
     ::kill(::getpid(), HeldSignals::kShutdown);
   };
-  auto store = open_store(arguments);
+  auto store = open_its_store(arguments);
   if (!store.ok()) return fail(store.status());
   ManualClock clock;
   auto engine = Engine::open(*std::move(store),
@@ -250,9 +255,16 @@ void add_options(CLI::App& command, ServeArguments& arguments) {
           },
           "Permissions of the unix socket: 700, …; 0: those that the umask leaves")
       ->type_name("MODE");
-  command.add_option("--dir", arguments.dir, "Keeps the data here; without it, in memory only")
+  CLI::Option* const dir =
+      command.add_option("--dir", arguments.dir, "Keeps the data here; without it, in memory only")
+          ->check(not_empty())
+          ->type_name("D");
+  command
+      .add_option("--keyspace", arguments.keyspace_url,
+                  "The data itself: a directory (path?durability=sync) or memory:")
       ->check(not_empty())
-      ->type_name("D");
+      ->excludes(dir)
+      ->type_name("URL");
   add_durability_option(command, arguments.durability);
   CLI::Option* const password =
       command.add_option("--requirepass", server.password, "What clients must give to AUTH")
@@ -317,7 +329,8 @@ void add_serve(CLI::App& app, Invocation& invocation) {
   command->callback([&invocation, command, arguments] {
     if (arguments->dir.empty() && command->count("--durability") > 0 &&
         arguments->durability != Durability::kMemory) {
-      throw CLI::ValidationError("--durability", "without --dir nothing is kept");
+      throw CLI::ValidationError("--durability",
+                                 "without --dir nothing is kept (--keyspace has ?durability=)");
     }
     invocation.run = [arguments](const std::shared_ptr<spdlog::logger>& logger) {
       arguments->server.logger = logger;

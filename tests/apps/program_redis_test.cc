@@ -69,7 +69,7 @@ TEST_F(RedisProgramTest, ASaleOnRedisIsNotTakenForOneOfItsOwn) {
   ASSERT_EQ(run_program(files_.replay(on_redis_)).exit_code, kExitOk);
   const auto result = run_program(files_.command("audit"));
   EXPECT_EQ(result.exit_code, kExitUsage);
-  EXPECT_THAT(result.err, HasSubstr("belongs to a sale on Redis"));
+  EXPECT_THAT(result.err, HasSubstr("give its URL by --keyspace"));
 }
 
 TEST_F(RedisProgramTest, ANewDirectoryDoesNotTakeOverTheSaleThatIsThere) {
@@ -173,7 +173,7 @@ TEST_F(RedisProgramTest, EntriesOfDeadWorkersAreTakenOverAtOnce) {
     ShopOptions options;
     options.dir = files_.sale();
     options.create = true;
-    options.redis_url = server_.url();
+    options.keyspace_url = server_.url();
     const auto shop = Shop::open(options);
     ASSERT_TRUE(shop.ok()) << shop.status();
     ASSERT_TRUE((*shop)

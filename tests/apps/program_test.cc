@@ -94,9 +94,41 @@ TEST(ReplayProgramTest, DurabilityIsTheServersOwnBesideRedis) {
                                                          redis, "--durability", "os"}}) {
     const auto result = run_program(arguments);
     EXPECT_EQ(result.exit_code, kExitUsage);
-    EXPECT_THAT(result.err, HasSubstr("--durability: with --redis"));
+    EXPECT_THAT(result.err, HasSubstr("--durability: with --keyspace"));
     EXPECT_FALSE(std::filesystem::exists(files.sale()));
   }
+}
+
+TEST(ReplayProgramTest, KeyspaceMayBeInAnotherDirectory) {
+  const SaleFiles files;
+  files.write_requests(small_rush());
+  files.write_vouchers({30});
+  const TemporaryDirectory elsewhere;
+  const std::filesystem::path keyspace = elsewhere.path() / "keyspace";
+  const std::vector<std::string> there = {"--keyspace", keyspace.string() + "?durability=everysec"};
+  const auto result = run_program(files.replay(there));
+  ASSERT_EQ(result.exit_code, kExitOk) << result.err;
+  EXPECT_TRUE(std::filesystem::exists(keyspace));
+  EXPECT_FALSE(std::filesystem::exists(files.sale() / "keyspace"));
+  EXPECT_EQ(run_program(files.command("audit", there)).exit_code, kExitOk);
+  const auto without = run_program(files.command("audit"));
+  EXPECT_EQ(without.exit_code, kExitUsage);
+  EXPECT_THAT(without.err, HasSubstr("give its URL by --keyspace"));
+  const auto its_own = run_program(files.command("audit", {"--keyspace", files.sale().string()}));
+  EXPECT_EQ(its_own.exit_code, kExitUsage);
+  EXPECT_THAT(its_own.err, HasSubstr("a keyspace needs a directory of its own"));
+}
+
+TEST(ReplayProgramTest, KeyspaceInMemoryIsRebuiltFromOrders) {
+  const SaleFiles files;
+  files.write_requests(small_rush());
+  files.write_vouchers({30});
+  const std::vector<std::string> in_memory = {"--keyspace", "memory:"};
+  const auto result = run_program(files.replay(in_memory));
+  ASSERT_EQ(result.exit_code, kExitOk) << result.err;
+  EXPECT_THAT(result.out, ContainsRegex("orders created +30\n"));
+  EXPECT_EQ(run_program(files.command("audit", in_memory)).exit_code, kExitOk);
+  EXPECT_FALSE(std::filesystem::exists(files.sale() / "keyspace"));
 }
 
 TEST(ReplayProgramTest, AMalformedLineStopsItBeforeAnythingIsSold) {
@@ -312,6 +344,9 @@ TEST(ProgramUsageTest, WrongArgumentsAreExitCode2OnStderr) {
       files.replay({"--threads", "0"}),
       files.replay({"--durability", "os", "--redis", "redis://localhost"}),
       files.replay({"--redis", "http://localhost"}),
+      files.replay({"--keyspace", "memory:x"}),
+      files.replay({"--keyspace", files.sale().string() + "?durability=often"}),
+      {"serve", "--keyspace", "redis://localhost"},
       files.command("status", {"-5"}),
       files.command("orders", {"--status", "lost"}),
       {"replay", files.requests() + "x", "--vouchers", files.vouchers(), "--dir", files.sale()},

@@ -40,8 +40,9 @@ const std::vector<Room> kRooms = {
     {"adapters/redis",  {"engine", "adapters/resp"}},
     {"adapters/testing", {"engine", "storage/memory"}},
 
-    {"apps",            {"engine", "storage", "adapters"}},
-    {"tests",           {"engine", "storage", "adapters", "apps"}},
+    {"wiring",          {"engine", "storage", "adapters"}},
+    {"apps",            {"engine", "storage", "adapters", "wiring"}},
+    {"tests",           {"engine", "storage", "adapters", "wiring", "apps"}},
     // clang-format on
 };
 
@@ -74,7 +75,8 @@ constexpr std::array kBans = {
 /// Where libraries keep headers that are not for their users.
 constexpr std::array<string_view, 3> kPrivateFolders = {"/detail/", "/details/", "/internal/"};
 
-constexpr std::array<string_view, 5> kOurs = {"engine", "storage", "adapters", "apps", "tests"};
+constexpr std::array<string_view, 6> kOurs = {"engine", "storage", "adapters",
+                                              "wiring", "apps",    "tests"};
 
 // ---- The checker ------------------------------------------------------------------------------
 

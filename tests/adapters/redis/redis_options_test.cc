@@ -55,14 +55,53 @@ TEST(RedisOptionsTest, ASocketHasAPathAndMayHaveADatabase) {
   const RedisOptions options = parsed("unix:///run/my%20redis.sock?db=2");
   EXPECT_EQ(options.address(), "/run/my redis.sock");
   EXPECT_EQ(options.db, 2);
+  EXPECT_EQ(parsed("unix:run/redis.sock").unix_path, "run/redis.sock");
+  EXPECT_EQ(parsed("unix:/run/redis.sock?db=3").db, 3);
+  const RedisOptions with_user = parsed("unix://sale:secret@/run/redis.sock");
+  EXPECT_EQ(with_user.unix_path, "/run/redis.sock");
+  EXPECT_EQ(with_user.user, "sale");
+  EXPECT_EQ(with_user.password, "secret");
+}
+
+TEST(RedisOptionsTest, TlsUrlNamesItsFiles) {
+  const RedisOptions options = parsed(
+      "rediss://:secret@shop:7000/1?tls_ca=%2Fetc/ca.pem&tls_certificate=c.pem&tls_key=k.pem");
+  EXPECT_TRUE(options.tls);
+  EXPECT_EQ(options.address(), "shop:7000");
+  EXPECT_EQ(options.db, 1);
+  EXPECT_EQ(options.tls_ca, "/etc/ca.pem");
+  EXPECT_EQ(options.tls_certificate, "c.pem");
+  EXPECT_EQ(options.tls_key, "k.pem");
+  EXPECT_FALSE(parsed("redis://shop").tls);
+}
+
+TEST(RedisOptionsTest, UrlMaySetTimeouts) {
+  const RedisOptions options = parsed(
+      "redis://shop?connect_timeout_ms=100&command_timeout_ms=200&reconnect_max_ms=300"
+      "&sync_replicas=2&sync_timeout_ms=400");
+  EXPECT_EQ(options.connect_timeout_ms, 100);
+  EXPECT_EQ(options.command_timeout_ms, 200);
+  EXPECT_EQ(options.reconnect_max_ms, 300);
+  EXPECT_EQ(options.sync_replicas, 2);
+  EXPECT_EQ(options.sync_timeout_ms, 400);
 }
 
 TEST(RedisOptionsTest, AnErrorSaysWhichPartOfTheUrlIsWrong) {
   const std::vector<std::pair<std::string, std::string>> texts = {
-      {"", "no \"redis://\" or \"unix://\" at its beginning"},
-      {"localhost:6379", "no \"redis://\" or \"unix://\" at its beginning"},
-      {"http://shop", "unknown scheme \"http\": redis or unix"},
-      {"rediss://shop", "rediss:// (TLS) is not supported"},
+      {"", "no redis://, rediss:// or unix: at its beginning"},
+      {"localhost:6379", "\"localhost:\" is none of redis://, rediss:// or unix:"},
+      {"http://shop", "\"http:\" is none of redis://, rediss:// or unix:"},
+      {"redis:shop", "\"redis:\" is none of redis://, rediss:// or unix:"},
+      {"rediss://shop?tls_ca=", "option tls_ca names no file"},
+      {"rediss://shop?tls_ca", "option \"tls_ca\" has no value: write tls_ca=…"},
+      {"rediss://shop?tls_key=k.pem", "the options tls_certificate and tls_key need each other"},
+      {"rediss://shop?ca=ca.pem", "unknown option \"ca\""},
+      {"redis://shop?tls_ca=ca.pem", "option tls_ca is for rediss:// alone"},
+      {"redis://shop?connect_timeout_ms=soon",
+       "option connect_timeout_ms: \"soon\" is not a number from 1"},
+      {"redis://shop?sync_replicas=-1", "option sync_replicas: \"-1\" is not a number from 0"},
+      {"redis://shop?command_timeout_ms=0",
+       "option command_timeout_ms: \"0\" is not a number from 1"},
       {"redis://", "no host"},
       {"redis://:7000", "no host"},
       {"redis://shop:", "port \"\" is not a number from 1 to 65535"},
@@ -76,13 +115,19 @@ TEST(RedisOptionsTest, AnErrorSaysWhichPartOfTheUrlIsWrong) {
       {"redis://sale:@shop", "a user without a password: write user:password@ or :password@"},
       {"redis://:a%4@shop", "'%' in the password is not followed by two hexadecimal digits"},
       {"redis://%zz:a@shop", "'%' in the user is not followed by two hexadecimal digits"},
-      {"redis://shop?db=1",
-       "'?' and '#' have no meaning in redis://; in a password write %3F and %23"},
+      {"redis://shop?db=1", "unknown option \"db\""},
+      {"redis://shop#1", "'#' has no meaning; in a password write %23"},
+      {"redis://:a/b@shop",
+       "'@' after '/' or '?'; in a password write %2F for '/' and %3F for '?', elsewhere %40 for "
+       "'@'"},
       {"redis://[::1", "no ']' after '['"},
       {"redis://[::1]7000", "\"7000\" after ']' where \":port\" may stand"},
       {"unix://run/redis.sock", "unix:// needs an absolute path: unix:///run/redis.sock"},
       {"unix://", "unix:// needs an absolute path: unix:///run/redis.sock"},
-      {"unix:///run/redis.sock?database=1", "\"database=1\" where db=N may stand"},
+      {"unix:", "unix: needs the path of a socket"},
+      {"unix://sale@/run/redis.sock",
+       "a user without a password: write user:password@ or :password@"},
+      {"unix:///run/redis.sock?database=1", "unknown option \"database\""},
       {"unix:///run/redis.sock?db=", "database \"\" is not a number from 0"},
   };
   for (const auto& [url, text] : texts) {
@@ -95,7 +140,9 @@ TEST(RedisOptionsTest, AnErrorSaysWhichPartOfTheUrlIsWrong) {
 TEST(RedisOptionsTest, NoErrorShowsThePassword) {
   for (const char* const url :
        {"redis://u:hunter2@", "redis://u:hunter2@h:x", "redis://u:hunter2@h/x",
-        "redis://u:hunter2?@h", "redis://u:hunter2%@h"}) {
+        "redis://u:hunter2?@h", "redis://u:hunter2%@h", "redis://u:hunter2/@h",
+        "redis://u:hunter2#@h", "unix://u:hunter2@", "unix://u:hunter2?@/s",
+        "rediss://u:hunter2@h?tls_ca"}) {
     const auto options = RedisOptions::from_url(url);
     ASSERT_FALSE(options.ok()) << url;
     EXPECT_EQ(std::string(options.status().message()).find("hunter2"), std::string::npos) << url;
