@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string_view>
 
 #include "adapters/redis/text.h"
@@ -44,6 +45,7 @@ constexpr std::array kUses = {
     UseRow{"MONITOR", "", ConnectionUse::kUnsupported},
     UseRow{"SYNC", "", ConnectionUse::kUnsupported},
     UseRow{"PSYNC", "", ConnectionUse::kUnsupported},
+    UseRow{"REPLCONF", "", ConnectionUse::kUnsupported},
     UseRow{"SUBSCRIBE", "", ConnectionUse::kSubscribes},
     UseRow{"PSUBSCRIBE", "", ConnectionUse::kSubscribes},
     UseRow{"SSUBSCRIBE", "", ConnectionUse::kSubscribes},
@@ -92,7 +94,7 @@ std::optional<std::int64_t> ms(std::string_view text) {
 }
 
 std::optional<std::int64_t> seconds_as_ms(std::string_view text) {
-  constexpr long double kLongest = 1e15L;
+  constexpr long double kLongest = std::numeric_limits<std::int64_t>::max() / 1'000;  // Redis's
   const auto value = parse_long_double(text);
   if (!value || *value < 0 || *value > kLongest) return std::nullopt;
   const auto rounded_up = static_cast<std::int64_t>(*value * 1000 + 0.999L);

@@ -53,9 +53,9 @@ class RedisCore;
 class RedisBackend final : public Backend {
  public:
   /// Opens the first connection. kInvalidArgument: a bad option or a file of certificates that
-  /// cannot be read; kUnavailable: no server there, or it loads its data; kPermissionDenied: wrong
-  /// or missing password; kFailedPrecondition: the server is older than 6.2, or refuses something
-  /// else, such as the database's number.
+  /// cannot be read; kUnavailable: no server there, or it is full or loads its data;
+  /// kPermissionDenied: wrong or missing password; kFailedPrecondition: the server is older than 6.2,
+  /// or refuses something else, such as the database's number.
   static absl::StatusOr<std::unique_ptr<RedisBackend>> open(const RedisOptions& options);
 
   /// Closes all connections. Completions of requests in flight have run when it returns.

@@ -24,7 +24,9 @@ constexpr std::string_view kClosedText = "the backend is closed";
 Lease::Lease(std::shared_ptr<RedisCore> core, std::shared_ptr<RedisLine> its_line)
     : line(std::move(its_line)), core_(std::move(core)) {}
 
-Lease::~Lease() { core_->give_back(line); }
+Lease::~Lease() {
+  if (core_ != nullptr) core_->give_back(line);
+}
 
 // ---- Opening and closing ------------------------------------------------------------------------
 
@@ -269,7 +271,7 @@ void RedisCore::give_back(std::shared_ptr<RedisLine> line) {
 
 std::shared_ptr<RedisLine> RedisCore::open_own_line(std::function<void(Reply)> on_message) {
   const std::lock_guard lock(pool_mutex_);
-  if (in_use_ >= options_.connections_max) return nullptr;
+  if (in_use_ >= options_.connections_max || is_closed_) return nullptr;
   ++in_use_;
   reap_retired();
   const bool are_all_open = lines_.size() > static_cast<std::size_t>(options_.connections_max);

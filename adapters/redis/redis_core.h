@@ -35,13 +35,15 @@ namespace rushgate {
 /// The right of one submission to a connection. Gives it back when it is destroyed.
 class Lease {
  public:
+  /// Without a core: of a connection that its client keeps.
   Lease(std::shared_ptr<RedisCore> core, std::shared_ptr<RedisLine> its_line);
   ~Lease();
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
 
   const std::shared_ptr<RedisLine> line;
-  std::atomic<bool> has_ended{false};  // its submission has finished
+  std::atomic<bool> has_ended{false};           // its submission has finished
+  std::atomic<bool> is_being_unblocked{false};  // until then
 
  private:
   const std::shared_ptr<RedisCore> core_;

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <utility>
 
@@ -31,6 +32,7 @@ constexpr std::size_t kKeptBytesMax = 1024 * 1024;  // of the memory that it nee
 
 // On top of a blocking command's own timeout: an idle Redis looks at those ten times a second.
 constexpr std::int64_t kBlockSlackMs = 1'000;
+constexpr std::int64_t kLongestBlockMs = std::numeric_limits<std::int64_t>::max() / 2;
 
 // While the server is known as dead: how long a request waits for an attempt, and the shortest time
 // between two attempts.
@@ -105,14 +107,17 @@ RedisLine::RedisLine(RedisCore& core, Use use, std::function<void(Reply)> on_mes
 RedisLine::~RedisLine() = default;
 
 std::optional<std::string> RedisLine::submit(Submission& submission) {
+  std::optional<std::string> dead;
+  if (use_ != Use::kShared) dead = core_.shared().dead_reason();
   const Lock lock(mutex_);
+  if (dead_) dead = dead_;
   if (phase_ == Phase::kClosed) return closed_reason_;
   const bool must_connect = phase_ == Phase::kDown && !attempt_is_posted_;
   if (must_connect && core_.is_closed()) return "the backend is closed";
   const bool is_connecting = phase_ == Phase::kConnecting || phase_ == Phase::kSettingUp;
-  if (dead_ && is_connecting && core_.now_ms() - attempt_began_ms_ >= kPatienceMs) {
+  if (dead && is_connecting && core_.now_ms() - attempt_began_ms_ >= kPatienceMs) {
     ++core_.counts.breaker_refusals;
-    return dead_;
+    return dead;
   }
   const bool is_idle = unfinished_++ == 0;
   if (is_idle) core_.arm_tick();
@@ -275,15 +280,31 @@ void RedisLine::greet(RedisWire& wire) {
   static_cast<void>(greeting.release());  // deletes itself
 }
 
+/// A server that does not know AUTH quotes its arguments.
+std::string RedisLine::without_password(std::string_view text) const {
+  const std::string& password = core_.options().password;
+  constexpr std::string_view kInstead = "(the password)";
+  std::string shown(text);
+  if (password.empty()) return shown;
+  for (std::size_t at = shown.find(password); at != std::string::npos;
+       at = shown.find(password, at + kInstead.size())) {
+    shown.replace(at, password.size(), kInstead);
+  }
+  return shown;
+}
+
 /// Notes that the server refuses to be used.
 void RedisLine::note_refusal(const Reply& reply) {
   const std::string_view code = reply.error_code();
   const bool about_password = code == "WRONGPASS" || code == "NOAUTH" || code == "NOPERM" ||
                               reply.text().starts_with("ERR AUTH");
-  const std::string text = cannot_connect(reply.text());
-  greeting_error_ = about_password                       ? absl::PermissionDeniedError(text)
-                    : code == redis_error_code::kLoading ? absl::UnavailableError(text)
-                                                         : absl::FailedPreconditionError(text);
+  const bool may_pass = code == redis_error_code::kLoading || code == redis_error_code::kBusy ||
+                        code == redis_error_code::kMasterDown ||
+                        reply.text().starts_with("ERR max number of clients");
+  const std::string text = cannot_connect(without_password(reply.text()));
+  greeting_error_ = about_password ? absl::PermissionDeniedError(text)
+                    : may_pass     ? absl::UnavailableError(text)
+                                   : absl::FailedPreconditionError(text);
 }
 
 /// Notes why the server cannot be used, or goes on with the checks.
@@ -509,6 +530,7 @@ void RedisLine::flush() {
       return;
     }
     out_sent_ += static_cast<std::size_t>(sent);
+    last_activity_ms_ = core_.now_ms();  // a long request takes a while to be sent
   }
   const Lock lock(mutex_);
   is_writing_ = false;
@@ -664,7 +686,8 @@ SubmissionList RedisLine::fail_sent(const std::string& reason) {
   const auto first_unsent =
       std::upper_bound(chunk_ends_.begin(), chunk_ends_.end(), out_sent_) - chunk_ends_.begin();
   std::size_t unsent = chunk_ends_.size() - static_cast<std::size_t>(first_unsent);
-  if (out_sent_ == out_.size()) unsent = 0;
+  // Over TLS it is not known how much of a chunk was sent.
+  if (out_sent_ == out_.size() || core_.tls() != nullptr) unsent = 0;
   // The last requests that were encoded are those of the chunk.
   std::vector<Submission*> begun;
   for (Submission* each = expecting_.front(); each != nullptr; each = each->next) {
@@ -727,7 +750,7 @@ bool RedisLine::tick(std::int64_t now_ms) {
 
   const Submission& oldest = *expecting_.front();
   const auto block_ms = block_timeout_ms(oldest.requests[oldest.replies.size()]);
-  if (block_ms == 0) return is_busy;  // it may take for ever
+  if (block_ms == 0 || block_ms > kLongestBlockMs) return is_busy;  // it may take for ever
   const std::int64_t patience_ms =
       core_.options().command_timeout_ms + (block_ms ? *block_ms + kBlockSlackMs : 0);
   if (now_ms - last_activity_ms_ >= patience_ms) {

@@ -97,6 +97,7 @@ class RedisLine final : public RedisWire::Owner, public std::enable_shared_from_
   void retry_after(std::int64_t pause_ms);
   void fail_waiting(const std::string& reason);
   [[nodiscard]] std::string cannot_connect(std::string_view reason) const;
+  [[nodiscard]] std::string without_password(std::string_view text) const;
   [[nodiscard]] bool is_current(const RedisWire* wire) const { return wire_.get() == wire; }
   void mark_dead(const std::string& reason);
 

@@ -121,7 +121,9 @@ void RedisSession::dispatch(Refused& refused) {
     if (own_ == nullptr && next.route != Route::kShared) {
       // Those before it must have run: ended() dispatches again.
       if (state_.load() != kGated) return;
-      if (next.route == Route::kOwn) own_ = core_->open_own_line(options_.on_message);
+      if (next.route == Route::kOwn && !is_closed_) {
+        own_ = core_->open_own_line(options_.on_message);
+      }
     }
     held_.pop_front();
     if (own_ != nullptr) {
@@ -130,8 +132,10 @@ void RedisSession::dispatch(Refused& refused) {
       send_shared(next, refused);
     } else if (next.route == Route::kLeased) {
       send_leased(next, refused);
+    } else if (is_closed_) {
+      refused.emplace_back(&next, "the client is closed");
     } else {
-      next.fail_rest(error_code::kTimedOut, core_->no_connection_text());
+      next.fail_rest(error_code::kTimedOut, "all connections are in use");
       refused.emplace_back(&next, "");
     }
   }
@@ -149,6 +153,10 @@ void RedisSession::send_own(Submission& submission, Refused& refused) {
       submission.requests.begin(), submission.requests.end(),
       [](const Request& request) { return connection_use(request) == ConnectionUse::kSubscribes; });
   if (submission.route == Route::kOwn && !is_subscription) own_->keep_state();
+  if (submission.route == Route::kLeased) {  // it may block: unblock() has to find it
+    submission.lease = std::make_shared<Lease>(nullptr, own_);
+    leases_.push_back(submission.lease);
+  }
   if (auto reason = own_->submit(submission)) refused.emplace_back(&submission, *reason);
 }
 
@@ -173,7 +181,7 @@ void RedisSession::start_leased(Submission& submission, std::shared_ptr<Lease> l
   if (auto reason = lease->line->submit(submission)) {
     refused.emplace_back(&submission, *reason);
   } else if (is_closed_) {
-    retry_unblock(std::move(lease));
+    begin_unblocking(std::move(lease));
   }
 }
 
@@ -220,7 +228,7 @@ void RedisSession::unblock() {
     const std::lock_guard lock(mutex_);
     leases = leases_;
   }
-  for (auto& lease : leases) send_unblock(std::move(lease));
+  for (auto& lease : leases) begin_unblocking(std::move(lease));
 }
 
 void RedisSession::close() {
@@ -232,31 +240,39 @@ void RedisSession::close() {
     leases = leases_;
     own = own_;
   }
-  for (auto& lease : leases) send_unblock(std::move(lease));
+  for (auto& lease : leases) begin_unblocking(std::move(lease));
   if (own != nullptr) core_->retire(std::move(own));
+}
+
+void RedisSession::begin_unblocking(std::shared_ptr<Lease> lease) {
+  constexpr std::int64_t kFirstPauseMs = 1;
+  if (!lease->is_being_unblocked.exchange(true)) send_unblock(std::move(lease), kFirstPauseMs);
 }
 
 /// Until the submission has finished: it may not have reached the server yet. The lease is kept until
 /// the reply: the connection must not block for another client meanwhile.
-void RedisSession::send_unblock(std::shared_ptr<Lease> lease) {
+void RedisSession::send_unblock(std::shared_ptr<Lease> lease, std::int64_t pause_ms) {
   if (lease->has_ended) return;
   const std::int64_t id = lease->line->connection_id();
-  if (id == 0) return retry_unblock(std::move(lease));
+  if (id == 0) return retry_unblock(std::move(lease), pause_ms);
   std::vector<Request> requests;
   requests.push_back(Request::of("CLIENT", "UNBLOCK", id));
   auto unblocking = std::make_unique<InternalSubmission>(
-      std::move(requests), [self = shared_from_this(), lease](std::span<const Reply> replies) {
-        if (replies.front() != Reply::integer(1)) self->retry_unblock(lease);
+      std::move(requests),
+      [self = shared_from_this(), lease, pause_ms](std::span<const Reply> replies) {
+        if (replies.front() != Reply::integer(1)) self->retry_unblock(lease, pause_ms);
       });
-  if (core_->shared().submit(*unblocking)) return retry_unblock(std::move(lease));
+  if (core_->shared().submit(*unblocking)) return retry_unblock(std::move(lease), pause_ms);
   static_cast<void>(unblocking.release());  // deletes itself
 }
 
-void RedisSession::retry_unblock(std::shared_ptr<Lease> lease) {
-  constexpr std::int64_t kPauseMs = 1;
-  core_->callbacks().at(
-      core_->now_ms() + kPauseMs,
-      [self = shared_from_this(), lease = std::move(lease)] { self->send_unblock(lease); });
+void RedisSession::retry_unblock(std::shared_ptr<Lease> lease, std::int64_t pause_ms) {
+  constexpr std::int64_t kPauseMaxMs = 64;
+  const std::int64_t next_pause_ms = std::min(2 * pause_ms, kPauseMaxMs);
+  core_->callbacks().at(core_->now_ms() + pause_ms,
+                        [self = shared_from_this(), lease = std::move(lease), next_pause_ms] {
+                          self->send_unblock(lease, next_pause_ms);
+                        });
 }
 
 // ---- The client ---------------------------------------------------------------------------------

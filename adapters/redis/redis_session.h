@@ -48,8 +48,10 @@ class RedisSession : public std::enable_shared_from_this<RedisSession> {
   void send_leased(Submission& submission, Refused& refused);
   void start_leased(Submission& submission, std::shared_ptr<Lease> lease, Refused& refused);
   void fail_all(const Refused& refused);
-  void send_unblock(std::shared_ptr<Lease> lease);
-  void retry_unblock(std::shared_ptr<Lease> lease);
+  /// Once for each lease.
+  void begin_unblocking(std::shared_ptr<Lease> lease);
+  void send_unblock(std::shared_ptr<Lease> lease, std::int64_t pause_ms);
+  void retry_unblock(std::shared_ptr<Lease> lease, std::int64_t pause_ms);
 
   const std::shared_ptr<RedisCore> core_;
   const ClientOptions options_;

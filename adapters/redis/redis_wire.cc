@@ -153,7 +153,8 @@ void RedisWire::wait_until_writable() {
 }
 
 void RedisWire::write(std::string_view bytes) {
-  asio::async_write(*tls_, asio::buffer(bytes.data(), bytes.size()),
+  writing_ = bytes;
+  asio::async_write(*tls_, asio::buffer(writing_),
                     [self = shared_from_this()](const error_code& error, std::size_t) {
                       const std::shared_ptr<Owner> owner = self->owner_;
                       if (owner != nullptr) owner->can_write(*self, failure_text(error));

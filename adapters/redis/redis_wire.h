@@ -48,7 +48,7 @@ class RedisWire : public std::enable_shared_from_this<RedisWire> {
   [[nodiscard]] ssize_t send(std::string_view bytes);
   /// can_write() comes when the socket takes bytes again. Not with TLS.
   void wait_until_writable();
-  /// With TLS: sends all of `bytes`, which stay until can_write() has come.
+  /// With TLS: sends all of `bytes`; then can_write() comes.
   void write(std::string_view bytes);
 
   /// Returns true if the server has hung up, or said something unasked though it may not: nothing
@@ -71,6 +71,7 @@ class RedisWire : public std::enable_shared_from_this<RedisWire> {
   Socket socket_;
   std::unique_ptr<boost::asio::ssl::stream<Socket&>> tls_;
   std::unique_ptr<char[]> buffer_;
+  std::string writing_;           // over TLS
   std::shared_ptr<Owner> owner_;  // null once closed
 };
 

@@ -124,7 +124,7 @@ TEST(RedisFaultsTest, ServerThatIsFullIsTold) {
   RedisOptions options;
   options.port = server.port();
   const absl::Status status = RedisBackend::open(options).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
   EXPECT_NE(std::string(status.message()).find("max number of clients"), std::string::npos);
 }
 

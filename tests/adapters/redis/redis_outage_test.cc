@@ -270,6 +270,86 @@ TEST_F(RedisOutageTest, ConnectionsComeBackWhenTheirClientsAreGone) {
   }
 }
 
+TEST_F(RedisOutageTest, ClosedClientTakesNoConnectionLater) {
+  RedisOptions narrow = options();
+  narrow.connections_max = 1;
+  const auto backend = open(narrow);
+  server_.pause();
+  std::latch ended(2);
+  {
+    const auto client = backend->open_client({.on_message = [](const Reply&) {}});
+    client->submit(Request::of("GET", "k"), [&](const Reply&) { ended.count_down(); });
+    client->submit(Request::of("SUBSCRIBE", "c"), [&](const Reply& reply) {
+      EXPECT_TRUE(has_code(reply, error_code::kClosed)) << to_debug_string(reply);
+      ended.count_down();
+    });
+  }
+  server_.resume();
+  ended.wait();
+  EXPECT_EQ((*backend->open_client())("BLPOP", "none", "0.001"), Reply::nil_array());
+}
+
+TEST_F(RedisOutageTest, UnblockEndsTheReadOfAClientWithState) {
+  const auto backend = open(options());
+  const auto client = backend->open_client();
+  EXPECT_EQ((*client)("SELECT", 1), Reply::ok());
+  std::atomic<bool> has_ended = false;
+  std::thread reader([&] {
+    EXPECT_EQ((*client)("BLPOP", "none", 0), Reply::nil_array());
+    has_ended = true;
+  });
+  while (!has_ended) {
+    client->unblock();
+    std::this_thread::yield();
+  }
+  reader.join();
+}
+
+TEST(RedisPasswordTest, ServerWithoutAuthDoesNotShowThePassword) {
+  RedisServer server({.arguments = {"--rename-command", "AUTH", ""}});
+  RedisOptions options = *RedisOptions::from_url(server.url());
+  options.password = "s3cret";
+  const absl::Status status = RedisBackend::open(options).status();
+  EXPECT_FALSE(status.ok());
+  EXPECT_NE(std::string(status.message()).find("unknown command"), std::string::npos) << status;
+  EXPECT_EQ(std::string(status.message()).find("s3cret"), std::string::npos) << status;
+}
+
+/// A server that stops in the middle of a long pipeline, and goes on after the client has lost its
+/// patience. Whatever it did then must not have been called undone.
+void expect_no_write_was_called_undone(RedisServer& server, RedisOptions options) {
+  constexpr int kRequests = 20'000;  // several in each piece that is sent
+  options.command_timeout_ms = 300;
+  const auto backend = *RedisBackend::open(options);
+  const std::string value(1'000, 'x');
+  std::vector<Request> requests;
+  for (int i = 0; i < kRequests; ++i) requests.push_back(Request::of("SET", i, value));
+  const auto client = backend->open_client();
+  server.pause();
+  const std::vector<Reply> replies = client->pipeline(requests);
+  server.resume();
+  RawConnection raw(server.socket_path());
+  // The server has read all that came when the lost connection is gone.
+  const auto clients = [&] {
+    const Reply list = raw.call(Request::of("CLIENT", "LIST", "TYPE", "NORMAL"));
+    return std::count(list.text().begin(), list.text().end(), '\n');
+  };
+  const auto others = [&] { return (*client)("PING") == Reply::status("PONG") ? 2 : 1; };
+  while (clients() > others()) std::this_thread::yield();
+  int done = 0;
+  for (int i = 0; i < kRequests; ++i) {
+    if (raw.call(Request::of("EXISTS", i)) != Reply::integer(1)) continue;
+    ++done;
+    ASSERT_TRUE(has_code(replies[static_cast<std::size_t>(i)], error_code::kOutcomeUnknown))
+        << i << ": " << replies[static_cast<std::size_t>(i)].text();
+  }
+  EXPECT_GT(done, 0) << "nothing reached the server";
+}
+
+TEST_F(RedisOutageTest, NoWriteIsCalledUndone) {
+  expect_no_write_was_called_undone(server_, options());
+}
+
 // ---- TLS ----------------------------------------------------------------------------------------
 
 TEST(RedisTlsTest, UnknownAuthorityIsRefused) {
@@ -281,6 +361,11 @@ TEST(RedisTlsTest, UnknownAuthorityIsRefused) {
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
   EXPECT_NE(std::string(status.message()).find("TLS: certificate verify failed"), std::string::npos)
       << status;
+}
+
+TEST(RedisTlsTest, NoWriteIsCalledUndone) {
+  testing::TlsRedisServer server;
+  expect_no_write_was_called_undone(server.server(), server.options());
 }
 
 TEST(RedisTlsTest, OtherHostNameIsRefused) {
