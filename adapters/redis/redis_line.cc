@@ -171,7 +171,7 @@ void RedisLine::post_attempt() {
 bool RedisLine::send_at_once(Submission& submission) {
   if (!wire_->is_plain() || submission.bytes > kChunkBytes) return false;
   // The I/O thread is about to learn that the server has hung up.
-  if (wire_->is_stale(/*may_speak=*/on_message_ != nullptr)) return false;
+  if (is_stale(*wire_)) return false;
   out_.clear();
   out_sent_ = 0;
   chunk_ends_.clear();
@@ -186,6 +186,13 @@ bool RedisLine::send_at_once(Submission& submission) {
     post_flush();
   }
   return true;
+}
+
+/// Looks at the socket only if the I/O thread may be late: the look costs a system call.
+bool RedisLine::is_stale(RedisWire& wire) const {
+  constexpr std::int64_t kFreshMs = 2;
+  if (core_.now_ms() - last_activity_ms_ < kFreshMs) return false;
+  return wire.is_stale(/*may_speak=*/on_message_ != nullptr);
 }
 
 void RedisLine::encode(Submission& submission) {
@@ -509,7 +516,7 @@ void RedisLine::flush() {
     if (!has_begun && source.empty()) return;
     const bool is_idle = !has_begun && expecting_.empty() && phase_ == Phase::kUp;
     // Nothing is begun on a connection that the server has closed: received() is about to come.
-    if (is_idle && wire->is_stale(/*may_speak=*/on_message_ != nullptr)) return;
+    if (is_idle && is_stale(*wire)) return;
     if (expecting_.empty()) last_activity_ms_ = core_.now_ms();
     to_encode_.splice(source);
     is_writing_ = true;

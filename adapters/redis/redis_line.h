@@ -107,6 +107,7 @@ class RedisLine final : public RedisWire::Owner, public std::enable_shared_from_
   bool send_at_once(Submission& submission);  // with mutex_ held
   void flush();
   bool fill_chunk();
+  [[nodiscard]] bool is_stale(RedisWire& wire) const;  // with mutex_ held
   void encode(Submission& submission);
   void can_write(RedisWire& wire, const std::string& failure) override;
 

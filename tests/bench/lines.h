@@ -38,6 +38,7 @@ void measure_footprint(const Effort& effort, Report& report);
 void measure_orders(const Effort& effort, Report& report);
 void measure_stored(const Effort& effort, Report& report);
 void measure_fibers(const Effort& effort, Report& report);
+void measure_on_redis(const Effort& effort, Report& report);
 void measure_resp(const Effort& effort, Report& report);
 void measure_unread(const Effort& effort, Report& report);
 

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "tests/bench/hiredis_connection.h"
 #include "tests/bench/redis_benchmark.h"
 #include "tests/bench/seckill_script.h"
 #include "tests/bench/stopwatch.h"
@@ -104,16 +105,15 @@ double RedisPeer::rate_by_hiredis(const Load& load, Workload workload, std::int6
   std::vector<std::thread> threads;
   for (int i = 0; i < load.connections; ++i) {
     threads.emplace_back([&, i] {
+      HiredisConnection connection(server_.socket_path());
       for (std::int64_t done = 0; done < share; done += load.pipeline) {
-        std::vector<Request> requests;
-        requests.reserve(static_cast<std::size_t>(load.pipeline));
         for (int j = 0; j < load.pipeline; ++j) {
           const std::int64_t user =
               workload == Workload::kAlreadyBought ? kBuyer : user_id(first + i * share + done + j);
-          requests.push_back(
+          connection.append(
               Request::of("EVALSHA", sha_, 3, kStockKey, kBuyersKey, kOrderStream, 1, user, user));
         }
-        check(client_->pipeline(requests).back());
+        for (int j = 0; j < load.pipeline; ++j) connection.next_integer();
       }
     });
   }

@@ -23,8 +23,8 @@ std::span<const Line> lines() {
       {"memory", measure_memory},         {"reopening", measure_reopening},
       {"growth", measure_growth},         {"footprint", measure_footprint},
       {"orders", measure_orders},         {"stored", measure_stored},
-      {"fibers", measure_fibers},         {"resp", measure_resp},
-      {"unread", measure_unread},
+      {"fibers", measure_fibers},         {"on_redis", measure_on_redis},
+      {"resp", measure_resp},             {"unread", measure_unread},
   };
   return kLines;
 }

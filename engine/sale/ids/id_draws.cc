@@ -16,6 +16,11 @@ namespace {
 constexpr std::int64_t kCounterMax = (std::int64_t{1} << IdGenerator::kCounterBits) - 1;
 constexpr std::string_view kDrawing = "drawing order ids";
 
+/// Round trips that a caller waits for a draw, before it pauses in a blocking read. On fibers the
+/// first reply comes after the completion of the draw before it. A server that is idle may take 100
+/// ms for the shortest blocking read.
+constexpr int kPings = 64;
+
 /// KEYS the counter. ARGV how many, above what the counter must be, and where it begins if it is
 /// missing or too low. Answers the last one drawn, or 0 if the counter is missing and the third
 /// argument, too.
@@ -156,7 +161,7 @@ void IdDraws::ask(std::int64_t day, std::int64_t count_min) {
 }
 
 absl::Status IdDraws::wait(std::int64_t day, std::int64_t count_min) {
-  constexpr int kRounds = 10;
+  constexpr int kRounds = kPings + 9;
   std::uint64_t draws_ended_before = 0;
   {
     const std::lock_guard lock(mutex_);
@@ -183,11 +188,10 @@ std::optional<absl::Status> IdDraws::result(std::int64_t day, std::uint64_t draw
 /// pause. On Redis a blocking read needs a connection of its own, which may be refused although the
 /// draw succeeds; if the draw fails, too, it has the reason.
 void IdDraws::pause(int round) {
-  // On fibers the answer to the first request comes after the completion of a draw before it.
   constexpr int kPauseMs = 1;
-  const Request request = round == 0 ? Request::of("PING")
-                                     : Request::of("XREAD", "BLOCK", kPauseMs, "STREAMS",
-                                                   keys_.prefix + "no stream", "$");
+  const Request request = round < kPings ? Request::of("PING")
+                                         : Request::of("XREAD", "BLOCK", kPauseMs, "STREAMS",
+                                                       keys_.prefix + "no stream", "$");
   client_.call(request);
 }
 
