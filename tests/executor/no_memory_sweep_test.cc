@@ -50,7 +50,8 @@ class Shop {
     std::vector<std::string> keys;
     for (const char* const db : {"0", "1"}) {
       run(std::string("SELECT ") + db);
-      for (const Reply& key : run("KEYS *").elements()) {
+      const Reply names = run("KEYS *");
+      for (const Reply& key : names.elements()) {
         keys.push_back(std::string(db) + '/' + key.text() + ": " + state_of(key.text()));
       }
     }
@@ -179,7 +180,7 @@ std::vector<std::string> commands() {
       "SADD mixed 2 3 4 5 6 7 8 9 10 11 12 b xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
       "SREM mixed 1 a",
       "SREM texts a",
-      "SPOP texts 2",
+      "SPOP texts 3",  // all: which one stays would be random
       "SREM marked 1",
       "SMOVE texts single a",
       "SMOVE single mixed a",

@@ -206,6 +206,7 @@ TEST_F(LuaMemoryLimitTest, GreedyScriptsEndAndTheHostGoesOn) {
 }
 
 TEST_F(LuaMemoryLimitTest, JsonHasNoMemoryOutside) {
+  constexpr auto kOutsideMax = static_cast<std::int64_t>(kMemoryMax / 4);
   std::int64_t at_begin = 0;
   std::int64_t at_end = 0;
   on_call_ = [&] {
@@ -219,9 +220,9 @@ TEST_F(LuaMemoryLimitTest, JsonHasNoMemoryOutside) {
       "local s, kept = ('x'):rep(100000), {} redis.call('BEGIN') "
       "for i = 1, 100 do kept[i] = cjson.new() kept[i].encode(s) end redis.call('END')";
   EXPECT_EQ(eval(kept), Reply::nil());
-  EXPECT_LT(at_end - at_begin, kMemoryMax / 4);
+  EXPECT_LT(at_end - at_begin, kOutsideMax);
   EXPECT_EQ(eval("local s = ('x'):rep(500000) cjson.encode(s) redis.call('END')"), Reply::nil());
-  EXPECT_LT(at_end - at_begin, kMemoryMax / 4);
+  EXPECT_LT(at_end - at_begin, kOutsideMax);
 }
 
 TEST_F(LuaMemoryLimitTest, DecodingNeedsTextAndResult) {
