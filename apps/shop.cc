@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <spdlog/logger.h>
 
+#include "adapters/wiring/open_backend.h"
 #include "apps/backlog.h"
 #include "engine/base/make_directory.h"
 #include "engine/sale/orders/consumers.h"
@@ -13,7 +14,6 @@
 #include "storage/memory/memory_store.h"
 #include "storage/rocksdb/rocksdb_store.h"
 #include "storage/sqlite/sqlite_order_store.h"
-#include "wiring/open_backend.h"
 
 namespace rushgate {
 namespace {

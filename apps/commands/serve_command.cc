@@ -20,6 +20,7 @@
 #include <fmt/format.h>
 
 #include "adapters/resp/resp_server.h"
+#include "adapters/wiring/open_backend.h"
 #include "apps/commands/command_line.h"
 #include "apps/commands/commands.h"
 #include "apps/exit_code.h"
@@ -30,7 +31,6 @@
 #include "engine/executor/engine.h"
 #include "engine/sale/admission/admission.h"
 #include "storage/rocksdb/rocksdb_store.h"
-#include "wiring/open_backend.h"
 
 namespace rushgate {
 namespace {

@@ -52,5 +52,9 @@ void* operator new(std::size_t bytes) {
   return memory;
 }
 
+void* operator new(std::size_t bytes, const std::nothrow_t& /*tag*/) noexcept {
+  return rushgate::is_to_fail(bytes) ? nullptr : std::malloc(bytes);
+}
+
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t /*bytes*/) noexcept { std::free(memory); }

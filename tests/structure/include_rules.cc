@@ -39,10 +39,10 @@ const std::vector<Room> kRooms = {
     {"adapters/resp",   {"engine"}},
     {"adapters/redis",  {"engine", "adapters/resp"}},
     {"adapters/testing", {"engine", "storage/memory"}},
+    {"adapters/wiring", {"engine", "storage", "adapters"}},
 
-    {"wiring",          {"engine", "storage", "adapters"}},
-    {"apps",            {"engine", "storage", "adapters", "wiring"}},
-    {"tests",           {"engine", "storage", "adapters", "wiring", "apps"}},
+    {"apps",            {"engine", "storage", "adapters"}},
+    {"tests",           {"engine", "storage", "adapters", "apps"}},
     // clang-format on
 };
 
@@ -75,8 +75,7 @@ constexpr std::array kBans = {
 /// Where libraries keep headers that are not for their users.
 constexpr std::array<string_view, 3> kPrivateFolders = {"/detail/", "/details/", "/internal/"};
 
-constexpr std::array<string_view, 6> kOurs = {"engine", "storage", "adapters",
-                                              "wiring", "apps",    "tests"};
+constexpr std::array<string_view, 5> kOurs = {"engine", "storage", "adapters", "apps", "tests"};
 
 // ---- The checker ------------------------------------------------------------------------------
 

@@ -75,7 +75,7 @@ TEST_F(RedisSyncTest, LateReplicaIsAnErrorAndHoldsUpNobodyElse) {
 TEST_F(RedisSyncTest, MissingReplicaIsAnError) {
   const auto backend = open(2, kShortMs);
   const Reply synced = backend->open_client()->sync();
-  EXPECT_THAT(std::string(synced.text()), HasSubstr("NOREPLICAS 1 of 2"));
+  EXPECT_THAT(std::string(synced.text()), HasSubstr("of 2 replicas confirmed"));
 }
 
 TEST_F(RedisSyncTest, OptionsOutOfTheirBoundsAreNamed) {

@@ -1,4 +1,4 @@
-#include "wiring/backend_url.h"
+#include "adapters/wiring/backend_url.h"
 
 #include <algorithm>
 #include <array>

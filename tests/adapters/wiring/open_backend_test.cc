@@ -1,5 +1,5 @@
 // A backend from a URL: which one it is, and what an error says of a wrong URL.
-#include "wiring/open_backend.h"
+#include "adapters/wiring/open_backend.h"
 
 #include <filesystem>
 #include <string>

@@ -8,9 +8,9 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "adapters/wiring/backend_url.h"
 #include "engine/client/backend.h"
 #include "engine/store/store.h"
-#include "wiring/backend_url.h"
 
 namespace spdlog {
 class logger;

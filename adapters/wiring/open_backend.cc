@@ -1,4 +1,4 @@
-#include "wiring/open_backend.h"
+#include "adapters/wiring/open_backend.h"
 
 #include <utility>
 
