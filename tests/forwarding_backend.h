@@ -13,8 +13,8 @@
 
 namespace rushgate {
 
-/// What a test does when requests pass. Both run on the threads of the callers, `after` once for each
-/// request of a call() or pipeline().
+/// What a test does when requests pass. Both run on the threads of the callers, `after` once for
+/// each request of a call() or pipeline().
 struct RequestHooks {
   std::function<void(const Request&)> before = {};
   std::function<void(const Request&, const Reply&)> after = {};

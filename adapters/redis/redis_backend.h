@@ -17,9 +17,9 @@ class RedisCore;
 
 /// Owns the connections, one I/O thread, and one thread for callbacks. Thread-safe.
 ///
-/// **Connections.** All clients share one connection. Their requests are gathered and sent together;
-/// a request that finds the connection idle is sent by the calling thread. Three kinds of requests
-/// get connections of their own, up to connections_max:
+/// **Connections.** All clients share one connection. Their requests are gathered and sent
+/// together; a request that finds the connection idle is sent by the calling thread. Three kinds of
+/// requests get connections of their own, up to connections_max:
 /// - A blocking command (XREADGROUP … BLOCK), for as long as it runs.
 /// - MULTI or WATCH that ends in the same pipeline (EXEC, DISCARD, UNWATCH), for the pipeline.
 /// - Other commands that change their connection (SELECT, CLIENT SETNAME, MULTI alone, SUBSCRIBE):
@@ -28,7 +28,8 @@ class RedisCore;
 /// **Order.** Requests that one thread submits through one client begin in the order of submission.
 /// On a connection of the client's own, a blocking command also delays those after it.
 ///
-/// **Errors.** Replies may be errors with these codes, besides Redis's own (error_code in errors.h):
+/// **Errors.** Replies may be errors with these codes, besides Redis's own (error_code in
+/// errors.h):
 ///   kClosed          nothing was done: no server, a connection lost before the request was sent, a
 ///                    failed check, or a closed backend;
 ///   kTimedOut        nothing was done: the request had not begun in time, or all connections were
@@ -42,20 +43,21 @@ class RedisCore;
 ///
 /// **A lost connection** is made again, at once at first, then after pauses from 10 ms up to
 /// reconnect_max_ms, with jitter. While the last attempt has failed, or the server went silent, it
-/// is known as dead: requests get kClosed with the reason within 50 ms, most of them at once. health()
-/// returns that reason. A client with a connection of its own loses what its commands changed: all
-/// its later requests get kClosed. Subscriptions are made again, and on_message gets the array
-/// ["resubscribed", nil, <number of channels and patterns>]: messages before it may be missing.
+/// is known as dead: requests get kClosed with the reason within 50 ms, most of them at once.
+/// health() returns that reason. A client with a connection of its own loses what its commands
+/// changed: all its later requests get kClosed. Subscriptions are made again, and on_message gets
+/// the array ["resubscribed", nil, <number of channels and patterns>]: messages before it may be
+/// missing.
 ///
-/// **Limits.** Replies have RESP2's kinds and may nest 7 deep, hiredis's limit; a deeper one ends its
-/// connection. A client opened with protocol 3 gets an error for each request. MONITOR, HELLO, CLIENT
-/// REPLY, SCRIPT DEBUG and replication are refused.
+/// **Limits.** Replies have RESP2's kinds and may nest 7 deep, hiredis's limit; a deeper one ends
+/// its connection. A client opened with protocol 3 gets an error for each request. MONITOR, HELLO,
+/// CLIENT REPLY, SCRIPT DEBUG and replication are refused.
 class RedisBackend final : public Backend {
  public:
   /// Opens the first connection. kInvalidArgument: a bad option or a file of certificates that
   /// cannot be read; kUnavailable: no server there, or it is full or loads its data;
-  /// kPermissionDenied: wrong or missing password; kFailedPrecondition: the server is older than 6.2,
-  /// or refuses something else, such as the database's number.
+  /// kPermissionDenied: wrong or missing password; kFailedPrecondition: the server is older than
+  /// 6.2, or refuses something else, such as the database's number.
   static absl::StatusOr<std::unique_ptr<RedisBackend>> open(const RedisOptions& options);
 
   /// Closes all connections. Completions of requests in flight have run when it returns.
@@ -63,8 +65,8 @@ class RedisBackend final : public Backend {
   RedisBackend(const RedisBackend&) = delete;
   RedisBackend& operator=(const RedisBackend&) = delete;
 
-  /// When the client is destroyed, its blocking commands end as if they had timed out, and its other
-  /// requests go on.
+  /// When the client is destroyed, its blocking commands end as if they had timed out. Its other
+  /// requests go on, but those over a connection of its own fail with kClosed or kOutcomeUnknown.
   [[nodiscard]] std::unique_ptr<Client> open_client(const ClientOptions& options) override;
   using Backend::open_client;
 
@@ -73,8 +75,8 @@ class RedisBackend final : public Backend {
   [[nodiscard]] absl::Status health() const override;
   /// It runs no native scripts and waits for no disk: how safe replies are is for the server's
   /// configuration to say (appendfsync). Client::sync() is OK if the server replies, or with
-  /// RedisOptions::sync_replicas once so many replicas have all that was answered before; if they do
-  /// not confirm it in time, it is NOREPLICAS.
+  /// RedisOptions::sync_replicas once so many replicas have all that was answered before; if they
+  /// do not confirm it in time, it is NOREPLICAS.
   [[nodiscard]] Capabilities capabilities() const override;
   void add_native_scripts(std::span<const NamedScript> scripts) override;
   /// A check runs on a thread of its own. It delays the requests that need its connection.

@@ -86,8 +86,8 @@ class RedisCore : public std::enable_shared_from_this<RedisCore> {
 
   // ---- Connections besides the shared one ----
 
-  /// Returns a connection for the submission; null if all are in use: `granted` gets one later, with
-  /// no lock held, unless the submission fails before.
+  /// Returns a connection for the submission; null if all are in use: `granted` gets one later,
+  /// with no lock held, unless the submission fails before.
   [[nodiscard]] std::shared_ptr<Lease> lease(Submission& submission, Granted granted);
   /// Ends the use of a connection; null if it is not to be used again.
   void give_back(std::shared_ptr<RedisLine> line);

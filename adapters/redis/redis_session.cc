@@ -249,8 +249,8 @@ void RedisSession::begin_unblocking(std::shared_ptr<Lease> lease) {
   if (!lease->is_being_unblocked.exchange(true)) send_unblock(std::move(lease), kFirstPauseMs);
 }
 
-/// Until the submission has finished: it may not have reached the server yet. The lease is kept until
-/// the reply: the connection must not block for another client meanwhile.
+/// Until the submission has finished: it may not have reached the server yet. The lease is kept
+/// until the reply: the connection must not block for another client meanwhile.
 void RedisSession::send_unblock(std::shared_ptr<Lease> lease, std::int64_t pause_ms) {
   if (lease->has_ended) return;
   const std::int64_t id = lease->line->connection_id();

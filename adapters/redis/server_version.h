@@ -7,8 +7,8 @@
 
 namespace rushgate {
 
-/// Returns why a server with this reply to INFO server is refused: it is older than 6.2. Empty if it
-/// is not, or does not say.
+/// Returns why a server with this reply to INFO server is refused: it is older than 6.2. Empty if
+/// it is not, or does not say.
 std::string refused_version(const Reply& info);
 
 }  // namespace rushgate

@@ -40,8 +40,8 @@ class Submission {
   /// Called once, when every request has its reply, with no lock held. The submission may be gone
   /// when it returns.
   virtual void finish() = 0;
-  /// For a blocking command whose submitter does not wait: makes first_reply() say that it has begun.
-  /// Returns false if that is of no interest.
+  /// For a blocking command whose submitter does not wait: makes first_reply() say that it has
+  /// begun. Returns false if that is of no interest.
   virtual bool announce_begin() { return false; }
   /// Called on the I/O thread after the first of several replies.
   virtual void first_reply() {}

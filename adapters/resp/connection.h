@@ -22,8 +22,8 @@
 namespace rushgate {
 
 /// Reads requests, batch by batch, and writes what they are answered. While more than a little of
-/// its output waits for the client, it neither reads nor runs anything more. Belongs to the server's
-/// thread. A server keeps it as a shared_ptr until it is closed.
+/// its output waits for the client, it neither reads nor runs anything more. Belongs to the
+/// server's thread. A server keeps it as a shared_ptr until it is closed.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   using Socket = boost::asio::generic::stream_protocol::socket;
@@ -32,8 +32,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   class Owner {
    public:
     virtual ~Owner() = default;
-    /// It has something to run or to send: it is to be asked for next_batch(), then settle()d. Comes
-    /// once until then.
+    /// It has something to run or to send: it is to be asked for next_batch(), then settle()d.
+    /// Comes once until then.
     virtual void wants_turn(const std::shared_ptr<Connection>& connection) = 0;
     /// Its memory_bytes() were `before`, and are `after`.
     virtual void memory_changed(std::size_t before, std::size_t after) = 0;

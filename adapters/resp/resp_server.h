@@ -47,8 +47,8 @@ struct RespServerOptions {
   std::size_t query_bytes_max = std::size_t{1} << 30;
   std::size_t output_bytes_max = std::size_t{1} << 30;
   /// What a subscribed client may leave unread; it does not stop the clients that publish. It is
-  /// closed at once beyond the first bound, and beyond the second one after so many seconds without a
-  /// break. 0: no such bound. (Redis: client-output-buffer-limit pubsub.)
+  /// closed at once beyond the first bound, and beyond the second one after so many seconds without
+  /// a break. 0: no such bound. (Redis: client-output-buffer-limit pubsub.)
   std::size_t subscriber_bytes_max = 32 * 1'024 * 1'024;
   std::size_t subscriber_soft_bytes_max = 8 * 1'024 * 1'024;
   std::int64_t subscriber_soft_s = 60;

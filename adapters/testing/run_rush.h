@@ -42,8 +42,8 @@ RushReport run_rush(TestEngine& engine, const SaleUnderTest& sale, const RushOpt
                     const RushConditions& conditions = {});
 
 /// Over a port: `rushgate serve --manual-clock`, whose clock RUSHGATE.ADVANCE moves, or a
-/// RespServer on an engine in manual mode. There are no crashes (std::invalid_argument if there shall be).
-/// With the same options it gives the same report as an engine of the test's own.
+/// RespServer on an engine in manual mode. There are no crashes (std::invalid_argument if there
+/// shall be). With the same options it gives the same report as an engine of the test's own.
 RushReport run_rush(Client& port, const SaleUnderTest& sale, const RushOptions& rush = {},
                     const RushConditions& conditions = {});
 

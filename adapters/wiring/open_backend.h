@@ -32,8 +32,8 @@ absl::StatusOr<std::unique_ptr<Backend>> open_backend(std::string_view url,
 absl::StatusOr<std::unique_ptr<Backend>> open_backend(const BackendUrl& url,
                                                       const OpenBackendOptions& options = {});
 
-/// Opens the store of an engine, for a program that sets up the engine itself. kInvalidArgument: the
-/// URL is a Redis's.
+/// Opens the store of an engine, for a program that sets up the engine itself. kInvalidArgument:
+/// the URL is a Redis's.
 absl::StatusOr<std::unique_ptr<Store>> open_store(const BackendUrl& url,
                                                   const OpenBackendOptions& options = {});
 

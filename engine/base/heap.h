@@ -28,7 +28,8 @@ std::size_t heap_bytes(const std::vector<Item>& items) {
   return heap_block(items.capacity() * sizeof(Item));
 }
 
-/// The nodes of a std::set or std::map with so many elements: libstdc++'s have four words of their own.
+/// The nodes of a std::set or std::map with so many elements: libstdc++'s have four words of their
+/// own.
 template <class Value>
 constexpr std::size_t tree_bytes(std::size_t size) {
   constexpr std::size_t kOwnBytes = 4 * sizeof(void*);

@@ -10,8 +10,8 @@
 
 namespace rushgate {
 
-/// A view, which the text must outlive. Whoever gets a text first looks at it once, however many keep
-/// it as an integer after that. Implicit, since every text is one.
+/// A view, which the text must outlive. Whoever gets a text first looks at it once, however many
+/// keep it as an integer after that. Implicit, since every text is one.
 class Scalar {
  public:
   template <class Text>

@@ -47,9 +47,9 @@ class Backend {
   /// nothing if it runs none.
   virtual void add_native_scripts(std::span<const NamedScript> scripts) = 0;
 
-  /// Adds a check for the connections made from now on, for as long as the caller keeps it. A server
-  /// that lost writes has ended every connection that it had, so a check can find that out in time.
-  /// The embedded engine has no connections and runs none.
+  /// Adds a check for the connections made from now on, for as long as the caller keeps it. A
+  /// server that lost writes has ended every connection that it had, so a check can find that out
+  /// in time. The embedded engine has no connections and runs none.
   virtual void add_connection_check(std::weak_ptr<const ConnectionCheck> check) = 0;
 };
 

@@ -18,8 +18,8 @@
 
 namespace rushgate {
 
-/// Called once with the reply, as a callback of the backend (backend.h): it may use a client, blocking
-/// calls included. It must not throw.
+/// Called once with the reply, as a callback of the backend (backend.h): it may use a client,
+/// blocking calls included. It must not throw.
 using Completion = absl::AnyInvocable<void(Reply)>;
 
 class Client;
@@ -58,8 +58,8 @@ class Client {
   /// safe.
   virtual Reply sync() = 0;
 
-  /// The command that runs `script`: FCALL of its native implementation where the backend has it, else
-  /// EVALSHA.
+  /// The command that runs `script`: FCALL of its native implementation where the backend has it,
+  /// else EVALSHA.
   [[nodiscard]] virtual Request script_request(const Script& script,
                                                std::span<const std::string_view> keys,
                                                std::span<const std::string_view> arguments) const;

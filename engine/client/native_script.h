@@ -23,8 +23,8 @@ namespace rushgate {
 /// What a native script sees of the engine while it runs. Valid only during the call.
 ///
 /// The typed operations do what the command of the same meaning does, without text on the way. They
-/// throw ScriptError with Redis's text (WRONGTYPE, not an integer, …), or the store's if it fails; a
-/// script that lets it through is undone and answers with that error.
+/// throw ScriptError with Redis's text (WRONGTYPE, not an integer, …), or the store's if it fails;
+/// a script that lets it through is undone and answers with that error.
 class NativeCall {
  public:
   using Field = std::pair<std::string_view, Scalar>;

@@ -21,8 +21,8 @@ namespace rushgate {
 using RequestView = std::span<const std::string_view>;
 
 /// An array of byte strings, at least the command's name. A value type; views stay valid until the
-/// request is changed or moved. All arguments together hold less than 4 GiB: what would add more throws
-/// std::length_error, and changes nothing.
+/// request is changed or moved. All arguments together hold less than 4 GiB: what would add more
+/// throws std::length_error, and changes nothing.
 class Request {
  public:
   using Views = absl::InlinedVector<std::string_view, 16>;

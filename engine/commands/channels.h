@@ -38,7 +38,8 @@ struct Subscriptions {
   }
 };
 
-/// Belongs to whoever has the turn. Does not own the sessions: each must leave_all() before it ends.
+/// Belongs to whoever has the turn. Does not own the sessions: each must leave_all() before it
+/// ends.
 class Channels {
  public:
   /// False if it had already.

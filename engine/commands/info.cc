@@ -1,7 +1,7 @@
 // INFO: https://redis.io/docs/latest/commands/info/
 //
-// Fields have Redis's names, and the meaning they have there. What cannot be told truly here is left
-// out: docs/differences.md.
+// Fields have Redis's names, and the meaning they have there. What cannot be told truly here is
+// left out: docs/differences.md.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -68,8 +68,8 @@ std::int32_t leading_int(std::string_view text) {
   return static_cast<std::int32_t>(std::strtoll(std::string(text).c_str(), nullptr, 10));
 }
 
-// Where the specs fail, the arguments are read once more, less strictly, and nothing is known of what
-// happens to the keys.
+// Where the specs fail, the arguments are read once more, less strictly, and nothing is known of
+// what happens to the keys.
 
 /// "1x" is a number, too, and the destination comes last.
 std::vector<FoundKey> find_counted_keys(const KeySpecs& specs, const KeySpec& counted,

@@ -14,8 +14,9 @@ class Outlet {
  public:
   virtual ~Outlet() = default;
 
-  /// Makes room for a message of so many bytes that is to be pushed. False if too many wait already:
-  /// then the message is left out, and the outlet ends its client. Called before the commit. Throws nothing.
+  /// Makes room for a message of so many bytes that is to be pushed. False if too many wait
+  /// already: then the message is left out, and the outlet ends its client. Called before the
+  /// commit. Throws nothing.
   [[nodiscard]] virtual bool reserve(std::size_t /*bytes*/) { return true; }
   /// Undoes a reserve(): the message was rolled back.
   virtual void release(std::size_t /*bytes*/) {}

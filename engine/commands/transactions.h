@@ -1,4 +1,5 @@
-// What MULTI, EXEC and WATCH keep of a client: https://redis.io/docs/latest/develop/interact/transactions/
+// What MULTI, EXEC and WATCH keep of a client:
+// https://redis.io/docs/latest/develop/interact/transactions/
 #pragma once
 
 #include "engine/commands/session.h"

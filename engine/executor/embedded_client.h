@@ -44,8 +44,8 @@ class EmbeddedClient final : public Client {
   /// Submits a pipeline: one submission, one completion with all replies, in the order of the
   /// requests, which must stay as they are until then.
   void submit_all(std::span<const Request> requests, PipelineCompletion completion);
-  /// Returns true if callers wait by ClientOptions::wait: not in a callback, which the completion that
-  /// would resume the caller has to wait for.
+  /// Returns true if callers wait by ClientOptions::wait: not in a callback, which the completion
+  /// that would resume the caller has to wait for.
   [[nodiscard]] bool suspends_callers() const;
   [[nodiscard]] std::vector<Reply> pipeline_suspended(std::span<const Request> requests);
   [[nodiscard]] std::vector<Reply> pipeline_until_deadline(std::span<const Request> requests);

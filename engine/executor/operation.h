@@ -86,7 +86,8 @@ struct Operation {
     return state.load(std::memory_order_acquire) == kAnswered;
   }
 
-  /// Answers all that is left to answer with `error`. Throws nothing if reserve_replies() was called.
+  /// Answers all that is left to answer with `error`. Throws nothing if reserve_replies() was
+  /// called.
   void fail_rest(std::string_view error) {
     while (!finished()) replies.push_back(executor_errors::reply(error));
   }

@@ -31,11 +31,12 @@ struct ServedSessionOptions {
   /// What the reply to one request may take of memory, where a request can ask for any multiple of
   /// what is stored (MGET, XREAD, EXEC), or for a stream that is larger than memory.
   std::size_t reply_bytes_max = std::numeric_limits<std::size_t>::max();
-  /// Bytes of messages that may wait, set_unsent_bytes() included. A message beyond is left out, and
-  /// is_overflowing(). 0: no bound.
+  /// Bytes of messages that may wait, set_unsent_bytes() included. A message beyond is left out,
+  /// and is_overflowing(). 0: no bound.
   std::size_t message_bytes_max = 0;
-  /// There is something in take_messages(), is_hung_up() or is_overflowing(). Called inside the engine's turn, by
-  /// any thread, also after the session's end: must return at once and use no client.
+  /// There is something in take_messages(), is_hung_up() or is_overflowing(). Called inside the
+  /// engine's turn, by any thread, also after the session's end: must return at once and use no
+  /// client.
   std::function<void()> on_message = {};
   /// SHUTDOWN: whoever runs the server is to end it, and with `saves` to sync the engine when that
   /// is done. Called as on_message is. Empty: SHUTDOWN is refused.

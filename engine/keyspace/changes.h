@@ -15,14 +15,14 @@
 namespace rushgate {
 
 /// Every mutator of the keyspace does four things. It reserves an undo step, changes memory, and
-/// pushes the step, which thus cannot fail once memory is changed. And it either appends to records()
-/// what the store must keep or touches the object, whose header is then written once when the group
-/// commits. An undo step allocates nothing: it holds what the change removed. Not thread-safe: it
-/// belongs to the thread that has the turn.
+/// pushes the step, which thus cannot fail once memory is changed. And it either appends to
+/// records() what the store must keep or touches the object, whose header is then written once when
+/// the group commits. An undo step allocates nothing: it holds what the change removed. Not
+/// thread-safe: it belongs to the thread that has the turn.
 class Changes {
  public:
-  /// A savepoint. It is valid until the batch ends, or until something is recorded after a roll-back
-  /// to an earlier one.
+  /// A savepoint. It is valid until the batch ends, or until something is recorded after a
+  /// roll-back to an earlier one.
   struct Mark {
     std::size_t undo_steps;
     std::size_t record_bytes;
@@ -36,8 +36,9 @@ class Changes {
   }
   /// Before anything else is changed: which keys there are, what is published, ….
   void reserve_undo() { undo_.reserve(); }
-  /// Records how to undo the change for which reserve_undo() was called (UndoLog::push()). No effect if
-  /// the object was created after the newest savepoint: a roll-back removes it as a whole.
+  /// Records how to undo the change for which reserve_undo() was called (UndoLog::push()). No
+  /// effect if the object was created after the newest savepoint: a roll-back removes it as a
+  /// whole.
   template <class Step>
   void push_undo(Object& object, Step step) {
     if (!object.is_newborn) push_undo_always(object, std::move(step));

@@ -196,12 +196,13 @@ class Database {
   };
 
   // Without undo or record: what the mutators, their undo steps and loading are made of.
-  /// Throws nothing if the object was detached from this database, or after reserve_for() of its key.
+  /// Throws nothing if the object was detached from this database, or after reserve_for() of its
+  /// key.
   Object& attach(Detached detached);
   Detached detach(Object& object);
   void reserve_for(std::string_view key);
-  /// Returns the node that the object had if it does not expire now. Throws nothing if it did expire,
-  /// or with the node that it had then.
+  /// Returns the node that the object had if it does not expire now. Throws nothing if it did
+  /// expire, or with the node that it had then.
   Expiries::Node assign_expiry(Object& object, std::int64_t expire_at_ms, Expiries::Node node = {});
   void exchange(Database& other);
 

@@ -130,8 +130,8 @@ class KeyspaceLoader {
     return true;
   }
 
-  /// Of a set that is being rewritten, a record under its new id. The old id's records have all members
-  /// of runs, and lack those that have a mark.
+  /// Of a set that is being rewritten, a record under its new id. The old id's records have all
+  /// members of runs, and lack those that have a mark.
   bool read_rewritten(RecordKind kind, Object& object, RecordReader& key, std::string_view value) {
     SetRecords& records = object.set().records();
     std::string member = key.name();

@@ -72,8 +72,8 @@ class Keyspace {
     return changes_.memory().bytes() + store_.memory_bytes() + stream_caches_.bytes() +
            lazy_free_.bytes_pending();
   }
-  /// Returns true if memory_bytes() is above `bytes_max`. Before that it drops caches, and waits for
-  /// values that are about to be freed. Not while a stream is read.
+  /// Returns true if memory_bytes() is above `bytes_max`. Before that it drops caches, and waits
+  /// for values that are about to be freed. Not while a stream is read.
   [[nodiscard]] bool needs_more_than(std::size_t bytes_max);
   /// For elements that are drawn at random.
   [[nodiscard]] Random& random() { return random_; }

@@ -14,8 +14,8 @@
 
 namespace rushgate {
 
-/// Used by one thread at a time, but for counts() and bytes_pending(). Its own thread begins with the
-/// first large value.
+/// Used by one thread at a time, but for counts() and bytes_pending(). Its own thread begins with
+/// the first large value.
 class LazyFree {
  public:
   /// What a commit batch frees at once: in about 100 µs, if the blocks are small.

@@ -138,8 +138,8 @@ class ListValue {
   }
 
   // ---- Changes: positions are the caller's business. One that throws, for want of memory, has
-  // changed nothing. Taking one back needs no memory: the newest first, and before settle(). Then the
-  // same blocks hold the same elements as before ----
+  // changed nothing. Taking one back needs no memory: the newest first, and before settle(). Then
+  // the same blocks hold the same elements as before ----
 
   /// What takes back an insert().
   struct Inserted {
@@ -189,8 +189,8 @@ class ListValue {
   Taken take(std::size_t first, std::size_t count);
   void put_back(Taken taken);
 
-  /// Gives the elements from the one at `first` on other positions. Their old ones can be given back
-  /// without memory.
+  /// Gives the elements from the one at `first` on other positions. Their old ones can be given
+  /// back without memory.
   void reposition(std::size_t first, std::span<const ListPosition> positions);
 
   /// Is there memory to be given back by settle()?

@@ -33,7 +33,8 @@ void record_removal(Database& db, const Object& object, ListPosition position) {
   db.changes().records().remove(position_key(object.id, position));
 }
 
-/// Removes the records of `count` elements, from the one at `first` on, which are still in the list.
+/// Removes the records of `count` elements, from the one at `first` on, which are still in the
+/// list.
 void record_removal(Database& db, Object& object, std::size_t first, std::size_t count) {
   const ListValue& list = object.list();
   if (count > kSingleRemovalsMax) {

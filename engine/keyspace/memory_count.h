@@ -1,10 +1,10 @@
 // How many bytes the keyspace holds: kept at all times, so that to ask costs nothing.
 //
-// Every value tells its own bytes at once (memory_bytes()), as it keeps count where it allocates. An
-// object that is changed is noted, and counted anew before anybody asks: a thousand changes to one
-// cost as much as one. What is counted are keys, values and the tables they stand in, with what the
-// allocator adds to each block. What is not: what streams cache (stream_cache.h), and what a group
-// holds until its commit (undo steps, records).
+// Every value tells its own bytes at once (memory_bytes()), as it keeps count where it allocates.
+// An object that is changed is noted, and counted anew before anybody asks: a thousand changes to
+// one cost as much as one. What is counted are keys, values and the tables they stand in, with what
+// the allocator adds to each block. What is not: what streams cache (stream_cache.h), and what a
+// group holds until its commit (undo steps, records).
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,8 @@ class MemoryCount {
     return bytes_;
   }
 
-  /// The object's value is about to change. It must be alive when settle() or bytes() is called next.
+  /// The object's value is about to change. It must be alive when settle() or bytes() is called
+  /// next.
   void note(Object& object) {
     if (object.is_noted) return;
     noted_.push_back(&object);

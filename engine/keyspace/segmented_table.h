@@ -44,8 +44,9 @@ constexpr std::size_t kWarmedMax = 16;
 ///   static bool matches(const Item& item, const Key& key);
 /// Not thread-safe. Pointers to items are valid until the next insertion or removal.
 ///
-/// An insertion that throws, for want of memory, has inserted nothing. Segments never shrink: an item
-/// that was removed is inserted again without memory, whatever was inserted and removed in between.
+/// An insertion that throws, for want of memory, has inserted nothing. Segments never shrink: an
+/// item that was removed is inserted again without memory, whatever was inserted and removed in
+/// between.
 template <class Policy>
 class SegmentedTable {
  public:
@@ -87,8 +88,8 @@ class SegmentedTable {
     return find(key) != nullptr;
   }
 
-  /// Copies all items of `other`, segment by segment. The table must be empty. If it throws, for want
-  /// of memory, it is still empty.
+  /// Copies all items of `other`, segment by segment. The table must be empty. If it throws, for
+  /// want of memory, it is still empty.
   void copy_from(const SegmentedTable& other) {
     assert(directory_.empty());
     SegmentedTable made(other.seed_);

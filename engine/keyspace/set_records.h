@@ -19,8 +19,8 @@
 //   those that the old id's records say, and those with an unmarked element record of the new id
 //
 // Once all members are written, the old id's records are removed, as two ranges. So a set in which
-// members come and go costs no more than about three times what its members do, and a removal writes
-// as much as an addition, on an average.
+// members come and go costs no more than about three times what its members do, and a removal
+// writes as much as an addition, on an average.
 #pragma once
 
 #include <algorithm>

@@ -23,7 +23,8 @@ bool add(Database& db, Object& object, const Scalar& member);
 std::size_t add_integers(Database& db, Object& object, std::span<const std::int64_t> members,
                          std::size_t new_max, std::span<bool> is_new);
 
-/// Copies the members of `from` into a set that was created since the newest savepoint, and is empty.
+/// Copies the members of `from` into a set that was created since the newest savepoint, and is
+/// empty.
 void copy(Database& db, Object& made, const SetValue& from);
 
 /// False if it was none. The key goes with its last member: `object` is not to be used then.

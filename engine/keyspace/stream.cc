@@ -12,8 +12,8 @@
 namespace rushgate {
 namespace {
 
-// What the newest runs of one stream may take in memory, so that consumers who keep up never ask the
-// store: at 10 to 20 bytes an order, the last fifty thousand or more.
+// What the newest runs of one stream may take in memory, so that consumers who keep up never ask
+// the store: at 10 to 20 bytes an order, the last fifty thousand or more.
 constexpr std::size_t kTailBytesMax = 1024 * 1024;
 
 // What is read from the store at once: enough to make the cost of seeking small, little enough to

@@ -13,8 +13,8 @@
 //
 // Entries below first_id() are trimmed, whether or not their runs are still there. One deleted
 // further up stays in its run; its id is kept in memory, with a record of its own, until everything
-// before it is gone too, or all of its run is deleted. Then the run leaves the store, and a gap takes
-// the place of its ids. Neighbouring gaps are merged.
+// before it is gone too, or all of its run is deleted. Then the run leaves the store, and a gap
+// takes the place of its ids. Neighbouring gaps are merged.
 #pragma once
 
 #include <cstddef>

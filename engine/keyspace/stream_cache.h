@@ -1,5 +1,6 @@
 // What streams keep in memory of what the store has: their newest runs, and what was read last.
-// All streams share one budget. The caches of the streams that were used least recently are dropped.
+// All streams share one budget. The caches of the streams that were used least recently are
+// dropped.
 #pragma once
 
 #include <cstddef>

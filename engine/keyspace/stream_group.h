@@ -59,8 +59,8 @@ struct StreamGroup {
     const auto found = pending.find(id);
     return found == pending.end() ? nullptr : &found->second;
   }
-  // ---- Changes. One that throws, for want of memory, has changed nothing. What was taken out is put
-  // back without memory ----
+  // ---- Changes. One that throws, for want of memory, has changed nothing. What was taken out is
+  // put back without memory ----
 
   /// Returns what was there; then it needs no memory.
   std::optional<PendingEntry> assign_pending(StreamId id, const PendingEntry& entry);

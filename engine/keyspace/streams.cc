@@ -56,8 +56,8 @@ void forget_gaps(Database& db, Object& object) {
 
 using Ids = absl::InlinedVector<StreamId, 8>;
 
-/// Removes the run of these entries, which are all deleted, from the store. A gap takes their place.
-/// Those that are not in `now_deleted` have records.
+/// Removes the run of these entries, which are all deleted, from the store. A gap takes their
+/// place. Those that are not in `now_deleted` have records.
 void remove_dead_run(Database& db, Object& object, std::span<const StreamId> ids,
                      const Ids& now_deleted) {
   Stream& stream = object.stream();

@@ -33,7 +33,8 @@ class UndoLog {
   }
 
   /// Records how to take back the step just made. `step` must not throw when run, and must not
-  /// record steps itself, nor allocate memory. `changed` is an object whose value it changes, if it changes one.
+  /// record steps itself, nor allocate memory. `changed` is an object whose value it changes, if it
+  /// changes one.
   template <class Step>
   void push(Step step, Object* changed = nullptr) {
     static_assert(std::is_nothrow_move_constructible_v<Step>);

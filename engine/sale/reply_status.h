@@ -13,8 +13,8 @@ namespace rushgate {
 /// otherwise.
 absl::Status to_status(const Reply& reply, std::string_view doing);
 
-/// Returns true if to_status() made `status` of a reply CLOSED: the keyspace is closed, or cannot be
-/// reached.
+/// Returns true if to_status() made `status` of a reply CLOSED: the keyspace is closed, or cannot
+/// be reached.
 bool is_closed(const absl::Status& status);
 
 }  // namespace rushgate

@@ -19,9 +19,9 @@ using Clock = std::chrono::steady_clock;
 // A look at the time costs as much as some ten instructions of Lua; this many take about 50 µs.
 constexpr int kInstructionsPerLook = 10'000;
 
-// One instruction may read or copy a string of any size (concatenation, comparison, arithmetic), and
-// a function may skip as much of an empty table. Instructions that do so for this many bytes take
-// less than a second.
+// One instruction may read or copy a string of any size (concatenation, comparison, arithmetic),
+// and a function may skip as much of an empty table. Instructions that do so for this many bytes
+// take less than a second.
 constexpr std::size_t kBytesPerLook = std::size_t{512} << 20;
 
 constexpr std::chrono::milliseconds kPollInterval{3};

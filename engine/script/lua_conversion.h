@@ -14,9 +14,9 @@ namespace rushgate {
 /// Pushes `reply`, which must not be a local of the caller, as a script under `protocol` sees it.
 void push_reply(lua_State* lua, const Reply& reply, int protocol);
 
-/// Makes the result, which must not be a local of the caller, of the value on top of the stack. Uses
-/// no metamethods; raises no error but Lua's "not enough memory". A value that is larger than the
-/// memory limit becomes an error.
+/// Makes the result, which must not be a local of the caller, of the value on top of the stack.
+/// Uses no metamethods; raises no error but Lua's "not enough memory". A value that is larger than
+/// the memory limit becomes an error.
 void to_result(lua_State* lua, int protocol, LuaResult& result);
 
 /// Makes the result this error alone. `is_counted`: a command was answered with it.

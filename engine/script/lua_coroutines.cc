@@ -27,8 +27,8 @@ int resume(lua_State* lua) {
   return context.interrupted() ? raise_interruption(lua) : results;
 }
 
-/// Returned by coroutine.wrap. Upvalues: the coroutine, and Lua's resume, which call_wrapped() finds
-/// there.
+/// Returned by coroutine.wrap. Upvalues: the coroutine, and Lua's resume, which call_wrapped()
+/// finds there.
 int call_coroutine(lua_State* lua) {
   lua_pushvalue(lua, lua_upvalueindex(1));
   lua_insert(lua, 1);

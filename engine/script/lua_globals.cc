@@ -150,8 +150,8 @@ void Search::skip_debug_information() {
   for (std::size_t left = reader_.count(); left > 0 && reader_.ok(); --left) reader_.text();
 }
 
-/// Returns true if `next`, which follows `read`, overwrites the register that `read` filled. Then no
-/// local holds the table.
+/// Returns true if `next`, which follows `read`, overwrites the register that `read` filled. Then
+/// no local holds the table.
 bool replaces(Instruction next, Instruction read) {
   return next.b() == read.a() && next.a() == read.a();
 }

@@ -1,11 +1,11 @@
 // What a compiled script does with its globals. Private to the script room.
 //
 // Guards (lua_sandbox.h) make each read of a global or of redis.call go through a metatable. A
-// script whose compiled code only reads them needs no guard: it gets the tables themselves. KEYS and
-// ARGV are made from scratch only after a script that may have changed them.
+// script whose compiled code only reads them needs no guard: it gets the tables themselves. KEYS
+// and ARGV are made from scratch only after a script that may have changed them.
 //
-// The compiled code is read, never written. Putting KEYS, ARGV and redis into upvalues took 8 % less
-// time per admission, and was not worth code that Lua's compiler did not make.
+// The compiled code is read, never written. Putting KEYS, ARGV and redis into upvalues took 8 %
+// less time per admission, and was not worth code that Lua's compiler did not make.
 #pragma once
 
 #include "engine/script/lua.h"

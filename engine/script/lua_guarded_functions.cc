@@ -157,8 +157,8 @@ int function_or_error(lua_State* lua, int status) {
   return 2;
 }
 
-/// Keeps the name alive that Lua makes a text of, up to its first zero byte, and does not hold while
-/// it compiles (CVE-2025-49844).
+/// Keeps the name alive that Lua makes a text of, up to its first zero byte, and does not hold
+/// while it compiles (CVE-2025-49844).
 void hold_name(lua_State* lua, const char* name) { lua_pushstring(lua, name); }
 
 /// loadstring(text [, name])

@@ -104,8 +104,8 @@ class LuaHost {
 
   /// Returns true while a script runs.
   [[nodiscard]] bool is_running() const noexcept { return runs_; }
-  /// Kills each script at its next look at the time, from now on: after at most 10,000 instructions.
-  /// Ends with as many calls of end_killing().
+  /// Kills each script at its next look at the time, from now on: after at most 10,000
+  /// instructions. Ends with as many calls of end_killing().
   void begin_killing() noexcept;
   void end_killing() noexcept;
 

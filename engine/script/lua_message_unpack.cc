@@ -13,7 +13,8 @@ namespace {
 
 using namespace message_pack;
 
-// Tables are unpacked recursively, on the C stack. (Redis goes on for as long as Lua's stack lasts.)
+// Tables are unpacked recursively, on the C stack. (Redis goes on for as long as Lua's stack
+// lasts.)
 constexpr int kDepthMax = 1'000;
 
 constexpr const char* kTooManyValues =

@@ -1,6 +1,6 @@
-// Matches a pattern of Lua 5.1. Unlike Debian's, which has the same semantics, it looks now and then
-// whether the script is to be killed, and takes a bounded part of the stack. Private to the script
-// room.
+// Matches a pattern of Lua 5.1. Unlike Debian's, which has the same semantics, it looks now and
+// then whether the script is to be killed, and takes a bounded part of the stack. Private to the
+// script room.
 // Semantics: https://www.lua.org/manual/5.1/manual.html#5.4.1
 #pragma once
 
@@ -63,7 +63,8 @@ class LuaPatternMatcher {
   const char* open_capture(const char* at, const char* rest, CaptureKind kind);
   const char* close_capture(const char* at, const char* rest);
 
-  /// %b and what follows it, %f, %1: where the subject goes on, or null. Moves `item` behind itself.
+  /// %b and what follows it, %f, %1: where the subject goes on, or null. Moves `item` behind
+  /// itself.
   const char* match_special(const char* at, const char*& item);
   const char* match_balanced(const char* at, const char* delimiters);
   const char* match_frontier(const char* at, const char*& item);

@@ -60,8 +60,8 @@ class Store {
   virtual absl::Status read_stream_back(std::uint64_t stream, StreamId from, StreamId to,
                                         std::size_t bytes_max, std::vector<StreamRun>& runs) = 0;
 
-  /// Sets `stream` to the greatest number of a stream that has runs, which need not be alive for the
-  /// keyspace; 0 if there is none.
+  /// Sets `stream` to the greatest number of a stream that has runs, which need not be alive for
+  /// the keyspace; 0 if there is none.
   virtual absl::Status find_last_stream(std::uint64_t& stream) = 0;
 
   [[nodiscard]] virtual Durability durability() const = 0;

@@ -15,8 +15,8 @@
 
 namespace rushgate {
 
-/// A batch on its way into the store. While it is visited, all is done that needs memory; apply() does
-/// the rest. Without apply() the appends, which alone are done by then, are taken back.
+/// A batch on its way into the store. While it is visited, all is done that needs memory; apply()
+/// does the rest. Without apply() the appends, which alone are done by then, are taken back.
 class MemoryStore::Writer final : public StoreBatch::Visitor {
  public:
   explicit Writer(MemoryStore& store) : store_(store) {}

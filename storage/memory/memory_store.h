@@ -20,7 +20,8 @@ struct MemoryStoreOptions {
   bool keep_state = false;
 };
 
-/// Keeps the runs of streams, packed. Nothing fails but memory. Threads: as engine/store/store.h says.
+/// Keeps the runs of streams, packed. Nothing fails but memory. Threads: as engine/store/store.h
+/// says.
 class MemoryStore final : public Store {
  public:
   explicit MemoryStore(MemoryStoreOptions options = {}) : options_(options) {}

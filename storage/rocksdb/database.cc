@@ -229,8 +229,8 @@ absl::Status RocksDatabase::start(rocksdb::Env& env, const RocksDbStoreOptions& 
   if (opened.ok() && found->fresh) opened = write_format();
   if (failure->occurred()) return failure->refusal();
   if (!opened.ok()) return opened;
-  // What recovery deleted must be gone for good before anything new is synced: an old, torn log that
-  // reappears behind newer ones would look like damage. And the new log is noted.
+  // What recovery deleted must be gone for good before anything new is synced: an old, torn log
+  // that reappears behind newer ones would look like damage. And the new log is noted.
   return sync_directory_of(*env_, dir_);
 }
 

@@ -15,8 +15,8 @@ class LargeAllocationsFail {
   LargeAllocationsFail& operator=(const LargeAllocationsFail&) = delete;
 };
 
-/// While this lives, this thread's allocations fail: the one that is preceded by `before` others, and
-/// those after it or not.
+/// While this lives, this thread's allocations fail: the one that is preceded by `before` others,
+/// and those after it or not.
 class AllocationsFail {
  public:
   enum class How : std::uint8_t { kFrom, kOnce };

@@ -1,5 +1,5 @@
-// Each allocation of each command fails once: then either nothing was done, or all of it; the engine
-// goes on, and the store has what memory has.
+// Each allocation of each command fails once: then either nothing was done, or all of it; the
+// engine goes on, and the store has what memory has.
 #include <algorithm>
 #include <cstdint>
 #include <memory>

@@ -42,8 +42,8 @@ class FaultyOrderStore final : public OrderStore {
   void fail_write(int nth, Kept kept = Kept::kNo, absl::Status error = default_error());
   /// Fails every write from now on, until called with OK.
   void fail_writes(absl::Status error = default_error());
-  /// Fails find(), list(), greatest_id(), count_live(), vouchers_with_orders(), check_integrity() and
-  /// whatever reads vouchers, until called with OK.
+  /// Fails find(), list(), greatest_id(), count_live(), vouchers_with_orders(), check_integrity()
+  /// and whatever reads vouchers, until called with OK.
   void fail_reads(absl::Status error = default_error());
   /// Fails record_pending(), settle(), fence() and record_checkpoint(), until called with OK.
   void fail_voucher_writes(absl::Status error = default_error());

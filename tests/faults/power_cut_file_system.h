@@ -21,7 +21,8 @@ namespace rushgate::faults {
 /// - of making, renaming and deleting files, what came before the last sync of their directory.
 ///   So a log that was never synced is gone, and CURRENT points to the MANIFEST that it last
 ///   pointed to when its directory was synced.
-/// - of `root` and the directories in it, by whatever means they were made, those that were there at
+/// - of `root` and the directories in it, by whatever means they were made, those that were there
+/// at
 ///   first or whose parent was synced since.
 ///
 ///   PowerCutFileSystem::make(root) -> give env() to the store -> cut_power() -> destroy the store

@@ -6,8 +6,8 @@
 
 namespace rushgate::faults {
 
-/// Links fsync() and fdatasync() of its own into the test program, whatever library calls them. They
-/// do what the system's do.
+/// Links fsync() and fdatasync() of its own into the test program, whatever library calls them.
+/// They do what the system's do.
 class RecordedSyncs {
  public:
   /// Records from now on; one at a time.

@@ -63,7 +63,8 @@ class MemoryCountTest : public ::testing::Test {
     return found == nullptr ? create(db, key) : *found;
   }
 
-  // Of the allocator's figure. What is missing is small: undo steps' chunks may be dropped, scratch.
+  // Of the allocator's figure. What is missing is small: undo steps' chunks may be dropped,
+  // scratch.
   static constexpr double kLeast = 0.98;
   static constexpr double kMost = 1.02;
 

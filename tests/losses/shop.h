@@ -29,7 +29,8 @@ class Shop {
   Shop(const std::filesystem::path& dir, const std::string& redis_url, std::int64_t stock);
 
   using Accepted = absl::FunctionRef<void(OrderId)>;
-  /// Buys for users that did not buy before, until nothing is left. Waits while the keyspace is away.
+  /// Buys for users that did not buy before, until nothing is left. Waits while the keyspace is
+  /// away.
   void sell(Accepted accepted);
 
   /// Stores what is queued, and returns when nothing is.

@@ -7,8 +7,8 @@
 
 namespace rushgate::testing {
 
-/// Environment variables, "name=value", of a process that shall note in the file `notes` which files
-/// it syncs, and how large they are then. For any program that is linked to libc dynamically.
+/// Environment variables, "name=value", of a process that shall note in the file `notes` which
+/// files it syncs, and how large they are then. For any program that is linked to libc dynamically.
 std::vector<std::string> noting_environment(const std::filesystem::path& notes);
 
 /// Removes from the files in `directory` what was appended since their last sync by a process that

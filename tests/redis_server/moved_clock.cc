@@ -1,5 +1,5 @@
-// A library that is loaded into redis-server in front of libc: its time of day stands still, but for
-// the test that writes to a file. Its monotonic clock goes on: timers fire as usual.
+// A library that is loaded into redis-server in front of libc: its time of day stands still, but
+// for the test that writes to a file. Its monotonic clock goes on: timers fire as usual.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/time.h>

@@ -67,7 +67,8 @@ TEST_P(DeadLettersTest, OneOfTenThousandIsFoundDirectly) {
   constexpr OrderId kLetters = 10'000;
   bury_as_earlier_version(kFirst, kLetters);
   open();  // indexes them
-  // The letter, or one look beyond the indexed part of each stream. None returns more than an entry.
+  // The letter, or one look beyond the indexed part of each stream. None returns more than an
+  // entry.
   constexpr std::int64_t kRangesMax = 2;
   take_ranges_read();
   for (const OrderId order : {kFirst, kFirst + kLetters / 2, kFirst + kLetters - 1}) {

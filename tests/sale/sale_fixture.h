@@ -61,8 +61,8 @@ class SaleBackend {
     open();
   }
 
-  /// Keeps the keyspace as it is, for roll_back(). Not in memory. The embedded one is closed for it:
-  /// call reopen().
+  /// Keeps the keyspace as it is, for roll_back(). Not in memory. The embedded one is closed for
+  /// it: call reopen().
   void save() {
     if (kind_ == BackendKind::kRedis) {
       EXPECT_EQ((*client_)("SAVE"), Reply::ok());
@@ -82,8 +82,8 @@ class SaleBackend {
 
   [[nodiscard]] BackendKind kind() const { return kind_; }
   [[nodiscard]] Backend& keyspace() { return *backend_; }
-  /// The same, by a clock that is moved by hand on every backend: by it workers wait before they try
-  /// again.
+  /// The same, by a clock that is moved by hand on every backend: by it workers wait before they
+  /// try again.
   [[nodiscard]] Backend& worker_keyspace() { return *worker_backend_; }
   /// To look at the keyspace.
   [[nodiscard]] Client& client() { return *client_; }

@@ -167,7 +167,8 @@ TEST_P(SaleOnFibersTest, FibersShareDrawsOfIds) {
     });
   }
   join(fibers);
-  // Of today, or, if it is midnight, of both days. A counter begins behind what other sales reserved.
+  // Of today, or, if it is midnight, of both days. A counter begins behind what other sales
+  // reserved.
   std::int64_t drawn = 0;
   const Reply counters = (*client_)("KEYS", SaleKeys{}.id_prefix + "*");
   for (const Reply& counter : counters.elements())

@@ -1,5 +1,5 @@
-// A sale beside another system on the same keys: its script, its consumers and its group. Nothing of
-// it is reset, and its buyers count.
+// A sale beside another system on the same keys: its script, its consumers and its group. Nothing
+// of it is reset, and its buyers count.
 #include <random>
 #include <set>
 #include <sstream>

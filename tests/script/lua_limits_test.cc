@@ -320,8 +320,8 @@ TEST_F(LuaMemoryLimitTest, EveryAllocationMayFail) {
 }
 
 TEST_F(LuaMemoryLimitTest, ErrorWithoutMemoryIsReplied) {
-  // The script needs more memory to run than to compile, and the most of it when it fails: its error
-  // has room for the position. Lua allocates no blocks of less than a step.
+  // The script needs more memory to run than to compile, and the most of it when it fails: its
+  // error has room for the position. Lua allocates no blocks of less than a step.
   constexpr std::string_view kScript =
       "local e = {err = 'CODE text', source = '', line = 1}\n"
       "local t = {} for i = 1, 100 do t[i] = {} end error(e)";

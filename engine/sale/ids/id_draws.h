@@ -28,10 +28,10 @@ struct IdRange {
 /// Keeps ranges of counters ahead of need. Thread-safe. A draw that is under way keeps the object
 /// alive, but uses the client and the order store only until close().
 ///
-/// A draw adds to a counter in the keyspace, in one script. The keyspace may lose the counter, while
-/// other processes still hold ranges that this one knows nothing of. So a counter may be drawn only
-/// if the order store had it reserved before the draw was sent, and a counter that is lost or too
-/// low begins again above all that is reserved.
+/// A draw adds to a counter in the keyspace, in one script. The keyspace may lose the counter,
+/// while other processes still hold ranges that this one knows nothing of. So a counter may be
+/// drawn only if the order store had it reserved before the draw was sent, and a counter that is
+/// lost or too low begins again above all that is reserved.
 class IdDraws : public std::enable_shared_from_this<IdDraws> {
  public:
   /// Reserved at once: the order store is asked again after so many ids, or a loss.

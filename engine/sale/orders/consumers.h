@@ -13,8 +13,8 @@
 
 namespace rushgate {
 
-/// Returns the consumer name of a worker: "<worker>@<identity of its database>". So a worker that is
-/// started again reads its own pending entries, and no other system's consumer has the name.
+/// Returns the consumer name of a worker: "<worker>@<identity of its database>". So a worker that
+/// is started again reads its own pending entries, and no other system's consumer has the name.
 std::string consumer_name(std::string_view worker, std::string_view identity);
 
 struct ForeignConsumer {

@@ -55,8 +55,8 @@ absl::StatusOr<std::vector<DiscardedLetter>> list_discarded_letters(Client& clie
 absl::StatusOr<std::optional<DeadLetter>> find_dead_letter(Client& client, const SaleKeys& keys,
                                                            OrderId order);
 
-/// Adds the letters that are missing in SaleKeys::dead_letter_orders(): those of an earlier version,
-/// which kept no such index. Reads only these, in portions.
+/// Adds the letters that are missing in SaleKeys::dead_letter_orders(): those of an earlier
+/// version, which kept no such index. Reads only these, in portions.
 absl::Status index_dead_letters(Client& client, const SaleKeys& keys);
 
 /// The state of the stream of dead letters: as long as it is the same, no order died and none was
@@ -82,8 +82,8 @@ absl::StatusOr<Retry> retry_dead_letter(Client& client, const SaleKeys& keys,
 absl::StatusOr<std::optional<DeadLetter>> read_dead_letter(Client& client, const SaleKeys& keys,
                                                            const std::string& id);
 
-/// Moves a dead letter to the discarded ones, with the time and the reason. False if there is none of
-/// this id.
+/// Moves a dead letter to the discarded ones, with the time and the reason. False if there is none
+/// of this id.
 absl::StatusOr<bool> discard_dead_letter(Client& client, const SaleKeys& keys,
                                          const std::string& id, const std::string& why);
 

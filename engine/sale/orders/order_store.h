@@ -82,8 +82,8 @@ class OrderStore {
   virtual absl::StatusOr<std::int64_t> count_live(VoucherId voucher) = 0;
   /// Those that have orders, published or not, in ascending order. A look into an index for each.
   virtual absl::StatusOr<std::vector<VoucherId>> vouchers_with_orders() = 0;
-  /// Returns kDataLoss with the first problems if what is stored contradicts itself, or is no longer
-  /// where others would look for it. Reads everything, and blocks no other call meanwhile.
+  /// Returns kDataLoss with the first problems if what is stored contradicts itself, or is no
+  /// longer where others would look for it. Reads everything, and blocks no other call meanwhile.
   virtual absl::Status check_integrity() = 0;
 
   // ---- The keyspace ----

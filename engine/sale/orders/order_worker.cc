@@ -532,15 +532,15 @@ absl::StatusOr<BatchFence> OrderWorker::draw_fence() {
   const auto drawn = owner_.draw_checkpoint(*client_);
   if (drawn.ok()) return BatchFence{.epoch = database_.epoch, .checkpoint = *drawn};
   if (!absl::IsNotFound(drawn.status())) return drawn.status();
-  // The keyspace lost everything, and nothing has been rebuilt in this epoch: the batch can still be
-  // saved. A checkpoint that no keyspace has drawn makes the loss known.
+  // The keyspace lost everything, and nothing has been rebuilt in this epoch: the batch can still
+  // be saved. A checkpoint that no keyspace has drawn makes the loss known.
   const auto state = orders_.state();
   if (!state.ok()) return state.status();
   return BatchFence{.epoch = database_.epoch, .checkpoint = state->checkpoint + 1};
 }
 
-/// The keyspace may have lost writes since the batch was read, and been rebuilt without it: its group
-/// may be gone too.
+/// The keyspace may have lost writes since the batch was read, and been rebuilt without it: its
+/// group may be gone too.
 OrderWorker::Step OrderWorker::read_again() {
   drop_batch();
   group_exists_ = false;

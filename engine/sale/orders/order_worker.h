@@ -78,9 +78,9 @@ class OrderWorker {
   OrderWorker(const OrderWorker&) = delete;
   OrderWorker& operator=(const OrderWorker&) = delete;
 
-  /// Does one batch: the one that it paused with, or its own pending entries (after a start, or when
-  /// a retry is due), then what dead consumers left, then new ones. Throws nothing: what the order
-  /// store throws pauses.
+  /// Does one batch: the one that it paused with, or its own pending entries (after a start, or
+  /// when a retry is due), then what dead consumers left, then new ones. Throws nothing: what the
+  /// order store throws pauses.
   Step step() { return step(options_.block_ms); }
 
   /// As step(), but waits for new orders for WorkerOptions::block_ms or, if that is 0, until there

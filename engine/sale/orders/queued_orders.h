@@ -18,8 +18,8 @@
 
 namespace rushgate {
 
-/// Orders by id, in blocks of neighbouring counters: four bytes an order where ids are given without
-/// gaps. Not thread-safe.
+/// Orders by id, in blocks of neighbouring counters: four bytes an order where ids are given
+/// without gaps. Not thread-safe.
 class OrderIdSet {
  public:
   /// The blocks that are kept: 16 MiB, over four million orders. A further one takes the place of

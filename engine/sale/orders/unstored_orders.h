@@ -23,8 +23,8 @@ struct UnstoredOrders {
   std::vector<StreamId> queued_as;
   /// Among the dead letters, discarded ones included.
   std::vector<Order> dead;
-  /// Dead letters whose orders take no stock and are no buyer's, discarded ones included. They are in
-  /// none of the others.
+  /// Dead letters whose orders take no stock and are no buyer's, discarded ones included. They are
+  /// in none of the others.
   std::vector<Order> without_stock;
   /// Those in `dead` that were discarded.
   absl::flat_hash_set<OrderId> discarded;

@@ -468,8 +468,8 @@ absl::StatusOr<VoucherBook::Restored> VoucherBook::restore(VoucherId voucher,
   return orders.restored;
 }
 
-/// With `before`, the version in force, rebuilds a whole voucher too, to put `version` in force; where
-/// more is sold than that has, `before` stays. With `lost` too, to restore these orders.
+/// With `before`, the version in force, rebuilds a whole voucher too, to put `version` in force;
+/// where more is sold than that has, `before` stays. With `lost` too, to restore these orders.
 absl::Status VoucherBook::rebuild_locked(const VoucherVersion& version,
                                          const VoucherVersion* before, Lost* lost) {
   const VoucherId id = version.voucher.id;

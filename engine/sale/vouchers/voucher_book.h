@@ -34,8 +34,8 @@ struct VoucherBookOptions {
   /// request is served meanwhile.
   std::int64_t buyers_converted_max = 1'000'000;
   /// The stock and the buyers that another system keeps under a voucher's keys become the
-  /// voucher's when it is first published. Its stock must be what they add up to. Each buyer gets an
-  /// order row, unless the order stream brings one. Needs `draw_ids`.
+  /// voucher's when it is first published. Its stock must be what they add up to. Each buyer gets
+  /// an order row, unless the order stream brings one. Needs `draw_ids`.
   bool adopt = false;
   /// Draws as many order ids as the span has room for.
   std::function<absl::Status(std::span<OrderId>)> draw_ids = {};

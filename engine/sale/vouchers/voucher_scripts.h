@@ -22,10 +22,11 @@ enum Outcome : int {
 };
 
 /// Puts version v of a voucher in force, if it is newer than the one that is: the stock grows or
-/// shrinks by the difference of the published stocks. KEYS voucher, stock, buyers, vouchers, owner of
-/// the stream. ARGV its terms (version, published, begin, end, total, per_user, per_day, offset), may
-/// be created (1/0), how many buyers may be converted to a hash of counts, its id, the database's
-/// identity, adopt (1/0: the stock and the buyers of another system become the voucher's).
+/// shrinks by the difference of the published stocks. KEYS voucher, stock, buyers, vouchers, owner
+/// of the stream. ARGV its terms (version, published, begin, end, total, per_user, per_day,
+/// offset), may be created (1/0), how many buyers may be converted to a hash of counts, its id, the
+/// database's identity, adopt (1/0: the stock and the buyers of another system become the
+/// voucher's).
 const Script& apply();
 
 /// A rebuild: begin() closes admission, load() adds buyers, finish() puts the terms in force and

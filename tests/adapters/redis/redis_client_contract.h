@@ -1,5 +1,5 @@
-// What a RedisBackend does with any server that is a Redis, a real one or ours. For programs that say
-// which: INSTANTIATE_TEST_SUITE_P(…, RedisClientContract, ::testing::Values(…)).
+// What a RedisBackend does with any server that is a Redis, a real one or ours. For programs that
+// say which: INSTANTIATE_TEST_SUITE_P(…, RedisClientContract, ::testing::Values(…)).
 #pragma once
 
 #include <algorithm>

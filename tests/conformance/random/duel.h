@@ -21,11 +21,11 @@ struct Difference {
 };
 
 /// Keeps references to both. The oracle is right by definition. Of several sessions, those that
-/// wait are left alone until they are answered: commands for them are not sent. An argument $client2
-/// stands for what CLIENT ID says in session 2, to each backend its own.
+/// wait are left alone until they are answered: commands for them are not sent. An argument
+/// $client2 stands for what CLIENT ID says in session 2, to each backend its own.
 ///
-/// A command "@elapse" is for the backends: so many ms pass. With `reopens`, and one session, both are
-/// reopened now and then, and all data compared before and after.
+/// A command "@elapse" is for the backends: so many ms pass. With `reopens`, and one session, both
+/// are reopened now and then, and all data compared before and after.
 class Duel {
  public:
   Duel(Backend& oracle, Backend& subject, const Grammar& grammar, bool reopens = false)

@@ -1,4 +1,5 @@
-// A disk without space, and a file that may not grow: an error, for whoever opens and whoever writes.
+// A disk without space, and a file that may not grow: an error, for whoever opens and whoever
+// writes.
 #include <filesystem>
 #include <memory>
 #include <string>
