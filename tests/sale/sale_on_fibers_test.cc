@@ -1,21 +1,28 @@
-// One sale for many fibers of one thread: whoever waits lets the others of his thread go on.
+// One sale for fibers, threads and callbacks, on every backend. A fiber that waits lets the others
+// of its thread go on.
 #include <atomic>
 #include <cstdint>
-#include <functional>
+#include <latch>
 #include <memory>
 #include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include <boost/fiber/fiber.hpp>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "adapters/redis/redis_backend.h"
 #include "engine/client/fiber_wait.h"
 #include "engine/executor/engine.h"
 #include "engine/sale/orders/order_worker.h"
 #include "engine/sale/sale.h"
 #include "storage/memory/memory_order_store.h"
 #include "storage/memory/memory_store.h"
+#include "storage/rocksdb/rocksdb_store.h"
+#include "tests/redis_server/redis_server.h"
+#include "tests/temporary_directory.h"
 
 namespace rushgate {
 namespace {
@@ -24,20 +31,51 @@ constexpr VoucherId kVoucher = 7;
 constexpr std::int64_t kStockAtFirst = 60;
 constexpr std::int64_t kStockAtLast = 100;
 
-class SaleOnFibersTest : public ::testing::TestWithParam<EngineOptions::Policy> {
+enum class Keyspace : std::uint8_t { kCallersWork, kServiceThreadWorks, kRocksDb, kRedis };
+
+std::string keyspace_name(const ::testing::TestParamInfo<Keyspace>& keyspace) {
+  switch (keyspace.param) {
+    case Keyspace::kCallersWork:
+      return "CallersWork";
+    case Keyspace::kServiceThreadWorks:
+      return "ServiceThreadWorks";
+    case Keyspace::kRocksDb:
+      return "RocksDb";
+    case Keyspace::kRedis:
+      return "Redis";
+  }
+  return "?";
+}
+
+class SaleOnFibersTest : public ::testing::TestWithParam<Keyspace> {
  protected:
   SaleOnFibersTest() {
-    auto engine = Engine::open(std::make_unique<MemoryStore>(), {.policy = GetParam()});
-    EXPECT_TRUE(engine.ok()) << engine.status();
-    engine_ = *std::move(engine);
-    client_ = engine_->open_client();
-    fiber_client_ = engine_->open_client({.wait = &fiber_wait()});
+    backend_ = open_backend();
+    client_ = backend_->open_client();
+    fiber_client_ = backend_->open_client({.wait = &fiber_wait()});
     fiber_sale_ = open_sale({.wait = &fiber_wait()});
+  }
+
+  std::unique_ptr<Backend> open_backend() {
+    using Policy = EngineOptions::Policy;
+    switch (GetParam()) {
+      case Keyspace::kCallersWork:
+        return *Engine::open(std::make_unique<MemoryStore>(), {.policy = Policy::kCallers});
+      case Keyspace::kServiceThreadWorks:
+        return *Engine::open(std::make_unique<MemoryStore>(),
+                             {.policy = Policy::kServiceThreadOnly});
+      case Keyspace::kRocksDb:
+        return *Engine::open(*RocksDbStore::open(directory_.path() / "keyspace"));
+      case Keyspace::kRedis:
+        server_ = std::make_unique<testing::RedisServer>();
+        return *RedisBackend::open(*RedisOptions::from_url(server_->url()));
+    }
+    return nullptr;
   }
 
   std::unique_ptr<Sale> open_sale(const ClientOptions& client) {
     constexpr std::int64_t kManyBlocks = 8;
-    auto sale = Sale::open(*engine_, orders_, {.id_block_size = kManyBlocks, .client = client});
+    auto sale = Sale::open(*backend_, orders_, {.id_block_size = kManyBlocks, .client = client});
     EXPECT_TRUE(sale.ok()) << sale.status();
     return *std::move(sale);
   }
@@ -81,7 +119,7 @@ class SaleOnFibersTest : public ::testing::TestWithParam<EngineOptions::Policy> 
 
   void expect_all_sold_and_nobody_twice() {
     EXPECT_EQ(accepted_, kStockAtLast);
-    OrderWorker worker(*engine_, orders_, SaleKeys{});
+    OrderWorker worker(*backend_, orders_, SaleKeys{});
     while (worker.step().kind == OrderWorker::Step::Kind::kWorked) {
     }
     const auto stored = orders_.list(
@@ -105,7 +143,9 @@ class SaleOnFibersTest : public ::testing::TestWithParam<EngineOptions::Policy> 
   }
 
   MemoryOrderStore orders_;
-  std::unique_ptr<Engine> engine_;
+  const TemporaryDirectory directory_;
+  std::unique_ptr<testing::RedisServer> server_;
+  std::unique_ptr<Backend> backend_;
   std::unique_ptr<Client> client_;
   std::unique_ptr<Client> fiber_client_;
   std::unique_ptr<Sale> fiber_sale_;
@@ -114,9 +154,10 @@ class SaleOnFibersTest : public ::testing::TestWithParam<EngineOptions::Policy> 
   std::atomic<bool> all_published_ = false;
 };
 
-INSTANTIATE_TEST_SUITE_P(Policies, SaleOnFibersTest,
-                         ::testing::Values(EngineOptions::Policy::kCallers,
-                                           EngineOptions::Policy::kServiceThreadOnly));
+INSTANTIATE_TEST_SUITE_P(Backends, SaleOnFibersTest,
+                         ::testing::Values(Keyspace::kCallersWork, Keyspace::kServiceThreadWorks,
+                                           Keyspace::kRocksDb, Keyspace::kRedis),
+                         keyspace_name);
 
 void join(std::vector<boost::fibers::fiber>& fibers) {
   for (auto& fiber : fibers) fiber.join();
@@ -155,7 +196,7 @@ TEST_P(SaleOnFibersTest, FibersShareDrawsOfIds) {
   constexpr std::int64_t kBlock = 64;
   publish(*fiber_sale_, voucher(kVoucher, 1));
   const auto sale =
-      Sale::open(*engine_, orders_, {.id_block_size = kBlock, .client = {.wait = &fiber_wait()}});
+      Sale::open(*backend_, orders_, {.id_block_size = kBlock, .client = {.wait = &fiber_wait()}});
   ASSERT_TRUE(sale.ok()) << sale.status();
   std::vector<boost::fibers::fiber> fibers;
   for (int i = 0; i < kFibers; ++i) {
@@ -194,6 +235,27 @@ TEST_P(SaleOnFibersTest, FibersAndThreadsBuyFromOneSale) {
   join(fibers);
   for (auto& thread : threads) thread.join();
   expect_all_sold_and_nobody_twice();
+}
+
+TEST_P(SaleOnFibersTest, CallbacksBuy) {
+  constexpr UserId kUsers = 150;
+  publish(*fiber_sale_, voucher(kVoucher, kStockAtLast));
+  all_published_ = true;
+  const auto sale = open_sale({});
+  std::latch done(kUsers);
+  for (UserId user = 1; user <= kUsers; ++user) {
+    client_->submit(Request::of("PING"), [&, user](const Reply&) {
+      buy_as(*sale, user);
+      done.count_down();
+    });
+  }
+  done.wait();
+  expect_all_sold_and_nobody_twice();
+  if (GetParam() == Keyspace::kRedis) {  // no callback paused for an id that a later one brings
+    const Reply calls = (*client_)("INFO", "commandstats");
+    EXPECT_THAT(calls.text(), ::testing::HasSubstr("cmdstat_ping"));
+    EXPECT_THAT(calls.text(), ::testing::Not(::testing::HasSubstr("cmdstat_xread:")));
+  }
 }
 
 TEST_P(SaleOnFibersTest, FibersOfOneThreadPublishAtTheSameTime) {

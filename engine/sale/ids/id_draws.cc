@@ -16,9 +16,12 @@ namespace {
 constexpr std::int64_t kCounterMax = (std::int64_t{1} << IdGenerator::kCounterBits) - 1;
 constexpr std::string_view kDrawing = "drawing order ids";
 
-/// Round trips that a caller waits for a draw, before it pauses in a blocking read. On fibers the
-/// first reply comes after the completion of the draw before it. A server that is idle may take 100
-/// ms for the shortest blocking read.
+/// Round trips that a caller waits for the draw that was asked for, before it draws itself. On fibers
+/// the first reply comes after the completion of the draw before it.
+constexpr int kPatience = 8;
+
+/// Round trips that a caller waits while another draws, before it pauses in a blocking read. A
+/// server that is idle may take 100 ms for the shortest one.
 constexpr int kPings = 64;
 
 /// KEYS the counter. ARGV how many, above what the counter must be, and where it begins if it is
@@ -161,19 +164,17 @@ void IdDraws::ask(std::int64_t day, std::int64_t count_min) {
 }
 
 absl::Status IdDraws::wait(std::int64_t day, std::int64_t count_min) {
-  constexpr int kRounds = kPings + 9;
   std::uint64_t draws_ended_before = 0;
   {
     const std::lock_guard lock(mutex_);
     draws_ended_before = draws_ended_;
   }
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0;; ++round) {
     ask(day, count_min);
     if (auto ended = result(day, draws_ended_before)) return *std::move(ended);
+    if (round >= kPatience && draw_here(day, count_min)) continue;
     pause(round);
   }
-  draw_here(day, count_min);
-  return result(day, draws_ended_before).value_or(absl::OkStatus());
 }
 
 std::optional<absl::Status> IdDraws::result(std::int64_t day, std::uint64_t draws_ended_before) {
@@ -197,13 +198,17 @@ void IdDraws::pause(int round) {
 
 // ---- A draw ----
 
-void IdDraws::draw_here(std::int64_t day, std::int64_t count_min) {
+/// Returns false, and does nothing, if another caller does it now.
+bool IdDraws::draw_here(std::int64_t day, std::int64_t count_min) {
   Draw draw;
   {
     const std::lock_guard lock(mutex_);
+    if (is_drawing_here_) return false;
+    is_drawing_here_ = true;
     draw = make_draw(day, count_min);
   }
   end(draw, complete(draw, client_.call(make_request(draw))));
+  return true;
 }
 
 IdDraws::Draw IdDraws::make_draw(std::int64_t day, std::int64_t count_min) {
@@ -259,7 +264,7 @@ absl::StatusOr<IdRange> IdDraws::complete(Draw draw, const Reply& reply) {
 
 void IdDraws::end(const Draw& draw, const absl::StatusOr<IdRange>& range) {
   const std::lock_guard lock(mutex_);
-  if (draw.is_asked) is_drawing_ = false;
+  (draw.is_asked ? is_drawing_ : is_drawing_here_) = false;
   ++draws_ended_;
   failure_ = range.status();
   failed_day_ = draw.day;

@@ -56,8 +56,8 @@ class IdDraws : public std::enable_shared_from_this<IdDraws> {
   void ask(std::int64_t day, std::int64_t count_min);
 
   /// Asks for a range, and waits for it as the client waits. OK means that take() is worth a try.
-  /// If no draw ends, draws on the calling thread: within a callback of the engine the completion
-  /// of what ask() began comes only after the callback.
+  /// If no draw ends soon, one caller at a time draws on its own thread: within a callback of the
+  /// backend the completion of what ask() began comes only after the callback.
   absl::Status wait(std::int64_t day, std::int64_t count_min);
 
   /// Forgets the ranges that are ready: the keyspace may have lost the draws of them.
@@ -94,7 +94,7 @@ class IdDraws : public std::enable_shared_from_this<IdDraws> {
   /// Nothing while a range is ready or the draw is still to end.
   std::optional<absl::Status> result(std::int64_t day, std::uint64_t draws_ended_before);
   void pause(int round);
-  void draw_here(std::int64_t day, std::int64_t count_min);
+  bool draw_here(std::int64_t day, std::int64_t count_min);
   void end(const Draw& draw, const absl::StatusOr<IdRange>& range);
   absl::StatusOr<IdRange> complete(Draw draw, const Reply& reply);
 
@@ -108,7 +108,8 @@ class IdDraws : public std::enable_shared_from_this<IdDraws> {
   // Guarded by mutex_:
   std::int64_t size_;  // of the next draw
   std::map<std::int64_t, Day> days_;
-  bool is_drawing_ = false;  // a draw that ask() began
+  bool is_drawing_ = false;       // a draw that ask() began
+  bool is_drawing_here_ = false;  // a draw of a caller that waits
   std::uint64_t draws_ended_ = 0;
   absl::Status failure_;         // of the last draw that ended …
   std::int64_t failed_day_ = 0;  // … and its day
