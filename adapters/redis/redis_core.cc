@@ -194,11 +194,37 @@ void RedisCore::tick() {
     const std::lock_guard lock(pool_mutex_);
     lines = lines_;
   }
-  bool is_busy = expire_waiters(now);
+  bool is_busy = expire_held(now);
+  is_busy = expire_waiters(now) || is_busy;
   for (const auto& line : lines) is_busy = line->tick(now) || is_busy;
   if (is_busy) arm_tick();
 }
 
+void RedisCore::watch(std::weak_ptr<RedisSession> session) {
+  {
+    const std::lock_guard lock(pool_mutex_);
+    watched_.push_back(std::move(session));
+  }
+  arm_tick();
+}
+
+/// Returns true if a session still holds submissions back.
+bool RedisCore::expire_held(std::int64_t now) {
+  std::vector<std::weak_ptr<RedisSession>> watched;
+  {
+    const std::lock_guard lock(pool_mutex_);
+    std::swap(watched, watched_);
+  }
+  std::erase_if(watched, [&](const std::weak_ptr<RedisSession>& kept) {
+    const auto session = kept.lock();
+    return session == nullptr || !session->expire(now);
+  });
+  const std::lock_guard lock(pool_mutex_);
+  watched_.insert(watched_.end(), watched.begin(), watched.end());
+  return !watched_.empty();
+}
+
+/// Returns true if any waits on.
 bool RedisCore::expire_waiters(std::int64_t now) {
   std::vector<Submission*> expired;
   bool any_left = false;
@@ -211,35 +237,37 @@ bool RedisCore::expire_waiters(std::int64_t now) {
     });
     any_left = !waiters_.empty();
   }
+  const std::string connections =
+      concat("all ", std::to_string(options_.connections_max), " connections were in use");
   for (Submission* const each : expired) {
     ++counts.expired;
-    fail(*each, error_code::kTimedOut, no_connection_text());
+    const std::string reason =
+        each->has_expired(now)
+            ? concat(kNotBegunInTime, ": ", connections)
+            : concat(connections, " for ", std::to_string(options_.command_timeout_ms), " ms");
+    fail(*each, error_code::kTimedOut, reason);
   }
   return any_left;
 }
 
 // ---- Connections besides the shared one ---------------------------------------------------------
 
-std::string RedisCore::no_connection_text() const {
-  return concat("all ", std::to_string(options_.connections_max), " connections were in use for ",
-                std::to_string(options_.command_timeout_ms), " ms");
+std::shared_ptr<RedisLine> RedisCore::acquire(Submission& submission, Granted granted) {
+  const std::lock_guard lock(pool_mutex_);
+  if (in_use_ >= options_.connections_max && !is_closed_) {
+    std::int64_t deadline_ms = now_ms() + options_.command_timeout_ms;
+    if (submission.deadline_ms != 0) deadline_ms = std::min(deadline_ms, submission.deadline_ms);
+    waiters_.push_back({&submission, deadline_ms, std::move(granted)});
+    arm_tick();
+    return nullptr;
+  }
+  ++in_use_;
+  return take_line(submission);
 }
 
-std::shared_ptr<Lease> RedisCore::lease(Submission& submission, Granted granted) {
-  std::shared_ptr<RedisLine> line;
-  {
-    const std::lock_guard lock(pool_mutex_);
-    if (in_use_ >= options_.connections_max && !is_closed_) {
-      std::int64_t deadline_ms = now_ms() + options_.command_timeout_ms;
-      if (submission.deadline_ms != 0) deadline_ms = std::min(deadline_ms, submission.deadline_ms);
-      waiters_.push_back({&submission, deadline_ms, std::move(granted)});
-      arm_tick();
-      return nullptr;
-    }
-    ++in_use_;
-    line = take_idle_line();
-  }
-  return std::make_shared<Lease>(shared_from_this(), std::move(line));
+std::shared_ptr<RedisLine> RedisCore::take_line(const Submission& submission) {
+  if (submission.route == Route::kLeased) return take_idle_line();
+  return open_own_line(submission.session->options().on_message);
 }
 
 /// The one used last, or a new one.
@@ -264,15 +292,12 @@ void RedisCore::give_back(std::shared_ptr<RedisLine> line) {
     }
     next = std::move(waiters_.front());
     waiters_.pop_front();
-    line = take_idle_line();
+    line = take_line(*next->submission);
   }
-  next->granted(std::make_shared<Lease>(shared_from_this(), std::move(line)));
+  next->granted(std::move(line));
 }
 
 std::shared_ptr<RedisLine> RedisCore::open_own_line(std::function<void(Reply)> on_message) {
-  const std::lock_guard lock(pool_mutex_);
-  if (in_use_ >= options_.connections_max || is_closed_) return nullptr;
-  ++in_use_;
   reap_retired();
   const bool are_all_open = lines_.size() > static_cast<std::size_t>(options_.connections_max);
   if (are_all_open && !idle_.empty()) {

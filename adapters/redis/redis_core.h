@@ -52,7 +52,7 @@ class Lease {
 /// Thread-safe. Clients keep it; after close() nothing is sent any more.
 class RedisCore : public std::enable_shared_from_this<RedisCore> {
  public:
-  using Granted = absl::AnyInvocable<void(std::shared_ptr<Lease>)>;
+  using Granted = absl::AnyInvocable<void(std::shared_ptr<RedisLine>)>;
 
   explicit RedisCore(RedisOptions options);
   ~RedisCore();
@@ -82,21 +82,19 @@ class RedisCore : public std::enable_shared_from_this<RedisCore> {
   void arm_tick();
   /// Makes tick() come often enough for a timeout.
   void note_timeout(std::int64_t timeout_ms);
+  /// Makes tick() call expire() of the session until that returns false.
+  void watch(std::weak_ptr<RedisSession> session);
   [[nodiscard]] bool is_closed() const { return is_closed_; }
 
   // ---- Connections besides the shared one ----
 
-  /// Returns a connection for the submission; null if all are in use: `granted` gets one later,
-  /// with no lock held, unless the submission fails before.
-  [[nodiscard]] std::shared_ptr<Lease> lease(Submission& submission, Granted granted);
+  /// Returns a connection as the submission's route needs it. Returns null if all are in use: then
+  /// `granted` gets one later, with no lock held, unless the submission fails before.
+  [[nodiscard]] std::shared_ptr<RedisLine> acquire(Submission& submission, Granted granted);
   /// Ends the use of a connection; null if it is not to be used again.
   void give_back(std::shared_ptr<RedisLine> line);
-  /// Returns null if all connections are in use.
-  [[nodiscard]] std::shared_ptr<RedisLine> open_own_line(std::function<void(Reply)> on_message);
-  /// Ends a line of open_own_line().
+  /// Ends a connection that a client had to itself.
   void retire(std::shared_ptr<RedisLine> line);
-  /// Returns the reason to give when all are in use.
-  [[nodiscard]] std::string no_connection_text() const;
 
   // ---- Checks ----
   void add_check(std::weak_ptr<const ConnectionCheck> check);
@@ -119,9 +117,12 @@ class RedisCore : public std::enable_shared_from_this<RedisCore> {
 
   absl::Status make_tls();
   void tick();
+  bool expire_held(std::int64_t now_ms);
   bool expire_waiters(std::int64_t now_ms);
   // With pool_mutex_ held:
+  [[nodiscard]] std::shared_ptr<RedisLine> take_line(const Submission& submission);
   [[nodiscard]] std::shared_ptr<RedisLine> take_idle_line();
+  [[nodiscard]] std::shared_ptr<RedisLine> open_own_line(std::function<void(Reply)> on_message);
   void close_line(std::shared_ptr<RedisLine> line, const std::string& reason);
   void reap_retired();
   void release_room(const Submission& submission);
@@ -155,6 +156,7 @@ class RedisCore : public std::enable_shared_from_this<RedisCore> {
   std::vector<std::shared_ptr<RedisLine>> idle_;     // to be leased; last used, last
   int in_use_ = 0;                                   // leased or a client's own
   std::deque<Waiter> waiters_;
+  std::vector<std::weak_ptr<RedisSession>> watched_;  // sessions that hold submissions back
   std::vector<std::weak_ptr<const ConnectionCheck>> checks_;
 };
 

@@ -398,6 +398,7 @@ void RedisLine::become_up() {
   if (was_up_) ++core_.counts.reconnects;
   was_up_ = true;
   backoff_ms_ = 0;
+  last_activity_ms_ = 0;  // so the first request looks whether the server has hung up
   flush();
   if (first_outcome_) std::exchange(first_outcome_, nullptr)(absl::OkStatus());
 }
@@ -731,22 +732,14 @@ void RedisLine::finish_all(SubmissionList& finished) {
 
 bool RedisLine::tick(std::int64_t now_ms) {
   SubmissionList expired;
-  const auto sift = [&](SubmissionList& list) {
-    SubmissionList kept;
-    while (!list.empty()) {
-      Submission& each = list.pop_front();
-      const bool is_late = each.deadline_ms != 0 && each.deadline_ms <= now_ms;
-      (is_late ? expired : kept).push_back(each);
-    }
-    list = kept;
-  };
   bool is_busy = false;
   {
     const Lock lock(mutex_);
     is_busy = unfinished_ > 0;
     expecting_.splice(handed_);
-    sift(waiting_);
-    sift(to_encode_);
+    expired = waiting_.take_expired(now_ms);
+    SubmissionList expired_later = to_encode_.take_expired(now_ms);
+    expired.splice(expired_later);
   }
   for (Submission* each = expired.front(); each != nullptr; each = each->next) {
     ++core_.counts.expired;

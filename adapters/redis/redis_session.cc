@@ -108,9 +108,31 @@ std::optional<Reply> RedisSession::submit(Submission& submission) {
     const std::lock_guard lock(mutex_);
     held_.push_back(submission);
     dispatch(refused);
+    if (options_.queue_timeout_ms != 0 && !held_.empty() && !std::exchange(is_watched_, true)) {
+      core_->watch(weak_from_this());
+    }
   }
   fail_all(refused);
   return std::nullopt;
+}
+
+bool RedisSession::expire(std::int64_t now_ms) {
+  Refused refused;
+  bool holds_any = false;
+  {
+    const std::lock_guard lock(mutex_);
+    SubmissionList expired = held_.take_expired(now_ms);
+    for (Submission* each = expired.front(); each != nullptr; each = each->next) {
+      ++core_->counts.expired;
+      each->fail_rest(error_code::kTimedOut, kNotBegunInTime);
+      refused.emplace_back(each, "");
+    }
+    dispatch(refused);
+    holds_any = !held_.empty();
+    is_watched_ = holds_any;
+  }
+  fail_all(refused);
+  return holds_any;
 }
 
 /// Sends what is held back, in order, as far as it may begin. With mutex_ held.
@@ -121,9 +143,7 @@ void RedisSession::dispatch(Refused& refused) {
     if (own_ == nullptr && next.route != Route::kShared) {
       // Those before it must have run: ended() dispatches again.
       if (state_.load() != kGated) return;
-      if (next.route == Route::kOwn && !is_closed_) {
-        own_ = core_->open_own_line(options_.on_message);
-      }
+      if (next.route == Route::kOwn && !is_closed_ && !acquire_own(next)) return;
     }
     held_.pop_front();
     if (own_ != nullptr) {
@@ -132,11 +152,8 @@ void RedisSession::dispatch(Refused& refused) {
       send_shared(next, refused);
     } else if (next.route == Route::kLeased) {
       send_leased(next, refused);
-    } else if (is_closed_) {
-      refused.emplace_back(&next, "the client is closed");
     } else {
-      next.fail_rest(error_code::kTimedOut, "all connections are in use");
-      refused.emplace_back(&next, "");
+      refused.emplace_back(&next, "the client is closed");
     }
   }
   if (held_.empty() && fence_ == nullptr && own_ == nullptr) state_.fetch_and(~kGated);
@@ -160,10 +177,35 @@ void RedisSession::send_own(Submission& submission, Refused& refused) {
   if (auto reason = own_->submit(submission)) refused.emplace_back(&submission, *reason);
 }
 
+/// Sets own_. Returns false if `submission`, the first of held_, waits for a connection now.
+bool RedisSession::acquire_own(Submission& submission) {
+  own_ = core_->acquire(
+      submission, [self = shared_from_this(), &submission](std::shared_ptr<RedisLine> granted) {
+        Refused late;
+        {
+          const std::lock_guard lock(self->mutex_);
+          self->fence_ = nullptr;
+          if (!self->is_closed_) {
+            self->own_ = std::exchange(granted, nullptr);
+            self->send_own(submission, late);
+          } else {
+            late.emplace_back(&submission, "the client is closed");
+          }
+          self->dispatch(late);
+        }
+        if (granted != nullptr) self->core_->retire(std::move(granted));
+        self->fail_all(late);
+      });
+  if (own_ != nullptr) return true;
+  held_.pop_front();
+  fence_ = &submission;
+  return false;
+}
+
 void RedisSession::send_leased(Submission& submission, Refused& refused) {
   if (submission.announce_begin()) fence_ = &submission;
-  auto lease = core_->lease(
-      submission, [self = shared_from_this(), &submission](std::shared_ptr<Lease> granted) {
+  auto line = core_->acquire(
+      submission, [self = shared_from_this(), &submission](std::shared_ptr<RedisLine> granted) {
         Refused late;
         {
           const std::lock_guard lock(self->mutex_);
@@ -171,11 +213,12 @@ void RedisSession::send_leased(Submission& submission, Refused& refused) {
         }
         self->fail_all(late);
       });
-  if (lease != nullptr) start_leased(submission, std::move(lease), refused);
+  if (line != nullptr) start_leased(submission, std::move(line), refused);
 }
 
-void RedisSession::start_leased(Submission& submission, std::shared_ptr<Lease> lease,
+void RedisSession::start_leased(Submission& submission, std::shared_ptr<RedisLine> line,
                                 Refused& refused) {
+  auto lease = std::make_shared<Lease>(core_, std::move(line));
   submission.lease = lease;
   leases_.push_back(lease);
   if (auto reason = lease->line->submit(submission)) {
@@ -209,7 +252,7 @@ void RedisSession::ended(Submission& submission) {
     const std::lock_guard lock(mutex_);
     std::erase(leases_, lease);
   }
-  if (submission.route == Route::kLeased) begun(submission);
+  if (submission.route != Route::kShared) begun(submission);
   if (!submission.is_counted) return;
   if (state_.fetch_sub(1) != (kGated | 1)) return;
   Refused refused;

@@ -30,6 +30,8 @@ class RedisSession : public std::enable_shared_from_this<RedisSession> {
   [[nodiscard]] std::optional<Reply> submit(Submission& submission);
   /// The submission has all its replies.
   void ended(Submission& submission);
+  /// Fails submissions that were held back for too long. Returns true if any is held back.
+  [[nodiscard]] bool expire(std::int64_t now_ms);
   /// The blocking command that was submitted has begun: those after it may.
   void begun(const Submission& submission);
   void unblock();
@@ -45,8 +47,9 @@ class RedisSession : public std::enable_shared_from_this<RedisSession> {
   void dispatch(Refused& refused);
   void send_shared(Submission& submission, Refused& refused);
   void send_own(Submission& submission, Refused& refused);
+  [[nodiscard]] bool acquire_own(Submission& submission);
   void send_leased(Submission& submission, Refused& refused);
-  void start_leased(Submission& submission, std::shared_ptr<Lease> lease, Refused& refused);
+  void start_leased(Submission& submission, std::shared_ptr<RedisLine> line, Refused& refused);
   void fail_all(const Refused& refused);
   /// Once for each lease.
   void begin_unblocking(std::shared_ptr<Lease> lease);
@@ -60,7 +63,10 @@ class RedisSession : public std::enable_shared_from_this<RedisSession> {
   // ---- Guarded by mutex_ ----
   std::mutex mutex_;
   SubmissionList held_;
-  const Submission* fence_ = nullptr;           // a blocking command that may not have begun yet
+  bool is_watched_ = false;  // the core calls expire()
+  // Those after it are held back. A blocking command that may not have begun yet, or a submission
+  // that waits for a connection of the client's own.
+  const Submission* fence_ = nullptr;
   std::shared_ptr<RedisLine> own_;              // null: none is needed
   std::vector<std::shared_ptr<Lease>> leases_;  // of submissions that have not finished
   bool is_closed_ = false;

@@ -16,4 +16,15 @@ std::vector<Reply> Submission::take_replies() {
   return {std::move_iterator(replies.begin()), std::move_iterator(replies.end())};
 }
 
+SubmissionList SubmissionList::take_expired(std::int64_t now_ms) {
+  SubmissionList expired;
+  SubmissionList kept;
+  while (!empty()) {
+    Submission& each = pop_front();
+    (each.has_expired(now_ms) ? expired : kept).push_back(each);
+  }
+  *this = kept;
+  return expired;
+}
+
 }  // namespace rushgate

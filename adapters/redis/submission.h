@@ -59,6 +59,10 @@ class Submission {
   Route route = Route::kShared;
   bool is_counted = false;  // among the session's on the connection that all share
 
+  [[nodiscard]] bool has_expired(std::int64_t now_ms) const {
+    return deadline_ms != 0 && deadline_ms <= now_ms;
+  }
+
   // ---- Of its connection ----
   absl::InlinedVector<Reply, 1> replies;
   std::size_t encoded = 0;       // requests that were encoded
@@ -88,6 +92,8 @@ class SubmissionList {
     last_ = other.last_;
     other.first_ = nullptr;
   }
+  /// Removes those whose deadline has passed, and returns them.
+  [[nodiscard]] SubmissionList take_expired(std::int64_t now_ms);
 
  private:
   Submission* first_ = nullptr;

@@ -53,7 +53,7 @@ void FakeSession::greet(std::string_view version) {
 }
 
 FakeServer::FakeServer(std::vector<std::function<void(FakeSession&)>> sessions)
-    : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)), sessions_(std::move(sessions)) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -64,15 +64,18 @@ FakeServer::FakeServer(std::vector<std::function<void(FakeSession&)>> sessions)
     throw std::runtime_error("cannot listen on 127.0.0.1");
   }
   port_ = ntohs(address.sin_port);
-  thread_ = std::jthread([this, sessions = std::move(sessions)] {
-    for (const auto& play : sessions) {
+  thread_ = std::jthread([this] {
+    std::vector<std::jthread> players;
+    for (const auto& play : sessions_) {
       const int fd = ::accept(listener_, nullptr, nullptr);
       if (fd < 0) return;
-      FakeSession session(fd);
-      play(session);
-      ::close(fd);
-      ++closed_;
-      closed_.notify_all();
+      players.emplace_back([this, &play, fd] {
+        FakeSession session(fd);
+        play(session);
+        ::close(fd);
+        ++closed_;
+        closed_.notify_all();
+      });
     }
   });
 }

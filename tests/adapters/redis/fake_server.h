@@ -31,8 +31,8 @@ class FakeSession {
   int fd_;
 };
 
-/// Listens on 127.0.0.1 and plays `sessions`, one for each connection, one after the other;
-/// no more are accepted. A session that waits ends when the client hangs up.
+/// Listens on 127.0.0.1 and plays `sessions`, one for each connection, each on a thread of its own.
+/// No more are accepted. A session that waits ends when the client hangs up.
 class FakeServer {
  public:
   explicit FakeServer(std::vector<std::function<void(FakeSession&)>> sessions);
@@ -46,7 +46,8 @@ class FakeServer {
   int listener_;
   int port_ = 0;
   std::atomic<int> closed_{0};
-  std::jthread thread_;
+  const std::vector<std::function<void(FakeSession&)>> sessions_;
+  std::jthread thread_;  // accepts
 };
 
 }  // namespace rushgate::testing

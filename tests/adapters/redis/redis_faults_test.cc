@@ -1,4 +1,5 @@
 // RedisBackend against servers that fail at a chosen byte.
+#include <future>
 #include <memory>
 #include <string>
 #include <utility>
@@ -114,6 +115,44 @@ TEST(RedisFaultsTest, AnswerInManyPiecesIsOneAnswer) {
   const auto client = connected_to(server);
   EXPECT_EQ((*client)("HGETALL", "k"),
             Reply::array({Reply::bulk("hello"), Reply::nil_array(), Reply::integer(-12)}));
+}
+
+// ---- Submissions that are held back -------------------------------------------------------------
+
+TEST(RedisFaultsTest, RequestHeldBehindOthersExpires) {
+  FakeServer server({[](FakeSession& session) {
+    session.greet();
+    session.wait_for_close();
+  }});
+  constexpr std::int64_t kPatientMs = 600'000;
+  const auto connected = connected_to(server, kPatientMs);
+  const auto client = connected.backend->open_client({.queue_timeout_ms = 5});
+  client->submit(Request::of("GET", "k"), [](const Reply&) {});
+  // It needs another connection, and those before it have to end first.
+  EXPECT_EQ((*client)("BLPOP", "l", 0),
+            Reply::error("TIMEDOUT the request had not begun when its time was up"));
+}
+
+TEST(RedisFaultsTest, RequestHeldBehindBlockingCommandExpires) {
+  std::promise<void> has_begun;
+  FakeServer server({[](FakeSession& session) {
+                       session.greet();
+                       session.wait_for_close();
+                     },
+                     [&](FakeSession& session) {
+                       session.greet();
+                       session.read_until("l\r\n$1\r\n0\r\n");
+                       has_begun.set_value();  // and the client does not learn it
+                       session.wait_for_close();
+                     }});
+  const auto connected = connected_to(server);
+  const auto client = connected.backend->open_client({.queue_timeout_ms = 1'000});
+  client->submit(Request::of("BLPOP", "l", 0), [](const Reply&) {});
+  has_begun.get_future().wait();
+  const std::vector<Request> requests(2, Request::of("GET", "k"));
+  const Reply expired = Reply::error("TIMEDOUT the request had not begun when its time was up");
+  EXPECT_EQ(client->pipeline(requests), std::vector<Reply>(2, expired));
+  EXPECT_EQ(connected.backend->counters().expired, 1U);
 }
 
 TEST(RedisFaultsTest, ServerThatIsFullIsTold) {

@@ -270,6 +270,52 @@ TEST_F(RedisOutageTest, ConnectionsComeBackWhenTheirClientsAreGone) {
   }
 }
 
+TEST_F(RedisOutageTest, FullPoolIsNamedWhenTimeIsUp) {
+  RedisOptions narrow = options();
+  narrow.connections_max = 1;
+  const auto backend = open(narrow);
+  const auto keeper = backend->open_client();
+  EXPECT_EQ((*keeper)("SELECT", 1), Reply::ok());
+  const auto expiring = backend->open_client({.queue_timeout_ms = 5});
+  const Reply expired = Reply::error(
+      "TIMEDOUT the request had not begun when its time was up: all 1 connections were in use");
+  EXPECT_EQ((*expiring)("BLPOP", "none", 0), expired);
+  EXPECT_EQ((*expiring)("SELECT", 1), expired);
+  EXPECT_EQ((*expiring)("PING"), Reply::status("PONG"));
+}
+
+TEST_F(RedisOutageTest, ClientWaitsForConnectionOfItsOwn) {
+  RedisOptions narrow = options();
+  narrow.connections_max = 1;
+  const auto backend = open(narrow);
+  auto keeper = backend->open_client();
+  EXPECT_EQ((*keeper)("SELECT", 1), Reply::ok());
+  EXPECT_EQ((*keeper)("SET", "k", "v"), Reply::ok());
+  const auto client = backend->open_client();
+  std::promise<Reply> selected;
+  std::promise<Reply> value;
+  client->submit(Request::of("SELECT", 1),
+                 [&](Reply reply) { selected.set_value(std::move(reply)); });
+  client->submit(Request::of("GET", "k"), [&](Reply reply) { value.set_value(std::move(reply)); });
+  keeper.reset();
+  EXPECT_EQ(selected.get_future().get(), Reply::ok());
+  EXPECT_EQ(value.get_future().get(), Reply::bulk("v"));
+}
+
+TEST_F(RedisOutageTest, ClientClosedWhileItWaitsTakesNoConnection) {
+  RedisOptions narrow = options();
+  narrow.connections_max = 1;
+  const auto backend = open(narrow);
+  auto keeper = backend->open_client();
+  EXPECT_EQ((*keeper)("SELECT", 1), Reply::ok());
+  std::promise<Reply> selected;
+  backend->open_client()->submit(Request::of("SELECT", 1),
+                                 [&](Reply reply) { selected.set_value(std::move(reply)); });
+  keeper.reset();
+  EXPECT_EQ(selected.get_future().get(), Reply::error("CLOSED the client is closed"));
+  EXPECT_EQ((*backend->open_client())("SELECT", 1), Reply::ok());
+}
+
 TEST_F(RedisOutageTest, ClosedClientTakesNoConnectionLater) {
   RedisOptions narrow = options();
   narrow.connections_max = 1;
