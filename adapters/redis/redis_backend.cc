@@ -29,7 +29,7 @@ const Clock& RedisBackend::clock() const { return core_->clock(); }
 Scheduler& RedisBackend::scheduler() { return core_->callbacks(); }
 
 absl::Status RedisBackend::health() const {
-  const auto reason = core_->shared().dead_reason();
+  const auto reason = core_->shared().unusable_reason();
   return reason ? absl::UnavailableError(*reason) : absl::OkStatus();
 }
 

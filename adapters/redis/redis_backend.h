@@ -43,15 +43,20 @@ class RedisCore;
 ///
 /// **A lost connection** is made again, at once at first, then after pauses from 10 ms up to
 /// reconnect_max_ms, with jitter. While the last attempt has failed, or the server went silent, it
-/// is known as dead: requests get kClosed with the reason within 50 ms, most of them at once.
-/// health() returns that reason. A client with a connection of its own loses what its commands
-/// changed: all its later requests get kClosed. Subscriptions are made again, and on_message gets
-/// the array ["resubscribed", nil, <number of channels and patterns>]: messages before it may be
-/// missing.
+/// is known as dead: requests get kClosed with the reason within 50 ms, most of them at once. While
+/// the last connection failed its checks, they get kClosed at once, but for those that wait for the
+/// next attempt. health() returns that reason. A connection that is lost before it served a request
+/// counts as a failed attempt when it is the second in a row.
+///
+/// A client with a connection of its own loses what its commands changed: all its later requests
+/// get kClosed. Its subscriptions are made again all the same, with the pauses of above, until the
+/// client is destroyed. on_message gets two arrays for each loss: ["disconnected", nil, <number of
+/// channels and patterns>] when it is noticed, ["resubscribed", nil, <number>] when they are made
+/// again. Messages between them may be missing.
 ///
 /// **Limits.** Replies have RESP2's kinds and may nest 7 deep, hiredis's limit; a deeper one ends
 /// its connection. A client opened with protocol 3 gets an error for each request. MONITOR, HELLO,
-/// CLIENT REPLY, SCRIPT DEBUG and replication are refused.
+/// CLIENT REPLY, SCRIPT DEBUG, replication, and SUBSCRIBE inside MULTI are refused.
 class RedisBackend final : public Backend {
  public:
   /// Opens the first connection. kInvalidArgument: a bad option or a file of certificates that

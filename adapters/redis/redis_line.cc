@@ -111,7 +111,11 @@ std::optional<std::string> RedisLine::submit(Submission& submission) {
   if (use_ != Use::kShared) dead = core_.shared().dead_reason();
   const Lock lock(mutex_);
   if (dead_) dead = dead_;
-  if (phase_ == Phase::kClosed) return closed_reason_;
+  if (phase_ == Phase::kClosed || has_lost_state_) return closed_reason_;
+  if (setup_failure_ && phase_ == Phase::kDown && core_.now_ms() < next_attempt_ms_) {
+    ++core_.counts.breaker_refusals;
+    return setup_failure_;
+  }
   const bool must_connect = phase_ == Phase::kDown && !attempt_is_posted_;
   if (must_connect && core_.is_closed()) return "the backend is closed";
   const bool is_connecting = phase_ == Phase::kConnecting || phase_ == Phase::kSettingUp;
@@ -151,6 +155,12 @@ std::optional<std::string> RedisLine::dead_reason() {
   const Lock lock(mutex_);
   if (phase_ == Phase::kClosed) return closed_reason_;
   return dead_;
+}
+
+std::optional<std::string> RedisLine::unusable_reason() {
+  auto reason = dead_reason();
+  const Lock lock(mutex_);
+  return reason ? reason : setup_failure_;
 }
 
 void RedisLine::post_flush() {
@@ -221,26 +231,21 @@ void RedisLine::start_attempt() {
     attempt_began_ms_ = core_.now_ms();
     is_dead = is_dead || dead_.has_value();
   }
-  retry_timer_.cancel();
+  retry_timer_.stop();
   greeting_error_ = absl::OkStatus();
   end_attempt_after(core_.options().connect_timeout_ms, "Connection timed out");
   if (is_dead) {
-    patience_timer_.expires_after(std::chrono::milliseconds(kPatienceMs));
-    patience_timer_.async_wait([self = shared_from_this(), wire](boost::system::error_code error) {
-      const auto reason = self->core_.shared().dead_reason();
-      if (!error && reason && self->is_current(wire.get())) self->fail_waiting(*reason);
+    patience_timer_.start(kPatienceMs, [self = shared_from_this()] {
+      if (const auto reason = self->core_.shared().dead_reason()) self->fail_waiting(*reason);
     });
   }
   wire->connect();
 }
 
 void RedisLine::end_attempt_after(std::int64_t timeout_ms, const std::string& reason) {
-  attempt_timer_.expires_after(std::chrono::milliseconds(timeout_ms));
-  attempt_timer_.async_wait(
-      [self = shared_from_this(), wire = wire_, reason](boost::system::error_code error) {
-        if (error || !self->is_current(wire.get())) return;
-        self->fail_attempt(absl::UnavailableError(self->cannot_connect(reason)), true);
-      });
+  attempt_timer_.start(timeout_ms, [self = shared_from_this(), reason] {
+    self->fail_attempt(absl::UnavailableError(self->cannot_connect(reason)), Failure::kServer);
+  });
 }
 
 std::string RedisLine::cannot_connect(std::string_view reason) const {
@@ -249,7 +254,7 @@ std::string RedisLine::cannot_connect(std::string_view reason) const {
 
 void RedisLine::connected(RedisWire& wire, const std::string& failure) {
   if (!failure.empty()) {
-    return fail_attempt(absl::UnavailableError(cannot_connect(failure)), true);
+    return fail_attempt(absl::UnavailableError(cannot_connect(failure)), Failure::kServer);
   }
   reader_.reset(redisReaderCreate());
   make_reader_build_replies(*reader_);
@@ -329,9 +334,9 @@ void RedisLine::greeted(const RedisWire* wire, std::span<const Reply> replies) {
     }
   }
   if (!is_current(wire) || phase_ != Phase::kSettingUp) return;  // lost meanwhile
-  if (!greeting_error_.ok()) return fail_attempt(greeting_error_, true);
-  attempt_timer_.cancel();
-  patience_timer_.cancel();
+  if (!greeting_error_.ok()) return fail_attempt(greeting_error_, Failure::kServer);
+  attempt_timer_.stop();
+  patience_timer_.stop();
   connection_id_ = replies.back().integer();
   {
     const Lock lock(mutex_);
@@ -366,7 +371,7 @@ void RedisLine::checked(const RedisWire* wire, const absl::Status& status) {
   check_has_reported_ = true;
   if (std::exchange(checks_are_due_, false)) return run_checks();
   if (!is_current(wire) || phase_ != Phase::kSettingUp) return;
-  if (!status.ok()) return fail_attempt(status, false);
+  if (!status.ok()) return fail_attempt(status, Failure::kCheck);
   subscribe_again();
 }
 
@@ -375,14 +380,15 @@ void RedisLine::subscribe_again() {
   if (renewal.empty()) return become_up();
   auto renewing = std::make_unique<InternalSubmission>(
       std::move(renewal),
-      [self = shared_from_this(), wire = wire_.get()](std::span<const Reply> /*replies*/) {
+      [self = shared_from_this(), wire = wire_.get()](std::span<const Reply> replies) {
         if (!self->is_current(wire) || self->phase_ != Phase::kSettingUp) return;
+        const auto error = std::find_if(replies.begin(), replies.end(),
+                                        [](const Reply& reply) { return reply.is_error(); });
+        if (error != replies.end()) {
+          return self->fail_attempt(absl::UnavailableError(error->text()), Failure::kSubscription);
+        }
         ++self->core_.counts.resubscriptions;
-        const auto count = static_cast<std::int64_t>(self->subscriptions_.wanted());
-        self->core_.callbacks().run([self, count] {
-          self->on_message_(
-              Reply::array({Reply::bulk("resubscribed"), Reply::nil(), Reply::integer(count)}));
-        });
+        self->notify("resubscribed");
         self->become_up();
       });
   if (const auto refusal = submit_to_check(wire_.get(), *renewing)) return;
@@ -393,23 +399,27 @@ void RedisLine::become_up() {
   {
     const Lock lock(mutex_);
     phase_ = Phase::kUp;
+    setup_failure_.reset();
   }
   ++core_.counts.connects;
   if (was_up_) ++core_.counts.reconnects;
   was_up_ = true;
-  backoff_ms_ = 0;
+  has_served_ = false;
+  up_since_ms_ = core_.now_ms();
   last_activity_ms_ = 0;  // so the first request looks whether the server has hung up
   flush();
   if (first_outcome_) std::exchange(first_outcome_, nullptr)(absl::OkStatus());
 }
 
-/// `is_dead`: the server is of no use, rather than this connection.
-void RedisLine::fail_attempt(const absl::Status& status, bool is_dead) {
+/// The shared connection, and one with subscriptions, come back by themselves. Any attempt after a
+/// failed check waits for the pause.
+void RedisLine::fail_attempt(const absl::Status& status, Failure failure) {
   const std::string reason(status.message());
-  attempt_timer_.cancel();
-  patience_timer_.cancel();
+  attempt_timer_.stop();
+  patience_timer_.stop();
   checks_are_due_ = false;
   ++core_.counts.connect_failures;
+  const std::int64_t pause_ms = next_pause_ms();
   SubmissionList failed;
   {
     const Lock lock(mutex_);
@@ -418,17 +428,22 @@ void RedisLine::fail_attempt(const absl::Status& status, bool is_dead) {
     phase_ = Phase::kDown;
     is_writing_ = false;
     attempt_ended_ms_ = core_.now_ms();
+    if (failure != Failure::kServer) {
+      setup_failure_ = reason;
+      next_attempt_ms_ = attempt_ended_ms_ + pause_ms;
+    }
     failed = fail_sent(reason);
     failed.splice(to_encode_);
     failed.splice(setup_);
     failed.splice(waiting_);
   }
   connection_id_ = 0;
-  if (is_dead && use_ == Use::kShared) mark_dead(reason);
+  subscriptions_.forget_confirmed();
+  if (failure == Failure::kServer && use_ == Use::kShared) mark_dead(reason);
   for (Submission* each = failed.front(); each != nullptr; each = each->next) {
     each->fail_rest(error_code::kClosed, reason);
   }
-  schedule_retry();
+  if (use_ == Use::kShared || subscriptions_.wanted() > 0) retry_after(pause_ms);
   if (first_outcome_) std::exchange(first_outcome_, nullptr)(status);
   finish_all(failed);
 }
@@ -439,20 +454,16 @@ void RedisLine::mark_dead(const std::string& reason) {
   dead_ = reason;
 }
 
-/// The shared connection, and one with subscriptions, come back by themselves.
-void RedisLine::schedule_retry() {
-  if (use_ != Use::kShared && subscriptions_.wanted() == 0) return;
+/// Longer from time to time, until a connection was of use.
+std::int64_t RedisLine::next_pause_ms() {
   const std::int64_t longest_ms = std::max(core_.options().reconnect_max_ms, kFirstPauseMs);
   backoff_ms_ = std::clamp(backoff_ms_ * 2, kFirstPauseMs, longest_ms);
-  retry_after(with_jitter(backoff_ms_));
+  return with_jitter(backoff_ms_);
 }
 
 void RedisLine::retry_after(std::int64_t pause_ms) {
   if (pause_ms <= 0) return start_attempt();
-  retry_timer_.expires_after(std::chrono::milliseconds(pause_ms));
-  retry_timer_.async_wait([self = shared_from_this()](boost::system::error_code error) {
-    if (!error) self->start_attempt();
-  });
+  retry_timer_.start(pause_ms, [self = shared_from_this()] { self->start_attempt(); });
 }
 
 /// What waits for the connection fails; the attempt goes on.
@@ -474,9 +485,9 @@ void RedisLine::join_check() {
 }
 
 void RedisLine::close(const std::string& reason) {
-  attempt_timer_.cancel();
-  patience_timer_.cancel();
-  retry_timer_.cancel();
+  attempt_timer_.stop();
+  patience_timer_.stop();
+  retry_timer_.stop();
   checks_are_due_ = false;
   SubmissionList failed;
   SubmissionList unsent;
@@ -590,6 +601,7 @@ void RedisLine::received(RedisWire& wire, std::string_view bytes, const std::str
     if (object == nullptr) break;
     const std::unique_ptr<Reply> reply(static_cast<Reply*>(object));
     if (!take_reply(std::move(*reply), finished)) broken = "a reply to no request";
+    has_served_ = has_served_ || phase_ == Phase::kUp;
   }
   {
     const Lock lock(mutex_);
@@ -651,14 +663,31 @@ bool RedisLine::take_handed() {
   return any;
 }
 
+/// Tells the subscriber of a change of its connection.
+void RedisLine::notify(std::string_view event) {
+  const auto count = static_cast<std::int64_t>(subscriptions_.wanted());
+  core_.callbacks().run([on_message = on_message_, name = std::string(event), count] {
+    on_message(Reply::array({Reply::bulk(name), Reply::nil(), Reply::integer(count)}));
+  });
+}
+
+/// Returns true if the connection that was up is more than one that the server closes at once.
+bool RedisLine::was_of_use() const {
+  return has_served_ || core_.now_ms() - up_since_ms_ >= core_.options().reconnect_max_ms;
+}
+
 /// Ends the connection. `is_silence`: the server hears and says nothing.
 void RedisLine::lose(const std::string& reason, bool is_silence) {
   const std::string text = concat(core_.options().address(), ": ", reason);
   const bool was_up = phase_ == Phase::kUp;
-  const bool ends = was_up && keeps_state_;
+  const bool has_subscriptions = subscriptions_.wanted() > 0;
+  bool ends = false;
+  bool is_needed = use_ == Use::kShared || has_subscriptions;
   SubmissionList failed;
   {
     const Lock lock(mutex_);
+    has_lost_state_ = has_lost_state_ || (was_up && keeps_state_);
+    ends = has_lost_state_ && !has_subscriptions;
     wire_->close();
     wire_ = nullptr;
     is_writing_ = false;
@@ -668,7 +697,10 @@ void RedisLine::lose(const std::string& reason, bool is_silence) {
       to_encode_.splice(waiting_);
       std::swap(to_encode_, waiting_);
     }
-    if (ends) closed_reason_ = concat(text, ": what the client had changed is lost");
+    if (has_lost_state_ && closed_reason_.empty()) {
+      closed_reason_ = concat(text, ": what the client had changed is lost");
+    }
+    is_needed = is_needed || !waiting_.empty();
   }
   connection_id_ = 0;
   subscriptions_.forget_confirmed();
@@ -676,13 +708,20 @@ void RedisLine::lose(const std::string& reason, bool is_silence) {
     finish_all(failed);
     const absl::Status status =
         greeting_error_.ok() ? absl::UnavailableError(cannot_connect(reason)) : greeting_error_;
-    return fail_attempt(status, true);
+    return fail_attempt(status, Failure::kServer);
   }
   ++core_.counts.losses;
   if (is_silence && use_ == Use::kShared) mark_dead(text);
-  if (ends) {
-    fail_waiting(closed_reason_);
-  } else if (use_ == Use::kShared || subscriptions_.wanted() > 0 || !waiting_.empty()) {
+  if (has_subscriptions) notify("disconnected");
+  if (has_lost_state_) fail_waiting(closed_reason_);
+  if (ends) return finish_all(failed);
+  if (was_of_use()) backoff_ms_ = 0;
+  // One that was of no use is replaced at once, too, but not again and again.
+  const bool must_pause = backoff_ms_ > 0;
+  if (!was_of_use()) backoff_ms_ = std::max(backoff_ms_, kFirstPauseMs);
+  if (must_pause) {
+    fail_attempt(absl::UnavailableError(text), Failure::kServer);
+  } else if (is_needed) {
     start_attempt();
   }
   finish_all(failed);

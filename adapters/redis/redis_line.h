@@ -14,10 +14,9 @@
 #include <thread>
 #include <vector>
 
-#include <boost/asio/steady_timer.hpp>
-
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
+#include "adapters/redis/line_timer.h"
 #include "adapters/redis/redis_wire.h"
 #include "adapters/redis/submission.h"
 #include "adapters/redis/subscriptions.h"
@@ -52,8 +51,10 @@ class RedisLine final : public RedisWire::Owner, public std::enable_shared_from_
                                                            Submission& submission);
   /// The connection has a state that is lost with it: no other is made then.
   void keep_state();
-  /// Returns the reason for which requests fail at once; nothing if they do not.
+  /// Returns why the server is known as dead; nothing if it is not.
   [[nodiscard]] std::optional<std::string> dead_reason();
+  /// Returns dead_reason(), or why the last checks failed; nothing if requests can succeed.
+  [[nodiscard]] std::optional<std::string> unusable_reason();
   /// Returns the CLIENT ID of the connection; 0 if there is none, or it is not known.
   [[nodiscard]] std::int64_t connection_id() const { return connection_id_.load(); }
   /// Returns true once close() has run and no check runs any more.
@@ -78,6 +79,12 @@ class RedisLine final : public RedisWire::Owner, public std::enable_shared_from_
     kUp,          //
     kClosed,      // for good
   };
+  /// Why an attempt failed.
+  enum class Failure : std::uint8_t {
+    kServer,        // there is none, or it is of no use
+    kCheck,         // a ConnectionCheck
+    kSubscription,  // the server refused a subscription that was to be made again
+  };
   class CheckedConnection;
   using Lock = std::unique_lock<std::mutex>;
 
@@ -92,8 +99,8 @@ class RedisLine final : public RedisWire::Owner, public std::enable_shared_from_
   void checked(const RedisWire* wire, const absl::Status& status);
   void subscribe_again();
   void become_up();
-  void fail_attempt(const absl::Status& status, bool is_dead);
-  void schedule_retry();
+  void fail_attempt(const absl::Status& status, Failure failure);
+  [[nodiscard]] std::int64_t next_pause_ms();
   void retry_after(std::int64_t pause_ms);
   void fail_waiting(const std::string& reason);
   [[nodiscard]] std::string cannot_connect(std::string_view reason) const;
@@ -115,6 +122,8 @@ class RedisLine final : public RedisWire::Owner, public std::enable_shared_from_
   void received(RedisWire& wire, std::string_view bytes, const std::string& failure) override;
   bool take_reply(Reply reply, SubmissionList& finished);
   bool take_handed();
+  void notify(std::string_view event);
+  [[nodiscard]] bool was_of_use() const;
   void lose(const std::string& reason, bool is_silence);
   SubmissionList fail_sent(const std::string& reason);
   void finish_all(SubmissionList& finished);
@@ -140,10 +149,14 @@ class RedisLine final : public RedisWire::Owner, public std::enable_shared_from_
   bool flush_is_posted_ = false;
   bool attempt_is_posted_ = false;
   bool keeps_state_ = false;
+  bool has_lost_state_ = false;      // it serves subscriptions alone from then on
   std::optional<std::string> dead_;  // why the server is known as dead
-  std::string closed_reason_;        // kClosed
+  // Why the checks or the subscriptions of the last connection failed. Until an attempt succeeds.
+  std::optional<std::string> setup_failure_;
+  std::string closed_reason_;  // kClosed, or has_lost_state_
   std::int64_t attempt_began_ms_ = 0;
   std::int64_t attempt_ended_ms_ = 0;
+  std::int64_t next_attempt_ms_ = 0;  // if setup_failure_: none begins before
 
   // ---- The bytes under way: see is_writing_ ----
   std::string out_;
@@ -156,7 +169,9 @@ class RedisLine final : public RedisWire::Owner, public std::enable_shared_from_
   Submission* partial_ = nullptr;  // the last of them, if it is not fully encoded
   bool is_write_blocked_ = false;  // can_write() will come
   bool was_up_ = false;
-  std::int64_t backoff_ms_ = 0;           // before the next attempt
+  std::int64_t up_since_ms_ = 0;
+  bool has_served_ = false;               // something came over this connection since it was up
+  std::int64_t backoff_ms_ = 0;           // the last pause between attempts, without its jitter
   const Submission* greeting_ = nullptr;  // under way
   absl::Status greeting_error_;
   Subscriptions subscriptions_;
@@ -164,9 +179,9 @@ class RedisLine final : public RedisWire::Owner, public std::enable_shared_from_
   std::size_t confirmations_left_ = 0;
   const std::function<void(Reply)> on_message_;
   absl::AnyInvocable<void(absl::Status)> first_outcome_;
-  boost::asio::steady_timer attempt_timer_;
-  boost::asio::steady_timer patience_timer_;
-  boost::asio::steady_timer retry_timer_;
+  LineTimer attempt_timer_;
+  LineTimer patience_timer_;
+  LineTimer retry_timer_;
   struct FreeReader {
     void operator()(redisReader* reader) const;
   };

@@ -43,6 +43,22 @@ class CallbackSubmission final : public Submission {
   Completion completion_;
 };
 
+/// Returns true if one of `requests` subscribes inside MULTI. To such an EXEC the server sends more
+/// replies than it announces. Otherwise keeps `in_transaction` up to date.
+bool subscribes_in_transaction(std::span<const Request> requests, bool& in_transaction) {
+  bool is_inside = in_transaction;
+  for (const Request& request : requests) {
+    const ConnectionUse use = connection_use(request);
+    if (use == ConnectionUse::kSubscribes && is_inside) return true;
+    if (use == ConnectionUse::kBeginsTransaction) is_inside = true;
+    const bool ends =
+        use == ConnectionUse::kEndsTransaction || equals_ignore_case(request[0], "RESET");
+    if (ends) is_inside = false;
+  }
+  in_transaction = is_inside;
+  return false;
+}
+
 }  // namespace
 
 Route route_of(std::span<const Request> requests) {
@@ -166,6 +182,11 @@ void RedisSession::send_shared(Submission& submission, Refused& refused) {
 }
 
 void RedisSession::send_own(Submission& submission, Refused& refused) {
+  if (subscribes_in_transaction(submission.requests, in_transaction_)) {
+    submission.fail_rest("ERR", "a subscription inside MULTI is not supported by this client");
+    refused.emplace_back(&submission, "");
+    return;
+  }
   const bool is_subscription = std::all_of(
       submission.requests.begin(), submission.requests.end(),
       [](const Request& request) { return connection_use(request) == ConnectionUse::kSubscribes; });

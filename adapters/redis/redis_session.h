@@ -68,6 +68,7 @@ class RedisSession : public std::enable_shared_from_this<RedisSession> {
   // that waits for a connection of the client's own.
   const Submission* fence_ = nullptr;
   std::shared_ptr<RedisLine> own_;              // null: none is needed
+  bool in_transaction_ = false;                 // on own_: MULTI was sent last
   std::vector<std::shared_ptr<Lease>> leases_;  // of submissions that have not finished
   bool is_closed_ = false;
 };

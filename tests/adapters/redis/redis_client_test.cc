@@ -5,6 +5,7 @@
 #include <future>
 #include <latch>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -83,13 +84,39 @@ TEST_F(RedisClientTest, CheckRunsBeforeFirstRequestOfEachConnection) {
 
 TEST_F(RedisClientTest, FailedCheckClosesTheConnection) {
   const auto client = connected(options());
-  absl::Status result = absl::FailedPreconditionError("not this server");
-  const auto check = std::make_shared<const ConnectionCheck>([&](Client&) { return result; });
+  std::mutex mutex;
+  absl::Status result = absl::FailedPreconditionError("not this server");  // guarded by mutex
+  const auto check = std::make_shared<const ConnectionCheck>([&](Client&) {
+    const std::lock_guard lock(mutex);
+    return result;
+  });
   client.backend->add_connection_check(check);
   server_.restart();
   EXPECT_EQ((*client)("SET", "k", "v"), Reply::error("CLOSED not this server"));
-  result = absl::OkStatus();
-  EXPECT_EQ((*client)("GET", "k"), Reply::nil());
+  EXPECT_EQ(client.backend->health(), absl::UnavailableError("not this server"));
+  {
+    const std::lock_guard lock(mutex);
+    result = absl::OkStatus();
+  }
+  while ((*client)("GET", "k") != Reply::nil()) std::this_thread::yield();
+  EXPECT_TRUE(client.backend->health().ok());
+}
+
+TEST_F(RedisClientTest, FailingCheckCostsFewAttempts) {
+  const auto client = connected(options());
+  std::atomic<int> checks = 0;
+  const auto check = std::make_shared<const ConnectionCheck>([&](Client&) {
+    ++checks;
+    return absl::FailedPreconditionError("not this server");
+  });
+  client.backend->add_connection_check(check);
+  server_.restart();
+  constexpr int kRequests = 5'000;
+  for (int i = 0; i < kRequests; ++i) {
+    EXPECT_EQ((*client)("SET", "k", "v"), Reply::error("CLOSED not this server"));
+  }
+  EXPECT_LT(checks, kRequests / 10);
+  EXPECT_FALSE(client.backend->health().ok());
 }
 
 TEST_F(RedisClientTest, CheckEndsWithItsOwner) {
@@ -147,6 +174,22 @@ TEST_F(RedisClientTest, CheckOfLostConnectionDelaysNoOther) {
   may_end.count_down();
   EXPECT_EQ((*client)("PING"), Reply::status("PONG"));
   EXPECT_EQ(checks, 2);
+}
+
+// ---- Transactions -------------------------------------------------------------------------------
+
+TEST_F(RedisClientTest, SubscriptionInsideMultiIsRefused) {
+  const auto client = connected(options(), {.on_message = [](const Reply&) {}});
+  const Reply refusal =
+      Reply::error("ERR a subscription inside MULTI is not supported by this client");
+  EXPECT_EQ((*client)("MULTI"), Reply::ok());
+  EXPECT_EQ((*client)("SUBSCRIBE", "a", "b"), refusal);
+  EXPECT_EQ((*client)("INCR", "n"), Reply::status("QUEUED"));
+  EXPECT_EQ((*client)("EXEC"), Reply::array({Reply::integer(1)}));
+  const std::vector<Request> requests = {Request::of("MULTI"), Request::of("SUBSCRIBE", "a", "b"),
+                                         Request::of("EXEC")};
+  EXPECT_EQ(client->pipeline(requests), std::vector<Reply>(3, refusal));
+  EXPECT_EQ((*client)("SUBSCRIBE", "a").elements().size(), 1U);
 }
 
 // ---- Clients that go away -----------------------------------------------------------------------

@@ -1,7 +1,9 @@
 // RedisBackend on a server that is killed, paused, replaced or made useless.
 #include <signal.h>
 
+#include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <functional>
 #include <future>
 #include <latch>
@@ -27,6 +29,29 @@ using testing::FakeServer;
 using testing::FakeSession;
 using testing::RawConnection;
 using testing::RedisServer;
+
+/// Messages of a subscriber, in the order in which they came.
+class Messages {
+ public:
+  /// Returns an on_message.
+  auto next() {
+    return [this](const Reply& message) {
+      const std::lock_guard lock(mutex_);
+      messages_.push_back(to_debug_string(message));
+      changed_.notify_all();
+    };
+  }
+  std::vector<std::string> wait_for(std::size_t wanted) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return messages_.size() >= wanted; });
+    return messages_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::string> messages_;  // guarded by mutex_
+};
 
 class RedisOutageTest : public ::testing::Test {
  protected:
@@ -190,6 +215,18 @@ TEST_F(RedisOutageTest, RefusalsOfAWorkingServerKeepTheConnection) {
   EXPECT_EQ(backend->counters().losses, 0U);
 }
 
+TEST(RedisUselessTest, ServerThatClosesAtOnceIsDead) {
+  constexpr std::size_t kSessions = 100;
+  FakeServer server(std::vector<std::function<void(FakeSession&)>>(
+      kSessions, [](FakeSession& session) { session.greet(); }));
+  RedisOptions options;
+  options.port = server.port();
+  const auto backend = RedisBackend::open(options);
+  ASSERT_TRUE(backend.ok()) << backend.status();
+  while ((*backend)->health().ok()) std::this_thread::yield();
+  EXPECT_LE((*backend)->counters().connects, 4U);
+}
+
 TEST(RedisVersionTest, OldServerIsRefusedByItsVersion) {
   FakeServer server({[](FakeSession& session) {
     session.greet("6.0.16");
@@ -218,32 +255,61 @@ TEST(RedisVersionTest, OldestServerIsAccepted) {
 
 TEST_F(RedisOutageTest, SubscriptionsAreMadeAgain) {
   const auto backend = open(options());
-  std::mutex mutex;
-  std::vector<std::string> messages;  // guarded by mutex
-  const auto count = [&] {
-    const std::lock_guard lock(mutex);
-    return messages.size();
-  };
-  const auto subscriber = backend->open_client({.on_message = [&](const Reply& message) {
-    const std::lock_guard lock(mutex);
-    messages.push_back(to_debug_string(message));
-  }});
+  Messages messages;
+  const auto subscriber = backend->open_client({.on_message = messages.next()});
   (*subscriber)("SUBSCRIBE", "a", "b");
   (*subscriber)("PSUBSCRIBE", "p*");
   (*subscriber)("UNSUBSCRIBE", "b");
   server_.restart();
-  while (count() == 0) std::this_thread::yield();
+  messages.wait_for(2);
   const auto publisher = backend->open_client();
   ping_until(*publisher, is_pong);
   EXPECT_EQ((*publisher)("PUBLISH", "a", "one"), Reply::integer(1));
   EXPECT_EQ((*publisher)("PUBLISH", "b", "two"), Reply::integer(0));
   EXPECT_EQ((*publisher)("PUBLISH", "page", "three"), Reply::integer(1));
-  while (count() < 3) std::this_thread::yield();
-  const std::lock_guard lock(mutex);
-  EXPECT_EQ(messages, (std::vector<std::string>{R"(["resubscribed", (nil), (integer) 2])",
-                                                R"(["message", "a", "one"])",
-                                                R"(["pmessage", "p*", "page", "three"])"}));
+  EXPECT_EQ(
+      messages.wait_for(4),
+      (std::vector<std::string>{
+          R"(["disconnected", (nil), (integer) 2])", R"(["resubscribed", (nil), (integer) 2])",
+          R"(["message", "a", "one"])", R"(["pmessage", "p*", "page", "three"])"}));
   EXPECT_EQ(backend->counters().resubscriptions, 1U);
+}
+
+TEST_F(RedisOutageTest, RefusedSubscriptionIsTriedAgain) {
+  const auto backend = open(options());
+  Messages messages;
+  const auto subscriber = backend->open_client({.on_message = messages.next()});
+  (*subscriber)("SUBSCRIBE", "a");
+  RawConnection direct(server_.socket_path());
+  EXPECT_EQ(direct.call(Request::of("ACL", "SETUSER", "default", "resetchannels")), Reply::ok());
+  while (direct.call(Request::of("ACL", "LOG")).elements().empty()) std::this_thread::yield();
+  const Reply refused = ping_until(
+      *subscriber, [](const Reply& reply) { return has_code(reply, error_code::kClosed); });
+  EXPECT_NE(refused.text().find("NOPERM"), std::string::npos) << refused.text();
+  EXPECT_EQ(messages.wait_for(1)[0], R"(["disconnected", (nil), (integer) 1])");
+  direct.call(Request::of("ACL", "SETUSER", "default", "allchannels"));
+  EXPECT_EQ(messages.wait_for(2)[1], R"(["resubscribed", (nil), (integer) 1])");
+  EXPECT_EQ(direct.call(Request::of("PUBLISH", "a", "one")), Reply::integer(1));
+  EXPECT_EQ(messages.wait_for(3)[2], R"(["message", "a", "one"])");
+}
+
+TEST_F(RedisOutageTest, SubscriptionsOutliveLostState) {
+  const auto backend = open(options());
+  Messages messages;
+  const auto client = backend->open_client({.on_message = messages.next()});
+  EXPECT_EQ((*client)("SELECT", 1), Reply::ok());
+  (*client)("SUBSCRIBE", "a");
+  server_.restart();
+  EXPECT_EQ(messages.wait_for(2), (std::vector<std::string>{
+                                      R"(["disconnected", (nil), (integer) 1])",
+                                      R"(["resubscribed", (nil), (integer) 1])",
+                                  }));
+  RawConnection direct(server_.socket_path());
+  EXPECT_EQ(direct.call(Request::of("PUBLISH", "a", "one")), Reply::integer(1));
+  EXPECT_EQ(messages.wait_for(3)[2], R"(["message", "a", "one"])");
+  EXPECT_TRUE(has_code((*client)("PING"), error_code::kClosed));
+  server_.restart();
+  EXPECT_EQ(messages.wait_for(5)[4], R"(["resubscribed", (nil), (integer) 1])");
 }
 
 TEST_F(RedisOutageTest, LostStateOfAClientIsAnError) {
