@@ -1,5 +1,6 @@
 #include "adapters/redis/hiredis_reader.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <new>
 #include <string_view>
@@ -16,11 +17,15 @@ namespace {
 // hiredis is C: an exception must not pass through it. A null pointer means "out of memory" to it,
 // and ends the connection.
 
-/// Where the value that `task` describes belongs: a new Reply, or its place in the array above it.
+// An array announces its size before its elements come. No more memory is taken on the strength of
+// that.
+constexpr std::size_t kReservedMax = 1'024;
+
+/// Returns the place for the value that `task` describes: a new Reply, or the next element of the
+/// array above it. The array may move its elements, but those before this one are complete.
 Reply* slot_of(const redisReadTask* task) {
   if (task->parent == nullptr) return new Reply;
-  auto* const parent = static_cast<Reply*>(task->parent->obj);
-  return &parent->mutable_elements()[static_cast<std::size_t>(task->idx)];
+  return &static_cast<Reply*>(task->parent->obj)->mutable_elements().emplace_back();
 }
 
 template <class MakeReply>
@@ -45,8 +50,11 @@ void* create_string(const redisReadTask* task, char* text, std::size_t size) {
 }
 
 void* create_array(const redisReadTask* task, int size) {
-  return place(task,
-               [&] { return Reply::array(std::vector<Reply>(static_cast<std::size_t>(size))); });
+  return place(task, [&] {
+    std::vector<Reply> elements;
+    elements.reserve(std::min(static_cast<std::size_t>(size), kReservedMax));
+    return Reply::array(std::move(elements));
+  });
 }
 
 void* create_integer(const redisReadTask* task, long long value) {

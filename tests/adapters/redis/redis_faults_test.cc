@@ -103,6 +103,37 @@ TEST(RedisFaultsTest, BytesThatAreNoReplyAreAnUnknownOutcome) {
   EXPECT_NE(reply.text().find("Protocol error"), std::string::npos) << reply.text();
 }
 
+TEST(RedisFaultsTest, AnnouncedArrayTakesNoMemoryBeforeItComes) {
+  constexpr const char* kHeader = "*2000000000\r\n";  // 96 GB
+  FakeServer server({[&](FakeSession& session) {
+    session.greet();
+    session.read_until("k\r\n");
+    session.write(std::string("*1\r\n") + kHeader + kHeader + ":1\r\n");
+  }});
+  const auto client = connected_to(server);
+  EXPECT_EQ((*client)("GET", "k"),
+            Reply::error("OUTCOMEUNKNOWN 127.0.0.1:" + std::to_string(server.port()) +
+                         ": the server closed the connection"));
+}
+
+TEST(RedisFaultsTest, LargeArraysInsideArraysAreComplete) {
+  constexpr int kElements = 5'000;
+  FakeServer server({[](FakeSession& session) {
+    session.greet();
+    session.read_until("k\r\n");
+    std::string inner = "*" + std::to_string(kElements) + "\r\n";
+    for (int i = 0; i < kElements; ++i) inner += ":" + std::to_string(i) + "\r\n";
+    std::string outer = "*3\r\n" + inner + "$2\r\nab\r\n";
+    session.write(outer + inner);
+    session.wait_for_close();
+  }});
+  const auto client = connected_to(server);
+  std::vector<Reply> elements;
+  for (int i = 0; i < kElements; ++i) elements.push_back(Reply::integer(i));
+  const Reply inner = Reply::array(elements);
+  EXPECT_EQ((*client)("GET", "k"), Reply::array({inner, Reply::bulk("ab"), inner}));
+}
+
 TEST(RedisFaultsTest, AnswerInManyPiecesIsOneAnswer) {
   FakeServer server({[](FakeSession& session) {
     session.greet();
