@@ -38,6 +38,7 @@ class RedisCore;
 ///   kOutcomeUnknown  the connection was lost, or the server silent, after the request was sent.
 /// Nothing is sent twice. Errors of a server that cannot serve now have codes of their own, with
 /// nothing done (redis_error_code.h): kNoReplicas, kOutOfMemory, kBusy, kTryAgain, kMisconfigured.
+/// Those of scripts begin with the code on Redis 6.2, too, as they do from 7.0 on.
 /// READONLY, LOADING and MASTERDOWN also end the connection once its other replies have come: the
 /// address may lead to another server by then.
 ///

@@ -50,6 +50,17 @@ bool ends_connection(const Reply& reply) {
          code == redis_error_code::kMasterDown;
 }
 
+/// Returns the error as Redis 7.0 has it. Older servers put the error of a script's command behind
+/// the place: "ERR Error running script (call to f_…): @user_script:1: @user_script: 1: -OOM …".
+Reply with_code_first(Reply error) {
+  constexpr std::string_view kOfScript = "ERR Error running script (call to ";
+  constexpr std::string_view kBeforeCode = ": -";
+  if (!error.text().starts_with(kOfScript)) return error;
+  const std::size_t at = error.text().find(kBeforeCode);
+  if (at == std::string::npos) return error;
+  return Reply::error(error.text().substr(at + kBeforeCode.size()));
+}
+
 bool is_of_transport(const Reply& reply) {
   const std::string_view code = reply.error_code();
   return code == error_code::kOutcomeUnknown || code == error_code::kClosed;
@@ -634,6 +645,7 @@ bool RedisLine::take_reply(Reply reply, SubmissionList& finished) {
     return false;
   }
   if (reply.is_error()) {
+    reply = with_code_first(std::move(reply));
     if (phase_ == Phase::kUp && ends_connection(reply)) is_doomed_ = true;
   } else if (on_message_) {
     const Request& request = submission.requests[submission.replies.size()];

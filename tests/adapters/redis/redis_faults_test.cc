@@ -134,6 +134,35 @@ TEST(RedisFaultsTest, LargeArraysInsideArraysAreComplete) {
   EXPECT_EQ((*client)("GET", "k"), Reply::array({inner, Reply::bulk("ab"), inner}));
 }
 
+/// What Redis 6.2 replies to a script whose command fails.
+std::string error_of_script(const std::string& error) {
+  return "-ERR Error running script (call to f_24d06e): @user_script:1: @user_script: 1: -" +
+         error + "\r\n";
+}
+
+TEST(RedisFaultsTest, ErrorOfScriptOnOldServerHasItsCode) {
+  const std::string read_only = "READONLY You can't write against a read only replica.";
+  const std::string few_replicas = "NOREPLICAS Not enough good replicas to write.";
+  FakeServer server({[&](FakeSession& session) {
+                       session.greet("6.2.14");
+                       session.read_until("x\r\n");
+                       session.write(error_of_script(few_replicas));
+                       session.read_until("x\r\n");
+                       session.write(error_of_script(read_only));
+                       session.wait_for_close();
+                     },
+                     [](FakeSession& session) {
+                       session.greet("6.2.14");
+                       session.read_until("x\r\n");
+                       session.write(":1\r\n");
+                       session.wait_for_close();
+                     }});
+  const auto client = connected_to(server);
+  EXPECT_EQ((*client)("EVALSHA", "24d06e", 1, "x"), Reply::error(few_replicas));
+  EXPECT_EQ((*client)("EVALSHA", "24d06e", 1, "x"), Reply::error(read_only));
+  EXPECT_EQ((*client)("EVALSHA", "24d06e", 1, "x"), Reply::integer(1)) << "on another connection";
+}
+
 TEST(RedisFaultsTest, AnswerInManyPiecesIsOneAnswer) {
   FakeServer server({[](FakeSession& session) {
     session.greet();
