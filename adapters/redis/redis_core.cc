@@ -84,12 +84,15 @@ void RedisCore::close() {
   std::vector<std::shared_ptr<RedisLine>> closed_lines;
   asio::post(io_, [&] {
     tick_timer_.cancel();
+    pause_timer_.cancel();
     std::deque<Waiter> waiters;
+    TimerQueue pauses;  // what they keep is released without a lock
     {
       const std::lock_guard lock(pool_mutex_);
       closed_lines = lines_;
       closed_lines.insert(closed_lines.end(), retired_.begin(), retired_.end());
       std::swap(waiters, waiters_);
+      std::swap(pauses, pauses_);
     }
     for (const auto& line : closed_lines) line->close(std::string(kClosedText));
     for (Waiter& waiter : waiters) fail(*waiter.submission, error_code::kClosed, kClosedText);
@@ -198,6 +201,34 @@ void RedisCore::tick() {
   is_busy = expire_waiters(now) || is_busy;
   for (const auto& line : lines) is_busy = line->tick(now) || is_busy;
   if (is_busy) arm_tick();
+}
+
+void RedisCore::after(std::int64_t pause_ms, absl::AnyInvocable<void()> then) {
+  {
+    const std::lock_guard lock(pool_mutex_);
+    if (is_closed_) return;
+    pauses_.add(now_ms() + pause_ms, std::move(then));
+  }
+  asio::post(io_, [this] { run_due_pauses(); });
+}
+
+void RedisCore::run_due_pauses() {
+  std::optional<std::int64_t> next_ms;
+  while (true) {
+    std::optional<Scheduler::Callback> due;
+    {
+      const std::lock_guard lock(pool_mutex_);
+      due = pauses_.take_due(now_ms());
+      next_ms = pauses_.next_due_ms();
+    }
+    if (!due) break;
+    (*due)();
+  }
+  if (!next_ms) return;
+  pause_timer_.expires_after(std::chrono::milliseconds(*next_ms - now_ms()));
+  pause_timer_.async_wait([this](boost::system::error_code error) {
+    if (!error) run_due_pauses();
+  });
 }
 
 void RedisCore::watch(std::weak_ptr<RedisSession> session) {

@@ -29,6 +29,7 @@
 #include "adapters/redis/submission.h"
 #include "engine/client/client.h"
 #include "engine/time/clock.h"
+#include "engine/time/timer_queue.h"
 
 namespace rushgate {
 
@@ -82,6 +83,8 @@ class RedisCore : public std::enable_shared_from_this<RedisCore> {
   void arm_tick();
   /// Makes tick() come often enough for a timeout.
   void note_timeout(std::int64_t timeout_ms);
+  /// Runs `then` on the I/O thread after the pause, unless the backend is closed before.
+  void after(std::int64_t pause_ms, absl::AnyInvocable<void()> then);
   /// Makes tick() call expire() of the session until that returns false.
   void watch(std::weak_ptr<RedisSession> session);
   [[nodiscard]] bool is_closed() const { return is_closed_; }
@@ -117,6 +120,7 @@ class RedisCore : public std::enable_shared_from_this<RedisCore> {
 
   absl::Status make_tls();
   void tick();
+  void run_due_pauses();
   bool expire_held(std::int64_t now_ms);
   bool expire_waiters(std::int64_t now_ms);
   // With pool_mutex_ held:
@@ -137,6 +141,7 @@ class RedisCore : public std::enable_shared_from_this<RedisCore> {
       io_.get_executor()};
   boost::asio::steady_timer tick_timer_{io_};
   std::atomic<bool> tick_is_armed_{false};
+  boost::asio::steady_timer pause_timer_{io_};  // for the first of pauses_
   CallbackThread callbacks_{clock_};
   std::shared_ptr<RedisLine> shared_;
   std::thread io_thread_;
@@ -156,6 +161,7 @@ class RedisCore : public std::enable_shared_from_this<RedisCore> {
   std::vector<std::shared_ptr<RedisLine>> idle_;     // to be leased; last used, last
   int in_use_ = 0;                                   // leased or a client's own
   std::deque<Waiter> waiters_;
+  TimerQueue pauses_;                                 // of after()
   std::vector<std::weak_ptr<RedisSession>> watched_;  // sessions that hold submissions back
   std::vector<std::weak_ptr<const ConnectionCheck>> checks_;
 };

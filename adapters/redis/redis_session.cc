@@ -333,10 +333,9 @@ void RedisSession::send_unblock(std::shared_ptr<Lease> lease, std::int64_t pause
 void RedisSession::retry_unblock(std::shared_ptr<Lease> lease, std::int64_t pause_ms) {
   constexpr std::int64_t kPauseMaxMs = 64;
   const std::int64_t next_pause_ms = std::min(2 * pause_ms, kPauseMaxMs);
-  core_->callbacks().at(core_->now_ms() + pause_ms,
-                        [self = shared_from_this(), lease = std::move(lease), next_pause_ms] {
-                          self->send_unblock(lease, next_pause_ms);
-                        });
+  core_->after(pause_ms, [self = shared_from_this(), lease = std::move(lease), next_pause_ms] {
+    self->send_unblock(lease, next_pause_ms);
+  });
 }
 
 // ---- The client ---------------------------------------------------------------------------------

@@ -209,6 +209,21 @@ TEST_F(RedisClientTest, RefusedUnblockIsRepeated) {
   EXPECT_EQ(popped.get_future().get(), Reply::nil_array());
 }
 
+TEST_F(RedisClientTest, UnblockIsRepeatedThoughCallbackBlocks) {
+  const auto client = connected(options());
+  RawConnection direct(server_.socket_path());
+  std::latch may_end(1);
+  client->submit(Request::of("PING"), [&](const Reply&) { may_end.wait(); });
+  direct.call(Request::of("ACL", "SETUSER", "default", "-client|unblock"));
+  auto popped = std::async(std::launch::async, [&] { return (*client)("BLPOP", "none", 0); });
+  wait_for_blocked(server_.socket_path());
+  client->unblock();
+  while (direct.call(Request::of("ACL", "LOG")).elements().empty()) std::this_thread::yield();
+  direct.call(Request::of("ACL", "SETUSER", "default", "+client|unblock"));
+  EXPECT_EQ(popped.get(), Reply::nil_array());
+  may_end.count_down();
+}
+
 TEST_F(RedisClientTest, ConnectSaysThatNoServerIsThere) {
   RedisOptions nowhere;
   nowhere.unix_path = server_.socket_path() + ".none";
