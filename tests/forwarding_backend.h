@@ -61,6 +61,30 @@ class HookedClient final : public Client {
   const RequestHooks hooks_;
 };
 
+/// Calls where others submit.
+class OneThreadClient final : public Client {
+ public:
+  explicit OneThreadClient(std::unique_ptr<Client> client) : client_(std::move(client)) {}
+
+  void submit(Request request, Completion completion) override {
+    const Reply reply = client_->call(std::move(request));
+    if (completion) completion(reply);
+  }
+  Reply call(Request request) override { return client_->call(std::move(request)); }
+  std::vector<Reply> pipeline(std::span<const Request> requests) override {
+    return client_->pipeline(requests);
+  }
+  void unblock() override { client_->unblock(); }
+  Reply sync() override { return client_->sync(); }
+  [[nodiscard]] Request script_request(const Script& script, std::span<const std::string_view> keys,
+                                       std::span<const std::string_view> arguments) const override {
+    return client_->script_request(script, keys, arguments);
+  }
+
+ private:
+  const std::unique_ptr<Client> client_;
+};
+
 /// Passes everything on. Does not own the other backend.
 class ForwardingBackend : public Backend {
  public:
@@ -105,6 +129,22 @@ class BackendWithClock final : public ForwardingBackend {
  public:
   BackendWithClock(Backend& inner, const Clock& clock) : ForwardingBackend(inner), clock_(clock) {}
 
+  [[nodiscard]] const Clock& clock() const override { return clock_; }
+
+ private:
+  const Clock& clock_;
+};
+
+/// A server as the embedded engine is in manual mode: it goes by another clock, and a completion runs
+/// before submit() returns. Does not own the clock.
+class OneThreadBackend final : public ForwardingBackend {
+ public:
+  OneThreadBackend(Backend& inner, const Clock& clock) : ForwardingBackend(inner), clock_(clock) {}
+
+  using Backend::open_client;
+  [[nodiscard]] std::unique_ptr<Client> open_client(const ClientOptions& options) override {
+    return std::make_unique<OneThreadClient>(ForwardingBackend::open_client(options));
+  }
   [[nodiscard]] const Clock& clock() const override { return clock_; }
 
  private:

@@ -89,10 +89,7 @@ class AuditTest : public SaleTest {
     EXPECT_THAT(report->problems, ::testing::Contains(::testing::HasSubstr(part)));
   }
 };
-INSTANTIATE_TEST_SUITE_P(Backends, AuditTest,
-                         ::testing::Values(BackendKind::kMemory, BackendKind::kRocksDb,
-                                           BackendKind::kRedis),
-                         backend_name);
+INSTANTIATE_TEST_SUITE_P(Backends, AuditTest, each_backend(), backend_name);
 
 TEST_P(AuditTest, CountsWhatIsWhere) {
   const auto report = sale_->audit();

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "storage/sqlite/sqlite_order_store.h"
 #include "tests/sale/sale_fixture.h"
 #include "tests/storage/orders/write_now.h"
 
@@ -11,25 +12,24 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A sale on an engine that goes on, over a database file that is closed and opened again.
-class DamagedDatabaseTest : public ::testing::Test {
+/// A sale on a keyspace that goes on, over a database file that is closed and opened again.
+class DamagedDatabaseTest : public ::testing::TestWithParam<SaleBackendParam> {
  protected:
   static constexpr int kStored = 2'000;  // enough for every table and index to have many pages
   static constexpr int kQueued = 50;
 
   void SetUp() override {
-    engine_ = *Engine::open(std::make_unique<MemoryStore>(), {.manual_clock = &clock_});
-    client_ = engine_->open_client();
     ASSERT_TRUE(open_database().ok());
-    auto sale = Sale::open(*engine_, *database_);
+    auto sale = Sale::open(keyspace_.keyspace(), *database_);
     ASSERT_TRUE(sale.ok()) << sale.status();
-    const absl::Status published = (*sale)->publish({.id = 1,
-                                                     .title = "voucher",
-                                                     .stock = 10'000,
-                                                     .begin_ms = 0,
-                                                     .end_ms = clock_.now_ms() + 3'600'000,
-                                                     .price_cents = 100,
-                                                     .limits = {}});
+    const absl::Status published =
+        (*sale)->publish({.id = 1,
+                          .title = "voucher",
+                          .stock = 10'000,
+                          .begin_ms = 0,
+                          .end_ms = keyspace_.clock().now_ms() + 3'600'000,
+                          .price_cents = 100,
+                          .limits = {}});
     ASSERT_TRUE(published.ok()) << published;
     buy(**sale, 1, kStored);
     EXPECT_EQ(work(kStored / 1'000).stored, static_cast<std::size_t>(kStored));
@@ -52,7 +52,7 @@ class DamagedDatabaseTest : public ::testing::Test {
 
   /// So many steps of a worker; the sum of what they did.
   OrderWorker::Step work(int steps) {
-    OrderWorker worker(*engine_, *database_, SaleKeys{});
+    OrderWorker worker(keyspace_.keyspace(), *database_, SaleKeys{});
     OrderWorker::Step sum;
     for (int i = 0; i < steps; ++i) {
       const OrderWorker::Step step = worker.step();
@@ -61,7 +61,7 @@ class DamagedDatabaseTest : public ::testing::Test {
       sum.stored += step.stored;
       sum.buried += step.buried;
       sum.faulted += step.faulted;
-      engine_->advance_ms(WorkerOptions{}.retry_after_ms);
+      keyspace_.advance_ms(WorkerOptions{}.retry_after_ms);
     }
     return sum;
   }
@@ -77,7 +77,7 @@ class DamagedDatabaseTest : public ::testing::Test {
     fs::copy_file(copy(), file());
     ASSERT_TRUE(open_database().ok());
     EXPECT_EQ(work(2).stored, static_cast<std::size_t>(kQueued));
-    auto sale = Sale::open(*engine_, *database_);
+    auto sale = Sale::open(keyspace_.keyspace(), *database_);
     ASSERT_TRUE(sale.ok()) << sale.status();
     EXPECT_TRUE((*sale)->dead_letters()->empty());
     const auto report = (*sale)->audit();
@@ -90,13 +90,13 @@ class DamagedDatabaseTest : public ::testing::Test {
   [[nodiscard]] fs::path copy() const { return directory_.path() / "copy.db"; }
 
   TemporaryDirectory directory_;
-  ManualClock clock_;
-  std::unique_ptr<Engine> engine_;
-  std::unique_ptr<Client> client_;
+  SaleBackend keyspace_{*GetParam()};  // without its database
   std::unique_ptr<SqliteOrderStore> database_;
 };
 
-TEST_F(DamagedDatabaseTest, BytesOverwrittenInTheMiddlePauseTheWorkerAndLoseNothingQueued) {
+INSTANTIATE_TEST_SUITE_P(Backends, DamagedDatabaseTest, each_backend(), backend_name);
+
+TEST_P(DamagedDatabaseTest, BytesOverwrittenInTheMiddlePauseTheWorkerAndLoseNothingQueued) {
   const auto bytes = static_cast<std::streamoff>(fs::file_size(file()));
   {
     std::fstream out(file(), std::ios::in | std::ios::out | std::ios::binary);
@@ -116,7 +116,7 @@ TEST_F(DamagedDatabaseTest, BytesOverwrittenInTheMiddlePauseTheWorkerAndLoseNoth
   expect_nothing_was_lost();
 }
 
-TEST_F(DamagedDatabaseTest, AFileThatIsNoDatabaseIsRefusedByNameAndLosesNothingQueued) {
+TEST_P(DamagedDatabaseTest, AFileThatIsNoDatabaseIsRefusedByNameAndLosesNothingQueued) {
   std::ofstream(file(), std::ios::trunc) << std::string(5'000, 'x');
   const absl::Status opened = open_database();
   EXPECT_EQ(opened.code(), absl::StatusCode::kDataLoss);
@@ -125,7 +125,7 @@ TEST_F(DamagedDatabaseTest, AFileThatIsNoDatabaseIsRefusedByNameAndLosesNothingQ
   expect_nothing_was_lost();
 }
 
-TEST_F(DamagedDatabaseTest, AFileThatBecomesNoDatabaseWhileItIsOpenPausesTheWorker) {
+TEST_P(DamagedDatabaseTest, AFileThatBecomesNoDatabaseWhileItIsOpenPausesTheWorker) {
   ASSERT_TRUE(open_database().ok());
   std::ofstream(file(), std::ios::trunc) << std::string(5'000, 'x');
   const OrderWorker::Step steps = work(20);

@@ -58,10 +58,7 @@ class DeadLettersTest : public SaleTest {
     return backend_.client()("HGET", "stream.orders.dead.orders", order);
   }
 };
-INSTANTIATE_TEST_SUITE_P(Backends, DeadLettersTest,
-                         ::testing::Values(BackendKind::kMemory, BackendKind::kRocksDb,
-                                           BackendKind::kRedis),
-                         backend_name);
+INSTANTIATE_TEST_SUITE_P(Backends, DeadLettersTest, each_backend(), backend_name);
 
 TEST_P(DeadLettersTest, OneOfTenThousandIsFoundDirectly) {
   constexpr OrderId kLetters = 10'000;

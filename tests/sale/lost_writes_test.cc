@@ -63,32 +63,28 @@ class LostWritesTest : public SaleTest {
 
  private:
   void close_if_embedded() {
-    if (backend_.kind() == BackendKind::kRedis) return;
+    if (backend_.kind().is_server) return;
     worker_.reset();
     sale_.reset();
   }
   void open_if_embedded() {
-    if (backend_.kind() == BackendKind::kRedis) return;
+    if (backend_.kind().is_server) return;
     backend_.reopen();
     open();
   }
 };
 
-/// Where a test can bring back an older keyspace.
+/// Not in memory: such a keyspace has no older state that could come back.
 class RolledBackTest : public LostWritesTest {};
 INSTANTIATE_TEST_SUITE_P(Backends, RolledBackTest,
-                         ::testing::Values(BackendKind::kRocksDb, BackendKind::kRedis),
+                         each_backend_that(&SaleBackendKind::can_roll_back), backend_name);
+
+/// On a server: it may be rolled back while a sale is open on it.
+class LostOnServerTest : public LostWritesTest {};
+INSTANTIATE_TEST_SUITE_P(Backends, LostOnServerTest, each_backend_that(&SaleBackendKind::is_server),
                          backend_name);
 
-/// Where it happens while a sale is open.
-class LostOnRedisTest : public LostWritesTest {};
-INSTANTIATE_TEST_SUITE_P(Backends, LostOnRedisTest, ::testing::Values(BackendKind::kRedis),
-                         backend_name);
-
-INSTANTIATE_TEST_SUITE_P(Backends, LostWritesTest,
-                         ::testing::Values(BackendKind::kMemory, BackendKind::kRocksDb,
-                                           BackendKind::kRedis),
-                         backend_name);
+INSTANTIATE_TEST_SUITE_P(Backends, LostWritesTest, each_backend(), backend_name);
 
 TEST_P(RolledBackTest, RolledBackKeyspaceSellsOnlyTheStock) {
   ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
@@ -151,7 +147,7 @@ TEST_P(RolledBackTest, SecondRollBackIsNoticedToo) {
   expect_audit_passes();
 }
 
-TEST_P(LostOnRedisTest, ReadBatchIsRefusedAfterRollBack) {
+TEST_P(LostOnServerTest, ReadBatchIsRefusedAfterRollBack) {
   ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
   save();
   EXPECT_EQ(buy_for(1, 5), 5);
@@ -165,7 +161,7 @@ TEST_P(LostOnRedisTest, ReadBatchIsRefusedAfterRollBack) {
   expect_audit_passes();
 }
 
-TEST_P(LostOnRedisTest, HeldBatchIsAdmittedAgainAfterRestartWithoutData) {
+TEST_P(LostOnServerTest, HeldBatchIsAdmittedAgainAfterRestartWithoutData) {
   ASSERT_TRUE(sale_->publish(voucher(1, 10)).ok());
   const OrderId held = order_of(1);
   before_next_write([&] {
@@ -370,20 +366,23 @@ TEST_P(LostWritesTest, HeldOrderOutlivesItsDeletedEntry) {
   expect_audit_passes();
 }
 
-/// Steps a worker on a thread of its own until it is told to end and has nothing left to do.
+/// Steps a worker of another process until it is told to end and has nothing left to do.
 class SteppingThread {
  public:
-  SteppingThread(const std::string& url, OrderStore& orders, std::string consumer)
-      : backend_(*RedisBackend::open(*RedisOptions::from_url(url))),
+  SteppingThread(std::unique_ptr<Backend> backend, OrderStore& orders, std::string consumer)
+      : backend_(std::move(backend)),
         worker_(*backend_, orders, SaleKeys{},
                 {.consumer = std::move(consumer),
                  .batch_max = 64,
                  .retry_after_ms = 1,
                  .pause_ms_max = 1}),
         thread_([this] { loop(); }) {}
-  void finish() {
+  /// Returns how many orders, when it gave them up, went to where a flush loses them: into the
+  /// stream again, or to the dead letters.
+  std::size_t finish() {
     is_ending_ = true;
     thread_.join();
+    return given_up_;
   }
 
  private:
@@ -391,22 +390,28 @@ class SteppingThread {
     while (true) {
       const bool is_ending = is_ending_;
       const OrderWorker::Step step = worker_.step();
+      given_up_ += step.restored + step.buried;
       if (is_ending && step.kind == OrderWorker::Step::Kind::kIdle) return;
     }
   }
 
-  std::unique_ptr<RedisBackend> backend_;
+  std::unique_ptr<Backend> backend_;
   OrderWorker worker_;
   std::atomic<bool> is_ending_{false};
+  std::size_t given_up_ = 0;
   std::thread thread_;
 };
 
-TEST(LostInRushTest, NoHeldOrderIsLostByFlushes) {
+class LostInRushTest : public ::testing::TestWithParam<SaleBackendParam> {};
+INSTANTIATE_TEST_SUITE_P(Backends, LostInRushTest, each_backend(TestTime::kMachines), backend_name);
+
+TEST_P(LostInRushTest, NoHeldOrderIsLostByFlushes) {
   constexpr std::int64_t kStock = 3'000;
   constexpr int kFlushes = 5;
   constexpr std::int64_t kOrdersPerFlush = kStock / (kFlushes + 2);
   constexpr int kBuyers = 3;
-  rushgate::testing::RedisServer server;
+  SaleBackend backend(*GetParam(),
+                      TestTime::kMachines);  // without its database: rows are read often
   MemoryOrderStore database;
   faults::FaultyOrderStore orders(database);
   std::mutex mutex;
@@ -426,12 +431,11 @@ TEST(LostInRushTest, NoHeldOrderIsLostByFlushes) {
                         flush<kFlushes&& * database.count_live(1)>(flush + 1) * kOrdersPerFlush;
     if (!is_due || !flushes.compare_exchange_strong(flush, flush + 1)) return;
     const std::int64_t epoch = database.state()->epoch;
-    server.flush_all();
+    backend.client()("FLUSHALL");
     while (database.state()->epoch == epoch) std::this_thread::yield();
   });
-  const auto backend = *RedisBackend::open(*RedisOptions::from_url(server.url()));
-  const auto sale = *Sale::open(*backend, orders);
-  const std::int64_t now_ms = backend->clock().now_ms();
+  const auto sale = *Sale::open(backend.keyspace(), orders);
+  const std::int64_t now_ms = backend.clock().now_ms();
   ASSERT_TRUE(sale->publish({.id = 1,
                              .title = "rush",
                              .stock = kStock,
@@ -440,13 +444,13 @@ TEST(LostInRushTest, NoHeldOrderIsLostByFlushes) {
                              .price_cents = 1,
                              .limits = {}})
                   .ok());
-  SteppingThread first(server.url(), orders, "w1");
-  SteppingThread second(server.url(), orders, "w2");
+  SteppingThread first(backend.open_another(), orders, "w1");
+  SteppingThread second(backend.open_another(), orders, "w2");
   std::atomic<bool> is_over = false;
   std::vector<std::thread> buyers;
   for (int t = 0; t < kBuyers; ++t) {
     buyers.emplace_back([&, t] {
-      const auto own_backend = *RedisBackend::open(*RedisOptions::from_url(server.url()));
+      const auto own_backend = backend.open_another();
       const auto own_sale = *Sale::open(*own_backend, orders);
       for (UserId user = t; !is_over; user += kBuyers) own_sale->buy(1, user);
     });
@@ -454,18 +458,18 @@ TEST(LostInRushTest, NoHeldOrderIsLostByFlushes) {
   while (held_count < kStock - kStock / 20) std::this_thread::yield();
   is_over = true;
   for (std::thread& buyer : buyers) buyer.join();
-  first.finish();
-  second.finish();
+  const std::size_t given_up = first.finish() + second.finish();
 
   EXPECT_EQ(flushes, kFlushes);
   EXPECT_LE(orders.count_live(1).value(), kStock);
+  std::size_t unknown = 0;
   for (const OrderId order : held) {
     const auto state = sale->status(order);
     ASSERT_TRUE(state.ok()) << state.status();
-    EXPECT_TRUE(state->kind == OrderState::Kind::kCreated ||
-                state->kind == OrderState::Kind::kFailed)
-        << order;
+    EXPECT_NE(state->kind, OrderState::Kind::kQueued) << order;
+    if (state->kind == OrderState::Kind::kUnknown) ++unknown;
   }
+  EXPECT_LE(unknown, given_up);
   const auto report = sale->audit();
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_TRUE(report->passed()) << ::testing::PrintToString(report->problems);

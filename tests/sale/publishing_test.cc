@@ -24,10 +24,7 @@ class PublishingTest : public SaleTest {
   }
   Reply stock(VoucherId id) { return backend_.client()("GET", SaleKeys{}.stock(id)); }
 };
-INSTANTIATE_TEST_SUITE_P(Backends, PublishingTest,
-                         ::testing::Values(BackendKind::kMemory, BackendKind::kRocksDb,
-                                           BackendKind::kRedis),
-                         backend_name);
+INSTANTIATE_TEST_SUITE_P(Backends, PublishingTest, each_backend(), backend_name);
 
 // ---- A keyspace that is ahead of its database ----
 
@@ -217,7 +214,8 @@ TEST_P(PublishingTest, ManyCountedBuyersStayCountedUnderALimitOfOne) {
   expect_audit_passes();
 }
 
-/// 200,000 buyers, and scripts that may use no more memory than a few thousand of them take.
+/// 200,000 buyers, and scripts that may use no more memory than a few thousand of them take. Only the
+/// embedded engine bounds the memory of scripts.
 class ManyBuyersTest : public ::testing::Test {
  protected:
   static constexpr std::int64_t kBuyers = 200'000;

@@ -45,10 +45,7 @@ class QueuedOrdersTest : public SaleTest {
                             if (request[0] == "XRANGE") entries_read_ += reply.elements().size();
                           }}};
 };
-INSTANTIATE_TEST_SUITE_P(Backends, QueuedOrdersTest,
-                         ::testing::Values(BackendKind::kMemory, BackendKind::kRocksDb,
-                                           BackendKind::kRedis),
-                         backend_name);
+INSTANTIATE_TEST_SUITE_P(Backends, QueuedOrdersTest, each_backend(), backend_name);
 
 TEST_P(QueuedOrdersTest, OwnOrdersNeedNoReading) {
   const auto sale = open_sale();

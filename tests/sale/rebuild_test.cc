@@ -34,26 +34,17 @@ class RebuildTest : public SaleTest {
     EXPECT_EQ(buy(1, 2), Outcome::kAccepted);  // queued
   }
 };
-INSTANTIATE_TEST_SUITE_P(Backends, RebuildTest,
-                         ::testing::Values(BackendKind::kMemory, BackendKind::kRocksDb,
-                                           BackendKind::kRedis),
-                         backend_name);
+INSTANTIATE_TEST_SUITE_P(Backends, RebuildTest, each_backend(), backend_name);
 
-/// Whose directory belongs to one process: the next one knows that the last has ended.
+/// On an embedded engine: its directory belongs to one process, so the next one knows that the last
+/// has ended.
 class RebuildOnTheEngineTest : public RebuildTest {};
-INSTANTIATE_TEST_SUITE_P(Backends, RebuildOnTheEngineTest,
-                         ::testing::Values(BackendKind::kMemory, BackendKind::kRocksDb),
-                         backend_name);
+INSTANTIATE_TEST_SUITE_P(Backends, RebuildOnTheEngineTest, each_embedded_backend(), backend_name);
 
-/// Whose time a test moves.
-class RebuildInManualTimeTest : public RebuildTest {};
-INSTANTIATE_TEST_SUITE_P(Backends, RebuildInManualTimeTest, ::testing::Values(BackendKind::kMemory),
-                         backend_name);
-
-/// Where nobody knows which of its clients have ended.
-class RebuildOnRedisTest : public RebuildTest {};
-INSTANTIATE_TEST_SUITE_P(Backends, RebuildOnRedisTest, ::testing::Values(BackendKind::kRedis),
-                         backend_name);
+/// On a server: it does not know which of the processes that used it have ended.
+class RebuildOnServerTest : public RebuildTest {};
+INSTANTIATE_TEST_SUITE_P(Backends, RebuildOnServerTest,
+                         each_backend_that(&SaleBackendKind::is_server), backend_name);
 
 TEST_P(RebuildOnTheEngineTest, TheNextProcessTakesOverAtOnce) {
   sell_two_of_three();
@@ -63,7 +54,7 @@ TEST_P(RebuildOnTheEngineTest, TheNextProcessTakesOverAtOnce) {
   expect_rebuilt();
 }
 
-TEST_P(RebuildOnRedisTest, TheNextProcessWaitsUntilItIsAbandoned) {
+TEST_P(RebuildOnServerTest, TheNextProcessWaitsUntilItIsAbandoned) {
   sell_two_of_three();
   interrupt_rebuild(0);
   restart();
@@ -114,7 +105,7 @@ TEST_P(RebuildTest, TheOneThatBeganFirstCannotOpenTheSaleAnyMore) {
   expect_rebuilt();
 }
 
-TEST_P(RebuildInManualTimeTest, LongRebuildKeepsItsClaim) {
+TEST_P(RebuildTest, LongRebuildKeepsItsClaim) {
   constexpr UserId kBuyers = 25'000;  // portions of 10,000
   ASSERT_TRUE(sale_->publish(voucher(1, kBuyers + 1)).ok());
   std::vector<BuyRequest> requests;

@@ -32,11 +32,15 @@ TEST(SaleDayTest, DaysBefore1970AreRoundedDownToo) {
   EXPECT_EQ(sale_day(-kDayMs, 1'440), 0);
 }
 
-TEST(SaleDayTest, TheAdmissionScriptCountsTheSameDays) {
+/// In Lua, on each backend.
+class SaleDayInLuaTest : public ::testing::TestWithParam<SaleBackendParam> {};
+INSTANTIATE_TEST_SUITE_P(Backends, SaleDayInLuaTest, each_backend(), backend_name);
+
+TEST_P(SaleDayInLuaTest, TheAdmissionScriptCountsTheSameDays) {
   const std::uint64_t seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
   std::mt19937_64 random(seed);
-  SaleBackend backend(BackendKind::kMemory);
+  SaleBackend backend(*GetParam());
   for (int i = 0; i < 200; ++i) {
     const auto near = [&](std::int64_t range) {
       return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(2 * range)) - range;

@@ -1,5 +1,4 @@
-// A sale on each backend that users run it on: the engine in memory, the engine on RocksDB, a real
-// Redis.
+// A sale on each backend of the list (sale_backends.h).
 #pragma once
 
 #include <cstdint>
@@ -7,11 +6,12 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "adapters/redis/redis_backend.h"
 #include "adapters/testing/faulty_store.h"
 #include "engine/executor/engine.h"
 #include "engine/sale/orders/order_worker.h"
@@ -19,39 +19,22 @@
 #include "engine/sale/vouchers/keyspace_run.h"
 #include "storage/memory/memory_order_store.h"
 #include "storage/memory/memory_store.h"
-#include "storage/rocksdb/rocksdb_store.h"
 #include "storage/sqlite/sqlite_order_store.h"
 #include "tests/faults/faulty_order_store.h"
 #include "tests/forwarding_backend.h"
-#include "tests/redis_server/redis_server.h"
+#include "tests/sale/sale_backends.h"
 #include "tests/temporary_directory.h"
 
 namespace rushgate {
 
-enum class BackendKind : std::uint8_t { kMemory, kRocksDb, kRedis };
-
-inline std::string backend_name(const ::testing::TestParamInfo<BackendKind>& kind) {
-  switch (kind.param) {
-    case BackendKind::kMemory:
-      return "Memory";
-    case BackendKind::kRocksDb:
-      return "RocksDb";
-    case BackendKind::kRedis:
-      return "Redis";
-  }
-  return "?";
-}
-
-/// The keyspace, the database and the clock under a sale. The embedded ones run in manual mode;
-/// Redis runs on the machine's time.
+/// The keyspace, the database and the clock under a sale.
 class SaleBackend {
  public:
-  explicit SaleBackend(BackendKind kind) : kind_(kind) {
-    if (kind == BackendKind::kRedis) server_ = std::make_unique<rushgate::testing::RedisServer>();
-    if (kind == BackendKind::kMemory) {
-      kept_ = std::make_unique<MemoryStore>(MemoryStoreOptions{.keep_state = true});
-      database_ = std::make_unique<MemoryOrderStore>();
-    }
+  explicit SaleBackend(const SaleBackendKind& kind, TestTime time = TestTime::kManual)
+      : kind_(kind),
+        time_(time),
+        kept_(kind.make_keyspace(directory_.path(),
+                                 time == TestTime::kManual ? &manual_clock_ : nullptr)) {
     open();
   }
 
@@ -60,31 +43,32 @@ class SaleBackend {
     close();
     open();
   }
+  /// Clients that are left get CLOSED.
+  void close() {
+    client_.reset();
+    backend_in_manual_time_.reset();
+    backend_.reset();
+  }
 
-  /// Keeps the keyspace as it is, for roll_back(). Not in memory. The embedded one is closed for
-  /// it: call reopen().
+  /// Keeps the keyspace as it is, for roll_back(). Unless it is a server, the keyspace is closed for
+  /// both: call reopen().
   void save() {
-    if (kind_ == BackendKind::kRedis) {
-      EXPECT_EQ((*client_)("SAVE"), Reply::ok());
-      return;
-    }
-    close();
-    std::filesystem::copy(keyspace_dir(), saved_dir(), std::filesystem::copy_options::recursive);
+    if (!kind_.is_server) close();
+    kept_->save();
   }
-  /// Brings back the keyspace that was saved: as a Redis that is killed and started again from its
-  /// dump, or as an old directory next to a newer database; call reopen() for that.
+  /// Brings back the keyspace that was saved: as a server that is killed and started again from its
+  /// dump, or as an old directory next to a newer database.
   void roll_back() {
-    if (kind_ == BackendKind::kRedis) return server_->restart();
-    close();
-    std::filesystem::remove_all(keyspace_dir());
-    std::filesystem::copy(saved_dir(), keyspace_dir(), std::filesystem::copy_options::recursive);
+    if (!kind_.is_server) close();
+    kept_->roll_back();
   }
 
-  [[nodiscard]] BackendKind kind() const { return kind_; }
-  [[nodiscard]] Backend& keyspace() { return *backend_; }
-  /// The same, by a clock that is moved by hand on every backend: by it workers wait before they
-  /// try again.
-  [[nodiscard]] Backend& worker_keyspace() { return *worker_backend_; }
+  [[nodiscard]] const SaleBackendKind& kind() const { return kind_; }
+  [[nodiscard]] Backend& keyspace() {
+    return backend_in_manual_time_ ? *backend_in_manual_time_ : *backend_;
+  }
+  /// As another process has it at the same time.
+  [[nodiscard]] std::unique_ptr<Backend> open_another() { return kept_->open_another(*backend_); }
   /// To look at the keyspace.
   [[nodiscard]] Client& client() { return *client_; }
   [[nodiscard]] faults::FaultyOrderStore& orders() { return *orders_; }
@@ -92,74 +76,48 @@ class SaleBackend {
   [[nodiscard]] std::filesystem::path orders_file() const {
     return directory_.path() / "orders.db";
   }
-  [[nodiscard]] const Clock& clock() const { return backend_->clock(); }
-  /// Redis's own time can't be moved.
-  [[nodiscard]] bool has_manual_clock() const { return engine_ != nullptr; }
-  /// Sets the time of day alone. Where it can be moved.
-  void set_now_ms(std::int64_t now_ms) { manual_clock_.set_now_ms(now_ms); }
+  [[nodiscard]] const Clock& clock() { return keyspace().clock(); }
+  [[nodiscard]] bool has_manual_time() const { return time_ == TestTime::kManual; }
+  /// With manual time: moves it.
   void advance_ms(std::int64_t duration_ms) {
-    if (engine_ != nullptr) return engine_->advance_ms(duration_ms);
-    manual_clock_.advance_ms(duration_ms);
+    if (backend_ == nullptr) return manual_clock_.advance_ms(duration_ms);
+    kept_->advance_ms(*backend_, duration_ms);
   }
+  /// With manual time: sets the time of day alone.
+  void set_now_ms(std::int64_t now_ms) { kept_->set_now_ms(now_ms); }
 
  private:
   void open() {
-    if (kind_ != BackendKind::kMemory) {
-      orders_.reset();
-      database_.reset();
-      auto database = SqliteOrderStore::open(orders_file());
-      if (!database.ok()) throw std::runtime_error(database.status().ToString());
-      database_ = *std::move(database);
-    }
+    orders_.reset();
+    if (kind_.keeps_orders_in_file) database_.reset();
+    if (database_ == nullptr) database_ = kind_.open_orders(orders_file());
     orders_ = std::make_unique<faults::FaultyOrderStore>(*database_);
-    if (kind_ == BackendKind::kRedis) {
-      auto redis = RedisBackend::open(*RedisOptions::from_url(server_->url()));
-      if (!redis.ok()) throw std::runtime_error(redis.status().ToString());
-      backend_ = *std::move(redis);
-    } else {
-      auto engine = Engine::open(open_store(), {.manual_clock = &manual_clock_});
-      if (!engine.ok()) throw std::runtime_error(engine.status().ToString());
-      engine_ = engine->get();
-      backend_ = *std::move(engine);
+    backend_ = kept_->open();
+    if (has_manual_time()) {
+      backend_in_manual_time_ = std::make_unique<OneThreadBackend>(*backend_, manual_clock_);
     }
-    worker_backend_ = std::make_unique<BackendWithClock>(*backend_, manual_clock_);
     client_ = backend_->open_client();
   }
 
-  void close() {
-    client_.reset();
-    engine_ = nullptr;
-    backend_.reset();
-  }
-
-  std::unique_ptr<Store> open_store() {
-    if (kind_ == BackendKind::kMemory) return std::make_unique<faults::FaultyStore>(*kept_);
-    auto store = RocksDbStore::open(keyspace_dir());
-    if (!store.ok()) throw std::runtime_error(store.status().ToString());
-    return *std::move(store);
-  }
-
-  [[nodiscard]] std::filesystem::path keyspace_dir() const {
-    return directory_.path() / "keyspace";
-  }
-  [[nodiscard]] std::filesystem::path saved_dir() const { return directory_.path() / "saved"; }
-
-  const BackendKind kind_;
-  TemporaryDirectory directory_;
+  const SaleBackendKind& kind_;
+  const TestTime time_;
+  const TemporaryDirectory directory_;
   ManualClock manual_clock_;
-  std::unique_ptr<rushgate::testing::RedisServer> server_;
-  std::unique_ptr<MemoryStore> kept_;
+  const std::unique_ptr<TestKeyspace> kept_;
   std::unique_ptr<OrderStore> database_;
   std::unique_ptr<faults::FaultyOrderStore> orders_;
   std::unique_ptr<Backend> backend_;
-  Engine* engine_ = nullptr;  // the same, if it is embedded
-  std::unique_ptr<Backend> worker_backend_;
+  std::unique_ptr<Backend> backend_in_manual_time_;
   std::unique_ptr<Client> client_;
 };
 
-class SaleTest : public ::testing::TestWithParam<BackendKind> {
+/// A sale and a worker.
+class SaleFixture : public ::testing::Test {
  protected:
-  SaleTest() { open(); }
+  SaleFixture(const SaleBackendKind& kind, TestTime time, SaleOptions options = {})
+      : backend_(kind, time), options_(std::move(options)) {
+    open();
+  }
 
   /// Voucher 1, as one does who began a rebuild some time ago, by the keyspace's time, in a process
   /// that uses the same run of the keyspace.
@@ -175,9 +133,7 @@ class SaleTest : public ::testing::TestWithParam<BackendKind> {
   void open() {
     worker_.reset();
     sale_.reset();
-    auto sale = Sale::open(backend_.keyspace(), backend_.orders());
-    if (!sale.ok()) throw std::runtime_error(sale.status().ToString());
-    sale_ = *std::move(sale);
+    sale_ = open_sale(backend_.keyspace());
     worker_ = make_worker("c1");
   }
   void restart() {
@@ -187,15 +143,21 @@ class SaleTest : public ::testing::TestWithParam<BackendKind> {
     open();
   }
 
+  std::unique_ptr<Sale> open_sale(Backend& keyspace) {
+    auto sale = Sale::open(keyspace, backend_.orders(), options_);
+    if (!sale.ok()) throw std::runtime_error(sale.status().ToString());
+    return *std::move(sale);
+  }
+
   std::unique_ptr<OrderWorker> make_worker(const std::string& consumer,
                                            WorkerOptions options = {}) {
     options.consumer = consumer;
-    return std::make_unique<OrderWorker>(backend_.worker_keyspace(), backend_.orders(), SaleKeys{},
+    return std::make_unique<OrderWorker>(backend_.keyspace(), backend_.orders(), SaleKeys{},
                                          options);
   }
 
   /// On sale for a day, from an hour ago.
-  [[nodiscard]] Voucher voucher(VoucherId id, std::int64_t stock, Limits limits = {}) const {
+  [[nodiscard]] Voucher voucher(VoucherId id, std::int64_t stock, Limits limits = {}) {
     const std::int64_t now_ms = backend_.clock().now_ms();
     return {.id = id,
             .title = "voucher",
@@ -212,7 +174,24 @@ class SaleTest : public ::testing::TestWithParam<BackendKind> {
     return result.outcome;
   }
 
-  /// Steps the worker until it has nothing to do, letting time pass for what it wants to try again.
+  void expect_audit_passes() {
+    const auto report = sale_->audit();
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_TRUE(report->passed()) << ::testing::PrintToString(report->problems);
+  }
+
+  SaleBackend backend_;
+  const SaleOptions options_;
+  std::unique_ptr<Sale> sale_;
+  std::unique_ptr<OrderWorker> worker_;
+};
+
+/// In manual time: one thread, and the same result every time.
+class SaleTest : public SaleFixture, public ::testing::WithParamInterface<SaleBackendParam> {
+ protected:
+  SaleTest() : SaleFixture(*GetParam(), TestTime::kManual) {}
+
+  /// Steps the worker until it has nothing to do, moving the time for what it wants to try again.
   void drain(OrderWorker& worker, int retries_max = 20) {
     for (int retry = 0; retry < retries_max; ++retry) {
       bool is_done = true;
@@ -226,16 +205,13 @@ class SaleTest : public ::testing::TestWithParam<BackendKind> {
     }
   }
   void drain() { drain(*worker_); }
+};
 
-  void expect_audit_passes() {
-    const auto report = sale_->audit();
-    ASSERT_TRUE(report.ok()) << report.status();
-    EXPECT_TRUE(report->passed()) << ::testing::PrintToString(report->problems);
-  }
-
-  SaleBackend backend_{GetParam()};
-  std::unique_ptr<Sale> sale_;
-  std::unique_ptr<OrderWorker> worker_;
+/// By the machine's time, for tests that have threads.
+class ThreadedSaleTest : public SaleFixture,
+                         public ::testing::WithParamInterface<SaleBackendParam> {
+ protected:
+  ThreadedSaleTest() : SaleFixture(*GetParam(), TestTime::kMachines) {}
 };
 
 }  // namespace rushgate

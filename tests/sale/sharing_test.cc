@@ -77,10 +77,7 @@ class SharingTest : public SaleTest {
   const std::string_view day_ = "20241004";
   const std::int64_t seconds_ = kDay * IdGenerator::kDaySeconds;
 };
-INSTANTIATE_TEST_SUITE_P(Backends, SharingTest,
-                         ::testing::Values(BackendKind::kMemory, BackendKind::kRocksDb,
-                                           BackendKind::kRedis),
-                         backend_name);
+INSTANTIATE_TEST_SUITE_P(Backends, SharingTest, each_backend(), backend_name);
 
 TEST_P(SharingTest, TheirScriptAndOursSellOneStock) {
   constexpr std::int64_t kStock = 60;
@@ -184,7 +181,7 @@ TEST_P(SharingTest, JoiningTheirGroupResetsNothing) {
   ASSERT_TRUE((*adopting)->publish(voucher(1, 10)).ok());
   EXPECT_EQ(theirs(), before);
 
-  OrderWorker worker(backend_.worker_keyspace(), fresh, SaleKeys{},
+  OrderWorker worker(backend_.keyspace(), fresh, SaleKeys{},
                      {.consumer = "ours", .claim_idle_ms = kHourMs, .trim = false});
   drain(worker);
   EXPECT_EQ(client("XLEN", "stream.orders"), Reply::integer(5)) << "trimming is off";

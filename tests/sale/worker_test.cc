@@ -1,5 +1,7 @@
 // From the stream to the database, on good days and bad ones.
+#include <atomic>
 #include <sstream>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <spdlog/logger.h>
@@ -42,10 +44,7 @@ class WorkerTest : public SaleTest {
     return backend_.client()("HLEN", "stream.orders.faults").integer();
   }
 };
-INSTANTIATE_TEST_SUITE_P(Backends, WorkerTest,
-                         ::testing::Values(BackendKind::kMemory, BackendKind::kRocksDb,
-                                           BackendKind::kRedis),
-                         backend_name);
+INSTANTIATE_TEST_SUITE_P(Backends, WorkerTest, each_backend(), backend_name);
 
 TEST_P(WorkerTest, AnAcceptedOrderIsQueuedThenCreated) {
   ASSERT_TRUE(sale_->publish(voucher(1, 10, {.per_user = 2})).ok());
@@ -60,7 +59,7 @@ TEST_P(WorkerTest, AnAcceptedOrderIsQueuedThenCreated) {
   EXPECT_EQ(created->order->user, 7);
   EXPECT_EQ(created->order->voucher, 1);
   EXPECT_EQ(created->order->limit, 2);
-  EXPECT_EQ(created->order->created_at_ms, backend_.worker_keyspace().clock().now_ms());
+  EXPECT_EQ(created->order->created_at_ms, backend_.keyspace().clock().now_ms());
   const auto orders = sale_->orders_of(7);
   ASSERT_TRUE(orders.ok());
   EXPECT_EQ(orders->size(), 1U);
@@ -393,16 +392,10 @@ TEST_P(WorkerTest, ADeadConsumersOrdersAreClaimed) {
     backend_.orders().fail_write(1);
     EXPECT_EQ(dying->step().kind, StepKind::kPaused);
   }
-  const auto heir = make_worker("c2", {.claim_idle_ms = backend_.has_manual_clock() ? 60'000 : 1});
-  if (backend_.has_manual_clock()) {
-    EXPECT_EQ(heir->step().kind, StepKind::kIdle) << "not idle for long enough";
-    backend_.advance_ms(60'000);
-  }
-  for (int i = 0; i < 1'000 && *backend_.orders().count_live(1) < 10; ++i) {
-    heir->step();
-    if (!backend_.has_manual_clock())
-      backend_.advance_ms(1);  // the worker's clock: Redis judges idleness by its own
-  }
+  const auto heir = make_worker("c2", {.claim_idle_ms = 60'000});
+  EXPECT_EQ(heir->step().kind, StepKind::kIdle) << "not idle for long enough";
+  backend_.advance_ms(60'000);
+  EXPECT_EQ(heir->step().kind, StepKind::kWorked);
   expect_created(orders);
   EXPECT_EQ(pending_entries(), 0);
 }
@@ -675,97 +668,78 @@ TEST_P(WorkerTest, AGroupThatSomebodyDestroyedIsMadeAgainFromTheBeginning) {
   expect_created(orders);
 }
 
-/// Manual mode has no threads; the engine's threads are tested below.
-class WorkerThreadOnRedisTest : public WorkerTest {};
-INSTANTIATE_TEST_SUITE_P(Backends, WorkerThreadOnRedisTest, ::testing::Values(BackendKind::kRedis),
+// ---- On threads ----
+
+class WorkerThreadTest : public ThreadedSaleTest {
+ protected:
+  std::unique_ptr<OrderWorkerThread> start(WorkerOptions options, const std::string& name = "t") {
+    return std::make_unique<OrderWorkerThread>(make_worker(name, std::move(options)),
+                                               /*pause_ms=*/1);
+  }
+  void accept(UserId first, int count) {
+    for (UserId user = first; user < first + count; ++user) {
+      EXPECT_EQ(buy(1, user), Outcome::kAccepted);
+    }
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Backends, WorkerThreadTest, each_backend(TestTime::kMachines),
                          backend_name);
 
-TEST_P(WorkerThreadOnRedisTest, AThreadStoresOrdersAndStopsCleanly) {
+TEST_P(WorkerThreadTest, AThreadStoresOrdersAndStopsCleanly) {
   ASSERT_TRUE(sale_->publish(voucher(1, 500)).ok());
-  OrderWorkerThread thread(make_worker("t", {.block_ms = 5}));
-  const auto orders = accept(1, 1, 300);
-  while (thread.stored() < 300) std::this_thread::yield();
-  thread.stop();
-  expect_created(orders);
+  const auto thread = start({.block_ms = 5});
+  accept(1, 300);
+  while (thread->stored() < 300) std::this_thread::yield();
+  thread->stop();
+  EXPECT_EQ(*backend_.orders().count_live(1), 300);
   expect_audit_passes();
 }
 
 // Without an interruption these would wait for ever.
 constexpr std::int64_t kHourMs = 3'600'000;
 
-TEST_P(WorkerThreadOnRedisTest, AThreadThatWaitsForOrdersStopsAtOnce) {
-  OrderWorkerThread thread(make_worker("t", {.claim_idle_ms = kHourMs, .block_ms = kHourMs}));
+TEST_P(WorkerThreadTest, AThreadThatWaitsForOrdersStopsAtOnce) {
+  const auto thread = start({.claim_idle_ms = kHourMs, .block_ms = kHourMs});
   ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
-  const auto orders = accept(1, 1, 5);
-  while (thread.stored() < 5) std::this_thread::yield();  // then it waits again
-  thread.stop();
-  expect_created(orders);
+  accept(1, 5);
+  while (thread->stored() < 5) std::this_thread::yield();  // then it waits again
+  thread->stop();
+  thread->stop();  // again: no effect
 }
 
-TEST(WorkerThreadTest, AThreadThatWaitsForOrdersStopsAtOnce) {
-  auto engine = Engine::open(std::make_unique<MemoryStore>());
-  ASSERT_TRUE(engine.ok()) << engine.status();
-  MemoryOrderStore orders;
-  OrderWorkerThread thread(std::make_unique<OrderWorker>(
-      **engine, orders, SaleKeys{}, WorkerOptions{.claim_idle_ms = kHourMs, .block_ms = kHourMs}));
-  thread.stop();
-  thread.stop();  // again: no effect
+TEST_P(WorkerThreadTest, AThreadThatHasNotReadStopsAtOnce) {
+  start({.claim_idle_ms = kHourMs, .block_ms = kHourMs})->stop();
 }
 
-TEST(WorkerThreadTest, ThreadWithDefaultOptionsWaitsForOrders) {
+TEST_P(WorkerThreadTest, ThreadWithDefaultOptionsWaitsForOrders) {
   constexpr int kPollsMax = 1'000;  // a thread that spins passes them at once
-  auto engine = Engine::open(std::make_unique<MemoryStore>());
-  ASSERT_TRUE(engine.ok()) << engine.status();
-  MemoryOrderStore orders;
-  const auto watcher = (*engine)->open_client();
-  OrderWorkerThread thread(std::make_unique<OrderWorker>(**engine, orders, SaleKeys{}));
+  const auto thread = start({});
   const auto contains = [&](const char* section, const std::string& text) {
-    return (*watcher)("INFO", section).text().find(text) != std::string::npos;
+    return backend_.client()("INFO", section).text().find(text) != std::string::npos;
   };
   const std::string read = "cmdstat_xreadgroup:calls=";
   const auto reads = [&] {
-    const std::string stats = (*watcher)("INFO", "commandstats").text();
+    const std::string stats(backend_.client()("INFO", "commandstats").text());
     const std::size_t at = stats.find(read);
     return at == std::string::npos ? 0 : std::stoi(stats.substr(at + read.size()));
   };
   while (!contains("clients", "blocked_clients:1") && reads() < kPollsMax) {
   }
   EXPECT_LT(reads(), 10);
-  thread.stop();
+  thread->stop();
 }
 
-TEST(WorkerThreadTest, BuyersAndWorkersOnThreadsOfTheirOwnLoseAndDoubleNothing) {
-  const TemporaryDirectory directory;
-  auto store = RocksDbStore::open(directory.path() / "keyspace");
-  ASSERT_TRUE(store.ok()) << store.status();
-  auto engine = Engine::open(*std::move(store));
-  ASSERT_TRUE(engine.ok()) << engine.status();
-  auto orders = SqliteOrderStore::open(directory.path() / "orders.db");
-  ASSERT_TRUE(orders.ok()) << orders.status();
-  auto sale = Sale::open(**engine, **orders);
-  ASSERT_TRUE(sale.ok()) << sale.status();
-  const std::int64_t now_ms = (*engine)->clock().now_ms();
-  ASSERT_TRUE((*sale)
-                  ->publish({.id = 1,
-                             .title = "rush",
-                             .stock = 2'000,
-                             .begin_ms = now_ms - 1,
-                             .end_ms = now_ms + 3'600'000,
-                             .price_cents = 1,
-                             .limits = {.per_user = 2}})
-                  .ok());
+TEST_P(WorkerThreadTest, BuyersAndWorkersOnThreadsOfTheirOwnLoseAndDoubleNothing) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 2'000, {.per_user = 2})).ok());
   std::vector<std::unique_ptr<OrderWorkerThread>> workers;
-  for (const char* name : {"w1", "w2"}) {
-    workers.push_back(std::make_unique<OrderWorkerThread>(std::make_unique<OrderWorker>(
-        **engine, **orders, SaleKeys{}, WorkerOptions{.consumer = name, .block_ms = 5})));
-  }
+  for (const char* name : {"w1", "w2"}) workers.push_back(start({.block_ms = 5}, name));
   std::atomic<int> accepted = 0;
   std::vector<std::thread> buyers;
   for (int t = 0; t < 4; ++t) {
     buyers.emplace_back([&, t] {
       for (int i = 0; i < 2'000; ++i) {
         const UserId user = 1 + (i * 7 + t * 13) % 900;
-        if ((*sale)->buy(1, user).outcome == Outcome::kAccepted) ++accepted;
+        if (sale_->buy(1, user).outcome == Outcome::kAccepted) ++accepted;
       }
     });
   }
@@ -774,95 +748,59 @@ TEST(WorkerThreadTest, BuyersAndWorkersOnThreadsOfTheirOwnLoseAndDoubleNothing) 
   bool is_stored = false;
   while (!is_stored) {
     is_stored = workers[0]->stored() + workers[1]->stored() >= 1'800;
-    const auto during = (*sale)->audit();
-    ASSERT_TRUE(during.ok()) << during.status();
-    EXPECT_TRUE(during->passed()) << ::testing::PrintToString(during->problems);
+    expect_audit_passes();
   }
   for (auto& worker : workers) worker->stop();
-  const auto report = (*sale)->audit();
+  const auto report = sale_->audit();
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_TRUE(report->passed()) << ::testing::PrintToString(report->problems);
   EXPECT_EQ(report->vouchers.front().created, 1'800);
 }
 
-TEST(WorkerThreadTest, AuditsPassWhileOrdersDieAndAreRetriedAndVouchersChange) {
-  const TemporaryDirectory directory;
-  auto store = RocksDbStore::open(directory.path() / "keyspace");
-  ASSERT_TRUE(store.ok()) << store.status();
-  auto engine = Engine::open(*std::move(store));
-  ASSERT_TRUE(engine.ok()) << engine.status();
-  MemoryOrderStore database;
-  faults::FaultyOrderStore orders(database);
-  auto sale = Sale::open(**engine, orders);
-  ASSERT_TRUE(sale.ok()) << sale.status();
-  Voucher voucher{.id = 1,
-                  .title = "rush",
-                  .stock = 100,
-                  .begin_ms = 0,
-                  .end_ms = (*engine)->clock().now_ms() + 3'600'000,
-                  .price_cents = 1,
-                  .limits = {.per_user = 0}};
-  ASSERT_TRUE((*sale)->publish(voucher).ok());
+TEST_P(WorkerThreadTest, AuditsPassWhileOrdersDieAndAreRetriedAndVouchersChange) {
+  Voucher changing = voucher(1, 100, {.per_user = 0});
+  ASSERT_TRUE(sale_->publish(changing).ok());
   std::atomic<int> asked = 0;
-  orders.poison([&](const Order&) { return ++asked % 7 == 0; },
-                faults::FaultyOrderStore::Poison::kIsRefused);
-  OrderWorkerThread worker(
-      std::make_unique<OrderWorker>(**engine, orders, SaleKeys{}, WorkerOptions{.block_ms = 5}));
+  backend_.orders().poison([&](const Order&) { return ++asked % 7 == 0; },
+                           faults::FaultyOrderStore::Poison::kIsRefused);
+  const auto worker = start({.block_ms = 5});
   constexpr int kRounds = 40;
   std::thread seller([&] {
     for (int round = 0; round < kRounds; ++round) {
-      for (UserId user = 1; user <= 20; ++user)
-        EXPECT_EQ((*sale)->buy(1, user).outcome, Outcome::kAccepted);
-      voucher.stock += 20;
-      EXPECT_TRUE((*sale)->publish(voucher).ok());
-      const auto letters = (*sale)->dead_letters();
+      accept(1, 20);
+      changing.stock += 20;
+      EXPECT_TRUE(sale_->publish(changing).ok());
+      const auto letters = sale_->dead_letters();
       ASSERT_TRUE(letters.ok()) << letters.status();
-      for (const DeadLetter& letter : *letters)
-        EXPECT_TRUE((*sale)->retry_dead_letter(letter.id).ok());
+      for (const DeadLetter& letter : *letters) {
+        EXPECT_TRUE(sale_->retry_dead_letter(letter.id).ok());
+      }
     }
   });
   std::int64_t admitted = 0;
   while (admitted < kRounds * 20 && !HasFailure()) {
-    const auto report = (*sale)->audit();
+    const auto report = sale_->audit();
     EXPECT_TRUE(report.ok()) << report.status();
     if (!report.ok()) break;
     EXPECT_TRUE(report->passed()) << ::testing::PrintToString(report->problems);
     admitted = report->vouchers.front().admitted;
   }
   seller.join();
-  worker.stop();
+  worker->stop();
 }
 
-TEST(WorkerThreadTest, AThreadOutlivesWhatTheOrderStoreThrows) {
-  auto engine = Engine::open(std::make_unique<MemoryStore>());
-  ASSERT_TRUE(engine.ok()) << engine.status();
-  MemoryOrderStore database;
-  faults::FaultyOrderStore orders(database);
+TEST_P(WorkerThreadTest, AThreadOutlivesWhatTheOrderStoreThrows) {
   int throws = 3;
-  orders.at_every_point([&](faults::FaultyOrderStore::Point) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 10)).ok());
+  accept(1, 10);
+  backend_.orders().at_every_point([&](faults::FaultyOrderStore::Point) {
     if (throws > 0 && --throws >= 0) throw std::runtime_error("thrown");
   });
-  auto sale = Sale::open(**engine, orders);
-  ASSERT_TRUE(sale.ok()) << sale.status();
-  ASSERT_TRUE((*sale)
-                  ->publish({.id = 1,
-                             .title = "rush",
-                             .stock = 10,
-                             .begin_ms = 0,
-                             .end_ms = (*engine)->clock().now_ms() + 3'600'000,
-                             .price_cents = 1,
-                             .limits = {}})
-                  .ok());
-  for (UserId user = 1; user <= 10; ++user)
-    EXPECT_EQ((*sale)->buy(1, user).outcome, Outcome::kAccepted);
-  OrderWorkerThread worker(
-      std::make_unique<OrderWorker>(**engine, orders, SaleKeys{},
-                                    WorkerOptions{.retry_after_ms = 1, .block_ms = 5}),
-      /*pause_ms=*/1);
-  while (worker.stored() < 10) std::this_thread::yield();
-  worker.stop();
-  EXPECT_EQ(worker.buried(), 0U);
-  EXPECT_EQ(*database.count_live(1), 10);
+  const auto worker = start({.retry_after_ms = 1, .block_ms = 5});
+  while (worker->stored() < 10) std::this_thread::yield();
+  worker->stop();
+  EXPECT_EQ(worker->buried(), 0U);
+  EXPECT_EQ(*backend_.orders().count_live(1), 10);
 }
 
 }  // namespace

@@ -1,0 +1,190 @@
+#include "tests/sale/sale_backends.h"
+
+#include <ostream>
+#include <stdexcept>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "adapters/redis/redis_backend.h"
+#include "adapters/testing/faulty_store.h"
+#include "engine/executor/engine.h"
+#include "storage/memory/memory_order_store.h"
+#include "storage/memory/memory_store.h"
+#include "storage/rocksdb/rocksdb_store.h"
+#include "storage/sqlite/sqlite_order_store.h"
+#include "tests/forwarding_backend.h"
+#include "tests/redis_server/raw_connection.h"
+#include "tests/redis_server/redis_server.h"
+
+namespace rushgate {
+namespace {
+
+namespace fs = std::filesystem;
+
+template <class T>
+T opened(absl::StatusOr<T> result) {
+  if (!result.ok()) throw std::runtime_error(result.status().ToString());
+  return *std::move(result);
+}
+
+// ---- The embedded engine ----
+
+class EmbeddedKeyspace : public TestKeyspace {
+ public:
+  EmbeddedKeyspace(ManualClock* clock, EngineOptions::Policy policy)
+      : clock_(clock), policy_(policy) {}
+
+  std::unique_ptr<Backend> open() override {
+    return opened(Engine::open(open_store(), {.policy = policy_, .manual_clock = clock_}));
+  }
+  std::unique_ptr<Backend> open_another(Backend& opened) override {
+    return std::make_unique<ForwardingBackend>(opened);
+  }
+  void advance_ms(Backend& opened, std::int64_t duration_ms) override {
+    dynamic_cast<Engine&>(opened).advance_ms(duration_ms);
+  }
+  void set_now_ms(std::int64_t now_ms) override { clock_->set_now_ms(now_ms); }
+
+ private:
+  virtual std::unique_ptr<Store> open_store() = 0;
+
+  ManualClock* const clock_;
+  const EngineOptions::Policy policy_;
+};
+
+class MemoryKeyspace final : public EmbeddedKeyspace {
+ public:
+  using EmbeddedKeyspace::EmbeddedKeyspace;
+
+  void save() override { throw std::logic_error("a keyspace in memory has no older state"); }
+  void roll_back() override { save(); }
+
+ private:
+  std::unique_ptr<Store> open_store() override {
+    return std::make_unique<faults::FaultyStore>(kept_);
+  }
+
+  MemoryStore kept_{{.keep_state = true}};
+};
+
+class RocksDbKeyspace final : public EmbeddedKeyspace {
+ public:
+  RocksDbKeyspace(const fs::path& dir, ManualClock* clock)
+      : EmbeddedKeyspace(clock, EngineOptions::Policy::kCallers),
+        files_(dir / "keyspace"),
+        saved_(dir / "saved") {}
+
+  void save() override { fs::copy(files_, saved_, fs::copy_options::recursive); }
+  void roll_back() override {
+    fs::remove_all(files_);
+    fs::copy(saved_, files_, fs::copy_options::recursive);
+  }
+
+ private:
+  std::unique_ptr<Store> open_store() override { return opened(RocksDbStore::open(files_)); }
+
+  const fs::path files_;
+  const fs::path saved_;
+};
+
+std::unique_ptr<TestKeyspace> make_memory(const fs::path& /*dir*/, ManualClock* clock) {
+  return std::make_unique<MemoryKeyspace>(clock, EngineOptions::Policy::kCallers);
+}
+std::unique_ptr<TestKeyspace> make_service_thread(const fs::path& /*dir*/, ManualClock* clock) {
+  return std::make_unique<MemoryKeyspace>(clock, EngineOptions::Policy::kServiceThreadOnly);
+}
+std::unique_ptr<TestKeyspace> make_rocksdb(const fs::path& dir, ManualClock* clock) {
+  return std::make_unique<RocksDbKeyspace>(dir, clock);
+}
+
+// ---- A redis-server ----
+
+class RedisKeyspace final : public TestKeyspace {
+ public:
+  explicit RedisKeyspace(ManualClock* clock)
+      : clock_(clock), server_({.manual_clock = clock != nullptr}) {}
+
+  std::unique_ptr<Backend> open() override {
+    return opened(RedisBackend::open(*RedisOptions::from_url(server_.url())));
+  }
+  std::unique_ptr<Backend> open_another(Backend& /*opened*/) override { return open(); }
+
+  void save() override {
+    const Reply saved = testing::RawConnection(server_.socket_path()).call(Request::of("SAVE"));
+    if (saved != Reply::ok()) throw std::runtime_error(to_debug_string(saved));
+  }
+  void roll_back() override { server_.restart(); }
+
+  void advance_ms(Backend& /*opened*/, std::int64_t duration_ms) override {
+    clock_->advance_ms(duration_ms);
+    server_.set_now_ms(clock_->now_ms());
+  }
+  void set_now_ms(std::int64_t now_ms) override {
+    clock_->set_now_ms(now_ms);
+    server_.set_now_ms(now_ms);
+  }
+
+ private:
+  ManualClock* const clock_;
+  testing::RedisServer server_;
+};
+
+std::unique_ptr<TestKeyspace> make_redis(const fs::path& /*dir*/, ManualClock* clock) {
+  return std::make_unique<RedisKeyspace>(clock);
+}
+
+// ---- Order databases ----
+
+std::unique_ptr<OrderStore> orders_in_memory(const fs::path& /*file*/) {
+  return std::make_unique<MemoryOrderStore>();
+}
+std::unique_ptr<OrderStore> orders_in_sqlite(const fs::path& file) {
+  return opened(SqliteOrderStore::open(file));
+}
+
+// ---- The list ----
+
+constexpr SaleBackendKind kSaleBackends[] = {
+    {.name = "Memory",
+     .make_keyspace = make_memory,
+     .open_orders = orders_in_memory,
+     .keeps_orders_in_file = false,
+     .is_server = false,
+     .can_roll_back = false},
+    // Who works differs only where there are threads.
+    {.name = "ServiceThread",
+     .make_keyspace = make_service_thread,
+     .open_orders = orders_in_memory,
+     .keeps_orders_in_file = false,
+     .is_server = false,
+     .can_roll_back = false,
+     .has_manual_time = false},
+    {.name = "RocksDb",
+     .make_keyspace = make_rocksdb,
+     .open_orders = orders_in_sqlite,
+     .keeps_orders_in_file = true,
+     .is_server = false,
+     .can_roll_back = true},
+    {.name = "Redis",
+     .make_keyspace = make_redis,
+     .open_orders = orders_in_sqlite,
+     .keeps_orders_in_file = true,
+     .is_server = true,
+     .can_roll_back = true},
+};
+
+}  // namespace
+
+std::vector<SaleBackendParam> sale_backends(
+    TestTime time, absl::FunctionRef<bool(const SaleBackendKind&)> is_wanted) {
+  std::vector<SaleBackendParam> found;
+  for (const SaleBackendKind& kind : kSaleBackends) {
+    if (time == TestTime::kManual && !kind.has_manual_time) continue;
+    if (is_wanted(kind)) found.push_back(&kind);
+  }
+  return found;
+}
+
+void PrintTo(const SaleBackendKind* kind, std::ostream* out) { *out << kind->name; }
+
+}  // namespace rushgate
