@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
+#include "engine/client/reply_status.h"
 #include "engine/sale/orders/unstored_orders.h"
-#include "engine/sale/reply_status.h"
 #include "engine/sale/vouchers/keyspace_run.h"
 
 namespace rushgate {
@@ -123,7 +123,9 @@ Sale::Sale(Backend& backend, OrderStore& orders, SaleOptions options)
       options_(std::move(options)),
       client_(backend.open_client(options_.client)),
       requests_(*client_, options_.keys, options_.request_ttl_ms),
-      ids_(*client_, orders, backend.clock(), options_.keys, options_.id_block_size),
+      reservations_(orders),
+      ids_(backend, order_id_options(options_.keys, options_.id_block_size, options_.client),
+           &reservations_),
       queued_(*client_, options_.keys),
       owner_(orders, options_.keys, {.adopt = options_.adopt, .logger = options_.logger}),
       vouchers_(*client_, orders, owner_, options_.keys,
@@ -132,7 +134,7 @@ Sale::Sale(Backend& backend, OrderStore& orders, SaleOptions options)
                  .draw_ids =
                      [this](std::span<OrderId> drawn) {
                        std::size_t count = 0;
-                       return ids_.next(drawn, count);
+                       return ids_.next_ids(drawn, count);
                      },
                  .logger = options_.logger}),
       connection_check_([this](Client& connection) {
@@ -145,8 +147,8 @@ Sale::Sale(Backend& backend, OrderStore& orders, SaleOptions options)
 
 absl::StatusOr<std::unique_ptr<Sale>> Sale::open(Backend& backend, OrderStore& orders,
                                                  SaleOptions options) {
-  if (options.id_block_size <= 0)
-    return absl::InvalidArgumentError("id_block_size must be positive");
+  const IdOptions ids = order_id_options(options.keys, options.id_block_size, options.client);
+  if (absl::Status checked = ids.check(); !checked.ok()) return checked;
   if (options.request_ttl_ms <= 0)
     return absl::InvalidArgumentError("request_ttl_ms must be positive");
   if (options.client.protocol != ClientOptions{}.protocol)
@@ -170,7 +172,7 @@ absl::StatusOr<std::unique_ptr<Sale>> Sale::open(Backend& backend, OrderStore& o
 // ---- Buying ----
 
 BuyResult Sale::buy(VoucherId voucher, UserId user, std::string_view request_key) {
-  const auto order = ids_.next();
+  const auto order = ids_.next_id();
   if (!order.ok()) return failure(order.status());
   const Reply reply = admit(voucher, {user, *order, request_key});
   const auto answer = AdmissionAnswer::read(reply, *order);
@@ -189,7 +191,7 @@ std::vector<BuyResult> Sale::buy_all(std::span<const BuyRequest> requests) {
   std::vector<BuyResult> results(requests.size());
   std::vector<OrderId> orders(requests.size());
   std::size_t drawn = 0;
-  if (const absl::Status ids = ids_.next(orders, drawn); !ids.ok()) {
+  if (const absl::Status ids = ids_.next_ids(orders, drawn); !ids.ok()) {
     orders.resize(drawn);
     std::fill(results.begin() + static_cast<std::ptrdiff_t>(drawn), results.end(), failure(ids));
   }

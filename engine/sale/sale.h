@@ -18,7 +18,7 @@
 #include "engine/client/native_script.h"
 #include "engine/sale/admission/admission.h"
 #include "engine/sale/audit/audit.h"
-#include "engine/sale/ids/id_generator.h"
+#include "engine/sale/ids/order_ids.h"
 #include "engine/sale/orders/dead_letters.h"
 #include "engine/sale/orders/order_store.h"
 #include "engine/sale/orders/queued_orders.h"
@@ -161,6 +161,7 @@ class Sale {
   const SaleOptions options_;
   const std::unique_ptr<Client> client_;
   AdmissionRequests requests_;
+  OrderIdReservations reservations_;
   IdGenerator ids_;
   QueuedOrders queued_;
   KeyspaceOwner owner_;

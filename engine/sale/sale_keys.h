@@ -11,7 +11,7 @@ namespace rushgate {
 
 struct SaleKeys {
   std::string prefix = "seckill:";
-  std::string id_prefix = "icr:order:";
+  std::string id_prefix = "icr:order:";  // of the counters: <id_prefix><yyyyMMdd>, strings
   std::string order_stream = "stream.orders";
   std::string group = "g1";
 
@@ -31,9 +31,6 @@ struct SaleKeys {
   [[nodiscard]] std::string request(std::string_view request_key) const {
     return prefix + "request:" + std::string(request_key);
   }  // string: what was asked, and the answer
-  [[nodiscard]] std::string id_counter(std::string_view day) const {
-    return id_prefix + std::string(day);
-  }  // string: yyyyMMdd
   /// Which database the orders in the stream go to. Hash: identity, checkpoint.
   [[nodiscard]] std::string stream_owner() const { return order_stream + ".database"; }
   /// Which database has the vouchers below the prefix. String: its identity.

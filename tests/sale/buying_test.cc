@@ -393,7 +393,7 @@ TEST_P(BuyingTest, ClosedBackendThatHasToDrawIdsIsUnavailable) {
   backend_.close();
   const BuyResult closed = sale_->buy(1, 1);
   EXPECT_EQ(closed.outcome, Outcome::kUnavailable);
-  EXPECT_THAT(closed.detail, ::testing::HasSubstr("drawing order ids: CLOSED"));
+  EXPECT_THAT(closed.detail, ::testing::HasSubstr("drawing ids: CLOSED"));
 }
 
 /// On the embedded engine: its store can be made to fail. A server that does not reply in time gives

@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "engine/sale/ids/id_generator.h"
+#include "engine/sale/ids/order_ids.h"
 #include "tests/sale/sale_fixture.h"
 
 namespace rushgate {
@@ -110,11 +110,11 @@ TEST_P(QueuedOrdersTest, StreamThatBeginsFromScratchIsRead) {
 
 TEST(OrderIdSetTest, IdsOfOtherSecondsAreOthers) {
   OrderIdSet ids;
-  const OrderId id = IdGenerator::make(1'700'000'000, 5);
+  const OrderId id = kOrderIdLayout.make(1'700'000'000, 5);
   ids.insert(id);
   EXPECT_TRUE(ids.contains(id));
-  EXPECT_FALSE(ids.contains(IdGenerator::make(1'700'000'001, 5)));
-  EXPECT_FALSE(ids.contains(IdGenerator::make(1'700'000'000 + 24 * 60 * 60, 5)));
+  EXPECT_FALSE(ids.contains(kOrderIdLayout.make(1'700'000'001, 5)));
+  EXPECT_FALSE(ids.contains(kOrderIdLayout.make(1'700'000'000 + 24 * 60 * 60, 5)));
   EXPECT_FALSE(ids.contains(id + OrderIdSet::kBlockIds));
   EXPECT_FALSE(ids.may_have_forgotten(id + OrderIdSet::kBlockIds));
   ids.clear();
@@ -124,7 +124,7 @@ TEST(OrderIdSetTest, IdsOfOtherSecondsAreOthers) {
 TEST(OrderIdSetTest, OldestBlocksAreForgotten) {
   OrderIdSet ids;
   const auto id = [](std::int64_t block) {
-    return IdGenerator::make(1'700'000'000, block * OrderIdSet::kBlockIds + 7);
+    return kOrderIdLayout.make(1'700'000'000, block * OrderIdSet::kBlockIds + 7);
   };
   constexpr auto kBlocks = static_cast<std::int64_t>(OrderIdSet::kBlocksMax);
   for (std::int64_t block = 0; block <= kBlocks; ++block) ids.insert(id(block));

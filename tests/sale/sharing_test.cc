@@ -44,7 +44,7 @@ class SharingTest : public SaleTest {
   std::int64_t buy_elsewhere(VoucherId voucher, UserId user) {
     const std::string counter = "icr:order:" + std::string(day_);
     const std::int64_t drawn = backend_.client()("INCR", counter).integer();
-    const OrderId order = IdGenerator::make(seconds_, drawn);
+    const OrderId order = kOrderIdLayout.make(seconds_, drawn);
     return backend_.client()("EVAL", kTheirScript, 0, voucher, user, order).integer();
   }
 
@@ -75,7 +75,7 @@ class SharingTest : public SaleTest {
   // The day of the ids of another system: never today's, so that its counter is its own.
   static constexpr std::int64_t kDay = 20'000;  // since 1970: 2024-10-04
   const std::string_view day_ = "20241004";
-  const std::int64_t seconds_ = kDay * IdGenerator::kDaySeconds;
+  const std::int64_t seconds_ = kDay * IdLayout::kDaySeconds;
 };
 INSTANTIATE_TEST_SUITE_P(Backends, SharingTest, each_backend(), backend_name);
 

@@ -48,6 +48,14 @@ TEST(DocumentsTest, EveryTestThatTheFaultsNameExists) {
   for (const std::smatch& test : named) EXPECT_TRUE(tests.contains(test.str(1))) << test.str(1);
 }
 
+TEST(DocumentsTest, EveryTestThatTheRecipesNameExists) {
+  const std::set<std::string> tests = all_tests();
+  const std::string page = contents(kRoot / "docs/recipes.md");
+  const std::vector<std::smatch> named = matches(page, std::regex(R"(`([A-Z]\w+Test\.[A-Z]\w+)`)"));
+  EXPECT_GT(named.size(), 5U);
+  for (const std::smatch& test : named) EXPECT_TRUE(tests.contains(test.str(1))) << test.str(1);
+}
+
 TEST(DocumentsTest, EveryTestOfAFaultIsNamedOnThePageOfTheFaults) {
   const std::string page = contents(kRoot / "docs/faults-in-the-wild.md");
   for (const std::string& test : all_tests()) {

@@ -31,7 +31,8 @@ const std::vector<Room> kRooms = {
                          "engine/script"}},
     {"engine/executor", {"engine/base", "engine/time", "engine/store", "engine/client", "engine/keyspace",
                          "engine/script", "engine/commands"}},
-    {"engine/sale",     {"engine/base", "engine/time", "engine/client"}},
+    {"engine/recipes",  {"engine/base", "engine/time", "engine/client"}},
+    {"engine/sale",     {"engine/base", "engine/time", "engine/client", "engine/recipes"}},
 
     {"storage/memory",  {"engine"}},
     {"storage/rocksdb", {"engine"}},

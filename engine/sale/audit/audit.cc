@@ -8,13 +8,13 @@
 #include "absl/container/btree_set.h"
 #include "absl/strings/str_cat.h"
 #include "engine/base/numbers.h"
+#include "engine/client/reply_status.h"
 #include "engine/sale/audit/audit_snapshot.h"
 #include "engine/sale/audit/voucher_audit.h"
 #include "engine/sale/orders/consumers.h"
 #include "engine/sale/orders/dead_letters.h"
 #include "engine/sale/orders/group_progress.h"
 #include "engine/sale/orders/unstored_orders.h"
-#include "engine/sale/reply_status.h"
 
 namespace rushgate {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/base/numbers.h"
-#include "engine/sale/reply_status.h"
+#include "engine/client/reply_status.h"
 #include "engine/sale/vouchers/voucher_buyers.h"
 
 namespace rushgate {

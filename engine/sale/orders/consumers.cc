@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "engine/sale/reply_status.h"
+#include "engine/client/reply_status.h"
 
 namespace rushgate {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "engine/sale/reply_status.h"
+#include "engine/client/reply_status.h"
 
 namespace rushgate {
 namespace {

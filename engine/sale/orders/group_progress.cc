@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "engine/sale/reply_status.h"
+#include "engine/client/reply_status.h"
 
 namespace rushgate {
 namespace {

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/client/reply_status.h"
 #include "engine/sale/orders/dead_letters.h"
-#include "engine/sale/reply_status.h"
 
 namespace rushgate {
 namespace {

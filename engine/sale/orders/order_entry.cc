@@ -1,7 +1,7 @@
 #include "engine/sale/orders/order_entry.h"
 
 #include "engine/base/numbers.h"
-#include "engine/sale/reply_status.h"
+#include "engine/client/reply_status.h"
 
 namespace rushgate {
 namespace {

@@ -11,10 +11,10 @@
 
 #include "absl/container/btree_map.h"
 #include "engine/client/redis_error_code.h"
+#include "engine/client/reply_status.h"
 #include "engine/sale/orders/consumers.h"
 #include "engine/sale/orders/dead_letters.h"
 #include "engine/sale/orders/lost_orders.h"
-#include "engine/sale/reply_status.h"
 
 namespace rushgate {
 namespace {

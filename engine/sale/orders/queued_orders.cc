@@ -5,25 +5,26 @@
 #include <utility>
 #include <vector>
 
-#include "engine/sale/ids/id_generator.h"
+#include "engine/client/reply_status.h"
+#include "engine/sale/ids/order_ids.h"
 #include "engine/sale/orders/group_progress.h"
 #include "engine/sale/orders/order_entry.h"
-#include "engine/sale/reply_status.h"
 
 namespace rushgate {
 namespace {
 
-constexpr std::int64_t kCountersPerDay = std::int64_t{1} << IdGenerator::kCounterBits;
+constexpr std::int64_t kCountersPerDay = kOrderIdLayout.counter_max() + 1;
 
-std::int64_t seconds_of(OrderId id) { return id >> IdGenerator::kCounterBits; }
-std::int64_t counter_of(OrderId id) { return id & (kCountersPerDay - 1); }
+/// Since the day on which the epoch began.
+std::int64_t seconds_of(OrderId id) { return id >> kOrderIdLayout.counter_bits; }
+std::int64_t counter_of(OrderId id) { return kOrderIdLayout.counter_of(id); }
 
 }  // namespace
 
 // ---- OrderIdSet ----
 
 std::int64_t OrderIdSet::block_of(OrderId id) {
-  const std::int64_t day = seconds_of(id) / IdGenerator::kDaySeconds;
+  const std::int64_t day = seconds_of(id) / IdLayout::kDaySeconds;
   return day * (kCountersPerDay / kBlockIds) + counter_of(id) / kBlockIds;
 }
 
@@ -32,7 +33,7 @@ std::size_t OrderIdSet::place_of(OrderId id) {
 }
 
 std::uint32_t OrderIdSet::second_of(OrderId id) {
-  return static_cast<std::uint32_t>(seconds_of(id) % IdGenerator::kDaySeconds + 1);
+  return static_cast<std::uint32_t>(seconds_of(id) % IdLayout::kDaySeconds + 1);
 }
 
 void OrderIdSet::insert(OrderId id) {

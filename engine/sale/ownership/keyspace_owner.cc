@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "engine/client/redis_error_code.h"
-#include "engine/sale/reply_status.h"
+#include "engine/client/reply_status.h"
 
 namespace rushgate {
 namespace {

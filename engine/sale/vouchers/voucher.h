@@ -8,7 +8,7 @@ namespace rushgate {
 
 using VoucherId = std::int64_t;
 using UserId = std::int64_t;
-using OrderId = std::int64_t;  // positive; ascending per generator (ids/id_generator.h)
+using OrderId = std::int64_t;  // positive; ascending per generator (ids/order_ids.h)
 
 /// How much may be bought; 0 means no such limit.
 struct Limits {

@@ -6,7 +6,7 @@
 
 #include "engine/base/numbers.h"
 #include "engine/client/redis_error_code.h"
-#include "engine/sale/reply_status.h"
+#include "engine/client/reply_status.h"
 
 namespace rushgate {
 namespace {

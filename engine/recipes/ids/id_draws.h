@@ -1,4 +1,4 @@
-// Draws the counters that order ids are made of: one draw at a time, off the buyers' threads.
+// Draws the counters that ids are made of: one draw at a time, off the callers' threads.
 #pragma once
 
 #include <cstdint>
@@ -12,40 +12,39 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "engine/client/client.h"
-#include "engine/sale/orders/order_store.h"
-#include "engine/sale/sale_keys.h"
+#include "engine/recipes/ids/dated_counters.h"
+#include "engine/recipes/ids/id_layout.h"
+#include "engine/recipes/ids/id_range.h"
+#include "engine/recipes/ids/id_reservations.h"
 #include "engine/time/clock.h"
 
 namespace rushgate {
 
-/// Counters of one day that nothing else in the world was given.
-struct IdRange {
-  std::int64_t next = 0;
-  std::int64_t end = 0;          // the first counter after the range
-  std::int64_t seconds_min = 0;  // since 1970: no id of the range may be of an earlier second
-};
-
 /// Keeps ranges of counters ahead of need. Thread-safe. A draw that is under way keeps the object
-/// alive, but uses the client and the order store only until close().
+/// alive, but uses the client and the reservations only until close().
 ///
 /// A draw adds to a counter in the keyspace, in one script. The keyspace may lose the counter,
-/// while other processes still hold ranges that this one knows nothing of. So a counter may be
-/// drawn only if the order store had it reserved before the draw was sent, and a counter that is
-/// lost or too low begins again above all that is reserved.
+/// while other processes still hold ranges that this one knows nothing of.
+/// - With reservations, a counter may be drawn only if it was reserved before the draw was sent, and
+///   a counter that is lost or too low begins above all that is reserved. Ranges belong to days.
+/// - Without them, DatedCounters keeps ids unique. Its ranges are whole ids of any day: the day that
+///   the methods take is kAnyDay.
 class IdDraws : public std::enable_shared_from_this<IdDraws> {
  public:
-  /// Reserved at once: the order store is asked again after so many ids, or a loss.
+  static constexpr std::int64_t kAnyDay = 0;
+  /// Reserved at once: the next reservation is made after so many ids, or a loss.
   static constexpr std::int64_t kReserved = std::int64_t{1} << 20;
   /// Two draws of a day within kBusyMs make the next one twice as large, up to kGrowthMax times the
   /// block size: a draw wakes the thread that runs completions, which costs about 100 us.
   static constexpr std::int64_t kBusyMs = 100;
   static constexpr std::int64_t kGrowthMax = 64;
 
-  IdDraws(Client& client, OrderStore& orders, const Clock& clock, const SaleKeys& keys,
-          std::int64_t block_size);
+  /// `reservations` may be null. Owns nothing.
+  IdDraws(Client& client, IdReservations* reservations, const Clock& clock, IdLayout layout,
+          const std::string& key_prefix, std::int64_t block_size);
 
-  /// Reads from the order store what the first draw of `day` needs, unless that is known. Reserves
-  /// counters if the keyspace has no counter. So the day's first draw need not ask the order store.
+  /// Reads from the reservations what the first draw of `day` needs, unless that is known. Reserves
+  /// counters if the keyspace has no counter. So the day's first draw needs no reservation.
   absl::Status prepare(std::int64_t day);
 
   /// Returns a range that was drawn for `day`, if one is ready. Forgets earlier days.
@@ -63,15 +62,18 @@ class IdDraws : public std::enable_shared_from_this<IdDraws> {
   /// Forgets the ranges that are ready: the keyspace may have lost the draws of them.
   void drop_ranges();
 
-  /// From now on no draw uses the client or the order store. Waits for one that does so now.
+  /// For a ConnectionCheck, without reservations.
+  void declare_loss(Client& connection) { dated_.declare_loss(connection); }
+
+  /// From now on no draw uses the client or the reservations. Waits for one that does so now.
   void close();
 
  private:
   struct Day {
     bool is_looked_up = false;
-    std::int64_t stored = 0;                     // greatest counter in the order store
+    std::int64_t stored = 0;                     // greatest counter in the database
     std::int64_t seconds_min = 0;                // of the id that has it
-    std::int64_t drawn = 0;                      // greatest counter that was drawn …
+    std::int64_t drawn = 0;                      // greatest counter, or id, that was drawn …
     std::int64_t drawn_at_ms = 0;                // … and when; monotonic
     std::int64_t reserved = 0;                   // greatest counter that is known to be reserved
     std::optional<std::int64_t> begins_at = {};  // where the next draw begins a lost counter
@@ -83,11 +85,13 @@ class IdDraws : public std::enable_shared_from_this<IdDraws> {
     std::int64_t above = 0;     // greatest counter that was drawn or stored before
     std::int64_t reserved = 0;  // Day::reserved, before the draw was sent
     std::optional<std::int64_t> begins_at = {};
+    std::int64_t losses = 0;  // of DatedCounters::Draw
+    std::int64_t sent_at_ms = 0;
     bool is_asked = false;  // by ask()
   };
 
   [[nodiscard]] std::string key_of(std::int64_t day) const;
-  [[nodiscard]] Request make_request(const Draw& draw) const;
+  [[nodiscard]] Request make_request(Draw& draw);
   Draw make_draw(std::int64_t day, std::int64_t count_min);
   absl::Status look_up(std::int64_t day);
   absl::Status reserve(std::int64_t day, std::int64_t above, std::int64_t count);
@@ -97,11 +101,14 @@ class IdDraws : public std::enable_shared_from_this<IdDraws> {
   bool draw_here(std::int64_t day, std::int64_t count_min);
   void end(const Draw& draw, const absl::StatusOr<IdRange>& range);
   absl::StatusOr<IdRange> complete(Draw draw, const Reply& reply);
+  absl::StatusOr<IdRange> complete_reserved(Draw draw, const Reply& reply);
 
   Client& client_;
-  OrderStore& orders_;
+  IdReservations* const reservations_;
   const Clock& clock_;
-  const SaleKeys keys_;
+  const IdLayout layout_;
+  const std::string key_prefix_;
+  DatedCounters dated_;
   const std::int64_t size_max_;
 
   std::mutex mutex_;
@@ -114,7 +121,7 @@ class IdDraws : public std::enable_shared_from_this<IdDraws> {
   absl::Status failure_;         // of the last draw that ended …
   std::int64_t failed_day_ = 0;  // … and its day
 
-  std::mutex use_mutex_;    // held while a completion uses the client or the order store
+  std::mutex use_mutex_;    // held while a completion uses the client or the reservations
   bool is_closed_ = false;  // guarded by use_mutex_
 };
 

@@ -1,4 +1,4 @@
-// A client's error replies as statuses, for calls of the sale that either work or don't.
+// Error replies as statuses, for calls that either work or don't.
 #pragma once
 
 #include <string_view>

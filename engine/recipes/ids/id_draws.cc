@@ -1,20 +1,17 @@
-#include "engine/sale/ids/id_draws.h"
+#include "engine/recipes/ids/id_draws.h"
 
 #include <algorithm>
-#include <chrono>
-#include <cstdio>
 #include <exception>
 #include <utility>
 
 #include "absl/functional/function_ref.h"
-#include "engine/sale/ids/id_generator.h"
-#include "engine/sale/reply_status.h"
+#include "engine/client/reply_status.h"
+#include "engine/recipes/ids/day_name.h"
 
 namespace rushgate {
 namespace {
 
-constexpr std::int64_t kCounterMax = (std::int64_t{1} << IdGenerator::kCounterBits) - 1;
-constexpr std::string_view kDrawing = "drawing order ids";
+constexpr std::string_view kDrawing = "drawing ids";
 
 /// Round trips that a caller waits for the draw that was asked for, before it draws itself. On fibers
 /// the first reply comes after the completion of the draw before it.
@@ -37,34 +34,28 @@ end
 return redis.call('INCRBY', KEYS[1], ARGV[1])
 )lua";
 
-/// yyyyMMdd
-std::string day_name(std::int64_t days_since_1970) {
-  const std::chrono::year_month_day date{std::chrono::sys_days{std::chrono::days{days_since_1970}}};
-  char text[32];
-  std::snprintf(text, sizeof(text), "%04d%02u%02u", static_cast<int>(date.year()),
-                static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()));
-  return text;
-}
-
-/// Calls a user's order store, which may throw: completions must not.
-absl::StatusOr<std::int64_t> ask_store(absl::FunctionRef<absl::StatusOr<std::int64_t>()> question) {
+/// Calls a user's reservations, which may throw: completions must not.
+absl::StatusOr<std::int64_t> ask_reservations(
+    absl::FunctionRef<absl::StatusOr<std::int64_t>()> question) {
   try {
     return question();
   } catch (const std::exception& error) {
     return absl::UnknownError(error.what());
   } catch (...) {
-    return absl::UnknownError("the order store threw something that is no exception");
+    return absl::UnknownError("the reservations threw something that is no exception");
   }
 }
 
 }  // namespace
 
-IdDraws::IdDraws(Client& client, OrderStore& orders, const Clock& clock, const SaleKeys& keys,
-                 std::int64_t block_size)
+IdDraws::IdDraws(Client& client, IdReservations* reservations, const Clock& clock, IdLayout layout,
+                 const std::string& key_prefix, std::int64_t block_size)
     : client_(client),
-      orders_(orders),
+      reservations_(reservations),
       clock_(clock),
-      keys_(keys),
+      layout_(layout),
+      key_prefix_(key_prefix),
+      dated_(layout, key_prefix, clock),
       size_max_(block_size * kGrowthMax),
       size_(block_size) {}
 
@@ -78,9 +69,15 @@ void IdDraws::drop_ranges() {
   for (auto& [number, day] : days_) day.ranges.clear();
 }
 
-std::string IdDraws::key_of(std::int64_t day) const { return keys_.id_counter(day_name(day)); }
+std::string IdDraws::key_of(std::int64_t day) const { return key_prefix_ + day_name(day); }
 
-Request IdDraws::make_request(const Draw& draw) const {
+Request IdDraws::make_request(Draw& draw) {
+  if (reservations_ == nullptr) {
+    DatedCounters::Draw dated{.size = draw.size};
+    Request request = dated_.make_request(dated);
+    draw.losses = dated.losses;
+    return request;
+  }
   const std::string key = key_of(draw.day);
   Request request = Request::of("EVAL", kDrawScript, 1, key, draw.size, draw.above);
   if (draw.begins_at) request.add(*draw.begins_at);
@@ -90,6 +87,7 @@ Request IdDraws::make_request(const Draw& draw) const {
 // ---- Callers ----
 
 absl::Status IdDraws::prepare(std::int64_t day) {
+  if (reservations_ == nullptr) return absl::OkStatus();
   if (absl::Status looked_up = look_up(day); !looked_up.ok()) return looked_up;
   const Reply exists = client_("EXISTS", key_of(day));
   if (!exists.is_integer()) return to_status(exists, kDrawing);
@@ -102,19 +100,19 @@ absl::Status IdDraws::look_up(std::int64_t day) {
     const std::lock_guard lock(mutex_);
     if (days_[day].is_looked_up) return absl::OkStatus();
   }
-  const OrderId end = IdGenerator::make((day + 1) * IdGenerator::kDaySeconds, 0);
-  const auto greatest = ask_store([&] { return orders_.greatest_id(end); });
+  const std::int64_t end = layout_.make(layout_.begin_of(day + 1), 0);
+  const auto greatest = ask_reservations([&] { return reservations_->greatest_id(end); });
   if (!greatest.ok()) return greatest.status();
-  const std::int64_t seconds = IdGenerator::made_at_ms(*greatest) / 1'000;
-  const auto reserved = ask_store([&] { return orders_.reserve_ids(day, 0, 0); });
+  const std::int64_t seconds = layout_.seconds_of(*greatest);
+  const auto reserved = ask_reservations([&] { return reservations_->reserve(day, 0, 0); });
   if (!reserved.ok()) return reserved.status();
 
   const std::lock_guard lock(mutex_);
   Day& looked_up = days_[day];
   looked_up.is_looked_up = true;
   looked_up.reserved = std::max(looked_up.reserved, *reserved);
-  if (*greatest > 0 && seconds / IdGenerator::kDaySeconds == day) {
-    looked_up.stored = *greatest & kCounterMax;
+  if (*greatest > 0 && layout_.day_of(seconds) == day) {
+    looked_up.stored = layout_.counter_of(*greatest);
     looked_up.seconds_min = seconds;
   }
   return absl::OkStatus();
@@ -126,7 +124,7 @@ absl::Status IdDraws::reserve(std::int64_t day, std::int64_t above, std::int64_t
     const std::lock_guard lock(mutex_);
     above = std::max({above, days_[day].stored, days_[day].drawn});
   }
-  const auto reserved = ask_store([&] { return orders_.reserve_ids(day, above, count); });
+  const auto reserved = ask_reservations([&] { return reservations_->reserve(day, above, count); });
   if (!reserved.ok()) return reserved.status();
   const std::lock_guard lock(mutex_);
   days_[day].reserved = *reserved;
@@ -156,7 +154,8 @@ void IdDraws::ask(std::int64_t day, std::int64_t count_min) {
     draw.is_asked = true;
   }
   // Not under the lock: without threads the completion runs before this returns.
-  client_.submit(make_request(draw), [self = shared_from_this(), draw](const Reply& reply) {
+  Request request = make_request(draw);
+  client_.submit(std::move(request), [self = shared_from_this(), draw](const Reply& reply) {
     const std::lock_guard in_use(self->use_mutex_);
     if (self->is_closed_) return;
     self->end(draw, self->complete(draw, reply));
@@ -192,7 +191,7 @@ void IdDraws::pause(int round) {
   constexpr int kPauseMs = 1;
   const Request request = round < kPings ? Request::of("PING")
                                          : Request::of("XREAD", "BLOCK", kPauseMs, "STREAMS",
-                                                       keys_.prefix + "no stream", "$");
+                                                       key_prefix_ + "no stream", "$");
   client_.call(request);
 }
 
@@ -207,7 +206,8 @@ bool IdDraws::draw_here(std::int64_t day, std::int64_t count_min) {
     is_drawing_here_ = true;
     draw = make_draw(day, count_min);
   }
-  end(draw, complete(draw, client_.call(make_request(draw))));
+  Request request = make_request(draw);
+  end(draw, complete(draw, client_.call(std::move(request))));
   return true;
 }
 
@@ -217,11 +217,20 @@ IdDraws::Draw IdDraws::make_draw(std::int64_t day, std::int64_t count_min) {
           .size = std::max(size_, count_min),
           .above = std::max(drawn.drawn, drawn.stored),
           .reserved = drawn.reserved,
-          .begins_at = std::exchange(drawn.begins_at, std::nullopt)};
+          .begins_at = std::exchange(drawn.begins_at, std::nullopt),
+          .sent_at_ms = clock_.monotonic_ms()};
+}
+
+absl::StatusOr<IdRange> IdDraws::complete(Draw draw, const Reply& reply) {
+  auto range = reservations_ != nullptr
+                   ? complete_reserved(draw, reply)
+                   : dated_.complete(client_, {.size = draw.size, .losses = draw.losses}, reply);
+  if (range.ok()) range->drawn_at_ms = draw.sent_at_ms;
+  return range;
 }
 
 /// Makes a range of the counter's reply. Draws again if that was lost, or not reserved.
-absl::StatusOr<IdRange> IdDraws::complete(Draw draw, const Reply& reply) {
+absl::StatusOr<IdRange> IdDraws::complete_reserved(Draw draw, const Reply& reply) {
   if (const absl::Status looked_up = look_up(draw.day); !looked_up.ok()) return looked_up;
   {
     const std::lock_guard lock(mutex_);
@@ -234,19 +243,19 @@ absl::StatusOr<IdRange> IdDraws::complete(Draw draw, const Reply& reply) {
     const std::int64_t last = drawn.integer();
     const std::int64_t before = last - draw.size;
     if (last != 0 && before < 0) {
-      return absl::FailedPreconditionError("order ids: the counter " + key_of(draw.day) + " held " +
+      return absl::FailedPreconditionError("ids: the counter " + key_of(draw.day) + " held " +
                                            std::to_string(before));
     }
-    if (last > kCounterMax) {
-      return absl::ResourceExhaustedError("order ids: the counter " + key_of(draw.day) + " is at " +
+    if (last > layout_.counter_max()) {
+      return absl::ResourceExhaustedError("ids: the counter " + key_of(draw.day) + " is at " +
                                           std::to_string(last) + ", and a day has " +
-                                          std::to_string(kCounterMax) + " ids");
+                                          std::to_string(layout_.counter_max()) + " ids");
     }
     if (last != 0 && before >= draw.above && last <= draw.reserved) {
       return IdRange{.next = before + 1, .end = last + 1};
     }
     if (draws == kDrawsMax) {
-      return absl::UnavailableError("order ids: the counter " + key_of(draw.day) +
+      return absl::UnavailableError("ids: the counter " + key_of(draw.day) +
                                     " is being set to something else again and again");
     }
     if (absl::Status reserved = reserve(draw.day, last, std::max(kReserved, 2 * draw.size));

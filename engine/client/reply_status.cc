@@ -1,4 +1,4 @@
-#include "engine/sale/reply_status.h"
+#include "engine/client/reply_status.h"
 
 #include <algorithm>
 #include <iterator>

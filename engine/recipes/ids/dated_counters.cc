@@ -1,0 +1,126 @@
+#include "engine/recipes/ids/dated_counters.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/client/reply_status.h"
+#include "engine/recipes/ids/day_name.h"
+
+namespace rushgate {
+namespace {
+
+constexpr std::string_view kDrawing = "drawing ids";
+constexpr std::int64_t kOtherDay = -1;
+
+/// KEYS the counter of a day, the second of the last possible loss. ARGV how many, the greatest
+/// counter of the day that the caller knows, the least second, the first second of the day, the
+/// first one after it, 1 if the draw may follow a loss. Returns the last counter drawn, or -1 if
+/// the day is another, and the second.
+constexpr std::string_view kDrawScript = R"lua(
+local now = tonumber(redis.call('TIME')[1])
+local drawn = redis.call('GET', KEYS[1])
+local is_lost = not drawn or tonumber(drawn) < tonumber(ARGV[2])
+local loss = tonumber(redis.call('GET', KEYS[2])) or 0
+local follows_loss = is_lost or ARGV[6] == '1'
+if follows_loss and loss < now then loss = now end
+local second = math.max(now, loss + 1, tonumber(ARGV[3]))
+if second < tonumber(ARGV[4]) or second >= tonumber(ARGV[5]) then return {-1, second} end
+if follows_loss then redis.call('SET', KEYS[2], string.format('%.0f', loss), 'PX', 2000) end
+if is_lost then redis.call('SET', KEYS[1], ARGV[2]) end
+return {redis.call('INCRBY', KEYS[1], ARGV[1]), second}
+)lua";
+
+/// KEYS seconds of the last possible loss, of some days. ARGV now.
+constexpr std::string_view kLossScript = R"lua(
+for _, key in ipairs(KEYS) do redis.call('SET', key, ARGV[1], 'PX', 2000) end
+return 1
+)lua";
+
+}  // namespace
+
+DatedCounters::DatedCounters(IdLayout layout, std::string key_prefix, const Clock& clock)
+    : layout_(layout), key_prefix_(std::move(key_prefix)), clock_(clock) {}
+
+std::string DatedCounters::counter_key(std::int64_t day) const {
+  return key_prefix_ + day_name(day);
+}
+
+/// In the slot of the counter on a Redis Cluster.
+std::string DatedCounters::loss_key(const std::string& counter_key) {
+  const bool has_tag = counter_key.find('{') != std::string::npos;
+  return has_tag ? counter_key + ":loss" : '{' + counter_key + "}:loss";
+}
+
+Request DatedCounters::make_request(Draw& draw) {
+  const std::int64_t clock_day = layout_.day_of(clock_.now_ms() / 1'000);
+  const std::lock_guard lock(mutex_);
+  if (day_ < 0 || clock_day != clock_day_) day_ = std::max(clock_day, day_drawn_);
+  clock_day_ = clock_day;
+  const std::int64_t above = day_ == day_drawn_ ? layout_.counter_of(last_id_) : 0;
+  const std::int64_t seconds_min = last_id_ > 0 ? layout_.seconds_of(last_id_) : 0;
+  const std::string key = counter_key(day_);
+  draw.losses = possible_losses_;
+  return Request::of("EVAL", kDrawScript, 2, key, loss_key(key), draw.size, above, seconds_min,
+                     layout_.begin_of(day_), layout_.begin_of(day_ + 1),
+                     losses_covered_ < possible_losses_ ? 1 : 0);
+}
+
+absl::StatusOr<IdRange> DatedCounters::complete(Client& client, Draw draw, Reply reply) {
+  constexpr int kDrawsMax = 4;
+  for (int draws = 1;; ++draws) {
+    const bool is_pair = reply.elements().size() == 2;
+    if (!is_pair || reply.elements()[0].integer() != kOtherDay) return read(draw, reply);
+    if (draws == kDrawsMax) {
+      return absl::UnavailableError("ids: the server's clock jumps from day to day");
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      day_ = layout_.day_of(reply.elements()[1].integer());
+    }
+    reply = client.call(make_request(draw));
+  }
+}
+
+absl::StatusOr<IdRange> DatedCounters::read(const Draw& draw, const Reply& reply) {
+  if (reply.elements().size() != 2) return to_status(reply, kDrawing);
+  const std::int64_t last = reply.elements()[0].integer();
+  const std::int64_t second = reply.elements()[1].integer();
+  const std::int64_t day = layout_.day_of(second);
+  if (last < draw.size) {
+    return absl::FailedPreconditionError("ids: the counter " + counter_key(day) + " held " +
+                                         std::to_string(last - draw.size));
+  }
+  if (last > layout_.counter_max()) {
+    return absl::ResourceExhaustedError("ids: the counter " + counter_key(day) + " is at " +
+                                        std::to_string(last) + ", and a day has " +
+                                        std::to_string(layout_.counter_max()) + " ids");
+  }
+  if (second < layout_.epoch_seconds || second > layout_.seconds_max()) {
+    return absl::OutOfRangeError("ids: the server's time " + std::to_string(second) +
+                                 " is outside of the layout");
+  }
+  const IdRange range = {.next = layout_.make(second, last - draw.size + 1),
+                         .end = layout_.make(second, last) + 1};
+  const std::lock_guard lock(mutex_);
+  losses_covered_ = std::max(losses_covered_, draw.losses);
+  if (range.end - 1 > last_id_) {
+    last_id_ = range.end - 1;
+    day_drawn_ = day;
+  }
+  return range;
+}
+
+void DatedCounters::declare_loss(Client& connection) {
+  const Reply time = connection("TIME");
+  if (time.elements().size() == 2) {
+    const std::string now = time.elements()[0].text();
+    const std::int64_t day = layout_.day_of(std::stoll(now));
+    const Reply declared = connection("EVAL", kLossScript, 2, loss_key(counter_key(day)),
+                                      loss_key(counter_key(day + 1)), now);
+    if (!declared.is_error()) return;
+  }
+  const std::lock_guard lock(mutex_);
+  ++possible_losses_;
+}
+
+}  // namespace rushgate

@@ -1,0 +1,43 @@
+// Order ids: how the sale uses the recipe for ids (engine/recipes/ids).
+#pragma once
+
+#include <cstdint>
+
+#include "engine/recipes/ids/id_generator.h"
+#include "engine/recipes/ids/id_layout.h"
+#include "engine/recipes/ids/id_reservations.h"
+#include "engine/sale/orders/order_store.h"
+#include "engine/sale/sale_keys.h"
+
+namespace rushgate {
+
+/// Seconds since 2022 above, 32 bits of a daily (UTC) counter below.
+inline constexpr IdLayout kOrderIdLayout = {};
+
+/// Returns what the generator of a sale's order ids is opened with.
+inline IdOptions order_id_options(const SaleKeys& keys, std::int64_t block_size,
+                                  const ClientOptions& client) {
+  return {.key_prefix = keys.id_prefix,
+          .layout = kOrderIdLayout,
+          .block_size = block_size,
+          .client = client};
+}
+
+/// Reserves counters in the order database. Thread-safe. Does not own it.
+class OrderIdReservations final : public IdReservations {
+ public:
+  explicit OrderIdReservations(OrderStore& orders) : orders_(orders) {}
+
+  absl::StatusOr<std::int64_t> greatest_id(std::int64_t below) override {
+    return orders_.greatest_id(below);
+  }
+  absl::StatusOr<std::int64_t> reserve(std::int64_t day, std::int64_t above,
+                                       std::int64_t count) override {
+    return orders_.reserve_ids(day, above, count);
+  }
+
+ private:
+  OrderStore& orders_;
+};
+
+}  // namespace rushgate
