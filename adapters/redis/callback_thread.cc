@@ -7,6 +7,8 @@
 namespace rushgate {
 namespace {
 
+thread_local const CallbackThread* current_thread = nullptr;
+
 void run_guarded(Scheduler::Callback& callback) {
   try {
     callback();
@@ -45,6 +47,8 @@ void CallbackThread::run(Callback callback) {
   run_guarded(callback);
 }
 
+bool CallbackThread::is_current() const { return current_thread == this; }
+
 Scheduler::TimerId CallbackThread::at(std::int64_t monotonic_ms, Callback callback) {
   const std::lock_guard lock(mutex_);
   if (has_ended_) return 0;
@@ -59,6 +63,7 @@ bool CallbackThread::cancel(TimerId timer) {
 }
 
 void CallbackThread::loop() {
+  current_thread = this;
   std::unique_lock lock(mutex_);
   while (true) {
     std::deque<Callback> due;

@@ -27,6 +27,8 @@ class CallbackThread final : public Scheduler {
 
   /// Runs `callback` as soon as those before it have run; after stop(), at once on this thread.
   void run(Callback callback);
+  /// Returns true if the calling thread is this one: a callback calls.
+  [[nodiscard]] bool is_current() const;
 
   TimerId at(std::int64_t monotonic_ms, Callback callback) override;
   bool cancel(TimerId timer) override;

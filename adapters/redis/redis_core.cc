@@ -109,11 +109,15 @@ void RedisCore::close() {
 // ---- Submissions --------------------------------------------------------------------------------
 
 std::optional<Reply> RedisCore::admit(const Submission& submission, bool fail_when_full) {
+  // A callback does not wait for the completions after it: it delays them.
+  const bool is_callback = callbacks_.is_current();
   const auto take_room = [&] {
-    const std::size_t bytes_before = queued_bytes_.fetch_add(submission.bytes);
+    const std::size_t bytes_before =
+        queued_bytes_.fetch_add(submission.bytes) + (is_callback ? 0 : completion_bytes_.load());
+    const std::size_t before = queued_.fetch_add(1) + (is_callback ? 0 : completions_.load());
     const bool has_bytes =
         bytes_before == 0 || bytes_before + submission.bytes <= options_.queue_bytes_max;
-    if (queued_.fetch_add(1) < options_.queue_capacity && has_bytes) return true;
+    if (before < options_.queue_capacity && has_bytes) return true;
     queued_.fetch_sub(1);
     queued_bytes_.fetch_sub(submission.bytes);
     return false;
@@ -149,6 +153,17 @@ void RedisCore::release_room(const Submission& submission) {
   wake_waiting();
 }
 
+void RedisCore::note_waiting_completion(std::size_t bytes) {
+  completions_.fetch_add(1);
+  completion_bytes_.fetch_add(bytes);
+}
+
+void RedisCore::note_running_completion(std::size_t bytes) {
+  completions_.fetch_sub(1);
+  completion_bytes_.fetch_sub(bytes);
+  wake_waiting();
+}
+
 void RedisCore::wake_waiting() {
   if (waiting_for_room_.load() == 0) return;
   const std::lock_guard lock(room_mutex_);
@@ -156,6 +171,7 @@ void RedisCore::wake_waiting() {
 }
 
 void RedisCore::finish(Submission& submission) {
+  submission.note_replies();
   if (const std::shared_ptr<RedisSession> session = std::move(submission.session)) {
     release_room(submission);
     session->ended(submission);

@@ -77,6 +77,10 @@ class RedisCore : public std::enable_shared_from_this<RedisCore> {
   [[nodiscard]] std::optional<Reply> admit(const Submission& submission, bool fail_when_full);
   /// Ends a submission that was admitted.
   void finish(Submission& submission);
+  /// A completion waits for the thread for callbacks, with so many bytes.
+  void note_waiting_completion(std::size_t bytes);
+  /// It runs now.
+  void note_running_completion(std::size_t bytes);
   /// As finish(), with an error for each request without a reply.
   void fail(Submission& submission, std::string_view code, std::string_view reason);
   /// Keeps tick() running for as long as a line waits for something.
@@ -150,6 +154,8 @@ class RedisCore : public std::enable_shared_from_this<RedisCore> {
   // ---- The bound of the queue ----
   std::atomic<std::size_t> queued_{0};
   std::atomic<std::size_t> queued_bytes_{0};
+  std::atomic<std::size_t> completions_{0};  // that wait
+  std::atomic<std::size_t> completion_bytes_{0};
   std::atomic<int> waiting_for_room_{0};
   std::mutex room_mutex_;
   std::condition_variable room_made_;

@@ -233,14 +233,21 @@ void RedisLine::start_attempt() {
       std::make_shared<RedisWire>(core_.io(), core_.options(), core_.tls(), shared_from_this());
   // To one that is dead, the others do not wait for the shared connection to come back.
   bool is_dead = use_ != Use::kShared && core_.shared().dead_reason().has_value();
+  const bool must_wait = has_backlog();
   {
     const Lock lock(mutex_);
     attempt_is_posted_ = false;
     if (phase_ != Phase::kDown) return;
-    phase_ = Phase::kConnecting;
-    wire_ = wire;
-    attempt_began_ms_ = core_.now_ms();
+    if (!must_wait) {
+      phase_ = Phase::kConnecting;
+      wire_ = wire;
+      attempt_began_ms_ = core_.now_ms();
+    }
     is_dead = is_dead || dead_.has_value();
+  }
+  if (must_wait) {
+    return fail_attempt(absl::UnavailableError("too many messages wait for on_message"),
+                        Failure::kSubscription);
   }
   retry_timer_.stop();
   greeting_error_ = absl::OkStatus();
@@ -611,7 +618,7 @@ void RedisLine::received(RedisWire& wire, std::string_view bytes, const std::str
     if (redisReaderGetReply(reader_.get(), &object) != REDIS_OK) broken = reader_->errstr;
     if (object == nullptr) break;
     const std::unique_ptr<Reply> reply(static_cast<Reply*>(object));
-    if (!take_reply(std::move(*reply), finished)) broken = "a reply to no request";
+    broken = take_reply(std::move(*reply), finished);
     has_served_ = has_served_ || phase_ == Phase::kUp;
   }
   {
@@ -626,23 +633,21 @@ void RedisLine::received(RedisWire& wire, std::string_view bytes, const std::str
   if (is_doomed_ && is_drained) lose("the server cannot serve now", false);
 }
 
-/// Returns false if nothing awaits the reply.
-bool RedisLine::take_reply(Reply reply, SubmissionList& finished) {
+/// Returns why the connection is to be ended; empty if it is not.
+std::string_view RedisLine::take_reply(Reply reply, SubmissionList& finished) {
+  constexpr std::string_view kUnexpected = "a reply to no request";
   if (on_message_ && subscriptions_.is_message(reply)) {
-    core_.callbacks().run([on_message = on_message_, message = std::move(reply)]() mutable {
-      on_message(std::move(message));
-    });
-    return true;
+    return take_message(reply) ? "" : "too many messages wait for on_message";
   }
   if (expecting_.empty() && !take_handed()) {
     if (phase_ == Phase::kSettingUp && reply.is_error()) note_refusal(reply);
-    return false;
+    return kUnexpected;
   }
   Submission& submission = *expecting_.front();
-  if (submission.encoded == submission.replies.size()) return false;
+  if (submission.encoded == submission.replies.size()) return kUnexpected;
   if (&submission == greeting_ && reply.is_error() && submission.replies.empty()) {
     note_refusal(reply);  // a server that is full says no more
-    return false;
+    return kUnexpected;
   }
   if (reply.is_error()) {
     reply = with_code_first(std::move(reply));
@@ -653,7 +658,7 @@ bool RedisLine::take_reply(Reply reply, SubmissionList& finished) {
       if (confirmations_.empty()) confirmations_left_ = *expected;
       subscriptions_.note_confirmation(reply);
       confirmations_.push_back(std::move(reply));
-      if (--confirmations_left_ > 0) return true;
+      if (--confirmations_left_ > 0) return {};
       reply = Reply::several(std::exchange(confirmations_, {}));
     }
   }
@@ -664,7 +669,28 @@ bool RedisLine::take_reply(Reply reply, SubmissionList& finished) {
   } else if (submission.replies.size() == 1) {
     submission.first_reply();
   }
+  return {};
+}
+
+/// Returns false if on_message_ lags too far behind: the message is lost.
+bool RedisLine::take_message(Reply& message) {
+  const std::size_t bytes = memory_bytes(message);
+  const std::size_t bytes_before = message_bytes_->fetch_add(bytes);
+  if (bytes_before != 0 && bytes_before + bytes > core_.options().message_bytes_max) {
+    message_bytes_->fetch_sub(bytes);
+    return false;
+  }
+  core_.callbacks().run([on_message = on_message_, message = std::move(message), bytes,
+                         waiting_bytes = message_bytes_]() mutable {
+    waiting_bytes->fetch_sub(bytes);
+    on_message(std::move(message));
+  });
   return true;
+}
+
+/// Returns true if another connection would soon bring too many messages again.
+bool RedisLine::has_backlog() const {
+  return message_bytes_->load() > core_.options().message_bytes_max / 2;
 }
 
 /// Takes over what calling threads have sent. Returns true if there was something.
@@ -729,10 +755,11 @@ void RedisLine::lose(const std::string& reason, bool is_silence) {
   if (ends) return finish_all(failed);
   if (was_of_use()) backoff_ms_ = 0;
   // One that was of no use is replaced at once, too, but not again and again.
-  const bool must_pause = backoff_ms_ > 0;
+  const bool must_pause = backoff_ms_ > 0 || has_backlog();
   if (!was_of_use()) backoff_ms_ = std::max(backoff_ms_, kFirstPauseMs);
   if (must_pause) {
-    fail_attempt(absl::UnavailableError(text), Failure::kServer);
+    fail_attempt(absl::UnavailableError(text),
+                 has_backlog() ? Failure::kSubscription : Failure::kServer);
   } else if (is_needed) {
     start_attempt();
   }

@@ -83,7 +83,7 @@ class RedisLine final : public RedisWire::Owner, public std::enable_shared_from_
   enum class Failure : std::uint8_t {
     kServer,        // there is none, or it is of no use
     kCheck,         // a ConnectionCheck
-    kSubscription,  // the server refused a subscription that was to be made again
+    kSubscription,  // subscriptions could not be made again
   };
   class CheckedConnection;
   using Lock = std::unique_lock<std::mutex>;
@@ -120,10 +120,12 @@ class RedisLine final : public RedisWire::Owner, public std::enable_shared_from_
 
   // ---- Receiving ----
   void received(RedisWire& wire, std::string_view bytes, const std::string& failure) override;
-  bool take_reply(Reply reply, SubmissionList& finished);
+  std::string_view take_reply(Reply reply, SubmissionList& finished);
+  bool take_message(Reply& message);
   bool take_handed();
   void notify(std::string_view event);
   [[nodiscard]] bool was_of_use() const;
+  [[nodiscard]] bool has_backlog() const;
   void lose(const std::string& reason, bool is_silence);
   SubmissionList fail_sent(const std::string& reason);
   void finish_all(SubmissionList& finished);
@@ -178,6 +180,9 @@ class RedisLine final : public RedisWire::Owner, public std::enable_shared_from_
   std::vector<Reply> confirmations_;  // of a (un)subscription that has several
   std::size_t confirmations_left_ = 0;
   const std::function<void(Reply)> on_message_;
+  // Memory of the messages that wait for on_message_. The thread for callbacks takes from it.
+  const std::shared_ptr<std::atomic<std::size_t>> message_bytes_ =
+      std::make_shared<std::atomic<std::size_t>>(0);
   absl::AnyInvocable<void(absl::Status)> first_outcome_;
   LineTimer attempt_timer_;
   LineTimer patience_timer_;

@@ -31,10 +31,17 @@ struct RedisOptions {
   std::int64_t reconnect_max_ms = 1'000;  // the longest pause before the next attempt
   int keepalive_seconds = 15;             // of silence before TCP asks whether the peer is there
 
-  /// Submissions of all clients that have no reply yet, and the bytes of their requests. Beyond
-  /// them, ClientOptions::fail_when_full decides. One submission may be larger than that alone.
+  /// Submissions of all clients that have no reply yet, and the bytes of their requests. Those
+  /// whose completions have not begun count, too, with the bytes of their replies, except for
+  /// submissions of callbacks. Beyond them, ClientOptions::fail_when_full decides. One submission
+  /// may be larger than that alone.
   std::size_t queue_capacity = 32'768;
   std::size_t queue_bytes_max = std::size_t{256} * 1024 * 1024;
+
+  /// Memory of the messages of one subscriber that wait for its on_message. At one more, its
+  /// connection is dropped, as redis-server does (client-output-buffer-limit pubsub). It is made
+  /// again when half of them have been taken.
+  std::size_t message_bytes_max = std::size_t{32} * 1024 * 1024;
 
   /// How many replicas Client::sync() waits for (redis.io/commands/wait); 0: for none.
   int sync_replicas = 0;

@@ -31,8 +31,13 @@ class CallbackSubmission final : public Submission {
   void first_reply() override {
     if (session != nullptr) session->begun(*this);
   }
+  void note_replies() override {
+    waiting_bytes_ = bytes + memory_bytes(replies.back());
+    core_.note_waiting_completion(waiting_bytes_);
+  }
   void finish() override {
     core_.callbacks().run([self = std::unique_ptr<CallbackSubmission>(this)] {
+      self->core_.note_running_completion(self->waiting_bytes_);
       self->completion_(std::move(self->replies.back()));
     });
   }
@@ -41,6 +46,7 @@ class CallbackSubmission final : public Submission {
   RedisCore& core_;
   std::vector<Request> owned_;
   Completion completion_;
+  std::size_t waiting_bytes_ = 0;  // until the completion runs
 };
 
 /// Returns true if one of `requests` subscribes inside MULTI. To such an EXEC the server sends more
@@ -369,7 +375,7 @@ void RedisClient::submit(Request request, Completion completion) {
     auto refused = session_->submit(*submission);
     if (!refused) return static_cast<void>(submission.release());  // deletes itself
     submission->replies.assign({*std::move(refused)});
-    return submission.release()->finish();
+    return core.finish(*submission.release());
   }
   core.callbacks().run([error = std::move(error), completion = std::move(completion)]() mutable {
     completion(std::move(error));

@@ -37,7 +37,9 @@ class Submission {
   Submission(const Submission&) = delete;
   Submission& operator=(const Submission&) = delete;
 
-  /// Called once, when every request has its reply, with no lock held. The submission may be gone
+  /// Called once, when every request has its reply, before the submission leaves the queue.
+  virtual void note_replies() {}
+  /// Called once, after note_replies(), with no lock held. The submission may be gone
   /// when it returns.
   virtual void finish() = 0;
   /// For a blocking command whose submitter does not wait: makes first_reply() say that it has

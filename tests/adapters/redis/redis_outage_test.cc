@@ -46,6 +46,12 @@ class Messages {
     changed_.wait(lock, [&] { return messages_.size() >= wanted; });
     return messages_;
   }
+  /// Returns when the last message is one that `is_wanted`.
+  std::vector<std::string> wait_until(const std::function<bool(const std::string&)>& is_wanted) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return !messages_.empty() && is_wanted(messages_.back()); });
+    return messages_;
+  }
 
  private:
   std::mutex mutex_;
@@ -185,6 +191,111 @@ TEST_F(RedisOutageTest, QueuedBytesAreBounded) {
   EXPECT_EQ(first.get_future().get(), Reply::bulk(large));
   const std::string larger_than_the_bound(200'000, 'x');
   EXPECT_EQ((*client)("ECHO", larger_than_the_bound), Reply::bulk(larger_than_the_bound));
+}
+
+// ---- The bounds of what waits for the thread for callbacks --------------------------------------
+
+TEST_F(RedisOutageTest, CompletionsThatWaitFillTheQueue) {
+  constexpr int kRequests = 20;
+  RedisOptions narrow = options();
+  narrow.queue_capacity = 4;
+  const auto backend = open(narrow);
+  const auto client = backend->open_client({.queue_timeout_ms = 5});
+  std::latch has_begun(1);
+  std::latch may_end(1);
+  backend->open_client()->submit(Request::of("PING"), [&](const Reply&) {
+    has_begun.count_down();
+    may_end.wait();
+  });
+  has_begun.wait();
+  std::atomic<int> done = 0;
+  std::latch all(kRequests);
+  for (int i = 0; i < kRequests; ++i) {
+    client->submit(Request::of("INCR", "n"), [&](const Reply& reply) {
+      EXPECT_TRUE(reply.is_integer() || has_code(reply, error_code::kTimedOut));
+      if (reply.is_integer()) ++done;
+      all.count_down();
+    });
+  }
+  may_end.count_down();
+  all.wait();
+  EXPECT_LE(done, 4);
+  EXPECT_EQ((*client)("SET", "n", 0), Reply::ok());
+}
+
+TEST_F(RedisOutageTest, RepliesThatWaitCountInBytes) {
+  RedisOptions narrow = options();
+  narrow.queue_bytes_max = 100'000;
+  const auto backend = open(narrow);
+  const auto client = backend->open_client({.fail_when_full = true});
+  EXPECT_EQ((*client)("SET", "k", std::string(90'000, 'x')), Reply::ok());
+  std::latch has_begun(1);
+  std::latch may_end(1);
+  std::latch all(2);
+  client->submit(Request::of("PING"), [&](const Reply&) {
+    has_begun.count_down();
+    may_end.wait();
+    all.count_down();
+  });
+  has_begun.wait();
+  client->submit(Request::of("GET", "k"), [&](const Reply&) { all.count_down(); });
+  const std::string large(20'000, 'y');
+  while (!has_code((*client)("ECHO", large), error_code::kOverloaded)) std::this_thread::yield();
+  may_end.count_down();
+  all.wait();
+  EXPECT_EQ((*client)("ECHO", large), Reply::bulk(large));
+}
+
+TEST_F(RedisOutageTest, CompletionsMayCallThoughQueueIsFull) {
+  constexpr int kThreads = 4;
+  constexpr int kRequests = 200;
+  RedisOptions narrow = options();
+  narrow.queue_capacity = 2;
+  const auto backend = open(narrow);
+  const auto client = backend->open_client();
+  std::latch all(kThreads * kRequests);
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < kRequests; ++i) {
+        client->submit(Request::of("INCR", "n"), [&](const Reply&) {
+          EXPECT_TRUE((*client)("INCR", "n").is_integer());
+          all.count_down();
+        });
+      }
+    });
+  }
+  all.wait();
+  EXPECT_EQ((*client)("GET", "n"), Reply::bulk(std::to_string(2 * kThreads * kRequests)));
+}
+
+TEST_F(RedisOutageTest, SlowSubscriberIsDropped) {
+  RedisOptions narrow = options();
+  narrow.message_bytes_max = 100'000;
+  const auto backend = open(narrow);
+  Messages messages;
+  std::latch may_end(1);
+  const auto subscriber =
+      backend->open_client({.on_message = [&, keep = messages.next()](const Reply& message) {
+        may_end.wait();
+        keep(message);
+      }});
+  (*subscriber)("SUBSCRIBE", "a");
+  RawConnection direct(server_.socket_path());
+  const std::string value(1'000, 'x');
+  while (backend->counters().losses == 0) direct.call(Request::of("PUBLISH", "a", value));
+  // No other connection is made while so many messages wait.
+  while (backend->counters().connect_failures < 3) std::this_thread::yield();
+  EXPECT_EQ(direct.call(Request::of("PUBLISH", "a", value)), Reply::integer(0));
+  EXPECT_TRUE(has_code((*subscriber)("PING"), error_code::kClosed));
+  may_end.count_down();
+  while (backend->counters().resubscriptions == 0) std::this_thread::yield();
+  EXPECT_EQ(direct.call(Request::of("PUBLISH", "a", "last")), Reply::integer(1));
+  const auto all = messages.wait_until(
+      [](const std::string& message) { return message == R"(["message", "a", "last"])"; });
+  EXPECT_LE(all.size(), 103U) << "100 kB, two notices, the last message";
+  EXPECT_EQ(all[all.size() - 3], R"(["disconnected", (nil), (integer) 1])");
+  EXPECT_EQ(all[all.size() - 2], R"(["resubscribed", (nil), (integer) 1])");
 }
 
 // ---- A server that is of no use -----------------------------------------------------------------
