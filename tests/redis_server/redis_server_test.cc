@@ -1,9 +1,11 @@
 #include "tests/redis_server/redis_server.h"
 
+#include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/redis_server/raw_connection.h"
@@ -53,6 +55,36 @@ TEST(RedisServerTest, ThrowsWithTheLogIfItDoesNotStart) {
   } catch (const std::runtime_error& error) {
     EXPECT_NE(std::string(error.what()).find("no-such-option"), std::string::npos) << error.what();
   }
+}
+
+// A test program on such a machine fails: it skips nothing.
+TEST(RedisServerTest, ServerThatIsNotInstalledFailsByName) {
+  const std::string path = std::getenv("PATH");
+  ::setenv("PATH", "/nowhere", 1);
+  std::string message;
+  try {
+    RedisServer server;
+  } catch (const std::runtime_error& error) {
+    message = error.what();
+  }
+  ::setenv("PATH", path.c_str(), 1);
+  EXPECT_THAT(message, ::testing::HasSubstr("cannot run redis-server: is it installed?"));
+}
+
+TEST(RedisServerTest, ServerThatCannotListenFailsByName) {
+  RedisServer first({.listens_on_tcp = true});
+  const std::string port(RawConnection(first.socket_path())
+                             .call(Request::of("CONFIG", "GET", "port"))
+                             .elements()[1]
+                             .text());
+  std::string message;
+  try {
+    RedisServer second({.arguments = {"--port", port}});
+  } catch (const std::runtime_error& error) {
+    message = error.what();
+  }
+  EXPECT_THAT(message, ::testing::AllOf(::testing::HasSubstr("redis-server has ended"),
+                                        ::testing::HasSubstr("Address already in use")));
 }
 
 TEST(RedisServerTest, RawConnectionReadsRepliesOfAnySize) {
