@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "engine/client/fiber_wait.h"
-#include "engine/sale/ids/id_draws.h"
+#include "engine/recipes/ids/id_draws.h"
 #include "tests/sale/callers_fixture.h"
 
 namespace rushgate {
