@@ -42,6 +42,19 @@ Reply Client::run(const Script& script, absl::FunctionRef<Request()> make) {
   return loaded.is_error() ? reply : call(make());
 }
 
+void Client::submit_script(const Script& script, std::span<const std::string_view> keys,
+                           std::span<const std::string_view> arguments, Completion completion) {
+  Request request = script_request(script, keys, arguments);
+  Request kept = request;
+  submit(std::move(request), [this, &script, kept = std::move(kept),
+                              completion = std::move(completion)](Reply reply) mutable {
+    if (!has_code(reply, redis_error_code::kNoScript)) return completion(std::move(reply));
+    Request in_full = Request::of("EVAL", script.text());
+    for (std::size_t i = 2; i < kept.size(); ++i) in_full.add(kept[i]);
+    submit(std::move(in_full), std::move(completion));
+  });
+}
+
 std::vector<Reply> Client::run_all(const Script& script, std::span<const Request> requests) {
   std::vector<Reply> replies = pipeline(requests);
   std::vector<std::size_t>

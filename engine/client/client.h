@@ -71,6 +71,12 @@ class Client {
   /// As run(), of the request that `make` makes with script_request(), once more if need be.
   Reply run(const Script& script, absl::FunctionRef<Request()> make);
 
+  /// Submits `script` as submit() does; once more with its text if the backend does not know it:
+  /// requests submitted meanwhile run before it then. The client and `script` must live until
+  /// `completion` has been called.
+  void submit_script(const Script& script, std::span<const std::string_view> keys,
+                     std::span<const std::string_view> arguments, Completion completion);
+
   /// Runs `script` once for each of `requests`, which script_request() made, as one pipeline.
   std::vector<Reply> run_all(const Script& script, std::span<const Request> requests);
 

@@ -105,6 +105,19 @@ TEST(RunScriptTest, AScriptThatCannotBeLoadedLeavesTheFirstAnswers) {
   EXPECT_EQ(replies[1].error_code(), "NOSCRIPT");
 }
 
+TEST(RunScriptTest, SubmittedScriptIsSentInFullOnce) {
+  FakeClient client(false);
+  const Script script("return ARGV[1]");
+  const std::string_view arguments[] = {"x"};
+  std::vector<Reply> replies;
+  for (int i = 0; i < 2; ++i) {
+    client.submit_script(script, {}, arguments,
+                         [&](Reply reply) { replies.push_back(std::move(reply)); });
+  }
+  EXPECT_EQ(replies, std::vector<Reply>(2, Reply::bulk("x")));
+  EXPECT_EQ(client.asked, (std::vector<std::string>{"EVALSHA", "EVAL", "EVALSHA"}));
+}
+
 TEST(CallTest, WritesItsArgumentsAsARequest) {
   FakeClient client(true);
   EXPECT_EQ(client("SET", "key", 5), Reply::bulk("5"));

@@ -218,6 +218,22 @@ TEST_P(ClientContract, UnknownScriptIsSentInFull) {
   EXPECT_EQ(client->run(script, keys, arguments), Reply::integer(4));
 }
 
+TEST_P(ClientContract, SubmittedScriptIsSentInFullIfUnknown) {
+  const auto client = open();
+  const Script script("return redis.call('INCRBY', KEYS[1], ARGV[1])");
+  const std::vector<std::string_view> keys = {"n"};
+  const std::vector<std::string_view> arguments = {"2"};
+  Replies replies;
+  client->submit_script(script, keys, arguments, replies.next());
+  EXPECT_EQ(replies.wait_for(1)[0], Reply::integer(2));
+  EXPECT_EQ((*client)("SCRIPT", "FLUSH"), Reply::ok());
+  for (int i = 0; i < 3; ++i) client->submit_script(script, keys, arguments, replies.next());
+  const auto& all = replies.wait_for(4);
+  for (std::int64_t i = 1; i <= 3; ++i) {
+    EXPECT_EQ(all[static_cast<std::size_t>(i)], Reply::integer(2 * (i + 1)));
+  }
+}
+
 // ---- Blocking -----------------------------------------------------------------------------------
 
 TEST_P(ClientContract, BlockingReadDelaysNoOtherCall) {
