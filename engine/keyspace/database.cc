@@ -26,6 +26,15 @@ void record_header_removal(Changes& changes, const Object& object) {
 struct Database::Contents {
   explicit Contents(std::uint64_t seed) : table(seed) {}
 
+  /// Frees the objects one by one.
+  void free_parts(LazyFree::FreedPart freed) {
+    table.for_each([&](std::unique_ptr<Object>& object) {
+      const std::size_t bytes = object->memory_bytes();
+      object.reset();
+      freed(bytes);
+    });
+  }
+
   Table table;
   Expiries expiries;
 };

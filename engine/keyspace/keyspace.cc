@@ -294,6 +294,7 @@ absl::Status Keyspace::commit() {
     return kept;
   }
   changes_.forget();
+  lazy_free_.end_batch();
   return kept;
 }
 
@@ -303,8 +304,7 @@ bool Keyspace::needs_more_than(std::size_t bytes_max) {
   if (kept > bytes_max) return true;
   const std::size_t free = bytes_max - kept;
   stream_caches_.shed_to(free - std::min(free, lazy_free_.bytes_pending()));
-  lazy_free_.reduce_to(free - std::min(free, stream_caches_.bytes()));
-  return false;
+  return !lazy_free_.wait_until_at_most(free - std::min(free, stream_caches_.bytes()));
 }
 
 void Keyspace::set_limits(const EncodingLimits& limits) {

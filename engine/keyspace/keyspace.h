@@ -73,7 +73,8 @@ class Keyspace {
            lazy_free_.bytes_pending();
   }
   /// Returns true if memory_bytes() is above `bytes_max`. Before that it drops caches, and waits
-  /// for values that are about to be freed. Not while a stream is read.
+  /// for values that are about to be freed, but not longer than LazyFree::kWaitMax. Not while a
+  /// stream is read.
   [[nodiscard]] bool needs_more_than(std::size_t bytes_max);
   /// For elements that are drawn at random.
   [[nodiscard]] Random& random() { return random_; }

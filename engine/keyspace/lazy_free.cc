@@ -1,5 +1,6 @@
 #include "engine/keyspace/lazy_free.h"
 
+#include <algorithm>
 #include <exception>
 
 namespace rushgate {
@@ -20,7 +21,7 @@ void LazyFree::stop() {
 
 void LazyFree::free(const Item& item) noexcept {
   if (!may_free_at_once(item) && leave_to_thread(item)) return;
-  item.destroy(item.value);
+  item.destroy(item.value, [](std::size_t) {});
   count_at_once(item);
 }
 
@@ -40,8 +41,6 @@ bool LazyFree::leave_to_thread(const Item& item) noexcept {
   try {
     const std::lock_guard lock(mutex_);
     if (!may_use_thread_) return false;
-    const bool is_first = counts_.bytes_pending == 0;
-    if (!is_first && counts_.bytes_pending + item.bytes > kBytesPendingMax) return false;
     if (!thread_.joinable()) thread_ = std::thread([this] { loop(); });
     waiting_.push_back(item);
     counts_.objects_pending += item.objects;
@@ -51,6 +50,8 @@ bool LazyFree::leave_to_thread(const Item& item) noexcept {
     return false;  // neither memory nor a thread is left
   }
   changed_.notify_one();
+  has_left_ = true;
+  wait_left_ = kWaitMax;
   return true;
 }
 
@@ -59,40 +60,47 @@ void LazyFree::loop() {
   while (true) {
     changed_.wait(lock, [this] { return !waiting_.empty() || !may_use_thread_; });
     if (waiting_.empty()) return;
-    const Item item = take_first();
-    free_taken(item, lock);
-    counts_.objects_later += item.objects;
-    counts_.bytes_later += item.bytes;
+    const Item item = waiting_.front();
+    waiting_.pop_front();
+    lock.unlock();
+    free_on_thread(item);
+    lock.lock();
   }
 }
 
-void LazyFree::reduce_to(std::size_t bytes) {
-  std::unique_lock lock(mutex_);
-  while (counts_.bytes_pending > bytes) {
-    if (waiting_.empty()) {
-      freed_.wait(lock);
-      continue;
-    }
-    const Item item = take_first();
-    free_taken(item, lock);
-    count_at_once(item);
+void LazyFree::free_on_thread(const Item& item) {
+  std::size_t left = item.bytes;  // not counted off
+  std::size_t portion = 0;
+  item.destroy(item.value, [&](std::size_t bytes) {
+    portion = std::min(portion + bytes, left);
+    if (portion < kBytesPortion) return;
+    count_freed(portion, 0);
+    left -= std::exchange(portion, 0);
+  });
+  count_freed(left, item.objects);
+}
+
+void LazyFree::count_freed(std::size_t bytes, std::size_t objects) {
+  {
+    const std::lock_guard lock(mutex_);
+    counts_.bytes_pending -= bytes;
+    counts_.bytes_later += bytes;
+    bytes_pending_ = counts_.bytes_pending;
+    counts_.objects_pending -= objects;
+    counts_.objects_later += objects;
   }
-}
-
-LazyFree::Item LazyFree::take_first() {
-  const Item item = waiting_.front();
-  waiting_.pop_front();
-  return item;
-}
-
-void LazyFree::free_taken(const Item& item, std::unique_lock<std::mutex>& lock) {
-  lock.unlock();
-  item.destroy(item.value);
-  lock.lock();
-  counts_.objects_pending -= item.objects;
-  counts_.bytes_pending -= item.bytes;
-  bytes_pending_ = counts_.bytes_pending;
   freed_.notify_all();
+}
+
+bool LazyFree::wait_until_at_most(std::size_t bytes) {
+  if (bytes_pending() <= bytes) return true;
+  if (wait_left_ <= std::chrono::nanoseconds::zero()) return false;
+  const auto begin = std::chrono::steady_clock::now();
+  std::unique_lock lock(mutex_);
+  const bool are_freed =
+      freed_.wait_for(lock, wait_left_, [&] { return counts_.bytes_pending <= bytes; });
+  wait_left_ -= std::chrono::steady_clock::now() - begin;
+  return are_freed;
 }
 
 LazyFree::Counts LazyFree::counts() const {

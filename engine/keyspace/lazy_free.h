@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +12,8 @@
 #include <mutex>
 #include <thread>
 #include <utility>
+
+#include "absl/functional/function_ref.h"
 
 namespace rushgate {
 
@@ -22,9 +25,15 @@ class LazyFree {
   static constexpr std::size_t kBytesAtOnceMax = std::size_t{64} * 1024;
   /// A value of up to so many bytes is not worth a thread, and always freed at once.
   static constexpr std::size_t kBytesSmallMax = 512;
-  /// What may wait in addition to the value that is being freed. While more would wait, values are
-  /// freed at once.
+  /// A batch that leaves more than this to the thread waits for it, but no longer than kWaitMax.
   static constexpr std::size_t kBytesPendingMax = std::size_t{256} * 1024 * 1024;
+  /// The turn waits for the thread for this time at most, once for each value that it left to it.
+  static constexpr std::chrono::milliseconds kWaitMax{1};
+  /// A value that is freed part by part is counted off in such portions.
+  static constexpr std::size_t kBytesPortion = std::size_t{1024} * 1024;
+
+  /// Notes that so many bytes of a value are freed.
+  using FreedPart = absl::FunctionRef<void(std::size_t bytes)>;
 
   struct Counts {
     std::uint64_t objects_at_once = 0;  // freed by the calling thread
@@ -48,38 +57,52 @@ class LazyFree {
   /// The bytes that are freed at once are counted from here.
   void begin_batch() { at_once_left_ = kBytesAtOnceMax; }
 
-  /// Frees `value`, which holds about `bytes`, and stands for so many objects.
+  /// Frees `value`, which holds about `bytes`, and stands for so many objects. The thread calls
+  /// T::free_parts(FreedPart), if there is one, before it deletes the value. A large value is freed
+  /// at once only without the thread, or if the queue finds no memory.
   template <class T>
   void free(std::unique_ptr<T> value, std::size_t bytes, std::size_t objects = 1) noexcept {
-    free(Item{value.release(), [](void* at) { delete static_cast<T*>(at); }, bytes, objects});
+    free(Item{value.release(), destroy<T>, bytes, objects});
+  }
+  /// Ends the batch. Waits if it left values to the thread and more than kBytesPendingMax wait.
+  void end_batch() {
+    if (std::exchange(has_left_, false)) wait_until_at_most(kBytesPendingMax);
   }
 
   /// Of values that wait, or are being freed.
   [[nodiscard]] std::size_t bytes_pending() const {
     return bytes_pending_.load(std::memory_order_acquire);
   }
-  /// Returns when that is at most `bytes`. Frees on the calling thread what still waits.
-  void reduce_to(std::size_t bytes);
+  /// Waits until that is at most `bytes`, within kWaitMax. Returns true if it is.
+  bool wait_until_at_most(std::size_t bytes);
 
   [[nodiscard]] Counts counts() const;
 
  private:
   struct Item {
     void* value;
-    void (*destroy)(void*);
+    void (*destroy)(void*, FreedPart);
     std::size_t bytes;
     std::size_t objects;
   };
+
+  template <class T>
+  static void destroy(void* at, FreedPart freed) {
+    const std::unique_ptr<T> value(static_cast<T*>(at));
+    if constexpr (requires { value->free_parts(freed); }) value->free_parts(freed);
+  }
 
   void free(const Item& item) noexcept;
   bool may_free_at_once(const Item& item);
   void count_at_once(const Item& item);
   bool leave_to_thread(const Item& item) noexcept;
   void loop();
-  Item take_first();
-  void free_taken(const Item& item, std::unique_lock<std::mutex>& lock);
+  void free_on_thread(const Item& item);
+  void count_freed(std::size_t bytes, std::size_t objects);
 
   std::size_t at_once_left_ = kBytesAtOnceMax;
+  bool has_left_ = false;                  // a value to the thread, in this batch
+  std::chrono::nanoseconds wait_left_{0};  // of kWaitMax, since a value was left to the thread
   std::thread thread_;
   mutable std::mutex mutex_;         // guards what follows
   std::condition_variable changed_;  // there is something to free, or the end is near

@@ -97,34 +97,55 @@ TEST_F(LazyFreeTest, WithoutThreadAllIsFreedAtOnce) {
   EXPECT_EQ(thread_for(kLarge), std::this_thread::get_id());
 }
 
-TEST_F(LazyFreeTest, PendingBytesAreBounded) {
+TEST_F(LazyFreeTest, LargeValueWaitsBehindManyBytes) {
   lazy_free_.use_thread();
   SlowValue slow;
-  lazy_free_.free(slow.value(), kLarge);
-  lazy_free_.free(probe([] {}), LazyFree::kBytesPendingMax - kLarge);
-  EXPECT_EQ(lazy_free_.bytes_pending(), LazyFree::kBytesPendingMax);
-  std::thread::id thread;
+  lazy_free_.free(slow.value(), LazyFree::kBytesPendingMax);
+  const std::thread::id own = std::this_thread::get_id();
+  std::thread::id thread = own;
   lazy_free_.free(probe([&] { thread = std::this_thread::get_id(); }), kLarge);
-  EXPECT_EQ(thread, std::this_thread::get_id());
-  EXPECT_EQ(lazy_free_.bytes_pending(), LazyFree::kBytesPendingMax);
+  lazy_free_.end_batch();  // gives up waiting
+  EXPECT_EQ(lazy_free_.bytes_pending(), LazyFree::kBytesPendingMax + kLarge);
+  EXPECT_EQ(lazy_free_.counts().objects_at_once, 0U);
   slow.let_go();
   lazy_free_.stop();
+  EXPECT_NE(thread, own);
   EXPECT_EQ(lazy_free_.bytes_pending(), 0U);
 }
 
-TEST_F(LazyFreeTest, ReduceFreesWhatStillWaits) {
+TEST_F(LazyFreeTest, WaitIsBounded) {
   lazy_free_.use_thread();
   SlowValue slow;
   lazy_free_.free(slow.value(), kLarge);
-  slow.wait_until_begun();
   lazy_free_.free(probe([] {}), kLarge);
-  lazy_free_.reduce_to(kLarge);
-  EXPECT_EQ(lazy_free_.bytes_pending(), kLarge);
-  EXPECT_EQ(lazy_free_.counts().objects_at_once, 1U);
-  std::thread waiting([&] { lazy_free_.reduce_to(0); });
+  EXPECT_TRUE(lazy_free_.wait_until_at_most(2 * kLarge));
+  EXPECT_FALSE(lazy_free_.wait_until_at_most(kLarge));
+  EXPECT_EQ(lazy_free_.counts().objects_at_once, 0U);
   slow.let_go();
-  waiting.join();
+  lazy_free_.stop();
+  EXPECT_TRUE(lazy_free_.wait_until_at_most(0));
+}
+
+TEST_F(LazyFreeTest, FreedPartsAreCounted) {
+  struct InParts {
+    SlowValue& slow;
+    void free_parts(LazyFree::FreedPart freed) const {
+      freed(LazyFree::kBytesPortion);
+      freed(1);  // less than a portion
+      slow.value();
+      freed(LazyFree::kBytesPortion);  // more than there was
+    }
+  };
+  lazy_free_.use_thread();
+  SlowValue slow;
+  lazy_free_.free(std::unique_ptr<InParts>(new InParts{slow}), LazyFree::kBytesPortion + kLarge);
+  slow.wait_until_begun();
+  EXPECT_EQ(lazy_free_.bytes_pending(), kLarge);
+  EXPECT_EQ(lazy_free_.counts().objects_pending, 1U);
+  slow.let_go();
+  lazy_free_.stop();
   EXPECT_EQ(lazy_free_.bytes_pending(), 0U);
+  EXPECT_EQ(lazy_free_.counts().bytes_later, LazyFree::kBytesPortion + kLarge);
 }
 
 /// Removes one large value of each type, in each way.
@@ -233,6 +254,23 @@ TEST_F(LazyRemovalTest, WholeDatabases) {
   expect_freed_later(make_list, [](Database& db) { db.remove_all(); });
 }
 
+TEST_F(LazyRemovalTest, RemovalBehindManyPendingBytes) {
+  SlowValue slow;
+  keyspace_.lazy_free().free(slow.value(), LazyFree::kBytesPendingMax);
+  for (const bool is_flush : {false, true}) {
+    make_hash(keyspace_.db(0));
+    commit();
+    const std::uint64_t at_once = keyspace_.lazy_free().counts().bytes_at_once;
+    is_flush ? keyspace_.remove_all() : keyspace_.db(0).remove(*keyspace_.db(0).find("k"));
+    commit();
+    const LazyFree::Counts counts = keyspace_.lazy_free().counts();
+    EXPECT_LT(counts.bytes_at_once - at_once, LazyFree::kBytesAtOnceMax);
+    EXPECT_EQ(counts.objects_pending, is_flush ? 3U : 2U);
+  }
+  slow.let_go();
+  keyspace_.lazy_free().stop();
+}
+
 TEST_F(LazyRemovalTest, UndoneCreations) {
   make_hash(keyspace_.db(0));
   keyspace_.changes().roll_back_to({});
@@ -258,9 +296,10 @@ TEST_F(LazyRemovalTest, PendingBytesCountAsUsedMemory) {
   keyspace_.lazy_free().free(slow.value(), kLarge);
   EXPECT_EQ(keyspace_.memory_bytes(), before + kLarge);
   EXPECT_TRUE(keyspace_.needs_more_than(before - 1)) << "freeing would not help";
-  slow.wait_until_begun();
+  EXPECT_TRUE(keyspace_.needs_more_than(before)) << "it does not wait for ever";
   slow.let_go();
-  EXPECT_FALSE(keyspace_.needs_more_than(before)) << "it waits";
+  keyspace_.lazy_free().stop();
+  EXPECT_FALSE(keyspace_.needs_more_than(before));
   EXPECT_EQ(keyspace_.memory_bytes(), before);
 }
 
