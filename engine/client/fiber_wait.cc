@@ -3,7 +3,10 @@
 #include <mutex>
 
 #include <boost/fiber/condition_variable.hpp>
+#include <boost/fiber/fss.hpp>
 #include <boost/fiber/mutex.hpp>
+
+#include "engine/client/caller_number.h"
 
 namespace rushgate {
 namespace {
@@ -33,6 +36,12 @@ class FiberWait final : public WaitMethod {
     FiberEvent event;
     begin(event);
     event.wait();
+  }
+
+  [[nodiscard]] std::uint64_t caller_number() const override {
+    static boost::fibers::fiber_specific_ptr<std::uint64_t> number;
+    if (number.get() == nullptr) number.reset(new std::uint64_t(new_caller_number()));
+    return *number;
   }
 };
 

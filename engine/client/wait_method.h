@@ -1,6 +1,8 @@
 // How the callers of a client wait for a reply: a port. fiber_wait.h has the one for Boost.Fiber.
 #pragma once
 
+#include <cstdint>
+
 #include "absl/functional/function_ref.h"
 
 namespace rushgate {
@@ -22,6 +24,9 @@ class WaitMethod {
 
   /// Calls `begin` with an event, then suspends the caller until the event has happened.
   virtual void wait(absl::FunctionRef<void(Event&)> begin) const = 0;
+
+  /// Returns the number of the caller that wait() would suspend (caller_number.h): a fiber's own.
+  [[nodiscard]] virtual std::uint64_t caller_number() const = 0;
 };
 
 }  // namespace rushgate

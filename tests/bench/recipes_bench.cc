@@ -1,4 +1,5 @@
-// Recipes on the embedded engine: docs/performance.md has the figures.
+// Recipes on the embedded engine, and locks on a redis-server too: docs/performance.md has the
+// figures.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -6,10 +7,13 @@
 
 #include <benchmark/benchmark.h>
 
+#include "adapters/redis/redis_backend.h"
 #include "engine/executor/engine.h"
 #include "engine/recipes/ids/id_generator.h"
 #include "engine/recipes/ids/id_scrambler.h"
+#include "engine/recipes/locks/reentrant_lock.h"
 #include "storage/memory/memory_store.h"
+#include "tests/redis_server/redis_server.h"
 
 namespace rushgate {
 namespace {
@@ -62,6 +66,42 @@ void scramble(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations());
 }
 BENCHMARK(scramble);
+
+// ---- Locks ----
+
+Backend& redis() {
+  static const rushgate::testing::RedisServer server;
+  static const std::unique_ptr<Backend> opened =
+      *RedisBackend::open(*RedisOptions::from_url(server.url()));
+  return *opened;
+}
+
+/// One manager a backend, as in one process.
+void lock_and_unlock(benchmark::State& state, LockManager& manager) {
+  ReentrantLock lock(manager, "bench");
+  for (auto _ : state) {
+    if (absl::Status locked = lock.acquire(); !locked.ok()) {
+      state.SkipWithError(locked.ToString().c_str());
+    }
+    if (absl::Status unlocked = lock.release(); !unlocked.ok()) {
+      state.SkipWithError(unlocked.ToString().c_str());
+    }
+  }
+  state.SetItemsProcessed(state.iterations());
+}
+
+void lock_embedded(benchmark::State& state) {
+  static LockManager manager(engine());
+  lock_and_unlock(state, manager);
+}
+void lock_redis(benchmark::State& state) {
+  static LockManager manager(redis());
+  lock_and_unlock(state, manager);
+}
+BENCHMARK(lock_embedded)->UseRealTime();
+BENCHMARK(lock_redis)->UseRealTime();
+BENCHMARK(lock_embedded)->Threads(8)->UseRealTime();
+BENCHMARK(lock_redis)->Threads(8)->UseRealTime();
 
 }  // namespace
 }  // namespace rushgate

@@ -1,0 +1,137 @@
+#include "engine/recipes/locks/lock_channels.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/client/reply_status.h"
+
+namespace rushgate {
+
+void LockChannels::open(Backend& backend) {
+  ClientOptions options;
+  options.on_message = [weak = weak_from_this()](const Reply& message) {
+    if (const std::shared_ptr<LockChannels> self = weak.lock()) self->receive(message);
+  };
+  subscriber_ = backend.open_client(options);
+}
+
+LockChannels::Entry* LockChannels::find(const std::string& channel,
+                                        const std::shared_ptr<ChannelListener>& listener) {
+  const auto found = channels_.find(channel);
+  if (found == channels_.end()) return nullptr;
+  std::list<Entry>& entries = found->second.entries;
+  const auto entry = std::find_if(entries.begin(), entries.end(),
+                                  [&](const Entry& other) { return other.listener == listener; });
+  return entry == entries.end() ? nullptr : &*entry;
+}
+
+void LockChannels::add(const std::string& channel,
+                       const std::shared_ptr<ChannelListener>& listener) {
+  bool is_subscribed = false;
+  {
+    const std::lock_guard lock(mutex_);
+    Channel& joined = channels_[channel];
+    is_subscribed = joined.is_subscribed && !joined.is_changing;
+    joined.entries.push_back({.listener = listener, .is_told = is_subscribed});
+  }
+  if (is_subscribed) return listener->subscribed(absl::OkStatus());
+  update(channel);
+}
+
+void LockChannels::remove(const std::string& channel,
+                          const std::shared_ptr<ChannelListener>& listener) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto left = channels_.find(channel);
+    if (left == channels_.end()) return;
+    left->second.entries.remove_if([&](const Entry& entry) { return entry.listener == listener; });
+  }
+  update(channel);
+}
+
+bool LockChannels::pause(const std::string& channel,
+                         const std::shared_ptr<ChannelListener>& listener) {
+  const std::lock_guard lock(mutex_);
+  Entry* const entry = find(channel, listener);
+  if (entry == nullptr) return true;
+  if (std::exchange(channels_[channel].has_message, false)) return false;
+  entry->is_paused = true;
+  return true;
+}
+
+bool LockChannels::end_pause(const std::string& channel,
+                             const std::shared_ptr<ChannelListener>& listener) {
+  const std::lock_guard lock(mutex_);
+  Entry* const entry = find(channel, listener);
+  return entry != nullptr && std::exchange(entry->is_paused, false);
+}
+
+/// Subscribes if there are listeners, unsubscribes if there are none. One request at a time for a
+/// channel, so that they cannot overtake each other.
+void LockChannels::update(const std::string& channel) {
+  bool subscribes = false;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = channels_.find(channel);
+    if (found == channels_.end() || found->second.is_changing) return;
+    subscribes = !found->second.entries.empty();
+    if (subscribes == found->second.is_subscribed) {
+      if (!subscribes) channels_.erase(found);
+      return;
+    }
+    found->second.is_changing = true;
+  }
+  // Not under the lock: without threads the completion runs before this returns.
+  subscriber_->submit(Request::of(subscribes ? "SUBSCRIBE" : "UNSUBSCRIBE", channel),
+                      [weak = weak_from_this(), channel, subscribes](const Reply& reply) {
+                        const std::shared_ptr<LockChannels> self = weak.lock();
+                        if (!self) return;
+                        self->updated(
+                            channel, subscribes,
+                            reply.is_error() ? to_status(reply, "subscribing") : absl::OkStatus());
+                      });
+}
+
+void LockChannels::updated(const std::string& channel, bool subscribes,
+                           const absl::Status& status) {
+  Listeners told;
+  {
+    const std::lock_guard lock(mutex_);
+    Channel& changed = channels_[channel];
+    changed.is_changing = false;
+    changed.is_subscribed = subscribes && status.ok();
+    changed.has_message = false;
+    for (Entry& entry : changed.entries) {
+      if (subscribes && !std::exchange(entry.is_told, true)) told.push_back(entry.listener);
+    }
+    if (subscribes && !status.ok()) changed.entries.clear();
+  }
+  for (const auto& listener : told) listener->subscribed(status);
+  update(channel);
+}
+
+/// ["message", channel, …], or what a backend tells of its own: messages may be missing.
+void LockChannels::receive(const Reply& message) {
+  if (message.elements().size() < 2) return;
+  const std::string& kind = message.elements()[0].text();
+  const std::string& channel = message.elements()[1].text();
+  Listeners resumed;
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto& [name, received] : channels_) {
+      const bool is_for_one = kind == "message" && name == channel;
+      if (!is_for_one && kind != "resubscribed") continue;
+      bool has_resumed = false;
+      for (Entry& entry : received.entries) {
+        if (is_for_one && has_resumed) break;
+        if (!std::exchange(entry.is_paused, false)) continue;
+        resumed.push_back(entry.listener);
+        has_resumed = true;
+      }
+      if (!has_resumed) received.has_message = true;
+    }
+  }
+  for (const auto& listener : resumed) listener->resumed();
+}
+
+}  // namespace rushgate

@@ -1,0 +1,70 @@
+// The channels by which the locks of one process learn of releases.
+#pragma once
+
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "engine/client/backend.h"
+#include "engine/client/client.h"
+
+namespace rushgate {
+
+/// Waits for messages of one channel. Both run as callbacks of the backend, or inside a call of
+/// LockChannels.
+class ChannelListener {
+ public:
+  virtual ~ChannelListener() = default;
+
+  /// Once: messages come from now on, or why they never will.
+  virtual void subscribed(const absl::Status& status) = 0;
+  /// It had paused, and a message has come.
+  virtual void resumed() = 0;
+};
+
+/// Subscribes to a channel as long as it has listeners. Thread-safe.
+///
+/// A message resumes the listener that came first among those that have paused. If none has, the next
+/// one that wants to pause does not. So no message is lost between an attempt and the pause after it.
+class LockChannels : public std::enable_shared_from_this<LockChannels> {
+ public:
+  /// To be called once, before anything else.
+  void open(Backend& backend);
+
+  void add(const std::string& channel, const std::shared_ptr<ChannelListener>& listener);
+  void remove(const std::string& channel, const std::shared_ptr<ChannelListener>& listener);
+  /// Returns false if a message has come that no listener was resumed by: the caller goes on.
+  bool pause(const std::string& channel, const std::shared_ptr<ChannelListener>& listener);
+  /// Ends a pause. Returns false if the listener is not paused.
+  bool end_pause(const std::string& channel, const std::shared_ptr<ChannelListener>& listener);
+
+ private:
+  struct Entry {
+    std::shared_ptr<ChannelListener> listener;
+    bool is_told = false;  // by subscribed()
+    bool is_paused = false;
+  };
+  struct Channel {
+    std::list<Entry> entries;
+    bool is_subscribed = false;
+    bool is_changing = false;  // a request is under way
+    bool has_message = false;
+  };
+  using Listeners = std::vector<std::shared_ptr<ChannelListener>>;
+
+  void update(const std::string& channel);
+  void updated(const std::string& channel, bool subscribes, const absl::Status& status);
+  void receive(const Reply& message);
+  Entry* find(const std::string& channel, const std::shared_ptr<ChannelListener>& listener);
+
+  std::unique_ptr<Client> subscriber_;
+  std::mutex mutex_;
+  std::map<std::string, Channel> channels_;  // guarded by mutex_
+};
+
+}  // namespace rushgate

@@ -1,0 +1,187 @@
+#include "engine/recipes/locks/lock_core.h"
+
+#include <array>
+#include <utility>
+
+#include "engine/client/caller_number.h"
+#include "engine/client/redis_error_code.h"
+#include "engine/client/reply_status.h"
+#include "engine/recipes/locks/lock_names.h"
+#include "engine/recipes/locks/lock_scripts.h"
+#include "engine/recipes/locks/lock_wait.h"
+#include "engine/recipes/locks/owner_name.h"
+
+namespace rushgate {
+namespace {
+
+/// How long a latch stays if its process does not delete it: longer than a release is repeated.
+constexpr std::string_view kLatchMs = "15000";
+constexpr int kReleaseAttempts = 3;
+
+absl::Status closed() { return absl::CancelledError("the lock's manager is gone"); }
+
+}  // namespace
+
+/// An embedded engine loses no reply, so a release needs no latch there.
+LockCore::LockCore(Backend& backend, LockManagerOptions options)
+    : backend_(backend),
+      options_(std::move(options)),
+      can_lose_replies_(!backend.capabilities().runs_native_scripts),
+      client_(backend.open_client(options_.client)),
+      channels_(std::make_shared<LockChannels>()),
+      leases_(
+          std::make_shared<LockLeases>(backend, *client_, options_.client_id, options_.on_lost)) {
+  channels_->open(backend);
+}
+
+void LockCore::close() {
+  std::set<std::shared_ptr<LockWait>> waits;
+  {
+    const std::lock_guard lock(mutex_);
+    is_closed_ = true;
+    waits.swap(waits_);
+  }
+  leases_->close();
+  for (const auto& wait : waits) wait->finish(closed());
+}
+
+bool LockCore::is_closed() const {
+  const std::lock_guard lock(mutex_);
+  return is_closed_;
+}
+
+std::uint64_t LockCore::caller() const {
+  const WaitMethod* const method = options_.client.wait;
+  return method != nullptr ? method->caller_number() : thread_number();
+}
+
+// ---- Acquisitions ----
+
+std::int64_t LockCore::lease_of(const LockWish& wish) const {
+  return wish.lease_ms > 0 ? wish.lease_ms : options_.watchdog_lease_ms;
+}
+
+Request LockCore::request_of(const LockWish& wish, bool by_text) const {
+  const std::string token =
+      wish.is_fenced ? tagged_name("redisson_lock_token", wish.name) : std::string();
+  const std::string lease_ms = std::to_string(lease_of(wish));
+  const std::string owner = owner_name(options_.client_id, wish.owner);
+  const std::array<std::string_view, 2> keys = {wish.name, token};
+  const std::array<std::string_view, 2> arguments = {lease_ms, owner};
+  const std::span<const std::string_view> used(keys.data(), wish.is_fenced ? 2 : 1);
+  if (by_text) return make_script_request("EVAL", acquire_script().text(), used, arguments);
+  return client_->script_request(acquire_script(), used, arguments);
+}
+
+absl::StatusOr<LockCore::Attempt> LockCore::read(const LockWish& wish, std::int64_t sent_at_ms,
+                                                 const Reply& reply) {
+  if (reply.elements().size() != 2) {
+    leases_->lease_may_be(wish.name, wish.owner, sent_at_ms, lease_of(wish));
+    return to_status(reply, "locking");
+  }
+  const std::int64_t number = reply.elements()[1].integer();
+  if (reply.elements()[0].integer() == 0) return Attempt{.lease_left_ms = number};
+  if (is_closed()) return closed();
+  leases_->add(wish.name, wish.owner, sent_at_ms, lease_of(wish), wish.lease_ms <= 0, number);
+  return Attempt{.is_acquired = true};
+}
+
+absl::StatusOr<LockCore::Attempt> LockCore::attempt(const LockWish& wish) {
+  if (is_closed()) return closed();
+  const std::int64_t sent_at_ms = backend_.clock().monotonic_ms();
+  Reply reply = client_->call(request_of(wish, false));
+  if (has_code(reply, redis_error_code::kNoScript)) reply = client_->call(request_of(wish, true));
+  return read(wish, sent_at_ms, reply);
+}
+
+void LockCore::attempt_async(const LockWish& wish,
+                             absl::AnyInvocable<void(absl::StatusOr<Attempt>)> done) {
+  if (is_closed()) return done(closed());
+  const std::int64_t sent_at_ms = backend_.clock().monotonic_ms();
+  client_->submit(request_of(wish, true),
+                  [self = shared_from_this(), wish, sent_at_ms, done = std::move(done)](
+                      const Reply& reply) mutable { done(self->read(wish, sent_at_ms, reply)); });
+}
+
+void LockCore::wait(LockWish wish, std::optional<std::int64_t> deadline_ms, Callback done) {
+  const auto wait =
+      std::make_shared<LockWait>(shared_from_this(), std::move(wish), deadline_ms, std::move(done));
+  bool is_open = false;
+  {
+    const std::lock_guard lock(mutex_);
+    is_open = !is_closed_;
+    if (is_open) waits_.insert(wait);
+  }
+  if (!is_open) return wait->finish(closed());
+  wait->start();
+}
+
+void LockCore::remove(const std::shared_ptr<LockWait>& wait) {
+  const std::lock_guard lock(mutex_);
+  waits_.erase(wait);
+}
+
+// ---- Releases ----
+
+absl::Status LockCore::release(const std::string& name, std::uint64_t owner) {
+  while (true) {
+    const auto is_held = release_once(name, owner);
+    const bool is_as_expected = leases_->end_release(name, owner, is_held.value_or(false));
+    if (!is_held.ok()) return is_held.status();
+    if (is_as_expected) return absl::OkStatus();
+  }
+}
+
+absl::StatusOr<bool> LockCore::release_once(const std::string& name, std::uint64_t owner) {
+  std::string latch;
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_closed_) return closed();
+    if (can_lose_replies_) {
+      latch = tagged_name("redisson_unlock_latch", name) + ':' + options_.client_id + '-' +
+              std::to_string(++releases_);
+    }
+  }
+  const std::int64_t held_lease_ms =
+      leases_->begin_release(name, owner).value_or(options_.watchdog_lease_ms);
+  const std::string channel = tagged_name("redisson_lock__channel", name);
+  const std::string field = owner_name(options_.client_id, owner);
+  const std::string lease_ms = std::to_string(held_lease_ms);
+  const std::array<std::string_view, 3> keys = {name, channel, latch};
+  const std::array<std::string_view, 3> arguments = {field, lease_ms, kLatchMs};
+  const std::span<const std::string_view> used(keys.data(), can_lose_replies_ ? 3 : 2);
+
+  Reply reply;
+  absl::Status failure;
+  for (int attempts = 0; attempts < kReleaseAttempts; ++attempts) {
+    reply = client_->run(release_script(), used, arguments);
+    failure = reply.is_error() ? to_status(reply, "unlocking") : absl::OkStatus();
+    if (!can_lose_replies_ || !absl::IsUnavailable(failure)) break;
+  }
+  if (!failure.ok()) return failure;
+  if (can_lose_replies_) client_->submit(Request::of("DEL", latch), [](const Reply&) {});
+  if (reply.is_integer()) return reply.integer() == 0;
+  return absl::FailedPreconditionError("the lock " + name + " is not held by " + field);
+}
+
+absl::Status LockCore::set_lease(const std::string& name, std::uint64_t owner,
+                                 std::int64_t lease_ms) {
+  if (is_closed()) return closed();
+  const std::int64_t sent_at_ms = backend_.clock().monotonic_ms();
+  const std::string field = owner_name(options_.client_id, owner);
+  const std::string lease = std::to_string(lease_ms);
+  const std::string_view key = name;
+  const std::array<std::string_view, 2> arguments = {lease, field};
+  const Reply reply = client_->run(renew_script(), {&key, 1}, arguments);
+  if (!reply.is_integer()) {
+    leases_->lease_may_be(name, owner, sent_at_ms, lease_ms);
+    return to_status(reply, "setting a lease");
+  }
+  if (reply.integer() == 0) {
+    return absl::FailedPreconditionError("the lock " + name + " is not held by " + field);
+  }
+  leases_->set_lease(name, owner, sent_at_ms, lease_ms);
+  return absl::OkStatus();
+}
+
+}  // namespace rushgate

@@ -1,0 +1,84 @@
+// What a LockManager and its locks share.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "engine/client/backend.h"
+#include "engine/client/client.h"
+#include "engine/recipes/locks/lock_channels.h"
+#include "engine/recipes/locks/lock_leases.h"
+#include "engine/recipes/locks/lock_manager.h"
+
+namespace rushgate {
+
+/// What is wanted of a lock.
+struct LockWish {
+  std::string name;
+  bool is_fenced = false;
+  std::uint64_t owner = 0;
+  std::int64_t lease_ms = 0;  // 0: the watchdog's
+};
+
+class LockWait;
+
+/// Thread-safe. Completions and timers keep it alive, and do nothing after close().
+class LockCore : public std::enable_shared_from_this<LockCore> {
+ public:
+  using Callback = absl::AnyInvocable<void(absl::StatusOr<bool>)>;
+  /// An attempt: true, or how long the holder's lease lasts; negative: for ever.
+  struct Attempt {
+    bool is_acquired = false;
+    std::int64_t lease_left_ms = 0;
+  };
+
+  LockCore(Backend& backend, LockManagerOptions options);
+  void close();
+
+  [[nodiscard]] Backend& backend() { return backend_; }
+  [[nodiscard]] LockChannels& channels() { return *channels_; }
+  [[nodiscard]] LockLeases& leases() { return *leases_; }
+  [[nodiscard]] const LockManagerOptions& options() const { return options_; }
+  [[nodiscard]] bool is_closed() const;
+  /// Returns the number of the calling thread or fiber.
+  [[nodiscard]] std::uint64_t caller() const;
+
+  /// Tries once, and waits for the reply.
+  absl::StatusOr<Attempt> attempt(const LockWish& wish);
+  void attempt_async(const LockWish& wish, absl::AnyInvocable<void(absl::StatusOr<Attempt>)> done);
+  /// Waits for the lock until `deadline_ms`, or for ever. `done` runs as a callback.
+  void wait(LockWish wish, std::optional<std::int64_t> deadline_ms, Callback done);
+  void remove(const std::shared_ptr<LockWait>& wait);
+
+  absl::Status release(const std::string& name, std::uint64_t owner);
+  /// Returns true if the owner holds the lock still.
+  absl::StatusOr<bool> release_once(const std::string& name, std::uint64_t owner);
+  absl::Status set_lease(const std::string& name, std::uint64_t owner, std::int64_t lease_ms);
+
+ private:
+  [[nodiscard]] Request request_of(const LockWish& wish, bool by_text) const;
+  absl::StatusOr<Attempt> read(const LockWish& wish, std::int64_t sent_at_ms, const Reply& reply);
+  [[nodiscard]] std::int64_t lease_of(const LockWish& wish) const;
+
+  Backend& backend_;
+  const LockManagerOptions options_;
+  const bool can_lose_replies_;
+  const std::unique_ptr<Client> client_;
+  const std::shared_ptr<LockChannels> channels_;
+  const std::shared_ptr<LockLeases> leases_;
+
+  mutable std::mutex mutex_;
+  // Guarded by mutex_:
+  std::set<std::shared_ptr<LockWait>> waits_;
+  std::uint64_t releases_ = 0;
+  bool is_closed_ = false;
+};
+
+}  // namespace rushgate

@@ -1,0 +1,83 @@
+// The leases that the owners of one process hold: their renewal, and their loss.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "engine/client/backend.h"
+#include "engine/client/client.h"
+
+namespace rushgate {
+
+/// Thread-safe. Times are those of the backend's monotonic clock.
+class LockLeases : public std::enable_shared_from_this<LockLeases> {
+ public:
+  using Lost = std::function<void(const std::string& name, std::uint64_t owner)>;
+
+  /// `client` must live as long as this.
+  LockLeases(Backend& backend, Client& client, std::string client_id, Lost on_lost);
+
+  /// An acquisition that was sent at `sent_at_ms` succeeded.
+  void add(const std::string& name, std::uint64_t owner, std::int64_t sent_at_ms,
+           std::int64_t lease_ms, bool is_renewed, std::int64_t token);
+
+  /// A release is about to be sent: if it is the last one, renewal stops. Returns the lease in ms;
+  /// nothing if the lock is not held.
+  std::optional<std::int64_t> begin_release(const std::string& name, std::uint64_t owner);
+  /// The release was decided on. `is_held`: the owner holds the lock still. Returns false if it should
+  /// not: an acquisition succeeded whose reply was lost.
+  bool end_release(const std::string& name, std::uint64_t owner, bool is_held);
+
+  [[nodiscard]] bool is_held(const std::string& name, std::uint64_t owner) const;
+  [[nodiscard]] std::int64_t token(const std::string& name, std::uint64_t owner) const;
+  /// The lease was set by a request that was sent at `sent_at_ms`.
+  void set_lease(const std::string& name, std::uint64_t owner, std::int64_t sent_at_ms,
+                 std::int64_t lease_ms);
+
+  /// A request that was sent at `sent_at_ms` may have set the lease: its reply was lost.
+  void lease_may_be(const std::string& name, std::uint64_t owner, std::int64_t sent_at_ms,
+                    std::int64_t lease_ms);
+
+  /// From now on no timer does anything, and no lock is held.
+  void close();
+
+ private:
+  using Key = std::pair<std::string, std::uint64_t>;
+  struct Lease {
+    int holds = 0;
+    std::int64_t lease_ms = 0;
+    bool is_renewed = false;
+    std::int64_t ends_at_ms = 0;
+    std::int64_t token = 0;
+    std::uint64_t generation = 0;  // of its timer
+    std::optional<Scheduler::TimerId> timer = {};
+  };
+
+  void set_timer(const Key& key, Lease& lease, std::int64_t due_ms);
+  void cancel_timer(Lease& lease);
+  void fire(const Key& key, std::uint64_t generation);
+  void renewed(const Key& key, std::uint64_t generation, std::int64_t sent_at_ms,
+               const Reply& reply);
+  Lease* find(const Key& key, std::uint64_t generation);
+  void lose(const Key& key);
+
+  Backend& backend_;
+  const Clock& clock_;
+  Client& client_;
+  const std::string client_id_;
+  const Lost on_lost_;
+
+  mutable std::mutex mutex_;
+  // Guarded by mutex_:
+  std::map<Key, Lease> leases_;
+  std::uint64_t generations_ = 0;
+  bool is_closed_ = false;
+};
+
+}  // namespace rushgate

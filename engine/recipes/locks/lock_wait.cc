@@ -1,0 +1,104 @@
+#include "engine/recipes/locks/lock_wait.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/recipes/locks/lock_names.h"
+
+namespace rushgate {
+namespace {
+
+constexpr std::int64_t kRetryMs = 1'000;  // after an error that may pass
+
+}  // namespace
+
+LockWait::LockWait(std::shared_ptr<LockCore> core, LockWish wish,
+                   std::optional<std::int64_t> deadline_ms, LockCore::Callback done)
+    : core_(std::move(core)),
+      wish_(std::move(wish)),
+      channel_(tagged_name("redisson_lock__channel", wish_.name)),
+      deadline_ms_(deadline_ms),
+      done_(std::move(done)) {}
+
+void LockWait::start() {
+  if (deadline_ms_) set_timer(deadline_timer_, *deadline_ms_, &LockWait::deadline_passed);
+  core_->channels().add(channel_, shared_from_this());
+}
+
+bool LockWait::is_late() const {
+  return deadline_ms_ && core_->backend().clock().monotonic_ms() >= *deadline_ms_;
+}
+
+void LockWait::set_timer(Timer& timer, std::int64_t due_ms, void (LockWait::*run)()) {
+  const std::lock_guard lock(mutex_);
+  if (is_done_) return;
+  if (timer) core_->backend().scheduler().cancel(*timer);
+  timer = core_->backend().scheduler().at(due_ms, [weak = weak_from_this(), run] {
+    if (const std::shared_ptr<LockWait> self = weak.lock()) (self.get()->*run)();
+  });
+}
+
+void LockWait::subscribed(const absl::Status& status) {
+  if (!status.ok()) return finish(status);
+  {
+    const std::lock_guard lock(mutex_);
+    is_subscribed_ = true;
+  }
+  attempt();
+}
+
+void LockWait::attempt() {
+  core_->attempt_async(wish_, [self = shared_from_this()](absl::StatusOr<LockCore::Attempt> tried) {
+    self->attempted(tried);
+  });
+}
+
+void LockWait::attempted(const absl::StatusOr<LockCore::Attempt>& attempted) {
+  const bool may_pass = absl::IsUnavailable(attempted.status()) && !is_late();
+  if (!attempted.ok() && !may_pass) return finish(attempted.status());
+  if (attempted.ok() && attempted->is_acquired) return finish(true);
+  if (is_late()) return finish(false);
+  if (!core_->channels().pause(channel_, shared_from_this())) return attempt();
+  pause_for(attempted.ok() ? attempted->lease_left_ms : kRetryMs);
+}
+
+/// No message comes when the holder's lease ends by itself.
+void LockWait::pause_for(std::int64_t lease_left_ms) {
+  if (lease_left_ms < 0) return;
+  const std::int64_t due_ms =
+      core_->backend().clock().monotonic_ms() + std::max<std::int64_t>(lease_left_ms, 1);
+  set_timer(pause_timer_, due_ms, &LockWait::pause_ended);
+}
+
+void LockWait::pause_ended() {
+  if (core_->channels().end_pause(channel_, shared_from_this())) attempt();
+}
+
+/// The last attempt of a wait that has subscribed is that of the deadline.
+void LockWait::deadline_passed() {
+  bool is_subscribed = false;
+  {
+    const std::lock_guard lock(mutex_);
+    is_subscribed = is_subscribed_;
+  }
+  if (!is_subscribed) return finish(false);
+  pause_ended();
+}
+
+void LockWait::finish(absl::StatusOr<bool> result) {
+  LockCore::Callback done;
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(is_done_, true)) return;
+    for (Timer* const timer : {&deadline_timer_, &pause_timer_}) {
+      if (*timer) core_->backend().scheduler().cancel(**timer);
+    }
+    done = std::move(done_);
+  }
+  const std::shared_ptr<LockWait> self = shared_from_this();
+  core_->channels().remove(channel_, self);
+  core_->remove(self);
+  done(std::move(result));
+}
+
+}  // namespace rushgate

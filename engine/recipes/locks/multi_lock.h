@@ -1,0 +1,51 @@
+// Several locks as one: RedissonMultiLock of Redisson 3.27.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "engine/recipes/locks/reentrant_lock.h"
+
+namespace rushgate {
+
+/// All of its locks or none. Thread-safe as they are. The locks may be of several managers, and so of
+/// several backends: the multi-lock is then held as long as each of them is.
+///
+/// Locks are acquired in their order. A call that has not got all of them in time releases those that
+/// it has. acquire() does so too, after 1.5 s a lock, and begins from the front: callers with other
+/// orders cannot block each other for ever. With a lease, all leases begin when the last lock is
+/// acquired. If a lock was lost meanwhile, the call fails or goes on as if it had not got it.
+class MultiLock {
+ public:
+  /// `locks`: at least one, each once.
+  explicit MultiLock(std::vector<ReentrantLock> locks);
+
+  /// Waits until the caller holds all of them. The first error ends it, with none held.
+  absl::Status acquire(std::int64_t lease_ms = ReentrantLock::kWatchdog);
+  /// Returns true if the caller holds all of them now. Waits for up to `wait_ms` in all.
+  absl::StatusOr<bool> try_acquire(std::int64_t wait_ms,
+                                   std::int64_t lease_ms = ReentrantLock::kWatchdog);
+  /// Ends one hold of each. Releases all, whatever fails, and returns the first error.
+  absl::Status release();
+
+  /// Returns true if every lease of the caller lasts for certain.
+  [[nodiscard]] bool is_held() const;
+
+  // ---- For std::unique_lock and std::lock_guard ----
+
+  /// acquire(). Throws std::runtime_error if it fails.
+  void lock();
+  /// try_acquire(0). Throws std::runtime_error if it fails.
+  bool try_lock();
+  /// release(), whatever it returns.
+  void unlock() { static_cast<void>(release()); }
+
+ private:
+  absl::Status release_first(std::size_t count);
+
+  std::vector<ReentrantLock> locks_;
+};
+
+}  // namespace rushgate

@@ -1,0 +1,56 @@
+// The owner of a lock is the fiber, and a fiber that waits lets others of its thread go on.
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include <boost/fiber/fiber.hpp>
+#include <boost/fiber/operations.hpp>
+#include <gtest/gtest.h>
+
+#include "engine/client/fiber_wait.h"
+#include "engine/executor/engine.h"
+#include "engine/recipes/locks/reentrant_lock.h"
+#include "storage/memory/memory_store.h"
+
+namespace rushgate {
+namespace {
+
+TEST(FiberLocksTest, FibersOfOneThreadExcludeEachOther) {
+  constexpr int kFibers = 5;
+  constexpr int kEach = 20;
+  const auto engine = *Engine::open(std::make_unique<MemoryStore>());
+  LockManager manager(*engine, {.client = {.wait = &fiber_wait()}});
+  int counter = 0;
+  bool is_inside = false;
+  std::vector<boost::fibers::fiber> fibers;
+  for (int i = 0; i < kFibers; ++i) {
+    fibers.emplace_back([&] {
+      ReentrantLock lock(manager, "shop");
+      for (int n = 0; n < kEach; ++n) {
+        const std::lock_guard held(lock);
+        EXPECT_FALSE(std::exchange(is_inside, true));
+        boost::this_fiber::yield();
+        is_inside = false;
+        ++counter;
+      }
+    });
+  }
+  for (auto& fiber : fibers) fiber.join();
+  EXPECT_EQ(counter, kFibers * kEach);
+}
+
+TEST(FiberLocksTest, FiberIsReentrantAndOthersAreNot) {
+  const auto engine = *Engine::open(std::make_unique<MemoryStore>());
+  LockManager manager(*engine, {.client = {.wait = &fiber_wait()}});
+  ReentrantLock lock(manager, "shop");
+  boost::fibers::fiber([&] {
+    ASSERT_TRUE(*lock.try_acquire(0));
+    EXPECT_TRUE(*lock.try_acquire(0));
+    boost::fibers::fiber([&] { EXPECT_FALSE(*lock.try_acquire(0)); }).join();
+    EXPECT_TRUE(lock.release().ok());
+    EXPECT_TRUE(lock.release().ok());
+  }).join();
+}
+
+}  // namespace
+}  // namespace rushgate

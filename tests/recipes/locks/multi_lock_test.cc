@@ -1,0 +1,94 @@
+#include "engine/recipes/locks/multi_lock.h"
+
+#include <mutex>
+#include <thread>
+
+#include "tests/recipes/locks/lock_fixture.h"
+
+namespace rushgate {
+namespace {
+
+/// The second lock is on a backend of its own.
+class MultiLockTest : public RecipeTest {
+ protected:
+  std::vector<ReentrantLock> locks(LockManager& here, LockManager& there) {
+    return {ReentrantLock(here, "a"), ReentrantLock(there, "b")};
+  }
+
+  std::unique_ptr<Engine> elsewhere_ =
+      *Engine::open(std::make_unique<MemoryStore>(), {.manual_clock = &clock_});
+  LockManager here_{*backend_};
+  LockManager there_{*elsewhere_};
+  LockManager other_here_{*backend_};
+  LockManager other_there_{*elsewhere_};
+  MultiLock lock_{locks(here_, there_)};
+  MultiLock other_{locks(other_here_, other_there_)};
+};
+INSTANTIATE_TEST_SUITE_P(Backends, MultiLockTest, all_recipe_kinds(), recipe_name);
+
+TEST_P(MultiLockTest, AllLocksAreHeldOrNone) {
+  ReentrantLock second(other_there_, "b");
+  ASSERT_TRUE(*second.try_acquire(0));
+  EXPECT_FALSE(*lock_.try_acquire(0));
+  EXPECT_EQ((*client_)("EXISTS", "a"), Reply::integer(0)) << "the first is released";
+  ASSERT_TRUE(second.release().ok());
+  EXPECT_TRUE(*lock_.try_acquire(0));
+  EXPECT_TRUE(lock_.is_held());
+  EXPECT_FALSE(*other_.try_acquire(0));
+  EXPECT_TRUE(lock_.release().ok());
+  EXPECT_FALSE(lock_.is_held());
+  EXPECT_TRUE(*other_.try_acquire(0));
+}
+
+TEST_P(MultiLockTest, ReentrantAsItsLocks) {
+  ASSERT_TRUE(*lock_.try_acquire(0));
+  ASSERT_TRUE(*lock_.try_acquire(0));
+  EXPECT_TRUE(lock_.release().ok());
+  EXPECT_FALSE(*other_.try_acquire(0));
+  EXPECT_TRUE(lock_.release().ok());
+  EXPECT_TRUE(*other_.try_acquire(0));
+}
+
+TEST_P(MultiLockTest, BackendThatFailsLeavesNoneHeld) {
+  elsewhere_->close();
+  EXPECT_TRUE(absl::IsUnavailable(lock_.try_acquire(0).status()));
+  EXPECT_EQ((*client_)("EXISTS", "a"), Reply::integer(0));
+}
+
+TEST_P(MultiLockTest, LeasesBeginTogether) {
+  if (engine_ == nullptr) GTEST_SKIP() << "its clock is real";
+  ASSERT_TRUE(*lock_.try_acquire(0, 5'000));
+  const auto there = elsewhere_->open_client();
+  EXPECT_EQ((*client_)("PTTL", "a"), Reply::integer(5'000));
+  EXPECT_EQ((*there)("PTTL", "b"), Reply::integer(5'000));
+  advance_ms(5'000);
+  EXPECT_FALSE(lock_.is_held());
+}
+
+TEST_P(MultiLockTest, ReleaseReleasesAllAndReportsLosses) {
+  ASSERT_TRUE(*lock_.try_acquire(0));
+  (*client_)("DEL", "a");
+  EXPECT_TRUE(absl::IsFailedPrecondition(lock_.release()));
+  EXPECT_EQ((*elsewhere_->open_client())("EXISTS", "b"), Reply::integer(0));
+}
+
+TEST(MultiLockThreadsTest, OrdersThatCrossDoNotDeadlock) {
+  const auto engine = *Engine::open(std::make_unique<MemoryStore>());
+  LockManager manager(*engine);
+  MultiLock forth({ReentrantLock(manager, "a"), ReentrantLock(manager, "b")});
+  MultiLock back({ReentrantLock(manager, "b"), ReentrantLock(manager, "a")});
+  int counter = 0;
+  const auto count = [&counter](MultiLock& lock) {
+    for (int i = 0; i < 20; ++i) {
+      const std::lock_guard held(lock);
+      ++counter;
+    }
+  };
+  std::thread other([&] { count(back); });
+  count(forth);
+  other.join();
+  EXPECT_EQ(counter, 40);
+}
+
+}  // namespace
+}  // namespace rushgate

@@ -1,0 +1,519 @@
+#include "engine/recipes/locks/reentrant_lock.h"
+
+#include <array>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/recipes/locks/lock_scripts.h"
+#include "engine/recipes/locks/simple_lock.h"
+#include "tests/recipes/locks/lock_fixture.h"
+
+namespace rushgate {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr char kChannel[] = "redisson_lock__channel:{shop}";
+constexpr std::uint64_t kOther = 1'000'000;  // an owner that no thread of the test is
+
+class ReentrantLockTest : public RecipeTest {
+ protected:
+  /// As after the end of every lease.
+  void expire() {
+    if (engine_ != nullptr) return advance_ms(60'000);
+    (*client_)("DEL", "shop");
+  }
+  Reply field(const LockManager& manager) {
+    return (*client_)("HGET", "shop", manager.client_id() + ':' + std::to_string(manager.caller()));
+  }
+
+  LockManager manager_{*backend_, {.client_id = "jvm-1"}};
+  LockManager other_manager_{*backend_};
+  ReentrantLock lock_{manager_, "shop"};
+  ReentrantLock other_{other_manager_, "shop"};
+};
+INSTANTIATE_TEST_SUITE_P(Backends, ReentrantLockTest, all_recipe_kinds(), recipe_name);
+
+/// Timers and leases by a clock that the test moves.
+class ReentrantLockInManualTimeTest : public ReentrantLockTest {};
+INSTANTIATE_TEST_SUITE_P(Backends, ReentrantLockInManualTimeTest,
+                         ::testing::Values(RecipeKind::kMemory, RecipeKind::kRocksDb), recipe_name);
+
+/// With replies and connections that can be lost.
+class ReentrantLockOnRedisTest : public ReentrantLockTest {};
+INSTANTIATE_TEST_SUITE_P(Backends, ReentrantLockOnRedisTest, ::testing::Values(RecipeKind::kRedis),
+                         recipe_name);
+
+// ---- Owners and keys ----
+
+TEST_P(ReentrantLockTest, KeysAreRedissons) {
+  ASSERT_TRUE(lock_.acquire().ok());
+  const std::string owner = "jvm-1:" + std::to_string(manager_.caller());
+  EXPECT_EQ((*client_)("HGETALL", "shop"), Reply::array({Reply::bulk(owner), Reply::bulk("1")}));
+  const std::int64_t lease_ms = (*client_)("PTTL", "shop").integer();
+  EXPECT_GT(lease_ms, 20'000);
+  EXPECT_LE(lease_ms, 30'000);
+  ASSERT_TRUE(lock_.acquire(60'000).ok());
+  EXPECT_EQ(field(manager_), Reply::bulk("2"));
+  EXPECT_GT((*client_)("PTTL", "shop").integer(), 30'000);
+  EXPECT_TRUE(lock_.release().ok());
+  EXPECT_EQ(field(manager_), Reply::bulk("1"));
+  EXPECT_TRUE(lock_.is_held());
+  EXPECT_TRUE(lock_.release().ok());
+  EXPECT_EQ((*client_)("KEYS", "*"), Reply::array()) << "no latch stays";
+}
+
+TEST_P(ReentrantLockTest, ReleasePublishesZero) {
+  std::promise<Reply> message;
+  const auto subscriber = backend_->open_client(
+      {.on_message = [&](Reply sent) { message.set_value(std::move(sent)); }});
+  (*subscriber)("SUBSCRIBE", kChannel);
+  ASSERT_TRUE(lock_.acquire().ok());
+  ASSERT_TRUE(lock_.acquire().ok());
+  ASSERT_TRUE(lock_.release().ok());
+  ASSERT_TRUE(lock_.release().ok());
+  EXPECT_EQ(message.get_future().get(),
+            Reply::array({Reply::bulk("message"), Reply::bulk(kChannel), Reply::bulk("0")}));
+}
+
+TEST_P(ReentrantLockTest, OtherOwnersAreRefused) {
+  ASSERT_TRUE(lock_.acquire().ok());
+  EXPECT_FALSE(*other_.try_acquire(0)) << "another process";
+  EXPECT_FALSE(*begin(lock_, kOther, 0).result()) << "another thread";
+  EXPECT_TRUE(absl::IsFailedPrecondition(other_.release()));
+  EXPECT_TRUE(absl::IsFailedPrecondition(lock_.release_of(kOther)));
+  EXPECT_EQ(field(manager_), Reply::bulk("1"));
+  ASSERT_TRUE(lock_.release().ok());
+  EXPECT_TRUE(*other_.try_acquire(0));
+}
+
+/// The field's "synchronized": a mutex of its own in each process.
+TEST_P(ReentrantLockTest, LockHoldsAmongProcesses) {
+  std::mutex in_process;
+  std::mutex in_other_process;
+  EXPECT_TRUE(in_process.try_lock() && in_other_process.try_lock()) << "the wrong way";
+  in_process.unlock();
+  in_other_process.unlock();
+  ASSERT_TRUE(*lock_.try_acquire(0));
+  EXPECT_FALSE(*other_.try_acquire(0));
+}
+
+/// The field's "synchronized (userId.toString())": a new object each time.
+TEST_P(ReentrantLockTest, LocksOfOneNameAreOneLock) {
+  const std::string user = "user:1001";
+  auto first = std::make_unique<std::mutex>();
+  auto second = std::make_unique<std::mutex>();
+  EXPECT_TRUE(first->try_lock() && second->try_lock()) << "the wrong way";
+  first->unlock();
+  second->unlock();
+  ASSERT_TRUE(*begin(ReentrantLock(manager_, user), 1'001, 0).result());
+  EXPECT_FALSE(*begin(ReentrantLock(manager_, std::string(user)), 1'002, 0).result());
+}
+
+/// What RLock sends, as commands.
+TEST_P(ReentrantLockTest, LockOfJvmIsRespectedAndAwaited) {
+  (*client_)("HINCRBY", "shop", "8743c9c0-0795-4907-87fd-6c719a6b4586:1", 1);
+  (*client_)("PEXPIRE", "shop", 30'000);
+  EXPECT_FALSE(*lock_.try_acquire(0));
+  const PendingLock waiter = begin(lock_, kOther);
+  while ((*client_)("PUBSUB", "NUMSUB", kChannel).elements()[1] != Reply::integer(1)) {
+  }
+  EXPECT_FALSE(waiter.is_done());
+  (*client_)("DEL", "shop");
+  (*client_)("PUBLISH", kChannel, "0");
+  EXPECT_TRUE(*waiter.result());
+}
+
+TEST_P(ReentrantLockTest, KeyOfAnotherTypeIsAnError) {
+  (*client_)("SET", "shop", "text");
+  EXPECT_EQ(lock_.acquire().code(), absl::StatusCode::kInternal);
+}
+
+// ---- Expiry ----
+
+/// The classic way: DEL, whoever holds the lock.
+TEST_P(ReentrantLockTest, UnlockAfterExpirySparesNextHolder) {
+  ASSERT_TRUE(lock_.acquire(5'000).ok());
+  expire();
+  ASSERT_TRUE(*other_.try_acquire(0));
+  EXPECT_TRUE(absl::IsFailedPrecondition(lock_.release()));
+  EXPECT_EQ(field(other_manager_), Reply::bulk("1"));
+  (*client_)("DEL", "shop");  // the wrong way to unlock
+  EXPECT_TRUE(*lock_.try_acquire(0)) << "two holders";
+}
+
+/// The classic way: SET with an expiry, for work that takes longer.
+TEST_P(ReentrantLockInManualTimeTest, WatchdogRenewsWhileWorkLasts) {
+  SimpleLock simple(*backend_, "shop", {.lease_ms = 30'000});
+  ASSERT_TRUE(*simple.acquire());
+  ASSERT_TRUE(lock_.acquire().ok());
+  advance_ms(600'000);
+  EXPECT_EQ((*client_)("EXISTS", "lock:shop"), Reply::integer(0)) << "the wrong way";
+  EXPECT_TRUE(lock_.is_held());
+  EXPECT_GE((*client_)("PTTL", "shop").integer(), 20'000);
+  EXPECT_FALSE(*other_.try_acquire(0));
+  EXPECT_TRUE(lock_.release().ok());
+}
+
+TEST_P(ReentrantLockInManualTimeTest, RenewalEndsWithRelease) {
+  std::atomic<int> requests = 0;
+  HookedBackend hooked(*backend_, {.before = [&](const Request&) { ++requests; }});
+  LockManager manager(hooked);
+  ReentrantLock lock(manager, "shop");
+  ASSERT_TRUE(lock.acquire().ok());
+  ASSERT_TRUE(lock.acquire().ok());
+  ASSERT_TRUE(lock.release().ok());
+  advance_ms(100'000);
+  EXPECT_TRUE(lock.is_held()) << "one hold is left";
+  ASSERT_TRUE(lock.release().ok());
+  ASSERT_TRUE(*other_.try_acquire(0, 5'000));
+  requests = 0;
+  advance_ms(4'999);
+  EXPECT_EQ((*client_)("PTTL", "shop"), Reply::integer(1)) << "the next holder's lease";
+  advance_ms(100'000);
+  EXPECT_EQ(requests, 0);
+}
+
+/// The classic way (RLock's, too): the first error ends renewal, and the holder works on.
+TEST_P(ReentrantLockInManualTimeTest, FailedRenewalIsRepeated) {
+  bool fails = false;
+  LossyBackend lossy(*backend_, [&](const Request& request) {
+    return fails && request[0] == "EVAL" ? LossyBackend::Loss::kRequest : LossyBackend::Loss::kNone;
+  });
+  std::vector<std::string> lost;
+  LockManager manager(
+      lossy, {.on_lost = [&](const std::string& name, std::uint64_t) { lost.push_back(name); }});
+  ReentrantLock lock(manager, "shop");
+  ASSERT_TRUE(lock.acquire().ok());
+  fails = true;
+  advance_ms(25'000);
+  fails = false;
+  advance_ms(100'000);
+  EXPECT_TRUE(lock.is_held());
+  EXPECT_FALSE(*other_.try_acquire(0));
+
+  fails = true;
+  while ((*client_)("EXISTS", "shop") == Reply::integer(1)) {
+    EXPECT_EQ(lost, std::vector<std::string>{});
+    advance_ms(1'000);
+  }
+  EXPECT_EQ(lost, std::vector<std::string>{"shop"}) << "a loss is reported";
+  EXPECT_FALSE(lock.is_held());
+}
+
+TEST_P(ReentrantLockInManualTimeTest, LostLockIsReportedOnce) {
+  std::vector<std::uint64_t> lost;
+  LockManager manager(*backend_, {.on_lost = [&](const std::string&, std::uint64_t owner) {
+    lost.push_back(owner);
+  }});
+  ReentrantLock lock(manager, "shop");
+  ASSERT_TRUE(lock.acquire().ok());
+  (*client_)("FLUSHALL");
+  ASSERT_TRUE(*other_.try_acquire(0));
+  advance_ms(10'000);
+  EXPECT_EQ(lost, std::vector<std::uint64_t>{manager.caller()});
+  EXPECT_FALSE(lock.is_held());
+  EXPECT_TRUE(absl::IsFailedPrecondition(lock.release()));
+  advance_ms(100'000);
+  EXPECT_EQ(lost.size(), 1U);
+  EXPECT_TRUE(other_.is_held());
+}
+
+TEST_P(ReentrantLockInManualTimeTest, EndOfLeaseIsReported) {
+  int lost = 0;
+  LockManager manager(*backend_, {.on_lost = [&](const std::string&, std::uint64_t) { ++lost; }});
+  ReentrantLock lock(manager, "shop");
+  ASSERT_TRUE(lock.acquire(5'000).ok());
+  advance_ms(4'999);
+  EXPECT_TRUE(lock.is_held());
+  advance_ms(1);
+  EXPECT_FALSE(lock.is_held());
+  EXPECT_EQ(lost, 1);
+  EXPECT_TRUE(*other_.try_acquire(0));
+}
+
+TEST_P(ReentrantLockInManualTimeTest, LeaseCanBeSet) {
+  ASSERT_TRUE(lock_.acquire().ok());
+  ASSERT_TRUE(lock_.set_lease(90'000).ok());
+  EXPECT_EQ((*client_)("PTTL", "shop"), Reply::integer(90'000));
+  advance_ms(90'000);
+  EXPECT_FALSE(lock_.is_held()) << "renewed no longer";
+  EXPECT_TRUE(absl::IsFailedPrecondition(lock_.set_lease(1'000)));
+  EXPECT_TRUE(absl::IsInvalidArgument(lock_.set_lease(0)));
+}
+
+/// The machine's clock may jump; leases are monotonic.
+TEST_P(ReentrantLockInManualTimeTest, ClockThatJumpsEndsNoLeaseHere) {
+  ASSERT_TRUE(lock_.acquire(60'000).ok());
+  set_now_ms(clock_.now_ms() - 3'600'000);
+  advance_ms(59'999);
+  EXPECT_TRUE(lock_.is_held());
+  advance_ms(1);
+  EXPECT_FALSE(lock_.is_held());
+}
+
+// ---- Waiting ----
+
+TEST_P(ReentrantLockTest, WaiterIsWokenByRelease) {
+  ASSERT_TRUE(other_.acquire().ok());
+  const PendingLock waiter = begin(lock_, kOther);
+  ASSERT_TRUE(other_.release().ok());
+  EXPECT_TRUE(*waiter.result());
+  EXPECT_TRUE(lock_.is_held_by(kOther));
+  EXPECT_TRUE(lock_.release_of(kOther).ok());
+}
+
+TEST_P(ReentrantLockTest, EachReleaseWakesOneWaiter) {
+  constexpr std::uint64_t kWaiters = 5;
+  ASSERT_TRUE(other_.acquire().ok());
+  std::vector<PendingLock> waiters;
+  for (std::uint64_t i = 0; i < kWaiters; ++i) waiters.push_back(begin(lock_, kOther + i));
+  ASSERT_TRUE(other_.release().ok());
+  std::set<std::uint64_t> done;
+  while (done.size() < kWaiters) {
+    for (std::uint64_t i = 0; i < kWaiters; ++i) {
+      if (done.contains(i) || !waiters[i].is_done()) continue;
+      EXPECT_TRUE(*waiters[i].result());
+      EXPECT_TRUE(lock_.release_of(kOther + i).ok());
+      done.insert(i);
+    }
+  }
+}
+
+/// The classic way: SETNX again and again.
+TEST_P(ReentrantLockInManualTimeTest, WaitingSendsNothing) {
+  std::atomic<int> requests = 0;
+  HookedBackend hooked(*backend_, {.before = [&](const Request&) { ++requests; }});
+  LockManager manager(hooked);
+  const ReentrantLock lock(manager, "shop");
+  ASSERT_TRUE(other_.acquire(600'000).ok());
+  const PendingLock waiter = begin(lock, kOther);
+  const int begun = requests;
+  EXPECT_LE(begun, 3) << "try, subscribe, try again";
+  advance_ms(500'000);
+  EXPECT_EQ(requests, begun);
+  ASSERT_TRUE(other_.release().ok());
+  EXPECT_TRUE(*waiter.result());
+}
+
+TEST_P(ReentrantLockInManualTimeTest, ReleaseBeforeSubscriptionIsSeen) {
+  bool releases = true;
+  HookedBackend hooked(*backend_, {.before = [&](const Request& request) {
+    if (request[0] != "SUBSCRIBE" || !std::exchange(releases, false)) return;
+    EXPECT_TRUE(other_.release().ok());
+  }});
+  LockManager manager(hooked);
+  ASSERT_TRUE(other_.acquire().ok());
+  EXPECT_TRUE(*begin(ReentrantLock(manager, "shop"), kOther).result());
+}
+
+TEST_P(ReentrantLockInManualTimeTest, EndOfHoldersLeaseWakesWaiter) {
+  ASSERT_TRUE(other_.acquire(5'000).ok());
+  const PendingLock waiter = begin(lock_, kOther);
+  advance_ms(4'999);
+  EXPECT_FALSE(waiter.is_done());
+  advance_ms(1);
+  EXPECT_TRUE(*waiter.result());
+}
+
+TEST_P(ReentrantLockInManualTimeTest, WaitEndsAtItsDeadline) {
+  ASSERT_TRUE(other_.acquire().ok());
+  const PendingLock waiter = begin(lock_, kOther, 1'500);
+  advance_ms(1'499);
+  EXPECT_FALSE(waiter.is_done());
+  advance_ms(1);
+  EXPECT_FALSE(*waiter.result());
+  advance_ms(1);
+  EXPECT_EQ((*client_)("PUBSUB", "CHANNELS"), Reply::array()) << "unsubscribed";
+}
+
+TEST_P(ReentrantLockTest, WaitsEndWithTheirManager) {
+  ASSERT_TRUE(other_.acquire().ok());
+  auto manager = std::make_unique<LockManager>(*backend_);
+  ReentrantLock lock(*manager, "shop");
+  const PendingLock waiter = begin(lock, kOther);
+  manager.reset();
+  EXPECT_TRUE(absl::IsCancelled(waiter.result().status()));
+  EXPECT_TRUE(absl::IsCancelled(lock.acquire()));
+  EXPECT_TRUE(absl::IsCancelled(lock.release()));
+  EXPECT_FALSE(lock.is_held());
+}
+
+// ---- Fencing ----
+
+TEST_P(ReentrantLockTest, TokensAscendWithAcquisitions) {
+  ReentrantLock fenced(manager_, "shop", {.is_fenced = true});
+  ReentrantLock other(other_manager_, "shop", {.is_fenced = true});
+  ASSERT_TRUE(fenced.acquire(5'000).ok());
+  const std::int64_t first = fenced.token();
+  EXPECT_EQ((*client_)("GET", "redisson_lock_token:{shop}"), Reply::bulk(std::to_string(first)));
+  expire();  // the holder was paused
+  ASSERT_TRUE(*other.try_acquire(0));
+  EXPECT_GT(other.token(), first) << "what the lock protects refuses the first from now on";
+}
+
+// ---- Lost replies ----
+
+/// Without the latch the second attempt would take a hold that the first has left.
+TEST_P(ReentrantLockOnRedisTest, ReleaseIsIdempotentUnderRetry) {
+  int losses = 0;
+  LossyBackend lossy(*backend_, [&](const Request& request) {
+    const bool is_release =
+        request[0] == "EVALSHA" && request[1] == release_script().sha1() && losses > 0;
+    if (!is_release) return LossyBackend::Loss::kNone;
+    --losses;
+    return LossyBackend::Loss::kReply;
+  });
+  LockManager manager(lossy);
+  ReentrantLock lock(manager, "shop");
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(lock.acquire().ok());
+  ASSERT_TRUE(lock.release().ok());  // loads the script
+  losses = 2;
+  EXPECT_TRUE(lock.release().ok());
+  EXPECT_EQ(losses, 0);
+  EXPECT_EQ(field(manager), Reply::bulk("1"));
+  losses = 1;
+  EXPECT_TRUE(lock.release().ok());
+  EXPECT_EQ((*client_)("KEYS", "*"), Reply::array());
+  ASSERT_TRUE(lock.acquire().ok());
+  losses = 100;
+  EXPECT_TRUE(absl::IsUnavailable(lock.release()));
+}
+
+TEST_P(ReentrantLockTest, AcquisitionWhoseReplyWasLostIsReleasedToo) {
+  bool loses = true;
+  LossyBackend lossy(*backend_, [&](const Request& request) {
+    const bool is_lost = request[0] == "EVAL" && std::exchange(loses, false);
+    return is_lost ? LossyBackend::Loss::kReply : LossyBackend::Loss::kNone;
+  });
+  LockManager manager(lossy);
+  ReentrantLock lock(manager, "shop");
+  EXPECT_TRUE(absl::IsUnavailable(begin(lock, manager.caller(), 0).result().status()));
+  ASSERT_TRUE(lock.acquire().ok());
+  EXPECT_EQ(field(manager), Reply::bulk("2"));
+  EXPECT_TRUE(lock.release().ok());
+  EXPECT_EQ((*client_)("KEYS", "*"), Reply::array());
+}
+
+TEST_P(ReentrantLockInManualTimeTest, LostReplyOfShorterLeaseShortensLeaseHere) {
+  bool loses = false;
+  LossyBackend lossy(*backend_, [&](const Request& request) {
+    const bool is_lost = request[0].starts_with("EVAL") && std::exchange(loses, false);
+    return is_lost ? LossyBackend::Loss::kReply : LossyBackend::Loss::kNone;
+  });
+  LockManager manager(lossy);
+  ReentrantLock lock(manager, "shop");
+  ASSERT_TRUE(lock.acquire(60'000).ok());
+  loses = true;
+  EXPECT_TRUE(absl::IsUnavailable(lock.acquire(5'000)));
+  advance_ms(5'000);
+  EXPECT_TRUE(*other_.try_acquire(0));
+  EXPECT_FALSE(lock.is_held());
+}
+
+TEST_P(ReentrantLockInManualTimeTest, WaiterOutlastsErrorsThatPass) {
+  bool fails = false;
+  LossyBackend lossy(*backend_, [&](const Request& request) {
+    return fails && request[0] == "EVAL" ? LossyBackend::Loss::kRequest : LossyBackend::Loss::kNone;
+  });
+  LockManager manager(lossy);
+  ASSERT_TRUE(other_.acquire(5'000).ok());
+  const PendingLock waiter = begin(ReentrantLock(manager, "shop"), kOther);
+  const PendingLock late = begin(ReentrantLock(manager, "shop"), kOther + 1, 6'000);
+  fails = true;
+  advance_ms(7'500);
+  EXPECT_TRUE(absl::IsUnavailable(late.result().status())) << "the deadline ends it";
+  EXPECT_FALSE(waiter.is_done());
+  fails = false;
+  advance_ms(1'000);
+  EXPECT_TRUE(*waiter.result());
+}
+
+/// A server that comes back has no lock, and sends no message.
+TEST_P(ReentrantLockOnRedisTest, WaiterTriesAgainAfterReconnection) {
+  ASSERT_TRUE(other_.acquire().ok());
+  const PendingLock waiter = begin(lock_, kOther);
+  while ((*client_)("PUBSUB", "NUMSUB", kChannel).elements()[1] != Reply::integer(1)) {
+  }
+  server_->restart();
+  const auto acquired = waiter.result();
+  EXPECT_TRUE(acquired.ok() && *acquired) << acquired.status();
+}
+
+// ---- Threads ----
+
+/// Two managers, as two processes, and threads in each. The counter is guarded by nothing else.
+template <class Open>
+void count_under_lock(const Open& open) {
+  constexpr int kThreads = 3;
+  constexpr int kEach = 60;
+  const std::unique_ptr<Backend> backend = open();
+  LockManager first(*backend);
+  LockManager second(*backend);
+  volatile int counter = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    for (LockManager* const manager : {&first, &second}) {
+      threads.emplace_back([&counter, manager] {
+        ReentrantLock lock(*manager, "counter");
+        for (int n = 0; n < kEach; ++n) {
+          const std::lock_guard held(lock);
+          const int before = counter;
+          std::this_thread::yield();
+          counter = before + 1;
+        }
+      });
+    }
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(counter, kThreads * 2 * kEach);
+}
+
+TEST(ReentrantLockThreadsTest, OneThreadAtATimeOnEngine) {
+  for (const auto policy :
+       {EngineOptions::Policy::kCallers, EngineOptions::Policy::kServiceThreadOnly}) {
+    count_under_lock(
+        [&] { return *Engine::open(std::make_unique<MemoryStore>(), {.policy = policy}); });
+  }
+}
+
+TEST(ReentrantLockThreadsTest, OneThreadAtATimeOnRedis) {
+  const rushgate::testing::RedisServer server;
+  count_under_lock([&] { return *RedisBackend::open(*RedisOptions::from_url(server.url())); });
+}
+
+TEST(ReentrantLockThreadsTest, UniqueLockWorks) {
+  const auto engine = *Engine::open(std::make_unique<MemoryStore>());
+  LockManager manager(*engine);
+  ReentrantLock lock(manager, "shop");
+  {
+    std::unique_lock held(lock);
+    EXPECT_TRUE(lock.is_held());
+    std::thread([&] {
+      const std::unique_lock refused(lock, std::try_to_lock);
+      EXPECT_FALSE(refused.owns_lock());
+      const std::unique_lock late(lock, 1ms);
+      EXPECT_FALSE(late.owns_lock());
+    }).join();
+    held.unlock();
+    EXPECT_FALSE(lock.is_held());
+    held.lock();
+  }
+  EXPECT_FALSE(lock.is_held());
+}
+
+TEST(ReentrantLockThreadsTest, LockThrowsWhatFails) {
+  auto engine = *Engine::open(std::make_unique<MemoryStore>());
+  LockManager manager(*engine);
+  ReentrantLock lock(manager, "shop");
+  engine->close();
+  EXPECT_THROW(lock.lock(), std::runtime_error);
+  EXPECT_THROW(static_cast<void>(lock.try_lock()), std::runtime_error);
+  lock.unlock();
+}
+
+}  // namespace
+}  // namespace rushgate

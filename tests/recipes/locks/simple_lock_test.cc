@@ -1,0 +1,120 @@
+#include "engine/recipes/locks/simple_lock.h"
+
+#include <mutex>
+
+#include "tests/recipes/recipe_fixture.h"
+
+namespace rushgate {
+namespace {
+
+constexpr char kKey[] = "lock:shop";
+const SimpleLockOptions kMinute{.lease_ms = 60'000};
+
+class SimpleLockTest : public RecipeTest {
+ protected:
+  /// As time does that passes: the lock is gone.
+  void expire() {
+    if (engine_ != nullptr) return advance_ms(60'000);
+    (*client_)("DEL", kKey);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Backends, SimpleLockTest, all_recipe_kinds(), recipe_name);
+
+TEST_P(SimpleLockTest, OneHolderAtATime) {
+  SimpleLock first(*backend_, "shop", kMinute);
+  SimpleLock second(*backend_, "shop", kMinute);
+  EXPECT_TRUE(*first.acquire());
+  EXPECT_FALSE(*second.acquire());
+  EXPECT_FALSE(*first.acquire()) << "not reentrant";
+  EXPECT_GT((*client_)("PTTL", kKey).integer(), 50'000);
+  EXPECT_TRUE(first.release().ok());
+  EXPECT_EQ((*client_)("EXISTS", kKey), Reply::integer(0));
+  EXPECT_TRUE(*second.acquire());
+}
+
+TEST_P(SimpleLockTest, LeaseEndsByItself) {
+  if (engine_ == nullptr) GTEST_SKIP() << "its expiry is real";
+  SimpleLock first(*backend_, "shop", kMinute);
+  SimpleLock second(*backend_, "shop", kMinute);
+  ASSERT_TRUE(*first.acquire());
+  advance_ms(59'999);
+  EXPECT_EQ(first.expires_in_ms(), 1);
+  EXPECT_FALSE(*second.acquire());
+  advance_ms(1);
+  EXPECT_EQ(first.expires_in_ms(), 0);
+  EXPECT_TRUE(*second.acquire());
+}
+
+/// The classic way: DEL, whoever holds the lock.
+TEST_P(SimpleLockTest, UnlockAfterExpirySparesNextHolder) {
+  SimpleLock first(*backend_, "shop", kMinute);
+  SimpleLock second(*backend_, "shop", kMinute);
+  ASSERT_TRUE(*first.acquire());
+  expire();
+  ASSERT_TRUE(*second.acquire());
+  EXPECT_TRUE(absl::IsFailedPrecondition(first.release()));
+  EXPECT_FALSE(*first.acquire()) << "the second still holds it";
+
+  (*client_)("DEL", kKey);  // the wrong way to unlock the first
+  EXPECT_TRUE(*first.acquire()) << "two holders";
+}
+
+/// The classic way: GET, compare, DEL as two requests. The lease ends between them.
+TEST_P(SimpleLockTest, CheckAndDeleteAreOneStep) {
+  SimpleLock first(*backend_, "shop", kMinute);
+  SimpleLock second(*backend_, "shop", kMinute);
+  ASSERT_TRUE(*first.acquire());
+  const std::string owner = (*client_)("GET", kKey).text();
+  ASSERT_EQ((*client_)("GET", kKey).text(), owner) << "the check says that the first holds it";
+  expire();
+  ASSERT_TRUE(*second.acquire());
+  EXPECT_TRUE(absl::IsFailedPrecondition(first.release()));
+  EXPECT_EQ((*client_)("EXISTS", kKey), Reply::integer(1));
+  EXPECT_EQ((*client_)("DEL", kKey), Reply::integer(1)) << "the wrong way ends the second's lease";
+}
+
+/// The classic way: the name of the thread as the value, which other processes have too.
+TEST_P(SimpleLockTest, HoldersHaveDifferentValues) {
+  SimpleLock first(*backend_, "shop", kMinute);
+  ASSERT_TRUE(*first.acquire());
+  const std::string before = (*client_)("GET", kKey).text();
+  ASSERT_TRUE(first.release().ok());
+  ASSERT_TRUE(*first.acquire());
+  EXPECT_NE((*client_)("GET", kKey).text(), before);
+}
+
+TEST_P(SimpleLockTest, LockOfAnotherSystemIsRespected) {
+  SimpleLock lock(*backend_, "shop", kMinute);
+  (*client_)("SET", kKey, "thread-1", "NX", "EX", 10);
+  EXPECT_FALSE(*lock.acquire());
+  (*client_)("DEL", kKey);
+  EXPECT_TRUE(*lock.acquire());
+  EXPECT_TRUE((*client_)("SET", kKey, "thread-1", "NX", "EX", 10).is_nil());
+}
+
+TEST_P(SimpleLockTest, UniqueLockReleases) {
+  SimpleLock lock(*backend_, "shop", kMinute);
+  {
+    const std::unique_lock held(lock, std::try_to_lock);
+    EXPECT_TRUE(held.owns_lock());
+    EXPECT_EQ((*client_)("EXISTS", kKey), Reply::integer(1));
+  }
+  EXPECT_EQ((*client_)("EXISTS", kKey), Reply::integer(0));
+}
+
+TEST_P(SimpleLockTest, DestructionReleases) {
+  {
+    SimpleLock lock(*backend_, "shop", kMinute);
+    ASSERT_TRUE(*lock.acquire());
+  }
+  EXPECT_EQ((*client_)("EXISTS", kKey), Reply::integer(0));
+}
+
+TEST_P(SimpleLockTest, ErrorsAreReported) {
+  SimpleLock lock(*backend_, "shop", {.lease_ms = 0});
+  EXPECT_TRUE(absl::IsInvalidArgument(lock.acquire().status()));
+  EXPECT_TRUE(absl::IsFailedPrecondition(lock.release()));
+}
+
+}  // namespace
+}  // namespace rushgate
