@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "engine/client/errors.h"
 #include "engine/client/redis_error_code.h"
 
 namespace rushgate {
@@ -35,11 +36,28 @@ Reply Client::run(const Script& script, std::span<const std::string_view> keys,
   return call(make_script_request("EVAL", script.text(), keys, arguments));
 }
 
+namespace {
+
+/// A server forgets a script when it is restarted, or its scripts are flushed: perhaps just when it
+/// was loaded.
+constexpr int kLoadsMax = 3;
+
+/// Returns what a request gets whose script could not be loaded: nothing was done for it.
+Reply reply_without_script(const Reply& loaded) {
+  if (!has_code(loaded, error_code::kOutcomeUnknown)) return loaded;
+  return Reply::error("CLOSED the connection was lost while a script was loaded");
+}
+
+}  // namespace
+
 Reply Client::run(const Script& script, absl::FunctionRef<Request()> make) {
   Reply reply = call(make());
-  if (!has_code(reply, redis_error_code::kNoScript)) return reply;
-  const Reply loaded = call(Request::of("SCRIPT", "LOAD", script.text()));
-  return loaded.is_error() ? reply : call(make());
+  for (int loads = 0; loads < kLoadsMax && has_code(reply, redis_error_code::kNoScript); ++loads) {
+    const Reply loaded = call(Request::of("SCRIPT", "LOAD", script.text()));
+    if (loaded.is_error()) return reply_without_script(loaded);
+    reply = call(make());
+  }
+  return reply;
 }
 
 void Client::submit_script(const Script& script, std::span<const std::string_view> keys,
@@ -57,20 +75,24 @@ void Client::submit_script(const Script& script, std::span<const std::string_vie
 
 std::vector<Reply> Client::run_all(const Script& script, std::span<const Request> requests) {
   std::vector<Reply> replies = pipeline(requests);
-  std::vector<std::size_t>
-      unknown;  // positions that the backend answered NOSCRIPT: nothing was done for them
-  for (std::size_t i = 0; i < replies.size(); ++i) {
-    if (has_code(replies[i], redis_error_code::kNoScript)) unknown.push_back(i);
-  }
-  if (unknown.empty()) return replies;
+  for (int loads = 0; loads < kLoadsMax; ++loads) {
+    std::vector<std::size_t> unknown;  // positions of NOSCRIPT: nothing was done for them
+    for (std::size_t i = 0; i < replies.size(); ++i) {
+      if (has_code(replies[i], redis_error_code::kNoScript)) unknown.push_back(i);
+    }
+    if (unknown.empty()) return replies;
 
-  const Reply loaded = call(Request::of("SCRIPT", "LOAD", script.text()));
-  if (loaded.is_error()) return replies;
-  std::vector<Request> again;
-  again.reserve(unknown.size());
-  for (const std::size_t i : unknown) again.push_back(requests[i]);
-  std::vector<Reply> answers = pipeline(again);
-  for (std::size_t i = 0; i < unknown.size(); ++i) replies[unknown[i]] = std::move(answers[i]);
+    const Reply loaded = call(Request::of("SCRIPT", "LOAD", script.text()));
+    if (loaded.is_error()) {
+      for (const std::size_t i : unknown) replies[i] = reply_without_script(loaded);
+      return replies;
+    }
+    std::vector<Request> again;
+    again.reserve(unknown.size());
+    for (const std::size_t i : unknown) again.push_back(requests[i]);
+    std::vector<Reply> answers = pipeline(again);
+    for (std::size_t i = 0; i < unknown.size(); ++i) replies[unknown[i]] = std::move(answers[i]);
+  }
   return replies;
 }
 

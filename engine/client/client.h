@@ -68,7 +68,8 @@ class Client {
   Reply run(const Script& script, std::span<const std::string_view> keys,
             std::span<const std::string_view> arguments);
 
-  /// As run(), of the request that `make` makes with script_request(), once more if need be.
+  /// As run(), of the request that `make` makes with script_request(), again after each loading. If
+  /// loading fails, its error is the reply: nothing was done.
   Reply run(const Script& script, absl::FunctionRef<Request()> make);
 
   /// Submits `script` as submit() does; once more with its text if the backend does not know it:

@@ -46,15 +46,16 @@ class FakeClient final : public Client {
   Reply sync() override { return Reply::ok(); }
 
   std::vector<std::string> asked;
-  bool refuses_to_load = false;
+  std::string load_error = {};
+  int times_forgotten = 0;  // just when it was loaded
 
  private:
   Reply answer(const Request& request) {
     asked.emplace_back(request[0]);
     if (request[0] == "EVALSHA" && !knows_script_)
       return Reply::error("NOSCRIPT No matching script. Please use EVAL.");
-    if (request[0] == "SCRIPT" && refuses_to_load) return Reply::error("ERR no");
-    if (request[0] == "EVAL" || request[0] == "SCRIPT") knows_script_ = true;
+    if (request[0] == "SCRIPT" && !load_error.empty()) return Reply::error(load_error);
+    if (request[0] == "EVAL" || request[0] == "SCRIPT") knows_script_ = --times_forgotten < 0;
     return Reply::bulk(request[request.size() - 1]);
   }
 
@@ -95,14 +96,36 @@ TEST(RunScriptTest, APipelineLoadsTheScriptOnceAndAsksAgainInOrder) {
             (std::vector<std::string>{"EVALSHA", "EVALSHA", "SCRIPT", "EVALSHA", "EVALSHA"}));
 }
 
-TEST(RunScriptTest, AScriptThatCannotBeLoadedLeavesTheFirstAnswers) {
-  FakeClient client(false);
-  client.refuses_to_load = true;
+TEST(RunScriptTest, FailedLoadingIsTheReply) {
   const Script script("return ARGV[1]");
-  const std::vector<Reply> replies = client.run_all(script, two_requests(client, script));
-  ASSERT_EQ(replies.size(), 2U);
-  EXPECT_EQ(replies[0].error_code(), "NOSCRIPT");
-  EXPECT_EQ(replies[1].error_code(), "NOSCRIPT");
+  for (const auto& [error, code] : {std::pair("ERR no", "ERR"), std::pair("CLOSED", "CLOSED"),
+                                    std::pair("OUTCOMEUNKNOWN lost", "CLOSED")}) {
+    FakeClient client(false);
+    client.load_error = error;
+    const std::vector<Reply> replies = client.run_all(script, two_requests(client, script));
+    ASSERT_EQ(replies.size(), 2U);
+    EXPECT_EQ(replies[0].error_code(), code);
+    EXPECT_EQ(replies[1].error_code(), code);
+    const auto make = [&] { return client.script_request(script, {}, {}); };
+    EXPECT_EQ(client.run(script, make).error_code(), code);
+  }
+}
+
+TEST(RunScriptTest, ScriptForgottenAfterLoadingIsLoadedAgain) {
+  const Script script("return ARGV[1]");
+  const std::vector<Reply> expected = {Reply::bulk("1"), Reply::bulk("2")};
+  FakeClient client(false);
+  client.times_forgotten = 2;
+  EXPECT_EQ(client.run_all(script, two_requests(client, script)), expected);
+  FakeClient another(false);
+  another.times_forgotten = 2;
+  const std::string_view arguments[] = {"x"};
+  const auto make = [&] { return another.script_request(script, {}, arguments); };
+  EXPECT_EQ(another.run(script, make), Reply::bulk("x"));
+  FakeClient forgetful(false);
+  forgetful.times_forgotten = 100;
+  const auto replies = forgetful.run_all(script, two_requests(forgetful, script));
+  EXPECT_EQ(replies[0].error_code(), "NOSCRIPT") << "in the end";
 }
 
 TEST(RunScriptTest, SubmittedScriptIsSentInFullOnce) {
