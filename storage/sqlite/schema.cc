@@ -1,6 +1,7 @@
 #include "storage/sqlite/schema.h"
 
 #include <SQLiteCpp/Column.h>
+#include <SQLiteCpp/Savepoint.h>
 #include <SQLiteCpp/Statement.h>
 #include <SQLiteCpp/Transaction.h>
 
@@ -95,10 +96,13 @@ std::int64_t read_integer(SQLite::Database& database, const char* sql) {
 std::span<const char* const> migrations() { return kMigrations; }
 
 absl::StatusOr<std::int64_t> read_version(SQLite::Database& database, std::int64_t newest) {
+  // One snapshot: another process may create the database meanwhile.
+  SQLite::Savepoint snapshot(database, "read_version");
   const std::int64_t application = read_integer(database, "PRAGMA application_id");
   const std::int64_t version = read_integer(database, "PRAGMA user_version");
   const bool empty = application == 0 && version == 0 &&
                      read_integer(database, "SELECT count(*) FROM sqlite_schema") == 0;
+  snapshot.release();
   if (empty) return 0;
   if (application != kApplicationId || version <= 0) {
     return absl::FailedPreconditionError(absl::StrCat(

@@ -4,6 +4,7 @@
 
 #include <fstream>
 #include <iterator>
+#include <latch>
 #include <sstream>
 
 #include <SQLiteCpp/Column.h>
@@ -15,6 +16,7 @@
 #include "tests/faults/recorded_syncs.h"
 #include "tests/storage/orders/write_now.h"
 #include "tests/storage/sqlite/sqlite_fixture.h"
+#include "tests/temporary_directory.h"
 
 namespace rushgate {
 namespace {
@@ -100,6 +102,27 @@ TEST_F(SqliteOpenTest, TheLoggerIsToldAndNobodyElse) {
 }
 
 // ---- What is refused --------------------------------------------------------------------------
+
+TEST_F(SqliteOpenTest, NewDatabaseIsCreatedByAllAtOnce) {
+  constexpr int kFiles = 40;
+  constexpr int kProcesses = 4;
+  for (int number = 0; number < kFiles; ++number) {
+    const TemporaryDirectory directory(TemporaryDirectory::Where::kInMemory);
+    std::latch start(kProcesses);
+    std::vector<std::thread> processes;
+    for (int i = 0; i < kProcesses; ++i) {
+      processes.emplace_back([&] {
+        start.arrive_and_wait();
+        auto opened = SqliteOrderStore::open(directory.path() / "orders.db");
+        while (absl::IsUnavailable(opened.status())) {  // locked
+          opened = SqliteOrderStore::open(directory.path() / "orders.db");
+        }
+        EXPECT_TRUE(opened.ok()) << opened.status();
+      });
+    }
+    for (std::thread& process : processes) process.join();
+  }
+}
 
 TEST_F(SqliteOpenTest, ANewerVersionIsRefused) {
   open();
