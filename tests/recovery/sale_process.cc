@@ -1,7 +1,6 @@
 #include "tests/recovery/sale_process.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,10 +15,12 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <stdexcept>
 #include <string_view>
 #include <thread>
 #include <utility>
 
+#include "adapters/redis/redis_backend.h"
 #include "adapters/testing/faulty_store.h"
 #include "engine/executor/engine.h"
 #include "engine/sale/orders/order_worker.h"
@@ -27,6 +28,7 @@
 #include "storage/rocksdb/rocksdb_store.h"
 #include "storage/sqlite/sqlite_order_store.h"
 #include "tests/faults/faulty_order_store.h"
+#include "tests/forwarding_backend.h"
 #include "tests/recovery/recovery_fixture.h"
 
 extern char** environ;
@@ -36,8 +38,9 @@ namespace {
 
 constexpr const char* kFlag = "--sale-process";
 constexpr int kReportFd = 3;
+constexpr int kEndFd = 4;  // a process that stores ends when it is closed
 constexpr int kBuyers = 3;
-constexpr std::int64_t kHungMs = 60'000;
+constexpr std::chrono::seconds kHung{60};
 
 [[noreturn]] void fail(const std::string& what) {
   std::fprintf(stderr, "sale process: %s\n", what.c_str());
@@ -52,6 +55,18 @@ template <class T>
 T take(absl::StatusOr<T> result) {
   fail_unless(result.status());
   return *std::move(result);
+}
+
+/// Tries again while a Redis is not there, or another process changes the same; the process that
+/// watches this one kills it if that takes too long.
+template <class Attempt>
+auto when_available(Attempt attempt) {
+  auto result = attempt();
+  while (absl::IsUnavailable(result.status()) || absl::IsAborted(result.status())) {
+    std::this_thread::yield();
+    result = attempt();
+  }
+  return take(std::move(result));
 }
 
 // ---- The crash ----
@@ -102,76 +117,163 @@ CrashPoint point_of(faults::FaultyOrderStore::Point point) {
 
 // ---- The sale ----
 
-/// Asks again while the voucher is being rebuilt.
-BuyResult buy_patiently(Sale& sale, const SalePlan::Row& row, const std::string& request_key) {
+/// Asks again while the voucher is being rebuilt or, on a Redis, the server is not there.
+BuyResult buy_patiently(Sale& sale, bool is_on_redis, const SalePlan::Row& row,
+                        const std::string& request_key) {
   while (true) {
     BuyResult result = sale.buy(row.voucher, row.user, request_key);
-    if (result.outcome != Outcome::kOverloaded) return result;
+    const bool is_gone =
+        result.outcome == Outcome::kUnavailable || result.outcome == Outcome::kOutcomeUnknown;
+    if (result.outcome != Outcome::kOverloaded && !(is_on_redis && is_gone)) return result;
     std::this_thread::yield();
   }
 }
 
-void buy_rows(Sale& sale, const SalePlan& plan, std::size_t first,
-              const std::function<void(std::size_t row)>& before) {
-  for (std::size_t i = first; i < plan.rows.size(); i += kBuyers) {
-    before(i);
-    const BuyResult result = buy_patiently(sale, plan.rows[i], "row " + std::to_string(i));
-    if (result.outcome != Outcome::kAccepted) {
-      if (result.outcome == Outcome::kSoldOut || result.outcome == Outcome::kLimitReached) continue;
-      fail("row " + std::to_string(i) + ": " + std::string(outcome_name(result.outcome)) + ' ' +
-           result.detail);
+/// The stores of a sale, which reach crash points.
+class CrashingStores {
+ public:
+  CrashingStores(const std::filesystem::path& dir, const std::string& redis_url, Crash& crash)
+      : orders_(when_available([&] { return SqliteOrderStore::open(dir / "orders.db"); })) {
+    orders_.at_every_point([&crash](auto point) { crash.reach(point_of(point)); });
+    if (redis_url.empty()) {
+      open_engine(dir, crash);
+    } else {
+      open_redis(redis_url, crash);
     }
-    const AcceptedRow accepted{static_cast<std::int64_t>(i), result.order};
-    if (write(kReportFd, &accepted, sizeof accepted) != sizeof accepted) fail("nobody listens");
+  }
+
+  [[nodiscard]] OrderStore& orders() { return orders_; }
+  [[nodiscard]] Backend& keyspace() { return hooked_ ? *hooked_ : *backend_; }
+
+ private:
+  void open_engine(const std::filesystem::path& dir, Crash& crash) {
+    RocksDbStoreOptions options;
+    options.log_bytes_max = std::size_t{256} << 10;  // little to set aside when it is opened
+    auto store =
+        std::make_unique<faults::FaultyStore>(take(RocksDbStore::open(dir / "keyspace", options)));
+    store->at_every_point([&crash](auto point) { crash.reach(point_of(point)); });
+    backend_ = take(Engine::open(std::move(store)));
+  }
+  void open_redis(const std::string& url, Crash& crash) {
+    backend_ = when_available([&] { return RedisBackend::open(*RedisOptions::from_url(url)); });
+    hooked_ = std::make_unique<HookedBackend>(
+        *backend_,
+        RequestHooks{.before = [&crash](const Request&) { crash.reach(CrashPoint::kBeforeCommit); },
+                     .after = [&crash](const Request&,
+                                       const Reply&) { crash.reach(CrashPoint::kAfterCommit); }});
+  }
+
+  faults::FaultyOrderStore orders_;
+  std::unique_ptr<Backend> backend_;
+  std::unique_ptr<Backend> hooked_;  // on a Redis
+};
+
+class ProcessOfSale {
+ public:
+  ProcessOfSale(const SaleProcess& process, Crash& crash)
+      : plan_(SalePlan::make(process.seed)),
+        is_on_redis_(!process.redis_url.empty()),
+        crash_(crash),
+        stores_(process.dir, process.redis_url, crash),
+        client_(stores_.keyspace().open_client()) {}
+
+  void sell() {
+    const auto sale =
+        when_available([&] { return Sale::open(stores_.keyspace(), stores_.orders()); });
+    for (const Voucher& voucher : plan_.vouchers) {
+      when_available([&]() -> absl::StatusOr<bool> {
+        const absl::Status published = sale->publish(voucher);
+        if (!published.ok()) return published;
+        return true;
+      });
+    }
+    std::vector<std::thread> buyers;
+    for (std::size_t i = 0; i < kBuyers; ++i) {
+      buyers.emplace_back([&, i] { buy_rows(*sale, i); });
+    }
+    for (std::thread& buyer : buyers) buyer.join();
+  }
+
+  void start_workers() {
+    for (const char* name : kWorkers) {
+      workers_.push_back(std::make_unique<OrderWorkerThread>(make_worker(name)));
+    }
+  }
+
+  /// Stores what is left.
+  void finish_workers() {
+    for (const auto& worker : workers_) worker->stop();
+    for (const char* name : kWorkers) {
+      const auto worker = make_worker(name);
+      while (true) {
+        const OrderWorker::Step step = worker->step();
+        if (step.kind == OrderWorker::Step::Kind::kIdle) break;
+        if (is_on_redis_ && step.kind == OrderWorker::Step::Kind::kPaused) {
+          std::this_thread::yield();
+          continue;
+        }
+        if (!step.reason.empty() || step.buried + step.faulted > 0) fail("worker: " + step.reason);
+      }
+    }
+  }
+
+ private:
+  static constexpr const char* kWorkers[] = {"w1", "w2"};
+
+  std::unique_ptr<OrderWorker> make_worker(const std::string& name) {
+    WorkerOptions options{.consumer = name, .batch_max = 4};
+    // The time of a server may stand still, and no read ends for it.
+    if (!is_on_redis_) options.block_ms = 2;
+    if (is_on_redis_) options.retry_after_ms = options.pause_ms_max = 1;
+    return std::make_unique<OrderWorker>(stores_.keyspace(), stores_.orders(), SaleKeys{}, options);
+  }
+
+  void buy_rows(Sale& sale, std::size_t first) {
+    for (std::size_t i = first; i < plan_.rows.size(); i += kBuyers) {
+      lose_stock(i);
+      const BuyResult result =
+          buy_patiently(sale, is_on_redis_, plan_.rows[i], "row " + std::to_string(i));
+      if (result.outcome != Outcome::kAccepted) {
+        if (result.outcome == Outcome::kSoldOut || result.outcome == Outcome::kLimitReached)
+          continue;
+        fail("row " + std::to_string(i) + ": " + std::string(outcome_name(result.outcome)) + ' ' +
+             result.detail);
+      }
+      const AcceptedRow accepted{static_cast<std::int64_t>(i), result.order};
+      if (write(kReportFd, &accepted, sizeof accepted) != sizeof accepted) fail("nobody listens");
+    }
+  }
+
+  void lose_stock(std::size_t row) {
+    constexpr std::size_t kRowsBetween = 7;
+    const bool is_meant = crash_.point() == CrashPoint::kInRebuild ||
+                          crash_.point() == CrashPoint::kAfterCommit ||
+                          crash_.point() == CrashPoint::kMoment;
+    if (!is_meant || row % kRowsBetween != 0) return;
+    (*client_)("DEL", SaleKeys{}.stock(plan_.rows[row].voucher));
+  }
+
+  const SalePlan plan_;
+  const bool is_on_redis_;
+  Crash& crash_;
+  CrashingStores stores_;
+  const std::unique_ptr<Client> client_;
+  std::vector<std::unique_ptr<OrderWorkerThread>> workers_;
+};
+
+void wait_until_told_to_end() {
+  char byte = 0;
+  while (read(kEndFd, &byte, 1) > 0) {
   }
 }
 
-void run_sale(const std::filesystem::path& dir, const SalePlan& plan, Crash& crash) {
-  RocksDbStoreOptions options;
-  options.log_bytes_max = std::size_t{256} << 10;  // little to set aside when it is opened
-  auto store =
-      std::make_unique<faults::FaultyStore>(take(RocksDbStore::open(dir / "keyspace", options)));
-  store->at_every_point([&crash](auto point) { crash.reach(point_of(point)); });
-  faults::FaultyOrderStore orders(take(SqliteOrderStore::open(dir / "orders.db")));
-  orders.at_every_point([&crash](auto point) { crash.reach(point_of(point)); });
-
-  const auto engine = take(Engine::open(std::move(store)));
-  const auto client = engine->open_client();
-  const auto sale = take(Sale::open(*engine, orders));
-  for (const Voucher& voucher : plan.vouchers) fail_unless(sale->publish(voucher));
-
-  const auto make_worker = [&](const std::string& name) {
-    return std::make_unique<OrderWorker>(
-        *engine, orders, SaleKeys{},
-        WorkerOptions{.consumer = name, .batch_max = 4, .block_ms = 2});
-  };
-  std::vector<std::unique_ptr<OrderWorkerThread>> workers;
-  for (const char* name : {"w1", "w2"}) {
-    workers.push_back(std::make_unique<OrderWorkerThread>(make_worker(name)));
-  }
-  const auto lose_stock = [&](std::size_t row) {
-    constexpr std::size_t kRowsBetween = 7;
-    const bool is_meant = crash.point() == CrashPoint::kInRebuild ||
-                          crash.point() == CrashPoint::kAfterCommit ||
-                          crash.point() == CrashPoint::kMoment;
-    if (!is_meant || row % kRowsBetween != 0) return;
-    (*client)("DEL", SaleKeys{}.stock(plan.rows[row].voucher));
-  };
-  std::vector<std::thread> buyers;
-  for (std::size_t i = 0; i < kBuyers; ++i) {
-    buyers.emplace_back([&, i] { buy_rows(*sale, plan, i, lose_stock); });
-  }
-  for (std::thread& buyer : buyers) buyer.join();
-  for (const auto& worker : workers) worker->stop();
-
-  for (const char* name : {"w1", "w2"}) {
-    const auto worker = make_worker(name);
-    while (true) {
-      const OrderWorker::Step step = worker->step();
-      if (step.kind == OrderWorker::Step::Kind::kIdle) break;
-      if (!step.reason.empty() || step.buried + step.faulted > 0) fail("worker: " + step.reason);
-    }
-  }
+void run_sale(const SaleProcess& process, Crash& crash) {
+  using Role = SaleProcess::Role;
+  ProcessOfSale sale(process, crash);
+  if (process.role != Role::kSells) sale.start_workers();
+  if (process.role != Role::kStores) sale.sell();
+  if (process.role == Role::kStores) wait_until_told_to_end();
+  if (process.role != Role::kSells) sale.finish_workers();
 }
 
 }  // namespace
@@ -212,65 +314,125 @@ std::int64_t SalePlan::orders_expected(const Voucher& voucher) const {
 // ---- The process, from inside and outside ----
 
 void SaleProcess::be_one_if_told(int argc, char** argv) {
-  constexpr int kArguments = 6;  // program, flag, directory, seed, point, nth
+  constexpr int kArguments = 8;  // program, flag, directory, seed, URL, role, point, nth
   if (argc != kArguments || std::string_view(argv[1]) != kFlag) return;
-  Crash crash(static_cast<CrashPoint>(std::atoi(argv[4])), std::atoi(argv[5]));
-  run_sale(argv[2], SalePlan::make(std::strtoull(argv[3], nullptr, 10)), crash);
+  SaleProcess process{.dir = argv[2],
+                      .seed = std::strtoull(argv[3], nullptr, 10),
+                      .redis_url = argv[4],
+                      .role = static_cast<Role>(std::atoi(argv[5]))};
+  Crash crash(static_cast<CrashPoint>(std::atoi(argv[6])), std::atoi(argv[7]));
+  run_sale(process, crash);
   std::exit(0);
 }
 
 SaleProcess::End SaleProcess::run(std::vector<AcceptedRow>& accepted) const {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return End::kFailed;
+  RunningProcess running(*this);
+  if (role == Role::kStores) running.finish();
+  if (point == CrashPoint::kMoment) running.kill_after(std::chrono::microseconds(moment_us));
+  const End end = running.wait(accepted);
+  return end;
+}
+
+RunningProcess::RunningProcess(const SaleProcess& process) {
+  int said[2];
+  int ending[2];
+  if (pipe2(said, O_CLOEXEC) != 0 || pipe2(ending, O_CLOEXEC) != 0) {
+    throw std::runtime_error("no pipe");
+  }
+  said_ = said[0];
+  to_child_ = ending[1];
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], kReportFd);
+  // Above both numbers first: one of the pipes may have them.
+  constexpr int kAbove = 100;
+  posix_spawn_file_actions_adddup2(&actions, said[1], kAbove);
+  posix_spawn_file_actions_adddup2(&actions, ending[0], kAbove + 1);
+  posix_spawn_file_actions_adddup2(&actions, kAbove, kReportFd);
+  posix_spawn_file_actions_adddup2(&actions, kAbove + 1, kEndFd);
+  posix_spawn_file_actions_addclose(&actions, kAbove);
+  posix_spawn_file_actions_addclose(&actions, kAbove + 1);
   std::string arguments[] = {"recovery_test",
                              kFlag,
-                             dir.string(),
-                             std::to_string(seed),
-                             std::to_string(static_cast<int>(point)),
-                             std::to_string(nth)};
+                             process.dir.string(),
+                             std::to_string(process.seed),
+                             process.redis_url,
+                             std::to_string(static_cast<int>(process.role)),
+                             std::to_string(static_cast<int>(process.point)),
+                             std::to_string(process.nth)};
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
-  pid_t child = -1;
   const int spawned =
-      posix_spawn(&child, "/proc/self/exe", &actions, nullptr, argv.data(), environ);
+      posix_spawn(&child_, "/proc/self/exe", &actions, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
-  close(ends[1]);
-  if (spawned != 0) {
-    close(ends[0]);
-    return End::kFailed;
-  }
+  close(said[1]);
+  close(ending[0]);
+  if (spawned != 0) throw std::runtime_error("cannot start myself");
+  listener_ = std::thread([this] { listen(); });
+}
 
-  // Listens until the process has ended, or until the moment has come in which it shall.
-  using Steady = std::chrono::steady_clock;
-  const auto moment =
-      Steady::now() + (point == CrashPoint::kMoment ? std::chrono::microseconds(moment_us)
-                                                    : std::chrono::milliseconds(kHungMs));
-  bool stopped_by_us = false;
+RunningProcess::~RunningProcess() {
+  if (listener_.joinable()) {
+    kill();
+    std::vector<AcceptedRow> ignored;
+    wait(ignored);
+  }
+  close(said_);
+}
+
+void RunningProcess::listen() {
   AcceptedRow row{};
-  while (true) {
-    const auto left = std::max(Steady::duration::zero(), moment - Steady::now());
-    const timespec timeout{
-        .tv_sec = std::chrono::duration_cast<std::chrono::seconds>(left).count(),
-        .tv_nsec =
-            std::chrono::duration_cast<std::chrono::nanoseconds>(left).count() % std::nano::den};
-    pollfd listened{.fd = ends[0], .events = POLLIN, .revents = 0};
-    if (!stopped_by_us && ppoll(&listened, 1, &timeout, nullptr) == 0) {
-      kill(child, SIGKILL);
-      stopped_by_us = true;
-    }
-    if (read(ends[0], &row, sizeof row) != sizeof row) break;
-    accepted.push_back(row);
+  while (read(said_, &row, sizeof row) == sizeof row) {
+    const std::lock_guard lock(mutex_);
+    rows_.push_back(row);
+    changed_.notify_all();
   }
-  close(ends[0]);
+  const std::lock_guard lock(mutex_);
+  has_ended_ = true;
+  changed_.notify_all();
+}
+
+bool RunningProcess::wait_for_rows(std::size_t count) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, kHung, [&] { return has_ended_ || rows_.size() >= count; });
+}
+
+std::size_t RunningProcess::rows() {
+  const std::lock_guard lock(mutex_);
+  return rows_.size();
+}
+
+bool RunningProcess::has_ended() {
+  const std::lock_guard lock(mutex_);
+  return has_ended_;
+}
+
+void RunningProcess::finish() {
+  if (to_child_ >= 0) close(std::exchange(to_child_, -1));
+}
+
+void RunningProcess::kill() { ::kill(child_, SIGKILL); }
+
+void RunningProcess::kill_after(std::chrono::microseconds moment) {
+  std::unique_lock lock(mutex_);
+  if (!changed_.wait_for(lock, moment, [&] { return has_ended_; })) kill();
+}
+
+SaleProcess::End RunningProcess::wait(std::vector<AcceptedRow>& accepted) {
+  using End = SaleProcess::End;
+  bool is_hung = false;
+  {
+    std::unique_lock lock(mutex_);
+    is_hung = !changed_.wait_for(lock, kHung, [&] { return has_ended_; });
+  }
+  if (is_hung) kill();
+  listener_.join();
+  finish();
+  accepted.insert(accepted.end(), rows_.begin(), rows_.end());
   int status = 0;
-  waitpid(child, &status, 0);
-  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
-    return stopped_by_us && point != CrashPoint::kMoment ? End::kFailed : End::kKilled;
-  }
+  waitpid(child_, &status, 0);
+  if (is_hung) return End::kFailed;
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) return End::kKilled;
   return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? End::kFinished : End::kFailed;
 }
 

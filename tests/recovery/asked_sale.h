@@ -1,0 +1,135 @@
+// What a sale was asked for and what it said, over all lives of its processes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "engine/client/backend.h"
+#include "engine/sale/sale.h"
+#include "storage/sqlite/sqlite_order_store.h"
+#include "tests/recovery/recovery_fixture.h"
+#include "tests/recovery/sale_process.h"
+
+namespace rushgate {
+
+/// A plan, the directory of its sale, and the rows that processes said were accepted.
+class AskedSale {
+ public:
+  explicit AskedSale(std::uint64_t seed) : seed_(seed), plan_(SalePlan::make(seed)) {}
+
+  [[nodiscard]] std::uint64_t seed() const { return seed_; }
+  [[nodiscard]] const std::filesystem::path& directory() const { return directory_.path(); }
+
+  /// Adds what a process said. The last one of them is a process that asked for every row.
+  void note(const std::vector<AcceptedRow>& accepted) {
+    for (const AcceptedRow& one : accepted) said_[one.row].insert(one.order);
+    last_ = accepted;
+  }
+
+  /// Nothing is lost, doubled or oversold. The processes must have ended.
+  void check(Backend& keyspace) {
+    auto orders = SqliteOrderStore::open(directory() / "orders.db");
+    ASSERT_TRUE(orders.ok()) << orders.status();
+    const auto report = audit(keyspace, **orders);
+    ASSERT_EQ(report.vouchers.size(), plan_.vouchers.size());
+    for (const VoucherAudit& voucher : report.vouchers) {
+      EXPECT_EQ(voucher.created, voucher.admitted);
+      EXPECT_EQ(voucher.free + voucher.created, voucher.published);
+      EXPECT_EQ(voucher.queued + voucher.dead + voucher.given_back, 0);
+    }
+    const std::map<OrderId, Order> stored = stored_orders(**orders);
+    for (const Voucher& voucher : plan_.vouchers) {
+      EXPECT_EQ(static_cast<std::int64_t>(count(stored, voucher)), plan_.orders_expected(voucher));
+    }
+    check_rows(stored);
+  }
+
+  /// The same for a keyspace that may have lost what it acknowledged: nothing is oversold, and there
+  /// are no fewer orders than are wanted. Returns how many orders were said to be accepted and are
+  /// no rows.
+  std::size_t check_after_losses(Backend& keyspace) {
+    auto orders = SqliteOrderStore::open(directory() / "orders.db");
+    EXPECT_TRUE(orders.ok()) << orders.status();
+    if (!orders.ok()) return 0;
+    audit(keyspace, **orders);
+    const std::map<OrderId, Order> stored = stored_orders(**orders);
+    for (const Voucher& voucher : plan_.vouchers) {
+      const auto sold = static_cast<std::int64_t>(count(stored, voucher));
+      EXPECT_GE(sold, plan_.orders_expected(voucher));
+      EXPECT_LE(sold, voucher.stock);
+    }
+    for (const AcceptedRow& row : last_) {
+      EXPECT_TRUE(stored.contains(row.order)) << "lost: row " << row.row << ", order " << row.order;
+    }
+    std::size_t lost = 0;
+    for (const auto& [row, ids] : said_) {
+      for (const OrderId id : ids) lost += stored.contains(id) ? 0U : 1U;
+    }
+    return lost;
+  }
+
+ private:
+  static AuditReport audit(Backend& keyspace, OrderStore& orders) {
+    const auto sale = Sale::open(keyspace, orders);
+    EXPECT_TRUE(sale.ok()) << sale.status();
+    if (!sale.ok()) return {};
+    const auto report = (*sale)->audit();
+    EXPECT_TRUE(report.ok()) << report.status();
+    if (!report.ok()) return {};
+    EXPECT_TRUE(report->passed()) << ::testing::PrintToString(report->problems);
+    return *report;
+  }
+
+  /// No user has more than the limit.
+  std::map<OrderId, Order> stored_orders(OrderStore& orders) {
+    std::map<OrderId, Order> stored;
+    for (const Voucher& voucher : plan_.vouchers) {
+      const auto of_voucher = orders.list({.voucher = voucher.id, .count_max = 100'000});
+      EXPECT_TRUE(of_voucher.ok()) << of_voucher.status();
+      if (!of_voucher.ok()) continue;
+      std::map<UserId, std::int64_t> bought;
+      for (const Order& order : *of_voucher) {
+        stored.emplace(order.id, order);
+        EXPECT_LE(++bought[order.user], voucher.limits.per_user)
+            << "user " << order.user << ", voucher " << voucher.id;
+      }
+    }
+    return stored;
+  }
+
+  static std::size_t count(const std::map<OrderId, Order>& stored, const Voucher& voucher) {
+    std::size_t count = 0;
+    for (const auto& [id, order] : stored) count += order.voucher == voucher.id ? 1U : 0U;
+    return count;
+  }
+
+  /// Every row that was ever accepted is one order, and there are no others.
+  void check_rows(const std::map<OrderId, Order>& stored) {
+    std::set<OrderId> of_rows;
+    for (const auto& [row, ids] : said_) {
+      EXPECT_EQ(ids.size(), 1U) << "row " << row << " was accepted as several orders";
+      const OrderId id = *ids.begin();
+      EXPECT_TRUE(of_rows.insert(id).second) << "order " << id << " is the answer to two rows";
+      const auto found = stored.find(id);
+      ASSERT_NE(found, stored.end()) << "lost: row " << row << ", order " << id;
+      EXPECT_EQ(found->second.voucher, plan_.rows[static_cast<std::size_t>(row)].voucher);
+      EXPECT_EQ(found->second.user, plan_.rows[static_cast<std::size_t>(row)].user);
+    }
+    EXPECT_EQ(of_rows.size(), stored.size()) << "orders that no row was told of";
+    EXPECT_EQ(last_.size(), said_.size()) << "the last process was told of every row again";
+  }
+
+  const std::uint64_t seed_;
+  const SalePlan plan_;
+  const RecoveryDirectory directory_;
+  std::map<std::int64_t, std::set<OrderId>> said_;  // by row
+  std::vector<AcceptedRow> last_;                   // what the last process said
+};
+
+}  // namespace rushgate
