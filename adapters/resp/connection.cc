@@ -39,6 +39,8 @@ constexpr std::string_view kSpeaksHttp = "it speaks HTTP, perhaps on behalf of a
 
 constexpr std::string_view kReadsNoMessages =
     "it left more than subscriber_bytes_max of its messages unread";
+constexpr std::string_view kNoRoomForOutput =
+    "all clients together hold more than clients_bytes_max, and it was to be sent more";
 
 /// Returns true if `bytes` are more than the bound, where 0 is none.
 constexpr bool exceeds(std::size_t bytes, std::size_t bytes_max) {
@@ -114,6 +116,7 @@ ServedSessionOptions Connection::session_options() {
           .local_address = address_text(socket_.local_endpoint(ignored), options_),
           .reply_bytes_max = options_.output_bytes_max,
           .message_bytes_max = options_.subscriber_bytes_max,
+          .untaken = owner_.untaken_output(),
           .on_message = wake,
           .on_shutdown = options_.on_shutdown};
 }
@@ -313,6 +316,8 @@ void Connection::unblocked(Reply reply) {
   free_memory(blocking_);
   collect_messages();
   append_answer(std::move(reply));
+  session_->reply_is_taken();
+  count_memory();
   want_turn();
 }
 
@@ -364,7 +369,7 @@ void Connection::settle() {
 void Connection::send_and_go_on() {
   wants_turn_ = false;
   if (session_->is_hung_up()) close();
-  if (session_->is_overflowing() && !is_closed_) drop(kReadsNoMessages);
+  drop_if_overflowing();
   if (held_ && is_http((*held_)[0])) drop(kSpeaksHttp);  // as in Redis, what was before it is lost
   if (is_closed_) return;
   collect_messages();
@@ -382,6 +387,12 @@ void Connection::send_and_go_on() {
   } else {
     wait_for_input();
   }
+}
+
+void Connection::drop_if_overflowing() {
+  const ServedSession::Overflow overflow = session_->overflow();
+  if (is_closed_ || overflow == ServedSession::Overflow::kNone) return;
+  drop(overflow == ServedSession::Overflow::kOfSession ? kReadsNoMessages : kNoRoomForOutput);
 }
 
 bool Connection::holds_input() const { return is_blocked_ || output_waits(); }

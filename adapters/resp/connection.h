@@ -42,6 +42,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     /// Is it called in the middle of a script?
     [[nodiscard]] virtual bool is_busy() const = 0;
     [[nodiscard]] virtual SharedBuffers& buffers() = 0;
+    /// What the engine has made for the clients, and they have not taken yet.
+    [[nodiscard]] virtual std::shared_ptr<UntakenOutput> untaken_output() const = 0;
   };
 
   Connection(std::shared_ptr<boost::asio::io_context> io, Socket socket, Engine& engine,
@@ -92,6 +94,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
  private:
   void want_turn();
   void send_and_go_on();
+  void drop_if_overflowing();
   void count_memory();
   [[nodiscard]] std::size_t unanswered_bytes() const;
   ServedSessionOptions session_options();

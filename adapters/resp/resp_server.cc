@@ -26,6 +26,7 @@
 #include "absl/strings/str_cat.h"
 #include "adapters/resp/connection.h"
 #include "engine/executor/served_session.h"
+#include "engine/executor/untaken_output.h"
 
 namespace rushgate {
 namespace {
@@ -140,12 +141,14 @@ class RespServer::Impl final : private Connection::Owner {
   }
   void memory_changed(std::size_t before, std::size_t after) override {
     clients_bytes_ += after - before;
+    untaken_->set_held_bytes(clients_bytes_);
   }
   void closed(const std::shared_ptr<Connection>& connection) override {
     connections_.erase(connection);
   }
   [[nodiscard]] bool is_busy() const override { return is_busy_; }
   [[nodiscard]] SharedBuffers& buffers() override { return buffers_; }
+  [[nodiscard]] std::shared_ptr<UntakenOutput> untaken_output() const override { return untaken_; }
   void run();
   Connections take_ready();
   void serve_ready();
@@ -175,7 +178,9 @@ class RespServer::Impl final : private Connection::Owner {
   absl::flat_hash_set<std::shared_ptr<Connection>> connections_;
   Connections ready_;  // in order of arrival
   SharedBuffers buffers_;
-  std::size_t clients_bytes_ = 0;              // of connections_
+  std::size_t clients_bytes_ = 0;  // of connections_
+  const std::shared_ptr<UntakenOutput> untaken_ =
+      std::make_shared<UntakenOutput>(options_.clients_bytes_max);
   std::size_t used_bytes_max_ = 0;             // most memory in use since memory was given back
   std::size_t recent_used_bytes_max_ = 0;      // the same, since the last look around
   std::vector<ServedSession::Batch> batches_;  // of the current round
@@ -480,7 +485,8 @@ void RespServer::Impl::close_idle() {
 
 /// Closes the clients that hold the most until the others fit into the bound.
 void RespServer::Impl::bound_memory() {
-  const std::size_t used = clients_bytes_ + ServedSession::keyspace_bytes(engine_);
+  const std::size_t used =
+      clients_bytes_ + untaken_->bytes() + ServedSession::keyspace_bytes(engine_);
   recent_used_bytes_max_ = std::max(recent_used_bytes_max_, used);
   while (options_.clients_bytes_max != 0 && clients_bytes_ > options_.clients_bytes_max) {
     std::shared_ptr<Connection> largest;

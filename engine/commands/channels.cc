@@ -85,7 +85,8 @@ void Channels::add_message(const Session& to, std::vector<Reply> parts) {
   messages_.push_back(
       {to.outlet, to.protocol == 3 ? Reply::push(std::move(parts)) : Reply::array(std::move(parts)),
        to.replies});
-  if (!to.outlet->reserve(memory_bytes(messages_.back().text))) messages_.pop_back();
+  const std::size_t bytes = memory_bytes(messages_.back().text);
+  if (!to.outlet->reserve(bytes, to.is_protected)) messages_.pop_back();
 }
 
 void Channels::take_back_to(std::size_t count) {

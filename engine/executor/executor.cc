@@ -556,7 +556,9 @@ void Executor::run_requests(Operation& operation) {
   if (operation.kind == Operation::Kind::kUnblock) unblock(session.id, std::nullopt);
   if (operation.kind == Operation::Kind::kEndSession)
     return rushgate::end_session(services_, session);
-  if (session.is_ended) return operation.fail_rest(executor_errors::kKilledText);
+  if (session.is_ended || !takes_reply(operation)) {
+    return operation.fail_rest(executor_errors::kKilledText);
+  }
   ReplyBudget* const budget = operation.reply_budget;
   while (!operation.finished()) {
     if (budget != nullptr && budget->is_spent()) return operation.drop_rest();
@@ -575,6 +577,12 @@ void Executor::run_requests(Operation& operation) {
     if (operation.replies.size() == answered) return;  // parked
     if (budget != nullptr) budget->charge(memory_bytes(operation.replies.back()));
   }
+}
+
+bool Executor::takes_reply(const Operation& operation) {
+  const Session& session = *operation.session;
+  if (operation.completion == nullptr || operation.requests.empty()) return true;
+  return session.outlet == nullptr || session.is_protected || session.outlet->takes_reply();
 }
 
 void Executor::warm_keys(const Session& session, std::span<const Request> requests) {
@@ -612,10 +620,15 @@ void Executor::run_request(Operation& operation, const Request& request) {
 void Executor::give(Operation& operation, Reply&& reply) {
   ++operation.session->replies;
   operation.replies.push_back(std::move(reply));
-  if (!wants_no_answer(*operation.session)) return;
+  Reply& given = operation.replies.back();
   // The confirmations of SUBSCRIBE and its like come all the same.
-  Reply& unwanted = operation.replies.back();
-  if (unwanted.kind() != Reply::Kind::kSeveral) unwanted = no_reply();
+  if (wants_no_answer(*operation.session) && given.kind() != Reply::Kind::kSeveral) {
+    given = no_reply();
+  }
+  const bool is_awaited = operation.completion == nullptr;
+  if (!is_awaited && operation.session->outlet != nullptr) {
+    operation.session->outlet->note_reply(given);
+  }
 }
 
 void Executor::join_group(Operation& operation) {
@@ -753,6 +766,7 @@ void Executor::serve(const Signalled& signalled) {
 /// False if it waits on.
 bool Executor::retry_parked(std::uint64_t ticket, std::string_view ready_key) {
   const ParkingLot::Parked& parked = *parking_.find(ticket);
+  if (!takes_reply(*parked.operation)) return false;
   Reply reply;
   bool waits_on = false;
   std::optional<Reply> error = attempt([&] {

@@ -167,6 +167,8 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
   /// the error for its client is returned.
   std::optional<Reply> attempt(absl::FunctionRef<void()> part);
   void run_requests(Operation& operation);
+  /// Returns true if a reply may be made that no thread waits for. False: its client is ended.
+  static bool takes_reply(const Operation& operation);
   /// Fetches the memory of their keys.
   void warm_keys(const Session& session, std::span<const Request> requests);
   void run_request(Operation& operation, const Request& request);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/executor/executor.h"
+#include "engine/executor/untaken_output.h"
 
 namespace rushgate {
 namespace {
@@ -19,23 +20,38 @@ void take_replies(Operation& operation, ServedSession::Batch& batch) {
 
 class ServedSession::Inbox final : public Outlet {
  public:
-  Inbox(std::size_t bytes_max, std::function<void()> on_message,
-        std::function<void(bool)> on_shutdown)
+  Inbox(std::size_t bytes_max, std::shared_ptr<UntakenOutput> untaken,
+        std::function<void()> on_message, std::function<void(bool)> on_shutdown)
       : bytes_max_(bytes_max),
+        untaken_(untaken != nullptr ? std::move(untaken) : std::make_shared<UntakenOutput>(0)),
         on_message_(std::move(on_message)),
         on_shutdown_(std::move(on_shutdown)) {}
 
-  [[nodiscard]] bool reserve(std::size_t bytes) override {
-    const std::size_t waiting = reserved_bytes_ += bytes;
-    if (bytes_max_ == 0 || waiting + unsent_bytes_ <= bytes_max_) return true;
-    reserved_bytes_ -= bytes;
-    try {
-      if (!is_overflowing_.exchange(true) && on_message_) on_message_();
-    } catch (...) {  // no memory: the next thing that wakes the client shows it
+  ~Inbox() override { untaken_->remove(reserved_bytes_ + reply_bytes_); }
+  Inbox(const Inbox&) = delete;
+  Inbox& operator=(const Inbox&) = delete;
+
+  [[nodiscard]] bool reserve(std::size_t bytes, bool is_protected) override {
+    if (bytes_max_ != 0 && reserved_bytes_ + bytes + unsent_bytes_ > bytes_max_) {
+      return overflow(Overflow::kOfSession);
     }
-    return false;
+    if (!is_protected && !untaken_->has_room_for(bytes)) return overflow(Overflow::kOfServer);
+    reserved_bytes_ += bytes;
+    untaken_->add(bytes);
+    return true;
   }
-  void release(std::size_t bytes) override { reserved_bytes_ -= bytes; }
+  void release(std::size_t bytes) override {
+    reserved_bytes_ -= bytes;
+    untaken_->remove(bytes);
+  }
+  [[nodiscard]] bool takes_reply() override {
+    return untaken_->has_room_for(1) || overflow(Overflow::kOfServer);
+  }
+  void note_reply(const Reply& reply) override {
+    const std::size_t bytes = memory_bytes(reply);
+    reply_bytes_ += bytes;
+    untaken_->add(bytes);
+  }
   void push(Reply message, std::uint64_t after_replies) override {
     const std::size_t bytes = memory_bytes(message);
     try {
@@ -56,20 +72,32 @@ class ServedSession::Inbox final : public Outlet {
 
   std::vector<Message> take() {
     const std::lock_guard lock(mutex_);
-    for (const Message& message : messages_) reserved_bytes_ -= message.bytes;
+    for (const Message& message : messages_) release(message.bytes);
     return std::exchange(messages_, {});
   }
+  void reply_is_taken() { untaken_->remove(reply_bytes_.exchange(0)); }
   void set_unsent_bytes(std::size_t bytes) { unsent_bytes_ = bytes; }
-  [[nodiscard]] bool is_overflowing() const { return is_overflowing_; }
+  [[nodiscard]] Overflow overflow() const { return overflow_; }
   [[nodiscard]] bool is_hung_up() const { return is_hung_up_; }
 
  private:
+  /// Returns false.
+  bool overflow(Overflow bound) {
+    try {
+      if (overflow_.exchange(bound) == Overflow::kNone && on_message_) on_message_();
+    } catch (...) {  // no memory: the next thing that wakes the client shows it
+    }
+    return false;
+  }
+
   const std::size_t bytes_max_;
+  const std::shared_ptr<UntakenOutput> untaken_;
   const std::function<void()> on_message_;
   const std::function<void(bool)> on_shutdown_;
   std::atomic<bool> is_hung_up_{false};
-  std::atomic<bool> is_overflowing_{false};
+  std::atomic<Overflow> overflow_{Overflow::kNone};
   std::atomic<std::size_t> reserved_bytes_{0};  // of messages to come, and of messages_
+  std::atomic<std::size_t> reply_bytes_{0};     // until reply_is_taken()
   std::atomic<std::size_t> unsent_bytes_{0};
   std::mutex mutex_;
   std::vector<Message> messages_;  // guarded by mutex_
@@ -77,7 +105,8 @@ class ServedSession::Inbox final : public Outlet {
 
 ServedSession::ServedSession(Engine& engine, ServedSessionOptions options)
     : executor_(engine.executor_),
-      inbox_(std::make_shared<Inbox>(options.message_bytes_max, std::move(options.on_message),
+      inbox_(std::make_shared<Inbox>(options.message_bytes_max, std::move(options.untaken),
+                                     std::move(options.on_message),
                                      std::move(options.on_shutdown))),
       session_(std::make_shared<Session>()) {
   session_->outlet = inbox_;
@@ -173,7 +202,8 @@ void ServedSession::note_refusal(Engine& engine) { engine.executor_->note_refuse
 
 std::vector<ServedSession::Message> ServedSession::take_messages() { return inbox_->take(); }
 void ServedSession::set_unsent_bytes(std::size_t bytes) { inbox_->set_unsent_bytes(bytes); }
-bool ServedSession::is_overflowing() const { return inbox_->is_overflowing(); }
+void ServedSession::reply_is_taken() { inbox_->reply_is_taken(); }
+ServedSession::Overflow ServedSession::overflow() const { return inbox_->overflow(); }
 bool ServedSession::is_hung_up() const { return inbox_->is_hung_up(); }
 
 int ServedSession::protocol() const { return session_->protocol; }

@@ -21,6 +21,7 @@
 namespace rushgate {
 
 class Executor;
+class UntakenOutput;
 struct Operation;
 struct Session;
 
@@ -32,9 +33,13 @@ struct ServedSessionOptions {
   /// what is stored (MGET, XREAD, EXEC), or for a stream that is larger than memory.
   std::size_t reply_bytes_max = std::numeric_limits<std::size_t>::max();
   /// Bytes of messages that may wait, set_unsent_bytes() included. A message beyond is left out,
-  /// and is_overflowing(). 0: no bound.
+  /// and overflow() reports it. 0: no bound.
   std::size_t message_bytes_max = 0;
-  /// There is something in take_messages(), is_hung_up() or is_overflowing(). Called inside the
+  /// Shared by the sessions of one server. Counts the messages until take_messages(), and the
+  /// replies that go to a completion until reply_is_taken(). Without room a message is left out, a
+  /// request with a completion does not run, and overflow() reports it. Null: no bound.
+  std::shared_ptr<UntakenOutput> untaken = {};
+  /// take_messages(), is_hung_up() or overflow() has something new. Called inside the
   /// engine's turn, by any thread, also after the session's end: must return at once and use no
   /// client.
   std::function<void()> on_message = {};
@@ -115,8 +120,12 @@ class ServedSession {
   [[nodiscard]] std::vector<Message> take_messages();
   /// Sets how many bytes were taken, and wait still. From any thread.
   void set_unsent_bytes(std::size_t bytes);
-  /// Returns true if a message was left out. From any thread.
-  [[nodiscard]] bool is_overflowing() const;
+  /// The client has the reply that went to a completion. From any thread.
+  void reply_is_taken();
+  enum class Overflow : std::uint8_t { kNone, kOfSession, kOfServer };
+  /// Returns the bound because of which a message was left out, or a request did not run. From any
+  /// thread.
+  [[nodiscard]] Overflow overflow() const;
   /// Somebody wants the connection to end (CLIENT KILL). From any thread.
   [[nodiscard]] bool is_hung_up() const;
   /// Returns true if it is subscribed to a channel or a pattern. From any thread.

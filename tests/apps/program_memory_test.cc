@@ -1,9 +1,11 @@
 // The bounds on what clients make `rushgate serve` hold, as its resident memory.
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <fstream>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -77,6 +79,20 @@ class ProgramMemoryTest : public ::testing::Test {
     const auto give_up = std::chrono::steady_clock::now() + RawConnection::kPatience;
     while (grown_by() >= mebi && std::chrono::steady_clock::now() < give_up) call("PING");
     return grown_by() < mebi;
+  }
+  /// Returns clients that are subscribed to "c".
+  [[nodiscard]] std::vector<std::unique_ptr<RawConnection>> subscribe(int count) const {
+    auto clients = connect(count);
+    for (const auto& client : clients) {
+      client->send(Request::of("SUBSCRIBE", "c"));
+      client->receive();
+    }
+    return clients;
+  }
+  void wait_until_blocked(int count) {
+    const std::string shown = "blocked_clients:" + std::to_string(count) + "\r\n";
+    while (call("INFO", "clients").text().find(shown) == std::string::npos) {
+    }
   }
   [[nodiscard]] std::int64_t peak_growth() const {
     return (status_bytes("VmHWM") - at_start_) / kMebi;
@@ -186,6 +202,48 @@ TEST_F(ProgramMemoryTest, SubscribersAreBounded) {
   call("EVAL", "for i = 1, 200 do redis.call('PUBLISH', 'script', ARGV[1]) end", 0,
        std::string(kMebi, 'x'));
   EXPECT_LT(peak_growth(), 60);
+}
+
+TEST_F(ProgramMemoryTest, RepliesToBlockedClientsAreBounded) {
+  start({"--maxmemory-clients", "80mb"});
+  constexpr int kClients = 60;
+  const auto blocked = connect(kClients);
+  for (const auto& client : blocked)
+    client->send(Request::of("XREAD", "BLOCK", 0, "STREAMS", "s", "$"));
+  wait_until_blocked(kClients);
+  EXPECT_FALSE(call("XADD", "s", "*", "f", std::string(10 * kMebi, 'x')).is_error());
+  wait_until_idle();
+  EXPECT_LT(peak_growth(), 200);
+  const auto served = std::ranges::count_if(blocked, [](const auto& client) {
+    try {
+      return client->receive().size() > 10 * kMebi;
+    } catch (const std::runtime_error&) {  // it is closed
+      return false;
+    }
+  });
+  EXPECT_GT(served, 3);
+  EXPECT_LT(served, 20);
+}
+
+TEST_F(ProgramMemoryTest, RepliesToManyReadersAreBounded) {
+  start({"--maxmemory-clients", "80mb"});
+  call("XADD", "s", "*", "f", std::string(10 * kMebi, 'x'));
+  constexpr int kClients = 60;
+  const auto readers = connect(kClients);
+  for (const auto& client : readers) {
+    client->send_bytes("XREAD BLOCK 0 STREAMS s 0\r\n");
+  }
+  wait_until_idle();
+  EXPECT_LT(peak_growth(), 200);
+}
+
+TEST_F(ProgramMemoryTest, PublishFanOutIsBounded) {
+  start({"--maxmemory-clients", "80mb"});
+  const auto lazy = subscribe(60);
+  EXPECT_EQ(call("EVAL", "return redis.call('PUBLISH', 'c', string.rep('x', 10485760))", 0),
+            Reply::integer(60));
+  wait_until_idle();
+  EXPECT_LT(peak_growth(), 200);
 }
 
 // Redis closes it, too.

@@ -95,6 +95,11 @@ class RespServerTest : public ::testing::Test {
     const std::string list = client.call(Request::of("CLIENT", "LIST")).text();
     return std::ranges::count(list, '\n');
   }
+  static int blocked_clients(RawConnection& client) {
+    const std::string info = client.call(Request::of("INFO", "clients")).text();
+    const std::string field = "blocked_clients:";
+    return std::stoi(info.substr(info.find(field) + field.size()));
+  }
 
   void open_with_manual_clock() {
     engine_ = *Engine::open(std::make_unique<MemoryStore>(), {.manual_clock = &clock_});
@@ -670,6 +675,48 @@ TEST_F(RespServerTest, LargestClientsAreClosedAtTheirBound) {
   EXPECT_THAT(logged_.str(), HasSubstr("all clients together hold more than clients_bytes_max"));
   guarded->send_bytes(std::string(100'000, 'x') + "\r\n");
   EXPECT_EQ(guarded->receive().size(), std::string("$3000000\r\n\r\n").size() + 3'000'000);
+}
+
+TEST_F(RespServerTest, BlockedClientsMeetBoundOfAll) {
+  start({.clients_bytes_max = 5'000'000, .logger = log_});
+  const auto other = connect();
+  constexpr int kClients = 12;
+  std::vector<std::unique_ptr<RawConnection>> blocked;
+  for (int i = 0; i < kClients; ++i) {
+    blocked.push_back(connect());
+    // The last one is exempt.
+    blocked.back()->call(Request::of("CLIENT", "NO-EVICT", i + 1 < kClients ? "OFF" : "ON"));
+    blocked.back()->send_bytes("XREAD BLOCK 0 STREAMS s $\r\n");
+    while (blocked_clients(*other) <= i) {
+    }
+  }
+  other->call(Request::of("XADD", "s", "*", "f", std::string(1'000'000, 'x')));
+  EXPECT_GT(blocked.back()->receive().size(), 1'000'000U);
+  EXPECT_EQ(blocked[6]->receive_all(), "");
+  EXPECT_THAT(logged_.str(), HasSubstr("clients_bytes_max, and it was to be sent more"));
+  blocked.clear();
+  // The replies of clients that are gone count no more.
+  const auto again = connect();
+  EXPECT_FALSE(again->call(Request::of("XREAD", "BLOCK", 0, "STREAMS", "s", 0)).is_nil());
+}
+
+TEST_F(RespServerTest, MessagesOfOneTurnMeetBoundOfAll) {
+  start({.clients_bytes_max = 5'000'000, .logger = log_});
+  const auto other = connect();
+  std::vector<std::unique_ptr<RawConnection>> subscribers;
+  for (int i = 0; i < 12; ++i) {
+    subscribers.push_back(connect());
+    subscribers.back()->send_bytes("SUBSCRIBE c" + std::to_string(i) + "\r\n");
+    subscribers.back()->receive();
+  }
+  other->call(Request::of("EVAL", "for i = 0, 11 do redis.call('PUBLISH', 'c' .. i, ARGV[1]) end",
+                          0, std::string(1'000'000, 'x')));
+  EXPECT_GT(subscribers.front()->receive().size(), 1'000'000U);
+  EXPECT_EQ(subscribers.back()->receive_all(), "");
+  EXPECT_THAT(logged_.str(), HasSubstr("clients_bytes_max, and it was to be sent more"));
+  // The messages that were read count no more.
+  EXPECT_EQ(other->call(Request::of("PUBLISH", "c0", "m")), Reply::integer(1));
+  EXPECT_THAT(subscribers.front()->receive(), EndsWith("\r\nm\r\n"));
 }
 
 TEST_F(RespServerTest, ScriptMeetsBoundOfSubscriber) {

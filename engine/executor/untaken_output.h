@@ -1,0 +1,41 @@
+// What the engine has made for the clients of one server, and their connections have not taken yet.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+
+namespace rushgate {
+
+/// Bounds the messages and replies that one turn makes: the server sees them only after the turn.
+/// Thread-safe.
+class UntakenOutput {
+ public:
+  /// `bytes_max`: the bound on what the connections hold, together with this; 0: none.
+  explicit UntakenOutput(std::size_t bytes_max) : bytes_max_(bytes_max) {}
+
+  /// Sets how much memory the connections hold.
+  void set_held_bytes(std::size_t bytes) { held_bytes_ = bytes; }
+
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+  /// Returns true if `bytes` more fit into the bound.
+  [[nodiscard]] bool has_room_for(std::size_t bytes) const {
+    return bytes_max_ == 0 || bytes_ + bytes <= untaken_bytes_max();
+  }
+  void add(std::size_t bytes) { bytes_ += bytes; }
+  void remove(std::size_t bytes) { bytes_ -= bytes; }
+
+ private:
+  /// Where the connections hold all of the bound, the server closes the largest of them, and not
+  /// the one that is to be sent something: for that a part of the bound is added.
+  [[nodiscard]] std::size_t untaken_bytes_max() const {
+    const std::size_t held = held_bytes_;
+    return std::max(bytes_max_ - std::min(held, bytes_max_), bytes_max_ / 8);
+  }
+
+  const std::size_t bytes_max_;
+  std::atomic<std::size_t> held_bytes_{0};
+  std::atomic<std::size_t> bytes_{0};
+};
+
+}  // namespace rushgate
