@@ -661,7 +661,7 @@ void Executor::commit_group() {
       }
     }
   }
-  keyspace_bytes_.store(keyspace_.memory_bytes(), std::memory_order_relaxed);
+  kept_bytes_.store(keyspace_.kept_bytes(), std::memory_order_relaxed);
   if (changed || !parking_.empty() || next_due_ms_.load(std::memory_order_relaxed) != kNever) {
     update_next_due();
   }

@@ -99,9 +99,10 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
   [[nodiscard]] bool knows_native(std::string_view name) const { return natives_.knows(name); }
   /// For any thread.
   void add_natives(std::span<const NamedScript> scripts);
-  /// Returns how much memory the keyspace took after the last commit batch. From any thread.
+  /// Returns how much memory the keyspace took after the last commit batch, without values that
+  /// were freed since. From any thread.
   [[nodiscard]] std::size_t keyspace_bytes() const {
-    return keyspace_bytes_.load(std::memory_order_relaxed);
+    return kept_bytes_.load(std::memory_order_relaxed) + keyspace_.lazy_free().bytes_pending();
   }
   /// Gives the session its id. It is to be ended by end_session().
   void begin_session(std::shared_ptr<Session> session);
@@ -216,7 +217,7 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
   std::atomic<std::uint32_t> waiting_for_room_{0};
   std::atomic<std::int64_t> next_due_ms_{ServiceThread::kNever};  // monotonic
   std::atomic<std::uint64_t> last_session_id_{0};
-  std::atomic<std::size_t> keyspace_bytes_{0};
+  std::atomic<std::size_t> kept_bytes_{0};  // of the keyspace, after the last commit batch
   std::atomic<bool> closed_{false};
   std::atomic<bool> store_failed_{false};
   Sessions sessions_;

@@ -102,7 +102,8 @@ class ServedSession {
     const std::shared_ptr<Executor> executor_;  // null: they are awaited
   };
 
-  /// Returns how much memory the keyspace took after the last commit batch. From any thread.
+  /// Returns how much memory the keyspace took after the last commit batch, without values that
+  /// were freed since. From any thread.
   static std::size_t keyspace_bytes(const Engine& engine);
 
   /// Sets what CONFIG and INFO report about the server. From any thread.

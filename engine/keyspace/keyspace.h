@@ -64,13 +64,15 @@ class Keyspace {
   [[nodiscard]] std::uint64_t seed() const { return seed_; }
   /// Frees large values that were removed.
   [[nodiscard]] LazyFree& lazy_free() { return lazy_free_; }
+  [[nodiscard]] const LazyFree& lazy_free() const { return lazy_free_; }
   /// What streams keep in memory of what the store has.
   [[nodiscard]] StreamCaches& stream_caches() { return stream_caches_; }
   /// What memory_count.h counts, what the store holds in memory, what streams cache, and what is
   /// about to be freed.
-  [[nodiscard]] std::size_t memory_bytes() {
-    return changes_.memory().bytes() + store_.memory_bytes() + stream_caches_.bytes() +
-           lazy_free_.bytes_pending();
+  [[nodiscard]] std::size_t memory_bytes() { return kept_bytes() + lazy_free_.bytes_pending(); }
+  /// The same, without what is about to be freed.
+  [[nodiscard]] std::size_t kept_bytes() {
+    return changes_.memory().bytes() + store_.memory_bytes() + stream_caches_.bytes();
   }
   /// Returns true if memory_bytes() is above `bytes_max`. Before that it drops caches, and waits
   /// for values that are about to be freed, but not longer than LazyFree::kWaitMax. Not while a
