@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <iterator>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -330,9 +331,12 @@ void Connection::append_answer(Reply&& reply) {
 }
 
 void Connection::collect_messages() {
-  for (ServedSession::Message& message : session_->take_messages()) {
-    message_bytes_ += message.bytes;
-    messages_.push_back(std::move(message));
+  std::vector<ServedSession::Message> messages = session_->take_messages();
+  for (const ServedSession::Message& message : messages) message_bytes_ += message.bytes;
+  if (messages_.empty()) {
+    messages_ = std::move(messages);
+  } else {
+    std::ranges::move(messages, std::back_inserter(messages_));
   }
 }
 
@@ -345,6 +349,7 @@ void Connection::append_messages(std::uint64_t up_to_replies) {
     output_.append(std::move(message->text), is_push ? RespVersion::k3 : RespVersion::k2);
   }
   messages_.erase(messages_.begin(), message);
+  if (messages_.empty()) std::vector<ServedSession::Message>().swap(messages_);
 }
 
 void Connection::append(Reply&& reply) {
@@ -461,7 +466,8 @@ void Connection::count_memory() {
   std::size_t bytes = 0;
   if (!is_closed_) {
     bytes = heap_bytes(input_) + parser_.memory_bytes() + batch_bytes_ + blocking_.memory_bytes() +
-            session_->held_bytes() + output_.memory_bytes() + message_bytes_;
+            session_->held_bytes() + output_.memory_bytes() + message_bytes_ +
+            heap_bytes(messages_);
     for (const auto& request : {&alone_, &held_}) {
       if (*request) bytes += (*request)->memory_bytes();
     }

@@ -96,13 +96,13 @@ void Channels::take_back_to(std::size_t count) {
 }
 
 void Channels::send() {
-  for (Message& message : messages_) {
+  std::vector<Message> messages = std::exchange(messages_, {});  // an idle engine keeps no memory
+  for (Message& message : messages) {
     try {
       message.to->push(std::move(message.text), message.after_replies);
     } catch (...) {  // no memory: as if the connection had been lost for a moment
     }
   }
-  messages_.clear();
 }
 
 std::vector<std::string> Channels::names(ChannelKind kind) const {

@@ -54,14 +54,16 @@ class ServedSession::Inbox final : public Outlet {
   }
   void push(Reply message, std::uint64_t after_replies) override {
     const std::size_t bytes = memory_bytes(message);
+    bool is_first = false;  // those after it are taken with it
     try {
       const std::lock_guard lock(mutex_);
+      is_first = messages_.empty();
       messages_.push_back({std::move(message), after_replies, bytes});
     } catch (...) {
       release(bytes);
       throw;
     }
-    if (on_message_) on_message_();
+    if (is_first || wake_failed_.exchange(false)) wake();
   }
   void hang_up() override {
     is_hung_up_ = true;
@@ -81,12 +83,16 @@ class ServedSession::Inbox final : public Outlet {
   [[nodiscard]] bool is_hung_up() const { return is_hung_up_; }
 
  private:
+  void wake() {
+    try {
+      if (on_message_) on_message_();
+    } catch (...) {  // no memory: the next message wakes the client
+      wake_failed_ = true;
+    }
+  }
   /// Returns false.
   bool overflow(Overflow bound) {
-    try {
-      if (overflow_.exchange(bound) == Overflow::kNone && on_message_) on_message_();
-    } catch (...) {  // no memory: the next thing that wakes the client shows it
-    }
+    if (overflow_.exchange(bound) == Overflow::kNone) wake();
     return false;
   }
 
@@ -95,6 +101,7 @@ class ServedSession::Inbox final : public Outlet {
   const std::function<void()> on_message_;
   const std::function<void(bool)> on_shutdown_;
   std::atomic<bool> is_hung_up_{false};
+  std::atomic<bool> wake_failed_{false};
   std::atomic<Overflow> overflow_{Overflow::kNone};
   std::atomic<std::size_t> reserved_bytes_{0};  // of messages to come, and of messages_
   std::atomic<std::size_t> reply_bytes_{0};     // until reply_is_taken()

@@ -250,6 +250,19 @@ TEST_F(ProgramMemoryTest, PublishFanOutIsBounded) {
   EXPECT_LT(peak_growth(), 200);
 }
 
+TEST_F(ProgramMemoryTest, IdleSubscribersGiveMemoryBack) {
+  start();
+  constexpr int kMessages = 20'000;
+  const auto clients = subscribe(50);
+  call("EVAL",
+       "for i = 1, " + std::to_string(kMessages) + " do redis.call('PUBLISH', 'c', 'm') end", 0);
+  std::string message;
+  append_reply(Reply::array({Reply::bulk("message"), Reply::bulk("c"), Reply::bulk("m")}),
+               RespVersion::k2, message);
+  for (const auto& client : clients) client->receive_bytes(kMessages * message.size());
+  EXPECT_TRUE(wait_until_grown_by_less(30)) << grown_by();
+}
+
 // Redis closes it, too.
 TEST_F(ProgramMemoryTest, ClientBeforeAuthIsClosedUnread) {
   start({"--requirepass", "secret"});

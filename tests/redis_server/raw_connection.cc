@@ -66,6 +66,16 @@ std::string RawConnection::receive(std::chrono::milliseconds patience) {
   }
 }
 
+std::string RawConnection::receive_bytes(std::size_t count, std::chrono::milliseconds patience) {
+  while (received_.size() < count) {
+    if (!read_some(patience)) throw std::runtime_error("no answer in time");
+    if (has_ended_) throw std::runtime_error("the server closed the connection");
+  }
+  std::string bytes = received_.substr(0, count);
+  received_.erase(0, count);
+  return bytes;
+}
+
 std::vector<std::string> RawConnection::exchange(std::span<const Request> requests) {
   std::string bytes;
   for (const Request& request : requests) append_request(request, bytes);

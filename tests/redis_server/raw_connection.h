@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <string>
@@ -29,6 +30,9 @@ class RawConnection {
 
   /// The next reply's bytes.
   std::string receive(std::chrono::milliseconds patience = kPatience);
+
+  /// The next `count` bytes.
+  std::string receive_bytes(std::size_t count, std::chrono::milliseconds patience = kPatience);
 
   /// Sends all in one piece; the next replies' bytes, as many.
   std::vector<std::string> exchange(std::span<const Request> requests);
