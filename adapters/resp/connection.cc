@@ -102,6 +102,7 @@ Connection::Connection(std::shared_ptr<boost::asio::io_context> io, Socket socke
 void Connection::start() {
   active_ms_ = engine_.clock().monotonic_ms();
   session_ = std::make_unique<ServedSession>(engine_, session_options());
+  was_authenticated_ = session_->is_authenticated();
   wait_for_input();
 }
 
@@ -358,6 +359,7 @@ void Connection::append(Reply&& reply) {
 
 void Connection::take_replies(std::span<Reply> replies) {
   is_in_batch_ = false;
+  was_authenticated_ |= session_->is_authenticated();
   collect_messages();
   for (Reply& reply : replies) append_answer(std::move(reply));
   batch_begin_ += replies.size();
@@ -428,7 +430,7 @@ void Connection::send() {
   if (!is_subscribed && output_.size() > options_.output_bytes_max) {
     return drop("it left more than output_bytes_max of its answers unread");
   }
-  if (output_.size() > kUnauthenticatedOutputBytesMax && !session_->is_authenticated()) {
+  if (output_.size() > kUnauthenticatedOutputBytesMax && !was_authenticated_) {
     return drop("it left replies unread before AUTH");
   }
   if (output_.empty() && ends_after_output_) close();

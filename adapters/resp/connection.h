@@ -160,6 +160,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::size_t message_bytes_ = 0;                 // of messages_
   std::optional<std::int64_t> backlogged_ms_;     // since when, on the monotonic clock
   std::uint64_t answers_ = 0;                     // in output_ so far
+  bool was_authenticated_ = false;                // at any time: RESET leaves its replies
   bool waits_to_write_ = false;
   bool ends_after_output_ = false;  // QUIT, or what cannot be understood
   bool is_closed_ = false;

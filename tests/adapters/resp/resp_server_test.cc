@@ -566,6 +566,26 @@ TEST_F(RespServerTest, ReaderBeforeAuthGetsEachReply) {
   EXPECT_EQ(client->receive(), "+OK\r\n");
 }
 
+TEST_F(RespServerTest, ResetLeavesUnreadReplies) {
+  start({.password = "secret"});
+  const auto other = connect();
+  other->call(Request::of("AUTH", "secret"));
+  const std::string large(30'000, 'x');
+  // With one of these counts, up to 64 KiB do not fit into the socket when RESET comes.
+  for (int count = 1; count < 30; ++count) {
+    const auto client = connect();
+    std::string sent = "AUTH secret\r\n";
+    for (int i = 0; i < count; ++i) append_request(Request::of("ECHO", large), sent);
+    sent += "RESET\r\nGET k\r\n";
+    client->send_bytes(sent);
+    for (int i = 0; i < 10; ++i) other->call(Request::of("PING"));
+    EXPECT_EQ(client->receive(), "+OK\r\n");
+    for (int i = 0; i < count; ++i) EXPECT_GT(client->receive().size(), large.size());
+    EXPECT_EQ(client->receive(), "+RESET\r\n");
+    EXPECT_THAT(client->receive(), StartsWith("-NOAUTH"));
+  }
+}
+
 TEST_F(RespServerTest, AfterThePasswordAPipelineIsReadAsAnyOther) {
   start({.password = "secret"});
   const auto client = connect();
