@@ -2,6 +2,7 @@
 
 #include <array>
 #include <utility>
+#include <vector>
 
 #include "engine/client/caller_number.h"
 #include "engine/client/redis_error_code.h"
@@ -17,8 +18,14 @@ namespace {
 /// How long a latch stays if its process does not delete it: longer than a release is repeated.
 constexpr std::string_view kLatchMs = "15000";
 constexpr int kReleaseAttempts = 3;
+constexpr std::string_view kChannelPrefix = "redisson_lock__channel";
 
 absl::Status closed() { return absl::CancelledError("the lock's manager is gone"); }
+
+/// The owners that wait for a fair lock, and until when.
+std::vector<std::string> queue_names(const std::string& name) {
+  return {tagged_name("redisson_lock_queue", name), tagged_name("redisson_lock_timeout", name)};
+}
 
 }  // namespace
 
@@ -62,15 +69,20 @@ std::int64_t LockCore::lease_of(const LockWish& wish) const {
 }
 
 Request LockCore::request_of(const LockWish& wish, bool by_text) const {
-  const std::string token =
-      wish.is_fenced ? tagged_name("redisson_lock_token", wish.name) : std::string();
   const std::string lease_ms = std::to_string(lease_of(wish));
   const std::string owner = owner_name(options_.client_id, wish.owner);
-  const std::array<std::string_view, 2> keys = {wish.name, token};
-  const std::array<std::string_view, 2> arguments = {lease_ms, owner};
-  const std::span<const std::string_view> used(keys.data(), wish.is_fenced ? 2 : 1);
-  if (by_text) return make_script_request("EVAL", acquire_script().text(), used, arguments);
-  return client_->script_request(acquire_script(), used, arguments);
+  const std::string queue_ms = std::to_string(wish.queue_ms);
+  std::vector<std::string> others;
+  if (wish.kind == LockKind::kFenced) others = {tagged_name("redisson_lock_token", wish.name)};
+  if (wish.kind == LockKind::kFair) others = queue_names(wish.name);
+  std::vector<std::string_view> keys = {wish.name};
+  keys.insert(keys.end(), others.begin(), others.end());
+  const std::array<std::string_view, 3> arguments = {lease_ms, owner, queue_ms};
+  const std::span<const std::string_view> used(arguments.data(),
+                                               wish.kind == LockKind::kFair ? 3 : 2);
+  const Script& script = wish.kind == LockKind::kFair ? acquire_fair_script() : acquire_script();
+  if (by_text) return make_script_request("EVAL", script.text(), keys, used);
+  return client_->script_request(script, keys, used);
 }
 
 absl::StatusOr<LockCore::Attempt> LockCore::read(const LockWish& wish, std::int64_t sent_at_ms,
@@ -121,18 +133,38 @@ void LockCore::remove(const std::shared_ptr<LockWait>& wait) {
   waits_.erase(wait);
 }
 
+std::string LockCore::channel_of(const LockWish& wish) const {
+  std::string channel = tagged_name(kChannelPrefix, wish.name);
+  if (wish.kind == LockKind::kFair) channel += ':' + owner_name(options_.client_id, wish.owner);
+  return channel;
+}
+
+/// Without waiting for the reply: an owner that stays in the queue is dropped in time.
+void LockCore::leave_queue(const LockWish& wish) {
+  if (is_closed()) return;
+  const std::vector<std::string> queue = queue_names(wish.name);
+  const std::string channel = tagged_name(kChannelPrefix, wish.name);
+  const std::string owner = owner_name(options_.client_id, wish.owner);
+  const std::string queue_ms = std::to_string(wish.queue_ms);
+  const std::array<std::string_view, 4> keys = {wish.name, queue[0], queue[1], channel};
+  const std::array<std::string_view, 2> arguments = {owner, queue_ms};
+  client_->submit(make_script_request("EVAL", leave_queue_script().text(), keys, arguments),
+                  [](const Reply&) {});
+}
+
 // ---- Releases ----
 
-absl::Status LockCore::release(const std::string& name, std::uint64_t owner) {
+absl::Status LockCore::release(const std::string& name, LockKind kind, std::uint64_t owner) {
   while (true) {
-    const auto is_held = release_once(name, owner);
+    const auto is_held = release_once(name, kind, owner);
     const bool is_as_expected = leases_->end_release(name, owner, is_held.value_or(false));
     if (!is_held.ok()) return is_held.status();
     if (is_as_expected) return absl::OkStatus();
   }
 }
 
-absl::StatusOr<bool> LockCore::release_once(const std::string& name, std::uint64_t owner) {
+absl::StatusOr<bool> LockCore::release_once(const std::string& name, LockKind kind,
+                                            std::uint64_t owner) {
   std::string latch;
   {
     const std::lock_guard lock(mutex_);
@@ -144,17 +176,22 @@ absl::StatusOr<bool> LockCore::release_once(const std::string& name, std::uint64
   }
   const std::int64_t held_lease_ms =
       leases_->begin_release(name, owner).value_or(options_.watchdog_lease_ms);
-  const std::string channel = tagged_name("redisson_lock__channel", name);
+  const std::string channel = tagged_name(kChannelPrefix, name);
   const std::string field = owner_name(options_.client_id, owner);
   const std::string lease_ms = std::to_string(held_lease_ms);
-  const std::array<std::string_view, 3> keys = {name, channel, latch};
+  std::vector<std::string> queue;
+  if (kind == LockKind::kFair) queue = queue_names(name);
+  std::vector<std::string_view> keys = {name};
+  keys.insert(keys.end(), queue.begin(), queue.end());
+  keys.push_back(channel);
+  if (can_lose_replies_) keys.push_back(latch);
   const std::array<std::string_view, 3> arguments = {field, lease_ms, kLatchMs};
-  const std::span<const std::string_view> used(keys.data(), can_lose_replies_ ? 3 : 2);
+  const Script& script = kind == LockKind::kFair ? release_fair_script() : release_script();
 
   Reply reply;
   absl::Status failure;
   for (int attempts = 0; attempts < kReleaseAttempts; ++attempts) {
-    reply = client_->run(release_script(), used, arguments);
+    reply = client_->run(script, keys, arguments);
     failure = reply.is_error() ? to_status(reply, "unlocking") : absl::OkStatus();
     if (!can_lose_replies_ || !absl::IsUnavailable(failure)) break;
   }

@@ -14,6 +14,7 @@
 #include "engine/client/backend.h"
 #include "engine/client/client.h"
 #include "engine/recipes/locks/lock_channels.h"
+#include "engine/recipes/locks/lock_kind.h"
 #include "engine/recipes/locks/lock_leases.h"
 #include "engine/recipes/locks/lock_manager.h"
 
@@ -22,9 +23,10 @@ namespace rushgate {
 /// What is wanted of a lock.
 struct LockWish {
   std::string name;
-  bool is_fenced = false;
+  LockKind kind = LockKind::kPlain;
   std::uint64_t owner = 0;
   std::int64_t lease_ms = 0;  // 0: the watchdog's
+  std::int64_t queue_ms = 0;  // a fair lock: how long the owner is ready to wait; 0: not at all
 };
 
 class LockWait;
@@ -57,9 +59,13 @@ class LockCore : public std::enable_shared_from_this<LockCore> {
   void wait(LockWish wish, std::optional<std::int64_t> deadline_ms, Callback done);
   void remove(const std::shared_ptr<LockWait>& wait);
 
-  absl::Status release(const std::string& name, std::uint64_t owner);
+  /// Of a fair lock: the owner waits no longer.
+  void leave_queue(const LockWish& wish);
+  [[nodiscard]] std::string channel_of(const LockWish& wish) const;
+
+  absl::Status release(const std::string& name, LockKind kind, std::uint64_t owner);
   /// Returns true if the owner holds the lock still.
-  absl::StatusOr<bool> release_once(const std::string& name, std::uint64_t owner);
+  absl::StatusOr<bool> release_once(const std::string& name, LockKind kind, std::uint64_t owner);
   absl::Status set_lease(const std::string& name, std::uint64_t owner, std::int64_t lease_ms);
 
  private:

@@ -1,4 +1,4 @@
-// The scripts of ReentrantLock: the effects of Redisson 3.27's, in words of our own.
+// The scripts of ReentrantLock and FairLock: the effects of Redisson 3.27's, in words of our own.
 #pragma once
 
 #include "engine/client/script.h"
@@ -16,5 +16,19 @@ const Script& release_script();
 
 /// KEYS the lock. ARGV the lease in ms, the owner. Returns 1 if the owner holds it, else 0.
 const Script& renew_script();
+
+// ---- FairLock ----
+
+/// KEYS the lock, its queue, its timeouts. ARGV the lease in ms, the owner, how long the owner is ready
+/// to wait in ms; 0: it does not queue. Returns the same as acquire_script().
+const Script& acquire_fair_script();
+
+/// KEYS the lock, its queue, its timeouts, its channel, the latch if there is one. ARGV and results
+/// are those of release_script().
+const Script& release_fair_script();
+
+/// KEYS the lock, its queue, its timeouts, its channel. ARGV the owner, how long it was ready to wait
+/// in ms. Returns 1 if it was in the queue, else 0.
+const Script& leave_queue_script();
 
 }  // namespace rushgate

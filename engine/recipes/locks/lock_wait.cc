@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/recipes/locks/lock_names.h"
-
 namespace rushgate {
 namespace {
 
 constexpr std::int64_t kRetryMs = 1'000;  // after an error that may pass
+constexpr std::int64_t kAttemptsPerPlace = 3;
 
 }  // namespace
 
@@ -16,7 +15,7 @@ LockWait::LockWait(std::shared_ptr<LockCore> core, LockWish wish,
                    std::optional<std::int64_t> deadline_ms, LockCore::Callback done)
     : core_(std::move(core)),
       wish_(std::move(wish)),
-      channel_(tagged_name("redisson_lock__channel", wish_.name)),
+      channel_(core_->channel_of(wish_)),
       deadline_ms_(deadline_ms),
       done_(std::move(done)) {}
 
@@ -62,8 +61,12 @@ void LockWait::attempted(const absl::StatusOr<LockCore::Attempt>& attempted) {
   pause_for(attempted.ok() ? attempted->lease_left_ms : kRetryMs);
 }
 
-/// No message comes when the holder's lease ends by itself.
+/// No message comes when the holder's lease ends by itself. An attempt renews the place in a queue.
 void LockWait::pause_for(std::int64_t lease_left_ms) {
+  if (wish_.kind == LockKind::kFair) {
+    const std::int64_t place_ms = wish_.queue_ms / kAttemptsPerPlace;
+    lease_left_ms = lease_left_ms < 0 ? place_ms : std::min(lease_left_ms, place_ms);
+  }
   if (lease_left_ms < 0) return;
   const std::int64_t due_ms =
       core_->backend().clock().monotonic_ms() + std::max<std::int64_t>(lease_left_ms, 1);
@@ -95,6 +98,8 @@ void LockWait::finish(absl::StatusOr<bool> result) {
     }
     done = std::move(done_);
   }
+  const bool is_acquired = result.ok() && *result;
+  if (wish_.kind == LockKind::kFair && !is_acquired) core_->leave_queue(wish_);
   const std::shared_ptr<LockWait> self = shared_from_this();
   core_->channels().remove(channel_, self);
   core_->remove(self);

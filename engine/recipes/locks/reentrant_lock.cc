@@ -33,10 +33,20 @@ std::optional<std::int64_t> deadline_of(LockCore& core, std::int64_t wait_ms) {
   return core.backend().clock().monotonic_ms() + wait_ms;
 }
 
+/// How long an owner stays in the queue of a fair lock, unless it renews its place.
+std::int64_t queue_ms_of(std::int64_t wait_ms) {
+  constexpr std::int64_t kQueueMs = 300'000;
+  return wait_ms < 0 ? kQueueMs : wait_ms;
+}
+
 }  // namespace
 
 ReentrantLock::ReentrantLock(LockManager& manager, std::string name, LockOptions options)
-    : core_(manager.core_), name_(std::move(name)), options_(options) {}
+    : ReentrantLock(manager, std::move(name),
+                    options.is_fenced ? LockKind::kFenced : LockKind::kPlain) {}
+
+ReentrantLock::ReentrantLock(LockManager& manager, std::string name, LockKind kind)
+    : core_(manager.core_), name_(std::move(name)), kind_(kind) {}
 
 std::uint64_t ReentrantLock::owner() const { return core_->caller(); }
 
@@ -45,8 +55,11 @@ absl::Status ReentrantLock::acquire(std::int64_t lease_ms) {
 }
 
 absl::StatusOr<bool> ReentrantLock::try_acquire(std::int64_t wait_ms, std::int64_t lease_ms) {
-  LockWish wish{
-      .name = name_, .is_fenced = options_.is_fenced, .owner = owner(), .lease_ms = lease_ms};
+  LockWish wish{.name = name_,
+                .kind = kind_,
+                .owner = owner(),
+                .lease_ms = lease_ms,
+                .queue_ms = queue_ms_of(wait_ms)};
   const auto deadline_ms = deadline_of(*core_, wait_ms);
   const auto first = core_->attempt(wish);
   if (!first.ok()) return first.status();
@@ -58,8 +71,11 @@ absl::StatusOr<bool> ReentrantLock::try_acquire(std::int64_t wait_ms, std::int64
 
 void ReentrantLock::acquire_async(std::uint64_t owner, std::int64_t wait_ms, std::int64_t lease_ms,
                                   Callback done) {
-  const LockWish wish{
-      .name = name_, .is_fenced = options_.is_fenced, .owner = owner, .lease_ms = lease_ms};
+  const LockWish wish{.name = name_,
+                      .kind = kind_,
+                      .owner = owner,
+                      .lease_ms = lease_ms,
+                      .queue_ms = queue_ms_of(wait_ms)};
   const auto deadline_ms = deadline_of(*core_, wait_ms);
   core_->attempt_async(wish, [core = core_, wish, wait_ms, deadline_ms, done = std::move(done)](
                                  absl::StatusOr<LockCore::Attempt> first) mutable {
@@ -69,7 +85,9 @@ void ReentrantLock::acquire_async(std::uint64_t owner, std::int64_t wait_ms, std
   });
 }
 
-absl::Status ReentrantLock::release_of(std::uint64_t owner) { return core_->release(name_, owner); }
+absl::Status ReentrantLock::release_of(std::uint64_t owner) {
+  return core_->release(name_, kind_, owner);
+}
 
 absl::Status ReentrantLock::set_lease(std::int64_t lease_ms) {
   if (lease_ms <= 0) return absl::InvalidArgumentError("lease_ms must be positive");

@@ -9,6 +9,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "engine/recipes/locks/lock_kind.h"
 #include "engine/recipes/locks/lock_manager.h"
 #include "engine/time/clock.h"
 
@@ -97,13 +98,16 @@ class ReentrantLock {
   /// release(), whatever it returns: a lock that was lost is reported by LockManagerOptions::on_lost.
   void unlock() { static_cast<void>(release()); }
 
+ protected:
+  ReentrantLock(LockManager& manager, std::string name, LockKind kind);
+
  private:
   static bool must(const absl::StatusOr<bool>& acquired);
   [[nodiscard]] std::uint64_t owner() const;
 
   std::shared_ptr<LockCore> core_;
   std::string name_;
-  LockOptions options_;
+  LockKind kind_;
 };
 
 }  // namespace rushgate
