@@ -25,14 +25,15 @@ LockChannels::Entry* LockChannels::find(const std::string& channel,
   return entry == entries.end() ? nullptr : &*entry;
 }
 
-void LockChannels::add(const std::string& channel,
-                       const std::shared_ptr<ChannelListener>& listener) {
+void LockChannels::add(const std::string& channel, const std::shared_ptr<ChannelListener>& listener,
+                       bool is_for_all) {
   bool is_subscribed = false;
   {
     const std::lock_guard lock(mutex_);
     Channel& joined = channels_[channel];
     is_subscribed = joined.is_subscribed && !joined.is_changing;
-    joined.entries.push_back({.listener = listener, .is_told = is_subscribed});
+    joined.entries.push_back(
+        {.listener = listener, .is_for_all = is_for_all, .is_told = is_subscribed});
   }
   if (is_subscribed) return listener->subscribed(absl::OkStatus());
   update(channel);
@@ -54,6 +55,7 @@ bool LockChannels::pause(const std::string& channel,
   const std::lock_guard lock(mutex_);
   Entry* const entry = find(channel, listener);
   if (entry == nullptr) return true;
+  if (std::exchange(entry->has_message, false)) return false;
   if (std::exchange(channels_[channel].has_message, false)) return false;
   entry->is_paused = true;
   return true;
@@ -119,11 +121,12 @@ void LockChannels::receive(const Reply& message) {
   {
     const std::lock_guard lock(mutex_);
     for (auto& [name, received] : channels_) {
-      const bool is_for_one = kind == "message" && name == channel;
-      if (!is_for_one && kind != "resubscribed") continue;
+      const bool is_message = kind == "message" && name == channel;
+      if (!is_message && kind != "resubscribed") continue;
       bool has_resumed = false;
       for (Entry& entry : received.entries) {
-        if (is_for_one && has_resumed) break;
+        if (is_message && has_resumed && !entry.is_for_all) break;
+        entry.has_message = entry.is_for_all && !entry.is_paused;
         if (!std::exchange(entry.is_paused, false)) continue;
         resumed.push_back(entry.listener);
         has_resumed = true;

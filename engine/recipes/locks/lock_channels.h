@@ -31,12 +31,15 @@ class ChannelListener {
 ///
 /// A message resumes the listener that came first among those that have paused. If none has, the next
 /// one that wants to pause does not. So no message is lost between an attempt and the pause after it.
+/// Listeners that are for all are each treated so.
 class LockChannels : public std::enable_shared_from_this<LockChannels> {
  public:
   /// To be called once, before anything else.
   void open(Backend& backend);
 
-  void add(const std::string& channel, const std::shared_ptr<ChannelListener>& listener);
+  /// `is_for_all`: messages of the channel are for each of its listeners.
+  void add(const std::string& channel, const std::shared_ptr<ChannelListener>& listener,
+           bool is_for_all);
   void remove(const std::string& channel, const std::shared_ptr<ChannelListener>& listener);
   /// Returns false if a message has come that no listener was resumed by: the caller goes on.
   bool pause(const std::string& channel, const std::shared_ptr<ChannelListener>& listener);
@@ -46,8 +49,10 @@ class LockChannels : public std::enable_shared_from_this<LockChannels> {
  private:
   struct Entry {
     std::shared_ptr<ChannelListener> listener;
+    bool is_for_all = false;
     bool is_told = false;  // by subscribed()
     bool is_paused = false;
+    bool has_message = false;  // for all, while this one had not paused
   };
   struct Channel {
     std::list<Entry> entries;

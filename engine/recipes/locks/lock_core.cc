@@ -1,9 +1,12 @@
 #include "engine/recipes/locks/lock_core.h"
 
 #include <array>
+#include <future>
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
+#include "absl/strings/numbers.h"
 #include "engine/client/caller_number.h"
 #include "engine/client/redis_error_code.h"
 #include "engine/client/reply_status.h"
@@ -27,6 +30,43 @@ std::vector<std::string> queue_names(const std::string& name) {
   return {tagged_name("redisson_lock_queue", name), tagged_name("redisson_lock_timeout", name)};
 }
 
+absl::StatusOr<std::int64_t> read_count(const Reply& reply) {
+  if (reply.is_nil()) return 0;
+  std::int64_t count = 0;
+  if (reply.is_error()) return to_status(reply, "reading a latch");
+  if (absl::SimpleAtoi(reply.text(), &count)) return count;
+  return absl::FailedPreconditionError("a latch held " + reply.text());
+}
+
+absl::StatusOr<LockCore::Attempt> read_latch(const Reply& reply) {
+  const auto count = read_count(reply);
+  if (!count.ok()) return count.status();
+  return LockCore::Attempt{.is_acquired = *count <= 0, .lease_left_ms = -1};
+}
+
+/// Suspends the caller until `begin` has called what it is given.
+absl::StatusOr<bool> wait_for(const WaitMethod* method,
+                              absl::FunctionRef<void(LockCore::Callback)> begin) {
+  if (method == nullptr) {
+    const auto result = std::make_shared<std::promise<absl::StatusOr<bool>>>();
+    begin([result](absl::StatusOr<bool> acquired) { result->set_value(std::move(acquired)); });
+    return result->get_future().get();
+  }
+  absl::StatusOr<bool> result = false;
+  method->wait([&](WaitMethod::Event& done) {
+    begin([&](absl::StatusOr<bool> acquired) {
+      result = std::move(acquired);
+      done.happen();
+    });
+  });
+  return result;
+}
+
+std::optional<std::int64_t> deadline_of(Backend& backend, std::int64_t wait_ms) {
+  if (wait_ms < 0) return std::nullopt;
+  return backend.clock().monotonic_ms() + wait_ms;
+}
+
 }  // namespace
 
 /// An embedded engine loses no reply, so a release needs no latch there.
@@ -37,7 +77,7 @@ LockCore::LockCore(Backend& backend, LockManagerOptions options)
       client_(backend.open_client(options_.client)),
       channels_(std::make_shared<LockChannels>()),
       leases_(
-          std::make_shared<LockLeases>(backend, *client_, options_.client_id, options_.on_lost)) {
+          std::make_shared<LockLeases>(backend, client_, options_.client_id, options_.on_lost)) {
   channels_->open(backend);
 }
 
@@ -100,6 +140,7 @@ absl::StatusOr<LockCore::Attempt> LockCore::read(const LockWish& wish, std::int6
 
 absl::StatusOr<LockCore::Attempt> LockCore::attempt(const LockWish& wish) {
   if (is_closed()) return closed();
+  if (wish.kind == LockKind::kLatch) return read_latch((*client_)("GET", wish.name));
   const std::int64_t sent_at_ms = backend_.clock().monotonic_ms();
   Reply reply = client_->call(request_of(wish, false));
   if (has_code(reply, redis_error_code::kNoScript)) reply = client_->call(request_of(wish, true));
@@ -109,10 +150,34 @@ absl::StatusOr<LockCore::Attempt> LockCore::attempt(const LockWish& wish) {
 void LockCore::attempt_async(const LockWish& wish,
                              absl::AnyInvocable<void(absl::StatusOr<Attempt>)> done) {
   if (is_closed()) return done(closed());
+  if (wish.kind == LockKind::kLatch) {
+    return client_->submit(
+        Request::of("GET", wish.name),
+        [done = std::move(done)](const Reply& reply) mutable { done(read_latch(reply)); });
+  }
   const std::int64_t sent_at_ms = backend_.clock().monotonic_ms();
   client_->submit(request_of(wish, true),
                   [self = shared_from_this(), wish, sent_at_ms, done = std::move(done)](
                       const Reply& reply) mutable { done(self->read(wish, sent_at_ms, reply)); });
+}
+
+absl::StatusOr<bool> LockCore::acquire(LockWish wish, std::int64_t wait_ms) {
+  const auto deadline_ms = deadline_of(backend_, wait_ms);
+  const auto first = attempt(wish);
+  if (!first.ok()) return first.status();
+  if (first->is_acquired || wait_ms == 0) return first->is_acquired;
+  return wait_for(options_.client.wait,
+                  [&](Callback done) { wait(std::move(wish), deadline_ms, std::move(done)); });
+}
+
+void LockCore::acquire_async(LockWish wish, std::int64_t wait_ms, Callback done) {
+  const auto deadline_ms = deadline_of(backend_, wait_ms);
+  attempt_async(wish, [self = shared_from_this(), wish, wait_ms, deadline_ms,
+                       done = std::move(done)](absl::StatusOr<Attempt> first) mutable {
+    if (!first.ok()) return done(first.status());
+    if (first->is_acquired || wait_ms == 0) return done(first->is_acquired);
+    self->wait(std::move(wish), deadline_ms, std::move(done));
+  });
 }
 
 void LockCore::wait(LockWish wish, std::optional<std::int64_t> deadline_ms, Callback done) {
@@ -134,6 +199,9 @@ void LockCore::remove(const std::shared_ptr<LockWait>& wait) {
 }
 
 std::string LockCore::channel_of(const LockWish& wish) const {
+  if (wish.kind == LockKind::kLatch) {
+    return "redisson_countdownlatch__channel__{" + wish.name + '}';
+  }
   std::string channel = tagged_name(kChannelPrefix, wish.name);
   if (wish.kind == LockKind::kFair) channel += ':' + owner_name(options_.client_id, wish.owner);
   return channel;
@@ -219,6 +287,21 @@ absl::Status LockCore::set_lease(const std::string& name, std::uint64_t owner,
   }
   leases_->set_lease(name, owner, sent_at_ms, lease_ms);
   return absl::OkStatus();
+}
+
+// ---- Latches ----
+
+absl::StatusOr<Reply> LockCore::run_for(const LockWish& wish, const Script& script,
+                                        std::span<const std::string_view> arguments) {
+  if (is_closed()) return closed();
+  const std::string channel = channel_of(wish);
+  const std::array<std::string_view, 2> keys = {wish.name, channel};
+  return client_->run(script, keys, arguments);
+}
+
+absl::StatusOr<std::int64_t> LockCore::count(const std::string& name) {
+  if (is_closed()) return closed();
+  return read_count((*client_)("GET", name));
 }
 
 }  // namespace rushgate

@@ -6,13 +6,16 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "engine/client/backend.h"
 #include "engine/client/client.h"
+#include "engine/client/script.h"
 #include "engine/recipes/locks/lock_channels.h"
 #include "engine/recipes/locks/lock_kind.h"
 #include "engine/recipes/locks/lock_leases.h"
@@ -52,11 +55,10 @@ class LockCore : public std::enable_shared_from_this<LockCore> {
   /// Returns the number of the calling thread or fiber.
   [[nodiscard]] std::uint64_t caller() const;
 
-  /// Tries once, and waits for the reply.
-  absl::StatusOr<Attempt> attempt(const LockWish& wish);
+  /// Tries, and waits for up to `wait_ms`; negative: for ever. Suspends the caller.
+  absl::StatusOr<bool> acquire(LockWish wish, std::int64_t wait_ms);
+  void acquire_async(LockWish wish, std::int64_t wait_ms, Callback done);
   void attempt_async(const LockWish& wish, absl::AnyInvocable<void(absl::StatusOr<Attempt>)> done);
-  /// Waits for the lock until `deadline_ms`, or for ever. `done` runs as a callback.
-  void wait(LockWish wish, std::optional<std::int64_t> deadline_ms, Callback done);
   void remove(const std::shared_ptr<LockWait>& wait);
 
   /// Of a fair lock: the owner waits no longer.
@@ -66,9 +68,19 @@ class LockCore : public std::enable_shared_from_this<LockCore> {
   absl::Status release(const std::string& name, LockKind kind, std::uint64_t owner);
   /// Returns true if the owner holds the lock still.
   absl::StatusOr<bool> release_once(const std::string& name, LockKind kind, std::uint64_t owner);
+  /// Runs a script whose KEYS are the name and the channel.
+  absl::StatusOr<Reply> run_for(const LockWish& wish, const Script& script,
+                                std::span<const std::string_view> arguments);
+  /// Returns the count of a latch; 0 if there is none.
+  absl::StatusOr<std::int64_t> count(const std::string& name);
+
   absl::Status set_lease(const std::string& name, std::uint64_t owner, std::int64_t lease_ms);
 
  private:
+  /// Tries once, and waits for the reply.
+  absl::StatusOr<Attempt> attempt(const LockWish& wish);
+  /// Waits until `deadline_ms`, or for ever. `done` runs as a callback.
+  void wait(LockWish wish, std::optional<std::int64_t> deadline_ms, Callback done);
   [[nodiscard]] Request request_of(const LockWish& wish, bool by_text) const;
   absl::StatusOr<Attempt> read(const LockWish& wish, std::int64_t sent_at_ms, const Reply& reply);
   [[nodiscard]] std::int64_t lease_of(const LockWish& wish) const;
@@ -76,7 +88,7 @@ class LockCore : public std::enable_shared_from_this<LockCore> {
   Backend& backend_;
   const LockManagerOptions options_;
   const bool can_lose_replies_;
-  const std::unique_ptr<Client> client_;
+  const std::shared_ptr<Client> client_;
   const std::shared_ptr<LockChannels> channels_;
   const std::shared_ptr<LockLeases> leases_;
 

@@ -1,10 +1,11 @@
-// The kinds of ReentrantLock.
+// What callers wait for.
 #pragma once
 
 #include <cstdint>
 
 namespace rushgate {
 
-enum class LockKind : std::uint8_t { kPlain, kFenced, kFair };
+/// Three kinds of ReentrantLock, and the CountDownLatch.
+enum class LockKind : std::uint8_t { kPlain, kFenced, kFair, kLatch };
 
 }  // namespace rushgate

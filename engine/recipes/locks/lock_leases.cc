@@ -16,10 +16,11 @@ constexpr std::int64_t kRetriesPerLease = 10;  // of a renewal that fails
 
 }  // namespace
 
-LockLeases::LockLeases(Backend& backend, Client& client, std::string client_id, Lost on_lost)
+LockLeases::LockLeases(Backend& backend, std::shared_ptr<Client> client, std::string client_id,
+                       Lost on_lost)
     : backend_(backend),
       clock_(backend.clock()),
-      client_(client),
+      client_(std::move(client)),
       client_id_(std::move(client_id)),
       on_lost_(std::move(on_lost)) {}
 
@@ -141,11 +142,11 @@ void LockLeases::fire(const Key& key, std::uint64_t generation) {
   const std::string owner = owner_name(client_id_, key.second);
   const std::array<std::string_view, 1> keys = {key.first};
   const std::array<std::string_view, 2> arguments = {lease_ms, owner};
-  client_.submit(make_script_request("EVAL", renew_script().text(), keys, arguments),
-                 [weak = weak_from_this(), key, generation, now_ms](const Reply& reply) {
-                   const std::shared_ptr<LockLeases> self = weak.lock();
-                   if (self) self->renewed(key, generation, now_ms, reply);
-                 });
+  client_->submit(make_script_request("EVAL", renew_script().text(), keys, arguments),
+                  [weak = weak_from_this(), key, generation, now_ms](const Reply& reply) {
+                    const std::shared_ptr<LockLeases> self = weak.lock();
+                    if (self) self->renewed(key, generation, now_ms, reply);
+                  });
 }
 
 void LockLeases::renewed(const Key& key, std::uint64_t generation, std::int64_t sent_at_ms,

@@ -20,8 +20,7 @@ class LockLeases : public std::enable_shared_from_this<LockLeases> {
  public:
   using Lost = std::function<void(const std::string& name, std::uint64_t owner)>;
 
-  /// `client` must live as long as this.
-  LockLeases(Backend& backend, Client& client, std::string client_id, Lost on_lost);
+  LockLeases(Backend& backend, std::shared_ptr<Client> client, std::string client_id, Lost on_lost);
 
   /// An acquisition that was sent at `sent_at_ms` succeeded.
   void add(const std::string& name, std::uint64_t owner, std::int64_t sent_at_ms,
@@ -69,7 +68,7 @@ class LockLeases : public std::enable_shared_from_this<LockLeases> {
 
   Backend& backend_;
   const Clock& clock_;
-  Client& client_;
+  const std::shared_ptr<Client> client_;
   const std::string client_id_;
   const Lost on_lost_;
 

@@ -42,6 +42,7 @@ class LockManager {
   [[nodiscard]] std::uint64_t caller() const;
 
  private:
+  friend class CountDownLatch;
   friend class ReentrantLock;
 
   const std::shared_ptr<LockCore> core_;

@@ -1,7 +1,5 @@
 #include "engine/recipes/locks/reentrant_lock.h"
 
-#include <future>
-#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -9,29 +7,6 @@
 
 namespace rushgate {
 namespace {
-
-/// Suspends the caller until `begin` has called what it is given.
-absl::StatusOr<bool> wait_for(const WaitMethod* method,
-                              absl::FunctionRef<void(LockCore::Callback)> begin) {
-  if (method == nullptr) {
-    std::promise<absl::StatusOr<bool>> result;
-    begin([&](absl::StatusOr<bool> acquired) { result.set_value(std::move(acquired)); });
-    return result.get_future().get();
-  }
-  absl::StatusOr<bool> result = false;
-  method->wait([&](WaitMethod::Event& done) {
-    begin([&](absl::StatusOr<bool> acquired) {
-      result = std::move(acquired);
-      done.happen();
-    });
-  });
-  return result;
-}
-
-std::optional<std::int64_t> deadline_of(LockCore& core, std::int64_t wait_ms) {
-  if (wait_ms < 0) return std::nullopt;
-  return core.backend().clock().monotonic_ms() + wait_ms;
-}
 
 /// How long an owner stays in the queue of a fair lock, unless it renews its place.
 std::int64_t queue_ms_of(std::int64_t wait_ms) {
@@ -55,34 +30,22 @@ absl::Status ReentrantLock::acquire(std::int64_t lease_ms) {
 }
 
 absl::StatusOr<bool> ReentrantLock::try_acquire(std::int64_t wait_ms, std::int64_t lease_ms) {
-  LockWish wish{.name = name_,
-                .kind = kind_,
-                .owner = owner(),
-                .lease_ms = lease_ms,
-                .queue_ms = queue_ms_of(wait_ms)};
-  const auto deadline_ms = deadline_of(*core_, wait_ms);
-  const auto first = core_->attempt(wish);
-  if (!first.ok()) return first.status();
-  if (first->is_acquired || wait_ms == 0) return first->is_acquired;
-  return wait_for(core_->options().client.wait, [&](LockCore::Callback done) {
-    core_->wait(std::move(wish), deadline_ms, std::move(done));
-  });
+  return core_->acquire({.name = name_,
+                         .kind = kind_,
+                         .owner = owner(),
+                         .lease_ms = lease_ms,
+                         .queue_ms = queue_ms_of(wait_ms)},
+                        wait_ms);
 }
 
 void ReentrantLock::acquire_async(std::uint64_t owner, std::int64_t wait_ms, std::int64_t lease_ms,
                                   Callback done) {
-  const LockWish wish{.name = name_,
-                      .kind = kind_,
-                      .owner = owner,
-                      .lease_ms = lease_ms,
-                      .queue_ms = queue_ms_of(wait_ms)};
-  const auto deadline_ms = deadline_of(*core_, wait_ms);
-  core_->attempt_async(wish, [core = core_, wish, wait_ms, deadline_ms, done = std::move(done)](
-                                 absl::StatusOr<LockCore::Attempt> first) mutable {
-    if (!first.ok()) return done(first.status());
-    if (first->is_acquired || wait_ms == 0) return done(first->is_acquired);
-    core->wait(wish, deadline_ms, std::move(done));
-  });
+  core_->acquire_async({.name = name_,
+                        .kind = kind_,
+                        .owner = owner,
+                        .lease_ms = lease_ms,
+                        .queue_ms = queue_ms_of(wait_ms)},
+                       wait_ms, std::move(done));
 }
 
 absl::Status ReentrantLock::release_of(std::uint64_t owner) {

@@ -1,0 +1,67 @@
+#include "engine/recipes/locks/count_down_latch.h"
+
+#include <array>
+#include <utility>
+
+#include "engine/client/reply_status.h"
+#include "engine/recipes/locks/lock_core.h"
+
+namespace rushgate {
+namespace {
+
+/// KEYS the count, the channel. ARGV the count. Returns 1 if it was set, 0 if there is one.
+const Script& set_count_script() {
+  static const Script script(R"lua(
+if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
+redis.call('SET', KEYS[1], ARGV[1])
+redis.call('PUBLISH', KEYS[2], '1')
+return 1
+)lua");
+  return script;
+}
+
+/// KEYS the count, the channel. Returns the count.
+const Script& count_down_script() {
+  static const Script script(R"lua(
+local left = redis.call('DECR', KEYS[1])
+if left <= 0 then redis.call('DEL', KEYS[1]) end
+if left == 0 then redis.call('PUBLISH', KEYS[2], '0') end
+return left
+)lua");
+  return script;
+}
+
+}  // namespace
+
+CountDownLatch::CountDownLatch(LockManager& manager, std::string name)
+    : core_(manager.core_), name_(std::move(name)) {}
+
+absl::StatusOr<bool> CountDownLatch::try_set_count(std::int64_t count) {
+  if (count <= 0) return absl::InvalidArgumentError("the count of a latch must be positive");
+  const std::string text = std::to_string(count);
+  const std::string_view argument = text;
+  const auto reply =
+      core_->run_for({.name = name_, .kind = LockKind::kLatch}, set_count_script(), {&argument, 1});
+  if (!reply.ok()) return reply.status();
+  if (!reply->is_integer()) return to_status(*reply, "setting a latch");
+  return reply->integer() == 1;
+}
+
+absl::Status CountDownLatch::count_down() {
+  const auto reply =
+      core_->run_for({.name = name_, .kind = LockKind::kLatch}, count_down_script(), {});
+  if (!reply.ok()) return reply.status();
+  return reply->is_integer() ? absl::OkStatus() : to_status(*reply, "counting down");
+}
+
+absl::StatusOr<std::int64_t> CountDownLatch::count() { return core_->count(name_); }
+
+absl::StatusOr<bool> CountDownLatch::wait(std::int64_t wait_ms) {
+  return core_->acquire({.name = name_, .kind = LockKind::kLatch}, wait_ms);
+}
+
+void CountDownLatch::wait_async(std::int64_t wait_ms, Callback done) {
+  core_->acquire_async({.name = name_, .kind = LockKind::kLatch}, wait_ms, std::move(done));
+}
+
+}  // namespace rushgate

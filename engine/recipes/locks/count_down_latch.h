@@ -1,0 +1,46 @@
+// Waiting until other processes have done their parts: RCountDownLatch of Redisson 3.27.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "engine/recipes/locks/lock_manager.h"
+
+namespace rushgate {
+
+/// Thread-safe; copies are the same latch. A latch without a count is open.
+///
+/// **Keys**, as RedissonCountDownLatch's: the count is a string at the name itself, gone when it
+/// comes to 0. The channel redisson_countdownlatch__channel__{<name>} gets `1` when a count is set, and
+/// `0` when it has come to 0. Waiting sends nothing. What ReentrantLock says of waiting in callbacks and
+/// in manual mode, and of errors, holds here too.
+class CountDownLatch {
+ public:
+  static constexpr std::int64_t kForever = -1;
+  using Callback = absl::AnyInvocable<void(absl::StatusOr<bool>)>;
+
+  CountDownLatch(LockManager& manager, std::string name);
+
+  /// Sets the count, which must be positive, if there is none. Returns false if there is one.
+  absl::StatusOr<bool> try_set_count(std::int64_t count);
+  /// Lowers the count by one. Does nothing if there is none. Not idempotent: after kUnavailable it may
+  /// have been done.
+  absl::Status count_down();
+  /// Returns the count; 0 if there is none.
+  absl::StatusOr<std::int64_t> count();
+
+  /// Waits for up to `wait_ms`, or kForever. Returns true if the latch is open.
+  absl::StatusOr<bool> wait(std::int64_t wait_ms);
+  /// As wait(). Returns at once. `done` runs once, as a callback of the backend, or before this returns.
+  void wait_async(std::int64_t wait_ms, Callback done);
+
+ private:
+  std::shared_ptr<LockCore> core_;
+  std::string name_;
+};
+
+}  // namespace rushgate
