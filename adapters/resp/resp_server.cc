@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <mutex>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -46,6 +47,52 @@ constexpr std::size_t kGivenBackBytesMin = 16 * 1'024 * 1'024;
 // The requests of a round, and their replies before they are sent. One of them may exceed it.
 constexpr std::size_t kRoundRequestBytesMax = 4 * 1'024 * 1'024;
 constexpr std::size_t kRoundReplyBytesMax = 4 * 1'024 * 1'024;
+
+// What a server leaves for the rest of the process: 64 tables that the store keeps open, up to 96
+// that compactions read at the same time, and 32 logs, sockets and databases.
+constexpr rlim_t kFilesOfOthers = 192;
+
+/// Open files that the servers of this process may need together. Thread-safe.
+class FileReservation {
+ public:
+  FileReservation() = default;
+  ~FileReservation() {
+    const std::lock_guard lock(mutex_);
+    of_all_ -= own_;
+  }
+  FileReservation(const FileReservation&) = delete;
+  FileReservation& operator=(const FileReservation&) = delete;
+
+  /// Raises the limit of open files so that `clients` fit in addition to what is reserved. Reserves
+  /// for as many of them as fit, and returns their number. (Redis's adjustOpenFilesLimit.)
+  std::size_t reserve(std::size_t clients) {
+    const std::lock_guard lock(mutex_);
+    const rlim_t others = of_all_ + kFilesOfOthers;
+    const rlim_t limit = raise_limit(others + clients);
+    if (limit <= others) return 0;
+    const std::size_t fitting = std::min<std::size_t>(clients, limit - others);
+    own_ = kFilesOfOthers + fitting;
+    of_all_ += own_;
+    return fitting;
+  }
+  /// Returns the limit of open files.
+  static rlim_t limit() { return raise_limit(0); }
+
+ private:
+  static rlim_t raise_limit(rlim_t wanted) {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return wanted;
+    if (limit.rlim_cur >= wanted) return limit.rlim_cur;
+    limit.rlim_cur = std::min(wanted, limit.rlim_max);
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+    ::getrlimit(RLIMIT_NOFILE, &limit);
+    return limit.rlim_cur;
+  }
+
+  static inline std::mutex mutex_;
+  static inline rlim_t of_all_ = 0;  // guarded by mutex_
+  rlim_t own_ = 0;
+};
 
 absl::Status unavailable(std::string_view what, const boost::system::error_code& error) {
   return absl::UnavailableError(
@@ -166,6 +213,7 @@ class RespServer::Impl final : private Connection::Owner {
   // ---- Constant after start() ----
   Engine& engine_;
   RespServerOptions options_;
+  FileReservation files_;
   std::uint16_t port_ = 0;
   std::optional<FileIdentity> local_socket_;
   std::thread thread_;
@@ -215,24 +263,17 @@ absl::Status RespServer::Impl::check_options() const {
 }
 
 /// Raises the limit of open files to what the clients take, or lowers their number to what it
-/// allows. (Redis's adjustOpenFilesLimit.)
+/// allows.
 absl::Status RespServer::Impl::fit_open_files() {
-  constexpr rlim_t kOthers = 128;  // the store's files, listening sockets, the log
-  const rlim_t wanted = options_.clients_max + kOthers;
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return {};
-  limit.rlim_cur = std::min(wanted, limit.rlim_max);
-  ::setrlimit(RLIMIT_NOFILE, &limit);
-  ::getrlimit(RLIMIT_NOFILE, &limit);
-  if (limit.rlim_cur >= wanted) return {};
-  if (limit.rlim_cur <= kOthers) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        limit.rlim_cur, " open files are allowed (ulimit -n): that leaves none for clients"));
+  const std::size_t fitting = files_.reserve(options_.clients_max);
+  if (fitting == 0) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(FileReservation::limit(),
+                     " open files are allowed (ulimit -n): that leaves none for clients"));
   }
-  const std::size_t fitting = limit.rlim_cur - kOthers;
-  if (options_.logger != nullptr) {
+  if (fitting < options_.clients_max && options_.logger != nullptr) {
     options_.logger->warn("clients_max {} is lowered to {}: {} open files are allowed (ulimit -n)",
-                          options_.clients_max, fitting, limit.rlim_cur);
+                          options_.clients_max, fitting, FileReservation::limit());
   }
   options_.clients_max = fitting;
   return {};

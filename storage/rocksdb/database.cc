@@ -112,6 +112,7 @@ rocksdb::DBOptions database_options(rocksdb::Env& env, const RocksDbStoreOptions
   rocksdb::DBOptions options;
   options.env = &env;
   options.max_background_jobs = kBackgroundJobs;
+  options.max_open_files = kOpenTablesMax;
   options.allow_concurrent_memtable_write = false;  // the memtables allow one writer only
   options.enable_write_thread_adaptive_yield = false;
   options.max_total_wal_size = wanted.log_bytes_max;

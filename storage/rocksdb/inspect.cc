@@ -74,6 +74,7 @@ rocksdb::Status open_reader(rocksdb::Env& env, const std::string& dir, DryRun& d
   rocksdb::DBOptions options;
   options.env = &env;
   options.info_log = std::make_shared<InfoLog>(nullptr, env.GetSystemClock());
+  options.max_open_files = kOpenTablesMax;
   options.wal_filter = &dry_run;
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
   std::vector<std::string> names;

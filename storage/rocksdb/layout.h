@@ -22,6 +22,12 @@ inline constexpr char kFormatKey[] = "rushgate.format";  // in the default famil
 inline constexpr std::size_t kStreamNumberBytes = 8;
 inline constexpr std::size_t kRunKeyBytes = 24;
 
+/// Tables that are open at a time: those that are read rarely are closed. More are open only while a
+/// compaction reads them. RocksDB's default is no bound: then each table takes a descriptor for
+/// ever, and a flush that gets none fails for good. RespServer leaves descriptors for these files
+/// (kFilesOfOthers).
+inline constexpr int kOpenTablesMax = 64;
+
 /// Log files are named by ascending numbers: 000012.log.
 inline std::optional<std::uint64_t> log_number(std::string_view name) {
   std::uint64_t number = 0;

@@ -1121,12 +1121,25 @@ TEST_F(RespServerTest, LimitOfOpenFilesIsRaised) {
   const OpenFilesLimit limit;
   limit.lower(150);
   start({.clients_max = 300});
-  EXPECT_EQ(OpenFilesLimit::now(), 300U + 128U);
+  EXPECT_EQ(OpenFilesLimit::now(), 300U + 192U);
   std::vector<std::unique_ptr<RawConnection>> clients;
   for (int i = 0; i < 120; ++i) clients.push_back(connect());  // 240 files of this process
   for (const auto& client : clients) {
     EXPECT_EQ(client->call(Request::of("PING")), Reply::status("PONG"));
   }
+}
+
+TEST_F(RespServerTest, ServersShareLimitOfOpenFiles) {
+  const OpenFilesLimit limit;
+  limit.lower(150);
+  start({.clients_max = 300});
+  {
+    const auto second = RespServer::start(*engine_, {.port = 0, .clients_max = 100});
+    ASSERT_TRUE(second.ok());
+    EXPECT_EQ(OpenFilesLimit::now(), 300U + 192U + 100U + 192U);
+  }
+  ASSERT_TRUE(RespServer::start(*engine_, {.port = 0, .clients_max = 101}).ok());
+  EXPECT_EQ(OpenFilesLimit::now(), 300U + 192U + 101U + 192U);
 }
 
 TEST_F(RespServerTest, SaysWhyItDoesNotListen) {

@@ -1,5 +1,6 @@
 #include "storage/rocksdb/rocksdb_store.h"
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include <spdlog/sinks/ostream_sink.h>
 #include <spdlog/spdlog.h>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "tests/faults/power_cut_file_system.h"
 #include "tests/storage/contract/store_contract.h"
@@ -114,6 +116,45 @@ void store_format(const fs::path& dir, const std::string& format) {
   ASSERT_TRUE(db->Flush(rocksdb::FlushOptions()).ok());
   for (rocksdb::ColumnFamilyHandle* family : families) db->DestroyColumnFamilyHandle(family);
   delete db;
+}
+
+/// Writes the tables of the stream family again, as many small ones.
+void split_tables(const fs::path& dir) {
+  rocksdb::ColumnFamilyOptions small;
+  small.target_file_size_base = 1'000;
+  small.compression = rocksdb::kNoCompression;
+  rocksdb::DB* db = nullptr;
+  std::vector<rocksdb::ColumnFamilyHandle*> families;
+  ASSERT_TRUE(rocksdb::DB::Open(rocksdb::DBOptions(), dir.string(),
+                                {{"default", {}}, {"state", {}}, {"stream", small}}, &families, &db)
+                  .ok());
+  rocksdb::CompactRangeOptions all;
+  all.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForce;
+  ASSERT_TRUE(db->CompactRange(all, families[2], nullptr, nullptr).ok());
+  for (rocksdb::ColumnFamilyHandle* family : families) db->DestroyColumnFamilyHandle(family);
+  delete db;
+}
+
+TEST_F(RocksDbTest, ManyTablesNeedFewOpenFiles) {
+  constexpr std::uint64_t kCommits = 4'000;
+  {
+    const auto store = open();
+    for (std::uint64_t n = 1; n <= kCommits; ++n) ASSERT_TRUE(commit_number(*store, n).ok());
+  }
+  split_tables(dir());
+  ASSERT_GT(tables(dir()).size(), 200U);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const absl::Cleanup reset = [&] { ::setrlimit(RLIMIT_NOFILE, &before); };
+  const rlimit lowered{.rlim_cur = 128, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &lowered), 0);
+  {
+    const auto store = open();
+    ASSERT_NE(store, nullptr);
+    EXPECT_EQ(count_commits(*store), kCommits);
+    EXPECT_TRUE(commit_number(*store, kCommits + 1).ok());
+  }
+  EXPECT_EQ(count_commits(*open()), kCommits + 1);
 }
 
 TEST_F(RocksDbTest, AnUnknownFormatIsRefusedAndLeftAsItIs) {
