@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "adapters/resp/resp_encoder.h"
@@ -20,6 +21,7 @@
 namespace rushgate {
 namespace {
 
+using ::testing::HasSubstr;
 using testing::RawConnection;
 
 constexpr std::int64_t kMebi = 1'024 * 1'024;
@@ -43,6 +45,7 @@ class ProgramMemoryTest : public ::testing::Test {
   }
 
   [[nodiscard]] std::string socket() const { return (directory_.path() / "socket").string(); }
+  [[nodiscard]] std::string keyspace() const { return (directory_.path() / "keyspace").string(); }
   [[nodiscard]] std::unique_ptr<RawConnection> connect() const {
     return std::make_unique<RawConnection>(socket());
   }
@@ -163,6 +166,18 @@ TEST_F(ProgramMemoryTest, QueuedRequestsAreBounded) {
   EXPECT_LT(peak_growth(), 40);
 }
 
+TEST_F(ProgramMemoryTest, WatchedNamesAreBounded) {
+  start({"--client-query-buffer-limit", "20mb"});
+  std::string sent = "CLIENT REPLY OFF\r\n";
+  for (int i = 0; i < 100'000; ++i) {
+    append_request(Request::of("WATCH", std::to_string(i) + std::string(1'000, 'x')), sent);
+  }
+  const auto client = connect();
+  client->send_bytes(sent);
+  EXPECT_EQ(client->receive_all(), "");
+  EXPECT_LT(peak_growth(), 60);
+}
+
 TEST_F(ProgramMemoryTest, EmptyArgumentsAreBounded) {
   start({"--client-query-buffer-limit", "20mb"});
   std::string sent = "*1000000000\r\n";
@@ -261,6 +276,37 @@ TEST_F(ProgramMemoryTest, IdleSubscribersGiveMemoryBack) {
                RespVersion::k2, message);
   for (const auto& client : clients) client->receive_bytes(kMessages * message.size());
   EXPECT_TRUE(wait_until_grown_by_less(30)) << grown_by();
+}
+
+TEST_F(ProgramMemoryTest, ScriptIsBounded) {
+  start();
+  const Reply reply =
+      call("EVAL", "local t = {} while true do t[#t + 1] = string.rep('x', 1000000) .. #t end", 0);
+  EXPECT_THAT(reply.text(), HasSubstr("not enough memory"));
+  EXPECT_GT(peak_growth(), 200);
+  EXPECT_LT(peak_growth(), 300);
+}
+
+// Large values are freed on a thread of their own.
+TEST_F(ProgramMemoryTest, ValuesThatWaitToBeFreedAreBounded) {
+  start();
+  const std::string script =
+      "local value = string.rep('x', 1048576) "
+      "for i = 1, 64 do redis.call('RPUSH', 'k', value) end redis.call('UNLINK', 'k')";
+  for (int i = 0; i < 40; ++i) EXPECT_TRUE(call("EVAL", script, 0).is_nil());
+  EXPECT_LT(peak_growth(), 256 + 2 * 64 + 100);
+}
+
+// Each stream has a cache of up to 1 MiB.
+TEST_F(ProgramMemoryTest, StreamCachesAreBounded) {
+  start({"--keyspace", keyspace()});
+  constexpr int kStreams = 500;
+  for (int i = 0; i < kStreams; ++i) {
+    for (int n = 0; n < 8; ++n) {
+      EXPECT_FALSE(call("XADD", i, "*", "f", std::string(kMebi / 8, 'x')).is_error());
+    }
+  }
+  EXPECT_LT(peak_growth(), 250);
 }
 
 // Redis closes it, too.
