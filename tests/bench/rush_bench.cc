@@ -18,13 +18,20 @@ namespace rushgate::bench {
 
 std::span<const Line> lines() {
   static constexpr Line kLines[] = {
-      {"admissions", measure_admissions}, {"lua", measure_lua},
-      {"refusals", measure_refusals},     {"latency", measure_latency},
-      {"memory", measure_memory},         {"reopening", measure_reopening},
-      {"growth", measure_growth},         {"footprint", measure_footprint},
-      {"orders", measure_orders},         {"stored", measure_stored},
-      {"fibers", measure_fibers},         {"on_redis", measure_on_redis},
-      {"resp", measure_resp},             {"unread", measure_unread},
+      {"admissions", measure_admissions},
+      {"lua", measure_lua},
+      {"refusals", measure_refusals},
+      {"latency", measure_latency},
+      {"memory", measure_memory},
+      {"reopening", measure_reopening},
+      {"growth", measure_growth},
+      {"footprint", measure_footprint},
+      {"orders", measure_orders},
+      {"stored", measure_stored},
+      {"fibers", measure_fibers},
+      {"on_redis", measure_on_redis},
+      {"resp", measure_resp},
+      {"unread", measure_unread},
   };
   return kLines;
 }
