@@ -1,7 +1,10 @@
 #include "apps/backlog.h"
 
+#include <set>
 #include <string_view>
+#include <utility>
 
+#include "engine/sale/orders/consumers.h"
 #include "engine/sale/orders/group_progress.h"
 
 namespace rushgate {
@@ -12,10 +15,32 @@ absl::Status unexpected(const Reply& reply) {
                                 (reply.is_error() ? reply.text() : to_debug_string(reply)));
 }
 
-/// XAUTOCLAIM's answer to JUSTID: [where to go on, ids claimed, ids whose entries are gone (from
-/// Redis 7.0 on)].
-bool is_claimed(const Reply& reply) {
-  return reply.is_aggregate() && reply.elements().size() >= 2 && reply.elements()[0].is_text();
+/// Adds the ids of deleted entries to `gone`.
+absl::Status adopt_from(std::string_view from, Client& client, const SaleKeys& keys,
+                        std::string_view consumer, std::vector<std::string>& gone) {
+  constexpr std::size_t kPortion = 1'000;
+  std::string after = "-";
+  while (true) {
+    const Reply pending =
+        client("XPENDING", keys.order_stream, keys.group, after, "+", kPortion, from);
+    if (!pending.is_aggregate()) return unexpected(pending);
+    if (pending.elements().empty()) return absl::OkStatus();
+    Request claim = Request::of("XCLAIM", keys.order_stream, keys.group, consumer, 0);
+    for (const Reply& entry : pending.elements()) {
+      if (entry.elements().empty()) return unexpected(pending);
+      claim.add(entry.elements()[0].text());
+    }
+    claim.add("JUSTID");
+    const Reply claimed = client.call(std::move(claim));
+    if (!claimed.is_aggregate()) return unexpected(claimed);
+    std::set<std::string_view> there;
+    for (const Reply& id : claimed.elements()) there.insert(id.text());
+    for (const Reply& entry : pending.elements()) {
+      const std::string& id = entry.elements()[0].text();
+      if (!there.contains(id)) gone.push_back(id);
+    }
+    after = '(' + pending.elements().back().elements()[0].text();
+  }
 }
 
 }  // namespace
@@ -31,19 +56,15 @@ absl::StatusOr<bool> has_unstored(Client& client, const SaleKeys& keys) {
 }
 
 absl::StatusOr<std::vector<std::string>> adopt_pending(Client& client, const SaleKeys& keys,
-                                                       const std::string& consumer) {
-  constexpr int kPortion = 1'000;
+                                                       std::string_view identity,
+                                                       std::string_view consumer) {
+  const auto own = find_own_consumers(client, keys, identity);
+  if (!own.ok()) return own.status();
   std::vector<std::string> gone;
-  std::string next = "0-0";
-  do {
-    const Reply claimed = client("XAUTOCLAIM", keys.order_stream, keys.group, consumer, 0, next,
-                                 "COUNT", kPortion, "JUSTID");
-    if (claimed.error_code() == "NOGROUP") return gone;  // nothing was ever given out
-    if (!is_claimed(claimed)) return unexpected(claimed);
-    next = claimed.elements()[0].text();
-    if (claimed.elements().size() == 2) continue;
-    for (const Reply& id : claimed.elements()[2].elements()) gone.push_back(id.text());
-  } while (next != "0-0");
+  for (const std::string& from : *own) {
+    const absl::Status adopted = adopt_from(from, client, keys, consumer, gone);
+    if (!adopted.ok()) return adopted;
+  }
   return gone;
 }
 

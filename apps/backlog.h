@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -14,10 +15,11 @@ namespace rushgate {
 /// Is there an order that no worker has been given, or has acknowledged?
 absl::StatusOr<bool> has_unstored(Client& client, const SaleKeys& keys);
 
-/// Gives every pending entry of the group to `consumer`, to be read again as its own. Only for
-/// whoever knows that no worker is alive. Returns the ids of those that somebody deleted from the
-/// stream: they are pending no longer.
+/// Gives what workers of the database with this identity have pending to `consumer`, to be read
+/// again as its own: none of them may run. Entries of other systems' consumers stay with them.
+/// Returns the ids of those that were deleted from the stream: they are pending no longer.
 absl::StatusOr<std::vector<std::string>> adopt_pending(Client& client, const SaleKeys& keys,
-                                                       const std::string& consumer);
+                                                       std::string_view identity,
+                                                       std::string_view consumer);
 
 }  // namespace rushgate

@@ -171,11 +171,12 @@ absl::Status Shop::health() const { return backend_->health(); }
 // ---- Workers ----------------------------------------------------------------------------------
 
 absl::Status Shop::start_workers() {
-  // The directory is locked, and the keyspace belongs to its database: no other process is at work.
+  // The directory is locked, and the keyspace belongs to its database: no other worker of it runs.
   // So what an earlier one left pending is taken over at once, and not when it is old enough.
   const auto state = orders_->state();
   if (!state.ok()) return state.status();
-  const auto gone = adopt_pending(*client_, keys(), consumer_name(worker_name(1), state->identity));
+  const auto gone = adopt_pending(*client_, keys(), state->identity,
+                                  consumer_name(worker_name(1), state->identity));
   if (!gone.ok()) return gone.status();
   if (!gone->empty() && options_.logger) {
     options_.logger->warn(

@@ -15,8 +15,8 @@ namespace {
 class BacklogTest : public ::testing::Test {
  protected:
   std::string add() { return (*client_)("XADD", keys_.order_stream, "*", "id", 1).text(); }
-  void read(int count) {
-    (*client_)("XREADGROUP", "GROUP", keys_.group, "c7", "COUNT", count, "STREAMS",
+  void read(int count, const std::string& consumer = "c7@us") {
+    (*client_)("XREADGROUP", "GROUP", keys_.group, consumer, "COUNT", count, "STREAMS",
                keys_.order_stream, ">");
   }
 
@@ -40,19 +40,36 @@ TEST_F(BacklogTest, AnOrderIsUnstoredUntilItIsAcknowledged) {
 }
 
 TEST_F(BacklogTest, PendingEntriesAreAdoptedAndThoseThatWereDeletedAreNamed) {
-  EXPECT_TRUE(adopt_pending(*client_, keys_, "c1")->empty()) << "no group";
+  EXPECT_TRUE(adopt_pending(*client_, keys_, "us", "c1@us")->empty()) << "no group";
   (*client_)("XGROUP", "CREATE", keys_.order_stream, keys_.group, "0", "MKSTREAM");
   add();
   const std::string deleted = add();
   add();
   read(3);
   (*client_)("XDEL", keys_.order_stream, deleted);
-  const auto gone = adopt_pending(*client_, keys_, "c1");
+  const auto gone = adopt_pending(*client_, keys_, "us", "c1@us");
   ASSERT_TRUE(gone.ok()) << gone.status();
   EXPECT_EQ(*gone, std::vector{deleted});
-  const Reply adopted = (*client_)("XPENDING", keys_.order_stream, keys_.group, "-", "+", 10, "c1");
+  const Reply adopted =
+      (*client_)("XPENDING", keys_.order_stream, keys_.group, "-", "+", 10, "c1@us");
   EXPECT_EQ(adopted.elements().size(), 2U);
-  EXPECT_TRUE(adopt_pending(*client_, keys_, "c1")->empty()) << "once";
+  EXPECT_TRUE(adopt_pending(*client_, keys_, "us", "c1@us")->empty()) << "once";
+}
+
+TEST_F(BacklogTest, EntriesOfOtherSystemsConsumersStayWithThem) {
+  (*client_)("XGROUP", "CREATE", keys_.order_stream, keys_.group, "0", "MKSTREAM");
+  for (const char* const consumer : {"c1", "c1@them", "c2@us"}) {
+    add();
+    read(1, consumer);
+  }
+  EXPECT_TRUE(adopt_pending(*client_, keys_, "us", "c1@us")->empty());
+  for (const char* const consumer : {"c1", "c1@them", "c1@us"}) {
+    EXPECT_EQ((*client_)("XPENDING", keys_.order_stream, keys_.group, "-", "+", 10, consumer)
+                  .elements()
+                  .size(),
+              1U)
+        << consumer;
+  }
 }
 
 }  // namespace

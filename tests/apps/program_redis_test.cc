@@ -9,6 +9,7 @@
 #include "adapters/redis/redis_backend.h"
 #include "apps/exit_code.h"
 #include "apps/shop.h"
+#include "engine/sale/orders/consumers.h"
 #include "engine/time/clock.h"
 #include "tests/apps/program.h"
 #include "tests/redis_server/raw_connection.h"
@@ -185,8 +186,10 @@ TEST_F(RedisProgramTest, EntriesOfDeadWorkersAreTakenOverAtOnce) {
     }
     Client& client = (*shop)->client();
     client("XGROUP", "CREATE", "stream.orders", "g1", "0");
+    const std::string identity = client("HGET", SaleKeys{}.stream_owner(), "identity").text();
     for (const char* const dead : {"c2", "c3", "c4"}) {
-      client("XREADGROUP", "GROUP", "g1", dead, "COUNT", 1, "STREAMS", "stream.orders", ">");
+      client("XREADGROUP", "GROUP", "g1", consumer_name(dead, identity), "COUNT", 1, "STREAMS",
+             "stream.orders", ">");
     }
   }
   const auto result = run_program(files_.replay(on_redis_));

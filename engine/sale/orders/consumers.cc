@@ -1,6 +1,7 @@
 #include "engine/sale/orders/consumers.h"
 
 #include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "engine/client/reply_status.h"
@@ -23,6 +24,29 @@ std::optional<ForeignConsumer> read_consumer(const Reply& consumer) {
   return found;
 }
 
+/// Those of the group, foreign or not. None where there is no such group.
+absl::StatusOr<std::vector<ForeignConsumer>> read_all_consumers(Client& client,
+                                                                const SaleKeys& keys) {
+  constexpr std::string_view kDoing = "looking at the group's consumers";
+  std::vector<ForeignConsumer> all;
+  const Reply exists = client("EXISTS", keys.order_stream);
+  if (!exists.is_integer()) return to_status(exists, kDoing);
+  if (exists.integer() == 0) return all;
+  const Reply consumers = client("XINFO", "CONSUMERS", keys.order_stream, keys.group);
+  if (has_code(consumers, "NOGROUP")) return all;
+  if (!consumers.is_aggregate()) return to_status(consumers, kDoing);
+  for (const Reply& element : consumers.elements()) {
+    auto consumer = read_consumer(element);
+    if (!consumer) return to_status(element, kDoing);
+    all.push_back(*std::move(consumer));
+  }
+  return all;
+}
+
+bool is_own(std::string_view consumer, std::string_view identity) {
+  return consumer.ends_with(consumer_name("", identity));
+}
+
 }  // namespace
 
 std::string consumer_name(std::string_view worker, std::string_view identity) {
@@ -38,24 +62,25 @@ std::string ForeignConsumer::description(const SaleKeys& keys) const {
                       " entries pending): orders that it acknowledges are not stored here");
 }
 
+absl::StatusOr<std::vector<std::string>> find_own_consumers(Client& client, const SaleKeys& keys,
+                                                            std::string_view identity) {
+  auto consumers = read_all_consumers(client, keys);
+  if (!consumers.ok()) return consumers.status();
+  std::vector<std::string> own;
+  for (ForeignConsumer& consumer : *consumers) {
+    if (is_own(consumer.name, identity)) own.push_back(std::move(consumer.name));
+  }
+  return own;
+}
+
 absl::StatusOr<std::vector<ForeignConsumer>> find_foreign_consumers(Client& client,
                                                                     const SaleKeys& keys,
                                                                     std::string_view identity) {
-  constexpr std::string_view kDoing = "looking at the group's consumers";
-  std::vector<ForeignConsumer> foreign;
-  const Reply exists = client("EXISTS", keys.order_stream);
-  if (!exists.is_integer()) return to_status(exists, kDoing);
-  if (exists.integer() == 0) return foreign;
-  const Reply consumers = client("XINFO", "CONSUMERS", keys.order_stream, keys.group);
-  if (has_code(consumers, "NOGROUP")) return foreign;
-  if (!consumers.is_aggregate()) return to_status(consumers, kDoing);
-  const std::string ours = consumer_name("", identity);
-  for (const Reply& element : consumers.elements()) {
-    auto consumer = read_consumer(element);
-    if (!consumer) return to_status(element, kDoing);
-    if (!consumer->name.ends_with(ours)) foreign.push_back(*std::move(consumer));
-  }
-  return foreign;
+  auto consumers = read_all_consumers(client, keys);
+  if (!consumers.ok()) return consumers.status();
+  std::erase_if(*consumers,
+                [&](const ForeignConsumer& consumer) { return is_own(consumer.name, identity); });
+  return consumers;
 }
 
 }  // namespace rushgate

@@ -26,6 +26,11 @@ struct ForeignConsumer {
   [[nodiscard]] std::string description(const SaleKeys& keys) const;
 };
 
+/// Returns the names of those consumers of the group that are workers of the database with this
+/// identity, in this process or another, running or gone.
+absl::StatusOr<std::vector<std::string>> find_own_consumers(Client& client, const SaleKeys& keys,
+                                                            std::string_view identity);
+
 /// Returns the consumers of the group that are no workers of the database with this identity. The
 /// orders that they acknowledge never come into it.
 absl::StatusOr<std::vector<ForeignConsumer>> find_foreign_consumers(Client& client,
