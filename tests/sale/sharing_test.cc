@@ -194,5 +194,48 @@ TEST_P(SharingTest, JoiningTheirGroupResetsNothing) {
   EXPECT_EQ(client("GET", "seckill:stock:1"), Reply::bulk("4"));
 }
 
+/// Their system sells on while ours takes the voucher over.
+TEST_P(SharingTest, BuyersWhoComeDuringAnAdoptionGetOneOrder) {
+  Client& client = backend_.client();
+  client("SET", "seckill:stock:1", 50);
+  UserId user = 0;
+  while (user < 10) EXPECT_EQ(buy_elsewhere(1, ++user), 0);
+  client("XTRIM", "stream.orders", "MAXLEN", 0);  // they are stored elsewhere
+
+  bool is_buying = false;
+  HookedBackend hooked(backend_.keyspace(), {.before = [&](const Request& /*request*/) {
+                         if (is_buying || user >= 40) return;
+                         is_buying = true;
+                         if (client("HEXISTS", "seckill:voucher:1", "adopting").integer() == 1) {
+                           EXPECT_EQ(buy_elsewhere(1, ++user), 0);
+                         }
+                         is_buying = false;
+                       }});
+  const auto sale = *Sale::open(hooked, backend_.orders(), {.adopt = true});
+  ASSERT_EQ(sale->publish(voucher(1, 50, {.per_user = 1})), absl::OkStatus());
+  EXPECT_GT(user, 12) << "some came meanwhile";
+  drain();
+  const std::set<UserId> stored = users_with_orders(1);
+  EXPECT_EQ(stored.size(), static_cast<std::size_t>(user));
+  EXPECT_EQ(client("XLEN", SaleKeys{}.dead_letters()), Reply::integer(0));
+}
+
+TEST_P(SharingTest, InterruptedAdoptionIsFinishedWithoutAskingForIt) {
+  Client& client = backend_.client();
+  client("SET", "seckill:stock:1", 5);
+  for (UserId user = 1; user <= 3; ++user) EXPECT_EQ(buy_elsewhere(1, user), 0);
+  client("XTRIM", "stream.orders", "MAXLEN", 0);
+  const Voucher adopted = voucher(1, 5, {.per_user = 1});
+  {
+    const auto sale = *Sale::open(backend_.keyspace(), backend_.orders(), {.adopt = true});
+    backend_.orders().fail_writes(absl::UnavailableError("interrupted"));
+    EXPECT_TRUE(absl::IsUnavailable(sale->publish(adopted)));
+  }
+  backend_.orders().fail_writes(absl::OkStatus());
+  const auto sale = *Sale::open(backend_.keyspace(), backend_.orders());
+  EXPECT_EQ(users_with_orders(1), (std::set<UserId>{1, 2, 3}));
+  EXPECT_EQ(client("HEXISTS", "seckill:voucher:1", "adopting"), Reply::integer(0));
+}
+
 }  // namespace
 }  // namespace rushgate

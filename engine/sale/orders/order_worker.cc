@@ -413,16 +413,17 @@ OrderWorker::Step OrderWorker::process_held(Batch& batch) {
     }
   }
 
-  // The database must never know of an order that a power cut could take out of the log.
-  const Reply synced = client_->sync();
-  if (synced.is_error()) {
-    kept_ = std::move(batch);
-    return pause(to_status(synced, "syncing the log"));
-  }
   const auto fence = draw_fence();
   if (!fence.ok()) {
     kept_ = std::move(batch);
     return pause(fence.status());
+  }
+  // The database must never know of an order, or a checkpoint, that a power cut could take out of
+  // the log.
+  const Reply synced = client_->sync();
+  if (synced.is_error()) {
+    kept_ = std::move(batch);
+    return pause(to_status(synced, "syncing the log"));
   }
   fence_ = *fence;
   const absl::Status written = write_all(orders, suspects, decided);

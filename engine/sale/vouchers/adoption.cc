@@ -51,14 +51,15 @@ absl::Status write_rows(OrderStore& orders, std::span<const Order> rows) {
 absl::Status import_buyers(Client& client, OrderStore& orders, const SaleKeys& keys,
                            const Voucher& voucher,
                            const std::function<absl::Status(std::span<OrderId>)>& draw_ids) {
-  const auto served = find_served(client, orders, keys, voucher.id);
-  if (!served.ok()) return served.status();
+  // The buyers first: the sale goes on, and the order of a later buyer is met in the stream, or is
+  // none of those that are missing.
   std::vector<UserId> missing;
-  const auto visit = [&](UserId user, std::int64_t /*count*/) {
-    if (!served->contains(user)) missing.push_back(user);
-  };
+  const auto visit = [&](UserId user, std::int64_t /*count*/) { missing.push_back(user); };
   const absl::Status read = for_each_buyer(client, keys, voucher.id, visit);
   if (!read.ok()) return read;
+  const auto served = find_served(client, orders, keys, voucher.id);
+  if (!served.ok()) return served.status();
+  std::erase_if(missing, [&](UserId user) { return served->contains(user); });
   std::ranges::sort(missing);
   missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
 

@@ -343,9 +343,8 @@ absl::Status VoucherBook::apply(const VoucherVersion& version) {
             name_of(id) + ", version " + std::to_string(version.version) +
             ": the keyspace holds another sale's voucher of this id: " + different);
       }
-      if (options_.adopt && !in_force->has_value()) {
-        const absl::Status adopted =
-            import_buyers(client_, orders_, keys_, version.voucher, options_.draw_ids);
+      if (!in_force->has_value()) {
+        const absl::Status adopted = finish_adoption(version.voucher);
         if (!adopted.ok()) return adopted;
       }
       return record_applied(version);
@@ -366,6 +365,20 @@ absl::Status VoucherBook::apply(const VoucherVersion& version) {
   }
 }
 
+/// Gives the buyers of a voucher that was adopted their rows, be it by this call or by one that was
+/// interrupted.
+absl::Status VoucherBook::finish_adoption(const Voucher& voucher) {
+  const std::string key = keys_.voucher(voucher.id);
+  const Reply adopting = client_("HEXISTS", key, "adopting");
+  if (!adopting.is_integer()) return to_status(adopting, "adopting " + name_of(voucher.id));
+  if (adopting.integer() == 0) return absl::OkStatus();
+  const absl::Status imported = import_buyers(client_, orders_, keys_, voucher, options_.draw_ids);
+  if (!imported.ok()) return imported;
+  const Reply finished = client_("HDEL", key, "adopting");
+  if (!finished.is_integer()) return to_status(finished, "adopting " + name_of(voucher.id));
+  return absl::OkStatus();
+}
+
 std::string VoucherBook::describe_foreign(const VoucherVersion& version,
                                           std::span<const std::int64_t> detail) const {
   const VoucherId id = version.voucher.id;
@@ -380,12 +393,13 @@ std::string VoucherBook::describe_foreign(const VoucherVersion& version,
 /// Puts the version in force; rebuilds the voucher first, or instead, where that is needed.
 absl::StatusOr<VoucherBook::Answer> VoucherBook::apply_or_rebuild(
     const VoucherVersion& version, const std::optional<VoucherVersion>& in_force) {
-  const auto live = orders_.count_live(version.voucher.id);
-  if (!live.ok()) return live.status();
-  // Only a voucher that was never on sale may start from its full stock.
-  const bool may_create = !in_force.has_value() && *live == 0;
   constexpr int kTries = 3;
   for (int i = 1;; ++i) {
+    // Counted each time: until the database is fenced, a worker's batch may still reach it.
+    const auto live = orders_.count_live(version.voucher.id);
+    if (!live.ok()) return live.status();
+    // Only a voucher that was never on sale may start from its full stock.
+    const bool may_create = !in_force.has_value() && *live == 0;
     auto answer = run_apply(version, may_create);
     if (!answer.ok() || i == kTries) return answer;
     absl::Status prepared;
@@ -617,12 +631,14 @@ absl::Status VoucherBook::load(const VoucherVersion& version, const VoucherVersi
   if (!loaded.ok()) return loaded.status();
   if (!*loaded) return being_rebuilt(id);
 
-  const std::vector<std::string> names = {keys_.voucher(id), keys_.stock(id), keys_.vouchers()};
+  const std::vector<std::string> names = {keys_.voucher(id), keys_.stock(id), keys_.vouchers(),
+                                          keys_.buyers(id)};
   std::vector<std::string> arguments = {
       token, std::to_string(version.voucher.stock - buyers->admitted),
       std::to_string(buyers->admitted), buyers->counted ? "1" : "0"};
   append_terms(arguments, version);
   arguments.push_back(std::to_string(id));
+  arguments.push_back(std::to_string(buyers->bought.size()));
   const auto finished =
       outcome_of(client_.run(voucher_scripts::finish_rebuild(), views(names), views(arguments)),
                  "opening voucher " + std::to_string(id));

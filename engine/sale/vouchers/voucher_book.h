@@ -128,6 +128,7 @@ class VoucherBook {
   absl::StatusOr<Answer> run_apply(const VoucherVersion& version, bool may_create);
   absl::StatusOr<Answer> apply_or_rebuild(const VoucherVersion& version,
                                           const std::optional<VoucherVersion>& in_force);
+  absl::Status finish_adoption(const Voucher& voucher);
   [[nodiscard]] std::string describe_foreign(const VoucherVersion& version,
                                              std::span<const std::int64_t> detail) const;
   absl::Status record_applied(const VoucherVersion& version);

@@ -31,6 +31,7 @@ if now[1] and tonumber(now[1]) >= version then
 end
 
 local free, admitted
+local is_adopted = false
 if now[1] then
   local stock = redis.call('GET', stock_key)
   if not stock then return {3} end
@@ -44,6 +45,7 @@ elseif ARGV[9] == '1' then
   if redis.call('EXISTS', stock_key, buyers) > 0 then
     free, admitted = tonumber(redis.call('GET', stock_key) or 0), redis.call('SCARD', buyers)
     if not adopt or free + admitted ~= published then return {10, free, admitted} end
+    is_adopted = true
   end
 else
   return {3}
@@ -98,6 +100,7 @@ end
 redis.call('HSET', voucher, 'version', ARGV[1], 'published', ARGV[2], 'begin', ARGV[3], 'end', ARGV[4],
            'total', ARGV[5], 'per_user', ARGV[6], 'per_day', ARGV[7], 'offset', ARGV[8],
            'counted', counted and 1 or 0)
+if is_adopted then redis.call('HSET', voucher, 'adopting', 1) end
 redis.call('SET', stock_key, string.format('%.0f', free))
 if total > 0 then
   redis.call('HSET', voucher, 'admitted', string.format('%.0f', admitted))
@@ -150,8 +153,11 @@ end
 return {0}
 )lua";
 
+// A keyspace that was rolled back may have kept the token and lost some of the buyers.
 constexpr const char* kFinishRebuild = R"lua(
 if redis.call('HGET', KEYS[1], 'closed') ~= ARGV[1] then return {5} end
+local buyers = redis.call(ARGV[4] == '1' and 'HLEN' or 'SCARD', KEYS[4])
+if buyers ~= tonumber(ARGV[14]) then return {5} end
 redis.call('SADD', KEYS[3], ARGV[13])
 redis.call('DEL', KEYS[1])
 redis.call('SET', KEYS[2], ARGV[2])
