@@ -87,6 +87,9 @@ class NativeCall {
   virtual std::int64_t set_size(std::string_view key) = 0;  // SCARD
 
   // ---- Streams ----
+  /// The time, ms since 1970 UTC, in the greatest id that the stream has given; 0 where there is no
+  /// stream. XINFO STREAM, last-generated-id.
+  virtual std::int64_t stream_last_ms(std::string_view key) = 0;
   /// XADD key * field value …
   virtual StreamId stream_append(std::string_view key, std::span<const Field> fields) = 0;
   /// As stream_append() for each row of `values`, whose fields have these names, at least one. Rows

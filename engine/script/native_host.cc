@@ -67,6 +67,7 @@ class KeyspaceCall final : public NativeCall {
                                std::size_t new_max, std::span<bool> is_new) override;
   std::int64_t set_size(std::string_view key) override;
 
+  std::int64_t stream_last_ms(std::string_view key) override;
   StreamId stream_append(std::string_view key, std::span<const Field> fields) override;
   void stream_append_rows(std::string_view key, std::span<const std::string_view> names,
                           std::span<const std::int64_t> values) override;
@@ -222,6 +223,12 @@ std::int64_t KeyspaceCall::set_size(std::string_view key) {
 void check_appended(const absl::Status& status) {
   if (absl::IsOutOfRange(status)) throw ScriptError(script_errors::kIdsExhausted);
   if (!status.ok()) throw ScriptError(script_errors::store_failed(status));
+}
+
+std::int64_t KeyspaceCall::stream_last_ms(std::string_view key) {
+  Object* const object = db_.find(key);
+  const bool is_stream = object != nullptr && object->type() == ValueType::kStream;
+  return is_stream ? static_cast<std::int64_t>(object->stream().last_id().ms) : 0;
 }
 
 StreamId KeyspaceCall::stream_append(std::string_view key, std::span<const Field> fields) {

@@ -194,6 +194,8 @@ TEST_P(BuyingTest, BadValueOfAnyKeyChangesNothing) {
   };
   expect_refused("seckill:stock:1", Request::of("SET", "seckill:stock:1", "3.5"));
   expect_refused("seckill:stock:1", Request::of("SET", "seckill:stock:1", "007"));
+  expect_refused("seckill:stock:1", Request::of("SET", "seckill:stock:1", "9223372036854775808"));
+  expect_refused("seckill:voucher:1", Request::of("HSET", "seckill:voucher:1", "admitted", "1.5"));
   expect_refused("seckill:order:1", Request::of("SET", "seckill:order:1", "no hash"));
   expect_refused("seckill:order:1", Request::of("HSET", "seckill:order:1", 2, "1.5"));
   expect_refused("stream.orders", Request::of("SET", "stream.orders", "no stream"));

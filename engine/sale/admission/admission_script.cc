@@ -17,16 +17,29 @@ local users = (#ARGV - 2) / 2
 
 local terms = redis.call('HMGET', KEYS[1], 'closed', 'begin', 'end', 'total', 'admitted',
                          'counted', 'per_user', 'per_day', 'offset')
-local total, admitted = tonumber(terms[4]), tonumber(terms[5] or 0)
+local total, admitted = tonumber(terms[4]), terms[5] or '0'
 local counted, per_user, per_day = terms[6] == '1', tonumber(terms[7]), tonumber(terms[8])
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
 -- As the commands that count read a value.
 local function is_integer(text)
-  return #text < 20 and (text == '0' or string.match(text, '^%-?[1-9]%d*$') ~= nil)
+  local digits = string.match(text, '^%-?([1-9]%d*)$')
+  if not digits then return text == '0' end
+  return #digits < 19 or #digits == 19 and digits <= '9223372036854775807'
 end
 local not_an_integer = 'ERR value is not an integer or out of range'
+
+-- An order's day is that of its entry, whose time does not go back where the clock does.
+local function time_of_next_entry()
+  local stream = redis.pcall('XINFO', 'STREAM', KEYS[5])
+  for i = 1, #stream - 1, 2 do
+    if stream[i] == 'last-generated-id' then
+      return math.max(now, tonumber(string.match(stream[i + 1], '^%d+')))
+    end
+  end
+  return now
+end
 
 local function admit(i)
   local user, order, request = ARGV[2 * i + 1], ARGV[2 * i + 2], KEYS[5 + i]
@@ -51,7 +64,10 @@ local function admit(i)
   if not stock then return 8 end
   if not is_integer(stock) then return redis.error_reply(not_an_integer) end
   if tonumber(stock) <= 0 then return 1 end
-  if total > 0 and admitted >= total then return 1 end
+  if total > 0 then
+    if not is_integer(admitted) then return redis.error_reply('ERR hash value is not an integer') end
+    if tonumber(admitted) >= total then return 1 end
+  end
 
   if not counted then
     if redis.call('SISMEMBER', KEYS[3], user) == 1 then return 2 end
@@ -63,10 +79,9 @@ local function admit(i)
 
   local today, bought_today = 0, 0
   if per_day > 0 then
-    today = math.floor((now + terms[9] * 60000) / 86400000)
+    today = math.floor((time_of_next_entry() + terms[9] * 60000) / 86400000)
     local day, count = string.match(redis.call('HGET', KEYS[4], user) or '', '^(%-?%d+):(%d+)$')
     day = tonumber(day)
-    -- A clock that goes back over midnight begins no new day.
     if day and day >= today then today, bought_today = day, tonumber(count) end
     if bought_today >= per_day then return 3 end
   end
@@ -76,7 +91,9 @@ local function admit(i)
   redis.call('DECR', KEYS[2])
   if counted then redis.call('HINCRBY', KEYS[3], user, 1) else redis.call('SADD', KEYS[3], user) end
   if per_day > 0 then redis.call('HSET', KEYS[4], user, today .. ':' .. (bought_today + 1)) end
-  if total > 0 then admitted = redis.call('HINCRBY', KEYS[1], 'admitted', 1) end
+  if total > 0 then
+    admitted = string.format('%.0f', redis.call('HINCRBY', KEYS[1], 'admitted', 1))
+  end
   if request then
     redis.call('SET', request, user .. ' ' .. voucher .. ' 0 ' .. order, 'PX', ttl)
   end

@@ -298,12 +298,13 @@ class Admissions {
 
   bool is_at_day_limit(Buyer& buyer) {
     if (per_day_ <= 0) return false;
-    buyer.today = sale_day(call_.now_ms(), term(kOffset));
+    // An order's day is that of its entry, whose time does not go back where the clock does.
+    const std::int64_t last_ms = call_.stream_last_ms(call_.key(kStreamKey));
+    buyer.today = sale_day(std::max(call_.now_ms(), last_ms), term(kOffset));
     const std::string known = call_.hash_get(call_.key(kDaysKey), buyer.user.text()).value_or("");
     if (const auto colon = known.find(':'); colon != std::string::npos) {
       const std::string_view text = known;
       const auto day = parse_int64(text.substr(0, colon));
-      // A clock that goes back over midnight begins no new day.
       if (day && *day >= buyer.today) {
         buyer.today = *day;
         buyer.bought_today = parse_int64(text.substr(colon + 1)).value_or(0);
