@@ -138,8 +138,10 @@ Sale::Sale(Backend& backend, OrderStore& orders, SaleOptions options)
                      },
                  .logger = options_.logger}),
       connection_check_([this](Client& connection) {
-        ids_.forget_draws();
-        queued_.clear();
+        if (server_run_.may_have_lost_writes(connection)) {
+          ids_.forget_draws();
+          queued_.clear();
+        }
         return owner_.verify(connection);
       }) {
   backend.add_connection_check(connection_check_.get());
@@ -159,6 +161,7 @@ absl::StatusOr<std::unique_ptr<Sale>> Sale::open(Backend& backend, OrderStore& o
   std::unique_ptr<Sale> sale(new Sale(backend, orders, std::move(options)));
   const absl::Status verified = sale->owner_.verify(*sale->client_);
   if (!verified.ok()) return verified;
+  sale->server_run_.may_have_lost_writes(*sale->client_);  // notes which run it is
   const absl::Status recovered = sale->vouchers_.recover();
   if (!recovered.ok()) return recovered;
   const absl::Status prepared = sale->ids_.prepare();

@@ -23,6 +23,7 @@
 #include "engine/sale/orders/order_store.h"
 #include "engine/sale/orders/queued_orders.h"
 #include "engine/sale/ownership/keyspace_owner.h"
+#include "engine/sale/ownership/server_run.h"
 #include "engine/sale/sale_keys.h"
 #include "engine/sale/vouchers/voucher_book.h"
 
@@ -165,6 +166,7 @@ class Sale {
   IdGenerator ids_;
   QueuedOrders queued_;
   KeyspaceOwner owner_;
+  ServerRun server_run_;
   VoucherBook vouchers_;
   const OwnedConnectionCheck connection_check_;
 };

@@ -1,6 +1,7 @@
 // An order store that fails when it is told to.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -62,6 +63,8 @@ class FaultyOrderStore final : public OrderStore {
 
   /// Calls of write() so far, failed ones too.
   [[nodiscard]] int writes() const;
+  /// Calls of state() so far.
+  [[nodiscard]] int states_read() const { return states_read_; }
 
   absl::StatusOr<std::vector<OrderResult>> write(std::span<const Order> orders,
                                                  const BatchFence& fence) override;
@@ -72,7 +75,10 @@ class FaultyOrderStore final : public OrderStore {
   absl::StatusOr<std::vector<VoucherId>> vouchers_with_orders() override;
   absl::Status check_integrity() override;
 
-  absl::StatusOr<DatabaseState> state() override { return store_.state(); }
+  absl::StatusOr<DatabaseState> state() override {
+    ++states_read_;
+    return store_.state();
+  }
   absl::StatusOr<DatabaseState> fence() override;
   absl::Status record_checkpoint(std::int64_t checkpoint) override;
   absl::StatusOr<std::int64_t> reserve_ids(std::int64_t day, std::int64_t above,
@@ -90,6 +96,7 @@ class FaultyOrderStore final : public OrderStore {
   static absl::Status default_error() { return absl::UnavailableError("injected fault"); }
 
  private:
+  std::atomic<int> states_read_ = 0;
   using Results = std::vector<OrderResult>;
   struct Fault {
     int at = 0;  // number of the write

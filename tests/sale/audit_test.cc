@@ -473,5 +473,48 @@ TEST_P(AuditTest, PublicationsWhileTheAuditLooksAreNoProblem) {
   EXPECT_EQ(audited.published, 13);
 }
 
+/// What one audit reads does not grow with the number of vouchers, and no reply holds all buyers.
+TEST_P(AuditTest, StreamIsReadOnceForAllVouchersAndBuyersInPortions) {
+  constexpr VoucherId kVouchers = 5;
+  constexpr UserId kBuyers = 5'000;
+  constexpr std::size_t kReplyMax = 4'000;  // elements; a portion is 1,000 buyers
+  std::vector<BuyRequest> requests;
+  constexpr VoucherId kFirst = 11;
+  for (VoucherId id = kFirst; id < kFirst + kVouchers; ++id) {
+    ASSERT_TRUE(sale_->publish(voucher(id, kBuyers, {.per_user = id == kFirst ? 1 : 2})).ok());
+  }
+  for (UserId user = 1; user <= kBuyers; ++user) {
+    requests.push_back({.voucher = kFirst + user % kVouchers, .user = user});
+    requests.push_back({.voucher = kFirst, .user = kBuyers + user});
+  }
+  for (const BuyResult& result : sale_->buy_all(requests)) {
+    ASSERT_TRUE(result.outcome == Outcome::kAccepted || result.outcome == Outcome::kSoldOut)
+        << outcome_name(result.outcome) << ' ' << result.detail;
+  }
+  const auto queued =
+      static_cast<std::size_t>(backend_.client()("XLEN", "stream.orders").integer());
+
+  std::size_t entries_read = 0;
+  std::size_t greatest_reply = 0;
+  HookedBackend counting(backend_.keyspace(),
+                         {.after = [&](const Request& request, const Reply& reply) {
+                           if (request[0] == "XRANGE") entries_read += reply.elements().size();
+                           std::size_t elements = reply.elements().size();
+                           for (const Reply& part : reply.elements()) {
+                             elements = std::max(elements, part.elements().size());
+                           }
+                           greatest_reply = std::max(greatest_reply, elements);
+                         }});
+  const auto sale = *Sale::open(counting, backend_.orders());
+  entries_read = 0;
+  greatest_reply = 0;
+  const auto report = sale->audit();
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_TRUE(report->passed()) << ::testing::PrintToString(report->problems);
+  EXPECT_GE(entries_read, queued);
+  EXPECT_LT(entries_read, 2 * queued);
+  EXPECT_LE(greatest_reply, kReplyMax);
+}
+
 }  // namespace
 }  // namespace rushgate

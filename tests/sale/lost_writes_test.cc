@@ -488,6 +488,14 @@ TEST_P(LostWritesTest, FlushedVouchersComeBackOneByOne) {
   expect_audit_passes();
 }
 
+TEST_P(LostWritesTest, FirstUnknownVoucherCostsNoDatabaseRead) {
+  const int states_read = backend_.orders().states_read();
+  backend_.orders().fail_reads();
+  EXPECT_EQ(buy(77, 1), Outcome::kUnknownVoucher);
+  EXPECT_EQ(backend_.orders().states_read(), states_read);
+  backend_.orders().fail_reads(absl::OkStatus());
+}
+
 TEST_P(LostWritesTest, UnknownVoucherCostsNoDatabaseRead) {
   ASSERT_TRUE(sale_->publish(voucher(1, 2)).ok());
   EXPECT_EQ(buy(1, 1), Outcome::kAccepted);

@@ -108,6 +108,76 @@ TEST_P(QueuedOrdersTest, StreamThatBeginsFromScratchIsRead) {
   EXPECT_EQ(status(*other, order), OrderState::Kind::kQueued);
 }
 
+TEST_P(QueuedOrdersTest, OnlyOrdersThatMayHaveBeenForgottenAreLookedForInTheStream) {
+  const OrderId in_stream = buy_many(*sale_, 10).front();
+  std::size_t entries_read = 0;
+  HookedClient client(backend_.keyspace().open_client(),
+                      {.after = [&](const Request& request, const Reply& reply) {
+                        if (request[0] == "XRANGE") entries_read += reply.elements().size();
+                      }});
+  QueuedOrders queued(client, SaleKeys{});
+  EXPECT_TRUE(*queued.contains(in_stream));
+  const auto id_in_block = [](std::int64_t block) {
+    return IdGenerator::make(1'700'000'000, block * OrderIdSet::kBlockIds);
+  };
+  constexpr auto kBlocks = static_cast<std::int64_t>(2 * OrderIdSet::kBlocksMax);
+  for (std::int64_t block = 0; block < kBlocks; ++block) {
+    const OrderId id = id_in_block(block);
+    queued.add({&id, 1});
+  }
+  entries_read = 0;
+  EXPECT_TRUE(*queued.contains(id_in_block(kBlocks - 1)));
+  EXPECT_FALSE(*queued.contains(id_in_block(kBlocks + 5))) << "an id that was never given";
+  EXPECT_EQ(entries_read, 0U);
+  EXPECT_FALSE(*queued.contains(id_in_block(0))) << "forgotten";
+  EXPECT_EQ(entries_read, 10U);
+  EXPECT_TRUE(*queued.contains(in_stream));
+  drain();
+  EXPECT_FALSE(*queued.contains(id_in_block(1)));
+  entries_read = 0;
+  EXPECT_FALSE(*queued.contains(id_in_block(2))) << "all that was forgotten is stored";
+  EXPECT_EQ(entries_read, 0U);
+}
+
+/// On Redis: the embedded engine has no connections.
+TEST(QueuedOrdersOnRedisTest, NewConnectionForgetsNothingUnlessTheServerIsAnother) {
+  SaleBackend backend(BackendKind::kRedis);
+  std::size_t entries_read = 0;
+  HookedBackend counting(backend.keyspace(),
+                         {.after = [&](const Request& request, const Reply& reply) {
+                           if (request[0] == "XRANGE") entries_read += reply.elements().size();
+                         }});
+  const auto sale = *Sale::open(counting, backend.orders());
+  const std::int64_t now_ms = backend.clock().now_ms();
+  ASSERT_TRUE(sale->publish({.id = 1,
+                             .title = "voucher",
+                             .stock = 10,
+                             .begin_ms = now_ms - 1'000,
+                             .end_ms = now_ms + 3'600'000})
+                  .ok());
+  std::vector<OrderId> orders;
+  for (UserId user = 1; user <= 5; ++user) orders.push_back(sale->buy(1, user).order);
+  const auto expect_all_queued = [&] {
+    for (const OrderId order : orders) {
+      const auto state = sale->status(order);
+      ASSERT_TRUE(state.ok()) << state.status();
+      EXPECT_EQ(state->kind, OrderState::Kind::kQueued);
+    }
+  };
+  entries_read = 0;
+  backend.client()("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "no");
+  while (backend.client()("PING").is_error()) {
+  }
+  expect_all_queued();
+  EXPECT_EQ(entries_read, 0U);
+  backend.save();
+  backend.roll_back();
+  while (backend.client()("PING").is_error()) {
+  }
+  expect_all_queued();
+  EXPECT_EQ(entries_read, orders.size()) << "read again, once";
+}
+
 TEST(OrderIdSetTest, IdsOfOtherSecondsAreOthers) {
   OrderIdSet ids;
   const OrderId id = kOrderIdLayout.make(1'700'000'000, 5);

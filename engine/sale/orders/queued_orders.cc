@@ -1,6 +1,7 @@
 #include "engine/sale/orders/queued_orders.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,12 +48,31 @@ void OrderIdSet::insert(OrderId id) {
     last_ = block.get();
     last_block_ = number;
     if (oldest_first_.size() > kBlocksMax) {
-      blocks_.erase(oldest_first_.front());
+      forget(oldest_first_.front());
       oldest_first_.pop_front();
-      has_forgotten_ = true;
     }
   }
   (*last_)[place_of(id)] = second_of(id);
+}
+
+void OrderIdSet::forget(std::int64_t block) {
+  blocks_.erase(block);
+  ++times_forgotten_;
+  if (forgotten_.size() < kForgottenMax) {
+    forgotten_.insert(block);
+  } else {
+    has_forgotten_more_ = true;
+  }
+}
+
+bool OrderIdSet::may_have_forgotten(OrderId id) const {
+  const std::int64_t block = block_of(id);
+  return !blocks_.contains(block) && (has_forgotten_more_ || forgotten_.contains(block));
+}
+
+void OrderIdSet::give_up_forgotten() {
+  forgotten_.clear();
+  has_forgotten_more_ = false;
 }
 
 bool OrderIdSet::contains(OrderId id) const {
@@ -75,7 +95,7 @@ void QueuedOrders::clear() {
 
 absl::StatusOr<bool> QueuedOrders::contains(OrderId order) {
   constexpr int kPortion = 1'000;
-  bool has_skipped = false;
+  std::optional<StreamId> stored_to;
   while (true) {
     StreamId after;
     {
@@ -83,10 +103,11 @@ absl::StatusOr<bool> QueuedOrders::contains(OrderId order) {
       if (known_.contains(order)) return true;
       after = read_to_;
     }
-    if (!std::exchange(has_skipped, true)) {
-      const auto stored_to = skip_stored();
-      if (!stored_to.ok()) return stored_to.status();
-      after = *stored_to;
+    if (!stored_to) {
+      const auto skipped = skip_stored();
+      if (!skipped.ok()) return skipped.status();
+      stored_to = skipped->stored_to;
+      after = skipped->read_to;
     }
     const Reply portion =
         client_("XRANGE", keys_.order_stream, '(' + after.to_string(), "+", "COUNT", kPortion);
@@ -110,24 +131,35 @@ absl::StatusOr<bool> QueuedOrders::contains(OrderId order) {
     if (known_.contains(order)) return true;
     if (!known_.may_have_forgotten(order)) return false;
   }
-  return is_in_stream(order);
+  return is_in_stream(order, *stored_to);
 }
 
 /// Moves read_to_ on over entries that a worker has acknowledged, and back to the beginning of a
-/// stream that was lost and begins from scratch. Returns where to read on.
-absl::StatusOr<StreamId> QueuedOrders::skip_stored() {
+/// stream that was lost and begins from scratch. Gives up the orders that were forgotten once all
+/// are stored.
+absl::StatusOr<QueuedOrders::Skipped> QueuedOrders::skip_stored() {
+  std::uint64_t times_forgotten_before = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    times_forgotten_before = known_.times_forgotten();
+  }
   const auto progress = read_stream_progress(client_, keys_);
   if (!progress.ok()) return progress.status();
   const std::lock_guard lock(mutex_);
+  const bool is_all_stored = progress->acknowledged_to >= progress->last;
+  if (is_all_stored && known_.times_forgotten() == times_forgotten_before) {
+    known_.give_up_forgotten();
+  }
   if (progress->last < read_to_) read_to_ = {};
-  return read_to_ = std::max(read_to_, progress->acknowledged_to);
+  read_to_ = std::max(read_to_, progress->acknowledged_to);
+  return Skipped{.stored_to = progress->acknowledged_to, .read_to = read_to_};
 }
 
-absl::StatusOr<bool> QueuedOrders::is_in_stream(OrderId order) {
+absl::StatusOr<bool> QueuedOrders::is_in_stream(OrderId order, StreamId after) {
   bool is_there = false;
   const std::string id = std::to_string(order);
-  const absl::Status read = for_each_entry(client_, keys_.order_stream, StreamId::min(),
-                                           StreamId::max(), [&](const OrderEntry& entry) {
+  const absl::Status read = for_each_entry(client_, keys_.order_stream, after, StreamId::max(),
+                                           [&](const OrderEntry& entry) {
                                              is_there = entry.field("id") == id;
                                              return !is_there;
                                            });

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "engine/base/stream_id.h"
 #include "engine/client/client.h"
@@ -26,13 +27,17 @@ class OrderIdSet {
   /// the oldest.
   static constexpr std::size_t kBlocksMax = 1'024;
   static constexpr std::int64_t kBlockIds = 4'096;
+  /// The numbers of blocks that are remembered once the blocks are forgotten: 268 million orders.
+  static constexpr std::size_t kForgottenMax = 65'536;
 
   void insert(OrderId id);
   [[nodiscard]] bool contains(OrderId id) const;
   /// Returns true if `id` may have been in a block that is not kept any more.
-  [[nodiscard]] bool may_have_forgotten(OrderId id) const {
-    return has_forgotten_ && !blocks_.contains(block_of(id));
-  }
+  [[nodiscard]] bool may_have_forgotten(OrderId id) const;
+  /// How often a block was forgotten.
+  [[nodiscard]] std::uint64_t times_forgotten() const { return times_forgotten_; }
+  /// None of the orders of the blocks that were forgotten is asked for any more.
+  void give_up_forgotten();
   void clear() { *this = OrderIdSet(); }
 
  private:
@@ -42,12 +47,15 @@ class OrderIdSet {
   static std::int64_t block_of(OrderId id);
   static std::size_t place_of(OrderId id);
   static std::uint32_t second_of(OrderId id);
+  void forget(std::int64_t block);
 
   absl::flat_hash_map<std::int64_t, std::unique_ptr<Block>> blocks_;
   std::deque<std::int64_t> oldest_first_;
   std::int64_t last_block_ = -1;  // the ids of a process come one after the other
   Block* last_ = nullptr;
-  bool has_forgotten_ = false;
+  absl::flat_hash_set<std::int64_t> forgotten_;  // numbers of blocks …
+  bool has_forgotten_more_ = false;              // … and there are others
+  std::uint64_t times_forgotten_ = 0;
 };
 
 /// Knows the orders that this process accepted, and reads each entry of the order stream that is
@@ -61,15 +69,20 @@ class QueuedOrders {
 
   /// Returns true if the order was accepted. False if it was not, or if a worker has acknowledged
   /// it: the caller looks where those are. The order stream is read on from where the last call
-  /// stopped; from its beginning only if the order may be one of the many that were forgotten.
+  /// stopped; what no worker has acknowledged is read again only if the order may be one of the
+  /// many that were forgotten.
   absl::StatusOr<bool> contains(OrderId order);
 
   /// Forgets all: the keyspace may have lost orders that were accepted.
   void clear();
 
  private:
-  absl::StatusOr<StreamId> skip_stored();
-  absl::StatusOr<bool> is_in_stream(OrderId order);
+  struct Skipped {
+    StreamId stored_to;  // entries up to this one are acknowledged
+    StreamId read_to;    // read_to_
+  };
+  absl::StatusOr<Skipped> skip_stored();
+  absl::StatusOr<bool> is_in_stream(OrderId order, StreamId after);
 
   Client& client_;
   const SaleKeys keys_;

@@ -101,6 +101,10 @@ absl::Status KeyspaceOwner::verify(Client& client) {
   // more, so what is compared with stays true.
   const auto state = orders_.fence();
   if (!state.ok()) return state.status();
+  {
+    const std::lock_guard lock(mutex_);
+    identity_ = state->identity;
+  }
   const auto is_whole = claim(client, *state);
   if (!is_whole.ok()) return is_whole.status();
   return *is_whole ? absl::OkStatus() : recover(client, *state);
