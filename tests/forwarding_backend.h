@@ -47,6 +47,7 @@ class HookedClient final : public Client {
   }
   void unblock() override { client_->unblock(); }
   Reply sync() override { return client_->sync(); }
+  [[nodiscard]] bool inside_callback() const override { return client_->inside_callback(); }
   [[nodiscard]] Request script_request(const Script& script, std::span<const std::string_view> keys,
                                        std::span<const std::string_view> arguments) const override {
     return client_->script_request(script, keys, arguments);
@@ -76,6 +77,7 @@ class OneThreadClient final : public Client {
   }
   void unblock() override { client_->unblock(); }
   Reply sync() override { return client_->sync(); }
+  [[nodiscard]] bool inside_callback() const override { return client_->inside_callback(); }
   [[nodiscard]] Request script_request(const Script& script, std::span<const std::string_view> keys,
                                        std::span<const std::string_view> arguments) const override {
     return client_->script_request(script, keys, arguments);

@@ -440,6 +440,8 @@ std::vector<Reply> RedisClient::exchange(std::span<const Request> requests) {
 
 void RedisClient::unblock() { session_->unblock(); }
 
+bool RedisClient::inside_callback() const { return session_->core().callbacks().is_current(); }
+
 Reply RedisClient::sync() {
   const RedisOptions& options = session_->core().options();
   if (options.sync_replicas == 0) {

@@ -87,6 +87,7 @@ class RedisClient final : public Client {
   std::vector<Reply> pipeline(std::span<const Request> requests) override;
   void unblock() override;
   Reply sync() override;
+  [[nodiscard]] bool inside_callback() const override;
 
  private:
   [[nodiscard]] Reply refusal(const Request& request) const;

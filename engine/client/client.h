@@ -58,6 +58,10 @@ class Client {
   /// safe.
   virtual Reply sync() = 0;
 
+  /// Returns true if the calling thread runs one of its backend's callbacks. Waiting there for what
+  /// another callback does would be in vain.
+  [[nodiscard]] virtual bool inside_callback() const { return false; }
+
   /// The command that runs `script`: FCALL of its native implementation where the backend has it,
   /// else EVALSHA.
   [[nodiscard]] virtual Request script_request(const Script& script,

@@ -173,6 +173,8 @@ void EmbeddedClient::post(std::unique_ptr<Operation> operation) {
 
 void EmbeddedClient::unblock() { executor_->unblock_session(session_); }
 
+bool EmbeddedClient::inside_callback() const { return executor_->service().inside_callback(); }
+
 Reply EmbeddedClient::sync() {
   if (executor_->is_closed()) return Reply::error(std::string(executor_errors::kClosedText));
   const absl::Status synced = executor_->sync();

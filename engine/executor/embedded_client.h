@@ -31,6 +31,7 @@ class EmbeddedClient final : public Client {
   std::vector<Reply> pipeline(std::span<const Request> requests) override;
   void unblock() override;
   Reply sync() override;
+  [[nodiscard]] bool inside_callback() const override;
   [[nodiscard]] Request script_request(const Script& script, std::span<const std::string_view> keys,
                                        std::span<const std::string_view> arguments) const override;
 

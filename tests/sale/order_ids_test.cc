@@ -2,11 +2,13 @@
 #include "engine/sale/ids/order_ids.h"
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <future>
 #include <memory>
 #include <set>
 #include <span>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -193,6 +195,38 @@ TEST_F(OrderIdsTest, CounterThatAnotherSystemBeginsAfterLossSparesBlocks) {
   for (int i = 0; i < 3'000; ++i) EXPECT_TRUE(seen.insert(*first.next_id()).second);
 }
 
+/// A snapshot is restored that is older than a block, which its process goes on giving.
+TEST_F(OrderIdsTest, OlderCounterSparesBlocksOfOthers) {
+  IdGenerator first(*engine_, blocks_of(1'000), &reservations_);
+  IdGenerator second(*engine_, blocks_of(1'000), &reservations_);
+  std::set<OrderId> seen = {*second.next_id()};
+  const std::string older = (*client_)("GET", kCounter).text();
+  EXPECT_TRUE(seen.insert(*first.next_id()).second);
+  (*client_)("SET", kCounter, older);
+  second.forget_draws();  // as the check of a new connection does
+  for (int i = 0; i < 900; ++i) EXPECT_TRUE(seen.insert(*second.next_id()).second);
+  for (int i = 0; i < 900; ++i) EXPECT_TRUE(seen.insert(*first.next_id()).second);
+}
+
+TEST_F(OrderIdsTest, DrawBeforeALossGivesNothingAfterIt) {
+  IdGenerator* drawing = nullptr;
+  std::string older;
+  HookedBackend losing(*engine_, {.before = [&](const Request& request) {
+    if (request[0] != "EVAL" || older.empty()) return;
+    (*client_)("SET", kCounter, std::exchange(older, ""));
+    drawing->forget_draws();
+  }});
+  IdGenerator first(*engine_, blocks_of(10), &reservations_);
+  IdGenerator second(losing, blocks_of(10), &reservations_);
+  drawing = &second;
+  std::set<OrderId> seen = {*second.next_id()};
+  older = (*client_)("GET", kCounter).text();
+  EXPECT_TRUE(seen.insert(*first.next_id()).second);
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(seen.insert(*second.next_id()).second);
+  EXPECT_TRUE(older.empty());
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(seen.insert(*first.next_id()).second);
+}
+
 TEST_F(OrderIdsTest, OrderStoreIsAskedOncePerReservation) {
   IdGenerator ids(*engine_, blocks_of(100'000), &reservations_);
   ASSERT_TRUE(ids.prepare().ok());
@@ -309,7 +343,11 @@ TEST_P(OrderIdsThreadsTest, CallersNeverReadOrderStore) {
   std::atomic<int> reads_here = 0;
   const std::thread::id here = std::this_thread::get_id();
   orders_.before_every_read([&] {
-    if (std::this_thread::get_id() == here) ++reads_here;
+    if (std::this_thread::get_id() == here) {
+      ++reads_here;
+    } else {  // a store that is slow: callers wait all the same
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
   });
   IdGenerator ids(*engine_, blocks_of(16), &reservations_);
   ASSERT_TRUE(ids.prepare().ok());

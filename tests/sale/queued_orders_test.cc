@@ -118,7 +118,7 @@ TEST_P(QueuedOrdersTest, OnlyOrdersThatMayHaveBeenForgottenAreLookedForInTheStre
   QueuedOrders queued(client, SaleKeys{});
   EXPECT_TRUE(*queued.contains(in_stream));
   const auto id_in_block = [](std::int64_t block) {
-    return IdGenerator::make(1'700'000'000, block * OrderIdSet::kBlockIds);
+    return kOrderIdLayout.make(1'700'000'000, block * OrderIdSet::kBlockIds);
   };
   constexpr auto kBlocks = static_cast<std::int64_t>(2 * OrderIdSet::kBlocksMax);
   for (std::int64_t block = 0; block < kBlocks; ++block) {
@@ -139,22 +139,20 @@ TEST_P(QueuedOrdersTest, OnlyOrdersThatMayHaveBeenForgottenAreLookedForInTheStre
   EXPECT_EQ(entries_read, 0U);
 }
 
-/// On Redis: the embedded engine has no connections.
-TEST(QueuedOrdersOnRedisTest, NewConnectionForgetsNothingUnlessTheServerIsAnother) {
-  SaleBackend backend(BackendKind::kRedis);
+/// On servers: an embedded engine has no connections.
+class QueuedOrdersOnServerTest : public ThreadedSaleTest {};
+INSTANTIATE_TEST_SUITE_P(Servers, QueuedOrdersOnServerTest,
+                         each_backend_that(&SaleBackendKind::is_server, TestTime::kMachines),
+                         backend_name);
+
+TEST_P(QueuedOrdersOnServerTest, NewConnectionForgetsNothingUnlessTheServerIsAnother) {
   std::size_t entries_read = 0;
-  HookedBackend counting(backend.keyspace(),
+  HookedBackend counting(backend_.keyspace(),
                          {.after = [&](const Request& request, const Reply& reply) {
                            if (request[0] == "XRANGE") entries_read += reply.elements().size();
                          }});
-  const auto sale = *Sale::open(counting, backend.orders());
-  const std::int64_t now_ms = backend.clock().now_ms();
-  ASSERT_TRUE(sale->publish({.id = 1,
-                             .title = "voucher",
-                             .stock = 10,
-                             .begin_ms = now_ms - 1'000,
-                             .end_ms = now_ms + 3'600'000})
-                  .ok());
+  const auto sale = open_sale(counting);
+  ASSERT_EQ(sale->publish(voucher(1, 10)), absl::OkStatus());
   std::vector<OrderId> orders;
   for (UserId user = 1; user <= 5; ++user) orders.push_back(sale->buy(1, user).order);
   const auto expect_all_queued = [&] {
@@ -164,16 +162,18 @@ TEST(QueuedOrdersOnRedisTest, NewConnectionForgetsNothingUnlessTheServerIsAnothe
       EXPECT_EQ(state->kind, OrderState::Kind::kQueued);
     }
   };
+  const auto wait_for_connection = [&] {
+    while (backend_.client()("PING").is_error()) {
+    }
+  };
   entries_read = 0;
-  backend.client()("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "no");
-  while (backend.client()("PING").is_error()) {
-  }
+  backend_.client()("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "no");
+  wait_for_connection();
   expect_all_queued();
   EXPECT_EQ(entries_read, 0U);
-  backend.save();
-  backend.roll_back();
-  while (backend.client()("PING").is_error()) {
-  }
+  backend_.save();
+  backend_.roll_back();
+  wait_for_connection();
   expect_all_queued();
   EXPECT_EQ(entries_read, orders.size()) << "read again, once";
 }

@@ -13,12 +13,9 @@ namespace {
 
 constexpr std::string_view kDrawing = "drawing ids";
 
-/// Round trips that a caller waits for the draw that was asked for, before it draws itself. On fibers
-/// the first reply comes after the completion of the draw before it.
-constexpr int kPatience = 8;
-
-/// Round trips that a caller waits while another draws, before it pauses in a blocking read. A
-/// server that is idle may take 100 ms for the shortest one.
+/// Round trips that a caller waits for a draw, before it pauses in a blocking read. On fibers the
+/// first reply comes after the completion of the draw before it. A server that is idle may take 100
+/// ms for the shortest blocking read.
 constexpr int kPings = 64;
 
 /// KEYS the counter. ARGV how many, above what the counter must be, and where it begins if it is
@@ -67,6 +64,7 @@ void IdDraws::close() {
 void IdDraws::drop_ranges() {
   const std::lock_guard lock(mutex_);
   for (auto& [number, day] : days_) day.ranges.clear();
+  ++losses_;
 }
 
 std::string IdDraws::key_of(std::int64_t day) const { return key_prefix_ + day_name(day); }
@@ -120,15 +118,21 @@ absl::Status IdDraws::look_up(std::int64_t day) {
 
 /// Lets the next draw begin the counter above all that may have been drawn.
 absl::Status IdDraws::reserve(std::int64_t day, std::int64_t above, std::int64_t count) {
+  std::int64_t losses = 0;
   {
     const std::lock_guard lock(mutex_);
     above = std::max({above, days_[day].stored, days_[day].drawn});
+    losses = losses_;
   }
   const auto reserved = ask_reservations([&] { return reservations_->reserve(day, above, count); });
   if (!reserved.ok()) return reserved.status();
   const std::lock_guard lock(mutex_);
-  days_[day].reserved = *reserved;
-  days_[day].begins_at = *reserved - count;
+  Day& covered = days_[day];
+  covered.reserved = *reserved;
+  covered.begins_at = *reserved - count;
+  // After a loss the counter may be an older one, and not too low by what is known here.
+  if (covered.losses_covered < losses) covered.drawn = std::max(covered.drawn, *reserved - count);
+  covered.losses_covered = losses;
   return absl::OkStatus();
 }
 
@@ -168,11 +172,15 @@ absl::Status IdDraws::wait(std::int64_t day, std::int64_t count_min) {
     const std::lock_guard lock(mutex_);
     draws_ended_before = draws_ended_;
   }
+  const bool is_in_callback = client_.inside_callback();
   for (int round = 0;; ++round) {
-    ask(day, count_min);
+    if (!is_in_callback) ask(day, count_min);
     if (auto ended = result(day, draws_ended_before)) return *std::move(ended);
-    if (round >= kPatience && draw_here(day, count_min)) continue;
-    pause(round);
+    if (is_in_callback) {
+      draw_here(day, count_min);
+    } else {
+      pause(round);
+    }
   }
 }
 
@@ -197,18 +205,14 @@ void IdDraws::pause(int round) {
 
 // ---- A draw ----
 
-/// Returns false, and does nothing, if another caller does it now.
-bool IdDraws::draw_here(std::int64_t day, std::int64_t count_min) {
+void IdDraws::draw_here(std::int64_t day, std::int64_t count_min) {
   Draw draw;
   {
     const std::lock_guard lock(mutex_);
-    if (is_drawing_here_) return false;
-    is_drawing_here_ = true;
     draw = make_draw(day, count_min);
   }
   Request request = make_request(draw);
   end(draw, complete(draw, client_.call(std::move(request))));
-  return true;
 }
 
 IdDraws::Draw IdDraws::make_draw(std::int64_t day, std::int64_t count_min) {
@@ -218,6 +222,7 @@ IdDraws::Draw IdDraws::make_draw(std::int64_t day, std::int64_t count_min) {
           .above = std::max(drawn.drawn, drawn.stored),
           .reserved = drawn.reserved,
           .begins_at = std::exchange(drawn.begins_at, std::nullopt),
+          .losses_before = losses_,
           .sent_at_ms = clock_.monotonic_ms()};
 }
 
@@ -251,7 +256,8 @@ absl::StatusOr<IdRange> IdDraws::complete_reserved(Draw draw, const Reply& reply
                                           std::to_string(last) + ", and a day has " +
                                           std::to_string(layout_.counter_max()) + " ids");
     }
-    if (last != 0 && before >= draw.above && last <= draw.reserved) {
+    const bool is_reserved = last != 0 && before >= draw.above && last <= draw.reserved;
+    if (is_reserved && !may_be_lost(draw)) {
       return IdRange{.next = before + 1, .end = last + 1};
     }
     if (draws == kDrawsMax) {
@@ -271,9 +277,15 @@ absl::StatusOr<IdRange> IdDraws::complete_reserved(Draw draw, const Reply& reply
   }
 }
 
+/// Returns true if the keyspace may have lost the counter since others drew what this draw drew.
+bool IdDraws::may_be_lost(const Draw& draw) {
+  const std::lock_guard lock(mutex_);
+  return draw.losses_before < losses_ || days_[draw.day].losses_covered < losses_;
+}
+
 void IdDraws::end(const Draw& draw, const absl::StatusOr<IdRange>& range) {
   const std::lock_guard lock(mutex_);
-  (draw.is_asked ? is_drawing_ : is_drawing_here_) = false;
+  if (draw.is_asked) is_drawing_ = false;
   ++draws_ended_;
   failure_ = range.status();
   failed_day_ = draw.day;

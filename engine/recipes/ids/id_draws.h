@@ -55,11 +55,13 @@ class IdDraws : public std::enable_shared_from_this<IdDraws> {
   void ask(std::int64_t day, std::int64_t count_min);
 
   /// Asks for a range, and waits for it as the client waits. OK means that take() is worth a try.
-  /// If no draw ends soon, one caller at a time draws on its own thread: within a callback of the
-  /// backend the completion of what ask() began comes only after the callback.
+  /// Within a callback of the backend it draws on its own thread, since the completion of what ask()
+  /// began comes only after the callback.
   absl::Status wait(std::int64_t day, std::int64_t count_min);
 
-  /// Forgets the ranges that are ready: the keyspace may have lost the draws of them.
+  /// Forgets the ranges that are ready: the keyspace may have lost the draws of them. With
+  /// reservations, the next draw begins above all that is reserved, since other processes may still
+  /// hold what the counter comes to once more.
   void drop_ranges();
 
   /// For a ConnectionCheck, without reservations.
@@ -77,6 +79,7 @@ class IdDraws : public std::enable_shared_from_this<IdDraws> {
     std::int64_t drawn_at_ms = 0;                // … and when; monotonic
     std::int64_t reserved = 0;                   // greatest counter that is known to be reserved
     std::optional<std::int64_t> begins_at = {};  // where the next draw begins a lost counter
+    std::int64_t losses_covered = 0;             // of losses_, by a reservation after them
     std::vector<IdRange> ranges = {};
   };
   struct Draw {
@@ -85,7 +88,8 @@ class IdDraws : public std::enable_shared_from_this<IdDraws> {
     std::int64_t above = 0;     // greatest counter that was drawn or stored before
     std::int64_t reserved = 0;  // Day::reserved, before the draw was sent
     std::optional<std::int64_t> begins_at = {};
-    std::int64_t losses = 0;  // of DatedCounters::Draw
+    std::int64_t losses_before = 0;  // losses_, when it was sent
+    std::int64_t losses = 0;         // of DatedCounters::Draw
     std::int64_t sent_at_ms = 0;
     bool is_asked = false;  // by ask()
   };
@@ -98,7 +102,8 @@ class IdDraws : public std::enable_shared_from_this<IdDraws> {
   /// Nothing while a range is ready or the draw is still to end.
   std::optional<absl::Status> result(std::int64_t day, std::uint64_t draws_ended_before);
   void pause(int round);
-  bool draw_here(std::int64_t day, std::int64_t count_min);
+  void draw_here(std::int64_t day, std::int64_t count_min);
+  bool may_be_lost(const Draw& draw);
   void end(const Draw& draw, const absl::StatusOr<IdRange>& range);
   absl::StatusOr<IdRange> complete(Draw draw, const Reply& reply);
   absl::StatusOr<IdRange> complete_reserved(Draw draw, const Reply& reply);
@@ -113,10 +118,10 @@ class IdDraws : public std::enable_shared_from_this<IdDraws> {
 
   std::mutex mutex_;
   // Guarded by mutex_:
-  std::int64_t size_;  // of the next draw
+  std::int64_t size_;        // of the next draw
+  std::int64_t losses_ = 0;  // how often drop_ranges() was called
   std::map<std::int64_t, Day> days_;
-  bool is_drawing_ = false;       // a draw that ask() began
-  bool is_drawing_here_ = false;  // a draw of a caller that waits
+  bool is_drawing_ = false;  // a draw that ask() began
   std::uint64_t draws_ended_ = 0;
   absl::Status failure_;         // of the last draw that ended …
   std::int64_t failed_day_ = 0;  // … and its day

@@ -91,7 +91,8 @@ class IdGenerator {
   /// Fills `ids` with the next ones, from the front. Sets `count` to how many: all, if it is ok.
   absl::Status next_ids(std::span<std::int64_t> ids, std::size_t& count);
 
-  /// Gives no further id of what was drawn so far.
+  /// For the owner of reservations, when the keyspace may have lost writes: gives no further id of
+  /// what was drawn so far, and begins anew above all that is reserved.
   void forget_draws();
 
   [[nodiscard]] const IdLayout& layout() const { return options_.layout; }
