@@ -14,6 +14,7 @@
 #include "engine/recipes/locks/lock_scripts.h"
 #include "engine/recipes/locks/lock_wait.h"
 #include "engine/recipes/locks/owner_name.h"
+#include "engine/recipes/locks/semaphore_scripts.h"
 
 namespace rushgate {
 namespace {
@@ -28,6 +29,12 @@ absl::Status closed() { return absl::CancelledError("the lock's manager is gone"
 /// The owners that wait for a fair lock, and until when.
 std::vector<std::string> queue_names(const std::string& name) {
   return {tagged_name("redisson_lock_queue", name), tagged_name("redisson_lock_timeout", name)};
+}
+
+/// The free permits of a semaphore, its channel, the permits that are held.
+std::vector<std::string> semaphore_names(const std::string& name) {
+  const bool has_tag = name.find('{') != std::string::npos;
+  return {name, tagged_name("redisson_sc", name), (has_tag ? name : '{' + name + '}') + ":timeout"};
 }
 
 absl::StatusOr<std::int64_t> read_count(const Reply& reply) {
@@ -109,6 +116,16 @@ std::int64_t LockCore::lease_of(const LockWish& wish) const {
 }
 
 Request LockCore::request_of(const LockWish& wish, bool by_text) const {
+  if (wish.kind == LockKind::kSemaphore) {
+    const std::string lease = std::to_string(wish.lease_ms);
+    const std::vector<std::string> names = semaphore_names(wish.name);
+    const std::vector<std::string_view> keys(names.begin(), names.end());
+    const std::array<std::string_view, 2> arguments = {wish.permit, lease};
+    if (by_text) {
+      return make_script_request("EVAL", acquire_permit_script().text(), keys, arguments);
+    }
+    return client_->script_request(acquire_permit_script(), keys, arguments);
+  }
   const std::string lease_ms = std::to_string(lease_of(wish));
   const std::string owner = owner_name(options_.client_id, wish.owner);
   const std::string queue_ms = std::to_string(wish.queue_ms);
@@ -127,6 +144,9 @@ Request LockCore::request_of(const LockWish& wish, bool by_text) const {
 
 absl::StatusOr<LockCore::Attempt> LockCore::read(const LockWish& wish, std::int64_t sent_at_ms,
                                                  const Reply& reply) {
+  if (reply.elements().size() != 2 && wish.kind == LockKind::kSemaphore) {
+    return to_status(reply, "acquiring a permit");
+  }
   if (reply.elements().size() != 2) {
     leases_->lease_may_be(wish.name, wish.owner, sent_at_ms, lease_of(wish));
     return to_status(reply, "locking");
@@ -134,6 +154,7 @@ absl::StatusOr<LockCore::Attempt> LockCore::read(const LockWish& wish, std::int6
   const std::int64_t number = reply.elements()[1].integer();
   if (reply.elements()[0].integer() == 0) return Attempt{.lease_left_ms = number};
   if (is_closed()) return closed();
+  if (wish.kind == LockKind::kSemaphore) return Attempt{.is_acquired = true};
   leases_->add(wish.name, wish.owner, sent_at_ms, lease_of(wish), wish.lease_ms <= 0, number);
   return Attempt{.is_acquired = true};
 }
@@ -199,6 +220,7 @@ void LockCore::remove(const std::shared_ptr<LockWait>& wait) {
 }
 
 std::string LockCore::channel_of(const LockWish& wish) const {
+  if (wish.kind == LockKind::kSemaphore) return tagged_name("redisson_sc", wish.name);
   if (wish.kind == LockKind::kLatch) {
     return "redisson_countdownlatch__channel__{" + wish.name + '}';
   }
@@ -289,14 +311,24 @@ absl::Status LockCore::set_lease(const std::string& name, std::uint64_t owner,
   return absl::OkStatus();
 }
 
-// ---- Latches ----
+// ---- Latches and semaphores ----
 
 absl::StatusOr<Reply> LockCore::run_for(const LockWish& wish, const Script& script,
                                         std::span<const std::string_view> arguments) {
   if (is_closed()) return closed();
-  const std::string channel = channel_of(wish);
-  const std::array<std::string_view, 2> keys = {wish.name, channel};
+  std::vector<std::string> names = {wish.name, channel_of(wish)};
+  if (wish.kind == LockKind::kSemaphore) names = semaphore_names(wish.name);
+  const std::vector<std::string_view> keys(names.begin(), names.end());
   return client_->run(script, keys, arguments);
+}
+
+void LockCore::give_back(const LockWish& wish) {
+  if (is_closed()) return;
+  const std::vector<std::string> names = semaphore_names(wish.name);
+  const std::vector<std::string_view> keys(names.begin(), names.end());
+  const std::string_view permit = wish.permit;
+  client_->submit(make_script_request("EVAL", release_permit_script().text(), keys, {&permit, 1}),
+                  [](const Reply&) {});
 }
 
 absl::StatusOr<std::int64_t> LockCore::count(const std::string& name) {

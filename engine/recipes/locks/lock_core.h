@@ -30,6 +30,7 @@ struct LockWish {
   std::uint64_t owner = 0;
   std::int64_t lease_ms = 0;  // 0: the watchdog's
   std::int64_t queue_ms = 0;  // a fair lock: how long the owner is ready to wait; 0: not at all
+  std::string permit = {};    // of a semaphore: 16 bytes
 };
 
 class LockWait;
@@ -68,7 +69,9 @@ class LockCore : public std::enable_shared_from_this<LockCore> {
   absl::Status release(const std::string& name, LockKind kind, std::uint64_t owner);
   /// Returns true if the owner holds the lock still.
   absl::StatusOr<bool> release_once(const std::string& name, LockKind kind, std::uint64_t owner);
-  /// Runs a script whose KEYS are the name and the channel.
+  /// Of a semaphore: releases the permit, if it is held, without waiting for the reply.
+  void give_back(const LockWish& wish);
+  /// Runs a script whose KEYS are the name and the channel, and of a semaphore the permits held.
   absl::StatusOr<Reply> run_for(const LockWish& wish, const Script& script,
                                 std::span<const std::string_view> arguments);
   /// Returns the count of a latch; 0 if there is none.

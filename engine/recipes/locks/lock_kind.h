@@ -5,7 +5,7 @@
 
 namespace rushgate {
 
-/// Three kinds of ReentrantLock, and the CountDownLatch.
-enum class LockKind : std::uint8_t { kPlain, kFenced, kFair, kLatch };
+/// Three kinds of ReentrantLock, the CountDownLatch, the Semaphore.
+enum class LockKind : std::uint8_t { kPlain, kFenced, kFair, kLatch, kSemaphore };
 
 }  // namespace rushgate

@@ -44,6 +44,7 @@ class LockManager {
  private:
   friend class CountDownLatch;
   friend class ReentrantLock;
+  friend class Semaphore;
 
   const std::shared_ptr<LockCore> core_;
 };

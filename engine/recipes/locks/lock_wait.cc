@@ -21,7 +21,8 @@ LockWait::LockWait(std::shared_ptr<LockCore> core, LockWish wish,
 
 void LockWait::start() {
   if (deadline_ms_) set_timer(deadline_timer_, *deadline_ms_, &LockWait::deadline_passed);
-  core_->channels().add(channel_, shared_from_this(), wish_.kind == LockKind::kLatch);
+  const bool is_for_all = wish_.kind == LockKind::kLatch || wish_.kind == LockKind::kSemaphore;
+  core_->channels().add(channel_, shared_from_this(), is_for_all);
 }
 
 bool LockWait::is_late() const {

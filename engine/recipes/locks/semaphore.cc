@@ -1,0 +1,89 @@
+#include "engine/recipes/locks/semaphore.h"
+
+#include <array>
+#include <random>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "engine/client/reply_status.h"
+#include "engine/recipes/locks/lock_core.h"
+#include "engine/recipes/locks/semaphore_scripts.h"
+
+namespace rushgate {
+namespace {
+
+constexpr std::size_t kPermitBytes = 16;
+
+std::string new_permit() {
+  std::random_device random;
+  std::string bytes;
+  while (bytes.size() < kPermitBytes) bytes.push_back(static_cast<char>(random() & 0xff));
+  return bytes;
+}
+
+}  // namespace
+
+Semaphore::Semaphore(LockManager& manager, std::string name)
+    : core_(manager.core_), name_(std::move(name)) {}
+
+absl::StatusOr<bool> Semaphore::try_set_permits(std::int64_t count) {
+  if (count < 0) return absl::InvalidArgumentError("the number of permits must not be negative");
+  const std::string text = std::to_string(count);
+  const std::string_view argument = text;
+  const auto reply = core_->run_for({.name = name_, .kind = LockKind::kSemaphore},
+                                    set_permits_script(), {&argument, 1});
+  if (!reply.ok()) return reply.status();
+  if (!reply->is_integer()) return to_status(*reply, "setting permits");
+  return reply->integer() == 1;
+}
+
+absl::StatusOr<std::int64_t> Semaphore::available() {
+  const auto reply =
+      core_->run_for({.name = name_, .kind = LockKind::kSemaphore}, free_permits_script(), {});
+  if (!reply.ok()) return reply.status();
+  if (!reply->is_integer()) return to_status(*reply, "counting permits");
+  return reply->integer();
+}
+
+absl::StatusOr<Semaphore::Permit> Semaphore::acquire(std::int64_t wait_ms, std::int64_t lease_ms) {
+  const std::string permit = new_permit();
+  const LockWish wish{
+      .name = name_, .kind = LockKind::kSemaphore, .lease_ms = lease_ms, .permit = permit};
+  const auto acquired = core_->acquire(wish, wait_ms);
+  if (!acquired.ok()) {
+    core_->give_back(wish);
+    return acquired.status();
+  }
+  return *acquired ? Permit(absl::BytesToHexString(permit)) : std::nullopt;
+}
+
+void Semaphore::acquire_async(std::int64_t wait_ms, std::int64_t lease_ms, Callback done) {
+  const LockWish wish{
+      .name = name_, .kind = LockKind::kSemaphore, .lease_ms = lease_ms, .permit = new_permit()};
+  core_->acquire_async(
+      wish, wait_ms,
+      [core = core_, wish, done = std::move(done)](absl::StatusOr<bool> acquired) mutable {
+        if (!acquired.ok()) {
+          core->give_back(wish);
+          return done(acquired.status());
+        }
+        done(*acquired ? Permit(absl::BytesToHexString(wish.permit)) : std::nullopt);
+      });
+}
+
+absl::Status Semaphore::release(const std::string& permit) {
+  const std::string bytes = absl::HexStringToBytes(permit);
+  if (permit.size() != 2 * kPermitBytes || absl::BytesToHexString(bytes) != permit) {
+    return absl::InvalidArgumentError("the id of a permit has 32 hexadecimal digits");
+  }
+  const std::string_view argument = bytes;
+  const auto reply = core_->run_for({.name = name_, .kind = LockKind::kSemaphore},
+                                    release_permit_script(), {&argument, 1});
+  if (!reply.ok()) return reply.status();
+  if (!reply->is_integer()) return to_status(*reply, "releasing a permit");
+  if (reply->integer() == 1) return absl::OkStatus();
+  return absl::FailedPreconditionError("the permit " + permit + " of " + name_ +
+                                       " is not held, or its lease has ended");
+}
+
+}  // namespace rushgate

@@ -1,0 +1,165 @@
+#include "engine/recipes/locks/semaphore.h"
+
+#include <atomic>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "tests/recipes/locks/lock_fixture.h"
+
+namespace rushgate {
+namespace {
+
+constexpr char kHeld[] = "{gate}:timeout";
+constexpr char kChannel[] = "redisson_sc:{gate}";
+
+class SemaphoreTest : public RecipeTest {
+ protected:
+  struct Pending {
+    std::shared_ptr<std::promise<absl::StatusOr<Semaphore::Permit>>> promise =
+        std::make_shared<std::promise<absl::StatusOr<Semaphore::Permit>>>();
+    std::shared_future<absl::StatusOr<Semaphore::Permit>> future = promise->get_future().share();
+
+    [[nodiscard]] bool is_done() const {
+      return future.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+    }
+  };
+  static Pending begin_wait(Semaphore semaphore, std::int64_t wait_ms = Semaphore::kForever) {
+    Pending pending;
+    semaphore.acquire_async(wait_ms, Semaphore::kNoLease,
+                            [promise = pending.promise](absl::StatusOr<Semaphore::Permit> permit) {
+                              promise->set_value(std::move(permit));
+                            });
+    return pending;
+  }
+
+  LockManager manager_{*backend_};
+  LockManager other_manager_{*backend_};
+  Semaphore gate_{manager_, "gate"};
+  Semaphore other_{other_manager_, "gate"};
+};
+INSTANTIATE_TEST_SUITE_P(Backends, SemaphoreTest, all_recipe_kinds(), recipe_name);
+
+class SemaphoreInManualTimeTest : public SemaphoreTest {};
+INSTANTIATE_TEST_SUITE_P(Backends, SemaphoreInManualTimeTest,
+                         ::testing::Values(RecipeKind::kMemory, RecipeKind::kRocksDb), recipe_name);
+
+TEST_P(SemaphoreTest, GivesAsManyPermitsAsThereAre) {
+  EXPECT_EQ(*gate_.acquire(0), std::nullopt) << "never set";
+  EXPECT_TRUE(*gate_.try_set_permits(2));
+  EXPECT_FALSE(*other_.try_set_permits(9));
+  const auto first = *gate_.acquire(0);
+  const auto second = *other_.acquire(0);
+  ASSERT_TRUE(first && second);
+  EXPECT_NE(*first, *second);
+  EXPECT_EQ(*gate_.acquire(0), std::nullopt);
+  EXPECT_EQ(*gate_.available(), 0);
+  EXPECT_EQ((*client_)("ZCARD", kHeld), Reply::integer(2));
+  EXPECT_EQ((*client_)("GET", "gate"), Reply::bulk("0"));
+  EXPECT_TRUE(other_.release(*first).ok()) << "by its id, in any process";
+  EXPECT_EQ(*gate_.available(), 1);
+}
+
+/// The classic way: a counter, which a repeated release raises beyond the number of permits.
+TEST_P(SemaphoreTest, PermitIsReleasedOnce) {
+  ASSERT_TRUE(*gate_.try_set_permits(1));
+  const std::string permit = **gate_.acquire(0);
+  EXPECT_TRUE(gate_.release(permit).ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(gate_.release(permit)));
+  EXPECT_EQ(*gate_.available(), 1);
+  EXPECT_EQ((*client_)("INCR", "gate"), Reply::integer(2)) << "the wrong way";
+}
+
+TEST_P(SemaphoreTest, WaiterIsWokenByRelease) {
+  ASSERT_TRUE(*gate_.try_set_permits(1));
+  const std::string permit = **gate_.acquire(0);
+  const Pending waiter = begin_wait(other_);
+  while ((*client_)("PUBSUB", "NUMSUB", kChannel).elements()[1] != Reply::integer(1)) {
+  }
+  EXPECT_FALSE(waiter.is_done());
+  ASSERT_TRUE(gate_.release(permit).ok());
+  const auto given = waiter.future.get();
+  ASSERT_TRUE(given.ok() && *given);
+  EXPECT_TRUE(other_.release(**given).ok());
+}
+
+TEST_P(SemaphoreTest, NumberOfPermitsWakesAsManyWaiters) {
+  std::vector<Pending> waiters;
+  for (int i = 0; i < 3; ++i) waiters.push_back(begin_wait(other_));
+  while ((*client_)("PUBSUB", "NUMSUB", kChannel).elements()[1] != Reply::integer(1)) {
+  }
+  ASSERT_TRUE(*gate_.try_set_permits(3));
+  std::set<std::string> permits;
+  for (const Pending& waiter : waiters) permits.insert(**waiter.future.get());
+  EXPECT_EQ(permits.size(), 3U);
+}
+
+/// The classic way: a holder that dies keeps its permit for ever.
+TEST_P(SemaphoreInManualTimeTest, PermitOfDeadHolderBecomesFree) {
+  ASSERT_TRUE(*gate_.try_set_permits(1));
+  const std::string permit = **gate_.acquire(0, 5'000);
+  const Pending waiter = begin_wait(other_);
+  advance_ms(4'999);
+  EXPECT_FALSE(waiter.is_done());
+  advance_ms(1);
+  ASSERT_TRUE(waiter.is_done());
+  EXPECT_TRUE(waiter.future.get()->has_value());
+  EXPECT_TRUE(absl::IsFailedPrecondition(gate_.release(permit)));
+  EXPECT_EQ(*gate_.available(), 0);
+}
+
+TEST_P(SemaphoreInManualTimeTest, WaitEndsAtItsDeadline) {
+  ASSERT_TRUE(*gate_.try_set_permits(0));
+  const Pending waiter = begin_wait(other_, 2'000);
+  advance_ms(2'000);
+  ASSERT_TRUE(waiter.is_done());
+  EXPECT_EQ(*waiter.future.get(), std::nullopt);
+}
+
+TEST_P(SemaphoreTest, LostReplyLeaksNoPermit) {
+  bool loses = false;
+  LossyBackend lossy(*backend_, [&](const Request& request) {
+    const bool is_lost = request[0].starts_with("EVAL") && std::exchange(loses, false);
+    return is_lost ? LossyBackend::Loss::kReply : LossyBackend::Loss::kNone;
+  });
+  LockManager manager(lossy);
+  Semaphore gate(manager, "gate");
+  ASSERT_TRUE(*gate.try_set_permits(1));
+  ASSERT_TRUE(gate.release(**gate.acquire(0)).ok());  // loads the scripts
+  loses = true;
+  EXPECT_TRUE(absl::IsUnavailable(gate.acquire(0).status()));
+  EXPECT_EQ(*gate.available(), 1);
+}
+
+TEST_P(SemaphoreTest, ErrorsAreReported) {
+  EXPECT_TRUE(absl::IsInvalidArgument(gate_.release("no id")));
+  EXPECT_TRUE(absl::IsInvalidArgument(gate_.try_set_permits(-1).status()));
+  EXPECT_TRUE(absl::IsFailedPrecondition(gate_.release(std::string(32, 'a'))));
+  (*client_)("SET", "gate", "text");
+  EXPECT_FALSE(gate_.acquire(0).ok());
+}
+
+TEST(SemaphoreThreadsTest, NeverMoreHoldersThanPermits) {
+  constexpr int kPermits = 2;
+  const auto engine = *Engine::open(std::make_unique<MemoryStore>());
+  LockManager manager(*engine);
+  Semaphore gate(manager, "gate");
+  ASSERT_TRUE(*gate.try_set_permits(kPermits));
+  std::atomic<int> holders = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 5; ++i) {
+    threads.emplace_back([&] {
+      for (int n = 0; n < 40; ++n) {
+        const auto permit = gate.acquire(Semaphore::kForever);
+        ASSERT_TRUE(permit.ok() && *permit);
+        EXPECT_LE(++holders, kPermits);
+        --holders;
+        EXPECT_TRUE(gate.release(**permit).ok());
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace rushgate
