@@ -15,11 +15,10 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/executor/engine.h"
 #include "storage/memory/memory_order_store.h"
-#include "storage/memory/memory_store.h"
 #include "tests/faults/faulty_order_store.h"
 #include "tests/forwarding_backend.h"
+#include "tests/sale/sale_fixture.h"
 #include "tests/storage/orders/write_now.h"
 
 namespace rushgate {
@@ -27,12 +26,10 @@ namespace {
 
 IdOptions blocks_of(std::int64_t size) { return order_id_options(SaleKeys{}, size, {}); }
 
-class OrderIdsTest : public ::testing::Test {
+class OrderIdsTest : public ::testing::TestWithParam<SaleBackendParam> {
  protected:
-  ManualClock clock_;
-  std::unique_ptr<Engine> engine_ =
-      *Engine::open(std::make_unique<MemoryStore>(), {.manual_clock = &clock_});
-  std::unique_ptr<Client> client_ = engine_->open_client();
+  SaleBackend keyspace_{*GetParam()};  // without its database
+  Client& client_ = keyspace_.client();
   MemoryOrderStore database_;
   faults::FaultyOrderStore orders_{database_};
   OrderIdReservations reservations_{orders_};
@@ -43,42 +40,44 @@ class OrderIdsTest : public ::testing::Test {
   }
 };
 
+INSTANTIATE_TEST_SUITE_P(Backends, OrderIdsTest, each_backend(), backend_name);
+
 constexpr std::int64_t kDayMs = 86'400'000;
 constexpr std::int64_t kStartDay = ManualClock::kStartMs / kDayMs;
 constexpr char kCounter[] = "icr:order:20231114";
 
-TEST_F(OrderIdsTest, TheUpperHalfIsTheTimeAndTheLowerTheDaysCounter) {
-  IdGenerator ids(*engine_, blocks_of(10), &reservations_);
+TEST_P(OrderIdsTest, TheUpperHalfIsTheTimeAndTheLowerTheDaysCounter) {
+  IdGenerator ids(keyspace_.keyspace(), blocks_of(10), &reservations_);
   const OrderId id = *ids.next_id();
   EXPECT_EQ(id >> 32, ManualClock::kStartMs / 1'000 - kOrderIdLayout.epoch_seconds);
   EXPECT_EQ(id & 0xFFFFFFFF, 1);
   EXPECT_EQ(kOrderIdLayout.made_at_ms(id), ManualClock::kStartMs);
-  EXPECT_EQ((*client_)("GET", kCounter), Reply::bulk("10"));
+  EXPECT_EQ(client_("GET", kCounter), Reply::bulk("10"));
 }
 
-TEST_F(OrderIdsTest, ABlockIsDroppedWhenTheDayChanges) {
-  IdGenerator ids(*engine_, blocks_of(10), &reservations_);
+TEST_P(OrderIdsTest, ABlockIsDroppedWhenTheDayChanges) {
+  IdGenerator ids(keyspace_.keyspace(), blocks_of(10), &reservations_);
   const OrderId today = *ids.next_id();
-  engine_->advance_ms(kDayMs);
+  keyspace_.advance_ms(kDayMs);
   const OrderId tomorrow = *ids.next_id();
   EXPECT_GT(tomorrow, today);
   EXPECT_EQ(tomorrow & 0xFFFFFFFF, 1) << "the new day's first, not yesterday's second";
-  EXPECT_EQ((*client_)("GET", "icr:order:20231115"), Reply::bulk("10"));
+  EXPECT_EQ(client_("GET", "icr:order:20231115"), Reply::bulk("10"));
 }
 
-TEST_F(OrderIdsTest, IdsAscendEvenIfTheClockGoesBack) {
-  IdGenerator ids(*engine_, blocks_of(3), &reservations_);
+TEST_P(OrderIdsTest, IdsAscendEvenIfTheClockGoesBack) {
+  IdGenerator ids(keyspace_.keyspace(), blocks_of(3), &reservations_);
   OrderId last = 0;
   for (int i = 0; i < 20; ++i) {
-    clock_.set_now_ms(ManualClock::kStartMs - i * kDayMs / 4);
+    keyspace_.set_now_ms(ManualClock::kStartMs - i * kDayMs / 4);
     const OrderId id = *ids.next_id();
     EXPECT_GT(id, last);
     last = id;
   }
 }
 
-TEST_F(OrderIdsTest, ManyAtOnceAreThoseThatWouldHaveComeOneByOne) {
-  IdGenerator ids(*engine_, blocks_of(10), &reservations_);
+TEST_P(OrderIdsTest, ManyAtOnceAreThoseThatWouldHaveComeOneByOne) {
+  IdGenerator ids(keyspace_.keyspace(), blocks_of(10), &reservations_);
   const OrderId first = *ids.next_id();
   std::vector<OrderId> many(25);
   std::size_t count = 0;
@@ -89,63 +88,64 @@ TEST_F(OrderIdsTest, ManyAtOnceAreThoseThatWouldHaveComeOneByOne) {
   }
 }
 
-TEST_F(OrderIdsTest, WhenADrawFailsThoseBeforeItAreGiven) {
-  IdGenerator ids(*engine_, blocks_of(10), &reservations_);
+TEST_P(OrderIdsTest, WhenADrawFailsThoseBeforeItAreGiven) {
+  IdGenerator ids(keyspace_.keyspace(), blocks_of(10), &reservations_);
   ASSERT_TRUE(ids.next_id().ok());
-  (*client_)("SET", kCounter, "text");
+  client_("SET", kCounter, "text");
   std::vector<OrderId> many(25);
   std::size_t count = 0;
   EXPECT_FALSE(ids.next_ids(many, count).ok());
   EXPECT_EQ(count, 9U);
 }
 
-TEST_F(OrderIdsTest, GeneratorsNeverGiveTheSameId) {
-  IdGenerator first(*engine_, blocks_of(7), &reservations_);
-  IdGenerator second(*engine_, blocks_of(5), &reservations_);
+TEST_P(OrderIdsTest, GeneratorsNeverGiveTheSameId) {
+  IdGenerator first(keyspace_.keyspace(), blocks_of(7), &reservations_);
+  IdGenerator second(keyspace_.keyspace(), blocks_of(5), &reservations_);
   std::set<OrderId> seen;
   for (int i = 0; i < 1'000; ++i) {
     EXPECT_TRUE(seen.insert(*first.next_id()).second);
     EXPECT_TRUE(seen.insert(*second.next_id()).second);
-    if (i % 100 == 0) engine_->advance_ms(1'000);
+    if (i % 100 == 0) keyspace_.advance_ms(1'000);
   }
 }
 
-TEST_F(OrderIdsTest, AfterTheKeyspaceLostItsCounterIdsLieAboveThoseThatAreStored) {
+TEST_P(OrderIdsTest, AfterTheKeyspaceLostItsCounterIdsLieAboveThoseThatAreStored) {
   OrderId last = 0;
   for (int lost = 0; lost < 4; ++lost) {
-    IdGenerator ids(*engine_, blocks_of(10), &reservations_);
+    IdGenerator ids(keyspace_.keyspace(), blocks_of(10), &reservations_);
     for (int i = 0; i < 25; ++i) {
       const OrderId id = *ids.next_id();
       EXPECT_GT(id, last) << "in the same second";
       last = id;
     }
     store(last);
-    (*client_)("FLUSHALL");
+    client_("FLUSHALL");
   }
 }
 
-TEST_F(OrderIdsTest, LostCounterIsRaisedUnderRunningGenerator) {
-  IdGenerator ids(*engine_, blocks_of(10), &reservations_);
+TEST_P(OrderIdsTest, LostCounterIsRaisedUnderRunningGenerator) {
+  IdGenerator ids(keyspace_.keyspace(), blocks_of(10), &reservations_);
   OrderId last = 0;
   for (int i = 0; i < 1'000; ++i) last = *ids.next_id();
-  (*client_)("FLUSHALL");
+  client_("FLUSHALL");
   for (int i = 0; i < 2'000; ++i) {
     const OrderId next = *ids.next_id();
     EXPECT_GT(next, last);
     last = next;
   }
-  EXPECT_GT((*client_)("INCRBY", kCounter, 0).integer(), IdDraws::kReserved);
+  EXPECT_GT(client_("INCRBY", kCounter, 0).integer(), IdDraws::kReserved);
 }
 
-TEST_F(OrderIdsTest, RaisedCounterGivesGeneratorsDifferentBlocks) {
-  const OrderId first = *IdGenerator(*engine_, blocks_of(1'000), &reservations_).next_id();
+TEST_P(OrderIdsTest, RaisedCounterGivesGeneratorsDifferentBlocks) {
+  const OrderId first =
+      *IdGenerator(keyspace_.keyspace(), blocks_of(1'000), &reservations_).next_id();
   std::function<void()> before_draw;
-  HookedBackend hooked(*engine_, {.before = [&](const Request& request) {
-    if (request[0] == "EVAL" && before_draw) before_draw();
-  }});
+  HookedBackend hooked(keyspace_.keyspace(), {.before = [&](const Request& request) {
+                         if (request[0] == "EVAL" && before_draw) before_draw();
+                       }});
   for (const std::int64_t stored_after : {1, 100, 999, 1'000, 5'000}) {
-    (*client_)("FLUSHALL");
-    IdGenerator unaware(*engine_, blocks_of(1'000), &reservations_);
+    client_("FLUSHALL");
+    IdGenerator unaware(keyspace_.keyspace(), blocks_of(1'000), &reservations_);
     ASSERT_TRUE(unaware.prepare().ok());
     store(first + stored_after);
     IdGenerator aware(hooked, blocks_of(1'000), &reservations_);
@@ -163,23 +163,23 @@ TEST_F(OrderIdsTest, RaisedCounterGivesGeneratorsDifferentBlocks) {
   }
 }
 
-TEST_F(OrderIdsTest, LostCounterSparesBlocksOfOtherGenerators) {
-  IdGenerator first(*engine_, blocks_of(1'000), &reservations_);
-  IdGenerator second(*engine_, blocks_of(1'000), &reservations_);
+TEST_P(OrderIdsTest, LostCounterSparesBlocksOfOtherGenerators) {
+  IdGenerator first(keyspace_.keyspace(), blocks_of(1'000), &reservations_);
+  IdGenerator second(keyspace_.keyspace(), blocks_of(1'000), &reservations_);
   std::set<OrderId> seen = {*first.next_id(), *second.next_id()};
-  (*client_)("FLUSHALL");
+  client_("FLUSHALL");
   for (int i = 0; i < 3'000; ++i) EXPECT_TRUE(seen.insert(*first.next_id()).second);
   for (int i = 0; i < 3'000; ++i) EXPECT_TRUE(seen.insert(*second.next_id()).second);
 }
 
-TEST_F(OrderIdsTest, GeneratorWithoutDrawsSparesBlocksOfOthersAfterLoss) {
-  IdGenerator first(*engine_, blocks_of(1'000), &reservations_);
-  IdGenerator second(*engine_, blocks_of(1'000), &reservations_);
+TEST_P(OrderIdsTest, GeneratorWithoutDrawsSparesBlocksOfOthersAfterLoss) {
+  IdGenerator first(keyspace_.keyspace(), blocks_of(1'000), &reservations_);
+  IdGenerator second(keyspace_.keyspace(), blocks_of(1'000), &reservations_);
   ASSERT_TRUE(first.prepare().ok());
   ASSERT_TRUE(second.prepare().ok());
   std::set<OrderId> seen = {*first.next_id()};
   for (int lost = 0; lost < 3; ++lost) {
-    (*client_)("FLUSHALL");
+    client_("FLUSHALL");
     for (int i = 0; i < 1'500; ++i) {
       EXPECT_TRUE(seen.insert(*second.next_id()).second);
       EXPECT_TRUE(seen.insert(*first.next_id()).second);
@@ -187,48 +187,48 @@ TEST_F(OrderIdsTest, GeneratorWithoutDrawsSparesBlocksOfOthersAfterLoss) {
   }
 }
 
-TEST_F(OrderIdsTest, CounterThatAnotherSystemBeginsAfterLossSparesBlocks) {
-  IdGenerator first(*engine_, blocks_of(1'000), &reservations_);
+TEST_P(OrderIdsTest, CounterThatAnotherSystemBeginsAfterLossSparesBlocks) {
+  IdGenerator first(keyspace_.keyspace(), blocks_of(1'000), &reservations_);
   std::set<OrderId> seen = {*first.next_id()};
-  (*client_)("FLUSHALL");
-  (*client_)("INCR", kCounter);
+  client_("FLUSHALL");
+  client_("INCR", kCounter);
   for (int i = 0; i < 3'000; ++i) EXPECT_TRUE(seen.insert(*first.next_id()).second);
 }
 
 /// A snapshot is restored that is older than a block, which its process goes on giving.
-TEST_F(OrderIdsTest, OlderCounterSparesBlocksOfOthers) {
-  IdGenerator first(*engine_, blocks_of(1'000), &reservations_);
-  IdGenerator second(*engine_, blocks_of(1'000), &reservations_);
+TEST_P(OrderIdsTest, OlderCounterSparesBlocksOfOthers) {
+  IdGenerator first(keyspace_.keyspace(), blocks_of(1'000), &reservations_);
+  IdGenerator second(keyspace_.keyspace(), blocks_of(1'000), &reservations_);
   std::set<OrderId> seen = {*second.next_id()};
-  const std::string older = (*client_)("GET", kCounter).text();
+  const std::string older = client_("GET", kCounter).text();
   EXPECT_TRUE(seen.insert(*first.next_id()).second);
-  (*client_)("SET", kCounter, older);
+  client_("SET", kCounter, older);
   second.forget_draws();  // as the check of a new connection does
   for (int i = 0; i < 900; ++i) EXPECT_TRUE(seen.insert(*second.next_id()).second);
   for (int i = 0; i < 900; ++i) EXPECT_TRUE(seen.insert(*first.next_id()).second);
 }
 
-TEST_F(OrderIdsTest, DrawBeforeALossGivesNothingAfterIt) {
+TEST_P(OrderIdsTest, DrawBeforeALossGivesNothingAfterIt) {
   IdGenerator* drawing = nullptr;
   std::string older;
-  HookedBackend losing(*engine_, {.before = [&](const Request& request) {
-    if (request[0] != "EVAL" || older.empty()) return;
-    (*client_)("SET", kCounter, std::exchange(older, ""));
-    drawing->forget_draws();
-  }});
-  IdGenerator first(*engine_, blocks_of(10), &reservations_);
+  HookedBackend losing(keyspace_.keyspace(), {.before = [&](const Request& request) {
+                         if (request[0] != "EVAL" || older.empty()) return;
+                         client_("SET", kCounter, std::exchange(older, ""));
+                         drawing->forget_draws();
+                       }});
+  IdGenerator first(keyspace_.keyspace(), blocks_of(10), &reservations_);
   IdGenerator second(losing, blocks_of(10), &reservations_);
   drawing = &second;
   std::set<OrderId> seen = {*second.next_id()};
-  older = (*client_)("GET", kCounter).text();
+  older = client_("GET", kCounter).text();
   EXPECT_TRUE(seen.insert(*first.next_id()).second);
   for (int i = 0; i < 100; ++i) EXPECT_TRUE(seen.insert(*second.next_id()).second);
   EXPECT_TRUE(older.empty());
   for (int i = 0; i < 100; ++i) EXPECT_TRUE(seen.insert(*first.next_id()).second);
 }
 
-TEST_F(OrderIdsTest, OrderStoreIsAskedOncePerReservation) {
-  IdGenerator ids(*engine_, blocks_of(100'000), &reservations_);
+TEST_P(OrderIdsTest, OrderStoreIsAskedOncePerReservation) {
+  IdGenerator ids(keyspace_.keyspace(), blocks_of(100'000), &reservations_);
   ASSERT_TRUE(ids.prepare().ok());
   const std::int64_t reserved = database_.reserve_ids(kStartDay, 0, 0).value();
   EXPECT_EQ(reserved, IdDraws::kReserved);
@@ -240,49 +240,51 @@ TEST_F(OrderIdsTest, OrderStoreIsAskedOncePerReservation) {
   EXPECT_GT(database_.reserve_ids(kStartDay, 0, 0).value(), reserved);
 }
 
-TEST_F(OrderIdsTest, ExhaustedCounterIsAnError) {
+TEST_P(OrderIdsTest, ExhaustedCounterIsAnError) {
   const std::int64_t last = (std::int64_t{1} << kOrderIdLayout.counter_bits) - 1;
-  (*client_)("SET", kCounter, last - 16);
-  IdGenerator ids(*engine_, blocks_of(4), &reservations_);
+  client_("SET", kCounter, last - 16);
+  IdGenerator ids(keyspace_.keyspace(), blocks_of(4), &reservations_);
   OrderId id = 0;
   for (int i = 0; i < 12; ++i) {
     const auto next = ids.next_id();
     ASSERT_TRUE(next.ok()) << next.status();
     EXPECT_GT(*next, id);
     id = *next;
-    engine_->advance_ms(IdDraws::kBusyMs);
+    keyspace_.advance_ms(IdDraws::kBusyMs);
   }
   EXPECT_EQ(id & last, last);
   EXPECT_LT(kOrderIdLayout.made_at_ms(id), ManualClock::kStartMs + 2'000);
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(absl::IsResourceExhausted(ids.next_id().status()));
-  engine_->advance_ms(kDayMs);
+  keyspace_.advance_ms(kDayMs);
   EXPECT_TRUE(ids.next_id().ok());
 }
 
-TEST_F(OrderIdsTest, NegativeCounterIsAnError) {
-  (*client_)("SET", kCounter, -5);
-  IdGenerator ids(*engine_, blocks_of(4), &reservations_);
+TEST_P(OrderIdsTest, NegativeCounterIsAnError) {
+  client_("SET", kCounter, -5);
+  IdGenerator ids(keyspace_.keyspace(), blocks_of(4), &reservations_);
   EXPECT_TRUE(absl::IsFailedPrecondition(ids.next_id().status()));
 }
 
-TEST_F(OrderIdsTest, IdsFollowAStoredOneThatAFasterClockMadeThatDay) {
-  const OrderId ahead = *IdGenerator(*engine_, blocks_of(1'024), &reservations_).next_id() +
-                        (OrderId{600} << kOrderIdLayout.counter_bits);
+TEST_P(OrderIdsTest, IdsFollowAStoredOneThatAFasterClockMadeThatDay) {
+  const OrderId ahead =
+      *IdGenerator(keyspace_.keyspace(), blocks_of(1'024), &reservations_).next_id() +
+      (OrderId{600} << kOrderIdLayout.counter_bits);
   store(ahead);
-  IdGenerator ids(*engine_, blocks_of(1'024), &reservations_);
+  IdGenerator ids(keyspace_.keyspace(), blocks_of(1'024), &reservations_);
   EXPECT_GT(*ids.next_id(), ahead);
 }
 
-TEST_F(OrderIdsTest, IdsOfAnotherDayAreNotFollowed) {
-  const OrderId first = *IdGenerator(*engine_, blocks_of(1'024), &reservations_).next_id();
+TEST_P(OrderIdsTest, IdsOfAnotherDayAreNotFollowed) {
+  const OrderId first =
+      *IdGenerator(keyspace_.keyspace(), blocks_of(1'024), &reservations_).next_id();
   store(first - (OrderId{86'400} << kOrderIdLayout.counter_bits));
   store(first + (OrderId{10 * 86'400} << kOrderIdLayout.counter_bits));
-  IdGenerator ids(*engine_, blocks_of(1'024), &reservations_);
+  IdGenerator ids(keyspace_.keyspace(), blocks_of(1'024), &reservations_);
   EXPECT_EQ(kOrderIdLayout.made_at_ms(*ids.next_id()), kOrderIdLayout.made_at_ms(first));
 }
 
-TEST_F(OrderIdsTest, AnErrorOfTheOrderStoreIsToldAndTheNextCallTriesAgain) {
-  IdGenerator ids(*engine_, blocks_of(10), &reservations_);
+TEST_P(OrderIdsTest, AnErrorOfTheOrderStoreIsToldAndTheNextCallTriesAgain) {
+  IdGenerator ids(keyspace_.keyspace(), blocks_of(10), &reservations_);
   orders_.fail_reads();
   EXPECT_TRUE(absl::IsUnavailable(ids.next_id().status()));
   orders_.fail_reads(absl::OkStatus());
@@ -291,53 +293,51 @@ TEST_F(OrderIdsTest, AnErrorOfTheOrderStoreIsToldAndTheNextCallTriesAgain) {
   for (int i = 0; i < 50; ++i) EXPECT_TRUE(ids.next_id().ok()) << "only the day's first asks";
 }
 
-TEST_F(OrderIdsTest, AnErrorOfTheDrawIsToldAndTheNextCallTriesAgain) {
-  IdGenerator ids(*engine_, blocks_of(10), &reservations_);
-  (*client_)("SET", kCounter, "not a number");
+TEST_P(OrderIdsTest, AnErrorOfTheDrawIsToldAndTheNextCallTriesAgain) {
+  IdGenerator ids(keyspace_.keyspace(), blocks_of(10), &reservations_);
+  client_("SET", kCounter, "not a number");
   EXPECT_FALSE(ids.next_id().ok());
-  (*client_)("DEL", kCounter);
+  client_("DEL", kCounter);
   EXPECT_TRUE(ids.next_id().ok());
 }
 
-TEST_F(OrderIdsTest, NextDaysBlockIsDrawnAhead) {
-  IdGenerator ids(*engine_, blocks_of(10), &reservations_);
+TEST_P(OrderIdsTest, NextDaysBlockIsDrawnAhead) {
+  IdGenerator ids(keyspace_.keyspace(), blocks_of(10), &reservations_);
   const std::int64_t midnight_ms = (ManualClock::kStartMs / kDayMs + 1) * kDayMs;
-  engine_->advance_ms(midnight_ms - ManualClock::kStartMs - 1'000);
+  keyspace_.advance_ms(midnight_ms - ManualClock::kStartMs - 1'000);
   const OrderId today = *ids.next_id();
-  EXPECT_EQ((*client_)("GET", "icr:order:20231115"), Reply::bulk("10"));
-  engine_->advance_ms(1'000);
+  EXPECT_EQ(client_("GET", "icr:order:20231115"), Reply::bulk("10"));
+  keyspace_.advance_ms(1'000);
   orders_.fail_reads();
-  (*client_)("SET", "icr:order:20231115", "text");
+  client_("SET", "icr:order:20231115", "text");
   const auto tomorrow = ids.next_id();
   ASSERT_TRUE(tomorrow.ok()) << tomorrow.status();
   EXPECT_GT(*tomorrow, today);
   EXPECT_EQ(kOrderIdLayout.made_at_ms(*tomorrow), midnight_ms);
 }
 
-TEST_F(OrderIdsTest, FailedDrawIsRepeatedBeforeBlockEnds) {
-  IdGenerator ids(*engine_, blocks_of(16), &reservations_);
+TEST_P(OrderIdsTest, FailedDrawIsRepeatedBeforeBlockEnds) {
+  IdGenerator ids(keyspace_.keyspace(), blocks_of(16), &reservations_);
   for (int i = 0; i < 4; ++i) ASSERT_TRUE(ids.next_id().ok());
-  (*client_)("SET", kCounter, "text");
+  client_("SET", kCounter, "text");
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(ids.next_id().ok()) << "the draw at half the block fails";
-  (*client_)("SET", kCounter, 16);
+  client_("SET", kCounter, 16);
   for (int i = 0; i < 7; ++i) ASSERT_TRUE(ids.next_id().ok());
-  EXPECT_EQ((*client_)("GET", kCounter), Reply::bulk("32"));
+  EXPECT_EQ(client_("GET", kCounter), Reply::bulk("32"));
 }
 
-/// On an engine with threads.
-class OrderIdsThreadsTest : public ::testing::TestWithParam<EngineOptions::Policy> {
+/// By the machine's time.
+class OrderIdsThreadsTest : public ::testing::TestWithParam<SaleBackendParam> {
  protected:
-  std::unique_ptr<Engine> engine_ =
-      *Engine::open(std::make_unique<MemoryStore>(), {.policy = GetParam()});
-  std::unique_ptr<Client> client_ = engine_->open_client();
+  SaleBackend keyspace_{*GetParam(), TestTime::kMachines};  // without its database
+  Client& client_ = keyspace_.client();
   MemoryOrderStore database_;
   faults::FaultyOrderStore orders_{database_};
   OrderIdReservations reservations_{orders_};
 };
 
-INSTANTIATE_TEST_SUITE_P(Policies, OrderIdsThreadsTest,
-                         ::testing::Values(EngineOptions::Policy::kCallers,
-                                           EngineOptions::Policy::kServiceThreadOnly));
+INSTANTIATE_TEST_SUITE_P(Backends, OrderIdsThreadsTest, each_backend(TestTime::kMachines),
+                         backend_name);
 
 TEST_P(OrderIdsThreadsTest, CallersNeverReadOrderStore) {
   std::atomic<int> reads_here = 0;
@@ -349,7 +349,7 @@ TEST_P(OrderIdsThreadsTest, CallersNeverReadOrderStore) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   });
-  IdGenerator ids(*engine_, blocks_of(16), &reservations_);
+  IdGenerator ids(keyspace_.keyspace(), blocks_of(16), &reservations_);
   ASSERT_TRUE(ids.prepare().ok());
   EXPECT_GT(reads_here.exchange(0), 0);
   for (int i = 0; i < 1'000; ++i) ASSERT_TRUE(ids.next_id().ok());
@@ -358,9 +358,9 @@ TEST_P(OrderIdsThreadsTest, CallersNeverReadOrderStore) {
 
 TEST_P(OrderIdsThreadsTest, CallbackDrawsByItself) {
   constexpr int kCount = 100;
-  IdGenerator ids(*engine_, blocks_of(16), &reservations_);
+  IdGenerator ids(keyspace_.keyspace(), blocks_of(16), &reservations_);
   std::promise<std::set<OrderId>> given;
-  client_->submit(Request::of("PING"), [&](const Reply&) {
+  client_.submit(Request::of("PING"), [&](const Reply&) {
     std::set<OrderId> seen;
     for (int i = 0; i < kCount; ++i) {
       const auto id = ids.next_id();
@@ -374,7 +374,7 @@ TEST_P(OrderIdsThreadsTest, CallbackDrawsByItself) {
 TEST_P(OrderIdsThreadsTest, ThreadsShareDraws) {
   constexpr int kThreads = 4;
   constexpr int kEach = 5'000;
-  IdGenerator ids(*engine_, blocks_of(64), &reservations_);
+  IdGenerator ids(keyspace_.keyspace(), blocks_of(64), &reservations_);
   std::vector<std::vector<OrderId>> given(kThreads);
   std::vector<std::thread> threads;
   for (auto& mine : given) {
@@ -392,7 +392,7 @@ TEST_P(OrderIdsThreadsTest, GeneratorMayEndBeforeItsDraw) {
   for (int i = 0; i < 200; ++i) {
     const auto orders = std::make_unique<MemoryOrderStore>();
     OrderIdReservations reservations(*orders);
-    IdGenerator ids(*engine_, blocks_of(2), &reservations);
+    IdGenerator ids(keyspace_.keyspace(), blocks_of(2), &reservations);
     EXPECT_TRUE(ids.next_id().ok());  // asks for the next block
   }
 }
