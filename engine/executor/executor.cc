@@ -140,9 +140,10 @@ void Executor::close(EndOfScripts scripts) {
   // Whoever submitted before sees an answer: the turn is taken once more, for good.
   while (!try_take_turn()) std::this_thread::yield();
   turn_of_this_thread = this;
+  TurnShare everything = TurnShare::of_everything();
   do {
     Operation* none = nullptr;
-    run_group(none);
+    run_group(none, everything);
   } while (has_unfinished() || !queue_.empty());
   while (const auto ticket = parking_.first()) {
     refuse(*parking_.remove(*ticket).operation, executor_errors::kClosedText);
@@ -417,7 +418,7 @@ TurnShare Executor::share_of_caller(std::span<const Operation* const> own) const
 void Executor::work(Operation* own, TurnShare share) {
   while (true) {
     turn_of_this_thread = this;
-    run_group(own);
+    run_group(own, share);
     const bool has_more = own != nullptr || has_unfinished() || !queue_.empty();
     const bool is_done = has_more && share.is_done_after_batch(had_fsync_);
     if (has_more && !is_done) continue;
@@ -478,7 +479,7 @@ void Executor::advance_ms(std::int64_t duration_ms) {
 
 // ---- A group ----
 
-void Executor::run_group(Operation*& own) {
+void Executor::run_group(Operation*& own, TurnShare& share) {
   group_requests_ = 0;
   after_expiry_ = keyspace_.changes().mark();
   update_time();
@@ -487,10 +488,10 @@ void Executor::run_group(Operation*& own) {
   }
   const std::int64_t due_ms = next_due_ms_.load(std::memory_order_relaxed);
   if (due_ms != kNever && clock_->monotonic_ms() >= due_ms) fire_due();
-  while (group_requests_ < options_.group_requests_max) {
+  while (group_requests_ < options_.group_requests_max && !share.is_over()) {
     Operation* const operation = next_operation(own);
     if (operation == nullptr) break;
-    run_requests(*operation);
+    run_requests(*operation, share);
   }
   commit_group();
 }
@@ -550,7 +551,7 @@ std::optional<Reply> Executor::attempt(absl::FunctionRef<void()> part) {
   return error;
 }
 
-void Executor::run_requests(Operation& operation) {
+void Executor::run_requests(Operation& operation, TurnShare& share) {
   join_group(operation);
   Session& session = *operation.session;
   if (operation.kind == Operation::Kind::kUnblock) unblock(session.id, std::nullopt);
@@ -560,9 +561,11 @@ void Executor::run_requests(Operation& operation) {
     return operation.fail_rest(executor_errors::kKilledText);
   }
   ReplyBudget* const budget = operation.reply_budget;
+  const bool is_foreign = share.has_own_run();
   while (!operation.finished()) {
     if (budget != nullptr && budget->is_spent()) return operation.drop_rest();
-    if (group_requests_ >= options_.group_requests_max) {
+    if (group_requests_ >= options_.group_requests_max ||
+        (is_foreign && share.ends_before_foreign_request())) {
       unfinished_ = &operation;
       return;
     }

@@ -160,14 +160,14 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
   void refuse_late_submissions();
 
   // ---- A group: inside the turn ----
-  void run_group(Operation*& own);
+  void run_group(Operation*& own, TurnShare& share);
   Operation* next_operation(Operation*& own);
   [[nodiscard]] bool has_unfinished() const { return unfinished_ != nullptr || !resumed_.empty(); }
   bool begin(Operation& operation);
   /// Runs `part` in a savepoint. If it throws, what it changed in the keyspace is rolled back, and
   /// the error for its client is returned.
   std::optional<Reply> attempt(absl::FunctionRef<void()> part);
-  void run_requests(Operation& operation);
+  void run_requests(Operation& operation, TurnShare& share);
   /// Returns true if a reply may be made that no thread waits for. False: its client is ended.
   static bool takes_reply(const Operation& operation);
   /// Fetches the memory of their keys.

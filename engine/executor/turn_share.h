@@ -2,19 +2,23 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "engine/executor/operation.h"
 #include "engine/time/clock.h"
 
 namespace rushgate {
 
-/// Asked after each commit batch that leaves work to do. A value type, for one thread and one turn.
+/// Asked after each commit batch that leaves work to do, and within a batch before each request of
+/// others. A value type, for one thread and one turn.
 class TurnShare {
  public:
-  /// A caller works for others for about this long after its own reply.
+  /// A caller works for others for about this long after its own requests have run, and once more
+  /// after their replies if that batch had room for more.
   static constexpr std::int64_t kForOthersUs = 100;
   /// The service thread then looks at its timers and completions.
   static constexpr int kServiceBatches = 64;
@@ -40,23 +44,49 @@ class TurnShare {
   bool is_done_after_batch(bool had_fsync) {
     if (batches_left_) return --*batches_left_ <= 0;
     if (!is_callers()) return false;
-    if (own_done_us_) return had_fsync || clock_->monotonic_us() - *own_done_us_ >= kForOthersUs;
+    if (is_over_) return true;
+    if (is_for_others_) return had_fsync || time_for_others_us() >= kForOthersUs;
     // The fsync of the batch that has the own reply is not for others alone.
     if (std::ranges::all_of(own_, is_done)) note_own_done();
     return false;
   }
   /// All batches from now on are for others.
   void note_own_done() {
-    if (is_callers() && !own_done_us_) own_done_us_ = clock_->monotonic_us();
+    if (!is_callers() || std::exchange(is_for_others_, true)) return;
+    others_from_us_ = clock_->monotonic_us();
   }
+
+  /// Returns true if the caller's own requests have run: those that follow are others'.
+  [[nodiscard]] bool has_own_run() {
+    if (!is_callers()) return false;
+    while (own_run_ < own_.size() && has_run(*own_[own_run_])) ++own_run_;
+    return own_run_ == own_.size();
+  }
+  /// To be asked before a request of others. Returns true if the batch must end before it.
+  [[nodiscard]] bool ends_before_foreign_request() {
+    if (!others_from_us_) others_from_us_ = clock_->monotonic_us();
+    return is_over_ = time_for_others_us() >= kForOthersUs;
+  }
+  /// Returns true if ends_before_foreign_request() did.
+  [[nodiscard]] bool is_over() const { return is_over_; }
 
  private:
   TurnShare() = default;
   static bool is_done(const Operation* own) { return own->is_answered() || own->is_blocked; }
+  /// Replies are looked at only in a batch: one that is still queued may be refused meanwhile.
+  static bool has_run(const Operation& own) {
+    return is_done(&own) || (own.in_group && own.finished());
+  }
+  [[nodiscard]] std::int64_t time_for_others_us() const {
+    return clock_->monotonic_us() - *others_from_us_;
+  }
 
   const Clock* clock_ = nullptr;  // of a caller
   std::span<const Operation* const> own_;
-  std::optional<std::int64_t> own_done_us_;
+  std::size_t own_run_ = 0;     // so many of them, at least
+  bool is_for_others_ = false;  // since a batch, or more
+  bool is_over_ = false;
+  std::optional<std::int64_t> others_from_us_;  // of the time that is for others
   std::optional<int> batches_left_;
 };
 

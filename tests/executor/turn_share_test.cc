@@ -66,13 +66,15 @@ class CountingStore final : public NullStore {
   const Durability durability_;
 };
 
-/// One request a commit.
+/// One request a commit, if no other number is given.
 class TurnShareTest : public testing::Test {
  protected:
-  std::shared_ptr<Executor> open(Durability durability, std::vector<NamedScript> scripts = {}) {
-    auto executor = std::make_shared<Executor>(
-        std::make_unique<CountingStore>(commits_, durability),
-        EngineOptions{.group_requests_max = 1}, std::make_unique<CommitClock>(commits_.us));
+  std::shared_ptr<Executor> open(Durability durability, std::vector<NamedScript> scripts = {},
+                                 std::size_t requests_a_commit = 1) {
+    auto executor =
+        std::make_shared<Executor>(std::make_unique<CountingStore>(commits_, durability),
+                                   EngineOptions{.group_requests_max = requests_a_commit},
+                                   std::make_unique<CommitClock>(commits_.us));
     EXPECT_TRUE(executor->start(std::move(scripts)).ok());
     return executor;
   }
@@ -117,6 +119,58 @@ TEST_F(TurnShareTest, CallerMakesOneForeignFsync) {
 TEST_F(TurnShareTest, CallerStopsAfterItsTime) {
   constexpr std::size_t kForOthers = TurnShare::kForOthersUs / Commits::kUsEach + 1;
   EXPECT_EQ(commits_of_caller(Durability::kOs, 20), 1 + kForOthers);
+}
+
+TEST_F(TurnShareTest, BatchEndsWithTimeOfCaller) {
+  constexpr std::int64_t kUsEach = 40;
+  constexpr int kQueued = 20;
+  constexpr int kEach = 2;  // requests of each queued operation
+  std::latch entered(1);
+  std::latch let_go(1);
+  std::mutex mutex;
+  std::vector<std::thread::id> ran_by;
+  const auto hold = [&](NativeCall&) {
+    entered.count_down();
+    let_go.wait();
+    return Reply::ok();
+  };
+  const auto work = [&](NativeCall&) {
+    commits_.us += kUsEach;
+    const std::lock_guard lock(mutex);
+    ran_by.push_back(std::this_thread::get_id());
+    return Reply::ok();
+  };
+  const auto executor =
+      open(Durability::kOs, {{"hold", hold}, {"work", work}}, EngineOptions().group_requests_max);
+  const auto session = std::make_shared<Session>();
+  executor->begin_session(session);
+  std::latch answered(kQueued);
+  EmbeddedClient own(executor, {});
+  std::thread::id caller_id;
+  std::thread caller([&] {
+    caller_id = std::this_thread::get_id();
+    EXPECT_EQ(own("FCALL", "hold", 0), Reply::ok());
+  });
+  entered.wait();
+  for (int i = 0; i < kQueued; ++i) {
+    auto operation = std::make_unique<Operation>();
+    operation->session = session.get();
+    operation->owned_session = session;
+    for (int n = 0; n < kEach; ++n) {
+      operation->owned_requests.push_back(Request::of("FCALL", "work", 0));
+    }
+    operation->requests = operation->owned_requests;
+    operation->completion = [&](const Operation::Replies&, int) { answered.count_down(); };
+    executor->post(std::move(operation), false);
+  }
+  let_go.count_down();
+  caller.join();
+  answered.wait();
+  EXPECT_EQ(std::ssize(ran_by), kQueued * kEach);
+  EXPECT_EQ(std::ranges::count(ran_by, caller_id), TurnShare::kForOthersUs / kUsEach + 1)
+      << "the last one in the middle of an operation";
+  executor->end_session(Executor::make_session_end(session));
+  executor->close();
 }
 
 TEST_F(TurnShareTest, WaitingCallersGetTheTurn) {
