@@ -1,6 +1,7 @@
 #include "engine/executor/background_sync.h"
 
 #include <chrono>
+#include <exception>
 #include <utility>
 
 namespace rushgate {
@@ -39,9 +40,17 @@ void BackgroundSync::loop() {
     changed_.wait_for(lock, std::chrono::milliseconds(kEveryMs), [this] { return stopping_; });
     written_ = false;
     lock.unlock();
+    sync();
+    lock.lock();
+  }
+}
+
+void BackgroundSync::sync() {
+  try {
     const absl::Status synced = sync_();
     if (!synced.ok()) report_(synced);
-    lock.lock();
+  } catch (const std::exception&) {  // no memory: how far it came is not known
+    report_(thrown_);
   }
 }
 

@@ -16,7 +16,8 @@ class BackgroundSync {
  public:
   static constexpr std::int64_t kEveryMs = 1'000;
 
-  /// `sync` runs on a thread of its own; what it answers goes to `report` if it is an error.
+  /// `sync` runs on a thread of its own. `report`, which must throw nothing, gets what it returns if
+  /// that is an error, and an error if it throws.
   BackgroundSync(absl::AnyInvocable<absl::Status()> sync,
                  absl::AnyInvocable<void(const absl::Status&)> report);
   ~BackgroundSync() { stop(); }
@@ -30,7 +31,9 @@ class BackgroundSync {
 
  private:
   void loop();
+  void sync();
 
+  const absl::Status thrown_ = absl::ResourceExhaustedError("the sync threw an exception");
   absl::AnyInvocable<absl::Status()> sync_;
   absl::AnyInvocable<void(const absl::Status&)> report_;
   std::thread thread_;

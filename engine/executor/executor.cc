@@ -480,6 +480,27 @@ void Executor::advance_ms(std::int64_t duration_ms) {
 // ---- A group ----
 
 void Executor::run_group(Operation*& own, TurnShare& share) {
+  is_group_kept_ = false;
+  try {
+    fill_group(own, share);
+    commit_group();
+  } catch (...) {
+    abandon_group(own);
+  }
+}
+
+/// Ends a group in which something outside its requests has thrown. The turn goes on.
+void Executor::abandon_group(Operation*& own) {
+  constexpr std::string_view kError = "ERR internal error: the commit batch was abandoned";
+  if (!is_group_kept_) {
+    keyspace_.changes().roll_back_to({});
+    fail_group(kError);
+  }
+  if (own != nullptr) refuse(*std::exchange(own, nullptr), kError);
+  answer_group();
+}
+
+void Executor::fill_group(Operation*& own, TurnShare& share) {
   group_requests_ = 0;
   after_expiry_ = keyspace_.changes().mark();
   update_time();
@@ -493,7 +514,6 @@ void Executor::run_group(Operation*& own, TurnShare& share) {
     if (operation == nullptr) break;
     run_requests(*operation, share);
   }
-  commit_group();
 }
 
 Operation* Executor::next_operation(Operation*& own) {
@@ -664,11 +684,16 @@ void Executor::commit_group() {
       }
     }
   }
+  is_group_kept_ = true;
   kept_bytes_.store(keyspace_.kept_bytes(), std::memory_order_relaxed);
   if (changed || !parking_.empty() || next_due_ms_.load(std::memory_order_relaxed) != kNever) {
     update_next_due();
   }
 
+  answer_group();
+}
+
+void Executor::answer_group() {
   if (channels_.waiting() > 0) channels_.send();
   while (Operation* const operation = in_group_.pop_front()) {
     operation->in_group = false;

@@ -161,6 +161,7 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
 
   // ---- A group: inside the turn ----
   void run_group(Operation*& own, TurnShare& share);
+  void fill_group(Operation*& own, TurnShare& share);
   Operation* next_operation(Operation*& own);
   [[nodiscard]] bool has_unfinished() const { return unfinished_ != nullptr || !resumed_.empty(); }
   bool begin(Operation& operation);
@@ -176,6 +177,8 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
   void give(Operation& operation, Reply&& reply);
   void join_group(Operation& operation);
   void commit_group();
+  void abandon_group(Operation*& own);
+  void answer_group();
   /// Makes every reply of the group `error`.
   void fail_group(std::string_view error);
   void answer(Operation& operation);
@@ -235,6 +238,7 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
   ParkingLot parking_;
   Operation* unfinished_ = nullptr;  // the first of the next group: a long pipeline that goes on,
                                      // or one whose submitter was handed the turn
+  bool is_group_kept_ = false;       // nothing of the group is rolled back any more
   bool had_fsync_ = false;           // the last group ended with one
   bool lacks_memory_ = false;        // for the removal of keys that expired
   Changes::Mark after_expiry_{};     // what the group did before it: keys that expired

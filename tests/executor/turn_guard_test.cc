@@ -1,0 +1,73 @@
+// An exception outside a request ends the commit batch, and neither the turn nor the engine.
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "engine/executor/embedded_client.h"
+#include "engine/executor/executor.h"
+#include "storage/memory/memory_store.h"
+
+namespace rushgate {
+namespace {
+
+/// The machine's clock. One look at it throws, on one thread.
+class ThrowingClock final : public Clock {
+ public:
+  struct Plan {
+    std::thread::id thread;
+    std::optional<std::uint64_t> looks_before;  // empty: it has thrown, or is not to throw
+  };
+
+  explicit ThrowingClock(Plan& plan) : plan_(plan) {}
+  [[nodiscard]] std::int64_t now_ms() const override {
+    look();
+    return system_.now_ms();
+  }
+  [[nodiscard]] std::int64_t monotonic_ms() const override {
+    look();
+    return system_.monotonic_ms();
+  }
+
+ private:
+  void look() const {
+    if (std::this_thread::get_id() != plan_.thread || !plan_.looks_before) return;
+    if ((*plan_.looks_before)-- > 0) return;
+    plan_.looks_before.reset();
+    throw std::bad_alloc();
+  }
+
+  const SystemClock system_;
+  Plan& plan_;
+};
+
+TEST(TurnGuardTest, ExceptionAnywhereEndsBatchAlone) {
+  ThrowingClock::Plan plan{.thread = std::this_thread::get_id(), .looks_before = {}};
+  const auto executor = std::make_shared<Executor>(std::make_unique<MemoryStore>(), EngineOptions{},
+                                                   std::make_unique<ThrowingClock>(plan));
+  ASSERT_TRUE(executor->start({}).ok());
+  EmbeddedClient client(executor, {});
+  client("SET", "expires", 1, "EX", 1'000);  // so the clock is read after the commit, too
+  int failed = 0;
+  std::int64_t kept = 0;
+  bool has_thrown = true;
+  for (std::uint64_t before = 0; has_thrown && !testing::Test::HasFailure(); ++before) {
+    SCOPED_TRACE(before);
+    plan.looks_before = before;
+    const Reply reply = client("INCR", "n");
+    has_thrown = !std::exchange(plan.looks_before, std::nullopt);
+    reply.is_error() ? ++failed : ++kept;
+    EXPECT_EQ(client("INCRBY", "n", 0), Reply::integer(kept)) << to_debug_string(reply);
+  }
+  EXPECT_GE(failed, 1);
+  EXPECT_GE(kept, 2) << "one look comes after the commit";
+  executor->close();
+}
+
+}  // namespace
+}  // namespace rushgate
