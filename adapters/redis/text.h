@@ -1,19 +1,12 @@
-// Small helpers for text. Private to this room. (Debian's absl has a string_view of its own, which
-// keeps absl's helpers from std::string_view.)
+// Small helpers for text. Private to this room.
 #pragma once
 
 #include <algorithm>
-#include <string>
 #include <string_view>
 
-namespace rushgate {
+#include "engine/base/concat.h"
 
-template <class... Parts>
-std::string concat(const Parts&... parts) {
-  std::string all;
-  (all.append(std::string_view(parts)), ...);
-  return all;
-}
+namespace rushgate {
 
 /// `upper` must have no lower-case letters.
 inline bool equals_ignore_case(std::string_view text, std::string_view upper) {

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "engine/sale/vouchers/random_name.h"
+#include "engine/base/random_name.h"
 
 namespace rushgate {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "engine/sale/vouchers/random_name.h"
+#include "engine/base/random_name.h"
 
 namespace rushgate {
 

@@ -22,7 +22,7 @@
 #include "engine/sale/orders/unstored_orders.h"
 #include "engine/sale/vouchers/adoption.h"
 #include "engine/sale/vouchers/keyspace_run.h"
-#include "engine/sale/vouchers/random_name.h"
+#include "engine/base/random_name.h"
 #include "engine/sale/vouchers/sale_day.h"
 #include "engine/sale/vouchers/voucher_scripts.h"
 

@@ -1,0 +1,27 @@
+// Texts and integers as one text. (absl's StrCat() of Debian 12 takes no std::string_view.)
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "engine/base/numbers.h"
+
+namespace rushgate {
+
+/// concat("user ", 5, " of ", name): texts as they are, integers in decimal.
+template <class... Parts>
+std::string concat(const Parts&... parts) {
+  std::string all;
+  const auto append = [&all](const auto& part) {
+    if constexpr (std::is_integral_v<std::decay_t<decltype(part)>>) {
+      all.append(DecimalText(static_cast<std::int64_t>(part)).view());
+    } else {
+      all.append(std::string_view(part));
+    }
+  };
+  (append(parts), ...);
+  return all;
+}
+
+}  // namespace rushgate

@@ -1,0 +1,57 @@
+// Opens a sale only to those who passed something before: a queue, a captcha, a waiting room.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "engine/client/backend.h"
+
+namespace rushgate {
+
+/// A value type.
+struct PurchaseTokensOptions {
+  std::string key_prefix = "purchase-token:";
+  std::int64_t ttl_ms = 5 * 60'000;  // of a token, from its issue on
+  ClientOptions client = {};
+};
+
+/// Issues and redeems tokens that cannot be guessed (128 random bits), each for one user and one
+/// item. A user has at most one token of an item, so issuing cannot fill the memory with more keys
+/// than there are users. Thread-safe. Does not own the backend, which must outlive it.
+///
+/// A seller redeems the token, and then buys with the token as the request key (Sale::buy()). So a
+/// client that lost the reply sends the same token again, and gets the same order. See
+/// docs/recipes.md.
+class PurchaseTokens {
+ public:
+  static constexpr std::int64_t kTtlMsMax = 366LL * 24 * 60 * 60 * 1'000;
+
+  enum class Redeemed : std::uint8_t {
+    kNow,      // it was valid, and is used from now on
+    kBefore,   // this user redeemed it before
+    kInvalid,  // unknown, expired, or of another user or item
+  };
+
+  /// kInvalidArgument: ttl_ms is out of range.
+  static absl::StatusOr<std::unique_ptr<PurchaseTokens>> create(Backend& backend,
+                                                                PurchaseTokensOptions options = {});
+
+  /// Returns the user's token of this item: the one that was issued before, if it has not expired,
+  /// redeemed or not. So asking twice gives no second right to buy.
+  absl::StatusOr<std::string> issue(std::int64_t user, std::int64_t item);
+
+  absl::StatusOr<Redeemed> redeem(std::int64_t user, std::int64_t item, std::string_view token);
+
+ private:
+  PurchaseTokens(Backend& backend, PurchaseTokensOptions options);
+  [[nodiscard]] std::string key(std::int64_t user, std::int64_t item) const;
+
+  const PurchaseTokensOptions options_;
+  const std::string ttl_ms_;  // in decimal
+  const std::unique_ptr<Client> client_;
+};
+
+}  // namespace rushgate

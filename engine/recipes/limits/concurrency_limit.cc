@@ -1,0 +1,114 @@
+#include "engine/recipes/limits/concurrency_limit.h"
+
+#include <utility>
+
+#include "engine/base/concat.h"
+#include "engine/base/random_name.h"
+#include "engine/client/reply_status.h"
+#include "engine/client/script.h"
+
+namespace rushgate {
+namespace {
+
+// KEYS  1 permits: a sorted set, each scored by when it expires (ms since 1970)
+// ARGV  1 maximum  2 lease (ms)  3 the new permit
+// Returns 0 if the permit was granted, else in how many ms the next one expires, at least 1.
+const Script& acquire_script() {
+  static const Script* const kScript = new Script(R"lua(
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local expires = string.format('%.0f', now + ARGV[2])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now))
+if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[1]) then
+  local next = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
+  return math.max(1, next[2] - now)
+end
+redis.call('ZADD', KEYS[1], expires, ARGV[3])
+if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[2]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+return 0
+)lua");
+  return *kScript;
+}
+
+// KEYS  1 permits  ARGV  1 lease (ms)  2 permit. Returns 1, or 0 if the permit has expired.
+const Script& renew_script() {
+  static const Script* const kScript = new Script(R"lua(
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local expires = redis.call('ZSCORE', KEYS[1], ARGV[2])
+if not expires or tonumber(expires) <= now then return 0 end
+redis.call('ZADD', KEYS[1], string.format('%.0f', now + ARGV[1]), ARGV[2])
+if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[1]) then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
+return 1
+)lua");
+  return *kScript;
+}
+
+// KEYS  1 permits  ARGV  1 permit. Returns 1, or 0 if the permit has expired.
+const Script& release_script() {
+  static const Script* const kScript = new Script(R"lua(
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local expires = redis.call('ZSCORE', KEYS[1], ARGV[1])
+redis.call('ZREM', KEYS[1], ARGV[1])
+if not expires or tonumber(expires) <= now then return 0 end
+return 1
+)lua");
+  return *kScript;
+}
+
+absl::Status out_of_range(std::string_view what, std::int64_t value, std::int64_t maximum) {
+  return absl::InvalidArgumentError(
+      concat("concurrency limit: ", what, " is ", value, ", and must be from 1 to ", maximum));
+}
+
+absl::StatusOr<bool> to_bool(const Reply& reply, std::string_view doing) {
+  if (!reply.is_integer()) return to_status(reply, doing);
+  return reply.integer() == 1;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ConcurrencyLimit>> ConcurrencyLimit::create(
+    Backend& backend, ConcurrencyLimitOptions options) {
+  if (options.maximum < 1 || options.maximum > kMaximumMax) {
+    return out_of_range("the maximum", options.maximum, kMaximumMax);
+  }
+  if (options.lease_ms < 1 || options.lease_ms > kLeaseMsMax) {
+    return out_of_range("lease_ms", options.lease_ms, kLeaseMsMax);
+  }
+  return std::unique_ptr<ConcurrencyLimit>(new ConcurrencyLimit(backend, std::move(options)));
+}
+
+ConcurrencyLimit::ConcurrencyLimit(Backend& backend, ConcurrencyLimitOptions options)
+    : options_(std::move(options)),
+      maximum_(concat(options_.maximum)),
+      lease_ms_(concat(options_.lease_ms)),
+      client_(backend.open_client(options_.client)) {}
+
+absl::StatusOr<ConcurrencyLimit::Acquired> ConcurrencyLimit::acquire(std::string_view name) {
+  const std::string key = concat(options_.key_prefix, name);
+  std::string permit = random_name();
+  const std::string_view keys[] = {key};
+  const std::string_view arguments[] = {maximum_, lease_ms_, permit};
+  const Reply wait = client_->run(acquire_script(), keys, arguments);
+  if (!wait.is_integer()) return to_status(wait, "acquiring a permit");
+  if (wait.integer() > 0) return Acquired{.permit = {}, .retry_after_ms = wait.integer()};
+  return Acquired{.granted = true, .permit = std::move(permit)};
+}
+
+absl::StatusOr<bool> ConcurrencyLimit::renew(std::string_view name, std::string_view permit) {
+  const std::string key = concat(options_.key_prefix, name);
+  const std::string_view keys[] = {key};
+  const std::string_view arguments[] = {lease_ms_, permit};
+  return to_bool(client_->run(renew_script(), keys, arguments), "renewing a permit");
+}
+
+absl::StatusOr<bool> ConcurrencyLimit::release(std::string_view name, std::string_view permit) {
+  const std::string key = concat(options_.key_prefix, name);
+  const std::string_view keys[] = {key};
+  const std::string_view arguments[] = {permit};
+  return to_bool(client_->run(release_script(), keys, arguments), "releasing a permit");
+}
+
+}  // namespace rushgate

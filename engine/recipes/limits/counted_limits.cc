@@ -1,0 +1,123 @@
+#include "engine/recipes/limits/counted_limits.h"
+
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/base/concat.h"
+#include "engine/client/reply_status.h"
+#include "engine/client/script.h"
+
+namespace rushgate {
+namespace {
+
+constexpr std::string_view kCounting = "counting limits";
+
+// KEYS  the hash of each limit
+// ARGV  1 amount, and for each limit its field, maximum and lifetime (ms)
+// Returns the number of the first limit that would be exceeded, from 1 on, or 0. Reads all before
+// its first write: on Redis what a failed script wrote stays.
+const Script& take_script() {
+  static const Script* const kScript = new Script(R"lua(
+local amount = tonumber(ARGV[1])
+for i, key in ipairs(KEYS) do
+  local count = redis.call('HGET', key, ARGV[3 * i - 1]) or '0'
+  if not string.match(count, '^%d+$') then
+    return redis.error_reply('ERR hash value is not a count: ' .. key)
+  end
+  if tonumber(count) + amount > tonumber(ARGV[3 * i]) then return i end
+end
+for i, key in ipairs(KEYS) do
+  redis.call('HINCRBY', key, ARGV[3 * i - 1], amount)
+  local lifetime = tonumber(ARGV[3 * i + 1])
+  if lifetime > 0 and redis.call('PTTL', key) < 0 then redis.call('PEXPIRE', key, lifetime) end
+end
+return 0
+)lua");
+  return *kScript;
+}
+
+// KEYS and ARGV as take_script(). Returns 0.
+const Script& give_back_script() {
+  static const Script* const kScript = new Script(R"lua(
+local amount = tonumber(ARGV[1])
+local counts = {}
+for i, key in ipairs(KEYS) do
+  counts[i] = redis.call('HGET', key, ARGV[3 * i - 1]) or '0'
+  if not string.match(counts[i], '^%d+$') then
+    return redis.error_reply('ERR hash value is not a count: ' .. key)
+  end
+end
+for i, key in ipairs(KEYS) do
+  if tonumber(counts[i]) > amount then
+    redis.call('HINCRBY', key, ARGV[3 * i - 1], -amount)
+  else
+    redis.call('HDEL', key, ARGV[3 * i - 1])
+  end
+end
+return 0
+)lua");
+  return *kScript;
+}
+
+absl::Status check(std::span<const CountedLimit> limits, std::int64_t amount) {
+  if (limits.empty()) return absl::InvalidArgumentError("counted limits: the list is empty");
+  if (amount < 1 || amount > CountedLimits::kCountMax) {
+    return absl::InvalidArgumentError(
+        concat("counted limits: the amount is ", amount, ", and must be at least 1"));
+  }
+  std::set<std::pair<std::string_view, std::string_view>> named;
+  for (std::size_t i = 0; i < limits.size(); ++i) {
+    const CountedLimit& limit = limits[i];
+    const auto wrong = [&](std::string_view what) {
+      return absl::InvalidArgumentError(
+          concat("counted limits: limit ", i, " (", limit.key, " ", limit.field, ") ", what));
+    };
+    if (limit.code == 0) return wrong("has the code 0, which means granted");
+    if (limit.maximum < 0 || limit.maximum > CountedLimits::kCountMax) {
+      return wrong(concat("has the maximum ", limit.maximum));
+    }
+    if (limit.lifetime_ms < 0) return wrong(concat("has the lifetime ", limit.lifetime_ms));
+    if (!named.emplace(limit.key, limit.field).second) return wrong("is named twice");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+CountedLimits::CountedLimits(Backend& backend, const ClientOptions& client)
+    : client_(backend.open_client(client)) {}
+
+absl::StatusOr<std::int64_t> CountedLimits::take(std::span<const CountedLimit> limits,
+                                                 std::int64_t amount) {
+  const auto exceeded = run(take_script(), limits, amount);
+  if (!exceeded.ok() || *exceeded == 0) return exceeded;
+  return limits[static_cast<std::size_t>(*exceeded - 1)].code;
+}
+
+absl::Status CountedLimits::give_back(std::span<const CountedLimit> limits, std::int64_t amount) {
+  return run(give_back_script(), limits, amount).status();
+}
+
+absl::StatusOr<std::int64_t> CountedLimits::run(const Script& script,
+                                                std::span<const CountedLimit> limits,
+                                                std::int64_t amount) {
+  if (absl::Status valid = check(limits, amount); !valid.ok()) return valid;
+  std::vector<std::string_view> keys;
+  std::vector<std::string> numbers;  // first, so that the views of it stay valid
+  numbers.reserve(1 + 2 * limits.size());
+  std::vector<std::string_view> arguments;
+  arguments.push_back(numbers.emplace_back(concat(amount)));
+  for (const CountedLimit& limit : limits) {
+    keys.push_back(limit.key);
+    arguments.push_back(limit.field);
+    arguments.push_back(numbers.emplace_back(concat(limit.maximum)));
+    arguments.push_back(numbers.emplace_back(concat(limit.lifetime_ms)));
+  }
+  const Reply reply = client_->run(script, keys, arguments);
+  if (!reply.is_integer()) return to_status(reply, kCounting);
+  return reply.integer();
+}
+
+}  // namespace rushgate

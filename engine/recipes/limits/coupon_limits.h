@@ -1,0 +1,66 @@
+// The classic three limits of a coupon: per user and day, per user, and in total.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "engine/client/backend.h"
+#include "engine/recipes/limits/counted_limits.h"
+#include "engine/time/clock.h"
+
+namespace rushgate {
+
+/// What a coupon allows.
+struct Coupon {
+  std::int64_t id = 0;
+  std::int64_t per_user_and_day = 0;
+  std::int64_t per_user = 0;
+  std::int64_t total = 0;
+};
+
+/// A value type.
+struct CouponLimitsOptions {
+  std::string key_prefix = "coupon:";
+  std::int64_t utc_offset_minutes = 0;  // of the place whose days count
+  ClientOptions client = {};
+};
+
+/// Gives out coupons. Its codes are those that the script of this name has everywhere. Thread-safe.
+/// Does not own the backend, which must outlive it.
+///
+/// Keys, all hashes of counts:
+///
+///     <prefix>day:<coupon>:<yyyyMMdd>   field <user>, for two days
+///     <prefix>user:<user>               field <coupon>
+///     <prefix>total                     field <coupon>
+///
+/// The scripts that callers write for themselves take the three names from the caller. If the
+/// user's hash is one for all users, they share one limit: here the names are made of the user.
+class CouponLimits {
+ public:
+  enum Code : std::int64_t {
+    kGranted = 0,
+    kReachedPerDay = 1,   // the user has all that he may have today
+    kReachedPerUser = 2,  // … in all
+    kSoldOut = 3,
+  };
+
+  explicit CouponLimits(Backend& backend, CouponLimitsOptions options = {});
+
+  /// Counts one coupon for the user, unless a limit is reached. kInvalidArgument: a limit is
+  /// negative.
+  absl::StatusOr<Code> take(const Coupon& coupon, std::int64_t user);
+
+  /// Gives back one that was taken at `taken_at_ms` (ms since 1970 UTC): on all three counts, that of
+  /// its day.
+  absl::Status give_back(const Coupon& coupon, std::int64_t user, std::int64_t taken_at_ms);
+
+ private:
+  const Clock& clock_;
+  const CouponLimitsOptions options_;
+  CountedLimits limits_;
+};
+
+}  // namespace rushgate

@@ -1,0 +1,22 @@
+// What a limiter answers.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "engine/client/reply.h"
+
+namespace rushgate {
+
+/// A value type.
+struct Permission {
+  bool granted = false;
+  std::int64_t remaining = 0;       // how many more would be granted now
+  std::int64_t retry_after_ms = 0;  // 0 if granted; else when to ask again, at the earliest
+};
+
+/// Reads the reply of a limiter's script: granted, remaining, µs until it can be granted.
+absl::StatusOr<Permission> to_permission(const Reply& reply, std::string_view doing);
+
+}  // namespace rushgate

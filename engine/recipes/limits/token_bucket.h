@@ -1,0 +1,49 @@
+// Limits a rate: so many per second on average, and so many at once.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "engine/client/backend.h"
+#include "engine/recipes/limits/permission.h"
+
+namespace rushgate {
+
+/// A value type.
+struct TokenBucketOptions {
+  std::string key_prefix = "token-bucket:";
+  std::int64_t capacity = 1;       // tokens of a full bucket: how many are granted at once
+  std::int64_t refill_ms = 1'000;  // how long an empty bucket takes to be full again
+  ClientOptions client = {};
+};
+
+/// A bucket per name, which refills steadily. It is kept as one number, the time at which it will
+/// be full again, and costs a key only while it is not full. Its time is the server's. A server
+/// whose clock went back grants nothing for at most refill_ms. Thread-safe. Does not own the
+/// backend, which must outlive it.
+class TokenBucket {
+ public:
+  static constexpr std::int64_t kCapacityMax = 1'000'000'000;
+  static constexpr std::int64_t kRefillMsMax = 366LL * 24 * 60 * 60 * 1'000;
+
+  /// kInvalidArgument: an option is out of range.
+  static absl::StatusOr<std::unique_ptr<TokenBucket>> create(Backend& backend,
+                                                             TokenBucketOptions options);
+
+  /// Takes `tokens` of the bucket called `name`, or none. kInvalidArgument: fewer than 1, or more
+  /// than its capacity.
+  absl::StatusOr<Permission> take(std::string_view name, std::int64_t tokens = 1);
+
+ private:
+  TokenBucket(Backend& backend, TokenBucketOptions options);
+
+  const TokenBucketOptions options_;
+  const std::string capacity_;   // in decimal
+  const std::string refill_us_;  // in decimal
+  const std::unique_ptr<Client> client_;
+};
+
+}  // namespace rushgate
