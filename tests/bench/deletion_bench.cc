@@ -96,6 +96,33 @@ void flush(const std::string& command, bool is_among_others) {
   say("  reopening again", milliseconds_to_open(dir));
 }
 
+/// Collections of `elements` elements, each removed by a DEL of its own. `fill` is a command that
+/// takes many elements, each of which may have `behind` it.
+void delete_each(const std::string& fill, int elements, int count, const std::string& behind) {
+  const TemporaryDirectory scratch;
+  const std::filesystem::path dir = scratch.path() / "keyspace";
+  {
+    Opened opened(dir);
+    const auto key = [](int number) { return "k:" + std::to_string(number); };
+    for (int number = 0; number < count; ++number) {
+      std::vector<std::string> words = {fill, key(number)};
+      for (int i = 0; i < elements; ++i) {
+        words.push_back("element " + std::to_string(i));
+        if (!behind.empty()) words.push_back(behind);
+      }
+      opened.call(words);
+    }
+    const Stopwatch watch;
+    for (int number = 0; number < count; ++number) opened.call({"DEL", key(number)});
+    say(std::to_string(count) + " DELs of " + std::to_string(elements) + " elements added by " +
+            fill,
+        watch.seconds() * 1e3);
+    say("  the next SET", opened.milliseconds_of({"SET", "k", "v"}));
+  }
+  say("  reopening", milliseconds_to_open(dir));
+  say("  reopening again", milliseconds_to_open(dir));
+}
+
 /// A collection that gets its only element and loses it, again and again.
 void fill_and_empty(const std::vector<std::string>& fill, const std::vector<std::string>& empty) {
   const TemporaryDirectory scratch;
@@ -160,6 +187,10 @@ int main() {
   flush("FLUSHALL", false);
   flush("FLUSHDB", false);
   flush("FLUSHDB", true);
+  delete_each("HSET", 32, 20'000, "v");
+  delete_each("HSET", 65, 20'000, "v");
+  delete_each("SADD", 65, 20'000, "");
+  delete_each("SADD", 65, 400'000, "");
   fill_and_empty({"RPUSH", "k", "element"}, {"LPOP", "k"});
   fill_and_empty({"SADD", "k", "a", "b"}, {"SREM", "k", "a", "b"});
   fill_and_empty({"XADD", "k", "*", "f", "v"}, {"DEL", "k"});
