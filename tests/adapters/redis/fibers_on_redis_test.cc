@@ -7,6 +7,7 @@
 
 #include "adapters/redis/redis_backend.h"
 #include "engine/client/fiber_wait.h"
+#include "tests/redis_server/raw_connection.h"
 #include "tests/redis_server/redis_server.h"
 
 namespace rushgate {
@@ -49,6 +50,24 @@ TEST_F(FibersOnRedisTest, PipelineRepliesInOrder) {
   const std::vector<Reply> replies = client_->pipeline(requests);
   for (std::size_t i = 0; i < replies.size(); ++i) {
     EXPECT_EQ(replies[i], Reply::integer(static_cast<std::int64_t>(i + 1)));
+  }
+}
+
+TEST(FiberSyncTest, ReplicasHaveWhatFibersWrote) {
+  constexpr std::int64_t kPatientMs = 20'000;
+  testing::RedisServer primary{{.listens_on_tcp = true}};
+  testing::RedisServer replica;
+  replica.replicate(primary);
+  RedisOptions options = *RedisOptions::from_url(primary.url());
+  options.sync_replicas = 1;
+  options.sync_timeout_ms = kPatientMs;
+  const auto backend = *RedisBackend::open(options);
+  const auto client = backend->open_client({.wait = &fiber_wait()});
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ((*client)("SET", "key", i), Reply::ok());
+    ASSERT_EQ(client->sync(), Reply::ok());
+    EXPECT_EQ(testing::RawConnection(replica.socket_path()).call(Request::of("GET", "key")),
+              Reply::bulk(std::to_string(i)));
   }
 }
 

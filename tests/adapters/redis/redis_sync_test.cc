@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 
 #include "adapters/redis/redis_backend.h"
-#include "engine/client/fiber_wait.h"
 #include "tests/redis_server/raw_connection.h"
 #include "tests/redis_server/redis_server.h"
 
@@ -35,15 +34,12 @@ class RedisSyncTest : public ::testing::Test {
 TEST_F(RedisSyncTest, ReplicasHaveWhatOtherConnectionsWrote) {
   constexpr std::int64_t kPatientMs = 20'000;
   const auto backend = open(1, kPatientMs);
-  for (const bool is_on_fiber : {false, true}) {
-    const auto client =
-        is_on_fiber ? backend->open_client({.wait = &fiber_wait()}) : backend->open_client();
-    for (int i = 0; i < 100; ++i) {
-      EXPECT_EQ((*client)("SET", "key", i), Reply::ok());
-      ASSERT_EQ(client->sync(), Reply::ok());
-      EXPECT_EQ(RawConnection(replica_.socket_path()).call(Request::of("GET", "key")),
-                Reply::bulk(std::to_string(i)));
-    }
+  const auto client = backend->open_client();
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ((*client)("SET", "key", i), Reply::ok());
+    ASSERT_EQ(client->sync(), Reply::ok());
+    EXPECT_EQ(RawConnection(replica_.socket_path()).call(Request::of("GET", "key")),
+              Reply::bulk(std::to_string(i)));
   }
 }
 
