@@ -50,8 +50,8 @@ TEST_F(RedisClientTest, ServerKilledDuringACallIsAnUnknownOutcomeAndTheNextCallR
   EXPECT_NE(lost.text().find(server_.socket_path()), std::string::npos) << lost.text();
 
   const Reply refused = (*client)("PING");
-  EXPECT_EQ(refused, Reply::error("CLOSED cannot connect to " + server_.socket_path() +
-                                  ": Connection refused"));
+  const std::string reason = "CLOSED cannot connect to " + server_.socket_path() + ": ";
+  EXPECT_TRUE(refused.text().starts_with(reason)) << "refused or reset: " << refused.text();
   server_.restart();
   EXPECT_EQ((*client)("PING"), Reply::status("PONG"));
 }
