@@ -1,6 +1,8 @@
 #include "storage/rocksdb/batch_writer.h"
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 #include "storage/rocksdb/layout.h"
 #include "storage/rocksdb/rocksdb_status.h"
@@ -23,23 +25,51 @@ std::string range_begin(std::uint64_t stream, StreamId first) {
 
 }  // namespace
 
-void BatchWriter::put(std::string_view key, std::string_view value) {
-  note(writes_.Put(database_.state(), to_slice(key), to_slice(value)));
+/// Where WriteBatch runs out of memory within an operation, an assertion of RocksDB ends the
+/// process. So there is room before each, or std::bad_alloc, with nothing changed.
+void BatchWriter::make_room(std::size_t bytes) {
+  constexpr std::size_t kHeaderMax = 32;  // of an operation: its type, column family and lengths
+  const std::string& data = writes_.Data();
+  const std::size_t needed = data.size() + bytes + kHeaderMax;
+  if (needed <= data.capacity()) return;
+  std::string roomier;
+  roomier.reserve(std::max(needed, 2 * data.capacity()));
+  roomier.append(data);
+  writes_ = rocksdb::WriteBatch(std::move(roomier));
 }
 
-void BatchWriter::remove(std::string_view key) {
-  note(writes_.Delete(database_.state(), to_slice(key)));
+void BatchWriter::write(rocksdb::ColumnFamilyHandle* family, std::string_view key,
+                        std::string_view value) {
+  make_room(key.size() + value.size());
+  note(writes_.Put(family, to_slice(key), to_slice(value)));
 }
+
+void BatchWriter::erase(rocksdb::ColumnFamilyHandle* family, std::string_view key) {
+  make_room(key.size());
+  note(writes_.Delete(family, to_slice(key)));
+}
+
+void BatchWriter::erase_range(rocksdb::ColumnFamilyHandle* family, std::string_view begin,
+                              std::string_view end) {
+  make_room(begin.size() + end.size());
+  note(writes_.DeleteRange(family, to_slice(begin), to_slice(end)));
+}
+
+void BatchWriter::put(std::string_view key, std::string_view value) {
+  write(database_.state(), key, value);
+}
+
+void BatchWriter::remove(std::string_view key) { erase(database_.state(), key); }
 
 void BatchWriter::remove_range(std::string_view begin, std::string_view end) {
   if (begin >= end) return;
-  note(writes_.DeleteRange(database_.state(), to_slice(begin), to_slice(end)));
+  erase_range(database_.state(), begin, end);
 }
 
 void BatchWriter::append_run(std::uint64_t stream, StreamId first, std::string_view bytes) {
   appended_.emplace_back(stream, first);
   const RunKey key(stream, first);
-  note(writes_.Put(database_.stream(), to_slice(key.view()), to_slice(bytes)));
+  write(database_.stream(), key.view(), bytes);
 }
 
 void BatchWriter::trim_stream(std::uint64_t stream, StreamId before) {
@@ -73,8 +103,8 @@ void BatchWriter::drop_one(std::uint64_t stream) {
 
 // The range covers the runs that this batch appended: they were put before.
 void BatchWriter::drop_range(StreamRange streams) {
-  note(writes_.DeleteRange(database_.stream(), range_begin(streams.first, StreamId::min()),
-                           RunKey(streams.last, StreamId::max()).successor()));
+  erase_range(database_.stream(), range_begin(streams.first, StreamId::min()),
+              RunKey(streams.last, StreamId::max()).successor());
   std::erase_if(appended_, [&](const auto& run) { return streams.contains(run.first); });
   std::erase_if(trimmed_, [&](const auto& trimmed) { return streams.contains(trimmed.first); });
   dropped_ranges_.push_back(streams);
@@ -103,8 +133,7 @@ void BatchWriter::delete_stored(std::uint64_t stream, const Stored& runs,
                                 std::optional<StreamId> kept) {
   if (runs.firsts.size() > kSingleDeletesMax) {
     const RunKey last(stream, *runs.last);
-    note(writes_.DeleteRange(database_.stream(), range_begin(stream, runs.firsts.front()),
-                             to_slice(last.view())));
+    erase_range(database_.stream(), range_begin(stream, runs.firsts.front()), last.view());
     if (!kept || *runs.last < *kept) delete_run(stream, *runs.last);
     return;
   }
@@ -124,7 +153,7 @@ void BatchWriter::delete_appended(std::uint64_t stream, std::optional<StreamId> 
 
 void BatchWriter::delete_run(std::uint64_t stream, StreamId first) {
   const RunKey key(stream, first);
-  note(writes_.Delete(database_.stream(), to_slice(key.view())));
+  erase(database_.stream(), key.view());
 }
 
 bool BatchWriter::dropped(std::uint64_t stream) const {

@@ -26,9 +26,10 @@ struct RocksDbStore::Impl {
   std::unique_ptr<RocksDatabase> database;
   Durability durability = Durability::kOs;
   std::shared_ptr<WriteFailure> failure;
+  const absl::Status no_memory = absl::ResourceExhaustedError("no memory");
 
   // Used by the one thread that commits and reads.
-  rocksdb::WriteBatch writes;  // kept for its memory
+  rocksdb::WriteBatch writes{1'024};  // kept for its memory; room for the first record
   bool loaded = false;
   FirstRuns first_runs;
 
@@ -150,7 +151,7 @@ absl::Status RocksDbStore::commit(const StoreBatch& batch) {
     if (options.sync) impl_->raise_synced(database.db().GetLatestSequenceNumber());
     writer.update(impl_->first_runs);
   } catch (const std::bad_alloc&) {  // how far it came is not known
-    return impl_->failure->fail(absl::ResourceExhaustedError("no memory"));
+    return impl_->failure->fail(impl_->no_memory);
   }
   return absl::OkStatus();
 }
@@ -161,8 +162,12 @@ absl::Status RocksDbStore::sync() {
   // Taken before: what is committed meanwhile may or may not be covered.
   const std::uint64_t last = database.db().GetLatestSequenceNumber();
   if (impl_->synced >= last) return absl::OkStatus();
-  const rocksdb::Status status = database.db().SyncWAL();
-  if (!status.ok()) return impl_->fail(status, kSyncing);
+  try {
+    const rocksdb::Status status = database.db().SyncWAL();
+    if (!status.ok()) return impl_->fail(status, kSyncing);
+  } catch (const std::bad_alloc&) {  // how far it came is not known
+    return impl_->failure->fail(impl_->no_memory);
+  }
   if (impl_->failure->occurred()) return impl_->failure->refusal();
   impl_->raise_synced(last);
   return absl::OkStatus();

@@ -1,5 +1,6 @@
 #include "storage/rocksdb/write_failure.h"
 
+#include <new>
 #include <string>
 
 namespace rushgate {
@@ -10,17 +11,29 @@ absl::Status WriteFailure::fail(const absl::Status& reason) {
     if (!occurred_) {
       reason_ = reason;
       occurred_ = true;
-      if (logger_) logger_->error("{}; nothing more is written", reason.ToString());
+      log(reason);
       return reason;
     }
   }
   return refusal();
 }
 
-absl::Status WriteFailure::refusal() const {
+void WriteFailure::log(const absl::Status& reason) noexcept {
+  if (logger_ == nullptr) return;
+  try {
+    logger_->error("{}; nothing more is written", reason.ToString());
+  } catch (const std::bad_alloc&) {  // the caller returns the reason, too
+  }
+}
+
+absl::Status WriteFailure::refusal() const noexcept {
   const std::lock_guard lock(mutex_);
-  return absl::Status(reason_.code(),
-                      "the store stopped writing: " + std::string(reason_.message()));
+  try {
+    return absl::Status(reason_.code(),
+                        "the store stopped writing: " + std::string(reason_.message()));
+  } catch (const std::bad_alloc&) {
+    return reason_;
+  }
 }
 
 }  // namespace rushgate

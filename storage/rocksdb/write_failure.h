@@ -19,15 +19,17 @@ class WriteFailure {
   explicit WriteFailure(std::shared_ptr<spdlog::logger> logger) : logger_(std::move(logger)) {}
 
   /// Remembers, logs and returns `reason` if it is the first. Otherwise what comes of the first:
-  /// refusal().
+  /// refusal(). Needs no memory.
   absl::Status fail(const absl::Status& reason);
 
   [[nodiscard]] bool occurred() const { return occurred_; }
 
   /// What to answer once it has occurred: the first reason.
-  [[nodiscard]] absl::Status refusal() const;
+  [[nodiscard]] absl::Status refusal() const noexcept;
 
  private:
+  void log(const absl::Status& reason) noexcept;
+
   const std::shared_ptr<spdlog::logger> logger_;
   std::atomic<bool> occurred_ = false;
   mutable std::mutex mutex_;
