@@ -378,9 +378,8 @@ void RedisLine::run_checks() {
     for (const auto& check : checks) {
       if (status.ok()) status = (*check)(connection);
     }
-    asio::post(core_.io(), [self = shared_from_this(), its_wire = std::move(wire), status] {
-      self->checked(its_wire.get(), status);
-    });
+    asio::post(core_.io(), [self = shared_from_this(), its_wire = std::move(wire),
+                            status = std::move(status)] { self->checked(its_wire.get(), status); });
     is_checking_ = false;
   });
 }
