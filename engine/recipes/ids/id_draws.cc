@@ -174,6 +174,8 @@ absl::Status IdDraws::wait(std::int64_t day, std::int64_t count_min) {
   }
   const bool is_in_callback = client_.inside_callback();
   for (int round = 0;; ++round) {
+    // Before the next draw begins: one that follows a failure would fail for the next caller.
+    if (auto ended = result(day, draws_ended_before)) return *std::move(ended);
     if (!is_in_callback) ask(day, count_min);
     if (auto ended = result(day, draws_ended_before)) return *std::move(ended);
     if (is_in_callback) {
