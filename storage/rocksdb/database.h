@@ -31,8 +31,8 @@ class RocksDatabase {
  public:
   /// Errors: as RocksDbStore::open().
   ///
-  /// What fails in the background is told to `failure`, too. What fails on the log is told to
-  /// nobody else: see make_fail_stop_env().
+  /// Failures in the background are noted in `failure`, too. Failed writes of a log or a table are
+  /// noted only there: see make_fail_stop_env().
   static absl::StatusOr<std::unique_ptr<RocksDatabase>> open(
       const std::filesystem::path& dir, const RocksDbStoreOptions& options,
       const std::shared_ptr<WriteFailure>& failure);

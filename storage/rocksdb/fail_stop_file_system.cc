@@ -42,7 +42,7 @@ class FailStopFileSystem final : public rocksdb::FileSystemWrapper {
 
  private:
   class File;
-  class Log;
+  class TrustedFile;
 
   IOStatus change(absl::FunctionRef<IOStatus()> operation) const {
     const FileSizeSignalBlock no_signal;
@@ -54,7 +54,7 @@ class FailStopFileSystem final : public rocksdb::FileSystemWrapper {
   const std::filesystem::path dir_;
 };
 
-// A table, a MANIFEST, or another of the few.
+// A MANIFEST, or another of the few.
 class FailStopFileSystem::File final : public rocksdb::FSWritableFileOwnerWrapper {
  public:
   File(const FailStopFileSystem& system, std::unique_ptr<rocksdb::FSWritableFile> file)
@@ -86,9 +86,10 @@ class FailStopFileSystem::File final : public rocksdb::FSWritableFileOwnerWrappe
   const FailStopFileSystem& system_;
 };
 
-class FailStopFileSystem::Log final : public rocksdb::FSWritableFileOwnerWrapper {
+// A log or a table. RocksDB is told that everything written to it succeeded.
+class FailStopFileSystem::TrustedFile final : public rocksdb::FSWritableFileOwnerWrapper {
  public:
-  Log(const FailStopFileSystem& system, std::unique_ptr<rocksdb::FSWritableFile> file)
+  TrustedFile(const FailStopFileSystem& system, std::unique_ptr<rocksdb::FSWritableFile> file)
       : FSWritableFileOwnerWrapper(std::move(file)), system_(system) {}
 
   IOStatus Append(const Slice& data, const IOOptions& options, IODebugContext* debug) override {
@@ -147,8 +148,8 @@ IOStatus FailStopFileSystem::NewWritableFile(const std::string& name,
   const IOStatus status =
       change([&] { return target()->NewWritableFile(name, options, &real, debug); });
   if (!status.ok()) return status;
-  if (name.ends_with(".log")) {
-    *file = std::make_unique<Log>(*this, std::move(real));
+  if (name.ends_with(".log") || name.ends_with(".sst")) {
+    *file = std::make_unique<TrustedFile>(*this, std::move(real));
   } else {
     *file = std::make_unique<File>(*this, std::move(real));
   }
