@@ -12,6 +12,7 @@
 #include <spdlog/sinks/ostream_sink.h>
 
 #include "engine/sale/orders/consumers.h"
+#include "tests/field_scripts/field_scripts.h"
 #include "tests/random_seed.h"
 #include "tests/sale/sale_fixture.h"
 
@@ -23,19 +24,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-/// What such systems run: it makes its keys itself. Returns 1 if nothing is left, 2 if the user has
-/// bought.
-constexpr std::string_view kTheirScript = R"lua(
-local stock = 'seckill:stock:' .. ARGV[1]
-local buyers = 'seckill:order:' .. ARGV[1]
-if tonumber(redis.call('get', stock)) < 1 then return 1 end
-if redis.call('sismember', buyers, ARGV[2]) == 1 then return 2 end
-redis.call('decr', stock)
-redis.call('sadd', buyers, ARGV[2])
-redis.call('xadd', 'stream.orders', '*', 'userId', ARGV[2], 'voucherId', ARGV[1], 'id', ARGV[3])
-return 0
-)lua";
-
 constexpr std::int64_t kHourMs = 3'600'000;
 
 class SharingTest : public SaleTest {
@@ -45,7 +33,8 @@ class SharingTest : public SaleTest {
     const std::string counter = "icr:order:" + std::string(day_);
     const std::int64_t drawn = backend_.client()("INCR", counter).integer();
     const OrderId order = kOrderIdLayout.make(seconds_, drawn);
-    return backend_.client()("EVAL", kTheirScript, 0, voucher, user, order).integer();
+    return backend_.client()("EVAL", testing::kAdmissionBuildingKeys, 0, voucher, user, order)
+        .integer();
   }
 
   /// Entries of the order stream that `consumer` gets from the group.

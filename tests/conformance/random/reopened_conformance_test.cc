@@ -1,44 +1,11 @@
 // The same on RocksDB, with an engine that is closed and opened again in between.
-#include <filesystem>
-#include <memory>
-#include <stdexcept>
-
 #include <gtest/gtest.h>
 
-#include "storage/rocksdb/rocksdb_store.h"
-#include "tests/conformance/embedded_backend.h"
 #include "tests/conformance/random/random_commands.h"
-#include "tests/temporary_directory.h"
+#include "tests/conformance/stored_backend.h"
 
 namespace rushgate::testing {
 namespace {
-
-/// An engine on RocksDB.
-class StoredBackend final : public Backend {
- public:
-  explicit StoredBackend(RespVersion protocol)
-      : engine_(protocol, [this](bool is_empty) { return open_store(is_empty); }) {}
-
-  [[nodiscard]] std::string name() const override { return "stored"; }
-  void reset() override { engine_.reset(); }
-  void reopen() override { engine_.reopen(); }
-  void send(int session, const Request& request) override { engine_.send(session, request); }
-  std::string receive(int session) override { return engine_.receive(session); }
-  bool has_answer(int session) override { return engine_.has_answer(session); }
-  void elapse(std::chrono::milliseconds duration) override { engine_.elapse(duration); }
-
- private:
-  std::unique_ptr<Store> open_store(bool is_empty) {
-    const std::filesystem::path path = directory_.path() / "keyspace";
-    if (is_empty) std::filesystem::remove_all(path);
-    auto store = RocksDbStore::open(path);
-    if (!store.ok()) throw std::runtime_error(store.status().ToString());
-    return *std::move(store);
-  }
-
-  const TemporaryDirectory directory_{TemporaryDirectory::Where::kInMemory};
-  EmbeddedBackend engine_;
-};
 
 using StoredRandomly = RandomCommandsTest<StoredBackend>;
 

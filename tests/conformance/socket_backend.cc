@@ -1,0 +1,63 @@
+#include "tests/conformance/socket_backend.h"
+
+#include <stdexcept>
+#include <utility>
+
+namespace rushgate::testing {
+
+void SocketBackend::end() {
+  sessions_.clear();
+  control_.reset();
+  stop();
+}
+
+void SocketBackend::reset() {
+  end();
+  start();
+  control_ = std::make_unique<RawConnection>(socket_path());
+}
+
+RawConnection& SocketBackend::session(int number) {
+  std::unique_ptr<RawConnection>& session = sessions_[number];
+  if (session == nullptr) {
+    session = std::make_unique<RawConnection>(socket_path());
+    const Reply hello = session->call(Request::of("HELLO", static_cast<int>(protocol_)));
+    if (hello.is_error()) throw std::runtime_error("HELLO: " + hello.text());
+  }
+  return *session;
+}
+
+void SocketBackend::send(int number, const Request& request) {
+  session(number).send(request);
+  has_settled_ = false;
+  has_answer(number);
+}
+
+std::string SocketBackend::receive(int number) {
+  // Whoever waits for the answer of a blocked command lets its time pass.
+  constexpr int kLongestWaitMs = 10'000;
+  for (int waited_ms = 0; !has_answer(number) && waited_ms < kLongestWaitMs; ++waited_ms) {
+    elapse(std::chrono::milliseconds(1));
+  }
+  return session(number).receive();
+}
+
+std::vector<std::string> SocketBackend::call_all(int number, std::span<const Request> requests) {
+  has_settled_ = false;
+  return session(number).exchange(requests);
+}
+
+bool SocketBackend::has_answer(int number) {
+  // The server runs what it finds in the order in which it came: what was sent before has been
+  // answered, or waits.
+  if (!std::exchange(has_settled_, true)) control_->call(Request::of("PING"));
+  return session(number).has_reply();
+}
+
+void SocketBackend::elapse(std::chrono::milliseconds duration) {
+  has_settled_ = false;
+  const Reply moved = control_->call(Request::of("RUSHGATE.ADVANCE", duration.count()));
+  if (moved != Reply::ok()) throw std::runtime_error(to_debug_string(moved));
+}
+
+}  // namespace rushgate::testing

@@ -1,0 +1,53 @@
+// A Backend on a server with RUSHGATE.ADVANCE, over its socket.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "adapters/resp/resp_encoder.h"
+#include "tests/conformance/backend.h"
+#include "tests/redis_server/raw_connection.h"
+#include "tests/temporary_directory.h"
+
+namespace rushgate::testing {
+
+/// The server's clock is moved by hand: time passes when a transcript says so. A final class calls
+/// reset() in its constructor and end() in its destructor.
+class SocketBackend : public Backend {
+ public:
+  void reset() final;
+  void send(int session, const Request& request) final;
+  std::string receive(int session) final;
+  std::vector<std::string> call_all(int session, std::span<const Request> requests) final;
+  bool has_answer(int session) final;
+  void elapse(std::chrono::milliseconds duration) final;
+
+ protected:
+  explicit SocketBackend(RespVersion protocol) : protocol_(protocol) {}
+
+  /// Closes the connections, then stops the server.
+  void end();
+
+  [[nodiscard]] std::string socket_path() const {
+    return (directory_.path() / "rushgate.sock").string();
+  }
+
+ private:
+  /// Starts a server without data that listens at socket_path().
+  virtual void start() = 0;
+  /// Stops it. Does nothing if none runs.
+  virtual void stop() = 0;
+
+  RawConnection& session(int number);
+
+  const RespVersion protocol_;  // of the sessions
+  const TemporaryDirectory directory_{TemporaryDirectory::Where::kInTmp};
+  std::unique_ptr<RawConnection> control_;
+  std::map<int, std::unique_ptr<RawConnection>> sessions_;
+  bool has_settled_ = false;  // nothing was sent since it answered all
+};
+
+}  // namespace rushgate::testing
