@@ -1,11 +1,9 @@
 #include "engine/recipes/locks/lock_core.h"
 
 #include <array>
-#include <future>
 #include <utility>
 #include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "absl/strings/numbers.h"
 #include "engine/client/caller_number.h"
 #include "engine/client/redis_error_code.h"
@@ -15,6 +13,7 @@
 #include "engine/recipes/locks/lock_wait.h"
 #include "engine/recipes/locks/owner_name.h"
 #include "engine/recipes/locks/semaphore_scripts.h"
+#include "engine/recipes/locks/wait_for.h"
 
 namespace rushgate {
 namespace {
@@ -49,24 +48,6 @@ absl::StatusOr<LockCore::Attempt> read_latch(const Reply& reply) {
   const auto count = read_count(reply);
   if (!count.ok()) return count.status();
   return LockCore::Attempt{.is_acquired = *count <= 0, .lease_left_ms = -1};
-}
-
-/// Suspends the caller until `begin` has called what it is given.
-absl::StatusOr<bool> wait_for(const WaitMethod* method,
-                              absl::FunctionRef<void(LockCore::Callback)> begin) {
-  if (method == nullptr) {
-    const auto result = std::make_shared<std::promise<absl::StatusOr<bool>>>();
-    begin([result](absl::StatusOr<bool> acquired) { result->set_value(std::move(acquired)); });
-    return result->get_future().get();
-  }
-  absl::StatusOr<bool> result = false;
-  method->wait([&](WaitMethod::Event& done) {
-    begin([&](absl::StatusOr<bool> acquired) {
-      result = std::move(acquired);
-      done.happen();
-    });
-  });
-  return result;
 }
 
 std::optional<std::int64_t> deadline_of(Backend& backend, std::int64_t wait_ms) {
@@ -187,8 +168,9 @@ absl::StatusOr<bool> LockCore::acquire(LockWish wish, std::int64_t wait_ms) {
   const auto first = attempt(wish);
   if (!first.ok()) return first.status();
   if (first->is_acquired || wait_ms == 0) return first->is_acquired;
-  return wait_for(options_.client.wait,
-                  [&](Callback done) { wait(std::move(wish), deadline_ms, std::move(done)); });
+  return wait_for<absl::StatusOr<bool>>(options_.client.wait, [&](Callback done) {
+    wait(std::move(wish), deadline_ms, std::move(done));
+  });
 }
 
 void LockCore::acquire_async(LockWish wish, std::int64_t wait_ms, Callback done) {

@@ -1,0 +1,37 @@
+// A thread that runs tasks one after another, begun when the first one comes.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include "absl/functional/any_invocable.h"
+
+namespace rushgate {
+
+/// Thread-safe. Its user bounds the number of tasks.
+class BackgroundThread {
+ public:
+  using Task = absl::AnyInvocable<void()>;
+
+  BackgroundThread() = default;
+  /// Runs what is queued, and waits for it.
+  ~BackgroundThread();
+  BackgroundThread(const BackgroundThread&) = delete;
+  BackgroundThread& operator=(const BackgroundThread&) = delete;
+
+  void run(Task task);
+
+ private:
+  void serve();
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  // Guarded by mutex_:
+  std::deque<Task> tasks_;
+  bool is_ending_ = false;
+  std::thread thread_;
+};
+
+}  // namespace rushgate

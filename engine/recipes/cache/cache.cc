@@ -1,0 +1,68 @@
+#include "engine/recipes/cache/cache.h"
+
+#include <utility>
+
+#include "engine/base/concat.h"
+#include "engine/recipes/cache/cache_core.h"
+
+namespace rushgate {
+namespace {
+
+/// Checks ranges one after another, and keeps the first fault.
+class Ranges {
+ public:
+  Ranges& check(std::string_view option, std::int64_t value, std::int64_t low, std::int64_t high) {
+    if (fault_.ok() && (value < low || value > high)) {
+      fault_ = absl::InvalidArgumentError(
+          concat("cache: ", option, " is ", value, ", and must be from ", low, " to ", high));
+    }
+    return *this;
+  }
+  [[nodiscard]] const absl::Status& fault() const { return fault_; }
+
+ private:
+  absl::Status fault_;
+};
+
+absl::Status check(const CacheOptions& options) {
+  constexpr std::int64_t kLoadsMax = 1'000'000;
+  constexpr std::int64_t kValueBytesMax = 512 * 1'024 * 1'024;  // of a string in Redis
+  constexpr std::int64_t kTtlMsMax = Cache::kTtlMsMax;
+  if (options.key_prefix == options.lock_prefix) {
+    return absl::InvalidArgumentError("cache: key_prefix and lock_prefix are the same");
+  }
+  return Ranges()
+      .check("ttl_ms", options.ttl_ms, 1, kTtlMsMax)
+      .check("missing_ttl_ms", options.missing_ttl_ms, 1, kTtlMsMax)
+      .check("ttl_jitter_percent", options.ttl_jitter_percent, 0, 100)
+      .check("load_lease_ms", options.load_lease_ms, 1, kTtlMsMax)
+      .check("wait_ms", options.wait_ms, 0, kTtlMsMax)
+      .check("value_bytes_max", static_cast<std::int64_t>(options.value_bytes_max), 1,
+             kValueBytesMax)
+      .check("background_loads_max", options.background_loads_max, 1, kLoadsMax)
+      .fault();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Cache>> Cache::create(Backend& backend, CacheOptions options) {
+  if (absl::Status fault = check(options); !fault.ok()) return fault;
+  return std::unique_ptr<Cache>(
+      new Cache(std::make_shared<CacheCore>(backend, std::move(options))));
+}
+
+Cache::Cache(std::shared_ptr<CacheCore> core) : core_(std::move(core)) {}
+
+Cache::~Cache() { core_->close(); }
+
+absl::StatusOr<Cache::Value> Cache::get_or_load(std::string_view key, Loader loader) {
+  return core_->get_or_load(key, std::move(loader));
+}
+
+void Cache::get_or_load_async(std::string_view key, Loader loader, Callback done) {
+  core_->get_or_load_async(key, std::move(loader), std::move(done));
+}
+
+absl::Status Cache::invalidate(std::string_view key) { return core_->invalidate(key); }
+
+}  // namespace rushgate

@@ -1,0 +1,254 @@
+#include "engine/recipes/cache/cache_core.h"
+
+#include <array>
+#include <exception>
+#include <random>
+#include <utility>
+
+#include "engine/base/concat.h"
+#include "engine/base/random_name.h"
+#include "engine/client/redis_error_code.h"
+#include "engine/client/reply_status.h"
+#include "engine/recipes/cache/cache_scripts.h"
+#include "engine/recipes/cache/cache_wait.h"
+#include "engine/recipes/locks/wait_for.h"
+
+namespace rushgate {
+namespace {
+
+using Kind = CacheCore::Attempt::Kind;
+
+absl::Status closed() { return absl::CancelledError("the cache is gone"); }
+
+absl::Status check_key(std::string_view key) {
+  if (!key.empty() && key.size() <= Cache::kKeyBytesMax) return absl::OkStatus();
+  return absl::InvalidArgumentError(concat(
+      "cache: a key has ", key.size(), " bytes, and must have from 1 to ", Cache::kKeyBytesMax));
+}
+
+Cache::Value to_value(std::string text) {
+  if (text.empty()) return std::nullopt;
+  return text;
+}
+
+}  // namespace
+
+CacheCore::CacheCore(Backend& backend, CacheOptions options)
+    : backend_(backend),
+      options_(std::move(options)),
+      client_id_(random_name()),
+      client_(backend.open_client(options_.client)),
+      channels_(std::make_shared<LockChannels>()),
+      jitter_(options_.jitter_seed != 0 ? options_.jitter_seed : std::random_device{}()) {
+  channels_->open(backend);
+}
+
+void CacheCore::close() {
+  std::set<std::shared_ptr<CacheWait>> waits;
+  std::unique_ptr<BackgroundThread> thread;
+  {
+    const std::lock_guard lock(mutex_);
+    is_closed_ = true;
+    waits.swap(waits_);
+    thread.swap(thread_);
+  }
+  for (const auto& wait : waits) wait->finish(closed());
+}
+
+CacheCore::Names CacheCore::names_of(std::string_view key) {
+  return {.value = concat(options_.key_prefix, key),
+          .lock = concat(options_.lock_prefix, key),
+          .channel = concat(options_.key_prefix, key, ":load-ended"),
+          .load = concat(client_id_, ":", ++loads_)};
+}
+
+// ---- Attempts ----
+
+absl::StatusOr<CacheCore::Attempt> CacheCore::read(const Reply& reply) {
+  const std::vector<Reply>& parts = reply.elements();
+  if (parts.empty()) return to_status(reply, "reading a cache");
+  if (parts[0].integer() == cache_scripts::kLoad) return Attempt{.kind = Kind::kLoad};
+  if (parts.size() != 2) return to_status(reply, "reading a cache");
+  if (parts[0].integer() == cache_scripts::kWait) {
+    return Attempt{.kind = Kind::kWait, .lease_left_ms = parts[1].integer()};
+  }
+  return Attempt{.kind = Kind::kValue, .value = to_value(parts[1].text())};
+}
+
+/// A hit is one GET.
+absl::StatusOr<CacheCore::Attempt> CacheCore::attempt(const Names& names) {
+  Reply value = (*client_)("GET", names.value);
+  if (value.kind() == Reply::Kind::kBulk) {
+    return Attempt{.kind = Kind::kValue, .value = to_value(std::move(value.mutable_text()))};
+  }
+  if (!value.is_nil()) return to_status(value, "reading a cache");
+  const std::string lease_ms = concat(options_.load_lease_ms);
+  const std::array<std::string_view, 2> keys = {names.value, names.lock};
+  const std::array<std::string_view, 2> arguments = {names.load, lease_ms};
+  return read(client_->run(cache_scripts::fetch(), keys, arguments));
+}
+
+void CacheCore::attempt_async(const Names& names, Attempted done) {
+  if (is_closed_) return done(closed());
+  const std::string lease_ms = concat(options_.load_lease_ms);
+  const std::array<std::string_view, 2> keys = {names.value, names.lock};
+  const std::array<std::string_view, 2> arguments = {names.load, lease_ms};
+  client_->submit_script(cache_scripts::fetch(), keys, arguments,
+                         [self = shared_from_this(), done = std::move(done)](
+                             const Reply& reply) mutable { done(read(reply)); });
+}
+
+void CacheCore::wait(const Names& names, Attempted done) {
+  const std::int64_t deadline_ms = backend_.clock().monotonic_ms() + options_.wait_ms;
+  const auto wait =
+      std::make_shared<CacheWait>(shared_from_this(), names, deadline_ms, std::move(done));
+  bool is_open = false;
+  {
+    const std::lock_guard lock(mutex_);
+    is_open = !is_closed_;
+    if (is_open) waits_.insert(wait);
+  }
+  if (is_open) return wait->start();
+  wait->finish(closed());
+}
+
+void CacheCore::remove(const std::shared_ptr<CacheWait>& wait) {
+  const std::lock_guard lock(mutex_);
+  waits_.erase(wait);
+}
+
+// ---- Loads ----
+
+absl::StatusOr<CacheCore::Value> CacheCore::run(const Names& names, Cache::Loader& loader) {
+  absl::StatusOr<Value> loaded = closed();
+  try {
+    loaded = loader();
+  } catch (const std::exception& thrown) {
+    return absl::UnknownError(concat("loading ", names.value, " threw: ", thrown.what()));
+  }
+  if (!loaded.ok() || !*loaded) return loaded;
+  const std::size_t bytes = (*loaded)->size();
+  if (bytes > 0 && bytes <= options_.value_bytes_max) return loaded;
+  return absl::InvalidArgumentError(concat("loading ", names.value, " returned ", bytes,
+                                           " bytes, and must return from 1 to ",
+                                           options_.value_bytes_max, ", or nothing"));
+}
+
+absl::StatusOr<CacheCore::Value> CacheCore::load(const Names& names, Cache::Loader& loader) {
+  /// For what a loader throws that is no std::exception.
+  struct Unwinding {
+    ~Unwinding() {
+      if (is_unwinding) core.abandon(names);
+    }
+    CacheCore& core;
+    const Names& names;
+    bool is_unwinding = true;
+  } unwinding{*this, names};
+  absl::StatusOr<Value> loaded = run(names, loader);
+  unwinding.is_unwinding = false;
+
+  bool is_ended = false;
+  if (loaded.ok()) {
+    const std::string ttl_ms = concat(ttl_ms_of(*loaded));
+    const std::string_view value = *loaded ? std::string_view(**loaded) : std::string_view();
+    const std::array<std::string_view, 2> keys = {names.value, names.lock};
+    const std::array<std::string_view, 4> arguments = {names.load, names.channel, value, ttl_ms};
+    is_ended = !client_->run(cache_scripts::store(), keys, arguments).is_error();
+  }
+  if (!is_ended) {
+    const std::string_view key = names.lock;
+    const std::array<std::string_view, 2> arguments = {names.load, names.channel};
+    static_cast<void>(client_->run(cache_scripts::abandon(), {&key, 1}, arguments));
+  }
+  return loaded;
+}
+
+void CacheCore::abandon(const Names& names) {
+  const std::string_view key = names.lock;
+  const std::array<std::string_view, 2> arguments = {names.load, names.channel};
+  client_->submit_script(cache_scripts::abandon(), {&key, 1}, arguments,
+                         [self = shared_from_this()](const Reply&) {});
+}
+
+std::int64_t CacheCore::ttl_ms_of(const Value& value) {
+  constexpr std::int64_t kPercent = 100;
+  const std::int64_t ttl_ms = value ? options_.ttl_ms : options_.missing_ttl_ms;
+  const std::int64_t jitter_ms = ttl_ms / kPercent * options_.ttl_jitter_percent +
+                                 ttl_ms % kPercent * options_.ttl_jitter_percent / kPercent;
+  const std::lock_guard lock(mutex_);
+  return ttl_ms +
+         static_cast<std::int64_t>(jitter_.below(static_cast<std::uint64_t>(jitter_ms) + 1));
+}
+
+void CacheCore::load_in_background(const Names& names, Cache::Loader loader, Cache::Callback done) {
+  if (++background_loads_ > options_.background_loads_max) {
+    --background_loads_;
+    abandon(names);
+    return done(absl::ResourceExhaustedError(
+        concat("cache: ", options_.background_loads_max, " loads run in the background")));
+  }
+  BackgroundThread::Task task = [self = shared_from_this(), names, loader = std::move(loader),
+                                 done = std::move(done)]() mutable {
+    absl::StatusOr<Value> loaded = closed();
+    if (!self->is_closed_) loaded = self->load(names, loader);
+    --self->background_loads_;
+    done(std::move(loaded));
+  };
+  if (options_.run_in_background) return options_.run_in_background(std::move(task));
+  {
+    const std::lock_guard lock(mutex_);
+    if (!is_closed_) {
+      if (!thread_) thread_ = std::make_unique<BackgroundThread>();
+      return thread_->run(std::move(task));
+    }
+  }
+  task();
+}
+
+// ---- Calls ----
+
+absl::StatusOr<CacheCore::Value> CacheCore::get_or_load(std::string_view key,
+                                                        Cache::Loader loader) {
+  if (absl::Status fault = check_key(key); !fault.ok()) return fault;
+  const Names names = names_of(key);
+  absl::StatusOr<Attempt> tried = attempt(names);
+  if (tried.ok() && tried->kind == Kind::kWait) {
+    if (client_->inside_callback()) {
+      return absl::FailedPreconditionError(
+          concat(names.value, " is loaded by another caller, and a callback cannot wait"));
+    }
+    tried = wait_for<absl::StatusOr<Attempt>>(
+        options_.client.wait, [&](Attempted done) { wait(names, std::move(done)); });
+  }
+  if (!tried.ok()) return tried.status();
+  if (tried->kind == Kind::kLoad) return load(names, loader);
+  return std::move(tried->value);
+}
+
+void CacheCore::get_or_load_async(std::string_view key, Cache::Loader loader,
+                                  Cache::Callback done) {
+  if (absl::Status fault = check_key(key); !fault.ok()) return done(fault);
+  const Names names = names_of(key);
+  auto decided = [self = shared_from_this(), names, loader = std::move(loader),
+                  done = std::move(done)](absl::StatusOr<Attempt> tried) mutable {
+    if (!tried.ok()) return done(tried.status());
+    if (tried->kind == Kind::kValue) return done(std::move(tried->value));
+    self->load_in_background(names, std::move(loader), std::move(done));
+  };
+  attempt_async(names, [self = shared_from_this(), names,
+                        decided = std::move(decided)](absl::StatusOr<Attempt> tried) mutable {
+    if (!tried.ok() || tried->kind != Kind::kWait) return decided(std::move(tried));
+    self->wait(names, std::move(decided));
+  });
+}
+
+absl::Status CacheCore::invalidate(std::string_view key) {
+  if (absl::Status fault = check_key(key); !fault.ok()) return fault;
+  const Names names = names_of(key);
+  const std::array<std::string_view, 2> keys = {names.value, names.lock};
+  const std::string_view channel = names.channel;
+  const Reply reply = client_->run(cache_scripts::invalidate(), keys, {&channel, 1});
+  return reply.is_integer() ? absl::OkStatus() : to_status(reply, "invalidating a cached value");
+}
+
+}  // namespace rushgate

@@ -1,0 +1,94 @@
+// What a cache, its waits and its background loads share. Private to this module.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "engine/base/random.h"
+#include "engine/client/backend.h"
+#include "engine/client/client.h"
+#include "engine/recipes/cache/background_thread.h"
+#include "engine/recipes/cache/cache.h"
+#include "engine/recipes/locks/lock_channels.h"
+
+namespace rushgate {
+
+class CacheWait;
+
+/// Thread-safe. Completions, timers and tasks keep it alive, and begin nothing after close().
+class CacheCore : public std::enable_shared_from_this<CacheCore> {
+ public:
+  using Value = Cache::Value;
+
+  /// The names of one cached value, and of the load that a caller may begin.
+  struct Names {
+    std::string value;
+    std::string lock;
+    std::string channel;
+    std::string load;
+  };
+  struct Attempt {
+    enum class Kind : std::uint8_t { kValue, kLoad, kWait };
+    Kind kind = Kind::kWait;
+    Value value = {};                 // kValue
+    std::int64_t lease_left_ms = -1;  // kWait; negative: the lock has no lease
+  };
+  using Attempted = absl::AnyInvocable<void(absl::StatusOr<Attempt>)>;
+
+  CacheCore(Backend& backend, CacheOptions options);
+  /// Ends waits and background loads.
+  void close();
+
+  [[nodiscard]] Backend& backend() { return backend_; }
+  [[nodiscard]] LockChannels& channels() { return *channels_; }
+  [[nodiscard]] const CacheOptions& options() const { return options_; }
+  [[nodiscard]] bool is_closed() const { return is_closed_; }
+
+  absl::StatusOr<Value> get_or_load(std::string_view key, Cache::Loader loader);
+  void get_or_load_async(std::string_view key, Cache::Loader loader, Cache::Callback done);
+  absl::Status invalidate(std::string_view key);
+
+  // ---- For CacheWait ----
+
+  void attempt_async(const Names& names, Attempted done);
+  /// Releases the lock of a load that came to nothing, without waiting for the reply.
+  void abandon(const Names& names);
+  void remove(const std::shared_ptr<CacheWait>& wait);
+
+ private:
+  [[nodiscard]] Names names_of(std::string_view key);
+  absl::StatusOr<Attempt> attempt(const Names& names);
+  static absl::StatusOr<Attempt> read(const Reply& reply);
+  void wait(const Names& names, Attempted done);
+  /// Runs the loader and writes its value. The caller has the lock.
+  absl::StatusOr<Value> load(const Names& names, Cache::Loader& loader);
+  absl::StatusOr<Value> run(const Names& names, Cache::Loader& loader);
+  void load_in_background(const Names& names, Cache::Loader loader, Cache::Callback done);
+  [[nodiscard]] std::int64_t ttl_ms_of(const Value& value);
+
+  Backend& backend_;
+  const CacheOptions options_;
+  const std::string client_id_;
+  const std::shared_ptr<Client> client_;
+  const std::shared_ptr<LockChannels> channels_;
+
+  std::atomic<bool> is_closed_{false};
+  std::atomic<std::uint64_t> loads_{0};
+  std::atomic<std::int64_t> background_loads_{0};
+
+  std::mutex mutex_;
+  // Guarded by mutex_:
+  std::set<std::shared_ptr<CacheWait>> waits_;
+  Random jitter_;
+  std::unique_ptr<BackgroundThread> thread_;
+};
+
+}  // namespace rushgate

@@ -1,0 +1,25 @@
+// The scripts of a cache. Private to this module.
+#pragma once
+
+#include "engine/client/script.h"
+
+namespace rushgate::cache_scripts {
+
+/// The first element of fetch()'s reply.
+enum Fetched : int {
+  kValue = 0,  // {0, value}
+  kLoad = 1,   // {1}: the caller has the lock, and loads
+  kWait = 2,   // {2, PTTL of the lock}: another caller loads
+};
+
+/// KEYS value, lock. ARGV name of a load, lease (ms).
+const Script& fetch();
+/// Writes a value and ends its load, if the load still has the lock. KEYS value, lock. ARGV name of
+/// the load, channel, value, TTL (ms). Returns 1, or 0 if nothing was written.
+const Script& store();
+/// Ends a load without a value. KEYS lock. ARGV name of the load, channel.
+const Script& abandon();
+/// Removes the value, and ends a load. KEYS value, lock. ARGV channel.
+const Script& invalidate();
+
+}  // namespace rushgate::cache_scripts
