@@ -12,6 +12,7 @@
 #include "absl/container/btree_map.h"
 #include "engine/client/redis_error_code.h"
 #include "engine/client/reply_status.h"
+#include "engine/recipes/queues/stream_trim.h"
 #include "engine/sale/orders/consumers.h"
 #include "engine/sale/orders/dead_letters.h"
 #include "engine/sale/orders/lost_orders.h"
@@ -25,35 +26,6 @@ constexpr std::string_view kClaimFromStart = "0-0";
 
 // A request deals with so many entries at most: buyers wait as long as it takes.
 constexpr std::size_t kPortionMax = 1'000;
-
-// Removes what every group has done with: everything below the lowest of what any group has yet to
-// read or acknowledge. KEYS order stream
-const Script& trim_script() {
-  static const Script* const kScript = new Script(R"lua(
-local function parse(id)
-  local ms, seq = string.match(id, '^(%d+)-(%d+)$')
-  return tonumber(ms), tonumber(seq)
-end
-local lowest, lowest_ms, lowest_seq
-local function consider(id)
-  local ms, seq = parse(id)
-  if not lowest or ms < lowest_ms or (ms == lowest_ms and seq < lowest_seq) then
-    lowest, lowest_ms, lowest_seq = id, ms, seq
-  end
-end
-local groups = redis.pcall('XINFO', 'GROUPS', KEYS[1])
-if groups.err then return 0 end
-for _, group in ipairs(groups) do
-  local of = {}
-  for i = 1, #group, 2 do of[group[i]] = group[i + 1] end
-  consider(of['last-delivered-id'])
-  if of['pending'] > 0 then consider(redis.call('XPENDING', KEYS[1], of['name'])[2]) end
-end
-if not lowest then return 0 end
-return redis.call('XTRIM', KEYS[1], 'MINID', '=', lowest)
-)lua");
-  return *kScript;
-}
 
 // KEYS order stream, owner of the stream. ARGV group, identity
 //
@@ -736,10 +708,7 @@ absl::StatusOr<bool> OrderWorker::is_fault_final(const OrderEntry& entry) {
 }
 
 absl::Status OrderWorker::trim() {
-  if (!options_.trim) return absl::OkStatus();
-  const std::string_view names[] = {keys_.order_stream};
-  const Reply trimmed = client_->run(trim_script(), names, {});
-  return trimmed.is_integer() ? absl::OkStatus() : to_status(trimmed, "trimming the order stream");
+  return options_.trim ? trim_done_entries(*client_, keys_.order_stream) : absl::OkStatus();
 }
 
 // ---- Bad days ----

@@ -1,0 +1,217 @@
+#include "engine/recipes/queues/list_queue.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/base/concat.h"
+#include "engine/client/reply_status.h"
+#include "engine/client/script.h"
+#include "engine/recipes/queues/list_push.h"
+#include "engine/recipes/queues/queue_checks.h"
+
+namespace rushgate {
+namespace {
+
+constexpr std::int64_t kPortion = 1'000;     // messages that one script puts back
+constexpr std::int64_t kConsumersMax = 100;  // dead ones that one take() looks for
+
+// KEYS  1 list  2 processing  3 consumers  ARGV  1 consumer  2 how many  3 size_max
+// Returns the messages, oldest first, or 0 if size_max are not done.
+const Script& take_script() {
+  static const Script* const kScript = new Script(R"lua(
+local time = redis.call('TIME')
+redis.call('ZADD', KEYS[3], string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000)), ARGV[1])
+if redis.call('LLEN', KEYS[2]) >= tonumber(ARGV[3]) then return 0 end
+local messages = {}
+for i = 1, tonumber(ARGV[2]) do
+  local message = redis.call('LMOVE', KEYS[1], KEYS[2], 'RIGHT', 'LEFT')
+  if not message then break end
+  messages[i] = message
+end
+return messages
+)lua");
+  return *kScript;
+}
+
+// KEYS  1 processing  2 consumers  ARGV  1 consumer  2… messages. Returns how many it had. They are most
+// often the oldest: LREM begins there.
+const Script& done_script() {
+  static const Script* const kScript = new Script(R"lua(
+local time = redis.call('TIME')
+redis.call('ZADD', KEYS[2], string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000)), ARGV[1])
+local removed = 0
+for i = 2, #ARGV do removed = removed + redis.call('LREM', KEYS[1], -1, ARGV[i]) end
+return removed
+)lua");
+  return *kScript;
+}
+
+// KEYS  1 list  2 processing  3 consumers  ARGV  1 consumer  2 for how long it made no call (ms)
+//       3 how many messages to put back
+// Returns how many it put back, in front of those that wait; 0 if the consumer lives.
+const Script& put_back_script() {
+  static const Script* const kScript = new Script(R"lua(
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local seen = redis.call('ZSCORE', KEYS[3], ARGV[1])
+if seen and now - seen < tonumber(ARGV[2]) then return 0 end
+local count = 0
+while count < tonumber(ARGV[3]) and redis.call('LMOVE', KEYS[2], KEYS[1], 'LEFT', 'RIGHT') do
+  count = count + 1
+end
+if redis.call('LLEN', KEYS[2]) == 0 then redis.call('ZREM', KEYS[3], ARGV[1]) end
+return count
+)lua");
+  return *kScript;
+}
+
+// KEYS consumers  ARGV  1 for how long they made no call (ms)  2 how many. Returns their names.
+const Script& dead_script() {
+  static const Script* const kScript = new Script(R"lua(
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+return redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now - ARGV[1]),
+                  'LIMIT', 0, ARGV[2])
+)lua");
+  return *kScript;
+}
+
+/// Returns {<name>}, or the name if it has a hash tag of its own: in the same slot of a Redis Cluster.
+std::string tagged(std::string_view name) {
+  return name.find('{') == std::string_view::npos ? concat("{", name, "}") : std::string(name);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ListQueue>> ListQueue::create(Backend& backend, std::string name,
+                                                             ListQueueOptions options) {
+  for (const absl::Status& checked :
+       {check_queue_text("the name", name), check_queue_text("the consumer", options.consumer),
+        check_queue_number("size_max", options.size_max, 1, kQueueSizeMax),
+        check_queue_number("claim_idle_ms", options.claim_idle_ms, 1, kQueueIdleMsMax)}) {
+    if (!checked.ok()) return checked;
+  }
+  return std::unique_ptr<ListQueue>(new ListQueue(backend, std::move(name), std::move(options)));
+}
+
+ListQueue::ListQueue(Backend& backend, std::string name, ListQueueOptions options)
+    : clock_(backend.clock()),
+      name_(std::move(name)),
+      options_(std::move(options)),
+      consumers_(concat(tagged(name_), ":consumers")),
+      processing_(processing_of(options_.consumer)),
+      client_(backend.open_client(options_.client)) {}
+
+std::string ListQueue::processing_of(std::string_view consumer) const {
+  return concat(tagged(name_), ":processing:", consumer);
+}
+
+absl::Status ListQueue::push(std::string_view body) {
+  return push_to_list(*client_, name_, options_.size_max, body);
+}
+
+absl::StatusOr<std::vector<QueueMessage>> ListQueue::take(std::size_t count_max,
+                                                          std::int64_t wait_ms) {
+  if (const absl::Status checked = check_take(count_max, wait_ms); !checked.ok()) return checked;
+  if (!has_recovered_) {
+    const absl::Status recovered = put_back(options_.consumer, 0);
+    if (!recovered.ok()) return recovered;
+    has_recovered_ = true;
+  }
+  QueueWait wait(clock_, wait_ms, interrupts_);
+  while (true) {
+    if (clock_.monotonic_ms() >= claim_at_ms_) {
+      if (const absl::Status claimed = put_back_abandoned(); !claimed.ok()) return claimed;
+    }
+    Messages messages;
+    absl::Status moved = move(count_max, messages);
+    if (!moved.ok()) return moved;
+    if (!messages.empty()) return messages;
+    // The consumer is seen again in time, though it waits.
+    const std::int64_t block_ms =
+        wait.begin(std::min(options_.claim_idle_ms / 2, claim_at_ms_ - clock_.monotonic_ms()));
+    if (block_ms == 0) return messages;
+    moved = move_one(block_ms, messages);
+    if (!moved.ok()) return moved;
+    if (!messages.empty()) {
+      // It is seen now, and more may have come. What was taken is returned in any case.
+      move(count_max - 1, messages).IgnoreError();
+      return messages;
+    }
+    if (!wait.may_go_on()) return messages;
+  }
+}
+
+/// Puts back what the consumer took, if it made no call for `idle_ms`.
+absl::Status ListQueue::put_back(const std::string& consumer, std::int64_t idle_ms) {
+  const std::string processing = processing_of(consumer);
+  const std::string_view keys[] = {name_, processing, consumers_};
+  const DecimalText idle(idle_ms);
+  const DecimalText portion(kPortion);
+  const std::string_view arguments[] = {consumer, idle, portion};
+  while (true) {
+    const Reply count = client_->run(put_back_script(), keys, arguments);
+    if (!count.is_integer()) return to_status(count, "putting messages back");
+    if (count.integer() < kPortion) return absl::OkStatus();
+  }
+}
+
+absl::Status ListQueue::put_back_abandoned() {
+  const std::string_view keys[] = {consumers_};
+  const DecimalText idle(options_.claim_idle_ms);
+  const DecimalText count(kConsumersMax);
+  const std::string_view arguments[] = {idle, count};
+  const Reply dead = client_->run(dead_script(), keys, arguments);
+  if (!dead.is_aggregate()) return to_status(dead, "looking for dead consumers");
+  for (const Reply& consumer : dead.elements()) {
+    if (consumer.text() == options_.consumer) continue;
+    const absl::Status claimed = put_back(consumer.text(), options_.claim_idle_ms);
+    if (!claimed.ok()) return claimed;
+  }
+  claim_at_ms_ = clock_.monotonic_ms() + options_.claim_idle_ms;
+  return absl::OkStatus();
+}
+
+/// Moves what is there, without waiting.
+absl::Status ListQueue::move(std::size_t count_max, Messages& messages) {
+  const std::string_view keys[] = {name_, processing_, consumers_};
+  const DecimalText count(static_cast<std::int64_t>(count_max));
+  const DecimalText size_max(options_.size_max);
+  const std::string_view arguments[] = {options_.consumer, count, size_max};
+  const Reply moved = client_->run(take_script(), keys, arguments);
+  if (moved.is_integer()) {
+    return absl::ResourceExhaustedError(concat("queue ", name_, ": consumer ", options_.consumer,
+                                               " took ", options_.size_max,
+                                               " messages that are not done"));
+  }
+  if (!moved.is_aggregate()) return to_status(moved, "taking messages");
+  for (const Reply& body : moved.elements()) messages.push_back({.body = body.text()});
+  return absl::OkStatus();
+}
+
+absl::Status ListQueue::move_one(std::int64_t block_ms, Messages& messages) {
+  const Reply moved =
+      (*client_)("BLMOVE", name_, processing_, "RIGHT", "LEFT", list_timeout(block_ms));
+  if (moved.is_nil()) return absl::OkStatus();
+  if (moved.kind() != Reply::Kind::kBulk) return to_status(moved, "taking a message");
+  messages.push_back({.body = moved.text()});
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::size_t> ListQueue::done(std::span<const QueueMessage> messages) {
+  if (const absl::Status checked = check_done(messages.size()); !checked.ok()) return checked;
+  if (messages.empty()) return std::size_t{0};
+  const std::string_view keys[] = {processing_, consumers_};
+  std::vector<std::string_view> arguments = {options_.consumer};
+  for (const QueueMessage& message : messages) arguments.push_back(message.body);
+  const Reply removed = client_->run(done_script(), keys, arguments);
+  if (!removed.is_integer()) return to_status(removed, "removing messages");
+  return static_cast<std::size_t>(removed.integer());
+}
+
+void ListQueue::interrupt() {
+  ++interrupts_;
+  client_->unblock();
+}
+
+}  // namespace rushgate

@@ -1,0 +1,81 @@
+// A queue that is a list, done right: a message stays in a list of its consumer until it is done.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "engine/client/backend.h"
+#include "engine/recipes/queues/queue.h"
+#include "engine/recipes/queues/queue_wait.h"
+
+namespace rushgate {
+
+/// A value type.
+struct ListQueueOptions {
+  std::string consumer = "c1";        // consumers share the messages under different names
+  std::int64_t size_max = 1'000'000;  // messages that wait, and as many that a consumer took
+  /// A consumer that made no call for longer may have crashed: what it took goes to others. So it must
+  /// have done its messages, or call take() or done() again, within half of it.
+  std::int64_t claim_idle_ms = 60'000;
+  ClientOptions client = {};
+};
+
+/// LPUSH, LMOVE and BLMOVE to a processing list, and LREM when a message is done. Each message goes to
+/// one consumer.
+///
+/// **Delivery** is at least once. A consumer that is opened again first puts back what its processing
+/// list still has. What a dead one left is put back by another one after claim_idle_ms. Messages with the
+/// same bytes are the same message to done(). Deliveries are not counted.
+///
+/// **Losses**: none, as long as the keyspace keeps what it acknowledged.
+///
+/// **Keys**: the list, called as the queue; {<name>}:processing:<consumer>, a list; {<name>}:consumers,
+/// a sorted set of the consumers by their last call, ms since 1970 by the server's clock. Consumers of
+/// another system that BRPOP the list share its messages, and lose theirs.
+///
+/// Thread safety: see Queue. Does not own the backend, which must outlive it.
+class ListQueue final : public Queue {
+ public:
+  /// kInvalidArgument: an option is out of range, or a name is empty.
+  static absl::StatusOr<std::unique_ptr<ListQueue>> create(Backend& backend, std::string name,
+                                                           ListQueueOptions options = {});
+
+  absl::Status push(std::string_view body) override;
+  /// kResourceExhausted: this consumer took size_max messages that are not done.
+  absl::StatusOr<std::vector<QueueMessage>> take(std::size_t count_max,
+                                                 std::int64_t wait_ms) override;
+  absl::StatusOr<std::size_t> done(std::span<const QueueMessage> messages) override;
+  void interrupt() override;
+
+ private:
+  using Messages = std::vector<QueueMessage>;
+
+  ListQueue(Backend& backend, std::string name, ListQueueOptions options);
+
+  [[nodiscard]] std::string processing_of(std::string_view consumer) const;
+  absl::Status put_back(const std::string& consumer, std::int64_t idle_ms);
+  absl::Status put_back_abandoned();
+  absl::Status move(std::size_t count_max, Messages& messages);
+  absl::Status move_one(std::int64_t block_ms, Messages& messages);
+
+  const Clock& clock_;
+  const std::string name_;
+  const ListQueueOptions options_;
+  const std::string consumers_;
+  const std::string processing_;
+  const std::unique_ptr<Client> client_;
+  QueueWait::Interrupts interrupts_{0};
+
+  // Of the thread that takes:
+  bool has_recovered_ = false;    // what its processing list had
+  std::int64_t claim_at_ms_ = 0;  // monotonic: when to look for dead consumers
+};
+
+}  // namespace rushgate

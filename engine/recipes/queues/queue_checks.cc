@@ -1,0 +1,44 @@
+#include "engine/recipes/queues/queue_checks.h"
+
+#include "engine/base/concat.h"
+
+namespace rushgate {
+
+absl::Status check_queue_number(std::string_view what, std::int64_t value, std::int64_t minimum,
+                                std::int64_t maximum) {
+  if (value >= minimum && value <= maximum) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      concat("queue: ", what, " is ", value, ", and must be from ", minimum, " to ", maximum));
+}
+
+absl::Status check_queue_text(std::string_view what, std::string_view text) {
+  if (!text.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(concat("queue: ", what, " is empty"));
+}
+
+absl::Status check_push(std::string_view body) {
+  if (body.size() <= Queue::kBodyBytesMax) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      concat("queue: a message has ", body.size(), " bytes, and may have ", Queue::kBodyBytesMax));
+}
+
+absl::Status check_take(std::size_t count_max, std::int64_t wait_ms) {
+  if (count_max < 1 || count_max > Queue::kCountMax) {
+    return absl::InvalidArgumentError(
+        concat("queue: count_max is ", count_max, ", and must be from 1 to ", Queue::kCountMax));
+  }
+  return check_queue_number("wait_ms", wait_ms, 0, Queue::kWaitMsMax);
+}
+
+absl::Status check_done(std::size_t count) {
+  if (count <= Queue::kCountMax) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      concat("queue: done() of ", count, " messages, and may be of ", Queue::kCountMax));
+}
+
+absl::Status queue_is_full(std::string_view name, std::int64_t size_max) {
+  return absl::ResourceExhaustedError(
+      concat("queue ", name, ": ", size_max, " messages wait already"));
+}
+
+}  // namespace rushgate

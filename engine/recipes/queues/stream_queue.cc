@@ -1,0 +1,214 @@
+#include "engine/recipes/queues/stream_queue.h"
+
+#include <utility>
+
+#include "engine/base/concat.h"
+#include "engine/client/reply_status.h"
+#include "engine/client/script.h"
+#include "engine/recipes/queues/queue_checks.h"
+#include "engine/recipes/queues/stream_trim.h"
+
+namespace rushgate {
+namespace {
+
+constexpr std::string_view kStart = "0-0";
+
+// KEYS stream  ARGV  1 size_max  2 field  3 body. Returns 1, or 0 if the queue is full. The last message
+// that was done stays in the stream (trim_done_entries()), hence one more than size_max.
+const Script& push_script() {
+  static const Script* const kScript = new Script(R"lua(
+if redis.call('XLEN', KEYS[1]) > tonumber(ARGV[1]) then return 0 end
+redis.call('XADD', KEYS[1], '*', ARGV[2], ARGV[3])
+return 1
+)lua");
+  return *kScript;
+}
+
+// KEYS stream
+// ARGV  1 group  2 consumer  3 field  4 how many  5 'history': the consumer's pending messages, or
+//       'claim': those of any that are idle  6 where to go on  7 for how long they are idle (ms)
+// Returns where to go on, and for each message: id, body, how often it was delivered. What was deleted
+// from the stream is acknowledged.
+const Script& redeliver_script() {
+  static const Script* const kScript = new Script(R"lua(
+local group, consumer, count, from = ARGV[1], ARGV[2], ARGV[4], ARGV[6]
+local entries
+if ARGV[5] == 'history' then
+  local read = redis.call('XREADGROUP', 'GROUP', group, consumer, 'COUNT', count,
+                          'STREAMS', KEYS[1], from)
+  entries = read[1][2]
+  from = #entries > 0 and entries[#entries][1] or '0-0'
+else
+  local claimed = redis.call('XAUTOCLAIM', KEYS[1], group, consumer, ARGV[7], from, 'COUNT', count)
+  from, entries = claimed[1], claimed[2]
+end
+local messages = {}
+for _, entry in ipairs(entries) do
+  local id, fields = entry and entry[1], entry and entry[2]
+  if fields then
+    local body = ''
+    for i = 1, #fields, 2 do
+      if fields[i] == ARGV[3] then body = fields[i + 1] end
+    end
+    local pending = redis.call('XPENDING', KEYS[1], group, id, id, 1)
+    messages[#messages + 1] = {id, body, pending[1][4]}
+  elseif id then
+    redis.call('XACK', KEYS[1], group, id)
+  end
+end
+return {from, messages}
+)lua");
+  return *kScript;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<StreamQueue>> StreamQueue::create(Backend& backend, std::string name,
+                                                                 StreamQueueOptions options) {
+  for (const absl::Status& checked :
+       {check_queue_text("the name", name), check_queue_text("the group", options.group),
+        check_queue_text("the consumer", options.consumer),
+        check_queue_text("the field", options.field),
+        check_queue_number("size_max", options.size_max, 1, kQueueSizeMax),
+        check_queue_number("claim_idle_ms", options.claim_idle_ms, 1, kQueueIdleMsMax)}) {
+    if (!checked.ok()) return checked;
+  }
+  return std::unique_ptr<StreamQueue>(
+      new StreamQueue(backend, std::move(name), std::move(options)));
+}
+
+StreamQueue::StreamQueue(Backend& backend, std::string name, StreamQueueOptions options)
+    : clock_(backend.clock()),
+      name_(std::move(name)),
+      options_(std::move(options)),
+      client_(backend.open_client(options_.client)),
+      history_after_(kStart),
+      claim_from_(kStart) {}
+
+absl::Status StreamQueue::push(std::string_view body) {
+  if (const absl::Status checked = check_push(body); !checked.ok()) return checked;
+  const std::string_view keys[] = {name_};
+  const DecimalText size_max(options_.size_max);
+  const std::string_view arguments[] = {size_max, options_.field, body};
+  const Reply pushed = client_->run(push_script(), keys, arguments);
+  if (!pushed.is_integer()) return to_status(pushed, "pushing a message");
+  return pushed.integer() == 1 ? absl::OkStatus() : queue_is_full(name_, options_.size_max);
+}
+
+absl::StatusOr<std::vector<QueueMessage>> StreamQueue::take(std::size_t count_max,
+                                                            std::int64_t wait_ms) {
+  if (const absl::Status checked = check_take(count_max, wait_ms); !checked.ok()) return checked;
+  QueueWait wait(clock_, wait_ms, interrupts_);
+  bool is_second_try = false;
+  while (true) {
+    if (const absl::Status made = ensure_group(); !made.ok()) return made;
+    auto messages = next(count_max, wait);
+    const bool group_is_gone = !group_exists_;
+    if (group_is_gone && !std::exchange(is_second_try, true)) continue;
+    if (!messages.ok() || !messages->empty() || !wait.may_go_on()) return messages;
+  }
+}
+
+/// Creates the group at the start of the stream: messages may have been pushed before.
+absl::Status StreamQueue::ensure_group() {
+  if (group_exists_) return absl::OkStatus();
+  const Reply made = (*client_)("XGROUP", "CREATE", name_, options_.group, "0", "MKSTREAM");
+  if (made.is_error() && !has_code(made, "BUSYGROUP")) {
+    return to_status(made, "creating a consumer group");
+  }
+  group_exists_ = true;
+  return absl::OkStatus();
+}
+
+/// Its own pending messages when it was just opened, what others left, then new ones.
+absl::StatusOr<StreamQueue::Messages> StreamQueue::next(std::size_t count_max, QueueWait& wait) {
+  while (history_after_) {
+    auto messages = redeliver("history", *history_after_, count_max);
+    if (!messages.ok()) return messages;
+    if (*history_after_ == kStart) history_after_.reset();
+    if (!messages->empty()) return messages;
+  }
+  while (clock_.monotonic_ms() >= claim_at_ms_) {
+    auto messages = redeliver("claim", claim_from_, count_max);
+    if (!messages.ok()) return messages;
+    if (claim_from_ == kStart) claim_at_ms_ = clock_.monotonic_ms() + options_.claim_idle_ms;
+    if (!messages->empty()) return messages;
+  }
+  return read_new(count_max, wait.begin(claim_at_ms_ - clock_.monotonic_ms()));
+}
+
+absl::StatusOr<StreamQueue::Messages> StreamQueue::redeliver(std::string_view what,
+                                                             std::string& from,
+                                                             std::size_t count_max) {
+  const std::string_view keys[] = {name_};
+  const DecimalText count(static_cast<std::int64_t>(count_max));
+  const DecimalText idle_ms(options_.claim_idle_ms);
+  const std::string_view arguments[] = {
+      options_.group, options_.consumer, options_.field, count, what, from, idle_ms};
+  const Reply reply = client_->run(redeliver_script(), keys, arguments);
+  if (reply.elements().size() != 2) return failed(reply);
+  from = reply.elements()[0].text();
+  Messages messages;
+  messages.reserve(reply.elements()[1].elements().size());
+  for (const Reply& message : reply.elements()[1].elements()) {
+    const std::vector<Reply>& parts = message.elements();
+    if (parts.size() != 3) return failed(reply);
+    messages.push_back(
+        {.id = parts[0].text(), .body = parts[1].text(), .deliveries = parts[2].integer()});
+  }
+  return messages;
+}
+
+absl::StatusOr<StreamQueue::Messages> StreamQueue::read_new(std::size_t count_max,
+                                                            std::int64_t block_ms) {
+  Request request =
+      Request::of("XREADGROUP", "GROUP", options_.group, options_.consumer, "COUNT", count_max);
+  if (block_ms > 0) {
+    request.add("BLOCK");
+    request.add(block_ms);
+  }
+  request.add("STREAMS");
+  request.add(name_);
+  request.add(">");
+  const Reply reply = client_->call(std::move(request));
+  if (reply.is_nil()) return Messages{};
+  if (reply.elements().size() != 1 || reply.elements()[0].elements().size() != 2) {
+    return failed(reply);
+  }
+  Messages messages;
+  for (const Reply& entry : reply.elements()[0].elements()[1].elements()) {
+    if (entry.elements().size() != 2) return failed(reply);
+    QueueMessage message{.id = entry.elements()[0].text(), .deliveries = 1};
+    const std::vector<Reply>& fields = entry.elements()[1].elements();
+    for (std::size_t i = 0; i + 1 < fields.size(); i += 2) {
+      if (fields[i].text() == options_.field) message.body = fields[i + 1].text();
+    }
+    messages.push_back(std::move(message));
+  }
+  return messages;
+}
+
+/// Notes that the group is gone: take() creates it again.
+absl::Status StreamQueue::failed(const Reply& reply) {
+  if (has_code(reply, "NOGROUP") || has_code(reply, "UNBLOCKED")) group_exists_ = false;
+  return to_status(reply, "taking messages");
+}
+
+absl::StatusOr<std::size_t> StreamQueue::done(std::span<const QueueMessage> messages) {
+  if (const absl::Status checked = check_done(messages.size()); !checked.ok()) return checked;
+  if (messages.empty()) return std::size_t{0};
+  Request request = Request::of("XACK", name_, options_.group);
+  for (const QueueMessage& message : messages) request.add(message.id);
+  const Reply acknowledged = client_->call(std::move(request));
+  if (!acknowledged.is_integer()) return to_status(acknowledged, "acknowledging messages");
+  // If it fails, the messages are done all the same, and the next call removes them.
+  trim_done_entries(*client_, name_).IgnoreError();
+  return static_cast<std::size_t>(acknowledged.integer());
+}
+
+void StreamQueue::interrupt() {
+  ++interrupts_;
+  client_->unblock();
+}
+
+}  // namespace rushgate

@@ -1,0 +1,72 @@
+// A fiber waits for messages by the engine's clock, and lets others of its thread go on.
+#include <memory>
+
+#include <boost/fiber/fiber.hpp>
+#include <boost/fiber/operations.hpp>
+
+#include "engine/client/fiber_wait.h"
+#include "engine/recipes/queues/list_queue.h"
+#include "engine/recipes/queues/stream_queue.h"
+#include "tests/recipes/queues/queue_fixture.h"
+
+namespace rushgate {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+class FiberQueuesTest : public ::testing::Test {
+ protected:
+  void expect_waits_by_engines_clock(Queue& queue) {
+    Bodies found;
+    bool has_ended = false;
+    const auto wait = [&] {
+      has_ended = false;
+      return boost::fibers::fiber(boost::fibers::launch::dispatch, [&] {
+        const auto messages = queue.take(10, kWaitMs);
+        EXPECT_TRUE(messages.ok()) << messages.status();
+        if (messages.ok()) found = bodies_of(*messages);
+        has_ended = true;
+      });
+    };
+    auto waiter = wait();
+    pass_ms(kWaitMs - 1);
+    EXPECT_FALSE(has_ended);
+    pass_ms(1);
+    EXPECT_TRUE(has_ended);
+    EXPECT_THAT(found, IsEmpty());
+    waiter.join();
+
+    waiter = wait();
+    pass_ms(1);
+    push(queue, {"a"});
+    waiter.join();
+    EXPECT_THAT(found, ElementsAre("a"));
+  }
+  /// Moves the clock, and lets the fibers run whose wait has ended.
+  void pass_ms(std::int64_t duration_ms) {
+    constexpr std::int64_t kStepMs = 1'000;
+    for (; duration_ms > 0; duration_ms -= kStepMs) {
+      engine_->advance_ms(std::min(duration_ms, kStepMs));
+      for (int i = 0; i < 10; ++i) boost::this_fiber::yield();
+    }
+  }
+
+  static constexpr std::int64_t kWaitMs = 300'000;  // longer than claim_idle_ms: several commands
+  ManualClock clock_;
+  std::unique_ptr<Engine> engine_ =
+      *Engine::open(std::make_unique<MemoryStore>(), {.manual_clock = &clock_});
+};
+
+TEST_F(FiberQueuesTest, StreamQueueWaitsByEnginesClock) {
+  expect_waits_by_engines_clock(
+      **StreamQueue::create(*engine_, "orders", {.client = {.wait = &fiber_wait()}}));
+}
+
+TEST_F(FiberQueuesTest, ListQueueWaitsByEnginesClock) {
+  expect_waits_by_engines_clock(
+      **ListQueue::create(*engine_, "orders", {.client = {.wait = &fiber_wait()}}));
+}
+
+}  // namespace
+}  // namespace rushgate
