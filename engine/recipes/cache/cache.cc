@@ -39,6 +39,7 @@ absl::Status check(const CacheOptions& options) {
       .check("wait_ms", options.wait_ms, 0, kTtlMsMax)
       .check("value_bytes_max", static_cast<std::int64_t>(options.value_bytes_max), 1,
              kValueBytesMax)
+      .check("stale_ms", options.stale_ms, 0, kTtlMsMax)
       .check("background_loads_max", options.background_loads_max, 1, kLoadsMax)
       .fault();
 }

@@ -39,8 +39,16 @@ struct CacheOptions {
   std::int64_t wait_ms = 3'000;
   std::size_t value_bytes_max = 1'048'576;
 
-  /// Runs the loads that no caller runs on its own thread: those of get_or_load_async(). Empty: a
-  /// thread of the cache does. At most background_loads_max of them are queued or running.
+  /// Logical expiry: how long a value is kept beyond its TTL. Meanwhile callers get the old value, and
+  /// one load in the background replaces it. 0: a value ends with its TTL, and callers wait.
+  std::int64_t stale_ms = 0;
+  /// Runs in the background when the load that was to replace an old value has failed. The next one
+  /// begins kRefreshPauseMs later, at the earliest.
+  std::function<void(std::string_view key, const absl::Status& failure)> on_refresh_failed = {};
+
+  /// Runs the loads that no caller runs on its own thread: those of get_or_load_async(), and those
+  /// that replace old values. Empty: a thread of the cache does. At most background_loads_max of them
+  /// are queued or running.
   std::function<void(absl::AnyInvocable<void()> load)> run_in_background = {};
   std::int64_t background_loads_max = 1'024;
 
@@ -54,7 +62,8 @@ struct CacheOptions {
 /// "does not exist". While a caller loads it, <lock_prefix><key> is a string with a lease that names
 /// the load; other systems take the same lock by SET NX PX. <key_prefix><key>:load-ended is the
 /// channel by which those that wait learn of the end of a load. On a Redis Cluster a key needs a hash
-/// tag.
+/// tag. With logical expiry a value is "<ms since 1970 UTC>:<value>", where the time is the end of its
+/// TTL, by the server's clock. Anything else is replaced. Turn it on together with another key_prefix.
 ///
 /// **Loads.** A value is written only if its load still has its lock, in one script. Therefore a load
 /// that took longer than its lease, or during which the key was invalidated, writes nothing; its own
@@ -81,6 +90,7 @@ class Cache {
   using Callback = absl::AnyInvocable<void(absl::StatusOr<Value>)>;
 
   static constexpr std::size_t kKeyBytesMax = 65'536;
+  static constexpr std::int64_t kRefreshPauseMs = 1'000;
   static constexpr std::int64_t kTtlMsMax = 366LL * 24 * 60 * 60 * 1'000;
 
   /// kInvalidArgument: an option is out of range.

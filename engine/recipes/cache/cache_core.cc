@@ -72,20 +72,27 @@ absl::StatusOr<CacheCore::Attempt> CacheCore::read(const Reply& reply) {
   if (parts[0].integer() == cache_scripts::kWait) {
     return Attempt{.kind = Kind::kWait, .lease_left_ms = parts[1].integer()};
   }
-  return Attempt{.kind = Kind::kValue, .value = to_value(parts[1].text())};
+  const bool is_old = parts[0].integer() == cache_scripts::kOld;
+  return Attempt{.kind = is_old ? Kind::kOld : Kind::kValue, .value = to_value(parts[1].text())};
 }
 
-/// A hit is one GET.
+const Script& CacheCore::fetch_script() const {
+  return options_.stale_ms > 0 ? cache_scripts::fetch_with_expiry() : cache_scripts::fetch();
+}
+
+/// A hit is one GET, if the value has no expiry inside.
 absl::StatusOr<CacheCore::Attempt> CacheCore::attempt(const Names& names) {
-  Reply value = (*client_)("GET", names.value);
-  if (value.kind() == Reply::Kind::kBulk) {
-    return Attempt{.kind = Kind::kValue, .value = to_value(std::move(value.mutable_text()))};
+  if (options_.stale_ms == 0) {
+    Reply value = (*client_)("GET", names.value);
+    if (value.kind() == Reply::Kind::kBulk) {
+      return Attempt{.kind = Kind::kValue, .value = to_value(std::move(value.mutable_text()))};
+    }
+    if (!value.is_nil()) return to_status(value, "reading a cache");
   }
-  if (!value.is_nil()) return to_status(value, "reading a cache");
   const std::string lease_ms = concat(options_.load_lease_ms);
   const std::array<std::string_view, 2> keys = {names.value, names.lock};
   const std::array<std::string_view, 2> arguments = {names.load, lease_ms};
-  return read(client_->run(cache_scripts::fetch(), keys, arguments));
+  return read(client_->run(fetch_script(), keys, arguments));
 }
 
 void CacheCore::attempt_async(const Names& names, Attempted done) {
@@ -93,7 +100,7 @@ void CacheCore::attempt_async(const Names& names, Attempted done) {
   const std::string lease_ms = concat(options_.load_lease_ms);
   const std::array<std::string_view, 2> keys = {names.value, names.lock};
   const std::array<std::string_view, 2> arguments = {names.load, lease_ms};
-  client_->submit_script(cache_scripts::fetch(), keys, arguments,
+  client_->submit_script(fetch_script(), keys, arguments,
                          [self = shared_from_this(), done = std::move(done)](
                              const Reply& reply) mutable { done(read(reply)); });
 }
@@ -134,7 +141,8 @@ absl::StatusOr<CacheCore::Value> CacheCore::run(const Names& names, Cache::Loade
                                            options_.value_bytes_max, ", or nothing"));
 }
 
-absl::StatusOr<CacheCore::Value> CacheCore::load(const Names& names, Cache::Loader& loader) {
+absl::StatusOr<CacheCore::Value> CacheCore::load(const Names& names, Cache::Loader& loader,
+                                                 OnFailure on_failure) {
   /// For what a loader throws that is no std::exception.
   struct Unwinding {
     ~Unwinding() {
@@ -152,14 +160,19 @@ absl::StatusOr<CacheCore::Value> CacheCore::load(const Names& names, Cache::Load
     const std::string ttl_ms = concat(ttl_ms_of(*loaded));
     const std::string_view value = *loaded ? std::string_view(**loaded) : std::string_view();
     const std::array<std::string_view, 2> keys = {names.value, names.lock};
-    const std::array<std::string_view, 4> arguments = {names.load, names.channel, value, ttl_ms};
+    const std::string stale_ms = concat(options_.stale_ms);
+    const std::array<std::string_view, 5> arguments = {names.load, names.channel, value, ttl_ms,
+                                                       stale_ms};
     is_ended = !client_->run(cache_scripts::store(), keys, arguments).is_error();
   }
-  if (!is_ended) {
-    const std::string_view key = names.lock;
-    const std::array<std::string_view, 2> arguments = {names.load, names.channel};
-    static_cast<void>(client_->run(cache_scripts::abandon(), {&key, 1}, arguments));
-  }
+  if (is_ended) return loaded;
+  const bool holds_off = on_failure == OnFailure::kHoldOff;
+  const std::string pause_ms = concat(Cache::kRefreshPauseMs);
+  const std::string_view key = names.lock;
+  const std::array<std::string_view, 2> arguments = {names.load,
+                                                     holds_off ? pause_ms : names.channel};
+  static_cast<void>(client_->run(holds_off ? cache_scripts::hold_off() : cache_scripts::abandon(),
+                                 {&key, 1}, arguments));
   return loaded;
 }
 
@@ -180,17 +193,18 @@ std::int64_t CacheCore::ttl_ms_of(const Value& value) {
          static_cast<std::int64_t>(jitter_.below(static_cast<std::uint64_t>(jitter_ms) + 1));
 }
 
-void CacheCore::load_in_background(const Names& names, Cache::Loader loader, Cache::Callback done) {
+void CacheCore::load_in_background(const Names& names, Cache::Loader loader, OnFailure on_failure,
+                                   Cache::Callback done) {
   if (++background_loads_ > options_.background_loads_max) {
     --background_loads_;
     abandon(names);
     return done(absl::ResourceExhaustedError(
         concat("cache: ", options_.background_loads_max, " loads run in the background")));
   }
-  BackgroundThread::Task task = [self = shared_from_this(), names, loader = std::move(loader),
-                                 done = std::move(done)]() mutable {
+  BackgroundThread::Task task = [self = shared_from_this(), names, on_failure,
+                                 loader = std::move(loader), done = std::move(done)]() mutable {
     absl::StatusOr<Value> loaded = closed();
-    if (!self->is_closed_) loaded = self->load(names, loader);
+    if (!self->is_closed_) loaded = self->load(names, loader, on_failure);
     --self->background_loads_;
     done(std::move(loaded));
   };
@@ -203,6 +217,17 @@ void CacheCore::load_in_background(const Names& names, Cache::Loader loader, Cac
     }
   }
   task();
+}
+
+void CacheCore::refresh(const Names& names, Cache::Loader loader) {
+  load_in_background(names, std::move(loader), OnFailure::kHoldOff,
+                     [self = shared_from_this(), names](const absl::StatusOr<Value>& loaded) {
+                       if (loaded.ok() || self->is_closed_ || !self->options_.on_refresh_failed)
+                         return;
+                       const std::string_view name = names.value;
+                       self->options_.on_refresh_failed(
+                           name.substr(self->options_.key_prefix.size()), loaded.status());
+                     });
 }
 
 // ---- Calls ----
@@ -221,7 +246,8 @@ absl::StatusOr<CacheCore::Value> CacheCore::get_or_load(std::string_view key,
         options_.client.wait, [&](Attempted done) { wait(names, std::move(done)); });
   }
   if (!tried.ok()) return tried.status();
-  if (tried->kind == Kind::kLoad) return load(names, loader);
+  if (tried->kind == Kind::kLoad) return load(names, loader, OnFailure::kRelease);
+  if (tried->kind == Kind::kOld) refresh(names, std::move(loader));
   return std::move(tried->value);
 }
 
@@ -232,8 +258,12 @@ void CacheCore::get_or_load_async(std::string_view key, Cache::Loader loader,
   auto decided = [self = shared_from_this(), names, loader = std::move(loader),
                   done = std::move(done)](absl::StatusOr<Attempt> tried) mutable {
     if (!tried.ok()) return done(tried.status());
-    if (tried->kind == Kind::kValue) return done(std::move(tried->value));
-    self->load_in_background(names, std::move(loader), std::move(done));
+    if (tried->kind == Kind::kLoad) {
+      return self->load_in_background(names, std::move(loader), OnFailure::kRelease,
+                                      std::move(done));
+    }
+    if (tried->kind == Kind::kOld) self->refresh(names, std::move(loader));
+    done(std::move(tried->value));
   };
   attempt_async(names, [self = shared_from_this(), names,
                         decided = std::move(decided)](absl::StatusOr<Attempt> tried) mutable {

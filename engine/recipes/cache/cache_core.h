@@ -36,9 +36,10 @@ class CacheCore : public std::enable_shared_from_this<CacheCore> {
     std::string load;
   };
   struct Attempt {
-    enum class Kind : std::uint8_t { kValue, kLoad, kWait };
+    /// kLoad, kOld: the caller has the lock.
+    enum class Kind : std::uint8_t { kValue, kLoad, kWait, kOld };
     Kind kind = Kind::kWait;
-    Value value = {};                 // kValue
+    Value value = {};                 // kValue, kOld
     std::int64_t lease_left_ms = -1;  // kWait; negative: the lock has no lease
   };
   using Attempted = absl::AnyInvocable<void(absl::StatusOr<Attempt>)>;
@@ -64,14 +65,20 @@ class CacheCore : public std::enable_shared_from_this<CacheCore> {
   void remove(const std::shared_ptr<CacheWait>& wait);
 
  private:
+  /// What becomes of the lock of a load that came to nothing.
+  enum class OnFailure : std::uint8_t { kRelease, kHoldOff };
+
   [[nodiscard]] Names names_of(std::string_view key);
+  [[nodiscard]] const Script& fetch_script() const;
   absl::StatusOr<Attempt> attempt(const Names& names);
   static absl::StatusOr<Attempt> read(const Reply& reply);
   void wait(const Names& names, Attempted done);
   /// Runs the loader and writes its value. The caller has the lock.
-  absl::StatusOr<Value> load(const Names& names, Cache::Loader& loader);
+  absl::StatusOr<Value> load(const Names& names, Cache::Loader& loader, OnFailure on_failure);
   absl::StatusOr<Value> run(const Names& names, Cache::Loader& loader);
-  void load_in_background(const Names& names, Cache::Loader loader, Cache::Callback done);
+  void load_in_background(const Names& names, Cache::Loader loader, OnFailure on_failure,
+                          Cache::Callback done);
+  void refresh(const Names& names, Cache::Loader loader);
   [[nodiscard]] std::int64_t ttl_ms_of(const Value& value);
 
   Backend& backend_;

@@ -12,10 +12,36 @@ return {2, redis.call('PTTL', KEYS[2])}
   return *kScript;
 }
 
+const Script& fetch_with_expiry() {
+  static const Script* const kScript = new Script(R"lua(
+local known = redis.call('GET', KEYS[1])
+local colon = known and string.find(known, ':', 1, true)
+local expires_at = colon and tonumber(string.sub(known, 1, colon - 1))
+local value
+if expires_at then
+  value = string.sub(known, colon + 1)
+  local time = redis.call('TIME')
+  if time[1] * 1000 + math.floor(time[2] / 1000) < expires_at then return {0, value} end
+end
+if redis.call('SET', KEYS[2], ARGV[1], 'NX', 'PX', ARGV[2]) then
+  if value then return {3, value} end
+  return {1}
+end
+if value then return {0, value} end
+return {2, redis.call('PTTL', KEYS[2])}
+)lua");
+  return *kScript;
+}
+
 const Script& store() {
   static const Script* const kScript = new Script(R"lua(
 if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
-redis.call('SET', KEYS[1], ARGV[3], 'PX', ARGV[4])
+local value, ttl, stale = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
+if stale > 0 then
+  local time = redis.call('TIME')
+  value = string.format('%.0f:', time[1] * 1000 + math.floor(time[2] / 1000) + ttl) .. value
+end
+redis.call('SET', KEYS[1], value, 'PX', string.format('%.0f', ttl + stale))
 redis.call('DEL', KEYS[2])
 redis.call('PUBLISH', ARGV[2], '1')
 return 1
@@ -29,6 +55,14 @@ if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 redis.call('DEL', KEYS[1])
 redis.call('PUBLISH', ARGV[2], '0')
 return 1
+)lua");
+  return *kScript;
+}
+
+const Script& hold_off() {
+  static const Script* const kScript = new Script(R"lua(
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+return redis.call('PEXPIRE', KEYS[1], ARGV[2])
 )lua");
   return *kScript;
 }

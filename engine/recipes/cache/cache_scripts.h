@@ -10,15 +10,21 @@ enum Fetched : int {
   kValue = 0,  // {0, value}
   kLoad = 1,   // {1}: the caller has the lock, and loads
   kWait = 2,   // {2, PTTL of the lock}: another caller loads
+  kOld = 3,    // {3, value}: it is old, and the caller has the lock
 };
 
 /// KEYS value, lock. ARGV name of a load, lease (ms).
 const Script& fetch();
+/// As fetch(), of a value with an expiry inside. An old one that another caller replaces is a kValue.
+const Script& fetch_with_expiry();
 /// Writes a value and ends its load, if the load still has the lock. KEYS value, lock. ARGV name of
-/// the load, channel, value, TTL (ms). Returns 1, or 0 if nothing was written.
+/// the load, channel, value, TTL (ms), how long it is kept beyond that (ms; 0: no expiry inside).
+/// Returns 1, or 0 if nothing was written.
 const Script& store();
 /// Ends a load without a value. KEYS lock. ARGV name of the load, channel.
 const Script& abandon();
+/// Has a load that failed keep its lock for a while. KEYS lock. ARGV name of the load, how long (ms).
+const Script& hold_off();
 /// Removes the value, and ends a load. KEYS value, lock. ARGV channel.
 const Script& invalidate();
 

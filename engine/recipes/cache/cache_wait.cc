@@ -49,7 +49,7 @@ void CacheWait::attempted(absl::StatusOr<CacheCore::Attempt> attempted) {
   using Kind = CacheCore::Attempt::Kind;
   const std::int64_t now_ms = core_->backend().clock().monotonic_ms();
   if (!attempted.ok() || attempted->kind != Kind::kWait) {
-    const bool is_ours = attempted.ok() && attempted->kind == Kind::kLoad;
+    const bool is_ours = attempted.ok() && attempted->kind != Kind::kValue;
     if (!finish(std::move(attempted)) && is_ours) core_->abandon(names_);
     return;
   }

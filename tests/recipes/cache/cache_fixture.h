@@ -5,9 +5,11 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -59,6 +61,33 @@ struct Database {
   [[nodiscard]] Cache::Loader reader() {
     return [this] { return absl::StatusOr<Cache::Value>(read()); };
   }
+};
+
+/// Loads in the background that wait until the test runs them.
+class Tasks {
+ public:
+  [[nodiscard]] std::function<void(absl::AnyInvocable<void()>)> collector() {
+    return [this](absl::AnyInvocable<void()> task) {
+      const std::lock_guard lock(mutex_);
+      tasks_.push_back(std::move(task));
+    };
+  }
+  [[nodiscard]] std::size_t count() {
+    const std::lock_guard lock(mutex_);
+    return tasks_.size();
+  }
+  void run_all() {
+    std::vector<absl::AnyInvocable<void()>> tasks;
+    {
+      const std::lock_guard lock(mutex_);
+      tasks.swap(tasks_);
+    }
+    for (auto& task : tasks) task();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<absl::AnyInvocable<void()>> tasks_;  // guarded by mutex_
 };
 
 class CacheTest : public RecipeTest {

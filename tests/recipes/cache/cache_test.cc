@@ -1,7 +1,6 @@
 #include "engine/recipes/cache/cache.h"
 
 #include <atomic>
-#include <mutex>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -383,18 +382,14 @@ TEST_P(CacheTest, BadInputIsAnError) {
 
 TEST_P(CacheTest, BackgroundLoadsAreBounded) {
   CacheOptions slow = options();
-  std::vector<absl::AnyInvocable<void()>> tasks;
-  std::mutex mutex;
-  slow.run_in_background = [&](absl::AnyInvocable<void()> task) {
-    const std::lock_guard lock(mutex);
-    tasks.push_back(std::move(task));
-  };
+  Tasks tasks;
+  slow.run_in_background = tasks.collector();
   slow.background_loads_max = 2;
   const auto cache = open_cache(slow);
   std::vector<PendingValue> values;
   for (const char* key : {"a", "b", "c"}) values.push_back(begin(*cache, key, database_.reader()));
   EXPECT_EQ(values[2].result().status().code(), absl::StatusCode::kResourceExhausted);
-  for (auto& task : tasks) task();
+  tasks.run_all();
   EXPECT_EQ(*values[0].result(), "row 1");
   EXPECT_EQ(*values[1].result(), "row 1");
   EXPECT_EQ(*cache->get_or_load("c", database_.reader()), "row 1") << "its lock was released";
@@ -411,6 +406,7 @@ TEST(CacheOptionsTest, OutOfRangeIsNamed) {
   EXPECT_THAT(fault({.load_lease_ms = 0}), HasSubstr("load_lease_ms is 0"));
   EXPECT_THAT(fault({.wait_ms = -1}), HasSubstr("wait_ms is -1"));
   EXPECT_THAT(fault({.value_bytes_max = 0}), HasSubstr("value_bytes_max is 0"));
+  EXPECT_THAT(fault({.stale_ms = -1}), HasSubstr("stale_ms is -1"));
   EXPECT_THAT(fault({.background_loads_max = 0}), HasSubstr("background_loads_max is 0"));
   EXPECT_THAT(fault({.lock_prefix = "cache:"}), HasSubstr("lock_prefix"));
 }
