@@ -41,6 +41,7 @@ int run(int argc, char** argv) {
   add_status(app, invocation);
   add_dead_letters(app, invocation);
   add_serve(app, invocation);
+  add_strategies(app, invocation);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -28,5 +28,6 @@ void add_orders(CLI::App& app, Invocation& invocation);
 void add_status(CLI::App& app, Invocation& invocation);
 void add_dead_letters(CLI::App& app, Invocation& invocation);
 void add_serve(CLI::App& app, Invocation& invocation);
+void add_strategies(CLI::App& app, Invocation& invocation);
 
 }  // namespace rushgate

@@ -1,9 +1,10 @@
 // How far a replay is: a bar on a terminal, a line now and then elsewhere.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <string>
+
+#include "apps/progress_bar.h"
 
 namespace rushgate {
 
@@ -18,27 +19,17 @@ struct ProgressState {
 /// Writes to stderr. Not thread-safe.
 class Progress {
  public:
-  Progress();
-  /// clear()s.
-  ~Progress();
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-
   /// May be called as often as one likes.
   void show(const ProgressState& state);
   /// Takes the bar away, before something else is written.
-  void clear();
+  void clear() { bar_.clear(); }
 
   /// `[####----]  50%  100,000 of 200,000 …`, at most `width` characters.
   static std::string bar(const ProgressState& state, std::size_t width);
   static std::string line(const ProgressState& state);
 
  private:
-  using Clock = std::chrono::steady_clock;
-
-  const bool on_terminal_;
-  bool is_shown_ = false;
-  Clock::time_point next_;
+  ProgressBar bar_;
 };
 
 }  // namespace rushgate

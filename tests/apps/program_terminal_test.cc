@@ -57,18 +57,9 @@ Ends open_terminal() {
   _exit(127);
 }
 
-/// Replays `rows` requests, one a ms in real time; what that writes to stderr, which is `ends`.
-std::string progress_of_replay(int rows, const Ends& ends) {
-  const SaleFiles files;
-  files.write_vouchers({rows});
-  std::string requests;
-  for (int i = 0; i < rows; ++i) {
-    requests += std::to_string(i) + "," + std::to_string(i) + ",1\n";
-  }
-  files.write_requests(requests);
-  std::vector<std::string> command = files.replay({"--real-time"});
+/// Runs the program. Returns what it writes to stderr, which is `ends`.
+std::string errors_of(std::vector<std::string> command, const Ends& ends) {
   command.insert(command.begin(), RUSHGATE_PROGRAM);
-
   const pid_t child = fork();
   if (child == 0) become(command, ends.write);
   close(ends.write);
@@ -84,6 +75,18 @@ std::string progress_of_replay(int rows, const Ends& ends) {
   return text;
 }
 
+/// Replays `rows` requests, one a ms in real time; what that writes to stderr, which is `ends`.
+std::string progress_of_replay(int rows, const Ends& ends) {
+  const SaleFiles files;
+  files.write_vouchers({rows});
+  std::string requests;
+  for (int i = 0; i < rows; ++i) {
+    requests += std::to_string(i) + "," + std::to_string(i) + ",1\n";
+  }
+  files.write_requests(requests);
+  return errors_of(files.replay({"--real-time"}), ends);
+}
+
 TEST(ProgressProgramTest, OnATerminalABarIsDrawnAndTakenAway) {
   const std::string text = progress_of_replay(200, open_terminal());
   EXPECT_THAT(text, ContainsRegex("\r\033\\[K\\[[#-]+\\] +[0-9]+%"));
@@ -95,6 +98,14 @@ TEST(ProgressProgramTest, ThroughAPipeThereAreLinesWithoutControlCharacters) {
   EXPECT_THAT(text, ContainsRegex("[0-9]+%  [0-9,]+ of 1,500 requests, .* stored\n"));
   EXPECT_THAT(text, Not(HasSubstr("\033")));
   EXPECT_THAT(text, Not(HasSubstr("\r")));
+}
+
+TEST(ProgressProgramTest, StrategiesDrawBarOnTerminal) {
+  const std::string text =
+      errors_of({"strategies", "--users", "20", "--stock", "10", "--threads", "2", "--only", "c"},
+                open_terminal());
+  EXPECT_THAT(text, ContainsRegex("\r\033\\[K\\[[#-]+\\] +[0-9]+%  0 of 120 clicks; c: "));
+  EXPECT_THAT(text, EndsWith(kClearLine));
 }
 
 }  // namespace

@@ -1,0 +1,281 @@
+#include "apps/comparison/comparison.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "adapters/wiring/open_backend.h"
+#include "apps/comparison/shared_memory.h"
+#include "apps/interrupt.h"
+#include "engine/base/make_directory.h"
+#include "engine/base/random_name.h"
+
+namespace rushgate::comparison {
+namespace {
+
+namespace fs = std::filesystem;
+using strategies::Fault;
+using strategies::ScheduleKind;
+using strategies::StrategyKind;
+
+std::size_t rushes_of(const StrategyKind& kind) { return 1 + kind.forced.size() + 1; }
+
+/// What went wrong, from what users were told and what is in the order file.
+std::map<Fault, std::int64_t> find_faults(const std::map<UserId, std::int64_t>& told,
+                                          const strategies::OrderCounts& counts,
+                                          const JobResult& result, std::int64_t stock) {
+  std::map<Fault, std::int64_t> faults;
+  faults[Fault::kOversold] = std::max<std::int64_t>(0, counts.orders - stock);
+  faults[Fault::kTurnedAway] = result.turned_away;
+  for (const auto& [user, orders] : counts.by_user) faults[Fault::kDoubled] += orders - 1;
+  for (const auto& [user, promises] : told) {
+    const auto found = counts.by_user.find(user);
+    const std::int64_t orders = found == counts.by_user.end() ? 0 : found->second;
+    faults[Fault::kLost] += std::max<std::int64_t>(0, promises - orders);
+  }
+  const std::int64_t taken = stock - result.stock_left;
+  faults[Fault::kLeftBehind] = std::max<std::int64_t>(0, taken - counts.orders);
+  return faults;
+}
+
+/// Returns what follows `word`, if `line` begins with it.
+std::optional<std::string> after(std::string_view word, const std::string& line) {
+  if (!line.starts_with(word)) return std::nullopt;
+  return line.substr(word.size());
+}
+
+/// A directory for the length of a rush.
+class RushDirectory {
+ public:
+  static absl::StatusOr<RushDirectory> make(const fs::path& path) {
+    const absl::Status made = make_directory(path);
+    if (!made.ok()) return made;
+    return RushDirectory(path);
+  }
+  RushDirectory(RushDirectory&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  RushDirectory& operator=(RushDirectory&&) = delete;
+  ~RushDirectory() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+
+ private:
+  explicit RushDirectory(fs::path path) : path_(std::move(path)) {}
+
+  fs::path path_;
+};
+
+}  // namespace
+
+// ---- Results ----------------------------------------------------------------------------------
+
+std::int64_t StrategyResult::worst(Fault fault) const {
+  std::int64_t worst = 0;
+  for (const RushResult& rush : rushes) {
+    const auto found = rush.faults.find(fault);
+    if (found != rush.faults.end()) worst = std::max(worst, found->second);
+  }
+  return worst;
+}
+
+double StrategyResult::rate() const {
+  const RushResult& free = rushes.front();
+  return free.seconds > 0 ? static_cast<double>(free.answered) / free.seconds : 0;
+}
+
+bool is_unsafe(Fault fault) { return fault != Fault::kTurnedAway; }
+
+bool is_safe(const StrategyKind& kind) {
+  return std::none_of(kind.faults.begin(), kind.faults.end(), is_unsafe);
+}
+
+// ---- Runs -------------------------------------------------------------------------------------
+
+absl::StatusOr<std::unique_ptr<Comparison>> Comparison::open(
+    const ComparisonOptions& options, std::vector<const StrategyKind*> kinds) {
+  std::unique_ptr<Comparison> comparison(new Comparison(options, std::move(kinds)));
+  if (!options.redis_url.empty()) {
+    auto redis = open_backend(options.redis_url, {.client_name = "rushgate-strategies"});
+    if (!redis.ok()) return redis.status();
+    comparison->redis_ = *std::move(redis);
+  }
+  return comparison;
+}
+
+absl::StatusOr<std::vector<StrategyResult>> Comparison::run(ShowProgress show) {
+  for (const StrategyKind* const kind : kinds_) {
+    progress_.clicks += rushes_of(*kind) * static_cast<std::size_t>(2 * options_.users);
+  }
+  std::vector<StrategyResult> results;
+  for (const StrategyKind* const kind : kinds_) {
+    StrategyResult result{.kind = kind};
+    std::vector<ScheduleKind> schedules = kind->forced;
+    schedules.insert(schedules.begin(), ScheduleKind::kFree);
+    for (const ScheduleKind schedule : schedules) {
+      const char* const how = schedule == ScheduleKind::kFree ? "as it comes" : "forced";
+      auto rushed = rush(*kind, schedule, false, how, show);
+      if (!rushed.ok()) return rushed.status();
+      result.rushes.push_back(*std::move(rushed));
+    }
+    auto killed = rush(*kind, ScheduleKind::kFree, true, "killed half-way", show);
+    if (!killed.ok()) return killed.status();
+    result.rushes.push_back(*std::move(killed));
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+absl::StatusOr<RushResult> Comparison::rush(const StrategyKind& kind, ScheduleKind schedule,
+                                            bool kill, const std::string& doing,
+                                            ShowProgress show) {
+  // With a hash tag: the keys that recipes derive from it begin with it, too.
+  prefix_ = fmt::format("{{rushgate:strategies:{}}}:", random_name());
+  const std::size_t answered_before = progress_.answered;
+  progress_.doing = fmt::format("{}: {}, {}", kind.letter, kind.name, doing);
+  show(progress_);
+  Job job{.strategy = std::string(kind.letter),
+          .dir = options_.dir / fmt::format("{}-{}", kind.letter, random_name()),
+          .keyspace_url = options_.redis_url,
+          .prefix = prefix_,
+          .users = options_.users,
+          .stock = options_.stock,
+          .threads = options_.threads,
+          .seed = options_.seed,
+          .schedule = schedule,
+          .publish = true};
+  if (kill) job.kill_after = std::min(options_.stock, options_.users) / 2;
+  const auto directory = RushDirectory::make(job.dir);
+  if (!directory.ok()) return directory.status();
+
+  auto sold = sell(job, show);
+  absl::Status failed = sold.status();
+  if (sold.ok() && sold->reached_half) {
+    Job restart = job;
+    restart.users = 0;
+    restart.publish = false;
+    restart.kill_after = 0;
+    const auto finished = sell(restart, show);
+    failed = finished.status();
+    if (finished.ok()) sold->result.stock_left = finished->result.stock_left;
+  }
+  const absl::Status removed = remove_keys();
+  if (!failed.ok()) return failed;
+  if (!removed.ok()) return removed;
+  if (kill && !sold->reached_half) {
+    return absl::InternalError(
+        fmt::format("strategy {}: it was done before it could be killed", kind.letter));
+  }
+
+  const strategies::OrderCounts counts = strategies::count_orders(job.dir);
+  RushResult result{.schedule = schedule,
+                    .was_killed = sold->reached_half,
+                    .answered = sold->result.answered,
+                    .seconds = sold->result.seconds,
+                    .p50_ns = sold->result.p50_ns,
+                    .p99_ns = sold->result.p99_ns,
+                    .orders = counts.orders,
+                    .faults = find_faults(sold->told, counts, sold->result, options_.stock)};
+  for (const auto& [user, promises] : sold->told) result.accepted += promises;
+  progress_.answered = answered_before + static_cast<std::size_t>(2 * options_.users);
+  show(progress_);
+  return result;
+}
+
+absl::StatusOr<Comparison::Sold> Comparison::sell(const Job& first, ShowProgress show) {
+  const int processes = strategies::processes_of(first.schedule);
+  std::optional<SharedMemory> memory;
+  Job job = first;
+  job.parts = processes;
+  if (first.schedule != ScheduleKind::kFree) {
+    memory.emplace(strategies::SharedCounts::size(first.users));
+    job.shared_fd = memory->fd();
+  }
+  Sold sold;
+  std::vector<std::unique_ptr<Child>> children;
+  for (; job.part < processes; ++job.part) {
+    children.push_back(std::make_unique<Child>(job));
+    // The next one finds the voucher published.
+    bool is_ready = false;
+    while (!is_ready) {
+      const bool goes_on = children.back()->read(
+          [&](const std::string& line) { is_ready = is_ready || line == kReadyLine; });
+      if (!goes_on) break;
+    }
+    job.publish = false;
+  }
+  for (const auto& child : children) child->begin();
+  const absl::Status listened = listen(children, sold, show);
+  if (!listened.ok()) return listened;
+  for (const auto& child : children) {
+    const bool succeeded = child->wait();
+    if (succeeded || sold.reached_half) continue;
+    return absl::InternalError(
+        fmt::format("strategy {}: the process that sold ended with an error", first.strategy));
+  }
+  return sold;
+}
+
+absl::Status Comparison::listen(std::vector<std::unique_ptr<Child>>& children, Sold& sold,
+                                ShowProgress show) {
+  constexpr int kLookMs = 100;
+  const std::size_t answered_before = progress_.answered;
+  std::vector<std::size_t> answered(children.size(), 0);
+  std::vector<pollfd> outputs;
+  for (const auto& child : children) outputs.push_back({child->output(), POLLIN, 0});
+  const auto take = [&](std::size_t number, const std::string& line) {
+    if (const auto user = after(kAcceptedWord, line)) {
+      ++sold.told[std::stoll(*user)];
+    } else if (const auto count = after(kAnsweredWord, line)) {
+      answered[number] = std::max(answered[number], static_cast<std::size_t>(std::stoull(*count)));
+    } else if (const auto end = after(kEndWord, line)) {
+      const JobResult result = JobResult::from_line(*end);
+      sold.result.answered += result.answered;
+      sold.result.turned_away += result.turned_away;
+      sold.result.seconds = std::max(sold.result.seconds, result.seconds);
+      sold.result.p50_ns = std::max(sold.result.p50_ns, result.p50_ns);
+      sold.result.p99_ns = std::max(sold.result.p99_ns, result.p99_ns);
+      sold.result.stock_left = result.stock_left;
+    } else if (line == kHalfLine && !sold.reached_half) {
+      sold.reached_half = true;
+      children[number]->kill();
+    }
+  };
+  for (std::size_t open = children.size(); open > 0;) {
+    ::poll(outputs.data(), outputs.size(), kLookMs);
+    if (interrupt_signal() != 0) return absl::CancelledError("interrupted");
+    for (std::size_t i = 0; i < children.size(); ++i) {
+      if (outputs[i].fd < 0 || outputs[i].revents == 0) continue;
+      if (children[i]->read([&](const std::string& line) { take(i, line); })) continue;
+      outputs[i].fd = -1;  // poll() passes it over
+      --open;
+    }
+    progress_.answered = answered_before;
+    for (const std::size_t count : answered) progress_.answered += count;
+    show(progress_);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Comparison::remove_keys() {
+  if (redis_ == nullptr) return absl::OkStatus();
+  const auto client = redis_->open_client();
+  std::string cursor = "0";
+  do {
+    const Reply page = (*client)("SCAN", cursor, "MATCH", prefix_ + "*", "COUNT", 1'000);
+    if (page.is_error()) return absl::UnavailableError(page.text());
+    cursor = page.elements()[0].text();
+    for (const Reply& key : page.elements()[1].elements()) {
+      const Reply removed = (*client)("UNLINK", key.text());
+      if (removed.is_error()) return absl::UnavailableError(removed.text());
+    }
+  } while (cursor != "0");
+  return absl::OkStatus();
+}
+
+}  // namespace rushgate::comparison

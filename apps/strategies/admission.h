@@ -1,0 +1,29 @@
+// Admission in the keyspace, for the strategies that decide there.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "apps/strategies/strategy.h"
+#include "engine/client/script.h"
+
+namespace rushgate::strategies {
+
+/// A strategy whose stock is a key.
+class KeyspaceStrategy : public Strategy {
+ public:
+  using Strategy::Strategy;
+
+  void publish() override;
+  std::int64_t stock_left() override;
+};
+
+/// Returns the field's admission script, followed by `then`: commands in Lua that pass an accepted
+/// order on. KEYS: stock, buyers, and one for `then`. ARGV: the user, the order.
+Script admission_script(std::string_view then);
+
+/// Runs a script of admission_script(). `key` is the third.
+Answer admit(Client& client, const Script& script, const Setting& setting, std::string_view key,
+             UserId user, OrderId order);
+
+}  // namespace rushgate::strategies

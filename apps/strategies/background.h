@@ -1,0 +1,50 @@
+// A thread that works in the background of a strategy.
+#pragma once
+
+#include <atomic>
+#include <exception>
+#include <functional>
+#include <thread>
+#include <utility>
+
+namespace rushgate::strategies {
+
+/// Runs `work` until it returns. Not thread-safe.
+class Background {
+ public:
+  Background() = default;
+  ~Background() { join(); }
+  Background(const Background&) = delete;
+  Background& operator=(const Background&) = delete;
+
+  void start(std::function<void()> work) {
+    thread_ = std::thread([this, work = std::move(work)] {
+      try {
+        work();
+      } catch (...) {
+        error_ = std::current_exception();
+      }
+    });
+  }
+
+  /// Returns true if `work` shall return when it finds nothing more to do. For `work`.
+  [[nodiscard]] bool is_stopping() const { return is_stopping_; }
+
+  /// Waits until `work` has returned. Throws what it threw.
+  void stop() {
+    join();
+    if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+  }
+
+ private:
+  void join() {
+    is_stopping_ = true;
+    if (thread_.joinable()) thread_.join();
+  }
+
+  std::atomic<bool> is_stopping_{false};
+  std::exception_ptr error_;
+  std::thread thread_;
+};
+
+}  // namespace rushgate::strategies

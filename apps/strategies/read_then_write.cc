@@ -1,0 +1,36 @@
+// (a) Reads the stock, then writes it, in two statements without a lock.
+//
+// Two requests read the same stock and the same orders. Both write. The second write hides the
+// first, so the stock sinks by one and two orders are made.
+#include "apps/strategies/strategies.h"
+
+namespace rushgate::strategies {
+namespace {
+
+class ReadThenWrite final : public Strategy {
+ public:
+  using Strategy::Strategy;
+
+  Answer buy(Desk& desk, UserId user) override {
+    const std::int64_t stock = desk.orders.stock();
+    if (stock <= 0) return Answer::kSoldOut;
+    if (desk.orders.has_order(user)) return Answer::kHasOne;
+    desk.schedule.between_read_and_write(user);
+    desk.orders.change("UPDATE voucher SET stock = ?", stock - 1);
+    desk.schedule.half_done();
+    desk.orders.insert_order(user);
+    return Answer::kAccepted;
+  }
+};
+
+}  // namespace
+
+StrategyKind read_then_write() {
+  return {.letter = "a",
+          .name = "read, then write",
+          .forced = {ScheduleKind::kClicksMeet},
+          .faults = {Fault::kOversold, Fault::kDoubled},
+          .make = make_strategy<ReadThenWrite>};
+}
+
+}  // namespace rushgate::strategies

@@ -1,0 +1,22 @@
+#include "apps/strategies/strategies.h"
+
+#include <algorithm>
+
+namespace rushgate::strategies {
+
+const std::vector<StrategyKind>& all_strategies() {
+  static const std::vector<StrategyKind> all = {
+      read_then_write(), version_check(), stock_check(),   database_lock(),
+      user_mutex(),      stream_group(),  rushgate_sale(),
+  };
+  return all;
+}
+
+const StrategyKind* find_strategy(std::string_view letter) {
+  const auto& all = all_strategies();
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const StrategyKind& kind) { return kind.letter == letter; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+}  // namespace rushgate::strategies

@@ -1,0 +1,25 @@
+// The classic ways to sell a voucher, in the order in which the field found them. Each is a file of
+// its own: <name>.cc.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "apps/strategies/strategy.h"
+
+namespace rushgate::strategies {
+
+StrategyKind read_then_write();  // a
+StrategyKind version_check();    // b
+StrategyKind stock_check();      // c
+StrategyKind database_lock();    // d
+StrategyKind user_mutex();       // e
+StrategyKind stream_group();     // n
+StrategyKind rushgate_sale();    // o
+
+/// All of them, in this order.
+const std::vector<StrategyKind>& all_strategies();
+/// Returns null if there is none of this letter.
+const StrategyKind* find_strategy(std::string_view letter);
+
+}  // namespace rushgate::strategies

@@ -1,0 +1,154 @@
+// rushgate strategies: each unsafe one fails in the way that it is known for, each safe one does not.
+#include <csignal>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "apps/exit_code.h"
+#include "tests/apps/program.h"
+#include "tests/redis_server/raw_connection.h"
+#include "tests/redis_server/redis_server.h"
+#include "tests/temporary_directory.h"
+
+namespace rushgate {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using Names = std::set<std::string>;
+
+const std::vector<std::string> kFaults = {"oversold", "doubled", "turned_away", "lost",
+                                          "left_behind"};
+
+/// What each strategy is known for.
+const std::map<std::string, Names> kKnownFaults = {
+    {"a", {"oversold", "doubled"}},
+    {"b", {"turned_away"}},
+    {"c", {"doubled"}},
+    {"d", {}},
+    {"e", {"doubled"}},
+    {"n", {}},
+    {"o", {}},
+};
+
+/// The command for a short rush.
+std::vector<std::string> small_rush(const std::vector<std::string>& more = {}) {
+  std::vector<std::string> arguments = {"strategies", "--users",   "60", "--stock",
+                                        "20",         "--threads", "4",  "--json"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+Names faults_of(const nlohmann::ordered_json& strategy) {
+  Names names;
+  for (const std::string& fault : kFaults) {
+    if (strategy[fault] > 0) names.insert(fault);
+  }
+  return names;
+}
+
+/// By (a) a kill may leave stock without an order, or lost updates may hide it.
+bool may_have(const std::string& letter, const std::string& fault) {
+  return letter == "a" && fault == "left_behind";
+}
+
+void expect_known_faults(const nlohmann::ordered_json& strategy) {
+  const std::string letter = strategy["letter"];
+  SCOPED_TRACE(strategy.dump(2));
+  ASSERT_TRUE(kKnownFaults.contains(letter));
+  Names found = faults_of(strategy);
+  for (const std::string& fault : kFaults) {
+    if (may_have(letter, fault)) found.erase(fault);
+  }
+  EXPECT_EQ(found, kKnownFaults.at(letter));
+  Names harmful = kKnownFaults.at(letter);
+  harmful.erase("turned_away");
+  EXPECT_EQ(strategy["safe"], harmful.empty());
+}
+
+void expect_rushes(const nlohmann::ordered_json& strategy) {
+  SCOPED_TRACE(strategy.dump(2));
+  const auto& rushes = strategy["rushes"];
+  ASSERT_EQ(rushes.size(), 2 + strategy["forced"].size());
+  EXPECT_EQ(rushes.front()["schedule"], "free");
+  EXPECT_EQ(rushes.back()["killed"], true);
+  for (const auto& rush : rushes) EXPECT_GE(rush["orders"], rush["killed"] ? 10 : 20);
+}
+
+TEST(StrategiesProgramTest, EachHasTheFaultsItIsKnownFor) {
+  const ProgramResult result = run_program(small_rush());
+  ASSERT_EQ(result.exit_code, kExitOk) << result.err;
+  const auto json = result.json();
+  ASSERT_EQ(json["strategies"].size(), kKnownFaults.size());
+  for (const auto& strategy : json["strategies"]) {
+    expect_known_faults(strategy);
+    expect_rushes(strategy);
+  }
+}
+
+TEST(StrategiesProgramTest, KilledWorkerStoresEachOrderOnce) {
+  for (const char* const seed : {"1", "2", "3"}) {
+    const ProgramResult result = run_program(small_rush({"--only", "n,o", "--seed", seed}));
+    ASSERT_EQ(result.exit_code, kExitOk) << result.err;
+    for (const auto& strategy : result.json()["strategies"]) {
+      const auto& killed = strategy["rushes"].back();
+      EXPECT_EQ(killed["killed"], true);
+      EXPECT_EQ(faults_of(killed), Names{}) << killed.dump(2);
+    }
+  }
+}
+
+TEST(StrategiesProgramTest, TableHasRowForEachChosen) {
+  const ProgramResult result = run_program(
+      {"strategies", "--users", "20", "--stock", "10", "--threads", "2", "--only", "c,a"});
+  ASSERT_EQ(result.exit_code, kExitOk) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("20 users click twice each for a stock of 10; 2 threads\n"));
+  EXPECT_THAT(result.out, HasSubstr("\na  read, then write  "));
+  EXPECT_THAT(result.out, HasSubstr("\nc  optimistic lock, stock > 0  "));
+  EXPECT_THAT(result.out, HasSubstr("\n  a, c: the first click of a user pauses"));
+}
+
+TEST(StrategiesProgramTest, UnknownLetterIsRefused) {
+  const ProgramResult result = run_program({"strategies", "--only", "a,z"});
+  EXPECT_EQ(result.exit_code, kExitUsage);
+  EXPECT_THAT(result.err, HasSubstr("there is no strategy z"));
+}
+
+TEST(StrategiesProgramTest, InterruptedOneLeavesNoFiles) {
+  const TemporaryDirectory directory;
+  Program program({"strategies", "--users", "100000", "--stock", "100000", "--only", "a", "--dir",
+                   directory.path().string()});
+  ASSERT_TRUE(program.wait_for_error_text("a: read, then write"));
+  program.send(SIGINT);
+  EXPECT_EQ(program.wait().exit_code, kExitSignal + SIGINT);
+  EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
+}
+
+TEST(StrategiesRedisProgramTest, KeyspaceStrategiesRunThereAndLeaveNoKeys) {
+  const testing::RedisServer server;
+  testing::RawConnection connection(server.socket_path());
+  connection.call(Request::of("SET", "theirs", 1));
+  const ProgramResult result = run_program(small_rush({"--only", "n,o", "--redis", server.url()}));
+  ASSERT_EQ(result.exit_code, kExitOk) << result.err;
+  for (const auto& strategy : result.json()["strategies"]) {
+    expect_known_faults(strategy);
+    expect_rushes(strategy);
+  }
+  EXPECT_EQ(connection.call(Request::of("KEYS", "*")), Reply::array({Reply::bulk("theirs")}));
+}
+
+TEST(StrategiesRedisProgramTest, WithoutServerItFails) {
+  testing::RedisServer server;
+  server.kill();
+  const ProgramResult result = run_program(small_rush({"--redis", server.url()}));
+  EXPECT_EQ(result.exit_code, kExitFailure);
+  EXPECT_THAT(result.out, IsEmpty());
+}
+
+}  // namespace
+}  // namespace rushgate
