@@ -14,8 +14,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// In the order of the table.
-constexpr std::array<Outcome, kOutcomes> kRowsOfTable = {
+/// In the order of the table. Not kRefused: the program's sales have no custom admission script.
+constexpr std::array<Outcome, kOutcomes - 1> kRowsOfTable = {
     Outcome::kAccepted,        Outcome::kSoldOut,        Outcome::kLimitReached,
     Outcome::kDayLimitReached, Outcome::kNotStarted,     Outcome::kEnded,
     Outcome::kUnknownVoucher,  Outcome::kKeyReused,      Outcome::kOverloaded,

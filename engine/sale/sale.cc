@@ -88,41 +88,15 @@ BuyResult result_of(const AdmissionAnswer& answer) {
 
 }  // namespace
 
-std::string_view outcome_name(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::kAccepted:
-      return "accepted";
-    case Outcome::kSoldOut:
-      return "sold out";
-    case Outcome::kLimitReached:
-      return "limit reached";
-    case Outcome::kDayLimitReached:
-      return "day limit reached";
-    case Outcome::kNotStarted:
-      return "not started";
-    case Outcome::kEnded:
-      return "ended";
-    case Outcome::kUnknownVoucher:
-      return "unknown voucher";
-    case Outcome::kOverloaded:
-      return "overloaded";
-    case Outcome::kUnavailable:
-      return "unavailable";
-    case Outcome::kOutcomeUnknown:
-      return "outcome unknown";
-    case Outcome::kKeyReused:
-      return "request key reused";
-    case Outcome::kFailed:
-      return "failed";
-  }
-  return "?";
-}
-
 Sale::Sale(Backend& backend, OrderStore& orders, SaleOptions options)
     : orders_(orders),
       options_(std::move(options)),
       client_(backend.open_client(options_.client)),
       requests_(*client_, options_.keys, options_.request_ttl_ms),
+      custom_(options_.admission
+                  ? std::make_unique<CustomAdmissionRequests>(
+                        *client_, options_.keys, *options_.admission, options_.request_ttl_ms)
+                  : nullptr),
       reservations_(orders),
       ids_(backend, order_id_options(options_.keys, options_.id_block_size, options_.client),
            &reservations_),
@@ -157,10 +131,17 @@ absl::StatusOr<std::unique_ptr<Sale>> Sale::open(Backend& backend, OrderStore& o
     return absl::InvalidArgumentError("client.protocol must be 2");
   if (options.client.on_message)
     return absl::InvalidArgumentError("client.on_message must be empty");
+  if (options.admission) {
+    if (absl::Status checked = options.admission->check(); !checked.ok()) return checked;
+  }
   backend.add_native_scripts(native_sale_scripts());
   std::unique_ptr<Sale> sale(new Sale(backend, orders, std::move(options)));
   const absl::Status verified = sale->owner_.verify(*sale->client_);
   if (!verified.ok()) return verified;
+  if (sale->custom_ != nullptr) {
+    const absl::Status loaded = sale->custom_->load();
+    if (!loaded.ok()) return loaded;
+  }
   sale->server_run_.may_have_lost_writes(*sale->client_);  // notes which run it is
   const absl::Status recovered = sale->vouchers_.recover();
   if (!recovered.ok()) return recovered;
@@ -172,13 +153,20 @@ absl::StatusOr<std::unique_ptr<Sale>> Sale::open(Backend& backend, OrderStore& o
   return sale;
 }
 
+absl::Status Sale::publish(const Voucher& voucher, std::optional<std::int64_t> expected_version) {
+  if (custom_ != nullptr) {
+    if (absl::Status kept = custom_->check(voucher); !kept.ok()) return kept;
+  }
+  return vouchers_.publish(voucher, expected_version);
+}
+
 // ---- Buying ----
 
 BuyResult Sale::buy(VoucherId voucher, UserId user, std::string_view request_key) {
   const auto order = ids_.next_id();
   if (!order.ok()) return failure(order.status());
   const Reply reply = admit(voucher, {user, *order, request_key});
-  const auto answer = AdmissionAnswer::read(reply, *order);
+  const auto answer = custom_ ? std::nullopt : AdmissionAnswer::read(reply, *order);
   const BuyResult result = answer && !lacks_keyspace(answer->code)
                                ? result_of(*answer)
                                : settle(reply, {voucher, user, std::string(request_key)}, *order);
@@ -187,8 +175,12 @@ BuyResult Sale::buy(VoucherId voucher, UserId user, std::string_view request_key
 }
 
 Reply Sale::admit(VoucherId voucher, const AdmissionRequests::Buyer& buyer) {
-  return client_->run(admission_script(), [&] { return requests_.make(voucher, {&buyer, 1}); });
+  return client_->run(script(), [&] {
+    return custom_ ? custom_->make(voucher, buyer) : requests_.make(voucher, {&buyer, 1});
+  });
 }
+
+const Script& Sale::script() const { return custom_ ? custom_->script() : admission_script(); }
 
 std::vector<BuyResult> Sale::buy_all(std::span<const BuyRequest> requests) {
   std::vector<BuyResult> results(requests.size());
@@ -204,18 +196,9 @@ std::vector<BuyResult> Sale::buy_all(std::span<const BuyRequest> requests) {
     buyers.push_back({requests[i].user, orders[i], requests[i].request_key});
   }
 
-  // Neighbours who want the same share a request.
-  std::vector<Request> calls;
-  std::vector<std::size_t> begins;  // of each call, among the buyers
-  for (std::size_t i = 0; i < buyers.size();) {
-    const std::size_t end = end_of_call(requests.first(buyers.size()), i);
-    begins.push_back(i);
-    calls.push_back(requests_.make(requests[i].voucher, std::span(buyers).subspan(i, end - i)));
-    i = end;
-  }
-  begins.push_back(buyers.size());
-
-  const std::vector<Reply> replies = client_->run_all(admission_script(), calls);
+  std::vector<std::size_t> begins;
+  const std::vector<Request> calls = make_calls(requests.first(buyers.size()), buyers, begins);
+  const std::vector<Reply> replies = client_->run_all(script(), calls);
   for (std::size_t call = 0; call < replies.size(); ++call) {
     const std::size_t begin = begins[call];
     const std::size_t count = begins[call + 1] - begin;
@@ -234,11 +217,41 @@ std::vector<BuyResult> Sale::buy_all(std::span<const BuyRequest> requests) {
   return results;
 }
 
+/// Neighbours that want the same voucher share a request of the sale's own script. `begins` gets
+/// where each request begins among the buyers, and their number.
+std::vector<Request> Sale::make_calls(std::span<const BuyRequest> requests,
+                                      std::span<const AdmissionRequests::Buyer> buyers,
+                                      std::vector<std::size_t>& begins) const {
+  std::vector<Request> calls;
+  for (std::size_t i = 0; i < buyers.size();) {
+    const std::size_t end = custom_ ? i + 1 : end_of_call(requests, i);
+    begins.push_back(i);
+    const VoucherId voucher = requests[i].voucher;
+    calls.push_back(custom_ ? custom_->make(voucher, buyers[i])
+                            : requests_.make(voucher, buyers.subspan(i, end - i)));
+    i = end;
+  }
+  begins.push_back(buyers.size());
+  return calls;
+}
+
+std::optional<AdmissionAnswer> Sale::read_answer(const Reply& reply, OrderId order) const {
+  return custom_ ? CustomAdmissionRequests::read_own(reply, order)
+                 : AdmissionAnswer::read(reply, order);
+}
+
+BuyResult Sale::read_result(const Reply& reply, OrderId order) const {
+  if (custom_) {
+    if (auto decided = custom_->read_custom(reply, order)) return *std::move(decided);
+  }
+  const auto answer = read_answer(reply, order);
+  return answer ? result_of(*answer) : failure(reply, order);
+}
+
 BuyResult Sale::settle(const Reply& reply, const BuyRequest& request, OrderId order) {
-  const auto answer = AdmissionAnswer::read(reply, order);
-  if (!answer) return failure(reply, order);
-  return lacks_keyspace(answer->code) ? buy_after_rebuild(answer->code, request, order)
-                                      : result_of(*answer);
+  const auto answer = read_answer(reply, order);
+  return answer && lacks_keyspace(answer->code) ? buy_after_rebuild(answer->code, request, order)
+                                                : read_result(reply, order);
 }
 
 /// The keyspace lacks the voucher, or some of it: brings it back if there is such a voucher, and
@@ -253,9 +266,7 @@ BuyResult Sale::buy_after_rebuild(AdmissionCode lacks, const BuyRequest& request
   const absl::Status rebuilt = vouchers_.rebuild(request.voucher);
   if (absl::IsNotFound(rebuilt)) return unknown;
   if (!rebuilt.ok()) return failure(rebuilt);
-  const Reply reply = admit(request.voucher, {request.user, order, request.request_key});
-  const auto answer = AdmissionAnswer::read(reply, order);
-  return answer ? result_of(*answer) : failure(reply, order);
+  return read_result(admit(request.voucher, {request.user, order, request.request_key}), order);
 }
 
 // ---- Orders ----

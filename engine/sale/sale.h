@@ -17,6 +17,9 @@
 #include "engine/client/connection_check.h"
 #include "engine/client/native_script.h"
 #include "engine/sale/admission/admission.h"
+#include "engine/sale/admission/custom_admission.h"
+#include "engine/sale/admission/custom_admission_requests.h"
+#include "engine/sale/admission/outcome.h"
 #include "engine/sale/audit/audit.h"
 #include "engine/sale/ids/order_ids.h"
 #include "engine/sale/orders/dead_letters.h"
@@ -33,26 +36,6 @@ class logger;
 
 namespace rushgate {
 
-/// What an admission comes to.
-enum class Outcome : std::uint8_t {
-  kAccepted,  // there is an order; it will be stored
-  kSoldOut,
-  kLimitReached,     // this user's, over the whole sale
-  kDayLimitReached,  // this user's, today
-  kNotStarted,
-  kEnded,
-  kUnknownVoucher,
-  kOverloaded,      // nothing was done; trying again may help
-  kUnavailable,     // the keyspace is closed or cannot be reached; nothing was done
-  kOutcomeUnknown,  // it may have been accepted: ask again with the same request key, or for the
-                    // order's status
-  kKeyReused,       // this request key was used by another user or for another voucher
-  kFailed,          // the keyspace refused, detail says why; nothing was done
-};
-
-/// "accepted", "sold out", …
-std::string_view outcome_name(Outcome outcome);
-
 struct BuyRequest {
   VoucherId voucher = 0;
   UserId user = 0;
@@ -61,12 +44,6 @@ struct BuyRequest {
   /// request that was refused is decided on once more. With another user or voucher the key gets
   /// kKeyReused, so it must be unique in the whole sale.
   std::string request_key = {};
-};
-
-struct BuyResult {
-  Outcome outcome = Outcome::kOverloaded;
-  OrderId order = 0;        // if accepted; with kOutcomeUnknown, the order's id if it was
-  std::string detail = {};  // of kOverloaded, kUnavailable, kOutcomeUnknown and kFailed
 };
 
 /// Where an order stands.
@@ -90,6 +67,8 @@ struct SaleOptions {
   /// Takes over what another system made under the same keys: its order stream, and the stock and
   /// the buyers of a voucher when it is first published (VoucherBookOptions::adopt).
   bool adopt = false;
+  /// Decides in place of the sale's own admission script.
+  std::optional<CustomAdmission> admission = {};
   /// Of the sale's own client: how its callers wait, and what becomes of a request that finds the
   /// queue full. Its replies are RESP2's, and it subscribes to nothing.
   ClientOptions client = {};
@@ -103,14 +82,13 @@ class Sale {
   /// interrupted process left. From then on each new connection of the backend is checked in the
   /// same way before anything is admitted over it. kFailedPrecondition: the keyspace belongs to
   /// another database or another system (KeyspaceOwner::verify()). kInvalidArgument: an option is
-  /// out of its range; the message names it.
+  /// out of its range, or the custom admission script is no Lua; the message names it.
   static absl::StatusOr<std::unique_ptr<Sale>> open(Backend& backend, OrderStore& orders,
                                                     SaleOptions options = {});
 
-  /// VoucherBook::publish(), add_stock(), close().
-  absl::Status publish(const Voucher& voucher, std::optional<std::int64_t> expected_version = {}) {
-    return vouchers_.publish(voucher, expected_version);
-  }
+  /// VoucherBook::publish(), add_stock(), close(). publish() also returns kInvalidArgument if the
+  /// voucher has a limit that the custom admission script does not keep.
+  absl::Status publish(const Voucher& voucher, std::optional<std::int64_t> expected_version = {});
   absl::Status add_stock(VoucherId voucher, std::int64_t delta) {
     return vouchers_.add_stock(voucher, delta);
   }
@@ -153,6 +131,12 @@ class Sale {
   Sale(Backend& backend, OrderStore& orders, SaleOptions options);
 
   Reply admit(VoucherId voucher, const AdmissionRequests::Buyer& buyer);
+  std::vector<Request> make_calls(std::span<const BuyRequest> requests,
+                                  std::span<const AdmissionRequests::Buyer> buyers,
+                                  std::vector<std::size_t>& begins) const;
+  [[nodiscard]] const Script& script() const;
+  [[nodiscard]] std::optional<AdmissionAnswer> read_answer(const Reply& reply, OrderId order) const;
+  [[nodiscard]] BuyResult read_result(const Reply& reply, OrderId order) const;
   BuyResult settle(const Reply& reply, const BuyRequest& request, OrderId order);
   BuyResult buy_after_rebuild(AdmissionCode lacks, const BuyRequest& request, OrderId order);
   absl::StatusOr<std::optional<OrderState>> settled_state(OrderId order);
@@ -162,6 +146,7 @@ class Sale {
   const SaleOptions options_;
   const std::unique_ptr<Client> client_;
   AdmissionRequests requests_;
+  const std::unique_ptr<CustomAdmissionRequests> custom_;  // null: the sale's own script decides
   OrderIdReservations reservations_;
   IdGenerator ids_;
   QueuedOrders queued_;

@@ -1,0 +1,141 @@
+#include "engine/sale/admission/admission_guard.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+
+namespace rushgate {
+namespace {
+
+// Returns how many of KEYS are the sale's, what to return instead of running the script, and the
+// check of the script's code. The names in capitals are replaced. All is put into one line, so there
+// are no comments.
+constexpr const char* kGuard = R"lua(
+(function(KEYS, ARGV)
+  local request = ARGV[1] == '1' and KEYS[5]
+  local own, voucher, user, order = request and 5 or 4, ARGV[2], ARGV[3], ARGV[4]
+
+  if request then
+    local known = redis.call('GET', request)
+    if known then
+      local its_user, its_voucher, its_order = string.match(known, '^(%S+) (%S+) %d+ (%S+)$')
+      if its_user ~= user or its_voucher ~= voucher then return own, {7} end
+      return own, {0, its_order}
+    end
+  end
+
+  local terms = redis.call('HMGET', KEYS[1], 'closed', 'begin', 'end', 'counted', 'per_user', 'total', 'per_day')
+  if terms[1] then return own, {9} end
+  if not terms[2] then return own, {6} end
+  local time = redis.call('TIME')
+  local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  if now < tonumber(terms[2]) then return own, {4} end
+  if now >= tonumber(terms[3]) then return own, {5} end
+
+  local counted, per_user = terms[4] == '1', tonumber(terms[5])
+  local is_kept = COUNTS_BUYERS or not counted and per_user == 1
+  if not is_kept or tonumber(terms[6]) > 0 or tonumber(terms[7]) > 0 then
+    return own, redis.error_reply('ERR voucher ' .. voucher .. ' has a limit that the admission script does not keep')
+  end
+  local stock = redis.call('GET', KEYS[2])
+  if not stock then return own, {8} end
+  if not string.match(stock, '^%-?%d+$') then
+    return own, redis.error_reply('ERR value is not an integer or out of range')
+  end
+
+  local function state()
+    local bought
+    if counted then
+      bought = tonumber(redis.call('HGET', KEYS[3], user) or 0)
+    else
+      bought = redis.call('SISMEMBER', KEYS[3], user)
+    end
+    return {stock = tonumber(redis.call('GET', KEYS[2]) or ''), bought = bought, entries = redis.call('XLEN', KEYS[4])}
+  end
+  local before = state()
+
+  local function shown(value) return type(value) == 'number' and string.format('%.0f', value) or 'nothing' end
+  local function fail(what) error({err = 'ADMISSION the script ' .. what}) end
+
+  local function check_entry()
+    local fields, expected = {}, {userId = user, voucherId = voucher, id = order}
+    if per_user ~= 1 then expected.limit = terms[5] end
+    local entry = redis.call('XREVRANGE', KEYS[4], '+', '-', 'COUNT', 1)[1][2]
+    for i = 1, #entry, 2 do fields[entry[i]] = entry[i + 1] end
+    for _, name in ipairs({'userId', 'voucherId', 'id', 'limit'}) do
+      local value = expected[name]
+      if value and not fields[name] then fail('appended an entry without the field ' .. name) end
+      if value and fields[name] ~= value then
+        fail('appended an entry with ' .. name .. ' ' .. fields[name] .. ' instead of ' .. value)
+      end
+    end
+  end
+
+  local function check_acceptance(after)
+    local accepted = 'accepted user ' .. user
+    if before.stock <= 0 then fail(accepted .. ' at a stock of ' .. shown(before.stock)) end
+    if per_user > 0 and before.bought >= per_user or not counted and before.bought == 1 then
+      fail(accepted .. ', with as many orders as the limit allows')
+    end
+    if after.stock ~= before.stock - 1 then
+      fail(accepted .. ' and made the stock ' .. shown(after.stock) .. ' from ' .. shown(before.stock))
+    end
+    if after.bought ~= before.bought + 1 then
+      fail(accepted .. ', whose orders among the buyers are ' .. shown(after.bought) .. ' instead of ' .. shown(before.bought + 1))
+    end
+    if after.entries ~= before.entries + 1 then
+      fail(accepted .. ' and left ' .. shown(after.entries) .. ' entries in the order stream instead of ' .. shown(before.entries + 1))
+    end
+    check_entry()
+  end
+
+  local function check(code)
+    if type(code) == 'table' and code.err then error(code) end
+    if type(code) ~= 'number' or code ~= math.floor(code) then fail('returned no integer') end
+    local is_acceptance = ({CODES})[code]
+    if is_acceptance == nil then fail('returned ' .. shown(code) .. ', which is none of its codes') end
+    local after = state()
+    if is_acceptance then
+      check_acceptance(after)
+      if request then redis.call('SET', request, user .. ' ' .. voucher .. ' 0 ' .. order, 'PX', ARGV[5]) end
+    else
+      for _, name in ipairs({'stock', 'bought', 'entries'}) do
+        if after[name] ~= before[name] then
+          fail('refused user ' .. user .. ' with ' .. shown(code) .. ' and changed the ' ..
+               ({stock = 'stock', bought = 'buyers', entries = 'order stream'})[name])
+        end
+      end
+    end
+    return code
+  end
+  return own, nil, check
+end)(KEYS, ARGV)
+)lua";
+
+constexpr int kOwnArguments = 5;
+
+/// The guard in one line, for `admission`.
+std::string guard_of(const CustomAdmission& admission) {
+  std::string codes;
+  for (const CustomAdmission::Code& code : admission.codes) {
+    const bool is_acceptance = code.outcome == Outcome::kAccepted;
+    absl::StrAppend(&codes, "[", code.code, "]=", is_acceptance ? "true" : "false", ",");
+  }
+  std::string guard = absl::StrReplaceAll(
+      kGuard, {{"CODES", codes}, {"COUNTS_BUYERS", admission.counts_buyers ? "true" : "false"}});
+  std::ranges::replace(guard, '\n', ' ');
+  return guard;
+}
+
+}  // namespace
+
+std::string guarded_admission(const CustomAdmission& admission) {
+  return absl::StrCat("local rushgate_own, rushgate_reply, rushgate_check = ", guard_of(admission),
+                      "if rushgate_reply then return rushgate_reply end ",
+                      "return rushgate_check((function(KEYS, ARGV) ", admission.text,
+                      "\nend)({unpack(KEYS, rushgate_own + 1)}, {unpack(ARGV, ", kOwnArguments + 1,
+                      ")}))");
+}
+
+}  // namespace rushgate

@@ -1,0 +1,21 @@
+// The sale's part around a custom admission script: one script that runs both.
+#pragma once
+
+#include <string>
+
+#include "engine/sale/admission/custom_admission.h"
+
+namespace rushgate {
+
+/// Returns the text of a script that keeps the sale's rules around `admission`, which is checked.
+///
+/// KEYS  1 voucher  2 stock  3 buyers  4 order stream  [5 request]  then those of the script
+/// ARGV  1 "1" with a request, else "0"  2 voucher  3 user  4 order
+///       5 how long an acceptance is kept for its request (ms)      then those of the script
+///
+/// Returns the code of the script. Or, where the script did not run, {an AdmissionCode}, or
+/// {0, order} for a request that was accepted before. Raises an error if the keys contradict the
+/// code. The lines of the script keep their numbers.
+std::string guarded_admission(const CustomAdmission& admission);
+
+}  // namespace rushgate

@@ -1,0 +1,76 @@
+#include "engine/sale/admission/custom_admission.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <set>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "engine/sale/admission/word_template.h"
+
+namespace rushgate {
+namespace {
+
+constexpr std::array kOutcomesOfCodes = {
+    Outcome::kAccepted,        Outcome::kSoldOut,    Outcome::kLimitReached,
+    Outcome::kDayLimitReached, Outcome::kNotStarted, Outcome::kEnded,
+    Outcome::kUnknownVoucher,  Outcome::kOverloaded, Outcome::kRefused};
+
+absl::Status fault(std::string_view where, std::string_view what) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("admission.", std::string(where), ": ", std::string(what)));
+}
+
+absl::Status check_words(std::string_view name, const std::vector<std::string>& words) {
+  if (words.size() > CustomAdmission::kWordsMax)
+    return fault(name, absl::StrCat("more than ", CustomAdmission::kWordsMax));
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const auto parsed = WordTemplate::parse(words[i]);
+    if (!parsed.ok())
+      return fault(absl::StrCat(std::string(name), "[", i, "]"),
+                   std::string(parsed.status().message()));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status check_codes(const std::vector<CustomAdmission::Code>& codes) {
+  if (codes.size() > CustomAdmission::kWordsMax)
+    return fault("codes", absl::StrCat("more than ", CustomAdmission::kWordsMax));
+  std::set<std::int64_t> known;
+  bool accepts = false;
+  for (const CustomAdmission::Code& code : codes) {
+    if (!known.insert(code.code).second)
+      return fault("codes", absl::StrCat(code.code, " stands there twice"));
+    if (std::ranges::find(kOutcomesOfCodes, code.outcome) == kOutcomesOfCodes.end()) {
+      return fault("codes", absl::StrCat(code.code, " cannot mean \"",
+                                         std::string(outcome_name(code.outcome)), "\""));
+    }
+    accepts = accepts || code.outcome == Outcome::kAccepted;
+  }
+  return accepts ? absl::OkStatus() : fault("codes", "none of them means \"accepted\"");
+}
+
+}  // namespace
+
+absl::Status CustomAdmission::check() const {
+  if (text.empty()) return fault("text", "is empty");
+  if (text.size() > kTextBytesMax)
+    return fault("text", absl::StrCat("is longer than ", kTextBytesMax, " bytes"));
+  if (text.starts_with("#!")) return fault("text", "begins with #!");
+  for (const absl::Status& checked :
+       {check_words("keys", keys), check_words("arguments", arguments), check_codes(codes)}) {
+    if (!checked.ok()) return checked;
+  }
+  for (const auto& [placeholder, name] :
+       {std::pair(WordTemplate::Placeholder::kUser, "<user>"),
+        std::pair(WordTemplate::Placeholder::kOrder, "<order>")}) {
+    const bool is_passed = std::ranges::any_of(arguments, [&](const std::string& word) {
+      return WordTemplate::parse(word)->has(placeholder);
+    });
+    if (!is_passed) return fault("arguments", absl::StrCat("none of them has ", name));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace rushgate

@@ -1,0 +1,53 @@
+// Runs a custom admission script: its requests, and what its replies mean.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "engine/client/client.h"
+#include "engine/client/script.h"
+#include "engine/sale/admission/admission.h"
+#include "engine/sale/admission/custom_admission.h"
+#include "engine/sale/admission/outcome.h"
+#include "engine/sale/admission/word_template.h"
+#include "engine/sale/sale_keys.h"
+
+namespace rushgate {
+
+/// Thread-safe. Does not own the client, which must outlive it.
+class CustomAdmissionRequests {
+ public:
+  /// `admission` must be checked. The acceptance of a request with a request key is kept for
+  /// `request_ttl_ms`.
+  CustomAdmissionRequests(Client& client, const SaleKeys& keys, CustomAdmission admission,
+                          std::int64_t request_ttl_ms);
+
+  /// Loads the script. kInvalidArgument, with the compiler's message, if it is not Lua.
+  absl::Status load();
+
+  /// The script with the sale's part around it (admission_guard.h).
+  [[nodiscard]] const Script& script() const { return script_; }
+  /// For Client::run() and run_all() with script().
+  [[nodiscard]] Request make(VoucherId voucher, const AdmissionRequests::Buyer& buyer) const;
+
+  /// The sale's own reply, where the custom script did not run.
+  [[nodiscard]] static std::optional<AdmissionAnswer> read_own(const Reply& reply, OrderId order);
+  /// The result of a request for `order` where the custom script ran, or raised an error.
+  [[nodiscard]] std::optional<BuyResult> read_custom(const Reply& reply, OrderId order) const;
+
+  /// Returns why the script cannot sell this voucher; OK if it can.
+  [[nodiscard]] absl::Status check(const Voucher& voucher) const;
+
+ private:
+  Client& client_;
+  const SaleKeys keys_;
+  const CustomAdmission admission_;
+  const std::int64_t request_ttl_ms_;
+  const Script script_;
+  const std::vector<WordTemplate> key_words_;
+  const std::vector<WordTemplate> argument_words_;
+};
+
+}  // namespace rushgate
