@@ -76,11 +76,6 @@ return redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now - 
   return *kScript;
 }
 
-/// Returns {<name>}, or the name if it has a hash tag of its own: in the same slot of a Redis Cluster.
-std::string tagged(std::string_view name) {
-  return name.find('{') == std::string_view::npos ? concat("{", name, "}") : std::string(name);
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ListQueue>> ListQueue::create(Backend& backend, std::string name,
@@ -98,12 +93,12 @@ ListQueue::ListQueue(Backend& backend, std::string name, ListQueueOptions option
     : clock_(backend.clock()),
       name_(std::move(name)),
       options_(std::move(options)),
-      consumers_(concat(tagged(name_), ":consumers")),
+      consumers_(concat(tagged_queue_name(name_), ":consumers")),
       processing_(processing_of(options_.consumer)),
       client_(backend.open_client(options_.client)) {}
 
 std::string ListQueue::processing_of(std::string_view consumer) const {
-  return concat(tagged(name_), ":processing:", consumer);
+  return concat(tagged_queue_name(name_), ":processing:", consumer);
 }
 
 absl::Status ListQueue::push(std::string_view body) {

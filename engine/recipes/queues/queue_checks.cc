@@ -36,6 +36,10 @@ absl::Status check_done(std::size_t count) {
       concat("queue: done() of ", count, " messages, and may be of ", Queue::kCountMax));
 }
 
+std::string tagged_queue_name(std::string_view name) {
+  return name.find('{') == std::string_view::npos ? concat("{", name, "}") : std::string(name);
+}
+
 absl::Status queue_is_full(std::string_view name, std::int64_t size_max) {
   return absl::ResourceExhaustedError(
       concat("queue ", name, ": ", size_max, " messages wait already"));

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -23,6 +24,9 @@ absl::Status check_queue_text(std::string_view what, std::string_view text);
 absl::Status check_push(std::string_view body);
 absl::Status check_take(std::size_t count_max, std::int64_t wait_ms);
 absl::Status check_done(std::size_t count);
+
+/// Returns {<name>}, or the name if it has a hash tag of its own: in the same slot of a Redis Cluster.
+std::string tagged_queue_name(std::string_view name);
 
 /// Returns kResourceExhausted.
 absl::Status queue_is_full(std::string_view name, std::int64_t size_max);

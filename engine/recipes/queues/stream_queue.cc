@@ -6,23 +6,13 @@
 #include "engine/client/reply_status.h"
 #include "engine/client/script.h"
 #include "engine/recipes/queues/queue_checks.h"
+#include "engine/recipes/queues/stream_push.h"
 #include "engine/recipes/queues/stream_trim.h"
 
 namespace rushgate {
 namespace {
 
 constexpr std::string_view kStart = "0-0";
-
-// KEYS stream  ARGV  1 size_max  2 field  3 body. Returns 1, or 0 if the queue is full. The last message
-// that was done stays in the stream (trim_done_entries()), hence one more than size_max.
-const Script& push_script() {
-  static const Script* const kScript = new Script(R"lua(
-if redis.call('XLEN', KEYS[1]) > tonumber(ARGV[1]) then return 0 end
-redis.call('XADD', KEYS[1], '*', ARGV[2], ARGV[3])
-return 1
-)lua");
-  return *kScript;
-}
 
 // KEYS stream
 // ARGV  1 group  2 consumer  3 field  4 how many  5 'history': the consumer's pending messages, or
@@ -86,13 +76,9 @@ StreamQueue::StreamQueue(Backend& backend, std::string name, StreamQueueOptions 
       claim_from_(kStart) {}
 
 absl::Status StreamQueue::push(std::string_view body) {
-  if (const absl::Status checked = check_push(body); !checked.ok()) return checked;
-  const std::string_view keys[] = {name_};
-  const DecimalText size_max(options_.size_max);
-  const std::string_view arguments[] = {size_max, options_.field, body};
-  const Reply pushed = client_->run(push_script(), keys, arguments);
-  if (!pushed.is_integer()) return to_status(pushed, "pushing a message");
-  return pushed.integer() == 1 ? absl::OkStatus() : queue_is_full(name_, options_.size_max);
+  // The last message that was done stays in the stream: see trim_done_entries().
+  return push_to_stream(*client_, name_, options_.field, options_.size_max + 1, options_.size_max,
+                        body);
 }
 
 absl::StatusOr<std::vector<QueueMessage>> StreamQueue::take(std::size_t count_max,
@@ -171,21 +157,9 @@ absl::StatusOr<StreamQueue::Messages> StreamQueue::read_new(std::size_t count_ma
   request.add(name_);
   request.add(">");
   const Reply reply = client_->call(std::move(request));
-  if (reply.is_nil()) return Messages{};
-  if (reply.elements().size() != 1 || reply.elements()[0].elements().size() != 2) {
-    return failed(reply);
-  }
-  Messages messages;
-  for (const Reply& entry : reply.elements()[0].elements()[1].elements()) {
-    if (entry.elements().size() != 2) return failed(reply);
-    QueueMessage message{.id = entry.elements()[0].text(), .deliveries = 1};
-    const std::vector<Reply>& fields = entry.elements()[1].elements();
-    for (std::size_t i = 0; i + 1 < fields.size(); i += 2) {
-      if (fields[i].text() == options_.field) message.body = fields[i + 1].text();
-    }
-    messages.push_back(std::move(message));
-  }
-  return messages;
+  auto messages = read_stream_messages(reply, options_.field);
+  if (!messages) return failed(reply);
+  return *std::move(messages);
 }
 
 /// Notes that the group is gone: take() creates it again.

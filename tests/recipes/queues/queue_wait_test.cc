@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "engine/recipes/queues/list_queue.h"
+#include "engine/recipes/queues/single_consumer_queue.h"
 #include "engine/recipes/queues/stream_queue.h"
 #include "engine/recipes/queues/unsafe_list_queue.h"
 #include "tests/recipes/queues/queue_fixture.h"
@@ -36,6 +37,10 @@ std::vector<WaitingQueue> waiting_queues() {
           {"list", "BLMOVE",
            [](Backend& backend) -> std::unique_ptr<Queue> {
              return *ListQueue::create(backend, "list");
+           }},
+          {"single consumer", "XREAD",
+           [](Backend& backend) -> std::unique_ptr<Queue> {
+             return *SingleConsumerQueue::create(backend, "single");
            }},
           {"unsafe list", "BRPOP", [](Backend& backend) -> std::unique_ptr<Queue> {
              return *UnsafeListQueue::create(backend, "unsafe");

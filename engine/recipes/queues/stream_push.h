@@ -1,0 +1,25 @@
+// What the queues on streams share.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "engine/client/client.h"
+#include "engine/recipes/queues/queue.h"
+
+namespace rushgate {
+
+/// Appends to the stream, unless it has `length_max` entries: kResourceExhausted, with `size_max` in
+/// its message.
+absl::Status push_to_stream(Client& client, std::string_view stream, std::string_view field,
+                            std::int64_t length_max, std::int64_t size_max, std::string_view body);
+
+/// Reads the reply of XREAD or XREADGROUP for one stream: each entry's id, the value of `field`, and one
+/// delivery. Nothing: it is something else.
+std::optional<std::vector<QueueMessage>> read_stream_messages(const Reply& reply,
+                                                              std::string_view field);
+
+}  // namespace rushgate

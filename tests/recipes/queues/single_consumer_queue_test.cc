@@ -1,0 +1,85 @@
+// A stream with one consumer, whose position is kept.
+#include "engine/recipes/queues/single_consumer_queue.h"
+
+#include <memory>
+#include <string>
+
+#include "tests/recipes/queues/queue_fixture.h"
+
+namespace rushgate {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class SingleConsumerQueueTest : public QueueRecipeTest {
+ protected:
+  std::unique_ptr<SingleConsumerQueue> open_single() {
+    return open_queue<SingleConsumerQueue>(SingleConsumerQueueOptions{.size_max = 3});
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Backends, SingleConsumerQueueTest, all_recipe_kinds(), recipe_name);
+
+TEST_P(SingleConsumerQueueTest, DeliversInOrderAndOnce) {
+  const auto queue = open_single();
+  push(*queue, {"a", "b", "c"});
+  const auto first = take(*queue, 2);
+  EXPECT_THAT(bodies_of(first), ElementsAre("a", "b"));
+  EXPECT_THAT(bodies_of(take(*queue)), ElementsAre("c"));
+  EXPECT_EQ(finish(*queue, first), 2U);
+  EXPECT_EQ(finish(*queue, first), 0U) << "they are done already";
+  EXPECT_THAT(take(*queue), IsEmpty());
+}
+
+TEST_P(SingleConsumerQueueTest, RestartBeginsAtKeptPosition) {
+  {
+    const auto queue = open_single();
+    push(*queue, {"done", "taken"});
+    EXPECT_EQ(finish(*queue, take(*queue, 1)), 1U);
+    EXPECT_THAT(bodies_of(take(*queue)), ElementsAre("taken"));
+    push(*queue, {"new"});
+  }
+  // The classic wrong way: the position is kept by the consumer alone, and $ after a restart.
+  EXPECT_TRUE((*client_)("XREAD", "STREAMS", "orders", "$").is_nil());
+  EXPECT_THAT(bodies_of(take(*open_single())), ElementsAre("taken", "new"));
+}
+
+TEST_P(SingleConsumerQueueTest, DoneMeansThoseBeforeToo) {
+  {
+    const auto queue = open_single();
+    push(*queue, {"a", "b", "c"});
+    EXPECT_EQ(finish(*queue, {take(*queue)[1]}), 1U);
+  }
+  EXPECT_THAT(bodies_of(take(*open_single())), ElementsAre("c"));
+}
+
+TEST_P(SingleConsumerQueueTest, DoneMakesRoom) {
+  const auto queue = open_single();
+  push(*queue, {"a", "b", "c"});
+  const absl::Status refused = queue->push("d");
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("orders: 3 messages wait"));
+  EXPECT_EQ(finish(*queue, take(*queue)), 3U);
+  EXPECT_EQ((*client_)("XLEN", "orders"), Reply::integer(0));
+  push(*queue, {"d"});
+  EXPECT_THAT(bodies_of(take(*queue)), ElementsAre("d"));
+}
+
+TEST_P(SingleConsumerQueueTest, OlderDoneMovesNothingBack) {
+  const auto queue = open_single();
+  push(*queue, {"a", "b", "c"});
+  const auto messages = take(*queue);
+  EXPECT_EQ(finish(*queue, {messages[1]}), 1U);
+  EXPECT_EQ(finish(*queue, {messages[0]}), 0U);
+  EXPECT_EQ((*client_)("GET", "{orders}:position"), Reply::bulk(messages[1].id));
+}
+
+TEST_P(SingleConsumerQueueTest, WrongIdIsAnError) {
+  EXPECT_THAT(std::string(open_single()->done({{QueueMessage{.id = "x"}}}).status().message()),
+              HasSubstr("Invalid stream ID"));
+}
+
+}  // namespace
+}  // namespace rushgate
