@@ -27,10 +27,13 @@ class Ranges {
 absl::Status check(const CacheOptions& options) {
   constexpr std::int64_t kLoadsMax = 1'000'000;
   constexpr std::int64_t kValueBytesMax = 512 * 1'024 * 1'024;  // of a string in Redis
+  constexpr std::int64_t kEntriesMax = 100'000'000;
+  constexpr std::int64_t kFirstLevelBytesMax = std::int64_t{1} << 40;
   constexpr std::int64_t kTtlMsMax = Cache::kTtlMsMax;
   if (options.key_prefix == options.lock_prefix) {
     return absl::InvalidArgumentError("cache: key_prefix and lock_prefix are the same");
   }
+  const CacheOptions::FirstLevel& first_level = options.first_level;
   return Ranges()
       .check("ttl_ms", options.ttl_ms, 1, kTtlMsMax)
       .check("missing_ttl_ms", options.missing_ttl_ms, 1, kTtlMsMax)
@@ -41,6 +44,11 @@ absl::Status check(const CacheOptions& options) {
              kValueBytesMax)
       .check("stale_ms", options.stale_ms, 0, kTtlMsMax)
       .check("background_loads_max", options.background_loads_max, 1, kLoadsMax)
+      .check("first_level.entries_max", static_cast<std::int64_t>(first_level.entries_max), 0,
+             kEntriesMax)
+      .check("first_level.bytes_max", static_cast<std::int64_t>(first_level.bytes_max), 1,
+             kFirstLevelBytesMax)
+      .check("first_level.ttl_ms", first_level.ttl_ms, 1, kTtlMsMax)
       .fault();
 }
 
@@ -48,8 +56,9 @@ absl::Status check(const CacheOptions& options) {
 
 absl::StatusOr<std::unique_ptr<Cache>> Cache::create(Backend& backend, CacheOptions options) {
   if (absl::Status fault = check(options); !fault.ok()) return fault;
-  return std::unique_ptr<Cache>(
-      new Cache(std::make_shared<CacheCore>(backend, std::move(options))));
+  const auto core = std::make_shared<CacheCore>(backend, std::move(options));
+  if (absl::Status opened = core->open(); !opened.ok()) return opened;
+  return std::unique_ptr<Cache>(new Cache(core));
 }
 
 Cache::Cache(std::shared_ptr<CacheCore> core) : core_(std::move(core)) {}

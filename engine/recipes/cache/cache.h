@@ -46,6 +46,15 @@ struct CacheOptions {
   /// begins kRefreshPauseMs later, at the earliest.
   std::function<void(std::string_view key, const absl::Status& failure)> on_refresh_failed = {};
 
+  /// Copies of values in the memory of the process. A copy ends with an invalidation by any process,
+  /// or after ttl_ms, or when the connection that brings the invalidations is lost.
+  struct FirstLevel {
+    std::size_t entries_max = 0;  // 0: no first level
+    std::size_t bytes_max = 16 * 1'048'576;
+    /// Bounds how old a copy can become. The end of the value's own TTL does not end it.
+    std::int64_t ttl_ms = 10'000;
+  } first_level = {};
+
   /// Runs the loads that no caller runs on its own thread: those of get_or_load_async(), and those
   /// that replace old values. Empty: a thread of the cache does. At most background_loads_max of them
   /// are queued or running.
@@ -70,6 +79,12 @@ struct CacheOptions {
 /// caller gets what it loaded. A load that fails releases its lock, and one of those that wait loads
 /// next. Nothing of a failure is kept.
 ///
+/// **First level.** An invalidation is a message on <key_prefix>invalidated: the key. A cache with a
+/// first level subscribes to it. A process that has invalidated a key never sees the old value again.
+/// Others may until the message has come: usually for less than a ms. If messages may be missing, the
+/// first level is dropped, and not used until the subscription is there again. If the loss of a
+/// connection is noticed late, ttl_ms bounds the age of a copy.
+///
 /// **Waiting** sends nothing: a message, or the end of the lease, starts the next attempt. A call in a
 /// callback of the backend does not wait, and in manual mode no thread can: use get_or_load_async().
 ///
@@ -93,7 +108,7 @@ class Cache {
   static constexpr std::int64_t kRefreshPauseMs = 1'000;
   static constexpr std::int64_t kTtlMsMax = 366LL * 24 * 60 * 60 * 1'000;
 
-  /// kInvalidArgument: an option is out of range.
+  /// kInvalidArgument: an option is out of range. Others: the first level could not subscribe.
   static absl::StatusOr<std::unique_ptr<Cache>> create(Backend& backend, CacheOptions options = {});
 
   /// Waits end with kCancelled. Waits for the load that the cache's own thread runs.

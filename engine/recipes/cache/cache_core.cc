@@ -39,8 +39,39 @@ CacheCore::CacheCore(Backend& backend, CacheOptions options)
       client_id_(random_name()),
       client_(backend.open_client(options_.client)),
       channels_(std::make_shared<LockChannels>()),
+      invalidations_(concat(options_.key_prefix, "invalidated")),
+      first_level_(options_.first_level.entries_max == 0
+                       ? nullptr
+                       : std::make_unique<FirstLevel>(options_.first_level, backend.clock())),
       jitter_(options_.jitter_seed != 0 ? options_.jitter_seed : std::random_device{}()) {
   channels_->open(backend);
+}
+
+absl::Status CacheCore::open() {
+  if (!first_level_) return absl::OkStatus();
+  ClientOptions options;
+  options.wait = options_.client.wait;
+  options.on_message = [weak = weak_from_this()](const Reply& message) {
+    if (const std::shared_ptr<CacheCore> self = weak.lock()) self->receive(message);
+  };
+  subscriber_ = backend_.open_client(options);
+  const Reply subscribed = (*subscriber_)("SUBSCRIBE", invalidations_);
+  if (subscribed.is_error()) return to_status(subscribed, "subscribing to invalidations");
+  const std::lock_guard lock(mutex_);
+  if (!is_disconnected_) first_level_->set_enabled(true);
+  return absl::OkStatus();
+}
+
+/// ["message", channel, key], or what a backend reports of a connection: messages may be missing.
+void CacheCore::receive(const Reply& message) {
+  const std::vector<Reply>& parts = message.elements();
+  if (parts.size() != 3) return;
+  const std::string& kind = parts[0].text();
+  if (kind == "message") return first_level_->remove(parts[2].text());
+  if (kind != "disconnected" && kind != "resubscribed") return;
+  const std::lock_guard lock(mutex_);
+  is_disconnected_ = kind == "disconnected";
+  first_level_->set_enabled(!is_disconnected_);
 }
 
 void CacheCore::close() {
@@ -59,7 +90,9 @@ CacheCore::Names CacheCore::names_of(std::string_view key) {
   return {.value = concat(options_.key_prefix, key),
           .lock = concat(options_.lock_prefix, key),
           .channel = concat(options_.key_prefix, key, ":load-ended"),
-          .load = concat(client_id_, ":", ++loads_)};
+          .load = concat(client_id_, ":", ++loads_),
+          .key_begin = options_.key_prefix.size(),
+          .epoch = first_level_ ? first_level_->epoch(key) : 0};
 }
 
 // ---- Attempts ----
@@ -72,8 +105,10 @@ absl::StatusOr<CacheCore::Attempt> CacheCore::read(const Reply& reply) {
   if (parts[0].integer() == cache_scripts::kWait) {
     return Attempt{.kind = Kind::kWait, .lease_left_ms = parts[1].integer()};
   }
-  const bool is_old = parts[0].integer() == cache_scripts::kOld;
-  return Attempt{.kind = is_old ? Kind::kOld : Kind::kValue, .value = to_value(parts[1].text())};
+  const std::int64_t fetched = parts[0].integer();
+  return Attempt{.kind = fetched == cache_scripts::kOld ? Kind::kOld : Kind::kValue,
+                 .value = to_value(parts[1].text()),
+                 .is_old = fetched != cache_scripts::kValue};
 }
 
 const Script& CacheCore::fetch_script() const {
@@ -163,7 +198,9 @@ absl::StatusOr<CacheCore::Value> CacheCore::load(const Names& names, Cache::Load
     const std::string stale_ms = concat(options_.stale_ms);
     const std::array<std::string_view, 5> arguments = {names.load, names.channel, value, ttl_ms,
                                                        stale_ms};
-    is_ended = !client_->run(cache_scripts::store(), keys, arguments).is_error();
+    const Reply stored = client_->run(cache_scripts::store(), keys, arguments);
+    is_ended = !stored.is_error();
+    if (stored.integer() == 1) keep(names, *loaded);
   }
   if (is_ended) return loaded;
   const bool holds_off = on_failure == OnFailure::kHoldOff;
@@ -232,8 +269,15 @@ void CacheCore::refresh(const Names& names, Cache::Loader loader) {
 
 // ---- Calls ----
 
+void CacheCore::keep(const Names& names, const Value& value) {
+  if (first_level_) first_level_->keep(names.key(), value, names.epoch);
+}
+
 absl::StatusOr<CacheCore::Value> CacheCore::get_or_load(std::string_view key,
                                                         Cache::Loader loader) {
+  if (absl::StatusOr<Value> copy{Value()}; first_level_ && first_level_->find(key, *copy)) {
+    return copy;
+  }
   if (absl::Status fault = check_key(key); !fault.ok()) return fault;
   const Names names = names_of(key);
   absl::StatusOr<Attempt> tried = attempt(names);
@@ -248,11 +292,13 @@ absl::StatusOr<CacheCore::Value> CacheCore::get_or_load(std::string_view key,
   if (!tried.ok()) return tried.status();
   if (tried->kind == Kind::kLoad) return load(names, loader, OnFailure::kRelease);
   if (tried->kind == Kind::kOld) refresh(names, std::move(loader));
+  if (!tried->is_old) keep(names, tried->value);
   return std::move(tried->value);
 }
 
 void CacheCore::get_or_load_async(std::string_view key, Cache::Loader loader,
                                   Cache::Callback done) {
+  if (Value copy; first_level_ && first_level_->find(key, copy)) return done(std::move(copy));
   if (absl::Status fault = check_key(key); !fault.ok()) return done(fault);
   const Names names = names_of(key);
   auto decided = [self = shared_from_this(), names, loader = std::move(loader),
@@ -263,6 +309,7 @@ void CacheCore::get_or_load_async(std::string_view key, Cache::Loader loader,
                                       std::move(done));
     }
     if (tried->kind == Kind::kOld) self->refresh(names, std::move(loader));
+    if (!tried->is_old) self->keep(names, tried->value);
     done(std::move(tried->value));
   };
   attempt_async(names, [self = shared_from_this(), names,
@@ -276,8 +323,9 @@ absl::Status CacheCore::invalidate(std::string_view key) {
   if (absl::Status fault = check_key(key); !fault.ok()) return fault;
   const Names names = names_of(key);
   const std::array<std::string_view, 2> keys = {names.value, names.lock};
-  const std::string_view channel = names.channel;
-  const Reply reply = client_->run(cache_scripts::invalidate(), keys, {&channel, 1});
+  const std::array<std::string_view, 3> arguments = {names.channel, invalidations_, key};
+  const Reply reply = client_->run(cache_scripts::invalidate(), keys, arguments);
+  if (first_level_) first_level_->remove(key);
   return reply.is_integer() ? absl::OkStatus() : to_status(reply, "invalidating a cached value");
 }
 

@@ -17,6 +17,7 @@
 #include "engine/client/client.h"
 #include "engine/recipes/cache/background_thread.h"
 #include "engine/recipes/cache/cache.h"
+#include "engine/recipes/cache/first_level.h"
 #include "engine/recipes/locks/lock_channels.h"
 
 namespace rushgate {
@@ -34,17 +35,23 @@ class CacheCore : public std::enable_shared_from_this<CacheCore> {
     std::string lock;
     std::string channel;
     std::string load;
+    [[nodiscard]] std::string_view key() const { return std::string_view(value).substr(key_begin); }
+    std::size_t key_begin = 0;
+    std::uint64_t epoch = 0;  // of the first level
   };
   struct Attempt {
     /// kLoad, kOld: the caller has the lock.
     enum class Kind : std::uint8_t { kValue, kLoad, kWait, kOld };
     Kind kind = Kind::kWait;
-    Value value = {};                 // kValue, kOld
+    Value value = {};  // kValue, kOld
+    bool is_old = false;
     std::int64_t lease_left_ms = -1;  // kWait; negative: the lock has no lease
   };
   using Attempted = absl::AnyInvocable<void(absl::StatusOr<Attempt>)>;
 
   CacheCore(Backend& backend, CacheOptions options);
+  /// To be called once, before anything else. Subscribes to invalidations if there is a first level.
+  absl::Status open();
   /// Ends waits and background loads.
   void close();
 
@@ -80,12 +87,17 @@ class CacheCore : public std::enable_shared_from_this<CacheCore> {
                           Cache::Callback done);
   void refresh(const Names& names, Cache::Loader loader);
   [[nodiscard]] std::int64_t ttl_ms_of(const Value& value);
+  void keep(const Names& names, const Value& value);
+  void receive(const Reply& message);
 
   Backend& backend_;
   const CacheOptions options_;
   const std::string client_id_;
   const std::shared_ptr<Client> client_;
   const std::shared_ptr<LockChannels> channels_;
+  const std::string invalidations_;                // the channel
+  const std::unique_ptr<FirstLevel> first_level_;  // null: none
+  std::unique_ptr<Client> subscriber_;             // to invalidations_
 
   std::atomic<bool> is_closed_{false};
   std::atomic<std::uint64_t> loads_{0};
@@ -95,6 +107,7 @@ class CacheCore : public std::enable_shared_from_this<CacheCore> {
   // Guarded by mutex_:
   std::set<std::shared_ptr<CacheWait>> waits_;
   Random jitter_;
+  bool is_disconnected_ = false;  // subscriber_
   std::unique_ptr<BackgroundThread> thread_;
 };
 

@@ -27,7 +27,7 @@ if redis.call('SET', KEYS[2], ARGV[1], 'NX', 'PX', ARGV[2]) then
   if value then return {3, value} end
   return {1}
 end
-if value then return {0, value} end
+if value then return {4, value} end
 return {2, redis.call('PTTL', KEYS[2])}
 )lua");
   return *kScript;
@@ -71,6 +71,7 @@ const Script& invalidate() {
   static const Script* const kScript = new Script(R"lua(
 redis.call('DEL', KEYS[1])
 if redis.call('DEL', KEYS[2]) == 1 then redis.call('PUBLISH', ARGV[1], '0') end
+redis.call('PUBLISH', ARGV[2], ARGV[3])
 return 1
 )lua");
   return *kScript;

@@ -7,15 +7,16 @@ namespace rushgate::cache_scripts {
 
 /// The first element of fetch()'s reply.
 enum Fetched : int {
-  kValue = 0,  // {0, value}
-  kLoad = 1,   // {1}: the caller has the lock, and loads
-  kWait = 2,   // {2, PTTL of the lock}: another caller loads
-  kOld = 3,    // {3, value}: it is old, and the caller has the lock
+  kValue = 0,     // {0, value}
+  kLoad = 1,      // {1}: the caller has the lock, and loads
+  kWait = 2,      // {2, PTTL of the lock}: another caller loads
+  kOld = 3,       // {3, value}: it is old, and the caller has the lock
+  kReplaced = 4,  // {4, value}: it is old, and another caller replaces it
 };
 
 /// KEYS value, lock. ARGV name of a load, lease (ms).
 const Script& fetch();
-/// As fetch(), of a value with an expiry inside. An old one that another caller replaces is a kValue.
+/// As fetch(), of a value with an expiry inside.
 const Script& fetch_with_expiry();
 /// Writes a value and ends its load, if the load still has the lock. KEYS value, lock. ARGV name of
 /// the load, channel, value, TTL (ms), how long it is kept beyond that (ms; 0: no expiry inside).
@@ -25,7 +26,7 @@ const Script& store();
 const Script& abandon();
 /// Has a load that failed keep its lock for a while. KEYS lock. ARGV name of the load, how long (ms).
 const Script& hold_off();
-/// Removes the value, and ends a load. KEYS value, lock. ARGV channel.
+/// Removes the value, and ends a load. KEYS value, lock. ARGV channel, that of invalidations, key.
 const Script& invalidate();
 
 }  // namespace rushgate::cache_scripts

@@ -407,6 +407,8 @@ TEST(CacheOptionsTest, OutOfRangeIsNamed) {
   EXPECT_THAT(fault({.wait_ms = -1}), HasSubstr("wait_ms is -1"));
   EXPECT_THAT(fault({.value_bytes_max = 0}), HasSubstr("value_bytes_max is 0"));
   EXPECT_THAT(fault({.stale_ms = -1}), HasSubstr("stale_ms is -1"));
+  EXPECT_THAT(fault({.first_level = {.bytes_max = 0}}), HasSubstr("first_level.bytes_max is 0"));
+  EXPECT_THAT(fault({.first_level = {.ttl_ms = 0}}), HasSubstr("first_level.ttl_ms is 0"));
   EXPECT_THAT(fault({.background_loads_max = 0}), HasSubstr("background_loads_max is 0"));
   EXPECT_THAT(fault({.lock_prefix = "cache:"}), HasSubstr("lock_prefix"));
 }
