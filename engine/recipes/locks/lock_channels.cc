@@ -55,8 +55,8 @@ bool LockChannels::pause(const std::string& channel,
   const std::lock_guard lock(mutex_);
   Entry* const entry = find(channel, listener);
   if (entry == nullptr) return true;
-  if (std::exchange(entry->has_message, false)) return false;
-  if (std::exchange(channels_[channel].has_message, false)) return false;
+  bool& has_message = entry->is_for_all ? entry->has_message : channels_[channel].has_message;
+  if (std::exchange(has_message, false)) return false;
   entry->is_paused = true;
   return true;
 }
@@ -123,15 +123,18 @@ void LockChannels::receive(const Reply& message) {
     for (auto& [name, received] : channels_) {
       const bool is_message = kind == "message" && name == channel;
       if (!is_message && kind != "resubscribed") continue;
-      bool has_resumed = false;
+      bool is_taken = false;  // by a listener that is not for all
+      bool is_missed = false;
       for (Entry& entry : received.entries) {
-        if (is_message && has_resumed && !entry.is_for_all) break;
-        entry.has_message = entry.is_for_all && !entry.is_paused;
-        if (!std::exchange(entry.is_paused, false)) continue;
-        resumed.push_back(entry.listener);
-        has_resumed = true;
+        if (is_message && is_taken && !entry.is_for_all) continue;
+        const bool was_paused = std::exchange(entry.is_paused, false);
+        if (was_paused) resumed.push_back(entry.listener);
+        if (entry.is_for_all)
+          entry.has_message = !was_paused;
+        else
+          (was_paused ? is_taken : is_missed) = true;
       }
-      if (!has_resumed) received.has_message = true;
+      if (is_missed && !is_taken) received.has_message = true;
     }
   }
   for (const auto& listener : resumed) listener->resumed();

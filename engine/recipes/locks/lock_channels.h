@@ -15,8 +15,8 @@
 
 namespace rushgate {
 
-/// Waits for messages of one channel. Both run as callbacks of the backend, or inside a call of
-/// LockChannels.
+/// Waits for messages of one channel. Both functions run as callbacks of the backend, or inside a call
+/// of LockChannels.
 class ChannelListener {
  public:
   virtual ~ChannelListener() = default;
@@ -31,13 +31,14 @@ class ChannelListener {
 ///
 /// A message resumes the listener that came first among those that have paused. If none has, the next
 /// one that wants to pause does not. So no message is lost between an attempt and the pause after it.
-/// Listeners that are for all are each treated so.
+/// A listener that takes messages for all is not counted among these: each message resumes it, or keeps
+/// it from its next pause.
 class LockChannels : public std::enable_shared_from_this<LockChannels> {
  public:
   /// To be called once, before anything else.
   void open(Backend& backend);
 
-  /// `is_for_all`: messages of the channel are for each of its listeners.
+  /// `is_for_all`: the listener takes messages that are for all.
   void add(const std::string& channel, const std::shared_ptr<ChannelListener>& listener,
            bool is_for_all);
   void remove(const std::string& channel, const std::shared_ptr<ChannelListener>& listener);

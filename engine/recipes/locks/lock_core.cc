@@ -21,19 +21,15 @@ namespace {
 /// How long a latch stays if its process does not delete it: longer than a release is repeated.
 constexpr std::string_view kLatchMs = "15000";
 constexpr int kReleaseAttempts = 3;
-constexpr std::string_view kChannelPrefix = "redisson_lock__channel";
 
 absl::Status closed() { return absl::CancelledError("the lock's manager is gone"); }
 
-/// The owners that wait for a fair lock, and until when.
-std::vector<std::string> queue_names(const std::string& name) {
-  return {tagged_name("redisson_lock_queue", name), tagged_name("redisson_lock_timeout", name)};
+LockHold hold_of(const LockWish& wish) {
+  return {.name = wish.name, .kind = wish.kind, .owner = wish.owner};
 }
 
-/// The free permits of a semaphore, its channel, the permits that are held.
-std::vector<std::string> semaphore_names(const std::string& name) {
-  const bool has_tag = name.find('{') != std::string::npos;
-  return {name, tagged_name("redisson_sc", name), (has_tag ? name : '{' + name + '}') + ":timeout"};
+std::vector<std::string_view> views_of(const std::vector<std::string>& words) {
+  return {words.begin(), words.end()};
 }
 
 absl::StatusOr<std::int64_t> read_count(const Reply& reply) {
@@ -97,30 +93,19 @@ std::int64_t LockCore::lease_of(const LockWish& wish) const {
 }
 
 Request LockCore::request_of(const LockWish& wish, bool by_text) const {
-  if (wish.kind == LockKind::kSemaphore) {
-    const std::string lease = std::to_string(wish.lease_ms);
-    const std::vector<std::string> names = semaphore_names(wish.name);
-    const std::vector<std::string_view> keys(names.begin(), names.end());
-    const std::array<std::string_view, 2> arguments = {wish.permit, lease};
-    if (by_text) {
-      return make_script_request("EVAL", acquire_permit_script().text(), keys, arguments);
-    }
-    return client_->script_request(acquire_permit_script(), keys, arguments);
+  const bool is_semaphore = wish.kind == LockKind::kSemaphore;
+  const Script& script = is_semaphore ? acquire_permit_script() : scripts_of(wish.kind).acquire;
+  const std::vector<std::string> keys = keys_of(wish.kind, wish.name);
+  std::vector<std::string> arguments;
+  if (is_semaphore)
+    arguments = {wish.permit, std::to_string(wish.lease_ms)};
+  else
+    arguments = {std::to_string(lease_of(wish)), owner_name(options_.client_id, wish.owner)};
+  if (wish.kind == LockKind::kFair) arguments.push_back(std::to_string(wish.queue_ms));
+  if (by_text) {
+    return make_script_request("EVAL", script.text(), views_of(keys), views_of(arguments));
   }
-  const std::string lease_ms = std::to_string(lease_of(wish));
-  const std::string owner = owner_name(options_.client_id, wish.owner);
-  const std::string queue_ms = std::to_string(wish.queue_ms);
-  std::vector<std::string> others;
-  if (wish.kind == LockKind::kFenced) others = {tagged_name("redisson_lock_token", wish.name)};
-  if (wish.kind == LockKind::kFair) others = queue_names(wish.name);
-  std::vector<std::string_view> keys = {wish.name};
-  keys.insert(keys.end(), others.begin(), others.end());
-  const std::array<std::string_view, 3> arguments = {lease_ms, owner, queue_ms};
-  const std::span<const std::string_view> used(arguments.data(),
-                                               wish.kind == LockKind::kFair ? 3 : 2);
-  const Script& script = wish.kind == LockKind::kFair ? acquire_fair_script() : acquire_script();
-  if (by_text) return make_script_request("EVAL", script.text(), keys, used);
-  return client_->script_request(script, keys, used);
+  return client_->script_request(script, views_of(keys), views_of(arguments));
 }
 
 absl::StatusOr<LockCore::Attempt> LockCore::read(const LockWish& wish, std::int64_t sent_at_ms,
@@ -129,14 +114,14 @@ absl::StatusOr<LockCore::Attempt> LockCore::read(const LockWish& wish, std::int6
     return to_status(reply, "acquiring a permit");
   }
   if (reply.elements().size() != 2) {
-    leases_->lease_may_be(wish.name, wish.owner, sent_at_ms, lease_of(wish));
+    leases_->lease_may_be(hold_of(wish), sent_at_ms, lease_of(wish));
     return to_status(reply, "locking");
   }
   const std::int64_t number = reply.elements()[1].integer();
   if (reply.elements()[0].integer() == 0) return Attempt{.lease_left_ms = number};
   if (is_closed()) return closed();
   if (wish.kind == LockKind::kSemaphore) return Attempt{.is_acquired = true};
-  leases_->add(wish.name, wish.owner, sent_at_ms, lease_of(wish), wish.lease_ms <= 0, number);
+  leases_->add(hold_of(wish), sent_at_ms, lease_of(wish), wish.lease_ms <= 0, number);
   return Attempt{.is_acquired = true};
 }
 
@@ -201,12 +186,8 @@ void LockCore::remove(const std::shared_ptr<LockWait>& wait) {
   waits_.erase(wait);
 }
 
-std::string LockCore::channel_of(const LockWish& wish) const {
-  if (wish.kind == LockKind::kSemaphore) return tagged_name("redisson_sc", wish.name);
-  if (wish.kind == LockKind::kLatch) {
-    return "redisson_countdownlatch__channel__{" + wish.name + '}';
-  }
-  std::string channel = tagged_name(kChannelPrefix, wish.name);
+std::string LockCore::wait_channel(const LockWish& wish) const {
+  std::string channel = channel_of(wish.kind, wish.name);
   if (wish.kind == LockKind::kFair) channel += ':' + owner_name(options_.client_id, wish.owner);
   return channel;
 }
@@ -214,82 +195,74 @@ std::string LockCore::channel_of(const LockWish& wish) const {
 /// Without waiting for the reply: an owner that stays in the queue is dropped in time.
 void LockCore::leave_queue(const LockWish& wish) {
   if (is_closed()) return;
-  const std::vector<std::string> queue = queue_names(wish.name);
-  const std::string channel = tagged_name(kChannelPrefix, wish.name);
+  const std::vector<std::string> keys = keys_of(wish.kind, wish.name);
   const std::string owner = owner_name(options_.client_id, wish.owner);
   const std::string queue_ms = std::to_string(wish.queue_ms);
-  const std::array<std::string_view, 4> keys = {wish.name, queue[0], queue[1], channel};
   const std::array<std::string_view, 2> arguments = {owner, queue_ms};
-  client_->submit(make_script_request("EVAL", leave_queue_script().text(), keys, arguments),
-                  [](const Reply&) {});
+  client_->submit(
+      make_script_request("EVAL", leave_queue_script().text(), views_of(keys), arguments),
+      [](const Reply&) {});
 }
 
 // ---- Releases ----
 
-absl::Status LockCore::release(const std::string& name, LockKind kind, std::uint64_t owner) {
+absl::Status LockCore::release(const LockHold& hold) {
   while (true) {
-    const auto is_held = release_once(name, kind, owner);
-    const bool is_as_expected = leases_->end_release(name, owner, is_held.value_or(false));
+    const auto is_held = release_once(hold);
+    const bool is_as_expected = leases_->end_release(hold, is_held.value_or(false));
     if (!is_held.ok()) return is_held.status();
     if (is_as_expected) return absl::OkStatus();
   }
 }
 
-absl::StatusOr<bool> LockCore::release_once(const std::string& name, LockKind kind,
-                                            std::uint64_t owner) {
-  std::string latch;
+absl::StatusOr<bool> LockCore::release_once(const LockHold& hold) {
+  std::vector<std::string> keys = keys_of(hold.kind, hold.name);
   {
     const std::lock_guard lock(mutex_);
     if (is_closed_) return closed();
     if (can_lose_replies_) {
-      latch = tagged_name("redisson_unlock_latch", name) + ':' + options_.client_id + '-' +
-              std::to_string(++releases_);
+      keys.push_back(tagged_name("redisson_unlock_latch", hold.name) + ':' + options_.client_id +
+                     '-' + std::to_string(++releases_));
     }
   }
-  const std::int64_t held_lease_ms =
-      leases_->begin_release(name, owner).value_or(options_.watchdog_lease_ms);
-  const std::string channel = tagged_name(kChannelPrefix, name);
-  const std::string field = owner_name(options_.client_id, owner);
-  const std::string lease_ms = std::to_string(held_lease_ms);
-  std::vector<std::string> queue;
-  if (kind == LockKind::kFair) queue = queue_names(name);
-  std::vector<std::string_view> keys = {name};
-  keys.insert(keys.end(), queue.begin(), queue.end());
-  keys.push_back(channel);
-  if (can_lose_replies_) keys.push_back(latch);
-  const std::array<std::string_view, 3> arguments = {field, lease_ms, kLatchMs};
-  const Script& script = kind == LockKind::kFair ? release_fair_script() : release_script();
+  const std::string owner = owner_name(options_.client_id, hold.owner);
+  const std::string lease_ms =
+      std::to_string(leases_->begin_release(hold).value_or(options_.watchdog_lease_ms));
+  std::vector<std::string_view> arguments = {owner, lease_ms};
+  if (can_lose_replies_) arguments.push_back(kLatchMs);
 
   Reply reply;
   absl::Status failure;
   for (int attempts = 0; attempts < kReleaseAttempts; ++attempts) {
-    reply = client_->run(script, keys, arguments);
+    reply = client_->run(scripts_of(hold.kind).release, views_of(keys), arguments);
     failure = reply.is_error() ? to_status(reply, "unlocking") : absl::OkStatus();
     if (!can_lose_replies_ || !absl::IsUnavailable(failure)) break;
   }
   if (!failure.ok()) return failure;
-  if (can_lose_replies_) client_->submit(Request::of("DEL", latch), [](const Reply&) {});
+  if (can_lose_replies_) client_->submit(Request::of("DEL", keys.back()), [](const Reply&) {});
   if (reply.is_integer()) return reply.integer() == 0;
-  return absl::FailedPreconditionError("the lock " + name + " is not held by " + field);
+  return not_held(hold);
 }
 
-absl::Status LockCore::set_lease(const std::string& name, std::uint64_t owner,
-                                 std::int64_t lease_ms) {
+absl::Status LockCore::not_held(const LockHold& hold) const {
+  return absl::FailedPreconditionError("the lock " + hold.name + " is not held by " +
+                                       owner_name(options_.client_id, hold.owner));
+}
+
+absl::Status LockCore::set_lease(const LockHold& hold, std::int64_t lease_ms) {
   if (is_closed()) return closed();
   const std::int64_t sent_at_ms = backend_.clock().monotonic_ms();
-  const std::string field = owner_name(options_.client_id, owner);
+  const std::vector<std::string> keys = keys_of(hold.kind, hold.name);
+  const std::string owner = owner_name(options_.client_id, hold.owner);
   const std::string lease = std::to_string(lease_ms);
-  const std::string_view key = name;
-  const std::array<std::string_view, 2> arguments = {lease, field};
-  const Reply reply = client_->run(renew_script(), {&key, 1}, arguments);
+  const std::array<std::string_view, 2> arguments = {lease, owner};
+  const Reply reply = client_->run(scripts_of(hold.kind).renew, views_of(keys), arguments);
   if (!reply.is_integer()) {
-    leases_->lease_may_be(name, owner, sent_at_ms, lease_ms);
+    leases_->lease_may_be(hold, sent_at_ms, lease_ms);
     return to_status(reply, "setting a lease");
   }
-  if (reply.integer() == 0) {
-    return absl::FailedPreconditionError("the lock " + name + " is not held by " + field);
-  }
-  leases_->set_lease(name, owner, sent_at_ms, lease_ms);
+  if (reply.integer() == 0) return not_held(hold);
+  leases_->set_lease(hold, sent_at_ms, lease_ms);
   return absl::OkStatus();
 }
 
@@ -298,19 +271,17 @@ absl::Status LockCore::set_lease(const std::string& name, std::uint64_t owner,
 absl::StatusOr<Reply> LockCore::run_for(const LockWish& wish, const Script& script,
                                         std::span<const std::string_view> arguments) {
   if (is_closed()) return closed();
-  std::vector<std::string> names = {wish.name, channel_of(wish)};
-  if (wish.kind == LockKind::kSemaphore) names = semaphore_names(wish.name);
-  const std::vector<std::string_view> keys(names.begin(), names.end());
-  return client_->run(script, keys, arguments);
+  const std::vector<std::string> keys = keys_of(wish.kind, wish.name);
+  return client_->run(script, views_of(keys), arguments);
 }
 
 void LockCore::give_back(const LockWish& wish) {
   if (is_closed()) return;
-  const std::vector<std::string> names = semaphore_names(wish.name);
-  const std::vector<std::string_view> keys(names.begin(), names.end());
+  const std::vector<std::string> keys = keys_of(wish.kind, wish.name);
   const std::string_view permit = wish.permit;
-  client_->submit(make_script_request("EVAL", release_permit_script().text(), keys, {&permit, 1}),
-                  [](const Reply&) {});
+  client_->submit(
+      make_script_request("EVAL", release_permit_script().text(), views_of(keys), {&permit, 1}),
+      [](const Reply&) {});
 }
 
 absl::StatusOr<std::int64_t> LockCore::count(const std::string& name) {

@@ -17,6 +17,7 @@
 #include "engine/client/client.h"
 #include "engine/client/script.h"
 #include "engine/recipes/locks/lock_channels.h"
+#include "engine/recipes/locks/lock_hold.h"
 #include "engine/recipes/locks/lock_kind.h"
 #include "engine/recipes/locks/lock_leases.h"
 #include "engine/recipes/locks/lock_manager.h"
@@ -64,20 +65,21 @@ class LockCore : public std::enable_shared_from_this<LockCore> {
 
   /// Of a fair lock: the owner waits no longer.
   void leave_queue(const LockWish& wish);
-  [[nodiscard]] std::string channel_of(const LockWish& wish) const;
+  /// Returns the channel that a wait subscribes to.
+  [[nodiscard]] std::string wait_channel(const LockWish& wish) const;
 
-  absl::Status release(const std::string& name, LockKind kind, std::uint64_t owner);
+  absl::Status release(const LockHold& hold);
   /// Returns true if the owner holds the lock still.
-  absl::StatusOr<bool> release_once(const std::string& name, LockKind kind, std::uint64_t owner);
+  absl::StatusOr<bool> release_once(const LockHold& hold);
   /// Of a semaphore: releases the permit, if it is held, without waiting for the reply.
   void give_back(const LockWish& wish);
-  /// Runs a script whose KEYS are the name and the channel, and of a semaphore the permits held.
+  /// Runs a script whose KEYS are keys_of() a latch or a semaphore.
   absl::StatusOr<Reply> run_for(const LockWish& wish, const Script& script,
                                 std::span<const std::string_view> arguments);
   /// Returns the count of a latch; 0 if there is none.
   absl::StatusOr<std::int64_t> count(const std::string& name);
 
-  absl::Status set_lease(const std::string& name, std::uint64_t owner, std::int64_t lease_ms);
+  absl::Status set_lease(const LockHold& hold, std::int64_t lease_ms);
 
  private:
   /// Tries once, and waits for the reply.
@@ -87,6 +89,7 @@ class LockCore : public std::enable_shared_from_this<LockCore> {
   [[nodiscard]] Request request_of(const LockWish& wish, bool by_text) const;
   absl::StatusOr<Attempt> read(const LockWish& wish, std::int64_t sent_at_ms, const Reply& reply);
   [[nodiscard]] std::int64_t lease_of(const LockWish& wish) const;
+  [[nodiscard]] absl::Status not_held(const LockHold& hold) const;
 
   Backend& backend_;
   const LockManagerOptions options_;

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <utility>
+#include <vector>
 
 #include "engine/client/redis_error_code.h"
+#include "engine/recipes/locks/lock_names.h"
 #include "engine/recipes/locks/lock_scripts.h"
 #include "engine/recipes/locks/owner_name.h"
 
@@ -24,33 +26,31 @@ LockLeases::LockLeases(Backend& backend, std::shared_ptr<Client> client, std::st
       client_id_(std::move(client_id)),
       on_lost_(std::move(on_lost)) {}
 
-void LockLeases::add(const std::string& name, std::uint64_t owner, std::int64_t sent_at_ms,
-                     std::int64_t lease_ms, bool is_renewed, std::int64_t token) {
+void LockLeases::add(const LockHold& hold, std::int64_t sent_at_ms, std::int64_t lease_ms,
+                     bool is_renewed, std::int64_t token) {
   const std::lock_guard lock(mutex_);
   if (is_closed_) return;
-  const Key key(name, owner);
-  Lease& lease = leases_[key];
+  Lease& lease = leases_[hold];
   ++lease.holds;
   lease.token = token;
   lease.lease_ms = lease_ms;
   lease.ends_at_ms = sent_at_ms + lease_ms;
   lease.is_renewed = lease.is_renewed || is_renewed;
-  set_timer(key, lease,
+  set_timer(hold, lease,
             lease.is_renewed ? sent_at_ms + lease_ms / kRenewalsPerLease : lease.ends_at_ms);
 }
 
-std::optional<std::int64_t> LockLeases::begin_release(const std::string& name,
-                                                      std::uint64_t owner) {
+std::optional<std::int64_t> LockLeases::begin_release(const LockHold& hold) {
   const std::lock_guard lock(mutex_);
-  const auto found = leases_.find(Key(name, owner));
+  const auto found = leases_.find(hold);
   if (found == leases_.end()) return std::nullopt;
   if (found->second.holds == 1) cancel_timer(found->second);
   return found->second.lease_ms;
 }
 
-bool LockLeases::end_release(const std::string& name, std::uint64_t owner, bool is_held) {
+bool LockLeases::end_release(const LockHold& hold, bool is_held) {
   const std::lock_guard lock(mutex_);
-  const auto found = leases_.find(Key(name, owner));
+  const auto found = leases_.find(hold);
   if (found == leases_.end()) return !is_held;
   if (is_held && --found->second.holds > 0) return true;
   cancel_timer(found->second);
@@ -58,58 +58,55 @@ bool LockLeases::end_release(const std::string& name, std::uint64_t owner, bool 
   return !is_held;
 }
 
-bool LockLeases::is_held(const std::string& name, std::uint64_t owner) const {
+bool LockLeases::is_held(const LockHold& hold) const {
   const std::lock_guard lock(mutex_);
-  const auto found = leases_.find(Key(name, owner));
+  const auto found = leases_.find(hold);
   return found != leases_.end() && clock_.monotonic_ms() < found->second.ends_at_ms;
 }
 
-std::int64_t LockLeases::token(const std::string& name, std::uint64_t owner) const {
+std::int64_t LockLeases::token(const LockHold& hold) const {
   const std::lock_guard lock(mutex_);
-  const auto found = leases_.find(Key(name, owner));
+  const auto found = leases_.find(hold);
   return found == leases_.end() ? 0 : found->second.token;
 }
 
-void LockLeases::set_lease(const std::string& name, std::uint64_t owner, std::int64_t sent_at_ms,
-                           std::int64_t lease_ms) {
+void LockLeases::set_lease(const LockHold& hold, std::int64_t sent_at_ms, std::int64_t lease_ms) {
   const std::lock_guard lock(mutex_);
-  const Key key(name, owner);
-  const auto found = leases_.find(key);
+  const auto found = leases_.find(hold);
   if (found == leases_.end()) return;
   Lease& lease = found->second;
   lease.lease_ms = lease_ms;
   lease.is_renewed = false;
   lease.ends_at_ms = sent_at_ms + lease_ms;
-  set_timer(key, lease, lease.ends_at_ms);
+  set_timer(hold, lease, lease.ends_at_ms);
 }
 
-void LockLeases::lease_may_be(const std::string& name, std::uint64_t owner, std::int64_t sent_at_ms,
+void LockLeases::lease_may_be(const LockHold& hold, std::int64_t sent_at_ms,
                               std::int64_t lease_ms) {
   const std::lock_guard lock(mutex_);
-  const Key key(name, owner);
-  const auto found = leases_.find(key);
+  const auto found = leases_.find(hold);
   if (found == leases_.end() || sent_at_ms + lease_ms >= found->second.ends_at_ms) return;
   Lease& lease = found->second;
   lease.ends_at_ms = sent_at_ms + lease_ms;
-  set_timer(key, lease,
+  set_timer(hold, lease,
             lease.is_renewed ? sent_at_ms + lease_ms / kRenewalsPerLease : lease.ends_at_ms);
 }
 
 void LockLeases::close() {
   const std::lock_guard lock(mutex_);
   is_closed_ = true;
-  for (auto& [key, lease] : leases_) cancel_timer(lease);
+  for (auto& [hold, lease] : leases_) cancel_timer(lease);
   leases_.clear();
 }
 
 // ---- Timers ----
 
-void LockLeases::set_timer(const Key& key, Lease& lease, std::int64_t due_ms) {
+void LockLeases::set_timer(const LockHold& hold, Lease& lease, std::int64_t due_ms) {
   cancel_timer(lease);
   lease.generation = ++generations_;
   lease.timer = backend_.scheduler().at(
-      due_ms, [weak = weak_from_this(), key, generation = lease.generation] {
-        if (const std::shared_ptr<LockLeases> self = weak.lock()) self->fire(key, generation);
+      due_ms, [weak = weak_from_this(), hold, generation = lease.generation] {
+        if (const std::shared_ptr<LockLeases> self = weak.lock()) self->fire(hold, generation);
       });
 }
 
@@ -119,58 +116,60 @@ void LockLeases::cancel_timer(Lease& lease) {
   if (lease.timer) backend_.scheduler().cancel(*std::exchange(lease.timer, std::nullopt));
 }
 
-LockLeases::Lease* LockLeases::find(const Key& key, std::uint64_t generation) {
-  const auto found = leases_.find(key);
+LockLeases::Lease* LockLeases::find(const LockHold& hold, std::uint64_t generation) {
+  const auto found = leases_.find(hold);
   return found != leases_.end() && found->second.generation == generation ? &found->second
                                                                           : nullptr;
 }
 
-void LockLeases::fire(const Key& key, std::uint64_t generation) {
+void LockLeases::fire(const LockHold& hold, std::uint64_t generation) {
   const std::int64_t now_ms = clock_.monotonic_ms();
   std::string lease_ms;
   {
     const std::lock_guard lock(mutex_);
-    Lease* const lease = find(key, generation);
+    Lease* const lease = find(hold, generation);
     if (lease == nullptr) return;
     lease->timer.reset();
     if (lease->is_renewed && now_ms < lease->ends_at_ms)
       lease_ms = std::to_string(lease->lease_ms);
     else
-      leases_.erase(key);
+      leases_.erase(hold);
   }
-  if (lease_ms.empty()) return lose(key);
-  const std::string owner = owner_name(client_id_, key.second);
-  const std::array<std::string_view, 1> keys = {key.first};
+  if (lease_ms.empty()) return lose(hold);
+  const std::vector<std::string> names = keys_of(hold.kind, hold.name);
+  const std::vector<std::string_view> keys(names.begin(), names.end());
+  const std::string owner = owner_name(client_id_, hold.owner);
   const std::array<std::string_view, 2> arguments = {lease_ms, owner};
-  client_->submit(make_script_request("EVAL", renew_script().text(), keys, arguments),
-                  [weak = weak_from_this(), key, generation, now_ms](const Reply& reply) {
+  const Script& script = scripts_of(hold.kind).renew;
+  client_->submit(make_script_request("EVAL", script.text(), keys, arguments),
+                  [weak = weak_from_this(), hold, generation, now_ms](const Reply& reply) {
                     const std::shared_ptr<LockLeases> self = weak.lock();
-                    if (self) self->renewed(key, generation, now_ms, reply);
+                    if (self) self->renewed(hold, generation, now_ms, reply);
                   });
 }
 
-void LockLeases::renewed(const Key& key, std::uint64_t generation, std::int64_t sent_at_ms,
+void LockLeases::renewed(const LockHold& hold, std::uint64_t generation, std::int64_t sent_at_ms,
                          const Reply& reply) {
   {
     const std::lock_guard lock(mutex_);
-    Lease* const lease = find(key, generation);
+    Lease* const lease = find(hold, generation);
     if (lease == nullptr) return;
     const bool is_gone = reply.is_integer() && reply.integer() == 0;
     if (!is_gone) {
       if (reply.is_integer()) {
         lease->ends_at_ms = sent_at_ms + lease->lease_ms;
-        return set_timer(key, *lease, sent_at_ms + lease->lease_ms / kRenewalsPerLease);
+        return set_timer(hold, *lease, sent_at_ms + lease->lease_ms / kRenewalsPerLease);
       }
       const std::int64_t retry_ms = std::max<std::int64_t>(lease->lease_ms / kRetriesPerLease, 1);
-      return set_timer(key, *lease, std::min(clock_.monotonic_ms() + retry_ms, lease->ends_at_ms));
+      return set_timer(hold, *lease, std::min(clock_.monotonic_ms() + retry_ms, lease->ends_at_ms));
     }
-    leases_.erase(key);
+    leases_.erase(hold);
   }
-  lose(key);
+  lose(hold);
 }
 
-void LockLeases::lose(const Key& key) {
-  if (on_lost_) on_lost_(key.first, key.second);
+void LockLeases::lose(const LockHold& hold) {
+  if (on_lost_) on_lost_(hold.name, hold.owner);
 }
 
 }  // namespace rushgate

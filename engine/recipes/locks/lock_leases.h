@@ -8,10 +8,10 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "engine/client/backend.h"
 #include "engine/client/client.h"
+#include "engine/recipes/locks/lock_hold.h"
 
 namespace rushgate {
 
@@ -23,31 +23,28 @@ class LockLeases : public std::enable_shared_from_this<LockLeases> {
   LockLeases(Backend& backend, std::shared_ptr<Client> client, std::string client_id, Lost on_lost);
 
   /// An acquisition that was sent at `sent_at_ms` succeeded.
-  void add(const std::string& name, std::uint64_t owner, std::int64_t sent_at_ms,
-           std::int64_t lease_ms, bool is_renewed, std::int64_t token);
+  void add(const LockHold& hold, std::int64_t sent_at_ms, std::int64_t lease_ms, bool is_renewed,
+           std::int64_t token);
 
   /// A release is about to be sent: if it is the last one, renewal stops. Returns the lease in ms;
   /// nothing if the lock is not held.
-  std::optional<std::int64_t> begin_release(const std::string& name, std::uint64_t owner);
+  std::optional<std::int64_t> begin_release(const LockHold& hold);
   /// The release was decided on. `is_held`: the owner holds the lock still. Returns false if it should
   /// not: an acquisition succeeded whose reply was lost.
-  bool end_release(const std::string& name, std::uint64_t owner, bool is_held);
+  bool end_release(const LockHold& hold, bool is_held);
 
-  [[nodiscard]] bool is_held(const std::string& name, std::uint64_t owner) const;
-  [[nodiscard]] std::int64_t token(const std::string& name, std::uint64_t owner) const;
+  [[nodiscard]] bool is_held(const LockHold& hold) const;
+  [[nodiscard]] std::int64_t token(const LockHold& hold) const;
   /// The lease was set by a request that was sent at `sent_at_ms`.
-  void set_lease(const std::string& name, std::uint64_t owner, std::int64_t sent_at_ms,
-                 std::int64_t lease_ms);
+  void set_lease(const LockHold& hold, std::int64_t sent_at_ms, std::int64_t lease_ms);
 
   /// A request that was sent at `sent_at_ms` may have set the lease: its reply was lost.
-  void lease_may_be(const std::string& name, std::uint64_t owner, std::int64_t sent_at_ms,
-                    std::int64_t lease_ms);
+  void lease_may_be(const LockHold& hold, std::int64_t sent_at_ms, std::int64_t lease_ms);
 
   /// From now on no timer does anything, and no lock is held.
   void close();
 
  private:
-  using Key = std::pair<std::string, std::uint64_t>;
   struct Lease {
     int holds = 0;
     std::int64_t lease_ms = 0;
@@ -58,13 +55,13 @@ class LockLeases : public std::enable_shared_from_this<LockLeases> {
     std::optional<Scheduler::TimerId> timer = {};
   };
 
-  void set_timer(const Key& key, Lease& lease, std::int64_t due_ms);
+  void set_timer(const LockHold& hold, Lease& lease, std::int64_t due_ms);
   void cancel_timer(Lease& lease);
-  void fire(const Key& key, std::uint64_t generation);
-  void renewed(const Key& key, std::uint64_t generation, std::int64_t sent_at_ms,
+  void fire(const LockHold& hold, std::uint64_t generation);
+  void renewed(const LockHold& hold, std::uint64_t generation, std::int64_t sent_at_ms,
                const Reply& reply);
-  Lease* find(const Key& key, std::uint64_t generation);
-  void lose(const Key& key);
+  Lease* find(const LockHold& hold, std::uint64_t generation);
+  void lose(const LockHold& hold);
 
   Backend& backend_;
   const Clock& clock_;
@@ -74,7 +71,7 @@ class LockLeases : public std::enable_shared_from_this<LockLeases> {
 
   mutable std::mutex mutex_;
   // Guarded by mutex_:
-  std::map<Key, Lease> leases_;
+  std::map<LockHold, Lease> leases_;
   std::uint64_t generations_ = 0;
   bool is_closed_ = false;
 };

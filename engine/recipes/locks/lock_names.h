@@ -3,18 +3,25 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "engine/recipes/locks/lock_kind.h"
 
 namespace rushgate {
 
-/// Returns <prefix>:{<name>}, or <prefix>:<name> if the name has a hash tag of its own: in the slot
-/// of the lock on a Redis Cluster.
-inline std::string tagged_name(std::string_view prefix, std::string_view name) {
-  std::string tagged(prefix);
-  tagged += ':';
-  if (name.find('{') != std::string_view::npos) return tagged.append(name);
-  tagged += '{';
-  tagged += name;
-  return tagged += '}';
-}
+/// Returns {<name>}, or the name if it has a hash tag of its own: in the slot of the lock on a Redis
+/// Cluster.
+std::string braced_name(std::string_view name);
+
+/// Returns <prefix>:{<name>}, with braced_name().
+std::string tagged_name(std::string_view prefix, std::string_view name);
+
+/// Returns the KEYS of the scripts of a lock: its name, the keys that its kind adds, its channel. What
+/// the kinds add. Fenced: the token. Fair: the queue, and when each waiter is dropped. Read and write:
+/// {<name>}, with which the keys of read holds begin. Semaphore: the permits that are held.
+std::vector<std::string> keys_of(LockKind kind, const std::string& name);
+
+/// Returns the channel of a lock. Each waiter of a fair lock has <channel>:<owner>.
+std::string channel_of(LockKind kind, const std::string& name);
 
 }  // namespace rushgate

@@ -3,6 +3,33 @@
 #include <string>
 
 namespace rushgate {
+namespace {
+
+// ---- What releases share ----
+
+/// Returns the result of the first time if the release is repeated, and keeps that of this one.
+constexpr char kReleasePrelude[] = R"lua(
+local owner, lease, latch_ms = ARGV[1], ARGV[2], ARGV[3]
+local channel = KEYS[latch_ms and #KEYS - 1 or #KEYS]
+local latch = latch_ms and KEYS[#KEYS]
+local known = latch and redis.call('GET', latch)
+if known then return tonumber(known) end
+local function keep(result)
+  if latch then redis.call('SET', latch, result, 'PX', latch_ms) end
+  return result
+end
+local function end_hold(on_free)
+  if redis.call('HINCRBY', KEYS[1], owner, -1) > 0 then
+    redis.call('PEXPIRE', KEYS[1], lease)
+    return keep(0)
+  end
+  redis.call('DEL', KEYS[1])
+  on_free()
+  return keep(1)
+end
+)lua";
+
+// ---- ReentrantLock: KEYS the lock, its token if it is fenced, its channel ----
 
 const Script& acquire_script() {
   static const Script script(R"lua(
@@ -10,7 +37,7 @@ if redis.call('EXISTS', KEYS[1]) == 1 and redis.call('HEXISTS', KEYS[1], ARGV[2]
   return {0, redis.call('PTTL', KEYS[1])}
 end
 local token = 0
-if KEYS[2] then token = redis.call('INCR', KEYS[2]) end
+if KEYS[3] then token = redis.call('INCR', KEYS[2]) end
 redis.call('HINCRBY', KEYS[1], ARGV[2], 1)
 redis.call('PEXPIRE', KEYS[1], ARGV[1])
 return {1, token}
@@ -19,20 +46,9 @@ return {1, token}
 }
 
 const Script& release_script() {
-  static const Script script(R"lua(
-local known = KEYS[3] and redis.call('GET', KEYS[3])
-if known then return tonumber(known) end
-if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then return false end
-local is_free = 0
-if redis.call('HINCRBY', KEYS[1], ARGV[1], -1) > 0 then
-  redis.call('PEXPIRE', KEYS[1], ARGV[2])
-else
-  is_free = 1
-  redis.call('DEL', KEYS[1])
-  redis.call('PUBLISH', KEYS[2], '0')
-end
-if KEYS[3] then redis.call('SET', KEYS[3], is_free, 'PX', ARGV[3]) end
-return is_free
+  static const Script script(std::string(kReleasePrelude) + R"lua(
+if redis.call('HEXISTS', KEYS[1], owner) == 0 then return false end
+return end_hold(function() redis.call('PUBLISH', channel, '0') end)
 )lua");
   return script;
 }
@@ -46,11 +62,8 @@ return 1
   return script;
 }
 
-// ---- FairLock ----
+// ---- FairLock: KEYS the lock, its queue, its timeouts, its channel ----
 
-namespace {
-
-/// For scripts whose KEYS are the lock, the queue, the timeouts, and the channel if they wake.
 constexpr char kFairPrelude[] = R"lua(
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -70,8 +83,6 @@ local function wake(waiter)
   if waiter then redis.call('PUBLISH', KEYS[4] .. ':' .. waiter, '0') end
 end
 )lua";
-
-}  // namespace
 
 const Script& acquire_fair_script() {
   static const Script script(std::string(kFairPrelude) + R"lua(
@@ -109,26 +120,169 @@ return {0, left}
 }
 
 const Script& release_fair_script() {
-  static const Script script(std::string(kFairPrelude) + R"lua(
-local known = KEYS[5] and redis.call('GET', KEYS[5])
-if known then return tonumber(known) end
+  static const Script script(std::string(kFairPrelude) + kReleasePrelude + R"lua(
 local first = first_waiter()
-if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
+if redis.call('HEXISTS', KEYS[1], owner) == 0 then
   if redis.call('EXISTS', KEYS[1]) == 0 then wake(first) end
   return false
 end
-local is_free = 0
-if redis.call('HINCRBY', KEYS[1], ARGV[1], -1) > 0 then
-  redis.call('PEXPIRE', KEYS[1], ARGV[2])
-else
-  is_free = 1
-  redis.call('DEL', KEYS[1])
-  wake(first)
-end
-if KEYS[5] then redis.call('SET', KEYS[5], is_free, 'PX', ARGV[3]) end
-return is_free
+return end_hold(function() wake(first) end)
 )lua");
   return script;
+}
+
+// ---- ReadWriteLock: KEYS the lock, {<name>}, its channel ----
+
+/// The lock lasts as long as its longest hold. A read hold has a key of its own, with its lease.
+constexpr char kReadWritePrelude[] = R"lua(
+local function read_key(reader, hold)
+  return KEYS[2] .. ':' .. reader .. ':rwlock_timeout:' .. hold
+end
+local function longest_read()
+  local longest = 0
+  local fields = redis.call('HGETALL', KEYS[1])
+  for i = 1, #fields, 2 do
+    local reader = fields[i]
+    if reader ~= 'mode' and string.sub(reader, -6) ~= ':write' then
+      for hold = 1, tonumber(fields[i + 1]) do
+        longest = math.max(longest, redis.call('PTTL', read_key(reader, hold)))
+      end
+    end
+  end
+  return longest
+end
+local function set_read_leases(reader, holds, lease)
+  for hold = 1, holds do redis.call('SET', read_key(reader, hold), 1, 'PX', lease) end
+end
+local function last_at_least(lease)
+  redis.call('PEXPIRE', KEYS[1], math.max(redis.call('PTTL', KEYS[1]), lease))
+end
+local function set_write_lease(lease)
+  redis.call('PEXPIRE', KEYS[1], math.max(longest_read(), lease))
+end
+)lua";
+
+const Script& acquire_read_script() {
+  static const Script script(std::string(kReadWritePrelude) + R"lua(
+local lease, owner = ARGV[1], ARGV[2]
+local mode = redis.call('HGET', KEYS[1], 'mode')
+if mode == 'write' and redis.call('HEXISTS', KEYS[1], owner .. ':write') == 0 then
+  return {0, redis.call('PTTL', KEYS[1])}
+end
+if not mode then redis.call('HSET', KEYS[1], 'mode', 'read') end
+local hold = redis.call('HINCRBY', KEYS[1], owner, 1)
+redis.call('SET', read_key(owner, hold), 1, 'PX', lease)
+last_at_least(lease)
+return {1, 0}
+)lua");
+  return script;
+}
+
+const Script& release_read_script() {
+  static const Script script(std::string(kReadWritePrelude) + kReleasePrelude + R"lua(
+if redis.call('HEXISTS', KEYS[1], owner) == 0 then return false end
+local holds = redis.call('HINCRBY', KEYS[1], owner, -1)
+redis.call('DEL', read_key(owner, holds + 1))
+if holds == 0 then redis.call('HDEL', KEYS[1], owner) end
+set_read_leases(owner, holds, lease)
+local is_free = false
+if redis.call('HGET', KEYS[1], 'mode') == 'write' then
+  if holds > 0 then last_at_least(lease) end
+else
+  local left = longest_read()
+  is_free = left == 0
+  if not is_free then redis.call('PEXPIRE', KEYS[1], left) end
+end
+if is_free then
+  redis.call('DEL', KEYS[1])
+  redis.call('PUBLISH', channel, '0')
+end
+return keep(holds > 0 and 0 or 1)
+)lua");
+  return script;
+}
+
+const Script& renew_read_script() {
+  static const Script script(std::string(kReadWritePrelude) + R"lua(
+local lease, owner = ARGV[1], ARGV[2]
+local holds = tonumber(redis.call('HGET', KEYS[1], owner) or 0)
+if holds == 0 then return 0 end
+local is_shorter = redis.call('PTTL', read_key(owner, holds)) > tonumber(lease)
+set_read_leases(owner, holds, lease)
+if is_shorter and redis.call('HGET', KEYS[1], 'mode') == 'read' then
+  redis.call('PEXPIRE', KEYS[1], longest_read())
+else
+  last_at_least(lease)
+end
+return 1
+)lua");
+  return script;
+}
+
+const Script& acquire_write_script() {
+  static const Script script(std::string(kReadWritePrelude) + R"lua(
+local field = ARGV[2] .. ':write'
+if redis.call('EXISTS', KEYS[1]) == 1 and redis.call('HEXISTS', KEYS[1], field) == 0 then
+  return {0, redis.call('PTTL', KEYS[1])}
+end
+redis.call('HSET', KEYS[1], 'mode', 'write')
+redis.call('HINCRBY', KEYS[1], field, 1)
+set_write_lease(ARGV[1])
+return {1, 0}
+)lua");
+  return script;
+}
+
+const Script& release_write_script() {
+  static const Script script(std::string(kReadWritePrelude) + kReleasePrelude + R"lua(
+local field = owner .. ':write'
+if redis.call('HEXISTS', KEYS[1], field) == 0 then return false end
+if redis.call('HINCRBY', KEYS[1], field, -1) > 0 then
+  set_write_lease(lease)
+  return keep(0)
+end
+redis.call('HDEL', KEYS[1], field)
+local left = longest_read()
+if left > 0 then
+  redis.call('HSET', KEYS[1], 'mode', 'read')
+  redis.call('PEXPIRE', KEYS[1], left)
+else
+  redis.call('DEL', KEYS[1])
+end
+redis.call('PUBLISH', channel, '1')
+return keep(1)
+)lua");
+  return script;
+}
+
+const Script& renew_write_script() {
+  static const Script script(std::string(kReadWritePrelude) + R"lua(
+if redis.call('HEXISTS', KEYS[1], ARGV[2] .. ':write') == 0 then return 0 end
+set_write_lease(ARGV[1])
+return 1
+)lua");
+  return script;
+}
+
+}  // namespace
+
+const LockScripts& scripts_of(LockKind kind) {
+  static const LockScripts plain = {acquire_script(), release_script(), renew_script()};
+  static const LockScripts fair = {acquire_fair_script(), release_fair_script(), renew_script()};
+  static const LockScripts read = {acquire_read_script(), release_read_script(),
+                                   renew_read_script()};
+  static const LockScripts write = {acquire_write_script(), release_write_script(),
+                                    renew_write_script()};
+  switch (kind) {
+    case LockKind::kFair:
+      return fair;
+    case LockKind::kRead:
+      return read;
+    case LockKind::kWrite:
+      return write;
+    default:
+      return plain;
+  }
 }
 
 const Script& leave_queue_script() {

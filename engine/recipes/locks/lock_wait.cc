@@ -9,20 +9,24 @@ namespace {
 constexpr std::int64_t kRetryMs = 1'000;  // after an error that may pass
 constexpr std::int64_t kAttemptsPerPlace = 3;
 
+/// Returns true if one message can end several waits.
+bool can_share(LockKind kind) {
+  return kind == LockKind::kRead || kind == LockKind::kLatch || kind == LockKind::kSemaphore;
+}
+
 }  // namespace
 
 LockWait::LockWait(std::shared_ptr<LockCore> core, LockWish wish,
                    std::optional<std::int64_t> deadline_ms, LockCore::Callback done)
     : core_(std::move(core)),
       wish_(std::move(wish)),
-      channel_(core_->channel_of(wish_)),
+      channel_(core_->wait_channel(wish_)),
       deadline_ms_(deadline_ms),
       done_(std::move(done)) {}
 
 void LockWait::start() {
   if (deadline_ms_) set_timer(deadline_timer_, *deadline_ms_, &LockWait::deadline_passed);
-  const bool is_for_all = wish_.kind == LockKind::kLatch || wish_.kind == LockKind::kSemaphore;
-  core_->channels().add(channel_, shared_from_this(), is_for_all);
+  core_->channels().add(channel_, shared_from_this(), can_share(wish_.kind));
 }
 
 bool LockWait::is_late() const {

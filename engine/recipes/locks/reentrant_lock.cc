@@ -25,6 +25,10 @@ ReentrantLock::ReentrantLock(LockManager& manager, std::string name, LockKind ki
 
 std::uint64_t ReentrantLock::owner() const { return core_->caller(); }
 
+LockHold ReentrantLock::hold_of(std::uint64_t owner) const {
+  return {.name = name_, .kind = kind_, .owner = owner};
+}
+
 absl::Status ReentrantLock::acquire(std::int64_t lease_ms) {
   return try_acquire(kForever, lease_ms).status();
 }
@@ -49,20 +53,20 @@ void ReentrantLock::acquire_async(std::uint64_t owner, std::int64_t wait_ms, std
 }
 
 absl::Status ReentrantLock::release_of(std::uint64_t owner) {
-  return core_->release(name_, kind_, owner);
+  return core_->release(hold_of(owner));
 }
 
 absl::Status ReentrantLock::set_lease(std::int64_t lease_ms) {
   if (lease_ms <= 0) return absl::InvalidArgumentError("lease_ms must be positive");
-  return core_->set_lease(name_, owner(), lease_ms);
+  return core_->set_lease(hold_of(owner()), lease_ms);
 }
 
 bool ReentrantLock::is_held_by(std::uint64_t owner) const {
-  return !core_->is_closed() && core_->leases().is_held(name_, owner);
+  return !core_->is_closed() && core_->leases().is_held(hold_of(owner));
 }
 
 std::int64_t ReentrantLock::token_of(std::uint64_t owner) const {
-  return core_->leases().token(name_, owner);
+  return core_->leases().token(hold_of(owner));
 }
 
 const Clock& ReentrantLock::clock() const { return core_->backend().clock(); }

@@ -9,7 +9,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "engine/recipes/locks/lock_kind.h"
+#include "engine/recipes/locks/lock_hold.h"
 #include "engine/recipes/locks/lock_manager.h"
 #include "engine/time/clock.h"
 
@@ -102,8 +102,11 @@ class ReentrantLock {
   ReentrantLock(LockManager& manager, std::string name, LockKind kind);
 
  private:
+  friend class ReadWriteLock;
+
   static bool must(const absl::StatusOr<bool>& acquired);
   [[nodiscard]] std::uint64_t owner() const;
+  [[nodiscard]] LockHold hold_of(std::uint64_t owner) const;
 
   std::shared_ptr<LockCore> core_;
   std::string name_;

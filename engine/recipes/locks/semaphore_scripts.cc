@@ -13,11 +13,11 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local never = 922337203685477
 local function free_ended()
   while true do
-    local ended = redis.call('ZRANGEBYSCORE', KEYS[3], 0, string.format('%.0f', now), 'LIMIT', 0, 1000)
+    local ended = redis.call('ZRANGEBYSCORE', KEYS[2], 0, string.format('%.0f', now), 'LIMIT', 0, 1000)
     if #ended == 0 then return end
-    redis.call('ZREM', KEYS[3], unpack(ended))
+    redis.call('ZREM', KEYS[2], unpack(ended))
     local free = redis.call('INCRBY', KEYS[1], #ended)
-    if free > 0 then redis.call('PUBLISH', KEYS[2], free) end
+    if free > 0 then redis.call('PUBLISH', KEYS[3], free) end
   end
 end
 )lua";
@@ -27,17 +27,17 @@ end
 const Script& acquire_permit_script() {
   static const Script script(std::string(kPrelude) + R"lua(
 free_ended()
-if redis.call('ZSCORE', KEYS[3], ARGV[1]) then return {1, 0} end
+if redis.call('ZSCORE', KEYS[2], ARGV[1]) then return {1, 0} end
 if tonumber(redis.call('GET', KEYS[1]) or 0) > 0 then
   redis.call('DECRBY', KEYS[1], 1)
   local lease = tonumber(ARGV[2])
   local ends = lease > 0 and now + lease or never
-  redis.call('ZADD', KEYS[3], string.format('%.0f', ends), ARGV[1])
+  redis.call('ZADD', KEYS[2], string.format('%.0f', ends), ARGV[1])
   local left = redis.call('PTTL', KEYS[1])
-  if left > 0 then redis.call('PEXPIRE', KEYS[3], left) end
+  if left > 0 then redis.call('PEXPIRE', KEYS[2], left) end
   return {1, 0}
 end
-local next_end = tonumber(redis.call('ZRANGE', KEYS[3], 0, 0, 'WITHSCORES')[2] or never)
+local next_end = tonumber(redis.call('ZRANGE', KEYS[2], 0, 0, 'WITHSCORES')[2] or never)
 return {0, next_end < never and next_end - now or -1}
 )lua");
   return script;
@@ -45,9 +45,9 @@ return {0, next_end < never and next_end - now or -1}
 
 const Script& release_permit_script() {
   static const Script script(std::string(kPrelude) + R"lua(
-local ends = redis.call('ZSCORE', KEYS[3], ARGV[1])
-if redis.call('ZREM', KEYS[3], ARGV[1]) == 0 then return 0 end
-redis.call('PUBLISH', KEYS[2], redis.call('INCRBY', KEYS[1], 1))
+local ends = redis.call('ZSCORE', KEYS[2], ARGV[1])
+if redis.call('ZREM', KEYS[2], ARGV[1]) == 0 then return 0 end
+redis.call('PUBLISH', KEYS[3], redis.call('INCRBY', KEYS[1], 1))
 return tonumber(ends) <= now and 0 or 1
 )lua");
   return script;
@@ -57,7 +57,7 @@ const Script& set_permits_script() {
   static const Script script(R"lua(
 if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
 redis.call('SET', KEYS[1], ARGV[1])
-redis.call('PUBLISH', KEYS[2], ARGV[1])
+redis.call('PUBLISH', KEYS[3], ARGV[1])
 return 1
 )lua");
   return script;

@@ -5,7 +5,7 @@
 
 namespace rushgate {
 
-/// All: KEYS the free permits, the channel, the permits that are held.
+/// All: KEYS the free permits, the permits that are held, the channel.
 
 /// ARGV the permit, its lease in ms; 0: none. Returns {1, 0} if it is held now, else {0, how long until
 /// the next lease ends in ms; -1: none will}.

@@ -1,16 +1,19 @@
 // Random histories of processes that lock, pause, crash, and lose replies, while clocks jump: there
-// are never two holders by the server's time.
+// are never two holders by the server's time, nor a writer and another holder.
 #include <atomic>
+#include <cstdlib>
 #include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "engine/base/random.h"
+#include "engine/recipes/locks/read_write_lock.h"
 #include "tests/random_seed.h"
 #include "tests/recipes/locks/lock_fixture.h"
 
@@ -69,11 +72,12 @@ class PausableBackend final : public ForwardingBackend {
   PausableScheduler pausable_;
 };
 
-class LockHistoryTest : public RecipeTest {
+class LockHistory : public RecipeTest {
  protected:
   static constexpr std::uint64_t kOwners = 2;  // of a process
   static constexpr int kProcesses = 4;
 
+  using Role = std::pair<std::uint64_t, std::size_t>;  // an owner, a side
   struct Hold {
     int jumps = 0;  // of the server's clock, before it
   };
@@ -81,9 +85,21 @@ class LockHistoryTest : public RecipeTest {
     std::unique_ptr<PausableBackend> pausable;
     std::unique_ptr<LossyBackend> lossy;
     std::unique_ptr<LockManager> manager;
-    std::map<std::uint64_t, PendingLock> waits;
-    std::map<std::uint64_t, Hold> holds;
+    std::map<Role, PendingLock> waits;
+    std::map<Role, Hold> holds;
   };
+  /// A hold that a process takes for certain.
+  struct Belief {
+    std::string owner;  // as the lock's hash has it
+    std::size_t side;
+  };
+
+  /// Returns the sides of the lock; the last one excludes all other owners.
+  virtual std::vector<ReentrantLock> sides(Process& process) = 0;
+  /// Returns true if the clock may go back while a script runs.
+  [[nodiscard]] virtual bool clock_goes_back() const { return true; }
+  /// Checks the lock's keys, and that the beliefs agree with them.
+  virtual void check(const std::vector<Belief>& beliefs) = 0;
 
   void start(Process& process) {
     process.waits.clear();
@@ -107,26 +123,24 @@ class LockHistoryTest : public RecipeTest {
     return drawn % 2 == 0 ? LossyBackend::Loss::kReply : LossyBackend::Loss::kRequest;
   }
 
-  ReentrantLock lock(Process& process) {
-    return ReentrantLock(*process.manager, "shop", {.is_fenced = true});
-  }
-
   void act(Process& process) {
-    const std::uint64_t owner = 1 + random_.below(kOwners);
+    std::vector<ReentrantLock> locks = sides(process);
+    const Role role(1 + random_.below(kOwners), random_.below(locks.size()));
+    const auto [owner, side] = role;
     switch (random_.below(8)) {
       case 0:
       case 1:
       case 2: {
-        if (process.waits.contains(owner)) return;
+        if (process.waits.contains(role)) return;
         const std::int64_t wait_ms = static_cast<std::int64_t>(random_.below(4)) * 4'000;
         const std::int64_t lease_ms = static_cast<std::int64_t>(random_.below(3)) * 5'000;
-        process.waits.emplace(owner, begin(lock(process), owner, wait_ms, lease_ms));
+        process.waits.emplace(role, begin(locks[side], owner, wait_ms, lease_ms));
         return;
       }
       case 3:
       case 4:
-        static_cast<void>(lock(process).release_of(owner));
-        process.holds.erase(owner);
+        static_cast<void>(locks[side].release_of(owner));
+        process.holds.erase(role);
         return;
       case 5:
         return process.pausable->pausable().pause();
@@ -145,8 +159,9 @@ class LockHistoryTest : public RecipeTest {
       }
       const auto acquired = wait->second.result();
       if (acquired.ok() && *acquired) {
-        const std::int64_t token = lock(process).token_of(wait->first);
-        if (token != 0) {  // 0: the lease has ended meanwhile
+        const auto [owner, side] = wait->first;
+        const std::int64_t token = sides(process)[side].token_of(owner);
+        if (token != 0) {  // 0: no token, or the lease has ended meanwhile
           EXPECT_TRUE(tokens_.insert(token).second) << token;
         }
         process.holds[wait->first] = {.jumps = jumps_};
@@ -157,21 +172,17 @@ class LockHistoryTest : public RecipeTest {
   }
 
   void check() {
-    const Reply owners = (*client_)("HKEYS", "shop");
-    ASSERT_LE(owners.elements().size(), 1U) << to_debug_string(owners);
-    int holders = 0;
+    std::vector<Belief> beliefs;
     for (Process& process : processes_) {
-      for (const auto& [owner, hold] : process.holds) {
+      for (const auto& [role, hold] : process.holds) {
         // Where time passes only for the server, leases here last too long.
         if (engine_ == nullptr || hold.jumps != jumps_) continue;
-        if (!lock(process).is_held_by(owner)) continue;
-        ++holders;
-        ASSERT_EQ(owners.elements().size(), 1U);
-        EXPECT_EQ(owners.elements()[0].text(),
-                  process.manager->client_id() + ':' + std::to_string(owner));
+        const auto [owner, side] = role;
+        if (!sides(process)[side].is_held_by(owner)) continue;
+        beliefs.push_back({process.manager->client_id() + ':' + std::to_string(owner), side});
       }
     }
-    ASSERT_LE(holders, 1);
+    check(beliefs);
   }
 
   void run(int steps) {
@@ -182,7 +193,8 @@ class LockHistoryTest : public RecipeTest {
       if (random_.below(3) == 0) advance_ms(static_cast<std::int64_t>(random_.below(6'000)));
       for (Process& process : processes_) collect(process);  // before the clock jumps
       if (random_.below(40) == 0) {
-        set_now_ms(clock_.now_ms() + static_cast<std::int64_t>(random_.below(40'000)) - 20'000);
+        const auto jump_ms = static_cast<std::int64_t>(random_.below(40'000)) - 20'000;
+        set_now_ms(clock_.now_ms() + (clock_goes_back() ? jump_ms : std::abs(jump_ms)));
         ++jumps_;
       }
       check();
@@ -193,8 +205,9 @@ class LockHistoryTest : public RecipeTest {
     for (Process& process : processes_) process.manager.reset();
     ASSERT_EQ((*client_)("PING"), Reply::status("PONG")) << "after all that was sent before";
     advance_ms(200'000);
-    LockManager last(*backend_);
-    EXPECT_TRUE(*ReentrantLock(last, "shop").try_acquire(0));
+    Process process;
+    process.manager = std::make_unique<LockManager>(*backend_);
+    EXPECT_TRUE(*sides(process).back().try_acquire(0));
     EXPECT_GT(acquisitions_, steps / 50);
   }
 
@@ -210,10 +223,93 @@ class LockHistoryTest : public RecipeTest {
   std::set<std::int64_t> tokens_;
   std::vector<std::unique_ptr<Backend>> crashed_;  // their completions may still come
 };
+
+class LockHistoryTest : public LockHistory {
+ protected:
+  std::vector<ReentrantLock> sides(Process& process) override {
+    return {ReentrantLock(*process.manager, "shop", {.is_fenced = true})};
+  }
+
+  void check(const std::vector<Belief>& beliefs) override {
+    const Reply owners = (*client_)("HKEYS", "shop");
+    ASSERT_LE(owners.elements().size(), 1U) << to_debug_string(owners);
+    ASSERT_LE(beliefs.size(), 1U);
+    if (beliefs.empty()) return;
+    ASSERT_EQ(owners.elements().size(), 1U);
+    EXPECT_EQ(owners.elements()[0].text(), beliefs[0].owner);
+  }
+};
 INSTANTIATE_TEST_SUITE_P(Backends, LockHistoryTest,
                          ::testing::Values(RecipeKind::kMemory, RecipeKind::kRedis), recipe_name);
 
 TEST_P(LockHistoryTest, NeverTwoHoldersByServersTime) {
+  SCOPED_TRACE(seed_text(seed_));
+  run(GetParam() == RecipeKind::kMemory ? 20'000 : 1'000);
+}
+
+/// The lock's fields and time left, and the time left of each read hold, at one moment.
+constexpr std::string_view kSnapshot = R"lua(
+local holds = {}
+for _, key in ipairs(redis.call('KEYS', '{shop}:*:rwlock_timeout:*')) do
+  holds[#holds + 1] = {key, redis.call('PTTL', key)}
+end
+return {redis.call('HGETALL', 'shop'), redis.call('PTTL', 'shop'), holds}
+)lua";
+
+class ReadWriteLockHistoryTest : public LockHistory {
+ protected:
+  static constexpr std::size_t kRead = 0;
+
+  /// Redis 7.0 reads its clock for each command of a script, and these set several expiries.
+  [[nodiscard]] bool clock_goes_back() const override { return engine_ != nullptr; }
+
+  std::vector<ReentrantLock> sides(Process& process) override {
+    ReadWriteLock lock(*process.manager, "shop");
+    return {lock.read_lock(), lock.write_lock()};
+  }
+
+  void check(const std::vector<Belief>& beliefs) override {
+    const Reply snapshot = (*client_)("EVAL", kSnapshot, 0);
+    SCOPED_TRACE(to_debug_string(snapshot));
+    ASSERT_EQ(snapshot.elements().size(), 3U);
+    const Reply& fields = snapshot.elements()[0];
+    std::map<std::string, std::string> lock;
+    for (std::size_t i = 0; i < fields.elements().size(); i += 2) {
+      lock[fields.elements()[i].text()] = fields.elements()[i + 1].text();
+    }
+    check_leases(snapshot.elements()[1].integer(), snapshot.elements()[2]);
+    if (lock["mode"] == "write") check_writer(lock, snapshot.elements()[2]);
+    for (const auto& [owner, side] : beliefs) {
+      EXPECT_TRUE(lock.contains(side == kRead ? owner : owner + ":write")) << owner;
+      for (const Belief& other : beliefs) {
+        EXPECT_TRUE(other.owner == owner || (other.side == kRead && side == kRead))
+            << owner << " and " << other.owner;
+      }
+    }
+  }
+
+  /// A hold that lasted longer than the lock would meet a writer.
+  static void check_leases(std::int64_t lock_left_ms, const Reply& holds) {
+    for (const Reply& hold : holds.elements()) {
+      EXPECT_LE(hold.elements()[1].integer(), lock_left_ms) << hold.elements()[0].text();
+    }
+  }
+
+  static void check_writer(const std::map<std::string, std::string>& lock, const Reply& holds) {
+    std::set<std::string> owners;
+    for (const auto& [field, value] : lock) {
+      if (field != "mode") owners.insert(field.substr(0, field.find(":write")));
+    }
+    ASSERT_EQ(owners.size(), 1U);
+    for (const Reply& hold : holds.elements()) {
+      EXPECT_TRUE(hold.elements()[0].text().starts_with("{shop}:" + *owners.begin() + ":rwlock"));
+    }
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Backends, ReadWriteLockHistoryTest,
+                         ::testing::Values(RecipeKind::kMemory, RecipeKind::kRedis), recipe_name);
+
+TEST_P(ReadWriteLockHistoryTest, NeverWriterBesideAnotherHolder) {
   SCOPED_TRACE(seed_text(seed_));
   run(GetParam() == RecipeKind::kMemory ? 20'000 : 1'000);
 }

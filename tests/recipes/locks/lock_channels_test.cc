@@ -1,0 +1,80 @@
+#include "engine/recipes/locks/lock_channels.h"
+
+#include <memory>
+
+#include "engine/executor/engine.h"
+#include "engine/time/manual_clock.h"
+#include "storage/memory/memory_store.h"
+
+namespace rushgate {
+namespace {
+
+constexpr char kChannel[] = "released";
+
+class Listener final : public ChannelListener {
+ public:
+  void subscribed(const absl::Status& status) override { EXPECT_TRUE(status.ok()) << status; }
+  void resumed() override { ++times_resumed; }
+
+  int times_resumed = 0;
+};
+
+class LockChannelsTest : public ::testing::Test {
+ protected:
+  LockChannelsTest() { channels_->open(*engine_); }
+
+  std::shared_ptr<Listener> add(bool is_for_all) {
+    auto listener = std::make_shared<Listener>();
+    channels_->add(kChannel, listener, is_for_all);
+    return listener;
+  }
+  bool pause(const std::shared_ptr<Listener>& listener) {
+    return channels_->pause(kChannel, listener);
+  }
+  void publish() { EXPECT_EQ((*client_)("PUBLISH", kChannel, "0"), Reply::integer(1)); }
+
+  ManualClock clock_;
+  std::unique_ptr<Engine> engine_ =
+      *Engine::open(std::make_unique<MemoryStore>(), {.manual_clock = &clock_});
+  std::unique_ptr<Client> client_ = engine_->open_client();
+  std::shared_ptr<LockChannels> channels_ = std::make_shared<LockChannels>();
+};
+
+TEST_F(LockChannelsTest, MessageResumesOneAndAllThatShare) {
+  const auto one = add(false);
+  const auto first_shared = add(true);
+  const auto other = add(false);
+  const auto second_shared = add(true);
+  for (const auto& listener : {one, first_shared, other, second_shared}) {
+    EXPECT_TRUE(pause(listener));
+  }
+  publish();
+  EXPECT_EQ(one->times_resumed, 1);
+  EXPECT_EQ(first_shared->times_resumed, 1);
+  EXPECT_EQ(other->times_resumed, 0);
+  EXPECT_EQ(second_shared->times_resumed, 1);
+}
+
+/// The listener that shares is resumed. The message is missed all the same.
+TEST_F(LockChannelsTest, MissedMessagePreventsNextPause) {
+  const auto one = add(false);
+  const auto shared = add(true);
+  EXPECT_TRUE(pause(shared));
+  publish();
+  EXPECT_EQ(shared->times_resumed, 1);
+  EXPECT_TRUE(pause(shared)) << "the message that is kept is for the other";
+  EXPECT_FALSE(pause(one));
+  EXPECT_TRUE(pause(one));
+  publish();
+  EXPECT_EQ(one->times_resumed, 1);
+}
+
+TEST_F(LockChannelsTest, MessageForAllIsKeptForNoOther) {
+  const auto shared = add(true);
+  publish();
+  EXPECT_FALSE(pause(shared));
+  EXPECT_TRUE(pause(add(false)));
+}
+
+}  // namespace
+}  // namespace rushgate
