@@ -5,6 +5,7 @@
 #include <boost/fiber/operations.hpp>
 
 #include "engine/client/fiber_wait.h"
+#include "engine/recipes/queues/delayed_queue.h"
 #include "engine/recipes/queues/list_queue.h"
 #include "engine/recipes/queues/stream_queue.h"
 #include "tests/recipes/queues/queue_fixture.h"
@@ -66,6 +67,24 @@ TEST_F(FiberQueuesTest, StreamQueueWaitsByEnginesClock) {
 TEST_F(FiberQueuesTest, ListQueueWaitsByEnginesClock) {
   expect_waits_by_engines_clock(
       **ListQueue::create(*engine_, "orders", {.client = {.wait = &fiber_wait()}}));
+}
+
+TEST_F(FiberQueuesTest, DelayedQueueWaitsByEnginesClock) {
+  expect_waits_by_engines_clock(
+      **DelayedQueue::create(*engine_, "mails", {.client = {.wait = &fiber_wait()}}));
+
+  const auto queue = *DelayedQueue::create(*engine_, "orders", {.client = {.wait = &fiber_wait()}});
+  Bodies found;
+  ASSERT_TRUE(queue->push_in("order 1", "timeout", 15 * 60'000).ok());
+  boost::fibers::fiber waiter(boost::fibers::launch::dispatch, [&] {
+    const auto messages = queue->take(10, 60 * 60'000);
+    found = bodies_of(*messages);
+  });
+  pass_ms(15 * 60'000 - 1);
+  EXPECT_THAT(found, IsEmpty());
+  pass_ms(1);
+  EXPECT_THAT(found, ElementsAre("timeout"));
+  waiter.join();
 }
 
 }  // namespace

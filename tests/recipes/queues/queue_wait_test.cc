@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/recipes/queues/delayed_queue.h"
 #include "engine/recipes/queues/list_queue.h"
 #include "engine/recipes/queues/single_consumer_queue.h"
 #include "engine/recipes/queues/stream_queue.h"
@@ -41,6 +42,10 @@ std::vector<WaitingQueue> waiting_queues() {
           {"single consumer", "XREAD",
            [](Backend& backend) -> std::unique_ptr<Queue> {
              return *SingleConsumerQueue::create(backend, "single");
+           }},
+          {"delayed", "XREAD",
+           [](Backend& backend) -> std::unique_ptr<Queue> {
+             return *DelayedQueue::create(backend, "delayed");
            }},
           {"unsafe list", "BRPOP", [](Backend& backend) -> std::unique_ptr<Queue> {
              return *UnsafeListQueue::create(backend, "unsafe");
@@ -101,6 +106,30 @@ TEST_P(QueueWaitTest, MessageEndsWaitWithoutPolling) {
     EXPECT_LE(requests_, requests + 1);
     consumer_.reset();
   }
+}
+
+/// The first one that waits takes a message and is busy. The others learn of the next one too.
+TEST_P(QueueWaitTest, DelayedMessagesFindAllThatWait) {
+  const WaitingQueue delayed{"delayed", "XREAD", [](Backend& backend) -> std::unique_ptr<Queue> {
+                               return *DelayedQueue::create(backend, "orders");
+                             }};
+  const auto producer = *DelayedQueue::create(*backend_, "orders");
+  ASSERT_TRUE(producer->push_in("much later", "", kLongMs * 10).ok());
+  auto first = begin_wait(delayed);
+  const auto other = delayed.make(*backend_);
+  auto second = std::async(std::launch::async, [&] { return bodies_of(*other->take(1, kLongMs)); });
+  ASSERT_TRUE(producer->push_in("1", "a", 0).ok());
+  ASSERT_TRUE(producer->push_in("2", "b", 20).ok());
+  Bodies found = first.get();
+  if (found.size() == 1) {
+    const Bodies rest = second.get();
+    found.insert(found.end(), rest.begin(), rest.end());
+  } else {
+    while (second.wait_for(std::chrono::milliseconds(10)) != std::future_status::ready) {
+      other->interrupt();
+    }
+  }
+  EXPECT_THAT(found, ::testing::UnorderedElementsAre("a", "b"));
 }
 
 TEST_P(QueueWaitTest, InterruptEndsWait) {
