@@ -26,7 +26,7 @@ namespace rushgate {
 /// script, in the same atomic run, and calls it only if the voucher has a stock key. After it has
 /// returned, the sale compares the three keys with the code. Where they contradict each other, the
 /// result is kOutcomeUnknown, and its detail names the fault. On Redis the writes of such a run
-/// stay.
+/// stay. So test the script first: check_admission() in adapters/testing/check_admission.h.
 ///
 /// Vouchers with a limit in total or per day cannot be published with a custom script, and those
 /// with another limit per user than 1 only with `counts_buyers`.
