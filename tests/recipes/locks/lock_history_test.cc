@@ -247,13 +247,17 @@ TEST_P(LockHistoryTest, NeverTwoHoldersByServersTime) {
   run(GetParam() == RecipeKind::kMemory ? 20'000 : 1'000);
 }
 
-/// The lock's fields and time left, and the time left of each read hold, at one moment.
+/// The lock's fields, its time left, and that of each read hold, at one moment. Keys of holds that the
+/// lock does not count mean nothing: an expired key is back if the clock goes back before its removal.
 constexpr std::string_view kSnapshot = R"lua(
+local fields = redis.call('HGETALL', 'shop')
 local holds = {}
-for _, key in ipairs(redis.call('KEYS', '{shop}:*:rwlock_timeout:*')) do
-  holds[#holds + 1] = {key, redis.call('PTTL', key)}
+for i = 1, #fields, 2 do
+  for hold = 1, tonumber(fields[i + 1]) or 0 do
+    holds[#holds + 1] = redis.call('PTTL', '{shop}:' .. fields[i] .. ':rwlock_timeout:' .. hold)
+  end
 end
-return {redis.call('HGETALL', 'shop'), redis.call('PTTL', 'shop'), holds}
+return {fields, redis.call('PTTL', 'shop'), holds}
 )lua";
 
 class ReadWriteLockHistoryTest : public LockHistory {
@@ -277,8 +281,10 @@ class ReadWriteLockHistoryTest : public LockHistory {
     for (std::size_t i = 0; i < fields.elements().size(); i += 2) {
       lock[fields.elements()[i].text()] = fields.elements()[i + 1].text();
     }
-    check_leases(snapshot.elements()[1].integer(), snapshot.elements()[2]);
-    if (lock["mode"] == "write") check_writer(lock, snapshot.elements()[2]);
+    for (const Reply& hold : snapshot.elements()[2].elements()) {
+      EXPECT_LE(hold.integer(), snapshot.elements()[1].integer()) << "it would meet a writer";
+    }
+    if (lock["mode"] == "write") check_writer(lock);
     for (const auto& [owner, side] : beliefs) {
       EXPECT_TRUE(lock.contains(side == kRead ? owner : owner + ":write")) << owner;
       for (const Belief& other : beliefs) {
@@ -288,22 +294,12 @@ class ReadWriteLockHistoryTest : public LockHistory {
     }
   }
 
-  /// A hold that lasted longer than the lock would meet a writer.
-  static void check_leases(std::int64_t lock_left_ms, const Reply& holds) {
-    for (const Reply& hold : holds.elements()) {
-      EXPECT_LE(hold.elements()[1].integer(), lock_left_ms) << hold.elements()[0].text();
-    }
-  }
-
-  static void check_writer(const std::map<std::string, std::string>& lock, const Reply& holds) {
+  static void check_writer(const std::map<std::string, std::string>& lock) {
     std::set<std::string> owners;
     for (const auto& [field, value] : lock) {
       if (field != "mode") owners.insert(field.substr(0, field.find(":write")));
     }
-    ASSERT_EQ(owners.size(), 1U);
-    for (const Reply& hold : holds.elements()) {
-      EXPECT_TRUE(hold.elements()[0].text().starts_with("{shop}:" + *owners.begin() + ":rwlock"));
-    }
+    EXPECT_EQ(owners.size(), 1U);
   }
 };
 INSTANTIATE_TEST_SUITE_P(Backends, ReadWriteLockHistoryTest,
