@@ -33,6 +33,11 @@ inline std::string recipe_name(const ::testing::TestParamInfo<RecipeKind>& kind)
   return "?";
 }
 
+/// Those whose timers and expiries the test moves: RecipeTest::advance_ms().
+inline auto manual_time_recipe_kinds() {
+  return ::testing::Values(RecipeKind::kMemory, RecipeKind::kRocksDb);
+}
+
 inline auto all_recipe_kinds() {
   return ::testing::Values(RecipeKind::kMemory, RecipeKind::kRocksDb, RecipeKind::kRedis);
 }

@@ -41,6 +41,15 @@ class SeenIds {
 class IdGeneratorTest : public RecipeTest {};
 INSTANTIATE_TEST_SUITE_P(Backends, IdGeneratorTest, all_recipe_kinds(), recipe_name);
 
+class IdGeneratorInManualTimeTest : public IdGeneratorTest {};
+INSTANTIATE_TEST_SUITE_P(Backends, IdGeneratorInManualTimeTest, manual_time_recipe_kinds(),
+                         recipe_name);
+
+/// With connections that can be lost.
+class IdGeneratorOnRedisTest : public IdGeneratorTest {};
+INSTANTIATE_TEST_SUITE_P(Backends, IdGeneratorOnRedisTest, ::testing::Values(RecipeKind::kRedis),
+                         recipe_name);
+
 TEST_P(IdGeneratorTest, IdHasSecondsAboveDailyCounter) {
   IdGenerator ids(*backend_, blocks_of(10));
   const std::int64_t first = *ids.next_id();
@@ -190,9 +199,8 @@ TEST_P(IdGeneratorTest, OlderCounterInSameSecondRepeatsNoIdOfNewGenerators) {
   seen.add(first, 300);
 }
 
-/// The server ends all connections when it loses writes. The new ones tell of the loss.
-TEST_P(IdGeneratorTest, RestoredSnapshotRepeatsNoId) {
-  if (GetParam() != RecipeKind::kRedis) GTEST_SKIP() << "the embedded engine has no connections";
+/// The server ends all connections when it loses writes. The new ones report the loss.
+TEST_P(IdGeneratorOnRedisTest, RestoredSnapshotRepeatsNoId) {
   IdGenerator first(*backend_, blocks_of(100));
   IdGenerator second(*backend_, blocks_of(100));
   SeenIds seen;
@@ -292,8 +300,7 @@ TEST_P(IdGeneratorTest, ManyAtOnceAreThoseThatComeOneByOne) {
   EXPECT_EQ(std::set(many.begin(), many.end()).size(), many.size());
 }
 
-TEST_P(IdGeneratorTest, BlockEndsAfterItsLife) {
-  if (engine_ == nullptr) GTEST_SKIP() << "its timers are real";
+TEST_P(IdGeneratorInManualTimeTest, BlockEndsAfterItsLife) {
   IdGenerator ids(*backend_, blocks_of(100));
   ASSERT_TRUE(ids.next_id().ok());
   advance_ms(999);

@@ -31,8 +31,8 @@ class FairLockTest : public RecipeTest {
 INSTANTIATE_TEST_SUITE_P(Backends, FairLockTest, all_recipe_kinds(), recipe_name);
 
 class FairLockInManualTimeTest : public FairLockTest {};
-INSTANTIATE_TEST_SUITE_P(Backends, FairLockInManualTimeTest,
-                         ::testing::Values(RecipeKind::kMemory, RecipeKind::kRocksDb), recipe_name);
+INSTANTIATE_TEST_SUITE_P(Backends, FairLockInManualTimeTest, manual_time_recipe_kinds(),
+                         recipe_name);
 
 TEST_P(FairLockTest, WaitersAreServedInOrder) {
   constexpr std::uint64_t kWaiters = 6;

@@ -26,6 +26,10 @@ class MultiLockTest : public RecipeTest {
 };
 INSTANTIATE_TEST_SUITE_P(Backends, MultiLockTest, all_recipe_kinds(), recipe_name);
 
+class MultiLockInManualTimeTest : public MultiLockTest {};
+INSTANTIATE_TEST_SUITE_P(Backends, MultiLockInManualTimeTest, manual_time_recipe_kinds(),
+                         recipe_name);
+
 TEST_P(MultiLockTest, AllLocksAreHeldOrNone) {
   ReentrantLock second(other_there_, "b");
   ASSERT_TRUE(*second.try_acquire(0));
@@ -55,8 +59,7 @@ TEST_P(MultiLockTest, BackendThatFailsLeavesNoneHeld) {
   EXPECT_EQ((*client_)("EXISTS", "a"), Reply::integer(0));
 }
 
-TEST_P(MultiLockTest, LeasesBeginTogether) {
-  if (engine_ == nullptr) GTEST_SKIP() << "its clock is real";
+TEST_P(MultiLockInManualTimeTest, LeasesBeginTogether) {
   ASSERT_TRUE(*lock_.try_acquire(0, 5'000));
   const auto there = elsewhere_->open_client();
   EXPECT_EQ((*client_)("PTTL", "a"), Reply::integer(5'000));

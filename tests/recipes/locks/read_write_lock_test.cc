@@ -53,8 +53,8 @@ INSTANTIATE_TEST_SUITE_P(Backends, ReadWriteLockTest, all_recipe_kinds(), recipe
 
 /// Timers and leases by a clock that the test moves.
 class ReadWriteLockInManualTimeTest : public ReadWriteLockTest {};
-INSTANTIATE_TEST_SUITE_P(Backends, ReadWriteLockInManualTimeTest,
-                         ::testing::Values(RecipeKind::kMemory, RecipeKind::kRocksDb), recipe_name);
+INSTANTIATE_TEST_SUITE_P(Backends, ReadWriteLockInManualTimeTest, manual_time_recipe_kinds(),
+                         recipe_name);
 
 /// With replies that can be lost.
 class ReadWriteLockOnRedisTest : public ReadWriteLockTest {};

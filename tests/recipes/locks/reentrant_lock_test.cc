@@ -39,8 +39,8 @@ INSTANTIATE_TEST_SUITE_P(Backends, ReentrantLockTest, all_recipe_kinds(), recipe
 
 /// Timers and leases by a clock that the test moves.
 class ReentrantLockInManualTimeTest : public ReentrantLockTest {};
-INSTANTIATE_TEST_SUITE_P(Backends, ReentrantLockInManualTimeTest,
-                         ::testing::Values(RecipeKind::kMemory, RecipeKind::kRocksDb), recipe_name);
+INSTANTIATE_TEST_SUITE_P(Backends, ReentrantLockInManualTimeTest, manual_time_recipe_kinds(),
+                         recipe_name);
 
 /// With replies and connections that can be lost.
 class ReentrantLockOnRedisTest : public ReentrantLockTest {};

@@ -41,8 +41,8 @@ class SemaphoreTest : public RecipeTest {
 INSTANTIATE_TEST_SUITE_P(Backends, SemaphoreTest, all_recipe_kinds(), recipe_name);
 
 class SemaphoreInManualTimeTest : public SemaphoreTest {};
-INSTANTIATE_TEST_SUITE_P(Backends, SemaphoreInManualTimeTest,
-                         ::testing::Values(RecipeKind::kMemory, RecipeKind::kRocksDb), recipe_name);
+INSTANTIATE_TEST_SUITE_P(Backends, SemaphoreInManualTimeTest, manual_time_recipe_kinds(),
+                         recipe_name);
 
 TEST_P(SemaphoreTest, GivesAsManyPermitsAsThereAre) {
   EXPECT_EQ(*gate_.acquire(0), std::nullopt) << "never set";
