@@ -16,8 +16,8 @@ namespace rushgate {
 ///
 /// **Keys**, as RedissonCountDownLatch's: the count is a string at the name itself, gone when it
 /// comes to 0. The channel redisson_countdownlatch__channel__{<name>} gets `1` when a count is set, and
-/// `0` when it has come to 0. Waiting sends nothing. What ReentrantLock says of waiting in callbacks and
-/// in manual mode, and of errors, holds here too.
+/// `0` when it has come to 0. Waiting sends nothing. Waits in callbacks and in manual mode, and errors, are
+/// as in ReentrantLock.
 class CountDownLatch {
  public:
   static constexpr std::int64_t kForever = -1;

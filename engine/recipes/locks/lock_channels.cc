@@ -33,7 +33,7 @@ void LockChannels::add(const std::string& channel, const std::shared_ptr<Channel
     Channel& joined = channels_[channel];
     is_subscribed = joined.is_subscribed && !joined.is_changing;
     joined.entries.push_back(
-        {.listener = listener, .is_for_all = is_for_all, .is_told = is_subscribed});
+        {.listener = listener, .is_for_all = is_for_all, .is_notified = is_subscribed});
   }
   if (is_subscribed) return listener->subscribed(absl::OkStatus());
   update(channel);
@@ -96,7 +96,7 @@ void LockChannels::update(const std::string& channel) {
 
 void LockChannels::updated(const std::string& channel, bool subscribes,
                            const absl::Status& status) {
-  Listeners told;
+  Listeners notified;
   {
     const std::lock_guard lock(mutex_);
     Channel& changed = channels_[channel];
@@ -104,15 +104,15 @@ void LockChannels::updated(const std::string& channel, bool subscribes,
     changed.is_subscribed = subscribes && status.ok();
     changed.has_message = false;
     for (Entry& entry : changed.entries) {
-      if (subscribes && !std::exchange(entry.is_told, true)) told.push_back(entry.listener);
+      if (subscribes && !std::exchange(entry.is_notified, true)) notified.push_back(entry.listener);
     }
     if (subscribes && !status.ok()) changed.entries.clear();
   }
-  for (const auto& listener : told) listener->subscribed(status);
+  for (const auto& listener : notified) listener->subscribed(status);
   update(channel);
 }
 
-/// ["message", channel, …], or what a backend tells of its own: messages may be missing.
+/// ["message", channel, …], or a notice of the backend that messages may be missing.
 void LockChannels::receive(const Reply& message) {
   if (message.elements().size() < 2) return;
   const std::string& kind = message.elements()[0].text();

@@ -51,7 +51,7 @@ class LockChannels : public std::enable_shared_from_this<LockChannels> {
   struct Entry {
     std::shared_ptr<ChannelListener> listener;
     bool is_for_all = false;
-    bool is_told = false;  // by subscribed()
+    bool is_notified = false;  // by subscribed()
     bool is_paused = false;
     bool has_message = false;  // for all, while this one had not paused
   };

@@ -1,4 +1,4 @@
-// What a LockManager and its locks share.
+// The state that a LockManager shares with its locks.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@
 
 namespace rushgate {
 
-/// What is wanted of a lock.
+/// A request for a lock.
 struct LockWish {
   std::string name;
   LockKind kind = LockKind::kPlain;

@@ -1,4 +1,4 @@
-// What callers wait for.
+// The kinds of locks.
 #pragma once
 
 #include <cstdint>

@@ -110,7 +110,7 @@ void LockLeases::set_timer(const LockHold& hold, Lease& lease, std::int64_t due_
       });
 }
 
-/// What runs already finds another generation.
+/// A timer that runs already finds another generation.
 void LockLeases::cancel_timer(Lease& lease) {
   lease.generation = ++generations_;
   if (lease.timer) backend_.scheduler().cancel(*std::exchange(lease.timer, std::nullopt));

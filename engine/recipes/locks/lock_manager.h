@@ -1,4 +1,4 @@
-// What the locks of one process share: its identity, its subscriptions, the renewal of leases.
+// The parts that the locks of one process share: its identity, its subscriptions, the renewal of leases.
 #pragma once
 
 #include <cstdint>

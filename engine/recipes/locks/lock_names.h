@@ -1,4 +1,4 @@
-// How Redisson names what belongs to a lock.
+// Redisson's names of the keys and channels of a lock.
 #pragma once
 
 #include <string>
@@ -16,8 +16,8 @@ std::string braced_name(std::string_view name);
 /// Returns <prefix>:{<name>}, with braced_name().
 std::string tagged_name(std::string_view prefix, std::string_view name);
 
-/// Returns the KEYS of the scripts of a lock: its name, the keys that its kind adds, its channel. What
-/// the kinds add. Fenced: the token. Fair: the queue, and when each waiter is dropped. Read and write:
+/// Returns the KEYS of the scripts of a lock: its name, the keys that its kind adds, its channel.
+/// Added keys. Fenced: the token. Fair: the queue, and when each waiter is dropped. Read and write:
 /// {<name>}, with which the keys of read holds begin. Semaphore: the permits that are held.
 std::vector<std::string> keys_of(LockKind kind, const std::string& name);
 

@@ -5,7 +5,7 @@
 namespace rushgate {
 namespace {
 
-// ---- What releases share ----
+// ---- Common to all releases ----
 
 /// Returns the result of the first time if the release is repeated, and keeps that of this one.
 constexpr char kReleasePrelude[] = R"lua(

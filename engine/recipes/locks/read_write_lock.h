@@ -25,7 +25,7 @@ namespace rushgate {
 /// {<name>}:<client id>:<thread>:rwlock_timeout:<number of the hold>. The lock lasts as long as the longest
 /// hold. The last reader's release publishes `0` on redisson_rwlock:{<name>}, a writer's `1`.
 ///
-/// **What differs from Redisson's.** A renewal extends the leases of its owner alone, and shortens none of
+/// **Differences from Redisson's.** A renewal extends the leases of its owner alone, and shortens none of
 /// other owners. A release of a read hold gives those that stay a new lease, and leaves the writer's as it
 /// is. A writer that keeps its read lock wakes the readers that wait. Acquiring the write lock again sets
 /// its lease, and does not add to it. A release of a lock that has expired is an error.

@@ -16,9 +16,9 @@
 namespace rushgate {
 
 struct LockOptions {
-  /// As RFencedLock: each acquisition raises a number, token(). What the lock protects can refuse
-  /// work with a lower token than the last: the only defence against a holder that was paused for
-  /// longer than its lease. All that share the lock must choose the same.
+  /// As RFencedLock: each acquisition raises a number, token(). The resource that the lock protects
+  /// can refuse work with a lower token than the last. This is the only defence against a holder that
+  /// was paused for longer than its lease. All that share the lock must choose the same.
   bool is_fenced = false;
 };
 

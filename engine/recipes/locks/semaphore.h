@@ -24,8 +24,7 @@ namespace rushgate {
 /// are those of the server; Redisson takes the clients'. A permit whose lease has ended becomes free
 /// when a process next asks for one.
 ///
-/// Waiting sends nothing. What ReentrantLock says of waiting in callbacks and in manual mode, and of
-/// errors, holds here too. After an error the permit is given back without waiting for the reply.
+/// Waiting sends nothing. Waits in callbacks and in manual mode, and errors, are as in ReentrantLock. After an error the permit is given back without waiting for the reply.
 class Semaphore {
  public:
   static constexpr std::int64_t kForever = -1;

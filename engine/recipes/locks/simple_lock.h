@@ -25,7 +25,7 @@ struct SimpleLockOptions {
 /// reentrant. Thread-safe. The backend must outlive it. Destroying it releases the lock.
 ///
 /// It does not wait, because the key has no channel; ReentrantLock does. It does not renew: work that
-/// takes longer than the lease is work without the lock. expires_in_ms() tells how much is left.
+/// takes longer than the lease is work without the lock. expires_in_ms() returns the time that is left.
 ///
 /// `std::unique_lock lock(simple, std::try_to_lock)` works on it.
 class SimpleLock {
@@ -36,7 +36,7 @@ class SimpleLock {
   SimpleLock& operator=(const SimpleLock&) = delete;
 
   /// Returns true if the lock is this object's now, false if it is held, by this object too. Errors
-  /// are those of the request. With kUnavailable the lock may be held by no one until the lease ends.
+  /// are those of the request. After kUnavailable the lock may stay taken, without a holder, until the lease ends.
   absl::StatusOr<bool> acquire();
 
   /// Deletes the lock if it is still this object's. kFailedPrecondition: it is not: it expired, and

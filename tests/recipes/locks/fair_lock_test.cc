@@ -92,7 +92,7 @@ TEST_P(FairLockTest, WaiterOfJvmIsServedFirst) {
   EXPECT_EQ(message.get_future().get().elements()[2], Reply::bulk("0"));
   EXPECT_FALSE(*begin(lock_, 1, 0).result()) << "the lock is free, but others wait";
   EXPECT_FALSE(waiter.is_done());
-  // What RFairLock does then.
+  // The requests of RFairLock then.
   (*client_)("LPOP", kQueue);
   (*client_)("ZREM", kTimeouts, "jvm-9:1");
   (*client_)("HSET", "shop", "jvm-9:1", 1);

@@ -1,4 +1,4 @@
-// What the tests of locks share.
+// Parts that the tests of locks share.
 #pragma once
 
 #include <atomic>

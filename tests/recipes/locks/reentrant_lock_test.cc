@@ -113,7 +113,7 @@ TEST_P(ReentrantLockTest, LocksOfOneNameAreOneLock) {
   EXPECT_FALSE(*begin(ReentrantLock(manager_, std::string(user)), 1'002, 0).result());
 }
 
-/// What RLock sends, as commands.
+/// The requests of RLock, as commands.
 TEST_P(ReentrantLockTest, LockOfJvmIsRespectedAndAwaited) {
   (*client_)("HINCRBY", "shop", "8743c9c0-0795-4907-87fd-6c719a6b4586:1", 1);
   (*client_)("PEXPIRE", "shop", 30'000);
@@ -134,7 +134,7 @@ TEST_P(ReentrantLockTest, KeyOfAnotherTypeIsAnError) {
 
 // ---- Expiry ----
 
-/// The classic way: DEL, whoever holds the lock.
+/// The classic way: DEL without a check of the owner.
 TEST_P(ReentrantLockTest, UnlockAfterExpirySparesNextHolder) {
   ASSERT_TRUE(lock_.acquire(5'000).ok());
   expire();
@@ -352,7 +352,7 @@ TEST_P(ReentrantLockTest, TokensAscendWithAcquisitions) {
   EXPECT_EQ((*client_)("GET", "redisson_lock_token:{shop}"), Reply::bulk(std::to_string(first)));
   expire();  // the holder was paused
   ASSERT_TRUE(*other.try_acquire(0));
-  EXPECT_GT(other.token(), first) << "what the lock protects refuses the first from now on";
+  EXPECT_GT(other.token(), first) << "the protected resource refuses the first from now on";
 }
 
 // ---- Lost replies ----

@@ -48,7 +48,7 @@ TEST_P(SimpleLockInManualTimeTest, LeaseEndsByItself) {
   EXPECT_TRUE(*second.acquire());
 }
 
-/// The classic way: DEL, whoever holds the lock.
+/// The classic way: DEL without a check of the owner.
 TEST_P(SimpleLockTest, UnlockAfterExpirySparesNextHolder) {
   SimpleLock first(*backend_, "shop", kMinute);
   SimpleLock second(*backend_, "shop", kMinute);
