@@ -21,10 +21,21 @@ namespace {
 
 namespace fs = std::filesystem;
 using strategies::Fault;
+using strategies::Forced;
 using strategies::ScheduleKind;
 using strategies::StrategyKind;
 
-std::size_t rushes_of(const StrategyKind& kind) { return 1 + kind.forced.size() + 1; }
+/// The schedules of its rushes, but for the one with the kill. A keyspace in the process is not for
+/// two.
+std::vector<Forced> schedules_of(const StrategyKind& kind, const ComparisonOptions& options) {
+  const bool is_in_process = kind.has_keyspace && options.redis_url.empty();
+  std::vector<Forced> schedules = {{.schedule = ScheduleKind::kFree, .is_fault = false}};
+  for (const Forced& forced : kind.forced) {
+    const bool is_possible = !is_in_process || strategies::processes_of(forced.schedule) == 1;
+    if (is_possible) schedules.push_back(forced);
+  }
+  return schedules;
+}
 
 /// What went wrong, from what users were told and what is in the order file.
 std::map<Fault, std::int64_t> find_faults(const std::map<UserId, std::int64_t>& told,
@@ -84,6 +95,14 @@ std::int64_t StrategyResult::worst(Fault fault) const {
   return worst;
 }
 
+std::vector<ScheduleKind> StrategyResult::forced() const {
+  std::vector<ScheduleKind> forced;
+  for (const RushResult& rush : rushes) {
+    if (rush.schedule != ScheduleKind::kFree) forced.push_back(rush.schedule);
+  }
+  return forced;
+}
+
 double StrategyResult::rate() const {
   const RushResult& free = rushes.front();
   return free.seconds > 0 ? static_cast<double>(free.answered) / free.seconds : 0;
@@ -110,20 +129,20 @@ absl::StatusOr<std::unique_ptr<Comparison>> Comparison::open(
 
 absl::StatusOr<std::vector<StrategyResult>> Comparison::run(ShowProgress show) {
   for (const StrategyKind* const kind : kinds_) {
-    progress_.clicks += rushes_of(*kind) * static_cast<std::size_t>(2 * options_.users);
+    const std::size_t rushes = schedules_of(*kind, options_).size() + 1;
+    progress_.clicks += rushes * static_cast<std::size_t>(2 * options_.users);
   }
   std::vector<StrategyResult> results;
   for (const StrategyKind* const kind : kinds_) {
     StrategyResult result{.kind = kind};
-    std::vector<ScheduleKind> schedules = kind->forced;
-    schedules.insert(schedules.begin(), ScheduleKind::kFree);
-    for (const ScheduleKind schedule : schedules) {
-      const char* const how = schedule == ScheduleKind::kFree ? "as it comes" : "forced";
-      auto rushed = rush(*kind, schedule, false, how, show);
+    for (const Forced& forced : schedules_of(*kind, options_)) {
+      const bool is_free = forced.schedule == ScheduleKind::kFree;
+      auto rushed = rush(*kind, forced, false, is_free ? "as it comes" : "forced", show);
       if (!rushed.ok()) return rushed.status();
       result.rushes.push_back(*std::move(rushed));
     }
-    auto killed = rush(*kind, ScheduleKind::kFree, true, "killed half-way", show);
+    auto killed = rush(*kind, {.schedule = ScheduleKind::kFree, .is_fault = false}, true,
+                       "killed half-way", show);
     if (!killed.ok()) return killed.status();
     result.rushes.push_back(*std::move(killed));
     results.push_back(std::move(result));
@@ -131,9 +150,8 @@ absl::StatusOr<std::vector<StrategyResult>> Comparison::run(ShowProgress show) {
   return results;
 }
 
-absl::StatusOr<RushResult> Comparison::rush(const StrategyKind& kind, ScheduleKind schedule,
-                                            bool kill, const std::string& doing,
-                                            ShowProgress show) {
+absl::StatusOr<RushResult> Comparison::rush(const StrategyKind& kind, Forced forced, bool kill,
+                                            const std::string& doing, ShowProgress show) {
   // With a hash tag: the keys that recipes derive from it begin with it, too.
   prefix_ = fmt::format("{{rushgate:strategies:{}}}:", random_name());
   const std::size_t answered_before = progress_.answered;
@@ -147,7 +165,8 @@ absl::StatusOr<RushResult> Comparison::rush(const StrategyKind& kind, ScheduleKi
           .stock = options_.stock,
           .threads = options_.threads,
           .seed = options_.seed,
-          .schedule = schedule,
+          .schedule = forced.schedule,
+          .will_happen = forced.is_fault,
           .publish = true};
   if (kill) job.kill_after = std::min(options_.stock, options_.users) / 2;
   const auto directory = RushDirectory::make(job.dir);
@@ -173,7 +192,7 @@ absl::StatusOr<RushResult> Comparison::rush(const StrategyKind& kind, ScheduleKi
   }
 
   const strategies::OrderCounts counts = strategies::count_orders(job.dir);
-  RushResult result{.schedule = schedule,
+  RushResult result{.schedule = forced.schedule,
                     .was_killed = sold->reached_half,
                     .answered = sold->result.answered,
                     .seconds = sold->result.seconds,

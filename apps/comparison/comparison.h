@@ -48,6 +48,8 @@ struct StrategyResult {
 
   /// Returns the worst of all rushes.
   [[nodiscard]] std::int64_t worst(strategies::Fault fault) const;
+  /// Returns what was forced on it.
+  [[nodiscard]] std::vector<strategies::ScheduleKind> forced() const;
   /// Clicks answered a second in the free rush.
   [[nodiscard]] double rate() const;
 };
@@ -85,9 +87,8 @@ class Comparison {
   Comparison(const ComparisonOptions& options, std::vector<const strategies::StrategyKind*> kinds)
       : options_(options), kinds_(std::move(kinds)) {}
 
-  absl::StatusOr<RushResult> rush(const strategies::StrategyKind& kind,
-                                  strategies::ScheduleKind schedule, bool kill,
-                                  const std::string& doing, ShowProgress show);
+  absl::StatusOr<RushResult> rush(const strategies::StrategyKind& kind, strategies::Forced forced,
+                                  bool kill, const std::string& doing, ShowProgress show);
   absl::StatusOr<Sold> sell(const Job& first, ShowProgress show);
   absl::Status listen(std::vector<std::unique_ptr<Child>>& children, Sold& sold, ShowProgress show);
   absl::Status remove_keys();

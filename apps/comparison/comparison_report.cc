@@ -46,7 +46,7 @@ ordered_json to_json(const StrategyResult& result) {
   json["p99_ns"] = free.p99_ns;
   for (const Fault fault : kFaults) json[fault_name(fault)] = result.worst(fault);
   json["forced"] = ordered_json::array();
-  for (const ScheduleKind schedule : result.kind->forced) {
+  for (const ScheduleKind schedule : result.forced()) {
     json["forced"].push_back(strategies::schedule_text(schedule));
   }
   json["rushes"] = ordered_json::array();
@@ -58,7 +58,7 @@ ordered_json to_json(const StrategyResult& result) {
 std::string schedules_text(const std::vector<StrategyResult>& results) {
   std::vector<std::pair<ScheduleKind, std::string>> letters;
   for (const StrategyResult& result : results) {
-    for (const ScheduleKind schedule : result.kind->forced) {
+    for (const ScheduleKind schedule : result.forced()) {
       auto found = std::find_if(letters.begin(), letters.end(),
                                 [&](const auto& entry) { return entry.first == schedule; });
       if (found == letters.end()) found = letters.insert(letters.end(), {schedule, ""});

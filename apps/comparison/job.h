@@ -20,6 +20,7 @@ struct Job {
   int threads = 1;
   std::uint64_t seed = 0;
   strategies::ScheduleKind schedule = strategies::ScheduleKind::kFree;
+  bool will_happen = false;  // strategies::Schedule::Options
   bool publish = false;
   std::int64_t kill_after = 0;  // purchases; 0: it is not killed
   int part = 0;

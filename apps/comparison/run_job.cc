@@ -115,9 +115,11 @@ class Clicks {
 
   /// Returns how long it took, in ns.
   std::int64_t answer(strategies::Desk& desk, UserId user) {
+    desk.schedule.begin_click();
     const SteadyClock::time_point begin = SteadyClock::now();
     const Answer answer = strategy_.buy(desk, user);
     const SteadyClock::duration duration = SteadyClock::now() - begin;
+    desk.schedule.end_click();
     if (answer == Answer::kAccepted) {
       desk.schedule.note_accepted();
       report(fmt::format("{}{}", kAcceptedWord, user));
@@ -150,8 +152,11 @@ void run_job() {
     memory.emplace(job.shared_fd, strategies::SharedCounts::size(job.users));
     shared.counts = memory->counts();
   }
-  strategies::Schedule schedule(
-      {.kind = job.schedule, .kill_after = job.kill_after, .wait_for_kill = wait_for_kill}, shared);
+  strategies::Schedule schedule({.kind = job.schedule,
+                                 .will_happen = job.will_happen,
+                                 .kill_after = job.kill_after,
+                                 .wait_for_kill = wait_for_kill},
+                                shared);
   const auto backend = kind->has_keyspace ? open_keyspace(job) : nullptr;
   const strategies::Setting setting{.dir = job.dir,
                                     .backend = backend.get(),

@@ -17,7 +17,7 @@ class DatabaseLock final : public Strategy {
     const std::int64_t stock = desk.orders.stock();
     if (stock <= 0) return Answer::kSoldOut;
     if (desk.orders.has_order(user)) return Answer::kHasOne;
-    desk.schedule.between_read_and_write(user);
+    desk.schedule.between_read_and_write(user, stock);
     desk.orders.change("UPDATE voucher SET stock = ?", stock - 1);
     desk.schedule.half_done();
     desk.orders.insert_order(user);
@@ -31,7 +31,9 @@ class DatabaseLock final : public Strategy {
 StrategyKind database_lock() {
   return {.letter = "d",
           .name = "database lock",
-          .forced = {ScheduleKind::kClicksMeet, ScheduleKind::kTwoProcesses},
+          .forced = {{ScheduleKind::kLastPiece, false},
+                     {ScheduleKind::kClicksMeet, false},
+                     {ScheduleKind::kTwoProcesses, false}},
           .faults = {},
           .make = make_strategy<DatabaseLock>};
 }

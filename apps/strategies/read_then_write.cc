@@ -15,7 +15,7 @@ class ReadThenWrite final : public Strategy {
     const std::int64_t stock = desk.orders.stock();
     if (stock <= 0) return Answer::kSoldOut;
     if (desk.orders.has_order(user)) return Answer::kHasOne;
-    desk.schedule.between_read_and_write(user);
+    desk.schedule.between_read_and_write(user, stock);
     desk.orders.change("UPDATE voucher SET stock = ?", stock - 1);
     desk.schedule.half_done();
     desk.orders.insert_order(user);
@@ -28,7 +28,7 @@ class ReadThenWrite final : public Strategy {
 StrategyKind read_then_write() {
   return {.letter = "a",
           .name = "read, then write",
-          .forced = {ScheduleKind::kClicksMeet},
+          .forced = {{ScheduleKind::kLastPiece, true}, {ScheduleKind::kClicksMeet, true}},
           .faults = {Fault::kOversold, Fault::kDoubled},
           .make = make_strategy<ReadThenWrite>};
 }

@@ -7,19 +7,6 @@
 
 namespace rushgate::strategies {
 
-Answer take_one(Desk& desk, UserId user) {
-  if (desk.orders.stock() <= 0) return Answer::kSoldOut;
-  if (desk.orders.has_order(user)) return Answer::kHasOne;
-  desk.schedule.between_read_and_write(user);
-  auto transaction = desk.orders.transaction();
-  const int changed = desk.orders.change("UPDATE voucher SET stock = stock - 1 WHERE stock > 0");
-  if (changed == 0) return Answer::kSoldOut;
-  desk.schedule.half_done();
-  desk.orders.insert_order(user);
-  transaction.commit();
-  return Answer::kAccepted;
-}
-
 namespace {
 
 class StockCheck final : public Strategy {
@@ -34,7 +21,7 @@ class StockCheck final : public Strategy {
 StrategyKind stock_check() {
   return {.letter = "c",
           .name = "optimistic lock, stock > 0",
-          .forced = {ScheduleKind::kClicksMeet},
+          .forced = {{ScheduleKind::kLastPiece, false}, {ScheduleKind::kClicksMeet, true}},
           .faults = {Fault::kDoubled},
           .make = make_strategy<StockCheck>};
 }

@@ -6,8 +6,9 @@ namespace rushgate::strategies {
 
 const std::vector<StrategyKind>& all_strategies() {
   static const std::vector<StrategyKind> all = {
-      read_then_write(), version_check(), stock_check(),   database_lock(),
-      user_mutex(),      stream_group(),  rushgate_sale(),
+      read_then_write(), version_check(),      stock_check(),     database_lock(),
+      user_mutex(),      lock_without_owner(), lock_with_owner(), renewed_lock(),
+      pipeline(),        stream_group(),       rushgate_sale(),
   };
   return all;
 }

@@ -9,13 +9,17 @@
 
 namespace rushgate::strategies {
 
-StrategyKind read_then_write();  // a
-StrategyKind version_check();    // b
-StrategyKind stock_check();      // c
-StrategyKind database_lock();    // d
-StrategyKind user_mutex();       // e
-StrategyKind stream_group();     // n
-StrategyKind rushgate_sale();    // o
+StrategyKind read_then_write();     // a
+StrategyKind version_check();       // b
+StrategyKind stock_check();         // c
+StrategyKind database_lock();       // d
+StrategyKind user_mutex();          // e
+StrategyKind lock_without_owner();  // f
+StrategyKind lock_with_owner();     // g
+StrategyKind renewed_lock();        // h
+StrategyKind pipeline();            // i
+StrategyKind stream_group();        // n
+StrategyKind rushgate_sale();       // o
 
 /// All of them, in this order.
 const std::vector<StrategyKind>& all_strategies();

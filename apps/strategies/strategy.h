@@ -84,13 +84,20 @@ enum class Fault : std::uint8_t {
   kLeftBehind,  // stock is gone for which there is no order
 };
 
+/// A schedule that is forced on a strategy, and whether its fault comes out.
+struct Forced {
+  ScheduleKind schedule;
+  bool is_fault;
+};
+
 /// One row of the comparison.
 struct StrategyKind {
   std::string_view letter;
   std::string_view name;
   bool has_keyspace = false;
-  /// Each is a rush of its own, after one with kFree.
-  std::vector<ScheduleKind> forced;
+  /// Each is a rush of its own, after one with kFree. kTwoProcesses is left out where they cannot share
+  /// the keyspace.
+  std::vector<Forced> forced;
   /// Come out in the forced schedules or by the kill, every time. Empty: the strategy is safe.
   std::vector<Fault> faults;
   std::unique_ptr<Strategy> (*make)(const Setting&);

@@ -30,7 +30,7 @@ class UserMutex final : public Strategy {
 StrategyKind user_mutex() {
   return {.letter = "e",
           .name = "mutex per user",
-          .forced = {ScheduleKind::kClicksMeet, ScheduleKind::kTwoProcesses},
+          .forced = {{ScheduleKind::kClicksMeet, false}, {ScheduleKind::kTwoProcesses, true}},
           .faults = {Fault::kDoubled},
           .make = make_strategy<UserMutex>};
 }

@@ -15,9 +15,10 @@ class VersionCheck final : public Strategy {
 
   Answer buy(Desk& desk, UserId user) override {
     const std::int64_t version = *desk.orders.number("SELECT version FROM voucher");
-    if (desk.orders.stock() <= 0) return Answer::kSoldOut;
+    const std::int64_t stock = desk.orders.stock();
+    if (stock <= 0) return Answer::kSoldOut;
     if (desk.orders.has_order(user)) return Answer::kHasOne;
-    desk.schedule.between_read_and_write(user);
+    desk.schedule.between_read_and_write(user, stock);
     auto transaction = desk.orders.transaction();
     const int changed = desk.orders.change(
         "UPDATE voucher SET stock = stock - 1, version = version + 1 WHERE version = ?", version);
@@ -34,7 +35,7 @@ class VersionCheck final : public Strategy {
 StrategyKind version_check() {
   return {.letter = "b",
           .name = "optimistic lock, version",
-          .forced = {ScheduleKind::kClicksMeet},
+          .forced = {{ScheduleKind::kLastPiece, true}, {ScheduleKind::kClicksMeet, true}},
           .faults = {Fault::kTurnedAway},
           .make = make_strategy<VersionCheck>};
 }
