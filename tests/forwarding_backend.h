@@ -20,56 +20,13 @@ struct RequestHooks {
   std::function<void(const Request&, const Reply&)> after = {};
 };
 
-/// Calls hooks, and passes everything on.
-class HookedClient final : public Client {
+/// Passes everything on.
+class ForwardingClient : public Client {
  public:
-  HookedClient(std::unique_ptr<Client> client, RequestHooks hooks)
-      : client_(std::move(client)), hooks_(std::move(hooks)) {}
+  explicit ForwardingClient(std::unique_ptr<Client> client) : client_(std::move(client)) {}
 
   void submit(Request request, Completion completion) override {
-    before(request);
     client_->submit(std::move(request), std::move(completion));
-  }
-  Reply call(Request request) override {
-    before(request);
-    if (!hooks_.after) return client_->call(std::move(request));
-    Reply reply = client_->call(Request(request));
-    hooks_.after(request, reply);
-    return reply;
-  }
-  std::vector<Reply> pipeline(std::span<const Request> requests) override {
-    for (const Request& request : requests) before(request);
-    std::vector<Reply> replies = client_->pipeline(requests);
-    if (hooks_.after) {
-      for (std::size_t i = 0; i < requests.size(); ++i) hooks_.after(requests[i], replies[i]);
-    }
-    return replies;
-  }
-  void unblock() override { client_->unblock(); }
-  Reply sync() override { return client_->sync(); }
-  [[nodiscard]] bool inside_callback() const override { return client_->inside_callback(); }
-  [[nodiscard]] Request script_request(const Script& script, std::span<const std::string_view> keys,
-                                       std::span<const std::string_view> arguments) const override {
-    return client_->script_request(script, keys, arguments);
-  }
-
- private:
-  void before(const Request& request) const {
-    if (hooks_.before) hooks_.before(request);
-  }
-
-  const std::unique_ptr<Client> client_;
-  const RequestHooks hooks_;
-};
-
-/// Calls where others submit.
-class OneThreadClient final : public Client {
- public:
-  explicit OneThreadClient(std::unique_ptr<Client> client) : client_(std::move(client)) {}
-
-  void submit(Request request, Completion completion) override {
-    const Reply reply = client_->call(std::move(request));
-    if (completion) completion(reply);
   }
   Reply call(Request request) override { return client_->call(std::move(request)); }
   std::vector<Reply> pipeline(std::span<const Request> requests) override {
@@ -85,6 +42,51 @@ class OneThreadClient final : public Client {
 
  private:
   const std::unique_ptr<Client> client_;
+};
+
+/// Calls hooks.
+class HookedClient final : public ForwardingClient {
+ public:
+  HookedClient(std::unique_ptr<Client> client, RequestHooks hooks)
+      : ForwardingClient(std::move(client)), hooks_(std::move(hooks)) {}
+
+  void submit(Request request, Completion completion) override {
+    before(request);
+    ForwardingClient::submit(std::move(request), std::move(completion));
+  }
+  Reply call(Request request) override {
+    before(request);
+    if (!hooks_.after) return ForwardingClient::call(std::move(request));
+    Reply reply = ForwardingClient::call(Request(request));
+    hooks_.after(request, reply);
+    return reply;
+  }
+  std::vector<Reply> pipeline(std::span<const Request> requests) override {
+    for (const Request& request : requests) before(request);
+    std::vector<Reply> replies = ForwardingClient::pipeline(requests);
+    if (hooks_.after) {
+      for (std::size_t i = 0; i < requests.size(); ++i) hooks_.after(requests[i], replies[i]);
+    }
+    return replies;
+  }
+
+ private:
+  void before(const Request& request) const {
+    if (hooks_.before) hooks_.before(request);
+  }
+
+  const RequestHooks hooks_;
+};
+
+/// Calls where others submit.
+class OneThreadClient final : public ForwardingClient {
+ public:
+  using ForwardingClient::ForwardingClient;
+
+  void submit(Request request, Completion completion) override {
+    const Reply reply = call(std::move(request));
+    if (completion) completion(reply);
+  }
 };
 
 /// Passes everything on. Does not own the other backend.

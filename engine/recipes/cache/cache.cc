@@ -2,27 +2,11 @@
 
 #include <utility>
 
-#include "engine/base/concat.h"
 #include "engine/recipes/cache/cache_core.h"
+#include "engine/recipes/option_ranges.h"
 
 namespace rushgate {
 namespace {
-
-/// Checks ranges one after another, and keeps the first fault.
-class Ranges {
- public:
-  Ranges& check(std::string_view option, std::int64_t value, std::int64_t low, std::int64_t high) {
-    if (fault_.ok() && (value < low || value > high)) {
-      fault_ = absl::InvalidArgumentError(
-          concat("cache: ", option, " is ", value, ", and must be from ", low, " to ", high));
-    }
-    return *this;
-  }
-  [[nodiscard]] const absl::Status& fault() const { return fault_; }
-
- private:
-  absl::Status fault_;
-};
 
 absl::Status check(const CacheOptions& options) {
   constexpr std::int64_t kLoadsMax = 1'000'000;
@@ -34,7 +18,7 @@ absl::Status check(const CacheOptions& options) {
     return absl::InvalidArgumentError("cache: key_prefix and lock_prefix are the same");
   }
   const CacheOptions::FirstLevel& first_level = options.first_level;
-  return Ranges()
+  return OptionRanges("cache")
       .check("ttl_ms", options.ttl_ms, 1, kTtlMsMax)
       .check("missing_ttl_ms", options.missing_ttl_ms, 1, kTtlMsMax)
       .check("ttl_jitter_percent", options.ttl_jitter_percent, 0, 100)

@@ -2,11 +2,11 @@
 
 #include <utility>
 
-#include "absl/status/status.h"
 #include "engine/base/concat.h"
 #include "engine/base/random_name.h"
 #include "engine/client/reply_status.h"
 #include "engine/client/script.h"
+#include "engine/recipes/option_ranges.h"
 
 namespace rushgate {
 namespace {
@@ -40,10 +40,9 @@ return 1
 
 absl::StatusOr<std::unique_ptr<PurchaseTokens>> PurchaseTokens::create(
     Backend& backend, PurchaseTokensOptions options) {
-  if (options.ttl_ms < 1 || options.ttl_ms > kTtlMsMax) {
-    return absl::InvalidArgumentError(concat("purchase tokens: ttl_ms is ", options.ttl_ms,
-                                             ", and must be from 1 to ", kTtlMsMax));
-  }
+  OptionRanges ranges("purchase tokens");
+  ranges.check("ttl_ms", options.ttl_ms, 1, kTtlMsMax);
+  if (!ranges.fault().ok()) return ranges.fault();
   return std::unique_ptr<PurchaseTokens>(new PurchaseTokens(backend, std::move(options)));
 }
 
@@ -69,7 +68,7 @@ absl::StatusOr<std::string> PurchaseTokens::issue(std::int64_t user, std::int64_
 absl::StatusOr<PurchaseTokens::Redeemed> PurchaseTokens::redeem(std::int64_t user,
                                                                 std::int64_t item,
                                                                 std::string_view token) {
-  // "<token> used" is no token, and an empty one is nobody's.
+  // "<token> used" is no token, and no user has an empty one.
   if (token.empty() || token.find(' ') != std::string_view::npos) return Redeemed::kInvalid;
   const std::string name = key(user, item);
   const std::string_view keys[] = {name};

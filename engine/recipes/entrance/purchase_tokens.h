@@ -1,4 +1,4 @@
-// Opens a sale only to those who passed something before: a queue, a captcha, a waiting room.
+// Opens a sale only to users that passed an earlier step: a queue, a captcha, a waiting room.
 #pragma once
 
 #include <cstdint>
@@ -39,8 +39,8 @@ class PurchaseTokens {
   static absl::StatusOr<std::unique_ptr<PurchaseTokens>> create(Backend& backend,
                                                                 PurchaseTokensOptions options = {});
 
-  /// Returns the user's token of this item: the one that was issued before, if it has not expired,
-  /// redeemed or not. So asking twice gives no second right to buy.
+  /// Returns the user's token of this item. A token that was issued before and has not expired is
+  /// returned again, redeemed or not. So asking twice gives no second right to buy.
   absl::StatusOr<std::string> issue(std::int64_t user, std::int64_t item);
 
   absl::StatusOr<Redeemed> redeem(std::int64_t user, std::int64_t item, std::string_view token);

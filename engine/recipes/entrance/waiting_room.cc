@@ -6,6 +6,7 @@
 #include "engine/base/concat.h"
 #include "engine/client/reply_status.h"
 #include "engine/client/script.h"
+#include "engine/recipes/option_ranges.h"
 
 namespace rushgate {
 namespace {
@@ -14,7 +15,8 @@ namespace {
 //       3 state: the last number given, and the time (us) at which the next user may enter
 // ARGV  1 user  2 users per second  3 burst  4 size_max  5 how long a user stays entered (ms)
 //       6 how many to let in at most
-// Returns 0 if the user has entered, his position from 1 on if he waits, -1 if the queue is full.
+// Returns 0 if the user has entered, the position from 1 on if the user waits, -1 if the queue is
+// full.
 const Script& visit_script() {
   static const Script* const kScript = new Script(R"lua(
 local user, size_max, stay, portion = ARGV[1], tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
@@ -33,7 +35,7 @@ if not has_entered and not number then
   redis.call('ZADD', KEYS[1], number, user)
 end
 
--- Those whose turn has come.
+-- Lets users in.
 local burst = ARGV[3] * interval
 local next_at = tonumber(redis.call('HGET', KEYS[3], 'next') or now)
 if next_at > now + burst then  -- a clock that went back
@@ -53,11 +55,11 @@ if count > 0 then
   end
 end
 
--- Those who stayed out their time, in a portion that grows faster than users are let in.
+-- Removes those that entered too long ago, twice as many as may enter in one call.
 local gone = redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', decimal(now_ms), 'LIMIT', 0, 2 * portion)
 if #gone > 0 then redis.call('ZREM', KEYS[2], unpack(gone)) end
 
--- Nothing stays of a room that is empty.
+-- An empty room leaves no keys.
 local lifetime = stay + math.ceil(burst / 1000)
 if redis.call('ZCARD', KEYS[1]) > 0 then
   for i = 2, 3 do redis.call('PERSIST', KEYS[i]) end
@@ -71,11 +73,6 @@ return redis.call('ZRANK', KEYS[1], user) + 1
   return *kScript;
 }
 
-absl::Status out_of_range(std::string_view what, std::int64_t value, std::int64_t maximum) {
-  return absl::InvalidArgumentError(
-      concat("waiting room: ", what, " is ", value, ", and must be from 1 to ", maximum));
-}
-
 std::array<std::string, 3> keys_of(std::string_view prefix, std::string_view name) {
   return {concat(prefix, "{", name, "}:queue"), concat(prefix, "{", name, "}:entered"),
           concat(prefix, "{", name, "}:state")};
@@ -85,16 +82,12 @@ std::array<std::string, 3> keys_of(std::string_view prefix, std::string_view nam
 
 absl::StatusOr<std::unique_ptr<WaitingRoom>> WaitingRoom::create(Backend& backend,
                                                                  WaitingRoomOptions options) {
-  if (options.per_second < 1 || options.per_second > kPerSecondMax) {
-    return out_of_range("per_second", options.per_second, kPerSecondMax);
-  }
-  if (options.burst < 1 || options.burst > kPerSecondMax) {
-    return out_of_range("burst", options.burst, kPerSecondMax);
-  }
-  if (options.size_max < 1) return out_of_range("size_max", options.size_max, 1LL << 53);
-  if (options.entered_ms < 1 || options.entered_ms > kEnteredMsMax) {
-    return out_of_range("entered_ms", options.entered_ms, kEnteredMsMax);
-  }
+  OptionRanges ranges("waiting room");
+  ranges.check("per_second", options.per_second, 1, kPerSecondMax)
+      .check("burst", options.burst, 1, kPerSecondMax)
+      .check("size_max", options.size_max, 1, kSizeMax)
+      .check("entered_ms", options.entered_ms, 1, kEnteredMsMax);
+  if (!ranges.fault().ok()) return ranges.fault();
   return std::unique_ptr<WaitingRoom>(new WaitingRoom(backend, std::move(options)));
 }
 

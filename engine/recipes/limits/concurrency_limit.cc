@@ -6,6 +6,7 @@
 #include "engine/base/random_name.h"
 #include "engine/client/reply_status.h"
 #include "engine/client/script.h"
+#include "engine/recipes/option_ranges.h"
 
 namespace rushgate {
 namespace {
@@ -30,53 +31,33 @@ return 0
   return *kScript;
 }
 
-// KEYS  1 permits  ARGV  1 lease (ms)  2 permit. Returns 1, or 0 if the permit has expired.
-const Script& renew_script() {
+// KEYS  1 permits  ARGV  1 permit  2 the new lease (ms), 0 to release the permit
+// Returns 1, or 0 if the permit has expired.
+const Script& change_script() {
   static const Script* const kScript = new Script(R"lua(
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local expires = redis.call('ZSCORE', KEYS[1], ARGV[2])
-if not expires or tonumber(expires) <= now then return 0 end
-redis.call('ZADD', KEYS[1], string.format('%.0f', now + ARGV[1]), ARGV[2])
-if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[1]) then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
-return 1
-)lua");
-  return *kScript;
-}
-
-// KEYS  1 permits  ARGV  1 permit. Returns 1, or 0 if the permit has expired.
-const Script& release_script() {
-  static const Script* const kScript = new Script(R"lua(
+local lease = tonumber(ARGV[2])
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local expires = redis.call('ZSCORE', KEYS[1], ARGV[1])
-redis.call('ZREM', KEYS[1], ARGV[1])
+if lease == 0 then redis.call('ZREM', KEYS[1], ARGV[1]) end
 if not expires or tonumber(expires) <= now then return 0 end
+if lease > 0 then
+  redis.call('ZADD', KEYS[1], string.format('%.0f', now + lease), ARGV[1])
+  if redis.call('PTTL', KEYS[1]) < lease then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+end
 return 1
 )lua");
   return *kScript;
-}
-
-absl::Status out_of_range(std::string_view what, std::int64_t value, std::int64_t maximum) {
-  return absl::InvalidArgumentError(
-      concat("concurrency limit: ", what, " is ", value, ", and must be from 1 to ", maximum));
-}
-
-absl::StatusOr<bool> to_bool(const Reply& reply, std::string_view doing) {
-  if (!reply.is_integer()) return to_status(reply, doing);
-  return reply.integer() == 1;
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ConcurrencyLimit>> ConcurrencyLimit::create(
     Backend& backend, ConcurrencyLimitOptions options) {
-  if (options.maximum < 1 || options.maximum > kMaximumMax) {
-    return out_of_range("the maximum", options.maximum, kMaximumMax);
-  }
-  if (options.lease_ms < 1 || options.lease_ms > kLeaseMsMax) {
-    return out_of_range("lease_ms", options.lease_ms, kLeaseMsMax);
-  }
+  OptionRanges ranges("concurrency limit");
+  ranges.check("the maximum", options.maximum, 1, kMaximumMax)
+      .check("lease_ms", options.lease_ms, 1, kLeaseMsMax);
+  if (!ranges.fault().ok()) return ranges.fault();
   return std::unique_ptr<ConcurrencyLimit>(new ConcurrencyLimit(backend, std::move(options)));
 }
 
@@ -98,17 +79,21 @@ absl::StatusOr<ConcurrencyLimit::Acquired> ConcurrencyLimit::acquire(std::string
 }
 
 absl::StatusOr<bool> ConcurrencyLimit::renew(std::string_view name, std::string_view permit) {
-  const std::string key = concat(options_.key_prefix, name);
-  const std::string_view keys[] = {key};
-  const std::string_view arguments[] = {lease_ms_, permit};
-  return to_bool(client_->run(renew_script(), keys, arguments), "renewing a permit");
+  return change(name, permit, lease_ms_, "renewing a permit");
 }
 
 absl::StatusOr<bool> ConcurrencyLimit::release(std::string_view name, std::string_view permit) {
+  return change(name, permit, "0", "releasing a permit");
+}
+
+absl::StatusOr<bool> ConcurrencyLimit::change(std::string_view name, std::string_view permit,
+                                              std::string_view lease_ms, std::string_view doing) {
   const std::string key = concat(options_.key_prefix, name);
   const std::string_view keys[] = {key};
-  const std::string_view arguments[] = {permit};
-  return to_bool(client_->run(release_script(), keys, arguments), "releasing a permit");
+  const std::string_view arguments[] = {permit, lease_ms};
+  const Reply reply = client_->run(change_script(), keys, arguments);
+  if (!reply.is_integer()) return to_status(reply, doing);
+  return reply.integer() == 1;
 }
 
 }  // namespace rushgate

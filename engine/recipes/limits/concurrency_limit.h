@@ -16,13 +16,13 @@ namespace rushgate {
 struct ConcurrencyLimitOptions {
   std::string key_prefix = "concurrency:";
   std::int64_t maximum = 1;
-  /// How long a permit holds that is neither renewed nor released, since its holder may have
-  /// crashed. By the server's clock.
+  /// How long a permit lasts without renewal, by the server's clock. So a crashed holder blocks
+  /// others for no longer.
   std::int64_t lease_ms = 30'000;
   ClientOptions client = {};
 };
 
-/// A set of permits per name. Thread-safe. Does not own the backend, which must outlive it.
+/// Keeps a set of permits per name. Thread-safe. Does not own the backend, which must outlive it.
 class ConcurrencyLimit {
  public:
   static constexpr std::int64_t kMaximumMax = 100'000;
@@ -30,7 +30,7 @@ class ConcurrencyLimit {
 
   struct Acquired {
     bool granted = false;
-    std::string permit;               // what release() and renew() want; empty if refused
+    std::string permit;               // for renew() and release(); empty if refused
     std::int64_t retry_after_ms = 0;  // when the next permit expires, if none is released before
   };
 
@@ -39,13 +39,15 @@ class ConcurrencyLimit {
                                                                   ConcurrencyLimitOptions options);
 
   absl::StatusOr<Acquired> acquire(std::string_view name);
-  /// Lets the permit hold for another lease from now on. Returns false if it has expired.
+  /// Renews the permit for one lease from now. Returns false if it has expired.
   absl::StatusOr<bool> renew(std::string_view name, std::string_view permit);
-  /// Returns false if it had expired: another may have had its place since.
+  /// Releases the permit. Returns false if it had expired: another permit may have its place.
   absl::StatusOr<bool> release(std::string_view name, std::string_view permit);
 
  private:
   ConcurrencyLimit(Backend& backend, ConcurrencyLimitOptions options);
+  absl::StatusOr<bool> change(std::string_view name, std::string_view permit,
+                              std::string_view lease_ms, std::string_view doing);
 
   const ConcurrencyLimitOptions options_;
   const std::string maximum_;   // in decimal

@@ -12,7 +12,7 @@
 
 namespace rushgate {
 
-/// One count, in a field of a hash, and the most that it may reach.
+/// A count in a field of a hash, and its maximum.
 struct CountedLimit {
   std::string key;               // of the hash
   std::string field = {};        // in it
@@ -25,8 +25,8 @@ struct CountedLimit {
 /// granted the same last piece, since the list is one script. Thread-safe. Does not own the backend,
 /// which must outlive it.
 ///
-/// Limits of one call may lie on one hash or on many. On a Redis Cluster their keys must share a
-/// slot: give them a hash tag.
+/// The limits of one call may share a hash. On a Redis Cluster their keys must share a slot: give
+/// them a hash tag.
 class CountedLimits {
  public:
   /// The greatest count that a script reads exactly.
@@ -39,8 +39,8 @@ class CountedLimits {
   /// is out of range. kUnavailable with an OUTCOMEUNKNOWN: it may have been counted.
   absl::StatusOr<std::int64_t> take(std::span<const CountedLimit> limits, std::int64_t amount = 1);
 
-  /// Takes back what one take() counted: the same limits, the same amount. A count never falls below
-  /// 0, and one whose hash has expired stays away.
+  /// Undoes one take() of the same limits and amount. A count never falls below 0. A count whose
+  /// hash has expired is not made again.
   absl::Status give_back(std::span<const CountedLimit> limits, std::int64_t amount = 1);
 
  private:

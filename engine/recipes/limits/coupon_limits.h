@@ -27,8 +27,8 @@ struct CouponLimitsOptions {
   ClientOptions client = {};
 };
 
-/// Gives out coupons. Its codes are those that the script of this name has everywhere. Thread-safe.
-/// Does not own the backend, which must outlive it.
+/// Gives out coupons. The codes are those of the classic coupon script. Thread-safe. Does not own
+/// the backend, which must outlive it.
 ///
 /// Keys, all hashes of counts:
 ///
@@ -36,14 +36,14 @@ struct CouponLimitsOptions {
 ///     <prefix>user:<user>               field <coupon>
 ///     <prefix>total                     field <coupon>
 ///
-/// The scripts that callers write for themselves take the three names from the caller. If the
-/// user's hash is one for all users, they share one limit: here the names are made of the user.
+/// In the classic script the caller names the hashes. A caller that names one hash for all users
+/// makes them share one limit. Here the name contains the user.
 class CouponLimits {
  public:
   enum Code : std::int64_t {
     kGranted = 0,
-    kReachedPerDay = 1,   // the user has all that he may have today
-    kReachedPerUser = 2,  // … in all
+    kReachedPerDay = 1,   // the user has as many as one day allows
+    kReachedPerUser = 2,  // the user has as many as are allowed in all
     kSoldOut = 3,
   };
 
@@ -53,8 +53,7 @@ class CouponLimits {
   /// negative.
   absl::StatusOr<Code> take(const Coupon& coupon, std::int64_t user);
 
-  /// Gives back one that was taken at `taken_at_ms` (ms since 1970 UTC): on all three counts, that of
-  /// its day.
+  /// Undoes one take() of the time `taken_at_ms` (ms since 1970 UTC), on all three counts.
   absl::Status give_back(const Coupon& coupon, std::int64_t user, std::int64_t taken_at_ms);
 
  private:

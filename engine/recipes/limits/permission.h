@@ -1,4 +1,4 @@
-// What a limiter answers.
+// The result of asking a limiter.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace rushgate {
 struct Permission {
   bool granted = false;
   std::int64_t remaining = 0;       // how many more would be granted now
-  std::int64_t retry_after_ms = 0;  // 0 if granted; else when to ask again, at the earliest
+  std::int64_t retry_after_ms = 0;  // 0 if granted; else a retry before that is refused
 };
 
 /// Reads the reply of a limiter's script: granted, remaining, µs until it can be granted.

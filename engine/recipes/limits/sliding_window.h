@@ -16,8 +16,8 @@ namespace rushgate {
 struct SlidingWindowOptions {
   enum class Kind : std::uint8_t {
     kExact,        // keeps each grant: memory and work grow with `maximum`
-    kApproximate,  // keeps two counts, and takes the grants of the window before this one as spread
-                   // evenly over it
+    kApproximate,  // keeps two counts, and treats the grants of the previous window as spread
+                   // evenly
   };
 
   std::string key_prefix = "sliding-window:";
@@ -27,12 +27,12 @@ struct SlidingWindowOptions {
   ClientOptions client = {};
 };
 
-/// A window per name. Its time is the server's; a grant of a time that the server's clock has gone
-/// back behind counts as of now. Keys expire a window (kApproximate: two) after the last grant.
-/// Thread-safe. Does not own the backend, which must outlive it.
+/// Keeps a window per name. Time is the server's. If that clock goes back, grants that then lie in
+/// the future count as of now. A key expires one window after the last grant, with kApproximate two
+/// windows. Thread-safe. Does not own the backend, which must outlive it.
 class SlidingWindow {
  public:
-  /// Of kExact: one call may have to remove as many grants as there are.
+  /// For kExact, since one call may remove that many grants.
   static constexpr std::int64_t kExactMaximumMax = 10'000;
   static constexpr std::int64_t kMaximumMax = 1'000'000'000;
   static constexpr std::int64_t kWindowMsMax = 366LL * 24 * 60 * 60 * 1'000;
@@ -41,6 +41,7 @@ class SlidingWindow {
   static absl::StatusOr<std::unique_ptr<SlidingWindow>> create(Backend& backend,
                                                                SlidingWindowOptions options);
 
+  /// Takes one grant of the window called `name`, if there is one.
   absl::StatusOr<Permission> take(std::string_view name);
 
  private:

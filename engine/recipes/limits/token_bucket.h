@@ -20,10 +20,9 @@ struct TokenBucketOptions {
   ClientOptions client = {};
 };
 
-/// A bucket per name, which refills steadily. It is kept as one number, the time at which it will
-/// be full again, and costs a key only while it is not full. Its time is the server's. A server
-/// whose clock went back grants nothing for at most refill_ms. Thread-safe. Does not own the
-/// backend, which must outlive it.
+/// Keeps a bucket per name, which refills steadily. A bucket is one key, and only while it is not
+/// full. Time is the server's. If that clock goes back, no token is granted for at most refill_ms.
+/// Thread-safe. Does not own the backend, which must outlive it.
 class TokenBucket {
  public:
   static constexpr std::int64_t kCapacityMax = 1'000'000'000;

@@ -1,14 +1,13 @@
 #include "engine/recipes/queues/queue_checks.h"
 
 #include "engine/base/concat.h"
+#include "engine/recipes/option_ranges.h"
 
 namespace rushgate {
 
 absl::Status check_queue_number(std::string_view what, std::int64_t value, std::int64_t minimum,
                                 std::int64_t maximum) {
-  if (value >= minimum && value <= maximum) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      concat("queue: ", what, " is ", value, ", and must be from ", minimum, " to ", maximum));
+  return OptionRanges("queue").check(what, value, minimum, maximum).fault();
 }
 
 absl::Status check_queue_text(std::string_view what, std::string_view text) {
@@ -23,11 +22,10 @@ absl::Status check_push(std::string_view body) {
 }
 
 absl::Status check_take(std::size_t count_max, std::int64_t wait_ms) {
-  if (count_max < 1 || count_max > Queue::kCountMax) {
-    return absl::InvalidArgumentError(
-        concat("queue: count_max is ", count_max, ", and must be from 1 to ", Queue::kCountMax));
-  }
-  return check_queue_number("wait_ms", wait_ms, 0, Queue::kWaitMsMax);
+  return OptionRanges("queue")
+      .check("count_max", static_cast<std::int64_t>(count_max), 1, Queue::kCountMax)
+      .check("wait_ms", wait_ms, 0, Queue::kWaitMsMax)
+      .fault();
 }
 
 absl::Status check_done(std::size_t count) {
