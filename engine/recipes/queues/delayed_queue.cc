@@ -129,7 +129,8 @@ absl::StatusOr<std::unique_ptr<DelayedQueue>> DelayedQueue::create(Backend& back
                                                                    std::string name,
                                                                    DelayedQueueOptions options) {
   for (const absl::Status& checked :
-       {check_queue_text("the name", name),
+       {check_queue_number("client.protocol", options.client.protocol, 2, 2),
+        check_queue_text("the name", name),
         check_queue_number("size_max", options.size_max, 1, kQueueSizeMax),
         check_queue_number("visibility_ms", options.visibility_ms, 1, kQueueIdleMsMax)}) {
     if (!checked.ok()) return checked;

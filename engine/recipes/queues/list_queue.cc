@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/base/concat.h"
+#include "engine/client/errors.h"
 #include "engine/client/reply_status.h"
 #include "engine/client/script.h"
 #include "engine/recipes/queues/list_push.h"
@@ -81,7 +82,8 @@ return redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now - 
 absl::StatusOr<std::unique_ptr<ListQueue>> ListQueue::create(Backend& backend, std::string name,
                                                              ListQueueOptions options) {
   for (const absl::Status& checked :
-       {check_queue_text("the name", name), check_queue_text("the consumer", options.consumer),
+       {check_queue_number("client.protocol", options.client.protocol, 2, 2),
+        check_queue_text("the name", name), check_queue_text("the consumer", options.consumer),
         check_queue_number("size_max", options.size_max, 1, kQueueSizeMax),
         check_queue_number("claim_idle_ms", options.claim_idle_ms, 1, kQueueIdleMsMax)}) {
     if (!checked.ok()) return checked;
@@ -179,7 +181,7 @@ absl::Status ListQueue::move(std::size_t count_max, Messages& messages) {
                                                " took ", options_.size_max,
                                                " messages that are not done"));
   }
-  if (!moved.is_aggregate()) return to_status(moved, "taking messages");
+  if (!moved.is_aggregate()) return failed(moved);
   for (const Reply& body : moved.elements()) messages.push_back({.body = body.text()});
   return absl::OkStatus();
 }
@@ -188,9 +190,15 @@ absl::Status ListQueue::move_one(std::int64_t block_ms, Messages& messages) {
   const Reply moved =
       (*client_)("BLMOVE", name_, processing_, "RIGHT", "LEFT", list_timeout(block_ms));
   if (moved.is_nil()) return absl::OkStatus();
-  if (moved.kind() != Reply::Kind::kBulk) return to_status(moved, "taking a message");
+  if (moved.kind() != Reply::Kind::kBulk) return failed(moved);
   messages.push_back({.body = moved.text()});
   return absl::OkStatus();
+}
+
+/// Notes that its processing list may have messages that no caller got.
+absl::Status ListQueue::failed(const Reply& reply) {
+  if (has_code(reply, error_code::kOutcomeUnknown)) has_recovered_ = false;
+  return to_status(reply, "taking messages");
 }
 
 absl::StatusOr<std::size_t> ListQueue::done(std::span<const QueueMessage> messages) {

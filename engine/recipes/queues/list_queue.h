@@ -31,8 +31,9 @@ struct ListQueueOptions {
 /// one consumer.
 ///
 /// **Delivery** is at least once. A consumer that is opened again first puts back what its processing
-/// list still has. What a dead one left is put back by another one after claim_idle_ms. Messages with the
-/// same bytes are the same message to done(). Deliveries are not counted.
+/// list still has. So does the next take() after one whose outcome is unknown. What a dead consumer left
+/// is put back by another one after claim_idle_ms. Messages with the same bytes are the same message to
+/// done(). Deliveries are not counted.
 ///
 /// **Losses**: none, as long as the keyspace keeps what it acknowledged.
 ///
@@ -64,6 +65,7 @@ class ListQueue final : public Queue {
   absl::Status put_back_abandoned();
   absl::Status move(std::size_t count_max, Messages& messages);
   absl::Status move_one(std::int64_t block_ms, Messages& messages);
+  [[nodiscard]] absl::Status failed(const Reply& reply);
 
   const Clock& clock_;
   const std::string name_;

@@ -22,7 +22,7 @@ struct PubSubQueue::Inbox {
     const std::lock_guard lock(mutex);
     if (kind == "disconnected") ++losses.gaps;
     if (kind != "message") return;
-    if (bodies.size() >= size_max) {
+    if (bodies.size() >= size_max || message.elements()[2].text().size() > kBodyBytesMax) {
       ++losses.dropped;
       return;
     }
@@ -43,7 +43,8 @@ absl::StatusOr<std::unique_ptr<PubSubQueue>> PubSubQueue::create(Backend& backen
                                                                  std::string channel,
                                                                  PubSubQueueOptions options) {
   for (const absl::Status& checked :
-       {check_queue_text("the name", channel),
+       {check_queue_number("client.protocol", options.client.protocol, 2, 2),
+        check_queue_text("the name", channel),
         check_queue_number("size_max", static_cast<std::int64_t>(options.size_max), 1,
                            static_cast<std::int64_t>(kSizeMax))}) {
     if (!checked.ok()) return checked;

@@ -31,7 +31,7 @@ struct PubSubQueueOptions {
 /// **Losses**, which losses() counts where they can be seen:
 /// - messages that are pushed while a consumer is not open: while it restarts, say;
 /// - messages that are pushed while its connection is lost;
-/// - messages that come when size_max wait to be taken;
+/// - messages that come when size_max wait to be taken, and those of others above kBodyBytesMax;
 /// - messages that wait, or that were taken and are not done, when the process ends.
 ///
 /// Thread safety: see Queue. take() blocks the thread, a fiber's too, by the machine's clock. So give it
@@ -43,7 +43,7 @@ class PubSubQueue final : public Queue {
 
   struct Losses {
     std::uint64_t unheard = 0;  // pushes of this object that reached no consumer
-    std::uint64_t dropped = 0;  // messages that came when size_max waited
+    std::uint64_t dropped = 0;  // messages that came when size_max waited, or were too long
     std::uint64_t gaps = 0;  // times at which the connection was lost, and messages may have been
   };
 

@@ -43,7 +43,8 @@ return count
 absl::StatusOr<std::unique_ptr<SingleConsumerQueue>> SingleConsumerQueue::create(
     Backend& backend, std::string name, SingleConsumerQueueOptions options) {
   for (const absl::Status& checked :
-       {check_queue_text("the name", name), check_queue_text("the field", options.field),
+       {check_queue_number("client.protocol", options.client.protocol, 2, 2),
+        check_queue_text("the name", name), check_queue_text("the field", options.field),
         check_queue_number("size_max", options.size_max, 1, kQueueSizeMax)}) {
     if (!checked.ok()) return checked;
   }

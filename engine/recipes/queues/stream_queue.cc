@@ -56,7 +56,8 @@ return {from, messages}
 absl::StatusOr<std::unique_ptr<StreamQueue>> StreamQueue::create(Backend& backend, std::string name,
                                                                  StreamQueueOptions options) {
   for (const absl::Status& checked :
-       {check_queue_text("the name", name), check_queue_text("the group", options.group),
+       {check_queue_number("client.protocol", options.client.protocol, 2, 2),
+        check_queue_text("the name", name), check_queue_text("the group", options.group),
         check_queue_text("the consumer", options.consumer),
         check_queue_text("the field", options.field),
         check_queue_number("size_max", options.size_max, 1, kQueueSizeMax),

@@ -11,7 +11,8 @@ namespace rushgate {
 absl::StatusOr<std::unique_ptr<UnsafeListQueue>> UnsafeListQueue::create(
     Backend& backend, std::string name, UnsafeListQueueOptions options) {
   for (const absl::Status& checked :
-       {check_queue_text("the name", name),
+       {check_queue_number("client.protocol", options.client.protocol, 2, 2),
+        check_queue_text("the name", name),
         check_queue_number("size_max", options.size_max, 1, kQueueSizeMax)}) {
     if (!checked.ok()) return checked;
   }

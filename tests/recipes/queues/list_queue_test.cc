@@ -3,8 +3,10 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "engine/recipes/queues/unsafe_list_queue.h"
+#include "tests/recipes/locks/lock_fixture.h"
 #include "tests/recipes/queues/queue_fixture.h"
 
 namespace rushgate {
@@ -62,6 +64,20 @@ TEST_P(ListQueueTest, PutsBackInOrderBeforeNewMessages) {
   EXPECT_THAT(bodies_of(take(*again)), ElementsAre("a", "c", "d", "e"));
 }
 
+TEST_P(ListQueueTest, LostReplyLosesNoMessage) {
+  bool is_lossy = false;
+  LossyBackend lossy(manual_backend_, [&](const Request& request) {
+    const bool takes = request[0] != "LPUSH" && std::exchange(is_lossy, false);
+    return takes ? LossyBackend::Loss::kReply : LossyBackend::Loss::kNone;
+  });
+  const auto queue = *ListQueue::create(lossy, "orders");
+  EXPECT_THAT(take(*queue), IsEmpty());
+  push(*queue, {"a", "b"});
+  is_lossy = true;
+  EXPECT_EQ(queue->take(1, 0).status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(bodies_of(take(*queue)), ElementsAre("a", "b"));
+}
+
 TEST_P(ListQueueTest, AnotherConsumerTakesOverFromADeadOne) {
   const auto dead = open_list("dead");
   const auto living = open_list("living");
@@ -78,17 +94,17 @@ TEST_P(ListQueueTest, AnotherConsumerTakesOverFromADeadOne) {
 
 TEST_P(ListQueueTest, ConsumerThatMakesCallsIsNotDead) {
   const auto slow = open_list("slow");
-  const auto other = open_list("other");
   push(*slow, {"a", "b", "c"});
   const auto taken = take(*slow, 2);
-  for (int i = 0; i < 4; ++i) {
+  constexpr int kRounds = 8;
+  for (int i = 0; i < kRounds; ++i) {
     advance_ms(600);
-    if (i == 1) {
-      EXPECT_EQ(finish(*slow, {taken[0]}), 1U);
-    } else {
+    if (i < kRounds / 2) {
       EXPECT_EQ(take(*slow, 1).size(), i == 0 ? 1U : 0U);
+    } else {
+      EXPECT_EQ(finish(*slow, {taken[0]}), i == kRounds / 2 ? 1U : 0U);
     }
-    EXPECT_THAT(take(*other), IsEmpty());
+    EXPECT_THAT(take(*open_list("other")), IsEmpty());
   }
   EXPECT_EQ(finish(*slow, {taken[1]}), 1U) << "it is still its own";
 }

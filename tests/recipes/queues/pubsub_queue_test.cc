@@ -76,6 +76,14 @@ TEST_P(PubSubQueueTest, FullInboxDropsAndCounts) {
   EXPECT_EQ(consumer->losses().dropped, 2U);
 }
 
+TEST_P(PubSubQueueTest, TooLongMessageOfAnotherIsDropped) {
+  const auto consumer = open_consumer();
+  (*client_)("PUBLISH", "orders", std::string(Queue::kBodyBytesMax + 1, 'x'));
+  push(*open_producer(), {"short"});
+  EXPECT_THAT(next(*consumer, 1), ElementsAre("short"));
+  EXPECT_EQ(consumer->losses().dropped, 1U);
+}
+
 TEST_P(PubSubQueueTest, ProducerAloneCannotTake) {
   EXPECT_EQ(open_producer()->take(1, 0).status().code(), absl::StatusCode::kFailedPrecondition);
 }

@@ -166,6 +166,10 @@ TEST(QueueArgumentsTest, OutOfRangeIsNamed) {
   EXPECT_THAT(
       std::string(StreamQueue::create(*backend, "a", {.claim_idle_ms = 0}).status().message()),
       ::testing::HasSubstr("claim_idle_ms is 0"));
+  EXPECT_THAT(
+      std::string(
+          StreamQueue::create(*backend, "a", {.client = {.protocol = 3}}).status().message()),
+      ::testing::HasSubstr("client.protocol is 3"));
   EXPECT_THAT(std::string(ListQueue::create(*backend, "a", {.size_max = 0}).status().message()),
               ::testing::HasSubstr("size_max is 0"));
 }
