@@ -47,7 +47,14 @@ class NativeCall {
   /// what it did is undone, and the error is its answer.
   virtual Reply attempt(absl::FunctionRef<Reply()> part) = 0;
 
+  /// Sets when a key expires, ms since 1970 UTC; later than now_ms(). There must be such a key.
+  virtual void expire_at(std::string_view key, std::int64_t at_ms) = 0;  // PEXPIREAT
+
   // ---- Strings ----
+  virtual std::optional<std::string> get(std::string_view key) = 0;  // GET
+  /// Makes `key` a string that expires, whatever was there. As expire_at().
+  virtual void set_until(std::string_view key, std::string_view value,
+                         std::int64_t at_ms) = 0;                                    // SET … PXAT
   virtual std::optional<std::int64_t> get_integer(std::string_view key) = 0;         // GET
   virtual std::int64_t increment_by(std::string_view key, std::int64_t amount) = 0;  // INCRBY
 

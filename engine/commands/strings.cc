@@ -23,19 +23,6 @@ Reply value_reply(Object* object) {
   return object == nullptr ? Reply::nil() : Reply::bulk(object->string().bytes());
 }
 
-/// strings::set() with an expiry, for a caller who has looked the key up already.
-void put(Database& db, Object* object, std::string_view key, std::string_view value,
-         std::int64_t expire_at_ms) {
-  if (object == nullptr) {
-    object = &db.create(key, StringValue(value));
-  } else if (object->type() == ValueType::kString) {
-    strings::assign(db, *object, StringValue(value));
-  } else {
-    object = &strings::set(db, key, StringValue(value));
-  }
-  db.set_expiry(*object, expire_at_ms);
-}
-
 // ---- Options of time to live ----
 
 struct ExpiryOption {
@@ -130,7 +117,8 @@ Reply set_for_a_time(CommandContext& context, std::string_view command, std::int
       to_expiry(arguments, command, amount, unit_ms, context.now_ms());
   if (!arguments.ok()) return arguments.take_error();
   if (context[3].size() > kStringBytesMax) return errors::string_too_long();
-  put(context.db(), context.db().find(context[1]), context[1], context[3], expire_at_ms);
+  strings::set_until(context.db(), context.db().find(context[1]), context[1],
+                     StringValue(context[3]), expire_at_ms);
   return Reply::ok();
 }
 
@@ -147,7 +135,8 @@ Reply set_many(CommandContext& context, bool only_if_absent) {
   }
   while (!arguments.at_end()) {
     const std::string_view key = arguments.next();
-    put(context.db(), context.db().find(key), key, arguments.next(), kNoExpiry);
+    strings::set_until(context.db(), context.db().find(key), key, StringValue(arguments.next()),
+                       kNoExpiry);
   }
   return only_if_absent ? Reply::integer(1) : Reply::ok();
 }
@@ -177,7 +166,7 @@ Reply set_command(CommandContext& context) {
   if (object == nullptr ? options.only_if_present : options.only_if_absent) return old;
 
   if (options.keep_expiry && object != nullptr) expire_at_ms = object->expire_at_ms;
-  put(context.db(), object, context[1], context[2], expire_at_ms);
+  strings::set_until(context.db(), object, context[1], StringValue(context[2]), expire_at_ms);
   return options.answer_old ? std::move(old) : Reply::ok();
 }
 
@@ -201,7 +190,7 @@ Reply getset_command(CommandContext& context) {
   Object* object = nullptr;
   if (!context.find(context[1], ValueType::kString, object)) return errors::wrong_type();
   Reply old = value_reply(object);
-  put(context.db(), object, context[1], context[2], kNoExpiry);
+  strings::set_until(context.db(), object, context[1], StringValue(context[2]), kNoExpiry);
   return old;
 }
 

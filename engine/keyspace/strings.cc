@@ -20,6 +20,18 @@ Object& set(Database& db, std::string_view key, StringValue value) {
   return *object;
 }
 
+void set_until(Database& db, Object* object, std::string_view key, StringValue value,
+               std::int64_t expire_at_ms) {
+  if (object == nullptr) {
+    object = &db.create(key, std::move(value));
+  } else if (object->type() == ValueType::kString) {
+    assign(db, *object, std::move(value));
+  } else {
+    object = &set(db, key, std::move(value));
+  }
+  db.set_expiry(*object, expire_at_ms);
+}
+
 void assign(Database& db, Object& object, StringValue value) {
   db.changes().reserve_undo(object);
   const StringValue& current = object.string();

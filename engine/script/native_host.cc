@@ -45,6 +45,10 @@ class KeyspaceCall final : public NativeCall {
     }
   }
 
+  void expire_at(std::string_view key, std::int64_t at_ms) override;
+
+  std::optional<std::string> get(std::string_view key) override;
+  void set_until(std::string_view key, std::string_view value, std::int64_t at_ms) override;
   std::optional<std::int64_t> get_integer(std::string_view key) override;
   std::int64_t increment_by(std::string_view key, std::int64_t amount) override;
 
@@ -105,7 +109,26 @@ std::optional<std::int64_t> integer_field(const HashValue& hash, std::string_vie
   return integer;
 }
 
+void KeyspaceCall::expire_at(std::string_view key, std::int64_t at_ms) {
+  assert(at_ms > call_.now_ms);
+  Object* const object = db_.find(key);
+  assert(object != nullptr);
+  db_.set_expiry(*object, at_ms);
+}
+
 // ---- Strings ----
+
+std::optional<std::string> KeyspaceCall::get(std::string_view key) {
+  Object* const object = find(key, ValueType::kString);
+  if (object == nullptr) return std::nullopt;
+  return object->string().bytes();
+}
+
+void KeyspaceCall::set_until(std::string_view key, std::string_view value, std::int64_t at_ms) {
+  assert(at_ms > call_.now_ms);
+  if (call_.caller.refuses_growth()) throw ScriptError(script_errors::kMaxMemory);
+  strings::set_until(db_, db_.find(key), key, StringValue(value), at_ms);
+}
 
 std::optional<std::int64_t> KeyspaceCall::get_integer(std::string_view key) {
   Object* const object = find(key, ValueType::kString);

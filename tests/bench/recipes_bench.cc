@@ -9,8 +9,11 @@
 
 #include "adapters/redis/redis_backend.h"
 #include "engine/executor/engine.h"
+#include "engine/recipes/cache/cache.h"
 #include "engine/recipes/ids/id_generator.h"
 #include "engine/recipes/ids/id_scrambler.h"
+#include "engine/recipes/limits/sliding_window.h"
+#include "engine/recipes/limits/token_bucket.h"
 #include "engine/recipes/locks/reentrant_lock.h"
 #include "storage/memory/memory_store.h"
 #include "tests/redis_server/redis_server.h"
@@ -102,6 +105,124 @@ BENCHMARK(lock_embedded)->UseRealTime();
 BENCHMARK(lock_redis)->UseRealTime();
 BENCHMARK(lock_embedded)->Threads(8)->UseRealTime();
 BENCHMARK(lock_redis)->Threads(8)->UseRealTime();
+
+// ---- Caches ----
+
+/// Hits of a thousand keys, values of 200 bytes.
+void get_or_load(benchmark::State& state, Cache& cache) {
+  constexpr std::size_t kKeys = 1'000;
+  std::vector<std::string> keys;
+  for (std::size_t i = 0; i < kKeys; ++i) keys.push_back("shop:" + std::to_string(i));
+  const auto load = [] { return absl::StatusOr<Cache::Value>(std::string(200, 'v')); };
+  std::size_t next = 0;
+  for (auto _ : state) {
+    const auto value = cache.get_or_load(keys[next], load);
+    if (!value.ok()) state.SkipWithError(value.status().ToString().c_str());
+    benchmark::DoNotOptimize(value);
+    if (++next == kKeys) next = 0;
+  }
+  state.SetItemsProcessed(state.iterations());
+}
+
+void get_from_first_level(benchmark::State& state) {
+  static const auto cache =
+      *Cache::create(engine(), {.key_prefix = "copied:", .first_level = {.entries_max = 10'000}});
+  get_or_load(state, *cache);
+}
+void get_embedded(benchmark::State& state) {
+  static const auto cache = *Cache::create(engine());
+  get_or_load(state, *cache);
+}
+void get_redis(benchmark::State& state) {
+  static const auto cache = *Cache::create(redis());
+  get_or_load(state, *cache);
+}
+BENCHMARK(get_from_first_level)->UseRealTime();
+BENCHMARK(get_from_first_level)->Threads(2)->UseRealTime();
+BENCHMARK(get_embedded)->UseRealTime();
+BENCHMARK(get_redis)->UseRealTime();
+
+// ---- Limiters ----
+
+/// A limit per user, of a thousand users.
+template <class Limiter>
+void take(benchmark::State& state, Limiter& limiter) {
+  constexpr std::size_t kUsers = 1'000;
+  std::vector<std::string> users;
+  for (std::size_t i = 0; i < kUsers; ++i) users.push_back("user:" + std::to_string(i));
+  std::size_t next = 0;
+  for (auto _ : state) {
+    const auto permission = limiter.take(users[next]);
+    if (!permission.ok()) state.SkipWithError(permission.status().ToString().c_str());
+    benchmark::DoNotOptimize(permission);
+    if (++next == kUsers) next = 0;
+  }
+  state.SetItemsProcessed(state.iterations());
+}
+
+/// Grants all, and is never full.
+TokenBucketOptions granting() { return {.capacity = 1'000'000, .refill_ms = 1'000'000'000}; }
+/// Refuses nearly all.
+TokenBucketOptions refusing() { return {.key_prefix = "few:", .refill_ms = 10'000}; }
+SlidingWindowOptions window_of(SlidingWindowOptions::Kind kind) {
+  return {.key_prefix = kind == SlidingWindowOptions::Kind::kExact ? "exact:" : "approximate:",
+          .kind = kind,
+          .maximum = 100,
+          .window_ms = 1'000};
+}
+
+void bucket_grants(benchmark::State& state) {
+  static const auto limiter = *TokenBucket::create(engine(), granting());
+  take(state, *limiter);
+}
+void bucket_refuses(benchmark::State& state) {
+  static const auto limiter = *TokenBucket::create(engine(), refusing());
+  take(state, *limiter);
+}
+void bucket_grants_in_batches(benchmark::State& state) {
+  constexpr std::size_t kBatch = 64;
+  static const auto limiter = *TokenBucket::create(engine(), granting());
+  std::vector<std::string> users;
+  for (std::size_t i = 0; i < kBatch; ++i) users.push_back("user:" + std::to_string(i));
+  const std::vector<std::string_view> names(users.begin(), users.end());
+  for (auto _ : state) {
+    const auto permissions = limiter->take_all(names);
+    if (!permissions[0].ok()) state.SkipWithError(permissions[0].status().ToString().c_str());
+    benchmark::DoNotOptimize(permissions);
+  }
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(kBatch));
+}
+void bucket_redis(benchmark::State& state) {
+  static const auto limiter = *TokenBucket::create(redis(), granting());
+  take(state, *limiter);
+}
+void window_exact(benchmark::State& state) {
+  static const auto limiter =
+      *SlidingWindow::create(engine(), window_of(SlidingWindowOptions::Kind::kExact));
+  take(state, *limiter);
+}
+/// Each of a thousand users may take as many as it wants.
+void window_grants(benchmark::State& state) {
+  static const auto limiter =
+      *SlidingWindow::create(engine(), {.key_prefix = "many:",
+                                        .kind = SlidingWindowOptions::Kind::kApproximate,
+                                        .maximum = SlidingWindow::kMaximumMax,
+                                        .window_ms = 60'000});
+  take(state, *limiter);
+}
+void window_approximate(benchmark::State& state) {
+  static const auto limiter =
+      *SlidingWindow::create(engine(), window_of(SlidingWindowOptions::Kind::kApproximate));
+  take(state, *limiter);
+}
+BENCHMARK(bucket_grants)->UseRealTime();
+BENCHMARK(bucket_grants)->Threads(2)->UseRealTime();
+BENCHMARK(bucket_refuses)->UseRealTime();
+BENCHMARK(bucket_grants_in_batches)->UseRealTime();
+BENCHMARK(bucket_redis)->UseRealTime();
+BENCHMARK(window_exact)->UseRealTime();
+BENCHMARK(window_grants)->UseRealTime();
+BENCHMARK(window_approximate)->UseRealTime();
 
 }  // namespace
 }  // namespace rushgate

@@ -99,6 +99,46 @@ TEST_F(NativeHostTest, IncrementKeepsTheExpiry) {
   EXPECT_EQ(db().find("s")->expire_at_ms, kNowMs + 1'000);
 }
 
+TEST_F(NativeHostTest, StringsThatExpire) {
+  run([](NativeCall& call) {
+    EXPECT_EQ(call.get("s"), std::nullopt);
+    call.set_until("s", "a", kNowMs + 10);
+    EXPECT_EQ(call.get("s"), "a");
+    call.set_until("s", "12", kNowMs + 20);
+    EXPECT_EQ(call.get("s"), "12");
+    call.hash_set("h", "f", "v");
+    call.expire_at("h", kNowMs + 30);
+    call.hash_set("other", "f", "v");
+    call.set_until("other", "now a string", kNowMs + 40);
+    return Reply::ok();
+  });
+  EXPECT_EQ(db().find("s")->expire_at_ms, kNowMs + 20);
+  EXPECT_EQ(db().find("h")->expire_at_ms, kNowMs + 30);
+  EXPECT_EQ(db().find("other")->string().bytes(), "now a string");
+
+  run([](NativeCall& call) -> Reply {
+    call.set_until("s", "b", kNowMs + 50);
+    call.set_until("new", "b", kNowMs + 50);
+    call.set_until("h", "b", kNowMs + 50);
+    call.expire_at("other", kNowMs + 50);
+    throw ScriptError("ERR no");
+  });
+  EXPECT_EQ(db().find("s")->string().bytes(), "12");
+  EXPECT_EQ(db().find("s")->expire_at_ms, kNowMs + 20);
+  EXPECT_EQ(db().find("new"), nullptr);
+  EXPECT_EQ(db().find("h")->expire_at_ms, kNowMs + 30);
+  EXPECT_EQ(db().find("other")->expire_at_ms, kNowMs + 40);
+
+  expect_undone([](NativeCall& call) { return Reply::bulk(*call.get("h")); },
+                "WRONGTYPE Operation against a key holding the wrong kind of value");
+  refuses_growth_ = true;
+  const Reply refused = run([](NativeCall& call) {
+    call.set_until("s", "b", kNowMs + 50);
+    return Reply::ok();
+  });
+  EXPECT_EQ(refused.error_code(), "OOM");
+}
+
 TEST_F(NativeHostTest, Hashes) {
   run([](NativeCall& call) {
     EXPECT_EQ(call.hash_get("h", "f"), std::nullopt);

@@ -1,9 +1,15 @@
 #include "engine/recipes/limits/sliding_window.h"
 
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "engine/base/concat.h"
+#include "engine/base/numbers.h"
+#include "engine/client/native_script.h"
 #include "engine/client/script.h"
 
 namespace rushgate {
@@ -37,9 +43,11 @@ return {1, maximum - count - 1, 0}
   return *kScript;
 }
 
+constexpr char kNativeTake[] = "rushgate_sliding_window";
+
 // KEYS and ARGV as exact_script(). The window is a hash: the number of the window that `current`
 // counts, and the count of the one before. Returns {granted, remaining, us until one more is
-// granted if no other call is}.
+// granted if no other call is}. native_take() does the same.
 const Script& approximate_script() {
   static const Script* const kScript = new Script(R"lua(
 local maximum, length = tonumber(ARGV[1]), tonumber(ARGV[2])
@@ -71,8 +79,60 @@ redis.call('HSET', KEYS[1], 'window', string.format('%.0f', window), 'current', 
            'previous', previous)
 redis.call('PEXPIRE', KEYS[1], math.ceil(2 * length / 1000))
 return {1, math.floor(maximum - count - 1), 0}
-)lua");
+)lua",
+                                                  kNativeTake);
   return *kScript;
+}
+
+/// approximate_script() in C++.
+Reply native_take(NativeCall& call) {
+  constexpr double kUsPerMs = 1'000;
+  constexpr double kNearly = 0.000'001;
+  constexpr std::array<std::string_view, 3> kFields = {"window", "current", "previous"};
+  const std::string_view key = call.key(0);
+  const auto parsed_maximum = parse_int64(call.argument(0));
+  const auto parsed_length = parse_int64(call.argument(1));
+  if (!parsed_maximum || !parsed_length || *parsed_length <= 0) {
+    throw ScriptError("ERR value is not an integer or out of range");
+  }
+  const auto maximum = static_cast<double>(*parsed_maximum);
+  const auto length = static_cast<double>(*parsed_length);
+  const auto now = static_cast<double>(call.now_ms()) * kUsPerMs;
+  const auto window = static_cast<std::int64_t>(std::floor(now / length));
+
+  std::array<std::optional<std::int64_t>, 3> known;
+  call.hash_get_integers(key, kFields, known);
+  const std::optional<std::int64_t> before = known[0];
+  auto current = static_cast<double>(known[1].value_or(0));
+  auto previous = static_cast<double>(known[2].value_or(0));
+  if (before && *before < window) {
+    previous = *before == window - 1 ? current : 0;
+    current = 0;
+  } else if (before && *before > window) {
+    call.hash_set(key, kFields[0], DecimalText(window).view());
+  }
+
+  const double left = length - (now - static_cast<double>(window) * length);
+  const double count = previous * left / length + current;
+  if (count + 1 > maximum + kNearly) {
+    double wait = left;
+    if (current + 1 <= maximum) {
+      wait = std::min(wait, left - (maximum - current - 1) * length / previous);
+    } else {
+      wait = wait + length - (maximum - 1) * length / current;
+    }
+    const auto wait_us = static_cast<std::int64_t>(std::max(1.0, std::ceil(wait)));
+    return Reply::array({Reply::integer(0), Reply::integer(0), Reply::integer(wait_us)});
+  }
+  const std::array<std::int64_t, 3> values = {window, static_cast<std::int64_t>(current) + 1,
+                                              static_cast<std::int64_t>(previous)};
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (known[i] != values[i]) call.hash_set(key, kFields[i], DecimalText(values[i]).view());
+  }
+  call.expire_at(key, call.now_ms() + static_cast<std::int64_t>(std::ceil(2 * length / kUsPerMs)));
+  const double remaining = std::floor(maximum - count - 1);
+  return Reply::array(
+      {Reply::integer(1), Reply::integer(static_cast<std::int64_t>(remaining)), Reply::integer(0)});
 }
 
 absl::Status out_of_range(std::string_view what, std::int64_t value, std::int64_t maximum) {
@@ -92,6 +152,8 @@ absl::StatusOr<std::unique_ptr<SlidingWindow>> SlidingWindow::create(Backend& ba
   if (options.window_ms < 1 || options.window_ms > kWindowMsMax) {
     return out_of_range("window_ms", options.window_ms, kWindowMsMax);
   }
+  const NamedScript native = {.name = kNativeTake, .script = native_take};
+  backend.add_native_scripts({&native, 1});
   return std::unique_ptr<SlidingWindow>(new SlidingWindow(backend, std::move(options)));
 }
 

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_format.h"
 #include "engine/base/concat.h"
 #include "engine/base/numbers.h"
 #include "engine/client/native_script.h"
@@ -55,32 +56,60 @@ return {granted, remaining, math.ceil(wait)}
   return *kScript;
 }
 
+/// Most are whole numbers.
+std::optional<double> parse_number(std::string_view text) {
+  if (const auto integer = parse_int64(text)) return static_cast<double>(*integer);
+  return parse_double(text);
+}
+
+double number_of(std::string_view argument) {
+  if (const auto number = parse_number(argument)) return *number;
+  throw ScriptError("ERR value is not a valid float");
+}
+
+/// Returns "<at> <missing>" as Lua's "%.0f %.17g" has it. `at` is a whole number.
+class BucketText {
+ public:
+  BucketText(double at, double missing) {
+    constexpr int kDigits = 17;         // tell all doubles apart
+    constexpr double kWholeMax = 1e15;  // written without an exponent
+    char* const end = bytes_.data() + bytes_.size();
+    char* next = std::to_chars(bytes_.data(), end, static_cast<std::int64_t>(at)).ptr;
+    *next++ = ' ';
+    if (missing < kWholeMax && missing == std::floor(missing)) {
+      next = std::to_chars(next, end, static_cast<std::int64_t>(missing)).ptr;
+    } else {
+      next = std::to_chars(next, end, missing, std::chars_format::general, kDigits).ptr;
+    }
+    size_ = static_cast<std::size_t>(next - bytes_.data());
+  }
+  [[nodiscard]] std::string_view view() const { return {bytes_.data(), size_}; }
+
+ private:
+  std::array<char, 64> bytes_;
+  std::size_t size_;
+};
+
 /// take_script() in C++.
 Reply native_take(NativeCall& call) {
   constexpr double kUsPerMs = 1'000;
   constexpr double kNearly = 0.001;
-  std::array<double, 3> numbers{};
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    const auto number = parse_double(call.argument(i));
-    if (!number) throw ScriptError("ERR value is not a valid float");
-    numbers[i] = *number;
-  }
-  const auto [tokens, capacity, refill] = numbers;
+  const double tokens = number_of(call.argument(0));
+  const double capacity = number_of(call.argument(1));
+  const double refill = number_of(call.argument(2));
   const auto now = static_cast<double>(call.now_ms()) * kUsPerMs;
 
   double at = now;
   double missing = 0;
-  const Reply bucket = call.call(Request::of("GET", call.key(0)));
-  if (bucket.is_error()) throw ScriptError(bucket.text());
-  if (!bucket.is_nil()) {
-    const std::string_view text = bucket.text();
+  if (const std::optional<std::string> bucket = call.get(call.key(0))) {
+    const std::string_view text = *bucket;
     const std::size_t space = std::min(text.find(' '), text.size());
-    const auto known_at = parse_double(text.substr(0, space));
-    const auto known_missing = parse_double(text.substr(std::min(space + 1, text.size())));
+    const auto known_at = parse_int64(text.substr(0, space));
+    const auto known_missing = parse_number(text.substr(std::min(space + 1, text.size())));
     if (!known_at || !known_missing) {
       throw ScriptError(concat("ERR not a token bucket: ", call.key(0)));
     }
-    at = *known_at;
+    at = static_cast<double>(*known_at);
     missing = std::min(refill, std::max(0.0, *known_missing - std::max(0.0, now - at)));
   }
 
@@ -92,10 +121,8 @@ Reply native_take(NativeCall& call) {
     wait = 0;
   }
   if (is_granted || at > now) {
-    const Reply set =
-        call.call(Request::of("SET", call.key(0), absl::StrFormat("%.0f %.17g", now, missing), "PX",
-                              static_cast<std::int64_t>(std::ceil(missing / kUsPerMs)) + 1));
-    if (set.is_error()) throw ScriptError(set.text());
+    call.set_until(call.key(0), BucketText(now, missing).view(),
+                   call.now_ms() + static_cast<std::int64_t>(std::ceil(missing / kUsPerMs)) + 1);
   }
   const double remaining = std::floor((refill - missing) * capacity / refill + kNearly);
   return Reply::array({Reply::integer(is_granted ? 1 : 0),
@@ -133,11 +160,29 @@ absl::StatusOr<Permission> TokenBucket::take(std::string_view name, std::int64_t
   if (tokens < 1 || tokens > options_.capacity) {
     return out_of_range("the number of tokens asked for", tokens, options_.capacity);
   }
+  return to_permission(client_->run(take_script(), [&] { return request(name, tokens); }),
+                       "taking of a token bucket");
+}
+
+std::vector<absl::StatusOr<Permission>> TokenBucket::take_all(
+    std::span<const std::string_view> names) {
+  std::vector<Request> requests;
+  requests.reserve(names.size());
+  for (const std::string_view name : names) requests.push_back(request(name, 1));
+  std::vector<absl::StatusOr<Permission>> permissions;
+  permissions.reserve(names.size());
+  for (const Reply& reply : client_->run_all(take_script(), requests)) {
+    permissions.push_back(to_permission(reply, "taking of a token bucket"));
+  }
+  return permissions;
+}
+
+Request TokenBucket::request(std::string_view name, std::int64_t tokens) const {
   const std::string key = concat(options_.key_prefix, name);
-  const std::string tokens_text = concat(tokens);
+  const DecimalText tokens_text(tokens);
   const std::string_view keys[] = {key};
-  const std::string_view arguments[] = {tokens_text, capacity_, refill_us_};
-  return to_permission(client_->run(take_script(), keys, arguments), "taking of a token bucket");
+  const std::string_view arguments[] = {tokens_text.view(), capacity_, refill_us_};
+  return client_->script_request(take_script(), keys, arguments);
 }
 
 }  // namespace rushgate

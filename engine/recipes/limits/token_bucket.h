@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "engine/client/backend.h"
@@ -36,8 +38,12 @@ class TokenBucket {
   /// than its capacity.
   absl::StatusOr<Permission> take(std::string_view name, std::int64_t tokens = 1);
 
+  /// take() of one token of each of several buckets, in this order: one round trip, one commit batch.
+  std::vector<absl::StatusOr<Permission>> take_all(std::span<const std::string_view> names);
+
  private:
   TokenBucket(Backend& backend, TokenBucketOptions options);
+  [[nodiscard]] Request request(std::string_view name, std::int64_t tokens) const;
 
   const TokenBucketOptions options_;
   const std::string capacity_;   // in decimal

@@ -63,6 +63,19 @@ TEST_P(TokenBucketTest, SeveralTokensAreTakenTogetherOrNotAtAll) {
   EXPECT_EQ(limiter->take("n", 0).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
+TEST_P(TokenBucketTest, BucketsOfABatchAreTakenInOrder) {
+  const auto limiter = bucket(2, 1'000);
+  const std::vector<std::string_view> names = {"a", "b", "a", "a", "b"};
+  std::vector<bool> granted;
+  for (const auto& permission : limiter->take_all(names)) granted.push_back(permission->granted);
+  EXPECT_THAT(granted, ::testing::ElementsAre(true, true, true, false, true));
+  EXPECT_TRUE(limiter->take_all({}).empty());
+  (*client_)("SET", "token-bucket:b", "x");
+  const auto permissions = limiter->take_all(names);
+  EXPECT_TRUE(permissions[0].ok());
+  EXPECT_FALSE(permissions[1].ok());
+}
+
 TEST_P(TokenBucketTest, NamesDoNotShareABucket) {
   const auto limiter = bucket(1, 1'000);
   EXPECT_TRUE(take(*limiter, "a").granted);
@@ -257,6 +270,40 @@ TEST_P(SlidingWindowTest, IdleWindowIsNoKey) {
   advance_ms(2'001);
   EXPECT_EQ((*client_)("EXISTS", "sliding-window:exact", "sliding-window:approximate"),
             Reply::integer(0));
+}
+
+/// The embedded engine runs the script in C++, redis-server its text.
+TEST(SlidingWindowNativeTest, BothScriptsDecideTheSame) {
+  ManualClock clock;
+  testing::RedisServer server({.manual_clock = true});
+  const auto embedded = *Engine::open(std::make_unique<MemoryStore>(), {.manual_clock = &clock});
+  const auto redis = *RedisBackend::open(*RedisOptions::from_url(server.url()));
+  const auto our_client = embedded->open_client();
+  const auto their_client = redis->open_client();
+  const SlidingWindowOptions options = {
+      .kind = SlidingWindowOptions::Kind::kApproximate, .maximum = 9, .window_ms = 1'300};
+  const auto ours = *SlidingWindow::create(*embedded, options);
+  const auto theirs = *SlidingWindow::create(*redis, options);
+  const auto seed = random_seed();
+  SCOPED_TRACE(seed_text(seed));
+  testing::Random random(seed);
+  for (int i = 0; i < 2'000; ++i) {
+    const std::int64_t what = random.between(0, 19);
+    const std::int64_t step_ms = random.between(0, 300);
+    if (what == 0) clock.set_now_ms(clock.now_ms() - 10 * step_ms);
+    if (what == 1) embedded->advance_ms(10 * step_ms);
+    if (what > 10) embedded->advance_ms(step_ms);
+    server.set_now_ms(clock.now_ms());
+    const Permission our = take(*ours);
+    const Permission their = take(*theirs);
+    ASSERT_EQ(our.granted, their.granted) << "step " << i;
+    ASSERT_EQ(our.remaining, their.remaining) << "step " << i;
+    ASSERT_EQ(our.retry_after_ms, their.retry_after_ms) << "step " << i;
+    const std::string key = "sliding-window:n";
+    const Request state = Request::of("HMGET", key, "window", "current", "previous");
+    ASSERT_EQ(our_client->call(state), their_client->call(state)) << "step " << i;
+    ASSERT_EQ((*our_client)("PEXPIRETIME", key), (*their_client)("PEXPIRETIME", key)) << i;
+  }
 }
 
 class ConcurrencyLimitTest : public RecipeTest {
