@@ -26,7 +26,17 @@ LockWait::LockWait(std::shared_ptr<LockCore> core, LockWish wish,
 
 void LockWait::start() {
   if (deadline_ms_) set_timer(deadline_timer_, *deadline_ms_, &LockWait::deadline_passed);
+  join();
+}
+
+void LockWait::join() {
   core_->channels().add(channel_, shared_from_this(), can_share(wish_.kind));
+  bool is_done = false;
+  {
+    const std::lock_guard lock(mutex_);
+    is_done = is_done_;
+  }
+  if (is_done) core_->channels().remove(channel_, shared_from_this());
 }
 
 bool LockWait::is_late() const {
@@ -42,8 +52,14 @@ void LockWait::set_timer(Timer& timer, std::int64_t due_ms, void (LockWait::*run
   });
 }
 
+std::int64_t LockWait::retry_at_ms() const {
+  return core_->backend().clock().monotonic_ms() + kRetryMs;
+}
+
 void LockWait::subscribed(const absl::Status& status) {
-  if (!status.ok()) return finish(status);
+  const bool may_pass = absl::IsUnavailable(status) && !is_late();
+  if (!status.ok() && !may_pass) return finish(status);
+  if (!status.ok()) return set_timer(pause_timer_, retry_at_ms(), &LockWait::join);
   {
     const std::lock_guard lock(mutex_);
     is_subscribed_ = true;

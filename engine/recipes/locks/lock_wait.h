@@ -31,6 +31,7 @@ class LockWait final : public ChannelListener, public std::enable_shared_from_th
  private:
   using Timer = std::optional<Scheduler::TimerId>;
 
+  void join();
   void attempt();
   void attempted(const absl::StatusOr<LockCore::Attempt>& attempted);
   void deadline_passed();
@@ -38,6 +39,7 @@ class LockWait final : public ChannelListener, public std::enable_shared_from_th
   void set_timer(Timer& timer, std::int64_t due_ms, void (LockWait::*run)());
   void pause_ended();
   [[nodiscard]] bool is_late() const;
+  [[nodiscard]] std::int64_t retry_at_ms() const;
 
   const std::shared_ptr<LockCore> core_;
   const LockWish wish_;

@@ -432,6 +432,25 @@ TEST_P(ReentrantLockInManualTimeTest, WaiterOutlastsErrorsThatPass) {
   EXPECT_TRUE(*waiter.result());
 }
 
+TEST_P(ReentrantLockInManualTimeTest, WaiterOutlastsFailedSubscription) {
+  bool fails = true;
+  LossyBackend lossy(*backend_, [&](const Request& request) {
+    return fails && request[0] == "SUBSCRIBE" ? LossyBackend::Loss::kRequest
+                                              : LossyBackend::Loss::kNone;
+  });
+  LockManager manager(lossy);
+  ASSERT_TRUE(other_.acquire().ok());
+  const PendingLock waiter = begin(ReentrantLock(manager, "shop"), kOther);
+  const PendingLock late = begin(ReentrantLock(manager, "shop"), kOther + 1, 2'500);
+  advance_ms(2'500);
+  EXPECT_FALSE(*late.result());
+  EXPECT_FALSE(waiter.is_done());
+  fails = false;
+  advance_ms(1'000);
+  ASSERT_TRUE(other_.release().ok());
+  EXPECT_TRUE(*waiter.result());
+}
+
 /// A server that comes back has no lock, and sends no message.
 TEST_P(ReentrantLockOnRedisTest, WaiterTriesAgainAfterReconnection) {
   ASSERT_TRUE(other_.acquire().ok());
