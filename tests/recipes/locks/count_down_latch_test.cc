@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tests/recipes/locks/lock_fixture.h"
@@ -25,6 +26,10 @@ class CountDownLatchTest : public RecipeTest {
   CountDownLatch other_{other_manager_, "ready"};
 };
 INSTANTIATE_TEST_SUITE_P(Backends, CountDownLatchTest, all_recipe_kinds(), recipe_name);
+
+class CountDownLatchInManualTimeTest : public CountDownLatchTest {};
+INSTANTIATE_TEST_SUITE_P(Backends, CountDownLatchInManualTimeTest, manual_time_recipe_kinds(),
+                         recipe_name);
 
 TEST_P(CountDownLatchTest, OpensWhenCountIsZero) {
   EXPECT_TRUE(*latch_.wait(0)) << "without a count";
@@ -58,6 +63,31 @@ TEST_P(CountDownLatchTest, WaitEndsAtItsDeadline) {
   const PendingLock waiter = begin_wait(20);
   if (engine_ != nullptr) advance_ms(20);
   EXPECT_FALSE(*waiter.result());
+}
+
+/// The classic way: look at the count, subscribe, and wait for a message that was sent before.
+TEST_P(CountDownLatchInManualTimeTest, CountDownBeforeSubscriptionIsSeen) {
+  bool counts_down = true;
+  HookedBackend hooked(*backend_, {.before = [&](const Request& request) {
+    if (request[0] != "SUBSCRIBE" || !std::exchange(counts_down, false)) return;
+    EXPECT_TRUE(other_.count_down().ok());
+  }});
+  LockManager manager(hooked);
+  CountDownLatch latch(manager, "ready");
+  ASSERT_TRUE(*latch.try_set_count(1));
+  PendingLock waiter;
+  latch.wait_async(CountDownLatch::kForever, waiter.callback());
+  EXPECT_TRUE(*waiter.result());
+  EXPECT_FALSE(counts_down);
+
+  int messages = 0;
+  const auto naive = backend_->open_client({.on_message = [&](const Reply&) { ++messages; }});
+  ASSERT_TRUE(*other_.try_set_count(1));
+  ASSERT_EQ(*other_.count(), 1) << "the look";
+  ASSERT_TRUE(other_.count_down().ok());
+  (*naive)("SUBSCRIBE", kChannel);
+  advance_ms(600'000);
+  EXPECT_EQ(messages, 0) << "the wrong way";
 }
 
 TEST_P(CountDownLatchTest, ErrorsAreReported) {

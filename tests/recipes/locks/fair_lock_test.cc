@@ -52,6 +52,18 @@ TEST_P(FairLockTest, WaitersAreServedInOrder) {
   EXPECT_EQ((*client_)("EXISTS", "shop", kQueue, kTimeouts), Reply::integer(0));
 }
 
+/// The classic way: the first that asks after a release. That is the owner that has just released.
+TEST_P(FairLockTest, FormerOwnerCannotOvertakeWaiters) {
+  ASSERT_TRUE(*begin(lock_, 100, 0).result());
+  (*client_)("SET", "naive", "busy");
+  const PendingLock waiter = queue_up(other_, 7);
+  ASSERT_TRUE(lock_.release_of(100).ok());
+  EXPECT_FALSE(*begin(lock_, 100, 0).result());
+  EXPECT_TRUE(*waiter.result());
+  (*client_)("DEL", "naive");
+  EXPECT_EQ((*client_)("SET", "naive", "busy", "NX"), Reply::ok()) << "the wrong way";
+}
+
 TEST_P(FairLockTest, KeysAreRedissons) {
   ASSERT_TRUE(*begin(lock_, 1, 0).result());
   const PendingLock waiter = queue_up(other_, 7);
@@ -101,7 +113,9 @@ TEST_P(FairLockTest, WaiterOfJvmIsServedFirst) {
   EXPECT_TRUE(*waiter.result());
 }
 
+/// The classic way: a list of those that wait.
 TEST_P(FairLockInManualTimeTest, DeadWaiterIsDroppedAfterItsTime) {
+  (*client_)("RPUSH", "naive", "dead", "alive");
   ASSERT_TRUE(*begin(lock_, 1, 0).result());
   auto crashed = std::make_unique<LockManager>(*backend_);
   const PendingLock dead = queue_up(FairLock(*crashed, "shop"), 5, 20'000);
@@ -111,6 +125,7 @@ TEST_P(FairLockInManualTimeTest, DeadWaiterIsDroppedAfterItsTime) {
   EXPECT_FALSE(waiter.is_done()) << "the dead one is first";
   advance_ms(150'000);
   EXPECT_TRUE(*waiter.result());
+  EXPECT_EQ((*client_)("LINDEX", "naive", 0), Reply::bulk("dead")) << "the wrong way";
 }
 
 TEST_P(FairLockInManualTimeTest, WaiterThatGivesUpLeavesTheQueue) {

@@ -75,9 +75,20 @@ TEST_P(MultiLockTest, ReleaseReleasesAllAndReportsLosses) {
   EXPECT_EQ((*elsewhere_->open_client())("EXISTS", "b"), Reply::integer(0));
 }
 
+/// The classic way: one lock after the other, each awaited without an end.
 TEST(MultiLockThreadsTest, OrdersThatCrossDoNotDeadlock) {
   const auto engine = *Engine::open(std::make_unique<MemoryStore>());
   LockManager manager(*engine);
+  ReentrantLock a(manager, "a");
+  ReentrantLock b(manager, "b");
+  ASSERT_TRUE(*begin(a, 1, 0).result() && *begin(b, 2, 0).result());
+  const PendingLock first = begin(b, 1);
+  const PendingLock second = begin(a, 2);
+  EXPECT_FALSE(*begin(b, 1, 0).result() || *begin(a, 2, 0).result()) << "the wrong way";
+  ASSERT_TRUE(a.release_of(1).ok());
+  ASSERT_TRUE(*second.result() && a.release_of(2).ok() && b.release_of(2).ok());
+  ASSERT_TRUE(*first.result() && b.release_of(1).ok());
+
   MultiLock forth({ReentrantLock(manager, "a"), ReentrantLock(manager, "b")});
   MultiLock back({ReentrantLock(manager, "b"), ReentrantLock(manager, "a")});
   int counter = 0;

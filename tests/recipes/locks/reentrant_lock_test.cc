@@ -158,6 +158,19 @@ TEST_P(ReentrantLockInManualTimeTest, WatchdogRenewsWhileWorkLasts) {
   EXPECT_TRUE(lock_.release().ok());
 }
 
+TEST_P(ReentrantLockInManualTimeTest, LockOfCrashedHolderEnds) {
+  auto crashed = std::make_unique<LockManager>(*backend_);
+  ASSERT_TRUE(ReentrantLock(*crashed, "shop").acquire().ok());
+  ASSERT_EQ((*client_)("SETNX", "naive", "thread-1"), Reply::integer(1));
+  advance_ms(100'000);
+  crashed.reset();
+  EXPECT_FALSE(*lock_.try_acquire(0));
+  advance_ms(30'000);
+  EXPECT_TRUE(*lock_.try_acquire(0));
+  EXPECT_EQ((*client_)("SETNX", "naive", "thread-2"), Reply::integer(0)) << "the wrong way";
+}
+
+/// The classic way: a thread that sets the expiry, without a check of the owner, and is not stopped.
 TEST_P(ReentrantLockInManualTimeTest, RenewalEndsWithRelease) {
   std::atomic<int> requests = 0;
   HookedBackend hooked(*backend_, {.before = [&](const Request&) { ++requests; }});
@@ -175,6 +188,13 @@ TEST_P(ReentrantLockInManualTimeTest, RenewalEndsWithRelease) {
   EXPECT_EQ((*client_)("PTTL", "shop"), Reply::integer(1)) << "the next holder's lease";
   advance_ms(100'000);
   EXPECT_EQ(requests, 0);
+
+  (*client_)("SET", "naive", "next holder, which dies", "PX", 5'000);
+  for (int i = 0; i < 10; ++i) {
+    (*client_)("PEXPIRE", "naive", 30'000);
+    advance_ms(10'000);
+  }
+  EXPECT_EQ((*client_)("EXISTS", "naive"), Reply::integer(1)) << "the wrong way";
 }
 
 /// The classic way (RLock's, too): the first error ends renewal, and the holder works on.
@@ -188,12 +208,15 @@ TEST_P(ReentrantLockInManualTimeTest, FailedRenewalIsRepeated) {
       lossy, {.on_lost = [&](const std::string& name, std::uint64_t) { lost.push_back(name); }});
   ReentrantLock lock(manager, "shop");
   ASSERT_TRUE(lock.acquire().ok());
+  (*client_)("SET", "naive", "owner", "PX", 30'000);
   fails = true;
   advance_ms(25'000);
+  EXPECT_EQ((*client_)("EXISTS", "naive"), Reply::integer(1));
   fails = false;
   advance_ms(100'000);
   EXPECT_TRUE(lock.is_held());
   EXPECT_FALSE(*other_.try_acquire(0));
+  EXPECT_EQ((*client_)("EXISTS", "naive"), Reply::integer(0)) << "the wrong way: no renewal since";
 
   fails = true;
   while ((*client_)("EXISTS", "shop") == Reply::integer(1)) {
@@ -297,8 +320,18 @@ TEST_P(ReentrantLockInManualTimeTest, WaitingSendsNothing) {
   EXPECT_EQ(requests, begun);
   ASSERT_TRUE(other_.release().ok());
   EXPECT_TRUE(*waiter.result());
+
+  (*client_)("SET", "lock:shop", "another holder");
+  SimpleLock polled(hooked, "shop");
+  requests = 0;
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_FALSE(polled.try_lock());
+    advance_ms(100);
+  }
+  EXPECT_EQ(requests, 50) << "the wrong way";
 }
 
+/// The classic way: try, subscribe, and wait for a message that was sent before.
 TEST_P(ReentrantLockInManualTimeTest, ReleaseBeforeSubscriptionIsSeen) {
   bool releases = true;
   HookedBackend hooked(*backend_, {.before = [&](const Request& request) {
@@ -308,6 +341,15 @@ TEST_P(ReentrantLockInManualTimeTest, ReleaseBeforeSubscriptionIsSeen) {
   LockManager manager(hooked);
   ASSERT_TRUE(other_.acquire().ok());
   EXPECT_TRUE(*begin(ReentrantLock(manager, "shop"), kOther).result());
+
+  int messages = 0;
+  const auto naive = backend_->open_client({.on_message = [&](const Reply&) { ++messages; }});
+  ASSERT_EQ((*client_)("EXISTS", "shop"), Reply::integer(1)) << "the attempt fails";
+  (*client_)("DEL", "shop");
+  (*client_)("PUBLISH", kChannel, "0");
+  (*naive)("SUBSCRIBE", kChannel);
+  advance_ms(600'000);
+  EXPECT_EQ(messages, 0) << "the wrong way";
 }
 
 TEST_P(ReentrantLockInManualTimeTest, EndOfHoldersLeaseWakesWaiter) {
@@ -355,6 +397,30 @@ TEST_P(ReentrantLockTest, TokensAscendWithAcquisitions) {
   EXPECT_GT(other.token(), first) << "the protected resource refuses the first from now on";
 }
 
+/// The classic way: a lease, and no token.
+TEST_P(ReentrantLockTest, LateWriteOfPausedHolderIsRefused) {
+  std::int64_t last_token = 0;
+  std::string protected_value;
+  std::string unprotected_value;
+  const auto write = [&](std::int64_t token, const std::string& value) {
+    unprotected_value = value;
+    if (token < last_token) return false;
+    last_token = token;
+    protected_value = value;
+    return true;
+  };
+  ReentrantLock fenced(manager_, "shop", {.is_fenced = true});
+  ReentrantLock other(other_manager_, "shop", {.is_fenced = true});
+  ASSERT_TRUE(fenced.acquire(5'000).ok());
+  const std::int64_t paused_token = fenced.token();
+  expire();
+  ASSERT_TRUE(*other.try_acquire(0));
+  EXPECT_TRUE(write(other.token(), "of the next holder"));
+  EXPECT_FALSE(write(paused_token, "of the paused holder"));
+  EXPECT_EQ(protected_value, "of the next holder");
+  EXPECT_EQ(unprotected_value, "of the paused holder") << "the wrong way";
+}
+
 // ---- Lost replies ----
 
 /// Without the latch the second attempt would take a hold that the first has left.
@@ -381,6 +447,10 @@ TEST_P(ReentrantLockOnRedisTest, ReleaseIsIdempotentUnderRetry) {
   ASSERT_TRUE(lock.acquire().ok());
   losses = 100;
   EXPECT_TRUE(absl::IsUnavailable(lock.release()));
+
+  (*client_)("HSET", "naive", "owner", 2);
+  (*client_)("HINCRBY", "naive", "owner", -1);  // the reply is lost
+  EXPECT_EQ((*client_)("HINCRBY", "naive", "owner", -1), Reply::integer(0)) << "the wrong way";
 }
 
 TEST_P(ReentrantLockTest, AcquisitionWhoseReplyWasLostIsReleasedToo) {
@@ -396,6 +466,10 @@ TEST_P(ReentrantLockTest, AcquisitionWhoseReplyWasLostIsReleasedToo) {
   EXPECT_EQ(field(manager), Reply::bulk("2"));
   EXPECT_TRUE(lock.release().ok());
   EXPECT_EQ((*client_)("KEYS", "*"), Reply::array());
+
+  (*client_)("HINCRBY", "naive", "owner", 1);  // the reply is lost
+  (*client_)("HINCRBY", "naive", "owner", 1);
+  EXPECT_EQ((*client_)("HINCRBY", "naive", "owner", -1), Reply::integer(1)) << "the wrong way";
 }
 
 TEST_P(ReentrantLockInManualTimeTest, LostReplyOfShorterLeaseShortensLeaseHere) {
@@ -451,15 +525,21 @@ TEST_P(ReentrantLockInManualTimeTest, WaiterOutlastsFailedSubscription) {
   EXPECT_TRUE(*waiter.result());
 }
 
-/// A server that comes back has no lock, and sends no message.
+/// A server that comes back has no lock, and sends no message. The classic way waits for one.
 TEST_P(ReentrantLockOnRedisTest, WaiterTriesAgainAfterReconnection) {
+  std::atomic<int> messages = 0;
+  const auto naive = backend_->open_client({.on_message = [&](const Reply& message) {
+    if (message.elements()[0] == Reply::bulk("message")) ++messages;
+  }});
+  (*naive)("SUBSCRIBE", kChannel);
   ASSERT_TRUE(other_.acquire().ok());
   const PendingLock waiter = begin(lock_, kOther);
-  while ((*client_)("PUBSUB", "NUMSUB", kChannel).elements()[1] != Reply::integer(1)) {
+  while ((*client_)("PUBSUB", "NUMSUB", kChannel).elements()[1] != Reply::integer(2)) {
   }
   server_->restart();
   const auto acquired = waiter.result();
   EXPECT_TRUE(acquired.ok() && *acquired) << acquired.status();
+  EXPECT_EQ(messages, 0) << "the wrong way";
 }
 
 // ---- Threads ----

@@ -94,8 +94,10 @@ TEST_P(SemaphoreTest, NumberOfPermitsWakesAsManyWaiters) {
   EXPECT_EQ(permits.size(), 3U);
 }
 
-/// The classic way: a holder that dies keeps its permit for ever.
+/// The classic way: a counter. A holder that dies keeps its permit for ever.
 TEST_P(SemaphoreInManualTimeTest, PermitOfDeadHolderBecomesFree) {
+  (*client_)("SET", "naive", 1);
+  (*client_)("DECR", "naive");
   ASSERT_TRUE(*gate_.try_set_permits(1));
   const std::string permit = **gate_.acquire(0, 5'000);
   const Pending waiter = begin_wait(other_);
@@ -106,6 +108,7 @@ TEST_P(SemaphoreInManualTimeTest, PermitOfDeadHolderBecomesFree) {
   EXPECT_TRUE(waiter.future.get()->has_value());
   EXPECT_TRUE(absl::IsFailedPrecondition(gate_.release(permit)));
   EXPECT_EQ(*gate_.available(), 0);
+  EXPECT_EQ((*client_)("GET", "naive"), Reply::bulk("0")) << "the wrong way";
 }
 
 TEST_P(SemaphoreInManualTimeTest, WaitEndsAtItsDeadline) {

@@ -1,8 +1,9 @@
 #include "engine/recipes/locks/simple_lock.h"
 
+#include <memory>
 #include <mutex>
 
-#include "tests/recipes/recipe_fixture.h"
+#include "tests/recipes/locks/lock_fixture.h"
 
 namespace rushgate {
 namespace {
@@ -46,6 +47,25 @@ TEST_P(SimpleLockInManualTimeTest, LeaseEndsByItself) {
   advance_ms(1);
   EXPECT_EQ(first.expires_in_ms(), 0);
   EXPECT_TRUE(*second.acquire());
+}
+
+/// The classic way: SETNX, then EXPIRE. A crash comes between them.
+TEST_P(SimpleLockInManualTimeTest, LockOfCrashedHolderEnds) {
+  bool has_crashed = false;
+  LossyBackend lossy(*backend_, [&](const Request&) {
+    return has_crashed ? LossyBackend::Loss::kRequest : LossyBackend::Loss::kNone;
+  });
+  auto crashed = std::make_unique<SimpleLock>(lossy, "shop", kMinute);
+  ASSERT_TRUE(*crashed->acquire());
+  ASSERT_EQ((*client_)("SETNX", "lock:naive", "thread-1"), Reply::integer(1));
+  has_crashed = true;
+  crashed.reset();
+  SimpleLock next(*backend_, "shop", kMinute);
+  EXPECT_FALSE(*next.acquire());
+  advance_ms(60'000);
+  EXPECT_TRUE(*next.acquire());
+  advance_ms(86'400'000);
+  EXPECT_EQ((*client_)("SETNX", "lock:naive", "thread-2"), Reply::integer(0)) << "the wrong way";
 }
 
 /// The classic way: DEL without a check of the owner.
