@@ -1,4 +1,4 @@
-// Messages from those who have work to those who do it: one interface for all queues.
+// Messages from producers to consumers: one interface for all queues.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ struct QueueMessage {
 /// One consumer of a queue, and a producer. push(), done() and interrupt() may be called by any thread,
 /// take() by one at a time.
 ///
-/// What is lost, and what is delivered twice, differs from queue to queue: their headers state it.
+/// Losses and repeated deliveries differ from queue to queue: the header of each states them.
 ///
 /// **Errors** of all: kInvalidArgument, an argument out of range; kUnavailable, trying again may help;
 /// kResourceExhausted, the queue is full. A push whose outcome is unknown (OUTCOMEUNKNOWN) may have

@@ -1,5 +1,6 @@
 // A fiber waits for messages by the engine's clock, and lets others of its thread go on.
 #include <memory>
+#include <string>
 
 #include <boost/fiber/fiber.hpp>
 #include <boost/fiber/operations.hpp>
@@ -84,6 +85,21 @@ TEST_F(FiberQueuesTest, DelayedQueueWaitsByEnginesClock) {
   EXPECT_THAT(found, IsEmpty());
   pass_ms(1);
   EXPECT_THAT(found, ElementsAre("timeout"));
+  waiter.join();
+}
+
+/// ZADD wakes no consumer.
+TEST_F(FiberQueuesTest, MessageOfAScriptIsFoundInTime) {
+  const auto queue = *DelayedQueue::create(*engine_, "orders", {.client = {.wait = &fiber_wait()}});
+  Bodies found;
+  boost::fibers::fiber waiter(boost::fibers::launch::dispatch, [&] {
+    const auto messages = *queue->take(10, 60 * 60'000);
+    for (const QueueMessage& message : messages) found.push_back(message.id);
+  });
+  const std::string due = DelayedQueueKeys::of("delayed:", "orders").due;
+  (*engine_->open_client())("ZADD", due, clock_.now_ms(), "order 1");
+  pass_ms(DelayedQueue::kLookAgainMs);
+  EXPECT_THAT(found, ElementsAre("order 1"));
   waiter.join();
 }
 
