@@ -21,6 +21,7 @@
 #include "adapters/resp/resp_encoder.h"
 #include "engine/client/errors.h"
 #include "engine/client/redis_error_code.h"
+#include "engine/client/thread_wait.h"
 
 namespace rushgate {
 namespace {
@@ -87,13 +88,15 @@ class RedisLine::CheckedConnection final : public Client {
   Reply call(Request request) override { return std::move(pipeline({&request, 1}).front()); }
   std::vector<Reply> pipeline(std::span<const Request> requests) override {
     if (requests.empty()) return {};
-    ThreadSubmission submission(requests);
-    if (const auto refusal = line_.submit_to_check(wire_, submission)) {
-      submission.fail_rest(error_code::kClosed, *refusal);
-    } else {
-      submission.wait();
-    }
-    return submission.take_replies();
+    std::optional<WaitingSubmission> submission;
+    thread_wait().wait([&](WaitMethod::Event& finished) {
+      submission.emplace(requests, finished);
+      if (const auto refusal = line_.submit_to_check(wire_, *submission)) {
+        submission->fail_rest(error_code::kClosed, *refusal);
+        finished.happen();
+      }
+    });
+    return submission->take_replies();
   }
   void unblock() override {}
   Reply sync() override { return call(Request::of("PING")); }
@@ -217,6 +220,7 @@ bool RedisLine::is_stale(RedisWire& wire) const {
 }
 
 void RedisLine::encode(Submission& submission) {
+  if (submission.encoded == 0) submission.prepare();
   append_request(submission.requests[submission.encoded++], out_);
   chunk_ends_.push_back(out_.size());
 }

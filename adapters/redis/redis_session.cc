@@ -8,6 +8,7 @@
 #include "adapters/redis/text.h"
 #include "adapters/redis/waiting_submission.h"
 #include "engine/client/errors.h"
+#include "engine/client/thread_wait.h"
 
 namespace rushgate {
 namespace {
@@ -47,6 +48,24 @@ class CallbackSubmission final : public Submission {
   std::vector<Request> owned_;
   Completion completion_;
   std::size_t waiting_bytes_ = 0;  // until the completion runs
+};
+
+/// Deletes itself.
+class LateSubmission final : public Submission {
+ public:
+  explicit LateSubmission(LateRequest& late) : Submission({}), late_(late) {
+    requests = {&request_, 1};
+  }
+
+  void prepare() override { request_ = late_.make(); }
+  void finish() override {
+    const std::unique_ptr<LateSubmission> self(this);
+    late_.complete(std::move(replies.front()));
+  }
+
+ private:
+  LateRequest& late_;
+  Request request_;
 };
 
 /// Returns true if one of `requests` subscribes inside MULTI. To such an EXEC the server sends more
@@ -382,6 +401,13 @@ void RedisClient::submit(Request request, Completion completion) {
   });
 }
 
+void RedisClient::submit_late(LateRequest& request) {
+  auto submission = std::make_unique<LateSubmission>(request);
+  auto refused = session_->submit(*submission);
+  if (!refused) return static_cast<void>(submission.release());  // deletes itself
+  request.complete(*std::move(refused));
+}
+
 Reply RedisClient::call(Request request) {
   Reply error = refusal(request);
   if (error.is_error()) return error;
@@ -413,27 +439,18 @@ std::vector<Reply> RedisClient::pipeline(std::span<const Request> requests) {
 
 std::vector<Reply> RedisClient::exchange(std::span<const Request> requests) {
   const Route route = route_of(requests);
-  const WaitMethod* const wait = session_->options().wait;
+  const WaitMethod* const own = session_->options().wait;
+  const WaitMethod& method = own != nullptr ? *own : thread_wait();
   std::optional<Reply> refused;
   std::vector<Reply> replies;
-  if (wait == nullptr) {
-    ThreadSubmission submission(requests);
-    submission.route = route;
-    refused = session_->submit(submission);
-    if (!refused) {
-      submission.wait();
-      replies = submission.take_replies();
-    }
-  } else {
-    std::optional<EventSubmission> submission;
-    wait->wait([&](WaitMethod::Event& finished) {
-      submission.emplace(requests, finished);
-      submission->route = route;
-      refused = session_->submit(*submission);
-      if (refused) finished.happen();
-    });
-    if (!refused) replies = submission->take_replies();
-  }
+  std::optional<WaitingSubmission> submission;
+  method.wait([&](WaitMethod::Event& finished) {
+    submission.emplace(requests, finished);
+    submission->route = route;
+    refused = session_->submit(*submission);
+    if (refused) finished.happen();
+  });
+  if (!refused) replies = submission->take_replies();
   if (refused) replies.assign(requests.size(), *refused);
   return replies;
 }

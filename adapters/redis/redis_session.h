@@ -83,6 +83,7 @@ class RedisClient final : public Client {
   ~RedisClient() override;
 
   void submit(Request request, Completion completion) override;
+  void submit_late(LateRequest& request) override;
   Reply call(Request request) override;
   std::vector<Reply> pipeline(std::span<const Request> requests) override;
   void unblock() override;

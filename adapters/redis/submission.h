@@ -37,6 +37,8 @@ class Submission {
   Submission(const Submission&) = delete;
   Submission& operator=(const Submission&) = delete;
 
+  /// Called once, before the first request is sent.
+  virtual void prepare() {}
   /// Called once, when every request has its reply, before the submission leaves the queue.
   virtual void note_replies() {}
   /// Called once, after note_replies(), with no lock held. The submission may be gone

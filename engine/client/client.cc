@@ -60,6 +60,11 @@ Reply Client::run(const Script& script, absl::FunctionRef<Request()> make) {
   return reply;
 }
 
+void Client::submit_late(LateRequest& request) {
+  if (inside_callback()) return request.complete(call(request.make()));  // no completion runs now
+  submit(request.make(), [&request](Reply reply) { request.complete(std::move(reply)); });
+}
+
 void Client::submit_script(const Script& script, std::span<const std::string_view> keys,
                            std::span<const std::string_view> arguments, Completion completion) {
   Request request = script_request(script, keys, arguments);

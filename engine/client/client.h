@@ -22,6 +22,20 @@ namespace rushgate {
 /// blocking calls included. It must not throw.
 using Completion = absl::AnyInvocable<void(Reply)>;
 
+/// A request that is made when it is sent: what arrives until then can still become a part of it.
+class LateRequest {
+ public:
+  /// Returns the request, which neither blocks nor changes the state of the session. Called at most
+  /// once.
+  virtual Request make() = 0;
+  /// Takes the reply. Called once, after make() has returned; without make() if the request was not
+  /// sent.
+  virtual void complete(Reply reply) = 0;
+
+ protected:
+  ~LateRequest() = default;
+};
+
 class Client;
 
 /// Runs once on each new connection, before anything else is sent over it. The client that it gets
@@ -40,6 +54,11 @@ class Client {
   /// command (XREADGROUP … BLOCK) answers when it is served or its time is up, and holds up nobody
   /// else.
   virtual void submit(Request request, Completion completion) = 0;
+
+  /// Submits `request`, which must live until complete() is called. Both its functions are called
+  /// by whichever thread sends or receives, perhaps before submit_late() returns. They must not
+  /// wait, throw or use a client.
+  virtual void submit_late(LateRequest& request);
 
   /// Submits and waits, as ClientOptions::wait says.
   virtual Reply call(Request request) = 0;

@@ -17,7 +17,7 @@
 #include "engine/client/request.h"
 #include "engine/commands/session.h"
 #include "engine/executor/executor_errors.h"
-#include "engine/executor/futex.h"
+#include "engine/base/futex.h"
 
 namespace rushgate {
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
+#include "engine/client/redis_error_code.h"
 #include "engine/client/reply_status.h"
 #include "engine/sale/orders/unstored_orders.h"
 #include "engine/sale/vouchers/keyspace_run.h"
@@ -118,6 +119,13 @@ Sale::Sale(Backend& backend, OrderStore& orders, SaleOptions options)
         }
         return owner_.verify(connection);
       }) {
+  // A user's own script decides on one buyer. The engine decides faster than callers can join. A
+  // queue timeout is each request's own.
+  const bool may_join = !backend.capabilities().runs_native_scripts && custom_ == nullptr &&
+                        options_.client.queue_timeout_ms == 0;
+  if (may_join) {
+    groups_.emplace(*client_, requests_, options_.client.wait);
+  }
   backend.add_connection_check(connection_check_.get());
 }
 
@@ -175,6 +183,10 @@ BuyResult Sale::buy(VoucherId voucher, UserId user, std::string_view request_key
 }
 
 Reply Sale::admit(VoucherId voucher, const AdmissionRequests::Buyer& buyer) {
+  if (groups_ && buyer.request_key.empty()) {
+    Reply reply = groups_->admit(voucher, buyer);
+    if (!has_code(reply, redis_error_code::kNoScript)) return reply;
+  }
   return client_->run(script(), [&] {
     return custom_ ? custom_->make(voucher, buyer) : requests_.make(voucher, {&buyer, 1});
   });

@@ -17,6 +17,7 @@
 #include "engine/client/connection_check.h"
 #include "engine/client/native_script.h"
 #include "engine/sale/admission/admission.h"
+#include "engine/sale/admission/admission_groups.h"
 #include "engine/sale/admission/custom_admission.h"
 #include "engine/sale/admission/custom_admission_requests.h"
 #include "engine/sale/admission/outcome.h"
@@ -147,6 +148,7 @@ class Sale {
   const std::unique_ptr<Client> client_;
   AdmissionRequests requests_;
   const std::unique_ptr<CustomAdmissionRequests> custom_;  // null: the sale's own script decides
+  std::optional<AdmissionGroups> groups_;                  // on a keyspace behind a network
   OrderIdReservations reservations_;
   IdGenerator ids_;
   QueuedOrders queued_;

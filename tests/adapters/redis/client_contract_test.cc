@@ -234,6 +234,51 @@ TEST_P(ClientContract, SubmittedScriptIsSentInFullIfUnknown) {
   }
 }
 
+/// Appends 1 to a list.
+class LateAppend final : public LateRequest {
+ public:
+  Request make() override {
+    ++made;
+    return Request::of("RPUSH", "l", 1);
+  }
+  void complete(Reply reply) override { replies.next()(std::move(reply)); }
+
+  std::atomic<int> made = 0;
+  Replies replies;
+};
+
+TEST_P(ClientContract, LateRequestIsMadeOnceAndKeepsItsPlace) {
+  const auto client = open();
+  LateAppend late;
+  Replies replies;
+  client->submit(Request::of("RPUSH", "l", 0), replies.next());
+  client->submit_late(late);
+  client->submit(Request::of("RPUSH", "l", 2), replies.next());
+  EXPECT_EQ(late.replies.wait_for(1)[0], Reply::integer(2));
+  replies.wait_for(2);
+  EXPECT_EQ(late.made, 1);
+  EXPECT_EQ(to_debug_string((*client)("LRANGE", "l", 0, -1)), R"(["0", "1", "2"])");
+}
+
+TEST_P(ClientContract, LateRequestInCallbackCompletes) {
+  const auto client = open();
+  LateAppend late;
+  std::promise<Reply> inner;
+  client->submit(Request::of("PING"), [&](Reply) {
+    client->submit_late(late);
+    inner.set_value(late.replies.wait_for(1)[0]);
+  });
+  EXPECT_EQ(inner.get_future().get(), Reply::integer(1));
+}
+
+TEST_P(ClientContract, LateRequestOfClosedBackendGetsClosed) {
+  const auto client = open();
+  tested_->close();
+  LateAppend late;
+  client->submit_late(late);
+  EXPECT_TRUE(has_code(late.replies.wait_for(1)[0], error_code::kClosed));
+}
+
 // ---- Blocking -----------------------------------------------------------------------------------
 
 TEST_P(ClientContract, BlockingReadDelaysNoOtherCall) {

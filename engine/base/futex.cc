@@ -1,4 +1,4 @@
-#include "engine/executor/futex.h"
+#include "engine/base/futex.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>

@@ -1,0 +1,11 @@
+// Waiting on plain threads: what a client does whose ClientOptions::wait is null.
+#pragma once
+
+#include "engine/client/wait_method.h"
+
+namespace rushgate {
+
+/// Returns the method that puts the calling thread to sleep.
+const WaitMethod& thread_wait();
+
+}  // namespace rushgate

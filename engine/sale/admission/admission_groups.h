@@ -1,0 +1,46 @@
+// Callers that buy the same voucher at the same time share a request: for a keyspace behind a
+// network.
+#pragma once
+
+#include <cstddef>
+#include <mutex>
+
+#include "absl/container/flat_hash_map.h"
+#include "engine/client/client.h"
+#include "engine/client/reply.h"
+#include "engine/client/wait_method.h"
+#include "engine/sale/admission/admission.h"
+
+namespace rushgate {
+
+/// A request that has not been sent yet takes along the callers that arrive until then and want the
+/// same voucher. So no caller waits for others, and a server decides on a group in about half the
+/// time that it needs for as many requests.
+///
+/// Thread-safe.
+class AdmissionGroups {
+ public:
+  using Buyer = AdmissionRequests::Buyer;
+
+  /// Buyers of one request. More would hardly save the server anything, and would delay other
+  /// clients.
+  static constexpr std::size_t kBuyersMax = 64;
+  static_assert(kBuyersMax <= AdmissionRequests::kBuyersMax);
+
+  /// `wait` suspends the callers; null: their threads sleep. Nothing is owned.
+  AdmissionGroups(Client& client, const AdmissionRequests& requests, const WaitMethod* wait);
+
+  /// Returns the script's reply for `buyer`, which has no request key. NOSCRIPT is a reply, too.
+  Reply admit(VoucherId voucher, const Buyer& buyer);
+
+ private:
+  class Group;
+
+  const AdmissionRequests& requests_;
+  Client& client_;
+  const WaitMethod& wait_;
+  std::mutex mutex_;
+  absl::flat_hash_map<VoucherId, Group*> open_;  // guarded by mutex_; not sent yet, not full
+};
+
+}  // namespace rushgate

@@ -1,0 +1,187 @@
+// Callers that share a request: AdmissionGroups, by threads, on every backend.
+#include "engine/sale/admission/admission_groups.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "engine/client/thread_wait.h"
+#include "tests/forwarding_backend.h"
+#include "tests/sale/sale_fixture.h"
+
+namespace rushgate {
+namespace {
+
+/// Keeps late requests until they are released.
+class HoldingClient final : public Client {
+ public:
+  explicit HoldingClient(Client& client) : client_(client) {}
+
+  void submit_late(LateRequest& request) override {
+    const std::lock_guard lock(mutex_);
+    held_.push_back(&request);
+  }
+  /// Sends what is held. Returns how many requests that were.
+  std::size_t send_held() {
+    const std::vector<LateRequest*> held = take_held();
+    for (LateRequest* request : held) client_.submit_late(*request);
+    return held.size();
+  }
+  /// Replies to what is held without sending it.
+  std::size_t refuse_held(const Reply& reply) {
+    const std::vector<LateRequest*> held = take_held();
+    for (LateRequest* request : held) request->complete(reply);
+    return held.size();
+  }
+
+  void submit(Request request, Completion completion) override {
+    client_.submit(std::move(request), std::move(completion));
+  }
+  Reply call(Request request) override { return client_.call(std::move(request)); }
+  std::vector<Reply> pipeline(std::span<const Request> requests) override {
+    return client_.pipeline(requests);
+  }
+  void unblock() override { client_.unblock(); }
+  Reply sync() override { return client_.sync(); }
+  [[nodiscard]] Request script_request(const Script& script, std::span<const std::string_view> keys,
+                                       std::span<const std::string_view> arguments) const override {
+    return client_.script_request(script, keys, arguments);
+  }
+
+ private:
+  std::vector<LateRequest*> take_held() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(held_, {});
+  }
+
+  Client& client_;
+  std::mutex mutex_;
+  std::vector<LateRequest*> held_;  // guarded by mutex_
+};
+
+/// thread_wait(), which knows how many callers have begun to wait.
+class CountingWait final : public WaitMethod {
+ public:
+  void wait(absl::FunctionRef<void(Event&)> begin) const override {
+    thread_wait().wait([&](Event& event) {
+      begin(event);
+      const std::lock_guard lock(mutex_);
+      ++waiting_;
+      changed_.notify_all();
+    });
+  }
+  [[nodiscard]] std::uint64_t caller_number() const override {
+    return thread_wait().caller_number();
+  }
+  /// Returns once so many have begun since the last call.
+  void await(int callers) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return waiting_ == callers; });
+    waiting_ = 0;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  mutable int waiting_ = 0;  // guarded by mutex_
+};
+
+constexpr VoucherId kVoucher = 7;
+constexpr int kStock = 50;
+
+class AdmissionGroupsTest : public SaleFixture,
+                            public ::testing::WithParamInterface<SaleBackendParam> {
+ protected:
+  AdmissionGroupsTest() : SaleFixture(*GetParam(), TestTime::kMachines) {
+    const std::int64_t now_ms = backend_.clock().now_ms();
+    EXPECT_EQ(sale_->publish({.id = kVoucher,
+                              .title = "voucher",
+                              .stock = kStock,
+                              .begin_ms = now_ms - 60'000,
+                              .end_ms = now_ms + 3'600'000}),
+              absl::OkStatus());
+    backend_.client()("SCRIPT", "LOAD", admission_script().text());
+  }
+
+  /// Asks for users 1 to `count`, all at the same time. `then` runs once all wait.
+  std::vector<Reply> admit_together(int count, absl::FunctionRef<void()> then) {
+    std::vector<Reply> replies(static_cast<std::size_t>(count));
+    std::vector<std::thread> threads;
+    for (int i = 0; i < count; ++i) {
+      threads.emplace_back([&, i] {
+        replies[static_cast<std::size_t>(i)] =
+            groups_.admit(kVoucher, {.user = i + 1, .order = 1'000'000 + i, .request_key = {}});
+      });
+    }
+    wait_.await(count);
+    then();
+    for (std::thread& thread : threads) thread.join();
+    return replies;
+  }
+
+  CountingWait wait_;
+  HoldingClient client_{backend_.client()};
+  AdmissionRequests requests_{client_, SaleKeys{}, 60'000};
+  AdmissionGroups groups_{client_, requests_, &wait_};
+};
+INSTANTIATE_TEST_SUITE_P(Backends, AdmissionGroupsTest, each_backend(TestTime::kMachines),
+                         backend_name);
+
+TEST_P(AdmissionGroupsTest, CallersJoinUntilTheRequestIsSent) {
+  constexpr int kCallers = AdmissionGroups::kBuyersMax + 6;
+  std::size_t requests = 0;
+  const std::vector<Reply> replies =
+      admit_together(kCallers, [&] { requests = client_.send_held(); });
+  EXPECT_EQ(requests, 2U);
+  int accepted = 0;
+  for (const Reply& reply : replies) {
+    const auto answer = AdmissionAnswer::read(reply, 1);
+    ASSERT_TRUE(answer) << to_debug_string(reply);
+    EXPECT_TRUE(answer->code == AdmissionCode::kAccepted ||
+                answer->code == AdmissionCode::kSoldOut);
+    if (answer->code == AdmissionCode::kAccepted) ++accepted;
+  }
+  EXPECT_EQ(accepted, kStock);
+  EXPECT_EQ(backend_.client()("XLEN", "stream.orders"), Reply::integer(kStock));
+  EXPECT_EQ(backend_.client()("GET", "seckill:stock:7"), Reply::bulk("0"));
+}
+
+TEST_P(AdmissionGroupsTest, EachCallerGetsTheReplyForItsUser) {
+  for (const UserId user : {2, 3, 5, 7}) {
+    ASSERT_EQ(sale_->buy(kVoucher, user).outcome, Outcome::kAccepted);
+  }
+  const std::vector<Reply> replies = admit_together(8, [&] { client_.send_held(); });
+  for (int user = 1; user <= 8; ++user) {
+    const bool has_one = user == 2 || user == 3 || user == 5 || user == 7;
+    EXPECT_EQ(replies[static_cast<std::size_t>(user - 1)], Reply::integer(has_one ? 2 : 0)) << user;
+  }
+}
+
+TEST_P(AdmissionGroupsTest, FailureIsForAllOfTheGroup) {
+  const Reply refusal = Reply::error("CLOSED the connection was lost");
+  std::size_t requests = 0;
+  for (const Reply& reply : admit_together(8, [&] { requests = client_.refuse_held(refusal); })) {
+    EXPECT_EQ(reply, refusal);
+  }
+  EXPECT_EQ(requests, 1U);
+  // Nothing of the failed group is left.
+  const std::vector<Reply> replies = admit_together(2, [&] { client_.send_held(); });
+  EXPECT_EQ(replies[0], Reply::integer(0));
+  EXPECT_EQ(replies[1], Reply::integer(0));
+}
+
+TEST_P(AdmissionGroupsTest, ScriptThatTheKeyspaceForgotIsLoadedAgain) {
+  ASSERT_EQ(sale_->buy(kVoucher, 1).outcome, Outcome::kAccepted);
+  ASSERT_EQ(backend_.client()("SCRIPT", "FLUSH"), Reply::ok());
+  EXPECT_EQ(sale_->buy(kVoucher, 2).outcome, Outcome::kAccepted);
+}
+
+}  // namespace
+}  // namespace rushgate
