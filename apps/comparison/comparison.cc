@@ -41,7 +41,7 @@ std::vector<Forced> schedules_of(const StrategyKind& kind, const ComparisonOptio
 std::map<Fault, std::int64_t> find_faults(const std::map<UserId, std::int64_t>& told,
                                           const strategies::OrderCounts& counts,
                                           const JobResult& result, std::int64_t stock) {
-  std::map<Fault, std::int64_t> faults;
+  std::map<Fault, std::int64_t> faults = {{Fault::kDoubled, 0}, {Fault::kLost, 0}};
   faults[Fault::kOversold] = std::max<std::int64_t>(0, counts.orders - stock);
   faults[Fault::kTurnedAway] = result.turned_away;
   for (const auto& [user, orders] : counts.by_user) faults[Fault::kDoubled] += orders - 1;

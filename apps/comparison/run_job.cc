@@ -154,7 +154,9 @@ void run_job() {
   }
   strategies::Schedule schedule({.kind = job.schedule,
                                  .will_happen = job.will_happen,
+                                 .stock = job.stock,
                                  .kill_after = job.kill_after,
+                                 .kill_late = kind->redelivers && job.seed % 2 == 0,
                                  .wait_for_kill = wait_for_kill},
                                 shared);
   const auto backend = kind->has_keyspace ? open_keyspace(job) : nullptr;

@@ -25,13 +25,12 @@ redis.call('SADD', KEYS[2], ARGV[1])
 }
 
 Answer admit(Client& client, const Script& script, const Setting& setting, std::string_view key,
-             UserId user, OrderId order) {
+             UserId user, std::string_view order) {
   const std::string stock = setting.stock_key();
   const std::string buyers = setting.buyers_key();
   const std::string user_text = std::to_string(user);
-  const std::string order_text = std::to_string(order);
   const std::string_view keys[] = {stock, buyers, key};
-  const std::string_view arguments[] = {user_text, order_text};
+  const std::string_view arguments[] = {user_text, order};
   switch (must(client.run(script, keys, arguments)).integer()) {
     case 0:
       return Answer::kAccepted;

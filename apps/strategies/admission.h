@@ -19,11 +19,11 @@ class KeyspaceStrategy : public Strategy {
 };
 
 /// Returns the field's admission script, followed by `then`: commands in Lua that pass an accepted
-/// order on. KEYS: stock, buyers, and one for `then`. ARGV: the user, the order.
+/// order on. KEYS: stock, buyers, and one for `then`. ARGV: the user, and what `then` passes on.
 Script admission_script(std::string_view then);
 
 /// Runs a script of admission_script(). `key` is the third.
 Answer admit(Client& client, const Script& script, const Setting& setting, std::string_view key,
-             UserId user, OrderId order);
+             UserId user, std::string_view order);
 
 }  // namespace rushgate::strategies

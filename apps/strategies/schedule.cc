@@ -3,8 +3,6 @@
 #include <chrono>
 #include <thread>
 
-#include "absl/functional/function_ref.h"
-
 namespace rushgate::strategies {
 namespace {
 
@@ -46,6 +44,10 @@ std::string_view schedule_name(ScheduleKind kind) {
       return "release-late";
     case ScheduleKind::kHoldLong:
       return "hold-long";
+    case ScheduleKind::kWorkerRestarts:
+      return "worker-restarts";
+    case ScheduleKind::kWorkerLate:
+      return "worker-late";
   }
   return "";
 }
@@ -70,17 +72,35 @@ std::string_view schedule_text(ScheduleKind kind) {
     case ScheduleKind::kHoldLong:
       return "a click that holds the lock pauses between its read and its write, for longer than "
              "its lease";
+    case ScheduleKind::kWorkerRestarts:
+      return "the worker that stores orders stops when a quarter of the stock is sold, and starts "
+             "again when half of it is sold";
+    case ScheduleKind::kWorkerLate:
+      return "the worker that stores orders first starts when a quarter of the stock is sold";
   }
   return "";
 }
 
 int processes_of(ScheduleKind kind) { return kind == ScheduleKind::kTwoProcesses ? 2 : 1; }
 
+Schedule::Schedule(const Options& options, SharedCounts shared)
+    : options_(options), shared_(shared) {
+  if (options.kind == ScheduleKind::kWorkerRestarts) {
+    away_from_ = options.stock / 4;
+    away_to_ = options.stock / 2;
+  } else if (is_worker_late()) {
+    away_to_ = options.stock / 4;
+    has_left_ = true;
+  }
+}
+
 // ---- For strategies ---------------------------------------------------------------------------
 
 void Schedule::between_read_and_write(UserId user, std::int64_t stock) {
   switch (options_.kind) {
     case ScheduleKind::kFree:
+    case ScheduleKind::kWorkerRestarts:
+    case ScheduleKind::kWorkerLate:
       return;
     case ScheduleKind::kLastPiece:
       if (stock == 1) meet(shared_.arrived(), kVainPatienceMs);
@@ -113,8 +133,15 @@ void Schedule::meet(std::atomic<std::uint32_t>& arrived, std::int64_t vain_patie
 }
 
 void Schedule::half_done() {
-  if (options_.kill_after == 0 || accepted_ < options_.kill_after) return;
-  options_.wait_for_kill();
+  if (!options_.kill_late) kill_if_due();
+}
+
+void Schedule::half_stored() {
+  if (options_.kill_late) kill_if_due();
+}
+
+void Schedule::kill_if_due() {
+  if (options_.kill_after > 0 && accepted_ >= options_.kill_after) options_.wait_for_kill();
 }
 
 void Schedule::before_release() {
@@ -128,9 +155,28 @@ bool Schedule::is_about_locks() const {
   return options_.kind == ScheduleKind::kReleaseLate || options_.kind == ScheduleKind::kHoldLong;
 }
 
+// ---- For the workers of strategies ------------------------------------------------------------
+
+bool Schedule::shall_worker_leave() {
+  if (options_.kind != ScheduleKind::kWorkerRestarts || accepted_ < away_from_) return false;
+  return !has_left_.exchange(true);
+}
+
+void Schedule::stay_away(absl::FunctionRef<bool()> is_over) {
+  wait_until(kPatienceMs, [&] { return accepted_ >= away_to_ || is_over(); });
+}
+
+/// Clicks are faster than a worker restarts: they wait until it has left, and until it has come back.
+void Schedule::keep_pace() {
+  if (away_to_ == 0) return;
+  if (accepted_ >= away_from_) wait_until(kPatienceMs, [&] { return has_left_.load(); });
+  if (accepted_ >= away_to_) wait_until(kPatienceMs, [&] { return has_come_back_.load(); });
+}
+
 // ---- For the rush -----------------------------------------------------------------------------
 
 void Schedule::begin_click() {
+  keep_pace();
   if (options_.kind != ScheduleKind::kLastPiece) return;
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return is_open_ || !is_busy_; });

@@ -9,17 +9,20 @@
 #include <span>
 #include <string_view>
 
+#include "absl/functional/function_ref.h"
 #include "engine/sale/vouchers/voucher.h"
 
 namespace rushgate::strategies {
 
 enum class ScheduleKind : std::uint8_t {
-  kFree,          // nothing is forced
-  kLastPiece,     // two clicks read that one piece is left
-  kClicksMeet,    // both clicks of a user read before either writes
-  kTwoProcesses,  // as kClicksMeet, in two processes that share the database
-  kReleaseLate,   // a lock is released after its lease
-  kHoldLong,      // work under a lock takes longer than the lease
+  kFree,            // nothing is forced
+  kLastPiece,       // two clicks read that one piece is left
+  kClicksMeet,      // both clicks of a user read before either writes
+  kTwoProcesses,    // as kClicksMeet, in two processes that share the database
+  kReleaseLate,     // a lock is released after its lease
+  kHoldLong,        // work under a lock takes longer than the lease
+  kWorkerRestarts,  // the worker is away while orders are admitted
+  kWorkerLate,      // the worker first starts when orders were admitted
 };
 
 /// "free", "clicks-meet", …: for JSON.
@@ -58,13 +61,16 @@ class Schedule {
     /// The strategy cannot prevent what is forced. So the schedule waits for it, however slow the
     /// machine is. Otherwise it waits for a short time, in vain.
     bool will_happen = false;
+    std::int64_t stock = 0;
     /// The process will be killed when so many purchases were accepted. 0: it will not.
     std::int64_t kill_after = 0;
+    /// It will be killed at half_stored(), not at half_done().
+    bool kill_late = false;
     /// Called by a thread that shall not go on: the process is to be killed now.
     void (*wait_for_kill)() = nullptr;
   };
 
-  Schedule(const Options& options, SharedCounts shared) : options_(options), shared_(shared) {}
+  Schedule(const Options& options, SharedCounts shared);
   Schedule(const Schedule&) = delete;
   Schedule& operator=(const Schedule&) = delete;
 
@@ -75,10 +81,23 @@ class Schedule {
   /// A kill would do the most harm here: one of two changes is made, or a message is in no queue and
   /// in no table.
   void half_done();
+  /// A message is in a table, and its queue does not know it yet: it will be delivered once more.
+  void half_stored();
   /// The work under a lock is done, and the lock is still held.
   void before_release();
   /// Returns the lease of locks.
   [[nodiscard]] std::int64_t lease_ms() const;
+
+  // ---- For the workers of strategies ----
+
+  /// Returns true if the worker shall not start at once, but stay_away() first.
+  [[nodiscard]] bool is_worker_late() const { return options_.kind == ScheduleKind::kWorkerLate; }
+  /// Returns true, once, if the worker shall stop now, and stay_away().
+  bool shall_worker_leave();
+  /// Returns when the worker shall start again, or when `is_over` returns true.
+  void stay_away(absl::FunctionRef<bool()> is_over);
+  /// The worker works again.
+  void come_back() { has_come_back_ = true; }
 
   // ---- For the rush ----
 
@@ -88,6 +107,8 @@ class Schedule {
   void note_accepted() { ++accepted_; }
 
  private:
+  void keep_pace();
+  void kill_if_due();
   void meet(std::atomic<std::uint32_t>& arrived, std::int64_t vain_patience_ms);
   [[nodiscard]] bool is_about_locks() const;
 
@@ -96,6 +117,12 @@ class Schedule {
   std::atomic<std::int64_t> accepted_{0};
   std::atomic<int> waiting_{0};  // clicks that wait for another
   std::atomic<bool> is_release_late_{false};
+
+  // The worker is away from the first count of accepted purchases to the second.
+  std::int64_t away_from_ = 0;
+  std::int64_t away_to_ = 0;
+  std::atomic<bool> has_left_{false};
+  std::atomic<bool> has_come_back_{false};
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -8,7 +8,8 @@ const std::vector<StrategyKind>& all_strategies() {
   static const std::vector<StrategyKind> all = {
       read_then_write(), version_check(),      stock_check(),     database_lock(),
       user_mutex(),      lock_without_owner(), lock_with_owner(), renewed_lock(),
-      pipeline(),        stream_group(),       rushgate_sale(),
+      pipeline(),        process_queue(),      popped_list(),     moved_list(),
+      channel(),         stream_from_now(),    stream_group(),    rushgate_sale(),
   };
   return all;
 }

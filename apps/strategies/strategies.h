@@ -18,6 +18,11 @@ StrategyKind lock_without_owner();  // f
 StrategyKind lock_with_owner();     // g
 StrategyKind renewed_lock();        // h
 StrategyKind pipeline();            // i
+StrategyKind process_queue();       // j
+StrategyKind popped_list();         // k1
+StrategyKind moved_list();          // k2
+StrategyKind channel();             // l
+StrategyKind stream_from_now();     // m
 StrategyKind stream_group();        // n
 StrategyKind rushgate_sale();       // o
 

@@ -95,6 +95,7 @@ struct StrategyKind {
   std::string_view letter;
   std::string_view name;
   bool has_keyspace = false;
+  bool redelivers = false;  // it calls Schedule::half_stored(), too
   /// Each is a rush of its own, after one with kFree. kTwoProcesses is left out where they cannot share
   /// the keyspace.
   std::vector<Forced> forced;

@@ -37,6 +37,11 @@ const std::map<std::string, Names> kKnownFaults = {
     {"g", {"oversold"}},
     {"h", {}},
     {"i", {"oversold", "doubled", "left_behind"}},
+    {"j", {"lost", "left_behind"}},
+    {"k1", {"lost", "left_behind"}},
+    {"k2", {}},
+    {"l", {"lost", "left_behind"}},
+    {"m", {"lost", "left_behind"}},
     {"n", {}},
     {"o", {}},
 };
@@ -84,7 +89,7 @@ void expect_rushes(const nlohmann::ordered_json& strategy) {
   ASSERT_EQ(rushes.size(), 2 + strategy["forced"].size());
   EXPECT_EQ(rushes.front()["schedule"], "free");
   EXPECT_EQ(rushes.back()["killed"], true);
-  for (const auto& rush : rushes) EXPECT_GE(rush["orders"], rush["killed"] ? 10 : 20);
+  for (const auto& rush : rushes) EXPECT_GE(rush["accepted"], rush["killed"] ? 10 : 20);
 }
 
 /// The faults of each rush, by its schedule.
@@ -134,6 +139,28 @@ TEST(StrategiesProgramTest, MutexFailsOnlyInTwoProcesses) {
   EXPECT_EQ(faults["two-processes"], Names{"doubled"});
 }
 
+TEST(StrategiesProgramTest, KillLosesOnlyThePoppedOrder) {
+  const auto strategies = run_strategies("k");
+  ASSERT_EQ(strategies.size(), 2U);
+  EXPECT_EQ(strategies[0]["rushes"].back()["lost"], 1);
+  EXPECT_EQ(faults_by_schedule(strategies[0])["worker-restarts"], Names{});
+}
+
+TEST(StrategiesProgramTest, ChannelForgetsWhileWorkerIsAway) {
+  const auto strategies = run_strategies("l,n");
+  EXPECT_GE(strategies[0]["rushes"][1]["lost"], 5);  // a quarter of the stock
+  EXPECT_EQ(faults_by_schedule(strategies[1])["worker-restarts"], Names{});
+}
+
+TEST(StrategiesProgramTest, StreamFromNowSkipsWhatWasBefore) {
+  const auto strategies = run_strategies("m,n");
+  auto from_now = faults_by_schedule(strategies[0]);
+  EXPECT_EQ(from_now["worker-late"], (Names{"lost", "left_behind"}));
+  EXPECT_EQ(from_now["worker-restarts"], Names{});
+  EXPECT_EQ(from_now["killed"], Names{});
+  EXPECT_EQ(faults_by_schedule(strategies[1])["worker-late"], Names{});
+}
+
 TEST(StrategiesProgramTest, EveryStrategyIsTested) {
   std::vector<std::string> letters;
   for (const auto& kind : strategies::all_strategies()) letters.emplace_back(kind.letter);
@@ -142,7 +169,7 @@ TEST(StrategiesProgramTest, EveryStrategyIsTested) {
 
 TEST(StrategiesProgramTest, KilledWorkerStoresEachOrderOnce) {
   for (const char* const seed : {"1", "2", "3"}) {
-    const ProgramResult result = run_program(small_rush({"--only", "n,o", "--seed", seed}));
+    const ProgramResult result = run_program(small_rush({"--only", "k2,n,o", "--seed", seed}));
     ASSERT_EQ(result.exit_code, kExitOk) << result.err;
     for (const auto& strategy : result.json()["strategies"]) {
       const auto& killed = strategy["rushes"].back();
@@ -183,7 +210,7 @@ TEST(StrategiesRedisProgramTest, StrategiesRunThereAndLeaveNoKeys) {
   testing::RawConnection connection(server.socket_path());
   connection.call(Request::of("SET", "theirs", 1));
   const ProgramResult result =
-      run_program(small_rush({"--only", "h,i,n,o", "--redis", server.url()}));
+      run_program(small_rush({"--only", "h,i,j,k,l,m,n,o", "--redis", server.url()}));
   ASSERT_EQ(result.exit_code, kExitOk) << result.err;
   for (const auto& strategy : result.json()["strategies"]) {
     expect_known_faults(strategy);

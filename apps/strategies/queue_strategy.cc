@@ -1,0 +1,66 @@
+#include "apps/strategies/queue_strategy.h"
+
+#include <chrono>
+#include <stdexcept>
+#include <thread>
+
+#include <fmt/format.h>
+
+namespace rushgate::strategies {
+
+QueueStrategy::QueueStrategy(const Setting& setting, std::string_view push)
+    : KeyspaceStrategy(setting),
+      script_pushes_(!push.empty()),
+      script_(admission_script(push)),
+      ids_(*setting.backend, {.key_prefix = setting.prefix + "id:"}) {}
+
+void QueueStrategy::start() {
+  if (!setting().schedule->is_worker_late()) queue_ = open_queue();
+  worker_.start([this] { work(); });
+}
+
+Answer QueueStrategy::buy(Desk& desk, UserId user) {
+  const std::string order = fmt::format("{} {}", ids_.next_id().value(), user);
+  const Answer answer = admit(*desk.client, script_, setting(), queue_name(), user, order);
+  if (answer != Answer::kAccepted || script_pushes_) return answer;
+  absl::Status pushed = queue_->push(order);
+  while (absl::IsResourceExhausted(pushed)) {  // the worker makes room
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    pushed = queue_->push(order);
+  }
+  if (!pushed.ok()) throw std::runtime_error(pushed.ToString());
+  return answer;
+}
+
+void QueueStrategy::work() {
+  constexpr std::int64_t kWaitMs = 10;
+  constexpr std::int64_t kLastWaitMs = 200;  // the last message may be on its way
+  OrderFile orders(setting().dir);
+  while (true) {
+    if (queue_ == nullptr || setting().schedule->shall_worker_leave()) restart();
+    const bool is_last = worker_.is_stopping();
+    const auto messages = queue_->take(1, is_last ? kLastWaitMs : kWaitMs).value();
+    if (messages.empty() && is_last) return;
+    for (const QueueMessage& message : messages) store(orders, message);
+  }
+}
+
+void QueueStrategy::restart() {
+  queue_.reset();
+  setting().schedule->stay_away([this] { return worker_.is_stopping(); });
+  queue_ = open_queue();
+  setting().schedule->come_back();
+}
+
+void QueueStrategy::store(OrderFile& orders, const QueueMessage& message) {
+  std::size_t id_size = 0;
+  const OrderId id = std::stoll(message.body, &id_size);
+  const UserId user = std::stoll(message.body.substr(id_size));
+  setting().schedule->half_done();
+  orders.insert_order(id, user);
+  setting().schedule->half_stored();
+  const QueueMessage messages[] = {message};
+  static_cast<void>(queue_->done(messages).value());
+}
+
+}  // namespace rushgate::strategies
