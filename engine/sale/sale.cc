@@ -111,6 +111,10 @@ Sale::Sale(Backend& backend, OrderStore& orders, SaleOptions options)
                        std::size_t count = 0;
                        return ids_.next_ids(drawn, count);
                      },
+                 .forget_copies =
+                     [this](VoucherId voucher) {
+                       return voucher_cache_ ? voucher_cache_->forget(voucher) : absl::OkStatus();
+                     },
                  .logger = options_.logger}),
       connection_check_([this](Client& connection) {
         if (server_run_.may_have_lost_writes(connection)) {
@@ -149,6 +153,12 @@ absl::StatusOr<std::unique_ptr<Sale>> Sale::open(Backend& backend, OrderStore& o
   if (sale->custom_ != nullptr) {
     const absl::Status loaded = sale->custom_->load();
     if (!loaded.ok()) return loaded;
+  }
+  if (sale->options_.voucher_copies_max > 0) {
+    auto cache = VoucherCache::open(backend, orders, sale->options_.keys,
+                                    sale->options_.voucher_copies_max, sale->options_.client.wait);
+    if (!cache.ok()) return cache.status();
+    sale->voucher_cache_ = *std::move(cache);
   }
   sale->server_run_.may_have_lost_writes(*sale->client_);  // notes which run it is
   const absl::Status recovered = sale->vouchers_.recover();

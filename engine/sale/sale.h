@@ -30,6 +30,7 @@
 #include "engine/sale/ownership/server_run.h"
 #include "engine/sale/sale_keys.h"
 #include "engine/sale/vouchers/voucher_book.h"
+#include "engine/sale/vouchers/voucher_cache.h"
 
 namespace spdlog {
 class logger;
@@ -68,6 +69,10 @@ struct SaleOptions {
   /// Takes over what another system made under the same keys: its order stream, and the stock and
   /// the buyers of a voucher when it is first published (VoucherBookOptions::adopt).
   bool adopt = false;
+  /// Has voucher() cache versions: in the keyspace, and up to so many in this process. For pages that
+  /// are shown often, or a database that is slow. All processes that publish must have it too. 0: each
+  /// call asks the database.
+  std::size_t voucher_copies_max = 0;
   /// Decides in place of the sale's own admission script.
   std::optional<CustomAdmission> admission = {};
   /// Of the sale's own client: how its callers wait, and what becomes of a request that finds the
@@ -94,9 +99,11 @@ class Sale {
     return vouchers_.add_stock(voucher, delta);
   }
   absl::Status close(VoucherId voucher) { return vouchers_.close(voucher); }
-  /// Returns the version in force; nothing if the voucher was never on sale.
+  /// Returns the version in force; nothing if the voucher was never on sale. With
+  /// SaleOptions::voucher_copies_max a version that another process replaced may be returned until its
+  /// message has come, and for up to a minute if that process died before it was sent.
   absl::StatusOr<std::optional<VoucherVersion>> voucher(VoucherId voucher) {
-    return orders_.applied(voucher);
+    return voucher_cache_ ? voucher_cache_->find(voucher) : orders_.applied(voucher);
   }
 
   /// Decides, atomically. When it answers, the decision is as safe as the backend keeps it.
@@ -154,6 +161,7 @@ class Sale {
   QueuedOrders queued_;
   KeyspaceOwner owner_;
   ServerRun server_run_;
+  std::unique_ptr<VoucherCache> voucher_cache_;  // null: none
   VoucherBook vouchers_;
   const OwnedConnectionCheck connection_check_;
 };

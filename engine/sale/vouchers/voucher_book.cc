@@ -16,13 +16,13 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "engine/base/numbers.h"
+#include "engine/base/random_name.h"
 #include "engine/client/reply_status.h"
 #include "engine/sale/orders/dead_letters.h"
 #include "engine/sale/orders/order_entry.h"
 #include "engine/sale/orders/unstored_orders.h"
 #include "engine/sale/vouchers/adoption.h"
 #include "engine/sale/vouchers/keyspace_run.h"
-#include "engine/base/random_name.h"
 #include "engine/sale/vouchers/sale_day.h"
 #include "engine/sale/vouchers/voucher_scripts.h"
 
@@ -299,7 +299,7 @@ absl::Status VoucherBook::publish_locked(const Voucher& voucher,
       return absl::AlreadyExistsError(absl::StrCat(name_of(voucher.id), ": version ", now,
                                                    " is in force, not ", *expected_version));
     }
-    if (in_force->has_value() && (*in_force)->voucher == voucher) return absl::OkStatus();
+    if (in_force->has_value() && (*in_force)->voucher == voucher) return forget_copies(voucher.id);
 
     VoucherVersion version;
     version.voucher = voucher;
@@ -448,7 +448,13 @@ absl::Status VoucherBook::record_applied(const VoucherVersion& version) {
   if (synced.is_error()) return to_status(synced, "syncing " + name_of(version.voucher.id));
   const absl::Status recorded = orders_.record_checkpoint(*checkpoint);
   if (!recorded.ok()) return recorded;
-  return orders_.settle(version.voucher.id, version.version, VoucherVersion::State::kApplied, {});
+  const absl::Status settled =
+      orders_.settle(version.voucher.id, version.version, VoucherVersion::State::kApplied, {});
+  return settled.ok() ? forget_copies(version.voucher.id) : settled;
+}
+
+absl::Status VoucherBook::forget_copies(VoucherId voucher) const {
+  return options_.forget_copies ? options_.forget_copies(voucher) : absl::OkStatus();
 }
 
 absl::Status VoucherBook::refuse(const VoucherVersion& version, const std::string& why) {

@@ -39,6 +39,8 @@ struct VoucherBookOptions {
   bool adopt = false;
   /// Draws as many order ids as the span has room for.
   std::function<absl::Status(std::span<OrderId>)> draw_ids = {};
+  /// Drops cached copies of a voucher, when the database has another version in force. May be empty.
+  std::function<absl::Status(VoucherId)> forget_copies = {};
   std::shared_ptr<spdlog::logger> logger = {};  // may be null
 };
 
@@ -68,7 +70,8 @@ class VoucherBook {
   /// expected one is in force. kFailedPrecondition: more is sold than would be left, there are too
   /// many buyers to change the limit, or the keys belong to another sale or system. kAborted:
   /// another process is rebuilding the voucher, and trying again helps. kUnavailable: another
-  /// change did not end while this one waited.
+  /// change did not end while this one waited; or the version is in force, and cached copies of the
+  /// one before may stay (VoucherCache). Then call it again.
   absl::Status publish(const Voucher& voucher, std::optional<std::int64_t> expected_version = {});
 
   /// Publishes the version in force with `delta` more pieces, fewer if it is negative. Concurrent
@@ -132,6 +135,7 @@ class VoucherBook {
   [[nodiscard]] std::string describe_foreign(const VoucherVersion& version,
                                              std::span<const std::int64_t> detail) const;
   absl::Status record_applied(const VoucherVersion& version);
+  absl::Status forget_copies(VoucherId voucher) const;
   absl::Status refuse(const VoucherVersion& version, const std::string& why);
   absl::Status rebuild_locked(const VoucherVersion& version, const VoucherVersion* before = nullptr,
                               Lost* lost = nullptr);
