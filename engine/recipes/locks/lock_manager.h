@@ -20,7 +20,7 @@ struct LockManagerOptions {
   std::int64_t watchdog_lease_ms = 30'000;
   /// Runs as a callback of the backend when a lock was lost that its owner has not released: its
   /// lease ended, or it was gone when it was to be renewed. Gets the name of the lock and the number
-  /// of the owner.
+  /// of the owner. The two sides of a ReadWriteLock are lost one by one.
   std::function<void(const std::string& name, std::uint64_t owner)> on_lost = {};
   /// Of the manager's own clients. `wait` says how callers wait for a lock, too.
   ClientOptions client = {};

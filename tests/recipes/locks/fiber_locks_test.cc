@@ -1,6 +1,9 @@
 // The owner of a lock is the fiber, and a fiber that waits lets others of its thread go on.
+#include <algorithm>
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
+#include <utility>
 #include <vector>
 
 #include <boost/fiber/fiber.hpp>
@@ -9,6 +12,7 @@
 
 #include "engine/client/fiber_wait.h"
 #include "engine/executor/engine.h"
+#include "engine/recipes/locks/read_write_lock.h"
 #include "engine/recipes/locks/reentrant_lock.h"
 #include "storage/memory/memory_store.h"
 
@@ -50,6 +54,34 @@ TEST(FiberLocksTest, FiberIsReentrantAndOthersAreNot) {
     EXPECT_TRUE(lock.release().ok());
     EXPECT_TRUE(lock.release().ok());
   }).join();
+}
+
+TEST(FiberLocksTest, FibersShareReadLockAndWaitToWrite) {
+  constexpr int kReaders = 3;
+  const auto engine = *Engine::open(std::make_unique<MemoryStore>());
+  LockManager manager(*engine, {.client = {.wait = &fiber_wait()}});
+  ReadWriteLock lock(manager, "shop");
+  int readers = 0;
+  int readers_seen = 0;
+  std::vector<boost::fibers::fiber> fibers;
+  for (int i = 0; i < kReaders; ++i) {
+    fibers.emplace_back([&] {
+      const std::shared_lock reading(lock);
+      ++readers;
+      while (readers_seen < kReaders) {
+        readers_seen = std::max(readers_seen, readers);
+        boost::this_fiber::yield();
+      }
+      --readers;
+    });
+  }
+  fibers.emplace_back([&] {
+    while (readers == 0) boost::this_fiber::yield();
+    const std::unique_lock writing(lock);
+    EXPECT_EQ(readers, 0);
+  });
+  for (auto& fiber : fibers) fiber.join();
+  EXPECT_EQ(readers_seen, kReaders);
 }
 
 }  // namespace
