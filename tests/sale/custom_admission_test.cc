@@ -1,12 +1,18 @@
 // A sale with an admission script of the user's own, on every backend.
 #include <cstdint>
+#include <memory>
+#include <optional>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 
+#include "adapters/testing/test_engine.h"
+#include "storage/memory/memory_order_store.h"
 #include "tests/field_scripts/field_scripts.h"
+#include "tests/random_seed.h"
 #include "tests/sale/sale_fixture.h"
 
 namespace rushgate {
@@ -324,6 +330,21 @@ TEST_P(CustomAdmissionTest, EffectsThatContradictTheCodeAreNamed) {
       {take + note + append("'*', 'userId', ARGV[2], 'voucherId', ARGV[3], 'id', ARGV[1]") +
            "return 0",
        "appended an entry with userId "},
+      {take + note +
+           append("'*', 'userId', 1, 'userId', ARGV[1], 'voucherId', ARGV[3], 'id', "
+                  "ARGV[2]") +
+           "return 0",
+       "appended an entry with userId 1 instead of 101"},
+      {take + note +
+           append("'*', 'userId', ARGV[1], 'voucherId', ARGV[3], 'id', ARGV[2], "
+                  "'limit', 9") +
+           "return 0",
+       "appended an entry with limit 9 instead of 1"},
+      {take + note +
+           append("'*', 'userId', ARGV[1], 'voucherId', ARGV[3], 'id', ARGV[2], "
+                  "'admitted', '1-1'") +
+           "return 0",
+       "appended an entry with the field admitted"},
       {take + "return 1", "refused user 101 with 1 and changed the stock"},
       {note + "return 2", "refused user 101 with 2 and changed the buyers"},
       {entry + "return 2", "refused user 101 with 2 and changed the order stream"},
@@ -359,6 +380,88 @@ TEST_P(CustomAdmissionTest, WrongScriptFailsTheAudit) {
   const auto report = sale_->audit();
   ASSERT_TRUE(report.ok());
   EXPECT_THAT(report->problems, ElementsAre(HasSubstr("published 3 is not free 2")));
+}
+
+TEST(CustomAdmissionRollbackTest, EngineThatRollsBackUndoesTheWrongRun) {
+  testing::TestEngine engine({.engine = {.roll_back_failed_scripts = true}});
+  MemoryOrderStore orders;
+  CustomAdmission admission = passing_keys();
+  admission.text = "redis.call('DECR', KEYS[2]) return 0";
+  const auto sale = *Sale::open(engine.engine(), orders, {.admission = admission});
+  ASSERT_TRUE(sale->publish({.id = 1, .title = "x", .stock = 3, .end_ms = Engine::kLastMs}).ok());
+  const BuyResult result = sale->buy(1, 101);
+  EXPECT_EQ(result.outcome, Outcome::kOutcomeUnknown);
+  EXPECT_EQ(engine.call("GET", "seckill:stock:1"), Reply::bulk("3"));
+  const auto report = sale->audit();
+  ASSERT_TRUE(report.ok());
+  EXPECT_THAT(report->problems, IsEmpty());
+}
+
+// ---- The same decisions --------------------------------------------------------------------------
+
+/// A sale on an engine of its own.
+struct OwnSale {
+  explicit OwnSale(std::optional<CustomAdmission> admission)
+      : sale(*Sale::open(engine.engine(), orders, {.admission = std::move(admission)})) {}
+
+  testing::TestEngine engine;
+  MemoryOrderStore orders{"the same"};
+  const std::unique_ptr<Sale> sale;
+};
+
+TEST(CustomAdmissionRandomTest, DecidesAsTheSalesOwnScript) {
+  const std::uint64_t seed = random_seed();
+  SCOPED_TRACE(seed_text(seed));
+  std::mt19937_64 random(seed);
+  const auto below = [&](std::int64_t bound) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(bound));
+  };
+  OwnSale own({});
+  OwnSale custom(counting());
+  const auto both = [&](auto step) {
+    step(own);
+    step(custom);
+  };
+  for (int i = 0; i < 2'000; ++i) {
+    const VoucherId voucher = 1 + below(3);
+    const UserId user = 1 + below(12);
+    const std::string key = below(4) == 0 ? "key " + std::to_string(below(20)) : "";
+    switch (below(12)) {
+      case 0: {
+        const std::int64_t now_ms = own.engine.now_ms();
+        const Voucher published = {.id = voucher,
+                                   .title = "x",
+                                   .stock = 5 + below(30),
+                                   .begin_ms = now_ms - 500 + below(1'000),
+                                   .end_ms = now_ms + 1'000 + below(5'000),
+                                   .limits = {.per_user = below(4)}};
+        both([&](OwnSale& one) { static_cast<void>(one.sale->publish(published)); });
+        break;
+      }
+      case 1:
+        both([&](OwnSale& one) { one.engine.call("DEL", "seckill:stock:1"); });
+        break;
+      case 2: {
+        const std::int64_t passes_ms = below(1'000);
+        both([&](OwnSale& one) { one.engine.advance_ms(passes_ms); });
+        break;
+      }
+      default: {
+        const BuyResult expected = own.sale->buy(voucher, user, key);
+        const BuyResult result = custom.sale->buy(voucher, user, key);
+        ASSERT_EQ(result.outcome, expected.outcome) << i << ' ' << result.detail;
+        ASSERT_EQ(result.detail, expected.detail);
+      }
+    }
+    const std::string stock = "seckill:stock:" + std::to_string(voucher);
+    ASSERT_EQ(custom.engine.call("GET", stock), own.engine.call("GET", stock)) << i;
+  }
+  for (OwnSale* one : {&own, &custom}) {
+    static_cast<void>(one->sale->add_stock(1, 1));  // rebuilds what was lost last
+    const auto report = one->sale->audit();
+    ASSERT_TRUE(report.ok());
+    EXPECT_THAT(report->problems, IsEmpty());
+  }
 }
 
 }  // namespace

@@ -1,9 +1,12 @@
 #include "engine/sale/admission/admission_guard.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "engine/base/concat.h"
+#include "engine/sale/orders/order_entry.h"
 
 namespace rushgate {
 namespace {
@@ -59,16 +62,18 @@ constexpr const char* kGuard = R"lua(
   local function fail(what) error({err = 'ADMISSION the script ' .. what}) end
 
   local function check_entry()
-    local fields, expected = {}, {userId = user, voucherId = voucher, id = order}
-    if per_user ~= 1 then expected.limit = terms[5] end
+    local fields, expected = {}, {userId = user, voucherId = voucher, id = order, limit = terms[5]}
     local entry = redis.call('XREVRANGE', KEYS[4], '+', '-', 'COUNT', 1)[1][2]
-    for i = 1, #entry, 2 do fields[entry[i]] = entry[i + 1] end
+    for i = 1, #entry, 2 do fields[entry[i]] = fields[entry[i]] or entry[i + 1] end
     for _, name in ipairs({'userId', 'voucherId', 'id', 'limit'}) do
-      local value = expected[name]
-      if value and not fields[name] then fail('appended an entry without the field ' .. name) end
-      if value and fields[name] ~= value then
-        fail('appended an entry with ' .. name .. ' ' .. fields[name] .. ' instead of ' .. value)
+      local is_needed = name ~= 'limit' or per_user ~= 1
+      if is_needed and not fields[name] then fail('appended an entry without the field ' .. name) end
+      if fields[name] and fields[name] ~= expected[name] then
+        fail('appended an entry with ' .. name .. ' ' .. fields[name] .. ' instead of ' .. expected[name])
       end
+    end
+    for _, name in ipairs({RESERVED}) do
+      if fields[name] then fail('appended an entry with the field ' .. name .. ', which is the worker\'s') end
     end
   end
 
@@ -122,8 +127,13 @@ std::string guard_of(const CustomAdmission& admission) {
     const bool is_acceptance = code.outcome == Outcome::kAccepted;
     absl::StrAppend(&codes, "[", code.code, "]=", is_acceptance ? "true" : "false", ",");
   }
-  std::string guard = absl::StrReplaceAll(
-      kGuard, {{"CODES", codes}, {"COUNTS_BUYERS", admission.counts_buyers ? "true" : "false"}});
+  std::string reserved;
+  for (const std::string_view field : {kAdmittedField, kEntryField, kNoStockField})
+    reserved += concat("'", field, "',");
+  std::string guard =
+      absl::StrReplaceAll(kGuard, {{"CODES", codes},
+                                   {"RESERVED", reserved},
+                                   {"COUNTS_BUYERS", admission.counts_buyers ? "true" : "false"}});
   std::ranges::replace(guard, '\n', ' ');
   return guard;
 }

@@ -18,7 +18,8 @@ namespace rushgate {
 /// - take one from the stock (`<stock>`),
 /// - add the user to the buyers (`<buyers>`), a set of users,
 /// - append one entry to the order stream (`<stream>`), with the fields `userId`, `voucherId` and
-///   `id`, and without MAXLEN or MINID.
+///   `id`, and without MAXLEN or MINID. A field `limit` is the limit per user. The fields
+///   `admitted`, `entry` and `no_stock` are the worker's.
 /// If it refuses, it must leave all three as they are. It may keep other keys, with rules of its
 /// own. A rebuild restores none of them, and the audit knows none of their rules.
 ///
