@@ -6,11 +6,11 @@
 #include <optional>
 #include <utility>
 
-#include "absl/status/status.h"
 #include "engine/base/concat.h"
 #include "engine/base/numbers.h"
 #include "engine/client/native_script.h"
 #include "engine/client/script.h"
+#include "engine/recipes/option_ranges.h"
 
 namespace rushgate {
 namespace {
@@ -135,23 +135,16 @@ Reply native_take(NativeCall& call) {
       {Reply::integer(1), Reply::integer(static_cast<std::int64_t>(remaining)), Reply::integer(0)});
 }
 
-absl::Status out_of_range(std::string_view what, std::int64_t value, std::int64_t maximum) {
-  return absl::InvalidArgumentError(
-      concat("sliding window: ", what, " is ", value, ", and must be from 1 to ", maximum));
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<SlidingWindow>> SlidingWindow::create(Backend& backend,
                                                                      SlidingWindowOptions options) {
   const std::int64_t maximum_max =
       options.kind == SlidingWindowOptions::Kind::kExact ? kExactMaximumMax : kMaximumMax;
-  if (options.maximum < 1 || options.maximum > maximum_max) {
-    return out_of_range("the maximum", options.maximum, maximum_max);
-  }
-  if (options.window_ms < 1 || options.window_ms > kWindowMsMax) {
-    return out_of_range("window_ms", options.window_ms, kWindowMsMax);
-  }
+  OptionRanges ranges("sliding window");
+  ranges.check("the maximum", options.maximum, 1, maximum_max)
+      .check("window_ms", options.window_ms, 1, kWindowMsMax);
+  if (!ranges.fault().ok()) return ranges.fault();
   const NamedScript native = {.name = kNativeTake, .script = native_take};
   backend.add_native_scripts({&native, 1});
   return std::unique_ptr<SlidingWindow>(new SlidingWindow(backend, std::move(options)));

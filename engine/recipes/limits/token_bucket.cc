@@ -7,12 +7,12 @@
 #include <optional>
 #include <utility>
 
-#include "absl/status/status.h"
 #include "engine/base/concat.h"
 #include "engine/base/numbers.h"
 #include "engine/client/native_script.h"
 #include "engine/client/reply_status.h"
 #include "engine/client/script.h"
+#include "engine/recipes/option_ranges.h"
 
 namespace rushgate {
 namespace {
@@ -130,21 +130,14 @@ Reply native_take(NativeCall& call) {
                        Reply::integer(static_cast<std::int64_t>(std::ceil(wait)))});
 }
 
-absl::Status out_of_range(std::string_view what, std::int64_t value, std::int64_t maximum) {
-  return absl::InvalidArgumentError(
-      concat("token bucket: ", what, " is ", value, ", and must be from 1 to ", maximum));
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<TokenBucket>> TokenBucket::create(Backend& backend,
                                                                  TokenBucketOptions options) {
-  if (options.capacity < 1 || options.capacity > kCapacityMax) {
-    return out_of_range("the capacity", options.capacity, kCapacityMax);
-  }
-  if (options.refill_ms < 1 || options.refill_ms > kRefillMsMax) {
-    return out_of_range("refill_ms", options.refill_ms, kRefillMsMax);
-  }
+  OptionRanges ranges("token bucket");
+  ranges.check("the capacity", options.capacity, 1, kCapacityMax)
+      .check("refill_ms", options.refill_ms, 1, kRefillMsMax);
+  if (!ranges.fault().ok()) return ranges.fault();
   const NamedScript native = {.name = kNativeTake, .script = native_take};
   backend.add_native_scripts({&native, 1});
   return std::unique_ptr<TokenBucket>(new TokenBucket(backend, std::move(options)));
@@ -157,9 +150,9 @@ TokenBucket::TokenBucket(Backend& backend, TokenBucketOptions options)
       client_(backend.open_client(options_.client)) {}
 
 absl::StatusOr<Permission> TokenBucket::take(std::string_view name, std::int64_t tokens) {
-  if (tokens < 1 || tokens > options_.capacity) {
-    return out_of_range("the number of tokens asked for", tokens, options_.capacity);
-  }
+  OptionRanges ranges("token bucket");
+  ranges.check("the number of tokens asked for", tokens, 1, options_.capacity);
+  if (!ranges.fault().ok()) return ranges.fault();
   return to_permission(client_->run(take_script(), [&] { return request(name, tokens); }),
                        "taking of a token bucket");
 }
