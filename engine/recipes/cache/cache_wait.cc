@@ -17,6 +17,12 @@ CacheWait::CacheWait(std::shared_ptr<CacheCore> core, CacheCore::Names names,
 void CacheWait::start() {
   set_timer(deadline_timer_, deadline_ms_, &CacheWait::deadline_passed);
   core_->channels().add(names_.channel, shared_from_this(), /*is_for_all=*/true);
+  bool is_done = false;  // by a close() meanwhile, which found nothing to remove
+  {
+    const std::lock_guard lock(mutex_);
+    is_done = is_done_;
+  }
+  if (is_done) core_->channels().remove(names_.channel, shared_from_this());
 }
 
 void CacheWait::set_timer(Timer& timer, std::int64_t due_ms, void (CacheWait::*run)()) {
