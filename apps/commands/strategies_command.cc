@@ -18,6 +18,7 @@
 
 #include "apps/commands/command_line.h"
 #include "apps/commands/commands.h"
+#include "apps/comparison/charts.h"
 #include "apps/comparison/child.h"
 #include "apps/comparison/comparison.h"
 #include "apps/comparison/comparison_report.h"
@@ -41,6 +42,7 @@ using strategies::StrategyKind;
 struct StrategiesArguments {
   ComparisonOptions options;
   std::vector<std::string> only;
+  fs::path charts;  // empty: none
   bool json = false;
   bool is_child = false;
 };
@@ -125,6 +127,10 @@ int run_strategies(const StrategiesArguments& arguments) {
   if (!results.ok()) return fail(results.status());
   std::cout << (arguments.json ? to_json(options, *results).dump(2) + "\n"
                                : format_comparison(options, *results));
+  if (!arguments.charts.empty()) {
+    const absl::Status written = comparison::write_charts(arguments.charts, options, *results);
+    if (!written.ok()) return fail(written);
+  }
   return has_surprise(*results) ? kExitNegative : kExitOk;
 }
 
@@ -173,6 +179,9 @@ void add_strategies(CLI::App& app, Invocation& invocation) {
         return chosen({letter}).empty() ? "there is no strategy " + letter : std::string();
       })
       ->type_name("LETTERS");
+  command->add_option("--charts", arguments->charts, "Write SVG charts of the results there, too")
+      ->check(not_empty())
+      ->type_name("DIR");
   command->add_flag("--json", arguments->json, "The table as JSON");
   command->add_flag(comparison::kChildOption, arguments->is_child)->group("");
   command->callback([&invocation, arguments] {

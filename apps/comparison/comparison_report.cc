@@ -1,7 +1,6 @@
 #include "apps/comparison/comparison_report.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 
@@ -16,11 +15,9 @@ using nlohmann::ordered_json;
 using strategies::Fault;
 using strategies::ScheduleKind;
 
-constexpr std::array kFaults = {Fault::kOversold, Fault::kDoubled, Fault::kTurnedAway, Fault::kLost,
-                                Fault::kLeftBehind};
-
 std::string duration_text(std::int64_t ns) {
   const double us = static_cast<double>(ns) / 1'000;
+  if (us < 1) return "< 1 us";
   if (us < 1'000) return fmt::format("{:.0f} us", us);
   return fmt::format("{:.1f} ms", us / 1'000);
 }

@@ -1,6 +1,7 @@
 // What a comparison came to: the table and its JSON.
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,7 +12,12 @@
 
 namespace rushgate::comparison {
 
-/// "oversold", "doubled", …: as in the table, for JSON with "_".
+/// In the order of the table's columns.
+inline constexpr std::array kFaults = {strategies::Fault::kOversold, strategies::Fault::kDoubled,
+                                       strategies::Fault::kTurnedAway, strategies::Fault::kLost,
+                                       strategies::Fault::kLeftBehind};
+
+/// "oversold", "doubled", …: as in the table, with "_" for a blank.
 std::string_view fault_name(strategies::Fault fault);
 
 nlohmann::ordered_json to_json(const ComparisonOptions& options,

@@ -189,6 +189,18 @@ TEST(StrategiesProgramTest, TableHasRowForEachChosen) {
   EXPECT_THAT(result.out, HasSubstr("\n  a, c: the first click of a user pauses"));
 }
 
+TEST(StrategiesProgramTest, ChartsAreWrittenForEachChosen) {
+  const TemporaryDirectory directory;
+  const std::filesystem::path charts = directory.path() / "charts";
+  const ProgramResult result = run_program(small_rush({"--only", "c", "--charts", charts}));
+  ASSERT_EQ(result.exit_code, kExitOk) << result.err;
+  std::set<std::string> names;
+  for (const auto& file : std::filesystem::directory_iterator(charts)) {
+    names.insert(file.path().filename());
+  }
+  EXPECT_EQ(names, (Names{"c.svg", "rates.svg"}));
+}
+
 TEST(StrategiesProgramTest, UnknownLetterIsRefused) {
   const ProgramResult result = run_program({"strategies", "--only", "a,z"});
   EXPECT_EQ(result.exit_code, kExitUsage);
