@@ -101,7 +101,7 @@ class Sale {
   absl::Status close(VoucherId voucher) { return vouchers_.close(voucher); }
   /// Returns the version in force; nothing if the voucher was never on sale. With
   /// SaleOptions::voucher_copies_max a version that another process replaced may be returned until its
-  /// message has come, and for up to a minute if that process died before it was sent.
+  /// message has come, and for little more than a minute if that process died before it was sent.
   absl::StatusOr<std::optional<VoucherVersion>> voucher(VoucherId voucher) {
     return voucher_cache_ ? voucher_cache_->find(voucher) : orders_.applied(voucher);
   }
