@@ -44,8 +44,14 @@ constexpr std::int64_t kFirstPauseMs = 10;  // before the line tries again by it
 
 bool would_block(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
 
-/// Errors of a server that cannot serve any request of its kind.
+/// Errors of a server that cannot serve any request of its kind. A script or a transaction may have
+/// them among its results.
 bool ends_connection(const Reply& reply) {
+  if (reply.is_aggregate()) {
+    return std::any_of(reply.elements().begin(), reply.elements().end(), [](const Reply& element) {
+      return element.is_error() && ends_connection(element);
+    });
+  }
   const std::string_view code = reply.error_code();
   return code == redis_error_code::kReadOnly || code == redis_error_code::kLoading ||
          code == redis_error_code::kMasterDown;
@@ -652,10 +658,9 @@ std::string_view RedisLine::take_reply(Reply reply, SubmissionList& finished) {
     note_refusal(reply);  // a server that is full says no more
     return kUnexpected;
   }
-  if (reply.is_error()) {
-    reply = with_code_first(std::move(reply));
-    if (phase_ == Phase::kUp && ends_connection(reply)) is_doomed_ = true;
-  } else if (on_message_) {
+  if (reply.is_error()) reply = with_code_first(std::move(reply));
+  if (phase_ == Phase::kUp && ends_connection(reply)) is_doomed_ = true;
+  if (on_message_ && !reply.is_error()) {
     const Request& request = submission.requests[submission.replies.size()];
     if (const auto expected = subscriptions_.confirmations_of(request)) {
       if (confirmations_.empty()) confirmations_left_ = *expected;

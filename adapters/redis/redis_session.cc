@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <new>
 
 #include "adapters/redis/command_traits.h"
 #include "adapters/redis/internal_submission.h"
@@ -57,15 +58,25 @@ class LateSubmission final : public Submission {
     requests = {&request_, 1};
   }
 
-  void prepare() override { request_ = late_.make(); }
+  void prepare() override {
+    try {
+      request_ = late_.make();
+    } catch (const std::bad_alloc&) {
+      is_made_ = false;
+    }
+  }
   void finish() override {
     const std::unique_ptr<LateSubmission> self(this);
-    late_.complete(std::move(replies.front()));
+    late_.complete(is_made_ ? std::move(replies.front()) : no_memory());
+  }
+  static Reply no_memory() {
+    return Reply::error(concat(error_code::kOverloaded, " no memory for the request"));
   }
 
  private:
   LateRequest& late_;
-  Request request_;
+  Request request_ = Request::of("PING");  // sent if there is no memory for the one to be made
+  bool is_made_ = true;
 };
 
 /// Returns true if one of `requests` subscribes inside MULTI. To such an EXEC the server sends more
@@ -402,7 +413,12 @@ void RedisClient::submit(Request request, Completion completion) {
 }
 
 void RedisClient::submit_late(LateRequest& request) {
-  auto submission = std::make_unique<LateSubmission>(request);
+  std::unique_ptr<LateSubmission> submission;
+  try {
+    submission = std::make_unique<LateSubmission>(request);
+  } catch (const std::bad_alloc&) {
+    return request.complete(LateSubmission::no_memory());
+  }
   auto refused = session_->submit(*submission);
   if (!refused) return static_cast<void>(submission.release());  // deletes itself
   request.complete(*std::move(refused));

@@ -193,7 +193,8 @@ BuyResult Sale::buy(VoucherId voucher, UserId user, std::string_view request_key
 }
 
 Reply Sale::admit(VoucherId voucher, const AdmissionRequests::Buyer& buyer) {
-  if (groups_ && buyer.request_key.empty()) {
+  // A caller that opened a group may wait for room in the queue, which only callbacks can make.
+  if (groups_ && buyer.request_key.empty() && !client_->inside_callback()) {
     Reply reply = groups_->admit(voucher, buyer);
     if (!has_code(reply, redis_error_code::kNoScript)) return reply;
   }

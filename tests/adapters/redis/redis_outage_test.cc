@@ -312,6 +312,19 @@ TEST_F(RedisOutageTest, ReadOnlyReplyEndsTheConnection) {
   EXPECT_EQ(backend->counters().reconnects, 1U);
 }
 
+TEST_F(RedisOutageTest, ReadOnlyErrorAmongResultsEndsTheConnection) {
+  const auto backend = open(options());
+  const auto client = backend->open_client();
+  RawConnection direct(server_.socket_path());
+  direct.call(Request::of("REPLICAOF", "127.0.0.1", "1"));
+  const Reply results = (*client)("EVAL", "return {1, redis.pcall('SET', 'k', 'v')}", 0);
+  ASSERT_TRUE(results.is_aggregate()) << to_debug_string(results);
+  EXPECT_EQ(results.elements().back().error_code(), "READONLY");
+  while (backend->counters().losses == 0) std::this_thread::yield();
+  direct.call(Request::of("REPLICAOF", "NO", "ONE"));
+  EXPECT_EQ((*client)("SET", "k", "v"), Reply::ok());
+}
+
 TEST_F(RedisOutageTest, RefusalsOfAWorkingServerKeepTheConnection) {
   const auto backend = open(options());
   const auto client = backend->open_client();
