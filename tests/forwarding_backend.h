@@ -20,7 +20,7 @@ struct RequestHooks {
   std::function<void(const Request&, const Reply&)> after = {};
 };
 
-/// Passes everything on.
+/// Passes everything on. Late requests are submitted, so that subclasses see them too.
 class ForwardingClient : public Client {
  public:
   explicit ForwardingClient(std::unique_ptr<Client> client) : client_(std::move(client)) {}
@@ -39,6 +39,9 @@ class ForwardingClient : public Client {
                                        std::span<const std::string_view> arguments) const override {
     return client_->script_request(script, keys, arguments);
   }
+
+ protected:
+  [[nodiscard]] Client& client() const { return *client_; }
 
  private:
   const std::unique_ptr<Client> client_;

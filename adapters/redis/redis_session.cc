@@ -455,12 +455,10 @@ std::vector<Reply> RedisClient::pipeline(std::span<const Request> requests) {
 
 std::vector<Reply> RedisClient::exchange(std::span<const Request> requests) {
   const Route route = route_of(requests);
-  const WaitMethod* const own = session_->options().wait;
-  const WaitMethod& method = own != nullptr ? *own : thread_wait();
   std::optional<Reply> refused;
   std::vector<Reply> replies;
   std::optional<WaitingSubmission> submission;
-  method.wait([&](WaitMethod::Event& finished) {
+  wait_method(session_->options().wait).wait([&](WaitMethod::Event& finished) {
     submission.emplace(requests, finished);
     submission->route = route;
     refused = session_->submit(*submission);

@@ -46,4 +46,8 @@ const WaitMethod& thread_wait() {
   return method;
 }
 
+const WaitMethod& wait_method(const WaitMethod* chosen) {
+  return chosen != nullptr ? *chosen : thread_wait();
+}
+
 }  // namespace rushgate

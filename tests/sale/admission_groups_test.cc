@@ -20,9 +20,9 @@ namespace rushgate {
 namespace {
 
 /// Keeps late requests until they are released.
-class HoldingClient final : public Client {
+class HoldingClient final : public ForwardingClient {
  public:
-  explicit HoldingClient(Client& client) : client_(client) {}
+  using ForwardingClient::ForwardingClient;
 
   void submit_late(LateRequest& request) override {
     const std::lock_guard lock(mutex_);
@@ -31,7 +31,7 @@ class HoldingClient final : public Client {
   /// Sends what is held. Returns how many requests that were.
   std::size_t send_held() {
     const std::vector<LateRequest*> held = take_held();
-    for (LateRequest* request : held) client_.submit_late(*request);
+    for (LateRequest* request : held) client().submit_late(*request);
     return held.size();
   }
   /// Replies to what is held without sending it.
@@ -41,27 +41,12 @@ class HoldingClient final : public Client {
     return held.size();
   }
 
-  void submit(Request request, Completion completion) override {
-    client_.submit(std::move(request), std::move(completion));
-  }
-  Reply call(Request request) override { return client_.call(std::move(request)); }
-  std::vector<Reply> pipeline(std::span<const Request> requests) override {
-    return client_.pipeline(requests);
-  }
-  void unblock() override { client_.unblock(); }
-  Reply sync() override { return client_.sync(); }
-  [[nodiscard]] Request script_request(const Script& script, std::span<const std::string_view> keys,
-                                       std::span<const std::string_view> arguments) const override {
-    return client_.script_request(script, keys, arguments);
-  }
-
  private:
   std::vector<LateRequest*> take_held() {
     const std::lock_guard lock(mutex_);
     return std::exchange(held_, {});
   }
 
-  Client& client_;
   std::mutex mutex_;
   std::vector<LateRequest*> held_;  // guarded by mutex_
 };
@@ -127,7 +112,7 @@ class AdmissionGroupsTest : public SaleFixture,
   }
 
   CountingWait wait_;
-  HoldingClient client_{backend_.client()};
+  HoldingClient client_{backend_.keyspace().open_client()};
   AdmissionRequests requests_{client_, SaleKeys{}, 60'000};
   AdmissionGroups groups_{client_, requests_, &wait_};
 };

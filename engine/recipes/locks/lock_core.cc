@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "absl/strings/numbers.h"
-#include "engine/client/caller_number.h"
 #include "engine/client/redis_error_code.h"
 #include "engine/client/reply_status.h"
+#include "engine/client/thread_wait.h"
 #include "engine/recipes/locks/lock_names.h"
 #include "engine/recipes/locks/lock_scripts.h"
 #include "engine/recipes/locks/lock_wait.h"
@@ -81,10 +81,7 @@ bool LockCore::is_closed() const {
   return is_closed_;
 }
 
-std::uint64_t LockCore::caller() const {
-  const WaitMethod* const method = options_.client.wait;
-  return method != nullptr ? method->caller_number() : thread_number();
-}
+std::uint64_t LockCore::caller() const { return wait_method(options_.client.wait).caller_number(); }
 
 // ---- Acquisitions ----
 

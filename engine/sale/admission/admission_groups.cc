@@ -65,7 +65,7 @@ class AdmissionGroups::Group final : public LateRequest {
 
 AdmissionGroups::AdmissionGroups(Client& client, const AdmissionRequests& requests,
                                  const WaitMethod* wait)
-    : requests_(requests), client_(client), wait_(wait != nullptr ? *wait : thread_wait()) {}
+    : requests_(requests), client_(client), wait_(wait_method(wait)) {}
 
 Reply AdmissionGroups::admit(VoucherId voucher, const Buyer& buyer) {
   Group::Caller self{.buyer = buyer};

@@ -125,26 +125,33 @@ TEST(TokenBucketOptionsTest, OutOfRangeIsNamed) {
               ::testing::HasSubstr("refill_ms is 0"));
 }
 
-/// The embedded engine runs the script in C++, redis-server its text.
-TEST(TokenBucketNativeTest, BothScriptsDecideTheSame) {
-  ManualClock clock;
-  testing::RedisServer server({.manual_clock = true});
-  const auto embedded = *Engine::open(std::make_unique<MemoryStore>(), {.manual_clock = &clock});
-  const auto redis = *RedisBackend::open(*RedisOptions::from_url(server.url()));
-  const auto our_client = embedded->open_client();
-  const auto their_client = redis->open_client();
+/// An embedded engine, which runs scripts in C++, and a redis-server, which runs their text.
+class NativeScriptTest : public ::testing::Test {
+ protected:
+  ManualClock clock_;
+  testing::RedisServer server_{{.manual_clock = true}};
+  const std::unique_ptr<Engine> embedded_ =
+      *Engine::open(std::make_unique<MemoryStore>(), {.manual_clock = &clock_});
+  const std::unique_ptr<RedisBackend> redis_ =
+      *RedisBackend::open(*RedisOptions::from_url(server_.url()));
+  const std::unique_ptr<Client> our_client_ = embedded_->open_client();
+  const std::unique_ptr<Client> their_client_ = redis_->open_client();
+};
+
+using TokenBucketNativeTest = NativeScriptTest;
+TEST_F(TokenBucketNativeTest, BothScriptsDecideTheSame) {
   const TokenBucketOptions options = {.capacity = 7, .refill_ms = 1'100};
-  const auto ours = *TokenBucket::create(*embedded, options);
-  const auto theirs = *TokenBucket::create(*redis, options);
+  const auto ours = *TokenBucket::create(*embedded_, options);
+  const auto theirs = *TokenBucket::create(*redis_, options);
   const auto seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
   testing::Random random(seed);
   for (int i = 0; i < 2'000; ++i) {
     const std::int64_t what = random.between(0, 9);
     const std::int64_t step_ms = random.between(0, 400);
-    if (what == 0) clock.set_now_ms(clock.now_ms() - step_ms);
-    if (what > 4) embedded->advance_ms(step_ms);
-    server.set_now_ms(clock.now_ms());
+    if (what == 0) clock_.set_now_ms(clock_.now_ms() - step_ms);
+    if (what > 4) embedded_->advance_ms(step_ms);
+    server_.set_now_ms(clock_.now_ms());
     const std::int64_t tokens = random.between(1, 4);
     const auto our = ours->take("n", tokens);
     const auto their = theirs->take("n", tokens);
@@ -152,7 +159,7 @@ TEST(TokenBucketNativeTest, BothScriptsDecideTheSame) {
     ASSERT_EQ(our->granted, their->granted) << "step " << i;
     ASSERT_EQ(our->remaining, their->remaining) << "step " << i;
     ASSERT_EQ(our->retry_after_ms, their->retry_after_ms) << "step " << i;
-    ASSERT_EQ((*our_client)("GET", "token-bucket:n"), (*their_client)("GET", "token-bucket:n"));
+    ASSERT_EQ((*our_client_)("GET", "token-bucket:n"), (*their_client_)("GET", "token-bucket:n"));
   }
 }
 
@@ -272,28 +279,22 @@ TEST_P(SlidingWindowTest, IdleWindowIsNoKey) {
             Reply::integer(0));
 }
 
-/// The embedded engine runs the script in C++, redis-server its text.
-TEST(SlidingWindowNativeTest, BothScriptsDecideTheSame) {
-  ManualClock clock;
-  testing::RedisServer server({.manual_clock = true});
-  const auto embedded = *Engine::open(std::make_unique<MemoryStore>(), {.manual_clock = &clock});
-  const auto redis = *RedisBackend::open(*RedisOptions::from_url(server.url()));
-  const auto our_client = embedded->open_client();
-  const auto their_client = redis->open_client();
+using SlidingWindowNativeTest = NativeScriptTest;
+TEST_F(SlidingWindowNativeTest, BothScriptsDecideTheSame) {
   const SlidingWindowOptions options = {
       .kind = SlidingWindowOptions::Kind::kApproximate, .maximum = 9, .window_ms = 1'300};
-  const auto ours = *SlidingWindow::create(*embedded, options);
-  const auto theirs = *SlidingWindow::create(*redis, options);
+  const auto ours = *SlidingWindow::create(*embedded_, options);
+  const auto theirs = *SlidingWindow::create(*redis_, options);
   const auto seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
   testing::Random random(seed);
   for (int i = 0; i < 2'000; ++i) {
     const std::int64_t what = random.between(0, 19);
     const std::int64_t step_ms = random.between(0, 300);
-    if (what == 0) clock.set_now_ms(clock.now_ms() - 10 * step_ms);
-    if (what == 1) embedded->advance_ms(10 * step_ms);
-    if (what > 10) embedded->advance_ms(step_ms);
-    server.set_now_ms(clock.now_ms());
+    if (what == 0) clock_.set_now_ms(clock_.now_ms() - 10 * step_ms);
+    if (what == 1) embedded_->advance_ms(10 * step_ms);
+    if (what > 10) embedded_->advance_ms(step_ms);
+    server_.set_now_ms(clock_.now_ms());
     const Permission our = take(*ours);
     const Permission their = take(*theirs);
     ASSERT_EQ(our.granted, their.granted) << "step " << i;
@@ -301,8 +302,8 @@ TEST(SlidingWindowNativeTest, BothScriptsDecideTheSame) {
     ASSERT_EQ(our.retry_after_ms, their.retry_after_ms) << "step " << i;
     const std::string key = "sliding-window:n";
     const Request state = Request::of("HMGET", key, "window", "current", "previous");
-    ASSERT_EQ(our_client->call(state), their_client->call(state)) << "step " << i;
-    ASSERT_EQ((*our_client)("PEXPIRETIME", key), (*their_client)("PEXPIRETIME", key)) << i;
+    ASSERT_EQ(our_client_->call(state), their_client_->call(state)) << "step " << i;
+    ASSERT_EQ((*our_client_)("PEXPIRETIME", key), (*their_client_)("PEXPIRETIME", key)) << i;
   }
 }
 

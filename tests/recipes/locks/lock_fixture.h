@@ -62,36 +62,30 @@ class LossyBackend final : public ForwardingBackend {
   }
 
  private:
-  class LossyClient final : public Client {
+  class LossyClient final : public ForwardingClient {
    public:
     LossyClient(std::unique_ptr<Client> client, std::shared_ptr<Choose> choose)
-        : client_(std::move(client)), choose_(std::move(choose)) {}
+        : ForwardingClient(std::move(client)), choose_(std::move(choose)) {}
 
     void submit(Request request, Completion completion) override {
       const Loss loss = (*choose_)(request);
       if (loss == Loss::kRequest) return completion(closed());
-      client_->submit(std::move(request),
-                      [loss, completion = std::move(completion)](Reply reply) mutable {
-                        completion(loss == Loss::kReply ? unknown() : std::move(reply));
-                      });
+      ForwardingClient::submit(std::move(request),
+                               [loss, completion = std::move(completion)](Reply reply) mutable {
+                                 completion(loss == Loss::kReply ? unknown() : std::move(reply));
+                               });
     }
     Reply call(Request request) override {
       const Loss loss = (*choose_)(request);
       if (loss == Loss::kRequest) return closed();
-      Reply reply = client_->call(std::move(request));
+      Reply reply = ForwardingClient::call(std::move(request));
       return loss == Loss::kReply ? unknown() : reply;
     }
-    std::vector<Reply> pipeline(std::span<const Request> requests) override {
-      return client_->pipeline(requests);
-    }
-    void unblock() override { client_->unblock(); }
-    Reply sync() override { return client_->sync(); }
 
    private:
     static Reply closed() { return Reply::error("CLOSED by the test"); }
     static Reply unknown() { return Reply::error("OUTCOMEUNKNOWN by the test"); }
 
-    const std::unique_ptr<Client> client_;
     const std::shared_ptr<Choose> choose_;
   };
 

@@ -21,14 +21,7 @@ using ::testing::IsEmpty;
 constexpr std::int64_t kLongMs = 10 * 60'000;
 
 TEST(InProcessQueueTest, DeliversInOrderAndOnce) {
-  const auto queue = *InProcessQueue::create();
-  push(*queue, {"a", "b", "c"});
-  const auto first = take(*queue, 2);
-  EXPECT_THAT(bodies_of(first), ElementsAre("a", "b"));
-  EXPECT_THAT(bodies_of(take(*queue)), ElementsAre("c"));
-  EXPECT_THAT(take(*queue), IsEmpty());
-  EXPECT_EQ(finish(*queue, first), 2U);
-  EXPECT_EQ(finish(*queue, first), 0U) << "they are done already";
+  expect_delivery_in_order_and_once(**InProcessQueue::create());
 }
 
 TEST(InProcessQueueTest, CountsWhatACrashLoses) {

@@ -28,16 +28,7 @@ class ListQueueTest : public QueueRecipeTest {
 
 INSTANTIATE_TEST_SUITE_P(Backends, ListQueueTest, all_recipe_kinds(), recipe_name);
 
-TEST_P(ListQueueTest, DeliversInOrderAndOnce) {
-  const auto queue = open_list();
-  push(*queue, {"a", "b", "c"});
-  const auto first = take(*queue, 2);
-  EXPECT_THAT(bodies_of(first), ElementsAre("a", "b"));
-  EXPECT_THAT(bodies_of(take(*queue)), ElementsAre("c"));
-  EXPECT_EQ(finish(*queue, first), 2U);
-  EXPECT_EQ(finish(*queue, first), 0U) << "they are done already";
-  EXPECT_THAT(take(*queue), IsEmpty());
-}
+TEST_P(ListQueueTest, DeliversInOrderAndOnce) { expect_delivery_in_order_and_once(*open_list()); }
 
 TEST_P(ListQueueTest, CrashBetweenPopAndStoreLosesNothing) {
   {

@@ -43,6 +43,20 @@ inline std::size_t finish(Queue& queue, const std::vector<QueueMessage>& message
   return count.value_or(0);
 }
 
+/// Pushes three messages and takes them in two portions. Returns the first portion.
+inline std::vector<QueueMessage> expect_delivery_in_order_and_once(Queue& queue) {
+  using ::testing::ElementsAre;
+  push(queue, {"a", "b", "c"});
+  const auto first = take(queue, 2);
+  EXPECT_THAT(bodies_of(first), ElementsAre("a", "b"));
+  EXPECT_THAT(bodies_of(take(queue)), ElementsAre("c"));
+  EXPECT_THAT(take(queue), ::testing::IsEmpty());
+  EXPECT_EQ(finish(queue, first), 2U);
+  EXPECT_EQ(finish(queue, first), 0U) << "they are done already";
+  EXPECT_THAT(take(queue), ::testing::IsEmpty());
+  return first;
+}
+
 /// A queue that is destroyed and opened again is that of a process that crashed.
 class QueueRecipeTest : public RecipeTest {
  protected:

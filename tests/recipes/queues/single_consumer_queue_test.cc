@@ -23,14 +23,7 @@ class SingleConsumerQueueTest : public QueueRecipeTest {
 INSTANTIATE_TEST_SUITE_P(Backends, SingleConsumerQueueTest, all_recipe_kinds(), recipe_name);
 
 TEST_P(SingleConsumerQueueTest, DeliversInOrderAndOnce) {
-  const auto queue = open_single();
-  push(*queue, {"a", "b", "c"});
-  const auto first = take(*queue, 2);
-  EXPECT_THAT(bodies_of(first), ElementsAre("a", "b"));
-  EXPECT_THAT(bodies_of(take(*queue)), ElementsAre("c"));
-  EXPECT_EQ(finish(*queue, first), 2U);
-  EXPECT_EQ(finish(*queue, first), 0U) << "they are done already";
-  EXPECT_THAT(take(*queue), IsEmpty());
+  expect_delivery_in_order_and_once(*open_single());
 }
 
 TEST_P(SingleConsumerQueueTest, RestartBeginsAtKeptPosition) {
