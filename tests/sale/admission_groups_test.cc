@@ -1,9 +1,10 @@
 // Callers that share a request: AdmissionGroups, by threads, on every backend.
 #include "engine/sale/admission/admission_groups.h"
 
-#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -27,6 +28,12 @@ class HoldingClient final : public ForwardingClient {
   void submit_late(LateRequest& request) override {
     const std::lock_guard lock(mutex_);
     held_.push_back(&request);
+    changed_.notify_all();
+  }
+  /// Returns once a request is held.
+  void await_held() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return !held_.empty(); });
   }
   /// Sends what is held. Returns how many requests that were.
   std::size_t send_held() {
@@ -48,7 +55,25 @@ class HoldingClient final : public ForwardingClient {
   }
 
   std::mutex mutex_;
+  std::condition_variable changed_;
   std::vector<LateRequest*> held_;  // guarded by mutex_
+};
+
+/// Its clients are HoldingClients.
+class HoldingBackend final : public ForwardingBackend {
+ public:
+  using ForwardingBackend::ForwardingBackend;
+
+  using Backend::open_client;
+  [[nodiscard]] std::unique_ptr<Client> open_client(const ClientOptions& options) override {
+    auto client = std::make_unique<HoldingClient>(ForwardingBackend::open_client(options));
+    if (first_ == nullptr) first_ = client.get();
+    return client;
+  }
+  [[nodiscard]] HoldingClient& first() { return *first_; }
+
+ private:
+  HoldingClient* first_ = nullptr;
 };
 
 /// thread_wait(), which knows how many callers have begun to wait.
@@ -166,6 +191,30 @@ TEST_P(AdmissionGroupsTest, ScriptThatTheKeyspaceForgotIsLoadedAgain) {
   ASSERT_EQ(sale_->buy(kVoucher, 1).outcome, Outcome::kAccepted);
   ASSERT_EQ(backend_.client()("SCRIPT", "FLUSH"), Reply::ok());
   EXPECT_EQ(sale_->buy(kVoucher, 2).outcome, Outcome::kAccepted);
+}
+
+class GroupsOfServerTest : public AdmissionGroupsTest {};
+INSTANTIATE_TEST_SUITE_P(Backends, GroupsOfServerTest,
+                         each_backend_that(&SaleBackendKind::is_server, TestTime::kMachines),
+                         backend_name);
+
+// The group's first caller may wait for room in the queue of requests, which callbacks make.
+TEST_P(GroupsOfServerTest, CallbackBuysWithoutWaitingForAGroup) {
+  HoldingBackend keyspace(backend_.keyspace());
+  const std::unique_ptr<Sale> sale = open_sale(keyspace);
+  HoldingClient& held = keyspace.first();  // the one that buys
+  std::future<BuyResult> of_group =
+      std::async(std::launch::async, [&] { return sale->buy(kVoucher, 1); });
+  held.await_held();
+
+  std::promise<BuyResult> bought;
+  std::future<BuyResult> of_callback = bought.get_future();
+  backend_.client().submit(Request::of("PING"),
+                           [&](const Reply&) { bought.set_value(sale->buy(kVoucher, 2)); });
+  EXPECT_EQ(of_callback.wait_for(std::chrono::seconds(10)), std::future_status::ready);
+  EXPECT_EQ(held.send_held(), 1U);
+  EXPECT_EQ(of_callback.get().outcome, Outcome::kAccepted);
+  EXPECT_EQ(of_group.get().outcome, Outcome::kAccepted);
 }
 
 }  // namespace
