@@ -12,14 +12,14 @@ namespace rushgate {
 namespace {
 
 struct AuditArguments {
-  ShopOptions shop;
+  SaleArguments sale;
   bool json = false;
 };
 
 int run_audit(const AuditArguments& arguments) {
-  const auto shop = Shop::open(arguments.shop);
-  if (!shop.ok()) return fail(shop.status());
-  const auto report = (*shop)->sale().audit();
+  const auto sale = open_sale(arguments.sale);
+  if (!sale.ok()) return fail(sale.status());
+  const auto report = (*sale)->audit();
   if (!report.ok()) return fail(report.status());
   fmt::print("{}", arguments.json ? to_json(*report).dump(2) + '\n' : format_audit(*report));
   return report->passed() ? kExitOk : kExitNegative;
@@ -31,11 +31,11 @@ void add_audit(CLI::App& app, Invocation& invocation) {
   CLI::App* const command = add_command(
       app, "audit", "Prove that nothing was oversold, doubled or lost, or say what was.");
   const auto arguments = std::make_shared<AuditArguments>();
-  add_sale_options(*command, arguments->shop);
+  add_sale_options(*command, arguments->sale);
   command->add_flag("--json", arguments->json, "The verdict as JSON");
   command->callback([&invocation, arguments] {
     invocation.run = [arguments](const std::shared_ptr<spdlog::logger>& logger) {
-      arguments->shop.logger = logger;
+      arguments->sale.logger = logger;
       return run_audit(*arguments);
     };
   });

@@ -20,7 +20,7 @@ CLI::App* add_command(CLI::App& app, const std::string& name, const std::string&
   return command;
 }
 
-void add_sale_options(CLI::App& command, ShopOptions& options) {
+void add_sale_options(CLI::App& command, SaleArguments& options) {
   command.add_option("--dir", options.dir, "The sale's directory")
       ->required()
       ->check(not_empty())
@@ -73,13 +73,13 @@ CLI::Validator not_empty() {
   return {check, ""};
 }
 
-void add_worker_options(CLI::App& command, ShopOptions& options) {
+void add_worker_options(CLI::App& command, SaleArguments& options) {
   command.add_flag_callback(
       "--no-trim", [&options] { options.trim = false; },
       "Keep stored orders in the order stream, for another system that reads it");
 }
 
-void add_selling_options(CLI::App& command, ShopOptions& options) {
+void add_selling_options(CLI::App& command, SaleArguments& options) {
   add_durability_option(command, options.durability);
   command.add_option("--workers", options.workers, "Threads that store orders")
       ->check(number_from(1, 64))
@@ -91,7 +91,7 @@ void add_selling_options(CLI::App& command, ShopOptions& options) {
                    "made under the same keys");
 }
 
-void check_durability(const ShopOptions& options, const CLI::App& command) {
+void check_durability(const SaleArguments& options, const CLI::App& command) {
   if (!options.keyspace_url.empty() && command.count("--durability") > 0) {
     throw CLI::ValidationError("--durability",
                                "with --keyspace, the URL or the server's own settings count");
@@ -103,16 +103,16 @@ int fail(const absl::Status& status) {
   return exit_code_of(status);
 }
 
-absl::StatusOr<OrderSource> open_order_source(const ShopOptions& options) {
+absl::StatusOr<OrderSource> open_order_source(const SaleArguments& options) {
   OrderSource source;
-  auto shop = Shop::open(options);
-  if (shop.ok()) {
-    source.shop = *std::move(shop);
+  auto sale = open_sale(options);
+  if (sale.ok()) {
+    source.sale = *std::move(sale);
     return source;
   }
-  if (!is_held_by_another(shop.status())) return shop.status();
+  if (!is_held_by_another(sale.status())) return sale.status();
   say("rushgate: {}: only orders that are stored can be seen\n",
-      std::string(shop.status().message()));
+      std::string(sale.status().message()));
   auto stored = open_orders_to_read(options.dir);
   if (!stored.ok()) return stored.status();
   source.stored = *std::move(stored);

@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "apps/shop.h"
+#include "apps/sale_at.h"
 #include "engine/sale/orders/order_store.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): theirs
@@ -22,7 +22,7 @@ namespace rushgate {
 CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& description);
 
 /// `--dir` and `--keyspace`, for commands that look at a sale that is there.
-void add_sale_options(CLI::App& command, ShopOptions& options);
+void add_sale_options(CLI::App& command, SaleArguments& options);
 
 /// `--durability`.
 void add_durability_option(CLI::App& command, Durability& durability);
@@ -33,13 +33,13 @@ CLI::Validator number_from(std::uint64_t low, std::uint64_t high);
 CLI::Validator not_empty();
 
 /// `--no-trim`, for commands that run workers.
-void add_worker_options(CLI::App& command, ShopOptions& options);
+void add_worker_options(CLI::App& command, SaleArguments& options);
 
 /// `--durability`, `--workers`, `--no-trim` and `--adopt`, for commands that sell.
-void add_selling_options(CLI::App& command, ShopOptions& options);
+void add_selling_options(CLI::App& command, SaleArguments& options);
 
 /// Refuses `--durability` together with `--keyspace`.
-void check_durability(const ShopOptions& options, const CLI::App& command);
+void check_durability(const SaleArguments& options, const CLI::App& command);
 
 /// Says on stderr what went wrong, and gives the exit code.
 int fail(const absl::Status& status);
@@ -47,12 +47,12 @@ int fail(const absl::Status& status);
 /// The orders of a sale: all of them or, while another process holds the sale, those that it has
 /// stored.
 struct OrderSource {
-  std::unique_ptr<Shop> shop;          // null while another process holds it
+  std::unique_ptr<FlashSale> sale;     // null while another process holds it
   std::unique_ptr<OrderStore> stored;  // then
 
-  OrderStore& orders() const { return shop ? shop->orders() : *stored; }
+  OrderStore& orders() const { return sale ? sale->orders() : *stored; }
 };
 /// Says on stderr if it is only those that are stored.
-absl::StatusOr<OrderSource> open_order_source(const ShopOptions& options);
+absl::StatusOr<OrderSource> open_order_source(const SaleArguments& options);
 
 }  // namespace rushgate

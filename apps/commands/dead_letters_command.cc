@@ -10,7 +10,6 @@
 #include "apps/commands/commands.h"
 #include "apps/exit_code.h"
 #include "apps/input/utc_time.h"
-#include "apps/replay/drain.h"
 #include "apps/say.h"
 #include "apps/text_table.h"
 
@@ -20,7 +19,7 @@ namespace {
 constexpr std::string_view kAll = "all";
 
 struct DeadLettersArguments {
-  ShopOptions shop;
+  SaleArguments sale;
   bool retry = false;
   std::vector<std::string> discard;  // ids, or kAll
   std::string reason;
@@ -77,22 +76,22 @@ void print(const std::vector<DeadLetter>& letters, bool json) {
 }
 
 /// Puts them all back and lets a worker try them again.
-absl::Status retry(Shop& shop, const std::vector<DeadLetter>& letters) {
+absl::Status retry(FlashSale& sale, const std::vector<DeadLetter>& letters) {
   std::size_t retried = 0;
   for (const DeadLetter& letter : letters) {
-    const auto put_back = shop.sale().retry_dead_letter(letter.id);
+    const auto put_back = sale.sale().retry_dead_letter(letter.id);
     if (!put_back.ok()) return put_back.status();
     if (*put_back) ++retried;
   }
-  absl::Status done = shop.start_workers();
-  if (done.ok()) done = drain(shop, [](const std::string&) {});
-  shop.stop_workers();
-  say("{} put back; {} orders stored, {} buried again\n", retried, shop.stored(), shop.buried());
+  absl::Status done = sale.start_workers();
+  if (done.ok()) done = sale.drain();
+  sale.stop_workers();
+  say("{} put back; {} orders stored, {} buried again\n", retried, sale.stored(), sale.buried());
   return done;
 }
 
 /// Discards the named dead letters. Returns the number of ids that are none.
-absl::StatusOr<std::size_t> discard(Shop& shop, const DeadLettersArguments& arguments,
+absl::StatusOr<std::size_t> discard(FlashSale& sale, const DeadLettersArguments& arguments,
                                     const std::vector<DeadLetter>& letters) {
   std::vector<std::string> ids = arguments.discard;
   if (ids == std::vector<std::string>{std::string(kAll)}) {
@@ -101,7 +100,7 @@ absl::StatusOr<std::size_t> discard(Shop& shop, const DeadLettersArguments& argu
   }
   std::size_t unknown = 0;
   for (const std::string& id : ids) {
-    const auto discarded = shop.sale().discard_dead_letter(id, arguments.reason);
+    const auto discarded = sale.sale().discard_dead_letter(id, arguments.reason);
     if (!discarded.ok()) return discarded.status();
     if (*discarded) continue;
     say("{} is no dead letter\n", id);
@@ -111,35 +110,35 @@ absl::StatusOr<std::size_t> discard(Shop& shop, const DeadLettersArguments& argu
   return unknown;
 }
 
-int run_discard(Shop& shop, const DeadLettersArguments& arguments,
+int run_discard(FlashSale& sale, const DeadLettersArguments& arguments,
                 const std::vector<DeadLetter>& letters) {
-  const auto unknown = discard(shop, arguments, letters);
+  const auto unknown = discard(sale, arguments, letters);
   if (!unknown.ok()) return fail(unknown.status());
-  const auto left = shop.sale().dead_letters();
+  const auto left = sale.sale().dead_letters();
   if (!left.ok()) return fail(left.status());
   print(*left, arguments.json);
   return *unknown == 0 ? kExitOk : kExitNegative;
 }
 
 int run_dead_letters(const DeadLettersArguments& arguments) {
-  const auto shop = Shop::open(arguments.shop);
-  if (!shop.ok()) return fail(shop.status());
+  const auto sale = open_sale(arguments.sale);
+  if (!sale.ok()) return fail(sale.status());
   if (arguments.discarded) {
-    const auto discarded = (*shop)->sale().discarded_letters();
+    const auto discarded = (*sale)->sale().discarded_letters();
     if (!discarded.ok()) return fail(discarded.status());
     print(*discarded, arguments.json);
     return kExitOk;
   }
-  auto letters = (*shop)->sale().dead_letters();
+  auto letters = (*sale)->sale().dead_letters();
   if (!letters.ok()) return fail(letters.status());
-  if (!arguments.discard.empty()) return run_discard(**shop, arguments, *letters);
+  if (!arguments.discard.empty()) return run_discard(**sale, arguments, *letters);
   if (!arguments.retry) {
     print(*letters, arguments.json);
     return kExitOk;
   }
-  const absl::Status retried = retry(**shop, *letters);
+  const absl::Status retried = retry(**sale, *letters);
   if (!retried.ok()) return fail(retried);
-  letters = (*shop)->sale().dead_letters();
+  letters = (*sale)->sale().dead_letters();
   if (!letters.ok()) return fail(letters.status());
   print(*letters, arguments.json);
   return letters->empty() ? kExitOk : kExitNegative;
@@ -151,7 +150,7 @@ void add_dead_letters(CLI::App& app, Invocation& invocation) {
   CLI::App* const command =
       add_command(app, "dead-letters", "List orders that could not be stored, and why.");
   const auto arguments = std::make_shared<DeadLettersArguments>();
-  add_sale_options(*command, arguments->shop);
+  add_sale_options(*command, arguments->sale);
   CLI::Option* const retry =
       command->add_flag("--retry", arguments->retry,
                         "Try all of them again, then list what is left; exit code 1 if any is");
@@ -171,11 +170,11 @@ void add_dead_letters(CLI::App& app, Invocation& invocation) {
                                                    "List those that were discarded: when, and why");
   retry->excludes(discard)->excludes(discarded);
   discard->excludes(discarded);
-  add_worker_options(*command, arguments->shop);
+  add_worker_options(*command, arguments->sale);
   command->add_flag("--json", arguments->json, "As a JSON array");
   command->callback([&invocation, arguments] {
     invocation.run = [arguments](const std::shared_ptr<spdlog::logger>& logger) {
-      arguments->shop.logger = logger;
+      arguments->sale.logger = logger;
       return run_dead_letters(*arguments);
     };
   });

@@ -10,6 +10,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "adapters/flash_sale/sale_directory.h"
 #include "apps/commands/command_line.h"
 #include "apps/commands/commands.h"
 #include "apps/commands/run_replay.h"
@@ -45,9 +46,9 @@ std::int64_t late_ms(const DemoArguments& arguments) {
 
 int run_demo(DemoArguments& arguments) {
   ReplayArguments& replay = arguments.replay;
-  if (replay.shop.dir.empty()) replay.shop.dir = default_directory();
-  const fs::path& dir = replay.shop.dir;
-  if (const absl::Status made = make_sale_directory(dir); !made.ok()) return fail(made);
+  if (replay.sale.dir.empty()) replay.sale.dir = default_directory();
+  const fs::path& dir = replay.sale.dir;
+  if (const absl::Status made = create_sale_directory(dir); !made.ok()) return fail(made);
   const auto files = write_demo(dir, arguments.input, SystemClock().now_ms(), late_ms(arguments));
   if (!files.ok()) return fail(files.status());
   say("the demo's sale is in {}{}\n", fs::absolute(dir).lexically_normal().string(),
@@ -66,10 +67,10 @@ void add_demo(CLI::App& app, Invocation& invocation) {
       "A rush of 200,000 requests of 50,000 users on three vouchers, of 1,000, 5,000 and 20.\n"
       "Kill it half-way, and start it again.");
   const auto arguments = std::make_shared<DemoArguments>();
-  add_sale_options(*command, arguments->replay.shop);
+  add_sale_options(*command, arguments->replay.sale);
   command->get_option("--dir")->required(false)->description(
       "Where to put it (default: rushgate-demo in the current directory)");
-  add_selling_options(*command, arguments->replay.shop);
+  add_selling_options(*command, arguments->replay.sale);
   command->add_option("--seed", arguments->input.seed, "What the requests are made up from")
       ->check(number_from(0, std::numeric_limits<std::uint64_t>::max()))
       ->capture_default_str()
@@ -85,9 +86,9 @@ void add_demo(CLI::App& app, Invocation& invocation) {
   command->add_flag("--fast", arguments->fast, "As fast as it goes, not in real time");
   command->add_flag("--json", arguments->replay.json, "The table as JSON");
   command->callback([&invocation, command, arguments] {
-    check_durability(arguments->replay.shop, *command);
+    check_durability(arguments->replay.sale, *command);
     invocation.run = [arguments](const std::shared_ptr<spdlog::logger>& logger) {
-      arguments->replay.shop.logger = logger;
+      arguments->replay.sale.logger = logger;
       return run_demo(*arguments);
     };
   });

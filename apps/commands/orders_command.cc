@@ -23,9 +23,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view kCreated = "created";
-constexpr std::string_view kQueued = "queued";
-constexpr std::string_view kFailed = "failed";
+const std::string_view kCreated = order_state_name(OrderState::Kind::kCreated);
+const std::string_view kQueued = order_state_name(OrderState::Kind::kQueued);
+const std::string_view kFailed = order_state_name(OrderState::Kind::kFailed);
 
 struct ListedOrder {
   Order order;
@@ -49,7 +49,7 @@ Json to_json(const ListedOrder& listed) {
 // ---- orders -----------------------------------------------------------------------------------
 
 struct OrdersArguments {
-  ShopOptions shop;
+  SaleArguments sale;
   std::optional<UserId> user;
   std::optional<VoucherId> voucher;
   std::string status;  // empty: any
@@ -77,22 +77,22 @@ absl::Status visit_created(const OrdersArguments& arguments, OrderStore& orders,
                         [&](const Order& order) { visit({.order = order, .status = kCreated}); });
 }
 
-absl::Status visit_queued(const OrdersArguments& arguments, Shop& shop, Visit visit) {
-  const auto unstored = read_unstored_orders(shop.client(), shop.keys(), arguments.voucher);
+absl::Status visit_queued(const OrdersArguments& arguments, FlashSale& sale, Visit visit) {
+  const auto unstored = read_unstored_orders(sale.client(), sale.keys(), arguments.voucher);
   if (!unstored.ok()) return unstored.status();
   for (const Order& order : unstored->queued) {
     if (!is_asked_for(arguments, order)) continue;
-    const auto stored = shop.orders().find(order.id);  // and then it only waits to be trimmed
+    const auto stored = sale.orders().find(order.id);  // and then it only waits to be trimmed
     if (!stored.ok()) return stored.status();
     if (!stored->has_value()) visit({.order = order, .status = kQueued});
   }
   return absl::OkStatus();
 }
 
-absl::Status visit_failed(const OrdersArguments& arguments, Shop& shop, Visit visit) {
-  const auto letters = shop.sale().dead_letters();
+absl::Status visit_failed(const OrdersArguments& arguments, FlashSale& sale, Visit visit) {
+  const auto letters = sale.sale().dead_letters();
   if (!letters.ok()) return letters.status();
-  const auto discarded = shop.sale().discarded_letters();
+  const auto discarded = sale.sale().discarded_letters();
   if (!discarded.ok()) return discarded.status();
   const auto visit_letter = [&](const DeadLetter& letter, const std::string& reason) {
     const auto order = read_order(letter.order);
@@ -108,18 +108,18 @@ absl::Status visit_orders(const OrdersArguments& arguments, const OrderSource& s
                           Visit visit) {
   absl::Status visited;
   if (is_asked_for(arguments, kCreated)) visited = visit_created(arguments, source.orders(), visit);
-  if (!source.shop) return visited;
+  if (!source.sale) return visited;
   if (visited.ok() && is_asked_for(arguments, kQueued)) {
-    visited = visit_queued(arguments, *source.shop, visit);
+    visited = visit_queued(arguments, *source.sale, visit);
   }
   if (visited.ok() && is_asked_for(arguments, kFailed)) {
-    visited = visit_failed(arguments, *source.shop, visit);
+    visited = visit_failed(arguments, *source.sale, visit);
   }
   return visited;
 }
 
 int run_orders(const OrdersArguments& arguments) {
-  const auto source = open_order_source(arguments.shop);
+  const auto source = open_order_source(arguments.sale);
   if (!source.ok()) return fail(source.status());
   Json array = Json::array();
   TextTable table("rrrlll");
@@ -141,13 +141,13 @@ int run_orders(const OrdersArguments& arguments) {
 // ---- status -----------------------------------------------------------------------------------
 
 struct StatusArguments {
-  ShopOptions shop;
+  SaleArguments sale;
   OrderId order = 0;
   bool json = false;
 };
 
 absl::StatusOr<OrderState> find_state(const OrderSource& source, OrderId order) {
-  if (source.shop) return source.shop->sale().status(order);
+  if (source.sale) return source.sale->status(order);
   const auto stored = source.stored->find(order);
   if (!stored.ok()) return stored.status();
   if (!stored->has_value()) return OrderState{};
@@ -156,17 +156,8 @@ absl::StatusOr<OrderState> find_state(const OrderSource& source, OrderId order) 
 
 /// Of an order that is not stored, the database alone cannot say whether it is known.
 std::string_view name_of(OrderState::Kind kind, bool only_stored) {
-  switch (kind) {
-    case OrderState::Kind::kUnknown:
-      return only_stored ? "not stored" : "unknown";
-    case OrderState::Kind::kQueued:
-      return kQueued;
-    case OrderState::Kind::kCreated:
-      return kCreated;
-    case OrderState::Kind::kFailed:
-      return kFailed;
-  }
-  return "?";
+  const bool may_be_queued = only_stored && kind == OrderState::Kind::kUnknown;
+  return may_be_queued ? "not stored" : order_state_name(kind);
 }
 
 void print_state(const StatusArguments& arguments, const OrderState& state, bool only_stored) {
@@ -188,11 +179,11 @@ void print_state(const StatusArguments& arguments, const OrderState& state, bool
 }
 
 int run_status(const StatusArguments& arguments) {
-  const auto source = open_order_source(arguments.shop);
+  const auto source = open_order_source(arguments.sale);
   if (!source.ok()) return fail(source.status());
   const auto state = find_state(*source, arguments.order);
   if (!state.ok()) return fail(state.status());
-  print_state(arguments, *state, source->shop == nullptr);
+  print_state(arguments, *state, source->sale == nullptr);
   return state->kind == OrderState::Kind::kUnknown ? kExitNegative : kExitOk;
 }
 
@@ -202,7 +193,7 @@ void add_orders(CLI::App& app, Invocation& invocation) {
   CLI::App* const command = add_command(
       app, "orders", "List orders: those created, then those queued, then those failed.");
   const auto arguments = std::make_shared<OrdersArguments>();
-  add_sale_options(*command, arguments->shop);
+  add_sale_options(*command, arguments->sale);
   command->add_option("--user", arguments->user, "This user's alone")->type_name("ID");
   command->add_option("--voucher", arguments->voucher, "This voucher's alone")->type_name("ID");
   command->add_option("--status", arguments->status, "Only those")
@@ -211,7 +202,7 @@ void add_orders(CLI::App& app, Invocation& invocation) {
   command->add_flag("--json", arguments->json, "As a JSON array");
   command->callback([&invocation, arguments] {
     invocation.run = [arguments](const std::shared_ptr<spdlog::logger>& logger) {
-      arguments->shop.logger = logger;
+      arguments->sale.logger = logger;
       return run_orders(*arguments);
     };
   });
@@ -221,7 +212,7 @@ void add_status(CLI::App& app, Invocation& invocation) {
   CLI::App* const command = add_command(
       app, "status", "Where an order stands: created, queued, failed and why, or unknown.");
   const auto arguments = std::make_shared<StatusArguments>();
-  add_sale_options(*command, arguments->shop);
+  add_sale_options(*command, arguments->sale);
   command->add_option("order", arguments->order, "Its id")
       ->required()
       ->check(CLI::PositiveNumber)
@@ -229,7 +220,7 @@ void add_status(CLI::App& app, Invocation& invocation) {
   command->add_flag("--json", arguments->json, "As a JSON object");
   command->callback([&invocation, arguments] {
     invocation.run = [arguments](const std::shared_ptr<spdlog::logger>& logger) {
-      arguments->shop.logger = logger;
+      arguments->sale.logger = logger;
       return run_status(*arguments);
     };
   });

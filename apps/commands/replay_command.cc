@@ -17,9 +17,9 @@ int default_threads() {
 }
 
 void check(const ReplayArguments& arguments, const CLI::App& command) {
-  const ShopOptions& shop = arguments.shop;
-  check_durability(shop, command);
-  if (shop.durability != Durability::kMemory && shop.dir.empty()) {
+  const SaleArguments& sale = arguments.sale;
+  check_durability(sale, command);
+  if (sale.durability != Durability::kMemory && sale.dir.empty()) {
     throw CLI::RequiredError("--dir");
   }
 }
@@ -39,10 +39,10 @@ void add_replay(CLI::App& app, Invocation& invocation) {
   command->add_option("--vouchers", arguments->vouchers, "JSON: an array of vouchers")
       ->required()
       ->type_name("VOUCHERS.JSON");
-  add_sale_options(*command, arguments->shop);
+  add_sale_options(*command, arguments->sale);
   command->get_option("--dir")->required(false)->description(
       "The sale's directory, made if it is missing; not used with --durability memory");
-  add_selling_options(*command, arguments->shop);
+  add_selling_options(*command, arguments->sale);
   command->add_option("--threads", arguments->threads, "Threads that buy")
       ->check(number_from(1, 256))
       ->capture_default_str()
@@ -58,7 +58,7 @@ void add_replay(CLI::App& app, Invocation& invocation) {
   command->callback([&invocation, command, arguments] {
     check(*arguments, *command);
     invocation.run = [arguments](const std::shared_ptr<spdlog::logger>& logger) {
-      arguments->shop.logger = logger;
+      arguments->sale.logger = logger;
       return run_replay(*arguments);
     };
   });

@@ -18,7 +18,7 @@
 #include "apps/input/requests_file.h"
 #include "apps/input/vouchers_file.h"
 #include "apps/interrupt.h"
-#include "apps/replay/drain.h"
+#include "apps/replay/last_stored.h"
 #include "apps/replay/order_check.h"
 #include "apps/replay/progress.h"
 #include "apps/replay/replay.h"
@@ -82,8 +82,8 @@ absl::StatusOr<Input> read_input(const ReplayArguments& arguments) {
 
 class Run {
  public:
-  Run(const ReplayArguments& arguments, const Input& input, Shop& shop)
-      : arguments_(arguments), input_(input), shop_(shop), book_(shop.client(), input.file_hash) {}
+  Run(const ReplayArguments& arguments, const Input& input, FlashSale& sale)
+      : arguments_(arguments), input_(input), sale_(sale), book_(sale.client(), input.file_hash) {}
 
   int run() {
     const absl::Status begun = begin();
@@ -132,7 +132,7 @@ class Run {
     }
     std::int64_t stored = 0;
     for (const Voucher& voucher : input_.vouchers) {
-      const auto live = shop_.orders().count_live(voucher.id);
+      const auto live = sale_.orders().count_live(voucher.id);
       if (!live.ok()) return live.status();
       stored += *live;
     }
@@ -140,18 +140,18 @@ class Run {
     stored_by_earlier_starts_ = stored - record_.orders_before;
     ++record_.starts;
     const absl::Status kept = book_.save(record_);
-    return kept.ok() ? shop_.start_workers() : kept;
+    return kept.ok() ? sale_.start_workers() : kept;
   }
 
   /// Waits for a rebuild that somebody else is at: if he is gone, it is taken over in a while.
   absl::Status publish(const Voucher& voucher) {
     const ReplayOptions patience;
-    absl::Status published = shop_.sale().publish(voucher);
+    absl::Status published = sale_.publish(voucher);
     for (int attempt = 1; absl::IsAborted(published) && attempt < patience.attempts_max;
          ++attempt) {
       if (interrupt_signal() != 0) break;
       std::this_thread::sleep_for(std::chrono::milliseconds(patience.wait_after_ms(attempt)));
-      published = shop_.sale().publish(voucher);
+      published = sale_.publish(voucher);
     }
     return published;
   }
@@ -164,9 +164,9 @@ class Run {
                      .from_at_ms = record_.answered_up_to_ms};
     options.file_hash = input_.file_hash;
     started_ = SteadyClock::now();
-    last_stored_.emplace(shop_);
+    last_stored_.emplace(sale_);
     Replay replay(input_.requests.rows, options, [this](std::span<const BuyRequest> requests) {
-      return shop_.sale().buy_all(requests);
+      return sale_.sale().buy_all(requests);
     });
     while (!replay.ended()) {
       constexpr std::chrono::milliseconds kLook{5};
@@ -174,7 +174,7 @@ class Run {
       last_stored_->look();
       show(replay, {});
       keep_time(replay);
-      if (interrupt_signal() != 0 || !shop_.health().ok()) replay.stop();
+      if (interrupt_signal() != 0 || !sale_.health().ok()) replay.stop();
     }
     result_ = replay.join();
     ended_ = SteadyClock::now();
@@ -189,7 +189,7 @@ class Run {
   }
 
   void show_stored(const std::string& note) {
-    shown_.stored = static_cast<std::size_t>(stored_by_earlier_starts_) + shop_.stored();
+    shown_.stored = static_cast<std::size_t>(stored_by_earlier_starts_) + sale_.stored();
     shown_.note = note;
     progress_.show(shown_);
   }
@@ -205,17 +205,17 @@ class Run {
 
   /// Waits until everything that was accepted is stored.
   void store() {
-    if (const absl::Status health = shop_.health(); !health.ok()) {
+    if (const absl::Status health = sale_.health(); !health.ok()) {
       note_trouble(std::string(health.message()));
     } else {
-      const absl::Status drained = drain(shop_, [this](const std::string& note) {
+      const absl::Status drained = sale_.drain([this](const std::string& note) {
         last_stored_->look();
         show_stored(note);
       });
       if (!drained.ok()) note_trouble(std::string(drained.message()));
     }
     last_stored_->look();
-    shop_.stop_workers();
+    sale_.stop_workers();
   }
 
   void note_trouble(const std::string& trouble) {
@@ -244,19 +244,19 @@ class Run {
 
   /// For a report without proof: the keyspace may be out of reach, so the dead letters too.
   void count_created(Report& report) {
-    const auto check = check_orders(result_.accepted, shop_.orders(), {});
+    const auto check = check_orders(result_.accepted, sale_.orders(), {});
     if (check.ok()) report.created = check->created;
   }
 
   absl::Status prove(Report& report) {
-    auto audit = shop_.sale().audit();
+    auto audit = sale_.audit();
     if (!audit.ok()) return audit.status();
-    auto dead = shop_.sale().dead_letters();
+    auto dead = sale_.sale().dead_letters();
     if (!dead.ok()) return dead.status();
-    const auto discarded = shop_.sale().discarded_letters();
+    const auto discarded = sale_.sale().discarded_letters();
     if (!discarded.ok()) return discarded.status();
     for (const DiscardedLetter& one : *discarded) dead->push_back(one.letter);
-    auto check = check_orders(result_.accepted, shop_.orders(), *dead);
+    auto check = check_orders(result_.accepted, sale_.orders(), *dead);
     if (!check.ok()) return check.status();
     report.created = check->created;
     report.dead = check->dead;
@@ -273,7 +273,7 @@ class Run {
     record_.report = report;
     absl::Status kept = book_.save(record_);
     if (!kept.ok()) return kept;
-    const Reply synced = shop_.client().sync();
+    const Reply synced = sale_.client().sync();
     return synced.is_error() ? absl::UnavailableError(synced.text()) : absl::OkStatus();
   }
 
@@ -307,7 +307,7 @@ class Run {
 
   const ReplayArguments& arguments_;
   const Input& input_;
-  Shop& shop_;
+  FlashSale& sale_;
   RunBook book_;
   RunRecord record_;
   Progress progress_;
@@ -322,13 +322,13 @@ class Run {
 };
 
 /// Waits for a Redis that is loading its data, as a replay does that it interrupts.
-absl::StatusOr<std::unique_ptr<Shop>> open_loaded_shop(const ShopOptions& options) {
+absl::StatusOr<std::unique_ptr<FlashSale>> open_loaded_sale(const SaleArguments& options) {
   const ReplayOptions patience;
   for (int attempt = 1;; ++attempt) {
-    auto shop = Shop::open(options);
-    const std::string error(shop.status().message());
+    auto sale = open_sale(options);
+    const std::string error(sale.status().message());
     const bool is_loading = error.find(redis_error_code::kLoading) != std::string::npos;
-    if (!is_loading || attempt == patience.attempts_max) return shop;
+    if (!is_loading || attempt == patience.attempts_max) return sale;
     if (attempt == 1) say("waiting: {}\n", error);
     std::this_thread::sleep_for(std::chrono::milliseconds(patience.wait_after_ms(attempt)));
   }
@@ -339,12 +339,12 @@ absl::StatusOr<std::unique_ptr<Shop>> open_loaded_shop(const ShopOptions& option
 int run_replay(const ReplayArguments& arguments) {
   const auto input = read_input(arguments);
   if (!input.ok()) return fail(input.status());
-  ShopOptions options = arguments.shop;
+  SaleArguments options = arguments.sale;
   options.create = true;
-  const auto shop = open_loaded_shop(options);
-  if (!shop.ok()) return fail(shop.status());
+  const auto sale = open_loaded_sale(options);
+  if (!sale.ok()) return fail(sale.status());
   note_interrupts();
-  return Run(arguments, *input, **shop).run();
+  return Run(arguments, *input, **sale).run();
 }
 
 }  // namespace rushgate

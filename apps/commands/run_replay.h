@@ -5,14 +5,14 @@
 #include <filesystem>
 #include <memory>
 
-#include "apps/shop.h"
+#include "apps/sale_at.h"
 
 namespace rushgate {
 
 struct ReplayArguments {
   std::filesystem::path requests;
   std::filesystem::path vouchers;
-  ShopOptions shop;
+  SaleArguments sale;
   int threads = 2;
   std::size_t batch = 128;
   bool real_time = false;

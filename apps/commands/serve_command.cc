@@ -19,6 +19,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "adapters/flash_sale/sale_directory.h"
 #include "adapters/resp/resp_server.h"
 #include "adapters/wiring/open_backend.h"
 #include "apps/commands/command_line.h"
@@ -119,7 +120,7 @@ absl::StatusOr<std::unique_ptr<Store>> open_its_store(const ServeArguments& argu
   if (arguments.durability == Durability::kMemory) {
     return absl::InvalidArgumentError("--durability memory keeps nothing: it takes no --dir");
   }
-  const absl::Status made = make_sale_directory(arguments.dir);
+  const absl::Status made = create_sale_directory(arguments.dir);
   if (!made.ok()) return made;
   return RocksDbStore::open(keyspace_in(arguments.dir), {.durability = arguments.durability,
                                                          .logger = arguments.server.logger});

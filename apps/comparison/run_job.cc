@@ -22,7 +22,7 @@
 #include "apps/comparison/job.h"
 #include "apps/comparison/rush.h"
 #include "apps/comparison/shared_memory.h"
-#include "apps/shop.h"
+#include "adapters/flash_sale/sale_directory.h"
 #include "apps/strategies/strategies.h"
 #include "engine/base/latency_histogram.h"
 #include "engine/executor/engine.h"

@@ -6,8 +6,8 @@
 #include <string>
 #include <thread>
 
-#include "apps/backlog.h"
 #include "apps/strategies/strategies.h"
+#include "engine/sale/orders/backlog.h"
 #include "engine/sale/orders/order_worker.h"
 #include "engine/sale/sale.h"
 #include "storage/sqlite/sqlite_order_store.h"

@@ -294,6 +294,20 @@ BuyResult Sale::buy_after_rebuild(AdmissionCode lacks, const BuyRequest& request
 
 // ---- Orders ----
 
+std::string_view order_state_name(OrderState::Kind kind) {
+  switch (kind) {
+    case OrderState::Kind::kUnknown:
+      return "unknown";
+    case OrderState::Kind::kQueued:
+      return "queued";
+    case OrderState::Kind::kCreated:
+      return "created";
+    case OrderState::Kind::kFailed:
+      return "failed";
+  }
+  return "?";
+}
+
 absl::StatusOr<OrderState> Sale::status(OrderId order) {
   // An order moves from the stream to the database or to the dead letters, and back from there to
   // the stream. Looking at the places where it may end after looking at the stream misses none but

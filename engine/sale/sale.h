@@ -61,6 +61,9 @@ struct OrderState {
   std::string reason = {};          // if failed
 };
 
+/// Returns "unknown", "queued", "created" or "failed".
+std::string_view order_state_name(OrderState::Kind kind);
+
 struct SaleOptions {
   SaleKeys keys = {};
   std::int64_t request_ttl_ms = std::int64_t{7} * 24 * 60 * 60 * 1'000;

@@ -8,7 +8,7 @@
 
 #include "adapters/redis/redis_backend.h"
 #include "apps/exit_code.h"
-#include "apps/shop.h"
+#include "apps/sale_at.h"
 #include "engine/sale/orders/consumers.h"
 #include "engine/time/clock.h"
 #include "tests/apps/program.h"
@@ -70,7 +70,7 @@ TEST_F(RedisProgramTest, ASaleOnRedisIsNotTakenForOneOfItsOwn) {
   ASSERT_EQ(run_program(files_.replay(on_redis_)).exit_code, kExitOk);
   const auto result = run_program(files_.command("audit"));
   EXPECT_EQ(result.exit_code, kExitUsage);
-  EXPECT_THAT(result.err, HasSubstr("give its URL by --keyspace"));
+  EXPECT_THAT(result.err, HasSubstr("is elsewhere: give its URL"));
 }
 
 TEST_F(RedisProgramTest, ANewDirectoryDoesNotTakeOverTheSaleThatIsThere) {
@@ -171,20 +171,20 @@ TEST_F(RedisProgramTest, WhenTheServerDiesItEndsAndSaysHowToGoOn) {
 
 TEST_F(RedisProgramTest, EntriesOfDeadWorkersAreTakenOverAtOnce) {
   {
-    ShopOptions options;
+    SaleArguments options;
     options.dir = files_.sale();
     options.create = true;
     options.keyspace_url = server_.url();
-    const auto shop = Shop::open(options);
-    ASSERT_TRUE(shop.ok()) << shop.status();
-    ASSERT_TRUE((*shop)
+    const auto sale = open_sale(options);
+    ASSERT_TRUE(sale.ok()) << sale.status();
+    ASSERT_TRUE((*sale)
                     ->sale()
                     .publish({.id = 2, .title = "", .stock = 5, .begin_ms = 0, .end_ms = 1LL << 42})
                     .ok());
     for (UserId user = 1; user <= 4; ++user) {
-      EXPECT_EQ((*shop)->sale().buy(2, user).outcome, Outcome::kAccepted);
+      EXPECT_EQ((*sale)->buy(2, user).outcome, Outcome::kAccepted);
     }
-    Client& client = (*shop)->client();
+    Client& client = (*sale)->client();
     client("XGROUP", "CREATE", "stream.orders", "g1", "0");
     const std::string identity = client("HGET", SaleKeys{}.stream_owner(), "identity").text();
     for (const char* const dead : {"c2", "c3", "c4"}) {

@@ -8,8 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "apps/exit_code.h"
-#include "apps/replay/drain.h"
-#include "apps/shop.h"
+#include "apps/sale_at.h"
 #include "storage/sqlite/sqlite_order_store.h"
 #include "tests/apps/program.h"
 
@@ -28,22 +27,21 @@ class SalesProgramTest : public ::testing::Test {
   }
 
   /// The sale, opened by this process.
-  std::unique_ptr<Shop> open_shop() {
-    ShopOptions options;
+  std::unique_ptr<FlashSale> open_sale_here() {
+    SaleArguments options;
     options.dir = files_.sale();
-    auto shop = Shop::open(options);
-    EXPECT_TRUE(shop.ok()) << shop.status();
-    return shop.ok() ? *std::move(shop) : nullptr;
+    auto sale = open_sale(options);
+    EXPECT_TRUE(sale.ok()) << sale.status();
+    return sale.ok() ? *std::move(sale) : nullptr;
   }
 
   /// An order that no admission let through: of a user who is at his limit.
   void smuggle_order() {
-    const auto shop = open_shop();
-    (*shop).client()("XADD", "stream.orders", "*", "userId", 7, "voucherId", 1, "id", 99, "limit",
-                     1);
-    ASSERT_TRUE(shop->start_workers().ok());
-    ASSERT_TRUE(drain(*shop, [](const std::string&) {}).ok());
-    EXPECT_EQ(shop->buried(), 1u);
+    const auto sale = open_sale_here();
+    sale->client()("XADD", "stream.orders", "*", "userId", 7, "voucherId", 1, "id", 99, "limit", 1);
+    ASSERT_TRUE(sale->start_workers().ok());
+    ASSERT_TRUE(sale->drain().ok());
+    EXPECT_EQ(sale->buried(), 1u);
   }
 
   SaleFiles files_;
@@ -80,11 +78,11 @@ TEST_F(SalesProgramTest, StatusFollowsAnOrder) {
 TEST_F(SalesProgramTest, QueuedOrdersAreShownAndStoredByTheNextReplay) {
   std::string id;
   {
-    const auto shop = open_shop();
-    ASSERT_TRUE(shop->sale()
+    const auto sale = open_sale_here();
+    ASSERT_TRUE(sale->sale()
                     .publish({.id = 3, .title = "", .stock = 5, .begin_ms = 0, .end_ms = 1LL << 42})
                     .ok());
-    const BuyResult bought = shop->sale().buy(3, 50);
+    const BuyResult bought = sale->buy(3, 50);
     ASSERT_EQ(bought.outcome, Outcome::kAccepted);
     id = std::to_string(bought.order);
   }
@@ -130,8 +128,8 @@ TEST_F(SalesProgramTest, ResultsThatDoNotArriveAreNoSuccess) {
 
 TEST_F(SalesProgramTest, AnAuditThatFailsNamesThePlaceAndIsExitCode1) {
   {
-    const auto shop = open_shop();
-    shop->client()("INCRBY", "seckill:stock:1", 3);
+    const auto sale = open_sale_here();
+    sale->client()("INCRBY", "seckill:stock:1", 3);
   }
   const auto result = run_program(files_.command("audit"));
   EXPECT_EQ(result.exit_code, kExitNegative);
@@ -212,7 +210,7 @@ TEST_F(SalesProgramTest, WithoutDeadLettersThereIsNothingToRetry) {
 TEST_F(SalesProgramTest, OfASaleThatAnotherProcessHoldsTheStoredOrdersCanBeRead) {
   const std::string id =
       run_program(files_.command("orders", {"--json", "--user", "8"})).json()[0]["order"];
-  const auto shop = open_shop();
+  const auto sale = open_sale_here();
   const auto orders = run_program(files_.command("orders", {"--json"}));
   EXPECT_EQ(orders.exit_code, kExitOk) << orders.err;
   EXPECT_EQ(orders.json().size(), 3u);
@@ -240,7 +238,7 @@ TEST_F(SalesProgramTest, AKeyspaceThatIsSomethingElseIsNotTakenForOneInUse) {
 }
 
 TEST_F(SalesProgramTest, WhatNeedsTheKeyspaceSaysWhoHoldsIt) {
-  const auto shop = open_shop();
+  const auto sale = open_sale_here();
   for (const auto& arguments :
        {files_.command("audit"), files_.command("dead-letters"), files_.replay()}) {
     // A completed replay, too: its table stands in the keyspace.

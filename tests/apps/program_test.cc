@@ -113,7 +113,7 @@ TEST(ReplayProgramTest, KeyspaceMayBeInAnotherDirectory) {
   EXPECT_EQ(run_program(files.command("audit", there)).exit_code, kExitOk);
   const auto without = run_program(files.command("audit"));
   EXPECT_EQ(without.exit_code, kExitUsage);
-  EXPECT_THAT(without.err, HasSubstr("give its URL by --keyspace"));
+  EXPECT_THAT(without.err, HasSubstr("is elsewhere: give its URL"));
   const auto its_own = run_program(files.command("audit", {"--keyspace", files.sale().string()}));
   EXPECT_EQ(its_own.exit_code, kExitUsage);
   EXPECT_THAT(its_own.err, HasSubstr("a keyspace needs a directory of its own"));

@@ -41,6 +41,7 @@ const std::vector<Room> kRooms = {
     {"adapters/redis",  {"engine", "adapters/resp"}},
     {"adapters/testing", {"engine", "storage/memory"}},
     {"adapters/wiring", {"engine", "storage", "adapters"}},
+    {"adapters/flash_sale", {"engine", "storage", "adapters"}},
 
     {"apps",            {"engine", "storage", "adapters"}},
     {"tests",           {"engine", "storage", "adapters", "apps"}},

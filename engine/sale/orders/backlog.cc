@@ -1,4 +1,4 @@
-#include "apps/backlog.h"
+#include "engine/sale/orders/backlog.h"
 
 #include <set>
 #include <string_view>

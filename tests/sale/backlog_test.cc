@@ -1,5 +1,5 @@
 // What stands between accepted orders and the database.
-#include "apps/backlog.h"
+#include "engine/sale/orders/backlog.h"
 
 #include <memory>
 #include <string>

@@ -1,0 +1,158 @@
+// A whole flash sale in one object: the keyspace, the order database, the workers and the clock.
+// Start here to sell.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "adapters/wiring/backend_url.h"
+#include "engine/client/backend.h"
+#include "engine/client/client.h"
+#include "engine/sale/orders/order_store.h"
+#include "engine/sale/orders/order_worker.h"
+#include "engine/sale/sale.h"
+#include "engine/time/clock.h"
+#include "storage/rocksdb/directory_lock.h"
+
+namespace spdlog {
+class logger;
+}
+
+namespace rushgate {
+
+struct FlashSaleOptions {
+  /// Creates the directories and the databases that are missing.
+  bool create_if_missing = true;
+  /// The directory of the order database, if it is not the sale's own. A Redis needs it. With it, a
+  /// directory given to open() is that of the keyspace alone.
+  std::filesystem::path orders_dir = {};
+  int workers = 1;            // threads that store orders
+  bool start_workers = true;  // by open(); off: start_workers() does it, or drain() stores
+  SaleOptions sale = {};
+  WorkerOptions worker = {};  // of each worker; its consumer is c1, c2, …
+  /// Of all parts that have none of their own. May be null.
+  std::shared_ptr<spdlog::logger> logger = {};
+};
+
+/// The orders that were accepted and not yet stored.
+struct Backlog {
+  bool empty = false;             // each accepted order is stored or a dead letter
+  std::string pause_reason = {};  // why the workers make no progress; empty if they do
+};
+
+inline void wait_silently(const std::string& /*note*/) {}
+
+/// Owns all parts of a sale. Thread-safe, except that start_workers(), stop_workers() and the
+/// destructor must not run at the same time.
+class FlashSale {
+ public:
+  /// Opens the sale at one of these places, and creates it if it is missing:
+  ///     dir[?durability=os|everysec|sync]   the directory `keyspace` and the file `orders.db` in dir
+  ///     memory:                             everything in memory
+  ///     redis://…, rediss://…, unix:…       the keyspace on a Redis, the orders in `orders_dir`
+  /// BackendUrl::parse() describes the syntax. Only one process has a sale open at a time.
+  ///
+  /// Errors: kInvalidArgument the URL or an option is wrong, or keyspace and database do not belong
+  /// together. kNotFound there is no sale, and it may not be created. kFailedPrecondition another
+  /// process has it open (is_held_by_another() in rocksdb_store.h returns true then), or the
+  /// directory holds something else. kDataLoss the order database is missing next to a keyspace.
+  /// Others: of the stores and of the connection.
+  static absl::StatusOr<std::unique_ptr<FlashSale>> open(std::string_view dir_or_url,
+                                                         const FlashSaleOptions& options = {});
+  /// For a place that was parsed before, or a directory whose name has a '?' or a '%'.
+  static absl::StatusOr<std::unique_ptr<FlashSale>> open(const BackendUrl& place,
+                                                         const FlashSaleOptions& options = {});
+  /// For a keyspace or an order database of your own, and for tests with a clock that moves by hand.
+  /// No other process may have workers on them. Ignores create_if_missing and orders_dir.
+  static absl::StatusOr<std::unique_ptr<FlashSale>> open(std::unique_ptr<Backend> backend,
+                                                         std::unique_ptr<OrderStore> orders,
+                                                         const FlashSaleOptions& options = {});
+  /// Stops the workers. Orders that are queued then are stored after the next open().
+  ~FlashSale();
+  FlashSale(const FlashSale&) = delete;
+  FlashSale& operator=(const FlashSale&) = delete;
+
+  // ---- Selling: sale() has more ----
+
+  /// Puts a voucher on sale, or changes it. Publishing the same terms again changes nothing.
+  absl::Status publish(const Voucher& voucher, std::optional<std::int64_t> expected_version = {}) {
+    return sale_->publish(voucher, expected_version);
+  }
+  /// Buys one. A repeated call with the same idempotency key gets the result of the first.
+  BuyResult buy(VoucherId voucher, UserId user, std::string_view idempotency_key = {}) {
+    return sale_->buy(voucher, user, idempotency_key);
+  }
+  /// Returns where an order stands: queued, created or failed.
+  absl::StatusOr<OrderState> status(OrderId order) { return sale_->status(order); }
+  /// Proves that nothing was oversold, doubled or lost, or names what was.
+  absl::StatusOr<AuditReport> audit() { return sale_->audit(); }
+  /// Blocks until each accepted order is stored or a dead letter. Calls `waiting` every few
+  /// milliseconds, with what it waits for. Without running workers, stores on the calling thread,
+  /// and does not wait for a retry. kUnavailable: the workers made no progress for 30 s, or the
+  /// keyspace did not reply for 5 s; the message says why.
+  absl::Status drain(absl::FunctionRef<void(const std::string& note)> waiting = wait_silently);
+
+  // ---- Workers ----
+
+  /// Starts FlashSaleOptions::workers threads. They first take over the orders that workers of an
+  /// earlier process left. kFailedPrecondition: they run already.
+  absl::Status start_workers();
+  /// Waits until each has ended its batch.
+  void stop_workers();
+  absl::StatusOr<Backlog> backlog();
+  /// Return how many orders were stored, and how many became dead letters, since open().
+  [[nodiscard]] std::size_t stored() const;
+  [[nodiscard]] std::size_t buried() const;
+
+  // ---- The parts: they live as long as the sale ----
+
+  [[nodiscard]] Sale& sale() { return *sale_; }
+  [[nodiscard]] Backend& backend() { return *backend_; }
+  /// A session of the sale's own. Blocking commands belong on one from backend().open_client().
+  [[nodiscard]] Client& client() { return *client_; }
+  [[nodiscard]] OrderStore& orders() { return *orders_; }
+  [[nodiscard]] const Clock& clock() const { return backend_->clock(); }
+  [[nodiscard]] const SaleKeys& keys() const { return sale_->options().keys; }
+  /// Returns not OK once the keyspace cannot be used. A failed store works again after a new open().
+  [[nodiscard]] absl::Status health() const { return backend_->health(); }
+
+ private:
+  explicit FlashSale(const FlashSaleOptions& options);
+
+  absl::Status open_parts(const BackendUrl& place);
+  absl::Status open_directory(const BackendUrl& place);
+  absl::Status open_apart(const BackendUrl& place);
+  absl::Status open_keyspace(const BackendUrl& place);
+  absl::Status open_orders(const std::filesystem::path& dir);
+  absl::Status open_sale(const std::filesystem::path& dir);
+  absl::Status adopt_pending();
+  [[nodiscard]] WorkerOptions worker_options(int number) const;
+  absl::Status wait_for_workers(absl::FunctionRef<void(const std::string& note)> waiting);
+  absl::Status store_here();
+
+  FlashSaleOptions options_;
+  // Closed in the reverse order.
+  std::optional<DirectoryLock> lock_;  // of orders_dir; a keyspace in a directory holds its own
+  std::unique_ptr<OrderStore> orders_;
+  std::unique_ptr<Backend> backend_;
+  std::unique_ptr<Client> client_;
+  std::unique_ptr<Sale> sale_;
+  std::mutex here_mutex_;                     // guards the next
+  std::unique_ptr<OrderWorker> worker_here_;  // of drain() without running workers
+  mutable std::mutex workers_mutex_;          // guards the next three
+  std::vector<std::unique_ptr<OrderWorkerThread>> workers_;
+  std::size_t stored_ = 0;  // by workers that have ended
+  std::size_t buried_ = 0;
+};
+
+}  // namespace rushgate

@@ -1,0 +1,23 @@
+// The files in a sale's directory.
+#pragma once
+
+#include <filesystem>
+
+#include "absl/status/status.h"
+
+namespace rushgate {
+
+/// Returns the directory of the keyspace in a sale's directory.
+inline std::filesystem::path keyspace_in(const std::filesystem::path& dir) {
+  return dir / "keyspace";
+}
+/// Returns the file of the order database in a sale's directory.
+inline std::filesystem::path orders_in(const std::filesystem::path& dir) {
+  return dir / "orders.db";
+}
+
+/// Creates a sale's directory with all parents that are missing. kInvalidArgument: it cannot be
+/// created; the message says why.
+absl::Status create_sale_directory(const std::filesystem::path& dir);
+
+}  // namespace rushgate

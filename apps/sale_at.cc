@@ -1,0 +1,40 @@
+#include "apps/sale_at.h"
+
+#include <utility>
+
+#include "adapters/flash_sale/sale_directory.h"
+#include "adapters/wiring/backend_url.h"
+#include "storage/sqlite/sqlite_order_store.h"
+
+namespace rushgate {
+
+absl::StatusOr<std::unique_ptr<FlashSale>> open_sale(const SaleArguments& arguments) {
+  FlashSaleOptions options;
+  options.create_if_missing = arguments.create;
+  options.workers = arguments.workers;
+  options.start_workers = false;
+  options.sale.adopt = arguments.adopt;
+  options.worker.trim = arguments.trim;
+  options.logger = arguments.logger;
+  if (!arguments.keyspace_url.empty()) {
+    options.orders_dir = arguments.dir;
+    return FlashSale::open(arguments.keyspace_url, options);
+  }
+  BackendUrl place;
+  if (arguments.durability != Durability::kMemory) {
+    place.kind = BackendUrl::Kind::kDirectory;
+    place.dir = arguments.dir;
+    place.durability = arguments.durability;
+  }
+  return FlashSale::open(place, options);
+}
+
+absl::StatusOr<std::unique_ptr<OrderStore>> open_orders_to_read(const std::filesystem::path& dir) {
+  SqliteOrderStoreOptions sqlite;
+  sqlite.read_only = true;
+  auto orders = SqliteOrderStore::open(orders_in(dir), sqlite);
+  if (!orders.ok()) return orders.status();
+  return *std::move(orders);
+}
+
+}  // namespace rushgate

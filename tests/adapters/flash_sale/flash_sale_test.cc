@@ -1,0 +1,269 @@
+// A whole sale in one object: where it is opened, what is refused, and who stores its orders.
+#include "adapters/flash_sale/flash_sale.h"
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/executor/engine.h"
+#include "engine/time/manual_clock.h"
+#include "storage/memory/memory_order_store.h"
+#include "storage/memory/memory_store.h"
+#include "storage/rocksdb/rocksdb_store.h"
+#include "tests/faults/faulty_order_store.h"
+#include "tests/redis_server/redis_server.h"
+#include "tests/temporary_directory.h"
+
+namespace rushgate {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+Voucher coffee() {
+  return {.id = 7, .title = "Coffee", .stock = 3, .end_ms = std::int64_t{1} << 42};
+}
+
+std::unique_ptr<FlashSale> opened(const std::string& place, const FlashSaleOptions& options = {}) {
+  auto sale = FlashSale::open(place, options);
+  EXPECT_TRUE(sale.ok()) << sale.status();
+  return sale.ok() ? *std::move(sale) : nullptr;
+}
+
+absl::Status refusal(const std::string& place, const FlashSaleOptions& options = {}) {
+  return FlashSale::open(place, options).status();
+}
+
+OrderState::Kind state_of(FlashSale& sale, OrderId order) {
+  const auto state = sale.status(order);
+  EXPECT_TRUE(state.ok()) << state.status();
+  return state.ok() ? state->kind : OrderState::Kind::kUnknown;
+}
+
+/// Sells one and has it stored.
+BuyResult sell(FlashSale& sale, UserId user) {
+  EXPECT_TRUE(sale.publish(coffee()).ok());
+  BuyResult bought = sale.buy(7, user, "click of " + std::to_string(user));
+  EXPECT_EQ(bought.outcome, Outcome::kAccepted) << bought.detail;
+  EXPECT_TRUE(sale.drain().ok());
+  EXPECT_EQ(state_of(sale, bought.order), OrderState::Kind::kCreated);
+  return bought;
+}
+
+class FlashSaleTest : public ::testing::Test {
+ protected:
+  [[nodiscard]] fs::path in(const std::string& name) const { return scratch_.path() / name; }
+
+ private:
+  const TemporaryDirectory scratch_;
+};
+
+// ---- Where it is ----
+
+TEST_F(FlashSaleTest, DirectoryKeepsSale) {
+  BuyResult first;
+  {
+    const auto sale = opened(in("new") / "shop");
+    ASSERT_NE(sale, nullptr);
+    first = sell(*sale, 1001);
+  }
+  EXPECT_TRUE(fs::is_directory(in("new") / "shop" / "keyspace"));
+  EXPECT_TRUE(fs::is_regular_file(in("new") / "shop" / "orders.db"));
+  const auto sale = opened(in("new") / "shop", {.create_if_missing = false});
+  ASSERT_NE(sale, nullptr);
+  EXPECT_EQ(sell(*sale, 1001).order, first.order);
+  sell(*sale, 1002);
+  const auto audit = sale->audit();
+  ASSERT_TRUE(audit.ok()) << audit.status();
+  EXPECT_TRUE(audit->passed());
+  EXPECT_EQ(sale->orders().count_live(7).value(), 2);
+}
+
+TEST_F(FlashSaleTest, DirectoryUrlHasDurability) {
+  const auto sale = opened(in("shop").string() + "?durability=sync");
+  ASSERT_NE(sale, nullptr);
+  sell(*sale, 1);
+  EXPECT_TRUE(fs::is_directory(in("shop") / "keyspace"));
+  EXPECT_EQ(refusal(in("other").string() + "?durability=no").code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(FlashSaleTest, MemoryKeepsNothing) {
+  {
+    const auto sale = opened("memory:");
+    ASSERT_NE(sale, nullptr);
+    sell(*sale, 1);
+  }
+  const auto sale = opened("memory:");
+  EXPECT_EQ(sale->buy(7, 1).outcome, Outcome::kUnknownVoucher);
+}
+
+TEST_F(FlashSaleTest, KeyspaceElsewhereLeavesOrdersInTheirDirectory) {
+  const FlashSaleOptions apart = {.orders_dir = in("orders")};
+  {
+    const auto sale = opened(in("keyspace"), apart);
+    ASSERT_NE(sale, nullptr);
+    sell(*sale, 1);
+  }
+  EXPECT_FALSE(fs::exists(in("keyspace") / "keyspace"));
+  EXPECT_TRUE(fs::exists(in("orders") / "orders.db"));
+  const absl::Status alone = refusal(in("orders"));
+  EXPECT_EQ(alone.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(alone.message()), HasSubstr("is elsewhere: give its URL"));
+  const absl::Status both = refusal(in("orders"), apart);
+  EXPECT_THAT(std::string(both.message()), HasSubstr("needs a directory of its own"));
+  sell(*opened(in("keyspace"), apart), 2);
+}
+
+TEST_F(FlashSaleTest, KeyspaceInMemoryIsRebuiltFromOrders) {
+  const FlashSaleOptions apart = {.orders_dir = in("orders")};
+  sell(*opened("memory:", apart), 1);
+  const auto sale = opened("memory:", apart);
+  EXPECT_EQ(sale->buy(7, 1).outcome, Outcome::kLimitReached);
+}
+
+TEST_F(FlashSaleTest, RedisNeedsDirectoryForOrders) {
+  const absl::Status refused = refusal("redis://127.0.0.1:1");
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("orders_dir"));
+}
+
+TEST_F(FlashSaleTest, RedisKeepsKeyspace) {
+  const testing::RedisServer server;
+  const FlashSaleOptions apart = {.orders_dir = in("orders"), .workers = 3};
+  {
+    const auto sale = opened(server.url(), apart);
+    ASSERT_NE(sale, nullptr);
+    sell(*sale, 1);
+    EXPECT_TRUE(is_held_by_another(refusal(server.url(), apart)));
+  }
+  const auto sale = opened(server.url(), apart);
+  EXPECT_EQ(sale->buy(7, 1).outcome, Outcome::kLimitReached);
+  EXPECT_TRUE(sale->audit()->passed());
+
+  const absl::Status others = refusal(server.url(), {.orders_dir = in("others")});
+  EXPECT_EQ(others.code(), absl::StatusCode::kInvalidArgument) << "another database's keyspace";
+  EXPECT_THAT(std::string(others.message()), HasSubstr(in("others").string() + ": "));
+}
+
+// ---- What is refused ----
+
+TEST_F(FlashSaleTest, SecondOpenIsRefused) {
+  const auto sale = opened(in("shop"));
+  const absl::Status refused = refusal(in("shop"));
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(is_held_by_another(refused));
+}
+
+TEST_F(FlashSaleTest, MissingSaleIsNotCreatedAgainstWill) {
+  EXPECT_EQ(refusal(in("shop"), {.create_if_missing = false}).code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(refusal("memory:", {.create_if_missing = false, .orders_dir = in("shop")}).code(),
+            absl::StatusCode::kNotFound);
+  EXPECT_FALSE(fs::exists(in("shop")));
+}
+
+TEST_F(FlashSaleTest, MissingOrdersAreDataLoss) {
+  sell(*opened(in("shop")), 1);
+  fs::remove(in("shop") / "orders.db");
+  EXPECT_EQ(refusal(in("shop")).code(), absl::StatusCode::kDataLoss);
+}
+
+TEST_F(FlashSaleTest, OptionsAreChecked) {
+  EXPECT_EQ(refusal("memory:", {.workers = -1}).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(refusal("memory:", {.sale = {.request_ttl_ms = 0}}).code(),
+            absl::StatusCode::kInvalidArgument);
+  std::ofstream(in("file")) << "text";
+  EXPECT_EQ(refusal(in("file") / "shop").code(), absl::StatusCode::kInvalidArgument);
+}
+
+// ---- Who stores the orders ----
+
+TEST_F(FlashSaleTest, WorkersStartWhenAsked) {
+  const auto sale = opened(in("shop"), {.workers = 2, .start_workers = false});
+  ASSERT_NE(sale, nullptr);
+  EXPECT_TRUE(sale->publish(coffee()).ok());
+  const BuyResult bought = sale->buy(7, 1);
+  EXPECT_EQ(state_of(*sale, bought.order), OrderState::Kind::kQueued);
+  EXPECT_FALSE(sale->backlog()->empty);
+  EXPECT_TRUE(sale->start_workers().ok());
+  EXPECT_EQ(sale->start_workers().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(sale->drain().ok());
+  EXPECT_TRUE(sale->backlog()->empty);
+  EXPECT_EQ(state_of(*sale, bought.order), OrderState::Kind::kCreated);
+  sale->stop_workers();
+  EXPECT_EQ(sale->stored(), 1U) << "counted beyond their end";
+}
+
+TEST_F(FlashSaleTest, DrainStoresOnCallingThread) {
+  const auto sale = opened(in("shop"), {.workers = 0});
+  ASSERT_NE(sale, nullptr);
+  sell(*sale, 1);
+  sell(*sale, 2);
+  EXPECT_EQ(sale->stored(), 2U);
+}
+
+TEST_F(FlashSaleTest, WorkersTakeOverFromDrain) {
+  auto owned = std::make_unique<faults::FaultyOrderStore>(std::make_unique<MemoryOrderStore>());
+  faults::FaultyOrderStore& orders = *owned;
+  auto engine = Engine::open(std::make_unique<MemoryStore>()).value();
+  const auto sale =
+      FlashSale::open(std::move(engine), std::move(owned), {.start_workers = false}).value();
+  EXPECT_TRUE(sale->publish(coffee()).ok());
+  const BuyResult bought = sale->buy(7, 1);
+  orders.fail_write(1);
+  const absl::Status failed = sale->drain();
+  EXPECT_EQ(failed.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(failed.message()), HasSubstr("injected fault"));
+  EXPECT_TRUE(sale->start_workers().ok());
+  EXPECT_TRUE(sale->drain().ok());
+  EXPECT_EQ(state_of(*sale, bought.order), OrderState::Kind::kCreated);
+}
+
+/// One thread, and a clock that moves by hand.
+TEST_F(FlashSaleTest, ManualEngineNeedsNoThread) {
+  ManualClock clock;
+  auto engine = Engine::open(std::make_unique<MemoryStore>(), {.manual_clock = &clock}, {}).value();
+  Engine& manual = *engine;
+  const auto sale = FlashSale::open(std::move(engine), std::make_unique<MemoryOrderStore>(),
+                                    {.start_workers = false})
+                        .value();
+  Voucher voucher = coffee();
+  voucher.begin_ms = sale->clock().now_ms() + 1'000;
+  EXPECT_TRUE(sale->publish(voucher).ok());
+  EXPECT_EQ(sale->buy(7, 1).outcome, Outcome::kNotStarted);
+  manual.advance_ms(1'000);
+  const BuyResult bought = sale->buy(7, 1);
+  EXPECT_EQ(state_of(*sale, bought.order), OrderState::Kind::kQueued);
+  EXPECT_TRUE(sale->drain().ok());
+  const auto state = sale->status(bought.order);
+  EXPECT_EQ(state->kind, OrderState::Kind::kCreated);
+  EXPECT_EQ(state->order->created_at_ms, clock.now_ms());
+}
+
+TEST_F(FlashSaleTest, DrainReportsFailedStore) {
+  auto owned = std::make_unique<faults::FaultyOrderStore>(std::make_unique<MemoryOrderStore>());
+  faults::FaultyOrderStore& orders = *owned;
+  auto engine = Engine::open(std::make_unique<MemoryStore>()).value();
+  const auto sale =
+      FlashSale::open(std::move(engine), std::move(owned), {.worker = {.retry_after_ms = 10}})
+          .value();
+  EXPECT_TRUE(sale->publish(coffee()).ok());
+  orders.fail_writes();
+  EXPECT_EQ(sale->buy(7, 1).outcome, Outcome::kAccepted);
+  std::string reason;
+  EXPECT_TRUE(sale->drain([&](const std::string& note) {
+                    if (note.find("injected fault") == std::string::npos) return;
+                    reason = note;
+                    orders.fail_writes(absl::OkStatus());
+                  })
+                  .ok());
+  EXPECT_THAT(reason, HasSubstr("the workers pause: "));
+}
+
+}  // namespace
+}  // namespace rushgate
