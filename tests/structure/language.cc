@@ -1,0 +1,300 @@
+#include "tests/structure/language.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <regex>
+#include <utility>
+
+namespace rushgate::structure {
+namespace {
+
+using std::string_view;
+
+// ---- The tables -------------------------------------------------------------------------------
+
+/// A word or a phrase in lower case, and the word to write in its place.
+struct Ban {
+  string_view words;
+  string_view instead;
+};
+
+constexpr std::array kBans = {
+    // clang-format off
+    Ban{"who", "a thing as the subject"},
+    Ban{"whom", "a thing as the subject"},
+    Ban{"whoever", "a thing as the subject"},
+    Ban{"nobody", "no client, no thread, none"},
+    Ban{"somebody", "a thing as the subject"},
+    Ban{"anybody", "a thing as the subject"},
+    Ban{"everybody", "a thing as the subject"},
+    Ban{"he", "the thing, or they"},
+    Ban{"him", "the thing, or them"},
+    Ban{"his", "its, or their"},
+    Ban{"what", "a noun"},
+    Ban{"whatever", "a noun"},
+    Ban{"those that", "a noun"},
+    Ban{"those who", "a noun"},
+    Ban{"those which", "a noun"},
+    Ban{"those whose", "a noun"},
+
+    Ban{"again from the start", "from scratch"},
+    Ban{"anew", "from scratch"},
+    Ban{"answer", "reply, return"},
+    Ban{"answered", "replied, returned"},
+    Ban{"answers", "replies, returns"},
+    Ban{"beside", "compared with, next to"},
+    Ban{"gather", "buffer, collect"},
+    Ban{"gathered", "buffered, collected"},
+    Ban{"gathers", "buffers, collects"},
+    Ban{"held up", "blocked, stalled"},
+    Ban{"holds up", "blocks, stalls"},
+    Ban{"let go of", "release, close"},
+    Ban{"lets go of", "releases, closes"},
+    Ban{"made from", "generated from"},
+    Ban{"mark", "savepoint, tombstone, position"},
+    Ban{"marks", "savepoints, tombstones, positions"},
+    Ban{"parked", "blocked"},
+    Ban{"parking", "blocked clients"},
+    Ban{"rebuild token", "fencing token"},
+    Ban{"request key", "idempotency key"},
+    Ban{"request keys", "idempotency keys"},
+    Ban{"room", "module, or space"},
+    Ban{"rooms", "modules"},
+    Ban{"scalar", "maybe-integer string"},
+    Ban{"settle", "a verb for this one meaning"},
+    Ban{"settled", "a verb for this one meaning"},
+    Ban{"settles", "a verb for this one meaning"},
+    Ban{"take back", "roll back, undo"},
+    Ban{"taken back", "rolled back, undone"},
+    Ban{"takes back", "rolls back, undoes"},
+    Ban{"tell", "report, return"},
+    Ban{"tells", "reports, returns"},
+    Ban{"text", "string, message"},
+    Ban{"texts", "strings, messages"},
+    Ban{"time is up", "expired, timed out"},
+    Ban{"time was up", "had expired, had timed out"},
+    Ban{"told", "reported, set"},
+    Ban{"touch", "prefetch, or make dirty"},
+    Ban{"touched", "prefetched, or made dirty"},
+    Ban{"touches", "prefetches, or makes dirty"},
+    Ban{"twin", "native implementation"},
+    Ban{"twins", "native implementations"},
+    // clang-format on
+};
+
+constexpr std::size_t kTestNameWordsMax = 8;
+
+struct Allowance {
+  string_view folder;
+  std::size_t lapses;
+};
+
+constexpr std::array kAllowances = {
+    // clang-format off
+    Allowance{".", 42},
+    Allowance{"adapters/redis", 40},
+    Allowance{"adapters/resp", 68},
+    Allowance{"adapters/testing", 91},
+    Allowance{"adapters/wiring", 7},
+    Allowance{"apps", 41},
+    Allowance{"apps/commands", 28},
+    Allowance{"apps/comparison", 27},
+    Allowance{"apps/input", 14},
+    Allowance{"apps/replay", 28},
+    Allowance{"apps/strategies", 23},
+    Allowance{"docs", 403},
+    Allowance{"engine", 3},
+    Allowance{"engine/base", 45},
+    Allowance{"engine/client", 56},
+    Allowance{"engine/commands", 232},
+    Allowance{"engine/executor", 134},
+    Allowance{"engine/keyspace", 352},
+    Allowance{"engine/recipes", 75},
+    Allowance{"engine/sale", 195},
+    Allowance{"engine/script", 197},
+    Allowance{"engine/store", 11},
+    Allowance{"engine/time", 3},
+    Allowance{"storage/memory", 14},
+    Allowance{"storage/rocksdb", 77},
+    Allowance{"storage/sqlite", 31},
+    Allowance{"tests", 21},
+    Allowance{"tests/adapters", 171},
+    Allowance{"tests/apps", 93},
+    Allowance{"tests/base", 23},
+    Allowance{"tests/bench", 71},
+    Allowance{"tests/client", 7},
+    Allowance{"tests/commands", 84},
+    Allowance{"tests/conformance", 209},
+    Allowance{"tests/executor", 126},
+    Allowance{"tests/faults", 34},
+    Allowance{"tests/field_scripts", 6},
+    Allowance{"tests/fuzz", 36},
+    Allowance{"tests/heap", 13},
+    Allowance{"tests/install", 15},
+    Allowance{"tests/keyspace", 134},
+    Allowance{"tests/losses", 16},
+    Allowance{"tests/minimal", 2},
+    Allowance{"tests/noted_syncs", 4},
+    Allowance{"tests/readme", 11},
+    Allowance{"tests/recipes", 56},
+    Allowance{"tests/recovery", 49},
+    Allowance{"tests/redis_server", 24},
+    Allowance{"tests/sale", 205},
+    Allowance{"tests/script", 61},
+    Allowance{"tests/storage", 124},
+    Allowance{"tests/structure", 23},
+    Allowance{"tests/time", 5},
+    // clang-format on
+};
+
+/// Pages that quote the rules or the words of others.
+constexpr std::array<string_view, 2> kExempt = {"tests/structure/language.cc",
+                                                "tests/structure/language_test.cc"};
+
+// ---- The prose of a file ----------------------------------------------------------------------
+
+bool is_word_character(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '\'';
+}
+
+/// Returns the comment of a line of C++; empty if it has none.
+string_view comment_of(string_view line) {
+  bool quoted = false;
+  for (std::size_t i = 0; i + 1 < line.size(); ++i) {
+    if (line[i] == '\\') {
+      ++i;
+    } else if (line[i] == '"') {
+      quoted = !quoted;
+    } else if (!quoted && line.substr(i, 2) == "//") {
+      return line.substr(i);
+    }
+  }
+  return {};
+}
+
+/// Returns a line of Markdown with its code spans and link targets blanked.
+std::string without_code_spans(string_view line) {
+  std::string prose(line);
+  bool is_code = false;
+  bool is_target = false;
+  for (std::size_t i = 0; i < prose.size(); ++i) {
+    const char c = prose[i];
+    if (c == '`') is_code = !is_code;
+    if (c == '(' && i > 0 && line[i - 1] == ']') is_target = true;
+    if (c == ')') is_target = false;
+    if (is_code || is_target) prose[i] = '`';
+  }
+  return prose;
+}
+
+/// Returns the words of `prose` in lower case. Words in capitals are names of commands and become
+/// empty, as do names of functions.
+std::vector<std::string> words_of(string_view prose) {
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i < prose.size();) {
+    if (!is_word_character(prose[i])) {
+      ++i;
+      continue;
+    }
+    const std::size_t start = i;
+    while (i < prose.size() && is_word_character(prose[i])) ++i;
+    std::string word(prose.substr(start, i - start));
+    const bool has_lower =
+        std::any_of(word.begin(), word.end(), [](unsigned char c) { return std::islower(c) != 0; });
+    const bool is_call = i < prose.size() && prose[i] == '(';
+    if (!has_lower || is_call) word.clear();
+    for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    words.push_back(std::move(word));
+  }
+  return words;
+}
+
+/// Returns the words of a name in CamelCase: "XReadReplies2Nil" has X, Read, Replies2 and Nil.
+std::vector<std::string> words_of_name(string_view name) {
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const auto is_upper = [&](std::size_t at) {
+      return at < name.size() && std::isupper(static_cast<unsigned char>(name[at])) != 0;
+    };
+    const auto is_lower = [&](std::size_t at) {
+      return at < name.size() && std::islower(static_cast<unsigned char>(name[at])) != 0;
+    };
+    const bool begins = i == 0 || (is_upper(i) && (!is_upper(i - 1) || is_lower(i + 1)));
+    if (begins) words.emplace_back();
+    words.back() += static_cast<char>(std::tolower(static_cast<unsigned char>(name[i])));
+  }
+  return words;
+}
+
+/// Returns the bans that `words` break, one for each place.
+std::vector<const Ban*> broken_bans(const std::vector<std::string>& words) {
+  std::vector<const Ban*> broken;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    std::string phrase;
+    for (std::size_t count = 1; count <= 4 && i + count <= words.size(); ++count) {
+      if (count > 1) phrase += ' ';
+      phrase += words[i + count - 1];
+      for (const Ban& ban : kBans) {
+        if (ban.words == phrase) broken.push_back(&ban);
+      }
+    }
+  }
+  return broken;
+}
+
+std::string rule_of(const Ban& ban) {
+  return '"' + std::string(ban.words) + "\" (write: " + std::string(ban.instead) + ')';
+}
+
+bool is_cpp(string_view file) { return file.ends_with(".h") || file.ends_with(".cc"); }
+
+}  // namespace
+
+std::vector<Lapse> check_language(string_view file, string_view contents) {
+  std::vector<Lapse> lapses;
+  if (std::find(kExempt.begin(), kExempt.end(), file) != kExempt.end()) return lapses;
+  static const std::regex kTest(R"(^TEST(?:_F|_P)?\(\w+,\s*(\w+)\))");
+  const bool is_page = file.ends_with(".md");
+  bool in_code_block = false;
+  std::size_t number = 0;
+  while (!contents.empty()) {
+    const string_view line = contents.substr(0, contents.find('\n'));
+    contents.remove_prefix(std::min(line.size() + 1, contents.size()));
+    ++number;
+    const auto add = [&](std::string rule) {
+      lapses.push_back({std::string(file), number, std::move(rule)});
+    };
+    if (is_page && line.starts_with("```")) in_code_block = !in_code_block;
+    if (in_code_block) continue;
+    std::string prose(is_cpp(file) ? comment_of(line) : line);
+    if (is_page) prose = without_code_spans(line);
+    for (const Ban* const ban : broken_bans(words_of(prose))) add(rule_of(*ban));
+    if (!is_cpp(file) || !line.starts_with("TEST")) continue;
+    const std::string code(line);
+    std::smatch test;
+    if (!std::regex_search(code, test, kTest)) continue;
+    const std::vector<std::string> words = words_of_name(test.str(1));
+    for (const Ban* const ban : broken_bans(words)) add(rule_of(*ban));
+    if (words.size() > kTestNameWordsMax) {
+      add("a test name of " + std::to_string(words.size()) + " words");
+    }
+  }
+  return lapses;
+}
+
+std::string language_folder(string_view file) {
+  const std::size_t first = file.find('/');
+  if (first == string_view::npos) return ".";
+  const std::size_t second = file.find('/', first + 1);
+  return std::string(file.substr(0, second == string_view::npos ? first : second));
+}
+
+std::size_t allowed_lapses(string_view folder) {
+  for (const Allowance& allowance : kAllowances) {
+    if (allowance.folder == folder) return allowance.lapses;
+  }
+  return 0;
+}
+
+}  // namespace rushgate::structure
