@@ -14,11 +14,11 @@ namespace {
 
 constexpr std::string_view kHead = R"(# The commands
 
-All commands of the engine, by family, with the version of Redis that they came with. They answer as Redis 7.0
-does; [differences.md](differences.md) says where not. Complexity is Redis's. Flags and keys are those of
-`COMMAND INFO`; arguments are counted from the command's name, which is number 0.
+All commands of the engine, by family, each with the Redis version that introduced it. They reply as Redis 7.0
+does; [differences.md](differences.md) lists the exceptions. Complexity is Redis's. Flags and keys are those of
+`COMMAND INFO`. Arguments are counted from the command's name, which is number 0.
 
-This page is made from the command table: after a change there, run `./dev document-commands`.
+This page is generated from the command table. After a change there, run `./dev document-commands`.
 )";
 
 std::string joined(const std::vector<std::string_view>& words) {
@@ -43,8 +43,8 @@ std::string shown_last(int last) {
 }
 
 std::string places(const KeySpec& spec) {
-  if (!spec.keyword.empty()) return fmt::format("the first half behind {}", spec.keyword);
-  if (spec.is_counted) return fmt::format("behind {}, as many as that says", spec.first);
+  if (!spec.keyword.empty()) return fmt::format("the first half after {}", spec.keyword);
+  if (spec.is_counted) return fmt::format("after {}, which counts them", spec.first);
   if (spec.last == 0) return std::to_string(spec.first);
   const std::string range =
       fmt::format("{} to {}", spec.first,
