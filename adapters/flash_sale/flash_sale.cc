@@ -178,10 +178,14 @@ absl::Status FlashSale::open_sale(const fs::path& dir) {
   }
   if (!sale.ok()) return sale.status();
   sale_ = *std::move(sale);
+  buys_ = std::make_unique<BuyQueue>(*sale_, options_.submitted_max, options_.workers > 0);
   return options_.start_workers ? start_workers() : absl::OkStatus();
 }
 
-FlashSale::~FlashSale() { stop_workers(); }
+FlashSale::~FlashSale() {
+  buys_.reset();
+  stop_workers();
+}
 
 // ---- Workers ----------------------------------------------------------------------------------
 
@@ -209,7 +213,7 @@ absl::Status FlashSale::start_workers() {
   return absl::OkStatus();
 }
 
-/// Takes over what earlier workers left pending. No other process has workers on this keyspace, so
+/// Takes over the entries that earlier workers left pending. No other process has workers on this keyspace, so
 /// it need not become old first.
 absl::Status FlashSale::adopt_pending() {
   const auto state = orders_->state();
@@ -271,6 +275,7 @@ std::size_t FlashSale::buried() const {
 // ---- Draining ---------------------------------------------------------------------------------
 
 absl::Status FlashSale::drain(absl::FunctionRef<void(const std::string& note)> waiting) {
+  buys_->decide_all();
   {
     const std::lock_guard here(here_mutex_);
     bool has_workers = false;

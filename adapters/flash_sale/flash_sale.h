@@ -5,16 +5,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "adapters/flash_sale/buy_queue.h"
 #include "adapters/wiring/backend_url.h"
 #include "engine/client/backend.h"
 #include "engine/client/client.h"
@@ -36,10 +39,14 @@ struct FlashSaleOptions {
   /// The directory of the order database, if it is not the sale's own. A Redis needs it. With it, a
   /// directory given to open() is that of the keyspace alone.
   std::filesystem::path orders_dir = {};
-  int workers = 1;            // threads that store orders
-  bool start_workers = true;  // by open(); off: start_workers() does it, or drain() stores
+  /// Threads that store orders. 0: the sale has no threads of its own. drain() stores then, and
+  /// poll() decides on submitted purchases.
+  int workers = 1;
+  bool start_workers = true;           // by open(); off: start_workers() does it, or drain() stores
+  std::size_t submitted_max = 65'536;  // purchases of submit_buy() whose completion did not run yet
   SaleOptions sale = {};
-  WorkerOptions worker = {};  // of each worker; its consumer is c1, c2, …
+  /// Of each worker; its consumer is c1, c2, … `worker.on_stored` reports stored orders.
+  WorkerOptions worker = {};
   /// Of all parts that have none of their own. May be null.
   std::shared_ptr<spdlog::logger> logger = {};
 };
@@ -77,7 +84,8 @@ class FlashSale {
   static absl::StatusOr<std::unique_ptr<FlashSale>> open(std::unique_ptr<Backend> backend,
                                                          std::unique_ptr<OrderStore> orders,
                                                          const FlashSaleOptions& options = {});
-  /// Stops the workers. Orders that are queued then are stored after the next open().
+  /// Decides on all submitted purchases, and drops the completions that did not run. Stops the
+  /// workers. Orders that are queued then are stored after the next open().
   ~FlashSale();
   FlashSale(const FlashSale&) = delete;
   FlashSale& operator=(const FlashSale&) = delete;
@@ -92,12 +100,25 @@ class FlashSale {
   BuyResult buy(VoucherId voucher, UserId user, std::string_view idempotency_key = {}) {
     return sale_->buy(voucher, user, idempotency_key);
   }
+  /// Submits a purchase and returns at once, for a thread that must not block, such as the frame
+  /// thread of a game. `completion` gets the result in poll(). Purchases of one thread are decided
+  /// in order. Returns false if submitted_max purchases wait for their completion: nothing was done.
+  [[nodiscard]] bool submit_buy(BuyRequest request, BuyCompletion completion) {
+    return buys_->submit(std::move(request), std::move(completion));
+  }
+  /// Runs the completions of decided purchases on the calling thread, at most `budget` of them.
+  /// Returns how many ran. Does not block, except that without threads (workers = 0) it first
+  /// decides on all submitted purchases. Returns 0 at once while another call of it runs.
+  std::size_t poll(std::size_t budget = std::numeric_limits<std::size_t>::max()) {
+    return buys_->poll(budget);
+  }
   /// Returns where an order stands: queued, created or failed.
   absl::StatusOr<OrderState> status(OrderId order) { return sale_->status(order); }
-  /// Proves that nothing was oversold, doubled or lost, or names what was.
+  /// Checks that nothing was oversold, doubled or lost, and names each order that does not fit.
   absl::StatusOr<AuditReport> audit() { return sale_->audit(); }
-  /// Blocks until each accepted order is stored or a dead letter. Calls `waiting` every few
-  /// milliseconds, with what it waits for. Without running workers, stores on the calling thread,
+  /// Blocks until each submitted purchase is decided, and each accepted order is stored or a dead
+  /// letter. Calls `waiting` every few
+  /// milliseconds, with the reason. Without running workers, stores on the calling thread,
   /// and does not wait for a retry. kUnavailable: the workers made no progress for 30 s, or the
   /// keyspace did not reply for 5 s; the message says why.
   absl::Status drain(absl::FunctionRef<void(const std::string& note)> waiting = wait_silently);
@@ -147,6 +168,7 @@ class FlashSale {
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<Client> client_;
   std::unique_ptr<Sale> sale_;
+  std::unique_ptr<BuyQueue> buys_;
   std::mutex here_mutex_;                     // guards the next
   std::unique_ptr<OrderWorker> worker_here_;  // of drain() without running workers
   mutable std::mutex workers_mutex_;          // guards the next three

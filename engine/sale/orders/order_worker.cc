@@ -626,6 +626,17 @@ absl::Status OrderWorker::write_suspect(const Order& order, const OrderEntry& en
   return absl::OkStatus();
 }
 
+/// Calls on_stored with the orders that are in the database.
+void OrderWorker::report_stored(const std::vector<Decided>& decided) const {
+  if (!options_.on_stored) return;
+  std::vector<OrderId> orders;
+  for (const Decided& one : decided) {
+    if (one.fate != Decided::Fate::kStored) continue;
+    if (const auto order = read_order(*one.entry); order.ok()) orders.push_back(order->id);
+  }
+  if (!orders.empty()) options_.on_stored(orders);
+}
+
 absl::Status OrderWorker::acknowledge_stored(const std::vector<Decided>& decided,
                                              bool is_redelivery, Step& step) {
   std::vector<const OrderEntry*> stored;
@@ -665,6 +676,7 @@ absl::Status OrderWorker::acknowledge(std::span<const OrderEntry* const> entries
 /// Acknowledges what is stored, buries what never will be, counts faults, trims.
 absl::Status OrderWorker::settle(const std::vector<Decided>& decided, bool is_redelivery,
                                  Step& step) {
+  report_stored(decided);
   const absl::Status acknowledged = acknowledge_stored(decided, is_redelivery, step);
   if (!acknowledged.ok()) return acknowledged;
   for (const Decided& one : decided) {

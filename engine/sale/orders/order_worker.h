@@ -5,6 +5,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -47,6 +48,12 @@ struct WorkerOptions {
   std::int64_t block_ms = 0;  // how long step() waits for new orders; 0: not at all
   bool trim = true;  // removes entries that every group has done with. Off where another system
                      // reads the stream without a group, or with one that it makes later
+  /// Called on the worker's thread with orders that are in the database, before the worker
+  /// acknowledges them: at least once for each order, and again after a crash, a failed
+  /// acknowledgement or an exception of this function. An exception pauses the worker. Not called
+  /// for orders that adoption writes, nor for an entry that the keyspace loses between the
+  /// transaction and a crash. May be empty.
+  std::function<void(std::span<const OrderId> orders)> on_stored = {};
   /// May be null. Warned of consumers of the group that are no workers: the orders that they read
   /// go elsewhere.
   std::shared_ptr<spdlog::logger> logger = {};
@@ -148,6 +155,7 @@ class OrderWorker {
                              std::vector<Decided>& decided);
   [[nodiscard]] bool is_isolating() const { return failed_writes_ >= options_.isolate_after; }
   absl::Status settle(const std::vector<Decided>& decided, bool is_redelivery, Step& step);
+  void report_stored(const std::vector<Decided>& decided) const;
   absl::Status acknowledge_stored(const std::vector<Decided>& decided, bool is_redelivery,
                                   Step& step);
   absl::Status acknowledge(std::span<const OrderEntry* const> entries, bool is_redelivery);

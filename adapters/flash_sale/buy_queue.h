@@ -1,0 +1,86 @@
+// Purchases of threads that must not block: submitted, decided elsewhere, completed by poll().
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <thread>
+
+#include "absl/functional/any_invocable.h"
+#include "engine/sale/admission/outcome.h"
+#include "engine/sale/sale.h"
+
+namespace rushgate {
+
+/// Called once with the result of a purchase. It may use the sale. It must not throw.
+using BuyCompletion = absl::AnyInvocable<void(const BuyResult& result)>;
+
+/// Thread-safe. Its lists are lock-free: no thread waits for another one in submit() or poll().
+/// Does not own the sale, which must outlive it.
+class BuyQueue {
+ public:
+  /// Holds at most `purchases_max` purchases that are not completed. With `has_thread` they are
+  /// decided on a thread of the queue's own, else in poll() and decide_all().
+  BuyQueue(Sale& sale, std::size_t purchases_max, bool has_thread);
+  /// Waits until all submitted purchases are decided. Drops the completions that did not run.
+  ~BuyQueue();
+  BuyQueue(const BuyQueue&) = delete;
+  BuyQueue& operator=(const BuyQueue&) = delete;
+
+  /// Takes a purchase and returns at once. Returns false, and drops `completion`, if the queue is
+  /// full.
+  bool submit(BuyRequest request, BuyCompletion completion);
+
+  /// Runs up to `count_max` completions on the calling thread, in the order of the decisions, and
+  /// returns how many. Returns 0 if another thread is in poll(), or this one in a completion.
+  std::size_t poll(std::size_t count_max);
+
+  /// Blocks until all purchases submitted before are decided.
+  void decide_all();
+
+ private:
+  struct Purchase {
+    BuyRequest request;
+    BuyCompletion completion;
+    BuyResult result = {};
+    Purchase* next = nullptr;
+  };
+
+  /// A list that any thread appends to and one thread at a time empties.
+  class List {
+   public:
+    List() = default;
+    ~List();
+    List(const List&) = delete;
+    List& operator=(const List&) = delete;
+
+    void push(std::unique_ptr<Purchase> purchase);
+    /// Returns the oldest one, with the others behind it; null if there is none.
+    Purchase* take_all();
+    [[nodiscard]] bool is_empty() const { return newest_.load() == nullptr; }
+
+   private:
+    std::atomic<Purchase*> newest_{nullptr};
+  };
+
+  void loop();
+  bool decide();
+  void decide(std::span<std::unique_ptr<Purchase>> batch);
+
+  Sale& sale_;
+  const std::size_t purchases_max_;
+  std::atomic<std::size_t> purchases_{0};  // not completed
+  std::atomic<std::size_t> undecided_{0};
+  List submitted_;
+  List decided_;
+  std::atomic<bool> is_polled_{false};    // guards the next
+  Purchase* ready_ = nullptr;             // decided, the oldest first
+  std::atomic<bool> is_deciding_{false};  // without a thread: one caller at a time
+  std::atomic<std::uint32_t> sleeps_{0};
+  std::atomic<bool> stopping_{false};
+  std::thread thread_;
+};
+
+}  // namespace rushgate

@@ -1,0 +1,249 @@
+// Purchases that are submitted, and completed by poll().
+#include <atomic>
+#include <condition_variable>
+#include <latch>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "adapters/flash_sale/flash_sale.h"
+#include "adapters/testing/faulty_store.h"
+#include "engine/executor/engine.h"
+#include "engine/time/manual_clock.h"
+#include "storage/memory/memory_order_store.h"
+#include "storage/memory/memory_store.h"
+#include "tests/faults/faulty_order_store.h"
+
+namespace rushgate {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Voucher coffee(std::int64_t stock) {
+  return {.id = 7, .title = "Coffee", .stock = stock, .end_ms = std::int64_t{1} << 42};
+}
+
+std::unique_ptr<FlashSale> sale_with(std::int64_t stock, const FlashSaleOptions& options = {}) {
+  auto sale = FlashSale::open("memory:", options).value();
+  EXPECT_TRUE(sale->publish(coffee(stock)).ok());
+  return sale;
+}
+
+void ignore(const BuyResult& /*result*/) {}
+
+/// Without threads of the sale's own, so that each call has one result.
+const FlashSaleOptions kNoThreads = {.workers = 0};
+
+TEST(SubmitBuyTest, CompletionsRunInPoll) {
+  const auto sale = sale_with(2);
+  std::vector<Outcome> outcomes;
+  for (const UserId user : {1, 2, 3, 1}) {
+    EXPECT_TRUE(sale->submit_buy({.voucher = 7, .user = user}, [&](const BuyResult& result) {
+      outcomes.push_back(result.outcome);  // no lock: it is this thread
+    }));
+  }
+  while (outcomes.size() < 4) sale->poll();
+  EXPECT_THAT(outcomes, ElementsAre(Outcome::kAccepted, Outcome::kAccepted, Outcome::kSoldOut,
+                                    Outcome::kSoldOut));
+  EXPECT_TRUE(sale->drain().ok());
+  EXPECT_EQ(sale->stored(), 2U);
+}
+
+TEST(SubmitBuyTest, PollKeepsItsBudget) {
+  const auto sale = sale_with(10, kNoThreads);
+  std::vector<UserId> completed;
+  for (const UserId user : {1, 2, 3, 4, 5}) {
+    EXPECT_TRUE(sale->submit_buy({.voucher = 7, .user = user},
+                                 [&, user](const BuyResult&) { completed.push_back(user); }));
+  }
+  EXPECT_TRUE(completed.empty());
+  EXPECT_EQ(sale->poll(2), 2U);
+  EXPECT_EQ(sale->poll(0), 0U);
+  EXPECT_THAT(completed, ElementsAre(1, 2));
+  EXPECT_EQ(sale->poll(), 3U);
+  EXPECT_THAT(completed, ElementsAre(1, 2, 3, 4, 5));
+  EXPECT_EQ(sale->poll(), 0U);
+}
+
+TEST(SubmitBuyTest, FullQueueRefuses) {
+  const auto sale = sale_with(10, {.workers = 0, .submitted_max = 2});
+  EXPECT_TRUE(sale->submit_buy({.voucher = 7, .user = 1}, ignore));
+  EXPECT_TRUE(sale->submit_buy({.voucher = 7, .user = 2}, ignore));
+  EXPECT_FALSE(sale->submit_buy({.voucher = 7, .user = 3}, ignore));
+  EXPECT_EQ(sale->poll(1), 1U);
+  EXPECT_TRUE(sale->submit_buy({.voucher = 7, .user = 3}, ignore));
+  EXPECT_FALSE(sale->submit_buy({.voucher = 7, .user = 4}, ignore)) << "decided, not completed";
+}
+
+TEST(SubmitBuyTest, CompletionMaySubmit) {
+  const auto sale = sale_with(10, kNoThreads);
+  Outcome second = Outcome::kFailed;
+  std::size_t inner = 1;
+  EXPECT_TRUE(sale->submit_buy({.voucher = 7, .user = 1}, [&](const BuyResult&) {
+    inner = sale->poll();
+    EXPECT_TRUE(sale->submit_buy({.voucher = 7, .user = 1},
+                                 [&](const BuyResult& result) { second = result.outcome; }));
+  }));
+  EXPECT_EQ(sale->poll(), 1U);
+  EXPECT_EQ(inner, 0U) << "poll() within a completion";
+  EXPECT_EQ(sale->poll(), 1U);
+  EXPECT_EQ(second, Outcome::kLimitReached);
+}
+
+/// A manual engine decides on the thread that calls poll().
+TEST(SubmitBuyTest, NoThreadsNeedNoClock) {
+  ManualClock clock;
+  auto engine = Engine::open(std::make_unique<MemoryStore>(), {.manual_clock = &clock}, {}).value();
+  const auto sale =
+      FlashSale::open(std::move(engine), std::make_unique<MemoryOrderStore>(), kNoThreads).value();
+  EXPECT_TRUE(sale->publish(coffee(10)).ok());
+  OrderId order = 0;
+  EXPECT_TRUE(sale->submit_buy({.voucher = 7, .user = 1, .request_key = "click"},
+                               [&](const BuyResult& result) { order = result.order; }));
+  EXPECT_EQ(sale->poll(), 1U);
+  EXPECT_TRUE(sale->drain().ok());
+  EXPECT_EQ(sale->status(order)->kind, OrderState::Kind::kCreated);
+}
+
+TEST(SubmitBuyTest, DrainDecidesFirst) {
+  for (const int workers : {0, 1}) {
+    const auto sale = sale_with(10, {.workers = workers});
+    for (UserId user = 1; user <= 10; ++user) {
+      EXPECT_TRUE(sale->submit_buy({.voucher = 7, .user = user}, ignore));
+    }
+    EXPECT_TRUE(sale->drain().ok());
+    EXPECT_EQ(sale->orders().count_live(7).value(), 10);
+    EXPECT_EQ(sale->poll(), 10U);
+  }
+}
+
+TEST(SubmitBuyTest, EndDropsCompletions) {
+  auto alive = std::make_shared<int>(0);
+  {
+    const auto sale = sale_with(10);
+    EXPECT_TRUE(
+        sale->submit_buy({.voucher = 7, .user = 1}, [alive](const BuyResult&) { ++*alive; }));
+  }
+  EXPECT_EQ(*alive, 0);
+  EXPECT_EQ(alive.use_count(), 1);
+}
+
+/// While the store commits, neither call waits: this thread lets it go on.
+TEST(SubmitBuyTest, BlockedStoreBlocksNoCall) {
+  auto store = std::make_unique<faults::FaultyStore>(std::make_unique<MemoryStore>());
+  std::latch is_blocked(1);
+  std::latch may_go_on(1);
+  std::atomic<bool> blocks = false;
+  store->at_every_point([&](faults::FaultyStore::Point point) {
+    if (point != faults::FaultyStore::Point::kBeforeCommit || !blocks.exchange(false)) return;
+    is_blocked.count_down();
+    may_go_on.wait();
+  });
+  const auto sale = FlashSale::open(Engine::open(std::move(store)).value(),
+                                    std::make_unique<MemoryOrderStore>(), {.start_workers = false})
+                        .value();
+  EXPECT_TRUE(sale->publish(coffee(1'000)).ok());
+  blocks = true;
+  EXPECT_TRUE(sale->submit_buy({.voucher = 7, .user = 1}, ignore));
+  is_blocked.wait();
+  for (UserId user = 2; user <= 1'000; ++user) {
+    EXPECT_TRUE(sale->submit_buy({.voucher = 7, .user = user}, ignore));
+  }
+  EXPECT_EQ(sale->poll(), 0U);
+  may_go_on.count_down();
+  for (std::size_t completed = 0; completed < 1'000;) completed += sale->poll();
+}
+
+TEST(SubmitBuyTest, ThreadsSubmitAndPollTogether) {
+  constexpr std::int64_t kEach = 500;
+  constexpr int kThreads = 4;
+  const auto sale = sale_with(kEach * kThreads, {.submitted_max = 64});
+  std::atomic<std::int64_t> accepted = 0;
+  std::vector<std::jthread> threads;
+  for (int thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (std::int64_t i = 0; i < kEach; ++i) {
+        const UserId user = thread * kEach + i + 1;
+        const auto count = [&](const BuyResult& result) {
+          accepted += result.outcome == Outcome::kAccepted ? 1 : 0;
+        };
+        while (!sale->submit_buy({.voucher = 7, .user = user}, count)) sale->poll();
+      }
+    });
+  }
+  threads.clear();
+  while (accepted < kEach * kThreads) sale->poll();
+  EXPECT_TRUE(sale->drain().ok());
+  EXPECT_TRUE(sale->audit()->passed());
+}
+
+// ---- on_stored ----
+
+TEST(OnStoredTest, NamesEachStoredOrder) {
+  std::mutex mutex;
+  std::vector<OrderId> stored;
+  FlashSaleOptions options;
+  options.worker.on_stored = [&](std::span<const OrderId> orders) {
+    const std::lock_guard lock(mutex);
+    stored.insert(stored.end(), orders.begin(), orders.end());
+  };
+  const auto sale = sale_with(10, options);
+  std::vector<OrderId> accepted;
+  for (const UserId user : {1, 2, 3}) accepted.push_back(sale->buy(7, user).order);
+  EXPECT_EQ(sale->buy(7, 3).outcome, Outcome::kLimitReached);
+  EXPECT_TRUE(sale->drain().ok());
+  const std::lock_guard lock(mutex);
+  EXPECT_EQ(stored, accepted);
+}
+
+/// A call that fails is repeated: an order is acknowledged after it.
+TEST(OnStoredTest, FailedCallIsRepeated) {
+  ManualClock clock;
+  auto engine = Engine::open(std::make_unique<MemoryStore>(), {.manual_clock = &clock}, {}).value();
+  Engine& manual = *engine;
+  std::vector<OrderId> stored;
+  FlashSaleOptions options = kNoThreads;
+  options.worker.on_stored = [&](std::span<const OrderId> orders) {
+    stored.insert(stored.end(), orders.begin(), orders.end());
+    if (stored.size() == 1) throw std::runtime_error("the mail server is down");
+  };
+  const auto sale =
+      FlashSale::open(std::move(engine), std::make_unique<MemoryOrderStore>(), options).value();
+  EXPECT_TRUE(sale->publish(coffee(10)).ok());
+  const OrderId order = sale->buy(7, 1).order;
+  EXPECT_THAT(std::string(sale->drain().message()), HasSubstr("the mail server is down"));
+  EXPECT_EQ(sale->orders().count_live(7).value(), 1) << "stored before the call";
+  manual.advance_ms(WorkerOptions{}.pause_ms_max);
+  EXPECT_TRUE(sale->drain().ok());
+  EXPECT_THAT(stored, ElementsAre(order, order));
+}
+
+TEST(OnStoredTest, RefusedOrderIsNotNamed) {
+  auto owned = std::make_unique<faults::FaultyOrderStore>(std::make_unique<MemoryOrderStore>());
+  owned->poison([](const Order& order) { return order.user == 2; },
+                faults::FaultyOrderStore::Poison::kIsRefused);
+  std::vector<OrderId> stored;
+  FlashSaleOptions options = kNoThreads;
+  options.worker.on_stored = [&](std::span<const OrderId> orders) {
+    stored.insert(stored.end(), orders.begin(), orders.end());
+  };
+  const auto sale = FlashSale::open(Engine::open(std::make_unique<MemoryStore>()).value(),
+                                    std::move(owned), options)
+                        .value();
+  EXPECT_TRUE(sale->publish(coffee(10)).ok());
+  const OrderId first = sale->buy(7, 1).order;
+  EXPECT_EQ(sale->buy(7, 2).outcome, Outcome::kAccepted);
+  EXPECT_TRUE(sale->drain().ok());
+  EXPECT_THAT(stored, ElementsAre(first));
+  EXPECT_EQ(sale->buried(), 1U);
+}
+
+}  // namespace
+}  // namespace rushgate
