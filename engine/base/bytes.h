@@ -1,4 +1,4 @@
-// Comparing a few bytes without calling anybody.
+// Fast comparison of short byte strings, without a call to memcmp().
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace rushgate {
 
-/// What fits into two words: the first bytes and the last, which overlap if there are less. Those
-/// of two texts of one length are equal only if the texts are.
+/// The first and the last bytes of a short string, 8 each if it has so many; they may overlap. Two
+/// strings of one length are equal exactly if their words are.
 struct ByteWords {
   std::uint64_t first = 0;
   std::uint64_t last = 0;
@@ -19,7 +19,7 @@ struct ByteWords {
 
 inline constexpr std::size_t kWordsBytesMax = 2 * sizeof(std::uint64_t);
 
-/// `bytes` are at most kWordsBytesMax.
+/// Returns the words of `bytes`, which are at most kWordsBytesMax.
 inline ByteWords words_of(std::string_view bytes) {
   const auto ends_as = [&]<class Word>(Word first) {
     Word last = 0;
@@ -33,7 +33,7 @@ inline ByteWords words_of(std::string_view bytes) {
   return bytes.empty() ? ByteWords{} : ends_as(std::uint8_t{});
 }
 
-/// a == b, faster for names.
+/// Returns a == b. Faster than operator== for names.
 inline bool same_bytes(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
   return a.size() > kWordsBytesMax ? a == b : words_of(a) == words_of(b);

@@ -1,4 +1,4 @@
-// Texts and integers as one text. (absl's StrCat() of Debian 12 takes no std::string_view.)
+// Concatenation of strings and integers. (absl's StrCat() of Debian 12 takes no std::string_view.)
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace rushgate {
 
-/// concat("user ", 5, " of ", name): texts as they are, integers in decimal.
+/// Returns concat("user ", 5, " of ", name) as one string. Integers are written in decimal.
 template <class... Parts>
 std::string concat(const Parts&... parts) {
   std::string all;

@@ -23,8 +23,8 @@ FileSizeSignalBlock::FileSizeSignalBlock(bool is_needed) : is_needed_(is_needed)
   pthread_sigmask(SIG_BLOCK, &signal, &before_);
 }
 
-// A write that failed has left the signal pending on this thread: it must be gone before the mask
-// lets it through. The caller may be about to look at errno.
+// A failed write left the signal pending on this thread. It is consumed before the mask is
+// restored. errno is preserved for the caller.
 FileSizeSignalBlock::~FileSizeSignalBlock() {
   if (!is_needed_ || sigismember(&before_, SIGXFSZ) == 1) return;
   const int error = errno;

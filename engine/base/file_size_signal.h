@@ -1,15 +1,15 @@
-// The limit on the size of files (RLIMIT_FSIZE, `ulimit -f`) as an error instead of a signal.
+// Turns the signal of the file size limit (RLIMIT_FSIZE, `ulimit -f`) into an error.
 #pragma once
 
 #include <csignal>
 
 namespace rushgate {
 
-/// Keeps SIGXFSZ from the calling thread: a write past the limit fails with EFBIG instead of ending
-/// the process. The signal's disposition and other threads stay as they are, so a program that
-/// embeds the library keeps its own. Costs three system calls.
+/// Blocks SIGXFSZ on the calling thread: a write past the limit then fails with EFBIG and does not
+/// end the process. The signal's disposition and the other threads stay as they are, so an
+/// embedding program keeps its own. Costs three system calls.
 ///
-/// Destroy it on the thread that made it.
+/// Destroy the object on the thread that created it.
 class FileSizeSignalBlock {
  public:
   /// Does nothing unless `is_needed`.
@@ -23,7 +23,7 @@ class FileSizeSignalBlock {
   sigset_t before_{};
 };
 
-/// Returns true if the process has such a limit now.
+/// Returns true if the process has a file size limit now.
 bool has_file_size_limit();
 
 }  // namespace rushgate

@@ -1,4 +1,4 @@
-// A 32-bit word that threads can sleep on, with a timeout (which std::atomic::wait lacks).
+// A 32-bit word that threads can sleep on, with a timeout. (std::atomic::wait() has none.)
 #pragma once
 
 #include <atomic>
@@ -6,11 +6,11 @@
 
 namespace rushgate {
 
-/// Sleeps while `word` is `expected`, at most `timeout_ms` (negative: no bound). May return early:
-/// look again.
+/// Blocks while `word` equals `expected`, for at most `timeout_ms` (negative: without limit). May
+/// return early; the caller must check the word again.
 void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected, std::int64_t timeout_ms);
 
-/// Wakes those who sleep on `word`. The word may be gone already: only its address counts.
+/// Wakes all threads that sleep on `word`. Only the address is used: it may be destroyed already.
 void futex_wake(std::atomic<std::uint32_t>* word);
 
 }  // namespace rushgate

@@ -1,4 +1,4 @@
-// What things take of the heap.
+// Heap usage of strings and containers, as computed from their sizes.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace rushgate {
 
-/// What a block of so many bytes takes as glibc's malloc lays it out: eight bytes of its own, all
-/// rounded up to sixteen, at least 32. None takes nothing.
+/// Returns the bytes that glibc's malloc uses for a block of `bytes`: 8 bytes of overhead, rounded
+/// up to a multiple of 16, at least 32. Returns 0 for 0 bytes.
 constexpr std::size_t heap_block(std::size_t bytes) {
   constexpr std::size_t kOwn = 8;
   constexpr std::size_t kGrain = 16;
@@ -18,7 +18,7 @@ constexpr std::size_t heap_block(std::size_t bytes) {
   return bytes == 0 ? 0 : std::max(kLeast, (bytes + kOwn + kGrain - 1) / kGrain * kGrain);
 }
 
-/// What it holds beside itself.
+/// Returns the bytes on the heap that belong to the object, without the object itself.
 inline std::size_t heap_bytes(const std::string& text) {
   return text.capacity() > std::string().capacity() ? heap_block(text.capacity() + 1) : 0;
 }
@@ -28,8 +28,8 @@ std::size_t heap_bytes(const std::vector<Item>& items) {
   return heap_block(items.capacity() * sizeof(Item));
 }
 
-/// The nodes of a std::set or std::map with so many elements: libstdc++'s have four words of their
-/// own.
+/// Returns the bytes of the nodes of a std::set or std::map with `size` elements. A node of
+/// libstdc++ has a header of four words.
 template <class Value>
 constexpr std::size_t tree_bytes(std::size_t size) {
   constexpr std::size_t kOwnBytes = 4 * sizeof(void*);
@@ -38,7 +38,7 @@ constexpr std::size_t tree_bytes(std::size_t size) {
                            (sizeof(Value) + alignof(void*) - 1) / alignof(void*) * alignof(void*));
 }
 
-/// The nodes of one of Abseil's B-trees with so many elements: about, as they are not all as full.
+/// Estimates the bytes of the nodes of one of Abseil's B-trees with `size` elements.
 template <class Slot>
 constexpr std::size_t btree_bytes(std::size_t size) {
   constexpr std::size_t kNodeBytes = 256;
@@ -46,10 +46,10 @@ constexpr std::size_t btree_bytes(std::size_t size) {
   constexpr std::size_t kSlotBytes = sizeof(Slot);  // NOLINT(bugprone-sizeof-expression): as above
   constexpr std::size_t kSlots = std::max((kNodeBytes - kHeaderBytes) / kSlotBytes, std::size_t{3});
   if (size == 0) return 0;
-  if (size <= kSlots) {  // the only one grows with them
+  if (size <= kSlots) {  // a lone leaf grows with its elements
     return heap_block(kHeaderBytes + std::min(std::bit_ceil(size), kSlots) * kSlotBytes);
   }
-  // Those that are filled in order are full, others less so; and there are some above the leaves.
+  // A tree filled in order has full leaves; others are less full. Inner nodes add to both.
   return size * heap_block(kHeaderBytes + kSlots * kSlotBytes) * 5 / (4 * kSlots);
 }
 

@@ -1,4 +1,4 @@
-// How long requests took: any number of them, in a fixed 30 kB.
+// A histogram of latencies: any number of values in a fixed 30 kB.
 #pragma once
 
 #include <array>
@@ -9,8 +9,8 @@
 
 namespace rushgate {
 
-/// Counts durations in buckets. Up to 127 ns each value has its own; above, a bucket is less than
-/// 1/64 of its values wide, so that a percentile is never more than 1.6 % above the true one. Not
+/// Counts durations in buckets. Each value up to 127 ns has a bucket of its own. Above that, a
+/// bucket's width is less than 1/64 of its values, so a percentile is at most 1.6 % too high. Not
 /// thread-safe.
 class LatencyHistogram {
  public:
@@ -26,7 +26,7 @@ class LatencyHistogram {
 
   [[nodiscard]] std::uint64_t count() const { return total_; }
 
-  /// The duration (ns) that `percent` of all did not exceed; 0 if there are none.
+  /// Returns the duration (ns) that `percent` of all values do not exceed; 0 if empty.
   [[nodiscard]] std::int64_t percentile(double percent) const {
     if (total_ == 0) return 0;
     const auto rank =
@@ -40,8 +40,8 @@ class LatencyHistogram {
   }
 
  private:
-  // Values of up to 7 bits are their own buckets. A longer one is cut to its highest 7 bits, the
-  // first of which is always 1: 64 buckets for each length.
+  // A value of up to 7 bits is its own bucket. A longer value is cut to its 7 highest bits. The
+  // first of them is always 1, so each bit length has 64 buckets.
   static constexpr int kBits = 7;
   static constexpr std::size_t kBucketsPerLength = std::size_t{1} << (kBits - 1);
   static constexpr std::size_t kBuckets = kBucketsPerLength * (63 - kBits + 2);

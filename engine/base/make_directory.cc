@@ -31,7 +31,7 @@ absl::Status make_directory(const fs::path& dir, SyncDirectory sync) {
   std::error_code error;
   fs::path there = fs::absolute(dir, error);
   if (error) return failed(error.value(), "finding", dir);
-  if (!there.has_filename()) there = there.parent_path();  // a/b/
+  if (!there.has_filename()) there = there.parent_path();  // a trailing slash: a/b/
   std::vector<fs::path> missing;
   while (fs::status(there, error).type() == fs::file_type::not_found) {
     missing.push_back(there);

@@ -1,4 +1,4 @@
-// Directories that survive a power cut.
+// Creation of directories that survive a power cut.
 #pragma once
 
 #include <filesystem>
@@ -8,18 +8,18 @@
 
 namespace rushgate {
 
-/// Syncs a directory: the names of what is in it are on the disk. OK without effect if this process
-/// may not read it, which syncing takes.
+/// Makes the names inside a directory durable (fsync). Returns OK and does nothing if this process
+/// may not read the directory, because fsync needs that.
 absl::Status sync_directory(const std::filesystem::path& dir);
 
 using SyncDirectory = absl::FunctionRef<absl::Status(const std::filesystem::path& dir)>;
 
-/// Creates `dir`, and the parents that are missing. Syncs each directory that gets a new name.
-/// Syncs the parent of the deepest one that is there already, too: an earlier attempt may have made
-/// that one, and ended before it could sync.
-///
-/// Errors: kFailedPrecondition `dir` or a parent is something else; those of making a directory;
-/// those of `sync`.
+/// Creates `dir` and its missing parents. Syncs each directory that
+/// gets a new entry. Also syncs the parent of the deepest existing
+/// directory: an earlier attempt may have created it and ended before
+/// its sync. Errors: kFailedPrecondition if `dir` or a parent exists
+/// and is not a directory; errors of creating a directory; errors of
+/// `sync`.
 absl::Status make_directory(const std::filesystem::path& dir, SyncDirectory sync = sync_directory);
 
 }  // namespace rushgate

@@ -1,4 +1,4 @@
-// A number of bytes as people write it.
+// Parses and formats numbers of bytes with units.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,15 @@
 
 namespace rushgate {
 
-/// "100", "64kb", "1G", …: k, m and g are powers of 1,000, kb, mb and gb of 1,024. A count that 64
-/// bits do not hold is their greatest; what the unit makes of it wraps around. (Redis's memtoull.)
+/// Parses "100", "64kb", "1G", …: k, m, g are powers of 1,000; kb, mb, gb of 1,024. Numbers above
+/// 64 bits become the largest; products wrap around. (Redis's memtoull.)
 std::optional<std::uint64_t> parse_memory_size(std::string_view text);
 
-/// The same, but for what Redis takes silently: nothing without digits, nor what 64 bits do not
-/// hold.
+/// As parse_memory_size(), but rejects strings without digits and values that do not fit 64
+/// bits.
 std::optional<std::uint64_t> parse_memory_size_strictly(std::string_view text);
 
-/// About, in a few characters: "1.21M". (Redis's bytesToHuman.)
+/// Returns `bytes` rounded, with a unit: "1.21M". (Redis's bytesToHuman.)
 std::string shown_memory_size(std::uint64_t bytes);
 
 }  // namespace rushgate

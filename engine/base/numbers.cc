@@ -51,7 +51,7 @@ std::optional<long double> parse_long_double(std::string_view text) {
   errno = 0;
   const long double value = std::strtold(terminated.c_str(), &end);
   if (end != terminated.c_str() + terminated.size() || std::isnan(value)) return std::nullopt;
-  // Compared with the bounds of double, as Redis does: a subnormal long double is a number.
+  // The bounds are those of double, as in Redis: a subnormal long double is a number.
   const bool lost = value == HUGE_VAL || value == -HUGE_VAL || std::fpclassify(value) == FP_ZERO;
   if (errno == ERANGE && lost) return std::nullopt;
   return value;
@@ -59,7 +59,7 @@ std::optional<long double> parse_long_double(std::string_view text) {
 
 namespace {
 
-/// What is an ordinary number: without the copy that strtod needs, and whatever the locale.
+/// Parses the usual forms without the copy that strtod needs, and independently of the locale.
 std::optional<double> parse_plain_double(std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -110,7 +110,7 @@ std::optional<std::int64_t> checked_add(std::int64_t a, std::int64_t b) {
 }
 
 DecimalText::DecimalText(std::uint64_t magnitude, bool is_negative) {
-  // std::to_chars counts the digits first; filling from the end needs no count.
+  // Digits are written from the end. std::to_chars would have to count them first.
   static constexpr auto kPairs = [] {
     std::array<char, 200> pairs{};
     for (std::size_t i = 0; i < 100; ++i) {

@@ -1,4 +1,4 @@
-// Numbers as Redis reads and writes them: only the canonical decimal form is a number.
+// Parses and formats numbers as Redis does: only the canonical decimal form is an integer.
 #pragma once
 
 #include <bit>
@@ -12,8 +12,8 @@
 
 namespace rushgate {
 
-/// The number that eight digits show; nothing if they are not all digits. (All at once: the digits'
-/// values in eight bytes, then sums of neighbours, in three steps.)
+/// Parses eight decimal digits; empty if a character is not a digit. Works on all eight at once:
+/// the digits' values in eight bytes, then sums of neighbours in three steps.
 inline std::optional<std::uint32_t> parse_eight_digits(const char* digits) {
   static_assert(std::endian::native == std::endian::little);
   std::uint64_t bytes = 0;
@@ -32,13 +32,13 @@ inline std::optional<std::uint32_t> parse_eight_digits(const char* digits) {
   return static_cast<std::uint32_t>(bytes);
 }
 
-/// As parse_int64(), of a text too long for its short way.
+/// As parse_int64(), for strings above its fast path's length.
 std::optional<std::int64_t> parse_long_int64(std::string_view text);
 
-/// A signed integer in canonical decimal form: no sign but '-', no leading zero, no spaces, "-0" is
-/// not one. (Redis's string2ll.)
+/// Parses a signed integer in canonical decimal form: no '+', no leading zero, no spaces, no "-0".
+/// (Redis's string2ll.)
 inline std::optional<std::int64_t> parse_int64(std::string_view text) {
-  // Ids and counts: eighteen characters cannot overflow.
+  // The fast path: up to eighteen characters cannot overflow.
   constexpr std::size_t kShort = 18;
   if (text.size() > kShort) return parse_long_int64(text);
   const char* at = text.data();
@@ -61,34 +61,34 @@ inline std::optional<std::int64_t> parse_int64(std::string_view text) {
   return is_negative ? -value : value;
 }
 
-/// An unsigned integer, for stream ids. What is not in canonical form is read as strtoull reads it,
-/// see parse_wrapping_uint64(). (Redis's string2ull.)
+/// Parses an unsigned integer of a stream id. A string in another form than the canonical one is
+/// read by parse_wrapping_uint64(). (Redis's string2ull.)
 std::optional<std::uint64_t> parse_uint64(std::string_view text);
 
-/// As strtoull reads it, to the end or a NUL: with leading spaces, zeros, a '+', or a '-' that
-/// wraps around.
+/// Parses as strtoull does, up to the end or a NUL. Leading spaces and zeros, '+' and a '-' that
+/// wraps around are allowed.
 std::optional<std::uint64_t> parse_wrapping_uint64(std::string_view text);
 
-/// A finite or infinite double as strtold reads it, the whole text, no leading space, no NaN.
-/// (Redis's getLongDoubleFromObject.)
+/// Parses a finite or infinite number as strtold does. The whole string must be the number: no
+/// leading space, no NaN. (Redis's getLongDoubleFromObject.)
 std::optional<long double> parse_long_double(std::string_view text);
 
-/// A finite or infinite double, the whole text in any form that strtod reads, no leading space, no
-/// NaN, nothing that a double cannot hold. (Redis's string2d.)
+/// Parses a finite or infinite number in any form of strtod. The whole string must be the number:
+/// no leading space, no NaN, no overflow. (Redis's string2d.)
 std::optional<double> parse_double(std::string_view text);
 
-/// As parse_double(), of what strtod reads up to the end or a NUL: with leading spaces, or empty,
-/// which is 0; what is too large is infinite. (Redis's bounds of scores.)
+/// Parses as strtod does, up to the end or a NUL. Leading spaces are allowed, an empty string is 0,
+/// and a value that is too large is infinite. For the bounds of scores, as in Redis.
 std::optional<double> parse_double_bound(std::string_view text);
 
-/// A finite number as INCRBYFLOAT and HINCRBYFLOAT write it: never with an exponent, 17 digits
-/// after the point, without the zeros at the end. (Redis's LD_STR_HUMAN.)
+/// Formats a finite number as INCRBYFLOAT and HINCRBYFLOAT do: no exponent, 17 digits after the
+/// point, no trailing zeros. (Redis's LD_STR_HUMAN.)
 std::string format_long_double(long double value);
 
-/// The sum, if it does not overflow.
+/// Returns a + b; empty if the sum overflows.
 std::optional<std::int64_t> checked_add(std::int64_t a, std::int64_t b);
 
-/// The decimal form of an integer in a caller's buffer: as an argument it costs no allocation.
+/// Formats an integer in decimal into a buffer of its own, without an allocation.
 class DecimalText {
  public:
   explicit DecimalText(std::int64_t value)
@@ -109,11 +109,11 @@ class DecimalText {
  private:
   DecimalText(std::uint64_t magnitude, bool is_negative);
 
-  char buffer_[20];  // filled from its end: "-9223372036854775808"
+  char buffer_[20];  // filled from the end: "-9223372036854775808"
   char* begin_ = std::end(buffer_);
 };
 
-/// The form of a double in Redis 7.0: up to 17 significant digits ("%.17g"), "inf", "-inf", "nan",
+/// Formats a double as Redis 7.0 does: up to 17 significant digits ("%.17g"), "inf", "-inf", "nan",
 /// "-nan".
 class DoubleText {
  public:

@@ -1,4 +1,4 @@
-// What the operating system tells of this process.
+// Facts about this process and its machine, from the operating system.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ struct CpuTimes {
 CpuTimes cpu_of_process();
 CpuTimes cpu_of_children();
 std::int64_t process_id();
-/// "Linux 6.1.0 x86_64".
+/// Returns the system's name, version and machine: "Linux 6.1.0 x86_64".
 std::string operating_system();
-/// What the process has in memory, the user's part of it too; nothing where nobody tells.
+/// Returns the resident memory of the whole process; empty if the system does not report it.
 std::optional<std::uint64_t> resident_bytes();
-/// Of the machine.
+/// Returns the size of the machine's memory.
 std::uint64_t memory_bytes_of_machine();
 
 }  // namespace rushgate

@@ -1,4 +1,4 @@
-// A generator of random numbers: small, fast, the same on every machine.
+// A small and fast generator of random numbers, with the same results on every machine.
 #pragma once
 
 #include <cassert>
@@ -6,7 +6,7 @@
 
 namespace rushgate {
 
-/// SplitMix64: a copy draws what the original would. Not thread-safe, and not for secrets.
+/// SplitMix64. A copy draws the same numbers. Not thread-safe; not for secrets.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
@@ -19,8 +19,8 @@ class Random {
     return bits ^ (bits >> 31);
   }
 
-  /// In [0, bound), which must not be empty. The bias of the remainder is below what shows: a bound
-  /// is a number of elements.
+  /// Returns a number in [0, bound); `bound` must not be 0. The bias of the remainder is negligible
+  /// for the numbers of elements it is used with.
   std::uint64_t below(std::uint64_t bound) {
     assert(bound > 0);
     return next() % bound;

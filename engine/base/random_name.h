@@ -1,4 +1,4 @@
-// Names that no other process comes upon.
+// Random names that are unique across processes.
 #pragma once
 
 #include <random>
@@ -8,7 +8,7 @@
 
 namespace rushgate {
 
-/// 64 random bits, in hexadecimal.
+/// Returns 64 random bits in hexadecimal.
 inline std::string random_name() {
   std::random_device random;
   return absl::StrCat(absl::Hex(random(), absl::kZeroPad8), absl::Hex(random(), absl::kZeroPad8));

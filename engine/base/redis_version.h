@@ -1,9 +1,9 @@
-// Whose semantics these are.
+// The version of Redis that the engine reproduces.
 #pragma once
 
 namespace rushgate {
 
-/// What clients and scripts are told: they choose by it what they send. (docs/differences.md)
+/// Reported to clients and scripts, which choose their commands by it. (docs/differences.md)
 inline constexpr const char* kRedisVersion = "7.0.15";
 
 }  // namespace rushgate

@@ -1,4 +1,4 @@
-// A byte string, and the integer that it shows, if it shows one.
+// A byte string with its integer value, if it is an integer.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace rushgate {
 
-/// A view, which the text must outlive. Whoever gets a text first looks at it once, however many
-/// keep it as an integer after that. Implicit, since every text is one.
+/// A view; the string must outlive it. Parses the string once, so later code need not parse it
+/// again. Converts implicitly from strings.
 class Scalar {
  public:
   template <class Text>
@@ -26,9 +26,9 @@ class Scalar {
   Scalar() = default;
 
   [[nodiscard]] std::string_view text() const { return text_; }
-  /// Is the text an integer in canonical decimal form?
+  /// Returns true if the string is an integer in canonical decimal form.
   [[nodiscard]] bool is_integer() const { return is_integer_; }
-  /// 0 if it is none.
+  /// Returns the integer; 0 if the string is not one.
   [[nodiscard]] std::int64_t integer() const { return integer_; }
 
  private:

@@ -6,8 +6,8 @@
 
 namespace rushgate {
 
-/// Returns true if `given` is the secret, which has at least one byte. The time taken depends on
-/// the size of `given` alone: every byte is compared, also after the first difference.
+/// Returns true if `given` equals the secret, which has at least one byte. The time depends only on
+/// the size of `given`: every byte is compared, also after the first difference.
 template <class Secret>
 bool equals_secret(const Secret& secret, std::string_view given) {
   const std::size_t size = secret.size();

@@ -12,11 +12,12 @@ namespace {
 
 constexpr std::size_t kDigestBytes = 20;
 
-/// Looked up once: that takes longer than the digest of a short script. The context is our own, so
-/// neither the machine's openssl.cnf nor the program's use of OpenSSL matters.
+/// Looked up once, because the lookup takes longer than the digest of a short script. The context
+/// is the library's own, so neither the machine's openssl.cnf nor the program's use of OpenSSL has
+/// an effect.
 const EVP_MD* algorithm() {
   static const EVP_MD* const sha1 = EVP_MD_fetch(OSSL_LIB_CTX_new(), "SHA1", nullptr);
-  if (sha1 == nullptr) throw std::bad_alloc();  // nothing else can be missing
+  if (sha1 == nullptr) throw std::bad_alloc();  // the only possible cause
   return sha1;
 }
 

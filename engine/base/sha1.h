@@ -1,4 +1,4 @@
-// SHA-1, for one purpose only: a script's name is the SHA-1 of its text (EVALSHA, SCRIPT LOAD).
+// SHA-1, for one purpose only: a script's name is the SHA-1 of its source (EVALSHA, SCRIPT LOAD).
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace rushgate {
 
-/// The digest of `data` as 40 lower-case hexadecimal digits.
+/// Returns the digest of `data` as 40 lower-case hexadecimal digits.
 std::string sha1_hex(std::string_view data);
 
 }  // namespace rushgate

@@ -18,14 +18,14 @@ struct StreamId {
   // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy means the comparison with 0 that this implies
   friend constexpr auto operator<=>(const StreamId&, const StreamId&) = default;
 
-  /// The smallest id above this one; nothing above max().
+  /// Returns the smallest id above this one; empty for max().
   [[nodiscard]] constexpr std::optional<StreamId> next() const {
     if (seq != std::numeric_limits<std::uint64_t>::max()) return StreamId{ms, seq + 1};
     if (ms != std::numeric_limits<std::uint64_t>::max()) return StreamId{ms + 1, 0};
     return std::nullopt;
   }
 
-  /// The greatest id below this one; nothing below min().
+  /// Returns the greatest id below this one; empty for min().
   [[nodiscard]] constexpr std::optional<StreamId> previous() const {
     if (seq != 0) return StreamId{ms, seq - 1};
     if (ms != 0) return StreamId{ms - 1, std::numeric_limits<std::uint64_t>::max()};
@@ -37,11 +37,11 @@ struct StreamId {
     return {std::numeric_limits<std::uint64_t>::max(), std::numeric_limits<std::uint64_t>::max()};
   }
 
-  /// `<ms>-<seq>`, in decimal.
+  /// Returns `<ms>-<seq>`, in decimal.
   [[nodiscard]] std::string to_string() const;
 
-  /// The inverse of to_string(); `<ms>` alone takes `missing_seq`. Nothing if `text` is neither.
-  /// Both parts may have any form that parse_uint64() reads.
+  /// Parses the form of to_string(), or `<ms>` alone, for which `seq` is `missing_seq`. Returns
+  /// empty if `text` is neither. Both parts may have any form that parse_uint64() accepts.
   static std::optional<StreamId> parse(std::string_view text, std::uint64_t missing_seq = 0);
 };
 

@@ -1,13 +1,13 @@
-// Fetching memory before it is needed.
+// Prefetching memory.
 #pragma once
 
 #include <cstddef>
 
 namespace rushgate {
 
-/// Reads the byte at `at`, so that what lies there is at hand later. The processor does not wait
-/// for it, and waits for several of them at once. (A mere request to fetch it would be dropped if
-/// its page had to be looked up first.)
+/// Loads the cache line of the byte at `at`. The processor does not wait for the load, and runs
+/// several at once. It is a load, because a prefetch instruction is dropped if the page misses the
+/// TLB.
 inline void touch(const void* at) {
   static_cast<void>(*static_cast<const volatile std::byte*>(at));
 }

@@ -1,4 +1,4 @@
-// Numbers in as many bytes as they need, seven bits a byte, the lowest first (LEB128).
+// Integers in variable length, seven bits a byte, lowest first (LEB128).
 #pragma once
 
 #include <cassert>
@@ -11,8 +11,8 @@
 
 namespace rushgate {
 
-/// Appends numbers, and bytes between them, to a string, which has them all once flush() or bytes()
-/// was called last: what costs is appending a few bytes at a time.
+/// Appends integers and bytes to a string through a buffer, because many small appends are slow.
+/// The string is complete after flush() or bytes().
 class VarintAppender {
  public:
   explicit VarintAppender(std::string& out) : out_(out) {}
@@ -46,7 +46,7 @@ inline void append_varint(std::string& out, std::uint64_t value) {
   appender.flush();
 }
 
-/// Zigzag: 0, -1, 1, -2, … become 0, 1, 2, 3, …
+/// Zigzag encoding: 0, -1, 1, -2, … become 0, 1, 2, 3, …
 inline std::uint64_t fold(std::int64_t value) {
   return (static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63);
 }

@@ -1,4 +1,4 @@
-// A keyspace, wherever it is: a port. The embedded engine is a backend (engine/executor/engine.h).
+// The port for a keyspace. The embedded engine (engine/executor/engine.h) is a backend.
 #pragma once
 
 #include <memory>
@@ -13,29 +13,29 @@
 
 namespace rushgate {
 
-/// What one backend can do and another cannot.
+/// Capabilities in which backends differ.
 struct Capabilities {
   bool runs_native_scripts = false;  // add_native_scripts() has an effect
   bool waits_for_disk = false;       // Client::sync() returns after an fsync
 };
 
-/// Opens sessions. Thread-safe. The clients that it opened may outlive it: their calls then reply
-/// CLOSED.
+/// Opens sessions. Thread-safe. A client may outlive the backend that opened it; its calls then
+/// return CLOSED.
 ///
-/// Completions, messages and timers of one backend are its callbacks. They run one at a time on a
-/// thread of its own, and may use any client, blocking calls included. While such a call waits, no
-/// other callback of this backend runs. A callback must not destroy the backend.
+/// Completions, messages and timers are the callbacks of a backend. They run one at a time on one
+/// thread of the backend, and may use any client, also with blocking calls. While such a call
+/// waits, no other callback of this backend runs. A callback must not destroy the backend.
 class Backend {
  public:
   virtual ~Backend() = default;
 
-  /// Opens a session of its own.
+  /// Opens a session.
   [[nodiscard]] virtual std::unique_ptr<Client> open_client(const ClientOptions& options) = 0;
   [[nodiscard]] std::unique_ptr<Client> open_client() { return open_client(ClientOptions{}); }
 
-  /// Returns the clock that scheduler() goes by. It lives as long as the backend.
+  /// Returns the clock that scheduler() uses. It lives as long as the backend.
   [[nodiscard]] virtual const Clock& clock() const = 0;
-  /// Returns the timers of this backend. They are dropped with it.
+  /// Returns the timers of this backend. They never run after its destruction.
   [[nodiscard]] virtual Scheduler& scheduler() = 0;
 
   /// Returns OK if requests can be expected to succeed, else the reason why they fail.
@@ -43,13 +43,13 @@ class Backend {
 
   [[nodiscard]] virtual Capabilities capabilities() const = 0;
 
-  /// Adds native scripts for as long as the backend is open, except those whose name it knows. Does
-  /// nothing if it runs none.
+  /// Registers native scripts until the backend closes. A script with a registered name is ignored.
+  /// Does nothing if the backend runs no native scripts.
   virtual void add_native_scripts(std::span<const NamedScript> scripts) = 0;
 
-  /// Adds a check for the connections made from now on, for as long as the caller keeps it. A
-  /// server that lost writes has ended every connection that it had, so a check can find that out
-  /// in time. The embedded engine has no connections and runs none.
+  /// Registers a check for new connections. It is removed when the caller destroys it. A server
+  /// that lost writes has closed all its connections, so a check of the new ones detects the loss
+  /// in time. Does nothing on the embedded engine, which has no connections.
   virtual void add_connection_check(std::weak_ptr<const ConnectionCheck> check) = 0;
 };
 

@@ -1,4 +1,4 @@
-// Numbers of threads and fibers, by which a lock knows its owner.
+// Numbers of threads and fibers. Locks identify their owners by them.
 #pragma once
 
 #include <atomic>
@@ -6,13 +6,13 @@
 
 namespace rushgate {
 
-/// Returns a number that no other call in this process returns; not 0.
+/// Returns a number other than 0 that is unique in this process.
 inline std::uint64_t new_caller_number() {
   static std::atomic<std::uint64_t> last{0};
   return ++last;
 }
 
-/// Returns the number of the calling thread: the same in each call, and never another thread's.
+/// Returns the number of the calling thread: always the same, and unique among threads.
 inline std::uint64_t thread_number() {
   thread_local const std::uint64_t number = new_caller_number();
   return number;

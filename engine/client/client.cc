@@ -38,11 +38,11 @@ Reply Client::run(const Script& script, std::span<const std::string_view> keys,
 
 namespace {
 
-/// A server forgets a script when it is restarted, or its scripts are flushed: perhaps just when it
-/// was loaded.
+/// A restart or SCRIPT FLUSH removes scripts, possibly between loading and
+/// running.
 constexpr int kLoadsMax = 3;
 
-/// Returns what a request gets whose script could not be loaded: nothing was done for it.
+/// Returns the reply to a request whose script could not be loaded. The request did not run.
 Reply reply_without_script(const Reply& loaded) {
   if (!has_code(loaded, error_code::kOutcomeUnknown)) return loaded;
   return Reply::error("CLOSED the connection was lost while a script was loaded");
@@ -81,7 +81,7 @@ void Client::submit_script(const Script& script, std::span<const std::string_vie
 std::vector<Reply> Client::run_all(const Script& script, std::span<const Request> requests) {
   std::vector<Reply> replies = pipeline(requests);
   for (int loads = 0; loads < kLoadsMax; ++loads) {
-    std::vector<std::size_t> unknown;  // positions of NOSCRIPT: nothing was done for them
+    std::vector<std::size_t> unknown;  // positions of NOSCRIPT replies, which did not run
     for (std::size_t i = 0; i < replies.size(); ++i) {
       if (has_code(replies[i], redis_error_code::kNoScript)) unknown.push_back(i);
     }

@@ -1,4 +1,4 @@
-// A check of new connections that ends with the object that it belongs to.
+// A check of new connections whose lifetime is tied to an object.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace rushgate {
 
-/// Holds a ConnectionCheck, which runs on threads of the backend. Thread-safe.
+/// Owns a ConnectionCheck, which runs on the backend's threads. Thread-safe.
 class OwnedConnectionCheck {
  public:
   explicit OwnedConnectionCheck(ConnectionCheck check)
@@ -22,7 +22,7 @@ class OwnedConnectionCheck {
               return state->has_ended ? absl::OkStatus() : check(connection);
             })) {}
 
-  /// Returns when no run is under way. None begins later.
+  /// Waits for the check to finish if it runs. It never runs afterwards.
   ~OwnedConnectionCheck() {
     const std::lock_guard lock(state_->mutex);
     state_->has_ended = true;
@@ -30,7 +30,7 @@ class OwnedConnectionCheck {
   OwnedConnectionCheck(const OwnedConnectionCheck&) = delete;
   OwnedConnectionCheck& operator=(const OwnedConnectionCheck&) = delete;
 
-  /// For add_connection_check().
+  /// Returns the argument for add_connection_check().
   [[nodiscard]] std::weak_ptr<const ConnectionCheck> get() const { return check_; }
 
  private:

@@ -1,4 +1,4 @@
-// Error codes that Rushgate adds to Redis's: what a caller must be able to tell apart.
+// Error codes that Rushgate adds to Redis's, for cases that callers must distinguish.
 #pragma once
 
 #include <string_view>
@@ -8,20 +8,20 @@
 namespace rushgate {
 namespace error_code {
 
-/// The request was sent, and whether it took effect is not known: a lost connection, a store that
-/// failed while writing. The caller may ask again with a request key, or look.
+/// The request was sent, and its effect is unknown: the connection was lost, or the store failed
+/// while writing. The caller may repeat the request with an idempotency key, or read the data.
 inline constexpr std::string_view kOutcomeUnknown = "OUTCOMEUNKNOWN";
 
-/// The queue was full and the caller asked not to wait. Nothing was done.
+/// The queue was full, and the caller chose not to wait. The request did not run.
 inline constexpr std::string_view kOverloaded = "OVERLOADED";
 
-/// The request's deadline passed before it began. Nothing was done.
+/// The request's deadline passed before it began. It did not run.
 inline constexpr std::string_view kTimedOut = "TIMEDOUT";
 
-/// The engine or the connection is closed. Nothing was done.
+/// The engine or the connection is closed. The request did not run.
 inline constexpr std::string_view kClosed = "CLOSED";
 
-/// A Client was called from inside the executor's turn. Nothing was done.
+/// A Client was called from inside the executor's turn. The request did not run.
 inline constexpr std::string_view kReentrant = "REENTRANT";
 
 }  // namespace error_code

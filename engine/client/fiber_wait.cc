@@ -14,7 +14,7 @@ namespace {
 class FiberEvent final : public WaitMethod::Event {
  public:
   void happen() override {
-    // Held while notifying: the waiter may be gone right after it is released.
+    // Notifies under the lock: the waiter may destroy the event as soon as the lock is released.
     const std::lock_guard lock(mutex_);
     has_happened_ = true;
     happened_.notify_one();

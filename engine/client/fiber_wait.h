@@ -1,12 +1,12 @@
-// Waiting on Boost.Fiber: backend.open_client({.wait = &fiber_wait()}) opens a client for fibers.
+// Waiting with Boost.Fiber: backend.open_client({.wait = &fiber_wait()}) opens a client for fibers.
 #pragma once
 
 #include "engine/client/wait_method.h"
 
 namespace rushgate {
 
-/// Returns the method that suspends the calling fiber. Other fibers of its thread run meanwhile. A
-/// plain thread has a main fiber, and may call such a client too.
+/// Returns the method that suspends the calling fiber while other fibers of its thread run. A plain
+/// thread may use such a client too: Boost.Fiber gives it a main fiber.
 const WaitMethod& fiber_wait();
 
 }  // namespace rushgate

@@ -1,21 +1,21 @@
-// The codes of Redis's errors that callers tell apart: the first word of the reply. (Rushgate's own
-// are in errors.h.)
+// Codes (first words) of Redis's errors that callers distinguish. Rushgate's own codes are in
+// errors.h.
 #pragma once
 
 #include <string_view>
 
 namespace rushgate::redis_error_code {
 
-inline constexpr std::string_view kNoScript = "NOSCRIPT";    // EVALSHA: nothing was done
+inline constexpr std::string_view kNoScript = "NOSCRIPT";    // EVALSHA: the script did not run
 inline constexpr std::string_view kWrongType = "WRONGTYPE";  // the key holds another kind of value
 
-// ---- The server cannot now; nothing was done ----
+// ---- Temporary refusals; the command did not run ----
 inline constexpr std::string_view kBusy = "BUSY";              // a script runs for too long
 inline constexpr std::string_view kMisconfigured = "MISCONF";  // it cannot write its snapshots
 inline constexpr std::string_view kOutOfMemory = "OOM";
 inline constexpr std::string_view kLoading = "LOADING";
-inline constexpr std::string_view kTryAgain = "TRYAGAIN";  // a slot moves
-inline constexpr std::string_view kReadOnly = "READONLY";  // it has become a replica
+inline constexpr std::string_view kTryAgain = "TRYAGAIN";  // a cluster slot is being moved
+inline constexpr std::string_view kReadOnly = "READONLY";  // the server is a replica now
 inline constexpr std::string_view kMasterDown = "MASTERDOWN";
 inline constexpr std::string_view kClusterDown = "CLUSTERDOWN";
 inline constexpr std::string_view kNoReplicas = "NOREPLICAS";  // fewer than min-replicas-to-write

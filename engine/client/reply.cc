@@ -52,7 +52,7 @@ void append_debug(const Reply& reply, std::string& out) {
   out += reply.kind() == Reply::Kind::kMap ? "}" : "]";
 }
 
-/// In place: what has such a kind already, and that is nearly all, is only looked at.
+/// Converts in place, because nearly all replies already have RESP2's kinds.
 void convert_to_resp2(Reply& reply) {
   switch (reply.kind()) {
     case Reply::Kind::kNil:

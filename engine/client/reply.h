@@ -1,5 +1,5 @@
-// The answer to a command: a value of one of the kinds of the Redis protocol. An error is a value
-// too. Kinds: https://redis.io/docs/latest/develop/reference/protocol-spec/
+// The reply to a command, of one of the kinds of the Redis protocol. An error is a reply, too.
+// Kinds: https://redis.io/docs/latest/develop/reference/protocol-spec/
 #pragma once
 
 #include <cstddef>
@@ -12,9 +12,9 @@
 
 namespace rushgate {
 
-/// A value type; not synchronised. An accessor of another kind returns an empty value and does not
-/// throw: 0, an empty string, no elements. So a reply that may be an error can be read first and
-/// checked afterwards.
+/// A value type; not synchronised. An accessor for another kind returns an empty value (0, empty
+/// string, no elements) and does not throw. So a reply can be read first and checked for errors
+/// afterwards.
 class Reply {
  public:
   enum class Kind : std::uint8_t {
@@ -25,16 +25,16 @@ class Reply {
     kBoolean,    // RESP3; RESP2: integer 0 or 1
     kStatus,     // "simple string": OK, PONG
     kBulk,       // any bytes
-    kError,      // "<CODE> <text>"
+    kError,      // "<CODE> <message>"
     kBigNumber,  // RESP3; RESP2: bulk string
-    kVerbatim,   // RESP3, text() is "<three letters>:<text>"; RESP2: bulk string, the letters
-                 // dropped
+    kVerbatim,   // RESP3, text() is "<three letters>:<string>"; RESP2: bulk string without
+                 // the letters
     kArray,      //
     kMap,        // RESP3, elements are key, value, key, value, …; RESP2: flat array
     kSet,        // RESP3; RESP2: array
     kPush,       // RESP3, out of band; RESP2: array
-    kSeveral,    // any number of replies to one request, one after another: what SUBSCRIBE to
-                 // several channels answers
+    kSeveral,    // several replies to one request, one after another, as SUBSCRIBE to
+                 // several channels returns
   };
 
   Reply() = default;  // kNil
@@ -68,12 +68,12 @@ class Reply {
   [[nodiscard]] bool is_nil() const { return kind_ == Kind::kNil || kind_ == Kind::kNilArray; }
   [[nodiscard]] bool is_error() const { return kind_ == Kind::kError; }
   [[nodiscard]] bool is_integer() const { return kind_ == Kind::kInteger; }
-  /// kArray, kMap, kSet, kPush or kSeveral.
+  /// Returns true for kArray, kMap, kSet, kPush and kSeveral.
   [[nodiscard]] bool is_aggregate() const { return std::holds_alternative<Elements>(value_); }
-  /// kStatus, kBulk, kError, kBigNumber or kVerbatim.
+  /// Returns true for kStatus, kBulk, kError, kBigNumber and kVerbatim.
   [[nodiscard]] bool is_text() const { return std::holds_alternative<std::string>(value_); }
 
-  /// The value of kInteger, or 1 for a kBoolean that is true.
+  /// Returns the value of a kInteger, 1 for a kBoolean that is true, else 0.
   [[nodiscard]] std::int64_t integer() const {
     const auto* const value = std::get_if<std::int64_t>(&value_);
     return value != nullptr ? *value : 0;
@@ -92,18 +92,18 @@ class Reply {
     return value != nullptr ? *value : no_elements();
   }
 
-  /// For changing the text in place. Makes a reply of another kind an empty bulk string first.
+  /// Returns the string for changes in place. Another kind becomes an empty bulk string first.
   [[nodiscard]] std::string& mutable_text() {
     if (!is_text()) *this = bulk(std::string());
     return *std::get_if<std::string>(&value_);
   }
-  /// For changing the elements in place. Makes a reply of another kind an empty array first.
+  /// Returns the elements for changes in place. Another kind becomes an empty array first.
   [[nodiscard]] std::vector<Reply>& mutable_elements() {
     if (!is_aggregate()) *this = array();
     return *std::get_if<Elements>(&value_);
   }
 
-  /// The first word of an error ("WRONGTYPE"); empty for anything else.
+  /// Returns the first word of an error ("WRONGTYPE"); empty for other kinds.
   [[nodiscard]] std::string_view error_code() const;
 
   friend bool operator==(const Reply&, const Reply&) = default;
@@ -122,8 +122,8 @@ class Reply {
   Value value_;
 };
 
-/// The same answer in the kinds that RESP2 has, as Redis gives it to a client that did not say
-/// HELLO 3.
+/// Converts a reply to RESP2's kinds, as Redis does for a client without HELLO
+/// 3.
 Reply to_resp2(Reply reply);
 
 /// Returns about how much memory it takes.

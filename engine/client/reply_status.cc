@@ -11,7 +11,7 @@
 namespace rushgate {
 namespace {
 
-/// The payload that holds the code of an error reply.
+/// The key of the status payload that holds the code of the error reply.
 constexpr char kCodeUrl[] = "rushgate/error-code";
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Error replies as statuses, for calls that either work or don't.
+// Converts error replies to statuses.
 #pragma once
 
 #include <string_view>
@@ -8,13 +8,13 @@
 
 namespace rushgate {
 
-/// `reply` is not what was expected while `doing`. kUnavailable if trying again may help
-/// (overloaded, timed out, busy, no connection, a failed store, an unknown outcome), kInternal
-/// otherwise.
+/// Returns the status for an unexpected `reply` to the operation `doing`. kUnavailable if a retry
+/// may help (overloaded, timed out, busy, no connection, a failed store, an unknown outcome), else
+/// kInternal.
 absl::Status to_status(const Reply& reply, std::string_view doing);
 
-/// Returns true if to_status() made `status` of a reply CLOSED: the keyspace is closed, or cannot
-/// be reached.
+/// Returns true if to_status() created `status` from CLOSED: the keyspace is closed or
+/// unreachable.
 bool is_closed(const absl::Status& status);
 
 }  // namespace rushgate

@@ -1,4 +1,4 @@
-// A command and its arguments, in one piece of memory from the caller to the commit.
+// A command and its arguments in one block of memory, from the caller to the commit.
 #pragma once
 
 #include <cassert>
@@ -17,12 +17,12 @@
 
 namespace rushgate {
 
-/// A command and its arguments as views, wherever their bytes lie: what a command reads.
+/// Views of a command and its arguments.
 using RequestView = std::span<const std::string_view>;
 
-/// An array of byte strings, at least the command's name. A value type; views stay valid until the
-/// request is changed or moved. All arguments together hold less than 4 GiB: what would add more
-/// throws std::length_error, and changes nothing.
+/// An array of byte strings, of which the first is the command's name. A value type. Views stay
+/// valid until the request is changed or moved. All arguments together are less than 4 GiB; adding
+/// more throws std::length_error and changes nothing.
 class Request {
  public:
   using Views = absl::InlinedVector<std::string_view, 16>;
@@ -32,7 +32,7 @@ class Request {
     for (const std::string_view argument : arguments) add(argument);
   }
 
-  /// Request::of("SET", key, 5): strings as they are, integers in decimal.
+  /// Returns a request of strings and integers: Request::of("SET", key, 5).
   template <class... Args>
   static Request of(const Args&... args) {
     Request request;
@@ -53,15 +53,15 @@ class Request {
       add(DecimalText(value).view());
     }
   }
-  /// Begins or continues an argument, which the next add() completes.
+  /// Appends bytes to the current argument. The next add() completes it.
   void add_part(std::string_view bytes) {
     check_room(bytes.size());
     bytes_.append(bytes);
   }
-  /// A text or a number? std::string_view(&c, 1), or static_cast<int>(c).
+  /// Ambiguous: write std::string_view(&c, 1) for a string, static_cast<int>(c) for a number.
   void add(char) = delete;
 
-  /// All arguments of another request.
+  /// Appends all arguments of another request.
   void add_all(const Request& other) {
     check_room(other.bytes_.size());
     const auto begin = static_cast<std::uint32_t>(bytes_.size());
@@ -83,16 +83,16 @@ class Request {
   }
 
   [[nodiscard]] std::size_t size() const { return ends_.size(); }
-  /// Of all arguments together.
+  /// Returns the size of all arguments.
   [[nodiscard]] std::size_t bytes() const { return bytes_.size(); }
   [[nodiscard]] bool empty() const { return ends_.empty(); }
-  /// Returns what it holds on the heap.
+  /// Returns the memory that it uses on the heap.
   [[nodiscard]] std::size_t heap_bytes() const {
     const bool is_inlined = ends_.capacity() <= kInlinedArguments;
     return rushgate::heap_bytes(bytes_) +
            (is_inlined ? 0 : heap_block(ends_.capacity() * sizeof(std::uint32_t)));
   }
-  /// Returns how much memory its bytes, and views() of them, take.
+  /// Returns the memory that its bytes, and views() of them, use.
   [[nodiscard]] std::size_t memory_bytes() const {
     return bytes_.size() + ends_.size() * (sizeof(std::uint32_t) + sizeof(std::string_view));
   }
@@ -102,7 +102,7 @@ class Request {
     return {bytes_.data() + begin, ends_[index] - begin};
   }
 
-  /// Of all arguments.
+  /// Returns views of all arguments.
   [[nodiscard]] Views views() const {
     Views views(ends_.size());
     std::string_view* next = views.data();
@@ -120,7 +120,7 @@ class Request {
   static constexpr std::size_t kInlinedArguments = 14;
   static constexpr std::size_t kBytesMax = std::numeric_limits<std::uint32_t>::max();
 
-  /// The end of an argument has 32 bits.
+  /// Throws if the end of an argument would not fit 32 bits.
   void check_room(std::size_t bytes) const {
     if (bytes > kBytesMax - bytes_.size()) [[unlikely]]
       fail_too_long();
@@ -129,8 +129,8 @@ class Request {
     throw std::length_error("a request of 4 GiB or more");
   }
 
-  std::string bytes_;                                           // all arguments, back to back
-  absl::InlinedVector<std::uint32_t, kInlinedArguments> ends_;  // where each ends in bytes_
+  std::string bytes_;                                           // all arguments, concatenated
+  absl::InlinedVector<std::uint32_t, kInlinedArguments> ends_;  // end of each argument in bytes_
 };
 
 }  // namespace rushgate

@@ -1,4 +1,4 @@
-// A Lua script as its caller holds it.
+// A Lua script with its SHA-1.
 #pragma once
 
 #include <string>
@@ -6,16 +6,16 @@
 
 namespace rushgate {
 
-/// Immutable; share it between threads. Create it once, not per call.
+/// Immutable and thread-safe. Create it once, not per call.
 class Script {
  public:
-  /// `native_twin`: the name of a native script that gives the same results (see native_script.h).
-  /// Where the engine has one of this name, it runs instead of the text; elsewhere (Redis) the text
-  /// runs.
+  /// `native_twin` names the native script with the same results (native_script.h). A backend
+  /// that has a native script of this name runs it; others, such as Redis, run the Lua
+  /// source.
   explicit Script(std::string text, std::string native_twin = {});
 
   [[nodiscard]] const std::string& text() const { return text_; }
-  /// 40 lower-case hexadecimal digits, as SCRIPT LOAD returns them.
+  /// Returns 40 lower-case hexadecimal digits, as SCRIPT LOAD does.
   [[nodiscard]] const std::string& sha1() const { return sha1_; }
   [[nodiscard]] const std::string& native_twin() const { return native_twin_; }
 

@@ -9,8 +9,8 @@
 namespace rushgate {
 namespace {
 
-/// std::atomic's wait() yields some times before it sleeps. A reply takes longer than that, so with
-/// several callers it only switches between them. A futex sleeps at once.
+/// std::atomic::wait() yields several times before it sleeps. A reply takes longer, so the yields
+/// only cause context switches. A futex sleeps at once.
 class ThreadEvent final : public WaitMethod::Event {
  public:
   void happen() override {

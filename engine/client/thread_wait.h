@@ -1,4 +1,4 @@
-// Waiting on plain threads: what a client does whose ClientOptions::wait is null.
+// Waiting on plain threads: the default of ClientOptions::wait.
 #pragma once
 
 #include "engine/client/wait_method.h"
@@ -8,7 +8,7 @@ namespace rushgate {
 /// Returns the method that puts the calling thread to sleep.
 const WaitMethod& thread_wait();
 
-/// Returns the method that ClientOptions::wait stands for: `*chosen`, or thread_wait() if it is null.
+/// Returns `*chosen`, or thread_wait() if it is null.
 const WaitMethod& wait_method(const WaitMethod* chosen);
 
 }  // namespace rushgate

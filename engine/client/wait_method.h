@@ -1,4 +1,4 @@
-// How the callers of a client wait for a reply: a port. fiber_wait.h has the one for Boost.Fiber.
+// The port for suspending the callers of a client. fiber_wait.h implements it for Boost.Fiber.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@ namespace rushgate {
 /// Suspends callers. Thread-safe and immutable.
 class WaitMethod {
  public:
-  /// Ends one wait. Lives on the stack of the caller that waits.
+  /// Ends one wait. Lives on the stack of the waiting caller.
   class Event {
    public:
-    /// Resumes the caller. To be called once, on any thread; the event is gone afterwards.
+    /// Resumes the caller. May be called on any thread, once. The event is destroyed afterwards.
     virtual void happen() = 0;
 
    protected:
@@ -25,7 +25,7 @@ class WaitMethod {
   /// Calls `begin` with an event, then suspends the caller until the event has happened.
   virtual void wait(absl::FunctionRef<void(Event&)> begin) const = 0;
 
-  /// Returns the number of the caller that wait() would suspend (caller_number.h): a fiber's own.
+  /// Returns the number of the calling thread or fiber (caller_number.h).
   [[nodiscard]] virtual std::uint64_t caller_number() const = 0;
 };
 

@@ -5,7 +5,7 @@ namespace {
 
 bool has(const CommandSpec& spec, unsigned flags) { return (spec.flags & flags) != 0; }
 
-/// What is nothing without a subcommand is in no group's category.
+/// A container command without a function is in no group's category.
 bool is_of(const CommandSpec& spec, CommandGroup group) {
   return spec.group == group && spec.function != nullptr;
 }

@@ -1,4 +1,4 @@
-// The categories that access control lists know, of which only COMMAND tells here:
+// The categories of access control lists. Only COMMAND reports them here:
 // https://redis.io/docs/latest/operate/oss_and_stack/management/security/acl/
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace rushgate {
 
-/// Without '@', in the order of COMMAND INFO.
+/// Returns the categories without '@', in the order of COMMAND INFO.
 std::vector<std::string_view> acl_categories(const CommandSpec& spec);
 
 }  // namespace rushgate

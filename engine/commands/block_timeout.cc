@@ -17,7 +17,7 @@ std::int64_t read_timeout_seconds(Arguments& arguments, std::string_view seconds
     return 0;
   }
   const long double ms = std::ceil(*number * kMsPerSecond);
-  // What no integer holds becomes a negative one in Redis.
+  // In Redis, an overflow becomes a negative number.
   if (ms < 0 || ms >= kTooLong) {
     arguments.fail(errors::negative_timeout());
     return 0;

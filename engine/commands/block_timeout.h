@@ -1,4 +1,4 @@
-// How long a blocking command may wait.
+// Timeouts of blocking commands.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace rushgate {
 
-/// A number of seconds, as BLPOP and its like take it, in ms, rounded up; 0: for ever. An error is
-/// latched in the Arguments. (XREAD BLOCK takes ms.)
+/// Parses seconds, as BLPOP and similar commands take them. Returns ms, rounded up; 0: wait for
+/// ever. Latches errors in the Arguments. (XREAD BLOCK takes ms.)
 std::int64_t read_timeout_seconds(Arguments& arguments, std::string_view seconds);
 
 }  // namespace rushgate

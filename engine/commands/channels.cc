@@ -12,7 +12,8 @@ namespace rushgate {
 
 namespace {
 
-/// Returns what a subscription takes, about: the session and the channel have the name each.
+/// Returns about how much memory a subscription uses: the session and the channel store the name
+/// each.
 std::size_t subscription_bytes(std::string_view name) {
   constexpr std::size_t kNodes = 160;
   const bool is_on_heap = name.size() > std::string().capacity();
@@ -100,7 +101,7 @@ void Channels::send() {
   for (Message& message : messages) {
     try {
       message.to->push(std::move(message.text), message.after_replies);
-    } catch (...) {  // no memory: as if the connection had been lost for a moment
+    } catch (...) {  // out of memory: the message is lost, as on a broken connection
     }
   }
 }

@@ -1,4 +1,4 @@
-// Who has subscribed to what: https://redis.io/docs/latest/develop/interact/pubsub/
+// Subscriptions to channels: https://redis.io/docs/latest/develop/interact/pubsub/
 #pragma once
 
 #include <array>
@@ -22,14 +22,14 @@ struct Session;
 enum class ChannelKind : std::uint8_t { kPlain, kPattern, kShard };
 inline constexpr std::size_t kChannelKinds = 3;
 
-/// What one session has subscribed to.
+/// The subscriptions of one session.
 struct Subscriptions {
   std::array<absl::btree_set<std::string, std::less<>>, kChannelKinds> names;  // by ChannelKind
 
   [[nodiscard]] absl::btree_set<std::string, std::less<>>& of(ChannelKind kind) {
     return names[static_cast<std::size_t>(kind)];
   }
-  /// As SUBSCRIBE and the like count: shard channels for themselves.
+  /// Returns the count in the reply of SUBSCRIBE. Shard channels count separately.
   [[nodiscard]] std::size_t count_with(ChannelKind kind) const {
     return kind == ChannelKind::kShard ? names[2].size() : names[0].size() + names[1].size();
   }
@@ -38,27 +38,27 @@ struct Subscriptions {
   }
 };
 
-/// Belongs to whoever has the turn. Does not own the sessions: each must leave_all() before it
-/// ends.
+/// Belongs to the thread that holds the turn. Does not own the sessions: leave_all() must be called
+/// before a session ends.
 class Channels {
  public:
-  /// False if it had already.
+  /// Returns false if the session was subscribed already.
   bool subscribe(Session& session, ChannelKind kind, std::string_view name);
-  /// False if it had not.
+  /// Returns false if the session was not subscribed.
   bool unsubscribe(Session& session, ChannelKind kind, std::string_view name);
-  /// Needs no memory.
+  /// Removes all subscriptions of a session. Needs no memory.
   void leave_all(Session& session);
 
-  /// Makes a message for each subscription that it reaches, and returns how many these are. The
-  /// messages wait to be sent, except those that their outlet refuses.
+  /// Creates a message for each matching subscription, except where the outlet refuses it, and
+  /// returns their number. The messages wait for send().
   std::size_t publish(ChannelKind kind, std::string_view channel, std::string_view message);
   [[nodiscard]] std::size_t waiting() const { return messages_.size(); }
-  /// Those published since there were `count` are taken back.
+  /// Removes the messages published since there were `count`.
   void take_back_to(std::size_t count);
-  /// Throws nothing: a message for which the outlet has no memory is lost.
+  /// Sends the messages. Does not throw; a message is lost if its outlet has no memory for it.
   void send();
 
-  /// Names, ascending, that somebody has subscribed to.
+  /// Returns the names with subscribers, in ascending order.
   [[nodiscard]] std::vector<std::string> names(ChannelKind kind) const;
   [[nodiscard]] std::size_t count(ChannelKind kind) const { return of(kind).size(); }
   [[nodiscard]] std::size_t subscribers(ChannelKind kind, std::string_view name) const;
@@ -69,7 +69,7 @@ class Channels {
     Reply text;
     std::uint64_t after_replies;
   };
-  using Subscribers = std::vector<Session*>;  // in order of their coming
+  using Subscribers = std::vector<Session*>;  // in order of subscription
   using ByName = absl::btree_map<std::string, Subscribers, std::less<>>;
 
   void add_message(const Session& to, std::vector<Reply> parts);

@@ -27,7 +27,7 @@
 namespace rushgate {
 namespace {
 
-// ---- What is shown of a client ----
+// ---- Facts about a client ----
 
 std::string flags_of(const CommandContext& context, const Session& session) {
   std::string flags;
@@ -46,7 +46,7 @@ std::string command_of(const Session& session) {
   return std::string(session.last_command->name);
 }
 
-/// One line, as in CLIENT LIST. Buffers are the server's, which does not tell: 0.
+/// Returns a line of CLIENT LIST. The buffers belong to the server, which does not report them: 0.
 std::string line_of(const CommandContext& context, const Session& session) {
   const auto count = [&](ChannelKind kind) {
     return session.subscriptions.names[static_cast<std::size_t>(kind)].size();
@@ -67,7 +67,8 @@ std::string line_of(const CommandContext& context, const Session& session) {
 
 // ---- Choosing clients ----
 
-/// As `TYPE` names them; nothing if there is no such type. (There are no masters and replicas.)
+/// Returns the canonical name of a client type; empty if it is unknown. (There are no masters and
+/// replicas.)
 std::optional<std::string> type_named(std::string_view name) {
   std::string type = absl::AsciiStrToLower(std::string(name));
   if (type == "slave") type = "replica";
@@ -81,7 +82,7 @@ bool is_of_type(const Session& session, std::string_view type) {
   return type == (session.subscriptions.empty() ? "normal" : "pubsub");
 }
 
-/// Those of whom all that is set is true.
+/// Matches the sessions that meet all conditions that are set.
 struct Filter {
   std::optional<std::string> type;
   std::optional<std::string_view> address;
@@ -105,7 +106,7 @@ Reply lines_of(const CommandContext& context,
                const std::vector<std::shared_ptr<Session>>& sessions) {
   std::string lines = "txt:";
   ReplyAllowance allowance(context.session().reply_bytes_max);
-  for (const auto& session : sessions) {  // CLIENT LIST ID may name one again and again
+  for (const auto& session : sessions) {  // the ids of CLIENT LIST ID may repeat
     const std::string line = line_of(context, *session);
     if (!allowance.take(line.size())) return errors::reply_too_large();
     lines += line;
@@ -158,11 +159,11 @@ void end_session(CommandServices& services, Session& session) {
 
 namespace {
 
-/// False if it is a client of this process, whom nobody can cut off.
+/// Returns false for a client of this process, which has no connection to close.
 bool kill(const CommandContext& context, Session& session) {
   if (session.outlet == nullptr || session.address.empty()) return false;
   if (&session == &context.session()) {
-    session.is_closing = true;  // after the answer
+    session.is_closing = true;  // after the reply
     return true;
   }
   end_session(context.services(), session);
@@ -170,7 +171,7 @@ bool kill(const CommandContext& context, Session& session) {
   return true;
 }
 
-/// CLIENT KILL address: of old.
+/// The old form CLIENT KILL address.
 Reply kill_address(const CommandContext& context) {
   bool killed = false;
   for (const auto& session : context.services().sessions.all()) {  // a unix socket's have the same
@@ -249,7 +250,7 @@ Reply client_reply_command(CommandContext& context) {
   } else if (arguments.accept("OFF")) {
     session.is_silent = true;
   } else if (arguments.accept("SKIP")) {
-    if (!session.is_silent) session.silent_for = 2;  // this answer, and the next
+    if (!session.is_silent) session.silent_for = 2;  // this reply and the next
   } else {
     return errors::syntax();
   }
@@ -272,7 +273,7 @@ Reply client_getredir_command(CommandContext& /*context*/) { return Reply::integ
 
 namespace {
 
-/// As in Redis, what waited has failed, and so has CLIENT UNBLOCK if it answered with an error.
+/// As in Redis, the unblocked command counts as failed; so does CLIENT UNBLOCK … ERROR.
 void note_unblocked(CommandContext& context, std::uint64_t id, const std::optional<Reply>& error) {
   Statistics& statistics = context.services().statistics;
   const auto session = context.services().sessions.find(id);
@@ -339,7 +340,7 @@ Reply client_help_command(CommandContext& /*context*/) {
 bool set_client_name(Session& session, std::string_view name) {
   const bool is_valid = std::ranges::all_of(name, [](char c) { return c >= '!' && c <= '~'; });
   if (!is_valid) return false;
-  std::string(name).swap(session.name);  // gives the old one's memory back
+  std::string(name).swap(session.name);  // releases the old one's memory
   session.held_bytes.name = heap_bytes(session.name);
   return true;
 }

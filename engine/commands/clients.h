@@ -1,4 +1,4 @@
-// What is said of a client: https://redis.io/docs/latest/commands/client-list/
+// Facts about a client: https://redis.io/docs/latest/commands/client-list/
 #pragma once
 
 #include <string_view>
@@ -9,13 +9,13 @@ namespace rushgate {
 
 struct CommandServices;
 
-/// There is one user.
+/// The only user.
 inline constexpr std::string_view kDefaultUser = "default";
 
-/// An empty one takes the name away. False if it has spaces or what cannot be printed.
+/// Sets or removes (empty) the name. Returns false if it has spaces or unprintable characters.
 bool set_client_name(Session& session, std::string_view name);
 
-/// What it waited for, watched and subscribed to is over, and nobody finds it any more.
+/// Ends the session's blocking, watches and subscriptions, and unregisters it.
 void end_session(CommandServices& services, Session& session);
 
 }  // namespace rushgate

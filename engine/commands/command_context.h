@@ -1,4 +1,4 @@
-// What a command sees while it runs.
+// The environment of a running command.
 #pragma once
 
 #include <cstdint>
@@ -24,28 +24,28 @@ class LuaHost;
 class NativeHost;
 class Sessions;
 
-/// The Lua script that is running, for those who come while it is over its time (BusyMonitor).
-/// Whether it has written: keyspace.changes().changed_since(began).
+/// The running Lua script, for clients that arrive while it exceeds its time limit (BusyMonitor).
+/// It has written if keyspace.changes().changed_since(began).
 struct RunningScript {
   std::string_view sha1;
   Changes::Mark began;
-  bool kill = false;  // SCRIPT KILL was granted: BusyMonitor::poll() is to say so
+  bool kill = false;  // SCRIPT KILL was granted: BusyMonitor::poll() returns it
 };
 
-/// Clients whose commands wait.
+/// The clients with blocked commands.
 class BlockedClients {
  public:
   virtual ~BlockedClients() = default;
   [[nodiscard]] virtual std::size_t count() const = 0;
-  /// Those whose waiting ends by itself.
+  /// Returns the number of blocked clients with a timeout.
   [[nodiscard]] virtual std::size_t count_with_timeout() const = 0;
   [[nodiscard]] virtual bool is_blocked(std::uint64_t session_id) const = 0;
-  /// Answers what the client waits for: with `error`, or as if the time were up. False if it does
-  /// not wait.
+  /// Ends a client's blocking command: with `error`, or as if it had timed out. Returns false if
+  /// the client is not blocked.
   virtual bool unblock(std::uint64_t session_id, std::optional<Reply> error) = 0;
 };
 
-/// What all commands share. Owned by the executor.
+/// Shared by all commands. Owned by the executor.
 struct CommandServices {
   Keyspace& keyspace;
   LuaHost& lua;
@@ -54,34 +54,34 @@ struct CommandServices {
   Channels& channels;
   BlockedClients& blocked;
   std::function<absl::Status()> sync;     // Client::sync(): a failure stops all writing
-  bool roll_back_failed_scripts = false;  // undo what a failed Lua script did; Redis does not
+  bool roll_back_failed_scripts = false;  // roll back failed Lua scripts, unlike Redis
   std::string write_refusal =
-      {};  // if not empty, the error that every write gets: the store has failed
+      {};  // if not empty, the reply to every write, because the store has failed
   RunningScript* running_script = nullptr;
   std::uint64_t memory_bytes_max = 0;  // maxmemory; 0: no bound
-  bool refuses_growth = false;  // more was used when the client's request began. Within a script no
-                                // more once it may write
+  bool refuses_growth = false;  // it was exceeded when the client's request began; false again
+                                // once a script has written
   std::int64_t began_ms = 0;    // when the engine was opened: ms since 1970 UTC
   Statistics statistics = {};
   Settings settings = {};
 };
 
-/// A blocking command that found nothing: run `retry` again when one of `keys` is signalled, for
-/// that key alone (CommandContext::ready_key()), answer `on_timeout` when the time is up.
+/// A blocking command that found no data. When one of `keys` is signalled, `retry` runs for that
+/// key alone (CommandContext::ready_key()). The reply after the timeout is `on_timeout`.
 struct Park {
   std::vector<std::string> keys;
   std::int64_t timeout_ms;  // 0: none
-  Request retry;            // the request with what must be fixed fixed ('$' is the id of now)
+  Request retry;            // the request with fixed arguments ('$' becomes the last id)
   Reply on_timeout;
 };
 
-/// One run of one command. Valid during the call.
+/// One execution of one command. Valid during the call.
 class CommandContext {
  public:
   enum class Origin : std::uint8_t {
     kClient,       // may block
-    kTransaction,  // under EXEC: a blocking command acts as if its time were up
-    kScript,       // that, too
+    kTransaction,  // under EXEC: a blocking command times out at once
+    kScript,       // as kTransaction
   };
 
   CommandContext(CommandServices& services, Session& session, RequestView request, Origin origin,
@@ -120,8 +120,8 @@ class CommandContext {
     return read_only_;
   }  // under EVAL_RO: write commands are refused
 
-  /// The object at `key` if it is of `type`. False, with `object` null, if it is of another: answer
-  /// errors::kWrongType then. True with null if there is none.
+  /// Sets `object` to the object at `key`, or to null if there is none. Returns false if it has
+  /// another type than `type`; the command then replies errors::kWrongType.
   [[nodiscard]] bool find(std::string_view key, ValueType type, Object*& object) const {
     object = db().find(key);
     if (object == nullptr || object->type() == type) return true;
@@ -129,36 +129,36 @@ class CommandContext {
     return false;
   }
 
-  /// Of a command that has waited: the key that was signalled, which alone is to be looked at. If
-  /// it is of another type than what is waited for, the command parks again.
+  /// Returns the key that was signalled, when a blocking command is retried. Only this key may be
+  /// examined. If it has the wrong type, the command blocks again.
   [[nodiscard]] const std::optional<std::string_view>& ready_key() const { return ready_key_; }
-  /// Is a blocking command to look at `key`?
+  /// Returns true if a blocking command may examine `key`.
   [[nodiscard]] bool may_serve(std::string_view key) const {
     return !ready_key_ || *ready_key_ == key;
   }
-  /// May it wait? Not in a script or transaction.
+  /// Returns true outside of scripts and transactions.
   [[nodiscard]] bool may_wait() const { return origin_ == Origin::kClient; }
-  /// Does it come from a client, to be run for the first time?
+  /// Returns true if the command comes from a client and runs for the first time.
   [[nodiscard]] bool is_new_request() const { return may_wait() && !ready_key_; }
-  /// Waits instead of answering: `return context.park(…);`. In a script or transaction it is as if
-  /// the time were up at once.
+  /// Blocks the client: `return context.park(…);`. In a script or transaction, replies as after a
+  /// timeout.
   Reply park(Park park) {
     if (!may_wait()) return std::move(park.on_timeout);
     park_ = std::move(park);
     return Reply::nil();
   }
-  /// What the command waits for, if it does; its Reply means nothing then.
+  /// Returns the command's blocking, if it blocks. Its Reply is meaningless then.
   [[nodiscard]] std::optional<Park>& parked() { return park_; }
 
-  /// Of a command that has noted in the statistics itself what errors its answer holds: how many
-  /// times it has failed.
+  /// Sets the number of failures of a command that counts the errors in its reply
+  /// itself.
   void set_failures(std::uint64_t failures) { failures_ = failures; }
   [[nodiscard]] const std::optional<std::uint64_t>& failures() const { return failures_; }
 
  private:
   CommandServices& services_;
   Session& session_;
-  const Request::Views views_;  // empty if the caller keeps them
+  const Request::Views views_;  // empty if the caller owns them
   const RequestView request_;
   const Origin origin_;
   const bool read_only_;

@@ -32,7 +32,7 @@ class Fields {
   std::vector<Reply> fields_;
 };
 
-/// The arguments of a command; its keys belong to its key specs in the same order.
+/// Builds the replies for a command's arguments. Its keys correspond to its key specs, in order.
 class ArgumentReplies {
  public:
   explicit ArgumentReplies(const CommandSpec& spec)

@@ -1,4 +1,4 @@
-// What is written about the commands: for COMMAND DOCS, and for docs/commands.md.
+// Documentation of the commands, for COMMAND DOCS and docs/commands.md.
 #pragma once
 
 #include <span>
@@ -12,11 +12,11 @@ struct CommandDoc {
   std::string_view since;       // the version of Redis
   std::string_view complexity;  // Redis's
   std::string_view summary;
-  std::string_view deprecated_since = {};  // empty: it is not
+  std::string_view deprecated_since = {};  // empty: not deprecated
   std::string_view replaced_by = {};
 };
 
-/// What a version of Redis added to a command, or changed.
+/// A change of a command in a version of Redis.
 struct CommandChange {
   std::string_view name;     // of the command, as in the command table
   std::string_view version;  // of Redis
@@ -26,13 +26,13 @@ struct CommandChange {
 std::span<const CommandDoc> docs_of_values();
 std::span<const CommandDoc> docs_of_server();
 
-/// Of the command of that full name; each has one.
+/// Returns the documentation of a command, by its full name. Every command has one.
 const CommandDoc& find_doc(std::string_view name);
 
-/// The oldest first.
+/// Returns the changes of a command, the oldest first.
 std::span<const CommandChange> changes_of(std::string_view name);
-/// The version that gave the command this argument, if that was a later one than the command's;
-/// else empty. `argument` is its word, or, of one without, its name.
+/// Returns the version that added an argument, if it is later than the command's; else empty.
+/// `argument` is the argument's word or, without a word, its name.
 std::string_view since_of_argument(std::string_view command, std::string_view argument);
 
 }  // namespace rushgate

@@ -1,5 +1,5 @@
-// Every command's function, by family. Each is defined in the family's file (strings.cc,
-// streams.cc, …) under its syntax.
+// The functions of all commands, by family. Each is defined in the family's file (strings.cc,
+// streams.cc, …), below its syntax.
 #pragma once
 
 #include "engine/client/reply.h"

@@ -1,4 +1,4 @@
-// What changed in the commands since Redis first had them, and which arguments came later.
+// Changes of the commands since their first version of Redis, and arguments added later.
 #include <algorithm>
 #include <iterator>
 
@@ -11,7 +11,7 @@ constexpr char kSeveralElements[] = "Takes several elements.";
 constexpr char kTimeoutIsDouble[] = "The timeout may have a fraction.";
 constexpr char kConditions[] = "NX, XX, GT and LT.";
 
-// The changes of a command stand together, the oldest first.
+// The changes of a command are adjacent, the oldest first.
 constexpr CommandChange kChanges[] = {
     {"exists", "3.0.3", "Takes several keys."},
     {"scan", "6.0.0", "TYPE."},
@@ -99,7 +99,7 @@ constexpr CommandChange kChanges[] = {
 
 struct LaterArgument {
   std::string_view command;
-  std::string_view argument;  // its word; of one without: what COMMAND DOCS calls it
+  std::string_view argument;  // its word or, without one, its name in COMMAND DOCS
   std::string_view version;
 };
 

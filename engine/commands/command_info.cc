@@ -1,4 +1,4 @@
-// COMMAND, but for its DOCS: https://redis.io/docs/latest/commands/command/
+// COMMAND, except DOCS: https://redis.io/docs/latest/commands/command/
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -119,7 +119,7 @@ Reply command_count_command(CommandContext&) {
 
 namespace {
 
-/// Which commands are wanted.
+/// Selects commands.
 struct Filter {
   enum class Kind : std::uint8_t { kAll, kModule, kCategory, kPattern };
 
@@ -180,7 +180,7 @@ Reply command_list_command(CommandContext& context) {
 
 namespace {
 
-/// What `reply_to` makes of each key of the request that begins at argument 2.
+/// Applies `reply_to` to each key of the request that begins at argument 2.
 template <class ReplyTo>
 Reply keys_reply(const CommandContext& context, const ReplyTo& reply_to) {
   const RequestView request = context.request().subspan(2);

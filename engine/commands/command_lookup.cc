@@ -1,4 +1,4 @@
-// Finding a command's row by its name, and what can be told from the row.
+// Finds a command's row by its name, and derives facts from the row.
 #include <array>
 #include <bit>
 #include <cassert>
@@ -15,7 +15,7 @@
 namespace rushgate {
 namespace {
 
-/// A hash table of the rows, but for those of subcommands.
+/// A hash table of the rows without subcommands.
 class CommandIndex {
  public:
   CommandIndex() {
@@ -42,7 +42,7 @@ class CommandIndex {
  private:
   struct Slot {
     ByteWords words;
-    ByteWords case_bits;  // in which small letters and capitals differ
+    ByteWords case_bits;  // the bits in which lower and upper case differ
     const CommandSpec* spec = nullptr;
   };
 

@@ -16,7 +16,7 @@ using Sequence = std::vector<Argument>;
 
 // ---- Parsing ----
 
-/// A word takes the values that follow it, or the choice.
+/// Attaches a word to the values that follow it, or to a choice.
 Sequence with_words_in_front(Sequence sequence) {
   Sequence result;
   for (auto at = sequence.begin(); at != sequence.end();) {
@@ -57,7 +57,7 @@ Argument one_of(std::vector<Sequence> alternatives) {
   return choice;
 }
 
-/// "x y [x y ...]": the last `count` arguments may come again.
+/// "x y [x y ...]": the last `count` arguments may repeat.
 void repeat_last(Sequence& sequence, std::size_t count) {
   assert(count <= sequence.size());
   const auto first = sequence.end() - static_cast<std::ptrdiff_t>(count);
@@ -108,7 +108,7 @@ class Parser {
     return all;
   }
 
-  /// A bracket, a bar, or what stands between spaces and those; empty at the end.
+  /// Returns the next bracket, bar or word; empty at the end.
   std::string_view next() {
     constexpr std::string_view kSigns = "[]<>|";
     rest_ = rest_.substr(std::min(rest_.find_first_not_of(' '), rest_.size()));
@@ -124,7 +124,7 @@ class Parser {
   std::string_view end_;  // of the last sequence
 };
 
-// ---- What names tell ----
+// ---- Facts from names ----
 
 constexpr std::string_view kKeys[] = {"key",    "key1",        "key2", "newkey",
                                       "source", "destination", "src",  "dst"};

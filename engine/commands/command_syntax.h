@@ -2,7 +2,7 @@
 //
 //   key               a value          [x]         may be left out
 //   NX                a word           x [x ...]   once or more often
-//   <x | y>  [x | y]  one of them      EX seconds  a word and what belongs to it
+//   <x | y>  [x | y]  one of them      EX seconds  a word and its value
 #pragma once
 
 #include <cstdint>
@@ -16,19 +16,19 @@ struct SyntaxArgument {
   enum class Kind : std::uint8_t { kWord, kValue, kOneOf, kBlock };
 
   Kind kind;
-  std::string_view text = {};  // of a word or a value
-  std::string_view word = {};  // that stands in front, if not empty
+  std::string_view text = {};  // the word or the value
+  std::string_view word = {};  // the word before it, if not empty
   bool is_optional = false;
   bool is_multiple = false;
   std::vector<SyntaxArgument> parts = {};  // of kOneOf and kBlock
 };
 
-/// The syntax must be well-formed.
+/// Parses a syntax, which must be well-formed.
 std::vector<SyntaxArgument> parse_syntax(std::string_view syntax);
 
-/// What to call the argument: "key"; "nx_xx".
+/// Returns the argument's name: "key", "nx_xx".
 std::string argument_name(const SyntaxArgument& argument);
-/// As COMMAND DOCS has it: "integer". Of values it is told by the name.
+/// Returns the type in COMMAND DOCS ("integer"). A value's type follows from its name.
 std::string_view argument_type(const SyntaxArgument& argument);
 
 }  // namespace rushgate

@@ -10,7 +10,7 @@ using namespace key_specs;
 
 // ---- Flags that go together ----
 
-// These two mean nothing here: an engine is open when it is loaded, and has no master.
+// Both have no effect here: an open engine has loaded its data, and has no master.
 constexpr unsigned kAnytime = kLoading | kStale;
 constexpr unsigned kGreets = kNoScript | kAnytime | kFast | kNoAuth | kAllowBusy;
 constexpr unsigned kAdministers = kAdmin | kNoScript | kAnytime;
@@ -18,7 +18,7 @@ constexpr unsigned kDescribes = kAnytime | kAclConnection;
 constexpr unsigned kSubscribes = kPubSub | kNoScript | kAnytime | kWhileSubscribed;
 constexpr unsigned kRunsScript = kNoScript | kStale | kSkipMonitor | kNoMandatoryKeys;
 
-// Of keys: their value is read, changed after a look, or handed out and removed.
+// For keys: the value is read; changed depending on its old value; returned and removed.
 constexpr unsigned kReads = kRO | kAccess;
 constexpr unsigned kChanges = kRW | kAccess | kUpdate;
 constexpr unsigned kTakes = kRW | kAccess | kDelete;

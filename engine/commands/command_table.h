@@ -1,5 +1,5 @@
-// The whole command surface, a row a command in command_table.cc. A new command is a function, a
-// row there, what is said of it in docs_of_values.cc or docs_of_server.cc, and a transcript.
+// The table of all commands, one row each (command_table.cc). A new command needs a function, a
+// row, documentation (docs_of_values.cc or docs_of_server.cc) and a transcript.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace rushgate {
 
-/// Answers one command. Arity and flags have been checked. Checks all arguments before it changes
-/// anything.
+/// Runs a command whose arity and flags have been checked. Checks all arguments before the first
+/// change.
 using CommandFunction = Reply (*)(CommandContext&);
 
 enum CommandFlag : std::uint32_t {
@@ -24,24 +24,24 @@ enum CommandFlag : std::uint32_t {
   kDenyOom = 1U << 2,
   kAdmin = 1U << 3,
   kPubSub = 1U << 4,
-  kNoScript = 1U << 5,  // not to be called from a script
+  kNoScript = 1U << 5,  // not allowed in scripts
   kBlocking = 1U << 6,
   kLoading = 1U << 7,
   kStale = 1U << 8,
   kSkipMonitor = 1U << 9,
   kSkipSlowlog = 1U << 10,
   kFast = 1U << 11,
-  kNoAuth = 1U << 12,           // also for clients that have not said who they are
-  kNoMandatoryKeys = 1U << 13,  // it may have keys or none
+  kNoAuth = 1U << 12,           // also before AUTH
+  kNoMandatoryKeys = 1U << 13,  // its keys are optional
   kNoAsyncLoading = 1U << 14,
   kNoMulti = 1U << 15,
-  kAllowBusy = 1U << 16,  // runs while a script is over its time
+  kAllowBusy = 1U << 16,  // runs while a script exceeds its time limit
 
-  // ---- The engine's own, which COMMAND INFO does not tell ----
+  // ---- The engine's own, which COMMAND INFO does not report ----
   kContainer = 1U << 17,        // its first argument is a subcommand
-  kNotQueued = 1U << 18,        // runs between MULTI and EXEC, too
-  kWhileSubscribed = 1U << 19,  // runs for a RESP2 client that has subscribed to something, too
-  kEndsBatch = 1U << 20,        // changes how what its client sends next is read or answered
+  kNotQueued = 1U << 18,        // runs at once between MULTI and EXEC
+  kWhileSubscribed = 1U << 19,  // allowed for a RESP2 client with subscriptions
+  kEndsBatch = 1U << 20,        // changes how its client's next requests are read or replied to
 
   // ---- ACL categories that neither the flags above nor the group tell
   kAclKeyspace = 1U << 21,
@@ -49,7 +49,7 @@ enum CommandFlag : std::uint32_t {
   kAclConnection = 1U << 23,
 };
 
-/// As COMMAND DOCS and, mostly, the ACL categories name them.
+/// Named as in COMMAND DOCS; the ACL categories mostly have the same names.
 enum class CommandGroup : std::uint8_t {
   kGeneric,
   kString,
@@ -66,26 +66,26 @@ enum class CommandGroup : std::uint8_t {
 };
 
 struct CommandSpec {
-  std::string_view name;     // lower case; of a subcommand: "client|id"
-  CommandFunction function;  // null: it is nothing without a subcommand
+  std::string_view name;     // lower case; subcommands: "client|id"
+  CommandFunction function;  // null: not a command without a subcommand
   std::int16_t arity;        // with the name; negative: at least that many
   std::uint32_t flags;
   CommandGroup group;
   KeySpecs keys = {};
 };
 
-/// Subcommands follow their container.
+/// Returns all rows. Subcommands follow their container.
 std::span<const CommandSpec> command_table();
 
-/// The row of the command `name`, which is no subcommand, in any case; null if there is none.
+/// Returns a command's row by name, in any case; null if there is none. Skips subcommands.
 const CommandSpec* find_command(std::string_view name);
-/// The row of what the request asks for, which is that of the subcommand if its command is a
-/// container and there are arguments; null if there is none.
+/// Returns the row of the request's command, or of its subcommand if the command is a container
+/// with arguments; null if there is none.
 const CommandSpec* find_command(RequestView request);
-/// The row of `name`, which may be that of a subcommand: "client|id".
+/// Returns the row of `name`, which may be a subcommand's: "client|id".
 const CommandSpec* find_full_name(std::string_view name);
 
-/// The rows of a container's subcommands; none of any other command.
+/// Returns the rows of a container's subcommands; none for other commands.
 std::span<const CommandSpec> subcommands_of(const CommandSpec& container);
 inline bool is_subcommand(const CommandSpec& spec) {
   return spec.name.find('|') != std::string_view::npos;
@@ -93,7 +93,7 @@ inline bool is_subcommand(const CommandSpec& spec) {
 
 bool arity_fits(const CommandSpec& spec, std::size_t arguments);
 
-/// As COMMAND INFO names them, in its order.
+/// Returns the names of COMMAND INFO, in its order.
 std::vector<std::string_view> flag_names(const CommandSpec& spec);
 std::string_view group_name(CommandGroup group);
 

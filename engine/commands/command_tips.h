@@ -1,4 +1,4 @@
-// Hints of COMMAND INFO for whoever sends commands to a cluster, or compares answers:
+// Hints of COMMAND INFO for cluster clients and comparisons of replies:
 // https://redis.io/docs/latest/develop/reference/command-tips/
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace rushgate {
 
-/// Those of the command of that full name.
+/// Returns the tips of a command, by its full name.
 std::vector<std::string_view> command_tips(std::string_view name);
 
 }  // namespace rushgate

@@ -1,4 +1,4 @@
-// The settings, as far as they mean something here:
+// The settings that have an effect here:
 // https://redis.io/docs/latest/commands/config-get/
 #include <algorithm>
 #include <cstddef>
@@ -33,18 +33,18 @@ constexpr std::uint64_t kMaxUnsignedLong = std::numeric_limits<std::uint64_t>::m
 constexpr std::int64_t kMinInt = std::numeric_limits<std::int32_t>::min();
 constexpr std::uint64_t kMaxInt = std::numeric_limits<std::int32_t>::max();
 
-/// What can be changed, but for the policy; yes and no are 1 and 0.
+/// The settings that can be changed, except the policy; yes and no are 1 and 0.
 struct Numbers : EncodingLimits {
   std::int64_t busy_after_ms;
-  std::int64_t memory_bytes_max;  // its bits: it is unsigned
+  std::int64_t memory_bytes_max;  // unsigned, as bits
   std::int64_t latency_tracking;
 };
 
 enum class SettingKind : std::uint8_t {
   kNumber,
-  kMemory,  // bytes, perhaps with a unit; unsigned
+  kMemory,  // bytes with an optional unit; unsigned
   kYesOrNo,
-  kPolicy,  // maxmemory-policy, which is no number
+  kPolicy,  // maxmemory-policy, which is not a number
 };
 
 struct Setting {
@@ -55,7 +55,7 @@ struct Setting {
   std::uint64_t max = kMaxLong;
 };
 
-// Each under its old name, too.
+// Each also under its old name.
 constexpr Setting kSettings[] = {
     {"hash-max-listpack-entries", &EncodingLimits::hash_entries, SettingKind::kNumber},
     {"hash-max-ziplist-entries", &EncodingLimits::hash_entries, SettingKind::kNumber},
@@ -79,7 +79,7 @@ constexpr Setting kSettings[] = {
 
 constexpr std::string_view kOnlyPolicy = "noeviction";
 
-/// What can only be asked for.
+/// Settings that can be read but not changed.
 struct FixedSetting {
   std::string_view name;
   std::string (*value)(const CommandServices& services);
@@ -134,7 +134,7 @@ constexpr FixedSetting kFixed[] = {
     {"timeout", [](Services s) { return std::to_string(s.sessions.server().idle_timeout_s); }},
 };
 
-/// The row of that name, in any case; null if there is none.
+/// Returns the row of a name, in any case; null if there is none.
 template <class Row, std::size_t kCount>
 const Row* find_setting(const Row (&settings)[kCount], std::string_view name) {
   const auto found = std::find_if(std::begin(settings), std::end(settings), [&](const Row& row) {
@@ -166,8 +166,8 @@ std::string value_of(const Setting& setting, const Numbers& numbers) {
 
 // ---- CONFIG GET ----
 
-/// What the answer calls the setting: its name, or that name as it was asked for. Nothing if none
-/// of the patterns, which are the arguments from the third on, matches.
+/// Returns the setting's name in the reply: its name, or the spelling of the request. Empty if none
+/// of the patterns (arguments from the third on) matches.
 std::optional<std::string_view> asked_for(const CommandContext& context, std::string_view name) {
   for (const std::string_view argument : context.request().subspan(2)) {
     const std::string_view pattern = errors::as_c_string(argument);
@@ -204,7 +204,7 @@ Reply config_get_command(CommandContext& context) {
 
 namespace {
 
-/// Is it the one policy there is? If not, `reason` says why.
+/// Returns true for the only supported policy. Else sets `reason`.
 bool is_policy(std::string_view text, std::string& reason) {
   static constexpr std::string_view kPolicies[] = {
       "volatile-lru", "volatile-lfu", "volatile-random", "volatile-ttl",
@@ -225,7 +225,7 @@ bool is_policy(std::string_view text, std::string& reason) {
   return false;
 }
 
-/// With `reason` set, nothing.
+/// Parses yes or no. On failure sets `reason` and returns empty.
 std::optional<std::int64_t> parse_yes_or_no(std::string_view text, std::string& reason) {
   const std::string_view word = errors::as_c_string(text);
   if (equal_in_any_case(word, "yes")) return 1;
@@ -234,7 +234,7 @@ std::optional<std::int64_t> parse_yes_or_no(std::string_view text, std::string& 
   return std::nullopt;
 }
 
-/// The value that `text` gives to the number; or, with `reason` set, nothing.
+/// Parses a value of the setting. On failure sets `reason` and returns empty.
 std::optional<std::int64_t> parse_number(const Setting& setting, std::string_view text,
                                          std::string& reason) {
   if (setting.kind == SettingKind::kYesOrNo) return parse_yes_or_no(text, reason);
@@ -261,7 +261,7 @@ std::optional<std::int64_t> parse_number(const Setting& setting, std::string_vie
   return std::nullopt;
 }
 
-/// The settings that the arguments name, each once; or an error.
+/// Finds the settings named in the arguments, each once; returns an error if one is invalid.
 std::optional<Reply> find_settings(const CommandContext& context,
                                    std::vector<const Setting*>& settings) {
   for (std::size_t i = 2; i < context.size(); i += 2) {

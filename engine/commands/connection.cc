@@ -16,7 +16,7 @@
 namespace rushgate {
 namespace {
 
-// What clients are told: they choose by it what they send. (docs/differences.md)
+// Reported to clients, which choose their commands by it. (docs/differences.md)
 constexpr const char* kServerName = "redis";
 
 bool authenticate(Session& session, std::string_view user, std::string_view password) {
@@ -54,7 +54,7 @@ Reply auth_command(CommandContext& context) {
 Reply echo_command(CommandContext& context) { return Reply::bulk(context[1]); }
 
 // HELLO [protover [AUTH username password] [SETNAME clientname]]
-// As in Redis, an option takes effect even if one after it is wrong.
+// As in Redis, an option takes effect even if a later one is invalid.
 Reply hello_command(CommandContext& context) {
   Session& session = context.session();
   int protocol = session.protocol;
@@ -85,7 +85,7 @@ Reply hello_command(CommandContext& context) {
 Reply ping_command(CommandContext& context) {
   if (context.size() > 2) return errors::wrong_arity("ping");
   const Session& session = context.session();
-  if (session.protocol == 2 && !session.subscriptions.empty()) {  // looks like a message then
+  if (session.protocol == 2 && !session.subscriptions.empty()) {  // has the form of a message then
     return Reply::array({Reply::bulk("pong"), Reply::bulk(context.size() == 2 ? context[1] : "")});
   }
   if (context.size() == 2) return Reply::bulk(context[1]);
@@ -103,7 +103,7 @@ Reply reset_command(CommandContext& context) {
   Session& session = context.session();
   end_transaction(context);
   context.services().channels.leave_all(session);
-  session.is_silent = false;  // what CLIENT REPLY SKIP said of this answer holds
+  session.is_silent = false;  // CLIENT REPLY SKIP does not suppress this reply
   session.db = 0;
   session.protocol = 2;
   set_client_name(session, "");

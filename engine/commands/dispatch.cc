@@ -18,7 +18,7 @@
 namespace rushgate {
 namespace {
 
-/// There is no row for the request.
+/// Returns the error for an unknown command.
 Reply refuse_unknown(const CommandContext& context) {
   if (context.in_script()) return errors::unknown_in_script();
   const CommandSpec* const container = find_command(context[0]);
@@ -34,7 +34,7 @@ Reply refuse_unknown(const CommandContext& context) {
                       : errors::out_of_scope("subcommand", context[1], part);
 }
 
-/// May the command, whose row is `spec`, not run here? Then `why` says why.
+/// Returns true if the command `spec` may not run now, and sets `why` to the error.
 bool is_refused(const CommandContext& context, const CommandSpec* spec, Reply& why) {
   const auto refuse = [&why](Reply refusal) {
     why = std::move(refusal);
@@ -68,19 +68,19 @@ bool is_refused(const CommandContext& context, const CommandSpec* spec, Reply& w
     if (context.in_script()) {
       bool& refuses_growth = context.services().refuses_growth;
       if (refuses_growth && asks_for_memory(context, *spec)) return refuse(errors::out_of_memory());
-      refuses_growth = false;  // what has begun to write is not stopped half-way
+      refuses_growth = false;  // a script that has begun to write is not stopped
     }
   }
   return false;
 }
 
-/// For CLIENT LIST.
+/// Updates the session for CLIENT LIST.
 void note_command(Session& session, const CommandSpec* spec, const CommandContext& context) {
   session.last_ms = context.now_ms();
   session.last_command = spec;
 }
 
-/// The answer `why` to what does not run; `spec` is null if there is no such command.
+/// Replies `why` to a command that does not run; `spec` is null if there is no such command.
 Reply reject(const CommandContext& context, const CommandSpec* spec, Reply why) {
   Statistics& statistics = context.services().statistics;
   if (spec != nullptr) ++statistics.by_command[*spec].rejected;
@@ -88,7 +88,7 @@ Reply reject(const CommandContext& context, const CommandSpec* spec, Reply why) 
   return why;
 }
 
-/// The command's function, and which keys it found.
+/// Calls the command's function and counts its keyspace hits.
 Reply run_function(CommandContext& context, const CommandSpec& spec) {
   const bool looks_up = (spec.flags & (kReadOnly | kNoScript)) == kReadOnly;  // EVAL_RO does not
   if (!looks_up) return spec.function(context);
@@ -132,7 +132,7 @@ Reply run(CommandContext& context, const CommandSpec& spec) {
   return reply;
 }
 
-/// For a client that may be between MULTI and EXEC.
+/// Runs a client's command, or queues it between MULTI and EXEC.
 Reply run_or_queue(CommandContext& context, const CommandSpec* spec) {
   Session& session = context.session();
   Reply why;
@@ -140,7 +140,7 @@ Reply run_or_queue(CommandContext& context, const CommandSpec* spec) {
   note_command(session, spec, context);
   if (refused) {
     if (spec != nullptr && spec->function == exec_command) {
-      end_transaction(context);  // if there is none: what is watched
+      end_transaction(context);  // without a transaction: ends the watches
       why = errors::transaction_aborted(why);
     } else if (session.transaction) {
       session.transaction->is_broken = true;
@@ -165,7 +165,7 @@ Reply run_command(CommandContext& context) {
 
 Reply run_client_command(CommandContext& context) {
   CommandServices& services = context.services();
-  if (services.running_script == nullptr) {  // else it is the script's
+  if (services.running_script == nullptr) {  // else the script replies it
     services.refuses_growth = services.memory_bytes_max != 0 &&
                               services.keyspace.needs_more_than(services.memory_bytes_max);
   }

@@ -1,4 +1,4 @@
-// From a request to the function that answers it.
+// Runs requests by the command table.
 #pragma once
 
 #include "engine/client/reply.h"
@@ -6,10 +6,10 @@
 
 namespace rushgate {
 
-/// Looks the command up, checks arity and flags, and runs it.
+/// Finds the command, checks arity and flags, and runs it.
 Reply run_command(CommandContext& context);
 
-/// The same for what a client sends: between MULTI and EXEC it is queued.
+/// As run_command(), for a client's request: between MULTI and EXEC it is queued.
 Reply run_client_command(CommandContext& context);
 
 }  // namespace rushgate

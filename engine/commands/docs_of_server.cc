@@ -1,4 +1,4 @@
-// What is written about the commands that are not on values.
+// Documentation of the commands that do not work on values.
 #include "engine/commands/command_docs.h"
 
 namespace rushgate {

@@ -1,4 +1,4 @@
-// What is written about the commands on keys and their values.
+// Documentation of the commands on keys and their values.
 #include "engine/commands/command_docs.h"
 
 namespace rushgate {

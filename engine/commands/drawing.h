@@ -1,4 +1,4 @@
-// What commands that choose elements by chance share.
+// Shared code of commands that choose random elements.
 #pragma once
 
 #include <algorithm>
@@ -17,15 +17,15 @@
 
 namespace rushgate {
 
-/// Redis takes any count below zero, and dies of a large one. So many draws are made at most.
+/// Limit on draws. Redis accepts any negative count and runs out of memory for large ones.
 inline constexpr std::int64_t kDrawsMax = 10'000'000;
 
-/// The names of `count` different elements of a hash or a set, or of all if it has no more.
+/// Returns the names of `count` different elements of a hash or a set; of all, if it has fewer.
 template <class Collection>
 std::vector<std::string> draw_different(const Collection& collection, std::size_t count,
                                         Random& random) {
   std::vector<std::string> names;
-  constexpr std::size_t kFew = 3;  // of so many times the elements: one by one
+  constexpr std::size_t kFew = 3;  // below this share of the elements: one by one
   if (count < collection.size() / kFew) {
     std::unordered_set<std::string> drawn;
     while (drawn.size() < count) {
@@ -44,7 +44,7 @@ std::vector<std::string> draw_different(const Collection& collection, std::size_
   return names;
 }
 
-/// Returns `count` names, each drawn from all; none if they take more than `bytes_max`.
+/// Returns `count` names, each drawn from all elements; none if they exceed `bytes_max`.
 template <class Collection>
 std::optional<std::vector<std::string>> draw_any(const Collection& collection, std::size_t count,
                                                  Random& random, std::size_t bytes_max) {
@@ -58,8 +58,8 @@ std::optional<std::vector<std::string>> draw_any(const Collection& collection, s
   return names;
 }
 
-/// As HRANDFIELD and SRANDMEMBER take `count`: below zero, elements may come again. Returns nothing
-/// if those take more than `bytes_max`.
+/// Draws as HRANDFIELD and SRANDMEMBER do: with a negative `count`, elements may repeat. Returns
+/// nothing if those exceed `bytes_max`.
 template <class Collection>
 std::optional<std::vector<std::string>> draw(const Collection& collection, std::int64_t count,
                                              Random& random, std::size_t bytes_max) {

@@ -7,7 +7,7 @@ namespace rushgate::errors {
 namespace {
 
 constexpr std::size_t kQuotedBytes =
-    128;  // of a name that is not known, and of all arguments quoted with it
+    128;  // of an unknown name, and of its quoted arguments together
 
 std::string quoted(std::string_view argument, std::size_t bytes_max) {
   return '\'' + std::string(as_c_string(argument).substr(0, bytes_max)) + '\'';
@@ -50,7 +50,7 @@ Reply hello_option(std::string_view option) {
 }
 
 Reply transaction_aborted(const Reply& refusal) {
-  constexpr std::string_view kPlainCode = "ERR ";  // the others are told
+  constexpr std::string_view kPlainCode = "ERR ";  // scripts pass the others on
   std::string_view text = refusal.text();
   if (text.starts_with(kPlainCode)) text.remove_prefix(kPlainCode.size());
   return Reply::error("EXECABORT Transaction discarded because of: " + std::string(text));

@@ -1,4 +1,4 @@
-// Every error text that a command can answer, word for word Redis 7.0's but for those marked
+// All error messages of commands, word for word as in Redis 7.0 unless marked as
 // ours.
 #pragma once
 
@@ -15,12 +15,12 @@ namespace rushgate::errors {
 // ---- Arguments ----
 inline Reply syntax() { return Reply::error("ERR syntax error"); }
 inline Reply not_an_integer() { return Reply::error(script_errors::kNotAnInteger); }
-/// Of an integer that is one, but not between the bounds; the wording is Redis's.
+/// The error for an integer outside its bounds, in Redis's words.
 inline Reply out_of_range(std::int64_t min, std::int64_t max) {
   return Reply::error("ERR value is out of range, value must between " + std::to_string(min) +
                       " and " + std::to_string(max));
 }
-/// Of a count.
+/// The error for a count.
 inline Reply not_positive() { return Reply::error("ERR value is out of range, must be positive"); }
 /// `what` is the name of the count.
 inline Reply not_above_zero(std::string_view what) {
@@ -31,22 +31,22 @@ inline Reply wrong_type() { return Reply::error(script_errors::kWrongType); }
 inline Reply wrong_arity(std::string_view command) {
   return Reply::error("ERR wrong number of arguments for '" + std::string(command) + "' command");
 }
-/// An error is one line of the protocol, whatever it quotes.
+/// Replaces line breaks: an error is one line of the protocol.
 Reply one_line(std::string text);
 
-/// What Redis, which takes it for a C string, sees of an argument where it compares keywords or
-/// quotes it.
+/// Returns the argument up to its first NUL. Redis compares keywords and quotes arguments as C
+/// strings.
 inline std::string_view as_c_string(std::string_view argument) {
   return argument.substr(0, argument.find('\0'));
 }
-/// Not Redis's.
+/// Ours.
 inline Reply reply_too_large() {
   return Reply::error("ERR the reply takes more memory than the client may leave unread");
 }
 inline Reply out_of_memory() { return Reply::error(script_errors::kMaxMemory); }
 Reply unknown_command(RequestView request);
 Reply unknown_subcommand(std::string_view command, std::string_view subcommand);
-/// Not Redis's: `what` ("command", "subcommand") is called `name`, and part of what is not here.
+/// Ours. `what` is "command" or "subcommand". Reports the missing part of Redis.
 Reply out_of_scope(std::string_view what, std::string_view name, std::string_view part);
 
 // ---- Connection ----
@@ -113,7 +113,7 @@ inline Reply transaction_broken() {
 inline Reply not_in_transaction() {
   return Reply::error("ERR Command not allowed inside a transaction");
 }
-/// EXEC itself was refused.
+/// The error of EXEC itself.
 Reply transaction_aborted(const Reply& refusal);
 
 // ---- Expiry ----
@@ -133,7 +133,7 @@ inline Reply timeout_not_a_float() {
   return Reply::error("ERR timeout is not a float or out of range");
 }
 inline Reply negative_timeout() { return Reply::error("ERR timeout is negative"); }
-/// CLIENT UNBLOCK … ERROR.
+/// The reply after CLIENT UNBLOCK … ERROR.
 inline Reply unblocked_by_client() {
   return Reply::error("UNBLOCKED client unblocked via CLIENT UNBLOCK");
 }

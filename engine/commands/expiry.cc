@@ -1,4 +1,4 @@
-// How long keys live: https://redis.io/docs/latest/commands/?group=generic
+// Expiry of keys: https://redis.io/docs/latest/commands/?group=generic
 #include <cstdint>
 #include <limits>
 #include <string_view>
@@ -17,12 +17,12 @@ constexpr std::int64_t kEpoch = 0;
 
 // ---- EXPIRE and its like ----
 
-/// On what an expiry that there is already lets itself be replaced.
+/// Conditions for replacing an expiry.
 struct ExpiryConditions {
-  bool none = false;     // NX: there is none
-  bool some = false;     // XX: there is one
-  bool later = false;    // GT: it becomes later; none is later than any
-  bool earlier = false;  // LT: it becomes earlier
+  bool none = false;     // NX: only without an expiry
+  bool some = false;     // XX: only with an expiry
+  bool later = false;    // GT: only to a later time; no expiry counts as the latest
+  bool earlier = false;  // LT: only to an earlier time
 };
 
 ExpiryConditions read_conditions(Arguments& arguments) {
@@ -47,8 +47,8 @@ ExpiryConditions read_conditions(Arguments& arguments) {
   return conditions;
 }
 
-/// The moment `amount` units from `start_ms`; an error if it lies outside the range of ms. It may
-/// lie in the past.
+/// Returns the time `amount` units after `start_ms`, which may be in the past; an error if ms
+/// overflow.
 std::int64_t expiry_after(Arguments& arguments, std::string_view command, std::int64_t amount,
                           std::int64_t unit_ms, std::int64_t start_ms) {
   constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
@@ -68,7 +68,7 @@ bool allow(const ExpiryConditions& conditions, std::int64_t current_ms, std::int
   return !(conditions.earlier && expires && wanted_ms >= current_ms);
 }
 
-/// EXPIRE and its like: the time is counted from `start_ms`.
+/// Runs EXPIRE and similar commands, which count from `start_ms`.
 Reply expire(CommandContext& context, std::string_view command, std::int64_t unit_ms,
              std::int64_t start_ms) {
   Arguments options(context.request(), 3);
@@ -90,14 +90,14 @@ Reply expire(CommandContext& context, std::string_view command, std::int64_t uni
 
 // ---- TTL and its like ----
 
-/// When the key expires, in units from `start_ms`.
+/// Returns the key's expiry, in units from `start_ms`.
 Reply expiry_reply(CommandContext& context, std::int64_t unit_ms, std::int64_t start_ms) {
   constexpr std::int64_t kNoKey = -2;
   constexpr std::int64_t kForEver = -1;
   const Object* object = context.db().find(context[1]);
   if (object == nullptr) return Reply::integer(kNoKey);
   if (object->expire_at_ms == kNoExpiry) return Reply::integer(kForEver);
-  // Unsigned: half a unit more may be beyond all signed numbers.
+  // Unsigned, because rounding may exceed the signed range.
   const auto left_ms = static_cast<std::uint64_t>(object->expire_at_ms - start_ms);
   const auto unit = static_cast<std::uint64_t>(unit_ms);
   return Reply::integer(static_cast<std::int64_t>((left_ms + unit / 2) / unit));

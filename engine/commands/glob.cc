@@ -9,7 +9,7 @@
 namespace rushgate {
 namespace {
 
-/// Reads a pattern from left to right, one byte of the text at a time.
+/// Matches a string against a pattern, one byte at a time.
 class Glob {
  public:
   Glob(std::string_view pattern, bool any_case) : pattern_(pattern), any_case_(any_case) {}
@@ -18,8 +18,8 @@ class Glob {
     if (text.empty()) return pattern_.empty();
     std::size_t at = 0;
     std::size_t read = 0;
-    std::optional<std::size_t> behind_star;  // of the last star, which can take more if need be
-    std::size_t star_end = 0;  // how much of the text it has taken, with what was before
+    std::optional<std::size_t> behind_star;  // position after the last star
+    std::size_t star_end = 0;  // end of the bytes that the star and the pattern before it consumed
     while (read < text.size()) {
       if (at < pattern_.size() && pattern_[at] == '*') {
         behind_star = ++at;
@@ -38,7 +38,8 @@ class Glob {
   }
 
  private:
-  /// Does what stands at `at`, which is no star, match `c`? `at` moves behind it.
+  /// Returns true if the element at `at`, which is not a star, matches `c`. Moves `at` behind the
+  /// element.
   bool match_one(std::size_t& at, char c) const {
     switch (pattern_[at]) {
       case '?':
@@ -63,7 +64,7 @@ class Glob {
     while (at < pattern_.size() && pattern_[at] != ']') {
       const std::size_t left = pattern_.size() - at;
       if (pattern_[at] == '\\' && left >= 2) {
-        found = found || pattern_[at + 1] == c;  // the case counts, even if it does not elsewhere
+        found = found || pattern_[at + 1] == c;  // always compares exactly, as in Redis
         at += 2;
       } else if (left >= 3 && pattern_[at + 1] == '-') {
         found = found || in_range(pattern_[at], pattern_[at + 2], c);
@@ -82,7 +83,7 @@ class Glob {
     return number(c) >= low && number(c) <= high;
   }
   [[nodiscard]] bool equal(char a, char b) const { return folded(a) == folded(b); }
-  /// As C's char is on the machines where Redis mostly runs.
+  /// As a signed char, the type on most machines with Redis.
   [[nodiscard]] int number(char c) const { return static_cast<signed char>(folded(c)); }
   [[nodiscard]] char folded(char c) const {
     return any_case_ ? absl::ascii_tolower(static_cast<unsigned char>(c)) : c;

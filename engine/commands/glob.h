@@ -5,16 +5,16 @@
 
 namespace rushgate {
 
-/// Does the whole text match?
+/// Returns true if the whole of `text` matches the pattern, by Redis's rules:
 ///
 ///   *        any bytes       [abc]   one of them       [a-c]  one in the range, in either order
-///   ?        any byte        [^abc]  one of no other   \\x     x itself, in a class too
+///   ?        any byte        [^abc]  none of them      \x     x itself, also in a class
 ///
-/// A class that is not closed ends with the pattern. An empty text matches an empty pattern alone,
-/// not "*". Bytes of ranges are ordered as signed numbers. All as in Redis.
+/// An unclosed class ends with the pattern. An empty string matches only an empty pattern, not "*".
+/// The bytes of ranges compare as signed numbers.
 bool glob_matches(std::string_view pattern, std::string_view text);
 
-/// The same, without regard to case.
+/// As glob_matches(), in any case.
 bool glob_matches_in_any_case(std::string_view pattern, std::string_view text);
 
 }  // namespace rushgate

@@ -20,14 +20,15 @@
 namespace rushgate {
 namespace {
 
-/// The value of `field`; nil if there is no such field, or no hash.
+/// Returns the value of `field`; nil if there is no such field or no hash.
 Reply field_reply(Object* hash, std::string_view field) {
   if (hash == nullptr) return Reply::nil();
   auto value = hash->hash().find(field);
   return value ? Reply::bulk(std::move(*value)) : Reply::nil();
 }
 
-/// HSET and HMSET: sets `added` to how many fields are new; or an error, with nothing done.
+/// For HSET and HMSET. Sets the fields and sets `added` to the number of new ones; on an error
+/// changes nothing and returns it.
 std::optional<Reply> set_fields(CommandContext& context, std::int64_t& added) {
   Arguments arguments(context.request(), 2);
   arguments.expect_pairs();
@@ -43,7 +44,7 @@ std::optional<Reply> set_fields(CommandContext& context, std::int64_t& added) {
   return std::nullopt;
 }
 
-/// HKEYS and HVALS: what `choose` takes of each field.
+/// For HKEYS and HVALS: returns the part of each field that `choose` selects.
 template <class Choose>
 Reply list_fields(CommandContext& context, Choose choose) {
   Object* hash = nullptr;
@@ -59,7 +60,7 @@ Reply list_fields(CommandContext& context, Choose choose) {
 
 // ---- HRANDFIELD ----
 
-/// Fields, or fields and values: one after the other, in RESP3 as pairs.
+/// Returns fields, or fields and values: flat, in RESP3 as pairs.
 Reply drawn_reply(const CommandContext& context, const HashValue& hash,
                   const std::vector<std::string>& fields, bool with_values) {
   std::vector<Reply> reply;
@@ -211,7 +212,7 @@ Reply hdel_command(CommandContext& context) {
     const bool is_last = hash->hash().size() == 1;
     if (!hashes::remove(context.db(), *hash, context[i])) continue;
     ++removed;
-    if (is_last) break;  // the key went with it
+    if (is_last) break;  // the last field: the key is gone
   }
   return Reply::integer(removed);
 }

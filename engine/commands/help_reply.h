@@ -1,4 +1,4 @@
-// What the HELP of a command with subcommands answers.
+// The reply of HELP subcommands.
 #pragma once
 
 #include <span>

@@ -1,7 +1,7 @@
 // INFO: https://redis.io/docs/latest/commands/info/
 //
-// Fields have Redis's names, and the meaning they have there. What cannot be told truly here is
-// left out: docs/differences.md.
+// Fields have Redis's names and meanings. Fields that would not be true here are omitted:
+// docs/differences.md.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -219,7 +219,7 @@ struct Section {
   std::string_view name;
   std::string_view title;
   void (*write)(Context context, Fields& fields);
-  bool is_default = true;  // else only if asked for, or ALL
+  bool is_default = true;  // false: only on request, or with ALL
 };
 
 constexpr Section kSections[] = {

@@ -21,7 +21,7 @@ constexpr std::string_view kFlagNames[] = {
 
 // ---- As the specs say ----
 
-/// The position behind the keyword. Redis does not look at the last argument.
+/// Returns the position after the keyword. Redis does not search the last argument.
 std::optional<std::int64_t> behind_keyword(const KeySpec& spec, RequestView request) {
   for (std::size_t i = static_cast<std::size_t>(spec.first); i + 1 < request.size(); ++i) {
     if (is_keyword(request[i], spec.keyword)) return static_cast<std::int64_t>(i) + 1;
@@ -29,7 +29,8 @@ std::optional<std::int64_t> behind_keyword(const KeySpec& spec, RequestView requ
   return std::nullopt;
 }
 
-/// Of what begins at `first`. Nothing if a count is none, or the request is too short for it.
+/// Returns the positions of the keys that begin at `first`; empty if a count is invalid or the
+/// request is too short.
 std::optional<std::pair<std::int64_t, std::int64_t>> first_and_last(const KeySpec& spec,
                                                                     std::int64_t first,
                                                                     RequestView request) {
@@ -44,7 +45,8 @@ std::optional<std::pair<std::int64_t, std::int64_t>> first_and_last(const KeySpe
                    spec.are_half ? first + (size - first) / 2 + spec.last : size + spec.last);
 }
 
-/// False if the arguments do not fit the spec. Without its keyword there are no keys.
+/// Returns false if the arguments do not fit the spec. If the keyword is missing, there are no
+/// keys.
 bool add_keys(const KeySpec& spec, RequestView request, std::vector<FoundKey>& keys) {
   std::int64_t begin = spec.first;
   if (!spec.keyword.empty()) {
@@ -61,17 +63,17 @@ bool add_keys(const KeySpec& spec, RequestView request, std::vector<FoundKey>& k
   return true;
 }
 
-// ---- What Redis does where the specs do not say enough ----
+// ---- Redis's rules where the specs are not sufficient ----
 
-/// The number that the text begins with, as C reads it.
+/// Returns the number at the beginning of the string, as C parses it.
 std::int32_t leading_int(std::string_view text) {
   return static_cast<std::int32_t>(std::strtoll(std::string(text).c_str(), nullptr, 10));
 }
 
-// Where the specs fail, the arguments are read once more, less strictly, and nothing is known of
-// what happens to the keys.
+// If the specs fail, the arguments are read again by looser rules, and the accesses to the keys are
+// unknown.
 
-/// "1x" is a number, too, and the destination comes last.
+/// Accepts "1x" as a number. The destination comes last.
 std::vector<FoundKey> find_counted_keys(const KeySpecs& specs, const KeySpec& counted,
                                         RequestView request) {
   const auto first = static_cast<std::size_t>(counted.first) + 1;
@@ -84,7 +86,7 @@ std::vector<FoundKey> find_counted_keys(const KeySpecs& specs, const KeySpec& co
   return keys;
 }
 
-/// Behind the STREAMS that comes after other options.
+/// Finds the keys behind the STREAMS that follows other options.
 std::vector<FoundKey> find_stream_keys(RequestView request) {
   const auto is = [&request](std::size_t i, std::string_view word) {
     return is_keyword(request[i], word);
@@ -116,7 +118,7 @@ std::vector<FoundKey> find_loosely(const KeySpecs& specs, RequestView request) {
   return {};
 }
 
-/// Of SET, whose GET decides.
+/// Returns the flags of SET, which depend on GET.
 unsigned flags_of_set(RequestView request) {
   using namespace key_specs;
   const auto options = request.subspan(3);

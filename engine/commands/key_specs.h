@@ -1,4 +1,4 @@
-// Where a command's keys stand among its arguments, and what it does to them:
+// Positions of a command's keys among its arguments, and its accesses to them:
 // https://redis.io/docs/latest/develop/reference/key-specs/
 #pragma once
 
@@ -18,36 +18,36 @@ namespace key_specs {
 
 /// As COMMAND INFO names them.
 enum Flag : std::uint16_t {
-  kRO = 1U << 0,             // reads the value, or what is known of it (its length, its type)
-  kRW = 1U << 1,             // changes a part of it, or all of it after a look
-  kOW = 1U << 2,             // puts another in its place
-  kRM = 1U << 3,             // removes it
-  kAccess = 1U << 4,         // the client gets to know of the value, or another key gets a copy
-  kUpdate = 1U << 5,         // writes something that may depend on what was there
-  kInsert = 1U << 6,         // adds to it, and neither changes nor removes what was there
-  kDelete = 1U << 7,         // removes a part of it, or all
-  kNotKey = 1U << 8,         // it only looks like a key: the name of a shard's channel
-  kVariableFlags = 1U << 9,  // the other arguments decide which of these flags hold
+  kRO = 1U << 0,             // reads the value or its properties (length, type)
+  kRW = 1U << 1,             // changes the value, depending on its old value
+  kOW = 1U << 2,             // overwrites the value
+  kRM = 1U << 3,             // removes the key
+  kAccess = 1U << 4,         // returns the value, or copies it to another key
+  kUpdate = 1U << 5,         // writes data that may depend on the old value
+  kInsert = 1U << 6,         // adds data; changes and removes nothing
+  kDelete = 1U << 7,         // removes a part of the value, or all of it
+  kNotKey = 1U << 8,         // not a key: the name of a shard's channel
+  kVariableFlags = 1U << 9,  // other arguments select among these flags
 };
 
 }  // namespace key_specs
 
-/// Some of the keys of a command, or names that are used like keys.
+/// A group of keys in a command, or of names that are used like keys.
 struct KeySpec {
   std::uint16_t flags = 0;
-  std::int16_t first = 0;         // the position where they begin, or, after a keyword, the first
-                                  // at which that may stand
-  std::string_view keyword = {};  // if not empty: they follow it
-  bool is_counted = false;        // at `first` stands their number, and then they follow
-  std::int16_t last = 0;          // counted from the first; below 0: from the end
-  std::int16_t step = 1;          // from one to the next
-  bool are_half = false;          // of what is left, the first half are keys
+  std::int16_t first = 0;         // position of the first key; with a keyword, the first position
+                                  // where the keyword may be
+  std::string_view keyword = {};  // if not empty: the keys follow this keyword
+  bool is_counted = false;        // the number of keys is at `first`; they follow it
+  std::int16_t last = 0;          // relative to the first key; negative: from the end
+  std::int16_t step = 1;          // distance between keys
+  bool are_half = false;          // only the first half of the remaining arguments
 
-  /// Do they stand where they stand whatever the arguments are?
+  /// Returns true if the positions do not depend on the arguments.
   [[nodiscard]] constexpr bool is_fixed() const { return keyword.empty() && !is_counted; }
 };
 
-/// All of a command's.
+/// All key specs of a command.
 class KeySpecs {
  public:
   constexpr KeySpecs() = default;
@@ -57,7 +57,7 @@ class KeySpecs {
   [[nodiscard]] constexpr const KeySpec* begin() const { return specs_.data(); }
   [[nodiscard]] constexpr const KeySpec* end() const { return specs_.data() + size_; }
 
-  /// One of each.
+  /// Concatenates two specs.
   friend constexpr KeySpecs operator+(KeySpecs first, const KeySpecs& second) {
     first.specs_[1] = second.specs_[0];
     first.size_ = 2;
@@ -71,13 +71,13 @@ class KeySpecs {
 
 namespace key_specs {
 
-/// The argument at `position`.
+/// Returns the spec of the argument at `position`.
 constexpr KeySpecs key(int position, unsigned flags) {
   return KeySpecs(
       {.flags = static_cast<std::uint16_t>(flags), .first = static_cast<std::int16_t>(position)});
 }
 
-/// Every `step`th argument from `first` to `last`, which is counted from the end if below 0.
+/// Returns the spec of every `step`th argument. A negative `last` counts from the end.
 constexpr KeySpecs keys(int first, int last, unsigned flags, std::int16_t step = 1) {
   return KeySpecs({.flags = static_cast<std::uint16_t>(flags),
                    .first = static_cast<std::int16_t>(first),
@@ -85,14 +85,14 @@ constexpr KeySpecs keys(int first, int last, unsigned flags, std::int16_t step =
                    .step = step});
 }
 
-/// As many as the argument at `position` says, behind it.
+/// Returns the spec of keys whose number is the argument at `position`, and which follow it.
 constexpr KeySpecs counted_keys(int position, unsigned flags) {
   return KeySpecs({.flags = static_cast<std::uint16_t>(flags),
                    .first = static_cast<std::int16_t>(position),
                    .is_counted = true});
 }
 
-/// The first half of what follows the keyword, which stands at `from` or later.
+/// Returns the spec of the first half of the arguments after a keyword at `from` or later.
 constexpr KeySpecs keys_after(std::string_view keyword, int from, unsigned flags) {
   return KeySpecs({.flags = static_cast<std::uint16_t>(flags),
                    .first = static_cast<std::int16_t>(from),
@@ -103,19 +103,19 @@ constexpr KeySpecs keys_after(std::string_view keyword, int from, unsigned flags
 
 }  // namespace key_specs
 
-/// What clients knew before there were key specs: the fixed keys as one range. All 0 if there are
+/// The fixed keys as one range, for clients without support for key specs. All 0 if there are
 /// none.
 struct KeyRange {
   int first = 0;
-  int last = 0;  // below 0: from the end
+  int last = 0;  // negative: from the end
   int step = 0;
 };
 KeyRange key_range(const KeySpecs& specs);
 
-/// Must one look at other arguments to find the keys?
+/// Returns true if the positions of the keys depend on other arguments.
 bool are_movable(const KeySpecs& specs);
 
-/// Names of the flags that are set.
+/// Returns the names of the flags.
 std::vector<std::string_view> key_flag_names(unsigned flags);
 
 /// A key in a request.
@@ -124,8 +124,8 @@ struct FoundKey {
   unsigned flags;
 };
 
-/// The keys of a request whose command has the row `spec`, whose arity fits it, and which has
-/// specs; empty if the arguments make no sense.
+/// Returns the keys of a request for the command `spec`; empty if the arguments are invalid. The
+/// command must have key specs, and the arity must fit.
 std::vector<FoundKey> find_keys(const CommandSpec& spec, RequestView request);
 
 }  // namespace rushgate

@@ -17,7 +17,7 @@
 namespace rushgate {
 namespace {
 
-/// How many of the keys there are; one that is named twice counts twice.
+/// Returns the number of existing keys. A repeated key counts repeatedly.
 std::int64_t count_keys(CommandContext& context) {
   std::int64_t found = 0;
   for (std::size_t i = 1; i < context.size(); ++i) {
@@ -26,7 +26,7 @@ std::int64_t count_keys(CommandContext& context) {
   return found;
 }
 
-/// RENAME, RENAMENX: what is to be answered, or nothing if the key was renamed.
+/// Renames a key. Returns the reply if it was not renamed; else empty.
 std::optional<Reply> rename(CommandContext& context, bool only_if_absent) {
   Database& db = context.db();
   Object* const object = db.find(context[1]);

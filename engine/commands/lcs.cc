@@ -44,14 +44,14 @@ LcsOptions read_options(Arguments& arguments) {
   return options;
 }
 
-/// A stretch that both strings have.
+/// A part that both strings share.
 struct Match {
-  std::size_t in_a;  // where it begins
+  std::size_t in_a;  // begin of the part
   std::size_t in_b;
   std::size_t length;
 };
 
-/// The lengths of the longest common subsequences of all beginnings of two strings.
+/// The lengths of the longest common subsequences of all prefixes of two strings.
 class LcsTable {
  public:
   static bool fits(std::string_view a, std::string_view b) {
@@ -67,12 +67,12 @@ class LcsTable {
     }
   }
 
-  /// False if there was no memory: nothing else may be asked then.
+  /// Returns false if there was no memory; no other function may be called then.
   [[nodiscard]] bool ok() const { return cells_ != nullptr; }
   [[nodiscard]] std::size_t length() const { return cell(a_.size(), b_.size()); }
 
-  /// One of the longest, as stretches, the last first. Of several Redis's choice: going back, what
-  /// can match does, and a tie drops the byte of the second string.
+  /// Returns one of the longest subsequences as parts, the last first. The choice is Redis's: going
+  /// back, matches are taken where possible, and a tie drops the byte of the second string.
   [[nodiscard]] std::vector<Match> matches() const {
     std::vector<Match> found;
     std::size_t i = a_.size();

@@ -1,11 +1,11 @@
-// Bounds on what commands take and make.
+// Bounds on arguments and results of commands.
 #pragma once
 
 #include <cstddef>
 
 namespace rushgate {
 
-/// The longest string: Redis's proto-max-bulk-len, which cannot be changed here.
+/// The maximum length of a string: Redis's proto-max-bulk-len, fixed here.
 inline constexpr std::size_t kStringBytesMax = 512ULL * 1024 * 1024;
 
 }  // namespace rushgate

@@ -1,4 +1,4 @@
-// Commands that take elements from the ends of lists, also those that wait for them:
+// Commands that remove elements from the ends of lists, and their blocking forms:
 // https://redis.io/docs/latest/commands/?group=list
 #include <algorithm>
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace {
 
 using lists::End;
 
-/// Up to `count` elements from an end, the first first. The list goes with its last one.
+/// Pops up to `count` elements from an end. The key is removed with its last element.
 Reply pop_reply(Database& db, Object& object, End end, std::int64_t count) {
   const ListValue& list = object.list();
   const std::size_t size = list.size();
@@ -44,7 +44,7 @@ Reply pair_reply(std::string_view key, Reply popped) {
   return Reply::array(std::move(pair));
 }
 
-/// LEFT or RIGHT.
+/// Reads LEFT or RIGHT.
 End read_end(Arguments& arguments) {
   if (arguments.accept("LEFT")) return End::kHead;
   if (!arguments.accept("RIGHT")) arguments.fail(errors::syntax());
@@ -70,7 +70,7 @@ Reply pop(CommandContext& context, std::string_view command, End end) {
 
 // ---- From the first of several lists ----
 
-/// Some of a command's arguments.
+/// A range of a command's arguments.
 struct Keys {
   std::size_t first;
   std::size_t count;
@@ -81,14 +81,14 @@ struct FoundList {
   Object* list = nullptr;  // null: there is none
 };
 
-/// The first of the keys at which there is a list; nothing if something else stands before it.
+/// Finds the first list among the keys; empty if a key with another type comes first.
 std::optional<FoundList> find_list(const CommandContext& context, const Keys& keys) {
   FoundList found;
   for (std::size_t i = keys.first; i < keys.first + keys.count; ++i) {
     found.key = context[i];
     if (!context.may_serve(found.key)) continue;
     const bool fits = context.find(found.key, ValueType::kList, found.list);
-    // Whoever waits for a list goes on waiting when something else is put in its place.
+    // A client blocked on a list stays blocked when another type replaces it.
     if (!fits && !context.ready_key()) return std::nullopt;
     if (found.list != nullptr) break;
   }
@@ -154,7 +154,8 @@ Reply move_element(CommandContext& context, const Move& move, Object& source) {
   Database& db = context.db();
   const std::string element = lists::peek(source.list(), move.from_end);
   if (destination == nullptr) destination = &lists::create(db, move.to);
-  // Pushed first: both may be one list of one element, which is not to go meanwhile.
+  // Pushes first: if both are the same list with one element, the key must not be removed in
+  // between.
   lists::push(db, *destination, move.to_end, element);
   lists::pop(db, source, move.from_end);
   return Reply::bulk(element);
@@ -174,7 +175,7 @@ Reply move_or_wait(CommandContext& context, const Move& move, std::string_view t
   const auto found = find_list(context, keys);
   if (!found) return errors::wrong_type();
   if (found->list != nullptr) return move_element(context, move, *found->list);
-  if (!context.may_wait()) return Reply::nil();  // unlike what it answers when its time is up
+  if (!context.may_wait()) return Reply::nil();  // differs from its reply on timeout
   return wait_for_list(context, keys, timeout_ms);
 }
 

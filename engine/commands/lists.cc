@@ -1,4 +1,4 @@
-// Commands on lists, but for those that take elements from their ends:
+// Commands on lists, except pops:
 // https://redis.io/docs/latest/commands/?group=list
 #include "engine/keyspace/lists.h"
 
@@ -45,7 +45,7 @@ Reply push_if_there(CommandContext& context, End end) {
 
 // ---- Indexes ----
 
-/// Of an index that counts from the tail if it is negative; nothing if there is no such element.
+/// Converts an index, which counts from the tail if negative; empty if there is no such element.
 std::optional<std::size_t> index_of(std::int64_t index, std::size_t size) {
   if (index < 0) index += static_cast<std::int64_t>(size);
   if (index < 0 || index >= static_cast<std::int64_t>(size)) return std::nullopt;
@@ -57,7 +57,7 @@ struct Range {
   std::size_t count = 0;
 };
 
-/// The elements from `start` to `stop`, as far as they are there.
+/// Returns the existing elements from `start` to `stop`.
 Range range_of(std::int64_t start, std::int64_t stop, std::size_t size) {
   const auto end = static_cast<std::int64_t>(size);
   if (start < 0) start = std::max(start + end, std::int64_t{0});
@@ -70,7 +70,7 @@ Range range_of(std::int64_t start, std::int64_t stop, std::size_t size) {
 // ---- LPOS ----
 
 struct PositionRequest {
-  std::uint64_t rank = 1;  // of the match that is the first to be answered
+  std::uint64_t rank = 1;  // number of the first match to return
   bool from_tail = false;
   std::optional<std::int64_t> count;  // 0: all
   std::int64_t looks_max = 0;         // 0: none
@@ -95,14 +95,14 @@ PositionRequest read_position_request(Arguments& arguments) {
   read.from_tail = rank < 0;
   read.rank = static_cast<std::uint64_t>(read.from_tail ? -(rank + 1) : rank - 1) + 1;
   if (rank == std::numeric_limits<std::int64_t>::min()) {
-    // Redis cannot turn it round: every match is beyond it then, and never are there enough.
+    // Redis cannot negate this value: no match counts then.
     read.rank = 1;
     if (read.count) read.count = 0;
   }
   return read;
 }
 
-/// The indexes asked for, in the order in which they were met.
+/// Returns the matching indexes in the order in which they were found.
 std::vector<Reply> find_positions(const ListValue& list, const PositionRequest& request,
                                   const Scalar& element) {
   const auto size = static_cast<std::int64_t>(list.size());
@@ -124,7 +124,7 @@ std::vector<Reply> find_positions(const ListValue& list, const PositionRequest& 
 
 // ---- LINSERT ----
 
-/// The index of the first element that equals `element`.
+/// Returns the index of the first element that equals `element`.
 std::optional<std::size_t> find_first(const ListValue& list, const Scalar& element) {
   std::size_t index = 0;
   for (Place place = list.begin(); place != list.end(); place = list.next(place), ++index) {

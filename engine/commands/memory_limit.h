@@ -1,5 +1,5 @@
-// maxmemory: while more than that is used, what takes memory is refused.
-// Semantics: https://redis.io/docs/latest/develop/reference/eviction/, policy noeviction
+// maxmemory: refuses commands that need memory while usage exceeds it. Semantics:
+// https://redis.io/docs/latest/develop/reference/eviction/, policy noeviction
 #pragma once
 
 #include "engine/commands/command_table.h"
@@ -7,15 +7,15 @@
 
 namespace rushgate {
 
-/// Is a script to be refused? Only if its first line is a shebang that does not say otherwise.
+/// Returns true if maxmemory applies: the script has a shebang without allow-oom.
 bool asks_for_memory(const ScriptFlags& flags);
 
-/// Does the request, whose row is `spec`, ask for memory? Commands with kDenyOom do, and a script
-/// that asks for it.
+/// Returns true if maxmemory applies to the request: its command has kDenyOom, or it runs a script
+/// to which maxmemory applies.
 bool asks_for_memory(const CommandContext& context, const CommandSpec& spec);
 
-/// Is a client's request to be refused because too much memory is used? Between MULTI and EXEC
-/// whatever it is.
+/// Returns true if a client's request must be refused because memory is exhausted. Between MULTI
+/// and EXEC this does not depend on the command.
 bool lacks_memory(const CommandContext& context, const CommandSpec& spec);
 
 }  // namespace rushgate

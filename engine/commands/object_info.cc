@@ -1,4 +1,4 @@
-// How values are kept: https://redis.io/docs/latest/commands/object-encoding/
+// Encodings of values: https://redis.io/docs/latest/commands/object-encoding/
 #include <cstdint>
 #include <limits>
 #include <string_view>
@@ -20,7 +20,7 @@ Reply object_encoding_command(CommandContext& context) {
 
 // OBJECT REFCOUNT key
 Reply object_refcount_command(CommandContext& context) {
-  constexpr std::int64_t kSharedIntegers = 10'000;  // small numbers, which Redis keeps once
+  constexpr std::int64_t kSharedIntegers = 10'000;  // small numbers, shared in Redis
   Object* const object = context.db().find(context[2]);
   if (object == nullptr) return Reply::nil();
   if (object->type() != ValueType::kString || !object->string().is_integer())
@@ -32,7 +32,7 @@ Reply object_refcount_command(CommandContext& context) {
 
 // OBJECT IDLETIME key
 Reply object_idletime_command(CommandContext& context) {
-  // Nobody notes when a key is used: that would cost every command.
+  // Accesses are not recorded, because that would slow down every command.
   return context.db().find(context[2]) == nullptr ? Reply::nil() : Reply::integer(0);
 }
 

@@ -1,12 +1,12 @@
-// Commands of Redis that are not for Rushgate.
+// Redis's commands outside the scope of Rushgate.
 #pragma once
 
 #include <string_view>
 
 namespace rushgate {
 
-/// What of Redis the command is part of, if none of that is here: "replication". Empty for other
-/// names. `name` in any case, of a subcommand as in command_table.h: "client|tracking".
+/// Returns the missing part of Redis that the command belongs to, such as "replication"; empty for
+/// other names. `name` may have any case; subcommands have the form "client|tracking".
 std::string_view out_of_scope(std::string_view name);
 
 }  // namespace rushgate

@@ -16,7 +16,8 @@
 namespace rushgate {
 namespace {
 
-/// What is said of one (un)subscription: its name, or nil, and how many are left.
+/// Returns the confirmation of a subscription or its end: its name, or nil, and the number of
+/// subscriptions left.
 Reply confirmation(const CommandContext& context, const char* word, ChannelKind kind, Reply name) {
   Session& session = context.session();
   const auto count = static_cast<std::int64_t>(session.subscriptions.count_with(kind));
@@ -34,7 +35,7 @@ Reply subscribe(const CommandContext& context, ChannelKind kind, const char* wor
   return Reply::several(std::move(replies));
 }
 
-/// Without names: from all of the kind.
+/// Without names, ends all subscriptions of the kind.
 Reply unsubscribe(const CommandContext& context, ChannelKind kind, const char* word) {
   std::vector<std::string> names;
   for (std::size_t i = 1; i < context.size(); ++i) names.emplace_back(context[i]);
@@ -52,7 +53,7 @@ Reply unsubscribe(const CommandContext& context, ChannelKind kind, const char* w
 }
 
 Reply publish(const CommandContext& context, ChannelKind kind) {
-  // A script that may not write may not tell others either, as replicas would tell them again.
+  // A read-only script must not publish, because its replicas would publish, too.
   if (context.read_only()) return errors::write_in_read_only_script();
   Channels& channels = context.services().channels;
   const std::size_t before = channels.waiting();
@@ -154,7 +155,7 @@ Reply punsubscribe_command(CommandContext& context) {
 
 // SSUBSCRIBE shardchannel [shardchannel ...]
 Reply ssubscribe_command(CommandContext& context) {
-  if (!context.may_wait()) return errors::one_answer_wanted();  // the others may, in a transaction
+  if (!context.may_wait()) return errors::one_answer_wanted();  // in a transaction, others may
   return subscribe(context, ChannelKind::kShard, "ssubscribe");
 }
 

@@ -1,5 +1,5 @@
-// The memory that the reply to one request may take, where a request can ask for any multiple of
-// the stored bytes.
+// A bound on the memory of one reply, for requests that can ask for many times the stored
+// bytes.
 #pragma once
 
 #include <algorithm>

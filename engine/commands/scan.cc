@@ -1,4 +1,4 @@
-// Walks in parts: https://redis.io/docs/latest/commands/scan/
+// Iteration in steps: https://redis.io/docs/latest/commands/scan/
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -20,10 +20,10 @@
 namespace rushgate {
 namespace {
 
-// A cursor is the position (see table_walk.h) from which to go on; 0 begins and ends a walk.
+// A cursor is the next position of the walk (table_walk.h). 0 begins and ends a walk.
 constexpr std::uint64_t kEnd = SegmentedTable<TextMember>::kPositionEnd;
 
-/// Nothing if the text is no cursor.
+/// Parses a cursor; empty if it is invalid.
 std::optional<std::uint64_t> parse_cursor(std::string_view text) {
   text = errors::as_c_string(text);
   if (text.empty()) return 0;
@@ -67,8 +67,8 @@ Reply scan_reply(std::uint64_t next, std::vector<Reply> elements) {
   return Reply::array(std::move(reply));
 }
 
-/// visit(…) for the elements of the next step; all of a collection that is not `is_large`. Where
-/// the step ended.
+/// Visits the elements of the next step, or all if the collection is not `is_large`. Returns the
+/// end of the step.
 template <class Collection, class Visit>
 std::uint64_t visit_step(const Collection& collection, bool is_large, std::uint64_t cursor,
                          std::size_t count, Visit visit) {
@@ -78,8 +78,8 @@ std::uint64_t visit_step(const Collection& collection, bool is_large, std::uint6
   return end;
 }
 
-/// SCAN of the elements of the object at argument 1, if there is one: `step(const Object&, cursor,
-/// options, elements)` adds those of a step, and says where it ended.
+/// Runs a scan command on the object at argument 1, if it exists. `step(const Object&, cursor,
+/// options, elements)` adds the elements of a step and returns its end.
 template <class Step>
 Reply scan_elements(CommandContext& context, ValueType type, Step step) {
   const auto cursor = parse_cursor(context[2]);
@@ -95,7 +95,7 @@ Reply scan_elements(CommandContext& context, ValueType type, Step step) {
   return scan_reply(next, std::move(elements));
 }
 
-/// The score as Redis shows it here: in a listpack whole numbers are integers.
+/// Returns the score in Redis's form: integral scores of a listpack are integers.
 Reply scanned_score(double score, bool is_small) {
   constexpr double kIntegersEnd = 0x1p62;
   if (is_small && score == std::trunc(score) && std::fabs(score) < kIntegersEnd) {
@@ -166,7 +166,7 @@ Reply zscan_command(CommandContext& context) {
           elements.push_back(scanned_score(element.score, is_small));
         };
         if (!is_small) return visit_step(value, true, cursor, options.count, add);
-        value.for_each(0, value.size(), add);  // in their order
+        value.for_each(0, value.size(), add);  // in ascending order
         return kEnd;
       });
 }

@@ -1,4 +1,4 @@
-// EVAL and its kin, FCALL, SCRIPT.
+// EVAL and its variants, FCALL, SCRIPT.
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -24,7 +24,7 @@ namespace {
 
 // ---- Calling a script ----
 
-/// Runs what a script calls, on a session of its own: what it selects there ends with it.
+/// Runs the commands of a script, on a session of its own: SELECT has no effect after the script.
 class ScriptCaller final : public CommandCaller {
  public:
   ScriptCaller(CommandContext& context, bool read_only)
@@ -49,7 +49,7 @@ class ScriptCaller final : public CommandCaller {
 
   [[nodiscard]] bool refuses_growth() const override { return services_.refuses_growth; }
 
-  /// That a command was answered with; empty if none was.
+  /// Returns the message of the last error reply; empty if there was none.
   [[nodiscard]] const std::string& last_error() const { return last_error_; }
 
  private:
@@ -59,7 +59,7 @@ class ScriptCaller final : public CommandCaller {
   std::string last_error_;
 };
 
-/// The end of: COMMAND script numkeys [key …] [argument …]
+/// Parses `COMMAND script numkeys [key …] [argument …]` from numkeys on.
 class Parameters {
  public:
   using MakeError = Reply (*)();
@@ -78,7 +78,7 @@ class Parameters {
     }
   }
 
-  /// To be answered, if there is one.
+  /// Returns the error to reply, if any.
   [[nodiscard]] std::optional<Reply>& error() { return error_; }
 
   [[nodiscard]] ScriptCall call(CommandContext& context, CommandCaller& caller) const {
@@ -93,7 +93,7 @@ class Parameters {
   std::optional<Reply> error_;
 };
 
-/// Whether growth is refused may change for one script, and is as before when that ends.
+/// Restores the refusal of growth after a script, which may change it.
 class GrowthRule {
  public:
   GrowthRule(CommandServices& services, bool allows_growth)
@@ -109,7 +109,7 @@ class GrowthRule {
   const bool before_;
 };
 
-/// Makes a script known as the one that runs, for as long as this lives.
+/// Registers the running script during its lifetime.
 class Running {
  public:
   Running(CommandContext& context, const LuaScript& script)
@@ -127,7 +127,7 @@ class Running {
   RunningScript script_;
 };
 
-/// As Redis counts them: each that a command was answered with, and once for all others.
+/// Counts errors as Redis does: each error reply of a command, and one for all other errors.
 void note_errors(CommandContext& context, const LuaResult& result) {
   for (const std::string& text : result.new_errors) context.services().statistics.errors.note(text);
   context.set_failures(result.errors_passed_on + (result.new_errors.empty() ? 0 : 1));
@@ -197,7 +197,7 @@ Reply fcall_command(CommandContext& context) {
   const GrowthRule growth(context.services(), false);
   Reply reply = NativeHost::run(*native, context.db(), parameters.call(context, caller));
   if (reply.is_error() && reply.text() == caller.last_error()) {
-    context.set_failures(1);  // it is passed on: counted already
+    context.set_failures(1);  // an error of a command: counted already
   }
   return reply;
 }
@@ -224,7 +224,7 @@ Reply script_exists_command(CommandContext& context) {
 // SCRIPT FLUSH [ASYNC | SYNC]
 Reply script_flush_command(CommandContext& context) {
   Arguments arguments(context.request(), 2);
-  if (!arguments.accept("sync")) arguments.accept("async");  // there is no difference here
+  if (!arguments.accept("sync")) arguments.accept("async");  // both have the same effect here
   if (!arguments.at_end()) return script_errors::bad_flush_option();
   context.services().lua.flush();
   return Reply::ok();
@@ -240,7 +240,7 @@ Reply script_debug_command(CommandContext& context) {
 
 // SCRIPT KILL
 //
-// Comes here in the middle of the script, from the BusyMonitor.
+// Runs in the middle of the script, called by the BusyMonitor.
 Reply script_kill_command(CommandContext& context) {
   const CommandServices& services = context.services();
   if (services.running_script == nullptr) return script_errors::not_busy();

@@ -15,14 +15,14 @@
 namespace rushgate {
 namespace {
 
-/// [ASYNC | SYNC]: taken, and without a meaning here.
+/// Accepts [ASYNC | SYNC], which has no effect here.
 bool flush_options_ok(const CommandContext& context) {
   Arguments arguments(context.request());
   if (arguments.at_end()) return true;
   return (arguments.accept("ASYNC") || arguments.accept("SYNC")) && arguments.at_end();
 }
 
-/// An int; whether there is such a database is another question.
+/// Parses an int. The database need not exist.
 std::optional<std::int64_t> parse_database(std::string_view text) {
   const auto index = parse_int64(text);
   if (!index || *index < std::numeric_limits<int>::min() ||

@@ -1,4 +1,4 @@
-// What the engine remembers of one client between its requests.
+// The state of one client between its requests.
 #pragma once
 
 #include <atomic>
@@ -21,11 +21,11 @@ namespace rushgate {
 
 struct CommandSpec;
 
-/// What MULTI has begun.
+/// The state between MULTI and EXEC.
 struct Transaction {
   std::vector<Request> requests;  // to run at EXEC
-  bool is_broken = false;         // one of them made no sense: EXEC will refuse all
-  bool asks_for_memory = false;   // one of them does: so does EXEC
+  bool is_broken = false;         // one of them was invalid: EXEC will fail
+  bool asks_for_memory = false;   // one of them needs memory, so EXEC does
 };
 
 /// A value of a session that any thread may read. Copying it copies the value.
@@ -47,11 +47,11 @@ class SharedValue {
   std::atomic<T> value_;
 };
 
-/// What a client has the engine keep for it, in bytes.
+/// Memory that the engine keeps for a client, in bytes.
 struct HeldBytes {
-  SharedValue<std::size_t> requests{0};  // that wait for EXEC
+  SharedValue<std::size_t> requests{0};  // waiting for EXEC
   SharedValue<std::size_t> watched{0};   // keys
-  SharedValue<std::size_t> channels{0};  // those that it is subscribed to, and patterns
+  SharedValue<std::size_t> channels{0};  // subscribed channels and patterns
   SharedValue<std::size_t> name{0};
 
   [[nodiscard]] std::size_t total() const { return requests + watched + channels + name; }
@@ -63,43 +63,43 @@ struct Session {
   std::uint8_t db = 0;        // SELECT
   int protocol = 2;           // HELLO: 2 or 3
   std::string name;           // CLIENT SETNAME
-  std::uint64_t replies = 0;  // requests answered so far
+  std::uint64_t replies = 0;  // number of replies so far
 
   std::optional<Transaction> transaction;  // MULTI
   std::vector<WatchedKey> watched;         // WATCH
   Subscriptions subscriptions;             // SUBSCRIBE and the like
-  SharedValue<bool> is_subscribed{false};  // there are some: for any thread
-  HeldBytes held_bytes;                    // of all these: for any thread
-  std::shared_ptr<Outlet> outlet;          // null: it takes answers only
+  SharedValue<bool> is_subscribed{false};  // has subscriptions; any thread may read it
+  HeldBytes held_bytes;                    // total of the above; any thread may read it
+  std::shared_ptr<Outlet> outlet;          // null: receives only replies
 
   // ---- CLIENT REPLY ----
   bool is_silent = false;  // OFF
-  int silent_for = 0;      // SKIP: so many answers are not sent
+  int silent_for = 0;      // SKIP: so many replies are not sent
 
-  // ---- What CLIENT LIST shows ----
-  std::string address;  // empty: it is a client of this process
+  // ---- Shown by CLIENT LIST ----
+  std::string address;  // empty: a client of this process
   std::string local_address;
   std::int64_t began_ms = 0;  // ms since 1970 UTC
-  std::int64_t last_ms = 0;   // of its last request
+  std::int64_t last_ms = 0;   // time of its last request
   const CommandSpec* last_command = nullptr;
   bool is_protected = false;  // CLIENT NO-EVICT
 
   // ---- Of clients that come over a connection ----
-  std::string password;  // what AUTH must give; empty: nobody asks
+  std::string password;  // required by AUTH; empty: no AUTH needed
   std::size_t reply_bytes_max = std::numeric_limits<std::size_t>::max();  // of one request
-  bool is_authenticated = true;  // if not, it may do little more than AUTH
-  bool is_closing = false;       // QUIT: after the answer the connection ends
-  bool is_ended = false;         // its client is gone, or was killed: nothing of it runs any more
+  bool is_authenticated = true;  // if false, only AUTH and a few others are allowed
+  bool is_closing = false;       // QUIT: the connection ends after the reply
+  bool is_ended = false;         // the client has left or was killed: no more of its requests run
 };
 
-/// Has the client said that it wants no answer (CLIENT REPLY)? To be asked once an answer.
+/// Returns true if this reply must not be sent (CLIENT REPLY). Call it exactly once per reply.
 inline bool wants_no_answer(Session& session) {
   if (session.silent_for == 0) return session.is_silent;
   --session.silent_for;
   return true;
 }
 
-/// Returns what takes the place of a reply that the client does not want: no bytes are sent for it.
+/// Returns the reply that sends no bytes.
 inline Reply no_reply() { return Reply::several({}); }
 inline bool is_no_reply(const Reply& reply) {
   return reply.kind() == Reply::Kind::kSeveral && reply.elements().empty();

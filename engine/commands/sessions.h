@@ -1,4 +1,4 @@
-// All sessions of an engine: what CLIENT LIST and CLIENT KILL look at.
+// All sessions of an engine, for CLIENT LIST and CLIENT KILL.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace rushgate {
 
-/// Thread-safe. The sessions themselves belong to whoever has the turn.
+/// Thread-safe. The sessions themselves belong to the thread that holds the turn.
 class Sessions {
  public:
   void add(std::shared_ptr<Session> session) {
@@ -25,7 +25,7 @@ class Sessions {
     const std::lock_guard lock(mutex_);
     sessions_.erase(id);
   }
-  /// Somebody was turned away, as there were too many.
+  /// Counts a client that was refused because there were too many.
   void note_refusal() {
     const std::lock_guard lock(mutex_);
     ++refused_;
@@ -39,7 +39,7 @@ class Sessions {
     const std::lock_guard lock(mutex_);
     server_ = server;
   }
-  /// Returns what the last server has set.
+  /// Returns the settings of the most recent server.
   [[nodiscard]] ServerSettings server() const {
     const std::lock_guard lock(mutex_);
     return server_;
@@ -59,13 +59,13 @@ class Sessions {
     begun_ = refused_ = 0;
   }
 
-  /// Null if there is none.
+  /// Returns a session; null if there is none.
   [[nodiscard]] std::shared_ptr<Session> find(std::uint64_t id) const {
     const std::lock_guard lock(mutex_);
     const auto found = sessions_.find(id);
     return found == sessions_.end() ? nullptr : found->second;
   }
-  /// In order of their ids.
+  /// Returns all sessions in the order of their ids.
   [[nodiscard]] std::vector<std::shared_ptr<Session>> all() const {
     const std::lock_guard lock(mutex_);
     std::vector<std::shared_ptr<Session>> all;

@@ -18,9 +18,9 @@
 namespace rushgate {
 namespace {
 
-using Sets = std::vector<const SetValue*>;  // null: there is no such key
+using Sets = std::vector<const SetValue*>;  // null: no such key
 
-/// The sets at `keys`; false if something else is there.
+/// Finds the sets at `keys`. Returns false if a key has another type.
 bool find_sets(const CommandContext& context, RequestView keys, Sets& sets) {
   for (const std::string_view key : keys) {
     Object* object = nullptr;
@@ -30,7 +30,7 @@ bool find_sets(const CommandContext& context, RequestView keys, Sets& sets) {
   return true;
 }
 
-/// visit(member) for each that all sets have, until it answers false.
+/// Calls visit(member) for each common member until it returns false.
 template <class Visit>
 void intersect(Sets sets, Visit visit) {
   if (std::find(sets.begin(), sets.end(), nullptr) != sets.end()) return;
@@ -58,9 +58,9 @@ SetValue union_of(const Sets& sets, const Keyspace& keyspace) {
   return result;
 }
 
-/// Is a difference found with fewer steps by taking the others' members from a copy of the first
-/// set than by looking for each of its members in all others? Redis's answer, which shows in the
-/// form of what SDIFFSTORE makes.
+/// Returns true if SDIFF takes fewer steps by removing the other sets' members from a copy of the
+/// first set than by searching each of its members in the others. The choice is Redis's, because it
+/// determines the encoding of SDIFFSTORE's result.
 bool is_copy_faster(const Sets& sets) {
   std::size_t looks = 0;
   std::size_t members = 0;

@@ -32,8 +32,8 @@ Reply bulks(std::vector<std::string> texts, Reply (*aggregate)(std::vector<Reply
   return aggregate(std::move(replies));
 }
 
-/// Removes all members but a few, which become a new set: that costs less than to remove the
-/// others.
+/// Removes all members except a few, which become a new set. This is cheaper than removing the
+/// others one by one.
 std::vector<std::string> pop_all_but(CommandContext& context, Object& object, std::size_t left) {
   std::vector<std::string> stay = draw_different(object.set(), left, context.keyspace().random());
   std::vector<std::string> popped;
@@ -52,7 +52,7 @@ std::vector<std::string> pop_all_but(CommandContext& context, Object& object, st
 }
 
 std::vector<std::string> pop(CommandContext& context, Object& object, std::size_t count) {
-  constexpr std::size_t kManyTimes = 5;  // as often as is left: Redis makes a new set then, too
+  constexpr std::size_t kManyTimes = 5;  // above this factor, as in Redis, a new set is made
   const std::size_t size = object.set().size();
   const std::size_t left = size - std::min(size, count);
   if (left * kManyTimes <= count) return pop_all_but(context, object, left);
@@ -86,7 +86,7 @@ Reply srem_command(CommandContext& context) {
     const bool is_last = set->set().size() == 1;
     if (!sets::remove(context.db(), *set, context[i])) continue;
     ++removed;
-    if (is_last) break;  // the key went with it
+    if (is_last) break;  // the last member: the key is gone
   }
   return Reply::integer(removed);
 }

@@ -1,5 +1,5 @@
-// Settings that CONFIG and INFO tell, and that belong to no other part of the engine: limits of
-// encodings are the keyspace's, that of scripts is the interpreter's.
+// Settings for CONFIG and INFO that belong to no other module. (The limits of encodings are the
+// keyspace's; the time limit of scripts is the interpreter's.)
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,10 @@
 
 namespace rushgate {
 
-/// latency-tracking-info-percentiles: what INFO tells of how long commands took.
+/// latency-tracking-info-percentiles: the percentiles that INFO shows.
 inline constexpr char kLatencyPercentiles[] = "50 99 99.9";
 
-/// Of the server that speaks for the engine. With each the name of its parameter.
+/// Settings of the server in front of the engine, each with the name of its parameter.
 struct ServerSettings {
   std::uint16_t port = 0;              // port; 0: none
   std::size_t clients_max = 10'000;    // maxclients
@@ -26,10 +26,10 @@ struct ServerSettings {
   std::int64_t subscriber_soft_s = 60;
 };
 
-/// With each the name of its parameter.
+/// Each with the name of its parameter.
 struct Settings {
-  bool latency_tracking = false;  // latency-tracking: commands are timed, for INFO. It costs each
-                                  // some 50 ns. Redis's default is true
+  bool latency_tracking = false;  // latency-tracking: measures commands for INFO, at about 50 ns
+                                  // per command. Redis's default is true
 };
 
 }  // namespace rushgate

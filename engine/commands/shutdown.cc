@@ -10,12 +10,12 @@ namespace {
 struct ShutdownOptions {
   bool saves = false;
   bool saves_not = false;
-  bool is_at_once = false;  // NOW: there are no replicas to wait for
+  bool is_at_once = false;  // NOW: has no effect, as there are no replicas
   bool is_forced = false;
   bool aborts = false;
 };
 
-/// False if they make no sense.
+/// Returns false if the options contradict each other.
 bool parse_options(const CommandContext& context, ShutdownOptions& options) {
   Arguments arguments(context.request());
   while (!arguments.at_end()) {
@@ -42,8 +42,8 @@ bool parse_options(const CommandContext& context, ShutdownOptions& options) {
 
 // SHUTDOWN [NOSAVE | SAVE] [NOW] [FORCE] | ABORT
 //
-// Nothing is answered: the connection ends, and the server with it. What its own group changed is
-// synced by whoever ends the server. A script that is over its time is killed, if it may be.
+// Sends no reply: the connection and the server end. The server's owner syncs the changes of this
+// commit batch. A script beyond its time limit is killed if it has not written.
 Reply shutdown_command(CommandContext& context) {
   ShutdownOptions options;
   if (!parse_options(context, options)) return errors::syntax();

@@ -1,4 +1,4 @@
-// Unions, intersections and differences of sorted sets and sets, whose members count as 1 each:
+// Unions, intersections and differences of sorted sets and sets. A member of a set has the score 1:
 // https://redis.io/docs/latest/commands/?group=sorted-set
 #include <algorithm>
 #include <cmath>
@@ -28,9 +28,9 @@ using Members = std::vector<sorted_sets::ScoredMember>;
 enum class Operation { kUnion, kInter, kDiff };
 enum class Aggregate { kSum, kMin, kMax };
 
-// ---- What is asked ----
+// ---- Arguments ----
 
-/// A key's sorted set, or set, or nothing.
+/// The sorted set or set of a key; may be empty.
 class Input {
  public:
   explicit Input(Object* object) : object_(object) {}
@@ -44,7 +44,7 @@ class Input {
     if (!is_set()) return object_->sorted_set().score(member);
     return object_->set().contains(member) ? std::optional(1.0) : std::nullopt;
   }
-  /// visit(std::string_view member, double score)
+  /// Calls visit(std::string_view member, double score).
   template <class Visit>
   void for_each(Visit visit) const {
     if (object_ == nullptr) return;
@@ -72,7 +72,7 @@ struct AlgebraRequest {
   bool with_scores = false;
 };
 
-/// numkeys key [key ...], and what is at the keys.
+/// Reads `numkeys key [key ...]` and finds the values of the keys.
 std::vector<Input> read_inputs(CommandContext& context, Arguments& arguments,
                                std::string_view command) {
   std::vector<Input> inputs;
@@ -122,9 +122,9 @@ void read_options(Arguments& arguments, AlgebraRequest& request) {
   }
 }
 
-// ---- What comes out ----
+// ---- Results ----
 
-/// What is no number counts as 0.
+/// Returns 0 for NaN.
 double number_or_zero(double value) { return std::isnan(value) ? 0 : value; }
 
 double aggregated(Aggregate aggregate, double score, double other) {
@@ -139,7 +139,7 @@ double aggregated(Aggregate aggregate, double score, double other) {
   return number_or_zero(score + other);
 }
 
-/// The order in which scores are summed up shows in their last digits.
+/// Sorts as Redis does: the order of additions determines the last digits of the scores.
 void sort_by_size(std::vector<Input>& inputs) {
   std::stable_sort(inputs.begin(), inputs.end(),
                    [](const Input& a, const Input& b) { return a.size() < b.size(); });

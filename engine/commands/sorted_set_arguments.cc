@@ -96,7 +96,7 @@ double read_score(Arguments& arguments, std::string_view text) {
   return score.value_or(0);
 }
 
-// ---- Answers ----
+// ---- Replies ----
 
 void append_pair(std::vector<Reply>& replies, std::string_view member, double score, bool nested) {
   if (!nested) {

@@ -1,4 +1,4 @@
-// What the commands on sorted sets have in common: how they read bounds, and how they answer.
+// Shared code of the sorted set commands: parsing of bounds, and replies.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace rushgate {
 
 // ---- Ranges ----
 
-/// Elements of rank `first` to before `last`, first <= last.
+/// Elements from rank `first` up to, not including, `last`; first <= last.
 struct RankRange {
   std::size_t first = 0;
   std::size_t last = 0;
@@ -25,7 +25,7 @@ struct RankRange {
   [[nodiscard]] bool empty() const { return first == last; }
 };
 
-/// Positions from the beginning; negative ones from the end. Both ends belong to it.
+/// Positions from the beginning; negative ones from the end. Both ends are included.
 struct IndexRange {
   std::int64_t start;
   std::int64_t stop;
@@ -60,22 +60,22 @@ struct LexRange {
   [[nodiscard]] RankRange ranks_in(const SortedSetValue& value) const;
 };
 
-// An error is latched in the Arguments.
+// Parses a range. Latches errors in the Arguments.
 IndexRange read_index_range(Arguments& arguments, std::string_view start, std::string_view stop);
 ScoreRange read_score_range(Arguments& arguments, std::string_view min, std::string_view max);
 LexRange read_lex_range(Arguments& arguments, std::string_view min, std::string_view max);
 
-/// A score or an increment.
+/// Parses a score or an increment.
 double read_score(Arguments& arguments, std::string_view text);
 
-// ---- Answers ----
+// ---- Replies ----
 
 using ScoredElement = SortedSetElement;
 
-/// Appends a member and its score: [member, score] if `nested`, else one after the other.
+/// Appends a member and its score: as [member, score] if `nested`, else as two elements.
 void append_pair(std::vector<Reply>& replies, std::string_view member, double score, bool nested);
 
-/// Members, with scores as the protocol has them.
+/// Builds a reply of members, with scores in the protocol's form.
 class MembersReply {
  public:
   MembersReply(const CommandContext& context, bool with_scores, std::size_t members);

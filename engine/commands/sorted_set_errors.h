@@ -1,4 +1,4 @@
-// Every error text of the commands on sorted sets, word for word Redis 7.0's.
+// All error messages of the sorted set commands, word for word as in Redis 7.0.
 #pragma once
 
 #include <string>

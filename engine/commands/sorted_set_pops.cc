@@ -1,4 +1,4 @@
-// Commands that take the lowest or highest members out of a sorted set, waiting for one or not:
+// Commands that remove the lowest or highest members of sorted sets, and their blocking forms:
 // https://redis.io/docs/latest/commands/?group=sorted-set
 #include <algorithm>
 #include <cstdint>
@@ -23,7 +23,7 @@ namespace {
 
 enum class End { kMin, kMax };
 
-/// Takes out up to `count` members. The key goes with the last one.
+/// Removes up to `count` members. The key is removed with its last member.
 std::vector<Reply> pop(Database& db, Object& object, End end, std::int64_t count, bool nested) {
   const SortedSetValue& value = object.sorted_set();
   std::size_t left = std::min(value.size(), static_cast<std::size_t>(count));
@@ -31,7 +31,7 @@ std::vector<Reply> pop(Database& db, Object& object, End end, std::int64_t count
   popped.reserve(nested ? left : 2 * left);
   for (; left > 0; --left) {
     const ScoredElement& element = value.at(end == End::kMin ? 0 : value.size() - 1);
-    const std::string member(element.member());  // the element is gone when that is recorded
+    const std::string member(element.member());  // copied: the record is written after the removal
     append_pair(popped, member, element.score, nested);
     sorted_sets::remove(db, object, member);
   }
@@ -53,7 +53,7 @@ Reply pop_members(CommandContext& context, End end) {
 
 // ---- Out of the first of several keys ----
 
-/// What is to be popped, and how it is answered.
+/// The arguments of a pop, and the form of its reply.
 struct PopRequest {
   std::vector<std::string_view> keys;
   End end = End::kMin;
@@ -61,7 +61,7 @@ struct PopRequest {
   bool nested = false;  // [key, [[member, score], …]] instead of [key, member, score]
 };
 
-/// The answer out of the first key that has members. False if there is none.
+/// Pops from the first key with members and sets the reply. Returns false if there is none.
 bool pop_first(CommandContext& context, const PopRequest& request, Reply& reply) {
   for (const std::string_view key : request.keys) {
     Object* object = nullptr;
@@ -85,8 +85,8 @@ bool pop_first(CommandContext& context, const PopRequest& request, Reply& reply)
   return false;
 }
 
-/// A blocking command that waited is served from the key that came, whatever the others hold by
-/// now. What is no sorted set goes unnoticed.
+/// A blocked command is served from the signalled key, without regard to the other keys. A key of
+/// another type is ignored.
 Reply pop_or_wait(CommandContext& context, PopRequest request, std::string_view timeout) {
   Arguments arguments(context.request());
   const std::int64_t timeout_ms = read_timeout_seconds(arguments, timeout);
@@ -123,7 +123,7 @@ PopRequest read_pop_request(Arguments& arguments) {
   return request;
 }
 
-/// BZPOPMIN and BZPOPMAX: the keys, then the timeout.
+/// Runs BZPOPMIN or BZPOPMAX: the keys, then the timeout.
 Reply pop_one_or_wait(CommandContext& context, End end) {
   PopRequest request;
   request.end = end;

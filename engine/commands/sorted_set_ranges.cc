@@ -18,25 +18,25 @@
 namespace rushgate {
 namespace {
 
-// ---- What a range is asked for with ----
+// ---- Arguments of ranges ----
 
 enum class RangeBy { kUnsaid, kIndex, kScore, kLex };
 enum class Direction { kUnsaid, kUp, kDown };
 
-/// What the command's name says, and then its options.
+/// The properties of the command's name, and its options.
 struct RangeOptions {
   RangeBy by = RangeBy::kUnsaid;
   Direction direction = Direction::kUnsaid;
   bool with_scores = false;
   std::int64_t offset = 0;
-  std::int64_t limit = -1;  // negative: none
+  std::int64_t limit = -1;  // negative: no limit
 
   [[nodiscard]] bool is_down() const { return direction == Direction::kDown; }
 };
 
 using Range = std::variant<IndexRange, ScoreRange, LexRange>;
 
-/// Reads all options. `stores`: there is nobody to show scores to.
+/// Reads all options. `stores`: the command stores its result, so WITHSCORES is invalid.
 void read_options(Arguments& arguments, RangeOptions& options, bool stores) {
   while (!arguments.at_end()) {
     if (!stores && arguments.accept("WITHSCORES")) {
@@ -59,7 +59,7 @@ void read_options(Arguments& arguments, RangeOptions& options, bool stores) {
   if (options.with_scores && options.by == RangeBy::kLex) arguments.fail(errors::scores_by_lex());
 }
 
-/// Downwards, bounds are given as max and min; positions are not.
+/// Descending ranges take bounds as max and min; positions stay in order.
 Range read_range(Arguments& arguments, const RangeOptions& options, std::string_view from,
                  std::string_view to) {
   const std::string_view min = options.is_down() ? to : from;
@@ -74,12 +74,12 @@ Range read_range(Arguments& arguments, const RangeOptions& options, std::string_
   }
 }
 
-/// The same positions from the other end.
+/// Returns the same positions, counted from the other end.
 RankRange mirrored(RankRange ranks, std::size_t size) {
   return {size - ranks.last, size - ranks.first};
 }
 
-/// What LIMIT leaves, counted from the end at which the answer begins.
+/// Applies LIMIT, counted from the first element of the reply.
 RankRange limited(RankRange ranks, const RangeOptions& options) {
   if (options.offset < 0 || static_cast<std::uint64_t>(options.offset) >= ranks.size()) return {};
   const auto skipped = static_cast<std::size_t>(options.offset);
@@ -138,7 +138,8 @@ Reply range_reply(CommandContext& context, RangeOptions options) {
 template <class Range>
 using ReadRange = Range (*)(Arguments&, std::string_view, std::string_view);
 
-/// The ranks of `key from to`. False, with the answer: there is nothing to look at.
+/// Reads the ranks of `key from to`. Returns false after setting the reply, if there is no sorted
+/// set.
 template <class Range>
 bool find_ranks(CommandContext& context, ReadRange<Range> read, Object*& object, RankRange& ranks,
                 Reply& answer) {
@@ -178,7 +179,7 @@ Reply remove(CommandContext& context, ReadRange<Range> read) {
     members.emplace_back(element.member());
   });
   for (const std::string& member : members)
-    sorted_sets::remove(context.db(), *object, member);  // the last one takes the key with it
+    sorted_sets::remove(context.db(), *object, member);  // removes the key with its last member
   return Reply::integer(static_cast<std::int64_t>(members.size()));
 }
 
@@ -232,7 +233,7 @@ Reply zrangestore_command(CommandContext& context) {
     });
   }
   if (options.is_down()) std::ranges::reverse(members);
-  // Redis knows beforehand how many they are, but only of a range of ranks.
+  // Redis knows the size of the result in advance only for ranges of ranks.
   const bool fits =
       static_cast<std::int64_t>(members.size()) <= context.keyspace().limits().zset_entries;
   const bool is_of_ranks = std::holds_alternative<IndexRange>(range);

@@ -80,8 +80,8 @@ AddRequest read_add_request(Arguments& arguments, bool increment) {
   return add;
 }
 
-/// The score that a member of this score is to get; nothing if it is to be left alone. NaN if there
-/// is none.
+/// Returns the new score of a member with this score; empty if it must not change; NaN if the sum
+/// is undefined.
 std::optional<double> choose_score(const AddRequest& add, std::optional<double> current,
                                    double given) {
   if (!current) return add.only_existing ? std::nullopt : std::optional(given);
@@ -92,7 +92,7 @@ std::optional<double> choose_score(const AddRequest& add, std::optional<double> 
   return wanted;
 }
 
-/// ZADD … INCR of one pair: the new score.
+/// Runs ZADD … INCR for one pair and returns the new score.
 Reply increment_score(CommandContext& context, Object* object, const AddRequest& add) {
   const auto& [amount, member] = add.pairs.front();
   const auto current = object == nullptr ? std::nullopt : object->sorted_set().score(member);
@@ -136,8 +136,8 @@ Reply score_reply(Object* object, std::string_view member) {
 
 // ---- ZRANDMEMBER ----
 
-/// Different ones, each choice of them as likely as any other (Floyd's way: no more draws than
-/// members).
+/// Draws different ranks, all choices equally likely (Floyd's algorithm, with at most as many draws
+/// as ranks).
 std::vector<std::size_t> draw_ranks(Random& random, std::size_t size, std::size_t count) {
   std::vector<std::size_t> ranks;
   ranks.reserve(count);
@@ -158,7 +158,7 @@ Reply random_members(CommandContext& context, const SortedSetValue& value, std::
   const auto add = [&](const ScoredElement& element) {
     reply.add(element.member(), element.score);
   };
-  if (count < 0) {  // the same one may come again
+  if (count < 0) {  // members may repeat
     ReplyAllowance allowance(context.session().reply_bytes_max);
     for (; count < 0; ++count) {
       const auto& element = value.at(random.below(size));
@@ -223,7 +223,7 @@ Reply zrem_command(CommandContext& context) {
     const bool is_last = object->sorted_set().size() == 1;
     if (!sorted_sets::remove(context.db(), *object, context[i])) continue;
     ++removed;
-    if (is_last) break;  // the key went with it
+    if (is_last) break;  // the last member: the key is gone
   }
   return Reply::integer(removed);
 }

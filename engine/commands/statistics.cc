@@ -7,7 +7,7 @@
 namespace rushgate {
 namespace {
 
-/// A text without a word of its own in front is a plain error.
+/// Returns the code of an error message, ERR if it has none.
 std::string_view code_of(std::string_view text) {
   constexpr std::size_t kCodeBytesMax = 30;
   const std::size_t end = text.substr(0, kCodeBytesMax + 1).find(' ');

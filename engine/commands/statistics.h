@@ -1,4 +1,4 @@
-// What has happened, as INFO tells it. CONFIG RESETSTAT begins anew.
+// Counters for INFO. CONFIG RESETSTAT resets them.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +15,10 @@ namespace rushgate {
 
 struct CommandSpec;
 
-/// Answers that are errors, by their codes: the first word.
+/// Counts error replies by their codes.
 class ErrorCounts {
  public:
-  /// A command was answered with the error `text`.
+  /// Counts an error reply with the message `text`.
   void note(std::string_view text);
 
   [[nodiscard]] std::uint64_t total() const { return total_; }
@@ -28,23 +28,23 @@ class ErrorCounts {
 
  private:
   std::uint64_t total_ = 0;
-  absl::btree_map<std::string, std::uint64_t> by_code_;  // the first so many: scripts invent codes
+  absl::btree_map<std::string, std::uint64_t> by_code_;  // bounded: scripts can invent codes
 };
 
-/// Of one command. One that waits is a single call, timed when its wait is ended by what it waits
-/// for.
+/// Counters of one command. A blocking command counts as one call, timed when it is
+/// served.
 struct CommandStatistics {
   std::uint64_t calls = 0;
-  std::uint64_t rejected = 0;                 // did not run: they are no calls
-  std::uint64_t failed = 0;                   // ran, and were answered with an error
-  std::int64_t timed_ns = 0;                  // in all, while Settings::latency_tracking was on
-  std::unique_ptr<LatencyHistogram> latency;  // of those calls; null: there were none
+  std::uint64_t rejected = 0;                 // refused before they ran; not counted as calls
+  std::uint64_t failed = 0;                   // ran and replied with an error
+  std::int64_t timed_ns = 0;                  // total, while Settings::latency_tracking was on
+  std::unique_ptr<LatencyHistogram> latency;  // of those calls; null if there were none
 };
 
 class StatisticsByCommand {
  public:
   StatisticsByCommand();
-  /// Of the command whose row of the command table is `spec`.
+  /// Returns the counters of the command with the row `spec`.
   CommandStatistics& operator[](const CommandSpec& spec) { return rows_[row_of(spec)]; }
   const CommandStatistics& operator[](const CommandSpec& spec) const { return rows_[row_of(spec)]; }
 
@@ -54,10 +54,10 @@ class StatisticsByCommand {
   std::vector<CommandStatistics> rows_;  // of the command table
 };
 
-/// Belongs to whoever has the turn.
+/// Belongs to the thread that holds the turn.
 struct Statistics {
-  std::uint64_t commands = 0;    // that ran; those of scripts and transactions, too
-  std::uint64_t keys_found = 0;  // by commands that only read
+  std::uint64_t commands = 0;    // executed, also in scripts and transactions
+  std::uint64_t keys_found = 0;  // by read-only commands
   std::uint64_t keys_missed = 0;
   StatisticsByCommand by_command;
   ErrorCounts errors;

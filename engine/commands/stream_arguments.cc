@@ -69,7 +69,7 @@ StreamIds read_stream_ids(Arguments& arguments, RequestView request, std::size_t
 // ---- MAXLEN and MINID ----
 
 bool TrimOptions::accept(Arguments& arguments) {
-  if (arguments.left() < 2) return false;  // without a value they are not options
+  if (arguments.left() < 2) return false;  // without a value they are no options
   if (arguments.accept("MAXLEN")) {
     read_threshold(arguments, true);
   } else if (arguments.accept("MINID")) {
@@ -102,8 +102,7 @@ void TrimOptions::read_threshold(Arguments& arguments, bool is_length) {
 }
 
 void TrimOptions::check(Arguments& arguments, Use use) {
-  constexpr std::uint64_t kNodesMax =
-      100;  // what one approximate trim removes if nothing else is said
+  constexpr std::uint64_t kNodesMax = 100;  // the default bound of an approximate trim
   if (limit_.value_or(0) != 0 && !given_) return arguments.fail(errors::limit_without_strategy());
   if (use == Use::kMustTrim && !given_) return arguments.fail(errors::no_trim_strategy());
   if (limit_ && !to_.whole_nodes) return arguments.fail(errors::limit_without_approximation());
@@ -161,7 +160,7 @@ StreamReadRequest read_stream_read_request(Arguments& arguments, RequestView req
 
 namespace {
 
-/// Which streams are waited for: of those of one key, the first.
+/// Returns the streams to wait for: the first one of each key.
 std::vector<std::size_t> streams_to_wait_for(RequestView request, const StreamReadRequest& read) {
   std::vector<std::size_t> streams;
   std::unordered_set<std::string_view> keys;
@@ -171,7 +170,7 @@ std::vector<std::size_t> streams_to_wait_for(RequestView request, const StreamRe
   return streams;
 }
 
-/// The request for `streams` alone, to be run again when a key is signalled.
+/// Returns the request for `streams` alone, which runs again when a key is signalled.
 Request retry_request(RequestView request, const StreamReadRequest& read,
                       std::span<const std::size_t> streams, std::span<const StreamId> after) {
   Request retry(request.first(read.first_key));
@@ -204,7 +203,7 @@ bool ends_waiting(const CommandContext& context, const Stream& stream, StreamId 
   return context.ready_key() && stream.last_id() > after;
 }
 
-// ---- Answers ----
+// ---- Replies ----
 
 Reply entry_reply(const StreamEntry& entry) {
   std::vector<Reply> fields;

@@ -1,4 +1,4 @@
-// What the commands on streams have in common: how they read their arguments, and how they answer.
+// Shared code of the stream commands: parsing of arguments, and replies.
 #pragma once
 
 #include <cstdint>
@@ -18,28 +18,28 @@ namespace rushgate {
 
 // ---- Ids. An error is latched in the Arguments ----
 
-/// `<ms>-<seq>` or `<ms>`, which takes `missing_seq`.
+/// Parses `<ms>-<seq>`, or `<ms>` with `missing_seq`.
 std::optional<StreamId> parse_stream_id(std::string_view text, std::uint64_t missing_seq = 0);
-/// The same, or `-` or `+`: the smallest and the greatest id.
+/// As parse_stream_id(); also `-` and `+`, the smallest and the greatest id.
 std::optional<StreamId> parse_stream_bound(std::string_view text, std::uint64_t missing_seq = 0);
-/// The ends of an interval: an id, `-`, `+`, or `(` and an id, which then is not part of it.
+/// Parse the ends of an interval: an id, `-`, `+`, or `(` and an id, which is then excluded.
 StreamId interval_start(Arguments& arguments, std::string_view text);
 StreamId interval_end(Arguments& arguments, std::string_view text);
 
 using StreamIds = absl::InlinedVector<StreamId, 8>;
-/// All arguments from `first` on.
+/// Reads all arguments from `first` on as ids.
 StreamIds read_stream_ids(Arguments& arguments, RequestView request, std::size_t first);
 
 // ---- MAXLEN and MINID, of XADD and XTRIM ----
 
-/// Reads the options up to something else, which it leaves.
+/// Reads options of trimming, up to the first other argument.
 class TrimOptions {
  public:
-  /// MAXLEN|MINID [=|~] threshold, or LIMIT count. False if the next argument is neither.
+  /// Reads MAXLEN|MINID [=|~] threshold, or LIMIT count. Returns false for any other argument.
   bool accept(Arguments& arguments);
   enum class Use : std::uint8_t { kMayTrim, kMustTrim };
 
-  /// After the last option.
+  /// Checks the options; must be called after the last one.
   void check(Arguments& arguments, Use use);
 
   [[nodiscard]] bool given() const { return given_; }
@@ -72,25 +72,25 @@ struct StreamReadRequest {
   }
 };
 
-/// All but the ids: what they may be depends on the keys. `with_group`: it is XREADGROUP.
+/// Reads all but the ids, whose valid forms depend on the keys. `with_group`: for XREADGROUP.
 StreamReadRequest read_stream_read_request(Arguments& arguments, RequestView request,
                                            bool with_group, bool in_script);
 
-/// There is nothing to read: waits with BLOCK, else answers so. `after` are the ids to be fixed in
-/// place of '$'; empty: as they are.
+/// Ends a read without data: blocks with BLOCK, else replies so. `after` are the ids to write in
+/// place of '$'; empty: the ids stay as they are.
 Reply wait_for_entries(CommandContext& context, const StreamReadRequest& read,
                        std::span<const StreamId> after);
-/// Who has waited for entries after `after` is answered when the stream has moved on, even if it is
-/// empty again.
+/// Returns true if a blocked read is served: the stream's last id has passed `after`, even if the
+/// stream is empty again.
 [[nodiscard]] bool ends_waiting(const CommandContext& context, const Stream& stream,
                                 StreamId after);
 
-// ---- Answers ----
+// ---- Replies ----
 
 inline Reply id_reply(StreamId id) { return Reply::bulk(id.to_string()); }
-/// [id, [field, value, …]]
+/// Returns [id, [field, value, …]].
 Reply entry_reply(const StreamEntry& entry);
-/// [[key, entries], …], or a map from keys to entries. `keys_and_entries` alternate.
+/// Returns [[key, entries], …], or a map from keys to entries. `keys_and_entries` alternate.
 Reply streams_reply(const CommandContext& context, std::vector<Reply> keys_and_entries);
 
 }  // namespace rushgate

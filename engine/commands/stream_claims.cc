@@ -1,4 +1,4 @@
-// Commands on pending entries: who has them, and who takes them over:
+// Commands on the owners of pending entries:
 // https://redis.io/docs/latest/commands/xclaim/
 #include <algorithm>
 #include <cstdint>
@@ -21,7 +21,7 @@
 namespace rushgate {
 namespace {
 
-/// The group that the arguments 1 and 2 name, or an error.
+/// Finds the group of arguments 1 and 2, or returns an error.
 std::optional<Reply> find_group(CommandContext& context, Object*& object, StreamGroup*& group) {
   if (!context.find(context[1], ValueType::kStream, object)) return errors::wrong_type();
   if (object != nullptr) group = object->stream().find_group(context[2]);
@@ -100,8 +100,8 @@ Reply pending_entries(const StreamGroup& group, const PendingQuery& query, std::
 
 // ---- XCLAIM and XAUTOCLAIM ----
 
-/// Whoever claims is made, or noted as seen, only once there is something to claim: unlike in
-/// XREADGROUP.
+/// Returns the claiming consumer. Unlike in XREADGROUP, it is created or marked as seen only when
+/// an entry is claimed.
 StreamConsumer& claimant(CommandContext& context, Object& object, StreamGroup& group) {
   StreamConsumer* consumer = group.find_consumer(context[3]);
   if (consumer == nullptr) return streams::create_consumer(context.db(), object, group, context[3]);
@@ -109,7 +109,7 @@ StreamConsumer& claimant(CommandContext& context, Object& object, StreamGroup& g
   return *consumer;
 }
 
-/// The entry as XCLAIM and XAUTOCLAIM answer it; nil if there is none.
+/// Returns the entry in the form of XCLAIM's reply; nil if it does not exist.
 absl::Status read_claimed(const Stream& stream, StreamId id, bool just_id, Reply& claimed) {
   return stream.read(id, id, [&](const StreamEntry& entry) {
     claimed = just_id ? id_reply(id) : entry_reply(entry);
@@ -126,7 +126,7 @@ std::int64_t read_min_idle(Arguments& arguments, std::string_view text, std::str
 struct ClaimRequest {
   std::int64_t min_idle_ms = 0;
   StreamIds ids;
-  std::int64_t delivered_ms = -1;           // IDLE or TIME, made a time
+  std::int64_t delivered_ms = -1;           // the time of IDLE or TIME
   std::optional<std::uint64_t> deliveries;  // RETRYCOUNT
   bool force = false;
   bool just_id = false;
@@ -139,7 +139,7 @@ std::int64_t read_claim_integer(Arguments& arguments, std::string_view option) {
   return value.value_or(0);
 }
 
-/// False if the next argument is no option.
+/// Returns false if the next argument is not an option.
 bool accept_claim_option(Arguments& arguments, ClaimRequest& claim, std::int64_t now_ms) {
   const bool has_value = arguments.left() >= 2;
   if (arguments.accept("FORCE")) {
@@ -170,7 +170,7 @@ ClaimRequest read_claim_request(Arguments& arguments, CommandContext& context) {
   std::size_t at = 5;
   for (; at < context.size(); ++at, arguments.next()) {
     const auto id = parse_stream_id(context[at]);
-    if (!id) break;  // here the options begin
+    if (!id) break;  // the options begin here
     claim.ids.push_back(*id);
   }
   while (!arguments.at_end()) {
@@ -182,7 +182,7 @@ ClaimRequest read_claim_request(Arguments& arguments, CommandContext& context) {
   return claim;
 }
 
-/// Claims one entry; `claimed` stays nil if that does not come about.
+/// Claims one entry. `claimed` stays nil if it cannot be claimed.
 absl::Status claim_entry(CommandContext& context, Object& object, StreamGroup& group,
                          const ClaimRequest& claim, StreamId id, Reply& claimed) {
   absl::Status status = read_claimed(object.stream(), id, claim.just_id, claimed);
@@ -190,7 +190,7 @@ absl::Status claim_entry(CommandContext& context, Object& object, StreamGroup& g
   const PendingEntry* pending = group.find_pending(id);
   if (claimed.is_nil()) {
     if (pending != nullptr)
-      streams::acknowledge(context.db(), object, group, id);  // the entry is deleted
+      streams::acknowledge(context.db(), object, group, id);  // the entry was deleted
     return status;
   }
   const bool is_idle =
@@ -217,7 +217,7 @@ struct AutoclaimRequest {
   bool just_id = false;
 };
 
-constexpr std::int64_t kAttemptsPerEntry = 10;  // pending entries looked at for each one asked for
+constexpr std::int64_t kAttemptsPerEntry = 10;  // examined pending entries per requested entry
 
 AutoclaimRequest read_autoclaim_request(Arguments& arguments) {
   AutoclaimRequest autoclaim;
@@ -239,7 +239,7 @@ AutoclaimRequest read_autoclaim_request(Arguments& arguments) {
 }
 
 struct Autoclaimed {
-  StreamId cursor;  // where to go on; 0-0: at the end
+  StreamId cursor;  // next position; 0-0: at the end
   std::vector<Reply> entries;
   std::vector<Reply> deleted;
 };
@@ -314,7 +314,7 @@ Reply xclaim_command(CommandContext& context) {
   }
   std::vector<Reply> entries;
   ReplyAllowance allowance(context.session().reply_bytes_max);
-  for (const StreamId id : claim.ids) {  // one may be there again and again
+  for (const StreamId id : claim.ids) {  // ids may repeat
     Reply claimed;
     const absl::Status status = claim_entry(context, *object, *group, claim, id, claimed);
     if (!status.ok() || !allowance.take(memory_bytes(claimed))) {

@@ -1,5 +1,5 @@
-// Every error text of the commands on streams, word for word Redis 7.0's; the one exception is
-// named.
+// All error messages of the stream commands, word for word as in Redis 7.0 except the one marked as
+// ours.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Commands on consumer groups, but for those on pending entries:
+// Commands on consumer groups, except pending entries:
 // https://redis.io/docs/latest/commands/?group=stream
 #include <cstdint>
 #include <optional>
@@ -44,7 +44,7 @@ GroupOptions read_group_options(Arguments& arguments, CommandContext& context,
   return options;
 }
 
-/// What a subcommand that needs the key, or the group too, works on; an error if it is not there.
+/// Finds the stream, and the group if needed, for a subcommand; returns an error if one is missing.
 std::optional<Reply> find_stream(CommandContext& context, Object*& object) {
   if (!context.find(context[2], ValueType::kStream, object)) return errors::wrong_type();
   if (object == nullptr) return errors::key_required_by_xgroup();
@@ -156,11 +156,11 @@ Reply xgroup_help_command(CommandContext&) {
 
 namespace {
 
-/// One of the streams to read from.
+/// A stream to read from.
 struct Source {
   Object* object = nullptr;
-  StreamGroup* group = nullptr;   // null: not to be looked at
-  std::optional<StreamId> after;  // of the consumer's history; nothing: new entries ('>')
+  StreamGroup* group = nullptr;   // null: skip it
+  std::optional<StreamId> after;  // position in the consumer's history; empty: new entries ('>')
 };
 
 Source find_source(CommandContext& context, const StreamReadRequest& read, std::size_t i,
@@ -187,11 +187,11 @@ Source find_source(CommandContext& context, const StreamReadRequest& read, std::
   const auto id = parse_stream_id(text);
   if (!id) arguments.fail(errors::invalid_stream_id());
   if (id != StreamId::max())
-    source.after = id.value_or(StreamId{});  // Redis takes the greatest id for '>'
+    source.after = id.value_or(StreamId{});  // Redis uses the greatest id for '>'
   return source;
 }
 
-/// A consumer is made, or noted as seen, when he is answered: not if there is nothing new for him.
+/// Returns the consumer. It is created or marked as seen only when a reply has entries for it.
 StreamConsumer& consumer_of(CommandContext& context, const Source& source, std::string_view name) {
   StreamConsumer* consumer = source.group->find_consumer(name);
   if (consumer == nullptr)
@@ -200,14 +200,14 @@ StreamConsumer& consumer_of(CommandContext& context, const Source& source, std::
   return *consumer;
 }
 
-/// The group has been given the entries `ids`, which follow its position.
+/// Advances the group past the entries `ids`, which follow its position.
 void advance_group(Database& db, const Source& source, const std::vector<StreamId>& ids) {
   const Stream& stream = source.object->stream();
   std::int64_t entries_read = source.group->entries_read;
   for (const StreamId id : ids) {
     if (entries_read != StreamGroup::kEntriesReadUnknown && !stream.may_have_gap_from(id)) {
       entries_read = static_cast<std::int64_t>(static_cast<std::uint64_t>(entries_read) +
-                                               1);  // ENTRIESREAD may be any
+                                               1);  // ENTRIESREAD may have any value
     } else {
       entries_read = stream.entries_up_to(id);
     }
@@ -215,7 +215,7 @@ void advance_group(Database& db, const Source& source, const std::vector<StreamI
   streams::set_group_position(db, *source.object, *source.group, ids.back(), entries_read);
 }
 
-/// Gives the consumer entries that the group has not been given yet.
+/// Delivers entries that no consumer of the group has received.
 absl::Status read_new(CommandContext& context, const StreamReadRequest& read, const Source& source,
                       ReplyAllowance& allowance, std::vector<Reply>& entries) {
   const auto first = source.group->last_delivered.next();
@@ -239,8 +239,8 @@ absl::Status read_new(CommandContext& context, const StreamReadRequest& read, co
   return status;
 }
 
-/// Gives the consumer once more what it has not acknowledged; [id, nil] stands for an entry that
-/// was deleted since.
+/// Delivers the consumer's unacknowledged entries again. [id, nil] stands for an entry that was
+/// deleted since.
 absl::Status read_history(CommandContext& context, const StreamReadRequest& read,
                           const Source& source, ReplyAllowance& allowance,
                           std::vector<Reply>& entries) {
@@ -299,7 +299,7 @@ Reply xreadgroup_command(CommandContext& context) {
       changes.roll_back_to(mark);
       return status.ok() ? errors::reply_too_large() : errors::store_failed(status);
     }
-    if (entries.empty() && !source.after) {  // a history is answered even if it is empty
+    if (entries.empty() && !source.after) {  // an empty history is a reply, too
       const StreamId after = source.group->last_delivered;
       if (!ends_waiting(context, source.object->stream(), after)) continue;
       consumer_of(context, source, read.consumer);

@@ -1,4 +1,4 @@
-// What can be asked about streams: https://redis.io/docs/latest/commands/xinfo-stream/
+// XINFO: https://redis.io/docs/latest/commands/xinfo-stream/
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -18,7 +18,7 @@
 namespace rushgate {
 namespace {
 
-/// The stream that XINFO is asked about, or an error.
+/// Finds the stream, or returns an error.
 std::optional<Reply> find_stream(CommandContext& context, Object*& object) {
   if (!context.find(context[2], ValueType::kStream, object)) return errors::wrong_type();
   if (object == nullptr) return errors::no_such_key();
@@ -54,8 +54,8 @@ Reply lag_reply(const Stream& stream, const StreamGroup& group) {
 
 // ---- XINFO STREAM ----
 
-/// There is no radix tree here: these are the numbers that Redis would have with nodes of
-/// kNodeEntries entries, the second roughly.
+/// There is no radix tree here. These are Redis's numbers for nodes of kNodeEntries entries; the
+/// second is an estimate.
 struct NodeCounts {
   explicit NodeCounts(const Stream& stream) {
     if (stream.length() == 0) return;

@@ -1,4 +1,4 @@
-// Commands on streams, but for those on consumer groups:
+// Commands on streams, except consumer groups:
 // https://redis.io/docs/latest/commands/?group=stream
 #include "engine/keyspace/streams.h"
 
@@ -25,7 +25,7 @@ namespace {
 // ---- XADD ----
 
 constexpr std::size_t kEntryBytesMax = std::size_t{1}
-                                       << 30;  // as in Redis: names and values together
+                                       << 30;  // as in Redis, for names and values together
 
 struct AddRequest {
   bool make_stream = true;  // NOMKSTREAM
@@ -71,7 +71,8 @@ AddRequest read_add_request(Arguments& arguments) {
   return add;
 }
 
-/// The id that the entry gets, in a stream that stands at `last`; nothing if it is not above that.
+/// Returns the id of the new entry in a stream with the last id `last`; empty if it would not be
+/// greater.
 std::optional<StreamId> choose_id(const AddRequest& add, StreamId last, std::int64_t now_ms) {
   if (add.automatic) return Stream::id_after(last, now_ms);
   StreamId id = add.id;
@@ -82,7 +83,7 @@ std::optional<StreamId> choose_id(const AddRequest& add, StreamId last, std::int
 
 // ---- XRANGE and XREVRANGE ----
 
-/// COUNT count; nothing if it is not given.
+/// Reads COUNT count; empty without it.
 std::optional<std::int64_t> read_count(Arguments& arguments) {
   std::optional<std::int64_t> count;
   while (!arguments.at_end()) {
@@ -123,7 +124,7 @@ Reply range_reply(CommandContext& context, std::size_t start_at, std::size_t end
 struct SetIdRequest {
   StreamId last_id;
   std::optional<std::int64_t> entries_added;
-  StreamId max_deleted_id;  // 0-0: as it is
+  StreamId max_deleted_id;  // 0-0: unchanged
 };
 
 StreamId next_stream_id(Arguments& arguments) {
@@ -155,11 +156,11 @@ SetIdRequest read_set_id_request(Arguments& arguments) {
 
 // ---- XREAD ----
 
-/// What XREAD is to read from the stream named `i`: entries above the id that is returned. `object`
-/// is null if there is no stream.
+/// Returns the id after which XREAD reads the stream number `i`. `object` is null if there is no
+/// stream.
 StreamId read_after(CommandContext& context, const StreamReadRequest& read, std::size_t i,
                     Arguments& arguments, Object*& object) {
-  // Whoever waits for a stream goes on waiting if something else is put in its place.
+  // A client blocked on a stream stays blocked when another type replaces it.
   const bool is_stream = context.find(read.key(context.request(), i), ValueType::kStream, object);
   if (!is_stream && !context.ready_key()) arguments.fail(errors::wrong_type());
   const std::string_view text = errors::as_c_string(read.id(context.request(), i));
@@ -197,8 +198,8 @@ Reply xadd_command(CommandContext& context) {
   if (last == StreamId::max()) return errors::ids_exhausted();
   if (add.automatic_seq && add.id.ms == last.ms &&
       last.seq == std::numeric_limits<std::uint64_t>::max()) {
-    return errors::entry_too_large();  // Redis's words for a millisecond whose sequence numbers are
-                                       // used up
+    return errors::entry_too_large();  // Redis's message for a millisecond without free sequence
+                                       // numbers
   }
   const auto id = choose_id(add, last, context.now_ms());
   if (!id) return errors::id_not_above_last();

@@ -1,4 +1,4 @@
-// Commands that count in strings: https://redis.io/docs/latest/commands/?group=string
+// Commands on numbers in strings: https://redis.io/docs/latest/commands/?group=string
 #include <cmath>
 #include <cstdint>
 #include <limits>

@@ -16,7 +16,7 @@
 namespace rushgate {
 namespace {
 
-/// Would a string that has `size` bytes before the ones that are added become too long?
+/// Returns true if a string of `size` bytes is too long after adding more.
 bool is_too_long(std::uint64_t size, std::size_t added) {
   return added > kStringBytesMax || size > kStringBytesMax - added;
 }

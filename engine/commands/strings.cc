@@ -38,14 +38,14 @@ constexpr ExpiryOption kExpiryOptions[] = {
     {"PXAT", 1, false},
 };
 
-/// EX, PX, EXAT or PXAT, if given, and its value: the last one, if it is given again.
+/// EX, PX, EXAT or PXAT with its value, if given. If repeated, the last one counts.
 struct ExpiryArgument {
   const ExpiryOption* option = nullptr;
   std::string_view text;
 };
 
-/// EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds. False if
-/// the next argument is none of them.
+/// EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds.
+/// Returns false if the next argument is none of them.
 bool accept_expiry(Arguments& arguments, ExpiryArgument& expiry) {
   for (const ExpiryOption& option : kExpiryOptions) {
     if (!arguments.accept(option.keyword)) continue;
@@ -56,8 +56,8 @@ bool accept_expiry(Arguments& arguments, ExpiryArgument& expiry) {
   return false;
 }
 
-/// The moment `amount` units from `start_ms`. Unlike EXPIRE, commands on strings take no time of
-/// zero or less.
+/// Returns the time `amount` units after `start_ms`. Unlike EXPIRE, commands on strings reject
+/// times of zero or less.
 std::int64_t to_expiry(Arguments& arguments, std::string_view command, std::int64_t amount,
                        std::int64_t unit_ms, std::int64_t start_ms) {
   constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
@@ -69,7 +69,7 @@ std::int64_t to_expiry(Arguments& arguments, std::string_view command, std::int6
   return start_ms + amount * unit_ms;
 }
 
-/// The moment that the option names; kNoExpiry if there is none.
+/// Returns the time of the option; kNoExpiry if there is none.
 std::int64_t read_expiry(Arguments& arguments, std::string_view command,
                          const ExpiryArgument& expiry, std::int64_t now_ms) {
   if (expiry.option == nullptr) return kNoExpiry;
@@ -109,7 +109,7 @@ SetOptions read_set_options(Arguments& arguments) {
   return options;
 }
 
-// SETEX, PSETEX
+// Runs SETEX and PSETEX.
 Reply set_for_a_time(CommandContext& context, std::string_view command, std::int64_t unit_ms) {
   Arguments arguments(context.request(), 2);
   const std::int64_t amount = arguments.next_integer();
@@ -122,7 +122,7 @@ Reply set_for_a_time(CommandContext& context, std::string_view command, std::int
   return Reply::ok();
 }
 
-// MSET, MSETNX
+// Runs MSET and MSETNX.
 Reply set_many(CommandContext& context, bool only_if_absent) {
   Arguments arguments(context.request());
   arguments.expect_pairs();
@@ -240,7 +240,7 @@ Reply mget_command(CommandContext& context) {
   values.reserve(context.size() - 1);
   ReplyAllowance allowance(context.session().reply_bytes_max);
   for (std::size_t i = 1; i < context.size(); ++i) {
-    Object* object = nullptr;  // stays null for a key of another type: not an error here
+    Object* object = nullptr;  // null for a key of another type, which is no error here
     static_cast<void>(context.find(context[i], ValueType::kString, object));
     values.push_back(value_reply(object));
     if (!allowance.take(memory_bytes(values.back()))) return errors::reply_too_large();

@@ -23,7 +23,7 @@ void unwatch_all(Session& session, Keyspace& keyspace) {
   session.held_bytes.watched = 0;
 }
 
-/// The database, too, keeps the name of a key that is not there.
+/// The database stores the name, too, if the key does not exist.
 std::size_t memory_bytes(const WatchedKey& watched) {
   return 2 * (sizeof(watched) + heap_bytes(watched.key));
 }
@@ -57,7 +57,7 @@ Reply multi_command(CommandContext& context) {
 Reply exec_command(CommandContext& context) {
   Session& session = context.session();
   if (!session.transaction) return errors::without_multi("EXEC");
-  absl::Cleanup end = [&] { end_transaction(context); };  // whatever is thrown meanwhile
+  absl::Cleanup end = [&] { end_transaction(context); };  // also after an exception
   const bool has_changed = any_watched_key_has_changed(session, context.keyspace());
   const Transaction transaction = *std::move(session.transaction);
   std::move(end).Invoke();

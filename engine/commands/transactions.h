@@ -1,4 +1,4 @@
-// What MULTI, EXEC and WATCH keep of a client:
+// The state of MULTI, EXEC and WATCH in a session:
 // https://redis.io/docs/latest/develop/interact/transactions/
 #pragma once
 
@@ -9,10 +9,10 @@ namespace rushgate {
 
 class CommandContext;
 
-/// So that EXEC would refuse to run.
+/// Returns true if a watched key has changed, so that EXEC would fail.
 [[nodiscard]] bool any_watched_key_has_changed(const Session& session, Keyspace& keyspace);
 
-/// Neither a transaction nor a watched key is left. Inside the turn.
+/// Ends the transaction and the watches. Must be called inside the turn.
 void end_transaction(Session& session, Keyspace& keyspace);
 void end_transaction(const CommandContext& context);
 

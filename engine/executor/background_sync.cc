@@ -36,7 +36,7 @@ void BackgroundSync::loop() {
   while (true) {
     changed_.wait(lock, [this] { return written_ || stopping_; });
     if (!written_) return;
-    // What is written within this second shares the fsync.
+    // Writes within this second share the fsync.
     changed_.wait_for(lock, std::chrono::milliseconds(kEveryMs), [this] { return stopping_; });
     written_ = false;
     lock.unlock();
@@ -49,7 +49,7 @@ void BackgroundSync::sync() {
   try {
     const absl::Status synced = sync_();
     if (!synced.ok()) report_(synced);
-  } catch (const std::exception&) {  // no memory: how far it came is not known
+  } catch (const std::exception&) {  // out of memory: the synced position stays as it was
     report_(thrown_);
   }
 }

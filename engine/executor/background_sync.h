@@ -16,7 +16,7 @@ class BackgroundSync {
  public:
   static constexpr std::int64_t kEveryMs = 1'000;
 
-  /// `sync` runs on a thread of its own. `report`, which must throw nothing, gets what it returns if
+  /// `sync` runs on a thread of its own. `report`, which must throw nothing, gets its result if
   /// that is an error, and an error if it throws.
   BackgroundSync(absl::AnyInvocable<absl::Status()> sync,
                  absl::AnyInvocable<void(const absl::Status&)> report);

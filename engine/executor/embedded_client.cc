@@ -12,7 +12,7 @@ namespace {
 
 Reply reentrant() { return executor_errors::reply(executor_errors::kReentrantText); }
 
-/// Without memory for the conversion, the client cannot learn the outcome.
+/// Converts a reply. Without memory for it, the outcome is reported as unknown.
 Reply in_protocol(Reply reply, int protocol) noexcept {
   try {
     return protocol == 3 ? std::move(reply) : to_resp2(std::move(reply));
@@ -21,7 +21,7 @@ Reply in_protocol(Reply reply, int protocol) noexcept {
   }
 }
 
-/// Replies in the protocol of a client. Their memory is reserved before the requests run.
+/// Replies in the protocol of a client. Reserves their memory before the requests run.
 class ConvertedReplies {
  public:
   explicit ConvertedReplies(std::size_t count) { converted_.reserve(count); }
@@ -125,14 +125,14 @@ std::vector<Reply> EmbeddedClient::pipeline_suspended(std::span<const Request> r
   return answers;
 }
 
-/// The operation may outlive this call, so it keeps what it needs.
+/// The operation may outlive this call, so it owns its data.
 std::vector<Reply> EmbeddedClient::pipeline_until_deadline(std::span<const Request> requests) {
   auto operation = new_operation();
   operation->owned_requests.assign(requests.begin(), requests.end());
   operation->requests = operation->owned_requests;
   ConvertedReplies converted(requests.size());
   if (!executor_->run_and_wait(*operation, options_.fail_when_full)) {
-    static_cast<void>(operation.release());  // the executor's now
+    static_cast<void>(operation.release());  // owned by the executor now
     return std::vector<Reply>(requests.size(),
                               Reply::error(std::string(executor_errors::kTimedOutText)));
   }

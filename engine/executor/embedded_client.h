@@ -1,4 +1,4 @@
-// A Client whose backend is the engine of this process.
+// The Client of the embedded engine.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ namespace rushgate {
 
 class Executor;
 
-/// Made by Engine::open_client().
+/// Created by Engine::open_client().
 class EmbeddedClient final : public Client {
  public:
   EmbeddedClient(std::shared_ptr<Executor> executor, const ClientOptions& options);
   ~EmbeddedClient() override;
 
-  /// Completions run on the service thread, one at a time, in the order in which their requests
-  /// were answered. In manual mode they run on the calling thread before the outermost call
+  /// Completions run on the service thread, one at a time, in the order of their
+  /// replies. In manual mode they run on the calling thread before the outermost call
   /// returns.
   void submit(Request request, Completion completion) override;
   Reply call(Request request) override;
@@ -39,14 +39,14 @@ class EmbeddedClient final : public Client {
   using PipelineCompletion = absl::AnyInvocable<void(std::vector<Reply>)>;
 
   [[nodiscard]] std::int64_t deadline_ms() const;
-  /// One that may outlive this client.
+  /// Returns an operation that may outlive this client.
   [[nodiscard]] std::unique_ptr<Operation> new_operation() const;
   void post(std::unique_ptr<Operation> operation);
-  /// Submits a pipeline: one submission, one completion with all replies, in the order of the
-  /// requests, which must stay as they are until then.
+  /// Submits a pipeline: one submission, and one completion with all replies in the order of the
+  /// requests. `requests` must not change until then.
   void submit_all(std::span<const Request> requests, PipelineCompletion completion);
-  /// Returns true if callers wait by ClientOptions::wait: not in a callback, which the completion
-  /// that would resume the caller has to wait for.
+  /// Returns true if callers wait as ClientOptions::wait defines. Callbacks do not: the completion
+  /// that would resume the caller could not run.
   [[nodiscard]] bool suspends_callers() const;
   [[nodiscard]] std::vector<Reply> pipeline_suspended(std::span<const Request> requests);
   [[nodiscard]] std::vector<Reply> pipeline_until_deadline(std::span<const Request> requests);
@@ -54,7 +54,7 @@ class EmbeddedClient final : public Client {
   const std::shared_ptr<Executor> executor_;
   const ClientOptions options_;
   const std::shared_ptr<Session> session_;  // guarded by the turn
-  std::unique_ptr<Operation> session_end_;  // made beforehand: its destruction needs no memory
+  std::unique_ptr<Operation> session_end_;  // created early, so that the destructor needs no memory
 };
 
 }  // namespace rushgate

@@ -1,10 +1,10 @@
-// Who runs a command, and when: one at a time, in the order of submission, in groups that are
-// committed together.
+// Runs commands one at a time, in the order of submission, and commits them in batches (flat
+// combining with group commit).
 //
-// A caller that finds nobody at work takes the turn: it runs its own request and those queued
-// meanwhile as one group, commits the group, answers it, and looks at the queue once more. When it
-// has its reply it works for others a little longer; then it hands the turn to the next that waits.
-// docs/internals.md walks through it.
+// A caller that finds no thread at work takes the turn. It runs its own request and the queued ones
+// as one commit batch, commits, sends the replies, and checks the queue again. After its own reply
+// it works for others for a limited time. Then it hands the turn to the next waiting caller.
+// docs/internals.md follows a request through it.
 #pragma once
 
 #include <atomic>
@@ -40,48 +40,48 @@ namespace rushgate {
 /// Thread-safe. Engine and the embedded clients share it.
 class Executor final : private BusyMonitor, private KeyListener, private BlockedClients {
  public:
-  /// `clock` replaces the machine's, where no manual clock is set.
+  /// `clock` replaces the system's clock if no manual clock is set.
   Executor(std::unique_ptr<Store> store, EngineOptions options,
            std::unique_ptr<const Clock> clock = nullptr);
   ~Executor() override;
 
-  /// Loads the keyspace and starts the service thread. To be called once, first. kInvalidArgument:
-  /// two scripts of one name.
+  /// Loads the keyspace and starts the service thread. Must be called once, first.
+  /// kInvalidArgument: two scripts of one name.
   absl::Status start(std::vector<NamedScript> scripts);
 
-  /// Runs `operation` and waits for its answer. False if its deadline passed while it was queued:
-  /// it then belongs to the executor, which deletes it. (One without a deadline may therefore live
-  /// on the caller's stack.)
+  /// Runs `operation` and waits for its replies. Returns false if its deadline passed while it was
+  /// queued; the executor then owns and deletes it. (An operation without a deadline may live on
+  /// the caller's stack.)
   bool run_and_wait(Operation& operation, bool fail_when_full);
 
-  /// Queues all the operations in their order, then waits for the answers of those that have no
-  /// completion; the others are the executor's from now on. None has a deadline. While a script
-  /// that this thread runs is over its time, `while_busy` is called again and again.
+  /// Queues all operations in their order, then waits for the ones without a completion. The
+  /// executor owns the others. No operation may have a deadline. `while_busy` is called repeatedly
+  /// while a script of this thread exceeds its time limit.
   void run_all_and_wait(std::span<Operation* const> operations,
                         absl::FunctionRef<void()> while_busy);
 
-  /// In `while_busy`: answers as others are answered while a script is over its time.
+  /// For `while_busy`: replies as to other clients while a script exceeds its time limit.
   void answer_busy(Operation& operation);
 
-  /// Queues an operation that has a completion.
+  /// Queues an operation with a completion.
   void post(std::unique_ptr<Operation> operation, bool fail_when_full);
 
-  /// What waits for the client is answered as if its time were up.
+  /// Times out the blocking commands of a client.
   void unblock_session(std::shared_ptr<Session> session) {
     post(make_operation(std::move(session), Operation::Kind::kUnblock), inside_turn());
   }
-  /// Returns the operation that end_session() takes: to be made while the client can still fail.
+  /// Returns the operation for end_session(). Create it early, because it needs memory.
   static std::unique_ptr<Operation> make_session_end(std::shared_ptr<Session> session) {
     return make_operation(std::move(session), Operation::Kind::kEndSession);
   }
-  /// The client is gone: what waits for it is answered, and nothing of it stays behind. Needs no
+  /// Ends a session: replies to its blocked commands and removes its state. Needs no
   /// memory.
   void end_session(std::unique_ptr<Operation> session_end);
 
-  /// Makes everything answered so far safe against power loss.
+  /// Makes all replies so far safe against power loss.
   absl::Status sync();
 
-  /// Manual mode: fires what falls due, in order of time.
+  /// Manual mode: runs due work in order of time.
   void advance_ms(std::int64_t duration_ms);
 
   [[nodiscard]] absl::Status health() const;
@@ -89,36 +89,36 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
 
   [[nodiscard]] const Clock& clock() const { return *clock_; }
   [[nodiscard]] ServiceThread& service() { return service_; }
-  /// For what may be called from any thread.
+  /// For the functions of LuaHost that any thread may call.
   [[nodiscard]] LuaHost& lua() { return lua_; }
-  /// close() has begun: the engine may be gone, and with it a manual clock.
+  /// Returns true once close() has begun. The engine and a manual clock may be gone then.
   [[nodiscard]] bool is_closed() const { return closed_; }
   [[nodiscard]] bool is_manual() const { return options_.manual_clock != nullptr; }
-  /// Returns true if sync() has anything to do.
+  /// Returns true if sync() has an effect.
   [[nodiscard]] bool keeps_on_disk() const { return durability_ != Durability::kMemory; }
   [[nodiscard]] bool knows_native(std::string_view name) const { return natives_.knows(name); }
-  /// For any thread.
+  /// Registers native scripts. Any thread may call it.
   void add_natives(std::span<const NamedScript> scripts);
-  /// Returns how much memory the keyspace took after the last commit batch, without values that
-  /// were freed since. From any thread.
+  /// Returns the memory of the keyspace after the last commit batch, less the values freed since.
+  /// Any thread may call it.
   [[nodiscard]] std::size_t keyspace_bytes() const {
     return kept_bytes_.load(std::memory_order_relaxed) + keyspace_.lazy_free().bytes_pending();
   }
-  /// Gives the session its id. It is to be ended by end_session().
+  /// Assigns an id to the session. end_session() must follow.
   void begin_session(std::shared_ptr<Session> session);
 
   /// Sets what CONFIG and INFO report about the server.
   void set_server(const ServerSettings& server) { sessions_.set_server(server); }
 
-  /// A client was turned away.
+  /// Counts a refused connection.
   void note_refused_session() { sessions_.note_refusal(); }
 
-  /// Is the calling thread inside this executor's turn (a native script, say)? Calling a Client
-  /// from there is an error.
+  /// Returns true if the calling thread is inside this executor's turn, for example in a native
+  /// script. It must not call a Client then.
   [[nodiscard]] bool inside_turn() const;
 
  private:
-  /// A key on which somebody waits.
+  /// A key with blocked clients.
   struct Signalled {
     std::uint8_t db;
     std::string key;
@@ -134,27 +134,27 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
   bool callers_run() const {
     return options_.policy == EngineOptions::Policy::kCallers || is_manual();
   }
-  /// Runs groups until nothing is left or the thread has done its share: first `own`, if there is
-  /// one, then those that are queued. Has the turn when it begins, not when it ends.
+  /// Runs commit batches (`own` first, if not null) until the queue is empty or the share is done.
+  /// The thread has the turn at the beginning, and not at the end.
   void work(Operation* own, TurnShare share);
   [[nodiscard]] TurnShare share_of_caller(std::span<const Operation* const> own) const;
   /// Hands the turn to the submitter of the next operation. Returns false, and keeps the turn, if
-  /// no thread waits for that operation, or if there is none.
+  /// there is no operation or no thread waits for it.
   bool hand_over();
-  /// What the service thread does when it is kicked, or something is due.
+  /// Does the service thread's work after a kick or at a due time.
   std::int64_t serve();
   static std::unique_ptr<Operation> make_operation(std::shared_ptr<Session> session,
                                                    Operation::Kind kind);
   void enqueue(Operation& operation, bool fail_when_full);
-  /// Waits for room in the queue. False if it did not get it: the operation is answered then.
+  /// Queues an operation; waits for space. Returns false if it has been replied to instead.
   bool push(Operation& operation, bool fail_when_full, bool may_make_room);
   void wait_for_room(const Operation& operation, std::uint32_t seen);
   void tell_of_room();
   bool wait_until_answered(Operation& operation);
-  /// The same, but returns when the submitter is given the turn, too: kAnswered, kAbandoned or
-  /// kHasTurn.
+  /// As wait_until_answered(), but also returns when the submitter gets the turn: kAnswered,
+  /// kAbandoned or kHasTurn.
   Operation::State wait_for_news(Operation& operation);
-  /// The same for the service thread in a callback: nobody else may be there to do the work.
+  /// As wait_until_answered(), for a callback on the service thread: it may have to run the queue.
   bool serve_until_answered(Operation& operation);
   void refuse(Operation& operation, std::string_view error);
   void refuse_late_submissions();
@@ -165,13 +165,13 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
   Operation* next_operation(Operation*& own);
   [[nodiscard]] bool has_unfinished() const { return unfinished_ != nullptr || !resumed_.empty(); }
   bool begin(Operation& operation);
-  /// Runs `part` in a savepoint. If it throws, what it changed in the keyspace is rolled back, and
-  /// the error for its client is returned.
+  /// Runs `part` in a savepoint. If it throws, rolls back its changes and returns the error for its
+  /// client.
   std::optional<Reply> attempt(absl::FunctionRef<void()> part);
   void run_requests(Operation& operation, TurnShare& share);
-  /// Returns true if a reply may be made that no thread waits for. False: its client is ended.
+  /// Returns true if a reply is allowed without a waiting thread. If not, ends the client.
   static bool takes_reply(const Operation& operation);
-  /// Fetches the memory of their keys.
+  /// Prefetches the memory of the requests' keys.
   void warm_keys(const Session& session, std::span<const Request> requests);
   void run_request(Operation& operation, const Request& request);
   void give(Operation& operation, Reply&& reply);
@@ -179,7 +179,7 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
   void commit_group();
   void abandon_group(Operation*& own);
   void answer_group();
-  /// Makes every reply of the group `error`.
+  /// Replaces every reply of the commit batch with `error`.
   void fail_group(std::string_view error);
   void answer(Operation& operation);
   void update_time();
@@ -216,7 +216,7 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
   alignas(64) std::atomic<bool> turn_{false};
   alignas(64) std::atomic<bool> service_waits_{
       false};  // the service thread wanted the turn and found it taken
-  std::atomic<std::uint32_t> room_made_{0};  // slept on by those who find the queue full
+  std::atomic<std::uint32_t> room_made_{0};  // callers that found the queue full sleep on it
   std::atomic<std::uint32_t> waiting_for_room_{0};
   std::atomic<std::int64_t> next_due_ms_{ServiceThread::kNever};  // monotonic
   std::atomic<std::uint64_t> last_session_id_{0};
@@ -236,15 +236,15 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
   Channels channels_;
   CommandServices services_;
   ParkingLot parking_;
-  Operation* unfinished_ = nullptr;  // the first of the next group: a long pipeline that goes on,
+  Operation* unfinished_ = nullptr;  // the first of the next batch: a long pipeline that continues,
                                      // or one whose submitter was handed the turn
-  bool is_group_kept_ = false;       // nothing of the group is rolled back any more
-  bool had_fsync_ = false;           // the last group ended with one
+  bool is_group_kept_ = false;       // nothing of the batch is rolled back any more
+  bool had_fsync_ = false;           // the last batch ended with an fsync
   bool lacks_memory_ = false;        // for the removal of keys that expired
-  Changes::Mark after_expiry_{};     // what the group did before it: keys that expired
-  bool made_room_ = false;           // something was taken from the queue in this group
-  OperationList<&Operation::next_in_group> in_group_;  // got replies in the current group
-  OperationList<&Operation::next> resumed_;  // served while parked, with more requests to run
+  Changes::Mark after_expiry_{};     // before it, the batch only removed expired keys
+  bool made_room_ = false;           // an operation was removed from the queue in this batch
+  OperationList<&Operation::next_in_group> in_group_;  // got replies in the current batch
+  OperationList<&Operation::next> resumed_;  // served while blocked, with more requests to run
   std::vector<Signalled> signalled_;         // in order
   std::size_t group_requests_ = 0;
   std::int64_t sync_due_ms_ = ServiceThread::kNever;  // manual mode with everysec: monotonic

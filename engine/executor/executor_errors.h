@@ -1,4 +1,4 @@
-// The error texts of the executor itself.
+// Error messages of the executor itself.
 #pragma once
 
 #include <new>
@@ -20,13 +20,13 @@ inline constexpr std::string_view kReentrantText =
     "REENTRANT a client was called from inside the engine's turn (a native script?)";
 
 inline constexpr std::string_view kEmptyRequestText = "ERR the request has no command";
-/// For want of memory nothing was done. A std::string holds it without memory of its own.
+/// Out of memory; the request did not run. A std::string holds it without an allocation.
 inline constexpr const char* kOutOfMemoryText = "OOM no memory";
 
-// These throw nothing: without memory for the reason, the code stands alone, which a std::string
-// holds without memory of its own.
+// These functions do not throw. Without memory for the message, they return the code alone, which a
+// std::string holds without an allocation.
 
-/// Calls make_text() for the text of an error; returns `code` if there is no memory for it.
+/// Returns the error message of make_text(), or `code` if there is no memory for it.
 template <class MakeText>
 std::string text_or(std::string_view code, MakeText make_text) noexcept {
   try {
@@ -41,15 +41,15 @@ inline Reply reply(std::string_view text) noexcept {
       text_or(text.substr(0, text.find(' ')), [text] { return std::string(text); }));
 }
 
-/// What every write gets once the store has failed; after Redis's MISCONF for a failing AOF.
+/// Returns the error of every write after a store failure; after Redis's MISCONF for the AOF.
 inline std::string write_refusal(const absl::Status& reason) noexcept {
   return text_or("MISCONF", [&] {
     return "MISCONF Errors writing to the store: " + std::string(reason.message());
   });
 }
 
-/// Of a request that was ended by an exception, but for one that tells of missing memory. Nothing
-/// was done.
+/// Returns the error of a request that was ended by an exception other than out of memory. The
+/// request had no effect.
 inline std::string internal(std::string_view reason) noexcept {
   return text_or("ERR", [&] { return "ERR internal error: " + std::string(reason); });
 }

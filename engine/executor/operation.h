@@ -1,4 +1,4 @@
-// One submission on its way through the executor: one or more requests of one client, run in order.
+// One submission in the executor: one or more requests of one client, run in order.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@
 
 namespace rushgate {
 
-/// How much memory replies may take. The request that reaches the bound is the last one that runs.
+/// A bound on the memory of replies. The request that reaches the bound is the last to run.
 struct ReplyBudget {
   std::size_t bytes_left;           // of one operation
   std::size_t* bytes_left_for_all;  // of several operations
@@ -33,41 +33,41 @@ struct ReplyBudget {
   }
 };
 
-/// Belongs to its submitter until it is queued, then to the executor until it is answered.
+/// Owned by its submitter until it is queued, then by the executor until its replies are complete.
 struct Operation {
   enum State : std::uint32_t {
-    kQueued,     // nobody sleeps on it
+    kQueued,     // no thread sleeps on it
     kSleeping,   // queued, and its submitter sleeps
-    kRunning,    // has begun: it can't be abandoned any more
-    kHasTurn,    // its submitter, which waits, was given the turn and is to run it
+    kRunning,    // has begun: it can no longer be abandoned
+    kHasTurn,    // its waiting submitter has the turn and must run it
     kAnswered,   // replies are complete
-    kAbandoned,  // its submitter gave up while it was queued: whoever finds it deletes it
+    kAbandoned,  // its submitter gave up while it was queued; the executor deletes it
   };
   enum class Kind : std::uint8_t {
     kRequests,
-    kUnblock,  // no request: those of the session that wait are answered as if their time were up
-    kEndSession,  // no request: the client is gone
+    kUnblock,     // no request: times out the blocked requests of the session
+    kEndSession,  // no request: ends the session
   };
   using Replies = absl::InlinedVector<Reply, 1>;
   using Completion = absl::AnyInvocable<void(Replies, int protocol)>;
 
-  // ---- What is asked: constant once submitted ----
+  // ---- The requests: constant once submitted ----
   Session* session = nullptr;
   std::span<const Request> requests;
   std::int64_t deadline_ms =
-      0;  // monotonic; if it passes before the first request has begun, none runs. 0: none
-  Completion completion;  // called on the service thread; null: a thread sleeps on `state`
-  std::vector<Request> owned_requests;     // what `requests` points to, if nobody else keeps it
-  std::shared_ptr<Session> owned_session;  // keeps `session` alive, if nobody else does
+      0;  // monotonic; no request of the operation begins after it. 0: no deadline
+  Completion completion;         // called on the service thread; null: a thread sleeps on `state`
+  std::vector<Request> owned_requests;     // owns the requests, if no other object does
+  std::shared_ptr<Session> owned_session;  // owns `session`, if no other object does
   Kind kind = Kind::kRequests;
   ReplyBudget* reply_budget = nullptr;  // null: no bound
-  bool submitter_serves = false;  // it is the service thread, in a callback: an answer kicks it
+  bool submitter_serves = false;        // the service thread in a callback: a reply kicks it
 
-  // ---- The answer ----
+  // ---- The replies ----
   Replies replies;
-  int protocol = 2;  // what the session spoke after the last of them: whose kinds are to be sent
+  int protocol = 2;  // the session's protocol after the last request
   std::atomic<std::uint32_t> state{kQueued};
-  std::atomic<bool> takes_turn{false};  // its submitter waits, and for no other operation: the turn
+  std::atomic<bool> takes_turn{false};  // its submitter waits only for it: the turn
                                         // may be handed to it
 
   // ---- While it runs: guarded by the turn ----
@@ -75,29 +75,29 @@ struct Operation {
   bool in_group = false;        // has replies in the current group
   bool is_blocked = false;      // its current request waits for a key
   Operation* next_in_group = nullptr;
-  Operation* next = nullptr;  // of those resumed, or of those whose completion is to be called
+  Operation* next = nullptr;  // next resumed operation, or next with a completion to call
 
   [[nodiscard]] bool finished() const { return replies.size() == requests.size(); }
 
-  /// Leaves the requests that have no reply without one.
+  /// Removes the requests that have no reply.
   void drop_rest() { requests = requests.first(replies.size()); }
 
   [[nodiscard]] bool is_answered() const {
     return state.load(std::memory_order_acquire) == kAnswered;
   }
 
-  /// Answers all that is left to answer with `error`. Throws nothing if reserve_replies() was
-  /// called.
+  /// Replies `error` to all remaining requests. Throws nothing after
+  /// reserve_replies().
   void fail_rest(std::string_view error) {
     while (!finished()) replies.push_back(executor_errors::reply(error));
   }
 
-  /// To be called before the operation is queued: once it runs, its replies need no memory of their
-  /// own, so that it can be answered when there is none.
+  /// Reserves memory for the replies. Called before the operation is queued, so that an
+  /// out-of-memory error can be replied.
   void reserve_replies() { replies.reserve(requests.size()); }
 };
 
-/// Operations in a row, linked by the member `Next`: appending one needs no memory. Does not own
+/// A queue of operations, linked by the member `Next`. Appending needs no memory. Does not own
 /// them.
 template <Operation* Operation::*Next>
 class OperationList {
@@ -108,13 +108,13 @@ class OperationList {
     (first_ == nullptr ? first_ : last_->*Next) = &operation;
     last_ = &operation;
   }
-  /// Null if there is none.
+  /// Removes and returns the first operation; null if there is none.
   Operation* pop_front() {
     Operation* const operation = first_;
     if (operation != nullptr) first_ = operation->*Next;
     return operation;
   }
-  /// visit(Operation&), first to last.
+  /// Calls visit(Operation&) for each, first to last.
   template <class Visit>
   void for_each(Visit visit) const {
     for (Operation* each = first_; each != nullptr; each = each->*Next) visit(*each);

@@ -54,7 +54,7 @@ class ServedSession::Inbox final : public Outlet {
   }
   void push(Reply message, std::uint64_t after_replies) override {
     const std::size_t bytes = memory_bytes(message);
-    bool is_first = false;  // those after it are taken with it
+    bool is_first = false;  // the batches after it belong to it
     try {
       const std::lock_guard lock(mutex_);
       is_first = messages_.empty();
@@ -86,11 +86,11 @@ class ServedSession::Inbox final : public Outlet {
   void wake() {
     try {
       if (on_message_) on_message_();
-    } catch (...) {  // no memory: the next message wakes the client
+    } catch (...) {  // out of memory: the next message wakes the client
       wake_failed_ = true;
     }
   }
-  /// Returns false.
+  /// Notes the overflow and returns false.
   bool overflow(Overflow bound) {
     if (overflow_.exchange(bound) == Overflow::kNone) wake();
     return false;
@@ -169,7 +169,7 @@ void ServedSession::answer_while_busy(Batch& batch) {
   take_replies(operation, batch);
 }
 
-/// One that outlives the batch.
+/// Returns an operation that may outlive the batch.
 std::unique_ptr<Operation> ServedSession::operation_of(Batch& batch) {
   assert(batch.requests.size() == 1);
   auto operation = std::make_unique<Operation>();

@@ -1,4 +1,4 @@
-// A session as a server keeps one for each of its clients. Programs use Client (client.h).
+// A session of a server's client. Programs use Client (client.h).
 #pragma once
 
 #include <cstddef>
@@ -26,31 +26,31 @@ struct Operation;
 struct Session;
 
 struct ServedSessionOptions {
-  std::string password = {};  // what the client must say (AUTH) before anything else; empty: none
-  std::string address = {};   // of the client, and the one it came to, as CLIENT LIST shows them
+  std::string password = {};  // required (AUTH) before any other command; empty: none
+  std::string address = {};   // addresses of the client and of the server's socket, for CLIENT LIST
   std::string local_address = {};
-  /// What the reply to one request may take of memory, where a request can ask for any multiple of
-  /// what is stored (MGET, XREAD, EXEC), or for a stream that is larger than memory.
+  /// Bound on the memory of one reply. A request can ask for many times the stored data (MGET,
+  /// XREAD, EXEC), or for a stream that is larger than memory.
   std::size_t reply_bytes_max = std::numeric_limits<std::size_t>::max();
-  /// Bytes of messages that may wait, set_unsent_bytes() included. A message beyond is left out,
-  /// and overflow() reports it. 0: no bound.
+  /// Bound on the bytes of waiting messages, set_unsent_bytes() included. A message beyond it is
+  /// dropped, and overflow() reports that. 0: no bound.
   std::size_t message_bytes_max = 0;
-  /// Shared by the sessions of one server. Counts the messages until take_messages(), and the
-  /// replies that go to a completion until reply_is_taken(). Without room a message is left out, a
-  /// request with a completion does not run, and overflow() reports it. Null: no bound.
+  /// Bound shared by the sessions of one server. Counts messages until take_messages(), and replies
+  /// of completions until reply_is_taken(). Beyond it messages are dropped and requests with a
+  /// completion do not run; overflow() reports that. Null: no bound.
   std::shared_ptr<UntakenOutput> untaken = {};
-  /// take_messages(), is_hung_up() or overflow() has something new. Called inside the
-  /// engine's turn, by any thread, also after the session's end: must return at once and use no
+  /// Called when take_messages(), is_hung_up() or overflow() has news. Called inside the
+  /// engine's turn, by any thread, also after the session's end. Must return at once and use no
   /// client.
   std::function<void()> on_message = {};
-  /// SHUTDOWN: whoever runs the server is to end it, and with `saves` to sync the engine when that
-  /// is done. Called as on_message is. Empty: SHUTDOWN is refused.
+  /// Called by SHUTDOWN to end the server. `saves`: sync the engine afterwards. Called as
+  /// on_message is. If empty, SHUTDOWN is refused.
   std::function<void(bool saves)> on_shutdown = {};
 };
 
-/// One request or batch at a time: whoever has submitted one waits for its answer before the next.
-/// Within that it may be used from any thread. Replies have the kinds that the commands gave them:
-/// a client that speaks RESP2 is sent what to_resp2() makes of them.
+/// Accepts one request or batch at a time; the next may follow after its replies. Between those it
+/// may be used from any thread. Replies have RESP3's kinds; a client that speaks RESP2 gets the
+/// result of to_resp2().
 class ServedSession {
  public:
   using Completion = absl::AnyInvocable<void(Reply)>;
@@ -62,35 +62,35 @@ class ServedSession {
 
   static constexpr std::size_t kNoBound = std::numeric_limits<std::size_t>::max();
 
-  /// What one session asks, and is answered: a reply a request. There are fewer replies if they
-  /// reach a bound of memory: the requests that have none have not begun.
+  /// The requests of one session and their replies, in order. There are fewer replies if a memory
+  /// bound is reached: the requests without a reply have not begun.
   struct Batch {
     ServedSession* session;
     std::span<const Request> requests;       // at least one; without a completion none may block
-    std::size_t reply_bytes_max = kNoBound;  // in run(): the reply that reaches it is the last one
+    std::size_t reply_bytes_max = kNoBound;  // in run(): the reply that reaches it is the last
     absl::InlinedVector<Reply, 1> replies = {};
-    bool is_answered = false;  // in run(): its replies are there
-    /// Of a batch of one request, which is copied: it is not waited for, and answered as one of
-    /// Client::submit() is.
+    bool is_answered = false;  // in run(): its replies are complete
+    /// For a batch of one request, which is copied. run() does not wait for it; the completion runs
+    /// as one of Client::submit() does.
     Completion completion = {};
   };
 
-  /// Runs all the batches, of sessions of one engine, as if all had been submitted at once in their
-  /// order: in as few groups as the engine permits. Returns when all are answered, but for those
-  /// with a completion, which is moved away. Not from a callback of the engine. If this thread runs
-  /// a script that takes too long, `while_busy` is called again and again, so that batches that are
-  /// answered meanwhile can be taken, and other clients' requests be answered by
-  /// answer_while_busy(). `reply_bytes_max`: the bound on all replies together; it holds for no
-  /// batch with a completion.
+  /// Runs batches of several sessions of one engine, as if all had been submitted at once in their
+  /// order, in as few commit batches as possible. Returns when all have their replies, except those
+  /// with a completion, which is moved away. Must not be called in a callback of the engine.
+  /// `while_busy` is called repeatedly if this thread runs a script beyond its time limit. It can
+  /// take the replies of finished batches, and reply to other clients by answer_while_busy().
+  /// `reply_bytes_max` is the bound on all replies together, without batches that have a
+  /// completion.
   static void run(std::span<Batch> batches, std::size_t reply_bytes_max,
                   absl::FunctionRef<void()> while_busy);
-  /// BUSY, but for commands like SCRIPT KILL, which run.
+  /// Replies BUSY, except to commands like SCRIPT KILL, which run.
   static void answer_while_busy(Batch& batch);
 
-  /// A batch with a completion, by itself; the completion runs as one of Client::submit() does.
+  /// Submits a batch with a completion, which runs as one of Client::submit() does.
   static void submit(Batch batch);
 
-  /// While it is there, the engine's Lua scripts are ended as EndOfScripts says. From any thread.
+  /// Ends the engine's Lua scripts, by EndOfScripts, during its lifetime. Any thread may use it.
   class EndsScripts {
    public:
     EndsScripts(Engine& engine, EndOfScripts scripts);
@@ -99,48 +99,48 @@ class ServedSession {
     EndsScripts& operator=(const EndsScripts&) = delete;
 
    private:
-    const std::shared_ptr<Executor> executor_;  // null: they are awaited
+    const std::shared_ptr<Executor> executor_;  // null: scripts run to their end
   };
 
-  /// Returns how much memory the keyspace took after the last commit batch, without values that
-  /// were freed since. From any thread.
+  /// Returns the memory of the keyspace after the last commit batch, less the values freed since.
+  /// Any thread may call it.
   static std::size_t keyspace_bytes(const Engine& engine);
 
-  /// Sets what CONFIG and INFO report about the server. From any thread.
+  /// Sets the server's facts for CONFIG and INFO. Any thread may call it.
   static void set_server(Engine& engine, const ServerSettings& server);
 
-  /// A client of the engine was turned away before it had a session: for INFO. From any thread.
+  /// Counts a client that was refused before it had a session, for INFO. Any thread may call it.
   static void note_refusal(Engine& engine);
 
   struct Message {
     Reply text;
-    std::uint64_t after_replies;  // so many requests had been answered when it was published
+    std::uint64_t after_replies;  // replies that precede it
     std::size_t bytes;            // memory_bytes(text)
   };
-  /// Those that came since the last call. From any thread.
+  /// Returns the messages since the last call. Any thread may call it.
   [[nodiscard]] std::vector<Message> take_messages();
-  /// Sets how many bytes were taken, and wait still. From any thread.
+  /// Sets the number of bytes that were taken and are not yet sent. Any thread may call it.
   void set_unsent_bytes(std::size_t bytes);
-  /// The client has the reply that went to a completion. From any thread.
+  /// Reports that the client has the reply of a completion. Any thread may call it.
   void reply_is_taken();
   enum class Overflow : std::uint8_t { kNone, kOfSession, kOfServer };
-  /// Returns the bound because of which a message was left out, or a request did not run. From any
-  /// thread.
+  /// Returns the bound that dropped a message or prevented a request. Any thread may call
+  /// it.
   [[nodiscard]] Overflow overflow() const;
-  /// Somebody wants the connection to end (CLIENT KILL). From any thread.
+  /// Returns true if the connection must end (CLIENT KILL). Any thread may call it.
   [[nodiscard]] bool is_hung_up() const;
-  /// Returns true if it is subscribed to a channel or a pattern. From any thread.
+  /// Returns true if the session is subscribed to a channel or a pattern. Any thread may call it.
   [[nodiscard]] bool is_subscribed() const;
-  /// Returns how much memory is kept for the client: requests that wait for EXEC, watched keys,
-  /// subscriptions, its name. From any thread.
+  /// Returns the memory kept for the client: requests waiting for EXEC, watched keys,
+  /// subscriptions, its name. Any thread may call it.
   [[nodiscard]] std::size_t held_bytes() const;
 
-  // ---- What the commands made of it; to be asked while none runs ----
+  // ---- Set by commands; valid while none runs ----
   [[nodiscard]] int protocol() const;  // 2 or 3
   [[nodiscard]] bool is_authenticated() const;
   [[nodiscard]] bool is_in_transaction() const;
   [[nodiscard]] bool is_protected() const;  // CLIENT NO-EVICT
-  [[nodiscard]] bool is_closing() const;    // after QUIT: hang up when the answer is sent
+  [[nodiscard]] bool is_closing() const;    // after QUIT: close after the reply
 
  private:
   class Inbox;
@@ -150,7 +150,7 @@ class ServedSession {
   const std::shared_ptr<Executor> executor_;
   const std::shared_ptr<Inbox> inbox_;
   const std::shared_ptr<Session> session_;
-  std::unique_ptr<Operation> session_end_;  // made beforehand: its destruction needs no memory
+  std::unique_ptr<Operation> session_end_;  // created early, so that the destructor needs no memory
 };
 
 }  // namespace rushgate

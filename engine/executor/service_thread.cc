@@ -36,7 +36,7 @@ void ServiceThread::complete(std::unique_ptr<Operation> operation) {
     if (!ended_) completed_.push_back(*operation.release());
   }
   if (operation == nullptr) return kick();
-  run_completion(*operation);  // nobody else is left to
+  run_completion(*operation);  // no other thread will do it
 }
 
 void ServiceThread::run_completion(Operation& operation) {
@@ -106,7 +106,7 @@ bool ServiceThread::run_due_timer() {
   std::optional<Callback> callback;
   {
     const std::lock_guard lock(mutex_);
-    if (ended_) return false;  // nor is the clock there any more
+    if (ended_) return false;  // the clock may be gone, too
     callback = timers_.take_due(clock_.monotonic_ms());
   }
   if (callback) run_guarded([&] { (*callback)(); });
@@ -125,7 +125,7 @@ void ServiceThread::sleep(std::uint32_t look, std::int64_t monotonic_ms) {
     if (sleep_ms != 0) futex_wait(signal_, look, sleep_ms);
   }
   sleeping_ = false;
-  planned_wake_ms_ = kNever;  // awake: whatever is to be done at a time is worth a kick
+  planned_wake_ms_ = kNever;  // awake: each due time needs a kick
 }
 
 void ServiceThread::loop() {

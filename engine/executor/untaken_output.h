@@ -1,4 +1,4 @@
-// What the engine has made for the clients of one server, and their connections have not taken yet.
+// Output of the engine for the clients of one server, until their connections take it.
 #pragma once
 
 #include <algorithm>
@@ -7,11 +7,11 @@
 
 namespace rushgate {
 
-/// Bounds the messages and replies that one turn makes: the server sees them only after the turn.
-/// Thread-safe.
+/// Bounds the messages and replies that one turn creates, because the server sees them only after
+/// the turn. Thread-safe.
 class UntakenOutput {
  public:
-  /// `bytes_max`: the bound on what the connections hold, together with this; 0: none.
+  /// `bytes_max`: the bound on this and the output held by the connections, together; 0: none.
   explicit UntakenOutput(std::size_t bytes_max) : bytes_max_(bytes_max) {}
 
   /// Sets how much memory the connections hold.
@@ -26,8 +26,8 @@ class UntakenOutput {
   void remove(std::size_t bytes) { bytes_ -= bytes; }
 
  private:
-  /// Where the connections hold all of the bound, the server closes the largest of them, and not
-  /// the one that is to be sent something: for that a part of the bound is added.
+  /// If the connections hold the whole bound, the server closes the largest of them, and not the
+  /// receiver of a new message. A part of the bound is added for that.
   [[nodiscard]] std::size_t untaken_bytes_max() const {
     const std::size_t held = held_bytes_;
     return std::max(bytes_max_ - std::min(held, bytes_max_), bytes_max_ / 8);

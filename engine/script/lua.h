@@ -1,4 +1,4 @@
-// Lua's C interface. Private to the script room.
+// Lua's C interface. Private to the script module.
 #pragma once
 
 #include <lua.hpp>

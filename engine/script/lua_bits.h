@@ -1,4 +1,4 @@
-// The table `bit` of scripts: Lua BitOp. Private to the script room.
+// The table `bit` of scripts: Lua BitOp. Private to the script module.
 #pragma once
 
 #include "engine/script/lua.h"

@@ -1,4 +1,4 @@
-// Bytes that a C function appends to, in memory of Lua's. Private to the script module.
+// A byte buffer for C functions, in Lua's memory. Private to the script module.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,10 @@
 
 namespace rushgate {
 
-/// An error may jump out of its owner, and the limit of scripts' memory holds. Needs no destructor.
+/// Safe when an error jumps out of its owner. Obeys the scripts' memory limit. Needs no destructor.
 class LuaBytes {
  public:
-  /// Takes a place on the stack for good.
+  /// Occupies a stack slot permanently.
   explicit LuaBytes(lua_State* lua) : lua_(lua) {
     lua_pushnil(lua);
     place_ = lua_gettop(lua);
@@ -32,14 +32,14 @@ class LuaBytes {
 
   void clear() { size_ = 0; }
 
-  /// Pushes them as a string.
+  /// Pushes the bytes as a string.
   void push() { lua_pushlstring(lua_, bytes_, size_); }
 
  private:
   void grow(std::size_t needed);
 
   lua_State* const lua_;
-  int place_;  // of the memory, once the first bytes are not enough
+  int place_;  // stack slot of the memory, once the first bytes are too few
   char first_bytes_[512];
   char* bytes_ = first_bytes_;
   std::size_t size_ = 0;

@@ -1,8 +1,8 @@
-// What the interpreter's C functions share. Private to the script room.
-//
-// Lua reports errors by longjmp, which runs no destructors. So no C++ object that has one lives in
-// a frame that calls into Lua: texts, requests and replies that must outlast such a call stand
-// here. And no exception passes through Lua's frames: fail() keeps it until the script is over.
+// State shared by the interpreter's C functions. Private to the script module. Lua raises errors
+// by longjmp, which runs no destructors. So a frame that calls into Lua must not hold C++
+// objects with destructors. Strings, requests and replies that must outlast such a call are
+// members here. Exceptions must not pass through Lua's frames: fail() keeps them until the
+// script ends.
 #pragma once
 
 #include <array>
@@ -23,10 +23,10 @@
 
 namespace rushgate {
 
-/// What stands in the table KEYS, or ARGV, as long as no script has touched it: the next call
-/// writes only what is different.
+/// The contents of the table KEYS or ARGV while no script has changed it. The next call then writes
+/// only the differences.
 struct ListImage {
-  std::vector<std::string_view> texts;  // of Lua's strings; without data: nothing stands there
+  std::vector<std::string_view> texts;  // strings owned by Lua; an element without data is empty
 
   void make_room(std::size_t count) {
     if (texts.size() < count) texts.resize(count);
@@ -43,16 +43,16 @@ struct LuaContext {
   LuaContext(const LuaContext&) = delete;
   LuaContext& operator=(const LuaContext&) = delete;
 
-  /// The one that `lua`, or the coroutine `lua`, belongs to. Costs next to nothing.
+  /// Returns the context of `lua`, which may be a coroutine. Costs almost nothing.
   static LuaContext& of(lua_State* lua);
 
   // ---- Interruption: a kill, or an exception. From then on nothing lets the script go on ----
 
-  /// To be asked now and then: has the script been interrupted, or is it killed now?
+  /// Called regularly. Returns true if the script has been interrupted, or must be killed now.
   bool check_interruption() noexcept;
-  /// So many steps of some nanoseconds were done inside a C function, where no hook looks at the
-  /// time, or are about to be. Now and then asks whether the script is killed, and raises that in
-  /// the coroutine that runs.
+  /// Accounts for `steps` steps of some nanoseconds inside a C function, where no hook
+  /// checks the time. At intervals, checks for a kill, and raises it in the running
+  /// coroutine.
   void spend(lua_State* coroutine, std::size_t steps) {
     if (steps < steps_to_look) {
       steps_to_look -= steps;
@@ -60,36 +60,36 @@ struct LuaContext {
       look(coroutine);
     }
   }
-  /// The same for so many bytes that are copied or searched.
+  /// As spend(), for bytes that are copied or searched.
   void spend_on_bytes(lua_State* coroutine, std::size_t bytes) {
     constexpr std::size_t kBytesAStep = 16;
     spend(coroutine, bytes / kBytesAStep);
   }
-  /// The same for a table that is gone through, besides its elements: it may have been full once.
+  /// As spend(), for a traversed table besides its elements: it may have been larger before.
   void spend_on_table(lua_State* coroutine) {
     constexpr std::size_t kSteps = 1'000;
-    constexpr std::size_t kBytesAStep = std::size_t{32} * 1024;  // a table has no more than all
+    constexpr std::size_t kBytesAStep = std::size_t{32} * 1024;  // a table has at most all of it
     spend(coroutine, kSteps + memory.large_bytes() / kBytesAStep);
   }
   void fail(std::exception_ptr exception) noexcept;
   [[nodiscard]] bool interrupted() const { return killed || exception != nullptr; }
 
-  /// The coroutine `thread` runs from now on. (The count hook belongs to one.)
+  /// Switches to the coroutine `thread`. (The count hook belongs to one coroutine.)
   void enter(lua_State* thread) noexcept;
-  /// Large blocks came or went: an instruction may take more or less time.
+  /// Adjusts the checks after a change of large blocks, which change the duration of instructions.
   void pace_looks() noexcept;
-  /// What the count hook does in the coroutine that runs.
+  /// The count hook of the running coroutine.
   void look_and_pace(lua_State* coroutine);
 
   void begin_call(const ScriptCall& call);
-  /// Makes good what the script may have left changed for others.
+  /// Undoes changes of the script that would affect other scripts.
   void end_call();
 
   // ---- Memory: limited while a script runs or is compiled; the host itself goes on ----
   void limit_memory() { memory.limit(); }
   void lift_memory_limit();
   void collect_garbage();
-  /// Tells the collector how much garbage to wait for; to be done when what is in use has changed.
+  /// Sets the collector's pause. Must be called when the memory in use has changed.
   void pace_collector();
   [[nodiscard]] std::size_t memory_room() const { return memory.room(); }
 
@@ -98,8 +98,8 @@ struct LuaContext {
   BusyMonitor& monitor;
   const std::shared_ptr<spdlog::logger> logger;
   lua_State* lua = nullptr;
-  int string_metatable = LUA_NOREF;  // what scripts see of it
-  int plain_globals = LUA_NOREF;     // of scripts that need no guard
+  int string_metatable = LUA_NOREF;  // the metatable visible to scripts
+  int plain_globals = LUA_NOREF;     // for scripts that need no guard
 
   LuaMemory memory;
 
@@ -111,7 +111,7 @@ struct LuaContext {
   int protocol = 2;
   bool killed = false;
   std::exception_ptr exception;
-  std::chrono::steady_clock::time_point next_poll;  // zero: the time has not been looked at yet
+  std::chrono::steady_clock::time_point next_poll;  // zero: the time has not been checked yet
   std::size_t steps_to_look = 0;
   bool collector_changed = false;
   bool json_changed = false;
@@ -119,14 +119,14 @@ struct LuaContext {
   // ---- KEYS and ARGV of the last call ----
   ListImage keys;
   ListImage argv;
-  bool lists_touched = true;  // not as the images say: the next call gets new tables
+  bool lists_touched = true;  // the images are out of date: the next call gets new tables
 
   // ---- Of redis.call: kept from call to call for their memory ----
-  std::vector<std::string_view> arguments;  // as many as any call has had
-  std::vector<NumberText> number_texts;     // those of `arguments` that are numbers
+  std::vector<std::string_view> arguments;  // size of the largest call so far
+  std::vector<NumberText> number_texts;     // the numbers among `arguments`
   Reply command_reply;
 
-  LuaResult result{Reply::nil(), false};  // what the script ended with
+  LuaResult result{Reply::nil(), false};  // the script's result
 
   std::uint32_t commands_called = 0;
   Rand48 random{0x1234ABCD};  // as on a fresh Redis
@@ -136,7 +136,7 @@ struct LuaContext {
   void look(lua_State* coroutine);
 };
 
-/// Raises the error of an interruption. Like all functions that raise, written `return raise_…`.
+/// Raises the error of an interruption. Like all functions that raise, used as `return raise_…`.
 int raise_interruption(lua_State* lua);
 
 }  // namespace rushgate

@@ -1,5 +1,5 @@
-// Replies to Lua values and back, as Redis converts them. Private to the script room.
-// Semantics: https://redis.io/docs/latest/develop/programmability/lua-api/#data-type-conversion
+// Conversion between replies and Lua values, as in Redis. Private to the script module. Semantics:
+// https://redis.io/docs/latest/develop/programmability/lua-api/#data-type-conversion
 #pragma once
 
 #include <string>
@@ -11,29 +11,29 @@
 
 namespace rushgate {
 
-/// Pushes `reply`, which must not be a local of the caller, as a script under `protocol` sees it.
+/// Pushes `reply`, which must not be a local of the caller, as seen under `protocol`.
 void push_reply(lua_State* lua, const Reply& reply, int protocol);
 
-/// Makes the result, which must not be a local of the caller, of the value on top of the stack.
-/// Uses no metamethods; raises no error but Lua's "not enough memory". A value that is larger than
-/// the memory limit becomes an error.
+/// Converts the value on top of the stack to the result, which must not be a local variable of the
+/// caller. Uses no metamethods. Raises only Lua's "not enough memory". A value above the memory
+/// limit becomes an error.
 void to_result(lua_State* lua, int protocol, LuaResult& result);
 
-/// Makes the result this error alone. `is_counted`: a command was answered with it.
+/// Sets the result to this error. `is_counted`: the error is the reply of a command.
 void set_error(LuaResult& result, const std::string& text, bool is_counted);
 
-/// A true field of this name tells of an error (a table) that a command was answered with it, so
-/// that it is counted once. As in Redis, scripts can see it.
+/// If this field of an error (a table) is true, the error is the reply of a command and is counted
+/// once. Scripts can see the field, as in Redis.
 constexpr char kIsCounted[] = "ignore_error_stats_update";
 
-/// `number` as Redis passes it to a command, integral numbers below 1e17 as integers; stands in
-/// `text`.
+/// Formats `number` as Redis passes it to a command: integral numbers below 1e17 as integers. The
+/// result is in `text`.
 std::string_view write_number(lua_Number number, NumberText& text);
 
-/// `text` with its line breaks replaced: what fits a status or an error. (Texts come here as C
-/// strings: Redis, too, lets them end at the first zero byte.)
+/// Replaces the line breaks of `text`, as statuses and errors require. (Callers pass C strings: as
+/// in Redis, strings end at the first zero byte.)
 std::string one_line(std::string_view text);
-/// The same without the line breaks at its end.
+/// As one_line(), without trailing line breaks.
 std::string error_line(std::string_view text);
 
 }  // namespace rushgate

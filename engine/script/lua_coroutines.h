@@ -1,12 +1,12 @@
-// Functions of Lua's coroutine library in forms that let a script be interrupted. Private to the
-// script module.
+// Interruptible versions of Lua's coroutine functions. Private to the script
+// module.
 #pragma once
 
 #include "engine/script/lua.h"
 
 namespace rushgate {
 
-/// Puts them into the coroutine library, which is on top of the stack.
+/// Installs them in the coroutine library on top of the stack.
 void install_coroutine_functions(lua_State* lua);
 
 }  // namespace rushgate

@@ -1,5 +1,5 @@
-// Errors inside the interpreter: tables with the text in `err`, as Redis makes them. Private to the
-// script room.
+// Errors in the interpreter: tables with the message in `err`, as in Redis. Private to the script
+// module.
 #pragma once
 
 #include <string_view>
@@ -14,8 +14,8 @@ void push_error(lua_State* lua, std::string_view text);
 /// Raises {err = text}; never returns.
 int raise_error(lua_State* lua, std::string_view text);
 
-/// The handler of errors that a script does not catch: makes a table of whatever was raised, and
-/// adds where. Scripts see it as __redis__err__handler.
+/// The handler of uncaught errors: converts the raised value to a table and adds the position.
+/// Scripts see it as __redis__err__handler.
 int add_error_position(lua_State* lua);
 
 }  // namespace rushgate

@@ -1,6 +1,6 @@
-// The Lua 5.1 interpreter as Redis embeds it: sandboxed, with redis.*, cjson, cmsgpack, struct and
-// bit, scripts cached by the SHA-1 of their text.
-// Semantics: https://redis.io/docs/latest/develop/programmability/lua-api/ (of Redis 7.0), and
+// The Lua 5.1 interpreter as embedded in Redis: sandboxed, with redis.*, cjson, cmsgpack, struct
+// and bit. Scripts are cached by the SHA-1 of their source. Semantics:
+// https://redis.io/docs/latest/develop/programmability/lua-api/ (of Redis 7.0), and
 // docs/differences.md.
 #pragma once
 
@@ -25,18 +25,18 @@ struct LuaContext;
 class ScriptCache;
 
 struct LuaLimits {
-  /// Then others are answered BUSY, and the script may be killed. 0: never.
+  /// After this time other clients get BUSY, and the script may be killed. 0: never.
   std::int64_t busy_after_ms = 5'000;
-  /// All scripts together, garbage included; what wants more ends with an error. A script's reply
-  /// is bounded by the same figure. 1 GiB at most.
+  /// Limit for all scripts together, garbage included; exceeding it is an error. It also bounds a
+  /// script's reply. At most 1 GiB.
   std::size_t memory_bytes_max = std::size_t{256} * 1024 * 1024;
-  /// The least recently used goes. At least 1.
+  /// The least recently used script is removed. At least 1.
   std::size_t cached_scripts_max = 4'096;
 };
 
-/// What a script says of itself in its first line: `#!lua flags=no-writes,allow-oom`.
+/// The declaration in a script's first line: `#!lua flags=no-writes,allow-oom`.
 struct ScriptFlags {
-  bool declared = false;  // there is such a line
+  bool declared = false;  // the script has such a line
   bool no_writes = false;
   bool allow_oom = false;
   bool allow_stale = false;
@@ -44,12 +44,12 @@ struct ScriptFlags {
   bool allow_cross_slot_keys = false;
 };
 
-/// What a script does with its globals (lua_globals.h).
+/// A script's use of its globals (lua_globals.h).
 struct GlobalUse {
-  /// It sets no global, does not name _G, and of each table that all scripts share it only reads
-  /// fields, by the table's name: `redis.call`, but not `local r = redis`.
+  /// The script sets no global and does not name _G. It only reads fields of shared tables, and by
+  /// the table's name: `redis.call`, but not `local r = redis`.
   bool needs_no_guard = false;
-  /// Of KEYS and ARGV it only reads elements and the length: they stay as they are.
+  /// The script only reads elements and the length of KEYS and ARGV, so they stay unchanged.
   bool keeps_lists = false;
 };
 
@@ -58,27 +58,27 @@ struct LuaScript {
   std::string sha1;  // 40 lower-case hexadecimal digits
   ScriptFlags flags;
   // The host's.
-  int function;  // where the interpreter keeps it
+  int function;  // reference in the interpreter
   GlobalUse globals;
 };
 
-/// How a script ended. The reply of one that failed is an error as Redis words it; but a script
-/// that returns an error has not failed.
+/// The result of a script. The reply of a failed script is an error in Redis's words. A script that
+/// returns an error has not failed.
 struct LuaResult {
   Reply reply;
   bool failed;
   bool killed = false;  // failed for that reason
   /// The errors in the reply, at any depth, that the script has made itself: how they begin.
   std::vector<std::string> new_errors = {};
-  std::uint32_t errors_passed_on = 0;  // those that a command was answered with
+  std::uint32_t errors_passed_on = 0;  // errors that were replies of commands
 };
 
-/// One interpreter. Not thread-safe: it belongs to whoever has the turn. A script needs up to 2 MiB
-/// of its thread's stack.
+/// An interpreter. Not thread-safe: it belongs to the thread that holds the turn. A script needs up
+/// to 2 MiB of the thread's stack.
 class LuaHost {
  public:
-  /// `logger` may be null. `monitor` must outlive the host. math.random() of all scripts draws one
-  /// sequence, that of a fresh Redis.
+  /// `logger` may be null. `monitor` must outlive the host. All scripts share one sequence of
+  /// math.random(), that of a fresh Redis.
   LuaHost(const LuaLimits& limits, BusyMonitor& monitor, std::shared_ptr<spdlog::logger> logger);
   ~LuaHost();
   LuaHost(const LuaHost&) = delete;
@@ -86,9 +86,9 @@ class LuaHost {
 
   // ---- The cache. Pointers are valid until the next load() or flush() ----
 
-  /// Compiles and caches `text` unless it is cached already. Null with `error` set if it is wrong.
+  /// Compiles and caches `text`, unless cached. Returns null and sets `error` if it is invalid.
   const LuaScript* load(std::string_view text, Reply& error);
-  /// The cached script of this name, in either case; null if there is none. Counts as a use.
+  /// Returns the cached script, in any case; null if there is none. Counts as a use.
   const LuaScript* find(std::string_view sha1);
   [[nodiscard]] bool knows(std::string_view sha1) const;
   [[nodiscard]] std::size_t cached_scripts() const;
@@ -96,24 +96,24 @@ class LuaHost {
 
   // ---- Running ----
 
-  /// Runs a script that load() or find() gave. An exception of `call.caller` ends the script,
-  /// cannot be caught by it, and comes out here.
+  /// Runs a script from load() or find(). An exception of `call.caller` ends the script, which
+  /// cannot catch it, and is rethrown here.
   LuaResult run(const LuaScript& script, const ScriptCall& call);
 
   // ---- From any thread ----
 
   /// Returns true while a script runs.
   [[nodiscard]] bool is_running() const noexcept { return runs_; }
-  /// Kills each script at its next look at the time, from now on: after at most 10,000
-  /// instructions. Ends with as many calls of end_killing().
+  /// Kills all scripts from now on, each after at most 10,000 instructions. Ends after as many
+  /// calls of end_killing().
   void begin_killing() noexcept;
   void end_killing() noexcept;
 
   [[nodiscard]] std::int64_t busy_after_ms() const;
-  /// From the next script on.
+  /// Takes effect with the next script.
   void set_busy_after_ms(std::int64_t busy_after_ms);
 
-  /// What the interpreter holds, the cached scripts included.
+  /// Returns the interpreter's memory, cached scripts included.
   [[nodiscard]] std::size_t memory_bytes() const;
 
  private:

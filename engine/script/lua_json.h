@@ -1,5 +1,5 @@
-// The table `cjson` of scripts: lua-cjson, bounded, and without what one script could do to the
-// next. Private to the script room.
+// The table `cjson` of scripts: lua-cjson with bounds, and isolated between scripts. Private to the
+// script module.
 #pragma once
 
 #include "engine/script/lua.h"
@@ -9,8 +9,8 @@ namespace rushgate {
 /// Pushes the table.
 void push_json(lua_State* lua);
 
-/// Takes back what a script did to the settings. (Redis does not: there, all later scripts get
-/// them.)
+/// Undoes a script's changes to the settings. (In Redis they affect all later
+/// scripts.)
 void reset_json(lua_State* lua);
 
 }  // namespace rushgate

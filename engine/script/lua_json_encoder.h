@@ -1,13 +1,13 @@
-// cjson.encode, as lua-cjson 2.1 does it, in a form that can be interrupted and counts its memory.
-// Private to the script module.
-// Semantics: https://www.kyne.au/~mark/software/lua-cjson-manual.html
+// cjson.encode as in lua-cjson 2.1, interruptible and with counted memory. Private to
+// the script module. Semantics:
+// https://www.kyne.au/~mark/software/lua-cjson-manual.html
 #pragma once
 
 #include "engine/script/lua.h"
 
 namespace rushgate {
 
-/// What lua-cjson's functions of these names set.
+/// The settings of lua-cjson's functions of these names.
 struct JsonSettings {
   bool sparse_array_convert = false;
   int sparse_array_ratio = 2;
@@ -18,7 +18,7 @@ struct JsonSettings {
   InvalidNumbers invalid_numbers = InvalidNumbers::kRaise;
 };
 
-/// Pushes the text of the value on top of the stack. Raises an error where lua-cjson does.
+/// Pushes the value on top of the stack as JSON. Raises the same errors as lua-cjson.
 void encode_json(lua_State* lua, const JsonSettings& settings);
 
 }  // namespace rushgate

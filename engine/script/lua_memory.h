@@ -1,4 +1,4 @@
-// The interpreter's memory: counted, and limited while a script runs. Private to the script room.
+// The interpreter's memory: counted, and limited while a script runs. Private to the script module.
 #pragma once
 
 #include <algorithm>
@@ -8,11 +8,11 @@
 
 namespace rushgate {
 
-/// Small blocks that Lua gives back are kept for the next that asks for their size: scripts make
-/// and drop the same few sizes again and again.
+/// Keeps freed small blocks for the next allocation of their size, because scripts use a few sizes
+/// again and again.
 class LuaMemory {
  public:
-  /// Blocks from here on are large. A power of two.
+  /// The minimum size of a large block; a power of two.
   static constexpr std::size_t kLargeBytes = std::size_t{64} * 1024;
 
   explicit LuaMemory(std::size_t bytes_max) : bytes_max_(bytes_max) {}
@@ -25,21 +25,21 @@ class LuaMemory {
     return (old_size | new_size) >= kLargeBytes;
   }
 
-  /// As lua_Alloc: null if there is no memory, or more than the limit would be in use.
+  /// As lua_Alloc. Returns null if there is no memory, or the limit would be exceeded.
   void* resize(void* block, std::size_t old_size, std::size_t new_size) noexcept;
 
   void limit() { limited_ = true; }
-  /// True if something was refused since limit().
+  /// Returns true if an allocation was refused since limit().
   bool lift_limit() {
     limited_ = false;
     return std::exchange(refused_, false);
   }
 
-  /// What Lua has; blocks that are kept do not count.
+  /// Returns Lua's memory without the freed blocks that are kept.
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
-  /// Returns the bytes of all large blocks: no large string or table has more.
+  /// Returns the bytes of all large blocks, an upper bound on the size of a string or table.
   [[nodiscard]] std::size_t large_bytes() const { return large_bytes_; }
-  /// What is left of the limit.
+  /// Returns the rest of the limit.
   [[nodiscard]] std::size_t room() const { return bytes_max_ - std::min(bytes_, bytes_max_); }
 
  private:
@@ -68,7 +68,7 @@ class LuaMemory {
   std::size_t large_bytes_ = 0;
   bool limited_ = false;
   bool refused_ = false;
-  std::array<Kept*, kSmallUnitsMax + 1> kept_{};  // by their size in units
+  std::array<Kept*, kSmallUnitsMax + 1> kept_{};  // by size in units
   std::size_t kept_bytes_ = 0;
 };
 

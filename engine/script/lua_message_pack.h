@@ -1,6 +1,6 @@
-// The table `cmsgpack` of scripts: values to MessagePack and back. Private to the script room.
-// Semantics: https://redis.io/docs/latest/develop/programmability/lua-api/#cmsgpack-library
-// The format: https://github.com/msgpack/msgpack/blob/master/spec.md
+// The table `cmsgpack` of scripts: MessagePack encoding. Private to the script module. Semantics:
+// https://redis.io/docs/latest/develop/programmability/lua-api/#cmsgpack-library The format:
+// https://github.com/msgpack/msgpack/blob/master/spec.md
 #pragma once
 
 #include "engine/script/lua.h"

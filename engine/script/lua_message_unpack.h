@@ -1,4 +1,4 @@
-// The functions of `cmsgpack` that unpack (lua_message_pack.h). Private to the script room.
+// The decoding functions of `cmsgpack` (lua_message_pack.h). Private to the script module.
 #pragma once
 
 #include "engine/script/lua.h"

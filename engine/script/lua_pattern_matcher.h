@@ -1,7 +1,7 @@
-// Matches a pattern of Lua 5.1. Unlike Debian's, which has the same semantics, it looks now and
-// then whether the script is to be killed, and takes a bounded part of the stack. Private to the
-// script room.
-// Semantics: https://www.lua.org/manual/5.1/manual.html#5.4.1
+// Matches patterns of Lua 5.1. Unlike Debian's matcher, which has the same
+// semantics, it is interruptible and uses a bounded part of the stack. Private
+// to the script module. Semantics:
+// https://www.lua.org/manual/5.1/manual.html#5.4.1
 #pragma once
 
 #include <array>
@@ -14,9 +14,9 @@
 
 namespace rushgate {
 
-/// Raises Lua's errors where the matching comes upon what is wrong in the pattern, and that of an
-/// interruption. Subject and pattern stay Lua's: both end with a zero byte, and so does the pattern
-/// at its first one.
+/// Raises Lua's errors at an invalid part of the pattern, and the error of an interruption. Subject
+/// and pattern are Lua strings and end with a zero byte; the pattern also ends at its first zero
+/// byte.
 class LuaPatternMatcher {
  public:
   LuaPatternMatcher(lua_State* lua, std::string_view subject, const char* pattern)
@@ -29,16 +29,16 @@ class LuaPatternMatcher {
   [[nodiscard]] const char* subject() const { return subject_; }
   [[nodiscard]] const char* subject_end() const { return subject_end_; }
 
-  /// Where the match that begins at `begin` ends; null if there is none.
+  /// Returns the end of the match that begins at `begin`; null if there is none.
   const char* match(const char* begin);
 
   // ---- What the last match captured ----
 
-  /// Pushes capture `index`, counted from 0; if there is none at all, 0 is the match itself.
+  /// Pushes capture `index`, counted from 0. Without captures, 0 is the whole match.
   void push_capture(std::size_t index, const char* begin, const char* end);
-  /// Pushes all of them; without any, the match itself. How many.
+  /// Pushes all captures; without any, the whole match. Returns their number.
   int push_captures_or_match(const char* begin, const char* end);
-  /// Pushes all of them. How many.
+  /// Pushes all captures. Returns their number.
   int push_captures();
 
  private:
@@ -50,7 +50,7 @@ class LuaPatternMatcher {
     std::size_t size;  // of kText
     CaptureKind kind;
   };
-  /// What one character is compared with: a character, a class, a set, or any.
+  /// A single-character element of a pattern: a character, a class, a set, or any.
   struct Single {
     const char* begin;
     const char* end;
@@ -63,8 +63,8 @@ class LuaPatternMatcher {
   const char* open_capture(const char* at, const char* rest, CaptureKind kind);
   const char* close_capture(const char* at, const char* rest);
 
-  /// %b and what follows it, %f, %1: where the subject goes on, or null. Moves `item` behind
-  /// itself.
+  /// Matches %b, %f or %1. Returns the next position in the subject, or null. Moves `item` past the
+  /// element.
   const char* match_special(const char* at, const char*& item);
   const char* match_balanced(const char* at, const char* delimiters);
   const char* match_frontier(const char* at, const char*& item);
@@ -74,7 +74,7 @@ class LuaPatternMatcher {
   [[nodiscard]] bool fits(const char* at, const Single& single);
   [[nodiscard]] bool fits_set(char c, const Single& set);
 
-  /// So many characters were looked at.
+  /// Accounts for examined characters.
   void spend(std::size_t characters) { context_.spend(lua_, characters); }
   int fail(const char* error) { return luaL_error(lua_, "%s", error); }
 
@@ -85,7 +85,7 @@ class LuaPatternMatcher {
   const char* const pattern_;
   std::size_t depth_ = 0;
   std::size_t capture_count_ = 0;
-  std::array<Capture, kCapturesMax> captures_;  // the first capture_count_
+  std::array<Capture, kCapturesMax> captures_;  // the first capture_count_ are valid
 };
 
 }  // namespace rushgate

@@ -1,12 +1,12 @@
-// math.random and math.randomseed as Redis has them: the same numbers on every machine. Private to
-// the script room.
+// math.random and math.randomseed as in Redis: the same numbers on every machine. Private to the
+// script module.
 #pragma once
 
 #include "engine/script/lua.h"
 
 namespace rushgate {
 
-/// Puts them into `math` of the globals, which are on top of the stack.
+/// Installs them in `math` of the globals on top of the stack.
 void install_random(lua_State* lua);
 
 }  // namespace rushgate

@@ -1,5 +1,5 @@
-// The table `redis` of scripts. Private to the script room.
-// Semantics: https://redis.io/docs/latest/develop/programmability/lua-api/#redis_object
+// The table `redis` of scripts. Private to the script module. Semantics:
+// https://redis.io/docs/latest/develop/programmability/lua-api/#redis_object
 #pragma once
 
 #include "engine/script/lua.h"

@@ -1,4 +1,4 @@
-// Compiles a script, and runs it from its arguments to its result. Private to the script room.
+// Compiles and runs scripts. Private to the script module.
 #pragma once
 
 #include <string_view>
@@ -8,20 +8,20 @@
 
 namespace rushgate {
 
-/// Compiles `text`, and pushes the function, or, if the result is not zero, the error's text.
-/// Compiled code is no text: it is refused like any other that makes no sense.
+/// Compiles `text`. Pushes the function or, if the result is not zero, the error message. Compiled
+/// code is refused, as any invalid source.
 int load_text(lua_State* lua, std::string_view text, const char* chunk_name);
 
-/// The same, from the pieces that the function at stack position 1 gives, one after the other; uses
-/// positions 2 and 3.
+/// As load_text(), for source in pieces from the function at stack position 1. Uses positions 2 and
+/// 3.
 int load_pieces(lua_State* lua, const char* chunk_name);
 
-/// To be done once: puts what run_script() needs onto the empty stack, where it stays.
+/// Pushes the permanent objects of run_script() onto the empty stack. Called once.
 void push_runner(lua_State* lua);
-/// Takes everything else off the stack.
+/// Pops all other values from the stack.
 void leave_runner_alone(lua_State* lua);
 
-/// Runs the script, within LuaContext::begin_call() and end_call(); how it ended stands in
+/// Runs the script, between LuaContext::begin_call() and end_call(). Sets
 /// LuaContext::result.
 void run_script(LuaContext& context, const LuaScript& script);
 

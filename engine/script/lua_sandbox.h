@@ -1,11 +1,11 @@
-// What of Lua a script sees: Redis's selection of its libraries, behind guards that let nobody
-// change them. Private to the script room.
+// The environment of scripts: Redis's selection of Lua's libraries, behind guards against changes.
+// Private to the script module.
 //
-// Redis patches its Lua so that tables can be made read-only. An unpatched Lua has no such thing,
-// so a script gets, in place of each shared table, an empty one whose metatable leads reads to the
-// real table and refuses writes: its guard. In place of the functions that would see through that
-// (pairs, next, rawget, …) it gets ones that know of guards (lua_guarded_functions.h). A script
-// that can do no harm to the tables is given them without guards (lua_globals.h).
+// Redis patches its Lua so that tables can be read-only. With an unpatched Lua, a script gets an
+// empty table in place of each shared one. Its metatable redirects reads to the real table and
+// refuses writes; it is the table's guard. Functions that would bypass guards (pairs, next, rawget,
+// …) are replaced by versions that support them (lua_guarded_functions.h). A script that cannot
+// change the tables gets them without guards (lua_globals.h).
 #pragma once
 
 #include <string_view>
@@ -14,19 +14,19 @@
 
 namespace rushgate {
 
-/// The globals that are tables, one for all scripts; so is _G.
+/// The globals that are tables, shared by all scripts; _G is one, too.
 inline constexpr std::string_view kSharedTables[] = {
     LUA_TABLIBNAME, LUA_STRLIBNAME, LUA_MATHLIBNAME, LUA_COLIBNAME, "redis",
     "cjson",        "bit",          "cmsgpack",      "struct",
 };
 
-/// To be done once, with a new interpreter: opens the libraries and puts up the guards.
+/// Opens the libraries and installs the guards. Called once per interpreter.
 void open_sandbox(lua_State* lua);
 
-/// Pushes the real table behind the guard at `index`; false, with nothing pushed, if it is none.
+/// Pushes the real table behind a guard. Returns false, and pushes nothing, if it is no guard.
 bool push_guarded(lua_State* lua, int index);
 
-/// Pushes what scripts see as the metatable of the table behind the guard at `index`, or nil.
+/// Pushes the metatable that scripts see for the table of the guard at `index`, or nil.
 void push_visible_metatable_of_guard(lua_State* lua, int index);
 
 }  // namespace rushgate

@@ -1,6 +1,6 @@
-// The table `struct` of scripts: numbers and texts to the bytes of a C structure and back. Private
-// to the script room.
-// Semantics: https://redis.io/docs/latest/develop/programmability/lua-api/#struct-library
+// The table `struct` of scripts: conversion between Lua values and the bytes of C structures.
+// Private to the script module. Semantics:
+// https://redis.io/docs/latest/develop/programmability/lua-api/#struct-library
 #pragma once
 
 #include "engine/script/lua.h"

@@ -1,5 +1,5 @@
-// MessagePack's first bytes: each says what follows. Private to the script room.
-// The format: https://github.com/msgpack/msgpack/blob/master/spec.md
+// MessagePack's first bytes, each of which defines the type that follows. Private to the script
+// module. The format: https://github.com/msgpack/msgpack/blob/master/spec.md
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ inline constexpr std::uint8_t kArray32 = 0xDD;
 inline constexpr std::uint8_t kMap16 = 0xDE;
 inline constexpr std::uint8_t kMap32 = 0xDF;
 
-// Small numbers and lengths stand in the first byte itself.
+// Small numbers and lengths are part of the first byte.
 inline constexpr std::uint8_t kSmallMap = 0x80;
 inline constexpr std::uint8_t kSmallArray = 0x90;
 inline constexpr std::uint8_t kSmallText = 0xA0;

@@ -1,4 +1,4 @@
-// Native scripts by name, and what they see of the keyspace while they run.
+// The registry of native scripts, and their interface to the keyspace.
 #pragma once
 
 #include <atomic>
@@ -18,23 +18,23 @@
 
 namespace rushgate {
 
-/// Thread-safe, but for run(), which is for the thread that holds the turn. Scripts are added and
-/// never removed, so finding one takes no lock.
+/// Thread-safe, except run(), which is for the thread that holds the turn. Scripts are never
+/// removed, so lookups take no lock.
 class NativeHost {
  public:
   NativeHost();
 
-  /// Adds a script; does nothing and returns false if there is one of its name.
+  /// Adds a script. Returns false, and does nothing, if the name is taken.
   bool add(std::string name, NativeScript script);
 
   using Entry = NamedScript;
-  /// Null if there is none of that name. Valid as long as the host.
+  /// Returns the script; null if there is none. Valid as long as the host.
   [[nodiscard]] const Entry* find(std::string_view name) const;
   [[nodiscard]] bool knows(std::string_view name) const { return find(name) != nullptr; }
   [[nodiscard]] std::size_t size() const { return current()->size(); }
 
-  /// Runs the script on `db`. All it did is undone if it ends with an exception, which becomes the
-  /// answer: the text of a ScriptError, "ERR Error running script <name>, <what>" for any other.
+  /// Runs the script on `db`. An exception rolls back its changes and becomes the reply: the
+  /// message of a ScriptError, else "ERR Error running script <name>, <reason>".
   static Reply run(const Entry& entry, Database& db, const ScriptCall& call);
 
  private:
@@ -44,7 +44,7 @@ class NativeHost {
       return hash_bytes(text, kAnySeed);
     }
   };
-  /// The names point into the entries.
+  /// The names are views into the entries.
   using Scripts = std::unordered_map<std::string_view, std::shared_ptr<const Entry>, TextHash>;
 
   [[nodiscard]] const Scripts* current() const { return current_.load(std::memory_order_acquire); }

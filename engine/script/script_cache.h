@@ -1,5 +1,5 @@
-// Compiled scripts by the SHA-1 of their text, the least recently used to go first. Private to the
-// script room.
+// A cache of compiled scripts by SHA-1, with LRU eviction. Private to the script
+// module.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,11 @@ namespace rushgate {
 
 class ScriptCache {
  public:
-  /// `sha1` in either case. Counts as a use.
+  /// Finds a script by `sha1`, in any case. Counts as a use.
   const LuaScript* find(std::string_view sha1);
   [[nodiscard]] bool contains(std::string_view sha1) const;
 
-  /// `script.sha1` must be new, and in lower case.
+  /// Inserts a script. `script.sha1` must be new and in lower case.
   const LuaScript& insert(LuaScript script);
 
   /// Removes the least recently used script; there must be one.
@@ -32,7 +32,7 @@ class ScriptCache {
   [[nodiscard]] BySha1::const_iterator look_up(std::string_view sha1) const;
 
   Scripts scripts_;                                                  // most recently used first
-  std::unordered_map<std::string_view, Scripts::iterator> by_sha1_;  // keys stand in scripts_
+  std::unordered_map<std::string_view, Scripts::iterator> by_sha1_;  // keys point into scripts_
 };
 
 }  // namespace rushgate

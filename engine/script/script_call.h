@@ -1,4 +1,4 @@
-// What a running script, Lua or native, has to do with the rest of the engine.
+// The interfaces between a running script, Lua or native, and the engine.
 #pragma once
 
 #include <cstdint>
@@ -10,31 +10,31 @@
 
 namespace rushgate {
 
-/// Runs the commands that a script calls, within the script's own turn.
+/// Runs the commands of a script, within the script's turn.
 class CommandCaller {
  public:
   virtual ~CommandCaller() = default;
 
-  /// Views are valid during the call. Errors are values. Kinds that only RESP3 has may occur under
-  /// either protocol; the host converts them.
+  /// Runs a command. Views are valid during the call. Errors are replies. Under either protocol the
+  /// reply may have RESP3's kinds; the host converts them.
   virtual Reply call(RequestView request) = 0;
 
-  /// Is there such a command? (redis.acl_check_cmd)
+  /// Returns true if the command exists. (redis.acl_check_cmd)
   [[nodiscard]] virtual bool knows(RequestView request) const = 0;
 
-  /// The protocol, 2 or 3, in whose shape commands answer from now on (redis.setresp). 2 at first.
+  /// Sets the protocol (2 or 3) of the replies (redis.setresp). Initially 2.
   virtual void set_protocol(int protocol) = 0;
 
-  /// Are commands that take memory refused now? (maxmemory; not once the script has written.)
+  /// Returns true if maxmemory refuses growth now. False once the script has written.
   [[nodiscard]] virtual bool refuses_growth() const { return false; }
 };
 
-/// Asked while a script has been running for longer than its limit, some hundred times a second.
+/// Called about a hundred times a second while a script exceeds its time limit.
 class BusyMonitor {
  public:
   virtual ~BusyMonitor() = default;
 
-  /// Answers those who wait (BUSY); true once the script is to be stopped (SCRIPT KILL).
+  /// Replies BUSY to waiting clients. Returns true if the script must stop (SCRIPT KILL).
   virtual bool poll() = 0;
 };
 
@@ -42,7 +42,7 @@ class BusyMonitor {
 struct ScriptCall {
   std::span<const std::string_view> keys;
   std::span<const std::string_view> arguments;
-  std::int64_t now_ms;  // frozen
+  std::int64_t now_ms;  // constant during the script
   CommandCaller& caller;
 };
 

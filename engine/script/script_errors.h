@@ -1,4 +1,4 @@
-// Every error text about scripts that a client can see, word for word Redis 7.0's where Redis has
+// All error messages about scripts that clients can see, word for word as in Redis 7.0 where it has
 // one.
 #pragma once
 
@@ -92,14 +92,14 @@ inline constexpr const char* kGlobalNameArguments =
     "Wrong number of arguments to luaProtectedTableError";
 inline constexpr const char* kReplyTooDeep = "ERR reached lua stack limit";
 
-// Ours: Redis has no such limits, or ends there.
+// Ours: Redis has no such limits, or crashes.
 inline constexpr const char* kRequestTooLarge = "ERR the command's arguments are too large";
 inline constexpr const char* kPatternTooComplex = "pattern too complex";
 inline constexpr const char* kErrorWithoutText = "ERR error object without a text in 'err'";
 inline constexpr const char* kReplyTooLarge = "ERR the script's reply is too large";
 inline constexpr const char* kOutOfMemory = "not enough memory";
 
-/// A script that did not even get to raise an error: out of memory, an error in its error handler.
+/// For a script that could not raise an error: out of memory, or an error in its error handler.
 inline Reply aborted(std::string_view name, std::string_view reason) {
   return Reply::error("ERR Error running script " + std::string(name) + ", " + std::string(reason));
 }
@@ -113,7 +113,7 @@ inline constexpr const char* kHashValueNotAnInteger = "ERR hash value is not an 
 inline constexpr const char* kIdsExhausted =
     "ERR The stream has exhausted the last possible ID, unable to add more items";
 inline constexpr const char* kOverflow = "ERR increment or decrement would overflow";
-/// Ours: Redis reads nothing from a store.
+/// Ours: Redis does not read from a store.
 inline std::string store_failed(const absl::Status& status) {
   return "ERR " + std::string(status.message());
 }

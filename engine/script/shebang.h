@@ -1,5 +1,5 @@
-// A script's first line, if it is `#!lua flags=…`.
-// Semantics: https://redis.io/docs/latest/develop/programmability/lua-api/#script_flags
+// Parses the first line `#!lua flags=…` of a script. Semantics:
+// https://redis.io/docs/latest/develop/programmability/lua-api/#script_flags
 #pragma once
 
 #include <optional>
@@ -12,13 +12,13 @@ namespace rushgate {
 
 struct Shebang {
   ScriptFlags flags;
-  /// The rest of the text, from the first line's end on, so that lines keep their numbers; all of
-  /// it if there is no such line.
+  /// The source from the end of the first line on, so that line numbers stay the same; all of it
+  /// without such a line.
   std::string_view body;
 };
 
-/// Nothing with `error` set if the line is wrong. Options are separated by spaces; Redis's quotes
-/// around them are not understood.
+/// Returns empty and sets `error` if the line is invalid. Options are separated by spaces; quotes
+/// are not supported, unlike in Redis.
 std::optional<Shebang> parse_shebang(std::string_view text, Reply& error);
 
 }  // namespace rushgate

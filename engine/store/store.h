@@ -1,5 +1,5 @@
-// What keeps the keyspace's bytes: a port. The engine decides what the bytes mean (docs/format.md);
-// a store only keeps them.
+// The port for durable storage of the keyspace. The engine defines the meaning of the bytes
+// (docs/format.md); a store only keeps them.
 #pragma once
 
 #include <cstddef>
@@ -15,58 +15,58 @@
 
 namespace rushgate {
 
-/// How much of what was answered survives what.
+/// Which failures a reply's effects survive.
 enum class Durability : std::uint8_t {
-  kMemory,  // nothing survives the process
-  kOs,  // in the operating system's hands before the answer: survives the process, not the power
-  kEverySec,  // as kOs, and on the disk within a second
-  kSync,      // on the disk before the answer
+  kMemory,  // lost when the process ends
+  kOs,  // written to the operating system before the reply: survives the process, not a power cut
+  kEverySec,  // as kOs, and fsynced within a second
+  kSync,      // fsynced before the reply
 };
 
-/// A stretch of a stream's entries that one group appended: the unit in which streams are kept.
+/// A segment: consecutive entries of a stream that one commit batch appended.
 struct StreamRun {
   StreamId first;     // id of its first entry
   std::string bytes;  // the entries, encoded by the keyspace; never empty
 };
 
-/// Calls come from one thread at a time (whoever has the executor's turn), but for sync(), which
-/// may come from any thread at any time. After load(). A failed commit() or sync() leaves open what
-/// was kept: the engine then stops writing.
+/// Calls come from one thread at a time (the thread that holds the executor's turn), after load().
+/// sync() alone may be called from any thread at any time. After a failed commit() or sync() it is
+/// undefined which writes were kept; the engine then stops writing.
 class Store {
  public:
   virtual ~Store() = default;
 
-  /// Visits every state record in ascending order of keys, once, before anything else is asked.
-  /// Views are valid during the call.
+  /// Visits every state record in ascending order of keys. Called once, before any other function.
+  /// The views are valid during the call.
   virtual absl::Status load(
       absl::FunctionRef<void(std::string_view key, std::string_view value)> visit) = 0;
 
-  /// Keeps all of the batch or, if interrupted, none of it; as safe as durability() says when it
-  /// returns, unless the batch defers its sync. If it throws, for want of memory, nothing of the
-  /// batch was kept.
+  /// Stores the batch atomically, as durable as durability() says when it returns, unless
+  /// the batch defers its sync. If it throws (out of memory), nothing of the batch was
+  /// stored.
   virtual absl::Status commit(const StoreBatch& batch) = 0;
 
-  /// Makes every commit that has returned safe against power loss.
+  /// Makes every finished commit safe against power loss.
   virtual absl::Status sync() = 0;
 
-  /// Appends to `runs` the runs of `stream` that may hold ids in [from, to], in ascending order:
-  /// the run in which `from` falls first. Stops after at least one run once `bytes_max` is passed;
-  /// an empty result means there is nothing (more).
+  /// Appends to `runs` the segments of `stream` that may hold ids in [from, to], in ascending
+  /// order, beginning with the segment that contains `from`. Stops after at least one segment once
+  /// `bytes_max` is exceeded. An empty result means that there are no more.
   virtual absl::Status read_stream(std::uint64_t stream, StreamId from, StreamId to,
                                    std::size_t bytes_max, std::vector<StreamRun>& runs) = 0;
 
-  /// The same, descending: the run in which `from` falls first, then those before it, down to the
-  /// one in which `to` falls.
+  /// As read_stream(), in descending order: from the segment that contains `from` down to the one
+  /// that contains `to`.
   virtual absl::Status read_stream_back(std::uint64_t stream, StreamId from, StreamId to,
                                         std::size_t bytes_max, std::vector<StreamRun>& runs) = 0;
 
-  /// Sets `stream` to the greatest number of a stream that has runs, which need not be alive for
-  /// the keyspace; 0 if there is none.
+  /// Sets `stream` to the greatest number of a stream that has segments, also if the keyspace has
+  /// deleted it; 0 if there is none.
   virtual absl::Status find_last_stream(std::uint64_t& stream) = 0;
 
   [[nodiscard]] virtual Durability durability() const = 0;
 
-  /// What it keeps in memory for good, which a bound on memory is to count.
+  /// Returns the memory that the store uses permanently. It counts towards the memory limit.
   [[nodiscard]] virtual std::size_t memory_bytes() const { return 0; }
 };
 

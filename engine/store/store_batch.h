@@ -1,4 +1,4 @@
-// All that one group of requests changed, in order, as records for the store.
+// The changes of one commit batch, in order, as records for the store.
 #pragma once
 
 #include <cstddef>
@@ -10,25 +10,25 @@
 
 namespace rushgate {
 
-/// A flat buffer of operations; building it allocates nothing once it has grown. Not thread-safe.
+/// A flat buffer of operations. Appending allocates nothing once it has grown. Not thread-safe.
 class StoreBatch {
  public:
-  /// What a store does with each operation, in order.
+  /// Receives the operations, in order.
   class Visitor {
    public:
     virtual ~Visitor() = default;
     virtual void put(std::string_view key, std::string_view value) = 0;
     virtual void remove(std::string_view key) = 0;
-    /// Removes every key in [begin, end); none if `end` is not above `begin`.
+    /// Removes every key in [begin, end). Removes none if `end` is not above `begin`.
     virtual void remove_range(std::string_view begin, std::string_view end) = 0;
-    /// A run of a stream's entries, above all that the stream holds.
+    /// Appends a segment to a stream. Its ids are above all ids in the stream.
     virtual void append_run(std::uint64_t stream, StreamId first, std::string_view bytes) = 0;
-    /// Every run of `stream` that lies wholly before `before`: that is, each one that is followed
-    /// by a run with first <= before.
+    /// Removes the segments of `stream` that lie wholly before `before`, that is, each segment
+    /// whose successor has first <= before.
     virtual void trim_stream(std::uint64_t stream, StreamId before) = 0;
-    /// The run that begins at `first`, if there is one.
+    /// Removes the segment that begins at `first`, if it exists.
     virtual void remove_run(std::uint64_t stream, StreamId first) = 0;
-    /// Removes the streams numbered `first` to `last`, where `first` <= `last`, with all their runs.
+    /// Removes the streams `first` to `last`, where `first` <= `last`, with all their segments.
     virtual void drop_streams(std::uint64_t first, std::uint64_t last) = 0;
   };
 
@@ -51,7 +51,7 @@ class StoreBatch {
 
   void visit(Visitor& visitor) const;
 
-  /// With durability kSync: the commit need not wait for an fsync, because the batch may be lost in
+  /// Lets a commit with durability kSync return without an fsync, because the batch may be lost in
   /// a power cut. The next fsync includes it.
   void defer_sync() { is_sync_deferred_ = true; }
   [[nodiscard]] bool is_sync_deferred() const { return is_sync_deferred_; }
@@ -59,13 +59,13 @@ class StoreBatch {
   [[nodiscard]] bool empty() const { return bytes_.empty(); }
   [[nodiscard]] std::size_t size_bytes() const { return bytes_.size(); }
   void clear() {
-    constexpr std::size_t kBytesKept = std::size_t{16} << 20;  // more than an ordinary group needs
+    constexpr std::size_t kBytesKept = std::size_t{16} << 20;  // above an ordinary batch
     if (bytes_.capacity() > kBytesKept) bytes_ = std::string();
     bytes_.clear();
     is_sync_deferred_ = false;
   }
 
-  /// Forgets everything added since size_bytes() was `size_bytes`.
+  /// Removes the operations added since size_bytes() was `size_bytes`.
   void truncate(std::size_t size_bytes) {
     if (size_bytes == 0) return clear();
     bytes_.resize(size_bytes);

@@ -1,4 +1,4 @@
-// A clock that moves only when it is told to: for tests and simulations.
+// A clock that moves only on request, for tests and simulations.
 #pragma once
 
 #include <atomic>
@@ -8,11 +8,11 @@
 
 namespace rushgate {
 
-/// Thread-safe. Both times move together; set_now_ms() moves the time of day alone, as setting a
-/// machine's clock does.
+/// Thread-safe. Both times move together, except that set_now_ms() changes only the time of day, as
+/// setting a machine's clock does.
 class ManualClock final : public Clock {
  public:
-  /// 2023-11-14 22:13:20 UTC: any fixed moment will do.
+  /// 2023-11-14 22:13:20 UTC, an arbitrary moment.
   static constexpr std::int64_t kStartMs = 1'700'000'000'000;
 
   explicit ManualClock(std::int64_t now_ms = kStartMs) : now_ms_(now_ms) {}

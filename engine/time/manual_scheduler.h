@@ -1,5 +1,5 @@
-// A scheduler on a manual clock, for parts that are tested without an engine. (An engine in manual
-// mode is a Scheduler itself.)
+// A scheduler on a manual clock, for tests without an engine. (An engine in manual mode is a
+// Scheduler itself.)
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace rushgate {
 
-/// For one thread. Does not own the clock.
+/// Not thread-safe. Does not own the clock.
 class ManualScheduler final : public Scheduler {
  public:
   explicit ManualScheduler(ManualClock& clock) : clock_(clock) {}
@@ -21,8 +21,8 @@ class ManualScheduler final : public Scheduler {
   }
   bool cancel(TimerId timer) override { return timers_.remove(timer); }
 
-  /// Moves the clock on, stopping at each timer that falls due on the way to run it. Timers set by
-  /// callbacks count too.
+  /// Moves the clock forward. Stops at the time of each due timer to run it, also of timers that
+  /// callbacks set.
   void advance_ms(std::int64_t duration_ms);
 
  private:

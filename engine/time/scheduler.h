@@ -1,4 +1,4 @@
-// Work to be done later: a port, like the clock.
+// The port for timers.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace rushgate {
 
-/// Runs callbacks at their time. Thread-safe. Callbacks run one at a time, never inside the
+/// Runs callbacks at given times. Thread-safe. Callbacks run one at a time, never inside the
 /// executor's turn, so they may use a Client.
 class Scheduler {
  public:
@@ -16,12 +16,12 @@ class Scheduler {
 
   virtual ~Scheduler() = default;
 
-  /// Runs `callback` once, as soon as the clock's monotonic time has reached `monotonic_ms`.
-  /// Callbacks due at the same time run in the order in which they were scheduled.
+  /// Runs `callback` once, when the clock's monotonic time has reached `monotonic_ms`. Callbacks
+  /// with the same time run in the order of scheduling.
   virtual TimerId at(std::int64_t monotonic_ms, Callback callback) = 0;
 
-  /// True if the callback had not begun; it will not run then. False if it has run, is running, or
-  /// was cancelled.
+  /// Cancels a callback. Returns true if it had not begun; it will not run then. Returns false if
+  /// it has run, is running, or was cancelled before.
   virtual bool cancel(TimerId timer) = 0;
 };
 

@@ -1,4 +1,4 @@
-// Timers in order of their time: what a Scheduler keeps.
+// Timers in order of their time, for implementations of Scheduler.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@
 
 namespace rushgate {
 
-/// Not thread-safe: its owner guards it.
+/// Not thread-safe.
 class TimerQueue {
  public:
   Scheduler::TimerId add(std::int64_t monotonic_ms, Scheduler::Callback callback);
 
-  /// The callback, if it was still waiting.
+  /// Removes a timer. Returns its callback; empty if it was not waiting.
   bool remove(Scheduler::TimerId timer);
 
-  /// When the next one is due.
+  /// Returns the time of the next timer; empty if there is none.
   [[nodiscard]] std::optional<std::int64_t> next_due_ms() const;
 
-  /// Takes the next callback that is due at `monotonic_ms`, if any.
+  /// Removes and returns the next callback that is due at `monotonic_ms`; empty if none is.
   std::optional<Scheduler::Callback> take_due(std::int64_t monotonic_ms);
 
   [[nodiscard]] bool empty() const { return timers_.empty(); }
