@@ -14,6 +14,7 @@
 #include <rocksdb/listener.h>
 #include <rocksdb/options.h>
 #include <rocksdb/slice_transform.h>
+#include <spdlog/logger.h>
 
 #include "absl/status/status.h"
 #include "engine/base/make_directory.h"
@@ -22,6 +23,7 @@
 #include "storage/rocksdb/inspect.h"
 #include "storage/rocksdb/layout.h"
 #include "storage/rocksdb/log_check.h"
+#include "storage/rocksdb/manifest.h"
 #include "storage/rocksdb/noted_logs.h"
 #include "storage/rocksdb/rocksdb_status.h"
 #include "storage/rocksdb/unsorted_memtable.h"
@@ -193,6 +195,13 @@ RocksDatabase::~RocksDatabase() {
 
 absl::Status RocksDatabase::start(rocksdb::Env& env, const RocksDbStoreOptions& options,
                                   const std::shared_ptr<WriteFailure>& failure) {
+  const absl::StatusOr<std::uint64_t> torn = cut_torn_manifest(env, dir_);
+  if (!torn.ok()) return torn.status();
+  if (*torn > 0 && options.logger) {
+    options.logger->warn(
+        "cut off the last {} bytes of the MANIFEST in {}: they had not been synced", *torn,
+        dir_.string());
+  }
   const absl::StatusOr<DirectoryState> found = inspect_directory(env, dir_);
   if (!found.ok()) return found.status();
   env_ = make_fail_stop_env(env, failure, dir_);

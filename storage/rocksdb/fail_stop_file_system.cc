@@ -9,6 +9,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "engine/base/file_size_signal.h"
+#include "storage/rocksdb/manifest.h"
 #include "storage/rocksdb/noted_logs.h"
 #include "storage/rocksdb/rocksdb_status.h"
 
@@ -170,10 +171,9 @@ class FailStopEnv final : public rocksdb::EnvWrapper {
 std::unique_ptr<rocksdb::Env> make_fail_stop_env(rocksdb::Env& env,
                                                  std::shared_ptr<WriteFailure> failure,
                                                  const std::filesystem::path& dir) {
-  return std::make_unique<FailStopEnv>(
-      env,
-      note_logs(std::make_shared<FailStopFileSystem>(env.GetFileSystem(), std::move(failure), dir),
-                dir));
+  const auto fail_stop =
+      std::make_shared<FailStopFileSystem>(env.GetFileSystem(), std::move(failure), dir);
+  return std::make_unique<FailStopEnv>(env, note_manifest(note_logs(fail_stop, dir), dir));
 }
 
 }  // namespace rushgate

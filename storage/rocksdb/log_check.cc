@@ -1,10 +1,8 @@
 #include "storage/rocksdb/log_check.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,39 +10,18 @@
 #include <utility>
 #include <vector>
 
-#include <boost/crc.hpp>
-
 #include "storage/rocksdb/layout.h"
+#include "storage/rocksdb/log_fragment.h"
 #include "storage/rocksdb/rocksdb_status.h"
 
 namespace rushgate {
 namespace {
-
-// The format of a log file, https://github.com/facebook/rocksdb/wiki/Write-Ahead-Log-File-Format:
-// blocks of 32 KiB, each a row of fragments; a fragment is a checksum (4 bytes), a length (2), a
-// type (1) and the payload. A record is a full fragment, or a first, any middle and a last one.
-constexpr std::size_t kBlockBytes = 32768;
-constexpr std::size_t kFragmentHeadBytes = 7;
-enum FragmentType : std::uint8_t { kZero = 0, kFull = 1, kFirst = 2, kMiddle = 3, kLast = 4 };
 
 // A record is a write batch: sequence number of its first operation (8), number of operations (4),
 // then the operations, of which a commit's first is the mark: tag, length, bytes.
 constexpr std::size_t kBatchHeadBytes = 12;
 constexpr char kLogDataTag = 3;
 constexpr std::size_t kRecordBytesOfInterest = kBatchHeadBytes + 2 + kSyncedMarkBytes;
-
-std::uint32_t read_little_endian(const char* from, int bytes) {
-  std::uint32_t value = 0;
-  while (bytes-- > 0) value = value << 8 | static_cast<std::uint8_t>(from[bytes]);
-  return value;
-}
-
-std::uint32_t masked_crc(std::string_view bytes) {
-  boost::crc_optimal<32, 0x1EDC6F41, 0xFFFFFFFF, 0xFFFFFFFF, true, true> crc;  // CRC-32C
-  crc.process_bytes(bytes.data(), bytes.size());
-  const std::uint32_t plain = crc.checksum();
-  return ((plain >> 15) | (plain << 17)) + 0xa282ead8U;
-}
 
 // What the record's mark says; 0 without one.
 std::uint64_t synced_mark(std::string_view record) {
@@ -59,20 +36,19 @@ std::uint64_t synced_mark(std::string_view record) {
 class LogReader {
  public:
   explicit LogReader(std::unique_ptr<rocksdb::SequentialFile> file)
-      : file_(std::move(file)), buffer_(kBlockBytes) {}
+      : file_(std::move(file)), buffer_(LogFragment::kBlockBytes) {}
 
   std::optional<std::uint64_t> next_mark() {
-    while (const std::optional<Fragment> fragment = next_fragment()) {
-      if (fragment->type == kFull || fragment->type == kFirst) record_.clear();
-      if (fragment->type == kFirst) assembling_ = true;
-      if (fragment->type == kMiddle || fragment->type == kLast) {
-        if (!assembling_) continue;
+    while (const std::optional<LogFragment> fragment = next_fragment()) {
+      if (fragment->begins_record()) {
+        record_.clear();
+      } else if (!assembling_) {
+        continue;
       }
       const std::size_t wanted = kRecordBytesOfInterest - record_.size();
       record_ += fragment->payload.substr(0, std::min(wanted, fragment->payload.size()));
-      if (fragment->type == kFirst || fragment->type == kMiddle) continue;
-      assembling_ = false;
-      return synced_mark(record_);
+      assembling_ = !fragment->ends_record();
+      if (!assembling_) return synced_mark(record_);
     }
     return std::nullopt;
   }
@@ -80,37 +56,28 @@ class LogReader {
   [[nodiscard]] const rocksdb::Status& status() const { return status_; }
 
  private:
-  struct Fragment {
-    FragmentType type;
-    std::string_view payload;
-  };
-
-  std::optional<Fragment> next_fragment() {
+  std::optional<LogFragment> next_fragment() {
     for (;;) {
-      if (block_.size() < kFragmentHeadBytes && !read_block()) return std::nullopt;
-      const auto length = read_little_endian(block_.data() + 4, 2);
-      const auto type = static_cast<std::uint8_t>(block_[6]);
-      if (type == kZero && length == 0) {
-        skip_block();  // space that was set aside and not written
+      if (block_.size() < LogFragment::kHeadBytes && !read_block()) return std::nullopt;
+      const std::optional<LogFragment> fragment = read_fragment(block_);
+      if (!fragment) {
+        skip_block();  // damaged, or space that was set aside and not written
         continue;
       }
-      if (block_.size() < kFragmentHeadBytes + length ||
-          masked_crc(block_.substr(6, 1 + length)) != read_little_endian(block_.data(), 4)) {
-        skip_block();
-        continue;
+      block_.remove_prefix(fragment->bytes());
+      if (fragment->type >= LogFragment::Type::kFull &&
+          fragment->type <= LogFragment::Type::kLast) {
+        return fragment;
       }
-      const std::string_view payload = block_.substr(kFragmentHeadBytes, length);
-      block_.remove_prefix(kFragmentHeadBytes + length);
-      if (type >= kFull && type <= kLast) return Fragment{static_cast<FragmentType>(type), payload};
     }
   }
 
   // False at the end of the file.
   bool read_block() {
     rocksdb::Slice read;
-    status_ = file_->Read(kBlockBytes, &read, buffer_.data());
+    status_ = file_->Read(LogFragment::kBlockBytes, &read, buffer_.data());
     block_ = to_view(read);
-    return status_.ok() && block_.size() >= kFragmentHeadBytes;
+    return status_.ok() && block_.size() >= LogFragment::kHeadBytes;
   }
 
   void skip_block() {
