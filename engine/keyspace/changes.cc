@@ -21,7 +21,8 @@ void Changes::touch(Object& object) {
 
 void Changes::roll_back_to(const Mark& mark) {
   forget_newborn();
-  // First the list: an object that was created since the mark is gone once its creation is undone.
+  // The list comes first: an object created since the savepoint is gone once its creation is
+  // undone.
   while (touched_.size() > mark.touched) {
     touched_.back()->change = ObjectChange::kNone;
     touched_.pop_back();
@@ -53,7 +54,7 @@ void Changes::forget() {
     object->change = ObjectChange::kNone;
     if (object->attached && object->type() == ValueType::kStream) object->stream().settle();
     if (object->attached && object->type() == ValueType::kList) object->list().settle();
-    if (!object->is_noted) memory_.recount(*object);  // it holds nothing any more that it gathered
+    if (!object->is_noted) memory_.recount(*object);  // its buffers are empty now
   }
   touched_.clear();
   memory_.settle();  // while all of them are alive

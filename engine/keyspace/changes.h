@@ -1,5 +1,5 @@
-// The changeset: what the current group of requests has changed, how to take it back, and what the
-// store must keep of it.
+// The changeset: the changes of the current commit batch, their undo steps, and their records for
+// the store.
 #pragma once
 
 #include <cassert>
@@ -15,35 +15,35 @@
 namespace rushgate {
 
 /// Every mutator of the keyspace does four things. It reserves an undo step, changes memory, and
-/// pushes the step, which thus cannot fail once memory is changed. And it either appends to
-/// records() what the store must keep or touches the object, whose header is then written once when
-/// the group commits. An undo step allocates nothing: it holds what the change removed. Not
-/// thread-safe: it belongs to the thread that has the turn.
+/// pushes the step, which can no longer fail then. It also appends records(), or makes the
+/// object dirty so that its header is written once at the commit. An undo step allocates
+/// nothing: it holds the removed data. Not thread-safe: it belongs to the thread that holds the
+/// turn.
 class Changes {
  public:
-  /// A savepoint. It is valid until the batch ends, or until something is recorded after a
-  /// roll-back to an earlier one.
+  /// A savepoint. Valid until the batch ends, or until a change is recorded after a rollback to an
+  /// earlier savepoint.
   struct Mark {
     std::size_t undo_steps;
     std::size_t record_bytes;
     std::size_t touched;
   };
 
-  /// Before the object's value is changed: the push_undo() that follows throws nothing.
+  /// Called before an object's value is changed. The following push_undo() does not throw.
   void reserve_undo(Object& object) {
     memory_.note(object);
     undo_.reserve();
   }
-  /// Before anything else is changed: which keys there are, what is published, ….
+  /// Called before any other change: of the set of keys, of published messages, ….
   void reserve_undo() { undo_.reserve(); }
-  /// Records how to undo the change for which reserve_undo() was called (UndoLog::push()). No
-  /// effect if the object was created after the newest savepoint: a roll-back removes it as a
+  /// Pushes the undo step reserved by reserve_undo() (UndoLog::push()). Does nothing if the
+  /// object was created after the newest savepoint, because a rollback removes it as a
   /// whole.
   template <class Step>
   void push_undo(Object& object, Step step) {
     if (!object.is_newborn) push_undo_always(object, std::move(step));
   }
-  /// Records the step in any case: it holds something that must live until the batch ends.
+  /// Pushes the step in any case: it owns data that must live until the batch ends.
   template <class Step>
   void push_undo_always(Object& object, Step step) {
     static_assert(sizeof(Step) <= UndoLog::kStepBytesMax);
@@ -64,29 +64,29 @@ class Changes {
     object.is_newborn = true;
   }
 
-  /// What the set or stream gathered is to be written when the group commits.
+  /// Schedules the buffered elements of a set or stream for the commit.
   void gather(Object& object);
-  /// That, and the object's header.
+  /// As above, and also the object's header.
   void touch(Object& object);
 
-  /// Returns a savepoint at the present point.
+  /// Returns a savepoint.
   [[nodiscard]] Mark mark() {
     forget_newborn();
     return {undo_.size(), records_.size_bytes(), touched_.size()};
   }
 
-  /// Has anything been changed since `mark`?
+  /// Returns true if there are changes since the savepoint.
   [[nodiscard]] bool changed_since(const Mark& mark) const {
     return undo_.size() != mark.undo_steps;
   }
 
-  /// Undoes all changes since `mark`. No effect if a roll-back to an earlier one came before.
+  /// Undoes all changes since the savepoint. Does nothing after a rollback to an earlier one.
   void roll_back_to(const Mark& mark);
 
-  /// Appends the touched objects' headers to records(): the batch is then complete.
+  /// Appends the headers of dirty objects to records(), which completes the batch.
   void complete_records();
 
-  /// The batch was kept: everything stays as it is.
+  /// Forgets the changes after the batch was committed.
   void forget();
 
   [[nodiscard]] bool empty() const { return undo_.size() == 0; }
@@ -100,9 +100,9 @@ class Changes {
   MemoryCount memory_;
   UndoLog undo_;
   StoreBatch records_;
-  std::vector<Object*> newborn_;  // those created since the newest savepoint (Object::is_newborn)
-  std::vector<Object*> touched_;  // each once (Object::change); alive until the group ends:
-                                  // removed ones are held by undo_
+  std::vector<Object*> newborn_;  // created since the newest savepoint (Object::is_newborn)
+  std::vector<Object*> touched_;  // each once (Object::change); alive until the batch ends:
+                                  // undo_ owns removed ones
 };
 
 }  // namespace rushgate

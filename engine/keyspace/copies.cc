@@ -16,7 +16,7 @@ void copy_hash(const HashValue& from, Database& to, std::string_view key) {
   Object& made = hashes::create(to, key);
   from.for_each(
       [&](std::string_view field, std::string_view value) { hashes::set(to, made, field, value); });
-  made.hash().set_large(false);  // whatever the limits are now
+  made.hash().set_large(false);  // regardless of the present limits
   if (from.is_large()) hashes::grow(to, made);
 }
 
@@ -39,7 +39,7 @@ void copy_sorted_set(const SortedSetValue& from, Database& to, std::string_view 
   from.for_each(0, from.size(), [&](const SortedSetElement& element) {
     sorted_sets::set(to, made, element.member(), element.score);
   });
-  made.sorted_set().set_small(from.is_small());  // whatever the limits are now
+  made.sorted_set().set_small(from.is_small());  // regardless of the present limits
 }
 
 absl::Status copy_value(const Object& from, Database& to, std::string_view key) {

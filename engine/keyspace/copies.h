@@ -1,4 +1,4 @@
-// COPY: a value again, under another key.
+// COPY: copies a value to another key.
 #pragma once
 
 #include <string_view>
@@ -8,8 +8,8 @@
 
 namespace rushgate {
 
-/// Makes what `from` holds, and when it expires, also `key` of `to`, where there must be nothing.
-/// The store's error, with nothing done, if a stream cannot be read.
+/// Copies the value and expiry of `from` to the free key `key` of `to`. Returns the store's error,
+/// with no changes, if a stream cannot be read.
 absl::Status copy_object(const Object& from, Database& to, std::string_view key);
 
 }  // namespace rushgate

@@ -22,7 +22,7 @@ void record_header_removal(Changes& changes, const Object& object) {
 
 }  // namespace
 
-/// What remove_all() removes.
+/// The contents that remove_all() removes.
 struct Database::Contents {
   explicit Contents(std::uint64_t seed) : table(seed) {}
 
@@ -92,7 +92,7 @@ Database::Expiries::Node Database::assign_expiry(Object& object, std::int64_t ex
   if (expire_at_ms == kNoExpiry) return node;
   try {
     expiries_.insert(object, std::move(node));
-  } catch (...) {  // no memory: it had no node
+  } catch (...) {  // out of memory: it had no node
     object.expire_at_ms = old;
     throw;
   }
@@ -110,7 +110,7 @@ void Database::exchange(Database& other) {
 
 // ---- Mutators ----
 
-/// Where an object of this key, or of another, may stand in recent_.
+/// Returns the slot of this key in recent_. Other keys share it.
 Object*& Database::recent(std::string_view key) {
   constexpr std::uint64_t kFactor = 0x9E37'79B9'7F4A'7C15;  // mixes into the upper bits
   std::uint64_t end = 0;
@@ -126,7 +126,7 @@ void Database::warm(std::span<const std::string_view> keys) const {
   });
   for (const Object* const object : objects) {
     touch(object->key.data());
-    touch(&object->change);  // it is longer than what is fetched at once
+    touch(&object->change);  // it is longer than one prefetch
   }
 }
 
@@ -217,7 +217,7 @@ void Database::swap(Database& other) {
   }
 }
 
-/// Those that will not be there any more when it has what `other` has now.
+/// Signals the streams that are replaced by the contents of `other`.
 void Database::signal_streams_replaced_by(Database& other) {
   for_each([&](Object& object) {
     if (object.type() != ValueType::kStream) return;

@@ -1,4 +1,4 @@
-// One of the keyspace's numbered databases: a table of keys, and which of them expire when.
+// One of the keyspace's numbered databases: a table of keys, and their expiries.
 #pragma once
 
 #include <array>
@@ -27,62 +27,62 @@ namespace rushgate {
 class Keyspace;
 class KeyspaceLoader;
 
-/// Not thread-safe: it belongs to whoever has the turn. The mutators here are those that all types
-/// share; each type's own stand in strings.h, hashes.h, lists.h, sets.h, sorted_sets.h, streams.h.
+/// Not thread-safe: it belongs to the thread that holds the turn. The mutators here apply to all
+/// types. Those of one type are in strings.h, hashes.h, lists.h, sets.h, sorted_sets.h, streams.h.
 class Database {
  public:
   Database(Keyspace& keyspace, std::uint8_t number);
 
-  /// The object at `key`, or null. One whose time is up is removed first. Valid until it is
-  /// removed.
+  /// Returns the object at `key`, or null. An expired object is removed first. The pointer is valid
+  /// until the object is removed.
   Object* find(std::string_view key);
 
-  /// Fetches the memory that find() will touch for these keys, at most kWarmedMax: one wait for all
-  /// instead of one for each.
+  /// Prefetches the memory that find() reads for these keys, at most kWarmedMax, so that their
+  /// cache misses overlap.
   void warm(std::span<const std::string_view> keys) const;
 
-  /// A new object at `key`, where there must be none.
+  /// Creates an object at `key`, which must be free.
   Object& create(std::string_view key, Value value);
 
   /// Removes the object with all its elements.
   void remove(Object& object);
 
-  /// Moves the object to another key or database, where there must be nothing.
+  /// Moves the object to another key or database, where the key must be free.
   void move(Object& object, Database& to, std::string_view key);
 
-  /// SWAPDB: each holds what the other did.
+  /// SWAPDB: exchanges the contents.
   void swap(Database& other);
 
-  /// When the object expires; kNoExpiry for never. A time that has passed is allowed: the next
-  /// find() removes it.
+  /// Sets the expiry; kNoExpiry for none. A time in the past is allowed: the next find() removes
+  /// the object.
   void set_expiry(Object& object, std::int64_t expire_at_ms);
 
   // ---- WATCH ----
   [[nodiscard]] WatchedKey watch(std::string_view key);
-  /// Nobody asks for it any more.
+  /// Ends a watch.
   void unwatch(const WatchedKey& watched);
-  /// Has anything been done to the key since that Redis's WATCH would see? (Something taken back,
-  /// too.)
+  /// Returns true if Redis's WATCH would see a change of the key since then. Changes that were
+  /// rolled back count, too.
   [[nodiscard]] bool has_changed(const WatchedKey& watched);
 
   /// FLUSHDB.
   void remove_all();
 
-  /// Keys, those included whose time is up but which nobody has met yet (as Redis's DBSIZE counts).
+  /// Returns the number of keys, expired ones included until they are removed (as Redis's DBSIZE).
   [[nodiscard]] std::size_t size() const { return table_.size(); }
   [[nodiscard]] std::size_t expiring() const { return expiries_.size(); }
-  /// Of the keys that expire; 0 if none does.
+  /// Returns the average time to live of the expiring keys; 0 if there are none.
   [[nodiscard]] std::int64_t average_ttl_ms() const;
-  /// Bytes held, told from what there is instead of what MemoryCount counted: for tests.
+  /// Computes the memory from the contents, for tests of MemoryCount.
   [[nodiscard]] std::size_t measured_bytes() const;
 
-  /// visit(Object&); in the table's order. `visit` must not create or remove keys.
+  /// Calls visit(Object&) in the table's order. `visit` must not create or remove keys.
   template <class Visit>
   void for_each(Visit visit) {
     table_.for_each([&](ObjectEntry::Item& object) { visit(*object); });
   }
 
-  // A walk in steps, as in table_walk.h: the end of a step, and visit(Object&) for its keys.
+  // Iterates in steps (table_walk.h): returns the end of a step; calls visit(Object&) for its keys.
   [[nodiscard]] std::uint64_t step_end(std::uint64_t begin, std::size_t count) const {
     return rushgate::step_end(table_, begin, count);
   }
@@ -92,12 +92,12 @@ class Database {
                                [&](ObjectEntry::Item& object) { visit(*object); });
   }
 
-  /// Any of the keys, of which there must be some; perhaps one whose time is up.
+  /// Returns a random key, possibly an expired one. There must be a key.
   [[nodiscard]] Object& draw(Random& random) { return *table_.draw(random); }
 
-  /// When the next key expires, if any does.
+  /// Returns the time of the next expiry; empty if there is none.
   [[nodiscard]] std::optional<std::int64_t> next_expiry_ms() const;
-  /// Removes up to `count_max` keys whose time is up, in order of their time. How many.
+  /// Removes up to `count_max` expired keys in order of their times. Returns their number.
   std::size_t remove_expired(std::size_t count_max);
 
   [[nodiscard]] Keyspace& keyspace() { return keyspace_; }
@@ -112,7 +112,7 @@ class Database {
 
   void signal_streams_replaced_by(Database& other);
   void record_header_removals();
-  /// Removes all objects from memory, when their records' removal is recorded.
+  /// Removes all objects from memory, after the removal of their records was recorded.
   void drop_all();
 
   struct ObjectEntry {
@@ -133,17 +133,17 @@ class Database {
   };
   using Table = SegmentedTable<ObjectEntry>;
 
-  /// Objects that expire, in order of their times, which must not change while they are here.
+  /// Expiring objects in order of their times, which must not change while they are in here.
   class Expiries {
    public:
     using Objects = std::set<Object*, SoonerExpiry>;
-    /// The memory of one that was taken out, with which it is inserted again; or none.
+    /// The memory of a removed entry, for inserting it again; may be empty.
     using Node = Objects::node_type;
 
     [[nodiscard]] std::size_t size() const { return objects_.size(); }
     [[nodiscard]] bool empty() const { return objects_.empty(); }
     [[nodiscard]] Object& first() const { return **objects_.begin(); }
-    /// Throws nothing if `node` is one.
+    /// Throws nothing if `node` is not empty.
     void insert(Object& object, Node node = {}) {
       if (node.empty()) {
         objects_.insert(&object);
@@ -157,7 +157,7 @@ class Database {
       times_ -= static_cast<std::uint64_t>(object.expire_at_ms);
       return objects_.extract(&object);
     }
-    /// Of all of them; negative if most are up.
+    /// Returns the sum over all entries; negative if most have expired.
     [[nodiscard]] std::int64_t sum_of_ttls_ms(std::int64_t now_ms) const {
       return static_cast<std::int64_t>(times_ -
                                        objects_.size() * static_cast<std::uint64_t>(now_ms));
@@ -166,18 +166,18 @@ class Database {
 
    private:
     Objects objects_;
-    std::uint64_t times_ = 0;  // the sum of them, which wraps around
+    std::uint64_t times_ = 0;  // their sum, modulo 2^64
   };
 
-  /// Of its tables, in which keys stand.
+  /// Returns the memory of the tables of keys.
   [[nodiscard]] std::size_t table_bytes() const {
     return table_.memory_bytes() + expiries_.memory_bytes();
   }
   [[nodiscard]] MemoryCount& memory();
-  /// Of an object that was detached.
+  /// Wraps a detached object for an undo step.
   [[nodiscard]] Removed<Object> removed(std::unique_ptr<Object> object);
 
-  /// Counts what the tables take more or less at its end.
+  /// Counts the change of the tables' memory at the end of its lifetime.
   class CountTables {
    public:
     explicit CountTables(Database& db) : db_(db), before_(db.table_bytes()) {}
@@ -189,20 +189,20 @@ class Database {
     Database& db_;
     const std::size_t before_;
   };
-  /// An object that is in no table, and its place among those that expire if it had one.
+  /// An object outside the table, with its entry among the expiring ones if it had one.
   struct Detached {
     std::unique_ptr<Object> object;
     Expiries::Node expiry;
   };
 
-  // Without undo or record: what the mutators, their undo steps and loading are made of.
-  /// Throws nothing if the object was detached from this database, or after reserve_for() of its
-  /// key.
+  // Building blocks of the mutators, their undo steps and loading: without undo and records.
+  // Throws nothing if the object was detached from this database, or after reserve_for() of its
+  // key.
   Object& attach(Detached detached);
   Detached detach(Object& object);
   void reserve_for(std::string_view key);
-  /// Returns the node that the object had if it does not expire now. Throws nothing if it did
-  /// expire, or with the node that it had then.
+  /// Returns the object's entry if it no longer expires. Throws nothing if it expired before, or if
+  /// given the entry that it had then.
   Expiries::Node assign_expiry(Object& object, std::int64_t expire_at_ms, Expiries::Node node = {});
   void exchange(Database& other);
 
@@ -214,13 +214,13 @@ class Database {
   Keyspace& keyspace_;
   const std::uint8_t number_;
   Table table_;
-  std::array<Object*, 8> recent_{};  // of table_: mostly a key is asked for again soon
-  Expiries expiries_;                // those objects of table_ that expire
+  std::array<Object*, 8> recent_{};  // of table_: most keys are used again soon
+  Expiries expiries_;                // the expiring objects of table_
 
-  /// A key where nothing was when somebody began to watch it.
+  /// A watched key that did not exist when the watch began.
   struct WatchedAbsence {
     std::size_t watchers = 0;
-    std::uint64_t creations = 0;  // of something there, since
+    std::uint64_t creations = 0;  // objects created at the key since then
   };
   std::unordered_map<std::string, WatchedAbsence> watched_absences_;
 };

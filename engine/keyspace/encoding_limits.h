@@ -1,12 +1,12 @@
-// Up to which size Redis keeps a collection in a compact form. Here they decide what OBJECT
-// ENCODING says, and that SCAN and its like answer a small collection at once.
+// Redis's size limits for compact encodings. Here they determine only OBJECT ENCODING, and that
+// SCAN and similar commands return a small collection in one step.
 #pragma once
 
 #include <cstdint>
 
 namespace rushgate {
 
-/// Under each the name of its parameter in CONFIG.
+/// Each with the name of its parameter in CONFIG.
 struct EncodingLimits {
   std::int64_t hash_entries = 512;     // hash-max-listpack-entries
   std::int64_t hash_value_bytes = 64;  // hash-max-listpack-value

@@ -1,4 +1,4 @@
-// How Redis would keep a value in memory.
+// Redis's encoding of a value.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace rushgate {
 
-/// What OBJECT ENCODING answers: "int", "embstr", "raw", "listpack", "hashtable", …
+/// Returns the reply of OBJECT ENCODING: "int", "embstr", "raw", "listpack", "hashtable", …
 std::string_view encoding_name(const Object& object, const EncodingLimits& limits);
 
 }  // namespace rushgate

@@ -64,7 +64,7 @@ void HashValue::restore(std::string field, Value old) {
     }
     return;
   }
-  // The pair that took its place has to go first: `key` is a view of `field`.
+  // The pair that replaced it must be removed first: `key` is a view of `field`.
   take_integer(key);
   take_text(key);
   text_bytes_ +=

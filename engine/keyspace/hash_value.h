@@ -1,5 +1,5 @@
-// A hash: pairs of integers (a user and his count) in a table of their own, everything else as
-// strings.
+// A hash. Pairs of integers (such as a user and a count) have a compact table of their own; other
+// pairs are strings.
 #pragma once
 
 #include <algorithm>
@@ -41,8 +41,8 @@ struct TextField {
     std::string field;
     std::string value;
   };
-  /// Of an integer as in IntegerField: a field that moves from one table to the other has the same
-  /// position there.
+  /// Equal to the hash of the integer in IntegerField, so a field that moves between the tables
+  /// keeps its position.
   static std::uint64_t hash(const Scalar& field, std::uint64_t seed) {
     return field.is_integer() ? hash_integer(field.integer(), seed)
                               : hash_bytes(field.text(), seed);
@@ -53,8 +53,8 @@ struct TextField {
   static bool matches(const Item& item, const Scalar& field) { return item.field == field.text(); }
 };
 
-/// A data structure only: durable changes go through hashes.h.
-/// A pair stands in the table of integers if both its field and its value are, else in the other.
+/// A data structure only: durable changes go through hashes.h. A pair is in the table of integers
+/// if its field and its value are integers.
 class HashValue {
  public:
   explicit HashValue(std::uint64_t seed) : integers_(seed), texts_(seed) {}
@@ -62,17 +62,17 @@ class HashValue {
   [[nodiscard]] std::size_t size() const { return integers_.size() + texts_.size(); }
   [[nodiscard]] bool contains(std::string_view field) const;
   [[nodiscard]] std::optional<std::string> find(std::string_view field) const;
-  /// The value, if the field is there and its value is an integer.
+  /// Returns the value if the field exists and its value is an integer.
   [[nodiscard]] std::optional<std::int64_t> find_integer(std::string_view field) const;
-  /// A value, as the table keeps it in which its pair stands.
+  /// A value in the form of its table.
   using Value = std::variant<std::int64_t, std::string>;
-  /// Returns the value that was there. If it throws, for want of memory, nothing has changed.
+  /// Returns the old value. Changes nothing if it throws (out of memory).
   std::optional<Value> assign(std::string_view field, std::string_view value);
-  /// Returns the value that was there.
+  /// Returns the removed value.
   std::optional<Value> erase(std::string_view field);
-  /// Takes back an assign() or erase() that returned `old`. Needs no memory.
+  /// Undoes an assign() or erase() that returned `old`. Needs no memory.
   void restore(std::string field, Value old);
-  /// visit(std::string_view field, std::string_view value)
+  /// Calls visit(std::string_view field, std::string_view value).
   template <class Visit>
   void for_each(Visit visit) const {
     integers_.for_each([&](const IntegerField::Item& item) {
@@ -82,7 +82,7 @@ class HashValue {
       visit(std::string_view(item.field), std::string_view(item.value));
     });
   }
-  /// As in table_walk.h: the end of a step of at least `count` fields, and those of a step.
+  /// Iterates in steps (table_walk.h): the end of a step of at least `count` fields; its fields.
   [[nodiscard]] std::uint64_t step_end(std::uint64_t begin, std::size_t count) const {
     return std::min(rushgate::step_end(integers_, begin, count),
                     rushgate::step_end(texts_, begin, count));
@@ -96,24 +96,24 @@ class HashValue {
       visit(std::string_view(item.field), std::string_view(item.value));
     });
   }
-  /// Any of the fields, of which there must be some.
+  /// Returns a random field; there must be one.
   [[nodiscard]] std::string draw(Random& random) const;
 
-  /// Bytes held beside itself.
+  /// Returns the memory on the heap.
   [[nodiscard]] std::size_t memory_bytes() const {
     return integers_.memory_bytes() + texts_.memory_bytes() + text_bytes_;
   }
-  /// The same, told from what there is instead of what was counted: for tests.
+  /// Computes the memory from the contents, for tests.
   [[nodiscard]] std::size_t measured_bytes() const {
     std::size_t bytes = integers_.measured_bytes() + texts_.measured_bytes();
     texts_.for_each([&](const TextField::Item& item) { bytes += heap_bytes(item); });
     return bytes;
   }
 
-  /// Has it ever outgrown the compact form that Redis gives small ones?
+  /// Returns true if it has ever exceeded the limits of Redis's compact encoding.
   [[nodiscard]] bool is_large() const { return is_large_; }
   void set_large(bool is_large) { is_large_ = is_large; }
-  /// Is it too large for that form, now that `field` has this value?
+  /// Returns true if it exceeds the limits now that `field` has this value.
   [[nodiscard]] bool outgrows(const EncodingLimits& limits, std::string_view field,
                               std::string_view value) const {
     return static_cast<std::int64_t>(field.size()) > limits.hash_value_bytes ||
@@ -131,7 +131,7 @@ class HashValue {
 
   SegmentedTable<IntegerField> integers_;
   SegmentedTable<TextField> texts_;
-  std::size_t text_bytes_ = 0;  // of the items of texts_, beside the table's
+  std::size_t text_bytes_ = 0;  // of the items of texts_, without the table
   bool is_large_ = false;
 };
 

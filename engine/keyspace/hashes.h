@@ -1,4 +1,4 @@
-// What changes hashes.
+// Mutators of hashes.
 #pragma once
 
 #include <string_view>
@@ -7,17 +7,17 @@
 
 namespace rushgate::hashes {
 
-/// An empty hash at `key`, where there must be nothing. Set a field at once: there are no empty
-/// hashes between commands.
+/// Creates an empty hash at the free key `key`. A field must be set at once: hashes are never empty
+/// between commands.
 Object& create(Database& db, std::string_view key);
 
-/// True if the field is new.
+/// Returns true if the field is new.
 bool set(Database& db, Object& object, std::string_view field, std::string_view value);
 
-/// False if there was none. The key goes with its last field: `object` is not to be used then.
+/// Returns false if there was none. The last field takes the key with it: `object` is invalid.
 bool remove(Database& db, Object& object, std::string_view field);
 
-/// From now on it counts as one that was too large for Redis's compact form.
+/// Records that the hash is too large for Redis's compact encoding.
 void grow(Database& db, Object& object);
 
 }  // namespace rushgate::hashes

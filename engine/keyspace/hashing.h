@@ -1,4 +1,4 @@
-// Hash functions of the keyspace's tables: seeded, and the same on every run.
+// Hash functions of the keyspace's tables: seeded, and deterministic.
 #pragma once
 
 #include <cstdint>

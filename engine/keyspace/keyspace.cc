@@ -15,15 +15,15 @@
 namespace rushgate {
 namespace {
 
-/// Ids are counted up from 1: none gets here. What a store holds ends far below, so that those
-/// which are given from now on do not get here either.
+/// Ids count up from 1 and never get here. Ids in a store must be far below, so that later ids do
+/// not get here either.
 constexpr std::uint64_t kObjectIdMax = std::uint64_t{1} << 62;
 constexpr std::uint64_t kStoredIdMax = kObjectIdMax / 2;
 
 }  // namespace
 
-/// Turns the store's records back into objects, in the order of their keys: every header comes
-/// before every element.
+/// Converts the store's records to objects, in the order of their keys: every header comes before
+/// every element.
 class KeyspaceLoader {
  public:
   explicit KeyspaceLoader(Keyspace& keyspace) : keyspace_(keyspace) {}
@@ -36,7 +36,7 @@ class KeyspaceLoader {
     }
   }
 
-  /// To be called after the last record.
+  /// Must be called after the last record.
   absl::Status finish() {
     insert_integers();
     for (const auto& [object, member] : removed_) object->set().erase(member);
@@ -120,7 +120,7 @@ class KeyspaceLoader {
     std::string member = key.name();
     if (!key.ok()) return false;
     if (value.empty()) {
-      insert_integers();  // a text that is one of them makes no sense
+      insert_integers();  // the same member as a string is invalid
       return object.set().insert(member);
     }
     if (value != SetRecords::kRemoved) return false;
@@ -130,8 +130,8 @@ class KeyspaceLoader {
     return true;
   }
 
-  /// Of a set that is being rewritten, a record under its new id. The old id's records have all
-  /// members of runs, and lack those that have a mark.
+  /// Reads a record under the new id of a set in rewriting. The old id's records have all members
+  /// of segments, without the ones with tombstones.
   bool read_rewritten(RecordKind kind, Object& object, RecordReader& key, std::string_view value) {
     SetRecords& records = object.set().records();
     std::string member = key.name();
@@ -163,7 +163,7 @@ class KeyspaceLoader {
     return key.ok() && visit_set_run(rest, integer, text);
   }
 
-  /// Many together cost less than one by one.
+  /// Buffered, because many insertions at once cost less.
   void add_integer(SetValue& set, std::int64_t member) {
     constexpr std::size_t kAtOnce = 256;
     if (set_ != &set || integers_.size() == kAtOnce) insert_integers();
@@ -240,16 +240,15 @@ class KeyspaceLoader {
   Keyspace& keyspace_;
   absl::Status status_;
   absl::flat_hash_map<std::uint64_t, Object*> by_id_;
-  Object* last_ = nullptr;  // elements of one object come together
+  Object* last_ = nullptr;  // elements of an object are adjacent
   std::uint64_t last_id_ = 0;
   SetValue* set_ = nullptr;
   std::vector<std::int64_t> integers_;                    // of set_, not yet in it
-  std::vector<std::pair<Object*, std::string>> removed_;  // members, whatever runs say
-  std::vector<std::pair<Object*, std::string>>
-      added_meanwhile_;  // to sets that are being rewritten
+  std::vector<std::pair<Object*, std::string>> removed_;  // removed, even if a segment holds them
+  std::vector<std::pair<Object*, std::string>> added_meanwhile_;  // to sets in rewriting
   std::uint64_t largest_id_ = 0;
   std::uint64_t string_id_ =
-      std::numeric_limits<std::uint64_t>::max();  // no record tells a string's: any will do
+      std::numeric_limits<std::uint64_t>::max();  // a string's id is not stored: any value will do
 };
 
 Keyspace::Keyspace(Store& store, std::uint64_t seed) : store_(store), seed_(seed), random_(seed) {
@@ -270,7 +269,7 @@ absl::Status Keyspace::load() {
 }
 
 absl::Status Keyspace::find_next_object_id(std::uint64_t largest_loaded) {
-  // Runs that no header names are nobody's, and must not become a new stream's.
+  // Segments without a header are garbage, and must not become a new stream's.
   std::uint64_t last_stream = 0;
   if (absl::Status found = store_.find_last_stream(last_stream); !found.ok()) return found;
   const std::uint64_t largest = std::max(largest_loaded, last_stream);
@@ -310,7 +309,7 @@ bool Keyspace::needs_more_than(std::size_t bytes_max) {
 void Keyspace::set_limits(const EncodingLimits& limits) {
   const EncodingLimits old = std::exchange(limits_, limits);
   if (old.set_integers == limits.set_integers) return;
-  // Other collections note at once what they have outgrown.
+  // Collections of other types note it when they exceed the limits.
   for (const auto& database : databases_) {
     database->for_each([&](Object& object) {
       if (object.type() != ValueType::kSet) return;
@@ -337,8 +336,8 @@ std::optional<std::int64_t> Keyspace::next_expiry_ms() const {
 }
 
 void Keyspace::signal(const Object& object, KeySignal what) {
-  // Nobody waits for another type; and only those who read a stream as a group must know that what
-  // they wait for is gone.
+  // Clients wait for one type only. Only group readers of a stream must learn that it is
+  // gone.
   const bool is_stream = object.type() == ValueType::kStream;
   const bool is_popped =
       object.type() == ValueType::kList || object.type() == ValueType::kSortedSet;

@@ -1,5 +1,5 @@
-// All that the engine holds in memory: sixteen databases, the current time as scripts see it, and
-// the changeset of the current group.
+// The data of the engine in memory: sixteen databases, the time that scripts see, and the changeset
+// of the current commit batch.
 #pragma once
 
 #include <array>
@@ -23,39 +23,39 @@ namespace rushgate {
 
 enum class KeySignal : std::uint8_t {
   kReady,  // the object was created or moved to its key, or has grown
-  kGone,   // it leaves its key, or has lost what somebody may be waiting for
+  kGone,   // it leaves its key, or has lost data that a client may wait for
 };
 
-/// What Database::find() met, and what came of keys whose time was up.
+/// Results of Database::find(), and removals of expired keys.
 struct KeyCounts {
   std::uint64_t found = 0;
   std::uint64_t missing = 0;
   std::uint64_t expired = 0;
 };
 
-/// Told of keys on which somebody may be waiting. Called inside the turn.
+/// Receives signals about keys with blocked clients. Called inside the turn.
 class KeyListener {
  public:
   virtual ~KeyListener() = default;
-  /// Whoever waits for the key is to look at it once the command or script is over.
+  /// The key's blocked clients must be served after the command or script.
   virtual void key_signalled(std::uint8_t db, std::string_view key, KeySignal what) = 0;
-  /// Returns false if no key is waited for.
+  /// Returns false if no key has a blocked client.
   [[nodiscard]] virtual bool listens() const { return true; }
 };
 
-/// Not thread-safe: it belongs to whoever has the turn. Does not own the store, which must outlive
-/// it.
+/// Not thread-safe: it belongs to the thread that holds the turn. Does not own the store, which
+/// must outlive it.
 class Keyspace {
  public:
   static constexpr std::size_t kDatabases = 16;
 
-  /// `seed` determines the order in which tables are iterated, and what is drawn at random.
+  /// `seed` determines the order of iteration and the random draws.
   Keyspace(Store& store, std::uint64_t seed);
   ~Keyspace();
   Keyspace(const Keyspace&) = delete;
   Keyspace& operator=(const Keyspace&) = delete;
 
-  /// Fills an empty keyspace from the store. kDataLoss names the first record that makes no sense.
+  /// Fills an empty keyspace from the store. kDataLoss names the first invalid record.
   absl::Status load();
 
   [[nodiscard]] Database& db(std::size_t number) { return *databases_[number]; }
@@ -65,55 +65,55 @@ class Keyspace {
   /// Frees large values that were removed.
   [[nodiscard]] LazyFree& lazy_free() { return lazy_free_; }
   [[nodiscard]] const LazyFree& lazy_free() const { return lazy_free_; }
-  /// What streams keep in memory of what the store has.
+  /// The stream data cached in memory.
   [[nodiscard]] StreamCaches& stream_caches() { return stream_caches_; }
-  /// What memory_count.h counts, what the store holds in memory, what streams cache, and what is
-  /// about to be freed.
+  /// Returns the counted memory (memory_count.h), the store's memory, the stream caches, and
+  /// removed values that are not freed yet.
   [[nodiscard]] std::size_t memory_bytes() { return kept_bytes() + lazy_free_.bytes_pending(); }
-  /// The same, without what is about to be freed.
+  /// As memory_bytes(), without the values that are not freed yet.
   [[nodiscard]] std::size_t kept_bytes() {
     return changes_.memory().bytes() + store_.memory_bytes() + stream_caches_.bytes();
   }
-  /// Returns true if memory_bytes() is above `bytes_max`. Before that it drops caches, and waits
-  /// for values that are about to be freed, but not longer than LazyFree::kWaitMax. Not while a
-  /// stream is read.
+  /// Returns true if memory_bytes() exceeds `bytes_max`. First drops caches and waits for removed
+  /// values to be freed, at most for LazyFree::kWaitMax. Must not be called while a stream is
+  /// read.
   [[nodiscard]] bool needs_more_than(std::size_t bytes_max);
-  /// For elements that are drawn at random.
+  /// For random draws of elements.
   [[nodiscard]] Random& random() { return random_; }
 
   [[nodiscard]] const EncodingLimits& limits() const { return limits_; }
-  /// What has outgrown the limits of now stays large under any others.
+  /// Values that exceeded the old limits stay large under any others.
   void set_limits(const EncodingLimits& limits);
 
-  /// The time that commands see: ms since 1970 UTC. It stands still between calls of set_now_ms().
+  /// Returns the time for commands: ms since 1970 UTC. It changes only in set_now_ms().
   [[nodiscard]] std::int64_t now_ms() const { return now_ms_; }
   void set_now_ms(std::int64_t now_ms) { now_ms_ = now_ms; }
 
   [[nodiscard]] KeyCounts& counts() { return counts_; }
 
-  /// Writes the changeset to the store and forgets it. On failure everything it did in memory is
-  /// undone; what the store kept is not known then, so nothing may be committed after it. If it
-  /// throws, for want of memory, everything is undone too, and nothing was kept.
+  /// Writes the changeset to the store and forgets it. On failure undoes its changes in memory; the
+  /// state of the store is unknown, so no commit may follow. If it throws (out of memory),
+  /// everything is undone too, and nothing was stored.
   absl::Status commit();
 
-  /// Removes up to `count_max` keys whose time is up, over all databases. How many.
+  /// Removes up to `count_max` expired keys over all databases. Returns their number.
   std::size_t remove_expired(std::size_t count_max);
   [[nodiscard]] std::optional<std::int64_t> next_expiry_ms() const;
 
   /// FLUSHALL.
   void remove_all();
-  /// Returns true if no other database holds a key.
+  /// Returns true if no other database has keys.
   [[nodiscard]] bool is_all_in(const Database& database) const;
 
-  /// A name for a new object's records.
+  /// Returns a new id for an object's records.
   std::uint64_t next_object_id() { return next_object_id_++; }
 
   /// May be null; is not owned.
   void set_listener(KeyListener* listener) { listener_ = listener; }
-  /// To be called by mutators, whatever the type is. (They need not tell of a list or sorted set
-  /// that grows: nobody waits for one that is there.)
+  /// Called by mutators of every type. (Lists and sorted sets that grow need no signal: no client
+  /// waits for one that exists.)
   void signal(const Object& object, KeySignal what);
-  /// Returns false if signal() would have no effect, whatever it is called with.
+  /// Returns false if signal() has no effect at present.
   [[nodiscard]] bool may_signal() const { return listener_ != nullptr && listener_->listens(); }
 
  private:
@@ -129,7 +129,7 @@ class Keyspace {
   KeyListener* listener_ = nullptr;
   LazyFree lazy_free_;
   StreamCaches stream_caches_;
-  Changes changes_;  // its undo steps refer to databases_: ~Keyspace() drops them first
+  Changes changes_;  // declared last: its undo steps refer to databases_
   std::array<std::unique_ptr<Database>, kDatabases> databases_;
 };
 

@@ -47,7 +47,7 @@ bool LazyFree::leave_to_thread(const Item& item) noexcept {
     counts_.bytes_pending += item.bytes;
     bytes_pending_ = counts_.bytes_pending;
   } catch (const std::exception&) {
-    return false;  // neither memory nor a thread is left
+    return false;  // no memory, or no thread
   }
   changed_.notify_one();
   has_left_ = true;
@@ -69,7 +69,7 @@ void LazyFree::loop() {
 }
 
 void LazyFree::free_on_thread(const Item& item) {
-  std::size_t left = item.bytes;  // not counted off
+  std::size_t left = item.bytes;  // not counted yet
   std::size_t portion = 0;
   item.destroy(item.value, [&](std::size_t bytes) {
     portion = std::min(portion + bytes, left);

@@ -1,5 +1,5 @@
-// Frees large values on a thread of its own, so that the turn does not wait for it. (Redis's lazy
-// freeing: https://redis.io/docs/latest/commands/unlink/)
+// Frees large values on a thread of its own, so that the turn does not wait. (Redis's lazy freeing:
+// https://redis.io/docs/latest/commands/unlink/)
 #pragma once
 
 #include <atomic>
@@ -17,22 +17,22 @@
 
 namespace rushgate {
 
-/// Used by one thread at a time, but for counts() and bytes_pending(). Its own thread begins with
-/// the first large value.
+/// Used by one thread at a time, except counts() and bytes_pending(). Its thread starts with the
+/// first large value.
 class LazyFree {
  public:
-  /// What a commit batch frees at once: in about 100 µs, if the blocks are small.
+  /// Bytes that a commit batch frees at once: about 100 µs of work, if the blocks are small.
   static constexpr std::size_t kBytesAtOnceMax = std::size_t{64} * 1024;
-  /// A value of up to so many bytes is not worth a thread, and always freed at once.
+  /// Values up to this size are always freed at once.
   static constexpr std::size_t kBytesSmallMax = 512;
-  /// A batch that leaves more than this to the thread waits for it, but no longer than kWaitMax.
+  /// If more than this is pending after a batch, the batch waits for the thread, up to kWaitMax.
   static constexpr std::size_t kBytesPendingMax = std::size_t{256} * 1024 * 1024;
-  /// The turn waits for the thread for this time at most, once for each value that it left to it.
+  /// Maximum time that the turn waits for the thread, once per value passed to it.
   static constexpr std::chrono::milliseconds kWaitMax{1};
-  /// A value that is freed part by part is counted off in such portions.
+  /// Portion in which the freeing of a value is counted.
   static constexpr std::size_t kBytesPortion = std::size_t{1024} * 1024;
 
-  /// Notes that so many bytes of a value are freed.
+  /// Reports that `bytes` of a value were freed.
   using FreedPart = absl::FunctionRef<void(std::size_t bytes)>;
 
   struct Counts {
@@ -49,31 +49,31 @@ class LazyFree {
   LazyFree(const LazyFree&) = delete;
   LazyFree& operator=(const LazyFree&) = delete;
 
-  /// Allows the thread. Without it everything is freed at once.
+  /// Permits the thread. Without it all values are freed at once.
   void use_thread();
-  /// Ends the thread when it has freed everything. Values that come later are freed at once.
+  /// Ends the thread after it has freed everything. Later values are freed at once.
   void stop();
 
-  /// The bytes that are freed at once are counted from here.
+  /// Resets the budget of bytes that are freed at once.
   void begin_batch() { at_once_left_ = kBytesAtOnceMax; }
 
-  /// Frees `value`, which holds about `bytes`, and stands for so many objects. The thread calls
-  /// T::free_parts(FreedPart), if there is one, before it deletes the value. A large value is freed
-  /// at once only without the thread, or if the queue finds no memory.
+  /// Frees `value`, of about `bytes`, which counts as `objects` objects. The thread calls
+  /// T::free_parts(FreedPart), if it exists, before deleting the value. A large value is freed at
+  /// once only without the thread, or if the queue has no memory.
   template <class T>
   void free(std::unique_ptr<T> value, std::size_t bytes, std::size_t objects = 1) noexcept {
     free(Item{value.release(), destroy<T>, bytes, objects});
   }
-  /// Ends the batch. Waits if it left values to the thread and more than kBytesPendingMax wait.
+  /// Ends the batch. May wait if it passed values to the thread (kBytesPendingMax).
   void end_batch() {
     if (std::exchange(has_left_, false)) wait_until_at_most(kBytesPendingMax);
   }
 
-  /// Of values that wait, or are being freed.
+  /// Returns the bytes of values that are not freed yet.
   [[nodiscard]] std::size_t bytes_pending() const {
     return bytes_pending_.load(std::memory_order_acquire);
   }
-  /// Waits until that is at most `bytes`, within kWaitMax. Returns true if it is.
+  /// Waits, up to kWaitMax, until at most `bytes` are pending. Returns true on success.
   bool wait_until_at_most(std::size_t bytes);
 
   [[nodiscard]] Counts counts() const;
@@ -101,23 +101,23 @@ class LazyFree {
   void count_freed(std::size_t bytes, std::size_t objects);
 
   std::size_t at_once_left_ = kBytesAtOnceMax;
-  bool has_left_ = false;                  // a value to the thread, in this batch
-  std::chrono::nanoseconds wait_left_{0};  // of kWaitMax, since a value was left to the thread
+  bool has_left_ = false;                  // passed a value to the thread in this batch
+  std::chrono::nanoseconds wait_left_{0};  // of kWaitMax, since a value was passed to the thread
   std::thread thread_;
-  mutable std::mutex mutex_;         // guards what follows
-  std::condition_variable changed_;  // there is something to free, or the end is near
+  mutable std::mutex mutex_;         // guards the members below
+  std::condition_variable changed_;  // signals a new value, or the end
   std::condition_variable freed_;
   std::deque<Item> waiting_;
   bool may_use_thread_ = false;
-  Counts counts_;  // but for those that follow
+  Counts counts_;  // without the pending ones
 
   std::atomic<std::size_t> bytes_pending_{0};  // written under the mutex
   std::atomic<std::uint64_t> objects_at_once_{0};
   std::atomic<std::uint64_t> bytes_at_once_{0};
 };
 
-/// Holds what an undo step may bring back. What is left in it when it is destroyed is freed lazily:
-/// before that T::prepare_to_be_freed(), if there is one, releases what only the turn may touch.
+/// Owns data that an undo step may restore. Its destructor frees the rest lazily.
+/// T::prepare_to_be_freed(), if it exists, first releases everything that belongs to the turn.
 template <class T>
 class Removed {
  public:

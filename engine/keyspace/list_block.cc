@@ -17,7 +17,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little);
 
-/// How many bytes hold the number: none for 0.
+/// Returns the number of bytes of the integer: 0 for 0.
 std::size_t bytes_of(std::uint64_t folded) {
   constexpr std::size_t kBits = 8;
   return (static_cast<std::size_t>(std::bit_width(folded)) + kBits - 1) / kBits;
@@ -59,7 +59,7 @@ std::int64_t ListBlock::integer(const Packed& element) {
   return unfold(folded);
 }
 
-/// Where it begins.
+/// Returns the offset of the element.
 std::uint16_t ListBlock::append(const Scalar& element) {
   const std::size_t begin = bytes_.size();
   if (element.is_integer()) {
@@ -121,7 +121,7 @@ void ListBlock::erase(std::size_t at) {
   if (is_mostly_waste()) pack_anew();
 }
 
-/// The bytes of an element that goes.
+/// Counts the bytes of a removed element as waste.
 void ListBlock::waste(std::size_t at) {
   const std::size_t size = packed(at).size;
   if (begins_[at] + size == bytes_.size()) {
@@ -131,7 +131,7 @@ void ListBlock::waste(std::size_t at) {
   }
 }
 
-/// Makes room for the bytes of an element: append() needs no memory then.
+/// Reserves memory for the bytes of an element: append() needs none then.
 void ListBlock::reserve(const Scalar& element) {
   const std::size_t wanted = packed_size(element);
   if (wasted_ > 0 && bytes_.size() + wanted > std::min(kBytesMax, bytes_.capacity())) pack_anew();
@@ -169,16 +169,16 @@ void ListBlock::shrink() {
     bytes_.shrink_to_fit();
     begins_.shrink_to_fit();
     positions_.shrink();
-  } catch (const std::bad_alloc&) {  // it keeps what it has
+  } catch (const std::bad_alloc&) {  // the block keeps its memory
   }
 }
 
-/// Drops the waste. Needs no memory, and keeps that of the bytes.
+/// Drops the waste in place. Needs no memory.
 void ListBlock::pack_anew() {
   if (begins_.empty()) {
     bytes_.clear();
   } else if (wasted_ > 0) {
-    assert(bytes_.size() - wasted_ <= kBytesMax);  // an element that is larger stands alone
+    assert(bytes_.size() - wasted_ <= kBytesMax);  // a larger element is alone
     std::array<char, kBytesMax> live;
     std::size_t end = 0;
     for (std::uint16_t& begin : begins_) {

@@ -1,4 +1,4 @@
-// Some kilobytes of a list: neighbouring elements, packed.
+// A few kilobytes of a list: neighbouring elements, packed.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +13,12 @@
 
 namespace rushgate {
 
-/// A short element takes three bytes and its own: where it begins, its length, and its bytes, or as
-/// few as hold the number that they show. Bytes lie in the order in which they came, not in that of
-/// the list; those of elements that are gone are waste, until they are more than the others.
+/// A short element takes three bytes (offset and length) in addition to its bytes; integers are
+/// stored in binary. Bytes are in order of insertion, not of the list. The bytes of removed
+/// elements are waste until they exceed the rest.
 class ListBlock {
  public:
-  /// Of a block with more than one element.
+  /// Bound for a block with more than one element.
   static constexpr std::size_t kBytesMax = 7'680;
 
   [[nodiscard]] std::size_t size() const { return begins_.size(); }
@@ -29,26 +29,26 @@ class ListBlock {
   [[nodiscard]] const ListPositions& positions() const { return positions_; }
   [[nodiscard]] ListPositions& positions() { return positions_; }
 
-  // A change that throws, for want of memory, has changed nothing. None but shrink() gives memory
-  // back: so what takes back the newest change needs none.
+  // A change that throws (out of memory) has no effect. Only shrink() releases memory, so undoing
+  // the newest change needs none.
 
-  /// Before the one at `at`. There must be room.
+  /// Inserts before the element at `at`. There must be space.
   void insert(std::size_t at, ListPosition position, const Scalar& element);
-  /// Another element at the same position. There must be room, or it be the only one.
+  /// Replaces the element at `at`. There must be space, or it must be the only one.
   void assign(std::size_t at, const Scalar& element);
   void erase(std::size_t at);
   /// Splits off the elements from `at` on.
   ListBlock take_from(std::size_t at);
-  /// Takes back a take_from().
+  /// Undoes take_from().
   void append(const ListBlock& taken);
 
-  /// Nothing will come for a while, or much has gone: it may give memory back.
+  /// Permits shrink() to release memory, because no change is expected or much was removed.
   void ask_to_shrink() { wants_to_shrink_ = true; }
   [[nodiscard]] bool wants_to_shrink() const { return wants_to_shrink_; }
-  /// Takes no more memory than needed, if there is memory to move to.
+  /// Releases unused memory, if there is memory for the copy.
   void shrink();
 
-  /// Bytes held beside itself.
+  /// Returns the memory on the heap.
   [[nodiscard]] std::size_t memory_bytes() const {
     const bool is_inlined = begins_.capacity() <= kBeginsInlined;
     return heap_bytes(bytes_) + positions_.memory_bytes() +
@@ -60,7 +60,7 @@ class ListBlock {
 
   struct Packed {
     bool is_integer;
-    std::string_view bytes;  // the text, or the number
+    std::string_view bytes;  // the string, or the integer
     std::size_t size;        // in bytes_
   };
   [[nodiscard]] Packed packed_at(std::size_t byte) const;
@@ -73,11 +73,11 @@ class ListBlock {
   void waste(std::size_t at);
   void pack_anew();
 
-  std::string bytes_;  // an element: varint: length << 1, + 1 if it is a number; the text, or the
-                       // folded number, its lowest byte first
+  std::string bytes_;  // an element: varint: length << 1, + 1 if an integer; the bytes, or the
+                       // folded integer, its lowest byte first
   absl::InlinedVector<std::uint16_t, kBeginsInlined>
       begins_;                // in bytes_; in the order of the list
-  std::uint32_t wasted_ = 0;  // so many of bytes_
+  std::uint32_t wasted_ = 0;  // wasted bytes of bytes_
   bool wants_to_shrink_ = false;
   ListPositions positions_;
 };

@@ -13,7 +13,7 @@ std::size_t ListPositions::lower_bound(ListPosition position) const {
   return std::min<std::size_t>(size_, (position - first_ - 1) / kListStep + 1);
 }
 
-/// Are they a step apart, and still with this one?
+/// Returns true if distances are equal and stay so with this position.
 bool ListPositions::continues(std::size_t at, ListPosition position) const {
   if (!is_regular()) return false;
   return size_ == 0 || (at == 0 && position + kListStep == first_) ||

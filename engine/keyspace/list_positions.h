@@ -1,4 +1,4 @@
-// Where the elements of a block stand in their list, as the store knows it.
+// The positions of a block's elements, as stored in the store.
 #pragma once
 
 #include <cstddef>
@@ -9,15 +9,15 @@
 
 namespace rushgate {
 
-/// Ascends from the head of a list to its tail. It is part of the key of an element's record, and
-/// stays while elements come and go around it (but for lists.cc: make_room()).
+/// Ascends from head to tail. It is part of the key of an element's record, and stays the same
+/// while elements around it change (except in lists.cc: make_room()).
 using ListPosition = std::uint64_t;
 
-/// How far apart elements stand that were pushed one after the other: room for those that are
-/// inserted between them.
+/// The distance between consecutively pushed elements. It leaves space for insertions between
+/// them.
 inline constexpr ListPosition kListStep = ListPosition{1} << 24;
 
-/// Of neighbours in a list. As long as they are a step apart, only the first is kept.
+/// Positions of neighbouring elements. While the distances are equal, only the first is stored.
 class ListPositions {
  public:
   [[nodiscard]] std::size_t size() const { return size_; }
@@ -25,34 +25,34 @@ class ListPositions {
     return is_regular() ? first_ + at * kListStep : each_[at];
   }
   [[nodiscard]] ListPosition back() const { return (*this)[size_ - 1]; }
-  /// The first that is not below `position`, or size().
+  /// Returns the index of the first position not below `position`, or size().
   [[nodiscard]] std::size_t lower_bound(ListPosition position) const;
 
-  // A change that throws, for want of memory, has changed nothing. None gives memory back.
+  // A change that throws (out of memory) has no effect. Changes release no memory.
 
   void insert(std::size_t at, ListPosition position);
-  /// Makes room: insert() of the same throws nothing then.
+  /// Reserves memory: the same insert() throws nothing then.
   void prepare_insert(std::size_t at, ListPosition position);
   void erase(std::size_t at);
-  /// Makes room: assign() throws nothing then.
+  /// Reserves memory: assign() throws nothing then.
   void prepare_assign() { each_.reserve(size_ + 1); }
-  /// Gives an element another one, which may be out of order until its neighbours have theirs:
-  /// settle() is to be called then.
+  /// Changes the position of an element. The order may be wrong until the neighbours are changed,
+  /// too; settle() must follow.
   void assign(std::size_t at, ListPosition position);
   void settle();
   /// Splits off those from `at` on.
   ListPositions take_from(std::size_t at);
-  /// Takes back a take_from().
+  /// Undoes take_from().
   void append(const ListPositions& taken);
 
-  /// Are they known to be a step apart?
+  /// Returns true if the positions are known to have equal distances.
   [[nodiscard]] bool is_regular() const { return each_.empty(); }
-  /// They are so again: a change is taken back, before which they were.
+  /// Restores equal distances, when a change is undone before which they existed.
   void make_regular();
-  /// Gives back the memory that is not needed.
+  /// Releases unused memory.
   void shrink() { each_.shrink_to_fit(); }
 
-  /// Bytes held beside itself.
+  /// Returns the memory on the heap.
   [[nodiscard]] std::size_t memory_bytes() const { return heap_bytes(each_); }
 
  private:
@@ -60,7 +60,7 @@ class ListPositions {
   void spell_out();
 
   ListPosition first_ = 0;
-  std::vector<ListPosition> each_;  // empty if they are a step apart
+  std::vector<ListPosition> each_;  // empty if the distances are equal
   std::size_t size_ = 0;
 };
 

@@ -13,7 +13,7 @@ void ListBlocks::reserve(std::size_t at) {
     if (unused_ > 0) return;
     const std::size_t room = size() / 2 + 1;
     std::vector<ListBlock> wider;
-    wider.reserve(room + blocks_.capacity());  // never less than there was
+    wider.reserve(room + blocks_.capacity());  // never less than before
     wider.resize(room);
     std::ranges::move(blocks_, std::back_inserter(wider));
     blocks_ = std::move(wider);
@@ -38,7 +38,7 @@ void ListBlocks::take(std::size_t at, std::span<ListBlock> taken) {
   if (at > 0) {
     blocks_.erase(begin, end);
   } else {
-    std::fill(begin, end, ListBlock());  // they are in front now
+    std::fill(begin, end, ListBlock());  // they are unused now
     unused_ += taken.size();
     drop_unused();
   }
@@ -53,7 +53,7 @@ void ListBlocks::drop_unused() {
 
 void ListBlocks::put_back(std::size_t at, ListBlock block) { put_back(at, {&block, 1}); }
 
-/// There has been room for them before, behind the others or in front.
+/// The space exists: behind the other blocks or in front.
 void ListBlocks::put_back(std::size_t at, std::span<ListBlock> taken) {
   const std::size_t count = taken.size();
   const bool is_full = blocks_.capacity() - blocks_.size() < count;
@@ -159,7 +159,8 @@ ListValue::Inserted ListValue::insert(Place place, ListPosition position, const 
   return done;
 }
 
-/// Before the first element of a block: at the end of the block before it, if there is room.
+/// Before the first element of a block: inserts at the end of the previous block, if there is
+/// space.
 void ListValue::insert_between(std::size_t block, ListPosition position, const Scalar& element,
                                Inserted& done) {
   const bool has_previous = block > 0;
@@ -238,7 +239,7 @@ void ListValue::assign(Place place, const Scalar& element) {
   blocks_.edit(place.block, [&](ListBlock& block) { block.assign(place.at, element); });
 }
 
-/// The elements of the block from `at` on become one of their own.
+/// Moves the elements of the block from `at` on to a block of their own.
 void ListValue::split(std::size_t block, std::size_t at) {
   blocks_.reserve(block + 1);
   blocks_.put_back(block + 1,
@@ -269,7 +270,7 @@ ListValue::Taken ListValue::take(std::size_t first, std::size_t count) {
     taken.end = end.block;
     taken.blocks.resize(taken.end - taken.begin);
   } catch (...) {
-    put_back(std::move(taken));  // nothing but what was split
+    put_back(std::move(taken));  // only the split-off blocks
     throw;
   }
   blocks_.take(begin.block, taken.blocks);

@@ -1,6 +1,6 @@
-// A list: a sequence of blocks of some kilobytes. About three bytes an element beside its own.
-// Pushing and popping touch a block at an end; finding an index counts the elements of the blocks
-// on the way from the nearer end.
+// A list: a sequence of blocks of a few kilobytes, with about three bytes of overhead per element.
+// A push or pop changes a block at an end. Finding an index counts the elements of the blocks from
+// the nearer end.
 #pragma once
 
 #include <algorithm>
@@ -20,13 +20,13 @@
 
 namespace rushgate {
 
-/// The blocks of a list, in order: a vector that has room at both ends.
+/// The blocks of a list, in order: a vector with spare capacity at both ends.
 class ListBlocks {
  public:
   [[nodiscard]] std::size_t size() const { return blocks_.size() - unused_; }
   [[nodiscard]] const ListBlock& operator[](std::size_t at) const { return blocks_[unused_ + at]; }
 
-  /// change(ListBlock&) of the one at `at`.
+  /// Calls change(ListBlock&) for the block at `at`.
   template <class Change>
   decltype(auto) edit(std::size_t at, Change change) {
     struct Counting {  // even if it throws
@@ -44,30 +44,30 @@ class ListBlocks {
     return change(block);
   }
 
-  // A change that throws, for want of memory, has changed nothing. What was taken out is put back
-  // without memory.
+  // A change that throws (out of memory) has no effect. Removed blocks are put back without
+  // memory.
 
-  /// Before the one at `at`.
+  /// Inserts before the block at `at`.
   void insert(std::size_t at, ListBlock block) {
     reserve(at);
     put_back(at, std::move(block));
   }
-  /// Makes room for one before the one at `at`: put_back() of it throws nothing then.
+  /// Reserves memory: put_back() of a block before the one at `at` throws nothing then.
   void reserve(std::size_t at);
-  /// Takes out the one at `at`; or those from there on, as many as `taken` holds.
+  /// Removes the block at `at`; or as many from there on as `taken` holds.
   ListBlock take(std::size_t at);
   void take(std::size_t at, std::span<ListBlock> taken);
   void put_back(std::size_t at, ListBlock block);
   void put_back(std::size_t at, std::span<ListBlock> taken);
 
-  /// Does any block want to shrink?
+  /// Returns true if a block wants to shrink.
   [[nodiscard]] bool wants_to_shrink() const { return shrink_begin_ < shrink_end_; }
-  /// Shrinks those that want to.
+  /// Shrinks the blocks that want to.
   void shrink();
 
-  /// Bytes held beside itself.
+  /// Returns the memory on the heap.
   [[nodiscard]] std::size_t memory_bytes() const { return block_bytes_ + heap_bytes(blocks_); }
-  /// The same, told from what there is instead of what was counted: for tests.
+  /// Computes the memory from the contents, for tests.
   [[nodiscard]] std::size_t measured_bytes() const;
 
  private:
@@ -82,9 +82,9 @@ class ListBlocks {
   static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
   std::vector<ListBlock> blocks_;
-  std::size_t block_bytes_ = 0;       // what they hold
+  std::size_t block_bytes_ = 0;       // their memory
   std::size_t unused_ = 0;            // in front
-  std::size_t shrink_begin_ = kNone;  // those that want to shrink are between these
+  std::size_t shrink_begin_ = kNone;  // blocks that want to shrink are between these
   std::size_t shrink_end_ = 0;
 };
 
@@ -92,7 +92,7 @@ class ListBlocks {
 /// (ListPosition), which ascends from head to tail.
 class ListValue {
  public:
-  /// A place in the sequence; valid until the list is changed.
+  /// A place in the sequence; valid until the list changes.
   struct Place {
     std::size_t block;
     std::size_t at;  // in the block
@@ -104,10 +104,10 @@ class ListValue {
 
   // ---- Places ----
   [[nodiscard]] Place begin() const { return {0, 0}; }
-  [[nodiscard]] Place end() const { return {blocks_.size(), 0}; }  // behind the last element
+  [[nodiscard]] Place end() const { return {blocks_.size(), 0}; }  // after the last element
   [[nodiscard]] Place next(Place place) const { return normal({place.block, place.at + 1}); }
-  /// The place itself, or where the next block begins if it is behind the last element of its own.
-  /// Of an erased element: that of the element which followed.
+  /// Returns the place, or the beginning of the next block if it is after the last element of its
+  /// own. For an erased element, returns the place of its successor.
   [[nodiscard]] Place normal(Place place) const {
     const bool is_over = place.block < blocks_.size() && place.at == blocks_[place.block].size();
     return is_over ? Place{place.block + 1, 0} : place;
@@ -116,9 +116,9 @@ class ListValue {
     if (place.at > 0) return {place.block, place.at - 1};
     return {place.block - 1, blocks_[place.block - 1].size() - 1};
   }
-  /// Of the element at `index`, or end().
+  /// Returns the place of the element at `index`, or end().
   [[nodiscard]] Place place_of(std::size_t index) const;
-  /// Of the first element that is not below `position`.
+  /// Returns the place of the first element not below `position`.
   [[nodiscard]] Place lower_bound(ListPosition position) const;
 
   // ---- The element at a place ----
@@ -129,7 +129,7 @@ class ListValue {
   [[nodiscard]] ListPosition position(Place place) const {
     return blocks_[place.block].positions()[place.at];
   }
-  /// visit(ListPosition, std::string element), for `count` elements from the one at `first` on.
+  /// Calls visit(ListPosition, std::string element) for `count` elements from `first` on.
   template <class Visit>
   void for_each(std::size_t first, std::size_t count, Visit visit) const {
     for (Place place = place_of(first); count > 0; --count, place = next(place)) {
@@ -137,68 +137,68 @@ class ListValue {
     }
   }
 
-  // ---- Changes: positions are the caller's business. One that throws, for want of memory, has
-  // changed nothing. Taking one back needs no memory: the newest first, and before settle(). Then
-  // the same blocks hold the same elements as before ----
+  // ---- Changes. The caller chooses positions. A change that throws (out of memory) has no effect.
+  // Undoing changes needs no memory: the newest first, and before settle(). The same blocks hold
+  // the same elements afterwards ----
 
-  /// What takes back an insert().
+  /// The data to undo an insert().
   struct Inserted {
     Place place;
-    Place split{};  // the block that was split for it, and where
+    Place split{};  // the block that was split for it, and the place
     bool has_split = false;
     bool is_alone = false;     // in a block of its own
-    bool was_regular = false;  // its block's positions
+    bool was_regular = false;  // its block's positions had equal distances
   };
-  /// Before the element at `place`.
+  /// Inserts before the element at `place`.
   Inserted insert(Place place, ListPosition position, const Scalar& element);
   void take_back(const Inserted& inserted);
 
-  /// What takes back an erase().
+  /// The data to undo an erase().
   struct Erased {
     Place place;
     ListPosition position;
-    std::string element;               // if it was not alone in its block
-    std::unique_ptr<ListBlock> block;  // if it was
+    std::string element;               // if its block had other elements
+    std::unique_ptr<ListBlock> block;  // if its block had no other elements
     bool was_regular;
   };
   Erased erase(Place place);
   void take_back(Erased erased);
 
-  /// May the element at `place` be replaced by this one in its block? (Else it is to be erased, and
-  /// the other inserted.)
+  /// Returns true if the element at `place` can be replaced in its block. Otherwise it must be
+  /// erased, and the new one inserted.
   [[nodiscard]] bool has_room_for(Place place, const Scalar& element) const {
     const ListBlock& block = blocks_[place.block];
     return block.size() == 1 || block.has_room_for(element);
   }
-  /// Where there is room. The element that was there can be assigned again without memory.
+  /// Replaces an element, if there is space. The old one can be assigned again without memory.
   void assign(Place place, const Scalar& element);
 
-  /// What take() took out, in blocks of their own.
+  /// The elements removed by take(), in blocks of their own.
   struct Taken {
     std::vector<ListBlock> blocks;
-    std::size_t begin = 0;  // where they stood
+    std::size_t begin = 0;  // their old place
     std::size_t end = 0;
     std::size_t size = 0;  // elements
     bool has_split_begin = false;
     bool has_split_end = false;
 
-    /// Bytes held beside itself.
+    /// Returns the memory on the heap.
     [[nodiscard]] std::size_t memory_bytes() const;
   };
-  /// Takes `count` elements out, from the one at `first` on.
+  /// Removes `count` elements from the one at `first` on.
   Taken take(std::size_t first, std::size_t count);
   void put_back(Taken taken);
 
-  /// Gives the elements from the one at `first` on other positions. Their old ones can be given
-  /// back without memory.
+  /// Assigns new positions to the elements from `first` on. The old ones can be restored without
+  /// memory.
   void reposition(std::size_t first, std::span<const ListPosition> positions);
 
-  /// Is there memory to be given back by settle()?
+  /// Returns true if settle() would release memory.
   [[nodiscard]] bool wants_to_settle() const { return blocks_.wants_to_shrink(); }
-  /// Nothing will be taken back that was done before.
+  /// Releases memory. Earlier changes can no longer be undone.
   void settle() { blocks_.shrink(); }
 
-  /// Bytes held beside itself.
+  /// Returns the memory on the heap.
   [[nodiscard]] std::size_t memory_bytes() const { return blocks_.memory_bytes(); }
   [[nodiscard]] std::size_t measured_bytes() const { return blocks_.measured_bytes(); }
 
@@ -209,7 +209,7 @@ class ListValue {
   void split(std::size_t block, std::size_t at);
   void unsplit(std::size_t block);
 
-  ListBlocks blocks_;  // none is empty
+  ListBlocks blocks_;  // never empty
   std::size_t size_ = 0;
 };
 

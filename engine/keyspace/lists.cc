@@ -39,7 +39,7 @@ void record_removal(Database& db, Object& object, std::size_t first, std::size_t
   const ListValue& list = object.list();
   if (count > kSingleRemovalsMax) {
     const ListPosition last = list.position(list.place_of(first + count - 1));
-    const std::string end = position_key(object.id, last) + '\0';  // the next key there can be
+    const std::string end = position_key(object.id, last) + '\0';  // the next possible key
     db.changes().records().remove_range(
         position_key(object.id, list.position(list.place_of(first))), end);
     return;
@@ -50,7 +50,7 @@ void record_removal(Database& db, Object& object, std::size_t first, std::size_t
   }
 }
 
-/// What the list need not hold once nothing can be taken back is dropped then.
+/// Schedules the release of memory for the time when no change can be undone.
 void settle_later(Database& db, Object& object) {
   if (object.list().wants_to_settle()) db.changes().gather(object);
 }
@@ -80,7 +80,7 @@ void erase_at(Database& db, Object& object, Place place) {
 
 // ---- Positions ----
 
-/// Gives the elements from the one at `first` on positions that are `spacing` apart.
+/// Assigns positions with distance `spacing` to the elements from `first` on.
 void respace(Database& db, Object& object, std::size_t first, std::size_t count,
              ListPosition position, ListPosition spacing) {
   ListValue& list = object.list();
@@ -101,15 +101,15 @@ void respace(Database& db, Object& object, std::size_t first, std::size_t count,
       object, [&list, first, before = std::move(before)] { list.reposition(first, before); });
 }
 
-/// Every element a step from the next, in the middle of all positions.
+/// Assigns positions with the usual distance to all elements, in the middle of the range.
 void respace_all(Database& db, Object& object) {
   const std::size_t count = object.list().size();
   respace(db, object, 0, count, kFirstPosition - count / 2 * kListStep, kListStep);
 }
 
-/// Moves the elements around `index` apart: the fewest, within a factor of two, that can then be
-/// farther from each other than they are many. So the more they are, the more room they get, and an
-/// insertion moves a few elements on an average, wherever it is.
+/// Spreads the elements around `index`: the smallest number, within a factor of two, whose new
+/// distances exceed their number. The more elements, the larger their distances, so an insertion
+/// moves few elements on average, wherever it is.
 void make_room(Database& db, Object& object, std::size_t index) {
   constexpr std::size_t kFewest = 32;
   const ListValue& list = object.list();
@@ -130,7 +130,7 @@ void make_room(Database& db, Object& object, std::size_t index) {
   respace_all(db, object);
 }
 
-/// A position between the element at `index` and the one before it; nothing if they are too close.
+/// Returns a position between the element at `index` and its predecessor; empty if there is none.
 std::optional<ListPosition> free_position(const ListValue& list, std::size_t index) {
   if (list.size() == 0) return kFirstPosition;
   if (index == 0) {
@@ -209,8 +209,8 @@ std::string pop(Database& db, Object& object, End end) {
 void remove_range(Database& db, Object& object, std::size_t first, std::size_t count) {
   ListValue& list = object.list();
   if (count == list.size()) return db.remove(object);
-  ++object.revision;                // WATCH sees LTRIM even if nothing goes
-  constexpr std::size_t kFew = 16;  // more are worth two blocks that are split
+  ++object.revision;                // WATCH sees LTRIM even without a removal
+  constexpr std::size_t kFew = 16;  // for more, splitting two blocks is cheaper
   if (count <= kFew) {
     Place place = list.place_of(first);
     for (; count > 0; --count, place = list.normal(place)) erase_at(db, object, place);

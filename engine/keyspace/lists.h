@@ -1,4 +1,4 @@
-// What changes lists.
+// Mutators of lists.
 #pragma once
 
 #include <cstddef>
@@ -13,31 +13,31 @@ namespace rushgate::lists {
 
 enum class End : std::uint8_t { kHead, kTail };
 
-/// An empty list at `key`, where there must be nothing. Push onto it at once: there are no empty
-/// lists between commands.
+/// Creates an empty list at the free key `key`. An element must be pushed at once: lists are never
+/// empty between commands.
 Object& create(Database& db, std::string_view key);
 
-/// The element at an end.
+/// Returns the element at an end.
 std::string peek(const ListValue& list, End end);
 
 void push(Database& db, Object& object, End end, const Scalar& element);
 
-/// Before the element at `index`.
+/// Inserts before the element at `index`.
 void insert(Database& db, Object& object, std::size_t index, const Scalar& element);
 
-/// Puts another element at `index`.
+/// Replaces the element at `index`.
 void set(Database& db, Object& object, std::size_t index, const Scalar& element);
 
-// The key goes with its last element: `object` is not to be used then.
+// The last element takes the key with it: `object` is invalid then.
 
-/// Takes the element at an end away.
+/// Removes and returns the element at an end.
 std::string pop(Database& db, Object& object, End end);
 
-/// Removes `count` elements from the one at `first` on. If it is 0, WATCH alone sees it.
+/// Removes `count` elements from `first` on. A `count` of 0 is only visible to WATCH.
 void remove_range(Database& db, Object& object, std::size_t first, std::size_t count);
 
-/// Removes up to `count_max` elements that equal `element`, those nearest to an end first. How
-/// many.
+/// Removes up to `count_max` elements equal to `element`, beginning at an end. Returns their
+/// number.
 std::size_t remove_equal(Database& db, Object& object, const Scalar& element, End from,
                          std::size_t count_max);
 

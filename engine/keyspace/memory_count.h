@@ -1,10 +1,10 @@
-// How many bytes the keyspace holds: kept at all times, so that to ask costs nothing.
+// The memory of the keyspace, counted continuously, so that reading it costs nothing.
 //
-// Every value tells its own bytes at once (memory_bytes()), as it keeps count where it allocates.
-// An object that is changed is noted, and counted anew before anybody asks: a thousand changes to
-// one cost as much as one. What is counted are keys, values and the tables they stand in, with what
-// the allocator adds to each block. What is not: what streams cache (stream_cache.h), and what a
-// group holds until its commit (undo steps, records).
+// Every value reports its own memory without computation (memory_bytes()). A changed object is
+// noted and counted again before the next read, so a thousand changes of it cost as much as
+// one. Keys, values and their tables count, with the allocator's overhead per block. Stream
+// caches (stream_cache.h) and the data of the current commit batch (undo steps, records) do not
+// count.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace rushgate {
 
-/// Not thread-safe: it belongs to whoever has the turn.
+/// Not thread-safe: it belongs to the thread that holds the turn.
 class MemoryCount {
  public:
   [[nodiscard]] std::size_t bytes() {
@@ -22,24 +22,24 @@ class MemoryCount {
     return bytes_;
   }
 
-  /// The object's value is about to change. It must be alive when settle() or bytes() is called
-  /// next.
+  /// Called before an object's value changes. The object must be alive at the next settle() or
+  /// bytes().
   void note(Object& object) {
     if (object.is_noted) return;
     noted_.push_back(&object);
     object.is_noted = true;
   }
-  /// Counts all that were noted.
+  /// Counts all noted objects.
   void settle() {
     if (!noted_.empty()) recount_noted();
   }
-  /// Counts the object at once. No effect on one that is in no table.
+  /// Counts the object at once. Does nothing if it is in no table.
   void recount(Object& object);
 
-  /// The object came into a table, or left it: one that is held by an undo step does not count.
+  /// The object entered a table, or left it. Objects owned by undo steps do not count.
   void enter(Object& object);
   void leave(Object& object);
-  /// Something that is no object took `before` bytes, and now takes `after`.
+  /// Counts a change of other memory from `before` to `after` bytes.
   void change(std::size_t before, std::size_t after) { bytes_ += after - before; }
 
  private:

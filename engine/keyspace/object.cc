@@ -26,7 +26,7 @@ std::string_view type_name(ValueType type) {
 
 namespace {
 
-/// `bytes(value)` of a value, with the object around it.
+/// Returns `bytes(value)` plus the memory of the object around it.
 template <class Bytes>
 std::size_t bytes_of(const Object& object, Bytes bytes) {
   const std::size_t value = std::visit(

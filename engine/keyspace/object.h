@@ -25,38 +25,38 @@ enum class ValueType : std::uint8_t {
   kStream = 3,
   kList = 4,
   kSortedSet = 5
-};  // durable: never renumber
+};  // durable: values must not change
 
 using Value = std::variant<StringValue, HashValue, SetValue, std::unique_ptr<Stream>, ListValue,
                            SortedSetValue>;  // in the order of ValueType
 
 inline constexpr std::int64_t kNoExpiry = -1;
 
-/// What the current group has changed of an object that is to be written when it commits.
+/// Changes of an object in the current commit batch that its commit must write.
 enum class ObjectChange : std::uint8_t {
-  kNone,      // nothing: it is not listed in Changes
-  kElements,  // what a set or stream gathered
-  kHeader,    // the header, and what was gathered
+  kNone,      // none: the object is not listed in Changes
+  kElements,  // buffered elements of a set or stream
+  kHeader,    // the header, and buffered elements
 };
 
-/// Its address is stable for as long as it lives. Changed by the keyspace's mutators alone.
+/// Its address does not change. Only the keyspace's mutators change it.
 struct Object {
   explicit Object(std::string_view its_key, Value its_value = StringValue(std::int64_t{0}))
       : key(its_key), value(std::move(its_value)) {}
 
   std::string key;
   Value value;
-  std::uint64_t id = 0;  // never used again. Names its elements' records in the store; that of a
-                         // string is not kept there
+  std::uint64_t id = 0;  // identifies its elements' records in the store. Unique among all objects;
+                         // not stored for a string
   std::int64_t expire_at_ms = kNoExpiry;  // ms since 1970 UTC
   std::uint8_t db = 0;                    // number of its database
   bool attached = false;                  // in its database's table; false once removed
-  bool is_noted = false;                  // to be counted anew (MemoryCount)
+  bool is_noted = false;                  // MemoryCount must count it again
   bool is_newborn = false;                // created since the newest savepoint (Changes)
   ObjectChange change = ObjectChange::kNone;
-  std::uint64_t revision = 0;     // another one whenever WATCH is to see a change
-                                  // of a hash also when a change is taken back
-  std::size_t counted_bytes = 0;  // what MemoryCount has counted of it
+  std::uint64_t revision = 0;     // changes whenever WATCH must see a change;
+                                  // for a hash also when a change is undone
+  std::size_t counted_bytes = 0;  // the bytes counted by MemoryCount
 
   [[nodiscard]] bool is_expired(std::int64_t now_ms) const {
     return expire_at_ms != kNoExpiry && expire_at_ms <= now_ms;
@@ -64,9 +64,9 @@ struct Object {
 
   [[nodiscard]] ValueType type() const { return static_cast<ValueType>(value.index()); }
 
-  /// Bytes held, with key and value.
+  /// Returns the memory with key and value.
   [[nodiscard]] std::size_t memory_bytes() const;
-  /// The same, told from what there is instead of what was counted: for tests.
+  /// Computes the memory from the contents, for tests.
   [[nodiscard]] std::size_t measured_bytes() const;
 
   [[nodiscard]] StringValue& string() { return std::get<StringValue>(value); }
@@ -76,13 +76,13 @@ struct Object {
   [[nodiscard]] Stream& stream() { return *std::get<std::unique_ptr<Stream>>(value); }
   [[nodiscard]] ListValue& list() { return std::get<ListValue>(value); }
 
-  /// Releases what only the turn may touch: another thread may destroy the object then.
+  /// Releases everything that belongs to the turn, so that another thread may destroy it.
   void prepare_to_be_freed() {
     if (type() == ValueType::kStream) stream().drop_cache();
   }
 };
 
-/// What TYPE answers: "string", "hash", "set", "stream", "list", "zset".
+/// Returns the reply of TYPE: "string", "hash", "set", "stream", "list", "zset".
 std::string_view type_name(ValueType type);
 
 }  // namespace rushgate

@@ -14,7 +14,7 @@ constexpr char kIntegerTag = 'i';
 constexpr char kTextTag = 's';
 constexpr char kDoubleTag = 'd';
 
-/// The integer that a score is, if it is one that a double holds exactly. -0 is none.
+/// Returns the score as an integer, if a double represents it exactly. -0 is not an integer.
 std::optional<std::int64_t> whole_number(double value) {
   constexpr double kLimit = 9'007'199'254'740'992;  // 2^53
   if (!(value > -kLimit && value < kLimit) || value != std::trunc(value)) return std::nullopt;
@@ -219,7 +219,7 @@ void remove_element(StoreBatch& batch, std::uint64_t object_id, std::string_view
 
 namespace {
 
-/// The least key above all that begin with `prefix`.
+/// Returns the least key above all keys with this prefix.
 std::string end_of_prefix(std::string_view prefix) {
   std::string end(prefix);
   while (end.back() == '\xff') end.pop_back();

@@ -1,5 +1,5 @@
-// The records by which the keyspace is kept in a store. Their layout is described, with an example,
-// in docs/format.md.
+// The records of the keyspace in a store. docs/format.md defines their layout, with an
+// example.
 #pragma once
 
 #include <array>
@@ -16,8 +16,8 @@ namespace rushgate {
 
 class StoreBatch;
 
-/// First byte of a state record's key. Durable: never renumber. Headers sort first, so that loading
-/// meets an object before its elements.
+/// The first byte of a state record's key. Durable: values must not change. Headers sort first, so
+/// loading creates objects before their elements.
 enum class RecordKind : std::uint8_t {
   kHeader = 0x01,   // db, key                    -> type, expiry, and a string's value or a
                     // collection's id and counters
@@ -25,22 +25,22 @@ enum class RecordKind : std::uint8_t {
                     // score, or that the member was removed
                     // object id, position        -> an element of a list
   kStreamDeleted =
-      0x03,  // object id, entry id        -> nothing: the entry is deleted, its run still holds it
+      0x03,  // object id, entry id        -> nothing: the entry is deleted, its segment still has it
   kStreamGroup = 0x04,     // object id, group           -> last delivered id, entries read
   kStreamConsumer = 0x05,  // object id, group, consumer -> times
   kStreamPending = 0x06,   // object id, group, entry id -> consumer, delivery time, delivery count
   kSetRun = 0x07,          // object id, member          -> members added with it (set_records.h)
   kStreamGap = 0x08,       // object id, entry id        -> last entry id, count: all of these are
-                           // deleted, and no run holds them
+                           // deleted, and in no segment
 };
 
-/// Of the records that a header's object has beside it.
+/// The kinds of records that belong to an object, besides its header.
 inline constexpr std::array kElementKinds = {
     RecordKind::kElement,        RecordKind::kStreamDeleted, RecordKind::kStreamGroup,
     RecordKind::kStreamConsumer, RecordKind::kStreamPending, RecordKind::kSetRun,
     RecordKind::kStreamGap};
 
-/// How many records there are of each kind.
+/// Numbers of records by kind.
 class RecordCounts {
  public:
   std::size_t& operator[](RecordKind kind) { return counts_[static_cast<std::size_t>(kind)]; }
@@ -71,7 +71,7 @@ class RecordWriter {
   std::string& out_;
 };
 
-/// Reads what RecordWriter wrote; latches the first error, after which everything reads as zero or
+/// Reads the output of RecordWriter. Latches the first error; after it everything reads as 0 or
 /// empty.
 class RecordReader {
  public:
@@ -87,10 +87,10 @@ class RecordReader {
   std::string_view text();
   std::string_view rest();
   std::string scalar();
-  /// A scalar in a key. It has one form, in which alone its record would be found again: any other
-  /// is damage.
+  /// Reads a string or integer in a key. Each has exactly one form by which its record is found;
+  /// any other is damage.
   std::string name();
-  /// A scalar that is a number. Nothing if it is a text, of which nothing is read then.
+  /// Reads an integer. Returns empty, and reads nothing, if it is a string.
   std::optional<std::int64_t> integer_scalar();
 
   [[nodiscard]] bool ok() const { return ok_; }
@@ -103,26 +103,26 @@ class RecordReader {
   bool ok_ = true;
 };
 
-/// The key of an object's header.
+/// Appends the key of an object's header.
 void write_header_key(std::uint8_t db, std::string_view key, std::string& out);
-/// What the keys of the headers of one database begin with.
+/// Returns the prefix of the header keys of one database.
 std::string header_prefix(std::uint8_t db);
-/// The header itself.
+/// Appends the value of the header.
 void write_header_value(const Object& object, std::string& out);
-/// What every element's record of an object begins with.
+/// Returns the prefix of the keys of an object's element records.
 std::string element_prefix(RecordKind kind, std::uint64_t object_id);
-/// The key of an element that is a scalar, and that of a list's.
+/// Return the key of an element's record: of a string or integer, and of a list element.
 std::string element_key(RecordKind kind, std::uint64_t object_id, std::string_view element);
 std::string position_key(std::uint64_t object_id, std::uint64_t position);
 
-/// Adds or replaces, removes, one element's record.
+/// Add or replace, and remove, the record of one element.
 void put_element(StoreBatch& batch, std::uint64_t object_id, std::string_view element,
                  std::string_view value);
 void put_score(StoreBatch& batch, std::uint64_t object_id, std::string_view member, double score);
 void remove_element(StoreBatch& batch, std::uint64_t object_id, std::string_view element);
-/// Removes every record whose key begins with `prefix`, in which a byte is below 0xff.
+/// Removes every record whose key begins with `prefix`, of which a byte is below 0xff.
 void remove_prefix(StoreBatch& batch, std::string_view prefix);
-/// Removes the records of one kind of the objects whose ids are from `first_id` to `last_id`.
+/// Removes the records of one kind of the objects with ids from `first_id` to `last_id`.
 void remove_range(StoreBatch& batch, RecordKind kind, std::uint64_t first_id,
                   std::uint64_t last_id);
 

@@ -18,7 +18,7 @@ const Stream& stream_of(const Object& object) {
   return *std::get<std::unique_ptr<Stream>>(object.value);
 }
 
-/// Adds how many records the object has, or more.
+/// Adds the number of the object's records, or more.
 void count_elements(const Object& object, RecordCounts& counts) {
   switch (object.type()) {
     case ValueType::kString:
@@ -41,7 +41,7 @@ void count_elements(const Object& object, RecordCounts& counts) {
   }
 }
 
-/// Removes the records of one kind. The object has few, and knows all of them.
+/// Removes the records of one kind. The object must have few, and know all of them.
 void remove_each(StoreBatch& batch, RecordKind kind, const Object& object) {
   const auto remove = [&](std::string_view element) {
     batch.remove(element_key(kind, object.id, element));
@@ -59,7 +59,7 @@ void remove_each(StoreBatch& batch, RecordKind kind, const Object& object) {
       const auto& set = std::get<SetValue>(object.value);
       if (kind == RecordKind::kSetRun && !set.records().has_runs()) return;
       if (kind != RecordKind::kSetRun && kind != RecordKind::kElement) return;
-      set.for_each(remove);  // a run's key names a member, or one that was removed
+      set.for_each(remove);  // a segment's key is a member, or was one
       for (const std::string& member : set.records().known_marks()) remove(member);
       return;
     }
@@ -83,7 +83,7 @@ void remove_each(StoreBatch& batch, RecordKind kind, const Object& object) {
   }
 }
 
-/// A set that is being rewritten has two. The records of such a set are removed by ranges.
+/// A set in rewriting has two ids. The records of such a set are removed by ranges.
 template <class Visit>
 void for_each_id(const Object& object, Visit visit) {
   visit(object.id);
@@ -92,7 +92,7 @@ void for_each_id(const Object& object, Visit visit) {
   if (records.is_being_rewritten()) visit(records.old_id());
 }
 
-/// Objects between whose ids no other object has one.
+/// Objects without another object's id between their ids.
 struct Neighbours {
   std::span<const MassRemoval::Entry> objects;
   std::uint64_t first_id;

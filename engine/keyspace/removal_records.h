@@ -1,6 +1,6 @@
-// The records by which removed objects leave the store. To a store a removed range costs as much as
-// dozens of removed keys. So a few records are removed one by one, by keys that the objects in
-// memory tell, and many by a range; those of objects with neighbouring ids share one.
+// Records that remove objects from the store. A range costs a store as much as dozens of keys. So a
+// few records are removed one by one, by keys known from memory, and many by a range. Objects with
+// neighbouring ids share one range.
 #pragma once
 
 #include <cstddef>
@@ -13,19 +13,19 @@ namespace rushgate {
 
 class StoreBatch;
 
-/// Up to so many records of one kind are removed one by one.
+/// Up to this number, records of one kind are removed one by one.
 inline constexpr std::size_t kSingleRemovalsMax = 64;
 
-/// Removes every record of the object but its header.
+/// Removes every record of the object except its header.
 void remove_elements(StoreBatch& batch, const Object& object);
 
-/// The same for many objects at once.
+/// Removes many objects at once.
 class MassRemoval {
  public:
-  /// `is_all`: the keyspace holds no object but those that will be added.
+  /// `is_all`: the keyspace holds only the objects that will be added.
   explicit MassRemoval(bool is_all) : is_all_(is_all) {}
 
-  /// The object must stay as it is until record().
+  /// The object must not change before record().
   void add(const Object& object);
   void record(StoreBatch& batch);
 

@@ -34,18 +34,18 @@
 
 namespace rushgate {
 
-/// How many keys are warmed at once: about what a processor can wait for.
+/// Keys prefetched at once: about as many as a processor has cache misses in flight.
 constexpr std::size_t kWarmedMax = 16;
 
-/// `Policy` says what is kept:
+/// `Policy` defines the items:
 ///   using Item = …;  // movable
 ///   // for Item, and for each type of key that is looked up:
 ///   static std::uint64_t hash(const Key& key, std::uint64_t seed);
 ///   static bool matches(const Item& item, const Key& key);
 /// Not thread-safe. Pointers to items are valid until the next insertion or removal.
 ///
-/// An insertion that throws, for want of memory, has inserted nothing. Segments never shrink: an
-/// item that was removed is inserted again without memory, whatever was inserted and removed in
+/// An insertion that throws (out of memory) has no effect. Segments never shrink, so a removed item
+/// is inserted again without memory, regardless of the insertions and removals in
 /// between.
 template <class Policy>
 class SegmentedTable {
@@ -88,8 +88,8 @@ class SegmentedTable {
     return find(key) != nullptr;
   }
 
-  /// Copies all items of `other`, segment by segment. The table must be empty. If it throws, for
-  /// want of memory, it is still empty.
+  /// Copies all items of `other`, segment by segment. The table must be empty, and still is if it
+  /// throws (out of memory).
   void copy_from(const SegmentedTable& other) {
     assert(directory_.empty());
     SegmentedTable made(other.seed_);
@@ -114,7 +114,7 @@ class SegmentedTable {
     return insert_hashed(*segment_of(hash), std::move(item), hash);
   }
 
-  /// Makes room for one item: the next insertion throws nothing if it has this key.
+  /// Reserves memory: the next insertion of this key throws nothing.
   template <class Key>
   void reserve_for(const Key& key) {
     const std::uint64_t hash = Policy::hash(key, seed_);
@@ -122,7 +122,7 @@ class SegmentedTable {
     segment_with_room(*segment_of(hash), hash);
   }
 
-  /// The item that matches `key`, and false; or the one that make() made for it, and true.
+  /// Returns the item matching `key` and false, or the new item of make() and true.
   template <class Key, class Make>
   std::pair<Item*, bool> find_or_insert(const Key& key, Make make) {
     const std::uint64_t hash = Policy::hash(key, seed_);
@@ -133,9 +133,9 @@ class SegmentedTable {
     return {&insert_hashed(*segment, make(), hash), true};
   }
 
-  /// Fetches the memory that searches for these keys, at most kWarmedMax, will touch: one wait for
-  /// all instead of one for each. visit(const Item&) for what is probably the item of one of them.
-  /// In a small table, which is at hand, nothing.
+  /// Prefetches the memory of searches for these keys, at most kWarmedMax, so that cache misses
+  /// overlap. Calls visit(const Item&) for the probable item of each. Does nothing for a small
+  /// table, which is cached.
   template <class Key, class Visit>
   void warm(std::span<const Key> keys, Visit visit) const {
     assert(keys.size() <= kWarmedMax);
@@ -152,9 +152,9 @@ class SegmentedTable {
     }
   }
 
-  /// Inserts the items that are not there yet, and calls visit(const Item&, bool was_missing) after
-  /// each, until it says false. For items that are their own keys. In a large table faster than one
-  /// by one.
+  /// Inserts the missing items, and calls visit(const Item&, bool was_missing) after each, until it
+  /// returns false. For items that are their own keys. Faster than single insertions in a large
+  /// table.
   template <class Visit>
   void insert_missing(std::span<const Item> items, Visit visit) {
     while (!items.empty()) {
@@ -167,13 +167,13 @@ class SegmentedTable {
     }
   }
 
-  /// False if there was none.
+  /// Returns false if there was none.
   template <class Key>
   bool erase(const Key& key) {
     return take(key, nullptr);
   }
 
-  /// As erase(); the item is moved to `*taken` if `taken` is given.
+  /// As erase(); moves the item to `*taken`, if given.
   template <class Key>
   bool take(const Key& key, Item* taken) {
     if (size_ == 0) return false;
@@ -187,7 +187,7 @@ class SegmentedTable {
     return true;
   }
 
-  /// visit(Item&) for each item; `visit` must not insert or remove.
+  /// Calls visit(Item&) for each item. `visit` must not insert or remove.
   template <class Visit>
   void for_each(Visit visit) {
     for (std::size_t i = 0; i < directory_.size(); i += entries_of(*directory_[i])) {
@@ -199,13 +199,13 @@ class SegmentedTable {
     const_cast<SegmentedTable*>(this)->for_each([&](const Item& item) { visit(item); });
   }
 
-  // ---- In parts: see table_walk.h ----
+  // ---- In steps: see table_walk.h ----
 
   static constexpr unsigned kPositionBits = 48;  // a double holds it
   static constexpr std::uint64_t kPositionEnd = std::uint64_t{1} << kPositionBits;
 
-  /// visit(Item&, position) for each item of the segment to which `position`, which is below the
-  /// end, belongs; `visit` must not insert or remove. The first position behind that segment.
+  /// Calls visit(Item&, position) for each item of the segment of `position`, which must be below
+  /// the end. `visit` must not insert or remove. Returns the first position after the segment.
   template <class Visit>
   std::uint64_t visit_segment(std::uint64_t position, Visit visit) {
     constexpr unsigned kBelow = 64 - kPositionBits;
@@ -221,13 +221,13 @@ class SegmentedTable {
         position, [&](const Item& item, std::uint64_t at) { visit(item, at); });
   }
 
-  // ---- By chance ----
+  // ---- Random draws ----
 
-  /// Any of the items, of which there must be some; all are as likely. (But those of a segment that
-  /// grew past kSlotsMax come up more rarely.)
+  /// Returns a random item; there must be one. All are equally likely, except that items of a
+  /// segment above kSlotsMax are less likely.
   [[nodiscard]] const Item& draw(Random& random) const {
     assert(size_ > 0);
-    // All segments as likely, then all of their slots, which are as many, until one is not free.
+    // Draws a segment, then a slot (all have as many), until the slot is not free.
     constexpr int kTries = 100;
     for (int i = 0; i < kTries; ++i) {
       const std::size_t entry = random.below(directory_.size());
@@ -236,7 +236,7 @@ class SegmentedTable {
       const auto slot = static_cast<std::uint32_t>(random.below(segment.slots));
       if (segment.tags()[slot] != kFree) return segment.item(slot);
     }
-    return item_at(random.below(size_));  // few are left of many
+    return item_at(random.below(size_));  // most slots are free
   }
 
   void clear() {
@@ -250,9 +250,9 @@ class SegmentedTable {
     size_ = 0;
   }
 
-  /// Bytes held, without what items own elsewhere.
+  /// Returns the memory, without memory owned by the items.
   [[nodiscard]] std::size_t memory_bytes() const { return segment_bytes_ + heap_bytes(directory_); }
-  /// The same, told from what there is instead of what was counted: for tests.
+  /// Computes the memory from the contents, for tests.
   [[nodiscard]] std::size_t measured_bytes() const {
     std::size_t bytes = heap_bytes(directory_);
     for (std::size_t i = 0; i < directory_.size(); i += entries_of(*directory_[i])) {
@@ -272,15 +272,15 @@ class SegmentedTable {
  private:
   static constexpr std::uint8_t kFree = 0;
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
-  // A directory may be this much deeper than the number of items calls for; past it, a segment
-  // grows instead of splitting. Only hashes that share their top bits (an unlucky or hostile choice
-  // of keys) get there.
+  // The directory may exceed the depth required by the number of items by this; beyond it, a
+  // segment grows and does not split. Only hashes with many common top bits (an unlucky or hostile
+  // choice of keys) cause that.
   static constexpr std::uint32_t kDepthSlack = 6;
 
   struct Segment {
     std::uint32_t slots;  // a power of two
     std::uint32_t used;
-    std::uint32_t depth;  // how many top bits of the hash all its items share
+    std::uint32_t depth;  // number of common top bits of its items' hashes
 
     static constexpr std::size_t items_offset(std::uint32_t slots) {
       const std::size_t tags_end = sizeof(Segment) + slots;
@@ -343,19 +343,19 @@ class SegmentedTable {
     return std::size_t{1} << (depth_ - segment.depth);
   }
 
-  /// Fetches the memory that a search for this hash will touch.
+  /// Prefetches the memory of a search for this hash.
   void fetch(std::uint64_t hash) const {
-    if (depth_ == 0) return;  // small: it is at hand
+    if (depth_ == 0) return;  // small: it is cached
     const auto* begin = reinterpret_cast<const std::byte*>(segment_of(hash));
-    // Where the slot is if the segment has its usual size; to look would be to wait. It has no
-    // less: only segments of that size are split.
+    // The slot in a segment of the usual size. Reading the real size would wait for memory. It is
+    // never smaller, because only segments of the usual size are split.
     const std::uint32_t home = home_in(kSlotsMax, hash);
     touch(begin);
     touch(begin + sizeof(Segment) + home);
     touch(begin + Segment::items_offset(kSlotsMax) + home * sizeof(Item));
   }
 
-  /// Into an empty segment of the same size.
+  /// Copies into an empty segment of the same size.
   static void copy_items(Segment& from, Segment& to) {
     if constexpr (std::is_trivially_copyable_v<Item>) {
       std::memcpy(to.tags(), from.tags(), Segment::bytes(from.slots) - sizeof(Segment));
@@ -378,7 +378,7 @@ class SegmentedTable {
     }
   }
 
-  /// In the order of for_each().
+  /// Returns an item by its index in the order of for_each().
   const Item& item_at(std::size_t index) const {
     std::size_t entry = 0;
     for (; index >= directory_[entry]->used; entry += entries_of(*directory_[entry])) {
@@ -395,7 +395,7 @@ class SegmentedTable {
     return [&key](const Item& item) { return Policy::matches(item, key); };
   }
 
-  /// The slot of the item with this hash for which matches(const Item&), or kNone.
+  /// Returns the slot of the item with this hash and matches(const Item&), or kNone.
   template <class Matches>
   static std::uint32_t find_slot(Segment& segment, std::uint64_t hash, Matches matches) {
     const std::uint8_t tag = tag_of(hash);
@@ -432,8 +432,8 @@ class SegmentedTable {
     return *new (&segment.item(slot)) Item(std::move(item));
   }
 
-  /// Removes the item at `gap` and moves those after it back, so that no search has to step over a
-  /// grave.
+  /// Removes the item at `gap` and moves the following ones back, so that searches need no
+  /// tombstones.
   void close_gap(Segment& segment, std::uint32_t gap) {
     const std::uint32_t mask = segment.slots - 1;
     std::uint8_t* tags = segment.tags();
@@ -450,7 +450,7 @@ class SegmentedTable {
     --segment.used;
   }
 
-  /// If it throws, every item is where it was.
+  /// If it throws, no item has moved.
   void make_room(Segment* segment, std::uint64_t hash) {
     const std::uint32_t depth_wanted =
         static_cast<std::uint32_t>(std::bit_width(size_ / kSlotsMax)) + kDepthSlack;
@@ -461,8 +461,8 @@ class SegmentedTable {
       return;
     }
     if (segment->depth == depth_) double_directory();
-    // As large as the whole each: all items may go to one side, and a segment that grew past
-    // kSlotsMax would not fit into that.
+    // Each half has the size of the whole: all items may move to one side, and a segment above
+    // kSlotsMax would not fit into less.
     Segment* low = make_segment(segment->slots, segment->depth + 1);
     Segment* high = nullptr;
     try {
@@ -486,7 +486,7 @@ class SegmentedTable {
     }
   }
 
-  /// The directory's entries for `old` become `low` in their first half and `high` in their second.
+  /// Replaces the directory's entries for `old`: the first half by `low`, the second by `high`.
   void replace(Segment* old, std::uint64_t hash, Segment* low, Segment* high) {
     const std::size_t count = entries_of(*old);
     const std::size_t begin = (depth_ == 0 ? 0 : hash >> (64 - depth_)) & ~(count - 1);

@@ -12,8 +12,8 @@
 namespace rushgate {
 namespace {
 
-// A member in a run: signed varint << 1 of an integer; length << 1, + 1, and the bytes of a text.
-// The integers that the shift would harm are written as texts.
+// A member in a segment: signed varint << 1 of an integer; length << 1, + 1, and the bytes of a
+// string. Integers that the shift would damage are written as strings.
 constexpr std::int64_t kIntegerMax = (std::int64_t{1} << 61) - 1;
 constexpr std::uint64_t kIsText = 1;
 
@@ -121,7 +121,7 @@ void SetRecords::rewrite(StoreBatch& batch, std::uint64_t object_id,
                          std::uint64_t end) {
   rewrite_->position = end;
   if (integers.empty() && texts.empty()) return;
-  // None of them has a mark: that of a member that came back became an unmarked element record.
+  // None of them has a tombstone: an element record replaced that of a member that was added again.
   put_run(batch, object_id, integers, texts);
   has_runs_ = true;
 }
@@ -133,7 +133,7 @@ void SetRecords::end_rewrite(StoreBatch& batch) {
 }
 
 void SetRecords::count(std::size_t size, RecordCounts& counts) const {
-  // Nothing in memory names all records of both ids.
+  // No object in memory knows all records of both ids.
   if (is_being_rewritten()) size += kSingleRemovalsMax + 1;
   counts[RecordKind::kElement] += size + marks_.size();
   if (has_runs_ || is_being_rewritten()) counts[RecordKind::kSetRun] += size + marks_.size();

@@ -1,26 +1,26 @@
-// How the members of one set are kept in the store: a rush adds a thousand buyers in a group, and
-// they cost one record.
+// The records of one set's members in the store. A rush adds a thousand buyers in a batch, which
+// cost one record.
 //
 //   element record   object id, member        -> nothing: it is a member; kRemoved: it is none,
-//                                                whatever runs say
-//   run record       object id, one member    -> the others that the same group added
+//                                                even if a segment holds it
+//   segment record   object id, one member    -> the others that the same batch added
 //
-// A group that adds one member writes an element record, one that adds more writes a run. A run is
-// never changed: once a set has runs, a removal leaves a mark in the member's element record, and a
-// set with marks gets no more runs. So the members of a set are
+// A batch that adds one member writes an element record; one that adds more writes a segment. A
+// segment never changes. Once a set has segments, a removal writes a tombstone in the member's
+// element record, and a set with tombstones gets no more segments. So the members of a set are
 //
-//   those of all runs, less those marked as removed, and those with an unmarked element record
+//   those in segments without a tombstone, and those with an element record that is no tombstone
 //
-// When a set would have more marks than members, and more than kMarksMax, it is rewritten. It gets
-// another object id, and its members are written under that as runs, a portion with every few
-// removals. Meanwhile a removal is recorded under both ids, and an addition as an element under the
-// new one. So the members of a set that is being rewritten are
+// A set with more tombstones than members, and more than kMarksMax, is rewritten. It gets another
+// object id, and its members are written as segments under that, a portion with every few removals.
+// Meanwhile a removal is recorded under both ids, and an addition as an element under the new id.
+// The members of a set that is being rewritten are
 //
-//   those that the old id's records say, and those with an unmarked element record of the new id
+//   the members by the old id's records, and those with an element record of the new id
 //
-// Once all members are written, the old id's records are removed, as two ranges. So a set in which
-// members come and go costs no more than about three times what its members do, and a removal
-// writes as much as an addition, on an average.
+// Once all members are written, the old id's records are removed, as two ranges. So a set with
+// additions and removals uses at most about three times the space of its members, and an average
+// removal writes as much as an addition.
 #pragma once
 
 #include <algorithm>
@@ -41,23 +41,23 @@ namespace rushgate {
 class RecordCounts;
 class StoreBatch;
 
-/// Belongs to its set. `object_id` is always that of the set.
+/// Belongs to its set. `object_id` is always the set's.
 class SetRecords {
  public:
-  /// Value of an element record: the member was removed.
+  /// The value of a tombstone: the member was removed.
   static constexpr std::string_view kRemoved = "\x01";
-  /// A set with no more members than that may have so many marks.
+  /// A set may have this number of tombstones even if it has fewer members.
   static constexpr std::size_t kMarksMax = 1'000;
-  /// Of a set that is copied.
+  /// Members per segment of a copied set.
   static constexpr std::size_t kRunMembersMax = 1'000;
-  /// Of a set that is being rewritten: about so many members with one of so many removals.
+  /// Members written with every so many removals while a set is rewritten.
   static constexpr std::size_t kRewrittenAtOnce = 256;
   static constexpr std::size_t kRemovalsPerPortion = 4;
 
-  /// Gathers a new member, to be recorded by complete().
+  /// Buffers a new member for complete().
   void add_integer(std::int64_t member) { integers_.push_back(member); }
   void add_text(std::string_view member) { texts_.emplace_back(member); }
-  /// So many more calls of add_integer() will throw nothing.
+  /// Reserves memory: `more` calls of add_integer() throw nothing.
   void reserve_integers(std::size_t more) {
     const std::size_t wanted = integers_.size() + more;
     if (wanted > integers_.capacity()) {
@@ -65,61 +65,61 @@ class SetRecords {
     }
   }
 
-  /// Where the gathered members end, to be taken back to.
+  /// A savepoint of the buffer.
   struct Mark {
     std::size_t integers;
     std::size_t texts;
   };
   [[nodiscard]] Mark mark() const { return {integers_.size(), texts_.size()}; }
-  /// The integers gathered since `mark`, if nothing was recorded meanwhile.
+  /// Returns the integers buffered since `mark`, if nothing was recorded meanwhile.
   [[nodiscard]] std::span<const std::int64_t> integers_since(const Mark& mark) const {
     return std::span(integers_).subspan(mark.integers);
   }
-  /// No effect on what has been recorded meanwhile.
+  /// Undoes buffering since `mark`. Members recorded meanwhile stay.
   void take_back_to(const Mark& mark);
 
-  /// Records what was gathered.
+  /// Records the buffered members.
   void complete(StoreBatch& batch, std::uint64_t object_id);
-  /// Records the removal of a member. What was gathered must have been recorded.
+  /// Records the removal of a member. The buffer must be empty.
   void record_removal(StoreBatch& batch, std::uint64_t object_id, std::string_view member);
 
   // ---- Rewriting ----
 
-  /// Returns true if a set that now has `size` members is to be rewritten.
+  /// Returns true if a set of `size` members must be rewritten.
   [[nodiscard]] bool has_marks_enough(std::size_t size) const {
     return !is_being_rewritten() && has_runs_ && marks_.size() >= kMarksMax &&
            marks_.size() >= size;
   }
-  /// Begins to rewrite the set, whose object gets another id. Nothing may be gathered.
+  /// Begins to rewrite the set, whose object gets another id. The buffer must be empty.
   void begin_rewrite(std::uint64_t old_id);
   [[nodiscard]] bool is_being_rewritten() const { return rewrite_ != nullptr; }
-  /// The id that the set had before. It must be being rewritten.
+  /// Returns the set's old id. The set must be in rewriting.
   [[nodiscard]] std::uint64_t old_id() const { return rewrite_->old_id; }
-  /// Counts a removal. Returns true if it is to write a portion.
+  /// Counts a removal. Returns true if it must write a portion.
   [[nodiscard]] bool is_portion_due() {
     return is_being_rewritten() && rewrite_->removals++ % kRemovalsPerPortion == 0;
   }
-  /// The members with table positions from here on are not yet rewritten.
+  /// Members with table positions from here on are not rewritten yet.
   [[nodiscard]] std::uint64_t rewritten_to() const { return rewrite_->position; }
-  /// Records some of these members as a run. They are the set's up to `end`.
+  /// Records some members as a segment. They are all members up to `end`.
   void rewrite(StoreBatch& batch, std::uint64_t object_id, std::span<const std::int64_t> integers,
                std::span<const std::string> texts, std::uint64_t end);
-  /// Removes the records of the old id: all members are rewritten.
+  /// Removes the records of the old id after all members were rewritten.
   void end_rewrite(StoreBatch& batch);
 
   // ---- To remove the set ----
 
   [[nodiscard]] bool has_runs() const { return has_runs_; }
-  /// Adds how many records a set of `size` members has, or more. Their keys name its members and
-  /// known_marks(), unless that is more than are removed one by one.
+  /// Adds the number of records of a set of `size` members, or more. Their keys are its members and
+  /// known_marks(), unless there are too many for single removals.
   void count(std::size_t size, RecordCounts& counts) const;
-  /// The members that were removed and left a mark. Empty if there are too many.
+  /// Returns the members with tombstones; empty if there are too many.
   [[nodiscard]] std::span<const std::string> known_marks() const { return marks_.members(); }
 
-  /// How many members of the current group are not recorded yet.
+  /// Returns the number of buffered members.
   [[nodiscard]] std::size_t gathered() const { return integers_.size() + texts_.size(); }
 
-  /// Bytes held beside itself, without those of gathered texts: they go with the commit.
+  /// Returns the memory on the heap, without buffered strings, which live until the commit.
   [[nodiscard]] std::size_t memory_bytes() const {
     return heap_bytes(integers_) + heap_bytes(texts_) + marks_.memory_bytes() +
            (is_being_rewritten() ? heap_block(sizeof(Rewrite)) : 0);
@@ -132,7 +132,7 @@ class SetRecords {
   void loaded_removal(std::string_view member) { marks_.add(member); }
 
  private:
-  /// What most sets have not. It is copied with what it points to.
+  /// Rarely used data on the heap. A copy copies the data.
   template <class T>
   class DeepPointer {
    public:
@@ -155,11 +155,11 @@ class SetRecords {
     std::unique_ptr<T> value_;
   };
 
-  /// Members that were removed from runs. Few are known by name.
+  /// Tombstones in segments. A small number of names is kept.
   class Marks {
    public:
     [[nodiscard]] std::size_t size() const { return marks_ == nullptr ? 0 : marks_->count; }
-    /// Empty if there are more than a few.
+    /// Returns the names; empty if there are too many.
     [[nodiscard]] std::span<const std::string> members() const {
       return marks_ == nullptr ? std::span<const std::string>()
                                : std::span<const std::string>(marks_->members);
@@ -177,19 +177,19 @@ class SetRecords {
 
   struct Rewrite {
     std::uint64_t old_id;
-    std::uint64_t position = 0;  // so far the members are written
-    std::uint64_t removals = 0;  // since it began, or since the store was opened
+    std::uint64_t position = 0;  // members before this position are written
+    std::uint64_t removals = 0;  // since the beginning, or since the store was opened
   };
 
-  // What was gathered.
+  // The buffer.
   std::vector<std::int64_t> integers_;
   std::vector<std::string> texts_;
   bool has_runs_ = false;  // or had some that were rolled back
-  Marks marks_;            // at most: some may have been rolled back, or their members came back
+  Marks marks_;            // upper bound: some may have been rolled back or added again
   DeepPointer<Rewrite> rewrite_;
 };
 
-/// Calls one of both for each member in the bytes of a run; false if they make no sense.
+/// Calls a function for each member of a segment. Returns false if the bytes are invalid.
 bool visit_set_run(std::string_view bytes, absl::FunctionRef<void(std::int64_t member)> integer,
                    absl::FunctionRef<void(std::string_view member)> text);
 

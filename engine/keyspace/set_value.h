@@ -1,4 +1,4 @@
-// A set: integers in a table of their own (about 15 bytes a member), everything else as strings.
+// A set. Integers have a compact table (about 15 bytes per member); other members are strings.
 #pragma once
 
 #include <algorithm>
@@ -47,7 +47,7 @@ class SetValue {
     if (const auto integer = parse_int64(member)) return integers_.contains(*integer);
     return texts_.contains(member);
   }
-  /// False if it was there.
+  /// Returns false if it was a member.
   bool insert(std::string_view member) {
     if (const auto integer = parse_int64(member)) return insert_integer(*integer);
     return insert_text(member);
@@ -66,47 +66,47 @@ class SetValue {
     texts_.copy_from(from.texts_);
     texts_.for_each([this](const std::string& text) { text_bytes_ += heap_bytes(text); });
   }
-  /// `member` must not be an integer. If it throws, for want of memory, it is not there.
+  /// `member` must not be an integer. If it throws (out of memory), it is not inserted.
   bool insert_text(std::string_view member) {
     const auto [text, is_new] =
         texts_.find_or_insert(member, [member] { return std::string(member); });
     if (is_new) text_bytes_ += heap_bytes(*text);
     return is_new;
   }
-  /// False if it was not there.
+  /// Returns false if it was not a member.
   bool erase(std::string_view member) {
     if (const auto integer = parse_int64(member)) return erase_integer(*integer);
     return take_text(member).has_value();
   }
   bool erase_integer(std::int64_t member) { return integers_.erase(member); }
-  /// Removes `member`, which must not be an integer, and returns it if it was there.
+  /// Removes `member`, which must not be an integer. Returns it if it was a member.
   std::optional<std::string> take_text(std::string_view member) {
     std::string taken;
     if (!texts_.take(member, &taken)) return std::nullopt;
     text_bytes_ -= heap_bytes(taken);
     return taken;
   }
-  /// Takes back a take_text(). Needs no memory.
+  /// Undoes take_text(). Needs no memory.
   void put_back(std::string text) { text_bytes_ += heap_bytes(texts_.insert(std::move(text))); }
-  /// visit(std::string_view member)
+  /// Calls visit(std::string_view member).
   template <class Visit>
   void for_each(Visit visit) const {
     for_each_integer([&](std::int64_t member) { visit(DecimalText(member).view()); });
     for_each_text(visit);
   }
-  /// visit(std::int64_t member)
+  /// Calls visit(std::int64_t member).
   template <class Visit>
   void for_each_integer(Visit visit) const {
     integers_.for_each(visit);
   }
-  /// Visits the members that are no integers: visit(std::string_view member).
+  /// Calls visit(std::string_view member) for the members that are not integers.
   template <class Visit>
   void for_each_text(Visit visit) const {
     texts_.for_each([&](const std::string& member) { visit(std::string_view(member)); });
   }
   /// Above the positions of all members.
   static constexpr std::uint64_t kPositionEnd = SegmentedTable<IntegerMember>::kPositionEnd;
-  /// As in table_walk.h: the end of a step of at least `count` members, and those of a step.
+  /// Iterates in steps (table_walk.h): the end of a step of at least `count` members; its members.
   [[nodiscard]] std::uint64_t step_end(std::uint64_t begin, std::size_t count) const {
     return std::min(rushgate::step_end(integers_, begin, count),
                     rushgate::step_end(texts_, begin, count));
@@ -118,17 +118,17 @@ class SetValue {
     rushgate::for_each_between(texts_, begin, end,
                                [&](const std::string& member) { visit(std::string_view(member)); });
   }
-  /// Any of the members, of which there must be some.
+  /// Returns a random member; there must be one.
   [[nodiscard]] std::string draw(Random& random) const {
     if (random.below(size()) >= integers_.size()) return texts_.draw(random);
     return std::string(DecimalText(integers_.draw(random)).view());
   }
 
-  /// Bytes held beside itself.
+  /// Returns the memory on the heap.
   [[nodiscard]] std::size_t memory_bytes() const {
     return integers_.memory_bytes() + texts_.memory_bytes() + text_bytes_ + records_.memory_bytes();
   }
-  /// The same, told from what there is instead of what was counted: for tests.
+  /// Computes the memory from the contents, for tests.
   [[nodiscard]] std::size_t measured_bytes() const {
     std::size_t bytes =
         integers_.measured_bytes() + texts_.measured_bytes() + records_.memory_bytes();
@@ -136,13 +136,13 @@ class SetValue {
     return bytes;
   }
 
-  /// What does not show of the form that Redis would keep the set in.
+  /// History that determines Redis's encoding of the set.
   struct Form {
-    bool was_large = false;   // it had outgrown the compact one when something was removed
-    std::int64_t spared = 0;  // so many were not too many when the limit was lowered below that
+    bool was_large = false;   // it exceeded the compact encoding before a removal
+    std::int64_t spared = 0;  // size that was allowed before the limit was lowered
   };
-  /// Has it outgrown the compact form that Redis gives small sets of integers? What grew past it
-  /// shows until something is removed; that it did must be noted before.
+  /// Returns true if it has exceeded Redis's limits for sets of integers. Its present size shows
+  /// that until a removal, which must save it.
   [[nodiscard]] bool is_large(const EncodingLimits& limits) const {
     return form_.was_large || !texts_.empty() ||
            static_cast<std::int64_t>(integers_.size()) >
@@ -151,7 +151,7 @@ class SetValue {
   [[nodiscard]] const Form& form() const { return form_; }
   void set_form(const Form& form) { form_ = form; }
 
-  /// How the members are kept in the store.
+  /// Returns the records of the members.
   [[nodiscard]] SetRecords& records() { return records_; }
   [[nodiscard]] const SetRecords& records() const { return records_; }
 
@@ -159,7 +159,7 @@ class SetValue {
   SetRecords records_;
   SegmentedTable<IntegerMember> integers_;
   SegmentedTable<TextMember> texts_;
-  std::size_t text_bytes_ = 0;  // of the items of texts_, beside the table's
+  std::size_t text_bytes_ = 0;  // of the items of texts_, without the table
   Form form_;
 };
 

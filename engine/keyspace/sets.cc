@@ -13,7 +13,7 @@
 namespace rushgate::sets {
 namespace {
 
-/// Writes the next members of a set that is being rewritten.
+/// Writes the next members of a set in rewriting.
 void rewrite_portion(Database& db, Object& object) {
   const SetValue& set = object.set();
   SetRecords& records = object.set().records();
@@ -47,7 +47,7 @@ void record_removal(Database& db, Object& object, std::string_view member) {
       records = std::move(before);
     });
   }
-  records.complete(batch, object.id);  // additions before it are recorded before it
+  records.complete(batch, object.id);  // earlier additions are recorded first
   if (begins) {
     records.begin_rewrite(object.id);
     object.id = db.keyspace().next_object_id();
@@ -86,8 +86,8 @@ bool add_integer(Database& db, Object& object, std::int64_t member) {
   return true;
 }
 
-/// As add_integers(), but for the step that takes it back. All that are new were gathered, whatever
-/// it throws.
+/// As add_integers(), without the undo step. All new members are in the buffer, even if it
+/// throws.
 std::size_t insert_integers(SetValue& set, std::span<const std::int64_t> members,
                             std::size_t new_max, std::span<bool> is_new) {
   SetRecords& records = set.records();
@@ -135,14 +135,14 @@ std::size_t add_integers(Database& db, Object& object, std::span<const std::int6
     ++object.revision;
     db.changes().gather(object);
     return count;
-  } catch (...) {  // no memory: what there is no step for must not stay
+  } catch (...) {  // out of memory: without an undo step, no member may stay
     take_back(records.integers_since(mark));
     throw;
   }
 }
 
 void copy(Database& db, Object& made, const SetValue& from) {
-  assert(made.is_newborn);  // a roll-back removes it as a whole
+  assert(made.is_newborn);  // a rollback removes it as a whole
   db.changes().reserve_undo(made);
   db.changes().gather(made);
   made.set().copy_members(from);

@@ -1,8 +1,8 @@
-// A member of a sorted set with its score, in one block of memory of just the size it needs:
+// A member of a sorted set with its score, in one block of memory of exactly its size:
 //
 //   [score: 8 bytes][length: 4][the member's bytes]
 //
-// Hash table and order both point to it, so a member's bytes are there once.
+// The hash table and the order both point to it, so its bytes are stored once.
 #pragma once
 
 #include <cstddef>
@@ -41,16 +41,16 @@ class SortedSetElement {
   }
   [[nodiscard]] std::size_t memory_bytes() const { return heap_block(block_bytes(length_)); }
 
-  /// By scores; equal ones by the members' bytes.
+  /// Orders by score, then by the member's bytes.
   [[nodiscard]] bool is_before(const SortedSetElement& other) const {
     if (score != other.score) return score < other.score;
     return member() < other.member();
   }
 
-  double score;  // no NaN. Not to be changed while it stands in an order
+  double score;  // not NaN; must not change while it is in an order
 
  private:
-  // Behind the length, not behind the class, whose last bytes are padding.
+  // Directly after the length: the end of the class is padding.
   static constexpr std::size_t kMemberOffset = sizeof(double) + sizeof(std::uint32_t);
 
   SortedSetElement(double its_score, std::size_t length)

@@ -7,7 +7,7 @@
 namespace rushgate {
 namespace {
 
-/// Moves items from one neighbour to the other until the left one has `left_size`. Both have room.
+/// Moves items between neighbours until the left one has `left_size`. Both have capacity.
 template <class Item>
 void level(std::vector<Item>& left, std::vector<Item>& right, std::size_t left_size) {
   const auto size = static_cast<std::ptrdiff_t>(left.size());
@@ -32,13 +32,13 @@ std::size_t SortedSetOrder::Node::size() const {
   return size;
 }
 
-/// Says anew what is below the child, which must not be empty.
+/// Updates the entry of the child, which must not be empty.
 void SortedSetOrder::Node::refresh(std::size_t child) {
   children[child].size = children[child].node->size();
   children[child].first = children[child].node->first();
 }
 
-/// The child that has the element, or is to have it.
+/// Returns the child that has the element, or must get it.
 std::size_t SortedSetOrder::child_of(const Node& node, const Element& element) {
   const std::size_t not_after =
       children_before(node, [&element](const Element& first) { return !element.is_before(first); });
@@ -77,8 +77,8 @@ SortedSetOrder::Insertion SortedSetOrder::insert(const Element& element) {
   return done;
 }
 
-/// The node is not full, or has one child alone. What is full below it is split on the way down:
-/// whenever memory runs out, all is in order.
+/// The node is not full, or has a single child. Full nodes are split on the way down, so the order
+/// stays valid if memory runs out.
 void SortedSetOrder::insert(Node& node, const Element& element, bool is_rightmost,
                             Insertion& done) {
   if (node.is_leaf()) {
@@ -92,7 +92,7 @@ void SortedSetOrder::insert(Node& node, const Element& element, bool is_rightmos
   std::size_t child = child_of(node, element);
   bool is_last = is_rightmost && child + 1 == node.children.size();
   if (const Node& below = *node.children[child].node; below.is_full()) {
-    // Elements that come in their order leave full leaves behind.
+    // Insertions in ascending order leave full leaves behind.
     const bool comes_last = is_last && below.is_leaf() && below.elements.back()->is_before(element);
     split(node, child, comes_last ? kLeafMax - 1 : below.used() / 2, done);
     if (!element.is_before(*node.children[child + 1].first)) {
@@ -106,14 +106,14 @@ void SortedSetOrder::insert(Node& node, const Element& element, bool is_rightmos
   node.children[child].first = node.children[child].node->first();
 }
 
-/// There is room.
+/// The leaf must have capacity.
 void SortedSetOrder::insert_into_leaf(Node& leaf, const Element& element) {
   const std::size_t at =
       elements_before(leaf, [&element](const Element& other) { return other.is_before(element); });
   leaf.elements.insert(leaf.elements.begin() + static_cast<std::ptrdiff_t>(at), &element);
 }
 
-/// The child becomes two, of which the left one has `left_used` of what it had.
+/// Splits the child in two. The left one keeps `left_used` items.
 void SortedSetOrder::split(Node& parent, std::size_t child, std::size_t left_used,
                            Insertion& done) {
   Node& left = *parent.children[child].node;
@@ -156,7 +156,7 @@ void SortedSetOrder::take_back(const Element& inserted, const Insertion& inserti
   unsplit(insertion);
 }
 
-/// Without joining any nodes.
+/// Erases without joining nodes.
 void SortedSetOrder::erase_alone(Node& node, const Element& element) {
   if (node.is_leaf()) {
     const std::size_t at = elements_before(
@@ -221,7 +221,7 @@ void SortedSetOrder::erase(Node& node, const Element& element, Removal& done) {
   }
 }
 
-/// Two neighbours become one, or have the same number each.
+/// Joins two neighbours, or balances them.
 void SortedSetOrder::join(Node& parent, std::size_t left_child, Joins& done) {
   if (left_child + 1 == parent.children.size()) return;  // an only child
   Node& left = *parent.children[left_child].node;
@@ -267,7 +267,7 @@ void SortedSetOrder::take_back(const Element& erased, Removal removal) {
   insert_next_to(*root_, erased, removal.neighbour);
 }
 
-/// Into the leaf of its neighbour, where there is room; null if the only leaf is empty.
+/// Inserts into the leaf of its neighbour, which has capacity; null: the only leaf is empty.
 void SortedSetOrder::insert_next_to(Node& node, const Element& element, const Element* neighbour) {
   if (node.is_leaf()) return insert_into_leaf(node, element);
   Child& child = node.children[child_of(node, *neighbour)];

@@ -1,8 +1,8 @@
-// The elements of a sorted set in their order: a B+-tree that counts. A leaf points to up to
-// kLeafMax elements; an inner node knows of each child how many elements are below it and which one
-// is the first. So the way to a rank, or from an element to its rank, passes a few nodes that are
-// compact in memory; and an element costs about 14 bytes here. (The links of a skip list cost twice
-// that, and lead through as many cache lines as there are steps.)
+// The elements of a sorted set in order: a counted B+-tree. A leaf points to up to
+// kLeafMax elements. An inner node stores the size and the first element of each child.
+// Finding an element by rank, or the rank of an element, visits a few compact nodes. An
+// element costs about 14 bytes here. (A skip list's links need twice that, and a cache
+// line per step.)
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,8 @@ namespace rushgate {
 
 /// Does not own the elements. Not thread-safe. Ranks count from 0, the lowest element.
 ///
-/// Changes can be taken back without memory, the newest first: then the same nodes hold the same
-/// elements as before. A change that throws, for want of memory, has changed nothing.
+/// Changes can be undone without memory, the newest first; the same nodes hold the same elements
+/// afterwards. A change that throws (out of memory) has no effect.
 class SortedSetOrder {
   struct Splits;
   struct Joins;
@@ -26,9 +26,9 @@ class SortedSetOrder {
  public:
   using Element = SortedSetElement;
 
-  /// The nodes that an insertion split; mostly none.
+  /// The nodes split by an insertion; usually none.
   using Insertion = std::unique_ptr<Splits>;
-  /// The nodes that a removal joined, mostly none, and what it left where the element was.
+  /// The nodes joined by a removal, usually none, and the place of the element.
   struct Removal {
     const Element* neighbour = nullptr;
     std::unique_ptr<Joins> joins;
@@ -42,15 +42,15 @@ class SortedSetOrder {
   void take_back(const Element& inserted, const Insertion& insertion);
   void take_back(const Element& erased, Removal removal);
 
-  /// The element of this rank, which must be one.
+  /// Returns the element of this rank, which must exist.
   [[nodiscard]] const Element& at(std::size_t rank) const;
 
-  /// How many elements there are of which before(const Element&) is true. Those must be the first
-  /// ones.
+  /// Returns the number of elements for which before(const Element&) is true. They must be the
+  /// first ones.
   template <class Before>
   [[nodiscard]] std::size_t count_before(Before before) const;
 
-  /// visit(const Element&) for each of rank `first` to before `last`, upwards and downwards.
+  /// Call visit(const Element&) for the ranks [first, last), upwards and downwards.
   template <class Visit>
   void for_each(std::size_t first, std::size_t last, Visit visit) const {
     if (root_ != nullptr) visit_up(*root_, first, last, visit);
@@ -60,9 +60,9 @@ class SortedSetOrder {
     if (root_ != nullptr) visit_down(*root_, first, last, visit);
   }
 
-  /// Bytes held beside itself, without the elements.
+  /// Returns the memory on the heap, without the elements.
   [[nodiscard]] std::size_t memory_bytes() const { return bytes_; }
-  /// The same, told from what there is instead of what was counted: for tests.
+  /// Computes the memory from the contents, for tests.
   [[nodiscard]] std::size_t measured_bytes() const {
     return root_ == nullptr ? 0 : measured_bytes(*root_);
   }
@@ -77,8 +77,8 @@ class SortedSetOrder {
     std::size_t size;      // elements below it
     const Element* first;  // of these
   };
-  /// Those that have neighbours have room for their maximum: moving elements from one to the other
-  /// needs no memory.
+  /// Nodes with neighbours have capacity for their maximum, so moving elements between them needs
+  /// no memory.
   struct Node {
     std::vector<const Element*> elements;  // of a leaf
     std::vector<Child> children;           // of an inner node
@@ -87,7 +87,7 @@ class SortedSetOrder {
     [[nodiscard]] std::size_t used() const { return elements.size() + children.size(); }
     [[nodiscard]] std::size_t used_max() const { return is_leaf() ? kLeafMax : kInnerMax; }
     [[nodiscard]] bool is_full() const { return used() == used_max(); }
-    /// May removals have left so few that it is joined with a neighbour?
+    /// Returns true if the node should be joined with a neighbour.
     [[nodiscard]] bool is_sparse() const { return used() < used_max() / 4; }
     [[nodiscard]] std::size_t size() const;
     [[nodiscard]] const Element* first() const {
@@ -101,7 +101,7 @@ class SortedSetOrder {
 
   struct Split {
     Node* parent;
-    std::size_t child;  // which the next one was split from
+    std::size_t child;  // index of the split child
   };
   struct Splits {
     bool made_root = false;
@@ -111,11 +111,11 @@ class SortedSetOrder {
     Node* parent;
     std::size_t left_child;
     std::size_t left_used;        // before
-    std::unique_ptr<Node> right;  // empty; null if it only has another size
+    std::unique_ptr<Node> right;  // empty; null if only its size changed
   };
   struct Joins {
     std::vector<Join> joins;                   // from the leaf upwards
-    std::vector<std::unique_ptr<Node>> roots;  // that had one child alone
+    std::vector<std::unique_ptr<Node>> roots;  // with a single child
   };
 
   void insert(Node& node, const Element& element, bool is_rightmost, Insertion& done);

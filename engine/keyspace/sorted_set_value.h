@@ -1,4 +1,4 @@
-// A sorted set: a table that finds a member's score, and the same elements in their order.
+// A sorted set: a table from members to scores, and the same elements in order.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ class SortedSetValue {
  public:
   using Element = SortedSetElement;
 
-  /// `limits` must outlive it, and all that it is moved to.
+  /// `limits` must outlive it and every object that it is moved to.
   SortedSetValue(std::uint64_t seed, const EncodingLimits& limits)
       : limits_(&limits), elements_(seed) {}
 
@@ -43,10 +43,10 @@ class SortedSetValue {
   [[nodiscard]] std::optional<std::size_t> rank(std::string_view member) const;
   [[nodiscard]] const Element& at(std::size_t rank) const { return order_.at(rank); }
 
-  // ---- Changes. One that throws, for want of memory, has changed nothing. Taking one back needs
-  // none, the newest first ----
+  // ---- Changes. A change that throws (out of memory) has no effect. Undoing needs no memory, the
+  // newest first ----
 
-  /// What takes back an assign().
+  /// The data to undo an assign().
   struct Assigned {
     Element* element;
     std::optional<double> old_score;
@@ -54,11 +54,11 @@ class SortedSetValue {
     SortedSetOrder::Removal removal;  // if it had a score
     SortedSetOrder::Insertion insertion;
   };
-  /// `score` is no NaN.
+  /// `score` must not be NaN.
   Assigned assign(std::string_view member, double score);
   void take_back(Assigned assigned);
 
-  /// What takes back an erase(): null if the member was not there.
+  /// The data to undo an erase(): null if there was no such member.
   struct Erased {
     Element::Owner element;
     SortedSetOrder::Removal removal;
@@ -66,13 +66,13 @@ class SortedSetValue {
   Erased erase(std::string_view member);
   void take_back(Erased erased);
 
-  /// How many elements there are of which before(const Element&) is true. Those must be the first
-  /// ones.
+  /// Returns the number of elements for which before(const Element&) is true. They must be the
+  /// first ones.
   template <class Before>
   [[nodiscard]] std::size_t count_before(Before before) const {
     return order_.count_before(before);
   }
-  /// visit(const Element&) for each of rank `first` to before `last`, upwards and downwards.
+  /// Call visit(const Element&) for the ranks [first, last), upwards and downwards.
   template <class Visit>
   void for_each(std::size_t first, std::size_t last, Visit visit) const {
     order_.for_each(first, last, visit);
@@ -82,7 +82,7 @@ class SortedSetValue {
     order_.for_each_back(first, last, visit);
   }
 
-  /// As in table_walk.h: the end of a step of at least `count` elements, and those of a step.
+  /// Iterates in steps (table_walk.h): the end of a step of `count` or more; its elements.
   [[nodiscard]] std::uint64_t step_end(std::uint64_t begin, std::size_t count) const {
     return rushgate::step_end(elements_, begin, count);
   }
@@ -91,26 +91,26 @@ class SortedSetValue {
     rushgate::for_each_between(elements_, begin, end, [&](const auto& owner) { visit(*owner); });
   }
 
-  /// Would Redis keep it as a listpack? Not any more once it had too many members, or too long a
-  /// one.
+  /// Returns true if Redis would keep it as a listpack: it never had too many members, or too long
+  /// a one.
   [[nodiscard]] bool is_small() const { return is_small_; }
-  /// And would it after adding this member?
+  /// Returns true if it would still be small after adding this member.
   [[nodiscard]] bool stays_small_with(std::string_view member) const;
-  /// What is_small() is to be from the beginning.
+  /// Sets the initial is_small().
   void set_small(bool is_small) { is_small_ = is_small; }
 
-  /// Bytes held beside itself.
+  /// Returns the memory on the heap.
   [[nodiscard]] std::size_t memory_bytes() const {
     return elements_.memory_bytes() + order_.memory_bytes() + element_bytes_;
   }
-  /// The same, told from what there is instead of what was counted: for tests.
+  /// Computes the memory from the contents, for tests.
   [[nodiscard]] std::size_t measured_bytes() const;
 
  private:
   const EncodingLimits* limits_;
   SegmentedTable<SortedSetMember> elements_;
   SortedSetOrder order_;
-  std::size_t element_bytes_ = 0;  // of those that both point to
+  std::size_t element_bytes_ = 0;  // of the elements themselves
   bool is_small_ = true;
 };
 

@@ -10,7 +10,7 @@
 namespace rushgate::sorted_sets {
 namespace {
 
-/// Small sorted sets of Redis keep whole numbers as integers, of which there is one zero.
+/// Redis's small sorted sets store integral scores as integers, with a single zero.
 double kept_score(const SortedSetValue& value, std::string_view member, double score) {
   return score == 0 && value.stays_small_with(member) ? 0 : score;
 }

@@ -1,4 +1,4 @@
-// What changes sorted sets.
+// Mutators of sorted sets.
 #pragma once
 
 #include <span>
@@ -14,23 +14,23 @@ struct ScoredMember {
   double score;
 };
 
-/// An empty sorted set at `key`, where there must be nothing. Add to it at once: there are no empty
-/// sorted sets between commands.
+/// Creates an empty sorted set at the free key `key`. A member must be added at once: sorted sets
+/// are never empty between commands.
 Object& create(Database& db, std::string_view key);
 
-/// Gives a member its score, which is no NaN. True if the member is new.
+/// Sets a member's score, which must not be NaN. Returns true if the member is new.
 bool set(Database& db, Object& object, std::string_view member, double score);
 
-/// False if there was none. The key goes with its last member: `object` is not to be used then.
-/// `member` is not to be the element's own.
+/// Returns false if there was none. The last member takes the key with it: `object` is invalid
+/// then. `member` must not be a view of the element.
 bool remove(Database& db, Object& object, std::string_view member);
 
-/// Would Redis keep these as a small one, a listpack?
+/// Returns true if Redis would keep these members as a listpack.
 bool is_small(const EncodingLimits& limits, std::span<const ScoredMember> members);
 
-/// Puts a sorted set of these members, each of which is there once, in the place of whatever is at
-/// `key`. Nothing is there if there are none. They come in one by one: if it `begins_small` it is
-/// so until the first one that does not fit.
+/// Replaces the value at `key` by a sorted set of these distinct members; removes it if there are
+/// none. They are added one by one: if it `begins_small`, it stays small until the first member
+/// that does not fit.
 void store(Database& db, std::string_view key, std::span<const ScoredMember> members,
            bool begins_small);
 

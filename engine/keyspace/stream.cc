@@ -12,16 +12,16 @@
 namespace rushgate {
 namespace {
 
-// What the newest runs of one stream may take in memory, so that consumers who keep up never ask
-// the store: at 10 to 20 bytes an order, the last fifty thousand or more.
+// Memory of the newest segments of one stream: enough that current consumers never read the store.
+// At 10 to 20 bytes an order, the last fifty thousand or more.
 constexpr std::size_t kTailBytesMax = 1024 * 1024;
 
-// What is read from the store at once: enough to make the cost of seeking small, little enough to
-// be forgotten without regret.
+// Bytes read from the store at once: enough to make the cost of seeking small, and few enough to
+// drop.
 constexpr std::size_t kChunkBytes = 64 * 1024;
 
-// The store is told to trim when so many entries may go: a range deletion should be worth its
-// while.
+// The store trims when so many entries can go, because a range deletion has a fixed
+// cost.
 constexpr std::uint64_t kEntriesWorthTrimming = 1000;
 
 template <class Runs>
@@ -77,7 +77,7 @@ absl::Status Stream::scan(StreamId from, StreamId to,
     if (!run.bytes.empty()) {
       if (absl::Status read = decode(run); !read.ok()) return read;
     }
-    // The gap comes first if there is no run, or if its entries are still in memory.
+    // The gap comes first if there is no segment, or if its entries are still in memory.
     std::size_t i = run.bytes.empty() ? 0 : decoded.lower_bound(from);
     const std::size_t end = run.bytes.empty() ? 0 : decoded.size();
     const auto is_at_gap = [&](StreamId id) { return gap != gaps_.end() && id >= gap->first; };
@@ -140,7 +140,7 @@ absl::Status Stream::find_dead_run(StreamId id, std::vector<StreamId>& ids) {
   }
   if (absl::Status read = decode(run); !read.ok()) return read;
   const DecodedRun& decoded = use->decoded;
-  // Mostly one of the two ends says no.
+  // In most cases one of the two ends is not deleted.
   if (!is_deleted(decoded.last()) || !is_deleted(decoded.id(0))) return absl::OkStatus();
   ids.reserve(decoded.size());
   for (std::size_t i = 0; i < decoded.size(); ++i) {
@@ -237,7 +237,7 @@ absl::Status Stream::find_run_back(StreamId from, RunView& run) const {
 absl::Status Stream::find_in_store_from(StreamId from, RunView& run) const {
   std::size_t bytes_max = kChunkBytes;
   std::size_t bytes_asked =
-      0;  // if not 0, the chunk begins with the run in which `from` falls, or the one after
+      0;  // if not 0, the chunk begins with the segment of `from`, or the next
   while (true) {
     const auto next = first_after(cache().chunk.runs, from);
     if (next != cache().chunk.runs.begin()) {
@@ -249,7 +249,7 @@ absl::Status Stream::find_in_store_from(StreamId from, RunView& run) const {
         return absl::OkStatus();
       }
       bytes_max = kChunkBytes +
-                  candidate.bytes.size();  // so that the one after it comes too, if there is one
+                  candidate.bytes.size();  // so that its successor is read too, if there is one
     }
     if (next != cache().chunk.runs.end() &&
         (bytes_asked != 0 || next != cache().chunk.runs.begin())) {
@@ -296,8 +296,8 @@ absl::Status Stream::load_chunk_back(StreamId from) const {
   return status;
 }
 
-// ---- How far a group has come ----
-// As Redis 7.0 counts: exact where no deleted entry can be in the way, else not known.
+// ---- A group's position ---- Counted as in Redis 7.0: exact where no deleted entry can interfere,
+// else unknown.
 
 bool Stream::may_have_gap_from(StreamId start) const {
   if (length() == 0 || max_deleted_id() == StreamId{}) return false;
@@ -407,7 +407,7 @@ void Stream::take_back_appends(const OpenMark& mark, const Counters& counters) {
   writer_.roll_back_to(mark.writer);
   counters_ = counters;
   if (StreamCache* const cache = cache_slot_.cache()) {
-    cache->decoded.clear();  // it may be the open run as it was
+    cache->decoded.clear();  // it may be an earlier state of the open segment
   }
   forget_known_end();
 }
@@ -417,13 +417,13 @@ void Stream::forget_known_end() {
   if (StreamCache* const cache = cache_slot_.cache()) cache->chunk.known_to = {};
 }
 
-/// Finds out which whole nodes a trim may remove: it is shown all entries in order.
+/// Finds the whole nodes that a trim may remove. Receives all entries in order.
 class Stream::NodeCutter {
  public:
   NodeCutter(const TrimTo& to, const Counters& counters, Cut& cut)
       : to_(to), counters_(counters), position_(counters.node_position), cut_(cut) {}
 
-  /// False once it is known where the stream is to begin.
+  /// Returns false once the new beginning of the stream is known.
   bool visit(StreamId id, bool is_deleted) {
     if (position_ == kNodeEntries) {
       if (!close_node()) return false;
@@ -439,8 +439,8 @@ class Stream::NodeCutter {
     return true;
   }
 
-  /// The same for all entries of a gap. If a node ends within it, the gap's last id stands for that
-  /// of the node: an approximate trim may keep such a node where Redis removes it.
+  /// As visit(), for all entries of a gap. If a node ends within it, the gap's last id stands for
+  /// the node's: an approximate trim may keep such a node where Redis removes it.
   bool visit_gap(const Gap& gap) {
     const std::uint64_t left_in_node = kNodeEntries - position_;
     if (left_in_node > 0) node_last_ = gap.last;
@@ -450,13 +450,13 @@ class Stream::NodeCutter {
     }
     if (!close_node()) return false;
     node_live_ = 0;
-    // Nodes without an entry that can be read go.
+    // Nodes without a readable entry are removed.
     position_ = static_cast<std::uint32_t>((gap.count - left_in_node - 1) % kNodeEntries) + 1;
     node_last_ = gap.last;
     return true;
   }
 
-  /// The node is complete, or the stream ends with it. False if it stays.
+  /// Ends the node, at its last entry or the stream's end. Returns false if the node stays.
   bool close_node() {
     if (node_live_ == 0 || may_remove_node()) {
       cut_.removed += node_live_;
@@ -479,9 +479,9 @@ class Stream::NodeCutter {
 
   const TrimTo& to_;
   const Counters& counters_;
-  std::uint32_t position_;  // in the node, of the next entry
+  std::uint32_t position_;  // of the next entry, in the node
   std::uint64_t node_live_ = 0;
-  StreamId node_first_;  // of the entries that can be read
+  StreamId node_first_;  // among the readable entries
   std::uint32_t node_first_position_ = 0;
   StreamId node_last_;
   Cut& cut_;
@@ -495,8 +495,8 @@ absl::Status Stream::find_cut(const TrimTo& to, Cut& cut) const {
     if (to.length_max && deleted_count() == 0 &&
         length() - *to.length_max <
             std::min<std::uint64_t>(kNodeEntries - counters_.node_position, length())) {
-      return absl::OkStatus();  // the usual case, without looking at the entries: the first node
-                                // has to stay
+      return absl::OkStatus();  // the usual case, without reading entries: the first node
+                                // stays
     }
     NodeCutter cutter(to, counters_, cut);
     bool is_open = true;
@@ -665,7 +665,7 @@ void Stream::settle_tail() {
 }
 
 void Stream::append_to_tail(Run run) {
-  if (!is_dead(run.last)) cache().append_to_tail(std::move(run));  // else not in the store either
+  if (!is_dead(run.last)) cache().append_to_tail(std::move(run));  // else the store has dropped it
 }
 
 void Stream::shorten_tail() {
@@ -678,7 +678,7 @@ void Stream::shorten_tail() {
 
 // ---- Memory ----
 
-/// All but the writer's, and what full runs and groups hold themselves.
+/// Returns the memory without the writer's, and without that of full segments and groups.
 std::size_t Stream::rest_bytes() const {
   return heap_bytes(full_runs_) + heap_bytes(touched_groups_) + heap_bytes(touched_consumers_) +
          tree_bytes<StreamId>(deleted_.size()) + tree_bytes<Gaps::value_type>(gaps_.size()) +

@@ -8,10 +8,10 @@
 namespace rushgate {
 namespace {
 
-/// What it takes in a list of runs.
+/// Returns the memory in a list of segments.
 std::size_t bytes_of(const StreamCache::Run& run) { return sizeof(run) + heap_bytes(run.bytes); }
 
-// libstdc++'s deque, even if it is empty.
+// The memory of libstdc++'s deque when it is empty.
 constexpr std::size_t kDequeBytes = heap_block(8 * sizeof(void*)) + heap_block(512);
 
 constexpr std::size_t kOwnBytes = heap_block(sizeof(StreamCache)) + kDequeBytes;

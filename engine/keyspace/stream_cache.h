@@ -1,5 +1,5 @@
-// What streams keep in memory of what the store has: their newest runs, and what was read last.
-// All streams share one budget. The caches of the streams that were used least recently are
+// The memory cache of streams: their newest segments, and the segments read last. All
+// streams share one budget. The caches of the least recently used streams are
 // dropped.
 #pragma once
 
@@ -15,41 +15,41 @@
 
 namespace rushgate {
 
-/// Of one stream.
+/// The cache of one stream.
 struct StreamCache {
   struct Run {
     StreamId first;
     StreamId last;
     std::string bytes;
   };
-  /// Runs that were read from the store last: neighbours, ascending.
+  /// The segments read last from the store: neighbours, ascending.
   struct Chunk {
     std::vector<StreamRun> runs;
-    StreamId known_to;  // none follows them up to here
+    StreamId known_to;  // no further segment begins up to here
   };
 
-  std::deque<Run> tail;  // the newest runs of the store
+  std::deque<Run> tail;  // the newest segments of the store
   std::size_t tail_bytes = 0;
   Chunk chunk;
   std::size_t chunk_bytes = 0;
-  DecodedRun decoded;  // the run that was read last
+  DecodedRun decoded;  // the segment read last
 
   void append_to_tail(Run run);
   void pop_tail();
-  /// Counts the runs of the chunk.
+  /// Counts the segments of the chunk.
   void measure_chunk();
 
   [[nodiscard]] std::size_t memory_bytes() const;
-  /// The same, told from what there is instead of what was counted: for tests.
+  /// Computes the memory from the contents, for tests.
   [[nodiscard]] std::size_t measured_bytes() const;
 };
 
-/// The budget, and the order of use. Not thread-safe: it belongs to whoever has the turn.
+/// The budget, and the order of use. Not thread-safe: it belongs to the thread that holds the turn.
 class StreamCaches {
  public:
   static constexpr std::size_t kBytesMax = std::size_t{64} * 1024 * 1024;
 
-  /// The place of one stream. Holds a cache from the first use until it is dropped.
+  /// The slot of one stream. Holds a cache from its first use until it is dropped.
   class Slot {
    public:
     explicit Slot(StreamCaches& all) : all_(all) {}
@@ -57,9 +57,9 @@ class StreamCaches {
     Slot(const Slot&) = delete;
     Slot& operator=(const Slot&) = delete;
 
-    /// Null if there is none.
+    /// Returns the cache; null if there is none.
     [[nodiscard]] StreamCache* cache() const { return cache_.get(); }
-    /// Must not be in use.
+    /// Drops the cache, which must not be in use.
     void drop();
 
    private:
@@ -69,12 +69,12 @@ class StreamCaches {
     std::unique_ptr<StreamCache> cache_;
     std::size_t counted_bytes_ = 0;
     int uses_ = 0;
-    Slot* newer_ = nullptr;  // of those with a cache
+    Slot* newer_ = nullptr;  // neighbour in the order of use
     Slot* older_ = nullptr;
   };
 
-  /// Makes a cache if there is none, and keeps it from being dropped. The budget is enforced at the
-  /// end.
+  /// Creates the cache if needed and prevents it from being dropped. Its destructor enforces the
+  /// budget.
   class Use {
    public:
     explicit Use(Slot& slot);
@@ -98,7 +98,7 @@ class StreamCaches {
     bytes_max_ = bytes_max;
     shed_to(bytes_max);
   }
-  /// Drops caches until they hold at most `bytes`, but for those in use.
+  /// Drops caches that are not in use until the rest holds at most `bytes`.
   void shed_to(std::size_t bytes);
 
  private:

@@ -1,4 +1,4 @@
-// COPY of a stream, and XSETID, which may need one.
+// COPY of a stream, and XSETID, which may require one.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,7 +38,7 @@ absl::Status copy_entries(const Stream& from, Database& to, Object& object) {
   return read.ok() ? appended : read;
 }
 
-/// What the stream remembers of entries that are gone.
+/// Sets the counters of entries that are gone.
 void set_counted_history(Database& db, Object& object, StreamId last_id,
                          std::uint64_t entries_added, StreamId max_deleted_id) {
   Stream& stream = object.stream();
@@ -73,7 +73,7 @@ absl::Status set_history(Database& db, Object& object, StreamId last_id,
   Object* changed = &object;
   if (last_id < stream.last_id()) {
     const Changes::Mark before = db.changes().mark();
-    db.remove(object);  // which the undo log holds
+    db.remove(object);  // owned by the undo log
     if (absl::Status copied = copy_object(object, db, object.key); !copied.ok()) {
       db.changes().roll_back_to(before);
       return copied;

@@ -12,7 +12,7 @@ std::size_t pending_bytes(const StreamConsumer& consumer) {
   return tree_bytes<StreamId>(consumer.pending.size());
 }
 
-/// `key` is what it is found by.
+/// `key` is its key in the map.
 std::size_t bytes_of(const std::string& key, const StreamConsumer& consumer) {
   return heap_block(sizeof(StreamConsumer)) + heap_bytes(consumer.name) + heap_bytes(key) +
          pending_bytes(consumer);

@@ -1,4 +1,4 @@
-// The consumer groups of a stream: who was given which entry, and what is not acknowledged yet.
+// The consumer groups of a stream: the owners of delivered entries that are not acknowledged.
 // Semantics: https://redis.io/docs/latest/develop/data-types/streams/#consumer-groups
 #pragma once
 
@@ -19,13 +19,13 @@ namespace rushgate {
 /// Data structures only: durable changes go through streams.h.
 struct StreamConsumer {
   std::string name;
-  std::int64_t seen_ms = 0;    // when it last asked for anything
+  std::int64_t seen_ms = 0;    // time of its last request
   std::set<StreamId> pending;  // its part of StreamGroup::pending
   bool attached = false;       // in its group; false once removed
-  bool touched = false;        // its record is to be written when the changes are kept
+  bool touched = false;        // its record must be written at the commit
 };
 
-/// An entry that was delivered and not acknowledged.
+/// An entry that was delivered and is not acknowledged.
 struct PendingEntry {
   StreamConsumer* consumer = nullptr;
   std::int64_t delivered_ms = 0;
@@ -43,26 +43,26 @@ struct StreamGroup {
   std::string name;
   StreamId last_delivered;
   std::int64_t entries_read =
-      kEntriesReadUnknown;  // how many of all entries ever added stand up to last_delivered
+      kEntriesReadUnknown;  // entries ever added with ids up to last_delivered
   Pending pending;
   Consumers consumers;
   bool attached = false;
   bool touched = false;
 
-  /// Null if there is none.
+  /// Returns null if there is none.
   [[nodiscard]] StreamConsumer* find_consumer(std::string_view consumer) const {
     const auto found = consumers.find(consumer);
     return found == consumers.end() ? nullptr : found->second.get();
   }
-  /// Null if there is none.
+  /// Returns null if there is none.
   [[nodiscard]] const PendingEntry* find_pending(StreamId id) const {
     const auto found = pending.find(id);
     return found == pending.end() ? nullptr : &found->second;
   }
-  // ---- Changes. One that throws, for want of memory, has changed nothing. What was taken out is
-  // put back without memory ----
+  // ---- Changes. A change that throws (out of memory) has no effect. Removed nodes are put back
+  // without memory ----
 
-  /// Returns what was there; then it needs no memory.
+  /// Returns the old value; needs no memory if there was one.
   std::optional<PendingEntry> assign_pending(StreamId id, const PendingEntry& entry);
 
   /// Its nodes in the group and in its consumer.
@@ -70,12 +70,12 @@ struct StreamGroup {
     Pending::node_type entry;
     std::set<StreamId>::node_type id;
   };
-  /// Empty if it was not there.
+  /// Removes a pending entry. Returns empty nodes if there was none.
   TakenEntry take_pending(StreamId id);
   void put_back(TakenEntry taken);
 
   void attach_consumer(std::unique_ptr<StreamConsumer> consumer);
-  /// A consumer that was removed, and its part of what is pending.
+  /// A removed consumer, with its pending entries.
   struct TakenConsumer {
     Consumers::node_type consumer;
     Pending pending;
@@ -83,10 +83,10 @@ struct StreamGroup {
   TakenConsumer take_consumer(StreamConsumer& consumer);
   void put_back(TakenConsumer taken);
 
-  /// Bytes held, itself included. Looks at all consumers.
+  /// Returns the memory, the object included. Iterates over all consumers.
   [[nodiscard]] std::size_t memory_bytes() const;
-  /// Where its stream counts those of all its groups; null while it is in none. What is changed
-  /// above is counted there.
+  /// The stream's count of its groups' memory; null while the group is in no stream. The changes
+  /// above update it.
   std::size_t* stream_bytes = nullptr;
 
  private:

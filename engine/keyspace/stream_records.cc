@@ -1,5 +1,5 @@
-// How a stream is kept in a store, but for its runs (stream_run.h). The layout is described in
-// docs/format.md.
+// The records of a stream, without its segments (stream_run.h). docs/format.md defines the
+// layout.
 #include "engine/keyspace/records.h"
 #include "engine/keyspace/removal_records.h"
 #include "engine/keyspace/stream.h"
@@ -35,7 +35,7 @@ void Stream::write_header(RecordWriter& writer) const {
 }
 
 bool Stream::read_header(RecordReader& reader) {
-  // Many more than XSETID's ENTRIESADDED allows, and so few that they can be counted on from there.
+  // Above the limit of XSETID's ENTRIESADDED, and low enough that it can still count up.
   constexpr std::uint64_t kEntriesAddedMax = 3ULL << 62;
   counters_.length = reader.varint();
   counters_.entries_added = reader.varint();
@@ -110,7 +110,7 @@ void Stream::record_group_removal(StoreBatch& batch, const StreamGroup& group) c
     if (counts[kind] <= kSingleRemovalsMax) {
       remove_each_of_group(batch, kind, group);
     } else {
-      // A name stands behind its length, so that no other group's records begin with these bytes.
+      // The length precedes the name, so no other group's records begin with these bytes.
       begin_key(kind).text(group.name);
       remove_prefix(batch, key_);
     }

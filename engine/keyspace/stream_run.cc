@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t kMsDistanceMax = std::uint64_t{1} << 62;  // one bit of the head is taken
 
-// Distances wrap around: every distance between two integers has 64 bits.
+// Distances wrap around: every distance of two integers has 64 bits.
 std::int64_t distance(std::int64_t from, std::int64_t to) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(to) -
                                    static_cast<std::uint64_t>(from));
@@ -25,9 +25,9 @@ std::int64_t advance(std::int64_t from, std::int64_t by) {
                                    static_cast<std::uint64_t>(by));
 }
 
-/// Positions in a run have 32 bits.
+/// Positions in a segment have 32 bits.
 void check_size(StreamFields fields) {
-  constexpr std::size_t kLeft = std::size_t{1} << 20;  // for what stands before it, and lengths
+  constexpr std::size_t kLeft = std::size_t{1} << 20;  // for the data before it, and lengths
   constexpr std::size_t kFieldBytes = 10;
   std::size_t bytes = kLeft;
   for (const auto& [name, value] : fields) {
@@ -95,7 +95,7 @@ std::size_t RunWriter::append_rows(StreamId id, std::span<const std::string_view
   return rows;
 }
 
-/// New columns, or those that the entry before it has, follow.
+/// New columns, or the same as the entry before, follow.
 void RunWriter::begin_entry(StreamId id, bool has_same_columns, VarintAppender& out) {
   assert(takes(id) && (empty() || id > last_));
   if (empty()) first_ = last_ = id;
@@ -105,7 +105,7 @@ void RunWriter::begin_entry(StreamId id, bool has_same_columns, VarintAppender& 
   if (!has_same_columns) columns_.clear();
 }
 
-/// A column of texts holds integers too, as texts.
+/// A column of strings also holds integers, as strings.
 bool RunWriter::fits_columns(StreamFields fields) const {
   if (columns_.size() != fields.size()) return false;
   for (std::size_t i = 0; i < fields.size(); ++i) {
@@ -159,7 +159,7 @@ std::string StreamEntry::value(std::size_t field) const {
   return {bytes_ + (cell >> 32), cell & 0xffffffffU};
 }
 
-/// Latches the first error, after which everything reads as zero.
+/// Latches the first error; after it everything reads as 0.
 class DecodedRun::Reader {
  public:
   Reader(std::string_view in, std::size_t position) : in_(in), position_(position) {}
@@ -176,7 +176,7 @@ class DecodedRun::Reader {
     return 0;
   }
 
-  /// Where the next `size` bytes begin.
+  /// Returns the position of the next `size` bytes.
   std::uint32_t skip(std::uint64_t size) {
     if (size > in_.size() - position_) {
       fail();
@@ -207,7 +207,7 @@ bool DecodedRun::read(StreamId first, std::string_view bytes) {
   if (bytes_read_ == bytes.size()) return !entries_.empty();
   if (bytes.size() > std::numeric_limits<std::uint32_t>::max()) return false;
   if (entries_.empty())
-    entries_.push_back({first, 0, 0, 0});  // what the first entry's distances count from
+    entries_.push_back({first, 0, 0, 0});  // the origin of the first entry's distances
 
   Reader reader(bytes, bytes_read_);
   bool makes_sense = true;
@@ -259,7 +259,7 @@ bool DecodedRun::read_columns(Reader& reader, Entry& entry) {
   return true;
 }
 
-/// `before`: the entry whose columns these are too, if there is one.
+/// `before`: the previous entry with the same columns, if any.
 bool DecodedRun::read_cells(Reader& reader, const Entry& entry, const Entry* before) {
   for (std::uint32_t i = 0; i < entry.size; ++i) {
     if (columns_[entry.columns + i].is_integer) {

@@ -1,14 +1,14 @@
-// How a stretch of a stream's entries is written: the same bytes in the store and in memory.
-// Described, with an example, in docs/format.md.
+// The encoding of a segment (here: run) of a stream, the same in the store and in memory.
+// docs/format.md describes it with an example.
 //
-//   run     = entry*            the id of the first entry stands beside the run, not in it
+//   run     = entry*            the id of the first entry is not part of it
 //   entry   = head, seq, [columns], value*
 //   head    = varint: (ms - ms of the entry before, below 2^62) << 1 | 1 if columns follow
 //   seq     = varint: if ms is that of the entry before, the distance to its seq; else seq itself
 //   columns = varint n, then n times: varint (length of name) << 1 | 1 if integers, name
 //   value   = of an integer column: zigzag varint of the distance to the same column of the entry
 //             before (to 0 after new columns)
-//             of a text column: varint length, bytes
+//             of a string column: varint length, bytes
 #pragma once
 
 #include <cstddef>
@@ -30,26 +30,27 @@ class VarintAppender;
 using StreamField = std::pair<std::string_view, Scalar>;  // name, value
 using StreamFields = std::span<const StreamField>;
 
-/// Writes one run, entry after entry. A value type.
+/// Writes one segment, entry after entry. A value type.
 class RunWriter {
  public:
-  /// A run ends with the entry that passes this: finding an entry in one stays a matter of
+  /// A segment ends with the entry that exceeds this, so that finding an entry in a segment takes
   /// microseconds.
   static constexpr std::size_t kBytesMax = 8 * 1024;
 
-  /// A point to go back to.
+  /// A savepoint.
   struct Mark {
     std::size_t bytes = 0;
     StreamId last;
   };
 
-  /// Is there room for `id`, which must be above last()? A run that is full, or too far away, is to
-  /// be followed by another.
+  /// Returns true if `id`, which must be above last(), fits. Otherwise the segment is full or too
+  /// far away, and another one must follow.
   [[nodiscard]] bool takes(StreamId id) const;
-  /// `id` must be above last() and taken, `fields` not be empty.
+  /// `id` must be above last() and fit; `fields` must not be empty.
   void append(StreamId id, StreamFields fields);
-  /// Entries of integers, one a row of `values`, all under `names`: the first as `id`, each other
-  /// one with the next seq, until the run is full. How many. `id` must be above last() and taken.
+  /// Appends entries of integers, one per row of `values`, with the fields `names` and the ids from
+  /// `id` on, until the segment is full. Returns their number. `id` must fit.
+  /// and fit.
   std::size_t append_rows(StreamId id, std::span<const std::string_view> names,
                           std::span<const std::int64_t> values);
 
@@ -59,15 +60,15 @@ class RunWriter {
   [[nodiscard]] const std::string& bytes() const { return bytes_; }
 
   [[nodiscard]] Mark mark() const { return {bytes_.size(), last_}; }
-  /// Forgets what was appended since. Throws nothing.
+  /// Undoes the appends since the savepoint. Does not throw.
   void roll_back_to(const Mark& mark);
 
-  /// Continues a run that was written before.
+  /// Continues an existing segment.
   void resume(StreamId first, StreamId last, std::string bytes);
-  /// The run's bytes; the writer is empty then.
+  /// Returns the segment's bytes and leaves the writer empty.
   std::string take();
 
-  /// Bytes held beside itself.
+  /// Returns the memory on the heap.
   [[nodiscard]] std::size_t memory_bytes() const {
     return heap_bytes(bytes_) + heap_bytes(columns_);
   }
@@ -92,16 +93,16 @@ class RunWriter {
   StreamId first_;
   StreamId last_;
   std::vector<Column>
-      columns_;  // as the last entry left them; empty if not known: the next one writes its own
+      columns_;  // state after the last entry; empty if unknown: the next entry writes columns
 };
 
 struct DecodedColumn {
-  std::uint32_t name_begin;  // in the run's bytes
+  std::uint32_t name_begin;  // in the segment's bytes
   std::uint32_t name_size;
   bool is_integer;
 };
 
-/// A view of one entry of a DecodedRun; valid until that changes, or the run's bytes do.
+/// A view of an entry of a DecodedRun. Valid until that or the segment's bytes change.
 class StreamEntry {
  public:
   [[nodiscard]] StreamId id() const { return id_; }
@@ -120,12 +121,12 @@ class StreamEntry {
   const char* bytes_ = nullptr;
 };
 
-/// A run, read: its entries in order, found by position or id. Holds positions in the run's bytes,
-/// not the bytes.
+/// A decoded segment: finds entries by index or id. Holds positions in the segment's bytes, not the
+/// bytes.
 class DecodedRun {
  public:
-  /// Reads the run. If that which was read last is its beginning (an open run that has grown), only
-  /// what is new. False if it makes no sense: nothing is held then.
+  /// Decodes a segment. If the last one was its beginning (an open segment that grew), decodes only
+  /// the rest. Returns false, and holds nothing, if the bytes are invalid.
   bool read(StreamId first, std::string_view bytes);
   void clear();
 
@@ -134,7 +135,7 @@ class DecodedRun {
   [[nodiscard]] StreamId last() const { return entries_.back().id; }
   /// `bytes` as given to read().
   [[nodiscard]] StreamEntry entry(std::size_t position, std::string_view bytes) const;
-  /// The position of the first entry that is not below `id`; size() if there is none.
+  /// Returns the index of the first entry not below `id`; size() if there is none.
   [[nodiscard]] std::size_t lower_bound(StreamId id) const;
 
   [[nodiscard]] std::size_t memory_bytes() const;
@@ -142,9 +143,9 @@ class DecodedRun {
  private:
   struct Entry {
     StreamId id;
-    std::uint32_t columns;  // where they begin in columns_
+    std::uint32_t columns;  // their first index in columns_
     std::uint32_t size;
-    std::uint32_t cells;  // where they begin in cells_
+    std::uint32_t cells;  // their first index in cells_
   };
   class Reader;
   bool read_entry(Reader& reader);
@@ -153,8 +154,7 @@ class DecodedRun {
 
   std::vector<Entry> entries_;
   std::vector<DecodedColumn> columns_;
-  std::vector<std::uint64_t>
-      cells_;  // an integer's bits; or where a text begins, << 32, and its size
+  std::vector<std::uint64_t> cells_;  // an integer's bits; or a string's offset << 32, and its size
   std::size_t bytes_read_ = 0;
 };
 

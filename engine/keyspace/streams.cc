@@ -34,7 +34,7 @@ void erase_gap(Database& db, Object& object, StreamId first) {
   stream.record_no_gap(db.changes().records(), first);
 }
 
-/// Entries are not deleted any more.
+/// Removes the deletion of these entries.
 void take_deleted(Database& db, Object& object, std::span<const StreamId> ids) {
   db.changes().reserve_undo(object);
   Stream& stream = object.stream();
@@ -44,7 +44,7 @@ void take_deleted(Database& db, Object& object, std::span<const StreamId> ids) {
       object, [&stream, taken = std::move(taken)]() mutable { stream.deleted().merge(taken); });
 }
 
-/// Those before the stream's first entry.
+/// Removes the gaps before the stream's first entry.
 void forget_gaps(Database& db, Object& object) {
   const Stream& stream = object.stream();
   while (!stream.gaps().empty()) {
@@ -56,8 +56,8 @@ void forget_gaps(Database& db, Object& object) {
 
 using Ids = absl::InlinedVector<StreamId, 8>;
 
-/// Removes the run of these entries, which are all deleted, from the store. A gap takes their
-/// place. Those that are not in `now_deleted` have records.
+/// Removes the segment of these deleted entries from the store. A gap replaces it. Entries that are
+/// not in `now_deleted` have records.
 void remove_dead_run(Database& db, Object& object, std::span<const StreamId> ids,
                      const Ids& now_deleted) {
   Stream& stream = object.stream();
@@ -87,8 +87,8 @@ void remove_dead_run(Database& db, Object& object, std::span<const StreamId> ids
   insert_gap(db, object, first, gap);
 }
 
-/// The stream begins where `cut` says. Ids of deleted entries before that are forgotten, and
-/// `forgotten` is told of each.
+/// Moves the beginning of the stream as in `cut`. Forgets ids of deleted entries before it and
+/// calls `forgotten` for each.
 template <class Forgotten>
 void apply_cut(Database& db, Object& object, const Stream::Cut& cut, Forgotten forgotten) {
   db.changes().reserve_undo(object);
@@ -110,7 +110,7 @@ void apply_cut(Database& db, Object& object, const Stream::Cut& cut, Forgotten f
   take_deleted(db, object, ids);
 }
 
-/// Before entries are appended: whether they may, how to take them back, who wants to know.
+/// Prepares an append: checks the store, adds the undo step, signals blocked clients.
 absl::Status begin_append(Database& db, Object& object) {
   Stream& stream = object.stream();
   if (absl::Status end = stream.check_end(); !end.ok()) return end;
@@ -127,7 +127,7 @@ absl::Status begin_append(Database& db, Object& object) {
 
 absl::Status ids_exhausted() { return absl::OutOfRangeError("the stream has run out of ids"); }
 
-/// Those of `ids` that are there, ascending, each once.
+/// Finds the existing entries of `ids`, ascending, each once.
 absl::Status find_existing(const Stream& stream, std::span<const StreamId> ids, Ids& existing) {
   Ids sorted(ids.begin(), ids.end());
   std::sort(sorted.begin(), sorted.end());
@@ -156,7 +156,7 @@ void mark_deleted(Database& db, Object& object, const Ids& ids) {
   stream.deleted().insert(ids.begin(), ids.end());
 }
 
-/// Entries above the stream's first one, ascending: notes that each is deleted, or removes its run.
+/// Records the deletion of entries above the first one, ascending, or removes their segments.
 void record_deleted(Database& db, Object& object, const Ids& deleted) {
   Stream& stream = object.stream();
   std::vector<StreamId> run;
@@ -167,7 +167,7 @@ void record_deleted(Database& db, Object& object, const Ids& deleted) {
     if (find_dead_run(id)) remove_dead_run(db, object, run, deleted);
   }
   for (const StreamId id : deleted) {
-    if (!stream.deleted().contains(id)) continue;  // its run was removed
+    if (!stream.deleted().contains(id)) continue;  // its segment was removed
     if (find_dead_run(id)) {
       remove_dead_run(db, object, run, deleted);
     } else {
@@ -222,7 +222,7 @@ absl::Status erase(Database& db, Object& object, std::span<const StreamId> ids,
   if (existing.size() + (is_first_erased ? 0 : 1) > stream.length()) return stream.miscounted();
   const Changes::Mark mark = db.changes().mark();
   mark_deleted(db, object, existing);
-  Ids kept_deleted = existing;  // those that still have to be skipped when reading
+  Ids kept_deleted = existing;  // the ones that reading must skip
   if (is_first_erased) {
     Stream::Cut front;
     if (absl::Status read = stream.find_front(front); !read.ok()) {
@@ -286,7 +286,7 @@ void destroy_group(Database& db, Object& object, StreamGroup& group) {
   const std::size_t bytes = group.memory_bytes();
   Stream::Groups::node_type node = stream.take_group(group);
   Removed<StreamGroup> held(db.keyspace().lazy_free(), std::move(node.mapped()), bytes);
-  // Also if the stream is new: its list of changed groups names this one until the batch ends.
+  // Also if the stream is new: its list of changed groups refers to this one until the batch ends.
   db.changes().push_undo_always(
       object, [&stream, held = std::move(held), node = std::move(node)]() mutable {
         node.mapped() = held.take();
@@ -337,7 +337,8 @@ std::size_t remove_consumer(Database& db, Object& object, StreamGroup& group,
   }
   stream.record_consumer_removal(db.changes().records(), group, consumer);
   const std::size_t removed = consumer.pending.size();
-  // Also if the stream is new: its list of changed consumers names this one until the batch ends.
+  // Also if the stream is new: its list of changed consumers refers to this one until the batch
+  // ends.
   db.changes().push_undo_always(object, [&group, taken = group.take_consumer(consumer)]() mutable {
     group.put_back(std::move(taken));
   });

@@ -1,4 +1,4 @@
-// A string: any bytes; kept as a number while it is one.
+// A string: any bytes; stored as an integer while it is one.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +14,11 @@
 
 namespace rushgate {
 
-/// What OBJECT ENCODING says of a string.
+/// The encoding of a string in OBJECT ENCODING.
 enum class StringEncoding : std::uint8_t {
   kInt,
-  kEmbstr,  // a short text
-  kRaw,     // a long text, or one that was edited in place
+  kEmbstr,  // a short string
+  kRaw,     // a long string, or one edited in place
 };
 
 class StringValue {
@@ -32,13 +32,13 @@ class StringValue {
     }
   }
 
-  /// One that stays a text, though it may look like a number: what commands on floats leave.
+  /// Creates a value that stays a string, even if it shows an integer, as commands on floats do.
   static StringValue as_text(std::string text) {
     StringValue value(std::int64_t{0});
     value.value_ = Text{std::move(text), false};
     return value;
   }
-  /// The same, to be changed by edit().
+  /// As as_text(), for changes by edit().
   static StringValue as_buffer(std::string text) {
     StringValue value(std::int64_t{0});
     value.value_ = Text{std::move(text), true};
@@ -46,7 +46,7 @@ class StringValue {
   }
 
   [[nodiscard]] bool is_integer() const { return std::holds_alternative<std::int64_t>(value_); }
-  /// The number that it shows, if it shows one.
+  /// Returns the integer; empty if it is not one.
   [[nodiscard]] std::optional<std::int64_t> integer() const {
     if (is_integer()) return std::get<std::int64_t>(value_);
     if (const auto* made = std::get_if<Text>(&value_)) return parse_int64(made->text);
@@ -56,7 +56,7 @@ class StringValue {
     if (is_integer()) return std::string(DecimalText(std::get<std::int64_t>(value_)).view());
     return text();
   }
-  /// Only of one for which is_integer() is false.
+  /// is_integer() must be false.
   [[nodiscard]] const std::string& text() const {
     if (const auto* text = std::get_if<std::string>(&value_)) return *text;
     return std::get<Text>(value_).text;
@@ -65,7 +65,7 @@ class StringValue {
     return is_integer() ? DecimalText(std::get<std::int64_t>(value_)).view().size() : text().size();
   }
 
-  /// Bytes held beside itself.
+  /// Returns the memory on the heap.
   [[nodiscard]] std::size_t memory_bytes() const { return is_integer() ? 0 : heap_bytes(text()); }
   [[nodiscard]] std::size_t measured_bytes() const { return memory_bytes(); }
 
@@ -73,7 +73,7 @@ class StringValue {
     const auto* made = std::get_if<Text>(&value_);
     return made != nullptr && made->is_buffer;
   }
-  /// Only of one for which is_buffer() is true.
+  /// is_buffer() must be true.
   [[nodiscard]] std::string& edit() { return std::get<Text>(value_).text; }
 
   [[nodiscard]] StringEncoding encoding() const {
@@ -84,7 +84,7 @@ class StringValue {
   }
 
  private:
-  /// A text whatever it shows. (Others are texts only because they show no number.)
+  /// A string that is kept as one. (Other strings show no integer.)
   struct Text {
     std::string text;
     bool is_buffer;

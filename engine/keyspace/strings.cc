@@ -35,7 +35,7 @@ void set_until(Database& db, Object* object, std::string_view key, StringValue v
 void assign(Database& db, Object& object, StringValue value) {
   db.changes().reserve_undo(object);
   const StringValue& current = object.string();
-  if (current.is_integer()) {  // the common case, a counter: nothing to destroy later
+  if (current.is_integer()) {  // the common case, a counter: no memory to free later
     db.changes().push_undo(
         object, [&object, old = *current.integer()] { object.string() = StringValue(old); });
   } else if (const std::size_t bytes = current.memory_bytes(); bytes > LazyFree::kBytesAtOnceMax) {

@@ -1,4 +1,4 @@
-// What changes strings.
+// Mutators of strings.
 #pragma once
 
 #include <cstddef>
@@ -9,18 +9,18 @@
 
 namespace rushgate::strings {
 
-/// Makes `key` a string with this value and no expiry, whatever was there.
+/// Sets `key` to a string without expiry. Replaces any value.
 Object& set(Database& db, std::string_view key, StringValue value);
 
 /// As set(), with an expiry. `object` is the one at `key`, or null.
 void set_until(Database& db, Object* object, std::string_view key, StringValue value,
                std::int64_t expire_at_ms);
 
-/// Gives an object that is a string another value; its expiry stays.
+/// Replaces the value of a string. Its expiry stays.
 void assign(Database& db, Object& object, StringValue value);
 
-/// Puts `bytes` in place of what stands from `offset` on; a string that is too short for that
-/// grows, with zeros in a gap. Its expiry stays.
+/// Overwrites the bytes from `offset` on. A string that is too short grows, with zeros in a gap.
+/// Its expiry stays.
 void overwrite(Database& db, Object& object, std::size_t offset, std::string_view bytes);
 
 }  // namespace rushgate::strings

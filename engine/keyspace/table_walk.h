@@ -1,9 +1,9 @@
-// Walking over a SegmentedTable in steps between which it may change: what SCAN rests on.
+// Iteration over a SegmentedTable in steps, with changes between them; the basis of SCAN.
 //
-// An item's position is the upper bits of its hash: it depends on the item and the table's seed
-// alone. A walk by positions meets each item that is there from its beginning to its end once,
-// whatever becomes of the others and of the segments meanwhile, and all that it has to remember is
-// the position from which to go on.
+// An item's position is the upper bits of its hash, so it depends only on the item and the
+// table's seed. Iteration by positions visits each item that exists throughout exactly
+// once, regardless of changes to other items and segments. Its only state is the next
+// position.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 
 namespace rushgate {
 
-/// The end, above `begin`, of a step: up to there are `count` items, which must be at least 1. They
-/// are more if some share a position, and fewer at the end or after many empty segments.
+/// Returns the end (above `begin`) of a step with `count` items, at least 1. The step has more if
+/// items share a position, and fewer at the end or after many empty segments.
 template <class Policy>
 std::uint64_t step_end(const SegmentedTable<Policy>& table, std::uint64_t begin,
                        std::size_t count) {
@@ -37,7 +37,7 @@ std::uint64_t step_end(const SegmentedTable<Policy>& table, std::uint64_t begin,
   return begin;
 }
 
-/// visit(item) for each item with a position in [begin, end); `visit` must not insert or remove.
+/// Calls visit(item), which must not insert or remove, for each item in [begin, end).
 template <class Table, class Visit>
 void for_each_between(Table& table, std::uint64_t begin, std::uint64_t end, Visit visit) {
   for (std::uint64_t at = begin; at < end;) {

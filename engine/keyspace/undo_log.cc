@@ -27,7 +27,7 @@ void UndoLog::roll_back_to(std::size_t size, absl::FunctionRef<void(Object*)> is
 }
 
 void UndoLog::forget() {
-  constexpr std::size_t kChunksKept = 16;  // 1 MiB: what an ordinary group needs
+  constexpr std::size_t kChunksKept = 16;  // 1 MiB: enough for an ordinary batch
   for (const Entry& step : steps_) {
     if (step.destroy != nullptr) step.destroy(step.closure);
   }

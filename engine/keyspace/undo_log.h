@@ -1,4 +1,4 @@
-// How to take back what was done: one closure a step, run in reverse order.
+// The undo log: one closure per step, run in reverse order.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ namespace rushgate {
 
 struct Object;
 
-/// A stack of closures in memory that is reused from group to group: recording a step allocates
-/// nothing once warm. Not thread-safe.
+/// A stack of closures in memory that is reused for each batch. Recording a step allocates nothing
+/// after a warm-up. Not thread-safe.
 class UndoLog {
  public:
   UndoLog() = default;
@@ -23,18 +23,18 @@ class UndoLog {
   UndoLog(const UndoLog&) = delete;
   UndoLog& operator=(const UndoLog&) = delete;
 
-  /// What reserve() makes room for.
+  /// The step size for reserve().
   static constexpr std::size_t kStepBytesMax = 256;
 
-  /// Makes room for a step of at most kStepBytesMax: the next push() of one throws nothing.
+  /// Reserves memory for a step of at most kStepBytesMax: the next push() throws nothing.
   void reserve() {
     if (steps_.size() == steps_.capacity()) steps_.reserve(2 * steps_.size() + kStepsMin);
     if (free_bytes_ < kStepBytesMax) use_next_chunk(kStepBytesMax);
   }
 
-  /// Records how to take back the step just made. `step` must not throw when run, and must not
-  /// record steps itself, nor allocate memory. `changed` is an object whose value it changes, if it
-  /// changes one.
+  /// Records the undo step of a change. When run, `step` must not throw, record
+  /// steps or allocate memory. `changed` is the object whose value it changes, if
+  /// any.
   template <class Step>
   void push(Step step, Object* changed = nullptr) {
     static_assert(std::is_nothrow_move_constructible_v<Step>);
@@ -51,12 +51,12 @@ class UndoLog {
 
   [[nodiscard]] std::size_t size() const { return steps_.size(); }
 
-  /// Takes back, newest first, every step recorded since size() was `size`, and tells
-  /// `is_changed` of each object whose value that changed.
+  /// Runs every step recorded since size() was `size`, the newest first. Calls `is_changed` for
+  /// each object whose value changed.
   void roll_back_to(
       std::size_t size, absl::FunctionRef<void(Object*)> is_changed = [](Object*) {});
 
-  /// Everything recorded stays done.
+  /// Removes all steps without running them.
   void forget();
 
  private:
@@ -67,7 +67,7 @@ class UndoLog {
   struct Entry {
     void* closure;
     void (*run)(void*);
-    void (*destroy)(void*);  // null: nothing to destroy
+    void (*destroy)(void*);  // null: needs no destruction
     Object* changed;
   };
   struct Chunk {
@@ -85,8 +85,8 @@ class UndoLog {
 
   std::vector<Entry> steps_;
   std::vector<Chunk> chunks_;
-  std::size_t chunks_used_ = 0;  // with the one in use
-  std::byte* free_ = nullptr;    // the rest of the one in use
+  std::size_t chunks_used_ = 0;  // including the current one
+  std::byte* free_ = nullptr;    // free part of the current one
   std::size_t free_bytes_ = 0;
 };
 

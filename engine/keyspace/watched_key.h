@@ -1,4 +1,4 @@
-// A key as WATCH saw it: https://redis.io/docs/latest/develop/interact/transactions/
+// The state of a key at WATCH: https://redis.io/docs/latest/develop/interact/transactions/
 #pragma once
 
 #include <cstdint>
@@ -6,14 +6,14 @@
 
 namespace rushgate {
 
-/// Made by Database::watch(), and given back to Database::unwatch(). A value type.
+/// Created by Database::watch() and passed to Database::unwatch(). A value type.
 struct WatchedKey {
   std::uint8_t db = 0;
   std::string key;
   bool was_there = false;
-  std::uint64_t object_id = 0;  // of what was there,
-  std::uint64_t revision = 0;   // and how often that had been changed
-  std::uint64_t creations = 0;  // if nothing was there: how often it had been, since it is watched
+  std::uint64_t object_id = 0;  // of the object at the key,
+  std::uint64_t revision = 0;   // and its revision
+  std::uint64_t creations = 0;  // if there was no object: how many were created since
 };
 
 }  // namespace rushgate

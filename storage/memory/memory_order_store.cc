@@ -14,7 +14,7 @@ using State = VoucherVersion::State;
 
 bool is_live(OrderStatus status) { return status == OrderStatus::kCreated; }
 
-// A redelivery brings the same order, whatever has become of it since.
+// A redelivered order is equal, even if its state has changed since.
 bool is_same_order(const Order& a, const Order& b) {
   return a.id == b.id && a.user == b.user && a.voucher == b.voucher && a.limit == b.limit &&
          a.entry == b.entry;
@@ -41,7 +41,7 @@ const VoucherVersion* find_applied(const std::vector<VoucherVersion>& versions) 
   return found == versions.rend() ? nullptr : &*found;
 }
 
-/// Returns what write() compares the live orders with; nothing if no version counts.
+/// Returns the bound on live orders in write(); empty if no version counts.
 std::optional<std::int64_t> stock_bound(const std::vector<VoucherVersion>& versions) {
   std::optional<std::int64_t> bound;
   const auto raise_to = [&](std::int64_t stock) { bound = std::max(bound.value_or(stock), stock); };
@@ -101,7 +101,7 @@ OrderResult MemoryOrderStore::store(const Order& order) {
   return {};
 }
 
-/// Returns why the voucher has no room for the order, if it has none.
+/// Returns why the order exceeds the voucher's stock; empty if it does not.
 std::optional<std::string> MemoryOrderStore::find_excess(const Order& order) const {
   if (!is_live(order.status)) return std::nullopt;
   const auto versions = vouchers_.find(order.voucher);

@@ -1,4 +1,4 @@
-// The orders of a sale that need not outlive its process, and of tests.
+// An order store in memory, for tests and for sales that need not outlive their process.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@
 
 namespace rushgate {
 
-/// Thread-safe. Keeps no promise about disks, but those of order_store.h otherwise.
+/// Thread-safe. Fulfils order_store.h, except its promises about disks.
 class MemoryOrderStore final : public OrderStore {
  public:
   MemoryOrderStore();
-  /// With an identity of its own, for a keyspace that outlives the store. Not empty.
+  /// Creates a store with this identity, for a keyspace that outlives it. Must not be empty.
   explicit MemoryOrderStore(std::string identity);
 
   absl::StatusOr<std::vector<OrderResult>> write(std::span<const Order> orders,
@@ -55,7 +55,7 @@ class MemoryOrderStore final : public OrderStore {
   OrderResult store(const Order& order);
   [[nodiscard]] std::optional<std::string> find_excess(const Order& order) const;
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   DatabaseState state_;
   absl::btree_map<std::int64_t, std::int64_t> reserved_ids_;  // by day
   absl::btree_map<OrderId, Order> orders_;
@@ -63,7 +63,7 @@ class MemoryOrderStore final : public OrderStore {
   absl::flat_hash_map<VoucherId, Ids> of_voucher_;
   absl::flat_hash_map<std::pair<UserId, VoucherId>, std::int64_t> live_of_user_;
   absl::flat_hash_map<VoucherId, std::int64_t> live_of_voucher_;
-  // Version n at n - 1.
+  // Version n is at index n - 1.
   absl::btree_map<VoucherId, std::vector<VoucherVersion>> vouchers_;
 };
 

@@ -15,8 +15,8 @@
 
 namespace rushgate {
 
-/// A batch on its way into the store. While it is visited, all is done that needs memory; apply()
-/// does the rest. Without apply() the appends, which alone are done by then, are taken back.
+/// Writes a batch. Visiting it does all work that needs memory; apply() does the rest. Without
+/// apply(), the destructor undoes the appends, the only changes so far.
 class MemoryStore::Writer final : public StoreBatch::Visitor {
  public:
   explicit Writer(MemoryStore& store) : store_(store) {}
@@ -57,7 +57,7 @@ class MemoryStore::Writer final : public StoreBatch::Visitor {
     }
     const auto found = store_.streams_.find(stream);
     if (found == store_.streams_.end() || found->second.empty()) return;
-    // What is appended later is no reason to trim more.
+    // Later appends do not extend the trim.
     steps_.emplace_back(Trim{stream, std::min(before, found->second.last())});
   }
 
@@ -112,7 +112,7 @@ class MemoryStore::Writer final : public StoreBatch::Visitor {
   struct RemoveRun {
     std::uint64_t stream;
     StreamId first;
-    std::string memory;  // for the runs around it
+    std::string memory;  // for the segments around it
   };
   struct Drop {
     std::uint64_t first;
@@ -170,7 +170,7 @@ class MemoryStore::Writer final : public StoreBatch::Visitor {
   }
 
   void drop_stream(Streams::iterator stream) {
-    // If there are runs that were appended later, they take the place of these.
+    // If segments were appended later, they replace these.
     if (stream == store_.streams_.end() || made_.contains(stream->first)) return;
     store_.stream_bytes_ -= stream->second.memory_bytes();
     store_.streams_.erase(stream);
@@ -199,7 +199,7 @@ class MemoryStore::Writer final : public StoreBatch::Visitor {
   std::vector<Append> appends_;
   std::unordered_set<std::uint64_t> dropped_;
   std::vector<Drop> dropped_ranges_;
-  Streams made_;  // what was appended to streams after they were dropped
+  Streams made_;  // segments appended to streams after their drop
   bool is_applied_ = false;
 };
 

@@ -1,4 +1,4 @@
-// The store of a sale that need not outlive its process, and of tests.
+// A store in memory, for tests and for sales that need not outlive their process.
 #pragma once
 
 #include <cstddef>
@@ -15,18 +15,18 @@
 namespace rushgate {
 
 struct MemoryStoreOptions {
-  /// Keeps the state records too, so that load() gives them back: a test can open a second engine
-  /// on what the first one left. Otherwise they are dropped: the keyspace has the values anyway.
+  /// Keeps the state records for load(), so that a test can open a second engine on the first one's
+  /// data. Otherwise they are dropped, because the keyspace has the values.
   bool keep_state = false;
 };
 
-/// Keeps the runs of streams, packed. Nothing fails but memory. Threads: as engine/store/store.h
-/// says.
+/// Keeps the segments of streams, packed. Fails only when out of memory. Thread safety is that of
+/// engine/store/store.h.
 class MemoryStore final : public Store {
  public:
   explicit MemoryStore(MemoryStoreOptions options = {}) : options_(options) {}
 
-  /// May be called again, between one engine and the next.
+  /// May be called again, between two engines.
   absl::Status load(
       absl::FunctionRef<void(std::string_view key, std::string_view value)> visit) override;
   absl::Status commit(const StoreBatch& batch) override;
@@ -37,7 +37,7 @@ class MemoryStore final : public Store {
                                 std::size_t bytes_max, std::vector<StreamRun>& runs) override;
   absl::Status find_last_stream(std::uint64_t& stream) override;
   [[nodiscard]] Durability durability() const override { return Durability::kMemory; }
-  /// What all runs occupy. State records do not count: who keeps them wants to open them again.
+  /// Returns the memory of the segments. State records do not count.
   [[nodiscard]] std::size_t memory_bytes() const override { return stream_bytes_; }
 
  private:

@@ -11,7 +11,7 @@
 namespace rushgate {
 namespace {
 
-// Finding a run walks half a chunk, so a chunk stays small; a run above this size has its own.
+// Finding a segment reads half a chunk, so chunks are small. A larger segment has its own chunk.
 constexpr std::size_t kChunkBytesMax = 4096;
 
 std::uint64_t read_varint(const std::string& from, std::size_t& at) {
@@ -23,7 +23,7 @@ std::uint64_t read_varint(const std::string& from, std::size_t& at) {
   }
 }
 
-// Appends the runs of a read and counts what they hold.
+// Appends the segments of a read and counts their bytes.
 class Collector {
  public:
   Collector(std::size_t bytes_max, std::vector<StreamRun>& runs)
@@ -43,14 +43,14 @@ class Collector {
 
 }  // namespace
 
-// Stands on one run of a chunk after the other.
+// Iterates over the segments of a chunk.
 class PackedRuns::Walk {
  public:
   explicit Walk(const Chunk& chunk) : chunk_(&chunk), at_(chunk.begin), first_(chunk.first) {
     read_run(false);
   }
 
-  // False, and stays where it is, if this is the last run.
+  // Advances. Returns false, and stays, at the last segment.
   bool next() {
     if (end_ == chunk_->bytes.size()) return false;
     at_ = end_;
@@ -58,7 +58,7 @@ class PackedRuns::Walk {
     return true;
   }
 
-  // Goes on to the last run that begins at or before `id`.
+  // Advances to the last segment that begins at or before `id`.
   void skip_to(StreamId id) {
     for (Walk ahead = *this; ahead.next() && ahead.first() <= id;) *this = ahead;
   }
@@ -81,9 +81,9 @@ class PackedRuns::Walk {
   }
 
   const Chunk* chunk_;
-  std::size_t at_;               // where the run begins,
-  std::size_t bytes_begin_ = 0;  // its bytes begin,
-  std::size_t end_ = 0;          // and it ends
+  std::size_t at_;               // beginning of the segment,
+  std::size_t bytes_begin_ = 0;  // of its bytes,
+  std::size_t end_ = 0;          // and its end
   StreamId first_;
 };
 
@@ -146,7 +146,7 @@ void PackedRuns::remove(StreamId first, std::string memory) {
 
 std::string PackedRuns::memory_for_remove() {
   std::string memory;
-  memory.reserve(kChunkBytesMax);  // a larger chunk has one run
+  memory.reserve(kChunkBytesMax);  // a larger chunk has one segment
   return memory;
 }
 

@@ -1,5 +1,5 @@
-// The runs of one stream, packed: a run of one small entry costs three or four bytes beyond its
-// own.
+// The segments of one stream, packed: a segment of one small entry has three or four bytes of
+// overhead.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +13,14 @@
 
 namespace rushgate {
 
-/// Grows at the end, shrinks at the front; what the functions mean stands in engine/store/store.h
-/// and store_batch.h. Not thread-safe.
+/// Grows at the end and shrinks at the front. engine/store/store.h and store_batch.h define the
+/// functions. Not thread-safe.
 class PackedRuns {
  public:
-  /// If there is no memory for it, nothing is changed.
+  /// Changes nothing if there is no memory.
   void append(StreamId first, std::string_view bytes);
 
-  /// Where the runs end.
+  /// A savepoint.
   struct Mark {
     std::size_t chunks;
     std::size_t bytes;  // of the last chunk
@@ -30,44 +30,44 @@ class PackedRuns {
     if (chunks_.empty()) return {};
     return {chunks_.size(), chunks_.back().bytes.size(), chunks_.back().last};
   }
-  /// Forgets what was appended since. Nothing was trimmed meanwhile.
+  /// Undoes the appends since the savepoint. There must be no trim in between.
   void take_back_to(const Mark& mark);
   void trim(StreamId before);
-  /// Needs no memory but `memory`, which memory_for_remove() gives.
+  /// Needs no memory except `memory`, from memory_for_remove().
   void remove(StreamId first, std::string memory);
   [[nodiscard]] static std::string memory_for_remove();
   [[nodiscard]] bool empty() const { return chunks_.empty(); }
-  /// The id with which the last run begins. Not when empty.
+  /// Returns the first id of the last segment. Must not be empty.
   [[nodiscard]] StreamId last() const { return chunks_.back().last; }
 
   void read(StreamId from, StreamId to, std::size_t bytes_max, std::vector<StreamRun>& runs) const;
   void read_back(StreamId from, StreamId to, std::size_t bytes_max,
                  std::vector<StreamRun>& runs) const;
 
-  /// What it occupies.
+  /// Returns the memory used.
   [[nodiscard]] std::size_t memory_bytes() const {
     return chunks_.size() * sizeof(Chunk) + byte_bytes_;
   }
 
  private:
-  // Runs in a row. Each is: length (varint), ms and seq (varints, relative to the run before it),
-  // bytes. The id of the first one is not taken from there but from `first`, so that trimming needs
-  // to move no bytes.
+  // Consecutive segments. Each consists of length (varint), ms and seq (varints, relative to the
+  // segment before it), bytes. The id of the first one is `first`, regardless of its bytes, so that
+  // trimming moves no bytes.
   struct Chunk {
-    StreamId first;         // id of the first run that is not trimmed
-    StreamId last;          // id of the last run
-    std::size_t begin = 0;  // where the first run that is not trimmed stands in `bytes`
+    StreamId first;         // id of the first segment that is not trimmed
+    StreamId last;          // id of the last segment
+    std::size_t begin = 0;  // position of the first untrimmed segment in `bytes`
     std::string bytes;
   };
   class Walk;
   static void append_to(Chunk& chunk, StreamId first, std::string_view bytes);
   using Chunks = std::deque<Chunk>;
 
-  // The last chunk that begins at or before `id`; the first one if none does. Not when empty.
+  // Returns the last chunk that begins at or before `id`, else the first. Must not be empty.
   [[nodiscard]] Chunks::const_iterator find(StreamId id) const;
 
-  Chunks chunks_;               // ascending; none is empty
-  std::size_t byte_bytes_ = 0;  // that their bytes hold
+  Chunks chunks_;               // ascending; never empty
+  std::size_t byte_bytes_ = 0;  // memory of their bytes
 };
 
 }  // namespace rushgate

@@ -10,12 +10,12 @@
 namespace rushgate {
 namespace {
 
-// Up to so many runs are deleted one by one, more as a range. A read that follows a new range sorts
-// all ranges in the memtable anew, so there must not be many of them.
+// Up to this number, segments are deleted one by one; more are deleted as a range. A read after a
+// new range sorts all ranges of the memtable again, so ranges must be few.
 constexpr std::size_t kSingleDeletesMax = 1024;
 
-// Where a deleted range begins: above all runs before `first`, not above `first`, and not as long
-// as a run's key, for the reason that stands at StreamOfRun in database.cc.
+// Returns the begin of a deleted range: above all segments before `first`, not above `first`, and
+// of another length than a segment's key (see StreamOfRun in database.cc).
 std::string range_begin(std::uint64_t stream, StreamId first) {
   if (const std::optional<StreamId> previous = first.previous()) {
     return RunKey(stream, *previous).successor();
@@ -25,8 +25,8 @@ std::string range_begin(std::uint64_t stream, StreamId first) {
 
 }  // namespace
 
-/// Where WriteBatch runs out of memory within an operation, an assertion of RocksDB ends the
-/// process. So there is room before each, or std::bad_alloc, with nothing changed.
+/// If WriteBatch runs out of memory within an operation, an assertion of RocksDB ends the process.
+/// So memory is reserved before each, or std::bad_alloc thrown without a change.
 void BatchWriter::make_room(std::size_t bytes) {
   constexpr std::size_t kHeaderMax = 32;  // of an operation: its type, column family and lengths
   const std::string& data = writes_.Data();
@@ -74,7 +74,7 @@ void BatchWriter::append_run(std::uint64_t stream, StreamId first, std::string_v
 
 void BatchWriter::trim_stream(std::uint64_t stream, StreamId before) {
   const Stored stored = find_stored(stream, before);
-  std::optional<StreamId> kept = stored.last;  // the last run that begins at or before `before`
+  std::optional<StreamId> kept = stored.last;  // the last segment that begins at or before `before`
   for (const auto& [other, first] : appended_) {
     if (other == stream && first <= before) kept = first;
   }
@@ -101,7 +101,7 @@ void BatchWriter::drop_one(std::uint64_t stream) {
   dropped_.insert(stream);
 }
 
-// The range covers the runs that this batch appended: they were put before.
+// The range covers the segments appended by this batch, because they were written before it.
 void BatchWriter::drop_range(StreamRange streams) {
   erase_range(database_.stream(), range_begin(streams.first, StreamId::min()),
               RunKey(streams.last, StreamId::max()).successor());
@@ -110,7 +110,7 @@ void BatchWriter::drop_range(StreamRange streams) {
   dropped_ranges_.push_back(streams);
 }
 
-// Those of the stream's runs that were there before this batch and begin at or before `to`.
+// Returns the stream's segments from before this batch that begin at or before `to`.
 BatchWriter::Stored BatchWriter::find_stored(std::uint64_t stream, StreamId to) {
   Stored stored;
   if (dropped(stream)) return stored;
@@ -128,7 +128,7 @@ BatchWriter::Stored BatchWriter::find_stored(std::uint64_t stream, StreamId to) 
   return stored;
 }
 
-// Deletes the runs before `kept`, or all.
+// Deletes the segments before `kept`, or all.
 void BatchWriter::delete_stored(std::uint64_t stream, const Stored& runs,
                                 std::optional<StreamId> kept) {
   if (runs.firsts.size() > kSingleDeletesMax) {
@@ -142,7 +142,7 @@ void BatchWriter::delete_stored(std::uint64_t stream, const Stored& runs,
   }
 }
 
-// The same for the runs that this batch appended.
+// As delete_stored(), for the segments appended by this batch.
 void BatchWriter::delete_appended(std::uint64_t stream, std::optional<StreamId> kept) {
   std::erase_if(appended_, [&](const std::pair<std::uint64_t, StreamId>& run) {
     if (run.first != stream || (kept && run.second >= *kept)) return false;

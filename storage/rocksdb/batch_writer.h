@@ -1,4 +1,4 @@
-// From the engine's operations to RocksDB's.
+// Translates the engine's operations to RocksDB's.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@
 
 namespace rushgate {
 
-/// Translates one batch. Reads the database to find the runs that a trimming deletes.
+/// Translates one batch. Reads the database to find the segments that a trim deletes.
 class BatchWriter final : public StoreBatch::Visitor {
  public:
   BatchWriter(const RocksDatabase& database, const FirstRuns& first_runs,
@@ -35,16 +35,16 @@ class BatchWriter final : public StoreBatch::Visitor {
   void remove_run(std::uint64_t stream, StreamId first) override;
   void drop_streams(std::uint64_t first, std::uint64_t last) override;
 
-  /// The first error.
+  /// Returns the first error.
   [[nodiscard]] const absl::Status& status() const { return status_; }
 
-  /// Once the batch is in the database: where streams begin now.
+  /// Updates the streams' beginnings after the batch was written.
   void update(FirstRuns& first_runs) const;
 
  private:
-  // Runs that are in the database.
+  // Segments in the database.
   struct Stored {
-    std::vector<StreamId> firsts;  // ascending; at most one more than are deleted one by one
+    std::vector<StreamId> firsts;  // ascending; at most one more than the limit of single deletions
     std::optional<StreamId> last;  // not in `firsts` if there are more
   };
   Stored find_stored(std::uint64_t stream, StreamId to);
@@ -69,11 +69,11 @@ class BatchWriter final : public StoreBatch::Visitor {
   const FirstRuns& first_runs_;
   rocksdb::WriteBatch& writes_;
   absl::Status status_;
-  std::vector<std::pair<std::uint64_t, StreamId>> appended_;  // by this batch, and still there
-  std::vector<std::pair<std::uint64_t, StreamId>> trimmed_;   // stream, its first run now
-  absl::flat_hash_set<std::uint64_t> dropped_;                // one by one
+  std::vector<std::pair<std::uint64_t, StreamId>> appended_;  // by this batch, and not deleted
+  std::vector<std::pair<std::uint64_t, StreamId>> trimmed_;   // stream, its first remaining segment
+  absl::flat_hash_set<std::uint64_t> dropped_;                // dropped one by one
   std::vector<StreamRange> dropped_ranges_;
-  absl::btree_set<std::pair<std::uint64_t, StreamId>> removed_;  // single runs
+  absl::btree_set<std::pair<std::uint64_t, StreamId>> removed_;  // single segments
 };
 
 }  // namespace rushgate

@@ -33,16 +33,16 @@ namespace {
 
 constexpr std::size_t kStateBufferBytes = std::size_t{16} << 20;
 constexpr std::size_t kStreamBufferBytes = std::size_t{16} << 20;
-constexpr int kBuffersMax = 4;  // one being filled, the others being written out
+constexpr int kBuffersMax = 4;  // one for writes, the others being flushed
 
-// One flush, and two compactions when tables pile up. A compaction of the state may take minutes.
-// The stream's must not wait for it: commits stop when a family has 36 tables that overlap.
+// One flush, and two compactions. A compaction of the state may take minutes, and the stream's must
+// not wait for it: commits stop when a family has 36 overlapping tables.
 constexpr int kBackgroundJobs = 3;
 
-// Where the hint for the next insertion is kept: per stream. Only keys of runs take part, and none
-// of them has another length: RocksDB before 9.2 uses a memtable's hints for its list of deleted
-// ranges too, and so links one list into the other (pull request 12558). Hence a deleted range
-// must begin with a key of another length: see RangeBegin in rocksdb_store.cc.
+// Keeps the insertion hint per stream. Only segments' keys use it, and no other key has their
+// length. RocksDB before 9.2 uses a memtable's hints for its list of deleted ranges, too, and would
+// link one list into the other (pull request 12558). So a deleted range must begin with a key of
+// another length: see range_begin() in batch_writer.cc.
 class StreamOfRun final : public rocksdb::SliceTransform {
  public:
   [[nodiscard]] const char* Name() const override { return "rushgate.stream_of_run"; }
@@ -54,7 +54,7 @@ class StreamOfRun final : public rocksdb::SliceTransform {
   }
 };
 
-// Calls come from RocksDB's own threads too.
+// RocksDB's own threads call it, too.
 class BackgroundEvents final : public rocksdb::EventListener {
  public:
   BackgroundEvents(std::shared_ptr<WriteFailure> failure, std::shared_ptr<WorkCounters> work,
@@ -85,8 +85,8 @@ rocksdb::CompressionType compression() {
   return lz4 ? rocksdb::kLZ4Compression : rocksdb::kNoCompression;
 }
 
-// Read only when the database is opened, before anything is written: so what is in memory needs no
-// order, and tables may overlap for longer than readers would like.
+// Read only when the database is opened, before any write. So memory needs no order, and tables may
+// overlap longer than reads would permit.
 rocksdb::ColumnFamilyOptions state_options() {
   rocksdb::ColumnFamilyOptions options;
   options.memtable_factory = std::make_shared<UnsortedMemTableFactory>();
@@ -119,7 +119,7 @@ rocksdb::DBOptions database_options(rocksdb::Env& env, const RocksDbStoreOptions
   options.enable_write_thread_adaptive_yield = false;
   options.max_total_wal_size = wanted.log_bytes_max;
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
-  options.max_bgerror_resume_count = 0;  // a failure is for good: the store is opened again
+  options.max_bgerror_resume_count = 0;  // failures are final: the store is opened again
   options.bytes_per_sync = std::size_t{1} << 20;
   options.max_manifest_file_size = std::size_t{4} << 20;
   options.info_log = std::make_shared<InfoLog>(wanted.logger, env.GetSystemClock());
@@ -131,8 +131,8 @@ rocksdb::DBOptions database_options(rocksdb::Env& env, const RocksDbStoreOptions
 
 using Families = std::vector<rocksdb::ColumnFamilyDescriptor>;
 
-// An interrupted creation may have left the first ones. The others are made together, for RocksDB
-// writes its file of options, and reads it back, once a call.
+// An interrupted creation may have left the first families. The others are created in one call,
+// because RocksDB writes and reads its options file once per call.
 rocksdb::Status create_database(const rocksdb::DBOptions& options, const std::string& dir,
                                 const Families& families,
                                 std::vector<rocksdb::ColumnFamilyHandle*>& handles,
@@ -160,8 +160,8 @@ absl::Status sync_directory_of(const rocksdb::Env& env, const std::filesystem::p
   return to_absl(status, "syncing the directory", dir);
 }
 
-// Of a directory without our lock file. Leaves not even that in a foreign one. The directory itself
-// is on the disk before anything is in it.
+// Prepares a directory without our lock file. Leaves foreign directories unchanged. Makes the
+// directory itself durable first.
 absl::Status prepare_new(rocksdb::Env& env, const std::filesystem::path& dir,
                          bool create_if_missing) {
   std::error_code error;
@@ -190,7 +190,7 @@ RocksDatabase::~RocksDatabase() {
     db_->DestroyColumnFamilyHandle(family);
   }
   sync_directory_of(*env_, dir_).IgnoreError();  // so that the newest log is noted
-  db_->Close();  // has nothing left to do that could fail and matter: the log is in the files
+  db_->Close();  // nothing that could fail matters: the log has the data
 }
 
 absl::Status RocksDatabase::start(rocksdb::Env& env, const RocksDbStoreOptions& options,
@@ -239,12 +239,12 @@ absl::Status RocksDatabase::start(rocksdb::Env& env, const RocksDbStoreOptions& 
   if (opened.ok() && found->fresh) opened = write_format();
   if (failure->occurred()) return failure->refusal();
   if (!opened.ok()) return opened;
-  // What recovery deleted must be gone for good before anything new is synced: an old, torn log
-  // that reappears behind newer ones would look like damage. And the new log is noted.
+  // The deletions of the recovery must be durable before anything new is synced: an old, torn log
+  // that reappears would look like damage. The new log is listed here, too.
   return sync_directory_of(*env_, dir_);
 }
 
-// Written out at once, so that it can be read without the log, and does not hold on to the log.
+// Flushed at once, so that it can be read without the log and does not retain the log.
 absl::Status RocksDatabase::write_format() {
   rocksdb::WriteOptions options;
   options.sync = true;

@@ -1,4 +1,4 @@
-// How the database is set up and opened.
+// Configures and opens the database.
 #pragma once
 
 #include <atomic>
@@ -19,20 +19,20 @@
 
 namespace rushgate {
 
-/// What RocksDbWork tells, counted from RocksDB's threads.
+/// The counts of RocksDbWork, updated by RocksDB's threads.
 struct WorkCounters {
   std::atomic<std::uint64_t> flushes = 0;
   std::atomic<std::uint64_t> compactions = 0;
   std::atomic<std::uint64_t> stalls = 0;
 };
 
-/// The open database and the directory it holds. Closes both.
+/// The open database and the lock of its directory. Closes both.
 class RocksDatabase {
  public:
   /// Errors: as RocksDbStore::open().
   ///
-  /// Failures in the background are noted in `failure`, too. Failed writes of a log or a table are
-  /// noted only there: see make_fail_stop_env().
+  /// Failures in the background are also recorded in `failure`. Failed writes of a log or a table
+  /// are recorded only there: see make_fail_stop_env().
   static absl::StatusOr<std::unique_ptr<RocksDatabase>> open(
       const std::filesystem::path& dir, const RocksDbStoreOptions& options,
       const std::shared_ptr<WriteFailure>& failure);
@@ -61,7 +61,7 @@ class RocksDatabase {
   const std::filesystem::path dir_;
   const std::shared_ptr<WorkCounters> work_ = std::make_shared<WorkCounters>();
   std::optional<RecoveryEnd> recovery_end_;  // db_ keeps a pointer to it
-  std::unique_ptr<rocksdb::Env> env_;        // and to this
+  std::unique_ptr<rocksdb::Env> env_;        // db_ keeps a pointer to this, too
   std::unique_ptr<rocksdb::DB> db_;
   rocksdb::ColumnFamilyHandle* default_ = nullptr;
   rocksdb::ColumnFamilyHandle* state_ = nullptr;

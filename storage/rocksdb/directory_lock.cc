@@ -19,7 +19,8 @@
 namespace rushgate {
 namespace {
 
-// The file's content: `<program> (pid <pid>), since <time>`, and a newline. Empty if nobody has it.
+// Returns the file's content: `<program> (pid <pid>), since <time>`, and a newline. Empty: not
+// locked.
 std::string describe_self() {
   const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   std::tm utc{};
@@ -40,7 +41,7 @@ std::string read_holder(int file) {
   return holder.empty() ? "another process" : holder;
 }
 
-/// Of a failure to take the lock: who has it.
+/// Payload of a failure to lock: the owner.
 constexpr char kHeld[] = "rushgate/held";
 
 absl::Status failed(const char* doing, const std::filesystem::path& path) {
@@ -60,13 +61,13 @@ absl::StatusOr<DirectoryLock> DirectoryLock::take(const std::filesystem::path& d
   if (flock(file, LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return failed("locking", path);
     const std::string holder = read_holder(file);
-    close(std::exchange(lock.file_, -1));  // not the destructor's way: that would empty the file
+    close(std::exchange(lock.file_, -1));  // not by the destructor, which would empty the file
     absl::Status held =
         absl::FailedPreconditionError("directory " + dir.string() + " is in use by " + holder);
     held.SetPayload(kHeld, absl::Cord(holder));
     return held;
   }
-  // Who holds it is a courtesy to the next one: a full disk must not stand in the way here.
+  // The owner's name is only informative: a full disk must not prevent the lock.
   const FileSizeSignalBlock no_signal;
   const std::string self = describe_self();
   const bool written = ftruncate(file, 0) == 0 && pwrite(file, self.data(), self.size(), 0) > 0;

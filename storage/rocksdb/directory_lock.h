@@ -1,4 +1,4 @@
-// One directory belongs to one process; the file that holds it says to whom.
+// The lock of a directory, which one process may use. Its file names the process.
 #pragma once
 
 #include <filesystem>
@@ -8,14 +8,14 @@
 
 namespace rushgate {
 
-/// Also what tells a store of ours from other people's directories, so it is never deleted.
+/// It also identifies a directory of ours, so it is never deleted.
 inline constexpr char kLockFileName[] = "rushgate.lock";
 
-/// Held until destroyed, or until the process ends in whatever way.
+/// Holds the lock until its destructor, or until the process ends for any reason.
 class DirectoryLock {
  public:
-  /// Holds within the process too. kFailedPrecondition: somebody has it; the text says who,
-  /// and is_held_by_another() (rocksdb_store.h) that it is so.
+  /// Excludes other locks in the same process, too. kFailedPrecondition: the directory is locked.
+  /// The message names the owner, and is_held_by_another() (rocksdb_store.h) returns true.
   static absl::StatusOr<DirectoryLock> take(const std::filesystem::path& dir);
 
   DirectoryLock(DirectoryLock&& other) noexcept : file_(std::exchange(other.file_, -1)) {}

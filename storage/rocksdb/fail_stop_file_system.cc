@@ -55,7 +55,7 @@ class FailStopFileSystem final : public rocksdb::FileSystemWrapper {
   const std::filesystem::path dir_;
 };
 
-// A MANIFEST, or another of the few.
+// A MANIFEST, or another small file.
 class FailStopFileSystem::File final : public rocksdb::FSWritableFileOwnerWrapper {
  public:
   File(const FailStopFileSystem& system, std::unique_ptr<rocksdb::FSWritableFile> file)
@@ -76,7 +76,7 @@ class FailStopFileSystem::File final : public rocksdb::FSWritableFileOwnerWrappe
     return system_.change([&] { return target()->Fsync(options, debug); });
   }
 
-  // Sets space aside, to which some file systems apply the limit on the size of files.
+  // Preallocates, to which some file systems apply the file size limit.
   void PrepareWrite(std::size_t offset, std::size_t bytes, const IOOptions& options,
                     IODebugContext* debug) override {
     const FileSizeSignalBlock no_signal;
@@ -87,7 +87,7 @@ class FailStopFileSystem::File final : public rocksdb::FSWritableFileOwnerWrappe
   const FailStopFileSystem& system_;
 };
 
-// A log or a table. RocksDB is told that everything written to it succeeded.
+// A log or a table. RocksDB sees all writes to it as successful.
 class FailStopFileSystem::TrustedFile final : public rocksdb::FSWritableFileOwnerWrapper {
  public:
   TrustedFile(const FailStopFileSystem& system, std::unique_ptr<rocksdb::FSWritableFile> file)
@@ -137,7 +137,8 @@ class FailStopFileSystem::TrustedFile final : public rocksdb::FSWritableFileOwne
   }
 
   const FailStopFileSystem& system_;
-  // Only then is the signal blocked, which takes half as long as an append. Asked once a file.
+  // Blocking the signal takes half as long as an append, so it depends on this. Checked once per
+  // file.
   const bool is_limited_ = has_file_size_limit();
 };
 

@@ -1,4 +1,4 @@
-// The first failure of a log or a table stops everything.
+// A file system on which the first failure of a log or a table stops all writing.
 #pragma once
 
 #include <filesystem>
@@ -10,17 +10,17 @@
 
 namespace rushgate {
 
-/// Returns an `env` through which nothing in `dir` changes once `failure` has occurred. A write or
-/// sync of a log or a table that fails is such a failure, at once, on every thread.
+/// Returns an `env` that permits no change in `dir` after a failure. A failed write or sync of a
+/// log or a table counts as a failure at once, on every thread.
 ///
-/// RocksDB itself is told that the log or table was written. Debian builds RocksDB with assertions,
-/// and two of them end the process otherwise: one if a log is written or synced again after it
-/// failed, which another thread may be about to do, and one if a compaction could not write a table
-/// without keys. So the caller of a write asks `failure` when RocksDB is done. What RocksDB
-/// wrongly takes for written becomes part of the database nowhere: a table counts once the MANIFEST
-/// names it, and writes to the MANIFEST fail.
+/// RocksDB itself sees those writes as successful. Debian builds RocksDB with assertions, of
+/// which two would end the process: one if a log is written or synced again after a failure,
+/// possibly by another thread; one if a compaction could not write a table without keys. So the
+/// caller of a write checks `failure` when RocksDB has finished. The lost data never becomes
+/// part of the database: a table counts once the MANIFEST names it, and writes to the MANIFEST
+/// fail.
 ///
-/// `env` must outlive it.
+/// `env` must outlive the result.
 std::unique_ptr<rocksdb::Env> make_fail_stop_env(rocksdb::Env& env,
                                                  std::shared_ptr<WriteFailure> failure,
                                                  const std::filesystem::path& dir);

@@ -19,20 +19,20 @@ void InfoLog::Logv(rocksdb::InfoLogLevel level, const char* format, va_list argu
   if (std::vsnprintf(line.data(), line.size(), format, arguments) < 0) return;
   const std::optional<int> left_out = admit_line();
   if (!left_out) return;
-  // Of what RocksDB warns is mostly its own pace.
+  // Most of RocksDB's warnings are about its own speed.
   const bool is_warning = level == rocksdb::InfoLogLevel::WARN_LEVEL;
   const auto severity = is_warning ? spdlog::level::info : spdlog::level::err;
   try {
     if (*left_out > 0) to_->log(severity, "RocksDB: {} messages were left out", *left_out);
     to_->log(severity, "RocksDB: {}", std::string_view(line.data()));
-  } catch (...) {  // a user's sink; RocksDB's threads survive no exception
+  } catch (...) {  // a user's sink; RocksDB's threads must not throw
   }
 }
 
 std::optional<int> InfoLog::admit_line() {
   const std::uint64_t now_us = clock_->NowMicros();
   const std::lock_guard lock(mutex_);
-  // The clock may be set back.
+  // The clock may go back.
   if (now_us < period_began_us_ || now_us - period_began_us_ >= kPeriodUs) {
     period_began_us_ = now_us;
     lines_ = 0;

@@ -22,7 +22,7 @@
 namespace rushgate {
 namespace {
 
-// A record of the log begins with the number of its first operation, little endian.
+// A record of the log begins with the number of its first operation, little-endian.
 std::uint64_t sequence_of(const rocksdb::WriteBatch& batch) {
   std::uint64_t sequence = 0;
   for (std::size_t i = 8; i-- > 0;) {
@@ -31,7 +31,7 @@ std::uint64_t sequence_of(const rocksdb::WriteBatch& batch) {
   return sequence;
 }
 
-// Sees what a recovery would restore, up to the first gap, and restores nothing.
+// Finds the end of a recovery, at the first gap, and restores nothing.
 class DryRun final : public rocksdb::WalFilter {
  public:
   WalProcessingOption LogRecordFound(unsigned long long, const std::string&,
@@ -48,7 +48,7 @@ class DryRun final : public rocksdb::WalFilter {
   }
   [[nodiscard]] const char* Name() const override { return "rushgate.dry_run"; }
 
-  // Of which the operations up to number `written_out` are in the tables, whatever the log says.
+  // Operations up to number `written_out` are in the tables, regardless of the log.
   [[nodiscard]] std::uint64_t recovery_end(std::uint64_t written_out) const {
     const bool gap_before_log = begin_ > written_out + 1;
     return end_ == 0 || gap_before_log ? written_out + 1 : end_;
@@ -56,10 +56,10 @@ class DryRun final : public rocksdb::WalFilter {
 
  private:
   std::uint64_t begin_ = 0;
-  std::uint64_t end_ = 0;  // of the first operation that was not seen; 0 if none was
+  std::uint64_t end_ = 0;  // number of the first operation that was not seen; 0: none seen
 };
 
-// The database, opened for reading alone.
+// The database, opened read-only.
 struct Reader {
   std::unique_ptr<rocksdb::DB> db;
   std::vector<rocksdb::ColumnFamilyHandle*> families;  // default first
@@ -104,8 +104,8 @@ absl::Status not_ours(const std::filesystem::path& dir, std::string_view why) {
                                        " is not a Rushgate store: " + std::string(why));
 }
 
-// What an interrupted creation leaves behind is our lock file and a database that has not come to
-// its first commit; so it holds nothing.
+// An interrupted creation leaves our lock file and a database without a commit, so it holds no
+// data.
 absl::StatusOr<DirectoryState> without_database(const std::vector<std::string>& names,
                                                 const std::filesystem::path& dir) {
   for (const std::string& name : names) {

@@ -1,5 +1,5 @@
-// What stands in a store's directory, found out without changing it, and how far it can be
-// restored.
+// Reads a store's directory without changing it, and determines how far it can be
+// recovered.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@
 namespace rushgate {
 
 struct DirectoryState {
-  bool fresh = true;  // nothing there yet, or what an interrupted creation left behind
-  /// Number of the first operation that opening it will not restore: where the log ends, or has its
-  /// first gap.
+  bool fresh = true;  // empty, or left by an interrupted creation
+  /// Number of the first operation that opening will not recover: the end of the log, or its first
+  /// gap.
   std::uint64_t recovery_end = 0;
-  /// Number of the first log file of which not all is written out.
+  /// Number of the first log file that is not completely in tables.
   std::uint64_t first_needed_log = 0;
 };
 
@@ -25,8 +25,8 @@ struct DirectoryState {
 absl::StatusOr<DirectoryState> inspect_directory(rocksdb::Env& env,
                                                  const std::filesystem::path& dir);
 
-/// Ends a recovery before operation number `end`. RocksDB alone does not stop at every gap: a
-/// block of zeros, such as a page that never reached the disk leaves, it passes over.
+/// Ends a recovery before operation number `end`. RocksDB alone passes over some gaps: blocks of
+/// zeros, such as a page that never reached the disk.
 class RecoveryEnd final : public rocksdb::WalFilter {
  public:
   explicit RecoveryEnd(std::uint64_t end) : end_(end) {}

@@ -1,4 +1,4 @@
-// Keys and names in the database; docs/format.md shows them byte by byte.
+// Keys and names in the database. docs/format.md shows them byte by byte.
 #pragma once
 
 #include <algorithm>
@@ -22,13 +22,13 @@ inline constexpr char kFormatKey[] = "rushgate.format";  // in the default famil
 inline constexpr std::size_t kStreamNumberBytes = 8;
 inline constexpr std::size_t kRunKeyBytes = 24;
 
-/// Tables that are open at a time: those that are read rarely are closed. More are open only while a
-/// compaction reads them. RocksDB's default is no bound: then each table takes a descriptor for
-/// ever, and a flush that gets none fails for good. RespServer leaves descriptors for these files
+/// The maximum number of open tables; a compaction may exceed it. RocksDB's default
+/// is unlimited: then each table keeps a descriptor, and a flush that gets none
+/// fails permanently. RespServer leaves descriptors for these files
 /// (kFilesOfOthers).
 inline constexpr int kOpenTablesMax = 64;
 
-/// Log files are named by ascending numbers: 000012.log.
+/// Returns the number of a log file; they ascend: 000012.log.
 inline std::optional<std::uint64_t> log_number(std::string_view name) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
@@ -54,7 +54,7 @@ inline std::uint64_t read_big_endian(const char* from) {
   return value;
 }
 
-/// Where a run stands in the stream family: stream number, ms, seq; 8 bytes each, big endian.
+/// The key of a segment in the stream family: stream number, ms, seq; 8 bytes each, big-endian.
 class RunKey {
  public:
   RunKey(std::uint64_t stream, StreamId first) {
@@ -65,7 +65,7 @@ class RunKey {
 
   [[nodiscard]] std::string_view view() const { return {bytes_.data(), bytes_.size()}; }
 
-  /// The least key above this one: 25 bytes.
+  /// Returns the least key above this one: 25 bytes.
   [[nodiscard]] std::string successor() const { return std::string(view()) + '\0'; }
 
   static std::uint64_t stream(std::string_view key) { return read_big_endian(key.data()); }
@@ -77,8 +77,8 @@ class RunKey {
   std::array<char, kRunKeyBytes> bytes_;
 };
 
-/// The mark that each commit puts before its operations in the log: all up to this sequence number
-/// had been synced when it was written. RocksDB carries it along unread (WriteBatch::PutLogData).
+/// The synced position, which each commit puts before its operations in the log: all operations up
+/// to this number had been synced. RocksDB does not interpret it (WriteBatch::PutLogData).
 inline constexpr std::size_t kSyncedMarkBytes = 9;
 inline constexpr char kSyncedMarkTag = 'S';
 

@@ -17,13 +17,13 @@
 namespace rushgate {
 namespace {
 
-// A record is a write batch: sequence number of its first operation (8), number of operations (4),
-// then the operations, of which a commit's first is the mark: tag, length, bytes.
+// A record is a write batch: number of its first operation (8), number of operations (4), then the
+// operations. The first one of a commit is the synced position: tag, length, bytes.
 constexpr std::size_t kBatchHeadBytes = 12;
 constexpr char kLogDataTag = 3;
 constexpr std::size_t kRecordBytesOfInterest = kBatchHeadBytes + 2 + kSyncedMarkBytes;
 
-// What the record's mark says; 0 without one.
+// Returns the record's synced position; 0 without one.
 std::uint64_t synced_mark(std::string_view record) {
   if (record.size() < kRecordBytesOfInterest) return 0;
   const std::string_view mark = record.substr(kBatchHeadBytes);
@@ -32,7 +32,7 @@ std::uint64_t synced_mark(std::string_view record) {
   return is_mark ? read_big_endian(mark.data() + 3) : 0;
 }
 
-// The marks of one file's commits, in order; what cannot be read is skipped.
+// Reads the synced positions of one file's commits, in order. Skips unreadable parts.
 class LogReader {
  public:
   explicit LogReader(std::unique_ptr<rocksdb::SequentialFile> file)
@@ -61,7 +61,7 @@ class LogReader {
       if (block_.size() < LogFragment::kHeadBytes && !read_block()) return std::nullopt;
       const std::optional<LogFragment> fragment = read_fragment(block_);
       if (!fragment) {
-        skip_block();  // damaged, or space that was set aside and not written
+        skip_block();  // damaged, or preallocated and not written
         continue;
       }
       block_.remove_prefix(fragment->bytes());
@@ -72,7 +72,7 @@ class LogReader {
     }
   }
 
-  // False at the end of the file.
+  // Returns false at the end of the file.
   bool read_block() {
     rocksdb::Slice read;
     status_ = file_->Read(LogFragment::kBlockBytes, &read, buffer_.data());
@@ -88,8 +88,8 @@ class LogReader {
   std::unique_ptr<rocksdb::SequentialFile> file_;
   rocksdb::Status status_;
   std::vector<char> buffer_;
-  std::string_view block_;   // what is left of the block
-  std::string record_;       // the first bytes of the record that is being put together
+  std::string_view block_;   // unread part of the block
+  std::string record_;       // the first bytes of the current record
   bool assembling_ = false;  // between a first and a last fragment
 };
 

@@ -1,4 +1,4 @@
-// Tells a log that a power cut tore from one that was damaged.
+// Distinguishes a log torn by a power cut from a damaged one.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace rushgate {
 
-/// Reads the database's log files, changing nothing. Before it is opened: RocksDB ends its recovery
-/// at the first commit that it cannot read, whatever follows, and forgets the rest.
+/// Reads the database's log files, changing nothing. Must be called before the database is opened,
+/// because RocksDB ends its recovery at the first unreadable commit and discards the rest.
 ///
-/// A power cut leaves unreadable places too, readable ones behind them even, for a file's pages
-/// reach the disk in any order; but never in what had been synced. Each commit says up to where
-/// that was (layout.h). So kDataLoss if a commit calls operation number `recovery_end` synced, the
-/// first one that recovery will not restore.
+/// A power cut may leave unreadable places with readable ones behind them, because pages of a file
+/// reach the disk in any order. It never damages synced data. Each commit stores the synced
+/// position (layout.h). Returns kDataLoss if a position covers operation `recovery_end`, the first
+/// one that recovery would not restore.
 absl::Status check_log(rocksdb::Env& env, const std::filesystem::path& dir,
                        std::uint64_t recovery_end);
 

@@ -17,7 +17,7 @@ using rocksdb::IODebugContext;
 using rocksdb::IOOptions;
 using rocksdb::IOStatus;
 
-constexpr std::string_view kEnd = "end";  // the last line: the note is whole
+constexpr std::string_view kEnd = "end";  // the last line of a complete list
 
 using Logs = std::set<std::uint64_t>;
 
@@ -27,7 +27,7 @@ std::string note_of(const Logs& logs) {
   return note.append(kEnd) += '\n';
 }
 
-/// Nothing if it is no note.
+/// Parses the list; empty if it is invalid.
 std::optional<Logs> read_note(std::string_view note) {
   Logs logs;
   for (std::size_t end = note.find('\n'); end != std::string_view::npos; end = note.find('\n')) {
@@ -45,7 +45,7 @@ std::optional<std::uint64_t> log_of(const std::string& path) {
   return log_number(std::filesystem::path(path).filename().string());
 }
 
-/// Called from any thread at any time.
+/// Thread-safe.
 class Note {
  public:
   Note(std::shared_ptr<rocksdb::FileSystem> file_system, const std::filesystem::path& dir)
@@ -61,13 +61,13 @@ class Note {
     noted_.erase(log);
   }
 
-  /// Those that a sync of the directory which begins now makes safe.
+  /// Returns the logs that a sync of the directory beginning now makes durable.
   [[nodiscard]] Logs not_yet_safe() const {
     const std::lock_guard lock(mutex_);
     return created_;
   }
 
-  /// A note that cannot be written stays as it was: it names no log that is not there.
+  /// If the list cannot be written, it stays as it was. It never names a log that does not exist.
   void safe(const Logs& logs) {
     const std::lock_guard lock(mutex_);
     bool is_changed = false;
@@ -85,8 +85,8 @@ class Note {
  private:
   const std::shared_ptr<rocksdb::FileSystem> file_system_;
   const std::string path_;
-  mutable std::mutex mutex_;  // guards what follows, and the file
-  Logs created_;              // and may be gone after a power cut
+  mutable std::mutex mutex_;  // guards the members below, and the file
+  Logs created_;              // not durable yet
   Logs noted_;
 };
 

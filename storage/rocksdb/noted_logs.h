@@ -1,5 +1,5 @@
-// Notes which log files there are, so that a log that was deleted is missed. RocksDB's own list of
-// them (track_and_verify_wals_in_manifest) leaves out the newest one, and all that were not synced.
+// Records the names of log files, so that a deleted log is detected. RocksDB's own list
+// (track_and_verify_wals_in_manifest) lacks the newest log and logs that were not synced.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@
 
 namespace rushgate {
 
-/// The file in the store's directory that names the logs.
+/// The file in the store's directory with the names of the logs.
 inline constexpr char kNotedLogsName[] = "rushgate.logs";
 
-/// Returns a file system that keeps the note. A log is noted once its directory has been synced: so
-/// no power cut leaves the note without the log. The note is never synced. After a power cut it may
-/// name older logs, or be no note, and then a deleted log may not be missed.
+/// Returns a file system that keeps the list. A log is listed after its directory was synced, so a
+/// power cut never leaves a listed log missing. The list is never synced. After a power cut it may
+/// be outdated or invalid, and a deleted log may go undetected.
 std::shared_ptr<rocksdb::FileSystem> note_logs(const std::shared_ptr<rocksdb::FileSystem>& target,
                                                const std::filesystem::path& dir);
 
-/// kDataLoss if a log that is noted is not there, though the database has not written out all of
-/// it. The message names it. `first_needed`: the number of the first log that the database needs.
+/// Returns kDataLoss, with the name, if a listed log is missing although the database still needs
+/// it. `first_needed`: the number of the first log that the database needs.
 absl::Status check_noted_logs(rocksdb::Env& env, const std::filesystem::path& dir,
                               std::uint64_t first_needed);
 

@@ -1,4 +1,4 @@
-// RocksDB's errors as the store's.
+// Converts RocksDB's errors to the store's.
 #pragma once
 
 #include <filesystem>
@@ -11,11 +11,11 @@
 
 namespace rushgate {
 
-/// What a failed operation was doing; in the texts of errors, from whichever thread they come.
+/// The operation that failed, for messages from any thread.
 inline constexpr char kWriting[] = "writing";
 inline constexpr char kSyncing[] = "syncing";
 
-/// OK, or "<doing> in <dir>: <RocksDB's text>" with one of the codes that rocksdb_store.h lists.
+/// Returns OK, or "<doing> in <dir>: <RocksDB's message>" with a code of rocksdb_store.h.
 absl::Status to_absl(const rocksdb::Status& status, std::string_view doing,
                      const std::filesystem::path& dir);
 

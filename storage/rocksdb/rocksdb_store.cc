@@ -28,13 +28,13 @@ struct RocksDbStore::Impl {
   std::shared_ptr<WriteFailure> failure;
   const absl::Status no_memory = absl::ResourceExhaustedError("no memory");
 
-  // Used by the one thread that commits and reads.
-  rocksdb::WriteBatch writes{1'024};  // kept for its memory; room for the first record
+  // Used only by the thread that commits and reads.
+  rocksdb::WriteBatch writes{1'024};  // kept for its memory; space for the first record
   bool loaded = false;
   FirstRuns first_runs;
 
   // Used by the threads that commit and sync.
-  std::atomic<std::uint64_t> synced = 0;  // number of the last operation known to be on the disk
+  std::atomic<std::uint64_t> synced = 0;  // number of the last synced operation
 
   absl::Status fail(const rocksdb::Status& status, const char* doing) const {
     return failure->fail(to_absl(status, doing, database->dir()));
@@ -68,16 +68,16 @@ absl::StatusOr<std::unique_ptr<RocksDbStore>> RocksDbStore::open(const std::file
 RocksDbStore::RocksDbStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 RocksDbStore::~RocksDbStore() {
-  // A failure is logged by sync(), and there is nobody left to tell.
+  // sync() logs a failure. A destructor cannot return it.
   if (impl_->durability > Durability::kOs && !impl_->failure->occurred()) sync().IgnoreError();
 }
 
 namespace {
 
-/// Records that were read ahead.
+/// Records read ahead.
 class Records {
  public:
-  /// Reads on, until there is enough to be worth a thread of its own.
+  /// Reads until a thread of its own is worthwhile.
   static Records read(rocksdb::Iterator& from) {
     constexpr std::size_t kBytes = std::size_t{1} << 20;
     Records records;
@@ -107,7 +107,7 @@ class Records {
 
 }  // namespace
 
-// The database is read on another thread while `visit` does with the records what it has to.
+// Reads the database on another thread while `visit` processes the records.
 absl::Status RocksDbStore::load(
     absl::FunctionRef<void(std::string_view key, std::string_view value)> visit) {
   if (std::exchange(impl_->loaded, true)) {
@@ -150,7 +150,7 @@ absl::Status RocksDbStore::commit(const StoreBatch& batch) {
     if (impl_->failure->occurred()) return impl_->failure->refusal();
     if (options.sync) impl_->raise_synced(database.db().GetLatestSequenceNumber());
     writer.update(impl_->first_runs);
-  } catch (const std::bad_alloc&) {  // how far it came is not known
+  } catch (const std::bad_alloc&) {  // the outcome is unknown
     return impl_->failure->fail(impl_->no_memory);
   }
   return absl::OkStatus();
@@ -159,13 +159,13 @@ absl::Status RocksDbStore::commit(const StoreBatch& batch) {
 absl::Status RocksDbStore::sync() {
   if (impl_->failure->occurred()) return impl_->failure->refusal();
   const RocksDatabase& database = *impl_->database;
-  // Taken before: what is committed meanwhile may or may not be covered.
+  // Read before the sync: later commits may or may not be included.
   const std::uint64_t last = database.db().GetLatestSequenceNumber();
   if (impl_->synced >= last) return absl::OkStatus();
   try {
     const rocksdb::Status status = database.db().SyncWAL();
     if (!status.ok()) return impl_->fail(status, kSyncing);
-  } catch (const std::bad_alloc&) {  // how far it came is not known
+  } catch (const std::bad_alloc&) {  // the outcome is unknown
     return impl_->failure->fail(impl_->no_memory);
   }
   if (impl_->failure->occurred()) return impl_->failure->refusal();

@@ -1,4 +1,4 @@
-// Finding the runs of a stream in the database.
+// Finds the segments of a stream in the database.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace rushgate {
 
-/// Streams by their numbers.
+/// A range of stream numbers.
 struct StreamRange {
   std::uint64_t first;
   std::uint64_t last;
@@ -26,8 +26,8 @@ struct StreamRange {
   }
 };
 
-/// Where each stream that was trimmed begins: below there are deleted runs only, any number of
-/// them, which a search need not walk over. Kept in memory alone.
+/// The beginning of each trimmed stream. All segments below are deleted, and searches skip them.
+/// Kept only in memory.
 class FirstRuns {
  public:
   [[nodiscard]] StreamId of(std::uint64_t stream) const {
@@ -47,8 +47,8 @@ class FirstRuns {
   absl::flat_hash_map<std::uint64_t, StreamId> firsts_;
 };
 
-/// The runs of one stream that begin in [lower, upper]. Its bounds keep it from walking over what
-/// was deleted on either side.
+/// Iterates over the segments of one stream that begin in [lower, upper]. The bounds keep it from
+/// reading deleted segments on either side.
 class RunIterator {
  public:
   RunIterator(const RocksDatabase& database, std::uint64_t stream, StreamId lower, StreamId upper);

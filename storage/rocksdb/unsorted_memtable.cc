@@ -23,12 +23,12 @@ namespace {
 using KeyComparator = rocksdb::MemTableRep::KeyComparator;
 
 struct Entry {
-  std::uint64_t piece;  // of its key, while it is sorted
-  const char* data;     // as RocksDB laid it out
+  std::uint64_t piece;  // of its key, during the sort
+  const char* data;     // in RocksDB's format
 };
 
-/// The eight bytes of `key` from `offset` on, zeros behind its end: the greater key has the greater
-/// number, unless both have the same.
+/// Returns the eight bytes of `key` from `offset` on, with zeros after its end. Numbers compare
+/// like keys, unless they are equal.
 std::uint64_t piece_of(const rocksdb::Slice& key, std::size_t offset) {
   if (offset + sizeof(std::uint64_t) <= key.size()) return read_big_endian(key.data() + offset);
   char bytes[sizeof(std::uint64_t)] = {};
@@ -53,8 +53,8 @@ class UnsortedMemTable final : public rocksdb::MemTableRep {
                                [&](const char* entry) { return compare_(entry, key) == 0; });
   }
 
-  // What is looked for is of a type that no public header defines, and MemTableRep's own Get() does
-  // not free its iterator.
+  // Unused. The argument's type is not in a public header, and MemTableRep's Get() leaks its
+  // iterator.
   void Get(const rocksdb::LookupKey&, void*, bool (*)(void*, const char*)) override {
     std::abort();
   }
@@ -79,7 +79,7 @@ class UnsortedMemTable final : public rocksdb::MemTableRep {
   std::atomic<std::size_t> bytes_ = 0;
 };
 
-/// Sorted when it is first looked at: mostly in RocksDB's own thread.
+/// Sorted at its first use, mostly on RocksDB's own thread.
 class UnsortedMemTable::SortedCopy final : public rocksdb::MemTableRep::Iterator {
  public:
   explicit SortedCopy(const UnsortedMemTable& table) : table_(table), entries_(table.copy()) {}
@@ -112,7 +112,7 @@ class UnsortedMemTable::SortedCopy final : public rocksdb::MemTableRep::Iterator
   void sort() {
     if (!std::exchange(is_sorted_, true)) table_.sort(entries_, 0);
   }
-  /// Of the first ones that are `below`, as all are that stand before one of them.
+  /// Moves behind the first entries that are `below`. Those precede all others.
   template <class Below>
   std::size_t how_many(const Below& below) const {
     return static_cast<std::size_t>(std::ranges::partition_point(entries_, below) -
@@ -125,8 +125,8 @@ class UnsortedMemTable::SortedCopy final : public rocksdb::MemTableRep::Iterator
   bool is_sorted_ = false;
 };
 
-// An arena is to give the memory, and the iterator's destructor alone will be called. But no public
-// header defines arenas: so the memory is the table's. There is an iterator or two to a table.
+// The arena should provide the memory, and only the iterator's destructor is called. Public headers
+// define no arenas, so the table owns the memory. A table has one or two iterators.
 rocksdb::MemTableRep::Iterator* UnsortedMemTable::GetIterator(rocksdb::Arena* arena) {
   if (arena == nullptr) return new SortedCopy(*this);
   auto place = std::make_unique<std::byte[]>(sizeof(SortedCopy));
@@ -138,7 +138,7 @@ rocksdb::MemTableRep::Iterator* UnsortedMemTable::GetIterator(rocksdb::Arena* ar
   return new (memory) SortedCopy(*this);
 }
 
-/// The newest first, as RocksDB wants those of one key.
+/// Returns the newest first, RocksDB's order for versions of one key.
 std::vector<Entry> UnsortedMemTable::copy() const {
   const std::lock_guard lock(mutex_);
   std::vector<Entry> copied;
@@ -148,10 +148,10 @@ std::vector<Entry> UnsortedMemTable::copy() const {
   return copied;
 }
 
-/// They are the same before `offset`, but for zeros that stand behind the end of some.
+/// The entries are equal before `offset`, except for zeros after the end of some.
 void UnsortedMemTable::sort(std::span<Entry> entries, std::size_t offset) const {
-  constexpr std::size_t kFew = 8;         // not worth another look at all of them
-  constexpr std::size_t kOffsetMax = 64;  // and at keys that are alike for so long
+  constexpr std::size_t kFew = 8;         // too few to look at all of them again
+  constexpr std::size_t kOffsetMax = 64;  // maximum length of the compared prefix
   if (entries.size() <= kFew || offset >= kOffsetMax) return sort_by_comparator(entries);
   bool all_end_before = true;
   for (Entry& entry : entries) {
@@ -171,8 +171,8 @@ void UnsortedMemTable::sort(std::span<Entry> entries, std::size_t offset) const 
   }
 }
 
-/// Tells apart what the pieces do not: a key from the same one with zeros, and the versions of a
-/// key, which are in their order already.
+/// Orders entries with equal numbers: a key and the same key with zeros appended. Versions of a key
+/// are in order already.
 void UnsortedMemTable::sort_by_comparator(std::span<Entry> entries) const {
   const auto less = [&](const Entry& left, const Entry& right) {
     return compare_(left.data, right.data) < 0;

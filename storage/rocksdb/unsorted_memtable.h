@@ -1,14 +1,14 @@
-// A memtable for what is written in any order, and read only when it is written out.
+// A memtable for data written in any order and read only when it is flushed.
 #pragma once
 
 #include <rocksdb/memtablerep.h>
 
 namespace rushgate {
 
-/// As rocksdb::VectorRepFactory: an insertion appends, an iterator takes a copy and sorts it. But
-/// it sorts by numbers made of the keys' bytes, where calls of RocksDB's comparator were most of
-/// what it took to write a table out. For families in rocksdb::BytewiseComparator()'s order, of
-/// which nothing is read but through iterators (a DB::Get() aborts), and one writer at a time
+/// As rocksdb::VectorRepFactory: an insertion appends, and an iterator sorts a copy. It sorts by
+/// numbers built from the keys' bytes, because calls of RocksDB's comparator took most of the time
+/// of a flush. For column families in the order of rocksdb::BytewiseComparator(), read only by
+/// iterators (DB::Get() aborts), with one writer at a time
 /// (DBOptions::allow_concurrent_memtable_write off).
 class UnsortedMemTableFactory final : public rocksdb::MemTableRepFactory {
  public:

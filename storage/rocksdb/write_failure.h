@@ -1,4 +1,4 @@
-// The first failure to write, after which nothing more is written.
+// The first failed write, after which no other write follows.
 #pragma once
 
 #include <atomic>
@@ -12,19 +12,19 @@
 
 namespace rushgate {
 
-/// Thread-safe: failures come from whoever commits or syncs, and from the database's own threads.
+/// Thread-safe: commits, syncs and the database's own threads report failures.
 class WriteFailure {
  public:
   /// `logger` may be null.
   explicit WriteFailure(std::shared_ptr<spdlog::logger> logger) : logger_(std::move(logger)) {}
 
-  /// Remembers, logs and returns `reason` if it is the first. Otherwise what comes of the first:
-  /// refusal(). Needs no memory.
+  /// Stores, logs and returns `reason` if it is the first. Otherwise returns refusal(). Needs no
+  /// memory.
   absl::Status fail(const absl::Status& reason);
 
   [[nodiscard]] bool occurred() const { return occurred_; }
 
-  /// What to answer once it has occurred: the first reason.
+  /// Returns the error for later operations, which is the first failure.
   [[nodiscard]] absl::Status refusal() const noexcept;
 
  private:

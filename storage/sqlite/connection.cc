@@ -15,24 +15,24 @@
 namespace rushgate {
 namespace {
 
-// An order touches one page of an index at random: small pages make less to write.
+// An order writes a random page of an index, so small pages reduce the writes.
 constexpr int kPageBytes = 2048;
 
-// The log is copied into the database when it has grown to this. The longer it is, the more changes
-// of a page make one copy: with 16 MiB a quarter fewer orders are written a second. It is also what
-// the next opening may have to read after a crash.
+// Size of the log at which it is copied into the database. In a longer log more changes of a page
+// share one copy: with 16 MiB a quarter fewer orders are written a second. It is also the most that
+// the next opening reads after a crash.
 constexpr int kLogBytes = 64 << 20;
 
-// Enough for the random index of a million orders. Taken only as it is needed.
+// Enough for the random index of a million orders. Allocated only as needed.
 constexpr int kWriterCacheKib = 64 << 10;
 constexpr int kReaderCacheKib = 8 << 10;
 
-// That check_whole() names.
+// Problems named by check_whole().
 constexpr int kProblemsMax = 10;
 
 SQLite::Database connect(const std::string& file, int flags,
                          const SqliteOrderStoreOptions& options) {
-  // Each connection has a mutex around it already.
+  // Each connection has a mutex of its own.
   return SQLite::Database(file, flags | SQLite::OPEN_NOMUTEX, options.busy_timeout_ms, options.vfs);
 }
 
@@ -53,7 +53,7 @@ void log_opened(const SqliteOrderStoreOptions& options, const std::string& file,
 }
 
 absl::Status use_log(SQLite::Database& database) {
-  // Heard only by a database that is still empty.
+  // Takes effect only in an empty database.
   database.exec(absl::StrCat("PRAGMA page_size = ", kPageBytes));
   const std::string mode = database.execAndGet("PRAGMA journal_mode = WAL").getString();
   if (mode != "wal") {
@@ -63,7 +63,7 @@ absl::Status use_log(SQLite::Database& database) {
   }
   const int page_bytes = database.execAndGet("PRAGMA page_size").getInt();
   database.exec(absl::StrCat("PRAGMA wal_autocheckpoint = ", kLogBytes / page_bytes));
-  database.exec("PRAGMA synchronous = FULL");  // a commit is on the disk when it returns
+  database.exec("PRAGMA synchronous = FULL");  // a commit is durable when it returns
   return absl::OkStatus();
 }
 
@@ -79,11 +79,11 @@ absl::Status moved(const std::string& file) {
 absl::StatusOr<SQLite::Database> open_writer(const std::string& file,
                                              const SqliteOrderStoreOptions& options) {
   SQLite::Database database = connect(file, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, options);
-  // SQLite falls back to reading without a word.
+  // SQLite silently falls back to read-only access.
   if (sqlite3_db_readonly(database.getHandle(), "main") == 1) {
     return absl::UnavailableError(absl::StrCat(file, " may not be written"));
   }
-  // Asked first: somebody else's database is not changed in the least.
+  // Checked first, because another application's database must not be changed.
   const auto newest = static_cast<std::int64_t>(migrations().size());
   absl::StatusOr<std::int64_t> version = read_version(database, newest);
   if (!version.ok()) return version.status();
@@ -133,7 +133,7 @@ std::optional<OpenFiles::FileId> OpenFiles::find(const std::string& path) {
 }
 
 absl::Status check_whole(SQLite::Database& database) {
-  // Not quick_check, which compares no index with its table.
+  // Unlike quick_check, compares indexes with their tables.
   SQLite::Statement check(database, absl::StrCat("PRAGMA integrity_check(", kProblemsMax, ")"));
   std::string problems;
   while (check.executeStep()) {

@@ -1,4 +1,4 @@
-// Opening connections to a database of ours.
+// Opens connections to an order database.
 #pragma once
 
 #include <cstdint>
@@ -13,23 +13,23 @@
 
 namespace rushgate {
 
-// All of it throws SQLite::Exception, but for OpenFiles.
+// All functions except OpenFiles' throw SQLite::Exception.
 
-/// A connection that writes, to a database that was created and migrated as needed.
+/// Opens a writing connection. Creates or migrates the database if needed.
 absl::StatusOr<SQLite::Database> open_writer(const std::string& file,
                                              const SqliteOrderStoreOptions& options);
 
-/// A connection that cannot write, to a database that is there and up to date.
+/// Opens a reading connection. The database must exist and be up to date.
 absl::StatusOr<SQLite::Database> open_reader(const std::string& file,
                                              const SqliteOrderStoreOptions& options);
 
-/// The files under an open connection, which must outlive this: the database and its log.
+/// The files of an open connection, which must outlive this: the database and its log.
 class OpenFiles {
  public:
   explicit OpenFiles(SQLite::Database& database);
 
-  /// Returns kDataLoss if one of them is no longer the file at its path: it was deleted, renamed or
-  /// replaced. SQLite would go on writing to it, and a later process would not find it.
+  /// Returns kDataLoss if a path no longer leads to its file: the file was deleted, renamed or
+  /// replaced. SQLite would continue to write to it, and a later process would not find it.
   absl::Status check();
 
  private:
@@ -43,11 +43,11 @@ class OpenFiles {
 
   SQLite::Database& database_;
   const std::string log_;
-  std::optional<FileId> log_id_;  // once the log was seen: SQLite does not tell
+  std::optional<FileId> log_id_;  // set when the log was seen: SQLite does not report it
 };
 
 /// Returns kDataLoss with the first problems that SQLite finds in the whole database: pages, rows,
-/// and each index compared with its table.
+/// and differences between indexes and tables.
 absl::Status check_whole(SQLite::Database& database);
 
 }  // namespace rushgate

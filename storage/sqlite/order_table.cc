@@ -17,8 +17,8 @@ constexpr char kSelect[] =
     "SELECT id, user_id, voucher_id, status, user_limit, admitted_at_ms, entry_ms, entry_seq, "
     "created_at_ms FROM orders";
 
-// The conditions of the partial indices, word for word as in the schema: SQLite takes an index only
-// where a query repeats its condition. (INDEXED BY makes it an error if it does not.)
+// The conditions of the partial indices, exactly as in the schema: SQLite uses an index only if a
+// query repeats its condition. (With INDEXED BY, a difference is an error.)
 constexpr char kOnce[] = "status = 1 AND user_limit = 1";
 constexpr char kOther[] = "NOT (status = 1 AND user_limit = 1)";
 
@@ -47,7 +47,7 @@ std::optional<Order> find_order(SQLite::Statement& find, OrderId id) {
   return read_order(query);
 }
 
-// A redelivery brings the same order, whatever has become of it since.
+// A redelivered order is equal, even if its state has changed since.
 bool is_same_order(const Order& a, const Order& b) {
   return a.id == b.id && a.user == b.user && a.voucher == b.voucher && a.limit == b.limit &&
          a.entry == b.entry;
@@ -55,13 +55,13 @@ bool is_same_order(const Order& a, const Order& b) {
 
 // ---- Lists ------------------------------------------------------------------------------------
 
-// Which conditions a list has, as bits.
+// The conditions of a list, as bits.
 constexpr unsigned kByUser = 1;
 constexpr unsigned kByVoucher = 2;
 constexpr unsigned kByStatus = 4;
 
-// Parameters: ?1 after, ?2 count, ?3 user, ?4 voucher, ?5 status. Those without a condition have
-// one that always holds, so that all lists are bound alike.
+// Parameters: ?1 after, ?2 count, ?3 user, ?4 voucher, ?5 status. A missing condition is replaced
+// by one that always holds, so all lists are bound alike.
 std::string list_sql(unsigned by) {
   std::string conditions = "id > ?1";
   absl::StrAppend(&conditions, (by & kByUser) ? " AND user_id = ?3" : " AND ?3 IS NOT NULL");
@@ -125,7 +125,7 @@ std::int64_t OrderReader::count_live(VoucherId voucher) {
   return query.next() ? query.integer(0) : 0;
 }
 
-// SELECT DISTINCT would go through every order.
+// SELECT DISTINCT would read every order.
 std::vector<VoucherId> OrderReader::vouchers_with_orders() {
   std::vector<VoucherId> vouchers;
   VoucherId last = std::numeric_limits<VoucherId>::min();  // no voucher: ids are positive
@@ -182,7 +182,7 @@ OrderResult OrderWriter::store(const Order& order) {
   Room& room = room_of(order.voucher);
   const bool is_counted = is_live(order.status);
   const bool has_room = !is_counted || (room.stock && room.live < *room.stock);
-  // What usually holds is tried first. Only an obstacle is looked into.
+  // The usual case comes first; obstacles are examined later.
   if (!has_room || has_reached_limit(order) || !insert(order)) return explain(order, room);
   if (is_counted) {
     ++room.live;
@@ -208,8 +208,8 @@ void OrderWriter::write_rooms() {
   }
 }
 
-// Limit 1 leaves the other orders under limit 1 to the unique index: one search less. And where no
-// sale had another limit, there is nothing to search.
+// With limit 1, the unique index checks the other orders under limit 1, which saves a search. If no
+// sale had another limit, no search is needed.
 bool OrderWriter::has_reached_limit(const Order& order) {
   if (!is_live(order.status) || order.limit == 0) return false;
   if (order.limit == 1 && !has_other_orders_) return false;
@@ -229,7 +229,7 @@ bool OrderWriter::insert(const Order& order) {
   return true;
 }
 
-/// Why an order was not inserted.
+/// Returns why an order was not inserted.
 OrderResult OrderWriter::explain(const Order& order, const Room& room) {
   const std::optional<Order> stored = find_order(find_, order.id);
   if (!stored) {

@@ -1,4 +1,4 @@
-// The table `orders`: reading and writing it.
+// Reads and writes the table `orders`.
 #pragma once
 
 #include <array>
@@ -16,8 +16,8 @@
 
 namespace rushgate {
 
-// Both keep prepared statements of one connection, which must outlive them; neither is thread-safe;
-// all of it throws SQLite::Exception.
+// Both classes keep prepared statements of one connection, which must outlive them. They are not
+// thread-safe. All functions throw SQLite::Exception.
 
 class OrderReader {
  public:
@@ -34,9 +34,9 @@ class OrderReader {
   SQLite::Statement find_;
   SQLite::Statement greatest_id_;
   SQLite::Statement count_live_;
-  SQLite::Statement voucher_after_;  // the least voucher above one
-  // One for each set of conditions (order_table.cc numbers them), prepared when it is first asked
-  // for.
+  SQLite::Statement voucher_after_;  // the least voucher above a given one
+  // One for each set of conditions (numbered in order_table.cc), prepared at its first
+  // use.
   std::array<std::unique_ptr<SQLite::Statement>, 8> lists_;
 };
 
@@ -44,14 +44,14 @@ class OrderWriter {
  public:
   explicit OrderWriter(const SQLite::Database& database);
 
-  /// Within a transaction; one result per order.
+  /// Must run in a transaction. Returns one result per order.
   std::vector<OrderResult> store_all(std::span<const Order> orders);
 
  private:
-  /// Of one voucher, in this batch.
+  /// The space left for orders of one voucher, in this batch.
   struct Room {
     std::int64_t live = 0;              // orders, those of the batch included
-    std::optional<std::int64_t> stock;  // OrderStore::write() compares with it
+    std::optional<std::int64_t> stock;  // limit that OrderStore::write() enforces
     bool changed = false;
   };
 

@@ -1,4 +1,4 @@
-// One run of a prepared statement.
+// One execution of a prepared statement.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace rushgate {
 
-/// Binds `values` to ?1, ?2, … and resets the statement when it ends, whatever ends it: a statement
-/// left in the middle would keep its transaction open. Throws SQLite::Exception.
+/// Binds `values` to ?1, ?2, …. Its destructor resets the statement, because an unfinished one
+/// would keep its transaction open. Throws SQLite::Exception.
 class Query {
  public:
   template <class... Values>
@@ -22,10 +22,10 @@ class Query {
   Query& operator=(const Query&) = delete;
   ~Query() { statement_.tryReset(); }
 
-  /// Goes on to the next row, the first one at first; false at the end.
+  /// Advances to the next row, at first to the first one. Returns false at the end.
   bool next() { return statement_.executeStep(); }
 
-  /// A column of this row, counted from 0.
+  /// Returns a column of this row, counted from 0.
   [[nodiscard]] std::int64_t integer(int column) const {
     return statement_.getColumn(column).getInt64();
   }

@@ -10,9 +10,9 @@
 namespace rushgate {
 namespace {
 
-// Each order stands in exactly one of the first two indices, which together find the orders of a
-// user. The user comes first, not the voucher, so that no third index is needed for that: it is the
-// index in random order that costs (docs/format.md has the figures).
+// Each order is in exactly one of the first two indices, which together find the orders of a user.
+// The user precedes the voucher, so that no third index is needed: an index in random order is
+// expensive (docs/format.md has figures).
 constexpr char kFirstSchema[] = R"sql(
 CREATE TABLE orders (
   id             INTEGER PRIMARY KEY,
@@ -96,7 +96,7 @@ std::int64_t read_integer(SQLite::Database& database, const char* sql) {
 std::span<const char* const> migrations() { return kMigrations; }
 
 absl::StatusOr<std::int64_t> read_version(SQLite::Database& database, std::int64_t newest) {
-  // One snapshot: another process may create the database meanwhile.
+  // In one snapshot, because another process may create the database meanwhile.
   SQLite::Savepoint snapshot(database, "read_version");
   const std::int64_t application = read_integer(database, "PRAGMA application_id");
   const std::int64_t version = read_integer(database, "PRAGMA user_version");
@@ -121,7 +121,7 @@ absl::StatusOr<std::int64_t> read_version(SQLite::Database& database, std::int64
 absl::StatusOr<std::int64_t> migrate(SQLite::Database& database,
                                      std::span<const char* const> migrations) {
   const auto newest = static_cast<std::int64_t>(migrations.size());
-  // Asked before the lock too: opening what is up to date already waits for nobody.
+  // Also checked before the lock, so that opening a current database never waits.
   absl::StatusOr<std::int64_t> version = read_version(database, newest);
   if (!version.ok() || *version == newest) return version;
 

@@ -1,4 +1,4 @@
-// What a database of ours looks like, and how an older one becomes one.
+// The schema of an order database, and its migrations.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,20 @@
 
 namespace rushgate {
 
-/// In every database of ours (PRAGMA application_id): "RshG".
+/// The PRAGMA application_id of every order database: "RshG".
 inline constexpr std::int64_t kApplicationId = 0x52736847;
 
-/// Migration n, counted from 1, turns version n - 1 into version n (PRAGMA user_version); version 0
-/// is an empty database. What has been released is never changed: new ones are added at the end.
+/// Returns the migrations. Number n, counted from 1, converts version n - 1 to version n (PRAGMA
+/// user_version); version 0 is an empty database. Released migrations never change.
 std::span<const char* const> migrations();
 
-/// The version of `database`; 0 if it is empty. Changes nothing.
-/// kFailedPrecondition: it is somebody else's; kUnimplemented: its version is above `newest`.
-/// Throws SQLite::Exception.
+/// Returns the version of `database`; 0 if it is empty. Changes nothing. kFailedPrecondition:
+/// another application's database. kUnimplemented: the version is above `newest`. Throws
+/// SQLite::Exception.
 absl::StatusOr<std::int64_t> read_version(SQLite::Database& database, std::int64_t newest);
 
-/// Runs the migrations that `database` lacks, in one transaction, and returns the version it had
-/// before. Errors: as read_version().
+/// Runs the missing migrations in one transaction. Returns the version before. Errors: as
+/// read_version().
 absl::StatusOr<std::int64_t> migrate(SQLite::Database& database,
                                      std::span<const char* const> migrations);
 

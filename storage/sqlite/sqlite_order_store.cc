@@ -22,7 +22,7 @@ namespace {
 struct Reader {
   explicit Reader(SQLite::Database connection) : database(std::move(connection)) {}
 
-  std::mutex mutex;  // guards what follows
+  std::mutex mutex;  // guards the members below
   SQLite::Database database;
   OpenFiles files{database};
   OrderReader orders{database};
@@ -33,7 +33,7 @@ struct Reader {
 struct Writer {
   explicit Writer(SQLite::Database connection) : database(std::move(connection)) {}
 
-  std::mutex mutex;  // guards what follows
+  std::mutex mutex;  // guards the members below
   SQLite::Database database;
   OpenFiles files{database};
   OrderWriter orders{database};
@@ -46,11 +46,11 @@ struct Writer {
 struct SqliteOrderStore::Impl {
   std::string file;
   SqliteOrderStoreOptions options;
-  // Constant after open(). The writer is closed last: only it can tidy the log away.
+  // Constant after open(). The writer is closed last, because only it can remove the log.
   std::unique_ptr<Writer> writer;  // null if read-only
   std::unique_ptr<Reader> reader;
 
-  /// read(reader) under the mutex, as a StatusOr.
+  /// Returns read(reader), run under the mutex, as a StatusOr.
   template <class Read>
   auto read(Read read) -> absl::StatusOr<std::invoke_result_t<Read, Reader&>> {
     using Result = absl::StatusOr<std::invoke_result_t<Read, Reader&>>;
@@ -59,7 +59,8 @@ struct SqliteOrderStore::Impl {
     return catch_errors("reading", file, [&]() -> Result { return read(*reader); });
   }
 
-  /// change(writer), a Status or StatusOr, in a transaction that is committed if it is OK.
+  /// Runs change(writer), which returns a Status or StatusOr, in a transaction. Commits if it is
+  /// OK.
   template <class Change>
   std::invoke_result_t<Change, Writer&> write(const char* doing, Change change) {
     using Result = std::invoke_result_t<Change, Writer&>;
@@ -76,21 +77,21 @@ struct SqliteOrderStore::Impl {
       Result result = change(*writer);
       if (!result.ok()) return result;
       transaction.commit();
-      // What is committed to a file that left its place meanwhile is not in the database.
+      // A commit to a file that was moved or deleted meanwhile is not in the database.
       in_place = writer->files.check();
       if (!in_place.ok()) return in_place;
       return result;
     });
   }
 
-  /// On a connection of its own, so that no other call waits for it.
+  /// Uses a connection of its own, so that no other call waits.
   absl::Status check_integrity() {
     {
       const std::lock_guard lock(reader->mutex);
       const absl::Status in_place = reader->files.check();
       if (!in_place.ok()) return in_place;
     }
-    const FileSizeSignalBlock no_signal;  // checking may sort in a file
+    const FileSizeSignalBlock no_signal;  // may use a temporary file
     return catch_errors("checking", file, [&]() -> absl::Status {
       absl::StatusOr<SQLite::Database> connection = open_reader(file, options);
       return connection.ok() ? check_whole(*connection) : connection.status();
@@ -100,8 +101,8 @@ struct SqliteOrderStore::Impl {
 
 namespace {
 
-/// SQLite syncs the directory of a new database, but not the name that the directory itself has. A
-/// directory that is missing is for SQLite to report.
+/// SQLite syncs the directory of a new database, but not that directory's own entry. A missing
+/// directory is reported by SQLite.
 absl::Status keep_directory_of(const std::filesystem::path& file) {
   std::error_code error;
   const bool is_new = !std::filesystem::exists(file, error) && !error;
@@ -113,7 +114,7 @@ absl::Status keep_directory_of(const std::filesystem::path& file) {
 
 SqliteOrderStore::SqliteOrderStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 SqliteOrderStore::~SqliteOrderStore() {
-  const FileSizeSignalBlock no_signal;  // the last to close copies the log into the database
+  const FileSizeSignalBlock no_signal;  // the last close copies the log into the database
   impl_.reset();
 }
 
@@ -127,7 +128,7 @@ absl::StatusOr<std::unique_ptr<SqliteOrderStore>> SqliteOrderStore::open(
   const FileSizeSignalBlock no_signal;
   auto impl = std::make_unique<Impl>();
   impl->options = options;
-  // An absolute path is a path: SQLite gives `file:…` and `:memory:` meanings of their own.
+  // Made absolute: SQLite would interpret `file:…` and `:memory:`.
   impl->file = std::filesystem::absolute(file, error).string();
   if (error) return absl::UnavailableError(absl::StrCat(file.string(), ": ", error.message()));
   const absl::Status opened = catch_errors("opening", impl->file, [&]() -> absl::Status {

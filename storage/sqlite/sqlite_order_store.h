@@ -1,4 +1,4 @@
-// Orders and vouchers in an SQLite database. What it looks like: docs/format.md.
+// Orders and vouchers in an SQLite database. docs/format.md defines its tables.
 #pragma once
 
 #include <filesystem>
@@ -19,36 +19,36 @@ class logger;
 namespace rushgate {
 
 struct SqliteOrderStoreOptions {
-  /// For readers of a database that another process writes: they see what it has committed, at
-  /// every call anew. Changes and creates no database; where nobody holds it, SQLite may leave its
-  /// empty -wal and -shm files beside it, and so wants to be allowed to.
+  /// For reading a database that another process writes. Each call sees the latest commits. Changes
+  /// and creates no database. If no other process has it open, SQLite may create empty -wal and
+  /// -shm files, for which it needs permission.
   bool read_only = false;
-  /// How long a call waits for another connection's lock before it fails; whoever writes orders
-  /// tries again by himself.
+  /// Maximum time that a call waits for another connection's lock before it fails. The order worker
+  /// retries by itself.
   int busy_timeout_ms = 50;
-  /// Told when the database is created, migrated or opened; null for silence.
+  /// Logs the creation, migration and opening of the database; null: no logging.
   std::shared_ptr<spdlog::logger> logger = {};
-  /// For tests: name of the SQLite VFS to stand on; empty for the disk.
+  /// For tests: the name of the SQLite VFS; empty: the disk.
   std::string vfs = {};
 };
 
-/// Thread-safe; reading does not wait for a batch that is being written. After any error the store
-/// stays usable, and the failed call has changed nothing.
+/// Thread-safe; reads do not wait for a batch that is being written. After an error the store stays
+/// usable, and the failed call has changed nothing.
 ///
-/// Errors: kUnavailable busy, disk full, I/O error, out of memory: worth trying again; kDataLoss
-/// what is on disk is damaged, or no database at all; kInvalidArgument a constraint forbids it;
-/// kFailedPrecondition writing to a store that was opened read-only, or what order_store.h says;
-/// kInternal anything else SQLite says. The text names the file and holds SQLite's own.
+/// Errors: kUnavailable: busy, disk full, I/O error, out of memory; a retry may succeed. kDataLoss:
+/// damaged data, or not a database. kInvalidArgument: a constraint forbids the change.
+/// kFailedPrecondition: a write to a read-only store, or as in order_store.h. kInternal: other
+/// errors of SQLite. The message has the file and SQLite's message.
 ///
-/// A file that may not grow any more (RLIMIT_FSIZE, `ulimit -f`) is an I/O error: SIGXFSZ is kept
-/// from the calling thread during a call.
+/// Exceeding the file size limit (RLIMIT_FSIZE, `ulimit -f`) is an I/O error: SIGXFSZ is blocked on
+/// the calling thread.
 class SqliteOrderStore final : public OrderStore {
  public:
-  /// Opens a database, creating or migrating it first where needed, all of it or nothing.
+  /// Opens a database. Creates or migrates it first if needed, atomically.
   ///
-  /// Further errors: kFailedPrecondition the file is somebody else's database, or read_only
-  /// and not migrated yet; kUnimplemented it was written by a newer version of this software;
-  /// kNotFound read_only, and it does not exist; kInvalidArgument no file is named.
+  /// Further errors: kFailedPrecondition: another application's database, or read_only and not
+  /// migrated. kUnimplemented: written by a newer version of Rushgate. kNotFound: read_only, and it
+  /// does not exist. kInvalidArgument: no file name.
   static absl::StatusOr<std::unique_ptr<SqliteOrderStore>> open(
       const std::filesystem::path& file, SqliteOrderStoreOptions options = {});
   ~SqliteOrderStore() override;

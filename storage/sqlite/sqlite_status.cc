@@ -7,8 +7,8 @@
 namespace rushgate {
 namespace {
 
-// kInvalidArgument puts the blame on an order (order_store.h): nothing but a constraint may do
-// that.
+// kInvalidArgument means that the order is invalid (order_store.h), so only constraints may produce
+// it.
 absl::StatusCode code_of(int sqlite_code) {
   switch (sqlite_code & 0xff) {  // an extended code holds the primary one in its low byte
     case SQLITE_CONSTRAINT:
@@ -16,13 +16,13 @@ absl::StatusCode code_of(int sqlite_code) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
     case SQLITE_PROTOCOL:  // lost the race for a lock too often
-    case SQLITE_SCHEMA:    // somebody else changed it again and again
+    case SQLITE_SCHEMA:    // another process changed it repeatedly
     case SQLITE_INTERRUPT:
     case SQLITE_ABORT:
     case SQLITE_FULL:
     case SQLITE_IOERR:
     case SQLITE_CANTOPEN:
-    case SQLITE_READONLY:  // what the disk or its permissions say: our own are checked before
+    case SQLITE_READONLY:  // from the disk or its permissions: ours are checked before
     case SQLITE_PERM:
     case SQLITE_NOLFS:
     case SQLITE_NOMEM:

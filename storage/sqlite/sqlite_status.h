@@ -1,4 +1,4 @@
-// SQLite's errors as the order store's.
+// Converts SQLite's errors to the order store's.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace rushgate {
 
-/// "<doing> <file>: <SQLite's text>" with one of the codes that sqlite_order_store.h lists.
+/// Returns "<doing> <file>: <SQLite's message>" with a code of sqlite_order_store.h.
 absl::Status to_absl(const SQLite::Exception& error, const char* doing, const std::string& file);
 
-/// What `run` returns, a Status or StatusOr; or what it threw, as a status.
+/// Returns the Status or StatusOr of `run`, or the exception that it threw as a status.
 template <class Run>
 std::invoke_result_t<Run> catch_errors(const char* doing, const std::string& file, Run run) {
   try {

@@ -1,4 +1,4 @@
-// The tables `database_state` and `reserved_ids`: how the database stands to its keyspace.
+// Reads and writes the tables `database_state` and `reserved_ids`, about the database's keyspace.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace rushgate {
 
-// Both keep prepared statements of one connection, which must outlive them; neither is thread-safe;
-// all of it throws SQLite::Exception.
+// Both classes keep prepared statements of one connection, which must outlive them. They are not
+// thread-safe. All functions throw SQLite::Exception.
 
 class StateReader {
  public:
@@ -27,7 +27,7 @@ class StateWriter {
  public:
   explicit StateWriter(const SQLite::Database& database);
 
-  // Within a transaction.
+  // Must run in a transaction.
   std::int64_t epoch() { return reader_.state().epoch; }
   DatabaseState raise_epoch();
   void raise_checkpoint(std::int64_t checkpoint);

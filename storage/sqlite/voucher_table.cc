@@ -11,7 +11,7 @@ constexpr char kSelect[] =
     "limit_total, limit_per_user, limit_per_user_day, utc_offset_minutes FROM voucher_versions AS "
     "v";
 
-// The states' numbers in SQL are those of VoucherVersion::State.
+// The numbers of states in SQL are those of VoucherVersion::State.
 constexpr char kHighestFirst[] = " ORDER BY version DESC LIMIT 1";
 
 VoucherVersion read_version(const Query& row) {

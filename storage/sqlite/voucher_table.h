@@ -1,4 +1,4 @@
-// The table `voucher_versions`: reading and writing it.
+// Reads and writes the table `voucher_versions`.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace rushgate {
 
-// Both keep prepared statements of one connection, which must outlive them; neither is thread-safe;
-// all of it throws SQLite::Exception.
+// Both classes keep prepared statements of one connection, which must outlive them. They are not
+// thread-safe. All functions throw SQLite::Exception.
 
 class VoucherReader {
  public:
@@ -39,7 +39,7 @@ class VoucherWriter {
  public:
   explicit VoucherWriter(const SQLite::Database& database);
 
-  // Within a transaction; errors are those of order_store.h.
+  // Must run in a transaction. Errors are those of order_store.h.
   absl::Status record_pending(const VoucherVersion& version);
   absl::Status settle(VoucherId voucher, std::int64_t version, VoucherVersion::State state,
                       const std::string& reason);
