@@ -12,7 +12,7 @@ constexpr CommandDoc kDocs[] = {
     {"exists", "key [key ...]", "1.0.0", "O(N), N keys", "Counts the existing ones of the keys."},
     {"type", "key", "1.0.0", "O(1)", "Returns the type of a value."},
     {"touch", "key [key ...]", "3.2.1", "O(N), N keys",
-     "Counts the existing ones of the keys, and marks them as used."},
+     "Counts the existing ones of the keys, and updates their time of use."},
     {"object", "", "2.2.3", "Depends on the subcommand.", "Describes the storage of values."},
     {"object|encoding", "key", "2.2.3", "O(1)", "Returns the encoding of a value."},
     {"object|freq", "key", "4.0.0", "O(1)", "Returns how often a key is used, if that is counted."},

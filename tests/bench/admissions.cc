@@ -92,7 +92,7 @@ void measure_lua(const Effort& effort, Report& report) {
   Comparison beside_stubs{.line = "the same script over stubbed commands",
                           .unit = "runs/s",
                           .ours_is = beside_redis.ours_is,
-                          .peer_is = "plain Lua 5.1, commands that answer with constants",
+                          .peer_is = "plain Lua 5.1, commands that return constants",
                           .target = 0.6};
   for (int round = 0; round < effort.rounds; ++round) {
     const std::int64_t count = effort.requests / 2;

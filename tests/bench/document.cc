@@ -37,8 +37,7 @@ bool is_reached(const json& comparison) {
 // ---- The tables ----
 
 std::string tables(const json& report) {
-  std::string text =
-      "| what | ours | beside it | ratio | to reach |\n| --- | --- | --- | --- | --- |\n";
+  std::string text = "| line | ours | peer | ratio | target |\n| --- | --- | --- | --- | --- |\n";
   std::string how;
   for (const json& line : report.at("comparisons")) {
     const std::string name = line.at("line");
@@ -47,16 +46,17 @@ std::string tables(const json& report) {
         fmt::format("| {} | {} | {} | {:.3g} | {} |\n", name, shown(line.at("ours"), unit),
                     shown(line.at("peer"), unit), line.at("ratio").get<double>(), target_of(line));
     const std::string note = line.at("note");
-    how += fmt::format("- {}: {}; beside {}{}{}.\n", name, line.at("ours_is").get<std::string>(),
-                       line.at("peer_is").get<std::string>(), note.empty() ? "" : "; ", note);
+    how += fmt::format("- {}: {}; compared with {}{}{}.\n", name,
+                       line.at("ours_is").get<std::string>(), line.at("peer_is").get<std::string>(),
+                       note.empty() ? "" : "; ", note);
   }
-  text += "\n| figure | | at most, or at least | |\n| --- | --- | --- | --- |\n";
+  text += "\n| figure | value | target | note |\n| --- | --- | --- | --- |\n";
   for (const json& figure : report.at("figures")) {
     text += fmt::format("| {} | {} {} | {} | {} |\n", figure.at("line").get<std::string>(),
                         short_number(figure.at("value")), figure.at("unit").get<std::string>(),
                         target_of(figure), figure.at("note").get<std::string>());
   }
-  return text + "\nWhat was measured for each:\n\n" + how;
+  return text + "\nThe measurements:\n\n" + how;
 }
 
 std::string read_file(const std::filesystem::path& path) {
@@ -78,7 +78,7 @@ std::string with_tables(const std::string& page, const std::string& tables,
   const auto begin = page.find(kBegin);
   const auto end = page.find(kEnd);
   if (begin == std::string::npos || end == std::string::npos || end < begin) {
-    throw std::runtime_error(path.string() + " does not say where the figures stand");
+    throw std::runtime_error(path.string() + " has no place for the figures");
   }
   return page.substr(0, begin + kBegin.size()) + '\n' + tables + '\n' + page.substr(end);
 }
@@ -135,8 +135,9 @@ std::string chart(const json& comparisons) {
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} "
       "{1}\" font-family=\"sans-serif\" font-size=\"12\">\n"
       "<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>\n"
-      "<text x=\"10\" y=\"18\" font-weight=\"bold\">How many times better than what stands beside "
-      "it (a line marks what was to reach)</text>\n",
+      "<text x=\"10\" y=\"18\" font-weight=\"bold\">Ratio to the peer, logarithmic (a black line: "
+      "the "
+      "target)</text>\n",
       kLabelWidth + kBarWidth + 60, bottom + 20);
   for (double ratio = axis.least(); ratio <= axis.most() * 1.001; ratio *= 10) {
     svg += fmt::format(

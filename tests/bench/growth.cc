@@ -38,7 +38,7 @@ double rate_of_few(std::int64_t buyers) {
 void compare_rates(const Effort& effort, Report& report) {
   const std::int64_t few = std::min(kFewBuyers, effort.buyers);
   Comparison comparison{
-      .line = "a large sale beside small ones",
+      .line = "a large sale compared with small ones",
       .unit = "admissions/s",
       .ours_is = fmt::format("{} buyers, durability os, batches of {}",
                              short_number(static_cast<double>(effort.buyers)), kBatch),

@@ -64,7 +64,7 @@ void measure_orders(const Effort& effort, Report& report) {
   one.line = "orders from the stream to SQLite, one worker";
   one.ours_is = "one order worker" + batches;
   one.target.reset();
-  Comparison one_by_one{.line = "orders from the stream to SQLite, beside one at a time",
+  Comparison one_by_one{.line = "orders from the stream to SQLite, compared with one at a time",
                         .unit = "orders/s",
                         .ours_is = one.ours_is,
                         .peer_is = "one order worker, one at a time",

@@ -85,7 +85,7 @@ void compare_reopening(int batch, std::int64_t sold, PeerSale& peer, const Effor
   sell_and_kill(killed, sold, batch);
   Comparison comparison{.line = "reopening after a kill, " + how,
                         .unit = "elements/s",
-                        .ours_is = "from starting the process to the first answer",
+                        .ours_is = "from starting the process to the first reply",
                         .peer_is = "the same, of redis-server with its append-only file",
                         .target = 3};
   Samples opening;

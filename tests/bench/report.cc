@@ -36,7 +36,7 @@ void Report::add(Comparison comparison) {
   fmt::print("{}\n  {:<44} {} {}\n  {:<44} {} {}\n  ratio {:.2f}", comparison.line,
              comparison.ours_is, shown(comparison.ours), comparison.unit, comparison.peer_is,
              shown(comparison.peer), comparison.unit, comparison.ratio());
-  if (comparison.target) fmt::print(", to reach {:.3g}", *comparison.target);
+  if (comparison.target) fmt::print(", target {:.3g}", *comparison.target);
   if (!comparison.note.empty()) fmt::print("; {}", comparison.note);
   fmt::print("\n");
   std::fflush(stdout);

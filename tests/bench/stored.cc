@@ -122,7 +122,7 @@ void measure_stored(const Effort& effort, Report& report) {
                      .ours_is = ours_is,
                      .peer_is = "redis-server, everysec, a consumer with COUNT 1",
                      .target = 2};
-  Comparison admission{.line = "accepted and stored in SQLite, beside admission alone",
+  Comparison admission{.line = "accepted and stored in SQLite, compared with admission alone",
                        .unit = "orders/s",
                        .ours_is = ours_is,
                        .peer_is = "redis-server, everysec, nothing stored, " + redis.load(),
