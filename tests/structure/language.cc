@@ -92,7 +92,7 @@ struct Allowance {
 
 constexpr std::array kAllowances = {
     // clang-format off
-    Allowance{".", 41},
+    Allowance{".", 8},
     Allowance{"adapters/flash_sale", 3},
     Allowance{"adapters/redis", 38},
     Allowance{"adapters/resp", 66},
