@@ -54,7 +54,7 @@ class ProgramFullDiskTest : public ::testing::Test {
   const SaleFiles files_;
 };
 
-TEST_F(ProgramFullDiskTest, FileSizeLimitIsAnErrorAndNotDeath) {
+TEST_F(ProgramFullDiskTest, FileSizeLimitIsErrorNotDeath) {
   int failures = 0;
   for (const rlim_t kib : {0U, 1U, 16U, 40U, 64U, 100U, 200U, 400U}) {
     SCOPED_TRACE(std::to_string(kib) + " KiB a file");
@@ -96,7 +96,7 @@ bool mount_small_disk(const std::filesystem::path& path, std::size_t kib) {
 }
 
 // Skipped in a container without the right to mount: nothing there can be full.
-TEST_F(ProgramFullDiskTest, DiskWithoutSpaceIsAnErrorAndNotDeath) {
+TEST_F(ProgramFullDiskTest, FullDiskIsErrorNotDeath) {
   int failures = 0;
   for (const std::size_t kib : {40U, 60U, 80U, 120U, 160U, 200U, 260U, 340U, 420U, 600U, 900U}) {
     SCOPED_TRACE("a disk of " + std::to_string(kib) + " KiB");
@@ -104,7 +104,7 @@ TEST_F(ProgramFullDiskTest, DiskWithoutSpaceIsAnErrorAndNotDeath) {
     if (!mount_small_disk(files_.sale(), kib)) {
       ASSERT_THAT(errno, AnyOf(EPERM, EACCES, ENOSYS)) << std::strerror(errno);
       GTEST_SKIP() << "a file system may not be mounted here: " << std::strerror(errno)
-                   << "; FileSizeLimitIsAnErrorAndNotDeath and FullDiskTest have to do";
+                   << "; FileSizeLimitIsErrorNotDeath and FullDiskTest have to do";
     }
     failures += run(files_.replay()) == kExitFailure ? 1 : 0;
     failures += run(files_.replay()) == kExitFailure ? 1 : 0;

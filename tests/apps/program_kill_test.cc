@@ -89,7 +89,7 @@ TEST_P(KillTest, KilledAtAnyMomentItGoesOn) {
 INSTANTIATE_TEST_SUITE_P(Durabilities, KillTest, ::testing::Values("os", "everysec", "sync"),
                          [](const auto& durability) { return std::string(durability.param); });
 
-TEST(KillFewerWorkersTest, WhatADeadWorkerHadIsStoredAtOnce) {
+TEST(KillFewerWorkersTest, EntriesOfDeadWorkerAreStoredAtOnce) {
   const std::uint64_t seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
   std::mt19937_64 random(seed);
@@ -124,7 +124,7 @@ void kill_while_it_writes(const SaleFiles& files, const std::vector<std::string>
   EXPECT_FALSE(std::filesystem::exists(files.sale() / "vouchers.json"));
 }
 
-TEST(KillDemoTest, KilledWhileItWritesItsFilesAndLaterItGoesOn) {
+TEST(KillDemoTest, KillDuringFileWritesIsRecovered) {
   const std::uint64_t seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
   std::mt19937_64 random(seed);

@@ -66,14 +66,14 @@ TEST_F(RedisProgramTest, KilledItGoesOn) {
   EXPECT_EQ(result.json()["starts"], 2);
 }
 
-TEST_F(RedisProgramTest, ASaleOnRedisIsNotTakenForOneOfItsOwn) {
+TEST_F(RedisProgramTest, RedisSaleIsNotTakenForOwnSale) {
   ASSERT_EQ(run_program(files_.replay(on_redis_)).exit_code, kExitOk);
   const auto result = run_program(files_.command("audit"));
   EXPECT_EQ(result.exit_code, kExitUsage);
   EXPECT_THAT(result.err, HasSubstr("is elsewhere: give its URL"));
 }
 
-TEST_F(RedisProgramTest, ANewDirectoryDoesNotTakeOverTheSaleThatIsThere) {
+TEST_F(RedisProgramTest, NewDirectoryDoesNotTakeOverSale) {
   ASSERT_EQ(run_program(files_.replay(on_redis_)).exit_code, kExitOk);
   const SaleFiles others;
   others.write_vouchers({400});
@@ -124,7 +124,7 @@ TEST_F(RedisProgramTest, WithoutTrimmingTheStreamKeepsEveryOrder) {
   EXPECT_EQ(run_program(files_.command("audit", on_redis_)).json()["passed"], true);
 }
 
-TEST_F(RedisProgramTest, ARebuildThatAKilledProcessLeftIsWaitedForAndTakenOver) {
+TEST_F(RedisProgramTest, RebuildOfKilledProcessIsTakenOver) {
   files_.write_requests(rush(100));
   ASSERT_EQ(run_program(files_.replay(on_redis_)).exit_code, kExitOk);
   const auto backend = RedisBackend::open(*RedisOptions::from_url(server_.url()));
@@ -141,7 +141,7 @@ TEST_F(RedisProgramTest, ARebuildThatAKilledProcessLeftIsWaitedForAndTakenOver) 
   EXPECT_EQ(run_program(files_.command("audit", on_redis_)).json()["passed"], true);
 }
 
-TEST_F(RedisProgramTest, ASaleOfItsOwnIsNotTakenToRedis) {
+TEST_F(RedisProgramTest, OwnSaleIsNotMovedToRedis) {
   ASSERT_EQ(run_program(files_.replay()).exit_code, kExitOk);
   const auto result = run_program(files_.command("audit", on_redis_));
   EXPECT_EQ(result.exit_code, kExitUsage);
@@ -155,7 +155,7 @@ TEST_F(RedisProgramTest, WithoutAServerNothingIsMade) {
   EXPECT_FALSE(std::filesystem::exists(files_.sale()));
 }
 
-TEST_F(RedisProgramTest, WhenTheServerDiesItEndsAndSaysHowToGoOn) {
+TEST_F(RedisProgramTest, DeadServerEndsProgramWithInstructions) {
   files_.write_requests(rush(60'000));
   auto arguments = files_.replay(on_redis_);
   arguments.emplace_back("--real-time");
@@ -169,7 +169,7 @@ TEST_F(RedisProgramTest, WhenTheServerDiesItEndsAndSaysHowToGoOn) {
   EXPECT_EQ(result.json()["audit"], nullptr);
 }
 
-TEST_F(RedisProgramTest, EntriesOfDeadWorkersAreTakenOverAtOnce) {
+TEST_F(RedisProgramTest, DeadWorkersEntriesAreTakenOverAtOnce) {
   {
     SaleArguments options;
     options.dir = files_.sale();

@@ -75,7 +75,7 @@ TEST_F(SalesProgramTest, StatusFollowsAnOrder) {
   EXPECT_EQ(unknown.out, "unknown\n");
 }
 
-TEST_F(SalesProgramTest, QueuedOrdersAreShownAndStoredByTheNextReplay) {
+TEST_F(SalesProgramTest, QueuedOrdersAreStoredByNextReplay) {
   std::string id;
   {
     const auto sale = open_sale_here();
@@ -126,7 +126,7 @@ TEST_F(SalesProgramTest, ResultsThatDoNotArriveAreNoSuccess) {
   }
 }
 
-TEST_F(SalesProgramTest, AnAuditThatFailsNamesThePlaceAndIsExitCode1) {
+TEST_F(SalesProgramTest, FailedAuditNamesPlaceAndExitsWith1) {
   {
     const auto sale = open_sale_here();
     sale->client()("INCRBY", "seckill:stock:1", 3);
@@ -207,7 +207,7 @@ TEST_F(SalesProgramTest, WithoutDeadLettersThereIsNothingToRetry) {
   EXPECT_EQ(result.out, "[]\n");
 }
 
-TEST_F(SalesProgramTest, OfASaleThatAnotherProcessHoldsTheStoredOrdersCanBeRead) {
+TEST_F(SalesProgramTest, StoredOrdersOfLockedSaleAreReadable) {
   const std::string id =
       run_program(files_.command("orders", {"--json", "--user", "8"})).json()[0]["order"];
   const auto sale = open_sale_here();
@@ -224,7 +224,7 @@ TEST_F(SalesProgramTest, OfASaleThatAnotherProcessHoldsTheStoredOrdersCanBeRead)
   EXPECT_EQ(other.out, "not stored\n");
 }
 
-TEST_F(SalesProgramTest, AKeyspaceThatIsSomethingElseIsNotTakenForOneInUse) {
+TEST_F(SalesProgramTest, ForeignKeyspaceIsNotReportedInUse) {
   const auto keyspace = files_.sale() / "keyspace";
   std::filesystem::remove_all(keyspace);
   std::filesystem::create_directory(keyspace);
@@ -249,7 +249,7 @@ TEST_F(SalesProgramTest, WhatNeedsTheKeyspaceSaysWhoHoldsIt) {
   }
 }
 
-TEST_F(SalesProgramTest, WithoutItsDatabaseASaleIsNotTakenForANewOne) {
+TEST_F(SalesProgramTest, SaleWithoutDatabaseIsNotNew) {
   std::filesystem::remove(files_.sale() / "orders.db");
   for (const auto& arguments :
        {files_.command("audit"), files_.command("orders"), files_.replay()}) {

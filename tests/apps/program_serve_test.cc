@@ -251,7 +251,7 @@ TEST_F(ProgramServeTest, ServesWithStderrClosed) {
   stop(program);
 }
 
-TEST_F(ProgramServeTest, ASecondSignalEndsItInTheMiddleOfAScript) {
+TEST_F(ProgramServeTest, SecondSignalEndsItDuringScript) {
   Program program(serve());
   ASSERT_TRUE(program.wait_for_error_text("serving on"));
   EXPECT_EQ(redis_cli("CONFIG SET busy-reply-threshold 10"), "OK\n");

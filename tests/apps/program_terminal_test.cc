@@ -87,13 +87,13 @@ std::string progress_of_replay(int rows, const Ends& ends) {
   return errors_of(files.replay({"--real-time"}), ends);
 }
 
-TEST(ProgressProgramTest, OnATerminalABarIsDrawnAndTakenAway) {
+TEST(ProgressProgramTest, TerminalShowsAndRemovesProgressBar) {
   const std::string text = progress_of_replay(200, open_terminal());
   EXPECT_THAT(text, ContainsRegex("\r\033\\[K\\[[#-]+\\] +[0-9]+%"));
   EXPECT_THAT(text, EndsWith(kClearLine));
 }
 
-TEST(ProgressProgramTest, ThroughAPipeThereAreLinesWithoutControlCharacters) {
+TEST(ProgressProgramTest, PipeGetsLinesWithoutControlCharacters) {
   const std::string text = progress_of_replay(1'500, open_pipe());  // a line a second
   EXPECT_THAT(text, ContainsRegex("[0-9]+%  [0-9,]+ of 1,500 requests, .* stored\n"));
   EXPECT_THAT(text, Not(HasSubstr("\033")));

@@ -131,7 +131,7 @@ TEST(ReplayProgramTest, KeyspaceInMemoryIsRebuiltFromOrders) {
   EXPECT_FALSE(std::filesystem::exists(files.sale() / "keyspace"));
 }
 
-TEST(ReplayProgramTest, AMalformedLineStopsItBeforeAnythingIsSold) {
+TEST(ReplayProgramTest, MalformedLineStopsItBeforeSales) {
   const SaleFiles files;
   files.write_requests(small_rush() + "5,seven,1\n6,7\n");
   files.write_vouchers({30});
@@ -144,7 +144,7 @@ TEST(ReplayProgramTest, AMalformedLineStopsItBeforeAnythingIsSold) {
   EXPECT_FALSE(std::filesystem::exists(files.sale()));
 }
 
-TEST(ReplayProgramTest, MalformedLinesAreSkippedAndCountedIfThatIsWanted) {
+TEST(ReplayProgramTest, MalformedLinesAreSkippedOnRequest) {
   const SaleFiles files;
   files.write_requests(small_rush() + "5,seven,1\n");
   files.write_vouchers({30});
@@ -213,7 +213,7 @@ TEST(ReplayProgramTest, AStockBelowWhatIsSoldIsRefused) {
   EXPECT_THAT(result.err, HasSubstr("10 more are sold than a stock of 20 allows"));
 }
 
-TEST(ReplayProgramTest, InterruptedItFinishesWhatWasAcceptedAndGoesOnLater) {
+TEST(ReplayProgramTest, InterruptFinishesAcceptedOrdersAndResumesLater) {
   for (const int signal : {SIGINT, SIGTERM}) {
     const SaleFiles files;
     files.write_vouchers({1'000'000});
@@ -240,7 +240,7 @@ TEST(ReplayProgramTest, InterruptedItFinishesWhatWasAcceptedAndGoesOnLater) {
   }
 }
 
-TEST(ReplayProgramTest, InterruptedWhenAllIsAnsweredItStoresTheOrdersAndSaysSo) {
+TEST(ReplayProgramTest, InterruptAfterLastReplyStoresOrders) {
   const SaleFiles files;
   files.write_vouchers({1'000'000});
   files.write_requests(long_rush(5'000));
@@ -281,7 +281,7 @@ TEST(DemoProgramTest, NamesItsDirectoryAndSellsOut) {
   EXPECT_EQ(again.out, result.out);
 }
 
-TEST(DemoProgramTest, SellsOutTheLateVoucherTooOnceItHasBegun) {
+TEST(DemoProgramTest, LateVoucherSellsOutAfterItsBegin) {
   const SaleFiles files;
   std::filesystem::create_directories(files.sale());
   const DemoOptions options = {.requests = 50'000};
@@ -296,7 +296,7 @@ TEST(DemoProgramTest, SellsOutTheLateVoucherTooOnceItHasBegun) {
   EXPECT_EQ(table["outcomes"].value("not started", 0), 0);
 }
 
-TEST(DemoProgramTest, InRealTimeTheLateVoucherIsRefusedAtFirstAndThenSellsOut) {
+TEST(DemoProgramTest, RealTimeLateVoucherSellsOutAfterRefusals) {
   // On a slow machine it has begun before the first request comes: then the rush is to last longer.
   int not_started = 0;
   for (int seconds = 1; not_started == 0; seconds *= 2) {

@@ -82,7 +82,7 @@ TEST(ReplayTest, EveryRowIsAskedOnceUnderItsLine) {
   for (const auto& [key, times] : till.asked()) EXPECT_EQ(times, 1) << key;
 }
 
-TEST(ReplayTest, WhatMayHelpIsAskedAgainWithTheSameKeyAndCountsOnce) {
+TEST(ReplayTest, RetryWithSameKeyCountsOnce) {
   const auto all = rows(100);
   for (const Outcome outcome : {Outcome::kOverloaded, Outcome::kOutcomeUnknown}) {
     Till till(outcome, 3);
@@ -103,7 +103,7 @@ TEST(ReplayTest, EndsWhenAskingAgainDoesNotHelp) {
   EXPECT_EQ(result.trouble, "line 1: outcome unknown: why");
 }
 
-TEST(ReplayTest, IsPatientForLongerThanALostRebuildBlocksASale) {
+TEST(ReplayTest, PatienceOutlastsLostRebuild) {
   const ReplayOptions defaults;
   std::int64_t patience_ms = 0;
   for (int attempt = 1; attempt < defaults.attempts_max; ++attempt) {
@@ -115,7 +115,7 @@ TEST(ReplayTest, IsPatientForLongerThanALostRebuildBlocksASale) {
   EXPECT_GE(patience_ms, VoucherBook::kRebuildAbandonedMs + 2'000);
 }
 
-TEST(ReplayTest, AnExceptionOfABuyingThreadEndsTheReplayAndSaysWhy) {
+TEST(ReplayTest, BuyingThreadExceptionEndsReplayWithReason) {
   const auto all = rows(1'000);
   std::atomic<int> batches{0};
   Replay replay(all, options(3), [&](std::span<const BuyRequest> requests) {
@@ -146,7 +146,7 @@ TEST(ReplayTest, EndsAtOnceWhenARequestIsRefused) {
   EXPECT_EQ(till.asked().size(), 7u);
 }
 
-TEST(ReplayTest, InRealTimeNoRowComesBeforeItsTime) {
+TEST(ReplayTest, RealTimeRowsAreNeverEarly) {
   const auto all = rows(20, 5);
   std::mutex mutex;
   std::vector<std::int64_t> early;
@@ -165,7 +165,7 @@ TEST(ReplayTest, InRealTimeNoRowComesBeforeItsTime) {
   EXPECT_THAT(early, ElementsAre());
 }
 
-TEST(ReplayTest, InRealTimeItGoesOnWhereItWas) {
+TEST(ReplayTest, RealTimeReplayResumesAtPosition) {
   const auto all = rows(10, 1'000'000);  // the last one is due in months
   ReplayOptions paced = options(1);
   paced.queue.real_time = true;
@@ -186,7 +186,7 @@ TEST(ReplayTest, StoppedItAnswersNoMore) {
   EXPECT_TRUE(replay.ended());
 }
 
-TEST(RowQueueTest, AnsweredUpToIsBeforeTheFirstBatchThatIsOut) {
+TEST(RowQueueTest, RepliedPositionPrecedesFirstOpenBatch) {
   const auto all = rows(10, 1);
   RowQueue queue(all, {.batch_max = 3});
   EXPECT_EQ(queue.answered_up_to_ms(), 0);

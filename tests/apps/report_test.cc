@@ -42,7 +42,7 @@ Report some_report() {
   return report;
 }
 
-TEST(ReportTest, TheTableIsTheSameAfterItWasKept) {
+TEST(ReportTest, StoredTableIsUnchanged) {
   Report report = some_report();
   EXPECT_EQ(format_report(report_from_json(to_json(report))), format_report(report));
   report.audit->problems.emplace_back("voucher 1: oversold");

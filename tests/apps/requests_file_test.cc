@@ -38,7 +38,7 @@ TEST(RequestsFileTest, WhatOtherProgramsWriteIsRead) {
   EXPECT_THAT(parsed.rows, ElementsAre(RequestRow{0, 7, 1, 2}, RequestRow{1, 8, 2, 3}));
 }
 
-TEST(RequestsFileTest, RowsAreSortedByTimeAndOtherwiseStayInOrder) {
+TEST(RequestsFileTest, RowsAreSortedStablyByTime) {
   const ParsedRequests parsed = parse_requests("5,1,1\n0,2,1\n5,3,1\n0,4,1\n");
   EXPECT_THAT(parsed.rows, ElementsAre(RequestRow{0, 2, 1, 2}, RequestRow{0, 4, 1, 4},
                                        RequestRow{5, 1, 1, 1}, RequestRow{5, 3, 1, 3}));
@@ -56,7 +56,7 @@ TEST(RequestsFileTest, ABadLineIsNamedWithItsReason) {
             "1: voucher_id is not a whole number: \"99999999999999999999\"");
 }
 
-TEST(RequestsFileTest, AHeaderOfOtherColumnsIsABadLine) {
+TEST(RequestsFileTest, HeaderOfOtherColumnsIsBadLine) {
   EXPECT_THAT(fault_of("user_id,at_ms,voucher_id\n0,7,1\n"),
               HasSubstr("1: the columns must be at_ms,user_id,voucher_id"));
 }
@@ -66,7 +66,7 @@ TEST(RequestsFileTest, AHeaderFurtherDownIsABadLine) {
             "2: at_ms is not a whole number: \"at_ms\"");
 }
 
-TEST(RequestsFileTest, ManyBadLinesAreCountedAndTheFirstAreKept) {
+TEST(RequestsFileTest, BadLinesAreCountedAndFirstKept) {
   std::string text;
   for (int i = 0; i < 1'000; ++i) text += "nonsense\n";
   const ParsedRequests parsed = parse_requests(text + "0,7,1\n");

@@ -7,7 +7,7 @@
 namespace rushgate {
 namespace {
 
-TEST(BytesTest, SameBytesTellsTextsApartThatDifferInOneByte) {
+TEST(BytesTest, SameBytesDetectsOneDifferentByte) {
   for (std::size_t size = 0; size <= 3 * kWordsBytesMax; ++size) {
     std::string text(size, '\0');
     for (std::size_t i = 0; i < size; ++i) text[i] = static_cast<char>(200 + i);

@@ -28,7 +28,7 @@ TEST(LatencyHistogramTest, ShortDurationsAreExact) {
   EXPECT_EQ(histogram.percentile(100), 100);
 }
 
-TEST(LatencyHistogramTest, PercentilesAreAtMostASixtyFourthTooHigh) {
+TEST(LatencyHistogramTest, PercentileErrorIsAtMostOneSixtyFourth) {
   const std::uint64_t seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
   std::mt19937_64 random(seed);

@@ -55,7 +55,7 @@ TEST(ParseUint64Test, ReadsTheWholeRange) {
   EXPECT_EQ(parse_uint64("018446744073709551616"), std::nullopt);
 }
 
-TEST(ParseUint64Test, WhatIsNotCanonicalIsReadAsStrtoullDoes) {
+TEST(ParseUint64Test, NonCanonicalFormIsReadAsStrtoull) {
   EXPECT_EQ(parse_uint64("007"), 7U);
   EXPECT_EQ(parse_uint64("+1"), 1U);
   EXPECT_EQ(parse_uint64(" 2"), 2U);
@@ -82,7 +82,7 @@ TEST(ParseLongDoubleTest, ReadsWhatStrtoldReads) {
   EXPECT_EQ(parse_long_double("infinity"), std::numeric_limits<long double>::infinity());
 }
 
-TEST(ParseLongDoubleTest, ASubnormalIsANumberButAnUnderflowOrOverflowIsNot) {
+TEST(ParseLongDoubleTest, SubnormalIsNumberButUnderflowIsNot) {
   EXPECT_TRUE(parse_long_double("1e-4940").has_value());
   EXPECT_FALSE(parse_long_double("1e-5000").has_value());
   EXPECT_FALSE(parse_long_double("1e5000").has_value());
@@ -125,14 +125,14 @@ TEST(ParseDoubleTest, ReadsAnyFormOfANumber) {
   EXPECT_TRUE(std::signbit(*parse_double("-0")));
 }
 
-TEST(ParseDoubleTest, RefusesNanSpacesRestsAndWhatDoesNotFit) {
+TEST(ParseDoubleTest, NanSpacesAndOverflowAreRefused) {
   for (const auto text : {""sv, "nan"sv, "-nan"sv, "nan(1)"sv, " 1"sv, "\t1"sv, "1 "sv, "1\0"sv,
                           "1e"sv, "abc"sv, "1e400"sv, "-1e400"sv, "1e-400"sv}) {
     EXPECT_FALSE(parse_double(text).has_value()) << '"' << text << '"';
   }
 }
 
-TEST(ParseDoubleTest, ABoundMayBeEmptyTooLargeOrEndInANul) {
+TEST(ParseDoubleTest, BoundMayBeEmptyLargeOrNulTerminated) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   EXPECT_EQ(parse_double_bound(""), 0);
   EXPECT_EQ(parse_double_bound("  1"), 1);

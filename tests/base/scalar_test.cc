@@ -10,7 +10,7 @@
 namespace rushgate {
 namespace {
 
-TEST(ScalarTest, KnowsItsIntegerIfItIsOneInCanonicalForm) {
+TEST(ScalarTest, CanonicalIntegerIsRecognized) {
   EXPECT_TRUE(Scalar("-42").is_integer());
   EXPECT_EQ(Scalar("-42").integer(), -42);
   EXPECT_EQ(Scalar("-42").text(), "-42");

@@ -79,7 +79,7 @@ TEST(RushBenchTest, EveryLineGivesFigures) {
   }
 }
 
-TEST(RushBenchTest, FiguresThatWereKeptGoIntoThePageAndTheChart) {
+TEST(RushBenchTest, StoredFiguresAppearInPageAndChart) {
   const TemporaryDirectory scratch;
   const auto write = [&](const char* file, const std::string& text) {
     std::ofstream(scratch.path() / file) << text;

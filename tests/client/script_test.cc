@@ -87,7 +87,7 @@ std::vector<Request> two_requests(const Client& client, const Script& script) {
   return requests;
 }
 
-TEST(RunScriptTest, APipelineLoadsTheScriptOnceAndAsksAgainInOrder) {
+TEST(RunScriptTest, PipelineLoadsScriptOnceAndRetriesInOrder) {
   FakeClient client(false);
   const Script script("return ARGV[1]");
   const std::vector<Reply> expected = {Reply::bulk("1"), Reply::bulk("2")};

@@ -35,7 +35,7 @@ TEST(ArgumentsTest, AMissingArgumentIsASyntaxError) {
   EXPECT_EQ(arguments.take_error(), errors::syntax());
 }
 
-TEST(ArgumentsTest, ACountThatIsTooSmallIsTheErrorThatIsNamed) {
+TEST(ArgumentsTest, TooSmallCountIsNamedError) {
   const std::string_view request[] = {"CMD", "1", "key", "0", "x"};
   Arguments arguments(request);
   EXPECT_EQ(arguments.next_at_least(1, errors::not_positive()), 1);
@@ -46,7 +46,7 @@ TEST(ArgumentsTest, ACountThatIsTooSmallIsTheErrorThatIsNamed) {
   EXPECT_EQ(arguments.take_error(), errors::not_positive()) << "not a number";
 }
 
-TEST(ArgumentsTest, TheFirstErrorIsKeptAndEndsTheReading) {
+TEST(ArgumentsTest, FirstErrorIsKeptAndEndsReading) {
   const std::string_view request[] = {"CMD", "abc", "NX", "5"};
   Arguments arguments(request);
   EXPECT_EQ(arguments.next_integer(), 0);

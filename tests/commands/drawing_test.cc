@@ -86,7 +86,7 @@ TEST_F(DrawingCommandsTest, SpopRemovesWhatItAnswers) {
   EXPECT_EQ(text("EXISTS", "s"), "(integer) 0");
 }
 
-TEST_F(DrawingCommandsTest, ACountThatNoMemoryIsEnoughForIsRefused) {
+TEST_F(DrawingCommandsTest, CountBeyondMemoryIsRefused) {
   run("SADD", "s", 1);
   run("HSET", "h", 1, 1);
   EXPECT_EQ(text("SRANDMEMBER", "s", -10'000'001), "(error) ERR value is out of range");

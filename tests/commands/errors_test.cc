@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-TEST(ErrorsTest, AnUnknownCommandIsQuotedWithItsFirstArguments) {
+TEST(ErrorsTest, UnknownCommandIsQuotedWithFirstArguments) {
   EXPECT_EQ(errors::unknown_command(Request::of("foo").views()).text(),
             "ERR unknown command 'foo', with args beginning with: ");
   EXPECT_EQ(errors::unknown_command(Request::of("foo", "a", "b").views()).text(),
@@ -26,7 +26,7 @@ TEST(ErrorsTest, WhatIsQuotedIsCut) {
             "ERR unknown subcommand '" + x128 + "'. Try XGROUP HELP.");
 }
 
-TEST(ErrorsTest, WhatIsQuotedStaysOnOneLineAndEndsAtANul) {
+TEST(ErrorsTest, QuoteIsOneLineAndEndsAtNul) {
   EXPECT_EQ(errors::unknown_command(Request::of("foo\nx", "a\r\nb", "c\0d"sv).views()).text(),
             "ERR unknown command 'foo x', with args beginning with: 'a  b' 'c' ");
   EXPECT_EQ(errors::unknown_subcommand("XGROUP", "a\nb").text(),

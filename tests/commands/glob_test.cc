@@ -43,7 +43,7 @@ TEST(GlobTest, Classes) {
   EXPECT_TRUE(glob_matches("[^]", "a"));
 }
 
-TEST(GlobTest, AClassThatIsNotClosedEndsWithThePattern) {
+TEST(GlobTest, UnclosedClassEndsWithPattern) {
   EXPECT_TRUE(glob_matches("[ab", "b"));
   EXPECT_FALSE(glob_matches("[ab", "c"));
   EXPECT_TRUE(glob_matches("[a-", "-"));
@@ -65,7 +65,7 @@ TEST(GlobTest, RangesAreOfSignedBytes) {
   EXPECT_TRUE(glob_matches("[\x80-\xff]"sv, "\xf0"));
 }
 
-TEST(GlobTest, TheCaseCountsUnlessItIsSaidNotTo) {
+TEST(GlobTest, CaseMattersByDefault) {
   EXPECT_FALSE(glob_matches("A*", "ab"));
   EXPECT_TRUE(glob_matches_in_any_case("A*", "ab"));
   EXPECT_TRUE(glob_matches_in_any_case("[A-C]", "b"));

@@ -19,7 +19,7 @@ TEST_F(KeysTest, DelRemovesKeysOfAnyType) {
   EXPECT_EQ(text("DBSIZE"), "(integer) 0");
 }
 
-TEST_F(KeysTest, ExistsCountsAKeyAsOftenAsItIsNamed) {
+TEST_F(KeysTest, ExistsCountsRepeatedKeyRepeatedly) {
   run("SET", "a", 1);
   EXPECT_EQ(text("EXISTS", "a", "none", "a"), "(integer) 2");
 }
@@ -36,7 +36,7 @@ TEST_F(KeysTest, TypeNamesTheType) {
 
 // ---- Expiry ----
 
-TEST_F(KeysTest, AKeyIsGoneWhenItsTimeIsUp) {
+TEST_F(KeysTest, ExpiredKeyIsGone) {
   run("SET", "k", 1);
   EXPECT_EQ(text("PEXPIRE", "k", 1'000), "(integer) 1");
   advance_ms(999);
@@ -75,7 +75,7 @@ TEST_F(KeysTest, ExpireOfNoKeyIsZero) {
   EXPECT_EQ(text("EXPIRE", "none", 10, "XX"), "(integer) 0");
 }
 
-TEST_F(KeysTest, ExpireRefusesTimesOutOfRangeEvenOfNoKey) {
+TEST_F(KeysTest, ExpireRefusesOutOfRangeTimeWithoutKey) {
   EXPECT_EQ(text("EXPIRE", "k", "9223372036854775807"), kInvalidExpire);
   EXPECT_EQ(text("EXPIRE", "k", "-9223372036854775808"), kInvalidExpire);
   EXPECT_EQ(text("EXPIRE", "k", "9223372036854775"), kInvalidExpire);
@@ -106,7 +106,7 @@ TEST_F(KeysTest, ExpireNxAndXxLookForAnExpiry) {
   EXPECT_EQ(text("TTL", "k"), "(integer) 20");
 }
 
-TEST_F(KeysTest, ExpireGtAndLtCompareWithNoneAsInfinity) {
+TEST_F(KeysTest, ExpireGtLtTreatNoExpiryAsInfinity) {
   run("SET", "k", 1);
   EXPECT_EQ(text("EXPIRE", "k", 10, "GT"), "(integer) 0");
   EXPECT_EQ(text("EXPIRE", "k", 10, "LT"), "(integer) 1");
@@ -153,7 +153,7 @@ TEST_F(KeysTest, ARenamedHashKeepsItsFields) {
   EXPECT_EQ(text("HGET", "g", "f"), "\"w\"");
 }
 
-TEST_F(KeysTest, SwappedDatabasesAreKeptAndCanBeSwappedBack) {
+TEST_F(KeysTest, SwapdbIsDurableAndReversible) {
   run("SET", "a", 1, "PX", 1'000);
   run("HSET", "h", "f", "v");
   run("SELECT", 3);

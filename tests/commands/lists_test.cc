@@ -36,7 +36,7 @@ TEST_F(ListsCommandTest, AListGoesWithItsLastElement) {
   }
 }
 
-TEST_F(ListsCommandTest, AnElementMayMoveWithinAListOfOne) {
+TEST_F(ListsCommandTest, ElementMayMoveWithinSingletonList) {
   run("RPUSH", "l", "a");
   run("EXPIRE", "l", 100);
   EXPECT_EQ(text("LMOVE", "l", "l", "LEFT", "RIGHT"), R"("a")");

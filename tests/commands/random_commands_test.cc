@@ -154,7 +154,7 @@ class RandomCommandsTest : public CommandTest {
   std::mt19937_64 random_{seed_};
 };
 
-TEST_F(RandomCommandsTest, EachCanBeTakenBackAndAllAreKept) {
+TEST_F(RandomCommandsTest, EachChangeIsUndoableAndDurable) {
   SCOPED_TRACE(seed_text(seed_));
   for (int step = 0; step < 20'000 && !HasFailure(); ++step) {
     run_request(random_request());

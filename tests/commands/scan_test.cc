@@ -80,7 +80,7 @@ TEST_F(ScanTest, MeetsEachMemberThatStays) {
   expect_all("", kStay, met);
 }
 
-TEST_F(ScanTest, MeetsEachFieldThatStaysWhateverBecomesOfItsValue) {
+TEST_F(ScanTest, ScanVisitsStayingFieldsDespiteNewValues) {
   SCOPED_TRACE(seed_text(seed_));
   for (int i = 0; i < kStay; ++i) run("HSET", "h", i, i % 2 == 0 ? "text" : "5");
   const auto met = walk(
@@ -95,7 +95,7 @@ TEST_F(ScanTest, MeetsEachFieldThatStaysWhateverBecomesOfItsValue) {
   expect_all("", kStay, met);
 }
 
-TEST_F(ScanTest, AStepHasAsManyAsAreAskedFor) {
+TEST_F(ScanTest, StepHasRequestedCount) {
   for (int i = 0; i < 3'000; ++i) run("SET", "k" + std::to_string(i), 1);
   EXPECT_EQ(run("SCAN", 0).elements()[1].elements().size(), 10U);
   EXPECT_EQ(run("SCAN", 0, "COUNT", 1'000).elements()[1].elements().size(), 1'000U);

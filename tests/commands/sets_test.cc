@@ -50,7 +50,7 @@ TEST_F(SetsTest, TheSetGoesWithItsLastMember) {
   EXPECT_EQ(text("SADD", "s", "a"), "(integer) 1");
 }
 
-TEST_F(SetsTest, ASetMadeAgainHasNothingOfTheFirst) {
+TEST_F(SetsTest, RecreatedSetHasNoOldMembers) {
   run("SADD", "s", 1, 2, 3);
   commit();
   run("DEL", "s");

@@ -56,7 +56,7 @@ TEST_F(SortedSetCommandsTest, StoringReplacesWhateverIsThere) {
   EXPECT_EQ(all("d"), R"(["y", (double) 5])");
 }
 
-TEST_F(SortedSetCommandsTest, WhatIsDrawnAtRandomIsThereOnceOrOften) {
+TEST_F(SortedSetCommandsTest, RandomDrawsAreDistinctOrRepeated) {
   for (int i = 0; i < 100; ++i) run("ZADD", "z", i, i);
   const Request request = Request::of("ZRANDMEMBER", "z", 60);
   CommandContext context(services(), session(), request, CommandContext::Origin::kClient, false);
@@ -96,7 +96,7 @@ TEST_F(SortedSetCommandsTest, ABlockingCommandParksOnItsKeys) {
   EXPECT_EQ(context.parked()->timeout_ms, 1'500);
 }
 
-TEST_F(SortedSetCommandsTest, OneThatIsWokenTakesFromTheKeyThatWokeIt) {
+TEST_F(SortedSetCommandsTest, WokenPopTakesFromSignalledKey) {
   run("ZADD", "y", 1, "a");
   run("ZADD", "z", 2, "b");
   const Request request = Request::of("BZPOPMIN", "y", "z", 0);

@@ -57,7 +57,7 @@ TEST_F(StreamCommandsTest, ABlockedReadFixesTheIdOfNow) {
   EXPECT_EQ(answer_, R"([["none", [["1-0", ["a", "3"]]]]])");
 }
 
-TEST_F(StreamCommandsTest, ARetryThatFindsNothingWaitsForTheSame) {
+TEST_F(StreamCommandsTest, RetryWithoutDataWaitsForSameKeys) {
   const auto waiting = park(Request::of("XREAD", "BLOCK", 0, "STREAMS", "s", "$"));
   ASSERT_TRUE(waiting.has_value());
   const auto still_waiting = retry(*waiting);
@@ -152,7 +152,7 @@ class StreamCommandsOnAFailingStoreTest : public Test {
   Session session_;
 };
 
-TEST_F(StreamCommandsOnAFailingStoreTest, TheErrorIsTheStoresAndNothingIsHalfApplied) {
+TEST_F(StreamCommandsOnAFailingStoreTest, StoreErrorLeavesNothingHalfApplied) {
   const std::vector<Request> requests = {
       Request::of("XRANGE", "s", "-", "+"),
       Request::of("XREVRANGE", "s", "+", "-", "COUNT", 1),
@@ -179,7 +179,7 @@ TEST_F(StreamCommandsOnAFailingStoreTest, WhatNeedsNoEntriesWorksOn) {
   EXPECT_EQ(run(keyspace_, Request::of("XACK", "s", "g", 1, 2)), "(integer) 2");
 }
 
-TEST_F(StreamCommandsOnAFailingStoreTest, OnceTheStoresEndIsKnownAppendingNeedsNoEntries) {
+TEST_F(StreamCommandsOnAFailingStoreTest, AppendNeedsNoEntriesAfterEndCheck) {
   store_.fails_to_read = false;
   EXPECT_EQ(run(keyspace_, Request::of("XADD", "s", "30", "a", "1")), "\"30-0\"");
   ASSERT_TRUE(keyspace_.commit().ok());

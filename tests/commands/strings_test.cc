@@ -43,7 +43,7 @@ TEST_F(StringsTest, SetNxAndXxLookForTheKey) {
   EXPECT_EQ(text("SET", "k", "4", "NX", "NX"), "(nil)");
 }
 
-TEST_F(StringsTest, SetGetAnswersWhatWasThereEvenIfNothingIsSet) {
+TEST_F(StringsTest, SetGetRepliesOldValueWithoutSetting) {
   EXPECT_EQ(text("SET", "k", "1", "GET"), "(nil)");
   EXPECT_EQ(text("SET", "k", "2", "GET"), "\"1\"");
   EXPECT_EQ(text("SET", "k", "3", "NX", "GET"), "\"2\"");
@@ -72,14 +72,14 @@ TEST_F(StringsTest, SetTakesAnExpiryInFourForms) {
   EXPECT_EQ(text("PTTL", "k"), "(integer) 77");
 }
 
-TEST_F(StringsTest, AnExpiryGivenAgainInTheSameFormReplacesTheFirst) {
+TEST_F(StringsTest, RepeatedExpiryOptionReplacesFirst) {
   EXPECT_EQ(text("SET", "k", "v", "EX", 10, "EX", 20), "OK");
   EXPECT_EQ(text("TTL", "k"), "(integer) 20");
   EXPECT_EQ(text("SET", "k", "v", "EX", "abc", "EX", 30), "OK");
   EXPECT_EQ(text("TTL", "k"), "(integer) 30");
 }
 
-TEST_F(StringsTest, AMomentThatHasPassedLeavesNothingToGet) {
+TEST_F(StringsTest, PastExpiryLeavesNoValue) {
   EXPECT_EQ(text("SET", "k", "v", "PXAT", 1), "OK");
   EXPECT_EQ(text("GET", "k"), "(nil)");
 }
@@ -147,7 +147,7 @@ TEST_F(StringsTest, SetnxSetsOnlyWhatIsNotThere) {
 
 // ---- MGET and MSET ----
 
-TEST_F(StringsTest, MgetAnswersNilForWhatIsNotAString) {
+TEST_F(StringsTest, MgetRepliesNilForOtherTypes) {
   run("SET", "a", 1);
   run("SADD", "s", 1);
   EXPECT_EQ(text("MGET", "a", "none", "s", "a"), R"(["1", (nil), (nil), "1"])");

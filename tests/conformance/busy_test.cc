@@ -77,7 +77,7 @@ TEST_F(BusyTest, WhatIsAnsweredMeanwhileIsWhatRedisAnswers) {
   EXPECT_EQ(answers[0], answers[1]);
 }
 
-TEST_F(BusyTest, AScriptThatCatchesAllIsKilledAsInRedis) {
+TEST_F(BusyTest, ScriptCatchingAllIsKilledAsInRedis) {
   std::vector<std::vector<std::string>> answers;
   for (const std::string& path : both()) {
     answers.push_back(while_busy(path, "while true do pcall(function() while true do end end) end",
@@ -87,7 +87,7 @@ TEST_F(BusyTest, AScriptThatCatchesAllIsKilledAsInRedis) {
   EXPECT_EQ(answers[0][0], answers[1][0]);
 }
 
-TEST_F(BusyTest, WhatHasWrittenCannotBeKilledAsInRedis) {
+TEST_F(BusyTest, WritingScriptIsNotKillableAsInRedis) {
   constexpr std::string_view kWriter =
       "redis.call('SET', KEYS[1], 'v') local n = 0 while n < 1e8 do n = n + 1 end return n";
   std::vector<std::vector<std::string>> answers;

@@ -120,7 +120,7 @@ TEST_P(CommandInfoTest, WithoutNamesItIsAllThatThereIs) {
   }
 }
 
-TEST_P(CommandInfoTest, EachCategoryHasTheCommandsThatItHasInRedis) {
+TEST_P(CommandInfoTest, CategoriesHaveCommandsAsInRedis) {
   std::set<std::string> categories;
   const Reply infos = ours(Request::of("COMMAND"));
   for (const Reply& info : infos.elements()) {

@@ -72,7 +72,7 @@ TEST_F(DifferencesTest, RangesByMemberOfDifferingScoresAreAnswered) {
   EXPECT_FALSE(call("ZRANGEBYLEX", "z", "[a", "[a").is_error());
 }
 
-TEST_F(DifferencesTest, StoringOverAnotherTypeWakesWhoWaitsForASortedSet) {
+TEST_F(DifferencesTest, StoringOverOtherTypeWakesSortedSetWaiter) {
   std::optional<Reply> answer;
   wait_with(*other_, answer, "BZPOPMIN", "z", 0);
   call("SET", "z", "text");
@@ -83,7 +83,7 @@ TEST_F(DifferencesTest, StoringOverAnotherTypeWakesWhoWaitsForASortedSet) {
   EXPECT_EQ(to_debug_string(*answer), R"(["z", "m", "1"])");
 }
 
-TEST_F(DifferencesTest, SwapdbThatBringsSeveralKeysGivesOneOfThem) {
+TEST_F(DifferencesTest, SwapdbWithSeveralKeysServesOne) {
   call("SELECT", 1);
   call("RPUSH", "a", "of a");
   call("RPUSH", "b", "of b");
@@ -193,11 +193,11 @@ TEST_F(DifferencesTest, AGroupRemoves128ExpiredKeys) {
 
 // ---- Scripts ----
 
-TEST_F(DifferencesTest, ANilIndexIsToldBeforeTheGuardOfATable) {
+TEST_F(DifferencesTest, NilIndexErrorPrecedesTableGuard) {
   EXPECT_THAT(call("EVAL", "redis[nil] = 1", 0).text(), HasSubstr("table index is nil"));
 }
 
-TEST_F(DifferencesTest, QuotesInAScriptsFirstLineAreNotTakenOff) {
+TEST_F(DifferencesTest, QuotesInShebangAreKept) {
   EXPECT_THAT(call("EVAL", "#!lua \"flags=no-writes\"\nreturn 1", 0).text(),
               StartsWith("ERR Unknown lua shebang option"));
 }

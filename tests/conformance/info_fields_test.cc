@@ -24,7 +24,7 @@ std::set<std::string> fields_of(Backend& backend) {
   return names;
 }
 
-TEST(InfoFieldsTest, AreThoseOfRedisAndSomeOfOurOwn) {
+TEST(InfoFieldsTest, FieldsAreRedisFieldsAndOurs) {
   RedisBackend redis(RespVersion::k2);
   EmbeddedBackend embedded(RespVersion::k2);
   const std::set<std::string> known = fields_of(redis);

@@ -58,7 +58,7 @@ TEST_F(RunnerTest, EqualBackendsAgree) {
   EXPECT_EQ(run("SET k \"a\\x00b\"\nGET k\nGET none\nINCR k\nSET k"), kNoFailures);
 }
 
-TEST_F(RunnerTest, AChangedAnswerIsReportedWithPlaceCommandAndBothAnswers) {
+TEST_F(RunnerTest, ChangedReplyIsReportedWithPlace) {
   AlteringBackend liar(
       *subject_, [](const std::string& answer) { return answer == ":2\r\n" ? ":3\r\n" : answer; });
   EXPECT_EQ(run("INCR n\n\nINCR n\nINCR n\n", liar),
@@ -73,7 +73,7 @@ TEST_F(RunnerTest, AChangedByteInAnErrorIsReported) {
   EXPECT_EQ(run("SET k a\nINCR k", liar).size(), 1u);
 }
 
-TEST_F(RunnerTest, SlackDoesNotHideWhatItDoesNotName) {
+TEST_F(RunnerTest, SlackHidesOnlyNamedDifferences) {
   AlteringBackend liar(*subject_, [](const std::string& answer) {
     return answer.starts_with("*2") ? "*2\r\n$1\r\nb\r\n$1\r\nc\r\n" : answer;
   });

@@ -31,7 +31,7 @@ std::string error_of(const std::string& text) {
   return "no error";
 }
 
-TEST(TranscriptTest, CasesHaveTitlesAndTheLinesTheyBeginOn) {
+TEST(TranscriptTest, CasesHaveTitlesAndFirstLines) {
   const std::vector<Case> cases =
       parse_transcript("f.txt", "# about\n\n== one\nPING\n  # more\nGET k\n==two\nPING");
   ASSERT_EQ(cases.size(), 2u);

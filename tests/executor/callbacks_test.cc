@@ -62,7 +62,7 @@ TEST_P(CallbackTest, ACompletionMayCallWithADeadline) {
   run_in_completion([&] { EXPECT_EQ((*hurried)("INCR", "n"), Reply::integer(1)); });
 }
 
-TEST_P(CallbackTest, ACompletionMayPipelineMoreThanAGroupHolds) {
+TEST_P(CallbackTest, CompletionMayPipelineMoreThanBatch) {
   open({.group_requests_max = 4});
   run_in_completion([&] {
     std::vector<Request> requests;
@@ -73,7 +73,7 @@ TEST_P(CallbackTest, ACompletionMayPipelineMoreThanAGroupHolds) {
   });
 }
 
-TEST_P(CallbackTest, ACompletionMaySubmitMoreThanTheQueueHolds) {
+TEST_P(CallbackTest, CompletionMaySubmitMoreThanQueue) {
   open({.queue_capacity = 2, .group_requests_max = 2});
   constexpr int kCount = 500;
   std::latch answered(kCount);
@@ -92,7 +92,7 @@ TEST_P(CallbackTest, ACompletionMaySubmitMoreThanTheQueueHolds) {
   for (int i = 0; i < kCount; ++i) ASSERT_EQ(answers[static_cast<std::size_t>(i)], i + 1);
 }
 
-TEST_P(CallbackTest, ABlockingReadInACompletionIsServedByAnotherThread) {
+TEST_P(CallbackTest, BlockingReadInCompletionIsServedByThread) {
   open();
   std::thread writer;
   Reply read;
@@ -104,7 +104,7 @@ TEST_P(CallbackTest, ABlockingReadInACompletionIsServedByAnotherThread) {
   EXPECT_EQ(to_debug_string(read), R"([["s", [["1-1", ["f", "v"]]]]])");
 }
 
-TEST_P(CallbackTest, ABlockingReadInACompletionIsServedByWhatWasSubmittedBefore) {
+TEST_P(CallbackTest, EarlierRequestServesBlockingReadInCompletion) {
   open();
   run_in_completion([&] {
     client_->submit(Request::of("XADD", "s", "1-1", "f", "v"), [](Reply) {});
@@ -182,7 +182,7 @@ class BusyCallerTest : public ::testing::Test {
   std::unique_ptr<Client> client_ = engine_->open_client();
 };
 
-TEST_F(BusyCallerTest, WhatItLeavesToTheServiceThreadIsDoneThoughThatWaitsInACompletion) {
+TEST_F(BusyCallerTest, LeftoverWorkRunsDespiteWaitingCompletion) {
   constexpr int kMoreThanACallerDoes = 200;
   std::latch answered(kMoreThanACallerDoes);
   run_while_held([&] {
@@ -194,7 +194,7 @@ TEST_F(BusyCallerTest, WhatItLeavesToTheServiceThreadIsDoneThoughThatWaitsInACom
   answered.wait();
 }
 
-TEST_F(BusyCallerTest, ACallInACompletionThatHasNotBegunInTimeIsNotRun) {
+TEST_F(BusyCallerTest, LateCallInCompletionIsNotRun) {
   const auto hurried = engine_->open_client({.queue_timeout_ms = 1});
   run_while_held([&] {
     EXPECT_TRUE(has_code((*hurried)("SET", "k", "v"), error_code::kTimedOut));
@@ -218,7 +218,7 @@ TEST_F(BusyCallerTest, ACompletionThatWaitsForRoomGetsIt) {
 
 // ---- Many at once ----
 
-TEST_P(CallbackTest, CompletionsThatCallAndThreadsThatCallLoseNoIncrement) {
+TEST_P(CallbackTest, CallsInCompletionsAndThreadsLoseNothing) {
   open({.queue_capacity = 16, .group_requests_max = 4});
   constexpr int kThreads = 4;
   constexpr int kEach = 500;

@@ -60,14 +60,14 @@ class EverySecondTest : public ::testing::Test {
   std::unique_ptr<Client> client_;
 };
 
-TEST_F(EverySecondTest, WhatIsASecondOldSurvivesAPowerCut) {
+TEST_F(EverySecondTest, SecondOldWriteSurvivesPowerCut) {
   (*client_)("SET", "k", "v");
   engine_->advance_ms(1'000);
   cut_power_and_reopen();
   EXPECT_EQ((*client_)("GET", "k"), Reply::bulk("v"));
 }
 
-TEST_F(EverySecondTest, TheSecondBeginsWithTheFirstWriteThatIsNotSynced) {
+TEST_F(EverySecondTest, SecondBeginsWithFirstUnsyncedWrite) {
   (*client_)("SET", "first", "v");
   engine_->advance_ms(999);
   (*client_)("SET", "second", "v");

@@ -72,7 +72,7 @@ TEST_P(PolicyTest, PipelinesOfManyThreadsStayInOrder) {
   for (auto& thread : threads) thread.join();
 }
 
-TEST_P(PolicyTest, APipelineOverManyKeysIsAnsweredAsOneByOne) {
+TEST_P(PolicyTest, PipelineOverManyKeysMatchesSingleCalls) {
   std::vector<std::vector<Reply>> answers;
   for (const std::size_t at_once : {std::size_t{1}, std::size_t{500}}) {
     const auto engine = open_engine({.policy = GetParam(), .seed = 1});
@@ -148,7 +148,7 @@ TEST_P(PolicyTest, ABlockedReadIsServedByAnotherThread) {
   EXPECT_EQ(to_debug_string(read), R"([["s", [["1-1", ["f", "v"]]]]])");
 }
 
-TEST_P(PolicyTest, EachElementIsPoppedByOneOfThoseWhoWait) {
+TEST_P(PolicyTest, EachElementIsPoppedByOneWaiter) {
   const auto engine = open_engine({.policy = GetParam(), .group_requests_max = 3});
   constexpr int kConsumers = 4;
   constexpr int kElements = 4'000;
@@ -176,7 +176,7 @@ TEST_P(PolicyTest, EachElementIsPoppedByOneOfThoseWhoWait) {
   EXPECT_EQ((*producer)("EXISTS", "l"), Reply::integer(0));
 }
 
-TEST_P(PolicyTest, PipelinesThatWereServedGoOnInTheOrderOfTheirKeys) {
+TEST_P(PolicyTest, ServedPipelinesContinueInKeyOrder) {
   const auto engine = open_engine({.policy = GetParam()});
   std::vector<std::thread> threads;
   for (const char* list : {"a", "b"}) {
@@ -201,7 +201,7 @@ TEST(ExecutorTest, ABlockedReadTimesOut) {
             Reply::Kind::kNilArray);
 }
 
-TEST(ExecutorTest, AFullQueueAnswersOverloadedToWhoAskedNotToWait) {
+TEST(ExecutorTest, FullQueueRepliesOverloadedIfConfigured) {
   Holder holder;
   const auto engine = open_engine({.queue_capacity = 2}, {holder.script()});
   std::thread busy([&] { engine->open_client()->call(holder.request()); });
@@ -223,7 +223,7 @@ TEST(ExecutorTest, AFullQueueAnswersOverloadedToWhoAskedNotToWait) {
   EXPECT_EQ((*impatient)("GET", "n"), Reply::bulk("2"));
 }
 
-TEST(ExecutorTest, WhoWaitsForRoomInTheQueueIsServed) {
+TEST(ExecutorTest, WaiterForQueueSpaceIsServed) {
   Holder holder;
   const auto engine = open_engine({.queue_capacity = 1}, {holder.script()});
   std::thread busy([&] { engine->open_client()->call(holder.request()); });
@@ -236,7 +236,7 @@ TEST(ExecutorTest, WhoWaitsForRoomInTheQueueIsServed) {
   EXPECT_EQ((*engine->open_client())("GET", "n"), Reply::bulk("4"));
 }
 
-TEST(ExecutorTest, ARequestThatHasNotBegunInTimeIsNotRun) {
+TEST(ExecutorTest, LateRequestIsNotRun) {
   Holder holder;
   const auto engine = open_engine({}, {holder.script()});
   std::thread busy([&] { engine->open_client()->call(holder.request()); });
@@ -248,7 +248,7 @@ TEST(ExecutorTest, ARequestThatHasNotBegunInTimeIsNotRun) {
   EXPECT_EQ((*engine->open_client())("EXISTS", "k"), Reply::integer(0));
 }
 
-TEST(ExecutorTest, WhoStillWaitsForRoomWhenHisTimeIsUpIsNotRun) {
+TEST(ExecutorTest, TimedOutQueueWaiterIsNotRun) {
   Holder holder;
   const auto engine = open_engine({.queue_capacity = 1}, {holder.script()});
   std::thread busy([&] { engine->open_client()->call(holder.request()); });
@@ -271,7 +271,7 @@ TEST(ExecutorTest, WhoStillWaitsForRoomWhenHisTimeIsUpIsNotRun) {
   EXPECT_EQ((*client)("GET", "n"), Reply::bulk("1"));
 }
 
-TEST(ExecutorTest, AClientCalledFromInsideTheTurnIsAnErrorNotADeadlock) {
+TEST(ExecutorTest, ClientInsideTurnIsErrorNotDeadlock) {
   std::unique_ptr<Client> inner;
   Reply seen;
   const auto engine = open_engine({}, {{"reenter", [&](NativeCall&) {
@@ -307,7 +307,7 @@ TEST(ExecutorTest, AClientMayOutliveItsEngine) {
   EXPECT_TRUE(client->sync().is_error());
 }
 
-TEST(ExecutorTest, WhatIsSubmittedToAClosedEngineIsAnswered) {
+TEST(ExecutorTest, ClosedEngineRepliesToSubmissions) {
   const auto engine = open_engine();
   const auto client = engine->open_client();
   engine->close();
@@ -355,7 +355,7 @@ TEST(ExecutorTest, ClosingAnswersThoseWhoWaitForRoom) {
   }
 }
 
-TEST_P(PolicyTest, ARequestIsRunExactlyIfItIsNotAnsweredTimedOut) {
+TEST_P(PolicyTest, RequestRunsExactlyIfNotTimedOut) {
   // Deadlines that pass at any moment: waiting for room, queued, being begun.
   const auto engine =
       open_engine({.policy = GetParam(), .queue_capacity = 2, .group_requests_max = 2});
@@ -415,7 +415,7 @@ class LongScript {
 
 constexpr auto kOnServiceThread = EngineOptions::Policy::kServiceThreadOnly;
 
-TEST(ExecutorTest, OthersAreAnsweredBusyWhileAScriptRunsTooLongAndItCanBeKilled) {
+TEST(ExecutorTest, LongScriptRepliesBusyAndIsKillable) {
   const auto engine = open_engine({.policy = kOnServiceThread, .script_busy_after_ms = 1});
   const auto client = engine->open_client();
   {
@@ -426,7 +426,7 @@ TEST(ExecutorTest, OthersAreAnsweredBusyWhileAScriptRunsTooLongAndItCanBeKilled)
   EXPECT_EQ((*client)("PING"), Reply::status("PONG"));
 }
 
-TEST(ExecutorTest, ATransactionGoesOnWhileAScriptRunsTooLong) {
+TEST(ExecutorTest, TransactionContinuesDuringLongScript) {
   const auto engine = open_engine({.policy = kOnServiceThread, .script_busy_after_ms = 1});
   const auto client = engine->open_client();
   EXPECT_EQ((*client)("MULTI"), Reply::ok());
@@ -457,7 +457,7 @@ TEST(ExecutorTest, AScriptThatHasWrittenCannotBeKilled) {
   EXPECT_EQ((*client)("GET", "k"), Reply::bulk("v"));
 }
 
-TEST(ExecutorTest, AScriptThatHasWrittenCanBeKilledWhereItIsRolledBack) {
+TEST(ExecutorTest, WritingScriptIsKillableWithRollback) {
   const auto engine = open_engine(
       {.policy = kOnServiceThread, .script_busy_after_ms = 1, .roll_back_failed_scripts = true});
   const auto client = engine->open_client();
@@ -512,7 +512,7 @@ TEST(ExecutorTest, SecondCloseKillsAwaitedScript) {
   EXPECT_THAT(reply.get().text(), testing::StartsWith("ERR Script killed by user"));
 }
 
-TEST(ExecutorTest, TimersRunOnTheServiceThreadAndMayUseAClient) {
+TEST(ExecutorTest, TimersOnServiceThreadMayUseClient) {
   const auto engine = open_engine();
   const auto client = engine->open_client();
   std::latch ran(1);

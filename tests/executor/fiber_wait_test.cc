@@ -19,7 +19,7 @@ std::unique_ptr<Client> fiber_client(Backend& backend, ClientOptions options = {
   return backend.open_client(options);
 }
 
-TEST(FiberWaitTest, AThousandFibersOnOneThreadLoseNoIncrement) {
+TEST(FiberWaitTest, ThousandFibersLoseNoIncrement) {
   const auto engine = open_engine();
   const auto client = fiber_client(*engine);
   std::vector<boost::fibers::fiber> fibers;
@@ -127,7 +127,7 @@ TEST(FiberWaitTest, ItMayBeCalledInACompletion) {
   }
 }
 
-TEST(FiberWaitTest, ItMayBeCalledInACompletionInManualMode) {
+TEST(FiberWaitTest, FiberWaitWorksInManualModeCompletion) {
   ManualClock clock;
   const auto engine = open_engine({.manual_clock = &clock});
   const auto client = fiber_client(*engine);
@@ -137,7 +137,7 @@ TEST(FiberWaitTest, ItMayBeCalledInACompletionInManualMode) {
 }
 
 // A command on a fiber's stack would overrun it: Lua and the native scripts need more.
-TEST(FiberWaitTest, NoCommandRunsOnAFiberThoughTheQueueIsFull) {
+TEST(FiberWaitTest, FullQueueRunsNoCommandOnFiber) {
   std::atomic<bool> ran_elsewhere = true;
   const std::thread::id here = std::this_thread::get_id();
   const auto engine = open_engine({.queue_capacity = 2}, {{"where", [&](NativeCall&) {

@@ -21,7 +21,7 @@ TEST_F(ManualModeTest, KeysExpireWhenTheClockIsMoved) {
   EXPECT_EQ((*client_)("DBSIZE"), Reply::integer(0));
 }
 
-TEST_F(ManualModeTest, TimersFireInOrderOfTheirTimeEachAtItsTime) {
+TEST_F(ManualModeTest, TimersFireInOrderAtTheirTimes) {
   std::vector<std::pair<int, std::int64_t>> fired;
   const std::int64_t start_ms = clock_.monotonic_ms();
   Scheduler& scheduler = engine_->scheduler();
@@ -37,7 +37,7 @@ TEST_F(ManualModeTest, TimersFireInOrderOfTheirTimeEachAtItsTime) {
   EXPECT_EQ(fired, (std::vector<std::pair<int, std::int64_t>>{{1, 10}, {2, 20}, {3, 30}}));
 }
 
-TEST_F(ManualModeTest, ABlockedReadIsServedWhenSomethingIsAdded) {
+TEST_F(ManualModeTest, BlockedReadIsServedByAddition) {
   Reply read;
   client_->submit(Request::of("XREAD", "BLOCK", 0, "STREAMS", "s", "$"),
                   [&](Reply reply) { read = std::move(reply); });
@@ -46,7 +46,7 @@ TEST_F(ManualModeTest, ABlockedReadIsServedWhenSomethingIsAdded) {
   EXPECT_EQ(to_debug_string(read), R"([["s", [["1-1", ["f", "v"]]]]])");
 }
 
-TEST_F(ManualModeTest, ABlockedReadTimesOutWhenTheClockIsMoved) {
+TEST_F(ManualModeTest, BlockedReadTimesOutWithClock) {
   std::optional<Reply> read;
   client_->submit(Request::of("XREAD", "BLOCK", 50, "STREAMS", "s", "$"),
                   [&](Reply reply) { read = std::move(reply); });
@@ -57,7 +57,7 @@ TEST_F(ManualModeTest, ABlockedReadTimesOutWhenTheClockIsMoved) {
   EXPECT_EQ(read->kind(), Reply::Kind::kNilArray);
 }
 
-TEST_F(ManualModeTest, AnUnblockedReadIsAnsweredAsIfItsTimeWereUp) {
+TEST_F(ManualModeTest, UnblockedReadRepliesAsTimedOut) {
   std::vector<Reply> reads;
   for (int i = 0; i < 2; ++i) {
     client_->submit(Request::of("XREAD", "BLOCK", 0, "STREAMS", "s", "$"),
@@ -84,7 +84,7 @@ TEST_F(ManualModeTest, AClientThatIsGoneTakesNothing) {
             "[(integer) 0, (nil), (nil), (nil array)]");
 }
 
-TEST_F(ManualModeTest, BlockedGroupReadersAreServedInOrderOfArrival) {
+TEST_F(ManualModeTest, BlockedGroupReadersAreServedInOrder) {
   (*client_)("XGROUP", "CREATE", "s", "g", "0", "MKSTREAM");
   std::vector<std::string> served;
   for (const char* consumer : {"first", "second"}) {
@@ -98,7 +98,7 @@ TEST_F(ManualModeTest, BlockedGroupReadersAreServedInOrderOfArrival) {
   EXPECT_EQ(served, (std::vector<std::string>{"first", "second"}));
 }
 
-TEST_F(ManualModeTest, ABlockingCallThatOnlyItsOwnThreadCouldServeTimesOutAtOnce) {
+TEST_F(ManualModeTest, BlockingCallOnOnlyThreadTimesOut) {
   EXPECT_TRUE((*client_)("XREAD", "BLOCK", 0, "STREAMS", "s", "0").is_nil());
 }
 
@@ -114,14 +114,14 @@ TEST_F(ManualModeTest, TimeStandsStillBetweenMoves) {
   EXPECT_EQ(first, (StreamId{static_cast<std::uint64_t>(ManualClock::kStartMs), 0}));
 }
 
-TEST_F(ManualModeTest, AutomaticStreamIdsNeverGoBackEvenIfTheClockDoes) {
+TEST_F(ManualModeTest, AutomaticIdsAscendDespiteClockJump) {
   const StreamId first = *StreamId::parse((*client_)("XADD", "s", "*", "f", "v").text());
   clock_.set_now_ms(ManualClock::kStartMs - 60'000);
   const StreamId second = *StreamId::parse((*client_)("XADD", "s", "*", "f", "v").text());
   EXPECT_LT(first, second);
 }
 
-TEST(ManualModeSeedTest, TheSameSeedGivesTheSameOrderOfIteration) {
+TEST(ManualModeSeedTest, SameSeedGivesSameIterationOrder) {
   const auto members = [](std::uint64_t seed) {
     ManualClock clock;
     const auto engine = open_engine({.manual_clock = &clock, .seed = seed});
@@ -155,7 +155,7 @@ TEST_F(ManualModeTest, ConfigAndInfoReportServerSettings) {
   EXPECT_THAT(info, testing::HasSubstr("\nmaxclients:12\r"));
 }
 
-TEST_F(ManualModeTest, AClientMayOutliveTheEngineAndItsClock) {
+TEST_F(ManualModeTest, ClientMayOutliveEngineAndClock) {
   std::unique_ptr<Client> client;
   std::unique_ptr<Client> patient;
   {
@@ -176,7 +176,7 @@ TEST_F(ManualModeTest, AClientMayOutliveTheEngineAndItsClock) {
   }
 }
 
-TEST_F(ManualModeTest, TheClockGoesNeitherBackNorPastItsEnd) {
+TEST_F(ManualModeTest, ClockGoesNeitherBackNorPastEnd) {
   engine_->advance_ms(0);
   EXPECT_THROW(engine_->advance_ms(-1), std::invalid_argument);
   EXPECT_THROW(engine_->advance_ms(Engine::kLastMs - clock_.now_ms() + 1), std::invalid_argument);

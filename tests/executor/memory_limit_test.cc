@@ -40,7 +40,7 @@ class MemoryLimitTest : public ::testing::Test {
   std::unique_ptr<Client> client_ = engine_->open_client();
 };
 
-TEST_F(MemoryLimitTest, WritesEndWhereTheBoundIsAndGoOnWhenThereIsRoom) {
+TEST_F(MemoryLimitTest, WritesStopAtBoundAndResumeBelow) {
   int taken = 0;
   while (!is_refusal(run("SET", taken, std::string(1'000, 'x')))) ++taken;
   EXPECT_GT(taken, 700);
@@ -53,7 +53,7 @@ TEST_F(MemoryLimitTest, WritesEndWhereTheBoundIsAndGoOnWhenThereIsRoom) {
   EXPECT_EQ(run("SET", 0, "x"), Reply::ok());
 }
 
-TEST_F(MemoryLimitTest, WithinAGroupTooEachRequestSeesWhatThoseBeforeItTook) {
+TEST_F(MemoryLimitTest, RequestsInBatchSeeEarlierMemoryUse) {
   std::vector<Request> requests;
   for (int i = 0; i < 5; ++i) requests.push_back(Request::of("SET", i, std::string(400'000, 'x')));
   requests.push_back(Request::of("FLUSHALL"));

@@ -14,7 +14,7 @@ Park park_on(std::vector<std::string> keys, std::int64_t timeout_ms = 0) {
   return {.keys = std::move(keys), .timeout_ms = timeout_ms, .retry = {}, .on_timeout = {}};
 }
 
-TEST(ParkingLotTest, WaitersOfAKeyComeInOrderOfArrival) {
+TEST(ParkingLotTest, WaitersOfKeyComeInArrivalOrder) {
   ParkingLot lot;
   Waiter first;
   Waiter second;

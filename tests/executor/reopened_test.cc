@@ -43,7 +43,7 @@ class ReopenedTest : public testing::Test {
   std::unique_ptr<Client> client_;
 };
 
-TEST_F(ReopenedTest, WhatIsThereServesABlockingReadAtOnce) {
+TEST_F(ReopenedTest, ExistingEntryServesBlockingReadAtOnce) {
   call("RPUSH", "l", "a");
   call("ZADD", "z", 1, "m");
   call("XADD", "s", "1-1", "f", "v");
@@ -55,7 +55,7 @@ TEST_F(ReopenedTest, WhatIsThereServesABlockingReadAtOnce) {
             R"([["s", [["1-1", ["f", "v"]]]]])");
 }
 
-TEST_F(ReopenedTest, WhoWaitsIsServedInTheOrderOfArrival) {
+TEST_F(ReopenedTest, WaitersAreServedInArrivalOrder) {
   call("RPUSH", "l", "gone");
   call("LPOP", "l");
   reopen();
@@ -84,7 +84,7 @@ TEST_F(ReopenedTest, AGroupGoesOnWaitingWhereItStood) {
   EXPECT_EQ(call("XACK", "s", "g", "1-1", "2-1"), "(integer) 2");
 }
 
-TEST_F(ReopenedTest, AWaitThatIsNotServedEndsAtItsTime) {
+TEST_F(ReopenedTest, UnservedWaitEndsAtTimeout) {
   reopen();
   std::optional<std::string> read;
   submit(read, "XREAD", "BLOCK", 50, "STREAMS", "s", "$");

@@ -25,7 +25,7 @@ class StoreFailureTest : public testing::Test {
   }
 };
 
-TEST_F(StoreFailureTest, AGroupThatCouldNotBeCommittedIsUndoneAndItsOutcomeUnknown) {
+TEST_F(StoreFailureTest, FailedCommitUndoesBatchWithUnknownOutcome) {
   const auto engine = open();
   const auto client = engine->open_client();
   (*client)("SET", "stock", 10);
@@ -40,7 +40,7 @@ TEST_F(StoreFailureTest, AGroupThatCouldNotBeCommittedIsUndoneAndItsOutcomeUnkno
   EXPECT_EQ((*client)("SCARD", "buyers"), Reply::integer(1));
 }
 
-TEST_F(StoreFailureTest, AfterAFailedCommitWritesAreRefusedWithTheReasonAndReadsServed) {
+TEST_F(StoreFailureTest, FailedCommitRefusesWritesAndServesReads) {
   const auto engine = open();
   const auto client = engine->open_client();
   (*client)("SET", "k", "v", "PX", 100);
@@ -65,7 +65,7 @@ TEST_F(StoreFailureTest, AFailedSyncStopsWritesToo) {
   EXPECT_TRUE(has_code((*client)("SET", "k", "v"), "MISCONF"));
 }
 
-TEST_F(StoreFailureTest, AParkedReadServedByAFailedGroupGetsNoAnswerFromIt) {
+TEST_F(StoreFailureTest, BlockedReadGetsNoReplyFromFailedBatch) {
   const auto engine = open();
   const auto client = engine->open_client();
   std::optional<Reply> read;
@@ -77,7 +77,7 @@ TEST_F(StoreFailureTest, AParkedReadServedByAFailedGroupGetsNoAnswerFromIt) {
   EXPECT_TRUE(has_code(*read, error_code::kOutcomeUnknown)) << to_debug_string(*read);
 }
 
-TEST_F(StoreFailureTest, WhatAParkedPopTookInAFailedGroupIsBack) {
+TEST_F(StoreFailureTest, FailedBatchRestoresElementOfBlockedPop) {
   const auto engine = open();
   const auto client = engine->open_client();
   std::optional<Reply> popped;
@@ -91,7 +91,7 @@ TEST_F(StoreFailureTest, WhatAParkedPopTookInAFailedGroupIsBack) {
   EXPECT_EQ((*client)("ZCARD", "y"), Reply::integer(2));
 }
 
-TEST_F(StoreFailureTest, EveryWriteInTurnMayFailAndReopeningShowsWholeGroupsOnly) {
+TEST_F(StoreFailureTest, AnyFailedWriteLeavesWholeBatches) {
   // Each group moves a unit from one key to another and says so in a stream: the sum never changes.
   for (int nth = 1; nth <= 20; ++nth) {
     for (const auto kept : {FaultyStore::Kept::kNo, FaultyStore::Kept::kYes}) {
@@ -122,7 +122,7 @@ TEST_F(StoreFailureTest, EveryWriteInTurnMayFailAndReopeningShowsWholeGroupsOnly
   }
 }
 
-TEST(StoreFailureThreadedTest, EveryoneInTheFailedGroupIsToldTheOutcomeIsUnknownRefusalsIncluded) {
+TEST(StoreFailureThreadedTest, FailedBatchRepliesUnknownOutcomeToAll) {
   MemoryStore disk;
   FaultyStore store{disk};
   std::latch entered(1);

@@ -81,7 +81,7 @@ TEST_F(FaultyOrderStoreTest, PoisonIsRefusedAlone) {
   EXPECT_EQ(count(), 2);
 }
 
-TEST_F(FaultyOrderStoreTest, TheHookIsCalledAroundEveryWriteThatSucceeds) {
+TEST_F(FaultyOrderStoreTest, HookSurroundsEverySuccessfulWrite) {
   std::vector<Point> points;
   store_.at_every_point([&](Point point) { points.push_back(point); });
   store_.fail_write(2);
@@ -90,7 +90,7 @@ TEST_F(FaultyOrderStoreTest, TheHookIsCalledAroundEveryWriteThatSucceeds) {
   EXPECT_EQ(points, (std::vector{Point::kBeforeWrite, Point::kAfterWrite, Point::kBeforeWrite}));
 }
 
-TEST_F(FaultyOrderStoreTest, ReadsAndVouchersFailUntilTheyAreToldNotTo) {
+TEST_F(FaultyOrderStoreTest, ReadsAndVouchersFailUntilReset) {
   VoucherVersion version;
   version.voucher.id = 7;
   version.version = 1;

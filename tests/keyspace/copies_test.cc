@@ -90,7 +90,7 @@ class CopiesTest : public ::testing::Test {
   std::unique_ptr<Keyspace> keyspace_;
 };
 
-TEST_F(CopiesTest, ACopyOfAStreamIsTheSameAndKept) {
+TEST_F(CopiesTest, StreamCopyIsEqualAndDurable) {
   const std::string expected = described(make_stream().stream());
   ASSERT_TRUE(copy_object(*db().find("x"), db(3), "y").ok());
   EXPECT_EQ(described(db(3).find("y")->stream()), expected);
@@ -99,7 +99,7 @@ TEST_F(CopiesTest, ACopyOfAStreamIsTheSameAndKept) {
   EXPECT_EQ(described(db().find("x")->stream()), expected);
 }
 
-TEST_F(CopiesTest, ACopyOfAStreamCanBeTakenBack) {
+TEST_F(CopiesTest, StreamCopyCanBeUndone) {
   make_stream();
   ASSERT_TRUE(keyspace_->commit().ok());
   const std::string expected = described(db().find("x")->stream());
@@ -174,7 +174,7 @@ TEST_F(CopiesTest, ChangeAfterSavepointIsUndoneOnCopy) {
 
 // ---- Encodings ----
 
-TEST_F(CopiesTest, WhatOutgrewItsEncodingStaysLargeUntilItIsReopened) {
+TEST_F(CopiesTest, LargeEncodingLastsUntilReopened) {
   Object& hash = hashes::create(db(), "h");
   hashes::set(db(), hash, "f", std::string(65, 'x'));
   hashes::set(db(), hash, "f", "v");
@@ -193,7 +193,7 @@ TEST_F(CopiesTest, WhatOutgrewItsEncodingStaysLargeUntilItIsReopened) {
   EXPECT_EQ(encoding("s"), "intset");
 }
 
-TEST_F(CopiesTest, WhatIsLargeIsLargeWhenItIsReopened) {
+TEST_F(CopiesTest, LargeValueIsLargeAfterReopening) {
   Object& field = hashes::create(db(), "field");
   hashes::set(db(), field, std::string(65, 'x'), "v");
   Object& many = hashes::create(db(), "many");
@@ -240,7 +240,7 @@ TEST_F(CopiesTest, ALimitThatIsRaisedMakesNothingSmall) {
   EXPECT_EQ(encoding("s"), "hashtable");
 }
 
-TEST_F(CopiesTest, ALimitThatIsLoweredMakesNothingLargeUntilItGrows) {
+TEST_F(CopiesTest, LoweredLimitAffectsOnlyGrowth) {
   Object& set = sets::create(db(), "s");
   for (int i = 0; i < 10; ++i) sets::add(db(), set, std::to_string(i));
   EncodingLimits limits;

@@ -38,12 +38,12 @@ TEST(DatabaseTest, ObjectsThatShareAnIdAreNotLoaded) {
   EXPECT_TRUE(absl::IsDataLoss(load_hashes({{"a", 1}, {"b", 1}})));
 }
 
-TEST(DatabaseTest, AnIdThatWasNeverGivenIsNotLoaded) {
+TEST(DatabaseTest, UnassignedIdIsNotLoaded) {
   EXPECT_TRUE(absl::IsDataLoss(load_hashes({{"a", std::uint64_t{1} << 63}})));
 }
 
 /// Whatever was found before: what is found now is what is there.
-TEST(DatabaseTest, FindsWhatIsThereAfterAnyChangeAndRollback) {
+TEST(DatabaseTest, FindMatchesModelAfterChangesAndRollbacks) {
   const std::uint64_t seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
   std::mt19937_64 random(seed);

@@ -46,7 +46,7 @@ TEST(HashValueTest, AssignAndEraseGiveWhatWasThere) {
   EXPECT_EQ(hash.size(), 0U);
 }
 
-TEST(HashValueTest, APairChangesItsTableWithoutBeingThereTwice) {
+TEST(HashValueTest, PairChangesTableWithoutDuplicate) {
   HashValue hash(7);
   assign(hash, "17", "1");
   EXPECT_EQ(assign(hash, "17", "text"), "1");
@@ -108,7 +108,7 @@ TEST(HashValueTest, AgreesWithAnUnorderedMap) {
   EXPECT_EQ(pairs_of(hash), model);
 }
 
-TEST(HashValueTest, ACountPerUserCostsAQuarterOfWhatRedisNeeds) {
+TEST(HashValueTest, CountPerUserCostsQuarterOfRedis) {
   constexpr std::int64_t kUsers = 1'000'000;
   HashValue hash(7);
   for (std::int64_t user = 0; user < kUsers; ++user) assign(hash, DecimalText(user).view(), "1");

@@ -51,7 +51,7 @@ TEST_F(KeySignalsTest, AListIsReadyWhenItIsMade) {
   EXPECT_EQ(signals(), Signals{}) << "nobody waits for one that is there, or for its end";
 }
 
-TEST_F(KeySignalsTest, AListIsReadyWhereItIsMovedTo) {
+TEST_F(KeySignalsTest, MovedListSignalsItsNewKey) {
   Object& list = lists::create(db(), "l");
   lists::push(db(), list, lists::End::kTail, "a");
   signals();

@@ -70,7 +70,7 @@ TEST(ListBlockTest, GivesBackTheElementsItWasGiven) {
   }
 }
 
-TEST(ListBlockTest, TheRoomOfWhatIsGoneIsUsedAgain) {
+TEST(ListBlockTest, SpaceOfRemovedElementsIsReused) {
   ListBlock block;
   const std::string element(76, 'x');  // 78 bytes
   std::size_t count = 0;

@@ -282,7 +282,7 @@ TEST_F(ListsAtTheEdgeTest, AndBetween) {
 
 // ---- Loading ----
 
-TEST_F(ListsTest, ARecordThatMakesNoSenseIsNotLoaded) {
+TEST_F(ListsTest, InvalidRecordIsNotLoaded) {
   push({"a"});
   commit();
   StoreBatch batch;

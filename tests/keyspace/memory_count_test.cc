@@ -42,7 +42,7 @@ class MemoryCountTest : public ::testing::Test {
 
 TEST_F(MemoryCountTest, AnEmptyKeyspaceHoldsNothing) { EXPECT_EQ(bytes(), 0U); }
 
-TEST_F(MemoryCountTest, WhatIsRemovedCountsNoMoreThoughItMayComeBack) {
+TEST_F(MemoryCountTest, RemovedObjectDoesNotCountUntilRestored) {
   strings::set(db(), "k", StringValue(std::string_view(std::string(1'000'000, 'x'))));
   commit();
   EXPECT_GT(bytes(), 1'000'000U);
@@ -58,7 +58,7 @@ TEST_F(MemoryCountTest, WhatIsRemovedCountsNoMoreThoughItMayComeBack) {
   EXPECT_EQ(bytes(), measured_bytes(keyspace()));
 }
 
-TEST_F(MemoryCountTest, FewBytesMoreAreCountedWhereTheyAreAllocated) {
+TEST_F(MemoryCountTest, CountExceedsAllocationsByFewBytes) {
   strings::set(db(), "k", StringValue(std::int64_t{1}));
   const std::size_t before = bytes();
   strings::set(db(), "k", StringValue(std::int64_t{2}));
@@ -67,7 +67,7 @@ TEST_F(MemoryCountTest, FewBytesMoreAreCountedWhereTheyAreAllocated) {
   EXPECT_EQ(bytes(), before + heap_block(34));
 }
 
-TEST_F(MemoryCountTest, IsThatOfACountFromScratchWhateverHappens) {
+TEST_F(MemoryCountTest, CountEqualsCountFromScratch) {
   const std::uint64_t seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
   RandomChanges random(seed);

@@ -200,7 +200,7 @@ TEST_F(RemovalRecordsTest, ReplacedOrExpiredCollectionWritesNoRange) {
   EXPECT_EQ(records(), 0U);
 }
 
-TEST_F(RemovalRecordsTest, MarksOfASetAreRemovedByTheirKeys) {
+TEST_F(RemovalRecordsTest, TombstonesAreRemovedByTheirKeys) {
   run("SADD s 1 2 three");  // a run
   run("SREM s 1 three");    // two marks
   run("SADD s three");      // one of them becomes an element
@@ -215,7 +215,7 @@ TEST_F(RemovalRecordsTest, MarksOfASetAreRemovedByTheirKeys) {
   EXPECT_EQ(records(), 0U);
 }
 
-TEST_F(RemovalRecordsTest, ManyMarksOfASetAreRemovedByRanges) {
+TEST_F(RemovalRecordsTest, ManyTombstonesAreRemovedByRanges) {
   run(with_elements("SADD s", 100));
   for (int i = 0; i < 99; ++i) run("SREM s e" + std::to_string(i));
   EXPECT_EQ(removals_of("DEL s"), (Removals{.singles = 1, .ranges = 2}));
@@ -234,7 +234,7 @@ TEST_F(RemovalRecordsTest, StreamRemovesItsRecordsByTheirKeys) {
   EXPECT_EQ(last_stream(), 0U);
 }
 
-TEST_F(RemovalRecordsTest, StreamWithManyPendingEntriesRemovesThemByOneRange) {
+TEST_F(RemovalRecordsTest, ManyPendingEntriesAreRemovedByOneRange) {
   for (int i = 1; i <= 100; ++i) run("XADD s " + std::to_string(i) + "-0 f v");
   run("XGROUP CREATE s g 0");
   run("XREADGROUP GROUP g alice STREAMS s >");
@@ -303,7 +303,7 @@ TEST_F(RemovalRecordsTest, FlushDbMergesNeighbours) {
   EXPECT_EQ(run("SCARD other").integer(), 3);
 }
 
-TEST_F(RemovalRecordsTest, FlushDbAmongOthersRemovesSmallObjectsByTheirKeys) {
+TEST_F(RemovalRecordsTest, FlushDbRemovesSmallObjectsByKeys) {
   for (int i = 0; i < 200; ++i) {
     run("SELECT " + std::to_string(i % 2));
     run("SADD set" + std::to_string(i) + " 1");

@@ -313,7 +313,7 @@ TEST(SegmentedTableTest, TheLastOfManyIsDrawn) {
 
 // ---- Unlucky and hostile keys ----
 
-TEST(SegmentedTableTest, KeysThatShareTheirTopBitsGrowOneSegmentInsteadOfTheDirectory) {
+TEST(SegmentedTableTest, SharedTopBitsGrowSegmentNotDirectory) {
   SegmentedTable<ChosenHash> table;
   constexpr std::uint64_t kKeys = 20'000;
   for (std::uint64_t i = 0; i < kKeys; ++i) table.insert(i << 7);

@@ -176,7 +176,7 @@ TEST_F(SetRecordsTest, ARemovedSetLeavesNothing) {
 
 // ---- Members that come and go ----
 
-TEST_F(SetRecordsTest, WhereMembersComeAndGoRecordsDoNotPileUp) {
+TEST_F(SetRecordsTest, ChangingMembersDoNotAccumulateRecords) {
   add_all({"1", "2", "3"});
   commit();
   std::size_t most = 0;
@@ -338,7 +338,7 @@ TEST_F(MarkedSetTest, WhatTheGroupAddedBeforeIsWrittenToo) {
   EXPECT_EQ(reloaded(), (Members{"1", "3", "4"}));
 }
 
-TEST_F(MarkedSetTest, IsAsItWasWhenThatIsTakenBack) {
+TEST_F(MarkedSetTest, UndoRestoresRecords) {
   add_all({"4", "5"});
   const auto mark = keyspace_->changes().mark();
   remove("2");

@@ -36,7 +36,7 @@ TEST(SetValueTest, InsertAndEraseSayWhetherTheyChangedAnything) {
   EXPECT_EQ(set.size(), 0U);
 }
 
-TEST(SetValueTest, OnlyTheCanonicalFormOfANumberIsThatNumber) {
+TEST(SetValueTest, OnlyCanonicalFormIsInteger) {
   SetValue set(7);
   set.insert("5");
   for (const std::string_view other : {"05", "+5", " 5", "5 ", "5.0"}) {

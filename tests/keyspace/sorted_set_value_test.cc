@@ -38,7 +38,7 @@ std::vector<Pair> pairs_back(const SortedSetValue& value, std::size_t first, std
   return pairs;
 }
 
-TEST(SortedSetValueTest, AssignAndEraseGiveTheScoreThatWasThere) {
+TEST(SortedSetValueTest, AssignAndEraseReturnOldScore) {
   SortedSetValue value(7, kLimits);
   EXPECT_EQ(value.assign("a", 1).old_score, std::nullopt);
   EXPECT_EQ(value.assign("a", 2).old_score, 1);
@@ -79,7 +79,7 @@ TEST(SortedSetValueTest, InfinitiesAreTheEnds) {
 }
 
 // As OBJECT ENCODING shows it.
-TEST(SortedSetValueTest, ManyMembersOrALongOneMakeItLargeForEver) {
+TEST(SortedSetValueTest, ManyOrLongMembersMakeItLarge) {
   SortedSetValue many(7, kLimits);
   for (int i = 0; i < 128; ++i) many.assign(std::to_string(i), i);
   EXPECT_TRUE(many.is_small());
@@ -256,7 +256,7 @@ TEST_F(SortedSetModelTest, TakesMembersThatComeInAnyOrder) {
 }
 
 // Redis needs about 100 bytes.
-TEST(SortedSetValueTest, AMillionUsersCostLessThanSeventyBytesEach) {
+TEST(SortedSetValueTest, MillionUsersCostUnderSeventyBytesEach) {
   constexpr std::int64_t kUsers = 1'000'000;
   std::mt19937_64 random(7);
   SortedSetValue value(7, kLimits);

@@ -140,7 +140,7 @@ TEST_F(SortedSetsTest, ARollbackRestoresScoresMembersAndSmallness) {
   EXPECT_EQ(reloaded(), before);
 }
 
-TEST_F(SortedSetsTest, ARollbackBringsBackAKeyThatWentWithItsLastMember) {
+TEST_F(SortedSetsTest, RollbackRestoresKeyOfLastMember) {
   set("a", 1);
   set("b", 2);
   commit();

@@ -112,7 +112,7 @@ TEST(StreamRunTest, FindsThePositionOfAnId) {
   EXPECT_EQ(run.last(), (StreamId{9, 0}));
 }
 
-TEST(StreamRunTest, ARunThatHasGrownIsReadFromWhereItEnded) {
+TEST(StreamRunTest, GrownSegmentIsReadFromItsOldEnd) {
   RunWriter writer;
   DecodedRun run;
   std::vector<Entry> entries;
@@ -160,7 +160,7 @@ TEST(StreamRunTest, ARunIsBounded) {
   EXPECT_FALSE(early.takes({(std::uint64_t{1} << 62) + 1, 0}));
 }
 
-TEST(StreamRunTest, ARunCutShortIsAShorterRunOrNone) {
+TEST(StreamRunTest, TruncatedSegmentIsShorterOrInvalid) {
   const std::vector<Entry> entries = {{{5, 0}, {{"a", "1"}, {"b", "text"}}},
                                       {{5, 1}, {{"a", "-7"}, {"b", "12"}}},
                                       {{6, 0}, {{"c", "300"}}}};

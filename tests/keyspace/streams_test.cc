@@ -120,7 +120,7 @@ TEST_F(StreamsTest, AfterTheGreatestIdThereIsNone) {
   EXPECT_EQ(ids(), std::vector<StreamId>{StreamId::max()});
 }
 
-TEST_F(StreamsTest, RowsAreAppendedOnlyIfThereAreIdsForAll) {
+TEST_F(StreamsTest, RowsAreAppendedOnlyWithEnoughIds) {
   static constexpr std::array<std::string_view, 1> kNames = {"f"};
   const std::vector<std::int64_t> values = {1, 2, 3};
   const StreamId last{StreamId::max().ms, StreamId::max().seq - 2};
@@ -155,7 +155,7 @@ TEST_F(StreamsTest, AfterARestartEntriesAreReadInPortions) {
   EXPECT_EQ(ids({3'999, 0}), (std::vector<StreamId>{{3'999, 0}, {4'000, 0}}));
 }
 
-TEST_F(StreamsTest, AConsumerThatReadsOnAsksTheStoreOnceAPortion) {
+TEST_F(StreamsTest, SequentialReaderReadsStoreOncePerPortion) {
   append_up_to(1'000);
   reopen();
   for (std::uint64_t ms = 1; ms <= 1'000; ++ms) {
@@ -202,7 +202,7 @@ TEST_F(StreamsTest, WhatIsErasedAtTheFrontIsForgotten) {
   EXPECT_EQ(ids({1, 0}, {6, 0}), (std::vector<StreamId>{{4, 0}, {6, 0}}));
 }
 
-TEST_F(StreamsTest, AStreamMadeAndRemovedInOneGroupLeavesNothing) {
+TEST_F(StreamsTest, StreamRemovedInSameBatchLeavesNothing) {
   append({1, 0});
   streams::create_consumer(db(), object(), group(), "c");
   db().remove(object());
@@ -252,7 +252,7 @@ TEST_F(StreamsTest, AStoreThatCannotBeReadChangesNothing) {
   EXPECT_EQ(erase({id}), 1U);
 }
 
-TEST_F(StreamsTest, AnEraseThatFailsHalfWayIsTakenBack) {
+TEST_F(StreamsTest, HalfFailedEraseIsUndone) {
   store_.chunk_bytes = 1;
   append_up_to(10);
   reopen();
@@ -270,7 +270,7 @@ TEST_F(StreamsTest, AnEraseThatFailsHalfWayIsTakenBack) {
   EXPECT_EQ(stream().max_deleted_id(), StreamId{});
 }
 
-TEST_F(StreamsTest, ARunThatMakesNoSenseIsDataLoss) {
+TEST_F(StreamsTest, InvalidSegmentIsDataLoss) {
   append_up_to(3);
   commit();
   StoreBatch batch;
@@ -283,7 +283,7 @@ TEST_F(StreamsTest, ARunThatMakesNoSenseIsDataLoss) {
   EXPECT_TRUE(absl::IsDataLoss(read));
 }
 
-TEST_F(StreamsTest, EntriesAboveTheLastIdAreDataLossBeforeOneIsAppended) {
+TEST_F(StreamsTest, EntriesAboveLastIdAreDataLoss) {
   static constexpr std::array<std::string_view, 1> kNames = {"f"};
   const StreamField field{"f", "1"};
   append_up_to(2);
@@ -306,7 +306,7 @@ TEST_F(StreamsTest, EntriesAboveTheLastIdAreDataLossBeforeOneIsAppended) {
   EXPECT_EQ(stream().length(), 3U);
 }
 
-TEST_F(StreamsTest, RunsThatNoHeaderNamesDoNotBecomeANewStreams) {
+TEST_F(StreamsTest, OrphanedSegmentsJoinNoNewStream) {
   append({5, 0});
   commit();
   StoreBatch batch;
@@ -318,7 +318,7 @@ TEST_F(StreamsTest, RunsThatNoHeaderNamesDoNotBecomeANewStreams) {
   EXPECT_EQ(db().find("copy")->stream().object_id(), next + 1);
 }
 
-TEST_F(StreamsTest, ANumberOfAStreamThatIsNeverGivenIsDataLoss) {
+TEST_F(StreamsTest, UnassignedStreamNumberIsDataLoss) {
   constexpr std::uint64_t kFirstNotGiven = std::uint64_t{1} << 61;
   StoreBatch batch;
   batch.append_run(kFirstNotGiven - 1, {1, 0}, "nobody's");
@@ -331,12 +331,12 @@ TEST_F(StreamsTest, ANumberOfAStreamThatIsNeverGivenIsDataLoss) {
             "the store holds object 2305843009213693952, a number that is never given");
 }
 
-TEST_F(StreamsTest, AStoreThatCannotTellItsLastStreamIsNotOpened) {
+TEST_F(StreamsTest, UnknownLastStreamPreventsOpening) {
   store_.fails_to_read = true;
   EXPECT_TRUE(absl::IsUnavailable(Keyspace(store_, 7).load()));
 }
 
-TEST_F(StreamsTest, TheStoreIsAskedForItsEndOnceAfterOpening) {
+TEST_F(StreamsTest, StoreEndIsReadOnceAfterOpening) {
   append_up_to(2);
   EXPECT_EQ(store_.reads, 0U);
   reopen();
@@ -346,7 +346,7 @@ TEST_F(StreamsTest, TheStoreIsAskedForItsEndOnceAfterOpening) {
   EXPECT_EQ(store_.reads, 1U);
 }
 
-TEST_F(StreamsTest, NothingIsAppendedAsLongAsTheStoreCannotSayWhereItEnds) {
+TEST_F(StreamsTest, UnknownStoreEndPreventsAppends) {
   append_up_to(2);
   reopen();
   store_.fails_to_read = true;
@@ -464,7 +464,7 @@ TEST_F(StreamsTest, NamesThatBeginAlikeAreKeptApart) {
   EXPECT_EQ(stream().find_group("")->pending.size(), 1U);
 }
 
-TEST_F(StreamsTest, AConsumerRemovedAndBroughtBackHasItsEntries) {
+TEST_F(StreamsTest, RestoredConsumerHasItsEntries) {
   append_up_to(3);
   StreamConsumer& a = streams::create_consumer(db(), object(), group(), "a");
   streams::assign_pending(db(), object(), group(), {1, 0}, {&a, 5, 1});

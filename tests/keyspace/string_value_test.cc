@@ -26,7 +26,7 @@ TEST(StringValueTest, IsANumberOnlyInCanonicalForm) {
   EXPECT_EQ(StringValue("05").text(), "05");
 }
 
-TEST(StringValueTest, ATextThatWasMadeAsOneStaysOne) {
+TEST(StringValueTest, ExplicitTextStaysText) {
   StringValue text = StringValue::as_text("5");
   EXPECT_FALSE(text.is_integer());
   EXPECT_EQ(text.integer(), 5);

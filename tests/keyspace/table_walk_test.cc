@@ -51,7 +51,7 @@ std::unordered_map<std::int64_t, int> walk(Table& table, std::int64_t stay,
   return met;
 }
 
-TEST(TableWalkTest, AWalkMeetsWhatStaysOnceWhateverComesAndGoes) {
+TEST(TableWalkTest, WalkVisitsStayingItemsOnce) {
   const std::uint64_t seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
   std::mt19937_64 random(seed);
@@ -68,7 +68,7 @@ TEST(TableWalkTest, AWalkMeetsWhatStaysOnceWhateverComesAndGoes) {
   }
 }
 
-TEST(TableWalkTest, AStepHasTheItemsThatAreAskedForAndNotMore) {
+TEST(TableWalkTest, StepHasExactlyRequestedItems) {
   Table table(7);
   for (std::int64_t i = 0; i < 5'000; ++i) table.insert(i);
   std::size_t steps = 0;

@@ -24,7 +24,7 @@ TEST(UndoLogTest, RollsBackTheNewestFirst) {
   EXPECT_EQ(log.size(), 0U);
 }
 
-TEST(UndoLogTest, RollsBackToAnyPointAndGoesOnFromThere) {
+TEST(UndoLogTest, RollbackToAnyPointAllowsNewSteps) {
   UndoLog log;
   std::string order;
   log.push([&] { order += 'a'; });
@@ -47,7 +47,7 @@ TEST(UndoLogTest, ForgettingRunsNothing) {
   EXPECT_FALSE(ran);
 }
 
-TEST(UndoLogTest, WhatStepsOwnIsReleasedOnceHoweverTheyEnd) {
+TEST(UndoLogTest, StepsReleaseTheirDataOnce) {
   const auto owned = std::make_shared<int>(1);
   {
     UndoLog log;

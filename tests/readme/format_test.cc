@@ -156,7 +156,7 @@ TEST(DifferencesTest, EveryCommandIsListed) {
   }
 }
 
-TEST(TestingPageTest, ShowsTheProjectThatIsBuiltOnTheInstalledPackage) {
+TEST(TestingPageTest, ShowsProjectBuiltOnInstalledPackage) {
   const std::string page = contents("docs/testing-with-rushgate.md");
   const auto expect_shown = [&](const std::string& name, const std::string& language) {
     const std::string shown = "<!-- " + name + " -->\n```" + language + "\n" +

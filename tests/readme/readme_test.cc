@@ -55,7 +55,7 @@ TEST_F(ReadmeTest, ShowsTheProgramWordForWord) {
                                                                   << shown;
 }
 
-TEST_F(ReadmeTest, TheProgramDoesWhatItIsSaidToDo) {
+TEST_F(ReadmeTest, ProgramPrintsDocumentedOutput) {
   const ProgramRun first = run_program(shop());
   EXPECT_EQ(first.status, 0) << first.output;
   EXPECT_EQ(first.output, "order accepted, created, audit passed\n");

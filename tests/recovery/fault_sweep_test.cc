@@ -249,12 +249,12 @@ INSTANTIATE_TEST_SUITE_P(
              (std::get<1>(kind.param) == FaultyStore::Kept::kNo ? "Dropped" : "Kept");
     });
 
-TEST_P(StoreSweepTest, AFailedCommitLosesAndDoublesNothingWhicheverItIs) {
+TEST_P(StoreSweepTest, AnyFailedCommitLosesAndDoublesNothing) {
   sweep([](FaultyStore& store, int nth) { store.fail_commit(nth, kept()); },
         [](const SweptSale& sale) { return sale.commits(); });
 }
 
-TEST_P(StoreSweepTest, AFailedSyncLosesAndDoublesNothingWhicheverItIs) {
+TEST_P(StoreSweepTest, AnyFailedSyncLosesAndDoublesNothing) {
   sweep([](FaultyStore& store, int nth) { store.fail_sync(nth, kept()); },
         [](const SweptSale& sale) { return sale.syncs(); });
 }
@@ -280,7 +280,7 @@ INSTANTIATE_TEST_SUITE_P(
                    FaultyOrderStore::Kept::kYes}),
     [](const auto& fault) { return fault.param.name; });
 
-TEST_P(WriteSweepTest, AFailedWriteLosesAndDoublesNothingWhicheverItIs) {
+TEST_P(WriteSweepTest, AnyFailedWriteLosesAndDoublesNothing) {
   for (const bool restart : {false, true}) {
     int nth = 0;
     bool is_hit = true;
@@ -320,7 +320,7 @@ INSTANTIATE_TEST_SUITE_P(
                   FaultySqliteVfs::Lasting::kForGood}),
     [](const auto& fault) { return fault.param.name; });
 
-TEST_P(DiskSweepTest, AFailingDiskUnderTheDatabaseLosesAndDoublesNothing) {
+TEST_P(DiskSweepTest, FailingDatabaseDiskLosesAndDoublesNothing) {
   FaultySqliteVfs disk;
   int nth = 0;
   bool is_hit = true;

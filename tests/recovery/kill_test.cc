@@ -155,7 +155,7 @@ void PrintTo(const Part& part, std::ostream* out) { *out << part.on->name << par
 class KillTest : public ::testing::TestWithParam<Part> {};
 INSTANTIATE_TEST_SUITE_P(Parts, KillTest, ::testing::ValuesIn(parts()), part_name);
 
-TEST_P(KillTest, NothingIsLostDoubledOrOversoldHoweverOftenTheProcessIsKilled) {
+TEST_P(KillTest, RepeatedKillsLoseDoubleAndOversellNothing) {
   const KilledOn& on = *GetParam().on;
   const std::uint64_t seed = random_seed();
   SCOPED_TRACE(seed_text(seed));

@@ -203,7 +203,7 @@ INSTANTIATE_TEST_SUITE_P(Durabilities, SalePowerCutTest,
                            return durability.param == Durability::kSync ? "Sync" : "EverySec";
                          });
 
-TEST_P(SalePowerCutTest, TheDatabaseIsNeverAheadAndWhatWasSafeIsKept) {
+TEST_P(SalePowerCutTest, DatabaseIsNeverAheadOfDurableKeyspace) {
   const std::uint64_t seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
   std::cout << seed_text(seed) << '\n';

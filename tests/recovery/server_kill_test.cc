@@ -123,7 +123,7 @@ class ServerKillTest : public ::testing::TestWithParam<Setting> {
 };
 INSTANTIATE_TEST_SUITE_P(Settings, ServerKillTest, ::testing::ValuesIn(kSettings), setting_name);
 
-TEST_P(ServerKillTest, NothingIsOversoldAndOnlyTheSettingLosesOrders) {
+TEST_P(ServerKillTest, NothingIsOversoldUnderAnySetting) {
   constexpr int kKills = 24;
   constexpr int kKillsOfSale = 4;
   SCOPED_TRACE(seed_text(seed_));

@@ -48,7 +48,7 @@ TEST(RedisServerTest, RestartKeepsTheDataIfAskedTo) {
   EXPECT_EQ(RawConnection(forgetting.socket_path()).call(get), Reply::nil());
 }
 
-TEST(RedisServerTest, ThrowsWithTheLogIfItDoesNotStart) {
+TEST(RedisServerTest, FailedStartThrowsWithLog) {
   try {
     RedisServer server({.arguments = {"--no-such-option", "1"}});
     FAIL() << "it started";

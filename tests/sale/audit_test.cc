@@ -129,7 +129,7 @@ TEST_P(AuditTest, ADoubledOrderIsNamed) {
   expect_problem("order " + std::to_string(queued) + " is doubled");
 }
 
-TEST_P(AuditTest, AnOrderNobodyWasAdmittedForIsNamedWithItsUser) {
+TEST_P(AuditTest, OrderWithoutAdmissionIsNamedWithUser) {
   backend_.client()("XADD", "stream.orders", "*", "userId", 99, "voucherId", 1, "id", 4242, "limit",
                     2);
   expect_problem("user 99 has 1 orders and was admitted 0 times");
@@ -143,7 +143,7 @@ TEST_P(AuditTest, AUserAboveHisLimitIsNamed) {
   expect_problem("user 77 has 3 orders, above the limit of 2 per user");
 }
 
-TEST_P(AuditTest, AnOrderMovedFromOneUserToAnotherIsNamedThoughAllSumsAreRight) {
+TEST_P(AuditTest, OrderMovedBetweenUsersIsNamed) {
   backend_.client()("HSET", "seckill:order:1", "1", "0");
   backend_.client()("HSET", "seckill:order:1", "2", "2");
   expect_problem("lost: user 2 was admitted 2 times and has 1 orders");
@@ -155,7 +155,7 @@ TEST_P(AuditTest, AVoucherTheKeyspaceLostIsNamed) {
   expect_problem("lost it");
 }
 
-TEST_P(AuditTest, AnotherVersionInForceThanIsRecordedIsNamed) {
+TEST_P(AuditTest, UnrecordedVersionInForceIsNamed) {
   backend_.client()("HSET", "seckill:voucher:1", "version", "9");
   expect_problem("version 9");
 }
@@ -256,7 +256,7 @@ TEST_P(AuditTest, AVoucherTheDatabaseLostIsNamed) {
   }
 }
 
-TEST_P(AuditTest, AVoucherTheDatabaseLostBeforeAnybodyBoughtIsNamed) {
+TEST_P(AuditTest, UnsoldVoucherLostByDatabaseIsNamed) {
   ASSERT_TRUE(sale_->publish(voucher(7, 3)).ok());
   MemoryOrderStore empty;
   const auto report = audit(backend_.client(), empty, SaleKeys{});
@@ -266,7 +266,7 @@ TEST_P(AuditTest, AVoucherTheDatabaseLostBeforeAnybodyBoughtIsNamed) {
               ::testing::Contains("voucher 7 is on sale and the database does not know it"));
 }
 
-TEST_P(AuditTest, OrderOfUnknownVoucherIsNamedAndNotStored) {
+TEST_P(AuditTest, OrderOfUnknownVoucherIsNamed) {
   constexpr const char* kProblem = "voucher 9: order 4242 of user 5 is of an unknown voucher";
   backend_.client()("XADD", "stream.orders", "*", "userId", 5, "voucherId", 9, "id", 4242, "limit",
                     1);
@@ -280,12 +280,12 @@ TEST_P(AuditTest, OrderOfUnknownVoucherIsNamedAndNotStored) {
   EXPECT_FALSE(backend_.orders().find(4242)->has_value());
 }
 
-TEST_P(AuditTest, AVoucherThatWasNeverInForceIsNotAudited) {
+TEST_P(AuditTest, VoucherNeverInForceIsNotAudited) {
   backend_.client()("SADD", "seckill:vouchers", 8);
   EXPECT_EQ(expect_passes().voucher, 1);
 }
 
-TEST_P(AuditTest, WhatIsNoIdAmongTheVouchersIsNamed) {
+TEST_P(AuditTest, InvalidVoucherIdIsNamed) {
   backend_.client()("SADD", "seckill:vouchers", "eight");
   const auto report = sale_->audit();
   EXPECT_FALSE(report.ok());
@@ -312,7 +312,7 @@ TEST_P(AuditTest, AnOrderThatIsPendingIsQueued) {
   EXPECT_EQ(audited.queued, 1);
 }
 
-TEST_P(AuditTest, AnOrderAcknowledgedButNotStoredIsNamedWithItsEntry) {
+TEST_P(AuditTest, AcknowledgedUnstoredOrderIsNamedWithEntry) {
   const std::string entry = deliver_to_a_stranger();
   backend_.client()("XACK", "stream.orders", "g1", entry);
   expect_problem("of user 5 is acknowledged but not stored (entry " + entry + ")");
@@ -325,13 +325,13 @@ TEST_P(AuditTest, AnOrderWhoseConsumerWasDeletedIsNamed) {
   expect_problem("of user 5 is acknowledged but not stored (entry " + entry + ")");
 }
 
-TEST_P(AuditTest, AnOrderOfAGroupThatSomebodyDestroyedIsQueued) {
+TEST_P(AuditTest, OrderOfDestroyedGroupIsQueued) {
   deliver_to_a_stranger();
   backend_.client()("XGROUP", "DESTROY", "stream.orders", "g1");
   EXPECT_EQ(expect_passes().queued, 1);
 }
 
-TEST_P(AuditTest, AStoredOrderThatTheDatabaseLostIsNamedWhileItsEntryIsThere) {
+TEST_P(AuditTest, LostStoredOrderIsNamedByItsEntry) {
   backend_.client()("XGROUP", "CREATE", "stream.orders", "analytics", "0");  // nothing is trimmed
   drain();
   expect_passes();
@@ -349,7 +349,7 @@ TEST_P(AuditTest, AStoredOrderThatTheDatabaseLostIsNamedWhileItsEntryIsThere) {
   expect_problem("order " + std::to_string(order->id + 1) + " of user 5 is acknowledged");
 }
 
-TEST_P(AuditTest, AnOrderThatDiedAndIsRetriedIsInOnePlaceThoughItsFirstEntryIsKept) {
+TEST_P(AuditTest, RetriedDeadOrderIsInOnePlace) {
   backend_.client()("XGROUP", "CREATE", "stream.orders", "analytics", "0");  // nothing is trimmed
   backend_.orders().poison([](const Order& order) { return order.user == 5; },
                            faults::FaultyOrderStore::Poison::kIsRefused);
@@ -417,7 +417,7 @@ TEST_P(AuditTest, AnOrderMayMoveBetweenAnyTwoLooks) {
   }
 }
 
-TEST_P(AuditTest, StoredOrdersCountThoughTheStreamWasLostWithItsIds) {
+TEST_P(AuditTest, StoredOrdersCountWithoutTheirStream) {
   drain();
   const std::uint64_t last_ms = last_entry().ms;
   backend_.client()("DEL", "stream.orders");
@@ -431,20 +431,20 @@ TEST_P(AuditTest, StoredOrdersCountThoughTheStreamWasLostWithItsIds) {
 
 // ---- Publications ----
 
-TEST_P(AuditTest, APublicationInForceThatIsNotSettledIsNoProblem) {
+TEST_P(AuditTest, PendingPublicationInForceIsNoProblem) {
   ASSERT_TRUE(record_and_apply(2, 12).ok());
   const VoucherAudit audited = expect_passes();
   EXPECT_EQ(audited.published, 12);
   EXPECT_EQ(audited.free, 7);
 }
 
-TEST_P(AuditTest, APublicationInForceWithAnotherStockThanIsPendingIsNamed) {
+TEST_P(AuditTest, PublicationWithOtherStockThanPendingIsNamed) {
   ASSERT_TRUE(record_and_apply(2, 12).ok());
   backend_.client()("HSET", "seckill:voucher:1", "published", "13");
   expect_problem("version 2 with a stock of 13 is in force");
 }
 
-TEST_P(AuditTest, AFirstPublicationThatIsNotSettledIsAuditedOnceItIsInForce) {
+TEST_P(AuditTest, PendingFirstPublicationInForceIsAudited) {
   ASSERT_TRUE(backend_.orders().record_pending({.voucher = voucher(2, 3), .version = 1}).ok());
   auto report = sale_->audit();
   ASSERT_TRUE(report.ok()) << report.status();
@@ -474,7 +474,7 @@ TEST_P(AuditTest, PublicationsWhileTheAuditLooksAreNoProblem) {
 }
 
 /// What one audit reads does not grow with the number of vouchers, and no reply holds all buyers.
-TEST_P(AuditTest, StreamIsReadOnceForAllVouchersAndBuyersInPortions) {
+TEST_P(AuditTest, StreamIsReadOnceAndBuyersInPortions) {
   constexpr VoucherId kVouchers = 5;
   constexpr UserId kBuyers = 5'000;
   constexpr std::size_t kReplyMax = 4'000;  // elements; a portion is 1,000 buyers

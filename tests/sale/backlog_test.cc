@@ -39,7 +39,7 @@ TEST_F(BacklogTest, AnOrderIsUnstoredUntilItIsAcknowledged) {
   EXPECT_FALSE(*has_unstored(*client_, keys_));
 }
 
-TEST_F(BacklogTest, PendingEntriesAreAdoptedAndThoseThatWereDeletedAreNamed) {
+TEST_F(BacklogTest, AdoptedPendingEntriesNameDeletedOnes) {
   EXPECT_TRUE(adopt_pending(*client_, keys_, "us", "c1@us")->empty()) << "no group";
   (*client_)("XGROUP", "CREATE", keys_.order_stream, keys_.group, "0", "MKSTREAM");
   add();

@@ -11,7 +11,7 @@ constexpr std::int64_t kDayMs = 86'400'000;
 class BuyingTest : public SaleTest {};
 INSTANTIATE_TEST_SUITE_P(Backends, BuyingTest, each_backend(), backend_name);
 
-TEST_P(BuyingTest, AsManyAreAcceptedAsThereAreAndNoMore) {
+TEST_P(BuyingTest, ExactlyTheStockIsAccepted) {
   ASSERT_TRUE(sale_->publish(voucher(1, 3)).ok());
   EXPECT_EQ(buy(1, 101), Outcome::kAccepted);
   EXPECT_EQ(buy(1, 102), Outcome::kAccepted);
@@ -19,7 +19,7 @@ TEST_P(BuyingTest, AsManyAreAcceptedAsThereAreAndNoMore) {
   EXPECT_EQ(buy(1, 104), Outcome::kSoldOut);
 }
 
-TEST_P(BuyingTest, WhileMemoryIsShortNobodyBuysAndNothingIsHalfDone) {
+TEST_P(BuyingTest, ShortMemoryPreventsPurchasesCompletely) {
   ASSERT_TRUE(sale_->publish(voucher(1, 3)).ok());
   ASSERT_TRUE(sale_->publish(voucher(2, 1)).ok());
   EXPECT_EQ(buy(1, 101), Outcome::kAccepted);
@@ -56,7 +56,7 @@ TEST_P(BuyingTest, AVoucherNobodyPublishedIsUnknown) {
   EXPECT_EQ(buy(77, 1), Outcome::kUnknownVoucher);
 }
 
-TEST_P(BuyingTest, NobodyBuysBeforeTheBeginOrFromTheEndOn) {
+TEST_P(BuyingTest, PurchasesOutsideWindowAreRefused) {
   Voucher early = voucher(1, 10);
   early.begin_ms = backend_.clock().now_ms() + 3'600'000;
   ASSERT_TRUE(sale_->publish(early).ok());
@@ -79,14 +79,14 @@ TEST_P(BuyingTest, AUserGetsNoMoreThanHisLimit) {
   EXPECT_EQ(buy(3, 5), Outcome::kSoldOut);
 }
 
-TEST_P(BuyingTest, TheTotalLimitEndsTheSaleBeforeTheStockDoes) {
+TEST_P(BuyingTest, TotalLimitEndsSaleBeforeStock) {
   ASSERT_TRUE(sale_->publish(voucher(1, 10, {.total = 2, .per_user = 1})).ok());
   EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
   EXPECT_EQ(buy(1, 2), Outcome::kAccepted);
   EXPECT_EQ(buy(1, 3), Outcome::kSoldOut);
 }
 
-TEST_P(BuyingTest, AUserGetsNoMoreThanHisLimitOfTheDay) {
+TEST_P(BuyingTest, DailyLimitOfUserIsKept) {
   ASSERT_TRUE(sale_->publish(voucher(1, 10, {.per_user = 5, .per_user_day = 2})).ok());
   EXPECT_EQ(buy(1, 5), Outcome::kAccepted);
   EXPECT_EQ(buy(1, 5), Outcome::kAccepted);
@@ -109,7 +109,7 @@ TEST_P(BuyingTest, TheDayLimitHoldsForADay) {
   EXPECT_EQ(buy(1, 5), Outcome::kLimitReached) << "five over the whole sale";
 }
 
-TEST_P(BuyingTest, ClockThatGoesBackOverMidnightBeginsNoNewDay) {
+TEST_P(BuyingTest, ClockBackOverMidnightBeginsNoDay) {
   Voucher daily = voucher(1, 20, {.per_user = 9, .per_user_day = 2});
   daily.begin_ms = 0;
   daily.end_ms += 30 * kDayMs;
@@ -133,7 +133,7 @@ TEST_P(BuyingTest, ClockThatGoesBackOverMidnightBeginsNoNewDay) {
   expect_audit_passes();
 }
 
-TEST_P(BuyingTest, ADayBeginsWhereTheSalesUtcOffsetSays) {
+TEST_P(BuyingTest, UtcOffsetDeterminesBeginOfDay) {
   // 22:13:20 UTC: with an offset of +110 minutes the next day begins in a moment (at 00:00, 22:10
   // UTC has passed: 00:03:20).
   constexpr std::int32_t kOffset = 100;  // local time 23:53:20
@@ -204,13 +204,13 @@ TEST_P(BuyingTest, BadValueOfAnyKeyChangesNothing) {
   expect_audit_passes();
 }
 
-TEST_P(BuyingTest, ARequestKeyOfAnotherUserIsAnError) {
+TEST_P(BuyingTest, IdempotencyKeyOfOtherUserIsError) {
   ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
   EXPECT_EQ(buy(1, 7, "click"), Outcome::kAccepted);
   EXPECT_EQ(buy(1, 8, "click"), Outcome::kKeyReused);
 }
 
-TEST_P(BuyingTest, ARequestKeyOfAnotherVoucherIsAnErrorAndBuysNothing) {
+TEST_P(BuyingTest, IdempotencyKeyOfOtherVoucherIsError) {
   ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
   ASSERT_TRUE(sale_->publish(voucher(2, 1)).ok());
   const BuyResult first = sale_->buy(1, 7, "click");
@@ -224,7 +224,7 @@ TEST_P(BuyingTest, ARequestKeyOfAnotherVoucherIsAnErrorAndBuysNothing) {
   EXPECT_EQ(results[2].outcome, Outcome::kAccepted) << "voucher 2 had one, and has it still";
 }
 
-TEST_P(BuyingTest, AnAnswerIsKeptUnderOneKeyForTheTimeThatWasSet) {
+TEST_P(BuyingTest, ResultIsKeptUnderKeyAsConfigured) {
   ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
   const BuyResult first = sale_->buy(1, 7, "click");
   Client& client = backend_.client();
@@ -322,7 +322,7 @@ TEST_P(BuyingTest, ChangingTheLimitKeepsWhatEveryoneBought) {
   expect_audit_passes();
 }
 
-TEST_P(BuyingTest, ALimitThatGoesBackToOneMakesTheBuyersASetAgainIfNobodyHasMore) {
+TEST_P(BuyingTest, LimitBackToOneRestoresBuyersSet) {
   ASSERT_TRUE(sale_->publish(voucher(1, 20, {.per_user = 2})).ok());
   EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
   EXPECT_EQ(backend_.client()("TYPE", "seckill:order:1"), Reply::status("hash"));
@@ -348,7 +348,7 @@ TEST_P(BuyingTest, AnInterruptedPublicationIsTakenUpAtOpen) {
   EXPECT_EQ((*applied)->voucher, first);
 }
 
-TEST_P(BuyingTest, APublicationThatTookEffectButWasNotMarkedIsNotAppliedTwice) {
+TEST_P(BuyingTest, UnrecordedPublicationIsNotAppliedTwice) {
   ASSERT_TRUE(sale_->publish(voucher(1, 2)).ok());
   EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
   backend_.orders().fail_voucher_writes();
@@ -388,7 +388,7 @@ TEST_P(BuyingTest, ClosedBackendIsUnavailable) {
   EXPECT_THAT(closed.detail, ::testing::HasSubstr("CLOSED"));
 }
 
-TEST_P(BuyingTest, ClosedBackendThatHasToDrawIdsIsUnavailable) {
+TEST_P(BuyingTest, ClosedBackendWithoutIdsIsUnavailable) {
   ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
   worker_.reset();
   sale_ = *Sale::open(backend_.keyspace(), backend_.orders(), {.id_block_size = 1});
@@ -399,7 +399,7 @@ TEST_P(BuyingTest, ClosedBackendThatHasToDrawIdsIsUnavailable) {
 }
 
 /// On the embedded engine: its store can be made to fail. A server that does not reply in time gives
-/// the same outcome (redis_losses_test.cc, PausedServerIsAnUnknownOutcomeThatTheKeyResolves).
+/// the same outcome (redis_losses_test.cc, PausedServerOutcomeIsResolvedByKey).
 TEST(BuyingOutcomeTest, UnknownOutcomeCarriesTheOrderId) {
   ManualClock clock;
   MemoryOrderStore orders;

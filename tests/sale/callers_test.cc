@@ -229,7 +229,7 @@ TEST_P(CallersTest, AuditWhileOthersBuy) {
   expect_audit_passes();
 }
 
-TEST_P(CallersTest, OpenSalesOfOneDatabaseAndNoneOfAnother) {
+TEST_P(CallersTest, SalesOpenWithTheirOwnDatabaseOnly) {
   MemoryOrderStore another;
   run(20, [&](int i) {
     const bool is_ours = i % 2 == 0;

@@ -226,7 +226,7 @@ TEST_P(CustomAdmissionTest, ScriptOfAnotherProcessSellsTheSameStock) {
   expect_audit_passes();
 }
 
-TEST_P(CustomAdmissionTest, LimitsThatTheScriptDoesNotKeepAreRefused) {
+TEST_P(CustomAdmissionTest, LimitsUnsupportedByScriptAreRefused) {
   reopen_with(building_keys());
   for (const auto& [limits, name] : {std::pair(Limits{.total = 5}, "limits.total"),
                                      {Limits{.per_user = 2}, "limits.per_user"},
@@ -237,7 +237,7 @@ TEST_P(CustomAdmissionTest, LimitsThatTheScriptDoesNotKeepAreRefused) {
   }
 }
 
-TEST_P(CustomAdmissionTest, VoucherWithLimitOfAnotherScriptIsNotSold) {
+TEST_P(CustomAdmissionTest, VoucherWithUnsupportedLimitIsNotSold) {
   ASSERT_TRUE(sale_->publish(voucher(1, 10, {.per_user_day = 1})).ok());
   reopen_with(building_keys());
   const BuyResult refused = sale_->buy(1, 101);

@@ -96,7 +96,7 @@ class DamagedDatabaseTest : public ::testing::TestWithParam<SaleBackendParam> {
 
 INSTANTIATE_TEST_SUITE_P(Backends, DamagedDatabaseTest, each_backend(), backend_name);
 
-TEST_P(DamagedDatabaseTest, BytesOverwrittenInTheMiddlePauseTheWorkerAndLoseNothingQueued) {
+TEST_P(DamagedDatabaseTest, OverwrittenBytesPauseWorkerWithoutLoss) {
   const auto bytes = static_cast<std::streamoff>(fs::file_size(file()));
   {
     std::fstream out(file(), std::ios::in | std::ios::out | std::ios::binary);
@@ -116,7 +116,7 @@ TEST_P(DamagedDatabaseTest, BytesOverwrittenInTheMiddlePauseTheWorkerAndLoseNoth
   expect_nothing_was_lost();
 }
 
-TEST_P(DamagedDatabaseTest, AFileThatIsNoDatabaseIsRefusedByNameAndLosesNothingQueued) {
+TEST_P(DamagedDatabaseTest, InvalidDatabaseFileIsRefusedWithoutLoss) {
   std::ofstream(file(), std::ios::trunc) << std::string(5'000, 'x');
   const absl::Status opened = open_database();
   EXPECT_EQ(opened.code(), absl::StatusCode::kDataLoss);
@@ -125,7 +125,7 @@ TEST_P(DamagedDatabaseTest, AFileThatIsNoDatabaseIsRefusedByNameAndLosesNothingQ
   expect_nothing_was_lost();
 }
 
-TEST_P(DamagedDatabaseTest, AFileThatBecomesNoDatabaseWhileItIsOpenPausesTheWorker) {
+TEST_P(DamagedDatabaseTest, DatabaseDamagedWhileOpenPausesWorker) {
   ASSERT_TRUE(open_database().ok());
   std::ofstream(file(), std::ios::trunc) << std::string(5'000, 'x');
   const OrderWorker::Step steps = work(20);

@@ -43,7 +43,7 @@ TEST_P(DayLimitTest, OrderCountsForTheDayOfItsEntry) {
   check_that_orders_count_for_the_day_of_their_entries(backend_.keyspace());
 }
 
-TEST_P(DayLimitTest, LuaScriptCountsForTheDayOfTheEntry) {
+TEST_P(DayLimitTest, LuaScriptCountsForEntrysDay) {
   LuaOnlyBackend lua_only(backend_.keyspace());
   check_that_orders_count_for_the_day_of_their_entries(lua_only);
 }

@@ -107,7 +107,7 @@ TEST_P(DeadLettersTest, LettersOfAnEarlierVersionAreIndexedOnce) {
   EXPECT_LE(take_ranges_read(), 10);
 }
 
-TEST_P(DeadLettersTest, LetterBuriedByAnEarlierVersionIsNotHidden) {
+TEST_P(DeadLettersTest, DeadLetterOfEarlierVersionIsVisible) {
   die(1);
   bury_as_earlier_version(kFirst, 1);
   const OrderId order = die(2).back();

@@ -24,7 +24,7 @@ class FaultsWithADatabaseFileTest : public FaultsInTheWildTest {};
 INSTANTIATE_TEST_SUITE_P(Backends, FaultsWithADatabaseFileTest,
                          each_backend_that(&SaleBackendKind::keeps_orders_in_file), backend_name);
 
-TEST_P(FaultsInTheWildTest, StockKeyLostWhileOrdersAreQueuedIsNotReloadedFromTheDatabaseAlone) {
+TEST_P(FaultsInTheWildTest, LostStockIsRebuiltFromBothStores) {
   ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
   EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
   drain();
@@ -39,7 +39,7 @@ TEST_P(FaultsInTheWildTest, StockKeyLostWhileOrdersAreQueuedIsNotReloadedFromThe
   expect_audit_passes();
 }
 
-TEST_P(FaultsInTheWildTest, ARebuiltSaleKnowsItsBuyersFromBothStores) {
+TEST_P(FaultsInTheWildTest, RebuiltSaleKnowsBuyersOfBothStores) {
   ASSERT_TRUE(sale_->publish(voucher(1, 10, {.per_user = 2, .per_user_day = 2})).ok());
   EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
   drain();
@@ -54,7 +54,7 @@ TEST_P(FaultsInTheWildTest, ARebuiltSaleKnowsItsBuyersFromBothStores) {
   expect_audit_passes();
 }
 
-TEST_P(FaultsInTheWildTest, NobodyIsAdmittedWhileSomebodyElseRebuildsTheSale) {
+TEST_P(FaultsInTheWildTest, AdmissionIsClosedDuringForeignRebuild) {
   ASSERT_TRUE(sale_->publish(voucher(1, 10)).ok());
   close_as_somebody(0);
   const BuyResult meanwhile = sale_->buy(1, 1);
@@ -85,14 +85,14 @@ TEST_P(FaultsInTheWildTest, DeadLettersCountWhenASaleIsRebuilt) {
   expect_audit_passes();
 }
 
-TEST_P(FaultsInTheWildTest, ABuyerRefusedForWantOfStockIsNotMarkedAsABuyer) {
+TEST_P(FaultsInTheWildTest, RefusedUserIsNotRecordedAsBuyer) {
   ASSERT_TRUE(sale_->publish(voucher(1, 0)).ok());
   EXPECT_EQ(buy(1, 1), Outcome::kSoldOut);
   ASSERT_TRUE(sale_->publish(voucher(1, 1)).ok());
   EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
 }
 
-TEST_P(FaultsInTheWildTest, AMessageIsNotAcknowledgedBeforeItIsProcessed) {
+TEST_P(FaultsInTheWildTest, MessageIsAcknowledgedAfterProcessing) {
   ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
   EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
   backend_.orders().fail_write(1);
@@ -100,7 +100,7 @@ TEST_P(FaultsInTheWildTest, AMessageIsNotAcknowledgedBeforeItIsProcessed) {
   EXPECT_EQ(pending_entries(), Reply::integer(1));
 }
 
-TEST_P(FaultsInTheWildTest, AnOrderClaimedWhileItsTransactionIsOpenIsStoredOnce) {
+TEST_P(FaultsInTheWildTest, OrderClaimedDuringTransactionIsStoredOnce) {
   using Point = faults::FaultyOrderStore::Point;
   ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
   UserId user = 0;
@@ -124,7 +124,7 @@ TEST_P(FaultsInTheWildTest, AnOrderClaimedWhileItsTransactionIsOpenIsStoredOnce)
   expect_audit_passes();
 }
 
-TEST_P(FaultsWithADatabaseFileTest, AnOrderThatMeetsAHeldLockWaitsAndIsNotAcknowledged) {
+TEST_P(FaultsWithADatabaseFileTest, HeldLockDelaysOrderWithoutAcknowledgement) {
   ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
   const BuyResult bought = sale_->buy(1, 1);
   SQLite::Database other(backend_.orders_file().string(), SQLite::OPEN_READWRITE);
@@ -184,7 +184,7 @@ TEST_P(FaultsInTheWildTest, TheWorkerGoesOnAfterAnyFailure) {
   expect_audit_passes();
 }
 
-TEST_P(FaultsInTheWildTest, TheWorkerLoopDoesNotEndWithItsFirstException) {
+TEST_P(FaultsInTheWildTest, FirstExceptionDoesNotEndWorkerLoop) {
   ASSERT_TRUE(sale_->publish(voucher(1, 50)).ok());
   for (UserId user = 1; user <= 5; ++user) EXPECT_EQ(buy(1, user), Outcome::kAccepted);
   int throws = 2;
@@ -217,7 +217,7 @@ TEST_P(FaultsInTheWildTest, TheDatabaseChecksTheUserNotTheOrder) {
   EXPECT_EQ(sale_->status(1'002)->kind, OrderState::Kind::kFailed);
 }
 
-TEST_P(FaultsInTheWildTest, OrdersAdmittedBeforeTheGroupExistedAreNotSkipped) {
+TEST_P(FaultsInTheWildTest, OrdersBeforeGroupCreationAreNotSkipped) {
   ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
   EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
   EXPECT_EQ(buy(1, 2), Outcome::kAccepted);
@@ -235,7 +235,7 @@ TEST_P(FaultsInTheWildTest, ARefusedOrderIsNotAcknowledgedAndForgotten) {
   EXPECT_EQ(sale_->dead_letters()->size(), 1U);
 }
 
-TEST_P(FaultsInTheWildTest, AMessageThatAlwaysFailsIsNotRetriedForEver) {
+TEST_P(FaultsInTheWildTest, AlwaysFailingMessageBecomesDeadLetter) {
   ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
   const BuyResult bad = sale_->buy(1, 1);
   const BuyResult good = sale_->buy(1, 2);  // behind it
@@ -269,13 +269,13 @@ TEST_P(FaultsInTheWildTest, ARestartDoesNotForgetTheBuyers) {
   EXPECT_EQ(buy(1, 1), Outcome::kLimitReached);
 }
 
-TEST_P(FaultsInTheWildTest, AMissingStockKeyIsNoSuchSaleNotALuaError) {
+TEST_P(FaultsInTheWildTest, MissingStockKeyIsNoSuchSale) {
   const BuyResult result = sale_->buy(42, 1);
   EXPECT_EQ(result.outcome, Outcome::kUnknownVoucher);
   EXPECT_TRUE(result.detail.empty()) << result.detail;
 }
 
-TEST_P(FaultsInTheWildTest, AMissingStockKeyOfASaleTheDatabaseDoesNotKnowIsNoSuchSale) {
+TEST_P(FaultsInTheWildTest, MissingStockOfUnknownSaleIsNoSale) {
   ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
   backend_.client()("COPY", "seckill:voucher:1", "seckill:voucher:42");
   for (int i = 0; i < 2; ++i) {
@@ -285,12 +285,12 @@ TEST_P(FaultsInTheWildTest, AMissingStockKeyOfASaleTheDatabaseDoesNotKnowIsNoSuc
   }
 }
 
-TEST_P(FaultsInTheWildTest, ALimitPerUserIsNotSharedByEveryone) {
+TEST_P(FaultsInTheWildTest, LimitPerUserIsNotShared) {
   ASSERT_TRUE(sale_->publish(voucher(1, 50, {.per_user = 2, .per_user_day = 1})).ok());
   for (UserId user = 1; user <= 10; ++user) EXPECT_EQ(buy(1, user), Outcome::kAccepted);
 }
 
-TEST_P(FaultsInTheWildTest, AReadOfHistoryThatFindsNothingDoesNotSpin) {
+TEST_P(FaultsInTheWildTest, EmptyHistoryReadDoesNotSpin) {
   // The worker reads its pending entries once after a start, and again only when a retry is due.
   ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
   EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
@@ -319,7 +319,7 @@ TEST_P(FaultsInTheWildTest, AReadOfHistoryThatFindsNothingDoesNotSpin) {
   EXPECT_EQ(*backend_.orders().count_live(1), 1);
 }
 
-TEST_P(FaultsInTheWildTest, AClobberedKeyFailsARequestWithoutHalfDoingIt) {
+TEST_P(FaultsInTheWildTest, ClobberedKeyFailsRequestCompletely) {
   ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
   backend_.client()("SET", "stream.orders", "not a stream");
   const BuyResult result = sale_->buy(1, 1);

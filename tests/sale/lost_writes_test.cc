@@ -161,7 +161,7 @@ TEST_P(LostOnServerTest, ReadBatchIsRefusedAfterRollBack) {
   expect_audit_passes();
 }
 
-TEST_P(LostOnServerTest, HeldBatchIsAdmittedAgainAfterRestartWithoutData) {
+TEST_P(LostOnServerTest, HeldBatchIsReadmittedAfterLostData) {
   ASSERT_TRUE(sale_->publish(voucher(1, 10)).ok());
   const OrderId held = order_of(1);
   before_next_write([&] {
@@ -262,7 +262,7 @@ TEST_P(LostWritesTest, HeldOrdersBeyondTheStockAreDeadLetters) {
   expect_audit_passes();
 }
 
-TEST_P(LostWritesTest, HeldOrderOfUserThatBoughtAgainIsDead) {
+TEST_P(LostWritesTest, HeldOrderOfRepeatBuyerIsDead) {
   ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
   const OrderId held = order_of(1);
   OrderId again = 0;
@@ -312,7 +312,7 @@ TEST_P(LostWritesTest, OrdersHeldThroughAnOutageAreAdmittedAgain) {
   expect_audit_passes();
 }
 
-TEST_P(LostWritesTest, OrderThatTwoWorkersHoldIsAdmittedAgainOnce) {
+TEST_P(LostWritesTest, OrderHeldByTwoWorkersIsReadmittedOnce) {
   ASSERT_TRUE(sale_->publish(voucher(1, 9, {.per_user = 0})).ok());
   const OrderId held = order_of(1);
   const auto second = make_worker("c1");  // reads the first one's pending entries

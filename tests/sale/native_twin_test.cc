@@ -231,7 +231,7 @@ TEST_P(NativeTwinTest, ScriptAndTwinAgreeOnRandomHistories) {
   }
 }
 
-TEST_P(NativeTwinTest, WhatFailsForOneOfSeveralIsHisAnswerAlone) {
+TEST_P(NativeTwinTest, FailureForOneBuyerIsItsReplyAlone) {
   Side lua = lua_side();
   Side native = native_side();
   for (Side* const side : {&lua, &native}) {
@@ -247,7 +247,7 @@ TEST_P(NativeTwinTest, WhatFailsForOneOfSeveralIsHisAnswerAlone) {
   }
 }
 
-TEST_P(NativeTwinTest, WhatFailsForAllOfACallFailsAlikeForEach) {
+TEST_P(NativeTwinTest, FailureForAllIsAlikeForEach) {
   const SaleKeys keys;
   const std::vector<Request> spoilers = {
       Request::of("SET", keys.buyers(1), "text"),
@@ -272,7 +272,7 @@ TEST_P(NativeTwinTest, WhatFailsForAllOfACallFailsAlikeForEach) {
   }
 }
 
-TEST_P(NativeTwinTest, ManyAtOnceAreDecidedOnInTheirOrderUntilNothingIsLeft) {
+TEST_P(NativeTwinTest, BatchIsDecidedInOrderUntilSoldOut) {
   using enum Outcome;
   struct Case {
     const char* name;
@@ -338,7 +338,7 @@ TEST(NativeAdmissionTest, ACallWithoutItsKeysIsRefused) {
   }
 }
 
-TEST_P(NativeTwinTest, AUserWhoIsNoNumberIsOneToo) {
+TEST_P(NativeTwinTest, UserNamedByStringIsAllowed) {
   Side lua = lua_side();
   Side native = native_side();
   for (Side* const side : {&lua, &native}) {
@@ -353,7 +353,7 @@ TEST_P(NativeTwinTest, AUserWhoIsNoNumberIsOneToo) {
   EXPECT_EQ(everything(*lua.client), everything(*native.client));
 }
 
-TEST_P(NativeTwinTest, BothAnswerThatTheStockIsMissingWhereTheDatabaseKnowsNothingToo) {
+TEST_P(NativeTwinTest, BothReportMissingStockOfUnknownVoucher) {
   Side lua = lua_side();
   Side native = native_side();
   for (Side* const side : {&lua, &native}) {
@@ -371,7 +371,7 @@ TEST_P(NativeTwinTest, BothAnswerThatTheStockIsMissingWhereTheDatabaseKnowsNothi
   }
 }
 
-TEST(NativeAdmissionTest, TermsThatCannotBeReadSpoilNoOtherVouchers) {
+TEST(NativeAdmissionTest, UnreadableTermsAffectOnlyTheirVoucher) {
   Side side = native_side();
   const auto publish = [&](VoucherId id, std::int64_t begin_ms) {
     ASSERT_TRUE(side.sale
@@ -398,7 +398,7 @@ TEST(NativeAdmissionTest, TermsThatCannotBeReadSpoilNoOtherVouchers) {
   }
 }
 
-TEST_P(NativeTwinTest, TheTwinRunsWhereTheEngineHasItAndTheTextElsewhere) {
+TEST_P(NativeTwinTest, NativeScriptRunsWhereRegisteredElseLua) {
   Side lua = lua_side();
   Side native = native_side();
   const AdmissionRequests on_lua(*lua.client, SaleKeys{}, 1);

@@ -46,7 +46,7 @@ constexpr std::int64_t kDayMs = 86'400'000;
 constexpr std::int64_t kStartDay = ManualClock::kStartMs / kDayMs;
 constexpr char kCounter[] = "icr:order:20231114";
 
-TEST_P(OrderIdsTest, TheUpperHalfIsTheTimeAndTheLowerTheDaysCounter) {
+TEST_P(OrderIdsTest, IdIsTimeAboveDailyCounter) {
   IdGenerator ids(keyspace_.keyspace(), blocks_of(10), &reservations_);
   const OrderId id = *ids.next_id();
   EXPECT_EQ(id >> 32, ManualClock::kStartMs / 1'000 - kOrderIdLayout.epoch_seconds);
@@ -76,7 +76,7 @@ TEST_P(OrderIdsTest, IdsAscendEvenIfTheClockGoesBack) {
   }
 }
 
-TEST_P(OrderIdsTest, ManyAtOnceAreThoseThatWouldHaveComeOneByOne) {
+TEST_P(OrderIdsTest, IdsInBulkEqualSingleIds) {
   IdGenerator ids(keyspace_.keyspace(), blocks_of(10), &reservations_);
   const OrderId first = *ids.next_id();
   std::vector<OrderId> many(25);
@@ -88,7 +88,7 @@ TEST_P(OrderIdsTest, ManyAtOnceAreThoseThatWouldHaveComeOneByOne) {
   }
 }
 
-TEST_P(OrderIdsTest, WhenADrawFailsThoseBeforeItAreGiven) {
+TEST_P(OrderIdsTest, FailedDrawKeepsEarlierIds) {
   IdGenerator ids(keyspace_.keyspace(), blocks_of(10), &reservations_);
   ASSERT_TRUE(ids.next_id().ok());
   client_("SET", kCounter, "text");
@@ -109,7 +109,7 @@ TEST_P(OrderIdsTest, GeneratorsNeverGiveTheSameId) {
   }
 }
 
-TEST_P(OrderIdsTest, AfterTheKeyspaceLostItsCounterIdsLieAboveThoseThatAreStored) {
+TEST_P(OrderIdsTest, LostCounterYieldsIdsAboveStoredOnes) {
   OrderId last = 0;
   for (int lost = 0; lost < 4; ++lost) {
     IdGenerator ids(keyspace_.keyspace(), blocks_of(10), &reservations_);
@@ -172,7 +172,7 @@ TEST_P(OrderIdsTest, LostCounterSparesBlocksOfOtherGenerators) {
   for (int i = 0; i < 3'000; ++i) EXPECT_TRUE(seen.insert(*second.next_id()).second);
 }
 
-TEST_P(OrderIdsTest, GeneratorWithoutDrawsSparesBlocksOfOthersAfterLoss) {
+TEST_P(OrderIdsTest, IdleGeneratorSparesForeignBlocksAfterLoss) {
   IdGenerator first(keyspace_.keyspace(), blocks_of(1'000), &reservations_);
   IdGenerator second(keyspace_.keyspace(), blocks_of(1'000), &reservations_);
   ASSERT_TRUE(first.prepare().ok());
@@ -187,7 +187,7 @@ TEST_P(OrderIdsTest, GeneratorWithoutDrawsSparesBlocksOfOthersAfterLoss) {
   }
 }
 
-TEST_P(OrderIdsTest, CounterThatAnotherSystemBeginsAfterLossSparesBlocks) {
+TEST_P(OrderIdsTest, ForeignCounterAfterLossSparesBlocks) {
   IdGenerator first(keyspace_.keyspace(), blocks_of(1'000), &reservations_);
   std::set<OrderId> seen = {*first.next_id()};
   client_("FLUSHALL");
@@ -265,7 +265,7 @@ TEST_P(OrderIdsTest, NegativeCounterIsAnError) {
   EXPECT_TRUE(absl::IsFailedPrecondition(ids.next_id().status()));
 }
 
-TEST_P(OrderIdsTest, IdsFollowAStoredOneThatAFasterClockMadeThatDay) {
+TEST_P(OrderIdsTest, IdsFollowStoredIdOfFasterClock) {
   const OrderId ahead =
       *IdGenerator(keyspace_.keyspace(), blocks_of(1'024), &reservations_).next_id() +
       (OrderId{600} << kOrderIdLayout.counter_bits);
@@ -283,7 +283,7 @@ TEST_P(OrderIdsTest, IdsOfAnotherDayAreNotFollowed) {
   EXPECT_EQ(kOrderIdLayout.made_at_ms(*ids.next_id()), kOrderIdLayout.made_at_ms(first));
 }
 
-TEST_P(OrderIdsTest, AnErrorOfTheOrderStoreIsToldAndTheNextCallTriesAgain) {
+TEST_P(OrderIdsTest, OrderStoreErrorIsReturnedThenRetried) {
   IdGenerator ids(keyspace_.keyspace(), blocks_of(10), &reservations_);
   orders_.fail_reads();
   EXPECT_TRUE(absl::IsUnavailable(ids.next_id().status()));
@@ -293,7 +293,7 @@ TEST_P(OrderIdsTest, AnErrorOfTheOrderStoreIsToldAndTheNextCallTriesAgain) {
   for (int i = 0; i < 50; ++i) EXPECT_TRUE(ids.next_id().ok()) << "only the day's first asks";
 }
 
-TEST_P(OrderIdsTest, AnErrorOfTheDrawIsToldAndTheNextCallTriesAgain) {
+TEST_P(OrderIdsTest, DrawErrorIsReturnedThenRetried) {
   IdGenerator ids(keyspace_.keyspace(), blocks_of(10), &reservations_);
   client_("SET", kCounter, "not a number");
   EXPECT_FALSE(ids.next_id().ok());

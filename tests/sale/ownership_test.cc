@@ -41,7 +41,7 @@ TEST_P(OwnershipTest, KeyspaceOfAnotherDatabaseIsRefused) {
   expect_audit_passes();
 }
 
-TEST_P(OwnershipTest, StreamOfAnotherDatabaseIsRefusedUnderAnyPrefix) {
+TEST_P(OwnershipTest, ForeignStreamIsRefusedUnderAnyPrefix) {
   MemoryOrderStore another;
   SaleOptions options;
   options.keys.prefix = "other:";

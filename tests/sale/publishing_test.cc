@@ -83,7 +83,7 @@ TEST_P(PublishingTest, ConcurrentAdditionsOfStockAreAllKept) {
   EXPECT_EQ(stock(1), Reply::bulk("300"));
 }
 
-TEST_P(PublishingTest, StockOfNoVoucherOrBeyondBoundsIsNotAdded) {
+TEST_P(PublishingTest, InvalidStockAdditionIsRefused) {
   EXPECT_TRUE(absl::IsNotFound(sale_->add_stock(1, 5)));
   ASSERT_TRUE(sale_->publish(voucher(1, 10)).ok());
   EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
@@ -131,7 +131,7 @@ TEST_P(PublishingTest, NewLimitPerDayCountsEarlierOrders) {
   expect_audit_passes();
 }
 
-TEST_P(PublishingTest, NewLimitPerDayWithTooSmallStockIsRefused) {
+TEST_P(PublishingTest, NewDailyLimitWithSmallStockIsRefused) {
   ASSERT_TRUE(sale_->publish(voucher(1, 10, {.per_user = 5})).ok());
   for (UserId user = 1; user <= 3; ++user) EXPECT_EQ(buy(1, user), Outcome::kAccepted);
   EXPECT_TRUE(absl::IsFailedPrecondition(
@@ -142,7 +142,7 @@ TEST_P(PublishingTest, NewLimitPerDayWithTooSmallStockIsRefused) {
 
 // ---- What was left pending ----
 
-TEST_P(PublishingTest, AVoucherThatCannotBeTakenUpIsLoggedAndTheOthersAre) {
+TEST_P(PublishingTest, UnusableVoucherIsLoggedAndOthersLoad) {
   for (const VoucherId id : {1, 2, 3}) {
     ASSERT_TRUE(backend_.orders().record_pending({.voucher = voucher(id, 5), .version = 1}).ok());
   }
@@ -157,7 +157,7 @@ TEST_P(PublishingTest, AVoucherThatCannotBeTakenUpIsLoggedAndTheOthersAre) {
   EXPECT_EQ(backend_.orders().pending()->size(), 1U) << "tried again at the next open";
 }
 
-TEST_P(PublishingTest, AStoreThatCannotBeAskedFailsTheOpening) {
+TEST_P(PublishingTest, UnavailableStoreFailsOpening) {
   ASSERT_TRUE(backend_.orders().record_pending({.voucher = voucher(1, 5), .version = 1}).ok());
   backend_.orders().fail_voucher_writes();
   const auto sale = Sale::open(backend_.keyspace(), backend_.orders());
@@ -188,7 +188,7 @@ TEST_P(PublishingTest, BuyersAreConvertedInPortionsBothWays) {
   expect_audit_passes();
 }
 
-TEST_P(PublishingTest, TooManyBuyersToConvertIsRefusedAndChangesNothing) {
+TEST_P(PublishingTest, TooManyBuyersToConvertIsRefused) {
   const auto sale = open_sale(backend_.orders(), {.buyers_converted_max = 3});
   ASSERT_TRUE(sale->publish(voucher(1, 10)).ok());
   for (UserId user = 1; user <= 4; ++user) EXPECT_EQ(buy(1, user), Outcome::kAccepted);
@@ -202,7 +202,7 @@ TEST_P(PublishingTest, TooManyBuyersToConvertIsRefusedAndChangesNothing) {
   expect_audit_passes();
 }
 
-TEST_P(PublishingTest, ManyCountedBuyersStayCountedUnderALimitOfOne) {
+TEST_P(PublishingTest, CountedBuyersStayCountedUnderLimitOne) {
   const auto sale = open_sale(backend_.orders(), {.buyers_converted_max = 3});
   ASSERT_TRUE(sale->publish(voucher(1, 10, {.per_user = 2})).ok());
   for (UserId user = 1; user <= 4; ++user) EXPECT_EQ(buy(1, user), Outcome::kAccepted);
@@ -274,15 +274,15 @@ class ManyBuyersTest : public ::testing::Test {
   std::unique_ptr<Sale> sale_;
 };
 
-TEST_F(ManyBuyersTest, AChangeThatLeavesASetASetReadsNoBuyers) {
+TEST_F(ManyBuyersTest, ChangeKeepingSetReadsNoBuyers) {
   expect_change_is_cheap({.per_user = 1}, {.total = kBuyers + 7, .per_user = 1});
 }
 
-TEST_F(ManyBuyersTest, AChangeThatLeavesCountsCountsReadsNoBuyers) {
+TEST_F(ManyBuyersTest, ChangeKeepingCountsReadsNoBuyers) {
   expect_change_is_cheap({.per_user = 2}, {.total = kBuyers + 7, .per_user = 0});
 }
 
-TEST_F(ManyBuyersTest, AConversionNeedsNoMoreMemoryThanIsSaid) {
+TEST_F(ManyBuyersTest, ConversionStaysWithinDocumentedMemory) {
   constexpr std::size_t kBytesPerBuyer = 150;  // VoucherBookOptions::buyers_converted_max
   open(kBytesPerBuyer * kBuyers);
   ASSERT_TRUE(publish(kStock, {.per_user = 1}).ok());

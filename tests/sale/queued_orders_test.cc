@@ -108,7 +108,7 @@ TEST_P(QueuedOrdersTest, StreamThatBeginsFromScratchIsRead) {
   EXPECT_EQ(status(*other, order), OrderState::Kind::kQueued);
 }
 
-TEST_P(QueuedOrdersTest, OnlyOrdersThatMayHaveBeenForgottenAreLookedForInTheStream) {
+TEST_P(QueuedOrdersTest, OnlyForgottenOrdersAreSearchedInStream) {
   const OrderId in_stream = buy_many(*sale_, 10).front();
   std::size_t entries_read = 0;
   HookedClient client(backend_.keyspace().open_client(),
@@ -145,7 +145,7 @@ INSTANTIATE_TEST_SUITE_P(Servers, QueuedOrdersOnServerTest,
                          each_backend_that(&SaleBackendKind::is_server, TestTime::kMachines),
                          backend_name);
 
-TEST_P(QueuedOrdersOnServerTest, NewConnectionForgetsNothingUnlessTheServerIsAnother) {
+TEST_P(QueuedOrdersOnServerTest, NewConnectionForgetsOnlyOnOtherServer) {
   std::size_t entries_read = 0;
   HookedBackend counting(backend_.keyspace(),
                          {.after = [&](const Request& request, const Reply& reply) {

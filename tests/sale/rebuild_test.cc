@@ -65,7 +65,7 @@ TEST_P(RebuildOnServerTest, TheNextProcessWaitsUntilItIsAbandoned) {
   expect_rebuilt();
 }
 
-TEST_P(RebuildTest, ItsAgeIsByTheKeyspacesTimeNotTheCallers) {
+TEST_P(RebuildTest, RebuildAgeUsesKeyspaceTime) {
   sell_two_of_three();
   for (const std::int64_t off_ms : {-86'400'000, 86'400'000}) {
     ManualClock clock(backend_.clock().now_ms() + off_ms);
@@ -80,7 +80,7 @@ TEST_P(RebuildTest, ItsAgeIsByTheKeyspacesTimeNotTheCallers) {
   expect_rebuilt();
 }
 
-TEST_P(RebuildTest, OnesOwnThatFailedIsBegunAgainAtOnce) {
+TEST_P(RebuildTest, OwnFailedRebuildRestartsAtOnce) {
   ASSERT_TRUE(sale_->publish(voucher(1, 3)).ok());
   Client& client = backend_.client();
   client("SET", "stream.orders", "not a stream");
@@ -93,7 +93,7 @@ TEST_P(RebuildTest, OnesOwnThatFailedIsBegunAgainAtOnce) {
   expect_audit_passes();
 }
 
-TEST_P(RebuildTest, TheOneThatBeganFirstCannotOpenTheSaleAnyMore) {
+TEST_P(RebuildTest, SupersededRebuildCannotOpenSale) {
   sell_two_of_three();
   interrupt_rebuild(VoucherBook::kRebuildAbandonedMs);
   EXPECT_EQ(buy(1, 1), Outcome::kLimitReached);  // taken over

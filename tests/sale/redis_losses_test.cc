@@ -176,7 +176,7 @@ RedisServerOptions append_only() { return {.append_only = true}; }
 
 // ---- It ends ------------------------------------------------------------------------------------
 
-TEST_F(RedisLossesTest, KilledAndRestartedWithAppendOnlyFileLosesNothing) {
+TEST_F(RedisLossesTest, RestartWithAppendOnlyFileLosesNothing) {
   start(append_only());
   buy(1, 40);
   server_->restart();
@@ -219,7 +219,7 @@ TEST_F(RedisLossesTest, KilledInARushNeverOversells) {
 
 // ---- It stands still, or refuses ----------------------------------------------------------------
 
-TEST_F(RedisLossesTest, PausedServerIsAnUnknownOutcomeThatTheKeyResolves) {
+TEST_F(RedisLossesTest, PausedServerOutcomeIsResolvedByKey) {
   constexpr std::int64_t kShortMs = 200;
   start(append_only(), {.command_timeout_ms = kShortMs});
   buy(1, 1);

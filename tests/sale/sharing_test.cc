@@ -94,7 +94,7 @@ TEST_P(SharingTest, TheirScriptAndOursSellOneStock) {
   expect_audit_passes();
 }
 
-TEST_P(SharingTest, EntriesThatTheirConsumerHasAreLeftToItUntilItIsDead) {
+TEST_P(SharingTest, ForeignConsumerKeepsEntriesUntilDead) {
   ASSERT_TRUE(sale_->publish(voucher(1, 10)).ok());
   drain();  // the group exists
   for (UserId user = 1; user <= 6; ++user) EXPECT_EQ(buy(1, user), Outcome::kAccepted);
@@ -125,7 +125,7 @@ TEST_P(SharingTest, EntriesThatTheirConsumerHasAreLeftToItUntilItIsDead) {
   expect_audit_passes();
 }
 
-TEST_P(SharingTest, OrdersThatTheirConsumerAcknowledgedAreNamedByTheAudit) {
+TEST_P(SharingTest, AuditNamesOrdersAcknowledgedByForeignConsumer) {
   ASSERT_TRUE(sale_->publish(voucher(1, 10)).ok());
   drain();
   EXPECT_EQ(buy(1, 77), Outcome::kAccepted);
@@ -184,7 +184,7 @@ TEST_P(SharingTest, JoiningTheirGroupResetsNothing) {
 }
 
 /// Their system sells on while ours takes the voucher over.
-TEST_P(SharingTest, BuyersWhoComeDuringAnAdoptionGetOneOrder) {
+TEST_P(SharingTest, BuyersDuringAdoptionGetOneOrder) {
   Client& client = backend_.client();
   client("SET", "seckill:stock:1", 50);
   UserId user = 0;

@@ -67,7 +67,7 @@ TEST_P(WorkerTest, AnAcceptedOrderIsQueuedThenCreated) {
   expect_audit_passes();
 }
 
-TEST_P(WorkerTest, TheOrdersOfAUserAreThoseCreatedQueuedAndFailed) {
+TEST_P(WorkerTest, OrdersOfUserIncludeQueuedAndFailed) {
   ASSERT_TRUE(sale_->publish(voucher(1, 100, {.per_user = 0})).ok());
   const OrderId created = accept(1, 7, 2)[0];  // and one of somebody else
   drain();
@@ -94,14 +94,14 @@ TEST_P(WorkerTest, TheOrdersOfAUserAreThoseCreatedQueuedAndFailed) {
   EXPECT_TRUE(sale_->orders_of(9)->empty());
 }
 
-TEST_P(WorkerTest, OrdersAdmittedBeforeAWorkerEverRanAreStored) {
+TEST_P(WorkerTest, OrdersBeforeFirstWorkerAreStored) {
   ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
   const auto orders = accept(1, 1, 50);
   drain();
   expect_created(orders);
 }
 
-TEST_P(WorkerTest, WhatWasReadButNotStoredIsStoredAfterARestart) {
+TEST_P(WorkerTest, RestartStoresReadButUnstoredOrders) {
   ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
   const auto orders = accept(1, 1, 20);
   backend_.orders().fail_write(1);
@@ -118,7 +118,7 @@ TEST_P(WorkerTest, WhatWasReadButNotStoredIsStoredAfterARestart) {
   expect_audit_passes();
 }
 
-TEST_P(WorkerTest, ABatchIsReadAndAcknowledgedInPortionsAndStoredInOnePiece) {
+TEST_P(WorkerTest, BatchIsReadInPortionsAndStoredAtomically) {
   constexpr int kBatch = 2'300;
   ASSERT_TRUE(sale_->publish(voucher(1, 2 * kBatch)).ok());
   const auto orders = accept(1, 1, kBatch + 1);
@@ -134,7 +134,7 @@ TEST_P(WorkerTest, ABatchIsReadAndAcknowledgedInPortionsAndStoredInOnePiece) {
   expect_audit_passes();
 }
 
-TEST_P(WorkerTest, ABatchThatWasStoredButNotAcknowledgedIsNotStoredTwice) {
+TEST_P(WorkerTest, StoredUnacknowledgedBatchIsNotStoredTwice) {
   ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
   const auto orders = accept(1, 1, 20);
   backend_.orders().fail_write(1, faults::FaultyOrderStore::Kept::kYes);
@@ -163,7 +163,7 @@ TEST_P(WorkerTest, ABadDayCountsAgainstNobody) {
   EXPECT_TRUE(sale_->dead_letters()->empty());
 }
 
-TEST_P(WorkerTest, OnlyAFaultOfItsOwnCountsAgainstAnOrder) {
+TEST_P(WorkerTest, OnlyOwnFaultCountsAgainstOrder) {
   ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
   const auto orders = accept(1, 1, 5);
   using Code = absl::StatusCode;
@@ -212,7 +212,7 @@ TEST_P(WorkerTest, OutagePausesGrowAndBatchIsReadOnce) {
   EXPECT_EQ(pending_entries(), 0);
 }
 
-TEST_P(WorkerTest, KeptBatchIsReadAgainBeforeItIsClaimed) {
+TEST_P(WorkerTest, HeldBatchIsReadAgainBeforeClaim) {
   ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
   accept(1, 1, 5);
   backend_.orders().fail_writes();
@@ -245,7 +245,7 @@ TEST_P(WorkerTest, OrderThatFailsAsAnOutageIsIsolated) {
   }
 }
 
-TEST_P(WorkerTest, ManyOrdersThatFailAsAnOutageAreIsolated) {
+TEST_P(WorkerTest, OrdersFailingLikeOutageAreIsolated) {
   ASSERT_TRUE(sale_->publish(voucher(1, 1'000)).ok());
   const auto bad = accept(1, 1, 60);
   const auto good = accept(1, 61, 60);
@@ -319,7 +319,7 @@ TEST_P(WorkerTest, OutageWhileIsolatingCountsAgainstNoOrder) {
   EXPECT_TRUE(sale_->dead_letters()->empty());
 }
 
-TEST_P(WorkerTest, TheFaultsOfAnOrderThatIsStoredAfterAllAreForgotten) {
+TEST_P(WorkerTest, FaultsOfStoredOrderAreForgotten) {
   ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
   const auto orders = accept(1, 1, 5);
   backend_.orders().poison([&](const Order& order) { return order.id == orders[2]; });
@@ -332,7 +332,7 @@ TEST_P(WorkerTest, TheFaultsOfAnOrderThatIsStoredAfterAllAreForgotten) {
   EXPECT_EQ(faulty_orders(), 0);
 }
 
-TEST_P(WorkerTest, ABadOrderIsBuriedAloneWithItsReasonAndCanBeRetried) {
+TEST_P(WorkerTest, BadOrderIsBuriedWithReasonAndRetriable) {
   ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
   auto orders = accept(1, 1, 33);
   const OrderId bad = orders[17];
@@ -360,7 +360,7 @@ TEST_P(WorkerTest, ABadOrderIsBuriedAloneWithItsReasonAndCanBeRetried) {
   expect_audit_passes();
 }
 
-TEST_P(WorkerTest, ABadOrderDoesNotHoldUpThoseAfterIt) {
+TEST_P(WorkerTest, BadOrderDoesNotBlockLaterOrders) {
   ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
   const OrderId bad = accept(1, 1, 1).front();
   backend_.orders().poison([bad](const Order& order) { return order.id == bad; });
@@ -400,7 +400,7 @@ TEST_P(WorkerTest, ADeadConsumersOrdersAreClaimed) {
   EXPECT_EQ(pending_entries(), 0);
 }
 
-TEST_P(WorkerTest, ClaimingGoesOnBehindOrdersThatAreNotIdleForLongEnough) {
+TEST_P(WorkerTest, ClaimingContinuesBehindBusyOrders) {
   ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
   auto orders = accept(1, 1, 30);
   const auto dying = make_worker("c9");
@@ -419,7 +419,7 @@ TEST_P(WorkerTest, ClaimingGoesOnBehindOrdersThatAreNotIdleForLongEnough) {
   EXPECT_EQ(pending_entries(), 20);
 }
 
-TEST_P(WorkerTest, EntriesThatWereDeletedWhilePendingAreReportedAndTheirBuyersNamed) {
+TEST_P(WorkerTest, DeletedPendingEntriesAreReportedWithBuyers) {
   ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
   const auto orders = accept(1, 1, 3);
   const auto dying = make_worker("c9");
@@ -448,7 +448,7 @@ TEST_P(WorkerTest, EntriesThatWereDeletedWhilePendingAreReportedAndTheirBuyersNa
   EXPECT_THAT(report->problems, ::testing::ElementsAre(::testing::HasSubstr("lost: user 1 ")));
 }
 
-TEST_P(WorkerTest, ConsumerWithTheNameOfAWorkerIsReported) {
+TEST_P(WorkerTest, ConsumerWithWorkersNameIsReported) {
   ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
   drain();
   const auto orders = accept(1, 1, 3);
@@ -525,7 +525,7 @@ TEST_P(WorkerTest, SeveralWorkersShareTheWork) {
   expect_audit_passes();
 }
 
-TEST_P(WorkerTest, AnOrderThatTheDatabaseRefusesIsBuriedNotLost) {
+TEST_P(WorkerTest, OrderRefusedByDatabaseIsBuried) {
   ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
   const auto orders = accept(1, 1, 3);
   backend_.orders().poison([&](const Order& order) { return order.id == orders[1]; },
@@ -536,7 +536,7 @@ TEST_P(WorkerTest, AnOrderThatTheDatabaseRefusesIsBuriedNotLost) {
   expect_audit_passes();
 }
 
-TEST_P(WorkerTest, AnEntryThatIsNoOrderIsBuriedWithItsReason) {
+TEST_P(WorkerTest, InvalidEntryIsBuriedWithReason) {
   ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
   backend_.client()("XADD", "stream.orders", "*", "userId", "5", "voucherId", "1", "id",
                     "not a number");
@@ -609,7 +609,7 @@ TEST_P(WorkerTest, DiscardedOrderStaysAdmittedAndFailed) {
   expect_audit_passes();
 }
 
-TEST_P(WorkerTest, DiscardedOrderThatWasNeverAdmittedIsAccountedFor) {
+TEST_P(WorkerTest, DiscardedUnadmittedOrderIsAccountedFor) {
   ASSERT_TRUE(sale_->publish(voucher(1, 10)).ok());
   const auto orders = accept(1, 1, 1);
   backend_.client()("XADD", "stream.orders", "*", "userId", 1, "voucherId", 1, "id", 99);
@@ -620,7 +620,7 @@ TEST_P(WorkerTest, DiscardedOrderThatWasNeverAdmittedIsAccountedFor) {
   expect_audit_passes();
 }
 
-TEST_P(WorkerTest, EntriesOfOtherProducersWithoutALimitAreOnePerUser) {
+TEST_P(WorkerTest, ForeignEntriesWithoutLimitAreOnePerUser) {
   ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
   backend_.client()("XADD", "stream.orders", "*", "userId", "5", "voucherId", "1", "id",
                     "1234567890123");
@@ -630,7 +630,7 @@ TEST_P(WorkerTest, EntriesOfOtherProducersWithoutALimitAreOnePerUser) {
   EXPECT_EQ((*order)->limit, 1);
 }
 
-TEST_P(WorkerTest, StoredOrdersAreTrimmedFromTheStreamAndUnreadOnesAreNot) {
+TEST_P(WorkerTest, OnlyStoredOrdersAreTrimmed) {
   ASSERT_TRUE(sale_->publish(voucher(1, 1'000)).ok());
   accept(1, 1, 50);
   drain();
@@ -650,7 +650,7 @@ TEST_P(WorkerTest, StreamIsNotTrimmedIfTurnedOff) {
   expect_audit_passes();
 }
 
-TEST_P(WorkerTest, AnotherGroupThatHasNotReadKeepsTheStreamFromBeingTrimmed) {
+TEST_P(WorkerTest, UnreadOtherGroupPreventsTrimming) {
   ASSERT_TRUE(sale_->publish(voucher(1, 1'000)).ok());
   backend_.client()("XGROUP", "CREATE", "stream.orders", "analytics", "0", "MKSTREAM");
   accept(1, 1, 50);
@@ -659,7 +659,7 @@ TEST_P(WorkerTest, AnotherGroupThatHasNotReadKeepsTheStreamFromBeingTrimmed) {
   expect_audit_passes();
 }
 
-TEST_P(WorkerTest, AGroupThatSomebodyDestroyedIsMadeAgainFromTheBeginning) {
+TEST_P(WorkerTest, DestroyedGroupIsRecreatedFromBeginning) {
   ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
   drain();
   const auto orders = accept(1, 1, 3);
@@ -698,7 +698,7 @@ TEST_P(WorkerThreadTest, AThreadStoresOrdersAndStopsCleanly) {
 // Without an interruption these would wait for ever.
 constexpr std::int64_t kHourMs = 3'600'000;
 
-TEST_P(WorkerThreadTest, AThreadThatWaitsForOrdersStopsAtOnce) {
+TEST_P(WorkerThreadTest, WaitingWorkerThreadStopsAtOnce) {
   const auto thread = start({.claim_idle_ms = kHourMs, .block_ms = kHourMs});
   ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
   accept(1, 5);
@@ -707,7 +707,7 @@ TEST_P(WorkerThreadTest, AThreadThatWaitsForOrdersStopsAtOnce) {
   thread->stop();  // again: no effect
 }
 
-TEST_P(WorkerThreadTest, AThreadThatHasNotReadStopsAtOnce) {
+TEST_P(WorkerThreadTest, UnstartedWorkerThreadStopsAtOnce) {
   start({.claim_idle_ms = kHourMs, .block_ms = kHourMs})->stop();
 }
 
@@ -729,7 +729,7 @@ TEST_P(WorkerThreadTest, ThreadWithDefaultOptionsWaitsForOrders) {
   thread->stop();
 }
 
-TEST_P(WorkerThreadTest, BuyersAndWorkersOnThreadsOfTheirOwnLoseAndDoubleNothing) {
+TEST_P(WorkerThreadTest, ConcurrentBuyersAndWorkersLoseNothing) {
   ASSERT_TRUE(sale_->publish(voucher(1, 2'000, {.per_user = 2})).ok());
   std::vector<std::unique_ptr<OrderWorkerThread>> workers;
   for (const char* name : {"w1", "w2"}) workers.push_back(start({.block_ms = 5}, name));
@@ -757,7 +757,7 @@ TEST_P(WorkerThreadTest, BuyersAndWorkersOnThreadsOfTheirOwnLoseAndDoubleNothing
   EXPECT_EQ(report->vouchers.front().created, 1'800);
 }
 
-TEST_P(WorkerThreadTest, AuditsPassWhileOrdersDieAndAreRetriedAndVouchersChange) {
+TEST_P(WorkerThreadTest, AuditsPassDuringRetriesAndVoucherChanges) {
   Voucher changing = voucher(1, 100, {.per_user = 0});
   ASSERT_TRUE(sale_->publish(changing).ok());
   std::atomic<int> asked = 0;

@@ -67,7 +67,7 @@ TEST_F(LuaErrorsTest, NameIsTheSha1) {
                                              sha1_hex("error('x')") + ", on @user_script:1."));
 }
 
-TEST_F(LuaErrorsTest, ErrorObjectsWithoutTextDoNotKillTheEngine) {
+TEST_F(LuaErrorsTest, ErrorObjectWithoutMessageIsHandled) {
   // They do kill Redis 7.0.15.
   for (const char* script : {"error({})", "error({ok = 'x'})", "error({err = {}})"}) {
     EXPECT_EQ(text(script),
@@ -116,7 +116,7 @@ TEST_F(LuaErrorsTest, OnlyWhatIsRaisedCountsAsFailure) {
   EXPECT_TRUE(run(*host().load("local t = nil t.x = 1", error)).failed);
 }
 
-TEST_F(LuaErrorsTest, ExceptionsOfCommandsComeOutAndCannotBeCaught) {
+TEST_F(LuaErrorsTest, CommandExceptionsPassThroughScript) {
   on_call_ = []() -> Reply { throw std::runtime_error("the command broke"); };
   for (const char* script : {
            "redis.call('x')",

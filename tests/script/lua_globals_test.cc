@@ -76,7 +76,7 @@ TEST_F(LuaGlobalsTest, ListsThatAreHandedOnMayChange) {
   }
 }
 
-TEST_F(LuaGlobalsTest, NoScriptFindsWhatAnotherDidToTheLists) {
+TEST_F(LuaGlobalsTest, ScriptChangesToListsAreIsolated) {
   for (const std::string_view script : {
            "KEYS[1] = 'changed' ARGV[1] = 'changed'",
            "KEYS[2] = 'more' ARGV[2] = 'more' ARGV[0] = 'before'",

@@ -37,7 +37,7 @@ class LuaLongWorkTest : public LuaTest {
   bool ended_ = false;
 };
 
-TEST_F(LuaLongWorkTest, InstructionsOnLongStringsAreLookedAtMoreOften) {
+TEST_F(LuaLongWorkTest, LongStringInstructionsAreCheckedMoreOften) {
   // Without that 10,000 instructions run between two looks: thousands of rounds.
   constexpr int kRoundsMax = 1'000;
   const std::string strings =
@@ -67,7 +67,7 @@ TEST_F(LuaLongWorkTest, InstructionsOnLongStringsAreLookedAtMoreOften) {
   }
 }
 
-TEST_F(LuaLongWorkTest, CoroutineMadeBeforeLongStringsIsLookedAtMoreOften) {
+TEST_F(LuaLongWorkTest, EarlierCoroutineIsCheckedMoreOften) {
   constexpr int kRoundsMax = 1'000;
   expect_killed(
       "local a, b "

@@ -97,7 +97,7 @@ TEST_F(LuaRedisApiTest, LogChecksItsArguments) {
   }
 }
 
-TEST_F(LuaRedisApiTest, SetrespReachesTheCommandsAndEndsWithTheScript) {
+TEST_F(LuaRedisApiTest, SetrespAffectsCommandsUntilScriptEnds) {
   eval("redis.setresp(3)");
   EXPECT_EQ(protocol_, 3);
   EXPECT_EQ(eval("return true"), Reply::integer(1));

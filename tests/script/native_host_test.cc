@@ -177,7 +177,7 @@ TEST_F(NativeHostTest, Sets) {
   });
 }
 
-TEST_F(NativeHostTest, SetsTakeManyIntegersUpToANumberOfNewOnes) {
+TEST_F(NativeHostTest, SetAddsIntegersUpToNewMax) {
   run([](NativeCall& call) {
     call.set_add("m", "2");
     const std::vector<std::int64_t> members = {1, 2, 1, 3, 4};
@@ -360,7 +360,7 @@ TEST_F(NativeHostTest, CaughtErrorUndoesNothing) {
   EXPECT_EQ(db().find("s")->string().integer(), 1);
 }
 
-TEST_F(NativeHostTest, WhileMemoryIsShortWhatTakesSomeIsRefused) {
+TEST_F(NativeHostTest, ShortMemoryRefusesGrowingOperations) {
   strings::set(db(), "s", StringValue(std::int64_t{1}));
   sets::add(db(), sets::create(db(), "m"), "1");
   refuses_growth_ = true;

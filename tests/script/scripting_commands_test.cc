@@ -150,7 +150,7 @@ TEST_F(ScriptingCommandsTest, NativeScriptsCallCommands) {
   EXPECT_EQ(text("FCALL", "nest", 0), "(error) ERR This Redis command is not allowed from script");
 }
 
-TEST_F(ScriptingCommandsTest, AnErrorThatANativeScriptPassesOnCountsOnce) {
+TEST_F(ScriptingCommandsTest, ErrorPassedByNativeScriptCountsOnce) {
   natives_.add("pass on", [](NativeCall& call) { return call.call(Request::of("INCR", "k")); });
   natives_.add("fail", [](NativeCall& call) {
     call.call(Request::of("INCR", "k"));
@@ -240,7 +240,7 @@ TEST_F(ScriptingCommandsTest, WithRollbackKillIsAlwaysGranted) {
   EXPECT_EQ(text("GET", "k"), R"("1")");
 }
 
-TEST_F(ScriptingCommandsTest, WhatMakesNoSenseIsToldWhileAScriptRuns) {
+TEST_F(ScriptingCommandsTest, InvalidCommandIsReportedDuringScript) {
   while_busy_ = [&] {
     EXPECT_THAT(text("NOSUCH"), testing::StartsWith("(error) ERR unknown command 'NOSUCH'"));
     EXPECT_THAT(text("GET"), testing::StartsWith("(error) ERR wrong number of arguments"));

@@ -56,7 +56,7 @@ TEST(DocumentsTest, EveryTestThatTheRecipesNameExists) {
   for (const std::smatch& test : named) EXPECT_TRUE(tests.contains(test.str(1))) << test.str(1);
 }
 
-TEST(DocumentsTest, EveryTestOfAFaultIsNamedOnThePageOfTheFaults) {
+TEST(DocumentsTest, EveryFaultTestIsOnFaultsPage) {
   const std::string page = contents(kRoot / "docs/faults-in-the-wild.md");
   for (const std::string& test : all_tests()) {
     if (!test.starts_with("FaultsInTheWildTest.")) continue;

@@ -51,7 +51,7 @@ TEST_F(ManualSchedulerTest, ACallbackMaySetTheNextTimer) {
   EXPECT_EQ(fired_at_, (Times{10, 20, 30}));
 }
 
-TEST_F(ManualSchedulerTest, ATimeThatHasPassedRunsAtOnceWithoutGoingBack) {
+TEST_F(ManualSchedulerTest, PastTimeRunsAtOnce) {
   scheduler_.advance_ms(50);
   scheduler_.at(10, note_time());
   scheduler_.advance_ms(5);
@@ -69,7 +69,7 @@ TEST_F(ManualSchedulerTest, ACancelledCallbackDoesNotRun) {
   EXPECT_FALSE(scheduler_.cancel(kept)) << "it has run";
 }
 
-TEST_F(ManualSchedulerTest, ACallbackMayCancelAnotherOfTheSameTime) {
+TEST_F(ManualSchedulerTest, CallbackMayCancelSimultaneousOne) {
   Scheduler::TimerId second = 0;
   scheduler_.at(10, [&] { EXPECT_TRUE(scheduler_.cancel(second)); });
   second = scheduler_.at(10, note_time());

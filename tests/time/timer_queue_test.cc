@@ -31,7 +31,7 @@ TEST(TimerQueueTest, GivesCallbacksInTheOrderOfTheirTime) {
   EXPECT_TRUE(timers.empty());
 }
 
-TEST(TimerQueueTest, CallbacksOfOneTimeComeInTheOrderOfScheduling) {
+TEST(TimerQueueTest, SimultaneousCallbacksRunInSchedulingOrder) {
   TimerQueue timers;
   std::string order;
   for (const char name : {'a', 'b', 'c'}) timers.add(10, [&order, name] { order += name; });
@@ -57,7 +57,7 @@ TEST(TimerQueueTest, KnowsWhenTheNextIsDue) {
   EXPECT_EQ(timers.next_due_ms(), 20);
 }
 
-TEST(TimerQueueTest, ATimerIsRemovedOnceAndOnlyWhileItWaits) {
+TEST(TimerQueueTest, WaitingTimerIsRemovedOnce) {
   TimerQueue timers;
   const auto waiting = timers.add(10, [] {});
   const auto taken = timers.add(5, [] {});

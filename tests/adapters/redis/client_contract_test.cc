@@ -247,7 +247,7 @@ class LateAppend final : public LateRequest {
   Replies replies;
 };
 
-TEST_P(ClientContract, LateRequestIsMadeOnceAndKeepsItsPlace) {
+TEST_P(ClientContract, LateRequestIsMadeOnceInOrder) {
   const auto client = open();
   LateAppend late;
   Replies replies;
@@ -402,7 +402,7 @@ TEST_P(ClientContract, EveryCompletionRunsThoughTheClientIsDestroyed) {
   EXPECT_EQ((*open())("GET", "n"), Reply::bulk("501"));
 }
 
-TEST_P(ClientContract, EveryCompletionRunsOnceThoughTheBackendIsClosed) {
+TEST_P(ClientContract, ClosedBackendStillRunsEveryCompletion) {
   constexpr std::size_t kRequests = 500;
   const auto client = open();
   Replies replies;

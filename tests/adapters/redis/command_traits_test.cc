@@ -26,7 +26,7 @@ TEST(CommandTraitsTest, NamesAreNotTakenForOptions) {
   EXPECT_EQ(block_ms("SET", "BLOCK", "9"), std::nullopt);
 }
 
-TEST(CommandTraitsTest, ATimeoutThatTheServerWillRefuseIsNone) {
+TEST(CommandTraitsTest, RefusedTimeoutIsNoTimeout) {
   EXPECT_EQ(block_ms("XREAD", "BLOCK", "x", "STREAMS", "s", "$"), std::nullopt);
   EXPECT_EQ(block_ms("XREAD", "BLOCK", "-1", "STREAMS", "s", "$"), std::nullopt);
   EXPECT_EQ(block_ms("XREAD", "BLOCK"), std::nullopt);

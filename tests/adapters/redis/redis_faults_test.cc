@@ -40,7 +40,7 @@ std::vector<Request> echoes(int count) {
   return requests;
 }
 
-TEST(RedisFaultsTest, AnswersThatArrivedBeforeTheConnectionWasLostAreKept) {
+TEST(RedisFaultsTest, RepliesBeforeLostConnectionAreKept) {
   FakeServer server({[](FakeSession& session) {
     session.greet();
     session.read_until("$1\r\n2\r\n");
@@ -72,7 +72,7 @@ TEST(RedisFaultsTest, RequestsThatWereNeverSentAreToldApart) {
   EXPECT_TRUE(has_code(replies.back(), error_code::kClosed)) << to_debug_string(replies.back());
 }
 
-TEST(RedisFaultsTest, SilentServerIsAnUnknownOutcomeAndItsConnectionIsDropped) {
+TEST(RedisFaultsTest, SilentServerIsUnknownOutcome) {
   FakeServer server({[](FakeSession& session) {
                        session.greet();
                        session.wait_for_close();
@@ -90,7 +90,7 @@ TEST(RedisFaultsTest, SilentServerIsAnUnknownOutcomeAndItsConnectionIsDropped) {
   EXPECT_EQ((*client)("GET", "k"), Reply::bulk("v"));
 }
 
-TEST(RedisFaultsTest, BytesThatAreNoReplyAreAnUnknownOutcome) {
+TEST(RedisFaultsTest, InvalidReplyIsUnknownOutcome) {
   FakeServer server({[](FakeSession& session) {
     session.greet();
     session.read_until("k\r\n");
@@ -140,7 +140,7 @@ std::string error_of_script(const std::string& error) {
          error + "\r\n";
 }
 
-TEST(RedisFaultsTest, ErrorOfScriptOnOldServerHasItsCode) {
+TEST(RedisFaultsTest, ScriptErrorOfOldServerHasCode) {
   const std::string read_only = "READONLY You can't write against a read only replica.";
   const std::string few_replicas = "NOREPLICAS Not enough good replicas to write.";
   FakeServer server({[&](FakeSession& session) {
@@ -227,7 +227,7 @@ TEST(RedisFaultsTest, ServerThatIsFullIsTold) {
   EXPECT_NE(std::string(status.message()).find("max number of clients"), std::string::npos);
 }
 
-TEST(RedisFaultsTest, IdleConnectionThatTheServerClosedIsReplacedBeforeAnythingIsSent) {
+TEST(RedisFaultsTest, ClosedIdleConnectionIsReplacedBeforeUse) {
   FakeServer server({[](FakeSession& session) { session.greet(); },
                      [](FakeSession& session) {
                        session.greet();

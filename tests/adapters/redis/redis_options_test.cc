@@ -50,7 +50,7 @@ TEST(RedisOptionsTest, AnAddressOfVersion6StandsInBrackets) {
   EXPECT_EQ(parsed("redis://[::1]").port, 6379);
 }
 
-TEST(RedisOptionsTest, ASocketHasAPathAndMayHaveADatabase) {
+TEST(RedisOptionsTest, SocketUrlHasPathAndOptionalDatabase) {
   EXPECT_EQ(parsed("unix:///run/redis.sock").unix_path, "/run/redis.sock");
   const RedisOptions options = parsed("unix:///run/my%20redis.sock?db=2");
   EXPECT_EQ(options.address(), "/run/my redis.sock");
@@ -86,7 +86,7 @@ TEST(RedisOptionsTest, UrlMaySetTimeouts) {
   EXPECT_EQ(options.sync_timeout_ms, 400);
 }
 
-TEST(RedisOptionsTest, AnErrorSaysWhichPartOfTheUrlIsWrong) {
+TEST(RedisOptionsTest, UrlErrorNamesWrongPart) {
   const std::vector<std::pair<std::string, std::string>> texts = {
       {"", "no redis://, rediss:// or unix: at its beginning"},
       {"localhost:6379", "\"localhost:\" is none of redis://, rediss:// or unix:"},
@@ -149,7 +149,7 @@ TEST(RedisOptionsTest, NoErrorShowsThePassword) {
   }
 }
 
-TEST(RedisOptionsTest, CheckNamesTheValueThatIsOutOfBounds) {
+TEST(RedisOptionsTest, CheckNamesValueOutOfBounds) {
   const auto message = [](auto change) {
     RedisOptions options;
     change(options);

@@ -149,7 +149,7 @@ TEST_F(RedisOutageTest, PausedServerIsGivenUpAndFoundAgain) {
 
 // ---- The bound of the queue ---------------------------------------------------------------------
 
-TEST_F(RedisOutageTest, FullQueueRefusesOrWaitsAsTheClientSays) {
+TEST_F(RedisOutageTest, FullQueueRefusesOrWaitsAsConfigured) {
   RedisOptions narrow = options();
   narrow.queue_capacity = 2;
   const auto backend = open(narrow);
@@ -525,7 +525,7 @@ TEST_F(RedisOutageTest, ClosedClientTakesNoConnectionLater) {
   EXPECT_EQ((*backend->open_client())("BLPOP", "none", "0.001"), Reply::nil_array());
 }
 
-TEST_F(RedisOutageTest, UnblockEndsTheReadOfAClientWithState) {
+TEST_F(RedisOutageTest, UnblockEndsReadOfStatefulClient) {
   const auto backend = open(options());
   const auto client = backend->open_client();
   EXPECT_EQ((*client)("SELECT", 1), Reply::ok());

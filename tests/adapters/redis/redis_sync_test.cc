@@ -43,7 +43,7 @@ TEST_F(RedisSyncTest, ReplicasHaveWhatOtherConnectionsWrote) {
   }
 }
 
-TEST_F(RedisSyncTest, LateReplicaIsAnErrorAndHoldsUpNobodyElse) {
+TEST_F(RedisSyncTest, LateReplicaIsErrorForItsCallOnly) {
   constexpr std::int64_t kForEverMs = 1'000'000;
   const auto backend = open(1, kForEverMs);
   const auto client = backend->open_client();

@@ -70,12 +70,12 @@ TEST(RequestParserTest, PassesOverArraysWithoutElements) {
   EXPECT_EQ(requests_of("*0\r\n*-5\r\n*1\r\n$4\r\nPING\r\n"), (Requests{Request::of("PING")}));
 }
 
-TEST(RequestParserTest, DoesNotLookAtTheEndsOfLinesAsRedisDoesNot) {
+TEST(RequestParserTest, LineEndsAreNotCheckedAsInRedis) {
   EXPECT_EQ(requests_of("*1\rX$4\rXPINGxx*1\r\n$4\r\nPING\r\n"),
             (Requests{Request::of("PING"), Request::of("PING")}));
 }
 
-TEST(RequestParserTest, ALineWithAZeroByteHasNoEndAsInRedis) {
+TEST(RequestParserTest, ZeroByteHidesLineEndAsInRedis) {
   for (const std::string_view input :
        {"*1\0\r\n$4\r\nPING\r\n"sv, "*1\r\n$4\0\r\nPING\r\n"sv, "*1\r\n\0\r\n"sv}) {
     const Parsed parsed = parse(std::string(input));
@@ -127,7 +127,7 @@ TEST(RequestParserTest, WhatComesBeforeAnErrorIsRead) {
   EXPECT_NE(parsed.error, "");
 }
 
-TEST(RequestParserTest, TakesLessFromClientsThatHaveNotSaidWhoTheyAre) {
+TEST(RequestParserTest, UnauthenticatedClientMaySendLess) {
   const auto error = [](std::string_view input) {
     return parse(input, std::string_view::npos, RequestParser::kUnauthenticated).error;
   };
@@ -136,7 +136,7 @@ TEST(RequestParserTest, TakesLessFromClientsThatHaveNotSaidWhoTheyAre) {
   EXPECT_EQ(error("*1\r\n$16385\r\n"), "ERR Protocol error: unauthenticated bulk length");
 }
 
-TEST(RequestParserTest, ALongArrayTakesNoMemoryBeforeItIsThere) {
+TEST(RequestParserTest, LongArrayTakesNoMemoryBeforeArrival) {
   const Parsed parsed = parse("*2147483647\r\n$1\r\na\r\n$512\r\nabc");
   EXPECT_TRUE(parsed.requests.empty());
   EXPECT_EQ(parsed.error, "");

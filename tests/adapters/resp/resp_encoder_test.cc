@@ -22,7 +22,7 @@ std::string resp3(const Reply& reply) {
   return out;
 }
 
-TEST(RespEncoderTest, KindsOfBothVersionsLookTheSameInBoth) {
+TEST(RespEncoderTest, CommonKindsAreEncodedAlike) {
   const std::vector<std::pair<Reply, std::string>> expected = {
       {Reply::integer(0), ":0\r\n"},
       {Reply::integer(std::numeric_limits<std::int64_t>::min()), ":-9223372036854775808\r\n"},

@@ -116,7 +116,7 @@ class RespServerTest : public ::testing::Test {
 
 // ---- SHUTDOWN ----
 
-TEST_F(RespServerTest, ShutdownTellsWhoeverRunsTheServerAndClosesTheConnection) {
+TEST_F(RespServerTest, ShutdownNotifiesOwnerAndClosesConnection) {
   std::promise<bool> asked;
   start({.on_shutdown = [&asked](bool saves) { asked.set_value(saves); }});
   EXPECT_EQ(last_words("SET k v\r\nSHUTDOWN NOSAVE NOW\r\nGET k\r\n"), "+OK\r\n");
@@ -131,7 +131,7 @@ TEST_F(RespServerTest, ShutdownSavesUnlessItIsToldOtherwise) {
   EXPECT_TRUE(asked.get_future().get());
 }
 
-TEST_F(RespServerTest, ShutdownIsRefusedWhereNobodyIsToBeTold) {
+TEST_F(RespServerTest, ShutdownWithoutOwnerIsRefused) {
   start();
   const Reply refusal =
       Reply::error("ERR there is no server to shut down: the engine belongs to its program");
@@ -194,7 +194,7 @@ TEST_F(RespServerTest, SpeaksToTheClientsOfTheEngineToo) {
   EXPECT_EQ((*embedded)("GET", "k"), Reply::bulk("v"));
 }
 
-TEST_F(RespServerTest, WhatCannotBeUnderstoodEndsTheConnectionAfterTheAnswersBefore) {
+TEST_F(RespServerTest, InvalidRequestEndsConnectionAfterEarlierReplies) {
   start();
   EXPECT_EQ(last_words("PING\r\n*1\r\nGET\r\nPING\r\n"),
             "+PONG\r\n-ERR Protocol error: expected '$', got 'G'\r\n");
@@ -205,7 +205,7 @@ TEST_F(RespServerTest, QuitEndsTheConnection) {
   EXPECT_EQ(last_words("QUIT\r\nPING\r\n"), "+OK\r\n");
 }
 
-TEST_F(RespServerTest, EachAnswerIsInTheProtocolOfItsTime) {
+TEST_F(RespServerTest, ReplyHasProtocolOfItsRequest) {
   start();
   const std::string words = last_words(
       "HSET h a b\r\nHGETALL h\r\nGET none\r\nHELLO 3\r\nHGETALL h\r\nGET none\r\nRESET\r\n"
@@ -305,7 +305,7 @@ TEST_F(RespServerTest, ASkippedAnswerMayBeThatOfReset) {
 }
 
 // Redis cuts the array short, and so its stream of answers apart.
-TEST_F(RespServerTest, ATransactionIsAnsweredAsAWholeOrNotAtAll) {
+TEST_F(RespServerTest, TransactionReplyIsCompleteOrAbsent) {
   start();
   EXPECT_EQ(last_words("MULTI\r\nCLIENT REPLY OFF\r\nPING\r\nEXEC\r\nPING\r\nQUIT\r\n"),
             "+OK\r\n+QUEUED\r\n+QUEUED\r\n");
@@ -313,7 +313,7 @@ TEST_F(RespServerTest, ATransactionIsAnsweredAsAWholeOrNotAtAll) {
             "+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n:1\r\n+PONG\r\n");
 }
 
-TEST_F(RespServerTest, ListsThoseWhoAreNamedAsOftenAsTheyAre) {
+TEST_F(RespServerTest, ClientListRepeatsRepeatedIds) {
   start();
   const auto one = connect();
   const auto two = connect();
@@ -392,7 +392,7 @@ TEST_F(RespServerTest, WhatIsSentWhileBlockedRunsAfterwards) {
 }
 
 // Redis runs all of one client's before the next one's. Here a batch of another may come between.
-TEST_F(RespServerTest, WhatSeveralWokenClientsHadSentBehindRunsInTheOrderOfEach) {
+TEST_F(RespServerTest, WokenClientsContinueInTheirOrder) {
   start();
   const auto first = connect();
   const auto second = connect();
@@ -419,7 +419,7 @@ TEST_F(RespServerTest, WhatSeveralWokenClientsHadSentBehindRunsInTheOrderOfEach)
   EXPECT_THAT(of_second, ElementsAre("b1", "b2"));
 }
 
-TEST_F(RespServerTest, WhatRedisTakesForBlockHoldsUpNobodyEither) {
+TEST_F(RespServerTest, BlockLikeArgumentBlocksNoOtherClient) {
   start();
   const auto blocked = connect();
   blocked->send(Request::of("XREAD", std::string_view("block\0x", 7), 0, "STREAMS", "s", "$"));
@@ -454,7 +454,7 @@ TEST_F(RespServerTest, AServerThatEndsClosesBlockedClients) {
 
 // ---- Scripts that take too long ----
 
-TEST_F(RespServerTest, AnswersBusyWhileAScriptTakesTooLongAndKillsIt) {
+TEST_F(RespServerTest, LongScriptRepliesBusyUntilKilled) {
   engine_ = *Engine::open(std::make_unique<MemoryStore>(), {.script_busy_after_ms = 5});
   start();
   const auto endless = connect();
@@ -470,7 +470,7 @@ TEST_F(RespServerTest, AnswersBusyWhileAScriptTakesTooLongAndKillsIt) {
   EXPECT_EQ(other->call(Request::of("PING")), Reply::status("PONG"));
 }
 
-TEST_F(RespServerTest, WhileBusyAPipelineIsAnsweredToItsEnd) {
+TEST_F(RespServerTest, BusyPipelineGetsAllReplies) {
   start();
   const auto slow = connect();
   slow->call(Request::of("CONFIG", "SET", "busy-reply-threshold", "1"));
@@ -517,7 +517,7 @@ TEST_F(RespServerTest, ShutdownKillsAScriptThatTakesTooLong) {
   EXPECT_THAT(endless->receive(), ::testing::HasSubstr("Script killed by user"));
 }
 
-TEST_F(RespServerTest, AShutdownThatCannotSyncIsRefusedAndStopsAllWriting) {
+TEST_F(RespServerTest, ShutdownWithFailedSyncStopsWriting) {
   auto store = std::make_unique<faults::FaultyStore>(std::make_unique<MemoryStore>());
   store->fail_sync(1, faults::FaultyStore::Kept::kNo);
   engine_ = *Engine::open(std::move(store));
@@ -550,7 +550,7 @@ TEST_F(RespServerTest, AsksForThePassword) {
   EXPECT_EQ(client->call(Request::of("GET", "k")), Reply::nil());
 }
 
-TEST_F(RespServerTest, TakesLittleFromThoseWhoHaveNotGivenIt) {
+TEST_F(RespServerTest, MissingPasswordLimitsRequests) {
   start({.password = "secret"});
   EXPECT_EQ(last_words("*11\r\n"), "-ERR Protocol error: unauthenticated multibulk length\r\n");
   EXPECT_EQ(last_words("*2\r\n$16385\r\n"), "-ERR Protocol error: unauthenticated bulk length\r\n");
@@ -586,7 +586,7 @@ TEST_F(RespServerTest, ResetLeavesUnreadReplies) {
   }
 }
 
-TEST_F(RespServerTest, AfterThePasswordAPipelineIsReadAsAnyOther) {
+TEST_F(RespServerTest, PasswordLiftsLimitWithinPipeline) {
   start({.password = "secret"});
   const auto client = connect();
   const std::string large(20'000, 'x');
@@ -612,7 +612,7 @@ TEST_F(RespServerTest, RefusesMoreClientsThanItMayHave) {
   EXPECT_EQ(connect()->call(Request::of("PING")), Reply::status("PONG"));
 }
 
-TEST_F(RespServerTest, ClosesAClientThatSendsTooMuchOfARequest) {
+TEST_F(RespServerTest, TooLargeRequestClosesConnection) {
   start({.query_bytes_max = 1'000'000, .logger = log_});
   const auto other = connect();
   EXPECT_EQ(last_words("*2\r\n$4\r\nECHO\r\n$2000000\r\n" + std::string(1'500'000, 'x')), "");
@@ -799,7 +799,7 @@ TEST_F(RespServerTest, SoftBoundOfSubscriberHoldsAfterItsTime) {
   EXPECT_THAT(logged_.str(), HasSubstr("subscriber_soft_bytes_max"));
 }
 
-TEST_F(RespServerTest, ClosesASubscriberThatDoesNotReadItsMessages) {
+TEST_F(RespServerTest, SubscriberWithUnreadMessagesIsClosed) {
   start({.subscriber_bytes_max = 1'000'000, .logger = log_});
   const auto other = connect();
   const auto lazy = connect();
@@ -812,7 +812,7 @@ TEST_F(RespServerTest, ClosesASubscriberThatDoesNotReadItsMessages) {
                                        "subscriber_bytes_max of its messages unread"));
 }
 
-TEST_F(RespServerTest, ClosesAClientThatDoesNotReadItsAnswers) {
+TEST_F(RespServerTest, ClientWithUnreadRepliesIsClosed) {
   start({.output_bytes_max = 1'000'000, .logger = log_});
   const auto other = connect();
   other->call(Request::of("SET", "k", std::string(2'000'000, 'x')));
@@ -1014,7 +1014,7 @@ TEST_F(RespServerTest, TcpClientIsKeptAlive) {
 
 // ---- Manual mode ----
 
-TEST_F(RespServerTest, MovesTheClockToWhereTimeCanBeCounted) {
+TEST_F(RespServerTest, ClockMovesIntoCountableRange) {
   open_with_manual_clock();
   start();
   const auto client = connect();
@@ -1163,7 +1163,7 @@ TEST_F(RespServerTest, WithAPasswordItListensAnywhere) {
             absl::OkStatus());
 }
 
-TEST_F(RespServerTest, ASocketThatIsLeftOverIsReplacedAndAFileIsNot) {
+TEST_F(RespServerTest, StaleSocketIsReplacedButFileIsNot) {
   start();
   server_.reset();
   EXPECT_FALSE(std::filesystem::exists(path()));

@@ -63,7 +63,7 @@ TEST_F(FaultyStoreTest, ReadsFailUntilTheyAreToldNotTo) {
   EXPECT_FALSE(store_.load([](std::string_view, std::string_view) {}).ok());
 }
 
-TEST_F(FaultyStoreTest, TheHookIsCalledAroundEveryCommitAndSyncThatSucceeds) {
+TEST_F(FaultyStoreTest, HookSurroundsEverySuccessfulCommitAndSync) {
   std::vector<FaultyStore::Point> points;
   store_.at_every_point([&](FaultyStore::Point point) { points.push_back(point); });
   store_.fail_commit(2, FaultyStore::Kept::kNo);

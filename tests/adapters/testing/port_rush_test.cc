@@ -39,7 +39,7 @@ class Served {
   std::unique_ptr<Client> client_;
 };
 
-TEST(PortRushTest, AServersReportIsThatOfAnEngineOfTheTestsOwn) {
+TEST(PortRushTest, ServerReportEqualsEngineReport) {
   for (const std::string& script :
        {std::string(kGoodScript), good_script_but("redis.call('DECR', KEYS[1])", ""),
         forgetful_script()}) {
@@ -53,14 +53,14 @@ TEST(PortRushTest, AServersReportIsThatOfAnEngineOfTheTestsOwn) {
   }
 }
 
-TEST(PortRushTest, SeveralServersInOneProcessDoNotKnowOfEachOther) {
+TEST(PortRushTest, ServersInOneProcessAreIndependent) {
   Served one;
   Served two;
   EXPECT_TRUE(run_rush(one.client(), seckill(kGoodScript)).passed());
   EXPECT_TRUE(run_rush(two.client(), seckill(kGoodScript)).passed());
 }
 
-TEST(PortRushTest, ARedisServersClockCannotBeMovedAndItsReportIsTheSame) {
+TEST(PortRushTest, RedisWithRealClockGivesSameReport) {
   RedisServer server;
   const auto backend = RedisBackend::open(*RedisOptions::from_url(server.url())).value();
   const auto client = backend->open_client();

@@ -86,7 +86,7 @@ TEST(RunRushTest, SeveralVouchersAreJudgedEachByItsTerms) {
 
 // ---- Mistakes in scripts ----
 
-TEST(RunRushTest, StockThatIsCheckedAndNotTakenIsOversold) {
+TEST(RunRushTest, StockCheckedButNotTakenIsOversold) {
   const RushReport report = rush(seckill(good_script_but("redis.call('DECR', KEYS[1])", "")));
   ASSERT_THAT(report.oversold, SizeIs(1));
   EXPECT_EQ(report.oversold[0].accepted, 200);
@@ -117,7 +117,7 @@ TEST(RunRushTest, AKeyThatIsWrittenWronglyIsDoubled) {
   EXPECT_FALSE(rush(seckill(script, 100), kHundred).doubled.empty());
 }
 
-TEST(RunRushTest, AnOrderThatIsWrittenBeforeTheCheckIsUnfounded) {
+TEST(RunRushTest, OrderBeforeCheckIsUnfounded) {
   const RushReport report = rush(seckill(R"lua(
     redis.call('XADD', KEYS[3], '*', 'user', ARGV[1], 'voucher', ARGV[2])
     if tonumber(redis.call('GET', KEYS[1])) <= 0 then return 1 end
@@ -130,13 +130,13 @@ TEST(RunRushTest, AnOrderThatIsWrittenBeforeTheCheckIsUnfounded) {
   EXPECT_THAT(report.oversold, SizeIs(1)) << "by its orders";
 }
 
-TEST(RunRushTest, OrdersInAStreamThatIsKeptTooShortAreLost) {
+TEST(RunRushTest, OrdersInShortStreamAreLost) {
   const RushReport report = rush(seckill(good_script_but("'*'", "'MAXLEN', 6, '*'")));
   EXPECT_THAT(report.lost, SizeIs(4));
   EXPECT_THAT(report.text(), HasSubstr("(1 accepted, 0 orders)"));
 }
 
-TEST(RunRushTest, AMissingKeyIsAnErrorInTheSalesOwnWords) {
+TEST(RunRushTest, MissingKeyIsErrorOfSale) {
   const RushReport report = rush(seckill(good_script_but("GET', KEYS[1]", "GET', 'stokc:1'")));
   EXPECT_EQ(report.failed, 1'000U);
   EXPECT_THAT(report.errors, ElementsAre(HasSubstr("attempt to compare nil with number")));
@@ -153,7 +153,7 @@ TEST(RunRushTest, OrdersThatExpireAreLost) {
   EXPECT_THAT(rush(seckill(script), {}, {.settle_ms = 61'000}).lost, SizeIs(10));
 }
 
-TEST(RunRushTest, StockThatExpiresAndIsTakenForFullIsOversold) {
+TEST(RunRushTest, ExpiredStockTakenAsFullIsOversold) {
   SaleUnderTest sale = seckill(good_script_but(
       "tonumber(redis.call('GET', KEYS[1]))",
       "tonumber(redis.call('GET', KEYS[1]) or redis.call('SET', KEYS[1], 10, 'PX', 50) and 10)"));
@@ -161,7 +161,7 @@ TEST(RunRushTest, StockThatExpiresAndIsTakenForFullIsOversold) {
   EXPECT_THAT(rush(sale).oversold, SizeIs(1));
 }
 
-TEST(RunRushTest, AUserWhoIsMarkedAndThenRefusedIsWithheldWhatIsLeft) {
+TEST(RunRushTest, UserRefusedAfterRecordingIsWithheldStock) {
   const RushReport report = rush(seckill(R"lua(
     if redis.call('SADD', KEYS[2], ARGV[1]) == 0 then return 2 end
     if tonumber(redis.call('GET', KEYS[1])) <= 0 then return 1 end
@@ -175,7 +175,7 @@ TEST(RunRushTest, AUserWhoIsMarkedAndThenRefusedIsWithheldWhatIsLeft) {
               HasSubstr("withheld: voucher 1 by 6 (stock 10; 4 accepted, 4 orders)"));
 }
 
-TEST(RunRushTest, ASaleWithReasonsOfItsOwnMayRefuse) {
+TEST(RunRushTest, SaleMayRefuseForOwnReasons) {
   const SaleUnderTest sale =
       seckill(good_script_but("return 2 end", "return 2 end if ARGV[1] ~= '7' then return 3 end"));
   EXPECT_THAT(rush(sale).withheld, SizeIs(1));
@@ -184,7 +184,7 @@ TEST(RunRushTest, ASaleWithReasonsOfItsOwnMayRefuse) {
   EXPECT_EQ(report.accepted, 1U);
 }
 
-TEST(RunRushTest, ALateStarterThatSellsAtOnceIsTooEarly) {
+TEST(RunRushTest, LateVoucherSoldAtOnceIsTooEarly) {
   const RushOptions options{.vouchers = {{.begin_ms = 500}}};
   EXPECT_FALSE(rush(seckill(kGoodScript), options).too_early.empty());
 
@@ -201,7 +201,7 @@ TEST(RunRushTest, ALateStarterThatSellsAtOnceIsTooEarly) {
 
 // ---- Mistakes that crashes show ----
 
-TEST(RunRushTest, ARequestThatIsAskedAgainAndNotKnownHasTwoOrders) {
+TEST(RunRushTest, UnrecognizedRepeatHasTwoOrders) {
   const std::string script = R"lua(
     if tonumber(redis.call('GET', KEYS[1])) <= 0 then return 1 end
     redis.call('DECR', KEYS[1])
@@ -244,7 +244,7 @@ SaleUnderTest sale_of_two_commands() {
   return sale;
 }
 
-TEST(RunRushTest, StockThatIsTakenBeforeACrashAndNeverOrderedIsWithheld) {
+TEST(RunRushTest, StockTakenBeforeCrashIsWithheld) {
   EXPECT_TRUE(rush(sale_of_two_commands()).passed());
   std::size_t found = 0;
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
@@ -255,7 +255,7 @@ TEST(RunRushTest, StockThatIsTakenBeforeACrashAndNeverOrderedIsWithheld) {
 
 // ---- Mistakes between commands ----
 
-TEST(RunRushTest, StockThatIsReadAndThenTakenByAnotherCommandIsOversold) {
+TEST(RunRushTest, StockReadThenTakenIsOversold) {
   SaleUnderTest sale = seckill("");
   sale.buy = [](const RushRequest& request, std::span<const Reply> replies) -> RushStep {
     switch (replies.size()) {
@@ -328,7 +328,7 @@ TEST(RunRushTest, ConditionsThatMakeNoSenseAreRefused) {
                std::invalid_argument);
 }
 
-TEST(RunRushTest, AReportOfAFailureTellsTheMostFrequentReplies) {
+TEST(RunRushTest, FailureReportShowsMostFrequentReplies) {
   TestEngine engine;
   const RushReport report =
       run_rush(engine, seckill(good_script_but("return 0", "return 'ok'")), {.requests = 300});

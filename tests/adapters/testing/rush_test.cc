@@ -31,7 +31,7 @@ TEST(RushTest, RequestsAreInOrderMostOfThemEarly) {
   EXPECT_LT(rush[rush.size() / 2].at_ms, 400);
 }
 
-TEST(RushTest, VouchersHaveTheirSharesAndALateOneMostlyComesLate) {
+TEST(RushTest, VouchersHaveSharesAndLateOneComesLate) {
   const auto rush =
       make_rush({.span_ms = 1'000,
                  .buyers = 1'000,

@@ -37,7 +37,7 @@ TEST_F(EngineTest, MovesItsClockByHand) {
   EXPECT_EQ(engine_.now_ms(), ManualClock::kStartMs + 5'000);
 }
 
-TEST_F(EngineTest, ACommandThatWaitsIsServedOrTimesOut) {
+TEST_F(EngineTest, BlockedCommandIsServedOrTimesOut) {
   const PendingReply served = engine_.start("BLPOP", "orders", 0);
   EXPECT_FALSE(served.is_answered());
   call("RPUSH", "orders", "7");
@@ -50,7 +50,7 @@ TEST_F(EngineTest, ACommandThatWaitsIsServedOrTimesOut) {
   EXPECT_THAT(call("BLPOP", "orders", 0), IsNil()) << "nobody could serve it";
 }
 
-TEST_F(EngineTest, WhatWasAnsweredSurvivesARestartAndScriptsMustBeLoadedAgain) {
+TEST_F(EngineTest, RestartKeepsDataAndDropsScripts) {
   call("SET", "k", "v", "PX", 100);
   call("XADD", "s", "1-1", "f", "v");
   const Reply sha1 = call("SCRIPT", "LOAD", "return 1");
@@ -104,7 +104,7 @@ TEST(TestEngineTest, BeginsAtTheTimeThatItIsTold) {
   EXPECT_THAT(engine.call("TIME"), IsArray(ElementsAre(IsText("1731283200"), IsText("0"))));
 }
 
-TEST(TestEngineTest, HasNativeScriptsAndRepliesOfResp3IfTold) {
+TEST(TestEngineTest, OptionsSetNativeScriptsAndResp3) {
   TestEngine engine({.client = {.protocol = 3},
                      .native_scripts = {{"seven", [](NativeCall&) { return Reply::integer(7); }}}});
   EXPECT_THAT(engine.call("FCALL", "seven", 0), IsInteger(7));

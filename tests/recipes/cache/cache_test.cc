@@ -189,7 +189,7 @@ TEST_P(CacheInManualTimeTest, WaitingSendsNothingAndEnds) {
 }
 
 /// The last attempt is made at the end of the wait, for systems that send no message.
-TEST_P(CacheInManualTimeTest, ValueOfASilentSystemIsSeenAtTheDeadline) {
+TEST_P(CacheInManualTimeTest, SilentSystemsValueIsSeenAtDeadline) {
   send("SET", "lock:shop", "another system's", "PX", 600'000);
   const PendingValue waiter = begin(*cache_, "shop", must_not_load);
   send("SET", "cache:shop", "theirs", "PX", kMinuteMs);
@@ -217,7 +217,7 @@ TEST_P(CacheTest, DestroyedCacheEndsWaits) {
 
 // ---- Loads that fail ----
 
-TEST_P(CacheTest, ErrorOfALoadIsReturnedAndNotKept) {
+TEST_P(CacheTest, LoadErrorIsReturnedAndNotKept) {
   const absl::Status down = absl::UnavailableError("the database is down");
   EXPECT_EQ(cache_->get_or_load("shop", [&] { return down; }).status(), down);
   EXPECT_EQ(send("KEYS", "*"), Reply::array());

@@ -32,7 +32,7 @@ class WaitingRoomTest : public RecipeTest {
 
 INSTANTIATE_TEST_SUITE_P(Backends, WaitingRoomTest, all_recipe_kinds(), recipe_name);
 
-TEST_P(WaitingRoomTest, LetsInAtTheRateInOrderOfArrival) {
+TEST_P(WaitingRoomTest, AdmitsAtRateInArrivalOrder) {
   EXPECT_TRUE(enters(1));
   EXPECT_EQ(visit(2).position, 1);
   const WaitingRoom::Place third = visit(3);
@@ -80,7 +80,7 @@ TEST_P(WaitingRoomTest, FullRoomRefuses) {
   EXPECT_EQ(visit(3).position, 3) << "those inside are not sent away";
 }
 
-TEST_P(WaitingRoomTest, EnteredUserHasToQueueAgainAfterHisTime) {
+TEST_P(WaitingRoomTest, ExpiredEntryRequiresQueueingAgain) {
   EXPECT_TRUE(enters(1));
   advance_ms(9'999);
   EXPECT_TRUE(enters(1));
@@ -101,7 +101,7 @@ TEST_P(WaitingRoomTest, NothingStaysOfAnEmptyRoom) {
             Reply::integer(0));
 }
 
-TEST_P(WaitingRoomTest, ClockThatGoesBackStopsTheQueueForABurstAtMost) {
+TEST_P(WaitingRoomTest, ClockBackStopsQueueForOneBurst) {
   EXPECT_TRUE(enters(1));
   EXPECT_FALSE(enters(2));
   set_now_ms(clock_.now_ms() - 3'600'000);
@@ -110,7 +110,7 @@ TEST_P(WaitingRoomTest, ClockThatGoesBackStopsTheQueueForABurstAtMost) {
   EXPECT_TRUE(enters(2));
 }
 
-TEST_P(WaitingRoomTest, RandomVisitsNeverExceedTheRateNorTheOrder) {
+TEST_P(WaitingRoomTest, RandomVisitsKeepRateAndOrder) {
   constexpr int kUsers = 60;
   constexpr std::int64_t kIntervalMs = 100;
   const auto room = *WaitingRoom::create(*backend_, {.per_second = 10, .burst = 2});

@@ -187,7 +187,7 @@ TEST_P(IdGeneratorTest, OlderCounterRepeatsNoId) {
   seen.add(first, 300);
 }
 
-TEST_P(IdGeneratorTest, OlderCounterInSameSecondRepeatsNoIdOfNewGenerators) {
+TEST_P(IdGeneratorTest, OlderCounterRepeatsNoIdOfNewGenerators) {
   IdGenerator first(*backend_, blocks_of(100));
   SeenIds seen;
   seen.add(first, 1);
@@ -285,7 +285,7 @@ TEST_P(IdGeneratorTest, BlockCostsFewRequests) {
   EXPECT_LE(draws, GetParam() == RecipeKind::kRedis ? 4 : 1);
 }
 
-TEST_P(IdGeneratorTest, ManyAtOnceAreThoseThatComeOneByOne) {
+TEST_P(IdGeneratorTest, IdsInBulkEqualSingleIds) {
   IdGenerator ids(*backend_, blocks_of(100));
   const std::int64_t first = *ids.next_id();
   std::vector<std::int64_t> many(50);

@@ -34,7 +34,7 @@ class CountedLimitsTest : public RecipeTest {
 
 INSTANTIATE_TEST_SUITE_P(Backends, CountedLimitsTest, all_recipe_kinds(), recipe_name);
 
-TEST_P(CountedLimitsTest, AnswersTheCodeOfTheFirstThatIsReached) {
+TEST_P(CountedLimitsTest, FirstReachedLimitGivesTheCode) {
   const std::vector<CountedLimit> wanted = {
       {.key = "a", .field = "u", .maximum = 2, .code = 11},
       {.key = "b", .field = "u", .maximum = 1, .code = 12},
@@ -64,7 +64,7 @@ TEST_P(CountedLimitsTest, GivesBackWhatWasCountedAndNeverMore) {
   EXPECT_EQ((*client_)("EXISTS", "a", "b"), Reply::integer(0)) << "nothing stays behind";
 }
 
-TEST_P(CountedLimitsTest, HashExpiresAfterTheLifetimeOfItsFirstCount) {
+TEST_P(CountedLimitsTest, HashExpiresAfterLifetimeOfFirstCount) {
   const std::vector<CountedLimit> wanted = {
       {.key = "a", .field = "u", .maximum = 1, .code = 1, .lifetime_ms = 1'000}};
   EXPECT_EQ(take(wanted), 0);
@@ -148,7 +148,7 @@ TEST_P(CouponLimitsTest, SoManyInAll) {
 }
 
 /// The classic wrong way: the hash that counts per user has one name for all users.
-TEST_P(CouponLimitsTest, LimitOfOneUserIsNotSharedByAll) {
+TEST_P(CouponLimitsTest, LimitOfUserIsNotShared) {
   CountedLimits limits(*backend_);
   const auto wrong = [&](std::int64_t coupon) {
     return *limits.take(std::vector<CountedLimit>{

@@ -51,7 +51,7 @@ TEST_P(TokenBucketTest, GrantsABurstAndThenTheRate) {
   EXPECT_FALSE(take(*limiter).granted);
 }
 
-TEST_P(TokenBucketTest, SeveralTokensAreTakenTogetherOrNotAtAll) {
+TEST_P(TokenBucketTest, TokensAreTakenTogetherOrNotAtAll) {
   const auto limiter = bucket(10, 1'000);
   EXPECT_TRUE(limiter->take("n", 7)->granted);
   const auto refused = limiter->take("n", 4);
@@ -91,7 +91,7 @@ TEST_P(TokenBucketTest, FullBucketIsNoKey) {
   EXPECT_EQ((*client_)("EXISTS", "token-bucket:n"), Reply::integer(0));
 }
 
-TEST_P(TokenBucketTest, ClockThatGoesBackRefusesForOneRefillAtMost) {
+TEST_P(TokenBucketTest, ClockBackRefusesForOneRefillAtMost) {
   const auto limiter = bucket(2, 1'000);
   for (int i = 0; i < 2; ++i) EXPECT_TRUE(take(*limiter).granted);
   set_now_ms(clock_.now_ms() - 3'600'000);
@@ -100,7 +100,7 @@ TEST_P(TokenBucketTest, ClockThatGoesBackRefusesForOneRefillAtMost) {
   EXPECT_TRUE(take(*limiter).granted);
 }
 
-TEST_P(TokenBucketTest, RateHoldsForTokensOfLessThanAMicrosecond) {
+TEST_P(TokenBucketTest, RateHoldsBelowOneMicrosecondPerToken) {
   const auto limiter = bucket(TokenBucket::kCapacityMax, 1'000);
   EXPECT_TRUE(limiter->take("n", TokenBucket::kCapacityMax)->granted);
   advance_ms(1);
@@ -188,7 +188,7 @@ TEST_P(SlidingWindowTest, ExactGrantLeavesAfterTheWindow) {
 }
 
 /// The classic wrong way: a counter per second grants twice as many around its end.
-TEST_P(SlidingWindowTest, NoBurstAroundTheEndOfAFixedWindow) {
+TEST_P(SlidingWindowTest, NoBurstAroundFixedWindowEnd) {
   constexpr std::int64_t kMaximum = 5;
   Client& client = *client_;
   set_now_ms(clock_.now_ms() / 1'000 * 1'000 + 900);
@@ -257,7 +257,7 @@ TEST_P(SlidingWindowTest, ApproximateGrantsAgainWhenItSaid) {
   EXPECT_GT(refusals, 50);
 }
 
-TEST_P(SlidingWindowTest, ClockThatGoesBackRefusesForOneWindowAtMost) {
+TEST_P(SlidingWindowTest, ClockBackRefusesForOneWindowAtMost) {
   for (const Kind kind : {Kind::kExact, Kind::kApproximate}) {
     const auto limiter = window(kind, 2, 1'000);
     const std::string name = kind == Kind::kExact ? "exact" : "approximate";

@@ -24,7 +24,7 @@ INSTANTIATE_TEST_SUITE_P(Memory, StoreTest,
                                                  [] { return std::make_unique<MemorySubject>(); }}),
                          name_of);
 
-TEST(MemoryStoreTest, StateIsDroppedUnlessItIsToBeKept) {
+TEST(MemoryStoreTest, StateIsDroppedByDefault) {
   MemoryStore store;
   StoreBatch batch;
   batch.put("key", "value");
@@ -36,7 +36,7 @@ TEST(MemoryStoreTest, StateIsDroppedUnlessItIsToBeKept) {
   EXPECT_EQ(store.durability(), Durability::kMemory);
 }
 
-TEST(MemoryStoreTest, ARunOfOneEntryCostsAFewBytesBeyondItsOwn) {
+TEST(MemoryStoreTest, SingleEntrySegmentHasFewOverheadBytes) {
   constexpr std::uint64_t kRuns = 100'000;
   const std::string bytes(40, 'x');
   MemoryStore store;

@@ -77,7 +77,7 @@ TEST_P(OrderStoreTest, AnOrderStoredTwiceIsStoredOnce) {
   }
 }
 
-TEST_P(OrderStoreTest, ARedeliveredOrderKeepsTheTimeAndStatusItHad) {
+TEST_P(OrderStoreTest, RedeliveredOrderKeepsTimeAndStatus) {
   const Order stored = order(1);
   EXPECT_EQ(write_one(stored), Kind::kStored);
   Order again = stored;
@@ -115,7 +115,7 @@ TEST_P(OrderStoreTest, AnOrderThatCannotBeIsRefused) {
   EXPECT_EQ(store().count_live(kVoucher).value(), 0);
 }
 
-TEST_P(OrderStoreTest, OneRefusalLeavesTheOthersOfABatchAlone) {
+TEST_P(OrderStoreTest, OneRefusalDoesNotAffectBatch) {
   const Order first = order(1);
   const Order second = order(2);
   EXPECT_EQ(write_kinds({first, order(1), second}),
@@ -182,7 +182,7 @@ TEST_P(OrderStoreTest, LimitOneCountsOrdersUnderOtherLimits) {
   }
 }
 
-TEST_P(OrderStoreTest, LimitOneCountsOrdersUnderOtherLimitsOfItsBatch) {
+TEST_P(OrderStoreTest, LimitOneCountsOtherOrdersOfBatch) {
   for (const std::int64_t limit : {0, 3}) {
     const UserId user = 10 + limit;
     EXPECT_EQ(write_kinds({order(user, limit), order(user, 1), order(user + 1, 1)}),
@@ -317,7 +317,7 @@ TEST_P(OrderStoreTest, BatchOfAnOlderEpochChangesNothing) {
   EXPECT_EQ(write_one(late), Kind::kStored);
 }
 
-TEST_P(OrderStoreTest, CheckpointIsRecordedWithItsBatchAndNeverFalls) {
+TEST_P(OrderStoreTest, CheckpointCommitsWithBatchAndNeverFalls) {
   publish(/*stock=*/5);
   const std::int64_t epoch = store().state()->epoch;
   const Order first = order(1);

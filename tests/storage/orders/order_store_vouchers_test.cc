@@ -89,7 +89,7 @@ TEST_P(OrderStoreVouchersTest, ASettledVersionIsPendingNoMore) {
   EXPECT_EQ(store().latest(kVoucher).value()->reason, "too few");
 }
 
-TEST_P(OrderStoreVouchersTest, SettlingAgainInTheSameWayIsNoError) {
+TEST_P(OrderStoreVouchersTest, RepeatedResolveIsNoError) {
   publish(version(1), State::kRefused);
   EXPECT_TRUE(store().settle(kVoucher, 1, State::kRefused, "something else").ok());
   EXPECT_EQ(store().latest(kVoucher).value()->reason, "because");

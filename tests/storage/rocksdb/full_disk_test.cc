@@ -115,7 +115,7 @@ class FileSizeLimitTest : public RocksDbTest {
   }
 };
 
-TEST_F(FileSizeLimitTest, WritePastItIsAnErrorAndLosesNothing) {
+TEST_F(FileSizeLimitTest, WritePastLimitIsErrorWithoutLoss) {
   std::uint64_t committed = 0;
   for (const rlim_t limit_bytes : {0U, 10U, 100U, 1000U, 4000U, 10'000U, 50'000U}) {
     SCOPED_TRACE(limit_bytes);
@@ -129,7 +129,7 @@ TEST_F(FileSizeLimitTest, WritePastItIsAnErrorAndLosesNothing) {
 }
 
 // On threads of RocksDB's own.
-TEST_F(FileSizeLimitTest, TablePastItIsAnErrorAndLosesNothing) {
+TEST_F(FileSizeLimitTest, TablePastLimitIsErrorWithoutLoss) {
   options_.log_bytes_max = 20'000;
   const Outcome outcome = commit_within(150'000, 0, 100'000);
   EXPECT_EQ(outcome.status.code(), absl::StatusCode::kUnavailable);

@@ -72,7 +72,7 @@ TEST_F(PowerCutTest, NewDirectoriesSurviveWithTheStore) {
   EXPECT_EQ(count_commits(**store), 20U);
 }
 
-TEST_F(PowerCutTest, EverySecLosesNothingThatCameBeforeTheLastSync) {
+TEST_F(PowerCutTest, EverySecKeepsWritesBeforeLastSync) {
   options_.durability = Durability::kEverySec;
   auto store = open();
   commit_numbers(*store, 1, 20);
@@ -106,7 +106,7 @@ TEST_F(PowerCutTest, ClosingSyncsWhereMoreThanOsWasPromised) {
   EXPECT_EQ(survivors(store), 20U);
 }
 
-TEST_F(PowerCutTest, SyncReachesTheDiskOnlyIfThereIsSomethingToSync) {
+TEST_F(PowerCutTest, SyncWithoutWritesSkipsDisk) {
   auto store = open();
   commit_numbers(*store, 1, 3);
   ASSERT_TRUE(store->sync().ok());
@@ -118,7 +118,7 @@ TEST_F(PowerCutTest, SyncReachesTheDiskOnlyIfThereIsSomethingToSync) {
   EXPECT_EQ(disk_->log_syncs(), syncs + 1);
 }
 
-TEST_F(PowerCutTest, AFailedSyncOfACommitStopsAllWriting) {
+TEST_F(PowerCutTest, FailedCommitSyncStopsWriting) {
   options_.durability = Durability::kSync;
   auto store = open();
   commit_numbers(*store, 1, 5);
@@ -152,7 +152,7 @@ TEST_F(PowerCutTest, AFailedSyncStopsAllWriting) {
 }
 
 // RocksDB syncs older logs before it writes a table, on a thread of its own.
-TEST_F(PowerCutTest, AFailedSyncInTheBackgroundStopsAllWriting) {
+TEST_F(PowerCutTest, FailedBackgroundSyncStopsWriting) {
   options_.log_bytes_max = 4'000;
   auto store = open();
   for (int round = 0; round < 20; ++round) {
@@ -168,7 +168,7 @@ TEST_F(PowerCutTest, AFailedSyncInTheBackgroundStopsAllWriting) {
   }
 }
 
-TEST_F(PowerCutTest, AFullDiskStopsAllWritingAndReopeningGivesWhatWasCommitted) {
+TEST_F(PowerCutTest, FullDiskStopsWritingAndKeepsCommits) {
   auto store = open();
   commit_numbers(*store, 1, 5);
   for (const std::uint64_t room : {0U, 1U, 7U, 100U, 800U}) {
@@ -186,7 +186,7 @@ TEST_F(PowerCutTest, AFullDiskStopsAllWritingAndReopeningGivesWhatWasCommitted) 
   }
 }
 
-TEST_F(PowerCutTest, AFullDiskWhileTablesAreWrittenLosesNothing) {
+TEST_F(PowerCutTest, FullDiskDuringFlushLosesNothing) {
   options_.log_bytes_max = 20'000;
   auto store = open();
   disk_->fill_up_after(60'000);
@@ -263,7 +263,7 @@ class PowerCutSweepTest : public PowerCutTest, public ::testing::WithParamInterf
   }
 };
 
-TEST_P(PowerCutSweepTest, NothingIsLostThatWasPromisedAndNothingIsTorn) {
+TEST_P(PowerCutSweepTest, PowerCutKeepsPromisesWithoutTornCommits) {
   const std::uint64_t seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
   std::mt19937_64 random(seed);
@@ -323,7 +323,7 @@ class LogTest : public RocksDbTest {
   fs::path log_;
 };
 
-TEST_F(LogTest, EveryTornTailOpensUpToTheCommitBefore) {
+TEST_F(LogTest, TornTailOpensUpToPreviousCommit) {
   options_.durability = Durability::kSync;
   make(0);
   const std::string whole = read_file(log_);
@@ -355,7 +355,7 @@ TEST_F(LogTest, AGarbledTailIsATornTail) {
   EXPECT_EQ(count_commits(*open()), 299U);
 }
 
-TEST_F(LogTest, DamageToWhatWasSyncedIsDataLossAndChangesNothing) {
+TEST_F(LogTest, DamageToSyncedLogIsDataLoss) {
   options_.durability = Durability::kSync;
   make(0);
   for (const std::size_t at : {std::size_t{40}, std::size_t{50'000}, std::size_t{80'000}}) {
@@ -372,14 +372,14 @@ TEST_F(LogTest, DamageToWhatWasSyncedIsDataLossAndChangesNothing) {
   EXPECT_EQ(count_commits(*open()), 300U);
 }
 
-TEST_F(LogTest, AZeroedBlockOfWhatWasSyncedIsDataLoss) {
+TEST_F(LogTest, ZeroedSyncedBlockIsDataLoss) {
   options_.durability = Durability::kEverySec;
   make(200);
   change_log([](std::string& log) { std::fill_n(log.begin() + 32768, 32768, '\0'); });
   EXPECT_EQ(try_open().status().code(), absl::StatusCode::kDataLoss);
 }
 
-TEST_F(LogTest, AGapInWhatWasNotSyncedEndsTheRecoveryThere) {
+TEST_F(LogTest, UnsyncedGapEndsRecovery) {
   for (const std::size_t block : {0U, 1U, 2U}) {
     SCOPED_TRACE(block);
     fs::remove_all(dir());
@@ -425,7 +425,7 @@ class AlignedLogTest : public LogTest {
 };
 
 // RocksDB would pass over it: it takes a block of zeros for space that was set aside.
-TEST_F(AlignedLogTest, AGapOfWholeCommitsEndsTheRecoveryToo) {
+TEST_F(AlignedLogTest, GapOfWholeCommitsEndsRecovery) {
   const std::size_t value_bytes = find_value_bytes();
   auto store = open();
   for (int number = 0; number < 300; ++number) {

@@ -61,7 +61,7 @@ TEST_F(RocksDbTest, ADirectoryIsMadeWithItsParents) {
   EXPECT_TRUE(store.ok()) << store.status();
 }
 
-TEST_F(RocksDbTest, WithoutCreateIfMissingAnAbsentOrEmptyDirectoryIsNotFound) {
+TEST_F(RocksDbTest, MissingDirectoryWithoutCreateIsNotFound) {
   options_.create_if_missing = false;
   EXPECT_EQ(try_open().status().code(), absl::StatusCode::kNotFound);
   EXPECT_FALSE(fs::exists(dir()));
@@ -75,7 +75,7 @@ TEST_F(RocksDbTest, DurabilityMemoryIsRefused) {
   EXPECT_EQ(try_open().status().code(), absl::StatusCode::kInvalidArgument);
 }
 
-TEST_F(RocksDbTest, AForeignDirectoryIsRefusedAndLeftAsItIs) {
+TEST_F(RocksDbTest, ForeignDirectoryIsRefusedUnchanged) {
   fs::create_directories(dir());
   write_file(dir() / "letter.txt", "Dear Ann");
   const absl::Status status = try_open().status();
@@ -92,7 +92,7 @@ TEST_F(RocksDbTest, AFileIsRefused) {
   EXPECT_FALSE(is_held_by_another(try_open().status()));
 }
 
-TEST_F(RocksDbTest, AForeignDatabaseIsRefusedAndLeftAsItIs) {
+TEST_F(RocksDbTest, ForeignDatabaseIsRefusedUnchanged) {
   rocksdb::Options options;
   options.create_if_missing = true;
   rocksdb::DB* db = nullptr;
@@ -157,7 +157,7 @@ TEST_F(RocksDbTest, ManyTablesNeedFewOpenFiles) {
   EXPECT_EQ(count_commits(*open()), kCommits + 1);
 }
 
-TEST_F(RocksDbTest, AnUnknownFormatIsRefusedAndLeftAsItIs) {
+TEST_F(RocksDbTest, UnknownFormatIsRefusedUnchanged) {
   open();
   const std::string ours = std::to_string(kStoreFormat);
   const std::string next = std::to_string(kStoreFormat + 1);
@@ -175,7 +175,7 @@ TEST_F(RocksDbTest, AnUnknownFormatIsRefusedAndLeftAsItIs) {
   }
 }
 
-TEST_F(RocksDbTest, ASecondOpenerIsToldWhoHoldsTheDirectory) {
+TEST_F(RocksDbTest, SecondOpenerLearnsOwnerOfDirectory) {
   auto store = open();
   const absl::Status status = try_open().status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
@@ -189,7 +189,7 @@ TEST_F(RocksDbTest, ASecondOpenerIsToldWhoHoldsTheDirectory) {
   EXPECT_TRUE(try_open().ok());
 }
 
-TEST_F(RocksDbTest, ASecondProcessIsRefusedUntilTheFirstIsGone) {
+TEST_F(RocksDbTest, SecondProcessIsRefusedUntilFirstEnds) {
   auto store = open();
   const pid_t child = fork();
   ASSERT_GE(child, 0);
@@ -201,7 +201,7 @@ TEST_F(RocksDbTest, ASecondProcessIsRefusedUntilTheFirstIsGone) {
   EXPECT_TRUE(WIFEXITED(result) && WEXITSTATUS(result) == 0);
 }
 
-TEST_F(RocksDbTest, LoadVisitsAllRecordsInOrderHoweverMuchTheyAre) {
+TEST_F(RocksDbTest, LoadVisitsManyRecordsInOrder) {
   std::vector<std::pair<std::string, std::string>> written;
   StoreBatch batch;
   for (char name = 'a'; name <= 'z'; ++name) {
@@ -224,7 +224,7 @@ TEST_F(RocksDbTest, LoadWorksOnce) {
             absl::StatusCode::kFailedPrecondition);
 }
 
-TEST_F(RocksDbTest, TheLogIsKeptShortAndWhatWasWrittenOutOfItComesBack) {
+TEST_F(RocksDbTest, ShortenedLogLosesNothing) {
   options_.log_bytes_max = 1'000'000;
   auto store = open();
   std::uint64_t number = 0;
@@ -243,7 +243,7 @@ TEST_F(RocksDbTest, TheLogIsKeptShortAndWhatWasWrittenOutOfItComesBack) {
   EXPECT_EQ(count_commits(*open()), number);
 }
 
-TEST_F(RocksDbTest, SyncMayComeFromAnyThreadAtAnyTime) {
+TEST_F(RocksDbTest, SyncMayRunOnAnyThread) {
   options_.durability = Durability::kEverySec;
   auto store = open();
   std::atomic<bool> done = false;
@@ -282,7 +282,7 @@ TEST_F(RocksDbTest, DamagedTablesAreDataLoss) {
   EXPECT_THAT(std::string(status.message()), HasSubstr(dir().string()));
 }
 
-TEST_F(RocksDbTest, AMissingCurrentFileIsDataLossAndNotAFreshStart) {
+TEST_F(RocksDbTest, MissingCurrentFileIsDataLoss) {
   auto store = open();
   ASSERT_TRUE(commit_number(*store, 1).ok());
   store.reset();

@@ -122,7 +122,7 @@ class UnsortedMemTableTest : public ::testing::Test {
   std::uint64_t last_number_ = 0;
 };
 
-TEST_F(UnsortedMemTableTest, GoesThroughItsKeysInOrderThereAndBack) {
+TEST_F(UnsortedMemTableTest, IteratesForwardAndBackward) {
   const std::uint64_t seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
   Random random(seed);

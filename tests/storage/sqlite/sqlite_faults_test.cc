@@ -20,7 +20,7 @@ using Lasting = FaultySqliteVfs::Lasting;
 
 using SqliteBusyTest = SqliteTest;
 
-TEST_F(SqliteBusyTest, AHeldWriteLockIsUnavailableUntilItIsReleased) {
+TEST_F(SqliteBusyTest, HeldWriteLockIsUnavailable) {
   options_.busy_timeout_ms = 1;
   const auto store = open();
   SQLite::Database other = open_raw();

@@ -34,7 +34,7 @@ class SqliteFileSizeTest : public SqliteTest {
   }
 };
 
-TEST_F(SqliteFileSizeTest, WritePastItIsAnErrorAndLosesNothing) {
+TEST_F(SqliteFileSizeTest, WritePastLimitIsErrorWithoutLoss) {
   std::int64_t stored = 0;
   for (const rlim_t limit_bytes :
        {0U, 100U, 4000U, 30'000U, 50'000U, 100'000U, 200'000U, 300'000U}) {

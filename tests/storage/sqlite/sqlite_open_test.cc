@@ -74,7 +74,7 @@ TEST_F(SqliteOpenTest, EveryTableIsStrict) {
             0);
 }
 
-TEST_F(SqliteOpenTest, TheNameOfAFileIsNeverAnAddress) {
+TEST_F(SqliteOpenTest, FileNameIsNeverUri) {
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(database_.directory());
   for (const char* const name : {":memory:", "file:x?mode=memory"}) {
@@ -157,7 +157,7 @@ TEST_F(SqliteOpenTest, ADamagedDatabaseIsDataLoss) {
   }
 }
 
-TEST_F(SqliteOpenTest, AFileThatMayNotBeWrittenIsUnavailable) {
+TEST_F(SqliteOpenTest, UnwritableFileIsUnavailable) {
   using std::filesystem::perms;
   open();
   std::filesystem::permissions(file(), perms::owner_read | perms::others_read);
@@ -186,7 +186,7 @@ std::span<const char* const> first_migrations(std::size_t count) {
   return std::span(kLater).first(count);
 }
 
-TEST_F(SqliteOpenTest, AMigrationRunsOnceFromWhereverTheDatabaseStands) {
+TEST_F(SqliteOpenTest, MigrationRunsOnceFromAnyVersion) {
   SQLite::Database raw = open_raw();
   EXPECT_EQ(migrate(raw, first_migrations(1)).value(), 0);
   EXPECT_EQ(migrate(raw, first_migrations(1)).value(), 1);
@@ -211,7 +211,7 @@ TEST_F(SqliteOpenTest, AMigrationThatFailsLeavesTheVersionBefore) {
   EXPECT_EQ(raw.execAndGet("SELECT count(*) FROM pragma_table_info('a')").getInt(), 1);
 }
 
-TEST_F(SqliteOpenTest, OrdersOfTheFirstVersionAreKeptAndWereCreatedAtNoKnownTime) {
+TEST_F(SqliteOpenTest, FirstVersionOrdersHaveUnknownCreationTime) {
   {
     SQLite::Database raw = open_raw();
     ASSERT_TRUE(migrate(raw, migrations().first(1)).ok());

@@ -21,7 +21,7 @@ class SqlitePlanTest : public SqliteTest {
   }
 };
 
-TEST_F(SqlitePlanTest, TheDatabaseItselfForbidsASecondLiveOrderUnderLimitOne) {
+TEST_F(SqlitePlanTest, DatabaseForbidsSecondLiveOrderUnderLimitOne) {
   SQLite::Database raw = open_raw();
   const auto insert = [&](const char* values) {
     raw.exec(std::string("INSERT INTO orders VALUES ") + values);
@@ -42,13 +42,13 @@ TEST_F(SqlitePlanTest, CountingAUsersOrdersReadsTheIndexAlone) {
       << text;
 }
 
-TEST_F(SqlitePlanTest, TheGreatestIdIsOneLookIntoTheTable) {
+TEST_F(SqlitePlanTest, GreatestIdIsOneTableLookup) {
   const std::string text = plan("SELECT coalesce(max(id), 0) FROM orders WHERE id < 5");
   EXPECT_NE(text.find("SEARCH orders USING INTEGER PRIMARY KEY (rowid<?)"), std::string::npos)
       << text;
 }
 
-TEST_F(SqlitePlanTest, AVouchersOrdersComeInOrderFromItsIndex) {
+TEST_F(SqlitePlanTest, VoucherOrdersComeFromIndexInOrder) {
   const std::string text = plan(
       "SELECT * FROM orders INDEXED BY orders_by_voucher WHERE id > 5 AND voucher_id = 7 "
       "ORDER BY id LIMIT 10");

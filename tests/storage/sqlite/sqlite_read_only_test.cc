@@ -23,7 +23,7 @@ TEST_F(SqliteReadOnlyTest, AReaderSeesWhatTheWriterCommits) {
   }
 }
 
-TEST_F(SqliteReadOnlyTest, AReaderDoesNotSeeABatchThatIsBeingWritten) {
+TEST_F(SqliteReadOnlyTest, ReaderDoesNotSeeUnfinishedBatch) {
   const auto writer = open();
   SQLite::Database raw = open_raw();
   raw.exec("BEGIN IMMEDIATE; INSERT INTO orders VALUES (1, 1, 7, 1, 1, 1, 1, 1, 1)");

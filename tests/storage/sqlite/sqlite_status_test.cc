@@ -75,7 +75,7 @@ TEST(SqliteStatusTest, EachCodeOfSqliteHasOneOfOurs) {
   }
 }
 
-TEST(SqliteStatusTest, OnlyAConstraintIsTheFaultOfAnOrder) {
+TEST(SqliteStatusTest, OnlyConstraintBlamesOrder) {
   constexpr int kCodesMax = 256;  // primary codes have one byte
   for (int code = 1; code < kCodesMax; ++code) {
     EXPECT_EQ(is_fault_of_an_order(status_of(code)), code == SQLITE_CONSTRAINT) << code;
