@@ -22,10 +22,10 @@ namespace {
 // The executor inside whose turn this thread is, if any.
 thread_local const Executor* turn_of_this_thread = nullptr;
 
-// What run_all_and_wait() was given, if this thread is in it.
+// The function given to run_all_and_wait(), if this thread is in it.
 thread_local const absl::FunctionRef<void()>* while_busy_on_this_thread = nullptr;
 
-// How often a caller looks for its answer before it sleeps: about as long as a small group takes.
+// Checks for the reply before a caller sleeps: about the duration of a small batch.
 constexpr int kSpins = 200;
 constexpr int kYields = 20;
 
@@ -137,7 +137,7 @@ absl::Status Executor::start(std::vector<NamedScript> scripts) {
 void Executor::close(EndOfScripts scripts) {
   if (scripts == EndOfScripts::kKill) lua_.begin_killing();  // for good
   if (closed_.exchange(true)) return;
-  // Whoever submitted before sees an answer: the turn is taken once more, for good.
+  // The turn is taken once more, for good: earlier submissions have their replies then.
   while (!try_take_turn()) std::this_thread::yield();
   turn_of_this_thread = this;
   TurnShare everything = TurnShare::of_everything();
@@ -201,7 +201,7 @@ bool Executor::run_and_wait(Operation& operation, bool fail_when_full) {
   operation.reserve_replies();
   operation.submitter_serves = !is_manual() && service_.inside_callback();
   operation.takes_turn = callers_run() && !operation.submitter_serves;
-  // An operation that finds the queue empty and nobody at work needs neither queue nor wake-up.
+  // An operation that finds the queue empty and the turn free needs no queue and no wake-up.
   if (callers_run() && queue_.empty() && !closed_.load(std::memory_order_relaxed) &&
       try_take_turn()) {
     const Operation* const own = &operation;
@@ -235,7 +235,7 @@ void Executor::run_all_and_wait(std::span<Operation* const> operations,
     work(nullptr, share_of_caller(awaited));
   }
   for (Operation* const operation : awaited) {
-    operation->takes_turn = callers_run();  // those before it are answered
+    operation->takes_turn = callers_run();  // earlier ones get their replies
     wait_until_answered(*operation);
   }
   while_busy_on_this_thread = nullptr;
@@ -264,12 +264,12 @@ std::unique_ptr<Operation> Executor::make_operation(std::shared_ptr<Session> ses
 }
 
 void Executor::end_session(std::unique_ptr<Operation> session_end) {
-  post(std::move(session_end), inside_turn());  // who has the turn must not wait for room
+  post(std::move(session_end), inside_turn());  // the turn's holder must not wait for space
 }
 
 void Executor::enqueue(Operation& operation, bool fail_when_full) {
-  // What has a completion is left to the service thread: whoever submitted it wants to go on, and
-  // may be a fiber, whose stack is too small for commands.
+  // The service thread runs operations with completions. Their submitters must not block, and may
+  // be fibers, whose stacks are too small for commands.
   const bool may_run = is_manual() || (callers_run() && operation.completion == nullptr);
   if (!push(operation, fail_when_full, may_run || service_.inside_callback())) return;
   if (closed_) return refuse_late_submissions();  // close() may have looked at the queue before
@@ -304,9 +304,10 @@ bool Executor::push(Operation& operation, bool fail_when_full, bool may_make_roo
   }
 }
 
-/// Sleeps until room was made after `seen` was read.
+/// Sleeps until there was space after `seen` was read.
 void Executor::wait_for_room(const Operation& operation, std::uint32_t seen) {
-  // Who had the turn may have left the rest to the service thread, and that be in a callback.
+  // The turn's last holder may have left the rest to the service thread, which may be in a
+  // callback.
   constexpr std::int64_t kLookAgainMs = 10;
   std::int64_t sleep_ms = kLookAgainMs;
   if (operation.deadline_ms != 0) {
@@ -452,8 +453,7 @@ std::int64_t Executor::serve() {
   if (closed_) return kNever;
   if (!try_take_turn()) {
     service_waits_ = true;
-    if (!try_take_turn())
-      return kNever;  // whoever has it sees service_waits_ when he gives it back
+    if (!try_take_turn()) return kNever;  // its holder sees service_waits_ when releasing it
     service_waits_ = false;
   }
   work(nullptr, TurnShare::of_service_thread());
@@ -489,7 +489,7 @@ void Executor::run_group(Operation*& own, TurnShare& share) {
   }
 }
 
-/// Ends a group in which something outside its requests has thrown. The turn goes on.
+/// Ends a batch in which code outside its requests has thrown. The turn continues.
 void Executor::abandon_group(Operation*& own) {
   constexpr std::string_view kError = "ERR internal error: the commit batch was abandoned";
   if (!is_group_kept_) {
@@ -597,7 +597,7 @@ void Executor::run_requests(Operation& operation, TurnShare& share) {
     run_request(operation, operation.requests[answered]);
     operation.protocol = session.protocol;
     if (!signalled_.empty()) serve_signalled();
-    if (operation.replies.size() == answered) return;  // parked
+    if (operation.replies.size() == answered) return;  // blocked
     if (budget != nullptr) budget->charge(memory_bytes(operation.replies.back()));
   }
 }
@@ -708,7 +708,7 @@ void Executor::note_write() {
   if (sync_due_ms_ == kNever) sync_due_ms_ = clock_->monotonic_ms() + BackgroundSync::kEveryMs;
 }
 
-/// Manual mode: what the thread of background_sync_ does otherwise.
+/// Manual mode: does the work of background_sync_'s thread.
 void Executor::sync_if_due(std::int64_t monotonic_ms) {
   if (sync_due_ms_ > monotonic_ms) return;
   sync_due_ms_ = kNever;
@@ -743,8 +743,8 @@ void Executor::update_next_due() {
   std::int64_t due_ms = parking_.next_deadline_ms().value_or(kNever);
   if (const auto expiry_ms = keyspace_.next_expiry_ms();
       expiry_ms && services_.write_refusal.empty()) {
-    // Expiry is told by the time of day, sleeping by the monotonic clock; a look a second follows
-    // the former when it is set.
+    // Expiry follows the time of day, sleep the monotonic clock. One check a second covers changes
+    // of the time of day.
     constexpr std::int64_t kLookAgainMs = 1'000;
     const std::int64_t left_ms = std::max<std::int64_t>(0, *expiry_ms - keyspace_.now_ms());
     const std::int64_t wanted_ms = is_manual() ? left_ms : std::min(left_ms, kLookAgainMs);
@@ -755,7 +755,7 @@ void Executor::update_next_due() {
   if (due_ms < previous_ms && !is_manual()) service_.wake_by(due_ms);
 }
 
-// ---- Parked operations ----
+// ---- Blocked operations ----
 
 void Executor::key_signalled(std::uint8_t db, std::string_view key, KeySignal what) {
   if (!parking_.anyone_waits_for(db, key)) return;
@@ -764,8 +764,8 @@ void Executor::key_signalled(std::uint8_t db, std::string_view key, KeySignal wh
   if (!is_repeated) signalled_.push_back(std::move(signalled));
 }
 
-/// Key by key, in the order in which they became ready. Who is served may make other keys ready
-/// (BLMOVE): those come after all of these.
+/// Serves the signalled keys in order. A served client may signal further keys (BLMOVE), which are
+/// served after these.
 void Executor::serve_signalled() {
   while (!signalled_.empty()) {
     for (const Signalled& signalled : std::exchange(signalled_, {})) serve(signalled);
@@ -786,7 +786,7 @@ void Executor::serve(const Signalled& signalled) {
   for (; ticket; ticket = parking_.next_waiting(db, key, *ticket)) {
     const bool is_served = retry_parked(*ticket, key);
     if (!is_served || !is_there || what == KeySignal::kGone) continue;
-    // Who took the last there was leaves nothing for the others.
+    // The key is empty now: stop serving waiters.
     if (!is_there_now()) return;
   }
 }

@@ -12,7 +12,7 @@ void ParkingLot::add(Operation& operation, std::uint8_t db, Park park,
                      std::int64_t now_monotonic_ms) {
   const std::uint64_t ticket = next_ticket_++;
   constexpr std::int64_t kForeverMs = std::int64_t{1}
-                                      << 60;  // a longer timeout would pass what a clock can show
+                                      << 60;  // longer timeouts would overflow the clock
   const std::int64_t deadline_ms =
       park.timeout_ms > 0 ? now_monotonic_ms + std::min(park.timeout_ms, kForeverMs) : 0;
   const Parked& parked =

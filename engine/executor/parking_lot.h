@@ -1,4 +1,4 @@
-// Operations whose current request waits for a key (XREADGROUP … BLOCK, BLPOP).
+// Operations whose current request is blocked on a key (XREADGROUP … BLOCK, BLPOP).
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace rushgate {
 
-/// Belongs to whoever has the turn. Does not own the operations.
+/// Belongs to the thread that holds the turn. Does not own the operations.
 class ParkingLot {
  public:
   struct Parked {
@@ -27,7 +27,7 @@ class ParkingLot {
     std::uint64_t ticket;      // ascending in order of arrival
   };
 
-  /// If there is no memory for it, nothing is there.
+  /// Changes nothing if it throws (out of memory).
   void add(Operation& operation, std::uint8_t db, Park park, std::int64_t now_monotonic_ms);
 
   [[nodiscard]] bool empty() const { return parked_.empty(); }
@@ -35,19 +35,19 @@ class ParkingLot {
   [[nodiscard]] std::size_t size_with_deadline() const { return deadlines_.size(); }
   [[nodiscard]] bool anyone_waits_for(std::uint8_t db, std::string_view key) const;
 
-  /// The first who waits for a key and came after `ticket`, which may have left.
+  /// Returns the first waiter for a key after `ticket`, whose operation may have been removed.
   [[nodiscard]] std::optional<std::uint64_t> next_waiting(std::uint8_t db, std::string_view key,
                                                           std::uint64_t ticket = 0) const;
-  /// The first operation of a session that waits: who CLIENT UNBLOCK is for.
+  /// Returns the first blocked operation of a session, for CLIENT UNBLOCK.
   [[nodiscard]] std::optional<std::uint64_t> find_session(std::uint64_t session_id) const;
 
-  /// Null if it has left.
+  /// Returns null if it was removed.
   Parked* find(std::uint64_t ticket);
-  /// Takes one out. It must be there. Needs no memory, as nothing here does that only looks.
+  /// Removes an operation, which must be there. Needs no memory.
   Parked remove(std::uint64_t ticket);
 
   [[nodiscard]] std::optional<std::int64_t> next_deadline_ms() const;
-  /// The first whose time is up, if any.
+  /// Returns the first operation whose deadline has passed; empty if there is none.
   [[nodiscard]] std::optional<std::uint64_t> first_due(std::int64_t now_monotonic_ms) const;
   [[nodiscard]] std::optional<std::uint64_t> first() const;
 

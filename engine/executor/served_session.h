@@ -115,7 +115,7 @@ class ServedSession {
   struct Message {
     Reply text;
     std::uint64_t after_replies;  // replies that precede it
-    std::size_t bytes;            // memory_bytes(text)
+    std::size_t bytes;            // memory of the message
   };
   /// Returns the messages since the last call. Any thread may call it.
   [[nodiscard]] std::vector<Message> take_messages();

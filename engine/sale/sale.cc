@@ -37,7 +37,7 @@ Outcome outcome_of(AdmissionCode code) {
   return Outcome::kOverloaded;
 }
 
-/// May a rebuild help against this answer?
+/// Returns true if a rebuild may help against this result.
 bool lacks_keyspace(AdmissionCode code) {
   return code == AdmissionCode::kUnknownVoucher || code == AdmissionCode::kStockMissing ||
          code == AdmissionCode::kRebuilding;
@@ -165,7 +165,7 @@ absl::StatusOr<std::unique_ptr<Sale>> Sale::open(Backend& backend, OrderStore& o
   if (!recovered.ok()) return recovered;
   const absl::Status prepared = sale->ids_.prepare();
   if (!prepared.ok()) return prepared;
-  // Where there is no room for it, the first look for a dead letter tries once more.
+  // If there is no memory for it, the first search for a dead letter tries again.
   const absl::Status indexed = index_dead_letters(*sale->client_, sale->options_.keys);
   if (!indexed.ok() && !absl::IsUnavailable(indexed)) return indexed;
   return sale;
@@ -193,7 +193,7 @@ BuyResult Sale::buy(VoucherId voucher, UserId user, std::string_view request_key
 }
 
 Reply Sale::admit(VoucherId voucher, const AdmissionRequests::Buyer& buyer) {
-  // A caller that opened a group may wait for room in the queue, which only callbacks can make.
+  // A caller that opened a batch may wait for space in the queue, which only callbacks can free.
   if (groups_ && buyer.request_key.empty() && !client_->inside_callback()) {
     Reply reply = groups_->admit(voucher, buyer);
     if (!has_code(reply, redis_error_code::kNoScript)) return reply;

@@ -69,8 +69,8 @@ struct SaleOptions {
   std::int64_t request_ttl_ms = std::int64_t{7} * 24 * 60 * 60 * 1'000;
   std::int64_t id_block_size = 1'024;
   std::int64_t buyers_converted_max = VoucherBookOptions{}.buyers_converted_max;
-  /// Takes over what another system made under the same keys: its order stream, and the stock and
-  /// the buyers of a voucher when it is first published (VoucherBookOptions::adopt).
+  /// Adopts another system's data under the same keys: its order stream, and a voucher's stock and
+  /// buyers when the voucher is first published (VoucherBookOptions::adopt).
   bool adopt = false;
   /// Has voucher() cache versions: in the keyspace, and up to so many in this process. For pages that
   /// are shown often, or a database that is slow. All processes that publish must have it too. 0: each
@@ -78,13 +78,13 @@ struct SaleOptions {
   std::size_t voucher_copies_max = 0;
   /// Decides in place of the sale's own admission script.
   std::optional<CustomAdmission> admission = {};
-  /// Of the sale's own client: how its callers wait, and what becomes of a request that finds the
-  /// queue full. Its replies are RESP2's, and it subscribes to nothing.
+  /// Options of the sale's own client: the method of waiting, and the treatment of a full queue.
+  /// Its replies are RESP2's, and it subscribes to nothing.
   ClientOptions client = {};
   std::shared_ptr<spdlog::logger> logger = {};  // may be null
 };
 
-/// Thread-safe. Does not own what it is given, which must outlive it.
+/// Thread-safe. Does not own its arguments, which must outlive it.
 class Sale {
  public:
   /// Claims the keyspace for the database, rebuilds what it has lost, and finishes what an
@@ -109,27 +109,27 @@ class Sale {
     return voucher_cache_ ? voucher_cache_->find(voucher) : orders_.applied(voucher);
   }
 
-  /// Decides, atomically. When it answers, the decision is as safe as the backend keeps it.
+  /// Decides on a purchase, atomically and as durably as the backend's writes.
   BuyResult buy(VoucherId voucher, UserId user, std::string_view request_key = {});
 
   /// Several at once, in this order: one round trip, one group.
   std::vector<BuyResult> buy_all(std::span<const BuyRequest> requests);
 
-  /// Returns where an order stands; an accepted one is never unknown. Looks into indexes, and reads
-  /// entries of the order stream that were appended since the last call, but for those that this
-  /// sale appended itself.
+  /// Returns the state of an order; an accepted one is never unknown. Reads indexes, and
+  /// the entries of the order stream since the last call, except those appended by this
+  /// sale.
   absl::StatusOr<OrderState> status(OrderId order);
   /// Every order of a user that was accepted: those created, then those queued, then those failed.
   /// Reads the whole backlog (the order stream and the dead letters) in portions: not for every
   /// page view while many orders are queued. OrderStore::list() gives the created ones alone.
   absl::StatusOr<std::vector<OrderState>> orders_of(UserId user);
 
-  /// Proves the sale, or names what is wrong with it (audit/audit.h).
+  /// Audits the sale, and names its problems (audit/audit.h).
   absl::StatusOr<AuditReport> audit();
 
   absl::StatusOr<std::vector<DeadLetter>> dead_letters();
-  /// Puts a dead letter back into the order stream. One without stock only if the voucher has room
-  /// for it, which a rebuild finds out. False if it stays, or there is none of this id.
+  /// Returns a dead letter to the order stream. Without stock, this needs a rebuild that finds free
+  /// stock. Returns false if the letter stays or does not exist.
   absl::StatusOr<bool> retry_dead_letter(const std::string& id);
   /// Gives a dead letter up, and keeps `why` with it. Its order stays admitted: the buyer's record
   /// and the stock do not change. False if there is none of this id.

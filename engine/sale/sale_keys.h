@@ -1,5 +1,5 @@
-// What the sale's keys are called. The defaults are those of the systems that Rushgate's users come
-// from, so both can share a Redis.
+// The names of the sale's keys. The defaults are those of the systems that users migrate from, so
+// both can share a Redis.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ struct SaleKeys {
   [[nodiscard]] std::string vouchers() const { return prefix + "vouchers"; }  // set: their ids
   [[nodiscard]] std::string stock(VoucherId id) const {
     return prefix + "stock:" + std::to_string(id);
-  }  // string: what is free
+  }  // string: free stock
   [[nodiscard]] std::string buyers(VoucherId id) const {
     return prefix + "order:" + std::to_string(id);
   }  // set, or hash of counts

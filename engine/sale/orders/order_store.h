@@ -80,7 +80,7 @@ class OrderStore {
   virtual absl::StatusOr<OrderId> greatest_id(OrderId below) = 0;
   /// Returns the number of live orders of a voucher. One look into a table of counts.
   virtual absl::StatusOr<std::int64_t> count_live(VoucherId voucher) = 0;
-  /// Those that have orders, published or not, in ascending order. A look into an index for each.
+  /// Returns the vouchers with orders, published or not, in ascending order. One index lookup each.
   virtual absl::StatusOr<std::vector<VoucherId>> vouchers_with_orders() = 0;
   /// Returns kDataLoss with the first problems if what is stored contradicts itself, or is no
   /// longer where others would look for it. Reads everything, and blocks no other call meanwhile.
@@ -121,7 +121,7 @@ class OrderStore {
 
 // ---- For implementations: errors and reasons in the same words everywhere ----
 
-/// kAborted: what write() returns for a batch of another epoch.
+/// Returns the kAborted error of write() for a batch of another epoch.
 absl::Status stale_batch(const BatchFence& fence, std::int64_t epoch);
 /// Why a voucher with `live` orders takes no further one; nothing if it does. `stock` is what
 /// write() compares with, nothing if the voucher has no version.

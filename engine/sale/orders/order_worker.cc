@@ -105,7 +105,7 @@ OrderWorker::Step OrderWorker::wait_and_step() {
   return step(options_.block_ms > 0 ? options_.block_ms : std::numeric_limits<std::int64_t>::max());
 }
 
-/// What a user's store throws is a bad day, not the end of the worker.
+/// An exception of a user's store pauses the worker, and does not end it.
 OrderWorker::Step OrderWorker::step(std::int64_t block_ms) {
   Step step;
   try {
@@ -290,7 +290,7 @@ absl::StatusOr<OrderWorker::Entries> OrderWorker::read_portion(std::string_view 
 
   const Reply reply = client_->call(std::move(request));
   if (has_code(reply, "NOGROUP"))
-    group_exists_ = false;  // somebody removed it: it is made again in the next step
+    group_exists_ = false;  // it was removed: the next step creates it again
   if (reply.is_nil()) return Entries{};
   const bool is_one_stream = reply.is_aggregate() && reply.elements().size() == 1 &&
                              reply.elements()[0].is_aggregate() &&
@@ -422,7 +422,7 @@ OrderWorker::Step OrderWorker::process_held(Batch& batch) {
   return step;
 }
 
-/// Keeps the entries that nothing was decided about, those that were tried alone last.
+/// Keeps the undecided entries; the ones that were tried alone come last.
 void OrderWorker::keep_undecided(Batch batch, const std::vector<Decided>& decided) {
   if (decided.size() == batch.entries.size()) return;
   absl::flat_hash_set<const OrderEntry*> done;
@@ -480,7 +480,7 @@ absl::Status OrderWorker::restore_released() {
   for (const auto& [voucher, orders] : of_voucher) {
     const auto restored = vouchers_.restore(voucher, orders);
     if (!restored.ok()) {
-      history_after_ = std::string(kHistoryStart);  // those that are left are tried again
+      history_after_ = std::string(kHistoryStart);  // the remaining ones are tried again
       return restored.status();
     }
     restored_.appended += restored->appended;
@@ -739,7 +739,7 @@ OrderWorker::Step OrderWorker::pause(const absl::Status& reason) {
   return paused(pause_reason_);
 }
 
-/// What was read and not acknowledged stays among this consumer's pending entries, to be read
+/// Read and unacknowledged entries stay pending for this consumer, and are read
 /// again.
 void OrderWorker::retry_later() {
   if (retry_at_ms_ == 0) retry_at_ms_ = clock_.monotonic_ms() + options_.retry_after_ms;

@@ -59,7 +59,7 @@ struct WorkerOptions {
   std::shared_ptr<spdlog::logger> logger = {};
 };
 
-/// One consumer. For one thread. Does not own what it is given, which must outlive it.
+/// A consumer of orders. For one thread. Does not own its arguments, which must outlive it.
 class OrderWorker {
  public:
   struct Step {
@@ -74,7 +74,7 @@ class OrderWorker {
     std::size_t buried = 0;    // became dead letters
     std::size_t restored = 0;  // the keyspace lost them, and admitted them again
     std::size_t faulted = 0;   // failed by their own fault, to be tried again
-    std::size_t lost = 0;      // entries that somebody deleted while they were pending; the audit
+    std::size_t lost = 0;      // entries deleted while they were pending; the audit
                                // names whose orders they were, where those were not stored before
     std::string reason = {};   // of a pause
   };
@@ -105,7 +105,7 @@ class OrderWorker {
     Entries entries;
     bool is_redelivery = false;  // they were read before, by this consumer or another
   };
-  struct Decided {  // what is to be done with an entry
+  struct Decided {  // the decision about an entry
     const OrderEntry* entry;
     enum class Fate : std::uint8_t { kStored, kRefused, kFault } fate;
     std::string reason;
@@ -187,7 +187,7 @@ class OrderWorker {
       kHistoryStart);  // where reading its own pending entries goes on; nothing: all read
   std::int64_t retry_at_ms_ = 0;  // monotonic; 0: nothing to retry
   std::optional<Batch> kept_;     // that it paused with
-  // Entries that were read, and are to be read again. What the keyspace does not give again by then
+  // Entries that were read and must be read again. Those that the keyspace does not return by then
   // may be lost there.
   absl::flat_hash_map<std::string, OrderEntry> released_;
   std::int64_t read_at_ms_ = 0;   // monotonic: when the entries in kept_ were read
@@ -206,7 +206,7 @@ class OrderWorker {
   absl::flat_hash_set<std::string> reported_consumers_;
 };
 
-/// A thread that steps a worker until it is told to stop. Each has a client of its own.
+/// A thread that runs a worker until it is stopped. Each has a client of its own.
 class OrderWorkerThread {
  public:
   explicit OrderWorkerThread(std::unique_ptr<OrderWorker> worker, std::int64_t pause_ms = 100);

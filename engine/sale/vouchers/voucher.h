@@ -1,4 +1,4 @@
-// What is sold.
+// A voucher and its terms.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct Voucher {
   friend bool operator==(const Voucher&, const Voucher&) = default;
 };
 
-/// What is wrong with `voucher`, naming the field; empty if nothing is.
+/// Returns the fault of `voucher`, with the field's name; empty if it has none.
 std::string find_fault(const Voucher& voucher);
 
 /// One state of a voucher. Versions of a voucher are numbered from 1, in the order in which they
@@ -42,7 +42,7 @@ struct VoucherVersion {
   enum class State : std::uint8_t {
     kPending = 0,  // recorded, not yet known to the keyspace     (durable numbers)
     kApplied = 1,
-    kRefused = 2,  // it would have taken back what is sold
+    kRefused = 2,  // it would have withdrawn sold stock
   };
 
   Voucher voucher = {};

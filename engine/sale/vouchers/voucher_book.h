@@ -33,18 +33,18 @@ struct VoucherBookOptions {
   /// script needs about 150 bytes a buyer (EngineOptions::script_memory_bytes_max), and no other
   /// request is served meanwhile.
   std::int64_t buyers_converted_max = 1'000'000;
-  /// The stock and the buyers that another system keeps under a voucher's keys become the
-  /// voucher's when it is first published. Its stock must be what they add up to. Each buyer gets
-  /// an order row, unless the order stream brings one. Needs `draw_ids`.
+  /// Adopts the stock and the buyers that another system keeps under a voucher's keys, when it is
+  /// first published. Its stock must be their sum. Each buyer gets an order row, unless the order
+  /// stream brings one. Needs `draw_ids`.
   bool adopt = false;
-  /// Draws as many order ids as the span has room for.
+  /// Draws order ids until the span is full.
   std::function<absl::Status(std::span<OrderId>)> draw_ids = {};
   /// Drops cached copies of a voucher, when the database has another version in force. May be empty.
   std::function<absl::Status(VoucherId)> forget_copies = {};
   std::shared_ptr<spdlog::logger> logger = {};  // may be null
 };
 
-/// Thread-safe. Does not own what it is given, which must outlive it.
+/// Thread-safe. Does not own its arguments, which must outlive it.
 class VoucherBook {
  public:
   /// A rebuild whose claim was not renewed for longer than this, by the keyspace's time, was
@@ -55,9 +55,9 @@ class VoucherBook {
   VoucherBook(Client& client, OrderStore& orders, KeyspaceOwner& owner, const SaleKeys& keys,
               VoucherBookOptions options = {});
 
-  /// Finishes what an interrupted process left: versions that are recorded but may not be in force,
-  /// and vouchers that are closed or lost. A voucher for which that fails is logged and left as it
-  /// is; kUnavailable: one of the stores cannot be asked.
+  /// Finishes the work of an interrupted process: versions that are recorded but may not be in
+  /// force, and vouchers that are closed or lost. A voucher that fails is logged and left
+  /// unchanged. kUnavailable: a store cannot be reached.
   absl::Status recover();
 
   /// Makes `voucher` the version on sale. The same again changes nothing; anything else is a new
@@ -86,21 +86,21 @@ class VoucherBook {
   /// is missing, nothing happens. kNotFound: no such voucher; kAborted: another process is at it.
   absl::Status rebuild(VoucherId voucher);
 
-  /// What became of lost orders.
+  /// The result of restoring lost orders.
   struct Restored {
     std::size_t appended = 0;  // to the order stream: they are admitted again
     std::size_t buried = 0;    // dead letters without stock now, with the reason
   };
-  /// Puts orders of one voucher back that the keyspace lost: rebuilds the voucher, with those of
-  /// them that no store knows and that its stock and limits have room for. An order that is a dead
-  /// letter without stock stays one if there is no room. Doing it again does no harm. Errors: as
+  /// Restores orders of one voucher that the keyspace lost. Rebuilds the voucher with
+  /// the orders that no store has, as far as its stock and limits allow. A dead
+  /// letter without stock stays one if there is none. May be repeated. Errors: as
   /// rebuild().
   absl::StatusOr<Restored> restore(VoucherId voucher, std::span<const LostOrder> lost);
 
  private:
-  using Answer = std::vector<std::int64_t>;  // of a script: an outcome, and what belongs to it
+  using Answer = std::vector<std::int64_t>;  // of a script: an outcome and its numbers
   struct Buyers;                             // of one voucher, as the stores know them
-  struct Lost;                               // orders to restore, and what became of them
+  struct Lost;                               // orders to restore, and their results
 
   /// Has the book to itself while it lives, if it is_ours().
   class Change {
@@ -159,9 +159,9 @@ class VoucherBook {
   const SaleKeys keys_;
   const VoucherBookOptions options_;
   const std::string name_;  // as rebuilder: no other book's, in no other process
-  // One change or rebuild at a time. Not a mutex: whoever has it asks the client meanwhile, which
-  // may suspend his fiber, and another fiber of his thread that came for a mutex would block the
-  // thread.
+  // Allows one change or rebuild at a time. Not a mutex: the holder calls the client, which
+  // may suspend its fiber. Another fiber of its thread would then block the thread on a
+  // mutex.
   std::atomic<bool> changing_{false};
   std::uint64_t rebuilds_ = 0;  // guarded by changing_
 };
