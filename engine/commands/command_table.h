@@ -43,7 +43,7 @@ enum CommandFlag : std::uint32_t {
   kWhileSubscribed = 1U << 19,  // allowed for a RESP2 client with subscriptions
   kEndsBatch = 1U << 20,        // changes how its client's next requests are read or replied to
 
-  // ---- ACL categories that neither the flags above nor the group tell
+  // ---- ACL categories that do not follow from the flags above or the group
   kAclKeyspace = 1U << 21,
   kAclDangerous = 1U << 22,
   kAclConnection = 1U << 23,

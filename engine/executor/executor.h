@@ -107,7 +107,7 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
   /// Assigns an id to the session. end_session() must follow.
   void begin_session(std::shared_ptr<Session> session);
 
-  /// Sets what CONFIG and INFO report about the server.
+  /// Sets the facts about the server for CONFIG and INFO.
   void set_server(const ServerSettings& server) { sessions_.set_server(server); }
 
   /// Counts a refused connection.

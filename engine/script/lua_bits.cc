@@ -7,13 +7,13 @@
 namespace rushgate {
 namespace {
 
-/// bit.tohex(number [, digits]): BitOp takes a negative count for capitals, and turns its sign; of
-/// the smallest one there is no positive, and it would write all over the memory.
+/// bit.tohex(number [, digits]): BitOp takes a negative count for capitals, and negates it. The
+/// smallest integer has no positive counterpart, and BitOp would overwrite memory.
 int to_hex(lua_State* lua) {
   constexpr lua_Number kSmallest = std::numeric_limits<int>::min();
   constexpr lua_Number kAllInCapitals = -8;
   if (lua_isnumber(lua, 2) != 0) {
-    lua_pushvalue(lua, lua_upvalueindex(1));  // tobit: what BitOp makes of the count
+    lua_pushvalue(lua, lua_upvalueindex(1));  // tobit: BitOp's conversion of the count
     lua_pushvalue(lua, 2);
     lua_call(lua, 1, 1);
     const bool is_smallest = lua_tonumber(lua, -1) == kSmallest;

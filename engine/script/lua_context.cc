@@ -16,12 +16,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A look at the time costs as much as some ten instructions of Lua; this many take about 50 µs.
+// A check of the time costs about ten instructions of Lua; this number takes about 50 µs.
 constexpr int kInstructionsPerLook = 10'000;
 
 // One instruction may read or copy a string of any size (concatenation, comparison, arithmetic),
-// and a function may skip as much of an empty table. Instructions that do so for this many bytes
-// take less than a second.
+// and a function may traverse an empty table of any capacity. Instructions that do so for this many
+// bytes take less than a second.
 constexpr std::size_t kBytesPerLook = std::size_t{512} << 20;
 
 constexpr std::chrono::milliseconds kPollInterval{3};
@@ -82,7 +82,7 @@ bool LuaContext::check_interruption() noexcept {
   if (limits.busy_after_ms <= 0) return false;
   const Clock::time_point now = Clock::now();
   if (next_poll == Clock::time_point{}) {
-    // The first look, a moment after the script began: a short one never looks at all.
+    // The first check comes a moment after the script began, so short scripts never check.
     next_poll = now + std::chrono::milliseconds(limits.busy_after_ms);
     return false;
   }
@@ -107,7 +107,7 @@ void LuaContext::fail(std::exception_ptr exception_to_keep) noexcept {
 }
 
 int raise_interruption(lua_State* lua) {
-  // Whoever catches it, in whatever way, gets to run no instruction more.
+  // If the script catches it, no further instruction runs.
   set_count_hook(lua, 1);
   return raise_error(lua, script_errors::kKilled);
 }
@@ -132,8 +132,8 @@ void LuaContext::enter(lua_State* thread) noexcept {
 
 void LuaContext::pace_looks() noexcept {
   if (running == nullptr || interrupted()) return;
-  // Setting the hook begins its count from scratch. So it is called at once, for no run of changes
-  // to put the look off, and sets the count.
+  // Setting the hook restarts its count. So the hook runs at once and sets the count; a series of
+  // changes cannot postpone the check.
   if (lua_gethookcount(running) != instructions_per_look()) set_count_hook(running, 1);
 }
 
@@ -169,7 +169,8 @@ void LuaContext::end_call() {
 // ---- Memory ----
 
 void LuaContext::lift_memory_limit() {
-  // Lua collects when the memory in use has doubled, which may be beyond the limit: then never.
+  // Lua collects when the memory in use has doubled. That may exceed the limit: then it never
+  // would.
   if (memory.lift_limit()) collect_garbage();
 }
 
@@ -179,8 +180,8 @@ void LuaContext::collect_garbage() {
 }
 
 void LuaContext::pace_collector() {
-  // What Lua lets grow by itself before it collects again, in per cent of what is in use: as much
-  // again. That is little in an interpreter that holds little else than its libraries.
+  // Lua's default: the growth, in per cent of the memory in use, before the next collection. That
+  // is little in an interpreter that holds little more than its libraries.
   constexpr std::size_t kLuaDefault = 200;
   constexpr std::size_t kGarbageBytes = std::size_t{128} * 1024;
   const std::size_t garbage = std::min(kGarbageBytes, limits.memory_bytes_max / 8);

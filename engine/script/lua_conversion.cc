@@ -26,11 +26,11 @@ void wrap_in_table(lua_State* lua, const char* field) {
   lua_setfield(lua, -2, field);
 }
 
-/// Whatever is not an aggregate fits into what Lua gives to a function of C anyway.
+/// Other kinds fit into the stack space that Lua guarantees to C functions.
 void make_stack_room(lua_State* lua) { luaL_checkstack(lua, 4, "reply nested too deeply"); }
 
-/// How long Lua finds a table with holes (nils, in RESP3) depends on how it was made: as in Redis,
-/// empty.
+/// In Redis, the length of a table with holes (nils, in RESP3) depends on how it was created: it
+/// starts empty.
 int list_room(const std::vector<Reply>& elements, int protocol) {
   const bool has_holes = protocol == 3 && std::ranges::any_of(elements, &Reply::is_nil);
   return has_holes ? 0 : static_cast<int>(elements.size());
@@ -109,14 +109,14 @@ void push_boolean(lua_State* lua, bool value, int protocol) {
 
 // ---- Lua to Reply ----
 
-// A reply may be taken apart, recursively, on the small stack of a fiber. (Redis goes down to
+// A reply may be destroyed recursively on the small stack of a fiber. (Redis's limit is
 // 8000.)
 constexpr int kReplyDepthMax = 200;
 
 // An error is counted by its first word.
 constexpr std::size_t kErrorBytesKept = 64;
 
-/// Redis casts; what does not fit becomes the smallest integer, which is what the cast gives there.
+/// Redis casts the number; the cast gives the smallest integer for values out of range.
 std::int64_t truncate(lua_Number number) {
   constexpr lua_Number kLimit = 9'223'372'036'854'775'808.0;  // 2^63
   if (number >= -kLimit && number < kLimit) return static_cast<std::int64_t>(number);
@@ -144,7 +144,7 @@ class Converter {
   void convert_set(Reply& reply);
   void convert_verbatim(Reply& reply);
 
-  /// Pushes the field of the table on top if it is of this type.
+  /// Pushes a field of the table on top of the stack if it has this type.
   bool push_field(const char* name, int type);
   std::string_view text() const;
   void charge(std::size_t bytes);
@@ -154,7 +154,7 @@ class Converter {
   int depth_ = 0;
   std::size_t bytes_left_;
   bool too_large_ = false;
-  LuaResult& result_;  // which errors there are
+  LuaResult& result_;  // its errors are counted
 };
 
 void Converter::charge(std::size_t bytes) {
@@ -236,7 +236,7 @@ void Converter::convert_table(Reply& reply) {
   lua_pop(lua_, 1);  // the field
 }
 
-/// The error's text stands on top of its table.
+/// The error's message is on top of its table.
 void Converter::convert_error(Reply& reply) {
   charge(text().size());
   if (too_large_) return;
@@ -279,7 +279,7 @@ void Converter::convert_set(Reply& reply) {
   reply = Reply::set();
   lua_pushnil(lua_);
   while (!too_large_ && lua_next(lua_, -2) != 0) {
-    lua_pop(lua_, 1);  // the value, whatever it is
+    lua_pop(lua_, 1);  // the value
     lua_pushvalue(lua_, -1);
     convert(reply.mutable_elements().emplace_back());
     lua_pop(lua_, 1);
@@ -303,7 +303,7 @@ void Converter::convert_verbatim(Reply& reply) {
       return;
     }
   }
-  lua_pop(lua_, 1);  // not one after all: the table that it stood in is a list
+  lua_pop(lua_, 1);  // a map after all: the table around it is a list
   convert_list(reply);
   lua_pushnil(lua_);
 }

@@ -8,8 +8,8 @@
 namespace rushgate {
 namespace {
 
-/// coroutine.create(function). The hook counts the instructions of each coroutine by themselves, so
-/// short ones never come to a look.
+/// coroutine.create(function). The hook counts each coroutine's instructions separately, so short
+/// ones would never be checked.
 int create(lua_State* lua) {
   constexpr std::size_t kSteps = 100;
   LuaContext::of(lua).spend(lua, kSteps);

@@ -5,7 +5,7 @@
 namespace rushgate {
 namespace {
 
-/// Pushes what tostring() makes of the value at `index`, which is no table.
+/// Pushes the result of tostring() for the value at `index`, which is not a table.
 void push_as_text(lua_State* lua, int index) {
   switch (lua_type(lua, index)) {
     case LUA_TNONE:
@@ -25,8 +25,8 @@ void push_as_text(lua_State* lua, int index) {
   }
 }
 
-/// Who raised the error: the function below the handler, or the one that called it if it is one of
-/// C, such as error() itself.
+/// Finds the function that raised the error: the one below the handler, or its caller if it is a C
+/// function such as error().
 bool find_culprit(lua_State* lua, lua_Debug& culprit) {
   for (int level = 1; level <= 2; ++level) {
     if (lua_getstack(lua, level, &culprit) == 0) return false;

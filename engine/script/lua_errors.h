@@ -8,10 +8,10 @@
 
 namespace rushgate {
 
-/// Pushes {err = text}.
+/// Pushes {err = `text`}.
 void push_error(lua_State* lua, std::string_view text);
 
-/// Raises {err = text}; never returns.
+/// Raises {err = `text`}; never returns.
 int raise_error(lua_State* lua, std::string_view text);
 
 /// The handler of uncaught errors: converts the raised value to a table and adds the position.

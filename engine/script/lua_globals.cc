@@ -48,7 +48,7 @@ struct Instruction {
   [[nodiscard]] bool has_extra_word() const { return opcode() == kSetList && c() == 0; }
 };
 
-/// Latches the first error, after which everything reads as zero or empty.
+/// Latches the first error; after it everything reads as 0 or empty.
 class DumpReader {
  public:
   explicit DumpReader(std::string_view bytes) : left_(bytes) {}
@@ -81,9 +81,10 @@ class DumpReader {
   bool ok_ = true;
 };
 
-using Constants = std::vector<std::string_view>;  // empty for what is no text
+using Constants = std::vector<std::string_view>;  // empty for other constants
 
-/// Follows one dump from function to function. An unexpected dump makes a script need everything.
+/// Analyses a dump, function by function. After an unexpected dump a script counts as needing
+/// guards.
 class Search {
  public:
   explicit Search(std::string_view dump) : reader_(dump) {}

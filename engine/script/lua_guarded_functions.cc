@@ -19,7 +19,7 @@ namespace {
 
 // ---- Tables ----
 
-/// The real table takes the place of its guard at `index`.
+/// Replaces the guard at `index` by its real table.
 void see_through(lua_State* lua, int index) {
   if (push_guarded(lua, index)) lua_replace(lua, index);
 }
@@ -33,7 +33,7 @@ int next(lua_State* lua) {
   return 1;
 }
 
-/// Never gives the real table away: next() sees through the guard in each step.
+/// Never returns the real table: next() sees through the guard in each step.
 int pairs(lua_State* lua) {
   luaL_checktype(lua, 1, LUA_TTABLE);
   lua_pushvalue(lua, lua_upvalueindex(1));
@@ -88,7 +88,7 @@ int set_metatable(lua_State* lua) {
   return 1;
 }
 
-/// unpack(list [, first [, last]]): Lua's own counts the elements in an int, and does not see it
+/// unpack(list [, first [, last]]): Lua's own counts the elements in an int, which may
 /// overflow.
 int unpack_list(lua_State* lua) {
   luaL_checktype(lua, 1, LUA_TTABLE);
@@ -101,9 +101,9 @@ int unpack_list(lua_State* lua) {
   return call_wrapped(lua);
 }
 
-// ---- What catches errors: an interruption goes through ----
+// ---- Catching errors: interruptions pass through ----
 
-/// As Redis's: of an error that is a table with a text, it gives the text.
+/// As in Redis, returns the message of an error that is a table.
 int protected_call(lua_State* lua) {
   luaL_checkany(lua, 1);
   lua_pushboolean(lua, 1);
@@ -121,8 +121,8 @@ int protected_call(lua_State* lua) {
   return 2;
 }
 
-/// The upvalue is a script's handler. Not called for an interruption: hooks are off in there, it
-/// could not be stopped.
+/// The upvalue is a script's handler. It is not called for an interruption: hooks are off inside
+/// it, so it could not be stopped.
 int call_error_handler(lua_State* lua) {
   if (LuaContext::of(lua).interrupted()) return 1;
   lua_pushvalue(lua, lua_upvalueindex(1));
@@ -147,7 +147,7 @@ int protected_call_with_handler(lua_State* lua) {
   return lua_gettop(lua);
 }
 
-// ---- Loading: texts only ----
+// ---- Loading: source only ----
 
 int function_or_error(lua_State* lua, int status) {
   if (LuaContext::of(lua).interrupted()) return raise_interruption(lua);
@@ -157,17 +157,17 @@ int function_or_error(lua_State* lua, int status) {
   return 2;
 }
 
-/// Keeps the name alive that Lua makes a text of, up to its first zero byte, and does not hold
+/// Keeps the chunk name alive. Lua copies it up to its first zero byte, and does not hold the copy
 /// while it compiles (CVE-2025-49844).
 void hold_name(lua_State* lua, const char* name) { lua_pushstring(lua, name); }
 
-/// loadstring(text [, name])
+/// loadstring(source [, name])
 int load_string(lua_State* lua) {
   std::size_t size = 0;
   const char* const text = luaL_checklstring(lua, 1, &size);
   const char* const name = luaL_optstring(lua, 2, text);
   hold_name(lua, name);
-  LuaContext::of(lua).lists_touched = true;  // it may do anything with KEYS
+  LuaContext::of(lua).lists_touched = true;  // it may change KEYS
   return function_or_error(lua, load_text(lua, {text, size}, name));
 }
 
@@ -183,7 +183,7 @@ int load(lua_State* lua) {
 
 // ---- Long loops outside scripts' own instructions ----
 
-/// rep(text, count), which repeats nothing as often as it is told, too.
+/// rep(string, count); an empty string is not repeated in a loop.
 int repeat_text(lua_State* lua) {
   std::size_t size = 0;
   luaL_checklstring(lua, 1, &size);
@@ -198,8 +198,8 @@ int repeat_text(lua_State* lua) {
 
 // ---- Numbers ----
 
-/// tonumber(value [, base]), which reads a text twice, by strtod: what most scripts ask for is an
-/// integer in a text.
+/// tonumber(value [, base]): avoids Lua's two calls of strtod for the common case, a string with an
+/// integer.
 int to_number(lua_State* lua) {
   if (lua_gettop(lua) == 1 && lua_type(lua, 1) == LUA_TSTRING) {
     std::size_t size = 0;

@@ -24,7 +24,7 @@ void forget_oldest(ScriptCache& scripts, lua_State* lua) {
   luaL_unref(lua, LUA_REGISTRYINDEX, scripts.take_oldest().function);
 }
 
-/// Compiles `body`, and leaves the function or the error's text on the stack.
+/// Compiles `body`. Leaves the function or the error message on the stack.
 int compile(LuaContext& context, std::string_view body) {
   context.limit_memory();
   const int status = load_text(context.lua, body, kChunkName);
@@ -32,7 +32,7 @@ int compile(LuaContext& context, std::string_view body) {
   return status;
 }
 
-/// The same; if memory is short, garbage goes first, then cached scripts.
+/// As above. If memory is short, frees garbage, then cached scripts.
 int compile(LuaContext& context, ScriptCache& scripts, std::string_view body) {
   int status = compile(context, body);
   for (bool garbage_gone = false; status == LUA_ERRMEM; garbage_gone = true) {

@@ -18,7 +18,7 @@ void push_shared_module(lua_State* lua) {
   lua_rawget(lua, LUA_REGISTRYINDEX);
 }
 
-// lua-cjson itself is asked for its settings alone.
+// lua-cjson itself is used only for its settings.
 
 /// Calls the upvalue, one of lua-cjson's functions, for the settings that it returns.
 void ask(lua_State* lua, int upvalue, int results) {
@@ -26,7 +26,7 @@ void ask(lua_State* lua, int upvalue, int results) {
   lua_call(lua, 0, results);
 }
 
-/// Puts a function of ours into the module on top of the stack. Its upvalues are lua-cjson's
+/// Adds a function of ours to the module on top of the stack. Its upvalues are lua-cjson's
 /// functions of these names.
 template <std::size_t kCount>
 void replace(lua_State* lua, const char* name, const char* const (&settings)[kCount],
@@ -73,14 +73,14 @@ int encode_with(lua_State* lua, bool has_usual_settings) {
   return 1;
 }
 
-/// encode of the table that scripts share.
+/// encode of the shared table.
 int encode(lua_State* lua) { return encode_with(lua, !LuaContext::of(lua).json_changed); }
 
 /// encode of a script's own.
 int encode_of_new(lua_State* lua) { return encode_with(lua, false); }
 
-/// encode_keep_buffer([keep]) sets and returns what has no effect here: there is no buffer. The
-/// upvalue is the setting.
+/// encode_keep_buffer([keep]) sets and returns a setting without effect, because there is no
+/// buffer. The upvalue is the setting.
 int keep_buffer(lua_State* lua) {
   luaL_argcheck(lua, lua_gettop(lua) <= 1, 2, "found too many arguments");
   if (!lua_isnoneornil(lua, 1)) {
@@ -128,7 +128,7 @@ int decode_with(lua_State* lua, bool has_usual_settings) {
   return 1;
 }
 
-/// decode of the table that scripts share.
+/// decode of the shared table.
 int decode(lua_State* lua) { return decode_with(lua, !LuaContext::of(lua).json_changed); }
 
 /// decode of a script's own.
@@ -155,7 +155,7 @@ constexpr const char* kSettings[] = {
     "decode_invalid_numbers",
 };
 
-/// The module on top of the stack is to be shared.
+/// Wraps the module on top of the stack for sharing.
 void wrap_shared(lua_State* lua) {
   replace_encode(lua, &encode);
   replace(lua, "decode", kDecodeSettings, &decode);

@@ -63,7 +63,7 @@ const char* name_of(Token token) {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Returns what the letter behind a backslash stands for, or 0 if there is no such escape.
+/// Returns the character of an escape letter, or 0 if there is no such escape.
 char unescaped(char letter) {
   switch (letter) {
     case '"':
@@ -94,9 +94,9 @@ int hexadecimal(const char* digits) {
   return read.ptr == digits + kDigits ? static_cast<int>(value) : -1;
 }
 
-/// Parses without recursion, so that the depth of a text takes no stack but Lua's. There stand, for
-/// each open array, its table, and for each open object its table and the key of the value to come.
-/// The text ends with a zero byte, as all of Lua's strings.
+/// Parses without recursion, so nesting uses only Lua's stack. It holds a table for each open
+/// array, and a table and the key of the next value for each open object. The input ends with a
+/// zero byte, as all of Lua's strings.
 class Decoder {
  public:
   Decoder(lua_State* lua, const JsonDecodeSettings& settings, const char* text)
@@ -170,7 +170,7 @@ void Decoder::decode() {
     } else {
       push_scalar();
     }
-    // On top is a complete value. Its container may be complete with it, and so on.
+    // The top of the stack is a complete value. Its containers may be complete with it.
     while (depth_ > 0) {
       store();
       next();
@@ -201,7 +201,7 @@ void Decoder::open_container() {
   lua_newtable(lua_);
 }
 
-/// The complete table stays on top. What it stands in is the innermost container again.
+/// The complete table stays on top of the stack. The container around it becomes the innermost.
 void Decoder::close_container() {
   if (--depth_ == 0) return;
   is_object_ = lua_type(lua_, -2) == LUA_TSTRING;  // a key
@@ -296,7 +296,7 @@ bool Decoder::is_next(std::string_view word) const {
 
 // ---- Numbers ----
 
-/// As lua-cjson sees it: of other numbers that are none, reading them finds out.
+/// Follows lua-cjson; other invalid numbers are found when they are parsed.
 bool Decoder::is_invalid_number() const {
   const char* at = at_;
   if (*at == '+') return true;
@@ -312,7 +312,7 @@ void Decoder::next_number() {
   const bool is_hexadecimal = digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X');
   const char* end = at_;
   std::errc problem = std::errc::invalid_argument;
-  if (is_digit(*digits) && !is_hexadecimal) {  // in no locale
+  if (is_digit(*digits) && !is_hexadecimal) {  // independent of the locale
     while (is_digit(*end) || *end == '-' || *end == '+' || *end == '.' || *end == 'e' ||
            *end == 'E') {
       ++end;
@@ -334,7 +334,7 @@ void Decoder::next_number() {
 // ---- Strings ----
 
 void Decoder::next_string() {
-  const char* begin = ++at_;  // of what is not copied yet
+  const char* begin = ++at_;  // the part not copied yet
   bool has_escapes = false;
   while (true) {
     while (*at_ != '"' && *at_ != '\\' && *at_ != '\0') ++at_;

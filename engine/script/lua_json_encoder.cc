@@ -54,7 +54,7 @@ class Encoder {
   Encoder(lua_State* lua, const JsonSettings& settings)
       : lua_(lua), context_(LuaContext::of(lua)), settings_(settings), text_(lua) {}
 
-  /// Appends the text of the value.
+  /// Appends the value's JSON.
   void encode(int depth);
   void push_text() { text_.push(); }
 
@@ -65,7 +65,7 @@ class Encoder {
   void append_table(int depth);
   void append_array(int size, int depth);
   void append_object(int depth);
-  /// Returns the last position of the table if it is to be an array; otherwise no more than 0.
+  /// Returns the last position if the table becomes an array; otherwise 0 or less.
   int array_size();
   void raise(int index, const char* reason) {
     luaL_error(lua_, "Cannot serialise %s: %s", luaL_typename(lua_, index), reason);
@@ -104,7 +104,7 @@ void Encoder::append_string(int index) {
   const char* const bytes = lua_tolstring(lua_, index, &size);
   context_.spend_on_bytes(lua_, size);
   text_.append('"');
-  std::size_t begin = 0;  // of what is not appended yet
+  std::size_t begin = 0;  // the part not appended yet
   for (std::size_t i = 0; i < size; ++i) {
     if (kEscapes[static_cast<unsigned char>(bytes[i])] == '\0') continue;
     text_.append(std::string_view(bytes + begin, i - begin));
@@ -147,7 +147,7 @@ void Encoder::append_number(int index) {
       (number != 0 || !std::signbit(number))) {
     result = std::to_chars(text.data(), end, static_cast<std::int64_t>(number));
   } else {
-    // As printf's %g, but in no locale.
+    // As printf's %g, independent of the locale.
     result = std::to_chars(text.data(), end, number, std::chars_format::general,
                            settings_.number_precision);
   }
@@ -161,7 +161,7 @@ void Encoder::append_table(int depth) {
   if (depth > settings_.max_depth || lua_checkstack(lua_, kStackNeeded) == 0) {
     luaL_error(lua_, "Cannot serialise, excessive nesting (%d)", depth);
   }
-  // A guard looks empty. Behind each of them are functions.
+  // A guard looks empty. The tables behind guards hold functions.
   if (push_guarded(lua_, -1)) {
     luaL_error(lua_, "Cannot serialise function: type not supported");
   }

@@ -25,11 +25,11 @@ constexpr bool fits(std::int64_t value) {
          value <= std::int64_t{std::numeric_limits<T>::max()};
 }
 
-/// The first bytes that lengths of one kind are written with.
+/// The first bytes for lengths of one kind.
 struct LengthBytes {
-  std::uint8_t small;  // with the length itself in it
+  std::uint8_t small;  // includes the length
   std::size_t small_max;
-  std::uint8_t one;  // the length is the byte that follows; zero: there is no such
+  std::uint8_t one;  // followed by a length byte; zero: not available
   std::uint8_t two;
   std::uint8_t four;
 };
@@ -145,19 +145,19 @@ void Packer::pack_text() {
   bytes_.append({text, size});
 }
 
-/// What is in a table.
+/// The properties of a table's keys.
 struct Contents {
   std::size_t count = 0;
   bool only_positions = true;  // all keys are integers from 1 on
   lua_Number position_max = 0;
 
-  /// Positions from 1 to the last, without a gap?
+  /// Returns true if the keys are the positions from 1 on without a gap.
   [[nodiscard]] bool is_list() const {
     return only_positions && position_max == static_cast<lua_Number>(count);
   }
 };
 
-/// Of the table on top of the stack.
+/// Examines the table on top of the stack.
 Contents look_through(lua_State* lua) {
   LuaContext& context = LuaContext::of(lua);
   context.spend_on_table(lua);

@@ -20,7 +20,7 @@ constexpr int kDepthMax = 1'000;
 constexpr const char* kTooManyValues =
     "too many return values at once; use unpack_one or unpack_limit instead.";
 
-/// Unpacks values from a text that stands on the stack.
+/// Unpacks values from a string on the stack.
 class Unpacker {
  public:
   Unpacker(lua_State* lua, const char* bytes, std::size_t left)
@@ -137,7 +137,7 @@ void Unpacker::unpack_small(std::uint8_t first) {
 void Unpacker::unpack_list(std::size_t length) {
   constexpr const char* kReason = "in function mp_decode_to_lua_array";
   enter_table(kReason);
-  lua_newtable(lua_);  // grows with what is there, whatever the length says
+  lua_newtable(lua_);  // grows with the elements, regardless of the length
   luaL_checkstack(lua_, 1, kReason);
   for (std::size_t i = 1; i <= length; ++i) {
     lua_pushnumber(lua_, static_cast<lua_Number>(i));
@@ -165,7 +165,7 @@ int unpack_up_to(lua_Integer limit, Unpacker& unpacker) {
   return count;
 }
 
-/// Returns the position of what is left, or -1, and the values.
+/// Returns the next position, or -1, and the values.
 int unpack_from(lua_State* lua, lua_Integer limit, lua_Integer offset) {
   if (lua_gettop(lua) > 1) lua_settop(lua, 1);
   std::size_t size = 0;

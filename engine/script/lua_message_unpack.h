@@ -5,13 +5,13 @@
 
 namespace rushgate {
 
-/// cmsgpack.unpack(text)
+/// cmsgpack.unpack(string)
 int unpack_messages(lua_State* lua);
 
-/// cmsgpack.unpack_one(text [, offset])
+/// cmsgpack.unpack_one(string [, offset])
 int unpack_one_message(lua_State* lua);
 
-/// cmsgpack.unpack_limit(text, limit [, offset])
+/// cmsgpack.unpack_limit(string, limit [, offset])
 int unpack_some_messages(lua_State* lua);
 
 }  // namespace rushgate

@@ -69,7 +69,7 @@ const char* LuaPatternMatcher::match(const char* begin) {
   return match_rest(begin, pattern_);
 }
 
-/// What follows where it has to be tried again elsewhere if it does not match.
+/// Matches the rest, which is tried again elsewhere if it fails.
 const char* LuaPatternMatcher::match_rest(const char* at, const char* item) {
   if (++depth_ > kDepthMax) fail(script_errors::kPatternTooComplex);
   const char* const end = match_items(at, item);

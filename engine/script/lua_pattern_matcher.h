@@ -32,7 +32,7 @@ class LuaPatternMatcher {
   /// Returns the end of the match that begins at `begin`; null if there is none.
   const char* match(const char* begin);
 
-  // ---- What the last match captured ----
+  // ---- The captures of the last match ----
 
   /// Pushes capture `index`, counted from 0. Without captures, 0 is the whole match.
   void push_capture(std::size_t index, const char* begin, const char* end);

@@ -18,7 +18,7 @@ std::string_view check_text(lua_State* lua, int index) {
   return {text, size};
 }
 
-/// Takes the anchor off a pattern: must the match begin where the search does?
+/// Removes the anchor of a pattern. Returns true if the match must begin at the search's begin.
 bool take_anchor(const char*& pattern) {
   const bool is_anchored = *pattern == '^';
   if (is_anchored) ++pattern;
@@ -36,10 +36,10 @@ std::size_t search_begin(lua_State* lua, std::size_t size) {
 
 bool has_specials(const char* pattern) { return std::strpbrk(pattern, "^$*+?.([%-") != nullptr; }
 
-/// find(text, pattern, begin, plain) of what is no pattern.
+/// find(string, pattern, begin, plain) for a plain string.
 int find_plain(lua_State* lua, std::string_view text, std::string_view wanted, std::size_t begin) {
   LuaContext::of(lua).spend_on_bytes(lua, text.size() - begin);
-  const char* found = text.data() + begin;  // nothing is everywhere
+  const char* found = text.data() + begin;  // an empty string is found everywhere
   if (!wanted.empty()) {
     found = static_cast<const char*>(
         memmem(text.data() + begin, text.size() - begin, wanted.data(), wanted.size()));
@@ -54,7 +54,7 @@ int find_plain(lua_State* lua, std::string_view text, std::string_view wanted, s
   return 2;
 }
 
-/// Calls `push` with the first match at or behind `begin`, for it to push what is to be returned.
+/// Calls `push`, which pushes the results, for the first match at or after `begin`.
 template <class Push>
 int search(lua_State* lua, std::string_view text, const char* pattern, std::size_t begin,
            Push push) {
@@ -94,7 +94,7 @@ int match(lua_State* lua) {
 
 // ---- gmatch ----
 
-/// The iterator. Upvalues: the text, the pattern, where to go on.
+/// The iterator. Upvalues: the string, the pattern, the next position.
 int next_match(lua_State* lua) {
   std::size_t size = 0;
   const char* const text = lua_tolstring(lua, lua_upvalueindex(1), &size);
@@ -120,7 +120,7 @@ int gmatch(lua_State* lua) {
 
 // ---- gsub ----
 
-/// What stands for a match in the text that gsub() makes: a text, or what a table or function says.
+/// The replacement of a match in gsub(): a string, or the result of a table or function.
 class Replacement {
  public:
   /// It is the function's third argument.
@@ -152,8 +152,8 @@ class Replacement {
   }
 
  private:
-  /// %0 to %9 in it are captures; what else stands behind a %, itself. (At the end of the text that
-  /// is the zero byte behind it.)
+  /// %0 to %9 in it are captures; % before any other character means that character. (At the end,
+  /// that is the terminating zero byte.)
   void add_text(luaL_Buffer& made, LuaPatternMatcher& matcher, const char* begin,
                 const char* end) const {
     std::size_t size = 0;
@@ -181,7 +181,7 @@ class Replacement {
   const int type_;
 };
 
-/// gsub(text, pattern, replacement, at most so often)
+/// gsub(string, pattern, replacement, maximum number)
 int gsub(lua_State* lua) {
   const std::string_view text = check_text(lua, 1);
   const char* pattern = check_text(lua, 2).data();

@@ -20,7 +20,7 @@ namespace {
 
 // ---- redis.call, redis.pcall ----
 
-// A script may spend its time in slow commands, where the count hook does not see it.
+// A script may spend its time in slow commands, which the count hook does not see.
 constexpr std::uint32_t kCommandsPerLook = 64;
 
 std::string_view string_at(lua_State* lua, int index) {
@@ -29,8 +29,8 @@ std::string_view string_at(lua_State* lua, int index) {
   return {data, size};
 }
 
-/// Gathers in `request` views of what stands on the stack; what is wrong with it, or null. Calls
-/// nothing of Lua's that could raise an error: C++ may throw here.
+/// Collects views of the arguments on the stack in `request`. Returns an error message, or null.
+/// Calls no Lua function that raises errors, because C++ may throw here.
 const char* gather_request(lua_State* lua, LuaContext& context, RequestView& request) {
   const auto count = static_cast<std::size_t>(lua_gettop(lua));
   if (count == 0) return script_errors::kNoArguments;
@@ -54,7 +54,7 @@ const char* gather_request(lua_State* lua, LuaContext& context, RequestView& req
   return nullptr;
 }
 
-/// LuaContext::command_reply becomes the command's, made where it is to stand.
+/// Moves the command's reply to LuaContext::command_reply, without a temporary.
 void take_reply(LuaContext& context, RequestView request) {
   Reply* const reply = &context.command_reply;
   if (reply->is_text() || reply->is_aggregate()) std::destroy_at(reply);  // others hold nothing
@@ -66,8 +66,8 @@ void take_reply(LuaContext& context, RequestView request) {
   }
 }
 
-/// Runs the command; what is wrong with it, or null. LuaContext::command_reply is the answer then,
-/// unless the script has been interrupted.
+/// Runs the command. Returns an error message, or null. LuaContext::command_reply is the reply
+/// then, unless the script was interrupted.
 const char* run_command(lua_State* lua, LuaContext& context) noexcept {
   try {
     RequestView request;
@@ -105,7 +105,7 @@ int pcall(lua_State* lua) {
   return 1;
 }
 
-/// redis.acl_check_cmd(command, argument, …): there is one user, who may call everything.
+/// redis.acl_check_cmd(command, argument, …): the only user may run all commands.
 int acl_check_cmd(lua_State* lua) {
   LuaContext& context = LuaContext::of(lua);
   const char* fault = nullptr;
@@ -126,7 +126,7 @@ int acl_check_cmd(lua_State* lua) {
 
 // ---- Replies ----
 
-/// redis.status_reply(text)
+/// redis.status_reply(message)
 int status_reply(lua_State* lua) {
   if (lua_gettop(lua) != 1 || lua_type(lua, 1) != LUA_TSTRING) {
     push_error(lua, script_errors::kWrongArguments);
@@ -138,7 +138,7 @@ int status_reply(lua_State* lua) {
   return 1;
 }
 
-/// redis.error_reply(text): a text of one word is no code, so it gets one.
+/// redis.error_reply(message): a message of one word gets a code.
 int error_reply(lua_State* lua) {
   if (lua_gettop(lua) != 1 || lua_type(lua, 1) != LUA_TSTRING) {
     push_error(lua, script_errors::kWrongArguments);
@@ -163,10 +163,10 @@ int error_reply(lua_State* lua) {
 
 // ---- Tools ----
 
-/// redis.sha1hex(text)
+/// redis.sha1hex(string)
 int sha1hex(lua_State* lua) {
   if (lua_gettop(lua) != 1) return raise_error(lua, script_errors::kArgumentCount);
-  const std::string_view text = string_at(lua, 1);  // nothing for what is no text
+  const std::string_view text = string_at(lua, 1);  // empty for other types
   LuaContext& context = LuaContext::of(lua);
   char digits[40] = {};
   try {
@@ -187,7 +187,7 @@ constexpr spdlog::level::level_enum kLogLevels[] = {
     spdlog::level::warn,   // LOG_WARNING
 };
 
-/// All arguments after the first that are texts by now.
+/// Logs all arguments after the first that are strings.
 void write_log(lua_State* lua, spdlog::level::level_enum level) noexcept {
   LuaContext& context = LuaContext::of(lua);
   if (context.logger == nullptr || !context.logger->should_log(level)) return;
@@ -204,7 +204,7 @@ void write_log(lua_State* lua, spdlog::level::level_enum level) noexcept {
   }
 }
 
-/// redis.log(level, text, …)
+/// redis.log(level, message, …)
 int log(lua_State* lua) {
   const int count = lua_gettop(lua);
   if (count < 2) return raise_error(lua, script_errors::kLogArguments);
@@ -213,7 +213,7 @@ int log(lua_State* lua) {
   if (!(level > -1 && level < static_cast<lua_Number>(std::size(kLogLevels)))) {
     return raise_error(lua, script_errors::kLogLevel);
   }
-  for (int i = 2; i <= count; ++i) lua_tolstring(lua, i, nullptr);  // numbers to texts
+  for (int i = 2; i <= count; ++i) lua_tolstring(lua, i, nullptr);  // numbers to strings
   write_log(lua, kLogLevels[static_cast<std::size_t>(level)]);
   return 0;
 }

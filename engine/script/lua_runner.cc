@@ -16,8 +16,8 @@ namespace {
 
 constexpr char kCompiledCodeMark = LUA_SIGNATURE[0];
 
-/// Hands a text to Lua in pieces. A text that begins as compiled code does gets a space in front of
-/// it, whereupon Lua reads it as the text that it should be: compiled code could do anything.
+/// Passes source to Lua in pieces. A space precedes source that begins like compiled code, so that
+/// Lua parses it as source: compiled code could do anything.
 class TextReader {
  public:
   const char* next(std::size_t* size) {
@@ -77,13 +77,13 @@ const char* read_piece(lua_State* lua, void* data, std::size_t* size) {
 
 // ---- Running: inside Lua's protection ----
 
-/// What stands on the interpreter's stack for good, below what a call puts there.
+/// Permanent slots on the interpreter's stack, below those of a call.
 constexpr int kErrorHandlerSlot = 1;
 constexpr int kRunnerSlot = 2;
 constexpr int kErrorTakerSlot = 3;
 constexpr int kSlots = 3;
 
-/// The upvalues of the runner: what each call needs, made once.
+/// The upvalues of the runner: objects that each call needs, created once.
 constexpr int kGuardedGlobals = lua_upvalueindex(1);  // behind the guard
 constexpr int kPlainGlobals = lua_upvalueindex(2);
 constexpr int kKeysName = lua_upvalueindex(3);
@@ -91,14 +91,14 @@ constexpr int kArgumentsName = lua_upvalueindex(4);
 constexpr int kKeys = lua_upvalueindex(5);
 constexpr int kArguments = lua_upvalueindex(6);
 
-// Redis's words for an error that is no text.
+// Redis's message for an error that has none.
 constexpr const char* kNoText = "execution failure";
 
 void push_script(lua_State* lua, const LuaScript& script) {
   lua_pushlightuserdata(lua, const_cast<LuaScript*>(&script));
 }
 
-/// Makes a new table `list`, of which `image` then tells, the global `name`. (All three in
+/// Creates a table `list` with the contents in `image`, as the global `name`. (All three are
 /// upvalues.)
 void renew_list(lua_State* lua, int name, int list, ListImage& image) {
   lua_createtable(lua, static_cast<int>(image.texts.size()), 0);
@@ -111,7 +111,7 @@ void renew_list(lua_State* lua, int name, int list, ListImage& image) {
   std::ranges::fill(image.texts, std::string_view());
 }
 
-/// Makes the table `list`, of which `image` tells, hold these texts and nothing else.
+/// Fills the table `list`, whose contents are in `image`, with these strings.
 void fill_list(lua_State* lua, int list, ListImage& image,
                std::span<const std::string_view> texts) {
   int index = 0;
@@ -142,7 +142,7 @@ void set_lists(lua_State* lua, LuaContext& context, const LuaScript& script) {
   fill_list(lua, kArguments, context.argv, context.call->arguments);
 }
 
-/// The script's result, on top of the stack, becomes the answer. C++ exceptions end here.
+/// Converts the value on top of the stack to the reply. C++ exceptions end here.
 void take_result(lua_State* lua, LuaContext& context) {
   try {
     to_result(lua, context.protocol, context.result);
@@ -164,7 +164,7 @@ int runner(lua_State* lua) {
 
 // ---- How a script failed ----
 
-/// What Redis says of an error that nobody caught. `source` and `line` may be null.
+/// Returns Redis's message for an uncaught error. `source` and `line` may be null.
 std::string describe(const std::string& sha1, const char* text, const char* source,
                      const char* line) {
   std::string description = text;
@@ -174,8 +174,8 @@ std::string describe(const std::string& sha1, const char* text, const char* sour
   return error_line(description);
 }
 
-/// The arguments are the script and the error, a table, which becomes the answer. To be called
-/// protected: the table may have a metatable.
+/// Sets the reply. The arguments are the script and the error, a table. Must be called protected:
+/// the table may have a metatable.
 int take_error(lua_State* lua) {
   const auto& script = *static_cast<const LuaScript*>(lua_topointer(lua, 1));
   constexpr int kError = 2;
@@ -208,7 +208,7 @@ void answer_error(LuaContext& context, const LuaScript& script) {
     lua_insert(lua, -2);
     if (lua_pcall(lua, 2, 0, 0) == 0) return;
   }
-  // Before or after the script itself: out of memory, or an error in what the error object does.
+  // Outside the script itself: out of memory, or an error in a metamethod of the error.
   const char* const text = lua_type(lua, -1) == LUA_TSTRING ? lua_tostring(lua, -1) : kNoText;
   const Reply reply = context.killed ? Reply::error(script_errors::kKilled)
                                      : script_errors::aborted(script.sha1, text);

@@ -24,7 +24,7 @@ void push_key(lua_State* lua, const char& key) {
   lua_pushlightuserdata(lua, const_cast<char*>(&key));
 }
 
-// ---- What scripts get ----
+// ---- The environment of scripts ----
 
 constexpr const char* kBaseNames[] = {
     "_VERSION", "assert",   "error",    "gcinfo", "ipairs", "rawequal",
@@ -42,7 +42,7 @@ constexpr Library kLibraries[] = {
     {LUA_MATHLIBNAME, &luaopen_math},
 };
 
-/// What scripts get beyond Lua's own.
+/// Tables of scripts in addition to Lua's own.
 struct OwnTable {
   const char* name;
   void (*push)(lua_State* lua);
@@ -59,7 +59,7 @@ void open_library(lua_State* lua, const char* name, lua_CFunction open) {
   lua_call(lua, 1, 0);
 }
 
-/// Pushes the table that is to be the scripts' globals: a selection of those that Lua makes.
+/// Pushes the scripts' table of globals: a selection of Lua's.
 void push_selected_globals(lua_State* lua) {
   open_library(lua, "", &luaopen_base);  // and coroutine
   for (const Library& library : kLibraries) open_library(lua, library.name, library.open);
@@ -127,7 +127,7 @@ void guard_string_metatable(lua_State* lua) {
   lua_pop(lua, 1);
 }
 
-/// Reading what the table on top of the stack lacks is an error from now on.
+/// Makes it an error to read a missing field of the table on top of the stack.
 void refuse_unknown_globals(lua_State* lua) {
   lua_newtable(lua);
   lua_pushcfunction(lua, &refuse_unknown_global);
@@ -135,8 +135,8 @@ void refuse_unknown_globals(lua_State* lua) {
   lua_setmetatable(lua, -2);
 }
 
-/// The table on top of the stack, while nothing in it is guarded, as it is: for scripts that need
-/// no guard (lua_globals.h). No other way leads to it.
+/// Keeps the table on top of the stack, before anything in it is guarded, for scripts that need no
+/// guard (lua_globals.h). No other way leads to it.
 void keep_plain_globals(lua_State* lua) {
   lua_newtable(lua);
   lua_pushnil(lua);
@@ -149,7 +149,7 @@ void keep_plain_globals(lua_State* lua) {
   LuaContext::of(lua).plain_globals = luaL_ref(lua, LUA_REGISTRYINDEX);
 }
 
-/// The table on top of the stack becomes, guarded, what a script has as its globals.
+/// Guards the table on top of the stack and installs it as the scripts' globals.
 void install_globals(lua_State* lua) {
   refuse_unknown_globals(lua);
 

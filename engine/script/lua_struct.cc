@@ -21,7 +21,7 @@ constexpr std::size_t kNativeAlignment = 8;
 
 struct Option {
   char letter;
-  std::size_t size;  // of what it stands for; 0: not known from the option alone, or nothing
+  std::size_t size;  // of the value; 0: not known from the option alone, or none
 };
 
 /// A format, read from its front: up to a zero byte, as Redis takes it.
@@ -162,7 +162,7 @@ std::uint64_t read_bits(const char* data, const Format& format, std::size_t size
 }
 
 lua_Number to_signed(std::uint64_t bits, std::size_t size) {
-  // Beyond eight bytes the place of the sign is what is left of it in 64 bits, as it comes out in
+  // Beyond eight bytes, the sign is shifted within 64 bits, as in
   // Redis.
   const std::uint64_t sign_and_above = ~std::uint64_t{0} << ((8 * size - 1) % 64);
   if ((bits & sign_and_above) != 0) bits |= sign_and_above;
@@ -171,7 +171,7 @@ lua_Number to_signed(std::uint64_t bits, std::size_t size) {
 
 // ---- struct.pack ----
 
-/// What to write, and where it stands among the arguments.
+/// The data to write, and the position among the arguments.
 struct Packing {
   lua_State* lua;
   Format format;
@@ -190,7 +190,7 @@ struct Packing {
   }
 };
 
-/// `c` and `s`: a text, or its first bytes.
+/// `c` and `s`: a string, or its first bytes.
 void add_text(Packing& packing, const Option& option) {
   std::size_t length = 0;
   const char* const text = luaL_checklstring(packing.lua, packing.argument++, &length);
@@ -238,7 +238,7 @@ int pack(lua_State* lua) {
 
 constexpr int kData = 2;  // position of the argument
 
-/// What to read. The values found so far stand on top of the stack.
+/// The data to read. The values found so far are on top of the stack.
 struct Unpacking {
   lua_State* lua;
   Format format;
@@ -263,7 +263,7 @@ struct Unpacking {
   }
 };
 
-/// `c`: as many bytes as it says, or as the value before it says, whose place the text takes.
+/// `c`: as many bytes as given, or as the value before it, which the string replaces.
 std::size_t read_counted_text(Unpacking& unpacking, std::size_t length) {
   lua_State* const lua = unpacking.lua;
   if (length == 0) {

@@ -73,7 +73,7 @@ int insert(lua_State* lua) {
   return 0;
 }
 
-/// What moves or looks through a whole list once.
+/// A function that moves or traverses a whole list once.
 int walk(lua_State* lua) {
   if (lua_istable(lua, 1)) LuaContext::of(lua).spend(lua, lua_objlen(lua, 1));
   return call_wrapped(lua);
@@ -82,8 +82,8 @@ int walk(lua_State* lua) {
 // ---- sort ----
 
 /// Sorts the list at position 1 by the function at position 2, or by `<` if that is nil. Compares
-/// and exchanges in the order of Lua's own: what a function makes of equal elements, and of
-/// contradictions, is the same.
+/// and exchanges in the order of Lua's own sort, so equal elements and contradictory functions give
+/// the same results.
 class Sorter {
  public:
   explicit Sorter(lua_State* lua)
@@ -123,8 +123,8 @@ class Sorter {
     return exchanges;
   }
 
-  /// Makes what is less than the pivot, at first the middle element, stand before it, and the rest
-  /// behind it; returns its position. The outer elements are in order already.
+  /// Moves the elements less than the pivot, initially the middle element, before it, and the rest
+  /// behind it. Returns its position. The outer elements are in order already.
   int partition(int first, int middle, int last) {
     lua_rawgeti(lua_, 1, middle);
     lua_pushvalue(lua_, -1);

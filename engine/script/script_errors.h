@@ -50,7 +50,7 @@ inline Reply busy() {
       "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.");
 }
 
-// ---- A script's text ----
+// ---- A script's source ----
 inline Reply not_compiled(std::string_view reason) {
   return Reply::error("ERR Error compiling script (new function): " + std::string(reason));
 }
@@ -65,7 +65,8 @@ inline Reply shebang_option(std::string_view option) {
   return Reply::error("ERR Unknown lua shebang option: " + std::string(option));
 }
 
-// ---- What Lua scripts end with, or catch. C strings: they are raised inside the interpreter ----
+// ---- Errors that end Lua scripts, or that they catch. C strings: raised inside the interpreter
+// ----
 inline constexpr const char* kKilled = "ERR Script killed by user with SCRIPT KILL...";
 inline constexpr const char* kNoArguments =
     "ERR Please specify at least one argument for this redis lib call";
@@ -104,7 +105,7 @@ inline Reply aborted(std::string_view name, std::string_view reason) {
   return Reply::error("ERR Error running script " + std::string(name) + ", " + std::string(reason));
 }
 
-// ---- Typed operations of native scripts: what the command of the same meaning says ----
+// ---- Typed operations of native scripts: the messages of the commands with the same meaning ----
 inline constexpr const char* kMaxMemory = "OOM command not allowed when used memory > 'maxmemory'.";
 inline constexpr const char* kWrongType =
     "WRONGTYPE Operation against a key holding the wrong kind of value";

@@ -7,7 +7,7 @@
 namespace rushgate {
 namespace {
 
-/// Takes what stands before the first of `separators` off the front of `text`, and that separator.
+/// Removes and returns the part of `text` before the first of `separators`, and that separator.
 std::string_view take_until(std::string_view& text, std::string_view separators) {
   const std::size_t end = std::min(text.find_first_of(separators), text.size());
   const std::string_view part = text.substr(0, end);
@@ -35,7 +35,7 @@ bool set_flag(ScriptFlags& flags, std::string_view name) {
   return false;
 }
 
-/// False with `error` set if there is an unknown flag in `list`.
+/// Returns false and sets `error` if `list` has an unknown flag.
 bool set_flags(ScriptFlags& flags, std::string_view list, Reply& error) {
   bool more = !list.empty();
   while (more) {
@@ -48,7 +48,7 @@ bool set_flags(ScriptFlags& flags, std::string_view list, Reply& error) {
   return true;
 }
 
-/// False with `error` set if it is not `flags=…`.
+/// Returns false and sets `error` if the option is not `flags=…`.
 bool set_option(ScriptFlags& flags, std::string_view option, Reply& error) {
   constexpr std::string_view kFlags = "flags=";
   if (option.starts_with(kFlags)) return set_flags(flags, option.substr(kFlags.size()), error);
