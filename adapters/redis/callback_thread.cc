@@ -29,7 +29,7 @@ void CallbackThread::stop() {
   }
   changed_.notify_one();
   if (thread_.joinable()) thread_.join();
-  const TimerQueue dropped = [this] {  // what its callbacks hold may lead back here
+  const TimerQueue dropped = [this] {  // destroying callbacks may call back here
     const std::lock_guard lock(mutex_);
     return std::exchange(timers_, {});
   }();

@@ -66,7 +66,7 @@ constexpr std::array kUses = {
     UseRow{"WAITAOF", "", ConnectionUse::kMayBlock},
 };
 
-/// Bit n is set if a row begins with the n-th letter: most commands are told by that.
+/// Bit n is set if a row begins with the n-th letter. This decides for most commands.
 constexpr std::uint32_t kFirstLetters = [] {
   std::uint32_t letters = 0;
   for (const UseRow& row : kUses) letters |= 1U << (row.command.front() - 'A');

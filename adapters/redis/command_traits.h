@@ -1,5 +1,5 @@
-// What the client must know of a command before it sends it: does it block, does it change the
-// connection?
+// The properties of a command that the client needs before sending it: blocking, and changes of the
+// connection.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace rushgate {
 
-/// What a request does to the connection that it is sent over.
+/// The effect of a request on its connection.
 enum class ConnectionUse : std::uint8_t {
   kOrdinary,           // the connection is the same before and after
   kMayBlock,           // as kOrdinary, but others wait if block_timeout_ms() is set
@@ -25,8 +25,8 @@ enum class ConnectionUse : std::uint8_t {
 /// By the command's name (and subcommand), in any case. `request` must not be empty.
 ConnectionUse connection_use(const Request& request);
 
-/// How long the command may wait before it answers, in ms; 0: for ever; nothing: it does not block,
-/// or its timeout cannot be read and the server will refuse it.
+/// Returns the timeout of a blocking command in ms; 0: for ever. Empty if it does not block, or its
+/// timeout is invalid and the server will refuse it.
 std::optional<std::int64_t> block_timeout_ms(const Request& request);
 
 }  // namespace rushgate

@@ -17,13 +17,13 @@ class RedisCore;
 
 /// Owns the connections, one I/O thread, and one thread for callbacks. Thread-safe.
 ///
-/// **Connections.** All clients share one connection. Their requests are gathered and sent
+/// **Connections.** All clients share one connection. Their requests are buffered and sent
 /// together; a request that finds the connection idle is sent by the calling thread. Three kinds of
 /// requests get connections of their own, up to connections_max:
 /// - A blocking command (XREADGROUP … BLOCK), for as long as it runs.
 /// - MULTI or WATCH that ends in the same pipeline (EXEC, DISCARD, UNWATCH), for the pipeline.
 /// - Other commands that change their connection (SELECT, CLIENT SETNAME, MULTI alone, SUBSCRIBE):
-///   the client has a connection to itself from then on, and what they change lasts.
+///   the client has a connection to itself from then on, and their changes last.
 ///
 /// **Order.** Requests that one thread submits through one client begin in the order of submission.
 /// On a connection of the client's own, a blocking command also delays those after it.
@@ -45,11 +45,11 @@ class RedisCore;
 /// **A lost connection** is made again, at once at first, then after pauses from 10 ms up to
 /// reconnect_max_ms, with jitter. While the last attempt has failed, or the server went silent, it
 /// is known as dead: requests get kClosed with the reason within 50 ms, most of them at once. While
-/// the last connection failed its checks, they get kClosed at once, but for those that wait for the
+/// the last connection failed its checks, they get kClosed at once, except requests waiting for the
 /// next attempt. health() returns that reason. A connection that is lost before it served a request
 /// counts as a failed attempt when it is the second in a row.
 ///
-/// A client with a connection of its own loses what its commands changed: all its later requests
+/// A client with a connection of its own loses the changes of its commands: all its later requests
 /// get kClosed. Its subscriptions are made again all the same, with the pauses of above, until the
 /// client is destroyed. on_message gets two arrays for each loss: ["disconnected", nil, <number of
 /// channels and patterns>] when it is noticed, ["resubscribed", nil, <number>] when they are made
@@ -81,7 +81,7 @@ class RedisBackend final : public Backend {
   [[nodiscard]] absl::Status health() const override;
   /// It runs no native scripts and waits for no disk: how safe replies are is for the server's
   /// configuration to say (appendfsync). Client::sync() is OK if the server replies, or with
-  /// RedisOptions::sync_replicas once so many replicas have all that was answered before; if they
+  /// RedisOptions::sync_replicas once so many replicas have all earlier writes; if they
   /// do not confirm it in time, it is NOREPLICAS.
   [[nodiscard]] Capabilities capabilities() const override;
   void add_native_scripts(std::span<const NamedScript> scripts) override;

@@ -86,7 +86,7 @@ void RedisCore::close() {
     tick_timer_.cancel();
     pause_timer_.cancel();
     std::deque<Waiter> waiters;
-    TimerQueue pauses;  // what they keep is released without a lock
+    TimerQueue pauses;  // destroys their data without the lock
     {
       const std::lock_guard lock(pool_mutex_);
       closed_lines = lines_;
@@ -125,7 +125,7 @@ std::optional<Reply> RedisCore::admit(const Submission& submission, bool fail_wh
   counts.requests.fetch_add(submission.requests.size(), std::memory_order_relaxed);
   if (take_room()) return std::nullopt;
   if (fail_when_full) {
-    wake_waiting();  // the attempt may have taken room from theirs
+    wake_waiting();  // the attempt may have used a connection of theirs
     ++counts.overloads;
     return Reply::error(concat(error_code::kOverloaded, " the queue is full"));
   }

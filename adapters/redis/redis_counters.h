@@ -8,7 +8,7 @@ namespace rushgate {
 /// A value type.
 struct RedisCounters {
   std::uint64_t connects = 0;          // connections that became usable
-  std::uint64_t reconnects = 0;        // of them, those that replace a lost one
+  std::uint64_t reconnects = 0;        // of them, replacements of a lost one
   std::uint64_t connect_failures = 0;  // attempts that failed, refused servers included
   std::uint64_t losses = 0;            // usable connections that ended without being closed here
   std::uint64_t requests = 0;          // submitted by clients; a pipeline counts all of its own

@@ -320,7 +320,7 @@ void RedisLine::greet(RedisWire& wire) {
   static_cast<void>(greeting.release());  // deletes itself
 }
 
-/// A server that does not know AUTH quotes its arguments.
+/// A server without AUTH quotes its arguments in the error.
 std::string RedisLine::without_password(std::string_view text) const {
   const std::string& password = core_.options().password;
   constexpr std::string_view kInstead = "(the password)";
@@ -493,7 +493,7 @@ void RedisLine::retry_after(std::int64_t pause_ms) {
   retry_timer_.start(pause_ms, [self = shared_from_this()] { self->start_attempt(); });
 }
 
-/// What waits for the connection fails; the attempt goes on.
+/// Fails the requests that wait for the connection; the attempt continues.
 void RedisLine::fail_waiting(const std::string& reason) {
   SubmissionList failed;
   {
@@ -541,7 +541,7 @@ void RedisLine::close(const std::string& reason) {
 
 // ---- Sending ------------------------------------------------------------------------------------
 
-/// Sends what waits, as much as the socket takes.
+/// Sends the waiting bytes, as far as the socket accepts them.
 void RedisLine::flush() {
   std::shared_ptr<RedisWire> wire;
   {
@@ -570,8 +570,8 @@ void RedisLine::flush() {
     const ssize_t sent = wire->send(std::string_view(out_).substr(out_sent_));
     if (sent < 0) {
       is_write_blocked_ = true;
-      // After a failed send, what the server replied before it hung up is still to be read:
-      // received() says when it ends.
+      // After a failed send, the server's last replies must still be read: received() detects the
+      // end.
       if (would_block(errno)) wire->wait_until_writable();
       return;
     }
@@ -582,7 +582,7 @@ void RedisLine::flush() {
   is_writing_ = false;
 }
 
-/// Encodes what comes next. Returns false if there is nothing.
+/// Encodes the next requests. Returns false if there are none.
 bool RedisLine::fill_chunk() {
   if (out_.capacity() > kKeptBytesMax) out_ = std::string();
   out_.clear();
@@ -605,7 +605,7 @@ void RedisLine::can_write(RedisWire& wire, const std::string& failure) {
   is_write_blocked_ = false;
   if (!wire.is_plain()) out_sent_ = out_.size();
   {
-    // A chunk that was sent in full leaves the loop of flush() to find out what is left.
+    // After a complete chunk, flush() leaves its loop to determine the rest.
     const Lock lock(mutex_);
     is_writing_ = out_sent_ < out_.size() || partial_ != nullptr || !to_encode_.empty();
   }
@@ -701,7 +701,7 @@ bool RedisLine::has_backlog() const {
   return message_bytes_->load() > core_.options().message_bytes_max / 2;
 }
 
-/// Takes over what calling threads have sent. Returns true if there was something.
+/// Takes over the requests sent by calling threads. Returns true if there were any.
 bool RedisLine::take_handed() {
   const Lock lock(mutex_);
   const bool any = !handed_.empty();
@@ -709,7 +709,7 @@ bool RedisLine::take_handed() {
   return any;
 }
 
-/// Tells the subscriber of a change of its connection.
+/// Notifies the subscriber of a change of its connection.
 void RedisLine::notify(std::string_view event) {
   const auto count = static_cast<std::int64_t>(subscriptions_.wanted());
   core_.callbacks().run([on_message = on_message_, name = std::string(event), count] {
@@ -739,7 +739,7 @@ void RedisLine::lose(const std::string& reason, bool is_silence) {
     is_writing_ = false;
     phase_ = ends ? Phase::kClosed : Phase::kDown;
     failed = fail_sent(text);
-    if (was_up) {  // what has not begun waits for the next connection
+    if (was_up) {  // requests that have not begun wait for the next connection
       to_encode_.splice(waiting_);
       std::swap(to_encode_, waiting_);
     }

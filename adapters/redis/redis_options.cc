@@ -159,7 +159,7 @@ absl::Status take_credentials(std::string_view& authority, RedisOptions& options
   return status;
 }
 
-/// Host, database and options may be shown in errors, so no part of a password may get there.
+/// Errors may show host, database and options, so these must not contain a part of a password.
 absl::Status check_no_password(std::string_view text) {
   if (text.find('#') != std::string_view::npos) {
     return bad_url("'#' has no meaning; in a password write %23");

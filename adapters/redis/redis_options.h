@@ -20,7 +20,7 @@ struct RedisOptions {
   std::string user = {};      // empty: the default user
   std::string password = {};  // empty: no AUTH is sent
   int db = 0;
-  std::string client_name = {};  // empty: none; else what CLIENT LIST shows
+  std::string client_name = {};  // the name for CLIENT LIST; empty: none
 
   std::int64_t connect_timeout_ms = 2'000;
   /// How long the server may be silent. A blocking command gets its own timeout in addition.
@@ -52,7 +52,7 @@ struct RedisOptions {
   std::string tls_certificate = {};  // file of the client's certificate (PEM); empty: none
   std::string tls_key = {};          // file of the key for it (PEM)
 
-  /// Reads a URL; what it does not name is as above.
+  /// Reads a URL. Options without a value keep the defaults.
   ///     redis://[[user]:password@]host[:port][/db][?options]
   ///     rediss://… as redis://, with TLS
   ///     unix:path[?options], unix://[[user]:password@]/path[?options]

@@ -187,7 +187,7 @@ bool RedisSession::expire(std::int64_t now_ms) {
   return holds_any;
 }
 
-/// Sends what is held back, in order, as far as it may begin. With mutex_ held.
+/// Sends submissions that are held back, in order, as far as they may begin. Needs mutex_.
 void RedisSession::dispatch(Refused& refused) {
   state_.fetch_or(kGated);
   while (!held_.empty() && fence_ == nullptr) {
@@ -320,7 +320,7 @@ void RedisSession::ended(Submission& submission) {
   fail_all(refused);
 }
 
-// ---- Ending what blocks -------------------------------------------------------------------------
+// ---- Ending blocking commands -------------------------------------------------------------------
 
 void RedisSession::unblock() {
   std::vector<std::shared_ptr<Lease>> leases;
@@ -479,8 +479,8 @@ Reply RedisClient::sync() {
     Reply answer = call(Request::of("PING"));
     return answer.is_error() ? answer : Reply::ok();
   }
-  // WAIT waits for the writes of its own connection, and blocks it: not the one that all share. To
-  // the replicas, PUBLISH is a write, and it follows all that were answered before.
+  // WAIT concerns the writes of its own connection, and blocks it, so the shared one cannot be
+  // used. For replicas, PUBLISH is a write, and it follows all earlier replies.
   const Request requests[] = {Request::of("PUBLISH", "rushgate:sync", ""),
                               Request::of("WAIT", options.sync_replicas, options.sync_timeout_ms)};
   const std::vector<Reply> replies = exchange(requests);

@@ -29,7 +29,7 @@ class RedisWire : public std::enable_shared_from_this<RedisWire> {
     virtual void connected(RedisWire& wire, const std::string& failure) = 0;
     /// Bytes have arrived, or the connection has ended: then `failure` says why.
     virtual void received(RedisWire& wire, std::string_view bytes, const std::string& failure) = 0;
-    /// What write() was given has been sent, or the socket takes bytes again.
+    /// The bytes given to write() were sent, or the socket accepts bytes again.
     virtual void can_write(RedisWire& wire, const std::string& failure) = 0;
   };
 

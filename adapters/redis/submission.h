@@ -59,7 +59,7 @@ class Submission {
   std::span<const Request> requests;
   std::size_t bytes = 0;         // of the requests
   std::int64_t deadline_ms = 0;  // monotonic: expires if none of it was sent by then; 0: never
-  std::shared_ptr<RedisSession> session;  // is told when it has finished; null: none
+  std::shared_ptr<RedisSession> session;  // notified when it has finished; null: none
   Route route = Route::kShared;
   bool is_counted = false;  // among the session's on the connection that all share
 
@@ -96,7 +96,7 @@ class SubmissionList {
     last_ = other.last_;
     other.first_ = nullptr;
   }
-  /// Removes those whose deadline has passed, and returns them.
+  /// Removes and returns submissions whose deadline has passed.
   [[nodiscard]] SubmissionList take_expired(std::int64_t now_ms);
 
  private:

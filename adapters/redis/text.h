@@ -1,4 +1,4 @@
-// Small helpers for text. Private to this room.
+// String helpers. Private to this module.
 #pragma once
 
 #include <algorithm>

@@ -28,7 +28,7 @@ constexpr std::size_t kBatchRequestsMax = 1'024;
 constexpr std::size_t kBatchBytesMax = 256 * 1'024;  // the request that reaches it is the last one
 constexpr std::size_t kBatchReplyBytesMax = 256 * 1'024;
 constexpr std::size_t kWaitingBytesMax = 64 * 1'024;      // more output than this stops its client
-constexpr std::size_t kHeldBytesMax = 4 * 1'024 * 1'024;  // what it may send meanwhile
+constexpr std::size_t kHeldBytesMax = 4 * 1'024 * 1'024;  // bound on input received meanwhile
 constexpr std::size_t kSendBytesMax = 1'024 * 1'024;      // then it is the turn of other clients
 constexpr std::size_t kKeptInputBytes = 1'024;            // an empty buffer that is larger is freed
 
@@ -71,7 +71,7 @@ bool may_block(const CommandSpec& spec, const Request& request) {
   });
 }
 
-/// Does it change the protocol, so that what is before it must have been answered?
+/// Returns true if the command may change the protocol, so that earlier replies must precede it.
 bool may_change_protocol(const CommandSpec& spec) {
   return spec.name == "hello" || spec.name == "reset";
 }
@@ -132,7 +132,7 @@ void Connection::want_turn() {
 void Connection::wait_for_input() {
   if (output_waits()) {
     if (unanswered_bytes() >= kHeldBytesMax) return;
-    is_readable_ = false;  // to be told of it again
+    is_readable_ = false;  // to be notified again
   }
   if (waits_for_input_ || is_readable_ || is_closed_ || ends_after_output_) return;
   waits_for_input_ = true;
@@ -182,8 +182,8 @@ std::optional<ServedSession::Batch> Connection::next_batch() {
                               }};
 }
 
-/// Finds the requests that run together, or else one that runs alone: in what was received before,
-/// or else in what the socket has.
+/// Finds the requests of the next batch, or a request that runs alone: in the received bytes, or
+/// else in the socket.
 void Connection::find_batch() {
   if (held_ || may_have_request_) parse_input();
   if (is_readable_ && can_run() && batch_begin_ == batch_end_ && !alone_) receive();
@@ -212,7 +212,7 @@ void Connection::receive() {
   }
 }
 
-/// Returns how much memory takes what its client has sent, and what is kept for it.
+/// Returns the memory of the client's requests, and of the data kept for it.
 std::size_t Connection::unanswered_bytes() const {
   return input_.size() - parsed_bytes_ + parser_.memory_bytes() + session_->held_bytes();
 }
@@ -262,7 +262,7 @@ bool Connection::take_request(std::string_view& input, Request& request) {
     case RequestParser::Result::kBroken:
       break;
   }
-  if (batch_end_ > 0) return false;  // those before it are answered first; it will be found again
+  if (batch_end_ > 0) return false;  // earlier ones reply first; it is found again
   append(Reply::error(parser_.error()));
   ends_after_output_ = true;
   return false;
@@ -325,7 +325,7 @@ void Connection::unblocked(Reply reply) {
 
 // ---- Going out ----
 
-/// What is published before an answer is sent before it.
+/// Messages published before a reply are sent before it.
 void Connection::append_answer(Reply&& reply) {
   append_messages(answers_++);
   append(std::move(reply));
@@ -377,7 +377,7 @@ void Connection::send_and_go_on() {
   wants_turn_ = false;
   if (session_->is_hung_up()) close();
   drop_if_overflowing();
-  if (held_ && is_http((*held_)[0])) drop(kSpeaksHttp);  // as in Redis, what was before it is lost
+  if (held_ && is_http((*held_)[0])) drop(kSpeaksHttp);  // as in Redis, earlier requests are lost
   if (is_closed_) return;
   collect_messages();
   append_messages(answers_);
@@ -463,7 +463,7 @@ std::int64_t Connection::idle_ms(std::int64_t now_monotonic_ms) const {
   return now_monotonic_ms - active_ms_;
 }
 
-/// What its owner is told of is about right: small objects that every connection has are left out.
+/// The reported size is approximate: small objects of every connection are omitted.
 void Connection::count_memory() {
   std::size_t bytes = 0;
   if (!is_closed_) {

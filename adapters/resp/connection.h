@@ -21,14 +21,14 @@
 
 namespace rushgate {
 
-/// Reads requests, batch by batch, and writes what they are answered. While more than a little of
-/// its output waits for the client, it neither reads nor runs anything more. Belongs to the
-/// server's thread. A server keeps it as a shared_ptr until it is closed.
+/// Reads requests in batches and writes their replies. While more than a little output waits for
+/// the client, it neither reads nor runs anything. Belongs to the server's thread. A server keeps
+/// it as a shared_ptr until it is closed.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   using Socket = boost::asio::generic::stream_protocol::socket;
 
-  /// What it asks of its server.
+  /// The functions of its server.
   class Owner {
    public:
     virtual ~Owner() = default;
@@ -42,7 +42,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     /// Is it called in the middle of a script?
     [[nodiscard]] virtual bool is_busy() const = 0;
     [[nodiscard]] virtual SharedBuffers& buffers() = 0;
-    /// What the engine has made for the clients, and they have not taken yet.
+    /// Returns the bound on the engine's output that connections have not taken yet.
     [[nodiscard]] virtual std::shared_ptr<UntakenOutput> untaken_output() const = 0;
   };
 
@@ -63,8 +63,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   [[nodiscard]] bool moves_clock_next() const { return alone_ && can_run(); }
   void advance_clock();
 
-  /// After a batch, or if there is none: sends what there is to send, and wants another turn or
-  /// reads on.
+  /// Called after a batch, or if there is none. Sends pending output. Then requests another turn, or
+  /// waits for input.
   void settle();
 
   /// Between next_batch() and take_replies().
@@ -74,7 +74,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// is subscribed or blocked, or about to be served.
   [[nodiscard]] std::int64_t idle_ms(std::int64_t now_monotonic_ms) const;
 
-  /// Returns how much memory its requests and replies took when its owner was told last.
+  /// Returns the memory of its requests and replies, as last reported to its owner.
   [[nodiscard]] std::size_t memory_bytes() const { return counted_bytes_; }
   /// Returns how much memory the requests of next_batch() take.
   [[nodiscard]] std::size_t batch_bytes() const { return batch_bytes_; }
@@ -118,7 +118,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void collect_messages();
   void append_messages(std::uint64_t up_to_replies);
   [[nodiscard]] bool output_waits() const;
-  /// Returns true if what its client sends has to wait.
+  /// Returns true if the client's input must wait.
   [[nodiscard]] bool holds_input() const;
   [[nodiscard]] std::size_t unread_bytes() const { return output_.size() + message_bytes_; }
   void send();
@@ -152,7 +152,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::optional<Request> held_;    // begins the next batch
   Request blocking_;               // the last one that was alone_, until it has begun
   bool is_in_batch_ = false;
-  bool is_blocked_ = false;  // what it sent last may wait: what came after it does
+  bool is_blocked_ = false;  // its last request may be blocked: later ones wait
 
   // ---- Going out ----
   OutputQueue output_;
@@ -162,10 +162,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::uint64_t answers_ = 0;                     // in output_ so far
   bool was_authenticated_ = false;                // at any time: RESET leaves its replies
   bool waits_to_write_ = false;
-  bool ends_after_output_ = false;  // QUIT, or what cannot be understood
+  bool ends_after_output_ = false;  // QUIT, or an invalid request
   bool is_closed_ = false;
 
-  bool wants_turn_ = false;  // its owner knows, and has not settled it yet
+  bool wants_turn_ = false;  // its owner knows, and has not handled it yet
 };
 
 }  // namespace rushgate

@@ -34,7 +34,7 @@ class OutputQueue {
   void consume(std::size_t bytes);
   void clear();
 
-  /// Returns the size of what it holds on the heap.
+  /// Returns the memory on the heap.
   [[nodiscard]] std::size_t memory_bytes() const;
 
  private:

@@ -9,7 +9,7 @@
 namespace rushgate {
 namespace {
 
-// Between words there may be more than what ends one, as in Redis.
+// As in Redis, several spaces may separate words.
 bool is_space(char c) { return absl::ascii_isspace(static_cast<unsigned char>(c)); }
 bool ends_word(char c) { return std::string_view(" \n\r\t").find(c) != std::string_view::npos; }
 
@@ -72,7 +72,7 @@ class Words {
     return false;
   }
 
-  /// What stands behind a backslash.
+  /// Returns the character of an escape sequence.
   char take_escape() {
     if (rest_.size() >= 3 && rest_.front() == 'x') {
       const auto high = hex_digit(rest_[1]);

@@ -13,9 +13,9 @@ namespace {
 
 constexpr std::size_t kLineEndBytes = 2;
 
-/// The line at the beginning of `input`, without its end; nothing if its end is not there yet. A
-/// line ends with CR and one more byte, which nobody looks at. As Redis searches it as a C string,
-/// one with a zero byte has no end.
+/// Returns the line at the beginning of `input`, without its end; empty if the end is missing. A
+/// line ends with CR and one more byte, which is not checked. Redis searches a C string, so a line
+/// with a zero byte has no end.
 std::optional<std::string_view> find_line(std::string_view input) {
   const std::size_t end = input.find_first_of(std::string_view("\r\0", 2));
   if (end == std::string_view::npos || end + kLineEndBytes > input.size()) return std::nullopt;

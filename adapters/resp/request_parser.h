@@ -13,14 +13,14 @@
 
 namespace rushgate {
 
-/// A value type; not thread-safe. Keeps what it has read of a request, so that no byte is read
-/// twice: what next() took of the input is not needed any more.
+/// A value type; not thread-safe. Keeps the part of a request that it has read, so no byte is read
+/// twice. Input that next() took may be released.
 class RequestParser {
  public:
   static constexpr std::size_t kLineBytesMax = 64 * 1024;
   static constexpr std::int64_t kArgumentBytesMax = 512 * 1'024 * 1'024;  // as proto-max-bulk-len
 
-  /// Of clients that have not said who they are less is taken.
+  /// Lower limits apply to clients without authentication.
   struct Limits {
     std::int64_t arguments_max;
     std::int64_t argument_bytes_max;
@@ -31,7 +31,7 @@ class RequestParser {
 
   enum class Result : std::uint8_t {
     kRequest,     // there it is
-    kIncomplete,  // the input ends before the request does: go on with what comes next
+    kIncomplete,  // the input ends within the request: continue with more
     kBroken,      // this can never become a request: see error(). Hang up
   };
 
@@ -39,7 +39,7 @@ class RequestParser {
   /// without arguments are passed over, as in Redis.
   Result next(std::string_view& input, const Limits& limits, Request& request);
 
-  /// What is wrong, as the client is told: "ERR Protocol error: …".
+  /// Returns the error for the client: "ERR Protocol error: …".
   [[nodiscard]] const std::string& error() const { return error_; }
 
   /// Returns how much memory the part of a request takes that it keeps.

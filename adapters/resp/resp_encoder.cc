@@ -28,7 +28,7 @@ void append_sized(char type, std::string_view bytes, std::string& out) {
   out += kLineEnd;
 }
 
-/// '+', '-', '(' or ',': one line.
+/// A line that begins with '+', '-', '(' or ','.
 void append_line(char type, std::string_view text, std::string& out) {
   out += type;
   for (const char c : text) out += c == '\r' || c == '\n' ? ' ' : c;

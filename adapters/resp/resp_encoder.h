@@ -14,8 +14,8 @@ enum class RespVersion { k2 = 2, k3 = 3 };
 
 // All functions append to `out`, keep no state and may be called from any thread.
 
-/// With RespVersion::k2, kinds that only RESP3 has become what a RESP2 client is sent (to_resp2()).
-/// CR and LF in statuses and errors, which would end the line, become spaces, as in Redis.
+/// With RespVersion::k2, RESP3's kinds are converted (to_resp2()). CR and LF in statuses and errors
+/// would end the line, and become spaces, as in Redis.
 void append_reply(const Reply& reply, RespVersion version, std::string& out);
 
 /// The part of an aggregate before its elements; nothing for Reply::Kind::kSeveral.

@@ -48,8 +48,8 @@ constexpr std::size_t kGivenBackBytesMin = 16 * 1'024 * 1'024;
 constexpr std::size_t kRoundRequestBytesMax = 4 * 1'024 * 1'024;
 constexpr std::size_t kRoundReplyBytesMax = 4 * 1'024 * 1'024;
 
-// What a server leaves for the rest of the process: 64 tables that the store keeps open, up to 96
-// that compactions read at the same time, and 32 logs, sockets and databases.
+// Descriptors left for the rest of the process: 64 tables of the store, up to 96 that compactions
+// read at the same time, and 32 logs, sockets and databases.
 constexpr rlim_t kFilesOfOthers = 192;
 
 /// Open files that the servers of this process may need together. Thread-safe.
@@ -63,8 +63,8 @@ class FileReservation {
   FileReservation(const FileReservation&) = delete;
   FileReservation& operator=(const FileReservation&) = delete;
 
-  /// Raises the limit of open files so that `clients` fit in addition to what is reserved. Reserves
-  /// for as many of them as fit, and returns their number. (Redis's adjustOpenFilesLimit.)
+  /// Raises the limit of open files by `clients`. Reserves descriptors for as many as fit, and
+  /// returns their number. (Redis's adjustOpenFilesLimit.)
   std::size_t reserve(std::size_t clients) {
     const std::lock_guard lock(mutex_);
     const rlim_t others = of_all_ + kFilesOfOthers;
@@ -105,7 +105,7 @@ struct Listener {
 
   typename Protocol::acceptor acceptor;
   asio::steady_timer accept_again;  // when a client could not be accepted
-  bool is_failing = false;          // nobody was accepted since
+  bool is_failing = false;          // no connection was accepted since then
 };
 
 using FileIdentity = std::pair<dev_t, ino_t>;
@@ -117,13 +117,13 @@ std::optional<FileIdentity> identity_of_socket(const std::string& path) {
   return FileIdentity(status.st_dev, status.st_ino);
 }
 
-/// Is nobody there any more? Or why that is not so, or cannot be known.
+/// Returns OK if no server uses the socket; else the reason why one does or may do so.
 absl::Status expect_nobody(asio::io_context& io, const Local::endpoint& endpoint,
                            const std::string& path) {
   Local::socket asking(io);
   boost::system::error_code error;
   asking.open(endpoint.protocol(), error);
-  if (!error) asking.non_blocking(true, error);  // whoever is there may accept nobody
+  if (!error) asking.non_blocking(true, error);  // the server may accept no connection
   if (!error) asking.connect(endpoint, error);
   if (error == asio::error::connection_refused) return absl::OkStatus();
   if (!error || error == asio::error::would_block || error == asio::error::try_again) {
@@ -262,8 +262,8 @@ absl::Status RespServer::Impl::check_options() const {
   return absl::OkStatus();
 }
 
-/// Raises the limit of open files to what the clients take, or lowers their number to what it
-/// allows.
+/// Raises the limit of open files to the clients' need, or lowers the number of clients to the
+/// limit.
 absl::Status RespServer::Impl::fit_open_files() {
   const std::size_t fitting = files_.reserve(options_.clients_max);
   if (fitting == 0) {
@@ -429,8 +429,8 @@ RespServer::Impl::Connections RespServer::Impl::take_ready() {
   return open;
 }
 
-/// Runs a batch of each. A connection that has more is ready again, behind those that come
-/// meanwhile.
+/// Runs a batch of each ready connection. A connection with more requests becomes ready again,
+/// behind others.
 void RespServer::Impl::serve_ready() {
   std::size_t request_bytes = 0;
   for (auto& connection : take_ready()) {
@@ -457,7 +457,7 @@ void RespServer::Impl::serve_ready() {
 
 void RespServer::Impl::run_batches() {
   ServedSession::run(batches_, kRoundReplyBytesMax, [this] { serve_while_busy(); });
-  // Those that the bound has left nothing for are the first of the next round.
+  // Connections that the bound left out are the first of the next round.
   for (std::size_t i = 0; i < batches_.size(); ++i) {
     if (batches_[i].replies.empty()) hand_over(i);
   }
@@ -504,7 +504,7 @@ void RespServer::Impl::answer_while_busy(Connection& connection) {
   connection.settle();
 }
 
-/// For what a client does by letting time pass.
+/// For conditions that depend on time, such as idle clients.
 void RespServer::Impl::look_around() {
   close_idle();
   Connections waiting;
@@ -570,14 +570,14 @@ void RespServer::Impl::close_all() {
   tcp_listener_.accept_again.cancel();
   local_listener_.accept_again.cancel();
   look_around_.cancel();
-  // What is there now may be another server's.
+  // Another server may have created a new one.
   if (local_socket_ && identity_of_socket(options_.unix_socket) == local_socket_) {
     std::error_code gone;
     std::filesystem::remove(options_.unix_socket, gone);
   }
   local_listener_.acceptor.close(ignored);
   for (const auto& connection : std::exchange(connections_, {})) connection->close();
-  io_->poll();  // what is cancelled lets go of its connection
+  io_->poll();  // cancelled operations release their connections
   ready_.clear();
 }
 

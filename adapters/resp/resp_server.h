@@ -25,13 +25,13 @@ struct RespServerOptions {
   std::string unix_socket = {};  // path of one more way in; empty: none. One that is left over is
                                  // replaced
 
-  /// Permissions of the unix socket, such as 0700; 0: those that the umask leaves.
+  /// Permissions of the unix socket, such as 0700; 0: by the umask.
   std::uint32_t unix_socket_mode = 0;
 
-  std::string password = {};  // what AUTH must give; empty: nobody asks
+  std::string password = {};  // the password for AUTH; empty: no AUTH is needed
 
-  /// start() raises the process's limit of open files as needed (RLIMIT_NOFILE), or lowers
-  /// clients_max to what the limit allows, and logs that.
+  /// The number of clients. start() raises the process's limit of open files as needed
+  /// (RLIMIT_NOFILE), or lowers clients_max to that limit, and logs it.
   std::size_t clients_max = 10'000;
 
   /// A client without a request and a reply for so many seconds is closed, unless it is subscribed
@@ -41,19 +41,19 @@ struct RespServerOptions {
   /// there; up to 32,767. 0: it does not ask.
   std::int64_t tcp_keepalive_s = 300;
 
-  /// What one client may have sent without an answer, requests after MULTI and names that are kept
-  /// for it included (WATCH, SUBSCRIBE), and what it may leave unread, in bytes. Beyond that it is
-  /// closed, and the log says why.
+  /// Bounds for one client, in bytes: input without a reply, including requests after MULTI and
+  /// names that are kept (WATCH, SUBSCRIBE); and unread output. A client beyond them is closed, and
+  /// the log has the reason.
   std::size_t query_bytes_max = std::size_t{1} << 30;
   std::size_t output_bytes_max = std::size_t{1} << 30;
-  /// What a subscribed client may leave unread; it does not stop the clients that publish. It is
-  /// closed at once beyond the first bound, and beyond the second one after so many seconds without
-  /// a break. 0: no such bound. (Redis: client-output-buffer-limit pubsub.)
+  /// Bounds for the unread output of a subscriber, which never blocks publishers. It is closed at
+  /// once beyond the first bound, and beyond the second one after so many seconds without
+  /// interruption. 0: no bound. (Redis: client-output-buffer-limit pubsub.)
   std::size_t subscriber_bytes_max = 32 * 1'024 * 1'024;
   std::size_t subscriber_soft_bytes_max = 8 * 1'024 * 1'024;
   std::int64_t subscriber_soft_s = 60;
-  /// What all clients may hold together of requests and replies, in bytes. Beyond that the clients
-  /// that hold the most are closed, except those with CLIENT NO-EVICT. 0: no bound.
+  /// Bound for the requests and replies of all clients, in bytes. Beyond it the largest clients are
+  /// closed, except those with CLIENT NO-EVICT. 0: no bound.
   std::size_t clients_bytes_max = std::size_t{2} << 30;
 
   /// A client said SHUTDOWN: the server is to be stopped, by another thread, and with `saves` the
@@ -65,10 +65,10 @@ struct RespServerOptions {
   std::shared_ptr<spdlog::logger> logger = {};
 };
 
-/// Serves RESP2, RESP3 and inline commands on a thread of its own, which runs the requests of all
-/// clients that are ready as one group. The engine must outlive it; others may use that meanwhile,
-/// and several servers may serve one engine. (In manual mode a server is the only one: nobody else
-/// may call the engine while it runs.) Thread-safe.
+/// Serves RESP2, RESP3 and inline commands on a thread of its own. The requests of all ready
+/// clients run as one commit batch. The engine must outlive it, and may have other clients and
+/// several servers. (In manual mode there is one server, and no other thread may call the engine
+/// while it runs.) Thread-safe.
 class RespServer {
  public:
   /// Returns when it listens. kInvalidArgument: options that make no sense; kUnavailable: the
@@ -84,9 +84,9 @@ class RespServer {
   /// The TCP port that it listens on; 0 if it has none.
   [[nodiscard]] std::uint16_t port() const;
 
-  /// Answers what was read, then closes all connections. Returns when the thread is gone, which
-  /// waits for the scripts that run in the engine, or with kKill ends them, those of the engine's
-  /// other clients included.
+  /// Replies to the requests read so far, then closes all connections. Returns when the thread has
+  /// ended. That waits for running scripts of the engine, or with kKill ends them, also those of
+  /// the engine's other clients.
   void stop(EndOfScripts scripts = EndOfScripts::kAwait);
 
  private:

@@ -24,7 +24,7 @@ class SharedBuffers {
   /// Returns bytes that are the caller's until the next call.
   [[nodiscard]] std::span<char> read_buffer() { return read_; }
 
-  /// Returns requests with any content, or none. They are the caller's, who adds more as needed.
+  /// Returns requests with any content, or none. The caller owns them, and adds more as needed.
   [[nodiscard]] std::vector<Request> take_requests() {
     if (spare_.empty()) return {};
     std::vector<Request> requests = std::move(spare_.back());

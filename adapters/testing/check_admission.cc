@@ -56,7 +56,7 @@ class Shop {
   /// Before the engine restarts.
   void close_sale() { sale_.reset(); }
 
-  /// Has the worker store what is queued.
+  /// Lets the worker store the queued orders.
   void store_orders() {
     OrderWorker worker(engine_.engine(), orders_, options_.keys);
     while (worker.step().kind == OrderWorker::Step::Kind::kWorked) continue;

@@ -23,7 +23,7 @@ struct AdmissionCheckOptions {
   bool find_withheld = true;
 };
 
-/// What is wrong with a script: EXPECT_TRUE(report.passed()) << report.
+/// The faults of a script: EXPECT_TRUE(report.passed()) << report.
 struct AdmissionReport {
   std::vector<std::string> faults = {};  // each once, and the first few
 
@@ -33,9 +33,9 @@ struct AdmissionReport {
 std::ostream& operator<<(std::ostream& out, const AdmissionReport& report);
 
 /// Runs the script on engines in memory, with one user per request, and looks for faults:
-/// - The declaration makes no sense, or the text is no Lua.
+/// - The declaration is invalid, or the source is not Lua.
 /// - A reply is not one of the codes, or an error.
-/// - What the script wrote contradicts its code, or lies in a key that is not declared, or it writes
+/// - The script's writes contradict its code, or change a key that is not declared, or it writes
 ///   the voucher's terms.
 /// - A crowd was sold more than there was, was sold twice, or lost an order; or stock was withheld
 ///   (run_rush.h).

@@ -1,4 +1,4 @@
-// A store that fails when it is told to.
+// A store that fails on request.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@
 
 namespace rushgate::faults {
 
-/// Passes everything on to another store, but for what it was told to fail. All of it may be called
-/// from any thread at any time.
+/// Forwards to another store, except for the failures that were requested.
+/// Thread-safe.
 class FaultyStore final : public Store {
  public:
   enum class Point : std::uint8_t { kBeforeCommit, kAfterCommit, kBeforeSync, kAfterSync };
 
-  /// A failed commit or sync may have been kept or not: nobody can tell from the error.
+  /// Whether a failed commit or sync was kept. The error does not show it.
   enum class Kept : std::uint8_t { kNo, kYes };
 
   explicit FaultyStore(std::unique_ptr<Store> store);
@@ -77,7 +77,7 @@ class FaultyStore final : public Store {
   Store& store_;
   std::function<void(Point)> hook_;
 
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the members below
   Calls commits_;
   Calls syncs_;
   absl::Status read_error_;

@@ -1,4 +1,4 @@
-// What the kit says to options that make no sense.
+// The kit's exception for invalid options.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ inline void refuse_if(bool is_wrong, const char* reason) {
   if (is_wrong) throw std::invalid_argument(reason);
 }
 
-/// Of a rush and of what happens in it: 24 days.
+/// The maximum duration in a rush: 24 days.
 inline constexpr std::int64_t kLongestMs = std::int64_t{1} << 31;
 
 }  // namespace rushgate::testing

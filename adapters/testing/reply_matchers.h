@@ -28,7 +28,7 @@ MATCHER_P(IsInteger, value,
   return arg.is_integer() && ::testing::ExplainMatchResult(value, arg.integer(), result_listener);
 }
 
-/// IsText("seven"), IsText(StartsWith("sev")). Errors are no texts.
+/// IsText("seven"), IsText(StartsWith("sev")). Does not match errors.
 MATCHER_P(IsText, text,
           std::string(negation ? "isn't a text that " : "is a text that ") +
               ::testing::DescribeMatcher<std::string>(text)) {
@@ -53,7 +53,7 @@ MATCHER_P(IsError, code,
   return arg.is_error() && arg.error_code() == code;
 }
 
-/// IsErrorThat(HasSubstr("sold out")): all of the error's text.
+/// IsErrorThat(HasSubstr("sold out")): matches the whole error message.
 MATCHER_P(IsErrorThat, text,
           std::string(negation ? "isn't an error that " : "is an error that ") +
               ::testing::DescribeMatcher<std::string>(text)) {

@@ -144,7 +144,7 @@ class RushRun {
   }
 
  private:
-  /// What is going on for one request.
+  /// The state of one request.
   struct Asked {
     std::vector<Reply> replies = {};
     Request next = {};  // command, unless nothing was sent yet
@@ -206,7 +206,7 @@ class RushRun {
     plan(number, now_ms_ + pause_ms());
   }
 
-  /// Asks the sale what comes next for a request. False if that is an answer.
+  /// Runs the sale's next step for a request. Returns false if that is its result.
   bool take_step(std::size_t number) {
     Asked& asked = asked_[number];
     RushStep step = sale_.buy(requests_[number], asked.replies);
@@ -229,7 +229,7 @@ class RushRun {
         random_.below(static_cast<std::uint64_t>(conditions_.pause_ms_max) + 1));
   }
 
-  /// After a crash: nobody who was in the middle of something is told how it ended.
+  /// After a crash, running requests get no reply.
   void note_crash() {
     if (!place_.has_crashed()) return;
     ledger_.add_crash();

@@ -1,4 +1,4 @@
-// Runs a rush against a sale and looks for what must not be: oversold, doubled, lost.
+// Runs a rush against a sale and detects faults: oversold, doubled, lost.
 #pragma once
 
 #include <cstddef>
@@ -12,23 +12,23 @@
 
 namespace rushgate::testing {
 
-/// What happens during a rush, beside the requests. Everything random comes from the rush's seed.
+/// The events of a rush other than requests. All random choices use the rush's seed.
 struct RushConditions {
   /// Up to so many requests that are due together go to the sale as one pipeline, in any order.
   std::size_t group_max = 8;
   /// Of a sale that takes several commands: how long after a reply the next may follow, at most.
   std::int64_t pause_ms_max = 3;
 
-  /// How often the process ends: while it commits (what it wrote may be there afterwards, or not)
-  /// or between two requests. The rush goes on with the sale reopened; whoever had no answer has
-  /// lost it. Crashes come at commits; a sale that makes fewer than its stock may see fewer.
+  /// The number of crashes: during a commit (its writes may survive, or not) or between two
+  /// requests. The rush continues with the sale reopened; open requests lose their replies. Crashes
+  /// come at commits; a sale with fewer commits than its stock may have fewer.
   std::size_t crashes = 0;
-  /// Who lost an answer asks once more, from the beginning, with the same RushRequest::number.
+  /// Requests without a reply are repeated once, with the same RushRequest::number.
   bool ask_again = false;
 
-  /// How far the clock moves after the last answer, before the orders are looked at.
+  /// Time by which the clock moves after the last reply, before the orders are read.
   std::int64_t settle_ms = 0;
-  /// Off: the sale has reasons of its own to refuse somebody (a limit per day).
+  /// Off: the sale may refuse for reasons of its own (a limit per day).
   bool find_withheld = true;
   /// On a port: off for a server whose clock cannot be moved, as a redis-server. Requests then
   /// follow one another at once.

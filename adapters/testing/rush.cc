@@ -107,7 +107,7 @@ class RushMaker {
     return *voucher;
   }
 
-  /// Those who want a late starter come when it begins, or too early.
+  /// Requests for a late voucher come when it begins, or too early.
   std::int64_t time_for(const RushVoucher& voucher, std::int64_t wanted_ms) {
     constexpr std::int64_t kTooEarlyShare = 5;  // one in so many
     if (voucher.begin_ms == 0) return wanted_ms;

@@ -1,4 +1,4 @@
-// A rush, made up from a seed: who wants which voucher, and when.
+// A random rush from a seed: the requests, their users, vouchers and times.
 #pragma once
 
 #include <cstddef>
@@ -7,12 +7,12 @@
 
 namespace rushgate::testing {
 
-/// What is sold in a rush.
+/// A voucher in a rush.
 struct RushVoucher {
   std::int64_t id = 1;
   std::int64_t stock = 10;
   std::int64_t per_user = 1;  // orders that one user may have; 0: any number
-  std::int64_t share = 1;     // of the requests, beside the other vouchers' shares
+  std::int64_t share = 1;     // of the requests, relative to the other vouchers' shares
 
   /// A late starter begins so long after the rush; below RushOptions::span_ms. One in five of its
   /// requests comes too early.
@@ -28,7 +28,7 @@ struct RushOptions {
   std::int64_t buyers = 200;        // users 1 to so many, each at least once
   std::size_t requests = 1'000;     // in all: those beyond buyers and robots are repeats
   std::int64_t robots = 2;          // the first so many users hammer: one voucher, again and again
-  std::size_t robot_requests = 50;  // of each robot, besides what it asks as a buyer
+  std::size_t robot_requests = 50;  // of each robot, in addition to its requests as a buyer
   std::int64_t robot_gap_ms = 2;
 
   std::vector<RushVoucher> vouchers = {{}};
@@ -47,7 +47,7 @@ struct RushRequest {
 /// if the options make no sense, contradict each other, or ask for more than 100 million requests,
 /// 24 days or 10^12 vouchers.
 std::vector<RushRequest> make_rush(const RushOptions& options);
-/// Throws what make_rush() would throw.
+/// Throws the exceptions of make_rush().
 void check_rush(const RushOptions& options);
 
 }  // namespace rushgate::testing

@@ -38,7 +38,7 @@ void RushLedger::add_answer(const RushRequest& request, RushAnswer answer, std::
 }
 
 void RushLedger::add_reply(RushAnswer answer, std::string reply) {
-  constexpr std::size_t kDifferentMax = 1'000;  // a sale may answer with the order's number
+  constexpr std::size_t kDifferentMax = 1'000;  // a sale may reply with the order's number
   auto& times = replies_[answer];
   const auto known = times.find(reply);
   if (known != times.end()) {

@@ -1,4 +1,4 @@
-// What was asked, answered and ordered in a rush, and what is wrong with it.
+// The requests, replies and orders of a rush, and their contradictions.
 #pragma once
 
 #include <cstddef>
@@ -19,15 +19,15 @@ class RushLedger {
  public:
   explicit RushLedger(const RushOptions& rush);
 
-  /// The answer to a request, given `at_ms` after the rush began.
+  /// Adds the result of a request, given `at_ms` after the rush began.
   void add_answer(const RushRequest& request, RushAnswer answer, std::int64_t at_ms);
-  /// The reply that a sale gave such an answer to.
+  /// Adds the sale's reply that was read as this result.
   void add_reply(RushAnswer answer, std::string reply);
-  /// Nobody knows what became of the request. It may be asked again.
+  /// Adds a request with unknown outcome. It may be repeated.
   void add_lost_answer(const RushRequest& request);
   void add_crash() { ++report_.crashes; }
   void add_error(std::string error);
-  /// All orders there are after the rush; without them, answers alone are judged.
+  /// Sets all orders after the rush. Without them, only replies are judged.
   void set_orders(const std::vector<RushOrder>& orders);
 
   [[nodiscard]] RushReport judge(bool find_withheld) const;
@@ -45,7 +45,7 @@ class RushLedger {
   struct Total {
     std::int64_t accepted = 0;
     std::int64_t orders = 0;
-    std::int64_t maybe_sold = 0;  // what may be gone, with lost answers counted if nobody knows
+    std::int64_t maybe_sold = 0;  // at most sold: requests with lost replies count
     bool refused_somebody = false;
   };
 
@@ -56,7 +56,7 @@ class RushLedger {
   std::map<std::int64_t, RushVoucher> vouchers_;
   std::map<RushOrder, Account> accounts_;
   std::map<RushAnswer, std::map<std::string, std::size_t>> replies_;  // how often they came
-  std::set<std::size_t> in_doubt_;  // numbers of requests whose answer was lost
+  std::set<std::size_t> in_doubt_;  // numbers of requests with lost replies
   bool knows_orders_ = false;
   RushReport report_;  // its counts
 };

@@ -1,4 +1,4 @@
-// What a rush has shown of a sale: EXPECT_TRUE(report.passed()) << report.
+// The result of a rush: EXPECT_TRUE(report.passed()) << report.
 #pragma once
 
 #include <cstddef>
@@ -21,17 +21,17 @@ struct RushReport {
     std::int64_t orders = 0;
     friend bool operator==(const VoucherFault&, const VoucherFault&) = default;
   };
-  /// A user, and how much he was told and has of a voucher.
+  /// A user's number of confirmed and of stored orders of a voucher.
   struct UserFault {
     std::int64_t user = 0;
     std::int64_t voucher = 0;
     std::int64_t accepted = 0;
     std::int64_t orders = 0;
-    std::int64_t in_doubt = 0;  // requests whose answer was lost: each may be an order, or not
+    std::int64_t in_doubt = 0;  // requests with lost replies: each may be an order, or not
     friend bool operator==(const UserFault&, const UserFault&) = default;
   };
 
-  /// What the sale's last command for a request was answered, and how that was read.
+  /// A reply to the last command of requests, and its interpretation.
   struct FrequentReply {
     std::string reply;
     RushAnswer answer = RushAnswer::kRefused;
@@ -48,19 +48,19 @@ struct RushReport {
   std::size_t crashes = 0;
   std::vector<FrequentReply> replies = {};  // the few that came most often
 
-  // ---- What is wrong: all empty in a sale that passes ----
+  // ---- Faults: all empty in a sale that passes ----
 
   std::vector<VoucherFault> oversold = {};
   std::vector<UserFault> doubled = {};      // more than RushVoucher::per_user
   std::vector<UserFault> lost = {};         // accepted, and not among the orders
-  std::vector<UserFault> unfounded = {};    // orders that nobody was told of
+  std::vector<UserFault> unfounded = {};    // orders without a confirmation
   std::vector<UserFault> too_early = {};    // accepted before RushVoucher::begin_ms
-  std::vector<VoucherFault> withheld = {};  // stock left, though somebody was refused who might
+  std::vector<VoucherFault> withheld = {};  // stock left after a refusal without reason
                                             // have had it
-  std::vector<std::string> errors = {};     // the first few of what failed, in the sale's own words
+  std::vector<std::string> errors = {};     // the first few errors, in the sale's own words
 
   [[nodiscard]] bool passed() const;
-  /// Lines for whoever has to find the fault. The longest lists are cut short.
+  /// Returns a description of the faults. The longest lists are shortened.
   [[nodiscard]] std::string text() const;
 
   friend bool operator==(const RushReport&, const RushReport&) = default;

@@ -1,5 +1,5 @@
-// What run_rush() has to know of a sale in order to rush it: your script, what it is asked with,
-// how its answers read, and where its orders are.
+// The description of a sale for run_rush(): your script, its requests, the meaning of its replies,
+// and the place of its orders.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ namespace rushgate::testing {
 /// kFailed: neither yes nor no, such as a script's error. A sale that gives it has failed the test.
 enum class RushAnswer : std::uint8_t { kAccepted, kRefused, kFailed };
 
-/// Who has an order for what. With two orders, he stands in a list twice.
+/// The user and voucher of an order. Two orders of a user are two elements.
 struct RushOrder {
   std::int64_t user = 0;
   std::int64_t voucher = 0;
@@ -33,7 +33,7 @@ struct RushOrder {
   }
 };
 
-/// What happens next for a request: a command is sent, or its buyer is told the answer.
+/// The next step of a request: a command to send, or the result for its buyer.
 using RushStep = std::variant<Request, RushAnswer>;
 
 struct SaleUnderTest {
@@ -55,7 +55,7 @@ struct ScriptArguments {
   std::vector<std::string> arguments;  // ARGV
 };
 
-/// One EVAL of the script `text` for each request. Throws std::invalid_argument if one of the
+/// Sends an EVAL of `text` for each request. Throws std::invalid_argument if one of the
 /// functions is empty.
 std::function<RushStep(const RushRequest&, std::span<const Reply>)> by_script(
     std::string text, std::function<ScriptArguments(const RushRequest&)> arguments,

@@ -1,5 +1,5 @@
-// An engine for a test: its clock moves by hand, no thread runs, the same calls give the same
-// answers. Start here to test with Rushgate; docs/testing-with-rushgate.md has examples.
+// An engine for tests: its clock moves on request, no thread runs, and the same calls give the same
+// results. Start here to test with Rushgate; docs/testing-with-rushgate.md has examples.
 #pragma once
 
 #include <cstdint>
@@ -28,12 +28,12 @@ struct TestEngineOptions {
   EngineOptions engine = {};                    // but for its clock
   ClientOptions client = {};                    // of client()
   std::vector<NamedScript> native_scripts = {};
-  /// Opens what the engine stands on: at the beginning, and at each restart. Empty: memory, from
-  /// which a restart gets back all that was answered.
+  /// Opens the engine's store: at the beginning, and at each restart. Empty: in memory; a restart
+  /// keeps everything that was replied.
   std::function<absl::StatusOr<std::unique_ptr<Store>>()> open_store = {};
 };
 
-/// The answer to a command that may wait, as BLPOP does.
+/// The reply to a command that may block, such as BLPOP.
 class PendingReply {
  public:
   [[nodiscard]] bool is_answered() const { return reply_->has_value(); }
@@ -45,22 +45,22 @@ class PendingReply {
   std::shared_ptr<std::optional<Reply>> reply_ = std::make_shared<std::optional<Reply>>();
 };
 
-/// An engine in manual mode, its clock, its store and a client. For one thread. Whatever cannot be
-/// opened is thrown as std::runtime_error.
+/// An engine in manual mode, with its clock, its store and a client. For one thread. Failures to
+/// open are thrown as std::runtime_error.
 class TestEngine {
  public:
   explicit TestEngine(TestEngineOptions options = {});
   TestEngine(const TestEngine&) = delete;
   TestEngine& operator=(const TestEngine&) = delete;
 
-  /// call("SET", "stock:1", 10). A command that would wait (BLPOP) is answered as if its time were
-  /// up: nobody else could serve it meanwhile.
+  /// call("SET", "stock:1", 10). A command that would block (BLPOP) times out at once, because no
+  /// other client could serve it.
   template <class... Args>
   Reply call(const Args&... args) {
     return client().call(Request::of(args...));
   }
 
-  /// The same, without waiting: other calls and advance_ms() may bring the answer.
+  /// As call(), without waiting: other calls and advance_ms() may bring the reply.
   template <class... Args>
   PendingReply start(const Args&... args) {
     PendingReply pending;
@@ -75,21 +75,21 @@ class TestEngine {
 
   /// The time of day, ms since 1970.
   [[nodiscard]] std::int64_t now_ms() const { return clock_.now_ms(); }
-  /// Moves the clock on. What is due on the way happens, each at its time: expiry, timeouts of
-  /// commands that wait, timers.
+  /// Moves the clock forward. Due events happen at their times: expiry, timeouts of blocked
+  /// commands, timers.
   void advance_ms(std::int64_t duration_ms) { engine().advance_ms(duration_ms); }
 
-  /// Ends the engine as its process would end, and opens another on what the store has kept. The
-  /// clock goes on. Other clients are answered CLOSED from then on; cached scripts, timers and
-  /// faults that were to come are gone. client(), engine() and store() give new objects; a
-  /// RespServer on the old engine has to be stopped before. If nothing can be opened, that is
-  /// thrown, and again by whatever needs an engine, until a restart that can.
+  /// Ends the engine like a crash of its process, and opens another on the store's data. The clock
+  /// continues. Other clients then return CLOSED; cached scripts, timers and pending faults are
+  /// gone. client(), engine() and store() return new objects; a RespServer on the old engine must
+  /// be stopped before. A failure to open is thrown, also by later uses of the engine, until a
+  /// restart succeeds.
   void restart();
 
   [[nodiscard]] Client& client() { return *opened(client_); }
   [[nodiscard]] Engine& engine() { return *opened(engine_); }
-  /// For setting the time of day, as somebody sets a machine's clock. advance_ms() of the clock
-  /// alone would fire nothing.
+  /// For setting the time of day, as on a real machine. advance_ms() of the clock itself would run
+  /// no timers.
   [[nodiscard]] ManualClock& clock() { return clock_; }
   /// To have commits fail: store().fail_commit(1, …), then restart().
   [[nodiscard]] faults::FaultyStore& store() {

@@ -20,7 +20,7 @@ namespace rushgate {
 
 struct OpenBackendOptions {
   bool create_if_missing = true;             // a directory
-  std::string client_name = {};              // what a Redis's CLIENT LIST shows; empty: nothing
+  std::string client_name = {};              // the name for CLIENT LIST on a Redis; empty: none
   int connections_max = 16;                  // RedisOptions::connections_max
   std::shared_ptr<spdlog::logger> logger{};  // may be null
 };
