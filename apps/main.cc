@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <string>
 
 #include <CLI/CLI.hpp>
 
@@ -14,6 +15,7 @@
 #include "apps/exit_code.h"
 #include "apps/log.h"
 #include "apps/say.h"
+#include "engine/executor/engine.h"
 
 namespace rushgate {
 namespace {
@@ -32,6 +34,7 @@ int run(int argc, char** argv) {
   CLI::App app("Rushgate: a durable flash sale in one process", "rushgate");
   Invocation invocation;
   app.footer(kExitCodesHelp);
+  app.set_version_flag("--version", "rushgate " + std::string(Engine::version()));
   app.require_subcommand(1);
   app.add_flag("--verbose", invocation.verbose, "Say on stderr what is going on");
   add_replay(app, invocation);
@@ -45,7 +48,7 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kExitOk : kExitUsage;  // 0: --help
+    return app.exit(error) == 0 ? kExitOk : kExitUsage;  // 0: --help, --version
   }
   return invocation.run(make_logger(invocation.verbose));
 }

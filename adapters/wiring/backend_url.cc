@@ -1,11 +1,11 @@
 #include "adapters/wiring/backend_url.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <string>
 
 #include "adapters/redis/percent_encoding.h"
+#include "engine/store/durability_name.h"
 
 namespace rushgate {
 namespace {
@@ -23,27 +23,16 @@ std::optional<std::string_view> scheme_of(std::string_view url) {
   return url.substr(0, end);
 }
 
-struct DurabilityName {
-  std::string_view name;
-  Durability durability;
-};
-
-constexpr std::array kDurabilities = {DurabilityName{"os", Durability::kOs},
-                                      DurabilityName{"everysec", Durability::kEverySec},
-                                      DurabilityName{"sync", Durability::kSync}};
-
 absl::Status parse_option(std::string_view option, BackendUrl& url) {
   const std::size_t equals = std::min(option.find('='), option.size());
   const std::string_view name = option.substr(0, equals);
   if (name != "durability") return bad_url("a directory has no option " + quoted(name));
   const std::string_view value = option.substr(std::min(equals + 1, option.size()));
-  const auto* const found =
-      std::find_if(kDurabilities.begin(), kDurabilities.end(),
-                   [&](const DurabilityName& candidate) { return candidate.name == value; });
-  if (found == kDurabilities.end()) {
+  const auto durability = parse_durability(value);
+  if (!durability || *durability == Durability::kMemory) {
     return bad_url("durability " + quoted(value) + " is none of os, everysec, sync");
   }
-  url.durability = found->durability;
+  url.durability = *durability;
   return absl::OkStatus();
 }
 
@@ -64,6 +53,18 @@ absl::StatusOr<BackendUrl> parse_directory(std::string_view text) {
 }
 
 }  // namespace
+
+std::string_view backend_kind_name(BackendUrl::Kind kind) {
+  switch (kind) {
+    case BackendUrl::Kind::kMemory:
+      return "memory";
+    case BackendUrl::Kind::kDirectory:
+      return "directory";
+    case BackendUrl::Kind::kRedis:
+      return "redis";
+  }
+  return "?";
+}
 
 absl::StatusOr<BackendUrl> BackendUrl::parse(std::string_view url) {
   const auto scheme = scheme_of(url);

@@ -33,4 +33,7 @@ struct BackendUrl {
   static absl::StatusOr<BackendUrl> parse(std::string_view url);
 };
 
+/// Returns "memory", "directory" or "redis".
+std::string_view backend_kind_name(BackendUrl::Kind kind);
+
 }  // namespace rushgate

@@ -1,6 +1,5 @@
 #include "apps/commands/command_line.h"
 
-#include <map>
 #include <utility>
 
 #include <CLI/CLI.hpp>
@@ -9,6 +8,7 @@
 #include "apps/exit_code.h"
 #include "apps/say.h"
 #include "engine/base/numbers.h"
+#include "engine/store/durability_name.h"
 #include "storage/rocksdb/rocksdb_store.h"
 
 namespace rushgate {
@@ -34,22 +34,17 @@ void add_sale_options(CLI::App& command, SaleArguments& options) {
 }
 
 void add_durability_option(CLI::App& command, Durability& durability) {
-  static const std::map<std::string, Durability> kDurabilities = {
-      {"memory", Durability::kMemory},
-      {"os", Durability::kOs},
-      {"everysec", Durability::kEverySec},
-      {"sync", Durability::kSync}};
   static constexpr char kNames[] = "memory|os|everysec|sync";
   command
       .add_option_function<std::string>(
           "--durability",
           [&durability](const std::string& text) {
-            const auto found = kDurabilities.find(text);
-            if (found == kDurabilities.end()) {
+            const auto found = parse_durability(text);
+            if (!found) {
               throw CLI::ValidationError("--durability",
                                          fmt::format("'{}' is none of {}", text, kNames));
             }
-            durability = found->second;
+            durability = *found;
           },
           "What an answer survives: memory (nothing), os (the end of the process; the\n"
           "default), everysec (and a power cut, but for a second), sync (a power cut)")

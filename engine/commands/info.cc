@@ -18,6 +18,7 @@
 #include "engine/base/memory_size.h"
 #include "engine/base/process_info.h"
 #include "engine/base/redis_version.h"
+#include "engine/base/version.h"
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
 #include "engine/commands/command_functions.h"
@@ -25,6 +26,7 @@
 #include "engine/commands/sessions.h"
 #include "engine/script/lua_host.h"
 #include "engine/script/native_host.h"
+#include "engine/store/durability_name.h"
 
 namespace rushgate {
 namespace {
@@ -64,7 +66,7 @@ void write_server(Context context, Fields& fields) {
   constexpr std::int64_t kSecondsPerDay = 86'400;
   const std::int64_t up_s = (context.now_ms() - context.services().began_ms) / kMsPerSecond;
   fields.add("redis_version", kRedisVersion);
-  fields.add("rushgate_version", RUSHGATE_VERSION);
+  fields.add("rushgate_version", std::string(library_version()));
   fields.add("redis_mode", "standalone");
   fields.add("os", operating_system());
   fields.add("arch_bits", 8 * sizeof(void*));
@@ -100,20 +102,6 @@ void write_memory(Context context, Fields& fields) {
   fields.add("rushgate_stream_cache_bytes", services.keyspace.stream_caches().bytes());
 }
 
-std::string_view name_of(Durability durability) {
-  switch (durability) {
-    case Durability::kMemory:
-      return "memory";
-    case Durability::kOs:
-      return "os";
-    case Durability::kEverySec:
-      return "everysec";
-    case Durability::kSync:
-      return "sync";
-  }
-  return "?";
-}
-
 void write_persistence(Context context, Fields& fields) {
   const CommandServices& services = context.services();
   const Durability durability = services.keyspace.store().durability();
@@ -123,7 +111,7 @@ void write_persistence(Context context, Fields& fields) {
   fields.add("aof_enabled", durability == Durability::kMemory ? 0 : 1);
   fields.add("aof_rewrite_in_progress", 0);
   fields.add("aof_last_write_status", services.write_refusal.empty() ? "ok" : "err");
-  fields.add("rushgate_durability", std::string(name_of(durability)));
+  fields.add("rushgate_durability", std::string(durability_name(durability)));
 }
 
 void write_stats(Context context, Fields& fields) {

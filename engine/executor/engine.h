@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "engine/base/version.h"
 #include "engine/client/backend.h"
 #include "engine/client/client.h"
 #include "engine/client/client_options.h"
@@ -100,6 +102,8 @@ class Engine final : public Backend {
                                                       EngineOptions options = {},
                                                       std::vector<NamedScript> scripts = {});
   ~Engine() override;
+  /// Returns the version of this library, as "0.1.0".
+  static std::string_view version() { return library_version(); }
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 

@@ -11,6 +11,7 @@
 
 #include "apps/exit_code.h"
 #include "apps/input/demo_input.h"
+#include "engine/executor/engine.h"
 #include "engine/time/clock.h"
 
 namespace rushgate {
@@ -322,6 +323,8 @@ TEST(DemoProgramTest, AnotherSeedNeedsAnotherDirectory) {
 // ---- Usage --------------------------------------------------------------------------------------
 
 TEST(ProgramUsageTest, HelpIsThereForEveryCommand) {
+  EXPECT_EQ(run_program({"--version"}).out, "rushgate " + std::string(Engine::version()) + '\n');
+  EXPECT_EQ(run_program({"--version"}).exit_code, kExitOk);
   EXPECT_THAT(run_program({"--help"}).out, HasSubstr("Exit codes: 0 done"));
   for (const char* const name : {"replay", "demo", "audit", "orders", "status", "dead-letters"}) {
     const auto result = run_program({name, "--help"});

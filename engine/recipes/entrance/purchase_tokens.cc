@@ -79,4 +79,16 @@ absl::StatusOr<PurchaseTokens::Redeemed> PurchaseTokens::redeem(std::int64_t use
   return reply.integer() == 1 ? Redeemed::kNow : Redeemed::kBefore;
 }
 
+std::string_view redeemed_name(PurchaseTokens::Redeemed redeemed) {
+  switch (redeemed) {
+    case PurchaseTokens::Redeemed::kNow:
+      return "now";
+    case PurchaseTokens::Redeemed::kBefore:
+      return "before";
+    case PurchaseTokens::Redeemed::kInvalid:
+      return "invalid";
+  }
+  return "?";
+}
+
 }  // namespace rushgate

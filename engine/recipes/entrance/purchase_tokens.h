@@ -54,4 +54,7 @@ class PurchaseTokens {
   const std::unique_ptr<Client> client_;
 };
 
+/// Returns "now", "before" or "invalid".
+std::string_view redeemed_name(PurchaseTokens::Redeemed redeemed);
+
 }  // namespace rushgate
