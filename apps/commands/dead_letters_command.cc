@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "adapters/flash_sale/utc_time.h"
 #include "apps/commands/command_line.h"
 #include "apps/commands/commands.h"
 #include "apps/exit_code.h"
-#include "apps/input/utc_time.h"
 #include "apps/say.h"
 #include "apps/text_table.h"
 

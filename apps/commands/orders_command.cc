@@ -10,10 +10,10 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/functional/function_ref.h"
+#include "adapters/flash_sale/utc_time.h"
 #include "apps/commands/command_line.h"
 #include "apps/commands/commands.h"
 #include "apps/exit_code.h"
-#include "apps/input/utc_time.h"
 #include "apps/text_table.h"
 #include "engine/sale/orders/order_entry.h"
 #include "engine/sale/orders/unstored_orders.h"

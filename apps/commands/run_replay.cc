@@ -12,11 +12,11 @@
 
 #include <fmt/format.h>
 
+#include "adapters/flash_sale/vouchers_file.h"
 #include "apps/commands/command_line.h"
 #include "apps/exit_code.h"
 #include "apps/input/file_text.h"
 #include "apps/input/requests_file.h"
-#include "apps/input/vouchers_file.h"
 #include "apps/interrupt.h"
 #include "apps/replay/last_stored.h"
 #include "apps/replay/order_check.h"

@@ -8,9 +8,9 @@
 
 #include <fmt/format.h>
 
+#include "adapters/flash_sale/vouchers_file.h"
 #include "adapters/testing/rush.h"
 #include "apps/input/file_text.h"
-#include "apps/input/vouchers_file.h"
 
 namespace rushgate {
 namespace {

@@ -7,9 +7,9 @@
 
 #include <gtest/gtest.h>
 
+#include "adapters/flash_sale/vouchers_file.h"
 #include "apps/input/file_text.h"
 #include "apps/input/requests_file.h"
-#include "apps/input/vouchers_file.h"
 #include "tests/temporary_directory.h"
 
 namespace rushgate {

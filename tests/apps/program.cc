@@ -13,7 +13,7 @@
 #include <thread>
 #include <utility>
 
-#include "apps/input/vouchers_file.h"
+#include "adapters/flash_sale/vouchers_file.h"
 
 namespace rushgate {
 namespace {

@@ -1,12 +1,15 @@
-#include "apps/input/vouchers_file.h"
+#include "adapters/flash_sale/vouchers_file.h"
 
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "apps/input/utc_time.h"
+#include "adapters/flash_sale/utc_time.h"
+#include "tests/temporary_directory.h"
 
 namespace rushgate {
 namespace {
@@ -106,6 +109,21 @@ TEST(UtcTimeTest, RefusesEverythingElse) {
         "2024-02-29T10:00:00Zx", "20240229"}) {
     EXPECT_EQ(parse_utc(text), std::nullopt) << text;
   }
+}
+
+TEST(VouchersFileTest, FileIsRead) {
+  const TemporaryDirectory directory;
+  const std::filesystem::path file = directory.path() / "vouchers.json";
+  const std::vector<Voucher> vouchers = {{.id = 1, .title = "Tea", .stock = 10, .end_ms = 5}};
+  std::ofstream(file) << format_vouchers(vouchers);
+  const auto read = read_vouchers(file);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(*read, vouchers);
+
+  std::ofstream(file) << "[";
+  EXPECT_THAT(std::string(read_vouchers(file).status().message()), HasSubstr("vouchers.json: "));
+  EXPECT_EQ(read_vouchers(directory.path() / "none").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(read_vouchers(directory.path()).status().code(), absl::StatusCode::kUnavailable);
 }
 
 }  // namespace

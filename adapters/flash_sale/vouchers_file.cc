@@ -1,10 +1,13 @@
-#include "apps/input/vouchers_file.h"
+#include "adapters/flash_sale/vouchers_file.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <fstream>
 #include <limits>
 #include <optional>
 #include <set>
+#include <sstream>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,7 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/status/status.h"
-#include "apps/input/utc_time.h"
+#include "adapters/flash_sale/utc_time.h"
 
 namespace rushgate {
 namespace {
@@ -144,6 +147,20 @@ std::string_view readable(std::string_view message) {
 }
 
 }  // namespace
+
+absl::StatusOr<std::vector<Voucher>> read_vouchers(const std::filesystem::path& file) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(file, ignored)) {
+    return absl::NotFoundError(fmt::format("{}: there is no such file", file.string()));
+  }
+  std::ifstream in(file, std::ios::binary);
+  std::ostringstream text;
+  if (in.peek() != std::ifstream::traits_type::eof()) text << in.rdbuf();
+  if (in.bad() || !in.is_open() || !text) {
+    return absl::UnavailableError(fmt::format("{}: it cannot be read", file.string()));
+  }
+  return parse_vouchers(text.str(), file.string());
+}
 
 absl::StatusOr<std::vector<Voucher>> parse_vouchers(std::string_view text, std::string_view name) {
   const auto wrong = [&](std::string_view what) {

@@ -1,4 +1,4 @@
-#include "apps/input/utc_time.h"
+#include "adapters/flash_sale/utc_time.h"
 
 #include <chrono>
 
@@ -7,7 +7,7 @@
 namespace rushgate {
 namespace {
 
-/// Reads what parse_utc() takes, piece by piece; after the first piece that does not fit, ok is
+/// Reads a time piece by piece; after the first piece that does not fit, ok is
 /// false.
 struct Scanner {
   std::string_view rest;

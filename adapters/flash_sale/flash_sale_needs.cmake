@@ -1,0 +1,2 @@
+rushgate_needs_package(fmt)
+rushgate_needs_package(nlohmann_json)
