@@ -13,6 +13,7 @@ absl::StatusOr<std::unique_ptr<FlashSale>> open_sale(const SaleArguments& argume
   options.create_if_missing = arguments.create;
   options.workers = arguments.workers;
   options.start_workers = false;
+  options.names_order_at_limit = false;  // no command shows it
   options.sale.adopt = arguments.adopt;
   options.worker.trim = arguments.trim;
   options.logger = arguments.logger;

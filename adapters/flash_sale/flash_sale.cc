@@ -37,6 +37,7 @@ std::string worker_name(int number) { return concat("c", number); }
 // ---- Opening ----------------------------------------------------------------------------------
 
 FlashSale::FlashSale(const FlashSaleOptions& options) : options_(options) {
+  options_.sale.names_order_at_limit |= options_.names_order_at_limit;
   if (!options_.sale.logger) options_.sale.logger = options_.logger;
   if (!options_.worker.logger) options_.worker.logger = options_.logger;
 }

@@ -44,6 +44,7 @@ struct FlashSaleOptions {
   int workers = 1;
   bool start_workers = true;           // by open(); off: start_workers() does it, or drain() stores
   std::size_t submitted_max = 65'536;  // purchases of submit_buy() whose completion did not run yet
+  bool names_order_at_limit = true;    // SaleOptions::names_order_at_limit; either one suffices
   SaleOptions sale = {};
   /// Of each worker; its consumer is c1, c2, … `worker.on_stored` reports stored orders.
   WorkerOptions worker = {};
@@ -112,15 +113,21 @@ class FlashSale {
   std::size_t poll(std::size_t budget = std::numeric_limits<std::size_t>::max()) {
     return buys_->poll(budget);
   }
+  /// Returns the terms of a voucher, the free stock and the number admitted; nothing if it was never
+  /// on sale.
+  absl::StatusOr<std::optional<VoucherSummary>> voucher(VoucherId voucher) {
+    return sale_->summary(voucher);
+  }
+  /// Returns that of every voucher, in ascending order of ids.
+  absl::StatusOr<std::vector<VoucherSummary>> vouchers() { return sale_->summaries(); }
   /// Returns where an order stands: queued, created or failed.
   absl::StatusOr<OrderState> status(OrderId order) { return sale_->status(order); }
   /// Checks that nothing was oversold, doubled or lost, and names each order that does not fit.
   absl::StatusOr<AuditReport> audit() { return sale_->audit(); }
   /// Blocks until each submitted purchase is decided, and each accepted order is stored or a dead
-  /// letter. Calls `waiting` every few
-  /// milliseconds, with the reason. Without running workers, stores on the calling thread,
-  /// and does not wait for a retry. kUnavailable: the workers made no progress for 30 s, or the
-  /// keyspace did not reply for 5 s; the message says why.
+  /// letter. Calls `waiting` every few milliseconds, with the reason. Without running workers, stores
+  /// on the calling thread, and does not wait for a retry. kUnavailable: the workers made no progress
+  /// for 30 s, or the keyspace did not reply for 5 s; the message says why.
   absl::Status drain(absl::FunctionRef<void(const std::string& note)> waiting = wait_silently);
 
   // ---- Workers ----

@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "engine/client/redis_error_code.h"
 #include "engine/client/reply_status.h"
+#include "engine/sale/audit/audit_snapshot.h"
 #include "engine/sale/orders/unstored_orders.h"
 #include "engine/sale/vouchers/keyspace_run.h"
 
@@ -83,8 +84,8 @@ std::size_t end_of_call(std::span<const BuyRequest> requests, std::size_t begin)
 
 BuyResult result_of(const AdmissionAnswer& answer) {
   const Outcome outcome = outcome_of(answer.code);
-  return {
-      .outcome = outcome, .order = outcome == Outcome::kAccepted ? answer.order : 0, .detail = {}};
+  if (outcome != Outcome::kAccepted) return {.outcome = outcome};
+  return {.outcome = outcome, .order = answer.order, .is_repeated = answer.is_repetition};
 }
 
 }  // namespace
@@ -120,6 +121,7 @@ Sale::Sale(Backend& backend, OrderStore& orders, SaleOptions options)
         if (server_run_.may_have_lost_writes(connection)) {
           ids_.forget_draws();
           queued_.clear();
+          if (recent_) recent_->clear();
         }
         return owner_.verify(connection);
       }) {
@@ -127,6 +129,7 @@ Sale::Sale(Backend& backend, OrderStore& orders, SaleOptions options)
   // queue timeout is each request's own.
   const bool may_join = !backend.capabilities().runs_native_scripts && custom_ == nullptr &&
                         options_.client.queue_timeout_ms == 0;
+  if (options_.names_order_at_limit) recent_ = std::make_unique<RecentOrders>();
   if (may_join) {
     groups_.emplace(*client_, requests_, options_.client.wait);
   }
@@ -185,11 +188,26 @@ BuyResult Sale::buy(VoucherId voucher, UserId user, std::string_view request_key
   if (!order.ok()) return failure(order.status());
   const Reply reply = admit(voucher, {user, *order, request_key});
   const auto answer = custom_ ? std::nullopt : AdmissionAnswer::read(reply, *order);
-  const BuyResult result = answer && !lacks_keyspace(answer->code)
-                               ? result_of(*answer)
-                               : settle(reply, {voucher, user, std::string(request_key)}, *order);
+  BuyResult result = answer && !lacks_keyspace(answer->code)
+                         ? result_of(*answer)
+                         : settle(reply, {voucher, user, std::string(request_key)}, *order);
   if (result.outcome == Outcome::kAccepted) queued_.add({&result.order, 1});
+  if (recent_) name_order(voucher, user, result);
   return result;
+}
+
+/// Notes the order of an accepted purchase. Names an order of a user at the limit.
+void Sale::name_order(VoucherId voucher, UserId user, BuyResult& result) {
+  if (result.outcome == Outcome::kAccepted) recent_->add(voucher, user, result.order);
+  const bool is_at_limit =
+      result.outcome == Outcome::kLimitReached || result.outcome == Outcome::kDayLimitReached;
+  if (!is_at_limit) return;
+  result.order = recent_->find(voucher, user);
+  if (result.order != 0) return;
+  const auto stored = orders_.list({.user = user, .voucher = voucher});
+  if (!stored.ok() || stored->empty()) return;
+  result.order = stored->back().id;
+  recent_->add(voucher, user, result.order);
 }
 
 Reply Sale::admit(VoucherId voucher, const AdmissionRequests::Buyer& buyer) {
@@ -237,6 +255,9 @@ std::vector<BuyResult> Sale::buy_all(std::span<const BuyRequest> requests) {
     if (result.outcome == Outcome::kAccepted) orders.push_back(result.order);
   }
   queued_.add(orders);
+  for (std::size_t i = 0; recent_ && i < results.size(); ++i) {
+    name_order(requests[i].voucher, requests[i].user, results[i]);
+  }
   return results;
 }
 
@@ -290,6 +311,39 @@ BuyResult Sale::buy_after_rebuild(AdmissionCode lacks, const BuyRequest& request
   if (absl::IsNotFound(rebuilt)) return unknown;
   if (!rebuilt.ok()) return failure(rebuilt);
   return read_result(admit(request.voucher, {request.user, order, request.request_key}), order);
+}
+
+// ---- Vouchers ----
+
+absl::StatusOr<VoucherSummary> Sale::summarize(VoucherVersion version) {
+  const auto counters = read_voucher_counters(*client_, options_.keys, version.voucher.id);
+  if (!counters.ok()) return counters.status();
+  VoucherSummary summary{.voucher = std::move(version.voucher), .version = version.version};
+  if (!counters->published || !counters->stock) return summary;
+  summary.free = *counters->stock;
+  summary.admitted = *counters->published - *counters->stock + counters->given_back;
+  return summary;
+}
+
+absl::StatusOr<std::optional<VoucherSummary>> Sale::summary(VoucherId voucher_id) {
+  auto version = voucher(voucher_id);
+  if (!version.ok()) return version.status();
+  if (!version->has_value()) return std::nullopt;
+  auto summary = summarize(**std::move(version));
+  if (!summary.ok()) return summary.status();
+  return *std::move(summary);
+}
+
+absl::StatusOr<std::vector<VoucherSummary>> Sale::summaries() {
+  auto versions = orders_.all_applied();
+  if (!versions.ok()) return versions.status();
+  std::vector<VoucherSummary> summaries;
+  for (VoucherVersion& version : *versions) {
+    auto summary = summarize(std::move(version));
+    if (!summary.ok()) return summary.status();
+    summaries.push_back(*std::move(summary));
+  }
+  return summaries;
 }
 
 // ---- Orders ----

@@ -26,11 +26,13 @@
 #include "engine/sale/orders/dead_letters.h"
 #include "engine/sale/orders/order_store.h"
 #include "engine/sale/orders/queued_orders.h"
+#include "engine/sale/orders/recent_orders.h"
 #include "engine/sale/ownership/keyspace_owner.h"
 #include "engine/sale/ownership/server_run.h"
 #include "engine/sale/sale_keys.h"
 #include "engine/sale/vouchers/voucher_book.h"
 #include "engine/sale/vouchers/voucher_cache.h"
+#include "engine/sale/vouchers/voucher_summary.h"
 
 namespace spdlog {
 class logger;
@@ -76,6 +78,10 @@ struct SaleOptions {
   /// are shown often, or a database that is slow. All processes that publish must have it too. 0: each
   /// call asks the database.
   std::size_t voucher_copies_max = 0;
+  /// Names an order that the user has in results of kLimitReached and kDayLimitReached. The newest
+  /// 65,536 orders of this process are remembered (1.5 MiB). For others a refusal looks into an index
+  /// of the database. Orders that are queued and not remembered are not named.
+  bool names_order_at_limit = false;
   /// Decides in place of the sale's own admission script.
   std::optional<CustomAdmission> admission = {};
   /// Options of the sale's own client: the method of waiting, and the treatment of a full queue.
@@ -108,6 +114,12 @@ class Sale {
   absl::StatusOr<std::optional<VoucherVersion>> voucher(VoucherId voucher) {
     return voucher_cache_ ? voucher_cache_->find(voucher) : orders_.applied(voucher);
   }
+
+  /// Returns the terms in force, the free stock and the number admitted; nothing if the voucher was
+  /// never on sale. Reads the terms as voucher() does and, in one request, the keyspace.
+  absl::StatusOr<std::optional<VoucherSummary>> summary(VoucherId voucher);
+  /// Returns that of every voucher, in ascending order of ids: one request for each.
+  absl::StatusOr<std::vector<VoucherSummary>> summaries();
 
   /// Decides on a purchase, atomically and as durably as the backend's writes.
   BuyResult buy(VoucherId voucher, UserId user, std::string_view request_key = {});
@@ -152,6 +164,8 @@ class Sale {
   BuyResult buy_after_rebuild(AdmissionCode lacks, const BuyRequest& request, OrderId order);
   absl::StatusOr<std::optional<OrderState>> settled_state(OrderId order);
   absl::StatusOr<bool> restore(const std::string& letter);
+  void name_order(VoucherId voucher, UserId user, BuyResult& result);
+  absl::StatusOr<VoucherSummary> summarize(VoucherVersion version);
 
   OrderStore& orders_;
   const SaleOptions options_;
@@ -162,6 +176,7 @@ class Sale {
   OrderIdReservations reservations_;
   IdGenerator ids_;
   QueuedOrders queued_;
+  std::unique_ptr<RecentOrders> recent_;  // null without names_order_at_limit
   KeyspaceOwner owner_;
   ServerRun server_run_;
   std::unique_ptr<VoucherCache> voucher_cache_;  // null: none

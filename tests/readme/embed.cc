@@ -5,7 +5,7 @@
 int main(int argc, char** argv) {
   using namespace rushgate;
   const auto sale = FlashSale::open(argc > 1 ? argv[1] : "shop").value();  // a directory, or a URL
-  const Voucher coffee = {.id = 7, .title = "Coffee", .stock = 100, .end_ms = 4'102'444'800'000};
+  const Voucher coffee = {.id = 7, .title = "Coffee", .stock = 100};
   if (!sale->publish(coffee).ok()) return 1;
 
   const BuyResult bought = sale->buy(coffee.id, /*user=*/1001, /*idempotency_key=*/"click-1");

@@ -76,7 +76,7 @@ std::optional<AdmissionAnswer> AdmissionAnswer::read(const Reply& reply, OrderId
     if (!known) return std::nullopt;
     order = *known;
   }
-  return AdmissionAnswer{static_cast<AdmissionCode>(code.integer()), order};
+  return AdmissionAnswer{static_cast<AdmissionCode>(code.integer()), order, is_repetition};
 }
 
 }  // namespace rushgate

@@ -82,6 +82,7 @@ class AdmissionRequests {
 struct AdmissionAnswer {
   AdmissionCode code;
   OrderId order;  // of an accepted request: that of its first answer, if it is a repetition
+  bool is_repetition = false;  // of a request with the same request key
 
   /// From the answer for one buyer; nothing if it is not the script's. `order` is the one asked
   /// for.

@@ -32,7 +32,11 @@ std::string_view outcome_name(Outcome outcome);
 
 struct BuyResult {
   Outcome outcome = Outcome::kOverloaded;
-  OrderId order = 0;        // if accepted; with kOutcomeUnknown, the order's id if it was
+  /// If accepted. With kOutcomeUnknown: the order's id if it was accepted. With kLimitReached and
+  /// kDayLimitReached: an order that the user has (SaleOptions::names_order_at_limit), or 0.
+  OrderId order = 0;
+  /// Accepted before, with the same idempotency key: `order` is that order.
+  bool is_repeated = false;
   std::string detail = {};  // of kOverloaded, kUnavailable, kOutcomeUnknown and kFailed, and of the
                             // codes of a custom admission script
 };

@@ -44,8 +44,10 @@ std::optional<std::int64_t> time_ms_in(const Reply& reply) {
   return *seconds * 1'000 + *microseconds / 1'000;
 }
 
-absl::StatusOr<VoucherCounters> read_counters(Client& client, const SaleKeys& keys,
-                                              VoucherId voucher) {
+}  // namespace
+
+absl::StatusOr<VoucherCounters> read_voucher_counters(Client& client, const SaleKeys& keys,
+                                                      VoucherId voucher) {
   const std::string names[] = {keys.voucher(voucher), keys.stock(voucher), keys.order_stream};
   const std::vector<std::string_view> views(std::begin(names), std::end(names));
   const Reply reply = client.run(counters_script(), views, {});
@@ -67,14 +69,12 @@ absl::StatusOr<VoucherCounters> read_counters(Client& client, const SaleKeys& ke
                          .taken_at = {.last = *last, .time_ms = *time_ms}};
 }
 
-}  // namespace
-
 absl::StatusOr<VoucherSnapshot> take_voucher_snapshot(Client& client, const SaleKeys& keys,
                                                       VoucherId voucher) {
   constexpr int kLooksMax = 5;
   for (int look = 1;; ++look) {
     VoucherSnapshot snapshot;
-    auto counters = read_counters(client, keys, voucher);
+    auto counters = read_voucher_counters(client, keys, voucher);
     if (!counters.ok()) return counters.status();
     snapshot.counters = *std::move(counters);
     // A buyer may be met twice. The second count is the newer one.
@@ -83,7 +83,7 @@ absl::StatusOr<VoucherSnapshot> take_voucher_snapshot(Client& client, const Sale
         [&](UserId user, std::int64_t count) { snapshot.buyers.insert_or_assign(user, count); });
     const bool is_changed = absl::IsAborted(read);
     if (!read.ok() && !(is_changed && look < kLooksMax)) return read;
-    const auto after = read_counters(client, keys, voucher);
+    const auto after = read_voucher_counters(client, keys, voucher);
     if (!after.ok()) return after.status();
     snapshot.buyers_read_at = after->taken_at;
     const bool is_same = !is_changed && snapshot.counters.is_same_sale(*after);

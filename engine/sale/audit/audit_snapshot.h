@@ -50,6 +50,10 @@ struct VoucherSnapshot {
   KeyspaceMoment buyers_read_at;
 };
 
+/// Reads the counters in one request.
+absl::StatusOr<VoucherCounters> read_voucher_counters(Client& client, const SaleKeys& keys,
+                                                      VoucherId voucher);
+
 /// Reads a voucher in bounded portions, and repeats that if another version comes into force
 /// meanwhile.
 absl::StatusOr<VoucherSnapshot> take_voucher_snapshot(Client& client, const SaleKeys& keys,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "engine/base/stream_id.h"
 #include "engine/sale/vouchers/voucher.h"
@@ -11,6 +12,8 @@ namespace rushgate {
 enum class OrderStatus : std::uint8_t {
   kCreated = 1,  // (durable numbers)
 };
+/// Returns "created".
+std::string_view order_status_name(OrderStatus status);
 
 /// An order as the database keeps it. All orders with a status above are live: they count against
 /// limits and stock.

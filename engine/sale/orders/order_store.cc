@@ -4,6 +4,26 @@
 
 namespace rushgate {
 
+std::string_view order_status_name(OrderStatus status) {
+  switch (status) {
+    case OrderStatus::kCreated:
+      return "created";
+  }
+  return "?";
+}
+
+std::string_view order_result_name(OrderResult::Kind kind) {
+  switch (kind) {
+    case OrderResult::Kind::kStored:
+      return "stored";
+    case OrderResult::Kind::kAlreadyStored:
+      return "already stored";
+    case OrderResult::Kind::kRefused:
+      return "refused";
+  }
+  return "?";
+}
+
 absl::Status for_each_order(OrderStore& store, OrderFilter filter,
                             absl::FunctionRef<void(const Order&)> visit,
                             BetweenPortions between_portions) {

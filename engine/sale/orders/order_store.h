@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -30,6 +31,9 @@ struct OrderResult {
   Kind kind = Kind::kStored;
   std::string reason = {};  // why it was refused
 };
+
+/// Returns "stored", "already stored" or "refused".
+std::string_view order_result_name(OrderResult::Kind kind);
 
 /// How a database stands to the keyspace that admits its orders. A keyspace can lose the newest of
 /// its writes (a Redis that was restored from a snapshot, an old directory next to a newer

@@ -745,6 +745,18 @@ void OrderWorker::retry_later() {
   if (retry_at_ms_ == 0) retry_at_ms_ = clock_.monotonic_ms() + options_.retry_after_ms;
 }
 
+std::string_view step_name(StepKind kind) {
+  switch (kind) {
+    case StepKind::kWorked:
+      return "worked";
+    case StepKind::kIdle:
+      return "idle";
+    case StepKind::kPaused:
+      return "paused";
+  }
+  return "?";
+}
+
 // ---- The thread ----
 
 OrderWorkerThread::OrderWorkerThread(std::unique_ptr<OrderWorker> worker, std::int64_t pause_ms)

@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -205,6 +206,9 @@ class OrderWorker {
   VoucherBook::Restored restored_;  // in this step
   absl::flat_hash_set<std::string> reported_consumers_;
 };
+
+/// Returns "worked", "idle" or "paused".
+std::string_view step_name(OrderWorker::Step::Kind kind);
 
 /// A thread that runs a worker until it is stopped. Each has a client of its own.
 class OrderWorkerThread {

@@ -19,4 +19,16 @@ std::string find_fault(const Voucher& voucher) {
   return {};
 }
 
+std::string_view version_state_name(VoucherVersion::State state) {
+  switch (state) {
+    case VoucherVersion::State::kPending:
+      return "pending";
+    case VoucherVersion::State::kApplied:
+      return "applied";
+    case VoucherVersion::State::kRefused:
+      return "refused";
+  }
+  return "?";
+}
+
 }  // namespace rushgate

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace rushgate {
 
@@ -20,13 +21,16 @@ struct Limits {
   friend bool operator==(const Limits&, const Limits&) = default;
 };
 
+/// The end of a voucher that never ends: the last millisecond of the year 9999.
+inline constexpr std::int64_t kNeverEndsMs = 253'402'300'799'999;
+
 struct Voucher {
   VoucherId id = 0;
   std::string title = {};
   std::int64_t stock =
       0;  // published in all, sold ones included: adding to it is a change of the voucher
-  std::int64_t begin_ms = 0;  // ms since 1970 UTC; on sale from here …
-  std::int64_t end_ms = 0;    // … to before here
+  std::int64_t begin_ms = 0;           // ms since 1970 UTC; on sale from here …
+  std::int64_t end_ms = kNeverEndsMs;  // … to before here
   std::int64_t price_cents = 0;
   Limits limits = {};
 
@@ -50,5 +54,8 @@ struct VoucherVersion {
   State state = State::kPending;
   std::string reason = {};  // why it was refused
 };
+
+/// Returns "pending", "applied" or "refused".
+std::string_view version_state_name(VoucherVersion::State state);
 
 }  // namespace rushgate

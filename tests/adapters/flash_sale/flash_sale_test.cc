@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
 Voucher coffee() {
-  return {.id = 7, .title = "Coffee", .stock = 3, .end_ms = std::int64_t{1} << 42};
+  return {.id = 7, .title = "Coffee", .stock = 3};  // without an end
 }
 
 std::unique_ptr<FlashSale> opened(const std::string& place, const FlashSaleOptions& options = {}) {
@@ -151,7 +151,23 @@ TEST_F(FlashSaleTest, RedisKeepsKeyspace) {
   EXPECT_THAT(std::string(others.message()), HasSubstr(in("others").string() + ": "));
 }
 
-// ---- What is refused ----
+TEST_F(FlashSaleTest, VouchersAreRead) {
+  const auto sale = opened(in("shop"));
+  ASSERT_NE(sale, nullptr);
+  EXPECT_FALSE(sale->voucher(7)->has_value());
+  const BuyResult bought = sell(*sale, 1);
+  const auto summary = sale->voucher(7);
+  ASSERT_TRUE(summary.ok() && summary->has_value()) << summary.status();
+  EXPECT_EQ((*summary)->voucher, coffee());
+  EXPECT_EQ((*summary)->free, 2);
+  EXPECT_EQ((*summary)->admitted, 1);
+  EXPECT_EQ(sale->vouchers()->size(), 1U);
+  const BuyResult again = sale->buy(7, 1);
+  EXPECT_EQ(again.outcome, Outcome::kLimitReached);
+  EXPECT_EQ(again.order, bought.order) << "on without being set";
+}
+
+// ---- Refusals ----
 
 TEST_F(FlashSaleTest, SecondOpenIsRefused) {
   const auto sale = opened(in("shop"));

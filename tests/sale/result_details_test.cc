@@ -1,0 +1,200 @@
+// Parts of a result besides its outcome, and summaries of vouchers.
+#include <gmock/gmock.h>
+
+#include "engine/store/durability_name.h"
+#include "tests/sale/sale_fixture.h"
+
+namespace rushgate {
+namespace {
+
+// ---- Repeated purchases ----
+
+class RepeatedPurchaseTest : public SaleTest {};
+INSTANTIATE_TEST_SUITE_P(Backends, RepeatedPurchaseTest, each_backend(), backend_name);
+
+TEST_P(RepeatedPurchaseTest, ResultSaysSo) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
+  const BuyResult first = sale_->buy(1, 101, "click");
+  EXPECT_FALSE(first.is_repeated);
+  const BuyResult second = sale_->buy(1, 101, "click");
+  EXPECT_TRUE(second.is_repeated);
+  EXPECT_EQ(second.order, first.order);
+  EXPECT_FALSE(sale_->buy(1, 102).is_repeated);
+  EXPECT_FALSE(sale_->buy(1, 102).is_repeated) << "refused";
+  const std::vector<BuyRequest> requests = {
+      {1, 101, "click"}, {1, 103, "other"}, {1, 103, "other"}};
+  const std::vector<BuyResult> results = sale_->buy_all(requests);
+  EXPECT_TRUE(results[0].is_repeated);
+  EXPECT_FALSE(results[1].is_repeated);
+  EXPECT_TRUE(results[2].is_repeated);
+}
+
+// ---- The order of a user at the limit ----
+
+class OrderAtLimitTest : public SaleTest {
+ protected:
+  void SetUp() override {
+    auto naming =
+        Sale::open(backend_.keyspace(), backend_.orders(), {.names_order_at_limit = true});
+    ASSERT_TRUE(naming.ok()) << naming.status();
+    naming_ = *std::move(naming);
+  }
+
+  /// Buys one by a process that remembers other orders.
+  OrderId buy_elsewhere(UserId user) { return sale_->buy(1, user).order; }
+
+  std::unique_ptr<Sale> naming_;
+};
+INSTANTIATE_TEST_SUITE_P(Backends, OrderAtLimitTest, each_backend(), backend_name);
+
+TEST_P(OrderAtLimitTest, QueuedOrderIsNamed) {
+  ASSERT_TRUE(naming_->publish(voucher(1, 5)).ok());
+  const OrderId order = naming_->buy(1, 101).order;
+  const BuyResult refused = naming_->buy(1, 101);
+  EXPECT_EQ(refused.outcome, Outcome::kLimitReached);
+  EXPECT_EQ(refused.order, order);
+  const std::vector<BuyRequest> requests = {{1, 101}, {1, 102}, {1, 102}};
+  const std::vector<BuyResult> results = naming_->buy_all(requests);
+  EXPECT_EQ(results[0].order, order);
+  EXPECT_EQ(results[2].outcome, Outcome::kLimitReached);
+  EXPECT_EQ(results[2].order, results[1].order);
+}
+
+TEST_P(OrderAtLimitTest, StoredOrderIsLookedUpOnce) {
+  ASSERT_TRUE(naming_->publish(voucher(1, 5)).ok());
+  const OrderId order = buy_elsewhere(101);
+  EXPECT_EQ(naming_->buy(1, 101).order, 0) << "queued by another process";
+  drain();
+  EXPECT_EQ(naming_->buy(1, 101).order, order);
+  backend_.orders().fail_reads();
+  EXPECT_EQ(naming_->buy(1, 101).order, order) << "remembered";
+  EXPECT_EQ(naming_->buy(1, 101).outcome, Outcome::kLimitReached);
+}
+
+TEST_P(OrderAtLimitTest, FailedLookUpNamesNone) {
+  ASSERT_TRUE(naming_->publish(voucher(1, 5)).ok());
+  buy_elsewhere(101);
+  drain();
+  backend_.orders().fail_reads();
+  const BuyResult refused = naming_->buy(1, 101);
+  EXPECT_EQ(refused.outcome, Outcome::kLimitReached);
+  EXPECT_EQ(refused.order, 0);
+}
+
+TEST_P(OrderAtLimitTest, DayLimitNamesOrder) {
+  ASSERT_TRUE(naming_->publish(voucher(1, 5, {.per_user = 2, .per_user_day = 1})).ok());
+  const OrderId order = naming_->buy(1, 101).order;
+  const BuyResult refused = naming_->buy(1, 101);
+  EXPECT_EQ(refused.outcome, Outcome::kDayLimitReached);
+  EXPECT_EQ(refused.order, order);
+}
+
+TEST_P(OrderAtLimitTest, WithoutOptionNoneIsNamed) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
+  EXPECT_NE(sale_->buy(1, 101).order, 0);
+  EXPECT_EQ(sale_->buy(1, 101).order, 0);
+}
+
+TEST(RecentOrdersTest, NewerOrdersReplaceOlderOnes) {
+  const auto recent = std::make_unique<RecentOrders>();
+  EXPECT_EQ(recent->find(1, 1), 0);
+  constexpr UserId kUsers = 3 * RecentOrders::kOrdersMax;
+  for (UserId user = 1; user <= kUsers; ++user) recent->add(1, user, user + 1'000'000);
+  EXPECT_EQ(recent->find(1, kUsers), kUsers + 1'000'000);
+  EXPECT_EQ(recent->find(2, kUsers), 0);
+  std::size_t known = 0;
+  for (UserId user = 1; user <= kUsers; ++user) {
+    const OrderId order = recent->find(1, user);
+    EXPECT_TRUE(order == 0 || order == user + 1'000'000) << user;
+    known += order == 0 ? 0 : 1;
+  }
+  EXPECT_GT(known, RecentOrders::kOrdersMax / 2);
+  EXPECT_LE(known, RecentOrders::kOrdersMax);
+  recent->clear();
+  EXPECT_EQ(recent->find(1, kUsers), 0);
+}
+
+// ---- Vouchers ----
+
+class VoucherSummaryTest : public SaleTest {};
+INSTANTIATE_TEST_SUITE_P(Backends, VoucherSummaryTest, each_backend(), backend_name);
+
+TEST_P(VoucherSummaryTest, CountsFreeAndAdmitted) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
+  buy(1, 101);
+  buy(1, 102);
+  drain();
+  buy(1, 103);
+  const auto summary = sale_->summary(1);
+  ASSERT_TRUE(summary.ok()) << summary.status();
+  ASSERT_TRUE(summary->has_value());
+  EXPECT_EQ((*summary)->voucher, voucher(1, 5));
+  EXPECT_EQ((*summary)->version, 1);
+  EXPECT_EQ((*summary)->free, 2);
+  EXPECT_EQ((*summary)->admitted, 3);
+  ASSERT_TRUE(sale_->add_stock(1, 10).ok());
+  EXPECT_EQ((*sale_->summary(1))->version, 2);
+  EXPECT_EQ((*sale_->summary(1))->free, 12);
+  EXPECT_EQ((*sale_->summary(1))->admitted, 3);
+  EXPECT_FALSE(sale_->summary(2)->has_value());
+}
+
+TEST_P(VoucherSummaryTest, EachVoucherIsListed) {
+  EXPECT_TRUE(sale_->summaries()->empty());
+  for (const VoucherId id : {3, 1, 2}) ASSERT_TRUE(sale_->publish(voucher(id, id)).ok());
+  buy(2, 101);
+  const auto summaries = sale_->summaries();
+  ASSERT_TRUE(summaries.ok()) << summaries.status();
+  ASSERT_EQ(summaries->size(), 3U);
+  for (const VoucherId id : {1, 2, 3}) {
+    const VoucherSummary& summary = (*summaries)[static_cast<std::size_t>(id) - 1];
+    EXPECT_EQ(summary.voucher.id, id);
+    EXPECT_EQ(summary.free, id == 2 ? 1 : id);
+    EXPECT_EQ(summary.admitted, id == 2 ? 1 : 0);
+  }
+}
+
+TEST_P(VoucherSummaryTest, LostVoucherHasNoCounts) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
+  buy(1, 101);
+  drain();
+  backend_.client()("DEL", "seckill:stock:1");
+  const auto lost = sale_->summary(1);
+  ASSERT_TRUE(lost.ok() && lost->has_value());
+  EXPECT_EQ((*lost)->voucher.stock, 5);
+  EXPECT_FALSE((*lost)->free.has_value());
+  EXPECT_FALSE((*lost)->admitted.has_value());
+  buy(1, 102);
+  EXPECT_EQ((*sale_->summary(1))->free, 3) << "rebuilt";
+}
+
+// ---- Names ----
+
+TEST(EnumNamesTest, EachValueHasItsName) {
+  EXPECT_EQ(order_state_name(OrderState::Kind::kUnknown), "unknown");
+  EXPECT_EQ(order_state_name(OrderState::Kind::kQueued), "queued");
+  EXPECT_EQ(order_state_name(OrderState::Kind::kCreated), "created");
+  EXPECT_EQ(order_state_name(OrderState::Kind::kFailed), "failed");
+  EXPECT_EQ(order_status_name(OrderStatus::kCreated), "created");
+  EXPECT_EQ(order_result_name(OrderResult::Kind::kStored), "stored");
+  EXPECT_EQ(order_result_name(OrderResult::Kind::kAlreadyStored), "already stored");
+  EXPECT_EQ(order_result_name(OrderResult::Kind::kRefused), "refused");
+  EXPECT_EQ(version_state_name(VoucherVersion::State::kPending), "pending");
+  EXPECT_EQ(version_state_name(VoucherVersion::State::kApplied), "applied");
+  EXPECT_EQ(version_state_name(VoucherVersion::State::kRefused), "refused");
+  EXPECT_EQ(step_name(OrderWorker::Step::Kind::kWorked), "worked");
+  EXPECT_EQ(step_name(OrderWorker::Step::Kind::kIdle), "idle");
+  EXPECT_EQ(step_name(OrderWorker::Step::Kind::kPaused), "paused");
+}
+
+TEST(EnumNamesTest, DurabilityIsParsedByName) {
+  for (const Durability durability :
+       {Durability::kMemory, Durability::kOs, Durability::kEverySec, Durability::kSync}) {
+    EXPECT_NE(durability_name(durability), "?");
+    EXPECT_EQ(parse_durability(durability_name(durability)), durability);
+  }
+  EXPECT_EQ(parse_durability("none"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace rushgate
