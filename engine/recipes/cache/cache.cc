@@ -41,7 +41,7 @@ absl::Status check(const CacheOptions& options) {
 absl::StatusOr<std::unique_ptr<Cache>> Cache::create(Backend& backend, CacheOptions options) {
   if (absl::Status fault = check(options); !fault.ok()) return fault;
   const auto core = std::make_shared<CacheCore>(backend, std::move(options));
-  if (absl::Status opened = core->open(); !opened.ok()) return opened;
+  if (absl::Status opened = core->open(backend); !opened.ok()) return opened;
   return std::unique_ptr<Cache>(new Cache(core));
 }
 

@@ -34,7 +34,8 @@ Cache::Value to_value(std::string text) {
 }  // namespace
 
 CacheCore::CacheCore(Backend& backend, CacheOptions options)
-    : backend_(backend),
+    : clock_(backend.clock()),
+      scheduler_(backend.scheduler()),
       options_(std::move(options)),
       client_id_(random_name()),
       client_(backend.open_client(options_.client)),
@@ -47,14 +48,14 @@ CacheCore::CacheCore(Backend& backend, CacheOptions options)
   channels_->open(backend);
 }
 
-absl::Status CacheCore::open() {
+absl::Status CacheCore::open(Backend& backend) {
   if (!first_level_) return absl::OkStatus();
   ClientOptions options;
   options.wait = options_.client.wait;
   options.on_message = [weak = weak_from_this()](const Reply& message) {
     if (const std::shared_ptr<CacheCore> self = weak.lock()) self->receive(message);
   };
-  subscriber_ = backend_.open_client(options);
+  subscriber_ = backend.open_client(options);
   const Reply subscribed = (*subscriber_)("SUBSCRIBE", invalidations_);
   if (subscribed.is_error()) return to_status(subscribed, "subscribing to invalidations");
   const std::lock_guard lock(mutex_);
@@ -141,7 +142,7 @@ void CacheCore::attempt_async(const Names& names, Attempted done) {
 }
 
 void CacheCore::wait(const Names& names, Attempted done) {
-  const std::int64_t deadline_ms = backend_.clock().monotonic_ms() + options_.wait_ms;
+  const std::int64_t deadline_ms = clock_.monotonic_ms() + options_.wait_ms;
   const auto wait =
       std::make_shared<CacheWait>(shared_from_this(), names, deadline_ms, std::move(done));
   bool is_open = false;

@@ -51,11 +51,12 @@ class CacheCore : public std::enable_shared_from_this<CacheCore> {
 
   CacheCore(Backend& backend, CacheOptions options);
   /// To be called once, before anything else. Subscribes to invalidations if there is a first level.
-  absl::Status open();
+  absl::Status open(Backend& backend);
   /// Ends waits and background loads.
   void close();
 
-  [[nodiscard]] Backend& backend() { return backend_; }
+  [[nodiscard]] const Clock& clock() const { return clock_; }
+  [[nodiscard]] Scheduler& scheduler() { return scheduler_; }
   [[nodiscard]] LockChannels& channels() { return *channels_; }
   [[nodiscard]] const CacheOptions& options() const { return options_; }
   [[nodiscard]] bool is_closed() const { return is_closed_; }
@@ -90,7 +91,9 @@ class CacheCore : public std::enable_shared_from_this<CacheCore> {
   void keep(const Names& names, const Value& value);
   void receive(const Reply& message);
 
-  Backend& backend_;
+  // Not the backend, which may be gone when completions run: a wrapper of another one.
+  const Clock& clock_;
+  Scheduler& scheduler_;
   const CacheOptions options_;
   const std::string client_id_;
   const std::shared_ptr<Client> client_;

@@ -28,8 +28,8 @@ void CacheWait::start() {
 void CacheWait::set_timer(Timer& timer, std::int64_t due_ms, void (CacheWait::*run)()) {
   const std::lock_guard lock(mutex_);
   if (is_done_) return;
-  if (timer) core_->backend().scheduler().cancel(*timer);
-  timer = core_->backend().scheduler().at(due_ms, [weak = weak_from_this(), run] {
+  if (timer) core_->scheduler().cancel(*timer);
+  timer = core_->scheduler().at(due_ms, [weak = weak_from_this(), run] {
     if (const std::shared_ptr<CacheWait> self = weak.lock()) (self.get()->*run)();
   });
 }
@@ -53,7 +53,7 @@ void CacheWait::attempt() {
 
 void CacheWait::attempted(absl::StatusOr<CacheCore::Attempt> attempted) {
   using Kind = CacheCore::Attempt::Kind;
-  const std::int64_t now_ms = core_->backend().clock().monotonic_ms();
+  const std::int64_t now_ms = core_->clock().monotonic_ms();
   if (!attempted.ok() || attempted->kind != Kind::kWait) {
     const bool is_ours = attempted.ok() && attempted->kind != Kind::kValue;
     if (!finish(std::move(attempted)) && is_ours) core_->abandon(names_);
@@ -97,7 +97,7 @@ bool CacheWait::finish(absl::StatusOr<CacheCore::Attempt> result) {
     const std::lock_guard lock(mutex_);
     if (std::exchange(is_done_, true)) return false;
     for (Timer* const timer : {&deadline_timer_, &pause_timer_}) {
-      if (*timer) core_->backend().scheduler().cancel(**timer);
+      if (*timer) core_->scheduler().cancel(**timer);
     }
     done = std::move(done_);
   }

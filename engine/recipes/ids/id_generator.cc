@@ -167,7 +167,7 @@ bool IdGenerator::renew(std::int64_t day, bool accepts_old) {
       blocks_->ends_at_ms = ends_at_ms;
       blocks_->cursor.publish({.first = range->next, .count = range->end - range->next},
                               blocks_->low);
-      if (!blocks_->has_timer) end_block_later(backend_, blocks_);
+      if (!blocks_->has_timer) end_block_later(backend_.scheduler(), backend_.clock(), blocks_);
       return true;
     }
     day_ = day;
@@ -187,14 +187,15 @@ void IdGenerator::publish_counters(std::int64_t next, std::int64_t end) {
 }
 
 /// The caller holds the mutex.
-void IdGenerator::end_block_later(Backend& backend, const std::shared_ptr<Blocks>& blocks) {
+void IdGenerator::end_block_later(Scheduler& scheduler, const Clock& clock,
+                                  const std::shared_ptr<Blocks>& blocks) {
   blocks->has_timer = true;
-  backend.scheduler().at(blocks->ends_at_ms, [&backend, weak = std::weak_ptr(blocks)] {
+  scheduler.at(blocks->ends_at_ms, [&scheduler, &clock, weak = std::weak_ptr(blocks)] {
     const std::shared_ptr<Blocks> alive = weak.lock();
     if (!alive) return;
     const std::lock_guard lock(alive->mutex);
     alive->has_timer = false;
-    if (backend.clock().monotonic_ms() < alive->ends_at_ms) return end_block_later(backend, alive);
+    if (clock.monotonic_ms() < alive->ends_at_ms) return end_block_later(scheduler, clock, alive);
     alive->cursor.retire();
   });
 }

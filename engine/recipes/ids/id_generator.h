@@ -119,7 +119,8 @@ class IdGenerator {
   bool renew(std::int64_t day, bool accepts_old);
   [[nodiscard]] bool is_in_layout(std::int64_t seconds) const;
   void publish_counters(std::int64_t next, std::int64_t end);
-  static void end_block_later(Backend& backend, const std::shared_ptr<Blocks>& blocks);
+  static void end_block_later(Scheduler& scheduler, const Clock& clock,
+                              const std::shared_ptr<Blocks>& blocks);
 
   Backend& backend_;
   const Clock& clock_;

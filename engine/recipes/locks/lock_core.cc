@@ -46,16 +46,17 @@ absl::StatusOr<LockCore::Attempt> read_latch(const Reply& reply) {
   return LockCore::Attempt{.is_acquired = *count <= 0, .lease_left_ms = -1};
 }
 
-std::optional<std::int64_t> deadline_of(Backend& backend, std::int64_t wait_ms) {
+std::optional<std::int64_t> deadline_of(const Clock& clock, std::int64_t wait_ms) {
   if (wait_ms < 0) return std::nullopt;
-  return backend.clock().monotonic_ms() + wait_ms;
+  return clock.monotonic_ms() + wait_ms;
 }
 
 }  // namespace
 
 /// An embedded engine loses no reply, so a release needs no latch there.
 LockCore::LockCore(Backend& backend, LockManagerOptions options)
-    : backend_(backend),
+    : clock_(backend.clock()),
+      scheduler_(backend.scheduler()),
       options_(std::move(options)),
       can_lose_replies_(!backend.capabilities().runs_native_scripts),
       client_(backend.open_client(options_.client)),
@@ -125,7 +126,7 @@ absl::StatusOr<LockCore::Attempt> LockCore::read(const LockWish& wish, std::int6
 absl::StatusOr<LockCore::Attempt> LockCore::attempt(const LockWish& wish) {
   if (is_closed()) return closed();
   if (wish.kind == LockKind::kLatch) return read_latch((*client_)("GET", wish.name));
-  const std::int64_t sent_at_ms = backend_.clock().monotonic_ms();
+  const std::int64_t sent_at_ms = clock_.monotonic_ms();
   Reply reply = client_->call(request_of(wish, false));
   if (has_code(reply, redis_error_code::kNoScript)) reply = client_->call(request_of(wish, true));
   return read(wish, sent_at_ms, reply);
@@ -139,14 +140,14 @@ void LockCore::attempt_async(const LockWish& wish,
         Request::of("GET", wish.name),
         [done = std::move(done)](const Reply& reply) mutable { done(read_latch(reply)); });
   }
-  const std::int64_t sent_at_ms = backend_.clock().monotonic_ms();
+  const std::int64_t sent_at_ms = clock_.monotonic_ms();
   client_->submit(request_of(wish, true),
                   [self = shared_from_this(), wish, sent_at_ms, done = std::move(done)](
                       const Reply& reply) mutable { done(self->read(wish, sent_at_ms, reply)); });
 }
 
 absl::StatusOr<bool> LockCore::acquire(LockWish wish, std::int64_t wait_ms) {
-  const auto deadline_ms = deadline_of(backend_, wait_ms);
+  const auto deadline_ms = deadline_of(clock_, wait_ms);
   const auto first = attempt(wish);
   if (!first.ok()) return first.status();
   if (first->is_acquired || wait_ms == 0) return first->is_acquired;
@@ -156,7 +157,7 @@ absl::StatusOr<bool> LockCore::acquire(LockWish wish, std::int64_t wait_ms) {
 }
 
 void LockCore::acquire_async(LockWish wish, std::int64_t wait_ms, Callback done) {
-  const auto deadline_ms = deadline_of(backend_, wait_ms);
+  const auto deadline_ms = deadline_of(clock_, wait_ms);
   attempt_async(wish, [self = shared_from_this(), wish, wait_ms, deadline_ms,
                        done = std::move(done)](absl::StatusOr<Attempt> first) mutable {
     if (!first.ok()) return done(first.status());
@@ -248,7 +249,7 @@ absl::Status LockCore::not_held(const LockHold& hold) const {
 
 absl::Status LockCore::set_lease(const LockHold& hold, std::int64_t lease_ms) {
   if (is_closed()) return closed();
-  const std::int64_t sent_at_ms = backend_.clock().monotonic_ms();
+  const std::int64_t sent_at_ms = clock_.monotonic_ms();
   const std::vector<std::string> keys = keys_of(hold.kind, hold.name);
   const std::string owner = owner_name(options_.client_id, hold.owner);
   const std::string lease = std::to_string(lease_ms);

@@ -49,7 +49,8 @@ class LockCore : public std::enable_shared_from_this<LockCore> {
   LockCore(Backend& backend, LockManagerOptions options);
   void close();
 
-  [[nodiscard]] Backend& backend() { return backend_; }
+  [[nodiscard]] const Clock& clock() const { return clock_; }
+  [[nodiscard]] Scheduler& scheduler() { return scheduler_; }
   [[nodiscard]] LockChannels& channels() { return *channels_; }
   [[nodiscard]] LockLeases& leases() { return *leases_; }
   [[nodiscard]] const LockManagerOptions& options() const { return options_; }
@@ -91,7 +92,9 @@ class LockCore : public std::enable_shared_from_this<LockCore> {
   [[nodiscard]] std::int64_t lease_of(const LockWish& wish) const;
   [[nodiscard]] absl::Status not_held(const LockHold& hold) const;
 
-  Backend& backend_;
+  // Not the backend, which may be gone when completions run: a wrapper of another one.
+  const Clock& clock_;
+  Scheduler& scheduler_;
   const LockManagerOptions options_;
   const bool can_lose_replies_;
   const std::shared_ptr<Client> client_;

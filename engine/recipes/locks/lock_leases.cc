@@ -20,8 +20,8 @@ constexpr std::int64_t kRetriesPerLease = 10;  // of a renewal that fails
 
 LockLeases::LockLeases(Backend& backend, std::shared_ptr<Client> client, std::string client_id,
                        Lost on_lost)
-    : backend_(backend),
-      clock_(backend.clock()),
+    : clock_(backend.clock()),
+      scheduler_(backend.scheduler()),
       client_(std::move(client)),
       client_id_(std::move(client_id)),
       on_lost_(std::move(on_lost)) {}
@@ -104,8 +104,8 @@ void LockLeases::close() {
 void LockLeases::set_timer(const LockHold& hold, Lease& lease, std::int64_t due_ms) {
   cancel_timer(lease);
   lease.generation = ++generations_;
-  lease.timer = backend_.scheduler().at(
-      due_ms, [weak = weak_from_this(), hold, generation = lease.generation] {
+  lease.timer =
+      scheduler_.at(due_ms, [weak = weak_from_this(), hold, generation = lease.generation] {
         if (const std::shared_ptr<LockLeases> self = weak.lock()) self->fire(hold, generation);
       });
 }
@@ -113,7 +113,7 @@ void LockLeases::set_timer(const LockHold& hold, Lease& lease, std::int64_t due_
 /// A timer that runs already finds another generation.
 void LockLeases::cancel_timer(Lease& lease) {
   lease.generation = ++generations_;
-  if (lease.timer) backend_.scheduler().cancel(*std::exchange(lease.timer, std::nullopt));
+  if (lease.timer) scheduler_.cancel(*std::exchange(lease.timer, std::nullopt));
 }
 
 LockLeases::Lease* LockLeases::find(const LockHold& hold, std::uint64_t generation) {

@@ -63,8 +63,8 @@ class LockLeases : public std::enable_shared_from_this<LockLeases> {
   Lease* find(const LockHold& hold, std::uint64_t generation);
   void lose(const LockHold& hold);
 
-  Backend& backend_;
   const Clock& clock_;
+  Scheduler& scheduler_;
   const std::shared_ptr<Client> client_;
   const std::string client_id_;
   const Lost on_lost_;

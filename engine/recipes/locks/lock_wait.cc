@@ -40,21 +40,19 @@ void LockWait::join() {
 }
 
 bool LockWait::is_late() const {
-  return deadline_ms_ && core_->backend().clock().monotonic_ms() >= *deadline_ms_;
+  return deadline_ms_ && core_->clock().monotonic_ms() >= *deadline_ms_;
 }
 
 void LockWait::set_timer(Timer& timer, std::int64_t due_ms, void (LockWait::*run)()) {
   const std::lock_guard lock(mutex_);
   if (is_done_) return;
-  if (timer) core_->backend().scheduler().cancel(*timer);
-  timer = core_->backend().scheduler().at(due_ms, [weak = weak_from_this(), run] {
+  if (timer) core_->scheduler().cancel(*timer);
+  timer = core_->scheduler().at(due_ms, [weak = weak_from_this(), run] {
     if (const std::shared_ptr<LockWait> self = weak.lock()) (self.get()->*run)();
   });
 }
 
-std::int64_t LockWait::retry_at_ms() const {
-  return core_->backend().clock().monotonic_ms() + kRetryMs;
-}
+std::int64_t LockWait::retry_at_ms() const { return core_->clock().monotonic_ms() + kRetryMs; }
 
 void LockWait::subscribed(const absl::Status& status) {
   const bool may_pass = absl::IsUnavailable(status) && !is_late();
@@ -90,7 +88,7 @@ void LockWait::pause_for(std::int64_t lease_left_ms) {
   }
   if (lease_left_ms < 0) return;
   const std::int64_t due_ms =
-      core_->backend().clock().monotonic_ms() + std::max<std::int64_t>(lease_left_ms, 1);
+      core_->clock().monotonic_ms() + std::max<std::int64_t>(lease_left_ms, 1);
   set_timer(pause_timer_, due_ms, &LockWait::pause_ended);
 }
 
@@ -115,7 +113,7 @@ void LockWait::finish(absl::StatusOr<bool> result) {
     const std::lock_guard lock(mutex_);
     if (std::exchange(is_done_, true)) return;
     for (Timer* const timer : {&deadline_timer_, &pause_timer_}) {
-      if (*timer) core_->backend().scheduler().cancel(**timer);
+      if (*timer) core_->scheduler().cancel(**timer);
     }
     done = std::move(done_);
   }

@@ -69,7 +69,7 @@ std::int64_t ReentrantLock::token_of(std::uint64_t owner) const {
   return core_->leases().token(hold_of(owner));
 }
 
-const Clock& ReentrantLock::clock() const { return core_->backend().clock(); }
+const Clock& ReentrantLock::clock() const { return core_->clock(); }
 
 bool ReentrantLock::must(const absl::StatusOr<bool>& acquired) {
   if (!acquired.ok()) throw std::runtime_error(acquired.status().ToString());

@@ -1,10 +1,13 @@
 #include "engine/recipes/locks/reentrant_lock.h"
 
 #include <array>
+#include <deque>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "engine/recipes/locks/lock_scripts.h"
@@ -225,6 +228,70 @@ TEST_P(ReentrantLockInManualTimeTest, FailedRenewalIsRepeated) {
   }
   EXPECT_EQ(lost, std::vector<std::string>{"shop"}) << "a loss is reported";
   EXPECT_FALSE(lock.is_held());
+}
+
+/// Its completions run when the test says so. Counts the uses of its clock and scheduler.
+class LateBackend final : public ForwardingBackend {
+ public:
+  using ForwardingBackend::ForwardingBackend;
+
+  using Backend::open_client;
+  [[nodiscard]] std::unique_ptr<Client> open_client(const ClientOptions& options) override {
+    return std::make_unique<LateClient>(ForwardingBackend::open_client(options), completions_);
+  }
+  [[nodiscard]] const Clock& clock() const override {
+    ++uses_;
+    return ForwardingBackend::clock();
+  }
+  [[nodiscard]] Scheduler& scheduler() override {
+    ++uses_;
+    return ForwardingBackend::scheduler();
+  }
+
+  void run_next() {
+    auto next = std::move(completions_.front());
+    completions_.pop_front();
+    next();
+  }
+  [[nodiscard]] int uses() const { return uses_; }
+
+ private:
+  using Completions = std::deque<absl::AnyInvocable<void()>>;
+  class LateClient final : public ForwardingClient {
+   public:
+    LateClient(std::unique_ptr<Client> client, Completions& completions)
+        : ForwardingClient(std::move(client)), completions_(completions) {}
+    void submit(Request request, Completion completion) override {
+      ForwardingClient::submit(std::move(request), [&late = completions_,
+                                                    completion = std::move(completion)](
+                                                       Reply reply) mutable {
+        late.emplace_back([completion = std::move(completion), reply = std::move(reply)]() mutable {
+          completion(std::move(reply));
+        });
+      });
+    }
+
+   private:
+    Completions& completions_;
+  };
+
+  Completions completions_;
+  mutable int uses_ = 0;
+};
+
+/// A backend that wraps another one may be destroyed as soon as the manager is.
+TEST_P(ReentrantLockInManualTimeTest, LateCompletionsNeedNoBackend) {
+  ASSERT_TRUE(other_.acquire().ok());
+  LateBackend late(*backend_);
+  auto manager = std::make_unique<LockManager>(late);
+  const PendingLock pending = begin(ReentrantLock(*manager, "shop"), kOther, 10'000);
+  late.run_next();  // of the first attempt
+  late.run_next();  // of SUBSCRIBE: the second attempt is sent
+  manager.reset();
+  EXPECT_EQ(pending.result().status().code(), absl::StatusCode::kCancelled);
+  const int uses = late.uses();
+  late.run_next();  // another owner has the lock
+  EXPECT_EQ(late.uses(), uses);
 }
 
 TEST_P(ReentrantLockInManualTimeTest, LostLockIsReportedOnce) {
