@@ -18,6 +18,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/base/config.h"
+#include "absl/debugging/failure_signal_handler.h"
 #include "absl/debugging/symbolize.h"
 
 namespace {
@@ -102,6 +104,9 @@ void report_hang_before_time_limit() {
 
 int rushgate::run_tests(int argc, char** argv) {
   absl::InitializeSymbolizer(argv[0]);
+#if !defined(ABSL_HAVE_ADDRESS_SANITIZER) && !defined(ABSL_HAVE_THREAD_SANITIZER)
+  absl::InstallFailureSignalHandler({});  // the sanitizers have their own
+#endif
   testing::InitGoogleMock(&argc, argv);
   report_hang_before_time_limit();
   return RUN_ALL_TESTS();

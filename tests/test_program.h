@@ -3,9 +3,8 @@
 
 namespace rushgate {
 
-/// Runs the tests, and returns what main() is to return. Under ctest, a program that comes near its
-/// time limit prints where each of its threads stands, and aborts: so a test that hangs names the
-/// place.
+/// Runs the tests, and returns what main() is to return. A program that crashes prints its stack.
+/// Under ctest, a program that comes near its time limit prints the stack of each thread, and aborts.
 int run_tests(int argc, char** argv);
 
 }  // namespace rushgate
