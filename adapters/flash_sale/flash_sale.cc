@@ -208,7 +208,7 @@ absl::Status FlashSale::start_workers() {
   absl::Status adopted = adopt_pending();
   if (!adopted.ok()) return adopted;
   for (int number = 1; number <= options_.workers; ++number) {
-    workers_.push_back(std::make_unique<OrderWorkerThread>(
+    workers_.push_back(std::make_shared<OrderWorkerThread>(
         std::make_unique<OrderWorker>(*backend_, *orders_, keys(), worker_options(number))));
   }
   return absl::OkStatus();
@@ -233,13 +233,14 @@ absl::Status FlashSale::adopt_pending() {
   return absl::OkStatus();
 }
 
+std::vector<std::shared_ptr<OrderWorkerThread>> FlashSale::running_workers() const {
+  const std::lock_guard lock(workers_mutex_);
+  return workers_;
+}
+
+// The workers are used without the lock: their hooks may call the sale.
 void FlashSale::stop_workers() {
-  std::vector<OrderWorkerThread*> running;
-  {
-    const std::lock_guard lock(workers_mutex_);
-    for (const auto& worker : workers_) running.push_back(worker.get());
-  }
-  for (OrderWorkerThread* worker : running) worker->stop();
+  for (const auto& worker : running_workers()) worker->stop();
   const std::lock_guard lock(workers_mutex_);
   for (const auto& worker : workers_) {
     stored_ += worker->stored();
@@ -299,7 +300,10 @@ absl::Status FlashSale::wait_for_workers(absl::FunctionRef<void(const std::strin
   std::string reason;
   while (true) {
     const auto left = backlog();
-    if (left.ok() && left->empty) return absl::OkStatus();
+    if (left.ok() && left->empty) {
+      for (const auto& worker : running_workers()) worker->update_counts();
+      return absl::OkStatus();
+    }
     reason = left.ok() ? left->pause_reason : std::string(left.status().message());
     const std::size_t now_done = stored() + buried();
     if (now_done != done) progress = SteadyClock::now();

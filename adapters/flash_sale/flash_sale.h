@@ -165,6 +165,7 @@ class FlashSale {
   absl::Status open_sale(const std::filesystem::path& dir);
   absl::Status adopt_pending();
   [[nodiscard]] WorkerOptions worker_options(int number) const;
+  [[nodiscard]] std::vector<std::shared_ptr<OrderWorkerThread>> running_workers() const;
   absl::Status wait_for_workers(absl::FunctionRef<void(const std::string& note)> waiting);
   absl::Status store_here();
 
@@ -179,7 +180,7 @@ class FlashSale {
   std::mutex here_mutex_;                     // guards the next
   std::unique_ptr<OrderWorker> worker_here_;  // of drain() without running workers
   mutable std::mutex workers_mutex_;          // guards the next three
-  std::vector<std::unique_ptr<OrderWorkerThread>> workers_;
+  std::vector<std::shared_ptr<OrderWorkerThread>> workers_;
   std::size_t stored_ = 0;  // by workers that have ended
   std::size_t buried_ = 0;
 };

@@ -1,5 +1,7 @@
 // From the stream to the database, on good days and bad ones.
 #include <atomic>
+#include <chrono>
+#include <future>
 #include <sstream>
 #include <thread>
 
@@ -7,6 +9,7 @@
 #include <spdlog/logger.h>
 #include <spdlog/sinks/ostream_sink.h>
 
+#include "engine/sale/orders/backlog.h"
 #include "engine/sale/orders/consumers.h"
 #include "tests/sale/sale_fixture.h"
 
@@ -705,6 +708,36 @@ TEST_P(WorkerThreadTest, WaitingWorkerThreadStopsAtOnce) {
   while (thread->stored() < 5) std::this_thread::yield();  // then it waits again
   thread->stop();
   thread->stop();  // again: no effect
+}
+
+TEST_P(WorkerThreadTest, UpdatedCountsIncludeStoredOrders) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
+  accept(1, 5);
+  std::promise<void> stored;
+  std::promise<void> released;
+  bool is_held = false;
+  HookedBackend keyspace(backend_.keyspace(), {.after = [&](const Request&, const Reply&) {
+                           if (is_held || *has_unstored(backend_.client(), SaleKeys{})) return;
+                           is_held = true;
+                           stored.set_value();
+                           released.get_future().wait();
+                         }});
+  OrderWorkerThread thread(std::make_unique<OrderWorker>(
+      keyspace, backend_.orders(), SaleKeys{},
+      WorkerOptions{.consumer = "c", .claim_idle_ms = kHourMs, .block_ms = kHourMs}));
+  stored.get_future().wait();
+  EXPECT_EQ(thread.stored(), 0U);
+  const auto updated = std::async(std::launch::async, [&] {
+    thread.update_counts();
+    return thread.stored();
+  });
+  EXPECT_NE(updated.wait_for(std::chrono::seconds(0)), std::future_status::ready);
+  released.set_value();
+  updated.wait();
+  EXPECT_EQ(thread.stored(), 5U);
+  thread.update_counts();  // that waits for orders
+  thread.stop();
+  thread.update_counts();  // that has ended
 }
 
 TEST_P(WorkerThreadTest, UnstartedWorkerThreadStopsAtOnce) {

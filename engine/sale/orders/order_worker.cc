@@ -764,9 +764,10 @@ OrderWorkerThread::OrderWorkerThread(std::unique_ptr<OrderWorker> worker, std::i
 
 OrderWorkerThread::~OrderWorkerThread() { stop(); }
 
+/// A thread that is interrupted just before it begins to wait is interrupted again after this time.
+constexpr std::chrono::milliseconds kInterruptAgain{10};
+
 void OrderWorkerThread::stop() {
-  constexpr std::chrono::milliseconds kAgain{
-      10};  // it may have begun to wait after an interruption
   std::unique_lock lock(mutex_);
   stopping_ = true;
   changed_.notify_all();
@@ -774,10 +775,23 @@ void OrderWorkerThread::stop() {
     lock.unlock();
     worker_->interrupt();
     lock.lock();
-    changed_.wait_for(lock, kAgain, [this] { return has_ended_; });
+    changed_.wait_for(lock, kInterruptAgain, [this] { return has_ended_; });
   }
   lock.unlock();
   if (thread_.joinable()) thread_.join();
+}
+
+void OrderWorkerThread::update_counts() {
+  std::unique_lock lock(mutex_);
+  const auto is_counted = [this, before = steps_] {
+    return steps_ != before || is_pausing_ || has_ended_;
+  };
+  while (!is_counted()) {
+    lock.unlock();
+    worker_->interrupt();
+    lock.lock();
+    changed_.wait_for(lock, kInterruptAgain, is_counted);
+  }
 }
 
 std::string OrderWorkerThread::pause_reason() const {
@@ -793,9 +807,13 @@ void OrderWorkerThread::loop() {
     lost_ += step.lost;
 
     std::unique_lock lock(mutex_);
+    ++steps_;
+    changed_.notify_all();
     pause_reason_ = std::move(step.reason);
     if (step.kind == StepKind::kPaused) {
+      is_pausing_ = true;
       changed_.wait_for(lock, std::chrono::milliseconds(pause_ms_), [this] { return stopping_; });
+      is_pausing_ = false;
     }
     if (!stopping_) continue;
     has_ended_ = true;

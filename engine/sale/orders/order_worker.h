@@ -219,6 +219,9 @@ class OrderWorkerThread {
 
   /// Lets the current batch end, then ends; a wait for orders ends at once.
   void stop();
+  /// Returns once the counts below include the orders that have left the keyspace. A wait for orders
+  /// ends at once.
+  void update_counts();
 
   [[nodiscard]] std::size_t stored() const { return stored_.load(); }
   [[nodiscard]] std::size_t buried() const { return buried_.load(); }
@@ -236,9 +239,12 @@ class OrderWorkerThread {
   std::atomic<std::size_t> lost_{0};
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  bool stopping_ = false;     // guarded by mutex_
-  bool has_ended_ = false;    // guarded by mutex_
-  std::string pause_reason_;  // guarded by mutex_
+  // Guarded by mutex_:
+  bool stopping_ = false;
+  bool has_ended_ = false;
+  bool is_pausing_ = false;  // between two steps
+  std::uint64_t steps_ = 0;  // that are counted
+  std::string pause_reason_;
   std::thread thread_;
 };
 
