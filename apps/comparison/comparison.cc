@@ -152,7 +152,7 @@ absl::StatusOr<std::vector<StrategyResult>> Comparison::run(ShowProgress show) {
 
 absl::StatusOr<RushResult> Comparison::rush(const StrategyKind& kind, Forced forced, bool kill,
                                             const std::string& doing, ShowProgress show) {
-  // With a hash tag: the keys that recipes derive from it begin with it, too.
+  // With a hash tag, and unique: the keys that recipes derive from it contain it.
   prefix_ = fmt::format("{{rushgate:strategies:{}}}:", random_name());
   const std::size_t answered_before = progress_.answered;
   progress_.doing = fmt::format("{}: {}, {}", kind.letter, kind.name, doing);
@@ -286,7 +286,7 @@ absl::Status Comparison::remove_keys() {
   const auto client = redis_->open_client();
   std::string cursor = "0";
   do {
-    const Reply page = (*client)("SCAN", cursor, "MATCH", prefix_ + "*", "COUNT", 1'000);
+    const Reply page = (*client)("SCAN", cursor, "MATCH", "*" + prefix_ + "*", "COUNT", 1'000);
     if (page.is_error()) return absl::UnavailableError(page.text());
     cursor = page.elements()[0].text();
     for (const Reply& key : page.elements()[1].elements()) {

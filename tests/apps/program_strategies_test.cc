@@ -228,7 +228,8 @@ TEST(StrategiesRedisProgramTest, StrategiesRunThereAndLeaveNoKeys) {
     expect_known_faults(strategy);
     expect_rushes(strategy);
   }
-  EXPECT_EQ(connection.call(Request::of("KEYS", "*")), Reply::array({Reply::bulk("theirs")}));
+  const Reply keys = connection.call(Request::of("KEYS", "*"));
+  EXPECT_EQ(keys, Reply::array({Reply::bulk("theirs")})) << to_debug_string(keys);
 }
 
 TEST(StrategiesRedisProgramTest, WithoutServerItFails) {
