@@ -65,9 +65,10 @@ absl::Status CustomAdmission::check() const {
   for (const auto& [placeholder, name] :
        {std::pair(WordTemplate::Placeholder::kUser, "<user>"),
         std::pair(WordTemplate::Placeholder::kOrder, "<order>")}) {
-    const bool is_passed = std::ranges::any_of(arguments, [&](const std::string& word) {
-      return WordTemplate::parse(word)->has(placeholder);
-    });
+    const bool is_passed =
+        std::ranges::any_of(arguments, [wanted = placeholder](const std::string& word) {
+          return WordTemplate::parse(word)->has(wanted);
+        });
     if (!is_passed) return fault("arguments", absl::StrCat("none of them has ", name));
   }
   return absl::OkStatus();
