@@ -53,6 +53,7 @@ class FaultyStore final : public Store {
                                 std::size_t bytes_max, std::vector<StreamRun>& runs) override;
   absl::Status find_last_stream(std::uint64_t& stream) override;
   [[nodiscard]] Durability durability() const override { return store_.durability(); }
+  [[nodiscard]] bool keeps_state() const override { return store_.keeps_state(); }
   [[nodiscard]] std::size_t memory_bytes() const override { return store_.memory_bytes(); }
 
   static absl::Status default_error() { return absl::UnavailableError("injected fault"); }

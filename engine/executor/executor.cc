@@ -428,7 +428,8 @@ void Executor::work(Operation* own, TurnShare share) {
     const bool leaves_unfinished = has_unfinished();
     release_turn();
     if (is_manual()) service_.run_pending();
-    if (service_waits_.exchange(false) || leaves_unfinished) service_.kick();
+    const bool service_waits = service_waits_.load() && service_waits_.exchange(false);
+    if (service_waits || leaves_unfinished) service_.kick();
     if (queue_.empty()) return;
     if (is_done) return service_.kick();
     if (!try_take_turn()) return;
@@ -751,7 +752,8 @@ void Executor::update_next_due() {
     const std::int64_t sleep_ms = lacks_memory_ ? kLookAgainMs : wanted_ms;
     due_ms = std::min(due_ms, clock_->monotonic_ms() + sleep_ms);
   }
-  const std::int64_t previous_ms = next_due_ms_.exchange(due_ms, std::memory_order_relaxed);
+  const std::int64_t previous_ms = next_due_ms_.load(std::memory_order_relaxed);
+  next_due_ms_.store(due_ms, std::memory_order_relaxed);
   if (due_ms < previous_ms && !is_manual()) service_.wake_by(due_ms);
 }
 

@@ -33,18 +33,14 @@ void Changes::roll_back_to(const Mark& mark) {
 }
 
 void Changes::complete_records() {
-  std::string key;
-  std::string header;
   for (Object* object : touched_) {
     if (!object->attached) continue;  // its removal is recorded already
     if (object->type() == ValueType::kStream) object->stream().complete_records(records_);
     if (object->type() == ValueType::kSet) object->set().records().complete(records_, object->id);
     if (object->change != ObjectChange::kHeader) continue;
-    key.clear();
-    header.clear();
-    write_header_key(object->db, object->key, key);
-    write_header_value(*object, header);
-    records_.put(key, header);
+    records_.put_written(
+        [object](std::string& key) { write_header_key(object->db, object->key, key); },
+        [object](std::string& header) { write_header_value(*object, header); });
   }
 }
 

@@ -29,6 +29,9 @@ class Changes {
     std::size_t touched;
   };
 
+  /// `keeps_state`: as Store::keeps_state() of the store that gets records().
+  explicit Changes(bool keeps_state) : records_(keeps_state) {}
+
   /// Called before an object's value is changed. The following push_undo() does not throw.
   void reserve_undo(Object& object) {
     memory_.note(object);

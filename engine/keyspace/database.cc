@@ -15,6 +15,7 @@ namespace rushgate {
 namespace {
 
 void record_header_removal(Changes& changes, const Object& object) {
+  if (!changes.records().keeps_state()) return;
   std::string key;
   write_header_key(object.db, object.key, key);
   changes.records().remove(key);
@@ -60,7 +61,10 @@ Object& Database::attach(Detached detached) {
   attached.attached = true;
   const CountTables counting(*this);
   table_.insert(std::move(object));
-  if (attached.expire_at_ms != kNoExpiry) expiries_.insert(attached, std::move(expiry));
+  if (attached.expire_at_ms != kNoExpiry) {
+    expiries_.insert(attached, std::move(expiry));
+    note_expiring();
+  }
   memory().enter(attached);
   return attached;
 }
@@ -69,7 +73,10 @@ Database::Detached Database::detach(Object& object) {
   assert(object.attached && object.db == number_);
   const CountTables counting(*this);
   Detached detached;
-  if (object.expire_at_ms != kNoExpiry) detached.expiry = expiries_.take(object);
+  if (object.expire_at_ms != kNoExpiry) {
+    detached.expiry = expiries_.take(object);
+    note_expiring();
+  }
   table_.take(std::string_view(object.key), &detached.object);
   memory().leave(object);
   assert(detached.object.get() == &object);
@@ -86,16 +93,20 @@ void Database::reserve_for(std::string_view key) {
 Database::Expiries::Node Database::assign_expiry(Object& object, std::int64_t expire_at_ms,
                                                  Expiries::Node node) {
   const CountTables counting(*this);
-  const std::int64_t old = object.expire_at_ms;
-  if (old != kNoExpiry) node = expiries_.take(object);
+  if (expire_at_ms == kNoExpiry) {
+    node = expiries_.take(object);
+    object.expire_at_ms = kNoExpiry;
+    note_expiring();
+    return node;
+  }
   object.expire_at_ms = expire_at_ms;
-  if (expire_at_ms == kNoExpiry) return node;
   try {
     expiries_.insert(object, std::move(node));
   } catch (...) {  // out of memory: it had no node
-    object.expire_at_ms = old;
+    object.expire_at_ms = kNoExpiry;
     throw;
   }
+  note_expiring();
   return {};
 }
 
@@ -104,6 +115,7 @@ void Database::exchange(Database& other) {
   std::swap(expiries_, other.expiries_);
   for (Database* const db : {this, &other}) {
     db->forget_recent();
+    db->note_expiring();
     db->for_each([db](Object& object) { object.db = db->number_; });
   }
 }
@@ -233,9 +245,14 @@ void Database::set_expiry(Object& object, std::int64_t expire_at_ms) {
   const std::int64_t old = object.expire_at_ms;
   if (old == expire_at_ms) return;
   changes().reserve_undo();
-  changes().push_undo([this, &object, old, node = assign_expiry(object, expire_at_ms)]() mutable {
-    assign_expiry(object, old, std::move(node));
-  });
+  if (old != kNoExpiry && expire_at_ms != kNoExpiry) {
+    expiries_.move(object, expire_at_ms);
+    changes().push_undo([this, &object, old] { expiries_.move(object, old); });
+  } else {
+    changes().push_undo([this, &object, old, node = assign_expiry(object, expire_at_ms)]() mutable {
+      assign_expiry(object, old, std::move(node));
+    });
+  }
   changes().touch(object);
 }
 
@@ -263,6 +280,7 @@ void Database::drop_all() {
   memory().change(table_bytes(), 0);
   contents->table.swap(table_);
   std::swap(contents->expiries, expiries_);
+  note_expiring();
   forget_recent();
   contents->table.for_each([&](std::unique_ptr<Object>& object) {
     object->attached = false;
@@ -281,6 +299,7 @@ void Database::drop_all() {
     const std::size_t before = table_bytes();
     table_ = std::move(back->table);
     expiries_ = std::move(back->expiries);
+    note_expiring();
     memory().change(before, table_bytes());
     forget_recent();
   });
@@ -331,6 +350,8 @@ void Database::note_creation(std::string_view key) {
 }
 
 // ---- Expiry ----
+
+void Database::note_expiring() { keyspace_.note_expiring(number_, !expiries_.empty()); }
 
 std::optional<std::int64_t> Database::next_expiry_ms() const {
   if (expiries_.empty()) return std::nullopt;

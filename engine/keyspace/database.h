@@ -4,9 +4,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -125,37 +125,44 @@ class Database {
     }
     static bool matches(const Item& object, std::string_view key) { return object->key == key; }
   };
-  struct SoonerExpiry {
-    bool operator()(const Object* a, const Object* b) const {
-      return std::pair(a->expire_at_ms, std::string_view(a->key)) <
-             std::pair(b->expire_at_ms, std::string_view(b->key));
-    }
-  };
   using Table = SegmentedTable<ObjectEntry>;
 
-  /// Expiring objects in order of their times, which must not change while they are in here.
+  /// Expiring objects in order of their times, which only move() may change while they are in here.
+  /// Each object stores its place, so that no search is needed.
   class Expiries {
    public:
-    using Objects = std::set<Object*, SoonerExpiry>;
     /// The memory of a removed entry, for inserting it again; may be empty.
-    using Node = Objects::node_type;
+    using Node = ObjectsByExpiry::node_type;
 
     [[nodiscard]] std::size_t size() const { return objects_.size(); }
     [[nodiscard]] bool empty() const { return objects_.empty(); }
     [[nodiscard]] Object& first() const { return **objects_.begin(); }
     /// Throws nothing if `node` is not empty.
     void insert(Object& object, Node node = {}) {
+      // A new expiry is often the last one.
+      const auto last = objects_.end();
       if (node.empty()) {
-        objects_.insert(&object);
+        object.expiry_place = objects_.insert(last, &object);
       } else {
         node.value() = &object;
-        objects_.insert(std::move(node));
+        object.expiry_place = objects_.insert(last, std::move(node));
       }
       times_ += static_cast<std::uint64_t>(object.expire_at_ms);
     }
     Node take(Object& object) {
       times_ -= static_cast<std::uint64_t>(object.expire_at_ms);
-      return objects_.extract(&object);
+      return objects_.extract(object.expiry_place);
+    }
+    /// Changes the time of an object that is in here. Needs no memory.
+    void move(Object& object, std::int64_t expire_at_ms) {
+      if (keeps_place(object, expire_at_ms)) {
+        times_ += static_cast<std::uint64_t>(expire_at_ms - object.expire_at_ms);
+        object.expire_at_ms = expire_at_ms;
+        return;
+      }
+      Node node = take(object);
+      object.expire_at_ms = expire_at_ms;
+      insert(object, std::move(node));
     }
     /// Returns the sum over all entries; negative if most have expired.
     [[nodiscard]] std::int64_t sum_of_ttls_ms(std::int64_t now_ms) const {
@@ -165,7 +172,17 @@ class Database {
     [[nodiscard]] std::size_t memory_bytes() const { return tree_bytes<Object*>(size()); }
 
    private:
-    Objects objects_;
+    /// Returns true if the object stays between its neighbours.
+    [[nodiscard]] bool keeps_place(const Object& object, std::int64_t expire_at_ms) const {
+      const ObjectsByExpiry::const_iterator place = object.expiry_place;
+      if (expire_at_ms >= object.expire_at_ms) {
+        const auto next = std::next(place);
+        return next == objects_.end() || expire_at_ms <= (*next)->expire_at_ms;
+      }
+      return place == objects_.begin() || (*std::prev(place))->expire_at_ms <= expire_at_ms;
+    }
+
+    ObjectsByExpiry objects_;
     std::uint64_t times_ = 0;  // their sum, modulo 2^64
   };
 
@@ -201,12 +218,14 @@ class Database {
   Object& attach(Detached detached);
   Detached detach(Object& object);
   void reserve_for(std::string_view key);
-  /// Returns the object's entry if it no longer expires. Throws nothing if it expired before, or if
-  /// given the entry that it had then.
+  /// Adds or removes the expiry of an object. Returns the object's entry if it no longer expires.
+  /// Throws nothing if it expired before, or if given the entry that it had then.
   Expiries::Node assign_expiry(Object& object, std::int64_t expire_at_ms, Expiries::Node node = {});
   void exchange(Database& other);
 
   void note_creation(std::string_view key);
+  /// To be called when the first key gets an expiry, or the last one loses it.
+  void note_expiring();
 
   Object*& recent(std::string_view key);
   void forget_recent() { recent_.fill(nullptr); }

@@ -1,6 +1,7 @@
 #include "engine/keyspace/keyspace.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -251,7 +252,8 @@ class KeyspaceLoader {
       std::numeric_limits<std::uint64_t>::max();  // a string's id is not stored: any value will do
 };
 
-Keyspace::Keyspace(Store& store, std::uint64_t seed) : store_(store), seed_(seed), random_(seed) {
+Keyspace::Keyspace(Store& store, std::uint64_t seed)
+    : store_(store), seed_(seed), random_(seed), changes_(store.keeps_state()) {
   for (std::size_t i = 0; i < kDatabases; ++i) {
     databases_[i] = std::make_unique<Database>(*this, static_cast<std::uint8_t>(i));
   }
@@ -328,8 +330,9 @@ std::size_t Keyspace::remove_expired(std::size_t count_max) {
 
 std::optional<std::int64_t> Keyspace::next_expiry_ms() const {
   std::optional<std::int64_t> next;
-  for (const auto& database : databases_) {
-    const auto candidate = database->next_expiry_ms();
+  for (unsigned left = expiring_; left != 0; left &= left - 1) {
+    const auto candidate =
+        databases_[static_cast<std::size_t>(std::countr_zero(left))]->next_expiry_ms();
     if (candidate && (!next || *candidate < *next)) next = candidate;
   }
   return next;

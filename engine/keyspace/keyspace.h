@@ -99,6 +99,11 @@ class Keyspace {
   /// Removes up to `count_max` expired keys over all databases. Returns their number.
   std::size_t remove_expired(std::size_t count_max);
   [[nodiscard]] std::optional<std::int64_t> next_expiry_ms() const;
+  /// For Database: whether any of its keys expires.
+  void note_expiring(std::uint8_t db, bool expires) {
+    const auto bit = static_cast<std::uint16_t>(1U << db);
+    expiring_ = static_cast<std::uint16_t>(expires ? expiring_ | bit : expiring_ & ~bit);
+  }
 
   /// FLUSHALL.
   void remove_all();
@@ -125,6 +130,7 @@ class Keyspace {
   EncodingLimits limits_;
   std::int64_t now_ms_ = 0;
   std::uint64_t next_object_id_ = 1;
+  std::uint16_t expiring_ = 0;  // bit i: a key of database i expires
   KeyCounts counts_;
   KeyListener* listener_ = nullptr;
   LazyFree lazy_free_;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -39,6 +40,14 @@ enum class ObjectChange : std::uint8_t {
   kHeader,    // the header, and buffered elements
 };
 
+struct Object;
+
+/// Orders objects by their expiry times.
+struct SoonerExpiry {
+  bool operator()(const Object* a, const Object* b) const;
+};
+using ObjectsByExpiry = std::multiset<Object*, SoonerExpiry>;
+
 /// Its address does not change. Only the keyspace's mutators change it.
 struct Object {
   explicit Object(std::string_view its_key, Value its_value = StringValue(std::int64_t{0}))
@@ -48,11 +57,13 @@ struct Object {
   Value value;
   std::uint64_t id = 0;  // identifies its elements' records in the store. Unique among all objects;
                          // not stored for a string
-  std::int64_t expire_at_ms = kNoExpiry;  // ms since 1970 UTC
-  std::uint8_t db = 0;                    // number of its database
-  bool attached = false;                  // in its database's table; false once removed
-  bool is_noted = false;                  // MemoryCount must count it again
-  bool is_newborn = false;                // created since the newest savepoint (Changes)
+  std::int64_t expire_at_ms = kNoExpiry;   // ms since 1970 UTC
+  ObjectsByExpiry::iterator expiry_place;  // in its database's index; only while it is attached and
+                                           // expires
+  std::uint8_t db = 0;                     // number of its database
+  bool attached = false;                   // in its database's table; false once removed
+  bool is_noted = false;                   // MemoryCount must count it again
+  bool is_newborn = false;                 // created since the newest savepoint (Changes)
   ObjectChange change = ObjectChange::kNone;
   std::uint64_t revision = 0;     // changes whenever WATCH must see a change;
                                   // for a hash also when a change is undone
@@ -81,6 +92,10 @@ struct Object {
     if (type() == ValueType::kStream) stream().drop_cache();
   }
 };
+
+inline bool SoonerExpiry::operator()(const Object* a, const Object* b) const {
+  return a->expire_at_ms < b->expire_at_ms;
+}
 
 /// Returns the reply of TYPE: "string", "hash", "set", "stream", "list", "zset".
 std::string_view type_name(ValueType type);

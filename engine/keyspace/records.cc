@@ -190,9 +190,18 @@ std::string element_prefix(RecordKind kind, std::uint64_t object_id) {
   return prefix;
 }
 
+namespace {
+
+void write_element_key(RecordKind kind, std::uint64_t object_id, std::string_view element,
+                       std::string& out) {
+  RecordWriter(out).byte(static_cast<std::uint8_t>(kind)).fixed64(object_id).scalar(element);
+}
+
+}  // namespace
+
 std::string element_key(RecordKind kind, std::uint64_t object_id, std::string_view element) {
-  std::string key = element_prefix(kind, object_id);
-  RecordWriter(key).scalar(element);
+  std::string key;
+  write_element_key(kind, object_id, element, key);
   return key;
 }
 
@@ -204,16 +213,19 @@ std::string position_key(std::uint64_t object_id, std::uint64_t position) {
 
 void put_element(StoreBatch& batch, std::uint64_t object_id, std::string_view element,
                  std::string_view value) {
-  batch.put(element_key(RecordKind::kElement, object_id, element), value);
+  batch.put_written(
+      [=](std::string& out) { write_element_key(RecordKind::kElement, object_id, element, out); },
+      [=](std::string& out) { out.append(value); });
 }
 
 void put_score(StoreBatch& batch, std::uint64_t object_id, std::string_view member, double score) {
-  std::string value;
-  RecordWriter(value).real(score);
-  put_element(batch, object_id, member, value);
+  batch.put_written(
+      [=](std::string& out) { write_element_key(RecordKind::kElement, object_id, member, out); },
+      [=](std::string& out) { RecordWriter(out).real(score); });
 }
 
 void remove_element(StoreBatch& batch, std::uint64_t object_id, std::string_view element) {
+  if (!batch.keeps_state()) return;
   batch.remove(element_key(RecordKind::kElement, object_id, element));
 }
 

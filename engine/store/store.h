@@ -66,6 +66,9 @@ class Store {
 
   [[nodiscard]] virtual Durability durability() const = 0;
 
+  /// Returns false if the store drops state records. A batch for it need not have any. Constant.
+  [[nodiscard]] virtual bool keeps_state() const { return true; }
+
   /// Returns the memory that the store uses permanently. It counts towards the memory limit.
   [[nodiscard]] virtual std::size_t memory_bytes() const { return 0; }
 };

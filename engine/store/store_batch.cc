@@ -13,6 +13,8 @@ struct OperationHead {
   std::uint32_t value_bytes;
 };
 
+constexpr std::size_t kBytesMax = std::numeric_limits<std::uint32_t>::max();
+
 struct StreamKey {
   std::uint64_t stream;
   StreamId id;
@@ -28,7 +30,6 @@ T read_as(const char* from) {
 }  // namespace
 
 void StoreBatch::add(Operation operation, std::string_view key, std::string_view value) {
-  constexpr std::size_t kBytesMax = std::numeric_limits<std::uint32_t>::max();
   if (key.size() > kBytesMax || value.size() > kBytesMax) throw std::length_error("a record");
   const OperationHead head{static_cast<std::uint32_t>(key.size()),
                            static_cast<std::uint32_t>(value.size())};
@@ -40,6 +41,23 @@ void StoreBatch::add(Operation operation, std::string_view key, std::string_view
   to += sizeof(head);
   if (!key.empty()) std::memcpy(to, key.data(), key.size());
   if (!value.empty()) std::memcpy(to + key.size(), value.data(), value.size());
+}
+
+std::size_t StoreBatch::begin_record(Operation operation) {
+  const std::size_t begin = bytes_.size();
+  bytes_.resize(begin + 1 + sizeof(OperationHead));
+  bytes_[begin] = static_cast<char>(operation);
+  return begin;
+}
+
+void StoreBatch::end_record(std::size_t begin, std::size_t key_end) {
+  const std::size_t key_begin = begin + 1 + sizeof(OperationHead);
+  const std::size_t key_bytes = key_end - key_begin;
+  const std::size_t value_bytes = bytes_.size() - key_end;
+  if (key_bytes > kBytesMax || value_bytes > kBytesMax) throw std::length_error("a record");
+  const OperationHead head{static_cast<std::uint32_t>(key_bytes),
+                           static_cast<std::uint32_t>(value_bytes)};
+  std::memcpy(bytes_.data() + begin + 1, &head, sizeof(head));
 }
 
 void StoreBatch::add_stream(Operation operation, std::uint64_t stream, StreamId id,

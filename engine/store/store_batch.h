@@ -32,10 +32,35 @@ class StoreBatch {
     virtual void drop_streams(std::uint64_t first, std::uint64_t last) = 0;
   };
 
-  void put(std::string_view key, std::string_view value) { add(Operation::kPut, key, value); }
-  void remove(std::string_view key) { add(Operation::kRemove, key, {}); }
+  StoreBatch() = default;
+  /// A batch for a store that keeps no state records drops them (Store::keeps_state()).
+  explicit StoreBatch(bool keeps_state) : keeps_state_(keeps_state) {}
+  [[nodiscard]] bool keeps_state() const { return keeps_state_; }
+
+  void put(std::string_view key, std::string_view value) {
+    if (keeps_state_) add(Operation::kPut, key, value);
+  }
+  /// The same, where `write_key(std::string&)` and `write_value(std::string&)` append the key and
+  /// the value to the batch's own bytes.
+  template <class WriteKey, class WriteValue>
+  void put_written(WriteKey write_key, WriteValue write_value) {
+    if (!keeps_state_) return;
+    const std::size_t begin = begin_record(Operation::kPut);
+    try {
+      write_key(bytes_);
+      const std::size_t key_end = bytes_.size();
+      write_value(bytes_);
+      end_record(begin, key_end);
+    } catch (...) {
+      bytes_.resize(begin);
+      throw;
+    }
+  }
+  void remove(std::string_view key) {
+    if (keeps_state_) add(Operation::kRemove, key, {});
+  }
   void remove_range(std::string_view begin, std::string_view end) {
-    add(Operation::kRemoveRange, begin, end);
+    if (keeps_state_) add(Operation::kRemoveRange, begin, end);
   }
   void append_run(std::uint64_t stream, StreamId first, std::string_view bytes) {
     add_stream(Operation::kAppendRun, stream, first, bytes);
@@ -83,11 +108,15 @@ class StoreBatch {
   };
 
   void add(Operation operation, std::string_view key, std::string_view value);
+  /// Appends the head of a record, which end_record() fills in. Returns where it begins.
+  std::size_t begin_record(Operation operation);
+  void end_record(std::size_t begin, std::size_t key_end);
   void add_stream(Operation operation, std::uint64_t stream, StreamId id, std::string_view bytes);
 
   std::string
       bytes_;  // operation (1), length of key (4), length of value (4), key, value; repeated
   bool is_sync_deferred_ = false;
+  bool keeps_state_ = true;
 };
 
 }  // namespace rushgate

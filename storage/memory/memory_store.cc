@@ -210,6 +210,7 @@ absl::Status MemoryStore::load(
 }
 
 absl::Status MemoryStore::commit(const StoreBatch& batch) {
+  if (batch.empty()) return absl::OkStatus();
   Writer writer(*this);
   batch.visit(writer);
   writer.apply();

@@ -37,6 +37,7 @@ class MemoryStore final : public Store {
                                 std::size_t bytes_max, std::vector<StreamRun>& runs) override;
   absl::Status find_last_stream(std::uint64_t& stream) override;
   [[nodiscard]] Durability durability() const override { return Durability::kMemory; }
+  [[nodiscard]] bool keeps_state() const override { return options_.keep_state; }
   /// Returns the memory of the segments. State records do not count.
   [[nodiscard]] std::size_t memory_bytes() const override { return stream_bytes_; }
 

@@ -1,16 +1,25 @@
 #include "engine/keyspace/database.h"
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <random>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
+#include "engine/keyspace/hashes.h"
 #include "engine/keyspace/keyspace.h"
 #include "engine/keyspace/records.h"
+#include "engine/keyspace/sets.h"
+#include "engine/keyspace/sorted_sets.h"
 #include "engine/keyspace/strings.h"
 #include "storage/memory/memory_store.h"
+#include "tests/null_store.h"
 #include "tests/random_seed.h"
 
 namespace rushgate {
@@ -92,6 +101,138 @@ TEST(DatabaseTest, FindMatchesModelAfterChangesAndRollbacks) {
     if (random() % 2 == 0) {
       ASSERT_TRUE(keyspace.commit().ok());
     }
+  }
+}
+
+/// Counts the bytes of the records that it is given.
+class RecordBytes final : public NullStore {
+ public:
+  explicit RecordBytes(bool keeps_state) : keeps_state_(keeps_state) {}
+  absl::Status commit(const StoreBatch& batch) override {
+    bytes += batch.size_bytes();
+    return absl::OkStatus();
+  }
+  [[nodiscard]] bool keeps_state() const override { return keeps_state_; }
+
+  std::size_t bytes = 0;
+
+ private:
+  const bool keeps_state_;
+};
+
+TEST(DatabaseTest, StoreThatDropsStateGetsNoStateRecords) {
+  for (const bool keeps_state : {false, true}) {
+    RecordBytes store(keeps_state);
+    Keyspace keyspace(store, 1);
+    Database& db = keyspace.db(0);
+    db.set_expiry(strings::set(db, "string", StringValue("value")), 5);
+    Object& hash = hashes::create(db, "hash");
+    hashes::set(db, hash, "field", "value");
+    hashes::set(db, hash, "other", "value");
+    hashes::remove(db, hash, "other");
+    sorted_sets::set(db, sorted_sets::create(db, "sorted set"), "member", 1.5);
+    sets::add(db, sets::create(db, "set"), "member");
+    ASSERT_TRUE(keyspace.commit().ok());
+    EXPECT_EQ(store.bytes > 0, keeps_state);
+    store.bytes = 0;
+    db.remove(hash);
+    db.remove_all();
+    ASSERT_TRUE(keyspace.commit().ok());
+    EXPECT_EQ(store.bytes > 0, keeps_state);
+  }
+}
+
+/// Keys of two databases, some of which expire, next to a model of them.
+class ExpiryIndexTest : public testing::Test {
+ protected:
+  using Times = std::map<std::string, std::int64_t>;  // of keys, or kNoExpiry
+
+  static constexpr std::int64_t kSpanMs = 20;  // short, so that times are often equal
+
+  std::int64_t any_time() { return static_cast<std::int64_t>(random_() % kSpanMs) + 1; }
+  Database& db(std::size_t number) { return keyspace_.db(kNumbers[number]); }
+
+  void change() {
+    const std::size_t number = random_() % kNumbers.size();
+    const std::string key = "k" + std::to_string(random_() % 30);
+    Times& times = expected_[number];
+    Object* const object = db(number).find(key);
+    const std::size_t kind = random_() % 40;
+    if (kind == 0) {
+      db(number).remove_all();
+      times.clear();
+    } else if (kind == 1) {
+      db(0).swap(db(1));
+      std::swap(expected_[0], expected_[1]);
+    } else if (object == nullptr) {
+      strings::set(db(number), key, StringValue(std::int64_t{1}));
+      times[key] = kNoExpiry;
+    } else if (kind < 8) {
+      db(number).remove(*object);
+      times.erase(key);
+    } else {
+      times[key] = kind < 12 ? kNoExpiry : any_time();
+      db(number).set_expiry(*object, times[key]);
+    }
+  }
+
+  void expect_all() {
+    std::optional<std::int64_t> next;
+    for (std::size_t number = 0; number < kNumbers.size(); ++number) {
+      std::size_t expiring = 0;
+      std::int64_t sum = 0;
+      for (const auto& [key, time] : expected_[number]) {
+        if (time == kNoExpiry) continue;
+        ++expiring;
+        sum += time;
+        next = std::min(time, next.value_or(time));
+      }
+      ASSERT_EQ(db(number).expiring(), expiring);
+      ASSERT_EQ(db(number).average_ttl_ms(),
+                expiring == 0 ? 0 : sum / static_cast<std::int64_t>(expiring));
+    }
+    ASSERT_EQ(keyspace_.next_expiry_ms(), next);
+  }
+
+  static constexpr std::array<std::size_t, 2> kNumbers = {0, 5};
+  const std::uint64_t seed_ = random_seed();
+  std::mt19937_64 random_{seed_};
+  MemoryStore store_;
+  Keyspace keyspace_{store_, seed_};
+  std::array<Times, 2> expected_;
+};
+
+TEST_F(ExpiryIndexTest, FollowsAnyChangeAndRollback) {
+  SCOPED_TRACE(seed_text(seed_));
+  for (int step = 0; step < 2'000; ++step) {
+    const auto before = expected_;
+    const Changes::Mark mark = keyspace_.changes().mark();
+    for (std::size_t changes = random_() % 8; changes > 0; --changes) change();
+    if (random_() % 3 == 0) {
+      keyspace_.changes().roll_back_to(mark);
+      expected_ = before;
+    }
+    expect_all();
+    if (random_() % 2 == 0) {
+      ASSERT_TRUE(keyspace_.commit().ok());
+    }
+  }
+}
+
+TEST_F(ExpiryIndexTest, KeysExpireInOrderOfTime) {
+  SCOPED_TRACE(seed_text(seed_));
+  for (int changes = 0; changes < 500; ++changes) change();
+  keyspace_.set_now_ms(kSpanMs);
+  std::int64_t time = 0;
+  while (const auto next = keyspace_.next_expiry_ms()) {
+    ASSERT_LE(time, *next);
+    time = *next;
+    ASSERT_EQ(keyspace_.remove_expired(1), 1U);
+  }
+  for (std::size_t number = 0; number < kNumbers.size(); ++number) {
+    EXPECT_EQ(db(number).expiring(), 0U);
+    std::erase_if(expected_[number], [](const auto& entry) { return entry.second != kNoExpiry; });
+    EXPECT_EQ(db(number).size(), expected_[number].size());
   }
 }
 
