@@ -52,6 +52,9 @@ class NativeCall {
 
   // ---- Strings ----
   virtual std::optional<std::string> get(std::string_view key) = 0;  // GET
+  /// The same without a copy. Returns false if there is no value; else calls `visit`, which must not
+  /// change anything.
+  virtual bool get(std::string_view key, absl::FunctionRef<void(std::string_view value)> visit) = 0;
   /// Sets `key` to a string that expires at `at_ms`, as expire_at(). Replaces any value.
   virtual void set_until(std::string_view key, std::string_view value,
                          std::int64_t at_ms) = 0;                                    // SET … PXAT
@@ -92,6 +95,21 @@ class NativeCall {
   virtual std::size_t set_add_integers(std::string_view key, std::span<const std::int64_t> members,
                                        std::size_t new_max, std::span<bool> is_new) = 0;
   virtual std::int64_t set_size(std::string_view key) = 0;  // SCARD
+
+  // ---- Sorted sets ----
+  virtual std::int64_t sorted_set_size(std::string_view key) = 0;  // ZCARD
+  struct Scores {
+    double lowest;
+    double greatest;
+  };
+  /// ZRANGE … WITHSCORES of the first and the last member. Returns nothing if there is no sorted set.
+  virtual std::optional<Scores> sorted_set_scores(std::string_view key) = 0;
+  /// Returns true if the member is new; otherwise does nothing. The score must not be NaN.
+  virtual bool sorted_set_add(std::string_view key, std::string_view member,
+                              double score) = 0;  // ZADD … NX
+  /// Removes the members with scores of at most `score_max`. Returns their number.
+  virtual std::size_t sorted_set_remove_up_to(std::string_view key,
+                                              double score_max) = 0;  // ZREMRANGEBYSCORE … -inf
 
   // ---- Streams ----
   /// XINFO STREAM, last-generated-id. Returns the time in that id, ms since 1970 UTC; 0 if there is

@@ -28,13 +28,10 @@ namespace {
 class ScriptCaller final : public CommandCaller {
  public:
   ScriptCaller(CommandContext& context, bool read_only)
-      : services_(context.services()), read_only_(read_only) {
-    session_.id = context.session().id;
-    session_.db = context.session().db;
-  }
+      : services_(context.services()), client_(context.session()), read_only_(read_only) {}
 
   Reply call(RequestView request) override {
-    CommandContext context(services_, session_, request, CommandContext::Origin::kScript,
+    CommandContext context(services_, session(), request, CommandContext::Origin::kScript,
                            read_only_);
     Reply reply = run_command(context);
     if (reply.is_error()) last_error_ = reply.text();
@@ -45,16 +42,29 @@ class ScriptCaller final : public CommandCaller {
     return find_command(request) != nullptr;
   }
 
-  void set_protocol(int protocol) override { session_.protocol = protocol; }
+  void set_protocol(int protocol) override { session().protocol = protocol; }
 
   [[nodiscard]] bool refuses_growth() const override { return services_.refuses_growth; }
+  /// As after a command that writes: a script is not stopped half-way.
+  void note_write() override { services_.refuses_growth = false; }
 
   /// Returns the message of the last error reply; empty if there was none.
   [[nodiscard]] const std::string& last_error() const { return last_error_; }
 
  private:
+  /// Made by the first command: a native script may need none.
+  Session& session() {
+    if (!session_) {
+      session_.emplace();
+      session_->id = client_.id;
+      session_->db = client_.db;
+    }
+    return *session_;
+  }
+
   CommandServices& services_;
-  Session session_;
+  const Session& client_;
+  std::optional<Session> session_;
   const bool read_only_;
   std::string last_error_;
 };

@@ -49,6 +49,21 @@ bool remove(Database& db, Object& object, std::string_view member) {
   return true;
 }
 
+void remove_first(Database& db, Object& object, std::size_t count) {
+  SortedSetValue& value = object.sorted_set();
+  for (; count > 0; --count) {
+    const SortedSetElement& first = value.at(0);
+    db.changes().reserve_undo(object);
+    remove_element(db.changes().records(), object.id, first.member());
+    SortedSetValue::Erased erased = value.erase(first.member());
+    db.changes().push_undo(object, [&value, erased = std::move(erased)]() mutable {
+      value.take_back(std::move(erased));
+    });
+    ++object.revision;
+  }
+  if (value.size() == 0) db.remove(object);
+}
+
 bool is_small(const EncodingLimits& limits, std::span<const ScoredMember> members) {
   return static_cast<std::int64_t>(members.size()) <= limits.zset_entries &&
          std::ranges::all_of(members, [&](const ScoredMember& element) {

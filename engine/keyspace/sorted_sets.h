@@ -1,6 +1,7 @@
 // Mutators of sorted sets.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,6 +25,10 @@ bool set(Database& db, Object& object, std::string_view member, double score);
 /// Returns false if there was none. The last member takes the key with it: `object` is invalid
 /// then. `member` must not be a view of the element.
 bool remove(Database& db, Object& object, std::string_view member);
+
+/// Removes the `count` lowest members, which must exist. The last member takes the key with it, as in
+/// remove().
+void remove_first(Database& db, Object& object, std::size_t count);
 
 /// Returns true if Redis would keep these members as a listpack.
 bool is_small(const EncodingLimits& limits, std::span<const ScoredMember> members);

@@ -1,6 +1,7 @@
 #include "engine/script/native_host.h"
 
 #include <cassert>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "engine/keyspace/hashes.h"
 #include "engine/keyspace/keyspace.h"
 #include "engine/keyspace/sets.h"
+#include "engine/keyspace/sorted_sets.h"
 #include "engine/keyspace/streams.h"
 #include "engine/keyspace/strings.h"
 #include "engine/script/script_errors.h"
@@ -48,6 +50,7 @@ class KeyspaceCall final : public NativeCall {
   void expire_at(std::string_view key, std::int64_t at_ms) override;
 
   std::optional<std::string> get(std::string_view key) override;
+  bool get(std::string_view key, absl::FunctionRef<void(std::string_view value)> visit) override;
   void set_until(std::string_view key, std::string_view value, std::int64_t at_ms) override;
   std::optional<std::int64_t> get_integer(std::string_view key) override;
   std::int64_t increment_by(std::string_view key, std::int64_t amount) override;
@@ -70,6 +73,11 @@ class KeyspaceCall final : public NativeCall {
   std::size_t set_add_integers(std::string_view key, std::span<const std::int64_t> members,
                                std::size_t new_max, std::span<bool> is_new) override;
   std::int64_t set_size(std::string_view key) override;
+
+  std::int64_t sorted_set_size(std::string_view key) override;
+  std::optional<Scores> sorted_set_scores(std::string_view key) override;
+  bool sorted_set_add(std::string_view key, std::string_view member, double score) override;
+  std::size_t sorted_set_remove_up_to(std::string_view key, double score_max) override;
 
   std::int64_t stream_last_ms(std::string_view key) override;
   StreamId stream_append(std::string_view key, std::span<const Field> fields) override;
@@ -113,6 +121,7 @@ void KeyspaceCall::expire_at(std::string_view key, std::int64_t at_ms) {
   assert(at_ms > call_.now_ms);
   Object* const object = db_.find(key);
   assert(object != nullptr);
+  call_.caller.note_write();
   db_.set_expiry(*object, at_ms);
 }
 
@@ -122,6 +131,19 @@ std::optional<std::string> KeyspaceCall::get(std::string_view key) {
   Object* const object = find(key, ValueType::kString);
   if (object == nullptr) return std::nullopt;
   return object->string().bytes();
+}
+
+bool KeyspaceCall::get(std::string_view key,
+                       absl::FunctionRef<void(std::string_view value)> visit) {
+  Object* const object = find(key, ValueType::kString);
+  if (object == nullptr) return false;
+  const StringValue& value = object->string();
+  if (value.is_integer()) {
+    visit(DecimalText(*value.integer()));
+  } else {
+    visit(value.text());
+  }
+  return true;
 }
 
 void KeyspaceCall::set_until(std::string_view key, std::string_view value, std::int64_t at_ms) {
@@ -239,6 +261,41 @@ std::size_t KeyspaceCall::set_add_integers(std::string_view key,
 std::int64_t KeyspaceCall::set_size(std::string_view key) {
   Object* const object = find(key, ValueType::kSet);
   return object == nullptr ? 0 : static_cast<std::int64_t>(object->set().size());
+}
+
+// ---- Sorted sets ----
+
+std::int64_t KeyspaceCall::sorted_set_size(std::string_view key) {
+  Object* const object = find(key, ValueType::kSortedSet);
+  return object == nullptr ? 0 : static_cast<std::int64_t>(object->sorted_set().size());
+}
+
+std::optional<NativeCall::Scores> KeyspaceCall::sorted_set_scores(std::string_view key) {
+  Object* const object = find(key, ValueType::kSortedSet);
+  if (object == nullptr) return std::nullopt;
+  const SortedSetValue& value = object->sorted_set();
+  return Scores{.lowest = value.at(0).score, .greatest = value.at(value.size() - 1).score};
+}
+
+bool KeyspaceCall::sorted_set_add(std::string_view key, std::string_view member, double score) {
+  assert(!std::isnan(score));
+  Object* object = find_to_grow(key, ValueType::kSortedSet);
+  if (object == nullptr) {
+    object = &sorted_sets::create(db_, key);
+  } else if (object->sorted_set().score(member)) {
+    return false;
+  }
+  return sorted_sets::set(db_, *object, member, score);
+}
+
+std::size_t KeyspaceCall::sorted_set_remove_up_to(std::string_view key, double score_max) {
+  call_.caller.note_write();
+  Object* const object = find(key, ValueType::kSortedSet);
+  if (object == nullptr) return 0;
+  const std::size_t count = object->sorted_set().count_before(
+      [score_max](const SortedSetElement& element) { return element.score <= score_max; });
+  sorted_sets::remove_first(db_, *object, count);
+  return count;
 }
 
 // ---- Streams ----

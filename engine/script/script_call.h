@@ -27,6 +27,8 @@ class CommandCaller {
 
   /// Returns true if maxmemory refuses growth now. False once the script has written.
   [[nodiscard]] virtual bool refuses_growth() const { return false; }
+  /// Reports that the script has written other than by call().
+  virtual void note_write() {}
 };
 
 /// Called about a hundred times a second while a script exceeds its time limit.

@@ -210,6 +210,15 @@ void window_grants(benchmark::State& state) {
                                         .window_ms = 60'000});
   take(state, *limiter);
 }
+/// The same. Each window holds about a hundred grants: for each one that comes, one leaves.
+void window_exact_grants(benchmark::State& state) {
+  static const auto limiter =
+      *SlidingWindow::create(engine(), {.key_prefix = "many-exact:",
+                                        .kind = SlidingWindowOptions::Kind::kExact,
+                                        .maximum = SlidingWindow::kExactMaximumMax,
+                                        .window_ms = 100});
+  take(state, *limiter);
+}
 void window_approximate(benchmark::State& state) {
   static const auto limiter =
       *SlidingWindow::create(engine(), window_of(SlidingWindowOptions::Kind::kApproximate));
@@ -221,6 +230,7 @@ BENCHMARK(bucket_refuses)->UseRealTime();
 BENCHMARK(bucket_grants_in_batches)->UseRealTime();
 BENCHMARK(bucket_redis)->UseRealTime();
 BENCHMARK(window_exact)->UseRealTime();
+BENCHMARK(window_exact_grants)->UseRealTime();
 BENCHMARK(window_grants)->UseRealTime();
 BENCHMARK(window_approximate)->UseRealTime();
 

@@ -106,6 +106,15 @@ TEST_F(NativeHostTest, StringsThatExpire) {
     EXPECT_EQ(call.get("s"), "a");
     call.set_until("s", "12", kNowMs + 20);
     EXPECT_EQ(call.get("s"), "12");
+    std::string visited;
+    const auto visit = [&](std::string_view value) { visited = value; };
+    EXPECT_TRUE(call.get("s", visit));
+    EXPECT_EQ(visited, "12");
+    call.set_until("s", "text", kNowMs + 20);
+    EXPECT_TRUE(call.get("s", visit));
+    EXPECT_EQ(visited, "text");
+    EXPECT_FALSE(call.get("none", visit));
+    call.set_until("s", "12", kNowMs + 20);
     call.hash_set("h", "f", "v");
     call.expire_at("h", kNowMs + 30);
     call.hash_set("other", "f", "v");
@@ -233,6 +242,43 @@ TEST_F(NativeHostTest, CommandsAnswerInResp2AndErrorsAreValues) {
             Reply::integer(1));
 }
 
+TEST_F(NativeHostTest, SortedSets) {
+  run([](NativeCall& call) {
+    EXPECT_EQ(call.sorted_set_size("z"), 0);
+    EXPECT_FALSE(call.sorted_set_scores("z").has_value());
+    EXPECT_EQ(call.sorted_set_remove_up_to("z", 5), 0U);
+    EXPECT_TRUE(call.sorted_set_add("z", "b", 2));
+    EXPECT_TRUE(call.sorted_set_add("z", "a", 1));
+    EXPECT_TRUE(call.sorted_set_add("z", "c", 3));
+    EXPECT_FALSE(call.sorted_set_add("z", "c", 7)) << "it is there";
+    EXPECT_EQ(call.sorted_set_size("z"), 3);
+    return Reply::ok();
+  });
+  run([](NativeCall& call) {
+    const auto scores = call.sorted_set_scores("z");
+    EXPECT_EQ(scores->lowest, 1);
+    EXPECT_EQ(scores->greatest, 3);
+    EXPECT_EQ(call.sorted_set_remove_up_to("z", 0), 0U);
+    EXPECT_EQ(call.sorted_set_remove_up_to("z", 2), 2U) << "the bound is inclusive";
+    EXPECT_EQ(call.sorted_set_scores("z")->lowest, 3);
+    return Reply::ok();
+  });
+  run([](NativeCall& call) -> Reply {
+    EXPECT_EQ(call.sorted_set_remove_up_to("z", 9), 1U);
+    EXPECT_TRUE(call.sorted_set_add("z", "d", 4)) << "the key is another one now";
+    EXPECT_EQ(call.sorted_set_remove_up_to("z", 9), 1U);
+    throw ScriptError("ERR no");
+  });
+  const SortedSetValue& value = db().find("z")->sorted_set();
+  EXPECT_EQ(value.size(), 1U);
+  EXPECT_EQ(value.score("c"), 3);
+
+  refuses_growth_ = true;
+  const Reply refused =
+      run([](NativeCall& call) { return Reply::boolean(call.sorted_set_add("z", "e", 5)); });
+  EXPECT_EQ(refused.error_code(), "OOM");
+}
+
 TEST_F(NativeHostTest, WrongTypesAreErrors) {
   strings::set(db(), "s", StringValue(std::int64_t{1}));
   sets::add(db(), sets::create(db(), "m"), "1");
@@ -261,6 +307,17 @@ TEST_F(NativeHostTest, WrongTypesAreErrors) {
       [](NativeCall& call) { return Reply::boolean(call.set_add("s", "1")); },
       [](NativeCall& call) { return Reply::integer(call.set_size("s")); },
       [&](NativeCall& call) { return Reply::bulk(call.stream_append("s", field).to_string()); },
+      [](NativeCall& call) {
+        call.get("m", [](std::string_view) {});
+        return Reply::ok();
+      },
+      [](NativeCall& call) { return Reply::integer(call.sorted_set_size("s")); },
+      [](NativeCall& call) { return Reply::real(call.sorted_set_scores("s")->lowest); },
+      [](NativeCall& call) { return Reply::boolean(call.sorted_set_add("s", "m", 1)); },
+      [](NativeCall& call) {
+        call.sorted_set_remove_up_to("s", 1);
+        return Reply::ok();
+      },
       [](NativeCall& call) {
         call.set_add_integers("s", {}, 1, {});
         return Reply::ok();

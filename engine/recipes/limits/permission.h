@@ -18,5 +18,7 @@ struct Permission {
 
 /// Reads the reply of a limiter's script: granted, remaining, µs until it can be granted.
 absl::StatusOr<Permission> to_permission(const Reply& reply, std::string_view doing);
+/// Makes that reply.
+Reply permission_reply(bool is_granted, std::int64_t remaining, std::int64_t wait_us);
 
 }  // namespace rushgate

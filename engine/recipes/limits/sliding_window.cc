@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -15,10 +17,13 @@
 namespace rushgate {
 namespace {
 
+constexpr char kNativeExact[] = "rushgate_exact_sliding_window";
+
 // KEYS  1 window
 // ARGV  1 maximum  2 its length (us)
 // The window is a sorted set: for each grant a member "<us since 1970>:<number>", scored by the
 // time. Returns {granted, remaining, us until the oldest grant has left the window}.
+// native_exact() does the same.
 const Script& exact_script() {
   static const Script* const kScript = new Script(R"lua(
 local maximum, length = tonumber(ARGV[1]), tonumber(ARGV[2])
@@ -39,15 +44,16 @@ local at, number = string.format('%.0f', now), count
 while redis.call('ZADD', KEYS[1], 'NX', at, at .. ':' .. number) == 0 do number = number + 1 end
 redis.call('PEXPIRE', KEYS[1], math.ceil(length / 1000))
 return {1, maximum - count - 1, 0}
-)lua");
+)lua",
+                                                  kNativeExact);
   return *kScript;
 }
 
-constexpr char kNativeTake[] = "rushgate_sliding_window";
+constexpr char kNativeApproximate[] = "rushgate_sliding_window";
 
 // KEYS and ARGV as exact_script(). The window is a hash: the number of the window that `current`
 // counts, and the count of the one before. Returns {granted, remaining, us until one more is
-// granted if no other call is}. native_take() does the same.
+// granted if no other call is}. native_approximate() does the same.
 const Script& approximate_script() {
   static const Script* const kScript = new Script(R"lua(
 local maximum, length = tonumber(ARGV[1]), tonumber(ARGV[2])
@@ -80,24 +86,92 @@ redis.call('HSET', KEYS[1], 'window', string.format('%.0f', window), 'current', 
 redis.call('PEXPIRE', KEYS[1], math.ceil(2 * length / 1000))
 return {1, math.floor(maximum - count - 1), 0}
 )lua",
-                                                  kNativeTake);
+                                                  kNativeApproximate);
   return *kScript;
 }
 
+constexpr std::int64_t kUsPerMs = 1'000;
+
+struct Terms {
+  std::int64_t maximum;
+  std::int64_t length_us;
+};
+
+Terms terms_of(const NativeCall& call) {
+  const auto maximum = parse_int64(call.argument(0));
+  const auto length_us = parse_int64(call.argument(1));
+  constexpr std::int64_t kLengthMax = SlidingWindow::kWindowMsMax * kUsPerMs;
+  if (!maximum || *maximum < 1 || !length_us || *length_us < 1 || *length_us > kLengthMax) {
+    throw ScriptError("ERR value is not an integer or out of range");
+  }
+  return {*maximum, *length_us};
+}
+
+/// When a key expires that is kept for `us` from now on.
+std::int64_t expiry_ms(const NativeCall& call, std::int64_t us) {
+  return call.now_ms() + (us + kUsPerMs - 1) / kUsPerMs;
+}
+
+/// The name of a grant: "<us since 1970>:<number>".
+class GrantName {
+ public:
+  GrantName(std::int64_t at_us, std::int64_t number) {
+    char* const end = bytes_.data() + bytes_.size();
+    char* next = std::to_chars(bytes_.data(), end, at_us).ptr;
+    *next++ = ':';
+    next = std::to_chars(next, end, number).ptr;
+    size_ = static_cast<std::size_t>(next - bytes_.data());
+  }
+  [[nodiscard]] std::string_view view() const { return {bytes_.data(), size_}; }
+
+ private:
+  std::array<char, 48> bytes_;
+  std::size_t size_;
+};
+
+/// After the clock went back: a grant at a later time counts as granted now.
+void regrant_now(NativeCall& call, std::string_view key, std::int64_t now_us) {
+  const Reply later = call.call(Request::of("ZRANGEBYSCORE", key, concat("(", now_us), "+inf"));
+  for (const Reply& grant : later.elements()) {
+    const Reply added = call.call(Request::of("ZADD", key, now_us, grant.text()));
+    if (added.is_error()) throw ScriptError(added.text());
+  }
+}
+
+/// exact_script() in C++.
+Reply native_exact(NativeCall& call) {
+  const auto [maximum, length_us] = terms_of(call);
+  const std::string_view key = call.key(0);
+  const std::int64_t now_us = call.now_ms() * kUsPerMs;
+  call.sorted_set_remove_up_to(key, static_cast<double>(now_us - length_us));
+  auto grants = call.sorted_set_scores(key);
+  if (grants && grants->greatest > static_cast<double>(now_us)) {
+    regrant_now(call, key, now_us);
+    grants = call.sorted_set_scores(key);
+  }
+
+  const std::int64_t count = call.sorted_set_size(key);
+  if (count >= maximum) {
+    const auto oldest_us = static_cast<std::int64_t>(grants->lowest);
+    return permission_reply(false, 0, oldest_us + length_us - now_us);
+  }
+  std::int64_t number = count;
+  while (!call.sorted_set_add(key, GrantName(now_us, number).view(), static_cast<double>(now_us))) {
+    ++number;
+  }
+  call.expire_at(key, expiry_ms(call, length_us));
+  return permission_reply(true, maximum - count - 1, 0);
+}
+
 /// approximate_script() in C++.
-Reply native_take(NativeCall& call) {
-  constexpr double kUsPerMs = 1'000;
+Reply native_approximate(NativeCall& call) {
   constexpr double kNearly = 0.000'001;
   constexpr std::array<std::string_view, 3> kFields = {"window", "current", "previous"};
   const std::string_view key = call.key(0);
-  const auto parsed_maximum = parse_int64(call.argument(0));
-  const auto parsed_length = parse_int64(call.argument(1));
-  if (!parsed_maximum || !parsed_length || *parsed_length <= 0) {
-    throw ScriptError("ERR value is not an integer or out of range");
-  }
-  const auto maximum = static_cast<double>(*parsed_maximum);
-  const auto length = static_cast<double>(*parsed_length);
-  const auto now = static_cast<double>(call.now_ms()) * kUsPerMs;
+  const auto [whole_maximum, length_us] = terms_of(call);
+  const auto maximum = static_cast<double>(whole_maximum);
+  const auto length = static_cast<double>(length_us);
+  const auto now = static_cast<double>(call.now_ms() * kUsPerMs);
   const auto window = static_cast<std::int64_t>(std::floor(now / length));
 
   std::array<std::optional<std::int64_t>, 3> known;
@@ -122,17 +196,16 @@ Reply native_take(NativeCall& call) {
       wait = wait + length - (maximum - 1) * length / current;
     }
     const auto wait_us = static_cast<std::int64_t>(std::max(1.0, std::ceil(wait)));
-    return Reply::array({Reply::integer(0), Reply::integer(0), Reply::integer(wait_us)});
+    return permission_reply(false, 0, wait_us);
   }
   const std::array<std::int64_t, 3> values = {window, static_cast<std::int64_t>(current) + 1,
                                               static_cast<std::int64_t>(previous)};
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (known[i] != values[i]) call.hash_set(key, kFields[i], DecimalText(values[i]).view());
   }
-  call.expire_at(key, call.now_ms() + static_cast<std::int64_t>(std::ceil(2 * length / kUsPerMs)));
+  call.expire_at(key, expiry_ms(call, 2 * length_us));
   const double remaining = std::floor(maximum - count - 1);
-  return Reply::array(
-      {Reply::integer(1), Reply::integer(static_cast<std::int64_t>(remaining)), Reply::integer(0)});
+  return permission_reply(true, static_cast<std::int64_t>(remaining), 0);
 }
 
 }  // namespace
@@ -145,8 +218,10 @@ absl::StatusOr<std::unique_ptr<SlidingWindow>> SlidingWindow::create(Backend& ba
   ranges.check("the maximum", options.maximum, 1, maximum_max)
       .check("window_ms", options.window_ms, 1, kWindowMsMax);
   if (!ranges.fault().ok()) return ranges.fault();
-  const NamedScript native = {.name = kNativeTake, .script = native_take};
-  backend.add_native_scripts({&native, 1});
+  const std::array<NamedScript, 2> natives = {
+      NamedScript{.name = kNativeExact, .script = native_exact},
+      NamedScript{.name = kNativeApproximate, .script = native_approximate}};
+  backend.add_native_scripts(natives);
   return std::unique_ptr<SlidingWindow>(new SlidingWindow(backend, std::move(options)));
 }
 

@@ -101,8 +101,7 @@ Reply native_take(NativeCall& call) {
 
   double at = now;
   double missing = 0;
-  if (const std::optional<std::string> bucket = call.get(call.key(0))) {
-    const std::string_view text = *bucket;
+  call.get(call.key(0), [&](std::string_view text) {
     const std::size_t space = std::min(text.find(' '), text.size());
     const auto known_at = parse_int64(text.substr(0, space));
     const auto known_missing = parse_number(text.substr(std::min(space + 1, text.size())));
@@ -111,7 +110,7 @@ Reply native_take(NativeCall& call) {
     }
     at = static_cast<double>(*known_at);
     missing = std::min(refill, std::max(0.0, *known_missing - std::max(0.0, now - at)));
-  }
+  });
 
   const double cost = tokens * refill / capacity;
   double wait = missing + cost - refill;
@@ -125,9 +124,8 @@ Reply native_take(NativeCall& call) {
                    call.now_ms() + static_cast<std::int64_t>(std::ceil(missing / kUsPerMs)) + 1);
   }
   const double remaining = std::floor((refill - missing) * capacity / refill + kNearly);
-  return Reply::array({Reply::integer(is_granted ? 1 : 0),
-                       Reply::integer(static_cast<std::int64_t>(remaining)),
-                       Reply::integer(static_cast<std::int64_t>(std::ceil(wait)))});
+  return permission_reply(is_granted, static_cast<std::int64_t>(remaining),
+                          static_cast<std::int64_t>(std::ceil(wait)));
 }
 
 }  // namespace

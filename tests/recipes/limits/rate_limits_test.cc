@@ -279,10 +279,19 @@ TEST_P(SlidingWindowTest, IdleWindowIsNoKey) {
             Reply::integer(0));
 }
 
-using SlidingWindowNativeTest = NativeScriptTest;
-TEST_F(SlidingWindowNativeTest, BothScriptsDecideTheSame) {
-  const SlidingWindowOptions options = {
-      .kind = SlidingWindowOptions::Kind::kApproximate, .maximum = 9, .window_ms = 1'300};
+class SlidingWindowNativeTest : public NativeScriptTest {
+ protected:
+  using Kind = SlidingWindowOptions::Kind;
+
+  void compare(Kind kind);
+};
+
+void SlidingWindowNativeTest::compare(Kind kind) {
+  const std::string key = "sliding-window:n";
+  const SlidingWindowOptions options = {.kind = kind, .maximum = 9, .window_ms = 1'300};
+  const Request state = kind == Kind::kExact
+                            ? Request::of("ZRANGE", key, 0, -1, "WITHSCORES")
+                            : Request::of("HMGET", key, "window", "current", "previous");
   const auto ours = *SlidingWindow::create(*embedded_, options);
   const auto theirs = *SlidingWindow::create(*redis_, options);
   const auto seed = random_seed();
@@ -300,12 +309,13 @@ TEST_F(SlidingWindowNativeTest, BothScriptsDecideTheSame) {
     ASSERT_EQ(our.granted, their.granted) << "step " << i;
     ASSERT_EQ(our.remaining, their.remaining) << "step " << i;
     ASSERT_EQ(our.retry_after_ms, their.retry_after_ms) << "step " << i;
-    const std::string key = "sliding-window:n";
-    const Request state = Request::of("HMGET", key, "window", "current", "previous");
     ASSERT_EQ(our_client_->call(state), their_client_->call(state)) << "step " << i;
     ASSERT_EQ((*our_client_)("PEXPIRETIME", key), (*their_client_)("PEXPIRETIME", key)) << i;
   }
 }
+
+TEST_F(SlidingWindowNativeTest, ApproximateScriptsDecideTheSame) { compare(Kind::kApproximate); }
+TEST_F(SlidingWindowNativeTest, ExactScriptsDecideTheSame) { compare(Kind::kExact); }
 
 class ConcurrencyLimitTest : public RecipeTest {
  protected:
