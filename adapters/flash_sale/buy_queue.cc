@@ -56,7 +56,7 @@ bool BuyQueue::submit(BuyRequest request, BuyCompletion completion) {
   purchase->completion = std::move(completion);
   undecided_.fetch_add(1);
   submitted_.push(std::move(purchase));
-  // The thread announces its sleep before it looks at the list a last time.
+  // The thread announces its sleep before it checks the list a last time.
   if (sleeps_.load() == 1 && sleeps_.exchange(0) == 1) futex_wake(&sleeps_);
   return true;
 }
@@ -96,8 +96,7 @@ void BuyQueue::loop() {
   }
 }
 
-/// Decides on the purchases that were submitted. Returns false if there were none, or another
-/// thread decides.
+/// Decides on submitted purchases. Returns false if there were none, or another thread is deciding.
 bool BuyQueue::decide() {
   constexpr std::size_t kBatchMax = 1'024;
   if (is_deciding_.exchange(true)) return false;

@@ -1,4 +1,5 @@
-// Purchases of threads that must not block: submitted, decided elsewhere, completed by poll().
+// Purchases of threads that must not block. They are submitted, decided elsewhere, and completed by
+// poll().
 #pragma once
 
 #include <atomic>
@@ -21,8 +22,8 @@ using BuyCompletion = absl::AnyInvocable<void(const BuyResult& result)>;
 /// Does not own the sale, which must outlive it.
 class BuyQueue {
  public:
-  /// Holds at most `purchases_max` purchases that are not completed. With `has_thread` they are
-  /// decided on a thread of the queue's own, else in poll() and decide_all().
+  /// Creates a queue of at most `purchases_max` purchases without a completion. With `has_thread`
+  /// its own thread decides them. Without, poll() and decide_all() do.
   BuyQueue(Sale& sale, std::size_t purchases_max, bool has_thread);
   /// Waits until all submitted purchases are decided. Drops the completions that did not run.
   ~BuyQueue();
@@ -33,11 +34,11 @@ class BuyQueue {
   /// full.
   bool submit(BuyRequest request, BuyCompletion completion);
 
-  /// Runs up to `count_max` completions on the calling thread, in the order of the decisions, and
-  /// returns how many. Returns 0 if another thread is in poll(), or this one in a completion.
+  /// Runs up to `count_max` completions on the calling thread, in the order of the decisions.
+  /// Returns how many. Returns 0 if poll() is running on another thread or in a completion.
   std::size_t poll(std::size_t count_max);
 
-  /// Blocks until all purchases submitted before are decided.
+  /// Blocks until all earlier purchases are decided.
   void decide_all();
 
  private:
@@ -48,7 +49,7 @@ class BuyQueue {
     Purchase* next = nullptr;
   };
 
-  /// A list that any thread appends to and one thread at a time empties.
+  /// A list to which any thread appends. One thread at a time empties it.
   class List {
    public:
     List() = default;
@@ -57,7 +58,7 @@ class BuyQueue {
     List& operator=(const List&) = delete;
 
     void push(std::unique_ptr<Purchase> purchase);
-    /// Returns the oldest one, with the others behind it; null if there is none.
+    /// Returns the oldest purchase, with the others linked after it. Returns null if there is none.
     Purchase* take_all();
     [[nodiscard]] bool is_empty() const { return newest_.load() == nullptr; }
 
@@ -75,7 +76,7 @@ class BuyQueue {
   std::atomic<std::size_t> undecided_{0};
   List submitted_;
   List decided_;
-  std::atomic<bool> is_polled_{false};    // guards the next
+  std::atomic<bool> is_polled_{false};    // guards the next member
   Purchase* ready_ = nullptr;             // decided, the oldest first
   std::atomic<bool> is_deciding_{false};  // without a thread: one caller at a time
   std::atomic<std::uint32_t> sleeps_{0};

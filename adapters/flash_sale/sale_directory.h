@@ -16,8 +16,8 @@ inline std::filesystem::path orders_in(const std::filesystem::path& dir) {
   return dir / "orders.db";
 }
 
-/// Creates a sale's directory with all parents that are missing. kInvalidArgument: it cannot be
-/// created; the message says why.
+/// Creates a sale's directory and its missing parents. kInvalidArgument: it cannot be created, with
+/// the reason.
 absl::Status create_sale_directory(const std::filesystem::path& dir);
 
 }  // namespace rushgate

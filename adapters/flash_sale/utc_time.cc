@@ -7,8 +7,7 @@
 namespace rushgate {
 namespace {
 
-/// Reads a time piece by piece; after the first piece that does not fit, ok is
-/// false.
+/// Parses a time part by part. After the first invalid part, ok is false.
 struct Scanner {
   std::string_view rest;
   bool ok = true;
@@ -30,7 +29,7 @@ struct Scanner {
   }
   void expect(char expected) { ok = accept(expected) && ok; }
 
-  /// Up to three digits of a fraction count, any number may stand there.
+  /// Parses a fraction of any length. Only the first three digits count.
   int fraction_ms() {
     int value = digits(1) * 100;
     for (int weight = 10; ok && !rest.empty() && rest.front() != 'Z'; weight /= 10) {

@@ -1,4 +1,4 @@
-// Moments as people write them: 2024-11-11T00:00:00Z.
+// Times in ISO 8601: 2024-11-11T00:00:00Z.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace rushgate {
 
-/// `YYYY-MM-DD[Thh:mm[:ss[.f]]Z]`, ISO 8601 in UTC, as ms since 1970; a day alone is its beginning.
-/// Nothing if it is anything else, another time zone included.
+/// Parses `YYYY-MM-DD[Thh:mm[:ss[.f]]Z]` in UTC as ms since 1970. A date alone is its midnight.
+/// Returns nothing for any other format or time zone.
 std::optional<std::int64_t> parse_utc(std::string_view text);
 
-/// `YYYY-MM-DDThh:mm:ss.mmmZ`
+/// Returns `YYYY-MM-DDThh:mm:ss.mmmZ`.
 std::string format_utc(std::int64_t ms);
 
 }  // namespace rushgate

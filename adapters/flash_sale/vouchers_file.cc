@@ -22,7 +22,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Reads the fields of one object; keeps the first fault and does nothing more after it.
+/// Reads the fields of one object. Keeps the first fault, and does nothing after it.
 class FieldReader {
  public:
   FieldReader(const Json& object, std::string path, std::string& fault)
@@ -37,7 +37,7 @@ class FieldReader {
     return found == object_.end() ? nullptr : &*found;
   }
 
-  /// False if there is no such field.
+  /// Reads an integer field. Returns false if it is missing.
   bool read(const std::string& name, std::int64_t& to) {
     const Json* const value = find(name);
     if (value == nullptr) return false;
@@ -63,7 +63,7 @@ class FieldReader {
     return true;
   }
 
-  /// Ms since 1970, or a string in ISO 8601.
+  /// Reads a time: ms since 1970, or a string in ISO 8601.
   bool read_time(const std::string& name, std::int64_t& to) {
     const Json* const value = find(name);
     if (value == nullptr) return false;
@@ -80,7 +80,7 @@ class FieldReader {
     if (!is_there) note(name, "is missing");
   }
 
-  /// Once all are read: there must be no other.
+  /// Reports unknown fields. Call it after all fields are read.
   void finish() {
     if (!fault_.empty()) return;
     for (const auto& [name, value] : object_.items()) {
@@ -140,7 +140,7 @@ Voucher read_voucher(const Json& object, const std::string& path, std::string& f
   return voucher;
 }
 
-/// nlohmann's message without the code in brackets before it.
+/// Returns nlohmann's message without its code in brackets.
 std::string_view readable(std::string_view message) {
   const std::size_t bracket = message.find("] ");
   return bracket == std::string_view::npos ? message : message.substr(bracket + 2);

@@ -11,13 +11,12 @@
 
 namespace rushgate {
 
-/// Reads a file for parse_vouchers(), and names it in errors. kNotFound: there is no such file.
-/// kUnavailable: it cannot be read.
+/// Reads a file and parses it by parse_vouchers(). Errors name the file. kNotFound: it does not
+/// exist. kUnavailable: it is unreadable.
 absl::StatusOr<std::vector<Voucher>> read_vouchers(const std::filesystem::path& file);
 
-/// Parses the contents of a file. `name` is the file's in messages. kInvalidArgument, with a message
-/// of the form `<name>: [index].field: <fault>`. Unknown fields are faults too: a mistyped limit must
-/// not become no limit.
+/// Parses the contents of a file. Errors use `name`. kInvalidArgument: the message is `<name>:
+/// [index].field: <fault>`. An unknown field is a fault too: a mistyped limit must not be ignored.
 absl::StatusOr<std::vector<Voucher>> parse_vouchers(std::string_view text, std::string_view name);
 
 /// Returns the vouchers in the format that parse_vouchers() reads.

@@ -12,7 +12,7 @@ thread_local const CallbackThread* current_thread = nullptr;
 void run_guarded(Scheduler::Callback& callback) {
   try {
     callback();
-  } catch (...) {  // it must not throw: the others go on
+  } catch (...) {  // the other callbacks must still run
   }
 }
 
@@ -29,7 +29,7 @@ void CallbackThread::stop() {
   }
   changed_.notify_one();
   if (thread_.joinable()) thread_.join();
-  const TimerQueue dropped = [this] {  // destroying callbacks may call back here
+  const TimerQueue dropped = [this] {  // destroying callbacks may call this object
     const std::lock_guard lock(mutex_);
     return std::exchange(timers_, {});
   }();

@@ -14,20 +14,20 @@
 
 namespace rushgate {
 
-/// Thread-safe. Runs callbacks one at a time, in the order in which they were handed over. A
-/// callback that throws is ended, and it alone.
+/// Runs callbacks one at a time, in the order of submission. An exception ends only the callback
+/// that threw it. Thread-safe.
 class CallbackThread final : public Scheduler {
  public:
   explicit CallbackThread(const Clock& clock) : clock_(clock) {}
   ~CallbackThread() override { stop(); }
 
   void start();
-  /// Runs the callbacks that are left, drops the timers, then ends. Not from a callback.
+  /// Runs the remaining callbacks, drops the timers, then ends. Must not be called by a callback.
   void stop();
 
-  /// Runs `callback` as soon as those before it have run; after stop(), at once on this thread.
+  /// Runs `callback` after the earlier ones. After stop(), runs it at once on the calling thread.
   void run(Callback callback);
-  /// Returns true if the calling thread is this one: a callback calls.
+  /// Returns true if a callback is calling.
   [[nodiscard]] bool is_current() const;
 
   TimerId at(std::int64_t monotonic_ms, Callback callback) override;

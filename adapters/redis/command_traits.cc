@@ -19,7 +19,7 @@ struct UseRow {
   ConnectionUse use;
 };
 
-// The first row that fits counts.
+// The first matching row counts.
 constexpr std::array kUses = {
     UseRow{"SELECT", "", ConnectionUse::kChangesState},
     UseRow{"MULTI", "", ConnectionUse::kBeginsTransaction},
@@ -66,7 +66,7 @@ constexpr std::array kUses = {
     UseRow{"WAITAOF", "", ConnectionUse::kMayBlock},
 };
 
-/// Bit n is set if a row begins with the n-th letter. This decides for most commands.
+/// Bit n is set if some row begins with the n-th letter. Most commands need no further check.
 constexpr std::uint32_t kFirstLetters = [] {
   std::uint32_t letters = 0;
   for (const UseRow& row : kUses) letters |= 1U << (row.command.front() - 'A');
@@ -107,7 +107,8 @@ std::size_t words_of_option(std::string_view option) {
   return has_value ? 2 : 1;
 }
 
-/// XREAD [COUNT n] [BLOCK ms] STREAMS …; XREADGROUP GROUP group consumer [COUNT n] [BLOCK ms] …
+/// Parses XREAD [COUNT n] [BLOCK ms] STREAMS … and XREADGROUP GROUP group consumer [COUNT n] [BLOCK
+/// ms] …
 std::optional<std::int64_t> stream_read_block_ms(const Request& request) {
   std::optional<std::int64_t> block;
   std::size_t i = 1;

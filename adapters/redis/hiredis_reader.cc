@@ -14,11 +14,11 @@
 namespace rushgate {
 namespace {
 
-// hiredis is C: an exception must not pass through it. A null pointer means "out of memory" to it,
-// and ends the connection.
+// hiredis is C, so an exception must not pass through it. A null pointer means "out of memory" to
+// hiredis, and ends the connection.
 
-// An array announces its size before its elements come. No more memory is taken on the strength of
-// that.
+// An array announces its size before its elements arrive. The announced size reserves no more than
+// this.
 constexpr std::size_t kReservedMax = 1'024;
 
 /// Returns the place for the value that `task` describes: a new Reply, or the next element of the

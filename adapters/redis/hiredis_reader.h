@@ -5,8 +5,8 @@ struct redisReader;
 
 namespace rushgate {
 
-/// From now on redisReaderGetReply() on `reader` returns a Reply*, owned by the caller. Unlike
-/// hiredis's own objects, it distinguishes a null bulk string from a null array.
+/// Makes redisReaderGetReply() on `reader` return a Reply*, owned by the caller. Unlike hiredis's
+/// own objects, it distinguishes a null bulk string from a null array.
 void make_reader_build_replies(redisReader& reader);
 
 }  // namespace rushgate

@@ -16,7 +16,7 @@ class InternalSubmission final : public Submission {
  public:
   using Then = absl::AnyInvocable<void(std::span<const Reply>)>;
 
-  /// `then` runs on the I/O thread, or in submit() if it was refused.
+  /// `then` runs on the I/O thread, or in submit() if the submission was refused.
   InternalSubmission(std::vector<Request> its_requests, Then then)
       : Submission({}), owned_(std::move(its_requests)), then_(std::move(then)) {
     requests = owned_;

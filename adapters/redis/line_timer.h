@@ -1,4 +1,4 @@
-// A timer of the I/O thread that can be stopped for certain. Private to this module.
+// A timer of the I/O thread that can be stopped reliably. Private to this module.
 #pragma once
 
 #include <chrono>
@@ -13,12 +13,13 @@
 namespace rushgate {
 
 /// Belongs to the thread that runs `io`. Asio's cancel() is too late for a handler that is due and
-/// waits for its turn. Here such a handler does nothing.
+/// queued. Here, such a handler does nothing.
 class LineTimer {
  public:
   explicit LineTimer(boost::asio::io_context& io) : timer_(io) {}
 
-  /// Runs `then` after the pause, instead of the one before. `then` keeps the timer's owner alive.
+  /// Runs `then` after the pause. Replaces the previous call. `then` must keep the timer's owner
+  /// alive.
   void start(std::int64_t pause_ms, absl::AnyInvocable<void()> then) {
     stop();
     timer_.expires_after(std::chrono::milliseconds(pause_ms));
@@ -35,7 +36,7 @@ class LineTimer {
 
  private:
   boost::asio::steady_timer timer_;
-  std::uint64_t starts_ = 0;  // and stops
+  std::uint64_t starts_ = 0;  // also counts stops
 };
 
 }  // namespace rushgate

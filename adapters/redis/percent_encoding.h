@@ -1,4 +1,4 @@
-// "%XX" in URLs.
+// Percent-encoding in URLs.
 #pragma once
 
 #include <optional>
@@ -7,8 +7,7 @@
 
 namespace rushgate {
 
-/// Decodes a part of a URL; empty if a '%' is not followed by two hexadecimal
-/// digits.
+/// Decodes a part of a URL. Returns nothing if a '%' is not followed by two hexadecimal digits.
 std::optional<std::string> percent_decoded(std::string_view part);
 
 }  // namespace rushgate

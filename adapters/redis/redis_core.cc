@@ -102,14 +102,14 @@ void RedisCore::close() {
   work_.reset();
   io_.stop();
   io_thread_.join();
-  for (const auto& line : closed_lines) line->join_check();  // no lock: a check may use a client
+  for (const auto& line : closed_lines) line->join_check();  // unlocked: it may use a client
   callbacks_.stop();
 }
 
 // ---- Submissions --------------------------------------------------------------------------------
 
 std::optional<Reply> RedisCore::admit(const Submission& submission, bool fail_when_full) {
-  // A callback does not wait for the completions after it: it delays them.
+  // A callback must not wait for later completions: it delays them.
   const bool is_callback = callbacks_.is_current();
   const auto take_room = [&] {
     const std::size_t bytes_before =
@@ -125,7 +125,7 @@ std::optional<Reply> RedisCore::admit(const Submission& submission, bool fail_wh
   counts.requests.fetch_add(submission.requests.size(), std::memory_order_relaxed);
   if (take_room()) return std::nullopt;
   if (fail_when_full) {
-    wake_waiting();  // the attempt may have used a connection of theirs
+    wake_waiting();  // the attempt may have taken a connection that others wait for
     ++counts.overloads;
     return Reply::error(concat(error_code::kOverloaded, " the queue is full"));
   }
@@ -255,7 +255,7 @@ void RedisCore::watch(std::weak_ptr<RedisSession> session) {
   arm_tick();
 }
 
-/// Returns true if a session still holds submissions back.
+/// Returns true if a session still holds back submissions.
 bool RedisCore::expire_held(std::int64_t now) {
   std::vector<std::weak_ptr<RedisSession>> watched;
   {
@@ -271,7 +271,7 @@ bool RedisCore::expire_held(std::int64_t now) {
   return !watched_.empty();
 }
 
-/// Returns true if any waits on.
+/// Returns true if any submission still waits.
 bool RedisCore::expire_waiters(std::int64_t now) {
   std::vector<Submission*> expired;
   bool any_left = false;
@@ -297,7 +297,7 @@ bool RedisCore::expire_waiters(std::int64_t now) {
   return any_left;
 }
 
-// ---- Connections besides the shared one ---------------------------------------------------------
+// ---- Other connections ------------------------------------------------------------------------
 
 std::shared_ptr<RedisLine> RedisCore::acquire(Submission& submission, Granted granted) {
   const std::lock_guard lock(pool_mutex_);
@@ -317,7 +317,7 @@ std::shared_ptr<RedisLine> RedisCore::take_line(const Submission& submission) {
   return open_own_line(submission.session->options().on_message);
 }
 
-/// The one used last, or a new one.
+/// Returns the most recently used idle connection, or a new one.
 std::shared_ptr<RedisLine> RedisCore::take_idle_line() {
   if (idle_.empty()) {
     return lines_.emplace_back(std::make_shared<RedisLine>(*this, RedisLine::Use::kLeased));
@@ -327,7 +327,7 @@ std::shared_ptr<RedisLine> RedisCore::take_idle_line() {
   return line;
 }
 
-/// A connection is in use no more: `line`, if it can be leased again.
+/// Ends the use of a connection. `line` is null if it cannot be leased again.
 void RedisCore::give_back(std::shared_ptr<RedisLine> line) {
   std::optional<Waiter> next;
   {
@@ -363,7 +363,7 @@ void RedisCore::retire(std::shared_ptr<RedisLine> line) {
   give_back(nullptr);
 }
 
-/// With pool_mutex_ held.
+/// Requires pool_mutex_.
 void RedisCore::close_line(std::shared_ptr<RedisLine> line, const std::string& reason) {
   std::erase(lines_, line);
   asio::post(io_, [line, reason] { line->close(reason); });

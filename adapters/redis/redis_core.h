@@ -33,10 +33,10 @@
 
 namespace rushgate {
 
-/// The right of one submission to a connection. Gives it back when it is destroyed.
+/// One submission's right to a connection. The destructor returns it.
 class Lease {
  public:
-  /// Without a core: of a connection that its client keeps.
+  /// A null `core` means that the client keeps the connection.
   Lease(std::shared_ptr<RedisCore> core, std::shared_ptr<RedisLine> its_line);
   ~Lease();
   Lease(const Lease&) = delete;
@@ -44,13 +44,13 @@ class Lease {
 
   const std::shared_ptr<RedisLine> line;
   std::atomic<bool> has_ended{false};           // its submission has finished
-  std::atomic<bool> is_being_unblocked{false};  // until then
+  std::atomic<bool> is_being_unblocked{false};  // until has_ended
 
  private:
   const std::shared_ptr<RedisCore> core_;
 };
 
-/// Thread-safe. Clients keep it; after close() nothing is sent any more.
+/// Clients share it. After close() nothing is sent. Thread-safe.
 class RedisCore : public std::enable_shared_from_this<RedisCore> {
  public:
   using Granted = absl::AnyInvocable<void(std::shared_ptr<RedisLine>)>;
@@ -58,9 +58,9 @@ class RedisCore : public std::enable_shared_from_this<RedisCore> {
   explicit RedisCore(RedisOptions options);
   ~RedisCore();
 
-  /// Starts the threads and connects. To be called once, first.
+  /// Starts the threads and connects. Call it once, first.
   absl::Status start();
-  /// Not from a callback.
+  /// Ends everything. Must not be called by a callback.
   void close();
 
   [[nodiscard]] const RedisOptions& options() const { return options_; }
@@ -73,41 +73,41 @@ class RedisCore : public std::enable_shared_from_this<RedisCore> {
 
   // ---- Submissions ----
 
-  /// Blocks until the queue has space. Returns the error of a submission that got none.
+  /// Blocks until the queue has space. Returns the error if there is none.
   [[nodiscard]] std::optional<Reply> admit(const Submission& submission, bool fail_when_full);
-  /// Ends a submission that was admitted.
+  /// Ends an admitted submission.
   void finish(Submission& submission);
-  /// A completion waits for the thread for callbacks, with so many bytes.
+  /// Counts a completion of `bytes` that waits for the callback thread.
   void note_waiting_completion(std::size_t bytes);
-  /// It runs now.
+  /// Counts that completion as running.
   void note_running_completion(std::size_t bytes);
-  /// As finish(), with an error for each request without a reply.
+  /// Same as finish(), with an error for each request without a reply.
   void fail(Submission& submission, std::string_view code, std::string_view reason);
-  /// Keeps tick() running for as long as a line waits for something.
+  /// Keeps tick() running while a line waits.
   void arm_tick();
-  /// Makes tick() come often enough for a timeout.
+  /// Makes tick() frequent enough for a timeout.
   void note_timeout(std::int64_t timeout_ms);
-  /// Runs `then` on the I/O thread after the pause, unless the backend is closed before.
+  /// Runs `then` on the I/O thread after the pause, unless the backend is closed earlier.
   void after(std::int64_t pause_ms, absl::AnyInvocable<void()> then);
-  /// Makes tick() call expire() of the session until that returns false.
+  /// Makes tick() call expire() of the session until it returns false.
   void watch(std::weak_ptr<RedisSession> session);
   [[nodiscard]] bool is_closed() const { return is_closed_; }
 
-  // ---- Connections besides the shared one ----
+  // ---- Other connections ----
 
-  /// Returns a connection as the submission's route needs it. Returns null if all are in use: then
-  /// `granted` gets one later, with no lock held, unless the submission fails before.
+  /// Returns a connection for the submission's route. Returns null if all are in use. Then
+  /// `granted` gets one later, with no lock held, unless the submission fails earlier.
   [[nodiscard]] std::shared_ptr<RedisLine> acquire(Submission& submission, Granted granted);
-  /// Ends the use of a connection; null if it is not to be used again.
+  /// Ends the use of a connection. Null: it must not be reused.
   void give_back(std::shared_ptr<RedisLine> line);
-  /// Ends a connection that a client had to itself.
+  /// Closes the connection that a client had for itself.
   void retire(std::shared_ptr<RedisLine> line);
 
   // ---- Checks ----
   void add_check(std::weak_ptr<const ConnectionCheck> check);
   [[nodiscard]] std::vector<std::shared_ptr<const ConnectionCheck>> checks();
 
-  // ---- Counters: RedisCounters has their meaning ----
+  // ---- Counters (see RedisCounters) ----
   struct {
     std::atomic<std::uint64_t> connects{0}, reconnects{0}, connect_failures{0}, losses{0},
         requests{0}, writes{0}, timeouts{0}, expired{0}, overloads{0}, breaker_openings{0},
@@ -127,7 +127,7 @@ class RedisCore : public std::enable_shared_from_this<RedisCore> {
   void run_due_pauses();
   bool expire_held(std::int64_t now_ms);
   bool expire_waiters(std::int64_t now_ms);
-  // With pool_mutex_ held:
+  // Require pool_mutex_:
   [[nodiscard]] std::shared_ptr<RedisLine> take_line(const Submission& submission);
   [[nodiscard]] std::shared_ptr<RedisLine> take_idle_line();
   [[nodiscard]] std::shared_ptr<RedisLine> open_own_line(std::function<void(Reply)> on_message);
@@ -154,7 +154,7 @@ class RedisCore : public std::enable_shared_from_this<RedisCore> {
   // ---- The bound of the queue ----
   std::atomic<std::size_t> queued_{0};
   std::atomic<std::size_t> queued_bytes_{0};
-  std::atomic<std::size_t> completions_{0};  // that wait
+  std::atomic<std::size_t> completions_{0};  // waiting
   std::atomic<std::size_t> completion_bytes_{0};
   std::atomic<int> waiting_for_room_{0};
   std::mutex room_mutex_;
@@ -162,13 +162,13 @@ class RedisCore : public std::enable_shared_from_this<RedisCore> {
 
   // ---- Guarded by pool_mutex_ ----
   std::mutex pool_mutex_;
-  std::vector<std::shared_ptr<RedisLine>> lines_;    // all but those retired
+  std::vector<std::shared_ptr<RedisLine>> lines_;    // all except the retired ones
   std::vector<std::shared_ptr<RedisLine>> retired_;  // closed; a check may still run
-  std::vector<std::shared_ptr<RedisLine>> idle_;     // to be leased; last used, last
-  int in_use_ = 0;                                   // leased or a client's own
+  std::vector<std::shared_ptr<RedisLine>> idle_;     // can be leased; the most recently used last
+  int in_use_ = 0;                                   // leased, or owned by a client
   std::deque<Waiter> waiters_;
   TimerQueue pauses_;                                 // of after()
-  std::vector<std::weak_ptr<RedisSession>> watched_;  // sessions that hold submissions back
+  std::vector<std::weak_ptr<RedisSession>> watched_;  // sessions that hold back submissions
   std::vector<std::weak_ptr<const ConnectionCheck>> checks_;
 };
 

@@ -29,23 +29,23 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr std::size_t kChunkBytes = 64 * 1024;      // encoded at once; a larger request goes alone
-constexpr std::size_t kKeptBytesMax = 1024 * 1024;  // of the memory that it needed
+constexpr std::size_t kKeptBytesMax = 1024 * 1024;  // a larger buffer is freed
 
-// On top of a blocking command's own timeout: an idle Redis looks at those ten times a second.
+// Added to a blocking command's own timeout: an idle Redis checks these ten times a second.
 constexpr std::int64_t kBlockSlackMs = 1'000;
 constexpr std::int64_t kLongestBlockMs = std::numeric_limits<std::int64_t>::max() / 2;
 
-// While the server is known as dead: how long a request waits for an attempt, and the shortest time
-// between two attempts.
+// While the server counts as dead: the longest wait of a request for an attempt, and the shortest
+// time between two attempts.
 constexpr std::int64_t kPatienceMs = 50;
 constexpr std::int64_t kRetryMinMs = 5;
 
-constexpr std::int64_t kFirstPauseMs = 10;  // before the line tries again by itself
+constexpr std::int64_t kFirstPauseMs = 10;  // before the first automatic attempt
 
 bool would_block(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
 
-/// Errors of a server that cannot serve any request of its kind. A script or a transaction may have
-/// them among its results.
+/// Returns true for errors of a server that cannot serve any request of this kind. The results of a
+/// script or transaction may contain them.
 bool ends_connection(const Reply& reply) {
   if (reply.is_aggregate()) {
     return std::any_of(reply.elements().begin(), reply.elements().end(), [](const Reply& element) {
@@ -57,8 +57,9 @@ bool ends_connection(const Reply& reply) {
          code == redis_error_code::kMasterDown;
 }
 
-/// Returns the error as Redis 7.0 has it. Older servers put the error of a script's command behind
-/// the place: "ERR Error running script (call to f_…): @user_script:1: @user_script: 1: -OOM …".
+/// Returns the error in the format of Redis 7.0. Older servers put the code of a script's error
+/// after its place: "ERR Error running script (call to f_…): @user_script:1: @user_script: 1: -OOM
+/// …".
 Reply with_code_first(Reply error) {
   constexpr std::string_view kOfScript = "ERR Error running script (call to ";
   constexpr std::string_view kBeforeCode = ": -";
@@ -73,7 +74,7 @@ bool is_of_transport(const Reply& reply) {
   return code == error_code::kOutcomeUnknown || code == error_code::kClosed;
 }
 
-/// A time between half of `ms` and all of it.
+/// Returns a random time between `ms` / 2 and `ms`.
 std::int64_t with_jitter(std::int64_t ms) {
   thread_local std::minstd_rand random(std::random_device{}());
   return std::uniform_int_distribution<std::int64_t>(ms / 2, ms)(random);
@@ -83,7 +84,7 @@ std::int64_t with_jitter(std::int64_t ms) {
 
 // ---- The client of a ConnectionCheck ------------------------------------------------------------
 
-/// Speaks over one connection before it is up.
+/// Uses one connection before it is up.
 class RedisLine::CheckedConnection final : public Client {
  public:
   CheckedConnection(RedisLine& line, const RedisWire* wire) : line_(line), wire_(wire) {}
@@ -197,10 +198,10 @@ void RedisLine::post_attempt() {
   });
 }
 
-/// For an idle connection: saves the way through the I/O thread.
+/// Sends on an idle connection, without a detour through the I/O thread.
 bool RedisLine::send_at_once(Submission& submission) {
   if (!wire_->is_plain() || submission.bytes > kChunkBytes) return false;
-  // The I/O thread is about to learn that the server has hung up.
+  // The server has closed the connection. The I/O thread is about to notice.
   if (is_stale(*wire_)) return false;
   out_.clear();
   out_sent_ = 0;
@@ -212,13 +213,13 @@ bool RedisLine::send_at_once(Submission& submission) {
   const ssize_t sent = wire_->send(out_);
   out_sent_ = sent < 0 ? 0 : static_cast<std::size_t>(sent);
   if (out_sent_ < out_.size()) {
-    is_writing_ = true;  // the I/O thread goes on
+    is_writing_ = true;  // the I/O thread continues
     post_flush();
   }
   return true;
 }
 
-/// Looks at the socket only if the I/O thread may be late: the look costs a system call.
+/// Checks the socket only if the I/O thread may be late: the check costs a system call.
 bool RedisLine::is_stale(RedisWire& wire) const {
   constexpr std::int64_t kFreshMs = 2;
   if (core_.now_ms() - last_activity_ms_ < kFreshMs) return false;
@@ -241,7 +242,7 @@ void RedisLine::start(absl::AnyInvocable<void(absl::Status)> outcome) {
 void RedisLine::start_attempt() {
   auto wire =
       std::make_shared<RedisWire>(core_.io(), core_.options(), core_.tls(), shared_from_this());
-  // To one that is dead, the others do not wait for the shared connection to come back.
+  // If the server is dead, other connections do not wait for the shared one to return.
   bool is_dead = use_ != Use::kShared && core_.shared().dead_reason().has_value();
   const bool must_wait = has_backlog();
   {
@@ -307,7 +308,7 @@ void RedisLine::greet(RedisWire& wire) {
   if (!options.client_name.empty()) {
     requests.push_back(Request::of("CLIENT", "SETNAME", options.client_name));
   }
-  // A server that is full or still loading says so here, before anything is asked of it.
+  // A server that is full or still loading reports it here, before any request.
   requests.push_back(Request::of("PING"));
   requests.push_back(Request::of("INFO", "server"));
   requests.push_back(Request::of("CLIENT", "ID"));
@@ -320,7 +321,7 @@ void RedisLine::greet(RedisWire& wire) {
   static_cast<void>(greeting.release());  // deletes itself
 }
 
-/// A server without AUTH quotes its arguments in the error.
+/// Returns an error without the password. A server without AUTH quotes its arguments.
 std::string RedisLine::without_password(std::string_view text) const {
   const std::string& password = core_.options().password;
   constexpr std::string_view kInstead = "(the password)";
@@ -333,7 +334,7 @@ std::string RedisLine::without_password(std::string_view text) const {
   return shown;
 }
 
-/// Notes that the server refuses to be used.
+/// Records that the server refuses to serve.
 void RedisLine::note_refusal(const Reply& reply) {
   const std::string_view code = reply.error_code();
   const bool about_password = code == "WRONGPASS" || code == "NOAUTH" || code == "NOPERM" ||
@@ -347,10 +348,10 @@ void RedisLine::note_refusal(const Reply& reply) {
                                    : absl::FailedPreconditionError(text);
 }
 
-/// Notes why the server cannot be used, or goes on with the checks.
+/// Records why the server is unusable, or starts the checks.
 void RedisLine::greeted(const RedisWire* wire, std::span<const Reply> replies) {
   greeting_ = nullptr;
-  const std::size_t identity = replies.size() - 2;  // INFO and CLIENT ID: not all users may ask
+  const std::size_t identity = replies.size() - 2;  // INFO and CLIENT ID, not for all users
   for (const Reply& reply : replies.first(identity)) {
     if (reply.is_error() && !is_of_transport(reply)) note_refusal(reply);
     if (!greeting_error_.ok()) break;
@@ -374,7 +375,7 @@ void RedisLine::greeted(const RedisWire* wire, std::span<const Reply> replies) {
 }
 
 void RedisLine::run_checks() {
-  // The check of a lost connection may still be busy elsewhere: checked() comes back here.
+  // The check of a lost connection may still be running. checked() continues here.
   checks_are_due_ = !check_has_reported_;
   if (checks_are_due_) return;
   auto checks = core_.checks();
@@ -433,13 +434,13 @@ void RedisLine::become_up() {
   was_up_ = true;
   has_served_ = false;
   up_since_ms_ = core_.now_ms();
-  last_activity_ms_ = 0;  // so the first request looks whether the server has hung up
+  last_activity_ms_ = 0;  // makes the first request check for a closed connection
   flush();
   if (first_outcome_) std::exchange(first_outcome_, nullptr)(absl::OkStatus());
 }
 
-/// The shared connection, and one with subscriptions, come back by themselves. Any attempt after a
-/// failed check waits for the pause.
+/// Ends an attempt. The shared connection, and those with subscriptions, reconnect by themselves.
+/// After a failed check, each attempt waits for the pause.
 void RedisLine::fail_attempt(const absl::Status& status, Failure failure) {
   const std::string reason(status.message());
   attempt_timer_.stop();
@@ -481,7 +482,7 @@ void RedisLine::mark_dead(const std::string& reason) {
   dead_ = reason;
 }
 
-/// Longer from time to time, until a connection was of use.
+/// Returns the next pause, which grows until a connection was useful.
 std::int64_t RedisLine::next_pause_ms() {
   const std::int64_t longest_ms = std::max(core_.options().reconnect_max_ms, kFirstPauseMs);
   backoff_ms_ = std::clamp(backoff_ms_ * 2, kFirstPauseMs, longest_ms);
@@ -493,7 +494,7 @@ void RedisLine::retry_after(std::int64_t pause_ms) {
   retry_timer_.start(pause_ms, [self = shared_from_this()] { self->start_attempt(); });
 }
 
-/// Fails the requests that wait for the connection; the attempt continues.
+/// Fails the requests that wait for the connection. The attempt continues.
 void RedisLine::fail_waiting(const std::string& reason) {
   SubmissionList failed;
   {
@@ -541,7 +542,7 @@ void RedisLine::close(const std::string& reason) {
 
 // ---- Sending ------------------------------------------------------------------------------------
 
-/// Sends the waiting bytes, as far as the socket accepts them.
+/// Sends the encoded bytes, as many as the socket accepts.
 void RedisLine::flush() {
   std::shared_ptr<RedisWire> wire;
   {
@@ -554,7 +555,7 @@ void RedisLine::flush() {
     const bool has_begun = out_sent_ < out_.size() || partial_ != nullptr || !to_encode_.empty();
     if (!has_begun && source.empty()) return;
     const bool is_idle = !has_begun && expecting_.empty() && phase_ == Phase::kUp;
-    // Nothing is begun on a connection that the server has closed: received() is about to come.
+    // Begins nothing on a connection that the server has closed: received() is about to run.
     if (is_idle && is_stale(*wire)) return;
     if (expecting_.empty()) last_activity_ms_ = core_.now_ms();
     to_encode_.splice(source);
@@ -576,7 +577,7 @@ void RedisLine::flush() {
       return;
     }
     out_sent_ += static_cast<std::size_t>(sent);
-    last_activity_ms_ = core_.now_ms();  // a long request takes a while to be sent
+    last_activity_ms_ = core_.now_ms();  // a long request takes a while to send
   }
   const Lock lock(mutex_);
   is_writing_ = false;
@@ -601,11 +602,11 @@ bool RedisLine::fill_chunk() {
 }
 
 void RedisLine::can_write(RedisWire& wire, const std::string& failure) {
-  if (!failure.empty()) return;  // received() says so, too
+  if (!failure.empty()) return;  // received() reports it too
   is_write_blocked_ = false;
   if (!wire.is_plain()) out_sent_ = out_.size();
   {
-    // After a complete chunk, flush() leaves its loop to determine the rest.
+    // After a complete chunk, flush() stops its loop to compute the rest.
     const Lock lock(mutex_);
     is_writing_ = out_sent_ < out_.size() || partial_ != nullptr || !to_encode_.empty();
   }
@@ -642,7 +643,7 @@ void RedisLine::received(RedisWire& wire, std::string_view bytes, const std::str
   if (is_doomed_ && is_drained) lose("the server cannot serve now", false);
 }
 
-/// Returns why the connection is to be ended; empty if it is not.
+/// Handles a reply. Returns the reason to end the connection; empty if there is none.
 std::string_view RedisLine::take_reply(Reply reply, SubmissionList& finished) {
   constexpr std::string_view kUnexpected = "a reply to no request";
   if (on_message_ && subscriptions_.is_message(reply)) {
@@ -655,7 +656,7 @@ std::string_view RedisLine::take_reply(Reply reply, SubmissionList& finished) {
   Submission& submission = *expecting_.front();
   if (submission.encoded == submission.replies.size()) return kUnexpected;
   if (&submission == greeting_ && reply.is_error() && submission.replies.empty()) {
-    note_refusal(reply);  // a server that is full says no more
+    note_refusal(reply);  // a full server sends nothing else
     return kUnexpected;
   }
   if (reply.is_error()) reply = with_code_first(std::move(reply));
@@ -696,7 +697,7 @@ bool RedisLine::take_message(Reply& message) {
   return true;
 }
 
-/// Returns true if another connection would soon bring too many messages again.
+/// Returns true if a new connection would soon bring too many messages again.
 bool RedisLine::has_backlog() const {
   return message_bytes_->load() > core_.options().message_bytes_max / 2;
 }
@@ -717,12 +718,12 @@ void RedisLine::notify(std::string_view event) {
   });
 }
 
-/// Returns true if the connection that was up is more than one that the server closes at once.
+/// Returns true unless the server closed the last connection at once.
 bool RedisLine::was_of_use() const {
   return has_served_ || core_.now_ms() - up_since_ms_ >= core_.options().reconnect_max_ms;
 }
 
-/// Ends the connection. `is_silence`: the server hears and says nothing.
+/// Ends the connection. `is_silence`: the server accepts bytes but sends none.
 void RedisLine::lose(const std::string& reason, bool is_silence) {
   const std::string text = concat(core_.options().address(), ": ", reason);
   const bool was_up = phase_ == Phase::kUp;
@@ -762,7 +763,7 @@ void RedisLine::lose(const std::string& reason, bool is_silence) {
   if (has_lost_state_) fail_waiting(closed_reason_);
   if (ends) return finish_all(failed);
   if (was_of_use()) backoff_ms_ = 0;
-  // One that was of no use is replaced at once, too, but not again and again.
+  // A useless connection is also replaced at once, but not repeatedly.
   const bool must_pause = backoff_ms_ > 0 || has_backlog();
   if (!was_of_use()) backoff_ms_ = std::max(backoff_ms_, kFirstPauseMs);
   if (must_pause) {
@@ -774,15 +775,15 @@ void RedisLine::lose(const std::string& reason, bool is_silence) {
   finish_all(failed);
 }
 
-/// Gives all that has begun its error, and returns it. With mutex_ held.
+/// Gives an error to everything that has begun, and returns it. Requires mutex_.
 SubmissionList RedisLine::fail_sent(const std::string& reason) {
   expecting_.splice(handed_);
   const auto first_unsent =
       std::upper_bound(chunk_ends_.begin(), chunk_ends_.end(), out_sent_) - chunk_ends_.begin();
   std::size_t unsent = chunk_ends_.size() - static_cast<std::size_t>(first_unsent);
-  // Over TLS it is not known how much of a chunk was sent.
+  // Over TLS the sent part of a chunk is unknown.
   if (out_sent_ == out_.size() || core_.tls() != nullptr) unsent = 0;
-  // The last requests that were encoded are those of the chunk.
+  // The last encoded requests are those of the chunk.
   std::vector<Submission*> begun;
   for (Submission* each = expecting_.front(); each != nullptr; each = each->next) {
     begun.push_back(each);
@@ -836,7 +837,7 @@ bool RedisLine::tick(std::int64_t now_ms) {
 
   const Submission& oldest = *expecting_.front();
   const auto block_ms = block_timeout_ms(oldest.requests[oldest.replies.size()]);
-  if (block_ms == 0 || block_ms > kLongestBlockMs) return is_busy;  // it may take for ever
+  if (block_ms == 0 || block_ms > kLongestBlockMs) return is_busy;  // it may never end
   const std::int64_t patience_ms =
       core_.options().command_timeout_ms + (block_ms ? *block_ms + kBlockSlackMs : 0);
   if (now_ms - last_activity_ms_ >= patience_ms) {

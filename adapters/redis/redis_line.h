@@ -1,5 +1,5 @@
-// One connection slot: connects, sends submissions, reads their replies, and connects again.
-// Private to this module.
+// One connection slot: connects, sends submissions, reads their replies, and reconnects. Private to
+// this module.
 #pragma once
 
 #include <atomic>
@@ -28,62 +28,63 @@ namespace rushgate {
 
 class RedisCore;
 
-/// Thread-safe where it says so; the rest belongs to the I/O thread. Keeps the order of submission.
-/// docs/internals.md describes the states.
+/// Keeps the order of submission. Only the methods that say so are thread-safe. The others belong
+/// to the I/O thread. docs/internals.md describes the states.
 class RedisLine final : public RedisWire::Owner, public std::enable_shared_from_this<RedisLine> {
  public:
   enum class Use : std::uint8_t {
-    kShared,  // all clients': is connected again whenever it was lost
-    kLeased,  // one submission's at a time: is connected when it is needed
-    kOwn,     // one client's, whose commands change it
+    kShared,  // shared by all clients; always reconnected
+    kLeased,  // used by one submission at a time; connected on demand
+    kOwn,     // owned by one client, whose commands change it
   };
 
-  /// `on_message` gets the server's messages: null unless the use is kOwn.
+  /// `on_message` gets the server's messages. It is null unless the use is kOwn.
   RedisLine(RedisCore& core, Use use, std::function<void(Reply)> on_message = {});
   ~RedisLine() override;
 
   // ---- From any thread ----
 
-  /// Takes the submission, or returns the reason for which it is to fail: nothing was done.
+  /// Accepts the submission, or returns the reason for a refusal: nothing was done.
   [[nodiscard]] std::optional<std::string> submit(Submission& submission);
-  /// Takes a submission of a check, on the connection that `wire` stands for.
+  /// Accepts a submission of a check on the connection of `wire`.
   [[nodiscard]] std::optional<std::string> submit_to_check(const RedisWire* wire,
                                                            Submission& submission);
-  /// The connection has a state that is lost with it: no other is made then.
+  /// Reports that the connection has state. After a loss, no other one is made.
   void keep_state();
-  /// Returns why the server is known as dead; nothing if it is not.
+  /// Returns why the server counts as dead; nothing if it does not.
   [[nodiscard]] std::optional<std::string> dead_reason();
-  /// Returns dead_reason(), or why the last checks failed; nothing if requests can succeed.
+  /// Returns dead_reason(), or the reason why the last checks failed; nothing if requests can
+  /// succeed.
   [[nodiscard]] std::optional<std::string> unusable_reason();
-  /// Returns the CLIENT ID of the connection; 0 if there is none, or it is not known.
+  /// Returns the CLIENT ID of the connection; 0 if there is none or it is unknown.
   [[nodiscard]] std::int64_t connection_id() const { return connection_id_.load(); }
-  /// Returns true once close() has run and no check runs any more.
+  /// Returns true after close(), once no check is running.
   [[nodiscard]] bool has_ended() const { return is_closed_ && !is_checking_; }
 
   // ---- On the I/O thread ----
 
   /// Connects; `outcome` gets the result of the first attempt.
   void start(absl::AnyInvocable<void(absl::Status)> outcome);
-  /// Fails submissions that have waited for too long. Returns true if any is left.
+  /// Fails submissions that have waited too long. Returns true if any remain.
   bool tick(std::int64_t now_ms);
-  /// Ends the line for good. All that is left fails.
+  /// Ends the line for good. Everything left fails.
   void close(const std::string& reason);
-  /// Blocks until no check runs any more. After close(), on any thread but the check's.
+  /// Blocks until no check is running. Call it after close(), on any thread except the check's.
   void join_check();
 
  private:
   enum class Phase : std::uint8_t {
     kDown,        //
     kConnecting,  //
-    kSettingUp,   // connected: the greeting and the checks are under way
+    kSettingUp,   // connected; greeting or checks are in progress
     kUp,          //
     kClosed,      // for good
   };
-  /// Why an attempt failed.
+  /// The reason of a failed attempt.
   enum class Failure : std::uint8_t {
-    kServer,        // there is none, or it is of no use
+    kServer,        // unreachable or unusable
     kCheck,         // a ConnectionCheck
-    kSubscription,  // subscriptions could not be made again
+    kSubscription,  // subscriptions could not be renewed
   };
   class CheckedConnection;
   using Lock = std::unique_lock<std::mutex>;
@@ -109,12 +110,12 @@ class RedisLine final : public RedisWire::Owner, public std::enable_shared_from_
   void mark_dead(const std::string& reason);
 
   // ---- Sending ----
-  void post_flush();                          // with mutex_ held
-  void post_attempt();                        // with mutex_ held
-  bool send_at_once(Submission& submission);  // with mutex_ held
+  void post_flush();                          // requires mutex_
+  void post_attempt();                        // requires mutex_
+  bool send_at_once(Submission& submission);  // requires mutex_
   void flush();
   bool fill_chunk();
-  [[nodiscard]] bool is_stale(RedisWire& wire) const;  // with mutex_ held
+  [[nodiscard]] bool is_stale(RedisWire& wire) const;  // requires mutex_
   void encode(Submission& submission);
   void can_write(RedisWire& wire, const std::string& failure) override;
 
@@ -133,54 +134,54 @@ class RedisLine final : public RedisWire::Owner, public std::enable_shared_from_
   RedisCore& core_;
   const Use use_;
   std::atomic<std::int64_t> connection_id_{0};
-  std::atomic<std::int64_t> last_activity_ms_{0};  // sent to an idle server, or received
+  std::atomic<std::int64_t> last_activity_ms_{0};  // sent while idle, or received
   std::atomic<bool> is_checking_{false};           // a thread runs the checks of a connection
-  std::atomic<bool> is_closed_{false};             // no check begins any more
-  // Nothing is begun any more, the connection is of no use. Set before unfinished_ becomes 0.
+  std::atomic<bool> is_closed_{false};             // no further check begins
+  // The connection is useless, and nothing begins on it. Set before unfinished_ becomes 0.
   std::atomic<bool> is_doomed_{false};
 
   // ---- Guarded by mutex_ ----
   std::mutex mutex_;
-  Phase phase_ = Phase::kDown;       // changed by the I/O thread alone
-  std::shared_ptr<RedisWire> wire_;  // changed by the I/O thread alone
+  Phase phase_ = Phase::kDown;       // changed only by the I/O thread
+  std::shared_ptr<RedisWire> wire_;  // changed only by the I/O thread
   SubmissionList waiting_;           // not begun
-  SubmissionList handed_;       // sent by the calling thread: the I/O thread is to expect replies
-  SubmissionList setup_;        // of the greeting and the checks, not begun
-  std::size_t unfinished_ = 0;  // all that was taken and has not finished
-  bool is_writing_ = false;     // the I/O thread has out_, else the holder of mutex_
+  SubmissionList handed_;       // sent by the calling thread; the I/O thread expects the replies
+  SubmissionList setup_;        // greeting and checks, not begun
+  std::size_t unfinished_ = 0;  // accepted and not finished
+  bool is_writing_ = false;     // the I/O thread owns out_, otherwise the holder of mutex_
   bool flush_is_posted_ = false;
   bool attempt_is_posted_ = false;
   bool keeps_state_ = false;
-  bool has_lost_state_ = false;      // it serves subscriptions alone from then on
-  std::optional<std::string> dead_;  // why the server is known as dead
-  // Why the checks or the subscriptions of the last connection failed. Until an attempt succeeds.
+  bool has_lost_state_ = false;      // from then on it serves only subscriptions
+  std::optional<std::string> dead_;  // why the server counts as dead
+  // Why the checks or subscriptions of the last connection failed, until an attempt succeeds.
   std::optional<std::string> setup_failure_;
   std::string closed_reason_;  // kClosed, or has_lost_state_
   std::int64_t attempt_began_ms_ = 0;
   std::int64_t attempt_ended_ms_ = 0;
-  std::int64_t next_attempt_ms_ = 0;  // if setup_failure_: none begins before
+  std::int64_t next_attempt_ms_ = 0;  // if setup_failure_: no attempt begins earlier
 
-  // ---- The bytes under way: see is_writing_ ----
+  // ---- Bytes being sent: see is_writing_ ----
   std::string out_;
-  std::size_t out_sent_ = 0;             // how much of it is sent
-  std::vector<std::size_t> chunk_ends_;  // where each of its requests ends in out_
+  std::size_t out_sent_ = 0;             // of out_
+  std::vector<std::size_t> chunk_ends_;  // the end of each request in out_
 
   // ---- The I/O thread's ----
   SubmissionList to_encode_;       // taken from waiting_ or setup_, not begun
-  SubmissionList expecting_;       // begun: replies come in this order
-  Submission* partial_ = nullptr;  // the last of them, if it is not fully encoded
-  bool is_write_blocked_ = false;  // can_write() will come
+  SubmissionList expecting_;       // begun, in the order of their replies
+  Submission* partial_ = nullptr;  // the last of them, if partly encoded
+  bool is_write_blocked_ = false;  // can_write() will be called
   bool was_up_ = false;
   std::int64_t up_since_ms_ = 0;
-  bool has_served_ = false;               // something came over this connection since it was up
-  std::int64_t backoff_ms_ = 0;           // the last pause between attempts, without its jitter
-  const Submission* greeting_ = nullptr;  // under way
+  bool has_served_ = false;               // this connection has received something since it was up
+  std::int64_t backoff_ms_ = 0;           // the last pause between attempts, without jitter
+  const Submission* greeting_ = nullptr;  // in progress
   absl::Status greeting_error_;
   Subscriptions subscriptions_;
-  std::vector<Reply> confirmations_;  // of a (un)subscription that has several
+  std::vector<Reply> confirmations_;  // of a (un)subscription with several
   std::size_t confirmations_left_ = 0;
   const std::function<void(Reply)> on_message_;
-  // Memory of the messages that wait for on_message_. The thread for callbacks takes from it.
+  // Memory of messages that wait for on_message_. The callback thread reduces it.
   const std::shared_ptr<std::atomic<std::size_t>> message_bytes_ =
       std::make_shared<std::atomic<std::size_t>>(0);
   absl::AnyInvocable<void(absl::Status)> first_outcome_;

@@ -42,7 +42,7 @@ absl::Status parse_port(std::string_view text, RedisOptions& options) {
   return absl::OkStatus();
 }
 
-/// "user:password", ":password"; a user without a password has nothing to show the server.
+/// Parses "user:password" or ":password". A user without a password cannot authenticate.
 absl::Status parse_credentials(std::string_view text, RedisOptions& options) {
   const std::size_t colon = text.find(':');
   if (colon == std::string_view::npos || colon + 1 == text.size()) {
@@ -57,7 +57,7 @@ absl::Status parse_credentials(std::string_view text, RedisOptions& options) {
   return absl::OkStatus();
 }
 
-/// "host", "host:port", "[v6 address]", "[v6 address]:port".
+/// Parses "host", "host:port", "[v6 address]" or "[v6 address]:port".
 absl::Status parse_host_and_port(std::string_view text, RedisOptions& options) {
   std::string_view host = text;
   std::string_view rest;
@@ -78,7 +78,7 @@ absl::Status parse_host_and_port(std::string_view text, RedisOptions& options) {
   return rest.empty() ? absl::OkStatus() : parse_port(rest.substr(1), options);
 }
 
-/// Where an option of the URL's query may stand.
+/// The kinds of URLs in which an option is valid.
 enum class UrlKind : std::uint8_t { kTcp, kTls, kUnix };
 
 struct NumberOption {
@@ -140,7 +140,7 @@ absl::Status parse_option(std::string_view text, UrlKind kind, RedisOptions& opt
   return bad_url(concat("unknown option \"", name, "\""));
 }
 
-/// "name=value&name=value"
+/// Parses "name=value&name=value".
 absl::Status parse_query(std::string_view text, UrlKind kind, RedisOptions& options) {
   while (!text.empty()) {
     const std::string_view option = text.substr(0, text.find('&'));
@@ -150,7 +150,7 @@ absl::Status parse_query(std::string_view text, UrlKind kind, RedisOptions& opti
   return absl::OkStatus();
 }
 
-/// Takes "user:password@" off the beginning of `authority`, if it is there.
+/// Removes "user:password@" from the beginning of `authority`, if present.
 absl::Status take_credentials(std::string_view& authority, RedisOptions& options) {
   const std::size_t at = authority.rfind('@');
   if (at == std::string_view::npos) return absl::OkStatus();
@@ -159,7 +159,7 @@ absl::Status take_credentials(std::string_view& authority, RedisOptions& options
   return status;
 }
 
-/// Errors may show host, database and options, so these must not contain a part of a password.
+/// Refuses parts of a password in the host, database or options, which errors may show.
 absl::Status check_no_password(std::string_view text) {
   if (text.find('#') != std::string_view::npos) {
     return bad_url("'#' has no meaning; in a password write %23");
@@ -171,7 +171,7 @@ absl::Status check_no_password(std::string_view text) {
       "'@'");
 }
 
-/// "[[user]:password@]host[:port][/db][?options]"
+/// Parses "[[user]:password@]host[:port][/db][?options]".
 absl::Status parse_tcp(std::string_view text, UrlKind kind, RedisOptions& options) {
   if (auto status = check_no_password(text); !status.ok()) return status;
   const std::size_t query = text.find('?');
@@ -187,7 +187,7 @@ absl::Status parse_tcp(std::string_view text, UrlKind kind, RedisOptions& option
                                          : parse_query(text.substr(query + 1), kind, options);
 }
 
-/// "path[?options]" or "//[[user]:password@]/absolute path[?options]"
+/// Parses "path[?options]" or "//[[user]:password@]/absolute path[?options]".
 absl::Status parse_unix(std::string_view text, RedisOptions& options) {
   if (text.starts_with("//")) {
     text.remove_prefix(2);

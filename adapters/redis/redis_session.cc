@@ -14,7 +14,7 @@
 namespace rushgate {
 namespace {
 
-/// Its reply goes to a completion on the thread for callbacks. Deletes itself.
+/// Passes its replies to a completion on the callback thread. Deletes itself.
 class CallbackSubmission final : public Submission {
  public:
   CallbackSubmission(RedisCore& core, Route its_route, Request request, Completion completion)
@@ -75,12 +75,12 @@ class LateSubmission final : public Submission {
 
  private:
   LateRequest& late_;
-  Request request_ = Request::of("PING");  // sent if there is no memory for the one to be made
+  Request request_ = Request::of("PING");  // sent if there is no memory for the real one
   bool is_made_ = true;
 };
 
-/// Returns true if one of `requests` subscribes inside MULTI. To such an EXEC the server sends more
-/// replies than it announces. Otherwise keeps `in_transaction` up to date.
+/// Returns true if one of `requests` subscribes inside MULTI. The server then sends more replies to
+/// EXEC than it announces. Otherwise updates `in_transaction`.
 bool subscribes_in_transaction(std::span<const Request> requests, bool& in_transaction) {
   bool is_inside = in_transaction;
   for (const Request& request : requests) {
@@ -187,13 +187,13 @@ bool RedisSession::expire(std::int64_t now_ms) {
   return holds_any;
 }
 
-/// Sends submissions that are held back, in order, as far as they may begin. Needs mutex_.
+/// Sends the submissions that are held back, in order, as far as they may begin. Requires mutex_.
 void RedisSession::dispatch(Refused& refused) {
   state_.fetch_or(kGated);
   while (!held_.empty() && fence_ == nullptr) {
     Submission& next = *held_.front();
     if (own_ == nullptr && next.route != Route::kShared) {
-      // Those before it must have run: ended() dispatches again.
+      // The earlier ones must have run: ended() dispatches again.
       if (state_.load() != kGated) return;
       if (next.route == Route::kOwn && !is_closed_ && !acquire_own(next)) return;
     }
@@ -227,14 +227,14 @@ void RedisSession::send_own(Submission& submission, Refused& refused) {
       submission.requests.begin(), submission.requests.end(),
       [](const Request& request) { return connection_use(request) == ConnectionUse::kSubscribes; });
   if (submission.route == Route::kOwn && !is_subscription) own_->keep_state();
-  if (submission.route == Route::kLeased) {  // it may block: unblock() has to find it
+  if (submission.route == Route::kLeased) {  // it may block, and unblock() must find it
     submission.lease = std::make_shared<Lease>(nullptr, own_);
     leases_.push_back(submission.lease);
   }
   if (auto reason = own_->submit(submission)) refused.emplace_back(&submission, *reason);
 }
 
-/// Sets own_. Returns false if `submission`, the first of held_, waits for a connection now.
+/// Sets own_. Returns false if `submission`, the first of held_, now waits for a connection.
 bool RedisSession::acquire_own(Submission& submission) {
   own_ = core_->acquire(
       submission, [self = shared_from_this(), &submission](std::shared_ptr<RedisLine> granted) {
@@ -303,7 +303,7 @@ void RedisSession::begun(const Submission& submission) {
 }
 
 void RedisSession::ended(Submission& submission) {
-  const std::shared_ptr<Lease> lease = std::move(submission.lease);  // given back without a lock
+  const std::shared_ptr<Lease> lease = std::move(submission.lease);  // returned without a lock
   if (lease != nullptr) {
     lease->has_ended = true;
     const std::lock_guard lock(mutex_);
@@ -349,8 +349,8 @@ void RedisSession::begin_unblocking(std::shared_ptr<Lease> lease) {
   if (!lease->is_being_unblocked.exchange(true)) send_unblock(std::move(lease), kFirstPauseMs);
 }
 
-/// Until the submission has finished: it may not have reached the server yet. The lease is kept
-/// until the reply: the connection must not block for another client meanwhile.
+/// Repeats until the submission has finished: it may not have reached the server yet. Keeps the
+/// lease until the reply, so that the connection cannot block for another client.
 void RedisSession::send_unblock(std::shared_ptr<Lease> lease, std::int64_t pause_ms) {
   if (lease->has_ended) return;
   const std::int64_t id = lease->line->connection_id();
@@ -380,9 +380,9 @@ RedisClient::RedisClient(std::shared_ptr<RedisSession> session) : session_(std::
 
 RedisClient::~RedisClient() { session_->close(); }
 
-/// The error of a request that must not be sent, or nil.
+/// Returns the error of a request that must not be sent, or nil.
 Reply RedisClient::refusal(const Request& request) const {
-  // The server reads an empty array, and says nothing.
+  // The server reads an empty array and sends no reply.
   if (request.empty()) return Reply::error("ERR the request has no command");
   if (session_->options().protocol != 2) {
     return Reply::error("ERR a client of a Redis server speaks RESP2 alone");
@@ -479,8 +479,8 @@ Reply RedisClient::sync() {
     Reply answer = call(Request::of("PING"));
     return answer.is_error() ? answer : Reply::ok();
   }
-  // WAIT concerns the writes of its own connection, and blocks it, so the shared one cannot be
-  // used. For replicas, PUBLISH is a write, and it follows all earlier replies.
+  // WAIT blocks its connection and counts that connection's writes, so the shared one is
+  // unsuitable. For replicas, PUBLISH is a write, and it follows all earlier replies.
   const Request requests[] = {Request::of("PUBLISH", "rushgate:sync", ""),
                               Request::of("WAIT", options.sync_replicas, options.sync_timeout_ms)};
   const std::vector<Reply> replies = exchange(requests);

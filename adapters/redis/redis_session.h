@@ -1,4 +1,4 @@
-// A client's way to the connections of its backend. Private to this module.
+// A client's access to the connections of its backend. Private to this module.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@
 
 namespace rushgate {
 
-/// Thread-safe. Keeps the order of a client's submissions, whichever connection each goes to.
+/// Keeps the order of a client's submissions across connections. Thread-safe.
 class RedisSession : public std::enable_shared_from_this<RedisSession> {
  public:
   RedisSession(std::shared_ptr<RedisCore> core, ClientOptions options);
@@ -26,22 +26,22 @@ class RedisSession : public std::enable_shared_from_this<RedisSession> {
   [[nodiscard]] RedisCore& core() { return *core_; }
   [[nodiscard]] const ClientOptions& options() const { return options_; }
 
-  /// Takes the submission; or returns the error of each of its requests.
+  /// Accepts the submission, or returns the error of each of its requests.
   [[nodiscard]] std::optional<Reply> submit(Submission& submission);
-  /// The submission has all its replies.
+  /// Reports that the submission has all its replies.
   void ended(Submission& submission);
-  /// Fails submissions that were held back for too long. Returns true if any is held back.
+  /// Fails submissions that were held back too long. Returns true if any are still held back.
   [[nodiscard]] bool expire(std::int64_t now_ms);
-  /// The blocking command that was submitted has begun: those after it may.
+  /// Reports that the blocking command has begun, so later ones may begin.
   void begun(const Submission& submission);
   void unblock();
-  /// The client is gone: its blocking commands end.
+  /// Ends the blocking commands of a destroyed client.
   void close();
 
  private:
   using Refused = std::vector<std::pair<Submission*, std::string>>;
 
-  /// For as long as it is set, submissions are held back to keep their order.
+  /// While it is set, submissions are held back to keep their order.
   static constexpr std::uint64_t kGated = std::uint64_t{1} << 63;
 
   void dispatch(Refused& refused);
@@ -51,29 +51,29 @@ class RedisSession : public std::enable_shared_from_this<RedisSession> {
   void send_leased(Submission& submission, Refused& refused);
   void start_leased(Submission& submission, std::shared_ptr<RedisLine> line, Refused& refused);
   void fail_all(const Refused& refused);
-  /// Once for each lease.
+  /// Called once per lease.
   void begin_unblocking(std::shared_ptr<Lease> lease);
   void send_unblock(std::shared_ptr<Lease> lease, std::int64_t pause_ms);
   void retry_unblock(std::shared_ptr<Lease> lease, std::int64_t pause_ms);
 
   const std::shared_ptr<RedisCore> core_;
   const ClientOptions options_;
-  std::atomic<std::uint64_t> state_{0};  // unfinished on the shared connection, and kGated
+  std::atomic<std::uint64_t> state_{0};  // the unfinished on the shared connection, and kGated
 
   // ---- Guarded by mutex_ ----
   std::mutex mutex_;
   SubmissionList held_;
   bool is_watched_ = false;  // the core calls expire()
-  // Those after it are held back. A blocking command that may not have begun yet, or a submission
-  // that waits for a connection of the client's own.
+  // The submission that holds back later ones. It is a blocking command that may not have begun, or
+  // waits for the client's own connection.
   const Submission* fence_ = nullptr;
-  std::shared_ptr<RedisLine> own_;              // null: none is needed
-  bool in_transaction_ = false;                 // on own_: MULTI was sent last
-  std::vector<std::shared_ptr<Lease>> leases_;  // of submissions that have not finished
+  std::shared_ptr<RedisLine> own_;              // null: not needed
+  bool in_transaction_ = false;                 // on own_: after MULTI
+  std::vector<std::shared_ptr<Lease>> leases_;  // of unfinished submissions
   bool is_closed_ = false;
 };
 
-/// Returns how its submission is to be sent.
+/// Returns the route of a submission with these requests.
 Route route_of(std::span<const Request> requests);
 
 /// A Client of a RedisBackend.

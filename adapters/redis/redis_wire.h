@@ -17,42 +17,42 @@
 
 namespace rushgate {
 
-/// Belongs to the I/O thread, but for send() and is_stale(), which its owner guards together with
-/// close(). Used once: connect(), then bytes in both directions, then close().
+/// Belongs to the I/O thread, except for send() and is_stale(). The owner guards these together
+/// with close(). Single use: connect(), then bytes in both directions, then close().
 class RedisWire : public std::enable_shared_from_this<RedisWire> {
  public:
-  /// Gets its events, on the I/O thread. None comes after close().
+  /// Receives its events on the I/O thread. None follows close().
   class Owner {
    public:
     virtual ~Owner() = default;
-    /// `failure` is empty if it is connected.
+    /// Reports the end of connect(). An empty `failure` means success.
     virtual void connected(RedisWire& wire, const std::string& failure) = 0;
-    /// Bytes have arrived, or the connection has ended: then `failure` says why.
+    /// Reports bytes, or the end of the connection with `failure` as the reason.
     virtual void received(RedisWire& wire, std::string_view bytes, const std::string& failure) = 0;
-    /// The bytes given to write() were sent, or the socket accepts bytes again.
+    /// Reports that the bytes of write() were sent, or that the socket accepts bytes again.
     virtual void can_write(RedisWire& wire, const std::string& failure) = 0;
   };
 
-  /// `tls` is null for a connection without TLS. `options` and `tls` outlive it.
+  /// `tls` is null for a connection without TLS. `options` and `tls` must outlive it.
   RedisWire(boost::asio::io_context& io, const RedisOptions& options,
             boost::asio::ssl::context* tls, std::shared_ptr<Owner> owner);
 
   void connect();
-  /// Begins to read. To be called once, after connected().
+  /// Begins to read. Call it once, after connected().
   void read();
   void close();
 
-  /// Without TLS, bytes can be sent at once, by any thread.
+  /// Returns true without TLS: any thread may send at once.
   [[nodiscard]] bool is_plain() const { return tls_ == nullptr; }
-  /// send(2), without waiting. Not with TLS.
+  /// Calls send(2) without blocking. Not with TLS.
   [[nodiscard]] ssize_t send(std::string_view bytes);
-  /// can_write() comes when the socket takes bytes again. Not with TLS.
+  /// Requests can_write() when the socket accepts bytes again. Not with TLS.
   void wait_until_writable();
-  /// With TLS: sends all of `bytes`; then can_write() comes.
+  /// Sends all of `bytes` over TLS, then calls can_write().
   void write(std::string_view bytes);
 
-  /// Returns true if the server has hung up, or said something unasked though it may not: nothing
-  /// should be sent. To be asked while no reply is awaited.
+  /// Returns true if nothing should be sent: the server has closed the connection, or sent bytes
+  /// that it must not. Call it while no reply is expected.
   [[nodiscard]] bool is_stale(bool may_speak);
 
  private:
@@ -72,7 +72,7 @@ class RedisWire : public std::enable_shared_from_this<RedisWire> {
   std::unique_ptr<boost::asio::ssl::stream<Socket&>> tls_;
   std::unique_ptr<char[]> buffer_;
   std::string writing_;           // over TLS
-  std::shared_ptr<Owner> owner_;  // null once closed
+  std::shared_ptr<Owner> owner_;  // null after close()
 };
 
 }  // namespace rushgate

@@ -1,4 +1,4 @@
-// The oldest server that Rushgate can use. Private to this module.
+// The oldest supported server. Private to this module.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace rushgate {
 
-/// Returns why a server with this reply to INFO server is refused: it is older than 6.2. Empty if
-/// it is not, or does not say.
+/// Returns the reason to refuse a server with this reply to INFO server: it is older than 6.2.
+/// Empty if it is newer or does not report its version.
 std::string refused_version(const Reply& info);
 
 }  // namespace rushgate

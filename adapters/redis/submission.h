@@ -21,15 +21,15 @@ class RedisSession;
 inline constexpr std::string_view kNotBegunInTime =
     "the request had not begun when its time was up";
 
-/// How a submission reaches the server.
+/// The way of a submission to the server.
 enum class Route : std::uint8_t {
-  kShared,  // over the connection that all share
-  kLeased,  // over one that it has to itself while it runs
-  kOwn,     // over one that its client keeps
+  kShared,  // on the shared connection
+  kLeased,  // on a connection of its own while it runs
+  kOwn,     // on the connection that its client owns
 };
 
-/// One or more requests of one client, which are sent in order over one connection. Its submitter
-/// keeps the requests until it has finished. It belongs to the connection until then.
+/// One or more requests of one client, sent in order over one connection. The submitter keeps the
+/// requests until the submission has finished. Until then it belongs to the connection.
 class Submission {
  public:
   explicit Submission(std::span<const Request> its_requests);
@@ -41,27 +41,26 @@ class Submission {
   virtual void prepare() {}
   /// Called once, when every request has its reply, before the submission leaves the queue.
   virtual void note_replies() {}
-  /// Called once, after note_replies(), with no lock held. The submission may be gone
-  /// when it returns.
+  /// Called once, after note_replies(), with no lock held. May delete the submission.
   virtual void finish() = 0;
-  /// For a blocking command whose submitter does not wait: makes first_reply() say that it has
-  /// begun. Returns false if that is of no interest.
+  /// Makes a blocking command without a waiting submitter report its begin by first_reply().
+  /// Returns false if that is not needed.
   virtual bool announce_begin() { return false; }
   /// Called on the I/O thread after the first of several replies.
   virtual void first_reply() {}
 
   [[nodiscard]] bool is_complete() const { return replies.size() == requests.size(); }
-  /// Makes every reply that is missing this error.
+  /// Sets this error as every missing reply.
   void fail_rest(std::string_view code, std::string_view reason);
   [[nodiscard]] std::vector<Reply> take_replies();
 
   // ---- Constant once submitted ----
   std::span<const Request> requests;
   std::size_t bytes = 0;         // of the requests
-  std::int64_t deadline_ms = 0;  // monotonic: expires if none of it was sent by then; 0: never
-  std::shared_ptr<RedisSession> session;  // notified when it has finished; null: none
+  std::int64_t deadline_ms = 0;  // monotonic; expires if nothing was sent by then; 0: never
+  std::shared_ptr<RedisSession> session;  // notified at the end; null: none
   Route route = Route::kShared;
-  bool is_counted = false;  // among the session's on the connection that all share
+  bool is_counted = false;  // counted by the session on the shared connection
 
   [[nodiscard]] bool has_expired(std::int64_t now_ms) const {
     return deadline_ms != 0 && deadline_ms <= now_ms;
@@ -71,7 +70,7 @@ class Submission {
   absl::InlinedVector<Reply, 1> replies;
   std::size_t encoded = 0;       // requests that were encoded
   Submission* next = nullptr;    // in a SubmissionList
-  std::shared_ptr<Lease> lease;  // of the connection that it has to itself
+  std::shared_ptr<Lease> lease;  // of its own connection
 };
 
 /// A queue of submissions, linked by `next`. Does not own them.

@@ -1,4 +1,4 @@
-// The subscriptions of one connection, as the server's messages show them. Private to this module.
+// The subscriptions of one connection, derived from the server's messages. Private to this module.
 #pragma once
 
 #include <array>
@@ -13,22 +13,22 @@
 
 namespace rushgate {
 
-/// Not thread-safe. The server confirms each channel or pattern alone, and sends messages in
-/// between.
+/// The server confirms each channel or pattern separately, and sends messages in between. Not
+/// thread-safe.
 class Subscriptions {
  public:
-  /// Returns true if `reply` is a message: the server says nothing of that shape to a request while
-  /// there are subscriptions.
+  /// Returns true if `reply` is a message. While there are subscriptions, no other reply has its
+  /// shape.
   [[nodiscard]] bool is_message(const Reply& reply) const;
 
   /// Returns how many confirmations the server sends for `request`; nothing if it is no
-  /// subscription. To be asked before the first of them is noted.
+  /// subscription. Call it before the first of them is recorded.
   [[nodiscard]] std::optional<std::size_t> confirmations_of(const Request& request) const;
   void note_confirmation(const Reply& confirmation);
 
-  /// The connection is lost.
+  /// Handles the loss of the connection.
   void forget_confirmed();
-  /// Returns the requests that subscribe to all that was subscribed when the connection was lost.
+  /// Returns the requests that restore all subscriptions of the lost connection.
   [[nodiscard]] std::vector<Request> renewal() const;
   [[nodiscard]] std::size_t wanted() const;
 

@@ -8,7 +8,7 @@
 
 namespace rushgate {
 
-/// `upper` must have no lower-case letters.
+/// Compares ignoring case. `upper` must have no lower-case letters.
 inline bool equals_ignore_case(std::string_view text, std::string_view upper) {
   return std::equal(text.begin(), text.end(), upper.begin(), upper.end(), [](char c, char wanted) {
     return (c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c) == wanted;

@@ -1,4 +1,4 @@
-// Submissions whose callers wait for them. Private to this module.
+// Submissions whose callers wait. Private to this module.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace rushgate {
 
-/// The caller waits by a WaitMethod. Lives on its stack.
+/// A submission whose caller waits by a WaitMethod. It is on the caller's stack.
 class WaitingSubmission final : public Submission {
  public:
   WaitingSubmission(std::span<const Request> its_requests, WaitMethod::Event& finished)

@@ -25,14 +25,14 @@ namespace rushgate {
 namespace {
 
 constexpr std::size_t kBatchRequestsMax = 1'024;
-constexpr std::size_t kBatchBytesMax = 256 * 1'024;  // the request that reaches it is the last one
+constexpr std::size_t kBatchBytesMax = 256 * 1'024;  // the request that reaches it ends the batch
 constexpr std::size_t kBatchReplyBytesMax = 256 * 1'024;
-constexpr std::size_t kWaitingBytesMax = 64 * 1'024;      // more output than this stops its client
-constexpr std::size_t kHeldBytesMax = 4 * 1'024 * 1'024;  // bound on input received meanwhile
-constexpr std::size_t kSendBytesMax = 1'024 * 1'024;      // then it is the turn of other clients
-constexpr std::size_t kKeptInputBytes = 1'024;            // an empty buffer that is larger is freed
+constexpr std::size_t kWaitingBytesMax = 64 * 1'024;  // with more pending output, a client waits
+constexpr std::size_t kHeldBytesMax = 4 * 1'024 * 1'024;  // bound on the input received meanwhile
+constexpr std::size_t kSendBytesMax = 1'024 * 1'024;      // then other clients get their turn
+constexpr std::size_t kKeptInputBytes = 1'024;            // a larger empty buffer is freed
 
-// Before AUTH, as in Redis (CVE-2025-21605).
+// The bound before AUTH, as in Redis (CVE-2025-21605).
 constexpr std::size_t kUnauthenticatedOutputBytesMax = 1'024;
 constexpr std::size_t kUnauthenticatedReadBytesMax = 16 * 1'024;
 
@@ -43,12 +43,12 @@ constexpr std::string_view kReadsNoMessages =
 constexpr std::string_view kNoRoomForOutput =
     "all clients together hold more than clients_bytes_max, and it was to be sent more";
 
-/// Returns true if `bytes` are more than the bound, where 0 is none.
+/// Returns true if `bytes` exceed the bound; 0: no bound.
 constexpr bool exceeds(std::size_t bytes, std::size_t bytes_max) {
   return bytes_max != 0 && bytes > bytes_max;
 }
 
-/// As CLIENT LIST shows it.
+/// Returns the address as in CLIENT LIST.
 std::string address_text(const Connection::Socket::endpoint_type& endpoint,
                          const RespServerOptions& options) {
   if (endpoint.protocol().family() == AF_UNIX) return options.unix_socket + ":0";
@@ -61,7 +61,7 @@ std::string address_text(const Connection::Socket::endpoint_type& endpoint,
   return shown + ':' + std::to_string(tcp.port());
 }
 
-/// May the request wait for something?
+/// Returns true if the request may block.
 bool may_block(const CommandSpec& spec, const Request& request) {
   if ((spec.flags & kBlocking) == 0) return false;
   const bool only_if_told = spec.name == "xread" || spec.name == "xreadgroup";
@@ -76,14 +76,15 @@ bool may_change_protocol(const CommandSpec& spec) {
   return spec.name == "hello" || spec.name == "reset";
 }
 
-/// Is it of a browser that some page has sent here? As in Redis.
+/// Returns true for a browser's request, which a malicious page may cause. The same check as in
+/// Redis.
 bool is_http(std::string_view name) {
   return is_keyword(name, "post") || is_keyword(name, "host:");
 }
 
 }  // namespace
 
-/// Is it the command of manual mode?
+/// Returns true for the command that advances the clock in manual mode.
 bool Connection::moves_clock(const Request& request) const {
   return engine_.is_manual() && session_->is_authenticated() &&
          is_keyword(request[0], "rushgate.advance");
@@ -127,7 +128,7 @@ void Connection::want_turn() {
   if (!std::exchange(wants_turn_, true)) owner_.wants_turn(shared_from_this());
 }
 
-// ---- Coming in ----
+// ---- Input ----
 
 void Connection::wait_for_input() {
   if (output_waits()) {
@@ -142,15 +143,15 @@ void Connection::wait_for_input() {
                        if (error) return self->close();
                        self->is_readable_ = true;
                        if (!self->holds_input()) return self->want_turn();
-                       // A client that blocks may hang up. One that sends a whole pipeline before
-                       // it reads must be able to send all of it.
+                       // A blocked client may hang up. One that sends a whole pipeline before it
+                       // reads must be able to send all of it.
                        self->receive();
                        self->count_memory();
                        self->wait_for_input();
                      });
 }
 
-/// True if nothing keeps its next request from running, if there is one.
+/// Returns true if nothing delays its next request, if there is one.
 bool Connection::can_run() const {
   return !is_closed_ && !is_in_batch_ && !is_blocked_ && !ends_after_output_ && !output_waits() &&
          !session_->is_hung_up();
@@ -182,8 +183,8 @@ std::optional<ServedSession::Batch> Connection::next_batch() {
                               }};
 }
 
-/// Finds the requests of the next batch, or a request that runs alone: in the received bytes, or
-/// else in the socket.
+/// Finds the requests of the next batch, or one that runs alone, in the received bytes or the
+/// socket.
 void Connection::find_batch() {
   if (held_ || may_have_request_) parse_input();
   if (is_readable_ && can_run() && batch_begin_ == batch_end_ && !alone_) receive();
@@ -212,7 +213,7 @@ void Connection::receive() {
   }
 }
 
-/// Returns the memory of the client's requests, and of the data kept for it.
+/// Returns the memory of the client's requests and of its kept data.
 std::size_t Connection::unanswered_bytes() const {
   return input_.size() - parsed_bytes_ + parser_.memory_bytes() + session_->held_bytes();
 }
@@ -229,7 +230,7 @@ void Connection::parse_input() {
   }
 }
 
-/// Finds requests at the beginning of `input`, and returns the rest of it.
+/// Parses requests from the beginning of `input`. Returns the rest.
 std::string_view Connection::parse(std::string_view input) {
   batch_begin_ = batch_end_ = batch_bytes_ = 0;
   requests_ = owner_.buffers().take_requests();
@@ -245,7 +246,7 @@ std::string_view Connection::parse(std::string_view input) {
   return input;
 }
 
-/// False if there is none, or none that can be understood.
+/// Returns false if there is no complete or no valid request.
 bool Connection::take_request(std::string_view& input, Request& request) {
   if (held_) {
     request = *std::exchange(held_, std::nullopt);
@@ -262,13 +263,13 @@ bool Connection::take_request(std::string_view& input, Request& request) {
     case RequestParser::Result::kBroken:
       break;
   }
-  if (batch_end_ > 0) return false;  // earlier ones reply first; it is found again
+  if (batch_end_ > 0) return false;  // earlier replies go first; it is parsed again
   append(Reply::error(parser_.error()));
   ends_after_output_ = true;
   return false;
 }
 
-/// Adds the request to the batch, or puts it where it waits for the end of the batch. False if the
+/// Adds the request to the batch, or keeps it for the time after the batch. Returns false if the
 /// batch is complete.
 bool Connection::add_request(Request& request) {
   const CommandSpec* const spec = find_command(request[0]);
@@ -290,14 +291,14 @@ bool Connection::add_request(Request& request) {
   return spec == nullptr || (spec->flags & kEndsBatch) == 0;
 }
 
-/// Gives the memory of the batch back.
+/// Frees the memory of the batch.
 void Connection::end_batch() {
   const std::size_t used = std::min(requests_.size(), batch_end_ + 1);
   owner_.buffers().give_back(std::exchange(requests_, {}), used);
   batch_begin_ = batch_end_ = batch_bytes_ = 0;
 }
 
-// RUSHGATE.ADVANCE milliseconds
+// Runs RUSHGATE.ADVANCE milliseconds.
 void Connection::advance_clock() {
   const Request request = *std::exchange(alone_, std::nullopt);
   if (owner_.is_busy()) return append(script_errors::busy());
@@ -323,9 +324,9 @@ void Connection::unblocked(Reply reply) {
   want_turn();
 }
 
-// ---- Going out ----
+// ---- Output ----
 
-/// Messages published before a reply are sent before it.
+/// Appends a reply. Messages published earlier are sent first.
 void Connection::append_answer(Reply&& reply) {
   append_messages(answers_++);
   append(std::move(reply));
@@ -344,7 +345,7 @@ void Connection::collect_messages() {
 void Connection::append_messages(std::uint64_t up_to_replies) {
   auto message = messages_.begin();
   for (; message != messages_.end() && message->after_replies <= up_to_replies; ++message) {
-    // In the protocol that it was published for.
+    // In the protocol of the time of publication.
     const bool is_push = message->text.kind() == Reply::Kind::kPush;
     message_bytes_ -= message->bytes;
     output_.append(std::move(message->text), is_push ? RespVersion::k3 : RespVersion::k2);
@@ -436,7 +437,7 @@ void Connection::send() {
   if (output_.empty() && ends_after_output_) close();
 }
 
-/// Returns how many bytes the socket has taken.
+/// Returns how many bytes the socket accepted.
 std::size_t Connection::send_some(boost::system::error_code& error) {
   std::array<std::string_view, 16> views;
   const std::size_t count = output_.front(views);
@@ -463,7 +464,7 @@ std::int64_t Connection::idle_ms(std::int64_t now_monotonic_ms) const {
   return now_monotonic_ms - active_ms_;
 }
 
-/// The reported size is approximate: small objects of every connection are omitted.
+/// Reports an approximate size, without the small objects of each connection.
 void Connection::count_memory() {
   std::size_t bytes = 0;
   if (!is_closed_) {

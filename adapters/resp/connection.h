@@ -21,25 +21,25 @@
 
 namespace rushgate {
 
-/// Reads requests in batches and writes their replies. While more than a little output waits for
-/// the client, it neither reads nor runs anything. Belongs to the server's thread. A server keeps
-/// it as a shared_ptr until it is closed.
+/// Reads requests in batches and writes their replies. While much output is pending, it neither
+/// reads nor runs requests. Belongs to the server's thread. The server owns it as a shared_ptr
+/// until it is closed.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   using Socket = boost::asio::generic::stream_protocol::socket;
 
-  /// The functions of its server.
+  /// Callbacks to the server.
   class Owner {
    public:
     virtual ~Owner() = default;
-    /// It has something to run or to send: it is to be asked for next_batch(), then settle()d.
-    /// Comes once until then.
+    /// Requests a turn, to run or send something: the server calls next_batch(), then settle().
+    /// Called once per turn.
     virtual void wants_turn(const std::shared_ptr<Connection>& connection) = 0;
-    /// Its memory_bytes() were `before`, and are `after`.
+    /// Reports a change of memory_bytes().
     virtual void memory_changed(std::size_t before, std::size_t after) = 0;
-    /// It is closed, and wants nothing more.
+    /// Reports that the connection is closed. No call follows.
     virtual void closed(const std::shared_ptr<Connection>& connection) = 0;
-    /// Is it called in the middle of a script?
+    /// Returns true if the call comes from inside a script.
     [[nodiscard]] virtual bool is_busy() const = 0;
     [[nodiscard]] virtual SharedBuffers& buffers() = 0;
     /// Returns the bound on the engine's output that connections have not taken yet.
@@ -49,46 +49,46 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Connection(std::shared_ptr<boost::asio::io_context> io, Socket socket, Engine& engine,
              const RespServerOptions& options, Owner& owner);
 
-  /// Begins to read. To be called once, first.
+  /// Begins to read. Call it once, first.
   void start();
 
-  /// The next requests, to be run in their turn; none if there are none now, or if output waits.
-  /// They stay as they are until take_replies(), or until they have begun if they have a
-  /// completion: then they may block.
+  /// Returns the next requests to run. Returns none if there are none, or if output is pending.
+  /// They stay unchanged until take_replies(). Requests with a completion, which may block, stay
+  /// only until they have begun.
   [[nodiscard]] std::optional<ServedSession::Batch> next_batch();
-  /// Of the first requests of the batch. Those without a reply are the next batch.
+  /// Takes the replies to the first requests of the batch. The others form the next batch.
   void take_replies(std::span<Reply> replies);
-  /// After next_batch() gave nothing: is the next request RUSHGATE.ADVANCE? It is then to be run by
-  /// advance_clock(), between batches.
+  /// Returns true if the next request is RUSHGATE.ADVANCE. Call it when next_batch() returned none.
+  /// Run the request by advance_clock(), between batches.
   [[nodiscard]] bool moves_clock_next() const { return alone_ && can_run(); }
   void advance_clock();
 
-  /// Called after a batch, or if there is none. Sends pending output. Then requests another turn, or
+  /// Ends a turn, with or without a batch. Sends pending output. Then requests another turn or
   /// waits for input.
   void settle();
 
-  /// Between next_batch() and take_replies().
+  /// Returns true between next_batch() and take_replies().
   [[nodiscard]] bool is_in_batch() const { return is_in_batch_; }
 
-  /// Returns for how long it has neither received nor sent anything; 0 if it has reason to wait: it
-  /// is subscribed or blocked, or about to be served.
+  /// Returns the time since it last received or sent bytes. Returns 0 if it is subscribed, blocked
+  /// or about to be served.
   [[nodiscard]] std::int64_t idle_ms(std::int64_t now_monotonic_ms) const;
 
-  /// Returns the memory of its requests and replies, as last reported to its owner.
+  /// Returns the memory of its requests and replies, as last reported to the owner.
   [[nodiscard]] std::size_t memory_bytes() const { return counted_bytes_; }
-  /// Returns how much memory the requests of next_batch() take.
+  /// Returns the memory of the requests of next_batch().
   [[nodiscard]] std::size_t batch_bytes() const { return batch_bytes_; }
-  /// Returns true if it may be closed to free memory: not in a batch, not with CLIENT NO-EVICT.
+  /// Returns true if it may be closed to free memory: not in a batch, no CLIENT NO-EVICT.
   [[nodiscard]] bool is_evictable() const { return !is_in_batch_ && !session_->is_protected(); }
 
-  /// Returns true if it is subscribed, and leaves more unread than subscriber_soft_bytes_max.
+  /// Returns true if it is a subscriber with more unread output than subscriber_soft_bytes_max.
   [[nodiscard]] bool is_backlogged() const;
-  /// Closes it if it has been backlogged for too long.
+  /// Closes the connection if it was backlogged for too long.
   void check_backlog();
 
   [[nodiscard]] bool is_closed() const { return is_closed_; }
   void close();
-  /// Closes it, and logs the reason.
+  /// Closes the connection and logs the reason.
   void drop(std::string_view reason);
 
  private:
@@ -99,7 +99,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   [[nodiscard]] std::size_t unanswered_bytes() const;
   ServedSessionOptions session_options();
 
-  // ---- Coming in ----
+  // ---- Input ----
   void wait_for_input();
   void receive();
   void find_batch();
@@ -112,7 +112,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   [[nodiscard]] bool can_run() const;
   void unblocked(Reply reply);
 
-  // ---- Going out ----
+  // ---- Output ----
   void append(Reply&& reply);
   void append_answer(Reply&& reply);
   void collect_messages();
@@ -132,11 +132,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Owner& owner_;
 
   Socket socket_;
-  std::size_t counted_bytes_ = 0;  // memory_bytes()
-  std::int64_t active_ms_ = 0;     // when it received or sent bytes last, on the monotonic clock
+  std::size_t counted_bytes_ = 0;           // memory_bytes()
+  std::int64_t active_ms_ = 0;              // when it last received or sent bytes, monotonic
   std::unique_ptr<ServedSession> session_;  // from start() on
 
-  // ---- Coming in ----
+  // ---- Input ----
   RequestParser parser_;
   std::string input_;              // received, not parsed yet
   std::size_t parsed_bytes_ = 0;   // at the front of input_
@@ -145,27 +145,27 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool may_have_request_ = false;  // input_ was not parsed to its end
 
   std::vector<Request> requests_;  // shared_buffers.h: of the current batch, and spare ones
-  std::size_t batch_begin_ = 0;    // requests_ before it have their replies
-  std::size_t batch_end_ = 0;      // requests_ from it on are spare
+  std::size_t batch_begin_ = 0;    // earlier requests_ have their replies
+  std::size_t batch_end_ = 0;      // later requests_ are spare
   std::size_t batch_bytes_ = 0;    // memory of requests_ before batch_end_
-  std::optional<Request> alone_;   // follows the current batch, and does not run with it
-  std::optional<Request> held_;    // begins the next batch
-  Request blocking_;               // the last one that was alone_, until it has begun
+  std::optional<Request> alone_;   // runs after the current batch, on its own
+  std::optional<Request> held_;    // first of the next batch
+  Request blocking_;               // the last alone_, until it has begun
   bool is_in_batch_ = false;
-  bool is_blocked_ = false;  // its last request may be blocked: later ones wait
+  bool is_blocked_ = false;  // its last request may be blocked, so later ones wait
 
-  // ---- Going out ----
+  // ---- Output ----
   OutputQueue output_;
   std::vector<ServedSession::Message> messages_;  // not yet in output_
   std::size_t message_bytes_ = 0;                 // of messages_
-  std::optional<std::int64_t> backlogged_ms_;     // since when, on the monotonic clock
+  std::optional<std::int64_t> backlogged_ms_;     // since when, monotonic
   std::uint64_t answers_ = 0;                     // in output_ so far
-  bool was_authenticated_ = false;                // at any time: RESET leaves its replies
+  bool was_authenticated_ = false;                // at any time: RESET keeps its replies
   bool waits_to_write_ = false;
   bool ends_after_output_ = false;  // QUIT, or an invalid request
   bool is_closed_ = false;
 
-  bool wants_turn_ = false;  // its owner knows, and has not handled it yet
+  bool wants_turn_ = false;  // its owner knows and has not served it yet
 };
 
 }  // namespace rushgate

@@ -82,7 +82,7 @@ void OutputQueue::pop_chunk() {
   consumed_ -= chunk.size();
   chunk_bytes_ -= heap_bytes(chunk);
   std::string().swap(chunk);
-  // A queue that is never empty does not grow for ever.
+  // Bounds a queue that is never empty.
   if (2 * first_ < chunks_.size()) return;
   chunks_.erase(chunks_.begin(), chunks_.begin() + static_cast<std::ptrdiff_t>(first_));
   first_ = 0;

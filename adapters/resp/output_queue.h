@@ -1,4 +1,4 @@
-// Bytes on their way to a client.
+// Pending output of a client.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,12 @@
 
 namespace rushgate {
 
-/// A queue of chunks. Small replies share a chunk; a large string is moved into a chunk of its own,
-/// not copied. Not thread-safe.
+/// A queue of chunks. Small replies share a chunk. A large string is moved into its own chunk, not
+/// copied. Not thread-safe.
 class OutputQueue {
  public:
-  static constexpr std::size_t kLargeBytes = 16 * 1'024;  // a string of so many bytes is moved
-  static constexpr std::size_t kChunkBytes = 64 * 1'024;  // a chunk that has so many is complete
+  static constexpr std::size_t kLargeBytes = 16 * 1'024;  // a string of this size is moved
+  static constexpr std::size_t kChunkBytes = 64 * 1'024;  // a chunk of this size is complete
   static constexpr std::size_t kKeptBytes = 1'024;        // an empty queue keeps no larger buffer
 
   /// Appends the bytes of append_reply(). The first form leaves the reply unspecified.
@@ -27,10 +27,10 @@ class OutputQueue {
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] bool empty() const { return size_ == 0; }
 
-  /// Fills `views` with bytes from the front, in their order. Returns how many views it has filled:
-  /// none if the queue is empty. The next change ends their validity.
+  /// Fills `views` with the first bytes, in order. Returns how many views were filled, 0 if the
+  /// queue is empty. The views are valid until the next change.
   std::size_t front(std::span<std::string_view> views) const;
-  /// Removes `bytes` from the front: at most size().
+  /// Removes `bytes` from the front, at most size().
   void consume(std::size_t bytes);
   void clear();
 
@@ -43,12 +43,12 @@ class OutputQueue {
   void add_chunk(std::string chunk);
   void pop_chunk();
 
-  std::vector<std::string> chunks_;  // complete ones; those before first_ are sent
+  std::vector<std::string> chunks_;  // complete; those before first_ are sent
   std::size_t first_ = 0;
-  std::string tail_;          // takes the next small reply
-  std::size_t consumed_ = 0;  // bytes of the front that are gone: of a chunk, or else of tail_
+  std::string tail_;          // receives the next small reply
+  std::size_t consumed_ = 0;  // of the first chunk, or else of tail_
   std::size_t size_ = 0;
-  std::size_t chunk_bytes_ = 0;     // heap blocks of chunks_ from first_ on
+  std::size_t chunk_bytes_ = 0;     // heap memory of chunks_ from first_ on
   std::size_t expected_bytes_ = 0;  // the size of the last tail: the next may be similar
 };
 

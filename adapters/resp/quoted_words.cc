@@ -9,7 +9,7 @@
 namespace rushgate {
 namespace {
 
-// As in Redis, several spaces may separate words.
+// As in Redis, several spaces may separate two words.
 bool is_space(char c) { return absl::ascii_isspace(static_cast<unsigned char>(c)); }
 bool ends_word(char c) { return std::string_view(" \n\r\t").find(c) != std::string_view::npos; }
 

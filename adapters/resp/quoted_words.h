@@ -1,4 +1,4 @@
-// Splits a line into words as redis-cli and inline commands do.
+// Splits a line into words like redis-cli and inline commands.
 #pragma once
 
 #include <string_view>
@@ -7,9 +7,9 @@
 
 namespace rushgate {
 
-/// Appends the words of `line` to `words`: separated by blanks, tabs or ends of lines, with other
-/// white space before them; "quoted \n \x00", or 'quoted, where only \' is special'. False if
-/// quotes are unbalanced, or a closing one is not followed by white space.
+/// Appends the words of `line` to `words`. Spaces, tabs and ends of lines separate them, also
+/// several. Quotes are "with \n \x00" or 'with only \' special'. Returns false if quotes are
+/// unbalanced, or no white space follows a closing quote.
 bool split_quoted(std::string_view line, Request& words);
 
 }  // namespace rushgate

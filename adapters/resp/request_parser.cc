@@ -59,7 +59,7 @@ RequestParser::Result RequestParser::next_inline(std::string_view& input, Reques
   return Result::kRequest;
 }
 
-/// kRequest: it is read, and begins one if it is not 0.
+/// Returns kRequest if the length was read. If it is not 0, a request begins.
 RequestParser::Result RequestParser::read_array_length(std::string_view& input,
                                                        const Limits& limits) {
   constexpr std::int64_t kMax = std::numeric_limits<int>::max();

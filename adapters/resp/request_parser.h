@@ -1,5 +1,5 @@
-// Finds requests in the bytes that a client sends: arrays of bulk strings, or lines ("inline
-// commands"), as Redis 7.0 reads them.
+// Parses requests from a client's bytes: arrays of bulk strings, or lines ("inline commands"), like
+// Redis 7.0.
 // Format: https://redis.io/docs/latest/develop/reference/protocol-spec/
 #pragma once
 
@@ -13,12 +13,12 @@
 
 namespace rushgate {
 
-/// A value type; not thread-safe. Keeps the part of a request that it has read, so no byte is read
-/// twice. Input that next() took may be released.
+/// A value type. It keeps the parsed part of a request, so it reads no byte twice. Input that
+/// next() consumed may be freed. Not thread-safe.
 class RequestParser {
  public:
   static constexpr std::size_t kLineBytesMax = 64 * 1024;
-  static constexpr std::int64_t kArgumentBytesMax = 512 * 1'024 * 1'024;  // as proto-max-bulk-len
+  static constexpr std::int64_t kArgumentBytesMax = 512 * 1'024 * 1'024;  // proto-max-bulk-len
 
   /// Lower limits apply to clients without authentication.
   struct Limits {
@@ -30,19 +30,19 @@ class RequestParser {
   static constexpr Limits kUnauthenticated{.arguments_max = 10, .argument_bytes_max = 16'384};
 
   enum class Result : std::uint8_t {
-    kRequest,     // there it is
-    kIncomplete,  // the input ends within the request: continue with more
-    kBroken,      // this can never become a request: see error(). Hang up
+    kRequest,     // complete
+    kIncomplete,  // the input ends within the request: call again with more
+    kBroken,      // invalid, see error(): close the connection
   };
 
-  /// Reads up to the end of the next request in `input`, and moves its beginning there. Requests
-  /// without arguments are passed over, as in Redis.
+  /// Parses `input` up to the end of the next request, and removes that part from it. Skips
+  /// requests without arguments, as in Redis.
   Result next(std::string_view& input, const Limits& limits, Request& request);
 
   /// Returns the error for the client: "ERR Protocol error: …".
   [[nodiscard]] const std::string& error() const { return error_; }
 
-  /// Returns how much memory the part of a request takes that it keeps.
+  /// Returns the memory of the partial request.
   [[nodiscard]] std::size_t memory_bytes() const { return partial_.memory_bytes(); }
 
  private:

@@ -21,14 +21,14 @@ void append_length_line(char type, std::size_t length, std::string& out) {
   append_number_line(type, static_cast<std::int64_t>(length), out);
 }
 
-/// '$' or '=': a length, then any bytes.
+/// Appends '$' or '=' with a length, then any bytes.
 void append_sized(char type, std::string_view bytes, std::string& out) {
   append_length_line(type, bytes.size(), out);
   out += bytes;
   out += kLineEnd;
 }
 
-/// A line that begins with '+', '-', '(' or ','.
+/// Appends a line that begins with '+', '-', '(' or ','.
 void append_line(char type, std::string_view text, std::string& out) {
   out += type;
   for (const char c : text) out += c == '\r' || c == '\n' ? ' ' : c;
@@ -44,7 +44,7 @@ void append_double(double value, bool resp3, std::string& out) {
   }
 }
 
-/// The letters before the colon are for RESP3 clients only.
+/// Removes the format before the colon, which only RESP3 has.
 std::string_view without_format(std::string_view verbatim) {
   constexpr std::size_t kFormatSize = 4;
   return verbatim.substr(verbatim.size() < kFormatSize ? 0 : kFormatSize);

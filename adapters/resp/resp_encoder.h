@@ -1,4 +1,4 @@
-// Replies and requests as the bytes that Redis 7.0 would send or read.
+// Replies and requests as Redis 7.0 sends and reads them.
 // Format: https://redis.io/docs/latest/develop/reference/protocol-spec/
 #pragma once
 
@@ -12,18 +12,18 @@ namespace rushgate {
 
 enum class RespVersion { k2 = 2, k3 = 3 };
 
-// All functions append to `out`, keep no state and may be called from any thread.
+// All functions append to `out` and are thread-safe.
 
-/// With RespVersion::k2, RESP3's kinds are converted (to_resp2()). CR and LF in statuses and errors
-/// would end the line, and become spaces, as in Redis.
+/// Appends a reply. With RespVersion::k2, RESP3's kinds are converted (to_resp2()). CR and LF in
+/// statuses and errors become spaces, as in Redis.
 void append_reply(const Reply& reply, RespVersion version, std::string& out);
 
-/// The part of an aggregate before its elements; nothing for Reply::Kind::kSeveral.
+/// Appends the part of an aggregate before its elements. Appends nothing for Reply::Kind::kSeveral.
 void append_aggregate_header(const Reply& reply, RespVersion version, std::string& out);
-/// The part of a bulk string before its bytes, which CR and LF follow.
+/// Appends the part of a bulk string before its bytes, which CR and LF follow.
 void append_bulk_header(std::size_t bytes, std::string& out);
 
-/// An array of bulk strings.
+/// Appends an array of bulk strings.
 void append_request(const Request& request, std::string& out);
 
 }  // namespace rushgate

@@ -39,20 +39,20 @@ using Local = asio::local::stream_protocol;
 constexpr std::chrono::milliseconds kAcceptAgainAfter{100};
 
 constexpr std::uint32_t kModeMax = 0777;
-constexpr std::int64_t kKeepaliveMaxS = 32'767;                  // Linux takes no more
+constexpr std::int64_t kKeepaliveMaxS = 32'767;                  // Linux accepts no more
 constexpr std::int64_t kIdleTimeoutMaxS = 100LL * 365 * 86'400;  // a century: no sum overflows
 
 constexpr std::size_t kGivenBackBytesMin = 16 * 1'024 * 1'024;
 
-// The requests of a round, and their replies before they are sent. One of them may exceed it.
+// Bounds the requests of a round, and their unsent replies. A single one may be larger.
 constexpr std::size_t kRoundRequestBytesMax = 4 * 1'024 * 1'024;
 constexpr std::size_t kRoundReplyBytesMax = 4 * 1'024 * 1'024;
 
-// Descriptors left for the rest of the process: 64 tables of the store, up to 96 that compactions
-// read at the same time, and 32 logs, sockets and databases.
+// Descriptors for the rest of the process: 64 tables of the store, up to 96 that compactions read
+// concurrently, and 32 logs, sockets and databases.
 constexpr rlim_t kFilesOfOthers = 192;
 
-/// Open files that the servers of this process may need together. Thread-safe.
+/// The open files that all servers of this process may need. Thread-safe.
 class FileReservation {
  public:
   FileReservation() = default;
@@ -63,8 +63,8 @@ class FileReservation {
   FileReservation(const FileReservation&) = delete;
   FileReservation& operator=(const FileReservation&) = delete;
 
-  /// Raises the limit of open files by `clients`. Reserves descriptors for as many as fit, and
-  /// returns their number. (Redis's adjustOpenFilesLimit.)
+  /// Raises the limit of open files by `clients`. Reserves as many descriptors as fit and returns
+  /// their number. (Redis: adjustOpenFilesLimit.)
   std::size_t reserve(std::size_t clients) {
     const std::lock_guard lock(mutex_);
     const rlim_t others = of_all_ + kFilesOfOthers;
@@ -104,20 +104,20 @@ struct Listener {
   explicit Listener(asio::io_context& io) : acceptor(io), accept_again(io) {}
 
   typename Protocol::acceptor acceptor;
-  asio::steady_timer accept_again;  // when a client could not be accepted
-  bool is_failing = false;          // no connection was accepted since then
+  asio::steady_timer accept_again;  // after a failed accept
+  bool is_failing = false;          // no connection was accepted since
 };
 
 using FileIdentity = std::pair<dev_t, ino_t>;
 
-/// Of the unix socket at `path`, if one is there.
+/// Returns the identity of the unix socket at `path`, if there is one.
 std::optional<FileIdentity> identity_of_socket(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0 || !S_ISSOCK(status.st_mode)) return std::nullopt;
   return FileIdentity(status.st_dev, status.st_ino);
 }
 
-/// Returns OK if no server uses the socket; else the reason why one does or may do so.
+/// Returns OK if no server uses the socket. Otherwise returns the reason to assume one.
 absl::Status expect_nobody(asio::io_context& io, const Local::endpoint& endpoint,
                            const std::string& path) {
   Local::socket asking(io);
@@ -150,7 +150,7 @@ absl::Status listen(Listener<Protocol>& listener, std::string_view shown) {
   return error ? unavailable(shown, error) : absl::OkStatus();
 }
 
-/// As Redis does: three questions at most, a third of `idle_s` apart.
+/// Sends at most three probes, a third of `idle_s` apart, as Redis does.
 void keep_alive(int socket, std::int64_t idle_s) {
   const auto set = [&](int level, int option, std::int64_t value) {
     const int number = static_cast<int>(value);
@@ -229,15 +229,15 @@ class RespServer::Impl final : private Connection::Owner {
   std::size_t clients_bytes_ = 0;  // of connections_
   const std::shared_ptr<UntakenOutput> untaken_ =
       std::make_shared<UntakenOutput>(options_.clients_bytes_max);
-  std::size_t used_bytes_max_ = 0;             // most memory in use since memory was given back
-  std::size_t recent_used_bytes_max_ = 0;      // the same, since the last look around
+  std::size_t used_bytes_max_ = 0;             // peak of used memory since memory was last released
+  std::size_t recent_used_bytes_max_ = 0;      // the same, since the last periodic check
   std::vector<ServedSession::Batch> batches_;  // of the current round
-  Connections asking_;  // whose they are, kept until they have begun; null: it has its replies
+  Connections asking_;  // the owners, until their batches have begun; null: already replied
   bool is_stopping_ = false;
   bool is_busy_ = false;  // in serve_while_busy()
 };
 
-// ---- Life ----
+// ---- Life cycle ----
 
 absl::Status RespServer::Impl::check_options() const {
   if (options_.bind_address.empty() && options_.unix_socket.empty()) {
@@ -340,7 +340,7 @@ absl::Status RespServer::Impl::listen_on_unix_socket() {
     std::filesystem::remove(path, ignored);
   }
   absl::Status listening = bind_to(local_listener_, endpoint, path);
-  // Before anything can connect.
+  // Before any client can connect.
   if (listening.ok() && options_.unix_socket_mode != 0 &&
       ::chmod(path.c_str(), options_.unix_socket_mode) != 0) {
     listening = absl::ErrnoToStatus(errno, absl::StrCat("chmod ", path));
@@ -359,7 +359,7 @@ void RespServer::Impl::stop(EndOfScripts scripts) {
   thread_.join();
 }
 
-// ---- Clients come ----
+// ---- New clients ----
 
 template <class Protocol>
 void RespServer::Impl::accept(Listener<Protocol>& listener) {
@@ -371,7 +371,7 @@ void RespServer::Impl::accept(Listener<Protocol>& listener) {
           admit(Connection::Socket(std::move(socket)));
           return accept(listener);
         }
-        // Too many open files, say: that passes.
+        // For example too many open files, which is temporary.
         const bool is_known = std::exchange(listener.is_failing, true);
         if (options_.logger != nullptr && !is_known) {
           options_.logger->warn("accept: {}", error.message());
@@ -392,7 +392,7 @@ void RespServer::Impl::admit(Connection::Socket socket) {
     ServedSession::note_refusal(engine_);
     return;
   }
-  socket.set_option(Tcp::no_delay(true), ignored);  // a unix socket has no such option
+  socket.set_option(Tcp::no_delay(true), ignored);  // fails for a unix socket, which is fine
   if (options_.tcp_keepalive_s > 0) keep_alive(socket.native_handle(), options_.tcp_keepalive_s);
   Connection::Owner& owner = *this;
   const auto connection =
@@ -407,14 +407,14 @@ void RespServer::Impl::run() {
   while (!is_stopping_) {
     io_->run_one();
     do {
-      io_->poll();  // others that are ready go into the same commit batch
+      io_->poll();  // other ready clients join the same commit batch
       serve_ready();
     } while (!ready_.empty());
   }
   close_all();
 }
 
-/// Those of the ready ones that are open, and have no batch that runs: others stay ready.
+/// Takes the open ready connections without a running batch. Others stay ready.
 RespServer::Impl::Connections RespServer::Impl::take_ready() {
   Connections open;
   Connections in_batch;
@@ -429,15 +429,15 @@ RespServer::Impl::Connections RespServer::Impl::take_ready() {
   return open;
 }
 
-/// Runs a batch of each ready connection. A connection with more requests becomes ready again,
-/// behind others.
+/// Runs a batch of each ready connection. A connection with more requests is ready again, after the
+/// others.
 void RespServer::Impl::serve_ready() {
   std::size_t request_bytes = 0;
   for (auto& connection : take_ready()) {
     auto batch = connection->next_batch();
     const bool moves_clock = !batch && connection->moves_clock_next();
     if (moves_clock) {
-      run_batches();  // they came before
+      run_batches();  // they came earlier
       connection->advance_clock();
     }
     const bool is_awaited = batch && !batch->completion;
@@ -457,7 +457,7 @@ void RespServer::Impl::serve_ready() {
 
 void RespServer::Impl::run_batches() {
   ServedSession::run(batches_, kRoundReplyBytesMax, [this] { serve_while_busy(); });
-  // Connections that the bound left out are the first of the next round.
+  // Connections beyond the bound are the first of the next round.
   for (std::size_t i = 0; i < batches_.size(); ++i) {
     if (batches_[i].replies.empty()) hand_over(i);
   }
@@ -466,7 +466,7 @@ void RespServer::Impl::run_batches() {
   asking_.clear();
 }
 
-/// Gives the replies of the batch to the connection that waits for them, once.
+/// Passes the replies of the batch to its waiting connection, once.
 void RespServer::Impl::hand_over(std::size_t batch) {
   const auto connection = std::exchange(asking_[batch], nullptr);
   if (connection == nullptr || !connection->is_in_batch()) return;
@@ -475,7 +475,7 @@ void RespServer::Impl::hand_over(std::size_t batch) {
   bound_memory();
 }
 
-/// In the middle of a script of one of them, which takes too long.
+/// Serves other clients while a script takes too long.
 void RespServer::Impl::serve_while_busy() {
   is_busy_ = true;
   for (std::size_t i = 0; i < batches_.size(); ++i) {
@@ -504,7 +504,7 @@ void RespServer::Impl::answer_while_busy(Connection& connection) {
   connection.settle();
 }
 
-/// For conditions that depend on time, such as idle clients.
+/// Checks time-dependent conditions, such as idle clients.
 void RespServer::Impl::look_around() {
   close_idle();
   Connections waiting;
@@ -524,7 +524,7 @@ void RespServer::Impl::close_idle() {
   for (const auto& connection : idle) connection->close();
 }
 
-/// Closes the clients that hold the most until the others fit into the bound.
+/// Closes the largest clients until the others fit the bound.
 void RespServer::Impl::bound_memory() {
   const std::size_t used =
       clients_bytes_ + untaken_->bytes() + ServedSession::keyspace_bytes(engine_);
@@ -540,7 +540,7 @@ void RespServer::Impl::bound_memory() {
   }
 }
 
-/// Gives memory that was freed and is not used again back to the system: malloc keeps it.
+/// Returns freed memory to the system: malloc keeps it.
 void RespServer::Impl::give_back_memory() {
   const std::size_t used = std::exchange(recent_used_bytes_max_, 0);
   if (used + kGivenBackBytesMin > used_bytes_max_) {
@@ -570,7 +570,7 @@ void RespServer::Impl::close_all() {
   tcp_listener_.accept_again.cancel();
   local_listener_.accept_again.cancel();
   look_around_.cancel();
-  // Another server may have created a new one.
+  // Another server may have created a new socket.
   if (local_socket_ && identity_of_socket(options_.unix_socket) == local_socket_) {
     std::error_code gone;
     std::filesystem::remove(options_.unix_socket, gone);
@@ -581,7 +581,7 @@ void RespServer::Impl::close_all() {
   ready_.clear();
 }
 
-// ---- The class that others see ----
+// ---- The public class ----
 
 absl::StatusOr<std::unique_ptr<RespServer>> RespServer::start(Engine& engine,
                                                               RespServerOptions options) {

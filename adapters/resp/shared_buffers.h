@@ -1,4 +1,4 @@
-// Memory that all connections of a server use in turn, so that an idle one needs none.
+// Memory shared by all connections of a server, so that an idle one needs none.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace rushgate {
 
-/// Empties the request and frees its memory, which an assignment of an empty one would keep.
+/// Empties the request and frees its memory, which assigning an empty one would keep.
 inline void free_memory(Request& request) {
   const Request freed = std::move(request);
   request.clear();
@@ -21,10 +21,11 @@ class SharedBuffers {
  public:
   static constexpr std::size_t kReadBytes = 256 * 1'024;
 
-  /// Returns bytes that are the caller's until the next call.
+  /// Returns a buffer for the caller, valid until the next call.
   [[nodiscard]] std::span<char> read_buffer() { return read_; }
 
-  /// Returns requests with any content, or none. The caller owns them, and adds more as needed.
+  /// Returns requests with any content, possibly none. The caller owns them and adds more as
+  /// needed.
   [[nodiscard]] std::vector<Request> take_requests() {
     if (spare_.empty()) return {};
     std::vector<Request> requests = std::move(spare_.back());
@@ -32,8 +33,8 @@ class SharedBuffers {
     spare_requests_ -= requests.size();
     return requests;
   }
-  /// Takes requests back, of which the caller has used the first `used`. Keeps them for others
-  /// unless they are large or too many.
+  /// Takes requests back, of which the first `used` were used. Keeps them unless they are large or
+  /// too many.
   void give_back(std::vector<Request> requests, std::size_t used) {
     if (spare_requests_ + requests.size() > kSpareRequestsMax) return;
     for (Request& request : std::span(requests).first(used)) {

@@ -24,7 +24,7 @@ namespace {
 
 constexpr VoucherId kVoucher = 7;
 constexpr std::size_t kFaultsMax = 20;
-/// An id that a number of Lua cannot hold.
+/// An id that a Lua number cannot hold.
 constexpr UserId kLargeUser = 9'007'199'254'740'993;
 
 std::string shown(const Reply& reply) {
@@ -53,16 +53,16 @@ class Shop {
   [[nodiscard]] TestEngine& engine() { return engine_; }
   [[nodiscard]] Client& client() { return engine_.client(); }
   [[nodiscard]] Sale& sale() { return *sale_; }
-  /// Before the engine restarts.
+  /// Closes the sale before the engine restarts.
   void close_sale() { sale_.reset(); }
 
-  /// Lets the worker store the queued orders.
+  /// Makes the worker store the queued orders.
   void store_orders() {
     OrderWorker worker(engine_.engine(), orders_, options_.keys);
     while (worker.step().kind == OrderWorker::Step::Kind::kWorked) continue;
   }
 
-  /// Runs the script as it is, without the sale's part.
+  /// Runs the script without the sale's part.
   Reply run_alone(UserId user, OrderId order) {
     const ScriptArguments made = arguments(user, order);
     return engine_.eval(admission_.text, made.keys, made.arguments);
@@ -93,7 +93,7 @@ class Shop {
   const CustomAdmission& admission_;
   const AdmissionCheckOptions& options_;
   TestEngine engine_;
-  MemoryOrderStore orders_{"checked"};  // the same in all shops
+  MemoryOrderStore orders_{"checked"};  // shared by all shops
   std::unique_ptr<Sale> sale_;
   absl::Status status_;
 };
@@ -126,7 +126,7 @@ class Check {
     if (!is_known && report_.faults.size() < kFaultsMax) report_.faults.push_back(text);
   }
 
-  /// The code that `reply` is, if it is one.
+  /// Returns the code that equals `reply`, or null.
   [[nodiscard]] const CustomAdmission::Code* find_code(const Reply& reply) const {
     const auto found =
         std::ranges::find(admission_.codes, reply.integer(), &CustomAdmission::Code::code);
@@ -140,7 +140,7 @@ class Check {
 
   // ---- Call by call ----
 
-  /// Users in the order in which they ask: each twice, more than there is stock.
+  /// Returns the users in the order of their requests. Each asks twice, and they exceed the stock.
   [[nodiscard]] std::vector<UserId> users() const {
     std::vector<UserId> users = {kLargeUser, kLargeUser};
     for (UserId user = 1; user <= options_.stock + 1; ++user)
@@ -200,7 +200,7 @@ class Check {
     return changed;
   }
 
-  // ---- The same twice ----
+  // ---- Repetition ----
 
   void check_repetition() {
     Shop one = make_shop(1);
@@ -234,11 +234,11 @@ class Check {
             },
             [this](const Reply& reply) { return read(reply); }),
         .orders = orders_in_stream(options_.keys.order_stream, "userId", "voucherId")};
-    const std::int64_t buyers = 2 * options_.stock;  // few enough that many come again in time
+    const std::int64_t buyers = 2 * options_.stock;  // few enough that many return in time
     const RushOptions rush = {
         .seed = options_.seed,
         .buyers = buyers,
-        .requests = static_cast<std::size_t>(5 * buyers) + 100,  // the robots' too
+        .requests = static_cast<std::size_t>(5 * buyers) + 100,  // includes the robots'
         .vouchers = {{.id = kVoucher, .stock = options_.stock, .per_user = limits_.per_user}}};
     const RushReport crowd = run_rush(shop.engine(), sale, rush,
                                       {.crashes = 2, .find_withheld = options_.find_withheld});
@@ -273,7 +273,7 @@ class Check {
     }
   }
 
-  /// Returns 1 if the user was accepted. Later faults may follow from the first.
+  /// Returns 1 if the user was accepted. Later faults may be consequences of the first.
   int buy(Shop& shop, UserId user) {
     const BuyResult result = shop.sale().buy(kVoucher, user);
     const bool is_fault =
@@ -283,7 +283,7 @@ class Check {
     return result.outcome == Outcome::kAccepted ? 1 : 0;
   }
 
-  /// Of the guard's errors, whose position says nothing of the script.
+  /// Removes the position from an error of the guard. It says nothing about the script.
   static std::string without_position(const std::string& error) {
     constexpr std::string_view kGuards = "ADMISSION the script ";
     if (!error.starts_with(kGuards)) return error;
@@ -301,8 +301,7 @@ class Check {
 
 AdmissionReport check_admission(const CustomAdmission& admission,
                                 const AdmissionCheckOptions& options) {
-  constexpr std::int64_t kStockMax =
-      1'000;  // the check reads the keyspace before and after each call
+  constexpr std::int64_t kStockMax = 1'000;  // the check reads the keyspace around each call
   refuse_if(options.stock < 1 || options.stock > kStockMax,
             "AdmissionCheckOptions::stock must be 1 to 1,000");
   AdmissionReport report;

@@ -16,16 +16,16 @@ namespace rushgate::testing {
 struct AdmissionCheckOptions {
   std::uint64_t seed = 1;   // of the crowd
   std::int64_t stock = 10;  // 1 to 1,000
-  SaleKeys keys = {};       // those of the sale that the script is for
-  /// Makes the script's own keys. Runs on each engine before the voucher is published.
+  SaleKeys keys = {};       // of the sale that will use the script
+  /// Creates the script's own keys. Runs on each engine before the voucher is published.
   std::function<void(Client&)> prepare = {};
-  /// Off: rules of the script's own refuse some of the users, which are numbered from 1.
+  /// False: the script's own rules refuse some users, which are numbered from 1.
   bool find_withheld = true;
 };
 
-/// The faults of a script: EXPECT_TRUE(report.passed()) << report.
+/// The faults of a script. Use: EXPECT_TRUE(report.passed()) << report.
 struct AdmissionReport {
-  std::vector<std::string> faults = {};  // each once, and the first few
+  std::vector<std::string> faults = {};  // the first few, without repetition
 
   [[nodiscard]] bool passed() const { return faults.empty(); }
 };

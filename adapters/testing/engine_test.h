@@ -1,4 +1,4 @@
-// A fixture of GoogleTest with an engine: TEST_F(EngineTest, …) { call("SET", "k", "v"); … }
+// A GoogleTest fixture with an engine: TEST_F(EngineTest, …) { call("SET", "k", "v"); … }
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,7 @@
 
 namespace rushgate::testing {
 
-/// Each test has an engine of its own, in memory unless a fixture that is derived from this one
-/// hands over other options.
+/// Gives each test its own engine. It is in memory unless a derived fixture passes other options.
 class EngineTest : public ::testing::Test {
  protected:
   explicit EngineTest(TestEngineOptions options = {}) : engine_(std::move(options)) {}

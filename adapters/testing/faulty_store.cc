@@ -58,7 +58,7 @@ std::optional<FaultyStore::Fault> FaultyStore::Calls::next() {
   return std::exchange(fault, std::nullopt);
 }
 
-// Without the mutex during the call: a sync may last while others commit.
+// Without the mutex: other threads may commit during a sync.
 absl::Status FaultyStore::run(Calls& calls, Point before, Point after,
                               absl::FunctionRef<absl::Status()> call) {
   std::optional<Fault> fault;

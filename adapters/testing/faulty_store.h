@@ -13,33 +13,32 @@
 
 namespace rushgate::faults {
 
-/// Forwards to another store, except for the failures that were requested.
-/// Thread-safe.
+/// Forwards to another store, except for the requested failures. Thread-safe.
 class FaultyStore final : public Store {
  public:
   enum class Point : std::uint8_t { kBeforeCommit, kAfterCommit, kBeforeSync, kAfterSync };
 
-  /// Whether a failed commit or sync was kept. The error does not show it.
+  /// Whether a failed commit or sync took effect. The error does not show it.
   enum class Kept : std::uint8_t { kNo, kYes };
 
   explicit FaultyStore(std::unique_ptr<Store> store);
   /// `store` must outlive this one.
   explicit FaultyStore(Store& store);
 
-  /// Fails the `nth` commit or sync from now on, 1 being the next, and none after it. Throws
-  /// std::invalid_argument if `nth` is less.
+  /// Fails the `nth` commit or sync from now on (1 is the next), and no later one. Throws
+  /// std::invalid_argument if `nth` is less than 1.
   void fail_commit(int nth, Kept kept, absl::Status error = default_error());
   void fail_sync(int nth, Kept kept, absl::Status error = default_error());
-  /// From now on, until called with OK.
+  /// Fails all reads from now on. OK ends it.
   void fail_reads(absl::Status error = default_error());
   void fail_loads(absl::Status error = default_error());
 
-  /// Called at every point, on the thread that commits or syncs; it may kill the process. The
-  /// points after are left out where the commit or sync failed. Set it before other threads use the
+  /// Sets a hook that runs at every point, on the thread that commits or syncs. It may kill the
+  /// process. Points after a failed commit or sync are skipped. Set it before other threads use the
   /// store.
   void at_every_point(std::function<void(Point)> hook);
 
-  /// Calls so far, failed ones too.
+  /// Returns the number of calls so far, with the failed ones.
   [[nodiscard]] int commits() const;
   [[nodiscard]] int syncs() const;
 
@@ -60,7 +59,7 @@ class FaultyStore final : public Store {
 
  private:
   struct Fault {
-    int at;  // number of the call
+    int at;  // the number of the call
     Kept kept;
     absl::Status error;
   };

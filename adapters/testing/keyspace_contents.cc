@@ -17,7 +17,7 @@ Reply ask(Client& client, const Words&... words) {
   return reply;
 }
 
-/// The elements in rows of `step`, sorted.
+/// Returns the elements in groups of `step`, sorted.
 std::string sorted(const Reply& reply, std::size_t step) {
   const std::vector<Reply>& elements = reply.elements();
   std::vector<std::string> rows;

@@ -1,4 +1,4 @@
-// Everything that a keyspace holds.
+// The contents of a keyspace.
 #pragma once
 
 #include <map>
@@ -8,11 +8,11 @@
 
 namespace rushgate::testing {
 
-/// By key: type, time of expiry and value, as a string for comparing and for messages.
+/// By key: type, expiry and value, as a string for comparisons and messages.
 using KeyspaceContents = std::map<std::string, std::string>;
 
-/// Reads all keys. For tests: a keyspace of some hundred keys, which no other client changes
-/// meanwhile. Throws std::runtime_error if the keyspace cannot be read.
+/// Reads all keys. Intended for tests with some hundred keys and no concurrent writer. Throws
+/// std::runtime_error if the keyspace is unreadable.
 KeyspaceContents read_contents(Client& client);
 
 }  // namespace rushgate::testing

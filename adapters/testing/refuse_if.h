@@ -1,4 +1,4 @@
-// The kit's exception for invalid options.
+// The exception of this module for invalid options.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace rushgate::testing {
 
-/// Throws std::invalid_argument.
+/// Throws std::invalid_argument if `is_wrong`.
 inline void refuse_if(bool is_wrong, const char* reason) {
   if (is_wrong) throw std::invalid_argument(reason);
 }

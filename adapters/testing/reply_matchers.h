@@ -1,4 +1,4 @@
-// Matchers of GoogleTest for replies: EXPECT_THAT(engine.call("INCR", "n"), IsInteger(1)).
+// GoogleTest matchers for replies: EXPECT_THAT(engine.call("INCR", "n"), IsInteger(1)).
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace rushgate {
 
-/// How GoogleTest shows a reply.
+/// Prints a reply in GoogleTest's messages.
 inline void PrintTo(const Reply& reply, std::ostream* out) { *out << to_debug_string(reply); }
 
 namespace testing {
@@ -21,14 +21,14 @@ MATCHER(IsOk, negation ? "isn't OK" : "is OK") { return arg == Reply::ok(); }
 
 MATCHER(IsNil, negation ? "isn't nil" : "is nil") { return arg.is_nil(); }
 
-/// IsInteger(3), IsInteger(Ge(3)).
+/// Matches integers: IsInteger(3), IsInteger(Ge(3)).
 MATCHER_P(IsInteger, value,
           std::string(negation ? "isn't an integer that " : "is an integer that ") +
               ::testing::DescribeMatcher<std::int64_t>(value)) {
   return arg.is_integer() && ::testing::ExplainMatchResult(value, arg.integer(), result_listener);
 }
 
-/// IsText("seven"), IsText(StartsWith("sev")). Does not match errors.
+/// Matches strings: IsText("seven"), IsText(StartsWith("sev")). Does not match errors.
 MATCHER_P(IsText, text,
           std::string(negation ? "isn't a text that " : "is a text that ") +
               ::testing::DescribeMatcher<std::string>(text)) {
@@ -36,7 +36,8 @@ MATCHER_P(IsText, text,
          ::testing::ExplainMatchResult(text, arg.text(), result_listener);
 }
 
-/// IsArray(ElementsAre(IsText("a"), IsNil())), IsArray(SizeIs(2)). RESP3's maps and sets, too.
+/// Matches arrays, and RESP3's maps and sets: IsArray(ElementsAre(IsText("a"), IsNil())),
+/// IsArray(SizeIs(2)).
 MATCHER_P(IsArray, elements,
           std::string(negation ? "isn't an array that " : "is an array that ") +
               ::testing::DescribeMatcher<std::vector<Reply>>(elements)) {
@@ -46,14 +47,14 @@ MATCHER_P(IsArray, elements,
 
 MATCHER(IsError, negation ? "isn't an error" : "is an error") { return arg.is_error(); }
 
-/// IsError("WRONGTYPE"): the error's first word.
+/// Matches the first word of an error: IsError("WRONGTYPE").
 MATCHER_P(IsError, code,
           (negation ? "isn't an error with the code " : "is an error with the code ") +
               std::string(code)) {
   return arg.is_error() && arg.error_code() == code;
 }
 
-/// IsErrorThat(HasSubstr("sold out")): matches the whole error message.
+/// Matches a whole error message: IsErrorThat(HasSubstr("sold out")).
 MATCHER_P(IsErrorThat, text,
           std::string(negation ? "isn't an error that " : "is an error that ") +
               ::testing::DescribeMatcher<std::string>(text)) {

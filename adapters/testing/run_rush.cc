@@ -18,19 +18,19 @@
 namespace rushgate::testing {
 namespace {
 
-// ---- Where a rush takes place -----------------------------------------------------------------
+// ---- The place of a rush ----------------------------------------------------------------------
 
-/// The keyspace under a sale, its clock, and its crashes.
+/// The keyspace of a sale, its clock, and its crashes.
 class Place {
  public:
   virtual ~Place() = default;
 
   virtual Client& client() = 0;
-  /// False if the clock cannot be moved; `error` says why.
+  /// Moves the clock. Returns false and sets `error` if it cannot be moved.
   virtual bool advance_ms(std::int64_t duration_ms, std::string& error) = 0;
-  /// True if the process has ended since this was asked before; it runs again.
+  /// Returns true if the process has crashed and restarted since the last call.
   virtual bool has_crashed() { return false; }
-  /// No crashes from now on.
+  /// Prevents further crashes.
   virtual void calm() {}
 };
 
@@ -88,7 +88,7 @@ class OwnEngine final : public Place {
   const std::int64_t commits_between_max_;
   Random& random_;
   bool is_planned_ = false;
-  int restart_at_ = 0;  // after this commit of the store; 0: a commit that fails is planned
+  int restart_at_ = 0;  // restarts after this commit; 0: a failing commit is planned
 };
 
 class Port final : public Place {
@@ -147,12 +147,12 @@ class RushRun {
   /// The state of one request.
   struct Asked {
     std::vector<Reply> replies = {};
-    Request next = {};  // command, unless nothing was sent yet
+    Request next = {};  // the next command; empty before the first
   };
-  /// When the next command for a request goes out.
+  /// The next command of a request, with its time.
   struct Due {
     std::int64_t at_ms;
-    std::uint64_t lot;  // decides between those of the same moment
+    std::uint64_t lot;  // orders commands of the same moment
     std::size_t number;
     friend bool operator<(const Due& a, const Due& b) {
       return std::tie(a.at_ms, a.lot, a.number) < std::tie(b.at_ms, b.lot, b.number);
@@ -172,7 +172,7 @@ class RushRun {
     return moved;
   }
 
-  /// Sends commands that are due at the next moment. False if there is no going on.
+  /// Sends the commands of the next moment. Returns false if the rush cannot continue.
   bool run_group() {
     if (!move_to(due_.begin()->at_ms)) return false;
     const std::size_t group_max =
@@ -206,7 +206,7 @@ class RushRun {
     plan(number, now_ms_ + pause_ms());
   }
 
-  /// Runs the sale's next step for a request. Returns false if that is its result.
+  /// Runs the sale's next step for a request. Returns false if that step is the result.
   bool take_step(std::size_t number) {
     Asked& asked = asked_[number];
     RushStep step = sale_.buy(requests_[number], asked.replies);
@@ -229,7 +229,7 @@ class RushRun {
         random_.below(static_cast<std::uint64_t>(conditions_.pause_ms_max) + 1));
   }
 
-  /// After a crash, running requests get no reply.
+  /// Records a crash: running requests get no reply.
   void note_crash() {
     if (!place_.has_crashed()) return;
     ledger_.add_crash();
@@ -262,9 +262,9 @@ class RushRun {
   const RushConditions& conditions_;
   Random& random_;
   const std::vector<RushRequest> requests_;
-  std::vector<Asked> asked_;  // by a request's number
+  std::vector<Asked> asked_;  // by request number
   std::set<Due> due_;
-  std::int64_t now_ms_ = 0;  // since the rush began
+  std::int64_t now_ms_ = 0;  // since the start of the rush
   RushLedger ledger_;
 };
 

@@ -9,12 +9,12 @@
 namespace rushgate::testing {
 namespace {
 
-/// Numbers that are the same on every machine, as the library's distributions need not be.
+/// Random numbers that are equal on every machine, unlike those of the standard distributions.
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : generator_(seed) {}
 
-  /// From [0, below).
+  /// Returns a number from 0 to `below` - 1.
   std::int64_t roll(std::int64_t below) {
     return static_cast<std::int64_t>(generator_() % static_cast<std::uint64_t>(below));
   }
@@ -83,7 +83,7 @@ class RushMaker {
         {.at_ms = time_for(voucher, wanted_ms), .user = user, .voucher = voucher.id});
   }
 
-  /// One after the other, always the same voucher, from some moment soon after the beginning.
+  /// Adds requests of one robot: one after the other, for one voucher, from a time near the start.
   void add_robot(std::int64_t robot) {
     const std::int64_t begin_ms = dice_.roll(std::max<std::int64_t>(options_.span_ms / 10, 1));
     const std::size_t voucher = static_cast<std::size_t>(robot) % options_.vouchers.size();
@@ -95,7 +95,7 @@ class RushMaker {
     }
   }
 
-  /// Most come early: the lesser of two rolls.
+  /// Returns a time. Early times are more likely: it is the lesser of two rolls.
   std::int64_t choose_time() {
     return std::min(dice_.roll(options_.span_ms), dice_.roll(options_.span_ms));
   }
@@ -107,9 +107,9 @@ class RushMaker {
     return *voucher;
   }
 
-  /// Requests for a late voucher come when it begins, or too early.
+  /// Returns the time of a request. For a late voucher it is at the begin or too early.
   std::int64_t time_for(const RushVoucher& voucher, std::int64_t wanted_ms) {
-    constexpr std::int64_t kTooEarlyShare = 5;  // one in so many
+    constexpr std::int64_t kTooEarlyShare = 5;  // one in this many
     if (voucher.begin_ms == 0) return wanted_ms;
     if (dice_.roll(kTooEarlyShare) == 0) return dice_.roll(voucher.begin_ms);
     const std::int64_t left_ms = options_.span_ms - voucher.begin_ms;

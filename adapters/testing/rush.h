@@ -11,11 +11,11 @@ namespace rushgate::testing {
 struct RushVoucher {
   std::int64_t id = 1;
   std::int64_t stock = 10;
-  std::int64_t per_user = 1;  // orders that one user may have; 0: any number
-  std::int64_t share = 1;     // of the requests, relative to the other vouchers' shares
+  std::int64_t per_user = 1;  // orders per user; 0: unlimited
+  std::int64_t share = 1;     // of the requests, relative to the shares of other vouchers
 
-  /// A late starter begins so long after the rush; below RushOptions::span_ms. One in five of its
-  /// requests comes too early.
+  /// The voucher begins this long after the rush; below RushOptions::span_ms. One in five of its
+  /// requests is too early.
   std::int64_t begin_ms = 0;
 
   friend bool operator==(const RushVoucher&, const RushVoucher&) = default;
@@ -23,31 +23,31 @@ struct RushVoucher {
 
 struct RushOptions {
   std::uint64_t seed = 1;
-  std::int64_t span_ms = 1'000;  // the requests come within, fewer and fewer of them
+  std::int64_t span_ms = 1'000;  // length of the rush; requests become fewer and fewer
 
-  std::int64_t buyers = 200;        // users 1 to so many, each at least once
-  std::size_t requests = 1'000;     // in all: those beyond buyers and robots are repeats
-  std::int64_t robots = 2;          // the first so many users hammer: one voucher, again and again
-  std::size_t robot_requests = 50;  // of each robot, in addition to its requests as a buyer
+  std::int64_t buyers = 200;        // users 1 to `buyers`, each at least once
+  std::size_t requests = 1'000;     // in total; those beyond buyers and robots are repeats
+  std::int64_t robots = 2;          // users 1 to `robots` repeat requests for one voucher
+  std::size_t robot_requests = 50;  // per robot, in addition to its requests as a buyer
   std::int64_t robot_gap_ms = 2;
 
   std::vector<RushVoucher> vouchers = {{}};
 };
 
 struct RushRequest {
-  std::size_t number = 0;  // in the rush, from 0: its identity there
-  std::int64_t at_ms = 0;  // after the rush began
+  std::size_t number = 0;  // in the rush, from 0; identifies the request
+  std::int64_t at_ms = 0;  // since the start of the rush
   std::int64_t user = 0;
   std::int64_t voucher = 0;
 
   friend bool operator==(const RushRequest&, const RushRequest&) = default;
 };
 
-/// In order of at_ms. The same for the same options, on every machine. Throws std::invalid_argument
-/// if the options make no sense, contradict each other, or ask for more than 100 million requests,
-/// 24 days or 10^12 vouchers.
+/// Returns the requests in order of at_ms. Equal options give equal requests on every machine.
+/// Throws std::invalid_argument if the options are invalid, contradict each other, or ask for more
+/// than 100 million requests, 24 days or 10^12 vouchers.
 std::vector<RushRequest> make_rush(const RushOptions& options);
-/// Throws the exceptions of make_rush().
+/// Throws the same exceptions as make_rush().
 void check_rush(const RushOptions& options);
 
 }  // namespace rushgate::testing

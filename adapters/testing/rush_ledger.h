@@ -1,4 +1,4 @@
-// The requests, replies and orders of a rush, and their contradictions.
+// The requests, replies and orders of a rush, and the contradictions between them.
 #pragma once
 
 #include <cstddef>
@@ -14,38 +14,38 @@
 
 namespace rushgate::testing {
 
-/// Of one rush. Not thread-safe.
+/// Records one rush. Not thread-safe.
 class RushLedger {
  public:
   explicit RushLedger(const RushOptions& rush);
 
-  /// Adds the result of a request, given `at_ms` after the rush began.
+  /// Adds the result of a request at `at_ms` after the start of the rush.
   void add_answer(const RushRequest& request, RushAnswer answer, std::int64_t at_ms);
-  /// Adds the sale's reply that was read as this result.
+  /// Adds a raw reply and its interpretation.
   void add_reply(RushAnswer answer, std::string reply);
-  /// Adds a request with unknown outcome. It may be repeated.
+  /// Adds a request without a known outcome. It may be repeated.
   void add_lost_answer(const RushRequest& request);
   void add_crash() { ++report_.crashes; }
   void add_error(std::string error);
-  /// Sets all orders after the rush. Without them, only replies are judged.
+  /// Sets all orders after the rush. Without orders, only replies are checked.
   void set_orders(const std::vector<RushOrder>& orders);
 
   [[nodiscard]] RushReport judge(bool find_withheld) const;
 
  private:
-  /// Of one user and voucher.
+  /// The state of one user and voucher.
   struct Account {
     std::int64_t accepted = 0;
     std::int64_t too_early = 0;
-    std::int64_t refused_on_sale = 0;  // after the voucher had begun
+    std::int64_t refused_on_sale = 0;  // after the voucher began
     std::int64_t orders = 0;
     std::int64_t in_doubt = 0;
   };
-  /// Of a voucher, all users together.
+  /// The totals of a voucher, over all users.
   struct Total {
     std::int64_t accepted = 0;
     std::int64_t orders = 0;
-    std::int64_t maybe_sold = 0;  // at most sold: requests with lost replies count
+    std::int64_t maybe_sold = 0;  // upper bound of sold: requests with lost replies count
     bool refused_somebody = false;
   };
 
@@ -55,10 +55,10 @@ class RushLedger {
 
   std::map<std::int64_t, RushVoucher> vouchers_;
   std::map<RushOrder, Account> accounts_;
-  std::map<RushAnswer, std::map<std::string, std::size_t>> replies_;  // how often they came
-  std::set<std::size_t> in_doubt_;  // numbers of requests with lost replies
+  std::map<RushAnswer, std::map<std::string, std::size_t>> replies_;  // with their frequency
+  std::set<std::size_t> in_doubt_;  // requests with lost replies, by number
   bool knows_orders_ = false;
-  RushReport report_;  // its counts
+  RushReport report_;  // with its counts
 };
 
 }  // namespace rushgate::testing

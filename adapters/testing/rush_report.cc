@@ -8,7 +8,7 @@
 namespace rushgate::testing {
 namespace {
 
-constexpr std::size_t kShown = 5;  // of a list
+constexpr std::size_t kShown = 5;  // entries of a list
 
 std::string shown_counts(std::int64_t accepted, std::int64_t orders) {
   return absl::StrCat(accepted, " accepted, ", orders, " orders");

@@ -1,4 +1,4 @@
-// The result of a rush: EXPECT_TRUE(report.passed()) << report.
+// The result of a rush. Use: EXPECT_TRUE(report.passed()) << report.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,9 @@
 
 namespace rushgate::testing {
 
-/// A value type: two runs that went alike give equal reports.
+/// A value type: equal runs give equal reports.
 struct RushReport {
-  /// A voucher of which more was sold than there was, or less than could have been.
+  /// A voucher that was oversold, or undersold without a reason.
   struct VoucherFault {
     std::int64_t voucher = 0;
     std::int64_t stock = 0;
@@ -21,17 +21,17 @@ struct RushReport {
     std::int64_t orders = 0;
     friend bool operator==(const VoucherFault&, const VoucherFault&) = default;
   };
-  /// A user's number of confirmed and of stored orders of a voucher.
+  /// The numbers of a user's confirmed and stored orders of a voucher.
   struct UserFault {
     std::int64_t user = 0;
     std::int64_t voucher = 0;
     std::int64_t accepted = 0;
     std::int64_t orders = 0;
-    std::int64_t in_doubt = 0;  // requests with lost replies: each may be an order, or not
+    std::int64_t in_doubt = 0;  // requests with lost replies: each may be an order
     friend bool operator==(const UserFault&, const UserFault&) = default;
   };
 
-  /// A reply to the last command of requests, and its interpretation.
+  /// A reply to the last command of a request, and its interpretation.
   struct FrequentReply {
     std::string reply;
     RushAnswer answer = RushAnswer::kRefused;
@@ -39,25 +39,24 @@ struct RushReport {
     friend bool operator==(const FrequentReply&, const FrequentReply&) = default;
   };
 
-  std::uint64_t seed = 0;  // of the rush: to repeat it
+  std::uint64_t seed = 0;  // repeats the rush
   std::size_t requests = 0;
   std::size_t accepted = 0;
   std::size_t refused = 0;
   std::size_t failed = 0;        // RushAnswer::kFailed
   std::size_t answers_lost = 0;  // in crashes
   std::size_t crashes = 0;
-  std::vector<FrequentReply> replies = {};  // the few that came most often
+  std::vector<FrequentReply> replies = {};  // the most frequent ones
 
   // ---- Faults: all empty in a sale that passes ----
 
   std::vector<VoucherFault> oversold = {};
   std::vector<UserFault> doubled = {};      // more than RushVoucher::per_user
-  std::vector<UserFault> lost = {};         // accepted, and not among the orders
+  std::vector<UserFault> lost = {};         // accepted but not among the orders
   std::vector<UserFault> unfounded = {};    // orders without a confirmation
   std::vector<UserFault> too_early = {};    // accepted before RushVoucher::begin_ms
-  std::vector<VoucherFault> withheld = {};  // stock left after a refusal without reason
-                                            // have had it
-  std::vector<std::string> errors = {};     // the first few errors, in the sale's own words
+  std::vector<VoucherFault> withheld = {};  // refused on sale although stock was left
+  std::vector<std::string> errors = {};     // the first few, as the sale reported them
 
   [[nodiscard]] bool passed() const;
   /// Returns a description of the faults. The longest lists are shortened.

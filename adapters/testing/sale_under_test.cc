@@ -20,7 +20,7 @@ absl::Status no_number(const std::string& key, const std::string& field, const R
       absl::StrCat(key, ": no number in the field '", field, "' of ", to_debug_string(entry)));
 }
 
-/// The number in the field `name` of an entry's fields and values.
+/// Returns the number in the field `name` of an entry's fields and values.
 std::optional<std::int64_t> number_in(const std::vector<Reply>& fields, std::string_view name) {
   for (std::size_t i = 0; i + 1 < fields.size(); i += 2) {
     if (fields[i].text() == name) return parse_int64(fields[i + 1].text());

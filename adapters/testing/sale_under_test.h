@@ -19,10 +19,10 @@
 
 namespace rushgate::testing {
 
-/// kFailed: neither yes nor no, such as a script's error. A sale that gives it has failed the test.
+/// kFailed: neither accepted nor refused, for example a script's error. It fails the test.
 enum class RushAnswer : std::uint8_t { kAccepted, kRefused, kFailed };
 
-/// The user and voucher of an order. Two orders of a user are two elements.
+/// The user and voucher of one order.
 struct RushOrder {
   std::int64_t user = 0;
   std::int64_t voucher = 0;
@@ -33,20 +33,20 @@ struct RushOrder {
   }
 };
 
-/// The next step of a request: a command to send, or the result for its buyer.
+/// The next step of a request: a command to send, or the final result.
 using RushStep = std::variant<Request, RushAnswer>;
 
 struct SaleUnderTest {
   /// Puts everything on sale. May be empty.
   std::function<void(Client&)> prepare = {};
 
-  /// One request, as a function of the replies to the commands sent for it so far: none at first.
-  /// For a sale of one script, by_script() makes it. A sale of several commands gives them one
-  /// after the other; between them come those of other buyers.
+  /// Returns the next step of a request, given the replies to its commands so far (none at first).
+  /// For a sale with one script, use by_script(). A sale with several commands returns them one by
+  /// one. Commands of other buyers may run in between.
   std::function<RushStep(const RushRequest&, std::span<const Reply>)> buy = {};
 
-  /// All orders there are. If it is empty, replies alone are checked; then nothing can be found
-  /// lost.
+  /// Returns all orders. If it is empty, only replies are checked, and lost orders are not
+  /// detected.
   std::function<absl::StatusOr<std::vector<RushOrder>>(Client&)> orders = {};
 };
 
@@ -55,22 +55,23 @@ struct ScriptArguments {
   std::vector<std::string> arguments;  // ARGV
 };
 
-/// Sends an EVAL of `text` for each request. Throws std::invalid_argument if one of the
-/// functions is empty.
+/// Returns a function that sends an EVAL of `text` for each request. Throws std::invalid_argument
+/// if one of the functions is empty.
 std::function<RushStep(const RushRequest&, std::span<const Reply>)> by_script(
     std::string text, std::function<ScriptArguments(const RushRequest&)> arguments,
     std::function<RushAnswer(const Reply&)> read);
 
-/// Reads a reply that equals `yes` as accepted, an error as failed, any other as refused.
+/// Returns a function that reads a reply equal to `yes` as accepted, an error as failed, and any
+/// other as refused.
 std::function<RushAnswer(const Reply&)> accepted_if(Reply yes);
 
-/// Of a stream: each entry is an order, with the user and the voucher in fields of these names. An
-/// entry without them is an error.
+/// Returns a function that reads a stream. Each entry is an order, with user and voucher in fields
+/// of these names. An entry without them is an error.
 std::function<absl::StatusOr<std::vector<RushOrder>>(Client&)> orders_in_stream(
     std::string key, std::string user_field, std::string voucher_field);
 
-/// Of sets, one for each of `vouchers`: `prefix` and the voucher's id name it, its members are
-/// users.
+/// Returns a function that reads one set per voucher. Its key is `prefix` and the voucher's id. Its
+/// members are users.
 std::function<absl::StatusOr<std::vector<RushOrder>>(Client&)> orders_in_sets(
     std::string prefix, std::vector<std::int64_t> vouchers);
 

@@ -1,5 +1,5 @@
-// An engine for tests: its clock moves on request, no thread runs, and the same calls give the same
-// results. Start here to test with Rushgate; docs/testing-with-rushgate.md has examples.
+// An engine for tests: its clock moves on request, it has no threads, and equal calls give equal
+// results. Start here to test with Rushgate. docs/testing-with-rushgate.md has examples.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +24,12 @@
 namespace rushgate::testing {
 
 struct TestEngineOptions {
-  std::int64_t now_ms = ManualClock::kStartMs;  // the time of day at which the clock begins
-  EngineOptions engine = {};                    // but for its clock
+  std::int64_t now_ms = ManualClock::kStartMs;  // the initial time of day
+  EngineOptions engine = {};                    // its clock is ignored
   ClientOptions client = {};                    // of client()
   std::vector<NamedScript> native_scripts = {};
-  /// Opens the engine's store: at the beginning, and at each restart. Empty: in memory; a restart
-  /// keeps everything that was replied.
+  /// Opens the engine's store, at the start and at each restart. Empty: in memory, and a restart
+  /// keeps all acknowledged writes.
   std::function<absl::StatusOr<std::unique_ptr<Store>>()> open_store = {};
 };
 
@@ -37,7 +37,7 @@ struct TestEngineOptions {
 class PendingReply {
  public:
   [[nodiscard]] bool is_answered() const { return reply_->has_value(); }
-  /// Throws std::bad_optional_access if there is none yet.
+  /// Returns the reply. Throws std::bad_optional_access if there is none yet.
   [[nodiscard]] const Reply& reply() const { return reply_->value(); }
 
  private:
@@ -45,22 +45,22 @@ class PendingReply {
   std::shared_ptr<std::optional<Reply>> reply_ = std::make_shared<std::optional<Reply>>();
 };
 
-/// An engine in manual mode, with its clock, its store and a client. For one thread. Failures to
-/// open are thrown as std::runtime_error.
+/// An engine in manual mode, with its clock, its store and a client. Not thread-safe. Throws
+/// std::runtime_error if it cannot be opened.
 class TestEngine {
  public:
   explicit TestEngine(TestEngineOptions options = {});
   TestEngine(const TestEngine&) = delete;
   TestEngine& operator=(const TestEngine&) = delete;
 
-  /// call("SET", "stock:1", 10). A command that would block (BLPOP) times out at once, because no
-  /// other client could serve it.
+  /// Runs a command: call("SET", "stock:1", 10). A blocking command (BLPOP) times out at once,
+  /// because no other client could serve it.
   template <class... Args>
   Reply call(const Args&... args) {
     return client().call(Request::of(args...));
   }
 
-  /// As call(), without waiting: other calls and advance_ms() may bring the reply.
+  /// Same as call(), without waiting: later calls or advance_ms() may complete the reply.
   template <class... Args>
   PendingReply start(const Args&... args) {
     PendingReply pending;
@@ -69,29 +69,28 @@ class TestEngine {
     return pending;
   }
 
-  /// EVAL of a Lua script.
+  /// Runs EVAL of a Lua script.
   Reply eval(std::string_view script, const std::vector<std::string>& keys = {},
              const std::vector<std::string>& arguments = {});
 
-  /// The time of day, ms since 1970.
+  /// Returns the time of day, ms since 1970.
   [[nodiscard]] std::int64_t now_ms() const { return clock_.now_ms(); }
-  /// Moves the clock forward. Due events happen at their times: expiry, timeouts of blocked
-  /// commands, timers.
+  /// Advances the clock. Events run at their due times: expiry, timeouts of blocked commands,
+  /// timers.
   void advance_ms(std::int64_t duration_ms) { engine().advance_ms(duration_ms); }
 
-  /// Ends the engine like a crash of its process, and opens another on the store's data. The clock
-  /// continues. Other clients then return CLOSED; cached scripts, timers and pending faults are
-  /// gone. client(), engine() and store() return new objects; a RespServer on the old engine must
-  /// be stopped before. A failure to open is thrown, also by later uses of the engine, until a
-  /// restart succeeds.
+  /// Ends the engine like a crash of its process, and opens another one on the store's data. The
+  /// clock continues. Other clients return CLOSED from then on. Cached scripts, timers and pending
+  /// faults are lost. client(), engine() and store() return new objects. Stop a RespServer on the
+  /// old engine before. If opening fails, this throws, as does every later use until a restart
+  /// succeeds.
   void restart();
 
   [[nodiscard]] Client& client() { return *opened(client_); }
   [[nodiscard]] Engine& engine() { return *opened(engine_); }
-  /// For setting the time of day, as on a real machine. advance_ms() of the clock itself would run
-  /// no timers.
+  /// Returns the clock, to set the time of day. Advancing this clock directly would run no timers.
   [[nodiscard]] ManualClock& clock() { return clock_; }
-  /// To have commits fail: store().fail_commit(1, …), then restart().
+  /// Returns the store, to make commits fail: store().fail_commit(1, …), then restart().
   [[nodiscard]] faults::FaultyStore& store() {
     static_cast<void>(opened(engine_));
     return *store_;
@@ -108,9 +107,9 @@ class TestEngine {
 
   const TestEngineOptions options_;
   ManualClock clock_;
-  MemoryStore memory_{{.keep_state = true}};  // unless options_.open_store
+  MemoryStore memory_{{.keep_state = true}};  // unused with options_.open_store
   std::unique_ptr<Engine> engine_;
-  faults::FaultyStore* store_ = nullptr;  // the engine's
+  faults::FaultyStore* store_ = nullptr;  // owned by the engine
   std::unique_ptr<Client> client_;
 };
 

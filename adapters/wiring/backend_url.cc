@@ -16,7 +16,7 @@ absl::Status bad_url(const std::string& what) {
 
 std::string quoted(std::string_view text) { return '"' + std::string(text) + '"'; }
 
-/// Returns the part before the first ':', if no '/' precedes it; else empty.
+/// Returns the part before the first ':' if no '/' precedes it. Otherwise returns nothing.
 std::optional<std::string_view> scheme_of(std::string_view url) {
   const std::size_t end = url.find_first_of(":/?");
   if (end == std::string_view::npos || url[end] != ':') return std::nullopt;

@@ -1,5 +1,5 @@
 // Codes (first words) of Redis's errors that callers distinguish. Rushgate's own codes are in
-// errors.h.
+// <rushgate/reply.h>.
 #pragma once
 
 #include <string_view>

@@ -30,15 +30,15 @@ struct SaleKeys {
   }  // hash: user -> day:count
   [[nodiscard]] std::string request(std::string_view request_key) const {
     return prefix + "request:" + std::string(request_key);
-  }  // string: what was asked, and the answer
-  /// Which database the orders in the stream go to. Hash: identity, checkpoint.
+  }  // string: the request's parameters, and its result
+  /// Names the database that the stream's orders go to. Hash: identity, checkpoint.
   [[nodiscard]] std::string stream_owner() const { return order_stream + ".database"; }
-  /// Which database has the vouchers below the prefix. String: its identity.
+  /// Names the database that has the vouchers below the prefix. String: its identity.
   [[nodiscard]] std::string prefix_owner() const { return prefix + "database"; }
   [[nodiscard]] std::string dead_letters() const { return order_stream + ".dead"; }  // stream
-  /// Where the letter of each dead order is. Hash: order -> letter.
+  /// Finds the letter of each dead order. Hash: order -> letter.
   [[nodiscard]] std::string dead_letter_orders() const { return dead_letters() + ".orders"; }
-  /// Dead letters that were given up. Stream.
+  /// Holds the dead letters that were discarded. Stream.
   [[nodiscard]] std::string discarded_letters() const { return order_stream + ".discarded"; }
   [[nodiscard]] std::string faults() const {
     return order_stream + ".faults";

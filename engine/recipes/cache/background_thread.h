@@ -1,4 +1,4 @@
-// A thread that runs tasks one after another, begun when the first one comes.
+// A thread that runs tasks one after another. It starts with the first task.
 #pragma once
 
 #include <condition_variable>
@@ -16,7 +16,7 @@ class BackgroundThread {
   using Task = absl::AnyInvocable<void()>;
 
   BackgroundThread() = default;
-  /// Runs what is queued, and waits for it.
+  /// Blocks until all queued tasks have run.
   ~BackgroundThread();
   BackgroundThread(const BackgroundThread&) = delete;
   BackgroundThread& operator=(const BackgroundThread&) = delete;

@@ -63,7 +63,8 @@ absl::Status CacheCore::open(Backend& backend) {
   return absl::OkStatus();
 }
 
-/// ["message", channel, key], or what a backend reports of a connection: messages may be missing.
+/// Reads ["message", channel, key], or a backend's notice about a connection: messages may be
+/// missing.
 void CacheCore::receive(const Reply& message) {
   const std::vector<Reply>& parts = message.elements();
   if (parts.size() != 3) return;
@@ -179,7 +180,7 @@ absl::StatusOr<CacheCore::Value> CacheCore::run(const Names& names, Cache::Loade
 
 absl::StatusOr<CacheCore::Value> CacheCore::load(const Names& names, Cache::Loader& loader,
                                                  OnFailure on_failure) {
-  /// For what a loader throws that is no std::exception.
+  /// Handles a loader's exception that is no std::exception.
   struct Unwinding {
     ~Unwinding() {
       if (is_unwinding) core.abandon(names);

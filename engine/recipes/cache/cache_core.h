@@ -1,4 +1,4 @@
-// What a cache, its waits and its background loads share. Private to this module.
+// The state that a cache, its waits and its background loads share. Private to this module.
 #pragma once
 
 #include <atomic>
@@ -50,7 +50,8 @@ class CacheCore : public std::enable_shared_from_this<CacheCore> {
   using Attempted = absl::AnyInvocable<void(absl::StatusOr<Attempt>)>;
 
   CacheCore(Backend& backend, CacheOptions options);
-  /// To be called once, before anything else. Subscribes to invalidations if there is a first level.
+  /// Subscribes to invalidations if there is a first level. To be called once, before anything
+  /// else.
   absl::Status open(Backend& backend);
   /// Ends waits and background loads.
   void close();
@@ -68,12 +69,12 @@ class CacheCore : public std::enable_shared_from_this<CacheCore> {
   // ---- For CacheWait ----
 
   void attempt_async(const Names& names, Attempted done);
-  /// Releases the lock of a load that came to nothing, without waiting for the reply.
+  /// Releases the lock of a load that failed, without waiting for the reply.
   void abandon(const Names& names);
   void remove(const std::shared_ptr<CacheWait>& wait);
 
  private:
-  /// What becomes of the lock of a load that came to nothing.
+  /// The treatment of the lock of a load that failed.
   enum class OnFailure : std::uint8_t { kRelease, kHoldOff };
 
   [[nodiscard]] Names names_of(std::string_view key);
@@ -91,7 +92,8 @@ class CacheCore : public std::enable_shared_from_this<CacheCore> {
   void keep(const Names& names, const Value& value);
   void receive(const Reply& message);
 
-  // Not the backend, which may be gone when completions run: a wrapper of another one.
+  // A reference to the backend could dangle when completions run: it may be a wrapper of another
+  // one.
   const Clock& clock_;
   Scheduler& scheduler_;
   const CacheOptions options_;

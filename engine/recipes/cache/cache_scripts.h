@@ -14,19 +14,20 @@ enum Fetched : int {
   kReplaced = 4,  // {4, value}: it is old, and another caller replaces it
 };
 
-/// KEYS value, lock. ARGV name of a load, lease (ms).
+/// Reads a value, or takes the lock for a load. KEYS value, lock. ARGV name of a load, lease (ms).
 const Script& fetch();
-/// As fetch(), of a value with an expiry inside.
+/// As fetch(), for a value with its expiry inside.
 const Script& fetch_with_expiry();
-/// Writes a value and ends its load, if the load still has the lock. KEYS value, lock. ARGV name of
-/// the load, channel, value, TTL (ms), how long it is kept beyond that (ms; 0: no expiry inside).
-/// Returns 1, or 0 if nothing was written.
+/// Writes a value and ends its load, if the load still has the lock. Returns 1, or 0 if nothing was
+/// written. KEYS value, lock. ARGV name of the load, channel, value, TTL (ms), how long it is kept
+/// beyond that (ms; 0: no expiry inside).
 const Script& store();
 /// Ends a load without a value. KEYS lock. ARGV name of the load, channel.
 const Script& abandon();
-/// Has a load that failed keep its lock for a while. KEYS lock. ARGV name of the load, how long (ms).
+/// Keeps the lock of a failed load for a while. KEYS lock. ARGV name of the load, how long (ms).
 const Script& hold_off();
-/// Removes the value, and ends a load. KEYS value, lock. ARGV channel, that of invalidations, key.
+/// Removes the value, and ends a load. KEYS value, lock. ARGV channel, channel of invalidations,
+/// key.
 const Script& invalidate();
 
 }  // namespace rushgate::cache_scripts

@@ -17,7 +17,7 @@ CacheWait::CacheWait(std::shared_ptr<CacheCore> core, CacheCore::Names names,
 void CacheWait::start() {
   set_timer(deadline_timer_, deadline_ms_, &CacheWait::deadline_passed);
   core_->channels().add(names_.channel, shared_from_this(), /*is_for_all=*/true);
-  bool is_done = false;  // by a close() meanwhile, which found nothing to remove
+  bool is_done = false;  // by a concurrent close(), which found nothing to remove
   {
     const std::lock_guard lock(mutex_);
     is_done = is_done_;
@@ -74,7 +74,7 @@ void CacheWait::pause_ended() {
   if (core_->channels().end_pause(names_.channel, shared_from_this())) attempt();
 }
 
-/// The last attempt of a wait that has subscribed is that of the deadline.
+/// Makes the last attempt of a wait that has subscribed.
 void CacheWait::deadline_passed() {
   bool is_subscribed = false;
   {

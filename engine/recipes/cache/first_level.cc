@@ -19,7 +19,7 @@ FirstLevel::FirstLevel(const CacheOptions::FirstLevel& options, const Clock& clo
       shard_copies_max_(options.entries_max / (mask_ + 1)),
       shard_bytes_max_(options.bytes_max / (mask_ + 1)) {}
 
-/// Copies of an earlier epoch are refused from here on.
+/// Refuses copies of an earlier epoch from here on.
 void FirstLevel::set_enabled(bool is_enabled) {
   is_enabled_ = is_enabled;
   for (Shard& shard : shards_) {

@@ -16,11 +16,11 @@
 
 namespace rushgate {
 
-/// Thread-safe. Bounded: the copy that was not used for longest makes room. Disabled at first.
+/// Thread-safe. Bounded: a new copy evicts the least recently used one. Disabled at first.
 ///
 /// **Races.** A caller asks for the epoch of a key before it reads the value, and passes it on with
-/// the copy. Each removal raises the epoch, and a copy of an earlier epoch is not kept. So no copy
-/// that was read before a removal is kept after it.
+/// the copy. Each removal raises the epoch, and a copy of an earlier epoch is not kept. So no
+/// copy that was read before a removal is kept after it.
 class FirstLevel {
  public:
   using Value = Cache::Value;
@@ -28,7 +28,7 @@ class FirstLevel {
 
   FirstLevel(const CacheOptions::FirstLevel& options, const Clock& clock);
 
-  /// Disabling and enabling drop all copies. Enable when removals are reported from now on.
+  /// Drops all copies. Enable it when removals are reported from now on.
   void set_enabled(bool is_enabled);
 
   /// Returns true and sets `value` if there is a copy.
@@ -38,7 +38,7 @@ class FirstLevel {
   void remove(std::string_view key);
 
   [[nodiscard]] std::size_t size();
-  /// Returns how many bytes are counted, which includes kOverheadBytes for each copy.
+  /// Returns the number of bytes counted, which includes kOverheadBytes for each copy.
   [[nodiscard]] std::size_t bytes();
   static constexpr std::size_t kOverheadBytes = 160;
 
@@ -48,7 +48,7 @@ class FirstLevel {
     Value value;
     std::int64_t ends_at_ms;  // by the monotonic clock
   };
-  using Copies = std::list<Copy>;  // the one used last is the first
+  using Copies = std::list<Copy>;  // the most recently used one first
   static constexpr std::size_t kShardsMax = 16;
   static constexpr std::size_t kCacheLine = 64;
 

@@ -13,7 +13,7 @@ namespace {
 
 // KEYS  1 the user's token of the item: "<token>", or "<token> used"
 // ARGV  1 a new token  2 how long it is valid (ms)
-// Returns the token that the user has now.
+// Returns the user's present token.
 const Script& issue_script() {
   static const Script* const kScript = new Script(R"lua(
 local token = redis.call('GET', KEYS[1])

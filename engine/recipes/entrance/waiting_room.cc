@@ -14,9 +14,9 @@ namespace {
 // KEYS  1 queue: users scored by their number  2 entered: users scored by when that ends (ms)
 //       3 state: the last number given, and the time (us) at which the next user may enter
 // ARGV  1 user  2 users per second  3 burst  4 size_max  5 how long a user stays entered (ms)
-//       6 how many to let in at most
-// Returns 0 if the user has entered, the position from 1 on if the user waits, -1 if the queue is
-// full.
+//       6 the most users to admit
+// Returns 0 if the user has entered. Returns the position from 1 on if the user waits, -1 if the
+// queue is full.
 const Script& visit_script() {
   static const Script* const kScript = new Script(R"lua(
 local user, size_max, stay, portion = ARGV[1], tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])

@@ -1,4 +1,4 @@
-// Lets users in at a given rate, in order of arrival.
+// Admits users at a given rate, in order of arrival.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,18 @@ namespace rushgate {
 /// A value type.
 struct WaitingRoomOptions {
   std::string key_prefix = "waiting-room:";
-  std::int64_t per_second = 100;         // how many are let in
-  std::int64_t burst = 100;              // how many at once, at most, after a time without visits
-  std::int64_t size_max = 1'000'000;     // users that wait
-  std::int64_t entered_ms = 5 * 60'000;  // how long a user that was let in stays so
+  std::int64_t per_second = 100;  // users admitted
+  std::int64_t burst = 100;       // the most users admitted at once, after a time without visits
+  std::int64_t size_max = 1'000'000;     // users in the queue
+  std::int64_t entered_ms = 5 * 60'000;  // how long an admitted user stays admitted
   ClientOptions client = {};
 };
 
-/// Keeps a queue of users per name. There is no timer: each visit lets in as many users as the time
-/// since the last one allows, at most kPortion. A user that is let in and never comes back counts
-/// as any other. Time is the server's. If that clock goes back, no user is let in until it has
-/// caught up, for at most burst / per_second. Thread-safe. Does not own the backend, which must
-/// outlive it.
+/// Keeps a queue of users per name. There is no timer: each visit admits as many users as the time
+/// since the last visit allows, at most kPortion. An admitted user that never comes back still
+/// counts. Time is the server's. If that clock goes back, no user is admitted until it has caught
+/// up, for at most burst / per_second. Thread-safe. Does not own the backend, which must outlive
+/// it.
 ///
 /// Keys: <prefix>{<name>}:queue, :entered (sorted sets of users), :state (a hash).
 class WaitingRoom {
@@ -38,8 +38,8 @@ class WaitingRoom {
 
   struct Place {
     bool has_entered = false;
-    std::int64_t position = 0;  // 1: the next to be let in; 0: has entered
-    std::int64_t wait_ms = 0;   // until the user is let in, as estimated from per_second
+    std::int64_t position = 0;  // 1: the next to be admitted; 0: has entered
+    std::int64_t wait_ms = 0;   // until admission, as estimated from per_second
   };
 
   /// kInvalidArgument: an option is out of range.
@@ -47,10 +47,10 @@ class WaitingRoom {
                                                              WaitingRoomOptions options);
 
   /// Puts the user at the end of the queue, unless the user waits or has entered already. Returns
-  /// the present place, so a later visit shows progress. kResourceExhausted: size_max users wait.
+  /// the current place, so a later visit shows progress. kResourceExhausted: size_max users wait.
   absl::StatusOr<Place> visit(std::string_view name, std::int64_t user);
 
-  /// Removes the user from the queue and from the users that were let in.
+  /// Removes the user from the queue and from the admitted users.
   absl::Status leave(std::string_view name, std::int64_t user);
 
  private:

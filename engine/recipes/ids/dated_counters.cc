@@ -12,10 +12,10 @@ namespace {
 constexpr std::string_view kDrawing = "drawing ids";
 constexpr std::int64_t kOtherDay = -1;
 
-/// KEYS the counter of a day, the second of the last possible loss. ARGV how many, the greatest
-/// counter of the day that the caller knows, the least second, the first second of the day, the
-/// first one after it, 1 if the draw may follow a loss. Returns the last counter drawn, or -1 if
-/// the day is another, and the second.
+/// Draws counters. Returns the last counter drawn, or -1 if the day is another, and the second.
+/// KEYS the counter of a day, the second of the last possible loss.
+/// ARGV how many, the greatest counter of the day that the caller knows, the least second, the
+/// first second of the day, the first one after it, 1 if the draw may follow a loss.
 constexpr std::string_view kDrawScript = R"lua(
 local now = tonumber(redis.call('TIME')[1])
 local drawn = redis.call('GET', KEYS[1])
@@ -45,7 +45,7 @@ std::string DatedCounters::counter_key(std::int64_t day) const {
   return key_prefix_ + day_name(day);
 }
 
-/// In the slot of the counter on a Redis Cluster.
+/// Returns a key in the slot of the counter on a Redis Cluster.
 std::string DatedCounters::loss_key(const std::string& counter_key) {
   const bool has_tag = counter_key.find('{') != std::string::npos;
   return has_tag ? counter_key + ":loss" : '{' + counter_key + "}:loss";

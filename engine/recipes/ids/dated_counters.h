@@ -1,4 +1,4 @@
-// Draws ids that stay unique without a database, although the keyspace may lose the counter.
+// Draws ids that stay unique without a database, even if the keyspace loses the counter.
 #pragma once
 
 #include <cstdint>
@@ -16,29 +16,29 @@ namespace rushgate {
 /// Makes and reads the requests of draws. Thread-safe. Owns nothing.
 ///
 /// The seconds of an id are those of its draw, by the server's clock, and never those of its use.
-/// So a counter that was drawn before a loss and is drawn once more after it makes different ids,
-/// unless both draws have the same second. A draw that may follow a loss gets the next second, and
-/// so do the other draws of its second. Such a draw is one that
+/// So a counter that is drawn both before and after a loss makes different ids, unless both draws
+/// have the same second. A draw that may follow a loss gets the next second, and so do the other
+/// draws of its second. A draw may follow a loss if it
 /// - finds no counter, or one below the counters that this generator was given;
 /// - is the generator's first;
-/// - is sent over a new connection: a server that lost writes has ended all those before.
-/// The last two cover a server that comes back with a counter that is only older.
+/// - is sent over a new connection: a server that lost writes has ended all earlier ones.
+/// The last two cover a server that comes back with an older counter.
 class DatedCounters {
  public:
   DatedCounters(IdLayout layout, std::string key_prefix, const Clock& clock);
 
   struct Draw {
     std::int64_t size = 0;
-    std::int64_t losses = 0;  // possible_losses_, when the request was made
+    std::int64_t losses = 0;  // possible_losses_ when the request was made
   };
 
-  /// Returns the request for `draw.size` counters of the day that it is.
+  /// Returns the request for `draw.size` counters of the current day.
   Request make_request(Draw& draw);
 
-  /// Makes a range of the reply. Draws once more if the day was another by the server's clock.
+  /// Makes a range of the reply. Draws once more if the server's clock shows another day.
   absl::StatusOr<IdRange> complete(Client& client, Draw draw, Reply reply);
 
-  /// For a ConnectionCheck: lets the draws over `connection` follow a loss.
+  /// Assumes a loss before the next draws over `connection`. For a ConnectionCheck.
   void declare_loss(Client& connection);
 
  private:
@@ -52,12 +52,12 @@ class DatedCounters {
 
   std::mutex mutex_;
   // Guarded by mutex_:
-  std::int64_t possible_losses_ = 1;  // the generator's begin is one
-  std::int64_t losses_covered_ = 0;   // by draws that got the second after them
-  std::int64_t day_ = -1;             // of the next draw; -1: by the clock
+  std::int64_t possible_losses_ = 1;  // the generator's start counts as one
+  std::int64_t losses_covered_ = 0;   // by draws that got the second after the loss
+  std::int64_t day_ = -1;             // of the next draw; -1: the clock's
   std::int64_t day_drawn_ = -1;       // of the greatest id drawn …
   std::int64_t last_id_ = 0;          // … and that id
-  std::int64_t clock_day_ = -1;       // by the clock, when day_ was set
+  std::int64_t clock_day_ = -1;       // the clock's day when day_ was set
 };
 
 }  // namespace rushgate

@@ -1,4 +1,4 @@
-// How days are written in keys.
+// The form of days in keys.
 #pragma once
 
 #include <chrono>
@@ -8,7 +8,7 @@
 
 namespace rushgate {
 
-/// yyyyMMdd
+/// Returns the day as yyyyMMdd.
 inline std::string day_name(std::int64_t days_since_1970) {
   const std::chrono::year_month_day date{std::chrono::sys_days{std::chrono::days{days_since_1970}}};
   char text[32];

@@ -11,9 +11,9 @@ namespace rushgate {
 /// take() is for any thread. The other methods are for one thread at a time: their caller holds a
 /// lock.
 ///
-/// One atomic number holds the generation of the block and how many of its ids are taken. The block
-/// itself lies in one of two slots. A slot is written only while the number names the other slot, so
-/// a thread that read it too early fails to change the number, and reads again.
+/// One atomic number holds the block's generation and the number of ids taken. The block itself is
+/// in one of two slots. A slot is written only while the number names the other one. A thread that
+/// read a slot too early therefore fails to change the number, and reads again.
 class IdCursor {
  public:
   static constexpr std::int64_t kBlockMax = std::int64_t{1} << 30;
@@ -21,7 +21,7 @@ class IdCursor {
   struct Taken {
     std::int64_t first = 0;
     std::uint32_t count = 0;  // 0: the block is used up
-    bool is_low = false;      // no more are left than low() says
+    bool is_low = false;      // at most low() ids are left
   };
   struct Block {
     std::int64_t first = 0;
@@ -50,20 +50,20 @@ class IdCursor {
     }
   }
 
-  /// Ends the block, and returns what is left of it.
+  /// Ends the block, and returns its remaining ids.
   Block retire() { return replace({}, 0); }
 
-  /// Begins a block of at most kBlockMax ids. The one before it must have ended, or be used up.
-  /// take() reports is_low from the id on that leaves at most `low`.
+  /// Begins a block of at most kBlockMax ids. The one before it must be ended or used up. take()
+  /// reports is_low once at most `low` ids are left.
   void publish(Block block, std::int64_t low) { replace(block, low); }
 
-  /// Returns how many ids are left.
+  /// Returns the number of ids left.
   [[nodiscard]] std::int64_t left() const {
     const std::uint64_t state = state_.load(std::memory_order_acquire);
     return std::int64_t{slot_of(state).size.load(std::memory_order_relaxed)} -
            static_cast<std::uint32_t>(state);
   }
-  /// From now on is_low is reported from the id on that leaves at most `low`.
+  /// Makes take() report is_low once at most `low` ids are left.
   void set_low(std::int64_t low) {
     Slot& slot = slot_of(state_.load(std::memory_order_relaxed));
     slot.alert.store(slot.size.load(std::memory_order_relaxed) - static_cast<std::uint32_t>(low),
@@ -76,7 +76,7 @@ class IdCursor {
   struct Slot {
     std::atomic<std::int64_t> first{0};
     std::atomic<std::uint32_t> size{0};
-    std::atomic<std::uint32_t> alert{0};  // how many are taken when few are left
+    std::atomic<std::uint32_t> alert{0};  // ids taken when few are left
   };
 
   [[nodiscard]] const Slot& slot_of(std::uint64_t state) const {

@@ -13,14 +13,16 @@ namespace {
 
 constexpr std::string_view kDrawing = "drawing ids";
 
-/// Round trips that a caller waits for a draw, before it pauses in a blocking read. On fibers the
-/// first reply comes after the completion of the draw before it. A server that is idle may take 100
-/// ms for the shortest blocking read.
+/// The number of round trips that a caller waits for a draw, before it pauses in a blocking read.
+/// On fibers the first reply comes after the completion of the draw before it. An idle server may
+/// take 100 ms for the shortest blocking read.
 constexpr int kPings = 64;
 
-/// KEYS the counter. ARGV how many, above what the counter must be, and where it begins if it is
-/// missing or too low. Answers the last one drawn, or 0 if the counter is missing and the third
-/// argument, too.
+/// Draws counters. Returns the last one drawn, or 0 if both the counter and the third argument are
+/// missing.
+/// KEYS the counter.
+/// ARGV how many, the number that the counter must exceed, its beginning if it is missing or too
+/// low.
 constexpr std::string_view kDrawScript = R"lua(
 local drawn = redis.call('GET', KEYS[1])
 if ARGV[3] then
@@ -31,7 +33,7 @@ end
 return redis.call('INCRBY', KEYS[1], ARGV[1])
 )lua";
 
-/// Calls a user's reservations, which may throw: completions must not.
+/// Calls a user's reservations. They may throw, and completions must not.
 absl::StatusOr<std::int64_t> ask_reservations(
     absl::FunctionRef<absl::StatusOr<std::int64_t>()> question) {
   try {
@@ -92,7 +94,7 @@ absl::Status IdDraws::prepare(std::int64_t day) {
   return exists.integer() == 0 ? reserve(day, 0, kReserved) : absl::OkStatus();
 }
 
-/// Of the day, not of all time: a clock that was once far ahead must not be followed for ever.
+/// Looks only at the day: a clock that was once far ahead must not be followed for ever.
 absl::Status IdDraws::look_up(std::int64_t day) {
   {
     const std::lock_guard lock(mutex_);
@@ -130,7 +132,7 @@ absl::Status IdDraws::reserve(std::int64_t day, std::int64_t above, std::int64_t
   Day& covered = days_[day];
   covered.reserved = *reserved;
   covered.begins_at = *reserved - count;
-  // After a loss the counter may be an older one, and not too low by what is known here.
+  // After a loss the counter may be older, and not too low by the values known here.
   if (covered.losses_covered < losses) covered.drawn = std::max(covered.drawn, *reserved - count);
   covered.losses_covered = losses;
   return absl::OkStatus();
@@ -174,7 +176,7 @@ absl::Status IdDraws::wait(std::int64_t day, std::int64_t count_min) {
   }
   const bool is_in_callback = client_.inside_callback();
   for (int round = 0;; ++round) {
-    // Before the next draw begins: one that follows a failure would fail for the next caller.
+    // Before the next draw begins: after a failure, that would fail for the next caller.
     if (auto ended = result(day, draws_ended_before)) return *std::move(ended);
     if (!is_in_callback) ask(day, count_min);
     if (auto ended = result(day, draws_ended_before)) return *std::move(ended);
@@ -194,9 +196,9 @@ std::optional<absl::Status> IdDraws::result(std::int64_t day, std::uint64_t draw
   return has_failed ? std::optional(failure_) : std::nullopt;
 }
 
-/// Waits a little as the client does: other fibers of the thread go on. An error only shortens the
-/// pause. On Redis a blocking read needs a connection of its own, which may be refused although the
-/// draw succeeds; if the draw fails, too, it has the reason.
+/// Waits a little in the client's way: other fibers of the thread go on. An error only shortens the
+/// pause. On Redis a blocking read needs its own connection, which may be refused although the draw
+/// succeeds. If the draw fails, too, its error has the reason.
 void IdDraws::pause(int round) {
   constexpr int kPauseMs = 1;
   const Request request = round < kPings ? Request::of("PING")
@@ -236,7 +238,7 @@ absl::StatusOr<IdRange> IdDraws::complete(Draw draw, const Reply& reply) {
   return range;
 }
 
-/// Makes a range of the counter's reply. Draws again if that was lost, or not reserved.
+/// Makes a range of the counter's reply. Draws once more if the counter was lost, or not reserved.
 absl::StatusOr<IdRange> IdDraws::complete_reserved(Draw draw, const Reply& reply) {
   if (const absl::Status looked_up = look_up(draw.day); !looked_up.ok()) return looked_up;
   {
@@ -279,7 +281,8 @@ absl::StatusOr<IdRange> IdDraws::complete_reserved(Draw draw, const Reply& reply
   }
 }
 
-/// Returns true if the keyspace may have lost the counter since others drew what this draw drew.
+/// Returns true if the keyspace may have lost the counter, so that the drawn counters are other
+/// draws', too.
 bool IdDraws::may_be_lost(const Draw& draw) {
   const std::lock_guard lock(mutex_);
   return draw.losses_before < losses_ || days_[draw.day].losses_covered < losses_;
@@ -293,7 +296,7 @@ void IdDraws::end(const Draw& draw, const absl::StatusOr<IdRange>& range) {
   failed_day_ = draw.day;
   if (!range.ok()) return;
   Day& day = days_[draw.day];
-  // Ids ascend: of two draws that overlapped in time the one of the lower range is dropped.
+  // Ids ascend: of two overlapping draws the one with the lower range is dropped.
   if (range->next <= day.drawn) return;
   const std::int64_t now_ms = clock_.monotonic_ms();
   const bool is_busy = day.drawn > 0 && now_ms - day.drawn_at_ms < kBusyMs;

@@ -1,4 +1,4 @@
-// Draws the counters that ids are made of: one draw at a time, off the callers' threads.
+// Draws the counters for ids: one draw at a time, off the callers' threads.
 #pragma once
 
 #include <cstdint>
@@ -23,19 +23,19 @@ namespace rushgate {
 /// Keeps ranges of counters ahead of need. Thread-safe. A draw that is under way keeps the object
 /// alive, but uses the client and the reservations only until close().
 ///
-/// A draw adds to a counter in the keyspace, in one script. The keyspace may lose the counter,
-/// while other processes still hold ranges that this one knows nothing of.
-/// - With reservations, a counter may be drawn only if it was reserved before the draw was sent, and
-///   a counter that is lost or too low begins above all that is reserved. Ranges belong to days.
-/// - Without them, DatedCounters keeps ids unique. Its ranges are whole ids of any day: the day that
-///   the methods take is kAnyDay.
+/// A draw adds to a counter in the keyspace, in one script. The keyspace may lose the counter while
+/// other processes hold ranges that this one does not know.
+/// - With reservations, a counter may be drawn only if it was reserved before the draw was sent. A
+///   counter that is lost or too low begins above all that is reserved. Ranges belong to days.
+/// - Without them, DatedCounters keeps ids unique. Its ranges are whole ids of any day: the methods
+///   then take the day kAnyDay.
 class IdDraws : public std::enable_shared_from_this<IdDraws> {
  public:
   static constexpr std::int64_t kAnyDay = 0;
-  /// Reserved at once: the next reservation is made after so many ids, or a loss.
+  /// The counters of one reservation. The next one is made after so many ids, or after a loss.
   static constexpr std::int64_t kReserved = std::int64_t{1} << 20;
-  /// Two draws of a day within kBusyMs make the next one twice as large, up to kGrowthMax times the
-  /// block size: a draw wakes the thread that runs completions, which costs about 100 us.
+  /// Two draws of a day within kBusyMs double the size of the next one, up to kGrowthMax times the
+  /// block size. A draw wakes the thread that runs completions, which costs about 100 us.
   static constexpr std::int64_t kBusyMs = 100;
   static constexpr std::int64_t kGrowthMax = 64;
 
@@ -43,31 +43,35 @@ class IdDraws : public std::enable_shared_from_this<IdDraws> {
   IdDraws(Client& client, IdReservations* reservations, const Clock& clock, IdLayout layout,
           const std::string& key_prefix, std::int64_t block_size);
 
-  /// Reads from the reservations what the first draw of `day` needs, unless that is known. Reserves
-  /// counters if the keyspace has no counter. So the day's first draw needs no reservation.
+  /// Reads the state that the first draw of `day` needs from the reservations, unless it is known.
+  /// Reserves counters if the keyspace has no counter. So the day's first draw needs no
+  /// reservation.
   absl::Status prepare(std::int64_t day);
 
-  /// Returns a range that was drawn for `day`, if one is ready. Forgets earlier days.
+  /// Returns a range for `day`, if one is ready. Forgets earlier days.
   std::optional<IdRange> take(std::int64_t day);
 
-  /// Begins to draw at least `count_min` counters for `day`, and returns. Does nothing if a range
-  /// for the day is ready, or if a draw is under way.
+  /// Begins to draw at least `count_min` counters for `day`, and returns at once. Does nothing if a
+  /// range for the day is ready, or if a draw is under way.
   void ask(std::int64_t day, std::int64_t count_min);
 
-  /// Asks for a range, and waits for it as the client waits. OK means that take() is worth a try.
-  /// Within a callback of the backend it draws on its own thread, since the completion of what ask()
-  /// began comes only after the callback.
+  /// Draws a range, and waits for it in the client's way. After OK, take() is worth a try.
+  ///
+  /// Within a callback of the backend it draws on its own thread: the completion of a draw by ask()
+  /// would come only after the callback.
   absl::Status wait(std::int64_t day, std::int64_t count_min);
 
-  /// Forgets the ranges that are ready: the keyspace may have lost the draws of them. With
-  /// reservations, the next draw begins above all that is reserved, since other processes may still
-  /// hold what the counter comes to once more.
+  /// Forgets the ranges that are ready: the keyspace may have lost their draws. With reservations,
+  /// the next draw begins above all reserved counters: other processes may still hold the ones
+  /// below.
   void drop_ranges();
 
-  /// For a ConnectionCheck, without reservations.
+  /// Assumes a loss before the next draws over `connection`. For a ConnectionCheck, without
+  /// reservations.
   void declare_loss(Client& connection) { dated_.declare_loss(connection); }
 
-  /// From now on no draw uses the client or the reservations. Waits for one that does so now.
+  /// Ends the use of the client and the reservations. Blocks until a draw that uses them now has
+  /// ended.
   void close();
 
  private:
@@ -75,9 +79,9 @@ class IdDraws : public std::enable_shared_from_this<IdDraws> {
     bool is_looked_up = false;
     std::int64_t stored = 0;                     // greatest counter in the database
     std::int64_t seconds_min = 0;                // of the id that has it
-    std::int64_t drawn = 0;                      // greatest counter, or id, that was drawn …
-    std::int64_t drawn_at_ms = 0;                // … and when; monotonic
-    std::int64_t reserved = 0;                   // greatest counter that is known to be reserved
+    std::int64_t drawn = 0;                      // the greatest counter, or id, drawn …
+    std::int64_t drawn_at_ms = 0;                // … and its time; monotonic
+    std::int64_t reserved = 0;                   // the greatest counter known to be reserved
     std::optional<std::int64_t> begins_at = {};  // where the next draw begins a lost counter
     std::int64_t losses_covered = 0;             // of losses_, by a reservation after them
     std::vector<IdRange> ranges = {};
@@ -85,10 +89,10 @@ class IdDraws : public std::enable_shared_from_this<IdDraws> {
   struct Draw {
     std::int64_t day = 0;
     std::int64_t size = 0;
-    std::int64_t above = 0;     // greatest counter that was drawn or stored before
+    std::int64_t above = 0;     // the greatest counter drawn or stored before
     std::int64_t reserved = 0;  // Day::reserved, before the draw was sent
     std::optional<std::int64_t> begins_at = {};
-    std::int64_t losses_before = 0;  // losses_, when it was sent
+    std::int64_t losses_before = 0;  // losses_ when it was sent
     std::int64_t losses = 0;         // of DatedCounters::Draw
     std::int64_t sent_at_ms = 0;
     bool is_asked = false;  // by ask()
@@ -99,7 +103,7 @@ class IdDraws : public std::enable_shared_from_this<IdDraws> {
   Draw make_draw(std::int64_t day, std::int64_t count_min);
   absl::Status look_up(std::int64_t day);
   absl::Status reserve(std::int64_t day, std::int64_t above, std::int64_t count);
-  /// Nothing while a range is ready or the draw is still to end.
+  /// Returns nothing while a range is ready or the draw has not ended.
   std::optional<absl::Status> result(std::int64_t day, std::uint64_t draws_ended_before);
   void pause(int round);
   void draw_here(std::int64_t day, std::int64_t count_min);

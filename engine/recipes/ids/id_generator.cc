@@ -7,7 +7,7 @@
 namespace rushgate {
 namespace {
 
-/// The next day's first block is asked for by the ids of this day's last minute.
+/// The ids of this day's last minute request the next day's first block.
 constexpr std::int64_t kDayEndSeconds = 60;
 
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
@@ -114,19 +114,20 @@ absl::Status IdGenerator::next_ids(std::span<std::int64_t> ids, std::size_t& cou
   return absl::OkStatus();
 }
 
-/// Not under the lock: the client may suspend a fiber, and another of its thread come for an id.
+/// Not under the lock: the client may suspend this fiber, and another one of the thread may need an
+/// id.
 void IdGenerator::ask_ahead() {
   {
     const std::lock_guard lock(blocks_->mutex);
     const std::int64_t left = blocks_->cursor.left();
     if (left > blocks_->low) return;
-    blocks_->low = left / 2;  // again later, since the draw may fail
+    blocks_->low = left / 2;  // requested again later, since the draw may fail
     blocks_->cursor.set_low(blocks_->low);
   }
   draws_->ask(day(), 1);
 }
 
-/// With reservations: gives what is left of the block the seconds of now.
+/// Moves the rest of the block to the present seconds. With reservations.
 void IdGenerator::update_seconds() {
   const std::int64_t now = clock_.now_ms() / 1'000;
   if (now <= seconds_.load(std::memory_order_relaxed)) return;
@@ -151,7 +152,7 @@ bool IdGenerator::is_in_layout(std::int64_t seconds) const {
   return seconds >= options_.layout.epoch_seconds && seconds <= options_.layout.seconds_max();
 }
 
-/// Begins the block that is ready, if one is. A block that waited for long may have ended by then.
+/// Begins the block that is ready, if there is one. A block that waited for long may have ended.
 bool IdGenerator::renew(std::int64_t day, bool accepts_old) {
   std::int64_t tomorrow = kNever;
   {
@@ -186,7 +187,7 @@ void IdGenerator::publish_counters(std::int64_t next, std::int64_t end) {
                           std::min(blocks_->low, count));
 }
 
-/// The caller holds the mutex.
+/// Sets the timer that ends the block. The caller holds the mutex.
 void IdGenerator::end_block_later(Scheduler& scheduler, const Clock& clock,
                                   const std::shared_ptr<Blocks>& blocks) {
   blocks->has_timer = true;

@@ -1,4 +1,4 @@
-// How an id is put together: seconds above, the counter of a day below.
+// The layout of an id: seconds above, the counter of a day below.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace rushgate {
 struct IdLayout {
   std::int64_t epoch_seconds = 1'640'995'200;  // 2022-01-01 00:00 UTC
   int counter_bits = 32;                       // of 63
-  int utc_offset_minutes = 0;                  // of the clock by which a day begins at 00:00
+  int utc_offset_minutes = 0;                  // of the clock that begins a day at 00:00
 
   static constexpr std::int64_t kDaySeconds = 24 * 60 * 60;
 
@@ -31,7 +31,7 @@ struct IdLayout {
   [[nodiscard]] constexpr std::int64_t seconds_of(std::int64_t id) const {
     return (id >> counter_bits) + epoch_seconds;
   }
-  /// Returns when an id was made: ms since 1970 UTC, to the second.
+  /// Returns when an id was drawn: ms since 1970 UTC, to the second.
   [[nodiscard]] constexpr std::int64_t made_at_ms(std::int64_t id) const {
     return seconds_of(id) * 1'000;
   }

@@ -1,11 +1,11 @@
-// What one draw gave.
+// The result of one draw.
 #pragma once
 
 #include <cstdint>
 
 namespace rushgate {
 
-/// Counters of one day that nothing else in the world was given; from DatedCounters, whole ids.
+/// Counters of one day that no other draw ever returns; from DatedCounters, whole ids.
 struct IdRange {
   std::int64_t next = 0;
   std::int64_t end = 0;          // the first one after the range

@@ -1,4 +1,4 @@
-// A database that remembers which counters may have been drawn: an optional port of IdGenerator.
+// A database that remembers the counters that may have been drawn: an optional port of IdGenerator.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace rushgate {
 
-/// Thread-safe. Days are days since 1970 by the generator's IdLayout. A method may throw. That is an
-/// error as any other.
+/// Thread-safe. Days are days since 1970 by the generator's IdLayout. A method may throw: that
+/// counts as an error.
 class IdReservations {
  public:
   virtual ~IdReservations() = default;
@@ -16,9 +16,10 @@ class IdReservations {
   /// Returns the greatest id below `below` that the database has; 0 if there is none.
   virtual absl::StatusOr<std::int64_t> greatest_id(std::int64_t below) = 0;
 
-  /// Raises the greatest reserved counter of `day` to `above`, if it is below, and then by `count`.
-  /// Returns it. No two calls reserve the same counter: the caller has the last `count` up to the
-  /// result. With the count 0 nothing is recorded. May forget the days before the last two.
+  /// Raises the greatest reserved counter of `day` to `above` if it is below, and then by `count`.
+  /// Returns the new counter. The caller owns the last `count` counters up to it; no two calls
+  /// reserve the same one. With the count 0 nothing is recorded. May forget the days before the
+  /// last two.
   virtual absl::StatusOr<std::int64_t> reserve(std::int64_t day, std::int64_t above,
                                                std::int64_t count) = 0;
 };

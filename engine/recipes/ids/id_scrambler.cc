@@ -21,7 +21,7 @@ std::uint64_t little_endian(std::string_view bytes) {
   return number;
 }
 
-/// SipHash-2-4 of one word of eight bytes.
+/// Returns SipHash-2-4 of one word of eight bytes.
 std::uint64_t sip_hash(std::uint64_t key_0, std::uint64_t key_1, std::uint64_t word) {
   std::uint64_t a = key_0 ^ 0x736f'6d65'7073'6575;
   std::uint64_t b = key_1 ^ 0x646f'7261'6e64'6f6d;
@@ -88,7 +88,7 @@ std::uint64_t IdScrambler::back(std::uint64_t bits) const {
   return high << kLowBits | low;
 }
 
-/// The number that maps to 0 gets the image of 0 instead: so 0, which is no id, stays by itself.
+/// The number that maps to 0 gets the image of 0 instead. So 0, which is no id, maps to itself.
 std::int64_t IdScrambler::scramble(std::int64_t id) const {
   assert(id > 0);
   std::uint64_t bits = forth(static_cast<std::uint64_t>(id));

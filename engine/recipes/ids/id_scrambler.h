@@ -1,4 +1,4 @@
-// Ids in public: the same numbers in another order, so that they do not show the volume of a day.
+// Public ids: the same numbers in another order, so that they do not show a day's volume.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,15 @@
 namespace rushgate {
 
 /// Maps positive 64-bit numbers one to one onto positive 64-bit numbers, and back. Immutable, so
-/// thread-safe. Two ids scramble to two numbers, so uniqueness stays. The order does not.
+/// thread-safe. Uniqueness stays, and order is lost.
 ///
 /// The map is an alternating Feistel network over 63 bits (halves of 32 and 31), 12 rounds of
 /// SipHash-2-4 with the key. Without the key the numbers do not show seconds, counters or volume.
 /// The map authenticates nothing: every positive number is the image of some id.
 class IdScrambler {
  public:
-  /// `key`: 16 secret bytes. Another key is another map, so it must be kept as long as the ids are.
-  /// kInvalidArgument: another size.
+  /// `key`: 16 secret bytes. Another key is another map, so keep it as long as the ids. Returns
+  /// kInvalidArgument for another size.
   static absl::StatusOr<IdScrambler> create(std::string_view key);
 
   /// Returns the public number of `id`, which must be positive.

@@ -11,9 +11,9 @@
 namespace rushgate {
 namespace {
 
-// KEYS  1 permits: a sorted set, each scored by when it expires (ms since 1970)
+// KEYS  1 permits: a sorted set, each scored by its expiry (ms since 1970)
 // ARGV  1 maximum  2 lease (ms)  3 the new permit
-// Returns 0 if the permit was granted, else in how many ms the next one expires, at least 1.
+// Returns 0 if the permit was granted, else the time until the next one expires (ms, at least 1).
 const Script& acquire_script() {
   static const Script* const kScript = new Script(R"lua(
 local time = redis.call('TIME')

@@ -1,4 +1,4 @@
-// Limits how many do something at the same time.
+// Limits the number of concurrent users of a resource.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ namespace rushgate {
 struct ConcurrencyLimitOptions {
   std::string key_prefix = "concurrency:";
   std::int64_t maximum = 1;
-  /// How long a permit lasts without renewal, by the server's clock. So a crashed holder blocks
-  /// others for no longer.
+  /// The life of a permit without renewal, by the server's clock. So a crashed holder blocks others
+  /// for no longer.
   std::int64_t lease_ms = 30'000;
   ClientOptions client = {};
 };

@@ -16,8 +16,8 @@ constexpr std::string_view kCounting = "counting limits";
 
 // KEYS  the hash of each limit
 // ARGV  1 amount, and for each limit its field, maximum and lifetime (ms)
-// Returns the number of the first limit that would be exceeded, from 1 on, or 0. Reads all before
-// its first write: on Redis what a failed script wrote stays.
+// Returns the number of the first limit that would be exceeded, from 1 on, or 0. Reads all counts
+// before its first write: on Redis the writes of a failed script stay.
 const Script& take_script() {
   static const Script* const kScript = new Script(R"lua(
 local amount = tonumber(ARGV[1])

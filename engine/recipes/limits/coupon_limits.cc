@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kDayMs = 24 * 60 * 60'000;
 
-/// yyyyMMdd
+/// Returns the day as yyyyMMdd.
 std::string day_at(std::int64_t ms_since_1970, std::int64_t utc_offset_minutes) {
   constexpr std::int64_t kMinuteMs = 60'000;
   return day_name(std::chrono::floor<std::chrono::days>(

@@ -12,7 +12,7 @@
 
 namespace rushgate {
 
-/// What a coupon allows.
+/// A coupon and its limits.
 struct Coupon {
   std::int64_t id = 0;
   std::int64_t per_user_and_day = 0;
@@ -42,8 +42,8 @@ class CouponLimits {
  public:
   enum Code : std::int64_t {
     kGranted = 0,
-    kReachedPerDay = 1,   // the user has as many as one day allows
-    kReachedPerUser = 2,  // the user has as many as are allowed in all
+    kReachedPerDay = 1,   // the user has the most that one day allows
+    kReachedPerUser = 2,  // the user has the most that is allowed in all
     kSoldOut = 3,
   };
 

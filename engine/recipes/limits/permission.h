@@ -1,4 +1,4 @@
-// The result of asking a limiter.
+// The reply of a limiter.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@ namespace rushgate {
 /// A value type.
 struct Permission {
   bool granted = false;
-  std::int64_t remaining = 0;       // how many more would be granted now
-  std::int64_t retry_after_ms = 0;  // 0 if granted; else a retry before that is refused
+  std::int64_t remaining = 0;       // the number that would still be granted now
+  std::int64_t retry_after_ms = 0;  // 0 if granted; otherwise an earlier retry is refused
 };
 
 /// Reads the reply of a limiter's script: granted, remaining, µs until it can be granted.
 absl::StatusOr<Permission> to_permission(const Reply& reply, std::string_view doing);
-/// Makes that reply.
+/// Returns that reply.
 Reply permission_reply(bool is_granted, std::int64_t remaining, std::int64_t wait_us);
 
 }  // namespace rushgate

@@ -53,7 +53,7 @@ constexpr char kNativeApproximate[] = "rushgate_sliding_window";
 
 // KEYS and ARGV as exact_script(). The window is a hash: the number of the window that `current`
 // counts, and the count of the one before. Returns {granted, remaining, us until one more is
-// granted if no other call is}. native_approximate() does the same.
+// granted}; the time assumes no other call. native_approximate() does the same.
 const Script& approximate_script() {
   static const Script* const kScript = new Script(R"lua(
 local maximum, length = tonumber(ARGV[1]), tonumber(ARGV[2])
@@ -107,7 +107,7 @@ Terms terms_of(const NativeCall& call) {
   return {*maximum, *length_us};
 }
 
-/// When a key expires that is kept for `us` from now on.
+/// Returns the expiry of a key that is kept for `us` from now on.
 std::int64_t expiry_ms(const NativeCall& call, std::int64_t us) {
   return call.now_ms() + (us + kUsPerMs - 1) / kUsPerMs;
 }
@@ -129,7 +129,7 @@ class GrantName {
   std::size_t size_;
 };
 
-/// After the clock went back: a grant at a later time counts as granted now.
+/// Moves grants of a later time to now, after the clock went back.
 void regrant_now(NativeCall& call, std::string_view key, std::int64_t now_us) {
   const Reply later = call.call(Request::of("ZRANGEBYSCORE", key, concat("(", now_us), "+inf"));
   for (const Reply& grant : later.elements()) {
@@ -138,7 +138,7 @@ void regrant_now(NativeCall& call, std::string_view key, std::int64_t now_us) {
   }
 }
 
-/// exact_script() in C++.
+/// Does the same as exact_script().
 Reply native_exact(NativeCall& call) {
   const auto [maximum, length_us] = terms_of(call);
   const std::string_view key = call.key(0);
@@ -163,7 +163,7 @@ Reply native_exact(NativeCall& call) {
   return permission_reply(true, maximum - count - 1, 0);
 }
 
-/// approximate_script() in C++.
+/// Does the same as approximate_script().
 Reply native_approximate(NativeCall& call) {
   constexpr double kNearly = 0.000'001;
   constexpr std::array<std::string_view, 3> kFields = {"window", "current", "previous"};

@@ -1,4 +1,4 @@
-// Limits how many are granted within any stretch of time of a given length.
+// Limits the grants within any period of a given length.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ struct SlidingWindowOptions {
 };
 
 /// Keeps a window per name. Time is the server's. If that clock goes back, grants that then lie in
-/// the future count as of now. A key expires one window after the last grant, with kApproximate two
-/// windows. Thread-safe. Does not own the backend, which must outlive it.
+/// the future count as granted now. A key expires one window after the last grant, with
+/// kApproximate two windows. Thread-safe. Does not own the backend, which must outlive it.
 class SlidingWindow {
  public:
   /// For kExact, since one call may remove that many grants.

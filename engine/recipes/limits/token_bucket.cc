@@ -21,7 +21,7 @@ constexpr char kNativeTake[] = "rushgate_token_bucket";
 
 // KEYS  1 bucket
 // ARGV  1 tokens  2 capacity  3 how long an empty bucket takes to be full (us)
-// The bucket is "<us since 1970> <how long until it was full, seen from there, in us>"; none: full.
+// The bucket is "<us since 1970> <time until it was full, from then on, in us>"; none: full.
 // Returns {granted, remaining, us until it can be granted}. native_take() does the same.
 const Script& take_script() {
   static const Script* const kScript = new Script(R"lua(
@@ -56,7 +56,7 @@ return {granted, remaining, math.ceil(wait)}
   return *kScript;
 }
 
-/// Most are whole numbers.
+/// Parses a number; most are whole.
 std::optional<double> parse_number(std::string_view text) {
   if (const auto integer = parse_int64(text)) return static_cast<double>(*integer);
   return parse_double(text);
@@ -71,7 +71,7 @@ double number_of(std::string_view argument) {
 class BucketText {
  public:
   BucketText(double at, double missing) {
-    constexpr int kDigits = 17;         // tell all doubles apart
+    constexpr int kDigits = 17;         // distinguishes all doubles
     constexpr double kWholeMax = 1e15;  // written without an exponent
     char* const end = bytes_.data() + bytes_.size();
     char* next = std::to_chars(bytes_.data(), end, static_cast<std::int64_t>(at)).ptr;
@@ -90,7 +90,7 @@ class BucketText {
   std::size_t size_;
 };
 
-/// take_script() in C++.
+/// Does the same as take_script().
 Reply native_take(NativeCall& call) {
   constexpr double kUsPerMs = 1'000;
   constexpr double kNearly = 0.001;

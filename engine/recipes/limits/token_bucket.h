@@ -1,4 +1,4 @@
-// Limits a rate: so many per second on average, and so many at once.
+// Limits a rate: an average per second, and a burst.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ namespace rushgate {
 /// A value type.
 struct TokenBucketOptions {
   std::string key_prefix = "token-bucket:";
-  std::int64_t capacity = 1;       // tokens of a full bucket: how many are granted at once
-  std::int64_t refill_ms = 1'000;  // how long an empty bucket takes to be full again
+  std::int64_t capacity = 1;       // tokens of a full bucket: the largest burst
+  std::int64_t refill_ms = 1'000;  // the time to fill an empty bucket
   ClientOptions client = {};
 };
 
-/// Keeps a bucket per name, which refills steadily. A bucket is one key, and only while it is not
-/// full. Time is the server's. If that clock goes back, no token is granted for at most refill_ms.
-/// Thread-safe. Does not own the backend, which must outlive it.
+/// Keeps a bucket per name, which refills steadily. A bucket is one key, which exists only while
+/// the bucket is not full. Time is the server's. If that clock goes back, no token is granted for
+/// at most refill_ms. Thread-safe. Does not own the backend, which must outlive it.
 class TokenBucket {
  public:
   static constexpr std::int64_t kCapacityMax = 1'000'000'000;
@@ -38,7 +38,8 @@ class TokenBucket {
   /// than its capacity.
   absl::StatusOr<Permission> take(std::string_view name, std::int64_t tokens = 1);
 
-  /// take() of one token of each of several buckets, in this order: one round trip, one commit batch.
+  /// As take(), of one token of each of several buckets, in this order: one round trip, one commit
+  /// batch.
   std::vector<absl::StatusOr<Permission>> take_all(std::span<const std::string_view> names);
 
  private:

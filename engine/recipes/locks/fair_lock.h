@@ -1,4 +1,4 @@
-// A lock that is given in the order of asking: RFairLock of Redisson 3.27.
+// A lock that is granted in order of arrival: RFairLock of Redisson 3.27.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace rushgate {
 
-/// As ReentrantLock, but callers that wait are served in the order in which they began to.
+/// As ReentrantLock, but waiting callers are served in order of arrival.
 ///
-/// **Keys**, as RedissonFairLock's: a list redisson_lock_queue:{<name>} of the owners that wait, a
-/// sorted set redisson_lock_timeout:{<name>} of when each is dropped, ms since 1970, and a channel of
-/// its own for each owner, redisson_lock__channel:{<name>}:<client id>:<thread>. Times are those of the
-/// server; Redisson takes the clients'.
+/// **Keys**, as RedissonFairLock's. A list redisson_lock_queue:{<name>} has the waiting owners. A
+/// sorted set redisson_lock_timeout:{<name>} has the time when each is dropped, ms since 1970. Each
+/// owner has its own channel, redisson_lock__channel:{<name>}:<client id>:<thread>. Times are the
+/// server's; Redisson uses the clients'.
 ///
-/// An owner that has died while it waited delays the others until it is dropped: after the time that it
-/// was ready to wait, or 300 s. One that lives renews its place while it waits, which Redisson's does
+/// An owner that died while it waited delays the others until it is dropped. That happens when its
+/// waiting time ends, or after 300 s. A live one renews its place while it waits; Redisson's does
 /// not. try_acquire(0) and try_lock() do not queue, and fail while others wait.
 class FairLock : public ReentrantLock {
  public:

@@ -68,8 +68,8 @@ bool LockChannels::end_pause(const std::string& channel,
   return entry != nullptr && std::exchange(entry->is_paused, false);
 }
 
-/// Subscribes if there are listeners, unsubscribes if there are none. One request at a time for a
-/// channel, so that they cannot overtake each other.
+/// Subscribes if there are listeners, unsubscribes if there are none. Sends one request at a time
+/// per channel, so that they cannot overtake each other.
 void LockChannels::update(const std::string& channel) {
   bool subscribes = false;
   {
@@ -112,7 +112,7 @@ void LockChannels::updated(const std::string& channel, bool subscribes,
   update(channel);
 }
 
-/// ["message", channel, …], or a notice of the backend that messages may be missing.
+/// Reads ["message", channel, …], or a backend's notice that messages may be missing.
 void LockChannels::receive(const Reply& message) {
   if (message.elements().size() < 2) return;
   const std::string& kind = message.elements()[0].text();

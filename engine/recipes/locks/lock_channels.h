@@ -1,4 +1,4 @@
-// The channels by which the locks of one process learn of releases.
+// The channels that report releases to the locks of one process.
 #pragma once
 
 #include <list>
@@ -15,34 +15,35 @@
 
 namespace rushgate {
 
-/// Waits for messages of one channel. Both functions run as callbacks of the backend, or inside a call
-/// of LockChannels.
+/// Waits for messages of one channel. Both functions run as callbacks of the backend, or inside a
+/// call of LockChannels.
 class ChannelListener {
  public:
   virtual ~ChannelListener() = default;
 
-  /// Once: messages come from now on, or why they never will.
+  /// Runs once: messages arrive from now on, or the error why they never will.
   virtual void subscribed(const absl::Status& status) = 0;
-  /// It had paused, and a message has come.
+  /// Runs when a message arrives after a pause began.
   virtual void resumed() = 0;
 };
 
 /// Subscribes to a channel as long as it has listeners. Thread-safe.
 ///
-/// A message resumes the listener that came first among those that have paused. If none has, the next
-/// one that wants to pause does not. So no message is lost between an attempt and the pause after it.
-/// A listener that takes messages for all is not counted among these: each message resumes it, or keeps
-/// it from its next pause.
+/// A message resumes the first listener that has paused. If none has, the next pause() returns
+/// false. So no message is lost between an attempt and the pause after it.
+///
+/// A listener that takes messages for all is resumed by each message, in addition to that one. If
+/// it has not paused, its next pause() returns false.
 class LockChannels : public std::enable_shared_from_this<LockChannels> {
  public:
-  /// To be called once, before anything else.
+  /// Opens the subscriber. To be called once, before anything else.
   void open(Backend& backend);
 
   /// `is_for_all`: the listener takes messages that are for all.
   void add(const std::string& channel, const std::shared_ptr<ChannelListener>& listener,
            bool is_for_all);
   void remove(const std::string& channel, const std::shared_ptr<ChannelListener>& listener);
-  /// Returns false if a message has come that no listener was resumed by: the caller goes on.
+  /// Returns false if a message has arrived that resumed no listener: the caller goes on.
   bool pause(const std::string& channel, const std::shared_ptr<ChannelListener>& listener);
   /// Ends a pause. Returns false if the listener is not paused.
   bool end_pause(const std::string& channel, const std::shared_ptr<ChannelListener>& listener);
@@ -53,7 +54,7 @@ class LockChannels : public std::enable_shared_from_this<LockChannels> {
     bool is_for_all = false;
     bool is_notified = false;  // by subscribed()
     bool is_paused = false;
-    bool has_message = false;  // for all, while this one had not paused
+    bool has_message = false;  // for all, before this one paused
   };
   struct Channel {
     std::list<Entry> entries;

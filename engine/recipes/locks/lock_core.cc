@@ -18,7 +18,7 @@
 namespace rushgate {
 namespace {
 
-/// How long a latch stays if its process does not delete it: longer than a release is repeated.
+/// The life of a latch that its process does not delete: longer than a release is repeated.
 constexpr std::string_view kLatchMs = "15000";
 constexpr int kReleaseAttempts = 3;
 
@@ -190,7 +190,7 @@ std::string LockCore::wait_channel(const LockWish& wish) const {
   return channel;
 }
 
-/// Without waiting for the reply: an owner that stays in the queue is dropped in time.
+/// Does not wait for the reply: an owner that stays in the queue is dropped in time.
 void LockCore::leave_queue(const LockWish& wish) {
   if (is_closed()) return;
   const std::vector<std::string> keys = keys_of(wish.kind, wish.name);

@@ -30,7 +30,7 @@ struct LockWish {
   LockKind kind = LockKind::kPlain;
   std::uint64_t owner = 0;
   std::int64_t lease_ms = 0;  // 0: the watchdog's
-  std::int64_t queue_ms = 0;  // a fair lock: how long the owner is ready to wait; 0: not at all
+  std::int64_t queue_ms = 0;  // a fair lock: how long the owner will wait; 0: not at all
   std::string permit = {};    // of a semaphore: 16 bytes
 };
 
@@ -40,7 +40,7 @@ class LockWait;
 class LockCore : public std::enable_shared_from_this<LockCore> {
  public:
   using Callback = absl::AnyInvocable<void(absl::StatusOr<bool>)>;
-  /// An attempt: true, or how long the holder's lease lasts; negative: for ever.
+  /// The result of an attempt: true, or how long the holder's lease lasts; negative: for ever.
   struct Attempt {
     bool is_acquired = false;
     std::int64_t lease_left_ms = 0;
@@ -58,21 +58,21 @@ class LockCore : public std::enable_shared_from_this<LockCore> {
   /// Returns the number of the calling thread or fiber.
   [[nodiscard]] std::uint64_t caller() const;
 
-  /// Tries, and waits for up to `wait_ms`; negative: for ever. Suspends the caller.
+  /// Tries until `wait_ms` have passed; negative: for ever. Suspends the caller.
   absl::StatusOr<bool> acquire(LockWish wish, std::int64_t wait_ms);
   void acquire_async(LockWish wish, std::int64_t wait_ms, Callback done);
   void attempt_async(const LockWish& wish, absl::AnyInvocable<void(absl::StatusOr<Attempt>)> done);
   void remove(const std::shared_ptr<LockWait>& wait);
 
-  /// Of a fair lock: the owner waits no longer.
+  /// Removes the owner from the queue of a fair lock.
   void leave_queue(const LockWish& wish);
   /// Returns the channel that a wait subscribes to.
   [[nodiscard]] std::string wait_channel(const LockWish& wish) const;
 
   absl::Status release(const LockHold& hold);
-  /// Returns true if the owner holds the lock still.
+  /// Returns true if the owner still holds the lock.
   absl::StatusOr<bool> release_once(const LockHold& hold);
-  /// Of a semaphore: releases the permit, if it is held, without waiting for the reply.
+  /// Releases the permit of a semaphore, if it is held, without waiting for the reply.
   void give_back(const LockWish& wish);
   /// Runs a script whose KEYS are keys_of() a latch or a semaphore.
   absl::StatusOr<Reply> run_for(const LockWish& wish, const Script& script,
@@ -92,7 +92,8 @@ class LockCore : public std::enable_shared_from_this<LockCore> {
   [[nodiscard]] std::int64_t lease_of(const LockWish& wish) const;
   [[nodiscard]] absl::Status not_held(const LockHold& hold) const;
 
-  // Not the backend, which may be gone when completions run: a wrapper of another one.
+  // A reference to the backend could dangle when completions run: it may be a wrapper of another
+  // one.
   const Clock& clock_;
   Scheduler& scheduler_;
   const LockManagerOptions options_;

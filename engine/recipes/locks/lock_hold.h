@@ -1,4 +1,4 @@
-// A lock as one owner holds it.
+// The hold of one owner on a lock.
 #pragma once
 
 #include <compare>
@@ -9,7 +9,7 @@
 
 namespace rushgate {
 
-/// An owner may hold both sides of a ReadWriteLock: these are two.
+/// An owner may hold both sides of a ReadWriteLock: they count as two.
 struct LockHold {
   std::string name;
   LockKind kind = LockKind::kPlain;

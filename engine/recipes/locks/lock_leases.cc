@@ -110,7 +110,7 @@ void LockLeases::set_timer(const LockHold& hold, Lease& lease, std::int64_t due_
       });
 }
 
-/// A timer that runs already finds another generation.
+/// Cancels the timer. One that already runs finds another generation.
 void LockLeases::cancel_timer(Lease& lease) {
   lease.generation = ++generations_;
   if (lease.timer) scheduler_.cancel(*std::exchange(lease.timer, std::nullopt));

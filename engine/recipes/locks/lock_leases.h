@@ -1,4 +1,4 @@
-// The leases that the owners of one process hold: their renewal, and their loss.
+// The leases that the owners of one process hold: their renewal and their loss.
 #pragma once
 
 #include <cstdint>
@@ -22,26 +22,26 @@ class LockLeases : public std::enable_shared_from_this<LockLeases> {
 
   LockLeases(Backend& backend, std::shared_ptr<Client> client, std::string client_id, Lost on_lost);
 
-  /// An acquisition that was sent at `sent_at_ms` succeeded.
+  /// Adds a hold. An acquisition that was sent at `sent_at_ms` succeeded.
   void add(const LockHold& hold, std::int64_t sent_at_ms, std::int64_t lease_ms, bool is_renewed,
            std::int64_t token);
 
-  /// A release is about to be sent: if it is the last one, renewal stops. Returns the lease in ms;
+  /// Stops renewal if the release about to be sent is the last one. Returns the lease in ms;
   /// nothing if the lock is not held.
   std::optional<std::int64_t> begin_release(const LockHold& hold);
-  /// The release was decided on. `is_held`: the owner holds the lock still. Returns false if it should
-  /// not: an acquisition succeeded whose reply was lost.
+  /// Ends a release. `is_held`: the owner still holds the lock. Returns false if it should not: an
+  /// acquisition succeeded whose reply was lost.
   bool end_release(const LockHold& hold, bool is_held);
 
   [[nodiscard]] bool is_held(const LockHold& hold) const;
   [[nodiscard]] std::int64_t token(const LockHold& hold) const;
-  /// The lease was set by a request that was sent at `sent_at_ms`.
+  /// Sets the lease, as a request did that was sent at `sent_at_ms`.
   void set_lease(const LockHold& hold, std::int64_t sent_at_ms, std::int64_t lease_ms);
 
-  /// A request that was sent at `sent_at_ms` may have set the lease: its reply was lost.
+  /// Notes that a request that was sent at `sent_at_ms` may have set the lease: its reply was lost.
   void lease_may_be(const LockHold& hold, std::int64_t sent_at_ms, std::int64_t lease_ms);
 
-  /// From now on no timer does anything, and no lock is held.
+  /// Disables all timers. Afterwards no lock is held.
   void close();
 
  private:

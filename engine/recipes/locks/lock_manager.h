@@ -1,4 +1,4 @@
-// The parts that the locks of one process share: its identity, its subscriptions, the renewal of leases.
+// The state that the locks of one process share: identity, subscriptions, renewal of leases.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +14,22 @@ namespace rushgate {
 class LockCore;
 
 struct LockManagerOptions {
-  /// Names this process among the owners of locks. Empty: a random UUID, as Redisson has.
+  /// The process's name among the owners of locks. Empty: a random UUID, as in Redisson.
   std::string client_id = {};
-  /// The lease of a lock that was taken without one. It is renewed every third of it.
+  /// The lease of a lock that was acquired without one. It is renewed every third of this time.
   std::int64_t watchdog_lease_ms = 30'000;
-  /// Runs as a callback of the backend when a lock was lost that its owner has not released: its
-  /// lease ended, or it was gone when it was to be renewed. Gets the name of the lock and the number
-  /// of the owner. The two sides of a ReadWriteLock are lost one by one.
+  /// Runs as a callback of the backend when a lock was lost that its owner has not released. Either
+  /// its lease ended, or the lock was gone at its renewal. Gets the name of the lock and the number
+  /// of the owner. Each side of a ReadWriteLock is reported by itself.
   std::function<void(const std::string& name, std::uint64_t owner)> on_lost = {};
-  /// Of the manager's own clients. `wait` says how callers wait for a lock, too.
+  /// Of the manager's own clients. `wait` is also the way in which callers wait for a lock.
   ClientOptions client = {};
 };
 
 /// One is enough for a process and a backend. Thread-safe. The backend must outlive it. Locks may
-/// outlive it: their calls fail then with kCancelled.
+/// outlive it: their calls then fail with kCancelled.
 ///
-/// Destroying it releases no lock. Leases are renewed no longer, and waits end with kCancelled.
+/// Destroying it releases no lock. Leases are no longer renewed, and waits end with kCancelled.
 class LockManager {
  public:
   explicit LockManager(Backend& backend, LockManagerOptions options = {});

@@ -9,16 +9,15 @@
 
 namespace rushgate {
 
-/// Returns {<name>}, or the name if it has a hash tag of its own: in the slot of the lock on a Redis
-/// Cluster.
+/// Returns {<name>}, or the name if it has its own hash tag: the lock's slot on a Redis Cluster.
 std::string braced_name(std::string_view name);
 
 /// Returns <prefix>:{<name>}, with braced_name().
 std::string tagged_name(std::string_view prefix, std::string_view name);
 
-/// Returns the KEYS of the scripts of a lock: its name, the keys that its kind adds, its channel.
-/// Added keys. Fenced: the token. Fair: the queue, and when each waiter is dropped. Read and write:
-/// {<name>}, with which the keys of read holds begin. Semaphore: the permits that are held.
+/// Returns the KEYS of a lock's scripts: its name, the keys that its kind adds, its channel. Added
+/// keys. Fenced: the token. Fair: the queue, and when each waiter is dropped. Read and write:
+/// {<name>}, the beginning of the keys of read holds. Semaphore: the permits that are held.
 std::vector<std::string> keys_of(LockKind kind, const std::string& name);
 
 /// Returns the channel of a lock. Each waiter of a fair lock has <channel>:<owner>.

@@ -7,7 +7,7 @@ namespace {
 
 // ---- Common to all releases ----
 
-/// Returns the result of the first time if the release is repeated, and keeps that of this one.
+/// Returns the first result if the release is repeated, and keeps the result of this one.
 constexpr char kReleasePrelude[] = R"lua(
 local owner, lease, latch_ms = ARGV[1], ARGV[2], ARGV[3]
 local channel = KEYS[latch_ms and #KEYS - 1 or #KEYS]

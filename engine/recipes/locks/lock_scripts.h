@@ -1,5 +1,5 @@
-// The scripts of ReentrantLock, FairLock and ReadWriteLock: the effects of Redisson 3.27's, in words of
-// our own.
+// The scripts of ReentrantLock, FairLock and ReadWriteLock: the effects of Redisson 3.27's, written
+// independently.
 #pragma once
 
 #include "engine/client/script.h"
@@ -9,23 +9,26 @@ namespace rushgate {
 
 /// The scripts of one kind of lock. KEYS are keys_of() the lock.
 struct LockScripts {
-  /// ARGV the lease in ms, the owner, and of a fair lock how long the owner is ready to wait in ms (0:
-  /// it does not queue). Returns {1, token} if the owner holds it now (0: no token), else {0, how long
-  /// the lock lasts in ms; -1: for ever}.
+  /// Acquires the lock. Returns {1, token} if the owner now holds it (0: no token). Otherwise
+  /// returns {0, how long the lock lasts in ms; -1: for ever}.
+  /// ARGV the lease in ms, the owner, and of a fair lock how long the owner will wait in ms (0: it
+  /// does not queue).
   const Script& acquire;
-  /// KEYS have the latch last, if there is one. ARGV the owner, the lease in ms if it stays held, and if
-  /// there is a latch how long it stays in ms. Returns 1 if the owner holds the lock no longer, 0 if it
-  /// still does, nil if it did not.
+  /// Releases the lock. Returns 1 if the owner no longer holds it, 0 if it still does, nil if it
+  /// did not.
+  /// KEYS also have the latch at the end, if there is one.
+  /// ARGV the owner, the lease in ms if it stays held, and with a latch how long that stays in ms.
   const Script& release;
-  /// Sets the lease. ARGV the lease in ms, the owner. Returns 1 if the owner holds the lock, else 0.
+  /// Sets the lease. ARGV the lease in ms, the owner. Returns 1 if the owner holds the lock, else
+  /// 0.
   const Script& renew;
 };
 
 /// Returns the scripts of a lock that has owners.
 const LockScripts& scripts_of(LockKind kind);
 
-/// Of a fair lock. KEYS are keys_of() it. ARGV the owner, how long it was ready to wait in ms. Returns 1
-/// if it was in the queue, else 0.
+/// Removes an owner from the queue of a fair lock. Returns 1 if it was there, else 0. KEYS are
+/// keys_of() the lock. ARGV the owner, how long it was going to wait in ms.
 const Script& leave_queue_script();
 
 }  // namespace rushgate

@@ -80,7 +80,8 @@ void LockWait::attempted(const absl::StatusOr<LockCore::Attempt>& attempted) {
   pause_for(attempted.ok() ? attempted->lease_left_ms : kRetryMs);
 }
 
-/// No message comes when the holder's lease ends by itself. An attempt renews the place in a queue.
+/// Pauses. No message comes when the holder's lease ends by itself. An attempt renews the place in
+/// a queue.
 void LockWait::pause_for(std::int64_t lease_left_ms) {
   if (wish_.kind == LockKind::kFair) {
     const std::int64_t place_ms = wish_.queue_ms / kAttemptsPerPlace;
@@ -96,7 +97,7 @@ void LockWait::pause_ended() {
   if (core_->channels().end_pause(channel_, shared_from_this())) attempt();
 }
 
-/// The last attempt of a wait that has subscribed is that of the deadline.
+/// Makes the last attempt of a wait that has subscribed.
 void LockWait::deadline_passed() {
   bool is_subscribed = false;
   {

@@ -10,27 +10,29 @@
 
 namespace rushgate {
 
-/// All of its locks or none. Thread-safe as they are. The locks may be of several managers, and so of
-/// several backends: the multi-lock is then held as long as each of them is.
+/// Holds all of its locks or none. Thread-safe as they are. The locks may belong to several
+/// managers and backends: the multi-lock is held as long as each lock is.
 ///
-/// Locks are acquired in their order. A call that has not got all of them in time releases those that
-/// it has. acquire() does so too, after 1.5 s a lock, and begins from the front: callers with other
-/// orders cannot block each other for ever. With a lease, all leases begin when the last lock is
-/// acquired. If a lock was lost meanwhile, the call fails or goes on as if it had not got it.
+/// Locks are acquired in the given order. A call that cannot get all of them in time releases the
+/// ones that it has. acquire() does the same after 1.5 s per lock, and starts over: so callers with
+/// other orders cannot block each other for ever.
+///
+/// With a lease, all leases begin when the last lock is acquired. If a lock was lost meanwhile, the
+/// call fails or continues as if it had not got that lock.
 class MultiLock {
  public:
   /// `locks`: at least one, each once.
   explicit MultiLock(std::vector<ReentrantLock> locks);
 
-  /// Waits until the caller holds all of them. The first error ends it, with none held.
+  /// Blocks until the caller holds all of them. The first error ends it, with none held.
   absl::Status acquire(std::int64_t lease_ms = ReentrantLock::kWatchdog);
-  /// Returns true if the caller holds all of them now. Waits for up to `wait_ms` in all.
+  /// Returns true if the caller now holds all of them. Waits for up to `wait_ms` in all.
   absl::StatusOr<bool> try_acquire(std::int64_t wait_ms,
                                    std::int64_t lease_ms = ReentrantLock::kWatchdog);
-  /// Ends one hold of each. Releases all, whatever fails, and returns the first error.
+  /// Ends one hold of each. Releases all, even after an error, and returns the first error.
   absl::Status release();
 
-  /// Returns true if every lease of the caller lasts for certain.
+  /// Returns true if every lease of the caller still lasts for certain.
   [[nodiscard]] bool is_held() const;
 
   // ---- For std::unique_lock and std::lock_guard ----
@@ -39,7 +41,7 @@ class MultiLock {
   void lock();
   /// try_acquire(0). Throws std::runtime_error if it fails.
   bool try_lock();
-  /// release(), whatever it returns.
+  /// Calls release(), and ignores its result.
   void unlock() { static_cast<void>(release()); }
 
  private:

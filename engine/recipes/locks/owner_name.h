@@ -1,4 +1,4 @@
-// How the owner of a lock is written: the field of Redisson's hashes.
+// The form of a lock's owner: the field of Redisson's hashes.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A lock that many readers share, or one writer has: RReadWriteLock of Redisson 3.27.
+// A lock that many readers share, or one writer holds: RReadWriteLock of Redisson 3.27.
 #pragma once
 
 #include <chrono>
@@ -11,24 +11,26 @@
 
 namespace rushgate {
 
-/// Thread-safe; copies are the same lock. Its two sides are used as ReentrantLock is, with its owners,
-/// leases, waits and errors. Readers share the lock. A writer excludes all other owners.
+/// Thread-safe; copies are the same lock. Its two sides are used as ReentrantLock is, with the same
+/// owners, leases, waits and errors. Readers share the lock. A writer excludes all other owners.
 ///
-/// The owner that writes may also read. If it releases the write lock first, its read lock stays: other
-/// readers come in, and no writer was between. An owner that reads cannot write: it waits like others,
-/// without an end if it waits for itself. Writers have no precedence: readers that overlap without an end
-/// keep writers out.
+/// The owner that writes may also read. If it releases the write lock first, its read lock stays:
+/// other readers enter, and no writer can come between. An owner that reads cannot write: it waits
+/// like others, for ever if it waits for itself. Writers have no precedence: readers that overlap
+/// without end keep writers out.
 ///
-/// **Keys**, as Redisson 3.27 has them (RedissonReadLock, RedissonWriteLock). The lock: a hash at the
-/// name itself. Its field `mode` is `read` or `write`. <client id>:<thread> counts the read holds of an
-/// owner, <client id>:<thread>:write its write holds. Each read hold has a key with its lease,
-/// {<name>}:<client id>:<thread>:rwlock_timeout:<number of the hold>. The lock lasts as long as the longest
-/// hold. The last reader's release publishes `0` on redisson_rwlock:{<name>}, a writer's `1`.
+/// **Keys**, as in Redisson 3.27 (RedissonReadLock, RedissonWriteLock). The lock is a hash at the
+/// name itself. Its field `mode` is `read` or `write`. <client id>:<thread> counts the read holds
+/// of an owner, <client id>:<thread>:write its write holds. Each read hold has a key with its
+/// lease, {<name>}:<client id>:<thread>:rwlock_timeout:<number of the hold>. The lock lasts as long
+/// as the longest hold. The last reader's release publishes `0` on redisson_rwlock:{<name>}, a
+/// writer's `1`.
 ///
-/// **Differences from Redisson's.** A renewal extends the leases of its owner alone, and shortens none of
-/// other owners. A release of a read hold gives those that stay a new lease, and leaves the writer's as it
-/// is. A writer that keeps its read lock wakes the readers that wait. Acquiring the write lock again sets
-/// its lease, and does not add to it. A release of a lock that has expired is an error.
+/// **Differences from Redisson's.** A renewal extends the leases of its owner alone, and shortens
+/// none of other owners. A release of a read hold gives the remaining read holds a new lease, and
+/// does not change the writer's. A writer that keeps its read lock wakes waiting readers. Another
+/// acquisition of the write lock sets its lease, and does not add to it. A release of a lock that
+/// has expired is an error.
 class ReadWriteLock {
  public:
   ReadWriteLock(LockManager& manager, std::string name)

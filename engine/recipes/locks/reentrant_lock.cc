@@ -8,7 +8,7 @@
 namespace rushgate {
 namespace {
 
-/// How long an owner stays in the queue of a fair lock, unless it renews its place.
+/// Returns how long an owner stays in the queue of a fair lock, unless it renews its place.
 std::int64_t queue_ms_of(std::int64_t wait_ms) {
   constexpr std::int64_t kQueueMs = 300'000;
   return wait_ms < 0 ? kQueueMs : wait_ms;

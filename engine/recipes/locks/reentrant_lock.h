@@ -1,4 +1,4 @@
-// A lock that JVMs with Redisson share: RLock and RFencedLock of Redisson 3.27.
+// A lock that JVMs with Redisson can share: RLock and RFencedLock of Redisson 3.27.
 #pragma once
 
 #include <chrono>
@@ -16,38 +16,40 @@
 namespace rushgate {
 
 struct LockOptions {
-  /// As RFencedLock: each acquisition raises a number, token(). The resource that the lock protects
-  /// can refuse work with a lower token than the last. This is the only defence against a holder that
-  /// was paused for longer than its lease. All that share the lock must choose the same.
+  /// As RFencedLock: each acquisition raises a number, token(). The protected resource can refuse
+  /// work with a lower token than the last. This is the only defence against a holder that was
+  /// paused for longer than its lease. All users of the lock must choose the same.
   bool is_fenced = false;
 };
 
-/// Thread-safe; copies are the same lock. The owner is the manager's client id and the calling thread
-/// or fiber: the same owner may acquire it again, and releases it as often.
+/// Thread-safe; copies are the same lock. The owner is the manager's client id and the calling
+/// thread or fiber. An owner may acquire the lock several times, and then must release it as often.
 ///
-/// **Keys**, as Redisson 3.27 has them (RedissonLock, RedissonFencedLock). The lock: a hash at the
-/// name itself, <client id>:<thread> -> how often it is held, with the lease as its expiry. A release
-/// that ends the hold publishes `0` on redisson_lock__channel:{<name>}. On a Redis a release keeps its
-/// result at redisson_unlock_latch:{<name>}:<request> until its reply has come, so that it can be
-/// repeated after a lost connection. Tokens are drawn from redisson_lock_token:{<name>}. (No braces
-/// are added to a name that has `{`.)
+/// **Keys**, as in Redisson 3.27 (RedissonLock, RedissonFencedLock). The lock is a hash at the name
+/// itself, <client id>:<thread> -> number of holds, with the lease as its expiry. A release that
+/// ends the hold publishes `0` on redisson_lock__channel:{<name>}.
 ///
-/// **Leases.** The server judges expiry. A lock that was taken without a lease is renewed by timers
-/// of the backend, every third of the watchdog's lease, until its release. A renewal that fails is
-/// repeated as long as the lease may last. Here, leases are counted on a monotonic clock from before
-/// the request was sent; so is_held() is false before the server drops the lock.
+/// On a Redis a release keeps its result at redisson_unlock_latch:{<name>}:<request> until its
+/// reply has arrived. So it can be repeated after a lost connection. Tokens are drawn from
+/// redisson_lock_token:{<name>}. (No braces are added to a name that has `{`.)
 ///
-/// **Waiting** sends nothing: a message of the channel, or the end of the holder's lease, starts the
-/// next attempt. A message wakes one waiter of a manager. Waiters are not served in order.
+/// **Leases.** The server judges expiry. Timers of the backend renew a lock that was acquired
+/// without a lease, every third of the watchdog's lease, until its release. A renewal that fails is
+/// repeated as long as the lease may last. Here leases are counted on a monotonic clock, from
+/// before the request was sent. So is_held() is false before the server drops the lock.
+///
+/// **Waiting** sends nothing: a message of the channel, or the end of the holder's lease, starts
+/// the next attempt. A message wakes one waiter of a manager. Waiters are not served in order.
+///
 /// A call that waits must not be made in a callback of the backend, which would wait for itself;
 /// acquire_async() may. In manual mode, too, only acquire_async() can wait.
 ///
-/// After an error that may pass, a call that waits tries again: at the next connection, or after a
+/// After a temporary error, a call that waits tries again: at the next connection, or after a
 /// second.
 ///
 /// **Errors** are those of requests, and kCancelled: the manager is gone. After kUnavailable trying
-/// again may help. The acquisition may have succeeded: the lock is then held until the lease ends, or
-/// until the owner acquires and releases it.
+/// again may help. The acquisition may have succeeded. Then the lock is held until the lease ends,
+/// or until the owner acquires and releases it.
 class ReentrantLock {
  public:
   static constexpr std::int64_t kForever = -1;
@@ -56,12 +58,12 @@ class ReentrantLock {
 
   ReentrantLock(LockManager& manager, std::string name, LockOptions options = {});
 
-  /// Waits until the caller holds the lock.
+  /// Blocks until the caller holds the lock.
   absl::Status acquire(std::int64_t lease_ms = kWatchdog);
-  /// Returns true if the caller holds the lock now. Waits for up to `wait_ms`, or kForever.
+  /// Returns true if the caller now holds the lock. Waits for up to `wait_ms`, or kForever.
   absl::StatusOr<bool> try_acquire(std::int64_t wait_ms, std::int64_t lease_ms = kWatchdog);
-  /// As try_acquire(), for `owner`, a caller's number. Returns at once. `done` runs once, as a callback
-  /// of the backend, or before this returns.
+  /// As try_acquire(), for `owner`, a caller's number; returns at once. `done` runs once: as a
+  /// callback of the backend, or before this returns.
   void acquire_async(std::uint64_t owner, std::int64_t wait_ms, std::int64_t lease_ms,
                      Callback done);
 
@@ -69,11 +71,11 @@ class ReentrantLock {
   absl::Status release() { return release_of(owner()); }
   absl::Status release_of(std::uint64_t owner);
 
-  /// Sets the lease of the lock that the caller holds, from now on, and renews it no longer.
+  /// Sets the lease of the lock that the caller holds, from now on, and ends its renewal.
   /// kFailedPrecondition: the caller does not hold it.
   absl::Status set_lease(std::int64_t lease_ms);
 
-  /// Returns true if the caller's lease lasts for certain.
+  /// Returns true if the caller's lease still lasts for certain.
   [[nodiscard]] bool is_held() const { return is_held_by(owner()); }
   [[nodiscard]] bool is_held_by(std::uint64_t owner) const;
   /// Returns the fencing token of the caller's last acquisition; 0 if there is none.
@@ -81,7 +83,7 @@ class ReentrantLock {
   [[nodiscard]] std::int64_t token_of(std::uint64_t owner) const;
 
   [[nodiscard]] const std::string& name() const { return name_; }
-  /// Returns the clock of the backend, by which waits and leases are counted.
+  /// Returns the backend's clock, which counts waits and leases.
   [[nodiscard]] const Clock& clock() const;
 
   // ---- For std::unique_lock and std::lock_guard ----
@@ -95,7 +97,7 @@ class ReentrantLock {
   bool try_lock_for(const std::chrono::duration<Rep, Period>& duration) {
     return must(try_acquire(std::chrono::ceil<std::chrono::milliseconds>(duration).count()));
   }
-  /// release(), whatever it returns: a lock that was lost is reported by LockManagerOptions::on_lost.
+  /// Calls release(), and ignores its result. LockManagerOptions::on_lost reports a lost lock.
   void unlock() { static_cast<void>(release()); }
 
  protected:

@@ -5,8 +5,8 @@
 namespace rushgate {
 namespace {
 
-/// Frees the permits whose lease has ended. (Redisson's score of a permit without one is a number that
-/// no clock reaches.)
+/// Frees the permits whose lease has ended. (Redisson's score of a permit without a lease is a
+/// number that no clock reaches.)
 constexpr char kPrelude[] = R"lua(
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

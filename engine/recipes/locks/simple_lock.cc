@@ -32,7 +32,7 @@ SimpleLock::~SimpleLock() {
   if (expires_in_ms() > 0) static_cast<void>(release());
 }
 
-/// A new owner each time, so that a release that comes late cannot end the next lease.
+/// Draws a new owner each time, so that a late release cannot end the next lease.
 absl::StatusOr<bool> SimpleLock::acquire() {
   if (options_.lease_ms <= 0) return absl::InvalidArgumentError("lease_ms must be positive");
   std::string owner;

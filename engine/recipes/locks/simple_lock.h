@@ -17,15 +17,15 @@ namespace rushgate {
 
 struct SimpleLockOptions {
   std::string key_prefix = "lock:";  // the key is <key_prefix><name>: a string, the owner
-  std::int64_t lease_ms = 10'000;    // the server drops the lock after so long; positive
+  std::int64_t lease_ms = 10'000;    // the server drops the lock after this time; positive
   ClientOptions client = {};
 };
 
-/// One holder at a time, among all processes: an object is one would-be holder, and is not
+/// One holder at a time, among all processes. An object is one potential holder, and is not
 /// reentrant. Thread-safe. The backend must outlive it. Destroying it releases the lock.
 ///
-/// It does not wait, because the key has no channel; ReentrantLock does. It does not renew: work that
-/// takes longer than the lease is work without the lock. expires_in_ms() returns the time that is left.
+/// It does not wait, because the key has no channel; ReentrantLock does. It does not renew: work
+/// that outlasts the lease runs without the lock. expires_in_ms() returns the remaining time.
 ///
 /// `std::unique_lock lock(simple, std::try_to_lock)` works on it.
 class SimpleLock {
@@ -35,23 +35,25 @@ class SimpleLock {
   SimpleLock(const SimpleLock&) = delete;
   SimpleLock& operator=(const SimpleLock&) = delete;
 
-  /// Returns true if the lock is this object's now, false if it is held, by this object too. Errors
-  /// are those of the request. After kUnavailable the lock may stay taken, without a holder, until the lease ends.
+  /// Returns true if this object now holds the lock; false if it is held, even by this object.
+  /// Errors are those of the request. After kUnavailable the lock may stay taken, without a holder,
+  /// until the lease ends.
   absl::StatusOr<bool> acquire();
 
-  /// Deletes the lock if it is still this object's. kFailedPrecondition: it is not: it expired, and
-  /// another holder may have it. Others are errors of the request; the lock then ends by its lease.
+  /// Deletes the lock if this object still holds it. kFailedPrecondition: it does not; the lock
+  /// expired, and another holder may have it. Other errors are those of the request; the lock then
+  /// ends by its lease.
   absl::Status release();
 
-  /// Returns how much of the lease is left at least, by the backend's monotonic clock; 0 if the lock
-  /// is not held.
+  /// Returns how much of the lease is left at least, by the backend's monotonic clock; 0 if the
+  /// lock is not held.
   [[nodiscard]] std::int64_t expires_in_ms() const;
 
   // ---- For std::unique_lock ----
 
   /// acquire(); an error is false.
   bool try_lock() { return acquire().value_or(false); }
-  /// release(), whatever it returns.
+  /// Calls release(), and ignores its result.
   void unlock() { static_cast<void>(release()); }
 
  private:
@@ -63,7 +65,7 @@ class SimpleLock {
 
   mutable std::mutex mutex_;
   // Guarded by mutex_:
-  std::string owner_;  // of the lock as this object holds it; empty: it does not
+  std::string owner_;  // of the hold; empty: this object does not hold the lock
   std::int64_t expires_at_ms_ = 0;
   std::uint64_t acquisitions_ = 0;
 };

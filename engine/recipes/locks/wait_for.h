@@ -1,4 +1,4 @@
-// Waiting in a call for what a callback reports.
+// Waits in a call for the result of a callback.
 #pragma once
 
 #include <future>
@@ -11,8 +11,8 @@
 
 namespace rushgate {
 
-/// Suspends the caller, as `method` does, until the callback that `begin` gets has run. Returns what
-/// the callback was given. Null: the calling thread sleeps.
+/// Suspends the caller, as `method` does, until the callback that `begin` gets has run. Returns the
+/// callback's argument. Null: the calling thread sleeps.
 template <class Result>
 Result wait_for(const WaitMethod* method,
                 absl::FunctionRef<void(absl::AnyInvocable<void(Result)>)> begin) {

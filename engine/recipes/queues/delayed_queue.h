@@ -1,4 +1,4 @@
-// A queue of messages that are due at a time, such as the timeouts of orders.
+// A queue of messages that become due at a set time, such as the timeouts of orders.
 #pragma once
 
 #include <cstddef>
@@ -32,30 +32,31 @@ struct DelayedQueueKeys {
   std::string due;         // sorted set: ids by when they are due, ms since 1970
   std::string bodies;      // hash: the body of each id, unless it is empty
   std::string deliveries;  // hash: how often each id was taken
-  std::string wake;        // stream of one entry: a message came that is due before all others
+  std::string wake;        // stream of one entry: written when a message becomes the first one due
 
-  /// <prefix>{<name>}:due, and so on: in one slot of a Redis Cluster.
+  /// Returns <prefix>{<name>}:due and so on: in one slot of a Redis Cluster.
   static DelayedQueueKeys of(std::string_view prefix, std::string_view name);
 };
 
-/// Messages with ids of the caller's, in a sorted set. All times are the server's: ms since 1970. Several
-/// consumers share the messages. take() returns those that are due, in order of time, in portions.
+/// Messages with the caller's ids, in a sorted set. All times are the server's: ms since 1970.
+/// Several consumers share the messages. take() returns due messages, in order of time, in
+/// portions.
 ///
-/// **Delivery** is at least once, never before its time. A message that was taken is not due for
-/// visibility_ms, then again (QueueMessage::visible_at_ms). QueueMessage::deliveries counts. A message
-/// that always fails delays no other one.
+/// **Delivery** is at least once, never before its time. A message that was taken is due again
+/// after visibility_ms (QueueMessage::visible_at_ms). QueueMessage::deliveries counts deliveries. A
+/// message that always fails delays no other one.
 ///
-/// **One winner.** A message leaves the queue once: by cancel() or by done(), which report it. done() does
-/// not remove a message that was cancelled, that another consumer took meanwhile, or whose id was pushed
-/// again.
+/// **One winner.** A message leaves the queue once: by cancel() or by done(), which report it.
+/// done() does not remove a message that was cancelled or that another consumer took meanwhile. Nor
+/// does it remove a message whose id was pushed again.
 ///
-/// **Losses**: none, as long as the keyspace keeps what it acknowledged. A clock that goes back delays
-/// messages.
+/// **Losses**: none, as long as the keyspace keeps acknowledged writes. A clock that goes back
+/// delays messages.
 ///
-/// **From other scripts**, atomically with what they do: `ZADD <due> NX <time> <id>` pushes a message
-/// without a body. `ZREM <due> <id>` takes it out, and returns 1 for the one that wins; HDEL its id from
-/// the other two keys then. Consumers that wait look into the set every kLookAgainMs at the latest. So a
-/// message that a script pushes may be late by as much if it is due sooner, and before all others.
+/// **From other scripts**, in their own atomic run: `ZADD <due> NX <time> <id>` pushes a message
+/// without a body. `ZREM <due> <id>` removes it, and returns 1 to one remover. That one then
+/// removes its id from the other two keys by HDEL. Waiting consumers look into the set at least
+/// every kLookAgainMs. So a script's message may be that late if it is due before all others.
 ///
 /// Thread safety: see Queue. Does not own the backend, which must outlive it.
 class DelayedQueue final : public Queue {
@@ -69,11 +70,11 @@ class DelayedQueue final : public Queue {
   static absl::StatusOr<std::unique_ptr<DelayedQueue>> create(Backend& backend, std::string name,
                                                               DelayedQueueOptions options = {});
 
-  /// Pushes a message that is due at `due_ms`, from 0 to kTimeMsMax. An id has 1 to kIdBytesMax bytes.
-  /// kAlreadyExists: a message with this id is there, and stays as it is. So a push whose outcome is
-  /// unknown can be tried again.
+  /// Pushes a message that is due at `due_ms`, from 0 to kTimeMsMax. An id has 1 to kIdBytesMax
+  /// bytes. kAlreadyExists: a message with this id exists, and is unchanged. So a push whose
+  /// outcome is unknown can be repeated.
   absl::Status push_at(std::string_view id, std::string_view body, std::int64_t due_ms);
-  /// As push_at(), in `delay_ms` from now, from 0 to kDelayMsMax.
+  /// As push_at(), but due in `delay_ms` from now, from 0 to kDelayMsMax.
   absl::Status push_in(std::string_view id, std::string_view body, std::int64_t delay_ms);
   /// As push_in(), with a random id, due now.
   absl::Status push(std::string_view body) override;
@@ -86,18 +87,18 @@ class DelayedQueue final : public Queue {
   absl::StatusOr<std::size_t> done(std::span<const QueueMessage> messages) override;
   void interrupt() override;
 
-  /// Makes a message that was taken due again in `delay_ms` from now: later, because the work takes
-  /// longer, or soon, because it failed. Updates its visible_at_ms. Returns false where done() would not
-  /// remove it.
+  /// Makes a message that was taken due again in `delay_ms` from now. Use it to get more time for
+  /// the work, or to retry soon after a failure. Updates its visible_at_ms. Returns false where
+  /// done() would not remove it.
   absl::StatusOr<bool> postpone(QueueMessage& message, std::int64_t delay_ms);
 
-  /// Returns how many messages there are, those that were taken included.
+  /// Returns the number of messages, including the taken ones.
   absl::StatusOr<std::int64_t> size();
 
  private:
   struct Taken {
     std::vector<QueueMessage> messages;
-    std::int64_t next_ms = 0;  // until the next one is due; negative: there is none
+    std::int64_t next_ms = 0;  // until the next one is due; negative: none
     std::string wake_id;       // of the last entry of the stream
   };
 

@@ -35,7 +35,8 @@ absl::Status InProcessQueue::push(std::string_view body) {
     return queue_is_full("in the process", static_cast<std::int64_t>(options_.size_max));
   }
   static_cast<void>(node.release());
-  // Either this sees the sleeper, or the sleeper, which looks again after it was counted, the message.
+  // Either this sees the sleeper, or the sleeper sees the message: it looks again after it was
+  // counted.
   if (sleepers_.fetch_add(0) == 0) return absl::OkStatus();
   const std::lock_guard lock(mutex_);
   changed_.notify_one();

@@ -23,21 +23,21 @@ namespace rushgate {
 
 /// A value type.
 struct InProcessQueueOptions {
-  std::size_t size_max = 10'000;  // messages that wait, up to kSizeMax, and as many that were taken
+  std::size_t size_max = 10'000;  // messages that wait, up to kSizeMax; and as many taken ones
 };
 
-/// A lock-free queue. Each message goes to one of the threads that take. push() neither waits nor sends
-/// anything.
+/// A lock-free queue. Each message goes to one of the threads that call take(). push() neither
+/// waits nor sends anything.
 ///
-/// **Delivery** is at most once. Nothing takes a message from a consumer that does not do it.
+/// **Delivery** is at most once. A consumer keeps its messages even if it never calls done().
 ///
-/// **Losses**: the end of the process, or of this object, loses counts().at_risk() messages: those that
-/// wait, and those that were taken and are not done. A full queue refuses messages, and
-/// counts().refused says how many. A purchase that was admitted, then pushed here, is lost to the
-/// database by either.
+/// **Losses**: the end of the process, or of this object, loses counts().at_risk() messages. These
+/// are the waiting messages, and the taken ones that are not done. A full queue refuses messages;
+/// counts().refused is their number. A purchase that was admitted and then pushed here is lost to
+/// the database in both cases.
 ///
-/// All threads may call everything. take() blocks the thread, a fiber's too, by the machine's clock. So
-/// give it no time to wait in manual mode.
+/// All threads may call all methods. take() blocks the thread, including its fibers, by the
+/// machine's clock. So pass no waiting time in manual mode.
 class InProcessQueue final : public Queue {
  public:
   static constexpr std::size_t kSizeMax = 65'534;
@@ -47,7 +47,7 @@ class InProcessQueue final : public Queue {
     std::uint64_t refused = 0;  // since the queue was full
     std::uint64_t done = 0;
 
-    /// Returns how many messages a crash would lose now.
+    /// Returns the number of messages that a crash would lose now.
     [[nodiscard]] std::uint64_t at_risk() const { return pushed - done; }
   };
 
@@ -56,7 +56,7 @@ class InProcessQueue final : public Queue {
   ~InProcessQueue() override;
 
   absl::Status push(std::string_view body) override;
-  /// kResourceExhausted: size_max messages were taken that are not done.
+  /// Returns kResourceExhausted if size_max messages were taken and are not done.
   absl::StatusOr<std::vector<QueueMessage>> take(std::size_t count_max,
                                                  std::int64_t wait_ms) override;
   absl::StatusOr<std::size_t> done(std::span<const QueueMessage> messages) override;
@@ -87,7 +87,7 @@ class InProcessQueue final : public Queue {
   std::condition_variable changed_;
   std::uint64_t interrupts_ = 0;              // guarded by mutex_
   std::uint64_t done_ = 0;                    // guarded by mutex_
-  absl::flat_hash_set<std::uint64_t> taken_;  // guarded by mutex_: those that are not done
+  absl::flat_hash_set<std::uint64_t> taken_;  // guarded by mutex_: the ones that are not done
 };
 
 }  // namespace rushgate

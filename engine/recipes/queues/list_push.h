@@ -1,4 +1,4 @@
-// How both queues on lists push.
+// The push operation of both queues on lists.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace rushgate {
 
-/// Pushes to the head of the list, unless it has `size_max` messages: kResourceExhausted.
+/// Pushes to the head of the list. Returns kResourceExhausted if it has `size_max` messages.
 absl::Status push_to_list(Client& client, std::string_view list, std::int64_t size_max,
                           std::string_view body);
 

@@ -1,4 +1,4 @@
-// A queue that is a list, done right: a message stays in a list of its consumer until it is done.
+// A reliable queue that is a list: a message stays in a list of its consumer until it is done.
 #pragma once
 
 #include <cstddef>
@@ -19,10 +19,10 @@ namespace rushgate {
 
 /// A value type.
 struct ListQueueOptions {
-  std::string consumer = "c1";        // consumers share the messages under different names
-  std::int64_t size_max = 1'000'000;  // messages that wait, and as many that a consumer took
-  /// A consumer that made no call for longer may have crashed: what it took goes to others. So it must
-  /// have done its messages, or call take() or done() again, within half of it.
+  std::string consumer = "c1";        // consumers with different names share the messages
+  std::int64_t size_max = 1'000'000;  // messages that wait; and as many per consumer that it took
+  /// A consumer that made no call for longer may have crashed, and its messages go to others. So it
+  /// must finish its messages, or call take() or done(), within half of this time.
   std::int64_t claim_idle_ms = 60'000;
   ClientOptions client = {};
 };
@@ -30,16 +30,18 @@ struct ListQueueOptions {
 /// LPUSH, LMOVE and BLMOVE to a processing list, and LREM when a message is done. Each message goes to
 /// one consumer.
 ///
-/// **Delivery** is at least once. A consumer that is opened again first puts back what its processing
-/// list still has. So does the next take() after one whose outcome is unknown. What a dead consumer left
-/// is put back by another one after claim_idle_ms. Messages with the same bytes are the same message to
-/// done(). Deliveries are not counted.
+/// **Delivery** is at least once. A consumer that is reopened first puts back the messages in its
+/// processing list. So does the next take() after one whose outcome is unknown. After claim_idle_ms
+/// another consumer puts back the messages of a dead one.
 ///
-/// **Losses**: none, as long as the keyspace keeps what it acknowledged.
+/// To done(), messages with the same bytes are the same message. Deliveries are not counted.
 ///
-/// **Keys**: the list, called as the queue; {<name>}:processing:<consumer>, a list; {<name>}:consumers,
-/// a sorted set of the consumers by their last call, ms since 1970 by the server's clock. Consumers of
-/// another system that BRPOP the list share its messages, and lose theirs.
+/// **Losses**: none, as long as the keyspace keeps acknowledged writes.
+///
+/// **Keys**: the list, named as the queue; {<name>}:processing:<consumer>, a list;
+/// {<name>}:consumers, a sorted set of the consumers by their last call, ms since 1970 by the
+/// server's clock. Another system's consumers that BRPOP the list share its messages, and lose
+/// theirs.
 ///
 /// Thread safety: see Queue. Does not own the backend, which must outlive it.
 class ListQueue final : public Queue {
@@ -49,7 +51,7 @@ class ListQueue final : public Queue {
                                                            ListQueueOptions options = {});
 
   absl::Status push(std::string_view body) override;
-  /// kResourceExhausted: this consumer took size_max messages that are not done.
+  /// Returns kResourceExhausted if this consumer took size_max messages that are not done.
   absl::StatusOr<std::vector<QueueMessage>> take(std::size_t count_max,
                                                  std::int64_t wait_ms) override;
   absl::StatusOr<std::size_t> done(std::span<const QueueMessage> messages) override;
@@ -75,8 +77,8 @@ class ListQueue final : public Queue {
   const std::unique_ptr<Client> client_;
   QueueWait::Interrupts interrupts_{0};
 
-  // Of the thread that takes:
-  bool has_recovered_ = false;    // what its processing list had
+  // Of the thread that calls take():
+  bool has_recovered_ = false;    // the messages of its processing list
   std::int64_t claim_at_ms_ = 0;  // monotonic: when to look for dead consumers
 };
 

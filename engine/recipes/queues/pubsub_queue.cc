@@ -15,7 +15,7 @@ namespace rushgate {
 struct PubSubQueue::Inbox {
   explicit Inbox(std::size_t size_maximum) : size_max(size_maximum) {}
 
-  /// ["message", channel, body], or what a backend tells of its own.
+  /// Reads ["message", channel, body], or a notice of the backend.
   void receive(const Reply& message) {
     if (message.elements().size() != 3) return;
     const std::string& kind = message.elements()[0].text();

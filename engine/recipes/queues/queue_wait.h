@@ -1,4 +1,4 @@
-// The wait of one take(), by several blocking commands one after the other.
+// The wait of one take(), by several blocking commands in a row.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace rushgate {
 /// Lives as long as one take(). For one thread.
 class QueueWait {
  public:
-  using Interrupts = std::atomic<std::uint64_t>;  // how many there were
+  using Interrupts = std::atomic<std::uint64_t>;  // the number of interrupts
 
   QueueWait(const Clock& clock, std::int64_t wait_ms, const Interrupts& interrupts)
       : clock_(clock),
@@ -20,15 +20,15 @@ class QueueWait {
         interrupts_(interrupts),
         interrupts_before_(interrupts.load()) {}
 
-  /// Begins a blocking command. Returns how long it may wait, at most `block_ms_max`; 0: not at all.
+  /// Begins a blocking command. Returns the longest time that it may wait; 0: not at all.
   std::int64_t begin(std::int64_t block_ms_max) {
     began_us_ = clock_.monotonic_us();
     const std::int64_t left_ms = deadline_ms_ - clock_.monotonic_ms();
     return std::clamp<std::int64_t>(left_ms, 0, std::max<std::int64_t>(1, block_ms_max));
   }
 
-  /// Returns true if a command that ended without a message may be followed by another. In manual mode
-  /// it ends at once, and would end so again: the clock stands still.
+  /// Returns true if another command may follow one that ended without a message. In manual mode
+  /// the command ends at once, and so would the next: the clock stands still.
   [[nodiscard]] bool may_go_on() const {
     return interrupts_.load() == interrupts_before_ && clock_.monotonic_us() != began_us_ &&
            clock_.monotonic_ms() < deadline_ms_;

@@ -11,7 +11,7 @@
 namespace rushgate {
 namespace {
 
-// KEYS  1 stream  2 position  ARGV ids. Returns how many of them lay behind the position.
+// KEYS  1 stream  2 position  ARGV ids. Returns the number of ids after the position.
 const Script& done_script() {
   static const Script* const kScript = new Script(R"lua(
 local function parse(id)

@@ -24,17 +24,17 @@ struct SingleConsumerQueueOptions {
   ClientOptions client = {};
 };
 
-/// XADD, XREAD, and a key with the position up to which all is done.
+/// XADD, XREAD, and a key with the position up to which all messages are done.
 ///
-/// **Delivery** is at least once, in order. After a crash the consumer begins at the kept position. done()
-/// of a message means those before it, too: they are not delivered again.
+/// **Delivery** is at least once, in order. After a crash the consumer begins at the kept position.
+/// done() of a message includes all earlier ones: they are not delivered again.
 ///
-/// **One consumer**: two at the same time both get each message. Use StreamQueue to share the work.
+/// **One consumer**: two concurrent ones both get each message. Use StreamQueue to share the work.
 ///
-/// **Losses**: none, as long as the keyspace keeps what it acknowledged.
+/// **Losses**: none, as long as the keyspace keeps acknowledged writes.
 ///
-/// **Keys**: the stream, called as the queue; {<name>}:position, the id of the last message that is done.
-/// done() removes messages from the stream. In a stream of another system a message is the value of
+/// **Keys**: the stream, named as the queue; {<name>}:position, the id of the last message done.
+/// done() removes messages from the stream. In another system's stream a message is the value of
 /// `field`; it is empty where an entry has none.
 ///
 /// Thread safety: see Queue. Does not own the backend, which must outlive it.
@@ -59,7 +59,7 @@ class SingleConsumerQueue final : public Queue {
   const SingleConsumerQueueOptions options_;
   const std::string position_key_;
   const std::unique_ptr<Client> client_;
-  std::optional<std::string> read_to_;  // of the thread that takes
+  std::optional<std::string> read_to_;  // of the thread that calls take()
 };
 
 }  // namespace rushgate

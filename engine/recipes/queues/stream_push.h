@@ -1,4 +1,4 @@
-// What the queues on streams share.
+// The operations that the queues on streams share.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace rushgate {
 
-/// Appends to the stream, unless it has `length_max` entries: kResourceExhausted, with `size_max` in
-/// its message.
+/// Appends to the stream. If it has `length_max` entries, returns kResourceExhausted with
+/// `size_max` in its message.
 absl::Status push_to_stream(Client& client, std::string_view stream, std::string_view field,
                             std::int64_t length_max, std::int64_t size_max, std::string_view body);
 
-/// Reads the reply of XREAD or XREADGROUP for one stream: each entry's id, the value of `field`, and one
-/// delivery. Nothing: it is something else.
+/// Reads the reply of XREAD or XREADGROUP for one stream: each entry's id, the value of `field`,
+/// and one delivery. Returns nothing for any other reply.
 std::optional<std::vector<QueueMessage>> read_stream_messages(const Reply& reply,
                                                               std::string_view field);
 

@@ -24,23 +24,25 @@ struct StreamQueueOptions {
   std::string group = "g1";
   std::string consumer = "c1";  // consumers of one group share its messages under different names
   std::string field = "body";   // of the stream's entries
-  std::int64_t size_max = 1'000'000;  // messages that are not done; one more may have room
-  /// Messages that a consumer has had for longer go to the next one that asks: it may have crashed.
+  std::int64_t size_max = 1'000'000;  // messages that are not done; one more may fit
+  /// Messages that a consumer has had for longer go to the next caller: the consumer may have
+  /// crashed.
   std::int64_t claim_idle_ms = 60'000;
   ClientOptions client = {};
 };
 
-/// XADD, XREADGROUP, XACK. Each group gets each message, and of each group one consumer.
+/// XADD, XREADGROUP, XACK. Each group gets each message; one of its consumers takes it.
 ///
-/// **Delivery** is at least once. A message that was taken and is not done stays pending: its consumer
-/// gets it again when it is opened again, or another one after claim_idle_ms. QueueMessage::deliveries
-/// counts both. A message that always fails so delays no other one.
+/// **Delivery** is at least once. A message that was taken and is not done stays pending. Its
+/// consumer gets it again when it is reopened, or another consumer after claim_idle_ms.
+/// QueueMessage::deliveries counts both. So a message that always fails delays no other one.
 ///
-/// **Losses**: none, as long as the keyspace keeps what it acknowledged. A new group begins with the
-/// oldest message, also with those that were pushed before it was created.
+/// **Losses**: none, as long as the keyspace keeps acknowledged writes. A new group begins with the
+/// oldest message, even if that was pushed before the group was created.
 ///
-/// **Keys**: the stream, called as the queue. done() removes the messages that every group has done. In a
-/// stream of another system a message is the value of `field`; it is empty where an entry has none.
+/// **Keys**: the stream, named as the queue. done() removes the messages that every group has done.
+/// In another system's stream a message is the value of `field`; it is empty where an entry has
+/// none.
 ///
 /// Thread safety: see Queue. Does not own the backend, which must outlive it.
 class StreamQueue final : public Queue {
@@ -73,11 +75,11 @@ class StreamQueue final : public Queue {
   const std::unique_ptr<Client> client_;
   QueueWait::Interrupts interrupts_{0};
 
-  // Of the thread that takes:
+  // Of the thread that calls take():
   bool group_exists_ = false;
-  std::optional<std::string> history_after_;  // reading its own pending messages goes on there
-  std::string claim_from_;                    // claiming goes on there
-  std::int64_t claim_at_ms_ = 0;              // monotonic: when claiming begins from the start
+  std::optional<std::string> history_after_;  // where reading its own pending messages continues
+  std::string claim_from_;                    // where claiming continues
+  std::int64_t claim_at_ms_ = 0;              // monotonic: when claiming begins at the start
 };
 
 }  // namespace rushgate

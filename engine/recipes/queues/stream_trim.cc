@@ -6,7 +6,8 @@
 namespace rushgate {
 namespace {
 
-// Everything below the lowest of what any group has yet to read or acknowledge. KEYS stream
+// Removes every entry below the lowest one that some group has yet to read or acknowledge. KEYS
+// stream
 const Script& trim_script() {
   static const Script* const kScript = new Script(R"lua(
 local function parse(id)

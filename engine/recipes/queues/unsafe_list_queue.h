@@ -1,4 +1,4 @@
-// A queue that is a list, as many systems have it. It loses messages: list_queue.h does not.
+// A queue that is a list, as in many systems. It loses messages: list_queue.h does not.
 #pragma once
 
 #include <cstddef>
@@ -26,11 +26,11 @@ struct UnsafeListQueueOptions {
 ///
 /// **Delivery** is at most once. done() does nothing.
 ///
-/// **Losses**: the server forgets a message when it is popped. If the consumer crashes before it has
-/// stored the message, the message is gone: up to `count_max` messages for each take(). So are those
-/// of a take() whose reply was lost. No counter shows how many.
+/// **Losses**: the server forgets a message when it is popped. If the consumer crashes before it
+/// has stored the message, the message is lost: up to `count_max` messages for each take(). A
+/// take() whose reply was lost also loses its messages. No counter shows the number.
 ///
-/// **Keys**: the list, called as the queue.
+/// **Keys**: the list, named as the queue.
 ///
 /// Thread safety: see Queue. Does not own the backend, which must outlive it.
 class UnsafeListQueue final : public Queue {
@@ -42,7 +42,7 @@ class UnsafeListQueue final : public Queue {
   absl::Status push(std::string_view body) override;
   absl::StatusOr<std::vector<QueueMessage>> take(std::size_t count_max,
                                                  std::int64_t wait_ms) override;
-  /// Returns 0: the messages have left the queue when they were taken.
+  /// Returns 0: messages leave the queue when they are taken.
   absl::StatusOr<std::size_t> done(std::span<const QueueMessage> messages) override;
   void interrupt() override { client_->unblock(); }
 

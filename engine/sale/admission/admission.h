@@ -1,4 +1,4 @@
-// Who gets one: the decision, made by one atomic script, in Lua and as its native twin.
+// The decision on a purchase, made by one atomic script, in Lua and in C++.
 #pragma once
 
 #include <array>
@@ -17,8 +17,8 @@
 
 namespace rushgate {
 
-/// What the admission script answers. The first three are those of the systems that Rushgate's
-/// users come from.
+/// The admission script's reply. The first three codes are those of the systems that Rushgate's
+/// users migrate from.
 enum class AdmissionCode : std::uint8_t {
   kAccepted = 0,
   kSoldOut = 1,
@@ -26,45 +26,45 @@ enum class AdmissionCode : std::uint8_t {
   kDayLimitReached = 3,  // this user's, today
   kNotStarted = 4,
   kEnded = 5,
-  kUnknownVoucher = 6,  // the keyspace knows nothing of it
-  kKeyReused = 7,       // the request key came with another user or voucher before
-  kStockMissing = 8,    // the voucher is known, its stock is lost: it has to be rebuilt
-  kRebuilding = 9,      // admission is closed meanwhile
+  kUnknownVoucher = 6,  // the keyspace has no such voucher
+  kKeyReused = 7,       // the idempotency key came with another user or voucher before
+  kStockMissing = 8,    // the voucher is known, but its stock is lost: it must be rebuilt
+  kRebuilding = 9,      // admission is closed by a rebuild
 };
 
-/// admission.lua's text, and the name of its native twin.
+/// Returns the admission script: its Lua source, and the name of its native implementation.
 const Script& admission_script();
 NativeScript native_admission();
 inline constexpr std::string_view kNativeAdmission = "rushgate.admission";
 
-/// Makes the requests that run the script. What all requests for a voucher share is made once.
-/// Thread-safe. Does not own the client, which must outlive it.
+/// Makes the requests that run the script. Builds the part that all requests for a voucher share
+/// once. Thread-safe. Does not own the client, which must outlive it.
 class AdmissionRequests {
  public:
-  /// The acceptance of a request with a request key is kept for `request_ttl_ms`.
+  /// The acceptance of a request with an idempotency key is kept for `request_ttl_ms`.
   AdmissionRequests(const Client& client, const SaleKeys& keys, std::int64_t request_ttl_ms);
   ~AdmissionRequests();
   AdmissionRequests(const AdmissionRequests&) = delete;
   AdmissionRequests& operator=(const AdmissionRequests&) = delete;
 
-  /// One user's part of a request.
+  /// One buyer of a request.
   struct Buyer {
     UserId user;
-    OrderId order;                 // the id of the order to be
-    std::string_view request_key;  // may be empty; if not, it names one request of this user for
-                                   // this voucher
+    OrderId order;  // the id that the order will have
+    std::string_view
+        request_key;  // may be empty; otherwise names one request of this user for this voucher
   };
-  /// Users for whom one request may ask: more would hold up others for too long.
+  /// The most buyers of one request: more would delay other clients too long.
   static constexpr std::size_t kBuyersMax = 256;
 
-  /// For Client::run_all(): asks for `buyers`, who are one to kBuyersMax, and of whom all or none
-  /// have a request key. They are decided on in this order.
+  /// Makes a request for one to kBuyersMax `buyers`, for Client::run_all(). All or none of them
+  /// have an idempotency key. The script decides on them in this order.
   [[nodiscard]] Request make(VoucherId voucher, std::span<const Buyer> buyers) const;
 
  private:
   struct Known {
     VoucherId voucher;
-    Request beginning;  // up to the user, without a request key
+    Request beginning;  // up to the user, without an idempotency key
   };
   static constexpr std::size_t kKnown = 256;
 
@@ -74,18 +74,19 @@ class AdmissionRequests {
   const Client& client_;
   const SaleKeys keys_;
   const std::int64_t request_ttl_ms_;
-  // By voucher, modulo; never replaced. One whose place is taken is made anew each time.
+  // By voucher, modulo; never replaced. Requests for a voucher whose place is taken are built from
+  // scratch.
   mutable std::array<std::atomic<const Known*>, kKnown> known_{};
 };
 
-/// What the script answered.
+/// The script's reply for one buyer.
 struct AdmissionAnswer {
   AdmissionCode code;
-  OrderId order;  // of an accepted request: that of its first answer, if it is a repetition
-  bool is_repetition = false;  // of a request with the same request key
+  OrderId order;  // of an accepted request; of a repetition: the order that was accepted first
+  bool is_repetition = false;  // of a request with the same idempotency key
 
-  /// From the answer for one buyer; nothing if it is not the script's. `order` is the one asked
-  /// for.
+  /// Reads the reply for one buyer; nothing if it is not the script's. `order` is the id in the
+  /// request.
   static std::optional<AdmissionAnswer> read(const Reply& reply, OrderId order);
 };
 

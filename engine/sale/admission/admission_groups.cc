@@ -13,14 +13,14 @@ class AdmissionGroups::Group final : public LateRequest {
   /// Lives on the caller's stack.
   struct Caller {
     Buyer buyer;
-    WaitMethod::Event* resumed = nullptr;  // once the reply is there
-    Caller* next = nullptr;                // the one that came before it
+    WaitMethod::Event* resumed = nullptr;  // set once the reply is there
+    Caller* next = nullptr;                // the caller that came before
     Reply reply = {};
   };
 
   Group(AdmissionGroups& groups, VoucherId voucher) : groups_(groups), voucher_(voucher) {}
 
-  /// With the mutex held. Returns true if there is room for no more.
+  /// Returns true if the group is now full. The mutex must be held.
   bool add(Caller& caller) {
     caller.next = std::exchange(last_, &caller);
     return ++size_ == kBuyersMax;

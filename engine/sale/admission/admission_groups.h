@@ -1,4 +1,4 @@
-// Callers that buy the same voucher at the same time share a request: for a keyspace behind a
+// Requests shared by callers that buy the same voucher at the same time. For a keyspace behind a
 // network.
 #pragma once
 
@@ -13,24 +13,25 @@
 
 namespace rushgate {
 
-/// A request that has not been sent yet takes along the callers that arrive until then and want the
-/// same voucher. So no caller waits for others, and a server decides on a group in about half the
-/// time that it needs for as many requests.
+/// A request that has not been sent yet takes along later callers that want the same voucher. So no
+/// caller waits for others. A server decides on a group in about half the time of as many single
+/// requests.
 ///
 /// Thread-safe.
 class AdmissionGroups {
  public:
   using Buyer = AdmissionRequests::Buyer;
 
-  /// Buyers of one request. More would hardly save the server anything, and would delay other
-  /// clients.
+  /// The most buyers of one request. More would hardly save the server anything, and would delay
+  /// other clients.
   static constexpr std::size_t kBuyersMax = 64;
   static_assert(kBuyersMax <= AdmissionRequests::kBuyersMax);
 
-  /// `wait` suspends the callers; null: their threads sleep. Nothing is owned.
+  /// `wait` suspends the callers; null: their threads sleep. Owns none of its arguments.
   AdmissionGroups(Client& client, const AdmissionRequests& requests, const WaitMethod* wait);
 
-  /// Returns the script's reply for `buyer`, which has no request key. NOSCRIPT is a reply, too.
+  /// Returns the script's reply for `buyer`, which has no idempotency key. NOSCRIPT is a reply,
+  /// too.
   Reply admit(VoucherId voucher, const Buyer& buyer);
 
  private:

@@ -11,9 +11,9 @@
 namespace rushgate {
 namespace {
 
-// Returns how many of KEYS are the sale's, what to return instead of running the script, and the
-// check of the script's code. The names in capitals are replaced. All is put into one line, so there
-// are no comments.
+// Returns the number of KEYS that are the sale's, the reply if the script must not run, and the
+// check of the script's code. The names in capitals are replaced. All of it becomes one line, so it
+// has no comments.
 constexpr const char* kGuard = R"lua(
 (function(KEYS, ARGV)
   local request = ARGV[1] == '1' and KEYS[5]

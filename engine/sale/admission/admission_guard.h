@@ -7,15 +7,16 @@
 
 namespace rushgate {
 
-/// Returns the text of a script that keeps the sale's rules around `admission`, which is checked.
+/// Returns the Lua source of a script that keeps the sale's rules around `admission`, which is
+/// checked.
 ///
 /// KEYS  1 voucher  2 stock  3 buyers  4 order stream  [5 request]  then those of the script
 /// ARGV  1 "1" with a request, else "0"  2 voucher  3 user  4 order
 ///       5 how long an acceptance is kept for its request (ms)      then those of the script
 ///
-/// Returns the code of the script. Or, where the script did not run, {an AdmissionCode}, or
-/// {0, order} for a request that was accepted before. Raises an error if the keys contradict the
-/// code. The lines of the script keep their numbers.
+/// The script returns the code of `admission`. Where that did not run, it returns {an
+/// AdmissionCode}, or {0, order} for a request that was accepted before. Raises an error if the
+/// keys contradict the code. Line numbers in messages are those of `admission`.
 std::string guarded_admission(const CustomAdmission& admission);
 
 }  // namespace rushgate

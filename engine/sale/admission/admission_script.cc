@@ -1,16 +1,16 @@
-// The admission script's text. Its twin stands in native_admission.cc; what one does, the other
-// does.
+// The admission script in Lua. Its native implementation is in native_admission.cc; both do the
+// same.
 #include "engine/sale/admission/admission.h"
 
 namespace rushgate {
 namespace {
 
 // KEYS  1 voucher  2 stock  3 buyers  4 days  5 order stream  [6… request, one for each user]
-// ARGV  1 voucher  2 how long the answer to a request is kept (ms)  3 user  4 order  [5 user …]
+// ARGV  1 voucher  2 how long the result of a request is kept (ms)  3 user  4 order  [5 user …]
 //
-// The answer for one user, or an array of answers for several, who are decided on in their order.
-// Everything about a user is checked before anything is changed for him; what fails for one of
-// several is his answer alone.
+// Returns the reply for one user, or an array of replies for several, which are decided on in
+// order. All checks of a user precede the first change for that user. A failure for one of several
+// users fails only that user's reply.
 constexpr const char* kText = R"lua(
 local voucher, ttl = ARGV[1], ARGV[2]
 local users = (#ARGV - 2) / 2

@@ -34,8 +34,7 @@ CustomAdmissionRequests::CustomAdmissionRequests(Client& client, const SaleKeys&
       argument_words_(parsed(admission_.arguments)) {}
 
 absl::Status CustomAdmissionRequests::load() {
-  // By itself first: the guard must not complete what the text leaves open, and messages name its
-  // lines.
+  // By itself first: the guard must not complete an unfinished script, and messages name its lines.
   for (const std::string& text : {admission_.text, script_.text()}) {
     const Reply loaded = client_("SCRIPT", "LOAD", text);
     if (!loaded.is_error()) continue;
@@ -75,8 +74,8 @@ std::optional<AdmissionAnswer> CustomAdmissionRequests::read_own(const Reply& re
 
 std::optional<BuyResult> CustomAdmissionRequests::read_custom(const Reply& reply,
                                                               OrderId order) const {
-  // An error that a script raised ends with the script's name. Where the server cannot now, the
-  // first write of the script was refused.
+  // An error that a script raised ends with the script's name. If the error means that the server
+  // is unavailable, the script's first write was refused.
   const bool is_raised = reply.is_error() && reply.text().find(script_.sha1()) != std::string::npos;
   if (is_raised && !absl::IsUnavailable(to_status(reply, ""))) {
     return BuyResult{.outcome = Outcome::kOutcomeUnknown, .order = order, .detail = reply.text()};

@@ -1,4 +1,4 @@
-// Runs a custom admission script: its requests, and what its replies mean.
+// The requests and replies of a custom admission script.
 #pragma once
 
 #include <cstdint>
@@ -19,22 +19,22 @@ namespace rushgate {
 /// Thread-safe. Does not own the client, which must outlive it.
 class CustomAdmissionRequests {
  public:
-  /// `admission` must be checked. The acceptance of a request with a request key is kept for
+  /// `admission` must be checked. The acceptance of a request with an idempotency key is kept for
   /// `request_ttl_ms`.
   CustomAdmissionRequests(Client& client, const SaleKeys& keys, CustomAdmission admission,
                           std::int64_t request_ttl_ms);
 
-  /// Loads the script. kInvalidArgument, with the compiler's message, if it is not Lua.
+  /// Loads the script. kInvalidArgument, with the compiler's message: it is not valid Lua.
   absl::Status load();
 
-  /// The script with the sale's part around it (admission_guard.h).
+  /// Returns the script with the sale's part around it (admission_guard.h).
   [[nodiscard]] const Script& script() const { return script_; }
-  /// For Client::run() and run_all() with script().
+  /// Makes a request for Client::run() and run_all() with script().
   [[nodiscard]] Request make(VoucherId voucher, const AdmissionRequests::Buyer& buyer) const;
 
-  /// The sale's own reply, where the custom script did not run.
+  /// Reads the reply of the sale's own part, where the custom script did not run.
   [[nodiscard]] static std::optional<AdmissionAnswer> read_own(const Reply& reply, OrderId order);
-  /// The result of a request for `order` where the custom script ran, or raised an error.
+  /// Reads the result of a request for `order` where the custom script ran or raised an error.
   [[nodiscard]] std::optional<BuyResult> read_custom(const Reply& reply, OrderId order) const;
 
   /// Returns why the script cannot sell this voucher; OK if it can.

@@ -1,9 +1,11 @@
-// The admission script in C++: what admission_script.cc does, line by line, but for three things.
-// Lua's text checks everything before its first change, since on Redis what a failed script wrote
-// stays. A native script that throws is undone as a whole; so this one may make a user a buyer
-// before it appends to the stream (is_at_limit()), which saves looking for him twice. It counts the
-// stock down, and the admitted up, once for all users of a call. And in the usual case it decides
-// on all of them together.
+// The admission script in C++. It does the same as admission_script.cc, line by line, with three
+// differences.
+//
+// The Lua script checks everything before its first change: on Redis the writes of a failed script
+// stay. A native script that throws is rolled back as a whole. So this one may make a user a buyer
+// before it appends to the stream (is_at_limit()), which saves a lookup. It changes the stock and
+// the admitted number once for all users of a call. In the usual case it decides on all users
+// together.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -40,8 +42,8 @@ enum Term : std::size_t {
 constexpr std::array<std::string_view, kTerms> kTermFields = {
     "begin", "end", "total", "admitted", "counted", "per_user", "per_day", "offset"};
 
-/// Whether the joint decision keeps a rule (admit_together()). Users of a voucher with any other
-/// rule are decided on one after the other.
+/// Returns true if the joint decision keeps a rule (decide_together()). Users of a voucher with any
+/// other rule are decided on one after the other.
 constexpr bool is_decided_together(Term term) {
   switch (term) {
     case kBegin:
@@ -49,7 +51,7 @@ constexpr bool is_decided_together(Term term) {
     case kTotal:
     case kAdmitted:
     case kPerUser:  // one, since the buyers are a set
-    case kOffset:   // means nothing without a limit per day
+    case kOffset:   // has no meaning without a limit per day
       return true;
     case kCounted:
     case kPerDay:
@@ -67,15 +69,15 @@ struct Terms {
   std::array<std::optional<std::int64_t>, kTerms> fields{};
 };
 
-/// The terms of the vouchers asked for last, by their hashes' ids.
+/// The terms of the vouchers requested last, by their hashes' ids.
 class TermsCache {
  public:
-  /// Those of the voucher at `key`, which is not empty. Valid until the next call.
+  /// Returns the terms of the voucher at `key`, which is not empty. Valid until the next call.
   Terms& of(NativeCall& call, std::string_view key) {
     const NativeCall::Revision revision = call.hash_revision(key);
     Terms& terms = known_[revision.hash % kKnown];
     if (terms.revision == revision && revision.hash != 0) return terms;
-    terms.revision = {};  // should reading fail half-way
+    terms.revision = {};  // in case reading fails half-way
     terms.is_closed = call.hash_get(key, "closed").has_value();
     call.hash_get_integers(key, kTermFields, terms.fields);
     terms.are_decided_together = true;
@@ -94,8 +96,8 @@ class TermsCache {
   std::array<Terms, kKnown> known_;
 };
 
-/// The decisions on the users of one call, one after the other. What they share is read once, and
-/// written once, at the end.
+/// Decides on the users of one call, one after the other. Reads the values that they share once,
+/// and writes them once, at the end.
 class Admissions {
  public:
   Admissions(NativeCall& call, TermsCache& cache)
@@ -107,7 +109,7 @@ class Admissions {
         per_user_(term(kPerUser)),
         per_day_(term(kPerDay)) {}
 
-  /// Decides on the first user, who is the only one: what he fails with is the whole's failure.
+  /// Decides on the only user. Its failure fails the whole call.
   Reply decide_on_one() {
     Reply answer = answer_for(0);
     finish();
@@ -142,10 +144,10 @@ class Admissions {
   }
   [[nodiscard]] Scalar user(std::size_t index) const { return call_.argument(argument_of(index)); }
 
-  /// Decides on the `index`th user; if it throws, nothing is known of him here.
+  /// Decides on the `index`th user. If it throws, nothing about the user is remembered here.
   Reply answer_for(std::size_t index) {
     const bool has_request = call_.key_count() > kRequestKey + index;
-    if (!has_request) {  // who he is need not be known to refuse everybody
+    if (!has_request) {  // a refusal of every user needs no valid user
       if (const auto refusal = refusal_of_everybody()) return reply_of(*refusal);
     }
     Buyer buyer{.user = user(index), .order = call_.argument(argument_of(index) + 1)};
@@ -164,7 +166,7 @@ class Admissions {
     return Reply::integer(static_cast<std::int64_t>(code));
   }
 
-  /// What a request is known by: "<user> <voucher> ", before "<code> <order>".
+  /// Returns the parameters kept with a request: "<user> <voucher> ", before "<code> <order>".
   [[nodiscard]] std::string parameters(const Buyer& buyer) const {
     std::string text(buyer.user.text());
     text += ' ';
@@ -172,7 +174,7 @@ class Admissions {
     return text += ' ';
   }
 
-  /// The answer that this request got before, if it did.
+  /// Returns the earlier reply to this request, if there was one.
   std::optional<Reply> answer_before(const Buyer& buyer) {
     const Reply known = call_.call(Request::of("GET", buyer.request));
     if (known.is_error()) throw ScriptError(known.text());
@@ -202,7 +204,7 @@ class Admissions {
     return AdmissionCode::kAccepted;
   }
 
-  /// Why nobody can be admitted, if it is so.
+  /// Returns why no user can be admitted, if that is so.
   std::optional<AdmissionCode> refusal_of_everybody() {
     if (terms_.is_closed) return AdmissionCode::kRebuilding;
     if (!terms_.fields[kBegin]) return AdmissionCode::kUnknownVoucher;
@@ -215,14 +217,15 @@ class Admissions {
     return std::nullopt;
   }
 
-  /// How many more can be admitted; once the stock is known.
+  /// Returns how many more can be admitted. The stock must be known.
   [[nodiscard]] std::int64_t left() const {
     const std::int64_t of_stock = *stock_ - accepted_;
     return total_ > 0 ? std::min(of_stock, total_ - admitted_ - accepted_) : of_stock;
   }
 
-  /// The usual case: a limit of one, none a day, no request keys. Decides as if on one after the
-  /// other, and appends the answers; false, with nothing done, if it is another case, or fails.
+  /// Decides the usual case: a limit of one, none per day, no idempotency keys. Decides as if on
+  /// one user after the other, and appends the replies. Returns false, with nothing done, in
+  /// another case or on a failure.
   bool decide_together(std::size_t users, std::vector<Reply>& answers) {
     const bool have_requests = call_.key_count() > kRequestKey;
     if (!terms_.are_decided_together || have_requests) return false;
@@ -270,11 +273,11 @@ class Admissions {
 
   static std::int64_t integer_of(const Scalar& scalar) {
     if (!scalar.is_integer())
-      throw ScriptError("ERR not an integer");  // answer_for() takes any text
+      throw ScriptError("ERR not an integer");  // answer_for() takes any string
     return scalar.integer();
   }
 
-  /// Writes what the decisions share.
+  /// Writes the values that the decisions share.
   void finish() {
     if (accepted_ == 0) return;
     call_.increment_by(call_.key(kStockKey), -accepted_);
@@ -291,14 +294,14 @@ class Admissions {
              call_.hash_get_integer(buyers, buyer.user.text()).value_or(0) >= per_user_;
     }
     if (per_day_ > 0) return call_.set_contains(buyers, buyer.user.text());
-    // Nothing else can refuse him: making him a buyer tells whether he is one.
+    // Nothing else can refuse the user: making it a buyer reveals whether it was one already.
     buyer.is_in_set = true;
     return !call_.set_add(buyers, buyer.user);
   }
 
   bool is_at_day_limit(Buyer& buyer) {
     if (per_day_ <= 0) return false;
-    // An order's day is that of its entry, whose time does not go back where the clock does.
+    // The day of an order is that of its entry. Its time does not go back when the clock does.
     const std::int64_t last_ms = call_.stream_last_ms(call_.key(kStreamKey));
     buyer.today = sale_day(std::max(call_.now_ms(), last_ms), term(kOffset));
     const std::string known = call_.hash_get(call_.key(kDaysKey), buyer.user.text()).value_or("");
@@ -341,7 +344,7 @@ class Admissions {
   const bool is_counted_;
   const std::int64_t per_user_;
   const std::int64_t per_day_;
-  std::optional<std::int64_t> stock_;  // before this call, once somebody needed to know
+  std::optional<std::int64_t> stock_;  // before this call; read when first needed
   std::int64_t accepted_ = 0;          // in this call
 };
 
@@ -353,7 +356,7 @@ NativeScript native_admission() {
       throw ScriptError("ERR admission needs five keys, and two arguments before the first user's");
     }
     const std::size_t users = (call.argument_count() - kFirstUser) / kArgumentsPerUser;
-    Admissions admissions(call, cache);  // what fails here fails for all
+    Admissions admissions(call, cache);  // a failure here fails for all users
     return users == 1 ? admissions.decide_on_one() : admissions.decide_on_all(users);
   };
 }

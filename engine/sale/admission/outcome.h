@@ -1,4 +1,4 @@
-// What a request to buy comes to.
+// The result of a request to buy.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace rushgate {
 
-/// What an admission comes to.
+/// The outcome of an admission.
 enum class Outcome : std::uint8_t {
   kAccepted,  // there is an order; it will be stored
   kSoldOut,
@@ -19,26 +19,28 @@ enum class Outcome : std::uint8_t {
   kEnded,
   kUnknownVoucher,
   kOverloaded,      // nothing was done; trying again may help
-  kUnavailable,     // the keyspace is closed or cannot be reached; nothing was done
-  kOutcomeUnknown,  // it may have been accepted: ask again with the same request key, or for the
-                    // order's status
-  kKeyReused,       // this request key was used by another user or for another voucher
+  kUnavailable,     // the keyspace is closed or unreachable; nothing was done
+  kOutcomeUnknown,  // it may have been accepted: repeat it with the same idempotency key, or ask
+                    // for the order's status
+  kKeyReused,       // the idempotency key was used by another user or for another voucher
   kRefused,         // by a rule of a custom admission script (custom_admission.h)
-  kFailed,          // the keyspace refused, detail says why; nothing was done
+  kFailed,          // the keyspace refused, and detail gives the reason; nothing was done
 };
 
-/// "accepted", "sold out", …
+/// Returns "accepted", "sold out", …
 std::string_view outcome_name(Outcome outcome);
 
 struct BuyResult {
   Outcome outcome = Outcome::kOverloaded;
-  /// If accepted. With kOutcomeUnknown: the order's id if it was accepted. With kLimitReached and
-  /// kDayLimitReached: an order that the user has (SaleOptions::names_order_at_limit), or 0.
+  /// The accepted order. With kOutcomeUnknown: the order's id if it was accepted. With
+  /// kLimitReached and kDayLimitReached: an order that the user has
+  /// (SaleOptions::names_order_at_limit), or 0.
   OrderId order = 0;
-  /// Accepted before, with the same idempotency key: `order` is that order.
+  /// True if `order` was accepted before, with the same idempotency key.
   bool is_repeated = false;
-  std::string detail = {};  // of kOverloaded, kUnavailable, kOutcomeUnknown and kFailed, and of the
-                            // codes of a custom admission script
+  /// Set for kOverloaded, kUnavailable, kOutcomeUnknown and kFailed, and for the codes of a custom
+  /// admission script.
+  std::string detail = {};
 };
 
 }  // namespace rushgate

@@ -12,7 +12,7 @@
 
 namespace rushgate {
 
-/// "coupon:user:<user>". A value type.
+/// A word such as "coupon:user:<user>". A value type.
 class WordTemplate {
  public:
   enum class Placeholder : std::uint8_t {
@@ -25,7 +25,7 @@ class WordTemplate {
     kStream
   };
 
-  /// kInvalidArgument: a `<` begins no placeholder.
+  /// Returns kInvalidArgument if a `<` begins no placeholder.
   static absl::StatusOr<WordTemplate> parse(std::string_view word);
 
   [[nodiscard]] bool has(Placeholder placeholder) const;

@@ -14,8 +14,8 @@ namespace rushgate {
 namespace {
 
 // KEYS voucher, stock, order stream.
-// {version, published, given_back, admitted, stock, last id of the stream, TIME}, nil for what is
-// not there.
+// Returns {version, published, given_back, admitted, stock, last id of the stream, TIME}, nil for a
+// missing value.
 const Script& counters_script() {
   static const Script* const kScript = new Script(R"lua(
 local terms = redis.call('HMGET', KEYS[1], 'version', 'published', 'given_back', 'admitted')
@@ -35,7 +35,7 @@ std::optional<std::int64_t> number_in(const Reply& reply) {
   return reply.is_text() ? parse_int64(reply.text()) : std::nullopt;
 }
 
-/// TIME's reply, seconds and microseconds, in ms.
+/// Returns TIME's reply, seconds and microseconds, in ms.
 std::optional<std::int64_t> time_ms_in(const Reply& reply) {
   if (!reply.is_aggregate() || reply.elements().size() != 2) return std::nullopt;
   const auto seconds = number_in(reply.elements()[0]);

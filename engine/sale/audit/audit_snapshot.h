@@ -1,4 +1,4 @@
-// What the keyspace says of a voucher: counters taken at one moment, and the buyers.
+// The keyspace's view of a voucher: counters of one moment, and the buyers.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,13 @@ struct KeyspaceMoment {
   std::int64_t time_ms = 0;  // the keyspace's own time: since 1970 UTC
 
   /// Returns true if an order with this entry was admitted after the moment. A keyspace that lost
-  /// its stream numbers the entries from scratch, perhaps below those of older orders: hence the
-  /// time.
+  /// its stream numbers entries from scratch, perhaps below older orders: hence the time.
   [[nodiscard]] bool precedes(StreamId entry) const {
     return entry > last && static_cast<std::int64_t>(entry.ms) >= time_ms;
   }
 };
 
-/// The counters of a voucher. Nothing for those that the keyspace does not have.
+/// The counters of a voucher. Empty where the keyspace has none.
 struct VoucherCounters {
   std::optional<std::int64_t> version;
   std::optional<std::int64_t> published;
@@ -35,14 +34,14 @@ struct VoucherCounters {
   std::int64_t given_back = 0;
   KeyspaceMoment taken_at;  // the same for all of them
 
-  /// Returns true if the same version is on sale, with a stock or without in both.
+  /// Returns true if both have the same version on sale, and both or neither have a stock.
   [[nodiscard]] bool is_same_sale(const VoucherCounters& other) const {
     return version == other.version && published == other.published &&
            stock.has_value() == other.stock.has_value();
   }
 };
 
-/// A voucher in the keyspace. The buyers are read in portions: an order that was admitted after
+/// A voucher in the keyspace. The buyers are read in portions. An order admitted after
 /// `counters.taken_at` and not after `buyers_read_at` may be counted among them or not.
 struct VoucherSnapshot {
   VoucherCounters counters;
@@ -54,8 +53,7 @@ struct VoucherSnapshot {
 absl::StatusOr<VoucherCounters> read_voucher_counters(Client& client, const SaleKeys& keys,
                                                       VoucherId voucher);
 
-/// Reads a voucher in bounded portions, and repeats that if another version comes into force
-/// meanwhile.
+/// Reads a voucher in bounded portions. Starts over if another version comes into force meanwhile.
 absl::StatusOr<VoucherSnapshot> take_voucher_snapshot(Client& client, const SaleKeys& keys,
                                                       VoucherId voucher);
 

@@ -10,15 +10,15 @@ namespace rushgate {
 namespace {
 
 /// Returns true if an order admitted under `version` can have this entry. The ids of a stream never
-/// go back: only the first of a millisecond surely has the time of its admission, the others may
-/// have been admitted by a clock that went back.
+/// go back, even if the clock does. So only the first id of a millisecond surely has the time of
+/// its admission.
 bool is_in_window(const VoucherVersion& version, StreamId entry) {
   const auto admitted_at_ms = static_cast<std::int64_t>(entry.ms);
   const bool has_ended = admitted_at_ms >= version.voucher.end_ms && entry.seq == 0;
   return admitted_at_ms >= version.voucher.begin_ms && !has_ended;
 }
 
-/// The loosest limit of all versions on the number of orders in all; 0: none.
+/// Returns the loosest limit of all versions on the number of orders in all; 0: none.
 std::int64_t loosest_total(const std::vector<VoucherVersion>& versions) {
   std::int64_t total = 0;
   for (const VoucherVersion& version : versions) {
@@ -57,7 +57,8 @@ void VoucherAuditor::problem(const Order& order, const std::string& description)
   problem("order " + std::to_string(order.id) + ' ' + description);
 }
 
-/// False if the voucher never was on sale, or if both the database and the keyspace lost it.
+/// Returns false if the voucher never was on sale, or if both the database and the keyspace lost
+/// it.
 bool VoucherAuditor::is_known() const { return recorded_ || counters().version; }
 
 bool VoucherAuditor::is_after_audit(const Order& order) const {
@@ -97,14 +98,13 @@ absl::Status VoucherAuditor::count_stored() {
   });
 }
 
-/// Each order in the stream once.
+/// Collects each order in the stream once.
 void VoucherAuditor::collect_waiting() {
   for (const StreamOrder& queued : evidence_.queued) {
     if (is_after_audit(queued.order)) continue;
     const auto [known, is_new] = waiting_.try_emplace(queued.order.id, queued);
     if (is_new) continue;
-    // An order that died and was retried stands there twice where another group keeps its first
-    // entry.
+    // An order that died and was retried has two entries if another group keeps the first.
     StreamOrder& first = known->second;
     const bool are_both_open = !first.is_acknowledged && !queued.is_acknowledged;
     if (first.order.entry != queued.order.entry || are_both_open) {
@@ -156,8 +156,8 @@ absl::Status VoucherAuditor::count_dead() {
   return absl::OkStatus();
 }
 
-/// A discarded order explains why its user has one less than was admitted. It may never have been
-/// admitted at all.
+/// Counts discarded orders: each explains why its user has one less than was admitted. It may never
+/// have been admitted at all.
 void VoucherAuditor::count_discarded() {
   for (const Order& order : evidence_.discarded) {
     if (is_after_audit(order)) continue;
@@ -177,7 +177,7 @@ void VoucherAuditor::count(const Order& order, std::int64_t& place) {
   if (!is_later) ++place;
   bought.limit = std::max(bought.limit, order.limit);
   bought.unlimited = bought.unlimited || order.limit == 0;
-  if (order.entry == StreamId{}) return;  // adopted from another system: its time is not known
+  if (order.entry == StreamId{}) return;  // adopted from another system: its time is unknown
   check_window(order);
   if (day_rule_) {
     const std::int64_t day = sale_day(order.admitted_at_ms, day_rule_->utc_offset_minutes);
@@ -194,7 +194,7 @@ void VoucherAuditor::check_window(const Order& order) {
                      std::to_string(order.admitted_at_ms) + " ms, outside the window of the sale");
 }
 
-/// An order does not name the version under which it was admitted, so the loosest one counts.
+/// Finds the limit per day. An order does not name its version, so the loosest one counts.
 void VoucherAuditor::find_day_rule() {
   for (const VoucherVersion& version : evidence_.versions) {
     const Limits& limits = version.voucher.limits;
@@ -242,7 +242,7 @@ VoucherAuditor::Bought VoucherAuditor::bought_by(UserId user) const {
   return found == bought_.end() ? Bought{} : found->second;
 }
 
-/// Finds orders of a user that are more than the keyspace admitted, or than the user may have.
+/// Finds orders of a user beyond the number admitted, or beyond the user's limit.
 void VoucherAuditor::compare_orders(UserId user, const Bought& bought) {
   const auto found = evidence_.snapshot.buyers.find(user);
   const std::int64_t admitted = found == evidence_.snapshot.buyers.end() ? 0 : found->second;
@@ -259,7 +259,7 @@ void VoucherAuditor::compare_orders(UserId user, const Bought& bought) {
 /// Counts how often a user was admitted. Returns false if there are fewer orders.
 bool VoucherAuditor::count_admitted(UserId user, std::int64_t admitted) {
   const Bought bought = bought_by(user);
-  // Of the later orders, the buyers' records may have some.
+  // The buyers' records may include some of the later orders.
   result_.admitted += bought.later > 0 ? std::min(bought.orders, admitted) : admitted;
   const auto discarded = discarded_.find(user);
   const std::int64_t given_up = discarded == discarded_.end() ? 0 : discarded->second;
@@ -288,7 +288,7 @@ void VoucherAuditor::compare_counters() {
   }
 }
 
-/// The limits of the sale and per day. A limit that was raised or lowered counts at its loosest.
+/// Compares the limits of the sale and per day. A limit that was changed counts at its loosest.
 void VoucherAuditor::compare_limits() {
   const bool counts_admitted = recorded_ && recorded_->voucher.limits.total > 0;
   if (counts_admitted && is_in_force(recorded_, counters()) &&

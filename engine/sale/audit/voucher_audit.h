@@ -1,4 +1,4 @@
-// The rules of a sale, applied to everything that is known of one voucher.
+// The rules of a sale, applied to all evidence about one voucher.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +24,11 @@ namespace rushgate {
 /// An order in the order stream.
 struct StreamOrder {
   Order order;
-  StreamId entry;  // under which it stands there: not Order::entry if it was dead and retried
+  StreamId entry;  // its present entry: not Order::entry if the order was dead and retried
   bool is_acknowledged = false;
 };
 
-/// What the keyspace and its streams say of one voucher.
+/// The state of one voucher in the keyspace and its streams.
 struct VoucherEvidence {
   VoucherSnapshot snapshot = {};
   std::vector<VoucherVersion> versions = {};  // recorded, without those refused; ascending
@@ -38,7 +38,7 @@ struct VoucherEvidence {
 };
 
 /// Compares the evidence with the database, and each order with the rules of admission. Not
-/// thread-safe. Does not own what it is given, which must outlive it.
+/// thread-safe. Does not own its arguments, which must outlive it.
 class VoucherAuditor {
  public:
   VoucherAuditor(VoucherId voucher, const VoucherEvidence& evidence, Client& client,
@@ -47,8 +47,8 @@ class VoucherAuditor {
     result_.voucher = voucher;
   }
 
-  /// Adds the voucher and its problems to `report`. A voucher without version, buyers and orders
-  /// is left out.
+  /// Adds the voucher and its problems to `report`. Leaves out a voucher without version, buyers
+  /// and orders.
   absl::Status run(AuditReport& report);
 
  private:
@@ -56,7 +56,7 @@ class VoucherAuditor {
   struct Bought {
     std::int64_t orders = 0;  // admitted before the counters were taken
     std::int64_t later = 0;   // and while the buyers were read
-    std::int64_t limit = 0;   // the largest under which one of them was admitted; 0: any number
+    std::int64_t limit = 0;   // the largest that one of them was admitted under; 0: any number
     bool unlimited = false;
 
     [[nodiscard]] std::int64_t all() const { return orders + later; }
@@ -77,8 +77,8 @@ class VoucherAuditor {
   void count_queued(const Ids& dead);
   absl::Status count_dead();
   void count_discarded();
-  /// Counts an order among its user's, and in `place` if it was admitted before the counters were
-  /// taken.
+  /// Counts an order as its user's. Also counts it in `place` if it was admitted before the
+  /// counters were taken.
   void count(const Order& order, std::int64_t& place);
   [[nodiscard]] std::int64_t count_orders() const {
     return result_.created + result_.queued + result_.dead;
@@ -99,21 +99,21 @@ class VoucherAuditor {
   const SaleKeys& keys_;
   VoucherAudit result_;
   std::vector<std::string> problems_;
-  std::optional<VoucherVersion> recorded_;  // in force, or the one that should be
+  std::optional<VoucherVersion> recorded_;  // the version in force, or the one that should be
   Ids stored_;
   absl::btree_map<OrderId, StreamOrder> waiting_;  // each order of the stream once
-  // Ordered: the same problems in the same order.
+  // Ordered, so that the same problems come in the same order.
   absl::btree_map<UserId, Bought> bought_;
   absl::flat_hash_map<UserId, std::int64_t> discarded_;  // orders
   std::optional<Limits> day_rule_;  // the loosest limit per user and day, if every version has one
   absl::btree_map<UserDay, std::int64_t> bought_on_day_;
 };
 
-/// The version in force according to `counters` if it is among `versions`; otherwise the latest
-/// that was applied.
+/// Returns the version in force according to `counters` if it is among `versions`; otherwise the
+/// latest applied one.
 std::optional<VoucherVersion> find_version_in_force(const std::vector<VoucherVersion>& versions,
                                                     const VoucherCounters& counters);
-/// Returns true if `version` is what the keyspace has on sale.
+/// Returns true if the keyspace has `version` on sale.
 bool is_in_force(const std::optional<VoucherVersion>& version, const VoucherCounters& counters);
 
 }  // namespace rushgate

@@ -14,7 +14,7 @@ namespace rushgate {
 /// Seconds since 2022 above, 32 bits of a daily (UTC) counter below.
 inline constexpr IdLayout kOrderIdLayout = {};
 
-/// Returns what the generator of a sale's order ids is opened with.
+/// Returns the options for the generator of a sale's order ids.
 inline IdOptions order_id_options(const SaleKeys& keys, std::int64_t block_size,
                                   const ClientOptions& client) {
   return {.key_prefix = keys.id_prefix,

@@ -15,7 +15,7 @@ absl::Status unexpected(const Reply& reply) {
                                 (reply.is_error() ? reply.text() : to_debug_string(reply)));
 }
 
-/// Adds the ids of deleted entries to `gone`.
+/// Hands over the entries of one consumer, and adds the ids of deleted ones to `gone`.
 absl::Status adopt_from(std::string_view from, Client& client, const SaleKeys& keys,
                         std::string_view consumer, std::vector<std::string>& gone) {
   constexpr std::size_t kPortion = 1'000;

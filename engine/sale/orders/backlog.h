@@ -1,4 +1,4 @@
-// What stands between an accepted order and the database, as the order stream's group tells it.
+// Accepted orders that are not yet stored, as the order stream's group reports them.
 #pragma once
 
 #include <string>
@@ -12,12 +12,13 @@
 
 namespace rushgate {
 
-/// Is there an order that no worker has been given, or has acknowledged?
+/// Returns true if some order was not delivered to a worker, or not acknowledged by one.
 absl::StatusOr<bool> has_unstored(Client& client, const SaleKeys& keys);
 
-/// Gives what workers of the database with this identity have pending to `consumer`, to be read
-/// again as its own: none of them may run. Entries of other systems' consumers stay with them.
-/// Returns the ids of those that were deleted from the stream: they are pending no longer.
+/// Hands the pending entries of workers of the database with this identity to `consumer`, which
+/// then reads them as its own. None of those workers may run. Entries of other systems' consumers
+/// stay with them. Returns the ids of entries that were deleted from the stream: they are pending
+/// no longer.
 absl::StatusOr<std::vector<std::string>> adopt_pending(Client& client, const SaleKeys& keys,
                                                        std::string_view identity,
                                                        std::string_view consumer);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr char kOwnerMark = '@';
 
-/// `consumer` is an element of XINFO CONSUMERS' reply: name, value, name, value, …
+/// Reads an element of XINFO CONSUMERS' reply: name, value, name, value, …
 std::optional<ForeignConsumer> read_consumer(const Reply& consumer) {
   ForeignConsumer found;
   const std::vector<Reply>& parts = consumer.elements();
@@ -24,7 +24,7 @@ std::optional<ForeignConsumer> read_consumer(const Reply& consumer) {
   return found;
 }
 
-/// Those of the group, foreign or not. None where there is no such group.
+/// Returns all consumers of the group, foreign or not. None where there is no such group.
 absl::StatusOr<std::vector<ForeignConsumer>> read_all_consumers(Client& client,
                                                                 const SaleKeys& keys) {
   constexpr std::string_view kDoing = "looking at the group's consumers";

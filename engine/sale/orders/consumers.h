@@ -1,4 +1,4 @@
-// The consumers of the workers' group: those of this sale, and others.
+// The consumers of the workers' group: this sale's and others.
 #pragma once
 
 #include <cstdint>
@@ -13,26 +13,26 @@
 
 namespace rushgate {
 
-/// Returns the consumer name of a worker: "<worker>@<identity of its database>". So a worker that
-/// is started again reads its own pending entries, and no other system's consumer has the name.
+/// Returns the consumer name of a worker: "<worker>@<identity of its database>". So a restarted
+/// worker reads its own pending entries, and no other system's consumer has the name.
 std::string consumer_name(std::string_view worker, std::string_view identity);
 
 struct ForeignConsumer {
   std::string name;
-  std::int64_t pending = 0;  // entries that it was given and has not acknowledged
+  std::int64_t pending = 0;  // entries delivered to it and not acknowledged
   std::int64_t idle_ms = 0;  // since it last read
 
-  /// A sentence for logs and reports.
+  /// Returns a sentence for logs and reports.
   [[nodiscard]] std::string description(const SaleKeys& keys) const;
 };
 
-/// Returns the names of those consumers of the group that are workers of the database with this
-/// identity, in this process or another, running or gone.
+/// Returns the group's consumers that are workers of the database with this identity. They may be
+/// in this process or another, running or gone.
 absl::StatusOr<std::vector<std::string>> find_own_consumers(Client& client, const SaleKeys& keys,
                                                             std::string_view identity);
 
-/// Returns the consumers of the group that are no workers of the database with this identity. The
-/// orders that they acknowledge never come into it.
+/// Returns the group's consumers that are not workers of the database with this identity. The
+/// orders that they acknowledge never reach the database.
 absl::StatusOr<std::vector<ForeignConsumer>> find_foreign_consumers(Client& client,
                                                                     const SaleKeys& keys,
                                                                     std::string_view identity);

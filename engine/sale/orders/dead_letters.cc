@@ -15,9 +15,9 @@ constexpr std::string_view kReasonField = "reason";
 constexpr std::string_view kDeadKind = "dead";
 constexpr std::string_view kDiscardedKind = "discarded";
 
-// The index: order -> "dead <letter>" or "discarded <letter>", and for each of the two streams up
-// to which id it is indexed. An earlier version appends letters without indexing them, so a letter
-// that is appended may be the first that is missing: then it does not move that id.
+// The index: order -> "dead <letter>" or "discarded <letter>", and for each stream the id up to
+// which it is indexed. An earlier version appends letters without indexing them. So a newly
+// appended letter may follow a missing one: then it does not move that id.
 constexpr const char* kIndex = R"lua(
 local function order_of(fields)
   for i = 1, #fields, 2 do

@@ -15,66 +15,66 @@
 namespace rushgate {
 
 struct DeadLetter {
-  std::string id;     // its own, in the stream of dead letters
-  std::string entry;  // that of the order, in the order stream
+  std::string id;     // its own id, in the stream of dead letters
+  std::string entry;  // the order's id, in the order stream
   std::string reason;
   OrderEntry order;  // as it was admitted, readable or not
-  /// It takes no stock and is no buyer's (kNoStockField).
+  /// The order takes no stock and is no buyer's (kNoStockField).
   bool is_without_stock = false;
 };
 
-/// Moves `entry` from the group's pending entries to the dead letters. False if it is not pending:
-/// it was acknowledged meanwhile, or the keyspace lost it.
+/// Moves `entry` from the group's pending entries to the dead letters. Returns false if it is not
+/// pending: a worker acknowledged it, or the keyspace lost it.
 absl::StatusOr<bool> bury(Client& client, const SaleKeys& keys, const OrderEntry& entry,
                           const std::string& reason);
 
-/// Adds an order that the keyspace lost to the dead letters, as one without stock.
+/// Adds an order that the keyspace lost to the dead letters, without stock.
 absl::Status bury_without_stock(Client& client, const SaleKeys& keys, const OrderEntry& entry,
                                 const std::string& reason);
 
-/// Every dead letter, oldest first.
+/// Returns every dead letter, oldest first.
 absl::StatusOr<std::vector<DeadLetter>> list_dead_letters(Client& client, const SaleKeys& keys);
 
-/// A dead letter that was given up. Its order stays admitted, and is never stored.
+/// A discarded dead letter. Its order stays admitted, and is never stored.
 struct DiscardedLetter {
-  std::string id;                    // its own, in the stream of discarded letters
+  std::string id;                    // its own id, in the stream of discarded letters
   std::int64_t discarded_at_ms = 0;  // by the keyspace's time, since 1970 UTC
-  std::string why;                   // as the caller said
+  std::string why;                   // as the caller gave it
   DeadLetter letter;
 
-  /// Why the order is not stored, and why it was given up.
+  /// Returns why the order is not stored, and why the letter was discarded.
   [[nodiscard]] std::string reason() const { return letter.reason + "; discarded: " + why; }
 };
 
-/// Every discarded letter, oldest first.
+/// Returns every discarded letter, oldest first.
 absl::StatusOr<std::vector<DiscardedLetter>> list_discarded_letters(Client& client,
                                                                     const SaleKeys& keys);
 
 /// Returns the dead letter of an order, discarded or not, if there is one. Finds it by
-/// SaleKeys::dead_letter_orders() and reads no other letter, unless some are not indexed yet.
+/// SaleKeys::dead_letter_orders(). Reads no other letter, unless some are not indexed yet.
 absl::StatusOr<std::optional<DeadLetter>> find_dead_letter(Client& client, const SaleKeys& keys,
                                                            OrderId order);
 
-/// Adds the letters that are missing in SaleKeys::dead_letter_orders(): those of an earlier
-/// version, which kept no such index. Reads only these, in portions.
+/// Adds the missing letters to SaleKeys::dead_letter_orders(): an earlier version kept no such
+/// index. Reads only the missing ones, in portions.
 absl::Status index_dead_letters(Client& client, const SaleKeys& keys);
 
-/// The state of the stream of dead letters: as long as it is the same, no order died and none was
+/// The state of the stream of dead letters. While it is the same, no order died, and no letter was
 /// retried or discarded.
 struct DeadLettersMark {
   std::int64_t length = 0;
-  std::string last_id = {};  // ever given; empty if there never was a dead letter
+  std::string last_id = {};  // the last id given; empty if there never was a dead letter
 
   friend bool operator==(const DeadLettersMark&, const DeadLettersMark&) = default;
 };
 absl::StatusOr<DeadLettersMark> mark_dead_letters(Client& client, const SaleKeys& keys);
 
 enum class Retry : std::uint8_t {
-  kNone = 0,          // there is none of this id (any more), or nothing is left of its order
+  kNone = 0,          // no letter has this id (any more), or it has none of its order's fields
   kDone = 1,          // it is back in the order stream
-  kNeedsRestore = 2,  // it has no stock: VoucherBook::restore() may take it back
+  kNeedsRestore = 2,  // it has no stock: VoucherBook::restore() may give it some
 };
-/// Puts a dead letter back into the order stream.
+/// Returns a dead letter to the order stream.
 absl::StatusOr<Retry> retry_dead_letter(Client& client, const SaleKeys& keys,
                                         const std::string& id);
 
@@ -82,8 +82,8 @@ absl::StatusOr<Retry> retry_dead_letter(Client& client, const SaleKeys& keys,
 absl::StatusOr<std::optional<DeadLetter>> read_dead_letter(Client& client, const SaleKeys& keys,
                                                            const std::string& id);
 
-/// Moves a dead letter to the discarded ones, with the time and the reason. False if there is none
-/// of this id.
+/// Moves a dead letter to the discarded ones, with the time and the reason. Returns false if no
+/// letter has this id.
 absl::StatusOr<bool> discard_dead_letter(Client& client, const SaleKeys& keys,
                                          const std::string& id, const std::string& why);
 

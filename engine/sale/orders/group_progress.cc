@@ -11,8 +11,8 @@
 namespace rushgate {
 namespace {
 
-/// `group` is what XINFO GROUPS says of one: name, value, name, value, … Nothing if it is not the
-/// group `name`.
+/// Reads one group in XINFO GROUPS' reply: name, value, name, value, … Returns nothing if it is not
+/// the group `name`.
 std::optional<GroupProgress> read_progress(const Reply& group, std::string_view name) {
   if (!group.is_aggregate()) return std::nullopt;
   GroupProgress progress;
@@ -34,7 +34,7 @@ std::optional<GroupProgress> read_progress(const Reply& group, std::string_view 
   return progress;
 }
 
-/// The id in an element of what XPENDING lists: [id, consumer, idle ms, deliveries].
+/// Returns the id in an element of XPENDING's reply: [id, consumer, idle ms, deliveries].
 std::optional<StreamId> read_pending_id(const Reply& element) {
   if (!element.is_aggregate() || element.elements().empty()) return std::nullopt;
   const Reply& id = element.elements()[0];

@@ -1,4 +1,4 @@
-// How far the workers' group has come in the order stream.
+// The progress of the workers' group in the order stream.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 namespace rushgate {
 
 struct GroupProgress {
-  StreamId last_delivered = {};  // no entry above it has been given to a worker
-  std::int64_t pending = 0;      // entries given to one, and not acknowledged
+  StreamId last_delivered = {};  // no entry above it was delivered to a worker
+  std::int64_t pending = 0;      // entries delivered and not acknowledged
 };
 
-/// Nothing delivered, nothing pending where there is no stream or no such group.
+/// Returns zeros where there is no stream or no such group.
 absl::StatusOr<GroupProgress> read_group_progress(Client& client, const SaleKeys& keys);
 
 struct StreamProgress {
@@ -25,11 +25,11 @@ struct StreamProgress {
 };
 absl::StatusOr<StreamProgress> read_stream_progress(Client& client, const SaleKeys& keys);
 
-/// The ids of the group's pending entries, ascending, read in bounded portions: each that is
-/// pending from the beginning to the end is among them. None where there is no such group.
+/// Returns the ids of the group's pending entries, ascending, read in bounded portions. Contains
+/// each entry that is pending during the whole call. Empty where there is no such group.
 absl::StatusOr<std::vector<StreamId>> read_pending_ids(Client& client, const SaleKeys& keys);
 
-/// Entries of the order stream that were given to a worker of the group and acknowledged.
+/// Entries of the order stream that a worker of the group has acknowledged.
 class AcknowledgedEntries {
  public:
   static absl::StatusOr<AcknowledgedEntries> read(Client& client, const SaleKeys& keys);

@@ -13,7 +13,8 @@ namespace {
 
 // KEYS order stream. ARGV entry, order, …
 //
-// Returns the positions of those that are not in the stream. After a loss, another order may have
+// Returns the positions of orders that are not in the stream. After a loss, another order may have
+// the same entry.
 // the same entry.
 const Script& find_missing_script() {
   static const Script* const kScript = new Script(R"lua(
@@ -33,7 +34,7 @@ return missing
   return *kScript;
 }
 
-/// Appends those of `orders` that are not in the stream.
+/// Appends the orders of `orders` that are not in the stream.
 absl::Status append_missing(Client& client, const SaleKeys& keys, std::span<LostOrder> orders,
                             std::vector<LostOrder>& missing) {
   constexpr std::string_view kDoing = "looking for orders in the stream";
@@ -74,7 +75,8 @@ absl::StatusOr<std::vector<LostOrder>> find_lost_orders(Client& client, OrderSto
     if (!looked.ok()) return looked;
     left = left.subspan(portion.size());
   }
-  // The database and the dead letters last: an order that leaves the stream meanwhile is met there.
+  // The database and the dead letters last: an order that leaves the stream meanwhile is found
+  // there.
   std::vector<LostOrder> lost;
   for (LostOrder& candidate : missing) {
     const auto stored = orders.find(candidate.order.id);

@@ -16,12 +16,12 @@ namespace rushgate {
 struct LostOrder {
   Order order;
   OrderEntry entry;         // as it was in the order stream
-  std::string letter = {};  // the dead letter without stock that it is; empty if it is none
+  std::string letter = {};  // the id of its dead letter without stock; empty if there is none
 };
 
 /// Returns the orders of `entries` that are neither in the order stream, nor stored, nor dead.
-/// Entries that no order can be read from are left out. An order that was retried meanwhile may be
-/// among them: its entry has another id.
+/// Leaves out entries that cannot be read as orders. May return an order that was retried
+/// meanwhile, since its entry has another id.
 absl::StatusOr<std::vector<LostOrder>> find_lost_orders(Client& client, OrderStore& orders,
                                                         const SaleKeys& keys,
                                                         std::span<const OrderEntry> entries);

@@ -1,4 +1,4 @@
-// What somebody bought.
+// An order: one piece of a voucher, bought by a user.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,10 @@ struct Order {
   std::int64_t limit =
       1;  // orders per user that the sale allowed when it was admitted; 0: any number
   std::int64_t admitted_at_ms = 0;  // ms since 1970 UTC
-  StreamId entry = {};              // under which it was admitted to the order stream
-  std::int64_t created_at_ms = 0;   // when a worker wrote it to the database: ms since 1970 UTC; 0
-                                    // if it is not there, or was written before this was kept
+  StreamId entry = {};              // its first entry in the order stream
+  /// When a worker wrote it to the database: ms since 1970 UTC. 0 if it is not there, or was
+  /// written before this was kept.
+  std::int64_t created_at_ms = 0;
 
   friend bool operator==(const Order&, const Order&) = default;
 };

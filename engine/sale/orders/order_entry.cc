@@ -67,7 +67,7 @@ absl::StatusOr<Order> read_order(const OrderEntry& entry) {
     if (!number.ok()) return number.status();
     to = *number;
   }
-  if (entry.field("limit")) {  // entries of other producers don't have it: one per user then
+  if (entry.field("limit")) {  // entries of other producers have none: one per user then
     const auto limit = read_number(entry, "limit");
     if (!limit.ok()) return limit.status();
     order.limit = *limit;

@@ -1,5 +1,4 @@
-// Orders as they stand in the order stream and among the dead letters: what the admission script
-// wrote.
+// Orders as entries of the order stream and of the dead letters. The admission script writes them.
 #pragma once
 
 #include <optional>
@@ -17,16 +16,16 @@
 
 namespace rushgate {
 
-/// The entry under which an order was admitted, where it now stands under another: as a dead
-/// letter, or retried.
-inline constexpr std::string_view kEntryField = "entry";  // of a dead letter: the entry that it was
+/// Fields that name the entry under which an order was admitted, where its present entry is
+/// another.
+inline constexpr std::string_view kEntryField = "entry";  // of a dead letter: of its order
 inline constexpr std::string_view kAdmittedField =
     "admitted";  // of a retried or restored order: its first entry
-/// Of a dead letter: its order takes no stock and is no buyer's. The keyspace lost it, and sold its
-/// stock again.
+/// Of a dead letter: its order takes no stock and is no buyer's. The keyspace lost the order, and
+/// sold its stock to another user.
 inline constexpr std::string_view kNoStockField = "no_stock";
 
-/// One entry of a stream, as XRANGE and XREADGROUP give it.
+/// One entry of a stream, as XRANGE and XREADGROUP return it.
 struct OrderEntry {
   std::string id;
   std::vector<std::pair<std::string, std::string>> fields;
@@ -35,11 +34,11 @@ struct OrderEntry {
   [[nodiscard]] std::optional<std::string_view> field(std::string_view name) const;
 };
 
-/// Nothing if `reply` is not [id, [field, value, …]] or [id, nil].
+/// Returns nothing if `reply` is not [id, [field, value, …]] or [id, nil].
 std::optional<OrderEntry> read_entry(const Reply& reply);
 
-/// The order in an entry of the order stream or of the dead letters; Order::entry is the entry
-/// under which it was admitted. Or, naming it, the field that is missing or makes no sense.
+/// Returns the order in an entry of the order stream or of the dead letters. Order::entry is the
+/// entry under which it was admitted. An error names the field that is missing or invalid.
 absl::StatusOr<Order> read_order(const OrderEntry& entry);
 
 /// Visits every entry of a stream in (after, last], in ascending order and in bounded portions,

@@ -1,4 +1,4 @@
-// Reading in portions what may take long.
+// Reading in portions where a whole read may take long.
 #pragma once
 
 #include "absl/functional/function_ref.h"

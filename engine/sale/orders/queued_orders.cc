@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kCountersPerDay = kOrderIdLayout.counter_max() + 1;
 
-/// Since the day on which the epoch began.
+/// Returns the seconds since the day on which the epoch began.
 std::int64_t seconds_of(OrderId id) { return id >> kOrderIdLayout.counter_bits; }
 std::int64_t counter_of(OrderId id) { return kOrderIdLayout.counter_of(id); }
 
@@ -134,9 +134,8 @@ absl::StatusOr<bool> QueuedOrders::contains(OrderId order) {
   return is_in_stream(order, *stored_to);
 }
 
-/// Moves read_to_ on over entries that a worker has acknowledged, and back to the beginning of a
-/// stream that was lost and begins from scratch. Gives up the orders that were forgotten once all
-/// are stored.
+/// Moves read_to_ past entries that a worker has acknowledged. Moves it to the start if the stream
+/// was lost and begins from scratch. Gives up the forgotten orders once all are stored.
 absl::StatusOr<QueuedOrders::Skipped> QueuedOrders::skip_stored() {
   std::uint64_t times_forgotten_before = 0;
   {

@@ -1,4 +1,4 @@
-// Which orders were accepted and may be queued still, without reading the order stream for each.
+// The accepted orders that may still be queued, found without reading the order stream for each.
 #pragma once
 
 #include <array>
@@ -19,29 +19,30 @@
 
 namespace rushgate {
 
-/// Orders by id, in blocks of neighbouring counters: four bytes an order where ids are given
-/// without gaps. Not thread-safe.
+/// A set of order ids, in blocks of neighbouring counters. Takes four bytes an order where ids are
+/// drawn without gaps. Not thread-safe.
 class OrderIdSet {
  public:
-  /// The blocks that are kept: 16 MiB, over four million orders. A further one takes the place of
-  /// the oldest.
+  /// The number of blocks kept: 16 MiB, over four million orders. A further block replaces the
+  /// oldest.
   static constexpr std::size_t kBlocksMax = 1'024;
   static constexpr std::int64_t kBlockIds = 4'096;
-  /// The numbers of blocks that are remembered once the blocks are forgotten: 268 million orders.
+  /// The number of forgotten blocks whose numbers are remembered: 268 million orders.
   static constexpr std::size_t kForgottenMax = 65'536;
 
   void insert(OrderId id);
   [[nodiscard]] bool contains(OrderId id) const;
-  /// Returns true if `id` may have been in a block that is not kept any more.
+  /// Returns true if `id` may have been in a block that was forgotten.
   [[nodiscard]] bool may_have_forgotten(OrderId id) const;
-  /// How often a block was forgotten.
+  /// Returns how often a block was forgotten.
   [[nodiscard]] std::uint64_t times_forgotten() const { return times_forgotten_; }
-  /// None of the orders of the blocks that were forgotten is asked for any more.
+  /// Drops the numbers of forgotten blocks: their orders will not be looked up any more.
   void give_up_forgotten();
   void clear() { *this = OrderIdSet(); }
 
  private:
-  /// For each counter, the second of the day at which the id was made, plus one; 0: not there.
+  /// For each counter, the second of the day at which the id was drawn, plus one; 0: not in the
+  /// set.
   using Block = std::array<std::uint32_t, kBlockIds>;
 
   static std::int64_t block_of(OrderId id);
@@ -51,29 +52,32 @@ class OrderIdSet {
 
   absl::flat_hash_map<std::int64_t, std::unique_ptr<Block>> blocks_;
   std::deque<std::int64_t> oldest_first_;
-  std::int64_t last_block_ = -1;  // the ids of a process come one after the other
+  std::int64_t last_block_ = -1;  // a process draws ids one after the other
   Block* last_ = nullptr;
   absl::flat_hash_set<std::int64_t> forgotten_;  // numbers of blocks …
   bool has_forgotten_more_ = false;              // … and there are others
   std::uint64_t times_forgotten_ = 0;
 };
 
-/// Knows the orders that this process accepted, and reads each entry of the order stream that is
-/// not yet stored at most once to learn of others. Thread-safe. Does not own what it is given.
+/// Knows the orders that this process accepted. Learns of others from the order stream, and reads
+/// each entry that is not yet stored at most once. Thread-safe. Does not own its arguments, which
+/// must outlive it.
 class QueuedOrders {
  public:
   QueuedOrders(Client& client, const SaleKeys& keys) : client_(client), keys_(keys) {}
 
-  /// Notes orders that were accepted.
+  /// Adds orders that were accepted.
   void add(std::span<const OrderId> accepted);
 
-  /// Returns true if the order was accepted. False if it was not, or if a worker has acknowledged
-  /// it: the caller looks where those are. The order stream is read on from where the last call
-  /// stopped; what no worker has acknowledged is read again only if the order may be one of the
-  /// many that were forgotten.
+  /// Returns true if the order is known to be accepted. Returns false if it was not accepted, or if
+  /// a worker has acknowledged it. The caller then looks for it in the database and among the dead
+  /// letters.
+  ///
+  /// Reads the order stream on from where the last call stopped. Reads unacknowledged entries once
+  /// more only if the order may be one that was forgotten.
   absl::StatusOr<bool> contains(OrderId order);
 
-  /// Forgets all: the keyspace may have lost orders that were accepted.
+  /// Forgets all orders: the keyspace may have lost accepted ones.
   void clear();
 
  private:
@@ -87,7 +91,8 @@ class QueuedOrders {
   Client& client_;
   const SaleKeys keys_;
 
-  // Not held while the client is used: it may suspend a fiber, and another of its thread come here.
+  // Released while the client is used: a call may suspend this fiber, and another fiber of the
+  // thread may enter.
   std::mutex mutex_;
   // Guarded by mutex_:
   OrderIdSet known_;

@@ -19,8 +19,8 @@ struct Wanted {
   }
 };
 
-/// Visits the orders of `stream`, each with its entry there. Describes the
-/// entries that are no orders in `unreadable`, unless it is null.
+/// Visits the orders of `stream`, each with its entry. Describes the entries that are not orders in
+/// `unreadable`, unless it is null.
 absl::Status visit_orders(Client& client, const std::string& stream, const Wanted& wanted,
                           BetweenPortions between_portions, std::vector<std::string>* unreadable,
                           absl::FunctionRef<void(const Order&, const OrderEntry&)> visit) {
@@ -44,8 +44,8 @@ absl::StatusOr<UnstoredOrders> read_unstored_orders(Client& client, const SaleKe
                                                     std::optional<UserId> user,
                                                     BetweenPortions between_portions) {
   // An order dies (stream -> dead letters), and is retried (dead letters -> stream). Reading the
-  // dead letters before and after the stream meets either. It is discarded last (dead letters ->
-  // discarded letters).
+  // dead letters before and after the stream finds both. An order is discarded last (dead letters
+  // -> discarded letters).
   const Wanted wanted{voucher, user};
   UnstoredOrders unstored;
   std::vector<Order> dead_before;
@@ -76,7 +76,7 @@ absl::StatusOr<UnstoredOrders> read_unstored_orders(Client& client, const SaleKe
                         });
   }
   if (read.ok()) {
-    // Entries that are no orders were given up: they are not reported any more.
+    // Entries that are not orders were given up: they are not reported any more.
     read = visit_orders(client, keys.discarded_letters(), wanted, between_portions, nullptr,
                         [&](const Order& order, const OrderEntry& letter) {
                           const bool is_new = met.insert(order.id).second;
@@ -90,7 +90,8 @@ absl::StatusOr<UnstoredOrders> read_unstored_orders(Client& client, const SaleKe
   }
   if (!read.ok()) return read;
   for (const Order& order : unstored.queued) met.insert(order.id);
-  for (const Order& order : dead_before) {  // retried, into a part of the stream that we had read
+  for (const Order& order :
+       dead_before) {  // retried, into a part of the stream that was already read
     if (met.contains(order.id)) continue;
     unstored.queued.push_back(order);
     unstored.queued_as.push_back(StreamId::max());

@@ -16,10 +16,10 @@
 namespace rushgate {
 
 struct UnstoredOrders {
-  /// In the order stream; some may be stored already, and wait to be trimmed.
+  /// In the order stream. Some may be stored already and wait to be trimmed.
   std::vector<Order> queued;
-  /// The entry of each in `queued`, under which it stands in the stream now: another than
-  /// Order::entry if it was dead and retried. StreamId::max() where it was retried while we looked.
+  /// The entry of each in `queued`, where it is in the stream now. It is not Order::entry if the
+  /// order was dead and retried. StreamId::max() if it was retried during this read.
   std::vector<StreamId> queued_as;
   /// Among the dead letters, discarded ones included.
   std::vector<Order> dead;
@@ -28,14 +28,16 @@ struct UnstoredOrders {
   std::vector<Order> without_stock;
   /// Those in `dead` that were discarded.
   absl::flat_hash_set<OrderId> discarded;
-  /// Entries of both that are no orders, each described with its stream, its id and what is wrong.
+  /// Entries of both streams that are not orders, each with its stream, its id and the fault.
   std::vector<std::string> unreadable;
 };
 
-/// Reads both streams such that an order which moves from one to the other meanwhile is met at
-/// least once; one that moves to the database is found there by whoever reads it afterwards. Of one
-/// voucher, or of all; of one user, or of all. Reads the whole backlog in bounded portions and
-/// keeps what it was asked for. Entries that are no orders belong to no voucher and to no user.
+/// Reads both streams, of one voucher or of all, of one user or of all. An order that moves between
+/// the streams meanwhile is met at least once. A later read of the database finds an order that
+/// moves there.
+///
+/// Reads the whole backlog in bounded portions, and keeps only the requested orders. Entries that
+/// are not orders belong to no voucher and to no user.
 absl::StatusOr<UnstoredOrders> read_unstored_orders(Client& client, const SaleKeys& keys,
                                                     std::optional<VoucherId> voucher,
                                                     std::optional<UserId> user = {},

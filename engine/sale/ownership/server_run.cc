@@ -9,7 +9,7 @@
 namespace rushgate {
 namespace {
 
-/// The value of `field` in what INFO says; empty if it is not there.
+/// Returns the value of `field` in a reply of INFO; empty if it is not there.
 std::string_view info_value(std::string_view info, std::string_view field) {
   std::size_t line = 0;
   while (line < info.size()) {

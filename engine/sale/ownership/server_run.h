@@ -1,4 +1,4 @@
-// Which server, and which history of its data, a connection leads to.
+// The server, and the history of its data, at the end of a connection.
 #pragma once
 
 #include <mutex>
@@ -8,14 +8,15 @@
 
 namespace rushgate {
 
-/// Tells whether a new connection may lead to a keyspace that lost writes. Thread-safe.
+/// Detects a new connection that may lead to a keyspace that lost writes. Thread-safe.
 ///
-/// A Redis loses what it answered when its process ends, or when another takes its place. So what
-/// `INFO` names (run_id, master_replid) is another then: https://redis.io/docs/latest/commands/info/
+/// A Redis may lose acknowledged writes when its process ends, or when another takes its place. In
+/// both cases `INFO` then reports another run_id or master_replid:
+/// https://redis.io/docs/latest/commands/info/
 class ServerRun {
  public:
-  /// Returns true unless `connection` leads to what the connection before it led to. True, too, if
-  /// the server does not say.
+  /// Returns true unless `connection` leads to the same server and history as the one before it.
+  /// Also returns true if the server reports neither.
   bool may_have_lost_writes(Client& connection);
 
  private:

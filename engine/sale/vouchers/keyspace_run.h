@@ -1,4 +1,4 @@
-// Which run of the keyspace this is, where a run ends with the process: on the embedded engine.
+// The run of a keyspace that ends with its process: on the embedded engine.
 #pragma once
 
 #include <string_view>
@@ -8,9 +8,9 @@
 
 namespace rushgate {
 
-/// Answers the name of the run: a new one each time an engine is opened with its native twin; empty
-/// wherever the text runs (on Redis), whose runs say nothing about the processes that use it. The
-/// one script whose twin differs from its text, on purpose.
+/// Returns the script that names the run. The native implementation returns a new name each time an
+/// engine is opened. The Lua script (on Redis) returns an empty one: a server's runs say nothing
+/// about the processes that use it. Only in this script do the two differ, on purpose.
 const Script& keyspace_run_script();
 NativeScript native_keyspace_run();
 inline constexpr std::string_view kNativeKeyspaceRun = "rushgate.keyspace_run";

@@ -5,8 +5,8 @@
 
 namespace rushgate {
 
-/// The number of the day since 1970-01-01 at a fixed UTC offset, negative before it. As the
-/// admission script counts, which rounds down.
+/// Returns the number of the day since 1970-01-01 at a fixed UTC offset; negative before it. Rounds
+/// down, as the admission script does.
 constexpr std::int64_t sale_day(std::int64_t ms_since_1970, std::int64_t utc_offset_minutes) {
   constexpr std::int64_t kMinuteMs = 60'000;
   constexpr std::int64_t kDayMs = 24 * 60 * kMinuteMs;

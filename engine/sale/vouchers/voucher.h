@@ -11,7 +11,7 @@ using VoucherId = std::int64_t;
 using UserId = std::int64_t;
 using OrderId = std::int64_t;  // positive; ascending per generator (ids/order_ids.h)
 
-/// How much may be bought; 0 means no such limit.
+/// How many pieces may be bought; 0: no such limit.
 struct Limits {
   std::int64_t total = 0;         // over the whole sale, below the stock
   std::int64_t per_user = 1;      // over the whole sale
@@ -21,7 +21,7 @@ struct Limits {
   friend bool operator==(const Limits&, const Limits&) = default;
 };
 
-/// The end of a voucher that never ends: the last millisecond of the year 9999.
+/// The end of a voucher without an end: the last millisecond of the year 9999.
 inline constexpr std::int64_t kNeverEndsMs = 253'402'300'799'999;
 
 struct Voucher {
@@ -40,8 +40,7 @@ struct Voucher {
 /// Returns the fault of `voucher`, with the field's name; empty if it has none.
 std::string find_fault(const Voucher& voucher);
 
-/// One state of a voucher. Versions of a voucher are numbered from 1, in the order in which they
-/// were published.
+/// One state of a voucher. Versions of a voucher are numbered from 1, in the order of publication.
 struct VoucherVersion {
   enum class State : std::uint8_t {
     kPending = 0,  // recorded, not yet known to the keyspace     (durable numbers)
@@ -52,7 +51,7 @@ struct VoucherVersion {
   Voucher voucher = {};
   std::int64_t version = 0;
   State state = State::kPending;
-  std::string reason = {};  // why it was refused
+  std::string reason = {};  // set if it was refused
 };
 
 /// Returns "pending", "applied" or "refused".

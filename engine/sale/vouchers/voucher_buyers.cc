@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kPortion = 1'000;
 
-/// Visits the users of a portion; false if one is no user.
+/// Visits the users of a portion. Returns false if an element is no user.
 bool visit_portion(const Reply& portion, bool is_counted,
                    absl::FunctionRef<void(UserId, std::int64_t)> visit) {
   if (!portion.is_aggregate()) return false;

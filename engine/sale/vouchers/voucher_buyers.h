@@ -1,4 +1,4 @@
-// The buyers of a voucher, as the keyspace has them.
+// The buyers of a voucher in the keyspace.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 
 namespace rushgate {
 
-/// Visits each buyer with the number of orders admitted, in no order and in bounded portions. One
-/// that is a buyer from the beginning to the end is visited at least once. kAborted if the buyers
-/// change from a set to a hash of counts meanwhile, or back.
+/// Visits each buyer with the number of orders admitted, in no order and in bounded portions.
+/// Visits each user that is a buyer during the whole call at least once. kAborted: meanwhile the
+/// buyers were converted from a set to a hash of counts, or back.
 absl::Status for_each_buyer(Client& client, const SaleKeys& keys, VoucherId voucher,
                             absl::FunctionRef<void(UserId user, std::int64_t count)> visit);
 

@@ -3,14 +3,13 @@
 namespace rushgate::voucher_scripts {
 namespace {
 
-// Buyers are a set while nobody may have, or has, more than one; else a hash of counts (`counted`).
-// A limit that goes back to 1 makes it a set again only if every count is 1: a set could not hold
-// what the others bought.
+// Buyers are a set while no user may have, or has, more than one; otherwise a hash of counts
+// (`counted`). When the limit returns to 1, it becomes a set only if every count is 1: a set cannot
+// hold larger counts.
 //
-// A change of the kind is the only thing here that takes longer, and more memory, the more buyers
-// there are: they are read at once, as nothing else can be done in one script, and written in
-// portions that unpack() can take. Hence the bound; a hash may stay one, so only the way to it is
-// refused.
+// Only this conversion takes more time and memory the more buyers there are. One script must read
+// them all at once; it writes them in portions that unpack() can take. Hence the bound. A hash may
+// stay one, so only the conversion to a hash is refused.
 constexpr const char* kApply = R"lua(
 local voucher, stock_key, buyers = KEYS[1], KEYS[2], KEYS[3]
 local version, published = tonumber(ARGV[1]), tonumber(ARGV[2])
@@ -110,8 +109,8 @@ end
 return {0}
 )lua";
 
-// A second rebuild does no harm: its token makes the first one fail. The claim's age decides only
-// how soon the sale goes on, and that two rebuilds do not disturb each other.
+// A second rebuild does no harm: its token makes the first one fail. The claim's age only decides
+// how soon the sale goes on, and keeps two rebuilds from disturbing each other.
 constexpr const char* kBeginRebuild = R"lua(
 local voucher, token, run, abandoned_ms = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3])
 local identity = redis.call('HGET', KEYS[5], 'identity')
