@@ -38,7 +38,7 @@ AuditReport audit_from_json(const Json& json) {
                                .created = voucher.at("created"),
                                .queued = voucher.at("queued"),
                                .dead = voucher.at("dead"),
-                               // Kept by older versions without.
+                               // Older versions wrote no such field.
                                .discarded = voucher.value("discarded", std::int64_t{0})});
   }
   json.at("problems").get_to(report.problems);

@@ -1,4 +1,4 @@
-// An audit's verdict, for people and for programs.
+// An audit's verdict as a table and as JSON.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace rushgate {
 
-/// {"passed", "vouchers": [{"voucher", "published", …}], "problems": [text]}
+/// Returns {"passed", "vouchers": [{"voucher", "published", …}], "problems": [string]}.
 nlohmann::ordered_json to_json(const AuditReport& report);
 AuditReport audit_from_json(const nlohmann::ordered_json& json);
 
-/// A line a voucher, then the verdict and what is wrong.
+/// Returns a line for each voucher, then the verdict and the problems.
 std::string format_audit(const AuditReport& report);
 
 }  // namespace rushgate

@@ -11,7 +11,7 @@ static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may not w
 
 void note(int signal) {
   noted = signal;
-  // Whoever asks twice does not want to wait.
+  // A second signal asks to end at once.
   struct sigaction by_default {};
   by_default.sa_handler = SIG_DFL;
   sigaction(SIGINT, &by_default, nullptr);

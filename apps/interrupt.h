@@ -1,13 +1,12 @@
-// SIGINT and SIGTERM as a question that a loop may ask.
+// Turns SIGINT and SIGTERM into a flag that loops can poll.
 #pragma once
 
 namespace rushgate {
 
-/// From now on the first of them is only noted. The second one ends the process, as it does by
-/// default.
+/// Records the first of these signals from now on. The second one ends the process, as by default.
 void note_interrupts();
 
-/// The signal that came, or 0.
+/// Returns the signal that was received, or 0.
 int interrupt_signal();
 
 }  // namespace rushgate

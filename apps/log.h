@@ -1,4 +1,4 @@
-// The program's log, on stderr.
+// The program's log, written to stderr.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,9 @@ class logger;
 
 namespace rushgate {
 
-/// Warnings and errors; with `verbose` all there is. On a terminal it waits as everybody does, else
-/// for nobody: what a pipe has no room for is left out, and counted in the next line that has room.
+/// Returns a logger for warnings and errors, or for everything with `verbose`. It blocks only on a
+/// terminal. Elsewhere, lines that do not fit into the pipe are dropped, and the next line reports
+/// how many.
 std::shared_ptr<spdlog::logger> make_logger(bool verbose);
 
 }  // namespace rushgate

@@ -1,4 +1,4 @@
-// How far a long command is: a bar on a terminal, a line now and then elsewhere.
+// The progress of a long command: a bar on a terminal, otherwise a line now and then.
 #pragma once
 
 #include <chrono>
@@ -13,20 +13,20 @@ namespace rushgate {
 class ProgressBar {
  public:
   ProgressBar();
-  /// clear()s.
+  /// Calls clear().
   ~ProgressBar();
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  /// May be called as often as one likes. `text` is called only when something is written.
+  /// Updates the display. Calls may be frequent: `text` is called only before a write.
   void show(std::size_t done, std::size_t total, absl::FunctionRef<std::string()> text);
-  /// Removes the bar, before something else is written.
+  /// Removes the bar. Call it before writing anything else.
   void clear();
 
-  /// `[####----]  50%  <text>`, at most `width` characters.
+  /// Returns `[####----]  50%  <text>`, at most `width` characters long.
   static std::string bar(std::size_t done, std::size_t total, const std::string& text,
                          std::size_t width);
-  /// ` 50%  <text>`.
+  /// Returns ` 50%  <text>`.
   static std::string line(std::size_t done, std::size_t total, const std::string& text);
 
  private:

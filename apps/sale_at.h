@@ -1,4 +1,4 @@
-// A sale as the command line names it.
+// Opens a sale from its command-line arguments.
 #pragma once
 
 #include <filesystem>
@@ -17,10 +17,10 @@ class logger;
 namespace rushgate {
 
 struct SaleArguments {
-  std::filesystem::path dir;                // not used with kMemory
-  bool create = false;                      // what is missing of the sale
+  std::filesystem::path dir;                // unused with kMemory
+  bool create = false;                      // create missing parts of the sale
   Durability durability = Durability::kOs;  // of a keyspace in dir
-  std::string keyspace_url;                 // if not empty: the place of the keyspace
+  std::string keyspace_url;                 // empty: the keyspace is in `dir`
   int workers = 1;
   bool trim = true;                        // WorkerOptions::trim
   bool adopt = false;                      // SaleOptions::adopt

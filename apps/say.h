@@ -1,4 +1,4 @@
-// What the program says beside its results.
+// Messages of the program other than its results.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace rushgate {
 
-/// On stderr, as it is. Whoever closed that does not want to know: it is no error.
+/// Writes a message to stderr. Errors are ignored: stderr may be closed.
 void say_text(const std::string& text);
 
 template <class... Args>

@@ -1,4 +1,4 @@
-// Numbers and columns for people.
+// Formats numbers and columns for people.
 #pragma once
 
 #include <cstdint>
@@ -7,16 +7,16 @@
 
 namespace rushgate {
 
-/// 1234567 as 1,234,567.
+/// Returns 1234567 as 1,234,567.
 std::string grouped(std::int64_t number);
 
-/// Lines of cells in columns as wide as their widest cell.
+/// Lines of cells, in columns as wide as their widest cell.
 class TextTable {
  public:
-  /// One letter a column: `l`eft or `r`ight.
+  /// `alignment` has one letter per column: `l`eft or `r`ight.
   explicit TextTable(std::string alignment) : alignment_(std::move(alignment)) {}
 
-  /// As many cells as columns. Each character is taken to be one byte wide.
+  /// Adds a line with one cell per column. Assumes that each character is one byte wide.
   void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
 
   [[nodiscard]] bool empty() const { return rows_.empty(); }

@@ -1,4 +1,4 @@
-// What several subcommands share: options, and how they speak.
+// Options and error reports that several subcommands share.
 #pragma once
 
 #include <cstdint>
@@ -18,41 +18,41 @@ class Validator;
 
 namespace rushgate {
 
-/// A subcommand, with what every --help ends with.
+/// Adds a subcommand. Its --help ends with the exit codes.
 CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& description);
 
-/// `--dir` and `--keyspace`, for commands that look at a sale that is there.
+/// Adds `--dir` and `--keyspace`, for commands that read an existing sale.
 void add_sale_options(CLI::App& command, SaleArguments& options);
 
-/// `--durability`.
+/// Adds `--durability`.
 void add_durability_option(CLI::App& command, Durability& durability);
 
-/// Checks of an option's value. A decimal number, as people write it (not 0x10, 010 or nothing).
+/// Checks that the value of an option is a number in plain decimal notation (not 0x10, 010 or
+/// empty).
 CLI::Validator number_from(std::uint64_t low, std::uint64_t high);
-/// Something: an empty variable of a shell would else ask for what nobody wants.
+/// Checks that the value is not empty, as an unset shell variable would make it.
 CLI::Validator not_empty();
 
-/// `--no-trim`, for commands that run workers.
+/// Adds `--no-trim`, for commands that run workers.
 void add_worker_options(CLI::App& command, SaleArguments& options);
 
-/// `--durability`, `--workers`, `--no-trim` and `--adopt`, for commands that sell.
+/// Adds `--durability`, `--workers`, `--no-trim` and `--adopt`, for commands that sell.
 void add_selling_options(CLI::App& command, SaleArguments& options);
 
 /// Refuses `--durability` together with `--keyspace`.
 void check_durability(const SaleArguments& options, const CLI::App& command);
 
-/// Says on stderr what went wrong, and gives the exit code.
+/// Prints the error to stderr and returns the exit code.
 int fail(const absl::Status& status);
 
-/// The orders of a sale: all of them or, while another process holds the sale, those that it has
-/// stored.
+/// The orders of a sale. While another process holds the sale, only the stored ones.
 struct OrderSource {
-  std::unique_ptr<FlashSale> sale;     // null while another process holds it
-  std::unique_ptr<OrderStore> stored;  // then
+  std::unique_ptr<FlashSale> sale;     // null while another process holds the sale
+  std::unique_ptr<OrderStore> stored;  // null otherwise
 
   OrderStore& orders() const { return sale ? sale->orders() : *stored; }
 };
-/// Says on stderr if it is only those that are stored.
+/// Opens the orders. Prints a notice to stderr if only stored orders can be read.
 absl::StatusOr<OrderSource> open_order_source(const SaleArguments& options);
 
 }  // namespace rushgate

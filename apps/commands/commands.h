@@ -1,4 +1,4 @@
-// The subcommands of rushgate: each a function that adds itself to the command line.
+// The subcommands of rushgate. Each function adds one to the command line.
 #pragma once
 
 #include <functional>
@@ -13,12 +13,12 @@ class logger;
 
 namespace rushgate {
 
-/// What the command line asked for.
+/// The parsed command line.
 struct Invocation {
   using Run = std::function<int(const std::shared_ptr<spdlog::logger>&)>;
 
   bool verbose = false;
-  Run run;  // the subcommand: gives the exit code
+  Run run;  // runs the subcommand and returns the exit code
 };
 
 void add_replay(CLI::App& app, Invocation& invocation);

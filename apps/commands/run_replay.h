@@ -1,4 +1,4 @@
-// A replay from its files to its table: what `replay` and `demo` do.
+// A whole replay, from its input files to its table. Used by `replay` and `demo`.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct ReplayArguments {
   bool json = false;
 };
 
-/// Prints the table; gives the exit code.
+/// Prints the table. Returns the exit code.
 int run_replay(const ReplayArguments& arguments);
 
 }  // namespace rushgate

@@ -1,4 +1,4 @@
-// The results of a comparison as pictures (SVG).
+// Charts (SVG) of a comparison's results.
 #pragma once
 
 #include <filesystem>
@@ -10,14 +10,15 @@
 
 namespace rushgate::comparison {
 
-/// Returns a bar for each strategy, as long as the logarithm of its rate. Unsafe ones have another
-/// colour.
+/// Returns a bar for each strategy. Its length is the logarithm of the rate. Unsafe strategies have
+/// another colour.
 std::string rate_chart(const std::vector<StrategyResult>& results);
 
 /// Returns a bar for each fault, compared with the stock.
 std::string fault_chart(const ComparisonOptions& options, const StrategyResult& result);
 
-/// Writes `rates.svg`, and `<letter>.svg` for each strategy, into `dir`, which is made if it is missing.
+/// Writes `rates.svg` and a `<letter>.svg` for each strategy into `dir`. Creates `dir` if
+/// necessary.
 absl::Status write_charts(const std::filesystem::path& dir, const ComparisonOptions& options,
                           const std::vector<StrategyResult>& results);
 

@@ -28,7 +28,7 @@ Pipe open_pipe() {
   return {.read = ends[0], .write = ends[1]};
 }
 
-/// In the child: becomes the program, or ends. Its stderr is the caller's.
+/// Replaces the child process by the program, or ends it. The child inherits stderr.
 [[noreturn]] void become(int input, int output) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   dup2(input, STDIN_FILENO);
@@ -64,7 +64,7 @@ Child::~Child() {
 
 void Child::write_line(std::string line) const {
   line += '\n';
-  // A child that has ended already is found out by wait().
+  // wait() reports a child that has ended already.
   [[maybe_unused]] const ssize_t written = ::write(input_, line.data(), line.size());
 }
 

@@ -1,4 +1,4 @@
-// A child process of the comparison: this program itself.
+// A child process of the comparison, running this same program.
 #pragma once
 
 #include <sys/types.h>
@@ -13,8 +13,8 @@ namespace rushgate::comparison {
 /// The option that makes the program a child: see run_job.h.
 inline constexpr char kChildOption[] = "--child";
 
-/// It ends, by SIGKILL, with this object at the latest. Throws std::system_error if there can be
-/// none.
+/// A running child. The destructor ends it by SIGKILL. Throws std::system_error if it cannot be
+/// started.
 class Child {
  public:
   explicit Child(const Job& job);
@@ -22,24 +22,24 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  /// Lets it begin to sell.
+  /// Lets the child begin to sell.
   void begin() { write_line("begin"); }
   void kill() const;
 
-  /// Readable when there is output, or its end.
+  /// Returns a descriptor that is readable when there is output, or at its end.
   [[nodiscard]] int output() const { return output_; }
-  /// Waits for output and gives it to `handle` by lines. Returns false at its end.
+  /// Waits for output and passes it to `handle` line by line. Returns false at its end.
   bool read(absl::FunctionRef<void(const std::string& line)> handle);
-  /// Waits until it has ended. Returns true if it ended with success.
+  /// Waits until the child has ended. Returns true if it ended with success.
   bool wait();
 
  private:
   void write_line(std::string line) const;
 
-  pid_t pid_ = -1;  // -1: it was waited for
+  pid_t pid_ = -1;  // -1: waited for already
   int input_ = -1;
   int output_ = -1;
-  std::string unfinished_;  // the beginning of a line
+  std::string unfinished_;  // the beginning of an incomplete line
 };
 
 }  // namespace rushgate::comparison

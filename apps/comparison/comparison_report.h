@@ -1,4 +1,4 @@
-// What a comparison came to: the table and its JSON.
+// A comparison's results as a table and as JSON.
 #pragma once
 
 #include <array>
@@ -12,12 +12,12 @@
 
 namespace rushgate::comparison {
 
-/// In the order of the table's columns.
+/// The faults in the order of the table's columns.
 inline constexpr std::array kFaults = {strategies::Fault::kOversold, strategies::Fault::kDoubled,
                                        strategies::Fault::kTurnedAway, strategies::Fault::kLost,
                                        strategies::Fault::kLeftBehind};
 
-/// "oversold", "doubled", …: as in the table, with "_" for a blank.
+/// Returns "oversold", "doubled", …: as in the table, with "_" for a space.
 std::string_view fault_name(strategies::Fault fault);
 
 nlohmann::ordered_json to_json(const ComparisonOptions& options,

@@ -1,9 +1,10 @@
-// The child process of the comparison: a shop that sells by one strategy.
+// The child process of the comparison: a shop that uses one strategy.
 #pragma once
 
 namespace rushgate::comparison {
 
-/// Reads a job from stdin, does it, and reports on stdout (job.h). Throws what the strategy throws.
+/// Reads a job from stdin, runs it, and reports on stdout (job.h). Exceptions of the strategy
+/// propagate.
 void run_job();
 
 }  // namespace rushgate::comparison

@@ -10,7 +10,7 @@ namespace rushgate::comparison {
 std::vector<UserId> make_clicks(std::int64_t users, std::uint64_t seed) {
   std::vector<UserId> order(static_cast<std::size_t>(users));
   std::iota(order.begin(), order.end(), UserId{1});
-  // Not std::shuffle: it differs between libraries.
+  // std::shuffle differs between libraries.
   std::mt19937_64 random(seed);
   for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
   std::vector<UserId> clicks;

@@ -1,4 +1,4 @@
-// The rush that each strategy gets.
+// The rush that every strategy gets.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace rushgate::comparison {
 
-/// Each of the users 1 to `users` clicks twice. Returns the user of each click, in order: the users
-/// are shuffled by `seed`, and both clicks of a user follow each other.
+/// Returns the user of each click, in order. Each of the users 1 to `users` clicks twice, one click
+/// after the other. `seed` shuffles the users.
 std::vector<UserId> make_clicks(std::int64_t users, std::uint64_t seed);
 
 }  // namespace rushgate::comparison

@@ -1,4 +1,4 @@
-// Counts that several processes share.
+// Counters that several processes share.
 #pragma once
 
 #include <atomic>
@@ -8,12 +8,12 @@
 
 namespace rushgate::comparison {
 
-/// Throws std::system_error if there is no such memory.
+/// Owns a mapping. Throws std::system_error if the memory is unavailable.
 class SharedMemory {
  public:
-  /// Makes room for `counts` zeros. Child processes inherit the descriptor.
+  /// Allocates `counts` counters, all zero. Child processes inherit the descriptor.
   explicit SharedMemory(std::size_t counts);
-  /// Maps memory that the parent process has made.
+  /// Maps memory that the parent process has allocated.
   SharedMemory(int inherited_fd, std::size_t counts);
   ~SharedMemory();
   SharedMemory(const SharedMemory&) = delete;

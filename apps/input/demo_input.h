@@ -1,4 +1,4 @@
-// The demo's input: a rush on three vouchers, made up from a seed.
+// The input of the demo: a rush on three vouchers, generated from a seed.
 #pragma once
 
 #include <cstddef>
@@ -17,17 +17,17 @@ struct DemoOptions {
   std::uint64_t seed = 1;
   std::size_t requests = 200'000;
   std::int64_t users = 50'000;
-  std::int64_t seconds = 10;  // over which the requests come, fewer and fewer of them
+  std::int64_t seconds = 10;  // the length of the rush; requests become fewer and fewer
 
   friend bool operator==(const DemoOptions&, const DemoOptions&) = default;
 };
 
-/// The requests as a CSV file: every user at least once, many again, and a few robots that hammer.
-/// The same text for the same options, everywhere. There must be at least as many requests as
-/// users, and users as robots.
+/// Returns the requests as a CSV file. Each user appears at least once, many appear again, and a
+/// few robots hammer. Equal options give an equal file on every machine. Requires users <=
+/// requests, and robots <= users.
 std::string demo_requests(const DemoOptions& options);
 
-/// Stocks of 1,000, 5,000 and 20; the third begins `late_ms` after now.
+/// Returns vouchers with stocks of 1,000, 5,000 and 20. The third begins `late_ms` after now.
 std::vector<Voucher> demo_vouchers(std::int64_t now_ms, std::int64_t late_ms);
 
 struct DemoFiles {
@@ -36,8 +36,8 @@ struct DemoFiles {
   bool reused = false;
 };
 
-/// Writes both files into `dir`, unless they are there already. kInvalidArgument: they are, and
-/// were made from other options.
+/// Writes both files into `dir` unless they exist. Returns kInvalidArgument if existing files were
+/// generated from other options.
 absl::StatusOr<DemoFiles> write_demo(const std::filesystem::path& dir, const DemoOptions& options,
                                      std::int64_t now_ms, std::int64_t late_ms);
 

@@ -10,13 +10,13 @@
 
 namespace rushgate {
 
-/// kNotFound or kInvalidArgument, naming the file, if it cannot be read.
+/// Returns the contents. An error is kNotFound or kInvalidArgument, and names the file.
 absl::StatusOr<std::string> read_file(const std::filesystem::path& file);
 
-/// All of it or nothing, and on the disk when it returns.
+/// Writes the whole file or nothing. It is on disk when the call returns.
 absl::Status write_file(const std::filesystem::path& file, std::string_view text);
 
-/// Tells one file's bytes from another's: 32 hexadecimal digits (XXH3, 128 bits).
+/// Returns a hash that identifies the contents: 32 hexadecimal digits (XXH3, 128 bits).
 std::string content_hash(std::string_view text);
 
 }  // namespace rushgate

@@ -33,7 +33,7 @@ std::string_view strip(std::string_view text) {
   return text.substr(0, text.find_last_not_of(kBlanks) + 1);
 }
 
-/// Without blanks around it, nor the quotes that some programs put around everything.
+/// Returns the field without spaces around it, and without the quotes that some programs add.
 std::string_view bare(std::string_view field) {
   field = strip(field);
   if (field.size() >= 2 && field.front() == '"' && field.back() == '"') {
@@ -42,7 +42,7 @@ std::string_view bare(std::string_view field) {
   return field;
 }
 
-/// What is wrong with the number of fields, or nothing.
+/// Splits a line. Returns the error if the number of fields is wrong.
 std::optional<std::string> split(std::string_view line, Fields& fields) {
   std::size_t count = 0;
   while (true) {
@@ -63,7 +63,7 @@ bool is_header(const Fields& fields) {
   });
 }
 
-/// What is wrong with a first line that holds no number, or nothing.
+/// Returns the error in a first line that holds no number, if there is one.
 std::optional<std::string> check_header(const Fields& fields) {
   for (std::size_t i = 0; i < fields.size(); ++i) {
     if (fields[i] == kColumns[i]) continue;
@@ -73,7 +73,7 @@ std::optional<std::string> check_header(const Fields& fields) {
   return std::nullopt;
 }
 
-/// What is wrong with the values, or nothing.
+/// Returns the error in the values, if there is one.
 std::optional<std::string> read_row(const Fields& fields, RequestRow& row) {
   const std::array<std::int64_t*, kColumns.size()> values = {&row.at_ms, &row.user, &row.voucher};
   for (std::size_t i = 0; i < fields.size(); ++i) {

@@ -15,7 +15,7 @@ struct RequestRow {
   std::int64_t at_ms = 0;  // after the start
   UserId user = 0;
   VoucherId voucher = 0;
-  std::size_t line = 0;  // where it stands in the file, from 1: its identity there
+  std::size_t line = 0;  // line number in the file, from 1; it identifies the row
 
   friend bool operator==(const RequestRow&, const RequestRow&) = default;
 };
@@ -26,12 +26,12 @@ struct BadLine {
 };
 
 struct ParsedRequests {
-  std::vector<RequestRow> rows;  // in order of at_ms; those of the same moment as in the file
-  std::vector<BadLine> bad;      // the first of them, not all …
+  std::vector<RequestRow> rows;  // ordered by at_ms, equal times as in the file
+  std::vector<BadLine> bad;      // the first bad lines …
   std::size_t bad_count = 0;     // … of this many
 };
 
-/// A first line of names is passed over, and so are empty lines.
+/// Parses the file. Skips empty lines and a first line of column names.
 ParsedRequests parse_requests(std::string_view text);
 
 }  // namespace rushgate

@@ -1,4 +1,4 @@
-// When the workers stored something last.
+// The time at which the workers last stored an order.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,7 @@
 
 namespace rushgate {
 
-/// The time of the last stored order, as precise as the calls of look() are frequent.
+/// The time of the last stored order. Its precision is the interval between calls of look().
 class LastStored {
  public:
   using Clock = std::chrono::steady_clock;
@@ -23,7 +23,7 @@ class LastStored {
     when_ = Clock::now();
   }
 
-  /// Nothing if none was.
+  /// Returns nothing if no order was stored.
   [[nodiscard]] std::optional<Clock::time_point> when() const { return when_; }
 
  private:

@@ -11,7 +11,7 @@ namespace rushgate {
 absl::StatusOr<OrderCheck> check_orders(std::span<const AcceptedRow> accepted, OrderStore& orders,
                                         std::span<const DeadLetter> dead_letters) {
   OrderCheck check;
-  absl::flat_hash_map<OrderId, std::size_t> open;  // the lines whose orders are yet to be found
+  absl::flat_hash_map<OrderId, std::size_t> open;  // lines whose orders are not found yet
   for (const AcceptedRow& row : accepted) {
     const auto [known, is_new] = open.emplace(row.order, row.line);
     if (!is_new) {

@@ -1,4 +1,4 @@
-// Is every accepted row an order, and a different one?
+// Checks that every accepted row has an order of its own.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,11 @@ namespace rushgate {
 struct OrderCheck {
   std::size_t created = 0;
   std::size_t dead = 0;
-  std::vector<std::string> problems;  // each names the line
+  std::vector<std::string> problems;  // each names its line
 };
 
-/// To be asked when nothing is queued: an accepted row that is nowhere is lost.
+/// Compares the rows with both stores. Requires an empty queue: an accepted row without an order is
+/// lost.
 absl::StatusOr<OrderCheck> check_orders(std::span<const AcceptedRow> accepted, OrderStore& orders,
                                         std::span<const DeadLetter> dead_letters);
 

@@ -1,4 +1,4 @@
-// A thread that works in the background of a strategy.
+// The background thread of a strategy.
 #pragma once
 
 #include <atomic>
@@ -9,7 +9,7 @@
 
 namespace rushgate::strategies {
 
-/// Runs `work` until it returns. Not thread-safe.
+/// Runs `work` on a thread until it returns. Not thread-safe.
 class Background {
  public:
   Background() = default;
@@ -27,10 +27,10 @@ class Background {
     });
   }
 
-  /// Returns true if `work` shall return when it finds nothing more to do. For `work`.
+  /// Returns true if `work` must return as soon as it finds nothing to do. Called by `work`.
   [[nodiscard]] bool is_stopping() const { return is_stopping_; }
 
-  /// Waits until `work` has returned. Throws what it threw.
+  /// Waits until `work` has returned. Rethrows its exception.
   void stop() {
     join();
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));

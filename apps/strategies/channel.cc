@@ -1,7 +1,7 @@
 // (l) The script publishes the order on a channel, and the worker subscribes to it.
 //
-// A channel keeps nothing. Messages that are published while the worker restarts reach no one, and
-// those that a killed worker had received are gone.
+// A channel stores nothing. Messages published while the worker restarts reach no subscriber.
+// Messages that a killed worker had received are gone.
 #include <algorithm>
 
 #include "apps/strategies/queue_strategy.h"

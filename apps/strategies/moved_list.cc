@@ -1,7 +1,7 @@
-// (k2) The worker moves the order to a second list (LMOVE), and removes it there when it is stored.
+// (k2) The worker moves the order to a second list (LMOVE), and removes it there once it is stored.
 //
-// A worker that starts again first puts back what its second list has. An order may be stored twice, so
-// it has an id, and the second time changes nothing.
+// A restarted worker first moves the contents of its second list back. An order may be stored
+// twice. It has an id, so the second insert changes nothing.
 #include "apps/strategies/queue_strategy.h"
 #include "apps/strategies/strategies.h"
 #include "engine/recipes/queues/list_queue.h"

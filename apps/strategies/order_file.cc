@@ -10,7 +10,7 @@ constexpr int kPatienceMs = 60'000;
 OrderFile::OrderFile(const std::filesystem::path& dir)
     : database_(in(dir).string(),
                 SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX, kPatienceMs) {
-  // As the sale's own database: a commit is on the disk when it returns.
+  // The same as the sale's own database: a commit is on disk when it returns.
   database_.exec("PRAGMA journal_mode = WAL");
   database_.exec("PRAGMA synchronous = FULL");
 }

@@ -1,4 +1,4 @@
-// The SQLite file of one strategy: a table with the voucher, and one with the orders.
+// The SQLite file of one strategy: a table for the voucher, and one for the orders.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +17,18 @@
 
 namespace rushgate::strategies {
 
-/// One connection, for one thread. Statements are written as SQL and are prepared once. A writer
-/// waits for the lock of another connection, however long it takes. Errors are SQLite::Exception.
+/// One connection, for one thread. Statements are given as SQL and prepared once. A writer waits
+/// for another connection's lock without limit. Errors are SQLite::Exception.
 ///
 /// The tables are `voucher` (stock, version), one row, and `orders` (id, user_id). No unique index
-/// forbids a second order of a user: a fault of a strategy shall be seen.
+/// forbids a second order of a user, so that a strategy's fault shows.
 class OrderFile {
  public:
   static std::filesystem::path in(const std::filesystem::path& dir) { return dir / "orders.db"; }
 
   explicit OrderFile(const std::filesystem::path& dir);
 
-  /// Creates the tables, with a voucher of this stock.
+  /// Creates the tables and a voucher with this stock.
   void create(std::int64_t stock);
 
   /// Returns the first column of the first row, if there is one.
@@ -47,8 +47,8 @@ class OrderFile {
     return use.statement.exec();
   }
 
-  /// Takes the lock of the database at once: no other connection writes until commit() or the end
-  /// of the object, which rolls back.
+  /// Locks the database at once. Other connections cannot write until commit(). The destructor
+  /// rolls back.
   [[nodiscard]] SQLite::Transaction transaction() {
     return SQLite::Transaction(database_, SQLite::TransactionBehavior::IMMEDIATE);
   }
@@ -60,13 +60,13 @@ class OrderFile {
   }
   [[nodiscard]] std::int64_t stock() { return *number("SELECT stock FROM voucher"); }
   void insert_order(UserId user) { change("INSERT INTO orders (user_id) VALUES (?)", user); }
-  /// Does nothing if the order is there: the same message may come twice.
+  /// Does nothing if the order exists: a message may be delivered twice.
   void insert_order(OrderId id, UserId user) {
     change("INSERT OR IGNORE INTO orders (id, user_id) VALUES (?, ?)", id, user);
   }
 
  private:
-  /// A statement in use. Its reading ends with this: it would keep a snapshot open.
+  /// A statement in use. The destructor resets it: an open read would keep a snapshot.
   struct Use {
     Use(OrderFile& file, std::string_view sql) : statement(file.prepared(sql)) {}
     ~Use() { statement.tryReset(); }
@@ -87,7 +87,7 @@ class OrderFile {
   std::map<std::string, SQLite::Statement, std::less<>> statements_;
 };
 
-/// What the orders of a file come to. It may be that of the sale, too (docs/format.md).
+/// Totals of the orders in a file. The file may also be the sale's (docs/format.md).
 struct OrderCounts {
   std::int64_t orders = 0;
   std::map<UserId, std::int64_t> by_user;

@@ -1,7 +1,8 @@
-// (k1) The script appends the order to a list in the keyspace. The worker pops it (BRPOP), then stores it.
+// (k1) The script appends the order to a list in the keyspace. The worker pops it (BRPOP), then
+// stores it.
 //
-// The list outlives the process. But an order that was popped and is not stored yet is nowhere: a kill
-// between the two loses it.
+// The list outlives the process. But an order that is popped and not yet stored is in neither
+// place. A kill at this moment loses it.
 #include "apps/strategies/queue_strategy.h"
 #include "apps/strategies/strategies.h"
 #include "engine/recipes/queues/unsafe_list_queue.h"

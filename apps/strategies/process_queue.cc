@@ -1,8 +1,8 @@
-// (j) An atomic script decides. The order goes to a queue in the memory of the process, and a worker
-// stores it later.
+// (j) An atomic script decides. The order goes to a queue in the memory of the process, and a
+// worker stores it later.
 //
-// Nothing is oversold or doubled any more, and no click waits for the disk. But the queue dies with the
-// process: the users were told "accepted", their stock is gone, and their orders are never made.
+// Nothing is oversold or doubled any more, and no click waits for the disk. But the queue dies with
+// the process. Users have read "accepted" and their stock is gone, but they never get an order.
 #include "apps/strategies/queue_strategy.h"
 #include "apps/strategies/strategies.h"
 #include "engine/recipes/queues/in_process_queue.h"

@@ -6,9 +6,9 @@
 namespace rushgate::strategies {
 namespace {
 
-/// How long a click waits for something that certainly happens.
+/// The longest wait for an event that is certain.
 constexpr std::int64_t kPatienceMs = 30'000;
-/// How long it waits in vain, and how often: a few times are proof enough.
+/// The wait for an event that cannot happen, and how often. A few times are proof enough.
 constexpr std::int64_t kVainPatienceMs = 200;
 constexpr std::uint32_t kInVainMax = 4;
 
@@ -16,7 +16,7 @@ constexpr std::int64_t kLeaseMs = 10'000;
 constexpr std::int64_t kShortLeaseMs = 3'000;  // many times kVainPatienceMs
 constexpr std::int64_t kLongerThanLeaseMs = kShortLeaseMs + 500;
 
-/// Returns false if `is_true` is still false after so long.
+/// Waits for at most `patience_ms`. Returns false if `is_true` is still false then.
 bool wait_until(std::int64_t patience_ms, absl::FunctionRef<bool()> is_true) {
   using SteadyClock = std::chrono::steady_clock;
   constexpr std::chrono::microseconds kLook{100};
@@ -120,7 +120,7 @@ void Schedule::meet(std::atomic<std::uint32_t>& arrived, std::int64_t vain_patie
   if (shared_.in_vain() >= (is_about_locks() ? 1 : kInVainMax)) return;
   {
     const std::lock_guard lock(mutex_);
-    is_open_ = true;  // so that there can be a second click
+    is_open_ = true;  // lets a second click begin
   }
   changed_.notify_all();
   ++arrived;
@@ -166,7 +166,7 @@ void Schedule::stay_away(absl::FunctionRef<bool()> is_over) {
   wait_until(kPatienceMs, [&] { return accepted_ >= away_to_ || is_over(); });
 }
 
-/// Clicks are faster than a worker restarts: they wait until it has left, and until it has come back.
+/// Blocks while the worker leaves or comes back: clicks are faster than its restart.
 void Schedule::keep_pace() {
   if (away_to_ == 0) return;
   if (accepted_ >= away_from_) wait_until(kPatienceMs, [&] { return has_left_.load(); });

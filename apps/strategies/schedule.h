@@ -1,4 +1,4 @@
-// The order of events that brings a strategy's fault out, where chance would be too rare.
+// Forces the order of events that exposes a strategy's fault. By chance it would be too rare.
 #pragma once
 
 #include <atomic>
@@ -15,24 +15,24 @@
 namespace rushgate::strategies {
 
 enum class ScheduleKind : std::uint8_t {
-  kFree,            // nothing is forced
+  kFree,            // forces nothing
   kLastPiece,       // two clicks read that one piece is left
   kClicksMeet,      // both clicks of a user read before either writes
-  kTwoProcesses,    // as kClicksMeet, in two processes that share the database
-  kReleaseLate,     // a lock is released after its lease
+  kTwoProcesses,    // like kClicksMeet, in two processes that share the database
+  kReleaseLate,     // a lock is released after its lease expired
   kHoldLong,        // work under a lock takes longer than the lease
   kWorkerRestarts,  // the worker is away while orders are admitted
-  kWorkerLate,      // the worker first starts when orders were admitted
+  kWorkerLate,      // the worker starts for the first time after orders were admitted
 };
 
-/// "free", "clicks-meet", …: for JSON.
+/// Returns "free", "clicks-meet", …: used in the JSON.
 std::string_view schedule_name(ScheduleKind kind);
-/// Returns what the schedule forces, in plain words.
+/// Returns a description of the schedule in plain words.
 std::string_view schedule_text(ScheduleKind kind);
-/// Returns in how many processes the shop runs.
+/// Returns the number of processes of the shop.
 int processes_of(ScheduleKind kind);
 
-/// Counts in memory that the processes of one rush share; all zeros at first.
+/// Counters that the processes of one rush share. All start at zero.
 struct SharedCounts {
   static constexpr std::size_t kBeforeUsers = 3;
   static std::size_t size(std::int64_t users) {
@@ -41,32 +41,32 @@ struct SharedCounts {
 
   std::span<std::atomic<std::uint32_t>> counts = {};  // size(users); empty: nothing is forced
 
-  /// Meetings to which the second click did not come.
+  /// Returns the number of meetings that the second click missed.
   [[nodiscard]] std::atomic<std::uint32_t>& in_vain() const { return counts[0]; }
-  /// Meetings to which it came.
+  /// Returns the number of meetings that the second click reached.
   [[nodiscard]] std::atomic<std::uint32_t>& met() const { return counts[1]; }
-  /// Clicks of any user that have read.
+  /// Returns the number of clicks, of any user, that have read.
   [[nodiscard]] std::atomic<std::uint32_t>& arrived() const { return counts[2]; }
-  /// Clicks of a user that have read.
+  /// Returns the number of this user's clicks that have read.
   [[nodiscard]] std::atomic<std::uint32_t>& arrived(UserId user) const {
     return counts[kBeforeUsers + static_cast<std::size_t>(user) - 1];
   }
 };
 
-/// A strategy reports to it where it is, so that a schedule can stop it there. Thread-safe.
+/// A strategy reports its position here, so that a schedule can pause it. Thread-safe.
 class Schedule {
  public:
   struct Options {
     ScheduleKind kind = ScheduleKind::kFree;
-    /// The strategy cannot prevent what is forced. So the schedule waits for it, however slow the
-    /// machine is. Otherwise it waits for a short time, in vain.
+    /// The strategy cannot prevent the forced event. The schedule waits for it on a slow machine
+    /// too. If false, the wait is short and in vain.
     bool will_happen = false;
     std::int64_t stock = 0;
-    /// The process will be killed when so many purchases were accepted. 0: it will not.
+    /// The process will be killed after this many accepted purchases. 0: never.
     std::int64_t kill_after = 0;
-    /// It will be killed at half_stored(), not at half_done().
+    /// The kill comes at half_stored() instead of half_done().
     bool kill_late = false;
-    /// Called by a thread that shall not go on: the process is to be killed now.
+    /// Blocks a thread that must stop: the process is about to be killed.
     void (*wait_for_kill)() = nullptr;
   };
 
@@ -76,32 +76,32 @@ class Schedule {
 
   // ---- For strategies ----
 
-  /// The click has read the stock and the user's orders, and has changed nothing.
+  /// Reports that the click has read the stock and the user's orders, and has changed nothing.
   void between_read_and_write(UserId user, std::int64_t stock);
-  /// A kill would do the most harm here: one of two changes is made, or a message is in no queue and
-  /// in no table.
+  /// Reports the worst moment for a kill. One of two changes is made, or a message is in no queue
+  /// and no table.
   void half_done();
-  /// A message is in a table, and its queue does not know it yet: it will be delivered once more.
+  /// Reports that a message is in a table but not acknowledged. It will be delivered again.
   void half_stored();
-  /// The work under a lock is done, and the lock is still held.
+  /// Reports that the work under a lock is done, and the lock still held.
   void before_release();
   /// Returns the lease of locks.
   [[nodiscard]] std::int64_t lease_ms() const;
 
   // ---- For the workers of strategies ----
 
-  /// Returns true if the worker shall not start at once, but stay_away() first.
+  /// Returns true if the worker must call stay_away() before it starts.
   [[nodiscard]] bool is_worker_late() const { return options_.kind == ScheduleKind::kWorkerLate; }
-  /// Returns true, once, if the worker shall stop now, and stay_away().
+  /// Returns true, once, if the worker must stop now and call stay_away().
   bool shall_worker_leave();
-  /// Returns when the worker shall start again, or when `is_over` returns true.
+  /// Returns when the worker must start again, or when `is_over` returns true.
   void stay_away(absl::FunctionRef<bool()> is_over);
-  /// The worker works again.
+  /// Reports that the worker runs again.
   void come_back() { has_come_back_ = true; }
 
   // ---- For the rush ----
 
-  /// Around each click.
+  /// Surrounds each click.
   void begin_click();
   void end_click();
   void note_accepted() { ++accepted_; }
@@ -115,10 +115,10 @@ class Schedule {
   const Options options_;
   const SharedCounts shared_;
   std::atomic<std::int64_t> accepted_{0};
-  std::atomic<int> waiting_{0};  // clicks that wait for another
+  std::atomic<int> waiting_{0};  // clicks waiting for another one
   std::atomic<bool> is_release_late_{false};
 
-  // The worker is away from the first count of accepted purchases to the second.
+  // The worker is away between these two counts of accepted purchases.
   std::int64_t away_from_ = 0;
   std::int64_t away_to_ = 0;
   std::atomic<bool> has_left_{false};
@@ -127,7 +127,7 @@ class Schedule {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool is_busy_ = false;  // guarded by mutex_: a click is between begin_click() and end_click()
-  bool is_open_ = false;  // guarded by mutex_: clicks need not wait for each other any more
+  bool is_open_ = false;  // guarded by mutex_: clicks need not wait for each other
 };
 
 }  // namespace rushgate::strategies

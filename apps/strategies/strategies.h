@@ -1,5 +1,4 @@
-// The classic ways to sell a voucher, in the order in which the field found them. Each is a file of
-// its own: <name>.cc.
+// The classic ways to sell a voucher, in historical order. Each has its own file: <name>.cc.
 #pragma once
 
 #include <string_view>
@@ -26,9 +25,9 @@ StrategyKind stream_from_now();     // m
 StrategyKind stream_group();        // n
 StrategyKind rushgate_sale();       // o
 
-/// All of them, in this order.
+/// Returns all of them, in this order.
 const std::vector<StrategyKind>& all_strategies();
-/// Returns null if there is none of this letter.
+/// Returns null if no strategy has this letter.
 const StrategyKind* find_strategy(std::string_view letter);
 
 }  // namespace rushgate::strategies

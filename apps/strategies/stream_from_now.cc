@@ -1,7 +1,8 @@
 // (m) The script appends the order to a stream. The worker creates its group at `$`: from now on.
 //
-// A stream keeps its entries, and a group keeps what a killed worker had not acknowledged. But orders that
-// were admitted before the worker first ran stand in front of `$`. The group never delivers them.
+// A stream keeps its entries. A group keeps the entries that a killed worker had not acknowledged.
+// But orders that were admitted before the worker's first start precede `$`. The group never
+// delivers them.
 #include "apps/strategies/queue_strategy.h"
 #include "apps/strategies/strategies.h"
 #include "engine/recipes/queues/stream_queue.h"
@@ -18,7 +19,7 @@ class StreamFromNow final : public QueueStrategy {
   std::unique_ptr<Queue> open_queue() override {
     const StreamQueueOptions options;
     const auto client = setting().backend->open_client();
-    // An error if it exists, which is as good.
+    // An error if the group exists already, which is fine.
     (*client)("XGROUP", "CREATE", queue_name(), options.group, "$", "MKSTREAM");
     return StreamQueue::create(*setting().backend, queue_name(), options).value();
   }

@@ -1,8 +1,8 @@
-// (n) The script appends the order to a stream, and the worker's group begins at its first entry. The
-// worker acknowledges an order when its transaction has committed.
+// (n) The script appends the order to a stream, and the worker's group begins at the first entry.
+// The worker acknowledges an order when its transaction has committed.
 //
-// A worker that starts again finds the orders that it had not acknowledged in its pending list. One that
-// it had stored already is stored once more under the same id, which changes nothing.
+// A restarted worker finds the unacknowledged orders in its pending list. An order that was stored
+// already is stored again under the same id, which changes nothing.
 #include "apps/strategies/queue_strategy.h"
 #include "apps/strategies/strategies.h"
 #include "engine/recipes/queues/stream_queue.h"
