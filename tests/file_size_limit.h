@@ -1,4 +1,4 @@
-// The limit on the size of files, for the length of a test.
+// A limit on the size of files, for one test.
 #pragma once
 
 #include <sys/resource.h>
@@ -7,8 +7,8 @@
 
 namespace rushgate {
 
-/// Of the process, and of those that it starts meanwhile; what was there before comes back. Report
-/// no failures meanwhile: standard output may be a file.
+/// Limits the process and its new child processes. The destructor restores the previous limit.
+/// Report no failures meanwhile: standard output may be a file.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) {

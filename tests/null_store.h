@@ -1,4 +1,4 @@
-// A store that takes everything and keeps nothing.
+// A store that accepts everything and stores nothing.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Choices that a seed decides.
+// Random choices from a seed.
 #pragma once
 
 #include <algorithm>
@@ -9,15 +9,15 @@
 
 namespace rushgate::testing {
 
-/// Not thread-safe. The same on every platform: the standard's distributions are not.
+/// Gives the same numbers on every platform, unlike the standard's distributions. Not thread-safe.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : engine_(seed) {}
 
   std::uint64_t bits() { return engine_(); }
-  /// From 0; `count` is not 0.
+  /// Returns a number from 0 to count - 1. Requires a positive `count`.
   std::size_t below(std::size_t count) { return static_cast<std::size_t>(engine_() % count); }
-  /// Both ends included.
+  /// Returns a number from low to high, both included.
   std::int64_t between(std::int64_t low, std::int64_t high) {
     const auto span = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low) + 1;
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(low) + engine_() % span);

@@ -1,4 +1,4 @@
-// Requests as one reads them.
+// Requests written as one string.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace rushgate::testing {
 
-/// The request of these words, which single spaces separate.
+/// Returns the request with these words, separated by single spaces.
 inline Request request_of(std::string_view words) {
   Request request;
   while (!words.empty()) {

@@ -1,4 +1,4 @@
-// A directory for the length of a test.
+// A directory for one test.
 #pragma once
 
 #include <unistd.h>
@@ -12,13 +12,13 @@
 
 namespace rushgate {
 
-/// Goes, with all that is in it, when this goes.
+/// The destructor removes the directory with its contents.
 class TemporaryDirectory {
  public:
   enum class Where : std::uint8_t {
     kOnDisk,
-    kInMemory,  // where the system has such files: when waiting for a disk would prove nothing
-    kInTmp,     // in /tmp, whatever TMPDIR says: for sockets, whose paths have at most 107 bytes
+    kInMemory,  // in memory if possible, for tests in which waiting for a disk proves nothing
+    kInTmp,     // in /tmp, ignoring TMPDIR: for sockets, whose paths have at most 107 bytes
   };
 
   explicit TemporaryDirectory(Where where = Where::kOnDisk) {

@@ -56,7 +56,7 @@ void print_stack(int /*signal*/) {
 
 int stack_signal() { return SIGRTMAX - 1; }
 
-/// Lets a thread print its stack. A thread that does not within a second is left out.
+/// Makes a thread print its stack. Skips a thread that does not within a second.
 void print_stack_of(pid_t thread) {
   is_printed = false;
   if (syscall(SYS_tgkill, getpid(), thread, stack_signal()) != 0) return;
@@ -64,7 +64,7 @@ void print_stack_of(pid_t thread) {
   for (int looks = 0; looks < 100 && !is_printed; ++looks) nanosleep(&kLookAgain, nullptr);
 }
 
-/// Calls no allocator: the thread that it interrupts may be inside one.
+/// Allocates nothing: the interrupted thread may be inside an allocator.
 void report_hang(int /*signal*/) {
   print("\nThe time limit of this test program is near. Its threads stand here:\n");
   const int tasks = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -84,7 +84,7 @@ void report_hang(int /*signal*/) {
   std::abort();
 }
 
-/// RUSHGATE_TEST_SECONDS: the time limit.
+/// Reports a hang before the time limit RUSHGATE_TEST_SECONDS.
 void report_hang_before_time_limit() {
   constexpr int kMarginSeconds = 10;
   const char* const limit = std::getenv("RUSHGATE_TEST_SECONDS");
@@ -105,7 +105,7 @@ void report_hang_before_time_limit() {
 int rushgate::run_tests(int argc, char** argv) {
   absl::InitializeSymbolizer(argv[0]);
 #if !defined(ABSL_HAVE_ADDRESS_SANITIZER) && !defined(ABSL_HAVE_THREAD_SANITIZER)
-  absl::InstallFailureSignalHandler({});  // the sanitizers have their own
+  absl::InstallFailureSignalHandler({});  // sanitizers have their own
 #endif
   testing::InitGoogleMock(&argc, argv);
   report_hang_before_time_limit();

@@ -23,7 +23,7 @@ std::string contents(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// In the child: becomes the program, or ends.
+/// Replaces the child process by the program, or ends it.
 [[noreturn]] void become(std::vector<std::string>& arguments, const std::filesystem::path& out,
                          const std::filesystem::path& err, int stderr_fd) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -75,7 +75,7 @@ bool Program::has_ended() const {
 
 bool Program::wait_for_error_text(const std::string& text) {
   while (true) {
-    const bool ended = has_ended();  // before looking: what it wrote last counts
+    const bool ended = has_ended();  // checked first: its last output counts
     if (contents(output_.path() / "err").find(text) != std::string::npos) return true;
     if (ended) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));

@@ -22,14 +22,14 @@ struct ProgramResult {
   [[nodiscard]] nlohmann::ordered_json json() const { return nlohmann::ordered_json::parse(out); }
 };
 
-/// A run of it. It ends, by SIGKILL, with this object at the latest.
+/// A run of the program. The destructor ends it by SIGKILL.
 class Program {
  public:
-  /// Its stderr is a file, unless it shall be that of the caller's or closed.
+  /// Values of `stderr_fd` other than a descriptor: a file, or closed.
   static constexpr int kToFile = -1;
   static constexpr int kClosed = -2;
   explicit Program(const std::vector<std::string>& arguments, int stderr_fd = kToFile);
-  /// Its stdout is this file.
+  /// Runs the program with this file as its stdout.
   Program(const std::vector<std::string>& arguments, const std::filesystem::path& out);
   ~Program();
   Program(const Program&) = delete;
@@ -38,9 +38,9 @@ class Program {
   [[nodiscard]] pid_t pid() const { return pid_; }
   void send(int signal) const;
   [[nodiscard]] bool has_ended() const;
-  /// Waits until it has written `text` to stderr. False if it ended without.
+  /// Waits until stderr contains `text`. Returns false if the program ended without writing it.
   bool wait_for_error_text(const std::string& text);
-  /// Waits until it ends.
+  /// Waits until the program ends.
   ProgramResult wait();
 
  private:
@@ -48,16 +48,16 @@ class Program {
              const std::filesystem::path& out);
 
   const TemporaryDirectory output_;
-  pid_t pid_ = -1;  // -1: it was waited for
+  pid_t pid_ = -1;  // -1: waited for already
 };
 
 ProgramResult run_program(const std::vector<std::string>& arguments);
 
-/// A directory with requests.csv and vouchers.json, and room for a sale beside them.
+/// A directory with requests.csv and vouchers.json, and the place of a sale next to them.
 class SaleFiles {
  public:
   void write_requests(const std::string& text) const;
-  /// Vouchers 1, 2, … with these stocks, on sale, one per user.
+  /// Writes vouchers 1, 2, … with these stocks, on sale, one per user.
   void write_vouchers(const std::vector<int>& stocks) const;
 
   [[nodiscard]] std::string requests() const { return (scratch_.path() / "requests.csv").string(); }
@@ -66,9 +66,9 @@ class SaleFiles {
   }
   [[nodiscard]] std::filesystem::path sale() const { return scratch_.path() / "sale"; }
 
-  /// replay requests.csv --vouchers vouchers.json --dir sale, and `more`.
+  /// Returns `replay requests.csv --vouchers vouchers.json --dir sale`, followed by `more`.
   [[nodiscard]] std::vector<std::string> replay(const std::vector<std::string>& more = {}) const;
-  /// <name> --dir sale, and `more`.
+  /// Returns `<name> --dir sale`, followed by `more`.
   [[nodiscard]] std::vector<std::string> command(const std::string& name,
                                                  const std::vector<std::string>& more = {}) const;
 

@@ -1,4 +1,4 @@
-// The program on a disk without space, and under a limit on the size of files.
+// The program on a disk without space, and under a file size limit.
 #include <sched.h>
 #include <sys/mount.h>
 #include <unistd.h>
@@ -41,7 +41,8 @@ class ProgramFullDiskTest : public ::testing::Test {
     files_.write_vouchers({kRequests});
   }
 
-  /// Runs it; a signal must not end it, and a failure must say why. Returns the exit code.
+  /// Runs the program. Expects no signal, and an error message for a failure. Returns the exit
+  /// code.
   static int run(const std::vector<std::string>& arguments) {
     const ProgramResult result = run_program(arguments);
     EXPECT_EQ(result.signal, 0) << result.err;
@@ -73,8 +74,8 @@ TEST_F(ProgramFullDiskTest, FileSizeLimitIsErrorNotDeath) {
 
 void write_file(const char* path, const std::string& text) { std::ofstream(path) << text; }
 
-/// Gives this thread, and the processes that it starts, mounts of their own. A user who is not root
-/// gets them in a user namespace. Returns false, with errno, where neither is allowed.
+/// Gives this thread and its child processes their own mounts. Users other than root get them in a
+/// user namespace. Returns false and sets errno if neither is permitted.
 bool unshare_mounts() {
   const std::string user = std::to_string(geteuid());
   const std::string group = std::to_string(getegid());
@@ -87,15 +88,15 @@ bool unshare_mounts() {
   return mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
 }
 
-/// Mounts a file system of so many bytes at `path`. It ends with this process. Returns false, with
-/// errno, where that is not allowed.
+/// Mounts a file system of `kib` KiB at `path`. It ends with this process. Returns false and sets
+/// errno if that is not permitted.
 bool mount_small_disk(const std::filesystem::path& path, std::size_t kib) {
   static const bool is_apart = unshare_mounts();
   const std::string size = "size=" + std::to_string(kib) + "k";
   return is_apart && mount("rushgate-test", path.c_str(), "tmpfs", 0, size.c_str()) == 0;
 }
 
-// Skipped in a container without the right to mount: nothing there can be full.
+// Skipped in a container without the right to mount: no disk can be full there.
 TEST_F(ProgramFullDiskTest, FullDiskIsErrorNotDeath) {
   int failures = 0;
   for (const std::size_t kib : {40U, 60U, 80U, 120U, 160U, 200U, 260U, 340U, 420U, 600U, 900U}) {

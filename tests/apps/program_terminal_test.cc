@@ -26,7 +26,7 @@ using ::testing::Not;
 
 constexpr char kClearLine[] = "\r\033[K";
 
-/// What is written at one end is read at the other.
+/// Two connected descriptors: bytes written to one are read from the other.
 struct Ends {
   int read;
   int write;
@@ -45,7 +45,7 @@ Ends open_terminal() {
   return {.read = master, .write = open(ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC)};
 }
 
-/// In the child: becomes the program, or ends.
+/// Replaces the child process by the program, or ends it.
 [[noreturn]] void become(std::vector<std::string>& command, int stderr_end) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), STDOUT_FILENO);
@@ -57,7 +57,7 @@ Ends open_terminal() {
   _exit(127);
 }
 
-/// Runs the program. Returns what it writes to stderr, which is `ends`.
+/// Runs the program with `ends` as its stderr. Returns the output.
 std::string errors_of(std::vector<std::string> command, const Ends& ends) {
   command.insert(command.begin(), RUSHGATE_PROGRAM);
   const pid_t child = fork();
@@ -65,7 +65,7 @@ std::string errors_of(std::vector<std::string> command, const Ends& ends) {
   close(ends.write);
   std::string text;
   char bytes[4'096];
-  // A terminal that nobody holds open any more ends with an error.
+  // Reading a terminal fails once the other end is closed.
   for (ssize_t size = 0; (size = read(ends.read, bytes, sizeof(bytes))) > 0;)
     text.append(bytes, static_cast<std::size_t>(size));
   close(ends.read);
@@ -75,7 +75,7 @@ std::string errors_of(std::vector<std::string> command, const Ends& ends) {
   return text;
 }
 
-/// Replays `rows` requests, one a ms in real time; what that writes to stderr, which is `ends`.
+/// Replays `rows` requests, one per ms in real time, with `ends` as stderr. Returns the output.
 std::string progress_of_replay(int rows, const Ends& ends) {
   const SaleFiles files;
   files.write_vouchers({rows});
@@ -94,7 +94,7 @@ TEST(ProgressProgramTest, TerminalShowsAndRemovesProgressBar) {
 }
 
 TEST(ProgressProgramTest, PipeGetsLinesWithoutControlCharacters) {
-  const std::string text = progress_of_replay(1'500, open_pipe());  // a line a second
+  const std::string text = progress_of_replay(1'500, open_pipe());  // one line per second
   EXPECT_THAT(text, ContainsRegex("[0-9]+%  [0-9,]+ of 1,500 requests, .* stored\n"));
   EXPECT_THAT(text, Not(HasSubstr("\033")));
   EXPECT_THAT(text, Not(HasSubstr("\r")));

@@ -22,7 +22,8 @@ class MakeDirectoryTest : public ::testing::Test {
     synced_.clear();
     return make_directory(dir, [&](const fs::path& synced) {
       synced_.push_back(synced);
-      // What is to be synced is there, and each name is synced before the next is made in it.
+      // The directory exists when it is synced, and each name is synced before the next directory
+      // is created in it.
       EXPECT_TRUE(fs::is_directory(synced));
       return synced_.size() == failing_ ? absl::UnavailableError("injected") : absl::OkStatus();
     });

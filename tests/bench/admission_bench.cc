@@ -1,4 +1,4 @@
-// One purchase, without a peer: for profiles, and to see what a change does.
+// Measures one purchase, without a peer. Use it for profiles, and to see the effect of a change.
 #include <vector>
 
 #include <benchmark/benchmark.h>

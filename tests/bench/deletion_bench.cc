@@ -1,4 +1,5 @@
-// What it costs to delete much, or often, and what stays behind. Prints one line a measurement.
+// Measures large or frequent deletions, and the records that they leave behind. Prints one line per
+// measurement.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -70,7 +71,7 @@ double milliseconds_to_open(const std::filesystem::path& dir) {
   return watch.seconds() * 1e3;
 }
 
-/// Many sets of one member, removed by `command`.
+/// Removes many sets of one member by `command`.
 void flush(const std::string& command, bool is_among_others) {
   const TemporaryDirectory scratch;
   const std::filesystem::path dir = scratch.path() / "keyspace";
@@ -96,8 +97,8 @@ void flush(const std::string& command, bool is_among_others) {
   say("  reopening again", milliseconds_to_open(dir));
 }
 
-/// Collections of `elements` elements, each removed by a DEL of its own. `fill` is a command that
-/// takes many elements, each of which may have `behind` it.
+/// Deletes collections of `elements` elements, each with one DEL. `fill` is a command that adds
+/// many elements, each followed by `behind` unless that is empty.
 void delete_each(const std::string& fill, int elements, int count, const std::string& behind) {
   const TemporaryDirectory scratch;
   const std::filesystem::path dir = scratch.path() / "keyspace";
@@ -123,7 +124,7 @@ void delete_each(const std::string& fill, int elements, int count, const std::st
   say("  reopening again", milliseconds_to_open(dir));
 }
 
-/// A collection that gets its only element and loses it, again and again.
+/// Adds the only element of a collection and removes it, repeatedly.
 void fill_and_empty(const std::vector<std::string>& fill, const std::vector<std::string>& empty) {
   const TemporaryDirectory scratch;
   const std::filesystem::path dir = scratch.path() / "keyspace";
@@ -154,9 +155,9 @@ void fill_and_empty(const std::vector<std::string>& fill, const std::vector<std:
   say("  " + std::to_string(kAfter) + " rounds after reopening", watch.seconds() * 1e3);
 }
 
-/// One large collection of strings that are not small integers, removed at once, and what a request
-/// behind it waits for. `fill` is a command that takes many elements, each of which may have
-/// something in front or behind.
+/// Removes one large collection of strings that are not small integers, and measures the delay of
+/// the next request. `fill` is a command that adds many elements, each between `before` and
+/// `behind` unless these are empty.
 void unlink(const std::string& fill, const std::string& before, const std::string& behind) {
   const TemporaryDirectory scratch;
   Opened opened(scratch.path() / "keyspace");

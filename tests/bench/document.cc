@@ -83,7 +83,7 @@ std::string with_tables(const std::string& page, const std::string& tables,
   return page.substr(0, begin + kBegin.size()) + '\n' + tables + '\n' + page.substr(end);
 }
 
-// ---- The chart: a bar a comparison, as long as the logarithm of its ratio ----
+// ---- The chart: one bar per comparison, as long as the logarithm of its ratio ----
 
 constexpr int kLabelWidth = 370;
 constexpr int kBarWidth = 380;
@@ -104,7 +104,7 @@ std::string escaped(const std::string& text) {
   return out;
 }
 
-/// Ratios on a logarithmic axis.
+/// Shows ratios on a logarithmic axis.
 class Axis {
  public:
   explicit Axis(const json& comparisons) {

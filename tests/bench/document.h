@@ -1,4 +1,4 @@
-// The page of documentation that shows what was measured: its table, and its chart.
+// Writes the documentation page of the measurements: its tables and its chart.
 #pragma once
 
 #include <filesystem>
@@ -7,9 +7,9 @@
 
 namespace rushgate::bench {
 
-/// Puts what Report::to_json() gave into `dir`: the tables into performance.md, between its lines
-/// "<!-- figures -->" and "<!-- end of figures -->", and the chart into performance.svg. Throws
-/// std::runtime_error if that cannot be done.
+/// Writes the result of Report::to_json() into `dir`. The tables go into performance.md, between
+/// its lines "<!-- figures -->" and "<!-- end of figures -->", and the chart into performance.svg.
+/// Throws std::runtime_error on failure.
 void write_document(const nlohmann::json& report, const std::filesystem::path& dir);
 
 }  // namespace rushgate::bench

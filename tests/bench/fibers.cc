@@ -1,4 +1,4 @@
-// Many callers at once, fibers and threads, beside one.
+// Compares many concurrent callers, fibers and threads, with a single one.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -21,7 +21,7 @@ constexpr int kFibers = 1'000;
 constexpr int kThreads = 8;
 constexpr double kMicroseconds = 1e6;
 
-/// Callers who buy at the same time, one request at a time each.
+/// Callers that buy at the same time, one request at a time each.
 class Callers {
  public:
   Callers() : shop_(Durability::kOs) {
@@ -30,8 +30,9 @@ class Callers {
     fiber_sale_ = *std::move(sale);
   }
 
-  /// Accepted requests a second of `fibers` on one thread and `threads` others, `count` in all,
-  /// half of them the fibers' if there are both; how long each took is added to `durations_us`.
+  /// Returns accepted requests per second of `fibers` on one thread and `threads` other threads.
+  /// They make `count` requests; if there are both, the fibers make half of them. Adds the duration
+  /// of each request to `durations_us`.
   double rate(int fibers, int threads, std::int64_t count, std::vector<double>& durations_us) {
     const std::int64_t half = fibers > 0 && threads > 0 ? count / 2 : count;
     const std::int64_t first = shop_.take_users(count);

@@ -1,4 +1,4 @@
-// What it costs to have a sale in a program: when nothing happens, when it starts, and on the disk.
+// Measures the cost of a sale in a program: while idle, at the start, and on disk.
 #include <cmath>
 #include <cstdlib>
 #include <ctime>

@@ -1,4 +1,4 @@
-// What a sale of many buyers costs beside one of few, and how long single requests wait meanwhile.
+// Compares sales of many and of few buyers, and measures the waits of single requests.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kBatch = 1'000;
 constexpr std::int64_t kFewBuyers = 10'000;
-constexpr int kFewSales = 10;  // in a round: one is over before it can be timed well
+constexpr int kFewSales = 10;  // per round, because one sale is too short to be timed well
 
 std::string work_of(const Shop& shop) {
   const RocksDbWork work = shop.disk().work();
@@ -54,23 +54,23 @@ void compare_rates(const Effort& effort, Report& report) {
 }
 
 struct PacedCalls {
-  std::vector<double> waits_ms;       // from when each was due to its answer
-  double longest_ms = 0;              // of a call
-  double longest_undisturbed_ms = 0;  // of a call during which the system let the thread run
+  std::vector<double> waits_ms;       // from the due time of each call to its reply
+  double longest_ms = 0;              // of one call
+  double longest_undisturbed_ms = 0;  // of a call without a context switch
 };
 
-/// How often the system took the processor from this thread.
+/// Returns the number of involuntary context switches of this thread.
 long interruptions() {
   rusage usage{};
   ::getrusage(RUSAGE_THREAD, &usage);
   return usage.ru_nivcsw;
 }
 
-/// Single requests, `rate` a second.
+/// Buys with `rate` single requests per second.
 PacedCalls buy_paced(Shop& shop, std::int64_t count, double rate) {
   constexpr double kMs = 1'000;
   PacedCalls calls;
-  calls.waits_ms.resize(static_cast<std::size_t>(count));  // touched: no page faults while timing
+  calls.waits_ms.resize(static_cast<std::size_t>(count));  // no page faults while timing
   const std::int64_t first = shop.take_users(count);
   const Stopwatch watch;
   for (std::int64_t i = 0; i < count; ++i) {

@@ -1,4 +1,4 @@
-// A blocking connection to a Redis server by hiredis, with nothing of ours in between.
+// A blocking connection to a Redis server through hiredis, without any code of Rushgate.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@ struct redisContext;
 
 namespace rushgate::bench {
 
-/// Not thread-safe. Throws std::runtime_error if the connection fails.
+/// Connects to a socket. Not thread-safe. Throws std::runtime_error if the connection fails.
 class HiredisConnection {
  public:
   explicit HiredisConnection(const std::string& unix_path);
 
   /// Buffers a request.
   void append(const Request& request);
-  /// Sends what is buffered, and returns the next reply, which must be an integer.
+  /// Sends the buffered requests, and returns the next reply, which must be an integer.
   std::int64_t next_integer();
 
  private:

@@ -1,4 +1,4 @@
-// One caller, one request at a time, beside the same request's round trip to Redis.
+// Measures one caller with one request at a time, compared with a round trip to Redis.
 #include <algorithm>
 #include <string>
 #include <utility>

@@ -1,4 +1,4 @@
-// What the benchmark measures: each line compares ours with a peer, alternately, in rounds.
+// The lines of the benchmark. Each compares ours with a peer, alternately, in rounds.
 #pragma once
 
 #include <algorithm>
@@ -12,11 +12,11 @@ namespace rushgate::bench {
 
 struct Effort {
   int rounds = 5;
-  std::int64_t requests = 500'000;   // of ours a round; the peer gets as many as take it as long
+  std::int64_t requests = 500'000;   // ours per round; the peer gets as many as take equally long
   std::int64_t buyers = 10'000'000;  // of the sustained and growing sales
-  double idle_seconds = 60;          // of doing nothing
+  double idle_seconds = 60;          // duration of the idle measurement
 
-  /// Of the peer, to find out how it is driven best.
+  /// Returns the number of requests for finding the best load of the peer.
   [[nodiscard]] std::int64_t trial_requests() const {
     return std::min(std::int64_t{60'000}, requests / 4);
   }
@@ -42,7 +42,7 @@ void measure_on_redis(const Effort& effort, Report& report);
 void measure_resp(const Effort& effort, Report& report);
 void measure_unread(const Effort& effort, Report& report);
 
-/// In the order of the report.
+/// Returns the lines in the order of the report.
 std::span<const Line> lines();
 
 }  // namespace rushgate::bench

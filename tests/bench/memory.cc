@@ -1,4 +1,4 @@
-// What a buyer and an order in the stream take of memory, and an admission of the disk.
+// Measures memory per buyer, memory per order in the stream, and disk space per admission.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -17,9 +17,9 @@
 namespace rushgate::bench {
 namespace {
 
-constexpr std::int64_t kAtOnce = 1'000;  // members a command, entries a pipeline
+constexpr std::int64_t kAtOnce = 1'000;  // members per command, entries per pipeline
 
-/// Buyers number `first` to before `end`, into a set.
+/// Adds buyers from `first` to before `end` to a set.
 void add_buyers(Client& client, std::int64_t first, std::int64_t end) {
   while (first < end) {
     Request request = Request::of("SADD", kBuyersKey);
@@ -31,7 +31,7 @@ void add_buyers(Client& client, std::int64_t first, std::int64_t end) {
   }
 }
 
-/// Orders as the seckill script appends them.
+/// Adds orders as the seckill script does.
 void add_entries(Client& client, std::int64_t count) {
   constexpr std::int64_t kFirstOrder = std::int64_t{100'000'000} << 32;
   for (std::int64_t done = 0; done < count;) {
@@ -47,7 +47,8 @@ void add_entries(Client& client, std::int64_t count) {
   }
 }
 
-/// Spread over the last doubling up to all buyers, since hash tables grow by doubling: ascending.
+/// Returns numbers in ascending order. They are spread over the last doubling, because hash tables
+/// grow by doubling.
 std::vector<std::int64_t> numbers_of_buyers(const Effort& effort) {
   std::vector<std::int64_t> numbers;
   for (int i = effort.rounds - 1; i >= 0; --i) {

@@ -1,5 +1,5 @@
-// A sale on a redis-server, compared with the best that redis-benchmark and hiredis do with the
-// same script and the same keys on the same server.
+// Compares a sale on a redis-server with the best rate of redis-benchmark and hiredis, with the
+// same script and keys on the same server.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -53,7 +53,7 @@ class SaleOnRedis {
 
   void buy() { expect(Outcome::kAccepted, sale_->buy(kVoucher, user_id(next_user_++))); }
 
-  /// Returns admissions a second.
+  /// Returns admissions per second.
   double rate_of_fibers(std::int64_t count) {
     const Stopwatch watch;
     std::vector<boost::fibers::fiber> fibers;
@@ -106,19 +106,19 @@ class SaleOnRedis {
   std::int64_t next_user_ = 1;
 };
 
-/// The same requests without Rushgate. Users and orders are of its own.
+/// Sends the same requests without Rushgate. Uses users and orders of its own.
 class Bare {
  public:
   Bare(const testing::RedisServer& server, const SaleOnRedis& sale)
       : server_(server), sale_(sale), connection_(server.socket_path()) {
     const Request request = sale.request(1, 1);
-    const std::size_t numbers_from = request.size() - 2;  // the user, the order
+    const std::size_t numbers_from = request.size() - 2;  // user and order
     for (std::size_t i = 0; i < request.size(); ++i) {
       command_.append(i < numbers_from ? std::string(request[i]) : "__rand_int__").append(" ");
     }
   }
 
-  /// Keeps the load that serves best.
+  /// Selects the load with the highest rate.
   void try_loads(std::int64_t requests) {
     constexpr BenchmarkLoad kLoads[] = {{.connections = 50, .pipeline = 1},
                                         {.connections = 50, .pipeline = 16},
@@ -155,7 +155,7 @@ class Bare {
   HiredisConnection connection_;
   std::string command_;
   BenchmarkLoad load_;
-  std::int64_t next_number_ = std::int64_t{1} << 32;  // the sale's users are below
+  std::int64_t next_number_ = std::int64_t{1} << 32;  // above all users of the sale
 };
 
 template <class Call>

@@ -1,5 +1,4 @@
-// The database of orders as somebody else would write it: its tables and settings, and one
-// statement.
+// A simple order database for comparison: the same tables and settings, and one statement.
 #pragma once
 
 #include <filesystem>
@@ -18,16 +17,15 @@ namespace rushgate::bench {
 /// Opens or creates orders.db in `dir`.
 std::unique_ptr<OrderStore> open_orders_in(const std::filesystem::path& dir);
 
-/// Every order, in ascending order of ids.
+/// Returns all orders in ascending order of ids.
 std::vector<Order> read_orders(OrderStore& store);
 
-/// A connection with the settings of our own writer, which inserts and does nothing else. Not
-/// thread-safe.
+/// A connection with the settings of our own writer that only inserts. Not thread-safe.
 class BareOrders {
  public:
   explicit BareOrders(const std::filesystem::path& file);
 
-  /// One transaction.
+  /// Inserts the orders in one transaction.
   void insert(std::span<const Order> orders);
 
  private:

@@ -1,4 +1,4 @@
-// The workers that store a shop's orders, each on a thread of its own.
+// The workers that store a shop's orders, each on its own thread.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,12 @@
 
 namespace rushgate::bench {
 
-/// They work from its making to its end. Does not own the shop.
+/// Works from construction to destruction. Does not own the shop.
 class OrderWorkers {
  public:
   OrderWorkers(Shop& shop, int count, int batch);
 
-  /// Until so many orders are in the store. Aborts if a worker pauses.
+  /// Blocks until so many orders are stored. Aborts if a worker pauses.
   void wait_until_stored(std::int64_t orders) const;
 
  private:

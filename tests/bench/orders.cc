@@ -1,4 +1,4 @@
-// The order pipeline: from the stream to the database, beside the database alone.
+// Compares the order pipeline, from the stream to the database, with the database alone.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -18,10 +18,10 @@ namespace rushgate::bench {
 namespace {
 
 constexpr int kAdmissionBatch = 1'000;
-constexpr std::int64_t kOneByOneShare = 20;  // one at a time gets a twentieth of the orders
+constexpr std::int64_t kOneByOneShare = 20;  // single inserts get a twentieth of the orders
 
-/// Orders a second that `workers` bring from a stream filled beforehand into a new database; `rows`
-/// gets what is in it then.
+/// Returns orders per second that `workers` move from a filled stream to a new database. Sets
+/// `rows` to the contents of that database.
 double rate_of_workers(int workers, std::int64_t count, int batch, std::vector<Order>& rows) {
   Shop shop(Durability::kOs, open_orders_in);
   shop.rate_in_batches(count, kAdmissionBatch);
@@ -34,7 +34,8 @@ double rate_of_workers(int workers, std::int64_t count, int batch, std::vector<O
   return rate;
 }
 
-/// The same rows into a new database in transactions of `batch`.
+/// Returns rows per second for inserting the same rows into a new database in transactions of
+/// `batch`.
 double bare_rate(std::span<const Order> rows, int batch) {
   const ScratchDirectory directory;
   BareOrders orders(directory.path() / "orders.db");

@@ -26,7 +26,7 @@ constexpr const char* kFlag = "--part";
 
 }  // namespace
 
-// ---- Inside ----
+// ---- Inside the process ----
 
 bool run_part_if_told(std::span<const Part> parts, int argc, char** argv) {
   if (argc < 3 || std::string_view(argv[1]) != kFlag) return false;
@@ -65,7 +65,7 @@ double directory_bytes(const std::filesystem::path& dir) {
   return bytes;
 }
 
-// ---- Outside ----
+// ---- Outside the process ----
 
 PartProcess::PartProcess(std::string_view part, const std::vector<std::string>& arguments)
     : name_(part) {

@@ -1,5 +1,5 @@
-// What must be measured in a process of its own, for it is the process that is measured: what it
-// takes of memory, its start, what is left of it when it was killed.
+// Measurements of a whole process: its memory, its start, and the files that it leaves when killed.
+// Each runs in a process of its own.
 #pragma once
 
 #include <sys/types.h>
@@ -14,7 +14,7 @@
 
 namespace rushgate::bench {
 
-/// One that rush_bench runs, started as `rush_bench --part <name> <argument>...`.
+/// A measurement that rush_bench runs as `rush_bench --part <name> <argument>...`.
 struct Part {
   std::string_view name;
   void (*run)(std::span<const std::string> arguments);
@@ -28,15 +28,15 @@ void start(std::span<const std::string> arguments);         // directory
 void idle(std::span<const std::string> arguments);          // directory, seconds
 void serve(std::span<const std::string> arguments);         // directory, unix socket
 
-/// Runs the part of `parts` that main() was told to run; false if it was told none.
+/// Runs the part of `parts` that the command line names. Returns false if it names none.
 bool run_part_if_told(std::span<const Part> parts, int argc, char** argv);
 
-/// In a part: a line for PartProcess::numbers().
+/// Prints a line for PartProcess::numbers(). Called in a part.
 void say(std::initializer_list<double> numbers);
-/// In a part: until it is killed.
+/// Blocks until the process is killed. Called in a part.
 [[noreturn]] void wait_for_the_end();
 
-/// A part, from outside. It is killed with this object at the latest. fail()s if it fails. Not
+/// Runs a part in another process, and kills it on destruction. Calls fail() if the part fails. Not
 /// thread-safe.
 class PartProcess {
  public:
@@ -46,28 +46,28 @@ class PartProcess {
   PartProcess& operator=(const PartProcess&) = delete;
 
   [[nodiscard]] pid_t pid() const { return pid_; }
-  /// Waits for its next line.
+  /// Waits for the next line of the part and returns its numbers.
   std::vector<double> numbers();
-  /// SIGKILL; returns when it is gone.
+  /// Sends SIGKILL and waits for the end of the process.
   void kill();
 
  private:
   const std::string name_;
-  pid_t pid_ = -1;  // -1: it is gone
+  pid_t pid_ = -1;  // -1: not running
   std::FILE* lines_ = nullptr;
 };
 
-/// The first line of a part, which is killed then.
+/// Runs a part, returns its first line, and kills it.
 std::vector<double> first_numbers(std::string_view part, const std::vector<std::string>& arguments);
 
-/// What this process holds.
+/// Memory of this process.
 struct ProcessMemory {
-  double resident = 0;   // bytes, as the system sees it
-  double allocated = 0;  // bytes, as the allocator sees it
+  double resident = 0;   // bytes, reported by the system
+  double allocated = 0;  // bytes, reported by the allocator
 };
 ProcessMemory process_memory();
 
-/// Of all files in it and below.
+/// Returns the total size of all files in `dir` and below.
 double directory_bytes(const std::filesystem::path& dir);
 
 }  // namespace rushgate::bench

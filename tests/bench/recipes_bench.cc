@@ -1,5 +1,5 @@
-// Recipes on the embedded engine, and locks on a redis-server too: docs/performance.md has the
-// figures.
+// Measures recipes on the embedded engine, and locks also on a redis-server. docs/performance.md
+// has the figures.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -26,7 +26,7 @@ Engine& engine() {
   return *opened;
 }
 
-/// For a new counter, so that a day's worth is never used up.
+/// Uses a new counter each time, so that the ids of a day are never exhausted.
 std::unique_ptr<IdGenerator> new_generator() {
   static int number = 0;
   IdOptions options = IdOptions::of("bench" + std::to_string(++number));
@@ -79,7 +79,7 @@ Backend& redis() {
   return *opened;
 }
 
-/// One manager a backend, as in one process.
+/// Uses one manager per backend, as a single process does.
 void lock_and_unlock(benchmark::State& state, LockManager& manager) {
   ReentrantLock lock(manager, "bench");
   for (auto _ : state) {
@@ -108,7 +108,7 @@ BENCHMARK(lock_redis)->Threads(8)->UseRealTime();
 
 // ---- Caches ----
 
-/// Hits of a thousand keys, values of 200 bytes.
+/// Measures hits on a thousand keys with values of 200 bytes.
 void get_or_load(benchmark::State& state, Cache& cache) {
   constexpr std::size_t kKeys = 1'000;
   std::vector<std::string> keys;
@@ -144,7 +144,7 @@ BENCHMARK(get_redis)->UseRealTime();
 
 // ---- Limiters ----
 
-/// A limit per user, of a thousand users.
+/// Measures a limit per user for a thousand users.
 template <class Limiter>
 void take(benchmark::State& state, Limiter& limiter) {
   constexpr std::size_t kUsers = 1'000;
@@ -160,9 +160,9 @@ void take(benchmark::State& state, Limiter& limiter) {
   state.SetItemsProcessed(state.iterations());
 }
 
-/// Grants all, and is never full.
+/// Grants all requests and is never full.
 TokenBucketOptions granting() { return {.capacity = 1'000'000, .refill_ms = 1'000'000'000}; }
-/// Refuses nearly all.
+/// Refuses nearly all requests.
 TokenBucketOptions refusing() { return {.key_prefix = "few:", .refill_ms = 10'000}; }
 SlidingWindowOptions window_of(SlidingWindowOptions::Kind kind) {
   return {.key_prefix = kind == SlidingWindowOptions::Kind::kExact ? "exact:" : "approximate:",
@@ -201,7 +201,7 @@ void window_exact(benchmark::State& state) {
       *SlidingWindow::create(engine(), window_of(SlidingWindowOptions::Kind::kExact));
   take(state, *limiter);
 }
-/// Each of a thousand users may take as many as it wants.
+/// Lets each of a thousand users take any number.
 void window_grants(benchmark::State& state) {
   static const auto limiter =
       *SlidingWindow::create(engine(), {.key_prefix = "many:",
@@ -210,7 +210,7 @@ void window_grants(benchmark::State& state) {
                                         .window_ms = 60'000});
   take(state, *limiter);
 }
-/// The same. Each window holds about a hundred grants: for each one that comes, one leaves.
+/// Does the same with windows of about a hundred grants: each new grant displaces an old one.
 void window_exact_grants(benchmark::State& state) {
   static const auto limiter =
       *SlidingWindow::create(engine(), {.key_prefix = "many-exact:",

@@ -19,7 +19,7 @@ namespace rushgate::bench {
 namespace {
 
 constexpr std::int64_t kUnlimitedStock = 1'000'000'000'000;
-constexpr std::int64_t kBuyer = 7;  // who has bought
+constexpr std::int64_t kBuyer = 7;  // has bought before
 
 testing::RedisServerOptions server_options(PeerDurability durability,
                                            RedisPeer::Rewrites rewrites) {

@@ -1,4 +1,4 @@
-// The peer: Debian's redis-server on a unix socket, driven by whatever serves it best.
+// The peer: Debian's redis-server on a unix socket, under the load that it serves best.
 #pragma once
 
 #include <cstdint>
@@ -11,26 +11,26 @@
 
 namespace rushgate::bench {
 
-/// How the peer keeps its data: what the durability compared corresponds to.
+/// Persistence of the peer, each for the comparable durability.
 enum class PeerDurability : std::uint8_t {
   kNone,      // no append-only file            ("memory")
   kEverySec,  // AOF, appendfsync everysec      ("os", "everysec")
   kAlways,    // AOF, appendfsync always        ("sync")
 };
 
-/// What the load asks for.
+/// Kind of requests in the load.
 enum class Workload : std::uint8_t {
-  kAccepted,       // each request another user's
-  kSoldOut,        // there is no stock
-  kAlreadyBought,  // always the same user, who has bought
+  kAccepted,       // each request from another user
+  kSoldOut,        // without stock
+  kAlreadyBought,  // always the same user, after an order
 };
 
-/// A server with the seckill script loaded. Throws std::runtime_error if it can't be used. Not
-/// thread-safe.
+/// Runs a server with the seckill script loaded. Throws std::runtime_error if it cannot be used.
+/// Not thread-safe.
 class RedisPeer {
  public:
-  /// A server that rewrites its append-only file serves others less well meanwhile; one that does
-  /// not keeps a longer file.
+  /// A server that rewrites its append-only file is slower meanwhile. A server that does not has a
+  /// longer file.
   enum class Rewrites : std::uint8_t { kNone, kByDefault };
   explicit RedisPeer(PeerDurability durability, Rewrites rewrites = Rewrites::kNone);
 
@@ -38,24 +38,24 @@ class RedisPeer {
   [[nodiscard]] testing::RedisServer& server() { return server_; }
   [[nodiscard]] const std::string& script_sha() const { return sha_; }
 
-  /// Brings the keys into the state that the workload wants; other keys go.
+  /// Prepares the keys for the workload, and removes all other keys.
   void prepare(Workload workload);
 
-  /// `count` accepted requests of user_id()s, or a few more. After prepare().
+  /// Makes at least `count` accepted requests of user_id()s. Call prepare() before.
   void sell(std::int64_t count);
 
-  /// Requests answered a second over `count` requests, driven as try_loads() found best.
+  /// Returns requests per second over `count` requests, under the load that try_loads() selected.
   double rate(Workload workload, std::int64_t count);
 
-  /// Tries numbers of connections, depths of pipeline, and both drivers with `requests` each, and
-  /// keeps the best for rate().
+  /// Tries both drivers with several numbers of connections and pipeline depths, with `requests`
+  /// each. Keeps the best load for rate().
   void try_loads(Workload workload, std::int64_t requests);
-  /// What try_loads() chose: "redis-benchmark, 50 connections, pipeline 32".
+  /// Returns the load selected by try_loads(): "redis-benchmark, 50 connections, pipeline 32".
   [[nodiscard]] std::string load() const;
 
-  /// A field of INFO, 0 if it is not there.
+  /// Returns a field of INFO, 0 if it does not exist.
   [[nodiscard]] double info(const std::string& field);
-  /// For a note: whether the append-only file was rewritten meanwhile.
+  /// Returns a note on rewrites of the append-only file.
   [[nodiscard]] std::string rewrites();
 
  private:

@@ -1,4 +1,4 @@
-// Refused requests, the bulk of a real rush.
+// Measures refused requests, the bulk of a real rush.
 #include <string>
 #include <thread>
 #include <utility>
@@ -16,7 +16,7 @@ namespace {
 constexpr int kBatch = 1'000;
 constexpr int kThreads = 8;
 
-/// A voucher that refuses in the way that the workload wants.
+/// A voucher that refuses as the workload requires.
 class RefusingShop {
  public:
   explicit RefusingShop(Workload workload)

@@ -1,4 +1,4 @@
-// Where the lines gather what they measured, and how it is shown and kept.
+// Collects the measurements of the lines, prints them, and stores them.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ class Report {
   void add(Comparison comparison);
   void add(Figure figure);
 
-  /// {"comparisons": [...], "figures": [...]}: what docs/performance.md is made of.
+  /// Returns {"comparisons": [...], "figures": [...]}, the source of docs/performance.md.
   [[nodiscard]] nlohmann::json to_json() const;
 
  private:
@@ -24,7 +24,7 @@ class Report {
   std::vector<Figure> figures_;
 };
 
-/// 1234567.8 -> "1.23 M"; three significant digits.
+/// Formats with three significant digits: 1234567.8 -> "1.23 M".
 std::string short_number(double value);
 
 }  // namespace rushgate::bench

@@ -1,4 +1,4 @@
-// Repeated measurements, and what is made of them: medians, ratios, a line of the report.
+// Repeated measurements, and the medians, ratios and report lines derived from them.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ class Samples {
   [[nodiscard]] std::size_t size() const { return values_.size(); }
   [[nodiscard]] double min() const { return values_.front(); }
   [[nodiscard]] double max() const { return values_.back(); }
-  /// `q` in [0, 1]; the greatest of those at or below it.
+  /// Returns the greatest measurement at or below the quantile `q` in [0, 1].
   [[nodiscard]] double quantile(double q) const {
     return values_[static_cast<std::size_t>(q * static_cast<double>(values_.size() - 1))];
   }
@@ -38,9 +38,9 @@ class Samples {
 
 enum class Better : unsigned char { kMore, kLess };
 
-/// One line of the report: ours beside the peer's, measured alternately in the same run.
+/// One line of the report: ours compared with the peer's, measured alternately in the same run.
 struct Comparison {
-  std::string line;  // what is compared
+  std::string line;  // subject of the comparison
   std::string unit;
   Better better = Better::kMore;
   std::string ours_is;
@@ -50,13 +50,13 @@ struct Comparison {
   std::optional<double> target = {};  // the ratio to reach
   std::string note = {};
 
-  /// How many times better than the peer: by the medians.
+  /// Returns the ratio of the medians. It is above 1 if ours is better.
   [[nodiscard]] double ratio() const {
     return better == Better::kMore ? ours.median() / peer.median() : peer.median() / ours.median();
   }
 };
 
-/// A figure that has no peer.
+/// A figure without a peer.
 struct Figure {
   std::string line;
   std::string unit;

@@ -1,14 +1,14 @@
-// What a user would run on Redis instead: the seckill script that existing systems share. It checks
-// less than Rushgate's own (no window, no day limit, no request key), so comparing with it favours
-// the peer.
+// The seckill script that existing systems share, for use on Redis without Rushgate. It checks less
+// than Rushgate's own: no window, no day limit, no idempotency key. So the comparison favours the
+// peer.
 #pragma once
 
 #include "engine/client/script.h"
 
 namespace rushgate::bench {
 
-/// KEYS stock, buyers, orders; ARGV voucher, user, order id. 0 accepted, 1 sold out, 2 bought
-/// already.
+/// KEYS stock, buyers, orders; ARGV voucher, user, order id. Returns 0 if accepted, 1 if sold out,
+/// 2 if already bought.
 inline const Script& seckill_script() {
   static const Script* const kScript = new Script(R"lua(
 local stock = redis.call('GET', KEYS[1])

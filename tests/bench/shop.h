@@ -1,4 +1,4 @@
-// Ours: an engine with one voucher on sale, as a user embeds it.
+// Our side of a comparison: an engine with one voucher on sale, embedded as in a user's program.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace rushgate::bench {
 
-/// A directory that goes when it goes; beside the temporary files of everybody else.
+/// A directory next to other temporary files, removed on destruction.
 class ScratchDirectory {
  public:
   ScratchDirectory();
@@ -29,21 +29,21 @@ class ScratchDirectory {
   std::filesystem::path path_;
 };
 
-/// "memory", "os", "everysec" or "sync"; the store is then in `dir`.
+/// Opens a store for "memory", "os", "everysec" or "sync", the last three in `dir`.
 std::unique_ptr<Store> open_store(Durability durability, const std::filesystem::path& dir);
 
 inline constexpr VoucherId kVoucher = 1;
 inline constexpr std::int64_t kUnlimited = 1'000'000'000'000;
 
-/// Aborts with the reason if anything fails: a benchmark of what does not work tells nothing.
+/// Aborts with the reason on any failure, because the figures of a failing benchmark are useless.
 class Shop {
  public:
   explicit Shop(Durability durability, std::int64_t stock = kUnlimited, EngineOptions options = {});
-  /// With its orders in what `open_orders` opens in the shop's directory.
+  /// Stores its orders in the result of `open_orders` for the shop's directory.
   Shop(Durability durability,
        const std::function<std::unique_ptr<OrderStore>(const std::filesystem::path& dir)>&
            open_orders);
-  /// In a directory that stays.
+  /// Uses a directory that is not removed.
   Shop(Durability durability, std::filesystem::path dir);
 
   [[nodiscard]] Engine& engine() { return *engine_; }
@@ -51,15 +51,15 @@ class Shop {
   [[nodiscard]] Sale& sale() { return *sale_; }
   [[nodiscard]] OrderStore& orders() { return *orders_; }
   [[nodiscard]] const std::filesystem::path& dir() const { return dir_; }
-  /// Not in memory.
+  /// Returns the store on disk. Not for durability memory.
   [[nodiscard]] const RocksDbStore& disk() const { return *disk_; }
 
-  /// Admissions a second: `count` users, none of whom has bought, in batches of `batch`.
+  /// Returns admissions per second: `count` new users, in batches of `batch`.
   double rate_in_batches(std::int64_t count, int batch);
-  /// The same, one at a time.
+  /// Returns admissions per second of single requests by `count` new users.
   double rate_one_by_one(std::int64_t count);
 
-  /// The first of `count` users who have not been asked for yet.
+  /// Reserves `count` users without a request so far. Returns the number of the first.
   std::int64_t take_users(std::int64_t count);
 
  private:
@@ -68,7 +68,7 @@ class Shop {
   std::optional<ScratchDirectory> scratch_;
   std::filesystem::path dir_;
   std::unique_ptr<OrderStore> orders_ = std::make_unique<MemoryOrderStore>("bench");
-  const RocksDbStore* disk_ = nullptr;  // the engine's
+  const RocksDbStore* disk_ = nullptr;  // owned by the engine
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<Client> client_;
   std::unique_ptr<Sale> sale_;

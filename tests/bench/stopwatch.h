@@ -4,7 +4,7 @@
 
 namespace rushgate::bench {
 
-/// Runs from its making.
+/// Measures the time since its construction.
 class Stopwatch {
  public:
   [[nodiscard]] double seconds() const {

@@ -1,5 +1,4 @@
-// Accepted requests until the last of their orders is in the database, the worker running
-// meanwhile.
+// Measures accepted requests until the last order is in the database, with concurrent workers.
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -22,10 +21,10 @@ namespace rushgate::bench {
 namespace {
 
 constexpr int kBatch = 1'000;
-constexpr std::int64_t kPeerShare = 4;       // the peer's admissions alone get a fourth of ours
-constexpr std::int64_t kConsumerShare = 20;  // with its consumer a twentieth
+constexpr std::int64_t kPeerShare = 4;       // the peer's admissions get a quarter of our requests
+constexpr std::int64_t kConsumerShare = 20;  // and a twentieth with its consumer
 
-/// Ours: admitted in batches, stored by two workers' threads.
+/// Measures ours: admission in batches, storing by two worker threads.
 double stored_rate(std::int64_t count) {
   Shop shop(Durability::kOs, open_orders_in);
   OrderWorkers workers(shop, 2, WorkerOptions{}.batch_max);
@@ -37,7 +36,7 @@ double stored_rate(std::int64_t count) {
 
 // ---- The classic consumer ----
 
-/// Reads an order, stores it in a transaction of its own, acknowledges it.
+/// Reads an order, stores it in one transaction, and acknowledges it.
 class ClassicConsumer {
  public:
   ClassicConsumer(const testing::RedisServer& server, const std::filesystem::path& file)
@@ -45,7 +44,7 @@ class ClassicConsumer {
     expect_ok((*client_)("XGROUP", "CREATE", kOrderStream, kGroup, "0", "MKSTREAM"));
   }
 
-  /// Until nothing more comes after `admitted` is true. How many it stored.
+  /// Runs until no more orders come after `admitted` is true. Returns the number of stored orders.
   std::int64_t run(const std::atomic<bool>& admitted) {
     std::int64_t stored = 0;
     while (true) {
@@ -77,7 +76,7 @@ class ClassicConsumer {
 
   void store(const Reply& read) {
     const auto entry = read_entry(read);
-    const auto number = [&](const char* field) {  // redis-benchmark's begin with zeros
+    const auto number = [&](const char* field) {  // redis-benchmark writes leading zeros
       return std::stoll(std::string(entry.value().field(field).value()));
     };
     const Order order = {.id = number("id"),

@@ -44,7 +44,7 @@ StubbedLua::StubbedLua() : lua_(luaL_newstate()) {
   lua_pushcfunction(lua_, &answer);
   lua_setfield(lua_, -2, "call");
   lua_setglobal(lua_, "redis");
-  // The script stays on the stack, at 1.
+  // The script stays at position 1 of the stack.
   if (luaL_loadstring(lua_, seckill_script().text().c_str()) != 0) fail(lua_tostring(lua_, -1));
 }
 

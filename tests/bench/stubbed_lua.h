@@ -1,5 +1,5 @@
-// The seckill script in a Lua of its own whose redis.call answers with constants: what the
-// interpreter alone costs, which no engine around it can undercut.
+// Runs the seckill script in a plain Lua interpreter whose redis.call returns constants. No engine
+// around the interpreter can be faster.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ class StubbedLua {
   StubbedLua(const StubbedLua&) = delete;
   StubbedLua& operator=(const StubbedLua&) = delete;
 
-  /// Runs a second: `count` users, with KEYS and ARGV made anew for each.
+  /// Returns runs per second over `count` users, with new KEYS and ARGV for each.
   double rate(std::int64_t first, std::int64_t count);
 
  private:

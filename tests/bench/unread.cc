@@ -1,5 +1,5 @@
-// Clients that ask for much and read nothing: what the server holds for them, and how long another
-// client waits meanwhile.
+// Clients that request much and read nothing: measures the memory of the server, and the wait of
+// another client.
 #include <algorithm>
 #include <cstdint>
 #include <fstream>
@@ -29,11 +29,11 @@ constexpr std::size_t kValueBytes = 1'024 * 1'024;
 constexpr std::chrono::seconds kPatience{120};
 
 struct Cost {
-  double peak_bytes = 0;    // beyond what the server held before
+  double peak_bytes = 0;    // above the memory before
   double longest_wait = 0;  // of the bystander, in seconds
 };
 
-/// A field of /proc/<pid>/status, in bytes.
+/// Returns a field of /proc/<pid>/status in bytes.
 double status_bytes(pid_t pid, std::string_view field) {
   std::ifstream status(fmt::format("/proc/{}/status", pid));
   std::string word;

@@ -1,4 +1,4 @@
-// What commands share, for a keyspace without an executor.
+// The services that commands need, for a keyspace without an executor.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace rushgate {
 
-/// The three hosts must outlive it.
+/// Holds references: keyspace, Lua host and native host must outlive it.
 class LoneServices : private BlockedClients {
  public:
   LoneServices(Keyspace& keyspace, LuaHost& lua, NativeHost& natives)

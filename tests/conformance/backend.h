@@ -1,4 +1,4 @@
-// What a transcript is played against.
+// A backend that runs a transcript.
 #pragma once
 
 #include <chrono>
@@ -12,27 +12,27 @@
 
 namespace rushgate::testing {
 
-/// A keyspace with numbered client sessions, which begin when they are first used. Not thread-safe.
-/// Throws std::runtime_error when it can not do what is asked, for instance when no answer comes.
+/// A keyspace with numbered client sessions, each of which begins at its first use. Not
+/// thread-safe. Throws std::runtime_error on failure, for instance if no reply comes.
 class Backend {
  public:
   virtual ~Backend() = default;
 
-  /// For messages: "redis", "embedded".
+  /// Returns the name for messages: "redis", "embedded".
   [[nodiscard]] virtual std::string name() const = 0;
 
-  /// As new: all sessions end (and what they wait for), then all data and scripts go, and limits of
-  /// encodings are the usual ones.
+  /// Restores the initial state. Ends all sessions and their blocked commands, removes all data and
+  /// scripts, and sets the default encoding limits.
   virtual void reset() = 0;
 
-  /// Sends a request and returns when it has been answered or is parked (blocked), so that what is
-  /// sent next, in any session, runs after it.
+  /// Sends a request and blocks until its reply or until the command blocks. Later requests in any
+  /// session then run after it.
   virtual void send(int session, const Request& request) = 0;
 
-  /// The raw bytes of the session's next answer, as the Redis protocol has them.
+  /// Returns the raw bytes of the session's next reply, in the Redis protocol.
   virtual std::string receive(int session) = 0;
 
-  /// The raw answers to requests that do not block, sent in one piece where that is possible.
+  /// Returns the raw replies to requests that do not block. Sends them in one piece where possible.
   virtual std::vector<std::string> call_all(int session, std::span<const Request> requests) {
     std::vector<std::string> answers;
     for (const Request& request : requests) {
@@ -42,19 +42,20 @@ class Backend {
     return answers;
   }
 
-  /// The answer to one request that does not block.
+  /// Returns the reply to one request that does not block.
   Reply ask(int session, const Request& request) {
     return parse_raw_reply(call_all(session, {&request, 1})[0])->reply;
   }
 
-  /// Whether receive() would return at once: everything that was sent so far has had its effect.
+  /// Returns true if receive() would return at once. All earlier requests have taken effect by
+  /// then.
   virtual bool has_answer(int session) = 0;
 
   /// Lets time pass.
   virtual void elapse(std::chrono::milliseconds duration) = 0;
 
-  /// Ends all sessions, and forgets scripts and settings; the data stays. A subject that keeps its
-  /// data in a store closes and reopens it.
+  /// Ends all sessions, and drops scripts and settings, but keeps the data. A subject with a store
+  /// closes and reopens the store.
   virtual void reopen() { throw std::runtime_error(name() + " cannot be reopened"); }
 };
 

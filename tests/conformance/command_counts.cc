@@ -13,7 +13,7 @@ namespace {
 
 const std::set<std::string> kOfBackends = {"client|id", "client|list", "hello", "ping"};
 
-/// The fields of a section of INFO that begin with `prefix`, by what follows it.
+/// Returns the fields of a section of INFO that begin with `prefix`, by the rest of the name.
 InfoByCommand section(Backend& backend, int session, const std::string& name,
                       const std::string& prefix) {
   const Reply info = backend.ask(session, Request::of("INFO", name));

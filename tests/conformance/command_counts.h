@@ -1,4 +1,4 @@
-// What INFO tells of commands, to be compared.
+// Statistics of commands from INFO, for comparison.
 #pragma once
 
 #include <map>
@@ -8,20 +8,20 @@
 
 namespace rushgate::testing {
 
-/// Of a field of INFO: "calls" → "3".
+/// The parts of a field of INFO: "calls" → "3".
 using InfoParts = std::map<std::string, std::string>;
-/// By command; without those that backends send themselves.
+/// Parts by command, without the commands that backends send themselves.
 using InfoByCommand = std::map<std::string, InfoParts>;
 
-/// INFO commandstats; asked for in `session`.
+/// Returns INFO commandstats, requested in `session`.
 InfoByCommand command_statistics(Backend& backend, int session);
-/// Of that what depends on nothing but the requests: without times. And INFO errorstats, by
+/// Returns the part that depends only on the requests, without times. Adds INFO errorstats by
 /// "error <code>".
 InfoByCommand command_counts(Backend& backend, int session);
-/// INFO latencystats.
+/// Returns INFO latencystats.
 InfoByCommand command_latencies(Backend& backend, int session);
 
-/// The commands that are counted otherwise, with both counts; empty if none is.
+/// Returns the commands with different counts, and both counts. Empty if there are none.
 std::string counts_differ(const InfoByCommand& expected, const InfoByCommand& actual);
 
 }  // namespace rushgate::testing

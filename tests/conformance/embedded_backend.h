@@ -1,4 +1,4 @@
-// A Backend on an engine of this process.
+// A Backend over an engine in this process.
 #pragma once
 
 #include <deque>
@@ -15,14 +15,14 @@
 
 namespace rushgate::testing {
 
-/// In manual mode: time passes when a transcript says so.
+/// Uses manual mode, so that time passes only on request of a transcript.
 class EmbeddedBackend final : public Backend {
  public:
-  /// Opens the engine's store: an empty one, or the one that was opened last. The store before is
-  /// closed.
+  /// Opens the engine's store: a new empty one, or the previous one again. The previous store is
+  /// closed by then.
   using OpenStore = std::function<std::unique_ptr<Store>(bool is_empty)>;
 
-  /// In memory; cannot be reopened.
+  /// Keeps the data in memory, and cannot be reopened.
   explicit EmbeddedBackend(RespVersion protocol) : EmbeddedBackend(protocol, nullptr) {}
   EmbeddedBackend(RespVersion protocol, OpenStore open_store)
       : protocol_(protocol), open_store_(std::move(open_store)) {
@@ -51,7 +51,7 @@ class EmbeddedBackend final : public Backend {
   const RespVersion protocol_;
   const OpenStore open_store_;  // null: in memory
   ManualClock clock_;
-  std::map<int, Session> sessions_;  // before engine_, which when it goes answers whoever is parked
+  std::map<int, Session> sessions_;  // before engine_, whose destruction completes blocked commands
   std::unique_ptr<Engine> engine_;
 };
 

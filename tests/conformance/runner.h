@@ -1,4 +1,4 @@
-// Plays a case of a transcript against two backends.
+// Runs a case of a transcript on two backends.
 #pragma once
 
 #include <ostream>
@@ -10,10 +10,10 @@
 
 namespace rushgate::testing {
 
-/// What was different, as messages "file:line: …" with the command and both raw answers, and which
-/// answers nobody asked for are left at the end; empty if nothing was. `oracle` is right by
-/// definition. After kFailuresMax messages, or when a backend fails, the rest of the case is left
-/// out. `log`, if not null, is told every command and the oracle's answer: for writing transcripts.
+/// Returns the differences as messages "file:line: …" with the command and both raw replies, and
+/// unexpected replies at the end. Empty if there are none. `oracle` is right by definition. Skips
+/// the rest of the case after kFailuresMax messages or a backend's failure. Writes every command
+/// and the oracle's reply to `log`, if not null. This helps to write transcripts.
 std::vector<std::string> run_case(const Case& test_case, Backend& oracle, Backend& subject,
                                   std::ostream* log = nullptr);
 

@@ -1,4 +1,4 @@
-// A Backend on a RespServer of this process, over its socket.
+// A Backend over a RespServer in this process, through its socket.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace rushgate::testing {
 
-/// Its engine is in manual mode.
+/// Uses an engine in manual mode.
 class ServerBackend final : public SocketBackend {
  public:
   explicit ServerBackend(RespVersion protocol) : SocketBackend(protocol) { reset(); }

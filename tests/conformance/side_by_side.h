@@ -1,4 +1,4 @@
-// A RespServer on an engine in memory, and a redis-server, each on a unix socket.
+// Runs a RespServer over an engine in memory, and a redis-server, each on a unix socket.
 #pragma once
 
 #include <memory>
@@ -26,7 +26,7 @@ class SideBySide {
     server_ = *std::move(server);
   }
 
-  /// Paths of the sockets.
+  /// Return the paths of the sockets.
   [[nodiscard]] std::string ours() const { return (directory_.path() / "socket").string(); }
   [[nodiscard]] std::string redis() const { return redis_.socket_path(); }
 

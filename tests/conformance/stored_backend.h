@@ -1,4 +1,4 @@
-// A Backend on an engine of this process that keeps its data in RocksDB.
+// A Backend over an engine in this process with its data in RocksDB.
 #pragma once
 
 #include <filesystem>
@@ -13,7 +13,7 @@
 
 namespace rushgate::testing {
 
-/// In manual mode. Can be reopened.
+/// Uses manual mode. Can be reopened.
 class StoredBackend final : public Backend {
  public:
   explicit StoredBackend(RespVersion protocol)

@@ -19,7 +19,7 @@ constexpr std::string_view kEvery = "*";
 
 bool is_position(std::string_view step) { return step == kEvery || parse_uint64(step).has_value(); }
 
-/// The value of `name` in a flat map, or null.
+/// Returns the value of `name` in a flat map, or null.
 Reply* value_of(std::string_view name, Reply& map) {
   std::vector<Reply>& elements = map.mutable_elements();
   for (std::size_t i = 0; i + 1 < elements.size(); i += 2) {
@@ -83,7 +83,7 @@ std::string_view name_at_front(std::string_view text) {
   return text.substr(0, static_cast<std::size_t>(end - text.begin()));
 }
 
-/// "repeat(1000,ab)…": appends, and says how many characters it took; 0 if it is something else.
+/// Expands "repeat(1000,ab)…". Returns the number of characters consumed, 0 for anything else.
 std::size_t expand_repeat(std::string_view text, std::string& out) {
   constexpr std::string_view kOpen = "repeat(";
   if (!text.starts_with(kOpen)) return 0;
@@ -111,7 +111,7 @@ std::string expand(std::string_view text, const Variables& variables) {
     const std::string_view name = name_at_front(text);
     const auto variable = variables.find(name);
     if (variable == variables.end()) {
-      out += '$';  // an id of XREAD, for instance
+      out += '$';  // for instance an id of XREAD
     } else {
       out += variable->second;
       text.remove_prefix(name.size());

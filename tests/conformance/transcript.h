@@ -1,40 +1,39 @@
-// The transcripts in transcripts/<family>.txt, parsed.
+// Parses the transcripts in transcripts/<family>.txt.
 //
-//   # a comment                      Blank lines and comments mean nothing.
-//   == title                         Begins a case: empty data, no scripts, no sessions.
-//   SET k "a b\x00"                  A command, quoted as redis-cli takes it. It is sent to both
-//                                    backends, and their answers must be the same bytes.
-//   1: SELECT 1                      The same in session 1. Without a number: in session 0.
-//   1> XREAD BLOCK 0 STREAMS s $     Sent, but not waited for,
-//   1?                               … it has not been answered yet,
-//   1<                               … now it must be, and the answers are compared.
-//   1!                               A message of a channel that came to it, compared, too.
-//                                    At the end of a case nothing more may have come.
-//   @elapse 20                       Lets 20 ms pass: a manual clock is moved, a real server waits.
+//   # a comment                      Blank lines and comments are ignored.
+//   == title                         Begins a case: no data, no scripts, no sessions.
+//   SET k "a b\x00"                  A command, quoted as in redis-cli. Both backends get it, and
+//                                    the bytes of their replies must be equal.
+//   1: SELECT 1                      The same in session 1. Without a number: session 0.
+//   1> XREAD BLOCK 0 STREAMS s $     Sends a command without waiting for its reply.
+//   1?                               The reply must not have arrived yet.
+//   1<                               The reply must arrive, and is compared.
+//   1!                               Receives and compares a message of a channel. At the end of a
+//                                    case no message may be left.
+//   @elapse 20                       Lets 20 ms pass: moves a manual clock, or waits for a server.
 //
-// A difference that is allowed is named in front of the command (of `1<`, if not waited for):
+// An allowed difference precedes its command, or `1<` of a command sent without waiting:
 //
-//   @any                             only the kind is the same
-//   @same-size                       only the kind and the number of elements are the same
-//   @approx-ms 50                    integers that differ by at most 50
-//   @prefix ERR                      texts that both begin so
-//   @lines "#,db0:"                  of two texts, only the lines that begin with one of these
-//   @unordered                       elements in any order
-//   @pairs-unordered                 elements taken two by two, the pairs in any order
-//   @at idle.*.2                     after one of these: it holds for that part of the answer alone
+//   @any                             compares only the kind
+//   @same-size                       compares only the kind and the number of elements
+//   @approx-ms 50                    integers may differ by 50
+//   @prefix ERR                      compares only this prefix of both strings
+//   @lines "#,db0:"                  compares only lines that begin with one of these prefixes
+//   @unordered                       elements may have any order
+//   @pairs-unordered                 pairs of elements may have any order
+//   @at idle.*.2                     after one of these: limits it to that part of the reply
 //
-// @at takes steps, joined by dots: a position, `*` for every position, or a name for the value that
-// follows this text in a flat map. A path that begins with a name begins at any depth. A difference
-// that is allowed in a place that the server's answer does not have is a mistake in the transcript,
-// except with @if-at, which is @at otherwise.
+// The path of @at has steps, joined by dots. A step is a position, `*` for every position, or a
+// name for the value that follows this string in a flat map. A path that begins with a name begins
+// at any depth. If the server's reply does not have the place of an allowed difference, the
+// transcript is wrong. @if-at is @at without this check.
 //
-//   @set id [@at path]               keeps the answer (of each backend its own): from now on $id in
-//                                    an argument stands for it, and answers may have it in its
-//                                    place
-//   @times 200                       runs the command for $i = 1 … 200
-//   $repeat(1000,ab)                 in an argument: "ab" a thousand times
+//   @set id [@at path]               Stores the reply, separately for each backend. From then on
+//                                    $id represents it in arguments, and replies may contain it.
+//   @times 200                       Runs the command for $i = 1 … 200.
+//   $repeat(1000,ab)                 In an argument: "ab" a thousand times.
 //
-// Nothing is replaced in 'single quotes'.
+// In 'single quotes' nothing is replaced.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +47,7 @@
 
 namespace rushgate::testing {
 
-/// Where in a reply: "groups.*.pending.0".
+/// A place in a reply: "groups.*.pending.0".
 class ReplyPath {
  public:
   /// The reply itself.
@@ -56,7 +55,7 @@ class ReplyPath {
   /// Throws std::invalid_argument if a step is empty.
   explicit ReplyPath(std::string_view text);
 
-  /// All places in `reply` that the path leads to.
+  /// Returns all places in `reply` to which the path leads.
   [[nodiscard]] std::vector<Reply*> find(Reply& reply) const;
 
  private:
@@ -71,9 +70,9 @@ struct Slack {
   enum class Kind { kAny, kSameSize, kApproxMs, kPrefix, kLines, kUnordered, kPairsUnordered };
   Kind kind;
   std::int64_t ms = 0;  // kApproxMs
-  std::string prefix;   // kPrefix; kLines: several, with commas in between
+  std::string prefix;   // kPrefix; kLines: several, separated by commas
   ReplyPath at;
-  bool may_lack = false;  // the place need not be there
+  bool may_lack = false;  // the place may be missing
 };
 
 struct Argument {
@@ -81,7 +80,7 @@ struct Argument {
   bool literal;  // was in single quotes
 };
 
-/// What stands in place of $names; each backend has its own.
+/// Values of $names. Each backend has its own.
 using Variables = std::map<std::string, std::string, std::less<>>;
 
 struct Step {
@@ -89,7 +88,7 @@ struct Step {
     kCall,     // send, receive, compare
     kSend,     // 1>
     kReceive,  // 1<: receive, compare
-    kMessage,  // 1!: the same, of what nobody asked for
+    kMessage,  // 1!: receive a message, compare
     kPending,  // 1?
     kElapse,
   };
@@ -104,7 +103,7 @@ struct Step {
   ReplyPath set_at;
   std::vector<Argument> command;  // empty for kReceive, kMessage, kPending, kElapse
 
-  /// The command as it is sent: $names, $i and $repeat() replaced.
+  /// Returns the command with $names, $i and $repeat() replaced.
   [[nodiscard]] Request request(const Variables& variables, int i) const;
 };
 
@@ -115,10 +114,10 @@ struct Case {
   std::vector<Step> steps;
 };
 
-/// The slack at the front of a line, which is taken off. Throws std::invalid_argument.
+/// Removes the slack from the front of a line and returns it. Throws std::invalid_argument.
 std::vector<Slack> take_slack(std::string_view& line);
 
-/// Throws std::runtime_error "file:line: what is wrong".
+/// Throws std::runtime_error "file:line: error".
 std::vector<Case> parse_transcript(std::string_view file, std::string_view text);
 
 }  // namespace rushgate::testing

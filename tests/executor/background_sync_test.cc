@@ -1,4 +1,4 @@
-// What the thread for durability `everysec` reports.
+// The reports of the thread that syncs with durability `everysec`.
 #include "engine/executor/background_sync.h"
 
 #include <new>

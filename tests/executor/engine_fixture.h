@@ -1,4 +1,4 @@
-// Engines on a store in memory, for the executor's tests.
+// Engines over a store in memory, for the tests of the executor.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Durability `sync`: keys that expire by themselves cost no fsync.
+// Durability `sync`: expired keys cost no fsync of their own.
 #include <memory>
 #include <string>
 #include <utility>

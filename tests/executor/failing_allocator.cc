@@ -13,7 +13,7 @@ constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 
 std::atomic<std::size_t> large_bytes{kNoBound};
 
-// Constant-initialised: operator new may run before anything else of a thread does.
+// Constant-initialised, because operator new may run before other code of a thread.
 thread_local constinit std::uint64_t allocations_left = kNever;
 thread_local constinit bool has_allocation_failed = false;
 thread_local constinit bool fails_once = false;

@@ -1,4 +1,4 @@
-// A global operator new that fails when a test wants it to: for a test program of its own.
+// Replaces the global operator new by one that fails on request. Needs a separate test program.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace rushgate {
 
-/// While this lives, allocations of more than `bytes_max` fail, on every thread.
+/// Makes allocations of more than `bytes_max` fail on every thread during its lifetime.
 class LargeAllocationsFail {
  public:
   explicit LargeAllocationsFail(std::size_t bytes_max);
@@ -15,8 +15,8 @@ class LargeAllocationsFail {
   LargeAllocationsFail& operator=(const LargeAllocationsFail&) = delete;
 };
 
-/// While this lives, this thread's allocations fail: the one that is preceded by `before` others,
-/// and those after it or not.
+/// Makes allocations of this thread fail during its lifetime: the one after `before` others, and
+/// with kFrom all later ones too.
 class AllocationsFail {
  public:
   enum class How : std::uint8_t { kFrom, kOnce };

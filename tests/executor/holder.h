@@ -1,4 +1,4 @@
-// A native script that holds the turn until it is let go.
+// A native script that holds the turn until it is released.
 #pragma once
 
 #include <latch>
@@ -8,7 +8,7 @@
 
 namespace rushgate {
 
-/// For one call.
+/// Serves one call.
 struct Holder {
   std::latch entered{1};
   std::latch let_go{1};

@@ -1,5 +1,5 @@
-// How long the turn is held by the removal of a large value: with a thread that frees it, and
-// without one.
+// Measures how long the removal of a large value holds the turn, with and without a thread that
+// frees it.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -21,7 +21,7 @@ constexpr const char* kList = "redis.call('RPUSH', KEYS[1], 'element:' .. i)";
 
 constexpr int kElements = 2'000'000;
 
-/// UNLINK of a value of two million elements.
+/// Measures UNLINK of a value of two million elements.
 void unlink(benchmark::State& state, const char* add, FreedBy by) {
   ManualClock clock;
   EngineOptions options;

@@ -1,4 +1,4 @@
-// Commands that remove or overwrite large values leave the freeing to another thread.
+// Commands that remove or overwrite large values free them on another thread.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -15,7 +15,7 @@
 namespace rushgate {
 namespace {
 
-/// Values that were freed by the thread, or will be: as one INFO has it.
+/// Returns the number of values that the thread has freed or will free, from one INFO.
 std::int64_t freed_later(Client& client) {
   const Reply info = client.call(Request::of("INFO", "memory"));
   std::int64_t sum = 0;

@@ -1,4 +1,4 @@
-// Streams that are larger than `maxmemory`: on disk, and written without a refusal.
+// Streams on disk may exceed `maxmemory` without refused writes.
 #include <memory>
 #include <string>
 #include <utility>

@@ -8,7 +8,7 @@ namespace rushgate::faults {
 
 using Kind = FaultySqliteVfs::Kind;
 
-// What SQLite takes for a file: ours in front, and the disk's own behind it.
+// A file as SQLite sees it: our part first, the disk's own after it.
 struct FaultySqliteFile {
   sqlite3_file base;
   FaultySqliteVfs* vfs;
@@ -85,7 +85,7 @@ struct FaultySqliteFile {
 };
 static_assert(sizeof(FaultySqliteFile) % alignof(std::max_align_t) == 0);
 
-// Version 2: without memory-mapped reading, which would pass us by.
+// Version 2: without memory-mapped reads, which would bypass this VFS.
 const sqlite3_io_methods FaultySqliteFile::kMethods = {
     .iVersion = 2,
     .xClose = close,
@@ -121,7 +121,7 @@ FaultySqliteVfs& self(sqlite3_vfs* vfs) { return *static_cast<FaultySqliteVfs*>(
 
 }  // namespace
 
-// What is not replaced is the disk's: it uses nothing of the struct that it is handed.
+// Everything not replaced is the disk's: it does not use the passed struct.
 FaultySqliteVfs::FaultySqliteVfs()
     : name_(new_name()), disk_(sqlite3_vfs_find(nullptr)), vfs_(*disk_) {
   vfs_.szOsFile += static_cast<int>(sizeof(FaultySqliteFile));

@@ -1,4 +1,4 @@
-// A disk below SQLite that fails when it is told to.
+// A disk below SQLite that fails on request.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace rushgate::faults {
 
-/// An SQLite VFS above the default one. It syncs nothing and sleeps never, so that a test can fail
-/// every call in turn. Thread-safe. Destroyed after the last connection that uses it.
+/// An SQLite VFS on top of the default one. It never syncs or sleeps, so that a test can fail every
+/// call in turn. Thread-safe. Must outlive the last connection that uses it.
 class FaultySqliteVfs {
  public:
   enum class Kind : std::uint8_t {
-    kFull,     // SQLITE_FULL; writing, half of which is done
-    kIoError,  // SQLITE_IOERR_…; opening, reading, writing, syncing, truncating, deleting, …
+    kFull,     // SQLITE_FULL; a write, half of which is done
+    kIoError,  // SQLITE_IOERR_…; open, read, write, sync, truncate, delete, …
     kBusy,     // SQLITE_BUSY; taking a lock
   };
   enum class Lasting : std::uint8_t { kOnce, kForGood };
@@ -28,19 +28,19 @@ class FaultySqliteVfs {
 
   [[nodiscard]] const std::string& name() const { return name_; }
 
-  /// Fails the `nth` call of this kind from now on, 1 being the next.
+  /// Fails the `nth` call of this kind from now on (1 is the next).
   void fail(Kind kind, int nth, Lasting lasting = Lasting::kOnce);
-  /// No further call fails. Returns whether one has failed since fail().
+  /// Ends the failures. Returns true if a call has failed since fail().
   bool stop();
 
-  /// Calls that asked for a file to be on the disk.
+  /// Returns the number of requests to sync a file.
   [[nodiscard]] int syncs() const;
 
  private:
   friend struct FaultySqliteFile;
   struct Plan {
     Kind kind;
-    int calls_left;  // the fault comes when it reaches 0
+    int calls_left;  // the fault happens when it reaches 0
     Lasting lasting;
     bool has_failed = false;
   };
@@ -58,7 +58,7 @@ class FaultySqliteVfs {
   sqlite3_vfs* const disk_;
   sqlite3_vfs vfs_;
 
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the members below
   std::optional<Plan> plan_;
   int syncs_ = 0;
 };

@@ -23,7 +23,7 @@ constexpr std::uint64_t kSectorBytes = 512;
 
 IOStatus full_disk() { return IOStatus::NoSpace("injected: no space left on device"); }
 
-// Zeros instead of some of the sectors that lie in [begin, end).
+// Zeroes some of the sectors in [begin, end).
 void spoil_sectors(const fs::path& path, std::uint64_t begin, std::uint64_t end,
                    std::mt19937_64& random) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
@@ -37,7 +37,7 @@ void spoil_sectors(const fs::path& path, std::uint64_t begin, std::uint64_t end,
   ::close(file);
 }
 
-// RocksDB waits a second before it closes after a failure; tests have several hundred of them.
+// RocksDB waits a second before it closes after a failure. Tests have several hundred of them.
 class ImpatientClock final : public rocksdb::SystemClockWrapper {
  public:
   using SystemClockWrapper::SystemClockWrapper;
@@ -54,7 +54,7 @@ class ImpatientEnv final : public rocksdb::EnvWrapper {
 
 }  // namespace
 
-// A file that is being written.
+// A file open for writing.
 class PowerCutFileSystem::File final : public rocksdb::FSWritableFileOwnerWrapper {
  public:
   File(PowerCutFileSystem& disk, std::string name, std::shared_ptr<FileState> state,
@@ -138,7 +138,7 @@ class PowerCutFileSystem::Directory final : public rocksdb::FSDirectoryWrapper {
 
 std::shared_ptr<PowerCutFileSystem> PowerCutFileSystem::make(const fs::path& root) {
   std::shared_ptr<PowerCutFileSystem> disk(new PowerCutFileSystem(root));
-  // The environment refers to the file system without owning it: it is the other way round.
+  // The environment refers to the file system without owning it: the ownership is reversed.
   disk->env_ = std::make_unique<ImpatientEnv>(rocksdb::NewCompositeEnv(
       std::shared_ptr<rocksdb::FileSystem>(std::shared_ptr<void>(), disk.get())));
   return disk;
@@ -220,7 +220,7 @@ std::shared_ptr<PowerCutFileSystem::FileState> PowerCutFileSystem::take_state(
   return state;
 }
 
-// Makes room for another file of this name, or for none.
+// Moves the current file out of the way of another one with this name, or of none.
 PowerCutFileSystem::Change PowerCutFileSystem::move_to_attic(const fs::path& name) {
   Change change{name, {}, {}, take_state(name)};
   if (!fs::exists(name)) return change;

@@ -1,4 +1,4 @@
-// A disk that loses what was not synced, fills up, and fails to sync: under RocksDB.
+// A disk below RocksDB that loses unsynced data, fills up, and fails to sync.
 #pragma once
 
 #include <cstdint>
@@ -16,49 +16,46 @@
 
 namespace rushgate::faults {
 
-/// Works on the real files in `root` and remembers what of them a power cut would spare:
-/// - of a file's bytes, those before its last sync;
-/// - of making, renaming and deleting files, what came before the last sync of their directory.
-///   So a log that was never synced is gone, and CURRENT points to the MANIFEST that it last
-///   pointed to when its directory was synced.
-/// - of `root` and the directories in it, by whatever means they were made, those that were there
-/// at
-///   first or whose parent was synced since.
+/// Works on the real files in `root`, and records the state that a power cut spares:
+/// - the bytes of a file before its last sync;
+/// - new names, renames and removals before the last sync of their directory. A log that was never
+///   synced is lost. CURRENT points to the same MANIFEST as at the last sync of its directory;
+/// - `root` and directories in it that existed at first, or whose parent was synced since.
 ///
 ///   PowerCutFileSystem::make(root) -> give env() to the store -> cut_power() -> destroy the store
 ///   -> power_on() -> open it again.
 ///
-/// All of it may be called from any thread at any time.
+/// Thread-safe.
 class PowerCutFileSystem final : public rocksdb::FileSystemWrapper {
  public:
-  /// `root` is the database's directory or holds it. Deleted files that may have to come back are
-  /// kept beside it, in `<root>.attic`.
+  /// `root` is the database's directory or contains it. Deleted files that may return are in
+  /// `<root>.attic`.
   static std::shared_ptr<PowerCutFileSystem> make(const std::filesystem::path& root);
 
-  /// For RocksDbStoreOptions. As long-lived as this object.
+  /// Returns an environment for RocksDbStoreOptions. It lives as long as this object.
   [[nodiscard]] rocksdb::Env* env() { return env_.get(); }
 
-  /// From here on nothing reaches the disk: every change fails.
+  /// Cuts the power: from now on, every change fails.
   void cut_power();
 
-  /// The same after so many more operations that change something: writes, syncs, new names.
+  /// Cuts the power after this many further changes: writes, syncs, new names.
   void cut_power_after(int operations);
 
-  /// Puts the files into the state that the cut left behind, and works again. Without a seed, all
-  /// is lost that can be. With one, a part of it, chosen by the seed, is there: some of the bytes,
-  /// in which some sectors may be zeros; the first few of the directory's changes.
+  /// Restores the files as the cut left them, and works again. Without a seed, everything unsynced
+  /// is lost. With one, the seed chooses a part that survives: some of the bytes, in which sectors
+  /// may be zero, and the first few changes of a directory.
   ///
-  /// Nothing is ever synced for real: only a real power cut could tell.
+  /// Nothing is really synced: only a real power cut could show the difference.
   void power_on(std::optional<std::uint64_t> seed = std::nullopt);
 
   /// Fails the next sync of a file whose name ends with `suffix`.
   void fail_next_sync(std::string suffix = ".log");
 
-  /// The disk is full after `bytes` more: a write then writes what has room, and fails.
+  /// Makes the disk full after `bytes` more. The failing write still writes the bytes that fit.
   void fill_up_after(std::uint64_t bytes);
   void make_room();
 
-  /// Syncs of log files so far.
+  /// Returns the number of syncs of log files.
   [[nodiscard]] int log_syncs() const;
 
   [[nodiscard]] const char* Name() const override { return "PowerCutFileSystem"; }
@@ -83,7 +80,7 @@ class PowerCutFileSystem final : public rocksdb::FileSystemWrapper {
   rocksdb::IOStatus Truncate(const std::string& name, std::size_t size,
                              const rocksdb::IOOptions& options,
                              rocksdb::IODebugContext* debug) override;
-  /// A log of messages is a file like any other here.
+  /// Treats an info log like any other file.
   rocksdb::IOStatus NewLogger(const std::string& name, const rocksdb::IOOptions& options,
                               std::shared_ptr<rocksdb::Logger>* logger,
                               rocksdb::IODebugContext* debug) override {
@@ -99,20 +96,17 @@ class PowerCutFileSystem final : public rocksdb::FileSystemWrapper {
     std::uint64_t synced_bytes = 0;
   };
 
-  // A change of the directory, and what takes it back: a name is new, or gone, or other than
-  // before.
+  // A change of the directory, and how to undo it: a name is new, removed or replaced.
   struct Change {
     std::filesystem::path name;
-    std::filesystem::path
-        moved_from;               // where the file that has the name now comes from, if renamed
-    std::filesystem::path attic;  // where the file is that had the name before, if any
-    std::shared_ptr<FileState>
-        former;  // of the file in the attic; null if it was never written here
+    std::filesystem::path moved_from;   // where the file of this name came from, if renamed
+    std::filesystem::path attic;        // where the previous file of this name is, if any
+    std::shared_ptr<FileState> former;  // of the file in the attic; null if not written here
   };
 
   explicit PowerCutFileSystem(const std::filesystem::path& root);
 
-  // All of these with mutex_ held.
+  // Require mutex_.
   rocksdb::IOStatus begin_operation();
   Change move_to_attic(const std::filesystem::path& name);
   std::shared_ptr<FileState> take_state(const std::filesystem::path& name);
@@ -125,12 +119,12 @@ class PowerCutFileSystem final : public rocksdb::FileSystemWrapper {
   const std::filesystem::path attic_;
   std::unique_ptr<rocksdb::Env> env_;
 
-  mutable std::mutex mutex_;  // guards what follows, and every change of a file
+  mutable std::mutex mutex_;  // guards the members below, and all changes of files
   bool power_ = true;
   std::optional<int> operations_left_;
   std::map<std::filesystem::path, std::shared_ptr<FileState>>
       files_;                    // written through this object
-  std::vector<Change> changes_;  // since their directory was last synced
+  std::vector<Change> changes_;  // since the last sync of their directory
   std::set<std::filesystem::path> kept_directories_;
   std::optional<std::string> failing_sync_;  // suffix
   std::optional<std::uint64_t> room_bytes_;

@@ -13,8 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::mutex mutex;                               // guards what follows
-std::optional<std::vector<fs::path>> recorded;  // while there is a recorder
+std::mutex mutex;                               // guards the members below
+std::optional<std::vector<fs::path>> recorded;  // empty unless a recorder exists
 
 int sync(const char* name, int file) {
   const auto system = reinterpret_cast<int (*)(int)>(dlsym(RTLD_NEXT, name));

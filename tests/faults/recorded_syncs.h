@@ -1,4 +1,4 @@
-// Which files and directories this process syncs.
+// Records which files and directories this process syncs.
 #pragma once
 
 #include <filesystem>
@@ -6,17 +6,17 @@
 
 namespace rushgate::faults {
 
-/// Links fsync() and fdatasync() of its own into the test program, whatever library calls them.
-/// They do what the system's do.
+/// Replaces fsync() and fdatasync() in the test program, for all libraries. The replacements call
+/// the system's functions.
 class RecordedSyncs {
  public:
-  /// Records from now on; one at a time.
+  /// Starts recording. Only one recorder may exist at a time.
   RecordedSyncs();
   ~RecordedSyncs();
   RecordedSyncs(const RecordedSyncs&) = delete;
   RecordedSyncs& operator=(const RecordedSyncs&) = delete;
 
-  /// Those that succeeded, in order.
+  /// Returns the paths that were synced with success, in order.
   [[nodiscard]] std::vector<std::filesystem::path> paths() const;
 };
 

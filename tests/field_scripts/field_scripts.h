@@ -1,12 +1,12 @@
-// The scripts that most seckill systems run on their Redis, written from their effects.
+// The scripts that most seckill systems run on their Redis, rewritten from their effects.
 #pragma once
 
 #include <string_view>
 
 namespace rushgate::testing {
 
-/// Admission that builds its keys inside, so it cannot run on a Cluster. ARGV voucher, user, order.
-/// Returns 0 (admitted), 1 (sold out), 2 (the user has bought).
+/// Admission that builds its keys inside, so it cannot run on a Cluster. ARGV: voucher, user,
+/// order. Returns 0 (admitted), 1 (sold out) or 2 (the user has bought).
 inline constexpr std::string_view kAdmissionBuildingKeys = R"lua(
 local voucher, user, order = ARGV[1], ARGV[2], ARGV[3]
 local stock_key = 'seckill:stock:' .. voucher
@@ -23,8 +23,8 @@ redis.call('xadd', 'stream.orders', '*', 'userId', user, 'voucherId', voucher, '
 return 0
 )lua";
 
-/// Admission whose keys are passed. KEYS buyers, stock. ARGV user, order, voucher. Returns as the
-/// other one. The fields of the entry stand in another order.
+/// Admission that gets its keys as KEYS: buyers, stock. ARGV: user, order, voucher. Returns the
+/// same codes. The fields of the entry have another order.
 inline constexpr std::string_view kAdmissionPassingKeys = R"lua(
 local user = ARGV[1]
 if tonumber(redis.call('get', KEYS[2])) <= 0 then
@@ -39,8 +39,8 @@ redis.call('xadd', 'stream.orders', '*', 'id', ARGV[2], 'userId', user, 'voucher
 return 0
 )lua";
 
-/// Three limits of a coupon. KEYS today's hash, the user's hash, the hash of totals. ARGV the
-/// maxima per day, per user and in total, user, coupon. Returns 0, or the number of the limit.
+/// Three limits of a coupon. KEYS: today's hash, the user's hash, the hash of totals. ARGV: maxima
+/// per day, per user and in total, user, coupon. Returns 0, or the number of the limit.
 inline constexpr std::string_view kCoupon = R"lua(
 local user, coupon = ARGV[4], ARGV[5]
 local function reached(key, field, maximum)
@@ -55,7 +55,8 @@ redis.call('hincrby', KEYS[3], coupon, 1)
 return 0
 )lua";
 
-/// KEYS lock. ARGV owner. Returns 1 if the lock was the owner's and is deleted, else 0.
+/// Releases a lock. KEYS: lock. ARGV: owner. Returns 1 if the owner held the lock, which is then
+/// deleted. Otherwise returns 0.
 inline constexpr std::string_view kUnlock = R"lua(
 if redis.call('get', KEYS[1]) == ARGV[1] then
   return redis.call('del', KEYS[1])

@@ -10,7 +10,7 @@
 namespace rushgate::testing {
 namespace {
 
-constexpr int kSession = 1'000;  // no test's own
+constexpr int kSession = 1'000;  // used by no test
 
 std::vector<std::string> texts(const Reply& reply) {
   std::vector<std::string> texts;
@@ -18,7 +18,7 @@ std::vector<std::string> texts(const Reply& reply) {
   return texts;
 }
 
-/// Sorts elements by `step`, and joins them.
+/// Sorts elements in groups of `step`, and joins them.
 std::string sorted(const std::vector<std::string>& elements, std::size_t step) {
   std::vector<std::string> rows;
   for (std::size_t i = 0; i + step <= elements.size(); i += step) {

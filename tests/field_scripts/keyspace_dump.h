@@ -1,4 +1,4 @@
-// Everything that a keyspace holds, as a string.
+// The contents of a keyspace as a string.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace rushgate::testing {
 
-/// Returns a line for each key, in order: its name, type, time to live and value. What has no order
-/// is sorted.
+/// Returns one line per key, sorted: its name, type, time to live and value. Unordered values are
+/// sorted.
 std::string dump_keyspace(Backend& backend);
 
 }  // namespace rushgate::testing

@@ -8,7 +8,7 @@
 namespace rushgate::testing {
 
 void ProgramBackend::start() {
-  std::filesystem::remove(socket_path());  // of a server that was killed
+  std::filesystem::remove(socket_path());  // left by a killed server
   program_.emplace(std::vector<std::string>{"serve", "--manual-clock", "--port", "0",
                                             "--unixsocket", socket_path()});
   if (!program_->wait_for_error_text("serving on")) {

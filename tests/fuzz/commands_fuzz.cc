@@ -1,5 +1,5 @@
-// Commands with any arguments, some of them in scripts: each is answered, what they leave is what
-// another engine finds in the store, and a script that is undone leaves nothing.
+// Commands with any arguments, some of them in scripts. Each gets a reply. Another engine finds
+// their results in the store, and an undone script leaves nothing.
 #include <cstdint>
 #include <iterator>
 #include <optional>
@@ -18,7 +18,7 @@
 namespace rushgate {
 namespace {
 
-/// What commands look for in their arguments. Any other is a text of the input.
+/// Keywords that commands look for in their arguments. Other arguments come from the input.
 constexpr std::string_view kWords[] = {
     "a",
     "b",
@@ -119,13 +119,13 @@ constexpr std::string_view kWords[] = {
     "WITHMATCHLEN",
 };
 
-/// Scripts of any text have a fuzzer of their own.
+/// Returns true for commands that run arbitrary scripts, which have their own fuzzer.
 bool is_left_out(const CommandSpec& spec) {
   return spec.name.starts_with("eval") || spec.name.starts_with("fcall") ||
          spec.name.starts_with("script");
 }
 
-/// Would it make a reply or value of any size from a number alone?
+/// Returns true if a small number in the request could produce a reply or value of any size.
 bool takes_all_memory(const CommandSpec& spec, RequestView request) {
   constexpr std::int64_t kMost = 10'000;
   if (!spec.name.ends_with("randmember") && spec.name != "hrandfield" && spec.name != "setrange") {
@@ -143,7 +143,7 @@ std::string_view next_argument(fuzz::Input& input) {
   return choice < std::size(kWords) ? kWords[choice] : input.text();
 }
 
-/// Returns no request if it is one that is left out.
+/// Returns nothing if the request is left out.
 std::optional<Request> next_request(std::size_t row, std::size_t page, fuzz::Input& input) {
   const auto table = command_table();
   const CommandSpec& spec = table[(row + 256 * page) % table.size()];

@@ -1,4 +1,4 @@
-// What all fuzzers use.
+// Helpers for all fuzzers.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string_view>
 
-/// Each fuzzer defines it, in libFuzzer's form. Returns 0; whatever is wrong ends the process.
+/// Each fuzzer defines this function, in libFuzzer's form. Returns 0. An error ends the process.
 // NOLINTNEXTLINE(readability-identifier-naming): theirs
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
@@ -20,14 +20,14 @@ inline const std::uint8_t* to_input(std::string_view bytes) {
   return reinterpret_cast<const std::uint8_t*>(bytes.data());
 }
 
-/// Must hold for every input.
+/// Ends the process if a property does not hold.
 inline void expect(bool holds, const char* what) {
   if (holds) return;
   std::fprintf(stderr, "does not hold: %s\n", what);
   std::abort();
 }
 
-/// An input taken apart, from its beginning. What is not there is 0, or empty.
+/// Consumes an input from its beginning. Missing parts are 0 or empty.
 class Input {
  public:
   Input(const std::uint8_t* data, std::size_t size) : rest_(to_text(data, size)) {}
@@ -39,14 +39,14 @@ class Input {
     rest_.remove_prefix(1);
     return value;
   }
-  /// A byte says how long it is.
+  /// Returns a string whose length is in the first byte.
   std::string_view text() {
     const std::size_t size = byte();
     const std::string_view taken = rest_.substr(0, size);
     rest_.remove_prefix(taken.size());
     return taken;
   }
-  /// All of it.
+  /// Returns the rest.
   [[nodiscard]] std::string_view rest() const { return rest_; }
 
  private:

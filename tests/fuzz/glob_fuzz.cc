@@ -1,4 +1,4 @@
-// Patterns: the answer is that of the definition, taken word for word.
+// Patterns: the result equals that of a literal implementation of the definition.
 #include <algorithm>
 
 #include "engine/commands/glob.h"
@@ -7,7 +7,7 @@
 namespace rushgate {
 namespace {
 
-/// One element of a pattern, which is not a star, against one byte. `pattern` moves behind it.
+/// Matches one element of a pattern, which is not a star, against one byte. Advances `pattern`.
 bool element_matches(std::string_view& pattern, char c) {
   const auto take = [&pattern] {
     const char front = pattern.front();
@@ -55,14 +55,14 @@ bool matches(std::string_view pattern, std::string_view text) {
 }  // namespace rushgate
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  constexpr std::size_t kLong = 24;  // the definition takes too long for more
+  constexpr std::size_t kLong = 24;  // the literal implementation is too slow for more
   rushgate::fuzz::Input input(data, size);
   const std::string_view pattern = input.text();
   const std::string_view text = input.rest();
   const bool answer = rushgate::glob_matches(pattern, text);
   rushgate::glob_matches_in_any_case(pattern, text);
   if (pattern.size() > kLong || text.size() > kLong) return 0;
-  if (text.empty()) return 0;  // which only an empty pattern matches, as in Redis
+  if (text.empty()) return 0;  // only an empty pattern matches it, as in Redis
   if (std::count(pattern.begin(), pattern.end(), '*') > 5) return 0;
   rushgate::fuzz::expect(answer == rushgate::matches(pattern, text), "the definition's answer");
   return 0;

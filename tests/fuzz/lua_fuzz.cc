@@ -1,7 +1,7 @@
-// Scripts of any text, and the libraries of scripts on any bytes, under tight limits: the
-// interpreter goes on, and the next script finds what the first one found.
+// Scripts with any contents, and the script libraries on any bytes, under tight limits. The
+// interpreter continues, and the next script finds the initial state.
 //
-// The first byte chooses what to run. Of a script the rest is the text.
+// The first byte chooses the target. The rest is the script or its argument.
 #include <iterator>
 #include <string_view>
 #include <vector>
@@ -12,7 +12,7 @@
 namespace rushgate {
 namespace {
 
-/// Answers commands, and has a script killed as soon as it is over its time.
+/// Replies to commands, and kills a script as soon as it exceeds its time.
 class Surroundings final : public CommandCaller, public BusyMonitor {
  public:
   Reply call(RequestView request) override {
@@ -39,11 +39,11 @@ class Surroundings final : public CommandCaller, public BusyMonitor {
 constexpr LuaLimits kTight{.busy_after_ms = 1, .memory_bytes_max = 2'000'000};
 
 constexpr std::string_view kOnBytes[] = {
-    // struct: a format and data, or what there is to pack
+    // struct: a format, and data or a value to pack
     "return {struct.unpack(ARGV[1], ARGV[2], tonumber(ARGV[3]))}",
     "return struct.pack(ARGV[1], ARGV[2], ARGV[3], 1, -1.5, 2^60, ARGV[2], ARGV[3], 7, 8, 9)",
     "return struct.size(ARGV[1])",
-    // cmsgpack: what was unpacked can be packed, and comes back
+    // cmsgpack: an unpacked value can be packed and is then equal
     R"(local value = cmsgpack.unpack_one(ARGV[1])
        local packed = cmsgpack.pack(value)
        assert(cmsgpack.unpack(packed) ~= nil or value == nil)

@@ -1,5 +1,5 @@
-// Numbers and ids in texts: what is read can be written and read again; where the C library reads
-// the same, so do we.
+// Numbers and ids in strings: each parsed value can be formatted and parsed again. Where the C
+// library accepts a string, the results are equal.
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// An engine whose store is looked into before and after: for fuzzers.
+// An engine for fuzzers, whose store is inspected before and after.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,7 @@ class OpenedEngine {
   }
   Reply run(const Request& request) { return client_->call(request); }
   std::vector<std::string> keys() { return keys(*engine_->open_client()); }
-  /// Everything that a new client sees.
+  /// Returns everything that a new client sees.
   std::string contents() {
     const auto client = engine_->open_client();
     std::string text;
@@ -88,7 +88,7 @@ class OpenedEngine {
   std::unique_ptr<Client> client_;
 };
 
-/// What an engine has kept in the store is what another finds there, and can be emptied.
+/// Expects that another engine finds the same contents in the store and can delete them.
 inline void expect_kept(Store& store, const std::string& kept) {
   OpenedEngine again(store);
   expect(again.is_open(), "what was kept can be opened");

@@ -1,5 +1,5 @@
-// Records of a store: whatever they say, the engine refuses to open or works on them, and finds the
-// same again when it opens what it kept.
+// Records of a store with any contents: the engine refuses to open, or works on them. When it opens
+// its result, it finds the same contents.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -12,7 +12,8 @@
 namespace rushgate {
 namespace {
 
-/// The input as records and runs. A byte says what comes; objects have small numbers.
+/// Parses the input as records and segments. A byte chooses the next one. Objects have small
+/// numbers.
 StoreBatch batch_of(fuzz::Input& input) {
   StoreBatch batch;
   std::uint64_t ms = 0;
@@ -31,7 +32,7 @@ StoreBatch batch_of(fuzz::Input& input) {
       batch.put(key, input.text());
     } else {
       const std::uint64_t stream = input.byte() % 4;
-      ms += input.byte() + 1U;  // a store's runs ascend
+      ms += input.byte() + 1U;  // the segments of a store ascend
       const StreamId first{ms, input.byte()};
       if (const auto bytes = input.text(); !bytes.empty()) batch.append_run(stream, first, bytes);
     }
@@ -39,7 +40,7 @@ StoreBatch batch_of(fuzz::Input& input) {
   return batch;
 }
 
-/// Some of every command that meets the parts of a value.
+/// Runs some of each command that reads the parts of a value.
 void work_on(fuzz::OpenedEngine& engine, const std::string& key) {
   const auto call = [&](const auto&... args) { return engine.call(args...); };
   const std::string type = call("TYPE", key).text();

@@ -1,4 +1,4 @@
-// A client's bytes: what is found in them does not depend on how they were cut into pieces.
+// A client's bytes: the requests found do not depend on how the bytes are split.
 #include <string>
 #include <vector>
 
@@ -15,12 +15,12 @@ struct Found {
   friend bool operator==(const Found&, const Found&) = default;
 };
 
-/// Feeds pieces whose sizes repeat; none is empty.
+/// Feeds pieces with repeating sizes, none of them empty.
 Found find(std::string_view bytes, const std::vector<std::size_t>& sizes,
            const RequestParser::Limits& limits) {
   Found found;
   RequestParser parser;
-  std::string waiting;  // what the parser did not take yet
+  std::string waiting;  // bytes that the parser did not consume yet
   for (std::size_t piece = 0; !bytes.empty(); ++piece) {
     const std::string_view next = bytes.substr(0, sizes[piece % sizes.size()]);
     bytes.remove_prefix(next.size());

@@ -1,4 +1,4 @@
-// Requests that a script runs, which ends in any way: for fuzzers.
+// Requests that run inside scripts with any end, for fuzzers.
 #pragma once
 
 #include <charconv>
@@ -14,13 +14,13 @@
 
 namespace rushgate::fuzz {
 
-/// Appends the request to a script's arguments: the number of its words, and these.
+/// Appends a request to a script's arguments: its number of words, then the words.
 inline void append_request(const Request& request, Request& call) {
   call.add(std::to_string(request.size()));
   for (std::size_t i = 0; i < request.size(); ++i) call.add(request[i]);
 }
 
-// The requests, and then an end.
+// Runs the requests, then ends as chosen.
 inline constexpr char kLuaRequests[] = R"(
 local at = 1
 while at <= #ARGV do
@@ -29,13 +29,13 @@ while at <= #ARGV do
   at = at + size + 1
 end )";
 
-/// How a script ends, and whether what it did is undone.
+/// The end of a script, and whether its effects are undone.
 struct ScriptEnd {
   enum class Undone { kNever, kIfSet, kAlways };
   bool is_native;
-  std::string_view text;  // of Lua; of a native script its name
+  std::string_view text;  // Lua code, or the name of a native script
   Undone undone;
-  bool is_endless = false;  // to be killed
+  bool is_endless = false;  // it must be killed
 };
 inline constexpr ScriptEnd kScriptEnds[] = {
     {false, "return 'done'", ScriptEnd::Undone::kNever},
@@ -50,7 +50,7 @@ inline constexpr ScriptEnd kScriptEnds[] = {
     {true, "attempts", ScriptEnd::Undone::kAlways},
 };
 
-/// Of an engine that runs scripts of fuzzers.
+/// Returns the options of an engine that runs fuzzed scripts.
 inline EngineOptions script_options(bool rolls_back) {
   constexpr std::size_t kMemoryMax = 4'000'000;
   return {.script_memory_bytes_max = kMemoryMax, .roll_back_failed_scripts = rolls_back};
@@ -86,8 +86,8 @@ inline std::vector<NamedScript> native_scripts() {
            }}};
 }
 
-/// Runs the requests in a script, whose end `choice` decides, and expects that what is to be undone
-/// is undone. `rolls_back`: what failed Lua scripts did is.
+/// Runs the requests in a script that ends as `choice` selects. Expects that undone effects leave
+/// nothing. `rolls_back`: failed Lua scripts are rolled back.
 inline void run_in_script(OpenedEngine& engine, std::size_t choice,
                           const std::vector<Request>& requests, bool rolls_back) {
   const ScriptEnd& end = kScriptEnds[choice % std::size(kScriptEnds)];

@@ -1,5 +1,5 @@
-// Runs of streams: whatever the store gives back is refused or read; what is read can be written
-// again.
+// Segments of streams: each one from the store is refused or parsed. A parsed segment can be
+// written again.
 #include <optional>
 #include <string_view>
 #include <vector>

@@ -1,4 +1,4 @@
-// Quoted words: what was read, quoted anew, is read as the same words.
+// Quoted words: words that were parsed and quoted again parse as the same words.
 #include <string>
 
 #include "adapters/resp/quoted_words.h"

@@ -12,8 +12,8 @@ namespace {
 
 std::atomic<std::size_t> held{0};
 
-// Of the sanitizers' malloc_usable_size() it is what was asked for, of the C library's what the
-// block holds: after this it is the same.
+// Sanitizers report the requested size, the C library the size of the block. The result is the same
+// for both.
 std::size_t taken_by(void* block) { return rushgate::heap_block(::malloc_usable_size(block)); }
 
 void* allocate(std::size_t bytes) {

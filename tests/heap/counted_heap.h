@@ -1,11 +1,11 @@
-// What this program holds of the heap: operator new and delete are replaced by ones that count.
+// Counts the heap of this program: replaces operator new and delete.
 #pragma once
 
 #include <cstddef>
 
 namespace rushgate {
 
-/// Bytes of all blocks that were given and not taken back, each with what malloc adds to it.
+/// Returns the bytes of all blocks in use, each with the overhead of malloc.
 std::size_t heap_bytes_held();
 
 }  // namespace rushgate

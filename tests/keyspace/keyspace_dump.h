@@ -1,4 +1,4 @@
-// All that a keyspace holds, as lines to be compared.
+// Returns the contents of a keyspace as lines that can be compared.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ inline std::size_t measured_bytes(Keyspace& keyspace) {
   return bytes;
 }
 
-/// Appends the object's lines, each of which begins with `name`.
+/// Appends the lines of an object. Each begins with `name`.
 class ObjectDump {
  public:
   ObjectDump(std::string name, std::vector<std::string>& lines)
@@ -103,7 +103,7 @@ class ObjectDump {
   std::vector<std::string>& lines_;
 };
 
-/// In an order of its own.
+/// Returns the lines in a canonical order.
 inline std::vector<std::string> dump(Keyspace& keyspace) {
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < Keyspace::kDatabases; ++i) {

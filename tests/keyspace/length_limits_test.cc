@@ -1,5 +1,4 @@
-// Lengths that 32 bits do not hold are refused, not cut. The strings are views whose bytes are never
-// read.
+// Lengths beyond 32 bits are refused, not truncated. The bytes of these views are never read.
 #include <cstddef>
 #include <cstdint>
 #include <limits>

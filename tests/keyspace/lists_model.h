@@ -1,4 +1,4 @@
-// A list that is changed at random in every way, compared with a std::deque, on any store.
+// Changes a list at random in every way on any store, and compares it with a std::deque.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ class ListsModel final : public StoreModel<std::deque<std::string>> {
  private:
   using Elements = std::deque<std::string>;
 
-  /// Mostly near the ends or at one place.
+  /// Returns an index, mostly near the ends or one fixed place.
   std::size_t any_index(std::size_t bound) {
     switch (below(4)) {
       case 0:

@@ -1,4 +1,4 @@
-// Changes to a keyspace at random.
+// Random changes to a keyspace.
 #pragma once
 
 #include <array>
@@ -23,10 +23,10 @@
 
 namespace rushgate {
 
-/// Changes of all kinds to a few keys in two databases. A copy makes the same changes.
+/// Makes changes of all kinds to a few keys in two databases. A copy makes the same changes.
 class RandomChanges {
  public:
-  /// Keys are created with these types.
+  /// Creates keys of these types only.
   explicit RandomChanges(std::uint64_t seed, std::vector<ValueType> types = all_types())
       : random_(seed), types_(std::move(types)) {}
 
@@ -64,12 +64,12 @@ class RandomChanges {
   static constexpr std::size_t kRange = 300;
 
   std::string number() { return std::to_string(below(kRange)); }
-  /// Often the same ones; some are long.
+  /// Returns a string from a small range, sometimes a long one.
   std::string text() {
     const std::size_t which = below(kRange);
     return std::string(which % 7 == 0 ? 200 : which % 3 * 9, 'x') + std::to_string(which) + 'x';
   }
-  /// One of a few; some are long.
+  /// Returns one of a few names, some of them long.
   std::string name(const char* prefix, std::size_t count) {
     const std::size_t which = below(count);
     return prefix + std::to_string(which) + std::string(which % 4 * 9, 'n');

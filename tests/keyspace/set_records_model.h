@@ -1,4 +1,4 @@
-// A set in which members come and go at random, on any store.
+// Adds and removes members of a set at random, on any store.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ namespace rushgate {
 
 class SetRecordsModel final : public StoreModel<std::set<std::string>> {
  public:
-  /// `universe`: of so many members about a tenth are in the set.
+  /// Draws from `universe` members, of which the set holds about a tenth.
   explicit SetRecordsModel(OpenStore open_store, std::size_t universe = 2'000)
       : StoreModel(std::move(open_store), 300), universe_(universe) {}
 

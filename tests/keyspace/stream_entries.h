@@ -1,4 +1,4 @@
-// The entries of a run of a stream, as values that stand by themselves.
+// The entries of a stream segment as independent values.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ inline void append(RunWriter& writer, const Entry& entry) {
   writer.append(entry.id, fields);
 }
 
-/// Of a run that was read from these bytes.
+/// Returns the entries of a segment that was read from these bytes.
 inline std::vector<Entry> entries_of(const DecodedRun& run, std::string_view bytes) {
   std::vector<Entry> entries;
   for (std::size_t i = 0; i < run.size(); ++i) {

@@ -1,5 +1,5 @@
-// A store for tests of streams: it hands out runs in small portions, and fails to read when told
-// to.
+// A store for tests of streams: it returns segments in small portions, and fails to read on
+// request.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@ namespace rushgate {
 
 class StreamTestStore final : public Store {
  public:
-  /// As if this were all that one call may read, if not 0; what a stream asks for beyond its usual
-  /// chunk it gets, as it needs it to see whether anything follows.
+  /// Limits the bytes of one read, if not 0. A read of more than a stream's usual chunk gets the
+  /// surplus, because the stream uses it to see whether more entries follow.
   std::size_t chunk_bytes = 0;
   bool fails_to_read = false;
   std::size_t reads = 0;

@@ -1,6 +1,6 @@
-// What a sale loses under each setting of durability when a process is killed, the power is cut, or
-// a replica takes over: the table of docs/production.md. Ends with 1 if something was sold twice or
-// beyond its stock, or if a setting lost what it promises to keep.
+// Measures the losses of a sale under each durability setting, by a kill, a power cut or a
+// failover: the table of docs/production.md. Exits with 1 if something was oversold or sold twice,
+// or if a setting broke its promise.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -38,11 +38,11 @@ using testing::RedisServer;
 using testing::RedisServerOptions;
 
 enum class Fault : std::uint8_t {
-  kKilled,     // the process that has the keyspace: SIGKILL
+  kKilled,     // the process that holds the keyspace, by SIGKILL
   kPowerCut,   // of its machine
   kFailover,   // its replica takes over
-  kPartition,  // the same, after the replica heard nothing for some time
-  kFull,       // the server's memory, for a moment
+  kPartition,  // the same, after the replica was isolated for a while
+  kFull,       // the server's memory is full for a moment
 };
 
 struct Columns {
@@ -55,15 +55,15 @@ constexpr Columns kColumns[] = {{Fault::kKilled, "killed"},
                                 {Fault::kPartition, "failover, replica cut off before"},
                                 {Fault::kFull, "memory full"}};
 
-/// A row of the table, and what it must not lose.
+/// A row of the table, and its promise.
 struct Setting {
   std::string name;
-  std::vector<Fault> faults;    // that are tried
-  std::vector<Fault> survives;  // of these, those that lose nothing
+  std::vector<Fault> faults;    // faults to try
+  std::vector<Fault> survives;  // the faults among them that must lose nothing
   bool is_embedded = false;
   Durability durability = Durability::kMemory;  // embedded
   std::vector<std::string> arguments = {};      // of redis-server
-  bool evicts = false;  // keys of the sale: its audit may fail, or it is refused
+  bool evicts = false;  // keys of the sale: its audit may fail, or the sale is refused
 };
 
 std::vector<Setting> settings() {
@@ -92,7 +92,7 @@ std::vector<Setting> settings() {
        .arguments = {"--save", "1 1"}},
       {.name = "Redis, `appendfsync everysec`",
        .faults = {kKilled, kPowerCut, kFailover, kPartition},
-       .survives = {},  // while an fsync takes long, Redis answers before it writes
+       .survives = {},  // during a long fsync, Redis replies before it writes
        .arguments = everysec},
       {.name = "Redis, `appendfsync always`",
        .faults = {kKilled, kPowerCut},
@@ -115,12 +115,12 @@ std::vector<Setting> settings() {
   };
 }
 
-/// What became of one sale.
+/// The result of one sale.
 struct Result {
   std::int64_t accepted = 0;
-  std::int64_t lost = 0;  // of these: no row in the end
+  std::int64_t lost = 0;  // accepted orders without a row at the end
   std::int64_t rows = 0;
-  std::string problems = {};  // that the audit found; empty: none
+  std::string problems = {};  // from the audit; empty: none
 };
 
 Result count(const std::filesystem::path& dir, const std::vector<OrderId>& accepted) {
@@ -156,7 +156,7 @@ Result run_embedded(const Setting& setting, Fault fault, std::int64_t stock, std
 
 // ---- On Redis -----------------------------------------------------------------------------------
 
-/// Waits for `condition`, at most `patience`.
+/// Waits for `condition`, at most for `patience`.
 void wait_for(std::chrono::milliseconds patience, absl::FunctionRef<bool()> condition) {
   const auto deadline = std::chrono::steady_clock::now() + patience;
   while (!condition() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
@@ -175,7 +175,7 @@ void set_memory_max(const RedisServer& server, std::int64_t bytes) {
   if (reply != Reply::ok()) throw std::runtime_error(to_debug_string(reply));
 }
 
-/// One server, a replica if the fault needs one, and the fault.
+/// One server, its replica if the fault needs one, and the fault.
 class Servers {
  public:
   Servers(const Setting& setting, Fault fault) : fault_(fault) {
@@ -221,7 +221,7 @@ class Servers {
   void fail_over() {
     server_->kill();
     if (fault_ == Fault::kPartition) replica_->resume();
-    // It has lost its replica as well, and there is none for the rest of the sale.
+    // It has also lost its replica, and the rest of the sale has none.
     RawConnection(replica_->socket_path())
         .call(Request::of("CONFIG", "SET", "min-replicas-to-write", 0));
     replica_->promote();
@@ -247,7 +247,7 @@ Result run_on_redis(const Setting& setting, Fault fault, std::int64_t stock, std
       ++count_accepted;
     };
     std::atomic<bool> has_ended = false;
-    // Not the servers: they end with the thread that starts them.
+    // Servers stay on this thread: they end with the thread that started them.
     std::thread buyers([&] {
       try {
         shop.sell(note);
@@ -260,7 +260,7 @@ Result run_on_redis(const Setting& setting, Fault fault, std::int64_t stock, std
     servers.strike();
     buyers.join();
     if (failure) std::rethrow_exception(failure);
-    shop.sell(note);  // they may have bought all before the fault
+    shop.sell(note);  // all may be sold before the fault
     shop.drain();
     problems = shop.audit();
   }
@@ -272,7 +272,7 @@ Result run_on_redis(const Setting& setting, Fault fault, std::int64_t stock, std
 // ---- The table ----------------------------------------------------------------------------------
 
 struct Cell {
-  std::vector<std::int64_t> lost;  // of each run that came to its end
+  std::vector<std::int64_t> lost;  // one per completed run
   int failed_audits = 0;
   int stopped = 0;
 };
@@ -321,7 +321,7 @@ class Table {
     if (!contains(setting.faults, column.fault)) return "";
     Cell cell;
     for (int run = 0; run < runs_; ++run) {
-      // Neither at the beginning nor at the end.
+      // Neither at the start nor at the end.
       const std::int64_t moment =
           stock_ / 5 +
           static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(stock_ / 2));
@@ -361,7 +361,7 @@ class Table {
   bool is_wrong_ = false;
 };
 
-/// Puts the table in front of what ends it, behind what begins it.
+/// Writes the table between its begin and end comments.
 void write_into(const std::filesystem::path& page, const std::string& table) {
   constexpr std::string_view kBegin = "<!-- losses -->\n";
   constexpr std::string_view kEnd = "<!-- end of losses -->";

@@ -34,7 +34,7 @@ void check(const absl::Status& status) {
   if (!status.ok()) throw std::runtime_error(status.ToString());
 }
 
-/// Asks again while the keyspace is unavailable: a replica that has to follow in time may be late.
+/// Retries while the keyspace is unavailable. A replica with a deadline may be late.
 template <class Attempt>
 auto when_available(Attempt attempt) {
   const auto deadline = Steady::now() + kPatience;
@@ -48,7 +48,7 @@ std::unique_ptr<Store> open_store(const std::filesystem::path& dir, Durability d
   return value_of(RocksDbStore::open(dir / "keyspace", {.durability = durability}));
 }
 
-/// May it pass, if one waits?
+/// Returns true if a retry may succeed.
 bool is_worth_waiting(Outcome outcome) {
   return outcome == Outcome::kOverloaded || outcome == Outcome::kUnavailable ||
          outcome == Outcome::kOutcomeUnknown;

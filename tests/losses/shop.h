@@ -1,4 +1,4 @@
-// A sale in a rush: what is broken to see what it loses.
+// A rush on a sale, which a fault interrupts to measure the losses.
 #pragma once
 
 #include <cstdint>
@@ -19,30 +19,29 @@
 
 namespace rushgate::losses {
 
-/// One voucher, one for each user, and a worker that stores its orders in `orders.db` of the
-/// directory. For one thread. Throws std::runtime_error.
+/// One voucher, one per user, and a worker that stores orders in `orders.db` in the directory. Not
+/// thread-safe. Throws std::runtime_error.
 class Shop {
  public:
-  /// With the embedded engine, in the same directory.
+  /// Uses the embedded engine, in the same directory.
   Shop(const std::filesystem::path& dir, Durability durability, std::int64_t stock);
-  /// With the Redis at `redis_url`.
+  /// Uses the Redis at `redis_url`.
   Shop(const std::filesystem::path& dir, const std::string& redis_url, std::int64_t stock);
 
   using Accepted = absl::FunctionRef<void(OrderId)>;
-  /// Buys for users that did not buy before, until nothing is left. Waits while the keyspace is
-  /// away.
+  /// Buys for new users until the stock is empty. Waits while the keyspace is unavailable.
   void sell(Accepted accepted);
 
-  /// Stores what is queued, and returns when nothing is.
+  /// Stores all queued orders, then returns.
   void drain();
 
-  /// What is wrong in the end; empty if nothing is.
+  /// Returns the problems at the end; empty if there are none.
   std::string audit();
 
  private:
   void open(std::int64_t stock);
 
-  UserId user_ = 0;  // the last one that bought; those of each process begin at another number
+  UserId user_ = 0;  // the last user that bought; each process begins at another number
   std::unique_ptr<OrderStore> orders_;
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<Client> client_;

@@ -42,7 +42,7 @@ void Victim::be_one_if_told(int argc, char** argv) {
   try {
     Shop shop(argv[2], static_cast<Durability>(std::atoi(argv[3])), std::atoll(argv[4]));
     shop.sell(report);
-    // One that is to be killed goes on storing until it is.
+    // A victim that awaits its kill continues to store orders.
     if (std::atoll(argv[5]) > 0) ::pause();
     shop.drain();
     const std::string problems = shop.audit();

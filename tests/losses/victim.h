@@ -1,4 +1,4 @@
-// An embedded sale in a process of its own, which is killed.
+// An embedded sale in a child process that is killed.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@
 
 namespace rushgate::losses {
 
-/// The program starts itself as it.
+/// The program starts itself in this role.
 struct Victim {
   std::filesystem::path dir;
   Durability durability = Durability::kOs;
   std::int64_t stock = 0;
-  std::int64_t orders_until_killed = 0;  // 0: it sells all, stores it and audits
-  std::filesystem::path notes = {};      // of what it syncs, if not empty
+  std::int64_t orders_until_killed = 0;  // 0: it sells and stores everything, then audits
+  std::filesystem::path notes = {};      // file for notes about its syncs; empty: none
 
-  /// Runs it to its end. Returns the orders that it accepted. Throws std::runtime_error if it ended
-  /// otherwise than it should.
+  /// Runs the process to its end. Returns the orders that it accepted. Throws std::runtime_error on
+  /// any unexpected end.
   [[nodiscard]] std::vector<OrderId> run() const;
 
-  /// What main() does first: ends the process if it was started by run().
+  /// Runs the child's part and ends the process if run() started it. main() calls this first.
   static void be_one_if_told(int argc, char** argv);
 };
 

@@ -1,4 +1,4 @@
-// What a power cut would leave of the files of another process.
+// The files of another process as a power cut would leave them.
 #pragma once
 
 #include <filesystem>
@@ -7,14 +7,14 @@
 
 namespace rushgate::testing {
 
-/// Environment variables, "name=value", of a process that shall note in the file `notes` which
-/// files it syncs, and how large they are then. For any program that is linked to libc dynamically.
+/// Returns environment variables, "name=value", that make a process note its syncs in the file
+/// `notes`, with the size of the synced file. They work for every program that links libc
+/// dynamically.
 std::vector<std::string> noting_environment(const std::filesystem::path& notes);
 
-/// Removes from the files in `directory` what was appended since their last sync by a process that
-/// had noting_environment(notes) and is dead. What was overwritten in place stays, as do the names
-/// of files: it is for programs that append to logs, and rename what they have written whole. Files
-/// in `spared` stay as they are.
+/// Removes the bytes that a dead process appended to files in `directory` after their last sync.
+/// The process must have had noting_environment(notes). In-place writes and file names stay: this
+/// suits programs that append to logs and rename complete files. Files in `spared` stay unchanged.
 void lose_unsynced(const std::filesystem::path& directory, const std::filesystem::path& notes,
                    const std::vector<std::filesystem::path>& spared = {});
 

@@ -1,5 +1,5 @@
-// A library that is loaded into a process in front of libc: appends to the file that RUSHGATE_SYNCS
-// names a line for each fsync that succeeded, with the inode and the size that the file had before.
+// A library that is preloaded before libc. For each successful fsync it appends a line to the file
+// named by RUSHGATE_SYNCS. The line has the inode, and the size of the file before the sync.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -10,7 +10,7 @@
 
 namespace {
 
-/// O_APPEND: each line is one write, so lines of several threads do not mix.
+/// Opens with O_APPEND. Each line is one write, so lines of several threads do not mix.
 int open_notes() {
   const int notes =
       ::open(std::getenv("RUSHGATE_SYNCS"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);

@@ -30,14 +30,14 @@ std::string joined(const std::vector<std::string_view>& words) {
   return text;
 }
 
-/// "XGROUP CREATE"
+/// Returns a name as shown: "XGROUP CREATE".
 std::string shown_name(std::string_view name) {
   std::string shown = absl::AsciiStrToUpper(std::string(name));
   for (char& c : shown) c = c == '|' ? ' ' : c;
   return shown;
 }
 
-/// Counted from the end.
+/// Returns the position of the last key, counted from the end.
 std::string shown_last(int last) {
   return last == -1 ? "the last" : fmt::format("the last but {}", -last - 1);
 }

@@ -1,4 +1,4 @@
-// docs/commands.md, as the command table and what is written about its commands make it.
+// Generates docs/commands.md from the command table.
 #pragma once
 
 #include <string>

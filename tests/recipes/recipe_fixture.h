@@ -1,5 +1,5 @@
-// A backend of each kind that recipes run on: the engine in memory and on RocksDB, both in manual
-// mode, and a real Redis.
+// One backend of each kind that recipes support: the engine in memory and on RocksDB, both in
+// manual mode, and a real Redis.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ inline std::string recipe_name(const ::testing::TestParamInfo<RecipeKind>& kind)
   return "?";
 }
 
-/// Those whose timers and expiries the test moves: RecipeTest::advance_ms().
+/// Returns the kinds whose timers and expiries the test moves by RecipeTest::advance_ms().
 inline auto manual_time_recipe_kinds() {
   return ::testing::Values(RecipeKind::kMemory, RecipeKind::kRocksDb);
 }
@@ -42,7 +42,7 @@ inline auto all_recipe_kinds() {
   return ::testing::Values(RecipeKind::kMemory, RecipeKind::kRocksDb, RecipeKind::kRedis);
 }
 
-/// The time of day of a Redis is moved by hand, too; its timers, and its expiries, are real.
+/// On a Redis only the time of day is manual. Its timers and expiries are real.
 class RecipeTest : public ::testing::TestWithParam<RecipeKind> {
  protected:
   RecipeTest() {
@@ -54,7 +54,7 @@ class RecipeTest : public ::testing::TestWithParam<RecipeKind> {
     client_ = backend_->open_client();
   }
 
-  /// Opens the backend. On Redis: another process's.
+  /// Opens the backend. On Redis, opens that of another process.
   std::unique_ptr<Backend> open() {
     if (GetParam() == RecipeKind::kRedis) {
       return value(RedisBackend::open(*RedisOptions::from_url(server_->url())));
@@ -71,7 +71,7 @@ class RecipeTest : public ::testing::TestWithParam<RecipeKind> {
     clock_.advance_ms(duration_ms);
     server_->set_now_ms(clock_.now_ms());
   }
-  /// Sets the time of day alone.
+  /// Sets only the time of day.
   void set_now_ms(std::int64_t now_ms) {
     clock_.set_now_ms(now_ms);
     if (server_) server_->set_now_ms(now_ms);

@@ -1,4 +1,4 @@
-// The program is its own victim: it starts itself as the process that is killed.
+// The test program is also the victim: it starts itself as the process to kill.
 #include "tests/recovery/sale_process.h"
 #include "tests/test_program.h"
 

@@ -1,4 +1,4 @@
-// What the recovery tests share: a sale in manual mode that can be let go of and opened again.
+// A sale in manual mode that recovery tests can close and reopen.
 #pragma once
 
 #include <array>
@@ -18,13 +18,13 @@
 
 namespace rushgate {
 
-/// In memory: no power is cut for real here.
+/// A directory in memory: no power cut here is real.
 class RecoveryDirectory : public TemporaryDirectory {
  public:
   RecoveryDirectory() : TemporaryDirectory(Where::kInMemory) {}
 };
 
-/// An engine in manual mode, the sale on it, and two workers: what one process would hold.
+/// An engine in manual mode, the sale on it, and two workers: the contents of one process.
 class RunningSale {
  public:
   static constexpr int kWorkers = 2;
@@ -51,8 +51,8 @@ class RunningSale {
   [[nodiscard]] Sale& sale() { return *sale_; }
   [[nodiscard]] OrderWorker& worker(std::size_t i) { return *workers_.at(i); }
 
-  /// Steps the workers until none has anything to do, letting time pass for what is tried again.
-  /// False if they are not done after many retries.
+  /// Steps the workers until none has work left, moving time for retries. Returns false if they are
+  /// not done after many retries.
   bool drain() {
     constexpr int kRetriesMax = 30;
     for (int retry = 0; retry < kRetriesMax; ++retry) {
@@ -80,7 +80,7 @@ class RunningSale {
   std::array<std::unique_ptr<OrderWorker>, kWorkers> workers_;
 };
 
-/// A voucher that is on sale at any time a test may think it is.
+/// Returns a voucher that is on sale at every time that a test uses.
 inline Voucher voucher_on_sale(VoucherId id, std::int64_t stock, std::int64_t per_user) {
   return {.id = id,
           .title = "voucher",

@@ -1,5 +1,5 @@
-// A library that is loaded into redis-server in front of libc: its time of day stands still, but
-// for the test that writes to a file. Its monotonic clock goes on: timers fire as usual.
+// A library that is preloaded into redis-server before libc. Its time of day stands still, and the
+// test moves it through a file. Its monotonic clock runs, so timers fire as usual.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/time.h>
@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kMsPerSecond = 1'000;
 constexpr std::int64_t kUsPerMs = 1'000;
 
-/// Maps the file that RUSHGATE_CLOCK names: milliseconds since 1970 UTC.
+/// Maps the file named by RUSHGATE_CLOCK: milliseconds since 1970 UTC.
 const volatile std::int64_t* map_clock() {
   const int fd = ::open(std::getenv("RUSHGATE_CLOCK"), O_RDONLY | O_CLOEXEC);
   void* const mapped = ::mmap(nullptr, sizeof(std::int64_t), PROT_READ, MAP_SHARED, fd, 0);

@@ -28,7 +28,7 @@ RawConnection::RawConnection(const std::string& unix_path)
   address.sun_family = AF_UNIX;
   if (unix_path.size() >= sizeof(address.sun_path)) fail(unix_path, ENAMETOOLONG);
   std::memcpy(address.sun_path, unix_path.data(), unix_path.size());
-  // The socket API's own idiom.
+  // This cast is the idiom of the socket API.
   const auto* const any = reinterpret_cast<const sockaddr*>(&address);
   if (fd_ < 0 || ::connect(fd_, any, sizeof(address)) != 0) {
     const int error = errno;
@@ -48,7 +48,7 @@ void RawConnection::send(const Request& request) {
 void RawConnection::send_bytes(std::string_view bytes) {
   for (std::size_t sent = 0; sent < bytes.size();) {
     const ssize_t now = ::send(fd_, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
-    if (now < 0 && (errno == EPIPE || errno == ECONNRESET)) return;  // receiving will tell
+    if (now < 0 && (errno == EPIPE || errno == ECONNRESET)) return;  // the next receive reports it
     if (now < 0 && errno != EINTR) fail("send", errno);
     if (now > 0) sent += static_cast<std::size_t>(now);
   }
@@ -104,7 +104,7 @@ Reply RawConnection::call(const Request& request) {
   return parse_raw_reply(receive())->reply;
 }
 
-/// False if nothing came, not even the end, within `patience`.
+/// Reads some bytes. Returns false if neither bytes nor the end came within `patience`.
 bool RawConnection::read_some(std::chrono::milliseconds patience) {
   pollfd socket{fd_, POLLIN, 0};
   int ready = 0;
@@ -130,7 +130,7 @@ std::unique_ptr<RawConnection> connect_while_busy(const std::string& unix_path) 
     client->send(Request::of("PING"));
     try {
       if (client->receive(kPatience).starts_with("-BUSY")) return client;
-    } catch (const std::runtime_error&) {  // no answer in time
+    } catch (const std::runtime_error&) {  // no reply in time
     }
   }
 }

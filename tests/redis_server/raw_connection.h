@@ -1,4 +1,4 @@
-// A connection to a Redis server that keeps the bytes as they come.
+// A connection to a Redis server that keeps the raw bytes.
 #pragma once
 
 #include <chrono>
@@ -14,11 +14,11 @@
 
 namespace rushgate::testing {
 
-/// Not thread-safe. Throws std::runtime_error when the server is not there, hangs up, does not
-/// answer in time or sends no RESP: in a test each of these is a failure.
+/// Not thread-safe. Throws std::runtime_error if the server is unreachable, closes the connection,
+/// is late, or sends no RESP. In a test, each of these is a failure.
 class RawConnection {
  public:
-  static constexpr std::chrono::seconds kPatience{60};  // a busy machine may take long
+  static constexpr std::chrono::seconds kPatience{60};  // generous: the machine may be busy
 
   explicit RawConnection(const std::string& unix_path);
   ~RawConnection();
@@ -28,34 +28,34 @@ class RawConnection {
   void send(const Request& request);
   void send_bytes(std::string_view bytes);
 
-  /// The next reply's bytes.
+  /// Returns the bytes of the next reply.
   std::string receive(std::chrono::milliseconds patience = kPatience);
 
-  /// The next `count` bytes.
+  /// Returns the next `count` bytes.
   std::string receive_bytes(std::size_t count, std::chrono::milliseconds patience = kPatience);
 
-  /// Sends all in one piece; the next replies' bytes, as many.
+  /// Sends all requests at once. Returns the bytes of as many replies.
   std::vector<std::string> exchange(std::span<const Request> requests);
 
-  /// All bytes up to the end, for which it waits: the server hangs up.
+  /// Returns all bytes until the server closes the connection. Blocks until then.
   std::string receive_all(std::chrono::milliseconds patience = kPatience);
 
-  /// True if receive() would return at once.
+  /// Returns true if receive() would return at once.
   bool has_reply();
 
-  /// send(), receive(), as a value.
+  /// Sends the request and returns the parsed reply.
   Reply call(const Request& request);
 
  private:
   bool read_some(std::chrono::milliseconds patience);
 
   int fd_;
-  std::string received_;  // not yet handed out
+  std::string received_;  // received, not yet returned
   bool has_ended_ = false;
 };
 
-/// Returns with a client once the server says that a script takes too long. What comes before that
-/// may be answered only after the script, so the next client asks again.
+/// Returns a client when the server reports that a script takes too long. Earlier requests may get
+/// their replies only after the script, so each attempt uses a new client.
 std::unique_ptr<RawConnection> connect_while_busy(const std::string& unix_path);
 
 }  // namespace rushgate::testing

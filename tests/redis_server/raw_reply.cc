@@ -11,7 +11,7 @@
 namespace rushgate::testing {
 namespace {
 
-/// Reads on from where it stands. A function that finds too few bytes returns nothing.
+/// Reads from its position. A function that finds too few bytes returns nothing.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : bytes_(bytes) {}

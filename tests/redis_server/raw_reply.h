@@ -1,4 +1,4 @@
-// Reads RESP2 and RESP3 replies from bytes: what a test needs to see what a server really sent.
+// Parses RESP2 and RESP3 replies, so that a test can compare the raw bytes of a server.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,14 @@ namespace rushgate::testing {
 
 struct ParsedReply {
   Reply reply;
-  std::size_t size;  // of its bytes
+  std::size_t size;  // in bytes
 };
 
-/// The reply at the beginning of `bytes`; nothing if it is not yet complete. Throws
-/// std::runtime_error if it can never become one.
+/// Parses the reply at the beginning of `bytes`. Returns nothing if it is incomplete. Throws
+/// std::runtime_error if it is invalid.
 std::optional<ParsedReply> parse_raw_reply(std::string_view bytes);
 
-/// The bytes as they would stand in a C string, for messages; long ones are cut in the middle.
+/// Returns the bytes escaped as in a C string, for messages. Long strings are cut in the middle.
 std::string escaped(std::string_view bytes);
 
 }  // namespace rushgate::testing

@@ -26,11 +26,11 @@
 namespace rushgate::testing {
 namespace {
 
-/// In the child: only what may be called between fork and exec of a threaded program.
+/// Runs in the child: only functions that are safe between fork and exec of a threaded program.
 [[noreturn]] void become(char* const* arguments, char* const* environment, const char* log,
                          pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(127);  // it died before prctl
+  if (::getppid() != parent) ::_exit(127);  // the parent died before prctl
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -43,7 +43,7 @@ namespace {
   ::_exit(127);
 }
 
-/// For execve().
+/// Returns pointers for execve().
 std::vector<char*> pointers_to(std::vector<std::string>& words) {
   std::vector<char*> pointers;
   pointers.reserve(words.size() + 1);
@@ -76,7 +76,7 @@ RedisServer::RedisServer(RedisServerOptions options)
 RedisServer::~RedisServer() { kill(); }
 
 void RedisServer::set_now_ms(std::int64_t now_ms) {
-  // Not truncated: the server has it mapped.
+  // Not truncated: the server maps this file.
   const int fd = ::open(clock_path().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   const ::ssize_t written = ::write(fd, &now_ms, sizeof(now_ms));
   ::close(fd);
@@ -159,7 +159,7 @@ void RedisServer::restart_loading() {
 }
 
 void RedisServer::start(Until until) {
-  // A killed server leaves its socket behind, and a connection to that is refused: harmless.
+  // A killed server leaves its socket. Connections to it are refused, which is harmless.
   std::vector<std::string> words = command_line();
   std::vector<std::string> variables = environment();
   const std::vector<char*> arguments = pointers_to(words);
@@ -181,7 +181,7 @@ std::vector<std::string> RedisServer::command_line() const {
       "--dir", directory_.path().string(),
       "--save", "",
       "--appendonly", options_.append_only ? "yes" : "no",
-      "--appendfsync", "no",  // it outlives the process
+      "--appendfsync", "no",  // the page cache outlives the process
       "--daemonize", "no",
       "--repl-diskless-sync-delay", "0",
       // clang-format on
@@ -208,7 +208,7 @@ std::vector<std::string> RedisServer::environment() const {
 
 void RedisServer::wait_until_it_answers(Until until) {
   wait_until("it does not answer", [&] {
-    // Any answer will do (a password may be wanted), except that it is not ready.
+    // Any reply will do, for example a request for a password, except that it is not ready.
     const Reply answer = ask(Request::of("PING"));
     return until == Until::kAnswers || answer.error_code() != "LOADING";
   });

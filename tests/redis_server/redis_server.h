@@ -1,4 +1,4 @@
-// A real redis-server for the length of a test.
+// A real redis-server for one test.
 #pragma once
 
 #include <sys/types.h>
@@ -18,20 +18,19 @@ namespace rushgate::testing {
 
 struct RedisServerOptions {
   bool append_only = false;                 // keep the data over restart() and kill()
-  std::vector<std::string> arguments = {};  // more of redis-server's own: {"--requirepass", "x"}
-  bool can_lose_power = false;  // note what is synced, for cut_power(); not with a manual clock
-  bool listens_on_tcp = false;  // on 127.0.0.1 too, so that another server can replicate it
-  std::chrono::seconds patience{20};  // until it answers
-  bool manual_clock = false;          // its time of day stands still at set_now_ms(), at first at
-                                      // ManualClock::kStartMs
+  std::vector<std::string> arguments = {};  // also passed to redis-server: {"--requirepass", "x"}
+  bool can_lose_power = false;        // note its syncs for cut_power(); not with a manual clock
+  bool listens_on_tcp = false;        // also listen on 127.0.0.1, for a replica
+  std::chrono::seconds patience{20};  // until the first reply
+  bool manual_clock = false;          // starts at ManualClock::kStartMs, moved by set_now_ms()
 };
 
-/// Runs redis-server (from PATH) on a unix socket in a directory of its own; both end with this
-/// object, and the server also with the thread that made it. Not thread-safe. Throws
-/// std::runtime_error, with the server's log, if it does not start.
+/// Runs redis-server (from PATH) on a unix socket in its own directory. Both end with this object,
+/// and the server also ends with the thread that created it. Not thread-safe. Throws
+/// std::runtime_error with the server's log if it does not start.
 class RedisServer {
  public:
-  /// Returns when the server answers.
+  /// Returns when the server replies.
   explicit RedisServer(RedisServerOptions options = {});
   ~RedisServer();
   RedisServer(const RedisServer&) = delete;
@@ -40,41 +39,42 @@ class RedisServer {
   [[nodiscard]] std::string socket_path() const {
     return (directory_.path() / "redis.sock").string();
   }
-  /// unix://…, as RedisOptions::from_url() takes it.
+  /// Returns unix://…, which RedisOptions::from_url() accepts.
   [[nodiscard]] std::string url() const { return "unix://" + socket_path(); }
   [[nodiscard]] pid_t pid() const { return pid_; }
 
-  /// With a manual clock: sets the time of day.
+  /// Sets the time of day of a manual clock.
   void set_now_ms(std::int64_t now_ms);
 
-  /// Not for a server with a password.
+  /// Deletes all keys. The server must have no password.
   void flush_all();
 
-  /// Stops it between two instructions (SIGSTOP): connections stay open, and nothing answers.
+  /// Stops the server between two instructions (SIGSTOP). Connections stay open without replies.
   void pause();
   void resume();
 
-  /// Ends it without warning (SIGKILL); returns when it is gone. Harmless if it already is.
+  /// Kills the server (SIGKILL). Returns when it has ended. Does nothing if it has.
   void kill();
 
-  /// kill()s it, and removes from its files what was appended since their last fsync. What was
-  /// overwritten in place stays, as do names: redis-server appends and renames.
+  /// Calls kill(), then removes the bytes that were appended to its files after their last fsync.
+  /// In-place writes and names stay: redis-server only appends and renames.
   void cut_power();
 
-  /// kill()s it, and removes up to `bytes` from the end of its append-only file. Returns how many.
+  /// Calls kill(), then removes up to `bytes` from the end of its append-only file. Returns how
+  /// many.
   std::uintmax_t cut_append_only_file(std::uintmax_t bytes);
 
-  /// Makes it a replica of `primary`, which listens on TCP, and returns when it has all that the
-  /// primary has now.
+  /// Makes this server a replica of `primary`, which must listen on TCP. Returns when it has all
+  /// current data of the primary.
   void replicate(const RedisServer& primary);
-  /// Makes it a primary, with what it has.
+  /// Makes this server a primary with its current data.
   void promote();
-  /// Answers under the address of `other` from now on, which is kill()ed.
+  /// Calls kill() on `other` and continues under its address.
   void take_over_address_of(RedisServer& other);
 
-  /// Starts it again, in the same directory; kill()s it first if it runs.
+  /// Starts the server again in the same directory. Calls kill() first if it is running.
   void restart();
-  /// As restart(), but returns when it answers, though it may still load its data.
+  /// Same as restart(), but returns at the first reply, while data may still be loading.
   void restart_loading();
 
  private:

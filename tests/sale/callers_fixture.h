@@ -1,4 +1,4 @@
-// One sale, used by threads, by fibers or by callbacks, on every backend.
+// One sale used by threads, fibers or callbacks, on every backend.
 #pragma once
 
 #include <atomic>
@@ -15,17 +15,17 @@
 
 namespace rushgate {
 
-/// Where the calls of a test come from.
+/// The origin of a test's calls.
 struct Caller {
   const char* name;
   ClientOptions client;  // of the sale that they use
-  /// Calls work(0), …, work(count - 1), as many at the same time as there can be. Returns when all
-  /// have returned.
+  /// Calls work(0), …, work(count - 1) with as much concurrency as possible. Returns when all have
+  /// returned.
   void (*run)(Client& client, int count, const std::function<void(int)>& work);
 };
 using CallerParam = const Caller*;
 
-/// For GoogleTest.
+/// Prints the name for GoogleTest.
 inline void PrintTo(const Caller* caller, std::ostream* out) { *out << caller->name; }
 
 inline std::string backend_and_caller(
@@ -33,7 +33,7 @@ inline std::string backend_and_caller(
   return std::string(std::get<0>(param.param)->name) + "_" + std::get<1>(param.param)->name;
 }
 
-/// By the machine's time. sale_ is for the callers; the test itself has another one.
+/// Uses the machine's time. sale_ belongs to the callers. The test itself uses a second one.
 class CallersTest
     : public SaleFixture,
       public ::testing::WithParamInterface<std::tuple<SaleBackendParam, CallerParam>> {
@@ -52,7 +52,7 @@ class CallersTest
     caller().run(backend_.client(), count, work);
   }
 
-  /// Again, while another change or rebuild is under way, or a rebuild of ours lost to another.
+  /// Publishes. Retries while another change or rebuild runs, or ours lost against another.
   static void publish(Sale& sale, const Voucher& what) {
     absl::Status published;
     do published = sale.publish(what);
@@ -60,7 +60,7 @@ class CallersTest
     EXPECT_TRUE(published.ok()) << published;
   }
 
-  /// Buys until the user has one, or all that there will be is sold; then once more, in vain.
+  /// Buys until the user has one or everything is sold. Then buys once more, which must fail.
   void buy_as(Sale& sale, UserId user) {
     while (true) {
       const bool all_published = all_published_;
@@ -77,7 +77,7 @@ class CallersTest
         << outcome_name(again.outcome) << ' ' << again.detail;
   }
 
-  /// In the middle of a sale: the stock is lost, and more is published.
+  /// Loses the stock in the middle of a sale, and publishes more.
   void disturb(Client& client, Sale& sale) {
     while (accepted_ < kStockAtFirst / 3) client("PING");
     client("DEL", SaleKeys{}.stock(kVoucher));
@@ -86,7 +86,7 @@ class CallersTest
     all_published_ = true;
   }
 
-  /// Stores all that is queued.
+  /// Stores all queued orders.
   void drain() {
     const auto worker = make_worker("c1", {.retry_after_ms = 1, .pause_ms_max = 1});
     while (worker->step().kind != OrderWorker::Step::Kind::kIdle) {

@@ -1,4 +1,4 @@
-// A keyspace belongs to one database, and keys that another system made are not taken by accident.
+// A keyspace belongs to one database. Keys of another system are not adopted by accident.
 #include <sstream>
 
 #include <gmock/gmock.h>
@@ -21,7 +21,7 @@ class OwnershipTest : public SaleTest {
 
   static std::string text_of(const absl::Status& status) { return std::string(status.message()); }
 
-  /// As another system keeps a voucher of which `sold` are sold: one order a user, from 1.
+  /// Writes a voucher like another system: `sold` orders, one per user, from user 1.
   void sell_elsewhere(VoucherId id, std::int64_t free, int sold) {
     Client& client = backend_.client();
     client("SET", SaleKeys{}.stock(id), free);
@@ -59,7 +59,7 @@ TEST_P(OwnershipTest, RunningSaleRefusesKeyspaceTakenByAnother) {
   const auto other = open_sale(another);
   ASSERT_TRUE(other.ok()) << other.status();
   const BuyResult bought = sale_->buy(1, 1);
-  // On Redis, the check of a new connection may find it out as well.
+  // On Redis, the check of a new connection may also detect it.
   EXPECT_THAT(bought.outcome, AnyOf(Outcome::kFailed, Outcome::kUnavailable));
   EXPECT_THAT(bought.detail, HasSubstr("belongs to another order database"));
   EXPECT_TRUE(absl::IsFailedPrecondition(sale_->publish(voucher(2, 3))));
@@ -67,7 +67,7 @@ TEST_P(OwnershipTest, RunningSaleRefusesKeyspaceTakenByAnother) {
 
 TEST_P(OwnershipTest, WorkerLeavesOrdersOfAnotherDatabase) {
   ASSERT_TRUE(sale_->publish(voucher(1, 3)).ok());
-  drain();  // it has its group
+  drain();  // creates the group
   backend_.client()("FLUSHALL");
   MemoryOrderStore another;
   const auto other = open_sale(another);

@@ -1,5 +1,5 @@
-// What callers do with one sale (callers_test.cc), by fibers of one thread. A fiber that waits lets
-// the others of its thread go on.
+// Concurrent callers of one sale (callers_test.cc), as fibers of one thread. A waiting fiber lets
+// the others of its thread run.
 #include <boost/fiber/fiber.hpp>
 #include <gmock/gmock.h>
 
@@ -41,14 +41,14 @@ TEST_P(SaleOnFibersTest, FibersShareDrawsOfIds) {
       EXPECT_TRUE(result.detail.empty()) << result.detail;
     }
   });
-  // Of today, or, if it is midnight, of both days. A counter begins behind what other sales
+  // Drawn today or, around midnight, on both days. A counter begins after the ids that other sales
   // reserved.
   std::int64_t drawn = 0;
   const Reply counters = backend_.client()("KEYS", SaleKeys{}.id_prefix + "*");
   for (const Reply& counter : counters.elements())
     drawn += backend_.client()("INCRBY", counter.text(), 0).integer() % IdDraws::kReserved;
   EXPECT_GE(drawn, kFibers * kBuysEach);
-  // One block in use and one ahead; the same again if a day ends meanwhile.
+  // One block in use and one ahead, twice if a day ends meanwhile.
   EXPECT_LE(drawn, kFibers * kBuysEach + 4 * kBlock * IdDraws::kGrowthMax);
 }
 

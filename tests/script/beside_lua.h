@@ -1,4 +1,4 @@
-// Scripts that run in our host and in Lua's own interpreter, and must give the same.
+// Runs scripts in our host and in Lua's own interpreter, and compares the results.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ namespace rushgate {
 
 class BesideLuaTest : public LuaTest {
  protected:
-  /// Runs the script, which returns a string, in an interpreter with Lua's own libraries and
-  /// lua-cjson.
+  /// Runs the script in an interpreter with Lua's own libraries and lua-cjson. It must return a
+  /// string.
   static std::string run_by_lua(const std::string& script) {
     const std::unique_ptr<lua_State, decltype(&lua_close)> lua(luaL_newstate(), &lua_close);
     luaL_openlibs(lua.get());

@@ -1,4 +1,4 @@
-// Work that takes long in one instruction, or in one call of a function, can be killed.
+// Slow work within one instruction, or one call of a library function, can be killed.
 #include <string>
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ class LuaLongWorkTest : public LuaTest {
     on_poll_ = [this] { return begun_ && ++polls_ >= kKillAtPoll; };
   }
 
-  /// Runs `work` behind `preparation`, and expects that it is killed before it ends.
+  /// Runs `work` after `preparation`, and expects a kill before it ends.
   void expect_killed(const std::string& preparation, const std::string& work) {
     begun_ = ended_ = false;
     polls_ = 0;
@@ -31,14 +31,14 @@ class LuaLongWorkTest : public LuaTest {
     EXPECT_FALSE(ended_) << script;
   }
 
-  static constexpr int kKillAtPoll = 4;  // some milliseconds after the work began
+  static constexpr int kKillAtPoll = 4;  // some milliseconds into the work
   int polls_ = 0;
   bool begun_ = false;
   bool ended_ = false;
 };
 
 TEST_F(LuaLongWorkTest, LongStringInstructionsAreCheckedMoreOften) {
-  // Without that 10,000 instructions run between two looks: thousands of rounds.
+  // With the usual 10,000 instructions between two checks, this would run thousands of rounds.
   constexpr int kRoundsMax = 1'000;
   const std::string strings =
       "local a, b = ('x'):rep(4e6) .. 'a', ('x'):rep(4e6) .. 'b' local n = ('0'):rep(4e6) "

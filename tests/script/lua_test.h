@@ -1,4 +1,4 @@
-// What the tests of the Lua host share: a host whose scripts call commands of the test.
+// Fixture of the Lua host's tests: a host whose scripts call commands of the test.
 #pragma once
 
 #include <functional>
@@ -22,7 +22,7 @@ class LuaTest : public ::testing::Test, protected CommandCaller, protected BusyM
 
   using Texts = std::vector<std::string_view>;
 
-  /// What the script answers.
+  /// Returns the script's reply.
   Reply eval(std::string_view script, const Texts& keys = {}, const Texts& arguments = {}) {
     Reply error;
     const LuaScript* const compiled = host().load(script, error);
@@ -33,7 +33,7 @@ class LuaTest : public ::testing::Test, protected CommandCaller, protected BusyM
     return host().run(script, {keys, arguments, 0, *this});
   }
 
-  /// The same as to_debug_string() writes it, without the script's name, which is its SHA-1.
+  /// Returns the reply as to_debug_string() formats it, with the SHA-1 replaced.
   std::string text(std::string_view script) { return without_name(eval(script)); }
 
   static std::string without_name(const Reply& reply) {
@@ -54,15 +54,15 @@ class LuaTest : public ::testing::Test, protected CommandCaller, protected BusyM
     return *host_;
   }
 
-  /// The next script runs on a new host, under limits_ as they are now.
+  /// Runs the next script on a new host, with the current limits_.
   void restart() { host_.reset(); }
 
   LuaLimits limits_;
   std::shared_ptr<spdlog::logger> logger_;
 
-  /// The answer to redis.call.
+  /// Returns the reply to redis.call.
   std::function<Reply()> on_call_ = [] { return Reply::ok(); };
-  std::vector<Request> calls_;  // what was called, while keep_calls_
+  std::vector<Request> calls_;  // commands called, while keep_calls_
   bool keep_calls_ = true;
   int protocol_ = 2;
   int protocol_changes_ = 0;

@@ -1,4 +1,4 @@
-// What running a script costs: the seckill script over commands that do nothing.
+// Measures the cost of running a script: the seckill script over commands that do nothing.
 #include <string_view>
 
 #include <benchmark/benchmark.h>

@@ -1,4 +1,4 @@
-// The rules of include_rules.h, applied to the files of this repository.
+// Applies the rules of include_rules.h to the files of this repository.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// All .h and .cc files of the project, as paths from its root, sorted.
+/// Returns all .h and .cc files of the project as sorted paths from its root.
 std::vector<std::string> source_files() {
   const fs::path root = RUSHGATE_ROOT;
   std::vector<std::string> files;

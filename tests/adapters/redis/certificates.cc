@@ -36,7 +36,7 @@ void add_extension(X509& certificate, int id, const char* value) {
   must(extension != nullptr && X509_add_ext(&certificate, extension.get(), -1) == 1, value);
 }
 
-/// Signed by itself if there is no `issuer`.
+/// Signs the certificate with its own key if `issuer` is null.
 Identity make_identity(const char* name, int serial, const Identity* issuer) {
   constexpr long kValidSeconds = 24L * 60 * 60;
   constexpr long kVersion3 = 2;

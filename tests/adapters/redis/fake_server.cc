@@ -85,7 +85,7 @@ void FakeServer::wait_for_closed(int count) {
 }
 
 FakeServer::~FakeServer() {
-  ::shutdown(listener_, SHUT_RDWR);  // ends an accept() that nobody came for
+  ::shutdown(listener_, SHUT_RDWR);  // ends an accept() without a client
   thread_.join();
   ::close(listener_);
 }

@@ -1,4 +1,4 @@
-// A server that does what one test wants: answers half, says nothing, hangs up.
+// A server that misbehaves as a test requires: it replies in part, stays silent, or disconnects.
 #pragma once
 
 #include <atomic>
@@ -11,35 +11,35 @@
 
 namespace rushgate::testing {
 
-/// One accepted connection, from the server's side.
+/// The server's side of one accepted connection.
 class FakeSession {
  public:
   explicit FakeSession(int fd) : fd_(fd) {}
 
-  /// Reads until `end` has been received; false if the client hung up before.
+  /// Reads until `end` was received. Returns false if the client disconnected before.
   bool read_until(std::string_view end);
-  /// Reads, and throws away, at least `bytes` bytes.
+  /// Reads and discards at least `bytes` bytes.
   bool read_bytes(std::size_t bytes);
-  /// Returns when the client hangs up.
+  /// Blocks until the client disconnects.
   void wait_for_close();
   void write(std::string_view bytes);
 
-  /// The PING, INFO server and CLIENT ID with which a client begins.
+  /// Replies to PING, INFO server and CLIENT ID, with which a client begins.
   void greet(std::string_view version = "7.0.15");
 
  private:
   int fd_;
 };
 
-/// Listens on 127.0.0.1 and plays `sessions`, one for each connection, each on a thread of its own.
-/// No more are accepted. A session that waits ends when the client hangs up.
+/// Listens on 127.0.0.1 and runs `sessions`, one per connection, each on its own thread. Accepts no
+/// further connections. A session that waits ends when its client disconnects.
 class FakeServer {
  public:
   explicit FakeServer(std::vector<std::function<void(FakeSession&)>> sessions);
   ~FakeServer();
 
   [[nodiscard]] int port() const { return port_; }
-  /// Returns when `count` sessions have been played and their connections closed.
+  /// Blocks until `count` sessions have ended and their connections are closed.
   void wait_for_closed(int count);
 
  private:
@@ -47,7 +47,7 @@ class FakeServer {
   int port_ = 0;
   std::atomic<int> closed_{0};
   const std::vector<std::function<void(FakeSession&)>> sessions_;
-  std::jthread thread_;  // accepts
+  std::jthread thread_;  // accepts connections
 };
 
 }  // namespace rushgate::testing

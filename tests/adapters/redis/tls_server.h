@@ -1,4 +1,4 @@
-// A redis-server that speaks TLS on a port of 127.0.0.1.
+// A redis-server that accepts TLS on a port of 127.0.0.1.
 #pragma once
 
 #include <arpa/inet.h>
@@ -16,7 +16,7 @@
 
 namespace rushgate::testing {
 
-/// Returns a port that was free a moment ago.
+/// Returns a port that is currently free.
 inline int free_port() {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
@@ -30,7 +30,7 @@ inline int free_port() {
   return ntohs(address.sin_port);
 }
 
-/// Wants a certificate of its clients.
+/// Requires a certificate of its clients.
 class TlsRedisServer {
  public:
   [[nodiscard]] RedisOptions options() const {

@@ -1,4 +1,4 @@
-// RedisBackend on our server: what it does with a real one (redis_client_test.cc), it does with it.
+// The contract of RedisBackend on our server; redis_client_test.cc runs it on a real one.
 #include <memory>
 #include <string>
 

@@ -1,4 +1,4 @@
-// Sales that people write, right and wrong, as run_rush() takes them.
+// Typical sales for run_rush(), correct and wrong.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace rushgate::testing {
 
-/// 1: stock, 2: buyers, 3: orders. Answers 0, or 1 sold out, 2 already bought.
+/// KEYS stock, buyers, orders. Returns 0 if accepted, 1 if sold out, 2 if already bought.
 inline constexpr const char* kGoodScript = R"lua(
   if tonumber(redis.call('GET', KEYS[1])) <= 0 then return 1 end
   if redis.call('SISMEMBER', KEYS[2], ARGV[1]) == 1 then return 2 end
@@ -23,14 +23,14 @@ inline constexpr const char* kGoodScript = R"lua(
   return 0
 )lua";
 
-/// kGoodScript, but for `good`, which is `bad` instead.
+/// Returns kGoodScript with `bad` in place of `good`.
 inline std::string good_script_but(const std::string& good, const std::string& bad) {
   const std::string script = absl::StrReplaceAll(kGoodScript, {{good, bad}});
   EXPECT_NE(script, kGoodScript) << good;
   return script;
 }
 
-/// Buyers are forgotten too soon.
+/// Returns a script that forgets buyers too soon.
 inline std::string forgetful_script() {
   return good_script_but("redis.call('SADD', KEYS[2], ARGV[1])",
                          "redis.call('SADD', KEYS[2], ARGV[1])"
@@ -48,7 +48,7 @@ inline ScriptArguments seckill_arguments(const RushRequest& request) {
                         absl::StrCat(request.number)}};
 }
 
-/// Voucher 1, sold by `script`.
+/// Returns a sale of voucher 1 by `script`.
 inline SaleUnderTest seckill(std::string script, std::int64_t stock = 10) {
   return {.prepare = [stock](Client& client) { put_on_sale(client, {.stock = stock}); },
           .buy = by_script(std::move(script), seckill_arguments, accepted_if(Reply::integer(0))),

@@ -1,4 +1,4 @@
-// A sequence of random commands, played against two backends.
+// Runs a sequence of random commands on two backends.
 #pragma once
 
 #include <cstddef>
@@ -16,16 +16,16 @@
 namespace rushgate::testing {
 
 struct Difference {
-  std::size_t steps;  // how many were played to find it
+  std::size_t steps;  // number of steps before it was found
   std::string what;
 };
 
-/// Keeps references to both. The oracle is right by definition. Of several sessions, those that
-/// wait are left alone until they are answered: commands for them are not sent. An argument
-/// $client2 stands for what CLIENT ID says in session 2, to each backend its own.
+/// Keeps references to both backends. The oracle is right by definition. A session with a blocked
+/// command gets no further commands until its reply. An argument $client2 stands for the CLIENT ID
+/// of session 2, a different one on each backend.
 ///
-/// A command "@elapse" is for the backends: so many ms pass. With `reopens`, and one session, both
-/// are reopened now and then, and all data compared before and after.
+/// A command "@elapse" lets the backends' clocks advance by so many ms. With `reopens`, and one
+/// session, both backends are reopened at times, with a comparison of all data before and after.
 class Duel {
  public:
   Duel(Backend& oracle, Backend& subject, const Grammar& grammar, bool reopens = false)
@@ -35,23 +35,24 @@ class Duel {
         databases_(grammar.databases()),
         reopens_(reopens) {}
 
-  /// From empty data on; at the end all data, and how often commands ran and failed.
+  /// Runs steps from empty data on. Finally compares all data, and the counts of calls and
+  /// failures.
   std::optional<Difference> play(std::span<const RandomStep> steps);
-  /// How many commands were sent in the last play().
+  /// Returns the number of commands that the last play() sent.
   [[nodiscard]] std::size_t sent() const { return sent_; }
 
  private:
-  using ClientIds = std::map<std::string, std::string, std::less<>>;  // by what stands for them
+  using ClientIds = std::map<std::string, std::string, std::less<>>;  // by variable
 
   void begin();
   ClientIds ask_client_ids(Backend& backend) const;
   static Request with_ids(const Request& request, const ClientIds& ids);
-  /// The oracle's time may go on by itself.
+  /// Advances the subject's clock to the oracle's, which may run by itself.
   void catch_up();
   void elapse(const RandomCommand& command);
-  /// Plays the steps, of which `first` is the number of the first.
+  /// Runs the steps. The first has the number `first`.
   std::optional<Difference> play_batch(std::span<const RandomStep> batch, std::size_t first);
-  /// Compares all data; reopens, and compares again.
+  /// Compares all data, reopens the backends, and compares again.
   std::optional<std::string> look();
   std::optional<Difference> play_in_one_session(std::span<const RandomStep> steps);
   std::optional<Difference> play_in_sessions(std::span<const RandomStep> steps);
@@ -67,11 +68,11 @@ class Duel {
   std::size_t sent_ = 0;
   ClientIds oracle_ids_;
   ClientIds subject_ids_;
-  std::map<int, RandomCommand> last_;  // of each session
-  std::set<int> waiting_;              // for their answers
+  std::map<int, RandomCommand> last_;  // by session
+  std::set<int> waiting_;              // sessions that wait for a reply
 };
 
-/// A few of the steps that still differ: as many are left out as can be.
+/// Returns a minimal selection of the steps that still differs.
 std::vector<RandomStep> shortened(std::vector<RandomStep> steps, Duel& duel);
 
 }  // namespace rushgate::testing

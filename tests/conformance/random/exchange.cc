@@ -22,7 +22,7 @@ bool stands_bare(std::string_view word) {
   });
 }
 
-/// A word as a transcript has it.
+/// Returns a word in the notation of a transcript.
 std::string quoted(std::string_view word) {
   constexpr std::size_t kLong = 30;
   if (stands_bare(word)) {
@@ -51,7 +51,7 @@ RandomCommand question(std::string_view directives, Request request) {
   return {kLookingSession, std::string(directives), take_slack(rest), std::move(request)};
 }
 
-/// What shows the content of a key of this type.
+/// Returns a command that shows the contents of a key of this type.
 RandomCommand show(std::string_view type, const std::string& key) {
   if (type == "hash") return question("@pairs-unordered", Request::of("HGETALL", key));
   if (type == "set") return question("@unordered", Request::of("SMEMBERS", key));

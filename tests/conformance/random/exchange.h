@@ -1,4 +1,4 @@
-// Commands sent to two backends, and whether their answers are the same.
+// Sends commands to two backends and compares their replies.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,11 @@
 
 namespace rushgate::testing {
 
-/// The command as a line of a transcript.
+/// Returns the command as a line of a transcript.
 std::string transcript_line(const RandomCommand& command);
 
-/// What differs between two raw answers beyond the slack, with both of them; nothing if nothing
-/// does.
+/// Returns a difference between two raw replies beyond the slack, with both replies. Empty if they
+/// agree.
 std::optional<std::string> answers_differ(const RandomCommand& command, std::string_view expected,
                                           std::string_view actual);
 
@@ -26,13 +26,13 @@ struct Mismatch {
   std::string what;
 };
 
-/// Sends commands that do not block to both, in one session. `expected`, if not null, gets the
-/// oracle's raw answers.
+/// Sends commands that do not block to both backends in one session. Sets `expected`, if not null,
+/// to the oracle's raw replies.
 std::optional<Mismatch> send_to_both(Backend& oracle, Backend& subject, int session,
                                      std::span<const RandomCommand> commands,
                                      std::vector<std::string>* expected = nullptr);
 
-/// Everything that the first databases hold: keys, types, encodings, times, contents.
+/// Compares the contents of the first databases: keys, types, encodings, times, values.
 std::optional<std::string> contents_differ(Backend& oracle, Backend& subject, int databases);
 
 }  // namespace rushgate::testing

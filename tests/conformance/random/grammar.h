@@ -1,32 +1,32 @@
-// What the commands of a family look like: shapes/<family>.txt, read and spoken at random.
+// The grammar of a family's random commands, parsed from shapes/<family>.txt.
 //
 //   # a comment
 //   SET key value {NX|XX|GET|EX seconds|KEEPTTL}     The shape of a command.
-//   5 GET key                        One that comes five times as often.
-//   @unordered SMEMBERS key          Slack as in transcripts (transcript.h). Besides:
-//   @exact …                         comes without mistakes; others now and then have one or two
-//   @timed …                         of them none makes a time that passes during the run
-//   @waits …                         the same, and none is sent in session 0, so that one goes on
-//   SPOP one ; DEL one               Commands that come together, or not at all.
-//   @first CONFIG SET …              Comes once at the beginning of a round.
-//   @sessions 3                      In sessions 0 to 2, whose commands mix. Otherwise: session 0.
-//   @databases 2                     How many databases are compared at the end. Otherwise: 1.
-//   key = a|b|"key c"                A name for what may stand in shapes; a later one replaces it.
-//   member := 1..9|"x"~bytes         The choice is made once a round.
+//   5 GET key                        A command that comes five times as often.
+//   @unordered SMEMBERS key          Slack as in transcripts (transcript.h). Further directives:
+//   @exact …                         The command has no mistakes. Others sometimes have one or two.
+//   @timed …                         No mistake makes a time that passes during the run.
+//   @waits …                         As @timed. The command is never sent in session 0, so that
+//                                    session 0 always continues.
+//   SPOP one ; DEL one               Commands that are sent together or not at all.
+//   @first CONFIG SET …              A command for the beginning of a round.
+//   @sessions 3                      Interleaves commands of sessions 0 to 2. Default: session 0.
+//   @databases 2                     Number of databases compared at the end. Default: 1.
+//   key = a|b|"key c"                Defines a name for use in shapes. A later one replaces it.
+//   member := 1..9|"x"~bytes         Defines a name that is chosen once per round.
 //
 // In shapes:
 //
-//   WORD "word" 1..9                 Letters, in capitals or not; a text as it is; any such number.
-//   name                             What the name stands for. Some have one from the beginning:
-//                                    integer, float, bytes (words.h); ascending, one more each
-//                                    time; recent, one of the last of these; client, the
-//                                    CLIENT ID of a session (Duel).
-//   a b   a|b   (a|b c)   [a]        One after another, one of them, together, perhaps.
-//   {a|b c|d}                        Some of them, in any order, a few times one twice.
-//   a~b                              One word of two.
-//   a+   a^60..70                    One to four times; so many times.
-//   a*60..70                         One word made of so many.
-//   counted(a)                       One to three times, behind their number.
+//   WORD "word" 1..9                 Letters in any case; an exact string; a number of a range.
+//   name                             A defined name, or a predefined one: integer, float, bytes
+//                                    (words.h); ascending, one more each time; recent, one of its
+//                                    last values; client, the CLIENT ID of a session (Duel).
+//   a b   a|b   (a|b c)   [a]        A sequence, a choice, a group, an option.
+//   {a|b c|d}                        Some of these, in any order, sometimes one of them twice.
+//   a~b                              One word joined from two.
+//   a+   a^60..70                    One to four times; 60 to 70 times.
+//   a*60..70                         One word joined from 60 to 70.
+//   counted(a)                       A number from one to three, then so many.
 #pragma once
 
 #include <cstddef>
@@ -44,18 +44,18 @@ namespace rushgate::testing {
 
 struct RandomCommand {
   int session = 0;
-  std::string directives;  // the slack, as a transcript has it
+  std::string directives;  // the slack in the notation of a transcript
   std::vector<Slack> slack;
   Request request;
 };
 
-/// What is sent or left out together.
+/// Commands that are sent or left out together.
 using RandomStep = std::vector<RandomCommand>;
 
-/// Immutable.
+/// A parsed family. Immutable.
 class Grammar {
  public:
-  /// Throws std::runtime_error "file:line: what is wrong". The words come first.
+  /// Parses the common words and then the shapes. Throws std::runtime_error "file:line: error".
   static Grammar parse(std::string_view file, std::string_view words, std::string_view shapes);
 
   [[nodiscard]] int sessions() const { return sessions_; }
@@ -71,7 +71,7 @@ class Grammar {
       kKeyword,
       kNumber,   // low to high
       kName,     // rules_[name]
-      kInteger,  // random_integer() and its like
+      kInteger,  // random_integer() or a similar function
       kFloat,
       kBytes,
       kAscending,
@@ -95,7 +95,7 @@ class Grammar {
   struct Rule {
     std::string name;
     bool is_defined = false;
-    bool once = false;  // chosen once a round
+    bool once = false;  // chosen once per round
     Node node = {};     // a choice
   };
   struct Shape {
@@ -112,18 +112,18 @@ class Grammar {
 
   std::vector<Rule> rules_;
   std::vector<Shape> shapes_;
-  std::vector<std::size_t> weighted_;  // indices of shapes_, each as often as its weight says
+  std::vector<std::size_t> weighted_;  // indices of shapes_, each repeated by its weight
   std::vector<Shape> first_;
   int sessions_ = 1;
   int databases_ = 1;
 };
 
-/// Commands of one round, from empty data on. Keeps references to both.
+/// Generates the commands of one round, which begins with empty data. Keeps references to both.
 class RandomRound {
  public:
   RandomRound(const Grammar& grammar, Random& random);
 
-  /// What the round begins with.
+  /// Returns the steps at the beginning of the round.
   std::vector<RandomStep> first();
   RandomStep next();
 

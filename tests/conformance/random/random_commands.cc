@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kWords[] = "words";  // shapes/words.txt: what all families may use
+constexpr char kWords[] = "words";  // shapes/words.txt: words for all families
 
 std::string text_of(const std::string& family) {
   std::ifstream in(fs::path(RUSHGATE_SHAPES) / (family + ".txt"), std::ios::binary);

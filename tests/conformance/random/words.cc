@@ -60,8 +60,8 @@ constexpr string_view kOptions[] = {
 
 std::string text_of(string_view text) { return std::string(text); }
 
-/// A number that is not a moment soon to come, be it of seconds or milliseconds, nor a beginning
-/// of one.
+/// Returns a number that is not a moment in the near future, neither in seconds nor in
+/// milliseconds, and not the beginning of one.
 std::string far_or_wrong(Random& random) {
   constexpr string_view kWords[] = {"0",  "-1",  "9223372036854775807", "-9223372036854775808",
                                     "",   "a",   "9223372036854775808", "1.5",
@@ -115,7 +115,7 @@ std::string random_bytes(Random& random) {
   std::string bytes;
   for (std::size_t left = random.below(13); left > 0; --left) {
     bytes += random.chance(60) ? random.pick(kLikely) : static_cast<char>(random.below(256));
-    // As a script, "[[" in "[[" is a difference that docs/differences.md names.
+    // In a script, "[[" within "[[" is a difference listed in docs/differences.md.
     if (bytes.ends_with("[[")) bytes.back() = ' ';
   }
   return bytes;

@@ -1,4 +1,4 @@
-// Arguments picked at random that need more than a list of choices.
+// Random arguments that a list of choices cannot express.
 #pragma once
 
 #include <cstdint>
@@ -9,27 +9,28 @@
 
 namespace rushgate::testing {
 
-/// Mostly small; the limits of integers; now and then what is no integer.
+/// Returns an integer: mostly a small one, sometimes a limit of its range or an invalid one.
 std::string random_integer(Random& random);
 
-/// Any double, infinities too, in any form; now and then what is none.
+/// Returns any double in any form, infinities included, and sometimes an invalid one.
 std::string random_float(Random& random);
 
-/// Up to a dozen bytes of all kinds.
+/// Returns up to a dozen bytes of all kinds.
 std::string random_bytes(Random& random);
 
-/// What a command does not expect: a number out of all bounds, an option of some other command.
+/// Returns a word that a command does not expect: a number out of range, or an option of another
+/// command.
 std::string unexpected_word(Random& random);
 
-/// Which mistakes a command may get.
+/// Mistakes that a command may get.
 enum class Mistakes : std::uint8_t {
   kNone,
   kAny,
-  kNoShortTimes,  // no number that could become a time which passes during the run
+  kNoShortTimes,  // no number that may become a time within the run
 };
 
-/// Makes one or two mistakes in a command: an argument too few or too many, another in its place.
-/// The command's name stays.
+/// Makes one or two mistakes in a command: an argument too few, too many, or replaced. Keeps the
+/// command's name.
 void make_mistakes(std::vector<std::string>& command, Mistakes allowed, Random& random);
 
 }  // namespace rushgate::testing

@@ -1,4 +1,4 @@
-// What the tests of caches share.
+// Parts that the cache tests share.
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,7 @@
 
 namespace rushgate {
 
-/// The result of a get_or_load_async().
+/// The result of get_or_load_async().
 class PendingValue {
  public:
   PendingValue() : state_(std::make_shared<State>()) {}
@@ -32,7 +32,7 @@ class PendingValue {
   [[nodiscard]] bool is_done() const {
     return state_->future.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
   }
-  /// On a Redis: waits for it.
+  /// On a Redis, blocks until the result arrives.
   [[nodiscard]] absl::StatusOr<Cache::Value> result() const { return state_->future.get(); }
 
  private:
@@ -49,7 +49,7 @@ inline PendingValue begin(Cache& cache, std::string_view key, Cache::Loader load
   return pending;
 }
 
-/// A database with one row, and how often it was read.
+/// A database with one row, and a counter of its reads.
 struct Database {
   Cache::Value row = "row 1";
   int reads = 0;
@@ -63,7 +63,7 @@ struct Database {
   }
 };
 
-/// Loads in the background that wait until the test runs them.
+/// Background loads that wait until the test runs them.
 class Tasks {
  public:
   [[nodiscard]] std::function<void(absl::AnyInvocable<void()>)> collector() {
@@ -107,7 +107,7 @@ class CacheTest : public RecipeTest {
 
   Reply send(const auto&... words) { return (*client_)(words...); }
   bool exists(std::string_view key) { return send("EXISTS", key).integer() == 1; }
-  /// Returns when a wait for "shop" has subscribed.
+  /// Returns when a waiter for "shop" has subscribed.
   void await_subscription() {
     while (send("PUBSUB", "NUMSUB", "cache:shop:load-ended").elements()[1].integer() == 0) {
     }

@@ -1,4 +1,4 @@
-// A fiber that waits for a load lets others of its thread go on.
+// A fiber that waits for a load lets other fibers of its thread run.
 #include <memory>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// The owner of a lock is the fiber, and a fiber that waits lets others of its thread go on.
+// The owner of a lock is the fiber. A waiting fiber lets other fibers of its thread run.
 #include <algorithm>
 #include <memory>
 #include <mutex>

@@ -1,4 +1,4 @@
-// Tables that cannot be written: RocksDB's assertions must not meet what is left of them.
+// Writing a table fails: the incomplete table must not reach an assertion of RocksDB.
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -37,8 +37,8 @@ rocksdb::Status compact(rocksdb::DB& db) { return db.CompactRange({}, nullptr, n
 
 class FailStopTest : public ::testing::TestWithParam<TableWork> {};
 
-// RocksDB 7.8 reads the first key of a table that a compaction left empty, even if the table could
-// not be written.
+// RocksDB 7.8 reads the first key of a compaction's empty table even if the table could not be
+// written.
 TEST_P(FailStopTest, TableWriteFailsAtAnyOperation) {
   const TemporaryDirectory temporary;
   int failures = 0;

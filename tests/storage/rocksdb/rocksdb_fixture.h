@@ -1,4 +1,4 @@
-// What the tests of the store on disk share.
+// Helpers for the tests of the store on disk.
 #pragma once
 
 #include <filesystem>
@@ -15,7 +15,7 @@
 
 namespace rushgate {
 
-/// A place for a store, with room beside it; nothing is there yet.
+/// A path for a store that does not exist yet, in a directory of its own.
 class StoreDirectory {
  public:
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
@@ -25,17 +25,18 @@ class StoreDirectory {
   const std::filesystem::path path_ = parent_.path() / "store";
 };
 
-/// Numbered commits, each with two state records and a run of stream 1. So a store tells how many
-/// it holds, and whether it holds them whole.
+/// Makes a numbered commit: two state records and a segment of stream 1. A store then shows the
+/// number of its commits, and whether they are complete.
 absl::Status commit_number(Store& store, std::uint64_t number);
 
-/// How many commits a store holds that was just opened: the first ones, or the test fails.
+/// Returns the number of commits in a store that was just opened. Fails the test unless they are
+/// the first ones, and complete.
 std::uint64_t count_commits(Store& store);
 
 std::filesystem::path newest_log(const std::filesystem::path& dir);
-/// All that were left behind; a compaction that did not end may have left one that is not read.
+/// Returns all table files. An interrupted compaction may leave some that are not in use.
 std::vector<std::filesystem::path> tables(const std::filesystem::path& dir);
-/// What all logs hold together.
+/// Returns the total size of all logs.
 std::uintmax_t logs_bytes(const std::filesystem::path& dir);
 
 std::string read_file(const std::filesystem::path& path);
@@ -49,7 +50,7 @@ class RocksDbTest : public ::testing::Test {
   std::unique_ptr<RocksDbStore> open();
 
   [[nodiscard]] const std::filesystem::path& dir() const { return directory_.path(); }
-  /// Names and sizes of all files.
+  /// Returns names and sizes of all files.
   [[nodiscard]] std::vector<std::pair<std::string, std::uintmax_t>> list() const;
 
   StoreDirectory directory_;

@@ -1,5 +1,5 @@
-// What commits, reading a backlog, trimming and reopening cost, in admissions: a buyer's record,
-// the stock's record and an entry of the stream each.
+// Measures commits, reading a backlog, trimming and reopening, in admissions: a buyer's record, the
+// stock's record and a stream entry each.
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -40,7 +40,7 @@ class Admissions {
  public:
   explicit Admissions(Store& store) : store_(store) {}
 
-  // One group.
+  // Makes one commit.
   void commit(std::uint64_t count) {
     batch_.clear();
     for (std::uint64_t i = 0; i < count; ++i) {
@@ -84,7 +84,7 @@ BENCHMARK_CAPTURE(commit_groups, sync, Durability::kSync)
     ->Arg(1024)
     ->UseRealTime();
 
-// A worker that keeps up: every group is trimmed soon after.
+// Measures a worker that keeps up: every commit is trimmed soon after.
 void commit_and_trim(benchmark::State& state) {
   const Directory directory;
   const auto store = directory.open(Durability::kOs);
@@ -99,7 +99,7 @@ void commit_and_trim(benchmark::State& state) {
 }
 BENCHMARK(commit_and_trim)->Arg(1)->Arg(100)->Arg(3000)->UseRealTime();
 
-// Reads a backlog from front to back.
+// Measures reading a backlog from front to back.
 void read_backlog(benchmark::State& state) {
   const Directory directory;
   const auto store = directory.open(Durability::kOs);
@@ -120,7 +120,7 @@ void read_backlog(benchmark::State& state) {
 }
 BENCHMARK(read_backlog)->Arg(4'000)->Arg(64'000)->UseRealTime();
 
-// After so many admissions in groups of 16: opening and loading.
+// Measures opening and loading after so many admissions in batches of 16.
 void reopen(benchmark::State& state) {
   const Directory directory;
   {

@@ -1,4 +1,4 @@
-// What the tests of the database share.
+// Helpers for the tests of the database.
 #pragma once
 
 #include <filesystem>
@@ -17,7 +17,7 @@ namespace rushgate {
 
 inline constexpr VoucherId kVoucher = 7;
 
-/// Orders with ids first, first + 1, …, each of a user of the same number.
+/// Returns orders with ids first, first + 1, …, each of a user with the same number.
 inline std::vector<Order> make_orders(OrderId first, std::int64_t count) {
   std::vector<Order> orders;
   for (OrderId id = first; id < first + count; ++id) {
@@ -49,12 +49,12 @@ class SqliteTest : public ::testing::Test {
     options.read_only = true;
     return SqliteOrderStore::open(file(), options).value();
   }
-  /// A connection past the store.
+  /// Opens a connection that bypasses the store.
   [[nodiscard]] SQLite::Database open_raw() const {
     return SQLite::Database(file().string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
   }
 
-  /// What SQLite's own check says of the file.
+  /// Returns the result of SQLite's integrity check.
   [[nodiscard]] std::string check_integrity() const {
     return open_raw().execAndGet("PRAGMA integrity_check").getString();
   }

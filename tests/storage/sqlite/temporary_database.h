@@ -1,4 +1,4 @@
-// A place for a database, for the time of a test.
+// A path for a database during one test.
 #pragma once
 
 #include <cstdlib>
@@ -9,7 +9,8 @@
 
 namespace rushgate {
 
-/// The name of a file that is not there yet, in a new directory that is deleted at the end.
+/// The name of a file that does not exist yet, in a new directory. The directory is deleted at the
+/// end.
 class TemporaryDatabase {
  public:
   TemporaryDatabase() {
