@@ -1,4 +1,4 @@
-// What the rushgate command answers to whoever started it.
+// The exit codes of the rushgate command.
 #pragma once
 
 #include "absl/status/status.h"
@@ -6,17 +6,17 @@
 namespace rushgate {
 
 inline constexpr int kExitOk = 0;
-inline constexpr int kExitNegative = 1;  // an audit that failed, an order that is not known
-inline constexpr int kExitUsage = 2;     // bad arguments or input; nothing was done
-inline constexpr int kExitFailure = 3;   // the store, the database or Redis could not be used
-inline constexpr int kExitSignal = 128;  // + the signal that interrupted it
+inline constexpr int kExitNegative = 1;  // a failed audit, an unknown order
+inline constexpr int kExitUsage = 2;     // bad arguments or input; nothing was changed
+inline constexpr int kExitFailure = 3;   // the store, the database or Redis is unusable
+inline constexpr int kExitSignal = 128;  // plus the signal that interrupted it
 
 inline constexpr const char* kExitCodesHelp =
-    "Exit codes: 0 done; 1 a negative answer (the audit failed, the order is not known);\n"
-    "2 bad arguments or input; 3 the store, the database or Redis could not be used;\n"
+    "Exit codes: 0 done; 1 a negative result (the audit failed, the order is unknown);\n"
+    "2 bad arguments or input; 3 the store, the database or Redis is unusable;\n"
     "130 or 143 interrupted by SIGINT or SIGTERM. Errors go to stderr, results to stdout.";
 
-/// What is wrong with the arguments or the input is told apart from what is wrong with the machine.
+/// Returns the exit code. Errors in arguments and input differ from failures of the machine.
 inline int exit_code_of(const absl::Status& status) {
   if (status.ok()) return kExitOk;
   const bool asked_wrongly = absl::IsInvalidArgument(status) || absl::IsNotFound(status);

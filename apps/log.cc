@@ -18,7 +18,7 @@
 namespace rushgate {
 namespace {
 
-/// Not for a terminal.
+/// A sink for a stderr that is not a terminal.
 class StderrSink final : public spdlog::sinks::base_sink<std::mutex> {
  private:
   void sink_it_(const spdlog::details::log_msg& message) override {
@@ -27,11 +27,11 @@ class StderrSink final : public spdlog::sinks::base_sink<std::mutex> {
     if (left_out_ > 0) {
       const std::string_view text(line.data(), line.size());
       const std::string counted =
-          fmt::format("({} lines were left out before this) {}", left_out_, text);
+          fmt::format("({} lines were dropped before this one) {}", left_out_, text);
       line.clear();
       line.append(counted);
     }
-    // A pipe with room takes so much without waiting.
+    // A pipe with this much free space accepts the line without blocking.
     if (line.size() > PIPE_BUF) {
       line.resize(PIPE_BUF);
       line[PIPE_BUF - 1] = '\n';

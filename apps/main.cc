@@ -20,8 +20,8 @@
 namespace rushgate {
 namespace {
 
-/// Nothing that is opened later may get the place of stdin, stdout or stderr, should one of them be
-/// closed: what is said there would be written into it.
+/// Opens closed standard descriptors. Otherwise a file opened later would take the place of stdout
+/// or stderr, and output would go into it.
 void hold_standard_places() {
   int place = 0;
   do {
@@ -36,7 +36,7 @@ int run(int argc, char** argv) {
   app.footer(kExitCodesHelp);
   app.set_version_flag("--version", "rushgate " + std::string(Engine::version()));
   app.require_subcommand(1);
-  app.add_flag("--verbose", invocation.verbose, "Say on stderr what is going on");
+  app.add_flag("--verbose", invocation.verbose, "Log everything to stderr");
   add_replay(app, invocation);
   add_demo(app, invocation);
   add_audit(app, invocation);
@@ -48,12 +48,12 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kExitOk : kExitUsage;  // 0: --help, --version
+    return app.exit(error) == 0 ? kExitOk : kExitUsage;  // --help and --version give 0
   }
   return invocation.run(make_logger(invocation.verbose));
 }
 
-/// Results that did not arrive are no success: stdout may be on a disk that is full.
+/// Returns a failure if stdout could not be written, for example to a full disk.
 int finish_output(int exit_code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit_code;
   say("rushgate: stdout: {}\n", std::strerror(errno));
@@ -65,7 +65,7 @@ int finish_output(int exit_code) {
 
 int main(int argc, char** argv) {
   rushgate::hold_standard_places();
-  // A file that may not grow any more is an error, for what is not the library's own file too.
+  // Writing beyond a file size limit becomes an error, also outside the library's own files.
   std::signal(SIGXFSZ, SIG_IGN);
   try {
     return rushgate::finish_output(rushgate::run(argc, argv));

@@ -29,7 +29,7 @@ int run_audit(const AuditArguments& arguments) {
 
 void add_audit(CLI::App& app, Invocation& invocation) {
   CLI::App* const command = add_command(
-      app, "audit", "Prove that nothing was oversold, doubled or lost, or say what was.");
+      app, "audit", "Check that nothing was oversold, doubled or lost, and list all problems.");
   const auto arguments = std::make_shared<AuditArguments>();
   add_sale_options(*command, arguments->sale);
   command->add_flag("--json", arguments->json, "The verdict as JSON");

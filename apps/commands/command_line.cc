@@ -16,7 +16,7 @@ namespace rushgate {
 CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& description) {
   CLI::App* const command = app.add_subcommand(name, description);
   command->footer(kExitCodesHelp);
-  command->fallthrough();  // --verbose may stand behind it, too
+  command->fallthrough();  // --verbose may also follow the subcommand
   return command;
 }
 
@@ -27,7 +27,7 @@ void add_sale_options(CLI::App& command, SaleArguments& options) {
       ->type_name("DIR");
   command
       .add_option("--keyspace,--redis", options.keyspace_url,
-                  "Where the keyspace is, if not in DIR: redis://host:port/db, rediss://…,\n"
+                  "The keyspace, if it is not in DIR: redis://host:port/db, rediss://…,\n"
                   "unix:path, a directory (path?durability=sync) or memory:")
       ->check(not_empty())
       ->type_name("URL");
@@ -42,12 +42,12 @@ void add_durability_option(CLI::App& command, Durability& durability) {
             const auto found = parse_durability(text);
             if (!found) {
               throw CLI::ValidationError("--durability",
-                                         fmt::format("'{}' is none of {}", text, kNames));
+                                         fmt::format("'{}' is not one of {}", text, kNames));
             }
             durability = *found;
           },
-          "What an answer survives: memory (nothing), os (the end of the process; the\n"
-          "default), everysec (and a power cut, but for a second), sync (a power cut)")
+          "Failures that acknowledged data survives: memory (none), os (the end of the process;\n"
+          "the default), everysec (a power cut, except for its last second), sync (a power cut)")
       ->type_name(kNames);
 }
 
@@ -56,7 +56,7 @@ CLI::Validator number_from(std::uint64_t low, std::uint64_t high) {
     const auto number = parse_uint64(text);
     const bool is_decimal = number && DecimalText::of_unsigned(*number).view() == text;
     if (is_decimal && *number >= low && *number <= high) return {};
-    return fmt::format("'{}' is no number from {} to {}", text, low, high);
+    return fmt::format("'{}' is not a number from {} to {}", text, low, high);
   };
   return {check, fmt::format("from {} to {}", low, high)};
 }
@@ -83,13 +83,13 @@ void add_selling_options(CLI::App& command, SaleArguments& options) {
   add_worker_options(command, options);
   command.add_flag("--adopt", options.adopt,
                    "Take over the order stream, the stock and the buyers that another system\n"
-                   "made under the same keys");
+                   "created under the same keys");
 }
 
 void check_durability(const SaleArguments& options, const CLI::App& command) {
   if (!options.keyspace_url.empty() && command.count("--durability") > 0) {
     throw CLI::ValidationError("--durability",
-                               "with --keyspace, the URL or the server's own settings count");
+                               "with --keyspace, the URL or the server's settings decide");
   }
 }
 
@@ -106,8 +106,7 @@ absl::StatusOr<OrderSource> open_order_source(const SaleArguments& options) {
     return source;
   }
   if (!is_held_by_another(sale.status())) return sale.status();
-  say("rushgate: {}: only orders that are stored can be seen\n",
-      std::string(sale.status().message()));
+  say("rushgate: {}: only stored orders are visible\n", std::string(sale.status().message()));
   auto stored = open_orders_to_read(options.dir);
   if (!stored.ok()) return stored.status();
   source.stored = *std::move(stored);

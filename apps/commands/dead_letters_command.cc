@@ -48,7 +48,7 @@ template <class Letters>
 void print_json(const Letters& letters) {
   auto array = nlohmann::ordered_json::array();
   for (const auto& letter : letters) array.push_back(to_json(letter));
-  // What stands in an entry that is no order may be any bytes.
+  // An entry that is no order may hold any bytes.
   fmt::print("{}\n", array.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
@@ -75,7 +75,7 @@ void print(const std::vector<DeadLetter>& letters, bool json) {
   fmt::print("{}", table.text());
 }
 
-/// Puts them all back and lets a worker try them again.
+/// Requeues all of them and runs a worker until it has tried each again.
 absl::Status retry(FlashSale& sale, const std::vector<DeadLetter>& letters) {
   std::size_t retried = 0;
   for (const DeadLetter& letter : letters) {
@@ -86,11 +86,12 @@ absl::Status retry(FlashSale& sale, const std::vector<DeadLetter>& letters) {
   absl::Status done = sale.start_workers();
   if (done.ok()) done = sale.drain();
   sale.stop_workers();
-  say("{} put back; {} orders stored, {} buried again\n", retried, sale.stored(), sale.buried());
+  say("{} retried; {} orders stored, {} dead letters again\n", retried, sale.stored(),
+      sale.buried());
   return done;
 }
 
-/// Discards the named dead letters. Returns the number of ids that are none.
+/// Discards the named dead letters. Returns how many ids name no dead letter.
 absl::StatusOr<std::size_t> discard(FlashSale& sale, const DeadLettersArguments& arguments,
                                     const std::vector<DeadLetter>& letters) {
   std::vector<std::string> ids = arguments.discard;
@@ -103,7 +104,7 @@ absl::StatusOr<std::size_t> discard(FlashSale& sale, const DeadLettersArguments&
     const auto discarded = sale.sale().discard_dead_letter(id, arguments.reason);
     if (!discarded.ok()) return discarded.status();
     if (*discarded) continue;
-    say("{} is no dead letter\n", id);
+    say("{} is not a dead letter\n", id);
     ++unknown;
   }
   say("{} discarded\n", ids.size() - unknown);
@@ -151,23 +152,24 @@ void add_dead_letters(CLI::App& app, Invocation& invocation) {
       add_command(app, "dead-letters", "List orders that could not be stored, and why.");
   const auto arguments = std::make_shared<DeadLettersArguments>();
   add_sale_options(*command, arguments->sale);
-  CLI::Option* const retry =
-      command->add_flag("--retry", arguments->retry,
-                        "Try all of them again, then list what is left; exit code 1 if any is");
+  CLI::Option* const retry = command->add_flag(
+      "--retry", arguments->retry,
+      "Retry all of them, then list the remaining ones; exit code 1 if any remain");
   CLI::Option* const discard =
       command
-          ->add_option("--discard", arguments->discard,
-                       "Give up these dead letters, or `all`, then list what is left; exit code 1\n"
-                       "if one of them is no dead letter. Their orders stay admitted")
+          ->add_option(
+              "--discard", arguments->discard,
+              "Discard these dead letters, or `all`, then list the remaining ones; exit code 1\n"
+              "if an id names no dead letter. Their orders stay admitted")
           ->type_name("ID...");
   CLI::Option* const reason =
-      command->add_option("--reason", arguments->reason, "Why they are discarded: it is recorded")
+      command->add_option("--reason", arguments->reason, "The reason, which is recorded")
           ->check(not_empty())
           ->type_name("TEXT");
   discard->needs(reason);
   reason->needs(discard);
   CLI::Option* const discarded = command->add_flag("--discarded", arguments->discarded,
-                                                   "List those that were discarded: when, and why");
+                                                   "List the discarded ones, with time and reason");
   retry->excludes(discard)->excludes(discarded);
   discard->excludes(discarded);
   add_worker_options(*command, arguments->sale);

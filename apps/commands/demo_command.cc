@@ -29,8 +29,8 @@ struct DemoArguments {
   bool fast = false;
 };
 
-/// `rushgate-demo` in the current directory or, if nothing can be written there, among temporary
-/// files.
+/// Returns `rushgate-demo` in the current directory. If that is not writable, it is in the
+/// directory for temporary files.
 fs::path default_directory() {
   constexpr const char* kName = "rushgate-demo";
   std::error_code ignored;
@@ -38,7 +38,7 @@ fs::path default_directory() {
   return fs::temp_directory_path(ignored) / kName;
 }
 
-/// When the late voucher begins: well within the rush.
+/// Returns when the late voucher begins: well within the rush.
 std::int64_t late_ms(const DemoArguments& arguments) {
   constexpr std::int64_t kFastMs = 200;
   return arguments.fast ? kFastMs : arguments.input.seconds * 1'000 * 2 / 5;
@@ -52,7 +52,7 @@ int run_demo(DemoArguments& arguments) {
   const auto files = write_demo(dir, arguments.input, SystemClock().now_ms(), late_ms(arguments));
   if (!files.ok()) return fail(files.status());
   say("the demo's sale is in {}{}\n", fs::absolute(dir).lexically_normal().string(),
-      files->reused ? "; to start anew, remove it" : "");
+      files->reused ? "; remove it to start from scratch" : "");
   replay.requests = files->requests;
   replay.vouchers = files->vouchers;
   replay.real_time = !arguments.fast;
@@ -69,21 +69,21 @@ void add_demo(CLI::App& app, Invocation& invocation) {
   const auto arguments = std::make_shared<DemoArguments>();
   add_sale_options(*command, arguments->replay.sale);
   command->get_option("--dir")->required(false)->description(
-      "Where to put it (default: rushgate-demo in the current directory)");
+      "The demo's directory (default: rushgate-demo in the current directory)");
   add_selling_options(*command, arguments->replay.sale);
-  command->add_option("--seed", arguments->input.seed, "What the requests are made up from")
+  command->add_option("--seed", arguments->input.seed, "Seed of the generated requests")
       ->check(number_from(0, std::numeric_limits<std::uint64_t>::max()))
       ->capture_default_str()
       ->type_name("N");
-  command->add_option("--seconds", arguments->input.seconds, "How long the rush lasts")
+  command->add_option("--seconds", arguments->input.seconds, "Duration of the rush")
       ->check(number_from(1, 86'400))
       ->capture_default_str()
       ->type_name("N");
-  command->add_option("--requests", arguments->input.requests, "How many requests there are")
+  command->add_option("--requests", arguments->input.requests, "Number of requests")
       ->check(number_from(50'000, 100'000'000))
       ->capture_default_str()
       ->type_name("N");
-  command->add_flag("--fast", arguments->fast, "As fast as it goes, not in real time");
+  command->add_flag("--fast", arguments->fast, "Run at full speed, not in real time");
   command->add_flag("--json", arguments->replay.json, "The table as JSON");
   command->callback([&invocation, command, arguments] {
     check_durability(arguments->replay.sale, *command);

@@ -1,4 +1,4 @@
-// `orders` and `status`: what became of what was accepted.
+// `orders` and `status`: the state of accepted orders.
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,17 +30,18 @@ const std::string_view kFailed = order_state_name(OrderState::Kind::kFailed);
 struct ListedOrder {
   Order order;
   std::string_view status;
-  std::string reason = {};  // if it failed
+  std::string reason = {};  // if the order failed
 };
 
-/// Order ids are strings there: many programs read numbers as doubles, which cannot hold them.
+/// Returns the order with its ids as strings. Many programs read numbers as doubles, which cannot
+/// hold them.
 Json to_json(const ListedOrder& listed) {
   Json json = {{"order", std::to_string(listed.order.id)},
                {"user", listed.order.user},
                {"voucher", listed.order.voucher},
                {"status", listed.status},
                {"admitted_at", format_utc(listed.order.admitted_at_ms)}};
-  // Rows of an older version don't know it.
+  // Older versions did not store the time.
   if (listed.order.created_at_ms != 0) json["created_at"] = format_utc(listed.order.created_at_ms);
   if (listed.status == kFailed) json["reason"] = listed.reason;
   return json;
@@ -82,7 +83,7 @@ absl::Status visit_queued(const OrdersArguments& arguments, FlashSale& sale, Vis
   if (!unstored.ok()) return unstored.status();
   for (const Order& order : unstored->queued) {
     if (!is_asked_for(arguments, order)) continue;
-    const auto stored = sale.orders().find(order.id);  // and then it only waits to be trimmed
+    const auto stored = sale.orders().find(order.id);  // it may await only its trimming
     if (!stored.ok()) return stored.status();
     if (!stored->has_value()) visit({.order = order, .status = kQueued});
   }
@@ -154,7 +155,8 @@ absl::StatusOr<OrderState> find_state(const OrderSource& source, OrderId order) 
   return OrderState{.kind = OrderState::Kind::kCreated, .order = **stored, .reason = {}};
 }
 
-/// Of an order that is not stored, the database alone cannot say whether it is known.
+/// Returns the name of a state. The database alone cannot say whether an order that is not stored
+/// is known.
 std::string_view name_of(OrderState::Kind kind, bool only_stored) {
   const bool may_be_queued = only_stored && kind == OrderState::Kind::kUnknown;
   return may_be_queued ? "not stored" : order_state_name(kind);
@@ -194,9 +196,10 @@ void add_orders(CLI::App& app, Invocation& invocation) {
       app, "orders", "List orders: those created, then those queued, then those failed.");
   const auto arguments = std::make_shared<OrdersArguments>();
   add_sale_options(*command, arguments->sale);
-  command->add_option("--user", arguments->user, "This user's alone")->type_name("ID");
-  command->add_option("--voucher", arguments->voucher, "This voucher's alone")->type_name("ID");
-  command->add_option("--status", arguments->status, "Only those")
+  command->add_option("--user", arguments->user, "Only this user's orders")->type_name("ID");
+  command->add_option("--voucher", arguments->voucher, "Only this voucher's orders")
+      ->type_name("ID");
+  command->add_option("--status", arguments->status, "Only orders with this status")
       ->check(CLI::IsMember({"created", "queued", "failed"}))
       ->type_name("created|queued|failed");
   command->add_flag("--json", arguments->json, "As a JSON array");
@@ -209,11 +212,12 @@ void add_orders(CLI::App& app, Invocation& invocation) {
 }
 
 void add_status(CLI::App& app, Invocation& invocation) {
-  CLI::App* const command = add_command(
-      app, "status", "Where an order stands: created, queued, failed and why, or unknown.");
+  CLI::App* const command =
+      add_command(app, "status",
+                  "Show an order's status: created, queued, failed (with the reason) or unknown.");
   const auto arguments = std::make_shared<StatusArguments>();
   add_sale_options(*command, arguments->sale);
-  command->add_option("order", arguments->order, "Its id")
+  command->add_option("order", arguments->order, "The order's id")
       ->required()
       ->check(CLI::PositiveNumber)
       ->type_name("ORDER");

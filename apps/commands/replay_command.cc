@@ -29,8 +29,8 @@ void check(const ReplayArguments& arguments, const CLI::App& command) {
 void add_replay(CLI::App& app, Invocation& invocation) {
   CLI::App* const command = add_command(
       app, "replay",
-      "Sell vouchers to the requests of a file. Killed and started again with the same\n"
-      "arguments it goes on; completed, it prints its table again.");
+      "Sell vouchers to the requests in a file. After an interruption, the same command\n"
+      "continues. After completion, it prints the table again.");
   const auto arguments = std::make_shared<ReplayArguments>();
   arguments->threads = default_threads();
   command->add_option("requests", arguments->requests, "CSV: at_ms,user_id,voucher_id")
@@ -41,19 +41,19 @@ void add_replay(CLI::App& app, Invocation& invocation) {
       ->type_name("VOUCHERS.JSON");
   add_sale_options(*command, arguments->sale);
   command->get_option("--dir")->required(false)->description(
-      "The sale's directory, made if it is missing; not used with --durability memory");
+      "The sale's directory, created if missing; not used with --durability memory");
   add_selling_options(*command, arguments->sale);
   command->add_option("--threads", arguments->threads, "Threads that buy")
       ->check(number_from(1, 256))
       ->capture_default_str()
       ->type_name("N");
-  command->add_option("--batch", arguments->batch, "Requests asked at once by a thread")
+  command->add_option("--batch", arguments->batch, "Requests per call of a thread")
       ->check(number_from(1, 10'000))
       ->capture_default_str()
       ->type_name("N");
   command->add_flag("--real-time", arguments->real_time,
-                    "Each request at its time, not as fast as it goes");
-  command->add_flag("--skip-bad", arguments->skip_bad, "Count malformed lines and go on");
+                    "Send each request at its time, not at full speed");
+  command->add_flag("--skip-bad", arguments->skip_bad, "Skip malformed lines and count them");
   command->add_flag("--json", arguments->json, "The table as JSON");
   command->callback([&invocation, command, arguments] {
     check(*arguments, *command);

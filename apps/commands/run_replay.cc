@@ -46,7 +46,7 @@ struct Input {
   std::vector<Voucher> vouchers;
 };
 
-/// `file:line: reason` for each, and how many there are beyond those that are kept.
+/// Returns `file:line: reason` for each recorded line, and how many more there are.
 std::string describe_bad_lines(const std::string& file, const ParsedRequests& requests) {
   std::string text;
   for (const BadLine& bad : requests.bad) {
@@ -74,8 +74,7 @@ absl::StatusOr<Input> read_input(const ReplayArguments& arguments) {
   const std::string bad = describe_bad_lines(arguments.requests.string(), input.requests);
   say("{}", bad);
   if (arguments.skip_bad) return input;
-  return absl::InvalidArgumentError(
-      "malformed lines (--skip-bad passes them over): nothing was sold");
+  return absl::InvalidArgumentError("malformed lines (--skip-bad skips them): nothing was sold");
 }
 
 // ---- The run ----------------------------------------------------------------------------------
@@ -89,7 +88,7 @@ class Run {
     const absl::Status begun = begin();
     if (!begun.ok()) return fail(begun);
     if (record_.report) {
-      say("this replay was completed before; nothing was bought now\n");
+      say("this replay is already complete; nothing was bought\n");
       print(*record_.report);
       return kExitOk;
     }
@@ -104,19 +103,19 @@ class Run {
   }
 
  private:
-  /// Takes up what is known of it.
+  /// Loads the record of this replay, if there is one.
   absl::Status begin() {
     auto known = book_.load();
     if (!known.ok()) return known.status();
     if (known->has_value()) record_ = **std::move(known);
     const bool is_new = record_.starts == 0;
     if (!is_new && record_.vouchers_hash != input_.vouchers_hash) {
-      return absl::InvalidArgumentError(fmt::format(
-          "{} was begun here with other vouchers than those of {}; use another directory",
-          arguments_.requests.string(), arguments_.vouchers.string()));
+      return absl::InvalidArgumentError(
+          fmt::format("{} was started here with other vouchers than {}; use another directory",
+                      arguments_.requests.string(), arguments_.vouchers.string()));
     }
     if (!is_new && !record_.report) {
-      say("going on with a replay that was interrupted\n");
+      say("continuing an interrupted replay\n");
     }
     record_.vouchers_hash = input_.vouchers_hash;
     return absl::OkStatus();
@@ -125,7 +124,7 @@ class Run {
   absl::Status prepare() {
     for (const Voucher& voucher : input_.vouchers) {
       absl::Status published = publish(voucher);
-      if (absl::IsFailedPrecondition(published)) {  // it would take back what is sold
+      if (absl::IsFailedPrecondition(published)) {  // it would cut the stock below the orders
         return absl::InvalidArgumentError(published.message());
       }
       if (!published.ok()) return published;
@@ -143,7 +142,8 @@ class Run {
     return kept.ok() ? sale_.start_workers() : kept;
   }
 
-  /// Waits for a rebuild that somebody else is at: if he is gone, it is taken over in a while.
+  /// Publishes the voucher. If another process is rebuilding it, waits. An abandoned rebuild is
+  /// taken over after a while.
   absl::Status publish(const Voucher& voucher) {
     const ReplayOptions patience;
     absl::Status published = sale_.publish(voucher);
@@ -161,7 +161,7 @@ class Run {
     options.threads = arguments_.threads;
     options.queue = {.batch_max = arguments_.batch,
                      .real_time = arguments_.real_time,
-                     .from_at_ms = record_.answered_up_to_ms};
+                     .from_at_ms = record_.completed_up_to_ms};
     options.file_hash = input_.file_hash;
     started_ = SteadyClock::now();
     last_stored_.emplace(sale_);
@@ -182,7 +182,7 @@ class Run {
   }
 
   void show(const Replay& replay, const std::string& note) {
-    shown_.answered = replay.answered();
+    shown_.completed = replay.completed();
     shown_.accepted = replay.accepted();
     shown_.rows = input_.requests.rows.size();
     show_stored(note);
@@ -194,16 +194,17 @@ class Run {
     progress_.show(shown_);
   }
 
-  /// In real time, where to go on if this is interrupted. Kept or not: a row never counts twice.
+  /// In real time, saves the position at which an interrupted replay continues. A row never counts
+  /// twice, even if this is lost.
   void keep_time(const Replay& replay, bool now = false) {
     constexpr std::chrono::seconds kEvery{1};
     if (!arguments_.real_time || (!now && SteadyClock::now() < time_kept_ + kEvery)) return;
     time_kept_ = SteadyClock::now();
-    record_.answered_up_to_ms = std::max(record_.answered_up_to_ms, replay.answered_up_to_ms());
+    record_.completed_up_to_ms = std::max(record_.completed_up_to_ms, replay.completed_up_to_ms());
     static_cast<void>(book_.save(record_));
   }
 
-  /// Waits until everything that was accepted is stored.
+  /// Waits until every accepted order is stored.
   void store() {
     if (const absl::Status health = sale_.health(); !health.ok()) {
       note_trouble(std::string(health.message()));
@@ -242,7 +243,8 @@ class Run {
     return report;
   }
 
-  /// For a report without proof: the keyspace may be out of reach, so the dead letters too.
+  /// Counts orders in the database, for a report without an audit. The keyspace, and so the dead
+  /// letters, may be unreachable.
   void count_created(Report& report) {
     const auto check = check_orders(result_.accepted, sale_.orders(), {});
     if (check.ok()) report.created = check->created;
@@ -267,7 +269,7 @@ class Run {
     return absl::OkStatus();
   }
 
-  /// Keeps the table of a replay that is complete, for good.
+  /// Saves the table of a completed replay for good.
   absl::Status finish(const Report& report) {
     if (!report.is_complete()) return absl::OkStatus();
     record_.report = report;
@@ -285,22 +287,22 @@ class Run {
   int verdict(const Report& report, const absl::Status& kept) {
     const int signal = interrupt_signal();
     const std::string unfinished =
-        fmt::format("{} of {} requests are answered{}; the same command goes on",
-                    grouped(static_cast<std::int64_t>(report.answered())),
+        fmt::format("{} of {} requests are done{}; run the same command to continue",
+                    grouped(static_cast<std::int64_t>(report.completed())),
                     grouped(static_cast<std::int64_t>(report.rows)),
-                    unstored_ ? "" : ", and what was accepted is stored");
+                    unstored_ ? "" : ", and all accepted orders are stored");
     if (report.audit && !report.audit->passed()) return kExitNegative;
     if (!result_.trouble.empty()) {
       say("rushgate: {}\n{}\n", result_.trouble, unfinished);
       return kExitFailure;
     }
-    if (signal != 0 && report.answered() < report.rows) {
+    if (signal != 0 && report.completed() < report.rows) {
       say("interrupted: {}\n", unfinished);
       return kExitSignal + signal;
     }
     if (!kept.ok()) return fail(kept);
     if (signal != 0) {
-      say("interrupted when every request was answered: all of it is done\n");
+      say("interrupted after the last request: everything is done\n");
     }
     return kExitOk;
   }
@@ -318,10 +320,10 @@ class Run {
   SteadyClock::time_point time_kept_;
   std::optional<LastStored> last_stored_;
   ReplayResult result_;
-  bool unstored_ = false;  // something may be queued, or nobody can tell
+  bool unstored_ = false;  // orders may still be queued, or it is unknown
 };
 
-/// Waits for a Redis that is loading its data, as a replay does that it interrupts.
+/// Opens the sale. Waits while its Redis is loading data, as after a restart.
 absl::StatusOr<std::unique_ptr<FlashSale>> open_loaded_sale(const SaleArguments& options) {
   const ReplayOptions patience;
   for (int attempt = 1;; ++attempt) {

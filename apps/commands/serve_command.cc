@@ -42,18 +42,18 @@ constexpr const char* kPasswordVariable = "RUSHGATE_REQUIREPASS";
 struct ServeArguments {
   RespServerOptions server;
   std::filesystem::path password_file;  // empty: none
-  std::filesystem::path dir;            // empty: keyspace_url
+  std::filesystem::path dir;            // empty: see keyspace_url
   std::string keyspace_url = "memory:";
   Durability durability = Durability::kOs;
   std::uint64_t memory_bytes_max = 0;
   bool manual_clock = false;
 };
 
-/// SIGINT, SIGTERM and kShutdown, for all threads that begin while it is there: the first waits to
-/// be asked for. After that SIGINT and SIGTERM end the process, as they do by default.
+/// Blocks SIGINT, SIGTERM and kShutdown in all threads that start during its lifetime. The first of
+/// them is read by wait(). Later, SIGINT and SIGTERM end the process, as by default.
 class HeldSignals {
  public:
-  static constexpr int kShutdown = SIGUSR1;  // a client's
+  static constexpr int kShutdown = SIGUSR1;  // sent for SHUTDOWN
 
   HeldSignals() {
     ::sigemptyset(&signals_);
@@ -63,7 +63,7 @@ class HeldSignals {
     ::pthread_sigmask(SIG_BLOCK, &signals_, &before_);
   }
   ~HeldSignals() {
-    ::signal(kShutdown, SIG_IGN);  // one that came meanwhile, too
+    ::signal(kShutdown, SIG_IGN);  // also discards one that is pending
     ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   }
   HeldSignals(const HeldSignals&) = delete;
@@ -72,7 +72,7 @@ class HeldSignals {
   int wait() {
     int signal = 0;
     ::sigwait(&signals_, &signal);
-    // Whoever asks twice does not want to wait.
+    // A second signal asks to end at once.
     ::sigset_t from_outside{};
     ::sigemptyset(&from_outside);
     ::sigaddset(&from_outside, SIGINT);
@@ -86,7 +86,7 @@ class HeldSignals {
   ::sigset_t before_{};
 };
 
-/// Says, while it is there, that a script delays the end of the program.
+/// During its lifetime, reports when a script delays the end of the program.
 class ScriptNotice {
  public:
   explicit ScriptNotice(const Engine& engine)
@@ -118,7 +118,7 @@ absl::StatusOr<std::unique_ptr<Store>> open_its_store(const ServeArguments& argu
     return open_store(*url, {.logger = arguments.server.logger});
   }
   if (arguments.durability == Durability::kMemory) {
-    return absl::InvalidArgumentError("--durability memory keeps nothing: it takes no --dir");
+    return absl::InvalidArgumentError("--durability memory stores nothing: remove --dir");
   }
   const absl::Status made = create_sale_directory(arguments.dir);
   if (!made.ok()) return made;
@@ -133,18 +133,18 @@ std::string shown_addresses(const RespServerOptions& options, const RespServer& 
   return shown + (shown.empty() ? "" : " and ") + options.unix_socket;
 }
 
-/// Returns the only line of the file.
+/// Returns the contents of the file, which must be one line.
 absl::StatusOr<std::string> read_password(const std::filesystem::path& file) {
   auto text = read_file(file);
   if (!text.ok()) return text;
   if (text->ends_with('\n')) text->pop_back();
   if (text->ends_with('\r')) text->pop_back();
   if (!text->empty() && text->find('\n') == std::string::npos) return text;
-  return absl::InvalidArgumentError("a password is one line, and that is not in " + file.string());
+  return absl::InvalidArgumentError(file.string() + " must hold one line, the password");
 }
 
-/// Returns the password of --requirepass, of --requirepass-file or else of the environment; empty
-/// if there is none.
+/// Returns the password of --requirepass, --requirepass-file or the environment, in this order.
+/// Empty if none is set.
 absl::StatusOr<std::string> password_of(const ServeArguments& arguments) {
   if (!arguments.server.password.empty()) return arguments.server.password;
   if (!arguments.password_file.empty()) return read_password(arguments.password_file);
@@ -156,7 +156,7 @@ absl::StatusOr<std::string> password_of(const ServeArguments& arguments) {
 }
 
 int run_serve(ServeArguments arguments) {
-  ::signal(SIGPIPE, SIG_IGN);  // of a log that nobody reads any more
+  ::signal(SIGPIPE, SIG_IGN);  // a closed log pipe must not end the server
   auto password = password_of(arguments);
   if (!password.ok()) return fail(password.status());
   arguments.server.password = *std::move(password);
@@ -172,7 +172,7 @@ int run_serve(ServeArguments arguments) {
   auto engine = Engine::open(*std::move(store),
                              {.manual_clock = arguments.manual_clock ? &clock : nullptr,
                               .memory_bytes_max = arguments.memory_bytes_max,
-                              .settings = {.latency_tracking = true},
+                              .latency_tracking = true,
                               .logger = arguments.server.logger},
                              native_sale_scripts());
   if (!engine.ok()) return fail(engine.status());
@@ -190,7 +190,7 @@ int run_serve(ServeArguments arguments) {
   return signal == HeldSignals::kShutdown ? kExitOk : kExitSignal + signal;
 }
 
-/// An option whose value is a size: 100mb, 1gb, …
+/// Adds an option whose value is a size: 100mb, 1gb, …
 template <class Bytes>
 void add_size_option(CLI::App& command, const char* name, Bytes& bytes, const char* description) {
   command
@@ -198,7 +198,7 @@ void add_size_option(CLI::App& command, const char* name, Bytes& bytes, const ch
           name,
           [name, &bytes](const std::string& text) {
             const auto size = parse_memory_size_strictly(text);
-            if (!size) throw CLI::ValidationError(name, "'" + text + "' is no size");
+            if (!size) throw CLI::ValidationError(name, "'" + text + "' is not a size");
             bytes = *size;
           },
           description)
@@ -207,16 +207,16 @@ void add_size_option(CLI::App& command, const char* name, Bytes& bytes, const ch
 
 constexpr const char* kOutputLimit = "--client-output-buffer-limit";
 
-/// For a class of clients, as Redis's client-output-buffer-limit does: hard bound, soft bound,
-/// seconds.
+/// Sets the hard bound, the soft bound and its seconds for one class of clients, like Redis's
+/// client-output-buffer-limit.
 void set_output_limit(const std::string& clients, const std::array<std::string, 3>& bounds,
                       RespServerOptions& server) {
   const auto refuse = [](const std::string& why) { throw CLI::ValidationError(kOutputLimit, why); };
   const auto hard = parse_memory_size_strictly(bounds[0]);
   const auto soft = parse_memory_size_strictly(bounds[1]);
   const auto seconds = parse_uint64(bounds[2]);
-  if (!hard || !soft) refuse("'" + bounds[hard ? 1 : 0] + "' is no size");
-  if (!seconds || *seconds > kSecondsMax) refuse("'" + bounds[2] + "' is no number of seconds");
+  if (!hard || !soft) refuse("'" + bounds[hard ? 1 : 0] + "' is not a size");
+  if (!seconds || *seconds > kSecondsMax) refuse("'" + bounds[2] + "' is not a number of seconds");
   if (clients == "pubsub") {
     server.subscriber_bytes_max = *hard;
     server.subscriber_soft_bytes_max = *soft;
@@ -225,7 +225,7 @@ void set_output_limit(const std::string& clients, const std::array<std::string, 
     if (*soft != 0 || *seconds != 0) refuse("normal takes no soft bound");
     server.output_bytes_max = *hard != 0 ? *hard : std::numeric_limits<std::size_t>::max();
   } else {
-    refuse("'" + clients + "' is none of normal|pubsub");
+    refuse("'" + clients + "' is not one of normal|pubsub");
   }
 }
 
@@ -237,10 +237,10 @@ void add_options(CLI::App& command, ServeArguments& arguments) {
       ->type_name("N");
   command
       .add_option("--bind", server.bind_address,
-                  "IP address to listen on; beyond loopback it takes --requirepass")
+                  "IP address to listen on; other than loopback requires --requirepass")
       ->capture_default_str()
       ->type_name("A");
-  command.add_option("--unixsocket", server.unix_socket, "A unix socket, as well")
+  command.add_option("--unixsocket", server.unix_socket, "Also listen on this unix socket")
       ->check(not_empty())
       ->type_name("P");
   command
@@ -250,46 +250,49 @@ void add_options(CLI::App& command, ServeArguments& arguments) {
             const bool is_octal = text.find_first_not_of("01234567") == std::string::npos;
             if (text.empty() || text.size() > 4 || !is_octal ||
                 std::stoul(text, nullptr, 8) > 0777) {
-              throw CLI::ValidationError("--unixsocketperm", "'" + text + "' is no mode like 700");
+              throw CLI::ValidationError("--unixsocketperm",
+                                         "'" + text + "' is not a mode like 700");
             }
             server.unix_socket_mode = static_cast<std::uint32_t>(std::stoul(text, nullptr, 8));
           },
-          "Permissions of the unix socket: 700, …; 0: those that the umask leaves")
+          "Permissions of the unix socket: 700, …; 0: set by the umask")
       ->type_name("MODE");
   CLI::Option* const dir =
-      command.add_option("--dir", arguments.dir, "Keeps the data here; without it, in memory only")
+      command
+          .add_option("--dir", arguments.dir,
+                      "Directory of the data; without it, the data is only in memory")
           ->check(not_empty())
           ->type_name("D");
   command
       .add_option("--keyspace", arguments.keyspace_url,
-                  "The data itself: a directory (path?durability=sync) or memory:")
+                  "The data: a directory (path?durability=sync) or memory:")
       ->check(not_empty())
       ->excludes(dir)
       ->type_name("URL");
   add_durability_option(command, arguments.durability);
   CLI::Option* const password =
-      command.add_option("--requirepass", server.password, "What clients must give to AUTH")
+      command.add_option("--requirepass", server.password, "Password for AUTH")
           ->check(not_empty())
           ->type_name("W");
   command
-      .add_option(
-          "--requirepass-file", arguments.password_file,
-          fmt::format("The same, read from a file; without both, ${} says it", kPasswordVariable))
+      .add_option("--requirepass-file", arguments.password_file,
+                  fmt::format("File with the password; without both options, ${} holds it",
+                              kPasswordVariable))
       ->check(not_empty())
       ->excludes(password)
       ->type_name("F");
-  command.add_option("--maxclients", server.clients_max, "Clients at the same time")
+  command.add_option("--maxclients", server.clients_max, "Maximum of connected clients")
       ->check(number_from(1, 1'000'000))
       ->capture_default_str()
       ->type_name("N");
   add_size_option(command, "--client-query-buffer-limit", server.query_bytes_max,
-                  "Bytes that a client may send without a reply, after MULTI, too");
+                  "Bytes that a client may send before a reply, also after MULTI");
   command
       .add_option_function<std::vector<std::string>>(
           kOutputLimit,
           [&server](const std::vector<std::string>& words) {
             if (words.size() % 4 != 0) {
-              throw CLI::ValidationError(kOutputLimit, "4 words belong to a class");
+              throw CLI::ValidationError(kOutputLimit, "each class takes 4 words");
             }
             for (std::size_t i = 0; i < words.size(); i += 4) {
               set_output_limit(words[i], {words[i + 1], words[i + 2], words[i + 3]}, server);
@@ -300,7 +303,7 @@ void add_options(CLI::App& command, ServeArguments& arguments) {
       ->expected(4, 8)
       ->type_name("…");
   add_size_option(command, "--maxmemory-clients", server.clients_bytes_max,
-                  "Bytes that all clients may hold of requests and replies; 0: no bound");
+                  "Bytes of requests and replies of all clients; 0: no bound");
   command
       .add_option("--timeout", server.idle_timeout_s,
                   "Seconds after which an idle client is closed; 0: never")
@@ -309,29 +312,27 @@ void add_options(CLI::App& command, ServeArguments& arguments) {
       ->type_name("S");
   command
       .add_option("--tcp-keepalive", server.tcp_keepalive_s,
-                  "Seconds of silence after which a client's machine is asked for a sign; 0: never")
+                  "Seconds of silence after which a client's machine is probed; 0: never")
       ->check(number_from(0, 32'767))
       ->capture_default_str()
       ->type_name("S");
   add_size_option(command, "--maxmemory", arguments.memory_bytes_max,
-                  "Refuses what takes memory once so much is used: 100mb, 1gb, …; 0: no bound");
+                  "Refuse commands that use memory beyond this bound: 100mb, 1gb, …; 0: no bound");
   command.add_flag("--manual-clock", arguments.manual_clock,
-                   "For tests: time stands still but for RUSHGATE.ADVANCE milliseconds");
+                   "For tests: only RUSHGATE.ADVANCE milliseconds moves the clock");
 }
 
 }  // namespace
 
 void add_serve(CLI::App& app, Invocation& invocation) {
   CLI::App* const command = add_command(
-      app, "serve",
-      "Let Redis clients use the engine over a socket, until SIGINT, SIGTERM or SHUTDOWN.");
+      app, "serve", "Serve Redis clients over a socket, until SIGINT, SIGTERM or SHUTDOWN.");
   const auto arguments = std::make_shared<ServeArguments>();
   add_options(*command, *arguments);
   command->callback([&invocation, command, arguments] {
     if (arguments->dir.empty() && command->count("--durability") > 0 &&
         arguments->durability != Durability::kMemory) {
-      throw CLI::ValidationError("--durability",
-                                 "without --dir nothing is kept (--keyspace has ?durability=)");
+      throw CLI::ValidationError("--durability", "it requires --dir (--keyspace has ?durability=)");
     }
     invocation.run = [arguments](const std::shared_ptr<spdlog::logger>& logger) {
       arguments->server.logger = logger;

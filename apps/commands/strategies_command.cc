@@ -47,7 +47,8 @@ struct StrategiesArguments {
   bool is_child = false;
 };
 
-/// Those of these letters, all if there are none. "k" stands for "k1" and "k2", too.
+/// Returns the strategies with these letters, or all if the list is empty. "k" stands for both "k1"
+/// and "k2".
 std::vector<const StrategyKind*> chosen(const std::vector<std::string>& letters) {
   std::vector<const StrategyKind*> kinds;
   for (const StrategyKind& kind : strategies::all_strategies()) {
@@ -60,7 +61,7 @@ std::vector<const StrategyKind*> chosen(const std::vector<std::string>& letters)
   return kinds;
 }
 
-/// Removes its directory at the end.
+/// A temporary directory that is removed with this object.
 class ScratchDirectory {
  public:
   static absl::StatusOr<fs::path> make() {
@@ -83,7 +84,7 @@ class ScratchDirectory {
   const fs::path path_;
 };
 
-/// A strategy that is said to be safe has failed.
+/// Returns true if a strategy failed that is listed as safe.
 bool has_surprise(const std::vector<StrategyResult>& results) {
   using strategies::Fault;
   for (const StrategyResult& result : results) {
@@ -102,16 +103,15 @@ absl::StatusOr<std::vector<StrategyResult>> compare(const StrategiesArguments& a
   if (!opened.ok()) return opened.status();
   ProgressBar bar;
   return (*opened)->run([&](const ComparisonProgress& progress) {
-    bar.show(progress.answered, progress.clicks, [&] {
-      return fmt::format("{} of {} clicks; {}",
-                         grouped(static_cast<std::int64_t>(progress.answered)),
+    bar.show(progress.served, progress.clicks, [&] {
+      return fmt::format("{} of {} clicks; {}", grouped(static_cast<std::int64_t>(progress.served)),
                          grouped(static_cast<std::int64_t>(progress.clicks)), progress.doing);
     });
   });
 }
 
 int run_strategies(const StrategiesArguments& arguments) {
-  // A child that was killed does not read what is written to it.
+  // A killed child does not read its input any more.
   std::signal(SIGPIPE, SIG_IGN);
   note_interrupts();
   ComparisonOptions options = arguments.options;
@@ -144,28 +144,29 @@ int run_child() {
 void add_strategies(CLI::App& app, Invocation& invocation) {
   CLI::App* const command = add_command(
       app, "strategies",
-      "The classic ways to sell a voucher, side by side: the same rush for each, what goes\n"
-      "wrong in it, and what is left when the program is killed half-way.");
+      "Compare the classic ways to sell a voucher: the same rush for each, its faults, and\n"
+      "the state after the program is killed half-way.");
   const auto arguments = std::make_shared<StrategiesArguments>();
   ComparisonOptions& options = arguments->options;
-  command->add_option("--users", options.users, "Users, each of whom clicks twice")
+  command->add_option("--users", options.users, "Users; each clicks twice")
       ->check(number_from(10, 1'000'000))
       ->capture_default_str()
       ->type_name("N");
-  command->add_option("--stock", options.stock, "Vouchers that there are")
+  command->add_option("--stock", options.stock, "Stock of the voucher")
       ->check(number_from(10, 1'000'000))
       ->capture_default_str()
       ->type_name("N");
-  command->add_option("--threads", options.threads, "Threads that answer clicks")
+  command->add_option("--threads", options.threads, "Threads that serve clicks")
       ->check(number_from(2, 64))
       ->capture_default_str()
       ->type_name("N");
-  command->add_option("--seed", options.seed, "What the order of the clicks is made up from")
+  command->add_option("--seed", options.seed, "Seed of the order of the clicks")
       ->check(number_from(0, std::numeric_limits<std::uint64_t>::max()))
       ->capture_default_str()
       ->type_name("N");
   command
-      ->add_option("--dir", options.dir, "Where the files are while it runs (default: temporary)")
+      ->add_option("--dir", options.dir,
+                   "Directory of the files while it runs (default: temporary)")
       ->check(not_empty())
       ->type_name("DIR");
   command
@@ -173,13 +174,15 @@ void add_strategies(CLI::App& app, Invocation& invocation) {
                    "A Redis for the strategies that use one (default: in the process, on disk)")
       ->check(not_empty())
       ->type_name("URL");
-  command->add_option("--only", arguments->only, "Only these, by their letters: a,b")
+  command->add_option("--only", arguments->only, "Only the strategies with these letters: a,b")
       ->delimiter(',')
       ->check([](const std::string& letter) {
         return chosen({letter}).empty() ? "there is no strategy " + letter : std::string();
       })
       ->type_name("LETTERS");
-  command->add_option("--charts", arguments->charts, "Write SVG charts of the results there, too")
+  command
+      ->add_option("--charts", arguments->charts,
+                   "Also write SVG charts of the results to this directory")
       ->check(not_empty())
       ->type_name("DIR");
   command->add_flag("--json", arguments->json, "The table as JSON");

@@ -43,12 +43,12 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-/// Rows of a label, a bar and a number.
+/// Rows with a label, a bar and a number.
 class BarChart {
  public:
   explicit BarChart(std::string_view title) : title_(title) {}
 
-  /// `share`: from 0 to 1.
+  /// Adds a row. `share` is the length of the bar, from 0 to 1.
   void add(std::string_view label, double share, std::string_view colour, std::string_view number) {
     const int y = kTop + kRowHeight * rows_++;
     const double length = kBarWidth * std::clamp(share, 0.0, 1.0);
@@ -96,7 +96,7 @@ std::string rate_chart(const std::vector<StrategyResult>& results) {
     most = std::max(most, result.rate());
   }
   least = std::pow(10, std::floor(std::log10(least)));
-  BarChart chart("Clicks answered a second, on a logarithmic scale (red: unsafe)");
+  BarChart chart("Clicks served per second, on a logarithmic scale (red: unsafe)");
   for (const StrategyResult& result : results) {
     const double rate = std::max(1.0, result.rate());
     const double share = std::log10(rate / least) / std::max(1.0, std::log10(most / least));

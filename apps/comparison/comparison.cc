@@ -25,8 +25,8 @@ using strategies::Forced;
 using strategies::ScheduleKind;
 using strategies::StrategyKind;
 
-/// The schedules of its rushes, but for the one with the kill. A keyspace in the process is not for
-/// two.
+/// Returns the schedules of the rushes, without the one that is killed. Two processes cannot share
+/// an embedded keyspace.
 std::vector<Forced> schedules_of(const StrategyKind& kind, const ComparisonOptions& options) {
   const bool is_in_process = kind.has_keyspace && options.redis_url.empty();
   std::vector<Forced> schedules = {{.schedule = ScheduleKind::kFree, .is_fault = false}};
@@ -37,15 +37,15 @@ std::vector<Forced> schedules_of(const StrategyKind& kind, const ComparisonOptio
   return schedules;
 }
 
-/// What went wrong, from what users were told and what is in the order file.
-std::map<Fault, std::int64_t> find_faults(const std::map<UserId, std::int64_t>& told,
+/// Counts the faults. `promised` holds the replies to the users, to compare with the order file.
+std::map<Fault, std::int64_t> find_faults(const std::map<UserId, std::int64_t>& promised,
                                           const strategies::OrderCounts& counts,
                                           const JobResult& result, std::int64_t stock) {
   std::map<Fault, std::int64_t> faults = {{Fault::kDoubled, 0}, {Fault::kLost, 0}};
   faults[Fault::kOversold] = std::max<std::int64_t>(0, counts.orders - stock);
   faults[Fault::kTurnedAway] = result.turned_away;
   for (const auto& [user, orders] : counts.by_user) faults[Fault::kDoubled] += orders - 1;
-  for (const auto& [user, promises] : told) {
+  for (const auto& [user, promises] : promised) {
     const auto found = counts.by_user.find(user);
     const std::int64_t orders = found == counts.by_user.end() ? 0 : found->second;
     faults[Fault::kLost] += std::max<std::int64_t>(0, promises - orders);
@@ -55,13 +55,13 @@ std::map<Fault, std::int64_t> find_faults(const std::map<UserId, std::int64_t>& 
   return faults;
 }
 
-/// Returns what follows `word`, if `line` begins with it.
+/// Returns the rest of `line` if it begins with `word`.
 std::optional<std::string> after(std::string_view word, const std::string& line) {
   if (!line.starts_with(word)) return std::nullopt;
   return line.substr(word.size());
 }
 
-/// A directory for the length of a rush.
+/// A directory for one rush, removed with this object.
 class RushDirectory {
  public:
   static absl::StatusOr<RushDirectory> make(const fs::path& path) {
@@ -105,7 +105,7 @@ std::vector<ScheduleKind> StrategyResult::forced() const {
 
 double StrategyResult::rate() const {
   const RushResult& free = rushes.front();
-  return free.seconds > 0 ? static_cast<double>(free.answered) / free.seconds : 0;
+  return free.seconds > 0 ? static_cast<double>(free.served) / free.seconds : 0;
 }
 
 bool is_unsafe(Fault fault) { return fault != Fault::kTurnedAway; }
@@ -152,9 +152,9 @@ absl::StatusOr<std::vector<StrategyResult>> Comparison::run(ShowProgress show) {
 
 absl::StatusOr<RushResult> Comparison::rush(const StrategyKind& kind, Forced forced, bool kill,
                                             const std::string& doing, ShowProgress show) {
-  // With a hash tag, and unique: the keys that recipes derive from it contain it.
+  // It is unique. It has a hash tag, which the keys that recipes derive from it contain.
   prefix_ = fmt::format("{{rushgate:strategies:{}}}:", random_name());
-  const std::size_t answered_before = progress_.answered;
+  const std::size_t served_before = progress_.served;
   progress_.doing = fmt::format("{}: {}, {}", kind.letter, kind.name, doing);
   show(progress_);
   Job job{.strategy = std::string(kind.letter),
@@ -188,20 +188,20 @@ absl::StatusOr<RushResult> Comparison::rush(const StrategyKind& kind, Forced for
   if (!removed.ok()) return removed;
   if (kill && !sold->reached_half) {
     return absl::InternalError(
-        fmt::format("strategy {}: it was done before it could be killed", kind.letter));
+        fmt::format("strategy {}: the rush ended before the kill", kind.letter));
   }
 
   const strategies::OrderCounts counts = strategies::count_orders(job.dir);
   RushResult result{.schedule = forced.schedule,
                     .was_killed = sold->reached_half,
-                    .answered = sold->result.answered,
+                    .served = sold->result.served,
                     .seconds = sold->result.seconds,
                     .p50_ns = sold->result.p50_ns,
                     .p99_ns = sold->result.p99_ns,
                     .orders = counts.orders,
-                    .faults = find_faults(sold->told, counts, sold->result, options_.stock)};
-  for (const auto& [user, promises] : sold->told) result.accepted += promises;
-  progress_.answered = answered_before + static_cast<std::size_t>(2 * options_.users);
+                    .faults = find_faults(sold->promised, counts, sold->result, options_.stock)};
+  for (const auto& [user, promises] : sold->promised) result.accepted += promises;
+  progress_.served = served_before + static_cast<std::size_t>(2 * options_.users);
   show(progress_);
   return result;
 }
@@ -219,7 +219,7 @@ absl::StatusOr<Comparison::Sold> Comparison::sell(const Job& first, ShowProgress
   std::vector<std::unique_ptr<Child>> children;
   for (; job.part < processes; ++job.part) {
     children.push_back(std::make_unique<Child>(job));
-    // The next one finds the voucher published.
+    // Later processes find the voucher published.
     bool is_ready = false;
     while (!is_ready) {
       const bool goes_on = children.back()->read(
@@ -235,7 +235,7 @@ absl::StatusOr<Comparison::Sold> Comparison::sell(const Job& first, ShowProgress
     const bool succeeded = child->wait();
     if (succeeded || sold.reached_half) continue;
     return absl::InternalError(
-        fmt::format("strategy {}: the process that sold ended with an error", first.strategy));
+        fmt::format("strategy {}: the selling process ended with an error", first.strategy));
   }
   return sold;
 }
@@ -243,18 +243,18 @@ absl::StatusOr<Comparison::Sold> Comparison::sell(const Job& first, ShowProgress
 absl::Status Comparison::listen(std::vector<std::unique_ptr<Child>>& children, Sold& sold,
                                 ShowProgress show) {
   constexpr int kLookMs = 100;
-  const std::size_t answered_before = progress_.answered;
-  std::vector<std::size_t> answered(children.size(), 0);
+  const std::size_t served_before = progress_.served;
+  std::vector<std::size_t> served(children.size(), 0);
   std::vector<pollfd> outputs;
   for (const auto& child : children) outputs.push_back({child->output(), POLLIN, 0});
   const auto take = [&](std::size_t number, const std::string& line) {
     if (const auto user = after(kAcceptedWord, line)) {
-      ++sold.told[std::stoll(*user)];
-    } else if (const auto count = after(kAnsweredWord, line)) {
-      answered[number] = std::max(answered[number], static_cast<std::size_t>(std::stoull(*count)));
+      ++sold.promised[std::stoll(*user)];
+    } else if (const auto count = after(kServedWord, line)) {
+      served[number] = std::max(served[number], static_cast<std::size_t>(std::stoull(*count)));
     } else if (const auto end = after(kEndWord, line)) {
       const JobResult result = JobResult::from_line(*end);
-      sold.result.answered += result.answered;
+      sold.result.served += result.served;
       sold.result.turned_away += result.turned_away;
       sold.result.seconds = std::max(sold.result.seconds, result.seconds);
       sold.result.p50_ns = std::max(sold.result.p50_ns, result.p50_ns);
@@ -271,11 +271,11 @@ absl::Status Comparison::listen(std::vector<std::unique_ptr<Child>>& children, S
     for (std::size_t i = 0; i < children.size(); ++i) {
       if (outputs[i].fd < 0 || outputs[i].revents == 0) continue;
       if (children[i]->read([&](const std::string& line) { take(i, line); })) continue;
-      outputs[i].fd = -1;  // poll() passes it over
+      outputs[i].fd = -1;  // poll() skips it
       --open;
     }
-    progress_.answered = answered_before;
-    for (const std::size_t count : answered) progress_.answered += count;
+    progress_.served = served_before;
+    for (const std::size_t count : served) progress_.served += count;
     show(progress_);
   }
   return absl::OkStatus();

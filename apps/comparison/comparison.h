@@ -1,4 +1,4 @@
-// Gives every strategy the same rush, and counts what went wrong.
+// Runs the same rush against every strategy and counts the faults.
 #pragma once
 
 #include <cstddef>
@@ -25,16 +25,16 @@ struct ComparisonOptions {
   std::int64_t stock = 200;
   int threads = 8;
   std::uint64_t seed = 1;
-  std::filesystem::path dir = {};  // each rush has a directory in it, which is removed afterwards
-  std::string redis_url = {};      // empty: each rush has a keyspace on the disk
+  std::filesystem::path dir = {};  // parent of a temporary directory for each rush
+  std::string redis_url = {};      // empty: each rush has a keyspace on disk
 };
 
-/// One rush.
+/// The result of one rush.
 struct RushResult {
   strategies::ScheduleKind schedule = strategies::ScheduleKind::kFree;
-  bool was_killed = false;  // half-way, and started again
-  std::int64_t answered = 0;
-  std::int64_t accepted = 0;  // that users were told
+  bool was_killed = false;  // killed half-way and restarted
+  std::int64_t served = 0;
+  std::int64_t accepted = 0;  // reported to users as accepted
   double seconds = 0;
   std::int64_t p50_ns = 0;
   std::int64_t p99_ns = 0;
@@ -44,43 +44,43 @@ struct RushResult {
 
 struct StrategyResult {
   const strategies::StrategyKind* kind = nullptr;
-  std::vector<RushResult> rushes = {};  // free, forced ones, killed
+  std::vector<RushResult> rushes = {};  // free, forced, killed
 
-  /// Returns the worst of all rushes.
+  /// Returns the highest count of all rushes.
   [[nodiscard]] std::int64_t worst(strategies::Fault fault) const;
-  /// Returns what was forced on it.
+  /// Returns the schedules that were forced.
   [[nodiscard]] std::vector<strategies::ScheduleKind> forced() const;
-  /// Clicks answered a second in the free rush.
+  /// Returns the clicks served per second in the free rush.
   [[nodiscard]] double rate() const;
 };
 
-/// Returns true if a strategy that shows this fault is unsafe: kTurnedAway alone is only a nuisance.
+/// Returns true if this fault makes a strategy unsafe. kTurnedAway alone does not.
 bool is_unsafe(strategies::Fault fault);
 bool is_safe(const strategies::StrategyKind& kind);
 
-/// How far a comparison is.
+/// The progress of a comparison.
 struct ComparisonProgress {
-  std::size_t answered = 0;
+  std::size_t served = 0;
   std::size_t clicks = 0;  // of all rushes
   std::string doing = {};
 };
 
-/// For one thread.
+/// Runs comparisons. Not thread-safe.
 class Comparison {
  public:
   using ShowProgress = absl::FunctionRef<void(const ComparisonProgress&)>;
 
-  /// Connects to the Redis, if there is to be one. Errors are those of open_backend().
+  /// Connects to the Redis, if one is configured. Errors are those of open_backend().
   static absl::StatusOr<std::unique_ptr<Comparison>> open(
       const ComparisonOptions& options, std::vector<const strategies::StrategyKind*> kinds);
 
-  /// kCancelled: interrupt_signal() is not 0. kInternal: a process that sold ended with an error,
-  /// which it wrote to stderr.
+  /// Runs the comparison. Returns kCancelled if interrupt_signal() is not 0, and kInternal if a
+  /// selling process failed. That process wrote its error to stderr.
   absl::StatusOr<std::vector<StrategyResult>> run(ShowProgress show);
 
  private:
-  struct Sold {  // what the processes of one rush reported
-    std::map<UserId, std::int64_t> told = {};
+  struct Sold {  // the reports of the processes of one rush
+    std::map<UserId, std::int64_t> promised = {};
     JobResult result = {};
     bool reached_half = false;
   };
@@ -95,7 +95,7 @@ class Comparison {
 
   const ComparisonOptions options_;
   const std::vector<const strategies::StrategyKind*> kinds_;
-  std::unique_ptr<Backend> redis_;  // null: there is none
+  std::unique_ptr<Backend> redis_;  // null: the keyspaces are embedded
   std::string prefix_;              // of the keys of one rush
   ComparisonProgress progress_;
 };

@@ -51,7 +51,7 @@ ordered_json to_json(const StrategyResult& result) {
   return json;
 }
 
-/// One line for each schedule, with the strategies that it was forced on.
+/// Returns one line for each schedule, with the strategies on which it was forced.
 std::string schedules_text(const std::vector<StrategyResult>& results) {
   std::vector<std::pair<ScheduleKind, std::string>> letters;
   for (const StrategyResult& result : results) {
@@ -66,7 +66,7 @@ std::string schedules_text(const std::vector<StrategyResult>& results) {
   for (const auto& [schedule, names] : letters) {
     text += fmt::format("  {}: {}.\n", names, strategies::schedule_text(schedule));
   }
-  return text.empty() ? "" : "\nForced, because chance is too small:\n" + text;
+  return text.empty() ? "" : "\nForced, because they are too rare by chance:\n" + text;
 }
 
 }  // namespace
@@ -120,9 +120,9 @@ std::string format_comparison(const ComparisonOptions& options,
   }
   text += table.text();
   text +=
-      "\nRate and latency: clicks answered, nothing forced. Faults: the worst of all rushes.\n"
-      "Lost: accepted, but without an order. Left behind: stock that is gone without an order.\n"
-      "Both are counted after the process that sells was killed half-way and started again.\n";
+      "\nRate and latency: clicks served, nothing forced. Faults: the worst of all rushes.\n"
+      "Lost: accepted, but without an order. Left behind: stock that is missing without an order.\n"
+      "Both are counted after the selling process was killed half-way and restarted.\n";
   return text + schedules_text(results);
 }
 

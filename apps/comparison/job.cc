@@ -45,14 +45,14 @@ Job Job::from_line(const std::string& line) {
 }
 
 std::string JobResult::line() const {
-  return json{{"answered", answered}, {"turned_away", turned_away}, {"seconds", seconds},
-              {"p50_ns", p50_ns},     {"p99_ns", p99_ns},           {"stock_left", stock_left}}
+  return json{{"served", served}, {"turned_away", turned_away}, {"seconds", seconds},
+              {"p50_ns", p50_ns}, {"p99_ns", p99_ns},           {"stock_left", stock_left}}
       .dump();
 }
 
 JobResult JobResult::from_line(const std::string& line) {
   const json fields = json::parse(line);
-  return {.answered = fields.at("answered"),
+  return {.served = fields.at("served"),
           .turned_away = fields.at("turned_away"),
           .seconds = fields.at("seconds"),
           .p50_ns = fields.at("p50_ns"),

@@ -18,11 +18,11 @@
 
 #include <fmt/format.h>
 
+#include "adapters/flash_sale/sale_directory.h"
 #include "adapters/wiring/open_backend.h"
 #include "apps/comparison/job.h"
 #include "apps/comparison/rush.h"
 #include "apps/comparison/shared_memory.h"
-#include "adapters/flash_sale/sale_directory.h"
 #include "apps/strategies/strategies.h"
 #include "engine/base/latency_histogram.h"
 #include "engine/executor/engine.h"
@@ -32,9 +32,9 @@ namespace rushgate::comparison {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
-using strategies::Answer;
+using strategies::Decision;
 
-/// A line is what the outside world has seen: it is written at once, and whole.
+/// Writes a line at once, by one call. It counts as seen by the outside world.
 void report(std::string line) {
   line += '\n';
   if (::write(STDOUT_FILENO, line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
@@ -57,13 +57,13 @@ std::unique_ptr<Backend> open_keyspace(const Job& job) {
   if (!job.keyspace_url.empty()) {
     OpenBackendOptions options;
     options.client_name = "rushgate-strategies";
-    options.connections_max = job.threads + 4;  // the workers' too
+    options.connections_max = job.threads + 4;  // includes the workers' connections
     return open_backend(job.keyspace_url, options).value();
   }
   return Engine::open(RocksDbStore::open(keyspace_in(job.dir)).value()).value();
 }
 
-/// Threads that take the clicks of the job in order.
+/// Threads that serve the clicks of the job in order.
 class Clicks {
  public:
   Clicks(const Job& job, const strategies::Setting& setting, strategies::Strategy& strategy)
@@ -83,7 +83,7 @@ class Clicks {
     for (std::thread& thread : threads) thread.join();
     if (error_) std::rethrow_exception(error_);
     JobResult result;
-    result.answered = static_cast<std::int64_t>(latency_.count());
+    result.served = static_cast<std::int64_t>(latency_.count());
     result.turned_away = turned_away_;
     result.seconds = std::chrono::duration<double>(SteadyClock::now() - begin).count();
     result.p50_ns = latency_.percentile(50);
@@ -101,8 +101,8 @@ class Clicks {
       strategies::Desk desk{number, orders, client.get(), *setting_.schedule};
       LatencyHistogram latency;
       for (std::size_t i = 0; (i = next_++) < users_.size();) {
-        latency.add(answer(desk, users_[i]));
-        if ((i + 1) % kReportEvery == 0) report(fmt::format("{}{}", kAnsweredWord, i + 1));
+        latency.add(serve(desk, users_[i]));
+        if ((i + 1) % kReportEvery == 0) report(fmt::format("{}{}", kServedWord, i + 1));
       }
       const std::lock_guard lock(mutex_);
       latency_.add(latency);
@@ -113,18 +113,18 @@ class Clicks {
     }
   }
 
-  /// Returns how long it took, in ns.
-  std::int64_t answer(strategies::Desk& desk, UserId user) {
+  /// Serves one click. Returns its duration in ns.
+  std::int64_t serve(strategies::Desk& desk, UserId user) {
     desk.schedule.begin_click();
     const SteadyClock::time_point begin = SteadyClock::now();
-    const Answer answer = strategy_.buy(desk, user);
+    const Decision decision = strategy_.buy(desk, user);
     const SteadyClock::duration duration = SteadyClock::now() - begin;
     desk.schedule.end_click();
-    if (answer == Answer::kAccepted) {
+    if (decision == Decision::kAccepted) {
       desk.schedule.note_accepted();
       report(fmt::format("{}{}", kAcceptedWord, user));
     }
-    if (answer == Answer::kTurnedAway) ++turned_away_;
+    if (decision == Decision::kTurnedAway) ++turned_away_;
     return std::chrono::nanoseconds(duration).count();
   }
 

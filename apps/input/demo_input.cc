@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kRobots = 8;
-constexpr std::size_t kRobotShare = 200;  // one in so many requests is one robot's
+constexpr std::size_t kRobotShare = 200;  // one request in this many comes from a robot
 
 }  // namespace
 
@@ -32,8 +32,8 @@ std::string demo_requests(const DemoOptions& options) {
       .requests = options.requests,
       .robots = kRobots,
       .robot_requests = std::min(options.requests / kRobotShare, repeats / kRobots),
-      .vouchers = {{.id = 1, .share = 60},  // gone at once
-                   {.id = 2, .share = 6},   // for sale well into the rush
+      .vouchers = {{.id = 1, .share = 60},  // sold out at once
+                   {.id = 2, .share = 6},   // on sale well into the rush
                    {.id = 3, .share = 34}},
   });
 
@@ -78,13 +78,13 @@ absl::StatusOr<DemoFiles> write_demo(const fs::path& dir, const DemoOptions& opt
   DemoFiles files{.requests = dir / "requests.csv", .vouchers = dir / "vouchers.json"};
   const std::string requests = demo_requests(options);
   std::error_code ignored;
-  // The vouchers are written last: while they are missing, nothing has been sold.
+  // The vouchers are written last. While they are missing, nothing has been sold.
   if (fs::exists(files.vouchers, ignored)) {
     const auto there = read_file(files.requests);
     if (!there.ok()) return there.status();
     if (*there != requests) {
       return absl::InvalidArgumentError(fmt::format(
-          "{} was made from another seed, or changed; use another directory, or remove {}",
+          "{} was generated from another seed, or changed; use another directory, or remove {}",
           files.requests.string(), dir.string()));
     }
     files.reused = true;

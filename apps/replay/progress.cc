@@ -10,7 +10,7 @@ namespace {
 std::string count_text(std::size_t count) { return grouped(static_cast<std::int64_t>(count)); }
 
 std::string text_of(const ProgressState& state) {
-  return fmt::format("{} of {} requests, {} accepted, {} stored{}{}", count_text(state.answered),
+  return fmt::format("{} of {} requests, {} accepted, {} stored{}{}", count_text(state.completed),
                      count_text(state.rows), count_text(state.accepted), count_text(state.stored),
                      state.note.empty() ? "" : "; ", state.note);
 }
@@ -18,15 +18,15 @@ std::string text_of(const ProgressState& state) {
 }  // namespace
 
 void Progress::show(const ProgressState& state) {
-  bar_.show(state.answered, state.rows, [&] { return text_of(state); });
+  bar_.show(state.completed, state.rows, [&] { return text_of(state); });
 }
 
 std::string Progress::bar(const ProgressState& state, std::size_t width) {
-  return ProgressBar::bar(state.answered, state.rows, text_of(state), width);
+  return ProgressBar::bar(state.completed, state.rows, text_of(state), width);
 }
 
 std::string Progress::line(const ProgressState& state) {
-  return ProgressBar::line(state.answered, state.rows, text_of(state));
+  return ProgressBar::line(state.completed, state.rows, text_of(state));
 }
 
 }  // namespace rushgate

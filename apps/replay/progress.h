@@ -1,4 +1,4 @@
-// How far a replay is: a bar on a terminal, a line now and then elsewhere.
+// The progress of a replay: a bar on a terminal, otherwise a line now and then.
 #pragma once
 
 #include <cstddef>
@@ -9,22 +9,22 @@
 namespace rushgate {
 
 struct ProgressState {
-  std::size_t answered = 0;
+  std::size_t completed = 0;
   std::size_t rows = 0;
   std::size_t accepted = 0;
   std::size_t stored = 0;
-  std::string note;  // what it waits for; empty while it goes on
+  std::string note;  // the reason for a wait; empty while it is running
 };
 
 /// Writes to stderr. Not thread-safe.
 class Progress {
  public:
-  /// May be called as often as one likes.
+  /// Updates the display. Calls may be frequent.
   void show(const ProgressState& state);
-  /// Takes the bar away, before something else is written.
+  /// Removes the bar. Call it before writing anything else.
   void clear() { bar_.clear(); }
 
-  /// `[####----]  50%  100,000 of 200,000 …`, at most `width` characters.
+  /// Returns `[####----]  50%  100,000 of 200,000 …`, at most `width` characters long.
   static std::string bar(const ProgressState& state, std::size_t width);
   static std::string line(const ProgressState& state);
 

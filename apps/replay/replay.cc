@@ -15,7 +15,7 @@ bool is_worth_asking_again(Outcome outcome) {
          outcome == Outcome::kOutcomeUnknown;
 }
 
-bool is_an_answer(Outcome outcome) {
+bool is_final(Outcome outcome) {
   return !is_worth_asking_again(outcome) && outcome != Outcome::kFailed;
 }
 
@@ -35,7 +35,7 @@ Replay::Replay(std::span<const RequestRow> rows, ReplayOptions options, BuyAll b
       results_(static_cast<std::size_t>(options_.threads)) {
   try {
     for (ReplayResult& mine : results_) threads_.emplace_back([this, &mine] { run(mine); });
-  } catch (...) {  // no more threads: those that there are must not outlive this
+  } catch (...) {  // no further thread can start: the running ones must end first
     stop();
     join();
     throw;
@@ -73,7 +73,7 @@ ReplayResult Replay::join() {
 void Replay::run(ReplayResult& mine) {
   try {
     for (auto rows = queue_.take(); !rows.empty(); rows = queue_.take()) {
-      answer(rows, mine);
+      process(rows, mine);
       queue_.done(rows);
     }
   } catch (const std::exception& error) {
@@ -84,13 +84,13 @@ void Replay::run(ReplayResult& mine) {
   --running_;
 }
 
-/// Ends the replay, saying why.
+/// Ends the replay with a reason.
 void Replay::fail(ReplayResult& mine, std::string trouble) {
   if (mine.trouble.empty()) mine.trouble = std::move(trouble);
   stop();
 }
 
-void Replay::answer(RowQueue::Rows rows, ReplayResult& mine) {
+void Replay::process(RowQueue::Rows rows, ReplayResult& mine) {
   const Clock::time_point taken = Clock::now();
   RowPointers open;
   open.reserve(rows.size());
@@ -101,7 +101,7 @@ void Replay::answer(RowQueue::Rows rows, ReplayResult& mine) {
   }
 }
 
-/// Gives back those that are to be asked again.
+/// Returns the rows that must be sent again.
 Replay::RowPointers Replay::ask(const RowPointers& rows, Clock::time_point taken, bool is_last,
                                 ReplayResult& mine) {
   std::vector<BuyRequest> requests;
@@ -111,7 +111,7 @@ Replay::RowPointers Replay::ask(const RowPointers& rows, Clock::time_point taken
         {row->voucher, row->user, fmt::format("{}:{}", options_.file_hash, row->line)});
   }
   const std::vector<BuyResult> results = buy_all_(requests);
-  const Clock::time_point answered = Clock::now();
+  const Clock::time_point replied = Clock::now();
 
   RowPointers again;
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -119,7 +119,7 @@ Replay::RowPointers Replay::ask(const RowPointers& rows, Clock::time_point taken
       again.push_back(rows[i]);
       continue;
     }
-    mine.latency.add((answered - queue_.due(*rows[i], taken)) / std::chrono::nanoseconds(1));
+    mine.latency.add((replied - queue_.due(*rows[i], taken)) / std::chrono::nanoseconds(1));
     count(*rows[i], results[i], mine);
   }
   return again;
@@ -127,16 +127,16 @@ Replay::RowPointers Replay::ask(const RowPointers& rows, Clock::time_point taken
 
 void Replay::count(const RequestRow& row, const BuyResult& result, ReplayResult& mine) {
   ++mine.rows[static_cast<std::size_t>(result.outcome)];
-  ++answered_;
+  ++completed_;
   if (result.outcome == Outcome::kAccepted) {
     mine.accepted.push_back({row.line, result.order});
     ++accepted_;
   }
-  if (is_an_answer(result.outcome)) return;
+  if (is_final(result.outcome)) return;
   fail(mine, fmt::format("line {}: {}: {}", row.line, outcome_name(result.outcome), result.detail));
 }
 
-/// False if it was stopped meanwhile.
+/// Returns false if the replay was stopped meanwhile.
 bool Replay::wait_ms(std::int64_t ms) {
   std::unique_lock lock(mutex_);
   return !stopped_.wait_for(lock, std::chrono::milliseconds(ms), [this] { return stopping_; });

@@ -1,4 +1,4 @@
-// Buys what the rows of a file ask for, on several threads.
+// Sends the requests of a file to a sale, on several threads.
 #pragma once
 
 #include <array>
@@ -23,22 +23,21 @@ namespace rushgate {
 struct ReplayOptions {
   int threads = 1;
   RowQueueOptions queue;
-  /// A row's request key is `<file hash>:<line>`: asked again, by this process or a later one, it
-  /// gets the answer that it got.
+  /// Hash of the file. A row's idempotency key is `<file hash>:<line>`. A repeated row gets its
+  /// first reply, in later processes too.
   std::string file_hash;
-  /// Rows that were answered `overloaded` or `outcome unknown` are asked again; each time after
-  /// twice the wait, up to a longest one. A row that still is after the last attempt ends the
-  /// replay: something is broken. Patient for about 13 s: a rebuild that another process left on a
-  /// Redis is taken over sooner (VoucherBook::kRebuildAbandonedMs).
+  /// Rows with the result `overloaded` or `outcome unknown` are sent again. The wait doubles each
+  /// time, up to a maximum. If the last attempt fails too, the replay ends. It is patient for about
+  /// 13 s. An abandoned rebuild on a Redis is taken over sooner (VoucherBook::kRebuildAbandonedMs).
   int attempts_max = 21;
   std::int64_t retry_after_ms = 5;
   std::int64_t retry_after_ms_max = 1'000;
 
-  /// How long it waits when the `attempt`th, 1 being the first, did not help.
+  /// Returns the wait after the failed attempt number `attempt`, from 1.
   [[nodiscard]] std::int64_t wait_after_ms(int attempt) const;
 };
 
-/// Sale::buy_all().
+/// Same as Sale::buy_all().
 using BuyAll = std::function<std::vector<BuyResult>(std::span<const BuyRequest>)>;
 
 struct AcceptedRow {
@@ -52,34 +51,34 @@ using OutcomeCounts = std::array<std::size_t, kOutcomes>;  // rows, by outcome
 struct ReplayResult {
   OutcomeCounts rows{};
   std::vector<AcceptedRow> accepted;
-  LatencyHistogram latency;  // a row's: from when it was due (or taken) to its batch's answer
-  std::string trouble;       // why it ended early; empty if it did not, or was stopped
+  LatencyHistogram latency;  // of a row, from its due time (or take()) to the reply of its batch
+  std::string trouble;       // why it ended early; empty if complete or stopped
 };
 
-/// Thread-safe but for join(). Does not own the rows.
+/// Runs a replay. Thread-safe except for join(). Does not own the rows.
 class Replay {
  public:
-  /// Begins.
+  /// Starts the threads.
   Replay(std::span<const RequestRow> rows, ReplayOptions options, BuyAll buy_all);
-  /// Stops.
+  /// Calls stop() and waits for the threads.
   ~Replay();
 
-  /// Takes no more rows; those that were taken are answered, but not asked again.
+  /// Takes no more rows. Rows in progress get their replies, but no further attempt.
   void stop();
   [[nodiscard]] bool ended() const { return running_.load() == 0; }
-  /// Waits for the end. Once.
+  /// Waits for the end. May be called once.
   ReplayResult join();
 
-  [[nodiscard]] std::size_t answered() const { return answered_.load(); }
+  [[nodiscard]] std::size_t completed() const { return completed_.load(); }
   [[nodiscard]] std::size_t accepted() const { return accepted_.load(); }
-  [[nodiscard]] std::int64_t answered_up_to_ms() const { return queue_.answered_up_to_ms(); }
+  [[nodiscard]] std::int64_t completed_up_to_ms() const { return queue_.completed_up_to_ms(); }
 
  private:
   using Clock = RowQueue::Clock;
   using RowPointers = std::vector<const RequestRow*>;
 
   void run(ReplayResult& mine);
-  void answer(RowQueue::Rows rows, ReplayResult& mine);
+  void process(RowQueue::Rows rows, ReplayResult& mine);
   RowPointers ask(const RowPointers& rows, Clock::time_point taken, bool is_last,
                   ReplayResult& mine);
   void fail(ReplayResult& mine, std::string trouble);
@@ -89,13 +88,13 @@ class Replay {
   const ReplayOptions options_;
   const BuyAll buy_all_;
   RowQueue queue_;
-  std::atomic<std::size_t> answered_{0};
+  std::atomic<std::size_t> completed_{0};
   std::atomic<std::size_t> accepted_{0};
   std::atomic<int> running_;
   std::mutex mutex_;
   std::condition_variable stopped_;
   bool stopping_ = false;              // guarded by mutex_
-  std::vector<ReplayResult> results_;  // one a thread
+  std::vector<ReplayResult> results_;  // one per thread
   std::vector<std::thread> threads_;
 };
 

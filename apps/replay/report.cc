@@ -14,20 +14,21 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// In the order of the table. Not kRefused: the program's sales have no custom admission script.
+/// In the order of the table. kRefused is missing: the program's sales have no custom admission
+/// script.
 constexpr std::array<Outcome, kOutcomes - 1> kRowsOfTable = {
     Outcome::kAccepted,        Outcome::kSoldOut,        Outcome::kLimitReached,
     Outcome::kDayLimitReached, Outcome::kNotStarted,     Outcome::kEnded,
     Outcome::kUnknownVoucher,  Outcome::kKeyReused,      Outcome::kOverloaded,
     Outcome::kUnavailable,     Outcome::kOutcomeUnknown, Outcome::kFailed};
 
-/// Says nothing of the sale's decision: the row has no answer yet.
+/// Returns true if the outcome says nothing about the decision: the row has no reply yet.
 bool is_undecided(Outcome outcome) {
   return outcome == Outcome::kOverloaded || outcome == Outcome::kUnavailable ||
          outcome == Outcome::kOutcomeUnknown || outcome == Outcome::kFailed;
 }
 
-/// Not shown unless there are some.
+/// Returns true if the outcome is shown only when its count is above zero.
 bool is_unusual(Outcome outcome) { return outcome == Outcome::kKeyReused || is_undecided(outcome); }
 
 std::string count_text(std::size_t count) { return grouped(static_cast<std::int64_t>(count)); }
@@ -42,7 +43,7 @@ std::string duration_text(std::int64_t ns) {
 std::string last_stored_text(const Report& report) {
   if (!report.last_stored_seconds) return "all before this start";
   const double after = std::max(0.0, *report.last_stored_seconds - report.seconds);
-  return fmt::format("{:.2f} s after the first request, {:.2f} s after the last answer",
+  return fmt::format("{:.2f} s after the first request, {:.2f} s after the last reply",
                      *report.last_stored_seconds, after);
 }
 
@@ -54,8 +55,8 @@ std::string format_counts(const Report& report) {
     if (count == 0 && is_unusual(outcome)) continue;
     table.add({fmt::format("  {}", outcome_name(outcome)), count_text(count)});
   }
-  if (report.answered() < report.rows) {
-    table.add({"  not yet asked", count_text(report.rows - report.answered())});
+  if (report.completed() < report.rows) {
+    table.add({"  not sent", count_text(report.rows - report.completed())});
   }
   if (report.skipped_lines > 0) table.add({"lines skipped", count_text(report.skipped_lines)});
   table.add({"orders created", report.created ? count_text(*report.created) : "unknown"});
@@ -64,8 +65,8 @@ std::string format_counts(const Report& report) {
 }
 
 std::string format_times(const Report& report) {
-  const auto answered = static_cast<double>(report.answered());
-  const double rate = report.seconds > 0 ? answered / report.seconds : 0;
+  const auto completed = static_cast<double>(report.completed());
+  const double rate = report.seconds > 0 ? completed / report.seconds : 0;
   TextTable table("ll");
   table.add({"rate", fmt::format("{} requests/s, in {:.2f} s",
                                  grouped(static_cast<std::int64_t>(rate)), report.seconds)});
@@ -73,14 +74,14 @@ std::string format_times(const Report& report) {
                                     duration_text(report.p99_ns), duration_text(report.p999_ns))});
   table.add({"last order stored", last_stored_text(report)});
   if (report.starts > 1) {
-    table.add({"starts", fmt::format("{}; the times are those of the last one", report.starts)});
+    table.add({"starts", fmt::format("{}; the times are of the last one", report.starts)});
   }
   return table.text();
 }
 
 }  // namespace
 
-std::size_t Report::answered() const {
+std::size_t Report::completed() const {
   std::size_t sum = 0;
   for (const std::size_t count : outcomes) sum += count;
   return sum;
@@ -90,7 +91,7 @@ bool Report::is_complete() const {
   const auto count = [&](Outcome outcome) { return outcomes[static_cast<std::size_t>(outcome)]; };
   const bool is_decided = std::ranges::none_of(
       kRowsOfTable, [&](Outcome outcome) { return is_undecided(outcome) && count(outcome) > 0; });
-  return answered() == rows && is_decided && created &&
+  return completed() == rows && is_decided && created &&
          *created + dead == count(Outcome::kAccepted) && audit && audit->passed();
 }
 
@@ -146,7 +147,7 @@ Report report_from_json(const Json& json) {
 std::string format_report(const Report& report) {
   std::string text =
       report.file + '\n' + format_counts(report) + '\n' + format_times(report) + '\n';
-  text += report.audit ? format_audit(*report.audit) : "no audit: the stores could not be read\n";
+  text += report.audit ? format_audit(*report.audit) : "no audit: the stores are unreadable\n";
   return text;
 }
 

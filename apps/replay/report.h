@@ -1,4 +1,4 @@
-// What a replay came to: the table at its end.
+// The table at the end of a replay.
 #pragma once
 
 #include <cstddef>
@@ -16,24 +16,24 @@ namespace rushgate {
 struct Report {
   std::string file;
   std::size_t rows = 0;           // in the file …
-  std::size_t skipped_lines = 0;  // … besides these, which were malformed
-  OutcomeCounts outcomes{};       // rows, not attempts
-  std::int64_t starts = 1;        // of this replay: more than one if it was interrupted
+  std::size_t skipped_lines = 0;  // … plus these malformed lines
+  OutcomeCounts outcomes{};       // per row, not per attempt
+  std::int64_t starts = 1;        // of this replay: above one if it was interrupted
   // Of the last start:
-  double seconds = 0;  // from the first request to the last answer
+  double seconds = 0;  // from the first request to the last reply
   std::int64_t p50_ns = 0;
   std::int64_t p99_ns = 0;
   std::int64_t p999_ns = 0;
   std::optional<double>
-      last_stored_seconds;  // from the first request; nothing: all were stored before
+      last_stored_seconds;  // from the first request; nothing: all were stored earlier
   // Of all accepted rows:
-  std::optional<std::size_t> created;  // orders in the database; nothing: it could not be read
+  std::optional<std::size_t> created;  // orders in the database; nothing: it was unreadable
   std::size_t dead = 0;                // among the dead letters
-  std::optional<AuditReport> audit;    // nothing: it could not be made
+  std::optional<AuditReport> audit;    // nothing: the audit could not run
 
-  [[nodiscard]] std::size_t answered() const;
-  /// Every row has its final answer; every accepted one is an order, or a dead letter; the audit
-  /// passed.
+  [[nodiscard]] std::size_t completed() const;
+  /// Returns true if every row has its final reply, every accepted row is an order or a dead
+  /// letter, and the audit passed.
   [[nodiscard]] bool is_complete() const;
 };
 

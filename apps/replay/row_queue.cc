@@ -18,7 +18,7 @@ RowQueue::Rows RowQueue::take() {
     const std::size_t begin = next_;
     const std::size_t end = std::min(rows_.size(), begin + options_.batch_max);
     while (next_ < end && due(rows_[next_], now) <= now) ++next_;
-    unanswered_.insert(begin);
+    open_.insert(begin);
     return rows_.subspan(begin, next_ - begin);
   }
   return {};
@@ -26,7 +26,7 @@ RowQueue::Rows RowQueue::take() {
 
 void RowQueue::done(Rows rows) {
   const std::lock_guard lock(mutex_);
-  unanswered_.erase(static_cast<std::size_t>(rows.data() - rows_.data()));
+  open_.erase(static_cast<std::size_t>(rows.data() - rows_.data()));
 }
 
 void RowQueue::stop() {
@@ -42,9 +42,9 @@ RowQueue::Clock::time_point RowQueue::due(const RequestRow& row, Clock::time_poi
   return started_ + std::chrono::milliseconds(row.at_ms - options_.from_at_ms);
 }
 
-std::int64_t RowQueue::answered_up_to_ms() const {
+std::int64_t RowQueue::completed_up_to_ms() const {
   const std::lock_guard lock(mutex_);
-  const std::size_t first = unanswered_.empty() ? next_ : *unanswered_.begin();
+  const std::size_t first = open_.empty() ? next_ : *open_.begin();
   if (first < rows_.size()) return rows_[first].at_ms;
   return rows_.empty() ? 0 : rows_.back().at_ms + 1;
 }

@@ -1,4 +1,4 @@
-// The rows of a replay, handed out in batches: as fast as they are taken, or at their time.
+// The rows of a replay in batches, at full speed or at their due times.
 #pragma once
 
 #include <chrono>
@@ -15,11 +15,11 @@ namespace rushgate {
 
 struct RowQueueOptions {
   std::size_t batch_max = 128;
-  bool real_time = false;       // no row before its time …
-  std::int64_t from_at_ms = 0;  // … the clock starting here: what lies before is due at once
+  bool real_time = false;       // hand out no row before its time …
+  std::int64_t from_at_ms = 0;  // … measured from here; earlier rows are due at once
 };
 
-/// Thread-safe. Does not own the rows, which are in order of at_ms.
+/// Thread-safe. Does not own the rows, which are ordered by at_ms.
 class RowQueue {
  public:
   using Clock = std::chrono::steady_clock;
@@ -27,17 +27,18 @@ class RowQueue {
 
   RowQueue(Rows rows, const RowQueueOptions& options);
 
-  /// The next rows, in real time only such as are due, waiting for them; none at the end.
+  /// Returns the next rows, or none at the end. In real time, blocks until a row is due.
   Rows take();
-  /// What take() gave is answered.
+  /// Reports that a batch from take() has its replies.
   void done(Rows rows);
-  /// take() gives no more.
+  /// Makes take() return no more rows.
   void stop();
 
-  /// When a row was due: `taken` if it was due before the clock started, or without real time.
+  /// Returns when a row was due. Returns `taken` for rows due before the start, and without real
+  /// time.
   [[nodiscard]] Clock::time_point due(const RequestRow& row, Clock::time_point taken) const;
-  /// Every row before this moment is answered.
-  [[nodiscard]] std::int64_t answered_up_to_ms() const;
+  /// Returns the time before which every row has its reply.
+  [[nodiscard]] std::int64_t completed_up_to_ms() const;
 
  private:
   const Rows rows_;
@@ -46,9 +47,9 @@ class RowQueue {
 
   mutable std::mutex mutex_;
   std::condition_variable stopped_;
-  std::size_t next_ = 0;              // guarded by mutex_: first row not taken
-  std::set<std::size_t> unanswered_;  // guarded by mutex_: first rows of the batches that are out
-  bool stopping_ = false;             // guarded by mutex_
+  std::size_t next_ = 0;        // guarded by mutex_: first row not taken
+  std::set<std::size_t> open_;  // guarded by mutex_: first rows of batches in progress
+  bool stopping_ = false;       // guarded by mutex_
 };
 
 }  // namespace rushgate

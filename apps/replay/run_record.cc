@@ -25,11 +25,12 @@ absl::StatusOr<std::optional<RunRecord>> RunBook::load() {
     json.at("vouchers").get_to(record.vouchers_hash);
     json.at("starts").get_to(record.starts);
     json.at("orders_before").get_to(record.orders_before);
-    json.at("answered_up_to_ms").get_to(record.answered_up_to_ms);
+    json.at("answered_up_to_ms").get_to(record.completed_up_to_ms);
     if (!json.at("report").is_null()) record.report = report_from_json(json.at("report"));
     return record;
   } catch (const Json::exception& error) {
-    return absl::DataLossError(fmt::format("{} is no record of a replay: {}", key_, error.what()));
+    return absl::DataLossError(
+        fmt::format("{} is not a record of a replay: {}", key_, error.what()));
   }
 }
 
@@ -37,7 +38,7 @@ absl::Status RunBook::save(const RunRecord& record) {
   Json json = {{"vouchers", record.vouchers_hash},
                {"starts", record.starts},
                {"orders_before", record.orders_before},
-               {"answered_up_to_ms", record.answered_up_to_ms},
+               {"answered_up_to_ms", record.completed_up_to_ms},
                {"report", nullptr}};
   if (record.report) json["report"] = to_json(*record.report);
   const Reply kept = client_("SET", key_, json.dump());

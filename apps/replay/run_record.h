@@ -1,4 +1,4 @@
-// What the keyspace keeps of a replay, so that it goes on after whatever interrupted it.
+// The record of a replay in the keyspace. An interrupted replay continues from it.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +13,20 @@
 namespace rushgate {
 
 struct RunRecord {
-  std::string vouchers_hash;  // of the vouchers' file that it was begun with
+  std::string vouchers_hash;  // of the vouchers file at the first start
   std::int64_t starts = 0;
-  std::int64_t orders_before = 0;      // of these vouchers, stored before the first start
-  std::int64_t answered_up_to_ms = 0;  // in real time: where its clock goes on
-  std::optional<Report> report;        // once it is complete
+  std::int64_t orders_before = 0;       // of these vouchers, stored before the first start
+  std::int64_t completed_up_to_ms = 0;  // in real time: where the clock continues
+  std::optional<Report> report;         // set once it is complete
 };
 
-/// The record of the replay of one file. Does not own the client.
+/// Loads and saves the record of the replay of one file. Does not own the client.
 class RunBook {
  public:
   RunBook(Client& client, const std::string& file_hash)
       : client_(client), key_("rushgate:replay:" + file_hash) {}
 
-  /// Nothing if the file was never begun.
+  /// Returns nothing if this file has no record.
   absl::StatusOr<std::optional<RunRecord>> load();
   absl::Status save(const RunRecord& record);
 

@@ -24,8 +24,8 @@ redis.call('SADD', KEYS[2], ARGV[1])
   return Script(std::string(kDecide).append(then).append("\nreturn 0\n"));
 }
 
-Answer admit(Client& client, const Script& script, const Setting& setting, std::string_view key,
-             UserId user, std::string_view order) {
+Decision admit(Client& client, const Script& script, const Setting& setting, std::string_view key,
+               UserId user, std::string_view order) {
   const std::string stock = setting.stock_key();
   const std::string buyers = setting.buyers_key();
   const std::string user_text = std::to_string(user);
@@ -33,11 +33,11 @@ Answer admit(Client& client, const Script& script, const Setting& setting, std::
   const std::string_view arguments[] = {user_text, order};
   switch (must(client.run(script, keys, arguments)).integer()) {
     case 0:
-      return Answer::kAccepted;
+      return Decision::kAccepted;
     case 1:
-      return Answer::kSoldOut;
+      return Decision::kSoldOut;
     default:
-      return Answer::kHasOne;
+      return Decision::kHasOne;
   }
 }
 

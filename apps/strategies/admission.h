@@ -1,4 +1,4 @@
-// Admission in the keyspace, for the strategies that decide there.
+// Admission in the keyspace, for strategies that decide there.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@ class KeyspaceStrategy : public Strategy {
   std::int64_t stock_left() override;
 };
 
-/// Returns the field's admission script, followed by `then`: commands in Lua that pass an accepted
-/// order on. KEYS: stock, buyers, and one for `then`. ARGV: the user, and what `then` passes on.
+/// Returns the field's admission script, followed by `then`: Lua commands that pass on an accepted
+/// order. KEYS: stock, buyers, and one for `then`. ARGV: the user, and the argument of `then`.
 Script admission_script(std::string_view then);
 
-/// Runs a script of admission_script(). `key` is the third.
-Answer admit(Client& client, const Script& script, const Setting& setting, std::string_view key,
-             UserId user, std::string_view order);
+/// Runs a script of admission_script(). `key` is the third key.
+Decision admit(Client& client, const Script& script, const Setting& setting, std::string_view key,
+               UserId user, std::string_view order);
 
 }  // namespace rushgate::strategies

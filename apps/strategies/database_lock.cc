@@ -1,8 +1,8 @@
-// (d) A lock of the database around the whole purchase.
+// (d) A database lock around the whole purchase.
 //
-// Other databases lock the row of the voucher by SELECT … FOR UPDATE. SQLite has no FOR UPDATE: BEGIN
-// IMMEDIATE locks the whole database against other writers. It is right in any number of processes.
-// But every request waits for all others, those that will be refused included.
+// Other databases lock the voucher's row by SELECT … FOR UPDATE. SQLite has no such lock: BEGIN
+// IMMEDIATE locks the whole database against other writers. That is correct in any number of
+// processes. But every request waits for all others, including requests that will be refused.
 #include "apps/strategies/strategies.h"
 
 namespace rushgate::strategies {
@@ -12,17 +12,17 @@ class DatabaseLock final : public Strategy {
  public:
   using Strategy::Strategy;
 
-  Answer buy(Desk& desk, UserId user) override {
+  Decision buy(Desk& desk, UserId user) override {
     auto transaction = desk.orders.transaction();  // BEGIN IMMEDIATE
     const std::int64_t stock = desk.orders.stock();
-    if (stock <= 0) return Answer::kSoldOut;
-    if (desk.orders.has_order(user)) return Answer::kHasOne;
+    if (stock <= 0) return Decision::kSoldOut;
+    if (desk.orders.has_order(user)) return Decision::kHasOne;
     desk.schedule.between_read_and_write(user, stock);
     desk.orders.change("UPDATE voucher SET stock = ?", stock - 1);
     desk.schedule.half_done();
     desk.orders.insert_order(user);
     transaction.commit();
-    return Answer::kAccepted;
+    return Decision::kAccepted;
   }
 };
 

@@ -1,7 +1,7 @@
 // (g) The lock's value names its owner, and a script deletes the lock only for this owner.
 //
-// A late release does no harm any more. But the lease can still end while the holder works. Then two
-// clicks are inside at the same time.
+// A late release does no harm any more. But a lease can still expire while its holder works. Then
+// two clicks are inside the lock at the same time.
 #include <chrono>
 #include <memory>
 #include <stdexcept>
@@ -26,21 +26,21 @@ class LockWithOwner final : public Strategy {
     }
   }
 
-  Answer buy(Desk& desk, UserId user) override {
+  Decision buy(Desk& desk, UserId user) override {
     SimpleLock& lock = *locks_[static_cast<std::size_t>(desk.number)];
     while (!lock.acquire().value()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    const Answer answer = take_one_alone(desk, user);
+    const Decision decision = take_one_alone(desk, user);
     desk.schedule.before_release();
     const absl::Status released = lock.release();
-    // An expired lease is no error here: the order is made, and it is too late to undo it.
+    // An expired lease is no error here: the order exists, and undoing it is too late.
     if (!released.ok() && !absl::IsFailedPrecondition(released)) {
       throw std::runtime_error(released.ToString());
     }
-    return answer;
+    return decision;
   }
 
  private:
-  std::vector<std::unique_ptr<SimpleLock>> locks_;  // each is one would-be holder
+  std::vector<std::unique_ptr<SimpleLock>> locks_;  // one per thread, each a separate owner
 };
 
 }  // namespace

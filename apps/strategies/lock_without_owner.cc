@@ -1,8 +1,8 @@
 // (f) A lock in the keyspace, for all processes: SET NX takes it, and DEL releases it.
 //
-// The lock has a lease, so that it does not outlive a process that was killed. A holder that is slower
-// than its lease has lost the lock and does not know it. Its DEL then deletes the lock of the next
-// holder, and a third click enters while the next holder still works.
+// The lock has a lease, so that it does not outlive a killed process. A holder that is slower than
+// its lease has lost the lock without noticing. Its DEL then deletes the next holder's lock, and a
+// third click enters.
 #include <chrono>
 #include <string>
 #include <thread>
@@ -17,12 +17,12 @@ class LockWithoutOwner final : public Strategy {
  public:
   using Strategy::Strategy;
 
-  Answer buy(Desk& desk, UserId user) override {
+  Decision buy(Desk& desk, UserId user) override {
     while (!acquire(*desk.client)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    const Answer answer = take_one_alone(desk, user);
+    const Decision decision = take_one_alone(desk, user);
     desk.schedule.before_release();
     must((*desk.client)("DEL", key_));
-    return answer;
+    return decision;
   }
 
  private:

@@ -1,8 +1,8 @@
-// (i) The decision moves into the keyspace, which is fast: stock and buyers are keys. A pipeline reads
-// both, and another one changes both.
+// (i) The decision moves into the keyspace, which is fast. Stock and buyers are keys. One pipeline
+// reads both, and another one changes both.
 //
 // A pipeline saves round trips. It is no transaction: commands of other clients run between its
-// commands, and certainly between two pipelines. So this is (a) again, only faster.
+// commands, and between two pipelines. So this is (a) again, only faster.
 #include <vector>
 
 #include "apps/strategies/admission.h"
@@ -15,20 +15,20 @@ class Pipeline final : public KeyspaceStrategy {
  public:
   using KeyspaceStrategy::KeyspaceStrategy;
 
-  Answer buy(Desk& desk, UserId user) override {
+  Decision buy(Desk& desk, UserId user) override {
     const Request reads[] = {Request::of("GET", setting().stock_key()),
                              Request::of("SISMEMBER", setting().buyers_key(), user)};
     const std::vector<Reply> read = desk.client->pipeline(reads);
     const std::int64_t stock = std::stoll(must(read[0]).text());
-    if (stock <= 0) return Answer::kSoldOut;
-    if (must(read[1]).integer() == 1) return Answer::kHasOne;
+    if (stock <= 0) return Decision::kSoldOut;
+    if (must(read[1]).integer() == 1) return Decision::kHasOne;
     desk.schedule.between_read_and_write(user, stock);
     const Request changes[] = {Request::of("DECR", setting().stock_key()),
                                Request::of("SADD", setting().buyers_key(), user)};
     for (const Reply& changed : desk.client->pipeline(changes)) must(changed);
     desk.schedule.half_done();
     desk.orders.insert_order(user);
-    return Answer::kAccepted;
+    return Decision::kAccepted;
   }
 };
 

@@ -19,17 +19,17 @@ void QueueStrategy::start() {
   worker_.start([this] { work(); });
 }
 
-Answer QueueStrategy::buy(Desk& desk, UserId user) {
+Decision QueueStrategy::buy(Desk& desk, UserId user) {
   const std::string order = fmt::format("{} {}", ids_.next_id().value(), user);
-  const Answer answer = admit(*desk.client, script_, setting(), queue_name(), user, order);
-  if (answer != Answer::kAccepted || script_pushes_) return answer;
+  const Decision decision = admit(*desk.client, script_, setting(), queue_name(), user, order);
+  if (decision != Decision::kAccepted || script_pushes_) return decision;
   absl::Status pushed = queue_->push(order);
-  while (absl::IsResourceExhausted(pushed)) {  // the worker makes room
+  while (absl::IsResourceExhausted(pushed)) {  // until the worker frees space
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     pushed = queue_->push(order);
   }
   if (!pushed.ok()) throw std::runtime_error(pushed.ToString());
-  return answer;
+  return decision;
 }
 
 void QueueStrategy::work() {

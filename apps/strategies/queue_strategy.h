@@ -13,22 +13,22 @@
 
 namespace rushgate::strategies {
 
-/// A worker takes one order after the other from the queue, stores it, and reports it done.
+/// A worker takes one order after the other from the queue, stores it, and acknowledges it.
 class QueueStrategy : public KeyspaceStrategy {
  public:
-  /// `push` is the command of the script that appends ARGV[2] to the queue KEYS[3]. If it is empty, the
+  /// `push` is the script's command that appends ARGV[2] to the queue KEYS[3]. If it is empty, the
   /// thread that ran the script pushes the order.
   QueueStrategy(const Setting& setting, std::string_view push);
 
   void start() override;
-  Answer buy(Desk& desk, UserId user) override;
+  Decision buy(Desk& desk, UserId user) override;
   void finish() override { worker_.stop(); }
 
  protected:
   [[nodiscard]] std::string queue_name() const { return setting().prefix + "orders"; }
 
  private:
-  /// Opens the worker's end of the queue, called queue_name().
+  /// Opens the worker's end of the queue queue_name().
   virtual std::unique_ptr<Queue> open_queue() = 0;
 
   void work();

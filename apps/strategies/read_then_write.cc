@@ -1,7 +1,7 @@
 // (a) Reads the stock, then writes it, in two statements without a lock.
 //
-// Two requests read the same stock and the same orders. Both write. The second write hides the
-// first, so the stock sinks by one and two orders are made.
+// Two requests read the same stock and the same orders, and both write. The second write overwrites
+// the first: the stock sinks by one, and two orders exist.
 #include "apps/strategies/strategies.h"
 
 namespace rushgate::strategies {
@@ -11,15 +11,15 @@ class ReadThenWrite final : public Strategy {
  public:
   using Strategy::Strategy;
 
-  Answer buy(Desk& desk, UserId user) override {
+  Decision buy(Desk& desk, UserId user) override {
     const std::int64_t stock = desk.orders.stock();
-    if (stock <= 0) return Answer::kSoldOut;
-    if (desk.orders.has_order(user)) return Answer::kHasOne;
+    if (stock <= 0) return Decision::kSoldOut;
+    if (desk.orders.has_order(user)) return Decision::kHasOne;
     desk.schedule.between_read_and_write(user, stock);
     desk.orders.change("UPDATE voucher SET stock = ?", stock - 1);
     desk.schedule.half_done();
     desk.orders.insert_order(user);
-    return Answer::kAccepted;
+    return Decision::kAccepted;
   }
 };
 

@@ -1,9 +1,9 @@
-// (h) A lock as Redisson has it: a watchdog renews the lease for as long as the holder's process lives.
-// Clicks that wait are woken by a message, instead of asking again and again.
+// (h) A lock like Redisson's: a watchdog renews the lease as long as the holder's process lives. A
+// message wakes waiting clicks, so they need not poll.
 //
-// It is right while the process goes on. A process that is suspended for longer than the lease renews
-// nothing. Only a fencing token that the database checks is a defence against that. And each click still
-// waits for all others, and each purchase for the disk.
+// It is correct while the process runs. A process that is suspended for longer than its lease
+// renews nothing. Only a fencing token that the database checks protects against that. And each
+// click still waits for all others, and each purchase for the disk.
 #include <string>
 
 #include "apps/strategies/strategies.h"
@@ -21,12 +21,12 @@ class RenewedLock final : public Strategy {
         manager_(*setting.backend, {.watchdog_lease_ms = setting.schedule->lease_ms()}),
         lock_(manager_, setting.prefix + "lock:voucher") {}
 
-  Answer buy(Desk& desk, UserId user) override {
+  Decision buy(Desk& desk, UserId user) override {
     lock_.lock();
-    const Answer answer = take_one_alone(desk, user);
+    const Decision decision = take_one_alone(desk, user);
     desk.schedule.before_release();
     lock_.unlock();
-    return answer;
+    return decision;
   }
 
  private:

@@ -1,5 +1,5 @@
-// (o) Rushgate's sale: an atomic script, a stream group, and a worker that stores orders in batches.
-// The database refuses a second order of a user by itself, and an audit compares both stores.
+// (o) Rushgate's sale: an atomic script, a stream group, and a worker that stores orders in
+// batches. The database also refuses a second order of a user. An audit compares both stores.
 #include <chrono>
 #include <memory>
 #include <stdexcept>
@@ -33,16 +33,16 @@ class RushgateSale final : public Strategy {
         *setting().backend, *orders_, keys_, WorkerOptions{.block_ms = kBlockMs}));
   }
 
-  Answer buy(Desk& desk, UserId user) override {
+  Decision buy(Desk& desk, UserId user) override {
     const BuyResult result = sale_->buy(kVoucher, user);
     switch (result.outcome) {
       case Outcome::kAccepted:
         desk.schedule.half_done();
-        return Answer::kAccepted;
+        return Decision::kAccepted;
       case Outcome::kSoldOut:
-        return Answer::kSoldOut;
+        return Decision::kSoldOut;
       case Outcome::kLimitReached:
-        return Answer::kHasOne;
+        return Decision::kHasOne;
       default:
         throw std::runtime_error(result.detail);
     }

@@ -1,7 +1,7 @@
 // (c) Optimistic lock by the stock itself: the stock is decremented only while it is above zero.
 //
-// No request is turned away while there is stock, and nothing is oversold. But the condition says
-// nothing about the user. Two clicks of one user both find no order, and both make one.
+// No request is rejected while there is stock, and nothing is oversold. But the condition does not
+// cover the user. Two clicks of one user both find no order, and both create one.
 #include "apps/strategies/strategies.h"
 #include "apps/strategies/take_one.h"
 
@@ -13,7 +13,7 @@ class StockCheck final : public Strategy {
  public:
   using Strategy::Strategy;
 
-  Answer buy(Desk& desk, UserId user) override { return take_one(desk, user); }
+  Decision buy(Desk& desk, UserId user) override { return take_one(desk, user); }
 };
 
 }  // namespace

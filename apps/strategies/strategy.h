@@ -1,4 +1,4 @@
-// One way to sell a voucher: the interface of all that are compared.
+// One way to sell a voucher: the interface of all strategies compared.
 #pragma once
 
 #include <cstdint>
@@ -18,30 +18,30 @@
 
 namespace rushgate::strategies {
 
-/// The voucher that all of them sell, at most one to a user.
+/// The voucher that every strategy sells. The limit is one per user.
 inline constexpr VoucherId kVoucher = 1;
 
-enum class Answer : std::uint8_t {
+enum class Decision : std::uint8_t {
   kAccepted,
   kSoldOut,
   kHasOne,      // the user has an order already
-  kTurnedAway,  // another request was in the way: the user may try again
+  kTurnedAway,  // another request was in the way; the user may retry
 };
 
-/// What a strategy is built on. Everything in it outlives the strategy.
+/// The environment of a strategy. Everything in it outlives the strategy.
 struct Setting {
   std::filesystem::path dir;   // the order file is here
-  Backend* backend = nullptr;  // null: the strategy needs no keyspace
+  Backend* backend = nullptr;  // null: the strategy uses no keyspace
   std::string prefix = {};     // of all its keys
   std::int64_t stock = 0;      // of the voucher
-  int threads = 1;             // that call buy()
+  int threads = 1;             // calling buy()
   Schedule* schedule = nullptr;
 
   [[nodiscard]] std::string stock_key() const { return prefix + "stock"; }
   [[nodiscard]] std::string buyers_key() const { return prefix + "buyers"; }
 };
 
-/// What one thread of the shop works with.
+/// The resources of one selling thread.
 struct Desk {
   int number;  // from 0
   OrderFile& orders;
@@ -49,7 +49,7 @@ struct Desk {
   Schedule& schedule;
 };
 
-/// All calls but buy() are made by one thread. Errors are exceptions.
+/// All calls except buy() come from one thread. Errors are exceptions.
 class Strategy {
  public:
   explicit Strategy(const Setting& setting) : setting_(setting) {}
@@ -59,13 +59,14 @@ class Strategy {
 
   /// Puts the voucher on sale, once.
   virtual void publish();
-  /// Starts what works in the background. It takes up what a killed process left.
+  /// Starts the background work. It also recovers the orders of a killed process.
   virtual void start() {}
-  /// Sells one to the user, or says why not. Thread-safe: each thread has a desk of its own.
-  virtual Answer buy(Desk& desk, UserId user) = 0;
-  /// Returns when every order that the background work can find is in the order file, and ends it.
+  /// Sells one to the user, or returns the reason for a refusal. Thread-safe: each thread has its
+  /// own desk.
+  virtual Decision buy(Desk& desk, UserId user) = 0;
+  /// Ends the background work. Returns when every order that it can find is in the order file.
   virtual void finish() {}
-  /// Returns the stock that is free.
+  /// Returns the free stock.
   virtual std::int64_t stock_left();
 
  protected:
@@ -75,16 +76,16 @@ class Strategy {
   const Setting& setting_;
 };
 
-/// What the comparison finds out.
+/// The faults that a comparison detects.
 enum class Fault : std::uint8_t {
   kOversold,    // more orders than stock
   kDoubled,     // a user has more than one order
-  kTurnedAway,  // a user was refused though there was stock
-  kLost,        // a user was told "accepted", and there is no order
-  kLeftBehind,  // stock is gone for which there is no order
+  kTurnedAway,  // a user was refused although there was stock
+  kLost,        // a user was reported "accepted" but has no order
+  kLeftBehind,  // stock is missing without an order
 };
 
-/// A schedule that is forced on a strategy, and whether its fault comes out.
+/// A schedule that is forced on a strategy, and whether it exposes the fault.
 struct Forced {
   ScheduleKind schedule;
   bool is_fault;
@@ -95,16 +96,17 @@ struct StrategyKind {
   std::string_view letter;
   std::string_view name;
   bool has_keyspace = false;
-  bool redelivers = false;  // it calls Schedule::half_stored(), too
-  /// Each is a rush of its own, after one with kFree. kTwoProcesses is left out where they cannot share
-  /// the keyspace.
+  bool redelivers = false;  // it also calls Schedule::half_stored()
+  /// Each is a separate rush, after one with kFree. kTwoProcesses is skipped where processes cannot
+  /// share the keyspace.
   std::vector<Forced> forced;
-  /// Come out in the forced schedules or by the kill, every time. Empty: the strategy is safe.
+  /// The faults that appear every time, in the forced schedules or by the kill. Empty: the strategy
+  /// is safe.
   std::vector<Fault> faults;
   std::unique_ptr<Strategy> (*make)(const Setting&);
 };
 
-/// For `make`.
+/// An implementation of `make`.
 template <class S>
 std::unique_ptr<Strategy> make_strategy(const Setting& setting) {
   return std::make_unique<S>(setting);

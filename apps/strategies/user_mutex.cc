@@ -1,7 +1,7 @@
 // (e) A mutex for each user, in the memory of the process.
 //
-// Two clicks of one user wait for each other, and those of different users do not. But the second
-// process of the shop has mutexes of its own: two clicks that reach two processes are doubled.
+// Two clicks of one user wait for each other, and clicks of different users do not. But the shop's
+// second process has its own mutexes: two clicks in two processes are doubled.
 #include <array>
 #include <mutex>
 
@@ -15,7 +15,7 @@ class UserMutex final : public Strategy {
  public:
   using Strategy::Strategy;
 
-  Answer buy(Desk& desk, UserId user) override {
+  Decision buy(Desk& desk, UserId user) override {
     const std::lock_guard lock(mutexes_[static_cast<std::size_t>(user) % mutexes_.size()]);
     return take_one(desk, user);
   }
