@@ -20,11 +20,10 @@ namespace rushgate {
 namespace {
 
 namespace asio = boost::asio;
-using boost::system::error_code;
 
 constexpr std::size_t kReadBytes = 64 * 1024;
 
-std::string failure_text(const error_code& error) {
+std::string failure_text(const boost::system::error_code& error) {
   if (!error) return {};
   if (error == asio::error::eof || error == asio::ssl::error::stream_truncated) {
     return "the server closed the connection";
@@ -59,7 +58,7 @@ void RedisWire::connect() {
   }
   resolver_.async_resolve(
       options_.host, std::to_string(options_.port),
-      [self = shared_from_this()](const error_code& error, Addresses addresses) {
+      [self = shared_from_this()](const boost::system::error_code& error, Addresses addresses) {
         if (self->owner_ == nullptr) return;
         self->addresses_ = std::move(addresses);
         self->connect_to_next(self->addresses_.begin(), failure_text(error));
@@ -74,35 +73,36 @@ void RedisWire::connect_to_next(Addresses::iterator next, const std::string& fai
 }
 
 void RedisWire::connect_to(const Endpoint& endpoint, Addresses::iterator next) {
-  error_code ignored;
-  socket_.close(ignored);  // of the address before
-  socket_.async_connect(endpoint, [self = shared_from_this(), next](const error_code& error) {
-    if (self->owner_ == nullptr) return;
-    if (error) return self->connect_to_next(next, failure_text(error));
-    const int fd = self->socket_.native_handle();
-    ::fcntl(fd, F_SETFD, FD_CLOEXEC);
-    self->socket_.native_non_blocking(true);
-    if (self->options_.unix_path.empty()) {
-      constexpr int kProbeEverySeconds = 5;
-      constexpr int kProbes = 3;
-      set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-      set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-      set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, self->options_.keepalive_seconds);
-      set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, kProbeEverySeconds);
-      set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, kProbes);
-    }
-    self->tls_ == nullptr ? self->report_connected({}) : self->shake_hands();
-  });
+  boost::system::error_code ignored;
+  socket_.close(ignored);  // of the previous address
+  socket_.async_connect(
+      endpoint, [self = shared_from_this(), next](const boost::system::error_code& error) {
+        if (self->owner_ == nullptr) return;
+        if (error) return self->connect_to_next(next, failure_text(error));
+        const int fd = self->socket_.native_handle();
+        ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+        self->socket_.native_non_blocking(true);
+        if (self->options_.unix_path.empty()) {
+          constexpr int kProbeEverySeconds = 5;
+          constexpr int kProbes = 3;
+          set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+          set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+          set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, self->options_.keepalive_seconds);
+          set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, kProbeEverySeconds);
+          set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, kProbes);
+        }
+        self->tls_ == nullptr ? self->report_connected({}) : self->shake_hands();
+      });
 }
 
 void RedisWire::shake_hands() {
   std::string name =
-      options_.host;  // as SSL_set_tlsext_host_name(), which is a macro with a C cast
+      options_.host;  // replaces the macro SSL_set_tlsext_host_name(), which has a C cast
   SSL_ctrl(tls_->native_handle(), SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
            name.data());
   tls_->set_verify_callback(asio::ssl::host_name_verification(options_.host));
   tls_->async_handshake(asio::ssl::stream_base::client,
-                        [self = shared_from_this()](const error_code& error) {
+                        [self = shared_from_this()](const boost::system::error_code& error) {
                           if (self->owner_ == nullptr) return;
                           self->report_connected(error ? "TLS: " + failure_text(error) : "");
                         });
@@ -115,7 +115,7 @@ void RedisWire::report_connected(const std::string& failure) {
 
 void RedisWire::close() {
   owner_ = nullptr;
-  error_code ignored;
+  boost::system::error_code ignored;
   resolver_.cancel();
   socket_.close(ignored);
 }
@@ -123,7 +123,8 @@ void RedisWire::close() {
 // ---- Bytes --------------------------------------------------------------------------------------
 
 void RedisWire::read() {
-  auto handler = [self = shared_from_this()](const error_code& error, std::size_t bytes) {
+  auto handler = [self = shared_from_this()](const boost::system::error_code& error,
+                                             std::size_t bytes) {
     const std::shared_ptr<Owner> owner = self->owner_;
     if (owner == nullptr) return;
     owner->received(*self, {self->buffer_.get(), bytes}, failure_text(error));
@@ -146,26 +147,28 @@ ssize_t RedisWire::send(std::string_view bytes) {
 }
 
 void RedisWire::wait_until_writable() {
-  socket_.async_wait(Socket::wait_write, [self = shared_from_this()](const error_code& error) {
-    const std::shared_ptr<Owner> owner = self->owner_;
-    if (owner != nullptr) owner->can_write(*self, failure_text(error));
-  });
+  socket_.async_wait(Socket::wait_write,
+                     [self = shared_from_this()](const boost::system::error_code& error) {
+                       const std::shared_ptr<Owner> owner = self->owner_;
+                       if (owner != nullptr) owner->can_write(*self, failure_text(error));
+                     });
 }
 
 void RedisWire::write(std::string_view bytes) {
   writing_ = bytes;
-  asio::async_write(*tls_, asio::buffer(writing_),
-                    [self = shared_from_this()](const error_code& error, std::size_t) {
-                      const std::shared_ptr<Owner> owner = self->owner_;
-                      if (owner != nullptr) owner->can_write(*self, failure_text(error));
-                    });
+  asio::async_write(
+      *tls_, asio::buffer(writing_),
+      [self = shared_from_this()](const boost::system::error_code& error, std::size_t) {
+        const std::shared_ptr<Owner> owner = self->owner_;
+        if (owner != nullptr) owner->can_write(*self, failure_text(error));
+      });
 }
 
 bool RedisWire::is_stale(bool may_speak) {
   char byte = 0;
   const ssize_t got = ::recv(socket_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
   if (got < 0) return errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR;
-  return got == 0 || (is_plain() && !may_speak);  // TLS has messages of its own
+  return got == 0 || (is_plain() && !may_speak);  // TLS sends messages of its own
 }
 
 }  // namespace rushgate

@@ -1,40 +1,5 @@
-// A byte string with its integer value, if it is an integer.
+// Forwards to the public header, which new code includes.
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string_view>
-#include <type_traits>
-
 #include "engine/base/numbers.h"
-
-namespace rushgate {
-
-/// A view; the string must outlive it. Parses the string once, so later code need not parse it
-/// again. Converts implicitly from strings.
-class Scalar {
- public:
-  template <class Text>
-  requires std::is_convertible_v<const Text&, std::string_view> Scalar(const Text& text)
-      : Scalar(std::string_view(text)) {}        // NOLINT(google-explicit-constructor)
-  Scalar(std::string_view text) : text_(text) {  // NOLINT(google-explicit-constructor)
-    const std::optional<std::int64_t> integer = parse_int64(text);
-    is_integer_ = integer.has_value();
-    integer_ = integer.value_or(0);
-  }
-
-  Scalar() = default;
-
-  [[nodiscard]] std::string_view text() const { return text_; }
-  /// Returns true if the string is an integer in canonical decimal form.
-  [[nodiscard]] bool is_integer() const { return is_integer_; }
-  /// Returns the integer; 0 if the string is not one.
-  [[nodiscard]] std::int64_t integer() const { return integer_; }
-
- private:
-  std::string_view text_;
-  std::int64_t integer_ = 0;
-  bool is_integer_ = false;
-};
-
-}  // namespace rushgate
+#include <rushgate/maybe_integer.h>

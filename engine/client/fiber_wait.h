@@ -1,12 +1,4 @@
-// Waiting with Boost.Fiber: backend.open_client({.wait = &fiber_wait()}) opens a client for fibers.
+// Forwards to <rushgate/fiber_wait.h>, which new code includes.
 #pragma once
 
-#include "engine/client/wait_method.h"
-
-namespace rushgate {
-
-/// Returns the method that suspends the calling fiber while other fibers of its thread run. A plain
-/// thread may use such a client too: Boost.Fiber gives it a main fiber.
-const WaitMethod& fiber_wait();
-
-}  // namespace rushgate
+#include <rushgate/fiber_wait.h>

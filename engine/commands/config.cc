@@ -21,6 +21,7 @@
 #include "engine/commands/help_reply.h"
 #include "engine/commands/limits.h"
 #include "engine/commands/sessions.h"
+#include "engine/commands/settings.h"
 #include "engine/script/lua_host.h"
 
 namespace rushgate {

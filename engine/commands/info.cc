@@ -24,6 +24,7 @@
 #include "engine/commands/command_functions.h"
 #include "engine/commands/command_table.h"
 #include "engine/commands/sessions.h"
+#include "engine/commands/settings.h"
 #include "engine/script/lua_host.h"
 #include "engine/script/native_host.h"
 #include "engine/store/durability_name.h"

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/numbers.h"
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
 #include "engine/commands/command_functions.h"

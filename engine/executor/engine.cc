@@ -2,14 +2,18 @@
 
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 
+#include "engine/base/version.h"
 #include "engine/executor/embedded_client.h"
 #include "engine/executor/executor.h"
 
 namespace rushgate {
 
 Engine::Engine(std::shared_ptr<Executor> executor) : executor_(std::move(executor)) {}
+
+std::string_view Engine::version() { return library_version(); }
 
 Engine::~Engine() { close(); }
 

@@ -107,7 +107,7 @@ Executor::Executor(std::unique_ptr<Store> store, EngineOptions options,
                 .roll_back_failed_scripts = options_.roll_back_failed_scripts,
                 .write_refusal = {},
                 .memory_bytes_max = options_.memory_bytes_max,
-                .settings = options_.settings},
+                .settings = {.latency_tracking = options_.latency_tracking}},
       background_sync_([this] { return store_->sync(); },
                        [this](const absl::Status& reason) { fail_store(reason); }),
       service_(

@@ -24,6 +24,7 @@
 #include "absl/status/status.h"
 #include "engine/commands/command_context.h"
 #include "engine/commands/sessions.h"
+#include "engine/commands/settings.h"
 #include "engine/executor/background_sync.h"
 #include "engine/executor/engine.h"
 #include "engine/executor/operation.h"

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <utility>
 
+#include "engine/commands/settings.h"
 #include "engine/executor/executor.h"
 #include "engine/executor/untaken_output.h"
 

@@ -15,10 +15,8 @@ namespace rushgate {
 namespace {
 
 void record_header_removal(Changes& changes, const Object& object) {
-  if (!changes.records().keeps_state()) return;
-  std::string key;
-  write_header_key(object.db, object.key, key);
-  changes.records().remove(key);
+  changes.records().remove_written(
+      [&object](std::string& key) { write_header_key(object.db, object.key, key); });
 }
 
 }  // namespace

@@ -1,5 +1,8 @@
 #include "engine/keyspace/hash_value.h"
 
+#include "engine/base/heap.h"
+#include "engine/base/numbers.h"
+
 namespace rushgate {
 
 bool HashValue::contains(std::string_view field) const {

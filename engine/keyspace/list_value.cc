@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "engine/base/heap.h"
+
 namespace rushgate {
 
 // ---- The blocks ----

@@ -225,8 +225,8 @@ void put_score(StoreBatch& batch, std::uint64_t object_id, std::string_view memb
 }
 
 void remove_element(StoreBatch& batch, std::uint64_t object_id, std::string_view element) {
-  if (!batch.keeps_state()) return;
-  batch.remove(element_key(RecordKind::kElement, object_id, element));
+  batch.remove_written(
+      [=](std::string& out) { write_element_key(RecordKind::kElement, object_id, element, out); });
 }
 
 namespace {

@@ -3,6 +3,7 @@
 #include <cassert>
 #include <span>
 
+#include "engine/base/heap.h"
 #include "engine/base/numbers.h"
 #include "engine/base/varint.h"
 #include "engine/keyspace/records.h"

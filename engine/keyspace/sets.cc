@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/numbers.h"
 #include "engine/keyspace/keyspace.h"
 #include "engine/keyspace/records.h"
 

@@ -15,6 +15,19 @@ double kept_score(const SortedSetValue& value, std::string_view member, double s
   return score == 0 && value.stays_small_with(member) ? 0 : score;
 }
 
+/// Takes `member` out of the value. Returns false if it is not there.
+bool erase(Database& db, Object& object, std::string_view member) {
+  db.changes().reserve_undo(object);
+  SortedSetValue& value = object.sorted_set();
+  SortedSetValue::Erased erased = value.erase(member);
+  if (erased.element == nullptr) return false;
+  db.changes().push_undo(object, [&value, erased = std::move(erased)]() mutable {
+    value.take_back(std::move(erased));
+  });
+  ++object.revision;
+  return true;
+}
+
 }  // namespace
 
 Object& create(Database& db, std::string_view key) {
@@ -36,30 +49,18 @@ bool set(Database& db, Object& object, std::string_view member, double score) {
 }
 
 bool remove(Database& db, Object& object, std::string_view member) {
-  db.changes().reserve_undo(object);
-  SortedSetValue& value = object.sorted_set();
-  SortedSetValue::Erased erased = value.erase(member);
-  if (erased.element == nullptr) return false;
-  db.changes().push_undo(object, [&value, erased = std::move(erased)]() mutable {
-    value.take_back(std::move(erased));
-  });
-  ++object.revision;
+  if (!erase(db, object, member)) return false;
   remove_element(db.changes().records(), object.id, member);
-  if (value.size() == 0) db.remove(object);
+  if (object.sorted_set().size() == 0) db.remove(object);
   return true;
 }
 
 void remove_first(Database& db, Object& object, std::size_t count) {
-  SortedSetValue& value = object.sorted_set();
+  const SortedSetValue& value = object.sorted_set();
   for (; count > 0; --count) {
-    const SortedSetElement& first = value.at(0);
-    db.changes().reserve_undo(object);
-    remove_element(db.changes().records(), object.id, first.member());
-    SortedSetValue::Erased erased = value.erase(first.member());
-    db.changes().push_undo(object, [&value, erased = std::move(erased)]() mutable {
-      value.take_back(std::move(erased));
-    });
-    ++object.revision;
+    const std::string_view member = value.at(0).member();  // until it is erased
+    remove_element(db.changes().records(), object.id, member);
+    erase(db, object, member);
   }
   if (value.size() == 0) db.remove(object);
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/base/bytes.h"
+#include "engine/base/heap.h"
 #include "engine/base/numbers.h"
 #include "engine/base/varint.h"
 

@@ -4,16 +4,36 @@
 #include <cstdint>
 #include <functional>
 #include <iterator>
+#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
+#include "storage/memory/packed_runs.h"
 
 namespace rushgate {
+namespace {
+
+using State = std::map<std::string, std::string, std::less<>>;
+using Streams = std::unordered_map<std::uint64_t, PackedRuns>;  // to move runs takes memory
+
+}  // namespace
+
+struct MemoryStore::Data {
+  State state;  // empty unless MemoryStoreOptions::keep_state
+  Streams streams;
+};
+
+MemoryStore::MemoryStore(MemoryStoreOptions options)
+    : options_(options), data_(std::make_unique<Data>()) {}
+
+MemoryStore::~MemoryStore() = default;
 
 /// Writes a batch. Visiting it does all work that needs memory; apply() does the rest. Without
 /// apply(), the destructor undoes the appends, the only changes so far.
@@ -40,10 +60,10 @@ class MemoryStore::Writer final : public StoreBatch::Visitor {
   }
 
   void append_run(std::uint64_t stream, StreamId first, std::string_view bytes) override {
-    const auto found = store_.streams_.find(stream);
+    const auto found = store_.data_->streams.find(stream);
     appends_.push_back(
-        {stream, found == store_.streams_.end() ? PackedRuns::Mark{} : found->second.mark()});
-    PackedRuns& runs = store_.streams_[stream];
+        {stream, found == store_.data_->streams.end() ? PackedRuns::Mark{} : found->second.mark()});
+    PackedRuns& runs = store_.data_->streams[stream];
     if (is_dropped(stream)) return made_[stream].append(first, bytes);
     store_.stream_bytes_ -= runs.memory_bytes();
     const absl::Cleanup count = [&] { store_.stream_bytes_ += runs.memory_bytes(); };
@@ -55,8 +75,8 @@ class MemoryStore::Writer final : public StoreBatch::Visitor {
       if (const auto made = made_.find(stream); made != made_.end()) made->second.trim(before);
       return;
     }
-    const auto found = store_.streams_.find(stream);
-    if (found == store_.streams_.end() || found->second.empty()) return;
+    const auto found = store_.data_->streams.find(stream);
+    if (found == store_.data_->streams.end() || found->second.empty()) return;
     // Later appends do not extend the trim.
     steps_.emplace_back(Trim{stream, std::min(before, found->second.last())});
   }
@@ -136,18 +156,18 @@ class MemoryStore::Writer final : public StoreBatch::Visitor {
   }
 
   void apply(Put& put) {
-    auto done = store_.state_.insert(std::move(put.record));
+    auto done = store_.data_->state.insert(std::move(put.record));
     if (!done.inserted) done.position->second.swap(done.node.mapped());
   }
 
   void apply(const Remove& remove) {
-    const auto found = store_.state_.find(remove.key);
-    if (found != store_.state_.end()) store_.state_.erase(found);
+    const auto found = store_.data_->state.find(remove.key);
+    if (found != store_.data_->state.end()) store_.data_->state.erase(found);
   }
 
   void apply(const RemoveRange& range) {
-    store_.state_.erase(store_.state_.lower_bound(range.begin),
-                        store_.state_.lower_bound(range.end));
+    store_.data_->state.erase(store_.data_->state.lower_bound(range.begin),
+                              store_.data_->state.lower_bound(range.end));
   }
 
   void apply(const Trim& trim) {
@@ -160,7 +180,7 @@ class MemoryStore::Writer final : public StoreBatch::Visitor {
   }
 
   void apply(const Drop& drop) {
-    Streams& streams = store_.streams_;
+    Streams& streams = store_.data_->streams;
     if (drop.first == drop.last) return drop_stream(streams.find(drop.first));
     for (auto stream = streams.begin(); stream != streams.end();) {
       const auto next = std::next(stream);
@@ -171,20 +191,20 @@ class MemoryStore::Writer final : public StoreBatch::Visitor {
 
   void drop_stream(Streams::iterator stream) {
     // If segments were appended later, they replace these.
-    if (stream == store_.streams_.end() || made_.contains(stream->first)) return;
+    if (stream == store_.data_->streams.end() || made_.contains(stream->first)) return;
     store_.stream_bytes_ -= stream->second.memory_bytes();
-    store_.streams_.erase(stream);
+    store_.data_->streams.erase(stream);
   }
 
   template <class Change>
   void change(std::uint64_t stream, Change change) {
-    const auto found = store_.streams_.find(stream);
-    if (found == store_.streams_.end()) return;
+    const auto found = store_.data_->streams.find(stream);
+    if (found == store_.data_->streams.end()) return;
     PackedRuns& runs = found->second;
     store_.stream_bytes_ -= runs.memory_bytes();
     change(runs);
     store_.stream_bytes_ += runs.memory_bytes();
-    if (runs.empty() && !made_.contains(stream)) store_.streams_.erase(found);
+    if (runs.empty() && !made_.contains(stream)) store_.data_->streams.erase(found);
   }
 
   void take_back_appends() {
@@ -205,7 +225,7 @@ class MemoryStore::Writer final : public StoreBatch::Visitor {
 
 absl::Status MemoryStore::load(
     absl::FunctionRef<void(std::string_view key, std::string_view value)> visit) {
-  for (const auto& [key, value] : state_) visit(key, value);
+  for (const auto& [key, value] : data_->state) visit(key, value);
   return absl::OkStatus();
 }
 
@@ -221,21 +241,21 @@ absl::Status MemoryStore::sync() { return absl::OkStatus(); }
 
 absl::Status MemoryStore::read_stream(std::uint64_t stream, StreamId from, StreamId to,
                                       std::size_t bytes_max, std::vector<StreamRun>& runs) {
-  const auto found = streams_.find(stream);
-  if (found != streams_.end()) found->second.read(from, to, bytes_max, runs);
+  const auto found = data_->streams.find(stream);
+  if (found != data_->streams.end()) found->second.read(from, to, bytes_max, runs);
   return absl::OkStatus();
 }
 
 absl::Status MemoryStore::read_stream_back(std::uint64_t stream, StreamId from, StreamId to,
                                            std::size_t bytes_max, std::vector<StreamRun>& runs) {
-  const auto found = streams_.find(stream);
-  if (found != streams_.end()) found->second.read_back(from, to, bytes_max, runs);
+  const auto found = data_->streams.find(stream);
+  if (found != data_->streams.end()) found->second.read_back(from, to, bytes_max, runs);
   return absl::OkStatus();
 }
 
 absl::Status MemoryStore::find_last_stream(std::uint64_t& stream) {
   stream = 0;
-  for (const auto& [number, runs] : streams_) stream = std::max(stream, number);
+  for (const auto& [number, runs] : data_->streams) stream = std::max(stream, number);
   return absl::OkStatus();
 }
 

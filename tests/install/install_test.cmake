@@ -10,7 +10,7 @@ function(run)
   endif()
 endfunction()
 
-# Configures the CMakeLists.txt in `folder`. What it finds must be what was installed.
+# Configures the CMakeLists.txt in `folder`. It must find the installed package.
 function(configure folder)
   run(${CMAKE_COMMAND} -S ${folder} -B ${folder}/build -G ${GENERATOR}
     -D CMAKE_PREFIX_PATH=${prefix}
@@ -20,30 +20,41 @@ function(configure folder)
 endfunction()
 
 file(REMOVE_RECURSE ${SCRATCH})
-string(REPLACE "," ";" ROOMS ${ROOMS})
-foreach(room IN LISTS ROOMS)
-  run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix} --component ${room})
+string(REPLACE "," ";" MODULES ${MODULES})
+foreach(module IN LISTS MODULES)
+  run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix} --component ${module})
 endforeach()
 
-# Every room is found, with all that it needs.
+# Every module is found with its dependencies.
 file(WRITE ${SCRATCH}/all/CMakeLists.txt "
   cmake_minimum_required(VERSION 3.25)
-  project(every_room LANGUAGES CXX)
-  find_package(rushgate 0.1 REQUIRED COMPONENTS ${ROOMS})
+  project(every_module LANGUAGES CXX)
+  find_package(rushgate 0.1 REQUIRED COMPONENTS ${MODULES})
   find_package(rushgate REQUIRED)
-  find_package(rushgate QUIET COMPONENTS engine no_such_room)
+  find_package(rushgate QUIET COMPONENTS engine no_such_module)
   if(rushgate_FOUND)
-    message(FATAL_ERROR \"found a room that there is not\")
+    message(FATAL_ERROR \"found an unknown module\")
   endif()
   file(CONFIGURE OUTPUT empty.cc CONTENT \"int main() {}\")
-  add_executable(every_room \${CMAKE_CURRENT_BINARY_DIR}/empty.cc)
-  foreach(room ${ROOMS})
-    target_link_libraries(every_room PRIVATE rushgate::\${room})
+  add_executable(every_module \${CMAKE_CURRENT_BINARY_DIR}/empty.cc)
+  foreach(module ${MODULES})
+    target_link_libraries(every_module PRIVATE rushgate::\${module})
   endforeach()
+
+  # Each public header compiles alone, and twice over.
+  file(GLOB headers RELATIVE ${prefix}/include ${prefix}/include/rushgate/*.h)
+  foreach(header \${headers})
+    file(CONFIGURE OUTPUT \${header}.cc CONTENT \"#include <\${header}>\\n#include <\${header}>\\n\")
+    target_sources(every_module PRIVATE \${CMAKE_CURRENT_BINARY_DIR}/\${header}.cc)
+  endforeach()
+  if(NOT rushgate/engine.h IN_LIST headers)
+    message(FATAL_ERROR \"no public headers in ${prefix}/include\")
+  endif()
 ")
 configure(${SCRATCH}/all)
+run(${CMAKE_COMMAND} --build ${SCRATCH}/all/build)
 
-# Without something that it needs it is not found, and who asked quietly goes on.
+# With a missing dependency it is not found. A QUIET search continues.
 file(WRITE ${SCRATCH}/lacking/CMakeLists.txt "
   cmake_minimum_required(VERSION 3.25)
   project(lacking LANGUAGES CXX)
@@ -55,7 +66,7 @@ file(WRITE ${SCRATCH}/lacking/CMakeLists.txt "
 ")
 configure(${SCRATCH}/lacking)
 
-# Neither with a RocksDB that was never tried.
+# The same with an untested version of RocksDB.
 file(WRITE ${SCRATCH}/other/rocksdb.pc "Name: rocksdb\nDescription: another\nVersion: 9.1.1\n")
 file(WRITE ${SCRATCH}/other/CMakeLists.txt "
   cmake_minimum_required(VERSION 3.25)
@@ -66,7 +77,7 @@ file(WRITE ${SCRATCH}/other/CMakeLists.txt "
     message(FATAL_ERROR \"found with RocksDB 9: \${rushgate_NOT_FOUND_MESSAGE}\")
   endif()
 ")
-if(rocksdb IN_LIST ROOMS)
+if(rocksdb IN_LIST MODULES)
   configure(${SCRATCH}/other)
   execute_process(
     COMMAND ${CMAKE_COMMAND} -E env PKG_CONFIG_PATH=${SCRATCH}/other
@@ -78,7 +89,7 @@ if(rocksdb IN_LIST ROOMS)
   endif()
 endif()
 
-# A project with a test of its own script.
+# A project that tests its own script.
 file(COPY_FILE ${CMAKE_CURRENT_LIST_DIR}/shop_project.cmake ${SCRATCH}/CMakeLists.txt)
 file(MAKE_DIRECTORY ${project})
 file(RENAME ${SCRATCH}/CMakeLists.txt ${project}/CMakeLists.txt)
@@ -87,8 +98,8 @@ configure(${project})
 run(${CMAKE_COMMAND} --build ${project}/build)
 run(${CMAKE_CTEST_COMMAND} --test-dir ${project}/build --no-tests=error --output-on-failure)
 
-# The first program of README.md, linked as README.md says.
-if(flash_sale IN_LIST ROOMS)
+# The first program of README.md, linked as README.md shows.
+if(flash_sale IN_LIST MODULES)
   set(first ${SCRATCH}/first)
   file(MAKE_DIRECTORY ${first})
   file(COPY_FILE ${SOURCE}/tests/readme/embed.cc ${first}/embed.cc)

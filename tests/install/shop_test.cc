@@ -9,7 +9,7 @@ using namespace rushgate::testing;
 using rushgate::Client;
 using rushgate::Reply;
 
-// The script under test. KEYS: stock, buyers, orders. ARGV: user, voucher, when the sale begins.
+// The script under test. KEYS: stock, buyers, orders. ARGV: user, voucher, begin of the sale.
 const std::string kBuy = R"lua(
   local time = redis.call('TIME')
   if time[1] * 1000 + time[2] / 1000 < tonumber(ARGV[3]) then return 3 end
@@ -33,7 +33,7 @@ class ShopTest : public EngineTest {
   const std::int64_t begin_ms_ = engine_.now_ms() + 60'000;
 };
 
-TEST_F(ShopTest, SellsFromTheMinuteOn) {
+TEST_F(ShopTest, SaleBeginsOnTheMinute) {
   call("SET", "stock:7", 2);
   advance_ms(59'999);
   EXPECT_THAT(buy(1001), IsInteger(3));
@@ -46,7 +46,7 @@ TEST_F(ShopTest, SellsFromTheMinuteOn) {
               IsArray(::testing::UnorderedElementsAre(IsText("1001"), IsText("1002"))));
 }
 
-TEST_F(ShopTest, AWorkerThatWaitsIsGivenTheOrder) {
+TEST_F(ShopTest, WaitingWorkerGetsOrder) {
   call("SET", "stock:7", 1);
   advance_ms(60'000);
   const PendingReply read = engine_.start("XREAD", "BLOCK", 500, "STREAMS", "orders", "$");
@@ -59,7 +59,7 @@ TEST_F(ShopTest, AWorkerThatWaitsIsGivenTheOrder) {
   EXPECT_THAT(in_vain.reply(), IsNil());
 }
 
-TEST_F(ShopTest, AnAnswerSurvivesTheProcess) {
+TEST_F(ShopTest, ReplySurvivesProcess) {
   call("SET", "stock:7", 5);
   advance_ms(60'000);
   buy(1001);
@@ -100,7 +100,7 @@ SaleUnderTest shop(std::int64_t now_ms) {
   };
 }
 
-TEST(ShopRushTest, NothingIsOversoldDoubledOrLost) {
+TEST(ShopRushTest, RushLosesAndDoublesNothing) {
   for (RushOptions rush = kRush; rush.seed <= 20; ++rush.seed) {
     TestEngine engine;
     const RushReport report = run_rush(engine, shop(engine.now_ms()), rush, {.crashes = 3});

@@ -13,13 +13,13 @@ using std::string_view;
 
 // ---- The table --------------------------------------------------------------------------------
 
-/// A room, and what of ours it may include besides itself. The first row that holds a file counts.
-struct Room {
+/// A module, and the modules that it may include. The first row that covers a file counts.
+struct Module {
   string_view path;
   std::vector<string_view> may_include;
 };
 
-const std::vector<Room> kRooms = {
+const std::vector<Module> kModules = {
     // clang-format off
     {"engine/base",     {}},
     {"engine/time",     {"engine/base"}},
@@ -48,16 +48,55 @@ const std::vector<Room> kRooms = {
     // clang-format on
 };
 
-/// Headers of others that a part of the tree does without. Files whose path begins with `except`
-/// may.
+/// A public header and its module. The file is in the folder include/rushgate of its library. It
+/// includes only public headers: those of its own module and of lower ones.
+struct PublicHeader {
+  string_view name;
+  string_view module;
+};
+
+constexpr std::array kPublicHeaders = {
+    PublicHeader{"rushgate/maybe_integer.h", "engine/base"},
+    PublicHeader{"rushgate/stream_id.h", "engine/base"},
+    PublicHeader{"rushgate/clock.h", "engine/time"},
+    PublicHeader{"rushgate/backend.h", "engine/client"},
+    PublicHeader{"rushgate/client.h", "engine/client"},
+    PublicHeader{"rushgate/fiber_wait.h", "engine/client"},
+    PublicHeader{"rushgate/reply.h", "engine/client"},
+    PublicHeader{"rushgate/request.h", "engine/client"},
+    PublicHeader{"rushgate/script.h", "engine/client"},
+    PublicHeader{"rushgate/store.h", "engine/store"},
+    PublicHeader{"rushgate/engine.h", "engine/executor"},
+    PublicHeader{"rushgate/memory_store.h", "storage/memory"},
+    PublicHeader{"rushgate/rocksdb_store.h", "storage/rocksdb"},
+    PublicHeader{"rushgate/redis_backend.h", "adapters/redis"},
+    PublicHeader{"rushgate/resp_server.h", "adapters/resp"},
+    PublicHeader{"rushgate/open_backend.h", "adapters/wiring"},
+};
+
+/// Private headers that a public header still includes: their inline functions are on the path of
+/// each request.
+struct Exception {
+  string_view header;
+  string_view included;
+};
+
+constexpr std::array kExceptions = {
+    Exception{"rushgate/request.h", "engine/base/heap.h"},
+    Exception{"rushgate/request.h", "engine/base/numbers.h"},
+    Exception{"rushgate/maybe_integer.h", "engine/base/numbers.h"},
+};
+
+/// External headers that a part of the tree must not include. Files whose path begins with `except`
+/// may include them.
 struct Ban {
   string_view part;
-  string_view header;  // how the header's name begins
+  string_view header;  // the beginning of the header's name
   string_view except = {};
 };
 
 constexpr std::array kBans = {
-    // The engine does no I/O: that is for storage/ and adapters/.
+    // The engine does no I/O. Only storage/ and adapters/ do.
     Ban{"engine", "rocksdb/"},
     Ban{"engine", "sqlite3"},
     Ban{"engine", "SQLiteCpp/"},
@@ -69,12 +108,12 @@ constexpr std::array kBans = {
     Ban{"engine", "netdb.h"},
     Ban{"engine", "boost/asio"},
     Ban{"engine", "boost/beast"},
-    // Boost.Fiber is optional: only rushgate::fiber knows it.
+    // Boost.Fiber is optional: only rushgate::fiber includes it.
     Ban{"engine", "boost/fiber", "engine/client/fiber_"},
     Ban{"engine", "boost/context", "engine/client/fiber_"},
 };
 
-/// Where libraries keep headers that are not for their users.
+/// Folders for the private headers of libraries.
 constexpr std::array<string_view, 3> kPrivateFolders = {"/detail/", "/details/", "/internal/"};
 
 constexpr std::array<string_view, 5> kOurs = {"engine", "storage", "adapters", "apps", "tests"};
@@ -90,13 +129,29 @@ bool stands_in_any(string_view path, std::span<const string_view> folders) {
                      [&](string_view folder) { return stands_in(path, folder); });
 }
 
-const Room* room_of(string_view path) {
-  const auto found = std::find_if(kRooms.begin(), kRooms.end(),
-                                  [&](const Room& room) { return stands_in(path, room.path); });
-  return found == kRooms.end() ? nullptr : &*found;
+const PublicHeader* find_public(string_view name) {
+  const auto* const found =
+      std::find_if(kPublicHeaders.begin(), kPublicHeaders.end(),
+                   [&](const PublicHeader& header) { return header.name == name; });
+  return found == kPublicHeaders.end() ? nullptr : found;
 }
 
-/// What stands between the quotes or brackets of an #include line.
+/// Returns the name that includes the public header in `path`; empty for other files.
+string_view public_name(string_view path) {
+  constexpr string_view kFolder = "/include/";
+  const std::size_t at = path.find("/include/rushgate/");
+  return at == string_view::npos ? string_view() : path.substr(at + kFolder.size());
+}
+
+const Module* module_of(string_view path) {
+  const PublicHeader* const header = find_public(public_name(path));
+  const auto found = std::find_if(kModules.begin(), kModules.end(), [&](const Module& module) {
+    return header != nullptr ? module.path == header->module : stands_in(path, module.path);
+  });
+  return found == kModules.end() ? nullptr : &*found;
+}
+
+/// The path between the quotes or brackets of an #include line.
 struct Include {
   string_view header;
   bool quoted;
@@ -119,20 +174,34 @@ std::optional<Include> parse_include(string_view line) {
   return Include{line.substr(0, line.find(quoted ? '"' : '>')), quoted};
 }
 
-/// The rule that this include breaks in `file`, or nothing.
-std::optional<std::string> broken_rule(string_view file, const Room* room, Include include) {
+bool may_include(const Module& module, string_view other) {
+  return other == module.path ||
+         std::any_of(module.may_include.begin(), module.may_include.end(),
+                     [&](string_view path) { return other == path || stands_in(other, path); });
+}
+
+/// Returns the rule that this include breaks in `file`, if any.
+std::optional<std::string> broken_rule(string_view file, const Module* module, Include include) {
   const auto say = [](auto... parts) { return (std::string() + ... + std::string(parts)); };
   for (const Ban& ban : kBans) {
     const bool excepted = !ban.except.empty() && file.starts_with(ban.except);
     if (stands_in(file, ban.part) && include.header.starts_with(ban.header) && !excepted) {
-      return say(ban.part, "/ does without ", include.header);
+      return say(ban.part, "/ must not include ", include.header);
     }
+  }
+  if (include.header.starts_with("rushgate/")) {
+    const PublicHeader* const header = find_public(include.header);
+    if (header == nullptr) return say(include.header, " is not in the table of public headers");
+    if (include.quoted) return say(include.header, " is a public header, which needs <>");
+    if (module == nullptr) return say(file, " is in no module of the table");
+    if (may_include(*module, header->module)) return std::nullopt;
+    return say(module->path, " must not include ", include.header);
   }
   if (!stands_in_any(include.header, kOurs)) {
     if (include.quoted && include.header.find('/') == string_view::npos) {
       return say("\"", include.header, "\" is not written from the root of the repository");
     }
-    // Another library's, and not banned.
+    // An external header that is not banned.
     for (const string_view folder : kPrivateFolders) {
       if (include.header.find(folder) != string_view::npos) {
         return say(include.header, " is private to its library");
@@ -140,17 +209,25 @@ std::optional<std::string> broken_rule(string_view file, const Room* room, Inclu
     }
     return std::nullopt;
   }
-  if (room == nullptr) return say(file, " stands in no room of the table");
-  if (stands_in(include.header, room->path) || stands_in_any(include.header, room->may_include)) {
+  if (module == nullptr) return say(file, " is in no module of the table");
+  const bool is_exception =
+      std::any_of(kExceptions.begin(), kExceptions.end(), [&](const Exception& exception) {
+        return exception.header == public_name(file) && exception.included == include.header;
+      });
+  if (!public_name(file).empty() && !is_exception) {
+    return say("a public header must not include ", include.header);
+  }
+  if (stands_in(include.header, module->path) ||
+      stands_in_any(include.header, module->may_include)) {
     return std::nullopt;
   }
-  return say(room->path, " may not include ", include.header);
+  return say(module->path, " must not include ", include.header);
 }
 
 }  // namespace
 
 std::vector<Violation> check_includes(string_view file, string_view text) {
-  const Room* const room = room_of(file);
+  const Module* const module = module_of(file);
   std::vector<Violation> violations;
   for (std::size_t number = 1; !text.empty(); ++number) {
     const std::size_t end = std::min(text.find('\n'), text.size());
@@ -158,7 +235,7 @@ std::vector<Violation> check_includes(string_view file, string_view text) {
     text.remove_prefix(std::min(end + 1, text.size()));
     const std::optional<Include> include = parse_include(line);
     if (!include) continue;
-    if (std::optional<std::string> rule = broken_rule(file, room, *include)) {
+    if (std::optional<std::string> rule = broken_rule(file, module, *include)) {
       violations.push_back({std::string(file), number, *std::move(rule)});
     }
   }

@@ -9,7 +9,7 @@
 namespace rushgate::structure {
 namespace {
 
-/// The rules that a file of the one line `#include <what>` breaks.
+/// Returns the rules broken by a file with the one line `#include <what>`.
 std::vector<std::string> rules_broken(std::string_view file, std::string_view what) {
   std::vector<std::string> rules;
   for (const Violation& violation : check_includes(file, "#include " + std::string(what) + "\n")) {
@@ -27,7 +27,7 @@ void expect_broken(std::string_view file, std::string_view what, std::string_vie
       << file << " includes " << what;
 }
 
-TEST(IncludeRulesTest, RoomsIncludeThemselvesAndWhatIsBelow) {
+TEST(IncludeRulesTest, ModulesIncludeLowerModules) {
   expect_allowed("engine/keyspace/hash.cc", R"("engine/keyspace/hash.h")");
   expect_allowed("engine/keyspace/hash.cc", R"("engine/store/store.h")");
   expect_allowed("engine/executor/turn.h", R"("engine/commands/table.h")");
@@ -37,48 +37,72 @@ TEST(IncludeRulesTest, RoomsIncludeThemselvesAndWhatIsBelow) {
   expect_allowed("tests/sale/buy_test.cc", R"("adapters/redis/client.h")");
 }
 
-TEST(IncludeRulesTest, RoomsDoNotIncludeWhatIsAbove) {
+TEST(IncludeRulesTest, ModulesNeverIncludeHigherModules) {
   expect_broken("engine/base/numbers.h", R"("engine/time/clock.h")",
-                "engine/base may not include engine/time/clock.h");
+                "engine/base must not include engine/time/clock.h");
   expect_broken("engine/keyspace/hash.cc", R"("engine/client/reply.h")",
-                "engine/keyspace may not include engine/client/reply.h");
+                "engine/keyspace must not include engine/client/reply.h");
   expect_broken("engine/executor/turn.cc", R"("engine/sale/sale.h")",
-                "engine/executor may not include engine/sale/sale.h");
+                "engine/executor must not include engine/sale/sale.h");
   expect_broken("engine/sale/sale.cc", R"("engine/executor/turn.h")",
-                "engine/sale may not include engine/executor/turn.h");
+                "engine/sale must not include engine/executor/turn.h");
   expect_broken("engine/client/client.h", R"(<engine/keyspace/hash.h>)",
-                "engine/client may not include engine/keyspace/hash.h");
+                "engine/client must not include engine/keyspace/hash.h");
 }
 
 TEST(IncludeRulesTest, OnlyAppsAndTestsWireStoragesAndAdapters) {
   expect_broken("engine/sale/sale.cc", R"("storage/sqlite/orders.h")",
-                "engine/sale may not include storage/sqlite/orders.h");
+                "engine/sale must not include storage/sqlite/orders.h");
   expect_broken("storage/rocksdb/store.cc", R"("storage/memory/store.h")",
-                "storage/rocksdb may not include storage/memory/store.h");
+                "storage/rocksdb must not include storage/memory/store.h");
   expect_broken("adapters/redis/client.cc", R"("storage/memory/store.h")",
-                "adapters/redis may not include storage/memory/store.h");
+                "adapters/redis must not include storage/memory/store.h");
   expect_broken("apps/main.cc", R"("tests/support/temp_dir.h")",
-                "apps may not include tests/support/temp_dir.h");
+                "apps must not include tests/support/temp_dir.h");
 }
 
-TEST(IncludeRulesTest, TheEngineDoesNoInputOrOutput) {
-  expect_broken("engine/store/store.h", "<rocksdb/db.h>", "engine/ does without rocksdb/db.h");
-  expect_broken("engine/store/store.h", R"("rocksdb/db.h")", "engine/ does without rocksdb/db.h");
-  expect_broken("engine/sale/sale.h", "<sqlite3.h>", "engine/ does without sqlite3.h");
-  expect_broken("engine/client/client.cc", "<sys/socket.h>", "engine/ does without sys/socket.h");
+TEST(IncludeRulesTest, PublicHeaderBelongsToModule) {
+  expect_allowed("engine/commands/lists.cc", "<rushgate/reply.h>");
+  expect_allowed("storage/rocksdb/store.cc", "<rushgate/store.h>");
+  expect_allowed("engine/include/rushgate/client.h", "<rushgate/reply.h>");
+  expect_allowed("engine/include/rushgate/client.h", R"("absl/status/status.h")");
+  expect_broken("engine/keyspace/hash.cc", "<rushgate/reply.h>",
+                "engine/keyspace must not include rushgate/reply.h");
+  expect_broken("engine/include/rushgate/clock.h", "<rushgate/client.h>",
+                "engine/time must not include rushgate/client.h");
+  expect_broken("engine/commands/lists.cc", R"("rushgate/reply.h")",
+                "rushgate/reply.h is a public header, which needs <>");
+  expect_broken("apps/main.cc", "<rushgate/other.h>",
+                "rushgate/other.h is not in the table of public headers");
+}
+
+TEST(IncludeRulesTest, PublicHeaderIncludesNoPrivateHeader) {
+  expect_broken("engine/include/rushgate/client.h", R"("engine/client/thread_wait.h")",
+                "a public header must not include engine/client/thread_wait.h");
+  expect_broken("adapters/redis/include/rushgate/redis_backend.h", R"("engine/base/numbers.h")",
+                "a public header must not include engine/base/numbers.h");
+}
+
+TEST(IncludeRulesTest, EngineDoesNoInputOrOutput) {
+  expect_broken("engine/store/store.h", "<rocksdb/db.h>", "engine/ must not include rocksdb/db.h");
+  expect_broken("engine/store/store.h", R"("rocksdb/db.h")",
+                "engine/ must not include rocksdb/db.h");
+  expect_broken("engine/sale/sale.h", "<sqlite3.h>", "engine/ must not include sqlite3.h");
+  expect_broken("engine/client/client.cc", "<sys/socket.h>",
+                "engine/ must not include sys/socket.h");
   expect_broken("engine/client/client.cc", "<boost/asio.hpp>",
-                "engine/ does without boost/asio.hpp");
+                "engine/ must not include boost/asio.hpp");
   expect_allowed("storage/rocksdb/store.cc", "<rocksdb/db.h>");
   expect_allowed("adapters/redis/client.cc", "<hiredis/hiredis.h>");
 }
 
-TEST(IncludeRulesTest, OnlyTheFiberFilesKnowBoostFiber) {
+TEST(IncludeRulesTest, OnlyFiberFilesIncludeBoostFiber) {
   expect_broken("engine/executor/turn.cc", "<boost/fiber/all.hpp>",
-                "engine/ does without boost/fiber/all.hpp");
+                "engine/ must not include boost/fiber/all.hpp");
   expect_allowed("engine/client/fiber_wait.cc", "<boost/fiber/all.hpp>");
 }
 
-TEST(IncludeRulesTest, IncludesAreWrittenFromTheRoot) {
+TEST(IncludeRulesTest, IncludesStartAtRoot) {
   expect_broken("engine/client/client.cc", R"("client.h")",
                 "\"client.h\" is not written from the root of the repository");
   expect_allowed("engine/client/client.cc", R"("absl/strings/str_cat.h")");
@@ -92,12 +116,12 @@ TEST(IncludeRulesTest, PrivateHeaderOfLibraryIsRefused) {
   expect_allowed("apps/log.cc", "<spdlog/sinks/base_sink.h>");
 }
 
-TEST(IncludeRulesTest, AFileBesideTheRoomsIsNamed) {
+TEST(IncludeRulesTest, FileOutsideModulesIsNamed) {
   expect_broken("engine/extra/x.h", R"("engine/base/numbers.h")",
-                "engine/extra/x.h stands in no room of the table");
+                "engine/extra/x.h is in no module of the table");
 }
 
-TEST(IncludeRulesTest, TheLineIsNamedHoweverItIsWritten) {
+TEST(IncludeRulesTest, AnyIncludeStyleIsChecked) {
   const std::vector<Violation> violations = check_includes("engine/base/x.h",
                                                            "#pragma once\n"
                                                            "// #include \"engine/sale/sale.h\"\n"
@@ -107,7 +131,7 @@ TEST(IncludeRulesTest, TheLineIsNamedHoweverItIsWritten) {
   ASSERT_EQ(violations.size(), 1U);
   EXPECT_EQ(violations[0].file, "engine/base/x.h");
   EXPECT_EQ(violations[0].line, 5U);
-  EXPECT_EQ(violations[0].rule, "engine/base may not include engine/sale/sale.h");
+  EXPECT_EQ(violations[0].rule, "engine/base must not include engine/sale/sale.h");
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ using std::string_view;
 struct Ban {
   string_view words;
   string_view instead;
+  string_view not_after = {};  // a word before it that makes both a term of the field
 };
 
 constexpr std::array kBans = {
@@ -59,8 +60,8 @@ constexpr std::array kBans = {
     Ban{"rebuild token", "fencing token"},
     Ban{"request key", "idempotency key"},
     Ban{"request keys", "idempotency keys"},
-    Ban{"room", "module, or space"},
-    Ban{"rooms", "modules"},
+    Ban{"room", "module, or space", "waiting"},
+    Ban{"rooms", "modules", "waiting"},
     Ban{"scalar", "maybe-integer string"},
     Ban{"settle", "a verb for this one meaning"},
     Ban{"settled", "a verb for this one meaning"},
@@ -84,63 +85,6 @@ constexpr std::array kBans = {
 };
 
 constexpr std::size_t kTestNameWordsMax = 8;
-
-struct Allowance {
-  string_view folder;
-  std::size_t lapses;
-};
-
-constexpr std::array kAllowances = {
-    // clang-format off
-    Allowance{".", 8},
-    Allowance{"adapters/flash_sale", 2},
-    Allowance{"adapters/redis", 2},
-    Allowance{"adapters/resp", 2},
-    Allowance{"adapters/testing", 2},
-    Allowance{"adapters/wiring", 2},
-    Allowance{"apps", 24},
-    Allowance{"apps/commands", 25},
-    Allowance{"apps/comparison", 24},
-    Allowance{"apps/input", 10},
-    Allowance{"apps/replay", 22},
-    Allowance{"apps/strategies", 20},
-    Allowance{"docs", 5},
-    Allowance{"engine", 3},
-    Allowance{"engine/commands", 2},
-    Allowance{"engine/executor", 2},
-    Allowance{"engine/keyspace", 2},
-    Allowance{"engine/recipes", 71},
-    Allowance{"engine/sale", 157},
-    Allowance{"engine/script", 2},
-    Allowance{"tests", 21},
-    Allowance{"tests/adapters", 83},
-    Allowance{"tests/apps", 46},
-    Allowance{"tests/base", 9},
-    Allowance{"tests/bench", 67},
-    Allowance{"tests/client", 6},
-    Allowance{"tests/commands", 46},
-    Allowance{"tests/conformance", 189},
-    Allowance{"tests/executor", 47},
-    Allowance{"tests/faults", 31},
-    Allowance{"tests/field_scripts", 6},
-    Allowance{"tests/fuzz", 36},
-    Allowance{"tests/heap", 13},
-    Allowance{"tests/install", 15},
-    Allowance{"tests/keyspace", 69},
-    Allowance{"tests/losses", 16},
-    Allowance{"tests/minimal", 2},
-    Allowance{"tests/noted_syncs", 4},
-    Allowance{"tests/readme", 8},
-    Allowance{"tests/recipes", 34},
-    Allowance{"tests/recovery", 41},
-    Allowance{"tests/redis_server", 23},
-    Allowance{"tests/sale", 57},
-    Allowance{"tests/script", 45},
-    Allowance{"tests/storage", 74},
-    Allowance{"tests/structure", 20},
-    Allowance{"tests/time", 1},
-    // clang-format on
-};
 
 /// Pages that quote the rules or the words of others.
 constexpr std::array<string_view, 2> kExempt = {"tests/structure/language.cc",
@@ -167,17 +111,20 @@ string_view comment_of(string_view line) {
   return {};
 }
 
-/// Returns a line with its code spans and link targets blanked, as in Markdown.
+/// Returns a line with its code spans, link targets and addresses blanked, as in Markdown.
 std::string without_code_spans(string_view line) {
   std::string prose(line);
   bool is_code = false;
   bool is_target = false;
+  bool is_address = false;
   for (std::size_t i = 0; i < prose.size(); ++i) {
     const char c = prose[i];
     if (c == '`') is_code = !is_code;
     if (c == '(' && i > 0 && line[i - 1] == ']') is_target = true;
     if (c == ')') is_target = false;
-    if (is_code || is_target) prose[i] = '`';
+    if (line.substr(i).starts_with("https://")) is_address = true;
+    if (c == ' ') is_address = false;
+    if (is_code || is_target || is_address) prose[i] = '`';
   }
   return prose;
 }
@@ -230,7 +177,8 @@ std::vector<const Ban*> broken_bans(const std::vector<std::string>& words) {
       if (count > 1) phrase += ' ';
       phrase += words[i + count - 1];
       for (const Ban& ban : kBans) {
-        if (ban.words == phrase) broken.push_back(&ban);
+        const bool is_term = !ban.not_after.empty() && i > 0 && words[i - 1] == ban.not_after;
+        if (ban.words == phrase && !is_term) broken.push_back(&ban);
       }
     }
   }
@@ -275,20 +223,6 @@ std::vector<Lapse> check_language(string_view file, string_view contents) {
     }
   }
   return lapses;
-}
-
-std::string language_folder(string_view file) {
-  const std::size_t first = file.find('/');
-  if (first == string_view::npos) return ".";
-  const std::size_t second = file.find('/', first + 1);
-  return std::string(file.substr(0, second == string_view::npos ? first : second));
-}
-
-std::size_t allowed_lapses(string_view folder) {
-  for (const Allowance& allowance : kAllowances) {
-    if (allowance.folder == folder) return allowance.lapses;
-  }
-  return 0;
 }
 
 }  // namespace rushgate::structure

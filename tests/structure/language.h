@@ -23,11 +23,4 @@ struct Lapse {
 /// - other files (CMake, shell): everywhere.
 std::vector<Lapse> check_language(std::string_view file, std::string_view contents);
 
-/// Returns the folder that counts the lapses of `file`: its first two parts, if it has so many.
-std::string language_folder(std::string_view file);
-
-/// Returns how many lapses `folder` may have: 0 unless the table lists it. The numbers may only
-/// become smaller.
-std::size_t allowed_lapses(std::string_view folder);
-
 }  // namespace rushgate::structure

@@ -1,0 +1,176 @@
+// A keyspace on a Redis server (6.2 or later; tested with 7.0) or a compatible one. Start here to
+// use Rushgate on a Redis.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include <rushgate/backend.h>
+
+namespace rushgate {
+
+/// A value type.
+struct RedisOptions {
+  std::string host = "127.0.0.1";
+  int port = 6379;
+  std::string unix_path = {};  // used instead of host and port if not empty
+
+  std::string user = {};      // empty: the default user
+  std::string password = {};  // empty: no AUTH is sent
+  int db = 0;
+  std::string client_name = {};  // the name for CLIENT LIST; empty: none
+
+  std::int64_t connect_timeout_ms = 2'000;
+  /// The longest silence of the server. A blocking command has its own timeout in addition. Also
+  /// the longest wait for a separate connection when all are in use.
+  std::int64_t command_timeout_ms = 5'000;
+  /// The maximum of connections other than the shared one. Each blocking read and each subscriber
+  /// uses one.
+  int connections_max = 16;
+  std::int64_t reconnect_max_ms = 1'000;  // the longest pause before the next attempt
+  int keepalive_seconds = 15;             // silence before TCP probes the peer
+
+  /// Bounds on the submissions of all clients without a reply, and on the bytes of their requests.
+  /// A submission whose completion has not begun counts too, with the bytes of its replies.
+  /// Submissions of callbacks do not. Beyond a bound, ClientOptions::fail_when_full decides. A
+  /// single submission may be larger.
+  std::size_t queue_capacity = 32'768;
+  std::size_t queue_bytes_max = std::size_t{256} * 1024 * 1024;
+
+  /// Memory of the messages that wait for a subscriber's on_message. Beyond it, the connection is
+  /// dropped, as by redis-server (client-output-buffer-limit pubsub). It reconnects when half of
+  /// them have been handled.
+  std::size_t message_bytes_max = std::size_t{32} * 1024 * 1024;
+
+  /// Replicas that Client::sync() waits for (redis.io/commands/wait); 0: none.
+  int sync_replicas = 0;
+  std::int64_t sync_timeout_ms = 1'000;  // the longest wait for them
+
+  bool tls = false;
+  std::string tls_ca = {};           // file of certificates to trust (PEM); empty: the system's
+  std::string tls_certificate = {};  // file of the client's certificate (PEM); empty: none
+  std::string tls_key = {};          // file of its key (PEM)
+
+  /// Parses a URL. Missing options keep their defaults.
+  ///     redis://[[user]:password@]host[:port][/db][?options]
+  ///     rediss://… as redis://, with TLS
+  ///     unix:path[?options], unix://[[user]:password@]/path[?options]
+  /// Options: connect_timeout_ms, command_timeout_ms, reconnect_max_ms, sync_replicas,
+  /// sync_timeout_ms; for rediss:// tls_ca, tls_certificate, tls_key; for unix: db. "%XX" is
+  /// decoded. An error is kInvalidArgument, says which part is wrong, and never shows the password.
+  static absl::StatusOr<RedisOptions> from_url(std::string_view url);
+
+  /// Returns kInvalidArgument if a value is out of bounds.
+  [[nodiscard]] absl::Status check() const;
+
+  /// Returns "host:port", "[host]:port" or the socket's path, for messages.
+  [[nodiscard]] std::string address() const;
+};
+
+/// A value type.
+struct RedisCounters {
+  std::uint64_t connects = 0;          // connections that became usable
+  std::uint64_t reconnects = 0;        // replacements of a lost one
+  std::uint64_t connect_failures = 0;  // attempts that failed, refused servers included
+  std::uint64_t losses = 0;            // usable connections that ended without being closed here
+  std::uint64_t requests = 0;          // by clients; each request of a pipeline counts
+  std::uint64_t writes = 0;            // system calls that sent requests
+  std::uint64_t timeouts = 0;          // connections closed because the server was silent
+  std::uint64_t expired = 0;           // submissions that expired before they began (TIMEDOUT)
+  std::uint64_t overloads = 0;  // submissions refused because the queue was full (OVERLOADED)
+  std::uint64_t breaker_openings = 0;  // times that the server became known as dead
+  std::uint64_t breaker_refusals = 0;  // submissions refused at once meanwhile
+  std::uint64_t resubscriptions = 0;   // subscribed connections that were replaced
+};
+
+class RedisCore;
+
+/// Owns the connections, one I/O thread, and one thread for callbacks. Thread-safe.
+///
+/// **Connections.** All clients share one connection. Their requests are buffered and sent
+/// together; a request that finds the connection idle is sent by the calling thread. Three kinds of
+/// requests get connections of their own, up to connections_max:
+/// - A blocking command (XREADGROUP … BLOCK), for as long as it runs.
+/// - MULTI or WATCH that ends in the same pipeline (EXEC, DISCARD, UNWATCH), for the pipeline.
+/// - Other commands that change their connection (SELECT, CLIENT SETNAME, MULTI alone, SUBSCRIBE):
+///   the client has a connection to itself from then on, and their changes last.
+///
+/// **Order.** Requests that one thread submits through one client begin in the order of submission.
+/// On a connection of the client's own, a blocking command also delays those after it.
+///
+/// **Errors.** Replies may be errors with these codes, besides Redis's own (error_code in
+/// reply.h):
+///   kClosed          nothing was done: no server, a connection lost before the request was sent, a
+///                    failed check, or a closed backend;
+///   kTimedOut        nothing was done: the request had not begun in time, or all connections were
+///                    in use for command_timeout_ms;
+///   kOverloaded      nothing was done: the queue was full;
+///   kOutcomeUnknown  the connection was lost, or the server silent, after the request was sent.
+/// Nothing is sent twice. Errors of a server that cannot serve now have codes of their own, with
+/// nothing done (redis_error_code.h): kNoReplicas, kOutOfMemory, kBusy, kTryAgain, kMisconfigured.
+/// Those of scripts begin with the code on Redis 6.2, too, as they do from 7.0 on.
+/// READONLY, LOADING and MASTERDOWN also end the connection once its other replies have come: the
+/// address may lead to another server by then.
+///
+/// **A lost connection** is made again, at once at first, then after pauses from 10 ms up to
+/// reconnect_max_ms, with jitter. While the last attempt has failed, or the server went silent, it
+/// is known as dead: requests get kClosed with the reason within 50 ms, most of them at once. While
+/// the last connection failed its checks, they get kClosed at once, except requests waiting for the
+/// next attempt. health() returns that reason. A connection that is lost before it served a request
+/// counts as a failed attempt when it is the second in a row.
+///
+/// A client with a connection of its own loses the changes of its commands: all its later requests
+/// get kClosed. Its subscriptions are made again all the same, with the pauses of above, until the
+/// client is destroyed. on_message gets two arrays for each loss: ["disconnected", nil, <number of
+/// channels and patterns>] when it is noticed, ["resubscribed", nil, <number>] when they are made
+/// again. Messages between them may be missing.
+///
+/// **Limits.** Replies have RESP2's kinds and may nest 7 deep, hiredis's limit; a deeper one ends
+/// its connection. A client opened with protocol 3 gets an error for each request. MONITOR, HELLO,
+/// CLIENT REPLY, SCRIPT DEBUG, replication, and SUBSCRIBE inside MULTI are refused.
+class RedisBackend final : public Backend {
+ public:
+  /// Opens the first connection. kInvalidArgument: a bad option or a file of certificates that
+  /// cannot be read; kUnavailable: no server there, or it is full or loads its data;
+  /// kPermissionDenied: wrong or missing password; kFailedPrecondition: the server is older than
+  /// 6.2, or refuses something else, such as the database's number.
+  static absl::StatusOr<std::unique_ptr<RedisBackend>> open(const RedisOptions& options);
+
+  /// Closes all connections. Completions of requests in flight have run when it returns.
+  ~RedisBackend() override;
+  RedisBackend(const RedisBackend&) = delete;
+  RedisBackend& operator=(const RedisBackend&) = delete;
+
+  /// Opens a client. When it is destroyed, its blocking commands end as if they had timed out. Its
+  /// other requests continue, except on its own connection: they fail with kClosed or
+  /// kOutcomeUnknown.
+  [[nodiscard]] std::unique_ptr<Client> open_client(const ClientOptions& options) override;
+  using Backend::open_client;
+
+  [[nodiscard]] const Clock& clock() const override;  // the machine's
+  [[nodiscard]] Scheduler& scheduler() override;
+  [[nodiscard]] absl::Status health() const override;
+  /// Returns false for native scripts and for waiting for disk: the server's configuration decides
+  /// how durable replies are (appendfsync). Client::sync() returns OK if the server replies. With
+  /// RedisOptions::sync_replicas, that many replicas must have all earlier writes. If they do not
+  /// confirm in time, it returns NOREPLICAS.
+  [[nodiscard]] Capabilities capabilities() const override;
+  void add_native_scripts(std::span<const NamedScript> scripts) override;
+  /// Adds a check, which runs on its own thread. It delays the requests that need its connection.
+  void add_connection_check(std::weak_ptr<const ConnectionCheck> check) override;
+
+  [[nodiscard]] RedisCounters counters() const;
+
+ private:
+  explicit RedisBackend(std::shared_ptr<RedisCore> core);
+
+  const std::shared_ptr<RedisCore> core_;
+};
+
+}  // namespace rushgate

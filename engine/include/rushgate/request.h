@@ -1,0 +1,136 @@
+// A command and its arguments in one block of memory, from the caller to the commit.
+#pragma once
+
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "absl/container/inlined_vector.h"
+#include "engine/base/heap.h"
+#include "engine/base/numbers.h"
+
+namespace rushgate {
+
+/// Views of a command and its arguments.
+using RequestView = std::span<const std::string_view>;
+
+/// An array of byte strings, of which the first is the command's name. A value type. Views stay
+/// valid until the request is changed or moved. All arguments together are less than 4 GiB; adding
+/// more throws std::length_error and changes nothing.
+class Request {
+ public:
+  using Views = absl::InlinedVector<std::string_view, 16>;
+
+  Request() = default;
+  explicit Request(RequestView arguments) {
+    for (const std::string_view argument : arguments) add(argument);
+  }
+
+  /// Returns a request of strings and integers: Request::of("SET", key, 5).
+  template <class... Args>
+  static Request of(const Args&... args) {
+    Request request;
+    (request.add(args), ...);
+    return request;
+  }
+
+  void add(std::string_view bytes) {
+    add_part(bytes);
+    ends_.push_back(static_cast<std::uint32_t>(bytes_.size()));
+  }
+  template <class Integer>
+  requires std::is_integral_v<Integer>
+  void add(Integer value) {
+    if constexpr (std::is_unsigned_v<Integer>) {
+      add(DecimalText::of_unsigned(value).view());
+    } else {
+      add(DecimalText(value).view());
+    }
+  }
+  /// Appends bytes to the current argument. The next add() completes it.
+  void add_part(std::string_view bytes) {
+    check_room(bytes.size());
+    bytes_.append(bytes);
+  }
+  /// Ambiguous: write std::string_view(&c, 1) for a string, static_cast<int>(c) for a number.
+  void add(char) = delete;
+
+  /// Appends all arguments of another request.
+  void add_all(const Request& other) {
+    check_room(other.bytes_.size());
+    const auto begin = static_cast<std::uint32_t>(bytes_.size());
+    bytes_.append(other.bytes_);
+    if (begin == 0 && ends_.empty()) {
+      ends_ = other.ends_;
+      return;
+    }
+    for (const std::uint32_t end : other.ends_) ends_.push_back(begin + end);
+  }
+
+  void reserve(std::size_t arguments, std::size_t bytes) {
+    ends_.reserve(arguments);
+    bytes_.reserve(bytes);
+  }
+  void clear() {
+    bytes_.clear();
+    ends_.clear();
+  }
+
+  [[nodiscard]] std::size_t size() const { return ends_.size(); }
+  /// Returns the size of all arguments.
+  [[nodiscard]] std::size_t bytes() const { return bytes_.size(); }
+  [[nodiscard]] bool empty() const { return ends_.empty(); }
+  /// Returns the memory that it uses on the heap.
+  [[nodiscard]] std::size_t heap_bytes() const {
+    const bool is_inlined = ends_.capacity() <= kInlinedArguments;
+    return rushgate::heap_bytes(bytes_) +
+           (is_inlined ? 0 : heap_block(ends_.capacity() * sizeof(std::uint32_t)));
+  }
+  /// Returns the memory that its bytes, and views() of them, use.
+  [[nodiscard]] std::size_t memory_bytes() const {
+    return bytes_.size() + ends_.size() * (sizeof(std::uint32_t) + sizeof(std::string_view));
+  }
+  [[nodiscard]] std::string_view operator[](std::size_t index) const {
+    assert(index < ends_.size());
+    const std::uint32_t begin = index == 0 ? 0 : ends_[index - 1];
+    return {bytes_.data() + begin, ends_[index] - begin};
+  }
+
+  /// Returns views of all arguments.
+  [[nodiscard]] Views views() const {
+    Views views(ends_.size());
+    std::string_view* next = views.data();
+    std::uint32_t begin = 0;
+    for (const std::uint32_t end : ends_) {
+      *next++ = std::string_view(bytes_.data() + begin, end - begin);
+      begin = end;
+    }
+    return views;
+  }
+
+  friend bool operator==(const Request&, const Request&) = default;
+
+ private:
+  static constexpr std::size_t kInlinedArguments = 14;
+  static constexpr std::size_t kBytesMax = std::numeric_limits<std::uint32_t>::max();
+
+  /// Throws if the end of an argument would not fit 32 bits.
+  void check_room(std::size_t bytes) const {
+    if (bytes > kBytesMax - bytes_.size()) [[unlikely]]
+      fail_too_long();
+  }
+  [[noreturn]] static void fail_too_long() {
+    throw std::length_error("a request of 4 GiB or more");
+  }
+
+  std::string bytes_;                                           // all arguments, concatenated
+  absl::InlinedVector<std::uint32_t, kInlinedArguments> ends_;  // end of each argument in bytes_
+};
+
+}  // namespace rushgate
