@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Returns false for a path that cannot be looked at: opening it reports why.
+/// Returns false for an unreadable path: opening it reports the reason.
 bool is_there(const fs::path& path) {
   std::error_code ignored;
   return fs::exists(path, ignored);
@@ -63,9 +63,17 @@ absl::StatusOr<std::unique_ptr<FlashSale>> FlashSale::open(const BackendUrl& pla
 absl::StatusOr<std::unique_ptr<FlashSale>> FlashSale::open(std::unique_ptr<Backend> backend,
                                                            std::unique_ptr<OrderStore> orders,
                                                            const FlashSaleOptions& options) {
+  return open(std::move(backend), std::move(orders), nullptr, options);
+}
+
+absl::StatusOr<std::unique_ptr<FlashSale>> FlashSale::open(std::unique_ptr<Backend> backend,
+                                                           std::unique_ptr<OrderStore> orders,
+                                                           std::unique_ptr<VoucherStore> vouchers,
+                                                           const FlashSaleOptions& options) {
   std::unique_ptr<FlashSale> sale(new FlashSale(options));
   sale->backend_ = std::move(backend);
   sale->orders_ = std::move(orders);
+  sale->vouchers_ = std::move(vouchers);
   absl::Status opened = sale->open_sale({});
   if (!opened.ok()) return opened;
   return sale;
@@ -101,7 +109,7 @@ absl::Status FlashSale::open_directory(const BackendUrl& place) {
         concat("there is no sale in ", dir.string(), ": no directory `keyspace`"));
   }
   // The orders are created first, so they are missing only if they were removed. Without them the
-  // sale would be taken for a new one.
+  // sale would look new.
   if (has_keyspace && !is_there(orders_in(dir))) {
     return absl::DataLossError(
         concat(orders_in(dir).string(), " is missing, though there is a keyspace"));
@@ -114,10 +122,10 @@ absl::Status FlashSale::open_directory(const BackendUrl& place) {
   inside.dir = keyspace;
   absl::Status opened = open_keyspace(inside);
   if (!opened.ok() || orders_) return opened;
-  return open_orders(dir);  // only now that the directory is this process's
+  return open_orders(dir);  // not earlier: now this process owns the directory
 }
 
-/// The keyspace is at `place`, and the orders are in a directory of their own.
+/// Opens the keyspace at `place` and the orders in a separate directory.
 absl::Status FlashSale::open_apart(const BackendUrl& place) {
   const fs::path& dir = options_.orders_dir;
   if (is_there(keyspace_in(dir))) {
@@ -169,10 +177,14 @@ absl::Status FlashSale::open_orders(const fs::path& dir) {
   return absl::OkStatus();
 }
 
-/// Names `dir`, if any, in the error of stores that do not belong together.
+SaleStores FlashSale::stores() const {
+  return vouchers_ ? SaleStores(*orders_, *vouchers_) : SaleStores(*orders_);
+}
+
+/// Opens the sale. If the stores do not belong together, the error names `dir`, if any.
 absl::Status FlashSale::open_sale(const fs::path& dir) {
   client_ = backend_->open_client();
-  auto sale = Sale::open(*backend_, *orders_, options_.sale);
+  auto sale = Sale::open(*backend_, stores(), options_.sale);
   if (absl::IsFailedPrecondition(sale.status())) {
     const std::string name = dir.empty() ? "" : dir.string() + ": ";
     return absl::InvalidArgumentError(name + std::string(sale.status().message()));
@@ -191,7 +203,7 @@ FlashSale::~FlashSale() {
 // ---- Workers ----------------------------------------------------------------------------------
 
 WorkerOptions FlashSale::worker_options(int number) const {
-  // Stopping interrupts it. On a Redis, it is also how soon a dead connection is noticed.
+  // Stopping interrupts it. On a Redis, it also bounds the time until a dead connection is noticed.
   constexpr std::int64_t kBlockMs = 10'000;
   WorkerOptions options = options_.worker;
   options.consumer = worker_name(number);
@@ -209,13 +221,13 @@ absl::Status FlashSale::start_workers() {
   if (!adopted.ok()) return adopted;
   for (int number = 1; number <= options_.workers; ++number) {
     workers_.push_back(std::make_shared<OrderWorkerThread>(
-        std::make_unique<OrderWorker>(*backend_, *orders_, keys(), worker_options(number))));
+        std::make_unique<OrderWorker>(*backend_, stores(), keys(), worker_options(number))));
   }
   return absl::OkStatus();
 }
 
-/// Takes over the entries that earlier workers left pending. No other process has workers on this keyspace, so
-/// it need not become old first.
+/// Claims the entries that earlier workers left pending. No other process has workers on this
+/// keyspace, so the entries need not be idle for long.
 absl::Status FlashSale::adopt_pending() {
   const auto state = orders_->state();
   if (!state.ok()) return state.status();
@@ -238,7 +250,7 @@ std::vector<std::shared_ptr<OrderWorkerThread>> FlashSale::running_workers() con
   return workers_;
 }
 
-// The workers are used without the lock: their hooks may call the sale.
+// Uses the workers without the lock: their hooks may call the sale.
 void FlashSale::stop_workers() {
   for (const auto& worker : running_workers()) worker->stop();
   const std::lock_guard lock(workers_mutex_);
@@ -318,14 +330,14 @@ absl::Status FlashSale::wait_for_workers(absl::FunctionRef<void(const std::strin
                                 (reason.empty() ? "the workers make no progress" : reason));
 }
 
-/// Stores on the calling thread.
+/// Stores orders on the calling thread.
 absl::Status FlashSale::store_here() {
   if (!worker_here_) {
     absl::Status adopted = adopt_pending();
     if (!adopted.ok()) return adopted;
     WorkerOptions options = worker_options(1);
     options.block_ms = 0;
-    worker_here_ = std::make_unique<OrderWorker>(*backend_, *orders_, keys(), options);
+    worker_here_ = std::make_unique<OrderWorker>(*backend_, stores(), keys(), options);
   }
   OrderWorker::Step step;
   do {

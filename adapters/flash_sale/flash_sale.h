@@ -24,6 +24,7 @@
 #include "engine/sale/orders/order_store.h"
 #include "engine/sale/orders/order_worker.h"
 #include "engine/sale/sale.h"
+#include "engine/sale/vouchers/voucher_store.h"
 #include "engine/time/clock.h"
 #include "storage/rocksdb/directory_lock.h"
 
@@ -34,34 +35,34 @@ class logger;
 namespace rushgate {
 
 struct FlashSaleOptions {
-  /// Creates the directories and the databases that are missing.
+  /// Creates missing directories and databases.
   bool create_if_missing = true;
-  /// The directory of the order database, if it is not the sale's own. A Redis needs it. With it, a
-  /// directory given to open() is that of the keyspace alone.
+  /// The directory of the order database, if it differs from the sale's. A Redis requires it. If it
+  /// is set, a directory passed to open() holds only the keyspace.
   std::filesystem::path orders_dir = {};
-  /// Threads that store orders. 0: the sale has no threads of its own. drain() stores then, and
-  /// poll() decides on submitted purchases.
+  /// Threads that store orders. With 0 the sale has no threads: drain() stores orders, and poll()
+  /// decides submitted purchases.
   int workers = 1;
-  bool start_workers = true;           // by open(); off: start_workers() does it, or drain() stores
-  std::size_t submitted_max = 65'536;  // purchases of submit_buy() whose completion did not run yet
+  bool start_workers = true;           // by open(); false: by start_workers()
+  std::size_t submitted_max = 65'536;  // purchases of submit_buy() without a completion yet
   bool names_order_at_limit = true;    // SaleOptions::names_order_at_limit; either one suffices
   SaleOptions sale = {};
-  /// Of each worker; its consumer is c1, c2, … `worker.on_stored` reports stored orders.
+  /// Options of each worker. Its consumer is c1, c2, … `worker.on_stored` reports stored orders.
   WorkerOptions worker = {};
-  /// Of all parts that have none of their own. May be null.
+  /// The logger of all parts without their own. May be null.
   std::shared_ptr<spdlog::logger> logger = {};
 };
 
-/// The orders that were accepted and not yet stored.
+/// Accepted orders that are not stored yet.
 struct Backlog {
-  bool empty = false;             // each accepted order is stored or a dead letter
+  bool empty = false;             // every accepted order is stored or a dead letter
   std::string pause_reason = {};  // why the workers make no progress; empty if they do
 };
 
 inline void wait_silently(const std::string& /*note*/) {}
 
 /// Owns all parts of a sale. Thread-safe, except that start_workers(), stop_workers() and the
-/// destructor must not run at the same time.
+/// destructor must not run concurrently.
 class FlashSale {
  public:
   /// Opens the sale at one of these places, and creates it if it is missing:
@@ -77,23 +78,28 @@ class FlashSale {
   /// Others: of the stores and of the connection.
   static absl::StatusOr<std::unique_ptr<FlashSale>> open(std::string_view dir_or_url,
                                                          const FlashSaleOptions& options = {});
-  /// For a place that was parsed before, or a directory whose name has a '?' or a '%'.
+  /// Opens a parsed place, or a directory whose name has a '?' or '%'.
   static absl::StatusOr<std::unique_ptr<FlashSale>> open(const BackendUrl& place,
                                                          const FlashSaleOptions& options = {});
-  /// For a keyspace or an order database of your own, and for tests with a clock that moves by hand.
-  /// No other process may have workers on them. Ignores create_if_missing and orders_dir.
+  /// Opens your own keyspace and order database, also for tests with a manual clock. No other
+  /// process may have workers on them. Ignores create_if_missing and orders_dir.
   static absl::StatusOr<std::unique_ptr<FlashSale>> open(std::unique_ptr<Backend> backend,
                                                          std::unique_ptr<OrderStore> orders,
                                                          const FlashSaleOptions& options = {});
-  /// Decides on all submitted purchases, and drops the completions that did not run. Stops the
-  /// workers. Orders that are queued then are stored after the next open().
+  /// For an order database of your own that keeps no vouchers (OrderStore::vouchers()).
+  static absl::StatusOr<std::unique_ptr<FlashSale>> open(std::unique_ptr<Backend> backend,
+                                                         std::unique_ptr<OrderStore> orders,
+                                                         std::unique_ptr<VoucherStore> vouchers,
+                                                         const FlashSaleOptions& options = {});
+  /// Decides all submitted purchases, drops completions that did not run, and stops the workers.
+  /// Queued orders are stored after the next open().
   ~FlashSale();
   FlashSale(const FlashSale&) = delete;
   FlashSale& operator=(const FlashSale&) = delete;
 
-  // ---- Selling: sale() has more ----
+  // ---- Selling (more in sale()) ----
 
-  /// Puts a voucher on sale, or changes it. Publishing the same terms again changes nothing.
+  /// Puts a voucher on sale, or changes it. Publishing equal terms again changes nothing.
   absl::Status publish(const Voucher& voucher, std::optional<std::int64_t> expected_version = {}) {
     return sale_->publish(voucher, expected_version);
   }
@@ -108,8 +114,8 @@ class FlashSale {
     return buys_->submit(std::move(request), std::move(completion));
   }
   /// Runs the completions of decided purchases on the calling thread, at most `budget` of them.
-  /// Returns how many ran. Does not block, except that without threads (workers = 0) it first
-  /// decides on all submitted purchases. Returns 0 at once while another call of it runs.
+  /// Returns how many ran. It does not block, but without threads (workers = 0) it first decides
+  /// all submitted purchases. Returns 0 at once while another call is running.
   std::size_t poll(std::size_t budget = std::numeric_limits<std::size_t>::max()) {
     return buys_->poll(budget);
   }
@@ -118,27 +124,27 @@ class FlashSale {
   absl::StatusOr<std::optional<VoucherSummary>> voucher(VoucherId voucher) {
     return sale_->summary(voucher);
   }
-  /// Returns that of every voucher, in ascending order of ids.
+  /// Returns the summary of every voucher, in ascending order of ids.
   absl::StatusOr<std::vector<VoucherSummary>> vouchers() { return sale_->summaries(); }
-  /// Returns where an order stands: queued, created or failed.
+  /// Returns the state of an order: queued, created or failed.
   absl::StatusOr<OrderState> status(OrderId order) { return sale_->status(order); }
-  /// Checks that nothing was oversold, doubled or lost, and names each order that does not fit.
+  /// Checks that nothing was oversold, doubled or lost. Names each contradicting order.
   absl::StatusOr<AuditReport> audit() { return sale_->audit(); }
-  /// Blocks until each submitted purchase is decided, and each accepted order is stored or a dead
-  /// letter. Calls `waiting` every few milliseconds, with the reason. Without running workers, stores
-  /// on the calling thread, and does not wait for a retry. kUnavailable: the workers made no progress
-  /// for 30 s, or the keyspace did not reply for 5 s; the message says why.
+  /// Blocks until every submitted purchase is decided, and every accepted order is stored or a dead
+  /// letter. Calls `waiting` with the reason every few milliseconds. Without running workers,
+  /// stores on the calling thread without waiting for retries. kUnavailable: the workers made no
+  /// progress for 30 s, or the keyspace did not reply for 5 s.
   absl::Status drain(absl::FunctionRef<void(const std::string& note)> waiting = wait_silently);
 
   // ---- Workers ----
 
-  /// Starts FlashSaleOptions::workers threads. They first take over the orders that workers of an
-  /// earlier process left. kFailedPrecondition: they run already.
+  /// Starts FlashSaleOptions::workers threads. They first claim the entries that an earlier process
+  /// left pending. kFailedPrecondition: they are running.
   absl::Status start_workers();
-  /// Waits until each has ended its batch.
+  /// Stops the workers after their current batches.
   void stop_workers();
   absl::StatusOr<Backlog> backlog();
-  /// Return how many orders were stored, and how many became dead letters, since open().
+  /// Returns how many orders were stored since open(). buried() counts the dead letters.
   [[nodiscard]] std::size_t stored() const;
   [[nodiscard]] std::size_t buried() const;
 
@@ -146,12 +152,13 @@ class FlashSale {
 
   [[nodiscard]] Sale& sale() { return *sale_; }
   [[nodiscard]] Backend& backend() { return *backend_; }
-  /// A session of the sale's own. Blocking commands belong on one from backend().open_client().
+  /// Returns the sale's own session. Use sessions from backend().open_client() for blocking
+  /// commands.
   [[nodiscard]] Client& client() { return *client_; }
   [[nodiscard]] OrderStore& orders() { return *orders_; }
   [[nodiscard]] const Clock& clock() const { return backend_->clock(); }
   [[nodiscard]] const SaleKeys& keys() const { return sale_->options().keys; }
-  /// Returns not OK once the keyspace cannot be used. A failed store works again after a new open().
+  /// Returns an error once the keyspace is unusable. A failed store works again after a new open().
   [[nodiscard]] absl::Status health() const { return backend_->health(); }
 
  private:
@@ -163,6 +170,7 @@ class FlashSale {
   absl::Status open_keyspace(const BackendUrl& place);
   absl::Status open_orders(const std::filesystem::path& dir);
   absl::Status open_sale(const std::filesystem::path& dir);
+  [[nodiscard]] SaleStores stores() const;
   absl::Status adopt_pending();
   [[nodiscard]] WorkerOptions worker_options(int number) const;
   [[nodiscard]] std::vector<std::shared_ptr<OrderWorkerThread>> running_workers() const;
@@ -173,13 +181,14 @@ class FlashSale {
   // Closed in the reverse order.
   std::optional<DirectoryLock> lock_;  // of orders_dir; a keyspace in a directory holds its own
   std::unique_ptr<OrderStore> orders_;
+  std::unique_ptr<VoucherStore> vouchers_;  // null: orders_ keeps them
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<Client> client_;
   std::unique_ptr<Sale> sale_;
   std::unique_ptr<BuyQueue> buys_;
-  std::mutex here_mutex_;                     // guards the next
+  std::mutex here_mutex_;                     // guards the next member
   std::unique_ptr<OrderWorker> worker_here_;  // of drain() without running workers
-  mutable std::mutex workers_mutex_;          // guards the next three
+  mutable std::mutex workers_mutex_;          // guards the next three members
   std::vector<std::shared_ptr<OrderWorkerThread>> workers_;
   std::size_t stored_ = 0;  // by workers that have ended
   std::size_t buried_ = 0;

@@ -38,13 +38,13 @@ Outcome outcome_of(AdmissionCode code) {
   return Outcome::kOverloaded;
 }
 
-/// Returns true if a rebuild may help against this result.
+/// Returns true if a rebuild may change this result.
 bool lacks_keyspace(AdmissionCode code) {
   return code == AdmissionCode::kUnknownVoucher || code == AdmissionCode::kStockMissing ||
          code == AdmissionCode::kRebuilding;
 }
 
-/// The result of a request for `order` that got an error.
+/// Returns the result of a request for `order` that got an error.
 BuyResult failure(const Reply& reply, OrderId order) {
   const absl::Status status = to_status(reply, "buying");
   BuyResult result{.detail = std::string(status.message())};
@@ -59,7 +59,7 @@ BuyResult failure(const Reply& reply, OrderId order) {
   return result;
 }
 
-/// The result of a request for which nothing was done.
+/// Returns the result of a request for which nothing was done.
 BuyResult failure(const absl::Status& status) {
   BuyResult result{.outcome = Outcome::kFailed, .detail = std::string(status.message())};
   if (is_closed(status)) {
@@ -70,7 +70,7 @@ BuyResult failure(const absl::Status& status) {
   return result;
 }
 
-/// Where the requests end that may be asked for together with the one at `begin`.
+/// Returns the end of the requests that can share a call with the one at `begin`.
 std::size_t end_of_call(std::span<const BuyRequest> requests, std::size_t begin) {
   const BuyRequest& first = requests[begin];
   const std::size_t end_max = std::min(requests.size(), begin + AdmissionRequests::kBuyersMax);
@@ -90,8 +90,8 @@ BuyResult result_of(const AdmissionAnswer& answer) {
 
 }  // namespace
 
-Sale::Sale(Backend& backend, OrderStore& orders, SaleOptions options)
-    : orders_(orders),
+Sale::Sale(Backend& backend, const SaleStores& stores, SaleOptions options)
+    : stores_(stores),
       options_(std::move(options)),
       client_(backend.open_client(options_.client)),
       requests_(*client_, options_.keys, options_.request_ttl_ms),
@@ -99,12 +99,12 @@ Sale::Sale(Backend& backend, OrderStore& orders, SaleOptions options)
                   ? std::make_unique<CustomAdmissionRequests>(
                         *client_, options_.keys, *options_.admission, options_.request_ttl_ms)
                   : nullptr),
-      reservations_(orders),
+      reservations_(stores.orders),
       ids_(backend, order_id_options(options_.keys, options_.id_block_size, options_.client),
            &reservations_),
       queued_(*client_, options_.keys),
-      owner_(orders, options_.keys, {.adopt = options_.adopt, .logger = options_.logger}),
-      vouchers_(*client_, orders, owner_, options_.keys,
+      owner_(stores, options_.keys, {.adopt = options_.adopt, .logger = options_.logger}),
+      vouchers_(*client_, stores, owner_, options_.keys,
                 {.buyers_converted_max = options_.buyers_converted_max,
                  .adopt = options_.adopt,
                  .draw_ids =
@@ -125,8 +125,8 @@ Sale::Sale(Backend& backend, OrderStore& orders, SaleOptions options)
         }
         return owner_.verify(connection);
       }) {
-  // A user's own script decides on one buyer. The engine decides faster than callers can join. A
-  // queue timeout is each request's own.
+  // A user's own script decides on one buyer. The embedded engine decides faster than callers can
+  // join. A queue timeout belongs to each single request.
   const bool may_join = !backend.capabilities().runs_native_scripts && custom_ == nullptr &&
                         options_.client.queue_timeout_ms == 0;
   if (options_.names_order_at_limit) recent_ = std::make_unique<RecentOrders>();
@@ -136,7 +136,7 @@ Sale::Sale(Backend& backend, OrderStore& orders, SaleOptions options)
   backend.add_connection_check(connection_check_.get());
 }
 
-absl::StatusOr<std::unique_ptr<Sale>> Sale::open(Backend& backend, OrderStore& orders,
+absl::StatusOr<std::unique_ptr<Sale>> Sale::open(Backend& backend, const SaleStores& stores,
                                                  SaleOptions options) {
   const IdOptions ids = order_id_options(options.keys, options.id_block_size, options.client);
   if (absl::Status checked = ids.check(); !checked.ok()) return checked;
@@ -150,7 +150,7 @@ absl::StatusOr<std::unique_ptr<Sale>> Sale::open(Backend& backend, OrderStore& o
     if (absl::Status checked = options.admission->check(); !checked.ok()) return checked;
   }
   backend.add_native_scripts(native_sale_scripts());
-  std::unique_ptr<Sale> sale(new Sale(backend, orders, std::move(options)));
+  std::unique_ptr<Sale> sale(new Sale(backend, stores, std::move(options)));
   const absl::Status verified = sale->owner_.verify(*sale->client_);
   if (!verified.ok()) return verified;
   if (sale->custom_ != nullptr) {
@@ -158,17 +158,17 @@ absl::StatusOr<std::unique_ptr<Sale>> Sale::open(Backend& backend, OrderStore& o
     if (!loaded.ok()) return loaded;
   }
   if (sale->options_.voucher_copies_max > 0) {
-    auto cache = VoucherCache::open(backend, orders, sale->options_.keys,
+    auto cache = VoucherCache::open(backend, stores.vouchers, sale->options_.keys,
                                     sale->options_.voucher_copies_max, sale->options_.client.wait);
     if (!cache.ok()) return cache.status();
     sale->voucher_cache_ = *std::move(cache);
   }
-  sale->server_run_.may_have_lost_writes(*sale->client_);  // notes which run it is
+  sale->server_run_.may_have_lost_writes(*sale->client_);  // remembers the present run
   const absl::Status recovered = sale->vouchers_.recover();
   if (!recovered.ok()) return recovered;
   const absl::Status prepared = sale->ids_.prepare();
   if (!prepared.ok()) return prepared;
-  // If there is no memory for it, the first search for a dead letter tries again.
+  // If memory is short, the first search for a dead letter tries once more.
   const absl::Status indexed = index_dead_letters(*sale->client_, sale->options_.keys);
   if (!indexed.ok() && !absl::IsUnavailable(indexed)) return indexed;
   return sale;
@@ -204,7 +204,7 @@ void Sale::name_order(VoucherId voucher, UserId user, BuyResult& result) {
   if (!is_at_limit) return;
   result.order = recent_->find(voucher, user);
   if (result.order != 0) return;
-  const auto stored = orders_.list({.user = user, .voucher = voucher});
+  const auto stored = stores_.orders.list({.user = user, .voucher = voucher});
   if (!stored.ok() || stored->empty()) return;
   result.order = stored->back().id;
   recent_->add(voucher, user, result.order);
@@ -261,8 +261,8 @@ std::vector<BuyResult> Sale::buy_all(std::span<const BuyRequest> requests) {
   return results;
 }
 
-/// Neighbours that want the same voucher share a request of the sale's own script. `begins` gets
-/// where each request begins among the buyers, and their number.
+/// Builds the calls. Neighbours that want the same voucher share a request of the sale's own
+/// script. `begins` gets the index of each call's first buyer, and the number of buyers.
 std::vector<Request> Sale::make_calls(std::span<const BuyRequest> requests,
                                       std::span<const AdmissionRequests::Buyer> buyers,
                                       std::vector<std::size_t>& begins) const {
@@ -298,8 +298,7 @@ BuyResult Sale::settle(const Reply& reply, const BuyRequest& request, OrderId or
                                                 : read_result(reply, order);
 }
 
-/// The keyspace lacks the voucher, or some of it: brings it back if there is such a voucher, and
-/// asks once more.
+/// Rebuilds a voucher that the keyspace lacks, wholly or in part, and repeats the request.
 BuyResult Sale::buy_after_rebuild(AdmissionCode lacks, const BuyRequest& request, OrderId order) {
   const BuyResult unknown{.outcome = Outcome::kUnknownVoucher};
   if (lacks == AdmissionCode::kUnknownVoucher) {
@@ -335,7 +334,7 @@ absl::StatusOr<std::optional<VoucherSummary>> Sale::summary(VoucherId voucher_id
 }
 
 absl::StatusOr<std::vector<VoucherSummary>> Sale::summaries() {
-  auto versions = orders_.all_applied();
+  auto versions = stores_.vouchers.all_applied();
   if (!versions.ok()) return versions.status();
   std::vector<VoucherSummary> summaries;
   for (VoucherVersion& version : *versions) {
@@ -363,9 +362,9 @@ std::string_view order_state_name(OrderState::Kind kind) {
 }
 
 absl::StatusOr<OrderState> Sale::status(OrderId order) {
-  // An order moves from the stream to the database or to the dead letters, and back from there to
-  // the stream. Looking at the places where it may end after looking at the stream misses none but
-  // one that was retried just then; so look twice.
+  // An order moves from the stream to the database or to the dead letters, and from there back to
+  // the stream. So the stream is read first, and then its destinations. That misses only an order
+  // that was retried in between: hence two looks.
   constexpr int kLooks = 2;
   for (int look = 0; look < kLooks; ++look) {
     auto settled = settled_state(order);
@@ -381,7 +380,7 @@ absl::StatusOr<OrderState> Sale::status(OrderId order) {
 }
 
 absl::StatusOr<std::optional<OrderState>> Sale::settled_state(OrderId order) {
-  const auto stored = orders_.find(order);
+  const auto stored = stores_.orders.find(order);
   if (!stored.ok()) return stored.status();
   if (stored->has_value()) return OrderState{.kind = OrderState::Kind::kCreated, .order = **stored};
   const auto letter = find_dead_letter(*client_, options_.keys, order);
@@ -391,7 +390,7 @@ absl::StatusOr<std::optional<OrderState>> Sale::settled_state(OrderId order) {
 }
 
 absl::StatusOr<std::vector<OrderState>> Sale::orders_of(UserId user) {
-  // The streams first: an order that moves to the database meanwhile is met there.
+  // The streams first: an order that moves to the database meanwhile is found there.
   auto unstored = read_unstored_orders(*client_, options_.keys, std::nullopt, user);
   if (!unstored.ok()) return unstored.status();
   std::vector<OrderState> states;
@@ -399,8 +398,9 @@ absl::StatusOr<std::vector<OrderState>> Sale::orders_of(UserId user) {
   const auto add = [&](OrderState::Kind kind, const Order& order) {
     if (met.insert(order.id).second) states.push_back({.kind = kind, .order = order});
   };
-  const absl::Status read = for_each_order(
-      orders_, {.user = user}, [&](const Order& order) { add(OrderState::Kind::kCreated, order); });
+  const absl::Status read = for_each_order(stores_.orders, {.user = user}, [&](const Order& order) {
+    add(OrderState::Kind::kCreated, order);
+  });
   if (!read.ok()) return read;
   auto& failed = unstored->dead;
   failed.insert(failed.end(), unstored->without_stock.begin(), unstored->without_stock.end());
@@ -413,7 +413,7 @@ absl::StatusOr<std::vector<OrderState>> Sale::orders_of(UserId user) {
     if (met.contains(order.id)) continue;
     const auto letter = find_dead_letter(*client_, options_.keys, order.id);
     if (!letter.ok()) return letter.status();
-    // One that is not there any more was retried while we looked.
+    // A letter that is gone was retried during this call.
     add(letter->has_value() ? OrderState::Kind::kFailed : OrderState::Kind::kQueued, order);
     if (letter->has_value()) states.back().reason = (*letter)->reason;
   }
@@ -421,7 +421,7 @@ absl::StatusOr<std::vector<OrderState>> Sale::orders_of(UserId user) {
 }
 
 absl::StatusOr<AuditReport> Sale::audit() {
-  return rushgate::audit(*client_, orders_, options_.keys);
+  return rushgate::audit(*client_, stores_, options_.keys);
 }
 
 absl::StatusOr<std::vector<DeadLetter>> Sale::dead_letters() {
@@ -434,7 +434,7 @@ absl::StatusOr<bool> Sale::retry_dead_letter(const std::string& id) {
   return *retried == Retry::kNeedsRestore ? restore(id) : *retried == Retry::kDone;
 }
 
-/// Retries a dead letter without stock. A voucher that is sold out need not be rebuilt for it.
+/// Retries a dead letter without stock. Skips the rebuild if the voucher is sold out.
 absl::StatusOr<bool> Sale::restore(const std::string& letter) {
   auto found = read_dead_letter(*client_, options_.keys, letter);
   if (!found.ok()) return found.status();

@@ -1,4 +1,4 @@
-// A flash sale: publish vouchers, buy, ask for orders. Works on every backend.
+// A flash sale: publishes vouchers, admits buyers, and reports orders. Works on every backend.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +24,12 @@
 #include "engine/sale/audit/audit.h"
 #include "engine/sale/ids/order_ids.h"
 #include "engine/sale/orders/dead_letters.h"
-#include "engine/sale/orders/order_store.h"
 #include "engine/sale/orders/queued_orders.h"
 #include "engine/sale/orders/recent_orders.h"
 #include "engine/sale/ownership/keyspace_owner.h"
 #include "engine/sale/ownership/server_run.h"
 #include "engine/sale/sale_keys.h"
+#include "engine/sale/sale_stores.h"
 #include "engine/sale/vouchers/voucher_book.h"
 #include "engine/sale/vouchers/voucher_cache.h"
 #include "engine/sale/vouchers/voucher_summary.h"
@@ -43,14 +43,14 @@ namespace rushgate {
 struct BuyRequest {
   VoucherId voucher = 0;
   UserId user = 0;
-  /// The idempotency key, if not empty. Once a request is accepted, the same user asking again for
-  /// the same voucher with the same key gets the same order, for SaleOptions::request_ttl_ms. A
-  /// request that was refused is decided on once more. With another user or voucher the key gets
-  /// kKeyReused, so it must be unique in the whole sale.
+  /// The idempotency key, if not empty. Within SaleOptions::request_ttl_ms, the same user, voucher
+  /// and key get the order that was accepted first. A request that was refused is decided from
+  /// scratch. With another user or voucher the key gets kKeyReused, so it must be unique in the
+  /// whole sale.
   std::string request_key = {};
 };
 
-/// Where an order stands.
+/// The state of an order.
 struct OrderState {
   enum class Kind : std::uint8_t {
     kUnknown,  // no such order was accepted
@@ -59,7 +59,7 @@ struct OrderState {
     kFailed,   // among the dead letters
   };
   Kind kind = Kind::kUnknown;
-  std::optional<Order> order = {};  // if created; from orders_of() always
+  std::optional<Order> order = {};  // set if created; from orders_of() always
   std::string reason = {};          // if failed
 };
 
@@ -74,18 +74,18 @@ struct SaleOptions {
   /// Adopts another system's data under the same keys: its order stream, and a voucher's stock and
   /// buyers when the voucher is first published (VoucherBookOptions::adopt).
   bool adopt = false;
-  /// Has voucher() cache versions: in the keyspace, and up to so many in this process. For pages that
-  /// are shown often, or a database that is slow. All processes that publish must have it too. 0: each
-  /// call asks the database.
+  /// Lets voucher() cache versions: in the keyspace, and up to this number in the process. For
+  /// pages that are shown often, or a slow database. All processes that publish must set it too. 0:
+  /// each call reads the database.
   std::size_t voucher_copies_max = 0;
-  /// Names an order that the user has in results of kLimitReached and kDayLimitReached. The newest
-  /// 65,536 orders of this process are remembered (1.5 MiB). For others a refusal looks into an index
-  /// of the database. Orders that are queued and not remembered are not named.
+  /// Names an order that the user has in results of kLimitReached and kDayLimitReached. The process
+  /// remembers its newest 65,536 orders (1.5 MiB). For others a refusal looks into an index of the
+  /// database. Queued orders that are not remembered are not named.
   bool names_order_at_limit = false;
   /// Decides in place of the sale's own admission script.
   std::optional<CustomAdmission> admission = {};
   /// Options of the sale's own client: the method of waiting, and the treatment of a full queue.
-  /// Its replies are RESP2's, and it subscribes to nothing.
+  /// The client uses RESP2 and subscribes to nothing.
   ClientOptions client = {};
   std::shared_ptr<spdlog::logger> logger = {};  // may be null
 };
@@ -93,65 +93,69 @@ struct SaleOptions {
 /// Thread-safe. Does not own its arguments, which must outlive it.
 class Sale {
  public:
-  /// Claims the keyspace for the database, rebuilds what it has lost, and finishes what an
-  /// interrupted process left. From then on each new connection of the backend is checked in the
-  /// same way before anything is admitted over it. kFailedPrecondition: the keyspace belongs to
-  /// another database or another system (KeyspaceOwner::verify()). kInvalidArgument: an option is
-  /// out of its range, or the custom admission script is no Lua; the message names it.
-  static absl::StatusOr<std::unique_ptr<Sale>> open(Backend& backend, OrderStore& orders,
+  /// Claims the keyspace for the database, rebuilds lost vouchers, and finishes interrupted work.
+  /// Later each new connection of the backend is checked in the same way before it admits anything.
+  ///
+  /// kFailedPrecondition: the keyspace belongs to another database or another system
+  /// (KeyspaceOwner::verify()). kInvalidArgument: an option is out of range, or the custom
+  /// admission script is not valid Lua; the message names it.
+  static absl::StatusOr<std::unique_ptr<Sale>> open(Backend& backend, const SaleStores& stores,
                                                     SaleOptions options = {});
 
-  /// VoucherBook::publish(), add_stock(), close(). publish() also returns kInvalidArgument if the
-  /// voucher has a limit that the custom admission script does not keep.
+  /// As VoucherBook::publish(), add_stock() and close(). publish() also returns kInvalidArgument if
+  /// the voucher has a limit that the custom admission script does not keep.
   absl::Status publish(const Voucher& voucher, std::optional<std::int64_t> expected_version = {});
   absl::Status add_stock(VoucherId voucher, std::int64_t delta) {
     return vouchers_.add_stock(voucher, delta);
   }
   absl::Status close(VoucherId voucher) { return vouchers_.close(voucher); }
-  /// Returns the version in force; nothing if the voucher was never on sale. With
-  /// SaleOptions::voucher_copies_max a version that another process replaced may be returned until its
-  /// message has come, and for little more than a minute if that process died before it was sent.
+  /// Returns the version in force; nothing if the voucher was never on sale.
+  ///
+  /// With SaleOptions::voucher_copies_max, may return a version that another process has replaced,
+  /// until that process's message arrives. If that process died before it sent the message: for
+  /// little more than a minute.
   absl::StatusOr<std::optional<VoucherVersion>> voucher(VoucherId voucher) {
-    return voucher_cache_ ? voucher_cache_->find(voucher) : orders_.applied(voucher);
+    return voucher_cache_ ? voucher_cache_->find(voucher) : stores_.vouchers.applied(voucher);
   }
 
   /// Returns the terms in force, the free stock and the number admitted; nothing if the voucher was
   /// never on sale. Reads the terms as voucher() does and, in one request, the keyspace.
   absl::StatusOr<std::optional<VoucherSummary>> summary(VoucherId voucher);
-  /// Returns that of every voucher, in ascending order of ids: one request for each.
+  /// Returns the summary of every voucher, in ascending order of ids. Sends one request per
+  /// voucher.
   absl::StatusOr<std::vector<VoucherSummary>> summaries();
 
   /// Decides on a purchase, atomically and as durably as the backend's writes.
   BuyResult buy(VoucherId voucher, UserId user, std::string_view request_key = {});
 
-  /// Several at once, in this order: one round trip, one group.
+  /// Decides on several purchases in this order: one round trip, one commit batch.
   std::vector<BuyResult> buy_all(std::span<const BuyRequest> requests);
 
-  /// Returns the state of an order; an accepted one is never unknown. Reads indexes, and
-  /// the entries of the order stream since the last call, except those appended by this
-  /// sale.
+  /// Returns the state of an order; an accepted one is never unknown. Reads indexes, and the order
+  /// stream's new entries since the last call, except those of this sale.
   absl::StatusOr<OrderState> status(OrderId order);
-  /// Every order of a user that was accepted: those created, then those queued, then those failed.
-  /// Reads the whole backlog (the order stream and the dead letters) in portions: not for every
-  /// page view while many orders are queued. OrderStore::list() gives the created ones alone.
+  /// Returns every accepted order of a user: created ones, then queued ones, then failed ones.
+  /// Reads the whole backlog (the order stream and the dead letters) in portions. So do not call it
+  /// for every page view while many orders are queued. OrderStore::list() returns the created ones
+  /// alone.
   absl::StatusOr<std::vector<OrderState>> orders_of(UserId user);
 
-  /// Audits the sale, and names its problems (audit/audit.h).
+  /// Audits the sale and names its problems (audit/audit.h).
   absl::StatusOr<AuditReport> audit();
 
   absl::StatusOr<std::vector<DeadLetter>> dead_letters();
-  /// Returns a dead letter to the order stream. Without stock, this needs a rebuild that finds free
-  /// stock. Returns false if the letter stays or does not exist.
+  /// Returns a dead letter to the order stream. A letter without stock first needs a rebuild that
+  /// finds free stock. Returns false if the letter stays or does not exist.
   absl::StatusOr<bool> retry_dead_letter(const std::string& id);
-  /// Gives a dead letter up, and keeps `why` with it. Its order stays admitted: the buyer's record
-  /// and the stock do not change. False if there is none of this id.
+  /// Discards a dead letter, and keeps `why` with it. The order stays admitted: the buyer's record
+  /// and the stock do not change. Returns false if no letter has this id.
   absl::StatusOr<bool> discard_dead_letter(const std::string& id, const std::string& why);
   absl::StatusOr<std::vector<DiscardedLetter>> discarded_letters();
 
   [[nodiscard]] const SaleOptions& options() const { return options_; }
 
  private:
-  Sale(Backend& backend, OrderStore& orders, SaleOptions options);
+  Sale(Backend& backend, const SaleStores& stores, SaleOptions options);
 
   Reply admit(VoucherId voucher, const AdmissionRequests::Buyer& buyer);
   std::vector<Request> make_calls(std::span<const BuyRequest> requests,
@@ -167,7 +171,7 @@ class Sale {
   void name_order(VoucherId voucher, UserId user, BuyResult& result);
   absl::StatusOr<VoucherSummary> summarize(VoucherVersion version);
 
-  OrderStore& orders_;
+  const SaleStores stores_;
   const SaleOptions options_;
   const std::unique_ptr<Client> client_;
   AdmissionRequests requests_;
@@ -184,8 +188,8 @@ class Sale {
   const OwnedConnectionCheck connection_check_;
 };
 
-/// The native implementations of the sale's scripts, which Sale::open() adds to its backend. For an
-/// engine that is only served to others.
+/// Returns the native implementations of the sale's scripts. Sale::open() adds them to its backend;
+/// call this for an engine that only serves other processes.
 std::vector<NamedScript> native_sale_scripts();
 
 }  // namespace rushgate

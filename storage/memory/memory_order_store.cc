@@ -4,21 +4,10 @@
 #include <iterator>
 #include <utility>
 
-#include "engine/base/random_name.h"
-
 namespace rushgate {
 namespace {
 
-using std::to_string;
 using State = VoucherVersion::State;
-
-bool is_live(OrderStatus status) { return status == OrderStatus::kCreated; }
-
-// A redelivered order is equal, even if its state has changed since.
-bool is_same_order(const Order& a, const Order& b) {
-  return a.id == b.id && a.user == b.user && a.voucher == b.voucher && a.limit == b.limit &&
-         a.entry == b.entry;
-}
 
 bool matches(const Order& order, const OrderFilter& filter) {
   return order.user == filter.user.value_or(order.user) &&
@@ -26,39 +15,17 @@ bool matches(const Order& order, const OrderFilter& filter) {
          order.status == filter.status.value_or(order.status) && order.id > filter.after;
 }
 
-OrderResult refused(std::string reason) { return {OrderResult::Kind::kRefused, std::move(reason)}; }
-
 template <class Map, class Key>
 auto value_or_default(const Map& map, const Key& key) {
   const auto found = map.find(key);
   return found == map.end() ? typename Map::mapped_type() : found->second;
 }
 
-const VoucherVersion* find_applied(const std::vector<VoucherVersion>& versions) {
-  const auto found =
-      std::find_if(versions.rbegin(), versions.rend(),
-                   [](const VoucherVersion& version) { return version.state == State::kApplied; });
-  return found == versions.rend() ? nullptr : &*found;
-}
-
-/// Returns the bound on live orders in write(); empty if no version counts.
-std::optional<std::int64_t> stock_bound(const std::vector<VoucherVersion>& versions) {
-  std::optional<std::int64_t> bound;
-  const auto raise_to = [&](std::int64_t stock) { bound = std::max(bound.value_or(stock), stock); };
-  if (const VoucherVersion* const applied = find_applied(versions)) {
-    raise_to(applied->voucher.stock);
-  }
-  for (const VoucherVersion& version : versions) {
-    if (version.state == State::kPending) raise_to(version.voucher.stock);
-  }
-  return bound;
-}
-
 }  // namespace
 
 // ---- Orders -----------------------------------------------------------------------------------
 
-MemoryOrderStore::MemoryOrderStore() : MemoryOrderStore(random_name()) {}
+MemoryOrderStore::MemoryOrderStore() : MemoryOrderStore(new_database_identity()) {}
 
 MemoryOrderStore::MemoryOrderStore(std::string identity) {
   state_.identity = std::move(identity);
@@ -72,41 +39,35 @@ absl::StatusOr<std::vector<OrderResult>> MemoryOrderStore::write(std::span<const
   state_.checkpoint = std::max(state_.checkpoint, fence.checkpoint);
   std::vector<OrderResult> results;
   results.reserve(orders.size());
-  for (const Order& order : orders) results.push_back(store(order));
+  for (const Order& order : orders) results.push_back(store(order, fence));
   return results;
 }
 
-OrderResult MemoryOrderStore::store(const Order& order) {
-  if (order.id <= 0) return refused("its id is not positive: " + to_string(order.id));
-  if (order.limit < 0) return refused("its limit is negative: " + to_string(order.limit));
-  if (const auto stored = orders_.find(order.id); stored != orders_.end()) {
-    const Order& other = stored->second;
-    if (is_same_order(other, order)) return {OrderResult::Kind::kAlreadyStored, {}};
-    return refused("id " + to_string(order.id) + " belongs to another order, of user " +
-                   to_string(other.user) + " and voucher " + to_string(other.voucher));
-  }
-  if (auto excess = find_excess(order)) return refused(*std::move(excess));
-  if (is_live(order.status)) {
-    const std::pair key(order.user, order.voucher);
-    if (order.limit != 0 && value_or_default(live_of_user_, key) >= order.limit) {
-      return refused("user " + to_string(order.user) + " has " + to_string(order.limit) +
-                     " live orders of voucher " + to_string(order.voucher) + " already, the limit");
-    }
-    ++live_of_user_[key];
+OrderResult MemoryOrderStore::store(const Order& order, const BatchFence& fence) {
+  OrderResult result = check_order(order, rivals_of(order, fence));
+  if (result.kind != OrderResult::Kind::kStored) return result;
+  if (is_live(order)) {
+    ++live_of_user_[std::pair(order.user, order.voucher)];
     ++live_of_voucher_[order.voucher];
   }
   orders_.emplace(order.id, order);
   of_user_[order.user].insert(order.id);
   of_voucher_[order.voucher].insert(order.id);
-  return {};
+  return result;
 }
 
-/// Returns why the order exceeds the voucher's stock; empty if it does not.
-std::optional<std::string> MemoryOrderStore::find_excess(const Order& order) const {
-  if (!is_live(order.status)) return std::nullopt;
-  const auto versions = vouchers_.find(order.voucher);
-  const auto stock = versions == vouchers_.end() ? std::nullopt : stock_bound(versions->second);
-  return voucher_excess(order.voucher, value_or_default(live_of_voucher_, order.voucher), stock);
+OrderRivals MemoryOrderStore::rivals_of(const Order& order, const BatchFence& fence) const {
+  OrderRivals rivals;
+  if (const auto same = orders_.find(order.id); same != orders_.end())
+    rivals.same_id = same->second;
+  rivals.live_of_user = value_or_default(live_of_user_, std::pair(order.user, order.voucher));
+  rivals.live_of_voucher = value_or_default(live_of_voucher_, order.voucher);
+  if (fence.stock) {
+    rivals.stock = fence.stock_of(order.voucher);
+  } else if (const auto own = vouchers_.find(order.voucher); own != vouchers_.end()) {
+    rivals.stock = stock_of(own->second);
+  }
+  return rivals;
 }
 
 absl::StatusOr<std::optional<Order>> MemoryOrderStore::find(OrderId id) {
@@ -175,12 +136,6 @@ absl::StatusOr<DatabaseState> MemoryOrderStore::fence() {
   return state_;
 }
 
-absl::Status MemoryOrderStore::record_checkpoint(std::int64_t checkpoint) {
-  const std::lock_guard lock(mutex_);
-  state_.checkpoint = std::max(state_.checkpoint, checkpoint);
-  return absl::OkStatus();
-}
-
 absl::StatusOr<std::int64_t> MemoryOrderStore::reserve_ids(std::int64_t day, std::int64_t above,
                                                            std::int64_t count) {
   const std::lock_guard lock(mutex_);
@@ -197,38 +152,26 @@ absl::StatusOr<std::int64_t> MemoryOrderStore::reserve_ids(std::int64_t day, std
 absl::Status MemoryOrderStore::record_pending(const VoucherVersion& version) {
   const std::lock_guard lock(mutex_);
   const auto found = vouchers_.find(version.voucher.id);
-  const auto highest =
-      found == vouchers_.end() ? 0 : static_cast<std::int64_t>(found->second.size());
-  if (version.version != highest + 1) {
-    return absl::FailedPreconditionError(
-        "version " + to_string(version.version) + " of voucher " + to_string(version.voucher.id) +
-        " cannot be recorded: its highest version is " + to_string(highest));
-  }
+  const std::size_t highest = found == vouchers_.end() ? 0 : found->second.size();
+  const absl::Status is_next = check_next_version(version, static_cast<std::int64_t>(highest));
+  if (!is_next.ok()) return is_next;
   vouchers_[version.voucher.id].push_back({version.voucher, version.version, State::kPending, {}});
   return absl::OkStatus();
 }
 
-absl::Status MemoryOrderStore::settle(VoucherId voucher, std::int64_t version, State state,
-                                      const std::string& reason) {
+absl::Status MemoryOrderStore::resolve(VoucherId voucher, std::int64_t version, State state,
+                                       const std::string& reason) {
   const std::lock_guard lock(mutex_);
-  const std::string name = "version " + to_string(version) + " of voucher " + to_string(voucher);
-  if (state == State::kPending) {
-    return absl::InvalidArgumentError(name + " cannot be settled as pending");
-  }
   const auto found = vouchers_.find(voucher);
-  if (found == vouchers_.end() || version < 1 ||
-      version > static_cast<std::int64_t>(found->second.size())) {
-    return absl::NotFoundError(name + " does not exist");
-  }
-  VoucherVersion& settled = found->second[static_cast<std::size_t>(version - 1)];
-  if (settled.state == state) return absl::OkStatus();
-  if (settled.state != State::kPending) {
-    return absl::FailedPreconditionError(
-        name + " has been " + (settled.state == State::kApplied ? "applied" : "refused") +
-        " already");
-  }
-  settled.state = state;
-  settled.reason = reason;
+  const bool exists = found != vouchers_.end() && version >= 1 &&
+                      version <= static_cast<std::int64_t>(found->second.size());
+  VoucherVersion* const recorded =
+      exists ? &found->second[static_cast<std::size_t>(version - 1)] : nullptr;
+  const absl::Status checked = check_resolution(
+      voucher, version, exists ? std::optional(recorded->state) : std::nullopt, state);
+  if (!checked.ok() || recorded->state == state) return checked;
+  recorded->state = state;
+  recorded->reason = reason;
   return absl::OkStatus();
 }
 
@@ -237,39 +180,13 @@ absl::StatusOr<std::vector<VoucherVersion>> MemoryOrderStore::versions(VoucherId
   return value_or_default(vouchers_, voucher);
 }
 
-absl::StatusOr<std::vector<VoucherVersion>> MemoryOrderStore::pending() {
+absl::StatusOr<std::vector<VoucherVersion>> MemoryOrderStore::all_versions() {
   const std::lock_guard lock(mutex_);
-  std::vector<VoucherVersion> result;
+  std::vector<VoucherVersion> all;
   for (const auto& [voucher, versions] : vouchers_) {
-    std::copy_if(versions.begin(), versions.end(), std::back_inserter(result),
-                 [](const VoucherVersion& version) { return version.state == State::kPending; });
+    all.insert(all.end(), versions.begin(), versions.end());
   }
-  return result;
-}
-
-absl::StatusOr<std::optional<VoucherVersion>> MemoryOrderStore::latest(VoucherId voucher) {
-  const std::lock_guard lock(mutex_);
-  const auto found = vouchers_.find(voucher);
-  if (found == vouchers_.end()) return std::nullopt;
-  return found->second.back();
-}
-
-absl::StatusOr<std::optional<VoucherVersion>> MemoryOrderStore::applied(VoucherId voucher) {
-  const std::lock_guard lock(mutex_);
-  const auto found = vouchers_.find(voucher);
-  if (found == vouchers_.end()) return std::nullopt;
-  const VoucherVersion* const version = find_applied(found->second);
-  if (version == nullptr) return std::nullopt;
-  return *version;
-}
-
-absl::StatusOr<std::vector<VoucherVersion>> MemoryOrderStore::all_applied() {
-  const std::lock_guard lock(mutex_);
-  std::vector<VoucherVersion> result;
-  for (const auto& [voucher, versions] : vouchers_) {
-    if (const VoucherVersion* const version = find_applied(versions)) result.push_back(*version);
-  }
-  return result;
+  return all;
 }
 
 }  // namespace rushgate

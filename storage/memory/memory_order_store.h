@@ -1,4 +1,4 @@
-// An order store in memory, for tests and for sales that need not outlive their process.
+// Orders and vouchers in memory, for tests and for sales that need not outlive their process.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "engine/sale/orders/order_store.h"
+#include "engine/sale/vouchers/voucher_store.h"
 
 namespace rushgate {
 
-/// Thread-safe. Fulfils order_store.h, except its promises about disks.
-class MemoryOrderStore final : public OrderStore {
+/// Thread-safe. Fulfils both ports, except their promises about disks.
+class MemoryOrderStore final : public OrderStore, public VoucherStore {
  public:
   MemoryOrderStore();
   /// Creates a store with this identity, for a keyspace that outlives it. Must not be empty.
@@ -32,28 +33,24 @@ class MemoryOrderStore final : public OrderStore {
   absl::StatusOr<OrderId> greatest_id(OrderId below) override;
   absl::StatusOr<std::int64_t> count_live(VoucherId voucher) override;
   absl::StatusOr<std::vector<VoucherId>> vouchers_with_orders() override;
-  absl::Status check_integrity() override { return absl::OkStatus(); }
+  VoucherStore* vouchers() override { return this; }
 
   absl::StatusOr<DatabaseState> state() override;
   absl::StatusOr<DatabaseState> fence() override;
-  absl::Status record_checkpoint(std::int64_t checkpoint) override;
   absl::StatusOr<std::int64_t> reserve_ids(std::int64_t day, std::int64_t above,
                                            std::int64_t count) override;
 
   absl::Status record_pending(const VoucherVersion& version) override;
-  absl::Status settle(VoucherId voucher, std::int64_t version, VoucherVersion::State state,
-                      const std::string& reason) override;
+  absl::Status resolve(VoucherId voucher, std::int64_t version, VoucherVersion::State state,
+                       const std::string& reason) override;
   absl::StatusOr<std::vector<VoucherVersion>> versions(VoucherId voucher) override;
-  absl::StatusOr<std::vector<VoucherVersion>> pending() override;
-  absl::StatusOr<std::optional<VoucherVersion>> latest(VoucherId voucher) override;
-  absl::StatusOr<std::optional<VoucherVersion>> applied(VoucherId voucher) override;
-  absl::StatusOr<std::vector<VoucherVersion>> all_applied() override;
+  absl::StatusOr<std::vector<VoucherVersion>> all_versions() override;
 
  private:
   using Ids = absl::btree_set<OrderId>;
 
-  OrderResult store(const Order& order);
-  [[nodiscard]] std::optional<std::string> find_excess(const Order& order) const;
+  OrderResult store(const Order& order, const BatchFence& fence);
+  [[nodiscard]] OrderRivals rivals_of(const Order& order, const BatchFence& fence) const;
 
   std::mutex mutex_;  // guards the members below
   DatabaseState state_;

@@ -23,8 +23,7 @@ constexpr char kOnce[] = "status = 1 AND user_limit = 1";
 constexpr char kOther[] = "NOT (status = 1 AND user_limit = 1)";
 
 constexpr char kLive[] = "status = 1";
-constexpr bool is_live(OrderStatus status) { return status == OrderStatus::kCreated; }
-bool is_under_limit_1(const Order& order) { return is_live(order.status) && order.limit == 1; }
+bool is_under_limit_1(const Order& order) { return is_live(order) && order.limit == 1; }
 
 // SQLite's integers are signed: parts of stream ids above 2^63 become negative ones.
 std::int64_t to_signed(std::uint64_t value) { return std::bit_cast<std::int64_t>(value); }
@@ -45,12 +44,6 @@ std::optional<Order> find_order(SQLite::Statement& find, OrderId id) {
   Query query(find, id);
   if (!query.next()) return std::nullopt;
   return read_order(query);
-}
-
-// A redelivered order is equal, even if its state has changed since.
-bool is_same_order(const Order& a, const Order& b) {
-  return a.id == b.id && a.user == b.user && a.voucher == b.voucher && a.limit == b.limit &&
-         a.entry == b.entry;
 }
 
 // ---- Lists ------------------------------------------------------------------------------------
@@ -81,10 +74,6 @@ unsigned conditions_of(const OrderFilter& filter) {
   return (filter.user ? kByUser : 0) | (filter.voucher ? kByVoucher : 0) |
          (filter.status ? kByStatus : 0);
 }
-
-// ---- Results ----------------------------------------------------------------------------------
-
-OrderResult refused(std::string reason) { return {OrderResult::Kind::kRefused, std::move(reason)}; }
 
 }  // namespace
 
@@ -166,24 +155,26 @@ OrderWriter::OrderWriter(const SQLite::Database& database)
                        "WHERE user_id = ?1 AND voucher_id = ?2 AND ",
                        kOnce, ")")) {}
 
-std::vector<OrderResult> OrderWriter::store_all(std::span<const Order> orders) {
+std::vector<OrderResult> OrderWriter::store_all(std::span<const Order> orders,
+                                                const BatchFence& fence) {
   has_other_orders_ = Query(find_any_other_).next();
   std::vector<OrderResult> results;
   results.reserve(orders.size());
   rooms_.clear();
-  for (const Order& order : orders) results.push_back(store(order));
+  for (const Order& order : orders) results.push_back(store(order, fence));
   write_rooms();
   return results;
 }
 
-OrderResult OrderWriter::store(const Order& order) {
-  if (order.id <= 0) return refused(absl::StrCat("its id is not positive: ", order.id));
-  if (order.limit < 0) return refused(absl::StrCat("its limit is negative: ", order.limit));
-  Room& room = room_of(order.voucher);
-  const bool is_counted = is_live(order.status);
+OrderResult OrderWriter::store(const Order& order, const BatchFence& fence) {
+  Room& room = room_of(order.voucher, fence);
+  const bool is_sound = order.id > 0 && order.limit >= 0;
+  const bool is_counted = is_live(order);
   const bool has_room = !is_counted || (room.stock && room.live < *room.stock);
   // The usual case comes first; obstacles are examined later.
-  if (!has_room || has_reached_limit(order) || !insert(order)) return explain(order, room);
+  if (!is_sound || !has_room || has_reached_limit(order) || !insert(order)) {
+    return explain(order, room);
+  }
   if (is_counted) {
     ++room.live;
     room.changed = true;
@@ -191,13 +182,17 @@ OrderResult OrderWriter::store(const Order& order) {
   return {};
 }
 
-OrderWriter::Room& OrderWriter::room_of(VoucherId voucher) {
+OrderWriter::Room& OrderWriter::room_of(VoucherId voucher, const BatchFence& fence) {
   const auto [found, is_new] = rooms_.try_emplace(voucher);
   if (is_new) {
     Query query(read_room_, voucher);
     query.next();
     found->second.live = query.integer(0);
-    if (!query.is_null(1)) found->second.stock = query.integer(1);
+    if (fence.stock) {
+      found->second.stock = fence.stock_of(voucher);
+    } else if (!query.is_null(1)) {
+      found->second.stock = query.integer(1);
+    }
   }
   return found->second;
 }
@@ -211,7 +206,7 @@ void OrderWriter::write_rooms() {
 // With limit 1, the unique index checks the other orders under limit 1, which saves a search. If no
 // sale had another limit, no search is needed.
 bool OrderWriter::has_reached_limit(const Order& order) {
-  if (!is_live(order.status) || order.limit == 0) return false;
+  if (!is_live(order) || order.limit == 0) return false;
   if (order.limit == 1 && !has_other_orders_) return false;
   if (order.limit == 1) return Query(find_other_, order.user, order.voucher).next();
   Query query(count_live_, order.user, order.voucher, order.limit);
@@ -229,18 +224,13 @@ bool OrderWriter::insert(const Order& order) {
   return true;
 }
 
-/// Returns why an order was not inserted.
+/// Returns why an order was not inserted: with space left and no other order under its id, its user
+/// has reached the limit.
 OrderResult OrderWriter::explain(const Order& order, const Room& room) {
-  const std::optional<Order> stored = find_order(find_, order.id);
-  if (!stored) {
-    auto excess = voucher_excess(order.voucher, room.live, room.stock);
-    if (excess && is_live(order.status)) return refused(*std::move(excess));
-    return refused(absl::StrCat("user ", order.user, " has ", order.limit,
-                                " live orders of voucher ", order.voucher, " already, the limit"));
-  }
-  if (is_same_order(*stored, order)) return {OrderResult::Kind::kAlreadyStored, {}};
-  return refused(absl::StrCat("id ", order.id, " belongs to another order, of user ", stored->user,
-                              " and voucher ", stored->voucher));
+  return check_order(order, {.same_id = find_order(find_, order.id),
+                             .live_of_user = order.limit,
+                             .live_of_voucher = room.live,
+                             .stock = room.stock});
 }
 
 }  // namespace rushgate

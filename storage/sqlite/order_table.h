@@ -44,8 +44,9 @@ class OrderWriter {
  public:
   explicit OrderWriter(const SQLite::Database& database);
 
-  /// Must run in a transaction. Returns one result per order.
-  std::vector<OrderResult> store_all(std::span<const Order> orders);
+  /// Must run in a transaction. Returns one result per order. Reads the vouchers' stock unless the
+  /// fence has it.
+  std::vector<OrderResult> store_all(std::span<const Order> orders, const BatchFence& fence);
 
  private:
   /// The space left for orders of one voucher, in this batch.
@@ -55,8 +56,8 @@ class OrderWriter {
     bool changed = false;
   };
 
-  OrderResult store(const Order& order);
-  Room& room_of(VoucherId voucher);
+  OrderResult store(const Order& order, const BatchFence& fence);
+  Room& room_of(VoucherId voucher, const BatchFence& fence);
   void write_rooms();
   bool has_reached_limit(const Order& order);
   bool insert(const Order& order);  // false if a unique index forbids it

@@ -157,7 +157,7 @@ absl::StatusOr<std::vector<OrderResult>> SqliteOrderStore::write(std::span<const
     const std::int64_t epoch = writer.state.epoch();
     if (fence.epoch != epoch) return stale_batch(fence, epoch);
     writer.state.raise_checkpoint(fence.checkpoint);
-    return writer.orders.store_all(orders);
+    return writer.orders.store_all(orders, fence);
   });
 }
 
@@ -217,15 +217,19 @@ absl::Status SqliteOrderStore::record_pending(const VoucherVersion& version) {
                       [&](Writer& writer) { return writer.vouchers.record_pending(version); });
 }
 
-absl::Status SqliteOrderStore::settle(VoucherId voucher, std::int64_t version,
-                                      VoucherVersion::State state, const std::string& reason) {
-  return impl_->write("settling a voucher in", [&](Writer& writer) {
-    return writer.vouchers.settle(voucher, version, state, reason);
+absl::Status SqliteOrderStore::resolve(VoucherId voucher, std::int64_t version,
+                                       VoucherVersion::State state, const std::string& reason) {
+  return impl_->write("resolving a voucher's version in", [&](Writer& writer) {
+    return writer.vouchers.resolve(voucher, version, state, reason);
   });
 }
 
 absl::StatusOr<std::vector<VoucherVersion>> SqliteOrderStore::versions(VoucherId voucher) {
   return impl_->read([&](Reader& reader) { return reader.vouchers.versions(voucher); });
+}
+
+absl::StatusOr<std::vector<VoucherVersion>> SqliteOrderStore::all_versions() {
+  return impl_->read([](Reader& reader) { return reader.vouchers.all_versions(); });
 }
 
 absl::StatusOr<std::vector<VoucherVersion>> SqliteOrderStore::pending() {

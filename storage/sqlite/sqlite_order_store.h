@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "engine/sale/orders/order_store.h"
+#include "engine/sale/vouchers/voucher_store.h"
 
 namespace spdlog {
 class logger;
@@ -37,12 +38,12 @@ struct SqliteOrderStoreOptions {
 ///
 /// Errors: kUnavailable: busy, disk full, I/O error, out of memory; a retry may succeed. kDataLoss:
 /// damaged data, or not a database. kInvalidArgument: a constraint forbids the change.
-/// kFailedPrecondition: a write to a read-only store, or as in order_store.h. kInternal: other
+/// kFailedPrecondition: a write to a read-only store, or as in voucher_store.h. kInternal: other
 /// errors of SQLite. The message has the file and SQLite's message.
 ///
 /// Exceeding the file size limit (RLIMIT_FSIZE, `ulimit -f`) is an I/O error: SIGXFSZ is blocked on
 /// the calling thread.
-class SqliteOrderStore final : public OrderStore {
+class SqliteOrderStore final : public OrderStore, public VoucherStore {
  public:
   /// Opens a database. Creates or migrates it first if needed, atomically.
   ///
@@ -61,6 +62,7 @@ class SqliteOrderStore final : public OrderStore {
   absl::StatusOr<std::int64_t> count_live(VoucherId voucher) override;
   absl::StatusOr<std::vector<VoucherId>> vouchers_with_orders() override;
   absl::Status check_integrity() override;
+  VoucherStore* vouchers() override { return this; }
 
   absl::StatusOr<DatabaseState> state() override;
   absl::StatusOr<DatabaseState> fence() override;
@@ -69,9 +71,10 @@ class SqliteOrderStore final : public OrderStore {
                                            std::int64_t count) override;
 
   absl::Status record_pending(const VoucherVersion& version) override;
-  absl::Status settle(VoucherId voucher, std::int64_t version, VoucherVersion::State state,
-                      const std::string& reason) override;
+  absl::Status resolve(VoucherId voucher, std::int64_t version, VoucherVersion::State state,
+                       const std::string& reason) override;
   absl::StatusOr<std::vector<VoucherVersion>> versions(VoucherId voucher) override;
+  absl::StatusOr<std::vector<VoucherVersion>> all_versions() override;
   absl::StatusOr<std::vector<VoucherVersion>> pending() override;
   absl::StatusOr<std::optional<VoucherVersion>> latest(VoucherId voucher) override;
   absl::StatusOr<std::optional<VoucherVersion>> applied(VoucherId voucher) override;

@@ -45,6 +45,7 @@ std::optional<VoucherVersion> read_first(Query query) {
 
 VoucherReader::VoucherReader(const SQLite::Database& database)
     : versions_(database, absl::StrCat(kSelect, " WHERE voucher_id = ?1 ORDER BY version")),
+      all_versions_(database, absl::StrCat(kSelect, " ORDER BY voucher_id, version")),
       pending_(database, absl::StrCat(kSelect, " WHERE state = 0 ORDER BY voucher_id, version")),
       latest_(database, absl::StrCat(kSelect, " WHERE voucher_id = ?1", kHighestFirst)),
       applied_(database,
@@ -58,6 +59,7 @@ VoucherReader::VoucherReader(const SQLite::Database& database)
 std::vector<VoucherVersion> VoucherReader::versions(VoucherId voucher) {
   return read_all(Query(versions_, voucher));
 }
+std::vector<VoucherVersion> VoucherReader::all_versions() { return read_all(Query(all_versions_)); }
 std::vector<VoucherVersion> VoucherReader::pending() { return read_all(Query(pending_)); }
 std::optional<VoucherVersion> VoucherReader::latest(VoucherId voucher) {
   return read_first(Query(latest_, voucher));
@@ -76,19 +78,16 @@ VoucherWriter::VoucherWriter(const SQLite::Database& database)
               "begin_ms, end_ms, price_cents, limit_total, limit_per_user, limit_per_user_day, "
               "utc_offset_minutes) VALUES (?1, ?2, 0, '', ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"),
       state_(database, "SELECT state FROM voucher_versions WHERE voucher_id = ?1 AND version = ?2"),
-      settle_(database,
-              "UPDATE voucher_versions SET state = ?3, reason = ?4 "
-              "WHERE voucher_id = ?1 AND version = ?2") {}
+      resolve_(database,
+               "UPDATE voucher_versions SET state = ?3, reason = ?4 "
+               "WHERE voucher_id = ?1 AND version = ?2") {}
 
 absl::Status VoucherWriter::record_pending(const VoucherVersion& version) {
   const Voucher& voucher = version.voucher;
   Query highest(highest_, voucher.id);
   highest.next();
-  if (version.version != highest.integer(0) + 1) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("version ", version.version, " of voucher ", voucher.id,
-                     " cannot be recorded: its highest version is ", highest.integer(0)));
-  }
+  const absl::Status is_next = check_next_version(version, highest.integer(0));
+  if (!is_next.ok()) return is_next;
   Query(insert_, voucher.id, version.version, voucher.title, voucher.stock, voucher.begin_ms,
         voucher.end_ms, voucher.price_cents, voucher.limits.total, voucher.limits.per_user,
         voucher.limits.per_user_day, voucher.limits.utc_offset_minutes)
@@ -96,22 +95,15 @@ absl::Status VoucherWriter::record_pending(const VoucherVersion& version) {
   return absl::OkStatus();
 }
 
-absl::Status VoucherWriter::settle(VoucherId voucher, std::int64_t version,
-                                   VoucherVersion::State state, const std::string& reason) {
-  using State = VoucherVersion::State;
-  const std::string name = absl::StrCat("version ", version, " of voucher ", voucher);
-  if (state == State::kPending) {
-    return absl::InvalidArgumentError(absl::StrCat(name, " cannot be settled as pending"));
+absl::Status VoucherWriter::resolve(VoucherId voucher, std::int64_t version,
+                                    VoucherVersion::State state, const std::string& reason) {
+  std::optional<VoucherVersion::State> current;
+  if (Query row(state_, voucher, version); row.next()) {
+    current = static_cast<VoucherVersion::State>(row.integer(0));
   }
-  Query current(state_, voucher, version);
-  if (!current.next()) return absl::NotFoundError(absl::StrCat(name, " does not exist"));
-  const auto before = static_cast<State>(current.integer(0));
-  if (before == state) return absl::OkStatus();
-  if (before != State::kPending) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        name, " has been ", before == State::kApplied ? "applied" : "refused", " already"));
-  }
-  Query(settle_, voucher, version, static_cast<std::int64_t>(state), reason).next();
+  const absl::Status checked = check_resolution(voucher, version, current, state);
+  if (!checked.ok() || current == state) return checked;
+  Query(resolve_, voucher, version, static_cast<std::int64_t>(state), reason).next();
   return absl::OkStatus();
 }
 

@@ -10,7 +10,7 @@
 #include <SQLiteCpp/Statement.h>
 
 #include "absl/status/status.h"
-#include "engine/sale/vouchers/voucher.h"
+#include "engine/sale/vouchers/voucher_store.h"
 
 namespace rushgate {
 
@@ -22,6 +22,7 @@ class VoucherReader {
   explicit VoucherReader(const SQLite::Database& database);
 
   std::vector<VoucherVersion> versions(VoucherId voucher);
+  std::vector<VoucherVersion> all_versions();
   std::vector<VoucherVersion> pending();
   std::optional<VoucherVersion> latest(VoucherId voucher);
   std::optional<VoucherVersion> applied(VoucherId voucher);
@@ -29,6 +30,7 @@ class VoucherReader {
 
  private:
   SQLite::Statement versions_;
+  SQLite::Statement all_versions_;
   SQLite::Statement pending_;
   SQLite::Statement latest_;
   SQLite::Statement applied_;
@@ -39,16 +41,16 @@ class VoucherWriter {
  public:
   explicit VoucherWriter(const SQLite::Database& database);
 
-  // Must run in a transaction. Errors are those of order_store.h.
+  // Must run in a transaction. Errors are those of voucher_store.h.
   absl::Status record_pending(const VoucherVersion& version);
-  absl::Status settle(VoucherId voucher, std::int64_t version, VoucherVersion::State state,
-                      const std::string& reason);
+  absl::Status resolve(VoucherId voucher, std::int64_t version, VoucherVersion::State state,
+                       const std::string& reason);
 
  private:
   SQLite::Statement highest_;
   SQLite::Statement insert_;
   SQLite::Statement state_;
-  SQLite::Statement settle_;
+  SQLite::Statement resolve_;
 };
 
 }  // namespace rushgate

@@ -1,4 +1,4 @@
-// What a sale was asked for and what it said, over all lives of its processes.
+// The requests of a sale and their results, across all processes of one test.
 #pragma once
 
 #include <cstddef>
@@ -12,53 +12,54 @@
 
 #include "engine/client/backend.h"
 #include "engine/sale/sale.h"
-#include "storage/sqlite/sqlite_order_store.h"
 #include "tests/recovery/recovery_fixture.h"
+#include "tests/recovery/sale_files.h"
 #include "tests/recovery/sale_process.h"
 
 namespace rushgate {
 
-/// A plan, the directory of its sale, and the rows that processes said were accepted.
+/// A plan, the directory of its sale, and the rows that processes reported as accepted.
 class AskedSale {
  public:
-  explicit AskedSale(std::uint64_t seed) : seed_(seed), plan_(SalePlan::make(seed)) {}
+  explicit AskedSale(std::uint64_t seed, bool has_own_orders = false)
+      : seed_(seed), has_own_orders_(has_own_orders), plan_(SalePlan::make(seed)) {}
 
   [[nodiscard]] std::uint64_t seed() const { return seed_; }
   [[nodiscard]] const std::filesystem::path& directory() const { return directory_.path(); }
 
-  /// Adds what a process said. The last one of them is a process that asked for every row.
+  /// Adds the rows that one process reported. The last process must have requested every row.
   void note(const std::vector<AcceptedRow>& accepted) {
     for (const AcceptedRow& one : accepted) said_[one.row].insert(one.order);
     last_ = accepted;
   }
 
-  /// Nothing is lost, doubled or oversold. The processes must have ended.
+  /// Expects that nothing is lost, doubled or oversold. The processes must have ended.
   void check(Backend& keyspace) {
-    auto orders = SqliteOrderStore::open(directory() / "orders.db");
-    ASSERT_TRUE(orders.ok()) << orders.status();
-    const auto report = audit(keyspace, **orders);
+    const auto files = SaleFiles::open(directory(), has_own_orders_);
+    ASSERT_TRUE(files.ok()) << files.status();
+    const auto report = audit(keyspace, files->stores());
     ASSERT_EQ(report.vouchers.size(), plan_.vouchers.size());
     for (const VoucherAudit& voucher : report.vouchers) {
       EXPECT_EQ(voucher.created, voucher.admitted);
       EXPECT_EQ(voucher.free + voucher.created, voucher.published);
       EXPECT_EQ(voucher.queued + voucher.dead + voucher.given_back, 0);
     }
-    const std::map<OrderId, Order> stored = stored_orders(**orders);
+    const std::map<OrderId, Order> stored = stored_orders(*files->orders);
     for (const Voucher& voucher : plan_.vouchers) {
       EXPECT_EQ(static_cast<std::int64_t>(count(stored, voucher)), plan_.orders_expected(voucher));
     }
     check_rows(stored);
   }
 
-  /// The same for a keyspace that may have lost what it acknowledged: nothing is oversold, and there
-  /// are no fewer orders than are wanted. Returns how many orders were said to be accepted and are
-  /// no rows.
+  /// Checks a keyspace that may have lost acknowledged writes: nothing is oversold, and there are
+  /// as many orders as the plan expects. Returns how many orders were reported as accepted but have
+  /// no row.
   std::size_t check_after_losses(Backend& keyspace) {
-    auto orders = SqliteOrderStore::open(directory() / "orders.db");
-    EXPECT_TRUE(orders.ok()) << orders.status();
-    if (!orders.ok()) return 0;
-    audit(keyspace, **orders);
-    const std::map<OrderId, Order> stored = stored_orders(**orders);
+    const auto files = SaleFiles::open(directory(), has_own_orders_);
+    EXPECT_TRUE(files.ok()) << files.status();
+    if (!files.ok()) return 0;
+    audit(keyspace, files->stores());
+    const std::map<OrderId, Order> stored = stored_orders(*files->orders);
     for (const Voucher& voucher : plan_.vouchers) {
       const auto sold = static_cast<std::int64_t>(count(stored, voucher));
       EXPECT_GE(sold, plan_.orders_expected(voucher));
@@ -75,8 +76,8 @@ class AskedSale {
   }
 
  private:
-  static AuditReport audit(Backend& keyspace, OrderStore& orders) {
-    const auto sale = Sale::open(keyspace, orders);
+  static AuditReport audit(Backend& keyspace, const SaleStores& stores) {
+    const auto sale = Sale::open(keyspace, stores);
     EXPECT_TRUE(sale.ok()) << sale.status();
     if (!sale.ok()) return {};
     const auto report = (*sale)->audit();
@@ -86,7 +87,7 @@ class AskedSale {
     return *report;
   }
 
-  /// No user has more than the limit.
+  /// Returns the stored orders. Expects that no user exceeds the limit.
   std::map<OrderId, Order> stored_orders(OrderStore& orders) {
     std::map<OrderId, Order> stored;
     for (const Voucher& voucher : plan_.vouchers) {
@@ -109,7 +110,7 @@ class AskedSale {
     return count;
   }
 
-  /// Every row that was ever accepted is one order, and there are no others.
+  /// Expects exactly one order for every row that was ever accepted, and no other orders.
   void check_rows(const std::map<OrderId, Order>& stored) {
     std::set<OrderId> of_rows;
     for (const auto& [row, ids] : said_) {
@@ -126,10 +127,11 @@ class AskedSale {
   }
 
   const std::uint64_t seed_;
+  const bool has_own_orders_;
   const SalePlan plan_;
   const RecoveryDirectory directory_;
   std::map<std::int64_t, std::set<OrderId>> said_;  // by row
-  std::vector<AcceptedRow> last_;                   // what the last process said
+  std::vector<AcceptedRow> last_;                   // the report of the last process
 };
 
 }  // namespace rushgate

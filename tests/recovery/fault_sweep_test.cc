@@ -1,5 +1,4 @@
-// One scripted sale, run again and again with one more call failing each time, until none is left
-// to fail.
+// One scripted sale, repeated with a later call failing each time, until no call is left to fail.
 #include <functional>
 #include <map>
 #include <memory>
@@ -11,12 +10,12 @@
 
 #include <gtest/gtest.h>
 
+#include "adapters/testing/faulty_order_store.h"
 #include "adapters/testing/faulty_store.h"
 #include "storage/memory/memory_order_store.h"
 #include "storage/memory/memory_store.h"
 #include "storage/rocksdb/rocksdb_store.h"
 #include "storage/sqlite/sqlite_order_store.h"
-#include "tests/faults/faulty_order_store.h"
 #include "tests/faults/faulty_sqlite_vfs.h"
 #include "tests/recovery/recovery_fixture.h"
 
@@ -27,16 +26,16 @@ using faults::FaultyOrderStore;
 using faults::FaultySqliteVfs;
 using faults::FaultyStore;
 
-constexpr int kCallsMax = 5'000;  // a sweep that has not come to its end by then never will
+constexpr int kCallsMax = 5'000;  // the bound of a sweep, which would otherwise never end
 constexpr UserId kPoisonedUser = 2;
 
-// What stands in the end, whatever failed on the way.
+// The expected end state, whichever call fails.
 constexpr std::int64_t kFirstStock = 4;
-constexpr std::int64_t kStock = 6;  // of voucher 1, after its change; eight users want it
+constexpr std::int64_t kStock = 6;  // of voucher 1 after its change; eight users want it
 constexpr std::int64_t kUsers = 8;
-constexpr std::int64_t kOrders = kStock + 2 * kUsers;  // voucher 2: two for everybody
+constexpr std::int64_t kOrders = kStock + 2 * kUsers;  // voucher 2: two for each user
 
-/// The script, its two stores, and what buyers were told.
+/// The script, its two stores, and the results that buyers got.
 class SweptSale {
  public:
   explicit SweptSale(OrderStore& database) : orders_(database) {
@@ -47,7 +46,7 @@ class SweptSale {
 
   FaultyOrderStore& orders() { return orders_; }
 
-  /// Opens what was kept, and a store that can be told to fail.
+  /// Opens the kept data through a store that can fail on request.
   absl::Status open() {
     running_.reset();
     store_.reset();
@@ -61,7 +60,7 @@ class SweptSale {
       store_ = std::make_unique<FaultyStore>(kept_);
     }
     if (arm_) arm_(*store_);
-    // The engine's own passes everything on, and may go before calls are counted.
+    // The engine's own store only forwards. It may be destroyed before the calls are counted.
     auto running = RunningSale::open(std::make_unique<FaultyStore>(static_cast<Store&>(*store_)),
                                      orders_, clock_, {.batch_max = 6, .attempts_max = 2});
     if (!running.ok()) return running.status();
@@ -69,10 +68,10 @@ class SweptSale {
     return absl::OkStatus();
   }
 
-  /// The store that the next open() makes is told by `arm` what to fail.
+  /// Sets `arm`, which chooses the failing calls of the store that the next open() creates.
   void arm(std::function<void(FaultyStore&)> arm) { arm_ = std::move(arm); }
 
-  /// The sale, as far as it goes: what fails is passed over.
+  /// Runs the sale as far as possible. Failures are ignored.
   void run_script() {
     is_poisonous_ = true;
     if (!open().ok()) return;
@@ -93,7 +92,7 @@ class SweptSale {
   [[nodiscard]] int commits() const { return store_->commits(); }
   [[nodiscard]] int syncs() const { return store_->syncs(); }
 
-  /// Starts again where nothing fails any more, lets everybody ask again, and checks everything.
+  /// Restarts without failures, lets every buyer ask again, and checks the result.
   void recover_and_check() {
     is_poisonous_ = false;
     arm_ = nullptr;
@@ -103,7 +102,7 @@ class SweptSale {
     finish();
   }
 
-  /// The same without a restart.
+  /// Does the same without a restart.
   void finish_and_check() {
     is_poisonous_ = false;
     ASSERT_NE(running_, nullptr);
@@ -163,7 +162,7 @@ class SweptSale {
     ASSERT_TRUE(sale().publish(voucher_on_sale(2, 100, 2)).ok());
     expect_audit_passes(sale());
     buy_for_everybody(2, "first");
-    buy_for_everybody(1, "only again");  // some were told that the first stock is sold out
+    buy_for_everybody(1, "only again");  // some buyers saw the first stock sold out
     buy_for_everybody(2, "second");
     expect_finished();
   }
@@ -190,7 +189,7 @@ class SweptSale {
     EXPECT_EQ(pending.elements()[0], Reply::integer(0));
   }
 
-  /// No fault but an order's own buries it.
+  /// Expects that only an order's own fault buries it.
   void expect_only_poison_died() {
     const auto letters = sale().dead_letters();
     ASSERT_TRUE(letters.ok()) << letters.status();
@@ -219,8 +218,8 @@ class StoreSweepTest : public ::testing::TestWithParam<std::tuple<StoreKind, Fau
  protected:
   static FaultyStore::Kept kept() { return std::get<1>(GetParam()); }
 
-  /// Runs the script with a store that `fail` tells to fail the nth call, for every n that
-  /// `calls` says there is.
+  /// Runs the script once for each n up to the number that `calls` returns. `fail` makes the nth
+  /// call of the store fail.
   void sweep(const std::function<void(FaultyStore&, int nth)>& fail,
              const std::function<int(const SweptSale&)>& calls) {
     int nth = 0;
@@ -249,12 +248,12 @@ INSTANTIATE_TEST_SUITE_P(
              (std::get<1>(kind.param) == FaultyStore::Kept::kNo ? "Dropped" : "Kept");
     });
 
-TEST_P(StoreSweepTest, AnyFailedCommitLosesAndDoublesNothing) {
+TEST_P(StoreSweepTest, FailedCommitLosesAndDoublesNothing) {
   sweep([](FaultyStore& store, int nth) { store.fail_commit(nth, kept()); },
         [](const SweptSale& sale) { return sale.commits(); });
 }
 
-TEST_P(StoreSweepTest, AnyFailedSyncLosesAndDoublesNothing) {
+TEST_P(StoreSweepTest, FailedSyncLosesAndDoublesNothing) {
   sweep([](FaultyStore& store, int nth) { store.fail_sync(nth, kept()); },
         [](const SweptSale& sale) { return sale.syncs(); });
 }
@@ -280,7 +279,7 @@ INSTANTIATE_TEST_SUITE_P(
                    FaultyOrderStore::Kept::kYes}),
     [](const auto& fault) { return fault.param.name; });
 
-TEST_P(WriteSweepTest, AnyFailedWriteLosesAndDoublesNothing) {
+TEST_P(WriteSweepTest, FailedWriteLosesAndDoublesNothing) {
   for (const bool restart : {false, true}) {
     int nth = 0;
     bool is_hit = true;

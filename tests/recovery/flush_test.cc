@@ -1,5 +1,5 @@
-// FLUSHALL and FLUSHDB, interrupted at every operation on the disk: what they remove is there as a
-// whole afterwards, or not at all.
+// FLUSHALL and FLUSHDB, interrupted at every disk operation. Afterwards either all or none of their
+// data is removed.
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -11,11 +11,11 @@
 
 #include <gtest/gtest.h>
 
+#include "adapters/testing/random_seed.h"
 #include "engine/executor/engine.h"
 #include "engine/time/manual_clock.h"
 #include "storage/rocksdb/rocksdb_store.h"
 #include "tests/faults/power_cut_file_system.h"
-#include "tests/random_seed.h"
 #include "tests/recovery/recovery_fixture.h"
 
 namespace rushgate {
@@ -24,9 +24,9 @@ namespace {
 namespace fs = std::filesystem;
 
 enum class Interruption : std::uint8_t {
-  kKill,         // all that was written is there
-  kPowerCut,     // all that was not synced is gone
-  kPowerFlicker  // a part of it is there, chosen by a seed
+  kKill,         // all writes survive
+  kPowerCut,     // unsynced writes are lost
+  kPowerFlicker  // a part of them is lost, chosen by a seed
 };
 
 struct Flush {
@@ -37,7 +37,7 @@ struct Flush {
 
 class FlushTest : public ::testing::TestWithParam<Flush> {
  protected:
-  /// Sizes of all collections and lengths of all strings, by database and key.
+  /// The sizes of collections and the lengths of strings, by database and key.
   using Contents = std::map<std::string, std::int64_t>;
 
   static constexpr int kOfEach = 40;
@@ -48,7 +48,7 @@ class FlushTest : public ::testing::TestWithParam<Flush> {
     Running(const fs::path& dir, Durability durability, rocksdb::Env* env) {
       RocksDbStoreOptions options;
       options.durability = durability;
-      options.log_bytes_max = 20'000;  // so that some is in tables, some in the log
+      options.log_bytes_max = 20'000;  // keeps some data in tables, some in the log
       options.env = env;
       auto store = RocksDbStore::open(dir, options);
       status_ = store.status();

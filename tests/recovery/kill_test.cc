@@ -1,5 +1,5 @@
-// A sale whose process is killed again and again, at points and moments chosen by a seed: with the
-// keyspace in the process, and on a redis-server that goes on.
+// A sale whose process is killed repeatedly, at points and moments chosen by a seed. The keyspace
+// is embedded, or on a redis-server that keeps running.
 #include <cstdlib>
 #include <iostream>
 #include <map>
@@ -11,10 +11,10 @@
 #include <gtest/gtest.h>
 
 #include "adapters/redis/redis_backend.h"
+#include "adapters/testing/random_seed.h"
 #include "engine/executor/engine.h"
 #include "engine/sale/vouchers/voucher_book.h"
 #include "storage/rocksdb/rocksdb_store.h"
-#include "tests/random_seed.h"
 #include "tests/recovery/asked_sale.h"
 #include "tests/recovery/sale_process.h"
 #include "tests/redis_server/redis_server.h"
@@ -22,14 +22,15 @@
 namespace rushgate {
 namespace {
 
-/// Where the keyspace of a killed process is, and where it can be killed.
+/// The place of a killed process's keyspace, and the points at which it can be killed.
 struct KilledOn {
   const char* name;
   bool is_redis;
-  int parts;    // of the test, so that they can run side by side
-  int kills;    // in each part, unless RUSHGATE_KILLS says otherwise
+  int parts;    // of the test; they run in parallel
+  int kills;    // in each part, unless RUSHGATE_KILLS is set
   int nth_max;  // of a request or a commit
   std::vector<CrashPoint> points;
+  bool has_own_orders = false;  // SaleFiles::has_own_orders
 };
 
 const KilledOn kKilledOn[] = {
@@ -41,6 +42,14 @@ const KilledOn kKilledOn[] = {
      .points = {CrashPoint::kBeforeCommit, CrashPoint::kAfterCommit, CrashPoint::kBeforeSync,
                 CrashPoint::kAfterSync, CrashPoint::kBeforeWrite, CrashPoint::kAfterWrite,
                 CrashPoint::kInRebuild, CrashPoint::kMoment}},
+    {.name = "OwnOrders",
+     .is_redis = false,
+     .parts = 1,
+     .kills = 60,
+     .nth_max = 40,
+     .points = {CrashPoint::kBeforeCommit, CrashPoint::kAfterCommit, CrashPoint::kBeforeWrite,
+                CrashPoint::kAfterWrite, CrashPoint::kInRebuild, CrashPoint::kMoment},
+     .has_own_orders = true},
     {.name = "Redis",
      .is_redis = true,
      .parts = 2,
@@ -55,27 +64,29 @@ int kills_wanted(const KilledOn& on) {
   return chosen == nullptr ? on.kills : std::atoi(chosen);
 }
 
-/// One sale from its first start to its end, however many processes that takes.
+/// One sale from start to end, across as many processes as needed.
 class KilledSale {
  public:
-  /// Its first process is killed when it comes to `first` for the first time, which each does.
+  /// The first process is killed when it reaches `first` for the first time. Every process reaches
+  /// it.
   KilledSale(const KilledOn& on, std::uint64_t seed, CrashPoint first)
-      : on_(on), random_(seed), sale_(seed), first_(first) {
+      : on_(on), random_(seed), sale_(seed, on.has_own_orders), first_(first) {
     if (on.is_redis) {
-      // Its time stands still, but for the age of a rebuild whose process was killed.
+      // The server's time stands still. Only the age of an abandoned rebuild moves it.
       server_ =
           std::make_unique<testing::RedisServer>(testing::RedisServerOptions{.manual_clock = true});
     }
   }
 
-  /// Lets processes die until one of them reaches the end, or until there were enough of them.
+  /// Kills processes until one of them completes, or `kills_max` is reached.
   void run(int kills_max, std::map<CrashPoint, int>& kills_by_point) {
     while (true) {
-      SaleProcess process{.dir = sale_.directory(), .seed = sale_.seed()};
+      SaleProcess process{
+          .dir = sale_.directory(), .seed = sale_.seed(), .has_own_orders = on_.has_own_orders};
       if (server_ != nullptr) process.redis_url = server_->url();
       if (kills_ == 0) {
         process.point = first_;
-        process.nth = 1;  // of kMoment, the first too: at once
+        process.nth = 1;  // of kMoment too: kill at once
       } else if (kills_ < kills_max) {
         choose_crash(process);
       }
@@ -107,7 +118,7 @@ class KilledSale {
     process.moment_us = static_cast<int>(random_() % 60'000);
   }
 
-  /// A server does not know that the process has ended.
+  /// Makes the rebuild look old: a server does not notice that the process has ended.
   void abandon_rebuild() {
     if (server_ == nullptr) return;
     now_ms_ += VoucherBook::kRebuildAbandonedMs + 1;
@@ -164,7 +175,7 @@ TEST_P(KillTest, RepeatedKillsLoseDoubleAndOversellNothing) {
   std::map<CrashPoint, int> kills_by_point;
   int kills = 0;
   std::size_t sales = 0;
-  // Each point is where some sale begins to die.
+  // Each point is the first kill of some sale.
   while ((kills < kills_wanted(on) || sales < on.points.size()) && !HasFailure()) {
     KilledSale sale(on, random(), on.points[sales % on.points.size()]);
     sale.run(kills_wanted(on) - kills, kills_by_point);

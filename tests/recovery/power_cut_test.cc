@@ -1,4 +1,4 @@
-// A sale whose power is cut: the log loses what was not synced, the database keeps all it has.
+// A sale whose power is cut: the log loses its unsynced tail, the database loses nothing.
 #include <filesystem>
 #include <iostream>
 #include <map>
@@ -11,10 +11,10 @@
 
 #include <gtest/gtest.h>
 
+#include "adapters/testing/random_seed.h"
 #include "storage/rocksdb/rocksdb_store.h"
 #include "storage/sqlite/sqlite_order_store.h"
 #include "tests/faults/power_cut_file_system.h"
-#include "tests/random_seed.h"
 #include "tests/recovery/recovery_fixture.h"
 
 namespace rushgate {
@@ -23,8 +23,8 @@ namespace {
 constexpr int kSales = 24;
 constexpr int kCutsPerSale = 6;
 
-/// One sale, through several power cuts. All of it follows from the seed, but for when the store
-/// writes in the background: a cut may come a few operations earlier or later.
+/// One sale through several power cuts. The seed determines everything except the store's
+/// background writes. So a cut may come a few operations earlier or later.
 class CutSale {
  public:
   CutSale(Durability durability, std::uint64_t seed) : durability_(durability), random_(seed) {
@@ -73,7 +73,7 @@ class CutSale {
     }
   }
 
-  /// Answers that were seen to be kept after a cut, and that were not.
+  /// Returns how many replies survived a cut. lost() counts the others.
   [[nodiscard]] int kept() const { return kept_; }
   [[nodiscard]] int lost() const { return lost_; }
 
@@ -109,7 +109,7 @@ class CutSale {
       buy(running.sale());
     } else if (what < 92) {
       const OrderWorker::Step step = running.worker(chance(2) ? 0 : 1).step();
-      if (step.stored > 0) everything_is_safe();  // it has synced before
+      if (step.stored > 0) everything_is_safe();  // the store has synced before
     } else if (what < 95) {
       if (!running.client().sync().is_error()) everything_is_safe();
     } else {
@@ -138,7 +138,7 @@ class CutSale {
 
   // ---- After a cut ----
 
-  /// Whoever has an order in the database is known to the keyspace.
+  /// Expects that every order in the database is known to the keyspace.
   void expect_database_not_ahead(Client& client) {
     const auto orders = orders_->list({.count_max = 100'000});
     ASSERT_TRUE(orders.ok()) << orders.status();
@@ -158,8 +158,8 @@ class CutSale {
     }
   }
 
-  /// What was safe is there, and is still the answer to its request. What is not there is
-  /// forgotten.
+  /// Expects that synced orders exist and are still the replies to their requests. Forgets the
+  /// others.
   void expect_safe_answers_kept(Sale& sale) {
     for (auto answer = answers_.begin(); answer != answers_.end();) {
       const auto& [order, asked] = *answer;

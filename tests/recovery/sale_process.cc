@@ -21,15 +21,15 @@
 #include <utility>
 
 #include "adapters/redis/redis_backend.h"
+#include "adapters/testing/faulty_order_store.h"
 #include "adapters/testing/faulty_store.h"
 #include "engine/executor/engine.h"
 #include "engine/sale/orders/order_worker.h"
 #include "engine/sale/sale.h"
 #include "storage/rocksdb/rocksdb_store.h"
-#include "storage/sqlite/sqlite_order_store.h"
-#include "tests/faults/faulty_order_store.h"
-#include "tests/forwarding_backend.h"
+#include "tests/hooked_backend.h"
 #include "tests/recovery/recovery_fixture.h"
+#include "tests/recovery/sale_files.h"
 
 extern char** environ;
 
@@ -38,7 +38,7 @@ namespace {
 
 constexpr const char* kFlag = "--sale-process";
 constexpr int kReportFd = 3;
-constexpr int kEndFd = 4;  // a process that stores ends when it is closed
+constexpr int kEndFd = 4;  // a storing process ends when this is closed
 constexpr int kBuyers = 3;
 constexpr std::chrono::seconds kHung{60};
 
@@ -57,8 +57,8 @@ T take(absl::StatusOr<T> result) {
   return *std::move(result);
 }
 
-/// Tries again while a Redis is not there, or another process changes the same; the process that
-/// watches this one kills it if that takes too long.
+/// Retries while a Redis is unreachable or another process makes the same change. If that takes too
+/// long, the watching process kills this one.
 template <class Attempt>
 auto when_available(Attempt attempt) {
   auto result = attempt();
@@ -109,7 +109,7 @@ CrashPoint point_of(faults::FaultyOrderStore::Point point) {
       return CrashPoint::kBeforeWrite;
     case Point::kAfterWrite:
       return CrashPoint::kAfterWrite;
-    case Point::kBeforeList:  // only a rebuild reads so many here
+    case Point::kBeforeList:  // only a rebuild reads this many here
       return CrashPoint::kInRebuild;
   }
   return CrashPoint::kNone;
@@ -117,7 +117,7 @@ CrashPoint point_of(faults::FaultyOrderStore::Point point) {
 
 // ---- The sale ----
 
-/// Asks again while the voucher is being rebuilt or, on a Redis, the server is not there.
+/// Retries while the voucher is being rebuilt or, on a Redis, the server is unreachable.
 BuyResult buy_patiently(Sale& sale, bool is_on_redis, const SalePlan::Row& row,
                         const std::string& request_key) {
   while (true) {
@@ -129,26 +129,27 @@ BuyResult buy_patiently(Sale& sale, bool is_on_redis, const SalePlan::Row& row,
   }
 }
 
-/// The stores of a sale, which reach crash points.
+/// The stores of a sale, with crash points.
 class CrashingStores {
  public:
-  CrashingStores(const std::filesystem::path& dir, const std::string& redis_url, Crash& crash)
-      : orders_(when_available([&] { return SqliteOrderStore::open(dir / "orders.db"); })) {
+  CrashingStores(const SaleProcess& process, Crash& crash)
+      : files_(
+            when_available([&] { return SaleFiles::open(process.dir, process.has_own_orders); })) {
     orders_.at_every_point([&crash](auto point) { crash.reach(point_of(point)); });
-    if (redis_url.empty()) {
-      open_engine(dir, crash);
+    if (process.redis_url.empty()) {
+      open_engine(process.dir, crash);
     } else {
-      open_redis(redis_url, crash);
+      open_redis(process.redis_url, crash);
     }
   }
 
-  [[nodiscard]] OrderStore& orders() { return orders_; }
+  [[nodiscard]] SaleStores stores() { return files_.stores(orders_); }
   [[nodiscard]] Backend& keyspace() { return hooked_ ? *hooked_ : *backend_; }
 
  private:
   void open_engine(const std::filesystem::path& dir, Crash& crash) {
     RocksDbStoreOptions options;
-    options.log_bytes_max = std::size_t{256} << 10;  // little to set aside when it is opened
+    options.log_bytes_max = std::size_t{256} << 10;  // leaves little to preallocate at open
     auto store =
         std::make_unique<faults::FaultyStore>(take(RocksDbStore::open(dir / "keyspace", options)));
     store->at_every_point([&crash](auto point) { crash.reach(point_of(point)); });
@@ -163,7 +164,8 @@ class CrashingStores {
                                        const Reply&) { crash.reach(CrashPoint::kAfterCommit); }});
   }
 
-  faults::FaultyOrderStore orders_;
+  const SaleFiles files_;
+  faults::FaultyOrderStore orders_{*files_.orders};
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<Backend> hooked_;  // on a Redis
 };
@@ -174,12 +176,12 @@ class ProcessOfSale {
       : plan_(SalePlan::make(process.seed)),
         is_on_redis_(!process.redis_url.empty()),
         crash_(crash),
-        stores_(process.dir, process.redis_url, crash),
+        stores_(process, crash),
         client_(stores_.keyspace().open_client()) {}
 
   void sell() {
     const auto sale =
-        when_available([&] { return Sale::open(stores_.keyspace(), stores_.orders()); });
+        when_available([&] { return Sale::open(stores_.keyspace(), stores_.stores()); });
     for (const Voucher& voucher : plan_.vouchers) {
       when_available([&]() -> absl::StatusOr<bool> {
         const absl::Status published = sale->publish(voucher);
@@ -200,7 +202,7 @@ class ProcessOfSale {
     }
   }
 
-  /// Stores what is left.
+  /// Stores the remaining orders.
   void finish_workers() {
     for (const auto& worker : workers_) worker->stop();
     for (const char* name : kWorkers) {
@@ -222,10 +224,10 @@ class ProcessOfSale {
 
   std::unique_ptr<OrderWorker> make_worker(const std::string& name) {
     WorkerOptions options{.consumer = name, .batch_max = 4};
-    // The time of a server may stand still, and no read ends for it.
+    // On a server whose time stands still, a blocking read would never end.
     if (!is_on_redis_) options.block_ms = 2;
     if (is_on_redis_) options.retry_after_ms = options.pause_ms_max = 1;
-    return std::make_unique<OrderWorker>(stores_.keyspace(), stores_.orders(), SaleKeys{}, options);
+    return std::make_unique<OrderWorker>(stores_.keyspace(), stores_.stores(), SaleKeys{}, options);
   }
 
   void buy_rows(Sale& sale, std::size_t first) {
@@ -314,13 +316,15 @@ std::int64_t SalePlan::orders_expected(const Voucher& voucher) const {
 // ---- The process, from inside and outside ----
 
 void SaleProcess::be_one_if_told(int argc, char** argv) {
-  constexpr int kArguments = 8;  // program, flag, directory, seed, URL, role, point, nth
+  constexpr int kArguments =
+      9;  // program, flag, directory, seed, URL, own orders, role, point, nth
   if (argc != kArguments || std::string_view(argv[1]) != kFlag) return;
   SaleProcess process{.dir = argv[2],
                       .seed = std::strtoull(argv[3], nullptr, 10),
                       .redis_url = argv[4],
-                      .role = static_cast<Role>(std::atoi(argv[5]))};
-  Crash crash(static_cast<CrashPoint>(std::atoi(argv[6])), std::atoi(argv[7]));
+                      .has_own_orders = std::atoi(argv[5]) != 0,
+                      .role = static_cast<Role>(std::atoi(argv[6]))};
+  Crash crash(static_cast<CrashPoint>(std::atoi(argv[7])), std::atoi(argv[8]));
   run_sale(process, crash);
   std::exit(0);
 }
@@ -343,7 +347,7 @@ RunningProcess::RunningProcess(const SaleProcess& process) {
   to_child_ = ending[1];
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  // Above both numbers first: one of the pipes may have them.
+  // Moved above both numbers first: one of the pipes may occupy them.
   constexpr int kAbove = 100;
   posix_spawn_file_actions_adddup2(&actions, said[1], kAbove);
   posix_spawn_file_actions_adddup2(&actions, ending[0], kAbove + 1);
@@ -356,6 +360,7 @@ RunningProcess::RunningProcess(const SaleProcess& process) {
                              process.dir.string(),
                              std::to_string(process.seed),
                              process.redis_url,
+                             std::to_string(static_cast<int>(process.has_own_orders)),
                              std::to_string(static_cast<int>(process.role)),
                              std::to_string(static_cast<int>(process.point)),
                              std::to_string(process.nth)};

@@ -1,4 +1,4 @@
-// A sale in a process of its own, which kills itself when it is told to.
+// A sale in a child process that kills itself at a chosen point.
 #pragma once
 
 #include <sys/types.h>
@@ -16,22 +16,22 @@
 
 namespace rushgate {
 
-/// Where a process is killed.
+/// The points at which a process can be killed.
 enum class CrashPoint : std::uint8_t {
   kNone,
-  kBeforeCommit,  // by the keyspace's store; on a Redis, before a request is sent
-  kAfterCommit,   // … after the reply has come, before anything is done with it
-  kBeforeSync,    // by the keyspace's store; never on a Redis
+  kBeforeCommit,  // of the keyspace's store; on a Redis, before a request is sent
+  kAfterCommit,   // … after its reply arrived, before its use
+  kBeforeSync,    // of the keyspace's store; never on a Redis
   kAfterSync,
   kBeforeWrite,  // of orders to the database
   kAfterWrite,
-  kInRebuild,  // of a voucher: with this, kAfterCommit and kMoment stock is lost time and again
-  kMoment,     // chosen by the process that watches it
+  kInRebuild,  // of a voucher: here, at kAfterCommit and kMoment stock is lost repeatedly
+  kMoment,     // at a time chosen by the watching process
 };
 inline constexpr int kCrashPoints = 9;
 std::string crash_point_name(CrashPoint point);
 
-/// What is on sale and who wants it: the same for the same seed, in every process.
+/// The vouchers and requests of a sale. Equal seeds give equal plans in every process.
 struct SalePlan {
   struct Row {
     VoucherId voucher;
@@ -40,78 +40,78 @@ struct SalePlan {
 
   static SalePlan make(std::uint64_t seed);
 
-  /// How many orders there must be of a voucher in the end.
+  /// Returns the number of orders that a voucher must have at the end.
   [[nodiscard]] std::int64_t orders_expected(const Voucher& voucher) const;
 
   std::vector<Voucher> vouchers;
   std::vector<Row> rows;
 };
 
-/// What the process says of a row that was accepted, as soon as it has the answer.
+/// Reported by the process for each accepted row, as soon as it has the reply.
 struct AcceptedRow {
   std::int64_t row;
   OrderId order;
 };
 
-/// One life of the process.
+/// One run of the child process.
 struct SaleProcess {
   enum class Role : std::uint8_t {
     kSellsAndStores,
     kSells,   // without workers
-    kStores,  // until it is told to end: workers alone
+    kStores,  // runs only workers, until finish()
   };
 
-  std::filesystem::path dir;   // of the order database, and of the keyspace unless that is a Redis
-  std::uint64_t seed = 0;      // of the plan
-  std::string redis_url = {};  // empty: the keyspace is embedded
+  std::filesystem::path dir;    // of the order database, and of the keyspace unless that is a Redis
+  std::uint64_t seed = 0;       // of the plan
+  std::string redis_url = {};   // empty: the keyspace is embedded
+  bool has_own_orders = false;  // SaleFiles::has_own_orders
   Role role = Role::kSellsAndStores;
   CrashPoint point = CrashPoint::kNone;
-  int nth = 0;        // time the point is reached, 1 being the first
-  int moment_us = 0;  // of kMoment: from its start
+  int nth = 0;        // the occurrence of the point, from 1
+  int moment_us = 0;  // of kMoment: since the start
 
   enum class End : std::uint8_t { kFinished, kKilled, kFailed };
 
-  /// Starts it and waits for its end; `accepted` gets what it said.
+  /// Starts the process and waits for its end. Appends its reports to `accepted`.
   [[nodiscard]] End run(std::vector<AcceptedRow>& accepted) const;
 
-  /// What main() does if it was started by run(); else nothing.
+  /// Runs the child's part of main() if run() started this process. Otherwise does nothing.
   static void be_one_if_told(int argc, char** argv);
 };
 
-/// A process that runs beside others.
+/// A process that runs in parallel to others.
 class RunningProcess {
  public:
-  /// Starts it.
+  /// Starts the process.
   explicit RunningProcess(const SaleProcess& process);
-  /// Kills it.
+  /// Kills the process.
   ~RunningProcess();
   RunningProcess(const RunningProcess&) = delete;
   RunningProcess& operator=(const RunningProcess&) = delete;
 
-  /// Waits, at most for a minute, until it has said so many rows or has ended. Returns false if it
-  /// has done neither.
+  /// Waits until the process has reported `count` rows or has ended. Returns false after a minute.
   bool wait_for_rows(std::size_t count);
   [[nodiscard]] std::size_t rows();
   [[nodiscard]] bool has_ended();
 
-  /// Lets one that stores end when it has stored everything. Does not wait.
+  /// Lets a storing process end when it has stored everything. Does not block.
   void finish();
   void kill();
-  /// Kills it after so much time, unless it ends before.
+  /// Kills the process after this time, unless it ends before.
   void kill_after(std::chrono::microseconds moment);
-  /// Waits for its end, at most for a minute; then it is killed and has failed. Appends what it said.
+  /// Waits for the end. After a minute the process is killed and has failed. Appends its reports.
   SaleProcess::End wait(std::vector<AcceptedRow>& accepted);
 
  private:
   void listen();
 
   pid_t child_ = -1;
-  int said_ = -1;      // the end of the pipe that it writes to
-  int to_child_ = -1;  // closed: it shall end
+  int said_ = -1;      // read end of its report pipe
+  int to_child_ = -1;  // closing it asks the process to end
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<AcceptedRow> rows_;  // guarded by mutex_
-  bool has_ended_ = false;         // guarded by mutex_: it says nothing more
+  bool has_ended_ = false;         // guarded by mutex_: no reports follow
   std::thread listener_;
 };
 

@@ -1,5 +1,5 @@
-// A process that sells, one that stores and the redis-server between them, each killed (SIGKILL), or
-// without power, at moments chosen by a seed, alone or together.
+// A selling process, a storing process and the redis-server between them. They are killed (SIGKILL)
+// or lose power, alone or together, at moments chosen by a seed.
 #include <algorithm>
 #include <initializer_list>
 #include <iostream>
@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "adapters/redis/redis_backend.h"
-#include "tests/random_seed.h"
+#include "adapters/testing/random_seed.h"
 #include "tests/recovery/asked_sale.h"
 #include "tests/recovery/sale_process.h"
 #include "tests/redis_server/redis_server.h"
@@ -25,8 +25,8 @@ struct Setting {
   const char* name;
   Victims victims;
   const char* appendfsync;
-  bool may_lose;            // what the server acknowledged, when it ends
-  bool cuts_power = false;  // of the server, where it would be killed
+  bool may_lose;            // acknowledged writes, when the server ends
+  bool cuts_power = false;  // cuts the server's power instead of killing it
 };
 
 constexpr Setting kSettings[] = {
@@ -35,7 +35,7 @@ constexpr Setting kSettings[] = {
     {"ServerThatSyncsAlways", Victims::kServer, "always", false},
     {"ServerThatSyncsAlwaysAndSeller", Victims::kServerAndSeller, "always", false},
     {"AllWhereTheServerSyncsAlways", Victims::kAll, "always", false},
-    // Writes that wait for an fsync of the second before are acknowledged, and lost with the server.
+    // Acknowledged writes of the last second are lost with the server if its fsync is late.
     {"ServerThatSyncsEverySecond", Victims::kServer, "everysec", true},
     {"ServerThatSyncsEverySecondAndSeller", Victims::kServerAndSeller, "everysec", true},
     {"AllWhereTheServerSyncsEverySecond", Victims::kAll, "everysec", true},
@@ -54,8 +54,8 @@ class ServerKillTest : public ::testing::TestWithParam<Setting> {
  protected:
   using Role = SaleProcess::Role;
 
-  /// Lets one sale come to its end, and kills the victims `kills` times on the way. Returns how many
-  /// times it did.
+  /// Runs one sale to its end and kills the victims `kills` times on the way. Returns the number of
+  /// kills.
   int sell(int kills) {
     AskedSale sale(random_());
     testing::RedisServer server({.append_only = true,
@@ -75,7 +75,7 @@ class ServerKillTest : public ::testing::TestWithParam<Setting> {
     };
     const auto replace = [&](std::unique_ptr<RunningProcess>& process, Role role) {
       process->kill();
-      EXPECT_NE(wait_and_note(*process), SaleProcess::End::kFailed);  // it may have just finished
+      EXPECT_NE(wait_and_note(*process), SaleProcess::End::kFailed);  // it may have completed
       process = start(role);
     };
     int killed = 0;
@@ -89,7 +89,7 @@ class ServerKillTest : public ::testing::TestWithParam<Setting> {
       if (kills_server()) server.restart();
     }
     EXPECT_EQ(wait_and_note(*seller), SaleProcess::End::kFinished);
-    // Now nothing is lost any more, and every row is asked for once more.
+    // From here nothing is lost any more. Every row is requested again.
     seller = start(Role::kSells);
     EXPECT_EQ(wait_and_note(*seller), SaleProcess::End::kFinished);
     worker->finish();

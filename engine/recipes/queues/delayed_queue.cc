@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/base/concat.h"
+#include "engine/base/numbers.h"
 #include "engine/base/random_name.h"
 #include "engine/client/reply_status.h"
 #include "engine/client/script.h"
@@ -15,7 +16,7 @@ namespace {
 // In all scripts: KEYS  1 due  2 bodies  3 deliveries  4 wake.
 
 // ARGV  1 id  2 body  3 ms  4 'at': since 1970, 'in': from now  5 size_max
-// Returns 1, 0 if the queue is full, -1 if the id is there.
+// Returns 1, 0 if the queue is full, -1 if the id exists.
 const Script& push_script() {
   static const Script* const kScript = new Script(R"lua(
 local due = tonumber(ARGV[3])
@@ -37,8 +38,8 @@ return 1
 }
 
 // ARGV  1 how many  2 visibility (ms)
-// Returns when the messages are due again; in how many ms the next one is due, or -1; the last entry of
-// the wake stream; and for each message: id, body, how often it was taken.
+// Returns when the messages are due again; the time until the next one is due (ms), or -1; the last
+// entry of the wake stream; and for each message: id, body, number of deliveries.
 const Script& take_script() {
   static const Script* const kScript = new Script(R"lua(
 local time = redis.call('TIME')
@@ -60,7 +61,7 @@ return {visible_at, next_ms, wake[1] and wake[1][1] or '0-0', messages}
   return *kScript;
 }
 
-// ARGV pairs of id and visible_at. Returns how many it removed.
+// ARGV pairs of id and visible_at. Returns the number removed.
 const Script& done_script() {
   static const Script* const kScript = new Script(R"lua(
 local count = 0
@@ -88,8 +89,8 @@ return redis.call('ZREM', KEYS[1], ARGV[1])
   return *kScript;
 }
 
-// ARGV  1 id  2 visible_at  3 ms from now. Returns when it is due, or -1 if it was not removed, nor taken
-// again, since.
+// ARGV  1 id  2 visible_at  3 ms from now.
+// Returns when it is due, or -1 if it was removed or taken again meanwhile.
 const Script& postpone_script() {
   static const Script* const kScript = new Script(R"lua(
 local due = redis.call('ZSCORE', KEYS[1], ARGV[1])
@@ -194,8 +195,8 @@ absl::StatusOr<std::vector<QueueMessage>> DelayedQueue::take(std::size_t count_m
         taken->next_ms < 0 ? kLookAgainMs : std::min(taken->next_ms, kLookAgainMs);
     const std::int64_t block_ms = wait.begin(look_again_ms);
     if (block_ms == 0) return std::move(taken->messages);
-    // All consumers that wait get each entry: the one that takes the message may be busy when the next
-    // one is due.
+    // Each entry wakes all waiting consumers: the one that takes the message may be busy when the
+    // next one is due.
     const Reply woken =
         (*client_)("XREAD", "BLOCK", block_ms, "STREAMS", keys_.wake, taken->wake_id);
     if (woken.is_error()) return to_status(woken, "waiting for messages");

@@ -1,6 +1,7 @@
 #include "engine/recipes/queues/list_push.h"
 
 #include "engine/base/concat.h"
+#include "engine/base/numbers.h"
 #include "engine/client/reply_status.h"
 #include "engine/client/script.h"
 #include "engine/recipes/queues/queue_checks.h"

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/base/concat.h"
+#include "engine/base/numbers.h"
 #include "engine/client/errors.h"
 #include "engine/client/reply_status.h"
 #include "engine/client/script.h"
@@ -14,10 +15,10 @@ namespace rushgate {
 namespace {
 
 constexpr std::int64_t kPortion = 1'000;     // messages that one script puts back
-constexpr std::int64_t kConsumersMax = 100;  // dead ones that one take() looks for
+constexpr std::int64_t kConsumersMax = 100;  // dead ones that one take() handles
 
 // KEYS  1 list  2 processing  3 consumers  ARGV  1 consumer  2 how many  3 size_max
-// Returns the messages, oldest first, or 0 if size_max are not done.
+// Returns the messages, oldest first, or 0 if size_max messages are not done.
 const Script& take_script() {
   static const Script* const kScript = new Script(R"lua(
 local time = redis.call('TIME')
@@ -34,8 +35,8 @@ return messages
   return *kScript;
 }
 
-// KEYS  1 processing  2 consumers  ARGV  1 consumer  2… messages. Returns how many it had. They are most
-// often the oldest: LREM begins there.
+// KEYS  1 processing  2 consumers  ARGV  1 consumer  2… messages.
+// Returns the number found. LREM begins with the oldest: most often that is the message.
 const Script& done_script() {
   static const Script* const kScript = new Script(R"lua(
 local time = redis.call('TIME')
@@ -47,9 +48,9 @@ return removed
   return *kScript;
 }
 
-// KEYS  1 list  2 processing  3 consumers  ARGV  1 consumer  2 for how long it made no call (ms)
-//       3 how many messages to put back
-// Returns how many it put back, in front of those that wait; 0 if the consumer lives.
+// KEYS  1 list  2 processing  3 consumers  ARGV  1 consumer  2 time without a call (ms)  3 the most
+// messages to put back
+// Returns the number put back, in front of the waiting ones; 0 if the consumer lives.
 const Script& put_back_script() {
   static const Script* const kScript = new Script(R"lua(
 local time = redis.call('TIME')
@@ -66,7 +67,7 @@ return count
   return *kScript;
 }
 
-// KEYS consumers  ARGV  1 for how long they made no call (ms)  2 how many. Returns their names.
+// KEYS consumers  ARGV  1 time without a call (ms)  2 how many. Returns their names.
 const Script& dead_script() {
   static const Script* const kScript = new Script(R"lua(
 local time = redis.call('TIME')
@@ -124,14 +125,15 @@ absl::StatusOr<std::vector<QueueMessage>> ListQueue::take(std::size_t count_max,
     absl::Status moved = move(count_max, messages);
     if (!moved.ok()) return moved;
     if (!messages.empty()) return messages;
-    // The consumer is seen again in time, though it waits.
+    // The consumer is seen in time, although it waits.
     const std::int64_t block_ms =
         wait.begin(std::min(options_.claim_idle_ms / 2, claim_at_ms_ - clock_.monotonic_ms()));
     if (block_ms == 0) return messages;
     moved = move_one(block_ms, messages);
     if (!moved.ok()) return moved;
     if (!messages.empty()) {
-      // It is seen now, and more may have come. What was taken is returned in any case.
+      // The consumer was seen now, and more messages may have come. This message is returned in any
+      // case.
       move(count_max - 1, messages).IgnoreError();
       return messages;
     }
@@ -139,7 +141,7 @@ absl::StatusOr<std::vector<QueueMessage>> ListQueue::take(std::size_t count_max,
   }
 }
 
-/// Puts back what the consumer took, if it made no call for `idle_ms`.
+/// Puts back the consumer's messages if it made no call for `idle_ms`.
 absl::Status ListQueue::put_back(const std::string& consumer, std::int64_t idle_ms) {
   const std::string processing = processing_of(consumer);
   const std::string_view keys[] = {name_, processing, consumers_};
@@ -169,7 +171,7 @@ absl::Status ListQueue::put_back_abandoned() {
   return absl::OkStatus();
 }
 
-/// Moves what is there, without waiting.
+/// Moves the messages that are there, without waiting.
 absl::Status ListQueue::move(std::size_t count_max, Messages& messages) {
   const std::string_view keys[] = {name_, processing_, consumers_};
   const DecimalText count(static_cast<std::int64_t>(count_max));
@@ -195,7 +197,7 @@ absl::Status ListQueue::move_one(std::int64_t block_ms, Messages& messages) {
   return absl::OkStatus();
 }
 
-/// Notes that its processing list may have messages that no caller got.
+/// Notes that the processing list may have messages that no caller got.
 absl::Status ListQueue::failed(const Reply& reply) {
   if (has_code(reply, error_code::kOutcomeUnknown)) has_recovered_ = false;
   return to_status(reply, "taking messages");

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "engine/base/numbers.h"
 #include "engine/client/reply_status.h"
 #include "engine/client/script.h"
 #include "engine/recipes/queues/queue_checks.h"

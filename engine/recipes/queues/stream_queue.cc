@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/base/concat.h"
+#include "engine/base/numbers.h"
 #include "engine/client/reply_status.h"
 #include "engine/client/script.h"
 #include "engine/recipes/queues/queue_checks.h"
@@ -17,8 +18,8 @@ constexpr std::string_view kStart = "0-0";
 // KEYS stream
 // ARGV  1 group  2 consumer  3 field  4 how many  5 'history': the consumer's pending messages, or
 //       'claim': those of any that are idle  6 where to go on  7 for how long they are idle (ms)
-// Returns where to go on, and for each message: id, body, how often it was delivered. What was deleted
-// from the stream is acknowledged.
+// Returns where to continue, and for each message: id, body, number of deliveries. Acknowledges
+// messages that were deleted from the stream.
 const Script& redeliver_script() {
   static const Script* const kScript = new Script(R"lua(
 local group, consumer, count, from = ARGV[1], ARGV[2], ARGV[4], ARGV[6]
@@ -77,7 +78,7 @@ StreamQueue::StreamQueue(Backend& backend, std::string name, StreamQueueOptions 
       claim_from_(kStart) {}
 
 absl::Status StreamQueue::push(std::string_view body) {
-  // The last message that was done stays in the stream: see trim_done_entries().
+  // The last message done stays in the stream: see trim_done_entries().
   return push_to_stream(*client_, name_, options_.field, options_.size_max + 1, options_.size_max,
                         body);
 }
@@ -107,7 +108,7 @@ absl::Status StreamQueue::ensure_group() {
   return absl::OkStatus();
 }
 
-/// Its own pending messages when it was just opened, what others left, then new ones.
+/// Returns its own pending messages after opening, then messages of other consumers, then new ones.
 absl::StatusOr<StreamQueue::Messages> StreamQueue::next(std::size_t count_max, QueueWait& wait) {
   while (history_after_) {
     auto messages = redeliver("history", *history_after_, count_max);
@@ -176,7 +177,7 @@ absl::StatusOr<std::size_t> StreamQueue::done(std::span<const QueueMessage> mess
   for (const QueueMessage& message : messages) request.add(message.id);
   const Reply acknowledged = client_->call(std::move(request));
   if (!acknowledged.is_integer()) return to_status(acknowledged, "acknowledging messages");
-  // If it fails, the messages are done all the same, and the next call removes them.
+  // Even if it fails, the messages are done. The next call removes them.
   trim_done_entries(*client_, name_).IgnoreError();
   return static_cast<std::size_t>(acknowledged.integer());
 }

@@ -21,22 +21,22 @@ namespace {
 
 using Vouchers = absl::btree_set<VoucherId>;
 
-/// Vouchers that were published, whatever became of that, and vouchers of stored orders.
-absl::Status add_recorded(OrderStore& orders, Vouchers& vouchers) {
-  const auto pending = orders.pending();
+/// Adds every published voucher, in any state, and the vouchers of stored orders.
+absl::Status add_recorded(const SaleStores& stores, Vouchers& vouchers) {
+  const auto pending = stores.vouchers.pending();
   if (!pending.ok()) return pending.status();
-  const auto applied = orders.all_applied();
+  const auto applied = stores.vouchers.all_applied();
   if (!applied.ok()) return applied.status();
   for (const auto* versions : {&*pending, &*applied}) {
     for (const VoucherVersion& version : *versions) vouchers.insert(version.voucher.id);
   }
-  const auto ordered = orders.vouchers_with_orders();
+  const auto ordered = stores.orders.vouchers_with_orders();
   if (!ordered.ok()) return ordered.status();
   vouchers.insert(ordered->begin(), ordered->end());
   return absl::OkStatus();
 }
 
-/// Vouchers that the keyspace has on sale, whether the database knows them or not.
+/// Adds vouchers that the keyspace has on sale, known to the database or not.
 absl::Status add_on_sale(Client& client, const SaleKeys& keys, Vouchers& vouchers) {
   const Reply members = client("SMEMBERS", keys.vouchers());
   if (!members.is_aggregate()) return to_status(members, "listing the vouchers on sale");
@@ -49,9 +49,9 @@ absl::Status add_on_sale(Client& client, const SaleKeys& keys, Vouchers& voucher
 }
 
 /// Reads a voucher in the keyspace, and its versions in the database. A version is recorded as
-/// pending before it comes into force and as applied after that, so a publication that came in
-/// between leaves the two apart: then both are read again.
-absl::StatusOr<VoucherEvidence> read_voucher(Client& client, OrderStore& orders,
+/// pending before it comes into force, and as applied after that. So a concurrent publication may
+/// leave the two apart: then both are read once more.
+absl::StatusOr<VoucherEvidence> read_voucher(Client& client, VoucherStore& vouchers,
                                              const SaleKeys& keys, VoucherId voucher) {
   constexpr int kLooksMax = 5;
   for (int look = 1;; ++look) {
@@ -59,7 +59,7 @@ absl::StatusOr<VoucherEvidence> read_voucher(Client& client, OrderStore& orders,
     auto snapshot = take_voucher_snapshot(client, keys, voucher);
     if (!snapshot.ok()) return snapshot.status();
     evidence.snapshot = *std::move(snapshot);
-    auto versions = orders.versions(voucher);
+    auto versions = vouchers.versions(voucher);
     if (!versions.ok()) return versions.status();
     evidence.versions = *std::move(versions);
     std::erase_if(evidence.versions, [](const VoucherVersion& version) {
@@ -74,29 +74,29 @@ absl::StatusOr<VoucherEvidence> read_voucher(Client& client, OrderStore& orders,
 /// One pass over the keyspace and the database.
 class AuditPass {
  public:
-  AuditPass(Client& client, OrderStore& orders, const SaleKeys& keys)
-      : client_(client), orders_(orders), keys_(keys) {}
+  AuditPass(Client& client, const SaleStores& stores, const SaleKeys& keys)
+      : client_(client), stores_(stores), keys_(keys) {}
 
-  /// Audits the vouchers that the keyspace or the database knows, and `vouchers`. Adds to these the
-  /// others of which it met orders: they are to be audited in another pass.
+  /// Audits the vouchers that the keyspace or the database knows, and `vouchers`. Adds to
+  /// `vouchers` the others whose orders it met: they need another pass.
   absl::StatusOr<AuditReport> run(Vouchers& vouchers) {
     AuditReport report;
     absl::Status read = add_on_sale(client_, keys_, vouchers);
-    if (read.ok()) read = add_recorded(orders_, vouchers);
+    if (read.ok()) read = add_recorded(stores_, vouchers);
     if (!read.ok()) return read;
     const std::size_t known = vouchers.size();
-    // The buyers first, then the streams and what was acknowledged, the database after them: an
-    // order that moves meanwhile is met in one of them, and one that was acknowledged after it was
-    // stored is there.
+    // The buyers first, then the streams and the acknowledged entries, the database last. An order
+    // that moves meanwhile is met in one of them. An entry that was acknowledged after its order
+    // was stored is in the database.
     for (const VoucherId voucher : vouchers) {
-      auto evidence = read_voucher(client_, orders_, keys_, voucher);
+      auto evidence = read_voucher(client_, stores_.vouchers, keys_, voucher);
       if (!evidence.ok()) return evidence.status();
       evidence_.emplace(voucher, *std::move(evidence));
     }
     read = add_unstored(vouchers);
     met_others_ = vouchers.size() != known;
     for (auto it = evidence_.begin(); it != evidence_.end() && read.ok(); ++it) {
-      VoucherAuditor auditor(it->first, it->second, client_, orders_, keys_);
+      VoucherAuditor auditor(it->first, it->second, client_, stores_.orders, keys_);
       read = auditor.run(report);
       it->second = {};
     }
@@ -113,7 +113,7 @@ class AuditPass {
   [[nodiscard]] bool met_others() const { return met_others_; }
 
  private:
-  /// The order stream and the dead letters, read once for all vouchers.
+  /// Adds the orders of the order stream and the dead letters, read once for all vouchers.
   absl::Status add_unstored(Vouchers& vouchers) {
     auto unstored = read_unstored_orders(client_, keys_, std::nullopt);
     if (!unstored.ok()) return unstored.status();
@@ -138,7 +138,7 @@ class AuditPass {
   }
 
   Client& client_;
-  OrderStore& orders_;
+  const SaleStores& stores_;
   const SaleKeys& keys_;
   absl::btree_map<VoucherId, VoucherEvidence> evidence_;
   std::vector<std::string> unreadable_;
@@ -146,19 +146,20 @@ class AuditPass {
   bool met_others_ = false;
 };
 
-absl::StatusOr<AuditReport> audit_orders(Client& client, OrderStore& orders, const SaleKeys& keys) {
+absl::StatusOr<AuditReport> audit_orders(Client& client, const SaleStores& stores,
+                                         const SaleKeys& keys) {
   constexpr int kPassesMax = 20;
   Vouchers vouchers;
   for (int pass = 1; pass <= kPassesMax; ++pass) {
     const auto before = mark_dead_letters(client, keys);
     if (!before.ok()) return before.status();
-    AuditPass look(client, orders, keys);
+    AuditPass look(client, stores, keys);
     auto report = look.run(vouchers);
     if (!report.ok()) return report.status();
     const auto after = mark_dead_letters(client, keys);
     if (!after.ok()) return after.status();
-    // An order that died and was retried during a pass may have been nowhere when the pass came
-    // there. A pass during which none died and none was retried misses none.
+    // A pass may miss an order that died and was retried during it. If none died and none was
+    // retried, it misses none.
     const bool may_err = *before != *after && pass < kPassesMax;
     if (!look.met_others() && (report->passed() || !may_err)) return report;
   }
@@ -167,17 +168,17 @@ absl::StatusOr<AuditReport> audit_orders(Client& client, OrderStore& orders, con
 
 }  // namespace
 
-absl::StatusOr<AuditReport> audit(Client& client, OrderStore& orders, const SaleKeys& keys) {
-  auto report = audit_orders(client, orders, keys);
+absl::StatusOr<AuditReport> audit(Client& client, const SaleStores& stores, const SaleKeys& keys) {
+  auto report = audit_orders(client, stores, keys);
   if (!report.ok()) return report;
-  const auto state = orders.state();
+  const auto state = stores.orders.state();
   if (!state.ok()) return state.status();
   const auto foreign = find_foreign_consumers(client, keys, state->identity);
   if (!foreign.ok()) return foreign.status();
   for (const ForeignConsumer& consumer : *foreign) {
     report->warnings.push_back(consumer.description(keys));
   }
-  const absl::Status whole = orders.check_integrity();
+  const absl::Status whole = stores.orders.check_integrity();
   if (absl::IsDataLoss(whole)) {
     report->problems.emplace_back(whole.message());
   } else if (!whole.ok()) {

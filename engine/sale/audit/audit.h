@@ -1,5 +1,5 @@
-// Proof that a sale kept its promises: nothing oversold, doubled or lost. It can fail, and then it
-// names what is wrong.
+// Checks that a sale oversold, doubled or lost nothing. The audit can fail, and then names each
+// problem.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 #include "absl/status/statusor.h"
 #include "engine/client/client.h"
-#include "engine/sale/orders/order_store.h"
 #include "engine/sale/sale_keys.h"
+#include "engine/sale/sale_stores.h"
 
 namespace rushgate {
 
@@ -22,33 +22,34 @@ struct VoucherAudit {
   std::int64_t given_back = 0;  // to the stock, with the buyer's record kept
   std::int64_t created = 0;     // orders in the database …
   std::int64_t queued = 0;      // … in the stream, not acknowledged and not yet there …
-  std::int64_t dead = 0;  // … and among the dead letters: together they are what was admitted, …
-  std::int64_t discarded = 0;  // … but for these, of which some may never have been admitted
+  std::int64_t dead = 0;  // … and among the dead letters: their sum is the number admitted, …
+  std::int64_t discarded = 0;  // … except for these, of which some may never have been admitted
 };
 
 struct AuditReport {
   std::vector<VoucherAudit> vouchers;
   std::vector<std::string> problems;  // each names the voucher, and the user or order
-  /// Consumers of other systems, which may lead to problems, and dead letters without stock.
+  /// Consumers of other systems, which may cause problems, and dead letters without stock.
   std::vector<std::string> warnings;
 
   [[nodiscard]] bool passed() const { return problems.empty(); }
 };
 
-/// Audits each voucher that the database, the keyspace or an order in any place names, and asks the
-/// database whether its file is whole. Every rule of
-/// the admission is checked, from the buyers' records and the orders alone:
+/// Audits each voucher that the database, the keyspace or an order names. Asks the database whether
+/// its file is whole. Every rule of the admission is checked, from the buyers' records and the
+/// orders alone:
 /// - The database knows each voucher that is on sale, and the same version is in force.
 /// - published = free + admitted - given back, and no more orders than published.
 /// - Every admitted order is in exactly one place, and each buyer has as many as the record says. A
 ///   discarded dead letter explains why a buyer has one less.
 /// - No order was acknowledged without being stored, and each entry of the streams can be read.
 /// - The limits of the sale, per user and per day hold, and each order was admitted while the sale
-///   was open. Where versions of a voucher differ, the loosest counts: an order does not name its
-///   version. A limit per day is checked if every version has one, at the same UTC offset.
-/// May run while the sale goes on: orders admitted after it began are ignored. Reads the streams
-/// once, everything in bounded portions. Memory: some tens of bytes for each buyer of all vouchers,
-/// some hundred for each buyer of one and for each unstored order.
-absl::StatusOr<AuditReport> audit(Client& client, OrderStore& orders, const SaleKeys& keys);
+///   was open. An order does not name its version, so the loosest terms of all versions count. A
+///   limit per day is checked if every version has one, at the same UTC offset.
+///
+/// May run during the sale, and ignores orders admitted after it began. Reads the streams once,
+/// everything in bounded portions. Memory: some tens of bytes for each buyer of all vouchers, some
+/// hundred bytes for each buyer of one and for each unstored order.
+absl::StatusOr<AuditReport> audit(Client& client, const SaleStores& stores, const SaleKeys& keys);
 
 }  // namespace rushgate

@@ -1,8 +1,21 @@
 #include "engine/sale/orders/order_store.h"
 
+#include <set>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
+#include "engine/base/random_name.h"
 
 namespace rushgate {
+namespace {
+
+/// Returns true if `again` is the stored order, whose status may have changed since.
+bool is_redelivery(const Order& stored, const Order& again) {
+  return again.id == stored.id && again.user == stored.user && again.voucher == stored.voucher &&
+         again.limit == stored.limit && again.entry == stored.entry;
+}
+
+}  // namespace
 
 std::string_view order_status_name(OrderStatus status) {
   switch (status) {
@@ -37,16 +50,111 @@ absl::Status for_each_order(OrderStore& store, OrderFilter filter,
   }
 }
 
+// ---- Defaults ----
+
+absl::StatusOr<std::optional<Order>> OrderStore::find(OrderId id) {
+  if (id <= 0) return std::nullopt;
+  OrderFilter filter;
+  filter.after = id - 1;
+  filter.count_max = 1;
+  const auto found = list(filter);
+  if (!found.ok()) return found.status();
+  if (found->empty() || found->front().id != id) return std::nullopt;
+  return found->front();
+}
+
+absl::StatusOr<OrderId> OrderStore::greatest_id(OrderId below) {
+  OrderId greatest = 0;
+  OrderFilter filter;
+  filter.count_max = 1;
+  // Each id from `end` on is too high, or has none above it that is low enough.
+  for (OrderId end = below; greatest + 1 < end;) {
+    filter.after = greatest + (end - 1 - greatest) / 2;
+    const auto next = list(filter);
+    if (!next.ok()) return next.status();
+    if (!next->empty() && next->front().id < below) {
+      greatest = next->front().id;
+    } else if (filter.after == greatest) {
+      break;
+    } else {
+      end = filter.after + 1;
+    }
+  }
+  return greatest;
+}
+
+absl::StatusOr<std::int64_t> OrderStore::count_live(VoucherId voucher) {
+  OrderFilter filter;
+  filter.voucher = voucher;
+  std::int64_t live = 0;
+  const absl::Status read = for_each_order(*this, filter, [&](const Order& order) {
+    if (is_live(order)) ++live;
+  });
+  if (!read.ok()) return read;
+  return live;
+}
+
+absl::StatusOr<std::vector<VoucherId>> OrderStore::vouchers_with_orders() {
+  std::set<VoucherId> vouchers;
+  const absl::Status read =
+      for_each_order(*this, {}, [&](const Order& order) { vouchers.insert(order.voucher); });
+  if (!read.ok()) return read;
+  return std::vector<VoucherId>(vouchers.begin(), vouchers.end());
+}
+
+/// A fence() may come between, but not often: each is a rebuild or a new connection.
+absl::Status OrderStore::record_checkpoint(std::int64_t checkpoint) {
+  constexpr int kTries = 10;
+  absl::Status recorded;
+  for (int i = 0; i < kTries; ++i) {
+    const auto before = state();
+    if (!before.ok()) return before.status();
+    recorded = write({}, {.epoch = before->epoch, .checkpoint = checkpoint}).status();
+    if (!absl::IsAborted(recorded)) break;
+  }
+  return recorded;
+}
+
+// ---- For implementations ----
+
+std::optional<std::int64_t> BatchFence::stock_of(VoucherId voucher) const {
+  if (!stock) return std::nullopt;
+  const auto found = stock->find(voucher);
+  if (found == stock->end()) return std::nullopt;
+  return found->second;
+}
+
+std::string new_database_identity() { return random_name(); }
+
 absl::Status stale_batch(const BatchFence& fence, std::int64_t epoch) {
   return absl::AbortedError(
       absl::StrCat("the batch was read in epoch ", fence.epoch, ", the database is in ", epoch));
 }
 
-std::optional<std::string> voucher_excess(VoucherId voucher, std::int64_t live,
-                                          std::optional<std::int64_t> stock) {
-  if (!stock) return absl::StrCat("voucher ", voucher, " was never published here");
-  if (live < *stock) return std::nullopt;
-  return absl::StrCat("voucher ", voucher, " has ", live, " live orders of a stock of ", *stock);
+OrderResult check_order(const Order& order, const OrderRivals& rivals) {
+  const auto refused = [](std::string reason) {
+    return OrderResult{OrderResult::Kind::kRefused, std::move(reason)};
+  };
+  if (order.id <= 0) return refused(absl::StrCat("its id is not positive: ", order.id));
+  if (order.limit < 0) return refused(absl::StrCat("its limit is negative: ", order.limit));
+  if (const auto& other = rivals.same_id) {
+    if (is_redelivery(*other, order)) return {OrderResult::Kind::kAlreadyStored, {}};
+    return refused(absl::StrCat("id ", order.id, " belongs to another order, of user ", other->user,
+                                " and voucher ", other->voucher));
+  }
+  if (!is_live(order)) return {};
+  if (!rivals.stock) {
+    return refused(absl::StrCat("voucher ", order.voucher, " was never published here"));
+  }
+  if (rivals.live_of_voucher >= *rivals.stock) {
+    return refused(absl::StrCat("voucher ", order.voucher, " has ", rivals.live_of_voucher,
+                                " live orders of a stock of ", *rivals.stock));
+  }
+  if (order.limit != 0 && rivals.live_of_user >= order.limit) {
+    return refused(absl::StrCat("user ", order.user, " has ", order.limit,
+                                " live orders of voucher ", order.voucher, " already, the limit"));
+  }
+  return {};
 }
 
 }  // namespace rushgate

@@ -24,13 +24,13 @@ using StepKind = OrderWorker::Step::Kind;
 
 constexpr std::string_view kClaimFromStart = "0-0";
 
-// A request deals with so many entries at most: buyers wait as long as it takes.
+// The most entries of one request: buyers wait until it ends.
 constexpr std::size_t kPortionMax = 1'000;
 
 // KEYS order stream, owner of the stream. ARGV group, identity
 //
-// From the beginning of the stream: orders may have been admitted before any worker ever ran. In a
-// keyspace that lost its owner meanwhile, the stream would look like another system's.
+// The group begins at the start of the stream: orders may have been admitted before any worker ran.
+// In a keyspace that lost its owner meanwhile, the stream would look like another system's.
 const Script& make_group_script() {
   static const Script* const kScript = new Script(R"lua(
 if redis.call('HGET', KEYS[2], 'identity') ~= ARGV[2] then return 0 end
@@ -54,7 +54,7 @@ absl::StatusOr<std::vector<OrderEntry>> read_entries(const Reply& reply) {
   return entries;
 }
 
-/// The exception that is being handled.
+/// Returns the exception now handled as a status.
 absl::Status thrown() {
   try {
     throw;
@@ -71,7 +71,7 @@ bool has_stored_any(std::span<const OrderResult> results) {
   });
 }
 
-/// So that other orders are tried first.
+/// Moves the first entries to the back, so that other orders are tried first.
 void move_to_back(std::vector<OrderEntry>& entries, std::size_t count) {
   if (entries.empty()) return;
   const auto by = static_cast<std::ptrdiff_t>(count % entries.size());
@@ -87,15 +87,15 @@ OrderWorker::Step paused(const std::string& reason) {
 
 }  // namespace
 
-OrderWorker::OrderWorker(Backend& backend, OrderStore& orders, const SaleKeys& keys,
+OrderWorker::OrderWorker(Backend& backend, const SaleStores& stores, const SaleKeys& keys,
                          WorkerOptions options)
     : client_(backend.open_client()),
-      orders_(orders),
+      stores_(stores),
       clock_(backend.clock()),
       keys_(keys),
       options_(std::move(options)),
-      owner_(orders, keys, {.logger = options_.logger}),
-      vouchers_(*client_, orders, owner_, keys, {.logger = options_.logger}),
+      owner_(stores, keys, {.logger = options_.logger}),
+      vouchers_(*client_, stores, owner_, keys, {.logger = options_.logger}),
       connection_check_([this](Client& connection) { return owner_.verify(connection); }),
       claim_from_(kClaimFromStart) {
   backend.add_connection_check(connection_check_.get());
@@ -105,7 +105,7 @@ OrderWorker::Step OrderWorker::wait_and_step() {
   return step(options_.block_ms > 0 ? options_.block_ms : std::numeric_limits<std::int64_t>::max());
 }
 
-/// An exception of a user's store pauses the worker, and does not end it.
+/// Pauses after an exception of a user's store.
 OrderWorker::Step OrderWorker::step(std::int64_t block_ms) {
   Step step;
   try {
@@ -135,7 +135,8 @@ OrderWorker::Step OrderWorker::work(std::int64_t block_ms) {
   }
   if (!batch->entries.empty()) return process(*std::move(batch));
   Step step;
-  if (claim_from_ != kClaimFromStart) step.kind = StepKind::kWorked;  // on its way through them
+  if (claim_from_ != kClaimFromStart)
+    step.kind = StepKind::kWorked;  // there are more entries to claim
   return step;
 }
 
@@ -148,13 +149,13 @@ absl::Status OrderWorker::ensure_group() {
   const std::string_view names[] = {keys_.order_stream, owner};
   const std::string_view arguments[] = {keys_.group, *identity};
   const Reply made = client_->run(make_group_script(), names, arguments);
-  // Without memory for another group, Redis does not say that it exists. Reading will.
+  // When memory is short, Redis does not report that the group exists. Reading does.
   const bool may_exist = has_code(made, redis_error_code::kOutOfMemory);
   if (made.is_error() && !may_exist) return to_status(made, "creating the workers' group");
   if (made == Reply::integer(0)) {
     return absl::UnavailableError("the keyspace lost its writes just now");
   }
-  const auto state = orders_.state();
+  const auto state = stores_.orders.state();
   if (!state.ok()) return state.status();
   if (state->epoch != database_.epoch) drop_batch();  // it was read in another epoch
   database_ = *state;
@@ -163,7 +164,7 @@ absl::Status OrderWorker::ensure_group() {
   return absl::OkStatus();
 }
 
-/// Logs each once, if it has read lately.
+/// Logs each foreign consumer once, if it has read lately.
 absl::Status OrderWorker::report_foreign_consumers() {
   if (!options_.logger) return absl::OkStatus();
   const auto foreign = find_foreign_consumers(*client_, keys_, database_.identity);
@@ -179,7 +180,7 @@ absl::Status OrderWorker::report_foreign_consumers() {
 // ---- Reading ----
 
 absl::StatusOr<OrderWorker::Batch> OrderWorker::take_batch(std::int64_t block_ms) {
-  // Entries are read again before another consumer may claim them.
+  // Entries are read once more before another consumer may claim them.
   if (kept_ && clock_.monotonic_ms() >= read_at_ms_ + options_.claim_idle_ms / 2) drop_batch();
   if (!kept_) {
     auto read = next_batch(block_ms);
@@ -191,7 +192,7 @@ absl::StatusOr<OrderWorker::Batch> OrderWorker::take_batch(std::int64_t block_ms
   return is_isolating() ? extend(std::move(batch)) : batch;
 }
 
-/// Puts new entries in front. If their orders can be stored, a batch that fails is at fault.
+/// Puts new entries in front. If their orders can be stored, a failing batch is itself at fault.
 absl::StatusOr<OrderWorker::Batch> OrderWorker::extend(Batch batch) {
   if (batch.entries.size() >= batch_max()) return batch;
   auto entries = read_group(">", batch_max() - batch.entries.size(), 0);
@@ -225,7 +226,7 @@ absl::StatusOr<OrderWorker::Batch> OrderWorker::next_batch(std::int64_t block_ms
   if (clock_.monotonic_ms() >= claim_at_ms_) {
     auto entries = claim_abandoned();
     if (!entries.ok()) return entries.status();
-    if (claim_from_ == kClaimFromStart) {  // it has been through all of them
+    if (claim_from_ == kClaimFromStart) {  // all entries were visited
       const absl::Status reported = report_foreign_consumers();
       if (!reported.ok()) {
         for (const OrderEntry& entry : *entries) release(entry);
@@ -241,7 +242,7 @@ absl::StatusOr<OrderWorker::Batch> OrderWorker::next_batch(std::int64_t block_ms
   return Batch{.entries = *std::move(entries), .is_redelivery = false};
 }
 
-/// For new orders: no longer than until there is something else to do.
+/// Returns how long to wait for new orders: at most until something else is due.
 std::int64_t OrderWorker::ms_to_wait(std::int64_t block_ms) const {
   if (block_ms == 0) return 0;
   const std::int64_t due_ms =
@@ -254,7 +255,7 @@ std::size_t OrderWorker::batch_max() const {
   return static_cast<std::size_t>(std::max(options_.batch_max, 1));
 }
 
-/// Up to `batch_max` entries, in portions; it waits for the first one alone.
+/// Reads up to `batch_max` entries, in portions; waits only for the first.
 absl::StatusOr<OrderWorker::Entries> OrderWorker::read_group(std::string_view after,
                                                              std::size_t batch_max,
                                                              std::int64_t block_ms) {
@@ -290,7 +291,7 @@ absl::StatusOr<OrderWorker::Entries> OrderWorker::read_portion(std::string_view 
 
   const Reply reply = client_->call(std::move(request));
   if (has_code(reply, "NOGROUP"))
-    group_exists_ = false;  // it was removed: the next step creates it again
+    group_exists_ = false;  // removed meanwhile: the next step creates it
   if (reply.is_nil()) return Entries{};
   const bool is_one_stream = reply.is_aggregate() && reply.elements().size() == 1 &&
                              reply.elements()[0].is_aggregate() &&
@@ -299,8 +300,8 @@ absl::StatusOr<OrderWorker::Entries> OrderWorker::read_portion(std::string_view 
   return read_entries(reply.elements()[0].elements()[1]);
 }
 
-/// Takes over what others have had for too long, a portion a call: claim_from_ is where the next
-/// call goes on.
+/// Takes over entries that other consumers have had for too long, one portion per call. claim_from_
+/// is where the next call continues.
 absl::StatusOr<OrderWorker::Entries> OrderWorker::claim_abandoned() {
   const std::size_t count_max = std::min(batch_max(), kPortionMax);
   const Reply reply = (*client_)("XAUTOCLAIM", keys_.order_stream, keys_.group, consumer_,
@@ -310,14 +311,14 @@ absl::StatusOr<OrderWorker::Entries> OrderWorker::claim_abandoned() {
       reply.is_aggregate() && reply.elements().size() >= 2 && reply.elements()[0].is_text();
   if (!has_cursor) return to_status(reply, "claiming orders");
   claim_from_ = reply.elements()[0].text();
-  // Redis before 7.0 does not tell of them.
+  // Redis before 7.0 does not report deleted entries.
   const absl::Status reported =
       reply.elements().size() > 2 ? report_lost(reply.elements()[2]) : absl::OkStatus();
   if (!reported.ok()) return reported;
   return read_entries(reply.elements()[1]);
 }
 
-/// XAUTOCLAIM found these pending without an entry, and struck them off.
+/// Reports pending ids without an entry, which XAUTOCLAIM removed.
 absl::Status OrderWorker::report_lost(const Reply& ids) {
   if (!ids.is_aggregate()) return to_status(ids, "claiming orders");
   if (ids.elements().empty()) return absl::OkStatus();
@@ -390,8 +391,8 @@ OrderWorker::Step OrderWorker::process_held(Batch& batch) {
     kept_ = std::move(batch);
     return pause(fence.status());
   }
-  // The database must never know of an order, or a checkpoint, that a power cut could take out of
-  // the log.
+  // The database must never know an order, or a checkpoint, that a power cut could remove from the
+  // log.
   const Reply synced = client_->sync();
   if (synced.is_error()) {
     kept_ = std::move(batch);
@@ -422,7 +423,7 @@ OrderWorker::Step OrderWorker::process_held(Batch& batch) {
   return step;
 }
 
-/// Keeps the undecided entries; the ones that were tried alone come last.
+/// Keeps the undecided entries; entries that were tried alone come last.
 void OrderWorker::keep_undecided(Batch batch, const std::vector<Decided>& decided) {
   if (decided.size() == batch.entries.size()) return;
   absl::flat_hash_set<const OrderEntry*> done;
@@ -436,7 +437,7 @@ void OrderWorker::keep_undecided(Batch batch, const std::vector<Decided>& decide
   kept_ = std::move(kept);
 }
 
-/// Gives up the batch that it paused with: it is pending, and read again.
+/// Gives up the batch that it paused with. Its entries are pending, and will be read once more.
 void OrderWorker::drop_batch() {
   if (kept_) release(*kept_);
   kept_.reset();
@@ -445,7 +446,7 @@ void OrderWorker::drop_batch() {
 
 // ---- Losses ----
 
-/// Remembers an entry until it is read again.
+/// Remembers an entry until it is read once more.
 void OrderWorker::release(const OrderEntry& entry) {
   if (!entry.deleted) released_.insert_or_assign(entry.id, entry);
 }
@@ -457,8 +458,8 @@ void OrderWorker::release(Batch& batch) {
   batch.entries.clear();
 }
 
-/// Forgets an entry that was read again. One that was deleted from the stream meanwhile gets its
-/// fields back. After a loss, another order may have its id.
+/// Forgets an entry that was read once more. Restores the fields of one that was deleted from the
+/// stream meanwhile. After a loss, another order may have its id.
 void OrderWorker::take_released(OrderEntry& entry) {
   const auto released = released_.find(entry.id);
   if (released == released_.end()) return;
@@ -466,21 +467,21 @@ void OrderWorker::take_released(OrderEntry& entry) {
   if (entry.fields == released->second.fields) released_.erase(released);
 }
 
-/// Looks for the released entries that were not among its pending ones. The keyspace may have lost
-/// them: then their orders are put back.
+/// Searches the released entries that were not among its pending ones. The keyspace may have lost
+/// them: then restores their orders.
 absl::Status OrderWorker::restore_released() {
   if (released_.empty()) return absl::OkStatus();
   std::vector<OrderEntry> entries;
   entries.reserve(released_.size());
   for (const auto& [id, entry] : released_) entries.push_back(entry);
-  const auto lost = find_lost_orders(*client_, orders_, keys_, entries);
+  const auto lost = find_lost_orders(*client_, stores_.orders, keys_, entries);
   if (!lost.ok()) return lost.status();
   absl::btree_map<VoucherId, std::vector<LostOrder>> of_voucher;
   for (const LostOrder& order : *lost) of_voucher[order.order.voucher].push_back(order);
   for (const auto& [voucher, orders] : of_voucher) {
     const auto restored = vouchers_.restore(voucher, orders);
     if (!restored.ok()) {
-      history_after_ = std::string(kHistoryStart);  // the remaining ones are tried again
+      history_after_ = std::string(kHistoryStart);  // the remaining ones are tried once more
       return restored.status();
     }
     restored_.appended += restored->appended;
@@ -494,26 +495,26 @@ absl::Status OrderWorker::restore_released() {
   }
   released_.clear();
   if (of_voucher.empty()) return absl::OkStatus();
-  const auto state = orders_.state();  // each rebuild began an epoch
+  const auto state = stores_.orders.state();  // each rebuild began an epoch
   if (!state.ok()) return state.status();
   database_ = *state;
   return absl::OkStatus();
 }
 
-/// The fence for a batch that was read in this epoch.
+/// Returns the fence for a batch that was read in this epoch.
 absl::StatusOr<BatchFence> OrderWorker::draw_fence() {
   const auto drawn = owner_.draw_checkpoint(*client_);
   if (drawn.ok()) return BatchFence{.epoch = database_.epoch, .checkpoint = *drawn};
   if (!absl::IsNotFound(drawn.status())) return drawn.status();
-  // The keyspace lost everything, and nothing has been rebuilt in this epoch: the batch can still
-  // be saved. A checkpoint that no keyspace has drawn makes the loss known.
-  const auto state = orders_.state();
+  // The keyspace lost everything, and nothing was rebuilt in this epoch: the batch can still be
+  // saved. A checkpoint that no keyspace has drawn reveals the loss.
+  const auto state = stores_.orders.state();
   if (!state.ok()) return state.status();
   return BatchFence{.epoch = database_.epoch, .checkpoint = state->checkpoint + 1};
 }
 
-/// The keyspace may have lost writes since the batch was read, and been rebuilt without it: its
-/// group may be gone too.
+/// Reads its entries once more. The keyspace may have lost writes since the batch was read, and
+/// been rebuilt without it. Its group may be gone too.
 OrderWorker::Step OrderWorker::read_again() {
   drop_batch();
   group_exists_ = false;
@@ -524,7 +525,7 @@ OrderWorker::Step OrderWorker::read_again() {
 
 absl::StatusOr<std::vector<OrderResult>> OrderWorker::try_write(OrderSpan orders) {
   try {
-    return orders_.write(orders, fence_);
+    return stores_.write(orders, fence_);
   } catch (...) {
     return thrown();
   }
@@ -540,7 +541,7 @@ absl::Status OrderWorker::write_all(const Orders& orders, const Orders& suspects
   return written;
 }
 
-/// Writes a batch; if one of its orders is at fault, its halves, until that order stands alone.
+/// Writes a batch. If one of its orders is at fault, writes its halves, until that order is alone.
 absl::Status OrderWorker::write(OrderSpan orders, EntrySpan entries,
                                 std::vector<Decided>& decided) {
   if (orders.empty()) return absl::OkStatus();
@@ -560,13 +561,14 @@ absl::Status OrderWorker::write(OrderSpan orders, EntrySpan entries,
   return write(orders.subspan(half), entries.subspan(half), decided);
 }
 
-/// Writes a batch that made the worker pause again and again: in pieces, which grow while they are
-/// stored and shrink where they fail. An order that fails alone is at fault only if others are
-/// stored and the store still works after it. Otherwise this is an outage, which ends the attempt
-/// and counts against no order.
+/// Writes a batch that made the worker pause several times in a row. Writes it in pieces, which
+/// grow after a success and shrink after a failure.
+///
+/// An order that fails alone is at fault only if others are stored, and the store still works after
+/// it. Otherwise this is an outage, which ends the attempt and counts against no order.
 absl::Status OrderWorker::isolate(OrderSpan orders, EntrySpan entries,
                                   std::vector<Decided>& decided) {
-  constexpr std::size_t kFailuresMax = 16;  // of single orders, one after the other
+  constexpr std::size_t kFailuresMax = 16;  // of single orders, in a row
   std::vector<Decided> alone;
   absl::Status failure;
   bool has_stored = false;
@@ -663,7 +665,7 @@ absl::Status OrderWorker::acknowledge(std::span<const OrderEntry* const> entries
     ack.add(entry->id);
     if (is_redelivery) forget.add(entry->id);
   }
-  // Only what was read before can have faults. They go first: what is acknowledged is not met
+  // Only a redelivery can have faults. They are removed first: acknowledged entries are never met
   // again.
   if (is_redelivery) {
     const Reply forgotten = client_->call(std::move(forget));
@@ -673,7 +675,7 @@ absl::Status OrderWorker::acknowledge(std::span<const OrderEntry* const> entries
   return acked.is_integer() ? absl::OkStatus() : to_status(acked, "acknowledging orders");
 }
 
-/// Acknowledges what is stored, buries what never will be, counts faults, trims.
+/// Acknowledges stored orders, buries refused ones, counts faults, trims the stream.
 absl::Status OrderWorker::settle(const std::vector<Decided>& decided, bool is_redelivery,
                                  Step& step) {
   report_stored(decided);
@@ -711,8 +713,8 @@ absl::Status OrderWorker::settle(const std::vector<Decided>& decided, bool is_re
   return step.stored + step.buried > 0 ? trim() : absl::OkStatus();
 }
 
-/// Counts a fault of this entry; true if it was the last one allowed. (Delivery counts won't do:
-/// they rise with every restart.)
+/// Counts a fault of this entry. Returns true if it was the last one allowed. Delivery counts are
+/// no substitute: they rise with every restart.
 absl::StatusOr<bool> OrderWorker::is_fault_final(const OrderEntry& entry) {
   const Reply faults = (*client_)("HINCRBY", keys_.faults(), entry.id, 1);
   if (!faults.is_integer()) return to_status(faults, "counting a fault");
@@ -739,8 +741,8 @@ OrderWorker::Step OrderWorker::pause(const absl::Status& reason) {
   return paused(pause_reason_);
 }
 
-/// Read and unacknowledged entries stay pending for this consumer, and are read
-/// again.
+/// Schedules a retry. Read and unacknowledged entries stay pending for this consumer, which will
+/// read them once more.
 void OrderWorker::retry_later() {
   if (retry_at_ms_ == 0) retry_at_ms_ = clock_.monotonic_ms() + options_.retry_after_ms;
 }
@@ -764,7 +766,7 @@ OrderWorkerThread::OrderWorkerThread(std::unique_ptr<OrderWorker> worker, std::i
 
 OrderWorkerThread::~OrderWorkerThread() { stop(); }
 
-/// A thread that is interrupted just before it begins to wait is interrupted again after this time.
+/// The interval for interrupting once more: the thread may have been about to wait.
 constexpr std::chrono::milliseconds kInterruptAgain{10};
 
 void OrderWorkerThread::stop() {

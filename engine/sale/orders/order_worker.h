@@ -1,4 +1,4 @@
-// Turns admitted orders into rows of the database: reads the order stream as a consumer of its
+// Turns admitted orders into rows of the database. Reads the order stream as a consumer of its
 // group, in batches.
 #pragma once
 
@@ -23,9 +23,9 @@
 #include "engine/client/client.h"
 #include "engine/client/connection_check.h"
 #include "engine/sale/orders/order_entry.h"
-#include "engine/sale/orders/order_store.h"
 #include "engine/sale/ownership/keyspace_owner.h"
 #include "engine/sale/sale_keys.h"
+#include "engine/sale/sale_stores.h"
 #include "engine/sale/vouchers/voucher_book.h"
 #include "engine/time/clock.h"
 
@@ -36,27 +36,30 @@ class logger;
 namespace rushgate {
 
 struct WorkerOptions {
-  std::string consumer = "c1";  // several workers share the work under different names. In the
-                                // group, consumer_name() makes it the database's own
-  int batch_max = 10'000;       // orders a transaction, at least 1: the more, the less each costs
-  int attempts_max = 5;         // of an order whose own fault it is; then it becomes a dead letter
-  int isolate_after = 3;        // pauses in a row by a batch: then its orders are written in pieces
+  /// Workers with different names share the work. In the group, consumer_name() makes it the
+  /// database's own.
+  std::string consumer = "c1";
+  int batch_max = 10'000;  // orders per transaction, at least 1; larger batches cost less per order
+  int attempts_max = 5;    // of an order that is itself at fault; then it becomes a dead letter
+  /// Consecutive pauses with the same batch, before its orders are written in pieces.
+  int isolate_after = 3;
   std::int64_t retry_after_ms = 1'000;  // between attempts; also the first pause, …
-  std::int64_t pause_ms_max =
-      10'000;  // … and each pause after another is twice as long, up to this
-  std::int64_t claim_idle_ms =
-      60'000;                 // entries that another consumer has had for longer are taken over
-  std::int64_t block_ms = 0;  // how long step() waits for new orders; 0: not at all
-  bool trim = true;  // removes entries that every group has done with. Off where another system
-                     // reads the stream without a group, or with one that it makes later
-  /// Called on the worker's thread with orders that are in the database, before the worker
-  /// acknowledges them: at least once for each order, and again after a crash, a failed
-  /// acknowledgement or an exception of this function. An exception pauses the worker. Not called
-  /// for orders that adoption writes, nor for an entry that the keyspace loses between the
-  /// transaction and a crash. May be empty.
+  /// … and each pause after another is twice as long, up to this.
+  std::int64_t pause_ms_max = 10'000;
+  std::int64_t claim_idle_ms = 60'000;  // takes over entries that a consumer has had for longer
+  std::int64_t block_ms = 0;            // how long step() waits for new orders; 0: does not wait
+  /// Removes entries that every group has acknowledged. Off where another system reads the stream
+  /// without a group, or with a group that it creates later.
+  bool trim = true;
+  /// Called on the worker's thread with orders that are in the database, before they are
+  /// acknowledged. Called at least once per order; again after a crash, a failed acknowledgement or
+  /// an exception of this function. An exception pauses the worker.
+  ///
+  /// Not called for orders that adoption writes, nor for an entry that the keyspace loses between
+  /// the transaction and a crash. May be empty.
   std::function<void(std::span<const OrderId> orders)> on_stored = {};
-  /// May be null. Warned of consumers of the group that are no workers: the orders that they read
-  /// go elsewhere.
+  /// May be null. Receives a warning for each consumer of the group that is no worker: the orders
+  /// that it reads go elsewhere.
   std::shared_ptr<spdlog::logger> logger = {};
 };
 
@@ -65,37 +68,37 @@ class OrderWorker {
  public:
   struct Step {
     enum class Kind : std::uint8_t {
-      kWorked,  // there was something to do, and there may be more
+      kWorked,  // something was done, and there may be more to do
       kIdle,    // nothing to do now
-      kPaused,  // a bad day: the database or the keyspace can't be used; nothing was counted
-                // against any order
+      kPaused,  // an outage of the database or the keyspace; no order's faults were counted
     };
     Kind kind = Kind::kIdle;
-    std::size_t stored = 0;    // in the database now, those already there included
+    std::size_t stored = 0;    // now in the database, including orders that were there already
     std::size_t buried = 0;    // became dead letters
-    std::size_t restored = 0;  // the keyspace lost them, and admitted them again
-    std::size_t faulted = 0;   // failed by their own fault, to be tried again
-    std::size_t lost = 0;      // entries deleted while they were pending; the audit
-                               // names whose orders they were, where those were not stored before
-    std::string reason = {};   // of a pause
+    std::size_t restored = 0;  // lost by the keyspace, and admitted once more
+    std::size_t faulted = 0;   // failed by their own fault; they will be tried again
+    /// Entries deleted while they were pending. The audit names their orders if they were not
+    /// stored before.
+    std::size_t lost = 0;
+    std::string reason = {};  // of a pause
   };
 
   /// Opens a client of its own, since it may block.
-  OrderWorker(Backend& backend, OrderStore& orders, const SaleKeys& keys,
+  OrderWorker(Backend& backend, const SaleStores& stores, const SaleKeys& keys,
               WorkerOptions options = {});
   OrderWorker(const OrderWorker&) = delete;
   OrderWorker& operator=(const OrderWorker&) = delete;
 
-  /// Does one batch: the one that it paused with, or its own pending entries (after a start, or
-  /// when a retry is due), then what dead consumers left, then new ones. Throws nothing: what the
-  /// order store throws pauses.
+  /// Processes one batch. Order: the batch that it paused with, its own pending entries (after a
+  /// start, or when a retry is due), entries of dead consumers, new entries. Never throws: an
+  /// exception of the order store pauses the worker.
   Step step() { return step(options_.block_ms); }
 
-  /// As step(), but waits for new orders for WorkerOptions::block_ms or, if that is 0, until there
-  /// is something to do.
+  /// As step(), but waits for new orders for WorkerOptions::block_ms. If that is 0, waits until
+  /// there is something to do.
   Step wait_and_step();
 
-  /// Ends a wait for new orders. From any thread.
+  /// Ends a wait for new orders. Callable from any thread.
   void interrupt() { client_->unblock(); }
 
  private:
@@ -104,7 +107,7 @@ class OrderWorker {
   using Entries = std::vector<OrderEntry>;
   struct Batch {
     Entries entries;
-    bool is_redelivery = false;  // they were read before, by this consumer or another
+    bool is_redelivery = false;  // another delivery came before, to this consumer or another
   };
   struct Decided {  // the decision about an entry
     const OrderEntry* entry;
@@ -172,7 +175,7 @@ class OrderWorker {
   void retry_later();
 
   const std::unique_ptr<Client> client_;
-  OrderStore& orders_;
+  const SaleStores stores_;
   const Clock& clock_;
   const SaleKeys keys_;
   const WorkerOptions options_;
@@ -181,27 +184,27 @@ class OrderWorker {
   const OwnedConnectionCheck connection_check_;
 
   std::string consumer_;    // its name in the group; known once group_exists_
-  DatabaseState database_;  // as it was when the entries were read that are written now
-  BatchFence fence_;        // of the batch that is written now
+  DatabaseState database_;  // at the time when the batch now written was read
+  BatchFence fence_;        // of the batch now written
   bool group_exists_ = false;
   std::optional<std::string> history_after_ = std::string(
-      kHistoryStart);  // where reading its own pending entries goes on; nothing: all read
+      kHistoryStart);  // where reading its own pending entries continues; nothing: all read
   std::int64_t retry_at_ms_ = 0;  // monotonic; 0: nothing to retry
-  std::optional<Batch> kept_;     // that it paused with
-  // Entries that were read and must be read again. Those that the keyspace does not return by then
-  // may be lost there.
+  std::optional<Batch> kept_;     // the batch that it paused with
+  // Entries that must be read once more. The keyspace may have lost the ones that it does not
+  // return then.
   absl::flat_hash_map<std::string, OrderEntry> released_;
   std::int64_t read_at_ms_ = 0;   // monotonic: when the entries in kept_ were read
-  int failed_writes_ = 0;         // pauses in a row that the order store caused
-  std::size_t failed_alone_ = 0;  // orders at the front of the batch, in the last attempt
-  std::size_t tried_alone_ = 0;   // orders that failed so, since failed_writes_ was 0
-  absl::flat_hash_set<std::string> suspects_;  // entries whose orders failed while others were
-                                               // stored: they are written alone
-  int pauses_ = 0;                             // in a row
-  std::int64_t paused_until_ms_ = 0;           // monotonic
+  int failed_writes_ = 0;         // consecutive pauses caused by the order store
+  std::size_t failed_alone_ = 0;  // orders at its front that failed alone in the last attempt
+  std::size_t tried_alone_ = 0;   // orders that failed alone since failed_writes_ was 0
+  absl::flat_hash_set<std::string>
+      suspects_;    // entries whose orders failed while others were stored: they are written alone
+  int pauses_ = 0;  // consecutive
+  std::int64_t paused_until_ms_ = 0;  // monotonic
   std::string pause_reason_;
   std::int64_t claim_at_ms_ = 0;    // monotonic
-  std::string claim_from_;          // where claiming goes on; kClaimFromStart: at the beginning
+  std::string claim_from_;          // where claiming continues; kClaimFromStart: at the beginning
   std::size_t lost_ = 0;            // in this step
   VoucherBook::Restored restored_;  // in this step
   absl::flat_hash_set<std::string> reported_consumers_;
@@ -210,23 +213,23 @@ class OrderWorker {
 /// Returns "worked", "idle" or "paused".
 std::string_view step_name(OrderWorker::Step::Kind kind);
 
-/// A thread that runs a worker until it is stopped. Each has a client of its own.
+/// A thread that runs a worker until it is stopped. Each worker has its own client.
 class OrderWorkerThread {
  public:
   explicit OrderWorkerThread(std::unique_ptr<OrderWorker> worker, std::int64_t pause_ms = 100);
-  /// Stops.
+  /// Stops the thread.
   ~OrderWorkerThread();
 
-  /// Lets the current batch end, then ends; a wait for orders ends at once.
+  /// Ends the thread after the current batch. A wait for orders ends at once.
   void stop();
-  /// Returns once the counts below include the orders that have left the keyspace. A wait for orders
-  /// ends at once.
+  /// Blocks until the counts below include the orders that have left the keyspace. A wait for
+  /// orders ends at once.
   void update_counts();
 
   [[nodiscard]] std::size_t stored() const { return stored_.load(); }
   [[nodiscard]] std::size_t buried() const { return buried_.load(); }
   [[nodiscard]] std::size_t lost() const { return lost_.load(); }
-  /// Why it makes no progress; empty if it does.
+  /// Returns why the worker makes no progress; empty if it does.
   [[nodiscard]] std::string pause_reason() const;
 
  private:

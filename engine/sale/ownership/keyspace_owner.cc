@@ -13,10 +13,10 @@
 namespace rushgate {
 namespace {
 
-/// What the scripts return.
+/// The reply of the scripts.
 enum Standing : int {
   kOurs = 0,
-  kLost = 1,      // ours or nobody's, without the database's checkpoint
+  kLost = 1,      // of this database or of none, without the database's checkpoint
   kAnothers = 2,  // it belongs to another database
   kForeign = 3,   // another system made the order stream
 };
@@ -54,7 +54,7 @@ return 0
 
 // KEYS owner of the stream, voucher, stock, vouchers. ARGV checkpoint, the voucher's id
 //
-// Another process may have confirmed the claim meanwhile, and the voucher be rebuilt: then the
+// Another process may have confirmed the claim meanwhile, and rebuilt the voucher. Then the
 // checkpoint is there.
 const Script& declare_lost_script() {
   static const Script* const kScript = new Script(R"lua(
@@ -79,7 +79,7 @@ const Script& draw_script() {
   return *kScript;
 }
 
-// Workers free memory, so they go on where there is none left.
+// Workers free memory, so they continue when memory is exhausted.
 const Script& draw_without_memory_script() {
   static const Script* const kScript = new Script(absl::StrCat("#!lua flags=allow-oom\n", kDraw));
   return *kScript;
@@ -93,13 +93,13 @@ absl::Status anothers_keyspace(const SaleKeys& keys) {
                    keys.prefix_owner(), "): a sale needs keys of its own, or that database"));
 }
 
-KeyspaceOwner::KeyspaceOwner(OrderStore& orders, const SaleKeys& keys, Options options)
-    : orders_(orders), keys_(keys), options_(std::move(options)) {}
+KeyspaceOwner::KeyspaceOwner(const SaleStores& stores, const SaleKeys& keys, Options options)
+    : stores_(stores), keys_(keys), options_(std::move(options)) {}
 
 absl::Status KeyspaceOwner::verify(Client& client) {
-  // The fence first: a batch that was read over an ended connection cannot reach the database any
-  // more, so what is compared with stays true.
-  const auto state = orders_.fence();
+  // The fence first: a batch that was read over an ended connection can no longer reach the
+  // database. So the values compared stay true.
+  const auto state = stores_.orders.fence();
   if (!state.ok()) return state.status();
   {
     const std::lock_guard lock(mutex_);
@@ -111,7 +111,7 @@ absl::Status KeyspaceOwner::verify(Client& client) {
 }
 
 absl::Status KeyspaceOwner::check(Client& client) {
-  const auto state = orders_.state();
+  const auto state = stores_.orders.state();
   if (!state.ok()) return state.status();
   const auto is_whole = claim(client, *state);
   if (!is_whole.ok()) return is_whole.status();
@@ -142,10 +142,9 @@ absl::StatusOr<bool> KeyspaceOwner::claim(Client& client, const DatabaseState& s
   }
 }
 
-/// Declares all vouchers lost before the claim is confirmed, so that a recovery that is interrupted
-/// is begun again.
+/// Declares all vouchers lost before it confirms the claim. So an interrupted recovery is repeated.
 absl::Status KeyspaceOwner::recover(Client& client, const DatabaseState& state) {
-  const auto on_sale = orders_.all_applied();
+  const auto on_sale = stores_.vouchers.all_applied();
   if (!on_sale.ok()) return on_sale.status();
   const std::string stream_owner = keys_.stream_owner();
   const std::string prefix_owner = keys_.prefix_owner();
@@ -203,7 +202,7 @@ absl::StatusOr<std::string> KeyspaceOwner::identity() {
     const std::lock_guard lock(mutex_);
     if (!identity_.empty()) return identity_;
   }
-  auto state = orders_.state();
+  auto state = stores_.orders.state();
   if (!state.ok()) return state.status();
   const std::lock_guard lock(mutex_);
   return identity_ = std::move(state->identity);

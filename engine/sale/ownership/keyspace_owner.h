@@ -1,5 +1,5 @@
-// Which database a keyspace belongs to, and how far it remembers: the keyspace's side of
-// DatabaseState (orders/order_store.h).
+// The owner of a keyspace, which is a database, and the keyspace's newest checkpoint. The
+// keyspace's side of DatabaseState (orders/order_store.h).
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "engine/client/client.h"
-#include "engine/sale/orders/order_store.h"
 #include "engine/sale/sale_keys.h"
+#include "engine/sale/sale_stores.h"
 
 namespace spdlog {
 class logger;
@@ -19,54 +19,56 @@ class logger;
 
 namespace rushgate {
 
-/// Keeps a keyspace and a database together. Thread-safe. Does not own the database, which must
+/// Keeps a keyspace and a database consistent. Thread-safe. Does not own the database, which must
 /// outlive it.
 ///
-/// A keyspace loses writes only as a suffix of them, and every connection ends when it does. So
-/// verify() runs before anything is admitted over a new connection, and for each keyspace that is
-/// opened (docs/internals.md, section 13).
+/// A keyspace loses writes only as a suffix of them, and then every connection ends. So verify()
+/// runs for each keyspace that is opened, and before a new connection admits anything
+/// (docs/internals.md, section 13).
 class KeyspaceOwner {
  public:
   struct Options {
-    bool adopt = false;  // an order stream that another system made is taken over
+    bool adopt = false;  // takes over an order stream that another system created
     std::shared_ptr<spdlog::logger> logger = {};  // may be null
   };
 
-  KeyspaceOwner(OrderStore& orders, const SaleKeys& keys, Options options);
+  KeyspaceOwner(const SaleStores& stores, const SaleKeys& keys, Options options);
 
-  /// Fences the database, claims the keyspace for it, and compares their checkpoints. Where the
-  /// keyspace lost writes, removes the terms and the stock of every voucher on sale: the next buyer
-  /// of each has it rebuilt. kFailedPrecondition: the keyspace belongs to another database or
-  /// another system; otherwise the error of the store that could not be asked.
+  /// Fences the database, claims the keyspace for it, and compares their checkpoints. If the
+  /// keyspace lost writes, removes the terms and the stock of every voucher on sale: the next
+  /// purchase of each rebuilds it.
+  ///
+  /// kFailedPrecondition: the keyspace belongs to another database or another system. Other errors:
+  /// of the store that failed.
   absl::Status verify(Client& client);
 
-  /// As verify(), but fences the database only if the keyspace lost writes: for a keyspace that is
-  /// in use already.
+  /// As verify(), but fences the database only if the keyspace lost writes. For a keyspace that is
+  /// already in use.
   absl::Status check(Client& client);
 
-  /// Returns true if the keyspace has this voucher on sale, or had it when it lost writes. Asks the
-  /// keyspace alone, unless it has lost everything. Errors: as verify().
+  /// Returns true if the keyspace has this voucher on sale, or had it when it lost writes. Asks
+  /// only the keyspace, unless that has lost everything. Errors: as verify().
   absl::StatusOr<bool> is_on_sale(Client& client, VoucherId voucher);
 
   /// Draws the next checkpoint. kNotFound: the keyspace lost all of its writes.
   /// kFailedPrecondition: it belongs to another database.
   absl::StatusOr<std::int64_t> draw_checkpoint(Client& client);
 
-  /// The database's; read once.
+  /// Returns the database's identity; reads it once.
   absl::StatusOr<std::string> identity();
 
  private:
   absl::StatusOr<bool> claim(Client& client, const DatabaseState& state);
   absl::Status recover(Client& client, const DatabaseState& state);
 
-  OrderStore& orders_;
+  const SaleStores stores_;
   const SaleKeys keys_;
   const Options options_;
   std::mutex mutex_;
   std::string identity_;  // guarded by mutex_; empty: not read yet
 };
 
-/// The error of a script that met another database's keyspace.
+/// Returns the error of a script that met another database's keyspace.
 absl::Status anothers_keyspace(const SaleKeys& keys);
 
 }  // namespace rushgate

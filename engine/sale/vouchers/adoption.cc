@@ -14,11 +14,11 @@ namespace {
 
 using Users = absl::flat_hash_set<UserId>;
 
-/// Users whose order is stored, or will be.
+/// Returns the users whose order is stored, or will be.
 absl::StatusOr<Users> find_served(Client& client, OrderStore& orders, const SaleKeys& keys,
                                   VoucherId voucher) {
   Users served;
-  // The stream first: an order that moves to the database meanwhile is met there.
+  // The stream first: an order that moves to the database meanwhile is found there.
   const auto unstored = read_unstored_orders(client, keys, voucher);
   if (!unstored.ok()) return unstored.status();
   const auto acknowledged = AcknowledgedEntries::read(client, keys);
@@ -33,10 +33,10 @@ absl::StatusOr<Users> find_served(Client& client, OrderStore& orders, const Sale
   return served;
 }
 
-absl::Status write_rows(OrderStore& orders, std::span<const Order> rows) {
-  const auto state = orders.state();
+absl::Status write_rows(const SaleStores& stores, std::span<const Order> rows) {
+  const auto state = stores.orders.state();
   if (!state.ok()) return state.status();
-  const auto results = orders.write(rows, {.epoch = state->epoch, .checkpoint = state->checkpoint});
+  const auto results = stores.write(rows, {.epoch = state->epoch, .checkpoint = state->checkpoint});
   if (!results.ok()) return results.status();
   for (const OrderResult& result : *results) {
     if (result.kind == OrderResult::Kind::kRefused) {
@@ -48,16 +48,16 @@ absl::Status write_rows(OrderStore& orders, std::span<const Order> rows) {
 
 }  // namespace
 
-absl::Status import_buyers(Client& client, OrderStore& orders, const SaleKeys& keys,
+absl::Status import_buyers(Client& client, const SaleStores& stores, const SaleKeys& keys,
                            const Voucher& voucher,
                            const std::function<absl::Status(std::span<OrderId>)>& draw_ids) {
-  // The buyers first: the sale goes on, and the order of a later buyer is met in the stream, or is
-  // none of those that are missing.
+  // The buyers first, since the sale goes on. The order of a later buyer is found in the stream, or
+  // the buyer is not in this list.
   std::vector<UserId> missing;
   const auto visit = [&](UserId user, std::int64_t /*count*/) { missing.push_back(user); };
   const absl::Status read = for_each_buyer(client, keys, voucher.id, visit);
   if (!read.ok()) return read;
-  const auto served = find_served(client, orders, keys, voucher.id);
+  const auto served = find_served(client, stores.orders, keys, voucher.id);
   if (!served.ok()) return served.status();
   std::erase_if(missing, [&](UserId user) { return served->contains(user); });
   std::ranges::sort(missing);
@@ -76,7 +76,7 @@ absl::Status import_buyers(Client& client, OrderStore& orders, const SaleKeys& k
                       .voucher = voucher.id,
                       .limit = voucher.limits.per_user});
     }
-    if (const absl::Status written = write_rows(orders, rows); !written.ok()) return written;
+    if (const absl::Status written = write_rows(stores, rows); !written.ok()) return written;
   }
   return absl::OkStatus();
 }

@@ -1,4 +1,4 @@
-// Taking over a voucher that another system sells under the same keys.
+// Adopting a voucher that another system sells under the same keys.
 #pragma once
 
 #include <functional>
@@ -6,17 +6,18 @@
 
 #include "absl/status/status.h"
 #include "engine/client/client.h"
-#include "engine/sale/orders/order_store.h"
 #include "engine/sale/sale_keys.h"
+#include "engine/sale/sale_stores.h"
 #include "engine/sale/vouchers/voucher.h"
 
 namespace rushgate {
 
-/// Gives each buyer of `voucher` an order row if no worker will: the other system has stored that
-/// order in a database of its own. The row has a new id and the entry 0-0. Buyers whose entries the
-/// workers' group has yet to acknowledge get theirs from the stream. May be repeated. Reads all
-/// buyers, and the whole order stream, in bounded portions.
-absl::Status import_buyers(Client& client, OrderStore& orders, const SaleKeys& keys,
+/// Stores an order for each buyer of `voucher` that no worker will store: the other system has it
+/// in a database of its own. The row has a new id and the entry 0-0.
+///
+/// Leaves buyers whose entries the workers' group has not acknowledged to the workers. May be
+/// repeated. Reads all buyers and the whole order stream, in bounded portions.
+absl::Status import_buyers(Client& client, const SaleStores& stores, const SaleKeys& keys,
                            const Voucher& voucher,
                            const std::function<absl::Status(std::span<OrderId>)>& draw_ids);
 

@@ -39,7 +39,7 @@ struct Bought {
 // Orders in one read of the database.
 constexpr std::size_t kPortion = 10'000;
 
-/// The terms as the scripts take and return them.
+/// The number of terms that the scripts take and return.
 constexpr std::size_t kTerms = 8;
 constexpr std::array<std::string_view, kTerms> kTermNames = {
     "version",     "stock",          "begin (ms)",    "end (ms)",
@@ -61,8 +61,8 @@ void append_terms(std::vector<std::string>& arguments, const VoucherVersion& ver
   for (const std::int64_t term : terms_of(version)) arguments.push_back(std::to_string(term));
 }
 
-/// In which terms a voucher in the keyspace is another than `version`: "stock 5 there, 10 here; …".
-/// Empty if it is the same.
+/// Describes the terms in which a voucher in the keyspace differs from `version`: "stock 5 there,
+/// 10 here; …". Empty if there are none.
 std::string differences(const VoucherVersion& version, std::span<const std::int64_t> there) {
   const auto here = terms_of(version);
   std::string text;
@@ -85,7 +85,7 @@ absl::Status not_on_sale(VoucherId id) {
   return absl::NotFoundError("there is no voucher " + std::to_string(id));
 }
 
-/// The keyspace's time.
+/// Returns the keyspace's time.
 absl::StatusOr<std::int64_t> time_ms(Client& client) {
   const Reply time = client("TIME");
   const bool is_time = time.is_aggregate() && time.elements().size() == 2 &&
@@ -100,7 +100,7 @@ std::vector<std::string_view> views(const std::vector<std::string>& strings) {
   return {strings.begin(), strings.end()};
 }
 
-/// A script's answer: an outcome, and numbers that belong to it.
+/// Returns a script's reply: an outcome, and its numbers.
 absl::StatusOr<std::vector<std::int64_t>> answer_of(const Reply& reply, std::string_view doing) {
   if (!reply.is_aggregate() || reply.elements().empty()) return to_status(reply, doing);
   std::vector<std::int64_t> answer;
@@ -124,8 +124,8 @@ absl::StatusOr<std::int64_t> outcome_of(const Reply& reply, std::string_view doi
 
 struct VoucherBook::Buyers {
   std::map<UserId, Bought> bought;
-  std::int64_t admitted = 0;  // orders of all of them
-  bool counted = false;       // a set cannot hold them
+  std::int64_t admitted = 0;  // the sum over all buyers
+  bool counted = false;       // a set cannot hold the counts
   bool with_days = false;     // there is a limit per day
 
   void add(const Order& order, const Limits& limits) {
@@ -159,14 +159,14 @@ struct VoucherBook::Lost {
     for (const LostOrder& one : lost) orders.emplace(one.order.id, &one);
   }
 
-  absl::btree_map<OrderId, const LostOrder*> orders;  // those that no store was found to have yet
+  absl::btree_map<OrderId, const LostOrder*> orders;  // orders that no store was found to have yet
   Restored restored;
 };
 
-VoucherBook::VoucherBook(Client& client, OrderStore& orders, KeyspaceOwner& owner,
+VoucherBook::VoucherBook(Client& client, const SaleStores& stores, KeyspaceOwner& owner,
                          const SaleKeys& keys, VoucherBookOptions options)
     : client_(client),
-      orders_(orders),
+      stores_(stores),
       owner_(owner),
       keys_(keys),
       options_(std::move(options)),
@@ -174,7 +174,7 @@ VoucherBook::VoucherBook(Client& client, OrderStore& orders, KeyspaceOwner& owne
 
 // ---- Recovering ----
 
-/// Waits as the client does: on a fiber, others of its thread go on.
+/// Waits in the client's way: other fibers of the thread go on.
 absl::Status VoucherBook::wait_for(Change& change) {
   constexpr int kTries = 1'000;
   constexpr int kPauseMs = 10;
@@ -195,7 +195,7 @@ absl::Status VoucherBook::recover() {
 }
 
 absl::Status VoucherBook::finish_pending() {
-  const auto pending = orders_.pending();
+  const auto pending = stores_.vouchers.pending();
   if (!pending.ok()) return pending.status();
   for (const VoucherVersion& version : *pending) {
     absl::Status applied = apply(version);
@@ -205,9 +205,9 @@ absl::Status VoucherBook::finish_pending() {
   return absl::OkStatus();
 }
 
-/// Rebuilds what is closed, and what has no terms or no stock.
+/// Rebuilds vouchers that are closed, or have no terms or no stock.
 absl::Status VoucherBook::rebuild_lost() {
-  const auto on_sale = orders_.all_applied();
+  const auto on_sale = stores_.vouchers.all_applied();
   if (!on_sale.ok()) return on_sale.status();
   std::vector<Request> requests;
   for (const VoucherVersion& version : *on_sale) {
@@ -266,14 +266,14 @@ absl::Status VoucherBook::close(VoucherId voucher) {
   });
 }
 
-/// Edits the version in force, again if another process publishes meanwhile.
+/// Edits the version in force. Repeats that if another process publishes meanwhile.
 absl::Status VoucherBook::change(VoucherId voucher,
                                  absl::FunctionRef<absl::Status(Voucher&)> edit) {
   constexpr int kTries = 100;
   Change change(changing_);
   if (const absl::Status waited = wait_for(change); !waited.ok()) return waited;
   for (int i = 1;; ++i) {
-    auto in_force = orders_.applied(voucher);
+    auto in_force = stores_.vouchers.applied(voucher);
     if (!in_force.ok()) return in_force.status();
     if (!in_force->has_value()) return not_on_sale(voucher);
     Voucher changed = (*in_force)->voucher;
@@ -292,7 +292,7 @@ absl::Status VoucherBook::publish_locked(const Voucher& voucher,
   for (int i = 1;; ++i) {
     const auto latest = finish_latest(voucher.id);
     if (!latest.ok()) return latest.status();
-    const auto in_force = orders_.applied(voucher.id);
+    const auto in_force = stores_.vouchers.applied(voucher.id);
     if (!in_force.ok()) return in_force.status();
     const std::int64_t now = in_force->has_value() ? (*in_force)->version : 0;
     if (expected_version.value_or(now) != now) {
@@ -304,7 +304,7 @@ absl::Status VoucherBook::publish_locked(const Voucher& voucher,
     VoucherVersion version;
     version.voucher = voucher;
     version.version = latest->has_value() ? (*latest)->version + 1 : 1;
-    const absl::Status recorded = orders_.record_pending(version);
+    const absl::Status recorded = stores_.vouchers.record_pending(version);
     if (recorded.ok()) return apply(version);
     if (!absl::IsFailedPrecondition(recorded) || i == kTries) return recorded;
   }
@@ -312,21 +312,21 @@ absl::Status VoucherBook::publish_locked(const Voucher& voucher,
 
 /// Returns the latest version, once it is applied or refused.
 absl::StatusOr<std::optional<VoucherVersion>> VoucherBook::finish_latest(VoucherId voucher) {
-  auto latest = orders_.latest(voucher);
+  auto latest = stores_.vouchers.latest(voucher);
   const auto is_pending = [&] {
     return latest.ok() && latest->has_value() &&
            (*latest)->state == VoucherVersion::State::kPending;
   };
   if (!is_pending()) return latest;
   const absl::Status applied = apply(**latest);
-  latest = orders_.latest(voucher);
+  latest = stores_.vouchers.latest(voucher);
   if (!applied.ok() && is_pending()) return applied;  // a refusal ends it too
   return latest;
 }
 
 absl::Status VoucherBook::apply(const VoucherVersion& version) {
   const VoucherId id = version.voucher.id;
-  const auto in_force = orders_.applied(id);
+  const auto in_force = stores_.vouchers.applied(id);
   if (!in_force.ok()) return in_force.status();
   const auto answer = apply_or_rebuild(version, *in_force);
   if (!answer.ok()) return answer.status();
@@ -365,14 +365,14 @@ absl::Status VoucherBook::apply(const VoucherVersion& version) {
   }
 }
 
-/// Gives the buyers of a voucher that was adopted their rows, be it by this call or by one that was
-/// interrupted.
+/// Stores rows for the buyers of an adopted voucher. The adoption may be this call's or an
+/// interrupted one's.
 absl::Status VoucherBook::finish_adoption(const Voucher& voucher) {
   const std::string key = keys_.voucher(voucher.id);
   const Reply adopting = client_("HEXISTS", key, "adopting");
   if (!adopting.is_integer()) return to_status(adopting, "adopting " + name_of(voucher.id));
   if (adopting.integer() == 0) return absl::OkStatus();
-  const absl::Status imported = import_buyers(client_, orders_, keys_, voucher, options_.draw_ids);
+  const absl::Status imported = import_buyers(client_, stores_, keys_, voucher, options_.draw_ids);
   if (!imported.ok()) return imported;
   const Reply finished = client_("HDEL", key, "adopting");
   if (!finished.is_integer()) return to_status(finished, "adopting " + name_of(voucher.id));
@@ -390,13 +390,13 @@ std::string VoucherBook::describe_foreign(const VoucherVersion& version,
       detail[0] + detail[1]);
 }
 
-/// Puts the version in force; rebuilds the voucher first, or instead, where that is needed.
+/// Puts the version in force. Rebuilds the voucher first, or instead, where that is needed.
 absl::StatusOr<VoucherBook::Answer> VoucherBook::apply_or_rebuild(
     const VoucherVersion& version, const std::optional<VoucherVersion>& in_force) {
   constexpr int kTries = 3;
   for (int i = 1;; ++i) {
     // Counted each time: until the database is fenced, a worker's batch may still reach it.
-    const auto live = orders_.count_live(version.voucher.id);
+    const auto live = stores_.orders.count_live(version.voucher.id);
     if (!live.ok()) return live.status();
     // Only a voucher that was never on sale may start from its full stock.
     const bool may_create = !in_force.has_value() && *live == 0;
@@ -440,17 +440,17 @@ absl::StatusOr<VoucherBook::Answer> VoucherBook::run_apply(const VoucherVersion&
 }
 
 absl::Status VoucherBook::record_applied(const VoucherVersion& version) {
-  // Drawn after the version came in force: a keyspace that forgets the version forgets this too.
+  // Drawn after the version came into force: a keyspace that forgets the version forgets this too.
   const auto checkpoint = owner_.draw_checkpoint(client_);
   if (!checkpoint.ok()) return checkpoint.status();
-  // The database must never call in force what a power cut could take out of the log.
+  // The database must never record as applied a version that a power cut could remove from the log.
   const Reply synced = client_.sync();
   if (synced.is_error()) return to_status(synced, "syncing " + name_of(version.voucher.id));
-  const absl::Status recorded = orders_.record_checkpoint(*checkpoint);
+  const absl::Status recorded = stores_.orders.record_checkpoint(*checkpoint);
   if (!recorded.ok()) return recorded;
-  const absl::Status settled =
-      orders_.settle(version.voucher.id, version.version, VoucherVersion::State::kApplied, {});
-  return settled.ok() ? forget_copies(version.voucher.id) : settled;
+  const absl::Status resolved = stores_.vouchers.resolve(version.voucher.id, version.version,
+                                                         VoucherVersion::State::kApplied, {});
+  return resolved.ok() ? forget_copies(version.voucher.id) : resolved;
 }
 
 absl::Status VoucherBook::forget_copies(VoucherId voucher) const {
@@ -459,17 +459,17 @@ absl::Status VoucherBook::forget_copies(VoucherId voucher) const {
 
 absl::Status VoucherBook::refuse(const VoucherVersion& version, const std::string& why) {
   const std::string reason = name_of(version.voucher.id) + ": " + why;
-  const absl::Status settled =
-      orders_.settle(version.voucher.id, version.version, VoucherVersion::State::kRefused, reason);
-  return settled.ok() ? absl::FailedPreconditionError(reason) : settled;
+  const absl::Status resolved = stores_.vouchers.resolve(version.voucher.id, version.version,
+                                                         VoucherVersion::State::kRefused, reason);
+  return resolved.ok() ? absl::FailedPreconditionError(reason) : resolved;
 }
 
 // ---- Rebuilding ----
 
 absl::Status VoucherBook::rebuild(VoucherId voucher) {
-  const Change change(changing_);  // buyers come here: they do not wait
+  const Change change(changing_);  // purchases come here: they do not wait
   if (!change.is_ours()) return absl::AbortedError(name_of(voucher) + " is being rebuilt");
-  const auto in_force = orders_.applied(voucher);
+  const auto in_force = stores_.vouchers.applied(voucher);
   if (!in_force.ok()) return in_force.status();
   if (!in_force->has_value()) return not_on_sale(voucher);
   return rebuild_locked(**in_force);
@@ -479,7 +479,7 @@ absl::StatusOr<VoucherBook::Restored> VoucherBook::restore(VoucherId voucher,
                                                            std::span<const LostOrder> lost) {
   const Change change(changing_);
   if (!change.is_ours()) return being_rebuilt(voucher);
-  const auto in_force = orders_.applied(voucher);
+  const auto in_force = stores_.vouchers.applied(voucher);
   if (!in_force.ok()) return in_force.status();
   if (!in_force->has_value()) return not_on_sale(voucher);
   Lost orders(lost);
@@ -488,8 +488,9 @@ absl::StatusOr<VoucherBook::Restored> VoucherBook::restore(VoucherId voucher,
   return orders.restored;
 }
 
-/// With `before`, the version in force, rebuilds a whole voucher too, to put `version` in force;
-/// where more is sold than that has, `before` stays. With `lost` too, to restore these orders.
+/// Rebuilds a closed or lost voucher. With `before`, the version in force: rebuilds a whole voucher
+/// too, to put `version` in force. If `version` has less stock than was sold, `before` stays. With
+/// `lost`: rebuilds a whole voucher too, to restore these orders.
 absl::Status VoucherBook::rebuild_locked(const VoucherVersion& version,
                                          const VoucherVersion* before, Lost* lost) {
   const VoucherId id = version.voucher.id;
@@ -530,7 +531,7 @@ absl::StatusOr<std::int64_t> VoucherBook::begin_rebuild(VoucherId voucher, const
                     "closing voucher " + std::to_string(voucher));
 }
 
-/// Keeps the claim alive: called between portions of what takes long. kAborted if it is lost.
+/// Renews the claim between portions of long work. kAborted if it is lost.
 absl::Status VoucherBook::renew(VoucherId voucher, const std::string& token) {
   const auto renewed = load_buyers(voucher, token, {});
   if (!renewed.ok()) return renewed.status();
@@ -542,11 +543,11 @@ absl::StatusOr<VoucherBook::Buyers> VoucherBook::read_buyers(const VoucherVersio
                                                              const std::string& token, Lost* lost) {
   const VoucherId id = version.voucher.id;
   const auto renew_claim = [&] { return renew(id, token); };
-  // A batch that a worker read before is refused from here on, unless the worker finds it in the
+  // From here on, a batch that a worker read before is refused, unless the worker finds it in the
   // stream once more. So no order reaches the database that is in neither of the stores now.
-  const auto fenced = orders_.fence();
+  const auto fenced = stores_.orders.fence();
   if (!fenced.ok()) return fenced.status();
-  // The streams first: an order that moves to the database meanwhile is then met there.
+  // The streams first: an order that moves to the database meanwhile is found there.
   auto unstored = read_unstored_orders(client_, keys_, id, std::nullopt, renew_claim);
   if (!unstored.ok()) return unstored.status();
   absl::flat_hash_map<OrderId, Order> not_stored;
@@ -573,13 +574,14 @@ absl::StatusOr<VoucherBook::Buyers> VoucherBook::read_buyers(const VoucherVersio
   };
   const OrderFilter filter{
       .user = {}, .voucher = id, .status = {}, .after = 0, .count_max = kPortion};
-  const absl::Status read = for_each_order(orders_, filter, visit, renew_claim);
+  const absl::Status read = for_each_order(stores_.orders, filter, visit, renew_claim);
   if (!read.ok()) return read;
   for (const auto& [order_id, order] : not_stored) buyers.add(order, version.voucher.limits);
   return buyers;
 }
 
-/// Appends a lost order to the stream while the voucher is closed. False if the claim is lost.
+/// Appends a lost order to the stream while the voucher is closed. Returns false if the claim is
+/// lost.
 absl::StatusOr<bool> VoucherBook::append(const LostOrder& lost, const std::string& token) {
   const std::vector<std::string> names = {keys_.voucher(lost.order.voucher), keys_.order_stream,
                                           keys_.dead_letters(), keys_.dead_letter_orders()};
@@ -599,7 +601,8 @@ absl::StatusOr<bool> VoucherBook::append(const LostOrder& lost, const std::strin
   return *appended == voucher_scripts::kDone;
 }
 
-/// Makes the lost orders that no store has the buyers', as far as there is room; buries the others.
+/// Gives the lost orders that are in no store to the buyers, as far as stock and limits allow;
+/// buries the others.
 absl::Status VoucherBook::add_lost(const Limits& limits, std::int64_t stock,
                                    const std::string& token, Buyers& buyers, Lost& lost) {
   for (const auto& [id, order] : lost.orders) {
@@ -652,7 +655,8 @@ absl::Status VoucherBook::load(const VoucherVersion& version, const VoucherVersi
   return *finished == voucher_scripts::kDone ? absl::OkStatus() : being_rebuilt(id);
 }
 
-/// Renews the claim, at least once, and makes `buyers` the voucher's; false if the claim is lost.
+/// Renews the claim, at least once, and makes `buyers` the voucher's. Returns false if the claim is
+/// lost.
 absl::StatusOr<bool> VoucherBook::load_buyers(VoucherId voucher, const std::string& token,
                                               const Buyers& buyers) {
   constexpr std::size_t kBuyersPerCall = 1'000;

@@ -1,5 +1,5 @@
-// Vouchers in both stores: recorded in the database, in force in the keyspace, and back there if it
-// was lost.
+// Vouchers in both stores: recorded in the database, in force in the keyspace, and rebuilt there
+// after a loss.
 #pragma once
 
 #include <atomic>
@@ -16,9 +16,9 @@
 #include "absl/status/statusor.h"
 #include "engine/client/client.h"
 #include "engine/sale/orders/lost_orders.h"
-#include "engine/sale/orders/order_store.h"
 #include "engine/sale/ownership/keyspace_owner.h"
 #include "engine/sale/sale_keys.h"
+#include "engine/sale/sale_stores.h"
 #include "engine/sale/vouchers/voucher.h"
 
 namespace spdlog {
@@ -28,18 +28,18 @@ class logger;
 namespace rushgate {
 
 struct VoucherBookOptions {
-  /// A limit per user that comes up from 1 makes a hash of counts of the set of buyers, in the one
-  /// script that changes it. With more buyers than this it is refused: on the embedded engine the
-  /// script needs about 150 bytes a buyer (EngineOptions::script_memory_bytes_max), and no other
-  /// request is served meanwhile.
+  /// The most buyers that may be converted when a limit per user is raised from 1. One script turns
+  /// their set into a hash of counts. With more buyers the change is refused. On the embedded
+  /// engine the script needs about 150 bytes per buyer (EngineOptions::script_memory_bytes_max). No
+  /// other request is served meanwhile.
   std::int64_t buyers_converted_max = 1'000'000;
-  /// Adopts the stock and the buyers that another system keeps under a voucher's keys, when it is
-  /// first published. Its stock must be their sum. Each buyer gets an order row, unless the order
+  /// Adopts another system's stock and buyers under a voucher's keys, when it is first published.
+  /// The voucher's stock must be the sum of both. Each buyer gets an order row, unless the order
   /// stream brings one. Needs `draw_ids`.
   bool adopt = false;
   /// Draws order ids until the span is full.
   std::function<absl::Status(std::span<OrderId>)> draw_ids = {};
-  /// Drops cached copies of a voucher, when the database has another version in force. May be empty.
+  /// Drops cached copies of a voucher when another version has come into force. May be empty.
   std::function<absl::Status(VoucherId)> forget_copies = {};
   std::shared_ptr<spdlog::logger> logger = {};  // may be null
 };
@@ -47,54 +47,58 @@ struct VoucherBookOptions {
 /// Thread-safe. Does not own its arguments, which must outlive it.
 class VoucherBook {
  public:
-  /// A rebuild whose claim was not renewed for longer than this, by the keyspace's time, was
-  /// interrupted: another process may begin again. On the embedded engine it need not wait for a
-  /// rebuild that began before the engine was opened.
+  /// A rebuild counts as interrupted if its claim was not renewed for longer than this, by the
+  /// keyspace's time. Another process may then begin one. On the embedded engine, a rebuild that
+  /// began before the engine was opened counts as interrupted at once.
   static constexpr std::int64_t kRebuildAbandonedMs = 10'000;
 
-  VoucherBook(Client& client, OrderStore& orders, KeyspaceOwner& owner, const SaleKeys& keys,
+  VoucherBook(Client& client, const SaleStores& stores, KeyspaceOwner& owner, const SaleKeys& keys,
               VoucherBookOptions options = {});
 
-  /// Finishes the work of an interrupted process: versions that are recorded but may not be in
-  /// force, and vouchers that are closed or lost. A voucher that fails is logged and left
-  /// unchanged. kUnavailable: a store cannot be reached.
+  /// Finishes the work of an interrupted process: recorded versions that may not be in force, and
+  /// vouchers that are closed or lost. Logs a voucher that fails and leaves it unchanged.
+  /// kUnavailable: a store cannot be reached.
   absl::Status recover();
 
-  /// Makes `voucher` the version on sale. The same again changes nothing; anything else is a new
-  /// version, which keeps what was sold: free stock grows or shrinks by the difference. With
-  /// `expected_version` (0: never published) only if that version is in force; otherwise the last
-  /// of several concurrent calls wins. A limit per day that is switched on, or another UTC offset,
-  /// closes the sale for as long as a rebuild takes.
+  /// Makes `voucher` the version on sale. Publishing the same terms changes nothing; other terms
+  /// make a new version. The new version keeps the sold pieces: free stock grows or shrinks by the
+  /// difference.
   ///
-  /// kInvalidArgument names a field that makes no sense. kAlreadyExists: another version than the
-  /// expected one is in force. kFailedPrecondition: more is sold than would be left, there are too
-  /// many buyers to change the limit, or the keys belong to another sale or system. kAborted:
-  /// another process is rebuilding the voucher, and trying again helps. kUnavailable: another
-  /// change did not end while this one waited; or the version is in force, and cached copies of the
-  /// one before may stay (VoucherCache). Then call it again.
+  /// With `expected_version` (0: never published), publishes only if that version is in force.
+  /// Otherwise the last of several concurrent calls wins. A new limit per day, or another UTC
+  /// offset, closes the sale for as long as a rebuild takes.
+  ///
+  /// Errors:
+  /// kInvalidArgument: a field is invalid; the message names it.
+  /// kAlreadyExists: another version than the expected one is in force.
+  /// kFailedPrecondition: more is sold than the new stock, too many buyers would have to be
+  /// converted, or the keys belong to another sale or system.
+  /// kAborted: another process is rebuilding the voucher; call again later.
+  /// kUnavailable: another change did not end while this one waited. Or the version is in force,
+  /// but cached copies of the one before may stay (VoucherCache). Call again in both cases.
   absl::Status publish(const Voucher& voucher, std::optional<std::int64_t> expected_version = {});
 
-  /// Publishes the version in force with `delta` more pieces, fewer if it is negative. Concurrent
-  /// changes are all kept. kNotFound: the voucher is not on sale. Other errors: as publish().
+  /// Publishes the version in force with `delta` more pieces, fewer if it is negative. Loses no
+  /// concurrent change. kNotFound: the voucher is not on sale. Other errors: as publish().
   absl::Status add_stock(VoucherId voucher, std::int64_t delta);
 
   /// Ends the sale of a voucher now, by the keyspace's time. Errors: as add_stock().
   absl::Status close(VoucherId voucher);
 
-  /// Brings back a voucher of which the keyspace has lost something: free = published − live orders
-  /// − admitted orders not yet stored, buyers from both; admission is closed meanwhile. If nothing
-  /// is missing, nothing happens. kNotFound: no such voucher; kAborted: another process is at it.
+  /// Rebuilds a voucher of which the keyspace has lost something. Free stock = published − live
+  /// orders − admitted orders not yet stored; the buyers come from both. Admission is closed
+  /// meanwhile. Changes nothing if nothing is missing. kNotFound: no such voucher; kAborted:
+  /// another process is rebuilding it.
   absl::Status rebuild(VoucherId voucher);
 
   /// The result of restoring lost orders.
   struct Restored {
-    std::size_t appended = 0;  // to the order stream: they are admitted again
-    std::size_t buried = 0;    // dead letters without stock now, with the reason
+    std::size_t appended = 0;  // to the order stream: they are admitted once more
+    std::size_t buried = 0;    // as dead letters without stock, with the reason
   };
-  /// Restores orders of one voucher that the keyspace lost. Rebuilds the voucher with
-  /// the orders that no store has, as far as its stock and limits allow. A dead
-  /// letter without stock stays one if there is none. May be repeated. Errors: as
-  /// rebuild().
+  /// Restores orders of one voucher that the keyspace lost. Rebuilds the voucher with the orders
+  /// that are in no store, as far as its stock and limits allow. A dead letter without stock stays
+  /// one if no stock is free. May be repeated. Errors: as rebuild().
   absl::StatusOr<Restored> restore(VoucherId voucher, std::span<const LostOrder> lost);
 
  private:
@@ -102,7 +106,7 @@ class VoucherBook {
   struct Buyers;                             // of one voucher, as the stores know them
   struct Lost;                               // orders to restore, and their results
 
-  /// Has the book to itself while it lives, if it is_ours().
+  /// Owns the right to change the book while it lives, if is_ours().
   class Change {
    public:
     explicit Change(std::atomic<bool>& changing)
@@ -154,11 +158,11 @@ class VoucherBook {
   void log(const VoucherVersion& version, const absl::Status& failure) const;
 
   Client& client_;
-  OrderStore& orders_;
+  const SaleStores stores_;
   KeyspaceOwner& owner_;
   const SaleKeys keys_;
   const VoucherBookOptions options_;
-  const std::string name_;  // as rebuilder: no other book's, in no other process
+  const std::string name_;  // as rebuilder; unique over all books and processes
   // Allows one change or rebuild at a time. Not a mutex: the holder calls the client, which
   // may suspend its fiber. Another fiber of its thread would then block the thread on a
   // mutex.

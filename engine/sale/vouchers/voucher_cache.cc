@@ -11,7 +11,7 @@
 namespace rushgate {
 namespace {
 
-/// Of the text. Another program's text with another format is not read.
+/// The format of the string. A string of another format is not read.
 constexpr std::int64_t kFormat = 1;
 
 /// Returns the numbers of a version in decimal, each before a space, and the title.
@@ -59,7 +59,7 @@ std::optional<VoucherVersion> from_text(std::string_view text) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<VoucherCache>> VoucherCache::open(Backend& backend,
-                                                                 OrderStore& orders,
+                                                                 VoucherStore& vouchers,
                                                                  const SaleKeys& keys,
                                                                  std::size_t copies_max,
                                                                  const WaitMethod* wait) {
@@ -73,15 +73,15 @@ absl::StatusOr<std::unique_ptr<VoucherCache>> VoucherCache::open(Backend& backen
   options.client.wait = wait;
   auto cache = Cache::create(backend, std::move(options));
   if (!cache.ok()) return cache.status();
-  return std::unique_ptr<VoucherCache>(new VoucherCache(*std::move(cache), orders));
+  return std::unique_ptr<VoucherCache>(new VoucherCache(*std::move(cache), vouchers));
 }
 
-VoucherCache::VoucherCache(std::unique_ptr<Cache> cache, OrderStore& orders)
-    : cache_(std::move(cache)), orders_(orders) {}
+VoucherCache::VoucherCache(std::unique_ptr<Cache> cache, VoucherStore& vouchers)
+    : cache_(std::move(cache)), vouchers_(vouchers) {}
 
 absl::StatusOr<std::optional<VoucherVersion>> VoucherCache::find(VoucherId voucher) {
   const auto load = [&]() -> absl::StatusOr<Cache::Value> {
-    const auto version = orders_.applied(voucher);
+    const auto version = vouchers_.applied(voucher);
     if (!version.ok()) return version.status();
     if (!version->has_value()) return std::nullopt;
     return to_text(**version);
@@ -93,7 +93,7 @@ absl::StatusOr<std::optional<VoucherVersion>> VoucherCache::find(VoucherId vouch
       return version;
     }
   }
-  return orders_.applied(voucher);
+  return vouchers_.applied(voucher);
 }
 
 absl::Status VoucherCache::forget(VoucherId voucher) {

@@ -1,5 +1,9 @@
-// What engine/store/store.h promises, as tests: included by the tests of each store, which
-// instantiate StoreTest with a way to make theirs.
+// The contract of engine/store/store.h as a test suite. Include this in one file of a test program,
+// and instantiate StoreTest with a way to make your store:
+//
+//   namespace rushgate::store_contract {
+//   INSTANTIATE_TEST_SUITE_P(Mine, StoreTest, ::testing::Values(Maker{"Mine", make_mine}));
+//   }
 #pragma once
 
 #include <cstdint>
@@ -17,8 +21,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "adapters/testing/random_seed.h"
 #include "engine/store/store.h"
-#include "tests/random_seed.h"
 
 namespace rushgate {
 
@@ -36,12 +40,12 @@ using Runs = std::vector<StreamRun>;
 
 inline constexpr std::size_t kNoBound = std::numeric_limits<std::size_t>::max();
 
-/// A store and what it needs.
+/// A store and everything that it needs.
 class Subject {
  public:
   virtual ~Subject() = default;
   virtual Store& store() = 0;
-  /// As after the end of the process: load() can be called again.
+  /// Closes the store and opens it again, as a new process does. Then load() may be called.
   virtual void reopen() = 0;
 };
 
@@ -74,7 +78,7 @@ class StoreTest : public ::testing::TestWithParam<Maker> {
     ASSERT_TRUE(status.ok()) << status;
   }
 
-  // Appends runs that begin at the given ms and hold them as text.
+  // Appends runs that begin at the given ms, which is also their content.
   void append(std::uint64_t stream, const std::vector<std::uint64_t>& firsts) {
     for (const std::uint64_t ms : firsts) {
       commit([&](StoreBatch& batch) { batch.append_run(stream, {ms, 0}, std::to_string(ms)); });
@@ -104,7 +108,7 @@ class StoreTest : public ::testing::TestWithParam<Maker> {
     return stream;
   }
 
-  // What append() made of these.
+  // The runs that append() writes.
   static Runs runs(const std::vector<std::uint64_t>& firsts) {
     Runs expected;
     for (const std::uint64_t ms : firsts) expected.push_back({{ms, 0}, std::to_string(ms)});
@@ -145,7 +149,7 @@ TEST_P(StoreTest, OperationsOfABatchTakeEffectInOrder) {
   EXPECT_EQ(load(), (Records{{"k1", "new"}}));
 }
 
-TEST_P(StoreTest, RemoveRangeRemovesKeysFromBeginToBeforeEnd) {
+TEST_P(StoreTest, RemoveRangeExcludesItsEnd) {
   load();
   commit([](StoreBatch& batch) {
     for (const char* key :
@@ -168,7 +172,7 @@ TEST_P(StoreTest, EmptyRangeRemovesNothing) {
   EXPECT_EQ(load(), (Records{{"b", ""}}));
 }
 
-TEST_P(StoreTest, DropStreamsDropsThoseInTheRange) {
+TEST_P(StoreTest, DropStreamsDropsStreamsInRange) {
   constexpr std::uint64_t kLast = std::numeric_limits<std::uint64_t>::max();
   load();
   commit([](StoreBatch& batch) {
@@ -210,7 +214,7 @@ TEST_P(StoreTest, AnEmptyBatchIsFine) {
   EXPECT_TRUE(store().sync().ok());
 }
 
-TEST_P(StoreTest, ReadStreamStartsWithTheRunInWhichFromFalls) {
+TEST_P(StoreTest, ReadStreamStartsInsideRun) {
   load();
   append(1, {10, 20, 30});
   EXPECT_EQ(read(1, {20, 0}), runs({20, 30}));
@@ -219,13 +223,13 @@ TEST_P(StoreTest, ReadStreamStartsWithTheRunInWhichFromFalls) {
   EXPECT_EQ(read(1, {99, 0}), runs({30}));
 }
 
-TEST_P(StoreTest, ReadStreamStartsWithTheFirstRunIfFromIsBelowIt) {
+TEST_P(StoreTest, ReadStreamFromBelowStartsWithFirstRun) {
   load();
   append(1, {10, 20});
   EXPECT_EQ(read(1, {3, 0}), runs({10, 20}));
 }
 
-TEST_P(StoreTest, ReadStreamEndsWithTheRunInWhichToFalls) {
+TEST_P(StoreTest, ReadStreamEndsInsideRun) {
   load();
   append(1, {10, 20, 30});
   EXPECT_EQ(read(1, {0, 0}, {20, 0}), runs({10, 20}));
@@ -244,7 +248,7 @@ TEST_P(StoreTest, ReadStreamStopsOnceBytesMaxIsPassed) {
   EXPECT_EQ(read_back(1, StreamId::max(), {0, 0}, 3), runs({30, 20}));
 }
 
-TEST_P(StoreTest, ReadStreamAddsToWhatIsThere) {
+TEST_P(StoreTest, ReadStreamAppendsToOutput) {
   load();
   append(1, {10});
   Runs found = runs({5});
@@ -252,7 +256,7 @@ TEST_P(StoreTest, ReadStreamAddsToWhatIsThere) {
   EXPECT_EQ(found, runs({5, 10}));
 }
 
-TEST_P(StoreTest, ReadStreamBackStartsWithTheRunInWhichFromFalls) {
+TEST_P(StoreTest, ReadStreamBackStartsInsideRun) {
   load();
   append(1, {10, 20, 30});
   EXPECT_EQ(read_back(1), runs({30, 20, 10}));
@@ -261,7 +265,7 @@ TEST_P(StoreTest, ReadStreamBackStartsWithTheRunInWhichFromFalls) {
   EXPECT_TRUE(read_back(1, {9, 9}).empty());
 }
 
-TEST_P(StoreTest, ReadStreamBackEndsWithTheRunInWhichToFalls) {
+TEST_P(StoreTest, ReadStreamBackEndsInsideRun) {
   load();
   append(1, {10, 20, 30});
   EXPECT_EQ(read_back(1, StreamId::max(), {20, 0}), runs({30, 20}));
@@ -302,7 +306,7 @@ TEST_P(StoreTest, TheGreatestStreamAndIdAreOrdinary) {
   EXPECT_TRUE(read(stream).empty());
 }
 
-TEST_P(StoreTest, RunsOfAnySizeComeBackByteForByte) {
+TEST_P(StoreTest, RunsOfAnySizeAreReadUnchanged) {
   load();
   Runs expected;
   std::string bytes("\0\xff\x80", 3);
@@ -413,14 +417,14 @@ TEST_P(StoreTest, DropStreamRemovesAllItsRuns) {
     batch.drop_stream(1);
   });
   EXPECT_TRUE(read(1).empty());
-  append(1, {5});  // below what there was before
+  append(1, {5});  // below the ids before the drop
   EXPECT_EQ(read(1), runs({5}));
   reopen();
   load();
   EXPECT_EQ(read(1), runs({5}));
 }
 
-TEST_P(StoreTest, TheLastStreamIsTheGreatestThatHasRuns) {
+TEST_P(StoreTest, LastStreamIsGreatestWithRuns) {
   constexpr std::uint64_t kGreatest = 0x1'0000'0000'0001;
   load();
   EXPECT_EQ(last_stream(), 0U);
@@ -435,7 +439,7 @@ TEST_P(StoreTest, TheLastStreamIsTheGreatestThatHasRuns) {
   EXPECT_EQ(last_stream(), 0x300U);
 }
 
-TEST_P(StoreTest, DropOfManyRunsInOneBatchWithTheirSuccessors) {
+TEST_P(StoreTest, DropAndAppendShareOneBatch) {
   load();
   commit([](StoreBatch& batch) {
     for (std::uint64_t ms = 0; ms < 3000; ++ms) batch.append_run(1, {ms, 0}, std::to_string(ms));

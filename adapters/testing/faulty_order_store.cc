@@ -1,4 +1,4 @@
-#include "tests/faults/faulty_order_store.h"
+#include "adapters/testing/faulty_order_store.h"
 
 #include <stdexcept>
 #include <utility>
@@ -6,9 +6,9 @@
 namespace rushgate::faults {
 
 FaultyOrderStore::FaultyOrderStore(std::unique_ptr<OrderStore> store)
-    : owned_(std::move(store)), store_(*owned_) {}
+    : owned_(std::move(store)), inner_(*owned_) {}
 
-FaultyOrderStore::FaultyOrderStore(OrderStore& store) : store_(store) {}
+FaultyOrderStore::FaultyOrderStore(OrderStore& store) : inner_(store) {}
 
 void FaultyOrderStore::fail_write(int nth, Kept kept, absl::Status error) {
   const std::lock_guard lock(mutex_);
@@ -76,7 +76,7 @@ absl::StatusOr<std::vector<OrderResult>> FaultyOrderStore::write(std::span<const
 
 absl::StatusOr<std::vector<OrderResult>> FaultyOrderStore::write_poisoned(
     std::span<const Order> orders, const BatchFence& fence, const Plan& plan) {
-  if (!plan.is_poison) return store_.write(orders, fence);
+  if (!plan.is_poison) return inner_.orders.write(orders, fence);
   std::vector<bool> poisoned;  // asked once an order: a predicate may count
   std::vector<Order> others;
   for (const Order& order : orders) {
@@ -89,7 +89,7 @@ absl::StatusOr<std::vector<OrderResult>> FaultyOrderStore::write_poisoned(
     const bool is_outage = plan.kind == Poison::kFailsAsAnOutage;
     return is_outage ? absl::UnavailableError(kReason) : absl::InvalidArgumentError(kReason);
   }
-  absl::StatusOr<Results> stored = store_.write(others, fence);
+  absl::StatusOr<Results> stored = inner_.orders.write(others, fence);
   if (!stored.ok()) return stored;
   Results results;
   auto next = stored->begin();
@@ -102,29 +102,29 @@ absl::StatusOr<std::vector<OrderResult>> FaultyOrderStore::write_poisoned(
 
 absl::StatusOr<DatabaseState> FaultyOrderStore::fence() {
   if (absl::Status fault = voucher_write_error(); !fault.ok()) return fault;
-  return store_.fence();
+  return inner_.orders.fence();
 }
 
 absl::Status FaultyOrderStore::record_checkpoint(std::int64_t checkpoint) {
   const absl::Status fault = voucher_write_error();
-  return fault.ok() ? store_.record_checkpoint(checkpoint) : fault;
+  return fault.ok() ? inner_.orders.record_checkpoint(checkpoint) : fault;
 }
 
 absl::StatusOr<std::int64_t> FaultyOrderStore::reserve_ids(std::int64_t day, std::int64_t above,
                                                            std::int64_t count) {
   if (absl::Status fault = voucher_write_error(); !fault.ok()) return fault;
-  return store_.reserve_ids(day, above, count);
+  return inner_.orders.reserve_ids(day, above, count);
 }
 
 absl::Status FaultyOrderStore::record_pending(const VoucherVersion& version) {
   const absl::Status fault = voucher_write_error();
-  return fault.ok() ? store_.record_pending(version) : fault;
+  return fault.ok() ? inner_.vouchers.record_pending(version) : fault;
 }
 
-absl::Status FaultyOrderStore::settle(VoucherId voucher, std::int64_t version,
-                                      VoucherVersion::State state, const std::string& reason) {
+absl::Status FaultyOrderStore::resolve(VoucherId voucher, std::int64_t version,
+                                       VoucherVersion::State state, const std::string& reason) {
   const absl::Status fault = voucher_write_error();
-  return fault.ok() ? store_.settle(voucher, version, state, reason) : fault;
+  return fault.ok() ? inner_.vouchers.resolve(voucher, version, state, reason) : fault;
 }
 
 absl::Status FaultyOrderStore::voucher_write_error() const {
@@ -142,58 +142,63 @@ absl::Status FaultyOrderStore::read_error() const {
 
 absl::StatusOr<std::optional<Order>> FaultyOrderStore::find(OrderId id) {
   if (absl::Status fault = read_error(); !fault.ok()) return fault;
-  return store_.find(id);
+  return inner_.orders.find(id);
 }
 
 absl::StatusOr<std::vector<Order>> FaultyOrderStore::list(const OrderFilter& filter) {
   if (hook_) hook_(Point::kBeforeList);
   if (absl::Status fault = read_error(); !fault.ok()) return fault;
-  return store_.list(filter);
+  return inner_.orders.list(filter);
 }
 
 absl::StatusOr<OrderId> FaultyOrderStore::greatest_id(OrderId below) {
   if (absl::Status fault = read_error(); !fault.ok()) return fault;
-  return store_.greatest_id(below);
+  return inner_.orders.greatest_id(below);
 }
 
 absl::StatusOr<std::int64_t> FaultyOrderStore::count_live(VoucherId voucher) {
   if (absl::Status fault = read_error(); !fault.ok()) return fault;
-  return store_.count_live(voucher);
+  return inner_.orders.count_live(voucher);
 }
 
 absl::StatusOr<std::vector<VoucherId>> FaultyOrderStore::vouchers_with_orders() {
   if (absl::Status fault = read_error(); !fault.ok()) return fault;
-  return store_.vouchers_with_orders();
+  return inner_.orders.vouchers_with_orders();
 }
 
 absl::Status FaultyOrderStore::check_integrity() {
   if (absl::Status fault = read_error(); !fault.ok()) return fault;
-  return store_.check_integrity();
+  return inner_.orders.check_integrity();
 }
 
 absl::StatusOr<std::vector<VoucherVersion>> FaultyOrderStore::versions(VoucherId voucher) {
   if (absl::Status fault = read_error(); !fault.ok()) return fault;
-  return store_.versions(voucher);
+  return inner_.vouchers.versions(voucher);
+}
+
+absl::StatusOr<std::vector<VoucherVersion>> FaultyOrderStore::all_versions() {
+  if (absl::Status fault = read_error(); !fault.ok()) return fault;
+  return inner_.vouchers.all_versions();
 }
 
 absl::StatusOr<std::vector<VoucherVersion>> FaultyOrderStore::pending() {
   if (absl::Status fault = read_error(); !fault.ok()) return fault;
-  return store_.pending();
+  return inner_.vouchers.pending();
 }
 
 absl::StatusOr<std::optional<VoucherVersion>> FaultyOrderStore::latest(VoucherId voucher) {
   if (absl::Status fault = read_error(); !fault.ok()) return fault;
-  return store_.latest(voucher);
+  return inner_.vouchers.latest(voucher);
 }
 
 absl::StatusOr<std::optional<VoucherVersion>> FaultyOrderStore::applied(VoucherId voucher) {
   if (absl::Status fault = read_error(); !fault.ok()) return fault;
-  return store_.applied(voucher);
+  return inner_.vouchers.applied(voucher);
 }
 
 absl::StatusOr<std::vector<VoucherVersion>> FaultyOrderStore::all_applied() {
   if (absl::Status fault = read_error(); !fault.ok()) return fault;
-  return store_.all_applied();
+  return inner_.vouchers.all_applied();
 }
 
 }  // namespace rushgate::faults

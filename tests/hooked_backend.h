@@ -1,4 +1,4 @@
-// Backends that pass everything on to another one, and change or watch something on the way.
+// Backends that watch the requests to another one, or can do less than it.
 #pragma once
 
 #include <functional>
@@ -8,43 +8,20 @@
 #include <utility>
 #include <vector>
 
+#include "adapters/testing/forwarding_backend.h"
 #include "engine/client/backend.h"
 #include "engine/client/client.h"
 
 namespace rushgate {
 
-/// What a test does when requests pass. Both run on the threads of the callers, `after` once for
+using testing::ForwardingBackend;
+using testing::ForwardingClient;
+
+/// The functions that run with each request. Both run on the threads of the callers, `after` once for
 /// each request of a call() or pipeline().
 struct RequestHooks {
   std::function<void(const Request&)> before = {};
   std::function<void(const Request&, const Reply&)> after = {};
-};
-
-/// Passes everything on. Late requests are submitted, so that subclasses see them too.
-class ForwardingClient : public Client {
- public:
-  explicit ForwardingClient(std::unique_ptr<Client> client) : client_(std::move(client)) {}
-
-  void submit(Request request, Completion completion) override {
-    client_->submit(std::move(request), std::move(completion));
-  }
-  Reply call(Request request) override { return client_->call(std::move(request)); }
-  std::vector<Reply> pipeline(std::span<const Request> requests) override {
-    return client_->pipeline(requests);
-  }
-  void unblock() override { client_->unblock(); }
-  Reply sync() override { return client_->sync(); }
-  [[nodiscard]] bool inside_callback() const override { return client_->inside_callback(); }
-  [[nodiscard]] Request script_request(const Script& script, std::span<const std::string_view> keys,
-                                       std::span<const std::string_view> arguments) const override {
-    return client_->script_request(script, keys, arguments);
-  }
-
- protected:
-  [[nodiscard]] Client& client() const { return *client_; }
-
- private:
-  const std::unique_ptr<Client> client_;
 };
 
 /// Calls hooks.
@@ -90,30 +67,6 @@ class OneThreadClient final : public ForwardingClient {
     const Reply reply = call(std::move(request));
     if (completion) completion(reply);
   }
-};
-
-/// Passes everything on. Does not own the other backend.
-class ForwardingBackend : public Backend {
- public:
-  explicit ForwardingBackend(Backend& inner) : inner_(inner) {}
-
-  using Backend::open_client;
-  [[nodiscard]] std::unique_ptr<Client> open_client(const ClientOptions& options) override {
-    return inner_.open_client(options);
-  }
-  [[nodiscard]] const Clock& clock() const override { return inner_.clock(); }
-  [[nodiscard]] Scheduler& scheduler() override { return inner_.scheduler(); }
-  [[nodiscard]] absl::Status health() const override { return inner_.health(); }
-  [[nodiscard]] Capabilities capabilities() const override { return inner_.capabilities(); }
-  void add_native_scripts(std::span<const NamedScript> scripts) override {
-    inner_.add_native_scripts(scripts);
-  }
-  void add_connection_check(std::weak_ptr<const ConnectionCheck> check) override {
-    inner_.add_connection_check(std::move(check));
-  }
-
- private:
-  Backend& inner_;
 };
 
 /// Its clients call hooks.

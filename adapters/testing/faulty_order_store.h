@@ -1,4 +1,4 @@
-// An order store that fails when it is told to.
+// An order store that fails on request.
 #pragma once
 
 #include <atomic>
@@ -14,25 +14,27 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "engine/sale/orders/order_store.h"
+#include "engine/sale/sale_stores.h"
+#include "engine/sale/vouchers/voucher_store.h"
 
 namespace rushgate::faults {
 
-/// Passes everything on to another store, but for what it was told to fail. All of it may be called
-/// from any thread at any time, unless said otherwise.
-class FaultyOrderStore final : public OrderStore {
+/// Forwards to another store, except for the failures that were requested. Thread-safe, except where
+/// a method says otherwise.
+class FaultyOrderStore final : public OrderStore, public VoucherStore {
  public:
   enum class Point : std::uint8_t { kBeforeWrite, kAfterWrite, kBeforeList };
 
-  /// Whether a failed write was passed on all the same. A store keeps its word if it was not; kYes
-  /// is the answer lost on its way from a database elsewhere.
+  /// Whether a failed write was forwarded. kNo is the promise of order_store.h. kYes is a database
+  /// on another machine whose reply was lost.
   enum class Kept : std::uint8_t { kNo, kYes };
 
-  /// What an order that poisons its batch does to it.
+  /// The effect of an order that poisons its batch.
   enum class Poison : std::uint8_t {
-    kFailsTheBatch,    // kInvalidArgument, nothing is stored: the others must be written without it
+    kFailsTheBatch,    // kInvalidArgument, nothing is stored; a batch without the order succeeds
     kFailsAsAnOutage,  // kUnavailable, nothing is stored
     kThrows,           // nothing is stored
-    kIsRefused,        // it alone; the others are passed on
+    kIsRefused,        // the order alone; the others are forwarded
   };
 
   explicit FaultyOrderStore(std::unique_ptr<OrderStore> store);
@@ -44,26 +46,26 @@ class FaultyOrderStore final : public OrderStore {
   /// Fails every write from now on, until called with OK.
   void fail_writes(absl::Status error = default_error());
   /// Fails find(), list(), greatest_id(), count_live(), vouchers_with_orders(), check_integrity()
-  /// and whatever reads vouchers, until called with OK.
+  /// and every read of vouchers, until called with OK.
   void fail_reads(absl::Status error = default_error());
-  /// Fails record_pending(), settle(), fence() and record_checkpoint(), until called with OK.
+  /// Fails record_pending(), resolve(), fence() and record_checkpoint(), until called with OK.
   void fail_voucher_writes(absl::Status error = default_error());
 
-  /// From now on; an empty predicate ends it.
+  /// Poisons the orders for which `is_poison` returns true, until called with an empty predicate.
   void poison(std::function<bool(const Order&)> is_poison, Poison kind = Poison::kFailsTheBatch);
 
-  /// Called around every write and before every list(), on the thread that does it; it may kill the
-  /// process. kAfterWrite is left out where the write failed. Set it before other threads use the
-  /// store.
+  /// Sets a hook that runs around every write and before every list(), on the calling thread. It may
+  /// kill the process. kAfterWrite is left out after a failed write. Set it before other threads use
+  /// the store.
   void at_every_point(std::function<void(Point)> hook);
 
-  /// Called before whatever fail_reads() would fail, on the thread that reads; it may use this
-  /// store, and is then called again. Set it before other threads use the store.
+  /// Sets a hook that runs before every call that fail_reads() can fail, on the calling thread. It may
+  /// use this store, which runs it again. Set it before other threads use the store.
   void before_every_read(std::function<void()> hook);
 
-  /// Calls of write() so far, failed ones too.
+  /// Returns the number of calls of write() so far, failed ones included.
   [[nodiscard]] int writes() const;
-  /// Calls of state() so far.
+  /// Returns the number of calls of state() so far.
   [[nodiscard]] int states_read() const { return states_read_; }
 
   absl::StatusOr<std::vector<OrderResult>> write(std::span<const Order> orders,
@@ -74,10 +76,12 @@ class FaultyOrderStore final : public OrderStore {
   absl::StatusOr<std::int64_t> count_live(VoucherId voucher) override;
   absl::StatusOr<std::vector<VoucherId>> vouchers_with_orders() override;
   absl::Status check_integrity() override;
+  /// Returns this if the other store keeps vouchers.
+  VoucherStore* vouchers() override { return inner_.orders.vouchers() ? this : nullptr; }
 
   absl::StatusOr<DatabaseState> state() override {
     ++states_read_;
-    return store_.state();
+    return inner_.orders.state();
   }
   absl::StatusOr<DatabaseState> fence() override;
   absl::Status record_checkpoint(std::int64_t checkpoint) override;
@@ -85,9 +89,10 @@ class FaultyOrderStore final : public OrderStore {
                                            std::int64_t count) override;
 
   absl::Status record_pending(const VoucherVersion& version) override;
-  absl::Status settle(VoucherId voucher, std::int64_t version, VoucherVersion::State state,
-                      const std::string& reason) override;
+  absl::Status resolve(VoucherId voucher, std::int64_t version, VoucherVersion::State state,
+                       const std::string& reason) override;
   absl::StatusOr<std::vector<VoucherVersion>> versions(VoucherId voucher) override;
+  absl::StatusOr<std::vector<VoucherVersion>> all_versions() override;
   absl::StatusOr<std::vector<VoucherVersion>> pending() override;
   absl::StatusOr<std::optional<VoucherVersion>> latest(VoucherId voucher) override;
   absl::StatusOr<std::optional<VoucherVersion>> applied(VoucherId voucher) override;
@@ -103,7 +108,7 @@ class FaultyOrderStore final : public OrderStore {
     Kept kept = Kept::kNo;
     absl::Status error;
   };
-  /// What one write has to go through.
+  /// The faults of one write.
   struct Plan {
     std::optional<Fault> fault;
     std::function<bool(const Order&)> is_poison;
@@ -117,11 +122,11 @@ class FaultyOrderStore final : public OrderStore {
   absl::Status voucher_write_error() const;
 
   const std::unique_ptr<OrderStore> owned_;
-  OrderStore& store_;
+  const SaleStores inner_;
   std::function<void(Point)> hook_;
   std::function<void()> read_hook_;
 
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the members below
   int writes_ = 0;
   Plan plan_;
   absl::Status write_error_;

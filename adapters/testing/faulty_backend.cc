@@ -1,0 +1,76 @@
+#include "adapters/testing/faulty_backend.h"
+
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace rushgate::faults {
+namespace {
+
+using Fault = FaultyBackend::Fault;
+
+Reply closed() { return Reply::error("CLOSED injected fault: the request was lost"); }
+Reply unknown() { return Reply::error("OUTCOMEUNKNOWN injected fault: the reply was lost"); }
+
+class FaultyClient final : public testing::ForwardingClient {
+ public:
+  FaultyClient(std::unique_ptr<Client> client, FaultyBackend::Choose choose,
+               FaultyBackend::BeforeLateReply before_late_reply)
+      : ForwardingClient(std::move(client)),
+        choose_(std::move(choose)),
+        before_late_reply_(std::move(before_late_reply)) {}
+
+  void submit(Request request, Completion completion) override {
+    const Fault fault = choose_(request);
+    if (fault == Fault::kRequestLost) return completion(closed());
+    if (fault == Fault::kSentTwice) client().submit(Request(request), [](const Reply&) {});
+    if (fault == Fault::kReplyLost) {
+      completion = [completion = std::move(completion)](const Reply&) mutable {
+        completion(unknown());
+      };
+    }
+    if (fault == Fault::kReplyLate && before_late_reply_) {
+      completion = [hook = before_late_reply_, request,
+                    completion = std::move(completion)](Reply reply) mutable {
+        hook(request);
+        completion(std::move(reply));
+      };
+    }
+    client().submit(std::move(request), std::move(completion));
+  }
+
+  Reply call(Request request) override {
+    const Fault fault = choose_(request);
+    if (fault == Fault::kRequestLost) return closed();
+    if (fault == Fault::kSentTwice) client().call(Request(request));
+    Reply reply = client().call(Request(request));
+    if (fault == Fault::kReplyLost) return unknown();
+    if (fault == Fault::kReplyLate && before_late_reply_) before_late_reply_(request);
+    return reply;
+  }
+
+  std::vector<Reply> pipeline(std::span<const Request> requests) override {
+    std::vector<Reply> replies;
+    replies.reserve(requests.size());
+    for (const Request& request : requests) replies.push_back(call(request));
+    return replies;
+  }
+
+ private:
+  const FaultyBackend::Choose choose_;
+  const FaultyBackend::BeforeLateReply before_late_reply_;
+};
+
+}  // namespace
+
+FaultyBackend::FaultyBackend(Backend& inner, Choose choose, BeforeLateReply before_late_reply)
+    : ForwardingBackend(inner),
+      choose_(std::move(choose)),
+      before_late_reply_(std::move(before_late_reply)) {}
+
+std::unique_ptr<Client> FaultyBackend::open_client(const ClientOptions& options) {
+  return std::make_unique<FaultyClient>(ForwardingBackend::open_client(options), choose_,
+                                        before_late_reply_);
+}
+
+}  // namespace rushgate::faults

@@ -1,0 +1,655 @@
+// The contract of engine/sale/orders/order_store.h as a test suite. Include this in one file of a test
+// program, and instantiate OrderStoreTest with a way to make your store:
+//
+//   namespace rushgate::order_store_contract {
+//   INSTANTIATE_TEST_SUITE_P(Mine, OrderStoreTest, ::testing::Values(Maker{"Mine", make_mine}));
+//   }
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <random>
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "adapters/testing/random_seed.h"
+#include "adapters/testing/write_orders.h"
+#include "engine/sale/orders/order_store.h"
+#include "engine/sale/vouchers/voucher_store.h"
+
+namespace rushgate {
+
+/// How GoogleTest shows an order.
+inline void PrintTo(const Order& order, std::ostream* out) {
+  *out << "order " << order.id << " (user " << order.user << ", voucher " << order.voucher
+       << ", status " << static_cast<int>(order.status) << ", limit " << order.limit << ", at "
+       << order.admitted_at_ms << ", entry " << order.entry.to_string() << ", created at "
+       << order.created_at_ms << ")";
+}
+
+namespace order_store_contract {
+
+/// A new, empty order store, and everything that it needs.
+class Subject {
+ public:
+  virtual ~Subject() = default;
+  virtual OrderStore& store() = 0;
+  /// Closes the store and opens it again, as a new process does. Returns false if the store is lost
+  /// with its process.
+  virtual bool reopen() { return false; }
+};
+
+struct Maker {
+  std::string name;
+  std::function<std::unique_ptr<Subject>()> make;
+
+  friend void PrintTo(const Maker& maker, std::ostream* out) { *out << maker.name; }
+};
+
+inline std::string name_of(const ::testing::TestParamInfo<Maker>& info) { return info.param.name; }
+
+/// Selects the orders that meet these conditions. An empty condition always holds.
+inline OrderFilter filter_of(std::optional<UserId> user, std::optional<VoucherId> voucher = {},
+                             std::optional<OrderStatus> status = {}) {
+  OrderFilter filter;
+  filter.user = user;
+  filter.voucher = voucher;
+  filter.status = status;
+  return filter;
+}
+inline OrderFilter at_most(std::size_t count) {
+  OrderFilter filter;
+  filter.count_max = count;
+  return filter;
+}
+inline constexpr std::nullopt_t kAny = std::nullopt;
+/// A status that counts against no limit.
+inline constexpr auto kNotLive = OrderStatus{200};
+
+class OrderStoreTest : public ::testing::TestWithParam<Maker> {
+ protected:
+  using Kind = OrderResult::Kind;
+
+  static constexpr VoucherId kVoucher = 7;
+
+  /// An order with a new id and entry.
+  Order order(UserId user, std::int64_t limit = 1, VoucherId voucher = kVoucher) {
+    const OrderId id = ++last_id_;
+    return {.id = id,
+            .user = user,
+            .voucher = voucher,
+            .limit = limit,
+            .admitted_at_ms = 1'700'000'000'000 + id,
+            .entry = {1'700'000'000'000 + static_cast<std::uint64_t>(id), 3},
+            .created_at_ms = 1'700'000'100'000 + id};
+  }
+
+  /// Writes as a worker does, with stock for any number of orders.
+  std::vector<OrderResult> write(const std::vector<Order>& orders) {
+    return checked(write_now(store(), orders), orders.size());
+  }
+  /// Writes with this stock of kVoucher, which is in another store.
+  std::vector<OrderResult> write_with_stock(std::int64_t stock, const std::vector<Order>& orders) {
+    return checked(store().write(orders, fence_now({{kVoucher, stock}})), orders.size());
+  }
+  BatchFence fence_now(const std::map<VoucherId, std::int64_t>& stock) {
+    const DatabaseState state = store().state().value();
+    return {.epoch = state.epoch, .checkpoint = state.checkpoint, .stock = stock};
+  }
+  static std::vector<OrderResult> checked(absl::StatusOr<std::vector<OrderResult>> results,
+                                          std::size_t count) {
+    EXPECT_TRUE(results.ok()) << results.status();
+    if (!results.ok()) return {};
+    EXPECT_EQ(results->size(), count);
+    for (const OrderResult& result : *results) {
+      EXPECT_EQ(result.kind == Kind::kRefused, !result.reason.empty()) << result.reason;
+    }
+    return *std::move(results);
+  }
+  static std::vector<Kind> kinds_of(const std::vector<OrderResult>& results) {
+    std::vector<Kind> kinds;
+    kinds.reserve(results.size());
+    for (const OrderResult& result : results) kinds.push_back(result.kind);
+    return kinds;
+  }
+  std::vector<Kind> write_kinds(const std::vector<Order>& orders) {
+    return kinds_of(write(orders));
+  }
+  Kind write_one(const Order& order) { return write_kinds({order}).at(0); }
+
+  std::vector<OrderId> list_ids(const OrderFilter& filter) {
+    const std::vector<Order> orders = store().list(filter).value();
+    std::vector<OrderId> ids;
+    ids.reserve(orders.size());
+    for (const Order& order : orders) ids.push_back(order.id);
+    return ids;
+  }
+
+  OrderStore& store() { return subject_->store(); }
+  bool reopen() { return subject_->reopen(); }
+
+ private:
+  std::unique_ptr<Subject> subject_ = GetParam().make();
+  OrderId last_id_ = 1000;
+};
+
+// ---- Storing ----------------------------------------------------------------------------------
+
+TEST_P(OrderStoreTest, AnOrderIsFoundAsItWasStored) {
+  Order stored = order(1);
+  stored.limit = 3;
+  EXPECT_EQ(write_one(stored), Kind::kStored);
+  EXPECT_EQ(store().find(stored.id).value(), stored);
+  EXPECT_EQ(store().find(stored.id + 1).value(), std::nullopt);
+}
+
+TEST_P(OrderStoreTest, TheGreatestNumbersAreKept) {
+  constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
+  const Order stored{.id = kMax,
+                     .user = std::numeric_limits<UserId>::min(),
+                     .voucher = kMax,
+                     .limit = kMax,
+                     .admitted_at_ms = kMax,
+                     .entry = StreamId::max(),
+                     .created_at_ms = kMax};
+  EXPECT_EQ(write_one(stored), Kind::kStored);
+  EXPECT_EQ(store().find(kMax).value(), stored);
+  EXPECT_EQ(write_one(stored), Kind::kAlreadyStored);
+}
+
+TEST_P(OrderStoreTest, AnEmptyBatchIsStored) { EXPECT_TRUE(write({}).empty()); }
+
+TEST_P(OrderStoreTest, GreatestIdBelowBoundIsReturned) {
+  EXPECT_EQ(store().greatest_id(std::numeric_limits<OrderId>::max()).value(), 0);
+  const Order first = order(1);
+  const Order second = order(2);
+  write({second, first});
+  EXPECT_EQ(store().greatest_id(first.id).value(), 0);
+  EXPECT_EQ(store().greatest_id(second.id).value(), first.id);
+  EXPECT_EQ(store().greatest_id(second.id + 1).value(), second.id);
+  EXPECT_EQ(store().greatest_id(std::numeric_limits<OrderId>::max()).value(), second.id);
+}
+
+TEST_P(OrderStoreTest, IdsAreReservedOnce) {
+  constexpr std::int64_t kDay = 20'000;
+  EXPECT_EQ(store().reserve_ids(kDay, 0, 0).value(), 0);
+  EXPECT_EQ(store().reserve_ids(kDay, 0, 100).value(), 100);
+  EXPECT_EQ(store().reserve_ids(kDay, 50, 100).value(), 200);
+  EXPECT_EQ(store().reserve_ids(kDay, 1'000, 100).value(), 1'100);
+  EXPECT_EQ(store().reserve_ids(kDay, 0, 0).value(), 1'100);
+  EXPECT_EQ(store().reserve_ids(kDay, 2'000, 0).value(), 2'000) << "not recorded";
+  EXPECT_EQ(store().reserve_ids(kDay, 0, 0).value(), 1'100);
+  EXPECT_EQ(store().reserve_ids(kDay + 1, 0, 7).value(), 7) << "each day has its own";
+  EXPECT_EQ(store().reserve_ids(kDay, 0, 0).value(), 1'100) << "a clock may go back over midnight";
+  EXPECT_EQ(store().reserve_ids(kDay + 2, 0, 7).value(), 7);
+  EXPECT_EQ(store().reserve_ids(kDay, 0, 0).value(), 0) << "forgotten";
+}
+
+TEST_P(OrderStoreTest, VouchersWithOrdersAreReturned) {
+  EXPECT_EQ(store().vouchers_with_orders().value(), std::vector<VoucherId>{});
+  write({order(1, 1, /*voucher=*/12), order(2, 1, 3), order(3, 3, 12), order(4, 0, 7)});
+  EXPECT_EQ(store().vouchers_with_orders().value(), (std::vector<VoucherId>{3, 7, 12}));
+}
+
+TEST_P(OrderStoreTest, AnOrderStoredTwiceIsStoredOnce) {
+  for (const std::int64_t limit : {1, 3, 0}) {
+    const Order stored = order(1, limit, /*voucher=*/10 + limit);
+    EXPECT_EQ(write_one(stored), Kind::kStored);
+    EXPECT_EQ(write_one(stored), Kind::kAlreadyStored);
+    EXPECT_EQ(store().count_live(stored.voucher).value(), 1);
+  }
+}
+
+TEST_P(OrderStoreTest, RedeliveredOrderKeepsTimeAndStatus) {
+  const Order stored = order(1);
+  EXPECT_EQ(write_one(stored), Kind::kStored);
+  Order again = stored;
+  again.admitted_at_ms += 5;
+  again.created_at_ms += 5;
+  again.status = kNotLive;
+  EXPECT_EQ(write_one(again), Kind::kAlreadyStored);
+  EXPECT_EQ(store().find(stored.id).value(), stored);
+}
+
+TEST_P(OrderStoreTest, AnIdTakenByAnotherOrderIsRefused) {
+  const Order stored = order(1, 3);
+  EXPECT_EQ(write_one(stored), Kind::kStored);
+  const auto refuses = [&](auto change) {
+    Order other = stored;
+    change(other);
+    const OrderResult result = write({other}).at(0);
+    EXPECT_EQ(result.kind, Kind::kRefused);
+    EXPECT_NE(result.reason.find("belongs to another order"), std::string::npos) << result.reason;
+  };
+  refuses([](Order& other) { other.user = 2; });
+  refuses([](Order& other) { other.voucher = 8; });
+  refuses([](Order& other) { other.limit = 4; });
+  refuses([](Order& other) { ++other.entry.ms; });
+  refuses([](Order& other) { ++other.entry.seq; });
+  EXPECT_EQ(store().find(stored.id).value(), stored);
+  EXPECT_EQ(list_ids({}), std::vector{stored.id});
+}
+
+TEST_P(OrderStoreTest, AnOrderThatCannotBeIsRefused) {
+  Order no_id = order(1);
+  no_id.id = 0;
+  EXPECT_EQ(write_one(no_id), Kind::kRefused);
+  EXPECT_EQ(write_one(order(1, /*limit=*/-1)), Kind::kRefused);
+  EXPECT_EQ(store().count_live(kVoucher).value(), 0);
+}
+
+TEST_P(OrderStoreTest, OneRefusalDoesNotAffectBatch) {
+  const Order first = order(1);
+  const Order second = order(2);
+  EXPECT_EQ(write_kinds({first, order(1), second}),
+            (std::vector{Kind::kStored, Kind::kRefused, Kind::kStored}));
+  EXPECT_EQ(list_ids({}), (std::vector{first.id, second.id}));
+}
+
+TEST_P(OrderStoreTest, ABatchMayHoldAnOrderTwice) {
+  const Order twice = order(1);
+  Order other = order(2);
+  other.id = twice.id;
+  EXPECT_EQ(
+      write_kinds({twice, twice, other, twice}),
+      (std::vector{Kind::kStored, Kind::kAlreadyStored, Kind::kRefused, Kind::kAlreadyStored}));
+  EXPECT_EQ(store().count_live(kVoucher).value(), 1);
+}
+
+TEST_P(OrderStoreTest, IdsMayComeInAnyOrder) {
+  const Order low = order(1);
+  const Order high = order(2);
+  EXPECT_EQ(write_one(high), Kind::kStored);
+  EXPECT_EQ(write_one(low), Kind::kStored);
+  EXPECT_EQ(list_ids({}), (std::vector{low.id, high.id}));
+}
+
+// ---- Limits -----------------------------------------------------------------------------------
+
+TEST_P(OrderStoreTest, ASecondOrderUnderLimitOneIsRefused) {
+  EXPECT_EQ(write_one(order(1)), Kind::kStored);
+  const OrderResult result = write({order(1)}).at(0);
+  EXPECT_EQ(result.kind, Kind::kRefused);
+  EXPECT_EQ(result.reason, "user 1 has 1 live orders of voucher 7 already, the limit");
+  EXPECT_EQ(store().count_live(kVoucher).value(), 1);
+}
+
+TEST_P(OrderStoreTest, AFourthOrderUnderLimitThreeIsRefused) {
+  EXPECT_EQ(write_kinds({order(1, 3), order(1, 3)}), (std::vector{Kind::kStored, Kind::kStored}));
+  EXPECT_EQ(write_kinds({order(1, 3), order(1, 3)}), (std::vector{Kind::kStored, Kind::kRefused}));
+  EXPECT_EQ(store().count_live(kVoucher).value(), 3);
+}
+
+TEST_P(OrderStoreTest, LimitNoneAllowsAnyNumber) {
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(write_one(order(1, 0)), Kind::kStored);
+  EXPECT_EQ(store().count_live(kVoucher).value(), 20);
+}
+
+TEST_P(OrderStoreTest, LimitsHoldPerUserAndVoucher) {
+  EXPECT_EQ(write_kinds({order(1), order(2), order(1, 1, /*voucher=*/8)}),
+            (std::vector{Kind::kStored, Kind::kStored, Kind::kStored}));
+}
+
+TEST_P(OrderStoreTest, EachOrderIsCheckedAgainstItsOwnLimit) {
+  EXPECT_EQ(write_kinds({order(1, 1), order(1, 2), order(1, 2), order(1, 1), order(1, 0),
+                         order(1, 3), order(1, 4)}),
+            (std::vector{Kind::kStored, Kind::kStored, Kind::kRefused, Kind::kRefused,
+                         Kind::kStored, Kind::kRefused, Kind::kStored}));
+}
+
+TEST_P(OrderStoreTest, LimitOneCountsOrdersUnderOtherLimits) {
+  for (const std::int64_t limit : {0, 3}) {
+    const UserId user = 10 + limit;
+    EXPECT_EQ(write_one(order(user, limit)), Kind::kStored);
+    EXPECT_EQ(write_one(order(user, 1)), Kind::kRefused);
+  }
+}
+
+TEST_P(OrderStoreTest, LimitOneCountsOtherOrdersOfBatch) {
+  for (const std::int64_t limit : {0, 3}) {
+    const UserId user = 10 + limit;
+    EXPECT_EQ(write_kinds({order(user, limit), order(user, 1), order(user + 1, 1)}),
+              (std::vector{Kind::kStored, Kind::kRefused, Kind::kStored}));
+  }
+}
+
+TEST_P(OrderStoreTest, OnlyLiveOrdersCount) {
+  for (const std::int64_t limit : {1, 3, 0}) {
+    const VoucherId voucher = 10 + limit;
+    Order cancelled = order(1, limit, voucher);
+    cancelled.status = kNotLive;
+    Order another = order(1, limit, voucher);
+    another.status = kNotLive;
+    EXPECT_EQ(write_kinds({cancelled, another, order(1, limit, voucher)}),
+              (std::vector{Kind::kStored, Kind::kStored, Kind::kStored}));
+    EXPECT_EQ(store().count_live(voucher).value(), 1);
+    EXPECT_EQ(list_ids(filter_of(kAny, voucher)).size(), 3U);
+    EXPECT_EQ(list_ids(filter_of(1, voucher)).size(), 3U);
+  }
+}
+
+// ---- Listing ----------------------------------------------------------------------------------
+
+TEST_P(OrderStoreTest, AllConditionsOfAListMustHold) {
+  std::vector<Order> orders = {order(1), order(2), order(1, 3, 8), order(1, 1, 8), order(2, 0, 8)};
+  orders[3].status = kNotLive;
+  write(orders);
+  const auto expect = [&](const OrderFilter& filter, const std::vector<std::size_t>& places) {
+    std::vector<Order> expected;
+    expected.reserve(places.size());
+    for (const std::size_t place : places) expected.push_back(orders[place]);
+    EXPECT_EQ(store().list(filter).value(), expected);
+  };
+  expect({}, {0, 1, 2, 3, 4});
+  expect(filter_of(1), {0, 2, 3});
+  expect(filter_of(kAny, 8), {2, 3, 4});
+  expect(filter_of(kAny, kAny, OrderStatus::kCreated), {0, 1, 2, 4});
+  expect(filter_of(1, 8), {2, 3});
+  expect(filter_of(1, kAny, OrderStatus::kCreated), {0, 2});
+  expect(filter_of(kAny, 8, kNotLive), {3});
+  expect(filter_of(1, 8, OrderStatus::kCreated), {2});
+  expect(filter_of(3), {});
+  expect(filter_of(kAny, 9), {});
+}
+
+TEST_P(OrderStoreTest, AListIsReadInPages) {
+  write({order(1), order(2), order(1, 0), order(1, 3), order(3), order(1, 0), order(1, 0),
+         order(2, 1, 8), order(1, 0, 8), order(1, 0)});
+  for (OrderFilter filter :
+       {filter_of(1), filter_of(1, kVoucher), filter_of(kAny, kVoucher), OrderFilter()}) {
+    const std::vector<OrderId> all = list_ids(filter);
+    EXPECT_GE(all.size(), 6U);
+    std::vector<OrderId> paged;
+    filter.count_max = 2;
+    for (std::vector<OrderId> page; !(page = list_ids(filter)).empty();) {
+      EXPECT_LE(page.size(), 2U);
+      paged.insert(paged.end(), page.begin(), page.end());
+      filter.after = page.back();
+    }
+    EXPECT_EQ(paged, all);
+  }
+}
+
+TEST_P(OrderStoreTest, AListOfNothingIsEmpty) {
+  write({order(1)});
+  EXPECT_TRUE(list_ids(at_most(0)).empty());
+  EXPECT_EQ(list_ids(at_most(std::numeric_limits<std::size_t>::max())).size(), 1U);
+}
+
+// ---- Stock ------------------------------------------------------------------------------------
+
+TEST_P(OrderStoreTest, OrderBeyondTheStockIsRefused) {
+  const Order first = order(1);
+  EXPECT_EQ(kinds_of(write_with_stock(2, {first, order(2), order(3)})),
+            (std::vector{Kind::kStored, Kind::kStored, Kind::kRefused}));
+  const std::vector<OrderResult> later = write_with_stock(2, {order(3), first});
+  EXPECT_EQ(later.at(0).kind, Kind::kRefused);
+  EXPECT_EQ(later.at(0).reason, "voucher 7 has 2 live orders of a stock of 2");
+  EXPECT_EQ(later.at(1).kind, Kind::kAlreadyStored) << "a redelivery takes no stock";
+  EXPECT_EQ(store().count_live(kVoucher).value(), 2);
+  EXPECT_EQ(write_with_stock(3, {order(3)}).at(0).kind, Kind::kStored);
+}
+
+TEST_P(OrderStoreTest, OrderOfUnpublishedVoucherIsRefused) {
+  const Order unknown = order(1, 1, /*voucher=*/99);
+  const OrderResult result = write_with_stock(5, {unknown}).at(0);
+  EXPECT_EQ(result.kind, Kind::kRefused);
+  EXPECT_EQ(result.reason, "voucher 99 was never published here");
+}
+
+TEST_P(OrderStoreTest, OrderThatIsNotLiveTakesNoStock) {
+  Order cancelled = order(1);
+  cancelled.status = kNotLive;
+  EXPECT_EQ(kinds_of(write_with_stock(1, {cancelled, order(2)})),
+            (std::vector{Kind::kStored, Kind::kStored}));
+  EXPECT_EQ(store().count_live(kVoucher).value(), 1);
+}
+
+// ---- The stock of a store that keeps the vouchers too -------------------------------------------
+
+TEST_P(OrderStoreTest, GreatestOfAppliedAndPendingStocksCounts) {
+  VoucherStore* const vouchers = store().vouchers();
+  if (vouchers == nullptr) GTEST_SKIP() << "keeps no vouchers";
+  using State = VoucherVersion::State;
+  const auto record = [&](std::int64_t version, std::int64_t stock) {
+    return vouchers->record_pending(
+        {.voucher = {.id = kVoucher, .stock = stock}, .version = version});
+  };
+  ASSERT_TRUE(record(1, 1).ok());
+  ASSERT_TRUE(vouchers->resolve(kVoucher, 1, State::kApplied, "").ok());
+  EXPECT_EQ(write_kinds({order(1), order(2)}), (std::vector{Kind::kStored, Kind::kRefused}));
+  ASSERT_TRUE(record(2, 3).ok());
+  EXPECT_EQ(write_one(order(2)), Kind::kStored);
+  ASSERT_TRUE(vouchers->resolve(kVoucher, 2, State::kRefused, "no").ok());
+  EXPECT_EQ(write_one(order(3)), Kind::kRefused);
+  ASSERT_TRUE(record(3, 1).ok());
+  ASSERT_TRUE(vouchers->resolve(kVoucher, 3, State::kApplied, "").ok());
+  EXPECT_EQ(write_one(order(3)), Kind::kRefused);
+}
+
+TEST_P(OrderStoreTest, OwnVoucherMustBePublished) {
+  if (store().vouchers() == nullptr) GTEST_SKIP() << "keeps no vouchers";
+  const Order unknown = order(1, 1, /*voucher=*/99);
+  const auto results = store().write(std::span(&unknown, 1), {.epoch = store().state()->epoch});
+  ASSERT_TRUE(results.ok()) << results.status();
+  EXPECT_EQ(results->at(0).kind, Kind::kRefused);
+  EXPECT_EQ(results->at(0).reason, "voucher 99 was never published here");
+}
+
+// ---- The keyspace -----------------------------------------------------------------------------
+
+TEST_P(OrderStoreTest, BatchOfAnOlderEpochChangesNothing) {
+  BatchFence fence = fence_now({{kVoucher, 5}});
+  const std::int64_t checkpoint = fence.checkpoint;
+  const auto after = store().fence();
+  ASSERT_TRUE(after.ok()) << after.status();
+  EXPECT_EQ(after->epoch, fence.epoch + 1);
+  const Order late = order(1);
+  fence.checkpoint = 99;
+  const auto refused = store().write(std::span(&late, 1), fence);
+  EXPECT_TRUE(absl::IsAborted(refused.status())) << refused.status();
+  EXPECT_EQ(store().find(late.id).value(), std::nullopt);
+  EXPECT_EQ(store().state()->checkpoint, checkpoint);
+  EXPECT_EQ(write_one(late), Kind::kStored);
+}
+
+TEST_P(OrderStoreTest, CheckpointCommitsWithBatchAndNeverFalls) {
+  const Order first = order(1);
+  BatchFence fence = fence_now({{kVoucher, 5}});
+  fence.checkpoint = 7;
+  ASSERT_TRUE(store().write(std::span(&first, 1), fence).ok());
+  EXPECT_EQ(store().state()->checkpoint, 7);
+  fence.checkpoint = 3;
+  ASSERT_TRUE(store().write({}, fence).ok());
+  EXPECT_EQ(store().state()->checkpoint, 7);
+  ASSERT_TRUE(store().record_checkpoint(9).ok());
+  ASSERT_TRUE(store().record_checkpoint(8).ok());
+  EXPECT_EQ(store().state()->checkpoint, 9);
+}
+
+TEST_P(OrderStoreTest, IdentityStaysAndIsNoOthers) {
+  const std::string identity = store().state()->identity;
+  EXPECT_EQ(identity.size(), 16U);
+  EXPECT_EQ(store().fence()->identity, identity);
+  const auto other = GetParam().make();
+  EXPECT_NE(other->store().state()->identity, identity);
+}
+
+TEST_P(OrderStoreTest, EverythingIsThereAfterReopening) {
+  const std::vector<Order> orders = {order(1), order(2, 3), order(3, 0)};
+  write(orders);
+  const DatabaseState fenced = store().fence().value();
+  ASSERT_TRUE(store().record_checkpoint(42).ok());
+  ASSERT_EQ(store().reserve_ids(20'000, 0, 100).value(), 100);
+  if (!reopen()) GTEST_SKIP() << "is lost with its process";
+  EXPECT_EQ(store().list({}).value(), orders);
+  EXPECT_EQ(store().count_live(kVoucher).value(), 3);
+  EXPECT_EQ(store().state()->identity, fenced.identity);
+  EXPECT_EQ(store().state()->epoch, fenced.epoch);
+  EXPECT_EQ(store().state()->checkpoint, 42);
+  EXPECT_EQ(store().reserve_ids(20'000, 0, 100).value(), 200);
+  EXPECT_EQ(write_kinds({orders[0], order(1)}),
+            (std::vector{Kind::kAlreadyStored, Kind::kRefused}));
+}
+
+// ---- Threads ----------------------------------------------------------------------------------
+
+TEST_P(OrderStoreTest, ThreadsMayWriteAndReadAtOnce) {
+  std::vector<std::vector<Order>> batches(4);
+  for (UserId user = 1; user <= 400; ++user) {
+    for (std::vector<Order>& batch : batches) batch.push_back(order(user, 1));
+  }
+  write({order(0)});  // publishes the voucher
+  std::vector<std::thread> threads;
+  threads.reserve(batches.size());
+  for (const std::vector<Order>& batch : batches) {
+    threads.emplace_back([this, &batch] {
+      for (std::size_t at = 0; at < batch.size(); at += 20) {
+        EXPECT_TRUE(write_now(store(), std::span(batch).subspan(at, 20)).ok());
+        EXPECT_TRUE(store().find(batch[at].id).ok());
+        EXPECT_LE(store().count_live(kVoucher).value(), 401);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(store().count_live(kVoucher).value(), 401);
+}
+
+// ---- Compared with a model ----
+
+/// The simplest order store: a list that is searched from end to end.
+class Model {
+ public:
+  OrderResult::Kind store(const Order& order) {
+    std::int64_t live = 0;
+    for (const Order& other : orders_) {
+      if (other.id == order.id) {
+        const bool same = other.user == order.user && other.voucher == order.voucher &&
+                          other.limit == order.limit && other.entry == order.entry;
+        return same ? OrderResult::Kind::kAlreadyStored : OrderResult::Kind::kRefused;
+      }
+      live += is_live(other) && other.user == order.user && other.voucher == order.voucher;
+    }
+    if (is_live(order) && order.limit != 0 && live >= order.limit) {
+      return OrderResult::Kind::kRefused;
+    }
+    orders_.push_back(order);
+    return OrderResult::Kind::kStored;
+  }
+
+  [[nodiscard]] std::vector<Order> list(const OrderFilter& filter) const {
+    std::vector<Order> found;
+    for (const Order& order : orders_) {
+      if (filter.user.value_or(order.user) == order.user &&
+          filter.voucher.value_or(order.voucher) == order.voucher &&
+          filter.status.value_or(order.status) == order.status && order.id > filter.after) {
+        found.push_back(order);
+      }
+    }
+    std::sort(found.begin(), found.end(),
+              [](const Order& a, const Order& b) { return a.id < b.id; });
+    found.resize(std::min(found.size(), filter.count_max));
+    return found;
+  }
+
+  [[nodiscard]] OrderId greatest_id(OrderId below) const {
+    OrderId greatest = 0;
+    for (const Order& order : orders_) {
+      if (order.id < below) greatest = std::max(greatest, order.id);
+    }
+    return greatest;
+  }
+
+  [[nodiscard]] std::int64_t count_live(VoucherId voucher) const {
+    return std::count_if(orders_.begin(), orders_.end(), [&](const Order& order) {
+      return order.voucher == voucher && is_live(order);
+    });
+  }
+
+ private:
+  std::vector<Order> orders_;
+};
+
+/// Random orders and filters. Their numbers come from small ranges, so ids, users and limits collide.
+class RandomOrders {
+ public:
+  explicit RandomOrders(std::uint64_t seed) : random_(seed) {}
+
+  std::int64_t below(std::int64_t end) {
+    return std::uniform_int_distribution<std::int64_t>(0, end - 1)(random_);
+  }
+
+  /// Returns new orders, and some of earlier batches.
+  std::vector<Order> batch() {
+    std::vector<Order> batch;
+    for (std::int64_t left = below(30); left > 0; --left) {
+      const bool is_repeated = !sent_.empty() && below(4) == 0;
+      const auto sent = static_cast<std::int64_t>(sent_.size());
+      batch.push_back(is_repeated ? sent_[static_cast<std::size_t>(below(sent))] : order());
+      sent_.push_back(batch.back());
+    }
+    return batch;
+  }
+
+  OrderFilter filter() {
+    OrderFilter filter;
+    if (below(2) == 0) filter.user = below(41);
+    if (below(2) == 0) filter.voucher = below(4);
+    if (below(2) == 0) filter.status = below(2) == 0 ? kNotLive : OrderStatus::kCreated;
+    if (below(2) == 0) filter.after = below(2000);
+    filter.count_max = static_cast<std::size_t>(below(30));
+    return filter;
+  }
+
+ private:
+  Order order() {
+    constexpr std::int64_t kLimits[] = {1, 1, 1, 3, 0};
+    const OrderId id = 1 + below(2000);
+    return {.id = id,
+            .user = below(40),
+            .voucher = below(3),
+            .status = below(8) == 0 ? kNotLive : OrderStatus::kCreated,
+            .limit = kLimits[below(5)],
+            .admitted_at_ms = below(1'000'000),
+            .entry = {static_cast<std::uint64_t>(id), static_cast<std::uint64_t>(below(50) / 49)}};
+  }
+
+  std::mt19937_64 random_;
+  std::vector<Order> sent_;
+};
+
+TEST_P(OrderStoreTest, RandomBatchesMatchModel) {
+  const std::uint64_t seed = random_seed();
+  SCOPED_TRACE(seed_text(seed));
+  RandomOrders random(seed);
+  Model model;
+  for (int round = 0; round < 200 && !HasFailure(); ++round) {
+    const std::vector<Order> batch = random.batch();
+    std::vector<Kind> expected;
+    expected.reserve(batch.size());
+    for (const Order& order : batch) expected.push_back(model.store(order));
+    EXPECT_EQ(write_kinds(batch), expected);
+    const OrderFilter filter = random.filter();
+    EXPECT_EQ(store().list(filter).value(), model.list(filter));
+    const OrderId bound = random.below(2100);
+    EXPECT_EQ(store().greatest_id(bound).value(), model.greatest_id(bound));
+    const VoucherId voucher = random.below(3);
+    EXPECT_EQ(store().count_live(voucher).value(), model.count_live(voucher));
+  }
+  EXPECT_EQ(store().list(at_most(10'000)).value(), model.list(at_most(10'000)));
+}
+
+}  // namespace order_store_contract
+}  // namespace rushgate

@@ -1,0 +1,55 @@
+// The contract of voucher_store.h, on each voucher store that is built.
+#include "adapters/testing/voucher_store_contract.h"
+#include "storage/memory/memory_order_store.h"
+#include "tests/temporary_directory.h"
+#ifdef RUSHGATE_HAS_SQLITE
+#include "storage/sqlite/sqlite_order_store.h"
+#endif
+
+namespace rushgate::voucher_store_contract {
+namespace {
+
+class MemorySubject final : public Subject {
+ public:
+  VoucherStore& store() override { return store_; }
+
+ private:
+  MemoryOrderStore store_;
+};
+
+#ifdef RUSHGATE_HAS_SQLITE
+class SqliteSubject final : public Subject {
+ public:
+  VoucherStore& store() override { return *store_; }
+  bool reopen() override {
+    store_.reset();
+    store_ = SqliteOrderStore::open(file()).value();
+    return true;
+  }
+
+ private:
+  [[nodiscard]] std::filesystem::path file() const { return directory_.path() / "orders"; }
+
+  TemporaryDirectory directory_;
+  std::unique_ptr<SqliteOrderStore> store_ = SqliteOrderStore::open(file()).value();
+};
+#endif
+
+template <class MadeSubject>
+std::unique_ptr<Subject> make() {
+  return std::make_unique<MadeSubject>();
+}
+
+std::vector<Maker> makers() {
+  return {
+      {"Memory", make<MemorySubject>},
+#ifdef RUSHGATE_HAS_SQLITE
+      {"Sqlite", make<SqliteSubject>},
+#endif
+  };
+}
+
+INSTANTIATE_TEST_SUITE_P(All, VoucherStoreTest, ::testing::ValuesIn(makers()), name_of);
+
+}  // namespace
+}  // namespace rushgate::voucher_store_contract
