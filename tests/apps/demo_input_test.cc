@@ -15,7 +15,7 @@
 namespace rushgate {
 namespace {
 
-TEST(DemoInputTest, IsTheRushThatItIsCalled) {
+TEST(DemoInputTest, DefaultRushHasDocumentedSizes) {
   const ParsedRequests parsed = parse_requests(demo_requests({}));
   EXPECT_EQ(parsed.bad_count, 0u);
   ASSERT_EQ(parsed.rows.size(), 200'000u);
@@ -38,7 +38,7 @@ TEST(DemoInputTest, IsTheRushThatItIsCalled) {
   EXPECT_GT(repeating, 40'000);
 }
 
-TEST(DemoInputTest, DependsOnItsSeedAlone) {
+TEST(DemoInputTest, OnlySeedDeterminesRequests) {
   DemoOptions options{.seed = 1, .requests = 1'000, .users = 100, .seconds = 1};
   EXPECT_EQ(content_hash(demo_requests(options)), content_hash(demo_requests(options)));
   const std::string one = demo_requests(options);
@@ -46,7 +46,7 @@ TEST(DemoInputTest, DependsOnItsSeedAlone) {
   EXPECT_NE(demo_requests(options), one);
 }
 
-TEST(DemoInputTest, TheThirdVoucherBeginsLate) {
+TEST(DemoInputTest, ThirdVoucherBeginsLate) {
   const auto vouchers = demo_vouchers(5'000, 400);
   ASSERT_EQ(vouchers.size(), 3u);
   EXPECT_EQ(vouchers[0].stock, 1'000);
@@ -58,7 +58,7 @@ TEST(DemoInputTest, TheThirdVoucherBeginsLate) {
   for (const Voucher& voucher : vouchers) EXPECT_EQ(find_fault(voucher), "");
 }
 
-TEST(DemoInputTest, FilesThatAreThereStayAsTheyAre) {
+TEST(DemoInputTest, ExistingFilesAreKept) {
   const TemporaryDirectory scratch;
   const DemoOptions options{.seed = 1, .requests = 1'000, .users = 100, .seconds = 1};
   const auto first = write_demo(scratch.path(), options, 5'000, 400);
@@ -75,7 +75,7 @@ TEST(DemoInputTest, FilesThatAreThereStayAsTheyAre) {
   EXPECT_TRUE(absl::IsInvalidArgument(write_demo(scratch.path(), other, 9'000, 400).status()));
 }
 
-TEST(DemoInputTest, AnInterruptedWriteIsDoneAgain) {
+TEST(DemoInputTest, InterruptedWriteIsRepeated) {
   const TemporaryDirectory scratch;
   const DemoOptions options{.seed = 1, .requests = 1'000, .users = 100, .seconds = 1};
   ASSERT_TRUE(write_file(scratch.path() / "requests.csv", "half of it").ok());

@@ -1,5 +1,5 @@
-// SIGKILL at any moment, and the same command again: a row counts once, and what was accepted is an
-// order.
+// The program is killed by SIGKILL at random moments and restarted by the same command. A row
+// counts once, and each accepted row is an order.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,9 +16,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "adapters/testing/random_seed.h"
 #include "apps/exit_code.h"
 #include "tests/apps/program.h"
-#include "tests/random_seed.h"
 
 namespace rushgate {
 namespace {
@@ -28,7 +28,7 @@ using ::testing::HasSubstr;
 constexpr int kRows = 6'000;
 constexpr int kSpanMs = 600;
 
-/// More requests than there are vouchers, by users of whom many ask again.
+/// Returns more requests than there are vouchers. Many users repeat theirs.
 std::string rush(std::mt19937_64& random) {
   std::string text = "at_ms,user_id,voucher_id\n";
   for (int i = 0; i < kRows; ++i) {
@@ -39,7 +39,7 @@ std::string rush(std::mt19937_64& random) {
   return text;
 }
 
-/// Starts it and kills it, up to `times` times, at random moments; then lets it complete.
+/// Starts and kills the program up to `times` times at random moments, then lets it complete.
 ProgramResult run_with_kills(const std::vector<std::string>& arguments, int times,
                              std::mt19937_64& random) {
   for (int i = 0; i < times; ++i) {
@@ -59,7 +59,7 @@ void check_completed(const SaleFiles& files, const ProgramResult& completed) {
   int counted = 0;
   for (const auto& [outcome, count] : table["outcomes"].items()) counted += count.get<int>();
   EXPECT_EQ(counted, kRows);
-  EXPECT_EQ(table["outcomes"]["accepted"], 1'500);  // all there are: more users than that ask
+  EXPECT_EQ(table["outcomes"]["accepted"], 1'500);  // the whole stock: more users want one
   EXPECT_EQ(table["created"], 1'500);
   EXPECT_EQ(table["audit"]["passed"], true);
   EXPECT_EQ(run_program(files.command("audit")).exit_code, kExitOk);
@@ -68,7 +68,7 @@ void check_completed(const SaleFiles& files, const ProgramResult& completed) {
 
 class KillTest : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(KillTest, KilledAtAnyMomentItGoesOn) {
+TEST_P(KillTest, KilledReplayContinues) {
   const std::uint64_t seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
   std::mt19937_64 random(seed);
@@ -82,7 +82,7 @@ TEST_P(KillTest, KilledAtAnyMomentItGoesOn) {
     check_completed(files, completed);
     const ProgramResult again = run_program(arguments);
     EXPECT_EQ(again.out, completed.out);
-    EXPECT_THAT(again.err, HasSubstr("nothing was bought now"));
+    EXPECT_THAT(again.err, HasSubstr("nothing was bought\n"));
   }
 }
 
@@ -105,7 +105,7 @@ TEST(KillFewerWorkersTest, EntriesOfDeadWorkerAreStoredAtOnce) {
   check_completed(files, run_program(files.replay({"--json", "--workers", "1"})));
 }
 
-/// Kills a demo in the middle of writing its requests: it writes them to a pipe, which is full.
+/// Kills a demo while it writes its requests, to a pipe that is full.
 void kill_while_it_writes(const SaleFiles& files, const std::vector<std::string>& arguments) {
   std::filesystem::create_directories(files.sale());
   const std::filesystem::path unfinished = files.sale() / "requests.csv.unfinished";
@@ -119,7 +119,7 @@ void kill_while_it_writes(const SaleFiles& files, const std::vector<std::string>
   close(pipe);
   ASSERT_GT(size, 0);
   std::filesystem::remove(unfinished);
-  std::ofstream(unfinished, std::ios::binary).write(bytes, size);  // as a file would have it
+  std::ofstream(unfinished, std::ios::binary).write(bytes, size);  // the file as the kill left it
   EXPECT_FALSE(std::filesystem::exists(files.sale() / "requests.csv"));
   EXPECT_FALSE(std::filesystem::exists(files.sale() / "vouchers.json"));
 }

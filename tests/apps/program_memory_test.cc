@@ -1,4 +1,4 @@
-// The bounds on what clients make `rushgate serve` hold, as its resident memory.
+// Bounds on the resident memory of `rushgate serve` that clients can cause.
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -59,12 +59,12 @@ class ProgramMemoryTest : public ::testing::Test {
   Reply call(const Args&... args) {
     return bystander_->call(Request::of(args...));
   }
-  /// Returns once the server has served everything that it can serve.
+  /// Returns when the server has served all requests that it can serve.
   void wait_until_idle() {
     for (int round = 0; round < 100; ++round) call("PING");
   }
 
-  /// A field of the server's /proc/<pid>/status.
+  /// Returns a field of the server's /proc/<pid>/status.
   [[nodiscard]] std::int64_t status_bytes(const std::string& field) const {
     std::ifstream status("/proc/" + std::to_string(program_->pid()) + "/status");
     std::string word;
@@ -74,12 +74,12 @@ class ProgramMemoryTest : public ::testing::Test {
     status >> kibi;
     return kibi * 1'024;
   }
-  /// MiB beyond what the server had at its start, and the most of them so far.
+  /// Returns the growth since the server's start, in MiB.
   [[nodiscard]] std::int64_t grown_by() const {
     return (status_bytes("VmRSS") - at_start_) / kMebi;
   }
-  /// Freed memory is given back within a second or two. False if it is not after ten. Sends
-  /// nothing: an idle server gives memory back, too.
+  /// Waits until freed memory is released, which takes a second or two. Returns false after ten
+  /// seconds. Sends nothing: an idle server releases memory too.
   [[nodiscard]] bool wait_until_grown_by_less(std::int64_t mebi) const {
     const auto give_up = std::chrono::steady_clock::now() + RawConnection::kPatience;
     while (grown_by() >= mebi && std::chrono::steady_clock::now() < give_up) {
@@ -236,7 +236,7 @@ TEST_F(ProgramMemoryTest, RepliesToBlockedClientsAreBounded) {
   const auto served = std::ranges::count_if(blocked, [](const auto& client) {
     try {
       return client->receive().size() > 10 * kMebi;
-    } catch (const std::runtime_error&) {  // it is closed
+    } catch (const std::runtime_error&) {  // the connection is closed
       return false;
     }
   });
@@ -287,8 +287,8 @@ TEST_F(ProgramMemoryTest, ScriptIsBounded) {
   EXPECT_LT(peak_growth(), 300);
 }
 
-// Large values are freed on a thread of their own.
-TEST_F(ProgramMemoryTest, ValuesThatWaitToBeFreedAreBounded) {
+// Large values are freed on another thread.
+TEST_F(ProgramMemoryTest, ValuesAwaitingFreeAreBounded) {
   start();
   const std::string script =
       "local value = string.rep('x', 1048576) "
@@ -309,13 +309,13 @@ TEST_F(ProgramMemoryTest, StreamCachesAreBounded) {
   EXPECT_LT(peak_growth(), 250);
 }
 
-// Redis closes it, too.
+// Redis closes it too.
 TEST_F(ProgramMemoryTest, ClientBeforeAuthIsClosedUnread) {
   start({"--requirepass", "secret"});
   std::string sent;
   for (int i = 0; i < 3'000'000; ++i) sent += "PING\r\n";
   const auto clients = connect(20);
-  for (const auto& client : clients) client->send_bytes(sent);  // returns: it is closed
+  for (const auto& client : clients) client->send_bytes(sent);  // returns because it is closed
   wait_until_idle();
   EXPECT_LT(peak_growth(), 4);
 }

@@ -1,4 +1,4 @@
-// The same programs, with the keyspace on a redis-server.
+// The program with its keyspace on a redis-server.
 #include <csignal>
 #include <filesystem>
 #include <string>
@@ -40,7 +40,7 @@ class RedisProgramTest : public ::testing::Test {
   const std::vector<std::string> on_redis_ = {"--redis", server_.url(), "--json"};
 };
 
-TEST_F(RedisProgramTest, SellsAndPassesTheAudit) {
+TEST_F(RedisProgramTest, SaleOnRedisPassesAudit) {
   const auto result = run_program(files_.replay(on_redis_));
   ASSERT_EQ(result.exit_code, kExitOk) << result.err;
   EXPECT_EQ(result.json()["outcomes"]["accepted"], 300);
@@ -51,7 +51,7 @@ TEST_F(RedisProgramTest, SellsAndPassesTheAudit) {
   EXPECT_FALSE(std::filesystem::exists(files_.sale() / "keyspace"));
 }
 
-TEST_F(RedisProgramTest, KilledItGoesOn) {
+TEST_F(RedisProgramTest, KilledReplayContinues) {
   files_.write_requests(rush(60'000));
   auto arguments = files_.replay(on_redis_);
   arguments.emplace_back("--real-time");
@@ -113,7 +113,7 @@ TEST_F(RedisProgramTest, ForeignSaleIsSoldOnlyWhenAdopted) {
   EXPECT_EQ(run_program(others.command("orders", on_redis_)).json().size(), 300U);
 }
 
-TEST_F(RedisProgramTest, WithoutTrimmingTheStreamKeepsEveryOrder) {
+TEST_F(RedisProgramTest, NoTrimKeepsOrdersInStream) {
   const auto backend = RedisBackend::open(*RedisOptions::from_url(server_.url()));
   ASSERT_TRUE(backend.ok()) << backend.status();
   const auto client = (*backend)->open_client();
@@ -130,7 +130,7 @@ TEST_F(RedisProgramTest, RebuildOfKilledProcessIsTakenOver) {
   const auto backend = RedisBackend::open(*RedisOptions::from_url(server_.url()));
   ASSERT_TRUE(backend.ok()) << backend.status();
   const auto client = (*backend)->open_client();
-  constexpr std::int64_t kAgoMs = 2'000;  // the test need not wait for all of the time
+  constexpr std::int64_t kAgoMs = 2'000;  // shorter than the real wait, which would slow the test
   (*client)("HSET", "seckill:voucher:1", "closed", "gone:1", "closed_run", "", "closed_at",
             SystemClock().now_ms() - kAgoMs);
   (*client)("DEL", "seckill:stock:1", "seckill:order:1");
@@ -148,7 +148,7 @@ TEST_F(RedisProgramTest, OwnSaleIsNotMovedToRedis) {
   EXPECT_THAT(result.err, HasSubstr("has a keyspace of its own"));
 }
 
-TEST_F(RedisProgramTest, WithoutAServerNothingIsMade) {
+TEST_F(RedisProgramTest, MissingServerCreatesNothing) {
   server_.kill();
   const auto result = run_program(files_.replay(on_redis_));
   EXPECT_EQ(result.exit_code, kExitFailure);
@@ -164,12 +164,12 @@ TEST_F(RedisProgramTest, DeadServerEndsProgramWithInstructions) {
   server_.kill();
   const auto result = program.wait();
   EXPECT_EQ(result.exit_code, kExitFailure);
-  EXPECT_THAT(result.err, HasSubstr("the same command goes on"));
+  EXPECT_THAT(result.err, HasSubstr("run the same command to continue"));
   EXPECT_EQ(result.json()["created"], 300) << "stored is stored, proven or not";
   EXPECT_EQ(result.json()["audit"], nullptr);
 }
 
-TEST_F(RedisProgramTest, DeadWorkersEntriesAreTakenOverAtOnce) {
+TEST_F(RedisProgramTest, DeadWorkersEntriesAreClaimedAtOnce) {
   {
     SaleArguments options;
     options.dir = files_.sale();
@@ -197,7 +197,7 @@ TEST_F(RedisProgramTest, DeadWorkersEntriesAreTakenOverAtOnce) {
   EXPECT_EQ(run_program(files_.command("orders", on_redis_)).json().size(), 304U);
 }
 
-TEST_F(RedisProgramTest, ServerThatLoadsItsDataIsWaitedFor) {
+TEST_F(RedisProgramTest, LoadingServerIsAwaited) {
   testing::RedisServer server({.arguments = {"--key-load-delay", "50000",
                                              "--loading-process-events-interval-bytes", "1024"}});
   {

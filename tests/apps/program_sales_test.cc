@@ -1,4 +1,4 @@
-// Looking at a sale: audit, orders, status, dead letters.
+// Commands that inspect a sale: audit, orders, status, dead-letters.
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -26,7 +26,7 @@ class SalesProgramTest : public ::testing::Test {
     ASSERT_EQ(result.exit_code, kExitOk) << result.err;
   }
 
-  /// The sale, opened by this process.
+  /// Opens the sale in this process.
   std::unique_ptr<FlashSale> open_sale_here() {
     SaleArguments options;
     options.dir = files_.sale();
@@ -35,7 +35,7 @@ class SalesProgramTest : public ::testing::Test {
     return sale.ok() ? *std::move(sale) : nullptr;
   }
 
-  /// An order that no admission let through: of a user who is at his limit.
+  /// Inserts an order without an admission, for a user at the limit.
   void smuggle_order() {
     const auto sale = open_sale_here();
     sale->client()("XADD", "stream.orders", "*", "userId", 7, "voucherId", 1, "id", 99, "limit", 1);
@@ -62,7 +62,7 @@ TEST_F(SalesProgramTest, OrdersAreListedByUserVoucherAndStatus) {
   EXPECT_THAT(run_program(files_.command("orders")).out, HasSubstr("created"));
 }
 
-TEST_F(SalesProgramTest, StatusFollowsAnOrder) {
+TEST_F(SalesProgramTest, StatusFollowsOrder) {
   const auto orders = run_program(files_.command("orders", {"--json", "--user", "8"})).json();
   const std::string id = orders[0]["order"];
   EXPECT_GE(orders[0]["created_at"], orders[0]["admitted_at"]);
@@ -109,7 +109,7 @@ TEST_F(SalesProgramTest, AuditPasses) {
   EXPECT_EQ(json["vouchers"][0]["admitted"], 2);
 }
 
-TEST_F(SalesProgramTest, ResultsThatDoNotArriveAreNoSuccess) {
+TEST_F(SalesProgramTest, UnwrittenResultsAreFailure) {
   const std::string id = run_program(files_.command("orders", {"--json"})).json()[0]["order"];
   const std::vector<std::vector<std::string>> commands = {files_.replay(),
                                                           files_.command("audit"),
@@ -157,10 +157,10 @@ TEST_F(SalesProgramTest, DeadLettersAreListedAndRetried) {
   EXPECT_EQ(run_program(files_.command("orders", {"--json", "--status", "failed"})).json().size(),
             1u);
 
-  // It is no better the second time.
+  // The retry fails again.
   const auto retried = run_program(files_.command("dead-letters", {"--retry"}));
   EXPECT_EQ(retried.exit_code, kExitNegative);
-  EXPECT_THAT(retried.err, HasSubstr("1 put back; 0 orders stored, 1 buried again"));
+  EXPECT_THAT(retried.err, HasSubstr("1 retried; 0 orders stored, 1 dead letters again"));
   EXPECT_THAT(retried.out, HasSubstr("99"));
 }
 
@@ -173,7 +173,7 @@ TEST_F(SalesProgramTest, DiscardedLettersAreListedWithTheirReason) {
   const auto unknown =
       run_program(files_.command("dead-letters", {"--discard", "1-1", "--reason", "no"}));
   EXPECT_EQ(unknown.exit_code, kExitNegative);
-  EXPECT_THAT(unknown.err, HasSubstr("1-1 is no dead letter\n0 discarded"));
+  EXPECT_THAT(unknown.err, HasSubstr("1-1 is not a dead letter\n0 discarded"));
 
   const auto discarded = run_program(
       files_.command("dead-letters", {"--discard", id, "--reason", "smuggled", "--json"}));
@@ -201,7 +201,7 @@ TEST_F(SalesProgramTest, AllDeadLettersAreDiscarded) {
   EXPECT_EQ(run_program(files_.command("audit")).exit_code, kExitOk);
 }
 
-TEST_F(SalesProgramTest, WithoutDeadLettersThereIsNothingToRetry) {
+TEST_F(SalesProgramTest, RetryWithoutDeadLettersSucceeds) {
   const auto result = run_program(files_.command("dead-letters", {"--retry", "--json"}));
   EXPECT_EQ(result.exit_code, kExitOk) << result.err;
   EXPECT_EQ(result.out, "[]\n");
@@ -215,10 +215,10 @@ TEST_F(SalesProgramTest, StoredOrdersOfLockedSaleAreReadable) {
   EXPECT_EQ(orders.exit_code, kExitOk) << orders.err;
   EXPECT_EQ(orders.json().size(), 3u);
   EXPECT_THAT(orders.err, HasSubstr("is in use by"));
-  EXPECT_THAT(orders.err, HasSubstr("only orders that are stored can be seen"));
+  EXPECT_THAT(orders.err, HasSubstr("only stored orders are visible"));
   EXPECT_THAT(run_program(files_.command("status", {id})).out, HasSubstr("created: user 8"));
 
-  // It may be queued: nobody but the other process knows.
+  // The order may be queued: only the other process knows.
   const auto other = run_program(files_.command("status", {"5"}));
   EXPECT_EQ(other.exit_code, kExitNegative);
   EXPECT_EQ(other.out, "not stored\n");
@@ -237,11 +237,11 @@ TEST_F(SalesProgramTest, ForeignKeyspaceIsNotReportedInUse) {
   }
 }
 
-TEST_F(SalesProgramTest, WhatNeedsTheKeyspaceSaysWhoHoldsIt) {
+TEST_F(SalesProgramTest, HeldKeyspaceErrorNamesHolder) {
   const auto sale = open_sale_here();
   for (const auto& arguments :
        {files_.command("audit"), files_.command("dead-letters"), files_.replay()}) {
-    // A completed replay, too: its table stands in the keyspace.
+    // A completed replay also fails: its table is in the keyspace.
     const auto result = run_program(arguments);
     EXPECT_EQ(result.exit_code, kExitFailure) << arguments[0];
     EXPECT_THAT(result.err, HasSubstr("is in use by"));

@@ -1,4 +1,4 @@
-// rushgate serve, as Redis's own programs see it.
+// `rushgate serve`, used by Redis's own programs.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -28,14 +28,14 @@ class ProgramServeTest : public ::testing::Test {
   [[nodiscard]] std::string socket() const { return (directory_.path() / "socket").string(); }
   [[nodiscard]] std::string data() const { return (directory_.path() / "a" / "b").string(); }
 
-  /// `rushgate serve --port 0 --unixsocket <socket()>`, and `more`.
+  /// Returns `serve --port 0 --unixsocket <socket()>`, followed by `more`.
   [[nodiscard]] std::vector<std::string> serve(const std::vector<std::string>& more = {}) const {
     std::vector<std::string> arguments = {"serve", "--port", "0", "--unixsocket", socket()};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return arguments;
   }
 
-  /// What a program on the PATH prints.
+  /// Returns the output of a program on the PATH.
   static std::string output_of(const std::string& command) {
     std::FILE* const pipe = ::popen((command + " 2>&1").c_str(), "r");
     std::string output;
@@ -58,7 +58,7 @@ class ProgramServeTest : public ::testing::Test {
   const TemporaryDirectory directory_{TemporaryDirectory::Where::kInTmp};
 };
 
-TEST_F(ProgramServeTest, RedisCliSpeaksToIt) {
+TEST_F(ProgramServeTest, RedisCliConnects) {
   Program program(serve());
   ASSERT_TRUE(program.wait_for_error_text("serving on 127.0.0.1 port "));
   EXPECT_EQ(redis_cli("SET k v"), "OK\n");
@@ -68,7 +68,7 @@ TEST_F(ProgramServeTest, RedisCliSpeaksToIt) {
   stop(program);
 }
 
-TEST_F(ProgramServeTest, RedisBenchmarkRunsOnIt) {
+TEST_F(ProgramServeTest, RedisBenchmarkRuns) {
   Program program(serve());
   ASSERT_TRUE(program.wait_for_error_text("serving on"));
   const std::string output = output_of("redis-benchmark -s " + socket() +
@@ -79,7 +79,7 @@ TEST_F(ProgramServeTest, RedisBenchmarkRunsOnIt) {
   stop(program, SIGINT);
 }
 
-TEST_F(ProgramServeTest, KeepsItsDataInADirectory) {
+TEST_F(ProgramServeTest, DirectoryKeepsDataAfterRestart) {
   {
     Program program(serve({"--dir", data()}));
     ASSERT_TRUE(program.wait_for_error_text("serving on"));
@@ -92,7 +92,7 @@ TEST_F(ProgramServeTest, KeepsItsDataInADirectory) {
   stop(program);
 }
 
-TEST_F(ProgramServeTest, AsksForAPassword) {
+TEST_F(ProgramServeTest, PasswordIsRequired) {
   Program program(serve({"--requirepass", "secret"}));
   ASSERT_TRUE(program.wait_for_error_text("serving on"));
   EXPECT_EQ(redis_cli("GET k"), "NOAUTH Authentication required.\n\n");
@@ -122,7 +122,7 @@ TEST_F(ProgramServeTest, PasswordComesFromFileOrEnvironment) {
   expect_refusal({"--requirepass-file", file, "--requirepass", "x"}, "excludes");
   for (const char* text : {"", "\n", "one\ntwo\n"}) {
     std::ofstream(file) << text;
-    expect_refusal({"--requirepass-file", file}, "a password is one line");
+    expect_refusal({"--requirepass-file", file}, "must hold one line, the password");
   }
   ::setenv("RUSHGATE_REQUIREPASS", "of-environment", 1);
   expect_password({}, "of-environment");
@@ -132,7 +132,7 @@ TEST_F(ProgramServeTest, PasswordComesFromFileOrEnvironment) {
   ::unsetenv("RUSHGATE_REQUIREPASS");
 }
 
-TEST_F(ProgramServeTest, ClosesIdleClients) {
+TEST_F(ProgramServeTest, IdleClientsAreClosed) {
   Program program(serve({"--timeout", "1", "--tcp-keepalive", "60"}));
   ASSERT_TRUE(program.wait_for_error_text("serving on"));
   EXPECT_EQ(redis_cli("CONFIG GET tcp-keepalive"), "tcp-keepalive\n60\n");
@@ -142,14 +142,14 @@ TEST_F(ProgramServeTest, ClosesIdleClients) {
   stop(program);
 }
 
-TEST_F(ProgramServeTest, UnixSocketHasItsPermissions) {
+TEST_F(ProgramServeTest, UnixSocketHasGivenPermissions) {
   Program program(serve({"--unixsocketperm", "600"}));
   ASSERT_TRUE(program.wait_for_error_text("serving on"));
   EXPECT_EQ(output_of("stat -c %a " + socket()), "600\n");
   stop(program);
 }
 
-TEST_F(ProgramServeTest, MovesAManualClock) {
+TEST_F(ProgramServeTest, ManualClockAdvancesByCommand) {
   Program program(serve({"--manual-clock"}));
   ASSERT_TRUE(program.wait_for_error_text("serving on"));
   EXPECT_EQ(redis_cli("SET k v PX 5000"), "OK\n");
@@ -160,7 +160,7 @@ TEST_F(ProgramServeTest, MovesAManualClock) {
   stop(program);
 }
 
-TEST_F(ProgramServeTest, ShutdownEndsItWithoutComplaint) {
+TEST_F(ProgramServeTest, ShutdownEndsCleanly) {
   for (const std::string options : {"", " NOSAVE", " SAVE", " SAVE NOW FORCE"}) {
     SCOPED_TRACE(options);
     {
@@ -178,7 +178,7 @@ TEST_F(ProgramServeTest, ShutdownEndsItWithoutComplaint) {
   }
 }
 
-TEST_F(ProgramServeTest, SeveralShutdownsAreOne) {
+TEST_F(ProgramServeTest, ConcurrentShutdownsEndCleanly) {
   for (int round = 0; round < 5; ++round) {
     Program program(serve({"--dir", data()}));
     ASSERT_TRUE(program.wait_for_error_text("serving on"));
@@ -192,7 +192,7 @@ TEST_F(ProgramServeTest, SeveralShutdownsAreOne) {
   }
 }
 
-TEST_F(ProgramServeTest, BoundsItsMemory) {
+TEST_F(ProgramServeTest, MaxmemoryRefusesWrites) {
   Program program(serve({"--maxmemory", "1mb"}));
   ASSERT_TRUE(program.wait_for_error_text("serving on"));
   EXPECT_EQ(redis_cli("CONFIG GET maxmemory"), "maxmemory\n1048576\n");
@@ -204,7 +204,7 @@ TEST_F(ProgramServeTest, BoundsItsMemory) {
   stop(program);
 }
 
-TEST_F(ProgramServeTest, TimesItsCommands) {
+TEST_F(ProgramServeTest, InfoShowsCommandLatency) {
   Program program(serve({}));
   ASSERT_TRUE(program.wait_for_error_text("serving on"));
   EXPECT_EQ(redis_cli("SET k v"), "OK\n");
@@ -212,14 +212,14 @@ TEST_F(ProgramServeTest, TimesItsCommands) {
   stop(program);
 }
 
-/// Sends what the server's log complains of.
+/// Sends a request that makes the server log a warning.
 void speak_http(const std::string& socket) {
   testing::RawConnection client(socket);
   client.send_bytes("POST / HTTP/1.1\r\n");
   EXPECT_EQ(client.receive_all(), "");
 }
 
-TEST_F(ProgramServeTest, ALogThatNobodyReadsHoldsUpNobody) {
+TEST_F(ProgramServeTest, UnreadLogBlocksNoClient) {
   int log[2];
   ASSERT_EQ(::pipe2(log, O_CLOEXEC), 0);
   const int size = ::fcntl(log[1], F_SETPIPE_SZ, 4'096);
@@ -236,7 +236,7 @@ TEST_F(ProgramServeTest, ALogThatNobodyReadsHoldsUpNobody) {
   ASSERT_GT(::read(log[0], room.data(), room.size()), 0);
   speak_http(socket());
   ASSERT_GT(::read(log[0], room.data(), room.size()), 0);
-  EXPECT_THAT(room, HasSubstr("lines were left out before this) ["));
+  EXPECT_THAT(room, HasSubstr("lines were dropped before this one) ["));
   ::close(log[0]);
   speak_http(socket());
   EXPECT_EQ(redis_cli("GET k"), "v\n");
@@ -251,7 +251,7 @@ TEST_F(ProgramServeTest, ServesWithStderrClosed) {
   stop(program);
 }
 
-TEST_F(ProgramServeTest, SecondSignalEndsItDuringScript) {
+TEST_F(ProgramServeTest, SecondSignalEndsRunningScript) {
   Program program(serve());
   ASSERT_TRUE(program.wait_for_error_text("serving on"));
   EXPECT_EQ(redis_cli("CONFIG SET busy-reply-threshold 10"), "OK\n");
@@ -265,7 +265,7 @@ TEST_F(ProgramServeTest, SecondSignalEndsItDuringScript) {
   EXPECT_EQ(program.wait().signal, SIGTERM);
 }
 
-TEST_F(ProgramServeTest, FitsIntoTheLimitOfOpenFiles) {
+TEST_F(ProgramServeTest, OpenFilesLimitBoundsClients) {
   const auto said = [&](const std::string& limit) {
     return output_of("ulimit -n " + limit + "; " RUSHGATE_PROGRAM " serve --bind nowhere");
   };
@@ -274,7 +274,7 @@ TEST_F(ProgramServeTest, FitsIntoTheLimitOfOpenFiles) {
               HasSubstr("100 open files are allowed (ulimit -n): that leaves none for clients"));
 }
 
-TEST_F(ProgramServeTest, SaysWhatIsWrongWithItsArguments) {
+TEST_F(ProgramServeTest, InvalidArgumentIsNamed) {
   const auto refused = [&](const std::vector<std::string>& more) {
     const ProgramResult result = run_program(serve(more));
     EXPECT_EQ(result.exit_code, kExitUsage) << result.err;
@@ -282,36 +282,37 @@ TEST_F(ProgramServeTest, SaysWhatIsWrongWithItsArguments) {
   };
   EXPECT_THAT(refused({"--bind", "0.0.0.0"}), HasSubstr("that takes a password"));
   EXPECT_THAT(refused({"--bind", "nowhere"}), HasSubstr("bind_address 'nowhere' is no IP address"));
-  EXPECT_THAT(refused({"--dir", data(), "--durability", "memory"}), HasSubstr("takes no --dir"));
-  EXPECT_THAT(refused({"--maxmemory", "much"}), HasSubstr("'much' is no size"));
-  EXPECT_THAT(refused({"--maxmemory", ""}), HasSubstr("'' is no size"));
-  EXPECT_THAT(refused({"--maxmemory", "99999999999gb"}), HasSubstr("is no size"));
+  EXPECT_THAT(refused({"--dir", data(), "--durability", "memory"}), HasSubstr("remove --dir"));
+  EXPECT_THAT(refused({"--maxmemory", "much"}), HasSubstr("'much' is not a size"));
+  EXPECT_THAT(refused({"--maxmemory", ""}), HasSubstr("'' is not a size"));
+  EXPECT_THAT(refused({"--maxmemory", "99999999999gb"}), HasSubstr("is not a size"));
   EXPECT_THAT(refused({"--dir", ""}), HasSubstr("--dir: it is empty"));
   EXPECT_THAT(refused({"--requirepass", ""}), HasSubstr("--requirepass: it is empty"));
   for (const char* mode : {"", "888", "1777", "rwx", "00777", "-1"}) {
-    EXPECT_THAT(refused({"--unixsocketperm", mode}), HasSubstr("is no mode like 700"));
+    EXPECT_THAT(refused({"--unixsocketperm", mode}), HasSubstr("is not a mode like 700"));
   }
   const auto refused_limit = [&](const std::string& a, const std::string& b, const std::string& c,
                                  const std::string& d) {
     return refused({"--client-output-buffer-limit", a, b, c, d});
   };
-  EXPECT_THAT(refused_limit("all", "1", "0", "0"), HasSubstr("'all' is none of normal|pubsub"));
-  EXPECT_THAT(refused_limit("pubsub", "much", "0", "0"), HasSubstr("'much' is no size"));
-  EXPECT_THAT(refused_limit("pubsub", "1", "more", "0"), HasSubstr("'more' is no size"));
-  EXPECT_THAT(refused_limit("pubsub", "1", "1", "-1"), HasSubstr("'-1' is no number of seconds"));
+  EXPECT_THAT(refused_limit("all", "1", "0", "0"), HasSubstr("'all' is not one of normal|pubsub"));
+  EXPECT_THAT(refused_limit("pubsub", "much", "0", "0"), HasSubstr("'much' is not a size"));
+  EXPECT_THAT(refused_limit("pubsub", "1", "more", "0"), HasSubstr("'more' is not a size"));
+  EXPECT_THAT(refused_limit("pubsub", "1", "1", "-1"),
+              HasSubstr("'-1' is not a number of seconds"));
   EXPECT_THAT(refused_limit("normal", "1", "1", "1"), HasSubstr("normal takes no soft bound"));
   EXPECT_THAT(refused({"--client-output-buffer-limit", "normal", "1"}), HasSubstr("4"));
-  EXPECT_THAT(refused({"--timeout", "-1"}), HasSubstr("is no number from 0 to"));
-  EXPECT_THAT(refused({"--tcp-keepalive", "32768"}), HasSubstr("is no number from 0 to 32767"));
-  EXPECT_THAT(refused({"--durability", "sync"}), HasSubstr("without --dir nothing is kept"));
+  EXPECT_THAT(refused({"--timeout", "-1"}), HasSubstr("is not a number from 0 to"));
+  EXPECT_THAT(refused({"--tcp-keepalive", "32768"}), HasSubstr("is not a number from 0 to 32767"));
+  EXPECT_THAT(refused({"--durability", "sync"}), HasSubstr("it requires --dir"));
   EXPECT_THAT(refused({"--dir", data(), "--durability", "fsync"}),
-              HasSubstr("'fsync' is none of memory|os|everysec|sync"));
-  EXPECT_THAT(refused({"--maxclients", "0"}), HasSubstr("'0' is no number from 1 to 1000000"));
+              HasSubstr("'fsync' is not one of memory|os|everysec|sync"));
+  EXPECT_THAT(refused({"--maxclients", "0"}), HasSubstr("'0' is not a number from 1 to 1000000"));
   for (const char* port : {"", "0x50", "010", " 7", "65536", "-1", "http"}) {
     const ProgramResult result = run_program({"serve", "--port", port});
     EXPECT_EQ(result.exit_code, kExitUsage);
     EXPECT_THAT(result.err,
-                HasSubstr(std::string("--port: '") + port + "' is no number from 0 to 65535"));
+                HasSubstr(std::string("--port: '") + port + "' is not a number from 0 to 65535"));
   }
 }
 

@@ -1,4 +1,4 @@
-// rushgate strategies: each unsafe one fails in the way that it is known for, each safe one does not.
+// `rushgate strategies`: each unsafe strategy shows its known faults, and each safe one shows none.
 #include <csignal>
 #include <filesystem>
 #include <map>
@@ -26,7 +26,7 @@ using Names = std::set<std::string>;
 const std::vector<std::string> kFaults = {"oversold", "doubled", "turned_away", "lost",
                                           "left_behind"};
 
-/// What each strategy is known for.
+/// The known faults of each strategy.
 const std::map<std::string, Names> kKnownFaults = {
     {"a", {"oversold", "doubled"}},
     {"b", {"turned_away"}},
@@ -46,7 +46,7 @@ const std::map<std::string, Names> kKnownFaults = {
     {"o", {}},
 };
 
-/// The command for a short rush.
+/// Returns the command for a short rush.
 std::vector<std::string> small_rush(const std::vector<std::string>& more = {}) {
   std::vector<std::string> arguments = {"strategies", "--users",   "60", "--stock",
                                         "20",         "--threads", "4",  "--json"};
@@ -62,8 +62,8 @@ Names faults_of(const nlohmann::ordered_json& strategy) {
   return names;
 }
 
-/// Returns true if chance decides. By (a) a kill leaves stock without an order, unless lost updates
-/// hide it. Of two clicks that hold the lock (f, g), both may be of one user.
+/// Returns true if chance decides. In (a), a kill leaves stock without an order, unless lost
+/// updates hide it. In (f) and (g), the two clicks that hold the lock may be of one user.
 bool may_have(const std::string& letter, const std::string& fault) {
   return (letter == "a" && fault == "left_behind") ||
          ((letter == "f" || letter == "g") && fault == "doubled");
@@ -92,7 +92,7 @@ void expect_rushes(const nlohmann::ordered_json& strategy) {
   for (const auto& rush : rushes) EXPECT_GE(rush["accepted"], rush["killed"] ? 10 : 20);
 }
 
-/// The faults of each rush, by its schedule.
+/// Returns the faults of each rush, by schedule.
 std::map<std::string, Names> faults_by_schedule(const nlohmann::ordered_json& strategy) {
   std::map<std::string, Names> faults;
   for (const auto& rush : strategy["rushes"]) {
@@ -101,7 +101,7 @@ std::map<std::string, Names> faults_by_schedule(const nlohmann::ordered_json& st
   return faults;
 }
 
-/// Runs the strategies of these letters.
+/// Runs the strategies with these letters.
 std::vector<nlohmann::ordered_json> run_strategies(const std::string& letters) {
   const ProgramResult result = run_program(small_rush({"--only", letters}));
   EXPECT_EQ(result.exit_code, kExitOk) << result.err;
@@ -110,7 +110,7 @@ std::vector<nlohmann::ordered_json> run_strategies(const std::string& letters) {
 
 class StrategyProgramTest : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(StrategyProgramTest, HasTheFaultsItIsKnownFor) {
+TEST_P(StrategyProgramTest, ShowsExactlyKnownFaults) {
   const auto strategies = run_strategies(GetParam());
   ASSERT_EQ(strategies.size(), 1U);
   expect_known_faults(strategies[0]);
@@ -139,20 +139,20 @@ TEST(StrategiesProgramTest, MutexFailsOnlyInTwoProcesses) {
   EXPECT_EQ(faults["two-processes"], Names{"doubled"});
 }
 
-TEST(StrategiesProgramTest, KillLosesOnlyThePoppedOrder) {
+TEST(StrategiesProgramTest, KillLosesOnlyPoppedOrder) {
   const auto strategies = run_strategies("k");
   ASSERT_EQ(strategies.size(), 2U);
   EXPECT_EQ(strategies[0]["rushes"].back()["lost"], 1);
   EXPECT_EQ(faults_by_schedule(strategies[0])["worker-restarts"], Names{});
 }
 
-TEST(StrategiesProgramTest, ChannelForgetsWhileWorkerIsAway) {
+TEST(StrategiesProgramTest, ChannelLosesOrdersOfAbsentWorker) {
   const auto strategies = run_strategies("l,n");
   EXPECT_GE(strategies[0]["rushes"][1]["lost"], 5);  // a quarter of the stock
   EXPECT_EQ(faults_by_schedule(strategies[1])["worker-restarts"], Names{});
 }
 
-TEST(StrategiesProgramTest, StreamFromNowSkipsWhatWasBefore) {
+TEST(StrategiesProgramTest, StreamFromNowSkipsEarlierOrders) {
   const auto strategies = run_strategies("m,n");
   auto from_now = faults_by_schedule(strategies[0]);
   EXPECT_EQ(from_now["worker-late"], (Names{"lost", "left_behind"}));
@@ -179,7 +179,7 @@ TEST(StrategiesProgramTest, KilledWorkerStoresEachOrderOnce) {
   }
 }
 
-TEST(StrategiesProgramTest, TableHasRowForEachChosen) {
+TEST(StrategiesProgramTest, TableHasRowPerChosenStrategy) {
   const ProgramResult result = run_program(
       {"strategies", "--users", "20", "--stock", "10", "--threads", "2", "--only", "c,a"});
   ASSERT_EQ(result.exit_code, kExitOk) << result.err;
@@ -189,7 +189,7 @@ TEST(StrategiesProgramTest, TableHasRowForEachChosen) {
   EXPECT_THAT(result.out, HasSubstr("\n  a, c: the first click of a user pauses"));
 }
 
-TEST(StrategiesProgramTest, ChartsAreWrittenForEachChosen) {
+TEST(StrategiesProgramTest, ChartIsWrittenPerChosenStrategy) {
   const TemporaryDirectory directory;
   const std::filesystem::path charts = directory.path() / "charts";
   const ProgramResult result = run_program(small_rush({"--only", "c", "--charts", charts}));
@@ -207,7 +207,7 @@ TEST(StrategiesProgramTest, UnknownLetterIsRefused) {
   EXPECT_THAT(result.err, HasSubstr("there is no strategy z"));
 }
 
-TEST(StrategiesProgramTest, InterruptedOneLeavesNoFiles) {
+TEST(StrategiesProgramTest, InterruptLeavesNoFiles) {
   const TemporaryDirectory directory;
   Program program({"strategies", "--users", "100000", "--stock", "100000", "--only", "a", "--dir",
                    directory.path().string()});
@@ -217,7 +217,7 @@ TEST(StrategiesProgramTest, InterruptedOneLeavesNoFiles) {
   EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
 }
 
-TEST(StrategiesRedisProgramTest, StrategiesRunThereAndLeaveNoKeys) {
+TEST(StrategiesRedisProgramTest, ComparisonLeavesNoKeysOnRedis) {
   const testing::RedisServer server;
   testing::RawConnection connection(server.socket_path());
   connection.call(Request::of("SET", "theirs", 1));
@@ -232,7 +232,7 @@ TEST(StrategiesRedisProgramTest, StrategiesRunThereAndLeaveNoKeys) {
   EXPECT_EQ(keys, Reply::array({Reply::bulk("theirs")})) << to_debug_string(keys);
 }
 
-TEST(StrategiesRedisProgramTest, WithoutServerItFails) {
+TEST(StrategiesRedisProgramTest, MissingServerIsFailure) {
   testing::RedisServer server;
   server.kill();
   const ProgramResult result = run_program(small_rush({"--redis", server.url()}));

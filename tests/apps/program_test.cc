@@ -1,4 +1,4 @@
-// The command line: input, exit codes, what goes where.
+// The command line: input, exit codes, stdout and stderr.
 #include "tests/apps/program.h"
 
 #include <csignal>
@@ -23,8 +23,8 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-/// 100 users, each asks twice for voucher 1, of which there are 30, and once for the unknown
-/// voucher 9.
+/// Returns the requests of 100 users. Each asks twice for voucher 1, which has a stock of 30, and
+/// once for the unknown voucher 9.
 std::string small_rush() {
   std::string text = "at_ms,user_id,voucher_id\n";
   for (int user = 1; user <= 100; ++user) {
@@ -34,7 +34,7 @@ std::string small_rush() {
   return text;
 }
 
-/// `count` requests for voucher 1, one a ms.
+/// Returns `count` requests for voucher 1, one per ms.
 std::string long_rush(int count) {
   std::string text;
   for (int i = 0; i < count; ++i) {
@@ -43,7 +43,7 @@ std::string long_rush(int count) {
   return text;
 }
 
-TEST(ReplayProgramTest, SellsToTheRequestsOfAFile) {
+TEST(ReplayProgramTest, RequestsFileIsSold) {
   const SaleFiles files;
   files.write_requests(small_rush());
   files.write_vouchers({30});
@@ -62,7 +62,7 @@ TEST(ReplayProgramTest, SellsToTheRequestsOfAFile) {
   EXPECT_TRUE(std::filesystem::exists(files.sale() / "orders.db"));
 }
 
-TEST(ReplayProgramTest, EveryDurabilityComesToTheSame) {
+TEST(ReplayProgramTest, EveryDurabilityGivesSameResult) {
   for (const char* const durability : {"memory", "os", "everysec", "sync"}) {
     const SaleFiles files;
     files.write_requests(small_rush());
@@ -74,7 +74,7 @@ TEST(ReplayProgramTest, EveryDurabilityComesToTheSame) {
   }
 }
 
-TEST(ReplayProgramTest, InMemoryNothingIsWritten) {
+TEST(ReplayProgramTest, MemoryDurabilityWritesNoFiles) {
   const SaleFiles files;
   files.write_requests(small_rush());
   files.write_vouchers({30});
@@ -85,7 +85,7 @@ TEST(ReplayProgramTest, InMemoryNothingIsWritten) {
   EXPECT_FALSE(std::filesystem::exists(files.sale()));
 }
 
-TEST(ReplayProgramTest, DurabilityIsTheServersOwnBesideRedis) {
+TEST(ReplayProgramTest, DurabilityWithRedisIsRefused) {
   const SaleFiles files;
   files.write_requests(small_rush());
   files.write_vouchers({30});
@@ -156,7 +156,7 @@ TEST(ReplayProgramTest, MalformedLinesAreSkippedOnRequest) {
   EXPECT_THAT(result.out, ContainsRegex("requests +300\n"));
 }
 
-TEST(ReplayProgramTest, AVoucherThatMakesNoSenseIsNamed) {
+TEST(ReplayProgramTest, InvalidVoucherIsNamed) {
   const SaleFiles files;
   files.write_requests(small_rush());
   files.write_vouchers({30, -1});
@@ -166,7 +166,7 @@ TEST(ReplayProgramTest, AVoucherThatMakesNoSenseIsNamed) {
   EXPECT_FALSE(std::filesystem::exists(files.sale()));
 }
 
-TEST(ReplayProgramTest, RunAgainItPrintsItsTableAgain) {
+TEST(ReplayProgramTest, CompletedReplayPrintsTableAgain) {
   const SaleFiles files;
   files.write_requests(small_rush());
   files.write_vouchers({30});
@@ -175,10 +175,10 @@ TEST(ReplayProgramTest, RunAgainItPrintsItsTableAgain) {
   const auto second = run_program(files.replay());
   EXPECT_EQ(second.exit_code, kExitOk);
   EXPECT_EQ(second.out, first.out);
-  EXPECT_THAT(second.err, HasSubstr("nothing was bought now"));
+  EXPECT_THAT(second.err, HasSubstr("nothing was bought\n"));
 }
 
-TEST(ReplayProgramTest, OtherVouchersForTheSameRequestsAreRefused) {
+TEST(ReplayProgramTest, ChangedVouchersAreRefused) {
   const SaleFiles files;
   files.write_requests(small_rush());
   files.write_vouchers({30});
@@ -186,10 +186,10 @@ TEST(ReplayProgramTest, OtherVouchersForTheSameRequestsAreRefused) {
   files.write_vouchers({40});
   const auto result = run_program(files.replay());
   EXPECT_EQ(result.exit_code, kExitUsage);
-  EXPECT_THAT(result.err, HasSubstr("was begun here with other vouchers"));
+  EXPECT_THAT(result.err, HasSubstr("was started here with other vouchers"));
 }
 
-TEST(ReplayProgramTest, OtherRequestsGoOnWithTheSameSale) {
+TEST(ReplayProgramTest, OtherRequestsContinueSameSale) {
   const SaleFiles files;
   files.write_vouchers({130});
   files.write_requests(small_rush());
@@ -202,7 +202,7 @@ TEST(ReplayProgramTest, OtherRequestsGoOnWithTheSameSale) {
   EXPECT_EQ(result.json()["audit"]["vouchers"][0]["created"], 130);
 }
 
-TEST(ReplayProgramTest, AStockBelowWhatIsSoldIsRefused) {
+TEST(ReplayProgramTest, StockBelowSoldIsRefused) {
   const SaleFiles files;
   files.write_vouchers({30});
   files.write_requests(small_rush());
@@ -218,14 +218,14 @@ TEST(ReplayProgramTest, InterruptFinishesAcceptedOrdersAndResumesLater) {
   for (const int signal : {SIGINT, SIGTERM}) {
     const SaleFiles files;
     files.write_vouchers({1'000'000});
-    files.write_requests(long_rush(60'000));  // a minute of it
+    files.write_requests(long_rush(60'000));  // one minute of requests
     Program program(files.replay({"--real-time", "--json"}));
     ASSERT_TRUE(program.wait_for_error_text(" requests, "));  // a line of progress
     program.send(signal);
     const auto interrupted = program.wait();
     EXPECT_EQ(interrupted.exit_code, kExitSignal + signal);
     EXPECT_THAT(interrupted.err, HasSubstr("interrupted: "));
-    EXPECT_THAT(interrupted.err, HasSubstr("the same command goes on"));
+    EXPECT_THAT(interrupted.err, HasSubstr("run the same command to continue"));
     const auto table = interrupted.json();
     EXPECT_GT(table["outcomes"]["accepted"], 0);
     EXPECT_LT(table["outcomes"]["accepted"], 60'000);
@@ -234,7 +234,7 @@ TEST(ReplayProgramTest, InterruptFinishesAcceptedOrdersAndResumesLater) {
 
     const auto completed = run_program(files.replay({"--json"}));
     ASSERT_EQ(completed.exit_code, kExitOk) << completed.err;
-    EXPECT_THAT(completed.err, HasSubstr("going on with a replay that was interrupted"));
+    EXPECT_THAT(completed.err, HasSubstr("continuing an interrupted replay"));
     EXPECT_EQ(completed.json()["starts"], 2);
     EXPECT_EQ(completed.json()["outcomes"]["accepted"], 60'000);
     EXPECT_EQ(completed.json()["created"], 60'000);
@@ -250,13 +250,13 @@ TEST(ReplayProgramTest, InterruptAfterLastReplyStoresOrders) {
   constexpr int kPatienceMs = 60'000;
   SQLite::Database orders((files.sale() / "orders.db").string(), SQLite::OPEN_READWRITE,
                           kPatienceMs);
-  orders.exec("BEGIN IMMEDIATE");  // from now on nothing is stored
+  orders.exec("BEGIN IMMEDIATE");  // from now on no order can be stored
   ASSERT_TRUE(program.wait_for_error_text("5,000 of 5,000 requests"));
   program.send(SIGINT);
   orders.exec("ROLLBACK");
   const auto result = program.wait();
   EXPECT_EQ(result.exit_code, kExitOk) << result.err;
-  EXPECT_THAT(result.err, HasSubstr("interrupted when every request was answered"));
+  EXPECT_THAT(result.err, HasSubstr("interrupted after the last request"));
   EXPECT_EQ(result.json()["created"], 5'000);
 }
 
@@ -266,7 +266,7 @@ int sold(const nlohmann::ordered_json& table, std::size_t voucher) {
   return table["audit"]["vouchers"].at(voucher - 1)["created"].get<int>();
 }
 
-TEST(DemoProgramTest, NamesItsDirectoryAndSellsOut) {
+TEST(DemoProgramTest, DemoNamesDirectoryAndSellsOut) {
   const SaleFiles files;
   const auto result = run_program(files.command("demo", {"--fast", "--json"}));
   ASSERT_EQ(result.exit_code, kExitOk) << result.err;
@@ -276,7 +276,7 @@ TEST(DemoProgramTest, NamesItsDirectoryAndSellsOut) {
   EXPECT_EQ(table["audit"]["passed"], true);
   EXPECT_EQ(sold(table, 1), 1'000);
   EXPECT_EQ(sold(table, 2), 5'000);
-  // Whether the late voucher had begun is a matter of the machine's speed.
+  // The late voucher may or may not have begun: that depends on the speed of the machine.
   EXPECT_EQ(table["outcomes"]["accepted"], 6'000 + sold(table, 3));
   const auto again = run_program(files.command("demo", {"--fast", "--json"}));
   EXPECT_EQ(again.out, result.out);
@@ -298,7 +298,7 @@ TEST(DemoProgramTest, LateVoucherSellsOutAfterItsBegin) {
 }
 
 TEST(DemoProgramTest, RealTimeLateVoucherSellsOutAfterRefusals) {
-  // On a slow machine it has begun before the first request comes: then the rush is to last longer.
+  // On a slow machine the voucher begins before the first request. Then the next rush lasts longer.
   int not_started = 0;
   for (int seconds = 1; not_started == 0; seconds *= 2) {
     const SaleFiles files;
@@ -317,12 +317,12 @@ TEST(DemoProgramTest, AnotherSeedNeedsAnotherDirectory) {
   ASSERT_EQ(run_program(files.command("demo", {"--fast"})).exit_code, kExitOk);
   const auto result = run_program(files.command("demo", {"--fast", "--seed", "2"}));
   EXPECT_EQ(result.exit_code, kExitUsage);
-  EXPECT_THAT(result.err, HasSubstr("was made from another seed"));
+  EXPECT_THAT(result.err, HasSubstr("was generated from another seed"));
 }
 
 // ---- Usage --------------------------------------------------------------------------------------
 
-TEST(ProgramUsageTest, HelpIsThereForEveryCommand) {
+TEST(ProgramUsageTest, EveryCommandHasHelp) {
   EXPECT_EQ(run_program({"--version"}).out, "rushgate " + std::string(Engine::version()) + '\n');
   EXPECT_EQ(run_program({"--version"}).exit_code, kExitOk);
   EXPECT_THAT(run_program({"--help"}).out, HasSubstr("Exit codes: 0 done"));
@@ -334,7 +334,7 @@ TEST(ProgramUsageTest, HelpIsThereForEveryCommand) {
   }
 }
 
-TEST(ProgramUsageTest, WrongArgumentsAreExitCode2OnStderr) {
+TEST(ProgramUsageTest, InvalidArgumentsExitWith2) {
   const SaleFiles files;
   files.write_requests(small_rush());
   files.write_vouchers({30});

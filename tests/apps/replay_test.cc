@@ -11,9 +11,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "adapters/testing/write_orders.h"
 #include "apps/replay/order_check.h"
 #include "storage/memory/memory_order_store.h"
-#include "tests/storage/orders/write_now.h"
 
 namespace rushgate {
 namespace {
@@ -34,7 +34,7 @@ std::size_t count_of(const ReplayResult& result, Outcome outcome) {
   return result.rows[static_cast<std::size_t>(outcome)];
 }
 
-/// Answers with `outcome` the first `times` times that a request key comes, then accepts.
+/// Replies with `outcome` the first `times` times for each idempotency key, then accepts.
 class Till {
  public:
   Till(Outcome outcome, int times) : outcome_(outcome), times_(times) {}
@@ -69,7 +69,7 @@ ReplayOptions options(int threads) {
   return result;
 }
 
-TEST(ReplayTest, EveryRowIsAskedOnceUnderItsLine) {
+TEST(ReplayTest, EveryRowIsSentOnceUnderLine) {
   const auto all = rows(1'000);
   Till till(Outcome::kAccepted, 0);
   Replay replay(all, options(4), std::ref(till));
@@ -94,7 +94,7 @@ TEST(ReplayTest, RetryWithSameKeyCountsOnce) {
   }
 }
 
-TEST(ReplayTest, EndsWhenAskingAgainDoesNotHelp) {
+TEST(ReplayTest, ReplayEndsAfterLastAttempt) {
   const auto all = rows(1'000);
   Till till(Outcome::kOutcomeUnknown, 1'000);
   Replay replay(all, options(1), std::ref(till));
@@ -129,14 +129,14 @@ TEST(ReplayTest, BuyingThreadExceptionEndsReplayWithReason) {
   EXPECT_LT(count_of(result, Outcome::kAccepted), 1'000u);
 }
 
-TEST(ReplayTest, WhatIsThrownNeedNotBeAnException) {
+TEST(ReplayTest, NonExceptionThrowEndsReplay) {
   const auto all = rows(10);
   Replay replay(all, options(1),
                 [](std::span<const BuyRequest>) -> std::vector<BuyResult> { throw 7; });
   EXPECT_THAT(replay.join().trouble, HasSubstr("buying failed"));
 }
 
-TEST(ReplayTest, EndsAtOnceWhenARequestIsRefused) {
+TEST(ReplayTest, FailedRequestEndsReplayAtOnce) {
   const auto all = rows(1'000);
   Till till(Outcome::kFailed, 1);
   Replay replay(all, options(1), std::ref(till));
@@ -175,7 +175,7 @@ TEST(ReplayTest, RealTimeReplayResumesAtPosition) {
   EXPECT_EQ(count_of(replay.join(), Outcome::kAccepted), 10u);
 }
 
-TEST(ReplayTest, StoppedItAnswersNoMore) {
+TEST(ReplayTest, StoppedReplaySendsNoMore) {
   const auto all = rows(2, 1'000'000);
   ReplayOptions paced = options(2);
   paced.queue.real_time = true;
@@ -189,16 +189,16 @@ TEST(ReplayTest, StoppedItAnswersNoMore) {
 TEST(RowQueueTest, RepliedPositionPrecedesFirstOpenBatch) {
   const auto all = rows(10, 1);
   RowQueue queue(all, {.batch_max = 3});
-  EXPECT_EQ(queue.answered_up_to_ms(), 0);
+  EXPECT_EQ(queue.completed_up_to_ms(), 0);
   const auto first = queue.take();
   const auto second = queue.take();
   queue.done(second);
-  EXPECT_EQ(queue.answered_up_to_ms(), 0);
+  EXPECT_EQ(queue.completed_up_to_ms(), 0);
   queue.done(first);
-  EXPECT_EQ(queue.answered_up_to_ms(), 6);
+  EXPECT_EQ(queue.completed_up_to_ms(), 6);
 }
 
-// ---- What became of the accepted rows -----------------------------------------------------------
+// ---- The orders of accepted rows --------------------------------------------------------------
 
 Order order(OrderId id, UserId user) {
   Order result;
@@ -209,7 +209,7 @@ Order order(OrderId id, UserId user) {
   return result;
 }
 
-TEST(OrderCheckTest, NamesTheLineThatIsLostOrDoubled) {
+TEST(OrderCheckTest, LostAndDoubledLinesAreNamed) {
   MemoryOrderStore orders;
   const Order stored[] = {order(101, 1), order(102, 2)};
   ASSERT_TRUE(write_now(orders, stored).ok());

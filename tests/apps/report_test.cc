@@ -24,7 +24,7 @@ Report some_report() {
   report.outcomes[static_cast<std::size_t>(Outcome::kAccepted)] = 1'000;
   report.outcomes[static_cast<std::size_t>(Outcome::kSoldOut)] = 4'000;
   report.starts = 2;
-  report.seconds = 0.1 + 0.2;  // a number that many formats would change
+  report.seconds = 0.1 + 0.2;  // many formats would round this number
   report.p50_ns = 1'500;
   report.p99_ns = 2'500'000;
   report.p999_ns = 3'500'000'000;
@@ -55,24 +55,24 @@ TEST(ReportTest, StoredTableIsUnchanged) {
   EXPECT_THAT(format_report(report), HasSubstr("orders created       unknown\n"));
 }
 
-TEST(ReportTest, ShowsWhatWasCounted) {
+TEST(ReportTest, TableShowsCounts) {
   const std::string text = format_report(some_report());
   EXPECT_THAT(text, HasSubstr("requests             5,000\n"));
   EXPECT_THAT(text, HasSubstr("  accepted           1,000\n"));
   EXPECT_THAT(text, HasSubstr("  sold out           4,000\n"));
   EXPECT_THAT(text, HasSubstr("  not started            0\n"));
   EXPECT_THAT(text, HasSubstr("p50 1.5 us, p99 2.5 ms, p99.9 3.50 s"));
-  EXPECT_THAT(text, HasSubstr("0.50 s after the first request, 0.20 s after the last answer"));
+  EXPECT_THAT(text, HasSubstr("0.50 s after the first request, 0.20 s after the last reply"));
   EXPECT_THAT(text, HasSubstr("audit passed"));
-  EXPECT_THAT(text, Not(HasSubstr("not yet asked")));
+  EXPECT_THAT(text, Not(HasSubstr("not sent")));
 }
 
-TEST(ReportTest, IsCompleteWhenEveryRowHasItsEnd) {
+TEST(ReportTest, CompleteNeedsFinalReplyForEachRow) {
   EXPECT_TRUE(some_report().is_complete());
   Report report = some_report();
   report.rows += 1;
   EXPECT_FALSE(report.is_complete());
-  EXPECT_THAT(format_report(report), HasSubstr("not yet asked          1\n"));
+  EXPECT_THAT(format_report(report), HasSubstr("not sent               1\n"));
   report = some_report();
   report.outcomes[static_cast<std::size_t>(Outcome::kOutcomeUnknown)] = 1;
   report.rows += 1;
@@ -90,26 +90,27 @@ TEST(ReportTest, IsCompleteWhenEveryRowHasItsEnd) {
   EXPECT_FALSE(report.is_complete());
 }
 
-TEST(RunBookTest, KeepsTheRecordOfEachFile) {
+TEST(RunBookTest, EachFileHasItsRecord) {
   auto engine = Engine::open(std::make_unique<MemoryStore>());
   ASSERT_TRUE(engine.ok());
   const auto client = (*engine)->open_client();
   RunBook book(*client, "one");
   EXPECT_FALSE(book.load()->has_value());
-  ASSERT_TRUE(
-      book.save(
-              {.vouchers_hash = "v", .starts = 3, .answered_up_to_ms = 17, .report = some_report()})
-          .ok());
+  ASSERT_TRUE(book.save({.vouchers_hash = "v",
+                         .starts = 3,
+                         .completed_up_to_ms = 17,
+                         .report = some_report()})
+                  .ok());
   const auto record = book.load();
   ASSERT_TRUE(record.ok() && record->has_value());
   EXPECT_EQ((*record)->vouchers_hash, "v");
   EXPECT_EQ((*record)->starts, 3);
-  EXPECT_EQ((*record)->answered_up_to_ms, 17);
+  EXPECT_EQ((*record)->completed_up_to_ms, 17);
   EXPECT_EQ(format_report(*(*record)->report), format_report(some_report()));
   EXPECT_FALSE(RunBook(*client, "other").load()->has_value());
 }
 
-TEST(RunBookTest, WhatIsNoRecordIsAnError) {
+TEST(RunBookTest, InvalidRecordIsError) {
   auto engine = Engine::open(std::make_unique<MemoryStore>());
   ASSERT_TRUE(engine.ok());
   const auto client = (*engine)->open_client();
@@ -117,9 +118,9 @@ TEST(RunBookTest, WhatIsNoRecordIsAnError) {
   EXPECT_TRUE(absl::IsDataLoss(RunBook(*client, "one").load().status()));
 }
 
-TEST(ProgressTest, TheBarFitsTheTerminal) {
+TEST(ProgressTest, BarFitsTerminal) {
   const ProgressState state{
-      .answered = 50'000, .rows = 200'000, .accepted = 1'234, .stored = 1'000, .note = ""};
+      .completed = 50'000, .rows = 200'000, .accepted = 1'234, .stored = 1'000, .note = ""};
   const std::string text = "]  25%  50,000 of 200,000 requests, 1,234 accepted, 1,000 stored";
   EXPECT_EQ(Progress::bar(state, 200), "[##########------------------------------" + text);
   EXPECT_EQ(Progress::bar(state, text.size() + 13), "[###---------" + text);

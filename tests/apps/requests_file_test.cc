@@ -11,7 +11,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-/// The only bad line of `text`: `<line>: <reason>`.
+/// Returns `<line>: <reason>` of the only bad line in `text`.
 std::string fault_of(const std::string& text) {
   const ParsedRequests parsed = parse_requests(text);
   EXPECT_EQ(parsed.bad_count, 1u) << text;
@@ -19,19 +19,19 @@ std::string fault_of(const std::string& text) {
   return std::to_string(parsed.bad[0].line) + ": " + parsed.bad[0].reason;
 }
 
-TEST(RequestsFileTest, RowsKeepTheLineTheyStandIn) {
+TEST(RequestsFileTest, RowsKeepTheirLines) {
   const ParsedRequests parsed = parse_requests("0,7,1\n\n5,8,2\n");
   EXPECT_EQ(parsed.bad_count, 0u);
   EXPECT_THAT(parsed.rows, ElementsAre(RequestRow{0, 7, 1, 1}, RequestRow{5, 8, 2, 3}));
 }
 
-TEST(RequestsFileTest, AHeaderIsPassedOver) {
+TEST(RequestsFileTest, HeaderIsSkipped) {
   const ParsedRequests parsed = parse_requests("at_ms,user_id,voucher_id\n0,7,1\n");
   EXPECT_THAT(parsed.rows, ElementsAre(RequestRow{0, 7, 1, 2}));
 }
 
-TEST(RequestsFileTest, WhatOtherProgramsWriteIsRead) {
-  // A byte order mark, carriage returns, quotes, blanks, no newline at the end.
+TEST(RequestsFileTest, FormatsOfOtherProgramsAreRead) {
+  // A BOM, carriage returns, quotes, spaces, and no newline at the end.
   const ParsedRequests parsed =
       parse_requests("\xEF\xBB\xBF\"at_ms\",\"user_id\",\"voucher_id\"\r\n\"0\", 7 ,1\r\n1,8,2");
   EXPECT_EQ(parsed.bad_count, 0u);
@@ -44,7 +44,7 @@ TEST(RequestsFileTest, RowsAreSortedStablyByTime) {
                                        RequestRow{5, 1, 1, 1}, RequestRow{5, 3, 1, 3}));
 }
 
-TEST(RequestsFileTest, ABadLineIsNamedWithItsReason) {
+TEST(RequestsFileTest, BadLineIsNamedWithReason) {
   EXPECT_EQ(fault_of("0,7,1\n0,x7,1\n"), "2: user_id is not a whole number: \"x7\"");
   EXPECT_EQ(fault_of("0,7,1\n0,7\n"),
             "2: 2 fields where 3 are expected (at_ms,user_id,voucher_id)");
@@ -61,7 +61,7 @@ TEST(RequestsFileTest, HeaderOfOtherColumnsIsBadLine) {
               HasSubstr("1: the columns must be at_ms,user_id,voucher_id"));
 }
 
-TEST(RequestsFileTest, AHeaderFurtherDownIsABadLine) {
+TEST(RequestsFileTest, LaterHeaderIsBadLine) {
   EXPECT_EQ(fault_of("0,7,1\nat_ms,user_id,voucher_id\n"),
             "2: at_ms is not a whole number: \"at_ms\"");
 }

@@ -1,4 +1,4 @@
-// docs/strategies.md explains what the program compares, with charts that the program wrote.
+// docs/strategies.md covers every strategy of the program, with charts from the program.
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -27,7 +27,7 @@ std::string contents(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// "name</text>…>none</text>" in the chart: the fault did not occur.
+/// Returns true if the chart shows "none" for the fault.
 bool is_none(const std::string& chart, const std::string& fault) {
   const std::size_t label = chart.find(">" + fault + "</text>");
   EXPECT_NE(label, std::string::npos) << fault;
@@ -35,7 +35,7 @@ bool is_none(const std::string& chart, const std::string& fault) {
          std::string::npos;
 }
 
-TEST(StrategiesPageTest, ExplainsEachStrategyWithItsChart) {
+TEST(StrategiesPageTest, PageExplainsEachStrategyWithChart) {
   const std::string page = contents(kDocs / "strategies.md");
   for (const StrategyKind& kind : strategies::all_strategies()) {
     EXPECT_THAT(page, HasSubstr(fmt::format("\n### ({}) ", kind.letter)));
@@ -45,7 +45,7 @@ TEST(StrategiesPageTest, ExplainsEachStrategyWithItsChart) {
   EXPECT_THAT(page, HasSubstr("](strategies/rates.svg)\n"));
 }
 
-TEST(StrategiesPageTest, ChartsShowTheKnownFaults) {
+TEST(StrategiesPageTest, ChartsShowKnownFaults) {
   for (const StrategyKind& kind : strategies::all_strategies()) {
     SCOPED_TRACE(kind.letter);
     const std::string chart = contents(kDocs / "strategies" / fmt::format("{}.svg", kind.letter));
@@ -63,10 +63,10 @@ TEST(StrategiesPageTest, ChartsShowTheKnownFaults) {
 
 TEST(ComparisonChartsTest, FaultBarIsShareOfStock) {
   comparison::StrategyResult result{.kind = strategies::find_strategy("c")};
-  result.rushes = {{.answered = 400, .seconds = 2, .faults = {{Fault::kDoubled, 50}}}};
+  result.rushes = {{.served = 400, .seconds = 2, .faults = {{Fault::kDoubled, 50}}}};
   const std::string chart = comparison::fault_chart({.stock = 100}, result);
   EXPECT_THAT(chart, HasSubstr("c  optimistic lock, stock &gt; 0: the worst of all rushes"));
-  EXPECT_THAT(chart, HasSubstr("width=\"160.0\""));  // half of the bars' room
+  EXPECT_THAT(chart, HasSubstr("width=\"160.0\""));  // half the width of a bar
   EXPECT_THAT(chart, HasSubstr(">50</text>"));
   EXPECT_TRUE(is_none(chart, "oversold"));
   EXPECT_THAT(comparison::rate_chart({result}), HasSubstr(">200</text>"));

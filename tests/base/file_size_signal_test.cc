@@ -22,7 +22,7 @@ class FileSizeSignalTest : public ::testing::Test {
   FileSizeSignalTest() : file_(open(path().c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600)) {}
   ~FileSizeSignalTest() override { close(file_); }
 
-  /// Fills the file to the limit and writes once more; returns the error of that, 0 for none.
+  /// Fills the file to the limit and writes once more. Returns the error of that write, 0 for none.
   int write_past_limit() const {
     const std::string bytes(kLimit, 'x');
     const FileSizeLimit limit(kLimit);
@@ -71,7 +71,7 @@ TEST_F(FileSizeSignalTest, NestedBlocksEndWithOutermost) {
   EXPECT_FALSE(is_pending());
 }
 
-TEST_F(FileSizeSignalTest, ErrnoSurvivesTheBlock) {
+TEST_F(FileSizeSignalTest, ErrnoSurvivesBlock) {
   errno = 0;
   {
     const FileSizeSignalBlock block;
@@ -85,7 +85,7 @@ TEST_F(FileSizeSignalTest, UnneededBlockChangesNothing) {
   EXPECT_FALSE(is_blocked());
 }
 
-TEST_F(FileSizeSignalTest, LimitIsSeen) {
+TEST_F(FileSizeSignalTest, LimitIsDetected) {
   EXPECT_FALSE(has_file_size_limit()) << "these tests run without one";
   const FileSizeLimit limit(std::size_t{1} << 40);
   EXPECT_TRUE(has_file_size_limit());

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/random_seed.h"
+#include "adapters/testing/random_seed.h"
 
 namespace rushgate {
 namespace {
@@ -47,15 +47,15 @@ TEST(LatencyHistogramTest, PercentileErrorIsAtMostOneSixtyFourth) {
   }
 }
 
-TEST(LatencyHistogramTest, TakesTheLongestDuration) {
+TEST(LatencyHistogramTest, LongestDurationIsCounted) {
   LatencyHistogram histogram;
   histogram.add(std::numeric_limits<std::int64_t>::max());
-  histogram.add(-5);  // a clock that is not quite steady
+  histogram.add(-5);  // as from a clock that steps back
   EXPECT_EQ(histogram.percentile(100), std::numeric_limits<std::int64_t>::max());
   EXPECT_EQ(histogram.percentile(50), 0);
 }
 
-TEST(LatencyHistogramTest, AddsUp) {
+TEST(LatencyHistogramTest, HistogramsAddUp) {
   LatencyHistogram one;
   LatencyHistogram other;
   one.add(10, 3);

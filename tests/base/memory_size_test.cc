@@ -5,7 +5,7 @@
 namespace rushgate {
 namespace {
 
-TEST(MemorySizeTest, UnitsArePowersOfAThousandOr1024) {
+TEST(MemorySizeTest, UnitsArePowersOf1000Or1024) {
   EXPECT_EQ(parse_memory_size("100"), 100U);
   EXPECT_EQ(parse_memory_size("7b"), 7U);
   EXPECT_EQ(parse_memory_size("2k"), 2'000U);
@@ -18,13 +18,13 @@ TEST(MemorySizeTest, UnitsArePowersOfAThousandOr1024) {
   EXPECT_EQ(parse_memory_size("18446744073709551616"), 18'446'744'073'709'551'615U);
 }
 
-TEST(MemorySizeTest, AnythingElseIsNone) {
+TEST(MemorySizeTest, OtherFormsAreEmpty) {
   for (const char* text : {"-1", " 1", "1 ", "1.5gb", "0x10", "1kk", "kb1", "1tb"}) {
     EXPECT_EQ(parse_memory_size(text), std::nullopt) << text;
   }
 }
 
-TEST(MemorySizeTest, IsShownInAFewCharacters) {
+TEST(MemorySizeTest, SizeIsShownInFewCharacters) {
   EXPECT_EQ(shown_memory_size(0), "0B");
   EXPECT_EQ(shown_memory_size(1'023), "1023B");
   EXPECT_EQ(shown_memory_size(1'024), "1.00K");
@@ -32,7 +32,7 @@ TEST(MemorySizeTest, IsShownInAFewCharacters) {
   EXPECT_EQ(shown_memory_size(std::uint64_t{3'000} << 30), "2.93T");
 }
 
-TEST(MemorySizeTest, StrictlyItHasDigitsAndFits) {
+TEST(MemorySizeTest, StrictSizeHasDigitsAndFits) {
   EXPECT_EQ(parse_memory_size_strictly("0"), 0U);
   EXPECT_EQ(parse_memory_size_strictly("2kb"), 2'048U);
   EXPECT_EQ(parse_memory_size_strictly("17179869183gb"), 17'179'869'183U << 30);

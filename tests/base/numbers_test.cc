@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/random_seed.h"
+#include "adapters/testing/random_seed.h"
 
 namespace rushgate {
 namespace {
@@ -23,14 +23,14 @@ constexpr std::int64_t kInt64Min = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kInt64Max = std::numeric_limits<std::int64_t>::max();
 constexpr std::uint64_t kUint64Max = std::numeric_limits<std::uint64_t>::max();
 
-TEST(ParseInt64Test, ReadsTheCanonicalForm) {
+TEST(ParseInt64Test, CanonicalFormIsRead) {
   EXPECT_EQ(parse_int64("0"), 0);
   EXPECT_EQ(parse_int64("7"), 7);
   EXPECT_EQ(parse_int64("-7"), -7);
   EXPECT_EQ(parse_int64("1234567890123456789"), 1234567890123456789);
 }
 
-TEST(ParseInt64Test, ReadsBothEndsOfTheRange) {
+TEST(ParseInt64Test, BothEndsOfRangeAreRead) {
   EXPECT_EQ(parse_int64("9223372036854775807"), kInt64Max);
   EXPECT_EQ(parse_int64("-9223372036854775808"), kInt64Min);
   EXPECT_EQ(parse_int64("9223372036854775808"), std::nullopt);
@@ -39,7 +39,7 @@ TEST(ParseInt64Test, ReadsBothEndsOfTheRange) {
   EXPECT_EQ(parse_int64("-99999999999999999999"), std::nullopt);
 }
 
-TEST(ParseInt64Test, AnyOtherFormIsNotANumber) {
+TEST(ParseInt64Test, OtherFormsAreNoNumbers) {
   for (const auto text :
        {""sv, "-"sv, "--5"sv, "+5"sv, "-0"sv, "00"sv, "05"sv, "-05"sv, " 5"sv, "5 "sv, "5\0"sv,
         "\0"sv, "1e3"sv, "1.0"sv, "0x10"sv, "abc"sv, "5a"sv, "- 5"sv}) {
@@ -47,7 +47,7 @@ TEST(ParseInt64Test, AnyOtherFormIsNotANumber) {
   }
 }
 
-TEST(ParseUint64Test, ReadsTheWholeRange) {
+TEST(ParseUint64Test, WholeRangeIsRead) {
   EXPECT_EQ(parse_uint64("0"), 0U);
   EXPECT_EQ(parse_uint64("9223372036854775808"), 9223372036854775808U);
   EXPECT_EQ(parse_uint64("18446744073709551615"), kUint64Max);
@@ -66,13 +66,13 @@ TEST(ParseUint64Test, NonCanonicalFormIsReadAsStrtoull) {
   EXPECT_EQ(parse_uint64("-0018446744073709551615"), 1U);
 }
 
-TEST(ParseUint64Test, RefusesNegativeNumbersAndText) {
+TEST(ParseUint64Test, NegativeNumbersAndWordsAreRefused) {
   for (const auto text : {""sv, "-"sv, "-5"sv, "8 "sv, "0x10"sv, "\0"sv, "abc"sv, " "sv, "1-1"sv}) {
     EXPECT_EQ(parse_uint64(text), std::nullopt) << '"' << text << '"';
   }
 }
 
-TEST(ParseLongDoubleTest, ReadsWhatStrtoldReads) {
+TEST(ParseLongDoubleTest, ParsedNumberEqualsStrtold) {
   EXPECT_EQ(parse_long_double("10.5"), 10.5L);
   EXPECT_EQ(parse_long_double(".5"), 0.5L);
   EXPECT_EQ(parse_long_double("5."), 5.0L);
@@ -89,7 +89,7 @@ TEST(ParseLongDoubleTest, SubnormalIsNumberButUnderflowIsNot) {
   EXPECT_FALSE(parse_long_double("-1e5000").has_value());
 }
 
-TEST(FormatLongDoubleTest, WritesSeventeenDigitsWithoutZerosAtTheEnd) {
+TEST(FormatLongDoubleTest, SeventeenDigitsHaveNoTrailingZeros) {
   EXPECT_EQ(format_long_double(0.0L), "0");
   EXPECT_EQ(format_long_double(-0.0L), "0");
   EXPECT_EQ(format_long_double(100.0L), "100");
@@ -101,7 +101,7 @@ TEST(FormatLongDoubleTest, WritesSeventeenDigitsWithoutZerosAtTheEnd) {
   EXPECT_EQ(format_long_double(std::numeric_limits<long double>::max()).size(), 4933U);
 }
 
-TEST(ParseLongDoubleTest, RefusesNanSpacesAndRests) {
+TEST(ParseLongDoubleTest, NanSpacesAndTrailingBytesAreRefused) {
   for (const auto text :
        {""sv, "nan"sv, "nan(abc)"sv, " 1"sv, "\t1"sv, "1 "sv, "1\0"sv, "1e"sv, "abc"sv}) {
     EXPECT_FALSE(parse_long_double(text).has_value()) << '"' << text << '"';
@@ -110,7 +110,7 @@ TEST(ParseLongDoubleTest, RefusesNanSpacesAndRests) {
   EXPECT_FALSE(parse_long_double(std::string(5 * 1024, '0')).has_value());
 }
 
-TEST(ParseDoubleTest, ReadsAnyFormOfANumber) {
+TEST(ParseDoubleTest, AnyFormOfNumberIsRead) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   EXPECT_EQ(parse_double("1"), 1);
   EXPECT_EQ(parse_double("-2.5"), -2.5);
@@ -144,7 +144,7 @@ TEST(ParseDoubleTest, BoundMayBeEmptyLargeOrNulTerminated) {
   EXPECT_EQ(parse_double_bound("nan"), std::nullopt);
 }
 
-TEST(DoubleTextTest, HasUpToSeventeenDigits) {
+TEST(DoubleTextTest, NumberHasUpToSeventeenDigits) {
   EXPECT_EQ(DoubleText(0).view(), "0");
   EXPECT_EQ(DoubleText(-0.0).view(), "-0");
   EXPECT_EQ(DoubleText(3.3).view(), "3.2999999999999998");
@@ -154,7 +154,7 @@ TEST(DoubleTextTest, HasUpToSeventeenDigits) {
   EXPECT_EQ(DoubleText(-std::numeric_limits<double>::quiet_NaN()).view(), "-nan");
 }
 
-TEST(DoubleTextTest, IsWhatPrintfMakesOfIt) {
+TEST(DoubleTextTest, FormattedNumberEqualsPrintf) {
   const std::uint64_t seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
   std::mt19937_64 random(seed);
@@ -170,7 +170,7 @@ TEST(DoubleTextTest, IsWhatPrintfMakesOfIt) {
   }
 }
 
-TEST(CheckedAddTest, GivesNothingInsteadOfAnOverflow) {
+TEST(CheckedAddTest, OverflowIsEmpty) {
   EXPECT_EQ(checked_add(2, -3), -1);
   EXPECT_EQ(checked_add(kInt64Max, kInt64Min), -1);
   EXPECT_EQ(checked_add(kInt64Max - 1, 1), kInt64Max);
@@ -178,7 +178,7 @@ TEST(CheckedAddTest, GivesNothingInsteadOfAnOverflow) {
   EXPECT_EQ(checked_add(kInt64Min, -1), std::nullopt);
 }
 
-TEST(DecimalTextTest, IsTheInverseOfParsing) {
+TEST(DecimalTextTest, FormattingIsInverseOfParsing) {
   for (const std::int64_t value :
        {std::int64_t{0}, std::int64_t{-1}, std::int64_t{10}, kInt64Min, kInt64Max}) {
     const DecimalText text(value);

@@ -22,7 +22,7 @@ TEST(ScalarTest, CanonicalIntegerIsRecognized) {
   EXPECT_EQ(Scalar(std::string("7")).integer(), 7);
 }
 
-TEST(BytesTest, AreTheSameOnlyIfEachIs) {
+TEST(BytesTest, ScalarsAreEqualIfKindAndValueAre) {
   const std::string text = "abcdefghijklmnopqrstuvwxyz";
   for (std::size_t size = 0; size <= text.size(); ++size) {
     const std::string a = text.substr(0, size);
@@ -36,7 +36,7 @@ TEST(BytesTest, AreTheSameOnlyIfEachIs) {
   }
 }
 
-TEST(VarintTest, AnAppenderWritesWhatSingleAppendsDo) {
+TEST(VarintTest, AppenderEqualsSingleAppends) {
   std::string one_by_one = "begin";
   std::string together = "begin";
   VarintAppender appender(together);

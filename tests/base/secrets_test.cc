@@ -9,7 +9,7 @@
 namespace rushgate {
 namespace {
 
-/// Counts how often its bytes are read.
+/// Counts the reads of its bytes.
 class CountedSecret {
  public:
   explicit CountedSecret(std::string bytes) : bytes_(std::move(bytes)) {}
@@ -25,7 +25,7 @@ class CountedSecret {
   mutable int reads_ = 0;
 };
 
-TEST(SecretsTest, OnlyTheSecretEqualsIt) {
+TEST(SecretsTest, OnlySecretEqualsItself) {
   const std::string secret = "secret";
   EXPECT_TRUE(equals_secret(secret, "secret"));
   for (const char* other : {"", "s", "secre", "secrets", "secretsecret", "Secret", "secreT"}) {

@@ -15,21 +15,21 @@ using namespace std::string_view_literals;
 
 constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
 
-TEST(StreamIdTest, ComparesByTimeThenSequence) {
+TEST(StreamIdTest, TimeIsComparedBeforeSequence) {
   EXPECT_LT((StreamId{1, 9}), (StreamId{2, 0}));
   EXPECT_LT((StreamId{1, 8}), (StreamId{1, 9}));
   EXPECT_EQ((StreamId{1, 8}), (StreamId{1, 8}));
   EXPECT_LT(StreamId::min(), StreamId::max());
 }
 
-TEST(StreamIdTest, NextAndPreviousCarryOverTheSequence) {
+TEST(StreamIdTest, NextAndPreviousCarryOverSequence) {
   EXPECT_EQ((StreamId{5, 0}.next()), (StreamId{5, 1}));
   EXPECT_EQ((StreamId{5, kMax}.next()), (StreamId{6, 0}));
   EXPECT_EQ((StreamId{5, 1}.previous()), (StreamId{5, 0}));
   EXPECT_EQ((StreamId{5, 0}.previous()), (StreamId{4, kMax}));
 }
 
-TEST(StreamIdTest, NothingIsBeyondTheEnds) {
+TEST(StreamIdTest, NoIdIsBeyondEnds) {
   EXPECT_EQ(StreamId::max().next(), std::nullopt);
   EXPECT_EQ(StreamId::min().previous(), std::nullopt);
 }
@@ -41,14 +41,14 @@ TEST(StreamIdTest, ParseIsTheInverseOfToString) {
   EXPECT_EQ(StreamId::max().to_string(), "18446744073709551615-18446744073709551615");
 }
 
-TEST(StreamIdTest, AMissingSequenceIsTheCallersChoice) {
+TEST(StreamIdTest, MissingSequenceIsChosenByCaller) {
   EXPECT_EQ(StreamId::parse("7"), (StreamId{7, 0}));
   EXPECT_EQ(StreamId::parse("7", kMax), (StreamId{7, kMax}));
   EXPECT_EQ(StreamId::parse("7-1", kMax), (StreamId{7, 1}));
 }
 
-// What XADD of Redis 7.0.15 takes and refuses.
-TEST(StreamIdTest, PartsMayHaveAnyFormThatRedisReads) {
+// The forms that XADD of Redis 7.0.15 accepts and refuses.
+TEST(StreamIdTest, PartsHaveAnyFormOfRedis) {
   EXPECT_EQ(StreamId::parse("5-007"), (StreamId{5, 7}));
   EXPECT_EQ(StreamId::parse("2- 5"), (StreamId{2, 5}));
   EXPECT_EQ(StreamId::parse("+3-+1"), (StreamId{3, 1}));
@@ -57,7 +57,7 @@ TEST(StreamIdTest, PartsMayHaveAnyFormThatRedisReads) {
   EXPECT_EQ(StreamId::parse(std::string(126, '0') + '9'), (StreamId{9, 0}));
 }
 
-TEST(StreamIdTest, RefusesWhatIsNotAnId) {
+TEST(StreamIdTest, MalformedIdIsRefused) {
   for (const auto text : {""sv, "-"sv, "5-"sv, "-5"sv, "-6-1"sv, "--5"sv, "4--5"sv, "8-1 "sv,
                           "1-5-5"sv, "abc"sv, "1-abc"sv, "9-\0"sv, "18446744073709551616-0"sv}) {
     EXPECT_EQ(StreamId::parse(text), std::nullopt) << '"' << text << '"';

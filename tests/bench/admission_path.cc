@@ -1,7 +1,8 @@
-// A fixed amount of work on the admission path, for counting instructions:
+// Does a fixed amount of work on the admission path, for counting instructions:
 //   valgrind --tool=callgrind --toggle-collect='rushgate::Sale::buy*' admission_path accepted
-// (for lua: --toggle-collect='rushgate::EmbeddedClient::pipeline*'; for orders, what a worker costs
-// beside its database: --toggle-collect='rushgate::OrderWorker::step*')
+// Use --toggle-collect='rushgate::EmbeddedClient::pipeline*' for lua, and
+// --toggle-collect='rushgate::OrderWorker::step*' for orders, which is the work of a worker without
+// its database.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -48,7 +49,7 @@ void run_in_batches(Outcome outcome) {
   }
 }
 
-/// The seckill script by EVALSHA.
+/// Runs the seckill script by EVALSHA.
 void run_lua() {
   Shop shop(Durability::kMemory);
   Client& client = shop.client();
@@ -64,12 +65,12 @@ void run_lua() {
                                      kOrderStream, 1, user, user));
     }
     for (const Reply& reply : client.pipeline(requests)) {
-      if (reply != Reply::integer(0)) fail("the script answered " + to_debug_string(reply));
+      if (reply != Reply::integer(0)) fail("the script returned " + to_debug_string(reply));
     }
   }
 }
 
-/// From the stream to a database that costs little.
+/// Moves orders from the stream to a cheap database.
 void run_orders() {
   Shop shop(Durability::kOs);
   shop.rate_in_batches(kBatches * kBatch, kBatch);

@@ -1,4 +1,4 @@
-// Accepted requests: native in batches, and the same Lua script.
+// Measures accepted requests: by native scripts in batches, and by the same Lua script.
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,7 +15,7 @@ namespace rushgate::bench {
 namespace {
 
 constexpr int kBatch = 1'000;
-constexpr std::int64_t kPeerShare = 4;  // the peer gets a fourth of our requests
+constexpr std::int64_t kPeerShare = 4;  // the peer gets a quarter of our requests
 
 struct Pair {
   const char* line;
@@ -43,7 +43,7 @@ void compare_native(const Pair& pair, const Effort& effort, Report& report) {
   report.add(std::move(comparison));
 }
 
-/// EVALSHA of the seckill script on the engine, in pipelines.
+/// Measures EVALSHA of the seckill script on the engine, in pipelines.
 double lua_rate(Client& client, std::int64_t first, std::int64_t count) {
   const std::string keys[] = {kStockKey, kBuyersKey, kOrderStream};
   const Stopwatch watch;
@@ -56,7 +56,7 @@ double lua_rate(Client& client, std::int64_t first, std::int64_t count) {
                                      keys[2], 1, user, user));
     }
     for (const Reply& reply : client.pipeline(requests)) {
-      if (reply != Reply::integer(0)) fail("the script answered " + to_debug_string(reply));
+      if (reply != Reply::integer(0)) fail("the script returned " + to_debug_string(reply));
     }
   }
   return static_cast<double>(count) / watch.seconds();

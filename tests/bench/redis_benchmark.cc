@@ -32,7 +32,7 @@ double rate_by_redis_benchmark(const std::string& socket_path, const BenchmarkLo
   // "test","rps",...\n"EVALSHA ...","123456.78",...
   const auto row = output.find("\n\"");
   const auto field = row == std::string::npos ? row : output.find("\",\"", row);
-  if (field == std::string::npos) throw std::runtime_error("redis-benchmark said: " + output);
+  if (field == std::string::npos) throw std::runtime_error("redis-benchmark printed: " + output);
   return std::strtod(output.c_str() + field + 3, nullptr);
 }
 

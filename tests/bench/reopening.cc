@@ -1,4 +1,4 @@
-// How fast a sale is there again after its process was killed.
+// Measures the time until a sale is open again after its process was killed.
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -23,20 +23,20 @@ namespace fs = std::filesystem;
 
 constexpr int kBatch = 1'000;
 
-/// Buyers and orders that a keyspace holds: the elements that opening it makes readable.
+/// Returns the number of buyers and orders in a keyspace. Opening makes these elements readable.
 double elements_of(Client& client, const std::string& buyers, const std::string& orders) {
   const Reply members = client("SCARD", buyers);
   const Reply entries = client("XLEN", orders);
-  if (members.is_error() || entries.is_error()) fail("the sale is not there again");
+  if (members.is_error() || entries.is_error()) fail("the sale was not restored");
   return static_cast<double>(members.integer() + entries.integer());
 }
 
-/// `count` admissions, in the files of a process that was killed.
+/// Leaves the files of a process that was killed after `count` admissions.
 void sell_and_kill(const fs::path& dir, std::int64_t count, int batch) {
   first_numbers("sell", {dir.string(), std::to_string(count), std::to_string(batch)});
 }
 
-/// Opening leaves files behind that open faster, ours and the peer's: so each time it is a copy.
+/// Opening leaves files that open faster, so each measurement starts from a copy.
 void copy_afresh(const fs::path& from, const fs::path& to) {
   fs::remove_all(to);
   fs::copy(from, to, fs::copy_options::recursive);
@@ -54,7 +54,7 @@ class PeerSale {
     fs::copy(files(), killed_.path(), fs::copy_options::recursive);
   }
 
-  /// Elements a second.
+  /// Reopens the sale and returns elements per second.
   double reopen() {
     redis_.server().kill();
     copy_afresh(killed_.path(), files());
@@ -98,7 +98,7 @@ void compare_reopening(int batch, std::int64_t sold, PeerSale& peer, const Effor
     const std::vector<double> opened = part.numbers();
     comparison.ours.add(opened[0] / ours.seconds());
     if (opened[0] != static_cast<double>(2 * sold)) {
-      fail(fmt::format("of {} elements {} were there again", 2 * sold, opened[0]));
+      fail(fmt::format("of {} elements {} were restored", 2 * sold, opened[0]));
     }
     store_seconds.add(opened[1]);
     opening.add(opened[0] / opened[2]);

@@ -1,4 +1,4 @@
-// The server for Redis clients beside redis-server: the same commands, from the same client.
+// Compares the server for Redis clients with redis-server: the same commands from the same client.
 #include <filesystem>
 #include <memory>
 #include <stdexcept>
@@ -24,12 +24,12 @@ constexpr std::int64_t kKeys = 100'000;
 
 struct Command {
   const char* name;
-  std::string words;  // as redis-benchmark takes them
+  std::string words;  // in the format of redis-benchmark
   double target;
   std::int64_t random_below = kKeys;
 };
 
-/// A `serve` part, and a client of it.
+/// A `serve` part and a client of it.
 class OurServer {
  public:
   OurServer() : process_("serve", {(scratch_.path() / "keyspace").string(), socket_path()}) {
@@ -50,7 +50,7 @@ class OurServer {
   std::unique_ptr<Client> client_;
 };
 
-/// The script, its stock, and values for GET.
+/// Loads the script, and creates its stock and the values for GET.
 void prepare(Client& client, const std::string& socket_path, const Effort& effort) {
   client("SCRIPT", "LOAD", seckill_script().text());
   client("SET", kStockKey, kUnlimited);
@@ -58,7 +58,7 @@ void prepare(Client& client, const std::string& socket_path, const Effort& effor
                           "SET key:__rand_int__ VXK");
 }
 
-/// What takes longer is asked for less often.
+/// Returns fewer requests for slower commands.
 std::int64_t requests_of(const Effort& effort, int pipeline) {
   return pipeline == 1 ? effort.requests / 4 : effort.requests;
 }
@@ -92,7 +92,7 @@ void compare(const Command& command, int pipeline, const Effort& effort, Report&
 
 void serve(std::span<const std::string> arguments) {
   auto engine = Engine::open(open_store(Durability::kEverySec, arguments[0]),
-                             {.settings = {.latency_tracking = true}});  // as in redis-server
+                             {.latency_tracking = true});  // as in redis-server
   if (!engine.ok()) fail(engine.status().ToString());
   auto server = RespServer::start(**engine, {.bind_address = "", .unix_socket = arguments[1]});
   if (!server.ok()) fail(server.status().ToString());

@@ -1,4 +1,4 @@
-// Rushgate beside a redis-server, in one run: rush_bench [line...], --help.
+// Compares Rushgate with a redis-server in one run: rush_bench [line...], --help.
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -59,7 +59,7 @@ nlohmann::json measure(const std::vector<std::string>& wanted, const Effort& eff
   return report.to_json();
 }
 
-/// What measure() gave in earlier runs, one after the other.
+/// Reads the results of earlier runs, and concatenates them.
 nlohmann::json read_kept(const std::vector<std::string>& files) {
   nlohmann::json all = Report().to_json();
   for (const std::string& file : files) {
@@ -94,19 +94,20 @@ int main(int argc, char** argv) {
   std::string document_dir;
   std::vector<std::string> kept;
   bool is_list_wanted = false;
-  app.add_option("line", wanted, "What to measure; everything if left out")
-      ->check(CLI::IsMember(names));
-  app.add_option("--rounds", effort.rounds, "How often each is measured")
+  app.add_option("line", wanted, "Lines to measure; default: all")->check(CLI::IsMember(names));
+  app.add_option("--rounds", effort.rounds, "Rounds of each measurement")
       ->check(CLI::PositiveNumber);
-  app.add_option("--requests", effort.requests, "Of ours in a round")->check(CLI::PositiveNumber);
-  app.add_option("--buyers", effort.buyers, "Of the large sales")->check(CLI::PositiveNumber);
-  app.add_option("--idle-seconds", effort.idle_seconds, "Of doing nothing")
+  app.add_option("--requests", effort.requests, "Requests to Rushgate per round")
       ->check(CLI::PositiveNumber);
-  app.add_flag("--list", is_list_wanted, "Only say what can be measured");
-  app.add_option("--json", json_file, "Where to write the figures");
+  app.add_option("--buyers", effort.buyers, "Buyers in the large sales")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--idle-seconds", effort.idle_seconds, "Duration of the idle measurement")
+      ->check(CLI::PositiveNumber);
+  app.add_flag("--list", is_list_wanted, "List the lines and exit");
+  app.add_option("--json", json_file, "File for the figures");
   app.add_option("--document", document_dir,
-                 "Whose performance.md and performance.svg are to show the figures");
-  app.add_option("--from", kept, "Files of --json: takes the figures from them, measures nothing")
+                 "Directory whose performance.md and performance.svg are to show the figures");
+  app.add_option("--from", kept, "Files of --json with the figures; measures nothing")
       ->check(CLI::ExistingFile);
   CLI11_PARSE(app, argc, argv);
 

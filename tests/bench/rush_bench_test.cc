@@ -1,5 +1,5 @@
-// rush_bench measures every line that it lists, with as little effort as it can be given. The
-// figures mean nothing then.
+// Checks that rush_bench measures every line that it lists. It uses the least effort possible, so
+// the figures are meaningless.
 #include <sys/wait.h>
 
 #include <array>
@@ -19,7 +19,7 @@
 namespace rushgate {
 namespace {
 
-/// What it printed.
+/// Returns the output of rush_bench.
 std::string run_rush_bench(const std::string& arguments) {
   FILE* const pipe = popen(("'" RUSH_BENCH "' " + arguments + " 2>&1").c_str(), "r");
   if (pipe == nullptr) throw std::runtime_error("cannot run " RUSH_BENCH);
@@ -70,7 +70,7 @@ void expect_figures(const std::string& line) {
   }
 }
 
-TEST(RushBenchTest, EveryLineGivesFigures) {
+TEST(RushBenchTest, EveryLineHasFigures) {
   const std::vector<std::string> lines = listed_lines();
   EXPECT_FALSE(lines.empty());
   for (const std::string& line : lines) {

@@ -23,7 +23,7 @@ TEST(ReplyTest, IsNilByDefault) {
   EXPECT_NE(Reply::nil(), Reply::nil_array());
 }
 
-TEST(ReplyTest, EachKindGivesItsValueBack) {
+TEST(ReplyTest, EachKindReturnsItsValue) {
   EXPECT_EQ(Reply::integer(-7).integer(), -7);
   EXPECT_EQ(Reply::real(1.5).real(), 1.5);
   EXPECT_TRUE(Reply::boolean(true).boolean());
@@ -78,7 +78,7 @@ TEST(ReplyTest, AccessorsOfAnotherKindReturnEmpty) {
   }
 }
 
-TEST(ReplyTest, MutableAccessorsGiveTheirKind) {
+TEST(ReplyTest, MutableAccessorsReturnTheirKind) {
   Reply reply = Reply::error("ERR no");
   reply.mutable_text() += ", not that";
   EXPECT_EQ(reply, Reply::error("ERR no, not that"));
@@ -96,7 +96,7 @@ TEST(ReplyTest, EqualityComparesKindAndValue) {
   EXPECT_EQ(Reply::array({Reply::nil()}), Reply::array({Reply::nil()}));
 }
 
-TEST(ReplyTest, AnErrorsCodeIsItsFirstWord) {
+TEST(ReplyTest, ErrorCodeIsFirstWord) {
   EXPECT_EQ(Reply::error("WRONGTYPE Operation against").error_code(), "WRONGTYPE");
   EXPECT_EQ(Reply::error("BUSY").error_code(), "BUSY");
   EXPECT_EQ(Reply::bulk("WRONGTYPE x").error_code(), "");
@@ -118,7 +118,7 @@ TEST(ReplyTest, PrintsOnOneLine) {
 
 // ---- to_resp2 ----
 
-TEST(ToResp2Test, LeavesAloneWhatResp2Has) {
+TEST(ToResp2Test, Resp2RepliesStayUnchanged) {
   for (const Reply& reply :
        {Reply::nil(), Reply::nil_array(), Reply::integer(1), Reply::ok(), Reply::bulk("b"),
         Reply::error("ERR x"), Reply::array({Reply::integer(1)})}) {
@@ -126,7 +126,7 @@ TEST(ToResp2Test, LeavesAloneWhatResp2Has) {
   }
 }
 
-TEST(ToResp2Test, ScalarsBecomeTextOrIntegers) {
+TEST(ToResp2Test, SimpleRepliesBecomeStringsOrIntegers) {
   EXPECT_EQ(to_resp2(Reply::boolean(true)), Reply::integer(1));
   EXPECT_EQ(to_resp2(Reply::boolean(false)), Reply::integer(0));
   EXPECT_EQ(to_resp2(Reply::big_number("123")), Reply::bulk("123"));

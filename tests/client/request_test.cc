@@ -44,7 +44,7 @@ TEST(RequestTest, ArgumentsMayBeEmptyOrAnyBytes) {
   EXPECT_EQ(request[3], "\r\n");
 }
 
-TEST(RequestTest, TooLongArgumentThrowsAndChangesNothing) {
+TEST(RequestTest, TooLongArgumentThrowsWithoutChange) {
   const char byte = 'x';
   const std::string_view huge(&byte, (std::size_t{1} << 32) - 3);  // its bytes are never read
   Request request = Request::of("SET", "k");
@@ -53,7 +53,7 @@ TEST(RequestTest, TooLongArgumentThrowsAndChangesNothing) {
   EXPECT_EQ(request, Request::of("SET", "k"));
 }
 
-TEST(RequestTest, HoldsMoreArgumentsThanFitInside) {
+TEST(RequestTest, ArgumentsBeyondInlineSpaceAreKept) {
   Request request;
   request.reserve(100, 300);
   for (int i = 0; i < 100; ++i) request.add(i);
@@ -61,7 +61,7 @@ TEST(RequestTest, HoldsMoreArgumentsThanFitInside) {
   for (int i = 0; i < 100; ++i) EXPECT_EQ(request[static_cast<std::size_t>(i)], std::to_string(i));
 }
 
-TEST(RequestTest, ClearedItCanBeUsedAgain) {
+TEST(RequestTest, ClearedRequestIsUsableAgain) {
   Request request = Request::of("GET", "key");
   request.clear();
   EXPECT_TRUE(request.empty());
@@ -69,7 +69,7 @@ TEST(RequestTest, ClearedItCanBeUsedAgain) {
   EXPECT_EQ(request, Request::of("PING"));
 }
 
-TEST(RequestTest, EqualityTellsWhereArgumentsEnd) {
+TEST(RequestTest, EqualityRespectsArgumentBounds) {
   EXPECT_EQ(Request::of("ab", "c"), Request::of("ab", "c"));
   EXPECT_NE(Request::of("ab", "c"), Request::of("a", "bc"));
   EXPECT_NE(Request::of("abc"), Request::of("abc", ""));

@@ -13,7 +13,7 @@
 namespace rushgate {
 namespace {
 
-TEST(ScriptTest, IsNamedByTheSha1OfItsText) {
+TEST(ScriptTest, NameIsSha1OfSource) {
   const Script script("return 1", "twin");
   EXPECT_EQ(script.text(), "return 1");
   EXPECT_EQ(script.sha1(), "e0e1f9fabfc9d4800c877a703b823ac0578ff8db");
@@ -21,7 +21,7 @@ TEST(ScriptTest, IsNamedByTheSha1OfItsText) {
   EXPECT_EQ(Script("return 1").native_twin(), "");
 }
 
-TEST(ScriptTest, ARequestCountsItsKeys) {
+TEST(ScriptTest, RequestCountsItsKeys) {
   const std::string_view keys[] = {"k1", "k2"};
   const std::string_view arguments[] = {"a"};
   EXPECT_EQ(make_script_request("EVALSHA", "abc", keys, arguments),
@@ -29,7 +29,7 @@ TEST(ScriptTest, ARequestCountsItsKeys) {
   EXPECT_EQ(make_script_request("EVAL", "return 1", {}, {}), Request::of("EVAL", "return 1", 0));
 }
 
-/// Answers as a server does that may or may not know the script; notes what it was asked.
+/// Replies as a server that may or may not know the script. Records the commands that it receives.
 class FakeClient final : public Client {
  public:
   explicit FakeClient(bool knows_script) : knows_script_(knows_script) {}
@@ -47,7 +47,7 @@ class FakeClient final : public Client {
 
   std::vector<std::string> asked;
   std::string load_error = {};
-  int times_forgotten = 0;  // just when it was loaded
+  int times_forgotten = 0;  // directly after loading
 
  private:
   Reply answer(const Request& request) {
@@ -62,14 +62,14 @@ class FakeClient final : public Client {
   bool knows_script_;
 };
 
-TEST(RunScriptTest, AKnownScriptIsRunByItsName) {
+TEST(RunScriptTest, KnownScriptRunsByName) {
   FakeClient client(true);
   const std::string_view arguments[] = {"x"};
   EXPECT_EQ(client.run(Script("return ARGV[1]"), {}, arguments), Reply::bulk("x"));
   EXPECT_EQ(client.asked, (std::vector<std::string>{"EVALSHA"}));
 }
 
-TEST(RunScriptTest, AnUnknownScriptIsSentOnce) {
+TEST(RunScriptTest, UnknownScriptIsSentOnce) {
   FakeClient client(false);
   const Script script("return ARGV[1]");
   const std::string_view arguments[] = {"x"};
@@ -125,7 +125,7 @@ TEST(RunScriptTest, ScriptForgottenAfterLoadingIsLoadedAgain) {
   FakeClient forgetful(false);
   forgetful.times_forgotten = 100;
   const auto replies = forgetful.run_all(script, two_requests(forgetful, script));
-  EXPECT_EQ(replies[0].error_code(), "NOSCRIPT") << "in the end";
+  EXPECT_EQ(replies[0].error_code(), "NOSCRIPT") << "the last retry";
 }
 
 TEST(RunScriptTest, SubmittedScriptIsSentInFullOnce) {

@@ -9,7 +9,7 @@
 namespace rushgate {
 namespace {
 
-TEST(ArgumentsTest, ReadsFromLeftToRight) {
+TEST(ArgumentsTest, ArgumentsAreReadLeftToRight) {
   const std::string_view request[] = {"CMD", "key", "7", "LIMIT", "x"};
   Arguments arguments(request);
   EXPECT_EQ(arguments.left(), 4U);
@@ -28,7 +28,7 @@ TEST(ArgumentsTest, KeywordsMayHaveAnyCase) {
   EXPECT_FALSE(Arguments(request).accept("KEEP"));
 }
 
-TEST(ArgumentsTest, AMissingArgumentIsASyntaxError) {
+TEST(ArgumentsTest, MissingArgumentIsSyntaxError) {
   const std::string_view request[] = {"CMD"};
   Arguments arguments(request);
   EXPECT_EQ(arguments.next(), "");
@@ -59,7 +59,7 @@ TEST(ArgumentsTest, FirstErrorIsKeptAndEndsReading) {
   EXPECT_EQ(arguments.take_error(), errors::not_an_integer());
 }
 
-TEST(ArgumentsTest, ABoundedIntegerNamesItsBounds) {
+TEST(ArgumentsTest, BoundedIntegerErrorNamesBounds) {
   const std::string_view request[] = {"CMD", "10", "-1"};
   EXPECT_EQ(Arguments(request).next_integer(0, 10), 10);
   Arguments arguments(request, 2);
@@ -68,7 +68,7 @@ TEST(ArgumentsTest, ABoundedIntegerNamesItsBounds) {
             Reply::error("ERR value is out of range, value must between 0 and 10"));
 }
 
-TEST(ArgumentsTest, PairsMustBeWhole) {
+TEST(ArgumentsTest, IncompletePairIsRefused) {
   const std::string_view whole[] = {"CMD", "k", "f", "v"};
   Arguments pairs(whole, 2);
   pairs.expect_pairs();

@@ -12,11 +12,11 @@ namespace {
 
 using Kind = SyntaxArgument::Kind;
 
-// ---- Back to text ----
+// ---- Writing a syntax ----
 
 std::string shown(const std::vector<SyntaxArgument>& arguments, const char* between = " ");
 
-/// Without brackets and what stands in front.
+/// Returns the argument without its word, and without brackets around it.
 std::string core(const SyntaxArgument& argument) {
   if (argument.kind == Kind::kBlock) return shown(argument.parts);
   if (argument.kind != Kind::kOneOf) return std::string(argument.text);
@@ -41,16 +41,16 @@ std::string shown(const std::vector<SyntaxArgument>& arguments, const char* betw
   return text;
 }
 
-TEST(CommandSyntaxTest, EverySyntaxIsReadAsItIsWritten) {
+TEST(CommandSyntaxTest, EverySyntaxIsReadAsWritten) {
   for (const auto docs : {docs_of_values(), docs_of_server()}) {
     for (const CommandDoc& doc : docs)
       EXPECT_EQ(shown(parse_syntax(doc.syntax)), doc.syntax) << doc.name;
   }
 }
 
-// ---- What is made of it ----
+// ---- Arguments of a syntax ----
 
-/// "name:type", and in front of it the word; parts in parentheses.
+/// Returns "name:type" of each argument, "word=" before it, and its parts in parentheses.
 std::string outline(const std::vector<SyntaxArgument>& arguments) {
   std::string text;
   for (const SyntaxArgument& argument : arguments) {
@@ -66,7 +66,7 @@ std::string outline(const std::vector<SyntaxArgument>& arguments) {
 
 std::string outline(std::string_view syntax) { return outline(parse_syntax(syntax)); }
 
-TEST(CommandSyntaxTest, ValuesAndWords) {
+TEST(CommandSyntaxTest, ValuesAndWordsHaveNamesAndTypes) {
   EXPECT_EQ(outline(""), "");
   EXPECT_EQ(outline("key seconds [NX]"), "key:key seconds:integer nx:pure-token?");
   EXPECT_EQ(outline("score pattern unix-time-seconds member"),
@@ -74,7 +74,7 @@ TEST(CommandSyntaxTest, ValuesAndWords) {
   EXPECT_EQ(outline("<* | id>"), "auto_id_id:oneof(auto_id:pure-token id:string)");
 }
 
-TEST(CommandSyntaxTest, AWordTakesWhatFollowsIt) {
+TEST(CommandSyntaxTest, WordTakesNextArgument) {
   EXPECT_EQ(outline("[COUNT count]"), "COUNT=count:integer?");
   EXPECT_EQ(outline("[LIMIT offset count]"),
             "LIMIT=offset_count:block?(offset:integer count:integer)");
@@ -86,14 +86,14 @@ TEST(CommandSyntaxTest, AWordTakesWhatFollowsIt) {
             "STREAMS=key_id:block(key:key+ id:string+)");
 }
 
-TEST(CommandSyntaxTest, WhatMayComeAgain) {
+TEST(CommandSyntaxTest, RepeatedPartIsMultiple) {
   EXPECT_EQ(outline("key [key ...]"), "key:key+");
   EXPECT_EQ(outline("[key [key ...]]"), "key:key?+");
   EXPECT_EQ(outline("key field value [field value ...]"),
             "key:key field_value:block+(field:string value:string)");
 }
 
-TEST(CommandSyntaxTest, BracketsInsideBrackets) {
+TEST(CommandSyntaxTest, NestedBracketsFormBlocks) {
   EXPECT_EQ(outline("[[IDLE ms] start [consumer]]"),
             "ms_start_consumer:block?(IDLE=ms:integer? start:string consumer:string?)");
 }

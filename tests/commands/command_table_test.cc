@@ -27,7 +27,7 @@ TEST(CommandTableTest, EachNameIsFoundInAnyCase) {
   }
 }
 
-TEST(CommandTableTest, NoOtherNameIs) {
+TEST(CommandTableTest, UnknownNameIsNotFound) {
   for (const CommandSpec& spec : command_table()) {
     const std::string name(spec.name);
     for (std::size_t i = 0; i < name.size(); ++i) {
@@ -76,7 +76,7 @@ TEST(CommandTableTest, SubcommandsAreFoundUnderTheirContainer) {
   EXPECT_EQ(find_full_name("config|"), nullptr);
 }
 
-TEST(CommandTableTest, NoRowIsLostBetweenContainers) {
+TEST(CommandTableTest, ContainersLoseNoRow) {
   std::size_t rows = 0;
   for (const CommandSpec& spec : command_table()) {
     if (!is_subcommand(spec)) rows += 1 + subcommands_of(spec).size();
@@ -84,7 +84,7 @@ TEST(CommandTableTest, NoRowIsLostBetweenContainers) {
   EXPECT_EQ(rows, command_table().size());
 }
 
-// ---- What is written about them ----
+// ---- Descriptions ------------------
 
 TEST(CommandTableTest, EachCommandIsDescribedOnce) {
   std::multiset<std::string_view> described;
@@ -96,14 +96,14 @@ TEST(CommandTableTest, EachCommandIsDescribedOnce) {
   EXPECT_EQ(described, names);
 }
 
-TEST(CommandTableTest, EachSummaryIsASentence) {
+TEST(CommandTableTest, EachSummaryIsSentence) {
   for (const CommandSpec& spec : command_table()) {
     EXPECT_TRUE(find_doc(spec.name).summary.ends_with('.')) << spec.name;
     EXPECT_FALSE(find_doc(spec.name).complexity.empty()) << spec.name;
   }
 }
 
-TEST(CommandTableTest, WhatIsOutOfScopeHasNoRow) {
+TEST(CommandTableTest, CommandOutOfScopeHasNoRow) {
   EXPECT_EQ(out_of_scope("geoadd"), "geospatial indexes");
   EXPECT_EQ(out_of_scope("PFCOUNT"), "HyperLogLog");
   EXPECT_EQ(out_of_scope("Cluster"), "cluster");

@@ -1,4 +1,4 @@
-// What the tests of commands share: a keyspace over a store in memory, and the checks that every
+// Fixture of the tests of commands: a keyspace over a store in memory, and the checks that every
 // command must pass.
 #pragma once
 
@@ -23,9 +23,11 @@
 
 namespace rushgate {
 
-/// run() executes a command twice, with a rollback in between, and expects the rollback to leave no
-/// trace and the second answer to be the first (if nothing is chosen by chance). At the end of each
-/// test, a second keyspace is loaded from the store and must equal the first.
+/// Tests commands with rollback and reload.
+///
+/// run() executes a command twice, with a rollback in between. The rollback must restore the old
+/// contents, and the second reply must equal the first unless the command draws at random. After
+/// each test, a second keyspace loads the store and must equal the first.
 class CommandTest : public testing::Test {
  protected:
   static constexpr std::int64_t kStartMs = 1'700'000'000'123;
@@ -40,7 +42,7 @@ class CommandTest : public testing::Test {
     Keyspace loaded(store_, kSeed);
     ASSERT_TRUE(loaded.load().ok());
     loaded.set_now_ms(keyspace_.now_ms());
-    EXPECT_EQ(dump(loaded), dump(keyspace_)) << "what the store kept is not what was in memory";
+    EXPECT_EQ(dump(loaded), dump(keyspace_)) << "the store and the memory differ";
   }
 
   /// Runs a command: run("SET", "key", 5).
@@ -49,7 +51,7 @@ class CommandTest : public testing::Test {
     return run_request(Request::of(args...));
   }
 
-  /// The same, the answer as to_debug_string() writes it.
+  /// Runs a command and returns its reply as to_debug_string() formats it.
   template <class... Args>
   std::string text(const Args&... args) {
     return to_debug_string(run(args...));
@@ -61,9 +63,10 @@ class CommandTest : public testing::Test {
     const Random random_before = keyspace_.random();
     const auto mark = keyspace_.changes().mark();
     const Reply first = run_once(request);
-    EXPECT_TRUE(!first.is_error() || dump(keyspace_) == before) << "an error changed something";
+    EXPECT_TRUE(!first.is_error() || dump(keyspace_) == before)
+        << "a failed command changed the keyspace";
     keyspace_.changes().roll_back_to(mark);
-    EXPECT_EQ(dump(keyspace_), before) << "a rollback left something behind";
+    EXPECT_EQ(dump(keyspace_), before) << "a rollback did not restore the keyspace";
     session_ = session_before;
     keyspace_.random() = random_before;
     Reply second = run_once(request);
@@ -80,10 +83,10 @@ class CommandTest : public testing::Test {
     keyspace_.set_now_ms(keyspace_.now_ms() + duration_ms);
   }
 
-  /// Ends the group: what was done so far is not undone any more.
+  /// Commits, so that earlier changes can no longer be undone.
   void commit() { ASSERT_TRUE(keyspace_.commit().ok()); }
 
-  /// All that a client can see, expired keys left out: database and key -> expiry and value.
+  /// Returns all visible data, without expired keys: database and key -> expiry and value.
   std::map<std::string, std::string> contents() { return dump(keyspace_); }
 
   Keyspace& keyspace() { return keyspace_; }
@@ -97,7 +100,8 @@ class CommandTest : public testing::Test {
     bool poll() override { return false; }
   };
 
-  /// Does it choose by chance? Then the places of a table's items count, which a rollback changes.
+  /// Returns true if the command draws at random. Its choice depends on places in a table, and a
+  /// rollback changes these.
   static bool draws(const Request& request) {
     const CommandSpec* const spec = find_command(request.views()[0]);
     if (spec == nullptr) return false;
@@ -153,7 +157,7 @@ class CommandTest : public testing::Test {
         return dump_list(object.list());
     }
     EXPECT_EQ(elements.size(), size);
-    EXPECT_NE(size, 0U) << "an empty collection is left at " << object.key;
+    EXPECT_NE(size, 0U) << "an empty collection remains at " << object.key;
     std::string text(type_name(object.type()));
     for (const auto& [element, value] : elements) {
       text.append(" [").append(element).append("][").append(value).append("]");
@@ -162,7 +166,7 @@ class CommandTest : public testing::Test {
   }
 
   static std::string dump_list(const ListValue& list) {
-    EXPECT_NE(list.size(), 0U) << "an empty list is left";
+    EXPECT_NE(list.size(), 0U) << "an empty list remains";
     std::string text = "list";
     list.for_each(0, list.size(), [&](ListPosition position, const std::string& element) {
       text.append(" [").append(std::to_string(position)).append("][").append(element).append("]");

@@ -5,13 +5,13 @@ namespace {
 
 class ConnectionTest : public CommandTest {};
 
-TEST_F(ConnectionTest, PingAnswersPongOrItsMessage) {
+TEST_F(ConnectionTest, PingRepliesPongOrMessage) {
   EXPECT_EQ(run("PING"), Reply::status("PONG"));
   EXPECT_EQ(run("ping", "hello"), Reply::bulk("hello"));
   EXPECT_EQ(text("PING", "a", "b"), "(error) ERR wrong number of arguments for 'ping' command");
 }
 
-TEST_F(ConnectionTest, SelectChoosesTheDatabaseOfTheSession) {
+TEST_F(ConnectionTest, SelectSetsDatabaseOfSession) {
   run("SET", "k", "0");
   EXPECT_EQ(text("SELECT", 15), "OK");
   EXPECT_EQ(text("GET", "k"), "(nil)");
@@ -20,7 +20,7 @@ TEST_F(ConnectionTest, SelectChoosesTheDatabaseOfTheSession) {
   EXPECT_EQ(text("GET", "k"), "\"0\"");
 }
 
-TEST_F(ConnectionTest, SelectRefusesWhatIsNoDatabase) {
+TEST_F(ConnectionTest, SelectRefusesInvalidDatabase) {
   EXPECT_EQ(text("SELECT", 16), "(error) ERR DB index is out of range");
   EXPECT_EQ(text("SELECT", -1), "(error) ERR DB index is out of range");
   EXPECT_EQ(text("SELECT", "abc"), kNotAnInteger);

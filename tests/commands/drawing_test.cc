@@ -19,7 +19,7 @@ SetValue set_of(int members) {
   return set;
 }
 
-TEST(DrawingTest, DifferentElementsAreDifferent) {
+TEST(DrawingTest, DrawnElementsAreDistinct) {
   Random random(7);
   const SetValue set = set_of(500);
   for (const std::size_t count : {0U, 1U, 10U, 400U, 999U, 1'000U, 5'000U}) {
@@ -30,7 +30,7 @@ TEST(DrawingTest, DifferentElementsAreDifferent) {
   }
 }
 
-TEST(DrawingTest, AllComeUpAboutAsOften) {
+TEST(DrawingTest, ElementsAreDrawnAboutEquallyOften) {
   Random random(7);
   for (const int members : {3, 100, 2'000}) {
     const SetValue set = set_of(members);
@@ -46,7 +46,7 @@ TEST(DrawingTest, AllComeUpAboutAsOften) {
   }
 }
 
-TEST(DrawingTest, FewThatAreLeftOfManyAreFound) {
+TEST(DrawingTest, FewRemainingElementsAreFound) {
   Random random(7);
   SetValue set = set_of(20'000);
   for (int i = 1; i < 20'000; ++i) set.erase(std::to_string(i));
@@ -56,7 +56,7 @@ TEST(DrawingTest, FewThatAreLeftOfManyAreFound) {
 
 using DrawingCommandsTest = CommandTest;
 
-TEST_F(DrawingCommandsTest, OneSeedGivesOneResult) {
+TEST_F(DrawingCommandsTest, SameSeedGivesSameResult) {
   const auto draws = [this] {
     keyspace().random() = Random(42);
     std::string all;
@@ -67,7 +67,7 @@ TEST_F(DrawingCommandsTest, OneSeedGivesOneResult) {
   EXPECT_EQ(draws(), draws());
 }
 
-TEST_F(DrawingCommandsTest, SpopRemovesWhatItAnswers) {
+TEST_F(DrawingCommandsTest, SpopRemovesReturnedMembers) {
   for (int i = 0; i < 100; ++i) run("SADD", "s", i, "m" + std::to_string(i));
   run("PEXPIRE", "s", 1'000);
   std::set<std::string> left;

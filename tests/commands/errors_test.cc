@@ -17,7 +17,7 @@ TEST(ErrorsTest, UnknownCommandIsQuotedWithFirstArguments) {
             "ERR unknown command 'foo', with args beginning with: 'a' 'b' ");
 }
 
-TEST(ErrorsTest, WhatIsQuotedIsCut) {
+TEST(ErrorsTest, LongQuoteIsCut) {
   const std::string x200(200, 'x');
   const std::string x128(128, 'x');
   EXPECT_EQ(errors::unknown_command(Request::of(x200, x200, "b").views()).text(),

@@ -9,7 +9,7 @@ namespace {
 
 class HashesTest : public CommandTest {
  protected:
-  /// The elements of an answer without an order of their own, sorted.
+  /// Returns the elements of an unordered reply, sorted.
   static std::vector<std::string> sorted(const Reply& reply, std::size_t group) {
     std::vector<std::string> groups;
     for (std::size_t i = 0; i < reply.elements().size(); i += group) {
@@ -23,7 +23,7 @@ class HashesTest : public CommandTest {
   }
 };
 
-TEST_F(HashesTest, HsetCountsTheNewFields) {
+TEST_F(HashesTest, HsetCountsNewFields) {
   EXPECT_EQ(text("HSET", "h", "a", 1, "b", 2), "(integer) 2");
   EXPECT_EQ(text("HSET", "h", "b", 3, "c", 4, "c", 5), "(integer) 1");
   EXPECT_EQ(text("HMGET", "h", "a", "b", "c", "none"), R"(["1", "3", "5", (nil)])");
@@ -40,7 +40,7 @@ TEST_F(HashesTest, HsetNeedsPairs) {
   EXPECT_EQ(text("EXISTS", "h"), "(integer) 0");
 }
 
-TEST_F(HashesTest, ReadingNoHashIsReadingAnEmptyOne) {
+TEST_F(HashesTest, MissingHashReadsAsEmpty) {
   EXPECT_EQ(text("HGET", "h", "a"), "(nil)");
   EXPECT_EQ(text("HMGET", "h", "a", "b"), "[(nil), (nil)]");
   EXPECT_EQ(run("HGETALL", "h"), Reply::map());
@@ -49,21 +49,21 @@ TEST_F(HashesTest, ReadingNoHashIsReadingAnEmptyOne) {
   EXPECT_EQ(text("HDEL", "h", "a"), "(integer) 0");
 }
 
-TEST_F(HashesTest, HgetallIsAMapOfAllPairs) {
+TEST_F(HashesTest, HgetallReturnsAllPairs) {
   run("HSET", "h", "a", "text", 17, 3, "b", "", 18, "text");
   const Reply all = run("HGETALL", "h");
   EXPECT_EQ(all.kind(), Reply::Kind::kMap);
   EXPECT_EQ(sorted(all, 2), (std::vector<std::string>{"17=3", "18=text", "a=text", "b="}));
 }
 
-TEST_F(HashesTest, HexistsLooksForTheField) {
+TEST_F(HashesTest, HexistsFindsField) {
   run("HSET", "h", "a", "", 17, 3);
   EXPECT_EQ(text("HEXISTS", "h", "a"), "(integer) 1");
   EXPECT_EQ(text("HEXISTS", "h", "17"), "(integer) 1");
   EXPECT_EQ(text("HEXISTS", "h", "017"), "(integer) 0");
 }
 
-TEST_F(HashesTest, AValueChangesBetweenNumberAndText) {
+TEST_F(HashesTest, ValueChangesBetweenNumberAndString) {
   for (const char* value : {"1", "text", "2", "02", "3"}) {
     run("HSET", "h", 17, value);
     EXPECT_EQ(run("HGET", "h", 17), Reply::bulk(value));
@@ -71,7 +71,7 @@ TEST_F(HashesTest, AValueChangesBetweenNumberAndText) {
   }
 }
 
-TEST_F(HashesTest, TheHashGoesWithItsLastField) {
+TEST_F(HashesTest, LastFieldRemovesHash) {
   run("HSET", "h", "a", 1, 17, 2);
   EXPECT_EQ(text("HDEL", "h", "none", "a", "a"), "(integer) 1");
   EXPECT_EQ(text("HDEL", "h", 17, 17, "a"), "(integer) 1");
@@ -86,7 +86,7 @@ TEST_F(HashesTest, HincrbyCountsFromZero) {
   EXPECT_EQ(text("HGET", "h", "name"), "\"5\"");
 }
 
-TEST_F(HashesTest, HincrbyRefusesWhatIsNoNumber) {
+TEST_F(HashesTest, HincrbyRefusesNonNumber) {
   run("HSET", "h", "text", "abc", 17, "05");
   EXPECT_EQ(text("HINCRBY", "h", "text", 1), "(error) ERR hash value is not an integer");
   EXPECT_EQ(text("HINCRBY", "h", 17, 1), "(error) ERR hash value is not an integer");

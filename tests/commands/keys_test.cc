@@ -59,7 +59,7 @@ TEST_F(KeysTest, TtlIsRoundedAndPttlIsNot) {
   EXPECT_EQ(text("TTL", "k"), "(integer) 99");
 }
 
-TEST_F(KeysTest, ExpireWithAPastTimeDeletes) {
+TEST_F(KeysTest, ExpireInPastDeletes) {
   for (const char* seconds : {"0", "-1", "-9223372036854775"}) {
     run("SADD", "k", 1);
     EXPECT_EQ(text("EXPIRE", "k", seconds), "(integer) 1") << seconds;
@@ -70,7 +70,7 @@ TEST_F(KeysTest, ExpireWithAPastTimeDeletes) {
   EXPECT_EQ(text("EXISTS", "k"), "(integer) 0");
 }
 
-TEST_F(KeysTest, ExpireOfNoKeyIsZero) {
+TEST_F(KeysTest, ExpireOfMissingKeyIsZero) {
   EXPECT_EQ(text("EXPIRE", "none", 10), "(integer) 0");
   EXPECT_EQ(text("EXPIRE", "none", 10, "XX"), "(integer) 0");
 }
@@ -85,7 +85,7 @@ TEST_F(KeysTest, ExpireRefusesOutOfRangeTimeWithoutKey) {
   EXPECT_EQ(text("EXPIRE", "k", "1.5"), kNotAnInteger);
 }
 
-TEST_F(KeysTest, ExpireChecksItsOptionsBeforeItsTime) {
+TEST_F(KeysTest, ExpireChecksOptionsBeforeTime) {
   EXPECT_EQ(text("EXPIRE", "k", "abc", "foo"), "(error) ERR Unsupported option foo");
   EXPECT_EQ(text("EXPIRE", "k", "abc", "NX", "XX", "a\nb"), "(error) ERR Unsupported option a b");
   EXPECT_EQ(text("EXPIRE", "k", "abc", "NX", "GT"),
@@ -96,7 +96,7 @@ TEST_F(KeysTest, ExpireChecksItsOptionsBeforeItsTime) {
             "(error) ERR GT and LT options at the same time are not compatible");
 }
 
-TEST_F(KeysTest, ExpireNxAndXxLookForAnExpiry) {
+TEST_F(KeysTest, ExpireNxAndXxCheckExpiry) {
   run("SET", "k", 1);
   EXPECT_EQ(text("EXPIRE", "k", 10, "XX"), "(integer) 0");
   EXPECT_EQ(text("EXPIRE", "k", 10, "NX"), "(integer) 1");
@@ -119,7 +119,7 @@ TEST_F(KeysTest, ExpireGtLtTreatNoExpiryAsInfinity) {
   EXPECT_EQ(text("EXISTS", "k"), "(integer) 0");
 }
 
-TEST_F(KeysTest, PersistTakesTheExpiryAway) {
+TEST_F(KeysTest, PersistRemovesExpiry) {
   EXPECT_EQ(text("PERSIST", "none"), "(integer) 0");
   run("SET", "k", 1);
   EXPECT_EQ(text("PERSIST", "k"), "(integer) 0");
@@ -128,22 +128,22 @@ TEST_F(KeysTest, PersistTakesTheExpiryAway) {
   EXPECT_EQ(text("TTL", "k"), "(integer) -1");
 }
 
-TEST_F(KeysTest, AnExpirySurvivesARestart) {
+TEST_F(KeysTest, ExpirySurvivesRestart) {
   run("SADD", "s", 1);
   run("EXPIRE", "s", 10);
   commit();
   run("PERSIST", "s");
-  run("PEXPIRE", "s", 5);  // TearDown() compares with what a second keyspace loads
+  run("PEXPIRE", "s", 5);  // TearDown() compares it with a reloaded keyspace
 }
 
-TEST_F(KeysTest, RandomkeyPassesOverKeysWhoseTimeIsUp) {
+TEST_F(KeysTest, RandomkeySkipsExpiredKeys) {
   for (int i = 0; i < 100; ++i) run("SET", "k" + std::to_string(i), 1, "PX", 10);
   run("SET", "stays", 1);
   advance_ms(10);
   EXPECT_EQ(text("RANDOMKEY"), "\"stays\"");
 }
 
-TEST_F(KeysTest, ARenamedHashKeepsItsFields) {
+TEST_F(KeysTest, RenamedHashKeepsItsFields) {
   run("HSET", "h", "f", "v", 1, 2);
   commit();
   EXPECT_EQ(text("RENAME", "h", "g"), "OK");

@@ -11,7 +11,7 @@ class ListsCommandTest : public CommandTest {
   std::string all(const char* key) { return text("LRANGE", key, 0, -1); }
 };
 
-TEST_F(ListsCommandTest, AreHeldInOrder) {
+TEST_F(ListsCommandTest, ElementsKeepTheirOrder) {
   EXPECT_EQ(text("RPUSH", "l", "b", "c"), "(integer) 2");
   EXPECT_EQ(text("LPUSH", "l", "a", 0), "(integer) 4");
   EXPECT_EQ(all("l"), R"(["0", "a", "b", "c"])");
@@ -24,7 +24,7 @@ TEST_F(ListsCommandTest, AreHeldInOrder) {
   EXPECT_EQ(all("l"), R"(["x", "b", "z"])");
 }
 
-TEST_F(ListsCommandTest, AListGoesWithItsLastElement) {
+TEST_F(ListsCommandTest, LastElementRemovesList) {
   for (const auto& taking : std::vector<Request>{
            Request::of("LPOP", "l"), Request::of("RPOP", "l", 3), Request::of("LREM", "l", 0, "a"),
            Request::of("LTRIM", "l", 1, 0), Request::of("LMPOP", 1, "l", "LEFT"),
@@ -40,11 +40,11 @@ TEST_F(ListsCommandTest, ElementMayMoveWithinSingletonList) {
   run("RPUSH", "l", "a");
   run("EXPIRE", "l", 100);
   EXPECT_EQ(text("LMOVE", "l", "l", "LEFT", "RIGHT"), R"("a")");
-  EXPECT_EQ(text("TTL", "l"), "(integer) 100") << "it is the list that it was";
+  EXPECT_EQ(text("TTL", "l"), "(integer) 100") << "the list is the same one";
   EXPECT_EQ(all("l"), R"(["a"])");
 }
 
-TEST_F(ListsCommandTest, ALongListIsKept) {
+TEST_F(ListsCommandTest, LongListIsStored) {
   for (int i = 0; i < 3'000; ++i) run("RPUSH", "l", i);
   commit();
   EXPECT_EQ(text("LINDEX", "l", 1'500), R"("1500")");

@@ -3,14 +3,14 @@
 #include <string>
 #include <string_view>
 
+#include "adapters/testing/random_seed.h"
 #include "tests/commands/command_test.h"
-#include "tests/random_seed.h"
 
 namespace rushgate {
 namespace {
 
-/// Commands picked at random; run() checks that each can be taken back, and TearDown() that all of
-/// them were kept.
+/// Runs random commands. run() checks that each can be rolled back, and TearDown() that all were
+/// stored.
 class RandomCommandsTest : public CommandTest {
  protected:
   Request random_request() {
@@ -164,7 +164,7 @@ TEST_F(RandomCommandsTest, EachChangeIsUndoableAndDurable) {
   }
 }
 
-TEST_F(RandomCommandsTest, AWholeGroupCanBeTakenBack) {
+TEST_F(RandomCommandsTest, WholeBatchCanBeRolledBack) {
   SCOPED_TRACE(seed_text(seed_));
   for (int group = 0; group < 1'000 && !HasFailure(); ++group) {
     commit();

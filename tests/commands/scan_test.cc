@@ -4,17 +4,17 @@
 #include <set>
 #include <string>
 
+#include "adapters/testing/random_seed.h"
 #include "tests/commands/command_test.h"
-#include "tests/random_seed.h"
 
 namespace rushgate {
 namespace {
 
-/// Walks with SCAN and its like while what is walked over changes.
+/// Iterates with SCAN and its relatives over data that changes meanwhile.
 class ScanTest : public CommandTest {
  protected:
-  /// A walk from its beginning to its end; `between` is done after each step. The names that it
-  /// met; each element has `width` replies, the first of which is its name.
+  /// Iterates from beginning to end, with `between` after each step. Returns the names found. Each
+  /// element has `width` replies, the first of which is its name.
   std::set<std::string> walk(const std::function<Reply(const std::string& cursor)>& step,
                              std::size_t width, const std::function<void()>& between) {
     std::set<std::string> met;
@@ -41,7 +41,7 @@ class ScanTest : public CommandTest {
 
 constexpr int kStay = 2'000;
 
-TEST_F(ScanTest, MeetsEachKeyThatStays) {
+TEST_F(ScanTest, KeysThatStayAreFound) {
   SCOPED_TRACE(seed_text(seed_));
   for (int i = 0; i < kStay; ++i) run("SET", "stays" + std::to_string(i), i);
   int others = 0;
@@ -59,7 +59,7 @@ TEST_F(ScanTest, MeetsEachKeyThatStays) {
   expect_all("stays", kStay, met);
 }
 
-TEST_F(ScanTest, MeetsEachMemberThatStays) {
+TEST_F(ScanTest, MembersThatStayAreFound) {
   SCOPED_TRACE(seed_text(seed_));
   for (int i = 0; i < kStay; ++i) {
     run("SADD", "s", i);
@@ -80,7 +80,7 @@ TEST_F(ScanTest, MeetsEachMemberThatStays) {
   expect_all("", kStay, met);
 }
 
-TEST_F(ScanTest, ScanVisitsStayingFieldsDespiteNewValues) {
+TEST_F(ScanTest, FieldsThatStayAreFoundDespiteNewValues) {
   SCOPED_TRACE(seed_text(seed_));
   for (int i = 0; i < kStay; ++i) run("HSET", "h", i, i % 2 == 0 ? "text" : "5");
   const auto met = walk(
@@ -102,7 +102,7 @@ TEST_F(ScanTest, StepHasRequestedCount) {
   EXPECT_EQ(run("SCAN", 0, "COUNT", 3'000).elements()[0].text(), "0");
 }
 
-TEST_F(ScanTest, ACursorBeyondTheEndEndsTheWalk) {
+TEST_F(ScanTest, CursorBeyondEndEndsIteration) {
   run("SET", "k", 1);
   EXPECT_EQ(text("SCAN", "18446744073709551615"), "[\"0\", []]");
   EXPECT_EQ(text("SCAN", "281474976710656"), "[\"0\", []]");

@@ -5,13 +5,13 @@ namespace {
 
 class ServerTest : public CommandTest {};
 
-TEST_F(ServerTest, TimeIsTheEnginesInSecondsAndMicroseconds) {
+TEST_F(ServerTest, TimeIsTimeOfEngine) {
   EXPECT_EQ(text("TIME"), R"(["1700000000", "123000"])");
   advance_ms(877);
   EXPECT_EQ(text("TIME"), R"(["1700000001", "0"])");
 }
 
-TEST_F(ServerTest, DbsizeCountsTheKeysOfOneDatabase) {
+TEST_F(ServerTest, DbsizeCountsOneDatabase) {
   EXPECT_EQ(text("DBSIZE"), "(integer) 0");
   run("MSET", "a", 1, "b", 2);
   EXPECT_EQ(text("DBSIZE"), "(integer) 2");
@@ -19,7 +19,7 @@ TEST_F(ServerTest, DbsizeCountsTheKeysOfOneDatabase) {
   EXPECT_EQ(text("DBSIZE"), "(integer) 0");
 }
 
-TEST_F(ServerTest, WhatIsNotForRushgateIsToldSo) {
+TEST_F(ServerTest, CommandOutOfScopeIsNamedInError) {
   EXPECT_EQ(text("GEOADD", "k", 1, 1, "m"),
             "(error) ERR unknown command 'GEOADD': Rushgate has no geospatial indexes");
   EXPECT_EQ(text("pfadd", "k"), "(error) ERR unknown command 'pfadd': Rushgate has no HyperLogLog");
@@ -59,7 +59,7 @@ TEST_F(FlushTest, FlushallEmptiesAll) {
   EXPECT_EQ(text("SMEMBERS", "s"), R"(["z"])");
 }
 
-TEST_F(FlushTest, TakesOneOptionAtMost) {
+TEST_F(FlushTest, FlushTakesOneOptionAtMost) {
   EXPECT_EQ(text("FLUSHDB", "SYNC"), "OK");
   EXPECT_EQ(text("FLUSHDB", "Async"), "OK");
   EXPECT_EQ(text("FLUSHDB", "foo"), kSyntaxError);

@@ -19,14 +19,14 @@ class SetsTest : public CommandTest {
   }
 };
 
-TEST_F(SetsTest, SaddCountsTheNewMembers) {
+TEST_F(SetsTest, SaddCountsNewMembers) {
   EXPECT_EQ(text("SADD", "s", "a", 1, "a", ""), "(integer) 3");
   EXPECT_EQ(text("SADD", "s", "a", 2), "(integer) 1");
   EXPECT_EQ(members("s"), (std::vector<std::string>{"", "1", "2", "a"}));
   EXPECT_EQ(text("SCARD", "s"), "(integer) 4");
 }
 
-TEST_F(SetsTest, MembershipIsByBytes) {
+TEST_F(SetsTest, MembersAreComparedAsBytes) {
   run("SADD", "s", "5", "a");
   EXPECT_EQ(text("SISMEMBER", "s", "5"), "(integer) 1");
   EXPECT_EQ(text("SISMEMBER", "s", "05"), "(integer) 0");
@@ -34,7 +34,7 @@ TEST_F(SetsTest, MembershipIsByBytes) {
             "[(integer) 1, (integer) 0, (integer) 1, (integer) 1]");
 }
 
-TEST_F(SetsTest, ReadingNoSetIsReadingAnEmptyOne) {
+TEST_F(SetsTest, MissingSetReadsAsEmpty) {
   EXPECT_EQ(text("SISMEMBER", "s", "a"), "(integer) 0");
   EXPECT_EQ(text("SMISMEMBER", "s", "a", "b"), "[(integer) 0, (integer) 0]");
   EXPECT_EQ(text("SCARD", "s"), "(integer) 0");
@@ -42,7 +42,7 @@ TEST_F(SetsTest, ReadingNoSetIsReadingAnEmptyOne) {
   EXPECT_EQ(text("SREM", "s", "a"), "(integer) 0");
 }
 
-TEST_F(SetsTest, TheSetGoesWithItsLastMember) {
+TEST_F(SetsTest, LastMemberRemovesSet) {
   run("SADD", "s", "a", 1, 2);
   EXPECT_EQ(text("SREM", "s", "none", "a", "a", 1), "(integer) 2");
   EXPECT_EQ(text("SREM", "s", 2, 2, "a"), "(integer) 1");

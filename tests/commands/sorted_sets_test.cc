@@ -8,7 +8,7 @@
 namespace rushgate {
 namespace {
 
-/// Every change can be taken back, and is kept: run() and TearDown() see to that.
+/// run() and TearDown() check that every change can be rolled back and is stored.
 class SortedSetCommandsTest : public CommandTest {
  protected:
   std::string all(const char* key) { return text("ZRANGE", key, 0, -1, "WITHSCORES"); }
@@ -21,7 +21,7 @@ TEST_F(SortedSetCommandsTest, AddChangesScores) {
   EXPECT_EQ(all("z"), R"(["b", (double) 2.5, "c", (double) 3, "a", (double) 5])");
 }
 
-TEST_F(SortedSetCommandsTest, AnErrorLeavesEverythingAsItWas) {
+TEST_F(SortedSetCommandsTest, FailedCommandChangesNothing) {
   run("ZADD", "z", "inf", "a");
   EXPECT_EQ(text("ZADD", "z", 1, "b", "x", "c"), "(error) ERR value is not a valid float");
   EXPECT_EQ(text("ZINCRBY", "z", "-inf", "a"), "(error) ERR resulting score is not a number (NaN)");
@@ -30,7 +30,7 @@ TEST_F(SortedSetCommandsTest, AnErrorLeavesEverythingAsItWas) {
   EXPECT_EQ(text("EXISTS", "new"), "(integer) 0");
 }
 
-TEST_F(SortedSetCommandsTest, RemovalsTakeTheKeyWithTheLastMember) {
+TEST_F(SortedSetCommandsTest, LastMemberRemovesKey) {
   run("ZADD", "z", 1, "a", 2, "b", 3, "c", 4, "d", 5, "e", 6, "f");
   EXPECT_EQ(text("ZREM", "z", "a", "none"), "(integer) 1");
   EXPECT_EQ(text("ZREMRANGEBYRANK", "z", 0, 0), "(integer) 1");
@@ -41,7 +41,7 @@ TEST_F(SortedSetCommandsTest, RemovalsTakeTheKeyWithTheLastMember) {
   EXPECT_EQ(text("EXISTS", "z"), "(integer) 0");
 }
 
-TEST_F(SortedSetCommandsTest, StoringReplacesWhateverIsThere) {
+TEST_F(SortedSetCommandsTest, StoringReplacesAnyValue) {
   run("ZADD", "a", 1, "x", 2, "y");
   run("SADD", "s", "y", "z");
   run("SET", "d", "text");
@@ -87,7 +87,7 @@ TEST_F(SortedSetCommandsTest, EveryMemberIsDrawn) {
   }
 }
 
-TEST_F(SortedSetCommandsTest, ABlockingCommandParksOnItsKeys) {
+TEST_F(SortedSetCommandsTest, BlockingCommandWaitsForItsKeys) {
   const Request request = Request::of("BZPOPMIN", "y", "z", "1.5");
   CommandContext context(services(), session(), request, CommandContext::Origin::kClient, false);
   run_command(context);

@@ -1,5 +1,4 @@
-// What the transcripts of streams cannot show: how a command waits and is run again, and what a
-// store that fails looks like.
+// Tests that transcripts cannot express: retries of blocked commands, and failures of the store.
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,13 +20,13 @@ class StreamCommandsTest : public CommandTest {
     run("XGROUP", "CREATE", "s", "g", "$");
   }
 
-  /// What a command waits for; nothing if it was answered: the answer is in answer_ then.
+  /// Returns the keys that a command waits for. Empty if it did not block: answer_ has its reply.
   std::optional<Park> park(const Request& request,
                            CommandContext::Origin origin = CommandContext::Origin::kClient) {
     CommandContext context(services(), session(), request, origin, false);
     return run_in(context);
   }
-  /// The same for one who waits, when `key` is signalled.
+  /// Runs a blocked command again, as after a signal of `key`.
   std::optional<Park> retry(const Park& waiting, std::string_view key = "s") {
     CommandContext context(services(), session(), waiting.retry, CommandContext::Origin::kClient,
                            false, key);
@@ -41,7 +40,7 @@ class StreamCommandsTest : public CommandTest {
   std::string answer_;
 };
 
-TEST_F(StreamCommandsTest, ABlockedReadFixesTheIdOfNow) {
+TEST_F(StreamCommandsTest, BlockedReadFixesLastId) {
   const auto waiting =
       park(Request::of("XREAD", "COUNT", 5, "BLOCK", 70, "STREAMS", "s", "none", "$", "$"));
   ASSERT_TRUE(waiting.has_value());
@@ -52,7 +51,7 @@ TEST_F(StreamCommandsTest, ABlockedReadFixesTheIdOfNow) {
   run("XADD", "s", "2-0", "a", "2");
   run("XADD", "none", "1-0", "a", "3");
   EXPECT_FALSE(retry(*waiting).has_value());
-  EXPECT_EQ(answer_, R"([["s", [["2-0", ["a", "2"]]]]])") << "it is served by one key";
+  EXPECT_EQ(answer_, R"([["s", [["2-0", ["a", "2"]]]]])") << "one key serves it";
   EXPECT_FALSE(retry(*waiting, "none").has_value());
   EXPECT_EQ(answer_, R"([["none", [["1-0", ["a", "3"]]]]])");
 }
@@ -66,7 +65,7 @@ TEST_F(StreamCommandsTest, RetryWithoutDataWaitsForSameKeys) {
   EXPECT_EQ(still_waiting->keys, waiting->keys);
 }
 
-TEST_F(StreamCommandsTest, WhoeverReadsAStreamOutlastsItsRemoval) {
+TEST_F(StreamCommandsTest, BlockedReadSurvivesRemovalOfStream) {
   const auto waiting = park(Request::of("XREAD", "BLOCK", 0, "STREAMS", "s", "$"));
   ASSERT_TRUE(waiting.has_value());
   run("DEL", "s");
@@ -75,7 +74,7 @@ TEST_F(StreamCommandsTest, WhoeverReadsAStreamOutlastsItsRemoval) {
   EXPECT_TRUE(retry(*waiting).has_value());
 }
 
-TEST_F(StreamCommandsTest, WhoeverReadsAsAGroupDoesNot) {
+TEST_F(StreamCommandsTest, BlockedGroupReadEndsOnRemoval) {
   const auto waiting =
       park(Request::of("XREADGROUP", "GROUP", "g", "c", "BLOCK", 0, "STREAMS", "s", ">"));
   ASSERT_TRUE(waiting.has_value());
@@ -91,7 +90,7 @@ TEST_F(StreamCommandsTest, WhoeverReadsAsAGroupDoesNot) {
   EXPECT_EQ(answer_, "(error) UNBLOCKED the stream key no longer exists");
 }
 
-TEST_F(StreamCommandsTest, WaitingMakesNoConsumer) {
+TEST_F(StreamCommandsTest, BlockedGroupReadCreatesNoConsumer) {
   const auto waiting =
       park(Request::of("XREADGROUP", "GROUP", "g", "c", "BLOCK", 0, "STREAMS", "s", ">"));
   ASSERT_TRUE(waiting.has_value());
@@ -102,13 +101,13 @@ TEST_F(StreamCommandsTest, WaitingMakesNoConsumer) {
   EXPECT_EQ(text("XPENDING", "s", "g"), R"([(integer) 1, "2-0", "2-0", [["c", "1"]]])");
 }
 
-TEST_F(StreamCommandsTest, AHistoryDoesNotWait) {
+TEST_F(StreamCommandsTest, HistoryReadDoesNotBlock) {
   EXPECT_FALSE(park(Request::of("XREADGROUP", "GROUP", "g", "c", "BLOCK", 0, "STREAMS", "s", "0"))
                    .has_value());
   EXPECT_EQ(answer_, R"([["s", []]])");
 }
 
-TEST_F(StreamCommandsTest, ScriptsDoNotWait) {
+TEST_F(StreamCommandsTest, ScriptsDoNotBlock) {
   const auto script = CommandContext::Origin::kScript;
   EXPECT_FALSE(park(Request::of("xread", "BLOCK", "0", "STREAMS", "s", "$"), script).has_value());
   EXPECT_EQ(answer_, "(error) ERR xread command is not allowed with BLOCK option from scripts");
@@ -116,7 +115,7 @@ TEST_F(StreamCommandsTest, ScriptsDoNotWait) {
   EXPECT_EQ(answer_, "(nil array)");
 }
 
-// ---- A store that fails ----
+// ---- A failing store -------
 
 class StreamCommandsOnAFailingStoreTest : public Test {
  protected:
@@ -152,7 +151,7 @@ class StreamCommandsOnAFailingStoreTest : public Test {
   Session session_;
 };
 
-TEST_F(StreamCommandsOnAFailingStoreTest, StoreErrorLeavesNothingHalfApplied) {
+TEST_F(StreamCommandsOnAFailingStoreTest, FailedReadOfStoreAppliesNothing) {
   const std::vector<Request> requests = {
       Request::of("XRANGE", "s", "-", "+"),
       Request::of("XREVRANGE", "s", "+", "-", "COUNT", 1),
@@ -174,7 +173,7 @@ TEST_F(StreamCommandsOnAFailingStoreTest, StoreErrorLeavesNothingHalfApplied) {
   }
 }
 
-TEST_F(StreamCommandsOnAFailingStoreTest, WhatNeedsNoEntriesWorksOn) {
+TEST_F(StreamCommandsOnAFailingStoreTest, CommandsWithoutEntriesStillWork) {
   EXPECT_EQ(run(keyspace_, Request::of("XLEN", "s")), "(integer) 20");
   EXPECT_EQ(run(keyspace_, Request::of("XACK", "s", "g", 1, 2)), "(integer) 2");
 }
@@ -190,7 +189,7 @@ TEST_F(StreamCommandsOnAFailingStoreTest, AppendNeedsNoEntriesAfterEndCheck) {
   EXPECT_EQ(run(keyspace_, Request::of("XADD", "s", "31", "a", "1")), "\"31-0\"");
 }
 
-TEST_F(StreamCommandsTest, ACopyCountsItsNodesAnew) {
+TEST_F(StreamCommandsTest, CopyCountsItsOwnNodes) {
   for (int i = 1; i <= 100; ++i) run("XADD", "s", i, "f", "v");
   EXPECT_EQ(text("XTRIM", "s", "MAXLEN", 60), "(integer) 40");
   run("COPY", "s", "copy");

@@ -14,7 +14,7 @@ class StringsTest : public CommandTest {
   static constexpr const char* kOverflow = "(error) ERR increment or decrement would overflow";
 };
 
-TEST_F(StringsTest, GetGivesTheBytesThatWereSet) {
+TEST_F(StringsTest, GetReturnsBytesOfSet) {
   EXPECT_EQ(text("GET", "k"), "(nil)");
   for (const auto value : {"text"sv, ""sv, "5"sv, "05"sv, "-0"sv, "a\0b"sv}) {
     EXPECT_EQ(text("SET", "k", value), "OK");
@@ -34,7 +34,7 @@ TEST_F(StringsTest, SetReplacesAnyTypeAndItsExpiry) {
   EXPECT_EQ(text("TTL", "k"), "(integer) -1");
 }
 
-TEST_F(StringsTest, SetNxAndXxLookForTheKey) {
+TEST_F(StringsTest, SetNxAndXxCheckKey) {
   EXPECT_EQ(run("SET", "k", "1", "XX"), Reply::nil());
   EXPECT_EQ(text("SET", "k", "1", "NX"), "OK");
   EXPECT_EQ(text("SET", "k", "2", "nx"), "(nil)");
@@ -61,7 +61,7 @@ TEST_F(StringsTest, SetGetRefusesAnotherType) {
   EXPECT_EQ(text("TYPE", "s"), "set");
 }
 
-TEST_F(StringsTest, SetTakesAnExpiryInFourForms) {
+TEST_F(StringsTest, SetTakesExpiryInFourForms) {
   run("SET", "k", "v", "EX", 100);
   EXPECT_EQ(text("PTTL", "k"), "(integer) 100000");
   run("SET", "k", "v", "px", 1'500);
@@ -84,7 +84,7 @@ TEST_F(StringsTest, PastExpiryLeavesNoValue) {
   EXPECT_EQ(text("GET", "k"), "(nil)");
 }
 
-TEST_F(StringsTest, KeepttlKeepsTheExpiryWhateverTheType) {
+TEST_F(StringsTest, KeepttlKeepsExpiryForAnyType) {
   run("SET", "k", "v", "EX", 100);
   EXPECT_EQ(text("SET", "k", "w", "KEEPTTL"), "OK");
   EXPECT_EQ(text("TTL", "k"), "(integer) 100");
@@ -98,7 +98,7 @@ TEST_F(StringsTest, KeepttlKeepsTheExpiryWhateverTheType) {
   EXPECT_EQ(text("TTL", "new"), "(integer) -1");
 }
 
-TEST_F(StringsTest, SetRefusesOptionsThatConflict) {
+TEST_F(StringsTest, SetRefusesConflictingOptions) {
   EXPECT_EQ(text("SET", "k", "v", "NX", "XX"), kSyntaxError);
   EXPECT_EQ(text("SET", "k", "v", "EX", 10, "PX", 10), kSyntaxError);
   EXPECT_EQ(text("SET", "k", "v", "EX", 10, "EXAT", 10), kSyntaxError);
@@ -126,18 +126,18 @@ TEST_F(StringsTest, SetRefusesInvalidExpiries) {
   EXPECT_EQ(text("PTTL", "k"), "(integer) " + std::to_string(9'223'372'036'854'775'807 - kStartMs));
 }
 
-TEST_F(StringsTest, SetChecksItsArgumentsBeforeTheKey) {
+TEST_F(StringsTest, SetChecksArgumentsBeforeKey) {
   run("SADD", "s", 1);
   EXPECT_EQ(text("SET", "s", "v", "GET", "EX", 0), kInvalidExpire);
 }
 
-TEST_F(StringsTest, AStringHasHalfAGigabyteAtMost) {
+TEST_F(StringsTest, StringIsLimitedToHalfGigabyte) {
   const std::string longest(512ULL * 1024 * 1024 + 1, 'x');
   EXPECT_EQ(text("SET", "k", longest),
             "(error) ERR string exceeds maximum allowed size (proto-max-bulk-len)");
 }
 
-TEST_F(StringsTest, SetnxSetsOnlyWhatIsNotThere) {
+TEST_F(StringsTest, SetnxSetsOnlyMissingKey) {
   EXPECT_EQ(text("SETNX", "k", "1"), "(integer) 1");
   EXPECT_EQ(text("SETNX", "k", "2"), "(integer) 0");
   EXPECT_EQ(text("GET", "k"), "\"1\"");
@@ -153,7 +153,7 @@ TEST_F(StringsTest, MgetRepliesNilForOtherTypes) {
   EXPECT_EQ(text("MGET", "a", "none", "s", "a"), R"(["1", (nil), (nil), "1"])");
 }
 
-TEST_F(StringsTest, MsetReplacesAllTheLastOneWins) {
+TEST_F(StringsTest, MsetReplacesAllLastValueWins) {
   run("SET", "a", 1, "EX", 10);
   run("SADD", "s", 1);
   EXPECT_EQ(text("MSET", "a", 2, "s", 3, "a", 4), "OK");
@@ -167,9 +167,9 @@ TEST_F(StringsTest, MsetNeedsPairs) {
   EXPECT_EQ(text("EXISTS", "a"), "(integer) 0");
 }
 
-// ---- INCR and its like ----
+// ---- INCR and its variants ----
 
-TEST_F(StringsTest, CountersBeginAtZeroAndKeepTheirExpiry) {
+TEST_F(StringsTest, CountersStartAtZeroAndKeepExpiry) {
   EXPECT_EQ(text("INCR", "n"), "(integer) 1");
   EXPECT_EQ(text("INCRBY", "n", 10), "(integer) 11");
   EXPECT_EQ(text("DECR", "n"), "(integer) 10");
@@ -180,7 +180,7 @@ TEST_F(StringsTest, CountersBeginAtZeroAndKeepTheirExpiry) {
   EXPECT_EQ(text("GET", "n"), "\"15\"");
 }
 
-TEST_F(StringsTest, CountersRefuseWhatIsNoNumber) {
+TEST_F(StringsTest, CountersRefuseNonNumbers) {
   for (const char* value :
        {"", "abc", "05", "+5", " 5", "5 ", "-0", "1.0", "9223372036854775808"}) {
     run("SET", "k", value);

@@ -1,5 +1,5 @@
-// A script that runs too long, beside a redis-server: what other clients are answered meanwhile,
-// and what the script's own.
+// Compares a script that exceeds its time with a redis-server: the replies to other clients
+// meanwhile, and the script's own.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,7 +21,7 @@ class BusyTest : public ::testing::Test {
     return {servers_.ours(), servers_.redis()};
   }
 
-  /// What `requests` are answered while `script` runs, and then what the script is.
+  /// Returns the replies to `requests` during `script`, and then that of the script.
   static std::vector<std::string> while_busy(const std::string& path, std::string_view script,
                                              const std::vector<Request>& requests) {
     RawConnection runner(path);
@@ -42,7 +42,7 @@ class BusyTest : public ::testing::Test {
                             {"--busy-reply-threshold", std::to_string(kBusyAfterMs)}};
 };
 
-TEST_F(BusyTest, WhatIsAnsweredMeanwhileIsWhatRedisAnswers) {
+TEST_F(BusyTest, RepliesDuringScriptEqualRedis) {
   const std::vector<Request> requests = {
       Request::of("PING"),
       Request::of("SET", "k", "v"),
@@ -68,7 +68,7 @@ TEST_F(BusyTest, WhatIsAnsweredMeanwhileIsWhatRedisAnswers) {
   for (const std::string& path : both()) {
     answers.push_back(while_busy(path, "while true do end", requests));
   }
-  // HELLO and CLIENT ID tell of the client, if they are answered at all.
+  // The replies of HELLO and CLIENT ID depend on the client, unless they are errors.
   for (auto& of_one : answers) {
     for (const std::size_t request : {4U, 15U}) {
       if (!of_one[request].starts_with('-')) of_one[request] = "not refused";
@@ -99,7 +99,7 @@ TEST_F(BusyTest, WritingScriptIsNotKillableAsInRedis) {
   EXPECT_EQ(answers[0], answers[1]);
 }
 
-TEST_F(BusyTest, WithoutAScriptThereIsNothingToKill) {
+TEST_F(BusyTest, KillWithoutScriptEqualsRedis) {
   std::vector<std::string> answers;
   for (const std::string& path : both()) {
     RawConnection client(path);

@@ -1,4 +1,4 @@
-// What COMMAND says of each command of the table, beside what Redis says of it.
+// Compares the replies of COMMAND for each command with those of Redis.
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
@@ -10,31 +10,31 @@
 
 #include <gtest/gtest.h>
 
+#include "adapters/testing/random_seed.h"
 #include "engine/commands/command_table.h"
 #include "tests/conformance/embedded_backend.h"
 #include "tests/conformance/redis_backend.h"
 #include "tests/random.h"
-#include "tests/random_seed.h"
 
 namespace rushgate::testing {
 namespace {
 
-// ---- Differences that stay ----
+// ---- Permanent differences ----
 
-/// Subcommands of Redis that are not here.
+/// Subcommands of Redis that do not exist here.
 const std::set<std::string> kNotHere = {
     "client|caching", "client|pause", "client|tracking", "client|trackinginfo", "client|unpause",
 };
 
-/// Sentences about key specs that Redis has for some commands.
+/// Key specs of Redis have notes for some commands.
 constexpr std::string_view kNotes = "notes";
 
-/// Words in Redis's arguments that our syntax does not have, or has in addition, and why.
+/// Words that only one of the two syntaxes has, with the reason.
 const std::set<std::string> kOtherWords = {
-    "client|kill",  // there is no SLAVE here, and yes/no are words
+    "client|kill",  // SLAVE is missing here, and yes/no are words
 };
 
-// ---- Asking both ----
+// ---- Requests to both ----
 
 Reply value_of(std::string_view name, const Reply& map) {
   const std::vector<Reply>& fields = map.elements();
@@ -63,12 +63,12 @@ INSTANTIATE_TEST_SUITE_P(Protocols, CommandInfoTest,
 
 // ---- COMMAND INFO ----
 
-/// Positions in the answer about one command.
+/// Positions in the reply about one command.
 constexpr std::size_t kName = 0;
 constexpr std::size_t kKeySpecs = 8;
 constexpr std::size_t kSubcommands = 9;
 
-/// Without the differences that stay, and subcommands in the order of their names.
+/// Removes the permanent differences, and sorts the subcommands by name.
 void normalize(Reply& info) {
   for (Reply& spec : info.mutable_elements()[kKeySpecs].mutable_elements()) {
     std::vector<Reply>& fields = spec.mutable_elements();
@@ -83,7 +83,7 @@ void normalize(Reply& info) {
                     [](const Reply& subcommand) { return subcommand.elements()[kName].text(); });
 }
 
-TEST_P(CommandInfoTest, EachRowSaysWhatRedisSays) {
+TEST_P(CommandInfoTest, EachRowEqualsRedis) {
   for (const CommandSpec& spec : command_table()) {
     const Request request = Request::of("COMMAND", "INFO", spec.name);
     Reply expected = redis(request);
@@ -109,7 +109,7 @@ TEST_P(CommandInfoTest, NoOtherSubcommandsAreMissing) {
   EXPECT_EQ(missing, kNotHere);
 }
 
-TEST_P(CommandInfoTest, WithoutNamesItIsAllThatThereIs) {
+TEST_P(CommandInfoTest, WithoutNamesAllCommandsAreReturned) {
   const Reply all = ours(Request::of("COMMAND"));
   EXPECT_EQ(ours(Request::of("COMMAND", "INFO")), all);
   EXPECT_EQ(ours(Request::of("COMMAND", "COUNT")).integer(), std::ssize(all.elements()));
@@ -120,7 +120,7 @@ TEST_P(CommandInfoTest, WithoutNamesItIsAllThatThereIs) {
   }
 }
 
-TEST_P(CommandInfoTest, CategoriesHaveCommandsAsInRedis) {
+TEST_P(CommandInfoTest, CategoriesEqualRedis) {
   std::set<std::string> categories;
   const Reply infos = ours(Request::of("COMMAND"));
   for (const Reply& info : infos.elements()) {
@@ -145,8 +145,8 @@ TEST_P(CommandInfoTest, CategoriesHaveCommandsAsInRedis) {
 
 // ---- COMMAND GETKEYS ----
 
-/// What the keys of a request are must be told of arguments that make no sense, too.
-TEST_P(CommandInfoTest, KeysAreFoundInRandomRequests) {
+/// The keys of a request must also be found if its arguments are invalid.
+TEST_P(CommandInfoTest, KeysOfRandomRequestsEqualRedis) {
   constexpr int kRequestsPerCommand = 60;
   constexpr std::string_view kWords[] = {"a",   "b",       "0",   "1",     "2",   "3", "1x", "-1",
                                          "GET", "STREAMS", "get", "count", "MIN", "",  " 1"};
@@ -172,7 +172,7 @@ TEST_P(CommandInfoTest, KeysAreFoundInRandomRequests) {
 
 // ---- COMMAND DOCS ----
 
-/// All words that arguments are made of, in the order of the alphabet.
+/// Returns all words in arguments, in alphabetical order.
 std::vector<std::string> words_of(const Reply& arguments) {
   std::vector<std::string> words;
   if (arguments.is_nil()) return words;
@@ -186,8 +186,8 @@ std::vector<std::string> words_of(const Reply& arguments) {
   return words;
 }
 
-/// Of all arguments that came later than their command: word (or nothing) and version. (Names are
-/// other ones.)
+/// Returns the word (or an empty one) and the version of each argument that is newer than its
+/// command. Names differ from those of Redis.
 std::vector<std::pair<std::string, std::string>> later_arguments(const Reply& arguments) {
   std::vector<std::pair<std::string, std::string>> later;
   if (arguments.is_nil()) return later;
@@ -203,7 +203,7 @@ std::vector<std::pair<std::string, std::string>> later_arguments(const Reply& ar
   return later;
 }
 
-/// The versions that changed something. (Our words for what they changed are others.)
+/// Returns the versions of changes. The descriptions of the changes differ from those of Redis.
 std::vector<std::string> versions_of(const Reply& history) {
   std::vector<std::string> versions;
   if (history.is_nil()) return versions;
@@ -211,7 +211,7 @@ std::vector<std::string> versions_of(const Reply& history) {
   return versions;
 }
 
-TEST_P(CommandInfoTest, DocsHaveRedissFacts) {
+TEST_P(CommandInfoTest, DocsHaveFactsOfRedis) {
   for (const CommandSpec& spec : command_table()) {
     const Request request = Request::of("COMMAND", "DOCS", spec.name);
     const Reply expected = value_of(spec.name, redis(request));

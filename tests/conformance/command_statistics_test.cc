@@ -1,4 +1,4 @@
-// INFO commandstats and latencystats: what is counted, beside what Redis counts.
+// Compares the counts of INFO commandstats and latencystats with those of Redis.
 #include <chrono>
 #include <cstddef>
 #include <cstdlib>
@@ -25,7 +25,7 @@ using ::testing::IsEmpty;
 using ::testing::Key;
 using ::testing::Not;
 
-// ---- What is counted ----
+// ---- Counts -------------
 
 struct Step {
   int session;
@@ -39,7 +39,7 @@ std::vector<Step> steps() {
       {0, Request::of("CONFIG", "RESETSTAT")},
       {0, Request::of("INCR", "n")},
       {0, Request::of("EXEC")},
-      // Plain ones, refused ones and failed ones.
+      // Ordinary, refused and failed commands.
       {0, Request::of("SET", "k", "v")},
       {0, Request::of("GET", "k")},
       {0, Request::of("get", "none")},
@@ -51,7 +51,7 @@ std::vector<Step> steps() {
       {0, Request::of("CONFIG", "GET", "port")},
       {0, Request::of("LPUSH", "k", "a")},
       {0, Request::of("INCR", "k")},
-      // Scripts, and what they call.
+      // Scripts and their commands.
       {0, Request::of("EVAL", "return redis.call('GET', 'k')", "0")},
       {0, Request::of("EVAL", "return redis.call('INCR', 'k')", "0")},
       {0, Request::of("EVAL", "return redis.pcall('INCR', 'k')", "0")},
@@ -65,7 +65,7 @@ std::vector<Step> steps() {
       {0, Request::of("EVAL", "local e = redis.error_reply('MINE x') return {e, {e}, e}", "0")},
       {0, Request::of("EVAL", "return {redis.pcall('GET'), redis.error_reply('x')}", "0")},
       {0, Request::of("EVALSHA", "x", "0")},
-      // Transactions: what is queued runs under EXEC.
+      // Transactions: queued commands run under EXEC.
       {0, Request::of("MULTI")},
       {0, Request::of("SET", "k", "1")},
       {0, Request::of("LPUSH", "k", "1")},
@@ -80,7 +80,7 @@ std::vector<Step> steps() {
       {0, Request::of("BLPOP", "none", "0")},
       {0, Request::of("EXEC")},
       {0, Request::of("DISCARD")},
-      // Who waits has called once.
+      // A blocked command counts as one call.
       {1, Request::of("BLPOP", "l", "0")},
       {2, Request::of("BLPOP", "l", "m", "0")},
       {3, Request::of("BRPOPLPUSH", "l", "k", "0")},
@@ -113,7 +113,7 @@ std::vector<Step> steps() {
 }
 
 void play(Backend& backend) {
-  std::map<std::string, std::string> ids;  // of the clients of sessions that wait
+  std::map<std::string, std::string> ids;  // of the clients of blocked sessions
   for (const int session : {7, 8}) {
     const Reply id = backend.ask(session, Request::of("CLIENT", "ID"));
     ids["$" + std::to_string(session)] = std::to_string(id.integer());
@@ -142,7 +142,7 @@ class CommandStatisticsTest : public ::testing::Test {
 using Subjects = ::testing::Types<EmbeddedBackend, ServerBackend>;
 TYPED_TEST_SUITE(CommandStatisticsTest, Subjects);
 
-TYPED_TEST(CommandStatisticsTest, CountsWhatRedisCounts) {
+TYPED_TEST(CommandStatisticsTest, CountsEqualRedis) {
   play(this->redis_);
   play(this->ours_);
   const InfoByCommand expected = command_counts(this->redis_, 0);
@@ -150,9 +150,9 @@ TYPED_TEST(CommandStatisticsTest, CountsWhatRedisCounts) {
   EXPECT_EQ(counts_differ(expected, command_counts(this->ours_, 0)), "");
 }
 
-// ---- What is timed ----
+// ---- Times ------------
 
-TYPED_TEST(CommandStatisticsTest, LatenciesAreOfTheCommandsThatRedisTimes) {
+TYPED_TEST(CommandStatisticsTest, LatenciesAreForSameCommandsAsRedis) {
   for (Backend* const backend :
        {static_cast<Backend*>(&this->redis_), static_cast<Backend*>(&this->ours_)}) {
     backend->ask(0, Request::of("CONFIG", "SET", "latency-tracking", "yes"));
@@ -171,7 +171,7 @@ TYPED_TEST(CommandStatisticsTest, LatenciesAreOfTheCommandsThatRedisTimes) {
   EXPECT_EQ(names, expected_names);
 }
 
-TYPED_TEST(CommandStatisticsTest, AScriptsTimeHoldsThatOfItsCommands) {
+TYPED_TEST(CommandStatisticsTest, TimeOfScriptIncludesItsCommands) {
   Backend& backend = this->ours_;
   backend.ask(0, Request::of("CONFIG", "SET", "latency-tracking", "yes"));
   backend.ask(0, Request::of("CONFIG", "RESETSTAT"));
@@ -186,7 +186,7 @@ TYPED_TEST(CommandStatisticsTest, AScriptsTimeHoldsThatOfItsCommands) {
   EXPECT_NEAR(std::atof(fields["incr"]["usec_per_call"].c_str()), increments_us / 20'000, 0.01);
 }
 
-TYPED_TEST(CommandStatisticsTest, NothingIsTimedUnlessItIsAskedFor) {
+TYPED_TEST(CommandStatisticsTest, NothingIsTimedByDefault) {
   Backend& backend = this->ours_;
   backend.ask(0, Request::of("CONFIG", "SET", "latency-tracking", "yes"));
   backend.ask(0, Request::of("SET", "k", "v"));

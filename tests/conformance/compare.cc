@@ -15,7 +15,7 @@
 namespace rushgate::testing {
 namespace {
 
-/// A text that is a variable's value becomes the variable's name: "$id".
+/// Replaces a string that equals a variable's value by the variable's name: "$id".
 void replace_by_names(Reply& reply, const Variables& variables) {
   if (reply.is_aggregate()) {
     for (Reply& element : reply.mutable_elements()) replace_by_names(element, variables);
@@ -27,7 +27,7 @@ void replace_by_names(Reply& reply, const Variables& variables) {
   }
 }
 
-/// A value that stands for all of its kind.
+/// Returns a value that represents all of its kind.
 Reply blank(const Reply& reply) {
   Reply same_kind = reply;
   if (reply.is_aggregate()) {
@@ -44,7 +44,7 @@ Reply blank(const Reply& reply) {
   return same_kind;
 }
 
-/// A value that stands for all of its kind that have as many elements.
+/// Returns a value that represents all of its kind with as many elements.
 Reply blank_of_same_size(const Reply& reply) {
   if (!reply.is_aggregate()) return blank(reply);
   Reply same_size = reply;
@@ -52,7 +52,7 @@ Reply blank_of_same_size(const Reply& reply) {
   return same_size;
 }
 
-/// Sorts elements `width` at a time.
+/// Sorts elements in groups of `width`.
 void sort_elements(Reply& reply, std::size_t width) {
   if (!reply.is_aggregate()) return;
   std::vector<Reply>& elements = reply.mutable_elements();
@@ -73,7 +73,7 @@ void sort_elements(Reply& reply, std::size_t width) {
 
 bool is_near(const Reply& a, const Reply& b, std::int64_t ms) {
   if (!a.is_integer() || !b.is_integer()) return false;
-  // Unsigned: the difference of any two integers fits.
+  // Unsigned, because the difference of any two integers fits.
   const auto low = static_cast<std::uint64_t>(std::min(a.integer(), b.integer()));
   const auto high = static_cast<std::uint64_t>(std::max(a.integer(), b.integer()));
   return high - low <= static_cast<std::uint64_t>(ms);
@@ -81,19 +81,19 @@ bool is_near(const Reply& a, const Reply& b, std::int64_t ms) {
 
 bool begin_with(const std::string& prefix, const Reply& a, const Reply& b) {
   const auto begins = [&](const Reply& reply) {
-    const absl::string_view text = absl::StripPrefix(reply.text(), "txt:");  // of a verbatim text
+    const absl::string_view text = absl::StripPrefix(reply.text(), "txt:");  // of a verbatim string
     return absl::StartsWith(text, prefix);
   };
   return a.kind() == b.kind() && a.is_text() && begins(a) && begins(b);
 }
 
-/// Leaves those lines of a text that begin with one of the prefixes.
+/// Keeps only lines that begin with one of the prefixes.
 void keep_lines(Reply& reply, const std::string& prefixes) {
   if (!reply.is_text()) return;
   const std::vector<std::string> beginnings = absl::StrSplit(prefixes, ',');
   std::string kept;
   for (const absl::string_view line : absl::StrSplit(reply.text(), "\r\n")) {
-    const absl::string_view bare = absl::StripPrefix(line, "txt:");  // of a verbatim text
+    const absl::string_view bare = absl::StripPrefix(line, "txt:");  // of a verbatim string
     const bool is_kept = std::ranges::any_of(
         beginnings, [&](const std::string& begin) { return absl::StartsWith(bare, begin); });
     if (is_kept) absl::StrAppend(&kept, line, "\r\n");
@@ -101,12 +101,12 @@ void keep_lines(Reply& reply, const std::string& prefixes) {
   reply.mutable_text() = kept;
 }
 
-/// Takes out of both replies what the slack lets differ.
+/// Removes from both replies all that the slack allows to differ.
 void apply(const Slack& slack, Reply& oracle, Reply& subject) {
   const std::vector<Reply*> places = slack.at.find(oracle);
   const std::vector<Reply*> others = slack.at.find(subject);
   if (places.empty() && !slack.may_lack)
-    throw std::runtime_error("the server's answer has nothing at @at");
+    throw std::runtime_error("the server's reply has no place for @at");
   for (std::size_t i = 0; i < std::min(places.size(), others.size()); ++i) {
     Reply& a = *places[i];
     Reply& b = *others[i];
@@ -129,7 +129,7 @@ void apply(const Slack& slack, Reply& oracle, Reply& subject) {
         keep_lines(a, slack.prefix);
         keep_lines(b, slack.prefix);
         if (a.is_text() && a.text().empty()) {
-          throw std::runtime_error("the server's answer has none of the @lines");
+          throw std::runtime_error("the server's reply has none of the @lines");
         }
         break;
       case Slack::Kind::kUnordered:
@@ -168,7 +168,8 @@ std::string captured(const Step& step, std::string_view raw) {
   const std::vector<Reply*> places = step.set_at.find(reply);
   if (places.size() == 1 && places[0]->is_text()) return places[0]->text();
   if (places.size() == 1 && places[0]->is_integer()) return std::to_string(places[0]->integer());
-  throw std::runtime_error("no text and no integer for @set " + step.set + " in " + escaped(raw));
+  throw std::runtime_error("neither a string nor an integer for @set " + step.set + " in " +
+                           escaped(raw));
 }
 
 }  // namespace rushgate::testing

@@ -1,5 +1,5 @@
-// Every case of every transcript, as a test of its own. RUSHGATE_CONFORMANCE_LOG=1 shows what the
-// server answers.
+// Runs every case of every transcript as a separate test. RUSHGATE_CONFORMANCE_LOG=1 shows the
+// server's replies.
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
@@ -25,9 +25,9 @@ namespace {
 namespace fs = std::filesystem;
 
 struct NamedCase {
-  std::string name;  // "strings_INCR_of_a_text"
+  std::string name;  // "strings_INCR_of_a_list"
   Case parsed;
-  std::string error;  // of a transcript that can not be parsed
+  std::string error;  // the error of a transcript that cannot be parsed
 };
 
 void PrintTo(const NamedCase& named, std::ostream* out) { *out << named.name; }
@@ -80,7 +80,7 @@ std::string name_of(const ::testing::TestParamInfo<NamedCase>& info) { return in
 
 // ---- Redis and Redis ----------------------------------------------------------------------------
 
-/// A real Redis as the oracle, against a subject.
+/// Compares a subject with a real Redis, the oracle.
 template <class Subject, RespVersion protocol>
 class AgainstRedis : public TranscriptTest {
  protected:
@@ -97,10 +97,10 @@ class AgainstRedis : public TranscriptTest {
   static inline std::unique_ptr<Subject> subject_;
 };
 
-/// Two servers must agree: if not, the transcript rests on something that is not decided.
+/// Two servers must agree. Otherwise the transcript depends on an undefined result.
 using RedisAgainstRedis = AgainstRedis<RedisBackend, RespVersion::k2>;
 
-TEST_P(RedisAgainstRedis, AnswersTheSame) { play(*oracle_, *subject_); }
+TEST_P(RedisAgainstRedis, RepliesAreTheSame) { play(*oracle_, *subject_); }
 
 INSTANTIATE_TEST_SUITE_P(Transcripts, RedisAgainstRedis, ::testing::ValuesIn(all_cases()), name_of);
 
@@ -108,14 +108,14 @@ INSTANTIATE_TEST_SUITE_P(Transcripts, RedisAgainstRedis, ::testing::ValuesIn(all
 
 using EmbeddedAgainstRedis = AgainstRedis<EmbeddedBackend, RespVersion::k2>;
 
-TEST_P(EmbeddedAgainstRedis, AnswersTheSame) { play(*oracle_, *subject_); }
+TEST_P(EmbeddedAgainstRedis, RepliesAreTheSame) { play(*oracle_, *subject_); }
 
 INSTANTIATE_TEST_SUITE_P(Transcripts, EmbeddedAgainstRedis, ::testing::ValuesIn(all_cases()),
                          name_of);
 
 using EmbeddedAgainstRedisInResp3 = AgainstRedis<EmbeddedBackend, RespVersion::k3>;
 
-TEST_P(EmbeddedAgainstRedisInResp3, AnswersTheSame) { play(*oracle_, *subject_); }
+TEST_P(EmbeddedAgainstRedisInResp3, RepliesAreTheSame) { play(*oracle_, *subject_); }
 
 INSTANTIATE_TEST_SUITE_P(Transcripts, EmbeddedAgainstRedisInResp3, ::testing::ValuesIn(all_cases()),
                          name_of);
@@ -124,14 +124,14 @@ INSTANTIATE_TEST_SUITE_P(Transcripts, EmbeddedAgainstRedisInResp3, ::testing::Va
 
 using ServerAgainstRedis = AgainstRedis<ServerBackend, RespVersion::k2>;
 
-TEST_P(ServerAgainstRedis, AnswersTheSame) { play(*oracle_, *subject_); }
+TEST_P(ServerAgainstRedis, RepliesAreTheSame) { play(*oracle_, *subject_); }
 
 INSTANTIATE_TEST_SUITE_P(Transcripts, ServerAgainstRedis, ::testing::ValuesIn(all_cases()),
                          name_of);
 
 using ServerAgainstRedisInResp3 = AgainstRedis<ServerBackend, RespVersion::k3>;
 
-TEST_P(ServerAgainstRedisInResp3, AnswersTheSame) { play(*oracle_, *subject_); }
+TEST_P(ServerAgainstRedisInResp3, RepliesAreTheSame) { play(*oracle_, *subject_); }
 
 INSTANTIATE_TEST_SUITE_P(Transcripts, ServerAgainstRedisInResp3, ::testing::ValuesIn(all_cases()),
                          name_of);

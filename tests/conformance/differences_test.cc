@@ -1,4 +1,4 @@
-// What docs/differences.md names, where neither a transcript nor the test of a part shows it.
+// Differences in docs/differences.md that neither a transcript nor the test of a module shows.
 #include <unistd.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ class DifferencesTest : public ::testing::Test {
   std::string shown(const Args&... args) {
     return to_debug_string(call(args...));
   }
-  /// What follows the name of a field of INFO, to the end of its line.
+  /// Returns the value of a field of INFO.
   std::string field(const char* section, const std::string& name) {
     const std::string info = call("INFO", section).text();
     const std::size_t at = info.find("\n" + name + ":");
@@ -45,7 +45,7 @@ class DifferencesTest : public ::testing::Test {
     const std::size_t begin = at + name.size() + 2;
     return info.substr(begin, info.find('\r', begin) - begin);
   }
-  /// Waits, and notes the answer.
+  /// Submits a blocking command and records its reply.
   template <class... Args>
   void wait_with(Client& client, std::optional<Reply>& answer, const Args&... args) {
     client.submit(Request::of(args...), [&answer](Reply reply) { answer = std::move(reply); });
@@ -66,7 +66,7 @@ TEST_F(DifferencesTest, RadixTreesOfStreamsAreComputed) {
   EXPECT_THAT(to_debug_string(info), HasSubstr(R"("radix-tree-keys", (integer) 3)"));
 }
 
-TEST_F(DifferencesTest, RangesByMemberOfDifferingScoresAreAnswered) {
+TEST_F(DifferencesTest, RangesByMemberOfDifferingScoresAreComputed) {
   call("ZADD", "z", 2, "a", 1, "b");
   EXPECT_EQ(call("ZRANGEBYLEX", "z", "-", "+").elements().size(), 2U);
   EXPECT_FALSE(call("ZRANGEBYLEX", "z", "[a", "[a").is_error());
@@ -100,7 +100,7 @@ TEST_F(DifferencesTest, XautoclaimTakesAnyCount) {
   EXPECT_FALSE(call("XAUTOCLAIM", "s", "g", "c", 0, 0, "COUNT", "100000000000000000").is_error());
 }
 
-TEST_F(DifferencesTest, CursorsThatAreNeverGivenAreTheEnd) {
+TEST_F(DifferencesTest, UnknownCursorEndsIteration) {
   call("SET", "k", "v");
   EXPECT_EQ(shown("SCAN", "18446744073709551615"), R"(["0", []])");
 }
@@ -113,7 +113,7 @@ TEST_F(DifferencesTest, IdletimeIsAlwaysZero) {
   EXPECT_EQ(call("OBJECT", "IDLETIME", "k"), Reply::integer(0));
 }
 
-TEST_F(DifferencesTest, SomeParametersCanOnlyBeRead) {
+TEST_F(DifferencesTest, SomeParametersAreReadOnly) {
   for (const char* const name :
        {"appendonly", "appendfsync", "client-output-buffer-limit", "client-query-buffer-limit",
         "databases", "latency-tracking-info-percentiles", "maxclients", "maxmemory-clients", "port",
@@ -129,7 +129,7 @@ TEST_F(DifferencesTest, SomeParametersCanOnlyBeRead) {
               StartsWith("ERR Unknown option"));
 }
 
-TEST_F(DifferencesTest, SettingsEndWithTheEngine) {
+TEST_F(DifferencesTest, SettingsEndWithEngine) {
   call("CONFIG", "SET", "set-max-intset-entries", 7);
   EXPECT_EQ(shown("CONFIG", "GET", "set-max-intset-entries"), R"(["set-max-intset-entries", "7"])");
   ManualClock clock;
@@ -139,9 +139,9 @@ TEST_F(DifferencesTest, SettingsEndWithTheEngine) {
             R"(["set-max-intset-entries", "512"])");
 }
 
-// ---- What COMMAND and INFO tell ----
+// ---- COMMAND and INFO --------------
 
-TEST_F(DifferencesTest, CommandsComeInTheOrderOfTheTable) {
+TEST_F(DifferencesTest, CommandsAreInOrderOfTable) {
   std::vector<std::string> names;
   const Reply list = call("COMMAND", "LIST");
   for (const Reply& name : list.elements()) {
@@ -169,11 +169,11 @@ TEST_F(DifferencesTest, WritersThatReadCountNoHits) {
   EXPECT_EQ(field("stats", "keyspace_misses"), "1");
 }
 
-TEST_F(DifferencesTest, TheProcessIsTheProgramsOwn) {
+TEST_F(DifferencesTest, ProcessIsThatOfProgram) {
   EXPECT_EQ(field("server", "process_id"), std::to_string(getpid()));
 }
 
-TEST_F(DifferencesTest, ErrorsAreCountedOfTheFirst128Codes) {
+TEST_F(DifferencesTest, OnlyFirst128ErrorCodesAreCounted) {
   for (int i = 0; i < 200; ++i) {
     call("EVAL", "return redis.error_reply(ARGV[1])", 0, "CODE" + std::to_string(i) + " text");
   }
@@ -184,7 +184,7 @@ TEST_F(DifferencesTest, ErrorsAreCountedOfTheFirst128Codes) {
 
 // ---- Time ----
 
-TEST_F(DifferencesTest, AGroupRemoves128ExpiredKeys) {
+TEST_F(DifferencesTest, BatchRemoves128ExpiredKeys) {
   for (int i = 0; i < 300; ++i) call("SET", i, "v", "PX", 1);
   clock_.advance_ms(2);
   EXPECT_EQ(call("DBSIZE"), Reply::integer(300 - 128));
@@ -217,7 +217,7 @@ TEST_F(DifferencesTest, ListsShowNoBuffersAndNoFile) {
   EXPECT_THAT(call("CLIENT", "LIST").text(), HasSubstr(" qbuf=0 qbuf-free=0 "));
 }
 
-TEST_F(DifferencesTest, HelpNamesWhatThereIs) {
+TEST_F(DifferencesTest, HelpNamesSupportedSubcommands) {
   std::vector<std::string> lines;
   const Reply help = call("CLIENT", "HELP");
   for (const Reply& line : help.elements()) lines.push_back(line.text());

@@ -18,7 +18,7 @@ bool is_named(const Request& request, std::string_view lower_case) {
                     [](unsigned char a, char b) { return std::tolower(a) == b; });
 }
 
-/// What the session speaks after this answer.
+/// Returns the protocol of the session after this reply.
 RespVersion protocol_after(const Request& request, const Reply& reply, RespVersion before) {
   if (reply.is_error()) return before;
   if (is_named(request, "reset")) return RespVersion::k2;
@@ -26,8 +26,8 @@ RespVersion protocol_after(const Request& request, const Reply& reply, RespVersi
   return request[1] == "3" ? RespVersion::k3 : RespVersion::k2;
 }
 
-/// Appends each answer in `raw` by itself: that to a transaction with a SUBSCRIBE in it can be
-/// followed by others.
+/// Appends each reply in `raw` separately: further replies follow that of a transaction with
+/// SUBSCRIBE.
 void append_each(std::string_view raw, std::deque<std::string>& answers) {
   while (const auto parsed = parse_raw_reply(raw)) {
     answers.emplace_back(raw.substr(0, parsed->size));
@@ -38,7 +38,7 @@ void append_each(std::string_view raw, std::deque<std::string>& answers) {
 }  // namespace
 
 void EmbeddedBackend::reset() {
-  engine_.reset();  // answers whoever is parked
+  engine_.reset();  // ends blocked commands
   sessions_.clear();
   clock_.set_now_ms(ManualClock::kStartMs);
   open(open_store_ ? open_store_(true) : std::make_unique<MemoryStore>());
@@ -66,8 +66,7 @@ void EmbeddedBackend::send(int session, const Request& request) {
          }});
     used.protocol = protocol_;
   }
-  // The one thread there is executes it before submit() returns; what is parked is answered by a
-  // later call.
+  // The only thread executes it before submit() returns. A later call completes a blocked command.
   used.client->submit(request, [&used, request](const Reply& reply) {
     used.protocol = protocol_after(request, reply, used.protocol);
     std::string raw;
@@ -78,12 +77,12 @@ void EmbeddedBackend::send(int session, const Request& request) {
 
 std::string EmbeddedBackend::receive(int session) {
   std::deque<std::string>& answers = sessions_[session].answers;
-  // Whoever waits for the answer of a blocked command lets its time pass.
+  // A test that waits for a blocked command lets its timeout pass.
   constexpr int kLongestWaitMs = 10'000;
   for (int waited_ms = 0; answers.empty() && waited_ms < kLongestWaitMs; ++waited_ms)
     engine_->advance_ms(1);
   if (answers.empty())
-    throw std::runtime_error("session " + std::to_string(session) + " has no answer");
+    throw std::runtime_error("session " + std::to_string(session) + " has no reply");
   std::string raw = std::move(answers.front());
   answers.pop_front();
   return raw;

@@ -1,4 +1,4 @@
-// The names of what INFO tells: those of Redis, and some of our own.
+// The names of fields of INFO: those of Redis, and some of our own.
 #include <set>
 #include <string>
 
@@ -24,7 +24,7 @@ std::set<std::string> fields_of(Backend& backend) {
   return names;
 }
 
-TEST(InfoFieldsTest, FieldsAreRedisFieldsAndOurs) {
+TEST(InfoFieldsTest, FieldsAreThoseOfRedisAndOurs) {
   RedisBackend redis(RespVersion::k2);
   EmbeddedBackend embedded(RespVersion::k2);
   const std::set<std::string> known = fields_of(redis);

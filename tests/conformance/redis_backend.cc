@@ -11,7 +11,7 @@ namespace rushgate::testing {
 RedisBackend::RedisBackend(RespVersion protocol, RedisTime time)
     : protocol_(protocol),
       time_(time),
-      server_({.arguments = {"--stream-node-max-bytes", "0",  // as ours are
+      server_({.arguments = {"--stream-node-max-bytes", "0",  // the same as ours
                              "--enable-debug-command", "yes"},
                .manual_clock = time == RedisTime::kManual}),
       control_(std::make_unique<RawConnection>(server_.socket_path())) {}
@@ -52,26 +52,26 @@ void RedisBackend::set_usual_limits() {
 void RedisBackend::send(int number, const Request& request) {
   Session& session = this->session(number);
   session.connection->send(request);
-  has_settled_ = false;
-  // The server reads its sockets in no particular order: wait for what it says of this one.
+  is_drained_ = false;
+  // The server reads its sockets in no particular order, so this waits for the effect on this one.
   while (!session.connection->has_reply() && !is_blocked(session)) std::this_thread::yield();
 }
 
 std::string RedisBackend::receive(int number) { return session(number).connection->receive(); }
 
 std::vector<std::string> RedisBackend::call_all(int number, std::span<const Request> requests) {
-  has_settled_ = false;
+  is_drained_ = false;
   return session(number).connection->exchange(requests);
 }
 
 bool RedisBackend::has_answer(int number) {
-  // What the server has to say after the last command it has said before it answers the next.
-  if (!std::exchange(has_settled_, true)) control_->call(Request::of("PING"));
+  // The server replies to an earlier command before it replies to the next one.
+  if (!std::exchange(is_drained_, true)) control_->call(Request::of("PING"));
   return session(number).connection->has_reply();
 }
 
 void RedisBackend::elapse(std::chrono::milliseconds duration) {
-  has_settled_ = false;
+  is_drained_ = false;
   if (time_ == RedisTime::kManual) {
     server_.set_now_ms(now_ms_ += duration.count());
   } else {
@@ -81,7 +81,7 @@ void RedisBackend::elapse(std::chrono::milliseconds duration) {
 
 void RedisBackend::reopen() {
   sessions_.clear();
-  // The server may still serve them.
+  // The server may still hold their connections.
   const auto clients = [this] {
     const Reply list = control_->call(Request::of("CLIENT", "LIST"));
     return std::ranges::count(list.text(), '\n');

@@ -1,4 +1,4 @@
-// A Backend on a real Redis server.
+// A Backend over a real Redis server.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@
 
 namespace rushgate::testing {
 
-/// The server's time of day.
+/// The source of the server's time.
 enum class RedisTime { kReal, kManual };
 
-/// If a transcript crashes the server, the next reset() starts it again.
+/// If a transcript crashes the server, the next reset() restarts it.
 class RedisBackend final : public Backend {
  public:
-  /// With manual time each reset() sets the clock back to ManualClock::kStartMs.
+  /// With manual time, each reset() sets the clock back to ManualClock::kStartMs.
   explicit RedisBackend(RespVersion protocol = RespVersion::k2, RedisTime time = RedisTime::kReal);
 
   [[nodiscard]] std::string name() const override { return "redis"; }
@@ -32,13 +32,13 @@ class RedisBackend final : public Backend {
   std::vector<std::string> call_all(int session, std::span<const Request> requests) override;
   bool has_answer(int session) override;
   void elapse(std::chrono::milliseconds duration) override;
-  /// With DEBUG RELOAD: encodings are those of what is loaded.
+  /// Uses DEBUG RELOAD, after which encodings are those of loaded data.
   void reopen() override;
 
  private:
   struct Session {
     std::unique_ptr<RawConnection> connection;
-    std::string id;  // of CLIENT ID
+    std::string id;  // from CLIENT ID
   };
 
   void flush();
@@ -53,7 +53,7 @@ class RedisBackend final : public Backend {
   RedisServer server_;
   std::unique_ptr<RawConnection> control_;
   std::map<int, Session> sessions_;
-  bool has_settled_ = false;  // nothing was sent since it answered all
+  bool is_drained_ = false;  // no request was sent since the last reply
 };
 
 }  // namespace rushgate::testing

@@ -35,7 +35,7 @@ class Run {
   }
 
  private:
-  /// One of the two backends, and what the variables stand for in its answers.
+  /// One of the two backends, and the values of variables in its replies.
   struct Side {
     Backend& backend;
     Variables variables;
@@ -84,7 +84,7 @@ class Run {
     for (Side* const side : {&oracle_, &subject_}) {
       if (!side->backend.has_answer(step.session)) continue;
       const std::string answer = escaped(side->backend.receive(step.session));
-      throw std::runtime_error(side->backend.name() + " has answered already: " + answer);
+      throw std::runtime_error(side->backend.name() + " has already replied: " + answer);
     }
   }
 
@@ -97,8 +97,8 @@ class Run {
       for (Side* const side : {&oracle_, &subject_}) {
         if (!side->backend.has_answer(session)) continue;
         fail(case_.line, case_.title,
-             side->backend.name() + " has an answer too many in session " +
-                 std::to_string(session) + ": " + escaped(side->backend.receive(session)));
+             side->backend.name() + " has a surplus reply in session " + std::to_string(session) +
+                 ": " + escaped(side->backend.receive(session)));
       }
     }
   }

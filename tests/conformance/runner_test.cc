@@ -1,4 +1,4 @@
-// The runner, with real servers and with one that does not tell the truth.
+// The runner with real servers, and with one that changes replies.
 #include "tests/conformance/runner.h"
 
 #include <functional>
@@ -14,7 +14,7 @@
 namespace rushgate::testing {
 namespace {
 
-/// Passes everything on, but answers what `change` makes of the answer.
+/// Forwards everything, but applies `change` to the replies.
 class AlteringBackend final : public Backend {
  public:
   using Change = std::function<std::string(const std::string&)>;
@@ -66,7 +66,7 @@ TEST_F(RunnerTest, ChangedReplyIsReportedWithPlace) {
                                      "  redis: :2\\r\\n\n  altered: :3\\r\\n"});
 }
 
-TEST_F(RunnerTest, AChangedByteInAnErrorIsReported) {
+TEST_F(RunnerTest, ChangedByteInErrorIsReported) {
   AlteringBackend liar(*subject_, [](const std::string& answer) {
     return answer.starts_with('-') ? "-ERR wrong\r\n" : answer;
   });
@@ -80,12 +80,12 @@ TEST_F(RunnerTest, SlackHidesOnlyNamedDifferences) {
   EXPECT_EQ(run("SADD s a b\n@unordered SMEMBERS s", liar).size(), 1u);
 }
 
-TEST_F(RunnerTest, StopsAfterTooManyFailures) {
+TEST_F(RunnerTest, RunStopsAfterTooManyFailures) {
   AlteringBackend liar(*subject_, [](const std::string&) { return "+no\r\n"; });
   EXPECT_EQ(run("@times 100 PING", liar).size(), kFailuresMax);
 }
 
-TEST_F(RunnerTest, EachCaseBeginsWithNothing) {
+TEST_F(RunnerTest, EachCaseBeginsWithoutData) {
   EXPECT_EQ(run("SET k v\nEVAL \"return 1\" 0\n1: SELECT 3"), kNoFailures);
   AlteringBackend expecting_nothing(*subject_, [](const std::string& answer) {
     EXPECT_EQ(answer, "$-1\r\n");
@@ -94,35 +94,35 @@ TEST_F(RunnerTest, EachCaseBeginsWithNothing) {
   EXPECT_EQ(run("GET k", expecting_nothing), kNoFailures);
 }
 
-TEST_F(RunnerTest, VariablesKeepWhatEachBackendAnswered) {
+TEST_F(RunnerTest, VariablesAreSeparateForEachBackend) {
   EXPECT_EQ(run("@any @set id XADD s * f v\nXRANGE s $id $id\nXADD s $id f v"), kNoFailures);
 }
 
-TEST_F(RunnerTest, BlockedSessionsWaitUntilTheyAreServed) {
+TEST_F(RunnerTest, BlockedSessionsWaitUntilServed) {
   EXPECT_EQ(run("1> XREAD BLOCK 0 STREAMS s $\n1?\nXADD s 1-1 f v\n1<"), kNoFailures);
   EXPECT_EQ(run("1> XREAD BLOCK 10 STREAMS s $\n@elapse 20\n1<"), kNoFailures);
 }
 
-TEST_F(RunnerTest, AnAnswerBeforeItsTimeIsReported) {
+TEST_F(RunnerTest, EarlyReplyIsReported) {
   const std::vector<std::string> failures = run("1> GET k\n1?\n1<");
   ASSERT_EQ(failures.size(), 1u);
-  EXPECT_EQ(failures[0], "f.txt:3: 1?\n  redis has answered already: $-1\\r\\n");
+  EXPECT_EQ(failures[0], "f.txt:3: 1?\n  redis has already replied: $-1\\r\\n");
 }
 
-TEST_F(RunnerTest, AnAnswerTooManyIsReported) {
+TEST_F(RunnerTest, SurplusReplyIsReported) {
   const std::vector<std::string> failures = run("1: SUBSCRIBE c\nPUBLISH c m");
-  ASSERT_EQ(failures.size(), 2u) << "of each backend";
+  ASSERT_EQ(failures.size(), 2u) << "one for each backend";
   EXPECT_EQ(failures[0],
-            "f.txt:1: case\n  redis has an answer too many in session 1: "
+            "f.txt:1: case\n  redis has a surplus reply in session 1: "
             "*3\\r\\n$7\\r\\nmessage\\r\\n$1\\r\\nc\\r\\n$1\\r\\nm\\r\\n");
   EXPECT_EQ(run("1: SUBSCRIBE c\nPUBLISH c m\n1!"), kNoFailures);
 }
 
-TEST_F(RunnerTest, SessionsAreApart) {
+TEST_F(RunnerTest, SessionsAreSeparate) {
   EXPECT_EQ(run("1: SELECT 1\n1: SET k v\n2: GET k\nGET k\n1: GET k"), kNoFailures);
 }
 
-TEST_F(RunnerTest, LogShowsTheOraclesAnswers) {
+TEST_F(RunnerTest, LogShowsRepliesOfOracle) {
   std::ostringstream log;
   run_case(parse_transcript("f.txt", "== case\nPING")[0], *oracle_, *subject_, &log);
   EXPECT_EQ(log.str(), "PING\n    +PONG\\r\\n\n");

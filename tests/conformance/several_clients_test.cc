@@ -1,5 +1,5 @@
-// What several clients of one server do to each other in one packet, beside a redis-server: who is
-// killed is gone at once, and those who are woken go on in the order in which they were.
+// Compares effects between clients of one server within one packet with a redis-server. A killed
+// client is gone at once, and woken clients continue in their order.
 #include <map>
 #include <memory>
 #include <string>
@@ -19,7 +19,7 @@
 namespace rushgate::testing {
 namespace {
 
-/// Clients of one server, called by letters.
+/// Clients of one server, named by letters.
 class Clients {
  public:
   Clients(std::string path, int protocol) : path_(std::move(path)), protocol_(protocol) {
@@ -27,9 +27,10 @@ class Clients {
     control_.call(Request::of("FLUSHALL"));
   }
 
-  /// "a: GET k ; GET l": a sends a packet, and is answered. "a! …": it waits for something then.
-  /// "a+ …": it already does, and is to go on with this. "a?": it comes to wait again. "a.": it
-  /// is hung up on. $a stands for what CLIENT ID says to a, $address for the address of all.
+  /// Runs a line. "a: GET k ; GET l": client a sends a packet and gets its replies. "a! …": its
+  /// last command blocks. "a+ …": a is blocked, and these commands run later. "a?": a becomes
+  /// blocked again. "a.": the server closes the connection of a. $a stands for the CLIENT ID of a,
+  /// $address for the address of all clients.
   void play(const std::string& line) {
     const char name = line.at(0);
     const char kind = line.at(1);
@@ -49,11 +50,11 @@ class Clients {
     }
     for (const Request& request : packet) client(name).send(request);
     while (kind == '!' && !is_waiting(name)) continue;
-    // The server has read it when it answers somebody who came later.
+    // The server has read the packet when it replies to a later client.
     for (int i = 0; i < 2; ++i) control_.call(Request::of("PING"));
   }
 
-  /// By client: all that it was sent. Nobody waits any more.
+  /// Returns all bytes received, by client. No client is blocked any more.
   std::map<char, std::string> heard() {
     for (auto& [name, client] : clients_) {
       client->send(Request::of("ECHO", "the end"));
@@ -100,7 +101,7 @@ class Clients {
   const int protocol_;
   RawConnection control_{path_};
   std::map<char, std::unique_ptr<RawConnection>> clients_;
-  std::map<std::string, std::string> ids_;  // by what stands for them
+  std::map<std::string, std::string> ids_;  // by variable
   std::map<char, std::string> heard_;
 };
 
@@ -122,7 +123,7 @@ class SeveralClientsTest : public ::testing::TestWithParam<int> {
   const SideBySide servers_;
 };
 
-TEST_P(SeveralClientsTest, WhoIsKilledIsServedNothingMore) {
+TEST_P(SeveralClientsTest, KilledClientIsNotServed) {
   expect_alike({"a! BLPOP k 0", "b: CLIENT KILL ID $a ; RPUSH k 1", "a.", "b: LLEN k"});
   expect_alike({"a! BLPOP k 0", "c! BLPOP k 0", "b: CLIENT KILL ID $a ; RPUSH k 1", "a."});
   expect_alike({"a! BLPOP k 0", "b: MULTI ; RPUSH k 1 2 ; CLIENT KILL ID $a ; EXEC", "a.",
@@ -134,17 +135,17 @@ TEST_P(SeveralClientsTest, WhoIsKilledIsServedNothingMore) {
   expect_alike({"a! BLPOP k 0", "b: CLIENT KILL ID $a ; CLIENT UNBLOCK $a", "a."});
 }
 
-TEST_P(SeveralClientsTest, NothingMoreOfWhoIsKilledRuns) {
+TEST_P(SeveralClientsTest, KilledClientRunsNothingMore) {
   expect_alike(
       {"a! BLPOP k 0", "a+ SET x 1", "b: CLIENT KILL ID $a ; RPUSH k 1 ; GET x", "a.", "b: GET x"});
   expect_alike({"a: WATCH k ; MULTI ; SET x 1", "b: CLIENT KILL ID $a ; GET x", "a."});
 }
 
-TEST_P(SeveralClientsTest, AllOfAnAddressAreKilled) {
+TEST_P(SeveralClientsTest, AllClientsOfAddressAreKilled) {
   expect_alike({"a: PING", "c: PING", "b: CLIENT KILL $address", "a.", "c.", "b.", "d: PING"});
 }
 
-TEST_P(SeveralClientsTest, NobodyFindsWhoIsKilled) {
+TEST_P(SeveralClientsTest, KilledClientIsNotFound) {
   expect_alike({"a: PING", "b: CLIENT KILL ID $a ; CLIENT LIST ID $a ; CLIENT KILL ID $a", "a."});
   expect_alike(
       {"a: SUBSCRIBE x", "a: PSUBSCRIBE x*", "a: SSUBSCRIBE x",
@@ -152,7 +153,7 @@ TEST_P(SeveralClientsTest, NobodyFindsWhoIsKilled) {
        "a."});
 }
 
-TEST_P(SeveralClientsTest, WhoIsWokenGoesOnInTurn) {
+TEST_P(SeveralClientsTest, WokenClientsContinueInOrder) {
   expect_alike({"a! BLPOP k1 0", "b! BLPOP k2 0", "b+ RPOPLPUSH k1 q", "a+ BRPOPLPUSH k1 q 0",
                 "n: RPUSH k2 1 ; RPUSH k1 2 ; RPUSH k1 x y z"});
   expect_alike({"a! BLPOP k 0", "b! BLPOP k2 0", "a+ BLPOP k 0", "b+ LPOP k",

@@ -29,12 +29,12 @@ RawConnection& SocketBackend::session(int number) {
 
 void SocketBackend::send(int number, const Request& request) {
   session(number).send(request);
-  has_settled_ = false;
+  is_drained_ = false;
   has_answer(number);
 }
 
 std::string SocketBackend::receive(int number) {
-  // Whoever waits for the answer of a blocked command lets its time pass.
+  // A test that waits for a blocked command lets its timeout pass.
   constexpr int kLongestWaitMs = 10'000;
   for (int waited_ms = 0; !has_answer(number) && waited_ms < kLongestWaitMs; ++waited_ms) {
     elapse(std::chrono::milliseconds(1));
@@ -43,19 +43,18 @@ std::string SocketBackend::receive(int number) {
 }
 
 std::vector<std::string> SocketBackend::call_all(int number, std::span<const Request> requests) {
-  has_settled_ = false;
+  is_drained_ = false;
   return session(number).exchange(requests);
 }
 
 bool SocketBackend::has_answer(int number) {
-  // The server runs what it finds in the order in which it came: what was sent before has been
-  // answered, or waits.
-  if (!std::exchange(has_settled_, true)) control_->call(Request::of("PING"));
+  // The server runs requests in order of arrival, so earlier ones have a reply or are blocked.
+  if (!std::exchange(is_drained_, true)) control_->call(Request::of("PING"));
   return session(number).has_reply();
 }
 
 void SocketBackend::elapse(std::chrono::milliseconds duration) {
-  has_settled_ = false;
+  is_drained_ = false;
   const Reply moved = control_->call(Request::of("RUSHGATE.ADVANCE", duration.count()));
   if (moved != Reply::ok()) throw std::runtime_error(to_debug_string(moved));
 }

@@ -1,4 +1,4 @@
-// A Backend on a server with RUSHGATE.ADVANCE, over its socket.
+// A Backend over a server with RUSHGATE.ADVANCE, through its socket.
 #pragma once
 
 #include <map>
@@ -14,8 +14,8 @@
 
 namespace rushgate::testing {
 
-/// The server's clock is moved by hand: time passes when a transcript says so. A final class calls
-/// reset() in its constructor and end() in its destructor.
+/// The server has a manual clock, so that time passes only on request of a transcript. A final
+/// class calls reset() in its constructor and end() in its destructor.
 class SocketBackend : public Backend {
  public:
   void reset() final;
@@ -38,7 +38,7 @@ class SocketBackend : public Backend {
  private:
   /// Starts a server without data that listens at socket_path().
   virtual void start() = 0;
-  /// Stops it. Does nothing if none runs.
+  /// Stops the server if one runs.
   virtual void stop() = 0;
 
   RawConnection& session(int number);
@@ -47,7 +47,7 @@ class SocketBackend : public Backend {
   const TemporaryDirectory directory_{TemporaryDirectory::Where::kInTmp};
   std::unique_ptr<RawConnection> control_;
   std::map<int, std::unique_ptr<RawConnection>> sessions_;
-  bool has_settled_ = false;  // nothing was sent since it answered all
+  bool is_drained_ = false;  // no request was sent since the last reply
 };
 
 }  // namespace rushgate::testing

@@ -27,7 +27,7 @@ string_view trimmed(string_view text) {
 
 // ---- Words: quoting as in redis-cli -------------------------------------------------------------
 
-/// Takes words off the front of a line.
+/// Removes words from the front of a line.
 class Words {
  public:
   explicit Words(string_view line) : rest_(trimmed(line)) {}
@@ -52,7 +52,7 @@ class Words {
     return word;
   }
 
-  /// A word that belongs to the notation, not to the command.
+  /// Returns a word that belongs to the notation, not to the command.
   std::string next_plain(string_view what) {
     if (empty()) mistake("there is no " + std::string(what));
     return next().text;
@@ -117,7 +117,7 @@ class Words {
 
 // ---- One line -----------------------------------------------------------------------------------
 
-/// The path of the last slack or @set is what @at sets.
+/// The path of the last slack or @set, which @at sets.
 void parse_directive(const std::string& name, Words& words, Step& step, ReplyPath*& last_path) {
   using Kind = Slack::Kind;
   static const std::map<string_view, Kind> kSlackKinds = {
@@ -154,7 +154,7 @@ void parse_directive(const std::string& name, Words& words, Step& step, ReplyPat
   }
 }
 
-/// "1:", "1>", "1<", "1!", "1?" at the front of what remains.
+/// Parses "1:", "1>", "1<", "1!" or "1?" at the front of the rest.
 void parse_session(Words& words, Step& step) {
   const string_view rest = words.rest();
   const auto* const end = std::find_if_not(rest.begin(), rest.end(),
@@ -177,7 +177,7 @@ Step parse_step(string_view line, int number) {
   Step step{Step::Kind::kCall, number, std::string(trimmed(line)), 0, 1, 0, {}, "", {}, {}};
   Words words(line);
   ReplyPath* last_path = nullptr;
-  // last_path points into it, so it must not move.
+  // last_path points into it, so it must not be reallocated.
   step.slack.reserve(line.size());
   while (words.rest().starts_with('@')) {
     const std::string name = words.next().text;
@@ -198,32 +198,33 @@ Step parse_step(string_view line, int number) {
   const bool compares = step.kind == Step::Kind::kCall || step.kind == Step::Kind::kReceive ||
                         step.kind == Step::Kind::kMessage;
   if (!compares && (!step.slack.empty() || !step.set.empty())) {
-    mistake("a directive about an answer where none is received");
+    mistake("a directive for a reply, but no reply is received");
   }
-  if (step.times > 1 && step.kind != Step::Kind::kCall) mistake("@times without an answer each");
+  if (step.times > 1 && step.kind != Step::Kind::kCall) mistake("@times without a reply each");
   return step;
 }
 
 // ---- A whole file -------------------------------------------------------------------------------
 
-/// Every command that is sent is waited for, and nothing else is.
+/// Checks that each command sent without waiting is received later, and no other.
 class SessionCheck {
  public:
   void see(const Step& step) {
     int& waiting = waiting_[step.session];
     if (step.kind == Step::Kind::kCall && waiting > 0) {
-      mistake("session " + std::to_string(step.session) + " still waits for an answer");
+      mistake("session " + std::to_string(step.session) + " still waits for a reply");
     }
     if (step.kind == Step::Kind::kSend) ++waiting;
     if (step.kind == Step::Kind::kReceive || step.kind == Step::Kind::kPending) {
-      if (waiting == 0) mistake("session " + std::to_string(step.session) + " waits for nothing");
+      if (waiting == 0) mistake("session " + std::to_string(step.session) + " waits for no reply");
       if (step.kind == Step::Kind::kReceive) --waiting;
     }
   }
 
   void end_case() {
     for (const auto& [session, waiting] : waiting_) {
-      if (waiting > 0) mistake("session " + std::to_string(session) + " is left waiting");
+      if (waiting > 0)
+        mistake("session " + std::to_string(session) + " still waits at the end of the case");
     }
     waiting_.clear();
   }

@@ -10,7 +10,7 @@
 namespace rushgate::testing {
 namespace {
 
-/// The one step of a case that consists of `line`.
+/// Returns the single step of a case that consists of `line`.
 Step step_of(const std::string& line) {
   const std::vector<Case> cases = parse_transcript("f.txt", "== case\n" + line + "\n");
   EXPECT_EQ(cases.size(), 1u);
@@ -49,7 +49,7 @@ TEST(TranscriptTest, WordsAreQuotedAsInRedisCli) {
             Request::of("SET", std::string_view("a b\"\\\n\0\xff", 8), "", "it's \\n"));
 }
 
-TEST(TranscriptTest, NamesAreReplacedButNotInSingleQuotes) {
+TEST(TranscriptTest, NamesAreReplacedExceptInSingleQuotes) {
   const Variables variables = {{"id", "1-2"}};
   EXPECT_EQ(request_of("XRANGE s ($id \"$id\" '$id' $ $ids", variables),
             Request::of("XRANGE", "s", "(1-2", "1-2", "$id", "$", "$ids"));
@@ -58,7 +58,7 @@ TEST(TranscriptTest, NamesAreReplacedButNotInSingleQuotes) {
   EXPECT_EQ(step_of("@times 9 ECHO k$i").request({}, 7), Request::of("ECHO", "k7"));
 }
 
-TEST(TranscriptTest, DirectivesStandBeforeTheCommand) {
+TEST(TranscriptTest, DirectivesPrecedeCommand) {
   const Step step =
       step_of("@unordered @at 1 @any @at idle @approx-ms 50 @prefix ERR @set id PING");
   ASSERT_EQ(step.slack.size(), 4u);
@@ -71,7 +71,7 @@ TEST(TranscriptTest, DirectivesStandBeforeTheCommand) {
   EXPECT_EQ(step_of("@elapse 20").elapse_ms, 20);
 }
 
-TEST(TranscriptTest, SessionsSendAndReceiveApart) {
+TEST(TranscriptTest, SessionsSendAndReceiveSeparately) {
   const std::vector<Case> cases =
       parse_transcript("f.txt", "== c\n12> GET k\n12?\n@any 12<\n3: GET k\nGET 1:");
   const std::vector<Step>& steps = cases[0].steps;
@@ -86,7 +86,7 @@ TEST(TranscriptTest, SessionsSendAndReceiveApart) {
   EXPECT_EQ(steps[4].session, 0);
 }
 
-TEST(TranscriptTest, MistakesAreToldWithTheirLine) {
+TEST(TranscriptTest, MistakesAreReportedWithLine) {
   const std::vector<std::pair<std::string, std::string>> mistakes = {
       {"PING", "f.txt:1: a command before the first case"},
       {"== ", "f.txt:1: a case without a title"},
@@ -101,11 +101,11 @@ TEST(TranscriptTest, MistakesAreToldWithTheirLine) {
       {"== a\n@any @at a..b GET k", "f.txt:2: an empty step in a path"},
       {"== a\n@approx-ms x GET k", "f.txt:2: the number of ms is not a number"},
       {"== a\n@elapse 5 GET k", "f.txt:2: a command after @elapse"},
-      {"== a\n1> GET k\n", "f.txt:2: session 1 is left waiting"},
-      {"== a\n1> GET k\n1: GET k", "f.txt:3: session 1 still waits for an answer"},
-      {"== a\n1<", "f.txt:2: session 1 waits for nothing"},
-      {"== a\n@any 1> GET k", "f.txt:2: a directive about an answer where none is received"},
-      {"== a\n@times 2 1> GET k", "f.txt:2: @times without an answer each"},
+      {"== a\n1> GET k\n", "f.txt:2: session 1 still waits at the end of the case"},
+      {"== a\n1> GET k\n1: GET k", "f.txt:3: session 1 still waits for a reply"},
+      {"== a\n1<", "f.txt:2: session 1 waits for no reply"},
+      {"== a\n@any 1> GET k", "f.txt:2: a directive for a reply, but no reply is received"},
+      {"== a\n@times 2 1> GET k", "f.txt:2: @times without a reply each"},
   };
   for (const auto& [text, error] : mistakes) EXPECT_EQ(error_of(text), error) << text;
 }
@@ -114,7 +114,7 @@ TEST(TranscriptTest, MistakesAreToldWithTheirLine) {
 
 Reply text(const char* bytes) { return Reply::bulk(bytes); }
 
-/// What a path leads to in an answer like XINFO STREAM FULL's.
+/// Returns the places to which a path leads in a reply like that of XINFO STREAM FULL.
 std::string found(const char* path) {
   Reply reply = Reply::array(
       {text("length"), Reply::integer(3), text("groups"),
@@ -125,7 +125,7 @@ std::string found(const char* path) {
   return all;
 }
 
-TEST(ReplyPathTest, StepsArePositionsAnyPositionOrNames) {
+TEST(ReplyPathTest, StepsArePositionsWildcardsOrNames) {
   EXPECT_EQ(found("1"), "(integer) 3;");
   EXPECT_EQ(found("3.0.1"), "\"g\";");
   EXPECT_EQ(found("3.*.1"), "\"g\";\"h\";");
@@ -136,7 +136,7 @@ TEST(ReplyPathTest, StepsArePositionsAnyPositionOrNames) {
   EXPECT_EQ(found("9"), "");
 }
 
-TEST(ReplyPathTest, NoPathIsTheReplyItself) {
+TEST(ReplyPathTest, EmptyPathIsReplyItself) {
   Reply reply = Reply::integer(1);
   ASSERT_EQ(ReplyPath().find(reply).size(), 1u);
   EXPECT_EQ(ReplyPath().find(reply)[0], &reply);

@@ -1,4 +1,4 @@
-// The engine as a backend: the port that everything above it uses.
+// The engine as a backend: the port that sale and recipes use.
 #include "engine/client/backend.h"
 
 #include <memory>
@@ -12,7 +12,7 @@
 namespace rushgate {
 namespace {
 
-TEST(EngineBackendTest, ClientsShareTheKeyspaceNotTheSession) {
+TEST(EngineBackendTest, ClientsShareKeyspaceNotSession) {
   const auto engine = open_engine();
   Backend& backend = *engine;
   const auto one = backend.open_client();
@@ -24,7 +24,7 @@ TEST(EngineBackendTest, ClientsShareTheKeyspaceNotTheSession) {
   EXPECT_EQ((*other)("GET", "k"), Reply::bulk("v"));
 }
 
-TEST(EngineBackendTest, TimersGoByTheClock) {
+TEST(EngineBackendTest, TimersFollowClock) {
   ManualClock clock;
   const auto engine = open_engine({.manual_clock = &clock});
   Backend& backend = *engine;
@@ -46,19 +46,19 @@ TEST(EngineBackendTest, AddedNativeScriptRuns) {
   EXPECT_EQ((*backend.open_client())("FCALL", "answer", 0), Reply::integer(42));
 }
 
-/// A store that says that it keeps its data on a disk.
+/// A store that claims to keep its data on a disk.
 class DiskStore final : public NullStore {
  public:
   [[nodiscard]] Durability durability() const override { return Durability::kOs; }
 };
 
-TEST(EngineBackendTest, WaitsForDiskIfItsStoreHasOne) {
+TEST(EngineBackendTest, EngineWaitsForDiskIfStoreHasOne) {
   EXPECT_FALSE(open_engine()->capabilities().waits_for_disk);
   const auto on_disk = open_engine({}, {}, std::make_unique<DiskStore>());
   EXPECT_TRUE(on_disk->capabilities().waits_for_disk);
 }
 
-TEST(EngineBackendTest, HealthNamesTheFailureOfTheStore) {
+TEST(EngineBackendTest, HealthNamesStoreFailure) {
   auto store = std::make_unique<faults::FaultyStore>(std::make_unique<MemoryStore>());
   faults::FaultyStore& faulty = *store;
   const auto engine = open_engine({}, {}, std::move(store));

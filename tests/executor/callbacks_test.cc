@@ -1,5 +1,5 @@
-// Completions and timers that use a client themselves: the thread that waits is the one that would
-// do the work.
+// Completions and timers that use a client themselves. The thread that waits for the reply is the
+// one that would run the request.
 #include <atomic>
 #include <functional>
 #include <latch>
@@ -20,7 +20,7 @@ class CallbackTest : public ::testing::TestWithParam<EngineOptions::Policy> {
     client_ = engine_->open_client();
   }
 
-  /// Runs `callback` as a completion, and waits for its end.
+  /// Runs `callback` as a completion and waits for its end.
   void run_in_completion(std::function<void()> callback) {
     std::latch ended(1);
     client_->submit(Request::of("PING"), [&](Reply) {
@@ -38,7 +38,7 @@ INSTANTIATE_TEST_SUITE_P(Policies, CallbackTest,
                          ::testing::Values(EngineOptions::Policy::kCallers,
                                            EngineOptions::Policy::kServiceThreadOnly));
 
-TEST_P(CallbackTest, ACompletionMayCall) {
+TEST_P(CallbackTest, CompletionMayCall) {
   open();
   run_in_completion([&] {
     EXPECT_EQ((*client_)("SET", "k", "v"), Reply::ok());
@@ -46,7 +46,7 @@ TEST_P(CallbackTest, ACompletionMayCall) {
   });
 }
 
-TEST_P(CallbackTest, ATimerMayCall) {
+TEST_P(CallbackTest, TimerMayCall) {
   open();
   std::latch ended(1);
   engine_->scheduler().at(engine_->clock().monotonic_ms(), [&] {
@@ -56,7 +56,7 @@ TEST_P(CallbackTest, ATimerMayCall) {
   ended.wait();
 }
 
-TEST_P(CallbackTest, ACompletionMayCallWithADeadline) {
+TEST_P(CallbackTest, CompletionMayCallWithDeadline) {
   open();
   const auto hurried = engine_->open_client({.queue_timeout_ms = 3'600'000});
   run_in_completion([&] { EXPECT_EQ((*hurried)("INCR", "n"), Reply::integer(1)); });
@@ -86,7 +86,7 @@ TEST_P(CallbackTest, CompletionMaySubmitMoreThanQueue) {
       });
     }
     EXPECT_EQ((*client_)("GET", "n"), Reply::bulk(std::to_string(kCount)));
-    EXPECT_TRUE(answers.empty()) << "a completion ran inside another";
+    EXPECT_TRUE(answers.empty()) << "a completion ran inside another one";
   });
   answered.wait();
   for (int i = 0; i < kCount; ++i) ASSERT_EQ(answers[static_cast<std::size_t>(i)], i + 1);
@@ -113,14 +113,14 @@ TEST_P(CallbackTest, EarlierRequestServesBlockingReadInCompletion) {
   });
 }
 
-TEST_P(CallbackTest, ABlockingReadInACompletionTimesOut) {
+TEST_P(CallbackTest, BlockingReadInCompletionTimesOut) {
   open();
   run_in_completion([&] {
     EXPECT_EQ((*client_)("XREAD", "BLOCK", 5, "STREAMS", "s", "0").kind(), Reply::Kind::kNilArray);
   });
 }
 
-TEST_P(CallbackTest, OthersAreServedWhileACompletionWaits) {
+TEST_P(CallbackTest, OthersAreServedWhileCompletionWaits) {
   open();
   std::thread other;
   run_in_completion([&] {
@@ -138,7 +138,7 @@ TEST_P(CallbackTest, OthersAreServedWhileACompletionWaits) {
   other.join();
 }
 
-TEST_P(CallbackTest, ClosingAnswersABlockingReadInACompletion) {
+TEST_P(CallbackTest, CloseEndsBlockingReadInCompletion) {
   open();
   std::latch inside(1);
   std::latch ended(1);
@@ -154,10 +154,10 @@ TEST_P(CallbackTest, ClosingAnswersABlockingReadInACompletion) {
   EXPECT_TRUE(has_code(read, error_code::kClosed)) << to_debug_string(read);
 }
 
-// A caller holds the turn here while the service thread is in a completion.
+// A caller holds the turn while the service thread runs a completion.
 class BusyCallerTest : public ::testing::Test {
  protected:
-  /// Runs `callback` as a completion; a caller enters the holder's script before.
+  /// Runs `callback` as a completion, after a caller has entered the script of the holder.
   void run_while_held(std::function<void()> callback) {
     std::latch inside(1);
     std::latch go(1);
@@ -203,7 +203,7 @@ TEST_F(BusyCallerTest, LateCallInCompletionIsNotRun) {
   EXPECT_EQ((*client_)("EXISTS", "k"), Reply::integer(0));
 }
 
-TEST_F(BusyCallerTest, ACompletionThatWaitsForRoomGetsIt) {
+TEST_F(BusyCallerTest, CompletionThatWaitsForQueueSpaceGetsIt) {
   constexpr int kMoreThanTheQueueHolds = 1'000;
   std::latch answered(kMoreThanTheQueueHolds);
   run_while_held([&] {
@@ -216,7 +216,7 @@ TEST_F(BusyCallerTest, ACompletionThatWaitsForRoomGetsIt) {
   EXPECT_EQ((*client_)("GET", "n"), Reply::bulk(std::to_string(kMoreThanTheQueueHolds)));
 }
 
-// ---- Many at once ----
+// ---- Many calls at once ----
 
 TEST_P(CallbackTest, CallsInCompletionsAndThreadsLoseNothing) {
   open({.queue_capacity = 16, .group_requests_max = 4});
@@ -241,7 +241,7 @@ TEST_P(CallbackTest, CallsInCompletionsAndThreadsLoseNothing) {
   EXPECT_EQ((*client_)("GET", "n"), Reply::bulk(std::to_string(3 * kThreads * kEach)));
 }
 
-TEST_P(CallbackTest, ClosingWhileCompletionsCallAnswersEveryone) {
+TEST_P(CallbackTest, CloseRepliesToEachCallInCompletions) {
   for (int round = 0; round < 50; ++round) {
     open({.queue_capacity = 4, .group_requests_max = 2});
     constexpr int kCount = 40;

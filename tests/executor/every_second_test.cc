@@ -1,5 +1,4 @@
-// Durability `everysec` in manual mode: a power cut takes at most one second of the clock that is
-// moved by hand.
+// Durability `everysec` in manual mode: a power cut loses at most one second of the manual clock.
 #include <unistd.h>
 
 #include <filesystem>
@@ -81,7 +80,7 @@ TEST_F(EverySecondTest, SecondBeginsWithFirstUnsyncedWrite) {
   EXPECT_EQ((*client_)("EXISTS", "first", "second", "third"), Reply::integer(2));
 }
 
-TEST_F(EverySecondTest, WithNothingWrittenNothingIsSynced) {
+TEST_F(EverySecondTest, NothingIsSyncedWithoutWrites) {
   (*client_)("SET", "k", "v");
   engine_->advance_ms(5'000);
   const int before = disk_->log_syncs();
@@ -89,7 +88,7 @@ TEST_F(EverySecondTest, WithNothingWrittenNothingIsSynced) {
   EXPECT_EQ(disk_->log_syncs(), before);
 }
 
-TEST_F(EverySecondTest, SyncsTakeTheirPlaceAmongTimers) {
+TEST_F(EverySecondTest, SyncsKeepTheirPlaceAmongTimers) {
   const std::int64_t start_ms = clock_.monotonic_ms();
   std::vector<std::string> seen;
   const auto look = [&] { seen.push_back(std::to_string(disk_->log_syncs())); };
@@ -106,7 +105,7 @@ TEST_F(EverySecondTest, SyncsTakeTheirPlaceAmongTimers) {
   EXPECT_EQ(seen, expected);
 }
 
-TEST_F(EverySecondTest, ClosingSyncsWhatWasWritten) {
+TEST_F(EverySecondTest, CloseSyncsEarlierWrites) {
   (*client_)("SET", "k", "v");
   close();
   disk_->cut_power();
@@ -115,7 +114,7 @@ TEST_F(EverySecondTest, ClosingSyncsWhatWasWritten) {
   EXPECT_EQ((*client_)("GET", "k"), Reply::bulk("v"));
 }
 
-TEST_F(EverySecondTest, AFailedSyncStopsTheWriting) {
+TEST_F(EverySecondTest, FailedSyncStopsWrites) {
   (*client_)("SET", "k", "v");
   disk_->fail_next_sync();
   engine_->advance_ms(1'000);

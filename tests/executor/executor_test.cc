@@ -1,4 +1,4 @@
-// Who runs what, and when: threads, groups, the queue, the end.
+// Order and concurrency of execution: threads, commit batches, the queue, close.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -30,7 +30,7 @@ INSTANTIATE_TEST_SUITE_P(Policies, PolicyTest,
                          testing::Values(EngineOptions::Policy::kCallers,
                                          EngineOptions::Policy::kServiceThreadOnly));
 
-TEST_P(PolicyTest, ACallIsAnswered) {
+TEST_P(PolicyTest, CallGetsReply) {
   const auto engine = open_engine({.policy = GetParam()});
   const auto client = engine->open_client();
   EXPECT_EQ((*client)("SET", "k", "v"), Reply::ok());
@@ -77,11 +77,11 @@ TEST_P(PolicyTest, PipelineOverManyKeysMatchesSingleCalls) {
   for (const std::size_t at_once : {std::size_t{1}, std::size_t{500}}) {
     const auto engine = open_engine({.policy = GetParam(), .seed = 1});
     const auto client = engine->open_client();
-    std::vector<Request> fill;  // so many that the keys' memory is fetched ahead
+    std::vector<Request> fill;  // so many that the keys' memory is prefetched
     for (int i = 0; i < 20'000; ++i) fill.push_back(Request::of("SET", "k" + std::to_string(i), i));
     client->pipeline(fill);
     std::vector<Request> requests;
-    std::mt19937_64 random(1);  // the same both times
+    std::mt19937_64 random(1);  // the same sequence both times
     const auto key = [&random] { return "k" + std::to_string(random() % 25'000); };
     for (int i = 0; i < 1'000; ++i) {
       requests.push_back(Request::of("INCR", key()));
@@ -120,7 +120,7 @@ TEST_P(PolicyTest, NativeScriptsAreAddedWhileOthersRun) {
   caller.join();
 }
 
-TEST_P(PolicyTest, CompletionsComeInTheOrderOfSubmission) {
+TEST_P(PolicyTest, CompletionsRunInOrderOfSubmission) {
   const auto engine = open_engine({.policy = GetParam()});
   const auto client = engine->open_client();
   constexpr int kCount = 10'000;
@@ -136,7 +136,7 @@ TEST_P(PolicyTest, CompletionsComeInTheOrderOfSubmission) {
   for (int i = 0; i < kCount; ++i) ASSERT_EQ(answers[static_cast<std::size_t>(i)], i + 1);
 }
 
-TEST_P(PolicyTest, ABlockedReadIsServedByAnotherThread) {
+TEST_P(PolicyTest, BlockedReadIsServedByAnotherThread) {
   const auto engine = open_engine({.policy = GetParam()});
   const auto reader = engine->open_client();
   std::thread writer([&] {
@@ -188,14 +188,14 @@ TEST_P(PolicyTest, ServedPipelinesContinueInKeyOrder) {
     });
   }
   const auto client = engine->open_client();
-  // Whoever is answered by a group finds everybody waiting who ran in it.
+  // Pipelines of the same commit batch are blocked by the time of any of its replies.
   for (std::size_t i = 0; i < threads.size(); ++i) (*client)("BLPOP", "waiting", 0);
   (*client)("EVAL", "redis.call('RPUSH', 'b', 1) redis.call('RPUSH', 'a', 1)", 0);
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(to_debug_string((*client)("LRANGE", "order", 0, -1)), R"(["b", "a"])");
 }
 
-TEST(ExecutorTest, ABlockedReadTimesOut) {
+TEST(ExecutorTest, BlockedReadTimesOut) {
   const auto engine = open_engine();
   EXPECT_EQ((*engine->open_client())("XREAD", "BLOCK", 5, "STREAMS", "s", "0").kind(),
             Reply::Kind::kNilArray);
@@ -255,7 +255,8 @@ TEST(ExecutorTest, TimedOutQueueWaiterIsNotRun) {
   holder.entered.wait();
   const auto client = engine->open_client();
   std::latch answered(2);
-  client->submit(Request::of("INCR", "n"), [&](Reply) { answered.count_down(); });  // fills it
+  client->submit(Request::of("INCR", "n"), [&](Reply) { answered.count_down(); });  // fills the
+                                                                                    // queue
 
   const auto hurried = engine->open_client({.queue_timeout_ms = 1});
   EXPECT_TRUE(has_code((*hurried)("INCR", "n"), error_code::kTimedOut));
@@ -283,7 +284,7 @@ TEST(ExecutorTest, ClientInsideTurnIsErrorNotDeadlock) {
   EXPECT_TRUE(has_code(seen, error_code::kReentrant)) << to_debug_string(seen);
 }
 
-TEST(ExecutorTest, CloseAnswersWhoWaitsAndWhoComesLater) {
+TEST(ExecutorTest, CloseEndsBlockedAndLaterRequests) {
   const auto engine = open_engine();
   const auto client = engine->open_client();
   std::latch answered(1);
@@ -299,7 +300,7 @@ TEST(ExecutorTest, CloseAnswersWhoWaitsAndWhoComesLater) {
   EXPECT_TRUE(has_code((*client)("PING"), error_code::kClosed));
 }
 
-TEST(ExecutorTest, AClientMayOutliveItsEngine) {
+TEST(ExecutorTest, ClientMayOutliveItsEngine) {
   auto engine = open_engine();
   const auto client = engine->open_client();
   engine.reset();
@@ -316,7 +317,7 @@ TEST(ExecutorTest, ClosedEngineRepliesToSubmissions) {
   EXPECT_TRUE(has_code(answer, error_code::kClosed)) << to_debug_string(answer);
 }
 
-TEST(ExecutorTest, ClosingWhileOthersCallAnswersEveryone) {
+TEST(ExecutorTest, CloseEndsConcurrentCalls) {
   for (int round = 0; round < 50; ++round) {
     const auto engine = open_engine({.queue_capacity = 8});
     std::vector<std::thread> threads;
@@ -331,7 +332,7 @@ TEST(ExecutorTest, ClosingWhileOthersCallAnswersEveryone) {
   }
 }
 
-TEST(ExecutorTest, ClosingAnswersThoseWhoWaitForRoom) {
+TEST(ExecutorTest, CloseEndsCallsThatWaitForQueue) {
   for (int round = 0; round < 30; ++round) {
     Holder holder;
     const auto engine = open_engine({.queue_capacity = 1}, {holder.script()});
@@ -356,7 +357,7 @@ TEST(ExecutorTest, ClosingAnswersThoseWhoWaitForRoom) {
 }
 
 TEST_P(PolicyTest, RequestRunsExactlyIfNotTimedOut) {
-  // Deadlines that pass at any moment: waiting for room, queued, being begun.
+  // Deadlines pass at any moment: waiting for queue space, queued, or starting.
   const auto engine =
       open_engine({.policy = GetParam(), .queue_capacity = 2, .group_requests_max = 2});
   std::atomic<std::int64_t> ran = 0;
@@ -378,9 +379,8 @@ TEST_P(PolicyTest, RequestRunsExactlyIfNotTimedOut) {
   EXPECT_EQ((*engine->open_client())("INCRBY", "n", 0), Reply::integer(ran));
 }
 
-/// Runs a script on the service thread, and meanwhile as many PINGs as it takes for one to be
-/// answered BUSY. (A PING that shares the script's group is answered when the script has ended, as
-/// the group is.)
+/// Runs a script on the service thread, and meanwhile sends PINGs until one gets BUSY. A PING in
+/// the same commit batch as the script gets its reply only after the script has ended.
 class LongScript {
  public:
   LongScript(Engine& engine, const char* text)
@@ -393,7 +393,7 @@ class LongScript {
     for (auto& ping : pings_) ping.join();
   }
 
-  /// False if it ended before anybody was answered BUSY.
+  /// Returns false if the script ended before any client got BUSY.
   bool wait_until_busy() {
     while (!busy_ && !ended_) {
       pings_.emplace_back([this] {
@@ -443,7 +443,7 @@ TEST(ExecutorTest, TransactionContinuesDuringLongScript) {
   EXPECT_EQ((*client)("EXEC"), Reply::error("ERR EXEC without MULTI"));
 }
 
-TEST(ExecutorTest, AScriptThatHasWrittenCannotBeKilled) {
+TEST(ExecutorTest, ScriptThatHasWrittenCannotBeKilled) {
   const auto engine = open_engine({.policy = kOnServiceThread, .script_busy_after_ms = 1});
   const auto client = engine->open_client();
   {
@@ -451,7 +451,7 @@ TEST(ExecutorTest, AScriptThatHasWrittenCannotBeKilled) {
     if (writer.wait_until_busy()) {
       const Reply kill = (*client)("SCRIPT", "KILL");
       EXPECT_THAT(kill.error_code(), testing::AnyOf("UNKILLABLE", "NOTBUSY"))
-          << "NOTBUSY: it has just ended";
+          << "NOTBUSY: the script has just ended";
     }
   }
   EXPECT_EQ((*client)("GET", "k"), Reply::bulk("v"));
@@ -469,7 +469,7 @@ TEST(ExecutorTest, WritingScriptIsKillableWithRollback) {
   EXPECT_EQ((*client)("EXISTS", "k"), Reply::integer(0));
 }
 
-/// Submits a script; returns its reply to come.
+/// Submits a script and returns its future reply.
 std::future<Reply> submit_script(Client& client, const char* script) {
   auto reply = std::make_shared<std::promise<Reply>>();
   client.submit(Request::of("EVAL", script, 0),
@@ -524,7 +524,7 @@ TEST(ExecutorTest, TimersOnServiceThreadMayUseClient) {
   EXPECT_EQ((*client)("GET", "k"), Reply::bulk("v"));
 }
 
-TEST(ExecutorTest, KeysExpireWithoutBeingTouched) {
+TEST(ExecutorTest, KeysExpireWithoutAccess) {
   using faults::FaultyStore;
   auto store = std::make_unique<FaultyStore>(std::make_unique<MemoryStore>());
   int commits = 0;
@@ -536,10 +536,10 @@ TEST(ExecutorTest, KeysExpireWithoutBeingTouched) {
   const auto client = engine->open_client();
   (*client)("SET", "k", "v", "PX", 1);
   EXPECT_EQ(removed.get_future().wait_for(std::chrono::minutes(1)), std::future_status::ready)
-      << "no request came, so the removal is a commit of its own";
+      << "without requests, the removal has its own commit";
 }
 
-TEST(ExecutorOpenTest, SaysWhatIsWrongWithItsArguments) {
+TEST(ExecutorOpenTest, InvalidArgumentsAreNamed) {
   EXPECT_EQ(Engine::open(nullptr).status(), absl::InvalidArgumentError("an engine needs a store"));
   const auto twice = Engine::open(std::make_unique<MemoryStore>(), {}, {{"buy", {}}, {"buy", {}}});
   EXPECT_EQ(twice.status(), absl::InvalidArgumentError("two native scripts are called 'buy'"));

@@ -1,4 +1,4 @@
-// Keys that expire by themselves: in portions, without an fsync for each.
+// Expired keys are removed in portions, without an fsync for each.
 #include <algorithm>
 #include <cstddef>
 #include <memory>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kPortion = 128;
 
-/// Counts what a store with durability kSync would be given.
+/// Counts the commits and fsyncs of a store with durability kSync.
 struct SyncedCommits {
   std::size_t commits = 0;
   std::size_t fsyncs = 0;
@@ -80,7 +80,7 @@ TEST_F(ExpiryTest, RemovalsAloneNeedNoFsync) {
   EXPECT_EQ(counted_.fsyncs, 0U);
 }
 
-TEST_F(ExpiryTest, RemovalsShareTheFsyncOfAWrite) {
+TEST_F(ExpiryTest, RemovalsShareFsyncOfWrite) {
   set_keys(2 * kPortion, 100);
   counted_ = {};
   clock_.advance_ms(100);

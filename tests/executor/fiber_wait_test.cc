@@ -1,4 +1,4 @@
-// Fibers park, threads sleep; both see the same engine.
+// Fibers suspend and threads sleep while they wait for the same engine.
 #include "engine/client/fiber_wait.h"
 
 #include <atomic>
@@ -43,7 +43,7 @@ TEST(FiberWaitTest, OtherFibersRunWhileOneWaits) {
   EXPECT_EQ(to_debug_string(read), R"([["s", [["1-1", ["f", "v"]]]]])");
 }
 
-TEST(FiberWaitTest, APipelineIsAnsweredInOrder) {
+TEST(FiberWaitTest, PipelineRepliesComeInOrder) {
   const auto engine = open_engine();
   const auto client = fiber_client(*engine);
   std::vector<Request> requests;
@@ -53,7 +53,7 @@ TEST(FiberWaitTest, APipelineIsAnsweredInOrder) {
     EXPECT_EQ(replies[i], Reply::integer(static_cast<std::int64_t>(i + 1)));
 }
 
-TEST(FiberWaitTest, APipelineIsOneGroup) {
+TEST(FiberWaitTest, PipelineIsOneBatch) {
   auto store = std::make_unique<faults::FaultyStore>(std::make_unique<MemoryStore>());
   const faults::FaultyStore& commits_of = *store;
   const auto engine = open_engine({}, {}, std::move(store));
@@ -66,7 +66,7 @@ TEST(FiberWaitTest, APipelineIsOneGroup) {
   EXPECT_EQ(commits_of.commits(), before + 1);
 }
 
-TEST(FiberWaitTest, APipelineSpeaksTheProtocolOfItsClient) {
+TEST(FiberWaitTest, PipelineUsesProtocolOfItsClient) {
   const auto engine = open_engine();
   const std::vector<Request> requests = {Request::of("HSET", "h", "f", "v"),
                                          Request::of("HGETALL", "h")};
@@ -75,7 +75,7 @@ TEST(FiberWaitTest, APipelineSpeaksTheProtocolOfItsClient) {
   EXPECT_EQ(fiber_client(*engine, {.protocol = 3})->pipeline(requests).back(), Reply::map(pair));
 }
 
-TEST(FiberWaitTest, InsideTheTurnItAnswersAnError) {
+TEST(FiberWaitTest, CallInsideTurnIsError) {
   Client* used = nullptr;
   const auto engine = open_engine({}, {{"again", [&](NativeCall&) {
                                           const Reply one = (*used)("PING");
@@ -111,7 +111,7 @@ TEST(FiberWaitTest, FibersAndThreadsTogetherLoseNoIncrement) {
   EXPECT_EQ((*engine->open_client())("GET", "n"), Reply::bulk("8000"));
 }
 
-TEST(FiberWaitTest, ItMayBeCalledInACompletion) {
+TEST(FiberWaitTest, FiberWaitWorksInCompletion) {
   for (const auto policy :
        {EngineOptions::Policy::kCallers, EngineOptions::Policy::kServiceThreadOnly}) {
     const auto engine = open_engine({.policy = policy});
@@ -136,7 +136,7 @@ TEST(FiberWaitTest, FiberWaitWorksInManualModeCompletion) {
   EXPECT_EQ(inner, Reply::integer(2));
 }
 
-// A command on a fiber's stack would overrun it: Lua and the native scripts need more.
+// Lua and native scripts need more stack than a fiber has.
 TEST(FiberWaitTest, FullQueueRunsNoCommandOnFiber) {
   std::atomic<bool> ran_elsewhere = true;
   const std::thread::id here = std::this_thread::get_id();

@@ -1,4 +1,4 @@
-// Manual mode: one thread, a clock that is moved by hand, the same result every time.
+// Manual mode: one thread, a manual clock, the same result every time.
 #include <memory>
 #include <stdexcept>
 
@@ -13,7 +13,7 @@ namespace {
 
 using ManualModeTest = ManualEngineTest;
 
-TEST_F(ManualModeTest, KeysExpireWhenTheClockIsMoved) {
+TEST_F(ManualModeTest, KeysExpireWhenClockMoves) {
   (*client_)("SET", "k", "v", "PX", 1'000);
   engine_->advance_ms(999);
   EXPECT_EQ((*client_)("PTTL", "k"), Reply::integer(1));
@@ -63,14 +63,14 @@ TEST_F(ManualModeTest, UnblockedReadRepliesAsTimedOut) {
     client_->submit(Request::of("XREAD", "BLOCK", 0, "STREAMS", "s", "$"),
                     [&](Reply reply) { reads.push_back(std::move(reply)); });
   }
-  engine_->open_client()->unblock();  // another's
+  engine_->open_client()->unblock();  // of another client
   EXPECT_TRUE(reads.empty());
   client_->unblock();
   EXPECT_EQ(reads, (std::vector<Reply>{Reply::nil_array(), Reply::nil_array()}));
-  client_->unblock();  // nothing waits
+  client_->unblock();  // nothing is blocked any more
 }
 
-TEST_F(ManualModeTest, AClientThatIsGoneTakesNothing) {
+TEST_F(ManualModeTest, DestroyedClientTakesNoElement) {
   (*client_)("XGROUP", "CREATE", "s", "g", "0", "MKSTREAM");
   auto gone = engine_->open_client();
   std::optional<Reply> read;
@@ -102,7 +102,7 @@ TEST_F(ManualModeTest, BlockingCallOnOnlyThreadTimesOut) {
   EXPECT_TRUE((*client_)("XREAD", "BLOCK", 0, "STREAMS", "s", "0").is_nil());
 }
 
-TEST_F(ManualModeTest, ACompletionMayCallTheClient) {
+TEST_F(ManualModeTest, CompletionMayCallClient) {
   Reply inner;
   client_->submit(Request::of("SET", "k", "v"), [&](Reply) { inner = (*client_)("GET", "k"); });
   EXPECT_EQ(inner, Reply::bulk("v"));
@@ -133,7 +133,7 @@ TEST(ManualModeSeedTest, SameSeedGivesSameIterationOrder) {
   EXPECT_NE(members(5), members(6));
 }
 
-TEST_F(ManualModeTest, ClientsOfTheProcessAreNotKilled) {
+TEST_F(ManualModeTest, ClientsOfProcessAreNotKilled) {
   const Reply id = (*client_)("CLIENT", "ID");
   EXPECT_EQ((*client_)("CLIENT", "KILL", "ID", id.integer(), "SKIPME", "no"), Reply::integer(0));
   EXPECT_EQ((*client_)("CLIENT", "KILL", ""), Reply::error("ERR No such client"));
@@ -186,7 +186,7 @@ TEST_F(ManualModeTest, ClockGoesNeitherBackNorPastEnd) {
   EXPECT_THROW(open_engine()->advance_ms(1), std::logic_error);
 }
 
-TEST_F(ManualModeTest, AClockThatShowsNoTimeIsRefused) {
+TEST_F(ManualModeTest, InvalidClockIsRefused) {
   for (const std::int64_t now_ms : {std::int64_t{-1}, Engine::kLastMs + 1}) {
     ManualClock clock(now_ms);
     const auto engine = Engine::open(std::make_unique<MemoryStore>(), {.manual_clock = &clock});

@@ -1,4 +1,4 @@
-// maxmemory, as an embedded engine keeps it.
+// maxmemory in an embedded engine.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -21,7 +21,7 @@ class MemoryLimitTest : public ::testing::Test {
   Reply run(const Args&... args) {
     return client_->call(Request::of(args...));
   }
-  /// Of INFO.
+  /// Returns a field of INFO.
   std::string field(const std::string& name) {
     const Reply info = run("INFO");
     for (const absl::string_view line : absl::StrSplit(info.text(), "\r\n")) {
@@ -59,13 +59,13 @@ TEST_F(MemoryLimitTest, RequestsInBatchSeeEarlierMemoryUse) {
   requests.push_back(Request::of("FLUSHALL"));
   requests.push_back(Request::of("SET", "k", "v"));
   const std::vector<Reply> replies = client_->pipeline(requests);
-  EXPECT_EQ(replies[2], Reply::ok()) << "it began below the bound";
+  EXPECT_EQ(replies[2], Reply::ok()) << "it started below the bound";
   EXPECT_TRUE(is_refusal(replies[3]));
   EXPECT_TRUE(is_refusal(replies[4]));
   EXPECT_EQ(replies[6], Reply::ok());
 }
 
-TEST_F(MemoryLimitTest, KeysThatExpireMakeRoom) {
+TEST_F(MemoryLimitTest, ExpiredKeysFreeMemory) {
   EXPECT_EQ(run("SET", "k", std::string(2'000'000, 'x'), "PX", 100), Reply::ok());
   EXPECT_TRUE(is_refusal(run("SET", "n", 1)));
   engine_->advance_ms(100);
@@ -73,7 +73,7 @@ TEST_F(MemoryLimitTest, KeysThatExpireMakeRoom) {
   EXPECT_EQ(field("expired_keys"), "1");
 }
 
-TEST_F(MemoryLimitTest, StreamsThatTheStoreKeepsInMemoryCount) {
+TEST_F(MemoryLimitTest, StreamsInMemoryStoreCount) {
   const std::string value(1'000, 'x');
   int taken = 0;
   while (!is_refusal(run("XADD", "x", "*", "f", value + std::to_string(taken)))) ++taken;
@@ -82,7 +82,7 @@ TEST_F(MemoryLimitTest, StreamsThatTheStoreKeepsInMemoryCount) {
   EXPECT_EQ(run("SET", "k", "v"), Reply::ok());
 }
 
-TEST_F(MemoryLimitTest, NoOtherPolicyCanBeSet) {
+TEST_F(MemoryLimitTest, OtherPoliciesAreRefused) {
   EXPECT_EQ(
       run("CONFIG", "SET", "maxmemory-policy", "allkeys-lru"),
       Reply::error("ERR CONFIG SET failed (possibly related to argument 'maxmemory-policy') - "
@@ -91,7 +91,7 @@ TEST_F(MemoryLimitTest, NoOtherPolicyCanBeSet) {
 
 // ---- INFO ----
 
-TEST_F(MemoryLimitTest, InfoTellsOfTheEngine) {
+TEST_F(MemoryLimitTest, InfoDescribesEngine) {
   engine_->advance_ms(90'061'000);
   EXPECT_EQ(field("uptime_in_seconds"), "90061");
   EXPECT_EQ(field("uptime_in_days"), "1");
@@ -108,11 +108,11 @@ TEST_F(MemoryLimitTest, InfoTellsOfTheEngine) {
   EXPECT_EQ(field("db0"), "keys=2,expires=1,avg_ttl=3000");
 }
 
-TEST_F(MemoryLimitTest, InfoCountsCommandsUntilItIsReset) {
+TEST_F(MemoryLimitTest, InfoCountsCommandsUntilReset) {
   run("CONFIG", "RESETSTAT");
   run("SET", "a", 1);
   run("EVAL", "redis.call('GET', 'a') return redis.call('GET', 'b')", 0);
-  EXPECT_EQ(field("total_commands_processed"), "5") << "SET, EVAL and its two, INFO";
+  EXPECT_EQ(field("total_commands_processed"), "5") << "SET, EVAL and its two commands, INFO";
   EXPECT_EQ(field("keyspace_hits"), "1");
   EXPECT_EQ(field("keyspace_misses"), "1");
   run("CONFIG", "RESETSTAT");

@@ -1,4 +1,4 @@
-// Each allocation of a commit or sync of the store on disk fails once.
+// Makes each allocation of a commit or sync of the store on disk fail once.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -36,7 +36,7 @@ class NoMemoryStoreTest : public testing::TestWithParam<How> {
                     .ok());
   }
 
-  /// A batch that sets two records to `value`, one of them large, and appends to a stream.
+  /// Returns a batch that sets two records to `value`, one of them large, and appends to a stream.
   static StoreBatch batch_of(std::uint64_t value) {
     StoreBatch batch;
     batch.put("Hfirst", std::to_string(value));
@@ -44,7 +44,7 @@ class NoMemoryStoreTest : public testing::TestWithParam<How> {
     batch.append_run(1, {value, 0}, "a run");
     return batch;
   }
-  /// Returns the value that the batches have set, if both records have it.
+  /// Returns the value that the batches have set. Expects both records to have it.
   std::uint64_t kept_value() {
     const std::uint64_t first = std::stoull(kept_["Hfirst"]);
     EXPECT_EQ(kept_["Hsecond"].substr(0, kept_["Hfirst"].size()), kept_["Hfirst"]);
@@ -61,7 +61,7 @@ class NoMemoryStoreTest : public testing::TestWithParam<How> {
 
 TEST_P(NoMemoryStoreTest, CommitKeepsAllNoneOrFails) {
   ASSERT_TRUE(store_->commit(batch_of(1)).ok());
-  std::uint64_t last = 1;  // that is kept for sure
+  std::uint64_t last = 1;  // the last value of a successful commit
   bool has_failed = true;
   int failures = 0;
   for (std::uint64_t before = 0; has_failed && !HasFailure(); ++before) {
@@ -81,13 +81,13 @@ TEST_P(NoMemoryStoreTest, CommitKeepsAllNoneOrFails) {
     if (!status || status->ok()) continue;
     ++failures;
     EXPECT_EQ(status->code(), absl::StatusCode::kResourceExhausted);
-    EXPECT_FALSE(store_->commit(batch).ok()) << "what was kept is not known";
+    EXPECT_FALSE(store_->commit(batch).ok()) << "the store no longer knows its contents";
     reopen();
     const std::uint64_t kept = kept_value();
     EXPECT_TRUE(kept == last || kept == value) << kept;
     last = kept;
   }
-  EXPECT_GT(failures, 0) << "no allocation of RocksDB failed";
+  EXPECT_GT(failures, 0) << "no allocation in RocksDB failed";
   reopen();
   EXPECT_EQ(kept_value(), last);
 }

@@ -1,5 +1,5 @@
-// Each allocation of each command fails once: then either nothing was done, or all of it; the
-// engine goes on, and the store has what memory has.
+// Makes each allocation of each command fail once. The command then has no effect or its whole
+// effect, the engine continues, and store and memory agree.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -20,7 +20,7 @@ namespace {
 using faults::FaultyStore;
 using How = AllocationsFail::How;
 
-/// The words of a command, between spaces.
+/// Splits a command at its spaces.
 Request request_of(const std::string& words) {
   Request request;
   for (const std::string& word : std::vector<std::string>(absl::StrSplit(words, ' '))) {
@@ -45,7 +45,7 @@ class Shop {
   Client& client() { return *client_; }
   [[nodiscard]] bool is_healthy() const { return engine_->health().ok(); }
 
-  /// All that the keyspace shows.
+  /// Returns all data that the keyspace shows.
   std::string state() {
     std::vector<std::string> keys;
     for (const char* const db : {"0", "1"}) {
@@ -91,7 +91,7 @@ class Shop {
   std::unique_ptr<Client> client_;
 };
 
-/// What every command finds.
+/// Returns the commands that create the data before each swept command.
 const std::vector<std::string>& setup() {
   static const std::vector<std::string> commands = [] {
     std::vector<std::string> made{"SET string text",
@@ -180,7 +180,7 @@ std::vector<std::string> commands() {
       "SADD mixed 2 3 4 5 6 7 8 9 10 11 12 b xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
       "SREM mixed 1 a",
       "SREM texts a",
-      "SPOP texts 3",  // all: which one stays would be random
+      "SPOP texts 3",  // all, since a choice among them would be random
       "SREM marked 1",
       "SMOVE texts single a",
       "SMOVE single mixed a",
@@ -230,7 +230,7 @@ std::vector<std::string> commands() {
   };
 }
 
-/// One request that changes every type.
+/// Returns one request that changes every type.
 Request script() {
   return Request::of(
       "EVAL",
@@ -252,7 +252,7 @@ std::unique_ptr<Shop> set_up() {
   return shop;
 }
 
-/// The state after `request`, without a failure.
+/// Returns the state after `request` without a failure.
 std::string state_after(const Request& request) {
   const auto shop = set_up();
   const Reply reply = shop->client().call(request);
@@ -260,8 +260,8 @@ std::string state_after(const Request& request) {
   return shop->state();
 }
 
-/// An allocation of the request fails, and perhaps those after it, for each of its allocations in
-/// turn. Each time the shop is as it was, or as it is to be.
+/// Makes each allocation of the request fail in turn, with kFrom all later ones too. Each time the
+/// shop must be as before the request, or as after it.
 void sweep(const Request& request, How how, const std::string& wanted) {
   constexpr std::uint64_t kReopenEvery = 16;
   auto shop = set_up();
@@ -284,7 +284,7 @@ void sweep(const Request& request, How how, const std::string& wanted) {
     EXPECT_TRUE(shop->is_healthy());
     if (!is_done && before % kReopenEvery != 0) continue;
     shop->open();
-    EXPECT_EQ(shop->state(), is_done ? wanted : old) << "what the store has";
+    EXPECT_EQ(shop->state(), is_done ? wanted : old) << "state in the store";
     if (is_done && has_failed) shop = set_up();
   }
 }
@@ -292,7 +292,7 @@ void sweep(const Request& request, How how, const std::string& wanted) {
 void sweep(const Request& request) {
   const std::string wanted = state_after(request);
   for (const How how : {How::kOnce, How::kFrom}) {
-    SCOPED_TRACE(how == How::kOnce ? "one fails" : "all fail from then on");
+    SCOPED_TRACE(how == How::kOnce ? "one allocation fails" : "all later ones fail too");
     sweep(request, how, wanted);
   }
 }

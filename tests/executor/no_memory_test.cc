@@ -1,4 +1,4 @@
-// What clients see when memory runs out: an error for the request, and an engine that goes on.
+// Results for clients when memory runs out: an error for the request, and an engine that continues.
 #include <future>
 #include <optional>
 #include <stdexcept>
@@ -19,7 +19,7 @@ using testing::ElementsAre;
 constexpr std::size_t kLargeBytes = 100'000'000;
 const Reply kNoMemory = Reply::error("OOM no memory");
 
-/// A request for which there is no memory while LargeAllocationsFail lives.
+/// Returns a request that fails for lack of memory while LargeAllocationsFail lives.
 Request large(std::string_view key) { return Request::of("SETRANGE", key, 2 * kLargeBytes, "x"); }
 
 class NoMemoryTest : public testing::Test {
@@ -78,7 +78,7 @@ TEST_F(NoMemoryTest, TransactionIsRolledBackAndEnds) {
   (*client_)("SET", "a", 1);
   client_->call(large("k"));
   EXPECT_EQ((*client_)("EXEC"), kNoMemory);
-  EXPECT_EQ((*client_)("EXISTS", "a", "k"), Reply::integer(0)) << "and not QUEUED";
+  EXPECT_EQ((*client_)("EXISTS", "a", "k"), Reply::integer(0)) << "the commands were not queued";
 }
 
 TEST_F(NoMemoryTest, TransactionThatLacksCommandIsRefused) {

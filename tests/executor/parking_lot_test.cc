@@ -30,10 +30,10 @@ TEST(ParkingLotTest, WaitersOfKeyComeInArrivalOrder) {
   EXPECT_FALSE(lot.anyone_waits_for(1, "a")) << "another database";
   EXPECT_EQ(lot.next_waiting(1, "a"), std::nullopt);
   lot.remove(*one);
-  EXPECT_EQ(lot.next_waiting(0, "a", *one), two) << "who has left is passed all the same";
+  EXPECT_EQ(lot.next_waiting(0, "a", *one), two) << "a removed waiter is still a valid position";
 }
 
-TEST(ParkingLotTest, WhoLeavesWaitsForNoneOfHisKeys) {
+TEST(ParkingLotTest, RemovedWaiterWaitsForNoKey) {
   ParkingLot lot;
   Waiter operation;
   lot.add(operation, 3, park_on({"a", "b", "a"}, 10), 100);
@@ -43,7 +43,7 @@ TEST(ParkingLotTest, WhoLeavesWaitsForNoneOfHisKeys) {
   EXPECT_EQ(lot.next_deadline_ms(), std::nullopt);
 }
 
-TEST(ParkingLotTest, IsAskedForASession) {
+TEST(ParkingLotTest, WaiterIsFoundBySession) {
   ParkingLot lot;
   Waiter operation;
   operation.own_session.id = 7;
@@ -53,7 +53,7 @@ TEST(ParkingLotTest, IsAskedForASession) {
   EXPECT_EQ(lot.find_session(7), std::nullopt);
 }
 
-TEST(ParkingLotTest, TheEarliestDeadlineIsDueFirst) {
+TEST(ParkingLotTest, EarliestDeadlineIsDueFirst) {
   ParkingLot lot;
   Waiter late;
   Waiter soon;

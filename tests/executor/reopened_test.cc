@@ -1,4 +1,4 @@
-// Blocking and expiry on an engine that found its data on the disk.
+// Blocking and expiry in an engine that loaded its data from disk.
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,7 +30,7 @@ class ReopenedTest : public testing::Test {
   std::string call(const Args&... args) {
     return to_debug_string((*client_)(args...));
   }
-  /// Notes the answer when it comes.
+  /// Submits a request and stores its reply in `answer` when it arrives.
   template <class... Args>
   void submit(std::optional<std::string>& answer, const Args&... args) {
     client_->submit(Request::of(args...),
@@ -71,7 +71,7 @@ TEST_F(ReopenedTest, WaitersAreServedInArrivalOrder) {
   EXPECT_EQ(call("EXISTS", "l"), "(integer) 0");
 }
 
-TEST_F(ReopenedTest, AGroupGoesOnWaitingWhereItStood) {
+TEST_F(ReopenedTest, BlockedGroupKeepsPositionAcrossReopen) {
   call("XADD", "s", "1-1", "f", "v");
   call("XGROUP", "CREATE", "s", "g", 0);
   call("XREADGROUP", "GROUP", "g", "c", "STREAMS", "s", ">");
@@ -94,7 +94,7 @@ TEST_F(ReopenedTest, UnservedWaitEndsAtTimeout) {
   EXPECT_EQ(read, "(nil array)");
 }
 
-TEST_F(ReopenedTest, AKeyEndsAtItsTime) {
+TEST_F(ReopenedTest, KeyExpiresOnTime) {
   call("SET", "k", "v", "PX", 1'000);
   call("RPUSH", "l", "a");
   call("PEXPIRE", "l", 500);

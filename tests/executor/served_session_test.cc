@@ -28,7 +28,7 @@ std::string answer_while_busy(ServedSession& session, const Args&... args) {
   return to_debug_string(batch.replies.at(0));
 }
 
-/// Sessions that ask one request each, in one run.
+/// Sessions with one request each, run together.
 class Asking {
  public:
   explicit Asking(Engine& engine) : engine_(engine) {}
@@ -40,8 +40,8 @@ class Asking {
     batches_.push_back({.session = sessions_.back().get(), .requests = {&*requests_.back(), 1}});
   }
 
-  /// Whenever it is called in the middle of a script, it forgets the requests of those who have
-  /// their answer, as a server does, and then kills the script.
+  /// Runs the requests. During a script, destroys the requests that already have a reply, as a
+  /// server does, and then kills the script.
   void run() {
     ServedSession::run(batches_, ServedSession::kNoBound, [this] {
       answered_before_the_end_ =
@@ -55,7 +55,7 @@ class Asking {
     });
   }
 
-  /// As to_debug_string() writes them.
+  /// Returns the replies as to_debug_string() formats them.
   [[nodiscard]] std::vector<std::string> answers() const {
     std::vector<std::string> texts;
     for (const ServedSession::Batch& batch : batches_) {
@@ -77,7 +77,7 @@ class Asking {
 
 constexpr char kEndless[] = "while true do end";
 
-TEST(ServedSessionTest, RunsTheBatchesInTheirOrder) {
+TEST(ServedSessionTest, BatchesRunInOrder) {
   const auto engine = open_engine();
   Asking asking(*engine);
   for (int i = 0; i < 40; ++i) asking.add("INCR", "counter");
@@ -105,15 +105,15 @@ TEST(ServedSessionTest, ReplyBoundsLeaveRequestsForLater) {
       {.session = &other, .requests = gets},
       {.session = &third, .requests = runs}};
   run(batches, 4'500);
-  EXPECT_EQ(batches[0].replies.size(), 2U) << "the bound of the batch";
-  EXPECT_EQ(batches[1].replies.size(), 3U) << "the bound of all batches";
+  EXPECT_EQ(batches[0].replies.size(), 2U) << "bound of the batch";
+  EXPECT_EQ(batches[1].replies.size(), 3U) << "bound of all batches";
   EXPECT_TRUE(batches[2].replies.empty());
   ServedSession::Batch again{.session = &third, .requests = runs};
   run({&again, 1}, ServedSession::kNoBound);
   EXPECT_EQ(again.replies.at(0), Reply::bulk("5"));
 }
 
-TEST(ServedSessionTest, HeldBytesAreThoseOfNamesAndRequests) {
+TEST(ServedSessionTest, HeldBytesCountNamesAndRequests) {
   const auto engine = open_engine();
   ServedSession session(*engine, {});
   const std::string name(1'000, 'x');
@@ -142,7 +142,7 @@ TEST(ServedSessionTest, HeldBytesAreThoseOfNamesAndRequests) {
   }
 }
 
-TEST(ServedSessionTest, IsAskedWhileAScriptTakesTooLong) {
+TEST(ServedSessionTest, ServerIsCalledDuringLongScript) {
   const auto engine = open_engine({.script_busy_after_ms = 1});
   Asking asking(*engine);
   asking.add("SET", "k", "v");
@@ -154,10 +154,10 @@ TEST(ServedSessionTest, IsAskedWhileAScriptTakesTooLong) {
   EXPECT_THAT(asking.busy_answer(), StartsWith("(error) BUSY"));
 }
 
-// The queue takes two at a time, so the first ones are answered before all are in it. Keys are of
-// more than the 32 MiB from which on glibc gives memory back to the system at once: it cannot be
-// read again unnoticed.
-TEST(ServedSessionTest, RequestsThatAreAnsweredAreNotReadAgain) {
+// The queue takes two operations at a time, so the first ones finish before the last are queued.
+// Keys exceed 32 MiB, so glibc unmaps them at once when they are freed: reading them again would
+// crash.
+TEST(ServedSessionTest, FinishedRequestsAreNotReadAgain) {
   constexpr std::size_t kLarge = std::size_t{40} << 20;
   const auto engine = open_engine({.queue_capacity = 2, .script_busy_after_ms = 1});
   Asking asking(*engine);
@@ -170,7 +170,7 @@ TEST(ServedSessionTest, RequestsThatAreAnsweredAreNotReadAgain) {
   EXPECT_EQ(asking.answers()[7], "(integer) 0");
 }
 
-TEST(ServedSessionTest, WhoIsKilledKillsNoScript) {
+TEST(ServedSessionTest, KilledSessionKillsNoScript) {
   const auto engine = open_engine({.script_busy_after_ms = 1});
   ServedSession killed(*engine, {.address = "1.2.3.4:5"});
   ServedSession killer(*engine, {});

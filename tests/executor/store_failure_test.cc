@@ -1,5 +1,5 @@
-// What callers see when the store fails: an unknown outcome, memory as it was, writes refused,
-// reads served.
+// Results for callers when the store fails: the outcome is unknown, memory is rolled back, writes
+// are refused, reads continue.
 #include <latch>
 #include <thread>
 
@@ -54,10 +54,10 @@ TEST_F(StoreFailureTest, FailedCommitRefusesWritesAndServesReads) {
   EXPECT_EQ(engine->health().code(), absl::StatusCode::kResourceExhausted);
   engine->advance_ms(1'000);
   EXPECT_TRUE((*client)("GET", "k").is_nil())
-      << "a key whose time is up is not seen, refused writes or not";
+      << "an expired key is hidden even while writes are refused";
 }
 
-TEST_F(StoreFailureTest, AFailedSyncStopsWritesToo) {
+TEST_F(StoreFailureTest, FailedSyncStopsWritesToo) {
   const auto engine = open();
   const auto client = engine->open_client();
   store_.fail_sync(1, FaultyStore::Kept::kNo);
@@ -92,7 +92,8 @@ TEST_F(StoreFailureTest, FailedBatchRestoresElementOfBlockedPop) {
 }
 
 TEST_F(StoreFailureTest, AnyFailedWriteLeavesWholeBatches) {
-  // Each group moves a unit from one key to another and says so in a stream: the sum never changes.
+  // Each batch moves a unit from one key to another and appends to a stream: the sum stays the
+  // same.
   for (int nth = 1; nth <= 20; ++nth) {
     for (const auto kept : {FaultyStore::Kept::kNo, FaultyStore::Kept::kYes}) {
       MemoryStore disk{{.keep_state = true}};

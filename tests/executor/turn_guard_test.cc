@@ -1,4 +1,4 @@
-// An exception outside a request ends the commit batch, and neither the turn nor the engine.
+// An exception outside a request ends the commit batch, but neither the turn nor the engine.
 #include <cstdint>
 #include <memory>
 #include <new>
@@ -16,12 +16,12 @@
 namespace rushgate {
 namespace {
 
-/// The machine's clock. One look at it throws, on one thread.
+/// The system clock, except that one read of it throws, on one thread.
 class ThrowingClock final : public Clock {
  public:
   struct Plan {
     std::thread::id thread;
-    std::optional<std::uint64_t> looks_before;  // empty: it has thrown, or is not to throw
+    std::optional<std::uint64_t> looks_before;  // empty: it has thrown, or must not throw
   };
 
   explicit ThrowingClock(Plan& plan) : plan_(plan) {}
@@ -52,7 +52,7 @@ TEST(TurnGuardTest, ExceptionAnywhereEndsBatchAlone) {
                                                    std::make_unique<ThrowingClock>(plan));
   ASSERT_TRUE(executor->start({}).ok());
   EmbeddedClient client(executor, {});
-  client("SET", "expires", 1, "EX", 1'000);  // so the clock is read after the commit, too
+  client("SET", "expires", 1, "EX", 1'000);  // so that the clock is also read after the commit
   int failed = 0;
   std::int64_t kept = 0;
   bool has_thrown = true;
@@ -65,7 +65,7 @@ TEST(TurnGuardTest, ExceptionAnywhereEndsBatchAlone) {
     EXPECT_EQ(client("INCRBY", "n", 0), Reply::integer(kept)) << to_debug_string(reply);
   }
   EXPECT_GE(failed, 1);
-  EXPECT_GE(kept, 2) << "one look comes after the commit";
+  EXPECT_GE(kept, 2) << "the clock is read once after the commit";
   executor->close();
 }
 

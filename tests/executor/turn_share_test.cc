@@ -1,4 +1,4 @@
-// How much of others' work a caller does: counted in commits, by a store that moves the clock.
+// Measures a caller's work for other clients in commits. The store moves the clock.
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -21,7 +21,7 @@
 namespace rushgate {
 namespace {
 
-/// Its µs move when the store commits. Otherwise it is the machine's.
+/// Advances its µs with each commit of the store. Other times are those of the system.
 class CommitClock final : public Clock {
  public:
   explicit CommitClock(const std::atomic<std::int64_t>& us) : us_(us) {}
@@ -34,7 +34,7 @@ class CommitClock final : public Clock {
   const std::atomic<std::int64_t>& us_;
 };
 
-/// Remembers which thread committed. Outlives the engine's store.
+/// Records the threads that commit. Outlives the engine's store.
 struct Commits {
   static constexpr std::int64_t kUsEach = 40;
 
@@ -66,7 +66,7 @@ class CountingStore final : public NullStore {
   const Durability durability_;
 };
 
-/// One request a commit, if no other number is given.
+/// Runs one request per commit, if no other number is given.
 class TurnShareTest : public testing::Test {
  protected:
   std::shared_ptr<Executor> open(Durability durability, std::vector<NamedScript> scripts = {},
@@ -79,7 +79,7 @@ class TurnShareTest : public testing::Test {
     return executor;
   }
 
-  /// How many commits a caller makes, itself included, while so many others are queued.
+  /// Returns the number of commits by a caller, its own included, while `queued` others are queued.
   std::size_t commits_of_caller(Durability durability, int queued) {
     std::latch entered(1);
     std::latch let_go(1);
@@ -116,12 +116,12 @@ TEST_F(TurnShareTest, CallerMakesOneForeignFsync) {
   EXPECT_EQ(commits_of_caller(Durability::kSync, 20), 2U);
 }
 
-TEST_F(TurnShareTest, CallerStopsAfterItsTime) {
+TEST_F(TurnShareTest, CallerStopsAfterItsTimeShare) {
   constexpr std::size_t kForOthers = TurnShare::kForOthersUs / Commits::kUsEach + 1;
   EXPECT_EQ(commits_of_caller(Durability::kOs, 20), 1 + kForOthers);
 }
 
-TEST_F(TurnShareTest, BatchEndsWithTimeOfCaller) {
+TEST_F(TurnShareTest, CallersTimeShareEndsBatch) {
   constexpr std::int64_t kUsEach = 40;
   constexpr int kQueued = 20;
   constexpr int kEach = 2;  // requests of each queued operation
@@ -168,12 +168,12 @@ TEST_F(TurnShareTest, BatchEndsWithTimeOfCaller) {
   answered.wait();
   EXPECT_EQ(std::ssize(ran_by), kQueued * kEach);
   EXPECT_EQ(std::ranges::count(ran_by, caller_id), TurnShare::kForOthersUs / kUsEach + 1)
-      << "the last one in the middle of an operation";
+      << "the last one ends in the middle of an operation";
   executor->end_session(Executor::make_session_end(session));
   executor->close();
 }
 
-TEST_F(TurnShareTest, WaitingCallersGetTheTurn) {
+TEST_F(TurnShareTest, WaitingCallersGetTurn) {
   const auto executor = open(Durability::kSync);
   constexpr int kThreads = 4;
   constexpr int kEach = 2'000;
@@ -193,7 +193,7 @@ TEST_F(TurnShareTest, WaitingCallersGetTheTurn) {
   for (std::thread& thread : threads) thread.join();
   std::size_t of_callers = 0;
   for (const std::size_t count : commits) of_callers += count;
-  // The service thread works only when it starts.
+  // The service thread works only at the start.
   EXPECT_GE(of_callers, std::size_t{kThreads} * kEach - TurnShare::kServiceBatches);
   executor->close();
 }

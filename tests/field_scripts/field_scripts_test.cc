@@ -1,5 +1,5 @@
-// The scripts of the field give the same raw replies, and leave the same keyspace, on a
-// redis-server, on the embedded engine (in memory and in RocksDB) and on `rushgate serve`.
+// The field's scripts give equal raw replies and leave equal keyspaces on four backends. These are
+// a redis-server, the embedded engine (memory and RocksDB), and `rushgate serve`.
 #include "tests/field_scripts/field_scripts.h"
 
 #include <cctype>
@@ -31,19 +31,20 @@ using Words = std::vector<std::string>;
 
 // ---- The table ----------------------------------------------------------------------------------
 
-/// A script, and how a `run` of the table becomes its KEYS and ARGV.
+/// A script, and the function that maps a `run` of the table to KEYS and ARGV.
 struct FieldScript {
   const char* name;
   std::string_view text;
   std::pair<Words, Words> (*arguments)(const Words& words);
 };
 
-/// A state of the keyspace and what happens in it, line by line:
+/// A state of the keyspace, and the steps in it, one per line:
 ///
-///     run <words>      the script, by EVALSHA, and by EVAL where that is not known
-///     elapse <ms>      moves the clock: past a deadline by 1 ms, since Redis still shows a key in the
+///     run <words>      runs the script by EVALSHA, or by EVAL if it is unknown
+///     elapse <ms>      moves the clock: past a deadline by 1 ms, since Redis still shows a key in
+///     the
 ///                      millisecond of its deadline (docs/differences.md)
-///     <command>        with $text, $sha and $SHA for the script's text and name
+///     <command>        with `$text`, `$sha` and `$SHA` for the script and its hash
 struct State {
   const char* name;
   std::vector<std::string> lines;
@@ -85,7 +86,7 @@ const std::vector<State> kAdmissionStates = {
     {"BuyersOfWrongType",
      {"SET seckill:stock:7 5", "SET seckill:order:7 1001", "run 7 1001 11"},
      "E"},
-    // What the script wrote before it failed stays: stock is taken, and the user is a buyer.
+    // Writes before the failure stay: stock is taken, and the user is a buyer.
     {"OrdersOfWrongType",
      {"SET seckill:stock:7 5", "SET stream.orders x", "run 7 1001 11", "run 7 1001 12"},
      "E 2"},
@@ -183,7 +184,7 @@ const std::vector<State> kCouponStates = {
     {"LimitsWithDecimals",
      {"run 1.5 2 9 1001 7", "run 1.5 2 9 1001 7", "run 1.5 2 9 1001 7"},
      "0 0 1"},
-    // The first hash has counted when the second fails.
+    // The first hash has counted when the second one fails.
     {"CountWithDecimals", {"HSET coupon:user:1001 7 0.5", "run 1 2 3 1001 7"}, "E"},
     {"CountThatIsNoNumber", {"HSET coupon:user:1001 7 many", "run 1 2 3 1001 7"}, "E"},
     {"CountAtTheLargestInteger",
@@ -243,7 +244,7 @@ const std::vector<State> kLockStates = {
      "1"},
 };
 
-// ---- Playing it ---------------------------------------------------------------------------------
+// ---- Running the table ------------------------------------------------------------------------
 
 struct FieldCase {
   const FieldScript* script;
@@ -270,7 +271,7 @@ std::string name_of(const ::testing::TestParamInfo<FieldCase>& info) {
   return std::string(info.param.script->name) + info.param.state->name;
 }
 
-/// A redis-server as the oracle, against a subject.
+/// Compares a subject with a redis-server as the oracle.
 template <class Subject>
 class FieldScriptsTest : public ::testing::TestWithParam<FieldCase> {
  protected:
@@ -322,7 +323,7 @@ class FieldScriptsTest : public ::testing::TestWithParam<FieldCase> {
         word, {{"$text", text}, {"$sha", sha}, {"$SHA", absl::AsciiStrToUpper(sha)}});
   }
 
-  /// As clients run a script.
+  /// Runs a script like a client.
   void run(const Words& words) {
     const auto [keys, arguments] = GetParam().script->arguments(words);
     const auto ask_with = [&](std::string_view verb, const std::string& script) {
@@ -338,7 +339,7 @@ class FieldScriptsTest : public ::testing::TestWithParam<FieldCase> {
     EXPECT_TRUE(reply.is_integer() || reply.is_error()) << to_debug_string(reply);
   }
 
-  /// Returns what both reply.
+  /// Returns the reply of both, which must be equal.
   static Reply ask(const Request& request) {
     const std::string expected = oracle_->call_all(0, {&request, 1})[0];
     EXPECT_EQ(subject_->call_all(0, {&request, 1})[0], expected);
@@ -351,12 +352,12 @@ class FieldScriptsTest : public ::testing::TestWithParam<FieldCase> {
 };
 
 using FieldScriptsOnEngineTest = FieldScriptsTest<EmbeddedBackend>;
-TEST_P(FieldScriptsOnEngineTest, DoAsOnRedis) { play(); }
+TEST_P(FieldScriptsOnEngineTest, ScriptsMatchRedis) { play(); }
 INSTANTIATE_TEST_SUITE_P(States, FieldScriptsOnEngineTest, ::testing::ValuesIn(all_cases()),
                          name_of);
 
 using FieldScriptsOnRocksDbTest = FieldScriptsTest<StoredBackend>;
-TEST_P(FieldScriptsOnRocksDbTest, DoAsOnRedisAndLast) {
+TEST_P(FieldScriptsOnRocksDbTest, ScriptsMatchRedisAndPersist) {
   play();
   const std::string before = dump_keyspace(subject());
   subject().reopen();
@@ -366,7 +367,7 @@ INSTANTIATE_TEST_SUITE_P(States, FieldScriptsOnRocksDbTest, ::testing::ValuesIn(
                          name_of);
 
 using FieldScriptsOnServeTest = FieldScriptsTest<ProgramBackend>;
-TEST_P(FieldScriptsOnServeTest, DoAsOnRedis) { play(); }
+TEST_P(FieldScriptsOnServeTest, ScriptsMatchRedis) { play(); }
 INSTANTIATE_TEST_SUITE_P(States, FieldScriptsOnServeTest, ::testing::ValuesIn(all_cases()),
                          name_of);
 

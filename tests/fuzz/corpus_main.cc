@@ -1,5 +1,5 @@
-// Feeds the files of a folder to a fuzzer's entry, without libFuzzer, and then inputs that are made
-// of them at random: RUSHGATE_FUZZ_INPUTS of them, or 10,000.
+// Feeds the files of a folder to a fuzzer without libFuzzer. Then feeds RUSHGATE_FUZZ_INPUTS
+// (default 10,000) random mutations of them.
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,11 +17,11 @@
 #include <string_view>
 #include <vector>
 
+#include "adapters/testing/random_seed.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/random.h"
-#include "tests/random_seed.h"
 
-/// A sanitizer's, if there is one.
+/// Provided by a sanitizer, if one is linked.
 // NOLINTNEXTLINE(readability-identifier-naming,bugprone-reserved-identifier): theirs
 extern "C" void __sanitizer_set_death_callback(void (*)()) __attribute__((weak));
 
@@ -50,7 +50,7 @@ constexpr std::string_view kWords[] = {"0",
                                        "18446744073709551615-0",
                                        "*"};
 
-/// Some stretch of the bytes, perhaps an empty one.
+/// A range of the bytes, maybe empty.
 struct Stretch {
   std::size_t begin;
   std::size_t size;
@@ -74,7 +74,7 @@ void change(std::string& bytes, std::span<const std::string> corpus, Random& ran
     case 2:
       bytes.erase(place.begin, place.size);
       return;
-    case 3: {  // a stretch comes again, somewhere
+    case 3: {  // repeats a range somewhere
       const std::string copied = bytes.substr(place.begin, place.size);
       bytes.insert(random.below(bytes.size() + 1), copied);
       return;
@@ -87,7 +87,7 @@ void change(std::string& bytes, std::span<const std::string> corpus, Random& ran
       bytes = bytes.substr(0, place.begin) + other.substr(random.below(other.size() + 1));
       return;
     }
-    default:  // a number of four bytes, as headers have it
+    default:  // a four-byte number, as in headers
       for (std::size_t i = 0; i < 4 && place.begin + i < bytes.size(); ++i) {
         bytes[place.begin + i] = static_cast<char>(random.chance(50) ? 0xff : random.below(4));
       }
@@ -105,7 +105,7 @@ std::string made_of(std::span<const std::string> corpus, Random& random) {
 
 void feed(const std::string& bytes) { LLVMFuzzerTestOneInput(fuzz::to_input(bytes), bytes.size()); }
 
-/// How to come to the input that is being fed.
+/// The command that repeats the current input.
 char to_run_again[80];
 
 void name_input() {
@@ -119,7 +119,7 @@ extern "C" void end_by(int signal) {
   std::raise(signal);
 }
 
-/// Whatever ends the process says which input it was.
+/// Prints the current input, however the process ends.
 void name_input_at_the_end() {
   std::signal(SIGABRT, end_by);
   std::signal(SIGTERM, end_by);
@@ -148,11 +148,11 @@ void feed_made_inputs(std::span<const std::string> corpus) {
 int run(const char* folder) {
   std::vector<fs::path> paths;
   for (const auto& entry : fs::directory_iterator(folder)) paths.push_back(entry.path());
-  std::sort(paths.begin(), paths.end());  // so that a seed means the same everywhere
+  std::sort(paths.begin(), paths.end());  // makes a seed reproducible everywhere
   std::vector<std::string> corpus;
   for (const fs::path& path : paths) {
     std::printf("%s\n", path.c_str());
-    std::fflush(stdout);  // so that it is seen if this one is the last
+    std::fflush(stdout);  // visible even if this input crashes
     std::ifstream in(path, std::ios::binary);
     feed(corpus.emplace_back(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()));
   }

@@ -1,4 +1,4 @@
-// The keyspace's count of its bytes, against what the allocator gave.
+// Compares the keyspace's count of its bytes with the allocator's.
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -26,9 +26,9 @@ class MemoryCountTest : public ::testing::Test {
  protected:
   using Fill = std::function<void(Database&)>;
 
-  /// What is counted of what is really taken by what `fill` makes.
+  /// Returns the counted share of the heap that `fill` allocates.
   double share(const Fill& fill) {
-    fill_and_commit(fill);  // once, so that the buffers of a group are there
+    fill_and_commit(fill);  // once before, so that buffers of a batch exist
     keyspace_.remove_all();
     EXPECT_TRUE(keyspace_.commit().ok());
     const std::size_t held_before = heap_bytes_held();
@@ -42,7 +42,7 @@ class MemoryCountTest : public ::testing::Test {
     return share;
   }
 
-  /// In groups of a thousand keys or elements.
+  /// Returns a fill of `times` steps that commits after every 1,000.
   static Fill often(int times, std::function<void(Database&, int)> step) {
     return [times, step = std::move(step)](Database& db) {
       for (int i = 0; i < times; ++i) {
@@ -63,8 +63,7 @@ class MemoryCountTest : public ::testing::Test {
     return found == nullptr ? create(db, key) : *found;
   }
 
-  // Of the allocator's figure. What is missing is small: undo steps' chunks may be dropped,
-  // scratch.
+  // Bounds on that share. It may be below 1, since undo chunks and scratch buffers may be freed.
   static constexpr double kLeast = 0.98;
   static constexpr double kMost = 1.02;
 
@@ -78,7 +77,7 @@ class MemoryCountTest : public ::testing::Test {
   Keyspace keyspace_{store_, 1};
 };
 
-TEST_F(MemoryCountTest, OfStrings) {
+TEST_F(MemoryCountTest, StringsAreCounted) {
   const double counted = share(often(50'000, [](Database& db, int i) {
     strings::set(db, "key:" + text(i), StringValue(text(i * 7)));
   }));
@@ -86,7 +85,7 @@ TEST_F(MemoryCountTest, OfStrings) {
   EXPECT_LT(counted, kMost);
 }
 
-TEST_F(MemoryCountTest, OfNumbersThatExpire) {
+TEST_F(MemoryCountTest, ExpiringNumbersAreCounted) {
   const double counted = share(often(50'000, [](Database& db, int i) {
     Object& made = strings::set(db, "key:" + std::to_string(i), StringValue(std::int64_t{i}));
     db.set_expiry(made, 1'000'000 + i * 7 % 10'007);
@@ -95,7 +94,7 @@ TEST_F(MemoryCountTest, OfNumbersThatExpire) {
   EXPECT_LT(counted, kMost);
 }
 
-TEST_F(MemoryCountTest, OfHashes) {
+TEST_F(MemoryCountTest, HashesAreCounted) {
   const double counted = share(often(50'000, [](Database& db, int i) {
     Object& hash = object(db, "h" + std::to_string(i % 40), &hashes::create);
     i % 2 == 0 ? hashes::set(db, hash, std::to_string(i), std::to_string(i))
@@ -105,7 +104,7 @@ TEST_F(MemoryCountTest, OfHashes) {
   EXPECT_LT(counted, kMost);
 }
 
-TEST_F(MemoryCountTest, OfSets) {
+TEST_F(MemoryCountTest, SetsAreCounted) {
   const double counted = share(often(50'000, [](Database& db, int i) {
     Object& set = object(db, "s" + std::to_string(i % 40), &sets::create);
     sets::add(db, set, i % 2 == 0 ? std::to_string(i) : text(i));
@@ -117,7 +116,7 @@ TEST_F(MemoryCountTest, OfSets) {
   EXPECT_LT(counted, kMost);
 }
 
-TEST_F(MemoryCountTest, OfLists) {
+TEST_F(MemoryCountTest, ListsAreCounted) {
   const double counted = share(often(50'000, [](Database& db, int i) {
     Object& list = object(db, "l" + std::to_string(i % 40), &lists::create);
     lists::push(db, list, i % 2 == 0 ? lists::End::kHead : lists::End::kTail, text(i));
@@ -127,7 +126,7 @@ TEST_F(MemoryCountTest, OfLists) {
   EXPECT_LT(counted, kMost);
 }
 
-TEST_F(MemoryCountTest, OfSortedSets) {
+TEST_F(MemoryCountTest, SortedSetsAreCounted) {
   const double counted = share(often(50'000, [](Database& db, int i) {
     Object& set = object(db, "z" + std::to_string(i % 40), &sorted_sets::create);
     sorted_sets::set(db, set, text(i), i * 7 % 10'007);
@@ -137,7 +136,7 @@ TEST_F(MemoryCountTest, OfSortedSets) {
   EXPECT_LT(counted, kMost);
 }
 
-TEST_F(MemoryCountTest, OfManySmallOnes) {
+TEST_F(MemoryCountTest, SmallCollectionsAreCounted) {
   const double counted = share(often(6'000, [](Database& db, int i) {
     const std::string key = std::to_string(i);
     hashes::set(db, hashes::create(db, "h" + key), "f", "v");
@@ -149,7 +148,7 @@ TEST_F(MemoryCountTest, OfManySmallOnes) {
   EXPECT_LT(counted, kMost);
 }
 
-TEST_F(MemoryCountTest, OfStreams) {
+TEST_F(MemoryCountTest, StreamsAreCounted) {
   const double counted = share(often(20'000, [](Database& db, int i) {
     Object& stream = object(db, "x" + std::to_string(i % 40), &streams::create);
     const std::string value = text(i);
@@ -160,8 +159,8 @@ TEST_F(MemoryCountTest, OfStreams) {
   EXPECT_LT(counted, kMost);
 }
 
-// Abseil's B-trees do not tell how full their nodes are: that part is told to a quarter.
-TEST_F(MemoryCountTest, OfPendingEntries) {
+// Abseil's B-trees do not report the fill of their nodes, so this count is exact to a quarter only.
+TEST_F(MemoryCountTest, PendingEntriesAreCounted) {
   const double counted = share(often(50'000, [](Database& db, int i) {
     Object& stream = object(db, "x", &streams::create);
     if (i == 0) streams::create_group(db, stream, "g", {}, 0);

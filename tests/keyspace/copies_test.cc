@@ -19,7 +19,7 @@
 namespace rushgate {
 namespace {
 
-/// What is copied, in a keyspace that can be opened again.
+/// Copies values in a keyspace that can be reopened.
 class CopiesTest : public ::testing::Test {
  protected:
   CopiesTest() { reopen(); }
@@ -37,7 +37,7 @@ class CopiesTest : public ::testing::Test {
     return std::string(encoding_name(*db().find(key), keyspace_->limits()));
   }
 
-  /// Everything that can be told of a stream.
+  /// Returns all visible properties of a stream.
   static std::string described(const Stream& stream) {
     std::string text = std::to_string(stream.length()) + ' ' +
                        std::to_string(stream.entries_added()) + ' ' + stream.last_id().to_string() +
@@ -66,7 +66,7 @@ class CopiesTest : public ::testing::Test {
     return text;
   }
 
-  /// A stream with a bit of everything.
+  /// Creates a stream with groups, consumers, pending and deleted entries.
   Object& make_stream() {
     Object& object = streams::create(db(), "x");
     for (std::uint64_t ms = 1; ms <= 20; ++ms) {
@@ -111,7 +111,7 @@ TEST_F(CopiesTest, StreamCopyCanBeUndone) {
   EXPECT_EQ(db().find("y"), nullptr);
 }
 
-TEST_F(CopiesTest, ACopyIsAnotherValue) {
+TEST_F(CopiesTest, CopyIsIndependent) {
   Object& hash = hashes::create(db(), "h");
   hashes::set(db(), hash, "f", "v");
   db().set_expiry(hash, 100'000);
@@ -144,7 +144,7 @@ TEST_F(CopiesTest, CopyTakesOneUndoStep) {
   EXPECT_EQ(db(1).size(), 0U);
 }
 
-TEST_F(CopiesTest, CopyOfLargeSetGathersNothing) {
+TEST_F(CopiesTest, CopyOfLargeSetBuffersNoMembers) {
   constexpr int kCount = 20'000;
   Object& set = sets::create(db(), "set");
   for (int i = 0; i < kCount; ++i) {
@@ -208,7 +208,7 @@ TEST_F(CopiesTest, LargeValueIsLargeAfterReopening) {
   EXPECT_EQ(encoding("set"), "hashtable");
 }
 
-TEST_F(CopiesTest, ARollbackTakesTheEncodingBack) {
+TEST_F(CopiesTest, RollbackRestoresEncoding) {
   Object& hash = hashes::create(db(), "h");
   hashes::set(db(), hash, "f", "v");
   Object& set = sets::create(db(), "s");
@@ -229,7 +229,7 @@ TEST_F(CopiesTest, ARollbackTakesTheEncodingBack) {
   EXPECT_EQ(encoding("t"), "embstr");
 }
 
-TEST_F(CopiesTest, ALimitThatIsRaisedMakesNothingSmall) {
+TEST_F(CopiesTest, RaisedLimitLeavesEncodingLarge) {
   EncodingLimits limits;
   limits.set_integers = 5;
   keyspace_->set_limits(limits);

@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "adapters/testing/random_seed.h"
 #include "engine/keyspace/hashes.h"
 #include "engine/keyspace/keyspace.h"
 #include "engine/keyspace/records.h"
@@ -20,12 +21,11 @@
 #include "engine/keyspace/strings.h"
 #include "storage/memory/memory_store.h"
 #include "tests/null_store.h"
-#include "tests/random_seed.h"
 
 namespace rushgate {
 namespace {
 
-/// How a keyspace loads from a store that holds these headers of hashes: keys and ids.
+/// Returns the status of loading a store that holds headers of hashes with these keys and ids.
 absl::Status load_hashes(const std::map<std::string, std::uint64_t>& ids) {
   MemoryStore store({.keep_state = true});
   StoreBatch batch;
@@ -42,7 +42,7 @@ absl::Status load_hashes(const std::map<std::string, std::uint64_t>& ids) {
   return Keyspace(store, 1).load();
 }
 
-TEST(DatabaseTest, ObjectsThatShareAnIdAreNotLoaded) {
+TEST(DatabaseTest, ObjectsWithSharedIdAreNotLoaded) {
   EXPECT_TRUE(load_hashes({{"a", 1}, {"b", 2}}).ok());
   EXPECT_TRUE(absl::IsDataLoss(load_hashes({{"a", 1}, {"b", 1}})));
 }
@@ -51,7 +51,7 @@ TEST(DatabaseTest, UnassignedIdIsNotLoaded) {
   EXPECT_TRUE(absl::IsDataLoss(load_hashes({{"a", std::uint64_t{1} << 63}})));
 }
 
-/// Whatever was found before: what is found now is what is there.
+/// find() caches recent objects, so every change must keep its cache valid.
 TEST(DatabaseTest, FindMatchesModelAfterChangesAndRollbacks) {
   const std::uint64_t seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
@@ -104,7 +104,7 @@ TEST(DatabaseTest, FindMatchesModelAfterChangesAndRollbacks) {
   }
 }
 
-/// Counts the bytes of the records that it is given.
+/// Counts the bytes of committed records.
 class RecordBytes final : public NullStore {
  public:
   explicit RecordBytes(bool keeps_state) : keeps_state_(keeps_state) {}
@@ -142,12 +142,12 @@ TEST(DatabaseTest, StoreThatDropsStateGetsNoStateRecords) {
   }
 }
 
-/// Keys of two databases, some of which expire, next to a model of them.
+/// Keys of two databases, some of which expire, and a model of them.
 class ExpiryIndexTest : public testing::Test {
  protected:
-  using Times = std::map<std::string, std::int64_t>;  // of keys, or kNoExpiry
+  using Times = std::map<std::string, std::int64_t>;  // of keys; kNoExpiry: none
 
-  static constexpr std::int64_t kSpanMs = 20;  // short, so that times are often equal
+  static constexpr std::int64_t kSpanMs = 20;  // short, so that many times are equal
 
   std::int64_t any_time() { return static_cast<std::int64_t>(random_() % kSpanMs) + 1; }
   Database& db(std::size_t number) { return keyspace_.db(kNumbers[number]); }
@@ -202,7 +202,7 @@ class ExpiryIndexTest : public testing::Test {
   std::array<Times, 2> expected_;
 };
 
-TEST_F(ExpiryIndexTest, FollowsAnyChangeAndRollback) {
+TEST_F(ExpiryIndexTest, IndexMatchesModelAfterChangesAndRollbacks) {
   SCOPED_TRACE(seed_text(seed_));
   for (int step = 0; step < 2'000; ++step) {
     const auto before = expected_;

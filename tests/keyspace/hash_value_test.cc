@@ -10,7 +10,8 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/random_seed.h"
+#include "adapters/testing/random_seed.h"
+#include "engine/base/numbers.h"
 
 namespace rushgate {
 namespace {
@@ -18,7 +19,7 @@ namespace {
 std::unordered_map<std::string, std::string> pairs_of(const HashValue& hash) {
   std::unordered_map<std::string, std::string> pairs;
   hash.for_each([&](std::string_view field, std::string_view value) {
-    EXPECT_TRUE(pairs.emplace(field, value).second) << field << " is there twice";
+    EXPECT_TRUE(pairs.emplace(field, value).second) << field << " occurs twice";
   });
   return pairs;
 }
@@ -36,7 +37,7 @@ std::optional<std::string> erase(HashValue& hash, std::string_view field) {
   return text_of(hash.erase(field));
 }
 
-TEST(HashValueTest, AssignAndEraseGiveWhatWasThere) {
+TEST(HashValueTest, AssignAndEraseReturnOldValue) {
   HashValue hash(7);
   EXPECT_EQ(assign(hash, "name", "a"), std::nullopt);
   EXPECT_EQ(assign(hash, "name", "b"), "a");
@@ -58,7 +59,7 @@ TEST(HashValueTest, PairChangesTableWithoutDuplicate) {
   EXPECT_EQ(hash.size(), 1U);
 }
 
-TEST(HashValueTest, FindIntegerReadsOnlyTheCanonicalForm) {
+TEST(HashValueTest, FindIntegerReadsOnlyCanonicalForm) {
   HashValue hash(7);
   assign(hash, "a", "12");
   assign(hash, "b", "012");
@@ -81,7 +82,7 @@ std::string random_text(std::mt19937_64& random) {
   }
 }
 
-TEST(HashValueTest, AgreesWithAnUnorderedMap) {
+TEST(HashValueTest, HashAgreesWithUnorderedMap) {
   const std::uint64_t seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
   std::mt19937_64 random(seed);

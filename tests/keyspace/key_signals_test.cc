@@ -1,4 +1,4 @@
-// Who waits for a key is told what he waits for, and nothing else.
+// Signals report only the keys and changes that blocked clients wait for.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -25,7 +25,7 @@ class KeySignalsTest : public ::testing::Test, private KeyListener {
 
   KeySignalsTest() { keyspace_.set_listener(this); }
 
-  /// "0 key is ready": those since the last look.
+  /// Returns "0 key is ready" for each signal since the last call.
   Signals signals() { return std::exchange(signals_, {}); }
 
   Database& db(std::size_t number = 0) { return keyspace_.db(number); }
@@ -41,14 +41,14 @@ class KeySignalsTest : public ::testing::Test, private KeyListener {
   Signals signals_;
 };
 
-TEST_F(KeySignalsTest, AListIsReadyWhenItIsMade) {
+TEST_F(KeySignalsTest, CreatedListIsReady) {
   Object& list = lists::create(db(), "l");
   EXPECT_EQ(signals(), Signals{"0 l is ready"});
   lists::push(db(), list, lists::End::kTail, "a");
   lists::push(db(), list, lists::End::kTail, "b");
   lists::pop(db(), list, lists::End::kHead);
   lists::pop(db(), list, lists::End::kHead);
-  EXPECT_EQ(signals(), Signals{}) << "nobody waits for one that is there, or for its end";
+  EXPECT_EQ(signals(), Signals{}) << "no command waits for an existing list, or for its end";
 }
 
 TEST_F(KeySignalsTest, MovedListSignalsItsNewKey) {
@@ -59,7 +59,7 @@ TEST_F(KeySignalsTest, MovedListSignalsItsNewKey) {
   EXPECT_EQ(signals(), Signals{"3 m is ready"});
 }
 
-TEST_F(KeySignalsTest, AStreamIsReadyWheneverItGrows) {
+TEST_F(KeySignalsTest, StreamIsReadyOnEachAppend) {
   Object& stream = streams::create(db(), "s");
   EXPECT_EQ(signals(), Signals{"0 s is ready"});
   const StreamField fields[] = {{"field", "value"}};
@@ -67,7 +67,7 @@ TEST_F(KeySignalsTest, AStreamIsReadyWheneverItGrows) {
   EXPECT_EQ(signals(), Signals{"0 s is ready"});
 }
 
-TEST_F(KeySignalsTest, AStreamThatLeavesItsKeyIsGone) {
+TEST_F(KeySignalsTest, StreamThatLeavesItsKeyIsGone) {
   Object& stream = streams::create(db(), "s");
   signals();
   db().move(stream, db(), "t");
@@ -80,7 +80,7 @@ TEST_F(KeySignalsTest, AStreamThatLeavesItsKeyIsGone) {
   EXPECT_EQ(signals(), Signals{"0 u is gone"});
 }
 
-TEST_F(KeySignalsTest, NobodyWaitsForAnotherType) {
+TEST_F(KeySignalsTest, OtherTypesSendNoSignal) {
   strings::set(db(), "text", StringValue("v"));
   hashes::set(db(), hashes::create(db(), "hash"), "f", "v");
   sets::add(db(), sets::create(db(), "set"), "m");

@@ -1,4 +1,4 @@
-// Which thread frees a value, and how much may wait.
+// The thread that frees a value, and the bound on values that wait for it.
 #include "engine/keyspace/lazy_free.h"
 
 #include <functional>
@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::size_t kLarge = LazyFree::kBytesAtOnceMax + 1;
 
-/// Calls a function when it is freed.
+/// Calls a function when it is destroyed.
 struct Probe {
   std::function<void()> freed;
   ~Probe() { freed(); }
@@ -33,7 +33,7 @@ std::unique_ptr<Probe> probe(std::function<void()> freed) {
   return std::unique_ptr<Probe>(new Probe{std::move(freed)});
 }
 
-/// A value whose freeing takes until let_go().
+/// A value whose destructor blocks until let_go().
 class SlowValue {
  public:
   std::unique_ptr<Probe> value() {
@@ -52,7 +52,7 @@ class SlowValue {
 
 class LazyFreeTest : public testing::Test {
  protected:
-  /// Frees a value, and returns the thread that did.
+  /// Frees a value and returns the id of the thread that did it.
   std::thread::id thread_for(std::size_t bytes) {
     std::thread::id thread;
     lazy_free_.free(probe([&] { thread = std::this_thread::get_id(); }), bytes);
@@ -104,7 +104,7 @@ TEST_F(LazyFreeTest, LargeValueWaitsBehindManyBytes) {
   const std::thread::id own = std::this_thread::get_id();
   std::thread::id thread = own;
   lazy_free_.free(probe([&] { thread = std::this_thread::get_id(); }), kLarge);
-  lazy_free_.end_batch();  // gives up waiting
+  lazy_free_.end_batch();  // stops waiting
   EXPECT_EQ(lazy_free_.bytes_pending(), LazyFree::kBytesPendingMax + kLarge);
   EXPECT_EQ(lazy_free_.counts().objects_at_once, 0U);
   slow.let_go();
@@ -133,7 +133,7 @@ TEST_F(LazyFreeTest, FreedPartsAreCounted) {
       freed(LazyFree::kBytesPortion);
       freed(1);  // less than a portion
       slow.value();
-      freed(LazyFree::kBytesPortion);  // more than there was
+      freed(LazyFree::kBytesPortion);  // more than is pending
     }
   };
   lazy_free_.use_thread();
@@ -148,7 +148,7 @@ TEST_F(LazyFreeTest, FreedPartsAreCounted) {
   EXPECT_EQ(lazy_free_.counts().bytes_later, LazyFree::kBytesPortion + kLarge);
 }
 
-/// Removes one large value of each type, in each way.
+/// Removes one large value of each type in each way.
 class LazyRemovalTest : public LazyFreeTest {
  protected:
   using Make = std::function<void(Database& db)>;
@@ -187,14 +187,15 @@ class LazyRemovalTest : public LazyFreeTest {
   }
 
   void commit() { ASSERT_TRUE(keyspace_.commit().ok()); }
-  /// Makes a large value with `make`, removes it with `remove`, and expects it to be freed later.
+  /// Creates a large value with `make` and removes it with `remove`. Expects it to be freed later.
   void expect_freed_later(const Make& make, const std::function<void(Database& db)>& remove) {
     keyspace_.remove_all();
     make(keyspace_.db(0));
     commit();
     const LazyFree::Counts before = keyspace_.lazy_free().counts();
     remove(keyspace_.db(0));
-    EXPECT_EQ(keyspace_.lazy_free().counts().objects_pending, 0U) << "it may come back";
+    EXPECT_EQ(keyspace_.lazy_free().counts().objects_pending, 0U)
+        << "a rollback may still restore it";
     commit();
     keyspace_.lazy_free().stop();
     const LazyFree::Counts after = keyspace_.lazy_free().counts();
@@ -208,19 +209,19 @@ class LazyRemovalTest : public LazyFreeTest {
   Keyspace keyspace_{store_, 1};
 };
 
-TEST_F(LazyRemovalTest, LargeValuesOfAllTypes) {
+TEST_F(LazyRemovalTest, LargeValueOfAnyTypeIsFreedLater) {
   for (const auto make :
        {make_string, make_hash, make_set, make_sorted_set, make_list, make_stream}) {
     expect_freed_later(make, [](Database& db) { db.remove(*db.find("k")); });
   }
 }
 
-TEST_F(LazyRemovalTest, OverwrittenStrings) {
+TEST_F(LazyRemovalTest, OverwrittenStringIsFreedLater) {
   expect_freed_later(make_string, [](Database& db) { strings::set(db, "k", StringValue(1)); });
   expect_freed_later(make_hash, [](Database& db) { strings::set(db, "k", StringValue(1)); });
 }
 
-TEST_F(LazyRemovalTest, ExpiredKeys) {
+TEST_F(LazyRemovalTest, ExpiredValueIsFreedLater) {
   expect_freed_later(make_set, [](Database& db) {
     db.set_expiry(*db.find("k"), 1);
     db.keyspace().set_now_ms(2);
@@ -228,14 +229,14 @@ TEST_F(LazyRemovalTest, ExpiredKeys) {
   });
 }
 
-TEST_F(LazyRemovalTest, DestroyedStreamGroups) {
+TEST_F(LazyRemovalTest, DestroyedStreamGroupIsFreedLater) {
   expect_freed_later(make_stream, [](Database& db) {
     Object& stream = *db.find("k");
     streams::destroy_group(db, stream, *stream.stream().find_group("g"));
   });
 }
 
-TEST_F(LazyRemovalTest, ManyValuesOfOneBatch) {
+TEST_F(LazyRemovalTest, ManyValuesOfOneBatchAreFreedLater) {
   Database& db = keyspace_.db(0);
   constexpr std::size_t kValues = 100;
   for (std::size_t i = 0; i < kValues; ++i) {
@@ -250,11 +251,11 @@ TEST_F(LazyRemovalTest, ManyValuesOfOneBatch) {
   EXPECT_LE(counts.bytes_at_once, LazyFree::kBytesAtOnceMax);
 }
 
-TEST_F(LazyRemovalTest, WholeDatabases) {
+TEST_F(LazyRemovalTest, FlushedDatabaseIsFreedLater) {
   expect_freed_later(make_list, [](Database& db) { db.remove_all(); });
 }
 
-TEST_F(LazyRemovalTest, RemovalBehindManyPendingBytes) {
+TEST_F(LazyRemovalTest, RemovalWaitsBehindManyPendingBytes) {
   SlowValue slow;
   keyspace_.lazy_free().free(slow.value(), LazyFree::kBytesPendingMax);
   for (const bool is_flush : {false, true}) {
@@ -271,7 +272,7 @@ TEST_F(LazyRemovalTest, RemovalBehindManyPendingBytes) {
   keyspace_.lazy_free().stop();
 }
 
-TEST_F(LazyRemovalTest, UndoneCreations) {
+TEST_F(LazyRemovalTest, UndoneCreationIsFreedLater) {
   make_hash(keyspace_.db(0));
   keyspace_.changes().roll_back_to({});
   keyspace_.lazy_free().stop();
@@ -295,8 +296,8 @@ TEST_F(LazyRemovalTest, PendingBytesCountAsUsedMemory) {
   SlowValue slow;
   keyspace_.lazy_free().free(slow.value(), kLarge);
   EXPECT_EQ(keyspace_.memory_bytes(), before + kLarge);
-  EXPECT_TRUE(keyspace_.needs_more_than(before - 1)) << "freeing would not help";
-  EXPECT_TRUE(keyspace_.needs_more_than(before)) << "it does not wait for ever";
+  EXPECT_TRUE(keyspace_.needs_more_than(before - 1)) << "more than the pending bytes is needed";
+  EXPECT_TRUE(keyspace_.needs_more_than(before)) << "the wait for the thread is bounded";
   slow.let_go();
   keyspace_.lazy_free().stop();
   EXPECT_FALSE(keyspace_.needs_more_than(before));

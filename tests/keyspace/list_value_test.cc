@@ -13,7 +13,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/random_seed.h"
+#include "adapters/testing/random_seed.h"
 
 namespace rushgate {
 namespace {
@@ -40,7 +40,7 @@ Elements contents(const ListValue::Taken& taken) {
 
 // ---- Blocks ----
 
-TEST(ListBlockTest, GivesBackTheElementsItWasGiven) {
+TEST(ListBlockTest, BlockReturnsItsElements) {
   using Limits = std::numeric_limits<std::int64_t>;
   const std::vector<std::string> elements = {"",
                                              "0",
@@ -84,7 +84,7 @@ TEST(ListBlockTest, SpaceOfRemovedElementsIsReused) {
   for (std::size_t i = 0; i < count; ++i) EXPECT_EQ(block[i], element);
 }
 
-TEST(ListBlockTest, AnElementOfAnyLengthMayBeAlone) {
+TEST(ListBlockTest, ElementOfAnyLengthMayBeAlone) {
   ListBlock block;
   const std::string large(1'000'000, 'x');
   ASSERT_TRUE(block.has_room_for(large));
@@ -97,7 +97,7 @@ TEST(ListBlockTest, AnElementOfAnyLengthMayBeAlone) {
   EXPECT_EQ(block[1], "1");
 }
 
-TEST(ListBlockTest, CanBeSplit) {
+TEST(ListBlockTest, BlockCanBeSplit) {
   ListBlock block;
   for (std::size_t i = 0; i < 100; ++i) {
     block.insert(i, i * kListStep, i % 2 == 0 ? std::to_string(i) : "text" + std::to_string(i));
@@ -113,7 +113,7 @@ TEST(ListBlockTest, CanBeSplit) {
 
 // ---- Lists ----
 
-/// A list and the simplest that could be in its place.
+/// A list and a simple model of it.
 class ListValueModel {
  public:
   explicit ListValueModel(std::uint64_t seed) : random_(seed) {}
@@ -176,7 +176,7 @@ class ListValueModel {
     return kind % 2 == 0 ? std::to_string(below(1'000'000)) : "e" + std::to_string(below(1'000));
   }
 
-  /// Between the neighbours of a place; nothing if there is none.
+  /// Returns a position between the neighbours of `index`. Empty if none is free.
   std::optional<ListPosition> position_at(std::size_t index) {
     constexpr ListPosition kMiddle = ListPosition{1} << 63;
     if (elements_.empty()) return kMiddle;
@@ -224,7 +224,7 @@ class ListValueModel {
   void reposition() {
     const std::size_t first = below(elements_.size());
     const std::size_t count = 1 + below(elements_.size() - first);
-    if (first > 0 && first + count < elements_.size()) return;  // at an end there is room
+    if (first > 0 && first + count < elements_.size()) return;  // there is always space at an end
     std::vector<ListPosition> positions(count);
     const bool is_head = first == 0;
     ListPosition position = is_head ? at(first + count) == elements_.end()
@@ -244,7 +244,7 @@ class ListValueModel {
   Elements elements_;
 };
 
-TEST(ListValueTest, HoldsWhatASimpleListHolds) {
+TEST(ListValueTest, ListMatchesModel) {
   const std::uint64_t seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
   ListValueModel model(seed);
@@ -258,7 +258,7 @@ TEST(ListValueTest, HoldsWhatASimpleListHolds) {
   EXPECT_GT(largest, 1'000U);
 }
 
-TEST(ListValueTest, AQueueLeavesNothingBehind) {
+TEST(ListValueTest, EmptiedQueueLeavesNoBlocks) {
   ListValue list;
   ListPosition position = 0;
   for (std::size_t i = 0; i < 100'000; ++i) {
@@ -268,7 +268,7 @@ TEST(ListValueTest, AQueueLeavesNothingBehind) {
       list.erase(list.begin());
     }
   }
-  EXPECT_LT(list.end().block, 10U) << "blocks that are not used are kept";
+  EXPECT_LT(list.end().block, 10U) << "unused blocks were kept";
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ namespace {
 using lists::End;
 using Elements = std::vector<std::string>;
 
-/// Counts what a batch has of each.
+/// Counts the operations of a batch by kind.
 struct Count final : StoreBatch::Visitor {
   void put(std::string_view, std::string_view) override { ++puts; }
   void remove(std::string_view) override { ++removals; }
@@ -36,7 +36,7 @@ struct Count final : StoreBatch::Visitor {
   std::size_t range_removals = 0;
 };
 
-/// The list "l" of a keyspace that can be opened again.
+/// Changes the list "l" of a keyspace that can be reopened.
 class ListsTest : public ::testing::Test {
  protected:
   ListsTest() { reopen(); }
@@ -49,7 +49,7 @@ class ListsTest : public ::testing::Test {
     if (object() == nullptr) lists::create(db(), "l");
     for (const std::string& element : elements) lists::push(db(), *object(), end, element);
   }
-  /// e0, e1, …
+  /// Appends e0, e1, … and returns them.
   Elements push_many(std::size_t count) {
     Elements elements;
     for (std::size_t i = 0; i < count; ++i) elements.push_back("e" + std::to_string(i));
@@ -58,13 +58,13 @@ class ListsTest : public ::testing::Test {
   }
   void commit() { ASSERT_TRUE(keyspace_->commit().ok()); }
 
-  /// What is to be written of the current group, headers left out.
+  /// Counts the uncommitted records, headers excluded.
   Count records_of_group() {
     Count count;
     keyspace_->changes().records().visit(count);
     return count;
   }
-  /// State records in the store.
+  /// Returns the number of state records in the store.
   std::size_t records() {
     std::size_t count = 0;
     EXPECT_TRUE(store_.load([&](std::string_view, std::string_view) { ++count; }).ok());
@@ -92,7 +92,7 @@ class ListsTest : public ::testing::Test {
   std::unique_ptr<Keyspace> keyspace_;
 };
 
-TEST_F(ListsTest, WhatIsPushedComesBackInItsOrder) {
+TEST_F(ListsTest, PushedElementsReloadInOrder) {
   push({"c", "d", "4", "", "05"});
   push({"b", "a"}, End::kHead);
   commit();
@@ -103,7 +103,7 @@ TEST_F(ListsTest, WhatIsPushedComesBackInItsOrder) {
   EXPECT_EQ(reloaded(), (Elements{"_", "a", "b", "c", "d", "4", "", "05", "e"}));
 }
 
-TEST_F(ListsTest, AChangeWritesWhatItChanged) {
+TEST_F(ListsTest, ChangeWritesOnlyItsElements) {
   push_many(1'000);
   commit();
   EXPECT_EQ(records(), 1'001U);
@@ -126,7 +126,7 @@ TEST_F(ListsTest, AChangeWritesWhatItChanged) {
   EXPECT_EQ(reloaded(), before);
 }
 
-TEST_F(ListsTest, TrimWritesAtMostARangePerEnd) {
+TEST_F(ListsTest, TrimWritesOneRangePerEnd) {
   Elements kept = push_many(10'000);
   commit();
   lists::remove_range(db(), *object(), 9'000, 1'000);
@@ -144,7 +144,7 @@ TEST_F(ListsTest, TrimWritesAtMostARangePerEnd) {
   EXPECT_EQ(records_of_group().removals, 64U);
 }
 
-TEST_F(ListsTest, ARemovedListLeavesNothing) {
+TEST_F(ListsTest, RemovedListLeavesNoRecord) {
   push_many(100);
   commit();
   db().remove(*object());
@@ -167,7 +167,7 @@ TEST_F(ListsTest, ARemovedListLeavesNothing) {
   EXPECT_EQ(reloaded(), (Elements{"x"}));
 }
 
-TEST_F(ListsTest, EachChangeCanBeTakenBack) {
+TEST_F(ListsTest, EachChangeCanBeUndone) {
   push_many(2'000);
   push({"x", "y", "x"});
   lists::insert(db(), *object(), 1'000, "x");
@@ -217,7 +217,7 @@ TEST_F(ListsTest, InsertingAtOnePlaceMovesFewElements) {
   EXPECT_EQ(reloaded(), before);
 }
 
-TEST_F(ListsTest, InsertingBehindTheHeadMovesFewElements) {
+TEST_F(ListsTest, InsertingBehindHeadMovesFewElements) {
   push_many(20'000);
   commit();
   constexpr std::size_t kInsertions = 5'000;
@@ -233,7 +233,7 @@ TEST_F(ListsTest, InsertingBehindTheHeadMovesFewElements) {
   EXPECT_EQ(reloaded(), before);
 }
 
-/// Lists near the first and the last of all positions.
+/// Lists near the first and the last possible position.
 class ListsAtTheEdgeTest : public ListsTest {
  protected:
   void load_at(ListPosition first, ListPosition second) {
@@ -255,7 +255,7 @@ class ListsAtTheEdgeTest : public ListsTest {
   }
 };
 
-TEST_F(ListsAtTheEdgeTest, PositionsThatAreUsedUpAreGivenAnew) {
+TEST_F(ListsAtTheEdgeTest, ExhaustedTailPositionsAreReassigned) {
   constexpr ListPosition kLast = std::numeric_limits<ListPosition>::max();
   load_at(kLast - 1, kLast);
   push({"c", "d"});
@@ -265,7 +265,7 @@ TEST_F(ListsAtTheEdgeTest, PositionsThatAreUsedUpAreGivenAnew) {
   EXPECT_EQ(records(), 6U);
 }
 
-TEST_F(ListsAtTheEdgeTest, SoAtTheHead) {
+TEST_F(ListsAtTheEdgeTest, ExhaustedHeadPositionsAreReassigned) {
   load_at(0, 1);
   push({"_"}, End::kHead);
   commit();
@@ -273,7 +273,7 @@ TEST_F(ListsAtTheEdgeTest, SoAtTheHead) {
   EXPECT_EQ(records(), 4U);
 }
 
-TEST_F(ListsAtTheEdgeTest, AndBetween) {
+TEST_F(ListsAtTheEdgeTest, ExhaustedGapIsWidened) {
   load_at(7, 8);
   lists::insert(db(), *object(), 1, "a1");
   commit();
@@ -291,7 +291,7 @@ TEST_F(ListsTest, InvalidRecordIsNotLoaded) {
   EXPECT_EQ(Keyspace(store_, 1).load().code(), absl::StatusCode::kDataLoss);
 }
 
-TEST(ListsModelTest, RandomChangesLeaveWhatTheModelHolds) {
+TEST(ListsModelTest, RandomChangesMatchModel) {
   MemoryStore store({.keep_state = true});
   ListsModel model([&] { return std::make_unique<faults::FaultyStore>(store); });
   model.run(400);

@@ -1,4 +1,4 @@
-// The count of bytes that the keyspace keeps, against one from scratch.
+// Compares the keyspace's count of its bytes with a count from scratch.
 #include "engine/keyspace/memory_count.h"
 
 #include <cstdint>
@@ -9,12 +9,13 @@
 #include <gtest/gtest.h>
 
 #include "adapters/testing/faulty_store.h"
+#include "adapters/testing/random_seed.h"
+#include "engine/base/heap.h"
 #include "engine/keyspace/keyspace.h"
 #include "engine/keyspace/strings.h"
 #include "storage/memory/memory_store.h"
 #include "tests/keyspace/keyspace_dump.h"
 #include "tests/keyspace/random_changes.h"
-#include "tests/random_seed.h"
 
 namespace rushgate {
 namespace {
@@ -40,7 +41,7 @@ class MemoryCountTest : public ::testing::Test {
   std::unique_ptr<Keyspace> keyspace_;
 };
 
-TEST_F(MemoryCountTest, AnEmptyKeyspaceHoldsNothing) { EXPECT_EQ(bytes(), 0U); }
+TEST_F(MemoryCountTest, EmptyKeyspaceHoldsNothing) { EXPECT_EQ(bytes(), 0U); }
 
 TEST_F(MemoryCountTest, RemovedObjectDoesNotCountUntilRestored) {
   strings::set(db(), "k", StringValue(std::string_view(std::string(1'000'000, 'x'))));
@@ -62,7 +63,7 @@ TEST_F(MemoryCountTest, CountExceedsAllocationsByFewBytes) {
   strings::set(db(), "k", StringValue(std::int64_t{1}));
   const std::size_t before = bytes();
   strings::set(db(), "k", StringValue(std::int64_t{2}));
-  EXPECT_EQ(bytes(), before) << "a number takes no more than another";
+  EXPECT_EQ(bytes(), before) << "all numbers take the same space";
   strings::set(db(), "k", StringValue(std::string_view("a text of more than fifteen bytes")));
   EXPECT_EQ(bytes(), before + heap_block(34));
 }

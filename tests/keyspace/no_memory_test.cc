@@ -1,4 +1,4 @@
-// Memory that runs out in the middle of a change, or of a commit: all is as it was before.
+// Memory runs out during a change or a commit: the keyspace stays as it was before.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -12,12 +12,12 @@
 
 #include <gmock/gmock.h>
 
+#include "adapters/testing/random_seed.h"
 #include "engine/keyspace/keyspace.h"
 #include "storage/memory/memory_store.h"
 #include "tests/executor/failing_allocator.h"
 #include "tests/keyspace/keyspace_dump.h"
 #include "tests/keyspace/random_changes.h"
-#include "tests/random_seed.h"
 
 namespace rushgate {
 namespace {
@@ -46,7 +46,7 @@ class KeyspaceNoMemoryTest : public ::testing::TestWithParam<Types> {
     EXPECT_EQ(keyspace().changes().memory().bytes(), measured_bytes(keyspace()));
   }
 
-  /// Allocations fail somewhere in the next change; it is made if none did.
+  /// Makes an allocation in the next change fail. The change takes effect if none failed.
   void change(std::uint64_t before) {
     const std::vector<std::string> lines = dump(keyspace());
     const Changes::Mark mark = keyspace().changes().mark();
@@ -85,7 +85,7 @@ class KeyspaceNoMemoryTest : public ::testing::TestWithParam<Types> {
   std::unique_ptr<Keyspace> keyspace_;
 };
 
-TEST_P(KeyspaceNoMemoryTest, LeavesEverythingAsItWas) {
+TEST_P(KeyspaceNoMemoryTest, FailedChangeLeavesKeyspaceUnchanged) {
   SCOPED_TRACE(seed_text(seed_));
   for (int batch = 0; batch < 300 && !HasFailure(); ++batch) {
     SCOPED_TRACE("batch " + std::to_string(batch));
@@ -119,7 +119,7 @@ std::vector<std::pair<std::string, double>> elements_of(const SortedSetValue& va
   return elements;
 }
 
-TEST(SortedSetNoMemoryTest, ChangesAreTakenBackWithoutMemory) {
+TEST(SortedSetNoMemoryTest, ChangesAreUndoneWithoutMemory) {
   const std::uint64_t seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
   std::mt19937_64 random(seed);

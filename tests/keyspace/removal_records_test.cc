@@ -1,4 +1,4 @@
-// By how many operations removed objects leave the store.
+// Counts the operations by which removed objects leave the store.
 #include "engine/keyspace/removal_records.h"
 
 #include <algorithm>
@@ -14,10 +14,10 @@
 
 #include <gtest/gtest.h>
 
+#include "adapters/testing/random_seed.h"
 #include "engine/executor/engine.h"
 #include "engine/time/manual_clock.h"
 #include "storage/memory/memory_store.h"
-#include "tests/random_seed.h"
 #include "tests/request_words.h"
 
 namespace rushgate {
@@ -25,13 +25,13 @@ namespace {
 
 using testing::request_of;
 
-/// Counts what the store is given to remove, and passes everything on.
+/// Counts the removals in commits, and forwards them.
 class CountingStore final : public Store, private StoreBatch::Visitor {
  public:
   struct Removals {
     std::size_t singles = 0;  // state records
     std::size_t ranges = 0;
-    std::size_t streams = 0;  // single ones
+    std::size_t streams = 0;  // dropped one by one
     std::size_t stream_ranges = 0;
 
     friend bool operator==(const Removals&, const Removals&) = default;
@@ -43,7 +43,7 @@ class CountingStore final : public Store, private StoreBatch::Visitor {
 
   explicit CountingStore(Store& store) : store_(store) {}
 
-  /// Since it was last asked.
+  /// Returns the removals since the last call.
   Removals take() { return std::exchange(removals_, {}); }
 
   absl::Status commit(const StoreBatch& batch) override {
@@ -109,7 +109,7 @@ class RemovalRecordsTest : public ::testing::Test {
     run(command);
     return counts_->take();
   }
-  /// `command key 0 1 2 …`, or with `value` behind each.
+  /// Returns `command key 0 1 2 …`, with `value` after each if there is one.
   static std::string with_elements(std::string command, int elements, const char* value = "") {
     for (int i = 0; i < elements; ++i)
       command += ' ' + std::string("e") + std::to_string(i) + value;
@@ -142,7 +142,7 @@ class RemovalRecordsTest : public ::testing::Test {
 
 // ---- One object ----
 
-TEST_F(RemovalRecordsTest, FewElementsAreRemovedByTheirKeys) {
+TEST_F(RemovalRecordsTest, FewElementsAreRemovedByKey) {
   run("SET string 1");
   EXPECT_EQ(removals_of("DEL string"), (Removals{.singles = 1}));
   run("SADD set a");
@@ -167,7 +167,7 @@ TEST_F(RemovalRecordsTest, ManyElementsAreRemovedByOneRange) {
   EXPECT_EQ(removals_of("DEL hash"), (Removals{.singles = 1, .ranges = 1}));
   run(with_scores("ZADD sorted", kMany));
   EXPECT_EQ(removals_of("DEL sorted"), (Removals{.singles = 1, .ranges = 1}));
-  run(with_elements("SADD set", kMany));  // which is a run; its members may have elements, too
+  run(with_elements("SADD set", kMany));  // a segment; its members may have element records too
   EXPECT_EQ(removals_of("DEL set"), (Removals{.singles = 1, .ranges = 2}));
   EXPECT_EQ(records(), 0U);
 }
@@ -200,9 +200,9 @@ TEST_F(RemovalRecordsTest, ReplacedOrExpiredCollectionWritesNoRange) {
   EXPECT_EQ(records(), 0U);
 }
 
-TEST_F(RemovalRecordsTest, TombstonesAreRemovedByTheirKeys) {
-  run("SADD s 1 2 three");  // a run
-  run("SREM s 1 three");    // two marks
+TEST_F(RemovalRecordsTest, TombstonesAreRemovedByKey) {
+  run("SADD s 1 2 three");  // a segment
+  run("SREM s 1 three");    // two tombstones
   run("SADD s three");      // one of them becomes an element
   run("SADD s 5");
   EXPECT_EQ(removals_of("DEL s").ranges, 0U);
@@ -222,13 +222,13 @@ TEST_F(RemovalRecordsTest, ManyTombstonesAreRemovedByRanges) {
   EXPECT_EQ(records(), 0U);
 }
 
-TEST_F(RemovalRecordsTest, StreamRemovesItsRecordsByTheirKeys) {
+TEST_F(RemovalRecordsTest, StreamRecordsAreRemovedByKey) {
   for (int i = 1; i <= 5; ++i) run("XADD s " + std::to_string(i) + "-0 f v");
   run("XDEL s 3-0");
   run("XGROUP CREATE s one 0");
   run("XGROUP CREATE s two 0");
   run("XREADGROUP GROUP one alice COUNT 2 STREAMS s >");
-  // Header, deleted entry, two groups, a consumer, two pending entries.
+  // Header, deleted entry, two groups, a consumer and two pending entries.
   EXPECT_EQ(removals_of("DEL s"), (Removals{.singles = 7, .streams = 1}));
   EXPECT_EQ(records(), 0U);
   EXPECT_EQ(last_stream(), 0U);
@@ -265,7 +265,7 @@ TEST_F(RemovalRecordsTest, FlushAllWritesOneRangePerRecordKind) {
     run("XGROUP CREATE stream" + n + " g 0");
     run("SET string" + n + " v");
   }
-  // Headers, elements, groups; the streams.
+  // Headers, elements and groups, then the streams.
   EXPECT_EQ(removals_of("FLUSHALL"), (Removals{.ranges = 3, .stream_ranges = 1}));
   EXPECT_EQ(records(), 0U);
   EXPECT_EQ(last_stream(), 0U);
@@ -287,14 +287,14 @@ TEST_F(RemovalRecordsTest, FlushDbMergesNeighbours) {
   run("SELECT 1");
   for (int i = 0; i < 500; ++i) {
     run("RPUSH list" + std::to_string(i) + " a");
-    run("SET string" + std::to_string(i) + " v");  // strings have ids, too
+    run("SET string" + std::to_string(i) + " v");  // strings have ids too
   }
   run("SELECT 2");
   run("RPUSH other a");
   run("SELECT 1");
   for (int i = 0; i < 500; ++i) run("HSET hash" + std::to_string(i) + " f v");
   const std::size_t before = records();
-  // The headers, and the elements on both sides of the list in database 2.
+  // The headers, then the elements on both sides of the list in database 2.
   EXPECT_EQ(removals_of("FLUSHDB"), (Removals{.ranges = 3}));
   EXPECT_EQ(records(), before - 2'500);
   run("SELECT 2");
@@ -303,7 +303,7 @@ TEST_F(RemovalRecordsTest, FlushDbMergesNeighbours) {
   EXPECT_EQ(run("SCARD other").integer(), 3);
 }
 
-TEST_F(RemovalRecordsTest, FlushDbRemovesSmallObjectsByKeys) {
+TEST_F(RemovalRecordsTest, FlushDbRemovesSmallObjectsByKey) {
   for (int i = 0; i < 200; ++i) {
     run("SELECT " + std::to_string(i % 2));
     run("SADD set" + std::to_string(i) + " 1");
@@ -314,7 +314,7 @@ TEST_F(RemovalRecordsTest, FlushDbRemovesSmallObjectsByKeys) {
   reopen();
   run("SELECT 1");
   EXPECT_EQ(run("DBSIZE").integer(), 100);
-  EXPECT_EQ(removals_of("FLUSHDB"), (Removals{.ranges = 2}));  // nothing else is left
+  EXPECT_EQ(removals_of("FLUSHDB"), (Removals{.ranges = 2}));  // no other object is left
   EXPECT_EQ(records(), 0U);
 }
 
@@ -339,9 +339,9 @@ TEST_F(RemovalRecordsTest, SwapOfFewKeysWritesNoRange) {
   EXPECT_EQ(records(), 3U);
 }
 
-// ---- At random ----
+// ---- Random removals ----
 
-/// Whatever is done, no record of a removed object stays: then reopening would find it.
+/// A record of a removed object would make reopening fail.
 TEST_F(RemovalRecordsTest, RandomRemovalsLeaveNoRecord) {
   const std::uint64_t seed = random_seed();
   SCOPED_TRACE(seed_text(seed));

@@ -13,8 +13,8 @@
 
 #include <gtest/gtest.h>
 
+#include "adapters/testing/random_seed.h"
 #include "engine/keyspace/hashing.h"
-#include "tests/random_seed.h"
 
 namespace rushgate {
 namespace {
@@ -45,14 +45,14 @@ struct IntegerItem {
   static bool matches(std::int64_t item, std::int64_t key) { return item == key; }
 };
 
-/// A key as its own hash: the test chooses where each item goes.
+/// Uses the key as its hash, so that a test chooses the position of each item.
 struct ChosenHash {
   using Item = std::uint64_t;
   static std::uint64_t hash(std::uint64_t key, std::uint64_t) { return key; }
   static bool matches(std::uint64_t item, std::uint64_t key) { return item == key; }
 };
 
-/// Counts how often an item is moved, and that each is destroyed once.
+/// Counts the moves of an item, and checks that each is destroyed once.
 class Counted {
  public:
   explicit Counted(std::int64_t key) : key_(key) { ++alive; }
@@ -107,7 +107,7 @@ std::vector<typename Policy::Item> items_of(const SegmentedTable<Policy>& table)
 
 // ---- Behaviour ----
 
-TEST(SegmentedTableTest, InsertMissingAddsWhatIsNotThereYet) {
+TEST(SegmentedTableTest, InsertMissingAddsOnlyMissingItems) {
   constexpr std::int64_t kItems = 10'000;
   const std::uint64_t seed = 7;
   SegmentedTable<IntegerItem> table(seed);
@@ -128,7 +128,7 @@ TEST(SegmentedTableTest, InsertMissingAddsWhatIsNotThereYet) {
   EXPECT_EQ(missing, items);
 }
 
-TEST(SegmentedTableTest, InsertMissingStopsWhenItIsTold) {
+TEST(SegmentedTableTest, InsertMissingStopsOnRequest) {
   SegmentedTable<IntegerItem> table;
   std::vector<std::int64_t> items(100);
   std::iota(items.begin(), items.end(), 0);
@@ -139,7 +139,7 @@ TEST(SegmentedTableTest, InsertMissingStopsWhenItIsTold) {
   EXPECT_FALSE(table.contains(50));
 }
 
-TEST(SegmentedTableTest, WarmingMeetsTheItemsOfTheKeys) {
+TEST(SegmentedTableTest, PrefetchVisitsItemsOfKeys) {
   SegmentedTable<PairPolicy> table(7);
   std::vector<std::int64_t> keys(100'000);
   std::iota(keys.begin(), keys.end(), 0);
@@ -151,10 +151,10 @@ TEST(SegmentedTableTest, WarmingMeetsTheItemsOfTheKeys) {
       if (std::ranges::count(some, pair.key) > 0) ++met;
     });
   }
-  EXPECT_GT(met, keys.size() * 9 / 10);  // the others have something like their hash before them
+  EXPECT_GT(met, keys.size() * 9 / 10);  // others follow a similar hash
 }
 
-TEST(SegmentedTableTest, ATableOfOneSegmentNeedsNoWarming) {
+TEST(SegmentedTableTest, TableOfOneSegmentNeedsNoPrefetch) {
   SegmentedTable<PairPolicy> table(7);
   const std::vector<std::int64_t> keys = {1, 2};
   const auto visit = [](const Pair&) { FAIL(); };
@@ -163,7 +163,7 @@ TEST(SegmentedTableTest, ATableOfOneSegmentNeedsNoWarming) {
   table.warm(std::span(keys), visit);
 }
 
-TEST(SegmentedTableTest, AnEmptyTableHoldsNothingAndCostsNothing) {
+TEST(SegmentedTableTest, EmptyTableUsesNoMemory) {
   SegmentedTable<PairPolicy> table;
   EXPECT_TRUE(table.empty());
   EXPECT_EQ(table.find(std::int64_t{1}), nullptr);
@@ -172,7 +172,7 @@ TEST(SegmentedTableTest, AnEmptyTableHoldsNothingAndCostsNothing) {
   table.for_each([](const Pair&) { FAIL(); });
 }
 
-TEST(SegmentedTableTest, TakeHandsTheItemOver) {
+TEST(SegmentedTableTest, TakeReturnsItem) {
   SegmentedTable<OwningPolicy> table(7);
   for (int i = 0; i < 100; ++i) table.insert(std::make_unique<int>(i));
   std::unique_ptr<int> taken;
@@ -182,7 +182,7 @@ TEST(SegmentedTableTest, TakeHandsTheItemOver) {
   EXPECT_EQ(table.size(), 99U);
 }
 
-TEST(SegmentedTableTest, MovingATableMovesItsItems) {
+TEST(SegmentedTableTest, MovedTableKeepsItsItems) {
   SegmentedTable<PairPolicy> table(7);
   for (std::int64_t i = 0; i < 5'000; ++i) table.insert({i, i});
   SegmentedTable<PairPolicy> moved(std::move(table));
@@ -217,7 +217,7 @@ void compare_with_a_map(std::uint64_t seed, std::int64_t keys, int steps) {
     Pair* const found = table.find(key);
     ASSERT_EQ(found != nullptr, known != model.end()) << "key " << key << ", step " << step;
     ASSERT_TRUE(found == nullptr || found->value == known->second);
-    // Waves of growth and of shrinking.
+    // Alternates between growth and shrinking.
     const bool growing = step / (2 * keys) % 2 == 0;
     const bool insert = random() % 10 < (growing ? 8 : 2);
     if (insert && found == nullptr) {
@@ -239,7 +239,7 @@ void compare_with_a_map(std::uint64_t seed, std::int64_t keys, int steps) {
   }
 }
 
-TEST(SegmentedTableTest, AgreesWithAnUnorderedMap) {
+TEST(SegmentedTableTest, TableAgreesWithUnorderedMap) {
   const std::uint64_t seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
   compare_with_a_map(seed, 6, 10'000);            // within the smallest segment
@@ -247,9 +247,9 @@ TEST(SegmentedTableTest, AgreesWithAnUnorderedMap) {
   compare_with_a_map(seed + 2, 50'000, 500'000);  // over many segments
 }
 
-// ---- The promises of its comment ----
+// ---- The guarantees of its class comment ----
 
-TEST(SegmentedTableTest, NoInsertionMovesMoreThanOneSegment) {
+TEST(SegmentedTableTest, InsertionMovesAtMostOneSegment) {
   using Table = SegmentedTable<CountedPolicy>;
   const std::uint64_t seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
@@ -278,7 +278,7 @@ TEST(SegmentedTableTest, EqualSeedsAndHistoriesGiveEqualOrders) {
   EXPECT_FALSE(std::ranges::equal(items_of(one), items_of(other), same_key));
 }
 
-TEST(SegmentedTableTest, TheOrderIsTheSameOnEveryMachine) {
+TEST(SegmentedTableTest, OrderIsSameOnEveryMachine) {
   SegmentedTable<PairPolicy> table(7);
   for (std::int64_t i = 0; i < 6; ++i) table.insert({i, i});
   std::vector<std::int64_t> keys;
@@ -286,9 +286,9 @@ TEST(SegmentedTableTest, TheOrderIsTheSameOnEveryMachine) {
   EXPECT_EQ(keys, (std::vector<std::int64_t>{3, 4, 1, 0, 2, 5}));
 }
 
-// ---- By chance ----
+// ---- Random draws ----
 
-TEST(SegmentedTableTest, EachItemIsDrawnAboutAsOften) {
+TEST(SegmentedTableTest, ItemsAreDrawnAboutEquallyOften) {
   for (const std::int64_t items : {1, 5, 700, 3'000}) {
     SegmentedTable<IntegerItem> table(7);
     for (std::int64_t i = 0; i < items; ++i) table.insert(i);
@@ -303,7 +303,7 @@ TEST(SegmentedTableTest, EachItemIsDrawnAboutAsOften) {
   }
 }
 
-TEST(SegmentedTableTest, TheLastOfManyIsDrawn) {
+TEST(SegmentedTableTest, LastOfManyItemsIsDrawn) {
   SegmentedTable<IntegerItem> table(7);
   for (std::int64_t i = 0; i < 100'000; ++i) table.insert(i);
   for (std::int64_t i = 1; i < 100'000; ++i) table.erase(i);
@@ -322,12 +322,12 @@ TEST(SegmentedTableTest, SharedTopBitsGrowSegmentNotDirectory) {
   EXPECT_LT(table.memory_bytes(), kKeys * 64);
 }
 
-TEST(SegmentedTableTest, ASegmentThatGrewMaySplitLater) {
+TEST(SegmentedTableTest, GrownSegmentMaySplitLater) {
   SegmentedTable<ChosenHash> table;
   std::uint64_t alike = 0;
   while (alike < 1'500) table.insert(alike++ << 7);  // one segment, grown past kSlotsMax
-  // Others make the table large enough for a deeper directory: 65536 places, spread over the top
-  // bits.
+  // More items make the table large enough for a deeper directory: 65,536 positions, spread over
+  // the top bits.
   for (std::uint64_t top = 1; top < 65'536; ++top) table.insert(top << 48);
   while (alike < 10'000) table.insert(alike++ << 7);
   for (std::uint64_t i = 0; i < alike; ++i) ASSERT_TRUE(table.contains(i << 7));
@@ -335,7 +335,7 @@ TEST(SegmentedTableTest, ASegmentThatGrewMaySplitLater) {
   EXPECT_EQ(table.size(), alike + 65'535);
 }
 
-TEST(SegmentedTableTest, EqualHashesAreToldApartByTheirKeys) {
+TEST(SegmentedTableTest, EqualHashesAreDistinguishedByKey) {
   struct OneHash {
     using Item = int;
     static std::uint64_t hash(int, std::uint64_t) { return 0x8123456789ABCDEF; }
@@ -376,7 +376,7 @@ void expect_copy_of_its_own(Make make) {
   }
 }
 
-TEST(SegmentedTableTest, CopyIsATableOfItsOwn) {
+TEST(SegmentedTableTest, CopyIsIndependent) {
   expect_copy_of_its_own<IntegerItem>([](int i) { return std::int64_t{i}; });
   expect_copy_of_its_own<StringItem>(
       [](int i) { return "an item that is not inline " + std::to_string(i); });

@@ -21,7 +21,7 @@ namespace {
 
 using Members = std::set<std::string>;
 
-/// The set "s" of a keyspace that can be opened again.
+/// Changes the set "s" of a keyspace that can be reopened.
 class SetRecordsTest : public ::testing::Test {
  protected:
   SetRecordsTest() { reopen(); }
@@ -37,7 +37,7 @@ class SetRecordsTest : public ::testing::Test {
   void add_all(const Members& members) {
     for (const std::string& member : members) add(member);
   }
-  /// Numbers from `begin` to before `end`.
+  /// Adds the numbers from `begin` to before `end`.
   Members add_range(int begin, int end) {
     Members added;
     for (int i = begin; i < end; ++i) added.insert(std::to_string(i));
@@ -63,7 +63,7 @@ class SetRecordsTest : public ::testing::Test {
     return members();
   }
 
-  /// State records in the store.
+  /// Returns the number of state records in the store.
   std::size_t records() {
     std::size_t count = 0;
     EXPECT_TRUE(store_.load([&](std::string_view, std::string_view) { ++count; }).ok());
@@ -77,16 +77,16 @@ class SetRecordsTest : public ::testing::Test {
   std::unique_ptr<Keyspace> keyspace_;
 };
 
-TEST_F(SetRecordsTest, AGroupsNewMembersAreOneRecord) {
+TEST_F(SetRecordsTest, NewMembersOfBatchAreOneRecord) {
   Members buyers;
   for (int i = 0; i < 1'000; ++i) buyers.insert(std::to_string(1'000'003 * i));
   add_all(buyers);
   commit();
-  EXPECT_EQ(records(), 2U);  // and the header
+  EXPECT_EQ(records(), 2U);  // the segment and the header
   EXPECT_EQ(reloaded(), buyers);
 }
 
-TEST_F(SetRecordsTest, OneNewMemberIsAnElement) {
+TEST_F(SetRecordsTest, SingleNewMemberIsElement) {
   add_all({"1", "2"});
   commit();
   add("3");
@@ -95,7 +95,7 @@ TEST_F(SetRecordsTest, OneNewMemberIsAnElement) {
   EXPECT_EQ(reloaded(), (Members{"1", "2", "3"}));
 }
 
-TEST_F(SetRecordsTest, AnyMembersComeBack) {
+TEST_F(SetRecordsTest, AnyMembersAreReloaded) {
   using Limits = std::numeric_limits<std::int64_t>;
   const Members all = {"",
                        "0",
@@ -114,18 +114,18 @@ TEST_F(SetRecordsTest, AnyMembersComeBack) {
   EXPECT_EQ(reloaded(), all);
 }
 
-TEST_F(SetRecordsTest, WhoWasRemovedFromARunStaysAway) {
+TEST_F(SetRecordsTest, MemberRemovedFromSegmentStaysRemoved) {
   add_all({"1", "2", "3"});
   commit();
   remove("2");
   commit();
   EXPECT_EQ(reloaded(), (Members{"1", "3"}));
-  remove("1");  // the run is known by it
+  remove("1");  // the member in the key of the segment
   commit();
   EXPECT_EQ(reloaded(), (Members{"3"}));
 }
 
-TEST_F(SetRecordsTest, WhoWasRemovedMayComeBack) {
+TEST_F(SetRecordsTest, RemovedMemberMayReturn) {
   add_all({"1", "2", "3"});
   commit();
   remove("1");
@@ -138,7 +138,7 @@ TEST_F(SetRecordsTest, WhoWasRemovedMayComeBack) {
   EXPECT_EQ(reloaded(), (Members{"1", "2", "3", "4", "5", "6"}));
 }
 
-TEST_F(SetRecordsTest, ARemovalInTheGroupThatAdded) {
+TEST_F(SetRecordsTest, AdditionAndRemovalInOneBatch) {
   add_all({"1", "2"});
   remove("2");
   add_all({"3", "4"});
@@ -148,7 +148,7 @@ TEST_F(SetRecordsTest, ARemovalInTheGroupThatAdded) {
   EXPECT_EQ(reloaded(), (Members{"1", "3", "4"}));
 }
 
-TEST_F(SetRecordsTest, WhatIsTakenBackIsNotRecorded) {
+TEST_F(SetRecordsTest, UndoneMembersAreNotRecorded) {
   add_all({"1", "2"});
   const auto mark = keyspace_->changes().mark();
   add_all({"3", "4"});
@@ -161,7 +161,7 @@ TEST_F(SetRecordsTest, WhatIsTakenBackIsNotRecorded) {
   EXPECT_EQ(reloaded(), (Members{"1", "2", "5"}));
 }
 
-TEST_F(SetRecordsTest, ARemovedSetLeavesNothing) {
+TEST_F(SetRecordsTest, RemovedSetLeavesNoRecord) {
   add_all({"1", "2", "3"});
   commit();
   remove("2");
@@ -174,7 +174,7 @@ TEST_F(SetRecordsTest, ARemovedSetLeavesNothing) {
   EXPECT_EQ(reloaded(), (Members{"2", "7"}));
 }
 
-// ---- Members that come and go ----
+// ---- Changing members ------------
 
 TEST_F(SetRecordsTest, ChangingMembersDoNotAccumulateRecords) {
   add_all({"1", "2", "3"});
@@ -189,11 +189,11 @@ TEST_F(SetRecordsTest, ChangingMembersDoNotAccumulateRecords) {
     if (i % 100 == 99) most = std::max(most, records());
   }
   EXPECT_LE(most, SetRecords::kMarksMax + 5);
-  EXPECT_GT(most, SetRecords::kMarksMax / 2) << "it is written anew too often";
+  EXPECT_GT(most, SetRecords::kMarksMax / 2) << "it is rewritten too often";
   EXPECT_EQ(reloaded(), (Members{"1", "2", "3"}));
 }
 
-TEST_F(SetRecordsTest, MarksAreCountedWhenTheyAreLoaded) {
+TEST_F(SetRecordsTest, LoadedTombstonesAreCounted) {
   add_all({"1", "2", "3"});
   commit();
   for (int i = 0; i < 3'000; ++i) {
@@ -211,7 +211,7 @@ TEST_F(SetRecordsTest, MarksAreCountedWhenTheyAreLoaded) {
 
 // ---- Rewriting ----
 
-/// A large set whose last removal has begun to rewrite it.
+/// A large set that is being rewritten since its last removal.
 class RewrittenSetTest : public SetRecordsTest {
  protected:
   static constexpr int kMembers = 20'000;
@@ -227,7 +227,7 @@ class RewrittenSetTest : public SetRecordsTest {
 
   bool is_rewritten() { return object()->set().records().is_being_rewritten(); }
   void take_next() { take(buyers_, next_++); }
-  /// What a commit of the present changes writes, in bytes.
+  /// Returns the size of the uncommitted records.
   std::size_t bytes() { return keyspace_->changes().records().size_bytes(); }
 
   Members buyers_;
@@ -235,7 +235,7 @@ class RewrittenSetTest : public SetRecordsTest {
 };
 
 TEST_F(RewrittenSetTest, RemovalWritesBoundedPortion) {
-  constexpr std::size_t kBytesMax = 8 * 1'024;  // all of it would take 40 KiB
+  constexpr std::size_t kBytesMax = 8 * 1'024;  // the whole set takes 40 KiB
   int removals = 0;
   for (; is_rewritten(); ++removals) {
     take_next();
@@ -248,19 +248,19 @@ TEST_F(RewrittenSetTest, RemovalWritesBoundedPortion) {
   EXPECT_EQ(reloaded(), buyers_);
 }
 
-TEST_F(RewrittenSetTest, ReopeningGoesOnWithIt) {
+TEST_F(RewrittenSetTest, RewritingContinuesAfterReopening) {
   int reopened = 0;
   for (int round = 0; is_rewritten(); ++round) {
     for (int i = 0; i < 20 + round; ++i) {
       take_next();
       add("new" + std::to_string(next_));
-      add(std::to_string(i));  // which was removed
+      add(std::to_string(i));  // a member removed before
       buyers_.insert({"new" + std::to_string(next_), std::to_string(i)});
     }
     commit();
     EXPECT_EQ(reloaded(), buyers_);
     take(buyers_, 0);
-    remove("new" + std::to_string(next_));  // which came meanwhile
+    remove("new" + std::to_string(next_));  // a member added meanwhile
     buyers_.erase("new" + std::to_string(next_));
     commit();
     EXPECT_EQ(reloaded(), buyers_);
@@ -286,13 +286,13 @@ TEST_F(RewrittenSetTest, PortionIsUndone) {
   EXPECT_EQ(reloaded(), buyers_);
 }
 
-TEST_F(RewrittenSetTest, RemovedSetLeavesNothing) {
+TEST_F(RewrittenSetTest, RemovedSetLeavesNoRecord) {
   db().remove(*object());
   commit();
   EXPECT_EQ(records(), 0U);
 }
 
-TEST_F(RewrittenSetTest, FlushLeavesNothing) {
+TEST_F(RewrittenSetTest, FlushLeavesNoRecord) {
   sets::add(db(), sets::create(db(), "other"), "a");
   commit();
   db().remove_all();
@@ -300,7 +300,7 @@ TEST_F(RewrittenSetTest, FlushLeavesNothing) {
   EXPECT_EQ(records(), 0U);
 }
 
-TEST_F(RewrittenSetTest, RenamedSetIsWhole) {
+TEST_F(RewrittenSetTest, RenamedSetIsComplete) {
   db().move(*object(), db(), "t");
   commit();
   reopen();
@@ -309,7 +309,7 @@ TEST_F(RewrittenSetTest, RenamedSetIsWhole) {
   EXPECT_EQ(reloaded(), buyers_);
 }
 
-/// As many marks as a set of two members may have: another removal writes it anew.
+/// A set of three members with the most tombstones allowed: another removal rewrites it.
 class MarkedSetTest : public SetRecordsTest {
  protected:
   MarkedSetTest() {
@@ -322,15 +322,15 @@ class MarkedSetTest : public SetRecordsTest {
   }
 };
 
-TEST_F(MarkedSetTest, IsWrittenAnewByTheNextRemoval) {
+TEST_F(MarkedSetTest, NextRemovalRewritesSet) {
   remove("2");
-  add_all({"4", "1000"});  // who was marked
+  add_all({"4", "1000"});  // 1000 has a tombstone
   commit();
-  EXPECT_EQ(records(), 3U);  // the members, and those who came then
+  EXPECT_EQ(records(), 3U);  // the header, the members, and the members of this batch
   EXPECT_EQ(reloaded(), (Members{"1", "3", "4", "1000"}));
 }
 
-TEST_F(MarkedSetTest, WhatTheGroupAddedBeforeIsWrittenToo) {
+TEST_F(MarkedSetTest, RewriteIncludesEarlierMembersOfBatch) {
   add_all({"4", "5"});
   remove("2");
   remove("5");
@@ -346,13 +346,13 @@ TEST_F(MarkedSetTest, UndoRestoresRecords) {
   remove("6");
   keyspace_->changes().roll_back_to(mark);
   EXPECT_EQ(members(), (Members{"1", "2", "3", "4", "5"}));
-  add_all({"1000", "1001"});  // who are marked: a run would not bring them back
+  add_all({"1000", "1001"});  // they have tombstones, so a segment cannot add them
   commit();
   EXPECT_GT(records(), SetRecords::kMarksMax);
   EXPECT_EQ(reloaded(), (Members{"1", "2", "3", "4", "5", "1000", "1001"}));
 }
 
-TEST_F(MarkedSetTest, IsAsItWasWhenTheCommitFails) {
+TEST_F(MarkedSetTest, FailedCommitLeavesSetUnchanged) {
   faults::FaultyStore failing(store_);
   keyspace_ = std::make_unique<Keyspace>(failing, 1);
   ASSERT_TRUE(keyspace_->load().ok());
@@ -369,27 +369,27 @@ TEST_F(MarkedSetTest, IsAsItWasWhenTheCommitFails) {
   EXPECT_EQ(reloaded(), (Members{"1", "2", "3", "1000", "1001"}));
 }
 
-TEST_F(MarkedSetTest, GoesWithItsLastMember) {
+TEST_F(MarkedSetTest, LastMemberRemovesAllRecords) {
   for (const char* member : {"1", "2", "3"}) remove(member);
   commit();
   EXPECT_EQ(records(), 0U);
 }
 
-TEST(SetRecordsModelTest, RandomChangesLeaveWhatTheModelHolds) {
+TEST(SetRecordsModelTest, RandomChangesMatchModel) {
   MemoryStore store({.keep_state = true});
   SetRecordsModel model([&] { return std::make_unique<faults::FaultyStore>(store); });
   model.run(200);
   EXPECT_GT(model.rewrites(), 0U);
 }
 
-TEST(SetRecordsModelTest, RandomChangesOfLargeSetDuringRewrites) {
+TEST(SetRecordsModelTest, RandomChangesDuringRewritesMatchModel) {
   MemoryStore store({.keep_state = true});
   SetRecordsModel model([&] { return std::make_unique<faults::FaultyStore>(store); }, 20'000);
   model.run(200);
   EXPECT_GT(model.rewrites(), 0U);
 }
 
-TEST(SetRunTest, BytesThatMakeNoSenseAreRefused) {
+TEST(SetRunTest, InvalidBytesAreRefused) {
   const auto visits = [](std::string_view bytes) {
     return visit_set_run(
         bytes, [](std::int64_t) {}, [](std::string_view) {});
@@ -397,9 +397,9 @@ TEST(SetRunTest, BytesThatMakeNoSenseAreRefused) {
   EXPECT_TRUE(visits(""));
   EXPECT_FALSE(
       visits("\x07"
-             "ab"));                                                 // a text of three bytes
+             "ab"));                                                 // a string of three bytes
   EXPECT_FALSE(visits("\xff"));                                      // half a varint
-  EXPECT_FALSE(visits("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f"));  // too long a varint
+  EXPECT_FALSE(visits("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f"));  // a varint that is too long
 }
 
 }  // namespace

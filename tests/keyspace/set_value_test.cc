@@ -9,7 +9,8 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/random_seed.h"
+#include "adapters/testing/random_seed.h"
+#include "engine/base/numbers.h"
 
 namespace rushgate {
 namespace {
@@ -20,7 +21,7 @@ std::vector<std::string> members_of(const SetValue& set) {
   return members;
 }
 
-TEST(SetValueTest, InsertAndEraseSayWhetherTheyChangedAnything) {
+TEST(SetValueTest, InsertAndEraseReportChange) {
   SetValue set(7);
   for (const std::string_view member : {"17", "text", ""}) {
     EXPECT_TRUE(set.insert(member));
@@ -48,7 +49,8 @@ TEST(SetValueTest, OnlyCanonicalFormIsInteger) {
   EXPECT_TRUE(set.contains("05"));
 }
 
-/// Members that look alike: numbers in and out of canonical form, both ends of the range, and text.
+/// Returns a member that is easily confused: numbers in and out of canonical form, both ends of the
+/// range, and strings.
 std::string random_member(std::mt19937_64& random) {
   const std::uint64_t number = random() % 3'000;
   switch (random() % 5) {
@@ -58,7 +60,7 @@ std::string random_member(std::mt19937_64& random) {
       return "user:" + std::to_string(number);
     case 2:
       return std::to_string(9'223'372'036'854'774'308ULL +
-                            number);  // the last of them are beyond int64
+                            number);  // the last of them exceed int64
     case 3:
       return "-" + std::to_string(number);
     default:
@@ -66,7 +68,7 @@ std::string random_member(std::mt19937_64& random) {
   }
 }
 
-TEST(SetValueTest, AgreesWithAnUnorderedSet) {
+TEST(SetValueTest, SetAgreesWithUnorderedSet) {
   const std::uint64_t seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
   std::mt19937_64 random(seed);
@@ -100,7 +102,7 @@ TEST(SetValueTest, EqualSeedsAndHistoriesGiveEqualOrders) {
 }
 
 // Redis needs 56 bytes for each of ten million users.
-TEST(SetValueTest, TenMillionUsersCostAboutFifteenBytesEach) {
+TEST(SetValueTest, TenMillionUsersCostFifteenBytesEach) {
   constexpr std::int64_t kUsers = 10'000'000;
   SetValue set(7);
   for (std::int64_t user = 0; user < kUsers; ++user)

@@ -13,7 +13,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/random_seed.h"
+#include "adapters/testing/random_seed.h"
 
 namespace rushgate {
 namespace {
@@ -63,7 +63,7 @@ TEST(SortedSetValueTest, EqualScoresAreOrderedByBytes) {
   }
 }
 
-TEST(SortedSetValueTest, InfinitiesAreTheEnds) {
+TEST(SortedSetValueTest, InfinitiesAreFirstAndLast) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   SortedSetValue value(7, kLimits);
   value.assign("high", kInfinity);
@@ -78,7 +78,7 @@ TEST(SortedSetValueTest, InfinitiesAreTheEnds) {
             (std::vector<std::string>{"low", "lowest", "another zero", "zero", "max", "high"}));
 }
 
-// As OBJECT ENCODING shows it.
+// The encoding as OBJECT ENCODING shows it.
 TEST(SortedSetValueTest, ManyOrLongMembersMakeItLarge) {
   SortedSetValue many(7, kLimits);
   for (int i = 0; i < 128; ++i) many.assign(std::to_string(i), i);
@@ -101,7 +101,7 @@ TEST(SortedSetValueTest, ManyOrLongMembersMakeItLarge) {
   EXPECT_FALSE(with_long.is_small());
 }
 
-TEST(SortedSetValueTest, MayBeMoved) {
+TEST(SortedSetValueTest, MovedSortedSetKeepsItsMembers) {
   SortedSetValue value(7, kLimits);
   for (int i = 0; i < 1'000; ++i) value.assign(std::to_string(i), i);
   SortedSetValue moved = std::move(value);
@@ -111,7 +111,7 @@ TEST(SortedSetValueTest, MayBeMoved) {
   EXPECT_EQ(moved.size(), 0U);
 }
 
-// ---- Against the simplest implementation ----
+// ---- Comparison with a model ----------------
 
 struct Model {
   std::map<std::string, double> scores;
@@ -144,7 +144,7 @@ std::optional<double> erased_score(const SortedSetValue::Erased& erased) {
   return erased.element == nullptr ? std::nullopt : std::optional(erased.element->score);
 }
 
-/// A value and its model through the same changes.
+/// Changes a value and its model alike.
 class SortedSetModelTest : public ::testing::Test {
  protected:
   std::string random_member() { return std::to_string(random_() % members_max_); }
@@ -210,7 +210,7 @@ class SortedSetModelTest : public ::testing::Test {
   Model model_;
 };
 
-TEST_F(SortedSetModelTest, GrowsAndShrinksAsAnOrderedSetDoes) {
+TEST_F(SortedSetModelTest, RandomChangesMatchModel) {
   SCOPED_TRACE(seed_text(seed_));
   for (int step = 0; step < 60'000 && !HasFailure(); ++step) {
     const bool grows = step / 15'000 % 2 == 0;
@@ -225,7 +225,7 @@ TEST_F(SortedSetModelTest, GrowsAndShrinksAsAnOrderedSetDoes) {
   expect_same();
 }
 
-TEST_F(SortedSetModelTest, MayBeTakenApartFromEitherEnd) {
+TEST_F(SortedSetModelTest, RangesAreRemovedFromEitherEnd) {
   SCOPED_TRACE(seed_text(seed_));
   for (int i = 0; i < 8'000; ++i) assign();
   while (value_.size() > 0 && !HasFailure()) {
@@ -236,10 +236,10 @@ TEST_F(SortedSetModelTest, MayBeTakenApartFromEitherEnd) {
   expect_same();
 }
 
-TEST_F(SortedSetModelTest, TakesMembersThatComeInAnyOrder) {
+TEST_F(SortedSetModelTest, MembersMayComeInAnyOrder) {
   constexpr int kMembers = 20'000;
   const auto name = [](int i) { return std::to_string(i); };
-  for (int i = 0; i < kMembers; ++i) {  // upwards, then downwards, then from the middle
+  for (int i = 0; i < kMembers; ++i) {  // ascending, then descending, then from the middle
     const int score = i < kMembers / 3       ? i
                       : i < 2 * kMembers / 3 ? -i
                                              : (i % 2 == 0 ? 1 : -1) * 1'000'000 / i;

@@ -19,7 +19,7 @@ namespace {
 
 using Scores = std::map<std::string, double>;
 
-/// The sorted set "z" of a keyspace that can be opened again.
+/// Changes the sorted set "z" of a keyspace that can be reopened.
 class SortedSetsTest : public ::testing::Test {
  protected:
   SortedSetsTest() { reopen(); }
@@ -66,7 +66,7 @@ class SortedSetsTest : public ::testing::Test {
   std::unique_ptr<Keyspace> keyspace_;
 };
 
-TEST_F(SortedSetsTest, SaysWhatIsNew) {
+TEST_F(SortedSetsTest, SetAndRemoveReportChange) {
   EXPECT_TRUE(set("a", 1));
   EXPECT_FALSE(set("a", 2));
   EXPECT_TRUE(remove("a") && object() == nullptr);
@@ -74,11 +74,11 @@ TEST_F(SortedSetsTest, SaysWhatIsNew) {
   EXPECT_FALSE(remove("a"));
 }
 
-TEST_F(SortedSetsTest, EachMemberIsARecord) {
+TEST_F(SortedSetsTest, EachMemberIsOneRecord) {
   set("a", 1);
   set("b", 2);
   commit();
-  EXPECT_EQ(records(), 3U);  // and the header
+  EXPECT_EQ(records(), 3U);  // two members and the header
   set("a", 5);
   remove("b");
   commit();
@@ -89,7 +89,7 @@ TEST_F(SortedSetsTest, EachMemberIsARecord) {
   EXPECT_EQ(records(), 0U);
 }
 
-TEST_F(SortedSetsTest, AnyScoreAndAnyMemberComeBack) {
+TEST_F(SortedSetsTest, AnyScoreAndMemberAreReloaded) {
   using Limits = std::numeric_limits<double>;
   Scores all = {{"", 0},
                 {"17", -1},
@@ -111,7 +111,7 @@ TEST_F(SortedSetsTest, AnyScoreAndAnyMemberComeBack) {
   EXPECT_EQ(reloaded(), all);
 }
 
-TEST_F(SortedSetsTest, ASmallOneHasOneZero) {
+TEST_F(SortedSetsTest, SmallSortedSetHasOneZero) {
   set("a", -0.0);
   EXPECT_FALSE(std::signbit(*object()->sorted_set().score("a")));
   set(std::string(65, 'x'), 1);
@@ -123,7 +123,7 @@ TEST_F(SortedSetsTest, ASmallOneHasOneZero) {
   EXPECT_TRUE(std::signbit(*object()->sorted_set().score("a")));
 }
 
-TEST_F(SortedSetsTest, ARollbackRestoresScoresMembersAndSmallness) {
+TEST_F(SortedSetsTest, RollbackRestoresScoresMembersAndSmallness) {
   for (int i = 0; i < 128; ++i) set(std::to_string(i), i);
   commit();
   const Scores before = scores();
@@ -153,7 +153,7 @@ TEST_F(SortedSetsTest, RollbackRestoresKeyOfLastMember) {
   EXPECT_EQ(reloaded(), (Scores{{"a", 1}, {"b", 2}}));
 }
 
-TEST_F(SortedSetsTest, AKeyMadeAnewMeetsNoOldMembers) {
+TEST_F(SortedSetsTest, RecreatedKeyHasNoOldMembers) {
   set("a", 1);
   set("b", 2);
   commit();
@@ -164,7 +164,7 @@ TEST_F(SortedSetsTest, AKeyMadeAnewMeetsNoOldMembers) {
   EXPECT_EQ(reloaded(), (Scores{{"b", 3}}));
 }
 
-TEST_F(SortedSetsTest, StorePutsMembersInThePlaceOfAnything) {
+TEST_F(SortedSetsTest, StoreReplacesAnyValue) {
   set("a", 1);
   commit();
   const std::vector<sorted_sets::ScoredMember> members = {{"x", 1}, {"y", 2}};
@@ -181,11 +181,11 @@ TEST_F(SortedSetsTest, StorePutsMembersInThePlaceOfAnything) {
   EXPECT_EQ(records(), 0U);
 }
 
-TEST_F(SortedSetsTest, ARecordThatMakesNoSenseIsRefused) {
+TEST_F(SortedSetsTest, InvalidRecordIsRefused) {
   const auto load_with = [](std::string_view score) {
     MemoryStore store{{.keep_state = true}};
     StoreBatch batch;
-    // Header of "z": no expiry, object 1. Element "a".
+    // The header of "z", with no expiry and object 1, and the element "a".
     batch.put(std::string("\x01\x00z", 3), std::string("\x05\x01\x01", 3));
     batch.put(std::string("\x02\0\0\0\0\0\0\0\x01sa", 11), score);
     EXPECT_TRUE(store.commit(batch).ok());

@@ -1,4 +1,4 @@
-// Random changes to one object, compared with the simplest model of it, on any store.
+// Changes one object at random on any store, and compares it with a simple model.
 #pragma once
 
 #include <cstddef>
@@ -13,17 +13,17 @@
 #include <gtest/gtest.h>
 
 #include "adapters/testing/faulty_store.h"
+#include "adapters/testing/random_seed.h"
 #include "engine/keyspace/keyspace.h"
-#include "tests/random_seed.h"
 
 namespace rushgate {
 
-/// Groups of changes: some are taken back in part, some are lost with a commit that fails, and now
-/// and then everything is loaded again. `Contents` are the object's, as a container.
+/// Makes batches of changes. Rolls some back in part, loses some in a failed commit, and sometimes
+/// reloads all data. `Contents` are the object's, as a container.
 template <class Contents>
 class StoreModel {
  public:
-  /// Opens the same store each time; the one before is gone by then.
+  /// Opens the same store each time. The previous one is closed by then.
   using OpenStore = std::function<std::unique_ptr<Store>()>;
 
   virtual ~StoreModel() = default;
@@ -44,16 +44,16 @@ class StoreModel {
   }
 
  protected:
-  /// A part of a group has fewer than `changes_max` changes.
+  /// Makes fewer than `changes_max` changes in each part of a batch.
   StoreModel(OpenStore open_store, std::size_t changes_max)
       : changes_max_(changes_max), open_store_(std::move(open_store)) {
     reopen();
   }
 
-  /// Changes the object at kObjectKey, and expected_ with it.
+  /// Changes the object at kObjectKey, and expected_ alike.
   virtual void change() = 0;
   virtual Contents contents() = 0;
-  /// Of how many records there are in the store's state.
+  /// Checks the number of state records in the store.
   virtual void check_records(std::size_t records) = 0;
 
   std::size_t below(std::size_t bound) { return random_() % bound; }
@@ -94,7 +94,8 @@ class StoreModel {
     for (std::size_t i = 0; i < changes; ++i) change();
   }
 
-  /// Of its state, in the store, which is closed for it: a store is loaded once.
+  /// Returns the number of state records in the store. Closes the store, since it can be loaded
+  /// only once.
   std::size_t records() {
     std::size_t count = 0;
     keyspace_.reset();

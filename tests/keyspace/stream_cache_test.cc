@@ -1,4 +1,4 @@
-// What streams keep in memory of what the store has: one budget for all of them.
+// The memory cache of stored stream data: one budget for all streams.
 #include "engine/keyspace/stream_cache.h"
 
 #include <memory>
@@ -50,7 +50,7 @@ class StreamCacheTest : public testing::Test {
                     .ok());
     return count;
   }
-  /// Told from what the streams hold.
+  /// Returns the sum over all streams.
   std::size_t measured_bytes() {
     std::size_t bytes = 0;
     db().for_each([&](Object& object) { bytes += object.stream().cache_bytes(); });
@@ -68,7 +68,7 @@ TEST_F(StreamCacheTest, OneBudgetBoundsAllStreams) {
     ASSERT_LE(caches().bytes(), kBudget);
     ASSERT_EQ(caches().bytes(), measured_bytes());
   }
-  EXPECT_GT(caches().bytes(), kBudget / 2) << "it is used";
+  EXPECT_GT(caches().bytes(), kBudget / 2) << "the budget is used";
   for (int i = 0; i < kStreams; ++i) {
     ASSERT_EQ(count_entries(i), 100U);
     ASSERT_LE(caches().bytes(), kBudget);
@@ -92,7 +92,7 @@ TEST_F(StreamCacheTest, LeastRecentlyUsedIsDropped) {
   EXPECT_GT(store_.reads, 0U);
 }
 
-TEST_F(StreamCacheTest, CachesAreMadeOnDemand) {
+TEST_F(StreamCacheTest, CachesAreCreatedOnDemand) {
   for (int i = 0; i < 100; ++i) append(i, 1);
   EXPECT_GT(caches().bytes(), 0U);
   open();
@@ -101,7 +101,7 @@ TEST_F(StreamCacheTest, CachesAreMadeOnDemand) {
   EXPECT_EQ(caches().bytes(), stream(7).cache_bytes());
 }
 
-TEST_F(StreamCacheTest, NoBudgetIsNoCache) {
+TEST_F(StreamCacheTest, ZeroBudgetDisablesCache) {
   caches().set_bytes_max(0);
   append(1, 100);
   EXPECT_EQ(caches().bytes(), 0U);
@@ -109,7 +109,7 @@ TEST_F(StreamCacheTest, NoBudgetIsNoCache) {
   EXPECT_EQ(caches().bytes(), 0U);
 }
 
-TEST_F(StreamCacheTest, RemovedStreamHoldsNone) {
+TEST_F(StreamCacheTest, RemovedStreamHasNoCache) {
   append(1, 100);
   db().remove(*db().find("1"));
   append(2, 100);
@@ -118,7 +118,7 @@ TEST_F(StreamCacheTest, RemovedStreamHoldsNone) {
   EXPECT_EQ(caches().bytes(), 0U);
 }
 
-TEST_F(StreamCacheTest, WritesComeBeforeCaches) {
+TEST_F(StreamCacheTest, WritesTakePrecedenceOverCaches) {
   caches().set_bytes_max(StreamCaches::kBytesMax);
   append(1, 400);
   append(2, 400);

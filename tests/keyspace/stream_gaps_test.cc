@@ -1,4 +1,4 @@
-// Runs whose entries are all deleted leave the store, whatever stands before them.
+// Segments whose entries are all deleted leave the store, regardless of earlier segments.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -9,10 +9,10 @@
 
 #include <gtest/gtest.h>
 
+#include "adapters/testing/random_seed.h"
 #include "engine/keyspace/keyspace.h"
 #include "engine/keyspace/streams.h"
 #include "storage/memory/memory_store.h"
-#include "tests/random_seed.h"
 
 namespace rushgate {
 namespace {
@@ -94,7 +94,7 @@ TEST_F(StreamGapsTest, StuckHeadKeepsNothingBehindIt) {
   EXPECT_EQ(stream().gaps().size(), 1U);
   EXPECT_EQ(stream().deleted_count(), 2'999U);
   EXPECT_EQ(stored_runs(), 1U);
-  EXPECT_EQ(stored_records(), 2U) << "the header and the gap";
+  EXPECT_EQ(stored_records(), 2U) << "header and gap";
   EXPECT_LT(stream().memory_bytes(), 2'000U);
   open();
   EXPECT_EQ(stream().deleted_count(), 2'999U);
@@ -109,13 +109,13 @@ TEST_F(StreamGapsTest, StuckHeadKeepsNothingBehindIt) {
   EXPECT_EQ(ids(), (std::vector<std::uint64_t>{3'001}));
 }
 
-TEST_F(StreamGapsTest, AnyOrderOfErasingMakesOneGap) {
+TEST_F(StreamGapsTest, AnyOrderOfDeletionMakesOneGap) {
   const auto seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
   std::vector<std::uint64_t> erased;
   for (std::uint64_t ms = 1; ms <= 500; ++ms) {
     append(ms);
-    if (ms % 3 == 0) commit();  // runs of three
+    if (ms % 3 == 0) commit();  // segments of three entries
     if (ms > 3 && ms <= 498) erased.push_back(ms);
   }
   commit();
@@ -133,7 +133,7 @@ TEST_F(StreamGapsTest, AnyOrderOfErasingMakesOneGap) {
   EXPECT_EQ(stored_records(), 2U);
 }
 
-TEST_F(StreamGapsTest, RollBackBringsRunsBack) {
+TEST_F(StreamGapsTest, RollbackRestoresSegments) {
   for (std::uint64_t ms = 1; ms <= 5; ++ms) {
     append(ms);
     commit();
@@ -149,7 +149,7 @@ TEST_F(StreamGapsTest, RollBackBringsRunsBack) {
   EXPECT_EQ(stored_runs(), 4U);
 }
 
-TEST_F(StreamGapsTest, RunDeletedByItsOwnGroupLeavesLater) {
+TEST_F(StreamGapsTest, SegmentDeletedByItsBatchLeavesLater) {
   append(1);
   commit();
   append(2);
@@ -177,8 +177,8 @@ TEST_F(StreamGapsTest, RemovedStreamLeavesNoRecord) {
   EXPECT_EQ(stored_records(), 0U);
 }
 
-/// Trims count deleted entries, wherever they are.
-TEST_F(StreamGapsTest, TrimsAreTheSameWithGaps) {
+/// A trim counts deleted entries at any place.
+TEST_F(StreamGapsTest, TrimsAreSameWithGaps) {
   const auto seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
   std::mt19937_64 random(seed);
@@ -187,11 +187,11 @@ TEST_F(StreamGapsTest, TrimsAreTheSameWithGaps) {
     commit();
     std::vector<std::uint64_t> all;
     for (std::uint64_t ms = 1; ms <= 600; ++ms) {
-      append(ms, "single");  // a run of its own
+      append(ms, "single");  // a segment for each entry
       commit();
       all.push_back(ms);
     }
-    for (const std::uint64_t ms : all) append(ms, "together");  // in a few runs
+    for (const std::uint64_t ms : all) append(ms, "together");  // in a few segments
     commit();
     for (std::uint64_t ms = 2; ms <= 600; ++ms) {
       const bool in_stretch = ms / 64 % 2 == 0;

@@ -1,5 +1,5 @@
-// Streams against the simplest possible implementation: random changes, taken back, kept, and read
-// again from the store.
+// Compares streams with a simple model: random changes, rolled back, committed, and reloaded from
+// the store.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -13,10 +13,10 @@
 
 #include <gtest/gtest.h>
 
+#include "adapters/testing/random_seed.h"
 #include "engine/keyspace/keyspace.h"
 #include "engine/keyspace/streams.h"
 #include "tests/keyspace/stream_test_store.h"
-#include "tests/random_seed.h"
 
 namespace rushgate {
 namespace {
@@ -35,7 +35,7 @@ struct ModelGroup {
   StreamId last_delivered;
   std::int64_t entries_read = -1;
   std::map<StreamId, ModelPending> pending;
-  std::map<std::string, std::int64_t> consumers;  // seen when
+  std::map<std::string, std::int64_t> consumers;  // time of last activity
 
   friend bool operator==(const ModelGroup&, const ModelGroup&) = default;
 };
@@ -54,7 +54,7 @@ Fields fields_of(const StreamEntry& entry) {
   return fields;
 }
 
-/// A stream and its model, changed alike.
+/// Changes a stream and its model alike.
 class Pair {
  public:
   explicit Pair(std::uint64_t seed) : random_(seed) {
@@ -117,7 +117,7 @@ class Pair {
  private:
   using Entries = std::vector<std::pair<StreamId, Fields>>;
 
-  // ---- Both ----
+  // ---- Changes of both ----
 
   void open() {
     keyspace_ = std::make_unique<Keyspace>(store_, 7);
@@ -198,13 +198,13 @@ class Pair {
       model_.entries.erase(model_.entries.begin());
       ++removed_of_model;
     }
-    ASSERT_EQ(removed, removed_of_model) << "more than was asked for, or less";
+    ASSERT_EQ(removed, removed_of_model) << "the wrong number was removed";
     if (!to.whole_nodes || model_.entries.empty()) return;
     const std::uint64_t left_over =
         to.length_max
             ? model_.entries.size() - std::min<std::uint64_t>(model_.entries.size(), *to.length_max)
             : entries_below(to.min_id);
-    ASSERT_LE(left_over, Stream::kNodeEntries) << "a whole node could have gone";
+    ASSERT_LE(left_over, Stream::kNodeEntries) << "a whole node could have been removed";
   }
 
   std::uint64_t entries_below(StreamId id) {
@@ -279,7 +279,7 @@ class Pair {
     }
   }
 
-  // ---- Taking back and keeping ----
+  // ---- Rollback and commit --------
 
   void roll_back() {
     if (marks_.empty()) return;
@@ -299,7 +299,7 @@ class Pair {
     open();
   }
 
-  // ---- Comparing ----
+  // ---- Comparison ----
 
   void compare_range() {
     StreamId from = random_id();
@@ -349,7 +349,7 @@ class Pair {
     return groups;
   }
 
-  // ---- Chance ----
+  // ---- Random changes ----
 
   std::string pick(std::vector<std::string> from) { return from[random_() % from.size()]; }
 
@@ -378,7 +378,7 @@ class Pair {
   std::vector<std::pair<Changes::Mark, Model>> marks_;
 };
 
-TEST(StreamModelTest, AgreesWithAMapWhateverIsDone) {
+TEST(StreamModelTest, StreamAgreesWithMap) {
   const auto seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
   for (std::uint64_t round = 0; round < 20; ++round) {

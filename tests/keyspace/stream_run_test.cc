@@ -11,8 +11,8 @@
 
 #include <gtest/gtest.h>
 
+#include "adapters/testing/random_seed.h"
 #include "tests/keyspace/stream_entries.h"
-#include "tests/random_seed.h"
 
 namespace rushgate {
 namespace {
@@ -33,7 +33,7 @@ void expect_round_trip(const std::vector<Entry>& entries) {
 constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kHighest = std::numeric_limits<std::int64_t>::max();
 
-TEST(StreamRunTest, KeepsEntriesAsTheyAre) {
+TEST(StreamRunTest, EntriesStayUnchanged) {
   expect_round_trip({{{5, 0}, {{"a", "1"}}}});
   expect_round_trip({{{0, 1}, {{"", ""}}}, {{0, 2}, {{"", ""}}}});
   expect_round_trip({{{5, 0}, {{"a", "1"}, {"b", "text"}}},
@@ -44,7 +44,7 @@ TEST(StreamRunTest, KeepsEntriesAsTheyAre) {
                      {{8, 0}, {{"a", "1"}, {"a", "2"}, {"a", "3"}}}});
 }
 
-TEST(StreamRunTest, KeepsTheExtremesOfNumbersAndIds) {
+TEST(StreamRunTest, ExtremeNumbersAndIdsStayUnchanged) {
   expect_round_trip({{{1, 0}, {{"n", std::to_string(kLowest)}}},
                      {{1, 1}, {{"n", std::to_string(kHighest)}}},
                      {{1, 2}, {{"n", std::to_string(kLowest)}}},
@@ -56,7 +56,7 @@ TEST(StreamRunTest, KeepsTheExtremesOfNumbersAndIds) {
       {{{0, top}, {{"n", "1"}}}, {{(std::uint64_t{1} << 62) - 1, top}, {{"n", "1"}}}});
 }
 
-TEST(StreamRunTest, RowsAreWrittenAsSingleEntriesAre) {
+TEST(StreamRunTest, RowsAreWrittenAsSingleEntries) {
   static constexpr std::array<std::string_view, 2> kNames = {"user",
                                                              "a rather long name of a field"};
   std::mt19937_64 random(5);
@@ -76,7 +76,7 @@ TEST(StreamRunTest, RowsAreWrittenAsSingleEntriesAre) {
     }
     EXPECT_EQ(together.bytes(), single.bytes());
     EXPECT_EQ(together.last(), single.last());
-    // And more under the same columns.
+    // Later rows have the same columns.
     const std::uint64_t next = 3 + appended;
     if (!single.takes({9, next})) continue;
     append(single, {{9, next}, {{std::string(kNames[0]), "1"}, {std::string(kNames[1]), "2"}}});
@@ -85,7 +85,7 @@ TEST(StreamRunTest, RowsAreWrittenAsSingleEntriesAre) {
   }
 }
 
-TEST(StreamRunTest, AnOrderTakesAboutTenBytes) {
+TEST(StreamRunTest, OrderTakesAboutTenBytes) {
   std::mt19937_64 random(1);
   std::vector<Entry> entries;
   for (std::uint64_t i = 0; i < 500; ++i) {
@@ -99,7 +99,7 @@ TEST(StreamRunTest, AnOrderTakesAboutTenBytes) {
   expect_round_trip(entries);
 }
 
-TEST(StreamRunTest, FindsThePositionOfAnId) {
+TEST(StreamRunTest, PositionOfIdIsFound) {
   const std::string bytes =
       encode({{{5, 0}, {{"a", "1"}}}, {{5, 4}, {{"a", "1"}}}, {{9, 0}, {{"a", "1"}}}});
   DecodedRun run;
@@ -112,7 +112,7 @@ TEST(StreamRunTest, FindsThePositionOfAnId) {
   EXPECT_EQ(run.last(), (StreamId{9, 0}));
 }
 
-TEST(StreamRunTest, GrownSegmentIsReadFromItsOldEnd) {
+TEST(StreamRunTest, GrownSegmentIsReadFromOldEnd) {
   RunWriter writer;
   DecodedRun run;
   std::vector<Entry> entries;
@@ -125,7 +125,7 @@ TEST(StreamRunTest, GrownSegmentIsReadFromItsOldEnd) {
   }
 }
 
-TEST(StreamRunTest, WhatIsTakenBackLeavesNoTrace) {
+TEST(StreamRunTest, RolledBackEntryLeavesNoTrace) {
   RunWriter writer;
   append(writer, {{1, 0}, {{"a", "100"}}});
   const RunWriter::Mark mark = writer.mark();
@@ -147,7 +147,7 @@ TEST(StreamRunTest, WhatIsTakenBackLeavesNoTrace) {
   EXPECT_EQ(writer.first(), (StreamId{1, 5}));
 }
 
-TEST(StreamRunTest, ARunIsBounded) {
+TEST(StreamRunTest, SegmentIsBounded) {
   RunWriter writer;
   std::uint64_t ms = 0;
   while (writer.takes({++ms, 0})) append(writer, {{ms, 0}, {{"name", std::string(100, 'x')}}});
@@ -178,7 +178,7 @@ TEST(StreamRunTest, TruncatedSegmentIsShorterOrInvalid) {
   }
 }
 
-TEST(StreamRunTest, NothingThatIsReadCanDoHarm) {
+TEST(StreamRunTest, RandomBytesAreReadSafely) {
   const auto seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
   std::mt19937_64 random(seed);

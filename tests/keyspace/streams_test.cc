@@ -51,7 +51,7 @@ class StreamsTest : public testing::Test {
     const StreamField field{"f", "1"};
     return streams::append_automatic(db(), object(), {&field, 1}).value_or(StreamId{});
   }
-  /// Entries 1-0 to `last`-0, each a group of its own.
+  /// Appends entries 1-0 to `last`-0, each in a batch of its own.
   void append_up_to(std::uint64_t last, std::string_view value = "1") {
     for (std::uint64_t ms = 1; ms <= last; ++ms) {
       append({ms, 0}, value);
@@ -93,7 +93,7 @@ class StreamsTest : public testing::Test {
 
 // ---- Ids ----
 
-TEST_F(StreamsTest, AutomaticIdsNeverGoBackwardsWithTheClock) {
+TEST_F(StreamsTest, AutomaticIdsAscendWhenClockGoesBack) {
   set_now_ms(5'000);
   streams::create(db(), "s");
   EXPECT_EQ(append_automatic(), (StreamId{5'000, 0}));
@@ -106,14 +106,14 @@ TEST_F(StreamsTest, AutomaticIdsNeverGoBackwardsWithTheClock) {
   EXPECT_EQ(append_automatic(), (StreamId{5'001, 0}));
 }
 
-TEST_F(StreamsTest, IdsOfErasedEntriesAreNotGivenAgain) {
+TEST_F(StreamsTest, IdsOfDeletedEntriesAreNotReused) {
   append({9'000, 7});
   EXPECT_EQ(erase({{9'000, 7}}), 1U);
   reopen();
   EXPECT_EQ(append_automatic(), (StreamId{9'000, 8}));
 }
 
-TEST_F(StreamsTest, AfterTheGreatestIdThereIsNone) {
+TEST_F(StreamsTest, NoIdFollowsGreatestId) {
   const StreamField field{"f", "1"};
   append(StreamId::max());
   EXPECT_TRUE(absl::IsOutOfRange(streams::append_automatic(db(), object(), {&field, 1}).status()));
@@ -133,7 +133,7 @@ TEST_F(StreamsTest, RowsAreAppendedOnlyWithEnoughIds) {
 
 // ---- Memory and the store ----
 
-TEST_F(StreamsTest, ABacklogMayOutgrowMemory) {
+TEST_F(StreamsTest, BacklogMayExceedMemory) {
   const std::string value(1'000, 'x');
   append_up_to(4'000, value);
   EXPECT_LT(stream().memory_bytes() + stream().cache_bytes(), 1'500'000U);
@@ -143,10 +143,10 @@ TEST_F(StreamsTest, ABacklogMayOutgrowMemory) {
 
   store_.reads = 0;
   EXPECT_EQ(ids({3'500, 0}).size(), 501U);
-  EXPECT_EQ(store_.reads, 0U) << "the tail is in memory";
+  EXPECT_EQ(store_.reads, 0U) << "the tail is cached";
 }
 
-TEST_F(StreamsTest, AfterARestartEntriesAreReadInPortions) {
+TEST_F(StreamsTest, EntriesAreReadInPortionsAfterReopening) {
   append_up_to(4'000, std::string(1'000, 'x'));
   reopen();
   EXPECT_LT(stream().memory_bytes() + stream().cache_bytes(), 10'000U);
@@ -166,7 +166,7 @@ TEST_F(StreamsTest, SequentialReaderReadsStoreOncePerPortion) {
   EXPECT_LE(store_.reads, 3U);
 }
 
-TEST_F(StreamsTest, ANewStreamNeverAsksTheStore) {
+TEST_F(StreamsTest, NewStreamNeverReadsStore) {
   append_up_to(100);
   append({200, 0});
   EXPECT_EQ(ids().size(), 101U);
@@ -176,7 +176,7 @@ TEST_F(StreamsTest, ANewStreamNeverAsksTheStore) {
   EXPECT_EQ(store_.reads, 0U);
 }
 
-TEST_F(StreamsTest, TrimmedRunsLeaveTheStore) {
+TEST_F(StreamsTest, TrimmedSegmentsLeaveStore) {
   append_up_to(3'000);
   EXPECT_EQ(trim_to(5), 2'995U);
   commit();
@@ -190,7 +190,7 @@ TEST_F(StreamsTest, TrimmedRunsLeaveTheStore) {
   EXPECT_EQ(ids(), (std::vector<StreamId>{{9'000, 0}}));
 }
 
-TEST_F(StreamsTest, WhatIsErasedAtTheFrontIsForgotten) {
+TEST_F(StreamsTest, DeletionAtHeadNeedsNoRecord) {
   append_up_to(10);
   EXPECT_EQ(erase({{3, 0}, {2, 0}, {5, 0}}), 3U);
   EXPECT_EQ(stream().deleted_count(), 3U);
@@ -210,12 +210,12 @@ TEST_F(StreamsTest, StreamRemovedInSameBatchLeavesNothing) {
   EXPECT_EQ(db().find("s"), nullptr);
 }
 
-TEST_F(StreamsTest, AMovedStreamTakesEverythingAlong) {
+TEST_F(StreamsTest, MovedStreamKeepsEverything) {
   append_up_to(3);
   StreamConsumer& consumer = streams::create_consumer(db(), object(), group(), "c");
   streams::assign_pending(db(), object(), group(), {2, 0}, {&consumer, 5, 1});
   db().move(object(), keyspace_->db(3), "t");
-  append({1, 0});  // in a new stream where the old one was
+  append({1, 0});  // in a new stream at the old key
   reopen();
   Stream& moved = keyspace_->db(3).find("t")->stream();
   EXPECT_EQ(moved.length(), 3U);
@@ -226,7 +226,7 @@ TEST_F(StreamsTest, AMovedStreamTakesEverythingAlong) {
 
 // ---- Failures ----
 
-TEST_F(StreamsTest, AStoreThatCannotBeReadChangesNothing) {
+TEST_F(StreamsTest, FailedReadChangesNothing) {
   append_up_to(10);
   reopen();
   store_.fails_to_read = true;
@@ -252,13 +252,12 @@ TEST_F(StreamsTest, AStoreThatCannotBeReadChangesNothing) {
   EXPECT_EQ(erase({id}), 1U);
 }
 
-TEST_F(StreamsTest, HalfFailedEraseIsUndone) {
+TEST_F(StreamsTest, HalfFailedDeletionIsUndone) {
   store_.chunk_bytes = 1;
   append_up_to(10);
   reopen();
   bool found = false;
-  ASSERT_TRUE(
-      stream().contains({1, 0}, found).ok());  // this much is in memory, what comes after it is not
+  ASSERT_TRUE(stream().contains({1, 0}, found).ok());  // caches this segment only
   store_.fails_to_read = true;
   std::uint64_t count = 0;
   const StreamId id{1, 0};
@@ -357,13 +356,13 @@ TEST_F(StreamsTest, UnknownStoreEndPreventsAppends) {
   EXPECT_EQ(ids().size(), 3U);
 }
 
-/// A store whose header of the stream counts other entries than there are, which are three.
+/// A store whose stream header has a wrong count: there are three entries.
 class MiscountedStreamTest : public StreamsTest {
  protected:
   void count_as(std::uint64_t length) {
     append_up_to(3);
     append({4, 0});
-    EXPECT_EQ(erase({{4, 0}}), 1U);  // the last id is no entry's
+    EXPECT_EQ(erase({{4, 0}}), 1U);  // so that the last id is not an entry's
     Stream::Counters counters = stream().counters();
     counters.length = length;
     counters.entries_added = length;
@@ -402,17 +401,17 @@ class MiscountedStreamTest : public StreamsTest {
   }
 };
 
-TEST_F(MiscountedStreamTest, LostEntriesAreMissedAtTheEnd) {
+TEST_F(MiscountedStreamTest, LostEntriesAreDetectedAtEnd) {
   count_as(5);
   erasing_is_data_loss({{1, 0}, {2, 0}, {3, 0}});
   trimming_is_data_loss({.length_max = 1});
   copying_is_data_loss();
   a_lower_last_id_is_data_loss();
   trimming_is_data_loss({.length_max = {}, .min_id = {4, 1}, .whole_nodes = true});
-  EXPECT_EQ(trim_to(3), 2U);  // it cannot tell
+  EXPECT_EQ(trim_to(3), 2U);  // stops before the end
 }
 
-TEST_F(MiscountedStreamTest, MoreEntriesCannotGoThanAreCounted) {
+TEST_F(MiscountedStreamTest, DeletionBeyondCountIsDetected) {
   count_as(1);
   erasing_is_data_loss({{2, 0}});
   erasing_is_data_loss({{1, 0}, {2, 0}});
@@ -429,13 +428,13 @@ TEST_F(StreamsTest, RemovedGroupOfNewStreamIsKept) {
   StreamConsumer& consumer = streams::create_consumer(db(), object(), group(), "c");
   streams::remove_consumer(db(), object(), group(), consumer);
   streams::destroy_group(db(), object(), group());
-  // The lists of what is to be recorded still name both: the undo steps keep them.
+  // The lists of pending records refer to both, so the undo steps own them.
   EXPECT_EQ(changes().mark().undo_steps, 3U) << "stream, consumer, group";
   reopen();
   EXPECT_TRUE(stream().groups().empty());
 }
 
-TEST_F(StreamsTest, AGroupDestroyedAndMadeAgainIsEmpty) {
+TEST_F(StreamsTest, RecreatedGroupIsEmpty) {
   append_up_to(3);
   StreamConsumer& consumer = streams::create_consumer(db(), object(), group(), "c");
   streams::assign_pending(db(), object(), group(), {2, 0}, {&consumer, 5, 1});
@@ -449,7 +448,7 @@ TEST_F(StreamsTest, AGroupDestroyedAndMadeAgainIsEmpty) {
   EXPECT_TRUE(group().pending.empty());
 }
 
-TEST_F(StreamsTest, NamesThatBeginAlikeAreKeptApart) {
+TEST_F(StreamsTest, NamesWithCommonPrefixStaySeparate) {
   append({1, 0});
   for (const std::string_view name : {"g", "gg", ""}) {
     StreamGroup& made = streams::create_group(db(), object(), name, {}, 0);
@@ -483,7 +482,7 @@ TEST_F(StreamsTest, RestoredConsumerHasItsEntries) {
   EXPECT_EQ(group().find_consumer("a")->pending.size(), 2U);
 }
 
-TEST_F(StreamsTest, AcknowledgingTwiceSaysSo) {
+TEST_F(StreamsTest, SecondAcknowledgementReturnsFalse) {
   append({1, 0});
   StreamConsumer& consumer = streams::create_consumer(db(), object(), group(), "c");
   streams::assign_pending(db(), object(), group(), {1, 0}, {&consumer, 5, 1});

@@ -12,21 +12,21 @@ namespace {
 
 using namespace std::string_view_literals;
 
-TEST(StringValueTest, GivesBackTheBytesItWasMadeOf) {
+TEST(StringValueTest, StringReturnsItsBytes) {
   for (const auto bytes :
        {""sv, "5"sv, "-5"sv, "05"sv, " 5"sv, "text"sv, "a\0b"sv, "9223372036854775808"sv}) {
     EXPECT_EQ(StringValue(bytes).bytes(), bytes);
   }
 }
 
-TEST(StringValueTest, IsANumberOnlyInCanonicalForm) {
+TEST(StringValueTest, CanonicalFormIsNumber) {
   EXPECT_EQ(StringValue("-5").integer(), -5);
   EXPECT_EQ(StringValue(std::int64_t{7}).bytes(), "7");
   EXPECT_EQ(StringValue("05").integer(), std::nullopt);
   EXPECT_EQ(StringValue("05").text(), "05");
 }
 
-TEST(StringValueTest, ExplicitTextStaysText) {
+TEST(StringValueTest, ExplicitStringStaysString) {
   StringValue text = StringValue::as_text("5");
   EXPECT_FALSE(text.is_integer());
   EXPECT_EQ(text.integer(), 5);
@@ -35,7 +35,7 @@ TEST(StringValueTest, ExplicitTextStaysText) {
   EXPECT_EQ(StringValue::as_text("05").integer(), std::nullopt);
 }
 
-TEST(StringValueTest, ABufferCanBeEdited) {
+TEST(StringValueTest, BufferCanBeEdited) {
   StringValue buffer = StringValue::as_buffer("12");
   ASSERT_TRUE(buffer.is_buffer());
   buffer.edit() += "3";
@@ -44,7 +44,7 @@ TEST(StringValueTest, ABufferCanBeEdited) {
   EXPECT_FALSE(StringValue::as_text("12").is_buffer());
 }
 
-TEST(StringValueTest, TheEncodingIsThatOfRedis) {
+TEST(StringValueTest, EncodingEqualsRedis) {
   const std::string short_text(44, 'x');
   EXPECT_EQ(StringValue("5").encoding(), StringEncoding::kInt);
   EXPECT_EQ(StringValue(short_text).encoding(), StringEncoding::kEmbstr);

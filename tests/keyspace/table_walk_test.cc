@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "adapters/testing/random_seed.h"
 #include "engine/keyspace/hashing.h"
-#include "tests/random_seed.h"
 
 namespace rushgate {
 namespace {
@@ -21,14 +21,14 @@ struct KeyPolicy {
 };
 using Table = SegmentedTable<KeyPolicy>;
 
-/// A key as its own hash: the test chooses where each item goes.
+/// Uses the key as its hash, so that a test chooses the position of each item.
 struct ChosenHash {
   using Item = std::uint64_t;
   static std::uint64_t hash(std::uint64_t key, std::uint64_t) { return key; }
   static bool matches(std::uint64_t item, std::uint64_t key) { return item == key; }
 };
 
-/// Walks from the beginning to the end while other items come and go; what it met.
+/// Walks from beginning to end while other items come and go. Returns the items visited.
 std::unordered_map<std::int64_t, int> walk(Table& table, std::int64_t stay,
                                            std::mt19937_64& random) {
   std::unordered_map<std::int64_t, int> met;
@@ -82,7 +82,7 @@ TEST(TableWalkTest, StepHasExactlyRequestedItems) {
   EXPECT_EQ(steps, 50U);
 }
 
-TEST(TableWalkTest, AStepThroughEmptySegmentsEnds) {
+TEST(TableWalkTest, StepThroughEmptySegmentsEnds) {
   Table table(7);
   for (std::int64_t i = 0; i < 100'000; ++i) table.insert(i);
   for (std::int64_t i = 0; i < 100'000; ++i) table.erase(i);
@@ -90,9 +90,9 @@ TEST(TableWalkTest, AStepThroughEmptySegmentsEnds) {
   EXPECT_EQ(step_end(Table(), 0, 1), Table::kPositionEnd);
 }
 
-TEST(TableWalkTest, ItemsOfOnePositionAreMetTogether) {
+TEST(TableWalkTest, ItemsOfOnePositionAreVisitedTogether) {
   SegmentedTable<ChosenHash> table;
-  for (std::uint64_t i = 0; i < 3'000; ++i) table.insert(i);  // differ below the position
+  for (std::uint64_t i = 0; i < 3'000; ++i) table.insert(i);  // they differ below the position
   for (std::uint64_t i = 1; i < 10; ++i) table.insert(i << 60);
   const std::uint64_t end = step_end(table, 0, 1);
   std::size_t count = 0;

@@ -10,12 +10,12 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/random_seed.h"
+#include "adapters/testing/random_seed.h"
 
 namespace rushgate {
 namespace {
 
-TEST(UndoLogTest, RollsBackTheNewestFirst) {
+TEST(UndoLogTest, NewestStepIsRolledBackFirst) {
   UndoLog log;
   std::string order;
   for (const char name : {'a', 'b', 'c'}) log.push([&order, name] { order += name; });
@@ -38,7 +38,7 @@ TEST(UndoLogTest, RollbackToAnyPointAllowsNewSteps) {
   EXPECT_EQ(order, "cbda");
 }
 
-TEST(UndoLogTest, ForgettingRunsNothing) {
+TEST(UndoLogTest, ForgottenStepsDoNotRun) {
   UndoLog log;
   bool ran = false;
   log.push([&] { ran = true; });
@@ -60,10 +60,10 @@ TEST(UndoLogTest, StepsReleaseTheirDataOnce) {
     EXPECT_EQ(owned.use_count(), 1);
     log.push([held = owned] { static_cast<void>(held); });
   }
-  EXPECT_EQ(owned.use_count(), 1) << "held by a log that is gone";
+  EXPECT_EQ(owned.use_count(), 1) << "a destroyed log still owns it";
 }
 
-TEST(UndoLogTest, AStepMayBeLargerThanAChunk) {
+TEST(UndoLogTest, StepMayBeLargerThanChunk) {
   UndoLog log;
   std::array<unsigned char, 200'000> large;
   large.fill(7);
@@ -74,7 +74,7 @@ TEST(UndoLogTest, AStepMayBeLargerThanAChunk) {
   EXPECT_EQ(sum, 43);
 }
 
-TEST(UndoLogTest, TakesBackEveryChangeOfARandomHistory) {
+TEST(UndoLogTest, RandomHistoryIsRolledBack) {
   const std::uint64_t seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
   std::mt19937_64 random(seed);

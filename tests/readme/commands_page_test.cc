@@ -1,4 +1,4 @@
-// docs/commands.md says what the command table says.
+// docs/commands.md agrees with the command table.
 #include "tests/readme/commands_page.h"
 
 #include <filesystem>
@@ -11,7 +11,7 @@
 namespace rushgate {
 namespace {
 
-TEST(CommandsPageTest, IsWhatTheCommandTableMakes) {
+TEST(CommandsPageTest, PageMatchesCommandTable) {
   std::ifstream in(std::filesystem::path(RUSHGATE_ROOT) / "docs/commands.md", std::ios::binary);
   ASSERT_TRUE(in);
   const std::string page{std::istreambuf_iterator<char>(in), {}};

@@ -1,5 +1,5 @@
-// The examples in docs/format.md: what the code writes, byte for byte. The commands in
-// docs/differences.md. The project in docs/testing-with-rushgate.md.
+// The examples in docs/format.md, byte for byte. The commands in docs/differences.md. The project
+// in docs/testing-with-rushgate.md.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -16,10 +16,10 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "engine/commands/command_table.h"
-#include "engine/executor/engine.h"
-#include "engine/time/manual_clock.h"
 #include "tests/null_store.h"
 #include "tests/request_words.h"
+#include <rushgate/clock.h>
+#include <rushgate/engine.h>
 
 namespace rushgate {
 namespace {
@@ -34,7 +34,7 @@ std::string hex(std::string_view bytes) {
   return bytes.empty() ? "-" : absl::BytesToHexString(std::string(bytes));
 }
 
-/// One line an operation.
+/// Prints one line per operation.
 class Printer final : public StoreBatch::Visitor {
  public:
   explicit Printer(std::string& out) : out_(out) {}
@@ -65,7 +65,7 @@ class Printer final : public StoreBatch::Visitor {
   std::string& out_;
 };
 
-/// Prints what it is given.
+/// Prints each batch.
 class PrintingStore final : public NullStore {
  public:
   explicit PrintingStore(std::string& out) : out_(out) {}
@@ -80,7 +80,7 @@ class PrintingStore final : public NullStore {
   std::string& out_;
 };
 
-/// Runs groups of commands, one commit a group, on a clock that stands at 1700000000000.
+/// Runs groups of commands, one commit per group, at the fixed time 1700000000000.
 std::string transcript(const std::vector<std::vector<std::string>>& groups) {
   std::string out;
   ManualClock clock;
@@ -156,7 +156,7 @@ TEST(DifferencesTest, EveryCommandIsListed) {
   }
 }
 
-TEST(TestingPageTest, ShowsProjectBuiltOnInstalledPackage) {
+TEST(TestingPageTest, PageShowsInstalledProject) {
   const std::string page = contents("docs/testing-with-rushgate.md");
   const auto expect_shown = [&](const std::string& name, const std::string& language) {
     const std::string shown = "<!-- " + name + " -->\n```" + language + "\n" +
@@ -170,8 +170,8 @@ TEST(TestingPageTest, ShowsProjectBuiltOnInstalledPackage) {
   expect_shown("shop_test.cc", "cpp");
 }
 
-TEST(FormatTest, TheStoresFormatIsAsDocumented) {
-  const std::string code = contents("storage/rocksdb/rocksdb_store.h");
+TEST(FormatTest, StoreFormatIsAsDocumented) {
+  const std::string code = contents("storage/rocksdb/include/rushgate/rocksdb_store.h");
   const std::string page = contents("docs/format.md");
   constexpr std::string_view kDefinition = "kStoreFormat = ";
   const std::size_t begin = code.find(kDefinition) + kDefinition.size();
@@ -182,7 +182,7 @@ TEST(FormatTest, TheStoresFormatIsAsDocumented) {
   }
 }
 
-TEST(FormatTest, TheSqliteSchemaIsAsDocumented) {
+TEST(FormatTest, SqliteSchemaIsAsDocumented) {
   const std::string code = contents("storage/sqlite/schema.cc");
   const std::string page = contents("docs/format.md");
   constexpr std::string_view kOpening = "R\"sql(\n";

@@ -1,4 +1,4 @@
-// The program that README.md shows: it is tests/readme/embed.cc, and it works.
+// The program in README.md equals tests/readme/embed.cc, and it works.
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -48,7 +48,7 @@ class ReadmeTest : public ::testing::Test {
   const TemporaryDirectory scratch_;
 };
 
-TEST_F(ReadmeTest, ShowsTheProgramWordForWord) {
+TEST_F(ReadmeTest, ReadmeShowsProgram) {
   const std::string shown = "<!-- embed.cc -->\n```cpp\n" + contents("tests/readme/embed.cc") +
                             "```\n<!-- end of embed.cc -->\n";
   EXPECT_NE(contents("README.md").find(shown), std::string::npos) << "README.md must have this:\n"
@@ -62,7 +62,7 @@ TEST_F(ReadmeTest, ProgramPrintsDocumentedOutput) {
   EXPECT_NE(contents("README.md").find(first.output), std::string::npos);
 }
 
-TEST_F(ReadmeTest, RunningTheProgramAgainSellsNothingTwice) {
+TEST_F(ReadmeTest, SecondRunSellsNothing) {
   const ProgramRun first = run_program(shop());
   const ProgramRun second = run_program(shop());
   EXPECT_EQ(second.status, 0) << second.output;

@@ -1,7 +1,7 @@
 #include <cstdio>
 
-#include "adapters/wiring/open_backend.h"
 #include "engine/recipes/queues/delayed_queue.h"
+#include <rushgate/open_backend.h>
 
 int main(int argc, char** argv) {
   using namespace rushgate;

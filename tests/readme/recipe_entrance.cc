@@ -2,9 +2,9 @@
 #include <cstdio>
 #include <string>
 
-#include "adapters/wiring/open_backend.h"
 #include "engine/recipes/entrance/purchase_tokens.h"
 #include "engine/recipes/entrance/waiting_room.h"
+#include <rushgate/open_backend.h>
 
 int main(int argc, char** argv) {
   using namespace rushgate;

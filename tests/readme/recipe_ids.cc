@@ -1,9 +1,9 @@
 #include <cstdio>
 #include <memory>
 
-#include "adapters/wiring/open_backend.h"
 #include "engine/recipes/ids/id_generator.h"
 #include "engine/recipes/ids/id_scrambler.h"
+#include <rushgate/open_backend.h>
 
 int main(int argc, char** argv) {
   using namespace rushgate;

@@ -1,8 +1,8 @@
 #include <cstdio>
 
-#include "adapters/wiring/open_backend.h"
 #include "engine/recipes/limits/coupon_limits.h"
 #include "engine/recipes/limits/token_bucket.h"
+#include <rushgate/open_backend.h>
 
 int main(int argc, char** argv) {
   using namespace rushgate;

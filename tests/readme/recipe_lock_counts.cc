@@ -2,9 +2,9 @@
 #include <thread>
 #include <vector>
 
-#include "adapters/wiring/open_backend.h"
 #include "engine/recipes/locks/count_down_latch.h"
 #include "engine/recipes/locks/semaphore.h"
+#include <rushgate/open_backend.h>
 
 int main(int argc, char** argv) {
   using namespace rushgate;

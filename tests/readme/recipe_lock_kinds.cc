@@ -2,11 +2,11 @@
 #include <mutex>
 #include <shared_mutex>
 
-#include "adapters/wiring/open_backend.h"
 #include "engine/recipes/locks/fair_lock.h"
 #include "engine/recipes/locks/multi_lock.h"
 #include "engine/recipes/locks/read_write_lock.h"
 #include "engine/recipes/locks/simple_lock.h"
+#include <rushgate/open_backend.h>
 
 int main(int argc, char** argv) {
   using namespace rushgate;

@@ -1,8 +1,8 @@
 #include <cstdio>
 #include <mutex>
 
-#include "adapters/wiring/open_backend.h"
 #include "engine/recipes/locks/reentrant_lock.h"
+#include <rushgate/open_backend.h>
 
 int main(int argc, char** argv) {
   using namespace rushgate;

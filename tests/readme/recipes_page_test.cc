@@ -1,4 +1,4 @@
-// The programs that docs/recipes.md shows: they are tests/readme/recipe_*.cc, and they work.
+// The programs in docs/recipes.md equal tests/readme/recipe_*.cc, and they work.
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -30,7 +30,7 @@ std::string output_of(const std::string& command) {
   return output;
 }
 
-TEST(RecipesPageTest, ShowsProgramsAndTheirOutput) {
+TEST(RecipesPageTest, PageShowsProgramsAndOutput) {
   const fs::path root = RUSHGATE_ROOT;
   const std::string page = contents(root / "docs/recipes.md");
   int programs = 0;

@@ -31,7 +31,7 @@ const std::vector<Reply>& replies_of_every_kind() {
   return kReplies;
 }
 
-TEST(RawReplyTest, ReadsWhatTheEncoderWrites) {
+TEST(RawReplyTest, EncodedRepliesAreParsed) {
   for (const Reply& reply : replies_of_every_kind()) {
     std::string bytes;
     append_reply(reply, RespVersion::k3, bytes);
@@ -52,18 +52,18 @@ TEST(RawReplyTest, EveryProperPrefixIsIncomplete) {
   }
 }
 
-TEST(RawReplyTest, TellsTheTwoNilsOfResp2Apart) {
+TEST(RawReplyTest, Resp2NilsAreDistinguished) {
   EXPECT_EQ(parse_raw_reply("$-1\r\n")->reply, Reply::nil());
   EXPECT_EQ(parse_raw_reply("*-1\r\n")->reply, Reply::nil_array());
 }
 
-TEST(RawReplyTest, ThrowsOnWhatCanNotBecomeAReply) {
+TEST(RawReplyTest, InvalidReplyThrows) {
   EXPECT_THROW(parse_raw_reply("?\r\n"), std::runtime_error);
   EXPECT_THROW(parse_raw_reply("\r\n"), std::runtime_error);
   EXPECT_THROW(parse_raw_reply("$x\r\n"), std::runtime_error);
 }
 
-TEST(RawReplyTest, EscapesWhatDoesNotPrint) {
+TEST(RawReplyTest, UnprintableBytesAreEscaped) {
   EXPECT_EQ(escaped(std::string_view("a\r\n\0\xff\\", 6)), "a\\r\\n\\x00\\xff\\\\");
 }
 

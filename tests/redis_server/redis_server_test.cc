@@ -13,7 +13,7 @@
 namespace rushgate::testing {
 namespace {
 
-TEST(RedisServerTest, AnswersFromTheStartAndLeavesNothingBehind) {
+TEST(RedisServerTest, ServerStartsReadyAndCleansUp) {
   std::filesystem::path directory;
   {
     RedisServer server;
@@ -26,7 +26,7 @@ TEST(RedisServerTest, AnswersFromTheStartAndLeavesNothingBehind) {
   EXPECT_FALSE(std::filesystem::exists(directory));
 }
 
-TEST(RedisServerTest, FlushAllEmptiesIt) {
+TEST(RedisServerTest, FlushAllDeletesAllKeys) {
   RedisServer server;
   RawConnection connection(server.socket_path());
   connection.call(Request::of("SET", "k", "v"));
@@ -34,7 +34,7 @@ TEST(RedisServerTest, FlushAllEmptiesIt) {
   EXPECT_EQ(connection.call(Request::of("DBSIZE")), Reply::integer(0));
 }
 
-TEST(RedisServerTest, RestartKeepsTheDataIfAskedTo) {
+TEST(RedisServerTest, AppendOnlyRestartKeepsData) {
   RedisServer keeping({.append_only = true, .arguments = {}});
   RedisServer forgetting;
   for (RedisServer* const server : {&keeping, &forgetting}) {
@@ -57,8 +57,8 @@ TEST(RedisServerTest, FailedStartThrowsWithLog) {
   }
 }
 
-// A test program on such a machine fails: it skips nothing.
-TEST(RedisServerTest, ServerThatIsNotInstalledFailsByName) {
+// Without redis-server, a test program fails and skips nothing.
+TEST(RedisServerTest, MissingServerFailsByName) {
   const std::string path = std::getenv("PATH");
   ::setenv("PATH", "/nowhere", 1);
   std::string message;
@@ -71,7 +71,7 @@ TEST(RedisServerTest, ServerThatIsNotInstalledFailsByName) {
   EXPECT_THAT(message, ::testing::HasSubstr("cannot run redis-server: is it installed?"));
 }
 
-TEST(RedisServerTest, ServerThatCannotListenFailsByName) {
+TEST(RedisServerTest, UnlistenableServerFailsByName) {
   RedisServer first({.listens_on_tcp = true});
   const std::string port(RawConnection(first.socket_path())
                              .call(Request::of("CONFIG", "GET", "port"))

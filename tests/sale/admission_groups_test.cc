@@ -1,4 +1,4 @@
-// Callers that share a request: AdmissionGroups, by threads, on every backend.
+// AdmissionGroups: threads that share one request, on every backend.
 #include "engine/sale/admission/admission_groups.h"
 
 #include <chrono>
@@ -14,13 +14,13 @@
 #include <gtest/gtest.h>
 
 #include "engine/client/thread_wait.h"
-#include "tests/forwarding_backend.h"
+#include "tests/hooked_backend.h"
 #include "tests/sale/sale_fixture.h"
 
 namespace rushgate {
 namespace {
 
-/// Keeps late requests until they are released.
+/// Holds late requests until they are released.
 class HoldingClient final : public ForwardingClient {
  public:
   using ForwardingClient::ForwardingClient;
@@ -30,18 +30,18 @@ class HoldingClient final : public ForwardingClient {
     held_.push_back(&request);
     changed_.notify_all();
   }
-  /// Returns once a request is held.
+  /// Returns when a request is held.
   void await_held() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return !held_.empty(); });
   }
-  /// Sends what is held. Returns how many requests that were.
+  /// Sends the held requests. Returns their number.
   std::size_t send_held() {
     const std::vector<LateRequest*> held = take_held();
     for (LateRequest* request : held) client().submit_late(*request);
     return held.size();
   }
-  /// Replies to what is held without sending it.
+  /// Replies to the held requests without sending them.
   std::size_t refuse_held(const Reply& reply) {
     const std::vector<LateRequest*> held = take_held();
     for (LateRequest* request : held) request->complete(reply);
@@ -59,7 +59,7 @@ class HoldingClient final : public ForwardingClient {
   std::vector<LateRequest*> held_;  // guarded by mutex_
 };
 
-/// Its clients are HoldingClients.
+/// A backend whose clients are HoldingClients.
 class HoldingBackend final : public ForwardingBackend {
  public:
   using ForwardingBackend::ForwardingBackend;
@@ -76,7 +76,7 @@ class HoldingBackend final : public ForwardingBackend {
   HoldingClient* first_ = nullptr;
 };
 
-/// thread_wait(), which knows how many callers have begun to wait.
+/// thread_wait() that counts the callers that have begun to wait.
 class CountingWait final : public WaitMethod {
  public:
   void wait(absl::FunctionRef<void(Event&)> begin) const override {
@@ -90,7 +90,7 @@ class CountingWait final : public WaitMethod {
   [[nodiscard]] std::uint64_t caller_number() const override {
     return thread_wait().caller_number();
   }
-  /// Returns once so many have begun since the last call.
+  /// Returns when `callers` more callers have begun to wait.
   void await(int callers) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return waiting_ == callers; });
@@ -120,7 +120,7 @@ class AdmissionGroupsTest : public SaleFixture,
     backend_.client()("SCRIPT", "LOAD", admission_script().text());
   }
 
-  /// Asks for users 1 to `count`, all at the same time. `then` runs once all wait.
+  /// Sends requests of users 1 to `count`, all concurrently. Calls `then` when all are waiting.
   std::vector<Reply> admit_together(int count, absl::FunctionRef<void()> then) {
     std::vector<Reply> replies(static_cast<std::size_t>(count));
     std::vector<std::thread> threads;
@@ -144,7 +144,7 @@ class AdmissionGroupsTest : public SaleFixture,
 INSTANTIATE_TEST_SUITE_P(Backends, AdmissionGroupsTest, each_backend(TestTime::kMachines),
                          backend_name);
 
-TEST_P(AdmissionGroupsTest, CallersJoinUntilTheRequestIsSent) {
+TEST_P(AdmissionGroupsTest, CallersJoinUntilRequestIsSent) {
   constexpr int kCallers = AdmissionGroups::kBuyersMax + 6;
   std::size_t requests = 0;
   const std::vector<Reply> replies =
@@ -163,7 +163,7 @@ TEST_P(AdmissionGroupsTest, CallersJoinUntilTheRequestIsSent) {
   EXPECT_EQ(backend_.client()("GET", "seckill:stock:7"), Reply::bulk("0"));
 }
 
-TEST_P(AdmissionGroupsTest, EachCallerGetsTheReplyForItsUser) {
+TEST_P(AdmissionGroupsTest, EachCallerGetsReplyForItsUser) {
   for (const UserId user : {2, 3, 5, 7}) {
     ASSERT_EQ(sale_->buy(kVoucher, user).outcome, Outcome::kAccepted);
   }
@@ -174,20 +174,20 @@ TEST_P(AdmissionGroupsTest, EachCallerGetsTheReplyForItsUser) {
   }
 }
 
-TEST_P(AdmissionGroupsTest, FailureIsForAllOfTheGroup) {
+TEST_P(AdmissionGroupsTest, FailureFailsWholeGroup) {
   const Reply refusal = Reply::error("CLOSED the connection was lost");
   std::size_t requests = 0;
   for (const Reply& reply : admit_together(8, [&] { requests = client_.refuse_held(refusal); })) {
     EXPECT_EQ(reply, refusal);
   }
   EXPECT_EQ(requests, 1U);
-  // Nothing of the failed group is left.
+  // The failed group leaves nothing behind.
   const std::vector<Reply> replies = admit_together(2, [&] { client_.send_held(); });
   EXPECT_EQ(replies[0], Reply::integer(0));
   EXPECT_EQ(replies[1], Reply::integer(0));
 }
 
-TEST_P(AdmissionGroupsTest, ScriptThatTheKeyspaceForgotIsLoadedAgain) {
+TEST_P(AdmissionGroupsTest, ForgottenScriptIsLoadedAgain) {
   ASSERT_EQ(sale_->buy(kVoucher, 1).outcome, Outcome::kAccepted);
   ASSERT_EQ(backend_.client()("SCRIPT", "FLUSH"), Reply::ok());
   EXPECT_EQ(sale_->buy(kVoucher, 2).outcome, Outcome::kAccepted);
@@ -198,11 +198,11 @@ INSTANTIATE_TEST_SUITE_P(Backends, GroupsOfServerTest,
                          each_backend_that(&SaleBackendKind::is_server, TestTime::kMachines),
                          backend_name);
 
-// The group's first caller may wait for room in the queue of requests, which callbacks make.
-TEST_P(GroupsOfServerTest, CallbackBuysWithoutWaitingForAGroup) {
+// The group's first caller may wait for space in the request queue. Callbacks free that space.
+TEST_P(GroupsOfServerTest, CallbackNeverWaitsForGroup) {
   HoldingBackend keyspace(backend_.keyspace());
   const std::unique_ptr<Sale> sale = open_sale(keyspace);
-  HoldingClient& held = keyspace.first();  // the one that buys
+  HoldingClient& held = keyspace.first();  // the client that buys
   std::future<BuyResult> of_group =
       std::async(std::launch::async, [&] { return sale->buy(kVoucher, 1); });
   held.await_held();

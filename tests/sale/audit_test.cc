@@ -1,4 +1,4 @@
-// The audit can fail: each kind of wrong is made by hand, and named.
+// The audit can fail: each kind of error is produced by hand and reported.
 #include <functional>
 #include <span>
 
@@ -27,7 +27,7 @@ class AuditTest : public SaleTest {
     return report->vouchers.front();
   }
 
-  /// The next entry, to a consumer that does nothing with it.
+  /// Delivers the next entry to a consumer that ignores it. Returns its id.
   std::string deliver_to_a_stranger() {
     const Reply read = backend_.client()("XREADGROUP", "GROUP", "g1", "stranger", "COUNT", 1,
                                          "STREAMS", "stream.orders", ">");
@@ -39,7 +39,7 @@ class AuditTest : public SaleTest {
     return *StreamId::parse(last.elements().at(0).elements().at(0).text());
   }
 
-  /// Until its own time, which the manual clock moves or nobody, is later.
+  /// Returns when the keyspace's own time is later than `ms`. Advances a manual clock.
   void wait_until_keyspace_is_past(std::uint64_t ms) {
     while (true) {
       const Reply time = backend_.client()("TIME");
@@ -50,7 +50,7 @@ class AuditTest : public SaleTest {
     }
   }
 
-  /// As a publication that ended before it was settled.
+  /// Produces a publication that ended before it was confirmed.
   absl::Status record_and_apply(std::int64_t version, std::int64_t stock) {
     Client& client = backend_.client();
     const std::int64_t before = std::stoll(client("HGET", "seckill:voucher:1", "published").text());
@@ -60,7 +60,7 @@ class AuditTest : public SaleTest {
         {.voucher = voucher(1, stock, {.per_user = 2}), .version = version});
   }
 
-  /// Everything that an admission writes, but for the count of a limit of the sale.
+  /// Writes everything that an admission writes, except for the counts of the sale's limits.
   void admit_by_hand(UserId user, OrderId order, VoucherId voucher = 1, std::int64_t limit = 2,
                      const std::string& entry = "*") {
     Client& client = backend_.client();
@@ -91,7 +91,7 @@ class AuditTest : public SaleTest {
 };
 INSTANTIATE_TEST_SUITE_P(Backends, AuditTest, each_backend(), backend_name);
 
-TEST_P(AuditTest, CountsWhatIsWhere) {
+TEST_P(AuditTest, OrdersAreCountedByPlace) {
   const auto report = sale_->audit();
   ASSERT_TRUE(report.ok());
   ASSERT_EQ(report->vouchers.size(), 1U);
@@ -104,22 +104,22 @@ TEST_P(AuditTest, CountsWhatIsWhere) {
   EXPECT_EQ(audited.dead, 0);
 }
 
-TEST_P(AuditTest, StockThatIsNotAccountedForIsNamed) {
+TEST_P(AuditTest, MissingStockIsNamed) {
   backend_.client()("INCR", "seckill:stock:1");
   expect_problem("published 10 is not free 6 + admitted 5");
 }
 
-TEST_P(AuditTest, AnOversoldVoucherIsNamed) {
+TEST_P(AuditTest, OversoldVoucherIsNamed) {
   backend_.client()("SET", "seckill:stock:1", "-1");
   expect_problem("oversold");
 }
 
-TEST_P(AuditTest, ALostOrderIsNamedWithItsUser) {
+TEST_P(AuditTest, LostOrderIsNamedWithUser) {
   backend_.client()("XTRIM", "stream.orders", "MAXLEN", "0");
   expect_problem("lost: user 5");
 }
 
-TEST_P(AuditTest, ADoubledOrderIsNamed) {
+TEST_P(AuditTest, DoubledOrderIsNamed) {
   const OrderId queued = [&] {
     const Reply entries = backend_.client()("XREVRANGE", "stream.orders", "+", "-", "COUNT", 1);
     return std::stoll(entries.elements()[0].elements()[1].elements()[5].text());
@@ -135,7 +135,7 @@ TEST_P(AuditTest, OrderWithoutAdmissionIsNamedWithUser) {
   expect_problem("user 99 has 1 orders and was admitted 0 times");
 }
 
-TEST_P(AuditTest, AUserAboveHisLimitIsNamed) {
+TEST_P(AuditTest, UserAboveLimitIsNamed) {
   for (int i = 0; i < 3; ++i) {
     backend_.client()("XADD", "stream.orders", "*", "userId", 77, "voucherId", 1, "id", 5'000 + i,
                       "limit", 2);
@@ -150,7 +150,7 @@ TEST_P(AuditTest, OrderMovedBetweenUsersIsNamed) {
   expect_problem("user 1 has 1 orders and was admitted 0 times");
 }
 
-TEST_P(AuditTest, AVoucherTheKeyspaceLostIsNamed) {
+TEST_P(AuditTest, VoucherLostByKeyspaceIsNamed) {
   backend_.client()("DEL", "seckill:stock:1");
   expect_problem("lost it");
 }
@@ -160,14 +160,14 @@ TEST_P(AuditTest, UnrecordedVersionInForceIsNamed) {
   expect_problem("version 9");
 }
 
-TEST_P(AuditTest, OrdersBeyondTheStockAreOversold) {
+TEST_P(AuditTest, OrdersBeyondStockAreOversold) {
   for (UserId user = 100; user < 108; ++user) admit_by_hand(user, 10'000 + user);
   backend_.client()("SET", "seckill:stock:1", 0);
   expect_problem("oversold: 13 orders of a stock of 10");
 }
 
-TEST_P(AuditTest, BuyersBeyondOnePortionAreAllCompared) {
-  constexpr UserId kBuyers = 2'500;  // a portion is 1,000
+TEST_P(AuditTest, BuyersOfAllBatchesAreCompared) {
+  constexpr UserId kBuyers = 2'500;  // the batch size is 1,000
   ASSERT_TRUE(sale_->publish(voucher(1, kBuyers + 5, {.per_user = 2})).ok());
   for (UserId user = 100; user < 100 + kBuyers; ++user) EXPECT_EQ(buy(1, user), Outcome::kAccepted);
   EXPECT_EQ(expect_passes().admitted, kBuyers + 5);
@@ -177,7 +177,7 @@ TEST_P(AuditTest, BuyersBeyondOnePortionAreAllCompared) {
 
 // ---- Rules of the admission ----
 
-TEST_P(AuditTest, OrderOutsideTheWindowIsNamed) {
+TEST_P(AuditTest, OrderOutsideWindowIsNamed) {
   constexpr std::int64_t kOneDayMs = 24 * 60 * 60 * 1'000;
   Voucher later = voucher(1, 10, {.per_user = 2});
   later.begin_ms = backend_.clock().now_ms() + kOneDayMs;
@@ -190,19 +190,19 @@ TEST_P(AuditTest, OrderOutsideTheWindowIsNamed) {
   expect_problem("voucher 2: order 4242 of user 7 was admitted at");
 }
 
-TEST_P(AuditTest, OrderAfterTheEndIsNamed) {
+TEST_P(AuditTest, OrderAfterEndIsNamed) {
   ASSERT_TRUE(sale_->close(1).ok());
-  expect_no_problem();  // the orders are of the version before
+  expect_no_problem();  // the orders belong to the earlier version
   Voucher ended = voucher(2, 10);
   ended.begin_ms = 1;
   ended.end_ms = 2;
   ASSERT_TRUE(sale_->publish(ended).ok());
-  wait_until_keyspace_is_past(last_entry().ms);  // so that the entry has the time of its admission
+  wait_until_keyspace_is_past(last_entry().ms);  // the next entry then has its time of admission
   admit_by_hand(7, 4'242, 2);
   expect_problem("voucher 2: order 4242 of user 7 was admitted at");
 }
 
-TEST_P(AuditTest, OrdersAboveTheTotalLimitAreNamed) {
+TEST_P(AuditTest, OrdersAboveTotalLimitAreNamed) {
   ASSERT_TRUE(sale_->publish(voucher(2, 10, {.total = 2})).ok());
   for (UserId user = 1; user <= 2; ++user) EXPECT_EQ(buy(2, user), Outcome::kAccepted);
   EXPECT_EQ(buy(2, 3), Outcome::kSoldOut);
@@ -212,7 +212,7 @@ TEST_P(AuditTest, OrdersAboveTheTotalLimitAreNamed) {
   expect_problem("voucher 2: 3 orders are above the limit of 2 for the whole sale");
 }
 
-TEST_P(AuditTest, WrongCountForTheTotalLimitIsNamed) {
+TEST_P(AuditTest, WrongTotalCountIsNamed) {
   ASSERT_TRUE(sale_->publish(voucher(2, 10, {.total = 5})).ok());
   for (UserId user = 1; user <= 2; ++user) EXPECT_EQ(buy(2, user), Outcome::kAccepted);
   backend_.client()("HINCRBY", "seckill:voucher:2", "admitted", -1);
@@ -221,16 +221,16 @@ TEST_P(AuditTest, WrongCountForTheTotalLimitIsNamed) {
   expect_problem("count for the limit of the sale is missing");
 }
 
-TEST_P(AuditTest, OrdersAboveTheLimitPerDayAreNamed) {
+TEST_P(AuditTest, OrdersAboveDayLimitAreNamed) {
   ASSERT_TRUE(sale_->publish(voucher(2, 10, {.per_user = 5, .per_user_day = 1})).ok());
   EXPECT_EQ(buy(2, 7), Outcome::kAccepted);
   expect_no_problem();
-  // In the millisecond of the entry before, so on the same day.
+  // The same millisecond as the previous entry, so the same day.
   admit_by_hand(7, 4'242, 2, 5, std::to_string(last_entry().ms) + "-*");
   expect_problem("voucher 2: user 7 has 2 orders of one day, above the limit of 1 per day");
 }
 
-TEST_P(AuditTest, LooserEarlierVersionAllowsItsOrders) {
+TEST_P(AuditTest, OrdersUnderEarlierLimitsPass) {
   ASSERT_TRUE(sale_->publish(voucher(2, 10, {.total = 5, .per_user = 5})).ok());
   for (int i = 0; i < 3; ++i) EXPECT_EQ(buy(2, 7), Outcome::kAccepted);
   const Limits tighter{.total = 3, .per_user = 5, .per_user_day = 1};
@@ -240,7 +240,7 @@ TEST_P(AuditTest, LooserEarlierVersionAllowsItsOrders) {
 
 // ---- Vouchers that one side knows ----
 
-TEST_P(AuditTest, AVoucherTheDatabaseLostIsNamed) {
+TEST_P(AuditTest, VoucherLostByDatabaseIsNamed) {
   MemoryOrderStore empty;
   for (const bool is_rebuilt : {false, true}) {
     if (is_rebuilt) {
@@ -305,7 +305,7 @@ TEST_P(AuditTest, ForeignConsumerIsReported) {
                                     "no worker of this sale (1 entries pending)")));
 }
 
-TEST_P(AuditTest, AnOrderThatIsPendingIsQueued) {
+TEST_P(AuditTest, PendingOrderIsQueued) {
   deliver_to_a_stranger();
   const VoucherAudit audited = expect_passes();
   EXPECT_EQ(audited.created, 4);
@@ -319,7 +319,7 @@ TEST_P(AuditTest, AcknowledgedUnstoredOrderIsNamedWithEntry) {
   expect_problem("lost: user 5 was admitted 1 times and has 0 orders");
 }
 
-TEST_P(AuditTest, AnOrderWhoseConsumerWasDeletedIsNamed) {
+TEST_P(AuditTest, OrderOfDeletedConsumerIsNamed) {
   const std::string entry = deliver_to_a_stranger();
   backend_.client()("XGROUP", "DELCONSUMER", "stream.orders", "g1", "stranger");
   expect_problem("of user 5 is acknowledged but not stored (entry " + entry + ")");
@@ -332,13 +332,13 @@ TEST_P(AuditTest, OrderOfDestroyedGroupIsQueued) {
 }
 
 TEST_P(AuditTest, LostStoredOrderIsNamedByItsEntry) {
-  backend_.client()("XGROUP", "CREATE", "stream.orders", "analytics", "0");  // nothing is trimmed
+  backend_.client()("XGROUP", "CREATE", "stream.orders", "analytics", "0");  // prevents trimming
   drain();
   expect_passes();
   const Reply entries = backend_.client()("XRANGE", "stream.orders", "-", "+");
   const auto order = read_order(*read_entry(entries.elements().back()));
   ASSERT_TRUE(order.ok()) << order.status();
-  // One that the database has never had, of a voucher that it knows.
+  // An order that the database never had, of a voucher that it knows.
   backend_.client()("XADD", "stream.orders", "*", "userId", 5, "voucherId", 1, "id", order->id + 1,
                     "limit", 2);
   backend_.client()("HINCRBY", "seckill:order:1", 5, 1);
@@ -350,7 +350,7 @@ TEST_P(AuditTest, LostStoredOrderIsNamedByItsEntry) {
 }
 
 TEST_P(AuditTest, RetriedDeadOrderIsInOnePlace) {
-  backend_.client()("XGROUP", "CREATE", "stream.orders", "analytics", "0");  // nothing is trimmed
+  backend_.client()("XGROUP", "CREATE", "stream.orders", "analytics", "0");  // prevents trimming
   backend_.orders().poison([](const Order& order) { return order.user == 5; },
                            faults::FaultyOrderStore::Poison::kIsRefused);
   drain();
@@ -370,7 +370,7 @@ TEST_P(AuditTest, RetriedDeadOrderIsInOnePlace) {
   EXPECT_EQ(expect_passes().created, 5);
 }
 
-TEST_P(AuditTest, AnOrderMayMoveBetweenAnyTwoLooks) {
+TEST_P(AuditTest, OrderMovingBetweenReadsIsNoProblem) {
   ASSERT_TRUE(sale_->publish(voucher(1, 1'000, {.per_user = 2})).ok());
   const auto store = [this] { drain(); };
   const auto die = [this] {
@@ -458,8 +458,8 @@ TEST_P(AuditTest, PendingFirstPublicationInForceIsAudited) {
   EXPECT_TRUE(report->passed()) << ::testing::PrintToString(report->problems);
 }
 
-TEST_P(AuditTest, PublicationsWhileTheAuditLooksAreNoProblem) {
-  // Before each look at the database, so between a snapshot and the record that belongs to it too.
+TEST_P(AuditTest, ConcurrentPublicationsAreNoProblem) {
+  // Runs before each read of the database, so also between a snapshot and its record.
   std::int64_t stock = 10;
   bool is_publishing = false;
   backend_.orders().before_every_read([&] {
@@ -473,11 +473,11 @@ TEST_P(AuditTest, PublicationsWhileTheAuditLooksAreNoProblem) {
   EXPECT_EQ(audited.published, 13);
 }
 
-/// What one audit reads does not grow with the number of vouchers, and no reply holds all buyers.
-TEST_P(AuditTest, StreamIsReadOnceAndBuyersInPortions) {
+/// The reads of one audit do not grow with the number of vouchers. No reply holds all buyers.
+TEST_P(AuditTest, StreamIsReadOnceAndBuyersInBatches) {
   constexpr VoucherId kVouchers = 5;
   constexpr UserId kBuyers = 5'000;
-  constexpr std::size_t kReplyMax = 4'000;  // elements; a portion is 1,000 buyers
+  constexpr std::size_t kReplyMax = 4'000;  // elements; a batch is 1,000 buyers
   std::vector<BuyRequest> requests;
   constexpr VoucherId kFirst = 11;
   for (VoucherId id = kFirst; id < kFirst + kVouchers; ++id) {

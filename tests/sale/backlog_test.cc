@@ -1,4 +1,4 @@
-// What stands between accepted orders and the database.
+// Orders that are accepted but not yet in the database.
 #include "engine/sale/orders/backlog.h"
 
 #include <memory>
@@ -27,7 +27,7 @@ class BacklogTest : public ::testing::Test {
   std::unique_ptr<Client> client_ = engine_->open_client();
 };
 
-TEST_F(BacklogTest, AnOrderIsUnstoredUntilItIsAcknowledged) {
+TEST_F(BacklogTest, OrderIsUnstoredUntilAcknowledged) {
   EXPECT_FALSE(*has_unstored(*client_, keys_)) << "no stream";
   const std::string entry = add();
   EXPECT_TRUE(*has_unstored(*client_, keys_)) << "no group";
@@ -56,7 +56,7 @@ TEST_F(BacklogTest, AdoptedPendingEntriesNameDeletedOnes) {
   EXPECT_TRUE(adopt_pending(*client_, keys_, "us", "c1@us")->empty()) << "once";
 }
 
-TEST_F(BacklogTest, EntriesOfOtherSystemsConsumersStayWithThem) {
+TEST_F(BacklogTest, EntriesOfForeignConsumersStay) {
   (*client_)("XGROUP", "CREATE", keys_.order_stream, keys_.group, "0", "MKSTREAM");
   for (const char* const consumer : {"c1", "c1@them", "c2@us"}) {
     add();

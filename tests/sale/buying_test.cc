@@ -1,4 +1,4 @@
-// Who gets one, on every backend.
+// Decisions on purchases, on every backend.
 #include <gmock/gmock.h>
 
 #include "tests/sale/sale_fixture.h"
@@ -11,7 +11,7 @@ constexpr std::int64_t kDayMs = 86'400'000;
 class BuyingTest : public SaleTest {};
 INSTANTIATE_TEST_SUITE_P(Backends, BuyingTest, each_backend(), backend_name);
 
-TEST_P(BuyingTest, ExactlyTheStockIsAccepted) {
+TEST_P(BuyingTest, ExactlyStockIsAccepted) {
   ASSERT_TRUE(sale_->publish(voucher(1, 3)).ok());
   EXPECT_EQ(buy(1, 101), Outcome::kAccepted);
   EXPECT_EQ(buy(1, 102), Outcome::kAccepted);
@@ -19,7 +19,7 @@ TEST_P(BuyingTest, ExactlyTheStockIsAccepted) {
   EXPECT_EQ(buy(1, 104), Outcome::kSoldOut);
 }
 
-TEST_P(BuyingTest, ShortMemoryPreventsPurchasesCompletely) {
+TEST_P(BuyingTest, ShortMemoryPreventsWholePurchase) {
   ASSERT_TRUE(sale_->publish(voucher(1, 3)).ok());
   ASSERT_TRUE(sale_->publish(voucher(2, 1)).ok());
   EXPECT_EQ(buy(1, 101), Outcome::kAccepted);
@@ -52,9 +52,7 @@ TEST_P(BuyingTest, ShortMemoryPreventsPurchasesCompletely) {
   expect_audit_passes();
 }
 
-TEST_P(BuyingTest, AVoucherNobodyPublishedIsUnknown) {
-  EXPECT_EQ(buy(77, 1), Outcome::kUnknownVoucher);
-}
+TEST_P(BuyingTest, UnpublishedVoucherIsUnknown) { EXPECT_EQ(buy(77, 1), Outcome::kUnknownVoucher); }
 
 TEST_P(BuyingTest, PurchasesOutsideWindowAreRefused) {
   Voucher early = voucher(1, 10);
@@ -67,7 +65,7 @@ TEST_P(BuyingTest, PurchasesOutsideWindowAreRefused) {
   EXPECT_EQ(buy(2, 1), Outcome::kEnded);
 }
 
-TEST_P(BuyingTest, AUserGetsNoMoreThanHisLimit) {
+TEST_P(BuyingTest, UserLimitIsKept) {
   ASSERT_TRUE(sale_->publish(voucher(1, 10, {.per_user = 1})).ok());
   ASSERT_TRUE(sale_->publish(voucher(2, 10, {.per_user = 3})).ok());
   ASSERT_TRUE(sale_->publish(voucher(3, 10, {.per_user = 0})).ok());
@@ -93,7 +91,7 @@ TEST_P(BuyingTest, DailyLimitOfUserIsKept) {
   EXPECT_EQ(buy(1, 5), Outcome::kDayLimitReached);
 }
 
-TEST_P(BuyingTest, TheDayLimitHoldsForADay) {
+TEST_P(BuyingTest, DayLimitEndsWithDay) {
   Voucher daily = voucher(1, 10, {.per_user = 5, .per_user_day = 2});
   daily.end_ms += 30 * kDayMs;
   ASSERT_TRUE(sale_->publish(daily).ok());
@@ -109,7 +107,7 @@ TEST_P(BuyingTest, TheDayLimitHoldsForADay) {
   EXPECT_EQ(buy(1, 5), Outcome::kLimitReached) << "five over the whole sale";
 }
 
-TEST_P(BuyingTest, ClockBackOverMidnightBeginsNoDay) {
+TEST_P(BuyingTest, ClockBackOverMidnightStartsNoDay) {
   Voucher daily = voucher(1, 20, {.per_user = 9, .per_user_day = 2});
   daily.begin_ms = 0;
   daily.end_ms += 30 * kDayMs;
@@ -134,8 +132,7 @@ TEST_P(BuyingTest, ClockBackOverMidnightBeginsNoDay) {
 }
 
 TEST_P(BuyingTest, UtcOffsetDeterminesBeginOfDay) {
-  // 22:13:20 UTC: with an offset of +110 minutes the next day begins in a moment (at 00:00, 22:10
-  // UTC has passed: 00:03:20).
+  // With an offset of +100 minutes, 22:13:20 UTC is shortly before midnight.
   constexpr std::int32_t kOffset = 100;  // local time 23:53:20
   ASSERT_TRUE(sale_
                   ->publish(voucher(
@@ -147,7 +144,7 @@ TEST_P(BuyingTest, UtcOffsetDeterminesBeginOfDay) {
   EXPECT_EQ(buy(1, 5), Outcome::kAccepted);
 }
 
-TEST_P(BuyingTest, ARepeatedRequestGetsTheSameAnswer) {
+TEST_P(BuyingTest, RepeatedRequestGetsSameReply) {
   ASSERT_TRUE(sale_->publish(voucher(1, 1)).ok());
   const BuyResult first = sale_->buy(1, 7, "click");
   const BuyResult again = sale_->buy(1, 7, "click");
@@ -159,7 +156,7 @@ TEST_P(BuyingTest, ARepeatedRequestGetsTheSameAnswer) {
   EXPECT_EQ(buy(1, 8, "other"), Outcome::kAccepted) << "a refusal is not kept";
 }
 
-TEST_P(BuyingTest, RefusedRequestIsDecidedOnAgain) {
+TEST_P(BuyingTest, RefusedRequestIsDecidedAgain) {
   ASSERT_TRUE(sale_->publish(voucher(1, 0)).ok());
   EXPECT_EQ(buy(1, 1, "click"), Outcome::kSoldOut);
   ASSERT_TRUE(sale_->add_stock(1, 1).ok());
@@ -169,7 +166,7 @@ TEST_P(BuyingTest, RefusedRequestIsDecidedOnAgain) {
   expect_audit_passes();
 }
 
-TEST_P(BuyingTest, BadValueOfAnyKeyChangesNothing) {
+TEST_P(BuyingTest, InvalidStoredValueChangesNothing) {
   ASSERT_TRUE(sale_->publish(voucher(1, 9, {.total = 8, .per_user = 0})).ok());
   EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
   Client& client = backend_.client();
@@ -235,15 +232,15 @@ TEST_P(BuyingTest, ResultIsKeptUnderKeyAsConfigured) {
   EXPECT_LE(left_ms, sale_->options().request_ttl_ms);
 }
 
-TEST_P(BuyingTest, AnswersAreKeptForABoundedTime) {
+TEST_P(BuyingTest, ResultsAreKeptForBoundedTime) {
   ASSERT_TRUE(sale_->publish(voucher(1, 1)).ok());
   EXPECT_EQ(buy(1, 7, "click"), Outcome::kAccepted);
-  backend_.advance_ms(sale_->options().request_ttl_ms + 1);  // Redis shows a key that long
+  backend_.advance_ms(sale_->options().request_ttl_ms + 1);  // a key lasts 1 ms longer
   EXPECT_EQ(buy(1, 7, "click"), Outcome::kEnded)
       << "the answer is forgotten: this is a new request";
 }
 
-TEST_P(BuyingTest, ABatchIsDecidedInItsOrder) {
+TEST_P(BuyingTest, BatchIsDecidedInOrder) {
   ASSERT_TRUE(sale_->publish(voucher(1, 2)).ok());
   const std::vector<BuyRequest> requests = {{1, 1}, {1, 1}, {9, 1}, {1, 2}, {1, 3}};
   std::vector<Outcome> outcomes;
@@ -265,7 +262,7 @@ TEST_P(BuyingTest, OrderIdsAscendAndAreUnique) {
 
 // ---- Changing a voucher ----
 
-TEST_P(BuyingTest, PublishingTheSameAgainChangesNothing) {
+TEST_P(BuyingTest, RepeatedPublicationChangesNothing) {
   const Voucher same = voucher(1, 2);
   ASSERT_TRUE(sale_->publish(same).ok());
   EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
@@ -274,7 +271,7 @@ TEST_P(BuyingTest, PublishingTheSameAgainChangesNothing) {
   EXPECT_EQ(buy(1, 3), Outcome::kSoldOut);
 }
 
-TEST_P(BuyingTest, AddingStockIsAChangeNotAReset) {
+TEST_P(BuyingTest, AddedStockKeepsBuyers) {
   ASSERT_TRUE(sale_->publish(voucher(1, 2)).ok());
   EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
   EXPECT_EQ(buy(1, 2), Outcome::kAccepted);
@@ -285,7 +282,7 @@ TEST_P(BuyingTest, AddingStockIsAChangeNotAReset) {
   expect_audit_passes();
 }
 
-TEST_P(BuyingTest, StockThatIsSoldCannotBeTakenBack) {
+TEST_P(BuyingTest, StockBelowSoldIsRefused) {
   ASSERT_TRUE(sale_->publish(voucher(1, 3)).ok());
   EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
   EXPECT_EQ(buy(1, 2), Outcome::kAccepted);
@@ -296,14 +293,14 @@ TEST_P(BuyingTest, StockThatIsSoldCannotBeTakenBack) {
   expect_audit_passes();
 }
 
-TEST_P(BuyingTest, AVoucherThatMakesNoSenseIsNamed) {
+TEST_P(BuyingTest, InvalidVoucherIsNamed) {
   Voucher wrong = voucher(1, -5);
   const absl::Status refused = sale_->publish(wrong);
   EXPECT_TRUE(absl::IsInvalidArgument(refused));
   EXPECT_THAT(std::string(refused.message()), ::testing::HasSubstr("stock"));
 }
 
-TEST_P(BuyingTest, ChangingTheLimitKeepsWhatEveryoneBought) {
+TEST_P(BuyingTest, ChangedLimitKeepsPurchases) {
   ASSERT_TRUE(sale_->publish(voucher(1, 20, {.per_user = 1})).ok());
   EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
   ASSERT_TRUE(sale_->publish(voucher(1, 20, {.per_user = 3})).ok());
@@ -322,7 +319,7 @@ TEST_P(BuyingTest, ChangingTheLimitKeepsWhatEveryoneBought) {
   expect_audit_passes();
 }
 
-TEST_P(BuyingTest, LimitBackToOneRestoresBuyersSet) {
+TEST_P(BuyingTest, LimitOneRestoresBuyersSet) {
   ASSERT_TRUE(sale_->publish(voucher(1, 20, {.per_user = 2})).ok());
   EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
   EXPECT_EQ(backend_.client()("TYPE", "seckill:order:1"), Reply::status("hash"));
@@ -333,7 +330,7 @@ TEST_P(BuyingTest, LimitBackToOneRestoresBuyersSet) {
   expect_audit_passes();
 }
 
-TEST_P(BuyingTest, AnInterruptedPublicationIsTakenUpAtOpen) {
+TEST_P(BuyingTest, InterruptedPublicationCompletesAtOpen) {
   const Voucher first = voucher(1, 2);
   ASSERT_TRUE(backend_.orders()
                   .record_pending({.voucher = first,
@@ -354,7 +351,7 @@ TEST_P(BuyingTest, UnrecordedPublicationIsNotAppliedTwice) {
   backend_.orders().fail_voucher_writes();
   EXPECT_FALSE(sale_->publish(voucher(1, 5)).ok()) << "not even recorded";
   backend_.orders().fail_voucher_writes(absl::OkStatus());
-  // Recorded and in force, not marked:
+  // Recorded and in force, but not confirmed:
   const Voucher grown = voucher(1, 5);
   ASSERT_TRUE(sale_->publish(grown).ok());
   EXPECT_EQ(backend_.client()("GET", "seckill:stock:1"), Reply::bulk("4"));
@@ -365,7 +362,7 @@ TEST_P(BuyingTest, UnrecordedPublicationIsNotAppliedTwice) {
 
 // ---- Outcomes of failures ----
 
-TEST_P(BuyingTest, SaleBringsItsNativeScripts) {
+TEST_P(BuyingTest, SaleRegistersNativeScripts) {
   SaleBackend fresh(*GetParam());
   const auto script = [&] {
     return std::string(fresh.client().script_request(admission_script(), {}, {})[0]);
@@ -398,9 +395,9 @@ TEST_P(BuyingTest, ClosedBackendWithoutIdsIsUnavailable) {
   EXPECT_THAT(closed.detail, ::testing::HasSubstr("drawing ids: CLOSED"));
 }
 
-/// On the embedded engine: its store can be made to fail. A server that does not reply in time gives
-/// the same outcome (redis_losses_test.cc, PausedServerOutcomeIsResolvedByKey).
-TEST(BuyingOutcomeTest, UnknownOutcomeCarriesTheOrderId) {
+/// Uses the embedded engine, whose store can be made to fail. A server that does not reply in time
+/// gives the same outcome (redis_losses_test.cc, PausedServerOutcomeIsResolvedByKey).
+TEST(BuyingOutcomeTest, UnknownOutcomeHasOrderId) {
   ManualClock clock;
   MemoryOrderStore orders;
   auto kept = std::make_unique<faults::FaultyStore>(std::make_unique<MemoryStore>());

@@ -1,5 +1,5 @@
-// What threads, fibers and callbacks do with one sale, on every backend. sale_on_fibers_test.cc runs
-// these tests on fibers.
+// Concurrent callers of one sale, on every backend. sale_on_fibers_test.cc runs these tests on
+// fibers.
 #include <mutex>
 
 #include <gmock/gmock.h>
@@ -39,14 +39,14 @@ INSTANTIATE_TEST_SUITE_P(Backends, CallersTest,
                                             ::testing::Values(&kOnThreads, &kInCallbacks)),
                          backend_and_caller);
 
-/// On a server, a wait for an order id is a pause in a blocking read. A callback that paused for a
-/// draw whose completion comes after it would pause in vain.
+/// On a server, waiting for an order id blocks in a read. A callback must not wait for a draw that
+/// completes after it.
 class CallbacksOnServerTest : public ThreadedSaleTest {};
 INSTANTIATE_TEST_SUITE_P(Backends, CallbacksOnServerTest,
                          each_backend_that(&SaleBackendKind::is_server, TestTime::kMachines),
                          backend_name);
 
-TEST_P(CallbacksOnServerTest, DrawIdsWithoutPausing) {
+TEST_P(CallbacksOnServerTest, DrawIdsWithoutBlocking) {
   constexpr int kUsers = 150;
   ASSERT_TRUE(sale_->publish(voucher(1, kUsers)).ok());
   const auto sale =
@@ -60,7 +60,7 @@ TEST_P(CallbacksOnServerTest, DrawIdsWithoutPausing) {
 
 }  // namespace
 
-TEST_P(CallersTest, BuyAllThatIsPublished) {
+TEST_P(CallersTest, BuyWholeStock) {
   publish(*own_sale_, voucher(kVoucher, kStockAtFirst));
   std::thread other([this] { disturb(backend_.client(), *own_sale_); });
   run(200, [this](int i) { buy_as(*sale_, 1 + i); });
@@ -150,7 +150,7 @@ TEST_P(CallersTest, PublishAtTheSameTime) {
     EXPECT_EQ(backend_.client()("GET", SaleKeys{}.stock(id)), Reply::bulk("30"));
 }
 
-TEST_P(CallersTest, GiveStockAndTakeSomeBack) {
+TEST_P(CallersTest, AddAndReduceStock) {
   constexpr int kChanges = 20;
   publish(*own_sale_, voucher(kVoucher, 100));
   run(kChanges, [this](int i) {
@@ -177,7 +177,7 @@ TEST_P(CallersTest, RetryAndDiscardDeadLettersOnce) {
   ASSERT_EQ(letters.size(), kLetters);
   std::atomic<int> retried = 0;
   std::atomic<int> discarded = 0;
-  run(2 * kLetters, [&](int i) {  // each twice
+  run(2 * kLetters, [&](int i) {  // each id twice
     const std::string& id = letters[static_cast<std::size_t>(i % kLetters)].id;
     const bool is_retried = i % 2 == 0;
     const auto done =
@@ -192,7 +192,7 @@ TEST_P(CallersTest, RetryAndDiscardDeadLettersOnce) {
   expect_audit_passes();
 }
 
-TEST_P(CallersTest, RebuildALostKeyspaceOnce) {
+TEST_P(CallersTest, RebuildLostKeyspaceOnce) {
   constexpr int kBuyers = 50;
   constexpr int kStored = 30;
   publish(*own_sale_, voucher(kVoucher, kStockAtLast));
@@ -202,7 +202,7 @@ TEST_P(CallersTest, RebuildALostKeyspaceOnce) {
   drain();
   backend_.client()("FLUSHALL");
   all_published_ = true;
-  run(kBuyers, [&](int i) {  // some of them have one
+  run(kBuyers, [&](int i) {  // some of them have one already
     BuyResult result;
     do result = sale_->buy(kVoucher, 1 + i);
     while (result.outcome == Outcome::kOverloaded);

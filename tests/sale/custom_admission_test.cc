@@ -1,4 +1,4 @@
-// A sale with an admission script of the user's own, on every backend.
+// A sale with the user's own admission script, on every backend.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -9,10 +9,10 @@
 
 #include <gmock/gmock.h>
 
+#include "adapters/testing/random_seed.h"
 #include "adapters/testing/test_engine.h"
 #include "storage/memory/memory_order_store.h"
 #include "tests/field_scripts/field_scripts.h"
-#include "tests/random_seed.h"
 #include "tests/sale/sale_fixture.h"
 
 namespace rushgate {
@@ -39,7 +39,7 @@ CustomAdmission passing_keys() {
           .codes = kFieldCodes};
 }
 
-/// Keeps any limit per user, and a rule of its own: users on a list are refused.
+/// Returns a script that keeps any limit per user, and refuses users on a list.
 CustomAdmission counting() {
   return {
       .text = R"lua(
@@ -71,7 +71,7 @@ return 7
 
 class CustomAdmissionTest : public SaleTest {
  protected:
-  /// Opens the sale once more, with this script.
+  /// Reopens the sale with this script.
   void reopen_with(CustomAdmission admission) {
     sale_.reset();
     auto sale = try_open(std::move(admission));
@@ -87,7 +87,7 @@ class CustomAdmissionTest : public SaleTest {
     return std::string(sale.status().message());
   }
 
-  /// Buys with a script that is wrong, and returns the fault that is found.
+  /// Buys with a faulty script. Returns the fault that is reported.
   std::string fault_of(const std::string& text, UserId user = 101) {
     CustomAdmission admission = passing_keys();
     admission.text = text;
@@ -127,7 +127,7 @@ class CustomAdmissionTest : public SaleTest {
 };
 INSTANTIATE_TEST_SUITE_P(Backends, CustomAdmissionTest, each_backend(), backend_name);
 
-// ---- Scripts that are right ----------------------------------------------------------------------
+// ---- Correct scripts --------------------------------------------------------------------------
 
 TEST_P(CustomAdmissionTest, FieldScriptBuildingKeysSells) {
   reopen_with(building_keys());
@@ -164,9 +164,9 @@ TEST_P(CustomAdmissionTest, OwnCodesHaveTheirOutcomes) {
   expect_audit_passes();
 }
 
-// ---- What the sale keeps around them --------------------------------------------------------------
+// ---- Rules that the sale adds -----------------------------------------------------------------
 
-TEST_P(CustomAdmissionTest, WindowIsTheSales) {
+TEST_P(CustomAdmissionTest, SaleChecksWindow) {
   reopen_with(building_keys());
   Voucher early = voucher(1, 10);
   early.begin_ms = backend_.clock().now_ms() + 1'000;
@@ -216,7 +216,7 @@ TEST_P(CustomAdmissionTest, ClosedVoucherIsNotSold) {
   EXPECT_EQ(backend_.client()("GET", "seckill:stock:1"), Reply::bulk("3"));
 }
 
-TEST_P(CustomAdmissionTest, ScriptOfAnotherProcessSellsTheSameStock) {
+TEST_P(CustomAdmissionTest, ScriptsOfTwoProcessesShareStock) {
   ASSERT_TRUE(sale_->publish(voucher(1, 2)).ok());
   EXPECT_EQ(buy(1, 101), Outcome::kAccepted);
   reopen_with(building_keys());
@@ -246,7 +246,7 @@ TEST_P(CustomAdmissionTest, VoucherWithUnsupportedLimitIsNotSold) {
   expect_audit_passes();
 }
 
-TEST_P(CustomAdmissionTest, OtherTypesAreRefusedBeforeAnyWrite) {
+TEST_P(CustomAdmissionTest, WrongTypesAreRefusedBeforeWrite) {
   reopen_with(building_keys());
   Client& client = backend_.client();
   ASSERT_TRUE(sale_->publish(voucher(1, 3)).ok());
@@ -263,7 +263,7 @@ TEST_P(CustomAdmissionTest, OtherTypesAreRefusedBeforeAnyWrite) {
   EXPECT_EQ(client("EXISTS", "seckill:order:1"), Reply::integer(0));
 }
 
-// ---- Scripts that are wrong ----------------------------------------------------------------------
+// ---- Faulty scripts ---------------------------------------------------------------------------
 
 TEST_P(CustomAdmissionTest, DeclarationWithFaultIsRefused) {
   CustomAdmission admission = passing_keys();
@@ -310,7 +310,7 @@ TEST_P(CustomAdmissionTest, UndeclaredReplyIsNamed) {
   expect_audit_passes();
 }
 
-TEST_P(CustomAdmissionTest, EffectsThatContradictTheCodeAreNamed) {
+TEST_P(CustomAdmissionTest, EffectsContradictingReplyAreNamed) {
   const std::string take = "redis.call('DECR', KEYS[2]) ";
   const std::string note = "redis.call('SADD', KEYS[1], ARGV[1]) ";
   const auto append = [](const std::string& fields) {
@@ -374,7 +374,7 @@ return 0
   EXPECT_THAT(fault_of(text, 101), HasSubstr("accepted user 101, with as many orders"));
 }
 
-TEST_P(CustomAdmissionTest, WrongScriptFailsTheAudit) {
+TEST_P(CustomAdmissionTest, FaultyScriptFailsAudit) {
   ASSERT_TRUE(sale_->publish(voucher(1, 3)).ok());
   EXPECT_THAT(fault_of("redis.call('DECR', KEYS[2]) return 0"), HasSubstr("buyers"));
   const auto report = sale_->audit();
@@ -382,7 +382,7 @@ TEST_P(CustomAdmissionTest, WrongScriptFailsTheAudit) {
   EXPECT_THAT(report->problems, ElementsAre(HasSubstr("published 3 is not free 2")));
 }
 
-TEST(CustomAdmissionRollbackTest, EngineThatRollsBackUndoesTheWrongRun) {
+TEST(CustomAdmissionRollbackTest, EngineRollsBackFaultyRun) {
   testing::TestEngine engine({.engine = {.roll_back_failed_scripts = true}});
   MemoryOrderStore orders;
   CustomAdmission admission = passing_keys();
@@ -399,7 +399,7 @@ TEST(CustomAdmissionRollbackTest, EngineThatRollsBackUndoesTheWrongRun) {
 
 // ---- The same decisions --------------------------------------------------------------------------
 
-/// A sale on an engine of its own.
+/// A sale on its own engine.
 struct OwnSale {
   explicit OwnSale(std::optional<CustomAdmission> admission)
       : sale(*Sale::open(engine.engine(), orders, {.admission = std::move(admission)})) {}
@@ -409,7 +409,7 @@ struct OwnSale {
   const std::unique_ptr<Sale> sale;
 };
 
-TEST(CustomAdmissionRandomTest, DecidesAsTheSalesOwnScript) {
+TEST(CustomAdmissionRandomTest, ScriptDecidesLikeOwnScript) {
   const std::uint64_t seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
   std::mt19937_64 random(seed);
@@ -457,7 +457,7 @@ TEST(CustomAdmissionRandomTest, DecidesAsTheSalesOwnScript) {
     ASSERT_EQ(custom.engine.call("GET", stock), own.engine.call("GET", stock)) << i;
   }
   for (OwnSale* one : {&own, &custom}) {
-    static_cast<void>(one->sale->add_stock(1, 1));  // rebuilds what was lost last
+    static_cast<void>(one->sale->add_stock(1, 1));  // rebuilds the stock that was lost last
     const auto report = one->sale->audit();
     ASSERT_TRUE(report.ok());
     EXPECT_THAT(report->problems, IsEmpty());

@@ -1,18 +1,18 @@
-// A database file that is damaged, or none at all, under a sale: nothing that waits is lost by it.
+// A sale over a damaged or invalid database file: no waiting order is lost.
 #include <fstream>
 
 #include <gmock/gmock.h>
 
+#include "adapters/testing/write_orders.h"
 #include "storage/sqlite/sqlite_order_store.h"
 #include "tests/sale/sale_fixture.h"
-#include "tests/storage/orders/write_now.h"
 
 namespace rushgate {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// A sale on a keyspace that goes on, over a database file that is closed and opened again.
+/// A sale on a keyspace that keeps running, over a database file that is closed and reopened.
 class DamagedDatabaseTest : public ::testing::TestWithParam<SaleBackendParam> {
  protected:
   static constexpr int kStored = 2'000;  // enough for every table and index to have many pages
@@ -34,7 +34,7 @@ class DamagedDatabaseTest : public ::testing::TestWithParam<SaleBackendParam> {
     buy(**sale, 1, kStored);
     EXPECT_EQ(work(kStored / 1'000).stored, static_cast<std::size_t>(kStored));
     buy(**sale, kStored + 1, kQueued);
-    database_.reset();  // all of it is in the file now
+    database_.reset();  // flushes everything to the file
     fs::copy_file(file(), copy());
   }
 
@@ -50,7 +50,7 @@ class DamagedDatabaseTest : public ::testing::TestWithParam<SaleBackendParam> {
     return absl::OkStatus();
   }
 
-  /// So many steps of a worker; the sum of what they did.
+  /// Runs `steps` steps of a worker. Returns the sum of their results.
   OrderWorker::Step work(int steps) {
     OrderWorker worker(keyspace_.keyspace(), *database_, SaleKeys{});
     OrderWorker::Step sum;
@@ -70,7 +70,7 @@ class DamagedDatabaseTest : public ::testing::TestWithParam<SaleBackendParam> {
     EXPECT_THAT(text, ::testing::HasSubstr(file().string()));
   }
 
-  /// Every queued order is stored once the file is as it was, and none of them died.
+  /// Expects that every queued order is stored once the file is repaired, and that none has died.
   void expect_nothing_was_lost() {
     database_.reset();
     for (const char* suffix : {"", "-wal", "-shm"}) fs::remove(file().string() + suffix);

@@ -1,4 +1,4 @@
-// The limit per user and day, where the clock goes back over midnight.
+// The limit per user and day when the clock goes back over midnight.
 #include <gtest/gtest.h>
 
 #include "tests/sale/sale_fixture.h"
@@ -24,7 +24,7 @@ class DayLimitTest : public SaleTest {
               absl::OkStatus());
     const auto outcome = [&](UserId user) { return sale->buy(1, user).outcome; };
     EXPECT_EQ(outcome(1), Outcome::kAccepted);
-    backend_.set_now_ms(midnight_ms - kMinuteMs);  // yesterday again, while the stream goes on
+    backend_.set_now_ms(midnight_ms - kMinuteMs);  // yesterday; ids only ascend
     EXPECT_EQ(outcome(2), Outcome::kAccepted);
     EXPECT_EQ(outcome(2), Outcome::kDayLimitReached);
     backend_.set_now_ms(midnight_ms + 2 * kMinuteMs);
@@ -39,7 +39,7 @@ class DayLimitTest : public SaleTest {
 };
 INSTANTIATE_TEST_SUITE_P(Backends, DayLimitTest, each_backend(), backend_name);
 
-TEST_P(DayLimitTest, OrderCountsForTheDayOfItsEntry) {
+TEST_P(DayLimitTest, OrderCountsForEntrysDay) {
   check_that_orders_count_for_the_day_of_their_entries(backend_.keyspace());
 }
 

@@ -1,4 +1,4 @@
-// What finding the dead letter of an order reads, and how the index of dead letters is kept.
+// The reads that find an order's dead letter, and the index of dead letters.
 #include "engine/sale/orders/dead_letters.h"
 
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@ class DeadLettersTest : public SaleTest {
 
   DeadLettersTest() { EXPECT_TRUE(sale_->publish(voucher(1, 100)).ok()); }
 
-  /// As an earlier version buried an order, without an index.
+  /// Buries an order like an earlier version, without an index.
   static Request letter_of(OrderId order) {
     return Request::of("XADD", "stream.orders.dead", "*", "entry", "5-1", "reason", "refused",
                        "userId", order, "voucherId", 1, "id", order, "limit", 1);
@@ -28,7 +28,7 @@ class DeadLettersTest : public SaleTest {
     for (const Reply& reply : backend_.client().pipeline(requests)) ASSERT_TRUE(reply.is_text());
   }
 
-  /// Buys for users 1 … `count` and has each order refused by the database.
+  /// Buys for users 1 … `count`. The database refuses each order.
   std::vector<OrderId> die(UserId count) {
     backend_.orders().poison([](const Order& /*order*/) { return true; },
                              faults::FaultyOrderStore::Poison::kIsRefused);
@@ -45,7 +45,7 @@ class DeadLettersTest : public SaleTest {
     return state.ok() ? state->kind : OrderState::Kind::kUnknown;
   }
 
-  /// How often streams were read by ranges, in scripts and outside, since the last call.
+  /// Returns the number of range reads of streams since the last call, inside and outside scripts.
   std::int64_t take_ranges_read() {
     const std::string stats = backend_.client()("INFO", "commandstats").text();
     backend_.client()("CONFIG", "RESETSTAT");
@@ -63,8 +63,8 @@ INSTANTIATE_TEST_SUITE_P(Backends, DeadLettersTest, each_backend(), backend_name
 TEST_P(DeadLettersTest, OneOfTenThousandIsFoundDirectly) {
   constexpr OrderId kLetters = 10'000;
   bury_as_earlier_version(kFirst, kLetters);
-  open();  // indexes them
-  // The letter, or one look beyond the indexed part of each stream. None returns more than an
+  open();  // builds the index
+  // One for the letter, or one beyond the indexed part of each stream. Each returns at most one
   // entry.
   constexpr std::int64_t kRangesMax = 2;
   take_ranges_read();
@@ -96,8 +96,8 @@ TEST_P(DeadLettersTest, IndexFollowsBuryRetryAndDiscard) {
   expect_audit_passes();
 }
 
-TEST_P(DeadLettersTest, LettersOfAnEarlierVersionAreIndexedOnce) {
-  constexpr OrderId kLetters = 2'500;  // a portion is 1,000
+TEST_P(DeadLettersTest, EarlierVersionsLettersAreIndexedOnce) {
+  constexpr OrderId kLetters = 2'500;  // a batch is 1,000
   bury_as_earlier_version(kFirst, kLetters);
   EXPECT_EQ(status(kFirst + kLetters - 1), OrderState::Kind::kFailed);
   take_ranges_read();
@@ -116,11 +116,11 @@ TEST_P(DeadLettersTest, DeadLetterOfEarlierVersionIsVisible) {
   EXPECT_EQ(status(kFirst + 1), OrderState::Kind::kUnknown);
 }
 
-TEST_P(DeadLettersTest, IndexMendsWhatAnEarlierVersionMoved) {
+TEST_P(DeadLettersTest, IndexRepairsEarlierVersionsMoves) {
   const std::vector<OrderId> orders = die(3);
   const auto letters = *sale_->dead_letters();
   Client& client = backend_.client();
-  // It discards the first and retries the second.
+  // The earlier version discards the first and retries the second.
   client("XADD", "stream.orders.discarded", "*", "dead", letters[0].id, "why", "old", "entry",
          letters[0].entry, "reason", letters[0].reason, "userId", 1, "voucherId", 1, "id",
          orders[0], "limit", 1);
@@ -137,14 +137,14 @@ TEST_P(DeadLettersTest, IndexMendsWhatAnEarlierVersionMoved) {
   expect_audit_passes();
 }
 
-TEST_P(DeadLettersTest, LostIndexIsMadeAgain) {
+TEST_P(DeadLettersTest, LostIndexIsRebuilt) {
   const std::vector<OrderId> orders = die(2);
   ASSERT_TRUE(*sale_->discard_dead_letter(sale_->dead_letters()->at(0).id, "why"));
   backend_.client()("DEL", "stream.orders.dead.orders");
   for (const OrderId order : orders) EXPECT_EQ(status(order), OrderState::Kind::kFailed);
 }
 
-TEST_P(DeadLettersTest, EntryThatIsNoOrderDisturbsNoLookup) {
+TEST_P(DeadLettersTest, InvalidEntryKeepsLookupsCorrect) {
   backend_.client()("XADD", "stream.orders", "*", "id", "dead_to");
   backend_.client()("XADD", "stream.orders", "*", "userId", "5");
   drain();

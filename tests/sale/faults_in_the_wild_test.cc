@@ -1,5 +1,5 @@
-// The faults of other systems that docs/faults-in-the-wild.md lists: each has a test here or where
-// it says.
+// The faults of other systems in docs/faults-in-the-wild.md. The page names the tests that are
+// elsewhere.
 #include <span>
 #include <utility>
 
@@ -19,7 +19,7 @@ class FaultsInTheWildTest : public SaleTest {
 };
 INSTANTIATE_TEST_SUITE_P(Backends, FaultsInTheWildTest, each_backend(), backend_name);
 
-/// With the database in a file, which another process may lock or delete.
+/// Uses a database file, which another process may lock or delete.
 class FaultsWithADatabaseFileTest : public FaultsInTheWildTest {};
 INSTANTIATE_TEST_SUITE_P(Backends, FaultsWithADatabaseFileTest,
                          each_backend_that(&SaleBackendKind::keeps_orders_in_file), backend_name);
@@ -62,7 +62,7 @@ TEST_P(FaultsInTheWildTest, AdmissionIsClosedDuringForeignRebuild) {
   EXPECT_THAT(meanwhile.detail, ::testing::HasSubstr("being rebuilt"));
 }
 
-TEST_P(FaultsInTheWildTest, ARebuildThatWasInterruptedIsTakenOver) {
+TEST_P(FaultsInTheWildTest, InterruptedRebuildIsTakenOver) {
   ASSERT_TRUE(sale_->publish(voucher(1, 10)).ok());
   EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
   close_as_somebody(VoucherBook::kRebuildAbandonedMs);
@@ -71,7 +71,7 @@ TEST_P(FaultsInTheWildTest, ARebuildThatWasInterruptedIsTakenOver) {
   expect_audit_passes();
 }
 
-TEST_P(FaultsInTheWildTest, DeadLettersCountWhenASaleIsRebuilt) {
+TEST_P(FaultsInTheWildTest, RebuildCountsDeadLetters) {
   ASSERT_TRUE(sale_->publish(voucher(1, 2)).ok());
   EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
   backend_.orders().poison([](const Order&) { return true; },
@@ -167,7 +167,7 @@ TEST_P(FaultsWithADatabaseFileTest, OrdersForDeletedDatabaseStayPending) {
   expect_audit_passes();
 }
 
-TEST_P(FaultsInTheWildTest, TheWorkerGoesOnAfterAnyFailure) {
+TEST_P(FaultsInTheWildTest, WorkerContinuesAfterAnyFailure) {
   ASSERT_TRUE(sale_->publish(voucher(1, 50)).ok());
   for (UserId user = 1; user <= 20; ++user) {
     EXPECT_EQ(buy(1, user), Outcome::kAccepted);
@@ -200,16 +200,16 @@ TEST_P(FaultsInTheWildTest, FirstExceptionDoesNotEndWorkerLoop) {
   const auto second = worker_->step();
   EXPECT_EQ(second.kind, OrderWorker::Step::Kind::kPaused);
   EXPECT_THAT(second.reason, ::testing::HasSubstr("no exception"));
-  drain();  // what was read is read again when a retry is due, not only after a restart
+  drain();  // the next retry reads the entries again, without a restart
   EXPECT_EQ(*backend_.orders().count_live(1), 5);
   EXPECT_TRUE(sale_->dead_letters()->empty());
   EXPECT_EQ(backend_.client()("EXISTS", "stream.orders.faults"), Reply::integer(0));
   expect_audit_passes();
 }
 
-TEST_P(FaultsInTheWildTest, TheDatabaseChecksTheUserNotTheOrder) {
+TEST_P(FaultsInTheWildTest, DatabaseChecksUserNotOrder) {
   ASSERT_TRUE(sale_->publish(voucher(1, 50)).ok());
-  // Two orders of one user under limit 1, as a faulty producer would write them.
+  // Two orders of one user under limit 1, as a faulty producer writes them.
   backend_.client()("XADD", "stream.orders", "*", "userId", "5", "voucherId", "1", "id", "1001");
   backend_.client()("XADD", "stream.orders", "*", "userId", "5", "voucherId", "1", "id", "1002");
   drain();
@@ -225,7 +225,7 @@ TEST_P(FaultsInTheWildTest, OrdersBeforeGroupCreationAreNotSkipped) {
   EXPECT_EQ(*backend_.orders().count_live(1), 2);
 }
 
-TEST_P(FaultsInTheWildTest, ARefusedOrderIsNotAcknowledgedAndForgotten) {
+TEST_P(FaultsInTheWildTest, RefusedOrderBecomesDeadLetter) {
   ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
   const BuyResult bought = sale_->buy(1, 1);
   backend_.orders().poison([](const Order&) { return true; },
@@ -238,7 +238,7 @@ TEST_P(FaultsInTheWildTest, ARefusedOrderIsNotAcknowledgedAndForgotten) {
 TEST_P(FaultsInTheWildTest, AlwaysFailingMessageBecomesDeadLetter) {
   ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
   const BuyResult bad = sale_->buy(1, 1);
-  const BuyResult good = sale_->buy(1, 2);  // behind it
+  const BuyResult good = sale_->buy(1, 2);  // after it in the stream
   backend_.orders().poison([&](const Order& order) { return order.id == bad.order; });
   EXPECT_EQ(worker_->step().stored, 1U);
   EXPECT_EQ(sale_->status(good.order)->kind, OrderState::Kind::kCreated);
@@ -252,14 +252,14 @@ TEST_P(FaultsInTheWildTest, AlwaysFailingMessageBecomesDeadLetter) {
   EXPECT_EQ(backend_.orders().writes(), writes);
 }
 
-TEST_P(FaultsInTheWildTest, ARefusedDuplicateDoesNotLeakStock) {
+TEST_P(FaultsInTheWildTest, RefusedDuplicateLeaksNoStock) {
   ASSERT_TRUE(sale_->publish(voucher(1, 2)).ok());
   EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
   for (int i = 0; i < 5; ++i) EXPECT_EQ(buy(1, 1), Outcome::kLimitReached);
   EXPECT_EQ(buy(1, 2), Outcome::kAccepted);
 }
 
-TEST_P(FaultsInTheWildTest, ARestartDoesNotForgetTheBuyers) {
+TEST_P(FaultsInTheWildTest, RestartKeepsBuyers) {
   ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
   EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
   restart();
@@ -291,7 +291,7 @@ TEST_P(FaultsInTheWildTest, LimitPerUserIsNotShared) {
 }
 
 TEST_P(FaultsInTheWildTest, EmptyHistoryReadDoesNotSpin) {
-  // The worker reads its pending entries once after a start, and again only when a retry is due.
+  // The worker reads its pending entries once after a start, then only when a retry is due.
   ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
   EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
   int histories_read = 0;

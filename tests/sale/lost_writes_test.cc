@@ -1,4 +1,4 @@
-// A keyspace that lost the newest of its writes while the database kept their orders.
+// A keyspace that lost its newest writes while the database kept their orders.
 #include <atomic>
 #include <functional>
 #include <mutex>
@@ -24,7 +24,7 @@ class LostWritesTest : public SaleTest {
 
   std::int64_t rows() { return backend_.orders().count_live(1).value(); }
 
-  /// Buys for one user. Returns the order.
+  /// Buys for one user. Returns the order id.
   OrderId order_of(UserId user) {
     const BuyResult result = sale_->buy(1, user);
     EXPECT_EQ(result.outcome, Outcome::kAccepted) << result.detail;
@@ -51,7 +51,7 @@ class LostWritesTest : public SaleTest {
     open_if_embedded();
   }
 
-  /// Runs `happens` once, after the worker has read its next batch and before it writes that.
+  /// Runs `happens` once, between the worker's next read and its write.
   void before_next_write(std::function<void()> happens) {
     backend_.orders().at_every_point([happens = std::move(happens),
                                       done = false](faults::FaultyOrderStore::Point point) mutable {
@@ -74,19 +74,19 @@ class LostWritesTest : public SaleTest {
   }
 };
 
-/// Not in memory: such a keyspace has no older state that could come back.
+/// Excludes memory: such a keyspace has no older state to return to.
 class RolledBackTest : public LostWritesTest {};
 INSTANTIATE_TEST_SUITE_P(Backends, RolledBackTest,
                          each_backend_that(&SaleBackendKind::can_roll_back), backend_name);
 
-/// On a server: it may be rolled back while a sale is open on it.
+/// Runs on a server, which can be rolled back while a sale is open.
 class LostOnServerTest : public LostWritesTest {};
 INSTANTIATE_TEST_SUITE_P(Backends, LostOnServerTest, each_backend_that(&SaleBackendKind::is_server),
                          backend_name);
 
 INSTANTIATE_TEST_SUITE_P(Backends, LostWritesTest, each_backend(), backend_name);
 
-TEST_P(RolledBackTest, RolledBackKeyspaceSellsOnlyTheStock) {
+TEST_P(RolledBackTest, RolledBackKeyspaceSellsOnlyStock) {
   ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
   EXPECT_EQ(buy_for(1, 50), 50);
   drain();
@@ -165,7 +165,7 @@ TEST_P(LostOnServerTest, HeldBatchIsReadmittedAfterLostData) {
   ASSERT_TRUE(sale_->publish(voucher(1, 10)).ok());
   const OrderId held = order_of(1);
   before_next_write([&] {
-    roll_back();  // to nothing
+    roll_back();  // to an empty state
     EXPECT_EQ(buy_for(11, 13), 3);
   });
   drain();
@@ -200,7 +200,7 @@ TEST_P(LostWritesTest, ReadBatchIsSavedAfterFlushAlone) {
   expect_audit_passes();
 }
 
-TEST_P(LostWritesTest, HeldOrdersAreAdmittedAgain) {
+TEST_P(LostWritesTest, HeldOrdersAreReadmitted) {
   ASSERT_TRUE(sale_->publish(voucher(1, 10, {.per_user = 2})).ok());
   std::vector<OrderId> held;
   for (UserId user = 1; user <= 5; ++user) held.push_back(order_of(user));
@@ -221,7 +221,7 @@ TEST_P(LostWritesTest, HeldOrdersAreAdmittedAgain) {
   expect_audit_passes();
 }
 
-TEST_P(LostWritesTest, HeldOrdersBeyondTheStockAreDeadLetters) {
+TEST_P(LostWritesTest, HeldOrdersBeyondStockAreDeadLetters) {
   ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
   std::vector<OrderId> held;
   for (UserId user = 1; user <= 4; ++user) held.push_back(order_of(user));
@@ -245,7 +245,7 @@ TEST_P(LostWritesTest, HeldOrdersBeyondTheStockAreDeadLetters) {
       ::testing::ElementsAre("voucher 1: 2 dead letters are without stock: the keyspace lost "
                              "their orders, and others bought meanwhile"));
 
-  // They count as nothing until there is room for them.
+  // They do not count until there is stock for them.
   EXPECT_FALSE(*sale_->retry_dead_letter(dead[0].id));
   ASSERT_TRUE(sale_->add_stock(1, 1).ok());
   EXPECT_TRUE(*sale_->retry_dead_letter(dead[0].id));
@@ -277,7 +277,7 @@ TEST_P(LostWritesTest, HeldOrderOfRepeatBuyerIsDead) {
   expect_audit_passes();
 }
 
-TEST_P(LostWritesTest, HeldOrderKeepsItsDayAndItsTime) {
+TEST_P(LostWritesTest, HeldOrderKeepsDayAndTime) {
   ASSERT_TRUE(sale_->publish(voucher(1, 9, {.total = 4, .per_user = 0, .per_user_day = 2})).ok());
   const std::vector<OrderId> held = {order_of(1), order_of(1)};
   before_next_write([&] {
@@ -294,14 +294,14 @@ TEST_P(LostWritesTest, HeldOrderKeepsItsDayAndItsTime) {
   expect_audit_passes();
 }
 
-TEST_P(LostWritesTest, OrdersHeldThroughAnOutageAreAdmittedAgain) {
+TEST_P(LostWritesTest, OrdersHeldInOutageAreReadmitted) {
   ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
   const OrderId held = order_of(1);
   backend_.orders().fail_writes();
   EXPECT_EQ(worker_->step().kind, OrderWorker::Step::Kind::kPaused);
   backend_.client()("FLUSHALL");
   EXPECT_EQ(buy_for(2, 3), 2);
-  // Beyond this the worker reads the batch again.
+  // After this time the worker reads the batch again.
   backend_.advance_ms(WorkerOptions{}.claim_idle_ms / 2 + 1);
   EXPECT_EQ(worker_->step().kind, OrderWorker::Step::Kind::kPaused);
   backend_.orders().fail_writes(absl::OkStatus());
@@ -315,7 +315,7 @@ TEST_P(LostWritesTest, OrdersHeldThroughAnOutageAreAdmittedAgain) {
 TEST_P(LostWritesTest, OrderHeldByTwoWorkersIsReadmittedOnce) {
   ASSERT_TRUE(sale_->publish(voucher(1, 9, {.per_user = 0})).ok());
   const OrderId held = order_of(1);
-  const auto second = make_worker("c1");  // reads the first one's pending entries
+  const auto second = make_worker("c1");  // reads the first worker's pending entries
   int writes = 0;
   backend_.orders().at_every_point([&](faults::FaultyOrderStore::Point point) {
     if (point != faults::FaultyOrderStore::Point::kBeforeWrite) return;
@@ -366,7 +366,7 @@ TEST_P(LostWritesTest, HeldOrderOutlivesItsDeletedEntry) {
   expect_audit_passes();
 }
 
-/// Steps a worker of another process until it is told to end and has nothing left to do.
+/// Steps a worker of another process until finish() is called and no work is left.
 class SteppingThread {
  public:
   SteppingThread(std::unique_ptr<Backend> backend, OrderStore& orders, std::string consumer)
@@ -377,8 +377,8 @@ class SteppingThread {
                  .retry_after_ms = 1,
                  .pause_ms_max = 1}),
         thread_([this] { loop(); }) {}
-  /// Returns how many orders, when it gave them up, went to where a flush loses them: into the
-  /// stream again, or to the dead letters.
+  /// Returns how many orders it moved to a place that a flush empties: the stream or the dead
+  /// letters.
   std::size_t finish() {
     is_ending_ = true;
     thread_.join();
@@ -423,7 +423,7 @@ TEST_P(LostInRushTest, NoHeldOrderIsLostByFlushes) {
     held_count = held.size();
     return false;
   });
-  // Empties the keyspace between a read and the write of what was read, and waits for a rebuild.
+  // Empties the keyspace between a worker's read and write, then waits for a rebuild.
   std::atomic<int> flushes = 0;
   orders.at_every_point([&](faults::FaultyOrderStore::Point point) {
     int flush = flushes;

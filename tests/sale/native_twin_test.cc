@@ -1,11 +1,11 @@
-// The admission script and its native implementation give the same results for the same inputs:
-// random histories, the script on each backend, the native one on an engine in memory, compared
-// reply by reply and key by key.
+// The admission script and its native implementation give equal results for equal inputs. Random
+// histories run the script on each backend, and the native implementation on an engine in memory.
+// Every reply and key is compared.
 #include <algorithm>
 #include <random>
 
+#include "adapters/testing/random_seed.h"
 #include "engine/sale/admission/admission.h"
-#include "tests/random_seed.h"
 #include "tests/sale/sale_fixture.h"
 
 namespace rushgate {
@@ -26,7 +26,7 @@ struct Side {
     sale = *Sale::open(*backend, orders);
   }
 
-  /// Voucher 1, on sale for a second.
+  /// Publishes voucher 1, on sale for one second.
   void publish(std::int64_t stock, const Limits& limits = {}) {
     const Voucher voucher{
         .id = 1, .stock = stock, .end_ms = ManualClock::kStartMs + 1'000, .limits = limits};
@@ -37,10 +37,11 @@ struct Side {
 class NativeTwinTest : public ::testing::TestWithParam<SaleBackendParam> {};
 INSTANTIATE_TEST_SUITE_P(Backends, NativeTwinTest, each_backend(), backend_name);
 
-/// The script, on the backend under test.
+/// Returns a side that runs the Lua script, on the backend under test.
 Side lua_side() { return {*NativeTwinTest::GetParam(), /*native=*/false}; }
 
-/// The native implementation, which only the embedded engine runs: in memory.
+/// Returns a side that runs the native implementation, which only the embedded engine has. It is in
+/// memory.
 Side native_side() {
   const auto is_embedded = [](const SaleBackendKind& kind) { return !kind.is_server; };
   return {*sale_backends(TestTime::kManual, is_embedded).front(), /*native=*/true};
@@ -51,7 +52,7 @@ constexpr int kRequestKeys = 10;
 
 std::string request_key(std::int64_t number) { return "key" + std::to_string(number); }
 
-/// Returns the elements in an order that does not depend on the backend's tables.
+/// Returns the elements sorted, independent of the backend's hash tables.
 std::vector<std::string> sorted(const Reply& reply, std::size_t group) {
   std::vector<std::string> groups;
   if (!reply.is_aggregate()) return {to_debug_string(reply)};
@@ -88,7 +89,7 @@ std::string everything(Client& client) {
   return all;
 }
 
-/// Both sides, and the same to both. Each of its steps leaves them equal, or has failed.
+/// Both sides. Every step does the same to both, and leaves them equal or has failed.
 class Twins {
  public:
   explicit Twins(std::mt19937_64& random) : random_(random) {
@@ -127,7 +128,7 @@ class Twins {
 
   void compare() { ASSERT_EQ(everything(*lua_.client), everything(*native_.client)); }
 
-  /// What a rebuild left that nobody goes on with: admission is closed until it is taken over.
+  /// Takes over abandoned rebuilds, which keep admission closed.
   void reopen() {
     for (Side* const side : {&lua_, &native_}) side->keyspace.advance_ms(60'000);
     for (VoucherId id = 1; id <= kVouchers; ++id) {
@@ -160,7 +161,7 @@ class Twins {
     native_.keyspace.advance_ms(duration_ms);
   }
 
-  /// As somebody does who begins a rebuild and is killed.
+  /// Closes admission like a process that is killed in a rebuild.
   void close(VoucherId id) {
     const std::string now = std::to_string(lua_.keyspace.clock().now_ms());
     for (Side* const side : {&lua_, &native_}) {
@@ -169,7 +170,7 @@ class Twins {
     }
   }
 
-  /// The script alone, without what the sale makes of its answer: closed vouchers stay closed.
+  /// Runs the script alone, without the sale's reaction to its reply. Closed vouchers stay closed.
   void admit(VoucherId id) {
     const UserId user = below(12) - 1;
     const std::string key = below(2) == 0 ? request_key(below(kRequestKeys)) : std::string();
@@ -192,7 +193,7 @@ class Twins {
     ASSERT_EQ(first.order, second.order);
   }
 
-  /// Neighbours may want the same voucher, be the same user, or have the same key.
+  /// Neighbours may have the same voucher, user or idempotency key.
   void buy_several() {
     std::vector<BuyRequest> requests(static_cast<std::size_t>(1 + below(8)));
     for (BuyRequest& request : requests) {
@@ -214,7 +215,7 @@ class Twins {
   OrderId admitted_ = 0;
 };
 
-TEST_P(NativeTwinTest, ScriptAndTwinAgreeOnRandomHistories) {
+TEST_P(NativeTwinTest, ScriptAndNativeAgreeOnRandomHistories) {
   const std::uint64_t seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
   std::mt19937_64 random(seed);
@@ -236,7 +237,7 @@ TEST_P(NativeTwinTest, FailureForOneBuyerIsItsReplyAlone) {
   Side native = native_side();
   for (Side* const side : {&lua, &native}) {
     side->publish(10, {.per_user = 3});
-    (*side->client)("HSET", SaleKeys{}.buyers(1), 2, "many");  // no number
+    (*side->client)("HSET", SaleKeys{}.buyers(1), 2, "many");  // not a number
     const auto results = side->sale->buy_all(std::vector<BuyRequest>{
         {.voucher = 1, .user = 1}, {.voucher = 1, .user = 2}, {.voucher = 1, .user = 3}});
     EXPECT_EQ(results[0].outcome, Outcome::kAccepted);
@@ -247,7 +248,7 @@ TEST_P(NativeTwinTest, FailureForOneBuyerIsItsReplyAlone) {
   }
 }
 
-TEST_P(NativeTwinTest, FailureForAllIsAlikeForEach) {
+TEST_P(NativeTwinTest, SharedFailureIsSameForEach) {
   const SaleKeys keys;
   const std::vector<Request> spoilers = {
       Request::of("SET", keys.buyers(1), "text"),
@@ -312,7 +313,7 @@ TEST_P(NativeTwinTest, BatchIsDecidedInOrderUntilSoldOut) {
   }
 }
 
-TEST_P(NativeTwinTest, ATotalBelowZeroIsNoLimit) {
+TEST_P(NativeTwinTest, NegativeTotalIsNoLimit) {
   Side lua = lua_side();
   Side native = native_side();
   for (Side* const side : {&lua, &native}) {
@@ -325,7 +326,7 @@ TEST_P(NativeTwinTest, ATotalBelowZeroIsNoLimit) {
   EXPECT_EQ(everything(*lua.client), everything(*native.client));
 }
 
-TEST(NativeAdmissionTest, ACallWithoutItsKeysIsRefused) {
+TEST(NativeAdmissionTest, CallWithoutKeysIsRefused) {
   Side native = native_side();
   Client& client = *native.client;
   for (const Request& request :
@@ -383,8 +384,8 @@ TEST(NativeAdmissionTest, UnreadableTermsAffectOnlyTheirVoucher) {
                     .ok());
   };
   publish(1, ManualClock::kStartMs);
-  // The twin keeps some vouchers' terms, by the numbers of their hashes: one of so many that follow
-  // shares its place with the first.
+  // The native implementation caches the terms of some vouchers by the hash of their id. Among this
+  // many following vouchers, one has the same slot as the first.
   constexpr VoucherId kOthers = 200;
   for (VoucherId id = 2; id < 2 + kOthers; ++id) {
     publish(id, ManualClock::kStartMs + 1'000);

@@ -1,4 +1,4 @@
-// Order ids: the recipe with reservations in an order database.
+// Order ids: the recipe, with reservations in an order database.
 #include "engine/sale/ids/order_ids.h"
 
 #include <atomic>
@@ -15,11 +15,11 @@
 
 #include <gtest/gtest.h>
 
+#include "adapters/testing/faulty_order_store.h"
+#include "adapters/testing/write_orders.h"
 #include "storage/memory/memory_order_store.h"
-#include "tests/faults/faulty_order_store.h"
-#include "tests/forwarding_backend.h"
+#include "tests/hooked_backend.h"
 #include "tests/sale/sale_fixture.h"
-#include "tests/storage/orders/write_now.h"
 
 namespace rushgate {
 namespace {
@@ -55,7 +55,7 @@ TEST_P(OrderIdsTest, IdIsTimeAboveDailyCounter) {
   EXPECT_EQ(client_("GET", kCounter), Reply::bulk("10"));
 }
 
-TEST_P(OrderIdsTest, ABlockIsDroppedWhenTheDayChanges) {
+TEST_P(OrderIdsTest, BlockIsDroppedAtDayChange) {
   IdGenerator ids(keyspace_.keyspace(), blocks_of(10), &reservations_);
   const OrderId today = *ids.next_id();
   keyspace_.advance_ms(kDayMs);
@@ -65,7 +65,7 @@ TEST_P(OrderIdsTest, ABlockIsDroppedWhenTheDayChanges) {
   EXPECT_EQ(client_("GET", "icr:order:20231115"), Reply::bulk("10"));
 }
 
-TEST_P(OrderIdsTest, IdsAscendEvenIfTheClockGoesBack) {
+TEST_P(OrderIdsTest, IdsAscendWhenClockGoesBack) {
   IdGenerator ids(keyspace_.keyspace(), blocks_of(3), &reservations_);
   OrderId last = 0;
   for (int i = 0; i < 20; ++i) {
@@ -98,7 +98,7 @@ TEST_P(OrderIdsTest, FailedDrawKeepsEarlierIds) {
   EXPECT_EQ(count, 9U);
 }
 
-TEST_P(OrderIdsTest, GeneratorsNeverGiveTheSameId) {
+TEST_P(OrderIdsTest, GeneratorsNeverRepeatIds) {
   IdGenerator first(keyspace_.keyspace(), blocks_of(7), &reservations_);
   IdGenerator second(keyspace_.keyspace(), blocks_of(5), &reservations_);
   std::set<OrderId> seen;
@@ -151,7 +151,7 @@ TEST_P(OrderIdsTest, RaisedCounterGivesGeneratorsDifferentBlocks) {
     IdGenerator aware(hooked, blocks_of(1'000), &reservations_);
     std::set<OrderId> seen;
     int draws = 0;
-    before_draw = [&] {  // between the two draws of the one that raises the counter
+    before_draw = [&] {  // between the two draws of the generator that raises the counter
       if (++draws != 2) return;
       EXPECT_TRUE(seen.insert(*unaware.next_id()).second);
     };
@@ -195,7 +195,7 @@ TEST_P(OrderIdsTest, ForeignCounterAfterLossSparesBlocks) {
   for (int i = 0; i < 3'000; ++i) EXPECT_TRUE(seen.insert(*first.next_id()).second);
 }
 
-/// A snapshot is restored that is older than a block, which its process goes on giving.
+/// A snapshot is restored that is older than a block. The block's process continues to use it.
 TEST_P(OrderIdsTest, OlderCounterSparesBlocksOfOthers) {
   IdGenerator first(keyspace_.keyspace(), blocks_of(1'000), &reservations_);
   IdGenerator second(keyspace_.keyspace(), blocks_of(1'000), &reservations_);
@@ -203,12 +203,12 @@ TEST_P(OrderIdsTest, OlderCounterSparesBlocksOfOthers) {
   const std::string older = client_("GET", kCounter).text();
   EXPECT_TRUE(seen.insert(*first.next_id()).second);
   client_("SET", kCounter, older);
-  second.forget_draws();  // as the check of a new connection does
+  second.forget_draws();  // like the check of a new connection
   for (int i = 0; i < 900; ++i) EXPECT_TRUE(seen.insert(*second.next_id()).second);
   for (int i = 0; i < 900; ++i) EXPECT_TRUE(seen.insert(*first.next_id()).second);
 }
 
-TEST_P(OrderIdsTest, DrawBeforeALossGivesNothingAfterIt) {
+TEST_P(OrderIdsTest, DrawBeforeLossIsVoid) {
   IdGenerator* drawing = nullptr;
   std::string older;
   HookedBackend losing(keyspace_.keyspace(), {.before = [&](const Request& request) {
@@ -227,7 +227,7 @@ TEST_P(OrderIdsTest, DrawBeforeALossGivesNothingAfterIt) {
   for (int i = 0; i < 100; ++i) EXPECT_TRUE(seen.insert(*first.next_id()).second);
 }
 
-TEST_P(OrderIdsTest, OrderStoreIsAskedOncePerReservation) {
+TEST_P(OrderIdsTest, OrderStoreIsReadOncePerReservation) {
   IdGenerator ids(keyspace_.keyspace(), blocks_of(100'000), &reservations_);
   ASSERT_TRUE(ids.prepare().ok());
   const std::int64_t reserved = database_.reserve_ids(kStartDay, 0, 0).value();
@@ -240,7 +240,7 @@ TEST_P(OrderIdsTest, OrderStoreIsAskedOncePerReservation) {
   EXPECT_GT(database_.reserve_ids(kStartDay, 0, 0).value(), reserved);
 }
 
-TEST_P(OrderIdsTest, ExhaustedCounterIsAnError) {
+TEST_P(OrderIdsTest, ExhaustedCounterIsError) {
   const std::int64_t last = (std::int64_t{1} << kOrderIdLayout.counter_bits) - 1;
   client_("SET", kCounter, last - 16);
   IdGenerator ids(keyspace_.keyspace(), blocks_of(4), &reservations_);
@@ -259,7 +259,7 @@ TEST_P(OrderIdsTest, ExhaustedCounterIsAnError) {
   EXPECT_TRUE(ids.next_id().ok());
 }
 
-TEST_P(OrderIdsTest, NegativeCounterIsAnError) {
+TEST_P(OrderIdsTest, NegativeCounterIsError) {
   client_("SET", kCounter, -5);
   IdGenerator ids(keyspace_.keyspace(), blocks_of(4), &reservations_);
   EXPECT_TRUE(absl::IsFailedPrecondition(ids.next_id().status()));
@@ -326,7 +326,7 @@ TEST_P(OrderIdsTest, FailedDrawIsRepeatedBeforeBlockEnds) {
   EXPECT_EQ(client_("GET", kCounter), Reply::bulk("32"));
 }
 
-/// By the machine's time.
+/// Uses the machine's time.
 class OrderIdsThreadsTest : public ::testing::TestWithParam<SaleBackendParam> {
  protected:
   SaleBackend keyspace_{*GetParam(), TestTime::kMachines};  // without its database
@@ -345,7 +345,7 @@ TEST_P(OrderIdsThreadsTest, CallersNeverReadOrderStore) {
   orders_.before_every_read([&] {
     if (std::this_thread::get_id() == here) {
       ++reads_here;
-    } else {  // a store that is slow: callers wait all the same
+    } else {  // a slow store: callers still wait
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   });
@@ -356,7 +356,7 @@ TEST_P(OrderIdsThreadsTest, CallersNeverReadOrderStore) {
   EXPECT_EQ(reads_here, 0);
 }
 
-TEST_P(OrderIdsThreadsTest, CallbackDrawsByItself) {
+TEST_P(OrderIdsThreadsTest, CallbackDrawsWithoutBlocking) {
   constexpr int kCount = 100;
   IdGenerator ids(keyspace_.keyspace(), blocks_of(16), &reservations_);
   std::promise<std::set<OrderId>> given;
@@ -388,12 +388,12 @@ TEST_P(OrderIdsThreadsTest, ThreadsShareDraws) {
   EXPECT_EQ(all.size(), static_cast<std::size_t>(kThreads) * kEach);
 }
 
-TEST_P(OrderIdsThreadsTest, GeneratorMayEndBeforeItsDraw) {
+TEST_P(OrderIdsThreadsTest, GeneratorMayEndBeforeDraw) {
   for (int i = 0; i < 200; ++i) {
     const auto orders = std::make_unique<MemoryOrderStore>();
     OrderIdReservations reservations(*orders);
     IdGenerator ids(keyspace_.keyspace(), blocks_of(2), &reservations);
-    EXPECT_TRUE(ids.next_id().ok());  // asks for the next block
+    EXPECT_TRUE(ids.next_id().ok());  // requests the next block
   }
 }
 

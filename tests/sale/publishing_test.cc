@@ -1,4 +1,4 @@
-// Publications that meet another sale, go wrong, or convert many buyers.
+// Publications that conflict with another sale, fail, or convert many buyers.
 #include <sstream>
 
 #include <gmock/gmock.h>
@@ -28,7 +28,7 @@ INSTANTIATE_TEST_SUITE_P(Backends, PublishingTest, each_backend(), backend_name)
 
 // ---- A keyspace that is ahead of its database ----
 
-TEST_P(PublishingTest, VersionOfAnotherHistoryIsNamed) {
+TEST_P(PublishingTest, VersionOfOtherHistoryIsNamed) {
   ASSERT_TRUE(sale_->publish(voucher(1, 3)).ok());
   backend_.client()("HSET", "seckill:voucher:1", "version", 2, "per_user", 2);
   for (int again = 0; again < 2; ++again) {
@@ -42,7 +42,7 @@ TEST_P(PublishingTest, VersionOfAnotherHistoryIsNamed) {
   EXPECT_EQ(stock(1), Reply::bulk("3"));
 }
 
-TEST_P(PublishingTest, LaterVersionOfAnotherHistoryIsNamed) {
+TEST_P(PublishingTest, LaterVersionOfOtherHistoryIsNamed) {
   ASSERT_TRUE(sale_->publish(voucher(1, 3)).ok());
   backend_.client()("HSET", "seckill:voucher:1", "version", 3);
   const absl::Status refused = sale_->publish(voucher(1, 4));
@@ -66,7 +66,7 @@ TEST_P(PublishingTest, UnexpectedVersionIsRefused) {
 TEST_P(PublishingTest, ConcurrentAdditionsOfStockAreAllKept) {
   ASSERT_TRUE(sale_->publish(voucher(1, 10)).ok());
   const auto other = open_sale(backend_.orders());
-  // The other sale publishes each time between this one's reading and its recording.
+  // Each time, the other sale publishes between this one's read and its record.
   int rounds = 3;
   bool is_inside = false;  // the other sale reads too
   backend_.orders().before_every_read([&] {
@@ -140,7 +140,7 @@ TEST_P(PublishingTest, NewDailyLimitWithSmallStockIsRefused) {
   EXPECT_EQ(stock(1), Reply::bulk("6"));
 }
 
-// ---- What was left pending ----
+// ---- Pending publications ----
 
 TEST_P(PublishingTest, UnusableVoucherIsLoggedAndOthersLoad) {
   for (const VoucherId id : {1, 2, 3}) {
@@ -166,7 +166,7 @@ TEST_P(PublishingTest, UnavailableStoreFailsOpening) {
 
 // ---- Many buyers ----
 
-TEST_P(PublishingTest, BuyersAreConvertedInPortionsBothWays) {
+TEST_P(PublishingTest, BuyersAreConvertedInBatchesBothWays) {
   constexpr std::int64_t kBuyers = 2'345;
   ASSERT_TRUE(sale_->publish(voucher(1, kBuyers + 5)).ok());
   std::vector<BuyRequest> requests;
@@ -214,8 +214,8 @@ TEST_P(PublishingTest, CountedBuyersStayCountedUnderLimitOne) {
   expect_audit_passes();
 }
 
-/// 200,000 buyers, and scripts that may use no more memory than a few thousand of them take. Only the
-/// embedded engine bounds the memory of scripts.
+/// A sale with 200,000 buyers, and scripts whose memory bound fits only a few thousand of them.
+/// Only the embedded engine bounds the memory of scripts.
 class ManyBuyersTest : public ::testing::Test {
  protected:
   static constexpr std::int64_t kBuyers = 200'000;
@@ -239,7 +239,7 @@ class ManyBuyersTest : public ::testing::Test {
                            .limits = limits});
   }
 
-  /// As if everybody had bought one.
+  /// Writes the state after every user bought one.
   void sell(bool counted) {
     constexpr std::int64_t kAtOnce = 10'000;
     for (std::int64_t user = 0; user < kBuyers;) {
@@ -295,7 +295,7 @@ TEST_F(ManyBuyersTest, ConversionStaysWithinDocumentedMemory) {
   EXPECT_EQ((*client_)("SCARD", "seckill:order:1"), Reply::integer(kBuyers));
 }
 
-TEST_F(ManyBuyersTest, AConversionThatFindsNoMemoryChangesNothing) {
+TEST_F(ManyBuyersTest, ConversionWithoutMemoryChangesNothing) {
   ASSERT_TRUE(publish(kStock, {.per_user = 1}).ok());
   sell(false);
   const absl::Status failed = publish(kStock + 5, {.per_user = 2});

@@ -1,4 +1,4 @@
-// What the status of a queued order costs, and when it reads the order stream.
+// The cost of a queued order's status, and when it reads the order stream.
 #include "engine/sale/orders/queued_orders.h"
 
 #include <gmock/gmock.h>
@@ -11,13 +11,13 @@ namespace {
 
 class QueuedOrdersTest : public SaleTest {
  protected:
-  static constexpr std::int64_t kOrders = 2'500;  // a portion is 1,000
+  static constexpr std::int64_t kOrders = 2'500;  // a batch is 1,000
 
   QueuedOrdersTest() { EXPECT_TRUE(sale_->publish(voucher(1, 10 * kOrders)).ok()); }
 
-  /// Another process's, which counts the entries of streams that it reads.
+  /// Opens another process's sale, on a backend that counts the stream entries read.
   std::unique_ptr<Sale> open_sale() { return *Sale::open(counting_, backend_.orders()); }
-  /// Returns how many were read since the last call.
+  /// Returns the number of entries read since the last call.
   std::size_t take_entries_read() { return std::exchange(entries_read_, 0); }
 
   std::vector<OrderId> buy_many(Sale& sale, std::int64_t count = kOrders) {
@@ -47,7 +47,7 @@ class QueuedOrdersTest : public SaleTest {
 };
 INSTANTIATE_TEST_SUITE_P(Backends, QueuedOrdersTest, each_backend(), backend_name);
 
-TEST_P(QueuedOrdersTest, OwnOrdersNeedNoReading) {
+TEST_P(QueuedOrdersTest, OwnOrdersNeedNoRead) {
   const auto sale = open_sale();
   const std::vector<OrderId> orders = buy_many(*sale);
   const BuyResult single = sale->buy(1, 1'000'000);
@@ -71,7 +71,7 @@ TEST_P(QueuedOrdersTest, OrdersOfOthersAreReadOnce) {
 
 TEST_P(QueuedOrdersTest, StoredOrdersAreNotRead) {
   buy_many(*sale_);
-  backend_.client()("XGROUP", "CREATE", "stream.orders", "analytics", "0");  // nothing is trimmed
+  backend_.client()("XGROUP", "CREATE", "stream.orders", "analytics", "0");  // prevents trimming
   drain();
   const auto other = open_sale();
   const OrderId queued = buy_many(*sale_, 1).front();
@@ -95,11 +95,11 @@ TEST_P(QueuedOrdersTest, PendingOrdersAreQueued) {
 
 TEST_P(QueuedOrdersTest, RefusedOrderIsUnknown) {
   const OrderId accepted = buy_many(*sale_, 1).front();
-  EXPECT_EQ(buy(1, 1), Outcome::kLimitReached);  // with the next id
+  EXPECT_EQ(buy(1, 1), Outcome::kLimitReached);  // it gets the next id
   EXPECT_EQ(status(*sale_, accepted + 1), OrderState::Kind::kUnknown);
 }
 
-TEST_P(QueuedOrdersTest, StreamThatBeginsFromScratchIsRead) {
+TEST_P(QueuedOrdersTest, RestartedStreamIsRead) {
   buy_many(*sale_, 10);
   const auto other = open_sale();
   EXPECT_EQ(status(*other, 1), OrderState::Kind::kUnknown);
@@ -139,7 +139,7 @@ TEST_P(QueuedOrdersTest, OnlyForgottenOrdersAreSearchedInStream) {
   EXPECT_EQ(entries_read, 0U);
 }
 
-/// On servers: an embedded engine has no connections.
+/// Runs on servers: an embedded engine has no connections.
 class QueuedOrdersOnServerTest : public ThreadedSaleTest {};
 INSTANTIATE_TEST_SUITE_P(Servers, QueuedOrdersOnServerTest,
                          each_backend_that(&SaleBackendKind::is_server, TestTime::kMachines),
@@ -178,7 +178,7 @@ TEST_P(QueuedOrdersOnServerTest, NewConnectionForgetsOnlyOnOtherServer) {
   EXPECT_EQ(entries_read, orders.size()) << "read again, once";
 }
 
-TEST(OrderIdSetTest, IdsOfOtherSecondsAreOthers) {
+TEST(OrderIdSetTest, IdsOfOtherSecondsDiffer) {
   OrderIdSet ids;
   const OrderId id = kOrderIdLayout.make(1'700'000'000, 5);
   ids.insert(id);

@@ -1,4 +1,4 @@
-// Rebuilds that were interrupted, on every backend.
+// Interrupted rebuilds, on every backend.
 #include "engine/sale/vouchers/voucher_scripts.h"
 #include "tests/sale/sale_fixture.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 class RebuildTest : public SaleTest {
  protected:
-  /// Voucher 1, as a rebuild leaves it whose process ended in the middle, some time ago.
+  /// Leaves voucher 1 like a rebuild whose process ended in the middle, `ago_ms` ago.
   void interrupt_rebuild(std::int64_t ago_ms) {
     close_as_somebody(ago_ms);
     backend_.client()("DEL", "seckill:stock:1", "seckill:order:1", "seckill:day:1");
@@ -36,17 +36,17 @@ class RebuildTest : public SaleTest {
 };
 INSTANTIATE_TEST_SUITE_P(Backends, RebuildTest, each_backend(), backend_name);
 
-/// On an embedded engine: its directory belongs to one process, so the next one knows that the last
-/// has ended.
+/// On an embedded engine. Its directory belongs to one process, so the next process knows that the
+/// last one has ended.
 class RebuildOnTheEngineTest : public RebuildTest {};
 INSTANTIATE_TEST_SUITE_P(Backends, RebuildOnTheEngineTest, each_embedded_backend(), backend_name);
 
-/// On a server: it does not know which of the processes that used it have ended.
+/// On a server. It does not know which of its client processes have ended.
 class RebuildOnServerTest : public RebuildTest {};
 INSTANTIATE_TEST_SUITE_P(Backends, RebuildOnServerTest,
                          each_backend_that(&SaleBackendKind::is_server), backend_name);
 
-TEST_P(RebuildOnTheEngineTest, TheNextProcessTakesOverAtOnce) {
+TEST_P(RebuildOnTheEngineTest, NextProcessTakesOverAtOnce) {
   sell_two_of_three();
   interrupt_rebuild(0);
   EXPECT_EQ(sale_->buy(1, 3).outcome, Outcome::kOverloaded) << "in this process somebody is at it";
@@ -54,7 +54,7 @@ TEST_P(RebuildOnTheEngineTest, TheNextProcessTakesOverAtOnce) {
   expect_rebuilt();
 }
 
-TEST_P(RebuildOnServerTest, TheNextProcessWaitsUntilItIsAbandoned) {
+TEST_P(RebuildOnServerTest, NextProcessWaitsUntilAbandoned) {
   sell_two_of_three();
   interrupt_rebuild(0);
   restart();
@@ -96,7 +96,7 @@ TEST_P(RebuildTest, OwnFailedRebuildRestartsAtOnce) {
 TEST_P(RebuildTest, SupersededRebuildCannotOpenSale) {
   sell_two_of_three();
   interrupt_rebuild(VoucherBook::kRebuildAbandonedMs);
-  EXPECT_EQ(buy(1, 1), Outcome::kLimitReached);  // taken over
+  EXPECT_EQ(buy(1, 1), Outcome::kLimitReached);  // taken over by another
   const std::string_view names[] = {"seckill:voucher:1", "seckill:stock:1"};
   const std::string_view arguments[] = {"somebody:1", "99", "0", "0", "1", "99",
                                         "0",          "1",  "0", "1", "0", "0"};
@@ -106,7 +106,7 @@ TEST_P(RebuildTest, SupersededRebuildCannotOpenSale) {
 }
 
 TEST_P(RebuildTest, LongRebuildKeepsItsClaim) {
-  constexpr UserId kBuyers = 25'000;  // portions of 10,000
+  constexpr UserId kBuyers = 25'000;  // batches of 10,000
   ASSERT_TRUE(sale_->publish(voucher(1, kBuyers + 1)).ok());
   std::vector<BuyRequest> requests;
   for (UserId user = 1; user <= kBuyers; ++user) requests.push_back({.voucher = 1, .user = user});
@@ -130,7 +130,7 @@ TEST_P(RebuildTest, LongRebuildKeepsItsClaim) {
   EXPECT_EQ((*other)->buy(1, 1).outcome, Outcome::kSoldOut);
 }
 
-TEST_P(RebuildTest, PublishingMeanwhileIsToldToTryAgain) {
+TEST_P(RebuildTest, PublicationDuringRebuildIsAborted) {
   sell_two_of_three();
   interrupt_rebuild(0);
   const absl::Status published = sale_->publish(voucher(1, 4));

@@ -1,6 +1,5 @@
-// A sale on a redis-server that ends, stands still, refuses, or comes back with less than it
-// acknowledged. Whatever happens, no voucher is sold beyond its stock, and each order that the
-// server still has becomes a row.
+// A sale on a redis-server that ends, stalls, refuses, or loses acknowledged writes. In each case
+// no voucher is oversold, and each order that the server still has becomes a row.
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -19,7 +18,7 @@
 #include "engine/sale/sale.h"
 #include "engine/time/manual_clock.h"
 #include "storage/sqlite/sqlite_order_store.h"
-#include "tests/forwarding_backend.h"
+#include "tests/hooked_backend.h"
 #include "tests/redis_server/raw_connection.h"
 #include "tests/redis_server/redis_server.h"
 #include "tests/temporary_directory.h"
@@ -33,10 +32,10 @@ using rushgate::testing::RedisServerOptions;
 
 constexpr std::int64_t kStock = 100;
 
-/// What a process has: a client, the sale and a worker.
+/// The contents of one process: a client, the sale and a worker.
 class SaleOnRedis {
  public:
-  /// `how` to speak to the server, but for its address.
+  /// Connects with the options `how`, but with the address of `server`.
   SaleOnRedis(const RedisServer& server, OrderStore& orders, const RedisOptions& how)
       : backend_(connect(server, how)), client_(backend_->open_client()) {
     auto sale = Sale::open(*backend_, orders);
@@ -48,7 +47,7 @@ class SaleOnRedis {
   [[nodiscard]] Client& client() { return *client_; }
   [[nodiscard]] Sale& sale() { return *sale_; }
   [[nodiscard]] OrderWorker& worker() { return *worker_; }
-  /// The worker's pauses are over.
+  /// Ends the worker's pauses.
   void let_worker_go_on() { worker_clock_.advance_ms(WorkerOptions{}.pause_ms_max); }
 
  private:
@@ -79,7 +78,7 @@ class RedisLossesTest : public ::testing::Test {
   void open(const RedisOptions& how) {
     orders_ = *SqliteOrderStore::open(directory_.path() / "orders.db");
     running_ = std::make_unique<SaleOnRedis>(*server_, *orders_, how);
-    absl::Status published;  // replicas may be late
+    absl::Status published;  // retried: replicas may be late
     for (int tries = 0; tries == 0 || (absl::IsUnavailable(published) && tries < 100); ++tries) {
       published = sale().publish(voucher());
     }
@@ -105,7 +104,7 @@ class RedisLossesTest : public ::testing::Test {
             .limits = {.per_user = 1}};
   }
 
-  /// As clients do: again while there is no connection, which is tried after a pause.
+  /// Buys like a client: retries while there is no connection, after a pause.
   BuyResult buy_once_reachable(UserId user, std::string_view key = {}) {
     constexpr std::chrono::seconds kPatience{20};
     const auto give_up_at = std::chrono::steady_clock::now() + kPatience;
@@ -116,7 +115,7 @@ class RedisLossesTest : public ::testing::Test {
       std::this_thread::yield();
     }
   }
-  /// For users first, first + 1, …
+  /// Buys for `count` users, from `first`.
   void buy(UserId first, std::int64_t count) {
     for (UserId user = first; user < first + count; ++user) {
       const BuyResult result = buy_once_reachable(user);
@@ -124,7 +123,7 @@ class RedisLossesTest : public ::testing::Test {
     }
   }
 
-  /// Stores all that is queued.
+  /// Stores all queued orders.
   void drain() {
     constexpr int kPausesMax = 20;
     for (int pauses = 0; pauses < kPausesMax;) {
@@ -137,8 +136,8 @@ class RedisLossesTest : public ::testing::Test {
     FAIL() << "the worker does not end its pauses";
   }
 
-  /// Sells what is left. Then as many are sold as there are, each user has one, and the audit finds
-  /// nothing wrong.
+  /// Sells the remaining stock. Then the orders equal the stock, each user has one, and the audit
+  /// passes.
   void sell_out_and_check() {
     constexpr UserId kOthers = 1'000'000;
     buy(kOthers, 2 * kStock);
@@ -156,7 +155,7 @@ class RedisLossesTest : public ::testing::Test {
 
   std::vector<Order> rows() { return orders_->list({.voucher = 1, .count_max = 100'000}).value(); }
 
-  /// Orders that were accepted, and are no rows. After sell_out_and_check().
+  /// Returns the number of accepted orders that have no row. Call it after sell_out_and_check().
   [[nodiscard]] std::int64_t lost() const {
     std::int64_t lost = 0;
     for (const OrderId order : accepted_) lost += stored_.contains(order) ? 0 : 1;
@@ -171,10 +170,10 @@ class RedisLossesTest : public ::testing::Test {
   std::set<OrderId> stored_;
 };
 
-/// With an append-only file, a killed server comes back with all that it answered.
+/// Returns options for an append-only file. A killed server then keeps all acknowledged writes.
 RedisServerOptions append_only() { return {.append_only = true}; }
 
-// ---- It ends ------------------------------------------------------------------------------------
+// ---- The server ends --------------------------------------------------------------------------
 
 TEST_F(RedisLossesTest, RestartWithAppendOnlyFileLosesNothing) {
   start(append_only());
@@ -185,7 +184,7 @@ TEST_F(RedisLossesTest, RestartWithAppendOnlyFileLosesNothing) {
   EXPECT_EQ(lost(), 0);
 }
 
-TEST_F(RedisLossesTest, GoneServerIsUnavailableAndNothingIsDone) {
+TEST_F(RedisLossesTest, StoppedServerIsUnavailable) {
   start(append_only());
   buy(1, 1);
   server_->kill();
@@ -195,7 +194,7 @@ TEST_F(RedisLossesTest, GoneServerIsUnavailableAndNothingIsDone) {
   EXPECT_EQ(lost(), 0);
 }
 
-TEST_F(RedisLossesTest, KilledWithoutPersistenceKeepsWhatIsStored) {
+TEST_F(RedisLossesTest, KillWithoutPersistenceKeepsStoredOrders) {
   start();
   buy(1, 30);
   drain();
@@ -205,7 +204,7 @@ TEST_F(RedisLossesTest, KilledWithoutPersistenceKeepsWhatIsStored) {
   EXPECT_EQ(lost(), 20) << "those that were queued";
 }
 
-TEST_F(RedisLossesTest, KilledInARushNeverOversells) {
+TEST_F(RedisLossesTest, KillInRushNeverOversells) {
   constexpr int kRushes = 5;
   start();
   for (int rush = 0; rush < kRushes; ++rush) {
@@ -217,7 +216,7 @@ TEST_F(RedisLossesTest, KilledInARushNeverOversells) {
   sell_out_and_check();
 }
 
-// ---- It stands still, or refuses ----------------------------------------------------------------
+// ---- The server stalls or refuses -------------------------------------------------------------
 
 TEST_F(RedisLossesTest, PausedServerOutcomeIsResolvedByKey) {
   constexpr std::int64_t kShortMs = 200;
@@ -234,7 +233,7 @@ TEST_F(RedisLossesTest, PausedServerOutcomeIsResolvedByKey) {
   sell_out_and_check();
 }
 
-TEST_F(RedisLossesTest, FullServerRefusesAndDoesNothing) {
+TEST_F(RedisLossesTest, FullServerRefusesWithoutEffect) {
   start({.arguments = {"--maxmemory-policy", "noeviction"}});
   buy(1, 10);
   ASSERT_EQ(ask(Request::of("CONFIG", "SET", "maxmemory", 1)), Reply::ok());
@@ -247,10 +246,10 @@ TEST_F(RedisLossesTest, FullServerRefusesAndDoesNothing) {
   EXPECT_EQ(lost(), 0);
 }
 
-TEST_F(RedisLossesTest, LoadingServerSellsWhenItHasLoaded) {
+TEST_F(RedisLossesTest, LoadingServerSellsOnceLoaded) {
   start(append_only());
   buy(1, 10);
-  // So much that it takes a while to load.
+  // Enough data for loading to take a while.
   std::vector<Request> fill;
   const std::string value(100'000, 'x');
   for (int i = 0; i < 1'000; ++i) fill.push_back(Request::of("SET", i, value));
@@ -271,7 +270,7 @@ TEST_F(RedisLossesTest, LoadingServerSellsWhenItHasLoaded) {
 TEST_F(RedisLossesTest, ReadOnlyServerRefusesAndSellsAfterPromotion) {
   start(append_only());
   buy(1, 10);
-  // A replica of a server that is not there keeps its data, and refuses writes.
+  // A replica of an unreachable server keeps its data and refuses writes.
   ASSERT_EQ(ask(Request::of("REPLICAOF", "127.0.0.1", 1)), Reply::ok());
   const BuyResult refused = sale().buy(1, 11);
   EXPECT_TRUE(refused.outcome == Outcome::kOverloaded || refused.outcome == Outcome::kUnavailable)
@@ -281,7 +280,7 @@ TEST_F(RedisLossesTest, ReadOnlyServerRefusesAndSellsAfterPromotion) {
   EXPECT_EQ(lost(), 0);
 }
 
-TEST_F(RedisLossesTest, TooFewReplicasRefuseAndDoNothing) {
+TEST_F(RedisLossesTest, TooFewReplicasRefuseWithoutEffect) {
   start(append_only());
   ASSERT_EQ(ask(Request::of("CONFIG", "SET", "min-replicas-to-write", 1)), Reply::ok());
   const BuyResult refused = sale().buy(1, 1);
@@ -291,7 +290,7 @@ TEST_F(RedisLossesTest, TooFewReplicasRefuseAndDoNothing) {
   sell_out_and_check();
 }
 
-TEST_F(RedisLossesTest, OrdersAreStoredOnceTheReplicaHasThem) {
+TEST_F(RedisLossesTest, OrdersAreStoredOnceReplicated) {
   server_ = std::make_unique<RedisServer>(RedisServerOptions{.listens_on_tcp = true});
   RedisServer replica;
   replica.replicate(*server_);
@@ -310,7 +309,7 @@ TEST_F(RedisLossesTest, OrdersAreStoredOnceTheReplicaHasThem) {
   sell_out_and_check();
 }
 
-// ---- It comes back with less --------------------------------------------------------------------
+// ---- The server loses writes ------------------------------------------------------------------
 
 TEST_F(RedisLossesTest, CutEndOfAppendOnlyFileNeverOversells) {
   constexpr std::uintmax_t kCuts[] = {1, 500, 5'000, 50'000};
@@ -328,7 +327,7 @@ TEST_F(RedisLossesTest, CutEndOfAppendOnlyFileNeverOversells) {
   EXPECT_LE(lost(), 4 * 5) << "what is stored stays";
 }
 
-TEST_F(RedisLossesTest, PowerCutLosesNothingThatWasSynced) {
+TEST_F(RedisLossesTest, PowerCutKeepsSyncedWrites) {
   start({.append_only = true, .arguments = {"--appendfsync", "always"}, .can_lose_power = true});
   buy(1, 40);
   server_->cut_power();
@@ -337,7 +336,7 @@ TEST_F(RedisLossesTest, PowerCutLosesNothingThatWasSynced) {
   EXPECT_EQ(lost(), 0);
 }
 
-TEST_F(RedisLossesTest, PowerCutWithoutFsyncKeepsWhatIsStored) {
+TEST_F(RedisLossesTest, PowerCutWithoutFsyncKeepsStoredOrders) {
   start({.append_only = true, .arguments = {"--appendfsync", "no"}, .can_lose_power = true});
   buy(1, 40);
   drain();
@@ -348,12 +347,12 @@ TEST_F(RedisLossesTest, PowerCutWithoutFsyncKeepsWhatIsStored) {
   EXPECT_EQ(lost(), 10);
 }
 
-TEST_F(RedisLossesTest, FailoverToReplicaThatLagsNeverOversells) {
+TEST_F(RedisLossesTest, FailoverToLaggingReplicaNeverOversells) {
   start({.listens_on_tcp = true});
   RedisServer replica;
   buy(1, 20);
   replica.replicate(*server_);
-  // It gets nothing from here on, as one that lags.
+  // From here it receives nothing, like a lagging replica.
   replica.promote();
   buy(21, 30);
   drain();
@@ -389,7 +388,7 @@ TEST_F(RedisLossesTest, TwoProcessesRebuildAtOnce) {
   std::thread second([&] {
     for (UserId user = 10'000; user < 10'000 + 2 * kStock;) {
       const BuyResult result = other.sale().buy(1, user);
-      if (result.outcome == Outcome::kOverloaded) continue;  // the first one rebuilds
+      if (result.outcome == Outcome::kOverloaded) continue;  // the first one is rebuilding
       sold_by_other += result.outcome == Outcome::kAccepted ? 1 : 0;
       ++user;
     }

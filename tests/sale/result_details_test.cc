@@ -1,4 +1,4 @@
-// Parts of a result besides its outcome, and summaries of vouchers.
+// The other parts of a result, and summaries of vouchers.
 #include <gmock/gmock.h>
 
 #include "engine/store/durability_name.h"
@@ -12,7 +12,7 @@ namespace {
 class RepeatedPurchaseTest : public SaleTest {};
 INSTANTIATE_TEST_SUITE_P(Backends, RepeatedPurchaseTest, each_backend(), backend_name);
 
-TEST_P(RepeatedPurchaseTest, ResultSaysSo) {
+TEST_P(RepeatedPurchaseTest, ResultReportsRepetition) {
   ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
   const BuyResult first = sale_->buy(1, 101, "click");
   EXPECT_FALSE(first.is_repeated);
@@ -40,7 +40,7 @@ class OrderAtLimitTest : public SaleTest {
     naming_ = *std::move(naming);
   }
 
-  /// Buys one by a process that remembers other orders.
+  /// Buys through a process with its own memory of orders.
   OrderId buy_elsewhere(UserId user) { return sale_->buy(1, user).order; }
 
   std::unique_ptr<Sale> naming_;

@@ -12,7 +12,7 @@
 #include "storage/memory/memory_store.h"
 #include "storage/rocksdb/rocksdb_store.h"
 #include "storage/sqlite/sqlite_order_store.h"
-#include "tests/forwarding_backend.h"
+#include "tests/hooked_backend.h"
 #include "tests/redis_server/raw_connection.h"
 #include "tests/redis_server/redis_server.h"
 
@@ -151,7 +151,7 @@ constexpr SaleBackendKind kSaleBackends[] = {
      .keeps_orders_in_file = false,
      .is_server = false,
      .can_roll_back = false},
-    // Who works differs only where there are threads.
+    // The executing thread differs only in tests with threads.
     {.name = "ServiceThread",
      .make_keyspace = make_service_thread,
      .open_orders = orders_in_memory,

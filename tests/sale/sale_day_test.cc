@@ -2,7 +2,7 @@
 
 #include <random>
 
-#include "tests/random_seed.h"
+#include "adapters/testing/random_seed.h"
 #include "tests/sale/sale_fixture.h"
 
 namespace rushgate {
@@ -11,7 +11,7 @@ namespace {
 constexpr std::int64_t kMinuteMs = 60'000;
 constexpr std::int64_t kDayMs = 86'400'000;
 
-TEST(SaleDayTest, ADayBeginsAtMidnightOfTheOffset) {
+TEST(SaleDayTest, DayBeginsAtOffsetMidnight) {
   EXPECT_EQ(sale_day(0, 0), 0);
   EXPECT_EQ(sale_day(kDayMs - 1, 0), 0);
   EXPECT_EQ(sale_day(kDayMs, 0), 1);
@@ -32,11 +32,11 @@ TEST(SaleDayTest, DaysBefore1970AreRoundedDownToo) {
   EXPECT_EQ(sale_day(-kDayMs, 1'440), 0);
 }
 
-/// In Lua, on each backend.
+/// Computes the day in Lua, on each backend.
 class SaleDayInLuaTest : public ::testing::TestWithParam<SaleBackendParam> {};
 INSTANTIATE_TEST_SUITE_P(Backends, SaleDayInLuaTest, each_backend(), backend_name);
 
-TEST_P(SaleDayInLuaTest, TheAdmissionScriptCountsTheSameDays) {
+TEST_P(SaleDayInLuaTest, AdmissionScriptCountsSameDays) {
   const std::uint64_t seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
   std::mt19937_64 random(seed);

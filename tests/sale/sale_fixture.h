@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "adapters/testing/faulty_order_store.h"
 #include "adapters/testing/faulty_store.h"
 #include "engine/executor/engine.h"
 #include "engine/sale/orders/order_worker.h"
@@ -20,14 +21,13 @@
 #include "storage/memory/memory_order_store.h"
 #include "storage/memory/memory_store.h"
 #include "storage/sqlite/sqlite_order_store.h"
-#include "tests/faults/faulty_order_store.h"
-#include "tests/forwarding_backend.h"
+#include "tests/hooked_backend.h"
 #include "tests/sale/sale_backends.h"
 #include "tests/temporary_directory.h"
 
 namespace rushgate {
 
-/// The keyspace, the database and the clock under a sale.
+/// The keyspace, the database and the clock of a sale.
 class SaleBackend {
  public:
   explicit SaleBackend(const SaleBackendKind& kind, TestTime time = TestTime::kManual)
@@ -38,26 +38,25 @@ class SaleBackend {
     open();
   }
 
-  /// As a process does that ends and is started again.
+  /// Closes and opens everything, like a restarted process.
   void reopen() {
     close();
     open();
   }
-  /// Clients that are left get CLOSED.
+  /// Closes the keyspace. Remaining clients get CLOSED.
   void close() {
     client_.reset();
     backend_in_manual_time_.reset();
     backend_.reset();
   }
 
-  /// Keeps the keyspace as it is, for roll_back(). Unless it is a server, the keyspace is closed for
-  /// both: call reopen().
+  /// Saves the keyspace for roll_back(). Closes it unless it is a server: call reopen().
   void save() {
     if (!kind_.is_server) close();
     kept_->save();
   }
-  /// Brings back the keyspace that was saved: as a server that is killed and started again from its
-  /// dump, or as an old directory next to a newer database.
+  /// Restores the saved keyspace: a server restarted from its dump, or an old directory next to a
+  /// newer database.
   void roll_back() {
     if (!kind_.is_server) close();
     kept_->roll_back();
@@ -67,23 +66,23 @@ class SaleBackend {
   [[nodiscard]] Backend& keyspace() {
     return backend_in_manual_time_ ? *backend_in_manual_time_ : *backend_;
   }
-  /// As another process has it at the same time.
+  /// Opens the keyspace like another process at the same time.
   [[nodiscard]] std::unique_ptr<Backend> open_another() { return kept_->open_another(*backend_); }
-  /// To look at the keyspace.
+  /// Returns a client to inspect the keyspace.
   [[nodiscard]] Client& client() { return *client_; }
   [[nodiscard]] faults::FaultyOrderStore& orders() { return *orders_; }
-  /// Where the database is, unless it is in memory.
+  /// Returns the file of the database, unless it is in memory.
   [[nodiscard]] std::filesystem::path orders_file() const {
     return directory_.path() / "orders.db";
   }
   [[nodiscard]] const Clock& clock() { return keyspace().clock(); }
   [[nodiscard]] bool has_manual_time() const { return time_ == TestTime::kManual; }
-  /// With manual time: moves it.
+  /// Advances manual time.
   void advance_ms(std::int64_t duration_ms) {
     if (backend_ == nullptr) return manual_clock_.advance_ms(duration_ms);
     kept_->advance_ms(*backend_, duration_ms);
   }
-  /// With manual time: sets the time of day alone.
+  /// Sets only the time of day, if it is manual.
   void set_now_ms(std::int64_t now_ms) { kept_->set_now_ms(now_ms); }
 
  private:
@@ -119,8 +118,8 @@ class SaleFixture : public ::testing::Test {
     open();
   }
 
-  /// Voucher 1, as one does who began a rebuild some time ago, by the keyspace's time, in a process
-  /// that uses the same run of the keyspace.
+  /// Closes voucher 1 like a process that began a rebuild `ago_ms` ago, in the same run of the
+  /// keyspace.
   void close_as_somebody(std::int64_t ago_ms) {
     Client& client = backend_.client();
     const Reply time = client("TIME");
@@ -156,7 +155,7 @@ class SaleFixture : public ::testing::Test {
                                          options);
   }
 
-  /// On sale for a day, from an hour ago.
+  /// Returns a voucher on sale for a day, since an hour ago.
   [[nodiscard]] Voucher voucher(VoucherId id, std::int64_t stock, Limits limits = {}) {
     const std::int64_t now_ms = backend_.clock().now_ms();
     return {.id = id,
@@ -186,12 +185,12 @@ class SaleFixture : public ::testing::Test {
   std::unique_ptr<OrderWorker> worker_;
 };
 
-/// In manual time: one thread, and the same result every time.
+/// Uses manual time: one thread, and the same result every time.
 class SaleTest : public SaleFixture, public ::testing::WithParamInterface<SaleBackendParam> {
  protected:
   SaleTest() : SaleFixture(*GetParam(), TestTime::kManual) {}
 
-  /// Steps the worker until it has nothing to do, moving the time for what it wants to try again.
+  /// Steps the worker until it has no work left, moving time for its retries.
   void drain(OrderWorker& worker, int retries_max = 20) {
     for (int retry = 0; retry < retries_max; ++retry) {
       bool is_done = true;
@@ -207,7 +206,7 @@ class SaleTest : public SaleFixture, public ::testing::WithParamInterface<SaleBa
   void drain() { drain(*worker_); }
 };
 
-/// By the machine's time, for tests that have threads.
+/// Uses the machine's time, for tests with threads.
 class ThreadedSaleTest : public SaleFixture,
                          public ::testing::WithParamInterface<SaleBackendParam> {
  protected:

@@ -1,5 +1,5 @@
-// A sale beside another system on the same keys: its script, its consumers and its group. Nothing
-// of it is reset, and its buyers count.
+// A sale that shares its keys with another system: its script, consumers and group. Nothing of that
+// system is reset, and its buyers count.
 #include <random>
 #include <set>
 #include <sstream>
@@ -11,9 +11,9 @@
 #include <spdlog/logger.h>
 #include <spdlog/sinks/ostream_sink.h>
 
+#include "adapters/testing/random_seed.h"
 #include "engine/sale/orders/consumers.h"
 #include "tests/field_scripts/field_scripts.h"
-#include "tests/random_seed.h"
 #include "tests/sale/sale_fixture.h"
 
 namespace rushgate {
@@ -28,7 +28,7 @@ constexpr std::int64_t kHourMs = 3'600'000;
 
 class SharingTest : public SaleTest {
  protected:
-  /// Another system buys: its ids are those of the same counter.
+  /// Buys through the other system, with ids from the same counter.
   std::int64_t buy_elsewhere(VoucherId voucher, UserId user) {
     const std::string counter = "icr:order:" + std::string(day_);
     const std::int64_t drawn = backend_.client()("INCR", counter).integer();
@@ -37,7 +37,7 @@ class SharingTest : public SaleTest {
         .integer();
   }
 
-  /// Entries of the order stream that `consumer` gets from the group.
+  /// Returns how many entries `consumer` gets from the group.
   std::size_t read_elsewhere(std::string_view consumer, int count) {
     const Reply read = backend_.client()("XREADGROUP", "GROUP", "g1", consumer, "COUNT", count,
                                          "STREAMS", "stream.orders", ">");
@@ -61,14 +61,14 @@ class SharingTest : public SaleTest {
     return users;
   }
 
-  // The day of the ids of another system: never today's, so that its counter is its own.
+  // The day of the other system's ids. It is never today, so its counter is separate.
   static constexpr std::int64_t kDay = 20'000;  // since 1970: 2024-10-04
   const std::string_view day_ = "20241004";
   const std::int64_t seconds_ = kDay * IdLayout::kDaySeconds;
 };
 INSTANTIATE_TEST_SUITE_P(Backends, SharingTest, each_backend(), backend_name);
 
-TEST_P(SharingTest, TheirScriptAndOursSellOneStock) {
+TEST_P(SharingTest, ForeignScriptSharesStock) {
   constexpr std::int64_t kStock = 60;
   constexpr UserId kUsers = 100;
   ASSERT_TRUE(sale_->publish(voucher(1, kStock, {.per_user = 1})).ok());
@@ -96,7 +96,7 @@ TEST_P(SharingTest, TheirScriptAndOursSellOneStock) {
 
 TEST_P(SharingTest, ForeignConsumerKeepsEntriesUntilDead) {
   ASSERT_TRUE(sale_->publish(voucher(1, 10)).ok());
-  drain();  // the group exists
+  drain();  // creates the group
   for (UserId user = 1; user <= 6; ++user) EXPECT_EQ(buy(1, user), Outcome::kAccepted);
   EXPECT_EQ(read_elsewhere("theirs", 4), 4U);
   std::ostringstream log;
@@ -112,7 +112,7 @@ TEST_P(SharingTest, ForeignConsumerKeepsEntriesUntilDead) {
   EXPECT_TRUE(report->passed()) << ::testing::PrintToString(report->problems);
   EXPECT_THAT(report->warnings, Contains(HasSubstr("theirs")));
 
-  // Nothing was heard of it for longer than claim_idle_ms.
+  // It has been silent for longer than claim_idle_ms.
   const Reply pending =
       backend_.client()("XPENDING", "stream.orders", "g1", "-", "+", 10, "theirs");
   for (const Reply& entry : pending.elements()) {
@@ -141,7 +141,7 @@ TEST_P(SharingTest, AuditNamesOrdersAcknowledgedByForeignConsumer) {
   EXPECT_THAT(report->warnings, Contains(HasSubstr("theirs")));
 }
 
-TEST_P(SharingTest, JoiningTheirGroupResetsNothing) {
+TEST_P(SharingTest, JoiningForeignGroupResetsNothing) {
   Client& client = backend_.client();
   client("FLUSHALL");
   client("SET", "seckill:stock:1", 10);
@@ -149,7 +149,7 @@ TEST_P(SharingTest, JoiningTheirGroupResetsNothing) {
   client("XGROUP", "CREATE", "stream.orders", "g1", "0");
   client("XGROUP", "CREATE", "stream.orders", "analytics", "0");
   ASSERT_EQ(read_elsewhere("c1", 3), 3U);
-  // Their consumer has stored two of them.
+  // The other system's consumer has stored two of them.
   const Reply pending = client("XPENDING", "stream.orders", "g1", "-", "+", 10);
   for (std::size_t i = 0; i < 2; ++i) {
     client("XACK", "stream.orders", "g1", pending.elements()[i].elements()[0].text());
@@ -183,13 +183,13 @@ TEST_P(SharingTest, JoiningTheirGroupResetsNothing) {
   EXPECT_EQ(client("GET", "seckill:stock:1"), Reply::bulk("4"));
 }
 
-/// Their system sells on while ours takes the voucher over.
+/// The other system sells on while ours adopts the voucher.
 TEST_P(SharingTest, BuyersDuringAdoptionGetOneOrder) {
   Client& client = backend_.client();
   client("SET", "seckill:stock:1", 50);
   UserId user = 0;
   while (user < 10) EXPECT_EQ(buy_elsewhere(1, ++user), 0);
-  client("XTRIM", "stream.orders", "MAXLEN", 0);  // they are stored elsewhere
+  client("XTRIM", "stream.orders", "MAXLEN", 0);  // the other system has stored them
 
   bool is_buying = false;
   HookedBackend hooked(backend_.keyspace(), {.before = [&](const Request& /*request*/) {
@@ -209,7 +209,7 @@ TEST_P(SharingTest, BuyersDuringAdoptionGetOneOrder) {
   EXPECT_EQ(client("XLEN", SaleKeys{}.dead_letters()), Reply::integer(0));
 }
 
-TEST_P(SharingTest, InterruptedAdoptionIsFinishedWithoutAskingForIt) {
+TEST_P(SharingTest, InterruptedAdoptionCompletesAtOpen) {
   Client& client = backend_.client();
   client("SET", "seckill:stock:1", 5);
   for (UserId user = 1; user <= 3; ++user) EXPECT_EQ(buy_elsewhere(1, user), 0);

@@ -30,7 +30,7 @@ class VoucherCacheTest : public SaleTest {
 };
 INSTANTIATE_TEST_SUITE_P(Backends, VoucherCacheTest, each_backend(), backend_name);
 
-TEST_P(VoucherCacheTest, SecondLookUpAsksNoDatabase) {
+TEST_P(VoucherCacheTest, SecondLookupReadsNoDatabase) {
   Voucher published = voucher(1, 3);
   published.title = "Two words,\nand a line: \xf0\x9f\x8e\xab";
   published.price_cents = 1'250;
@@ -61,7 +61,7 @@ TEST_P(VoucherCacheTest, RepublishedVoucherIsSeen) {
   EXPECT_LE(sales_->voucher(1).value()->voucher.end_ms, backend_.clock().now_ms());
 }
 
-TEST_P(VoucherCacheTest, VoucherThatAnotherProcessPublishesIsSeen) {
+TEST_P(VoucherCacheTest, ForeignPublicationIsSeen) {
   const auto keyspace = backend_.open_another();
   const auto other = open(*keyspace);
   ASSERT_TRUE(sales_->publish(voucher(1, 3)).ok());
@@ -85,7 +85,7 @@ TEST_P(VoucherCacheTest, PublicationRepeatedAfterFailureIsSeen) {
   EXPECT_EQ(stock_of(*sales_), 5);
 }
 
-TEST_P(VoucherCacheTest, CacheThatFailsIsPassedBy) {
+TEST_P(VoucherCacheTest, FailingCacheIsBypassed) {
   ASSERT_TRUE(sales_->publish(voucher(1, 3)).ok());
   Client& client = backend_.client();
   client("HSET", "seckill:cache:voucher:1", "not", "a string");
@@ -99,12 +99,12 @@ TEST_P(VoucherCacheTest, CacheThatFailsIsPassedBy) {
   }
 }
 
-TEST_P(VoucherCacheTest, OldVersionEndsWithItsTime) {
-  if (backend_.kind().is_server) return;  // the copies' clock is moved by hand alone
+TEST_P(VoucherCacheTest, OldVersionExpires) {
+  if (backend_.kind().is_server) return;  // the clock of the copies is manual
   ASSERT_TRUE(sales_->publish(voucher(1, 3)).ok());
   EXPECT_EQ(stock_of(*sales_), 3);
   const auto without = Sale::open(backend_.keyspace(), backend_.orders());
-  ASSERT_TRUE((*without)->publish(voucher(1, 4)).ok());  // as one that died before its message
+  ASSERT_TRUE((*without)->publish(voucher(1, 4)).ok());  // its message was never sent
   EXPECT_EQ(stock_of(*sales_), 3);
   backend_.advance_ms(VoucherCache::kTtlMs + 10'000);
   EXPECT_EQ(stock_of(*sales_), 4);

@@ -1,4 +1,4 @@
-// From the stream to the database, on good days and bad ones.
+// The worker: from the stream to the database, with and without failures.
 #include <atomic>
 #include <chrono>
 #include <future>
@@ -49,7 +49,7 @@ class WorkerTest : public SaleTest {
 };
 INSTANTIATE_TEST_SUITE_P(Backends, WorkerTest, each_backend(), backend_name);
 
-TEST_P(WorkerTest, AnAcceptedOrderIsQueuedThenCreated) {
+TEST_P(WorkerTest, AcceptedOrderIsQueuedThenCreated) {
   ASSERT_TRUE(sale_->publish(voucher(1, 10, {.per_user = 2})).ok());
   const BuyResult bought = sale_->buy(1, 7);
   const auto queued = sale_->status(bought.order);
@@ -72,7 +72,7 @@ TEST_P(WorkerTest, AnAcceptedOrderIsQueuedThenCreated) {
 
 TEST_P(WorkerTest, OrdersOfUserIncludeQueuedAndFailed) {
   ASSERT_TRUE(sale_->publish(voucher(1, 100, {.per_user = 0})).ok());
-  const OrderId created = accept(1, 7, 2)[0];  // and one of somebody else
+  const OrderId created = accept(1, 7, 2)[0];  // and one of another user
   drain();
   const OrderId failed = accept(1, 7, 2)[0];
   backend_.orders().poison([](const Order&) { return true; },
@@ -121,7 +121,7 @@ TEST_P(WorkerTest, RestartStoresReadButUnstoredOrders) {
   expect_audit_passes();
 }
 
-TEST_P(WorkerTest, BatchIsReadInPortionsAndStoredAtomically) {
+TEST_P(WorkerTest, BatchReadInPartsIsStoredAtomically) {
   constexpr int kBatch = 2'300;
   ASSERT_TRUE(sale_->publish(voucher(1, 2 * kBatch)).ok());
   const auto orders = accept(1, 1, kBatch + 1);
@@ -149,7 +149,7 @@ TEST_P(WorkerTest, StoredUnacknowledgedBatchIsNotStoredTwice) {
   expect_audit_passes();
 }
 
-TEST_P(WorkerTest, ABadDayCountsAgainstNobody) {
+TEST_P(WorkerTest, OutageCountsAgainstNoOrder) {
   ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
   const auto orders = accept(1, 1, 5);
   backend_.orders().fail_writes();
@@ -227,7 +227,7 @@ TEST_P(WorkerTest, HeldBatchIsReadAgainBeforeClaim) {
   EXPECT_EQ(pending.elements()[0].elements()[3], Reply::integer(2)) << "deliveries";
 }
 
-TEST_P(WorkerTest, OrderThatFailsAsAnOutageIsIsolated) {
+TEST_P(WorkerTest, OrderFailingLikeOutageIsIsolated) {
   using Poison = faults::FaultyOrderStore::Poison;
   ASSERT_TRUE(sale_->publish(voucher(1, 1'000)).ok());
   UserId user = 1;
@@ -260,7 +260,7 @@ TEST_P(WorkerTest, OrdersFailingLikeOutageAreIsolated) {
   expect_audit_passes();
 }
 
-TEST_P(WorkerTest, OrderThatFailsAloneWaitsForOthers) {
+TEST_P(WorkerTest, OrderFailingAloneWaitsForOthers) {
   ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
   const OrderId bad = accept(1, 1, 1).front();
   backend_.orders().poison([bad](const Order& order) { return order.id == bad; },
@@ -373,10 +373,10 @@ TEST_P(WorkerTest, BadOrderDoesNotBlockLaterOrders) {
   expect_created(later);
 }
 
-TEST_P(WorkerTest, FaultsAreCountedByUsNotByDeliveries) {
+TEST_P(WorkerTest, DeliveriesAreNotCountedAsFaults) {
   ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
   const OrderId bad = accept(1, 1, 1).front();
-  // Many deliveries on bad days, with restarts: no fault of the order's.
+  // Many deliveries during outages, with restarts, are no fault of the order.
   for (int i = 0; i < 10; ++i) {
     backend_.orders().fail_write(1);
     worker_->step();
@@ -387,7 +387,7 @@ TEST_P(WorkerTest, FaultsAreCountedByUsNotByDeliveries) {
   expect_created({bad});
 }
 
-TEST_P(WorkerTest, ADeadConsumersOrdersAreClaimed) {
+TEST_P(WorkerTest, DeadConsumersOrdersAreClaimed) {
   ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
   const auto orders = accept(1, 1, 10);
   {
@@ -409,7 +409,8 @@ TEST_P(WorkerTest, ClaimingContinuesBehindBusyOrders) {
   const auto dying = make_worker("c9");
   backend_.orders().fail_write(1);
   EXPECT_EQ(dying->step().kind, StepKind::kPaused);
-  // The last ten have been idle for long. One call looks at ten for each that it is asked for.
+  // The last ten have been idle for long. One call scans ten entries for each one that it may
+  // return.
   const Reply entries = backend_.client()("XREVRANGE", "stream.orders", "+", "-", "COUNT", 10);
   for (const Reply& entry : entries.elements()) {
     backend_.client()("XCLAIM", "stream.orders", "g1", "c9", 0, entry.elements()[0].text(), "IDLE",
@@ -493,7 +494,7 @@ TEST_P(WorkerTest, WorkersOfOneNameStoreOrdersOnce) {
   expect_audit_passes();
 }
 
-TEST_P(WorkerTest, ConsumerThatIsNoWorkerIsReportedOnce) {
+TEST_P(WorkerTest, ForeignConsumerIsReportedOnce) {
   ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
   drain();
   accept(1, 1, 3);
@@ -512,7 +513,7 @@ TEST_P(WorkerTest, ConsumerThatIsNoWorkerIsReportedOnce) {
   EXPECT_EQ(text.str(), "");
 }
 
-TEST_P(WorkerTest, SeveralWorkersShareTheWork) {
+TEST_P(WorkerTest, WorkersShareWork) {
   ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
   const auto orders = accept(1, 1, 40);
   const auto first = make_worker("a", {.batch_max = 10});
@@ -688,7 +689,7 @@ class WorkerThreadTest : public ThreadedSaleTest {
 INSTANTIATE_TEST_SUITE_P(Backends, WorkerThreadTest, each_backend(TestTime::kMachines),
                          backend_name);
 
-TEST_P(WorkerThreadTest, AThreadStoresOrdersAndStopsCleanly) {
+TEST_P(WorkerThreadTest, ThreadStoresOrdersAndStopsCleanly) {
   ASSERT_TRUE(sale_->publish(voucher(1, 500)).ok());
   const auto thread = start({.block_ms = 5});
   accept(1, 300);
@@ -698,7 +699,7 @@ TEST_P(WorkerThreadTest, AThreadStoresOrdersAndStopsCleanly) {
   expect_audit_passes();
 }
 
-// Without an interruption these would wait for ever.
+// Without an interrupt these would wait for an hour.
 constexpr std::int64_t kHourMs = 3'600'000;
 
 TEST_P(WorkerThreadTest, WaitingWorkerThreadStopsAtOnce) {
@@ -707,7 +708,7 @@ TEST_P(WorkerThreadTest, WaitingWorkerThreadStopsAtOnce) {
   accept(1, 5);
   while (thread->stored() < 5) std::this_thread::yield();  // then it waits again
   thread->stop();
-  thread->stop();  // again: no effect
+  thread->stop();  // repeated: no effect
 }
 
 TEST_P(WorkerThreadTest, UpdatedCountsIncludeStoredOrders) {
@@ -735,9 +736,9 @@ TEST_P(WorkerThreadTest, UpdatedCountsIncludeStoredOrders) {
   released.set_value();
   updated.wait();
   EXPECT_EQ(thread.stored(), 5U);
-  thread.update_counts();  // that waits for orders
+  thread.update_counts();  // it waits for orders
   thread.stop();
-  thread.update_counts();  // that has ended
+  thread.update_counts();  // it has ended
 }
 
 TEST_P(WorkerThreadTest, UnstartedWorkerThreadStopsAtOnce) {
@@ -745,7 +746,7 @@ TEST_P(WorkerThreadTest, UnstartedWorkerThreadStopsAtOnce) {
 }
 
 TEST_P(WorkerThreadTest, ThreadWithDefaultOptionsWaitsForOrders) {
-  constexpr int kPollsMax = 1'000;  // a thread that spins passes them at once
+  constexpr int kPollsMax = 1'000;  // a spinning thread exceeds this at once
   const auto thread = start({});
   const auto contains = [&](const char* section, const std::string& text) {
     return backend_.client()("INFO", section).text().find(text) != std::string::npos;
@@ -822,7 +823,7 @@ TEST_P(WorkerThreadTest, AuditsPassDuringRetriesAndVoucherChanges) {
   worker->stop();
 }
 
-TEST_P(WorkerThreadTest, AThreadOutlivesWhatTheOrderStoreThrows) {
+TEST_P(WorkerThreadTest, ThreadSurvivesOrderStoreExceptions) {
   int throws = 3;
   ASSERT_TRUE(sale_->publish(voucher(1, 10)).ok());
   accept(1, 10);

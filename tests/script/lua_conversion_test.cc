@@ -9,7 +9,8 @@ namespace {
 
 class LuaConversionTest : public LuaTest {
  protected:
-  /// What a script sees of a command's reply: its type, and for tables what `describe` returns.
+  /// Returns a command's reply as a script sees it: its type, and for tables the result of
+  /// `describe`.
   std::string seen(Reply reply, const std::string& describe, int protocol = 2) {
     on_call_ = [reply = std::move(reply)] { return reply; };
     return text("redis.setresp(" + std::to_string(protocol) +
@@ -19,7 +20,7 @@ class LuaConversionTest : public LuaTest {
 
 // ---- Lua to reply ----
 
-TEST_F(LuaConversionTest, ScalarsBecomeReplies) {
+TEST_F(LuaConversionTest, SimpleValuesBecomeReplies) {
   EXPECT_EQ(eval("return 'a\\0b'"), Reply::bulk(std::string("a\0b", 3)));
   EXPECT_EQ(eval("return 3"), Reply::integer(3));
   EXPECT_EQ(eval("return true"), Reply::integer(1));
@@ -43,7 +44,7 @@ TEST_F(LuaConversionTest, NumbersAreTruncated) {
   }
 }
 
-TEST_F(LuaConversionTest, NilEndsAnArray) {
+TEST_F(LuaConversionTest, NilEndsArray) {
   EXPECT_EQ(text("return {1, 2, nil, 4}"), "[(integer) 1, (integer) 2]");
   EXPECT_EQ(text("return {1, {2, {'x'}}, true, false, 4}"),
             R"([(integer) 1, [(integer) 2, ["x"]], (integer) 1, (nil), (integer) 4])");
@@ -77,13 +78,13 @@ TEST_F(LuaConversionTest, Resp3TablesBecomeReplies) {
             Reply::array({Reply::integer(1)}));
 }
 
-TEST_F(LuaConversionTest, BooleansAreThemselvesUnderResp3) {
+TEST_F(LuaConversionTest, BooleansStayBooleansUnderResp3) {
   EXPECT_EQ(eval("redis.setresp(3) return {true, false}"),
             Reply::array({Reply::boolean(true), Reply::boolean(false)}));
   EXPECT_EQ(eval("return {true, false}"), Reply::array({Reply::integer(1), Reply::nil()}));
 }
 
-TEST_F(LuaConversionTest, MetamethodsAreNotUsed) {
+TEST_F(LuaConversionTest, MetamethodsAreIgnored) {
   EXPECT_EQ(eval("return setmetatable({}, {__index = {1, 2, 3}})"), Reply::array());
   EXPECT_EQ(eval("return setmetatable({}, {__index = error})"), Reply::array());
 }
@@ -114,7 +115,7 @@ TEST_F(LuaConversionTest, ReplyLargerThanMemoryIsRefused) {
 
 // ---- Reply to Lua ----
 
-TEST_F(LuaConversionTest, RepliesUnderResp2) {
+TEST_F(LuaConversionTest, RepliesConvertUnderResp2) {
   EXPECT_EQ(seen(Reply::nil(), "{type(r), tostring(r)}"), R"(["boolean", "false"])");
   EXPECT_EQ(seen(Reply::nil_array(), "tostring(r)"), R"("false")");
   EXPECT_EQ(seen(Reply::integer(-5), "{type(r), r}"), R"(["number", (integer) -5])");
@@ -133,7 +134,7 @@ TEST_F(LuaConversionTest, RepliesUnderResp2) {
   EXPECT_EQ(seen(Reply::array({Reply::error("X y")}), "r[1].err"), R"("X y")");
 }
 
-TEST_F(LuaConversionTest, RepliesUnderResp3) {
+TEST_F(LuaConversionTest, RepliesConvertUnderResp3) {
   EXPECT_EQ(seen(Reply::nil(), "type(r)", 3), R"("nil")");
   EXPECT_EQ(seen(Reply::boolean(true), "type(r)", 3), R"("boolean")");
   EXPECT_EQ(seen(Reply::real(1.5), "tostring(r.double)", 3), R"("1.5")");
@@ -147,7 +148,7 @@ TEST_F(LuaConversionTest, RepliesUnderResp3) {
 
 // ---- Arguments ----
 
-TEST_F(LuaConversionTest, KeysAndArgumentsArriveAsTheyAre) {
+TEST_F(LuaConversionTest, KeysAndArgumentsArriveUnchanged) {
   EXPECT_EQ(eval("return {#KEYS, #ARGV, KEYS[1], KEYS[2], ARGV[1], tostring(ARGV[2])}", {"a", ""},
                  {std::string_view("b\0c", 3)}),
             Reply::array({Reply::integer(2), Reply::integer(1), Reply::bulk("a"), Reply::bulk(""),
@@ -155,7 +156,7 @@ TEST_F(LuaConversionTest, KeysAndArgumentsArriveAsTheyAre) {
   EXPECT_EQ(eval("return #KEYS + #ARGV"), Reply::integer(0));
 }
 
-TEST_F(LuaConversionTest, NumbersAsArguments) {
+TEST_F(LuaConversionTest, NumbersBecomeArguments) {
   struct Case {
     const char* number;
     const char* argument;

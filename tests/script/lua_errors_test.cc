@@ -14,10 +14,10 @@ class LuaErrorsTest : public LuaTest {};
 
 struct Case {
   const char* script;
-  const char* error;  // " script: …" follows
+  const char* error;  // without its end, " script: …"
 };
 
-// Taken from Redis 7.0.15.
+// Replies of Redis 7.0.15.
 constexpr Case kCases[] = {
     {"error('x')", "ERR user_script:1: x"},
     {"error('x', 0)", "ERR x"},
@@ -41,7 +41,7 @@ constexpr Case kCases[] = {
     {"table.sort({2, 1}, function() error('x') end)", "ERR user_script:1: x"},
 };
 
-TEST_F(LuaErrorsTest, UncaughtErrorsHaveRedissWords) {
+TEST_F(LuaErrorsTest, UncaughtErrorsEqualRedis) {
   for (const Case& c : kCases) {
     EXPECT_EQ(text(c.script),
               "(error) " + std::string(c.error) + " script: <sha1>, on @user_script:1.")
@@ -49,7 +49,7 @@ TEST_F(LuaErrorsTest, UncaughtErrorsHaveRedissWords) {
   }
 }
 
-TEST_F(LuaErrorsTest, PlaceIsWhereItWasRaised) {
+TEST_F(LuaErrorsTest, ErrorNamesLineThatRaisedIt) {
   EXPECT_EQ(text("local x = 1\n\nredis.call()"),
             "(error) ERR Please specify at least one argument for this redis lib call script: "
             "<sha1>, on @user_script:3.");
@@ -62,13 +62,13 @@ TEST_F(LuaErrorsTest, PlaceIsWhereItWasRaised) {
             "(error) A b");
 }
 
-TEST_F(LuaErrorsTest, NameIsTheSha1) {
+TEST_F(LuaErrorsTest, ErrorNamesSha1OfScript) {
   EXPECT_EQ(eval("error('x')"), Reply::error("ERR user_script:1: x script: " +
                                              sha1_hex("error('x')") + ", on @user_script:1."));
 }
 
 TEST_F(LuaErrorsTest, ErrorObjectWithoutMessageIsHandled) {
-  // They do kill Redis 7.0.15.
+  // These scripts crash Redis 7.0.15.
   for (const char* script : {"error({})", "error({ok = 'x'})", "error({err = {}})"}) {
     EXPECT_EQ(text(script),
               "(error) ERR error object without a text in 'err' script: <sha1>, on "
@@ -85,7 +85,7 @@ TEST_F(LuaErrorsTest, ErrorsInErrorHandlersAreErrors) {
   EXPECT_EQ(eval("return 1"), Reply::integer(1));
 }
 
-// In Redis one more is possible.
+// Redis allows one call more.
 TEST_F(LuaErrorsTest, CallsNestedThroughCFunctionsAreBounded) {
   const auto nested = [&](int depth) {
     return text("local f = function() return 'deep' end for i = 1, " + std::to_string(depth) +
@@ -95,20 +95,20 @@ TEST_F(LuaErrorsTest, CallsNestedThroughCFunctionsAreBounded) {
   EXPECT_THAT(nested(198), testing::HasSubstr("stack overflow"));
 }
 
-TEST_F(LuaErrorsTest, CompilationErrors) {
+TEST_F(LuaErrorsTest, CompilationErrorsAreReplied) {
   EXPECT_EQ(eval("x y"),
             Reply::error("ERR Error compiling script (new function): user_script:1: '=' expected "
                          "near 'y'"));
   EXPECT_EQ(eval("return \""),
             Reply::error("ERR Error compiling script (new function): user_script:1: unfinished "
                          "string near '<eof>'"));
-  EXPECT_EQ(eval("return [[a [[b]]"),  // docs/differences.md
+  EXPECT_EQ(eval("return [[a [[b]]"),  // see docs/differences.md
             Reply::error("ERR Error compiling script (new function): user_script:1: nesting of "
                          "[[...]] is deprecated near '['"));
   EXPECT_EQ(host().cached_scripts(), 0U);
 }
 
-TEST_F(LuaErrorsTest, OnlyWhatIsRaisedCountsAsFailure) {
+TEST_F(LuaErrorsTest, OnlyRaisedErrorsCountAsFailure) {
   Reply error;
   EXPECT_FALSE(run(*host().load("return {err = 'X y'}", error)).failed);
   EXPECT_FALSE(run(*host().load("return redis.error_reply('X y')", error)).failed);

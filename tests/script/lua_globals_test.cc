@@ -17,7 +17,7 @@ class LuaGlobalsTest : public LuaTest {
     return loaded == nullptr ? GlobalUse{} : loaded->globals;
   }
 
-  /// What the next script finds.
+  /// Returns KEYS and ARGV as the next script sees them.
   std::string lists(const Texts& keys, const Texts& arguments) {
     constexpr std::string_view kReadOnly =
         "return {#KEYS, KEYS[1], tostring(KEYS[2]), tostring(KEYS.x), #ARGV, ARGV[1], "
@@ -26,7 +26,7 @@ class LuaGlobalsTest : public LuaTest {
   }
 };
 
-TEST_F(LuaGlobalsTest, ScriptsThatOnlyReadNeedNoGuard) {
+TEST_F(LuaGlobalsTest, ReadOnlyScriptsNeedNoGuard) {
   for (const std::string_view script : {
            "return 1",
            "return redis.call('GET', KEYS[1])",
@@ -41,7 +41,7 @@ TEST_F(LuaGlobalsTest, ScriptsThatOnlyReadNeedNoGuard) {
   }
 }
 
-TEST_F(LuaGlobalsTest, OthersAreGuarded) {
+TEST_F(LuaGlobalsTest, OtherScriptsAreGuarded) {
   for (const std::string_view script : {
            "x = 1",
            "redis = nil",
@@ -62,7 +62,7 @@ TEST_F(LuaGlobalsTest, OthersAreGuarded) {
   }
 }
 
-TEST_F(LuaGlobalsTest, ListsThatAreHandedOnMayChange) {
+TEST_F(LuaGlobalsTest, ListsPassedOnMayChange) {
   for (const std::string_view script : {
            "KEYS[1] = 'x'",
            "local k = KEYS return k[1]",
@@ -110,7 +110,7 @@ TEST_F(LuaGlobalsTest, ListsGrowShrinkAndChange) {
             R"([(integer) 0, (integer) 0, "nil"])");
 }
 
-TEST_F(LuaGlobalsTest, FunctionsSeeTheListsOfTheirCall) {
+TEST_F(LuaGlobalsTest, FunctionsSeeListsOfTheirCall) {
   const std::string_view script =
       "local function f() return KEYS[1] .. ARGV[1] end return KEYS[1] .. ARGV[1] .. f()";
   for (const std::string_view text : {"a", "b", "c"}) {
@@ -120,7 +120,7 @@ TEST_F(LuaGlobalsTest, FunctionsSeeTheListsOfTheirCall) {
   }
 }
 
-TEST_F(LuaGlobalsTest, WhatStandsInTheirPlaceIsFoundThere) {
+TEST_F(LuaGlobalsTest, OwnTableReplacesGlobalInExpressions) {
   const std::string own = "local own = {call = function() return 'own' end, 'own'} ";
   for (const std::string_view part : {
            "return (own or redis).call('GET', 'k')",
@@ -141,22 +141,22 @@ std::string count_items(int items) {
 }
 
 TEST_F(LuaGlobalsTest, LongTableConstructorKeepsAllItems) {
-  // From 25,551 items on, the compiled code holds words that are no instructions. The last word of
-  // this script looks like a read of KEYS.
+  // From 25,551 items on, the compiled code contains words that are not instructions. The last word
+  // of this script looks like a read of KEYS.
   constexpr int kItems = 25'810;
   EXPECT_EQ(eval(count_items(kItems), {"key"}), Reply::integer(kItems));
 }
 
 TEST_F(LuaGlobalsTest, LongTableConstructorIsJudgedExactly) {
   constexpr int kItemsPerWord = 50;
-  for (const int word : {517, 519}) {  // as instructions: a read and a write of a global
+  for (const int word : {517, 519}) {  // as instructions, these read and write a global
     const GlobalUse use = use_of(count_items(word * kItemsPerWord));
     EXPECT_TRUE(use.needs_no_guard) << word;
     EXPECT_TRUE(use.keeps_lists) << word;
   }
 }
 
-TEST_F(LuaGlobalsTest, ErrorsNameWhatTheScriptWrote) {
+TEST_F(LuaGlobalsTest, ErrorsNameSourceExpressions) {
   EXPECT_EQ(text("\nreturn KEYS[1] .. 'x'"),
             "(error) ERR user_script:2: attempt to concatenate field '?' (a nil value) script: "
             "<sha1>, on @user_script:2.");

@@ -1,4 +1,4 @@
-// Scripts that are given the shared tables themselves act as those that see them through guards.
+// Scripts with direct access to the shared tables behave like scripts that see them through guards.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -6,14 +6,14 @@
 
 #include <gtest/gtest.h>
 
+#include "adapters/testing/random_seed.h"
 #include "tests/random.h"
-#include "tests/random_seed.h"
 #include "tests/script/lua_test.h"
 
 namespace rushgate {
 namespace {
 
-/// Writes scripts that read, pass on and change what all scripts share.
+/// Generates scripts that read, pass on and change the shared tables.
 class RandomScript {
  public:
   explicit RandomScript(std::uint64_t seed) : random_(seed) {}
@@ -69,7 +69,7 @@ class RandomScript {
     }
   }
 
-  /// Returns one with words that are no instructions in its compiled code.
+  /// Returns a constructor whose compiled code has words that are not instructions.
   std::string long_constructor() {
     constexpr std::size_t kItemsWithoutWords = 25'550;
     const std::string item = random_.chance(50) ? "KEYS[1]," : "b,";
@@ -121,7 +121,7 @@ class RandomScript {
 
 class LuaGuardsTest : public LuaTest {
  protected:
-  /// Returns the script's reply, the commands that it called, and the lists of the next script.
+  /// Returns the script's reply, its commands, and KEYS and ARGV of the next script.
   std::string effect_of(std::string_view script) {
     constexpr std::string_view kNext =
         "return {#KEYS, KEYS[1], tostring(KEYS[2]), tostring(KEYS.n), #ARGV, tostring(ARGV[3]), "
@@ -142,7 +142,7 @@ class LuaGuardsTest : public LuaTest {
   bool needed_no_guard_ = false;
 };
 
-TEST_F(LuaGuardsTest, RandomScriptsActAsGuardedOnes) {
+TEST_F(LuaGuardsTest, RandomScriptsBehaveAsGuarded) {
   constexpr int kScripts = 3'000;
   for (const std::uint64_t seed : {std::uint64_t{1}, random_seed()}) {
     SCOPED_TRACE(seed_text(seed));
@@ -150,7 +150,7 @@ TEST_F(LuaGuardsTest, RandomScriptsActAsGuardedOnes) {
     int unguarded = 0;
     for (int i = 0; i < kScripts; ++i) {
       const std::string script = scripts.next();
-      // A script that names _G gets guards, and lists of its own.
+      // A script that names _G gets guards and its own lists.
       const std::string expected = effect_of("do local _ = _G end " + script);
       ASSERT_EQ(effect_of(script), expected) << script.substr(0, 2'000);
       unguarded += needed_no_guard_ ? 1 : 0;

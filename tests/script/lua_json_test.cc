@@ -1,4 +1,4 @@
-// cjson.encode and cjson.decode do what those of lua-cjson do.
+// Compares cjson.encode and cjson.decode with lua-cjson's.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include "adapters/testing/random_seed.h"
 #include "tests/random.h"
-#include "tests/random_seed.h"
 #include "tests/script/beside_lua.h"
 
 namespace rushgate {
@@ -19,7 +19,7 @@ using testing::Random;
 
 using LuaJsonTest = BesideLuaTest;
 
-/// Makes Lua expressions.
+/// Generates Lua expressions.
 class Values {
  public:
   explicit Values(Random& random) : random_(random) {}
@@ -127,7 +127,7 @@ std::string random_script(Random& random) {
          ")) return table.concat(seen, ' ')";
 }
 
-TEST_F(LuaJsonTest, RandomValuesAreEncodedAsByLuaCjson) {
+TEST_F(LuaJsonTest, RandomValuesEncodeAsByLuaCjson) {
   constexpr int kScripts = 3'000;
   for (const std::uint64_t seed : {std::uint64_t{1}, random_seed()}) {
     SCOPED_TRACE(seed_text(seed));
@@ -138,7 +138,7 @@ TEST_F(LuaJsonTest, RandomValuesAreEncodedAsByLuaCjson) {
 
 // ---- decode ----
 
-/// Makes JSON texts, of which some have errors.
+/// Generates JSON documents, some of them with errors.
 class Texts {
  public:
   explicit Texts(Random& random) : random_(random) {}
@@ -283,7 +283,7 @@ std::string random_decoding(Random& random) {
          ")) == nil) return table.concat(seen, ' ')";
 }
 
-TEST_F(LuaJsonTest, RandomTextsAreDecodedAsByLuaCjson) {
+TEST_F(LuaJsonTest, RandomDocumentsDecodeAsByLuaCjson) {
   constexpr int kScripts = 10'000;
   for (const std::uint64_t seed : {std::uint64_t{1}, random_seed()}) {
     SCOPED_TRACE(seed_text(seed));
@@ -292,7 +292,7 @@ TEST_F(LuaJsonTest, RandomTextsAreDecodedAsByLuaCjson) {
   }
 }
 
-TEST_F(LuaJsonTest, ArgumentsAreDecodedAsByLuaCjson) {
+TEST_F(LuaJsonTest, ArgumentsDecodeAsByLuaCjson) {
   for (const std::string arguments : {"", "1", "nil", "{}", "'1', 2", "'1'", "'\\0'", "'1\\0'",
                                       "''", "'\\0001'", "'12\\0x'", "('1'):rep(1000)"}) {
     expect_as_lua("return tostring(select(2, pcall(function() return cjson.decode(" + arguments +
@@ -302,7 +302,7 @@ TEST_F(LuaJsonTest, ArgumentsAreDecodedAsByLuaCjson) {
   }
 }
 
-TEST_F(LuaJsonTest, DeepTextsEndAsByLuaCjson) {
+TEST_F(LuaJsonTest, DeepDocumentsEndAsByLuaCjson) {
   for (const std::string begin : {"[", "{\"a\":"}) {
     const auto decode = [&](const std::string& depth) {
       return "tostring((select(2, pcall(cjson.decode, ('" + begin + "'):rep(" + depth + ")))))";
@@ -311,7 +311,7 @@ TEST_F(LuaJsonTest, DeepTextsEndAsByLuaCjson) {
       expect_as_lua("return " + decode(depth));
       expect_as_lua("cjson.decode_max_depth(100000) return " + decode(depth));
     }
-    // Lua's stack ends them, of which ours takes one place more.
+    // Lua's stack bounds these documents. Our decoder uses one slot more.
     expect_as_lua("cjson.decode_max_depth(100000) return (" + decode("9000") +
                   ":gsub('%d+', 'some'))");
   }
@@ -319,13 +319,13 @@ TEST_F(LuaJsonTest, DeepTextsEndAsByLuaCjson) {
 
 // ---- encode ----
 
-TEST_F(LuaJsonTest, EveryByteIsEncodedAsByLuaCjson) {
+TEST_F(LuaJsonTest, EveryByteEncodesAsByLuaCjson) {
   expect_as_lua(
       "local t = {} for i = 0, 255 do t[i + 1] = string.char(i) end "
       "return cjson.encode(t) .. cjson.encode(table.concat(t):rep(10))");
 }
 
-TEST_F(LuaJsonTest, NumbersAreEncodedAsByLuaCjson) {
+TEST_F(LuaJsonTest, NumbersEncodeAsByLuaCjson) {
   expect_as_lua(
       "local t = {} for i = -330, 308 do "
       "t[#t + 1] = tonumber('1e' .. i) t[#t + 1] = 2 ^ i t[#t + 1] = -10 ^ i / 3 end "

@@ -31,21 +31,21 @@ TEST_F(LuaTimeLimitTest, ShortScriptsAreNotPolled) {
   EXPECT_EQ(polls_, 0);
 }
 
-TEST_F(LuaTimeLimitTest, LongScriptsGoOnUntilTheyAreKilled) {
+TEST_F(LuaTimeLimitTest, LongScriptsRunUntilKilled) {
   kill_at_poll_ = 1'000'000;
   EXPECT_EQ(eval("local n = 0 for i = 1, 20000000 do n = n + 1 end return n"),
             Reply::integer(20'000'000));
   EXPECT_GE(polls_, 1);
 }
 
-TEST_F(LuaTimeLimitTest, KilledScriptEndsWithRedissText) {
+TEST_F(LuaTimeLimitTest, KilledScriptHasErrorOfRedis) {
   EXPECT_EQ(text("while true do end"),
             "(error) ERR Script killed by user with SCRIPT KILL... script: <sha1>, on "
             "@user_script:1.");
   EXPECT_EQ(polls_, kill_at_poll_);
 }
 
-/// Each would survive, or hang, where a kill is an error like any other.
+/// Each script survives or hangs if a kill is an ordinary error.
 constexpr std::string_view kSurvivors[] = {
     "while true do pcall(function() while true do end end) end",
     "pcall(function() while true do end end) return 'survived'",
@@ -115,7 +115,7 @@ constexpr std::string_view kSurvivors[] = {
     "pcall(string.find, string.rep('a', 100), string.rep('a+', 50) .. 'b') return 'survived'",
 };
 
-TEST_F(LuaTimeLimitTest, NothingSurvivesAKill) {
+TEST_F(LuaTimeLimitTest, NoScriptSurvivesKill) {
   for (const std::string_view script : kSurvivors) {
     polls_ = 0;
     keep_calls_ = false;
@@ -195,7 +195,7 @@ constexpr std::string_view kGreedy[] = {
     "return struct.pack(('x'):rep(3000000))",
 };
 
-TEST_F(LuaMemoryLimitTest, GreedyScriptsEndAndTheHostGoesOn) {
+TEST_F(LuaMemoryLimitTest, GreedyScriptsEndAndHostContinues) {
   for (const std::string_view script : kGreedy) {
     EXPECT_THAT(text(script), testing::HasSubstr("not enough memory")) << script;
     EXPECT_LT(host().memory_bytes(), kMemoryMax) << script;
@@ -205,12 +205,12 @@ TEST_F(LuaMemoryLimitTest, GreedyScriptsEndAndTheHostGoesOn) {
   }
 }
 
-TEST_F(LuaMemoryLimitTest, JsonHasNoMemoryOutside) {
+TEST_F(LuaMemoryLimitTest, JsonUsesOnlyLuaMemory) {
   constexpr auto kOutsideMax = static_cast<std::int64_t>(kMemoryMax / 4);
   std::int64_t at_begin = 0;
   std::int64_t at_end = 0;
   on_call_ = [&] {
-    const struct mallinfo2 heap = mallinfo2();  // zeros with a sanitizer
+    const struct mallinfo2 heap = mallinfo2();  // all zero with a sanitizer
     const auto outside = static_cast<std::int64_t>(heap.uordblks + heap.hblkhd) -
                          static_cast<std::int64_t>(host().memory_bytes());
     (calls_.back()[0] == "BEGIN" ? at_begin : at_end) = outside;
@@ -225,7 +225,7 @@ TEST_F(LuaMemoryLimitTest, JsonHasNoMemoryOutside) {
   EXPECT_LT(at_end - at_begin, kOutsideMax);
 }
 
-TEST_F(LuaMemoryLimitTest, DecodingNeedsTextAndResult) {
+TEST_F(LuaMemoryLimitTest, DecodingNeedsOnlySourceAndResult) {
   constexpr std::size_t kLarge = 1'600'000;
   const auto decode = [&](const std::string& text) {
     return eval(
@@ -237,7 +237,7 @@ TEST_F(LuaMemoryLimitTest, DecodingNeedsTextAndResult) {
   EXPECT_EQ(decode('"' + std::string(kLarge, 'x') + '"'), Reply::integer(kLarge));
 }
 
-TEST_F(LuaMemoryLimitTest, ScriptsMayCatchIt) {
+TEST_F(LuaMemoryLimitTest, ScriptsMayCatchMemoryError) {
   EXPECT_EQ(text("local ok, e = pcall(string.rep, 'x', 1e9) return {tostring(ok), e}"),
             R"(["false", "not enough memory"])");
 }
@@ -250,14 +250,14 @@ TEST_F(LuaMemoryLimitTest, LargeArgumentsAndRepliesCount) {
   EXPECT_EQ(eval("return 1"), Reply::integer(1));
 }
 
-TEST_F(LuaMemoryLimitTest, LargeTextsAreNotCompiled) {
+TEST_F(LuaMemoryLimitTest, LargeScriptsAreNotCompiled) {
   std::string text = "local t = {}\n";
   while (text.size() < kMemoryMax) text += "t[#t + 1] = 'a text of some length' .. #t\n";
   EXPECT_THAT(eval(text).text(), testing::HasSubstr("not enough memory"));
   EXPECT_EQ(eval("return 1"), Reply::integer(1));
 }
 
-TEST_F(LuaMemoryLimitTest, CachedScriptsMakeRoomForNewOnes) {
+TEST_F(LuaMemoryLimitTest, NewScriptsEvictCachedOnes) {
   for (int i = 0; i < 2'000; ++i) {
     std::string script = "local t = {} ";
     for (int j = 0; j < 50; ++j) {
@@ -276,7 +276,8 @@ TEST_F(LuaMemoryLimitTest, GarbageOfManyCallsIsCollected) {
   EXPECT_LT(host().memory_bytes(), kMemoryMax / 2);
 }
 
-/// Uses what allocates: texts, tables, closures, coroutines, patterns, errors, commands, JSON.
+/// Uses all that allocates: strings, tables, closures, coroutines, patterns, errors, commands,
+/// JSON.
 constexpr std::string_view kAllRound = R"(
 local t = {}
 for i = 1, 20 do t[i] = KEYS[1] .. i end
@@ -320,8 +321,8 @@ TEST_F(LuaMemoryLimitTest, EveryAllocationMayFail) {
 }
 
 TEST_F(LuaMemoryLimitTest, ErrorWithoutMemoryIsReplied) {
-  // The script needs more memory to run than to compile, and the most of it when it fails: its
-  // error has room for the position. Lua allocates no blocks of less than a step.
+  // The script needs more memory to run than to compile, and most of it when it fails. So its error
+  // already has space for the position. Lua allocates no block smaller than a step.
   constexpr std::string_view kScript =
       "local e = {err = 'CODE text', source = '', line = 1}\n"
       "local t = {} for i = 1, 100 do t[i] = {} end error(e)";
@@ -340,7 +341,7 @@ TEST_F(LuaMemoryLimitTest, ErrorWithoutMemoryIsReplied) {
 
 // ---- The C stack ----
 
-TEST_F(LuaMemoryLimitTest, RecursionInCEndsWithAnError) {
+TEST_F(LuaMemoryLimitTest, RecursionInCEndsWithError) {
   for (const std::string_view script : {
            "local function f() return coroutine.wrap(f)() end f()",
            "local function f() return select(2, pcall(f)) .. 'x' end error(f())",
@@ -381,13 +382,13 @@ TEST_F(LuaCacheTest, ScriptsAreFoundInEitherCase) {
   }
 }
 
-TEST_F(LuaCacheTest, SameTextIsCachedOnce) {
+TEST_F(LuaCacheTest, SameScriptIsCachedOnce) {
   Reply error;
   EXPECT_EQ(host().load("return 1", error), host().load("return 1", error));
   EXPECT_EQ(host().cached_scripts(), 1U);
 }
 
-TEST_F(LuaCacheTest, LeastRecentlyUsedGoes) {
+TEST_F(LuaCacheTest, LeastRecentlyUsedScriptIsEvicted) {
   const std::string first = load("return 1");
   const std::string second = load("return 2");
   const std::string third = load("return 3");

@@ -1,4 +1,4 @@
-// The functions that match patterns, beside those of Debian's Lua.
+// Compares the pattern functions with those of Debian's Lua.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -10,14 +10,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "adapters/testing/random_seed.h"
 #include "engine/script/lua.h"
-#include "tests/random_seed.h"
 #include "tests/script/lua_test.h"
 
 namespace rushgate {
 namespace {
 
-/// Answers a text.
+/// Returns all results as a string.
 constexpr std::string_view kShowAll = R"(
 local text, pattern, replacement, begin = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 local function show(...)
@@ -46,12 +46,12 @@ for _, name in ipairs({'gmatch', 'gfind'}) do
 end
 return table.concat(lines, '\n'))";
 
-/// Debian's Lua as it is.
+/// Debian's unmodified Lua.
 class PlainLua {
  public:
   PlainLua() : lua_(luaL_newstate()) { luaL_openlibs(lua_.get()); }
 
-  /// What the script answers, which is a text.
+  /// Returns the reply of the script, which must be a string.
   std::string eval(std::string_view script, const std::vector<std::string_view>& arguments) {
     lua_State* const lua = lua_.get();
     lua_createtable(lua, static_cast<int>(arguments.size()), 0);
@@ -78,7 +78,7 @@ class PlainLua {
 
 class LuaPatternsTest : public LuaTest {
  protected:
-  /// Of some pieces, at most `most`.
+  /// Joins at most `most` of some pieces.
   std::string some_of(const std::vector<std::string>& pieces, std::size_t most) {
     std::string text;
     for (std::size_t i = random_() % (most + 1); i > 0; --i)
@@ -97,7 +97,7 @@ class LuaPatternsTest : public LuaTest {
   PlainLua plain_;
 };
 
-TEST_F(LuaPatternsTest, AnyPatternFindsWhatDebiansLuaFinds) {
+TEST_F(LuaPatternsTest, AnyPatternFindsSameAsDebiansLua) {
   SCOPED_TRACE(seed_text(seed_));
   const std::string zero(1, '\0');
   const std::vector<std::string> texts = {"a", "a", "b", "ab", "A", "1",  " ",    "(", ")",
@@ -119,7 +119,7 @@ TEST_F(LuaPatternsTest, AnyPatternFindsWhatDebiansLuaFinds) {
   }
 }
 
-TEST_F(LuaPatternsTest, ErrorsAreDebiansLuas) {
+TEST_F(LuaPatternsTest, ErrorsEqualDebiansLua) {
   const std::string captures_32 = [] {
     std::string all;
     for (int i = 0; i < 32; ++i) all += "()";
@@ -132,7 +132,7 @@ TEST_F(LuaPatternsTest, ErrorsAreDebiansLuas) {
   }
 }
 
-TEST_F(LuaPatternsTest, ArgumentsAreCheckedAsDebiansLuaDoes) {
+TEST_F(LuaPatternsTest, ArgumentChecksEqualDebiansLua) {
   for (const char* const call : {"find()", "find('a')", "find('a', {})", "find('a', 'a', {})",
                                  "find(1, 1, '1')", "match('a')", "gmatch('a')", "gsub('a', 'a')",
                                  "gsub('a', 'a', true)", "gsub('a', 'a', 'b', {})", "gsub(1, 1, 2)",
@@ -154,7 +154,7 @@ TEST_F(LuaPatternsTest, DeepPatternIsRefused) {
   }
 }
 
-TEST_F(LuaPatternsTest, ALongPatternIsNotRefused) {
+TEST_F(LuaPatternsTest, LongPatternIsAccepted) {
   EXPECT_EQ(eval("return string.find(('a'):rep(10000), ('a'):rep(9000) .. 'a*$')"),
             Reply::integer(1));
   EXPECT_EQ(eval("return string.find(('-'):rep(10000), ('-'):rep(9000), 1, true)"),
@@ -162,7 +162,7 @@ TEST_F(LuaPatternsTest, ALongPatternIsNotRefused) {
   EXPECT_EQ(eval("return string.find('a', ('b?'):rep(9000))"), Reply::integer(1));
 }
 
-/// Scripts that run for good in Debian's Lua, most of them.
+/// Patterns that run for ever in Debian's Lua, most of them.
 constexpr std::string_view kEndless[] = {
     "return string.find(string.rep('a', 100), string.rep('a+', 50) .. 'b')",
     "return string.match(string.rep('a', 100), string.rep('a*', 50) .. 'b')",
@@ -178,7 +178,7 @@ class EndlessPatternTest : public LuaTest, public testing::WithParamInterface<st
   EndlessPatternTest() : LuaTest({.busy_after_ms = 1}) {}
 };
 
-TEST_P(EndlessPatternTest, IsKilled) {
+TEST_P(EndlessPatternTest, EndlessPatternIsKilled) {
   on_poll_ = [] { return true; };
   EXPECT_THAT(text(GetParam()), testing::StartsWith("(error) ERR Script killed by user"));
 }

@@ -18,14 +18,14 @@ class LuaRedisApiTest : public LuaTest {
   }
 };
 
-TEST_F(LuaRedisApiTest, CallRaisesWhatPcallReturns) {
+TEST_F(LuaRedisApiTest, CallRaisesErrorThatPcallReturns) {
   on_call_ = [] { return Reply::error("CODE went wrong"); };
   EXPECT_EQ(text("redis.call('x') return 1"), failed("CODE went wrong"));
   EXPECT_EQ(text("return redis.pcall('x')"), "(error) CODE went wrong");
   EXPECT_EQ(text("return redis.pcall('x').err"), R"("CODE went wrong")");
 }
 
-TEST_F(LuaRedisApiTest, CatchingFunctionsGiveErrorsInTheirOwnWay) {
+TEST_F(LuaRedisApiTest, CatchingFunctionsReturnErrorsTheirWay) {
   on_call_ = [] { return Reply::error("CODE went wrong"); };
   EXPECT_EQ(text("local ok, e = pcall(redis.call, 'x') return {tostring(ok), e}"),
             R"(["false", "CODE went wrong"])");
@@ -44,7 +44,7 @@ TEST_F(LuaRedisApiTest, CommandsRunInsideCoroutines) {
   EXPECT_EQ(calls_[0], Request::of("set", "k", 1));
 }
 
-TEST_F(LuaRedisApiTest, ErrorReply) {
+TEST_F(LuaRedisApiTest, ErrorReplyMakesErrorTable) {
   EXPECT_EQ(eval("return redis.error_reply('CODE text')"), Reply::error("CODE text"));
   EXPECT_EQ(eval("return redis.error_reply('-CODE text')"), Reply::error("CODE text"));
   EXPECT_EQ(eval("return redis.error_reply('text')"), Reply::error("ERR text"));
@@ -57,21 +57,21 @@ TEST_F(LuaRedisApiTest, ErrorReply) {
   }
 }
 
-TEST_F(LuaRedisApiTest, StatusReply) {
+TEST_F(LuaRedisApiTest, StatusReplyMakesStatusTable) {
   EXPECT_EQ(eval("return redis.status_reply('FINE')"), Reply::status("FINE"));
   EXPECT_EQ(eval("return redis.status_reply('a\\nb')"), Reply::status("a b"));
   EXPECT_EQ(eval("return redis.status_reply(1)"),
             Reply::error("ERR wrong number or type of arguments"));
 }
 
-TEST_F(LuaRedisApiTest, Sha1Hex) {
+TEST_F(LuaRedisApiTest, Sha1HexReturnsSha1) {
   EXPECT_EQ(text("return redis.sha1hex('')"), R"("da39a3ee5e6b4b0d3255bfef95601890afd80709")");
   EXPECT_EQ(text("return redis.sha1hex({})"), R"("da39a3ee5e6b4b0d3255bfef95601890afd80709")");
   EXPECT_EQ(text("return redis.sha1hex(1)"), R"("356a192b7913b04c54574d18c28d46e6395428ab")");
   EXPECT_EQ(text("return redis.sha1hex()"), failed("ERR wrong number of arguments"));
 }
 
-TEST_F(LuaRedisApiTest, LogGoesToTheLogger) {
+TEST_F(LuaRedisApiTest, LogReachesLogger) {
   std::ostringstream out;
   logger_ =
       std::make_shared<spdlog::logger>("", std::make_shared<spdlog::sinks::ostream_sink_mt>(out));
@@ -83,7 +83,7 @@ TEST_F(LuaRedisApiTest, LogGoesToTheLogger) {
   EXPECT_EQ(out.str(), "trace:a\ndebug:b\ninfo:c 4.5\nwarning: d {}\n");
 }
 
-TEST_F(LuaRedisApiTest, LogWithoutLoggerIsNothing) {
+TEST_F(LuaRedisApiTest, LogWithoutLoggerDoesNothing) {
   EXPECT_EQ(eval("return redis.log(redis.LOG_WARNING, 'x')"), Reply::nil());
 }
 
@@ -105,7 +105,7 @@ TEST_F(LuaRedisApiTest, SetrespAffectsCommandsUntilScriptEnds) {
   EXPECT_EQ(text("redis.setresp()"), failed("ERR redis.setresp() requires one argument."));
 }
 
-TEST_F(LuaRedisApiTest, ReplicationIsAcceptedAndDoesNothing) {
+TEST_F(LuaRedisApiTest, ReplicationFunctionsDoNothing) {
   EXPECT_EQ(eval("redis.set_repl(redis.REPL_NONE) redis.set_repl(redis.REPL_ALL) "
                  "return redis.replicate_commands()"),
             Reply::integer(1));
@@ -115,7 +115,7 @@ TEST_F(LuaRedisApiTest, ReplicationIsAcceptedAndDoesNothing) {
   EXPECT_EQ(text("redis.set_repl()"), failed("ERR redis.set_repl() requires two arguments."));
 }
 
-TEST_F(LuaRedisApiTest, Version) {
+TEST_F(LuaRedisApiTest, VersionIsThatOfRedis) {
   EXPECT_EQ(text("return {redis.REDIS_VERSION, redis.REDIS_VERSION_NUM}"),
             R"(["7.0.15", (integer) 458767])");
 }

@@ -16,7 +16,7 @@ std::string names_in(std::string_view table) {
          ") do names[#names + 1] = name end table.sort(names) return table.concat(names, ' ')";
 }
 
-TEST_F(LuaSandboxTest, GlobalsAreThoseOfRedis) {
+TEST_F(LuaSandboxTest, GlobalsEqualRedis) {
   EXPECT_EQ(eval(names_in("_G")).text(),
             "ARGV KEYS _G _VERSION __redis__err__handler assert bit cjson cmsgpack "
             "collectgarbage coroutine error gcinfo getmetatable ipairs load loadstring math next "
@@ -24,7 +24,7 @@ TEST_F(LuaSandboxTest, GlobalsAreThoseOfRedis) {
             "tonumber tostring type unpack xpcall");
 }
 
-TEST_F(LuaSandboxTest, LibrariesAreThoseOfRedis) {
+TEST_F(LuaSandboxTest, LibrariesEqualRedis) {
   EXPECT_EQ(eval(names_in("string")).text(),
             "byte char dump find format gfind gmatch gsub len lower match rep reverse sub upper");
   EXPECT_EQ(eval(names_in("table")).text(),
@@ -58,7 +58,7 @@ TEST_F(LuaSandboxTest, UnknownGlobalsRaise) {
   }
 }
 
-/// Each tries to change what other scripts see.
+/// Each script tries to change the environment of other scripts.
 constexpr std::string_view kAttacks[] = {
     "x = 1",
     "function f() end",
@@ -130,7 +130,7 @@ TEST_F(LuaSandboxTest, AttacksRaiseAndChangeNothing) {
   }
 }
 
-TEST_F(LuaSandboxTest, GuardsLookLikeTheTables) {
+TEST_F(LuaSandboxTest, GuardsLookLikeTables) {
   EXPECT_EQ(
       text("return {type(redis), type(rawget(redis, 'call')), tostring(rawget(_G, 'nosuch')), "
            "#redis, type(next(redis)), tostring(_G == _G._G)}"),
@@ -142,7 +142,7 @@ TEST_F(LuaSandboxTest, GuardsLookLikeTheTables) {
             "(integer) 23");
 }
 
-TEST_F(LuaSandboxTest, GuardsRaiseRedissTexts) {
+TEST_F(LuaSandboxTest, GuardErrorsEqualRedis) {
   constexpr const char* kPlaced =
       "(error) ERR user_script:1: Attempt to modify a readonly table script: <sha1>, on "
       "@user_script:1.";
@@ -170,7 +170,7 @@ TEST_F(LuaSandboxTest, CompiledCodeIsRefused) {
   EXPECT_THAT(eval("\x1bLua").text(), testing::HasSubstr(kRefusal));
 }
 
-TEST_F(LuaSandboxTest, LoadedTextsRunInTheSandbox) {
+TEST_F(LuaSandboxTest, LoadedCodeRunsInSandbox) {
   EXPECT_EQ(text("return loadstring('return 1 + 1')()"), "(integer) 2");
   EXPECT_EQ(text("local pieces = {'return ', '5'} local n = 0 "
                  "return load(function() n = n + 1 return pieces[n] end)()"),
@@ -182,7 +182,7 @@ TEST_F(LuaSandboxTest, LoadedTextsRunInTheSandbox) {
             "<sha1>, on @chunk:2.");
 }
 
-TEST_F(LuaSandboxTest, JsonSettingsEndWithTheScript) {
+TEST_F(LuaSandboxTest, JsonSettingsEndWithScript) {
   EXPECT_EQ(text("cjson.encode_max_depth(1) cjson.encode_sparse_array(true) "
                  "return cjson.encode({[100] = 1})"),
             R"("{"100":1}")");
@@ -193,7 +193,7 @@ TEST_F(LuaSandboxTest, JsonSettingsEndWithTheScript) {
             "<sha1>, on @user_script:1.");
 }
 
-TEST_F(LuaSandboxTest, JsonKeepsItsErrorTexts) {
+TEST_F(LuaSandboxTest, JsonErrorsEqualLuaCjson) {
   EXPECT_EQ(
       text("return cjson.encode_max_depth('x')"),
       "(error) ERR user_script:1: bad argument #1 to 'encode_max_depth' (number expected, got "
@@ -209,20 +209,20 @@ TEST_F(LuaSandboxTest, JsonKeepsItsErrorTexts) {
             "<sha1>, on @user_script:1.");
 }
 
-TEST_F(LuaSandboxTest, JsonGoesThereAndBack) {
+TEST_F(LuaSandboxTest, JsonRoundTripsValues) {
   EXPECT_EQ(text(R"(return cjson.encode(cjson.decode('{"a":[1,2.5,"x",null,true]}')))"),
             R"("{"a":[1,2.5,"x",null,true]}")");
   EXPECT_EQ(text("return cjson.new().encode({1, 'a'})"), R"("[1,"a"]")");
 }
 
-TEST_F(LuaSandboxTest, StoppedCollectorStartsAgain) {
+TEST_F(LuaSandboxTest, StoppedCollectorRestarts) {
   EXPECT_EQ(text("return collectgarbage('stop')"), "(integer) 0");
   const std::size_t before = host().memory_bytes();
   for (int i = 0; i < 1'000; ++i) eval("local t = {} for i = 1, 1000 do t[i] = {i} end");
   EXPECT_LT(host().memory_bytes(), before + 10'000'000);
 }
 
-TEST_F(LuaSandboxTest, RandomNumbersAreRediss) {
+TEST_F(LuaSandboxTest, RandomNumbersEqualRedis) {
   EXPECT_EQ(text("return {tostring(math.random()), tostring(math.random())}"),
             R"(["0.39646477363839", "0.84048536971234"])");
   EXPECT_EQ(text("return {tostring(math.random()), tostring(math.random())}"),

@@ -1,4 +1,4 @@
-// The functions of the table library that are ours do what Lua's own do.
+// Compares our functions of the table library with Lua's own.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "adapters/testing/random_seed.h"
 #include "tests/random.h"
-#include "tests/random_seed.h"
 #include "tests/script/beside_lua.h"
 
 namespace rushgate {
@@ -16,7 +16,7 @@ namespace {
 
 using LuaTablesTest = BesideLuaTest;
 
-/// Returns a script that sorts a random list, and returns the comparisons and the result.
+/// Returns a script that sorts a random list and returns the comparisons and the result.
 std::string random_sort(::rushgate::testing::Random& random) {
   constexpr std::string_view kComparisons[] = {
       "a.key < b.key",
@@ -44,7 +44,7 @@ std::string random_sort(::rushgate::testing::Random& random) {
          "return table.concat(t, ' ') .. tostring(message) .. table.concat(trace, ' ')";
 }
 
-TEST_F(LuaTablesTest, SortComparesAsLuaDoes) {
+TEST_F(LuaTablesTest, SortComparesAsLua) {
   constexpr int kScripts = 1'000;
   for (const std::uint64_t seed : {std::uint64_t{1}, random_seed()}) {
     SCOPED_TRACE(seed_text(seed));
@@ -53,7 +53,7 @@ TEST_F(LuaTablesTest, SortComparesAsLuaDoes) {
   }
 }
 
-TEST_F(LuaTablesTest, SortWithoutFunctionIsAsLuas) {
+TEST_F(LuaTablesTest, SortWithoutFunctionEqualsLua) {
   for (const std::string list : {
            "{}",
            "{1}",
@@ -72,7 +72,7 @@ TEST_F(LuaTablesTest, SortWithoutFunctionIsAsLuas) {
   }
 }
 
-TEST_F(LuaTablesTest, WalksAreAsLuas) {
+TEST_F(LuaTablesTest, TableWalksEqualLua) {
   for (
       const std::string call : {
           "table.foreach({10, 20, x = 30}, function(k, v) seen = seen .. k .. '=' .. v .. ' ' end)",

@@ -31,7 +31,7 @@ class NativeHostTest : public testing::Test, private CommandCaller {
     return NativeHost::run(*host.find("script"), db(), {keys, arguments, kNowMs, *this});
   }
 
-  /// Runs it and expects it to end with this error and to leave no trace.
+  /// Runs the script. Expects this error and an unchanged keyspace.
   void expect_undone(NativeScript script, const char* error) {
     const Changes::Mark mark = keyspace_.changes().mark();
     EXPECT_EQ(run(std::move(script)), Reply::error(error));
@@ -58,7 +58,7 @@ class NativeHostTest : public testing::Test, private CommandCaller {
   [[nodiscard]] bool refuses_growth() const override { return refuses_growth_; }
 };
 
-TEST_F(NativeHostTest, FirstScriptOfANameStays) {
+TEST_F(NativeHostTest, FirstScriptOfNameStays) {
   NativeHost host;
   EXPECT_TRUE(host.add("a", [](NativeCall&) { return Reply::integer(1); }));
   const NativeHost::Entry* const first = host.find("a");
@@ -69,7 +69,7 @@ TEST_F(NativeHostTest, FirstScriptOfANameStays) {
   EXPECT_FALSE(host.knows("A"));
 }
 
-TEST_F(NativeHostTest, SeesWhatItWasCalledWith) {
+TEST_F(NativeHostTest, ScriptSeesKeysAndArguments) {
   const Reply reply = run(
       [](NativeCall& call) {
         return Reply::array({Reply::bulk(call.key(0)), Reply::bulk(call.argument(1)),
@@ -82,7 +82,7 @@ TEST_F(NativeHostTest, SeesWhatItWasCalledWith) {
                                  Reply::integer(2), Reply::integer(kNowMs)}));
 }
 
-TEST_F(NativeHostTest, Strings) {
+TEST_F(NativeHostTest, StringsAreReadAndSet) {
   run([](NativeCall& call) {
     EXPECT_EQ(call.get_integer("s"), std::nullopt);
     EXPECT_EQ(call.increment_by("s", 5), 5);
@@ -99,7 +99,7 @@ TEST_F(NativeHostTest, IncrementKeepsTheExpiry) {
   EXPECT_EQ(db().find("s")->expire_at_ms, kNowMs + 1'000);
 }
 
-TEST_F(NativeHostTest, StringsThatExpire) {
+TEST_F(NativeHostTest, StringsExpire) {
   run([](NativeCall& call) {
     EXPECT_EQ(call.get("s"), std::nullopt);
     call.set_until("s", "a", kNowMs + 10);
@@ -148,7 +148,7 @@ TEST_F(NativeHostTest, StringsThatExpire) {
   EXPECT_EQ(refused.error_code(), "OOM");
 }
 
-TEST_F(NativeHostTest, Hashes) {
+TEST_F(NativeHostTest, HashesAreReadAndChanged) {
   run([](NativeCall& call) {
     EXPECT_EQ(call.hash_get("h", "f"), std::nullopt);
     call.hash_set("h", "f", "text");
@@ -174,7 +174,7 @@ TEST_F(NativeHostTest, Hashes) {
   });
 }
 
-TEST_F(NativeHostTest, Sets) {
+TEST_F(NativeHostTest, SetsAreReadAndChanged) {
   run([](NativeCall& call) {
     EXPECT_FALSE(call.set_contains("m", "1"));
     EXPECT_EQ(call.set_size("m"), 0);
@@ -220,7 +220,7 @@ TEST_F(NativeHostTest, StreamsTakeRows) {
   EXPECT_EQ(db().find("none"), nullptr);
 }
 
-TEST_F(NativeHostTest, Streams) {
+TEST_F(NativeHostTest, StreamsAssignAscendingIds) {
   run([](NativeCall& call) {
     const NativeCall::Field fields[] = {{"userId", "1"}, {"voucherId", "2"}};
     EXPECT_EQ(call.stream_append("x", fields), (StreamId{kNowMs, 0}));
@@ -230,7 +230,7 @@ TEST_F(NativeHostTest, Streams) {
   EXPECT_EQ(db().find("x")->type(), ValueType::kStream);
 }
 
-TEST_F(NativeHostTest, CommandsAnswerInResp2AndErrorsAreValues) {
+TEST_F(NativeHostTest, CommandsReplyInResp2AndErrorsAreValues) {
   command_reply_ = Reply::map({Reply::bulk("f"), Reply::bulk("v")});
   EXPECT_EQ(run([](NativeCall& call) { return call.call(Request::of("HGETALL", "h")); }),
             Reply::array({Reply::bulk("f"), Reply::bulk("v")}));
@@ -242,7 +242,7 @@ TEST_F(NativeHostTest, CommandsAnswerInResp2AndErrorsAreValues) {
             Reply::integer(1));
 }
 
-TEST_F(NativeHostTest, SortedSets) {
+TEST_F(NativeHostTest, SortedSetsAreReadAndChanged) {
   run([](NativeCall& call) {
     EXPECT_EQ(call.sorted_set_size("z"), 0);
     EXPECT_FALSE(call.sorted_set_scores("z").has_value());
@@ -250,7 +250,7 @@ TEST_F(NativeHostTest, SortedSets) {
     EXPECT_TRUE(call.sorted_set_add("z", "b", 2));
     EXPECT_TRUE(call.sorted_set_add("z", "a", 1));
     EXPECT_TRUE(call.sorted_set_add("z", "c", 3));
-    EXPECT_FALSE(call.sorted_set_add("z", "c", 7)) << "it is there";
+    EXPECT_FALSE(call.sorted_set_add("z", "c", 7)) << "it already exists";
     EXPECT_EQ(call.sorted_set_size("z"), 3);
     return Reply::ok();
   });
@@ -265,7 +265,7 @@ TEST_F(NativeHostTest, SortedSets) {
   });
   run([](NativeCall& call) -> Reply {
     EXPECT_EQ(call.sorted_set_remove_up_to("z", 9), 1U);
-    EXPECT_TRUE(call.sorted_set_add("z", "d", 4)) << "the key is another one now";
+    EXPECT_TRUE(call.sorted_set_add("z", "d", 4)) << "the key was created again";
     EXPECT_EQ(call.sorted_set_remove_up_to("z", 9), 1U);
     throw ScriptError("ERR no");
   });
@@ -352,7 +352,7 @@ TEST_F(NativeHostTest, WrongNumbersAreErrors) {
       "ERR increment or decrement would overflow");
 }
 
-TEST_F(NativeHostTest, AnyExceptionUndoesEverything) {
+TEST_F(NativeHostTest, ExceptionUndoesEverything) {
   strings::set(db(), "s", StringValue(std::int64_t{1}));
   const auto write = [](NativeCall& call) {
     call.increment_by("s", 1);
@@ -448,7 +448,7 @@ TEST_F(NativeHostTest, ShortMemoryRefusesGrowingOperations) {
   };
   for (const NativeScript& script : scripts) expect_undone(script, kRefusal);
   EXPECT_EQ(run([](NativeCall& call) {
-              EXPECT_FALSE(call.set_add("m", "1")) << "he is a member";
+              EXPECT_FALSE(call.set_add("m", "1")) << "it is already a member";
               return Reply::integer(*call.get_integer("s"));
             }),
             Reply::integer(1));

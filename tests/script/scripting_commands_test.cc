@@ -30,7 +30,7 @@ class ScriptingCommandsTest : public testing::Test, private BusyMonitor {
     return run_command(context);
   }
 
-  /// The same, the answer as to_debug_string() writes it.
+  /// Runs a command and returns its reply as to_debug_string() formats it.
   template <class... Args>
   std::string text(const Args&... args) {
     return to_debug_string(run(args...));
@@ -59,7 +59,7 @@ TEST_F(ScriptingCommandsTest, EvalCallsCommands) {
   EXPECT_EQ(text("GET", "k"), R"("v")");
 }
 
-TEST_F(ScriptingCommandsTest, EvalshaRunsWhatWasLoaded) {
+TEST_F(ScriptingCommandsTest, EvalshaRunsLoadedScript) {
   constexpr const char* kSha1 = "e0e1f9fabfc9d4800c877a703b823ac0578ff8db";
   EXPECT_EQ(text("EVALSHA", kSha1, 0), "(error) NOSCRIPT No matching script. Please use EVAL.");
   EXPECT_EQ(run("SCRIPT", "LOAD", "return 1"), Reply::bulk(kSha1));
@@ -95,7 +95,7 @@ TEST_F(ScriptingCommandsTest, FailedScriptIsUndoneOnRequest) {
   EXPECT_EQ(text("GET", "k"), R"("3")");
 }
 
-TEST_F(ScriptingCommandsTest, ReadOnlyScriptsDoNotWrite) {
+TEST_F(ScriptingCommandsTest, ReadOnlyScriptsCannotWrite) {
   run("SET", "k", 1);
   EXPECT_EQ(text("EVAL_RO", "return redis.call('GET', 'k')", 0), R"("1")");
   constexpr const char* kRefusal =
@@ -108,7 +108,7 @@ TEST_F(ScriptingCommandsTest, ReadOnlyScriptsDoNotWrite) {
   EXPECT_EQ(text("GET", "k"), R"("1")");
 }
 
-TEST_F(ScriptingCommandsTest, ScriptsDoNotCallScripts) {
+TEST_F(ScriptingCommandsTest, ScriptsCannotCallScripts) {
   for (const char* call :
        {"'EVAL', 'return 1', 0", "'EVALSHA', 'x', 0", "'FCALL', 'x', 0", "'SCRIPT', 'FLUSH'"}) {
     EXPECT_EQ(text("EVAL", "return redis.pcall(" + std::string(call) + ")", 0),
@@ -116,7 +116,7 @@ TEST_F(ScriptingCommandsTest, ScriptsDoNotCallScripts) {
   }
 }
 
-TEST_F(ScriptingCommandsTest, SelectionEndsWithTheScript) {
+TEST_F(ScriptingCommandsTest, SelectionEndsWithScript) {
   run("EVAL", "redis.call('SELECT', 3) redis.call('SET', 'k', 1)", 0);
   EXPECT_EQ(session_.db, 0);
   EXPECT_EQ(run("EXISTS", "k"), Reply::integer(0));
@@ -135,7 +135,7 @@ TEST_F(ScriptingCommandsTest, FcallRunsNativeScripts) {
             "(error) ERR Number of keys can't be greater than number of args");
 }
 
-TEST_F(ScriptingCommandsTest, NativeScriptsAreRefusedWhenWritesAre) {
+TEST_F(ScriptingCommandsTest, NativeScriptsAreRefusedWithOtherWrites) {
   natives_.add("one", [](NativeCall&) { return Reply::integer(1); });
   EXPECT_EQ(text("FCALL", "one", 0), "(integer) 1");
   services_.write_refusal = "MISCONF it failed";
@@ -167,7 +167,7 @@ TEST_F(ScriptingCommandsTest, ErrorPassedByNativeScriptCountsOnce) {
                                                       HasSubstr("errorstat_OTHER:count=1\r\n")));
 }
 
-TEST_F(ScriptingCommandsTest, ScriptSubcommands) {
+TEST_F(ScriptingCommandsTest, ScriptSubcommandsWork) {
   constexpr const char* kSha1 = "e0e1f9fabfc9d4800c877a703b823ac0578ff8db";
   EXPECT_EQ(text("SCRIPT", "LOAD", "x y"),
             "(error) ERR Error compiling script (new function): user_script:1: '=' expected near "
@@ -186,7 +186,7 @@ TEST_F(ScriptingCommandsTest, ScriptSubcommands) {
   EXPECT_EQ(run("SCRIPT", "HELP").elements().size(), 17U);
 }
 
-TEST_F(ScriptingCommandsTest, ScriptSubcommandsCheckTheirArity) {
+TEST_F(ScriptingCommandsTest, ScriptSubcommandsCheckArity) {
   for (const std::string name : {"load", "exists"}) {
     EXPECT_EQ(text("SCRIPT", name),
               "(error) ERR wrong number of arguments for 'script|" + name + "' command");
@@ -198,9 +198,9 @@ TEST_F(ScriptingCommandsTest, ScriptSubcommandsCheckTheirArity) {
   EXPECT_EQ(text("SCRIPT", "x"), "(error) ERR unknown subcommand 'x'. Try SCRIPT HELP.");
 }
 
-// ---- While a script is over its time ----
+// ---- During a script that exceeds its time ----
 
-TEST_F(ScriptingCommandsTest, KillEndsAScriptThatHasNotWritten) {
+TEST_F(ScriptingCommandsTest, KillEndsScriptBeforeFirstWrite) {
   while_busy_ = [&] {
     ASSERT_NE(services_.running_script, nullptr);
     EXPECT_EQ(services_.running_script->sha1, "694a5fe1ddb97a4c6a1bf299d9537c7d3d0f84e7");
@@ -212,27 +212,27 @@ TEST_F(ScriptingCommandsTest, KillEndsAScriptThatHasNotWritten) {
   EXPECT_EQ(services_.running_script, nullptr);
 }
 
-// Redis lets it end its line.
-TEST_F(ScriptingCommandsTest, KillIsFinalAlsoForWhoCatchesIt) {
+// In Redis the script may finish the line that catches the error.
+TEST_F(ScriptingCommandsTest, KillCannotBeCaught) {
   while_busy_ = [&] { run("SCRIPT", "KILL"); };
   EXPECT_THAT(text("EVAL", "pcall(function() while true do end end) return 'survived'", 0),
               HasSubstr("Script killed by user"));
 }
 
-TEST_F(ScriptingCommandsTest, KillIsRefusedAfterAWrite) {
+TEST_F(ScriptingCommandsTest, KillIsRefusedAfterWrite) {
   run("SET", "k", 1);
   int polls = 0;
   std::string refusal;
   while_busy_ = [&] {
     refusal = text("SCRIPT", "KILL");
-    if (++polls == 2) services_.running_script->kill = true;  // only the executor may
+    if (++polls == 2) services_.running_script->kill = true;  // only the executor may set it
   };
   run("EVAL", "redis.call('SET', 'k', 2) while true do end", 0);
   EXPECT_THAT(refusal, testing::StartsWith("(error) UNKILLABLE Sorry the script already executed"));
   EXPECT_EQ(polls, 2);
 }
 
-TEST_F(ScriptingCommandsTest, WithRollbackKillIsAlwaysGranted) {
+TEST_F(ScriptingCommandsTest, KillIsAlwaysGrantedWithRollback) {
   services_.roll_back_failed_scripts = true;
   run("SET", "k", 1);
   while_busy_ = [&] { EXPECT_EQ(run("SCRIPT", "KILL"), Reply::ok()); };
@@ -251,7 +251,7 @@ TEST_F(ScriptingCommandsTest, InvalidCommandIsReportedDuringScript) {
   EXPECT_THAT(text("EVAL", "while true do end", 0), testing::HasSubstr("killed"));
 }
 
-TEST_F(ScriptingCommandsTest, OtherSubcommandsWaitForTheScript) {
+TEST_F(ScriptingCommandsTest, OtherSubcommandsAreBusyDuringScript) {
   while_busy_ = [&] {
     for (const char* name : {"FLUSH", "HELP"}) {
       EXPECT_THAT(text("SCRIPT", name), testing::StartsWith("(error) BUSY Redis is busy"));

@@ -21,7 +21,7 @@ ScriptFlags flags_of(std::string_view text) {
   return shebang ? shebang->flags : ScriptFlags{};
 }
 
-TEST(ShebangTest, TextWithoutOneIsLeftAlone) {
+TEST(ShebangTest, ScriptWithoutShebangIsUnchanged) {
   Reply error;
   const auto shebang = parse_shebang("return 1", error);
   ASSERT_TRUE(shebang);
@@ -29,7 +29,7 @@ TEST(ShebangTest, TextWithoutOneIsLeftAlone) {
   EXPECT_FALSE(shebang->flags.declared);
 }
 
-TEST(ShebangTest, BodyBeginsAtTheLineEnd) {
+TEST(ShebangTest, BodyStartsAtLineEnd) {
   Reply error;
   const auto shebang = parse_shebang("#!lua\nreturn 1", error);
   ASSERT_TRUE(shebang);
@@ -48,7 +48,7 @@ TEST(ShebangTest, FlagsAreRead) {
   EXPECT_FALSE(flags_of("#!lua flags=\n").no_writes);
 }
 
-TEST(ShebangTest, ErrorsAreRediss) {
+TEST(ShebangTest, ErrorsEqualRedis) {
   EXPECT_EQ(error_of("#!lua"), "ERR Invalid script shebang");
   EXPECT_EQ(error_of("#!LUA\n"), "ERR Unexpected engine in script shebang: #!LUA");
   EXPECT_EQ(error_of("#! lua\n"), "ERR Unexpected engine in script shebang: #!");

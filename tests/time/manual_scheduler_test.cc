@@ -41,7 +41,7 @@ TEST_F(ManualSchedulerTest, EachCallbackSeesItsOwnTime) {
   EXPECT_EQ(fired_at_, (Times{10, 30, 101}));
 }
 
-TEST_F(ManualSchedulerTest, ACallbackMaySetTheNextTimer) {
+TEST_F(ManualSchedulerTest, CallbackMaySetNextTimer) {
   std::function<void()> tick = [&] {
     fired_at_.push_back(clock_.monotonic_ms());
     scheduler_.at(clock_.monotonic_ms() + 10, tick);
@@ -59,14 +59,14 @@ TEST_F(ManualSchedulerTest, PastTimeRunsAtOnce) {
   EXPECT_EQ(clock_.monotonic_ms(), 55);
 }
 
-TEST_F(ManualSchedulerTest, ACancelledCallbackDoesNotRun) {
+TEST_F(ManualSchedulerTest, CancelledCallbackDoesNotRun) {
   const auto cancelled = scheduler_.at(10, note_time());
   const auto kept = scheduler_.at(20, note_time());
   EXPECT_TRUE(scheduler_.cancel(cancelled));
   scheduler_.advance_ms(100);
   EXPECT_EQ(fired_at_, Times{20});
   EXPECT_FALSE(scheduler_.cancel(cancelled));
-  EXPECT_FALSE(scheduler_.cancel(kept)) << "it has run";
+  EXPECT_FALSE(scheduler_.cancel(kept)) << "it has already run";
 }
 
 TEST_F(ManualSchedulerTest, CallbackMayCancelSimultaneousOne) {
@@ -77,7 +77,7 @@ TEST_F(ManualSchedulerTest, CallbackMayCancelSimultaneousOne) {
   EXPECT_EQ(fired_at_, Times{});
 }
 
-TEST_F(ManualSchedulerTest, ACallbackThatIsRunningCannotBeCancelled) {
+TEST_F(ManualSchedulerTest, RunningCallbackCannotBeCancelled) {
   Scheduler::TimerId self = 0;
   self = scheduler_.at(10, [&] { EXPECT_FALSE(scheduler_.cancel(self)); });
   scheduler_.advance_ms(10);

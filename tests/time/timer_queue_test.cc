@@ -10,17 +10,17 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/random_seed.h"
+#include "adapters/testing/random_seed.h"
 
 namespace rushgate {
 namespace {
 
-/// Runs all that is due.
+/// Runs all due callbacks.
 void run_due(TimerQueue& timers, std::int64_t monotonic_ms) {
   while (auto callback = timers.take_due(monotonic_ms)) (*callback)();
 }
 
-TEST(TimerQueueTest, GivesCallbacksInTheOrderOfTheirTime) {
+TEST(TimerQueueTest, CallbacksRunInOrderOfTime) {
   TimerQueue timers;
   std::string order;
   timers.add(30, [&] { order += 'c'; });
@@ -47,7 +47,7 @@ TEST(TimerQueueTest, NothingIsDueBeforeItsTime) {
   EXPECT_FALSE(timers.take_due(10).has_value());
 }
 
-TEST(TimerQueueTest, KnowsWhenTheNextIsDue) {
+TEST(TimerQueueTest, NextDueTimeIsReported) {
   TimerQueue timers;
   EXPECT_EQ(timers.next_due_ms(), std::nullopt);
   timers.add(20, [] {});
@@ -68,7 +68,7 @@ TEST(TimerQueueTest, WaitingTimerIsRemovedOnce) {
   EXPECT_TRUE(timers.empty());
 }
 
-TEST(TimerQueueTest, AgreesWithASortedList) {
+TEST(TimerQueueTest, QueueAgreesWithSortedList) {
   const std::uint64_t seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
   std::mt19937_64 random(seed);

@@ -1,4 +1,4 @@
-// A whole sale in one object: where it is opened, what is refused, and who stores its orders.
+// A whole sale in one object: its location, its refusals, and the workers that store its orders.
 #include "adapters/flash_sale/flash_sale.h"
 
 #include <filesystem>
@@ -10,12 +10,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "adapters/testing/faulty_order_store.h"
 #include "engine/executor/engine.h"
 #include "engine/time/manual_clock.h"
 #include "storage/memory/memory_order_store.h"
 #include "storage/memory/memory_store.h"
 #include "storage/rocksdb/rocksdb_store.h"
-#include "tests/faults/faulty_order_store.h"
 #include "tests/redis_server/redis_server.h"
 #include "tests/temporary_directory.h"
 
@@ -45,7 +45,7 @@ OrderState::Kind state_of(FlashSale& sale, OrderId order) {
   return state.ok() ? state->kind : OrderState::Kind::kUnknown;
 }
 
-/// Sells one and has it stored.
+/// Sells one piece and stores the order.
 BuyResult sell(FlashSale& sale, UserId user) {
   EXPECT_TRUE(sale.publish(coffee()).ok());
   BuyResult bought = sale.buy(7, user, "click of " + std::to_string(user));
@@ -63,7 +63,7 @@ class FlashSaleTest : public ::testing::Test {
   const TemporaryDirectory scratch_;
 };
 
-// ---- Where it is ----
+// ---- Location -------
 
 TEST_F(FlashSaleTest, DirectoryKeepsSale) {
   BuyResult first;
@@ -103,7 +103,7 @@ TEST_F(FlashSaleTest, MemoryKeepsNothing) {
   EXPECT_EQ(sale->buy(7, 1).outcome, Outcome::kUnknownVoucher);
 }
 
-TEST_F(FlashSaleTest, KeyspaceElsewhereLeavesOrdersInTheirDirectory) {
+TEST_F(FlashSaleTest, KeyspaceElsewhereLeavesOrdersInDirectory) {
   const FlashSaleOptions apart = {.orders_dir = in("orders")};
   {
     const auto sale = opened(in("keyspace"), apart);
@@ -147,11 +147,11 @@ TEST_F(FlashSaleTest, RedisKeepsKeyspace) {
   EXPECT_TRUE(sale->audit()->passed());
 
   const absl::Status others = refusal(server.url(), {.orders_dir = in("others")});
-  EXPECT_EQ(others.code(), absl::StatusCode::kInvalidArgument) << "another database's keyspace";
+  EXPECT_EQ(others.code(), absl::StatusCode::kInvalidArgument) << "keyspace of another database";
   EXPECT_THAT(std::string(others.message()), HasSubstr(in("others").string() + ": "));
 }
 
-TEST_F(FlashSaleTest, VouchersAreRead) {
+TEST_F(FlashSaleTest, VouchersCanBeRead) {
   const auto sale = opened(in("shop"));
   ASSERT_NE(sale, nullptr);
   EXPECT_FALSE(sale->voucher(7)->has_value());
@@ -164,7 +164,7 @@ TEST_F(FlashSaleTest, VouchersAreRead) {
   EXPECT_EQ(sale->vouchers()->size(), 1U);
   const BuyResult again = sale->buy(7, 1);
   EXPECT_EQ(again.outcome, Outcome::kLimitReached);
-  EXPECT_EQ(again.order, bought.order) << "on without being set";
+  EXPECT_EQ(again.order, bought.order) << "named by default";
 }
 
 // ---- Refusals ----
@@ -176,7 +176,7 @@ TEST_F(FlashSaleTest, SecondOpenIsRefused) {
   EXPECT_TRUE(is_held_by_another(refused));
 }
 
-TEST_F(FlashSaleTest, MissingSaleIsNotCreatedAgainstWill) {
+TEST_F(FlashSaleTest, MissingSaleIsNotCreatedAgainstOption) {
   EXPECT_EQ(refusal(in("shop"), {.create_if_missing = false}).code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(refusal("memory:", {.create_if_missing = false, .orders_dir = in("shop")}).code(),
             absl::StatusCode::kNotFound);
@@ -197,9 +197,9 @@ TEST_F(FlashSaleTest, OptionsAreChecked) {
   EXPECT_EQ(refusal(in("file") / "shop").code(), absl::StatusCode::kInvalidArgument);
 }
 
-// ---- Who stores the orders ----
+// ---- Storing of orders --------
 
-TEST_F(FlashSaleTest, WorkersStartWhenAsked) {
+TEST_F(FlashSaleTest, WorkersStartOnRequest) {
   const auto sale = opened(in("shop"), {.workers = 2, .start_workers = false});
   ASSERT_NE(sale, nullptr);
   EXPECT_TRUE(sale->publish(coffee()).ok());
@@ -212,7 +212,7 @@ TEST_F(FlashSaleTest, WorkersStartWhenAsked) {
   EXPECT_TRUE(sale->backlog()->empty);
   EXPECT_EQ(state_of(*sale, bought.order), OrderState::Kind::kCreated);
   sale->stop_workers();
-  EXPECT_EQ(sale->stored(), 1U) << "counted beyond their end";
+  EXPECT_EQ(sale->stored(), 1U) << "counted after the workers have ended";
 }
 
 TEST_F(FlashSaleTest, DrainStoresOnCallingThread) {
@@ -240,7 +240,7 @@ TEST_F(FlashSaleTest, WorkersTakeOverFromDrain) {
   EXPECT_EQ(state_of(*sale, bought.order), OrderState::Kind::kCreated);
 }
 
-/// One thread, and a clock that moves by hand.
+/// One thread and a manual clock.
 TEST_F(FlashSaleTest, ManualEngineNeedsNoThread) {
   ManualClock clock;
   auto engine = Engine::open(std::make_unique<MemoryStore>(), {.manual_clock = &clock}, {}).value();

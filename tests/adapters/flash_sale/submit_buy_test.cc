@@ -1,4 +1,4 @@
-// Purchases that are submitted, and completed by poll().
+// Submitted purchases, completed by poll().
 #include <atomic>
 #include <condition_variable>
 #include <latch>
@@ -13,12 +13,12 @@
 #include <gtest/gtest.h>
 
 #include "adapters/flash_sale/flash_sale.h"
+#include "adapters/testing/faulty_order_store.h"
 #include "adapters/testing/faulty_store.h"
 #include "engine/executor/engine.h"
 #include "engine/time/manual_clock.h"
 #include "storage/memory/memory_order_store.h"
 #include "storage/memory/memory_store.h"
-#include "tests/faults/faulty_order_store.h"
 
 namespace rushgate {
 namespace {
@@ -38,7 +38,7 @@ std::unique_ptr<FlashSale> sale_with(std::int64_t stock, const FlashSaleOptions&
 
 void ignore(const BuyResult& /*result*/) {}
 
-/// Without threads of the sale's own, so that each call has one result.
+/// Runs no threads, so that each call has one result.
 const FlashSaleOptions kNoThreads = {.workers = 0};
 
 TEST(SubmitBuyTest, CompletionsRunInPoll) {
@@ -46,7 +46,7 @@ TEST(SubmitBuyTest, CompletionsRunInPoll) {
   std::vector<Outcome> outcomes;
   for (const UserId user : {1, 2, 3, 1}) {
     EXPECT_TRUE(sale->submit_buy({.voucher = 7, .user = user}, [&](const BuyResult& result) {
-      outcomes.push_back(result.outcome);  // no lock: it is this thread
+      outcomes.push_back(result.outcome);  // no lock: runs on this thread
     }));
   }
   while (outcomes.size() < 4) sale->poll();
@@ -56,7 +56,7 @@ TEST(SubmitBuyTest, CompletionsRunInPoll) {
   EXPECT_EQ(sale->stored(), 2U);
 }
 
-TEST(SubmitBuyTest, PollKeepsItsBudget) {
+TEST(SubmitBuyTest, PollKeepsBudget) {
   const auto sale = sale_with(10, kNoThreads);
   std::vector<UserId> completed;
   for (const UserId user : {1, 2, 3, 4, 5}) {
@@ -72,14 +72,14 @@ TEST(SubmitBuyTest, PollKeepsItsBudget) {
   EXPECT_EQ(sale->poll(), 0U);
 }
 
-TEST(SubmitBuyTest, FullQueueRefuses) {
+TEST(SubmitBuyTest, FullQueueRefusesPurchase) {
   const auto sale = sale_with(10, {.workers = 0, .submitted_max = 2});
   EXPECT_TRUE(sale->submit_buy({.voucher = 7, .user = 1}, ignore));
   EXPECT_TRUE(sale->submit_buy({.voucher = 7, .user = 2}, ignore));
   EXPECT_FALSE(sale->submit_buy({.voucher = 7, .user = 3}, ignore));
   EXPECT_EQ(sale->poll(1), 1U);
   EXPECT_TRUE(sale->submit_buy({.voucher = 7, .user = 3}, ignore));
-  EXPECT_FALSE(sale->submit_buy({.voucher = 7, .user = 4}, ignore)) << "decided, not completed";
+  EXPECT_FALSE(sale->submit_buy({.voucher = 7, .user = 4}, ignore)) << "decided but not completed";
 }
 
 TEST(SubmitBuyTest, CompletionMaySubmit) {
@@ -92,13 +92,13 @@ TEST(SubmitBuyTest, CompletionMaySubmit) {
                                  [&](const BuyResult& result) { second = result.outcome; }));
   }));
   EXPECT_EQ(sale->poll(), 1U);
-  EXPECT_EQ(inner, 0U) << "poll() within a completion";
+  EXPECT_EQ(inner, 0U) << "a nested poll() completes nothing";
   EXPECT_EQ(sale->poll(), 1U);
   EXPECT_EQ(second, Outcome::kLimitReached);
 }
 
 /// A manual engine decides on the thread that calls poll().
-TEST(SubmitBuyTest, NoThreadsNeedNoClock) {
+TEST(SubmitBuyTest, SaleWithoutThreadsNeedsNoClock) {
   ManualClock clock;
   auto engine = Engine::open(std::make_unique<MemoryStore>(), {.manual_clock = &clock}, {}).value();
   const auto sale =
@@ -135,7 +135,7 @@ TEST(SubmitBuyTest, EndDropsCompletions) {
   EXPECT_EQ(alive.use_count(), 1);
 }
 
-/// While the store commits, neither call waits: this thread lets it go on.
+/// Neither call waits for the commit, which this thread lets continue afterwards.
 TEST(SubmitBuyTest, BlockedStoreBlocksNoCall) {
   auto store = std::make_unique<faults::FaultyStore>(std::make_unique<MemoryStore>());
   std::latch is_blocked(1);
@@ -186,7 +186,7 @@ TEST(SubmitBuyTest, ThreadsSubmitAndPollTogether) {
 
 // ---- on_stored ----
 
-TEST(OnStoredTest, NamesEachStoredOrder) {
+TEST(OnStoredTest, EachStoredOrderIsNamed) {
   std::mutex mutex;
   std::vector<OrderId> stored;
   FlashSaleOptions options;
@@ -203,7 +203,7 @@ TEST(OnStoredTest, NamesEachStoredOrder) {
   EXPECT_EQ(stored, accepted);
 }
 
-/// A call that fails is repeated: an order is acknowledged after it.
+/// A failed call is repeated, because an order is acknowledged only after its call.
 TEST(OnStoredTest, FailedCallIsRepeated) {
   ManualClock clock;
   auto engine = Engine::open(std::make_unique<MemoryStore>(), {.manual_clock = &clock}, {}).value();
@@ -219,7 +219,7 @@ TEST(OnStoredTest, FailedCallIsRepeated) {
   EXPECT_TRUE(sale->publish(coffee(10)).ok());
   const OrderId order = sale->buy(7, 1).order;
   EXPECT_THAT(std::string(sale->drain().message()), HasSubstr("the mail server is down"));
-  EXPECT_EQ(sale->orders().count_live(7).value(), 1) << "stored before the call";
+  EXPECT_EQ(sale->orders().count_live(7).value(), 1) << "stored before on_stored is called";
   manual.advance_ms(WorkerOptions{}.pause_ms_max);
   EXPECT_TRUE(sale->drain().ok());
   EXPECT_THAT(stored, ElementsAre(order, order));

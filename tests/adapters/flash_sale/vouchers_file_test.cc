@@ -22,12 +22,12 @@ std::string fault_of(const std::string& text) {
   return parsed.ok() ? "" : std::string(parsed.status().message());
 }
 
-/// A voucher that is right, with `more` after its last field.
+/// Returns a valid voucher with `more` after its last field.
 std::string voucher_with(const std::string& more) {
   return R"([{"id": 1, "stock": 10, "begin_ms": 0, "end_ms": 5)" + more + "}]";
 }
 
-TEST(VouchersFileTest, WhatIsLeftOutHasItsDefault) {
+TEST(VouchersFileTest, MissingFieldsHaveDefaults) {
   const auto parsed = parse_vouchers(voucher_with(""), "v.json");
   ASSERT_TRUE(parsed.ok()) << parsed.status();
   Voucher voucher;
@@ -52,7 +52,7 @@ TEST(VouchersFileTest, EveryFieldIsRead) {
   EXPECT_EQ(*parsed, vouchers);
 }
 
-TEST(VouchersFileTest, TimesMayBeWrittenOut) {
+TEST(VouchersFileTest, TimesMayBeWrittenAsDates) {
   const auto parsed = parse_vouchers(
       R"([{"id": 1, "stock": 1, "begin_ms": "2024-11-11T00:00:00Z", "end_ms": "2024-11-12"}])",
       "v.json");
@@ -61,7 +61,7 @@ TEST(VouchersFileTest, TimesMayBeWrittenOut) {
   EXPECT_EQ(parsed->front().end_ms, 1'731'369'600'000);
 }
 
-TEST(VouchersFileTest, AFaultNamesFileIndexAndField) {
+TEST(VouchersFileTest, ErrorNamesFileIndexAndField) {
   EXPECT_THAT(fault_of(voucher_with(R"(, "limit": 3)")),
               HasSubstr("v.json: [0].limit: is not a field here; there are id, title, stock"));
   EXPECT_THAT(fault_of(voucher_with(R"(, "limits": {"per_usr": 3})")),
@@ -83,26 +83,26 @@ TEST(VouchersFileTest, AFaultNamesFileIndexAndField) {
               HasSubstr("v.json: [0].limits.utc_offset_minutes: must be less than a day"));
 }
 
-TEST(VouchersFileTest, WhatIsNoArrayOfVouchersIsRefused) {
+TEST(VouchersFileTest, OnlyArrayOfVouchersIsAccepted) {
   EXPECT_THAT(fault_of("[{]"), HasSubstr("v.json: parse error at line 1, column 3"));
   EXPECT_EQ(fault_of("{}"), "v.json: must be an array of vouchers");
   EXPECT_EQ(fault_of("[]"), "v.json: there is no voucher in it");
   EXPECT_EQ(fault_of("[5]"), "v.json: [0]: must be an object");
 }
 
-TEST(VouchersFileTest, AnIdMayStandThereOnce) {
+TEST(VouchersFileTest, RepeatedIdIsRefused) {
   const std::string voucher = R"({"id": 1, "stock": 10, "begin_ms": 0, "end_ms": 5})";
   EXPECT_EQ(fault_of("[" + voucher + "," + voucher + "]"), "v.json: [1].id: 1 is there twice");
 }
 
-TEST(UtcTimeTest, ReadsWhatItWrites) {
+TEST(UtcTimeTest, WrittenVouchersAreReadBack) {
   EXPECT_EQ(format_utc(0), "1970-01-01T00:00:00.000Z");
   EXPECT_EQ(parse_utc("2024-02-29T23:59:58.123Z"), 1'709'251'198'123);
   EXPECT_EQ(format_utc(1'709'251'198'123), "2024-02-29T23:59:58.123Z");
   EXPECT_EQ(parse_utc("2024-02-29T23:59Z"), 1'709'251'140'000);
 }
 
-TEST(UtcTimeTest, RefusesEverythingElse) {
+TEST(UtcTimeTest, MalformedFilesAreRefused) {
   for (const char* const text :
        {"", "2024", "2024-02-30", "2024-13-01", "2024-02-29T24:00Z", "2024-02-29T10:00",
         "2024-02-29T10:00:00+02:00", "2024-02-29 10:00:00Z", "2024-02-29T10:00:00.Z",

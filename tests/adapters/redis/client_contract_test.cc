@@ -1,4 +1,4 @@
-// What a Client means, whichever backend it belongs to: session, order, timeout and error.
+// The contract of Client on every backend: session, order, timeout and error.
 #include <atomic>
 #include <condition_variable>
 #include <functional>
@@ -24,12 +24,12 @@
 namespace rushgate {
 namespace {
 
-/// A keyspace of its own, for as long as it lives.
+/// Owns a keyspace.
 class TestedBackend {
  public:
   virtual ~TestedBackend() = default;
   [[nodiscard]] virtual Backend& backend() = 0;
-  /// Ends the backend, not its clients.
+  /// Closes the backend, but not its clients.
   virtual void close() = 0;
 };
 
@@ -75,7 +75,7 @@ class ClientContract : public ::testing::TestWithParam<Kind> {
     return backend().open_client(options);
   }
 
-  /// Returns when a client waits in a blocking command.
+  /// Blocks until a client waits in a blocking command.
   void wait_for_blocked() {
     const auto client = open();
     while ((*client)("CLIENT", "LIST").text().find(" flags=b") == std::string::npos) {
@@ -86,10 +86,10 @@ class ClientContract : public ::testing::TestWithParam<Kind> {
   const std::unique_ptr<TestedBackend> tested_ = GetParam().start();
 };
 
-/// Replies of completions, in the order in which those ran.
+/// Collects the replies of completions in the order of the calls.
 class Replies {
  public:
-  /// Returns a completion, or an on_message.
+  /// Returns a completion or an on_message.
   auto next() {
     return [this](Reply reply) {
       const std::lock_guard lock(mutex_);
@@ -111,7 +111,7 @@ class Replies {
 
 // ---- Session ------------------------------------------------------------------------------------
 
-TEST_P(ClientContract, SelectLastsAsLongAsTheClient) {
+TEST_P(ClientContract, SelectLastsAsLongAsClient) {
   const auto one = open();
   const auto other = open();
   EXPECT_EQ((*one)("SELECT", 1), Reply::ok());
@@ -131,7 +131,7 @@ TEST_P(ClientContract, TransactionMaySpanCalls) {
   EXPECT_EQ((*client)("GET", "n"), Reply::bulk("1"));
 }
 
-TEST_P(ClientContract, WatchedKeyThatChangesEndsTheTransaction) {
+TEST_P(ClientContract, ChangedWatchedKeyEndsTransaction) {
   const auto client = open();
   EXPECT_EQ((*client)("WATCH", "k"), Reply::ok());
   EXPECT_EQ((*open())("SET", "k", "v"), Reply::ok());
@@ -218,7 +218,7 @@ TEST_P(ClientContract, UnknownScriptIsSentInFull) {
   EXPECT_EQ(client->run(script, keys, arguments), Reply::integer(4));
 }
 
-TEST_P(ClientContract, SubmittedScriptIsSentInFullIfUnknown) {
+TEST_P(ClientContract, UnknownSubmittedScriptIsSentInFull) {
   const auto client = open();
   const Script script("return redis.call('INCRBY', KEYS[1], ARGV[1])");
   const std::vector<std::string_view> keys = {"n"};
@@ -291,11 +291,11 @@ TEST_P(ClientContract, BlockingReadDelaysNoOtherCall) {
   EXPECT_EQ(to_debug_string(read.get()), R"([["s", [["1-1", ["f", "v"]]]]])");
 }
 
-TEST_P(ClientContract, BlockingReadEndsWithItsTimeout) {
+TEST_P(ClientContract, BlockingReadEndsAtItsTimeout) {
   EXPECT_EQ((*open())("XREAD", "BLOCK", 1, "STREAMS", "s", "$"), Reply::nil_array());
 }
 
-TEST_P(ClientContract, UnblockEndsTheReadsOfItsClientAlone) {
+TEST_P(ClientContract, UnblockEndsOnlyReadsOfItsClient) {
   const auto client = open();
   const auto other = open();
   Replies of_client;
@@ -338,7 +338,7 @@ TEST_P(ClientContract, CompletionsRunOneAtATime) {
   EXPECT_FALSE(overlapped);
 }
 
-TEST_P(ClientContract, TimersRunInOrderOfTheirTime) {
+TEST_P(ClientContract, TimersRunInOrderOfTime) {
   Scheduler& scheduler = backend().scheduler();
   const std::int64_t now_ms = backend().clock().monotonic_ms();
   std::vector<int> order;
@@ -388,9 +388,9 @@ TEST_P(ClientContract, ClientWithoutOnMessageCannotSubscribe) {
       Reply::error("ERR this client takes no messages: ClientOptions::on_message is not set"));
 }
 
-// ---- The end ------------------------------------------------------------------------------------
+// ---- Destruction and close ----------------------------------------------------------------------
 
-TEST_P(ClientContract, EveryCompletionRunsThoughTheClientIsDestroyed) {
+TEST_P(ClientContract, DestroyedClientRunsEveryCompletion) {
   Replies replies;
   {
     const auto client = open();
@@ -402,7 +402,7 @@ TEST_P(ClientContract, EveryCompletionRunsThoughTheClientIsDestroyed) {
   EXPECT_EQ((*open())("GET", "n"), Reply::bulk("501"));
 }
 
-TEST_P(ClientContract, ClosedBackendStillRunsEveryCompletion) {
+TEST_P(ClientContract, ClosedBackendRunsEveryCompletion) {
   constexpr std::size_t kRequests = 500;
   const auto client = open();
   Replies replies;

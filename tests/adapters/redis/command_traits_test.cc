@@ -12,7 +12,7 @@ std::optional<std::int64_t> block_ms(const Args&... args) {
   return block_timeout_ms(Request::of(args...));
 }
 
-TEST(CommandTraitsTest, AStreamReadBlocksOnlyIfAskedTo) {
+TEST(CommandTraitsTest, StreamReadBlocksOnlyOnRequest) {
   EXPECT_EQ(block_ms("XREAD", "STREAMS", "s", "$"), std::nullopt);
   EXPECT_EQ(block_ms("xread", "block", 50, "streams", "s", "$"), 50);
   EXPECT_EQ(block_ms("XREAD", "COUNT", 1, "BLOCK", 0, "STREAMS", "s", "$"), 0);

@@ -1,4 +1,4 @@
-// Fibers that wait for a Redis let the others of their thread go on.
+// Fibers that wait for Redis do not block other fibers of their thread.
 #include <memory>
 #include <vector>
 
@@ -21,7 +21,7 @@ class FibersOnRedisTest : public ::testing::Test {
   const std::unique_ptr<Client> client_ = backend_->open_client({.wait = &fiber_wait()});
 };
 
-TEST_F(FibersOnRedisTest, AThousandFibersLoseNoIncrement) {
+TEST_F(FibersOnRedisTest, ThousandFibersLoseNoIncrement) {
   constexpr int kFibers = 1'000;
   const std::uint64_t writes_before = backend_->counters().writes;
   std::vector<boost::fibers::fiber> fibers;
@@ -32,7 +32,7 @@ TEST_F(FibersOnRedisTest, AThousandFibersLoseNoIncrement) {
   }
   for (auto& fiber : fibers) fiber.join();
   EXPECT_EQ((*client_)("GET", "n"), Reply::bulk("20000"));
-  // Requests are gathered: far fewer writes than requests.
+  // Requests are buffered: there are far fewer writes than requests.
   EXPECT_LT(backend_->counters().writes - writes_before, 20'000U / 4);
 }
 
@@ -53,7 +53,7 @@ TEST_F(FibersOnRedisTest, PipelineRepliesInOrder) {
   }
 }
 
-TEST(FiberSyncTest, ReplicasHaveWhatFibersWrote) {
+TEST(FiberSyncTest, ReplicasHaveWritesOfFibers) {
   constexpr std::int64_t kPatientMs = 20'000;
   testing::RedisServer primary{{.listens_on_tcp = true}};
   testing::RedisServer replica;

@@ -11,13 +11,13 @@ TEST(LineTimerTest, StoppedTimerDoesNotRunThoughDue) {
   LineTimer first(io);
   LineTimer second(io);
   bool has_run = false;
-  first.start(0, [&] { second.stop(); });  // both are due by then
+  first.start(0, [&] { second.stop(); });  // both timers are due by then
   second.start(0, [&] { has_run = true; });
   io.run();
   EXPECT_FALSE(has_run);
 }
 
-TEST(LineTimerTest, StartReplacesTheOneBefore) {
+TEST(LineTimerTest, StartReplacesEarlierOne) {
   boost::asio::io_context io;
   LineTimer first(io);
   LineTimer second(io);

@@ -1,5 +1,5 @@
-// What a RedisBackend does with any server that is a Redis, a real one or ours. For programs that
-// say which: INSTANTIATE_TEST_SUITE_P(…, RedisClientContract, ::testing::Values(…)).
+// The contract of a RedisBackend with any Redis server, real or ours. A test program instantiates
+// it with its server: INSTANTIATE_TEST_SUITE_P(…, RedisClientContract, ::testing::Values(…)).
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 
 namespace rushgate {
 
-/// Runs for as long as it lives.
+/// Runs a server during its lifetime.
 class AnyRedisServer {
  public:
   virtual ~AnyRedisServer() = default;
@@ -46,7 +46,7 @@ inline Connected connected(const RedisOptions& options, const ClientOptions& cli
   return {*std::move(backend), std::move(client)};
 }
 
-/// Returns when a client of the server waits in a blocking command.
+/// Blocks until a client of the server waits in a blocking command.
 inline void wait_for_blocked(const std::string& socket_path) {
   testing::RawConnection connection(socket_path);
   while (connection.call(Request::of("CLIENT", "LIST")).text().find(" flags=b") ==
@@ -68,7 +68,7 @@ class RedisClientContract : public ::testing::TestWithParam<StartRedisServer> {
   const std::unique_ptr<AnyRedisServer> server_ = GetParam()();
 };
 
-TEST_P(RedisClientContract, CallAnswersInEveryKind) {
+TEST_P(RedisClientContract, CallReturnsRepliesOfEveryKind) {
   const auto client = connected(options());
   Client& redis = *client;
   const std::string binary("a\r\n\0b", 5);
@@ -83,7 +83,7 @@ TEST_P(RedisClientContract, CallAnswersInEveryKind) {
                           Reply::array()}));
 }
 
-TEST_P(RedisClientContract, PipelineOf100kIsAnsweredInOrder) {
+TEST_P(RedisClientContract, PipelineOf100kRepliesInOrder) {
   constexpr int kRequests = 100'000;
   const auto client = connected(options());
   std::vector<Request> requests;
@@ -95,7 +95,7 @@ TEST_P(RedisClientContract, PipelineOf100kIsAnsweredInOrder) {
   }
 }
 
-TEST_P(RedisClientContract, PipelineWithLargeAnswersDoesNotStall) {
+TEST_P(RedisClientContract, PipelineWithLargeRepliesDoesNotStall) {
   const auto client = connected(options());
   const std::string value(100'000, 'x');
   client->call(Request::of("SET", "k", value));
@@ -111,12 +111,12 @@ TEST_P(RedisClientContract, PipelineWithLargeAnswersDoesNotStall) {
   }
 }
 
-TEST_P(RedisClientContract, EmptyPipelineIsAnsweredByNothing) {
+TEST_P(RedisClientContract, EmptyPipelineHasNoReplies) {
   const auto client = connected(options());
   EXPECT_TRUE(client->pipeline({}).empty());
 }
 
-TEST_P(RedisClientContract, ScriptThatTheServerDoesNotKnowIsSentInFull) {
+TEST_P(RedisClientContract, UnknownScriptIsSentInFull) {
   const auto client = connected(options());
   const Script script("return {KEYS[1], ARGV[1]}");
   const Reply expected = Reply::array({Reply::bulk("k"), Reply::bulk("a")});
@@ -130,7 +130,7 @@ TEST_P(RedisClientContract, ScriptThatTheServerDoesNotKnowIsSentInFull) {
   EXPECT_EQ(client->run_all(script, requests), std::vector<Reply>(3, expected));
 }
 
-TEST_P(RedisClientContract, OptionsReachTheServer) {
+TEST_P(RedisClientContract, OptionsReachServer) {
   RedisOptions wanted = options();
   wanted.db = 5;
   wanted.client_name = "worker";
@@ -145,7 +145,7 @@ TEST_P(RedisClientContract, OptionsReachTheServer) {
 
 // ---- Connections --------------------------------------------------------------------------------
 
-TEST_P(RedisClientContract, BlockingReadHoldsUpNobodyElse) {
+TEST_P(RedisClientContract, BlockingReadBlocksNoOtherCall) {
   const auto client = connected(options());
   auto read = std::async(std::launch::async,
                          [&] { return (*client)("XREAD", "BLOCK", 0, "STREAMS", "s", "$"); });
@@ -155,7 +155,7 @@ TEST_P(RedisClientContract, BlockingReadHoldsUpNobodyElse) {
   EXPECT_EQ(to_debug_string(read.get()), R"([["s", [["1-1", ["f", "v"]]]]])");
 }
 
-TEST_P(RedisClientContract, BlockingReadIsNotCutByTheCommandTimeout) {
+TEST_P(RedisClientContract, BlockingReadMayExceedCommandTimeout) {
   RedisOptions impatient = options();
   impatient.command_timeout_ms = 100;
   const auto client = connected(impatient);
@@ -163,7 +163,7 @@ TEST_P(RedisClientContract, BlockingReadIsNotCutByTheCommandTimeout) {
   EXPECT_EQ((*client)("BLPOP", "l", "0.15"), Reply::nil_array());
 }
 
-TEST_P(RedisClientContract, BlockingReadBeyondThePoolIsNotSent) {
+TEST_P(RedisClientContract, BlockingReadBeyondPoolIsNotSent) {
   RedisOptions narrow = options();
   narrow.connections_max = 1;
   narrow.command_timeout_ms = 200;
@@ -196,11 +196,11 @@ TEST_P(RedisClientContract, ManyThreadsShareOneConnection) {
   EXPECT_EQ((*client)("GET", "n"), Reply::bulk("4000"));
   const std::string clients =
       RawConnection(socket_path()).call(Request::of("CLIENT", "LIST")).text();
-  // Besides ours there is the one that asks.
+  // The second client is the one that sends CLIENT LIST.
   EXPECT_EQ(std::count(clients.begin(), clients.end(), '\n'), 2) << clients;
 }
 
-TEST_P(RedisClientContract, TransactionGivesItsConnectionBack) {
+TEST_P(RedisClientContract, TransactionReturnsItsConnection) {
   RedisOptions narrow = options();
   narrow.connections_max = 1;
   const auto client = connected(narrow);
@@ -212,7 +212,7 @@ TEST_P(RedisClientContract, TransactionGivesItsConnectionBack) {
   }
 }
 
-TEST_P(RedisClientContract, UnsupportedCommandsAreRefusedAlone) {
+TEST_P(RedisClientContract, OnlyUnsupportedCommandsAreRefused) {
   const auto client = connected(options());
   const std::vector<Reply> replies = client->pipeline(std::vector<Request>{
       Request::of("ECHO", "a"), Request::of("monitor"), Request(), Request::of("ECHO", "b")});

@@ -1,5 +1,5 @@
-// RedisBackend against a real server. What a server can not be made to do is in
-// redis_faults_test.cc.
+// RedisBackend with a real server. redis_faults_test.cc has the faults that a real server does not
+// show.
 #include <atomic>
 #include <cstdlib>
 #include <future>
@@ -30,14 +30,14 @@ class RedisClientTest : public ::testing::Test {
   RedisServer server_;
 };
 
-TEST_F(RedisClientTest, SyncIsOkWhileTheServerAnswers) {
+TEST_F(RedisClientTest, SyncSucceedsWhileServerReplies) {
   const auto client = connected(options());
   EXPECT_EQ(client->sync(), Reply::ok());
   server_.kill();
   EXPECT_TRUE(has_code(client->sync(), error_code::kClosed));
 }
 
-// ---- A server that goes away --------------------------------------------------------------------
+// ---- Lost servers -------------------------------------------------------------------------------
 
 TEST_F(RedisClientTest, ServerKilledDuringCallIsUnknownOutcome) {
   const auto client = connected(options());
@@ -51,7 +51,8 @@ TEST_F(RedisClientTest, ServerKilledDuringCallIsUnknownOutcome) {
 
   const Reply refused = (*client)("PING");
   const std::string reason = "CLOSED cannot connect to " + server_.socket_path() + ": ";
-  EXPECT_TRUE(refused.text().starts_with(reason)) << "refused or reset: " << refused.text();
+  EXPECT_TRUE(refused.text().starts_with(reason))
+      << "neither refused nor reset: " << refused.text();
   server_.restart();
   EXPECT_EQ((*client)("PING"), Reply::status("PONG"));
 }
@@ -65,7 +66,7 @@ TEST_F(RedisClientTest, RestartedServerGetsNewIdleConnections) {
 
 // ---- Checks of new connections ------------------------------------------------------------------
 
-TEST_F(RedisClientTest, CheckRunsBeforeFirstRequestOfEachConnection) {
+TEST_F(RedisClientTest, CheckRunsFirstOnEachConnection) {
   const auto client = connected(options());
   std::atomic<int> checks = 0;
   const auto check = std::make_shared<const ConnectionCheck>([&](Client& connection) {
@@ -74,7 +75,8 @@ TEST_F(RedisClientTest, CheckRunsBeforeFirstRequestOfEachConnection) {
     return absl::OkStatus();
   });
   client.backend->add_connection_check(check);
-  EXPECT_EQ((*client)("GET", "checked"), Reply::nil()) << "the first connection is older";
+  EXPECT_EQ((*client)("GET", "checked"), Reply::nil())
+      << "the first connection is older than the check";
   for (int restarts = 1; restarts <= 2; ++restarts) {
     server_.restart();
     EXPECT_EQ((*client)("GET", "checked"), Reply::bulk(std::to_string(restarts)));
@@ -82,7 +84,7 @@ TEST_F(RedisClientTest, CheckRunsBeforeFirstRequestOfEachConnection) {
   }
 }
 
-TEST_F(RedisClientTest, FailedCheckClosesTheConnection) {
+TEST_F(RedisClientTest, FailedCheckClosesConnection) {
   const auto client = connected(options());
   std::mutex mutex;
   absl::Status result = absl::FailedPreconditionError("not this server");  // guarded by mutex
@@ -129,7 +131,7 @@ TEST_F(RedisClientTest, CheckEndsWithItsOwner) {
   EXPECT_EQ((*client)("PING"), Reply::status("PONG"));
 }
 
-TEST_F(RedisClientTest, ConnectionLostDuringItsCheckIsClosed) {
+TEST_F(RedisClientTest, ConnectionLostDuringCheckIsClosed) {
   const auto client = connected(options());
   const auto check = std::make_shared<const ConnectionCheck>([&](Client& connection) {
     server_.kill();
@@ -162,7 +164,7 @@ TEST_F(RedisClientTest, CheckOfLostConnectionDelaysNoOther) {
   const std::size_t line = clients.rfind("id=", clients.find(" cmd=ping"));
   RawConnection(server_.socket_path())
       .call(Request::of("CLIENT", "KILL", "ID", std::atoi(clients.c_str() + line + 3)));
-  // The first check runs when its connection is lost already, and the next one is greeted.
+  // The first check continues after the loss of its connection, and a new connection is ready.
   RawConnection observer(server_.socket_path());
   while (observer.call(Request::of("CLIENT", "LIST")).text().find(" cmd=client|id ") ==
              std::string::npos ||
@@ -192,7 +194,7 @@ TEST_F(RedisClientTest, SubscriptionInsideMultiIsRefused) {
   EXPECT_EQ((*client)("SUBSCRIBE", "a").elements().size(), 1U);
 }
 
-// ---- Clients that go away -----------------------------------------------------------------------
+// ---- Destroyed clients --------------------------------------------------------------------------
 
 TEST_F(RedisClientTest, RefusedUnblockIsRepeated) {
   const auto client = connected(options());
@@ -224,7 +226,7 @@ TEST_F(RedisClientTest, UnblockIsRepeatedThoughCallbackBlocks) {
   may_end.count_down();
 }
 
-TEST_F(RedisClientTest, ConnectSaysThatNoServerIsThere) {
+TEST_F(RedisClientTest, MissingServerIsNamedOnConnect) {
   RedisOptions nowhere;
   nowhere.unix_path = server_.socket_path() + ".none";
   const absl::Status status = RedisBackend::open(nowhere).status();
@@ -244,7 +246,7 @@ TEST_F(RedisClientTest, ConnectChecksItsOptions) {
   EXPECT_NE(std::string(status.message()).find("ERR DB index is out of range"), std::string::npos);
 }
 
-TEST(RedisClientAuthTest, WrongAndMissingPasswordsAreTold) {
+TEST(RedisClientAuthTest, WrongAndMissingPasswordsAreReported) {
   RedisServer server({.arguments = {"--requirepass", "secret"}});
   RedisOptions options = *RedisOptions::from_url(server.url());
   EXPECT_EQ(RedisBackend::open(options).status().code(), absl::StatusCode::kPermissionDenied);
@@ -259,14 +261,14 @@ TEST(RedisClientAuthTest, WrongAndMissingPasswordsAreTold) {
   EXPECT_TRUE(RedisBackend::open(options).ok());
 }
 
-TEST(RedisClientAuthTest, PasswordForAServerWithoutOneIsTold) {
+TEST(RedisClientAuthTest, NeedlessPasswordIsReported) {
   RedisServer server;
   RedisOptions options = *RedisOptions::from_url(server.url());
   options.password = "secret";
   EXPECT_EQ(RedisBackend::open(options).status().code(), absl::StatusCode::kPermissionDenied);
 }
 
-// ---- What any server can be made to do ----------------------------------------------------------
+// ---- The contract on a real server --------------------------------------------------------------
 
 class RealRedis final : public AnyRedisServer {
  public:

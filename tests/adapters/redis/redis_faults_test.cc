@@ -1,4 +1,4 @@
-// RedisBackend against servers that fail at a chosen byte.
+// RedisBackend with servers that fail at a chosen byte.
 #include <future>
 #include <memory>
 #include <string>
@@ -44,7 +44,7 @@ TEST(RedisFaultsTest, RepliesBeforeLostConnectionAreKept) {
   FakeServer server({[](FakeSession& session) {
     session.greet();
     session.read_until("$1\r\n2\r\n");
-    session.write("$1\r\n0\r\n$1\r\n1");  // the second is cut off
+    session.write("$1\r\n0\r\n$1\r\n1");  // the second reply is cut off
   }});
   const auto client = connected_to(server);
   const std::vector<Reply> replies = client->pipeline(echoes(3));
@@ -55,7 +55,7 @@ TEST(RedisFaultsTest, RepliesBeforeLostConnectionAreKept) {
   EXPECT_EQ(replies[2], unknown);
 }
 
-TEST(RedisFaultsTest, RequestsThatWereNeverSentAreToldApart) {
+TEST(RedisFaultsTest, UnsentRequestsAreDistinguished) {
   constexpr int kRequests = 10;
   FakeServer server({[](FakeSession& session) {
     session.greet();
@@ -63,7 +63,8 @@ TEST(RedisFaultsTest, RequestsThatWereNeverSentAreToldApart) {
     session.write("+first\r\n");
   }});
   const auto client = connected_to(server);
-  // Each is larger than what fits on the way: the second half is not begun when the server leaves.
+  // Each request exceeds the socket buffers, so the second half has not begun when the server
+  // closes.
   std::vector<Request> requests(kRequests, Request::of("SET", "k", std::string(8'000'000, 'x')));
   const std::vector<Reply> replies = client->pipeline(requests);
   EXPECT_EQ(replies.front(), Reply::status("first"));
@@ -103,7 +104,7 @@ TEST(RedisFaultsTest, InvalidReplyIsUnknownOutcome) {
   EXPECT_NE(reply.text().find("Protocol error"), std::string::npos) << reply.text();
 }
 
-TEST(RedisFaultsTest, AnnouncedArrayTakesNoMemoryBeforeItComes) {
+TEST(RedisFaultsTest, AnnouncedArrayAllocatesNothingEarly) {
   constexpr const char* kHeader = "*2000000000\r\n";  // 96 GB
   FakeServer server({[&](FakeSession& session) {
     session.greet();
@@ -116,7 +117,7 @@ TEST(RedisFaultsTest, AnnouncedArrayTakesNoMemoryBeforeItComes) {
                          ": the server closed the connection"));
 }
 
-TEST(RedisFaultsTest, LargeArraysInsideArraysAreComplete) {
+TEST(RedisFaultsTest, NestedLargeArraysAreComplete) {
   constexpr int kElements = 5'000;
   FakeServer server({[](FakeSession& session) {
     session.greet();
@@ -134,7 +135,7 @@ TEST(RedisFaultsTest, LargeArraysInsideArraysAreComplete) {
   EXPECT_EQ((*client)("GET", "k"), Reply::array({inner, Reply::bulk("ab"), inner}));
 }
 
-/// What Redis 6.2 replies to a script whose command fails.
+/// Returns the reply of Redis 6.2 to a script whose command fails.
 std::string error_of_script(const std::string& error) {
   return "-ERR Error running script (call to f_24d06e): @user_script:1: @user_script: 1: -" +
          error + "\r\n";
@@ -160,10 +161,11 @@ TEST(RedisFaultsTest, ScriptErrorOfOldServerHasCode) {
   const auto client = connected_to(server);
   EXPECT_EQ((*client)("EVALSHA", "24d06e", 1, "x"), Reply::error(few_replicas));
   EXPECT_EQ((*client)("EVALSHA", "24d06e", 1, "x"), Reply::error(read_only));
-  EXPECT_EQ((*client)("EVALSHA", "24d06e", 1, "x"), Reply::integer(1)) << "on another connection";
+  EXPECT_EQ((*client)("EVALSHA", "24d06e", 1, "x"), Reply::integer(1))
+      << "sent over another connection";
 }
 
-TEST(RedisFaultsTest, AnswerInManyPiecesIsOneAnswer) {
+TEST(RedisFaultsTest, ReplyInManyPiecesIsOneReply) {
   FakeServer server({[](FakeSession& session) {
     session.greet();
     session.read_until("k\r\n");
@@ -177,9 +179,9 @@ TEST(RedisFaultsTest, AnswerInManyPiecesIsOneAnswer) {
             Reply::array({Reply::bulk("hello"), Reply::nil_array(), Reply::integer(-12)}));
 }
 
-// ---- Submissions that are held back -------------------------------------------------------------
+// ---- Queued submissions -------------------------------------------------------------------------
 
-TEST(RedisFaultsTest, RequestHeldBehindOthersExpires) {
+TEST(RedisFaultsTest, RequestQueuedBehindOthersExpires) {
   FakeServer server({[](FakeSession& session) {
     session.greet();
     session.wait_for_close();
@@ -188,12 +190,12 @@ TEST(RedisFaultsTest, RequestHeldBehindOthersExpires) {
   const auto connected = connected_to(server, kPatientMs);
   const auto client = connected.backend->open_client({.queue_timeout_ms = 5});
   client->submit(Request::of("GET", "k"), [](const Reply&) {});
-  // It needs another connection, and those before it have to end first.
+  // It needs another connection, and earlier requests must end first.
   EXPECT_EQ((*client)("BLPOP", "l", 0),
             Reply::error("TIMEDOUT the request had not begun when its time was up"));
 }
 
-TEST(RedisFaultsTest, RequestHeldBehindBlockingCommandExpires) {
+TEST(RedisFaultsTest, RequestQueuedBehindBlockingCommandExpires) {
   std::promise<void> has_begun;
   FakeServer server({[](FakeSession& session) {
                        session.greet();
@@ -202,7 +204,7 @@ TEST(RedisFaultsTest, RequestHeldBehindBlockingCommandExpires) {
                      [&](FakeSession& session) {
                        session.greet();
                        session.read_until("l\r\n$1\r\n0\r\n");
-                       has_begun.set_value();  // and the client does not learn it
+                       has_begun.set_value();  // and the client gets no reply
                        session.wait_for_close();
                      }});
   const auto connected = connected_to(server);
@@ -215,7 +217,7 @@ TEST(RedisFaultsTest, RequestHeldBehindBlockingCommandExpires) {
   EXPECT_EQ(connected.backend->counters().expired, 1U);
 }
 
-TEST(RedisFaultsTest, ServerThatIsFullIsTold) {
+TEST(RedisFaultsTest, FullServerIsReported) {
   FakeServer server({[](FakeSession& session) {
     session.write("-ERR max number of clients reached\r\n");
     session.wait_for_close();
@@ -240,7 +242,7 @@ TEST(RedisFaultsTest, ClosedIdleConnectionIsReplacedBeforeUse) {
   EXPECT_EQ((*client)("INCR", "k"), Reply::integer(1));
 }
 
-TEST(RedisFaultsTest, RefusedConnectionNamesTheAddress) {
+TEST(RedisFaultsTest, RefusedConnectionNamesAddress) {
   int port = 0;
   {
     FakeServer gone({});

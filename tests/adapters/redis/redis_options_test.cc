@@ -15,7 +15,7 @@ RedisOptions parsed(std::string_view url) {
   return options.ok() ? *options : RedisOptions{};
 }
 
-TEST(RedisOptionsTest, WhatAUrlLeavesOutIsTheDefault) {
+TEST(RedisOptionsTest, MissingUrlPartsHaveDefaults) {
   const RedisOptions options = parsed("redis://shop");
   EXPECT_EQ(options.host, "shop");
   EXPECT_EQ(options.port, 6379);
@@ -26,7 +26,7 @@ TEST(RedisOptionsTest, WhatAUrlLeavesOutIsTheDefault) {
   EXPECT_TRUE(options.check().ok());
 }
 
-TEST(RedisOptionsTest, AUrlMayNameEverything) {
+TEST(RedisOptionsTest, UrlMaySetEverything) {
   const RedisOptions options = parsed("redis://sale:s%40cret%2F:x@10.0.0.1:7000/3");
   EXPECT_EQ(options.user, "sale");
   EXPECT_EQ(options.password, "s@cret/:x");
@@ -36,13 +36,13 @@ TEST(RedisOptionsTest, AUrlMayNameEverything) {
   EXPECT_EQ(options.address(), "10.0.0.1:7000");
 }
 
-TEST(RedisOptionsTest, APasswordNeedsNoUser) {
+TEST(RedisOptionsTest, PasswordNeedsNoUser) {
   const RedisOptions options = parsed("redis://:secret@shop/");
   EXPECT_EQ(options.user, "");
   EXPECT_EQ(options.password, "secret");
 }
 
-TEST(RedisOptionsTest, AnAddressOfVersion6StandsInBrackets) {
+TEST(RedisOptionsTest, Ipv6AddressIsInBrackets) {
   const RedisOptions options = parsed("redis://[::1]:7000");
   EXPECT_EQ(options.host, "::1");
   EXPECT_EQ(options.port, 7000);
@@ -137,7 +137,7 @@ TEST(RedisOptionsTest, UrlErrorNamesWrongPart) {
   }
 }
 
-TEST(RedisOptionsTest, NoErrorShowsThePassword) {
+TEST(RedisOptionsTest, NoErrorShowsPassword) {
   for (const char* const url :
        {"redis://u:hunter2@", "redis://u:hunter2@h:x", "redis://u:hunter2@h/x",
         "redis://u:hunter2?@h", "redis://u:hunter2%@h", "redis://u:hunter2/@h",

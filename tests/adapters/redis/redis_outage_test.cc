@@ -1,4 +1,4 @@
-// RedisBackend on a server that is killed, paused, replaced or made useless.
+// RedisBackend with a server that is killed, paused, replaced or made unusable.
 #include <signal.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ using testing::FakeSession;
 using testing::RawConnection;
 using testing::RedisServer;
 
-/// Messages of a subscriber, in the order in which they came.
+/// Collects the messages of a subscriber in order of arrival.
 class Messages {
  public:
   /// Returns an on_message.
@@ -46,7 +46,7 @@ class Messages {
     changed_.wait(lock, [&] { return messages_.size() >= wanted; });
     return messages_;
   }
-  /// Returns when the last message is one that `is_wanted`.
+  /// Blocks until the last message fulfils `is_wanted`.
   std::vector<std::string> wait_until(const std::function<bool(const std::string&)>& is_wanted) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return !messages_.empty() && is_wanted(messages_.back()); });
@@ -68,7 +68,7 @@ class RedisOutageTest : public ::testing::Test {
     return backend.ok() ? *std::move(backend) : nullptr;
   }
 
-  /// Calls PING until `is_wanted` of its reply.
+  /// Repeats PING until its reply fulfils `is_wanted`.
   static Reply ping_until(Client& client, const std::function<bool(const Reply&)>& is_wanted) {
     Reply reply = client("PING");
     while (!is_wanted(reply)) {
@@ -82,7 +82,7 @@ class RedisOutageTest : public ::testing::Test {
   RedisServer server_;
 };
 
-// ---- A server that is dead ----------------------------------------------------------------------
+// ---- Dead servers -------------------------------------------------------------------------------
 
 TEST_F(RedisOutageTest, DeadServerCostsFewAttempts) {
   const auto backend = open(options());
@@ -101,7 +101,7 @@ TEST_F(RedisOutageTest, DeadServerCostsFewAttempts) {
     });
   }
   all.wait();
-  // One attempt serves all requests that wait for it.
+  // One attempt serves all waiting requests.
   EXPECT_LT(backend->counters().connect_failures - failures_before, kCalls / 10);
   server_.restart();
   EXPECT_EQ(ping_until(*client, is_pong), Reply::status("PONG"));
@@ -109,7 +109,7 @@ TEST_F(RedisOutageTest, DeadServerCostsFewAttempts) {
   EXPECT_EQ(backend->counters().reconnects, 1U);
 }
 
-TEST_F(RedisOutageTest, DeadServerIsFoundAgainWithoutARequest) {
+TEST_F(RedisOutageTest, RestartedServerIsFoundWithoutRequest) {
   const auto backend = open(options());
   server_.kill();
   while (backend->counters().connect_failures == 0) std::this_thread::yield();
@@ -130,7 +130,7 @@ TEST_F(RedisOutageTest, RequestsInFlightAreUnknownLaterOnesWait) {
   EXPECT_TRUE(has_code(sleeping.get(), error_code::kOutcomeUnknown));
 }
 
-TEST_F(RedisOutageTest, PausedServerIsGivenUpAndFoundAgain) {
+TEST_F(RedisOutageTest, PausedServerIsDroppedAndFoundAgain) {
   RedisOptions impatient = options();
   impatient.command_timeout_ms = 100;
   impatient.connect_timeout_ms = 200;
@@ -193,9 +193,9 @@ TEST_F(RedisOutageTest, QueuedBytesAreBounded) {
   EXPECT_EQ((*client)("ECHO", larger_than_the_bound), Reply::bulk(larger_than_the_bound));
 }
 
-// ---- The bounds of what waits for the thread for callbacks --------------------------------------
+// ---- Bounds of the queue for the callback thread ------------------------------------------------
 
-TEST_F(RedisOutageTest, CompletionsThatWaitFillTheQueue) {
+TEST_F(RedisOutageTest, WaitingCompletionsFillQueue) {
   constexpr int kRequests = 20;
   RedisOptions narrow = options();
   narrow.queue_capacity = 4;
@@ -223,7 +223,7 @@ TEST_F(RedisOutageTest, CompletionsThatWaitFillTheQueue) {
   EXPECT_EQ((*client)("SET", "n", 0), Reply::ok());
 }
 
-TEST_F(RedisOutageTest, RepliesThatWaitCountInBytes) {
+TEST_F(RedisOutageTest, WaitingRepliesCountInBytes) {
   RedisOptions narrow = options();
   narrow.queue_bytes_max = 100'000;
   const auto backend = open(narrow);
@@ -246,7 +246,7 @@ TEST_F(RedisOutageTest, RepliesThatWaitCountInBytes) {
   EXPECT_EQ((*client)("ECHO", large), Reply::bulk(large));
 }
 
-TEST_F(RedisOutageTest, CompletionsMayCallThoughQueueIsFull) {
+TEST_F(RedisOutageTest, CompletionsMayCallWhileQueueIsFull) {
   constexpr int kThreads = 4;
   constexpr int kRequests = 200;
   RedisOptions narrow = options();
@@ -284,7 +284,7 @@ TEST_F(RedisOutageTest, SlowSubscriberIsDropped) {
   RawConnection direct(server_.socket_path());
   const std::string value(1'000, 'x');
   while (backend->counters().losses == 0) direct.call(Request::of("PUBLISH", "a", value));
-  // No other connection is made while so many messages wait.
+  // While so many messages wait, no other connection is opened.
   while (backend->counters().connect_failures < 3) std::this_thread::yield();
   EXPECT_EQ(direct.call(Request::of("PUBLISH", "a", value)), Reply::integer(0));
   EXPECT_TRUE(has_code((*subscriber)("PING"), error_code::kClosed));
@@ -298,9 +298,9 @@ TEST_F(RedisOutageTest, SlowSubscriberIsDropped) {
   EXPECT_EQ(all[all.size() - 2], R"(["resubscribed", (nil), (integer) 1])");
 }
 
-// ---- A server that is of no use -----------------------------------------------------------------
+// ---- Unusable servers ---------------------------------------------------------------------------
 
-TEST_F(RedisOutageTest, ReadOnlyReplyEndsTheConnection) {
+TEST_F(RedisOutageTest, ReadOnlyReplyEndsConnection) {
   const auto backend = open(options());
   const auto client = backend->open_client();
   RawConnection direct(server_.socket_path());
@@ -312,7 +312,7 @@ TEST_F(RedisOutageTest, ReadOnlyReplyEndsTheConnection) {
   EXPECT_EQ(backend->counters().reconnects, 1U);
 }
 
-TEST_F(RedisOutageTest, ReadOnlyErrorAmongResultsEndsTheConnection) {
+TEST_F(RedisOutageTest, NestedReadOnlyErrorEndsConnection) {
   const auto backend = open(options());
   const auto client = backend->open_client();
   RawConnection direct(server_.socket_path());
@@ -325,7 +325,7 @@ TEST_F(RedisOutageTest, ReadOnlyErrorAmongResultsEndsTheConnection) {
   EXPECT_EQ((*client)("SET", "k", "v"), Reply::ok());
 }
 
-TEST_F(RedisOutageTest, RefusalsOfAWorkingServerKeepTheConnection) {
+TEST_F(RedisOutageTest, OtherErrorsKeepConnection) {
   const auto backend = open(options());
   const auto client = backend->open_client();
   RawConnection direct(server_.socket_path());
@@ -351,7 +351,7 @@ TEST(RedisUselessTest, ServerThatClosesAtOnceIsDead) {
   EXPECT_LE((*backend)->counters().connects, 4U);
 }
 
-TEST(RedisVersionTest, OldServerIsRefusedByItsVersion) {
+TEST(RedisVersionTest, OldVersionIsRefused) {
   FakeServer server({[](FakeSession& session) {
     session.greet("6.0.16");
     session.wait_for_close();
@@ -375,9 +375,9 @@ TEST(RedisVersionTest, OldestServerIsAccepted) {
   EXPECT_TRUE(RedisBackend::open(options).ok());
 }
 
-// ---- Connections of a client's own --------------------------------------------------------------
+// ---- Connections owned by a client --------------------------------------------------------------
 
-TEST_F(RedisOutageTest, SubscriptionsAreMadeAgain) {
+TEST_F(RedisOutageTest, SubscriptionsAreRestored) {
   const auto backend = open(options());
   Messages messages;
   const auto subscriber = backend->open_client({.on_message = messages.next()});
@@ -399,7 +399,7 @@ TEST_F(RedisOutageTest, SubscriptionsAreMadeAgain) {
   EXPECT_EQ(backend->counters().resubscriptions, 1U);
 }
 
-TEST_F(RedisOutageTest, RefusedSubscriptionIsTriedAgain) {
+TEST_F(RedisOutageTest, RefusedSubscriptionIsRetried) {
   const auto backend = open(options());
   Messages messages;
   const auto subscriber = backend->open_client({.on_message = messages.next()});
@@ -417,7 +417,7 @@ TEST_F(RedisOutageTest, RefusedSubscriptionIsTriedAgain) {
   EXPECT_EQ(messages.wait_for(3)[2], R"(["message", "a", "one"])");
 }
 
-TEST_F(RedisOutageTest, SubscriptionsOutliveLostState) {
+TEST_F(RedisOutageTest, SubscriptionsSurviveLostState) {
   const auto backend = open(options());
   Messages messages;
   const auto client = backend->open_client({.on_message = messages.next()});
@@ -436,7 +436,7 @@ TEST_F(RedisOutageTest, SubscriptionsOutliveLostState) {
   EXPECT_EQ(messages.wait_for(5)[4], R"(["resubscribed", (nil), (integer) 1])");
 }
 
-TEST_F(RedisOutageTest, LostStateOfAClientIsAnError) {
+TEST_F(RedisOutageTest, LostStateOfClientIsError) {
   const auto backend = open(options());
   const auto client = backend->open_client();
   const auto other = backend->open_client();
@@ -450,7 +450,7 @@ TEST_F(RedisOutageTest, LostStateOfAClientIsAnError) {
   EXPECT_TRUE(has_code((*client)("SET", "k", "v"), error_code::kClosed));
 }
 
-TEST_F(RedisOutageTest, ConnectionsComeBackWhenTheirClientsAreGone) {
+TEST_F(RedisOutageTest, DestroyedClientsReturnConnections) {
   RedisOptions narrow = options();
   narrow.connections_max = 1;
   const auto backend = open(narrow);
@@ -460,7 +460,7 @@ TEST_F(RedisOutageTest, ConnectionsComeBackWhenTheirClientsAreGone) {
   }
 }
 
-TEST_F(RedisOutageTest, FullPoolIsNamedWhenTimeIsUp) {
+TEST_F(RedisOutageTest, FullPoolIsNamedOnTimeout) {
   RedisOptions narrow = options();
   narrow.connections_max = 1;
   const auto backend = open(narrow);
@@ -474,7 +474,7 @@ TEST_F(RedisOutageTest, FullPoolIsNamedWhenTimeIsUp) {
   EXPECT_EQ((*expiring)("PING"), Reply::status("PONG"));
 }
 
-TEST_F(RedisOutageTest, ClientWaitsForConnectionOfItsOwn) {
+TEST_F(RedisOutageTest, ClientWaitsForItsOwnConnection) {
   RedisOptions narrow = options();
   narrow.connections_max = 1;
   const auto backend = open(narrow);
@@ -492,7 +492,7 @@ TEST_F(RedisOutageTest, ClientWaitsForConnectionOfItsOwn) {
   EXPECT_EQ(value.get_future().get(), Reply::bulk("v"));
 }
 
-TEST_F(RedisOutageTest, ClientClosedWhileItWaitsTakesNoConnection) {
+TEST_F(RedisOutageTest, ClientClosedWhileWaitingTakesNoConnection) {
   RedisOptions narrow = options();
   narrow.connections_max = 1;
   const auto backend = open(narrow);
@@ -541,7 +541,7 @@ TEST_F(RedisOutageTest, UnblockEndsReadOfStatefulClient) {
   reader.join();
 }
 
-TEST(RedisPasswordTest, ServerWithoutAuthDoesNotShowThePassword) {
+TEST(RedisPasswordTest, ServerWithoutAuthDoesNotShowPassword) {
   RedisServer server({.arguments = {"--rename-command", "AUTH", ""}});
   RedisOptions options = *RedisOptions::from_url(server.url());
   options.password = "s3cret";
@@ -551,8 +551,8 @@ TEST(RedisPasswordTest, ServerWithoutAuthDoesNotShowThePassword) {
   EXPECT_EQ(std::string(status.message()).find("s3cret"), std::string::npos) << status;
 }
 
-/// A server that stops in the middle of a long pipeline, and goes on after the client has lost its
-/// patience. Whatever it did then must not have been called undone.
+/// Pauses the server in the middle of a long pipeline, and resumes it after the client's timeout.
+/// Every write that took effect must have been reported as an unknown outcome.
 void expect_no_write_was_called_undone(RedisServer& server, RedisOptions options) {
   constexpr int kRequests = 20'000;  // several in each piece that is sent
   options.command_timeout_ms = 300;
@@ -565,7 +565,7 @@ void expect_no_write_was_called_undone(RedisServer& server, RedisOptions options
   const std::vector<Reply> replies = client->pipeline(requests);
   server.resume();
   RawConnection raw(server.socket_path());
-  // The server has read all that came when the lost connection is gone.
+  // When the lost connection is gone, the server has read all that arrived.
   const auto clients = [&] {
     const Reply list = raw.call(Request::of("CLIENT", "LIST", "TYPE", "NORMAL"));
     return std::count(list.text().begin(), list.text().end(), '\n');
@@ -579,10 +579,10 @@ void expect_no_write_was_called_undone(RedisServer& server, RedisOptions options
     ASSERT_TRUE(has_code(replies[static_cast<std::size_t>(i)], error_code::kOutcomeUnknown))
         << i << ": " << replies[static_cast<std::size_t>(i)].text();
   }
-  EXPECT_GT(done, 0) << "nothing reached the server";
+  EXPECT_GT(done, 0) << "no write reached the server";
 }
 
-TEST_F(RedisOutageTest, NoWriteIsCalledUndone) {
+TEST_F(RedisOutageTest, EffectiveWriteHasUnknownOutcome) {
   expect_no_write_was_called_undone(server_, options());
 }
 
@@ -599,7 +599,7 @@ TEST(RedisTlsTest, UnknownAuthorityIsRefused) {
       << status;
 }
 
-TEST(RedisTlsTest, NoWriteIsCalledUndone) {
+TEST(RedisTlsTest, EffectiveWriteHasUnknownOutcome) {
   testing::TlsRedisServer server;
   expect_no_write_was_called_undone(server.server(), server.options());
 }

@@ -1,4 +1,4 @@
-// What Client::sync() means on a server with replicas.
+// Client::sync() on a server with replicas.
 #include <memory>
 
 #include <gmock/gmock.h>
@@ -31,7 +31,7 @@ class RedisSyncTest : public ::testing::Test {
   RedisServer replica_;
 };
 
-TEST_F(RedisSyncTest, ReplicasHaveWhatOtherConnectionsWrote) {
+TEST_F(RedisSyncTest, ReplicasHaveWritesOfOtherConnections) {
   constexpr std::int64_t kPatientMs = 20'000;
   const auto backend = open(1, kPatientMs);
   const auto client = backend->open_client();
@@ -43,7 +43,7 @@ TEST_F(RedisSyncTest, ReplicasHaveWhatOtherConnectionsWrote) {
   }
 }
 
-TEST_F(RedisSyncTest, LateReplicaIsErrorForItsCallOnly) {
+TEST_F(RedisSyncTest, LateReplicaIsErrorOnlyForItsCall) {
   constexpr std::int64_t kForEverMs = 1'000'000;
   const auto backend = open(1, kForEverMs);
   const auto client = backend->open_client();
@@ -68,13 +68,13 @@ TEST_F(RedisSyncTest, LateReplicaIsErrorForItsCallOnly) {
   waiting.join();
 }
 
-TEST_F(RedisSyncTest, MissingReplicaIsAnError) {
+TEST_F(RedisSyncTest, MissingReplicaIsError) {
   const auto backend = open(2, kShortMs);
   const Reply synced = backend->open_client()->sync();
   EXPECT_THAT(std::string(synced.text()), HasSubstr("of 2 replicas confirmed"));
 }
 
-TEST_F(RedisSyncTest, OptionsOutOfTheirBoundsAreNamed) {
+TEST_F(RedisSyncTest, OptionsOutOfBoundsAreNamed) {
   RedisOptions options;
   options.sync_replicas = -1;
   EXPECT_THAT(std::string(options.check().message()), HasSubstr("sync_replicas"));

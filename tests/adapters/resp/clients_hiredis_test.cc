@@ -1,4 +1,4 @@
-// The server as programs use it that were written for Redis: through hiredis.
+// The server as programs written for Redis use it: through hiredis.
 #include <poll.h>
 
 #include <memory>
@@ -22,7 +22,7 @@ struct FreeReply {
 };
 using HiredisReply = std::unique_ptr<redisReply, FreeReply>;
 
-/// One line, for comparing: "OK", 1, nil, [a, b], -ERR no.
+/// Returns the reply as one line: "OK", 1, nil, [a, b], -ERR no.
 std::string shown(const redisReply* reply) {
   if (reply == nullptr) return "no reply";
   const std::string text = reply->str == nullptr ? "" : std::string(reply->str, reply->len);
@@ -72,7 +72,7 @@ class Hiredis {
     if (redisGetReply(context_, &reply) != REDIS_OK) return "broken: " + error();
     return shown(HiredisReply(static_cast<redisReply*>(reply)).get());
   }
-  /// Sends what was appended, without waiting for its answers.
+  /// Sends the appended requests without waiting for replies.
   void flush() {
     int done = 0;
     while (done == 0 && redisBufferWrite(context_, &done) == REDIS_OK) {
@@ -96,7 +96,7 @@ class HiredisTest : public ::testing::Test {
   std::unique_ptr<RespServer> server_;
 };
 
-TEST_F(HiredisTest, CommandsOfEveryKind) {
+TEST_F(HiredisTest, CommandsReplyWithEveryKind) {
   Hiredis redis(path());
   ASSERT_EQ(redis.error(), "");
   using namespace std::string_view_literals;
@@ -113,14 +113,14 @@ TEST_F(HiredisTest, CommandsOfEveryKind) {
   EXPECT_EQ(redis.call({"XRANGE", "s", "-", "+"}), "[[1-1, [f, v]]]");
 }
 
-TEST_F(HiredisTest, APipelineIsAnsweredInItsOrder) {
+TEST_F(HiredisTest, PipelineRepliesInOrder) {
   constexpr int kRequests = 1'000;
   Hiredis redis(path());
   for (int i = 0; i < kRequests; ++i) redis.append({"INCRBY", "n", "2"});
   for (int i = 1; i <= kRequests; ++i) ASSERT_EQ(redis.receive(), std::to_string(2 * i));
 }
 
-TEST_F(HiredisTest, Transactions) {
+TEST_F(HiredisTest, TransactionsRunOrAreDiscarded) {
   Hiredis redis(path());
   Hiredis other(path());
   for (const auto& words : std::vector<std::vector<std::string_view>>{
@@ -142,7 +142,7 @@ TEST_F(HiredisTest, Transactions) {
   EXPECT_EQ(redis.call({"GET", "k"}), "w");
 }
 
-TEST_F(HiredisTest, Scripts) {
+TEST_F(HiredisTest, ScriptsRun) {
   Hiredis redis(path());
   const std::string sha = redis.call({"SCRIPT", "LOAD", "return {KEYS[1], ARGV[1], 3.9, false}"});
   EXPECT_EQ(sha.size(), 40U);
@@ -151,7 +151,7 @@ TEST_F(HiredisTest, Scripts) {
             "-NOSCRIPT No matching script. Please use EVAL.");
 }
 
-TEST_F(HiredisTest, ABlockedReadIsServedByAnotherClient) {
+TEST_F(HiredisTest, AnotherClientServesBlockedRead) {
   Hiredis reader(path());
   Hiredis writer(path());
   const std::string id = reader.call({"CLIENT", "ID"});
@@ -164,9 +164,9 @@ TEST_F(HiredisTest, ABlockedReadIsServedByAnotherClient) {
   EXPECT_EQ(writer.call({"LLEN", "l"}), "0");
 }
 
-// ---- Asynchronously: a loop of poll() ----
+// ---- Asynchronous use in a loop of poll() ----
 
-/// hiredis tells what it waits for; the test moves it on.
+/// An asynchronous connection, whose events the test polls for hiredis.
 class AsyncHiredis {
  public:
   explicit AsyncHiredis(const std::string& path) : context_(redisAsyncConnectUnix(path.c_str())) {
@@ -175,29 +175,29 @@ class AsyncHiredis {
     context_->ev.delRead = [](void* self) { of(self).wanted_ &= ~POLLIN; };
     context_->ev.addWrite = [](void* self) { of(self).wanted_ |= POLLOUT; };
     context_->ev.delWrite = [](void* self) { of(self).wanted_ &= ~POLLOUT; };
-    // The first write finds that the connection is there.
+    // The first write finds the connection established.
     wanted_ = POLLOUT;
   }
   ~AsyncHiredis() { redisAsyncFree(context_); }
   AsyncHiredis(const AsyncHiredis&) = delete;
   AsyncHiredis& operator=(const AsyncHiredis&) = delete;
 
-  /// Answers go into `answers`.
+  /// Sends a command. Appends its replies to `answers`.
   void send(const std::string& words, std::vector<std::string>& answers) {
     const auto note = [](redisAsyncContext*, void* reply, void* into) {
-      if (reply == nullptr) return;  // it ends
+      if (reply == nullptr) return;  // the connection ends
       static_cast<std::vector<std::string>*>(into)->push_back(
           shown(static_cast<redisReply*>(reply)));
     };
     redisAsyncCommand(context_, note, &answers, words.c_str());
   }
 
-  /// Until there are so many.
+  /// Polls until `answers` has `count` elements.
   void wait_for(const std::vector<std::string>& answers, std::size_t count) {
     constexpr int kPatienceMs = 10'000;
     while (answers.size() < count) {
       pollfd socket{context_->c.fd, static_cast<short>(wanted_), 0};
-      ASSERT_GT(::poll(&socket, 1, kPatienceMs), 0) << "nothing comes";
+      ASSERT_GT(::poll(&socket, 1, kPatienceMs), 0) << "no reply in time";
       if ((socket.revents & POLLOUT) != 0) redisAsyncHandleWrite(context_);
       if ((socket.revents & (POLLIN | POLLHUP)) != 0) redisAsyncHandleRead(context_);
     }
@@ -210,7 +210,7 @@ class AsyncHiredis {
   int wanted_ = 0;
 };
 
-TEST_F(HiredisTest, AsynchronousAnswersComeInOrder) {
+TEST_F(HiredisTest, AsynchronousRepliesComeInOrder) {
   AsyncHiredis redis(path());
   std::vector<std::string> answers;
   for (const char* words : {"SET k v", "GET k", "INCR k", "PING"}) redis.send(words, answers);
@@ -219,7 +219,7 @@ TEST_F(HiredisTest, AsynchronousAnswersComeInOrder) {
                          "OK", "v", "-ERR value is not an integer or out of range", "PONG"}));
 }
 
-TEST_F(HiredisTest, AsynchronousSubscriptions) {
+TEST_F(HiredisTest, AsynchronousSubscriptionGetsMessages) {
   AsyncHiredis subscriber(path());
   Hiredis publisher(path());
   std::vector<std::string> channel;

@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "adapters/testing/random_seed.h"
 #include "tests/random.h"
-#include "tests/random_seed.h"
 
 namespace rushgate {
 namespace {

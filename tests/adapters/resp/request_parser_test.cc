@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "adapters/resp/resp_encoder.h"
-#include "tests/random_seed.h"
+#include "adapters/testing/random_seed.h"
 
 namespace rushgate {
 namespace {
@@ -16,7 +16,7 @@ namespace {
 using Result = RequestParser::Result;
 using namespace std::string_view_literals;
 
-/// What comes of an input that arrives in pieces.
+/// The result of parsing an input that arrives in pieces.
 struct Parsed {
   std::vector<Request> requests;
   std::string error;
@@ -61,16 +61,16 @@ using Requests = std::vector<Request>;
 
 // ---- Arrays ----
 
-TEST(RequestParserTest, ReadsArraysOfBulkStrings) {
+TEST(RequestParserTest, ArraysOfBulkStringsAreRead) {
   EXPECT_EQ(requests_of("*1\r\n$4\r\nPING\r\n*2\r\n$3\r\nGET\r\n$0\r\n\r\n"),
             (Requests{Request::of("PING"), Request::of("GET", "")}));
 }
 
-TEST(RequestParserTest, PassesOverArraysWithoutElements) {
+TEST(RequestParserTest, ArraysWithoutElementsAreSkipped) {
   EXPECT_EQ(requests_of("*0\r\n*-5\r\n*1\r\n$4\r\nPING\r\n"), (Requests{Request::of("PING")}));
 }
 
-TEST(RequestParserTest, LineEndsAreNotCheckedAsInRedis) {
+TEST(RequestParserTest, LineEndsAreUncheckedAsInRedis) {
   EXPECT_EQ(requests_of("*1\rX$4\rXPINGxx*1\r\n$4\r\nPING\r\n"),
             (Requests{Request::of("PING"), Request::of("PING")}));
 }
@@ -84,12 +84,12 @@ TEST(RequestParserTest, ZeroByteHidesLineEndAsInRedis) {
   }
 }
 
-TEST(RequestParserTest, KeepsAllBytesOfAnArgument) {
+TEST(RequestParserTest, AllBytesOfArgumentAreKept) {
   const std::string bytes("\0\r\n$*\xff", 6);
   EXPECT_EQ(requests_of("*1\r\n$6\r\n" + bytes + "\r\n"), (Requests{Request::of(bytes)}));
 }
 
-TEST(RequestParserTest, NamesWhatIsWrongAsRedisDoes) {
+TEST(RequestParserTest, ErrorsEqualRedis) {
   struct Case {
     std::string input;
     const char* what;
@@ -121,7 +121,7 @@ TEST(RequestParserTest, NamesWhatIsWrongAsRedisDoes) {
   }
 }
 
-TEST(RequestParserTest, WhatComesBeforeAnErrorIsRead) {
+TEST(RequestParserTest, RequestsBeforeErrorAreRead) {
   const Parsed parsed = parse("PING\r\n*x\r\n");
   EXPECT_EQ(parsed.requests, (Requests{Request::of("PING")}));
   EXPECT_NE(parsed.error, "");
@@ -144,25 +144,25 @@ TEST(RequestParserTest, LongArrayTakesNoMemoryBeforeArrival) {
 
 // ---- Lines ----
 
-TEST(RequestParserTest, MoreMayStandBetweenWordsThanEndsOne) {
+TEST(RequestParserTest, MoreBytesMayPrecedeWordThanEndIt) {
   EXPECT_EQ(
       requests_of("ECHO a\vb\fc\r\n\v\fPING\t\f\r\nECHO 'a'\v\r\n"),
       (Requests{Request::of("ECHO", "a\vb\fc"), Request::of("PING"), Request::of("ECHO", "a")}));
 }
 
-TEST(RequestParserTest, ReadsLines) {
+TEST(RequestParserTest, LinesAreRead) {
   EXPECT_EQ(requests_of("PING\r\n  SET\tk  v \r\n\r\n \nGET k\n"),
             (Requests{Request::of("PING"), Request::of("SET", "k", "v"), Request::of("GET", "k")}));
 }
 
-TEST(RequestParserTest, ReadsQuotedWords) {
+TEST(RequestParserTest, QuotedWordsAreRead) {
   EXPECT_EQ(requests_of("\"PING\" \"\" ''\n"), (Requests{Request::of("PING", "", "")}));
   EXPECT_EQ(requests_of("PI\"NG\" \"\\x41\\n\\r\\t\\b\\a\\q\\\"\" 'a\\'b\\n'\n"),
             (Requests{Request::of("PING", "A\n\r\t\b\aq\"", "a'b\\n")}));
   EXPECT_EQ(requests_of("\"\\x4\" \"\\xfg\"\n"), (Requests{Request::of("x4", "xfg")}));
 }
 
-TEST(RequestParserTest, ALineWithAZeroByteNeverEnds) {
+TEST(RequestParserTest, LineWithZeroByteNeverEnds) {
   const Parsed parsed = parse(std::string_view("PING a\0b\r\n", 10));
   EXPECT_TRUE(parsed.requests.empty());
   EXPECT_EQ(parsed.error, "");
@@ -170,7 +170,7 @@ TEST(RequestParserTest, ALineWithAZeroByteNeverEnds) {
 
 // ---- Pieces ----
 
-TEST(RequestParserTest, ReadsWhatComesInPiecesOfAnySize) {
+TEST(RequestParserTest, PiecesOfAnySizeAreRead) {
   const std::uint64_t seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
   std::mt19937_64 random(seed);

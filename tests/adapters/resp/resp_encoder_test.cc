@@ -47,7 +47,7 @@ TEST(RespEncoderTest, Resp2HasTwoNilsAndResp3One) {
   EXPECT_EQ(resp3(Reply::nil_array()), "_\r\n");
 }
 
-TEST(RespEncoderTest, KindsOfResp3AreFlattenedForResp2) {
+TEST(RespEncoderTest, Resp3KindsAreFlattenedForResp2) {
   const Reply map = Reply::map({Reply::bulk("k"), Reply::boolean(true)});
   EXPECT_EQ(resp3(map), "%1\r\n$1\r\nk\r\n#t\r\n");
   EXPECT_EQ(resp2(map), "*2\r\n$1\r\nk\r\n:1\r\n");
@@ -72,12 +72,12 @@ TEST(RespEncoderTest, DoublesHaveSeventeenDigits) {
   EXPECT_EQ(resp3(Reply::real(-std::numeric_limits<double>::quiet_NaN())), ",-nan\r\n");
 }
 
-TEST(RespEncoderTest, LineEndsInErrorsAndStatusesBecomeSpaces) {
+TEST(RespEncoderTest, LineEndsInSimpleStringsBecomeSpaces) {
   EXPECT_EQ(resp2(Reply::error("ERR a\r\nb\nc")), "-ERR a  b c\r\n");
   EXPECT_EQ(resp3(Reply::status("a\nb")), "+a b\r\n");
 }
 
-TEST(RespEncoderTest, Resp2OfEveryKindEqualsItsResp2Form) {
+TEST(RespEncoderTest, Resp2OfEveryKindEqualsResp2Form) {
   const std::vector<Reply> replies = {
       Reply::nil(),
       Reply::nil_array(),
@@ -90,7 +90,7 @@ TEST(RespEncoderTest, Resp2OfEveryKindEqualsItsResp2Form) {
   for (const Reply& reply : replies) EXPECT_EQ(resp2(reply), resp2(to_resp2(reply)));
 }
 
-TEST(RespEncoderTest, RequestIsAnArrayOfBulkStrings) {
+TEST(RespEncoderTest, RequestIsArrayOfBulkStrings) {
   std::string out = "before";
   append_request(Request::of("SET", "", std::string_view("a\0\n", 3), -5), out);
   EXPECT_EQ(out, std::string("before*4\r\n$3\r\nSET\r\n$0\r\n\r\n$3\r\na\0\n\r\n$2\r\n-5\r\n", 42));

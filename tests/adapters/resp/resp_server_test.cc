@@ -1,4 +1,4 @@
-// The server as its clients see it. What commands answer is compared in tests/conformance.
+// The server as its clients see it. tests/conformance compares the replies of commands.
 #include "adapters/resp/resp_server.h"
 
 #include <arpa/inet.h>
@@ -41,7 +41,7 @@ using ::testing::Not;
 using testing::RawConnection;
 using ::testing::StartsWith;
 
-/// Speaks to a server on a port of the loopback.
+/// A client of a server on a loopback port.
 class TcpClient {
  public:
   explicit TcpClient(std::uint16_t port) : fd_(::socket(AF_INET, SOCK_STREAM, 0)) {
@@ -84,7 +84,7 @@ class RespServerTest : public ::testing::Test {
   [[nodiscard]] std::unique_ptr<RawConnection> connect() const {
     return std::make_unique<RawConnection>(path());
   }
-  /// All that the server says until it hangs up.
+  /// Sends `bytes`, and returns all that the server sends until it closes the connection.
   std::string last_words(std::string_view bytes) const {
     RawConnection client(path());
     client.send_bytes(bytes);
@@ -124,7 +124,7 @@ TEST_F(RespServerTest, ShutdownNotifiesOwnerAndClosesConnection) {
   server_->stop();
 }
 
-TEST_F(RespServerTest, ShutdownSavesUnlessItIsToldOtherwise) {
+TEST_F(RespServerTest, ShutdownSavesByDefault) {
   std::promise<bool> asked;
   start({.on_shutdown = [&asked](bool saves) { asked.set_value(saves); }});
   EXPECT_EQ(last_words("SHUTDOWN\r\n"), "");
@@ -141,7 +141,7 @@ TEST_F(RespServerTest, ShutdownWithoutOwnerIsRefused) {
 
 // ---- Requests ----
 
-TEST_F(RespServerTest, AnswersArraysAndLines) {
+TEST_F(RespServerTest, ArraysAndLinesGetReplies) {
   start();
   const auto client = connect();
   EXPECT_EQ(client->call(Request::of("SET", "k", "v")), Reply::ok());
@@ -149,7 +149,7 @@ TEST_F(RespServerTest, AnswersArraysAndLines) {
   EXPECT_EQ(client->receive(), "$1\r\nv\r\n");
 }
 
-TEST_F(RespServerTest, AnswersAPipelineInItsOrder) {
+TEST_F(RespServerTest, PipelineRepliesInOrder) {
   start();
   const auto client = connect();
   constexpr int kRequests = 10'000;
@@ -161,7 +161,7 @@ TEST_F(RespServerTest, AnswersAPipelineInItsOrder) {
   }
 }
 
-TEST_F(RespServerTest, ReadsRequestsThatComeByteByByte) {
+TEST_F(RespServerTest, RequestsMayArriveByteByByte) {
   start();
   const auto client = connect();
   for (const char c : std::string_view("*2\r\n$4\r\nECHO\r\n$3\r\na\r\n\r\n")) {
@@ -170,7 +170,7 @@ TEST_F(RespServerTest, ReadsRequestsThatComeByteByByte) {
   EXPECT_EQ(client->receive(), "$3\r\na\r\n\r\n");
 }
 
-TEST_F(RespServerTest, CarriesLargeValuesBothWays) {
+TEST_F(RespServerTest, LargeValuesPassBothWays) {
   start();
   const auto client = connect();
   const std::string value(8'000'000, 'x');
@@ -178,7 +178,7 @@ TEST_F(RespServerTest, CarriesLargeValuesBothWays) {
   EXPECT_EQ(client->call(Request::of("GET", "k")), Reply::bulk(value));
 }
 
-TEST_F(RespServerTest, ClientsHaveSessionsOfTheirOwn) {
+TEST_F(RespServerTest, ClientsHaveOwnSessions) {
   start();
   const auto one = connect();
   const auto two = connect();
@@ -187,7 +187,7 @@ TEST_F(RespServerTest, ClientsHaveSessionsOfTheirOwn) {
   EXPECT_EQ(two->call(Request::of("EXISTS", "k")), Reply::integer(0));
 }
 
-TEST_F(RespServerTest, SpeaksToTheClientsOfTheEngineToo) {
+TEST_F(RespServerTest, KeyspaceIsSharedWithEmbeddedClients) {
   start();
   const auto embedded = engine_->open_client();
   connect()->call(Request::of("SET", "k", "v"));
@@ -200,7 +200,7 @@ TEST_F(RespServerTest, InvalidRequestEndsConnectionAfterEarlierReplies) {
             "+PONG\r\n-ERR Protocol error: expected '$', got 'G'\r\n");
 }
 
-TEST_F(RespServerTest, QuitEndsTheConnection) {
+TEST_F(RespServerTest, QuitEndsConnection) {
   start();
   EXPECT_EQ(last_words("QUIT\r\nPING\r\n"), "+OK\r\n");
 }
@@ -216,13 +216,13 @@ TEST_F(RespServerTest, ReplyHasProtocolOfItsRequest) {
               EndsWith(">3\r\n$9\r\nsubscribe\r\n$1\r\na\r\n:1\r\n+RESET\r\n+OK\r\n"));
 }
 
-TEST_F(RespServerTest, WithinATransactionTheLastProtocolCounts) {
+TEST_F(RespServerTest, LastProtocolCountsInTransaction) {
   start();
   EXPECT_THAT(last_words("MULTI\r\nGET none\r\nHELLO 3\r\nEXEC\r\nQUIT\r\n"),
               StartsWith("+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n_\r\n%7\r\n"));
 }
 
-TEST_F(RespServerTest, ClosesAClientThatSpeaksHttp) {
+TEST_F(RespServerTest, HttpClientIsDisconnected) {
   start();
   EXPECT_EQ(last_words("PING\r\nPOST / HTTP/1.1\r\nHost: x\r\n\r\nSET k v\r\n"), "");
   EXPECT_EQ(last_words("host: x\r\nSET k v\r\n"), "");
@@ -234,7 +234,7 @@ TEST_F(RespServerTest, ClosesAClientThatSpeaksHttp) {
 
 // ---- CLIENT ----
 
-TEST_F(RespServerTest, ConfirmationsComeThoughNoAnswersAreWanted) {
+TEST_F(RespServerTest, ConfirmationsComeWithoutReplies) {
   start();
   const std::string subscribed = "*3\r\n$9\r\nsubscribe\r\n$1\r\na\r\n:1\r\n";
   const std::string unsubscribed = "*3\r\n$11\r\nunsubscribe\r\n$1\r\na\r\n:0\r\n";
@@ -245,8 +245,8 @@ TEST_F(RespServerTest, ConfirmationsComeThoughNoAnswersAreWanted) {
             subscribed + "*2\r\n$4\r\npong\r\n$0\r\n\r\n+OK\r\n");
 }
 
-// Redis leaves the connection open, and reads no more.
-TEST_F(RespServerTest, MessagesOfATransactionComeBeforeItsAnswer) {
+// Redis leaves the connection open, but reads no more.
+TEST_F(RespServerTest, MessagesOfTransactionPrecedeItsReply) {
   start();
   EXPECT_THAT(last_words("HELLO 3\r\nSUBSCRIBE c\r\nMULTI\r\nPUBLISH c m\r\nEXEC\r\nQUIT\r\n"),
               EndsWith(">3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$1\r\nm\r\n*1\r\n:1\r\n+OK\r\n"));
@@ -267,7 +267,7 @@ TEST_F(RespServerTest, ChannelsComeInAscendingOrder) {
               HasSubstr("$1\r\n*\r\n$1\r\nx\r\n$1\r\nm\r\n>4\r\n$8\r\npmessage\r\n$1\r\n?\r\n"));
 }
 
-TEST_F(RespServerTest, ASilentConnectionEndsToo) {
+TEST_F(RespServerTest, SilentConnectionEndsToo) {
   start();
   EXPECT_EQ(last_words("CLIENT REPLY OFF\r\nQUIT\r\n"), "");
   EXPECT_THAT(last_words("CLIENT REPLY OFF\r\n*x\r\n"), StartsWith("-ERR Protocol error"));
@@ -283,7 +283,7 @@ TEST_F(RespServerTest, FailedCommitSendsNoUnwantedReply) {
     server_.reset();
     engine_ = *Engine::open(std::move(store));
     start();
-    // The second and the third request are one batch, so the third has the error of the commit.
+    // The second and the third request are one batch, so the third gets the error of the commit.
     const std::string words = last_words("CLIENT REPLY " + silence +
                                          "\r\nSET k v\r\nCLIENT REPLY ON\r\nPING\r\nQUIT\r\n");
     EXPECT_EQ(words,
@@ -292,19 +292,19 @@ TEST_F(RespServerTest, FailedCommitSendsNoUnwantedReply) {
   }
 }
 
-TEST_F(RespServerTest, ScriptDebugMayComeInAPipeline) {
+TEST_F(RespServerTest, ScriptDebugWorksInPipeline) {
   start();
   EXPECT_EQ(last_words("PING\r\nSCRIPT DEBUG no\r\nQUIT\r\n"), "+PONG\r\n+OK\r\n+OK\r\n");
 }
 
-TEST_F(RespServerTest, ASkippedAnswerMayBeThatOfReset) {
+TEST_F(RespServerTest, ResetMaySkipItsOwnReply) {
   start();
   EXPECT_EQ(last_words("CLIENT REPLY SKIP\r\nRESET\r\nPING\r\nQUIT\r\n"), "+PONG\r\n+OK\r\n");
   EXPECT_EQ(last_words("CLIENT REPLY OFF\r\nRESET\r\nPING\r\nQUIT\r\n"),
             "+RESET\r\n+PONG\r\n+OK\r\n");
 }
 
-// Redis cuts the array short, and so its stream of answers apart.
+// Redis truncates the array, which breaks the stream of replies.
 TEST_F(RespServerTest, TransactionReplyIsCompleteOrAbsent) {
   start();
   EXPECT_EQ(last_words("MULTI\r\nCLIENT REPLY OFF\r\nPING\r\nEXEC\r\nPING\r\nQUIT\r\n"),
@@ -329,7 +329,7 @@ TEST_F(RespServerTest, ClientListRepeatsRepeatedIds) {
   EXPECT_THAT(ids, ElementsAre(shown(second), shown(first), shown(second)));
 }
 
-TEST_F(RespServerTest, ListShowsWhoseTransactionWouldFail) {
+TEST_F(RespServerTest, ListShowsTransactionThatWouldFail) {
   start();
   const auto watcher = connect();
   const auto other = connect();
@@ -351,19 +351,19 @@ TEST_F(RespServerTest, ListShowsWhoseTransactionWouldFail) {
 
 constexpr std::string_view kBlockedRead = "XREAD BLOCK 0 STREAMS s $\r\n";
 
-TEST_F(RespServerTest, ABlockedClientHoldsUpNobody) {
+TEST_F(RespServerTest, BlockedClientBlocksNoOther) {
   start();
   const auto blocked = connect();
   blocked->send_bytes("PING\r\n" + std::string(kBlockedRead) + "ECHO after\r\n");
   EXPECT_EQ(blocked->receive(), "+PONG\r\n");
   const auto other = connect();
-  // Until it waits, what is added is not new to it.
+  // An entry added before the read blocks is not new to it.
   while (!blocked->has_reply()) other->call(Request::of("XADD", "s", "*", "f", "v"));
   EXPECT_TRUE(blocked->receive().starts_with("*1\r\n*2\r\n$1\r\ns\r\n"));
   EXPECT_EQ(blocked->receive(), "$5\r\nafter\r\n");
 }
 
-TEST_F(RespServerTest, WhatFollowsABlockedRequestRunsOnce) {
+TEST_F(RespServerTest, RequestAfterBlockedOneRunsOnce) {
   start();
   const auto blocked = connect();
   const auto other = connect();
@@ -373,17 +373,17 @@ TEST_F(RespServerTest, WhatFollowsABlockedRequestRunsOnce) {
   EXPECT_EQ(blocked->receive(), "*2\r\n$1\r\nl\r\n$1\r\na\r\n");
   EXPECT_EQ(blocked->receive(), ":2\r\n");
   blocked->send_bytes("INCR m\r\n");
-  EXPECT_EQ(blocked->receive(), ":1\r\n") << "the first bytes once more, or nothing";
+  EXPECT_EQ(blocked->receive(), ":1\r\n") << "earlier requests must not run again";
 }
 
-TEST_F(RespServerTest, WhatIsSentWhileBlockedRunsAfterwards) {
+TEST_F(RespServerTest, RequestSentWhileBlockedRunsLater) {
   start();
   const auto blocked = connect();
   const auto other = connect();
   blocked->send_bytes("PING\r\nBLPOP l 0\r\n");
   EXPECT_EQ(blocked->receive(), "+PONG\r\n");
   blocked->send_bytes("INCR n\r\n");
-  other->call(Request::of("PING"));  // after this the server has read it
+  other->call(Request::of("PING"));  // now the server has read the request
   other->call(Request::of("RPUSH", "l", "a"));
   EXPECT_EQ(blocked->receive(), "*2\r\n$1\r\nl\r\n$1\r\na\r\n");
   EXPECT_EQ(blocked->receive(), ":1\r\n");
@@ -391,8 +391,9 @@ TEST_F(RespServerTest, WhatIsSentWhileBlockedRunsAfterwards) {
   EXPECT_EQ(blocked->receive(), ":1\r\n");
 }
 
-// Redis runs all of one client's before the next one's. Here a batch of another may come between.
-TEST_F(RespServerTest, WokenClientsContinueInTheirOrder) {
+// Redis runs all requests of one client before those of the next. Here a batch of another client
+// may come between.
+TEST_F(RespServerTest, WokenClientsContinueInOrder) {
   start();
   const auto first = connect();
   const auto second = connect();
@@ -428,7 +429,7 @@ TEST_F(RespServerTest, BlockLikeArgumentBlocksNoOtherClient) {
   while (!blocked->has_reply()) other->call(Request::of("XADD", "s", "*", "f", "v"));
 }
 
-TEST_F(RespServerTest, ABlockedClientThatHangsUpTakesNothing) {
+TEST_F(RespServerTest, DisconnectedBlockedClientTakesNothing) {
   start();
   const auto other = connect();
   other->call(Request::of("XGROUP", "CREATE", "s", "g", "0", "MKSTREAM"));
@@ -437,14 +438,14 @@ TEST_F(RespServerTest, ABlockedClientThatHangsUpTakesNothing) {
     blocked->send_bytes("PING\r\nXREADGROUP GROUP g gone BLOCK 0 STREAMS s >\r\n");
     EXPECT_EQ(blocked->receive(), "+PONG\r\n");
   }
-  other->call(Request::of("PING"));  // after this the server knows
+  other->call(Request::of("PING"));  // now the server has noticed
   other->call(Request::of("XADD", "s", "1-1", "f", "v"));
   const Reply read =
       other->call(Request::of("XREADGROUP", "GROUP", "g", "here", "STREAMS", "s", ">"));
   EXPECT_EQ(read.elements().size(), 1U);
 }
 
-TEST_F(RespServerTest, AServerThatEndsClosesBlockedClients) {
+TEST_F(RespServerTest, StoppedServerClosesBlockedClients) {
   start();
   const auto blocked = connect();
   blocked->send_bytes(kBlockedRead);
@@ -452,7 +453,7 @@ TEST_F(RespServerTest, AServerThatEndsClosesBlockedClients) {
   EXPECT_EQ(blocked->receive_all(), "");
 }
 
-// ---- Scripts that take too long ----
+// ---- Scripts that exceed their time ----
 
 TEST_F(RespServerTest, LongScriptRepliesBusyUntilKilled) {
   engine_ = *Engine::open(std::make_unique<MemoryStore>(), {.script_busy_after_ms = 5});
@@ -461,7 +462,7 @@ TEST_F(RespServerTest, LongScriptRepliesBusyUntilKilled) {
   const auto other = connect();
   endless->send(Request::of("EVAL", "while true do end", 0));
   connect_while_busy(path());
-  const auto third = connect();  // may come meanwhile, and go
+  const auto third = connect();  // another client may come and go meanwhile
   EXPECT_EQ(third->call(Request::of("GET", "k")).error_code(), "BUSY");
   EXPECT_EQ(third->call(Request::of("QUIT")), Reply::ok());
   EXPECT_FALSE(endless->has_reply());
@@ -481,7 +482,7 @@ TEST_F(RespServerTest, BusyPipelineGetsAllReplies) {
   EXPECT_THAT(slow->receive(), ::testing::HasSubstr("Script killed by user"));
 }
 
-TEST_F(RespServerTest, MessagesKeepTheirPlaceAfterABusyAnswer) {
+TEST_F(RespServerTest, MessagesKeepPlaceAfterBusyReply) {
   engine_ = *Engine::open(std::make_unique<MemoryStore>(), {.script_busy_after_ms = 5});
   start();
   const auto endless = connect();
@@ -503,7 +504,7 @@ TEST_F(RespServerTest, MessagesKeepTheirPlaceAfterABusyAnswer) {
   EXPECT_EQ(answers(), before);
 }
 
-TEST_F(RespServerTest, ShutdownKillsAScriptThatTakesTooLong) {
+TEST_F(RespServerTest, ShutdownKillsLongScript) {
   engine_ = *Engine::open(std::make_unique<MemoryStore>(), {.script_busy_after_ms = 5});
   std::promise<bool> asked;
   start({.on_shutdown = [&asked](bool saves) { asked.set_value(saves); }});
@@ -517,11 +518,11 @@ TEST_F(RespServerTest, ShutdownKillsAScriptThatTakesTooLong) {
   EXPECT_THAT(endless->receive(), ::testing::HasSubstr("Script killed by user"));
 }
 
-TEST_F(RespServerTest, ShutdownWithFailedSyncStopsWriting) {
+TEST_F(RespServerTest, ShutdownWithFailedSyncStopsWrites) {
   auto store = std::make_unique<faults::FaultyStore>(std::make_unique<MemoryStore>());
   store->fail_sync(1, faults::FaultyStore::Kept::kNo);
   engine_ = *Engine::open(std::move(store));
-  start({.on_shutdown = [](bool) { ADD_FAILURE() << "it was refused"; }});
+  start({.on_shutdown = [](bool) { ADD_FAILURE() << "on_shutdown was called after a refusal"; }});
   const auto client = connect();
   EXPECT_THAT(client->call(Request::of("SHUTDOWN")).text(),
               ::testing::HasSubstr("Errors trying to SHUTDOWN"));
@@ -531,7 +532,7 @@ TEST_F(RespServerTest, ShutdownWithFailedSyncStopsWriting) {
 
 // ---- Passwords ----
 
-TEST_F(RespServerTest, AsksForThePassword) {
+TEST_F(RespServerTest, PasswordIsRequired) {
   start({.password = "secret"});
   const auto client = connect();
   const Reply asks = Reply::error("NOAUTH Authentication required.");
@@ -571,7 +572,7 @@ TEST_F(RespServerTest, ResetLeavesUnreadReplies) {
   const auto other = connect();
   other->call(Request::of("AUTH", "secret"));
   const std::string large(30'000, 'x');
-  // With one of these counts, up to 64 KiB do not fit into the socket when RESET comes.
+  // With one of these counts, up to 64 KiB exceed the socket's buffer when RESET arrives.
   for (int count = 1; count < 30; ++count) {
     const auto client = connect();
     std::string sent = "AUTH secret\r\n";
@@ -600,7 +601,7 @@ TEST_F(RespServerTest, PasswordLiftsLimitWithinPipeline) {
 
 // ---- Bounds ----
 
-TEST_F(RespServerTest, RefusesMoreClientsThanItMayHave) {
+TEST_F(RespServerTest, ClientsBeyondLimitAreRefused) {
   start({.clients_max = 2});
   const auto one = connect();
   auto two = connect();
@@ -648,7 +649,7 @@ TEST_F(RespServerTest, TransactionQueueCountsAsQuery) {
   EXPECT_EQ(modest->call(Request::of("PING")), Reply::status("PONG"));
 }
 
-TEST_F(RespServerTest, NamesThatClientsKeepCountAsQuery) {
+TEST_F(RespServerTest, NamesOfClientsCountAsQuery) {
   start({.query_bytes_max = 1'000'000, .logger = log_});
   const auto name = [](int i) { return std::string(10'000, 'x') + std::to_string(i); };
   const auto modest = connect();
@@ -675,7 +676,7 @@ TEST_F(RespServerTest, NamesThatClientsKeepCountAsQuery) {
   EXPECT_EQ(modest->call(Request::of("PING")), Reply::status("PONG"));
 }
 
-TEST_F(RespServerTest, LargestClientsAreClosedAtTheirBound) {
+TEST_F(RespServerTest, LargestClientsAreClosedAtBound) {
   start({.clients_bytes_max = 5'000'000, .logger = log_});
   const auto other = connect();
   const auto holding = [&](std::size_t bytes) {
@@ -704,7 +705,7 @@ TEST_F(RespServerTest, BlockedClientsMeetBoundOfAll) {
   std::vector<std::unique_ptr<RawConnection>> blocked;
   for (int i = 0; i < kClients; ++i) {
     blocked.push_back(connect());
-    // The last one is exempt.
+    // The last client is exempt.
     blocked.back()->call(Request::of("CLIENT", "NO-EVICT", i + 1 < kClients ? "OFF" : "ON"));
     blocked.back()->send_bytes("XREAD BLOCK 0 STREAMS s $\r\n");
     while (blocked_clients(*other) <= i) {
@@ -715,7 +716,7 @@ TEST_F(RespServerTest, BlockedClientsMeetBoundOfAll) {
   EXPECT_EQ(blocked[6]->receive_all(), "");
   EXPECT_THAT(logged_.str(), HasSubstr("clients_bytes_max, and it was to be sent more"));
   blocked.clear();
-  // The replies of clients that are gone count no more.
+  // The replies of closed clients no longer count.
   const auto again = connect();
   EXPECT_FALSE(again->call(Request::of("XREAD", "BLOCK", 0, "STREAMS", "s", 0)).is_nil());
 }
@@ -734,7 +735,7 @@ TEST_F(RespServerTest, MessagesOfOneTurnMeetBoundOfAll) {
   EXPECT_GT(subscribers.front()->receive().size(), 1'000'000U);
   EXPECT_EQ(subscribers.back()->receive_all(), "");
   EXPECT_THAT(logged_.str(), HasSubstr("clients_bytes_max, and it was to be sent more"));
-  // The messages that were read count no more.
+  // Messages that were read no longer count.
   EXPECT_EQ(other->call(Request::of("PUBLISH", "c0", "m")), Reply::integer(1));
   EXPECT_THAT(subscribers.front()->receive(), EndsWith("\r\nm\r\n"));
 }
@@ -756,7 +757,7 @@ TEST_F(RespServerTest, ScriptMeetsBoundOfSubscriber) {
   EXPECT_THAT(logged_.str(), HasSubstr("it left more than subscriber_bytes_max of its messages"));
 }
 
-TEST_F(RespServerTest, RolledBackMessagesCountNoMore) {
+TEST_F(RespServerTest, RolledBackMessagesDoNotCount) {
   engine_ = *Engine::open(std::make_unique<MemoryStore>(), {.roll_back_failed_scripts = true});
   start({.subscriber_bytes_max = 1'000'000});
   const auto other = connect();
@@ -773,7 +774,7 @@ TEST_F(RespServerTest, RolledBackMessagesCountNoMore) {
   EXPECT_THAT(subscriber->receive(), EndsWith("\r\nm\r\n"));
 }
 
-TEST_F(RespServerTest, SoftBoundOfSubscriberHoldsAfterItsTime) {
+TEST_F(RespServerTest, SoftBoundHoldsAfterItsTime) {
   open_with_manual_clock();
   start({.subscriber_soft_bytes_max = 1'000'000, .subscriber_soft_s = 10, .logger = log_});
   const auto other = connect();
@@ -791,7 +792,7 @@ TEST_F(RespServerTest, SoftBoundOfSubscriberHoldsAfterItsTime) {
   EXPECT_EQ(clients_listed(*other), 2);
   for (int i = 0; i < kMessages; ++i) EXPECT_GT(subscriber->receive().size(), message.size());
   other->call(Request::of("RUSHGATE.ADVANCE", 1));
-  publish();  // its time begins anew
+  publish();  // restarts the time limit
   other->call(Request::of("RUSHGATE.ADVANCE", 9'999));
   EXPECT_EQ(clients_listed(*other), 2);
   other->call(Request::of("RUSHGATE.ADVANCE", 1));
@@ -874,7 +875,8 @@ TEST_F(RespServerTest, RepeatedEntryMeetsBoundOfReply) {
   EXPECT_EQ(call("XINFO", "STREAM", "s", "FULL"), refusal);
 
   EXPECT_EQ(call("XREADGROUP", "GROUP", "g", "c", "STREAMS", "s", ">"), refusal);
-  EXPECT_EQ(call("XINFO", "CONSUMERS", "s", "g").elements().size(), 0U) << "it was rolled back";
+  EXPECT_EQ(call("XINFO", "CONSUMERS", "s", "g").elements().size(), 0U)
+      << "the consumer was rolled back";
   const Reply first = call("XREADGROUP", "GROUP", "g", "c", "COUNT", 2, "STREAMS", "s", ">");
   EXPECT_EQ(first.elements().at(0).elements().at(1).elements().size(), 2U);
   EXPECT_EQ(call("XREADGROUP", "GROUP", "g", "c", "STREAMS", "s", "s", "0", "0"), refusal);
@@ -882,7 +884,8 @@ TEST_F(RespServerTest, RepeatedEntryMeetsBoundOfReply) {
   EXPECT_EQ(call("XCLAIM", "s", "g", "e", 0, "1-0", "1-0", "1-0"), refusal);
   call("XREADGROUP", "GROUP", "g", "c", "COUNT", 1, "STREAMS", "s", ">");
   EXPECT_EQ(call("XAUTOCLAIM", "s", "g", "e", 0, "-"), refusal);
-  EXPECT_EQ(call("XPENDING", "s", "g").elements().at(3).elements().size(), 2U) << "c and d";
+  EXPECT_EQ(call("XPENDING", "s", "g").elements().at(3).elements().size(), 2U)
+      << "only c and d remain";
 }
 
 TEST_F(RespServerTest, RepeatedNameMeetsBoundOfReply) {
@@ -919,7 +922,7 @@ TEST_F(RespServerTest, UnreadRepliesStopTheirClient) {
     append_request(Request::of("INCR", "gets"), sent);
   }
   lazy->send_bytes(sent);
-  // Requests of other clients run meanwhile: a hundred rounds, of which the first begins the GETs.
+  // Other clients' requests run meanwhile. The first of these hundred rounds starts the GETs.
   for (int round = 0; round < 100; ++round) other->call(Request::of("PING"));
   const Reply gets = other->call(Request::of("GET", "gets"));
   EXPECT_TRUE(gets.is_nil() || std::stoi(gets.text()) < 5) << to_debug_string(gets);
@@ -932,7 +935,7 @@ TEST_F(RespServerTest, UnreadRepliesStopTheirClient) {
 TEST_F(RespServerTest, PipelineMaySendAllBeforeReading) {
   start();
   const auto client = connect();
-  // More than the sockets hold in both directions, and than may wait unread.
+  // More than the sockets buffer in both directions, and more than may wait unread.
   const std::string value(1'000, 'x');
   const std::vector<Request> requests(3'000, Request::of("ECHO", value));
   const std::vector<std::string> replies = client->exchange(requests);
@@ -1036,7 +1039,7 @@ TEST_F(RespServerTest, ClockMovesIntoCountableRange) {
   EXPECT_EQ(advance(1), "ERR value is out of range, value must between 0 and 0");
 }
 
-TEST_F(RespServerTest, DoesNotMoveTheClockInsideATransaction) {
+TEST_F(RespServerTest, ClockIsNotMovedInsideTransaction) {
   open_with_manual_clock();
   start();
   EXPECT_EQ(last_words("MULTI\r\nRUSHGATE.ADVANCE 5\r\nTIME\r\nEXEC\r\nQUIT\r\n"),
@@ -1051,7 +1054,7 @@ absl::Status start_at(Engine& engine, RespServerOptions options) {
   return RespServer::start(engine, std::move(options)).status();
 }
 
-TEST_F(RespServerTest, ListensOnAFreePortOfTheLoopback) {
+TEST_F(RespServerTest, FreeLoopbackPortIsUsed) {
   const auto one = RespServer::start(*engine_, {.port = 0});
   const auto two = RespServer::start(*engine_, {.port = 0});
   ASSERT_TRUE(one.ok() && two.ok());
@@ -1095,7 +1098,7 @@ TEST_F(RespServerTest, UnixSocketHasItsPermissions) {
   EXPECT_EQ(permissions(0777), perms::all);
 }
 
-/// Lowers the limit of open files of this process while it lives.
+/// Lowers this process's limit of open files during its lifetime.
 class OpenFilesLimit {
  public:
   OpenFilesLimit() { ::getrlimit(RLIMIT_NOFILE, &before_); }
@@ -1142,7 +1145,7 @@ TEST_F(RespServerTest, ServersShareLimitOfOpenFiles) {
   EXPECT_EQ(OpenFilesLimit::now(), 300U + 192U + 101U + 192U);
 }
 
-TEST_F(RespServerTest, SaysWhyItDoesNotListen) {
+TEST_F(RespServerTest, StartErrorNamesReason) {
   EXPECT_EQ(start_at(*engine_, {.bind_address = "0.0.0.0", .port = 0}),
             absl::InvalidArgumentError("bind_address 0.0.0.0 can be reached from other machines: "
                                        "that takes a password"));
@@ -1158,7 +1161,7 @@ TEST_F(RespServerTest, SaysWhyItDoesNotListen) {
             "127.0.0.1 port " + std::to_string((*first)->port()) + ": Address already in use");
 }
 
-TEST_F(RespServerTest, WithAPasswordItListensAnywhere) {
+TEST_F(RespServerTest, PasswordAllowsAnyAddress) {
   EXPECT_EQ(start_at(*engine_, {.bind_address = "0.0.0.0", .port = 0, .password = "secret"}),
             absl::OkStatus());
 }
@@ -1170,7 +1173,7 @@ TEST_F(RespServerTest, StaleSocketIsReplacedButFileIsNot) {
   {
     const auto abandoned =
         *RespServer::start(*engine_, {.bind_address = "", .unix_socket = path("other")});
-    std::filesystem::rename(path("other"), path());  // what a killed server leaves
+    std::filesystem::rename(path("other"), path());  // as a killed server leaves it
   }
   ASSERT_TRUE(std::filesystem::exists(path()));
   start();
@@ -1182,7 +1185,7 @@ TEST_F(RespServerTest, StaleSocketIsReplacedButFileIsNot) {
   EXPECT_TRUE(std::filesystem::exists(path("file")));
 }
 
-TEST_F(RespServerTest, StopsAgainWithoutHarm) {
+TEST_F(RespServerTest, RepeatedStopIsHarmless) {
   start();
   const auto client = connect();
   client->call(Request::of("PING"));
@@ -1202,16 +1205,16 @@ TEST_F(RespServerTest, StopKillsScriptsAndRollsThemBack) {
   const auto other = engine_->open_client();
   EXPECT_EQ((*other)("EXISTS", "k"), Reply::integer(0));
   EXPECT_EQ((*other)("EVAL", "for i = 1, 1e5 do end return 1", 0), Reply::integer(1))
-      << "scripts are killed while the server stops, and no longer";
+      << "scripts are killed only while the server stops";
 }
 
-TEST_F(RespServerTest, AnswersWhenTheEngineIsClosed) {
+TEST_F(RespServerTest, ClosedEngineRepliesClosed) {
   start();
   engine_->close();
   EXPECT_EQ(connect()->call(Request::of("PING")).error_code(), "CLOSED");
 }
 
-TEST_F(RespServerTest, ASocketOfAnotherServerIsLeftAlone) {
+TEST_F(RespServerTest, SocketOfAnotherServerIsKept) {
   start();
   EXPECT_EQ(start_at(*engine_, {.bind_address = "", .unix_socket = path()}),
             absl::UnavailableError(path() + ": another server is there"));
@@ -1221,10 +1224,10 @@ TEST_F(RespServerTest, ASocketOfAnotherServerIsLeftAlone) {
         *RespServer::start(*engine_, {.bind_address = "", .unix_socket = path("other")});
     std::filesystem::rename(path(), path("other"));
   }
-  EXPECT_TRUE(std::filesystem::exists(path("other")));  // not its own any more
+  EXPECT_TRUE(std::filesystem::exists(path("other")));  // the socket of another server now
 }
 
-TEST_F(RespServerTest, OptionsThatServeNobodyAreRefused) {
+TEST_F(RespServerTest, UnusableOptionsAreRefused) {
   for (const auto& options :
        {RespServerOptions{.port = 0, .clients_max = 0},
         RespServerOptions{.port = 0, .query_bytes_max = 0},

@@ -1,4 +1,4 @@
-// A script that is right passes the check, and each mistake is named.
+// A correct script passes the check, and each mistake is named.
 #include "adapters/testing/check_admission.h"
 
 #include <sstream>
@@ -26,7 +26,7 @@ CustomAdmission passing_keys(std::string text = std::string(kAdmissionPassingKey
           .codes = {{0, Outcome::kAccepted}, {1, Outcome::kSoldOut}, {2, Outcome::kLimitReached}}};
 }
 
-/// The script that is right, with `from` replaced by `to`.
+/// Returns the correct script with `from` replaced by `to`.
 CustomAdmission with(const std::string& from, const std::string& to) {
   const std::string text(kAdmissionPassingKeys);
   std::string changed = absl::StrReplaceAll(text, {{from, to}});
@@ -39,7 +39,7 @@ std::vector<std::string> faults_of(const CustomAdmission& admission,
   return check_admission(admission, options).faults;
 }
 
-// ---- Scripts that are right ----
+// ---- Correct scripts -----------
 
 TEST(CheckAdmissionTest, FieldScriptPassingKeysPasses) {
   const AdmissionReport report = check_admission(passing_keys());
@@ -101,7 +101,7 @@ return 0
 
 // ---- Mistakes ----
 
-TEST(CheckAdmissionTest, FaultOfTheDeclarationIsNamed) {
+TEST(CheckAdmissionTest, FaultOfDeclarationIsNamed) {
   CustomAdmission admission = passing_keys();
   admission.keys[0] = "<buyer>";
   EXPECT_THAT(faults_of(admission),
@@ -123,13 +123,13 @@ TEST(CheckAdmissionTest, OversellingIsNamed) {
   EXPECT_THAT(faults, Contains("in a sale: accepted user 10 at a stock of 0"));
 }
 
-TEST(CheckAdmissionTest, StockThatStaysIsNamed) {
+TEST(CheckAdmissionTest, UnchangedStockIsNamed) {
   const auto faults = faults_of(with("redis.call('incrby', KEYS[2], -1)", ""));
   EXPECT_THAT(faults, Contains(HasSubstr("oversold")));
   EXPECT_THAT(faults, Contains("in a sale: accepted user 1 and made the stock 10 from 10"));
 }
 
-TEST(CheckAdmissionTest, DoublingIsNamed) {
+TEST(CheckAdmissionTest, DoubledOrderIsNamed) {
   const auto faults = faults_of(with("redis.call('sadd', KEYS[1], user)", ""));
   EXPECT_THAT(faults, Contains(HasSubstr("doubled: user ")));
   EXPECT_THAT(faults, Contains(HasSubstr("whose orders among the buyers are 0 instead of 1")));
@@ -141,7 +141,7 @@ TEST(CheckAdmissionTest, LostOrderIsNamed) {
   EXPECT_THAT(faults, Contains(HasSubstr("left 0 entries in the order stream instead of 1")));
 }
 
-TEST(CheckAdmissionTest, BuyerMarkedBeforeTheStockIsNamed) {
+TEST(CheckAdmissionTest, BuyerRecordedBeforeStockIsNamed) {
   const auto faults = faults_of(with("local user = ARGV[1]", R"lua(
 local user = ARGV[1]
 if redis.call('sadd', KEYS[1], user) == 0 then return 2 end
@@ -154,7 +154,7 @@ end
   EXPECT_THAT(faults, Contains(HasSubstr("refused user 10 with 1 and changed the buyers")));
 }
 
-TEST(CheckAdmissionTest, UserThatBecomesANumberIsNamed) {
+TEST(CheckAdmissionTest, UserAsNumberIsNamed) {
   EXPECT_THAT(faults_of(with("local user = ARGV[1]", "local user = tonumber(ARGV[1])")),
               Contains(HasSubstr("in a sale: accepted user 9007199254740993, whose orders among")));
 }
@@ -167,12 +167,12 @@ TEST(CheckAdmissionTest, UndeclaredKeyIsNamed) {
       Contains("writes the terms of the voucher, seckill:voucher:7"));
 }
 
-TEST(CheckAdmissionTest, FailureAfterAWriteIsNamed) {
+TEST(CheckAdmissionTest, FailureAfterWriteIsNamed) {
   EXPECT_THAT(faults_of(with("redis.call('xadd'", "redis.call('incr', KEYS[1]) redis.call('xadd'")),
               Contains(HasSubstr("fails after it has written seckill:order:7: WRONGTYPE")));
 }
 
-TEST(CheckAdmissionTest, ChanceIsNamed) {
+TEST(CheckAdmissionTest, RandomOutcomeIsNamed) {
   EXPECT_THAT(faults_of(with("local user = ARGV[1]",
                              "local user = ARGV[1] if math.random() < 0.5 then return 1 end")),
               Contains(HasSubstr("is not deterministic: returned ")));
@@ -193,7 +193,7 @@ TEST(CheckAdmissionTest, StockOutOfRangeThrows) {
   EXPECT_THAT(faults_of(passing_keys(), {.stock = 1}), ElementsAre());
 }
 
-TEST(CheckAdmissionTest, ReportListsTheFaults) {
+TEST(CheckAdmissionTest, ReportListsFaults) {
   std::ostringstream text;
   text << AdmissionReport{.faults = {"one", "two"}} << AdmissionReport{};
   EXPECT_EQ(text.str(), "the admission script failed\n  one\n  two\nthe admission script passed\n");

@@ -27,7 +27,7 @@ class FaultyStoreTest : public ::testing::Test {
   FaultyStore store_{memory_};
 };
 
-TEST_F(FaultyStoreTest, TheNthCommitFailsAndIsNotKept) {
+TEST_F(FaultyStoreTest, NthCommitFailsWithoutEffect) {
   store_.fail_commit(2, FaultyStore::Kept::kNo);
   EXPECT_TRUE(append(1).ok());
   EXPECT_EQ(append(2), FaultyStore::default_error());
@@ -36,20 +36,20 @@ TEST_F(FaultyStoreTest, TheNthCommitFailsAndIsNotKept) {
   EXPECT_EQ(store_.commits(), 3);
 }
 
-TEST_F(FaultyStoreTest, AFailedCommitMayHaveBeenKept) {
+TEST_F(FaultyStoreTest, FailedCommitMayTakeEffect) {
   store_.fail_commit(1, FaultyStore::Kept::kYes, absl::ResourceExhaustedError("full"));
   EXPECT_EQ(append(1), absl::ResourceExhaustedError("full"));
   EXPECT_EQ(run_count(), 1U);
 }
 
-TEST_F(FaultyStoreTest, TheNthSyncFails) {
+TEST_F(FaultyStoreTest, NthSyncFails) {
   store_.fail_sync(1, FaultyStore::Kept::kYes);
   EXPECT_FALSE(store_.sync().ok());
   EXPECT_TRUE(store_.sync().ok());
   EXPECT_EQ(store_.syncs(), 2);
 }
 
-TEST_F(FaultyStoreTest, ReadsFailUntilTheyAreToldNotTo) {
+TEST_F(FaultyStoreTest, ReadsFailUntilReset) {
   std::vector<StreamRun> runs;
   std::uint64_t last_stream = 0;
   store_.fail_reads();
@@ -63,7 +63,7 @@ TEST_F(FaultyStoreTest, ReadsFailUntilTheyAreToldNotTo) {
   EXPECT_FALSE(store_.load([](std::string_view, std::string_view) {}).ok());
 }
 
-TEST_F(FaultyStoreTest, HookSurroundsEverySuccessfulCommitAndSync) {
+TEST_F(FaultyStoreTest, HookSurroundsEachSuccessfulCommitAndSync) {
   std::vector<FaultyStore::Point> points;
   store_.at_every_point([&](FaultyStore::Point point) { points.push_back(point); });
   store_.fail_commit(2, FaultyStore::Kept::kNo);
@@ -76,7 +76,7 @@ TEST_F(FaultyStoreTest, HookSurroundsEverySuccessfulCommitAndSync) {
                                 Point::kBeforeSync, Point::kAfterSync}));
 }
 
-TEST_F(FaultyStoreTest, TheNextOneIsTheFirst) {
+TEST_F(FaultyStoreTest, NumbersStartAtOne) {
   EXPECT_THROW(store_.fail_commit(0, FaultyStore::Kept::kNo), std::invalid_argument);
   EXPECT_THROW(store_.fail_sync(-1, FaultyStore::Kept::kNo), std::invalid_argument);
   EXPECT_TRUE(append(1).ok());

@@ -1,4 +1,4 @@
-// The same rush over a port gives the same report: on the engine behind a server, and on a Redis.
+// The same rush has the same report over a port: on the engine behind a server, and on Redis.
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -18,7 +18,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-/// A server on an engine of its own, in manual mode, and a client of it.
+/// A server over an engine in manual mode, and a client of it.
 class Served {
  public:
   Served() {
@@ -76,7 +76,7 @@ TEST(PortRushTest, RedisWithRealClockGivesSameReport) {
   }
 }
 
-TEST(PortRushTest, AServerDoesNotCrashHere) {
+TEST(PortRushTest, ServerCannotCrashHere) {
   Served served;
   EXPECT_THROW(run_rush(served.client(), seckill(kGoodScript), {}, {.crashes = 1}),
                std::invalid_argument);

@@ -1,4 +1,4 @@
-// What the matchers take, and what they say of what they do not take.
+// The replies that the matchers accept, and their messages for other replies.
 #include "adapters/testing/reply_matchers.h"
 
 #include <gmock/gmock.h>
@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-/// The message of EXPECT_THAT(reply, matcher).
+/// Returns the message of EXPECT_THAT(reply, matcher).
 template <class M>
 std::string message(const Reply& reply, const M& matcher) {
   const ::testing::Matcher<const Reply&> typed = matcher;
@@ -24,9 +24,9 @@ std::string message(const Reply& reply, const M& matcher) {
   return text.str() + " | " + ::testing::PrintToString(reply) + listener.str();
 }
 
-TEST(ReplyMatchersTest, TakeTheKindsThatTheyName) {
+TEST(ReplyMatchersTest, MatchersAcceptTheirKinds) {
   EXPECT_THAT(Reply::ok(), IsOk());
-  EXPECT_THAT(Reply::bulk("OK"), Not(IsOk())) << "a text that somebody stored";
+  EXPECT_THAT(Reply::bulk("OK"), Not(IsOk())) << "a stored string";
   EXPECT_THAT(Reply::nil(), IsNil());
   EXPECT_THAT(Reply::nil_array(), IsNil());
   EXPECT_THAT(Reply::bulk(""), Not(IsNil()));
@@ -47,7 +47,7 @@ TEST(ReplyMatchersTest, TakeTheKindsThatTheyName) {
   EXPECT_THAT(Reply::ok(), Not(IsError()));
 }
 
-TEST(ReplyMatchersTest, SayWhatWasWantedAndWhatCame) {
+TEST(ReplyMatchersTest, MessageShowsExpectedAndActual) {
   EXPECT_EQ(message(Reply::integer(2), IsInteger(3)),
             "is an integer that is equal to 3 | (integer) 2");
   EXPECT_EQ(message(Reply::error("ERR no"), IsOk()), "is OK | (error) ERR no");

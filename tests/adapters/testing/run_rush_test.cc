@@ -1,4 +1,4 @@
-// A sale that is right passes; each mistake that people make is found.
+// A correct sale passes the rush, and each common mistake is found.
 #include "adapters/testing/run_rush.h"
 
 #include <cstdint>
@@ -27,12 +27,12 @@ RushReport rush(const SaleUnderTest& sale, const RushOptions& options = {},
   return run_rush(engine, sale, options, conditions);
 }
 
-/// Enough that many of the buyers come again before it is sold out.
+/// So much stock that many buyers return before it is sold out.
 const RushOptions kHundred{.vouchers = {{.stock = 100}}};
 
-// ---- What is right ----
+// ---- Correct sales ----
 
-TEST(RunRushTest, ASaleThatIsRightPasses) {
+TEST(RunRushTest, CorrectSalePasses) {
   const RushReport report = rush(seckill(kGoodScript));
   EXPECT_TRUE(report.passed()) << report;
   EXPECT_EQ(report.accepted, 10U);
@@ -41,7 +41,7 @@ TEST(RunRushTest, ASaleThatIsRightPasses) {
             "the sale passed, seed 1: 1000 requests, 10 accepted, 990 refused, 0 failed\n");
 }
 
-TEST(RunRushTest, ItPassesThroughCrashesToo) {
+TEST(RunRushTest, CorrectSaleSurvivesCrashes) {
   std::size_t crashes = 0;
   std::size_t answers_lost = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
@@ -55,7 +55,7 @@ TEST(RunRushTest, ItPassesThroughCrashesToo) {
   EXPECT_GT(answers_lost, 20U);
 }
 
-TEST(RunRushTest, OneSeedGivesOneReport) {
+TEST(RunRushTest, SameSeedGivesSameReport) {
   const auto report = [](std::uint64_t seed) {
     return rush(seckill(good_script_but("redis.call('DECR', KEYS[1])", "")), {.seed = seed},
                 {.crashes = 2});
@@ -64,7 +64,7 @@ TEST(RunRushTest, OneSeedGivesOneReport) {
   EXPECT_NE(report(3), report(4));
 }
 
-TEST(RunRushTest, SeveralVouchersAreJudgedEachByItsTerms) {
+TEST(RunRushTest, VouchersAreJudgedByTheirTerms) {
   const RushOptions options{.vouchers = {{.id = 1, .stock = 5},
                                          {.id = 2, .stock = 500, .per_user = 0},
                                          {.id = 3, .stock = 8, .per_user = 2}}};
@@ -96,13 +96,13 @@ TEST(RunRushTest, StockCheckedButNotTakenIsOversold) {
   EXPECT_THAT(report.text(), HasSubstr("failed, seed 1: "));
 }
 
-TEST(RunRushTest, StockThatMayFallBelowNothingIsOversold) {
+TEST(RunRushTest, NegativeStockIsOversold) {
   const RushReport report = rush(seckill(good_script_but("<= 0", "< 0")));
   ASSERT_THAT(report.oversold, SizeIs(1));
   EXPECT_EQ(report.oversold[0].accepted, 11);
 }
 
-TEST(RunRushTest, AMissingCheckOfTheUserIsDoubled) {
+TEST(RunRushTest, MissingUserCheckIsDoubled) {
   const std::string script =
       good_script_but("SISMEMBER', KEYS[2], ARGV[1]) == 1", "SCARD', KEYS[2]) > 1000");
   const RushReport report = rush(seckill(script, 100), kHundred);
@@ -112,7 +112,7 @@ TEST(RunRushTest, AMissingCheckOfTheUserIsDoubled) {
   EXPECT_THAT(report.text(), HasSubstr("doubled: user "));
 }
 
-TEST(RunRushTest, AKeyThatIsWrittenWronglyIsDoubled) {
+TEST(RunRushTest, MisspelledKeyIsDoubled) {
   const std::string script = good_script_but("'SADD', KEYS[2]", "'SADD', 'buyer:' .. ARGV[2]");
   EXPECT_FALSE(rush(seckill(script, 100), kHundred).doubled.empty());
 }
@@ -127,7 +127,7 @@ TEST(RunRushTest, OrderBeforeCheckIsUnfounded) {
   )lua"));
   EXPECT_GT(report.unfounded.size(), 150U);
   EXPECT_THAT(report.text(), ContainsRegex("order nobody was told of: and 1.. more\n"));
-  EXPECT_THAT(report.oversold, SizeIs(1)) << "by its orders";
+  EXPECT_THAT(report.oversold, SizeIs(1)) << "oversold by its orders";
 }
 
 TEST(RunRushTest, OrdersInShortStreamAreLost) {
@@ -142,7 +142,7 @@ TEST(RunRushTest, MissingKeyIsErrorOfSale) {
   EXPECT_THAT(report.errors, ElementsAre(HasSubstr("attempt to compare nil with number")));
 }
 
-TEST(RunRushTest, BuyersThatAreForgottenTooSoonAreDoubled) {
+TEST(RunRushTest, BuyersForgottenTooSoonAreDoubled) {
   EXPECT_FALSE(rush(seckill(forgetful_script(), 100), kHundred).doubled.empty());
 }
 
@@ -199,7 +199,7 @@ TEST(RunRushTest, LateVoucherSoldAtOnceIsTooEarly) {
   EXPECT_TRUE(report.passed()) << report;
 }
 
-// ---- Mistakes that crashes show ----
+// ---- Mistakes that only crashes show ----
 
 TEST(RunRushTest, UnrecognizedRepeatHasTwoOrders) {
   const std::string script = R"lua(
@@ -222,7 +222,7 @@ TEST(RunRushTest, UnrecognizedRepeatHasTwoOrders) {
   EXPECT_GT(found, 3U);
 }
 
-/// Takes from the stock by one command and writes the order by another.
+/// Takes from the stock by one command, and writes the order by another.
 SaleUnderTest sale_of_two_commands() {
   SaleUnderTest sale = seckill("");
   sale.buy = [](const RushRequest& request, std::span<const Reply> replies) -> RushStep {
@@ -278,7 +278,7 @@ TEST(RunRushTest, StockReadThenTakenIsOversold) {
   EXPECT_GT(report.oversold[0].orders, 10);
 }
 
-TEST(RunRushTest, ARequestThatNeverEndsIsEnded) {
+TEST(RunRushTest, EndlessRequestIsEnded) {
   SaleUnderTest sale{.buy = [](const RushRequest&, std::span<const Reply>) -> RushStep {
     return Request::of("PING");
   }};
@@ -294,7 +294,7 @@ TEST(RunRushTest, OrdersMayBeKeptInSets) {
   EXPECT_TRUE(rush(sale).passed());
 }
 
-TEST(RunRushTest, OrdersThatCannotBeReadAreAnError) {
+TEST(RunRushTest, UnreadableOrdersAreError) {
   SaleUnderTest sale = seckill(kGoodScript);
   sale.orders = orders_in_stream("orders", "userId", "voucher");
   EXPECT_THAT(rush(sale).errors,
@@ -304,7 +304,7 @@ TEST(RunRushTest, OrdersThatCannotBeReadAreAnError) {
   EXPECT_THAT(rush(sale).errors, Contains(HasSubstr("WRONGTYPE")));
 }
 
-TEST(RunRushTest, WithoutOrdersTheAnswersAreJudged) {
+TEST(RunRushTest, RepliesAreJudgedWithoutOrders) {
   SaleUnderTest sale = seckill(good_script_but("redis.call('DECR', KEYS[1])", ""));
   sale.orders = {};
   const RushReport report = rush(sale);
@@ -312,7 +312,7 @@ TEST(RunRushTest, WithoutOrdersTheAnswersAreJudged) {
   EXPECT_THAT(report.lost, IsEmpty());
 }
 
-TEST(RunRushTest, ConditionsThatMakeNoSenseAreRefused) {
+TEST(RunRushTest, SenselessConditionsAreRefused) {
   TestEngine engine;
   const RushConditions conditions[] = {
       {.pause_ms_max = -1},
@@ -338,7 +338,7 @@ TEST(RunRushTest, FailureReportShowsMostFrequentReplies) {
   EXPECT_THAT(report.text(), HasSubstr("10 times refused: \"ok\"\n"));
 }
 
-TEST(RunRushTest, RefusalsAreToldThoughEachAcceptanceReadsOtherwise) {
+TEST(RunRushTest, RefusalsAreReportedDespiteDistinctAcceptances) {
   TestEngine engine;
   SaleUnderTest sale = seckill(kGoodScript, 1'500);
   sale.buy = by_script(good_script_but("return 0", "return {ok = ARGV[3]}"), seckill_arguments,

@@ -10,7 +10,7 @@
 namespace rushgate::testing {
 namespace {
 
-TEST(RushTest, EveryBuyerComesAndManyComeAgain) {
+TEST(RushTest, EveryBuyerComesAndManyReturn) {
   const auto rush = make_rush({.buyers = 50, .requests = 500, .robots = 2, .robot_requests = 60});
   ASSERT_EQ(rush.size(), 500U);
   std::map<std::int64_t, int> requests_of;
@@ -22,7 +22,7 @@ TEST(RushTest, EveryBuyerComesAndManyComeAgain) {
   EXPECT_LT(requests_of[3], 60);
 }
 
-TEST(RushTest, RequestsAreInOrderMostOfThemEarly) {
+TEST(RushTest, RequestsAreInOrderAndMostlyEarly) {
   const auto rush = make_rush({.span_ms = 1'000, .buyers = 400, .robots = 0});
   EXPECT_TRUE(std::ranges::is_sorted(rush, {}, &RushRequest::at_ms));
   for (std::size_t i = 0; i < rush.size(); ++i) EXPECT_EQ(rush[i].number, i);
@@ -46,15 +46,15 @@ TEST(RushTest, VouchersHaveSharesAndLateOneComesLate) {
   EXPECT_LT(too_early, late / 3);
 }
 
-TEST(RushTest, DependsOnItsSeedAlone) {
+TEST(RushTest, RushDependsOnlyOnSeed) {
   EXPECT_EQ(make_rush({.seed = 3}), make_rush({.seed = 3}));
   EXPECT_NE(make_rush({.seed = 3}), make_rush({.seed = 4}));
   const auto first = make_rush({.seed = 3}).front();
   EXPECT_EQ(first, (RushRequest{.number = 0, .at_ms = 0, .user = 149, .voucher = 1}))
-      << "on every machine";
+      << "the same on every machine";
 }
 
-TEST(RushTest, OptionsThatContradictEachOtherAreRefused) {
+TEST(RushTest, ContradictoryOptionsAreRefused) {
   EXPECT_THROW(make_rush({.vouchers = {}}), std::invalid_argument);
   EXPECT_THROW(make_rush({.buyers = 200, .requests = 199}), std::invalid_argument);
   EXPECT_THROW(make_rush({.buyers = 1, .robots = 2}), std::invalid_argument);
@@ -62,7 +62,7 @@ TEST(RushTest, OptionsThatContradictEachOtherAreRefused) {
   EXPECT_TRUE(make_rush({.buyers = 0, .requests = 0, .robots = 0}).empty());
 }
 
-TEST(RushTest, OptionsThatMakeNoSenseAreRefused) {
+TEST(RushTest, SenselessOptionsAreRefused) {
   constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
   const RushOptions options[] = {
       {.span_ms = 0},

@@ -1,4 +1,4 @@
-// The engine that users' tests have, and its fixture.
+// The engine for users' tests, and its fixture.
 #include "adapters/testing/test_engine.h"
 
 #include <gmock/gmock.h>
@@ -15,20 +15,20 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-TEST_F(EngineTest, HasAnEngineOfItsOwn) {
+TEST_F(EngineTest, EachTestHasOwnEngine) {
   EXPECT_THAT(call("SET", "stock:1", 10), IsOk());
   EXPECT_THAT(call("DECRBY", "stock:1", 3), IsInteger(7));
 }
 
-TEST_F(EngineTest, HasNothingOfTheTestBefore) { EXPECT_THAT(call("DBSIZE"), IsInteger(0)); }
+TEST_F(EngineTest, EngineHasNoDataOfEarlierTest) { EXPECT_THAT(call("DBSIZE"), IsInteger(0)); }
 
-TEST_F(EngineTest, RunsScripts) {
+TEST_F(EngineTest, ScriptsRun) {
   EXPECT_THAT(eval("return {KEYS[1], ARGV[1]}", {"k"}, {"7"}),
               IsArray(ElementsAre(IsText("k"), IsText("7"))));
   EXPECT_THAT(eval("return redis.call('GET')"), IsErrorThat(HasSubstr("number of args")));
 }
 
-TEST_F(EngineTest, MovesItsClockByHand) {
+TEST_F(EngineTest, ClockMovesOnRequest) {
   call("SET", "coupon", "7", "PX", 5'000);
   advance_ms(4'999);
   EXPECT_THAT(call("PTTL", "coupon"), IsInteger(1));
@@ -47,7 +47,7 @@ TEST_F(EngineTest, BlockedCommandIsServedOrTimesOut) {
   EXPECT_THROW((void)late.reply(), std::bad_optional_access);
   advance_ms(2'000);
   EXPECT_THAT(late.reply(), IsNil());
-  EXPECT_THAT(call("BLPOP", "orders", 0), IsNil()) << "nobody could serve it";
+  EXPECT_THAT(call("BLPOP", "orders", 0), IsNil()) << "no other client could serve it";
 }
 
 TEST_F(EngineTest, RestartKeepsDataAndDropsScripts) {
@@ -63,7 +63,7 @@ TEST_F(EngineTest, RestartKeepsDataAndDropsScripts) {
   EXPECT_THAT((*other)("GET", "k"), IsError(error_code::kClosed));
 }
 
-TEST_F(EngineTest, ACommitThatFailsMayHaveBeenKept) {
+TEST_F(EngineTest, FailedCommitMayTakeEffect) {
   for (const auto kept : {faults::FaultyStore::Kept::kNo, faults::FaultyStore::Kept::kYes}) {
     call("SET", "stock", 10);
     engine_.store().fail_commit(1, kept);
@@ -75,7 +75,7 @@ TEST_F(EngineTest, ACommitThatFailsMayHaveBeenKept) {
   }
 }
 
-TEST(TestEngineTest, StandsOnADirectoryIfTold) {
+TEST(TestEngineTest, DirectoryKeepsItsStore) {
   const TemporaryDirectory scratch;
   const TestEngineOptions options{.open_store = [&] { return RocksDbStore::open(scratch.path()); }};
   {
@@ -83,13 +83,13 @@ TEST(TestEngineTest, StandsOnADirectoryIfTold) {
     engine.call("SET", "k", "v");
     engine.restart();
     EXPECT_THAT(engine.call("GET", "k"), IsText("v"));
-    EXPECT_THROW(TestEngine{options}, std::runtime_error) << "somebody holds the directory";
+    EXPECT_THROW(TestEngine{options}, std::runtime_error) << "another engine holds the directory";
   }
   TestEngine engine(options);
   EXPECT_THAT(engine.call("GET", "k"), IsText("v"));
 }
 
-TEST(TestEngineTest, OneSeedGivesOneOrder) {
+TEST(TestEngineTest, SameSeedGivesSameOrder) {
   const auto drawn = [](std::uint64_t seed) {
     TestEngine engine({.engine = {.seed = seed}});
     for (int user = 0; user < 100; ++user) engine.call("SADD", "users", user);
@@ -99,7 +99,7 @@ TEST(TestEngineTest, OneSeedGivesOneOrder) {
   EXPECT_NE(drawn(5), drawn(6));
 }
 
-TEST(TestEngineTest, BeginsAtTheTimeThatItIsTold) {
+TEST(TestEngineTest, ClockStartsAtGivenTime) {
   TestEngine engine({.now_ms = 1'731'283'200'000});  // 2024-11-11
   EXPECT_THAT(engine.call("TIME"), IsArray(ElementsAre(IsText("1731283200"), IsText("0"))));
 }
@@ -111,7 +111,7 @@ TEST(TestEngineTest, OptionsSetNativeScriptsAndResp3) {
   EXPECT_EQ(engine.call("HGETALL", "none"), Reply::map());
 }
 
-TEST(TestEngineTest, ARestartThatFailsIsSaidAgain) {
+TEST(TestEngineTest, FailedRestartIsReportedAgain) {
   bool opens = true;
   TestEngine engine({.open_store = [&]() -> absl::StatusOr<std::unique_ptr<Store>> {
     if (opens) return std::make_unique<MemoryStore>();
@@ -127,7 +127,7 @@ TEST(TestEngineTest, ARestartThatFailsIsSaidAgain) {
   EXPECT_THAT(engine.call("DBSIZE"), IsInteger(0));
 }
 
-TEST(TestEngineTest, AStoreThatIsNotThereIsSaid) {
+TEST(TestEngineTest, MissingStoreIsReported) {
   EXPECT_THROW(TestEngine({.open_store = [] { return std::unique_ptr<Store>(); }}),
                std::runtime_error);
 }

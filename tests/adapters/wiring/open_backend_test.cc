@@ -1,4 +1,4 @@
-// A backend from a URL: which one it is, and what an error says of a wrong URL.
+// Opens a backend from a URL: its kind, and the errors of a wrong URL.
 #include "adapters/wiring/open_backend.h"
 
 #include <filesystem>
@@ -29,7 +29,7 @@ std::unique_ptr<Backend> opened(const std::string& url) {
   return backend.ok() ? *std::move(backend) : nullptr;
 }
 
-TEST(BackendUrlTest, EachKindIsToldByItsBeginning) {
+TEST(BackendUrlTest, KindFollowsFromScheme) {
   EXPECT_EQ(parsed("memory:").kind, BackendUrl::Kind::kMemory);
   EXPECT_EQ(parsed("redis://shop:7000/2").redis.db, 2);
   EXPECT_TRUE(parsed("rediss://shop").redis.tls);
@@ -48,7 +48,7 @@ TEST(BackendUrlTest, DirectoryHasItsDurability) {
   EXPECT_EQ(parsed("/key%3Fspace?durability=sync").dir, "/key?space");
 }
 
-TEST(BackendUrlTest, ErrorNamesTheWrongPart) {
+TEST(BackendUrlTest, ErrorNamesWrongPart) {
   const std::vector<std::pair<std::string, std::string>> texts = {
       {"", "URL of a keyspace: it is empty"},
       {"memory:x", "URL of a keyspace: \"x\" after memory:, which has no options"},
@@ -90,7 +90,7 @@ TEST(OpenBackendTest, DirectoryKeepsItsKeys) {
       open_backend((directory.path() / "none").string(), {.create_if_missing = false}).ok());
 }
 
-TEST(OpenBackendTest, RedisIsReachedThroughItsSocket) {
+TEST(OpenBackendTest, RedisIsReachedThroughSocket) {
   testing::RedisServer server;
   const auto backend = opened("unix:" + server.socket_path() + "?db=1");
   EXPECT_EQ((*backend->open_client())("SET", "k", "v"), Reply::ok());

@@ -12,15 +12,15 @@
 namespace rushgate::testing {
 namespace {
 
-/// So many steps are played between two looks at the time.
+/// Number of steps between two checks of the time.
 constexpr std::size_t kBatch = 100;
 
 constexpr std::string_view kElapse = "@elapse";  // as in transcripts
 
-/// For what is not part of the sequence.
+/// For requests outside the sequence.
 constexpr int kAskingSession = 1'001;
 
-/// The backend's time of day.
+/// Returns the backend's time of day.
 std::int64_t now_ms(Backend& backend) {
   const Reply now = backend.ask(kAskingSession, Request::of("TIME"));
   return std::stoll(now.elements()[0].text()) * 1'000 +
@@ -37,7 +37,7 @@ std::optional<Difference> Duel::play(std::span<const RandomStep> steps) {
     if (auto what = contents_differ(oracle_, subject_, databases_)) {
       return Difference{steps.size(), *std::move(what)};
     }
-    if (reopens_) return std::nullopt;  // counts do not survive
+    if (reopens_) return std::nullopt;  // counts are lost on reopening
     const std::string counts = counts_differ(command_counts(oracle_, kAskingSession),
                                              command_counts(subject_, kAskingSession));
     if (!counts.empty()) return Difference{steps.size(), "INFO: " + counts};
@@ -98,7 +98,7 @@ std::optional<Difference> Duel::play_in_one_session(std::span<const RandomStep> 
 
 std::optional<Difference> Duel::play_batch(std::span<const RandomStep> batch, std::size_t first) {
   std::vector<RandomCommand> commands;
-  std::vector<std::size_t> step_of;  // each command
+  std::vector<std::size_t> step_of;  // by command
   const auto send = [&]() -> std::optional<Difference> {
     sent_ += commands.size();
     const auto mismatch = send_to_both(oracle_, subject_, 0, commands);
@@ -175,8 +175,8 @@ std::optional<std::string> Duel::receive_what_is_there() {
 std::optional<std::string> Duel::receive_what_is_there(int session) {
   while (oracle_.has_answer(session)) {
     const std::string expected = oracle_.receive(session);
-    if (!subject_.has_answer(session)) catch_up();  // it may have waited for a moment only
-    if (!subject_.has_answer(session)) return "no answer yet; expected: " + escaped(expected);
+    if (!subject_.has_answer(session)) catch_up();  // it may have blocked for a moment only
+    if (!subject_.has_answer(session)) return "no reply yet; expected: " + escaped(expected);
     waiting_.erase(session);
     if (auto what = answers_differ(last_.at(session), expected, subject_.receive(session))) {
       return what;
@@ -184,8 +184,8 @@ std::optional<std::string> Duel::receive_what_is_there(int session) {
   }
   if (!subject_.has_answer(session)) return std::nullopt;
   const std::string actual = subject_.receive(session);
-  if (!parse_raw_reply(actual)->reply.is_nil()) return "an answer too many: " + escaped(actual);
-  waiting_.erase(session);  // its time was up, and it will be for the other one
+  if (!parse_raw_reply(actual)->reply.is_nil()) return "a surplus reply: " + escaped(actual);
+  waiting_.erase(session);  // it has expired, and will for the other backend too
   return answers_differ(last_.at(session), oracle_.receive(session), actual);
 }
 

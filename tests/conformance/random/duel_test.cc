@@ -13,8 +13,8 @@
 namespace rushgate::testing {
 namespace {
 
-/// Answers +OK; an odd one answers C otherwise once it has got A and then B, and ID unless its own
-/// client's id follows.
+/// Replies +OK. An odd one replies differently to C once it has received A and then B, and to ID
+/// unless its own client's id follows.
 class FakeBackend final : public Backend {
  public:
   explicit FakeBackend(bool is_odd) : is_odd_(is_odd) {}
@@ -84,20 +84,20 @@ class DuelOfSessionsTest : public Duelists, public ::testing::Test {
   DuelOfSessionsTest() : Duelists(kOfTwoSessions) {}
 };
 
-TEST_P(DuelTest, FindsTheStepThatDiffers) {
+TEST_P(DuelTest, DifferingStepIsFound) {
   EXPECT_FALSE(duel_.play(steps_of("xxACBxx")));
   const auto difference = duel_.play(steps_of("xxAxBxxCxxx"));
   ASSERT_TRUE(difference);
   EXPECT_EQ(difference->steps, 8u);
 }
 
-TEST_P(DuelTest, FindsWhatIsCountedOtherwise) {
+TEST_P(DuelTest, DifferingCountIsFound) {
   const auto difference = duel_.play(steps_of("xDx"));
   ASSERT_TRUE(difference);
   EXPECT_EQ(difference->what, "INFO: d: not there; but calls=1\n");
 }
 
-TEST_P(DuelTest, LeavesOutWhatDoesNotMatter) {
+TEST_P(DuelTest, IrrelevantStepsAreRemoved) {
   std::string shortest;
   for (const RandomStep& step : shortened(steps_of("xyAxxzzBxxyyABxxCxxAxx"), duel_)) {
     shortest += step[0].request[0];
@@ -105,7 +105,7 @@ TEST_P(DuelTest, LeavesOutWhatDoesNotMatter) {
   EXPECT_EQ(shortest, "ABC");
 }
 
-TEST_F(DuelOfSessionsTest, GivesEachItsOwnClientIds) {
+TEST_F(DuelOfSessionsTest, EachBackendGetsItsOwnClientIds) {
   const auto step = [](const char* id) { return RandomStep{{0, "", {}, Request::of("ID", id)}}; };
   EXPECT_FALSE(duel_.play(std::vector<RandomStep>{step("$client1"), step("$client0")}));
   EXPECT_TRUE(duel_.play(std::vector<RandomStep>{step("$client2")}));

@@ -22,7 +22,7 @@ bool is_name_character(char c) {
 }
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-/// What remains of a line.
+/// The rest of a line.
 class Line {
  public:
   explicit Line(string_view text) : rest_(text) {}
@@ -37,7 +37,7 @@ class Line {
     rest_.remove_prefix(text.size());
     return true;
   }
-  /// The characters up to the first that `ends` says ends them.
+  /// Returns the characters before the first that fulfils `ends`.
   template <class Ends>
   string_view take_until(Ends ends) {
     const auto* const end = std::find_if(rest_.begin(), rest_.end(), ends);
@@ -177,7 +177,7 @@ class GrammarParser {
 
   static void expect_end(Line& line) {
     line.skip_blanks();
-    if (!line.empty()) mistake("what is this: " + std::string(line.rest()));
+    if (!line.empty()) mistake("unexpected: " + std::string(line.rest()));
   }
 
   // ---- Nodes ----
@@ -254,7 +254,7 @@ class GrammarParser {
     const string_view word = line.take_until([](char c) {
       return is_blank(c) || string_view("|()[]{};~^").find(c) != string_view::npos;
     });
-    if (word.empty()) mistake("what is this: " + std::string(line.rest()));
+    if (word.empty()) mistake("unexpected: " + std::string(line.rest()));
     return {.kind = Node::Kind::kKeyword, .text = std::string(word)};
   }
 

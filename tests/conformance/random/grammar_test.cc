@@ -11,7 +11,7 @@
 namespace rushgate::testing {
 namespace {
 
-/// All that a grammar says in a few hundred steps, as lines.
+/// Returns the lines that a grammar generates in a few hundred steps.
 std::set<std::string> said(const std::string& shapes, const std::string& words = "") {
   const Grammar grammar = Grammar::parse("f", words, shapes);
   Random random(1);
@@ -40,7 +40,7 @@ std::string error_of(const std::string& shapes) {
 
 using Lines = std::set<std::string>;
 
-TEST(GrammarTest, ChoicesNamesAndRanges) {
+TEST(GrammarTest, ChoicesNamesAndRangesAreGenerated) {
   EXPECT_EQ(said("k = \"a\"|\"b c\"\n@exact \"GET\" k"), (Lines{"GET a", "GET \"b c\""}));
   EXPECT_EQ(said("@exact \"GET\" (1..2|\"x\" \"y\")"), (Lines{"GET 1", "GET 2", "GET x y"}));
   EXPECT_EQ(said("@exact \"GET\" [\"x\"]"), (Lines{"GET", "GET x"}));
@@ -48,7 +48,7 @@ TEST(GrammarTest, ChoicesNamesAndRanges) {
   EXPECT_EQ(said("k = \"b\"\n@exact \"GET\" k", "k = \"a\""), (Lines{"GET b"}));
 }
 
-TEST(GrammarTest, JoinedAndRepeatedWords) {
+TEST(GrammarTest, WordsAreJoinedAndRepeated) {
   EXPECT_EQ(said("@exact \"(\"~1..2~\"x\"*3..3"), (Lines{"(1xxx", "(2xxx"}));
   EXPECT_EQ(said("@exact \"a\"^2..3"), (Lines{"a a", "a a a"}));
   EXPECT_EQ(said("@exact (\"a\" \"b\")^2..2"), (Lines{"a b a b"}));
@@ -62,12 +62,12 @@ TEST(GrammarTest, OptionsComeInAnyOrder) {
   }
 }
 
-TEST(GrammarTest, CountedSaysHowMany) {
+TEST(GrammarTest, CountedElementsFollowTheirNumber) {
   const Lines lines = said("@exact \"Z\" counted(\"k\")");
   for (const char* line : {"Z 1 k", "Z 2 k k", "Z 3 k k k"}) EXPECT_TRUE(lines.contains(line));
 }
 
-TEST(GrammarTest, OnceIsChosenOnceARound) {
+TEST(GrammarTest, OnceIsChosenOncePerRound) {
   const Grammar grammar = Grammar::parse("f", "", "k := \"a\"|\"b\"\n@exact k k k");
   Random random(1);
   Lines lines;
@@ -77,7 +77,7 @@ TEST(GrammarTest, OnceIsChosenOnceARound) {
   EXPECT_EQ(lines, (Lines{"a a a", "b b b"}));
 }
 
-TEST(GrammarTest, AscendingNumbersGoOn) {
+TEST(GrammarTest, AscendingNumbersAscend) {
   const Grammar grammar = Grammar::parse("f", "", "@exact ascending ; ascending");
   Random random(1);
   RandomRound round(grammar, random);
@@ -85,7 +85,7 @@ TEST(GrammarTest, AscendingNumbersGoOn) {
   EXPECT_EQ(round.next()[0].request, Request::of("3"));
 }
 
-TEST(GrammarTest, StepsOfSeveralCommandsWithSlack) {
+TEST(GrammarTest, StepMayHaveSeveralCommandsWithSlack) {
   const Grammar grammar =
       Grammar::parse("f", "", "@sessions 2\n@first A 1\n@exact 3 @any @at 1 A ; B");
   Random random(1);
@@ -98,7 +98,7 @@ TEST(GrammarTest, StepsOfSeveralCommandsWithSlack) {
   EXPECT_EQ(step[0].session, step[1].session);
 }
 
-TEST(GrammarTest, WhatWaitsIsNotInTheFirstSession) {
+TEST(GrammarTest, WaitingCommandIsNotInFirstSession) {
   EXPECT_EQ(said("@sessions 3\n@waits GET").contains("GET"), false);
   EXPECT_EQ(
       said("@sessions 2\n@exact \"ID\" client"),
@@ -110,7 +110,7 @@ TEST(GrammarTest, MistakesAreMadeUnlessExact) {
   EXPECT_EQ(said("@exact \"GET\" \"k\"").size(), 1u);
 }
 
-TEST(GrammarTest, NamesTheLineThatIsWrong) {
+TEST(GrammarTest, ErrorNamesItsLine) {
   EXPECT_EQ(error_of("\n\"GET\" ("), "f:2: no )");
   EXPECT_EQ(error_of("\"GET\" \"k"), "f:1: a quote that is not closed");
   EXPECT_EQ(error_of("@any @times 2 GET"), "f:1: only slack may stand here");
@@ -119,7 +119,7 @@ TEST(GrammarTest, NamesTheLineThatIsWrong) {
   EXPECT_EQ(error_of("@waits GET"), "f: @waits needs @sessions");
 }
 
-TEST(TranscriptLineTest, ParsesBack) {
+TEST(TranscriptLineTest, WrittenShapeIsReadBack) {
   const Request request = Request::of("SET", "", "a b", std::string_view("\0\r\n\"\\'$\xff", 8),
                                       std::string(70, 'x'), "-1", "(1");
   const std::string line = transcript_line({2, "@any ", {}, request});

@@ -1,4 +1,4 @@
-// Commands of a family, picked at random, against a real Redis and a subject.
+// Sends random commands of a family to a real Redis and a subject.
 #pragma once
 
 #include <strings.h>
@@ -15,11 +15,11 @@
 
 #include <gtest/gtest.h>
 
+#include "adapters/testing/random_seed.h"
 #include "tests/conformance/random/duel.h"
 #include "tests/conformance/random/exchange.h"
 #include "tests/conformance/random/grammar.h"
 #include "tests/conformance/redis_backend.h"
-#include "tests/random_seed.h"
 
 namespace rushgate::testing {
 
@@ -29,14 +29,14 @@ Grammar grammar_of(const std::string& family);
 std::vector<std::string> families(const std::function<bool(const Grammar&)>& condition =
                                       [](const Grammar&) { return true; });
 
-/// RUSHGATE_RANDOM_COMMANDS of the environment, or `usual`.
+/// Returns RUSHGATE_RANDOM_COMMANDS of the environment, or `usual`.
 std::size_t commands_wanted(std::size_t usual);
 
-/// Returns the shell command that plays the round of this seed again, in the test that runs.
+/// Returns the shell command that repeats the round of this seed in the current test.
 std::string command_to_repeat(std::uint64_t seed);
 
-/// Plays rounds of their own seeds: one that fails runs again as the first. Clocks stand still but
-/// for the commands' own @elapse.
+/// Runs rounds with different seeds. A failed round can be repeated as the first. Clocks stand
+/// still, except for @elapse of the commands.
 template <class Subject>
 class RandomCommandsTest : public ::testing::TestWithParam<std::string> {
  protected:
@@ -64,8 +64,8 @@ class RandomCommandsTest : public ::testing::TestWithParam<std::string> {
   }
 
  private:
-  /// Returns true if what is reopened would be another: settings end with the engine, while Redis
-  /// keeps the encodings that they led to.
+  /// Returns true if reopening would lose settings. Settings end with the engine, while Redis keeps
+  /// encodings that they caused.
   static bool changes_settings(const RandomStep& step) {
     return std::ranges::any_of(step, [](const RandomCommand& command) {
       return ::strcasecmp(std::string(command.request[0]).c_str(), "CONFIG") == 0;
@@ -87,7 +87,7 @@ class RandomCommandsTest : public ::testing::TestWithParam<std::string> {
     auto difference = duel.play(steps);
     played += duel.sent();
     if (!difference) return true;
-    std::cout << "to repeat: " << command_to_repeat(seed) << std::endl;  // shortening takes a while
+    std::cout << "to repeat: " << command_to_repeat(seed) << std::endl;  // before shortening
     steps.resize(difference->steps);
     const std::string first = difference->what;
     difference = duel.play(steps);
@@ -95,13 +95,14 @@ class RandomCommandsTest : public ::testing::TestWithParam<std::string> {
       steps = shortened(std::move(steps), duel);
       difference = duel.play(steps);
     }
-    ADD_FAILURE() << report(seed, steps, difference ? difference->what : "not again: " + first);
+    ADD_FAILURE() << report(seed, steps,
+                            difference ? difference->what : "not reproduced: " + first);
     return false;
   }
 
   static std::string report(std::uint64_t seed, const std::vector<RandomStep>& steps,
                             const std::string& what) {
-    constexpr std::size_t kShown = 60;  // one that did not happen again could not be shortened
+    constexpr std::size_t kShown = 60;  // a failure without reproduction is not shortened
     std::string text;
     for (std::size_t i = steps.size() - std::min(steps.size(), kShown); i < steps.size(); ++i) {
       for (const RandomCommand& command : steps[i]) text += transcript_line(command) + "\n";

@@ -1,4 +1,4 @@
-// Whatever is sent, the engine replies as a real Redis does, and holds the same data afterwards.
+// For any commands, the engine replies as a real Redis does, and holds the same data afterwards.
 #include <gtest/gtest.h>
 
 #include "tests/conformance/embedded_backend.h"
@@ -10,13 +10,13 @@ namespace {
 
 using EmbeddedRandomly = RandomCommandsTest<EmbeddedBackend>;
 
-TEST_P(EmbeddedRandomly, AnswersAsRedis) { play(commands_wanted(20'000)); }
+TEST_P(EmbeddedRandomly, RepliesEqualRedis) { play(commands_wanted(20'000)); }
 
 INSTANTIATE_TEST_SUITE_P(Families, EmbeddedRandomly, ::testing::ValuesIn(families()), name_of);
 
 using ServerRandomly = RandomCommandsTest<ServerBackend>;
 
-TEST_P(ServerRandomly, AnswersAsRedis) { play(commands_wanted(5'000)); }
+TEST_P(ServerRandomly, RepliesEqualRedis) { play(commands_wanted(5'000)); }
 
 INSTANTIATE_TEST_SUITE_P(Families, ServerRandomly, ::testing::ValuesIn(families()), name_of);
 

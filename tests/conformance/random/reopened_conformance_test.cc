@@ -1,4 +1,4 @@
-// The same on RocksDB, with an engine that is closed and opened again in between.
+// The same on RocksDB, with an engine that is closed and reopened at times.
 #include <gtest/gtest.h>
 
 #include "tests/conformance/random/random_commands.h"
@@ -9,7 +9,7 @@ namespace {
 
 using StoredRandomly = RandomCommandsTest<StoredBackend>;
 
-TEST_P(StoredRandomly, AnswersAsRedisWhenReopened) {
+TEST_P(StoredRandomly, RepliesEqualRedisAfterReopening) {
   constexpr bool kReopens = true;
   play(commands_wanted(3'000), kReopens);
 }

@@ -1,4 +1,4 @@
-// Logical expiry: old values are served while one load in the background replaces them.
+// Logical expiry: old values are served while one background load replaces them.
 #include <mutex>
 #include <string>
 #include <thread>
@@ -30,7 +30,7 @@ class CacheRefreshTest : public CacheTest {
     with_expiry_ = with_expiry;
     cache_ = open_cache(with_expiry);
   }
-  /// A value that has just become old, and a newer row.
+  /// Creates a value that has just become old, and a newer row.
   void make_old() {
     EXPECT_EQ(get(), "row 1");
     advance_ms(kTtlMs);
@@ -55,11 +55,11 @@ TEST_P(CacheRefreshTest, ExpiryIsInsideTheValue) {
   EXPECT_EQ(tasks_.count(), 0U);
 }
 
-/// The field takes the lock after it has read the expiry, in a second step. A caller that gets the
-/// lock when the value has just been replaced replaces it again.
+/// The classic way takes the lock in a second step, after reading the expiry. A caller that locks
+/// just after the value was replaced replaces it again.
 TEST_P(CacheRefreshTest, OldValueIsServedWhileOneCallerRefreshes) {
   Database wrong;
-  std::vector<bool> found_old(2, true);  // both callers, before the first one loads
+  std::vector<bool> found_old(2, true);  // both callers, before the first load
   for (const bool is_old : found_old) {
     if (!is_old || send("SET", "lock:wrong", "me", "NX", "EX", 10).is_nil()) continue;
     wrong.read();
@@ -89,8 +89,8 @@ TEST_P(CacheRefreshTest, OldAbsenceIsServedToo) {
   EXPECT_EQ(get(), "row 1");
 }
 
-/// The field returns nothing for a value that was not preheated.
-TEST_P(CacheRefreshTest, ValueThatIsNotThereIsLoaded) {
+/// The classic way returns nothing for a value that was not preheated.
+TEST_P(CacheRefreshTest, MissingValueIsLoaded) {
   EXPECT_EQ(get(), "row 1");
   advance_ms(kTtlMs + kStaleMs + 1);
   EXPECT_FALSE(exists("cache:shop"));
@@ -116,7 +116,7 @@ TEST_P(CacheRefreshTest, FailedRefreshIsReportedAndPauses) {
 TEST_P(CacheRefreshTest, DeadRefresherIsReplaced) {
   make_old();
   EXPECT_EQ(get(), "row 1");
-  EXPECT_EQ(tasks_.count(), 1U);  // and never runs
+  EXPECT_EQ(tasks_.count(), 1U);  // it never runs
   EXPECT_EQ(get(), "row 1");
   advance_ms(10'001);
   Tasks alive;
@@ -127,7 +127,7 @@ TEST_P(CacheRefreshTest, DeadRefresherIsReplaced) {
   EXPECT_EQ(get(), "row 2");
 }
 
-TEST_P(CacheRefreshTest, InvalidationDuringARefreshIsNotLost) {
+TEST_P(CacheRefreshTest, InvalidationDuringRefreshIsKept) {
   make_old();
   const auto racing = [&]() -> absl::StatusOr<Cache::Value> {
     const Cache::Value row = database_.read();
@@ -141,7 +141,7 @@ TEST_P(CacheRefreshTest, InvalidationDuringARefreshIsNotLost) {
   EXPECT_EQ(get(), "row 3");
 }
 
-TEST_P(CacheRefreshTest, FullBackgroundServesTheOldValue) {
+TEST_P(CacheRefreshTest, FullBackgroundServesOldValue) {
   with_expiry_.background_loads_max = 1;
   const auto cache = open_cache(with_expiry_);
   make_old();
@@ -166,8 +166,8 @@ TEST_P(CacheRefreshTest, ValueWithoutExpiryIsReplaced) {
   }
 }
 
-/// With the thread of the cache. A destroyed cache waits for the load under way.
-TEST(CacheThreadTest, ThreadOfTheCacheRefreshes) {
+/// Uses the cache's own thread. The destructor waits for a running load.
+TEST(CacheThreadTest, CacheThreadRefreshes) {
   const auto engine = *Engine::open(std::make_unique<MemoryStore>());
   auto cache = *Cache::create(*engine, {.ttl_ms = 1, .ttl_jitter_percent = 0, .stale_ms = 600'000});
   EXPECT_EQ(**cache->get_or_load("shop", [] { return absl::StatusOr<Cache::Value>("row 1"); }),

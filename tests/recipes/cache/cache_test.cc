@@ -10,12 +10,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/forwarding_backend.h"
+#include "adapters/testing/faulty_backend.h"
+#include "tests/hooked_backend.h"
 #include "tests/recipes/cache/cache_fixture.h"
 #include "tests/recipes/locks/lock_fixture.h"
 
 namespace rushgate {
 namespace {
+
+using faults::FaultyBackend;
+using Fault = FaultyBackend::Fault;
 
 using ::testing::HasSubstr;
 
@@ -23,7 +27,7 @@ constexpr std::int64_t kMinuteMs = 60'000;
 
 INSTANTIATE_TEST_SUITE_P(Backends, CacheTest, all_recipe_kinds(), recipe_name);
 
-/// Timers and leases by a clock that the test moves.
+/// Timers and leases use a clock that the test moves.
 class CacheInManualTimeTest : public CacheTest {};
 INSTANTIATE_TEST_SUITE_P(Backends, CacheInManualTimeTest,
                          ::testing::Values(RecipeKind::kMemory, RecipeKind::kRocksDb), recipe_name);
@@ -45,7 +49,7 @@ TEST_P(CacheTest, MissLoadsAndHitsDoNot) {
   EXPECT_LE(ttl_ms, 36 * kMinuteMs);
 }
 
-TEST_P(CacheTest, ValueOfAnotherSystemIsAHit) {
+TEST_P(CacheTest, ValueOfOtherSystemIsHit) {
   send("SET", "cache:shop", "theirs", "EX", 60);
   EXPECT_EQ(get(), "theirs");
   send("SET", "cache:shop", "", "EX", 60);
@@ -67,7 +71,7 @@ TEST_P(CacheTest, ValueMayHoldAnyBytes) {
   EXPECT_EQ(database_.reads, 1);
 }
 
-/// Penetration: requests for what does not exist reach the database each time.
+/// Penetration: every request for a missing row reaches the database.
 TEST_P(CacheTest, MissingValueIsCachedForItsOwnTime) {
   database_.row = std::nullopt;
   Database wrong = database_;
@@ -83,12 +87,12 @@ TEST_P(CacheTest, MissingValueIsCachedForItsOwnTime) {
 
   database_.row = "row 1";
   EXPECT_EQ(get(), "none");
-  advance_ms(144'001);  // two minutes, and a fifth
+  advance_ms(144'001);  // two minutes plus a fifth
   EXPECT_EQ(get(), "row 1");
 }
 
 /// Avalanche: values that were loaded together expire together.
-TEST_P(CacheTest, ValuesOfOneMomentExpireApart) {
+TEST_P(CacheTest, ValuesLoadedTogetherExpireApart) {
   CacheOptions seeded = options();
   seeded.jitter_seed = 7;
   const auto expiries = [&](const std::string& prefix) {
@@ -116,7 +120,7 @@ TEST_P(CacheTest, ValuesOfOneMomentExpireApart) {
 
 // ---- One load at a time ----
 
-/// Breakdown: a popular value expires, and each of those that want it loads it.
+/// Breakdown: a popular value expires, and every caller loads it.
 TEST_P(CacheTest, OneCallerLoadsWhileOthersWait) {
   Database wrong;
   std::vector<bool> misses;
@@ -166,7 +170,7 @@ TEST_P(CacheTest, KeysAreLoadedIndependently) {
             "outer");
 }
 
-/// Waiters that ask again and again, and call themselves each time, have no bound on either.
+/// The classic way polls by recursion, without a bound on requests or depth.
 TEST_P(CacheInManualTimeTest, WaitingSendsNothingAndEnds) {
   int requests = 0;
   HookedBackend counting(*backend_, {.before = [&](const Request&) { ++requests; }});
@@ -182,13 +186,13 @@ TEST_P(CacheInManualTimeTest, WaitingSendsNothingAndEnds) {
   EXPECT_THAT(std::string(waiter.result().status().message()), HasSubstr("cache:shop"));
 
   int wrong_requests = 0;
-  for (int slept_ms = 0; slept_ms < 3'000; slept_ms += 50) {  // and as many calls deep
+  for (int slept_ms = 0; slept_ms < 3'000; slept_ms += 50) {  // one recursion each
     wrong_requests += send("SET", "lock:shop", "me", "NX", "EX", 10).is_nil() ? 1 : 0;
   }
   EXPECT_EQ(wrong_requests, 60) << "the wrong way";
 }
 
-/// The last attempt is made at the end of the wait, for systems that send no message.
+/// The last attempt runs at the deadline, for systems that send no message.
 TEST_P(CacheInManualTimeTest, SilentSystemsValueIsSeenAtDeadline) {
   send("SET", "lock:shop", "another system's", "PX", 600'000);
   const PendingValue waiter = begin(*cache_, "shop", must_not_load);
@@ -198,7 +202,7 @@ TEST_P(CacheInManualTimeTest, SilentSystemsValueIsSeenAtDeadline) {
 }
 
 TEST_P(CacheTest, CallbackDoesNotWaitForItself) {
-  if (engine_ != nullptr) return;  // in manual mode there is no thread of callbacks
+  if (engine_ != nullptr) return;  // manual mode has no callback thread
   send("SET", "lock:shop", "another's", "PX", 600'000);
   std::promise<absl::StatusOr<Cache::Value>> result;
   client_->submit(Request::of("PING"), [&](const Reply&) {
@@ -217,15 +221,15 @@ TEST_P(CacheTest, DestroyedCacheEndsWaits) {
 
 // ---- Loads that fail ----
 
-TEST_P(CacheTest, LoadErrorIsReturnedAndNotKept) {
+TEST_P(CacheTest, LoadErrorIsReturnedNotCached) {
   const absl::Status down = absl::UnavailableError("the database is down");
   EXPECT_EQ(cache_->get_or_load("shop", [&] { return down; }).status(), down);
   EXPECT_EQ(send("KEYS", "*"), Reply::array());
   EXPECT_EQ(get(), "row 1");
 }
 
-/// The classic way: unlock is the last line of the function, and an exception passes it by.
-TEST_P(CacheTest, LoaderThatThrowsReleasesTheLock) {
+/// The classic way unlocks in the last line of the function. An exception skips it.
+TEST_P(CacheTest, ThrowingLoaderReleasesLock) {
   try {
     send("SET", "lock:wrong", "1", "NX", "EX", 10);
     throw std::runtime_error("no connection");
@@ -245,7 +249,7 @@ TEST_P(CacheTest, LoaderThatThrowsReleasesTheLock) {
   EXPECT_EQ(get(), "row 1");
 }
 
-TEST_P(CacheTest, WaiterLoadsAfterAFailedLoad) {
+TEST_P(CacheTest, WaiterLoadsAfterFailedLoad) {
   std::vector<PendingValue> others;
   const auto failed = cache_->get_or_load("shop", [&]() -> absl::StatusOr<Cache::Value> {
     for (int i = 0; i < 3; ++i) others.push_back(begin(*cache_, "shop", database_.reader()));
@@ -257,8 +261,8 @@ TEST_P(CacheTest, WaiterLoadsAfterAFailedLoad) {
   EXPECT_EQ(database_.reads, 1);
 }
 
-/// The classic way: SETNX, and EXPIRE as a second command that a crash leaves out.
-TEST_P(CacheInManualTimeTest, LeaseOfADeadLoaderEnds) {
+/// The classic way sends SETNX, then EXPIRE. A crash between them leaves no expiry.
+TEST_P(CacheInManualTimeTest, LeaseOfDeadLoaderExpires) {
   send("SETNX", "lock:wrong", "dead");
   send("SET", "lock:shop", "dead", "PX", 2'000);
   const PendingValue waiter = begin(*cache_, "shop", database_.reader());
@@ -270,11 +274,11 @@ TEST_P(CacheInManualTimeTest, LeaseOfADeadLoaderEnds) {
   EXPECT_TRUE(exists("lock:wrong")) << "the wrong way: for ever";
 }
 
-TEST_P(CacheTest, ValueThatCannotBeWrittenIsReturned) {
+TEST_P(CacheTest, UnwritableValueIsReturned) {
   bool fails = false;
-  LossyBackend lossy(*backend_, [&](const Request& request) {
+  FaultyBackend lossy(*backend_, [&](const Request& request) {
     const bool stores = std::exchange(fails, false) && request[0].starts_with("EVAL");
-    return stores ? LossyBackend::Loss::kRequest : LossyBackend::Loss::kNone;
+    return stores ? Fault::kRequestLost : Fault::kNone;
   });
   const auto cache = value(Cache::create(lossy, options()));
   EXPECT_EQ(get(*cache,
@@ -287,7 +291,7 @@ TEST_P(CacheTest, ValueThatCannotBeWrittenIsReturned) {
 }
 
 TEST_P(CacheTest, UnreachableCacheLoadsNothing) {
-  LossyBackend lossy(*backend_, [](const Request&) { return LossyBackend::Loss::kRequest; });
+  FaultyBackend lossy(*backend_, [](const Request&) { return Fault::kRequestLost; });
   const auto cache = value(Cache::create(lossy, options()));
   EXPECT_EQ(cache->get_or_load("shop", must_not_load).status().code(),
             absl::StatusCode::kUnavailable);
@@ -296,8 +300,8 @@ TEST_P(CacheTest, UnreachableCacheLoadsNothing) {
 
 // ---- Writes ----
 
-/// A writer changes the row, and invalidates, between the load's read and its write.
-TEST_P(CacheTest, InvalidationDuringALoadIsNotLost) {
+/// A writer changes the row and invalidates it between the load's read and write.
+TEST_P(CacheTest, InvalidationDuringLoadIsKept) {
   Database wrong;
   const Cache::Value old_row = wrong.read();
   wrong.row = "row 2";
@@ -319,7 +323,7 @@ TEST_P(CacheTest, InvalidationDuringALoadIsNotLost) {
   EXPECT_EQ(database_.reads, 2);
 }
 
-TEST_P(CacheTest, InvalidationWakesThoseThatWait) {
+TEST_P(CacheTest, InvalidationWakesWaiters) {
   send("SET", "lock:shop", "a load of the old row", "PX", 600'000);
   const PendingValue waiter = begin(*cache_, "shop", database_.reader());
   await_subscription();
@@ -335,9 +339,9 @@ TEST_P(CacheTest, InvalidatedValueIsLoadedAgain) {
   EXPECT_EQ(get(), "row 2");
 }
 
-/// The classic way: the lease ends, another caller loads a newer row, and the slow one writes over it
-/// and deletes the lock of a third.
-TEST_P(CacheTest, LoadThatOutlivesItsLeaseWritesNothing) {
+/// The classic way: the lease expires, and another caller loads a newer row. The slow caller
+/// overwrites it and deletes the lock of a third.
+TEST_P(CacheTest, LoadBeyondLeaseWritesNothing) {
   EXPECT_EQ(get(*cache_,
                 [&]() -> absl::StatusOr<Cache::Value> {
                   const Cache::Value row = database_.read();
@@ -361,7 +365,7 @@ TEST_P(CacheTest, LoadThatOutlivesItsLeaseWritesNothing) {
 
 // ---- Bad input ----
 
-TEST_P(CacheTest, BadInputIsAnError) {
+TEST_P(CacheTest, BadInputIsError) {
   const auto code = [&](std::string_view key, Cache::Value loaded) {
     return cache_->get_or_load(key, [&] { return absl::StatusOr<Cache::Value>(loaded); })
         .status()
@@ -415,7 +419,7 @@ TEST(CacheOptionsTest, OutOfRangeIsNamed) {
 
 // ---- Threads ----
 
-/// On a Redis, and on an engine with threads: eight threads, and a row that changes meanwhile.
+/// Runs eight threads while the row changes, on a Redis or on an engine with threads.
 void load_by_threads(Backend& backend) {
   constexpr int kThreads = 8;
   constexpr int kRounds = 30;
@@ -450,12 +454,12 @@ void load_by_threads(Backend& backend) {
   }
 }
 
-TEST(CacheThreadsTest, ThreadsOfAnEngineLoadOnce) {
+TEST(CacheThreadsTest, ThreadsOnEngineLoadOnce) {
   const auto engine = *Engine::open(std::make_unique<MemoryStore>());
   load_by_threads(*engine);
 }
 
-TEST(CacheThreadsTest, ThreadsOnARedisLoadOnce) {
+TEST(CacheThreadsTest, ThreadsOnRedisLoadOnce) {
   const testing::RedisServer server;
   const auto redis = *RedisBackend::open(*RedisOptions::from_url(server.url()));
   load_by_threads(*redis);

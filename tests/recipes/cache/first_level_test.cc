@@ -10,14 +10,18 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/forwarding_backend.h"
+#include "adapters/testing/faulty_backend.h"
+#include "adapters/testing/random_seed.h"
+#include "tests/hooked_backend.h"
 #include "tests/random.h"
-#include "tests/random_seed.h"
 #include "tests/recipes/cache/cache_fixture.h"
 #include "tests/recipes/locks/lock_fixture.h"
 
 namespace rushgate {
 namespace {
+
+using faults::FaultyBackend;
+using Fault = FaultyBackend::Fault;
 
 // ---- The container ----
 
@@ -50,7 +54,7 @@ TEST_F(FirstLevelTest, KeepsValuesAndTheirAbsence) {
   EXPECT_EQ(find("b"), "none");
 }
 
-TEST_F(FirstLevelTest, CopyEndsWithItsTime) {
+TEST_F(FirstLevelTest, CopyExpires) {
   keep("a", "1");
   clock_.advance_ms(999);
   EXPECT_EQ(find("a"), "1");
@@ -60,7 +64,7 @@ TEST_F(FirstLevelTest, CopyEndsWithItsTime) {
   EXPECT_EQ(level_.bytes(), 0U);
 }
 
-TEST_F(FirstLevelTest, ValueReadBeforeARemovalIsNotKept) {
+TEST_F(FirstLevelTest, ValueReadBeforeRemovalIsNotKept) {
   const FirstLevel::Epoch epoch = level_.epoch("a");
   level_.remove("a");
   level_.keep("a", "old", epoch);
@@ -92,7 +96,7 @@ TEST_F(FirstLevelTest, CopiesAreBoundedInNumberAndBytes) {
   EXPECT_EQ(level_.bytes(), 0U);
 }
 
-TEST_F(FirstLevelTest, ValueUsedLastStays) {
+TEST_F(FirstLevelTest, RecentlyUsedValueStays) {
   keep("popular", "1");
   for (int i = 0; i < 1'000; ++i) {
     keep(std::to_string(i), "x");
@@ -111,7 +115,7 @@ TEST_F(FirstLevelTest, SmallLevelKeepsItsBound) {
 
 // ---- In a cache ----
 
-/// Keeps what the clients opened by it would get as messages.
+/// Captures the message handlers of the clients that it opens.
 class MessagesBackend final : public ForwardingBackend {
  public:
   using Backend::open_client;
@@ -120,7 +124,7 @@ class MessagesBackend final : public ForwardingBackend {
     if (options.on_message) receivers_.push_back(options.on_message);
     return ForwardingBackend::open_client(options);
   }
-  /// As a RedisBackend does when it loses a connection.
+  /// Acts like a RedisBackend that loses a connection.
   void notify(const std::string& event) {
     for (const auto& receive : receivers_) {
       receive(Reply::array({Reply::bulk(event), Reply::nil(), Reply::integer(1)}));
@@ -140,12 +144,12 @@ class CacheFirstLevelTest : public CacheTest {
     copies.first_level = {.entries_max = 1'000, .ttl_ms = 3'600'000};
     return copies;
   }
-  /// As if another process had changed the row, without a message.
+  /// Changes the row like another process, without a message.
   void change_silently() {
     database_.row = "row 2";
     send("DEL", "cache:shop");
   }
-  /// On a Redis messages take a while.
+  /// Waits for the row: on a Redis, messages take a while.
   void expect_soon(const std::string& row) {
     while (server_ && get() != row) {
     }
@@ -173,8 +177,8 @@ TEST_P(CacheFirstLevelTest, HitSendsNothing) {
   EXPECT_EQ(database_.reads, 1);
 }
 
-/// The classic way: a map in each process, which another process's write leaves as it is.
-TEST_P(CacheFirstLevelTest, WriteOfAnotherProcessEndsTheCopy) {
+/// The classic way keeps a map in each process, and misses the writes of others.
+TEST_P(CacheFirstLevelTest, ForeignWriteDropsCopy) {
   std::map<std::string, std::string> wrong = {{"shop", get()}};
   const auto other = open_cache(with_copies());
   database_.row = "row 2";
@@ -183,7 +187,7 @@ TEST_P(CacheFirstLevelTest, WriteOfAnotherProcessEndsTheCopy) {
   EXPECT_EQ(wrong["shop"], "row 1") << "the wrong way";
 }
 
-TEST_P(CacheFirstLevelTest, WriteOfOurOwnIsSeenAtOnce) {
+TEST_P(CacheFirstLevelTest, OwnWriteIsSeenAtOnce) {
   for (int i = 0; i < 20; ++i) {
     database_.row = std::to_string(i);
     EXPECT_EQ(cache_->invalidate("shop"), absl::OkStatus());
@@ -192,8 +196,8 @@ TEST_P(CacheFirstLevelTest, WriteOfOurOwnIsSeenAtOnce) {
   }
 }
 
-/// The write comes when the value has been read, and before it is kept.
-TEST_P(CacheFirstLevelTest, WriteDuringAReadIsNotLost) {
+/// The write comes after the value was read and before it is cached.
+TEST_P(CacheFirstLevelTest, WriteDuringReadIsSeen) {
   const auto other = open_cache(with_copies());
   EXPECT_EQ(get(), "row 1");
   bool races = false;
@@ -213,7 +217,7 @@ TEST_P(CacheFirstLevelTest, WriteDuringAReadIsNotLost) {
   EXPECT_EQ(wrong["shop"], "row 1") << "the wrong way";
 }
 
-/// The classic way: the subscription is made again after a loss, and the copies stay.
+/// The classic way subscribes again after a loss, but keeps its copies.
 TEST_P(CacheFirstLevelTest, MissedMessagesDropAllCopies) {
   MessagesBackend lossy(*backend_);
   cache_ = value(Cache::create(lossy, with_copies()));
@@ -244,7 +248,7 @@ TEST_P(CacheFirstLevelTest, LostConnectionDropsAllCopies) {
   expect_soon("row 2");
 }
 
-TEST_P(CacheFirstLevelTest, CopyEndsWithItsTimeAlone) {
+TEST_P(CacheFirstLevelTest, CopyExpiresWithoutMessage) {
   if (server_) return;  // its clock is the machine's
   CacheOptions brief = with_copies();
   brief.first_level.ttl_ms = 1'000;
@@ -273,15 +277,15 @@ TEST_P(CacheFirstLevelTest, OldValueIsNotCopied) {
   cache_.reset();
 }
 
-TEST_P(CacheFirstLevelTest, FirstLevelThatCannotSubscribeIsAnError) {
-  LossyBackend lossy(*backend_, [](const Request& request) {
-    return request[0] == "SUBSCRIBE" ? LossyBackend::Loss::kRequest : LossyBackend::Loss::kNone;
+TEST_P(CacheFirstLevelTest, FailedSubscriptionIsError) {
+  FaultyBackend lossy(*backend_, [](const Request& request) {
+    return request[0] == "SUBSCRIBE" ? Fault::kRequestLost : Fault::kNone;
   });
   EXPECT_EQ(Cache::create(lossy, with_copies()).status().code(), absl::StatusCode::kUnavailable);
 }
 
-/// Three processes read and write; in manual mode a message arrives before the next request.
-TEST_P(CacheFirstLevelTest, RandomReadsNeverSeeAnOlderRow) {
+/// Three processes read and write. In manual mode a message arrives before the next request.
+TEST_P(CacheFirstLevelTest, RandomReadsNeverGoBack) {
   if (server_) return;
   const auto seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
@@ -307,7 +311,7 @@ TEST_P(CacheFirstLevelTest, RandomReadsNeverSeeAnOlderRow) {
   }
 }
 
-/// Readers and a writer on threads: once the writer is done, its row is read.
+/// Runs readers and a writer on threads. After the last write, every reader sees its row.
 void read_and_write_by_threads(Backend& backend) {
   const CacheOptions options = {.first_level = {.entries_max = 100, .ttl_ms = 3'600'000}};
   const auto readers_cache = *Cache::create(backend, options);
@@ -338,12 +342,12 @@ void read_and_write_by_threads(Backend& backend) {
   EXPECT_EQ(**readers_cache->get_or_load("shop", read), std::to_string(row));
 }
 
-TEST(CacheThreadsWithCopiesTest, LastRowIsSeenOnAnEngine) {
+TEST(CacheThreadsWithCopiesTest, LastRowIsSeenOnEngine) {
   const auto engine = *Engine::open(std::make_unique<MemoryStore>());
   read_and_write_by_threads(*engine);
 }
 
-TEST(CacheThreadsWithCopiesTest, LastRowIsSeenOnARedis) {
+TEST(CacheThreadsWithCopiesTest, LastRowIsSeenOnRedis) {
   const testing::RedisServer server;
   const auto redis = *RedisBackend::open(*RedisOptions::from_url(server.url()));
   read_and_write_by_threads(*redis);

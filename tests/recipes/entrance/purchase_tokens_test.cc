@@ -1,4 +1,4 @@
-// Tokens that open a sale to those who passed something before.
+// Tokens that admit a user to a sale after an earlier check.
 #include "engine/recipes/entrance/purchase_tokens.h"
 
 #include <cstdint>
@@ -27,14 +27,14 @@ class PurchaseTokensTest : public RecipeTest {
 
 INSTANTIATE_TEST_SUITE_P(Backends, PurchaseTokensTest, all_recipe_kinds(), recipe_name);
 
-TEST_P(PurchaseTokensTest, IsRedeemedOnce) {
+TEST_P(PurchaseTokensTest, TokenIsRedeemedOnce) {
   const std::string token = *tokens_->issue(kUser, kItem);
   EXPECT_EQ(token.size(), 32U);
   EXPECT_EQ(*tokens_->redeem(kUser, kItem, token), Redeemed::kNow);
   EXPECT_EQ(*tokens_->redeem(kUser, kItem, token), Redeemed::kBefore);
 }
 
-TEST_P(PurchaseTokensTest, IsBoundToUserAndItem) {
+TEST_P(PurchaseTokensTest, TokenIsBoundToUserAndItem) {
   const std::string token = *tokens_->issue(kUser, kItem);
   EXPECT_EQ(*tokens_->redeem(kUser + 1, kItem, token), Redeemed::kInvalid);
   EXPECT_EQ(*tokens_->redeem(kUser, kItem + 1, token), Redeemed::kInvalid);
@@ -45,14 +45,14 @@ TEST_P(PurchaseTokensTest, IsBoundToUserAndItem) {
   EXPECT_EQ(*tokens_->redeem(kUser, kItem, token + " used"), Redeemed::kInvalid);
 }
 
-TEST_P(PurchaseTokensTest, Expires) {
+TEST_P(PurchaseTokensTest, TokenExpires) {
   const std::string token = *tokens_->issue(kUser, kItem);
   advance_ms(1'001);
   EXPECT_EQ(*tokens_->redeem(kUser, kItem, token), Redeemed::kInvalid);
   EXPECT_EQ((*client_)("EXISTS", "purchase-token:7:5"), Reply::integer(0));
 }
 
-TEST_P(PurchaseTokensTest, RedeemedTokenExpiresWhenItWouldHave) {
+TEST_P(PurchaseTokensTest, RedeemedTokenExpiresOnSchedule) {
   const std::string token = *tokens_->issue(kUser, kItem);
   advance_ms(900);
   EXPECT_EQ(*tokens_->redeem(kUser, kItem, token), Redeemed::kNow);
@@ -60,7 +60,7 @@ TEST_P(PurchaseTokensTest, RedeemedTokenExpiresWhenItWouldHave) {
   EXPECT_EQ(*tokens_->redeem(kUser, kItem, token), Redeemed::kInvalid);
 }
 
-TEST_P(PurchaseTokensTest, AskingAgainGivesNoSecondRightToBuy) {
+TEST_P(PurchaseTokensTest, SecondTokenGivesNoSecondPurchase) {
   const std::string token = *tokens_->issue(kUser, kItem);
   EXPECT_EQ(*tokens_->issue(kUser, kItem), token);
   EXPECT_EQ(*tokens_->redeem(kUser, kItem, token), Redeemed::kNow);
@@ -72,7 +72,7 @@ TEST_P(PurchaseTokensTest, TokensOfTwoUsersDiffer) {
   EXPECT_NE(*tokens_->issue(kUser, kItem), *tokens_->issue(kUser + 1, kItem));
 }
 
-TEST_P(PurchaseTokensTest, SameTokenBuysTheSameOrder) {
+TEST_P(PurchaseTokensTest, SameTokenBuysSameOrder) {
   MemoryOrderStore orders;
   const auto sale = *Sale::open(*backend_, orders);
   const std::int64_t now_ms = backend_->clock().now_ms();

@@ -1,4 +1,4 @@
-// A queue of users who are let in at a rate.
+// A queue that admits users at a rate.
 #include "engine/recipes/entrance/waiting_room.h"
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "adapters/testing/random_seed.h"
 #include "tests/random.h"
-#include "tests/random_seed.h"
 #include "tests/recipes/recipe_fixture.h"
 
 namespace rushgate {
@@ -25,7 +25,7 @@ class WaitingRoomTest : public RecipeTest {
   }
   bool enters(std::int64_t user) { return visit(user).has_entered; }
 
-  /// One user every 100 ms, two at once after a pause.
+  /// Admits one user every 100 ms, or two at once after a pause.
   std::unique_ptr<WaitingRoom> room_ = *WaitingRoom::create(
       *backend_, {.per_second = 10, .burst = 2, .size_max = 5, .entered_ms = 10'000});
 };
@@ -47,7 +47,7 @@ TEST_P(WaitingRoomTest, AdmitsAtRateInArrivalOrder) {
   EXPECT_TRUE(enters(3));
 }
 
-TEST_P(WaitingRoomTest, PauseAllowsABurstAndNoMore) {
+TEST_P(WaitingRoomTest, PauseAllowsOneBurst) {
   EXPECT_TRUE(enters(1));
   advance_ms(5'000);
   EXPECT_TRUE(enters(2));
@@ -55,14 +55,14 @@ TEST_P(WaitingRoomTest, PauseAllowsABurstAndNoMore) {
   EXPECT_FALSE(enters(4));
 }
 
-TEST_P(WaitingRoomTest, AskingAgainKeepsThePlace) {
+TEST_P(WaitingRoomTest, RepeatedVisitKeepsPlace) {
   EXPECT_TRUE(enters(1));
   for (int i = 0; i < 3; ++i) EXPECT_EQ(visit(2).position, 1);
   EXPECT_EQ(visit(3).position, 2);
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(enters(1));
 }
 
-TEST_P(WaitingRoomTest, LeavingMakesRoomForThoseBehind) {
+TEST_P(WaitingRoomTest, LeavingAdvancesLaterUsers) {
   EXPECT_TRUE(enters(1));
   EXPECT_EQ(visit(2).position, 1);
   EXPECT_EQ(visit(3).position, 2);
@@ -71,7 +71,7 @@ TEST_P(WaitingRoomTest, LeavingMakesRoomForThoseBehind) {
   EXPECT_EQ(visit(2).position, 2) << "at the end again";
 }
 
-TEST_P(WaitingRoomTest, FullRoomRefuses) {
+TEST_P(WaitingRoomTest, FullQueueRefusesUsers) {
   EXPECT_TRUE(enters(0));
   for (int user = 1; user <= 5; ++user) EXPECT_EQ(visit(user).position, user);
   const auto refused = room_->visit("sale", 6);
@@ -90,7 +90,7 @@ TEST_P(WaitingRoomTest, ExpiredEntryRequiresQueueingAgain) {
   EXPECT_EQ(visit(1).position, 1);
 }
 
-TEST_P(WaitingRoomTest, NothingStaysOfAnEmptyRoom) {
+TEST_P(WaitingRoomTest, EmptyQueueLeavesNoKeys) {
   EXPECT_TRUE(enters(1));
   EXPECT_EQ(visit(2).position, 1);
   advance_ms(100);

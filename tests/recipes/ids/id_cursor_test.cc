@@ -9,7 +9,7 @@
 namespace rushgate {
 namespace {
 
-TEST(IdCursorTest, BlockEndsWhereItIsUsedUp) {
+TEST(IdCursorTest, UsedBlockEnds) {
   IdCursor cursor;
   EXPECT_EQ(cursor.take(1).count, 0U);
   cursor.publish({.first = 100, .count = 5}, 2);
@@ -24,7 +24,7 @@ TEST(IdCursorTest, BlockEndsWhereItIsUsedUp) {
   EXPECT_EQ(cursor.take(1).count, 0U);
 }
 
-TEST(IdCursorTest, RetiredBlockReturnsItsRest) {
+TEST(IdCursorTest, RetiredBlockReturnsRest) {
   IdCursor cursor;
   cursor.publish({.first = 100, .count = 5}, 0);
   cursor.take(2);

@@ -1,4 +1,4 @@
-// Ids without reservations. tests/sale/order_ids_test.cc has those with an order database.
+// Ids without reservations. tests/sale/order_ids_test.cc tests ids with an order database.
 #include "engine/recipes/ids/id_generator.h"
 
 #include <atomic>
@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/forwarding_backend.h"
+#include "tests/hooked_backend.h"
 #include "tests/recipes/recipe_fixture.h"
 
 namespace rushgate {
@@ -21,7 +21,7 @@ constexpr IdLayout kLayout = {};
 
 IdOptions blocks_of(std::int64_t size) { return {.block_size = size}; }
 
-/// Ids that must all differ.
+/// Collects ids, which must all differ.
 class SeenIds {
  public:
   void add(const absl::StatusOr<std::int64_t>& id) {
@@ -45,7 +45,7 @@ class IdGeneratorInManualTimeTest : public IdGeneratorTest {};
 INSTANTIATE_TEST_SUITE_P(Backends, IdGeneratorInManualTimeTest, manual_time_recipe_kinds(),
                          recipe_name);
 
-/// With connections that can be lost.
+/// Uses connections that can be lost.
 class IdGeneratorOnRedisTest : public IdGeneratorTest {};
 INSTANTIATE_TEST_SUITE_P(Backends, IdGeneratorOnRedisTest, ::testing::Values(RecipeKind::kRedis),
                          recipe_name);
@@ -62,12 +62,12 @@ TEST_P(IdGeneratorTest, LaterBlockHasServersSecond) {
   IdGenerator ids(*backend_, blocks_of(1));
   ASSERT_TRUE(ids.next_id().ok());
   advance_ms(5'000);
-  ASSERT_TRUE(ids.next_id().ok());  // may have been drawn ahead
+  ASSERT_TRUE(ids.next_id().ok());  // it may be drawn ahead
   const std::int64_t id = *ids.next_id();
   EXPECT_EQ(kLayout.made_at_ms(id), ManualClock::kStartMs + 5'000);
 }
 
-TEST_P(IdGeneratorTest, LayoutAndKeyAreThoseOfOptions) {
+TEST_P(IdGeneratorTest, OptionsSetLayoutAndKey) {
   IdOptions options = IdOptions::of("coupon");
   options.layout = {
       .epoch_seconds = 1'600'000'000, .counter_bits = 20, .utc_offset_minutes = 8 * 60};
@@ -88,7 +88,7 @@ TEST_P(IdGeneratorTest, NextDayHasItsOwnCounter) {
   EXPECT_TRUE((*client_)("GET", "icr:order:20231115").is_text());
 }
 
-TEST_P(IdGeneratorTest, IdsAscendThoughClockGoesBack) {
+TEST_P(IdGeneratorTest, IdsAscendWhenClockGoesBack) {
   IdGenerator ids(*backend_, blocks_of(3));
   std::int64_t last = 0;
   for (int i = 0; i < 40; ++i) {
@@ -100,7 +100,7 @@ TEST_P(IdGeneratorTest, IdsAscendThoughClockGoesBack) {
   }
 }
 
-TEST_P(IdGeneratorTest, GeneratorsNeverGiveTheSameId) {
+TEST_P(IdGeneratorTest, GeneratorsNeverRepeatIds) {
   const std::unique_ptr<Backend> other = GetParam() == RecipeKind::kRedis ? open() : nullptr;
   IdGenerator first(*backend_, blocks_of(7));
   IdGenerator second(other ? *other : *backend_, blocks_of(5));
@@ -124,7 +124,7 @@ TEST_P(IdGeneratorTest, PlainIncrOfAnotherSystemSharesCounter) {
 
 // ---- Losses ----
 
-/// Blocks as a simple generator has them: the seconds are those of the use.
+/// Blocks of a simple generator, whose seconds are the time of use.
 class NaiveIds {
  public:
   NaiveIds(Client& client, const Clock& clock) : client_(client), clock_(clock) {}
@@ -179,7 +179,7 @@ TEST_P(IdGeneratorTest, OlderCounterRepeatsNoId) {
   IdGenerator first(*backend_, blocks_of(100));
   SeenIds seen;
   seen.add(first, 250);
-  (*client_)("SET", kCounter, 100);  // as from a snapshot
+  (*client_)("SET", kCounter, 100);  // as restored from a snapshot
   advance_ms(1'000);
   seen.add(first, 30);
   IdGenerator unaware(*backend_, blocks_of(100));
@@ -199,7 +199,7 @@ TEST_P(IdGeneratorTest, OlderCounterRepeatsNoIdOfNewGenerators) {
   seen.add(first, 300);
 }
 
-/// The server ends all connections when it loses writes. The new ones report the loss.
+/// The server closes all connections when it loses writes. New connections report the loss.
 TEST_P(IdGeneratorOnRedisTest, RestoredSnapshotRepeatsNoId) {
   IdGenerator first(*backend_, blocks_of(100));
   IdGenerator second(*backend_, blocks_of(100));
@@ -222,7 +222,7 @@ TEST_P(IdGeneratorOnRedisTest, RestoredSnapshotRepeatsNoId) {
 
 // ---- Errors ----
 
-TEST_P(IdGeneratorTest, ExhaustedCounterIsAnErrorAndNoCarry) {
+TEST_P(IdGeneratorTest, ExhaustedCounterIsErrorNotCarry) {
   IdOptions options = blocks_of(8);
   options.layout.counter_bits = 8;
   IdGenerator ids(*backend_, options);
@@ -244,7 +244,7 @@ TEST_P(IdGeneratorTest, ExhaustedCounterIsAnErrorAndNoCarry) {
   EXPECT_TRUE(ids.next_id().ok());
 }
 
-TEST_P(IdGeneratorTest, CounterThatIsNoCounterIsAnError) {
+TEST_P(IdGeneratorTest, InvalidCounterIsError) {
   IdGenerator ids(*backend_, blocks_of(4));
   (*client_)("SET", kCounter, "text");
   EXPECT_FALSE(ids.next_id().ok());
@@ -259,7 +259,7 @@ TEST_P(IdGeneratorTest, TimeOutsideLayoutIsAnError) {
   EXPECT_TRUE(absl::IsOutOfRange(ids.next_id().status()));
 }
 
-TEST_P(IdGeneratorTest, OptionsThatMakeNoSenseAreRefused) {
+TEST_P(IdGeneratorTest, InvalidOptionsAreRefused) {
   IdOptions bits;
   bits.layout.counter_bits = 41;
   IdOptions offset;
@@ -281,7 +281,7 @@ TEST_P(IdGeneratorTest, BlockCostsFewRequests) {
   }});
   IdGenerator ids(hooked, blocks_of(1'000));
   for (int i = 0; i < 400; ++i) ASSERT_TRUE(ids.next_id().ok());
-  // On a Redis two draws may overlap, and each learns the server's day first.
+  // On a Redis two draws may overlap, and each asks for the server's day first.
   EXPECT_LE(draws, GetParam() == RecipeKind::kRedis ? 4 : 1);
 }
 
@@ -300,7 +300,7 @@ TEST_P(IdGeneratorTest, IdsInBulkEqualSingleIds) {
   EXPECT_EQ(std::set(many.begin(), many.end()).size(), many.size());
 }
 
-TEST_P(IdGeneratorInManualTimeTest, BlockEndsAfterItsLife) {
+TEST_P(IdGeneratorInManualTimeTest, BlockExpires) {
   IdGenerator ids(*backend_, blocks_of(100));
   ASSERT_TRUE(ids.next_id().ok());
   advance_ms(999);
@@ -332,7 +332,7 @@ TEST(IdGeneratorThreadsTest, ThreadsGetDifferentIds) {
   EXPECT_EQ(all.size(), static_cast<std::size_t>(kThreads) * kEach);
 }
 
-TEST(IdGeneratorThreadsTest, CallbackDrawsByItself) {
+TEST(IdGeneratorThreadsTest, CallbackDrawsWithoutBlocking) {
   constexpr int kCount = 100;
   const auto engine = *Engine::open(std::make_unique<MemoryStore>());
   IdGenerator ids(*engine, blocks_of(16));
@@ -345,7 +345,7 @@ TEST(IdGeneratorThreadsTest, CallbackDrawsByItself) {
   EXPECT_EQ(given.get_future().get(), kCount);
 }
 
-TEST(IdGeneratorThreadsTest, GeneratorMayEndBeforeItsDrawAndTimer) {
+TEST(IdGeneratorThreadsTest, GeneratorMayEndBeforeDrawAndTimer) {
   const auto engine = *Engine::open(std::make_unique<MemoryStore>());
   for (int i = 0; i < 200; ++i) {
     IdOptions options = blocks_of(2);

@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "adapters/testing/random_seed.h"
 #include "engine/base/random.h"
-#include "tests/random_seed.h"
 
 namespace rushgate {
 namespace {
@@ -54,7 +54,7 @@ TEST(IdScramblerTest, KeysGiveDifferentNumbers) {
   EXPECT_NE(one.scramble(1), other.scramble(1));
 }
 
-/// A change of the map would make every number that was handed out another id's.
+/// Another mapping would turn published numbers into other ids.
 TEST(IdScramblerTest, MapStaysTheSame) {
   EXPECT_EQ(IdScrambler::create(kKey)->scramble(1), 2'427'211'924'983'628'450);
 }

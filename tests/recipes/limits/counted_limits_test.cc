@@ -1,4 +1,4 @@
-// Limits that are checked and counted in one script, and the three of a coupon.
+// Limits that one script checks and counts, and the three limits of a coupon.
 #include "engine/recipes/limits/counted_limits.h"
 
 #include <atomic>
@@ -34,7 +34,7 @@ class CountedLimitsTest : public RecipeTest {
 
 INSTANTIATE_TEST_SUITE_P(Backends, CountedLimitsTest, all_recipe_kinds(), recipe_name);
 
-TEST_P(CountedLimitsTest, FirstReachedLimitGivesTheCode) {
+TEST_P(CountedLimitsTest, FirstReachedLimitGivesCode) {
   const std::vector<CountedLimit> wanted = {
       {.key = "a", .field = "u", .maximum = 2, .code = 11},
       {.key = "b", .field = "u", .maximum = 1, .code = 12},
@@ -46,14 +46,14 @@ TEST_P(CountedLimitsTest, FirstReachedLimitGivesTheCode) {
   EXPECT_EQ(take(wanted), 11);
 }
 
-TEST_P(CountedLimitsTest, AmountCountsAsAWhole) {
+TEST_P(CountedLimitsTest, AmountCountsAsWhole) {
   const std::vector<CountedLimit> wanted = {{.key = "a", .field = "u", .maximum = 5, .code = 1}};
   EXPECT_EQ(take(wanted, 3), 0);
   EXPECT_EQ(take(wanted, 3), 1);
   EXPECT_EQ(take(wanted, 2), 0);
 }
 
-TEST_P(CountedLimitsTest, GivesBackWhatWasCountedAndNeverMore) {
+TEST_P(CountedLimitsTest, GiveBackNeverExceedsCount) {
   const std::vector<CountedLimit> wanted = {{.key = "a", .field = "u", .maximum = 2, .code = 1},
                                             {.key = "b", .field = "u", .maximum = 2, .code = 2}};
   EXPECT_EQ(take(wanted), 0);
@@ -105,12 +105,12 @@ TEST_P(CountedLimitsTest, WrongLimitIsNamed) {
   EXPECT_EQ(limits_.take(std::vector{good}, 0).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
-/// The classic wrong way: read, decide, then count, in two steps.
+/// The classic way reads, decides and counts in separate steps.
 TEST_P(CountedLimitsTest, CheckAndCountAreOneStep) {
   Client& client = *client_;
   const auto is_below_one = [&] { return client("HGET", "wrong", "u").is_nil(); };
   const bool first = is_below_one();
-  const bool second = is_below_one();  // before the first has counted
+  const bool second = is_below_one();  // before the first one has counted
   if (first) client("HINCRBY", "wrong", "u", 1);
   if (second) client("HINCRBY", "wrong", "u", 1);
   EXPECT_EQ(count("wrong", "u"), "2") << "the wrong way grants one too many";
@@ -128,7 +128,7 @@ class CouponLimitsTest : public RecipeTest {
     EXPECT_TRUE(code.ok()) << code.status();
     return code.value_or(CouponLimits::kGranted);
   }
-  /// The client's clock is what names the day: where the test cannot move it, the machine's.
+  /// Returns true if the test can move the clock. The client's clock determines the day.
   [[nodiscard]] bool can_move_days() const { return GetParam() != RecipeKind::kRedis; }
 
   const Coupon coupon_ = {.id = 7, .per_user_and_day = 1, .per_user = 2, .total = 3};
@@ -137,17 +137,17 @@ class CouponLimitsTest : public RecipeTest {
 
 INSTANTIATE_TEST_SUITE_P(Backends, CouponLimitsTest, all_recipe_kinds(), recipe_name);
 
-TEST_P(CouponLimitsTest, OneADay) {
+TEST_P(CouponLimitsTest, DayLimitIsKept) {
   EXPECT_EQ(take(1), CouponLimits::kGranted);
   EXPECT_EQ(take(1), CouponLimits::kReachedPerDay);
 }
 
-TEST_P(CouponLimitsTest, SoManyInAll) {
+TEST_P(CouponLimitsTest, TotalLimitIsKept) {
   for (int user = 1; user <= 3; ++user) EXPECT_EQ(take(user), CouponLimits::kGranted);
   EXPECT_EQ(take(4), CouponLimits::kSoldOut);
 }
 
-/// The classic wrong way: the hash that counts per user has one name for all users.
+/// The classic way uses one hash name for all users.
 TEST_P(CouponLimitsTest, LimitOfUserIsNotShared) {
   CountedLimits limits(*backend_);
   const auto wrong = [&](std::int64_t coupon) {
@@ -168,8 +168,8 @@ TEST_P(CouponLimitsTest, GivenBackCouponCanBeTakenAgain) {
   EXPECT_EQ(take(1), CouponLimits::kGranted);
 }
 
-TEST_P(CouponLimitsTest, DayBeginsAtMidnightOfThePlace) {
-  if (!can_move_days()) return;  // this rule is the client's, and the same on every backend
+TEST_P(CouponLimitsTest, DayBeginsAtLocalMidnight) {
+  if (!can_move_days()) return;  // the client applies this rule, on every backend the same
   constexpr std::int64_t kOffsetMinutes = 8 * 60;
   CouponLimits limits(*backend_, {.key_prefix = "c:", .utc_offset_minutes = kOffsetMinutes});
   const std::int64_t local_ms = clock_.now_ms() + kOffsetMinutes * 60'000;

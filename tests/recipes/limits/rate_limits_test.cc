@@ -1,4 +1,4 @@
-// Limits over time: token bucket, sliding windows, and how many at once.
+// Limits over time: token bucket, sliding windows, and concurrency.
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -8,11 +8,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "adapters/testing/random_seed.h"
 #include "engine/recipes/limits/concurrency_limit.h"
 #include "engine/recipes/limits/sliding_window.h"
 #include "engine/recipes/limits/token_bucket.h"
 #include "tests/random.h"
-#include "tests/random_seed.h"
 #include "tests/recipes/recipe_fixture.h"
 
 namespace rushgate {
@@ -34,7 +34,7 @@ class TokenBucketTest : public RecipeTest {
 
 INSTANTIATE_TEST_SUITE_P(Backends, TokenBucketTest, all_recipe_kinds(), recipe_name);
 
-TEST_P(TokenBucketTest, GrantsABurstAndThenTheRate) {
+TEST_P(TokenBucketTest, BurstIsFollowedByRate) {
   const auto limiter = bucket(3, 300);
   for (int left = 2; left >= 0; --left) {
     const Permission permission = take(*limiter);
@@ -51,7 +51,7 @@ TEST_P(TokenBucketTest, GrantsABurstAndThenTheRate) {
   EXPECT_FALSE(take(*limiter).granted);
 }
 
-TEST_P(TokenBucketTest, TokensAreTakenTogetherOrNotAtAll) {
+TEST_P(TokenBucketTest, TokensAreTakenTogetherOrNot) {
   const auto limiter = bucket(10, 1'000);
   EXPECT_TRUE(limiter->take("n", 7)->granted);
   const auto refused = limiter->take("n", 4);
@@ -63,7 +63,7 @@ TEST_P(TokenBucketTest, TokensAreTakenTogetherOrNotAtAll) {
   EXPECT_EQ(limiter->take("n", 0).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
-TEST_P(TokenBucketTest, BucketsOfABatchAreTakenInOrder) {
+TEST_P(TokenBucketTest, BucketsOfBatchAreTakenInOrder) {
   const auto limiter = bucket(2, 1'000);
   const std::vector<std::string_view> names = {"a", "b", "a", "a", "b"};
   std::vector<bool> granted;
@@ -76,7 +76,7 @@ TEST_P(TokenBucketTest, BucketsOfABatchAreTakenInOrder) {
   EXPECT_FALSE(permissions[1].ok());
 }
 
-TEST_P(TokenBucketTest, NamesDoNotShareABucket) {
+TEST_P(TokenBucketTest, NamesHaveSeparateBuckets) {
   const auto limiter = bucket(1, 1'000);
   EXPECT_TRUE(take(*limiter, "a").granted);
   EXPECT_TRUE(take(*limiter, "b").granted);
@@ -109,7 +109,7 @@ TEST_P(TokenBucketTest, RateHoldsBelowOneMicrosecondPerToken) {
   EXPECT_FALSE(limiter->take("n", 1)->granted);
 }
 
-TEST_P(TokenBucketTest, ForeignValueIsAnError) {
+TEST_P(TokenBucketTest, ForeignValueIsError) {
   (*client_)("SET", "token-bucket:n", "x");
   const auto permission = bucket(1, 1'000)->take("n");
   EXPECT_THAT(std::string(permission.status().message()),
@@ -125,7 +125,7 @@ TEST(TokenBucketOptionsTest, OutOfRangeIsNamed) {
               ::testing::HasSubstr("refill_ms is 0"));
 }
 
-/// An embedded engine, which runs scripts in C++, and a redis-server, which runs their text.
+/// An embedded engine, which runs native scripts, and a redis-server, which runs Lua.
 class NativeScriptTest : public ::testing::Test {
  protected:
   ManualClock clock_;
@@ -139,7 +139,7 @@ class NativeScriptTest : public ::testing::Test {
 };
 
 using TokenBucketNativeTest = NativeScriptTest;
-TEST_F(TokenBucketNativeTest, BothScriptsDecideTheSame) {
+TEST_F(TokenBucketNativeTest, BothScriptsDecideAlike) {
   const TokenBucketOptions options = {.capacity = 7, .refill_ms = 1'100};
   const auto ours = *TokenBucket::create(*embedded_, options);
   const auto theirs = *TokenBucket::create(*redis_, options);
@@ -174,7 +174,7 @@ class SlidingWindowTest : public RecipeTest {
 
 INSTANTIATE_TEST_SUITE_P(Backends, SlidingWindowTest, all_recipe_kinds(), recipe_name);
 
-TEST_P(SlidingWindowTest, ExactGrantLeavesAfterTheWindow) {
+TEST_P(SlidingWindowTest, ExactGrantExpiresWithWindow) {
   const auto limiter = window(Kind::kExact, 2, 1'000);
   EXPECT_EQ(take(*limiter).remaining, 1);
   advance_ms(600);
@@ -187,7 +187,7 @@ TEST_P(SlidingWindowTest, ExactGrantLeavesAfterTheWindow) {
   EXPECT_EQ(take(*limiter).retry_after_ms, 600);
 }
 
-/// The classic wrong way: a counter per second grants twice as many around its end.
+/// The classic way counts per second, and grants twice as many around a second's end.
 TEST_P(SlidingWindowTest, NoBurstAroundFixedWindowEnd) {
   constexpr std::int64_t kMaximum = 5;
   Client& client = *client_;
@@ -233,7 +233,7 @@ TEST_P(SlidingWindowTest, ExactNeverGrantsMoreInAnyWindow) {
   }
 }
 
-TEST_P(SlidingWindowTest, ApproximateGrantsAgainWhenItSaid) {
+TEST_P(SlidingWindowTest, ApproximateGrantsAtReportedTime) {
   const auto limiter = window(Kind::kApproximate, 10, 1'000);
   const auto seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
@@ -314,8 +314,8 @@ void SlidingWindowNativeTest::compare(Kind kind) {
   }
 }
 
-TEST_F(SlidingWindowNativeTest, ApproximateScriptsDecideTheSame) { compare(Kind::kApproximate); }
-TEST_F(SlidingWindowNativeTest, ExactScriptsDecideTheSame) { compare(Kind::kExact); }
+TEST_F(SlidingWindowNativeTest, ApproximateScriptsDecideAlike) { compare(Kind::kApproximate); }
+TEST_F(SlidingWindowNativeTest, ExactScriptsDecideAlike) { compare(Kind::kExact); }
 
 class ConcurrencyLimitTest : public RecipeTest {
  protected:
@@ -337,10 +337,10 @@ TEST_P(ConcurrencyLimitTest, ReleasedPermitIsGrantedAgain) {
   EXPECT_FALSE(limit_->acquire("n")->granted);
 }
 
-/// The classic wrong way: a counter that a crashed holder never counts down.
-TEST_P(ConcurrencyLimitTest, PermitOfACrashedHolderExpires) {
+/// The classic way counts holders. A crashed holder never decrements the counter.
+TEST_P(ConcurrencyLimitTest, PermitOfCrashedHolderExpires) {
   Client& client = *client_;
-  for (int i = 0; i < 2; ++i) client("INCR", "wrong");  // both crash
+  for (int i = 0; i < 2; ++i) client("INCR", "wrong");  // both holders crash
   advance_ms(3'600'000);
   EXPECT_EQ(client("GET", "wrong").text(), "2") << "the wrong way: full for ever";
 
@@ -363,7 +363,7 @@ TEST_P(ConcurrencyLimitTest, RenewedPermitHolds) {
   EXPECT_TRUE(*limit_->release("n", first->permit));
 }
 
-TEST_P(ConcurrencyLimitTest, NothingStaysBehind) {
+TEST_P(ConcurrencyLimitTest, IdleLimitLeavesNoKeys) {
   EXPECT_TRUE(limit_->acquire("n")->granted);
   advance_ms(1'001);
   EXPECT_EQ((*client_)("EXISTS", "concurrency:n"), Reply::integer(0));

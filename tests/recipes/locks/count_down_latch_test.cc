@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/hooked_backend.h"
 #include "tests/recipes/locks/lock_fixture.h"
 
 namespace rushgate {
@@ -65,7 +66,7 @@ TEST_P(CountDownLatchTest, WaitEndsAtItsDeadline) {
   EXPECT_FALSE(*waiter.result());
 }
 
-/// The classic way: look at the count, subscribe, and wait for a message that was sent before.
+/// The classic way reads the count, subscribes, and waits for a message that was sent before.
 TEST_P(CountDownLatchInManualTimeTest, CountDownBeforeSubscriptionIsSeen) {
   bool counts_down = true;
   HookedBackend hooked(*backend_, {.before = [&](const Request& request) {

@@ -13,7 +13,7 @@ constexpr char kTimeouts[] = "redisson_lock_timeout:{shop}";
 
 class FairLockTest : public RecipeTest {
  protected:
-  /// Begins to wait, and returns when the owner is in the queue.
+  /// Starts to wait. Returns when the owner is in the queue.
   PendingLock queue_up(const FairLock& lock, std::uint64_t owner,
                        std::int64_t wait_ms = ReentrantLock::kForever) {
     const std::int64_t queued = (*client_)("LLEN", kQueue).integer();
@@ -52,7 +52,7 @@ TEST_P(FairLockTest, WaitersAreServedInOrder) {
   EXPECT_EQ((*client_)("EXISTS", "shop", kQueue, kTimeouts), Reply::integer(0));
 }
 
-/// The classic way: the first that asks after a release. That is the owner that has just released.
+/// The classic way serves the first request after a release: that of the former owner.
 TEST_P(FairLockTest, FormerOwnerCannotOvertakeWaiters) {
   ASSERT_TRUE(*begin(lock_, 100, 0).result());
   (*client_)("SET", "naive", "busy");
@@ -90,7 +90,7 @@ TEST_P(FairLockTest, OwnerIsReentrantWhileOthersWait) {
   EXPECT_TRUE(*waiter.result());
 }
 
-/// As RFairLock's waiters stand in the queue.
+/// Queues a waiter like RFairLock.
 TEST_P(FairLockTest, WaiterOfJvmIsServedFirst) {
   ASSERT_TRUE(*begin(lock_, 1, 0).result());
   (*client_)("RPUSH", kQueue, "jvm-9:1");
@@ -104,7 +104,7 @@ TEST_P(FairLockTest, WaiterOfJvmIsServedFirst) {
   EXPECT_EQ(message.get_future().get().elements()[2], Reply::bulk("0"));
   EXPECT_FALSE(*begin(lock_, 1, 0).result()) << "the lock is free, but others wait";
   EXPECT_FALSE(waiter.is_done());
-  // The requests of RFairLock then.
+  // The requests that RFairLock sends now.
   (*client_)("LPOP", kQueue);
   (*client_)("ZREM", kTimeouts, "jvm-9:1");
   (*client_)("HSET", "shop", "jvm-9:1", 1);
@@ -113,8 +113,8 @@ TEST_P(FairLockTest, WaiterOfJvmIsServedFirst) {
   EXPECT_TRUE(*waiter.result());
 }
 
-/// The classic way: a list of those that wait.
-TEST_P(FairLockInManualTimeTest, DeadWaiterIsDroppedAfterItsTime) {
+/// The classic way keeps a list of waiters without expiry.
+TEST_P(FairLockInManualTimeTest, DeadWaiterIsDropped) {
   (*client_)("RPUSH", "naive", "dead", "alive");
   ASSERT_TRUE(*begin(lock_, 1, 0).result());
   auto crashed = std::make_unique<LockManager>(*backend_);
@@ -128,7 +128,7 @@ TEST_P(FairLockInManualTimeTest, DeadWaiterIsDroppedAfterItsTime) {
   EXPECT_EQ((*client_)("LINDEX", "naive", 0), Reply::bulk("dead")) << "the wrong way";
 }
 
-TEST_P(FairLockInManualTimeTest, WaiterThatGivesUpLeavesTheQueue) {
+TEST_P(FairLockInManualTimeTest, CancelledWaiterLeavesQueue) {
   ASSERT_TRUE(*begin(lock_, 1, 0).result());
   const PendingLock impatient = queue_up(other_, 5, 2'000);
   const PendingLock waiter = queue_up(other_, 7);
@@ -139,8 +139,8 @@ TEST_P(FairLockInManualTimeTest, WaiterThatGivesUpLeavesTheQueue) {
   EXPECT_TRUE(*waiter.result());
 }
 
-/// RFairLock's own would be dropped after 300 s.
-TEST_P(FairLockInManualTimeTest, WaiterThatLivesKeepsItsPlace) {
+/// RFairLock drops its own live waiters after 300 s.
+TEST_P(FairLockInManualTimeTest, LiveWaiterKeepsPlace) {
   ASSERT_TRUE(*begin(lock_, 1, 0).result());
   const PendingLock first = queue_up(other_, 7);
   const PendingLock second = queue_up(other_, 8);
@@ -152,7 +152,7 @@ TEST_P(FairLockInManualTimeTest, WaiterThatLivesKeepsItsPlace) {
   EXPECT_FALSE(second.is_done());
 }
 
-TEST_P(FairLockInManualTimeTest, EndOfHoldersLeaseServesTheFirst) {
+TEST_P(FairLockInManualTimeTest, ExpiredLeaseServesFirstWaiter) {
   ASSERT_TRUE(*begin(lock_, 1, 0, 5'000).result());
   const PendingLock first = queue_up(other_, 7);
   const PendingLock second = queue_up(other_, 8);

@@ -40,7 +40,7 @@ class LockChannelsTest : public ::testing::Test {
   std::shared_ptr<LockChannels> channels_ = std::make_shared<LockChannels>();
 };
 
-TEST_F(LockChannelsTest, MessageResumesOneAndAllThatShare) {
+TEST_F(LockChannelsTest, MessageResumesOneAndItsSharers) {
   const auto one = add(false);
   const auto first_shared = add(true);
   const auto other = add(false);
@@ -55,7 +55,7 @@ TEST_F(LockChannelsTest, MessageResumesOneAndAllThatShare) {
   EXPECT_EQ(second_shared->times_resumed, 1);
 }
 
-/// The listener that shares is resumed. The message is missed all the same.
+/// The other listener of the channel is resumed. The message is still missed.
 TEST_F(LockChannelsTest, MissedMessagePreventsNextPause) {
   const auto one = add(false);
   const auto shared = add(true);

@@ -1,4 +1,4 @@
-// Parts that the tests of locks share.
+// Parts that the lock tests share.
 #pragma once
 
 #include <atomic>
@@ -10,12 +10,11 @@
 #include <utility>
 
 #include "engine/recipes/locks/reentrant_lock.h"
-#include "tests/forwarding_backend.h"
 #include "tests/recipes/recipe_fixture.h"
 
 namespace rushgate {
 
-/// A wait that was begun by acquire_async().
+/// A wait that acquire_async() started.
 class PendingLock {
  public:
   PendingLock() : state_(std::make_shared<State>()) {}
@@ -28,7 +27,7 @@ class PendingLock {
   [[nodiscard]] bool is_done() const {
     return state_->future.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
   }
-  /// On a Redis: waits for it.
+  /// On a Redis, blocks until the result arrives.
   [[nodiscard]] absl::StatusOr<bool> result() const { return state_->future.get(); }
 
  private:
@@ -46,50 +45,5 @@ inline PendingLock begin(ReentrantLock lock, std::uint64_t owner,
   lock.acquire_async(owner, wait_ms, lease_ms, pending.callback());
   return pending;
 }
-
-/// Its clients lose replies, or requests, that a test chooses.
-class LossyBackend final : public ForwardingBackend {
- public:
-  enum class Loss : std::uint8_t { kNone, kRequest, kReply };
-  using Choose = std::function<Loss(const Request&)>;
-
-  LossyBackend(Backend& inner, Choose choose)
-      : ForwardingBackend(inner), choose_(std::make_shared<Choose>(std::move(choose))) {}
-
-  using Backend::open_client;
-  [[nodiscard]] std::unique_ptr<Client> open_client(const ClientOptions& options) override {
-    return std::make_unique<LossyClient>(ForwardingBackend::open_client(options), choose_);
-  }
-
- private:
-  class LossyClient final : public ForwardingClient {
-   public:
-    LossyClient(std::unique_ptr<Client> client, std::shared_ptr<Choose> choose)
-        : ForwardingClient(std::move(client)), choose_(std::move(choose)) {}
-
-    void submit(Request request, Completion completion) override {
-      const Loss loss = (*choose_)(request);
-      if (loss == Loss::kRequest) return completion(closed());
-      ForwardingClient::submit(std::move(request),
-                               [loss, completion = std::move(completion)](Reply reply) mutable {
-                                 completion(loss == Loss::kReply ? unknown() : std::move(reply));
-                               });
-    }
-    Reply call(Request request) override {
-      const Loss loss = (*choose_)(request);
-      if (loss == Loss::kRequest) return closed();
-      Reply reply = ForwardingClient::call(std::move(request));
-      return loss == Loss::kReply ? unknown() : reply;
-    }
-
-   private:
-    static Reply closed() { return Reply::error("CLOSED by the test"); }
-    static Reply unknown() { return Reply::error("OUTCOMEUNKNOWN by the test"); }
-
-    const std::shared_ptr<Choose> choose_;
-  };
-
-  const std::shared_ptr<Choose> choose_;
-};
 
 }  // namespace rushgate

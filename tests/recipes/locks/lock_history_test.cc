@@ -1,5 +1,5 @@
-// Random histories of processes that lock, pause, crash, and lose replies, while clocks jump: there
-// are never two holders by the server's time, nor a writer and another holder.
+// Random histories of processes that lock, pause, crash and lose replies, while clocks jump. By the
+// server's time there are never two holders, and never a writer with another holder.
 #include <atomic>
 #include <cstdlib>
 #include <deque>
@@ -12,15 +12,20 @@
 #include <utility>
 #include <vector>
 
+#include "adapters/testing/faulty_backend.h"
+#include "adapters/testing/random_seed.h"
 #include "engine/base/random.h"
 #include "engine/recipes/locks/read_write_lock.h"
-#include "tests/random_seed.h"
+#include "tests/hooked_backend.h"
 #include "tests/recipes/locks/lock_fixture.h"
 
 namespace rushgate {
 namespace {
 
-/// Keeps back the timers of a process that is paused. Thread-safe.
+using faults::FaultyBackend;
+using Fault = FaultyBackend::Fault;
+
+/// Delays the timers of a paused process. Thread-safe.
 class PausableScheduler final : public Scheduler {
  public:
   explicit PausableScheduler(Scheduler& inner) : state_(std::make_shared<State>()), inner_(inner) {}
@@ -74,59 +79,59 @@ class PausableBackend final : public ForwardingBackend {
 
 class LockHistory : public RecipeTest {
  protected:
-  static constexpr std::uint64_t kOwners = 2;  // of a process
+  static constexpr std::uint64_t kOwners = 2;  // of one process
   static constexpr int kProcesses = 4;
 
   ~LockHistory() override {
-    // Ends the thread for callbacks. Completions of processes that are gone use crashed_.
+    // Ends the callback thread. Completions of crashed processes use crashed_.
     client_.reset();
     backend_.reset();
   }
 
-  using Role = std::pair<std::uint64_t, std::size_t>;  // an owner, a side
+  using Role = std::pair<std::uint64_t, std::size_t>;  // an owner and a side
   struct Hold {
-    int jumps = 0;  // of the server's clock, before it
+    int jumps = 0;  // of the server's clock before the hold
   };
   struct Process {
     std::unique_ptr<PausableBackend> pausable;
-    std::unique_ptr<LossyBackend> lossy;
+    std::unique_ptr<FaultyBackend> lossy;
     std::unique_ptr<LockManager> manager;
     std::map<Role, PendingLock> waits;
     std::map<Role, Hold> holds;
   };
-  /// A hold that a process takes for certain.
+  /// A hold that a process believes to have.
   struct Belief {
-    std::string owner;  // as the lock's hash has it
+    std::string owner;  // as in the lock's hash
     std::size_t side;
   };
 
-  /// Returns the sides of the lock; the last one excludes all other owners.
+  /// Returns the sides of the lock. The last side excludes all other owners.
   virtual std::vector<ReentrantLock> sides(Process& process) = 0;
-  /// Returns true if the clock may go back while a script runs.
+  /// Returns true if the clock may go back during a script.
   [[nodiscard]] virtual bool clock_goes_back() const { return true; }
-  /// Checks the lock's keys, and that the beliefs agree with them.
+  /// Checks the lock's keys, and compares them with the beliefs.
   virtual void check(const std::vector<Belief>& beliefs) = 0;
 
   void start(Process& process) {
     process.waits.clear();
     process.holds.clear();
-    process.manager.reset();  // as a crash: it releases nothing
+    process.manager.reset();  // like a crash: nothing is released
     crashed_.push_back(std::move(process.lossy));
     crashed_.push_back(std::move(process.pausable));
     process.pausable = std::make_unique<PausableBackend>(*backend_);
-    process.lossy = std::make_unique<LossyBackend>(*process.pausable, [this](const Request& sent) {
-      return sent[0].starts_with("EVAL") ? draw_loss() : LossyBackend::Loss::kNone;
+    process.lossy = std::make_unique<FaultyBackend>(*process.pausable, [this](const Request& sent) {
+      return sent[0].starts_with("EVAL") ? draw_loss() : Fault::kNone;
     });
     process.manager = std::make_unique<LockManager>(
         *process.lossy, LockManagerOptions{.client_id = "p" + std::to_string(++started_)});
   }
 
-  /// On any thread.
-  LossyBackend::Loss draw_loss() {
+  /// Draws the next loss. Thread-safe.
+  Fault draw_loss() {
     const std::lock_guard lock(loss_mutex_);
     const std::uint64_t drawn = loss_random_.below(100);
-    if (drawn >= loss_percent_) return LossyBackend::Loss::kNone;
-    return drawn % 2 == 0 ? LossyBackend::Loss::kReply : LossyBackend::Loss::kRequest;
+    if (drawn >= loss_percent_) return Fault::kNone;
+    return drawn % 2 == 0 ? Fault::kReplyLost : Fault::kRequestLost;
   }
 
   void act(Process& process) {
@@ -167,7 +172,7 @@ class LockHistory : public RecipeTest {
       if (acquired.ok() && *acquired) {
         const auto [owner, side] = wait->first;
         const std::int64_t token = sides(process)[side].token_of(owner);
-        if (token != 0) {  // 0: no token, or the lease has ended meanwhile
+        if (token != 0) {  // 0: no token, or the lease has expired meanwhile
           EXPECT_TRUE(tokens_.insert(token).second) << token;
         }
         process.holds[wait->first] = {.jumps = jumps_};
@@ -181,7 +186,7 @@ class LockHistory : public RecipeTest {
     std::vector<Belief> beliefs;
     for (Process& process : processes_) {
       for (const auto& [role, hold] : process.holds) {
-        // Where time passes only for the server, leases here last too long.
+        // Leases here last too long if only the server's time advances.
         if (engine_ == nullptr || hold.jumps != jumps_) continue;
         const auto [owner, side] = role;
         if (!sides(process)[side].is_held_by(owner)) continue;
@@ -206,7 +211,7 @@ class LockHistory : public RecipeTest {
       check();
       if (HasFatalFailure()) return;
     }
-    // All can be had again.
+    // All locks are free again.
     loss_percent_ = 0;
     for (Process& process : processes_) process.manager.reset();
     ASSERT_EQ((*client_)("PING"), Reply::status("PONG")) << "after all that was sent before";
@@ -214,7 +219,7 @@ class LockHistory : public RecipeTest {
     Process process;
     process.manager = std::make_unique<LockManager>(*backend_);
     EXPECT_TRUE(*sides(process).back().try_acquire(0));
-    // A Redis on a busy machine replies when many steps have passed.
+    // On a busy machine, a Redis replies after many steps.
     EXPECT_GT(acquisitions_, engine_ != nullptr ? steps / 50 : 0);
   }
 
@@ -228,7 +233,7 @@ class LockHistory : public RecipeTest {
   int jumps_ = 0;
   int acquisitions_ = 0;
   std::set<std::int64_t> tokens_;
-  std::vector<std::unique_ptr<Backend>> crashed_;  // of processes that are gone
+  std::vector<std::unique_ptr<Backend>> crashed_;  // of crashed processes
 };
 
 class LockHistoryTest : public LockHistory {
@@ -254,8 +259,9 @@ TEST_P(LockHistoryTest, NeverTwoHoldersByServersTime) {
   run(GetParam() == RecipeKind::kMemory ? 20'000 : 1'000);
 }
 
-/// The lock's fields, its time left, and that of each read hold, at one moment. Keys of holds that the
-/// lock does not count mean nothing: an expired key is back if the clock goes back before its removal.
+/// Reads the lock's fields, its remaining time, and that of each read hold, at one moment. Keys of
+/// holds that the lock does not count are irrelevant: a clock that goes back revives an expired key
+/// that is not removed yet.
 constexpr std::string_view kSnapshot = R"lua(
 local fields = redis.call('HGETALL', 'shop')
 local holds = {}
@@ -271,7 +277,8 @@ class ReadWriteLockHistoryTest : public LockHistory {
  protected:
   static constexpr std::size_t kRead = 0;
 
-  /// Redis 7.0 reads its clock for each command of a script, and these set several expiries.
+  /// Redis 7.0 reads its clock for each command of a script, and these scripts set several
+  /// expiries.
   [[nodiscard]] bool clock_goes_back() const override { return engine_ != nullptr; }
 
   std::vector<ReentrantLock> sides(Process& process) override {
@@ -312,7 +319,7 @@ class ReadWriteLockHistoryTest : public LockHistory {
 INSTANTIATE_TEST_SUITE_P(Backends, ReadWriteLockHistoryTest,
                          ::testing::Values(RecipeKind::kMemory, RecipeKind::kRedis), recipe_name);
 
-TEST_P(ReadWriteLockHistoryTest, NeverWriterBesideAnotherHolder) {
+TEST_P(ReadWriteLockHistoryTest, WriterExcludesAllHolders) {
   SCOPED_TRACE(seed_text(seed_));
   run(GetParam() == RecipeKind::kMemory ? 20'000 : 1'000);
 }

@@ -8,7 +8,7 @@
 namespace rushgate {
 namespace {
 
-/// The second lock is on a backend of its own.
+/// The second lock is on its own backend.
 class MultiLockTest : public RecipeTest {
  protected:
   std::vector<ReentrantLock> locks(LockManager& here, LockManager& there) {
@@ -44,7 +44,7 @@ TEST_P(MultiLockTest, AllLocksAreHeldOrNone) {
   EXPECT_TRUE(*other_.try_acquire(0));
 }
 
-TEST_P(MultiLockTest, ReentrantAsItsLocks) {
+TEST_P(MultiLockTest, MultiLockIsReentrant) {
   ASSERT_TRUE(*lock_.try_acquire(0));
   ASSERT_TRUE(*lock_.try_acquire(0));
   EXPECT_TRUE(lock_.release().ok());
@@ -53,7 +53,7 @@ TEST_P(MultiLockTest, ReentrantAsItsLocks) {
   EXPECT_TRUE(*other_.try_acquire(0));
 }
 
-TEST_P(MultiLockTest, BackendThatFailsLeavesNoneHeld) {
+TEST_P(MultiLockTest, FailedBackendLeavesNoneHeld) {
   elsewhere_->close();
   EXPECT_TRUE(absl::IsUnavailable(lock_.try_acquire(0).status()));
   EXPECT_EQ((*client_)("EXISTS", "a"), Reply::integer(0));
@@ -75,8 +75,8 @@ TEST_P(MultiLockTest, ReleaseReleasesAllAndReportsLosses) {
   EXPECT_EQ((*elsewhere_->open_client())("EXISTS", "b"), Reply::integer(0));
 }
 
-/// The classic way: one lock after the other, each awaited without an end.
-TEST(MultiLockThreadsTest, OrdersThatCrossDoNotDeadlock) {
+/// The classic way takes one lock after the other, and waits for each without a deadline.
+TEST(MultiLockThreadsTest, CrossingOrdersNeverDeadlock) {
   const auto engine = *Engine::open(std::make_unique<MemoryStore>());
   LockManager manager(*engine);
   ReentrantLock a(manager, "a");

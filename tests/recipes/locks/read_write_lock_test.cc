@@ -10,11 +10,16 @@
 #include <utility>
 #include <vector>
 
+#include "adapters/testing/faulty_backend.h"
 #include "engine/recipes/locks/lock_scripts.h"
+#include "tests/hooked_backend.h"
 #include "tests/recipes/locks/lock_fixture.h"
 
 namespace rushgate {
 namespace {
+
+using faults::FaultyBackend;
+using Fault = FaultyBackend::Fault;
 
 using namespace std::chrono_literals;
 
@@ -29,7 +34,7 @@ class ReadWriteLockTest : public RecipeTest {
                       std::int64_t lease_ms = ReentrantLock::kWatchdog) {
     return *begin(lock, owner, 0, lease_ms).result();
   }
-  /// Begins to wait, and returns when the process has subscribed.
+  /// Starts to wait. Returns when the process has subscribed.
   PendingLock wait_for(const ReentrantLock& lock, std::uint64_t owner) {
     PendingLock pending = begin(lock, owner);
     while ((*client_)("PUBSUB", "NUMSUB", kChannel).elements()[1] == Reply::integer(0)) {
@@ -51,12 +56,12 @@ class ReadWriteLockTest : public RecipeTest {
 };
 INSTANTIATE_TEST_SUITE_P(Backends, ReadWriteLockTest, all_recipe_kinds(), recipe_name);
 
-/// Timers and leases by a clock that the test moves.
+/// Timers and leases use a clock that the test moves.
 class ReadWriteLockInManualTimeTest : public ReadWriteLockTest {};
 INSTANTIATE_TEST_SUITE_P(Backends, ReadWriteLockInManualTimeTest, manual_time_recipe_kinds(),
                          recipe_name);
 
-/// With replies that can be lost.
+/// Uses connections whose replies can be lost.
 class ReadWriteLockOnRedisTest : public ReadWriteLockTest {};
 INSTANTIATE_TEST_SUITE_P(Backends, ReadWriteLockOnRedisTest, ::testing::Values(RecipeKind::kRedis),
                          recipe_name);
@@ -113,7 +118,7 @@ TEST_P(ReadWriteLockTest, KeysOfWriterAreRedissons) {
   EXPECT_EQ(keys(), 0U);
 }
 
-TEST_P(ReadWriteLockTest, ReleasesPublishWhatRedissonDoes) {
+TEST_P(ReadWriteLockTest, ReleasesPublishRedissonsMessages) {
   std::promise<void> last;
   std::vector<std::string> messages;
   const auto subscriber = backend_->open_client({.on_message = [&](const Reply& message) {
@@ -129,7 +134,7 @@ TEST_P(ReadWriteLockTest, ReleasesPublishWhatRedissonDoes) {
   EXPECT_EQ(messages, (std::vector<std::string>{"0", "1"}));
 }
 
-TEST_P(ReadWriteLockTest, WriterThatReadsKeepsReadLock) {
+TEST_P(ReadWriteLockTest, ReadingWriterKeepsReadLock) {
   ASSERT_TRUE(try_one(write_));
   ASSERT_TRUE(try_one(read_));
   EXPECT_FALSE(try_one(read_, 2));
@@ -144,7 +149,7 @@ TEST_P(ReadWriteLockTest, WriterThatReadsKeepsReadLock) {
   EXPECT_EQ(keys(), 0U);
 }
 
-TEST_P(ReadWriteLockTest, WriterThatReadsMayReleaseReadFirst) {
+TEST_P(ReadWriteLockTest, ReadingWriterMayReleaseReadFirst) {
   ASSERT_TRUE(try_one(write_, 1, 60'000));
   ASSERT_TRUE(try_one(read_, 1, 5'000));
   ASSERT_TRUE(try_one(read_, 1, 5'000));
@@ -164,7 +169,7 @@ TEST_P(ReadWriteLockTest, ReaderCannotWrite) {
   EXPECT_TRUE(try_one(write_));
 }
 
-TEST_P(ReadWriteLockTest, ReleaseWithoutHoldIsAnError) {
+TEST_P(ReadWriteLockTest, ReleaseWithoutHoldIsError) {
   EXPECT_TRUE(absl::IsFailedPrecondition(read_.release_of(1)));
   ASSERT_TRUE(try_one(read_));
   EXPECT_TRUE(absl::IsFailedPrecondition(write_.release_of(1)));
@@ -173,7 +178,7 @@ TEST_P(ReadWriteLockTest, ReleaseWithoutHoldIsAnError) {
   EXPECT_EQ(field("jvm-1:1"), Reply::bulk("1"));
 }
 
-/// The requests that RReadWriteLock sends, as commands.
+/// Sends the requests of RReadWriteLock as commands.
 TEST_P(ReadWriteLockTest, LocksOfJvmAreRespectedAndAwaited) {
   (*client_)("HSET", "shop", "mode", "read", "jvm-9:1", 1);
   (*client_)("SET", "{shop}:jvm-9:1:rwlock_timeout:1", 1, "PX", 30'000);
@@ -199,7 +204,7 @@ TEST_P(ReadWriteLockTest, LocksOfJvmAreRespectedAndAwaited) {
 
 // ---- Leases ----
 
-/// The classic way: a counter of readers. A reader that crashes never lowers it.
+/// The classic way counts readers. A crashed reader never decrements the counter.
 TEST_P(ReadWriteLockInManualTimeTest, DeadReaderKeepsNoWriterOut) {
   (*client_)("INCR", "readers");
   auto crashed = std::make_unique<LockManager>(*backend_);
@@ -213,10 +218,10 @@ TEST_P(ReadWriteLockInManualTimeTest, DeadReaderKeepsNoWriterOut) {
   EXPECT_EQ((*client_)("GET", "readers"), Reply::bulk("1")) << "the wrong way";
 }
 
-/// The classic way: one expiry for all readers, which each of them sets.
+/// The classic way has one expiry for all readers, and each of them sets it.
 TEST_P(ReadWriteLockInManualTimeTest, ShorterLeaseSparesOtherReaders) {
   ASSERT_TRUE(try_one(read_, 1, 90'000));
-  ASSERT_TRUE(try_one(other_read_, 1));  // renewed: 30 s each time
+  ASSERT_TRUE(try_one(other_read_, 1));  // 30 s, renewed
   ASSERT_TRUE(try_one(other_read_, 2, 5'000));
   (*client_)("SET", "one-expiry", 2, "PX", 90'000);
   (*client_)("PEXPIRE", "one-expiry", 5'000);
@@ -231,7 +236,7 @@ TEST_P(ReadWriteLockInManualTimeTest, ShorterLeaseSparesOtherReaders) {
   EXPECT_TRUE(try_one(other_write_));
 }
 
-TEST_P(ReadWriteLockInManualTimeTest, LockLastsNoLongerThanItsHolds) {
+TEST_P(ReadWriteLockInManualTimeTest, LockEndsWithItsHolds) {
   ASSERT_TRUE(try_one(read_, 1, 90'000));
   ASSERT_TRUE(try_one(other_read_, 1, 5'000));
   EXPECT_EQ(left_ms("shop"), 90'000);
@@ -243,8 +248,8 @@ TEST_P(ReadWriteLockInManualTimeTest, LockLastsNoLongerThanItsHolds) {
   EXPECT_TRUE(try_one(write_)) << "the other reader's lease has ended";
 }
 
-/// A writer whose lease is longer than that of its read lock.
-TEST_P(ReadWriteLockInManualTimeTest, KeptReadLockHasItsOwnLease) {
+/// The writer's lease is longer than that of its read lock.
+TEST_P(ReadWriteLockInManualTimeTest, KeptReadLockHasOwnLease) {
   ASSERT_TRUE(try_one(write_, 1, 90'000));
   ASSERT_TRUE(try_one(read_, 1, 5'000));
   EXPECT_TRUE(write_.release_of(1).ok());
@@ -258,7 +263,7 @@ TEST_P(ReadWriteLockInManualTimeTest, KeptReadLockHasItsOwnLease) {
   EXPECT_FALSE(read_.is_held_by(1));
 }
 
-TEST_P(ReadWriteLockInManualTimeTest, HoldsThatStayGetNewLease) {
+TEST_P(ReadWriteLockInManualTimeTest, RemainingHoldsGetNewLease) {
   ASSERT_TRUE(try_one(read_, 1, 5'000));
   ASSERT_TRUE(try_one(read_, 1, 60'000));
   EXPECT_TRUE(read_.release_of(1).ok());
@@ -348,8 +353,8 @@ TEST_P(ReadWriteLockTest, WritersReleaseWakesAllReaders) {
   for (const PendingLock& reader : readers) EXPECT_TRUE(*reader.result());
 }
 
-/// RReadWriteLock's readers wait until the kept lock's lease ends.
-TEST_P(ReadWriteLockTest, WriterThatKeepsReadingWakesReaders) {
+/// RReadWriteLock's readers wait until the lease of the kept lock expires.
+TEST_P(ReadWriteLockTest, DowngradedWriterWakesReaders) {
   ASSERT_TRUE(try_one(other_write_, 1, 600'000));
   ASSERT_TRUE(try_one(other_read_, 1, 600'000));
   const PendingLock first = wait_for(read_, 1);
@@ -420,7 +425,7 @@ TEST_P(ReadWriteLockInManualTimeTest, WaitingSendsNothing) {
   EXPECT_TRUE(reader.is_done() || writer.is_done());
 }
 
-TEST_P(ReadWriteLockInManualTimeTest, EndOfLeasesWakesWaiters) {
+TEST_P(ReadWriteLockInManualTimeTest, ExpiredLeasesWakeWaiters) {
   ASSERT_TRUE(try_one(other_read_, 1, 5'000));
   ASSERT_TRUE(try_one(other_read_, 2, 8'000));
   const PendingLock writer = begin(write_, 1, ReentrantLock::kForever, 5'000);
@@ -438,15 +443,15 @@ TEST_P(ReadWriteLockInManualTimeTest, EndOfLeasesWakesWaiters) {
 
 // ---- Lost replies ----
 
-/// Without the latch the second attempt would take a hold that the first has left.
+/// Without the latch, the second attempt would release a hold that the first one left.
 TEST_P(ReadWriteLockOnRedisTest, ReleaseIsIdempotentUnderRetry) {
   int losses = 0;
   std::string sha1;
-  LossyBackend lossy(*backend_, [&](const Request& request) {
+  FaultyBackend lossy(*backend_, [&](const Request& request) {
     const bool is_lost = request[0] == "EVALSHA" && request[1] == sha1 && losses > 0;
-    if (!is_lost) return LossyBackend::Loss::kNone;
+    if (!is_lost) return Fault::kNone;
     --losses;
-    return LossyBackend::Loss::kReply;
+    return Fault::kReplyLost;
   });
   LockManager manager(lossy, {.client_id = "jvm-3"});
   ReadWriteLock lock(manager, "shop");
@@ -465,11 +470,11 @@ TEST_P(ReadWriteLockOnRedisTest, ReleaseIsIdempotentUnderRetry) {
   }
 }
 
-TEST_P(ReadWriteLockTest, ReadWhoseReplyWasLostIsReleasedToo) {
+TEST_P(ReadWriteLockTest, ReadWithLostReplyIsReleased) {
   bool loses = true;
-  LossyBackend lossy(*backend_, [&](const Request& request) {
+  FaultyBackend lossy(*backend_, [&](const Request& request) {
     const bool is_lost = request[0] == "EVAL" && std::exchange(loses, false);
-    return is_lost ? LossyBackend::Loss::kReply : LossyBackend::Loss::kNone;
+    return is_lost ? Fault::kReplyLost : Fault::kNone;
   });
   LockManager manager(lossy);
   ReadWriteLock lock(manager, "shop");
@@ -481,8 +486,8 @@ TEST_P(ReadWriteLockTest, ReadWhoseReplyWasLostIsReleasedToo) {
 
 // ---- Threads ----
 
-/// Two managers, as two processes, with a writer and readers in each. The pair is guarded by nothing
-/// else.
+/// Runs two managers, as two processes, with a writer and readers in each. Only the lock guards the
+/// pair.
 template <class Open>
 void read_and_write_under_lock(const Open& open) {
   constexpr int kReaders = 2;

@@ -10,21 +10,26 @@
 #include <utility>
 #include <vector>
 
+#include "adapters/testing/faulty_backend.h"
 #include "engine/recipes/locks/lock_scripts.h"
 #include "engine/recipes/locks/simple_lock.h"
+#include "tests/hooked_backend.h"
 #include "tests/recipes/locks/lock_fixture.h"
 
 namespace rushgate {
 namespace {
 
+using faults::FaultyBackend;
+using Fault = FaultyBackend::Fault;
+
 using namespace std::chrono_literals;
 
 constexpr char kChannel[] = "redisson_lock__channel:{shop}";
-constexpr std::uint64_t kOther = 1'000'000;  // an owner that no thread of the test is
+constexpr std::uint64_t kOther = 1'000'000;  // an owner that is no thread of the test
 
 class ReentrantLockTest : public RecipeTest {
  protected:
-  /// As after the end of every lease.
+  /// Deletes the lock as if every lease had expired.
   void expire() {
     if (engine_ != nullptr) return advance_ms(60'000);
     (*client_)("DEL", "shop");
@@ -40,12 +45,12 @@ class ReentrantLockTest : public RecipeTest {
 };
 INSTANTIATE_TEST_SUITE_P(Backends, ReentrantLockTest, all_recipe_kinds(), recipe_name);
 
-/// Timers and leases by a clock that the test moves.
+/// Timers and leases use a clock that the test moves.
 class ReentrantLockInManualTimeTest : public ReentrantLockTest {};
 INSTANTIATE_TEST_SUITE_P(Backends, ReentrantLockInManualTimeTest, manual_time_recipe_kinds(),
                          recipe_name);
 
-/// With replies and connections that can be lost.
+/// Uses connections that can be lost, as can their replies.
 class ReentrantLockOnRedisTest : public ReentrantLockTest {};
 INSTANTIATE_TEST_SUITE_P(Backends, ReentrantLockOnRedisTest, ::testing::Values(RecipeKind::kRedis),
                          recipe_name);
@@ -93,7 +98,7 @@ TEST_P(ReentrantLockTest, OtherOwnersAreRefused) {
   EXPECT_TRUE(*other_.try_acquire(0));
 }
 
-/// The field's "synchronized": a mutex of its own in each process.
+/// The classic `synchronized` is a separate mutex in each process.
 TEST_P(ReentrantLockTest, LockHoldsAmongProcesses) {
   std::mutex in_process;
   std::mutex in_other_process;
@@ -104,8 +109,8 @@ TEST_P(ReentrantLockTest, LockHoldsAmongProcesses) {
   EXPECT_FALSE(*other_.try_acquire(0));
 }
 
-/// The field's "synchronized (userId.toString())": a new object each time.
-TEST_P(ReentrantLockTest, LocksOfOneNameAreOneLock) {
+/// The classic `synchronized (userId.toString())` uses a new object each time.
+TEST_P(ReentrantLockTest, LocksOfSameNameAreShared) {
   const std::string user = "user:1001";
   auto first = std::make_unique<std::mutex>();
   auto second = std::make_unique<std::mutex>();
@@ -116,7 +121,7 @@ TEST_P(ReentrantLockTest, LocksOfOneNameAreOneLock) {
   EXPECT_FALSE(*begin(ReentrantLock(manager_, std::string(user)), 1'002, 0).result());
 }
 
-/// The requests of RLock, as commands.
+/// Sends the requests of RLock as commands.
 TEST_P(ReentrantLockTest, LockOfJvmIsRespectedAndAwaited) {
   (*client_)("HINCRBY", "shop", "8743c9c0-0795-4907-87fd-6c719a6b4586:1", 1);
   (*client_)("PEXPIRE", "shop", 30'000);
@@ -130,14 +135,14 @@ TEST_P(ReentrantLockTest, LockOfJvmIsRespectedAndAwaited) {
   EXPECT_TRUE(*waiter.result());
 }
 
-TEST_P(ReentrantLockTest, KeyOfAnotherTypeIsAnError) {
+TEST_P(ReentrantLockTest, KeyOfWrongTypeIsError) {
   (*client_)("SET", "shop", "text");
   EXPECT_EQ(lock_.acquire().code(), absl::StatusCode::kInternal);
 }
 
 // ---- Expiry ----
 
-/// The classic way: DEL without a check of the owner.
+/// The classic way deletes the key without checking the owner.
 TEST_P(ReentrantLockTest, UnlockAfterExpirySparesNextHolder) {
   ASSERT_TRUE(lock_.acquire(5'000).ok());
   expire();
@@ -148,7 +153,7 @@ TEST_P(ReentrantLockTest, UnlockAfterExpirySparesNextHolder) {
   EXPECT_TRUE(*lock_.try_acquire(0)) << "two holders";
 }
 
-/// The classic way: SET with an expiry, for work that takes longer.
+/// The classic way sets an expiry that is shorter than the work.
 TEST_P(ReentrantLockInManualTimeTest, WatchdogRenewsWhileWorkLasts) {
   SimpleLock simple(*backend_, "shop", {.lease_ms = 30'000});
   ASSERT_TRUE(*simple.acquire());
@@ -161,7 +166,7 @@ TEST_P(ReentrantLockInManualTimeTest, WatchdogRenewsWhileWorkLasts) {
   EXPECT_TRUE(lock_.release().ok());
 }
 
-TEST_P(ReentrantLockInManualTimeTest, LockOfCrashedHolderEnds) {
+TEST_P(ReentrantLockInManualTimeTest, LockOfCrashedHolderExpires) {
   auto crashed = std::make_unique<LockManager>(*backend_);
   ASSERT_TRUE(ReentrantLock(*crashed, "shop").acquire().ok());
   ASSERT_EQ((*client_)("SETNX", "naive", "thread-1"), Reply::integer(1));
@@ -173,7 +178,7 @@ TEST_P(ReentrantLockInManualTimeTest, LockOfCrashedHolderEnds) {
   EXPECT_EQ((*client_)("SETNX", "naive", "thread-2"), Reply::integer(0)) << "the wrong way";
 }
 
-/// The classic way: a thread that sets the expiry, without a check of the owner, and is not stopped.
+/// The classic way renews on a thread that checks no owner and is never stopped.
 TEST_P(ReentrantLockInManualTimeTest, RenewalEndsWithRelease) {
   std::atomic<int> requests = 0;
   HookedBackend hooked(*backend_, {.before = [&](const Request&) { ++requests; }});
@@ -200,11 +205,11 @@ TEST_P(ReentrantLockInManualTimeTest, RenewalEndsWithRelease) {
   EXPECT_EQ((*client_)("EXISTS", "naive"), Reply::integer(1)) << "the wrong way";
 }
 
-/// The classic way (RLock's, too): the first error ends renewal, and the holder works on.
+/// In the classic way, and in RLock, the first error ends renewal while the holder works on.
 TEST_P(ReentrantLockInManualTimeTest, FailedRenewalIsRepeated) {
   bool fails = false;
-  LossyBackend lossy(*backend_, [&](const Request& request) {
-    return fails && request[0] == "EVAL" ? LossyBackend::Loss::kRequest : LossyBackend::Loss::kNone;
+  FaultyBackend lossy(*backend_, [&](const Request& request) {
+    return fails && request[0] == "EVAL" ? Fault::kRequestLost : Fault::kNone;
   });
   std::vector<std::string> lost;
   LockManager manager(
@@ -230,7 +235,8 @@ TEST_P(ReentrantLockInManualTimeTest, FailedRenewalIsRepeated) {
   EXPECT_FALSE(lock.is_held());
 }
 
-/// Its completions run when the test says so. Counts the uses of its clock and scheduler.
+/// A backend whose completions run on the test's request. Counts the uses of its clock and
+/// scheduler.
 class LateBackend final : public ForwardingBackend {
  public:
   using ForwardingBackend::ForwardingBackend;
@@ -279,14 +285,14 @@ class LateBackend final : public ForwardingBackend {
   mutable int uses_ = 0;
 };
 
-/// A backend that wraps another one may be destroyed as soon as the manager is.
+/// A backend that wraps another one may be destroyed directly after the manager.
 TEST_P(ReentrantLockInManualTimeTest, LateCompletionsNeedNoBackend) {
   ASSERT_TRUE(other_.acquire().ok());
   LateBackend late(*backend_);
   auto manager = std::make_unique<LockManager>(late);
   const PendingLock pending = begin(ReentrantLock(*manager, "shop"), kOther, 10'000);
   late.run_next();  // of the first attempt
-  late.run_next();  // of SUBSCRIBE: the second attempt is sent
+  late.run_next();  // of SUBSCRIBE: sends the second attempt
   manager.reset();
   EXPECT_EQ(pending.result().status().code(), absl::StatusCode::kCancelled);
   const int uses = late.uses();
@@ -312,7 +318,7 @@ TEST_P(ReentrantLockInManualTimeTest, LostLockIsReportedOnce) {
   EXPECT_TRUE(other_.is_held());
 }
 
-TEST_P(ReentrantLockInManualTimeTest, EndOfLeaseIsReported) {
+TEST_P(ReentrantLockInManualTimeTest, ExpiredLeaseIsReported) {
   int lost = 0;
   LockManager manager(*backend_, {.on_lost = [&](const std::string&, std::uint64_t) { ++lost; }});
   ReentrantLock lock(manager, "shop");
@@ -335,8 +341,8 @@ TEST_P(ReentrantLockInManualTimeTest, LeaseCanBeSet) {
   EXPECT_TRUE(absl::IsInvalidArgument(lock_.set_lease(0)));
 }
 
-/// The machine's clock may jump; leases are monotonic.
-TEST_P(ReentrantLockInManualTimeTest, ClockThatJumpsEndsNoLeaseHere) {
+/// The machine's clock may jump. Leases are monotonic.
+TEST_P(ReentrantLockInManualTimeTest, ClockJumpEndsNoLease) {
   ASSERT_TRUE(lock_.acquire(60'000).ok());
   set_now_ms(clock_.now_ms() - 3'600'000);
   advance_ms(59'999);
@@ -373,7 +379,7 @@ TEST_P(ReentrantLockTest, EachReleaseWakesOneWaiter) {
   }
 }
 
-/// The classic way: SETNX again and again.
+/// The classic way polls with SETNX.
 TEST_P(ReentrantLockInManualTimeTest, WaitingSendsNothing) {
   std::atomic<int> requests = 0;
   HookedBackend hooked(*backend_, {.before = [&](const Request&) { ++requests; }});
@@ -398,7 +404,7 @@ TEST_P(ReentrantLockInManualTimeTest, WaitingSendsNothing) {
   EXPECT_EQ(requests, 50) << "the wrong way";
 }
 
-/// The classic way: try, subscribe, and wait for a message that was sent before.
+/// The classic way tries, subscribes, and waits for a message that was sent before.
 TEST_P(ReentrantLockInManualTimeTest, ReleaseBeforeSubscriptionIsSeen) {
   bool releases = true;
   HookedBackend hooked(*backend_, {.before = [&](const Request& request) {
@@ -419,7 +425,7 @@ TEST_P(ReentrantLockInManualTimeTest, ReleaseBeforeSubscriptionIsSeen) {
   EXPECT_EQ(messages, 0) << "the wrong way";
 }
 
-TEST_P(ReentrantLockInManualTimeTest, EndOfHoldersLeaseWakesWaiter) {
+TEST_P(ReentrantLockInManualTimeTest, ExpiredLeaseWakesWaiter) {
   ASSERT_TRUE(other_.acquire(5'000).ok());
   const PendingLock waiter = begin(lock_, kOther);
   advance_ms(4'999);
@@ -459,12 +465,12 @@ TEST_P(ReentrantLockTest, TokensAscendWithAcquisitions) {
   ASSERT_TRUE(fenced.acquire(5'000).ok());
   const std::int64_t first = fenced.token();
   EXPECT_EQ((*client_)("GET", "redisson_lock_token:{shop}"), Reply::bulk(std::to_string(first)));
-  expire();  // the holder was paused
+  expire();  // the holder is paused
   ASSERT_TRUE(*other.try_acquire(0));
   EXPECT_GT(other.token(), first) << "the protected resource refuses the first from now on";
 }
 
-/// The classic way: a lease, and no token.
+/// The classic way has a lease, but no token.
 TEST_P(ReentrantLockTest, LateWriteOfPausedHolderIsRefused) {
   std::int64_t last_token = 0;
   std::string protected_value;
@@ -490,15 +496,15 @@ TEST_P(ReentrantLockTest, LateWriteOfPausedHolderIsRefused) {
 
 // ---- Lost replies ----
 
-/// Without the latch the second attempt would take a hold that the first has left.
+/// Without the latch, the second attempt would release a hold that the first one left.
 TEST_P(ReentrantLockOnRedisTest, ReleaseIsIdempotentUnderRetry) {
   int losses = 0;
-  LossyBackend lossy(*backend_, [&](const Request& request) {
+  FaultyBackend lossy(*backend_, [&](const Request& request) {
     const bool is_release = request[0] == "EVALSHA" &&
                             request[1] == scripts_of(LockKind::kPlain).release.sha1() && losses > 0;
-    if (!is_release) return LossyBackend::Loss::kNone;
+    if (!is_release) return Fault::kNone;
     --losses;
-    return LossyBackend::Loss::kReply;
+    return Fault::kReplyLost;
   });
   LockManager manager(lossy);
   ReentrantLock lock(manager, "shop");
@@ -516,15 +522,15 @@ TEST_P(ReentrantLockOnRedisTest, ReleaseIsIdempotentUnderRetry) {
   EXPECT_TRUE(absl::IsUnavailable(lock.release()));
 
   (*client_)("HSET", "naive", "owner", 2);
-  (*client_)("HINCRBY", "naive", "owner", -1);  // the reply is lost
+  (*client_)("HINCRBY", "naive", "owner", -1);  // its reply is lost
   EXPECT_EQ((*client_)("HINCRBY", "naive", "owner", -1), Reply::integer(0)) << "the wrong way";
 }
 
-TEST_P(ReentrantLockTest, AcquisitionWhoseReplyWasLostIsReleasedToo) {
+TEST_P(ReentrantLockTest, AcquisitionWithLostReplyIsReleased) {
   bool loses = true;
-  LossyBackend lossy(*backend_, [&](const Request& request) {
+  FaultyBackend lossy(*backend_, [&](const Request& request) {
     const bool is_lost = request[0] == "EVAL" && std::exchange(loses, false);
-    return is_lost ? LossyBackend::Loss::kReply : LossyBackend::Loss::kNone;
+    return is_lost ? Fault::kReplyLost : Fault::kNone;
   });
   LockManager manager(lossy);
   ReentrantLock lock(manager, "shop");
@@ -534,16 +540,16 @@ TEST_P(ReentrantLockTest, AcquisitionWhoseReplyWasLostIsReleasedToo) {
   EXPECT_TRUE(lock.release().ok());
   EXPECT_EQ((*client_)("KEYS", "*"), Reply::array());
 
-  (*client_)("HINCRBY", "naive", "owner", 1);  // the reply is lost
+  (*client_)("HINCRBY", "naive", "owner", 1);  // its reply is lost
   (*client_)("HINCRBY", "naive", "owner", 1);
   EXPECT_EQ((*client_)("HINCRBY", "naive", "owner", -1), Reply::integer(1)) << "the wrong way";
 }
 
-TEST_P(ReentrantLockInManualTimeTest, LostReplyOfShorterLeaseShortensLeaseHere) {
+TEST_P(ReentrantLockInManualTimeTest, LostReplyStillShortensLease) {
   bool loses = false;
-  LossyBackend lossy(*backend_, [&](const Request& request) {
+  FaultyBackend lossy(*backend_, [&](const Request& request) {
     const bool is_lost = request[0].starts_with("EVAL") && std::exchange(loses, false);
-    return is_lost ? LossyBackend::Loss::kReply : LossyBackend::Loss::kNone;
+    return is_lost ? Fault::kReplyLost : Fault::kNone;
   });
   LockManager manager(lossy);
   ReentrantLock lock(manager, "shop");
@@ -555,10 +561,10 @@ TEST_P(ReentrantLockInManualTimeTest, LostReplyOfShorterLeaseShortensLeaseHere) 
   EXPECT_FALSE(lock.is_held());
 }
 
-TEST_P(ReentrantLockInManualTimeTest, WaiterOutlastsErrorsThatPass) {
+TEST_P(ReentrantLockInManualTimeTest, WaiterOutlastsTemporaryErrors) {
   bool fails = false;
-  LossyBackend lossy(*backend_, [&](const Request& request) {
-    return fails && request[0] == "EVAL" ? LossyBackend::Loss::kRequest : LossyBackend::Loss::kNone;
+  FaultyBackend lossy(*backend_, [&](const Request& request) {
+    return fails && request[0] == "EVAL" ? Fault::kRequestLost : Fault::kNone;
   });
   LockManager manager(lossy);
   ASSERT_TRUE(other_.acquire(5'000).ok());
@@ -575,9 +581,8 @@ TEST_P(ReentrantLockInManualTimeTest, WaiterOutlastsErrorsThatPass) {
 
 TEST_P(ReentrantLockInManualTimeTest, WaiterOutlastsFailedSubscription) {
   bool fails = true;
-  LossyBackend lossy(*backend_, [&](const Request& request) {
-    return fails && request[0] == "SUBSCRIBE" ? LossyBackend::Loss::kRequest
-                                              : LossyBackend::Loss::kNone;
+  FaultyBackend lossy(*backend_, [&](const Request& request) {
+    return fails && request[0] == "SUBSCRIBE" ? Fault::kRequestLost : Fault::kNone;
   });
   LockManager manager(lossy);
   ASSERT_TRUE(other_.acquire().ok());
@@ -592,7 +597,7 @@ TEST_P(ReentrantLockInManualTimeTest, WaiterOutlastsFailedSubscription) {
   EXPECT_TRUE(*waiter.result());
 }
 
-/// A server that comes back has no lock, and sends no message. The classic way waits for one.
+/// A restarted server has no lock and sends no message. The classic way waits for one.
 TEST_P(ReentrantLockOnRedisTest, WaiterTriesAgainAfterReconnection) {
   std::atomic<int> messages = 0;
   const auto naive = backend_->open_client({.on_message = [&](const Reply& message) {
@@ -611,7 +616,7 @@ TEST_P(ReentrantLockOnRedisTest, WaiterTriesAgainAfterReconnection) {
 
 // ---- Threads ----
 
-/// Two managers, as two processes, and threads in each. The counter is guarded by nothing else.
+/// Runs two managers, as two processes, each with threads. Only the lock guards the counter.
 template <class Open>
 void count_under_lock(const Open& open) {
   constexpr int kThreads = 3;
@@ -638,7 +643,7 @@ void count_under_lock(const Open& open) {
   EXPECT_EQ(counter, kThreads * 2 * kEach);
 }
 
-TEST(ReentrantLockThreadsTest, OneThreadAtATimeOnEngine) {
+TEST(ReentrantLockThreadsTest, ThreadsExcludeEachOtherOnEngine) {
   for (const auto policy :
        {EngineOptions::Policy::kCallers, EngineOptions::Policy::kServiceThreadOnly}) {
     count_under_lock(
@@ -646,7 +651,7 @@ TEST(ReentrantLockThreadsTest, OneThreadAtATimeOnEngine) {
   }
 }
 
-TEST(ReentrantLockThreadsTest, OneThreadAtATimeOnRedis) {
+TEST(ReentrantLockThreadsTest, ThreadsExcludeEachOtherOnRedis) {
   const rushgate::testing::RedisServer server;
   count_under_lock([&] { return *RedisBackend::open(*RedisOptions::from_url(server.url())); });
 }
@@ -671,7 +676,7 @@ TEST(ReentrantLockThreadsTest, UniqueLockWorks) {
   EXPECT_FALSE(lock.is_held());
 }
 
-TEST(ReentrantLockThreadsTest, LockThrowsWhatFails) {
+TEST(ReentrantLockThreadsTest, FailedLockThrows) {
   auto engine = *Engine::open(std::make_unique<MemoryStore>());
   LockManager manager(*engine);
   ReentrantLock lock(manager, "shop");

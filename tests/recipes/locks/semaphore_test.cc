@@ -5,10 +5,14 @@
 #include <thread>
 #include <vector>
 
+#include "adapters/testing/faulty_backend.h"
 #include "tests/recipes/locks/lock_fixture.h"
 
 namespace rushgate {
 namespace {
+
+using faults::FaultyBackend;
+using Fault = FaultyBackend::Fault;
 
 constexpr char kHeld[] = "{gate}:timeout";
 constexpr char kChannel[] = "redisson_sc:{gate}";
@@ -44,7 +48,7 @@ class SemaphoreInManualTimeTest : public SemaphoreTest {};
 INSTANTIATE_TEST_SUITE_P(Backends, SemaphoreInManualTimeTest, manual_time_recipe_kinds(),
                          recipe_name);
 
-TEST_P(SemaphoreTest, GivesAsManyPermitsAsThereAre) {
+TEST_P(SemaphoreTest, PermitsAreBounded) {
   EXPECT_EQ(*gate_.acquire(0), std::nullopt) << "never set";
   EXPECT_TRUE(*gate_.try_set_permits(2));
   EXPECT_FALSE(*other_.try_set_permits(9));
@@ -60,7 +64,7 @@ TEST_P(SemaphoreTest, GivesAsManyPermitsAsThereAre) {
   EXPECT_EQ(*gate_.available(), 1);
 }
 
-/// The classic way: a counter, which a repeated release raises beyond the number of permits.
+/// The classic way is a counter. A repeated release raises it above the number of permits.
 TEST_P(SemaphoreTest, PermitIsReleasedOnce) {
   ASSERT_TRUE(*gate_.try_set_permits(1));
   const std::string permit = **gate_.acquire(0);
@@ -83,7 +87,7 @@ TEST_P(SemaphoreTest, WaiterIsWokenByRelease) {
   EXPECT_TRUE(other_.release(**given).ok());
 }
 
-TEST_P(SemaphoreTest, NumberOfPermitsWakesAsManyWaiters) {
+TEST_P(SemaphoreTest, EachPermitWakesOneWaiter) {
   std::vector<Pending> waiters;
   for (int i = 0; i < 3; ++i) waiters.push_back(begin_wait(other_));
   while ((*client_)("PUBSUB", "NUMSUB", kChannel).elements()[1] != Reply::integer(1)) {
@@ -94,7 +98,7 @@ TEST_P(SemaphoreTest, NumberOfPermitsWakesAsManyWaiters) {
   EXPECT_EQ(permits.size(), 3U);
 }
 
-/// The classic way: a counter. A holder that dies keeps its permit for ever.
+/// The classic way is a counter. A dead holder keeps its permit forever.
 TEST_P(SemaphoreInManualTimeTest, PermitOfDeadHolderBecomesFree) {
   (*client_)("SET", "naive", 1);
   (*client_)("DECR", "naive");
@@ -121,9 +125,9 @@ TEST_P(SemaphoreInManualTimeTest, WaitEndsAtItsDeadline) {
 
 TEST_P(SemaphoreTest, LostReplyLeaksNoPermit) {
   bool loses = false;
-  LossyBackend lossy(*backend_, [&](const Request& request) {
+  FaultyBackend lossy(*backend_, [&](const Request& request) {
     const bool is_lost = request[0].starts_with("EVAL") && std::exchange(loses, false);
-    return is_lost ? LossyBackend::Loss::kReply : LossyBackend::Loss::kNone;
+    return is_lost ? Fault::kReplyLost : Fault::kNone;
   });
   LockManager manager(lossy);
   Semaphore gate(manager, "gate");
@@ -142,7 +146,7 @@ TEST_P(SemaphoreTest, ErrorsAreReported) {
   EXPECT_FALSE(gate_.acquire(0).ok());
 }
 
-TEST(SemaphoreThreadsTest, NeverMoreHoldersThanPermits) {
+TEST(SemaphoreThreadsTest, HoldersNeverExceedPermits) {
   constexpr int kPermits = 2;
   const auto engine = *Engine::open(std::make_unique<MemoryStore>());
   LockManager manager(*engine);

@@ -3,17 +3,21 @@
 #include <memory>
 #include <mutex>
 
+#include "adapters/testing/faulty_backend.h"
 #include "tests/recipes/locks/lock_fixture.h"
 
 namespace rushgate {
 namespace {
+
+using faults::FaultyBackend;
+using Fault = FaultyBackend::Fault;
 
 constexpr char kKey[] = "lock:shop";
 const SimpleLockOptions kMinute{.lease_ms = 60'000};
 
 class SimpleLockTest : public RecipeTest {
  protected:
-  /// As time does that passes: the lock is gone.
+  /// Removes the lock, as time would.
   void expire() {
     if (engine_ != nullptr) return advance_ms(60'000);
     (*client_)("DEL", kKey);
@@ -25,7 +29,7 @@ class SimpleLockInManualTimeTest : public SimpleLockTest {};
 INSTANTIATE_TEST_SUITE_P(Backends, SimpleLockInManualTimeTest, manual_time_recipe_kinds(),
                          recipe_name);
 
-TEST_P(SimpleLockTest, OneHolderAtATime) {
+TEST_P(SimpleLockTest, HoldersExcludeEachOther) {
   SimpleLock first(*backend_, "shop", kMinute);
   SimpleLock second(*backend_, "shop", kMinute);
   EXPECT_TRUE(*first.acquire());
@@ -37,7 +41,7 @@ TEST_P(SimpleLockTest, OneHolderAtATime) {
   EXPECT_TRUE(*second.acquire());
 }
 
-TEST_P(SimpleLockInManualTimeTest, LeaseEndsByItself) {
+TEST_P(SimpleLockInManualTimeTest, LeaseExpires) {
   SimpleLock first(*backend_, "shop", kMinute);
   SimpleLock second(*backend_, "shop", kMinute);
   ASSERT_TRUE(*first.acquire());
@@ -49,12 +53,11 @@ TEST_P(SimpleLockInManualTimeTest, LeaseEndsByItself) {
   EXPECT_TRUE(*second.acquire());
 }
 
-/// The classic way: SETNX, then EXPIRE. A crash comes between them.
-TEST_P(SimpleLockInManualTimeTest, LockOfCrashedHolderEnds) {
+/// The classic way sends SETNX, then EXPIRE. A crash comes between them.
+TEST_P(SimpleLockInManualTimeTest, LockOfCrashedHolderExpires) {
   bool has_crashed = false;
-  LossyBackend lossy(*backend_, [&](const Request&) {
-    return has_crashed ? LossyBackend::Loss::kRequest : LossyBackend::Loss::kNone;
-  });
+  FaultyBackend lossy(
+      *backend_, [&](const Request&) { return has_crashed ? Fault::kRequestLost : Fault::kNone; });
   auto crashed = std::make_unique<SimpleLock>(lossy, "shop", kMinute);
   ASSERT_TRUE(*crashed->acquire());
   ASSERT_EQ((*client_)("SETNX", "lock:naive", "thread-1"), Reply::integer(1));
@@ -68,7 +71,7 @@ TEST_P(SimpleLockInManualTimeTest, LockOfCrashedHolderEnds) {
   EXPECT_EQ((*client_)("SETNX", "lock:naive", "thread-2"), Reply::integer(0)) << "the wrong way";
 }
 
-/// The classic way: DEL without a check of the owner.
+/// The classic way deletes the key without checking the owner.
 TEST_P(SimpleLockTest, UnlockAfterExpirySparesNextHolder) {
   SimpleLock first(*backend_, "shop", kMinute);
   SimpleLock second(*backend_, "shop", kMinute);
@@ -78,11 +81,11 @@ TEST_P(SimpleLockTest, UnlockAfterExpirySparesNextHolder) {
   EXPECT_TRUE(absl::IsFailedPrecondition(first.release()));
   EXPECT_FALSE(*first.acquire()) << "the second still holds it";
 
-  (*client_)("DEL", kKey);  // the wrong way to unlock the first
+  (*client_)("DEL", kKey);  // the wrong way to unlock the first lock
   EXPECT_TRUE(*first.acquire()) << "two holders";
 }
 
-/// The classic way: GET, compare, DEL as two requests. The lease ends between them.
+/// The classic way sends GET and DEL as two requests. The lease expires between them.
 TEST_P(SimpleLockTest, CheckAndDeleteAreOneStep) {
   SimpleLock first(*backend_, "shop", kMinute);
   SimpleLock second(*backend_, "shop", kMinute);
@@ -96,7 +99,7 @@ TEST_P(SimpleLockTest, CheckAndDeleteAreOneStep) {
   EXPECT_EQ((*client_)("DEL", kKey), Reply::integer(1)) << "the wrong way ends the second's lease";
 }
 
-/// The classic way: the name of the thread as the value, which other processes have too.
+/// The classic way uses the thread's name as the value. Other processes have the same names.
 TEST_P(SimpleLockTest, HoldersHaveDifferentValues) {
   SimpleLock first(*backend_, "shop", kMinute);
   ASSERT_TRUE(*first.acquire());
@@ -106,7 +109,7 @@ TEST_P(SimpleLockTest, HoldersHaveDifferentValues) {
   EXPECT_NE((*client_)("GET", kKey).text(), before);
 }
 
-TEST_P(SimpleLockTest, LockOfAnotherSystemIsRespected) {
+TEST_P(SimpleLockTest, LockOfOtherSystemIsRespected) {
   SimpleLock lock(*backend_, "shop", kMinute);
   (*client_)("SET", kKey, "thread-1", "NX", "EX", 10);
   EXPECT_FALSE(*lock.acquire());

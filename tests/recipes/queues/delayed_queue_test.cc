@@ -1,4 +1,4 @@
-// Messages that are due at a time.
+// A queue of messages with due times.
 #include "engine/recipes/queues/delayed_queue.h"
 
 #include <map>
@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "adapters/testing/random_seed.h"
 #include "tests/random.h"
-#include "tests/random_seed.h"
 #include "tests/recipes/queues/queue_fixture.h"
 
 namespace rushgate {
@@ -31,7 +31,7 @@ class DelayedQueueTest : public QueueRecipeTest {
     return ids;
   }
   std::int64_t now_ms() { return clock_.now_ms(); }
-  /// The keys of the queue, without the stream that wakes.
+  /// Returns the keys of the queue, without the stream that wakes consumers.
   Reply keys_left() {
     return (*client_)("EXISTS", "delayed:{orders}:due", "delayed:{orders}:bodies",
                       "delayed:{orders}:deliveries");
@@ -42,7 +42,7 @@ class DelayedQueueTest : public QueueRecipeTest {
 
 INSTANTIATE_TEST_SUITE_P(Backends, DelayedQueueTest, all_recipe_kinds(), recipe_name);
 
-TEST_P(DelayedQueueTest, MessagesComeInOrderOfTimeNotBefore) {
+TEST_P(DelayedQueueTest, MessagesArriveInOrderWhenDue) {
   ASSERT_TRUE(queue_->push_in("late", "2", 200).ok());
   ASSERT_TRUE(queue_->push_at("early", "1", now_ms() + 100).ok());
   ASSERT_TRUE(queue_->push_in("never", "", 10'000).ok());
@@ -58,7 +58,7 @@ TEST_P(DelayedQueueTest, MessagesComeInOrderOfTimeNotBefore) {
   EXPECT_EQ(*queue_->size(), 3);
 }
 
-TEST_P(DelayedQueueTest, PortionsAreOfTheOldest) {
+TEST_P(DelayedQueueTest, BatchHasOldestMessages) {
   for (const char* id : {"c", "a", "b"}) ASSERT_TRUE(queue_->push_at(id, "", *id).ok());
   EXPECT_THAT(ids_of(take(*queue_, 2)), ElementsAre("a", "b"));
   EXPECT_THAT(ids_of(take(*queue_, 2)), ElementsAre("c"));
@@ -66,7 +66,7 @@ TEST_P(DelayedQueueTest, PortionsAreOfTheOldest) {
 
 TEST_P(DelayedQueueTest, ConsumersTakeDifferentMessages) {
   push(*queue_, {"a"});
-  // The classic wrong way: what is due is read, and removed in a second step.
+  // The classic way reads due messages and removes them in a second step.
   const auto read_due = [&] {
     return (*client_)("ZRANGEBYSCORE", "delayed:{orders}:due", "-inf", now_ms()).elements().size();
   };
@@ -76,7 +76,7 @@ TEST_P(DelayedQueueTest, ConsumersTakeDifferentMessages) {
 }
 
 TEST_P(DelayedQueueTest, CrashAfterTakeLosesNothing) {
-  // The classic wrong way: the message is removed when it is taken.
+  // The classic way removes a message when it is taken.
   (*client_)("ZADD", "wrong", 1, "a");
   EXPECT_EQ((*client_)("ZPOPMIN", "wrong").elements()[0], Reply::bulk("a"));
   EXPECT_TRUE((*client_)("ZPOPMIN", "wrong").elements().empty()) << "after the crash it is lost";
@@ -106,7 +106,7 @@ TEST_P(DelayedQueueTest, DoneOrCancelWinsOnce) {
   EXPECT_EQ(keys_left(), Reply::integer(0));
 }
 
-TEST_P(DelayedQueueTest, LateDoneLeavesNextDeliveryAlone) {
+TEST_P(DelayedQueueTest, LateDoneKeepsNextDelivery) {
   push(*queue_, {"a"});
   const auto slow = take(*queue_);
   advance_ms(kVisibilityMs);
@@ -119,7 +119,7 @@ TEST_P(DelayedQueueTest, LateDoneLeavesNextDeliveryAlone) {
   EXPECT_EQ(take(*queue_)[0].deliveries, 1);
 }
 
-TEST_P(DelayedQueueTest, LateDoneCountsIfNoOtherTookIt) {
+TEST_P(DelayedQueueTest, LateDoneCountsIfUnclaimed) {
   push(*queue_, {"a"});
   const auto slow = take(*queue_);
   advance_ms(10 * kVisibilityMs);
@@ -173,7 +173,7 @@ TEST_P(DelayedQueueTest, ServersTimeDecides) {
   EXPECT_THAT(ids_of(take(*queue)), ElementsAre("order 1"));
 }
 
-TEST_P(DelayedQueueTest, ScriptsPushAndWinByTheSetAlone) {
+TEST_P(DelayedQueueTest, ScriptsPushAndWinBySetAlone) {
   const DelayedQueueKeys keys = DelayedQueueKeys::of("delayed:", "orders");
   (*client_)("ZADD", keys.due, "NX", now_ms() + 100, "order 1");
   (*client_)("ZADD", keys.due, "NX", now_ms() + 100, "order 2");
@@ -197,7 +197,7 @@ TEST_P(DelayedQueueTest, FullQueueRefuses) {
   push(*queue, {"b"});
 }
 
-TEST_P(DelayedQueueTest, ClockThatGoesBackLosesNothing) {
+TEST_P(DelayedQueueTest, ClockBackLosesNothing) {
   ASSERT_TRUE(queue_->push_in("order 1", "", 100).ok());
   set_now_ms(now_ms() - 3'600'000);
   EXPECT_THAT(take(*queue_), IsEmpty());
@@ -205,8 +205,8 @@ TEST_P(DelayedQueueTest, ClockThatGoesBackLosesNothing) {
   EXPECT_THAT(ids_of(take(*queue_)), ElementsAre("order 1"));
 }
 
-/// Consumers take, finish, postpone and crash, and messages are cancelled, in any order.
-TEST_P(DelayedQueueTest, RandomHistoryDeliversAllAndFinishesOnce) {
+/// Consumers take, finish, postpone and crash, and messages are cancelled, in random order.
+TEST_P(DelayedQueueTest, RandomHistoryFinishesEachOnce) {
   constexpr int kMessages = 60;
   constexpr std::size_t kConsumers = 3;
   const auto seed = random_seed();
@@ -283,7 +283,7 @@ TEST_P(DelayedQueueTest, RandomHistoryDeliversAllAndFinishesOnce) {
   EXPECT_EQ(keys_left(), Reply::integer(0));
 }
 
-/// A timer of the process would be gone.
+/// An in-process timer would be lost.
 TEST(DelayedQueueOnRocksDbTest, MessagesSurviveRestart) {
   TemporaryDirectory directory;
   ManualClock clock;

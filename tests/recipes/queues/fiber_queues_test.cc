@@ -1,4 +1,4 @@
-// A fiber waits for messages by the engine's clock, and lets others of its thread go on.
+// A fiber waits for messages by the engine's clock. Other fibers of its thread run meanwhile.
 #include <memory>
 #include <string>
 
@@ -45,7 +45,7 @@ class FiberQueuesTest : public ::testing::Test {
     waiter.join();
     EXPECT_THAT(found, ElementsAre("a"));
   }
-  /// Moves the clock, and lets the fibers run whose wait has ended.
+  /// Moves the clock. Runs the fibers whose wait has ended.
   void pass_ms(std::int64_t duration_ms) {
     constexpr std::int64_t kStepMs = 1'000;
     for (; duration_ms > 0; duration_ms -= kStepMs) {
@@ -54,7 +54,7 @@ class FiberQueuesTest : public ::testing::Test {
     }
   }
 
-  static constexpr std::int64_t kWaitMs = 300'000;  // longer than claim_idle_ms: several commands
+  static constexpr std::int64_t kWaitMs = 300'000;  // longer than claim_idle_ms
   ManualClock clock_;
   std::unique_ptr<Engine> engine_ =
       *Engine::open(std::make_unique<MemoryStore>(), {.manual_clock = &clock_});
@@ -89,7 +89,7 @@ TEST_F(FiberQueuesTest, DelayedQueueWaitsByEnginesClock) {
 }
 
 /// ZADD wakes no consumer.
-TEST_F(FiberQueuesTest, MessageOfAScriptIsFoundInTime) {
+TEST_F(FiberQueuesTest, MessageOfScriptIsFoundInTime) {
   const auto queue = *DelayedQueue::create(*engine_, "orders", {.client = {.wait = &fiber_wait()}});
   Bodies found;
   boost::fibers::fiber waiter(boost::fibers::launch::dispatch, [&] {

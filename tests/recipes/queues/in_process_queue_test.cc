@@ -1,4 +1,4 @@
-// The queue in the memory of the process: what it refuses and what it loses is counted.
+// The queue in the memory of the process counts refused and lost messages.
 #include "engine/recipes/queues/in_process_queue.h"
 
 #include <atomic>
@@ -24,7 +24,7 @@ TEST(InProcessQueueTest, DeliversInOrderAndOnce) {
   expect_delivery_in_order_and_once(**InProcessQueue::create());
 }
 
-TEST(InProcessQueueTest, CountsWhatACrashLoses) {
+TEST(InProcessQueueTest, CrashLossesAreCounted) {
   const auto queue = *InProcessQueue::create();
   push(*queue, {"waits", "taken", "done"});
   const auto messages = take(*queue, 2);
@@ -33,7 +33,7 @@ TEST(InProcessQueueTest, CountsWhatACrashLoses) {
   EXPECT_EQ(queue->counts().at_risk(), 2U);
 }
 
-TEST(InProcessQueueTest, CountsWhatItRefuses) {
+TEST(InProcessQueueTest, RefusalsAreCounted) {
   const auto queue = *InProcessQueue::create({.size_max = 2});
   push(*queue, {"a", "b"});
   const absl::Status refused = queue->push("c");
@@ -95,7 +95,7 @@ TEST(InProcessQueueTest, InterruptEndsWait) {
     EXPECT_THAT(*queue->take(1, kLongMs), IsEmpty());
     has_ended = true;
   });
-  while (!has_ended) queue->interrupt();  // it may not wait yet
+  while (!has_ended) queue->interrupt();  // its wait may not have begun
   consumer.join();
 }
 

@@ -1,16 +1,20 @@
-// Queues on lists: the one that systems have, and the one that loses nothing.
+// Queues on lists: the common one, and one without losses.
 #include "engine/recipes/queues/list_queue.h"
 
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "adapters/testing/faulty_backend.h"
 #include "engine/recipes/queues/unsafe_list_queue.h"
 #include "tests/recipes/locks/lock_fixture.h"
 #include "tests/recipes/queues/queue_fixture.h"
 
 namespace rushgate {
 namespace {
+
+using faults::FaultyBackend;
+using Fault = FaultyBackend::Fault;
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -38,12 +42,12 @@ TEST_P(ListQueueTest, CrashBetweenPopAndStoreLosesNothing) {
     const auto right = open_list();
     push(*right, {"a", "b"});
     EXPECT_THAT(bodies_of(take(*right)), ElementsAre("a", "b"));
-  }  // both crash before they have stored them
+  }  // both crash before they store a message
   EXPECT_THAT(take(*open_unsafe()), IsEmpty()) << "they are lost";
   EXPECT_THAT(bodies_of(take(*open_list())), ElementsAre("a", "b"));
 }
 
-TEST_P(ListQueueTest, PutsBackInOrderBeforeNewMessages) {
+TEST_P(ListQueueTest, RecoveredMessagesPrecedeNewOnes) {
   {
     const auto queue = open_list();
     push(*queue, {"a", "b", "c", "d"});
@@ -57,9 +61,9 @@ TEST_P(ListQueueTest, PutsBackInOrderBeforeNewMessages) {
 
 TEST_P(ListQueueTest, LostReplyLosesNoMessage) {
   bool is_lossy = false;
-  LossyBackend lossy(manual_backend_, [&](const Request& request) {
+  FaultyBackend lossy(manual_backend_, [&](const Request& request) {
     const bool takes = request[0] != "LPUSH" && std::exchange(is_lossy, false);
-    return takes ? LossyBackend::Loss::kReply : LossyBackend::Loss::kNone;
+    return takes ? Fault::kReplyLost : Fault::kNone;
   });
   const auto queue = *ListQueue::create(lossy, "orders");
   EXPECT_THAT(take(*queue), IsEmpty());
@@ -69,7 +73,7 @@ TEST_P(ListQueueTest, LostReplyLosesNoMessage) {
   EXPECT_THAT(bodies_of(take(*queue)), ElementsAre("a", "b"));
 }
 
-TEST_P(ListQueueTest, AnotherConsumerTakesOverFromADeadOne) {
+TEST_P(ListQueueTest, DeadConsumersMessagesAreClaimed) {
   const auto dead = open_list("dead");
   const auto living = open_list("living");
   push(*dead, {"a"});
@@ -83,7 +87,7 @@ TEST_P(ListQueueTest, AnotherConsumerTakesOverFromADeadOne) {
   EXPECT_EQ(finish(*dead, taken), 0U) << "it has another consumer now";
 }
 
-TEST_P(ListQueueTest, ConsumerThatMakesCallsIsNotDead) {
+TEST_P(ListQueueTest, CallingConsumerIsAlive) {
   const auto slow = open_list("slow");
   push(*slow, {"a", "b", "c"});
   const auto taken = take(*slow, 2);
@@ -100,7 +104,7 @@ TEST_P(ListQueueTest, ConsumerThatMakesCallsIsNotDead) {
   EXPECT_EQ(finish(*slow, {taken[1]}), 1U) << "it is still its own";
 }
 
-TEST_P(ListQueueTest, NothingStaysOfADeadConsumer) {
+TEST_P(ListQueueTest, DeadConsumerLeavesNoKeys) {
   push(*open_list("dead"), {"a"});
   EXPECT_THAT(bodies_of(take(*open_list("dead"))), ElementsAre("a"));
   const auto living = open_list("living");
@@ -113,7 +117,7 @@ TEST_P(ListQueueTest, NothingStaysOfADeadConsumer) {
       Reply::integer(0));
 }
 
-TEST_P(ListQueueTest, RecoversMoreThanAPortion) {
+TEST_P(ListQueueTest, RecoveryExceedsOneBatch) {
   constexpr int kMessages = 2'500;
   Bodies all;
   {
@@ -133,7 +137,7 @@ TEST_P(ListQueueTest, RecoversMoreThanAPortion) {
   EXPECT_EQ(found, all);
 }
 
-TEST_P(ListQueueTest, SharesAListWithTheFieldsCommands) {
+TEST_P(ListQueueTest, PlainCommandsShareList) {
   const auto queue = open_list();
   (*client_)("LPUSH", "orders", "theirs");
   push(*queue, {"ours"});
@@ -160,7 +164,7 @@ TEST_P(ListQueueTest, UnsafeQueueIsBoundedToo) {
   EXPECT_THAT(take(*queue), IsEmpty());
 }
 
-TEST_P(ListQueueTest, KeyOfAnotherKindIsAnError) {
+TEST_P(ListQueueTest, KeyOfWrongTypeIsError) {
   (*client_)("SET", "orders", "a string");
   EXPECT_THAT(std::string(open_list()->push("a").message()), HasSubstr("WRONGTYPE"));
   EXPECT_THAT(std::string(open_list()->take(1, 0).status().message()), HasSubstr("WRONGTYPE"));

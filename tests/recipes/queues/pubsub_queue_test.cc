@@ -1,4 +1,4 @@
-// Publish/subscribe: to all that listen, and what it loses is counted where it can be seen.
+// Publish/subscribe delivers to all current subscribers. Visible losses are counted.
 #include "engine/recipes/queues/pubsub_queue.h"
 
 #include <memory>
@@ -22,7 +22,7 @@ class PubSubQueueTest : public QueueRecipeTest {
   std::unique_ptr<PubSubQueue> open_producer() {
     return open_queue<PubSubQueue>(PubSubQueueOptions{.subscribes = false});
   }
-  /// The next messages, which a Redis sends later.
+  /// Returns the next messages. A Redis sends them with a delay.
   static Bodies next(Queue& queue, std::size_t count) {
     constexpr std::int64_t kLongMs = 10 * 60'000;
     Bodies bodies;
@@ -46,11 +46,11 @@ TEST_P(PubSubQueueTest, EachConsumerGetsEachMessage) {
   EXPECT_THAT(next(*second, 2), ElementsAre("a", "b"));
 }
 
-/// A worker that restarts: the fault of using it for orders.
-TEST_P(PubSubQueueTest, RestartLosesMessagesAndStreamDoesNot) {
+/// A restarting worker shows why this queue is unfit for orders.
+TEST_P(PubSubQueueTest, RestartLosesMessagesUnlikeStream) {
   const auto right = open_queue<StreamQueue>(StreamQueueOptions{}, "stream");
   const auto producer = open_producer();
-  open_consumer().reset();  // it stops
+  open_consumer().reset();  // the consumer stops
   if (GetParam() == RecipeKind::kRedis) {
     while ((*client_)("PUBSUB", "NUMSUB", "orders").elements()[1] != Reply::integer(0)) {
     }
@@ -70,13 +70,13 @@ TEST_P(PubSubQueueTest, FullInboxDropsAndCounts) {
   const auto sentinel = open_consumer();
   push(*open_producer(), {"a", "b", "c", "d"});
   EXPECT_THAT(next(*sentinel, 4), ElementsAre("a", "b", "c", "d"));
-  while (consumer->losses().dropped < 2) {  // the messages of another connection come when they do
+  while (consumer->losses().dropped < 2) {  // messages of another connection arrive with a delay
   }
   EXPECT_THAT(next(*consumer, 2), ElementsAre("a", "b"));
   EXPECT_EQ(consumer->losses().dropped, 2U);
 }
 
-TEST_P(PubSubQueueTest, TooLongMessageOfAnotherIsDropped) {
+TEST_P(PubSubQueueTest, TooLongForeignMessageIsDropped) {
   const auto consumer = open_consumer();
   (*client_)("PUBLISH", "orders", std::string(Queue::kBodyBytesMax + 1, 'x'));
   push(*open_producer(), {"short"});
@@ -84,11 +84,11 @@ TEST_P(PubSubQueueTest, TooLongMessageOfAnotherIsDropped) {
   EXPECT_EQ(consumer->losses().dropped, 1U);
 }
 
-TEST_P(PubSubQueueTest, ProducerAloneCannotTake) {
+TEST_P(PubSubQueueTest, ProducerCannotTake) {
   EXPECT_EQ(open_producer()->take(1, 0).status().code(), absl::StatusCode::kFailedPrecondition);
 }
 
-TEST_P(PubSubQueueTest, NothingToTakeIsNoError) {
+TEST_P(PubSubQueueTest, EmptyTakeIsNoError) {
   const auto consumer = open_consumer();
   EXPECT_THAT(take(*consumer), IsEmpty());
   EXPECT_EQ(finish(*consumer, {}), 0U);
@@ -102,8 +102,8 @@ TEST(PubSubQueueOnRedisTest, LostConnectionIsCounted) {
   const auto producer = *PubSubQueue::create(*backend, "orders", {.subscribes = false});
   while (consumer->losses().gaps == 0) {
   }
-  // Messages come again once it has subscribed again; a client that has not yet heard of the server
-  // may be refused.
+  // Messages arrive again after the new subscription. A client that has not noticed the restart may
+  // be refused.
   constexpr std::int64_t kShortMs = 10;
   while (consumer->take(1, kShortMs)->empty()) producer->push("a").IgnoreError();
   EXPECT_EQ(consumer->losses().gaps, 1U);

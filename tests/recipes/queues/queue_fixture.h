@@ -1,4 +1,4 @@
-// What the tests of queues share.
+// Parts that the queue tests share.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/recipes/queues/queue.h"
-#include "tests/forwarding_backend.h"
+#include "tests/hooked_backend.h"
 #include "tests/recipes/recipe_fixture.h"
 
 namespace rushgate {
@@ -43,7 +43,7 @@ inline std::size_t finish(Queue& queue, const std::vector<QueueMessage>& message
   return count.value_or(0);
 }
 
-/// Pushes three messages and takes them in two portions. Returns the first portion.
+/// Pushes three messages and takes them in two batches. Returns the first batch.
 inline std::vector<QueueMessage> expect_delivery_in_order_and_once(Queue& queue) {
   using ::testing::ElementsAre;
   push(queue, {"a", "b", "c"});
@@ -57,7 +57,7 @@ inline std::vector<QueueMessage> expect_delivery_in_order_and_once(Queue& queue)
   return first;
 }
 
-/// A queue that is destroyed and opened again is that of a process that crashed.
+/// Destroying and reopening a queue acts like a crash of its process.
 class QueueRecipeTest : public RecipeTest {
  protected:
   template <class QueueType, class Options>
@@ -65,7 +65,7 @@ class QueueRecipeTest : public RecipeTest {
     return value(QueueType::create(manual_backend_, name, std::move(options)));
   }
 
-  BackendWithClock manual_backend_{*backend_, clock_};  // a Redis goes by the manual clock too
+  BackendWithClock manual_backend_{*backend_, clock_};  // a Redis uses the manual clock too
 };
 
 }  // namespace rushgate

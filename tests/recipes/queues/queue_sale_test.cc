@@ -1,5 +1,5 @@
-// A sale as the field builds it, told which queue to use: a script admits and pushes the order, and a
-// worker stores it. Each queue loses by a crash what its header states.
+// A sale as the field builds it, with a choice of queues. A script admits and pushes the order, and
+// a worker stores it. Each queue loses in a crash as many orders as its header states.
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -28,7 +28,7 @@ constexpr std::size_t kStored = 2;  // before the crash; one more was taken
 struct QueueChoice {
   std::string name;
   std::string key;     // KEYS[3] of the script
-  std::string script;  // pushes the order, ARGV[2]; empty: the caller does, after the script
+  std::string script;  // pushes the order ARGV[2]; empty: the caller pushes after the script
   std::size_t lost;    // orders, by the crash
   std::function<std::unique_ptr<Queue>(Backend&)> make;
 };
@@ -76,14 +76,14 @@ redis.call('DECR', KEYS[1])
     return true;
   }
 
-  /// One message; a Redis sends those of a channel later.
+  /// Takes one message. A Redis sends the messages of a channel with a delay.
   static QueueMessage take_one(Queue& queue) {
     constexpr std::int64_t kLongMs = 10 * 60'000;
     const auto messages = queue.take(1, kLongMs);
     EXPECT_TRUE(messages.ok()) << messages.status();
     return messages.ok() && messages->size() == 1 ? messages->front() : QueueMessage();
   }
-  /// Scripts give the delayed queue the order as the id alone.
+  /// Returns the order. In the delayed queue, scripts pass only its id.
   static std::string order_of(const QueueMessage& message) {
     return message.body.empty() ? message.id : message.body;
   }
@@ -91,7 +91,7 @@ redis.call('DECR', KEYS[1])
 
 INSTANTIATE_TEST_SUITE_P(Backends, QueueSaleTest, all_recipe_kinds(), recipe_name);
 
-TEST_P(QueueSaleTest, CrashLosesWhatTheQueueStates) {
+TEST_P(QueueSaleTest, CrashLosesDocumentedOrders) {
   for (const QueueChoice& choice : choices()) {
     SCOPED_TRACE(choice.name);
     (*client_)("FLUSHALL");
@@ -108,7 +108,7 @@ TEST_P(QueueSaleTest, CrashLosesWhatTheQueueStates) {
     for (std::size_t i = 0; i < kStored; ++i) {
       const QueueMessage message = take_one(*queue);
       EXPECT_TRUE(stored.insert(order_of(message)).second);
-      if (i == 0) finish(*queue, {message});  // it crashes before the second one is done
+      if (i == 0) finish(*queue, {message});  // it crashes before finishing the second one
     }
     take_one(*queue);
     queue = choice.make(manual_backend_);

@@ -1,4 +1,4 @@
-// How consumers wait: by blocking commands, and fibers by the engine's clock.
+// Consumers wait by blocking commands, and fibers by the engine's clock.
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -52,7 +52,7 @@ std::vector<WaitingQueue> waiting_queues() {
            }}};
 }
 
-/// The engine with its threads, and a Redis.
+/// Runs on the engine with its threads, and on a Redis.
 class QueueWaitTest : public ::testing::TestWithParam<RecipeKind> {
  protected:
   QueueWaitTest() {
@@ -64,7 +64,7 @@ class QueueWaitTest : public ::testing::TestWithParam<RecipeKind> {
     }
   }
 
-  /// Begins a long wait, and returns when the command has been sent that waits.
+  /// Starts a long wait. Returns when the blocking command was sent.
   std::future<Bodies> begin_wait(const WaitingQueue& queue) {
     requests_ = 0;
     const auto blocked = std::make_shared<std::promise<void>>();
@@ -108,8 +108,8 @@ TEST_P(QueueWaitTest, MessageEndsWaitWithoutPolling) {
   }
 }
 
-/// The first one that waits takes a message and is busy. The others learn of the next one too.
-TEST_P(QueueWaitTest, DelayedMessagesFindAllThatWait) {
+/// The first waiter takes a message and is busy. The others also learn of the next one.
+TEST_P(QueueWaitTest, DelayedMessagesReachAllWaiters) {
   const WaitingQueue delayed{"delayed", "XREAD", [](Backend& backend) -> std::unique_ptr<Queue> {
                                return *DelayedQueue::create(backend, "orders");
                              }};
@@ -136,7 +136,7 @@ TEST_P(QueueWaitTest, InterruptEndsWait) {
   for (const WaitingQueue& queue : waiting_queues()) {
     SCOPED_TRACE(queue.name);
     auto taken = begin_wait(queue);
-    do {  // the command may have been sent only
+    do {  // the command may not block yet
       consumer_->interrupt();
     } while (taken.wait_for(std::chrono::milliseconds(10)) != std::future_status::ready);
     EXPECT_THAT(taken.get(), IsEmpty());

@@ -1,4 +1,4 @@
-// A stream with one consumer, whose position is kept.
+// A stream with one consumer, whose position is stored.
 #include "engine/recipes/queues/single_consumer_queue.h"
 
 #include <memory>
@@ -26,7 +26,7 @@ TEST_P(SingleConsumerQueueTest, DeliversInOrderAndOnce) {
   expect_delivery_in_order_and_once(*open_single());
 }
 
-TEST_P(SingleConsumerQueueTest, RestartBeginsAtKeptPosition) {
+TEST_P(SingleConsumerQueueTest, RestartContinuesAtStoredPosition) {
   {
     const auto queue = open_single();
     push(*queue, {"done", "taken"});
@@ -34,12 +34,12 @@ TEST_P(SingleConsumerQueueTest, RestartBeginsAtKeptPosition) {
     EXPECT_THAT(bodies_of(take(*queue)), ElementsAre("taken"));
     push(*queue, {"new"});
   }
-  // The classic wrong way: the position is kept by the consumer alone, and $ after a restart.
+  // The classic way: only the consumer knows its position, and it reads from $ after a restart.
   EXPECT_TRUE((*client_)("XREAD", "STREAMS", "orders", "$").is_nil());
   EXPECT_THAT(bodies_of(take(*open_single())), ElementsAre("taken", "new"));
 }
 
-TEST_P(SingleConsumerQueueTest, DoneMeansThoseBeforeToo) {
+TEST_P(SingleConsumerQueueTest, DoneIncludesEarlierMessages) {
   {
     const auto queue = open_single();
     push(*queue, {"a", "b", "c"});
@@ -48,7 +48,7 @@ TEST_P(SingleConsumerQueueTest, DoneMeansThoseBeforeToo) {
   EXPECT_THAT(bodies_of(take(*open_single())), ElementsAre("c"));
 }
 
-TEST_P(SingleConsumerQueueTest, DoneMakesRoom) {
+TEST_P(SingleConsumerQueueTest, DoneFreesSpace) {
   const auto queue = open_single();
   push(*queue, {"a", "b", "c"});
   const absl::Status refused = queue->push("d");
@@ -60,7 +60,7 @@ TEST_P(SingleConsumerQueueTest, DoneMakesRoom) {
   EXPECT_THAT(bodies_of(take(*queue)), ElementsAre("d"));
 }
 
-TEST_P(SingleConsumerQueueTest, OlderDoneMovesNothingBack) {
+TEST_P(SingleConsumerQueueTest, OlderDoneKeepsPosition) {
   const auto queue = open_single();
   push(*queue, {"a", "b", "c"});
   const auto messages = take(*queue);
@@ -69,7 +69,7 @@ TEST_P(SingleConsumerQueueTest, OlderDoneMovesNothingBack) {
   EXPECT_EQ((*client_)("GET", "{orders}:position"), Reply::bulk(messages[1].id));
 }
 
-TEST_P(SingleConsumerQueueTest, WrongIdIsAnError) {
+TEST_P(SingleConsumerQueueTest, WrongIdIsError) {
   EXPECT_THAT(std::string(open_single()->done({{QueueMessage{.id = "x"}}}).status().message()),
               HasSubstr("Invalid stream ID"));
 }

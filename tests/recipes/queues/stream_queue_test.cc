@@ -1,4 +1,4 @@
-// The queue on a stream with a consumer group, and what its imitations get wrong.
+// The queue on a stream with a consumer group, and the errors of its imitations.
 #include "engine/recipes/queues/stream_queue.h"
 
 #include <memory>
@@ -20,7 +20,7 @@ class StreamQueueTest : public QueueRecipeTest {
     return open_queue<StreamQueue>(
         StreamQueueOptions{.group = group, .consumer = consumer, .claim_idle_ms = kIdleMs});
   }
-  /// The bodies of what XREADGROUP or XREAD returned for one stream.
+  /// Returns the bodies in a reply of XREADGROUP or XREAD for one stream.
   static Bodies bodies_of_entries(const Reply& reply) {
     Bodies bodies;
     if (reply.is_nil()) return bodies;
@@ -42,7 +42,7 @@ TEST_P(StreamQueueTest, DeliversInOrderAndOnce) {
 }
 
 TEST_P(StreamQueueTest, CrashBeforeDoneLosesNothing) {
-  // The classic wrong way: acknowledged before it is processed.
+  // The classic way acknowledges before it processes.
   (*client_)("XADD", "wrong", "*", "body", "a");
   (*client_)("XGROUP", "CREATE", "wrong", "g1", "0");
   const Reply read =
@@ -65,10 +65,10 @@ TEST_P(StreamQueueTest, CrashBeforeDoneLosesNothing) {
   EXPECT_EQ(finish(*again, messages), 2U);
 }
 
-TEST_P(StreamQueueTest, MessagesBeforeTheGroupAreDelivered) {
+TEST_P(StreamQueueTest, MessagesBeforeGroupAreDelivered) {
   const auto queue = open_stream();
   push(*queue, {"early"});
-  // The classic wrong way: a group created at $.
+  // The classic way creates the group at $.
   (*client_)("XGROUP", "CREATE", "orders", "wrong", "$");
   EXPECT_THAT(
       bodies_of_entries((*client_)("XREADGROUP", "GROUP", "wrong", "c", "STREAMS", "orders", ">")),
@@ -76,7 +76,7 @@ TEST_P(StreamQueueTest, MessagesBeforeTheGroupAreDelivered) {
   EXPECT_THAT(bodies_of(take(*queue)), ElementsAre("early"));
 }
 
-TEST_P(StreamQueueTest, AnotherConsumerTakesOverFromADeadOne) {
+TEST_P(StreamQueueTest, DeadConsumersMessagesAreClaimed) {
   const auto dead = open_stream("dead");
   const auto living = open_stream("living");
   push(*dead, {"a"});
@@ -91,7 +91,7 @@ TEST_P(StreamQueueTest, AnotherConsumerTakesOverFromADeadOne) {
 TEST_P(StreamQueueTest, FailingMessageDelaysNoOther) {
   const auto queue = open_stream();
   push(*queue, {"bad", "good 1"});
-  // The classic wrong way: its own pending messages first, until there is none.
+  // The classic way reads its pending messages first, until there is none.
   const auto wrong = [&] {
     Reply read =
         (*client_)("XREADGROUP", "GROUP", "wrong", "c", "COUNT", 1, "STREAMS", "orders", 0);
@@ -103,7 +103,7 @@ TEST_P(StreamQueueTest, FailingMessageDelaysNoOther) {
   (*client_)("XGROUP", "CREATE", "orders", "wrong", "0");
   for (int i = 0; i < 3; ++i) EXPECT_THAT(wrong(), ElementsAre("bad"));
 
-  EXPECT_THAT(bodies_of(take(*queue, 1)), ElementsAre("bad"));  // it fails, and is not done
+  EXPECT_THAT(bodies_of(take(*queue, 1)), ElementsAre("bad"));  // it fails and is not acknowledged
   const auto good = take(*queue, 1);
   EXPECT_THAT(bodies_of(good), ElementsAre("good 1"));
   EXPECT_EQ(finish(*queue, good), 1U);
@@ -127,7 +127,7 @@ TEST_P(StreamQueueTest, EachGroupGetsEachMessage) {
   EXPECT_THAT(bodies_of(take(*mails)), ElementsAre("a"));
 }
 
-TEST_P(StreamQueueTest, DoneMessagesLeaveTheStream) {
+TEST_P(StreamQueueTest, DoneMessagesLeaveStream) {
   const auto queue = open_stream();
   push(*queue, {"a", "b", "c"});
   const auto other = open_stream("c1", "other");
@@ -138,7 +138,7 @@ TEST_P(StreamQueueTest, DoneMessagesLeaveTheStream) {
   EXPECT_LE(length(), 1);
 }
 
-TEST_P(StreamQueueTest, EntryDeletedMeanwhileIsNotDelivered) {
+TEST_P(StreamQueueTest, DeletedEntryIsNotDelivered) {
   {
     const auto queue = open_stream();
     push(*queue, {"a", "b"});
@@ -149,7 +149,7 @@ TEST_P(StreamQueueTest, EntryDeletedMeanwhileIsNotDelivered) {
   EXPECT_EQ(pending.elements()[0], Reply::integer(1));
 }
 
-TEST_P(StreamQueueTest, GroupThatIsGoneIsCreatedAgain) {
+TEST_P(StreamQueueTest, LostGroupIsRecreated) {
   const auto queue = open_stream();
   push(*queue, {"a"});
   EXPECT_EQ(finish(*queue, take(*queue)), 1U);
@@ -158,7 +158,7 @@ TEST_P(StreamQueueTest, GroupThatIsGoneIsCreatedAgain) {
   EXPECT_THAT(bodies_of(take(*queue)), ElementsAre("b"));
 }
 
-TEST_P(StreamQueueTest, ReadsAnotherSystemsEntries) {
+TEST_P(StreamQueueTest, EntriesOfOtherSystemAreRead) {
   const auto queue = open_stream();
   (*client_)("XADD", "orders", "*", "userId", "5", "body", "a", "id", "7");
   (*client_)("XADD", "orders", "*", "userId", "6");
@@ -178,7 +178,7 @@ TEST_P(StreamQueueTest, FullQueueRefuses) {
   push(*queue, {"d"});
 }
 
-TEST_P(StreamQueueTest, KeyOfAnotherKindIsAnError) {
+TEST_P(StreamQueueTest, KeyOfWrongTypeIsError) {
   (*client_)("SET", "orders", "a string");
   EXPECT_THAT(std::string(open_stream()->push("a").message()), HasSubstr("WRONGTYPE"));
   EXPECT_THAT(std::string(open_stream()->take(1, 0).status().message()), HasSubstr("WRONGTYPE"));

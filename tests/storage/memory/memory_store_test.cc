@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/storage/contract/store_contract.h"
+#include "adapters/testing/store_contract.h"
 
 namespace rushgate::store_contract {
 namespace {
@@ -49,7 +49,7 @@ TEST(MemoryStoreTest, SingleEntrySegmentHasFewOverheadBytes) {
   EXPECT_LT(store.memory_bytes(), kRuns * (bytes.size() + 5));
 }
 
-TEST(MemoryStoreTest, TrimmingGivesMemoryBack) {
+TEST(MemoryStoreTest, TrimmingFreesMemory) {
   MemoryStore store;
   StoreBatch batch;
   for (std::uint64_t run = 0; run < 10'000; ++run) {

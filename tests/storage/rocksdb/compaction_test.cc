@@ -1,4 +1,4 @@
-// What RocksDB does by itself, while it does something else.
+// Concurrency of RocksDB's background jobs.
 #include <pthread.h>
 
 #include <array>
@@ -23,7 +23,7 @@ namespace {
 using rocksdb::IODebugContext;
 using rocksdb::IOStatus;
 
-/// A disk on which the first compaction stands still.
+/// A disk on which the first compaction blocks.
 class HeldDisk final : public rocksdb::FileSystemWrapper {
  public:
   HeldDisk() : FileSystemWrapper(rocksdb::FileSystem::Default()) {}
@@ -60,7 +60,7 @@ class HeldDisk final : public rocksdb::FileSystemWrapper {
     changed_.wait(lock, [&] { return is_released_; });
   }
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   bool is_held_ = false;
   bool is_released_ = false;
@@ -93,7 +93,7 @@ class CompactionTest : public RocksDbTest {
   std::uint64_t number_ = 0;
 };
 
-// Commits stop when the stream has 36 tables that overlap; this one stops short of that.
+// Commits stop at 36 overlapping tables of the stream. This test stays below that.
 TEST_F(CompactionTest, StreamDoesNotWaitForState) {
   constexpr std::uint64_t kTables = 25;
   constexpr auto kPatience = std::chrono::seconds(60);
@@ -106,7 +106,8 @@ TEST_F(CompactionTest, StreamDoesNotWaitForState) {
   while (store->work().compactions == 0 && std::chrono::steady_clock::now() < deadline) {
     std::this_thread::yield();
   }
-  EXPECT_GT(store->work().compactions, 0U) << "of the stream, while that of the state stands still";
+  EXPECT_GT(store->work().compactions, 0U)
+      << "the stream is compacted while that of the state blocks";
   disk_->release();
 }
 

@@ -1,5 +1,4 @@
-// A disk without space, and a file that may not grow: an error, for whoever opens and whoever
-// writes.
+// A full disk, and a limit on file sizes: opening and writing return an error.
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -31,7 +30,7 @@ class FullDiskTest : public RocksDbTest {
     options_.env = disk_->env();
   }
 
-  /// Opens with so many bytes left on the disk.
+  /// Opens the store with `room_bytes` left on the disk.
   absl::Status open_with(std::uint64_t room_bytes) {
     disk_->fill_up_after(room_bytes);
     absl::Status status = try_open().status();
@@ -46,14 +45,14 @@ class FullDiskTest : public RocksDbTest {
     }
   }
 
-  static constexpr std::uint64_t kStepBytes = 401;  // not a divisor of what is written at once
+  static constexpr std::uint64_t kStepBytes = 401;  // not a divisor of the size of a write
   static constexpr std::uint64_t kRoomMax = 1'000'000;
 
   std::shared_ptr<faults::PowerCutFileSystem> disk_;
 };
 
-// The log of RocksDB's messages used to be such a file; one of its assertions ended the process.
-TEST_F(FullDiskTest, CreatingStoreIsAnError) {
+// RocksDB's own log used to be a file here. Without space for it an assertion ended the process.
+TEST_F(FullDiskTest, CreationOnFullDiskIsError) {
   absl::Status status = absl::UnknownError("");
   std::uint64_t room = 0;
   for (; !status.ok() && room < kRoomMax; room += kStepBytes) {
@@ -67,10 +66,10 @@ TEST_F(FullDiskTest, CreatingStoreIsAnError) {
     ASSERT_EQ(count_commits(*open()), kCommits);
   }
   EXPECT_TRUE(status.ok()) << status;
-  EXPECT_GT(room, 1'000U) << "creating a store writes that much";
+  EXPECT_GT(room, 1'000U) << "creating a store writes more";
 }
 
-TEST_F(FullDiskTest, OpeningStoreIsAnErrorAndLosesNothing) {
+TEST_F(FullDiskTest, OpeningOnFullDiskIsErrorWithoutLoss) {
   make_store();
   absl::Status status = absl::UnknownError("");
   std::uint64_t room = 0;
@@ -80,11 +79,11 @@ TEST_F(FullDiskTest, OpeningStoreIsAnErrorAndLosesNothing) {
     ASSERT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << room << ": " << status;
   }
   EXPECT_TRUE(status.ok()) << status;
-  EXPECT_GT(room, 1'000U) << "opening a store writes that much";
+  EXPECT_GT(room, 1'000U) << "opening a store writes more";
   EXPECT_EQ(count_commits(*open()), kCommits);
 }
 
-TEST_F(FullDiskTest, RocksDbWritesNoLogOfItsOwn) {
+TEST_F(FullDiskTest, RocksDbWritesNoLogFile) {
   make_store();
   std::vector<std::string> names;
   for (const auto& [name, size] : list()) names.push_back(name);
@@ -94,11 +93,11 @@ TEST_F(FullDiskTest, RocksDbWritesNoLogOfItsOwn) {
 class FileSizeLimitTest : public RocksDbTest {
  protected:
   struct Outcome {
-    absl::Status status = {};     // of what failed
-    std::uint64_t committed = 0;  // before
+    absl::Status status = {};     // of the failed operation
+    std::uint64_t committed = 0;  // before the failure
   };
 
-  /// Opens and commits until something fails, at the latest after `commits_max`.
+  /// Opens and commits until an operation fails, or until `commits_max`.
   Outcome commit_within(rlim_t limit_bytes, std::uint64_t before, std::uint64_t commits_max) {
     const FileSizeLimit limit(limit_bytes);
     Outcome outcome{.committed = before};
@@ -128,7 +127,7 @@ TEST_F(FileSizeLimitTest, WritePastLimitIsErrorWithoutLoss) {
   EXPECT_GT(committed, 20U);
 }
 
-// On threads of RocksDB's own.
+// A thread of RocksDB writes the table.
 TEST_F(FileSizeLimitTest, TablePastLimitIsErrorWithoutLoss) {
   options_.log_bytes_max = 20'000;
   const Outcome outcome = commit_within(150'000, 0, 100'000);

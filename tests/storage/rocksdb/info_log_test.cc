@@ -50,7 +50,7 @@ class InfoLogTest : public ::testing::Test {
   InfoLog log_{std::make_shared<spdlog::logger>("test", sink_), clock_};
 };
 
-TEST_F(InfoLogTest, WarningsAndErrorsArePassedOn) {
+TEST_F(InfoLogTest, WarningsAndErrorsAreForwarded) {
   rocksdb::Header(&log_, "header");
   rocksdb::Debug(&log_, "debug");
   rocksdb::Info(&log_, "info");
@@ -61,14 +61,14 @@ TEST_F(InfoLogTest, WarningsAndErrorsArePassedOn) {
                                         "error RocksDB: 3 is gone"));
 }
 
-TEST_F(InfoLogTest, LongMessageIsCutOff) {
+TEST_F(InfoLogTest, LongMessageIsTruncated) {
   const std::string text(1'000'000, 'x');
   warn(text.c_str());
   ASSERT_THAT(sink_->lines, SizeIs(1));
   EXPECT_LT(sink_->lines[0].size(), InfoLog::kLineBytesMax + 100);
 }
 
-TEST_F(InfoLogTest, FloodIsLeftOutAndCounted) {
+TEST_F(InfoLogTest, FloodIsDroppedAndCounted) {
   for (int i = 0; i < InfoLog::kLinesMax + 1000; ++i) warn("again");
   EXPECT_THAT(sink_->lines, SizeIs(InfoLog::kLinesMax));
   sink_->lines.clear();
@@ -82,7 +82,7 @@ TEST_F(InfoLogTest, FloodIsLeftOutAndCounted) {
                                         "info RocksDB: later", "info RocksDB: and then"));
 }
 
-TEST_F(InfoLogTest, ClockSetBackStartsAPeriod) {
+TEST_F(InfoLogTest, ClockSetBackStartsPeriod) {
   for (int i = 0; i < InfoLog::kLinesMax; ++i) warn("again");
   clock_->now_us -= 3'600'000'000;
   sink_->lines.clear();
@@ -90,12 +90,12 @@ TEST_F(InfoLogTest, ClockSetBackStartsAPeriod) {
   EXPECT_THAT(sink_->lines, ElementsAre("info RocksDB: earlier"));
 }
 
-TEST_F(InfoLogTest, SinkThatThrowsHarmsNothing) {
+TEST_F(InfoLogTest, ThrowingSinkIsHarmless) {
   sink_->throws = true;
   EXPECT_NO_THROW(warn("hello"));
 }
 
-TEST_F(InfoLogTest, WithoutLoggerAllIsDropped) {
+TEST_F(InfoLogTest, MessagesWithoutLoggerAreDropped) {
   InfoLog log(nullptr, clock_);
   EXPECT_NO_THROW(rocksdb::Error(&log, "hello"));
 }

@@ -1,4 +1,4 @@
-// Lists on the store on disk.
+// Lists in the store on disk.
 #include <memory>
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace rushgate {
 namespace {
 
-TEST(ListsOnDiskTest, RandomChangesLeaveWhatTheModelHolds) {
+TEST(ListsOnDiskTest, RandomChangesMatchModel) {
   const TemporaryDirectory directory;
   ListsModel model([&]() -> std::unique_ptr<Store> {
     auto store = RocksDbStore::open(directory.path() / "keyspace");

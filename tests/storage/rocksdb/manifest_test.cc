@@ -34,7 +34,7 @@ class ManifestTest : public RocksDbTest {
     return dir() / name.substr(0, name.size() - 1);
   }
 
-  /// Opens the store with this MANIFEST, and restores it afterwards.
+  /// Opens the store with this MANIFEST, and restores the MANIFEST afterwards.
   void expect_opens_with(const std::string& torn) {
     const fs::path kept = dir().parent_path() / "kept";
     fs::copy(dir(), kept, fs::copy_options::recursive);
@@ -61,7 +61,7 @@ std::string flip(std::string bytes, std::size_t at) {
   return bytes;
 }
 
-/// A record that RocksDB can read.
+/// Returns a record that RocksDB can read.
 std::string last_record(const std::string& manifest) {
   const std::size_t begin =
       readable_bytes(std::string_view(manifest).substr(0, manifest.size() - 1));
@@ -82,8 +82,8 @@ TEST_F(ManifestTest, RecordsAreReadableUpToDamage) {
   EXPECT_LT(before, whole.size());
 }
 
-// RocksDB alone does not open these.
-TEST_F(ManifestTest, EndThatWasNotSyncedIsCutOff) {
+// RocksDB alone refuses to open these.
+TEST_F(ManifestTest, UnsyncedEndIsCutOff) {
   const std::string whole = read_file(manifest());
   const std::string record = last_record(whole);
   for (std::size_t at = 0; at < record.size(); at += 5) {
@@ -96,7 +96,7 @@ TEST_F(ManifestTest, EndThatWasNotSyncedIsCutOff) {
   expect_opens_with(whole + std::string(600, 'x'));
 }
 
-TEST_F(ManifestTest, DamageOfSyncedPartIsReported) {
+TEST_F(ManifestTest, DamageToSyncedPartIsReported) {
   const std::string whole = read_file(manifest());
   for (std::size_t at = 0; at < whole.size(); at += 11) {
     SCOPED_TRACE(at);
@@ -109,7 +109,7 @@ TEST_F(ManifestTest, DamageOfSyncedPartIsReported) {
   EXPECT_EQ(count_commits(*open()), kCommits);
 }
 
-TEST_F(ManifestTest, NoteThatIsCutShortIsNone) {
+TEST_F(ManifestTest, TruncatedNoteIsIgnored) {
   const std::string whole = read_file(manifest());
   const std::string note = read_file(dir() / kNotedManifestName);
   for (std::size_t bytes = 0; bytes < note.size(); ++bytes) {

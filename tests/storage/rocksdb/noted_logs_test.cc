@@ -1,4 +1,4 @@
-// Log files that were deleted, as a job that cleans up "*.log" does.
+// Log files were deleted, for example by a job that removes "*.log".
 #include "storage/rocksdb/noted_logs.h"
 
 #include <filesystem>
@@ -22,7 +22,7 @@ class NotedLogsTest : public RocksDbTest {
  protected:
   static constexpr std::uint64_t kCommits = 10;
 
-  /// Leaves several logs behind. Ends as a killed process does, or is closed.
+  /// Leaves several logs behind, like a killed process or like a closed store.
   void fill(bool is_killed) {
     fs::create_directories(dir());
     const auto disk = faults::PowerCutFileSystem::make(dir());
@@ -31,9 +31,8 @@ class NotedLogsTest : public RocksDbTest {
     auto store = open();
     ASSERT_NE(store, nullptr);
     std::uint64_t number = 0;
-    // The stream holds on to the first log. The state is written out again and again, and each time
-    // begins another.
-    constexpr std::uint64_t kFlushes = 1 + 3;  // with that of the creation
+    // The stream keeps the first log alive. Each flush of the state begins another log.
+    constexpr std::uint64_t kFlushes = 1 + 3;  // including that of the creation
     while (store->work().flushes < kFlushes) {
       if (number < kCommits) {
         ASSERT_TRUE(commit_number(*store, ++number).ok());
@@ -44,7 +43,7 @@ class NotedLogsTest : public RocksDbTest {
       ASSERT_TRUE(store->commit(batch).ok());
     }
     ASSERT_EQ(number, kCommits);
-    ASSERT_TRUE(store->sync().ok());  // or the newest log is noted only when the store is closed
+    ASSERT_TRUE(store->sync().ok());  // else only closing notes the newest log
     if (is_killed) disk->cut_power();
     store.reset();
     options_.env = nullptr;
@@ -75,17 +74,17 @@ class NotedLogsTest : public RocksDbTest {
   }
 };
 
-TEST_F(NotedLogsTest, EachLogOfClosedStoreIsMissed) {
+TEST_F(NotedLogsTest, DeletedLogOfClosedStoreIsDetected) {
   fill(false);
   expect_each_is_missed();
 }
 
-TEST_F(NotedLogsTest, EachLogOfKilledStoreIsMissed) {
+TEST_F(NotedLogsTest, DeletedLogOfKilledStoreIsDetected) {
   fill(true);
   expect_each_is_missed();
 }
 
-TEST_F(NotedLogsTest, OnlyLogOfReopenedStoreIsMissed) {
+TEST_F(NotedLogsTest, DeletedLogOfReopenedStoreIsDetected) {
   fill(false);
   open().reset();
   ASSERT_EQ(logs().size(), 1U);
@@ -93,7 +92,7 @@ TEST_F(NotedLogsTest, OnlyLogOfReopenedStoreIsMissed) {
   EXPECT_EQ(try_open().status().code(), absl::StatusCode::kDataLoss);
 }
 
-TEST_F(NotedLogsTest, WithoutTheNoteTheRestOpens) {
+TEST_F(NotedLogsTest, StoreWithoutNoteOpensWithRest) {
   fill(false);
   fs::remove(newest_log(dir()));
   ASSERT_EQ(try_open().status().code(), absl::StatusCode::kDataLoss);
@@ -101,7 +100,7 @@ TEST_F(NotedLogsTest, WithoutTheNoteTheRestOpens) {
   EXPECT_NE(open(), nullptr);
 }
 
-TEST_F(NotedLogsTest, NoteThatIsCutShortIsNone) {
+TEST_F(NotedLogsTest, TruncatedNoteIsIgnored) {
   fill(false);
   fs::remove(newest_log(dir()));
   const std::string note = read_file(dir() / kNotedLogsName);
@@ -115,13 +114,13 @@ TEST_F(NotedLogsTest, NoteThatIsCutShortIsNone) {
   EXPECT_FALSE(check_noted_logs(*rocksdb::Env::Default(), dir(), 0).ok());
 }
 
-TEST_F(NotedLogsTest, LogThatIsWrittenOutIsNotMissed) {
+TEST_F(NotedLogsTest, FlushedLogMayBeMissing) {
   fill(false);
   const auto before = logs();
   const std::string note = read_file(dir() / kNotedLogsName);
   open().reset();
   for (const fs::path& log : before) EXPECT_FALSE(fs::exists(log));
-  write_file(dir() / kNotedLogsName, note);  // as a power cut may leave it
+  write_file(dir() / kNotedLogsName, note);  // a power cut may leave the old note
   EXPECT_EQ(count_commits(*open()), kCommits);
 }
 

@@ -1,4 +1,4 @@
-// What survives when the power goes, the disk fills up or a sync fails.
+// Data that survives a power cut, a full disk or a failed sync.
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -9,8 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "adapters/testing/random_seed.h"
 #include "tests/faults/power_cut_file_system.h"
-#include "tests/random_seed.h"
 #include "tests/storage/rocksdb/rocksdb_fixture.h"
 
 namespace rushgate {
@@ -35,7 +35,7 @@ class PowerCutTest : public RocksDbTest {
     }
   }
 
-  // How many commits are there after a power cut now.
+  // Cuts the power and reopens. Returns the number of commits that survived.
   std::uint64_t survivors(std::unique_ptr<RocksDbStore>& store,
                           std::optional<std::uint64_t> seed = std::nullopt) {
     disk_->cut_power();
@@ -57,7 +57,7 @@ TEST_F(PowerCutTest, SyncLosesNothing) {
   EXPECT_EQ(survivors(store), 30U);
 }
 
-TEST_F(PowerCutTest, NewDirectoriesSurviveWithTheStore) {
+TEST_F(PowerCutTest, NewDirectoriesSurviveWithStore) {
   options_.durability = Durability::kSync;
   const fs::path nested = dir() / "a" / "b";
   auto store = RocksDbStore::open(nested, options_);
@@ -81,7 +81,7 @@ TEST_F(PowerCutTest, EverySecKeepsWritesBeforeLastSync) {
   EXPECT_EQ(survivors(store), 20U);
 }
 
-TEST_F(PowerCutTest, OsMayLoseWhatWasNotSynced) {
+TEST_F(PowerCutTest, OsMayLoseUnsyncedWrites) {
   auto store = open();
   commit_numbers(*store, 1, 20);
   EXPECT_EQ(survivors(store), 0U);
@@ -91,14 +91,14 @@ TEST_F(PowerCutTest, OsMayLoseWhatWasNotSynced) {
   EXPECT_EQ(survivors(store), 20U);
 }
 
-TEST_F(PowerCutTest, OsSurvivesTheProcess) {
+TEST_F(PowerCutTest, OsSurvivesEndOfProcess) {
   auto store = open();
   commit_numbers(*store, 1, 20);
   store.reset();
   EXPECT_EQ(count_commits(*open()), 20U);
 }
 
-TEST_F(PowerCutTest, ClosingSyncsWhereMoreThanOsWasPromised) {
+TEST_F(PowerCutTest, CloseSyncsIfDurabilityExceedsOs) {
   options_.durability = Durability::kEverySec;
   auto store = open();
   commit_numbers(*store, 1, 20);
@@ -118,7 +118,7 @@ TEST_F(PowerCutTest, SyncWithoutWritesSkipsDisk) {
   EXPECT_EQ(disk_->log_syncs(), syncs + 1);
 }
 
-TEST_F(PowerCutTest, FailedCommitSyncStopsWriting) {
+TEST_F(PowerCutTest, FailedCommitSyncStopsWrites) {
   options_.durability = Durability::kSync;
   auto store = open();
   commit_numbers(*store, 1, 5);
@@ -138,7 +138,7 @@ TEST_F(PowerCutTest, FailedCommitSyncStopsWriting) {
   EXPECT_EQ(survivors(store), 5U);
 }
 
-TEST_F(PowerCutTest, AFailedSyncStopsAllWriting) {
+TEST_F(PowerCutTest, FailedSyncStopsWrites) {
   options_.durability = Durability::kEverySec;
   auto store = open();
   commit_numbers(*store, 1, 5);
@@ -151,8 +151,8 @@ TEST_F(PowerCutTest, AFailedSyncStopsAllWriting) {
   EXPECT_EQ(survivors(store), 5U);
 }
 
-// RocksDB syncs older logs before it writes a table, on a thread of its own.
-TEST_F(PowerCutTest, FailedBackgroundSyncStopsWriting) {
+// A thread of RocksDB syncs older logs before it writes a table.
+TEST_F(PowerCutTest, FailedBackgroundSyncStopsWrites) {
   options_.log_bytes_max = 4'000;
   auto store = open();
   for (int round = 0; round < 20; ++round) {
@@ -168,7 +168,7 @@ TEST_F(PowerCutTest, FailedBackgroundSyncStopsWriting) {
   }
 }
 
-TEST_F(PowerCutTest, FullDiskStopsWritingAndKeepsCommits) {
+TEST_F(PowerCutTest, FullDiskStopsWritesAndKeepsCommits) {
   auto store = open();
   commit_numbers(*store, 1, 5);
   for (const std::uint64_t room : {0U, 1U, 7U, 100U, 800U}) {
@@ -199,8 +199,8 @@ TEST_F(PowerCutTest, FullDiskDuringFlushLosesNothing) {
   EXPECT_EQ(count_commits(*open()), number - 1);
 }
 
-// At every operation of it, and at any one of the next attempt.
-TEST_F(PowerCutTest, AnInterruptedCreationIsBegunAgain) {
+// The power is cut at every operation, and again at a random one of the next attempt.
+TEST_F(PowerCutTest, InterruptedCreationIsRepeated) {
   const std::uint64_t seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
   std::mt19937_64 random(seed);
@@ -229,11 +229,11 @@ TEST_F(PowerCutTest, AnInterruptedCreationIsBegunAgain) {
   }
 }
 
-// Cuts the power at the nth operation on the disk, for every n until all commits are through. With
-// a log so short that tables are written, and the log changes, all the time.
+// Cuts the power at the nth disk operation, for every n until all commits succeed. The log is so
+// short that tables and new logs are written all the time.
 struct Sweep {
   Durability durability;
-  bool everything_lost;  // that can be; otherwise a part, chosen by a seed
+  bool everything_lost;  // else a part, chosen by a seed
 };
 
 class PowerCutSweepTest : public PowerCutTest, public ::testing::WithParamInterface<Sweep> {
@@ -241,12 +241,12 @@ class PowerCutSweepTest : public PowerCutTest, public ::testing::WithParamInterf
   static constexpr std::uint64_t kCommits = 40;
 
   struct Outcome {
-    std::uint64_t safe;       // commits that must survive a power cut from now on,
-    std::uint64_t attempted;  // and that may
-    bool through = false;     // nothing failed
+    std::uint64_t safe;       // commits that must survive a power cut
+    std::uint64_t attempted;  // commits that may survive it
+    bool through = false;     // no operation failed
   };
 
-  // Commits after those that are there.
+  // Commits after the first `there`.
   static Outcome run(Store& store, std::uint64_t there) {
     Outcome outcome{there, there};
     while (outcome.attempted < there + kCommits) {
@@ -297,10 +297,11 @@ INSTANTIATE_TEST_SUITE_P(
                       Sweep{Durability::kEverySec, true}, Sweep{Durability::kEverySec, false},
                       Sweep{Durability::kSync, true}, Sweep{Durability::kSync, false}));
 
-// Damage to the log as such.
+// Damages the log itself.
 class LogTest : public RocksDbTest {
  protected:
-  // A closed store of 300 commits, of which `synced` were synced: several blocks of log.
+  // Makes and closes a store of 300 commits in several blocks of log. The first `synced` are
+  // synced.
   void make(std::uint64_t synced) {
     auto store = open();
     for (std::uint64_t number = 1; number <= 300; ++number) {
@@ -341,14 +342,14 @@ TEST_F(LogTest, TornTailOpensUpToPreviousCommit) {
   }
 }
 
-TEST_F(LogTest, ZerosAfterTheEndAreNoDamage) {
+TEST_F(LogTest, ZerosAfterEndAreNoDamage) {
   options_.durability = Durability::kSync;
   make(0);
   change_log([](std::string& log) { log += std::string(70'000, '\0'); });
   EXPECT_EQ(count_commits(*open()), 300U);
 }
 
-TEST_F(LogTest, AGarbledTailIsATornTail) {
+TEST_F(LogTest, GarbledTailIsTornTail) {
   options_.durability = Durability::kSync;
   make(0);
   change_log([](std::string& log) { std::fill(log.end() - 100, log.end(), '\xa5'); });
@@ -389,7 +390,7 @@ TEST_F(LogTest, UnsyncedGapEndsRecovery) {
     });
     auto store = open();
     ASSERT_NE(store, nullptr);
-    const std::uint64_t count = count_commits(*store);  // fails if a later commit came back
+    const std::uint64_t count = count_commits(*store);  // fails if a later commit was recovered
     EXPECT_LT(count, 32768 * (block + 1) / 400);
     EXPECT_TRUE(commit_number(*store, count + 1).ok());
     EXPECT_TRUE(store->sync().ok());
@@ -398,7 +399,7 @@ TEST_F(LogTest, UnsyncedGapEndsRecovery) {
   }
 }
 
-// Commits of half a KiB each, so that every block begins with one.
+// Makes commits of half a KiB each, so that every block begins with one.
 class AlignedLogTest : public LogTest {
  protected:
   static constexpr std::uintmax_t kCommitBytes = 512;
@@ -409,7 +410,7 @@ class AlignedLogTest : public LogTest {
     return store.commit(batch);
   }
 
-  // How long a value makes such a commit.
+  // Returns the length of the value in such a commit.
   std::size_t find_value_bytes() {
     auto store = open();
     std::size_t value_bytes = 400;
@@ -424,7 +425,7 @@ class AlignedLogTest : public LogTest {
   }
 };
 
-// RocksDB would pass over it: it takes a block of zeros for space that was set aside.
+// RocksDB alone would skip the gap, because it takes a block of zeros for preallocated space.
 TEST_F(AlignedLogTest, GapOfWholeCommitsEndsRecovery) {
   const std::size_t value_bytes = find_value_bytes();
   auto store = open();

@@ -19,8 +19,8 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "adapters/testing/store_contract.h"
 #include "tests/faults/power_cut_file_system.h"
-#include "tests/storage/contract/store_contract.h"
 #include "tests/storage/rocksdb/rocksdb_fixture.h"
 
 namespace rushgate {
@@ -56,7 +56,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-TEST_F(RocksDbTest, ADirectoryIsMadeWithItsParents) {
+TEST_F(RocksDbTest, DirectoryIsCreatedWithParents) {
   const auto store = RocksDbStore::open(dir() / "a" / "b");
   EXPECT_TRUE(store.ok()) << store.status();
 }
@@ -86,7 +86,7 @@ TEST_F(RocksDbTest, ForeignDirectoryIsRefusedUnchanged) {
   EXPECT_EQ(list().size(), 1U);
 }
 
-TEST_F(RocksDbTest, AFileIsRefused) {
+TEST_F(RocksDbTest, RegularFileIsRefused) {
   write_file(dir(), "not a directory");
   EXPECT_EQ(try_open().status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_FALSE(is_held_by_another(try_open().status()));
@@ -118,7 +118,7 @@ void store_format(const fs::path& dir, const std::string& format) {
   delete db;
 }
 
-/// Writes the tables of the stream family again, as many small ones.
+/// Rewrites the tables of the stream family as many small ones.
 void split_tables(const fs::path& dir) {
   rocksdb::ColumnFamilyOptions small;
   small.target_file_size_base = 1'000;
@@ -184,7 +184,7 @@ TEST_F(RocksDbTest, SecondOpenerLearnsOwnerOfDirectory) {
       std::string(status.message()),
       HasSubstr("directory " + dir().string() + " is in use by " + program_invocation_short_name +
                 " (pid " + std::to_string(getpid()) + "), since 20"));
-  EXPECT_EQ(try_open().status(), status);  // the first refusal has changed nothing
+  EXPECT_EQ(try_open().status(), status);  // the first refusal changed nothing
   store.reset();
   EXPECT_TRUE(try_open().ok());
 }
@@ -229,14 +229,14 @@ TEST_F(RocksDbTest, ShortenedLogLosesNothing) {
   auto store = open();
   std::uint64_t number = 0;
   std::uintmax_t log_bytes = 0;
-  // Writing out goes on in the background and shrinks the log when it is done, however long that
-  // takes: the test ends when that has happened, and runs into its time limit if it never does.
+  // A background flush shrinks the log at an unknown time. The test ends when that has happened,
+  // and otherwise runs into its time limit.
   while (number < 20'000 || log_bytes > 3'000'000) {
     ASSERT_TRUE(commit_number(*store, ++number).ok());
     if (number % 100 != 0) continue;
     log_bytes = logs_bytes(dir());
     if (number >= 20'000) {
-      ASSERT_TRUE(store->sync().ok());  // leaves the background its share of the processor
+      ASSERT_TRUE(store->sync().ok());  // gives the background some processor time
     }
   }
   store.reset();
@@ -266,7 +266,7 @@ TEST_F(RocksDbTest, DamagedTablesAreDataLoss) {
     ASSERT_TRUE(commit_number(*store, number).ok());
   }
   store.reset();
-  open();  // writes out the rest of the log
+  open();  // flushes the rest of the log
   for (const fs::path& path : tables(dir())) {
     std::string table = read_file(path);
     for (std::size_t at = 0; at < table.size() / 2; ++at) table[at] = static_cast<char>(~table[at]);
@@ -292,7 +292,7 @@ TEST_F(RocksDbTest, MissingCurrentFileIsDataLoss) {
   EXPECT_EQ(list(), before);
 }
 
-TEST_F(RocksDbTest, TheLoggerHearsOfTheFirstFailureOnly) {
+TEST_F(RocksDbTest, OnlyFirstFailureIsLogged) {
   fs::create_directories(dir());
   const auto disk = faults::PowerCutFileSystem::make(dir());
   std::ostringstream heard;

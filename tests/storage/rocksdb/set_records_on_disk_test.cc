@@ -1,5 +1,4 @@
-// The records of a set that is written anew when too many members went: a range is deleted and
-// written to in one batch.
+// Set records on disk. Rewriting a set deletes a range and writes to it in one batch.
 #include <memory>
 
 #include <gtest/gtest.h>
@@ -11,7 +10,7 @@
 namespace rushgate {
 namespace {
 
-TEST(SetRecordsOnDiskTest, RandomChangesLeaveWhatTheModelHolds) {
+TEST(SetRecordsOnDiskTest, RandomChangesMatchModel) {
   const TemporaryDirectory directory;
   SetRecordsModel model([&]() -> std::unique_ptr<Store> {
     auto store = RocksDbStore::open(directory.path() / "keyspace");

@@ -1,5 +1,5 @@
-// The state records' memtable cannot be searched, and to walk it means to copy and sort it
-// (storage/rocksdb/unsorted_memtable.h). So the store reads these records in load() alone.
+// The memtable of the state records cannot be searched, and iteration copies and sorts it
+// (storage/rocksdb/unsorted_memtable.h). So the store reads these records only in load().
 #include <map>
 #include <memory>
 #include <string>
@@ -13,12 +13,12 @@
 #include <rocksdb/utilities/stackable_db.h>
 #include <rocksdb/write_batch.h>
 
+#include "adapters/testing/random_seed.h"
 #include "engine/base/random.h"
 #include "engine/executor/engine.h"
 #include "engine/time/manual_clock.h"
 #include "storage/rocksdb/layout.h"
 #include "storage/rocksdb/rocksdb_store.h"
-#include "tests/random_seed.h"
 #include "tests/temporary_directory.h"
 
 namespace rushgate {
@@ -31,7 +31,7 @@ using ::testing::Not;
 using ::testing::StartsWith;
 using ::testing::UnorderedElementsAre;
 
-/// How often a database was asked for what, by the names of the families.
+/// Counts the calls of a database by column family.
 struct Uses {
   std::map<std::string, int> searches;
   std::map<std::string, int> iterators;
@@ -126,7 +126,7 @@ class WatchedDb final : public rocksdb::StackableDB {
     void LogData(const rocksdb::Slice&) override {}
 
    private:
-    /// In the order in which the store made them.
+    /// In order of creation by the store.
     static rocksdb::Status count(std::map<std::string, int>& uses, std::uint32_t family) {
       ++uses[family == 1 ? kStateFamily : family == 2 ? kStreamFamily : "another"];
       return rocksdb::Status::OK();
@@ -138,12 +138,12 @@ class WatchedDb final : public rocksdb::StackableDB {
   const std::shared_ptr<Uses> uses_;
 };
 
-/// An engine on a watched store in the directory.
+/// An engine over a watched store in the directory.
 class WatchedEngine {
  public:
   WatchedEngine(const std::filesystem::path& dir, ManualClock& clock) {
     RocksDbStoreOptions options;
-    options.log_bytes_max = std::size_t{64} << 10;  // so that tables are written, and read
+    options.log_bytes_max = std::size_t{64} << 10;  // so small that tables are written and read
     options.wrap_database = [this](rocksdb::DB* db) { return new WatchedDb(db, uses_); };
     auto store = RocksDbStore::open(dir, options);
     EXPECT_TRUE(store.ok()) << store.status();
@@ -168,7 +168,7 @@ class WatchedEngine {
   std::unique_ptr<Client> client_;
 };
 
-/// Something of every type, made, changed, moved and deleted.
+/// Creates, changes, moves and deletes values of every type.
 void change_something(WatchedEngine& engine, Random& random) {
   const std::string key = "k" + std::to_string(random.below(12));
   const std::string other = "k" + std::to_string(random.below(12));
@@ -225,7 +225,7 @@ void change_something(WatchedEngine& engine, Random& random) {
   }
 }
 
-TEST(StateFamilyTest, IsReadWhileLoadingOnly) {
+TEST(StateFamilyTest, StateIsReadOnlyDuringLoad) {
   const std::uint64_t seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
   Random random(seed);
@@ -237,8 +237,8 @@ TEST(StateFamilyTest, IsReadWhileLoadingOnly) {
     const Uses& uses = engine.uses();
     EXPECT_THAT(uses.searches, IsEmpty());
     EXPECT_THAT(uses.merges, IsEmpty());
-    EXPECT_EQ(uses.iterators.at(kStateFamily), 1) << "load() makes one";
-    EXPECT_THAT(uses.iterators, Contains(Key(kStreamFamily))) << "the watch sees what there is";
+    EXPECT_EQ(uses.iterators.at(kStateFamily), 1) << "load() creates one iterator";
+    EXPECT_THAT(uses.iterators, Contains(Key(kStreamFamily))) << "the watch detects iterators";
     EXPECT_THAT(uses.writes, UnorderedElementsAre(Key(kStateFamily), Key(kStreamFamily)));
   }
 }

@@ -1,4 +1,4 @@
-// By itself, and in a real database.
+// The memtable alone, and in a real database.
 #include "storage/rocksdb/unsorted_memtable.h"
 
 #include <algorithm>
@@ -18,8 +18,8 @@
 #include <rocksdb/db.h>
 #include <rocksdb/options.h>
 
+#include "adapters/testing/random_seed.h"
 #include "engine/base/random.h"
-#include "tests/random_seed.h"
 #include "tests/temporary_directory.h"
 
 namespace rushgate {
@@ -28,8 +28,8 @@ namespace {
 using ::testing::ElementsAreArray;
 using ::testing::IsEmpty;
 
-/// Such that many begin alike, for longer than is sorted piece by piece, end inside a piece or on
-/// its border, or go on with the zeros that stand behind the end of others.
+/// Returns a key. Many have a common prefix longer than the pieces that are sorted. They end inside
+/// a piece or on its border, or continue with zeros, as the padding of shorter keys does.
 std::string random_key(Random& random) {
   std::string key(random.below(3) * 40, 'p');
   for (auto bytes = random.below(20); bytes > 0; --bytes) {
@@ -38,18 +38,18 @@ std::string random_key(Random& random) {
   return key;
 }
 
-// ---- By itself ----
+// ---- The memtable alone ----
 
 constexpr std::size_t kNumberBytes = 8;
 
-/// A key as RocksDB keeps it (MemTable::Add): the user's, and the number of its version.
+/// Returns a key in RocksDB's format (MemTable::Add): the user's key and the number of its version.
 std::string internal_key(std::string_view user_key, std::uint64_t number) {
   std::string key(user_key);
   for (std::size_t i = 0; i < kNumberBytes; ++i) key += static_cast<char>(number >> (8 * i));
   return key;
 }
 
-/// By user key, then the newest version first.
+/// Compares user keys. The newest version of a key comes first.
 int compare_internal(const rocksdb::Slice& left, const rocksdb::Slice& right) {
   const auto user_key = [](const rocksdb::Slice& key) {
     return rocksdb::Slice(key.data(), key.size() - kNumberBytes);
@@ -82,14 +82,14 @@ class UnsortedMemTableTest : public ::testing::Test {
 
   void insert(std::string_view user_key, std::uint64_t number) {
     const std::string& key = sorted_.emplace_back(internal_key(user_key, number));
-    ASSERT_LT(key.size(), 128U);  // its length is one byte
+    ASSERT_LT(key.size(), 128U);  // so its length takes one byte
     std::string& entry = entries_.emplace_back();
     entry += static_cast<char>(key.size());
     entry += key;
     table_->Insert(entry.data());
   }
 
-  /// What it holds, in the order that it should have.
+  /// Returns the inserted keys in their expected order.
   const std::vector<std::string>& sorted() {
     std::ranges::sort(sorted_, [](const std::string& left, const std::string& right) {
       return compare_internal(left, right) < 0;
@@ -122,7 +122,7 @@ class UnsortedMemTableTest : public ::testing::Test {
   std::uint64_t last_number_ = 0;
 };
 
-TEST_F(UnsortedMemTableTest, IteratesForwardAndBackward) {
+TEST_F(UnsortedMemTableTest, IteratorMovesForwardAndBackward) {
   const std::uint64_t seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
   Random random(seed);
@@ -134,7 +134,7 @@ TEST_F(UnsortedMemTableTest, IteratesForwardAndBackward) {
   EXPECT_THAT(backwards, ElementsAreArray(sorted().rbegin(), sorted().rend()));
 }
 
-TEST_F(UnsortedMemTableTest, SeeksTheNextAndTheOneBefore) {
+TEST_F(UnsortedMemTableTest, SeekFindsNextAndPrevious) {
   const std::uint64_t seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
   Random random(seed);
@@ -163,7 +163,7 @@ TEST_F(UnsortedMemTableTest, SeeksTheNextAndTheOneBefore) {
   }
 }
 
-TEST_F(UnsortedMemTableTest, TheNewestVersionOfAKeyComesFirst) {
+TEST_F(UnsortedMemTableTest, NewestVersionComesFirst) {
   for (std::uint64_t number = 1; number <= 1'000; ++number) insert("stock", number);
   EXPECT_THAT(forwards(), ElementsAreArray(sorted()));
   EXPECT_EQ(forwards().front(), internal_key("stock", 1'000));
@@ -177,7 +177,7 @@ TEST_F(UnsortedMemTableTest, VersionsMayComeInAnyOrder) {
   EXPECT_THAT(forwards(), ElementsAreArray(sorted()));
 }
 
-TEST_F(UnsortedMemTableTest, ContainsWhatWasInserted) {
+TEST_F(UnsortedMemTableTest, ContainsFindsInsertedKeys) {
   insert("a", 1);
   insert("b", 2);
   EXPECT_TRUE(table_->Contains(entries_[0].data()));
@@ -186,7 +186,7 @@ TEST_F(UnsortedMemTableTest, ContainsWhatWasInserted) {
   EXPECT_FALSE(table_->Contains(other.data()));
 }
 
-TEST_F(UnsortedMemTableTest, AnIteratorKeepsWhatItSaw) {
+TEST_F(UnsortedMemTableTest, IteratorKeepsItsSnapshot) {
   insert("a", 1);
   const auto at = iterate();
   EXPECT_FALSE(at->Valid());
@@ -197,7 +197,7 @@ TEST_F(UnsortedMemTableTest, AnIteratorKeepsWhatItSaw) {
   EXPECT_FALSE(at->Valid());
 }
 
-TEST_F(UnsortedMemTableTest, MayBeEmpty) {
+TEST_F(UnsortedMemTableTest, EmptyTableHasNoEntries) {
   const auto at = iterate();
   at->SeekToFirst();
   EXPECT_FALSE(at->Valid());
@@ -232,7 +232,7 @@ Records records_of(rocksdb::DB& db) {
   return found;
 }
 
-TEST(UnsortedMemTableDatabaseTest, HoldsWhatWasWrittenThroughFlushesAndReopenings) {
+TEST(UnsortedMemTableDatabaseTest, RecordsSurviveFlushesAndReopenings) {
   const std::uint64_t seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
   Random random(seed);
@@ -241,7 +241,7 @@ TEST(UnsortedMemTableDatabaseTest, HoldsWhatWasWrittenThroughFlushesAndReopening
   EXPECT_THAT(records_of(*open(directory)), IsEmpty());
   for (int round = 0; round < 3; ++round) {
     const auto db = open(directory);
-    EXPECT_THAT(records_of(*db), ElementsAreArray(written));  // some of it from the log
+    EXPECT_THAT(records_of(*db), ElementsAreArray(written));  // some of them from the log
     for (int i = 0; i < 5'000; ++i) {
       const std::string key = random_key(random);
       if (random.below(4) == 0) {

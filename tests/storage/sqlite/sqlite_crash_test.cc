@@ -1,4 +1,4 @@
-// A writer that is killed in the middle of its batches.
+// A writer is killed in the middle of its batches.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,8 +9,8 @@
 
 #include <SQLiteCpp/Column.h>
 
-#include "tests/random_seed.h"
-#include "tests/storage/orders/write_now.h"
+#include "adapters/testing/random_seed.h"
+#include "adapters/testing/write_orders.h"
 #include "tests/storage/sqlite/sqlite_fixture.h"
 
 namespace rushgate {
@@ -20,7 +20,7 @@ constexpr std::int64_t kBatch = 50;
 
 class SqliteCrashTest : public SqliteTest {
  protected:
-  /// Writes batches for ever, and says so in the pipe after each of them.
+  /// Writes batches for ever, and a byte to the pipe after each.
   [[noreturn]] void write_batches(OrderId first, int pipe) {
     const auto store = open();
     for (;; first += kBatch) {
@@ -29,8 +29,8 @@ class SqliteCrashTest : public SqliteTest {
     }
   }
 
-  /// Lets a new process write from `first` on and kills it after `batches` of them and a moment
-  /// more. How many it had said to be stored.
+  /// Starts a process that writes from `first` on. Kills it a moment after it has reported
+  /// `batches`. Returns the number of batches that it reported as stored.
   std::int64_t write_and_kill(OrderId first, int batches, std::chrono::microseconds moment) {
     int ends[2];
     EXPECT_EQ(pipe(ends), 0);
@@ -40,7 +40,7 @@ class SqliteCrashTest : public SqliteTest {
     std::int64_t stored = 0;
     char byte = 0;
     while (stored < batches && read(ends[0], &byte, 1) == 1) ++stored;
-    std::this_thread::sleep_for(moment);  // the one thing here that takes real time: its crash
+    std::this_thread::sleep_for(moment);  // a crash needs real time
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
     while (read(ends[0], &byte, 1) == 1) ++stored;
@@ -49,7 +49,7 @@ class SqliteCrashTest : public SqliteTest {
   }
 };
 
-TEST_F(SqliteCrashTest, AKilledWriterLeavesWholeBatchesOnly) {
+TEST_F(SqliteCrashTest, KilledWriterLeavesOnlyWholeBatches) {
   const std::uint64_t seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
   std::mt19937_64 random(seed);
@@ -61,10 +61,10 @@ TEST_F(SqliteCrashTest, AKilledWriterLeavesWholeBatchesOnly) {
     const auto store = open();
     const std::int64_t now = store->count_live(kVoucher).value();
     EXPECT_EQ(now % kBatch, 0);
-    EXPECT_GE(now, count + said * kBatch) << "a batch was lost that had been stored";
+    EXPECT_GE(now, count + said * kBatch) << "a stored batch was lost";
     EXPECT_LE(now, count + (said + 1) * kBatch);
     count = now;
-    // It can be written to again, from where it stands.
+    // The next orders can be written.
     ASSERT_TRUE(write_now(*store, make_orders(count + 1, kBatch)).ok());
     count += kBatch;
   }

@@ -1,12 +1,12 @@
-// Locks and disks that fail, at every call in turn.
+// Failures of locks and disks, at every call in turn.
 #include <functional>
 #include <optional>
 
 #include <SQLiteCpp/Column.h>
 #include <sqlite3.h>
 
+#include "adapters/testing/write_orders.h"
 #include "tests/faults/faulty_sqlite_vfs.h"
-#include "tests/storage/orders/write_now.h"
 #include "tests/storage/sqlite/sqlite_fixture.h"
 
 namespace rushgate {
@@ -30,13 +30,13 @@ TEST_F(SqliteBusyTest, HeldWriteLockIsUnavailable) {
   EXPECT_NE(status.message().find(file().string() + ": database is locked"), std::string::npos)
       << status;
   EXPECT_EQ(store->record_pending(first_version()).code(), absl::StatusCode::kUnavailable);
-  EXPECT_TRUE(store->list({}).ok());  // reading waits for no writer
-  EXPECT_TRUE(try_open().ok());       // nor does opening what is up to date
+  EXPECT_TRUE(store->list({}).ok());  // a reader does not wait for writers
+  EXPECT_TRUE(try_open().ok());       // nor does opening a current database
   other.exec("ROLLBACK");
   EXPECT_TRUE(write_now(*store, make_orders(1, 1)).ok());
 }
 
-TEST_F(SqliteBusyTest, AFullDatabaseIsUnavailableAndStaysReadable) {
+TEST_F(SqliteBusyTest, FullDatabaseIsUnavailableButReadable) {
   options_.busy_timeout_ms = 1;
   auto store = open();
   ASSERT_TRUE(write_now(*store, make_orders(1, 10)).ok());
@@ -53,7 +53,7 @@ TEST_F(SqliteBusyTest, AFullDatabaseIsUnavailableAndStaysReadable) {
   EXPECT_EQ(store->list({})->size(), 20U);
 }
 
-TEST_F(SqliteBusyTest, ABatchIsSyncedOnceBeforeWriteReturns) {
+TEST_F(SqliteBusyTest, BatchIsSyncedOnceBeforeWriteReturns) {
   FaultySqliteVfs disk;
   options_.vfs = disk.name();
   const auto store = open();
@@ -80,8 +80,8 @@ class SqliteFaultsTest : public SqliteTest, public ::testing::WithParamInterface
     options_.vfs = disk_.name();
   }
 
-  /// The calls of a store's life, one after the other: each is made with the n-th call to the disk
-  /// failing, and again without; returns whether the fault came at all.
+  /// Uses a store from creation to the last write. The n-th call to the disk fails, and its
+  /// operation is then repeated without a fault. Returns true if the fault occurred.
   bool run_with_fault(int nth) {
     SCOPED_TRACE("fault at call " + std::to_string(nth));
     stored_.clear();
@@ -94,7 +94,7 @@ class SqliteFaultsTest : public SqliteTest, public ::testing::WithParamInterface
     std::unique_ptr<SqliteOrderStore> store = open_somehow();
     publish_somehow(*store);
     write_somehow(*store, make_orders(1, 40));
-    write_somehow(*store, make_orders(21, 40));  // half of them again
+    write_somehow(*store, make_orders(21, 40));  // half of them for the second time
     copy_log_somehow();
     write_somehow(*store, make_orders(61, 400));
     store.reset();
@@ -112,8 +112,8 @@ class SqliteFaultsTest : public SqliteTest, public ::testing::WithParamInterface
  private:
   void stop_faults() { has_failed_ |= disk_.stop(); }
 
-  /// call(), a status; if it fails, as it may for this reason alone, `check_unchanged` and call()
-  /// on a disk that works again.
+  /// Runs `call`. If it fails, expects an injected fault, runs `check_unchanged`, and repeats the
+  /// call on a working disk.
   void somehow(
       const std::function<absl::Status()>& call,
       const std::function<void()>& check_unchanged = [] {}) {
@@ -148,11 +148,11 @@ class SqliteFaultsTest : public SqliteTest, public ::testing::WithParamInterface
   void publish_somehow(SqliteOrderStore& store) {
     somehow([&] { return store.record_pending(first_version()); },
             [&] { EXPECT_FALSE(store.latest(kVoucher)->has_value()); });
-    somehow([&] { return store.settle(kVoucher, 1, VoucherVersion::State::kApplied, ""); },
+    somehow([&] { return store.resolve(kVoucher, 1, VoucherVersion::State::kApplied, ""); },
             [&] { EXPECT_EQ(store.pending()->size(), 1U); });
   }
 
-  /// What the store does by itself when the log has grown long. Its failure harms nobody.
+  /// Makes a checkpoint, as the store does when the log is long. Its failure is harmless.
   void copy_log_somehow() {
     sqlite3* other = nullptr;
     if (sqlite3_open_v2(file().c_str(), &other, SQLITE_OPEN_READWRITE, disk_.name().c_str()) ==
@@ -176,10 +176,10 @@ class SqliteFaultsTest : public SqliteTest, public ::testing::WithParamInterface
   std::vector<Order> stored_;
 };
 
-TEST_P(SqliteFaultsTest, NothingIsLostWhicheverCallFails) {
+TEST_P(SqliteFaultsTest, NothingIsLostAtAnyFailedCall) {
   int nth = 1;
   while (run_with_fault(nth) && !HasFailure()) ++nth;
-  EXPECT_GT(nth, 20) << "hardly a call was made";
+  EXPECT_GT(nth, 20) << "too few calls were made";
   RecordProperty("faults", nth - 1);
 }
 

@@ -1,9 +1,9 @@
-// A limit on the size of files: an error, not a signal.
+// A limit on file sizes causes an error, not a signal.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "adapters/testing/write_orders.h"
 #include "tests/file_size_limit.h"
-#include "tests/storage/orders/write_now.h"
 #include "tests/storage/sqlite/sqlite_fixture.h"
 
 namespace rushgate {
@@ -16,8 +16,8 @@ class SqliteFileSizeTest : public SqliteTest {
   static constexpr std::int64_t kBatch = 20;
 
   struct Outcome {
-    absl::Status status = {};  // of what failed
-    std::int64_t stored = 0;   // before
+    absl::Status status = {};  // of the failed operation
+    std::int64_t stored = 0;   // before the failure
   };
 
   Outcome store_within(rlim_t limit_bytes, std::int64_t before) {
@@ -30,7 +30,7 @@ class SqliteFileSizeTest : public SqliteTest {
       if (outcome.status.ok()) outcome.stored += kBatch;
     }
     if (store.ok()) static_cast<void>((*store)->list({}));
-    return outcome;  // closes the database, which copies the log into it
+    return outcome;  // closing the database copies the log into it
   }
 };
 

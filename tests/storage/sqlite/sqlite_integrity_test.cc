@@ -1,4 +1,4 @@
-// A file that leaves its place while it is open, and one whose bytes were changed.
+// A database file is moved while it is open, or its bytes are changed.
 #include <cstdint>
 #include <fstream>
 #include <utility>
@@ -8,9 +8,9 @@
 #include <SQLiteCpp/Statement.h>
 #include <gmock/gmock.h>
 
+#include "adapters/testing/random_seed.h"
+#include "adapters/testing/write_orders.h"
 #include "tests/random.h"
-#include "tests/random_seed.h"
-#include "tests/storage/orders/write_now.h"
 #include "tests/storage/sqlite/sqlite_fixture.h"
 
 namespace rushgate {
@@ -62,13 +62,13 @@ TEST_F(SqliteIntegrityTest, DeletedLogTakesNoOrders) {
   EXPECT_EQ(store->check_integrity(), absl::OkStatus());
 }
 
-TEST_F(SqliteIntegrityTest, LogDeletedBeforeFirstOrderIsNoticed) {
+TEST_F(SqliteIntegrityTest, LogDeletedBeforeFirstOrderIsDetected) {
   const auto store = open();
   ASSERT_TRUE(fs::remove(file().string() + "-wal"));
   EXPECT_EQ(store->fence().status().code(), absl::StatusCode::kDataLoss);
 }
 
-TEST_F(SqliteIntegrityTest, FileThatIsBackTakesOrders) {
+TEST_F(SqliteIntegrityTest, RestoredFileTakesOrders) {
   const auto store = open();
   ASSERT_TRUE(write_now(*store, make_orders(1, 10)).ok());
   fs::rename(file(), elsewhere());
@@ -81,8 +81,8 @@ TEST_F(SqliteIntegrityTest, FileThatIsBackTakesOrders) {
 
 // ---- Flipped bits -----------------------------------------------------------------------------
 
-/// Bytes of a page that mean something: its header and its cells. Between cells there may be free
-/// bytes. (https://www.sqlite.org/fileformat.html#b_tree_pages)
+/// The bytes of a page that are in use: its header and its cells. There may be free bytes between
+/// cells. (https://www.sqlite.org/fileformat.html#b_tree_pages)
 using Bytes = std::pair<std::int64_t, std::int64_t>;  // begin, end
 
 class SqliteFlippedBitsTest : public SqliteIntegrityTest {
@@ -92,7 +92,7 @@ class SqliteFlippedBitsTest : public SqliteIntegrityTest {
     std::vector<Order> orders = make_orders(1, 5'000);
     for (Order& order : orders) {
       order.user = random.between(1, std::int64_t{1} << 40);
-      order.limit = 1 + order.id % 2;  // in either index of users
+      order.limit = 1 + order.id % 2;  // in one of the two indices of users
     }
     ASSERT_TRUE(write_now(*open(), orders).ok());
     page_bytes_ = open_raw().execAndGet("PRAGMA page_size").getInt64();
@@ -115,7 +115,7 @@ class SqliteFlippedBitsTest : public SqliteIntegrityTest {
       found.push_back({begin, header_end + 2 * cells});
       for (std::int64_t cell = 0; cell < cells; ++cell) {
         const std::int64_t at = begin + number_at(header_end + 2 * cell);
-        const std::int64_t size_at = at + (is_inner ? 4 : 0);  // behind the child's page number
+        const std::int64_t size_at = at + (is_inner ? 4 : 0);  // after the page number of the child
         found.push_back({at, size_at + 1 + byte(size_at)});
       }
     }

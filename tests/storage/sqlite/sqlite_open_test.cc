@@ -1,4 +1,4 @@
-// Opening, creating, migrating, refusing.
+// Tests of opening: creation, migration, refusal.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,9 +12,9 @@
 #include <spdlog/sinks/ostream_sink.h>
 #include <spdlog/spdlog.h>
 
+#include "adapters/testing/write_orders.h"
 #include "storage/sqlite/schema.h"
 #include "tests/faults/recorded_syncs.h"
-#include "tests/storage/orders/write_now.h"
 #include "tests/storage/sqlite/sqlite_fixture.h"
 #include "tests/temporary_directory.h"
 
@@ -30,7 +30,7 @@ class SqliteOpenTest : public SqliteTest {
   std::int64_t pragma(const char* name) const {
     return open_raw().execAndGet(std::string("PRAGMA ") + name).getInt64();
   }
-  /// Opening fails with this code, names the file, and leaves it as it is.
+  /// Expects that opening fails with this code, names the file, and leaves it unchanged.
   void expect_refused(absl::StatusCode code, const std::string& because) {
     const std::string before = contents();
     for (const bool read_only : {false, true}) {
@@ -44,7 +44,7 @@ class SqliteOpenTest : public SqliteTest {
   }
 };
 
-TEST_F(SqliteOpenTest, ANewDatabaseIsCreatedAndFoundAgain) {
+TEST_F(SqliteOpenTest, NewDatabaseIsCreatedAndReopened) {
   EXPECT_TRUE(write_now(*open(), make_orders(1, 3)).ok());
   EXPECT_EQ(open()->list({})->size(), 3U);
   EXPECT_EQ(pragma("application_id"), kApplicationId);
@@ -60,7 +60,7 @@ TEST_F(SqliteOpenTest, NewDatabaseSurvivesWithItsDirectory) {
   EXPECT_THAT(syncs.paths(), testing::IsSupersetOf({dir.parent_path(), dir}));
 }
 
-TEST_F(SqliteOpenTest, AnEmptyFileBecomesADatabase) {
+TEST_F(SqliteOpenTest, EmptyFileBecomesDatabase) {
   std::ofstream(file()).close();
   EXPECT_TRUE(write_now(*open(), make_orders(1, 1)).ok());
 }
@@ -85,13 +85,13 @@ TEST_F(SqliteOpenTest, FileNameIsNeverUri) {
   EXPECT_EQ(SqliteOrderStore::open("").status().code(), absl::StatusCode::kInvalidArgument);
 }
 
-TEST_F(SqliteOpenTest, AMissingDirectoryIsNamed) {
+TEST_F(SqliteOpenTest, MissingDirectoryIsNamedInError) {
   const absl::Status status = SqliteOrderStore::open(file() / "x" / "orders.db").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
   EXPECT_NE(status.message().find((file() / "x" / "orders.db").string()), std::string::npos);
 }
 
-TEST_F(SqliteOpenTest, TheLoggerIsToldAndNobodyElse) {
+TEST_F(SqliteOpenTest, OpeningIsLogged) {
   std::ostringstream text;
   options_.logger = std::make_shared<spdlog::logger>(
       "test", std::make_shared<spdlog::sinks::ostream_sink_mt>(text));
@@ -101,9 +101,9 @@ TEST_F(SqliteOpenTest, TheLoggerIsToldAndNobodyElse) {
   EXPECT_NE(text.str().find("opened " + file().string()), std::string::npos) << text.str();
 }
 
-// ---- What is refused --------------------------------------------------------------------------
+// ---- Refusals ---------------------------------------------------------------------------------
 
-TEST_F(SqliteOpenTest, NewDatabaseIsCreatedByAllAtOnce) {
+TEST_F(SqliteOpenTest, ConcurrentOpenersCreateOneDatabase) {
   constexpr int kFiles = 40;
   constexpr int kProcesses = 4;
   for (int number = 0; number < kFiles; ++number) {
@@ -124,25 +124,25 @@ TEST_F(SqliteOpenTest, NewDatabaseIsCreatedByAllAtOnce) {
   }
 }
 
-TEST_F(SqliteOpenTest, ANewerVersionIsRefused) {
+TEST_F(SqliteOpenTest, NewerVersionIsRefused) {
   open();
   open_raw().exec("PRAGMA user_version = 1000");
   expect_refused(absl::StatusCode::kUnimplemented, "version 1000");
 }
 
-TEST_F(SqliteOpenTest, SomebodyElsesDatabaseIsRefused) {
+TEST_F(SqliteOpenTest, ForeignDatabaseIsRefused) {
   open_raw().exec("CREATE TABLE theirs (x)");
   expect_refused(absl::StatusCode::kFailedPrecondition, "somebody else's");
   open_raw().exec("DROP TABLE theirs; PRAGMA application_id = 5");
   expect_refused(absl::StatusCode::kFailedPrecondition, "application id 0x00000005");
 }
 
-TEST_F(SqliteOpenTest, AFileThatIsNoDatabaseIsRefused) {
+TEST_F(SqliteOpenTest, FileThatIsNoDatabaseIsRefused) {
   std::ofstream(file()) << std::string(5000, 'x');
   expect_refused(absl::StatusCode::kDataLoss, "not a database");
 }
 
-TEST_F(SqliteOpenTest, ADamagedDatabaseIsDataLoss) {
+TEST_F(SqliteOpenTest, DamagedDatabaseIsDataLoss) {
   write_now(*open(), make_orders(1, 1000)).value();
   std::fstream out(file(), std::ios::in | std::ios::out | std::ios::binary);
   out.seekp(2048);
@@ -162,7 +162,7 @@ TEST_F(SqliteOpenTest, UnwritableFileIsUnavailable) {
   open();
   std::filesystem::permissions(file(), perms::owner_read | perms::others_read);
   std::filesystem::permissions(database_.directory(), perms::all);
-  // In a process of its own, as nobody: root may write everything.
+  // A child process gives up root, because root may write to any file.
   const pid_t child = fork();
   if (child == 0) {
     constexpr uid_t kNobody = 65'534;
@@ -196,13 +196,13 @@ TEST_F(SqliteOpenTest, MigrationRunsOnceFromAnyVersion) {
   EXPECT_EQ(migrate(raw, first_migrations(1)).status().code(), absl::StatusCode::kUnimplemented);
 }
 
-TEST_F(SqliteOpenTest, AllMigrationsRunOnAnEmptyDatabase) {
+TEST_F(SqliteOpenTest, AllMigrationsRunOnEmptyDatabase) {
   SQLite::Database raw = open_raw();
   EXPECT_EQ(migrate(raw, first_migrations(2)).value(), 0);
   EXPECT_EQ(raw.execAndGet("SELECT y FROM a").getInt(), 2);
 }
 
-TEST_F(SqliteOpenTest, AMigrationThatFailsLeavesTheVersionBefore) {
+TEST_F(SqliteOpenTest, FailedMigrationKeepsEarlierVersion) {
   SQLite::Database raw = open_raw();
   EXPECT_TRUE(migrate(raw, first_migrations(1)).ok());
   EXPECT_THROW(migrate(raw, first_migrations(3)).IgnoreError(), SQLite::Exception);
@@ -228,7 +228,7 @@ TEST_F(SqliteOpenTest, FirstVersionOrdersHaveUnknownCreationTime) {
   EXPECT_EQ(check_integrity(), "ok");
 }
 
-TEST_F(SqliteOpenTest, OrdersOutliveALaterMigration) {
+TEST_F(SqliteOpenTest, OrdersSurviveLaterMigration) {
   EXPECT_TRUE(write_now(*open(), make_orders(1, 10)).ok());
   std::vector<const char*> later(migrations().begin(), migrations().end());
   later.push_back("ALTER TABLE orders ADD COLUMN paid_at_ms INTEGER");

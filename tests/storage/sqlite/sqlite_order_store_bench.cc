@@ -1,16 +1,16 @@
-// Orders a second, on the disk under the directory for temporary files.
+// Measures orders per second, on the disk of the temporary directory.
 #include <random>
 
 #include <benchmark/benchmark.h>
 
+#include "adapters/testing/write_orders.h"
 #include "storage/sqlite/sqlite_order_store.h"
-#include "tests/storage/orders/write_now.h"
 #include "tests/storage/sqlite/temporary_database.h"
 
 namespace rushgate {
 namespace {
 
-// Every user random, so that every order touches another page of the index.
+// Returns orders of random users, so that each needs another page of the index.
 std::vector<Order> next_batch(std::mt19937_64& random, OrderId& id, std::int64_t count,
                               std::int64_t limit) {
   std::vector<Order> orders;
@@ -26,7 +26,7 @@ std::vector<Order> next_batch(std::mt19937_64& random, OrderId& id, std::int64_t
   return orders;
 }
 
-// Arguments: orders a batch, limit.
+// Arguments: orders per batch, limit.
 void BM_Write(benchmark::State& state) {
   const TemporaryDatabase database;
   const auto store = SqliteOrderStore::open(database.file()).value();
@@ -40,14 +40,14 @@ void BM_Write(benchmark::State& state) {
   }
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
-// As many as a sale of 0.5 million orders needs; the larger batches twice that.
+// The number of orders in a sale of 0.5 million, and twice that for the larger batches.
 BENCHMARK(BM_Write)->Args({1, 1})->Iterations(20'000)->UseRealTime();
 BENCHMARK(BM_Write)->Args({100, 1})->Iterations(5'000)->UseRealTime();
 BENCHMARK(BM_Write)->Args({1'000, 1})->Iterations(500)->UseRealTime();
 BENCHMARK(BM_Write)->Args({1'000, 1})->Iterations(1'000)->UseRealTime();
 BENCHMARK(BM_Write)->Args({1'000, 3})->Iterations(500)->UseRealTime();
 
-// The same batch again and again.
+// Stores the same batch repeatedly.
 void BM_Redeliver(benchmark::State& state) {
   const TemporaryDatabase database;
   const auto store = SqliteOrderStore::open(database.file()).value();
@@ -61,7 +61,7 @@ void BM_Redeliver(benchmark::State& state) {
 }
 BENCHMARK(BM_Redeliver)->Arg(1'000)->UseRealTime();
 
-// What a caller asks who polls for his order.
+// Measures the query of a client that polls for its order.
 void BM_Find(benchmark::State& state) {
   const TemporaryDatabase database;
   const auto store = SqliteOrderStore::open(database.file()).value();

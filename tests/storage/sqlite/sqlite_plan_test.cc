@@ -1,4 +1,4 @@
-// The last line of defence, and the indices.
+// The constraints and indices of the database itself.
 #include <SQLiteCpp/Column.h>
 #include <SQLiteCpp/Statement.h>
 
@@ -11,7 +11,7 @@ class SqlitePlanTest : public SqliteTest {
  protected:
   void SetUp() override { open(); }
 
-  /// How SQLite would run it.
+  /// Returns SQLite's plan for a query.
   std::string plan(const std::string& sql) {
     SQLite::Database raw = open_raw();
     SQLite::Statement explain(raw, "EXPLAIN QUERY PLAN " + sql);
@@ -34,7 +34,7 @@ TEST_F(SqlitePlanTest, DatabaseForbidsSecondLiveOrderUnderLimitOne) {
   insert("(6, 6, 7, 1, 1, 0, 0, 0, 0)");  // another user
 }
 
-TEST_F(SqlitePlanTest, CountingAUsersOrdersReadsTheIndexAlone) {
+TEST_F(SqlitePlanTest, CountOfUserOrdersReadsOnlyIndex) {
   const std::string text = plan(
       "SELECT 1 FROM orders INDEXED BY orders_other WHERE user_id = 1 AND voucher_id = 2 AND "
       "status = 1 AND NOT (status = 1 AND user_limit = 1)");

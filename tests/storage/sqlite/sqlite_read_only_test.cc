@@ -1,4 +1,4 @@
-// Readers of a database that somebody else holds.
+// Readers of a database that another process or store has open.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -6,7 +6,7 @@
 
 #include <SQLiteCpp/Statement.h>
 
-#include "tests/storage/orders/write_now.h"
+#include "adapters/testing/write_orders.h"
 #include "tests/storage/sqlite/sqlite_fixture.h"
 
 namespace rushgate {
@@ -14,7 +14,7 @@ namespace {
 
 using SqliteReadOnlyTest = SqliteTest;
 
-TEST_F(SqliteReadOnlyTest, AReaderSeesWhatTheWriterCommits) {
+TEST_F(SqliteReadOnlyTest, ReaderSeesCommitsOfWriter) {
   const auto writer = open();
   const auto reader = open_read_only();
   for (OrderId id = 1; id <= 5; ++id) {
@@ -32,34 +32,34 @@ TEST_F(SqliteReadOnlyTest, ReaderDoesNotSeeUnfinishedBatch) {
   EXPECT_EQ(open_read_only()->list({})->size(), 1U);
 }
 
-TEST_F(SqliteReadOnlyTest, AReaderWritesNothing) {
+TEST_F(SqliteReadOnlyTest, ReaderWritesNothing) {
   open();
   const auto reader = open_read_only();
   constexpr auto kRefused = absl::StatusCode::kFailedPrecondition;
   EXPECT_EQ(write_now(*reader, make_orders(1, 1)).status().code(), kRefused);
   EXPECT_EQ(reader->record_pending(first_version()).code(), kRefused);
-  EXPECT_EQ(reader->settle(1, 1, VoucherVersion::State::kApplied, "").code(), kRefused);
+  EXPECT_EQ(reader->resolve(1, 1, VoucherVersion::State::kApplied, "").code(), kRefused);
   EXPECT_TRUE(reader->list({})->empty());
 }
 
-TEST_F(SqliteReadOnlyTest, AReaderCreatesNoDatabase) {
+TEST_F(SqliteReadOnlyTest, ReaderCreatesNoDatabase) {
   options_.read_only = true;
   EXPECT_EQ(try_open().status().code(), absl::StatusCode::kNotFound);
   EXPECT_TRUE(std::filesystem::is_empty(database_.directory()));
 }
 
-TEST_F(SqliteReadOnlyTest, AReaderMigratesNothing) {
-  open_raw().exec("VACUUM");  // a database with nothing in it
+TEST_F(SqliteReadOnlyTest, ReaderMigratesNothing) {
+  open_raw().exec("VACUUM");  // creates an empty database
   options_.read_only = true;
   EXPECT_EQ(try_open().status().code(), absl::StatusCode::kFailedPrecondition);
 }
 
-TEST_F(SqliteReadOnlyTest, AReaderReadsWhatNobodyHolds) {
+TEST_F(SqliteReadOnlyTest, ReaderOpensClosedDatabase) {
   EXPECT_TRUE(write_now(*open(), make_orders(1, 3)).ok());
   EXPECT_EQ(open_read_only()->list({})->size(), 3U);
 }
 
-/// Runs `child` in a process of its own, which ends when it returns. Its exit code.
+/// Runs `child` in another process and returns its exit code.
 template <class Child>
 int run_in_process(Child child) {
   const pid_t pid = fork();
@@ -69,7 +69,7 @@ int run_in_process(Child child) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-TEST_F(SqliteReadOnlyTest, AReaderSeesWhatAnotherProcessCommits) {
+TEST_F(SqliteReadOnlyTest, ReaderSeesCommitsOfAnotherProcess) {
   // Neither process may have opened the database before the fork.
   int to_child[2];
   int to_parent[2];
@@ -95,7 +95,7 @@ TEST_F(SqliteReadOnlyTest, AReaderSeesWhatAnotherProcessCommits) {
     EXPECT_EQ(reader->list({})->size(), count);
     ASSERT_TRUE(commit_one());
   }
-  kill(writer, SIGKILL);  // the reader goes on, and so does the next one
+  kill(writer, SIGKILL);  // this reader and later ones continue
   waitpid(writer, nullptr, 0);
   EXPECT_EQ(reader->list({})->size(), 6U);
   EXPECT_EQ(run_in_process([&] { return open_read_only()->list({})->size() == 6 ? 0 : 1; }), 0);

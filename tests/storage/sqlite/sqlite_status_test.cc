@@ -1,4 +1,4 @@
-// Which of SQLite's codes count against an order: a constraint, and nothing else.
+// Of SQLite's codes, only a constraint counts against an order.
 #include "storage/sqlite/sqlite_status.h"
 
 #include <gtest/gtest.h>
@@ -62,14 +62,14 @@ constexpr CodeCase kCodes[] = {
     {SQLITE_AUTH, Code::kInternal},
     {SQLITE_FORMAT, Code::kInternal},
     {SQLITE_RANGE, Code::kInternal},
-    {-1, Code::kInternal},  // SQLiteCpp's own
+    {-1, Code::kInternal},  // SQLiteCpp's own code
 };
 
 absl::Status status_of(int sqlite_code) {
   return to_absl(SQLite::Exception("text", sqlite_code), "writing", "/somewhere/orders.db");
 }
 
-TEST(SqliteStatusTest, EachCodeOfSqliteHasOneOfOurs) {
+TEST(SqliteStatusTest, EachSqliteCodeHasStatusCode) {
   for (const auto& [sqlite, code] : kCodes) {
     EXPECT_EQ(status_of(sqlite).code(), code) << sqlite3_errstr(sqlite) << ' ' << sqlite;
   }
@@ -82,7 +82,7 @@ TEST(SqliteStatusTest, OnlyConstraintBlamesOrder) {
   }
 }
 
-TEST(SqliteStatusTest, TheFileIsNamedWithSqlitesText) {
+TEST(SqliteStatusTest, ErrorNamesFileAndSqlitesMessage) {
   EXPECT_EQ(status_of(SQLITE_FULL).message(),
             "writing /somewhere/orders.db: text (SQLite's code 13)");
 }

@@ -1,0 +1,110 @@
+#include "adapters/testing/faulty_order_store.h"
+
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "adapters/testing/write_orders.h"
+#include "storage/memory/memory_order_store.h"
+
+namespace rushgate::faults {
+namespace {
+
+using Kind = OrderResult::Kind;
+using Point = FaultyOrderStore::Point;
+
+Order order_of(UserId user) {
+  Order order;
+  order.id = user;
+  order.user = user;
+  order.voucher = 7;
+  return order;
+}
+
+class FaultyOrderStoreTest : public ::testing::Test {
+ protected:
+  absl::StatusOr<std::vector<OrderResult>> write(const std::vector<UserId>& users) {
+    std::vector<Order> orders;
+    orders.reserve(users.size());
+    for (const UserId user : users) orders.push_back(order_of(user));
+    return write_now(store_, orders);
+  }
+  std::int64_t count() { return *memory_.count_live(7); }
+
+  MemoryOrderStore memory_;
+  FaultyOrderStore store_{memory_};
+};
+
+TEST_F(FaultyOrderStoreTest, TheNthWriteFailsAndIsNotKept) {
+  store_.fail_write(2);
+  EXPECT_TRUE(write({1}).ok());
+  EXPECT_EQ(write({2}).status(), FaultyOrderStore::default_error());
+  EXPECT_TRUE(write({3}).ok());
+  EXPECT_EQ(count(), 2);
+  EXPECT_EQ(store_.writes(), 3);
+}
+
+TEST_F(FaultyOrderStoreTest, AFailedWriteMayHaveBeenKept) {
+  store_.fail_write(1, FaultyOrderStore::Kept::kYes, absl::AbortedError("lost"));
+  EXPECT_EQ(write({1}).status(), absl::AbortedError("lost"));
+  EXPECT_EQ(count(), 1);
+}
+
+TEST_F(FaultyOrderStoreTest, WritesFailUntilReset) {
+  store_.fail_writes();
+  EXPECT_FALSE(write({1}).ok());
+  EXPECT_FALSE(write({1}).ok());
+  store_.fail_writes(absl::OkStatus());
+  EXPECT_TRUE(write({1}).ok());
+  EXPECT_EQ(store_.writes(), 3);
+}
+
+TEST_F(FaultyOrderStoreTest, PoisonFailsTheWholeBatch) {
+  store_.poison([](const Order& order) { return order.user == 2; });
+  EXPECT_EQ(write({1, 2, 3}).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(count(), 0);
+  EXPECT_TRUE(write({1, 3}).ok());
+  store_.poison(nullptr);
+  EXPECT_TRUE(write({2}).ok());
+  EXPECT_EQ(count(), 3);
+}
+
+TEST_F(FaultyOrderStoreTest, PoisonIsRefusedAlone) {
+  store_.poison([](const Order& order) { return order.user == 2; },
+                FaultyOrderStore::Poison::kIsRefused);
+  const auto results = write({1, 2, 3, 1});
+  ASSERT_TRUE(results.ok());
+  std::vector<Kind> kinds;
+  for (const OrderResult& result : *results) kinds.push_back(result.kind);
+  EXPECT_EQ(kinds,
+            (std::vector{Kind::kStored, Kind::kRefused, Kind::kStored, Kind::kAlreadyStored}));
+  EXPECT_EQ(count(), 2);
+}
+
+TEST_F(FaultyOrderStoreTest, HookSurroundsEverySuccessfulWrite) {
+  std::vector<Point> points;
+  store_.at_every_point([&](Point point) { points.push_back(point); });
+  store_.fail_write(2);
+  EXPECT_TRUE(write({1}).ok());
+  EXPECT_FALSE(write({2}).ok());
+  EXPECT_EQ(points, (std::vector{Point::kBeforeWrite, Point::kAfterWrite, Point::kBeforeWrite}));
+}
+
+TEST_F(FaultyOrderStoreTest, ReadsAndVouchersFailUntilReset) {
+  VoucherVersion version;
+  version.voucher.id = 7;
+  version.version = 1;
+  store_.fail_voucher_writes();
+  EXPECT_FALSE(store_.record_pending(version).ok());
+  EXPECT_FALSE(store_.resolve(7, 1, VoucherVersion::State::kApplied, "").ok());
+  store_.fail_voucher_writes(absl::OkStatus());
+  EXPECT_TRUE(store_.record_pending(version).ok());
+  store_.fail_reads();
+  EXPECT_FALSE(store_.find(1).ok());
+  EXPECT_FALSE(store_.pending().ok());
+  store_.fail_reads(absl::OkStatus());
+  EXPECT_EQ(store_.pending()->size(), 1U);
+}
+
+}  // namespace
+}  // namespace rushgate::faults
