@@ -1,4 +1,0 @@
-// Forwards to <rushgate/redis_backend.h>, which new code includes.
-#pragma once
-
-#include <rushgate/redis_backend.h>

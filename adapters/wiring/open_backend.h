@@ -1,4 +1,0 @@
-// Forwards to <rushgate/open_backend.h>, which new code includes.
-#pragma once
-
-#include <rushgate/open_backend.h>

@@ -1,4 +1,0 @@
-// Forwards to <rushgate/backend.h>, which new code includes.
-#pragma once
-
-#include <rushgate/backend.h>

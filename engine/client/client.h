@@ -1,4 +1,0 @@
-// Forwards to <rushgate/client.h>, which new code includes.
-#pragma once
-
-#include <rushgate/client.h>

@@ -1,4 +1,0 @@
-// Forwards to <rushgate/reply.h>, which new code includes.
-#pragma once
-
-#include <rushgate/reply.h>

@@ -1,4 +1,0 @@
-// Forwards to <rushgate/fiber_wait.h>, which new code includes.
-#pragma once
-
-#include <rushgate/fiber_wait.h>

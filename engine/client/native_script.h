@@ -1,5 +1,0 @@
-// Forwards to <rushgate/script.h>, which new code includes.
-#pragma once
-
-#include "engine/base/scalar.h"
-#include <rushgate/script.h>

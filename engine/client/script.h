@@ -1,4 +1,0 @@
-// Forwards to <rushgate/script.h>, which new code includes.
-#pragma once
-
-#include <rushgate/script.h>

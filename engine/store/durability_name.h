@@ -1,4 +1,0 @@
-// Forwards to <rushgate/store.h>, which new code includes.
-#pragma once
-
-#include <rushgate/store.h>

@@ -1,4 +1,0 @@
-// Forwards to <rushgate/clock.h>, which new code includes.
-#pragma once
-
-#include <rushgate/clock.h>
