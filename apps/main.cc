@@ -15,7 +15,7 @@
 #include "apps/exit_code.h"
 #include "apps/log.h"
 #include "apps/say.h"
-#include "engine/executor/engine.h"
+#include <rushgate/engine.h>
 
 namespace rushgate {
 namespace {

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "adapters/flash_sale/sale_directory.h"
-#include "adapters/wiring/backend_url.h"
 #include "storage/sqlite/sqlite_order_store.h"
+#include <rushgate/open_backend.h>
 
 namespace rushgate {
 

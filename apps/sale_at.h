@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "adapters/flash_sale/flash_sale.h"
 #include "engine/sale/orders/order_store.h"
-#include "engine/store/store.h"
+#include <rushgate/store.h>
 
 namespace spdlog {
 class logger;

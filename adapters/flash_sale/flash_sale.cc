@@ -9,15 +9,15 @@
 #include <spdlog/logger.h>
 
 #include "adapters/flash_sale/sale_directory.h"
-#include "adapters/wiring/open_backend.h"
 #include "engine/base/concat.h"
-#include "engine/executor/engine.h"
 #include "engine/sale/orders/backlog.h"
 #include "engine/sale/orders/consumers.h"
 #include "storage/memory/memory_order_store.h"
-#include "storage/memory/memory_store.h"
-#include "storage/rocksdb/rocksdb_store.h"
 #include "storage/sqlite/sqlite_order_store.h"
+#include <rushgate/engine.h>
+#include <rushgate/memory_store.h>
+#include <rushgate/open_backend.h>
+#include <rushgate/rocksdb_store.h>
 
 namespace rushgate {
 namespace {

@@ -18,15 +18,15 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "adapters/flash_sale/buy_queue.h"
-#include "adapters/wiring/backend_url.h"
-#include "engine/client/backend.h"
-#include "engine/client/client.h"
 #include "engine/sale/orders/order_store.h"
 #include "engine/sale/orders/order_worker.h"
 #include "engine/sale/sale.h"
 #include "engine/sale/vouchers/voucher_store.h"
-#include "engine/time/clock.h"
 #include "storage/rocksdb/directory_lock.h"
+#include <rushgate/backend.h>
+#include <rushgate/client.h>
+#include <rushgate/clock.h>
+#include <rushgate/open_backend.h>
 
 namespace spdlog {
 class logger;

@@ -8,9 +8,8 @@
 #include <thread>
 
 #include "absl/functional/any_invocable.h"
-#include "engine/time/clock.h"
-#include "engine/time/scheduler.h"
 #include "engine/time/timer_queue.h"
+#include <rushgate/clock.h>
 
 namespace rushgate {
 

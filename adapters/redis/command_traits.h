@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "engine/client/request.h"
+#include <rushgate/request.h>
 
 namespace rushgate {
 

@@ -9,7 +9,7 @@
 
 #include <hiredis/hiredis.h>
 
-#include "engine/client/reply.h"
+#include <rushgate/reply.h>
 
 namespace rushgate {
 namespace {

@@ -1,10 +1,9 @@
-#include "adapters/redis/redis_backend.h"
-
 #include <string>
 #include <utility>
 
 #include "adapters/redis/redis_core.h"
 #include "adapters/redis/redis_session.h"
+#include <rushgate/redis_backend.h>
 
 namespace rushgate {
 

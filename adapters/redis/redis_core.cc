@@ -10,7 +10,7 @@
 
 #include "adapters/redis/redis_session.h"
 #include "adapters/redis/text.h"
-#include "engine/client/errors.h"
+#include <rushgate/reply.h>
 
 namespace rushgate {
 namespace {

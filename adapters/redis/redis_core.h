@@ -23,13 +23,12 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "adapters/redis/callback_thread.h"
-#include "adapters/redis/redis_counters.h"
 #include "adapters/redis/redis_line.h"
-#include "adapters/redis/redis_options.h"
 #include "adapters/redis/submission.h"
-#include "engine/client/client.h"
-#include "engine/time/clock.h"
 #include "engine/time/timer_queue.h"
+#include <rushgate/client.h>
+#include <rushgate/clock.h>
+#include <rushgate/redis_backend.h>
 
 namespace rushgate {
 

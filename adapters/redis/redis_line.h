@@ -20,7 +20,7 @@
 #include "adapters/redis/redis_wire.h"
 #include "adapters/redis/submission.h"
 #include "adapters/redis/subscriptions.h"
-#include "engine/client/client.h"
+#include <rushgate/client.h>
 
 struct redisReader;
 

@@ -1,5 +1,3 @@
-#include "adapters/redis/redis_options.h"
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -10,6 +8,7 @@
 #include "adapters/redis/percent_encoding.h"
 #include "adapters/redis/text.h"
 #include "engine/base/numbers.h"
+#include <rushgate/redis_backend.h>
 
 namespace rushgate {
 namespace {

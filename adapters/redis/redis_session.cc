@@ -8,8 +8,8 @@
 #include "adapters/redis/internal_submission.h"
 #include "adapters/redis/text.h"
 #include "adapters/redis/waiting_submission.h"
-#include "engine/client/errors.h"
 #include "engine/client/thread_wait.h"
+#include <rushgate/reply.h>
 
 namespace rushgate {
 namespace {

@@ -13,8 +13,7 @@
 
 #include "adapters/redis/redis_core.h"
 #include "adapters/redis/submission.h"
-#include "engine/client/client.h"
-#include "engine/client/client_options.h"
+#include <rushgate/client.h>
 
 namespace rushgate {
 

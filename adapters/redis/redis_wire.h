@@ -13,7 +13,7 @@
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/stream.hpp>
 
-#include "adapters/redis/redis_options.h"
+#include <rushgate/redis_backend.h>
 
 namespace rushgate {
 

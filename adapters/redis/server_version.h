@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "engine/client/reply.h"
+#include <rushgate/reply.h>
 
 namespace rushgate {
 

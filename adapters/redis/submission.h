@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
-#include "engine/client/reply.h"
-#include "engine/client/request.h"
+#include <rushgate/reply.h>
+#include <rushgate/request.h>
 
 namespace rushgate {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/client/reply.h"
-#include "engine/client/request.h"
+#include <rushgate/reply.h>
+#include <rushgate/request.h>
 
 namespace rushgate {
 

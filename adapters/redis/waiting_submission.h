@@ -4,8 +4,8 @@
 #include <span>
 
 #include "adapters/redis/submission.h"
-#include "engine/client/request.h"
-#include "engine/client/wait_method.h"
+#include <rushgate/client.h>
+#include <rushgate/request.h>
 
 namespace rushgate {
 

@@ -368,7 +368,7 @@ void Connection::take_replies(std::span<Reply> replies) {
   if (session_->is_closing()) ends_after_output_ = true;
 }
 
-void Connection::settle() {
+void Connection::end_turn() {
   send_and_go_on();
   if (!is_closed_) check_backlog();
   count_memory();

@@ -15,9 +15,9 @@
 
 #include "adapters/resp/output_queue.h"
 #include "adapters/resp/request_parser.h"
-#include "adapters/resp/resp_server.h"
 #include "adapters/resp/shared_buffers.h"
 #include "engine/executor/served_session.h"
+#include <rushgate/resp_server.h>
 
 namespace rushgate {
 
@@ -32,7 +32,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   class Owner {
    public:
     virtual ~Owner() = default;
-    /// Requests a turn, to run or send something: the server calls next_batch(), then settle().
+    /// Requests a turn, to run or send something: the server calls next_batch(), then end_turn().
     /// Called once per turn.
     virtual void wants_turn(const std::shared_ptr<Connection>& connection) = 0;
     /// Reports a change of memory_bytes().
@@ -65,7 +65,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   /// Ends a turn, with or without a batch. Sends pending output. Then requests another turn or
   /// waits for input.
-  void settle();
+  void end_turn();
 
   /// Returns true between next_batch() and take_replies().
   [[nodiscard]] bool is_in_batch() const { return is_in_batch_; }

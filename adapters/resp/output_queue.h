@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "adapters/resp/resp_encoder.h"
-#include "engine/client/reply.h"
+#include <rushgate/reply.h>
 
 namespace rushgate {
 

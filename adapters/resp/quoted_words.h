@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "engine/client/request.h"
+#include <rushgate/request.h>
 
 namespace rushgate {
 

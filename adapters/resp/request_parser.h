@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "engine/client/request.h"
+#include <rushgate/request.h>
 
 namespace rushgate {
 

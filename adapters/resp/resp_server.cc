@@ -1,5 +1,3 @@
-#include "adapters/resp/resp_server.h"
-
 #include <malloc.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -28,6 +26,7 @@
 #include "adapters/resp/connection.h"
 #include "engine/executor/served_session.h"
 #include "engine/executor/untaken_output.h"
+#include <rushgate/resp_server.h>
 
 namespace rushgate {
 namespace {
@@ -442,7 +441,7 @@ void RespServer::Impl::serve_ready() {
     }
     const bool is_awaited = batch && !batch->completion;
     if (batch) batches_.push_back(*std::move(batch));
-    if (!is_awaited) connection->settle();
+    if (!is_awaited) connection->end_turn();
     if (moves_clock) look_around();
     if (is_awaited) request_bytes += connection->batch_bytes();
     if (batch) asking_.push_back(connection);
@@ -471,7 +470,7 @@ void RespServer::Impl::hand_over(std::size_t batch) {
   const auto connection = std::exchange(asking_[batch], nullptr);
   if (connection == nullptr || !connection->is_in_batch()) return;
   connection->take_replies(batches_[batch].replies);
-  connection->settle();
+  connection->end_turn();
   bound_memory();
 }
 
@@ -501,7 +500,7 @@ void RespServer::Impl::answer_while_busy(Connection& connection) {
       break;
     }
   }
-  connection.settle();
+  connection.end_turn();
 }
 
 /// Checks time-dependent conditions, such as idle clients.

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/client/request.h"
+#include <rushgate/request.h>
 
 namespace rushgate {
 

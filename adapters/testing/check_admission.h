@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/client/client.h"
 #include "engine/sale/admission/custom_admission.h"
 #include "engine/sale/sale_keys.h"
+#include <rushgate/client.h>
 
 namespace rushgate::testing {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/store/store.h"
+#include <rushgate/store.h>
 
 namespace rushgate::faults {
 

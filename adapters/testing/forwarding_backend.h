@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/client/backend.h"
-#include "engine/client/client.h"
+#include <rushgate/backend.h>
+#include <rushgate/client.h>
 
 namespace rushgate::testing {
 

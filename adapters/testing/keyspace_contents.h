@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "engine/client/client.h"
+#include <rushgate/client.h>
 
 namespace rushgate::testing {
 

@@ -8,7 +8,7 @@
 
 #include <gmock/gmock.h>
 
-#include "engine/client/reply.h"
+#include <rushgate/reply.h>
 
 namespace rushgate {
 

@@ -13,7 +13,7 @@
 #include "adapters/testing/refuse_if.h"
 #include "adapters/testing/rush_ledger.h"
 #include "engine/base/random.h"
-#include "engine/client/errors.h"
+#include <rushgate/reply.h>
 
 namespace rushgate::testing {
 namespace {
@@ -114,8 +114,8 @@ void check(const SaleUnderTest& sale, const RushOptions& rush, const RushConditi
   refuse_if(sale.buy == nullptr, "SaleUnderTest::buy is missing");
   refuse_if(conditions.pause_ms_max < 0 || conditions.pause_ms_max > kLongestMs,
             "RushConditions::pause_ms_max is from 0 ms to 24 days");
-  refuse_if(conditions.settle_ms < 0 || conditions.settle_ms > kLongestMs,
-            "RushConditions::settle_ms is from 0 ms to 24 days");
+  refuse_if(conditions.drain_ms < 0 || conditions.drain_ms > kLongestMs,
+            "RushConditions::drain_ms is from 0 ms to 24 days");
   refuse_if(conditions.crashes > kCrashesMax, "RushConditions::crashes is beyond 1,000,000");
 }
 
@@ -250,7 +250,7 @@ class RushRun {
 
   void finish() {
     place_.calm();
-    if (conditions_.settle_ms > 0) move_to(now_ms_ + conditions_.settle_ms);
+    if (conditions_.drain_ms > 0) move_to(now_ms_ + conditions_.drain_ms);
     if (!sale_.orders) return;
     const auto orders = sale_.orders(place_.client());
     if (orders.ok()) return ledger_.set_orders(*orders);

@@ -8,7 +8,7 @@
 #include "adapters/testing/rush_report.h"
 #include "adapters/testing/sale_under_test.h"
 #include "adapters/testing/test_engine.h"
-#include "engine/client/client.h"
+#include <rushgate/client.h>
 
 namespace rushgate::testing {
 
@@ -27,7 +27,7 @@ struct RushConditions {
   bool ask_again = false;
 
   /// The time to advance after the last reply, before the orders are read.
-  std::int64_t settle_ms = 0;
+  std::int64_t drain_ms = 0;
   /// False: the sale has own reasons to refuse, such as a limit per day.
   bool find_withheld = true;
   /// On a port: false if the server's clock cannot be moved, as on a redis-server. Requests then

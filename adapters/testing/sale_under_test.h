@@ -13,9 +13,9 @@
 
 #include "absl/status/statusor.h"
 #include "adapters/testing/rush.h"
-#include "engine/client/client.h"
-#include "engine/client/reply.h"
-#include "engine/client/request.h"
+#include <rushgate/client.h>
+#include <rushgate/reply.h>
+#include <rushgate/request.h>
 
 namespace rushgate::testing {
 

@@ -22,7 +22,7 @@
 #include <gtest/gtest.h>
 
 #include "adapters/testing/random_seed.h"
-#include "engine/store/store.h"
+#include <rushgate/store.h>
 
 namespace rushgate {
 

@@ -14,12 +14,12 @@
 
 #include "absl/status/statusor.h"
 #include "adapters/testing/faulty_store.h"
-#include "engine/client/client.h"
-#include "engine/client/native_script.h"
-#include "engine/executor/engine.h"
-#include "engine/store/store.h"
-#include "engine/time/manual_clock.h"
-#include "storage/memory/memory_store.h"
+#include <rushgate/client.h>
+#include <rushgate/clock.h>
+#include <rushgate/engine.h>
+#include <rushgate/memory_store.h>
+#include <rushgate/script.h>
+#include <rushgate/store.h>
 
 namespace rushgate::testing {
 

@@ -1,11 +1,10 @@
-#include "adapters/wiring/backend_url.h"
-
 #include <algorithm>
 #include <optional>
 #include <string>
 
 #include "adapters/redis/percent_encoding.h"
-#include "engine/store/durability_name.h"
+#include <rushgate/open_backend.h>
+#include <rushgate/store.h>
 
 namespace rushgate {
 namespace {

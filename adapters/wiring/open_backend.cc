@@ -1,11 +1,10 @@
-#include "adapters/wiring/open_backend.h"
-
 #include <utility>
 
-#include "adapters/redis/redis_backend.h"
-#include "engine/executor/engine.h"
-#include "storage/memory/memory_store.h"
-#include "storage/rocksdb/rocksdb_store.h"
+#include <rushgate/engine.h>
+#include <rushgate/memory_store.h>
+#include <rushgate/open_backend.h>
+#include <rushgate/redis_backend.h>
+#include <rushgate/rocksdb_store.h>
 
 namespace rushgate {
 

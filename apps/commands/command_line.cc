@@ -8,8 +8,8 @@
 #include "apps/exit_code.h"
 #include "apps/say.h"
 #include "engine/base/numbers.h"
-#include "engine/store/durability_name.h"
-#include "storage/rocksdb/rocksdb_store.h"
+#include <rushgate/rocksdb_store.h>
+#include <rushgate/store.h>
 
 namespace rushgate {
 

@@ -20,8 +20,6 @@
 #include <fmt/format.h>
 
 #include "adapters/flash_sale/sale_directory.h"
-#include "adapters/resp/resp_server.h"
-#include "adapters/wiring/open_backend.h"
 #include "apps/commands/command_line.h"
 #include "apps/commands/commands.h"
 #include "apps/exit_code.h"
@@ -29,9 +27,11 @@
 #include "apps/say.h"
 #include "engine/base/memory_size.h"
 #include "engine/base/numbers.h"
-#include "engine/executor/engine.h"
 #include "engine/sale/admission/admission.h"
-#include "storage/rocksdb/rocksdb_store.h"
+#include <rushgate/engine.h>
+#include <rushgate/open_backend.h>
+#include <rushgate/resp_server.h>
+#include <rushgate/rocksdb_store.h>
 
 namespace rushgate {
 namespace {

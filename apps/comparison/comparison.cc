@@ -10,11 +10,11 @@
 
 #include <fmt/format.h>
 
-#include "adapters/wiring/open_backend.h"
 #include "apps/comparison/shared_memory.h"
 #include "apps/interrupt.h"
 #include "engine/base/make_directory.h"
 #include "engine/base/random_name.h"
+#include <rushgate/open_backend.h>
 
 namespace rushgate::comparison {
 namespace {

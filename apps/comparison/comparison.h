@@ -16,7 +16,7 @@
 #include "apps/comparison/job.h"
 #include "apps/strategies/order_file.h"
 #include "apps/strategies/strategy.h"
-#include "engine/client/backend.h"
+#include <rushgate/backend.h>
 
 namespace rushgate::comparison {
 

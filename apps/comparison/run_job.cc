@@ -19,14 +19,14 @@
 #include <fmt/format.h>
 
 #include "adapters/flash_sale/sale_directory.h"
-#include "adapters/wiring/open_backend.h"
 #include "apps/comparison/job.h"
 #include "apps/comparison/rush.h"
 #include "apps/comparison/shared_memory.h"
 #include "apps/strategies/strategies.h"
 #include "engine/base/latency_histogram.h"
-#include "engine/executor/engine.h"
-#include "storage/rocksdb/rocksdb_store.h"
+#include <rushgate/engine.h>
+#include <rushgate/open_backend.h>
+#include <rushgate/rocksdb_store.h>
 
 namespace rushgate::comparison {
 namespace {

@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "apps/replay/report.h"
-#include "engine/client/client.h"
+#include <rushgate/client.h>
 
 namespace rushgate {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "apps/strategies/strategy.h"
-#include "engine/client/script.h"
+#include <rushgate/script.h>
 
 namespace rushgate::strategies {
 

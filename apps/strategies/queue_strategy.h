@@ -7,9 +7,9 @@
 
 #include "apps/strategies/admission.h"
 #include "apps/strategies/background.h"
-#include "engine/client/script.h"
 #include "engine/recipes/ids/id_generator.h"
 #include "engine/recipes/queues/queue.h"
+#include <rushgate/script.h>
 
 namespace rushgate::strategies {
 

@@ -11,10 +11,10 @@
 
 #include "apps/strategies/order_file.h"
 #include "apps/strategies/schedule.h"
-#include "engine/client/backend.h"
-#include "engine/client/client.h"
-#include "engine/client/reply.h"
 #include "engine/sale/vouchers/voucher.h"
+#include <rushgate/backend.h>
+#include <rushgate/client.h>
+#include <rushgate/reply.h>
 
 namespace rushgate::strategies {
 

@@ -8,7 +8,7 @@ namespace rushgate {
 /// Loads the cache line of the byte at `at`. The processor does not wait for the load, and runs
 /// several at once. It is a load, because a prefetch instruction is dropped if the page misses the
 /// TLB.
-inline void touch(const void* at) {
+inline void prefetch(const void* at) {
   static_cast<void>(*static_cast<const volatile std::byte*>(at));
 }
 

@@ -1,8 +1,7 @@
-#include "engine/base/stream_id.h"
-
 #include <cstddef>
 
 #include "engine/base/numbers.h"
+#include <rushgate/stream_id.h>
 
 namespace rushgate {
 

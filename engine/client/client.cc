@@ -1,9 +1,8 @@
-#include "engine/client/client.h"
-
 #include <utility>
 
-#include "engine/client/errors.h"
 #include "engine/client/redis_error_code.h"
+#include <rushgate/client.h>
+#include <rushgate/reply.h>
 
 namespace rushgate {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "engine/client/client.h"
+#include <rushgate/client.h>
 
 namespace rushgate {
 

@@ -1,5 +1,3 @@
-#include "engine/client/fiber_wait.h"
-
 #include <mutex>
 
 #include <boost/fiber/condition_variable.hpp>
@@ -7,6 +5,7 @@
 #include <boost/fiber/mutex.hpp>
 
 #include "engine/client/caller_number.h"
+#include <rushgate/fiber_wait.h>
 
 namespace rushgate {
 namespace {

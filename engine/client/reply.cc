@@ -1,7 +1,6 @@
-#include "engine/client/reply.h"
-
 #include "engine/base/heap.h"
 #include "engine/base/numbers.h"
+#include <rushgate/reply.h>
 
 namespace rushgate {
 namespace {

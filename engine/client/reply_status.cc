@@ -5,8 +5,8 @@
 #include <string>
 
 #include "absl/strings/cord.h"
-#include "engine/client/errors.h"
 #include "engine/client/redis_error_code.h"
+#include <rushgate/reply.h>
 
 namespace rushgate {
 namespace {

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "engine/client/reply.h"
+#include <rushgate/reply.h>
 
 namespace rushgate {
 

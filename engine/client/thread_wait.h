@@ -1,7 +1,7 @@
 // Waiting on plain threads: the default of ClientOptions::wait.
 #pragma once
 
-#include "engine/client/wait_method.h"
+#include <rushgate/client.h>
 
 namespace rushgate {
 

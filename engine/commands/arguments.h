@@ -6,8 +6,8 @@
 #include <optional>
 #include <string_view>
 
-#include "engine/client/reply.h"
-#include "engine/client/request.h"
+#include <rushgate/reply.h>
+#include <rushgate/request.h>
 
 namespace rushgate {
 

@@ -12,8 +12,8 @@
 
 #include "absl/container/btree_map.h"
 #include "absl/container/btree_set.h"
-#include "engine/client/reply.h"
 #include "engine/commands/outlet.h"
+#include <rushgate/reply.h>
 
 namespace rushgate {
 

@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "engine/base/random.h"
-#include "engine/client/reply.h"
-#include "engine/client/request.h"
 #include "engine/commands/channels.h"
 #include "engine/commands/session.h"
 #include "engine/commands/settings.h"
 #include "engine/commands/statistics.h"
 #include "engine/keyspace/keyspace.h"
+#include <rushgate/reply.h>
+#include <rushgate/request.h>
 
 namespace rushgate {
 
@@ -28,7 +28,7 @@ class Sessions;
 /// It has written if keyspace.changes().changed_since(began).
 struct RunningScript {
   std::string_view sha1;
-  Changes::Mark began;
+  Changes::Savepoint began;
   bool kill = false;  // SCRIPT KILL was granted: BusyMonitor::poll() returns it
 };
 
@@ -68,7 +68,7 @@ struct CommandServices {
 
 /// A blocking command that found no data. When one of `keys` is signalled, `retry` runs for that
 /// key alone (CommandContext::ready_key()). The reply after the timeout is `on_timeout`.
-struct Park {
+struct Block {
   std::vector<std::string> keys;
   std::int64_t timeout_ms;  // 0: none
   Request retry;            // the request with fixed arguments ('$' becomes the last id)
@@ -140,15 +140,15 @@ class CommandContext {
   [[nodiscard]] bool may_wait() const { return origin_ == Origin::kClient; }
   /// Returns true if the command comes from a client and runs for the first time.
   [[nodiscard]] bool is_new_request() const { return may_wait() && !ready_key_; }
-  /// Blocks the client: `return context.park(…);`. In a script or transaction, replies as after a
+  /// Blocks the client: `return context.block(…);`. In a script or transaction, replies as after a
   /// timeout.
-  Reply park(Park park) {
-    if (!may_wait()) return std::move(park.on_timeout);
-    park_ = std::move(park);
+  Reply block(Block block) {
+    if (!may_wait()) return std::move(block.on_timeout);
+    block_ = std::move(block);
     return Reply::nil();
   }
   /// Returns the command's blocking, if it blocks. Its Reply is meaningless then.
-  [[nodiscard]] std::optional<Park>& parked() { return park_; }
+  [[nodiscard]] std::optional<Block>& block_request() { return block_; }
 
   /// Sets the number of failures of a command that counts the errors in its reply
   /// itself.
@@ -163,7 +163,7 @@ class CommandContext {
   const Origin origin_;
   const bool read_only_;
   const std::optional<std::string_view> ready_key_;
-  std::optional<Park> park_;
+  std::optional<Block> block_;
   std::optional<std::uint64_t> failures_;
 };
 

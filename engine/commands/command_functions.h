@@ -2,7 +2,7 @@
 // streams.cc, …), below its syntax.
 #pragma once
 
-#include "engine/client/reply.h"
+#include <rushgate/reply.h>
 
 namespace rushgate {
 

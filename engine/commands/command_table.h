@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/client/reply.h"
 #include "engine/commands/command_context.h"
 #include "engine/commands/key_specs.h"
+#include <rushgate/reply.h>
 
 namespace rushgate {
 

@@ -105,7 +105,7 @@ Reply run_timed(CommandContext& context, const CommandSpec& spec) {
   const auto began = std::chrono::steady_clock::now();
   Reply reply = run_function(context, spec);
   const std::chrono::nanoseconds duration = std::chrono::steady_clock::now() - began;
-  if (context.parked()) return reply;
+  if (context.block_request()) return reply;
   CommandStatistics& statistics = context.services().statistics.by_command[spec];
   statistics.timed_ns += duration.count();
   if (statistics.latency == nullptr) statistics.latency = std::make_unique<LatencyHistogram>();

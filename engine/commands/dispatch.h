@@ -1,8 +1,8 @@
 // Runs requests by the command table.
 #pragma once
 
-#include "engine/client/reply.h"
 #include "engine/commands/command_context.h"
+#include <rushgate/reply.h>
 
 namespace rushgate {
 

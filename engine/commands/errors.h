@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "engine/client/reply.h"
-#include "engine/client/request.h"
 #include "engine/script/script_errors.h"
+#include <rushgate/reply.h>
+#include <rushgate/request.h>
 
 namespace rushgate::errors {
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "engine/client/reply.h"
+#include <rushgate/reply.h>
 
 namespace rushgate {
 

@@ -27,7 +27,7 @@
 #include "engine/commands/settings.h"
 #include "engine/script/lua_host.h"
 #include "engine/script/native_host.h"
-#include "engine/store/durability_name.h"
+#include <rushgate/store.h>
 
 namespace rushgate {
 namespace {

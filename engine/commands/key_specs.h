@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/client/request.h"
+#include <rushgate/request.h>
 
 namespace rushgate {
 

@@ -132,7 +132,7 @@ Reply copy_command(CommandContext& context) {
   if (object == nullptr) return Reply::integer(0);
   Object* const replaced = to->find(context[2]);
   if (replaced != nullptr && !replace) return Reply::integer(0);
-  const Changes::Mark before = context.keyspace().changes().mark();
+  const Changes::Savepoint before = context.keyspace().changes().savepoint();
   if (replaced != nullptr) to->remove(*replaced);
   const absl::Status copied = copy_object(*object, *to, context[2]);
   if (copied.ok()) return Reply::integer(1);

@@ -104,7 +104,7 @@ PositionRequest read_position_request(Arguments& arguments) {
 
 /// Returns the matching indexes in the order in which they were found.
 std::vector<Reply> find_positions(const ListValue& list, const PositionRequest& request,
-                                  const Scalar& element) {
+                                  const MaybeInteger& element) {
   const auto size = static_cast<std::int64_t>(list.size());
   const std::int64_t looks = request.looks_max == 0 ? size : std::min(size, request.looks_max);
   const auto wanted = static_cast<std::size_t>(request.count.value_or(1));
@@ -125,7 +125,7 @@ std::vector<Reply> find_positions(const ListValue& list, const PositionRequest& 
 // ---- LINSERT ----
 
 /// Returns the index of the first element that equals `element`.
-std::optional<std::size_t> find_first(const ListValue& list, const Scalar& element) {
+std::optional<std::size_t> find_first(const ListValue& list, const MaybeInteger& element) {
   std::size_t index = 0;
   for (Place place = list.begin(); place != list.end(); place = list.next(place), ++index) {
     if (list.equals(place, element)) return index;

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "engine/client/reply.h"
+#include <rushgate/reply.h>
 
 namespace rushgate {
 

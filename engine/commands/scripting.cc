@@ -123,7 +123,8 @@ class GrowthRule {
 class Running {
  public:
   Running(CommandContext& context, const LuaScript& script)
-      : services_(context.services()), script_{script.sha1, context.keyspace().changes().mark()} {
+      : services_(context.services()),
+        script_{script.sha1, context.keyspace().changes().savepoint()} {
     services_.running_script = &script_;
   }
   ~Running() { services_.running_script = nullptr; }

@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "engine/client/reply.h"
-#include "engine/client/request.h"
 #include "engine/commands/channels.h"
 #include "engine/commands/outlet.h"
 #include "engine/keyspace/watched_key.h"
+#include <rushgate/reply.h>
+#include <rushgate/request.h>
 
 namespace rushgate {
 

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "engine/client/reply.h"
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
 #include "engine/keyspace/sorted_set_value.h"
+#include <rushgate/reply.h>
 
 namespace rushgate {
 

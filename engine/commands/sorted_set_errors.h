@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "engine/client/reply.h"
 #include "engine/commands/errors.h"
+#include <rushgate/reply.h>
 
 namespace rushgate::errors {
 

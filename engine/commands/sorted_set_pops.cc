@@ -91,7 +91,7 @@ Reply pop_or_wait(CommandContext& context, PopRequest request, std::string_view 
   Arguments arguments(context.request());
   const std::int64_t timeout_ms = read_timeout_seconds(arguments, timeout);
   if (!arguments.ok()) return arguments.take_error();
-  Park park{{request.keys.begin(), request.keys.end()}, timeout_ms, {}, Reply::nil_array()};
+  Block block{{request.keys.begin(), request.keys.end()}, timeout_ms, {}, Reply::nil_array()};
   if (const auto key = context.ready_key()) {
     Object* object = nullptr;
     request.keys.clear();
@@ -99,8 +99,8 @@ Reply pop_or_wait(CommandContext& context, PopRequest request, std::string_view 
   }
   Reply reply;
   if (pop_first(context, request, reply)) return reply;
-  park.retry = Request(context.request());
-  return context.park(std::move(park));
+  block.retry = Request(context.request());
+  return context.block(std::move(block));
 }
 
 /// numkeys key [key ...] <MIN | MAX> [COUNT count]

@@ -191,12 +191,12 @@ Reply wait_for_entries(CommandContext& context, const StreamReadRequest& read,
                        std::span<const StreamId> after) {
   if (!read.timeout_ms) return Reply::nil_array();
   const std::vector<std::size_t> streams = streams_to_wait_for(context.request(), read);
-  Park park;
-  for (const std::size_t i : streams) park.keys.emplace_back(read.key(context.request(), i));
-  park.timeout_ms = *read.timeout_ms;
-  park.retry = retry_request(context.request(), read, streams, after);
-  park.on_timeout = Reply::nil_array();
-  return context.park(std::move(park));
+  Block block;
+  for (const std::size_t i : streams) block.keys.emplace_back(read.key(context.request(), i));
+  block.timeout_ms = *read.timeout_ms;
+  block.retry = retry_request(context.request(), read, streams, after);
+  block.on_timeout = Reply::nil_array();
+  return context.block(std::move(block));
 }
 
 bool ends_waiting(const CommandContext& context, const Stream& stream, StreamId after) {

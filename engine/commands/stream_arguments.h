@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
-#include "engine/base/stream_id.h"
-#include "engine/client/reply.h"
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
 #include "engine/keyspace/stream.h"
+#include <rushgate/reply.h>
+#include <rushgate/stream_id.h>
 
 namespace rushgate {
 

@@ -308,7 +308,7 @@ Reply xclaim_command(CommandContext& context) {
   if (!arguments.ok()) return arguments.take_error();
 
   Database& db = context.db();
-  const Changes::Mark mark = db.changes().mark();
+  const Changes::Savepoint savepoint = db.changes().savepoint();
   if (claim.last_id > group->last_delivered) {
     streams::set_group_position(db, *object, *group, claim.last_id, group->entries_read);
   }
@@ -318,7 +318,7 @@ Reply xclaim_command(CommandContext& context) {
     Reply claimed;
     const absl::Status status = claim_entry(context, *object, *group, claim, id, claimed);
     if (!status.ok() || !allowance.take(memory_bytes(claimed))) {
-      db.changes().roll_back_to(mark);
+      db.changes().roll_back_to(savepoint);
       return status.ok() ? errors::reply_too_large() : errors::store_failed(status);
     }
     if (!claimed.is_nil()) entries.push_back(std::move(claimed));
@@ -335,13 +335,13 @@ Reply xautoclaim_command(CommandContext& context) {
   StreamGroup* group = nullptr;
   if (auto error = find_group(context, object, group)) return std::move(*error);
 
-  const Changes::Mark mark = context.db().changes().mark();
+  const Changes::Savepoint savepoint = context.db().changes().savepoint();
   Autoclaimed result;
   ReplyAllowance allowance(context.session().reply_bytes_max);
   const absl::Status status =
       autoclaim_entries(context, *object, *group, autoclaim, allowance, result);
   if (!status.ok() || allowance.is_exceeded()) {
-    context.db().changes().roll_back_to(mark);
+    context.db().changes().roll_back_to(savepoint);
     return status.ok() ? errors::reply_too_large() : errors::store_failed(status);
   }
   return Reply::array({id_reply(result.cursor), Reply::array(std::move(result.entries)),

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "engine/client/reply.h"
 #include "engine/commands/errors.h"
+#include <rushgate/reply.h>
 
 namespace rushgate::errors {
 

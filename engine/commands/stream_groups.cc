@@ -285,7 +285,7 @@ Reply xreadgroup_command(CommandContext& context) {
   if (!arguments.ok()) return arguments.take_error();
 
   Changes& changes = context.db().changes();
-  const Changes::Mark mark = changes.mark();
+  const Changes::Savepoint savepoint = changes.savepoint();
   std::vector<Reply> keys_and_entries;
   ReplyAllowance allowance(context.session().reply_bytes_max);
   for (std::size_t i = 0; i < read.streams; ++i) {
@@ -296,7 +296,7 @@ Reply xreadgroup_command(CommandContext& context) {
                                     ? read_history(context, read, source, allowance, entries)
                                     : read_new(context, read, source, allowance, entries);
     if (!status.ok() || allowance.is_exceeded()) {
-      changes.roll_back_to(mark);
+      changes.roll_back_to(savepoint);
       return status.ok() ? errors::reply_too_large() : errors::store_failed(status);
     }
     if (entries.empty() && !source.after) {  // an empty history is a reply, too

@@ -206,7 +206,7 @@ Reply xadd_command(CommandContext& context) {
   if (add.bytes > kEntryBytesMax) return errors::entry_too_large();
 
   Changes& changes = context.db().changes();
-  const Changes::Mark mark = changes.mark();
+  const Changes::Savepoint savepoint = changes.savepoint();
   if (object == nullptr) object = &streams::create(context.db(), context[1]);
   absl::Status added = streams::append(context.db(), *object, *id, add.fields);
   if (added.ok() && add.trim.given()) {
@@ -214,7 +214,7 @@ Reply xadd_command(CommandContext& context) {
     added = streams::trim(context.db(), *object, add.trim.to(), removed);
   }
   if (!added.ok()) {
-    changes.roll_back_to(mark);
+    changes.roll_back_to(savepoint);
     return errors::store_failed(added);
   }
   return id_reply(*id);

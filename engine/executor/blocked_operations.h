@@ -17,21 +17,21 @@
 namespace rushgate {
 
 /// Belongs to the thread that holds the turn. Does not own the operations.
-class ParkingLot {
+class BlockedOperations {
  public:
-  struct Parked {
+  struct Blocked {
     Operation* operation;
     std::uint8_t db;
-    Park park;
+    Block block;
     std::int64_t deadline_ms;  // monotonic; 0: none
     std::uint64_t ticket;      // ascending in order of arrival
   };
 
   /// Changes nothing if it throws (out of memory).
-  void add(Operation& operation, std::uint8_t db, Park park, std::int64_t now_monotonic_ms);
+  void add(Operation& operation, std::uint8_t db, Block block, std::int64_t now_monotonic_ms);
 
-  [[nodiscard]] bool empty() const { return parked_.empty(); }
-  [[nodiscard]] std::size_t size() const { return parked_.size(); }
+  [[nodiscard]] bool empty() const { return operations_.empty(); }
+  [[nodiscard]] std::size_t size() const { return operations_.size(); }
   [[nodiscard]] std::size_t size_with_deadline() const { return deadlines_.size(); }
   [[nodiscard]] bool anyone_waits_for(std::uint8_t db, std::string_view key) const;
 
@@ -42,9 +42,9 @@ class ParkingLot {
   [[nodiscard]] std::optional<std::uint64_t> find_session(std::uint64_t session_id) const;
 
   /// Returns null if it was removed.
-  Parked* find(std::uint64_t ticket);
+  Blocked* find(std::uint64_t ticket);
   /// Removes an operation, which must be there. Needs no memory.
-  Parked remove(std::uint64_t ticket);
+  Blocked remove(std::uint64_t ticket);
 
   [[nodiscard]] std::optional<std::int64_t> next_deadline_ms() const;
   /// Returns the first operation whose deadline has passed; empty if there is none.
@@ -59,7 +59,7 @@ class ParkingLot {
     bool operator()(const KeyView& a, const KeyView& b) const { return a < b; }
   };
 
-  std::map<std::uint64_t, Parked> parked_;  // by ticket
+  std::map<std::uint64_t, Blocked> operations_;  // by ticket
   std::map<Key, absl::btree_set<std::uint64_t>, KeyOrder> tickets_by_key_;
   std::set<std::pair<std::uint64_t, std::uint64_t>> tickets_by_session_;  // (session's id, ticket)
   std::set<std::pair<std::int64_t, std::uint64_t>> deadlines_;            // (deadline, ticket)

@@ -183,8 +183,8 @@ Reply EmbeddedClient::sync() {
 
 Request EmbeddedClient::script_request(const Script& script, std::span<const std::string_view> keys,
                                        std::span<const std::string_view> arguments) const {
-  if (!script.native_twin().empty() && executor_->knows_native(script.native_twin())) {
-    return make_script_request("FCALL", script.native_twin(), keys, arguments);
+  if (!script.native_name().empty() && executor_->knows_native(script.native_name())) {
+    return make_script_request("FCALL", script.native_name(), keys, arguments);
   }
   return Client::script_request(script, keys, arguments);
 }

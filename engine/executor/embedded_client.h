@@ -8,10 +8,9 @@
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
-#include "engine/client/client.h"
-#include "engine/client/client_options.h"
 #include "engine/commands/session.h"
 #include "engine/executor/operation.h"
+#include <rushgate/client.h>
 
 namespace rushgate {
 

@@ -1,5 +1,3 @@
-#include "engine/executor/engine.h"
-
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -8,6 +6,7 @@
 #include "engine/base/version.h"
 #include "engine/executor/embedded_client.h"
 #include "engine/executor/executor.h"
+#include <rushgate/engine.h>
 
 namespace rushgate {
 

@@ -145,8 +145,8 @@ void Executor::close(EndOfScripts scripts) {
     Operation* none = nullptr;
     run_group(none, everything);
   } while (has_unfinished() || !queue_.empty());
-  while (const auto ticket = parking_.first()) {
-    refuse(*parking_.remove(*ticket).operation, executor_errors::kClosedText);
+  while (const auto ticket = blocked_.first()) {
+    refuse(*blocked_.remove(*ticket).operation, executor_errors::kClosedText);
   }
   turn_of_this_thread = nullptr;
   refuse_late_submissions();
@@ -320,7 +320,7 @@ void Executor::wait_for_room(const Operation& operation, std::uint32_t seen) {
   --waiting_for_room_;
 }
 
-void Executor::tell_of_room() {
+void Executor::report_free_capacity() {
   room_made_.fetch_add(1);
   if (waiting_for_room_.load() != 0) futex_wake(&room_made_);
 }
@@ -440,7 +440,7 @@ void Executor::work(Operation* own, TurnShare share) {
 bool Executor::hand_over() {
   Operation* none = nullptr;
   unfinished_ = next_operation(none);
-  if (std::exchange(made_room_, false)) tell_of_room();
+  if (std::exchange(freed_capacity_, false)) report_free_capacity();
   if (unfinished_ == nullptr || !unfinished_->takes_turn) return false;
   Operation& next = *unfinished_;
   turn_of_this_thread = nullptr;
@@ -503,7 +503,7 @@ void Executor::abandon_group(Operation*& own) {
 
 void Executor::fill_group(Operation*& own, TurnShare& share) {
   group_requests_ = 0;
-  after_expiry_ = keyspace_.changes().mark();
+  after_expiry_ = keyspace_.changes().savepoint();
   update_time();
   if (store_failed_ && services_.write_refusal.empty()) {
     services_.write_refusal = executor_errors::write_refusal(health());
@@ -526,7 +526,7 @@ Operation* Executor::next_operation(Operation*& own) {
   }
   Operation* operation = nullptr;
   while (queue_.pop(operation)) {
-    made_room_ = true;
+    freed_capacity_ = true;
     if (begin(*operation)) return operation;
   }
   return nullptr;
@@ -554,7 +554,7 @@ bool Executor::begin(Operation& operation) {
 }
 
 std::optional<Reply> Executor::attempt(absl::FunctionRef<void()> part) {
-  const Changes::Mark savepoint = keyspace_.changes().mark();
+  const Changes::Savepoint savepoint = keyspace_.changes().savepoint();
   Reply error;
   try {
     part();
@@ -623,20 +623,21 @@ void Executor::run_request(Operation& operation, const Request& request) {
   }
   Session& session = *operation.session;
   Reply reply;
-  bool is_parked = false;
+  bool is_blocked = false;
   std::optional<Reply> error = attempt([&] {
     CommandContext context(services_, session, request, CommandContext::Origin::kClient, false);
     reply = run_client_command(context);
-    if (!context.parked()) return;
+    if (!context.block_request()) return;
     if (is_manual() && operation.completion == nullptr) {
       // The one thread there is would wait for itself.
-      reply = std::move(context.parked()->on_timeout);
+      reply = std::move(context.block_request()->on_timeout);
       return;
     }
-    parking_.add(operation, session.db, std::move(*context.parked()), clock_->monotonic_ms());
-    operation.is_blocked = is_parked = true;
+    blocked_.add(operation, session.db, std::move(*context.block_request()),
+                 clock_->monotonic_ms());
+    operation.is_blocked = is_blocked = true;
   });
-  if (is_parked) return;
+  if (is_blocked) return;
   if (error && session.transaction) session.transaction->is_broken = true;
   give(operation, error ? *std::move(error) : std::move(reply));
 }
@@ -687,7 +688,7 @@ void Executor::commit_group() {
   }
   is_group_kept_ = true;
   kept_bytes_.store(keyspace_.kept_bytes(), std::memory_order_relaxed);
-  if (changed || !parking_.empty() || next_due_ms_.load(std::memory_order_relaxed) != kNever) {
+  if (changed || !blocked_.empty() || next_due_ms_.load(std::memory_order_relaxed) != kNever) {
     update_next_due();
   }
 
@@ -700,7 +701,7 @@ void Executor::answer_group() {
     operation->in_group = false;
     if (operation->finished()) answer(*operation);
   }
-  if (std::exchange(made_room_, false)) tell_of_room();
+  if (std::exchange(freed_capacity_, false)) report_free_capacity();
 }
 
 void Executor::note_write() {
@@ -732,16 +733,16 @@ void Executor::update_time() { keyspace_.set_now_ms(clock_->now_ms()); }
 void Executor::fire_due() {
   if (services_.write_refusal.empty()) {
     lacks_memory_ = attempt([this] { keyspace_.remove_expired(kExpiredPerGroupMax); }).has_value();
-    after_expiry_ = keyspace_.changes().mark();
+    after_expiry_ = keyspace_.changes().savepoint();
   }
-  while (const auto ticket = parking_.first_due(clock_->monotonic_ms())) {
-    finish_parked(*ticket, std::move(parking_.find(*ticket)->park.on_timeout));
+  while (const auto ticket = blocked_.first_due(clock_->monotonic_ms())) {
+    finish_blocked(*ticket, std::move(blocked_.find(*ticket)->block.on_timeout));
   }
   serve_signalled();
 }
 
 void Executor::update_next_due() {
-  std::int64_t due_ms = parking_.next_deadline_ms().value_or(kNever);
+  std::int64_t due_ms = blocked_.next_deadline_ms().value_or(kNever);
   if (const auto expiry_ms = keyspace_.next_expiry_ms();
       expiry_ms && services_.write_refusal.empty()) {
     // Expiry follows the time of day, sleep the monotonic clock. One check a second covers changes
@@ -760,7 +761,7 @@ void Executor::update_next_due() {
 // ---- Blocked operations ----
 
 void Executor::key_signalled(std::uint8_t db, std::string_view key, KeySignal what) {
-  if (!parking_.anyone_waits_for(db, key)) return;
+  if (!blocked_.anyone_waits_for(db, key)) return;
   Signalled signalled{db, std::string(key), what};
   const bool is_repeated = !signalled_.empty() && signalled_.back() == signalled;
   if (!is_repeated) signalled_.push_back(std::move(signalled));
@@ -784,9 +785,9 @@ void Executor::serve(const Signalled& signalled) {
     return is_there;
   };
   const bool is_there = is_there_now();
-  auto ticket = parking_.next_waiting(db, key);
-  for (; ticket; ticket = parking_.next_waiting(db, key, *ticket)) {
-    const bool is_served = retry_parked(*ticket, key);
+  auto ticket = blocked_.next_waiting(db, key);
+  for (; ticket; ticket = blocked_.next_waiting(db, key, *ticket)) {
+    const bool is_served = retry_blocked(*ticket, key);
     if (!is_served || !is_there || what == KeySignal::kGone) continue;
     // The key is empty now: stop serving waiters.
     if (!is_there_now()) return;
@@ -794,38 +795,38 @@ void Executor::serve(const Signalled& signalled) {
 }
 
 /// False if it waits on.
-bool Executor::retry_parked(std::uint64_t ticket, std::string_view ready_key) {
-  const ParkingLot::Parked& parked = *parking_.find(ticket);
-  if (!takes_reply(*parked.operation)) return false;
+bool Executor::retry_blocked(std::uint64_t ticket, std::string_view ready_key) {
+  const BlockedOperations::Blocked& blocked = *blocked_.find(ticket);
+  if (!takes_reply(*blocked.operation)) return false;
   Reply reply;
   bool waits_on = false;
   std::optional<Reply> error = attempt([&] {
-    CommandContext context(services_, *parked.operation->session, parked.park.retry,
+    CommandContext context(services_, *blocked.operation->session, blocked.block.retry,
                            CommandContext::Origin::kClient, false, ready_key);
     reply = run_command(context);
-    waits_on = context.parked().has_value();
+    waits_on = context.block_request().has_value();
   });
   if (waits_on) return false;
   ++group_requests_;
-  finish_parked(ticket, error ? *std::move(error) : std::move(reply));
+  finish_blocked(ticket, error ? *std::move(error) : std::move(reply));
   return true;
 }
 
 bool Executor::is_blocked(std::uint64_t session_id) const {
-  return parking_.find_session(session_id).has_value();
+  return blocked_.find_session(session_id).has_value();
 }
 
 bool Executor::unblock(std::uint64_t session_id, std::optional<Reply> error) {
   bool was_blocked = false;
-  while (const auto ticket = parking_.find_session(session_id)) {
-    finish_parked(*ticket, error ? *error : std::move(parking_.find(*ticket)->park.on_timeout));
+  while (const auto ticket = blocked_.find_session(session_id)) {
+    finish_blocked(*ticket, error ? *error : std::move(blocked_.find(*ticket)->block.on_timeout));
     was_blocked = true;
   }
   return was_blocked;
 }
 
-void Executor::finish_parked(std::uint64_t ticket, Reply reply) {
-  Operation& operation = *parking_.remove(ticket).operation;
+void Executor::finish_blocked(std::uint64_t ticket, Reply reply) {
+  Operation& operation = *blocked_.remove(ticket).operation;
   operation.is_blocked = false;
   join_group(operation);
   give(operation, std::move(reply));
@@ -837,7 +838,7 @@ void Executor::finish_parked(std::uint64_t ticket, Reply reply) {
 bool Executor::poll() {
   Operation* operation = nullptr;
   while (queue_.pop(operation)) {
-    tell_of_room();
+    report_free_capacity();
     if (operation->kind != Operation::Kind::kRequests) {
       resumed_.push_back(*operation);  // after the script
     } else if (begin(*operation)) {

@@ -26,15 +26,15 @@
 #include "engine/commands/sessions.h"
 #include "engine/commands/settings.h"
 #include "engine/executor/background_sync.h"
-#include "engine/executor/engine.h"
+#include "engine/executor/blocked_operations.h"
 #include "engine/executor/operation.h"
-#include "engine/executor/parking_lot.h"
 #include "engine/executor/service_thread.h"
 #include "engine/executor/turn_share.h"
 #include "engine/keyspace/keyspace.h"
 #include "engine/script/lua_host.h"
 #include "engine/script/native_host.h"
 #include "engine/script/script_call.h"
+#include <rushgate/engine.h>
 
 namespace rushgate {
 
@@ -150,7 +150,7 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
   /// Queues an operation; waits for space. Returns false if it has been replied to instead.
   bool push(Operation& operation, bool fail_when_full, bool may_make_room);
   void wait_for_room(const Operation& operation, std::uint32_t seen);
-  void tell_of_room();
+  void report_free_capacity();
   bool wait_until_answered(Operation& operation);
   /// As wait_until_answered(), but also returns when the submitter gets the turn: kAnswered,
   /// kAbandoned or kHasTurn.
@@ -187,18 +187,18 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
   void fire_due();
   void serve_signalled();
   void serve(const Signalled& signalled);
-  bool retry_parked(std::uint64_t ticket, std::string_view ready_key);
-  void finish_parked(std::uint64_t ticket, Reply reply);
+  bool retry_blocked(std::uint64_t ticket, std::string_view ready_key);
+  void finish_blocked(std::uint64_t ticket, Reply reply);
   void update_next_due();
   void note_write();
 
   bool poll() override;  // BusyMonitor
   void key_signalled(std::uint8_t db, std::string_view key,
                      KeySignal what) override;                                  // KeyListener
-  [[nodiscard]] bool listens() const override { return !parking_.empty(); }     // KeyListener
-  [[nodiscard]] std::size_t count() const override { return parking_.size(); }  // BlockedClients
+  [[nodiscard]] bool listens() const override { return !blocked_.empty(); }     // KeyListener
+  [[nodiscard]] std::size_t count() const override { return blocked_.size(); }  // BlockedClients
   [[nodiscard]] std::size_t count_with_timeout() const override {
-    return parking_.size_with_deadline();
+    return blocked_.size_with_deadline();
   }
   [[nodiscard]] bool is_blocked(std::uint64_t session_id) const override;
   bool unblock(std::uint64_t session_id, std::optional<Reply> error) override;
@@ -236,14 +236,14 @@ class Executor final : private BusyMonitor, private KeyListener, private Blocked
   LuaHost lua_;
   Channels channels_;
   CommandServices services_;
-  ParkingLot parking_;
+  BlockedOperations blocked_;
   Operation* unfinished_ = nullptr;  // the first of the next batch: a long pipeline that continues,
                                      // or one whose submitter was handed the turn
   bool is_group_kept_ = false;       // nothing of the batch is rolled back any more
   bool had_fsync_ = false;           // the last batch ended with an fsync
   bool lacks_memory_ = false;        // for the removal of keys that expired
-  Changes::Mark after_expiry_{};     // before it, the batch only removed expired keys
-  bool made_room_ = false;           // an operation was removed from the queue in this batch
+  Changes::Savepoint after_expiry_{};  // before it, the batch only removed expired keys
+  bool freed_capacity_ = false;        // an operation was removed from the queue in this batch
   OperationList<&Operation::next_in_group> in_group_;  // got replies in the current batch
   OperationList<&Operation::next> resumed_;  // served while blocked, with more requests to run
   std::vector<Signalled> signalled_;         // in order

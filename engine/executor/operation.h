@@ -13,11 +13,11 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/functional/any_invocable.h"
-#include "engine/client/reply.h"
-#include "engine/client/request.h"
+#include "engine/base/futex.h"
 #include "engine/commands/session.h"
 #include "engine/executor/executor_errors.h"
-#include "engine/base/futex.h"
+#include <rushgate/reply.h>
+#include <rushgate/request.h>
 
 namespace rushgate {
 
@@ -55,8 +55,8 @@ struct Operation {
   Session* session = nullptr;
   std::span<const Request> requests;
   std::int64_t deadline_ms =
-      0;  // monotonic; no request of the operation begins after it. 0: no deadline
-  Completion completion;         // called on the service thread; null: a thread sleeps on `state`
+      0;                  // monotonic; no request of the operation begins after it. 0: no deadline
+  Completion completion;  // called on the service thread; null: a thread sleeps on `state`
   std::vector<Request> owned_requests;     // owns the requests, if no other object does
   std::shared_ptr<Session> owned_session;  // owns `session`, if no other object does
   Kind kind = Kind::kRequests;

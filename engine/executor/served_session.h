@@ -13,10 +13,10 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/functional/function_ref.h"
-#include "engine/client/reply.h"
-#include "engine/client/request.h"
 #include "engine/commands/settings.h"
-#include "engine/executor/engine.h"
+#include <rushgate/engine.h>
+#include <rushgate/reply.h>
+#include <rushgate/request.h>
 
 namespace rushgate {
 

@@ -13,9 +13,8 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/functional/function_ref.h"
 #include "engine/executor/operation.h"
-#include "engine/time/clock.h"
-#include "engine/time/scheduler.h"
 #include "engine/time/timer_queue.h"
+#include <rushgate/clock.h>
 
 namespace spdlog {
 class logger;

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "engine/executor/operation.h"
-#include "engine/time/clock.h"
+#include <rushgate/clock.h>
 
 namespace rushgate {
 

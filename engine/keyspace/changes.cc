@@ -10,30 +10,30 @@ namespace rushgate {
 
 void Changes::gather(Object& object) {
   if (object.change != ObjectChange::kNone) return;
-  touched_.push_back(&object);  // may throw: first
+  dirty_.push_back(&object);  // may throw: first
   object.change = ObjectChange::kElements;
 }
 
-void Changes::touch(Object& object) {
+void Changes::mark_dirty(Object& object) {
   gather(object);
   object.change = ObjectChange::kHeader;
 }
 
-void Changes::roll_back_to(const Mark& mark) {
+void Changes::roll_back_to(const Savepoint& savepoint) {
   forget_newborn();
   // The list comes first: an object created since the savepoint is gone once its creation is
   // undone.
-  while (touched_.size() > mark.touched) {
-    touched_.back()->change = ObjectChange::kNone;
-    touched_.pop_back();
+  while (dirty_.size() > savepoint.dirty) {
+    dirty_.back()->change = ObjectChange::kNone;
+    dirty_.pop_back();
   }
-  memory_.settle();  // while all of them are alive
-  undo_.roll_back_to(mark.undo_steps, [this](Object* object) { memory_.recount(*object); });
-  records_.truncate(std::min(mark.record_bytes, records_.size_bytes()));
+  memory_.count_noted();  // while all of them are alive
+  undo_.roll_back_to(savepoint.undo_steps, [this](Object* object) { memory_.recount(*object); });
+  records_.truncate(std::min(savepoint.record_bytes, records_.size_bytes()));
 }
 
 void Changes::complete_records() {
-  for (Object* object : touched_) {
+  for (Object* object : dirty_) {
     if (!object->attached) continue;  // its removal is recorded already
     if (object->type() == ValueType::kStream) object->stream().complete_records(records_);
     if (object->type() == ValueType::kSet) object->set().records().complete(records_, object->id);
@@ -46,14 +46,14 @@ void Changes::complete_records() {
 
 void Changes::forget() {
   forget_newborn();
-  for (Object* object : touched_) {
+  for (Object* object : dirty_) {
     object->change = ObjectChange::kNone;
-    if (object->attached && object->type() == ValueType::kStream) object->stream().settle();
-    if (object->attached && object->type() == ValueType::kList) object->list().settle();
+    if (object->attached && object->type() == ValueType::kStream) object->stream().end_batch();
+    if (object->attached && object->type() == ValueType::kList) object->list().shrink();
     if (!object->is_noted) memory_.recount(*object);  // its buffers are empty now
   }
-  touched_.clear();
-  memory_.settle();  // while all of them are alive
+  dirty_.clear();
+  memory_.count_noted();  // while all of them are alive
   undo_.forget();
   records_.clear();
 }

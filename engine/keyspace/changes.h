@@ -10,7 +10,7 @@
 #include "engine/keyspace/memory_count.h"
 #include "engine/keyspace/object.h"
 #include "engine/keyspace/undo_log.h"
-#include "engine/store/store_batch.h"
+#include <rushgate/store.h>
 
 namespace rushgate {
 
@@ -23,10 +23,10 @@ class Changes {
  public:
   /// A savepoint. Valid until the batch ends, or until a change is recorded after a rollback to an
   /// earlier savepoint.
-  struct Mark {
+  struct Savepoint {
     std::size_t undo_steps;
     std::size_t record_bytes;
-    std::size_t touched;
+    std::size_t dirty;
   };
 
   /// `keeps_state`: as Store::keeps_state() of the store that gets records().
@@ -70,21 +70,21 @@ class Changes {
   /// Schedules the buffered elements of a set or stream for the commit.
   void gather(Object& object);
   /// As above, and also the object's header.
-  void touch(Object& object);
+  void mark_dirty(Object& object);
 
   /// Returns a savepoint.
-  [[nodiscard]] Mark mark() {
+  [[nodiscard]] Savepoint savepoint() {
     forget_newborn();
-    return {undo_.size(), records_.size_bytes(), touched_.size()};
+    return {undo_.size(), records_.size_bytes(), dirty_.size()};
   }
 
   /// Returns true if there are changes since the savepoint.
-  [[nodiscard]] bool changed_since(const Mark& mark) const {
-    return undo_.size() != mark.undo_steps;
+  [[nodiscard]] bool changed_since(const Savepoint& savepoint) const {
+    return undo_.size() != savepoint.undo_steps;
   }
 
   /// Undoes all changes since the savepoint. Does nothing after a rollback to an earlier one.
-  void roll_back_to(const Mark& mark);
+  void roll_back_to(const Savepoint& savepoint);
 
   /// Appends the headers of dirty objects to records(), which completes the batch.
   void complete_records();
@@ -104,7 +104,7 @@ class Changes {
   UndoLog undo_;
   StoreBatch records_;
   std::vector<Object*> newborn_;  // created since the newest savepoint (Object::is_newborn)
-  std::vector<Object*> touched_;  // each once (Object::change); alive until the batch ends:
+  std::vector<Object*> dirty_;    // each once (Object::change); alive until the batch ends:
                                   // undo_ owns removed ones
 };
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/container/inlined_vector.h"
-#include "engine/base/touch.h"
+#include "engine/base/prefetch.h"
 #include "engine/keyspace/keyspace.h"
 #include "engine/keyspace/records.h"
 #include "engine/keyspace/removal_records.h"
@@ -131,12 +131,12 @@ Object*& Database::recent(std::string_view key) {
 void Database::warm(std::span<const std::string_view> keys) const {
   absl::InlinedVector<const Object*, kWarmedMax> objects;
   table_.warm(keys, [&objects](const ObjectEntry::Item& object) {
-    touch(object.get());
+    prefetch(object.get());
     objects.push_back(object.get());
   });
   for (const Object* const object : objects) {
-    touch(object->key.data());
-    touch(&object->change);  // it is longer than one prefetch
+    prefetch(object->key.data());
+    prefetch(&object->change);  // it is longer than one prefetch
   }
 }
 
@@ -169,7 +169,7 @@ Object& Database::create(std::string_view key, Value value) {
   Object& object = attach({.object = std::move(made), .expiry = {}});
   changes().push_undo([this, &object] { static_cast<void>(removed(detach(object).object)); });
   changes().note_creation(object);
-  changes().touch(object);
+  changes().mark_dirty(object);
   note_creation(object.key);
   keyspace_.signal(object, KeySignal::kReady);
   return object;
@@ -202,7 +202,7 @@ void Database::move(Object& object, Database& to, std::string_view key) {
     attach(std::move(back));
   });
   ++object.revision;
-  changes().touch(object);
+  changes().mark_dirty(object);
   to.note_creation(object.key);
   keyspace_.signal(object, KeySignal::kReady);
 }
@@ -220,7 +220,7 @@ void Database::swap(Database& other) {
   for (Database* const db : {this, &other}) {
     db->for_each([db](Object& object) {
       ++object.revision;
-      db->changes().touch(object);
+      db->changes().mark_dirty(object);
       db->note_creation(object.key);
       db->keyspace_.signal(object, KeySignal::kReady);
     });
@@ -251,7 +251,7 @@ void Database::set_expiry(Object& object, std::int64_t expire_at_ms) {
       assign_expiry(object, old, std::move(node));
     });
   }
-  changes().touch(object);
+  changes().mark_dirty(object);
 }
 
 void Database::record_header_removals() {

@@ -6,12 +6,12 @@
 namespace rushgate {
 
 bool HashValue::contains(std::string_view field) const {
-  const Scalar key(field);
+  const MaybeInteger key(field);
   return (key.is_integer() && integers_.contains(key.integer())) || texts_.contains(key);
 }
 
 std::optional<std::string> HashValue::find(std::string_view field) const {
-  const Scalar key(field);
+  const MaybeInteger key(field);
   if (key.is_integer()) {
     if (const auto* item = integers_.find(key.integer()))
       return std::string(DecimalText(item->value).view());
@@ -21,7 +21,7 @@ std::optional<std::string> HashValue::find(std::string_view field) const {
 }
 
 std::optional<std::int64_t> HashValue::find_integer(std::string_view field) const {
-  const Scalar key(field);
+  const MaybeInteger key(field);
   if (key.is_integer()) {
     if (const auto* item = integers_.find(key.integer())) return item->value;
   }
@@ -30,7 +30,7 @@ std::optional<std::int64_t> HashValue::find_integer(std::string_view field) cons
 }
 
 std::optional<HashValue::Value> HashValue::assign(std::string_view field, std::string_view value) {
-  const Scalar key(field);
+  const MaybeInteger key(field);
   const auto integer_value = parse_int64(value);
   if (key.is_integer() && integer_value) {
     if (auto* item = integers_.find(key.integer())) {
@@ -51,13 +51,13 @@ std::optional<HashValue::Value> HashValue::assign(std::string_view field, std::s
 }
 
 std::optional<HashValue::Value> HashValue::erase(std::string_view field) {
-  const Scalar key(field);
+  const MaybeInteger key(field);
   if (std::optional<Value> integer = take_integer(key)) return integer;
   return take_text(key);
 }
 
 void HashValue::restore(std::string field, Value old) {
-  const Scalar key(field);
+  const MaybeInteger key(field);
   if (const auto* integer = std::get_if<std::int64_t>(&old)) {
     if (auto* item = integers_.find(key.integer())) {
       item->value = *integer;
@@ -74,13 +74,13 @@ void HashValue::restore(std::string field, Value old) {
       heap_bytes(texts_.insert({std::move(field), std::get<std::string>(std::move(old))}));
 }
 
-std::optional<HashValue::Value> HashValue::take_integer(const Scalar& field) {
+std::optional<HashValue::Value> HashValue::take_integer(const MaybeInteger& field) {
   IntegerField::Item taken{};
   if (!field.is_integer() || !integers_.take(field.integer(), &taken)) return std::nullopt;
   return taken.value;
 }
 
-std::optional<HashValue::Value> HashValue::take_text(const Scalar& field) {
+std::optional<HashValue::Value> HashValue::take_text(const MaybeInteger& field) {
   TextField::Item taken;
   if (!texts_.take(field, &taken)) return std::nullopt;
   text_bytes_ -= heap_bytes(taken);

@@ -14,11 +14,11 @@
 #include "engine/base/heap.h"
 #include "engine/base/numbers.h"
 #include "engine/base/random.h"
-#include "engine/base/scalar.h"
 #include "engine/keyspace/encoding_limits.h"
 #include "engine/keyspace/hashing.h"
 #include "engine/keyspace/segmented_table.h"
 #include "engine/keyspace/table_walk.h"
+#include <rushgate/maybe_integer.h>
 
 namespace rushgate {
 
@@ -43,14 +43,16 @@ struct TextField {
   };
   /// Equal to the hash of the integer in IntegerField, so a field that moves between the tables
   /// keeps its position.
-  static std::uint64_t hash(const Scalar& field, std::uint64_t seed) {
+  static std::uint64_t hash(const MaybeInteger& field, std::uint64_t seed) {
     return field.is_integer() ? hash_integer(field.integer(), seed)
                               : hash_bytes(field.text(), seed);
   }
   static std::uint64_t hash(const Item& item, std::uint64_t seed) {
-    return hash(Scalar(item.field), seed);
+    return hash(MaybeInteger(item.field), seed);
   }
-  static bool matches(const Item& item, const Scalar& field) { return item.field == field.text(); }
+  static bool matches(const Item& item, const MaybeInteger& field) {
+    return item.field == field.text();
+  }
 };
 
 /// A data structure only: durable changes go through hashes.h. A pair is in the table of integers
@@ -126,8 +128,8 @@ class HashValue {
     return rushgate::heap_bytes(item.field) + rushgate::heap_bytes(item.value);
   }
 
-  std::optional<Value> take_integer(const Scalar& field);
-  std::optional<Value> take_text(const Scalar& field);
+  std::optional<Value> take_integer(const MaybeInteger& field);
+  std::optional<Value> take_text(const MaybeInteger& field);
 
   SegmentedTable<IntegerField> integers_;
   SegmentedTable<TextField> texts_;

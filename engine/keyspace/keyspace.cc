@@ -43,7 +43,7 @@ class KeyspaceLoader {
     for (const auto& [object, member] : removed_) object->set().erase(member);
     for (const auto& [object, member] : added_meanwhile_) object->set().insert(member);
     for (const auto& [id, object] : by_id_) {
-      if (object->type() == ValueType::kList) object->list().settle();
+      if (object->type() == ValueType::kList) object->list().shrink();
       keyspace_.changes().memory().recount(*object);
     }
     return status_;
@@ -113,7 +113,7 @@ class KeyspaceLoader {
 
   bool read_member(Object& object, RecordReader& key, std::string_view value) {
     if (value.empty()) {
-      if (const auto integer = key.integer_scalar()) {
+      if (const auto integer = key.maybe_integer_only()) {
         add_integer(object.set(), *integer);
         return key.ok();
       }
@@ -156,7 +156,7 @@ class KeyspaceLoader {
     if (!set.records().is_being_rewritten()) set.records().loaded_run();
     const auto integer = [&](std::int64_t member) { add_integer(set, member); };
     const auto text = [&](std::string_view member) { set.insert(member); };
-    if (const auto first = key.integer_scalar()) {
+    if (const auto first = key.maybe_integer_only()) {
       integer(*first);
     } else {
       text(key.name());
@@ -186,7 +186,7 @@ class KeyspaceLoader {
     const std::uint8_t type = reader.byte();
     object->expire_at_ms = reader.signed_varint();
     if (type == static_cast<std::uint8_t>(ValueType::kString)) {
-      object->value = StringValue(reader.scalar());
+      object->value = StringValue(reader.maybe_integer());
       object->id = string_id_--;
     } else {
       object->id = reader.varint();

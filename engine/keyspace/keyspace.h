@@ -17,7 +17,7 @@
 #include "engine/keyspace/encoding_limits.h"
 #include "engine/keyspace/lazy_free.h"
 #include "engine/keyspace/stream_cache.h"
-#include "engine/store/store.h"
+#include <rushgate/store.h>
 
 namespace rushgate {
 

@@ -33,7 +33,7 @@ std::size_t varint_bytes(std::uint64_t value) {
 
 // ---- One element in its bytes ----
 
-std::size_t ListBlock::packed_size(const Scalar& element) {
+std::size_t ListBlock::packed_size(const MaybeInteger& element) {
   if (element.is_integer()) return 1 + bytes_of(fold(element.integer()));
   return varint_bytes(element.text().size() << 1) + element.text().size();
 }
@@ -60,7 +60,7 @@ std::int64_t ListBlock::integer(const Packed& element) {
 }
 
 /// Returns the offset of the element.
-std::uint16_t ListBlock::append(const Scalar& element) {
+std::uint16_t ListBlock::append(const MaybeInteger& element) {
   const std::size_t begin = bytes_.size();
   if (element.is_integer()) {
     const std::uint64_t folded = fold(element.integer());
@@ -84,17 +84,17 @@ std::string ListBlock::operator[](std::size_t at) const {
   return std::string(element.bytes);
 }
 
-bool ListBlock::equals(std::size_t at, const Scalar& element) const {
+bool ListBlock::equals(std::size_t at, const MaybeInteger& element) const {
   const Packed own = packed(at);
   if (own.is_integer != element.is_integer()) return false;
   return own.is_integer ? integer(own) == element.integer() : own.bytes == element.text();
 }
 
-bool ListBlock::has_room_for(const Scalar& element) const {
+bool ListBlock::has_room_for(const MaybeInteger& element) const {
   return size() == 0 || bytes_.size() - wasted_ + packed_size(element) <= kBytesMax;
 }
 
-void ListBlock::insert(std::size_t at, ListPosition position, const Scalar& element) {
+void ListBlock::insert(std::size_t at, ListPosition position, const MaybeInteger& element) {
   reserve(element);
   positions_.prepare_insert(at, position);
   if (begins_.size() == begins_.capacity()) begins_.reserve(2 * begins_.size());
@@ -102,7 +102,7 @@ void ListBlock::insert(std::size_t at, ListPosition position, const Scalar& elem
   positions_.insert(at, position);
 }
 
-void ListBlock::assign(std::size_t at, const Scalar& element) {
+void ListBlock::assign(std::size_t at, const MaybeInteger& element) {
   const std::size_t kept = bytes_.size() - wasted_ - packed(at).size;
   bytes_.reserve(kept + packed_size(element));
   waste(at);
@@ -132,7 +132,7 @@ void ListBlock::waste(std::size_t at) {
 }
 
 /// Reserves memory for the bytes of an element: append() needs none then.
-void ListBlock::reserve(const Scalar& element) {
+void ListBlock::reserve(const MaybeInteger& element) {
   const std::size_t wanted = packed_size(element);
   if (wasted_ > 0 && bytes_.size() + wanted > std::min(kBytesMax, bytes_.capacity())) pack_anew();
   bytes_.reserve(bytes_.size() + wanted);

@@ -8,8 +8,8 @@
 
 #include "absl/container/inlined_vector.h"
 #include "engine/base/heap.h"
-#include "engine/base/scalar.h"
 #include "engine/keyspace/list_positions.h"
+#include <rushgate/maybe_integer.h>
 
 namespace rushgate {
 
@@ -22,10 +22,10 @@ class ListBlock {
   static constexpr std::size_t kBytesMax = 7'680;
 
   [[nodiscard]] std::size_t size() const { return begins_.size(); }
-  [[nodiscard]] bool has_room_for(const Scalar& element) const;
+  [[nodiscard]] bool has_room_for(const MaybeInteger& element) const;
 
   [[nodiscard]] std::string operator[](std::size_t at) const;
-  [[nodiscard]] bool equals(std::size_t at, const Scalar& element) const;
+  [[nodiscard]] bool equals(std::size_t at, const MaybeInteger& element) const;
   [[nodiscard]] const ListPositions& positions() const { return positions_; }
   [[nodiscard]] ListPositions& positions() { return positions_; }
 
@@ -33,9 +33,9 @@ class ListBlock {
   // the newest change needs none.
 
   /// Inserts before the element at `at`. There must be space.
-  void insert(std::size_t at, ListPosition position, const Scalar& element);
+  void insert(std::size_t at, ListPosition position, const MaybeInteger& element);
   /// Replaces the element at `at`. There must be space, or it must be the only one.
-  void assign(std::size_t at, const Scalar& element);
+  void assign(std::size_t at, const MaybeInteger& element);
   void erase(std::size_t at);
   /// Splits off the elements from `at` on.
   ListBlock take_from(std::size_t at);
@@ -66,10 +66,10 @@ class ListBlock {
   [[nodiscard]] Packed packed_at(std::size_t byte) const;
   [[nodiscard]] Packed packed(std::size_t at) const { return packed_at(begins_[at]); }
   static std::int64_t integer(const Packed& element);
-  static std::size_t packed_size(const Scalar& element);
-  std::uint16_t append(const Scalar& element);
+  static std::size_t packed_size(const MaybeInteger& element);
+  std::uint16_t append(const MaybeInteger& element);
   [[nodiscard]] bool is_mostly_waste() const { return wasted_ > bytes_.size() / 2; }
-  void reserve(const Scalar& element);
+  void reserve(const MaybeInteger& element);
   void waste(std::size_t at);
   void pack_anew();
 

@@ -47,7 +47,7 @@ void ListPositions::erase(std::size_t at) {
   spell_out();
   each_.erase(std::next(each_.begin(), static_cast<std::ptrdiff_t>(at)));
   --size_;
-  if (size_ <= 1) settle();
+  if (size_ <= 1) make_regular_if_equal();
 }
 
 void ListPositions::assign(std::size_t at, ListPosition position) {
@@ -55,7 +55,7 @@ void ListPositions::assign(std::size_t at, ListPosition position) {
   each_[at] = position;
 }
 
-void ListPositions::settle() {
+void ListPositions::make_regular_if_equal() {
   if (is_regular()) return;
   const auto is_irregular = [](ListPosition a, ListPosition b) { return b - a != kListStep; };
   if (std::ranges::adjacent_find(each_, is_irregular) != each_.end()) return;
@@ -77,8 +77,8 @@ ListPositions ListPositions::take_from(std::size_t at) {
     const auto begin = std::next(each_.begin(), static_cast<std::ptrdiff_t>(at));
     taken.each_.assign(begin, each_.end());
     each_.erase(begin, each_.end());
-    taken.settle();
-    settle();
+    taken.make_regular_if_equal();
+    make_regular_if_equal();
   }
   size_ = at;
   return taken;

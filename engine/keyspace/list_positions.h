@@ -37,9 +37,9 @@ class ListPositions {
   /// Reserves memory: assign() throws nothing then.
   void prepare_assign() { each_.reserve(size_ + 1); }
   /// Changes the position of an element. The order may be wrong until the neighbours are changed,
-  /// too; settle() must follow.
+  /// too; make_regular_if_equal() must follow.
   void assign(std::size_t at, ListPosition position);
-  void settle();
+  void make_regular_if_equal();
   /// Splits off those from `at` on.
   ListPositions take_from(std::size_t at);
   /// Undoes take_from().

@@ -140,7 +140,8 @@ ListValue::Place ListValue::lower_bound(ListPosition position) const {
 
 // ---- Changes ----
 
-ListValue::Inserted ListValue::insert(Place place, ListPosition position, const Scalar& element) {
+ListValue::Inserted ListValue::insert(Place place, ListPosition position,
+                                      const MaybeInteger& element) {
   Inserted done;
   if (place.at == 0) {
     insert_between(place.block, position, element, done);
@@ -163,8 +164,8 @@ ListValue::Inserted ListValue::insert(Place place, ListPosition position, const 
 
 /// Before the first element of a block: inserts at the end of the previous block, if there is
 /// space.
-void ListValue::insert_between(std::size_t block, ListPosition position, const Scalar& element,
-                               Inserted& done) {
+void ListValue::insert_between(std::size_t block, ListPosition position,
+                               const MaybeInteger& element, Inserted& done) {
   const bool has_previous = block > 0;
   const bool has_next = block < blocks_.size();
   if (has_previous && blocks_[block - 1].has_room_for(element)) {
@@ -184,7 +185,7 @@ void ListValue::insert_between(std::size_t block, ListPosition position, const S
   done.is_alone = true;
 }
 
-void ListValue::insert_into(Place place, ListPosition position, const Scalar& element,
+void ListValue::insert_into(Place place, ListPosition position, const MaybeInteger& element,
                             Inserted& done) {
   done.place = place;
   blocks_.edit(place.block, [&](ListBlock& block) {
@@ -237,7 +238,7 @@ void ListValue::take_back(Erased erased) {
   ++size_;
 }
 
-void ListValue::assign(Place place, const Scalar& element) {
+void ListValue::assign(Place place, const MaybeInteger& element) {
   blocks_.edit(place.block, [&](ListBlock& block) { block.assign(place.at, element); });
 }
 
@@ -308,7 +309,7 @@ void ListValue::reposition(std::size_t first, std::span<const ListPosition> posi
         own.assign(at, positions.front());
         positions = positions.subspan(1);
       }
-      own.settle();
+      own.make_regular_if_equal();
     });
   }
 }

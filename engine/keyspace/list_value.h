@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "engine/base/heap.h"
-#include "engine/base/scalar.h"
 #include "engine/keyspace/list_block.h"
 #include "engine/keyspace/list_positions.h"
+#include <rushgate/maybe_integer.h>
 
 namespace rushgate {
 
@@ -123,7 +123,7 @@ class ListValue {
 
   // ---- The element at a place ----
   [[nodiscard]] std::string element(Place place) const { return blocks_[place.block][place.at]; }
-  [[nodiscard]] bool equals(Place place, const Scalar& element) const {
+  [[nodiscard]] bool equals(Place place, const MaybeInteger& element) const {
     return blocks_[place.block].equals(place.at, element);
   }
   [[nodiscard]] ListPosition position(Place place) const {
@@ -138,7 +138,7 @@ class ListValue {
   }
 
   // ---- Changes. The caller chooses positions. A change that throws (out of memory) has no effect.
-  // Undoing changes needs no memory: the newest first, and before settle(). The same blocks hold
+  // Undoing changes needs no memory: the newest first, and before shrink(). The same blocks hold
   // the same elements afterwards ----
 
   /// The data to undo an insert().
@@ -150,7 +150,7 @@ class ListValue {
     bool was_regular = false;  // its block's positions had equal distances
   };
   /// Inserts before the element at `place`.
-  Inserted insert(Place place, ListPosition position, const Scalar& element);
+  Inserted insert(Place place, ListPosition position, const MaybeInteger& element);
   void take_back(const Inserted& inserted);
 
   /// The data to undo an erase().
@@ -166,12 +166,12 @@ class ListValue {
 
   /// Returns true if the element at `place` can be replaced in its block. Otherwise it must be
   /// erased, and the new one inserted.
-  [[nodiscard]] bool has_room_for(Place place, const Scalar& element) const {
+  [[nodiscard]] bool has_room_for(Place place, const MaybeInteger& element) const {
     const ListBlock& block = blocks_[place.block];
     return block.size() == 1 || block.has_room_for(element);
   }
   /// Replaces an element, if there is space. The old one can be assigned again without memory.
-  void assign(Place place, const Scalar& element);
+  void assign(Place place, const MaybeInteger& element);
 
   /// The elements removed by take(), in blocks of their own.
   struct Taken {
@@ -193,18 +193,18 @@ class ListValue {
   /// memory.
   void reposition(std::size_t first, std::span<const ListPosition> positions);
 
-  /// Returns true if settle() would release memory.
-  [[nodiscard]] bool wants_to_settle() const { return blocks_.wants_to_shrink(); }
+  /// Returns true if shrink() would release memory.
+  [[nodiscard]] bool wants_to_shrink() const { return blocks_.wants_to_shrink(); }
   /// Releases memory. Earlier changes can no longer be undone.
-  void settle() { blocks_.shrink(); }
+  void shrink() { blocks_.shrink(); }
 
   /// Returns the memory on the heap.
   [[nodiscard]] std::size_t memory_bytes() const { return blocks_.memory_bytes(); }
   [[nodiscard]] std::size_t measured_bytes() const { return blocks_.measured_bytes(); }
 
  private:
-  void insert_into(Place place, ListPosition position, const Scalar& element, Inserted& done);
-  void insert_between(std::size_t block, ListPosition position, const Scalar& element,
+  void insert_into(Place place, ListPosition position, const MaybeInteger& element, Inserted& done);
+  void insert_between(std::size_t block, ListPosition position, const MaybeInteger& element,
                       Inserted& done);
   void split(std::size_t block, std::size_t at);
   void unsplit(std::size_t block);

@@ -51,21 +51,21 @@ void record_removal(Database& db, Object& object, std::size_t first, std::size_t
 }
 
 /// Schedules the release of memory for the time when no change can be undone.
-void settle_later(Database& db, Object& object) {
-  if (object.list().wants_to_settle()) db.changes().gather(object);
+void shrink_later(Database& db, Object& object) {
+  if (object.list().wants_to_shrink()) db.changes().gather(object);
 }
 
 // ---- One element ----
 
 void insert_at(Database& db, Object& object, Place place, ListPosition position,
-               const Scalar& element) {
+               const MaybeInteger& element) {
   db.changes().reserve_undo(object);
   ListValue& list = object.list();
   db.changes().push_undo(object, [&list, inserted = list.insert(place, position, element)] {
     list.take_back(inserted);
   });
   record(db, object, position, element.text());
-  settle_later(db, object);
+  shrink_later(db, object);
 }
 
 void erase_at(Database& db, Object& object, Place place) {
@@ -75,7 +75,7 @@ void erase_at(Database& db, Object& object, Place place) {
   db.changes().push_undo(
       object, [&list, erased = list.erase(place)]() mutable { list.take_back(std::move(erased)); });
   record_removal(db, object, position);
-  settle_later(db, object);
+  shrink_later(db, object);
 }
 
 // ---- Positions ----
@@ -155,11 +155,11 @@ Object& create(Database& db, std::string_view key) { return db.create(key, ListV
 
 std::string peek(const ListValue& list, End end) { return list.element(place_at(list, end)); }
 
-void push(Database& db, Object& object, End end, const Scalar& element) {
+void push(Database& db, Object& object, End end, const MaybeInteger& element) {
   insert(db, object, end == End::kHead ? 0 : object.list().size(), element);
 }
 
-void insert(Database& db, Object& object, std::size_t index, const Scalar& element) {
+void insert(Database& db, Object& object, std::size_t index, const MaybeInteger& element) {
   ListValue& list = object.list();
   std::optional<ListPosition> position = free_position(list, index);
   if (!position) {
@@ -174,7 +174,7 @@ void insert(Database& db, Object& object, std::size_t index, const Scalar& eleme
   ++object.revision;
 }
 
-void set(Database& db, Object& object, std::size_t index, const Scalar& element) {
+void set(Database& db, Object& object, std::size_t index, const MaybeInteger& element) {
   ListValue& list = object.list();
   const Place place = list.place_of(index);
   const ListPosition position = list.position(place);
@@ -188,7 +188,7 @@ void set(Database& db, Object& object, std::size_t index, const Scalar& element)
     db.changes().push_undo(object,
                            [&list, place, old = std::move(old)] { list.assign(place, old); });
     record(db, object, position, element.text());
-    settle_later(db, object);
+    shrink_later(db, object);
   }
   ++object.revision;
 }
@@ -227,7 +227,7 @@ void remove_range(Database& db, Object& object, std::size_t first, std::size_t c
   });
 }
 
-std::size_t remove_equal(Database& db, Object& object, const Scalar& element, End from,
+std::size_t remove_equal(Database& db, Object& object, const MaybeInteger& element, End from,
                          std::size_t count_max) {
   const ListValue& list = object.list();
   std::size_t count = 0;

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "engine/base/scalar.h"
 #include "engine/keyspace/database.h"
+#include <rushgate/maybe_integer.h>
 
 namespace rushgate::lists {
 
@@ -20,13 +20,13 @@ Object& create(Database& db, std::string_view key);
 /// Returns the element at an end.
 std::string peek(const ListValue& list, End end);
 
-void push(Database& db, Object& object, End end, const Scalar& element);
+void push(Database& db, Object& object, End end, const MaybeInteger& element);
 
 /// Inserts before the element at `index`.
-void insert(Database& db, Object& object, std::size_t index, const Scalar& element);
+void insert(Database& db, Object& object, std::size_t index, const MaybeInteger& element);
 
 /// Replaces the element at `index`.
-void set(Database& db, Object& object, std::size_t index, const Scalar& element);
+void set(Database& db, Object& object, std::size_t index, const MaybeInteger& element);
 
 // The last element takes the key with it: `object` is invalid then.
 
@@ -38,7 +38,7 @@ void remove_range(Database& db, Object& object, std::size_t first, std::size_t c
 
 /// Removes up to `count_max` elements equal to `element`, beginning at an end. Returns their
 /// number.
-std::size_t remove_equal(Database& db, Object& object, const Scalar& element, End from,
+std::size_t remove_equal(Database& db, Object& object, const MaybeInteger& element, End from,
                          std::size_t count_max);
 
 }  // namespace rushgate::lists

@@ -18,11 +18,11 @@ namespace rushgate {
 class MemoryCount {
  public:
   [[nodiscard]] std::size_t bytes() {
-    settle();
+    count_noted();
     return bytes_;
   }
 
-  /// Called before an object's value changes. The object must be alive at the next settle() or
+  /// Called before an object's value changes. The object must be alive at the next count_noted() or
   /// bytes().
   void note(Object& object) {
     if (object.is_noted) return;
@@ -30,7 +30,7 @@ class MemoryCount {
     object.is_noted = true;
   }
   /// Counts all noted objects.
-  void settle() {
+  void count_noted() {
     if (!noted_.empty()) recount_noted();
   }
   /// Counts the object at once. Does nothing if it is in no table.

@@ -5,7 +5,7 @@
 
 #include "engine/base/numbers.h"
 #include "engine/base/varint.h"
-#include "engine/store/store_batch.h"
+#include <rushgate/store.h>
 
 namespace rushgate {
 namespace {
@@ -61,7 +61,7 @@ RecordWriter& RecordWriter::rest(std::string_view bytes) {
   return *this;
 }
 
-RecordWriter& RecordWriter::scalar(std::string_view bytes) {
+RecordWriter& RecordWriter::maybe_integer(std::string_view bytes) {
   if (const auto integer = parse_int64(bytes)) {
     out_.push_back(kIntegerTag);
     return signed_varint(*integer);
@@ -130,8 +130,8 @@ std::string_view RecordReader::text() { return bytes(varint()); }
 
 std::string_view RecordReader::rest() { return take(in_.size()); }
 
-std::string RecordReader::scalar() {
-  if (const auto integer = integer_scalar()) return std::string(DecimalText(*integer).view());
+std::string RecordReader::maybe_integer() {
+  if (const auto integer = maybe_integer_only()) return std::string(DecimalText(*integer).view());
   if (static_cast<char>(byte()) == kTextTag) return std::string(rest());
   ok_ = false;
   return {};
@@ -139,12 +139,12 @@ std::string RecordReader::scalar() {
 
 std::string RecordReader::name() {
   const bool is_text = !in_.empty() && in_.front() == kTextTag;
-  std::string name = scalar();
+  std::string name = maybe_integer();
   if (is_text && parse_int64(name)) ok_ = false;
   return name;
 }
 
-std::optional<std::int64_t> RecordReader::integer_scalar() {
+std::optional<std::int64_t> RecordReader::maybe_integer_only() {
   if (!ok_ || in_.empty() || in_.front() != kIntegerTag) return std::nullopt;
   byte();
   const bool is_longer_than_need_be = in_.size() > 1 && in_.back() == '\0';
@@ -194,7 +194,7 @@ namespace {
 
 void write_element_key(RecordKind kind, std::uint64_t object_id, std::string_view element,
                        std::string& out) {
-  RecordWriter(out).byte(static_cast<std::uint8_t>(kind)).fixed64(object_id).scalar(element);
+  RecordWriter(out).byte(static_cast<std::uint8_t>(kind)).fixed64(object_id).maybe_integer(element);
 }
 
 }  // namespace

@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "engine/base/stream_id.h"
 #include "engine/keyspace/object.h"
+#include <rushgate/stream_id.h>
 
 namespace rushgate {
 
@@ -64,8 +64,9 @@ class RecordWriter {
   RecordWriter& id(StreamId value);                 // 16 bytes, big-endian
   RecordWriter& text(std::string_view bytes);       // varint length, bytes
   RecordWriter& rest(std::string_view bytes);       // bytes, to the end of the record
-  RecordWriter& scalar(std::string_view bytes);  // to the end: 'i' and a signed varint if they are
-                                                 // a number, else 's' and the bytes
+  RecordWriter& maybe_integer(
+      std::string_view bytes);  // to the end: 'i' and a signed varint if they are
+                                // a number, else 's' and the bytes
 
  private:
   std::string& out_;
@@ -86,12 +87,12 @@ class RecordReader {
   std::string_view bytes(std::uint64_t count);
   std::string_view text();
   std::string_view rest();
-  std::string scalar();
+  std::string maybe_integer();
   /// Reads a string or integer in a key. Each has exactly one form by which its record is found;
   /// any other is damage.
   std::string name();
   /// Reads an integer. Returns empty, and reads nothing, if it is a string.
-  std::optional<std::int64_t> integer_scalar();
+  std::optional<std::int64_t> maybe_integer_only();
 
   [[nodiscard]] bool ok() const { return ok_; }
   [[nodiscard]] bool at_end() const { return in_.empty(); }

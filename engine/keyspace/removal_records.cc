@@ -9,7 +9,7 @@
 #include <variant>
 
 #include "engine/keyspace/records.h"
-#include "engine/store/store_batch.h"
+#include <rushgate/store.h>
 
 namespace rushgate {
 namespace {
@@ -60,7 +60,7 @@ void remove_each(StoreBatch& batch, RecordKind kind, const Object& object) {
       if (kind == RecordKind::kSetRun && !set.records().has_runs()) return;
       if (kind != RecordKind::kSetRun && kind != RecordKind::kElement) return;
       set.for_each(remove);  // a segment's key is a member, or was one
-      for (const std::string& member : set.records().known_marks()) remove(member);
+      for (const std::string& member : set.records().known_tombstones()) remove(member);
       return;
     }
     case ValueType::kStream:

@@ -29,8 +29,8 @@
 #include <vector>
 
 #include "engine/base/heap.h"
+#include "engine/base/prefetch.h"
 #include "engine/base/random.h"
-#include "engine/base/touch.h"
 
 namespace rushgate {
 
@@ -350,9 +350,9 @@ class SegmentedTable {
     // The slot in a segment of the usual size. Reading the real size would wait for memory. It is
     // never smaller, because only segments of the usual size are split.
     const std::uint32_t home = home_in(kSlotsMax, hash);
-    touch(begin);
-    touch(begin + sizeof(Segment) + home);
-    touch(begin + Segment::items_offset(kSlotsMax) + home * sizeof(Item));
+    prefetch(begin);
+    prefetch(begin + sizeof(Segment) + home);
+    prefetch(begin + Segment::items_offset(kSlotsMax) + home * sizeof(Item));
   }
 
   /// Copies into an empty segment of the same size.

@@ -8,7 +8,7 @@
 #include "engine/base/varint.h"
 #include "engine/keyspace/records.h"
 #include "engine/keyspace/removal_records.h"
-#include "engine/store/store_batch.h"
+#include <rushgate/store.h>
 
 namespace rushgate {
 namespace {
@@ -62,31 +62,31 @@ void put_run(StoreBatch& batch, std::uint64_t object_id, std::span<const std::in
 
 }  // namespace
 
-void SetRecords::Marks::add(std::string_view member) {
-  if (marks_ == nullptr) marks_ = DeepPointer(Counted());
-  if (marks_->count < kSingleRemovalsMax) {
-    marks_->members.emplace_back(member);
+void SetRecords::Tombstones::add(std::string_view member) {
+  if (tombstones_ == nullptr) tombstones_ = DeepPointer(Counted());
+  if (tombstones_->count < kSingleRemovalsMax) {
+    tombstones_->members.emplace_back(member);
   } else {
-    marks_->members = std::vector<std::string>();
+    tombstones_->members = std::vector<std::string>();
   }
-  ++marks_->count;
+  ++tombstones_->count;
 }
 
-std::size_t SetRecords::Marks::memory_bytes() const {
-  if (marks_ == nullptr) return 0;
-  std::size_t bytes = heap_block(sizeof(Counted)) + heap_bytes(marks_->members);
-  for (const std::string& member : marks_->members) bytes += heap_bytes(member);
+std::size_t SetRecords::Tombstones::memory_bytes() const {
+  if (tombstones_ == nullptr) return 0;
+  std::size_t bytes = heap_block(sizeof(Counted)) + heap_bytes(tombstones_->members);
+  for (const std::string& member : tombstones_->members) bytes += heap_bytes(member);
   return bytes;
 }
 
-void SetRecords::take_back_to(const Mark& mark) {
-  if (integers_.size() > mark.integers) integers_.resize(mark.integers);
-  if (texts_.size() > mark.texts) texts_.resize(mark.texts);
+void SetRecords::roll_back_to(const Savepoint& savepoint) {
+  if (integers_.size() > savepoint.integers) integers_.resize(savepoint.integers);
+  if (texts_.size() > savepoint.texts) texts_.resize(savepoint.texts);
 }
 
 void SetRecords::complete(StoreBatch& batch, std::uint64_t object_id) {
   if (gathered() == 0) return;
-  if (gathered() == 1 || marks_.size() > 0 || is_being_rewritten()) {
+  if (gathered() == 1 || tombstones_.size() > 0 || is_being_rewritten()) {
     for (const std::int64_t member : integers_) {
       put_element(batch, object_id, DecimalText(member), {});
     }
@@ -107,14 +107,14 @@ void SetRecords::record_removal(StoreBatch& batch, std::uint64_t object_id,
   if (is_being_rewritten()) put_element(batch, old_id(), member, kRemoved);
   if (!has_runs_) return remove_element(batch, object_id, member);
   put_element(batch, object_id, member, kRemoved);
-  marks_.add(member);
+  tombstones_.add(member);
 }
 
 void SetRecords::begin_rewrite(std::uint64_t old_id) {
   assert(gathered() == 0);
   rewrite_ = DeepPointer(Rewrite{.old_id = old_id});
   has_runs_ = false;
-  marks_ = Marks();
+  tombstones_ = Tombstones();
 }
 
 void SetRecords::rewrite(StoreBatch& batch, std::uint64_t object_id,
@@ -136,8 +136,8 @@ void SetRecords::end_rewrite(StoreBatch& batch) {
 void SetRecords::count(std::size_t size, RecordCounts& counts) const {
   // No object in memory knows all records of both ids.
   if (is_being_rewritten()) size += kSingleRemovalsMax + 1;
-  counts[RecordKind::kElement] += size + marks_.size();
-  if (has_runs_ || is_being_rewritten()) counts[RecordKind::kSetRun] += size + marks_.size();
+  counts[RecordKind::kElement] += size + tombstones_.size();
+  if (has_runs_ || is_being_rewritten()) counts[RecordKind::kSetRun] += size + tombstones_.size();
 }
 
 bool visit_set_run(std::string_view bytes, absl::FunctionRef<void(std::int64_t member)> integer,

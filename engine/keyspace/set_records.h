@@ -11,7 +11,7 @@
 //
 //   those in segments without a tombstone, and those with an element record that is no tombstone
 //
-// A set with more tombstones than members, and more than kMarksMax, is rewritten. It gets another
+// A set with more tombstones than members, and more than kTombstonesMax, is rewritten. It gets another
 // object id, and its members are written as segments under that, a portion with every few removals.
 // Meanwhile a removal is recorded under both ids, and an addition as an element under the new id.
 // The members of a set that is being rewritten are
@@ -47,7 +47,7 @@ class SetRecords {
   /// The value of a tombstone: the member was removed.
   static constexpr std::string_view kRemoved = "\x01";
   /// A set may have this number of tombstones even if it has fewer members.
-  static constexpr std::size_t kMarksMax = 1'000;
+  static constexpr std::size_t kTombstonesMax = 1'000;
   /// Members per segment of a copied set.
   static constexpr std::size_t kRunMembersMax = 1'000;
   /// Members written with every so many removals while a set is rewritten.
@@ -66,17 +66,17 @@ class SetRecords {
   }
 
   /// A savepoint of the buffer.
-  struct Mark {
+  struct Savepoint {
     std::size_t integers;
     std::size_t texts;
   };
-  [[nodiscard]] Mark mark() const { return {integers_.size(), texts_.size()}; }
+  [[nodiscard]] Savepoint savepoint() const { return {integers_.size(), texts_.size()}; }
   /// Returns the integers buffered since `mark`, if nothing was recorded meanwhile.
-  [[nodiscard]] std::span<const std::int64_t> integers_since(const Mark& mark) const {
-    return std::span(integers_).subspan(mark.integers);
+  [[nodiscard]] std::span<const std::int64_t> integers_since(const Savepoint& savepoint) const {
+    return std::span(integers_).subspan(savepoint.integers);
   }
   /// Undoes buffering since `mark`. Members recorded meanwhile stay.
-  void take_back_to(const Mark& mark);
+  void roll_back_to(const Savepoint& savepoint);
 
   /// Records the buffered members.
   void complete(StoreBatch& batch, std::uint64_t object_id);
@@ -86,9 +86,9 @@ class SetRecords {
   // ---- Rewriting ----
 
   /// Returns true if a set of `size` members must be rewritten.
-  [[nodiscard]] bool has_marks_enough(std::size_t size) const {
-    return !is_being_rewritten() && has_runs_ && marks_.size() >= kMarksMax &&
-           marks_.size() >= size;
+  [[nodiscard]] bool has_many_tombstones(std::size_t size) const {
+    return !is_being_rewritten() && has_runs_ && tombstones_.size() >= kTombstonesMax &&
+           tombstones_.size() >= size;
   }
   /// Begins to rewrite the set, whose object gets another id. The buffer must be empty.
   void begin_rewrite(std::uint64_t old_id);
@@ -111,17 +111,19 @@ class SetRecords {
 
   [[nodiscard]] bool has_runs() const { return has_runs_; }
   /// Adds the number of records of a set of `size` members, or more. Their keys are its members and
-  /// known_marks(), unless there are too many for single removals.
+  /// known_tombstones(), unless there are too many for single removals.
   void count(std::size_t size, RecordCounts& counts) const;
   /// Returns the members with tombstones; empty if there are too many.
-  [[nodiscard]] std::span<const std::string> known_marks() const { return marks_.members(); }
+  [[nodiscard]] std::span<const std::string> known_tombstones() const {
+    return tombstones_.members();
+  }
 
   /// Returns the number of buffered members.
   [[nodiscard]] std::size_t gathered() const { return integers_.size() + texts_.size(); }
 
   /// Returns the memory on the heap, without buffered strings, which live until the commit.
   [[nodiscard]] std::size_t memory_bytes() const {
-    return heap_bytes(integers_) + heap_bytes(texts_) + marks_.memory_bytes() +
+    return heap_bytes(integers_) + heap_bytes(texts_) + tombstones_.memory_bytes() +
            (is_being_rewritten() ? heap_block(sizeof(Rewrite)) : 0);
   }
 
@@ -129,7 +131,7 @@ class SetRecords {
 
   void loaded_rewrite(std::uint64_t old_id) { rewrite_ = DeepPointer(Rewrite{.old_id = old_id}); }
   void loaded_run() { has_runs_ = true; }
-  void loaded_removal(std::string_view member) { marks_.add(member); }
+  void loaded_removal(std::string_view member) { tombstones_.add(member); }
 
  private:
   /// Rarely used data on the heap. A copy copies the data.
@@ -156,13 +158,15 @@ class SetRecords {
   };
 
   /// Tombstones in segments. A small number of names is kept.
-  class Marks {
+  class Tombstones {
    public:
-    [[nodiscard]] std::size_t size() const { return marks_ == nullptr ? 0 : marks_->count; }
+    [[nodiscard]] std::size_t size() const {
+      return tombstones_ == nullptr ? 0 : tombstones_->count;
+    }
     /// Returns the names; empty if there are too many.
     [[nodiscard]] std::span<const std::string> members() const {
-      return marks_ == nullptr ? std::span<const std::string>()
-                               : std::span<const std::string>(marks_->members);
+      return tombstones_ == nullptr ? std::span<const std::string>()
+                                    : std::span<const std::string>(tombstones_->members);
     }
     void add(std::string_view member);
     [[nodiscard]] std::size_t memory_bytes() const;
@@ -172,7 +176,7 @@ class SetRecords {
       std::size_t count = 0;
       std::vector<std::string> members;
     };
-    DeepPointer<Counted> marks_;
+    DeepPointer<Counted> tombstones_;
   };
 
   struct Rewrite {
@@ -185,7 +189,7 @@ class SetRecords {
   std::vector<std::int64_t> integers_;
   std::vector<std::string> texts_;
   bool has_runs_ = false;  // or had some that were rolled back
-  Marks marks_;            // upper bound: some may have been rolled back or added again
+  Tombstones tombstones_;  // upper bound: some may have been rolled back or added again
   DeepPointer<Rewrite> rewrite_;
 };
 

@@ -33,13 +33,13 @@ void rewrite_portion(Database& db, Object& object) {
   records.rewrite(batch, object.id, integers, texts, end);
   if (end < SetValue::kPositionEnd) return;
   records.end_rewrite(batch);
-  db.changes().touch(object);
+  db.changes().mark_dirty(object);
 }
 
 void record_removal(Database& db, Object& object, std::string_view member) {
   SetRecords& records = object.set().records();
   StoreBatch& batch = db.changes().records();
-  const bool begins = records.has_marks_enough(object.set().size());
+  const bool begins = records.has_many_tombstones(object.set().size());
   const bool is_portion_due = records.is_portion_due() || begins;
   if (is_portion_due || records.gathered() > 0) {
     db.changes().reserve_undo(object);
@@ -52,7 +52,7 @@ void record_removal(Database& db, Object& object, std::string_view member) {
   if (begins) {
     records.begin_rewrite(object.id);
     object.id = db.keyspace().next_object_id();
-    db.changes().touch(object);
+    db.changes().mark_dirty(object);
   }
   records.record_removal(batch, object.id, member);
   if (is_portion_due) rewrite_portion(db, object);
@@ -63,10 +63,11 @@ bool add_text(Database& db, Object& object, std::string_view member) {
   SetValue& set = object.set();
   std::string added(member);
   if (!set.insert_text(member)) return false;
-  db.changes().push_undo(object, [&set, added = std::move(added), mark = set.records().mark()] {
-    set.take_text(added);
-    set.records().take_back_to(mark);
-  });
+  db.changes().push_undo(object,
+                         [&set, added = std::move(added), savepoint = set.records().savepoint()] {
+                           set.take_text(added);
+                           set.records().roll_back_to(savepoint);
+                         });
   set.records().add_text(member);
   ++object.revision;
   db.changes().gather(object);
@@ -77,9 +78,9 @@ bool add_integer(Database& db, Object& object, std::int64_t member) {
   db.changes().reserve_undo(object);
   SetValue& set = object.set();
   if (!set.insert_integer(member)) return false;
-  db.changes().push_undo(object, [&set, member, mark = set.records().mark()] {
+  db.changes().push_undo(object, [&set, member, savepoint = set.records().savepoint()] {
     set.erase_integer(member);
-    set.records().take_back_to(mark);
+    set.records().roll_back_to(savepoint);
   });
   set.records().add_integer(member);
   ++object.revision;
@@ -110,7 +111,7 @@ Object& create(Database& db, std::string_view key) {
   return db.create(key, SetValue(db.keyspace().seed()));
 }
 
-bool add(Database& db, Object& object, const Scalar& member) {
+bool add(Database& db, Object& object, const MaybeInteger& member) {
   return member.is_integer() ? add_integer(db, object, member.integer())
                              : add_text(db, object, member.text());
 }
@@ -120,24 +121,24 @@ std::size_t add_integers(Database& db, Object& object, std::span<const std::int6
   db.changes().reserve_undo(object);
   SetValue& set = object.set();
   SetRecords& records = set.records();
-  const SetRecords::Mark mark = records.mark();
-  const auto take_back = [&set, mark](std::span<const std::int64_t> added) {
+  const SetRecords::Savepoint savepoint = records.savepoint();
+  const auto roll_back = [&set, savepoint](std::span<const std::int64_t> added) {
     for (const std::int64_t member : added) set.erase_integer(member);
-    set.records().take_back_to(mark);
+    set.records().roll_back_to(savepoint);
   };
   try {
     const std::size_t count = insert_integers(set, members, new_max, is_new);
-    const auto gathered = records.integers_since(mark);
+    const auto gathered = records.integers_since(savepoint);
     if (gathered.empty()) return count;
     db.changes().push_undo(
-        object, [take_back, added = std::vector<std::int64_t>(gathered.begin(), gathered.end())] {
-          take_back(added);
+        object, [roll_back, added = std::vector<std::int64_t>(gathered.begin(), gathered.end())] {
+          roll_back(added);
         });
     ++object.revision;
     db.changes().gather(object);
     return count;
   } catch (...) {  // out of memory: without an undo step, no member may stay
-    take_back(records.integers_since(mark));
+    roll_back(records.integers_since(savepoint));
     throw;
   }
 }

@@ -6,8 +6,8 @@
 #include <span>
 #include <string_view>
 
-#include "engine/base/scalar.h"
 #include "engine/keyspace/database.h"
+#include <rushgate/maybe_integer.h>
 
 namespace rushgate::sets {
 
@@ -16,7 +16,7 @@ namespace rushgate::sets {
 Object& create(Database& db, std::string_view key);
 
 /// Returns false if it was a member already.
-bool add(Database& db, Object& object, const Scalar& member);
+bool add(Database& db, Object& object, const MaybeInteger& member);
 
 /// Adds integers in order until `new_max` of them were new. Sets is_new[i] for each processed one,
 /// and returns their number.

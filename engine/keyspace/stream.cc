@@ -394,17 +394,17 @@ void Stream::count_appended(StreamId first, StreamId last, std::uint64_t count) 
   counters_.last_id = last;
 }
 
-void Stream::take_back_appends(const OpenMark& mark, const Counters& counters) {
-  if (full_runs_.size() > mark.full_runs) {
-    for (std::size_t i = mark.full_runs; i < full_runs_.size(); ++i) {
+void Stream::roll_back_appends(const AppendSavepoint& savepoint, const Counters& counters) {
+  if (full_runs_.size() > savepoint.full_runs) {
+    for (std::size_t i = savepoint.full_runs; i < full_runs_.size(); ++i) {
       open_bytes_ -= heap_bytes(full_runs_[i].bytes);
     }
-    Run& open_then = full_runs_[mark.full_runs];
+    Run& open_then = full_runs_[savepoint.full_runs];
     writer_.resume(open_then.first, open_then.last, std::move(open_then.bytes));
-    full_runs_.erase(full_runs_.begin() + static_cast<std::ptrdiff_t>(mark.full_runs),
+    full_runs_.erase(full_runs_.begin() + static_cast<std::ptrdiff_t>(savepoint.full_runs),
                      full_runs_.end());
   }
-  writer_.roll_back_to(mark.writer);
+  writer_.roll_back_to(savepoint.writer);
   counters_ = counters;
   if (StreamCache* const cache = cache_slot_.cache()) {
     cache->decoded.clear();  // it may be an earlier state of the open segment
@@ -590,23 +590,22 @@ Stream::Groups::node_type Stream::take_group(StreamGroup& group) {
   return groups_.extract(found);
 }
 
-void Stream::touch(StreamGroup& group) {
-  if (group.touched) return;
-  touched_groups_.push_back(&group);
-  group.touched = true;
+void Stream::mark_dirty(StreamGroup& group) {
+  if (group.is_dirty) return;
+  dirty_groups_.push_back(&group);
+  group.is_dirty = true;
 }
 
-void Stream::touch(StreamGroup& group, StreamConsumer& consumer) {
-  if (consumer.touched) return;
-  touched_consumers_.emplace_back(&group, &consumer);
-  consumer.touched = true;
+void Stream::mark_dirty(StreamGroup& group, StreamConsumer& consumer) {
+  if (consumer.is_dirty) return;
+  dirty_consumers_.emplace_back(&group, &consumer);
+  consumer.is_dirty = true;
 }
 
-void Stream::untouch(const StreamGroup& group) { std::erase(touched_groups_, &group); }
+void Stream::forget_dirty(const StreamGroup& group) { std::erase(dirty_groups_, &group); }
 
-void Stream::untouch(const StreamConsumer& consumer) {
-  std::erase_if(touched_consumers_,
-                [&](const auto& touched) { return touched.second == &consumer; });
+void Stream::forget_dirty(const StreamConsumer& consumer) {
+  std::erase_if(dirty_consumers_, [&](const auto& dirty) { return dirty.second == &consumer; });
 }
 
 // ---- The end of a group of requests ----
@@ -616,7 +615,7 @@ bool Stream::is_dead(StreamId last_of_run) const {
 }
 
 void Stream::complete_records(StoreBatch& batch) {
-  record_touched(batch);
+  record_dirty(batch);
   record_trim(batch);
   record_open_runs(batch);
 }
@@ -636,22 +635,22 @@ void Stream::record_trim(StoreBatch& batch) {
   batch.trim_stream(object_id_, length() > 0 ? first_id() : last_id());
 }
 
-void Stream::settle() {
+void Stream::end_batch() {
   try {
-    settle_tail();
+    extend_tail();
   } catch (const std::bad_alloc&) {
     cache_slot_.drop();
   }
   full_runs_.clear();
   open_bytes_ = 0;
   writer_.take();
-  for (StreamGroup* group : touched_groups_) group->touched = false;
-  for (const auto& [group, consumer] : touched_consumers_) consumer->touched = false;
-  touched_groups_.clear();
-  touched_consumers_.clear();
+  for (StreamGroup* group : dirty_groups_) group->is_dirty = false;
+  for (const auto& [group, consumer] : dirty_consumers_) consumer->is_dirty = false;
+  dirty_groups_.clear();
+  dirty_consumers_.clear();
 }
 
-void Stream::settle_tail() {
+void Stream::extend_tail() {
   const bool has_new = !full_runs_.empty() || !writer_.empty();
   if (!has_new && cache_slot_.cache() == nullptr) return;
   const StreamCaches::Use use(cache_slot_);
@@ -680,7 +679,7 @@ void Stream::shorten_tail() {
 
 /// Returns the memory without the writer's, and without that of full segments and groups.
 std::size_t Stream::rest_bytes() const {
-  return heap_bytes(full_runs_) + heap_bytes(touched_groups_) + heap_bytes(touched_consumers_) +
+  return heap_bytes(full_runs_) + heap_bytes(dirty_groups_) + heap_bytes(dirty_consumers_) +
          tree_bytes<StreamId>(deleted_.size()) + tree_bytes<Gaps::value_type>(gaps_.size()) +
          heap_bytes(unchecked_) + tree_bytes<Groups::value_type>(groups_.size());
 }

@@ -31,11 +31,11 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
-#include "engine/base/stream_id.h"
 #include "engine/keyspace/stream_cache.h"
 #include "engine/keyspace/stream_group.h"
 #include "engine/keyspace/stream_run.h"
-#include "engine/store/store.h"
+#include <rushgate/store.h>
+#include <rushgate/stream_id.h>
 
 namespace rushgate {
 
@@ -122,18 +122,20 @@ class Stream {
   // no memory: removed nodes of sets and maps are put back ----
 
   /// A savepoint of the open segments.
-  struct OpenMark {
+  struct AppendSavepoint {
     std::size_t full_runs;
-    RunWriter::Mark writer;
+    RunWriter::Savepoint writer;
   };
-  [[nodiscard]] OpenMark open_mark() const { return {full_runs_.size(), writer_.mark()}; }
+  [[nodiscard]] AppendSavepoint append_savepoint() const {
+    return {full_runs_.size(), writer_.savepoint()};
+  }
   /// `id` must be above last_id().
   void append(StreamId id, StreamFields fields);
   /// Appends entries of integers, one per row of `values`, with ids from `id` on in the same ms.
   /// Enough ids must be left.
   void append_rows(StreamId id, std::span<const std::string_view> names,
                    std::span<const std::int64_t> values);
-  void take_back_appends(const OpenMark& mark, const Counters& counters);
+  void roll_back_appends(const AppendSavepoint& savepoint, const Counters& counters);
 
   void set_counters(const Counters& counters) { counters_ = counters; }
   /// Sets the history of entries that may never have existed here (XSETID).
@@ -199,11 +201,11 @@ class Stream {
   Groups::node_type take_group(StreamGroup& group);
   void put_back(Groups::node_type group);
   /// Schedules their records for complete_records().
-  void touch(StreamGroup& group);
-  void touch(StreamGroup& group, StreamConsumer& consumer);
+  void mark_dirty(StreamGroup& group);
+  void mark_dirty(StreamGroup& group, StreamConsumer& consumer);
   /// Called before the undo step of a creation destroys the object.
-  void untouch(const StreamGroup& group);
-  void untouch(const StreamConsumer& consumer);
+  void forget_dirty(const StreamGroup& group);
+  void forget_dirty(const StreamConsumer& consumer);
 
   // ---- Records (stream_records.cc) ----
 
@@ -234,7 +236,7 @@ class Stream {
   /// of dirty groups and consumers.
   void complete_records(StoreBatch& batch);
   /// Called after the commit: the open segments become part of the tail, which drops its oldest.
-  void settle();
+  void end_batch();
   /// Releases data that can be read from the store again.
   void drop_cache() { cache_slot_.drop(); }
 
@@ -301,12 +303,12 @@ class Stream {
   [[nodiscard]] bool is_dead(StreamId last_of_run) const;
   void open_run_for(StreamId id);
   void count_appended(StreamId first, StreamId last, std::uint64_t count);
-  void settle_tail();
+  void extend_tail();
   void append_to_tail(Run run);
   void shorten_tail();
   void record_open_runs(StoreBatch& batch) const;
   void record_trim(StoreBatch& batch);
-  void record_touched(StoreBatch& batch) const;
+  void record_dirty(StoreBatch& batch) const;
 
   const std::uint64_t object_id_;
   Store& store_;
@@ -323,8 +325,8 @@ class Stream {
   std::size_t open_bytes_ = 0;  // memory of full_runs_
   RunWriter writer_;
 
-  std::vector<StreamGroup*> touched_groups_;
-  std::vector<std::pair<StreamGroup*, StreamConsumer*>> touched_consumers_;
+  std::vector<StreamGroup*> dirty_groups_;
+  std::vector<std::pair<StreamGroup*, StreamConsumer*>> dirty_consumers_;
   std::uint64_t trimmed_in_store_ =
       0;  // entries before first_id at the store's last trim, deleted ones included
   bool is_end_checked_ = true;

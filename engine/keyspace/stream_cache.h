@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/base/stream_id.h"
 #include "engine/keyspace/stream_run.h"
-#include "engine/store/store.h"
+#include <rushgate/store.h>
+#include <rushgate/stream_id.h>
 
 namespace rushgate {
 

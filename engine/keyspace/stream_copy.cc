@@ -47,13 +47,13 @@ void set_counted_history(Database& db, Object& object, StreamId last_id,
     stream.set_history(old.last_id, old.entries_added, old.max_deleted_id);
   });
   stream.set_history(last_id, entries_added, max_deleted_id);
-  db.changes().touch(object);
+  db.changes().mark_dirty(object);
 }
 
 }  // namespace
 
 absl::Status copy(const Stream& from, Database& to, std::string_view key) {
-  const Changes::Mark before = to.changes().mark();
+  const Changes::Savepoint before = to.changes().savepoint();
   Object& object = create(to, key);
   absl::Status copied = copy_entries(from, to, object);
   if (copied.ok() && object.stream().length() != from.length()) copied = from.miscounted();
@@ -72,7 +72,7 @@ absl::Status set_history(Database& db, Object& object, StreamId last_id,
   if (absl::Status end = stream.check_end(); !end.ok()) return end;
   Object* changed = &object;
   if (last_id < stream.last_id()) {
-    const Changes::Mark before = db.changes().mark();
+    const Changes::Savepoint before = db.changes().savepoint();
     db.remove(object);  // owned by the undo log
     if (absl::Status copied = copy_object(object, db, object.key); !copied.ok()) {
       db.changes().roll_back_to(before);

@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "engine/base/stream_id.h"
+#include <rushgate/stream_id.h>
 
 namespace rushgate {
 
@@ -22,7 +22,7 @@ struct StreamConsumer {
   std::int64_t seen_ms = 0;    // time of its last request
   std::set<StreamId> pending;  // its part of StreamGroup::pending
   bool attached = false;       // in its group; false once removed
-  bool touched = false;        // its record must be written at the commit
+  bool is_dirty = false;       // its record must be written at the commit
 };
 
 /// An entry that was delivered and is not acknowledged.
@@ -47,7 +47,7 @@ struct StreamGroup {
   Pending pending;
   Consumers consumers;
   bool attached = false;
-  bool touched = false;
+  bool is_dirty = false;
 
   /// Returns null if there is none.
   [[nodiscard]] StreamConsumer* find_consumer(std::string_view consumer) const {

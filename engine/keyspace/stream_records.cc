@@ -3,7 +3,7 @@
 #include "engine/keyspace/records.h"
 #include "engine/keyspace/removal_records.h"
 #include "engine/keyspace/stream.h"
-#include "engine/store/store_batch.h"
+#include <rushgate/store.h>
 
 namespace rushgate {
 namespace {
@@ -153,8 +153,8 @@ void Stream::record_consumer_removal(StoreBatch& batch, const StreamGroup& group
   batch.remove(key_);
 }
 
-void Stream::record_touched(StoreBatch& batch) const {
-  for (const StreamGroup* group : touched_groups_) {
+void Stream::record_dirty(StoreBatch& batch) const {
+  for (const StreamGroup* group : dirty_groups_) {
     if (!group->attached) continue;  // its removal is recorded already
     begin_key(RecordKind::kStreamGroup).text(group->name);
     value_.clear();
@@ -163,7 +163,7 @@ void Stream::record_touched(StoreBatch& batch) const {
     value.signed_varint(group->entries_read);
     batch.put(key_, value_);
   }
-  for (const auto& [group, consumer] : touched_consumers_) {
+  for (const auto& [group, consumer] : dirty_consumers_) {
     if (!group->attached || !consumer->attached) continue;
     begin_key(RecordKind::kStreamConsumer).text(group->name).rest(consumer->name);
     value_.clear();

@@ -57,7 +57,7 @@ void RunWriter::append(StreamId id, StreamFields fields) {
   }
   for (std::size_t i = 0; i < fields.size(); ++i) {
     Column& column = columns_[i];
-    const Scalar& value = fields[i].second;
+    const MaybeInteger& value = fields[i].second;
     if (column.is_integer) {
       out.varint(fold(distance(column.last, value.integer())));
       column.last = value.integer();
@@ -129,9 +129,9 @@ void RunWriter::write_column(std::string_view name, bool is_integer, VarintAppen
   columns_.push_back({bytes_.size() - name.size(), name.size(), is_integer, 0});
 }
 
-void RunWriter::roll_back_to(const Mark& mark) {
-  bytes_.resize(mark.bytes);
-  last_ = mark.last;
+void RunWriter::roll_back_to(const Savepoint& savepoint) {
+  bytes_.resize(savepoint.bytes);
+  last_ = savepoint.last;
   columns_.clear();
 }
 

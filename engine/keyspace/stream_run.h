@@ -20,14 +20,14 @@
 #include <vector>
 
 #include "engine/base/heap.h"
-#include "engine/base/scalar.h"
-#include "engine/base/stream_id.h"
+#include <rushgate/maybe_integer.h>
+#include <rushgate/stream_id.h>
 
 namespace rushgate {
 
 class VarintAppender;
 
-using StreamField = std::pair<std::string_view, Scalar>;  // name, value
+using StreamField = std::pair<std::string_view, MaybeInteger>;  // name, value
 using StreamFields = std::span<const StreamField>;
 
 /// Writes one segment, entry after entry. A value type.
@@ -38,7 +38,7 @@ class RunWriter {
   static constexpr std::size_t kBytesMax = 8 * 1024;
 
   /// A savepoint.
-  struct Mark {
+  struct Savepoint {
     std::size_t bytes = 0;
     StreamId last;
   };
@@ -59,9 +59,9 @@ class RunWriter {
   [[nodiscard]] StreamId last() const { return last_; }
   [[nodiscard]] const std::string& bytes() const { return bytes_; }
 
-  [[nodiscard]] Mark mark() const { return {bytes_.size(), last_}; }
+  [[nodiscard]] Savepoint savepoint() const { return {bytes_.size(), last_}; }
   /// Undoes the appends since the savepoint. Does not throw.
-  void roll_back_to(const Mark& mark);
+  void roll_back_to(const Savepoint& savepoint);
 
   /// Continues an existing segment.
   void resume(StreamId first, StreamId last, std::string bytes);

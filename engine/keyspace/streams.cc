@@ -115,12 +115,12 @@ absl::Status begin_append(Database& db, Object& object) {
   Stream& stream = object.stream();
   if (absl::Status end = stream.check_end(); !end.ok()) return end;
   db.changes().reserve_undo(object);
-  db.changes().push_undo(object,
-                         [&stream, mark = stream.open_mark(), counters = stream.counters()] {
-                           stream.take_back_appends(mark, counters);
-                         });
+  db.changes().push_undo(
+      object, [&stream, savepoint = stream.append_savepoint(), counters = stream.counters()] {
+        stream.roll_back_appends(savepoint, counters);
+      });
   ++object.revision;
-  db.changes().touch(object);
+  db.changes().mark_dirty(object);
   db.keyspace().signal(object, KeySignal::kReady);
   return absl::OkStatus();
 }
@@ -220,13 +220,13 @@ absl::Status erase(Database& db, Object& object, std::span<const StreamId> ids,
 
   const bool is_first_erased = existing.front() == stream.first_id();
   if (existing.size() + (is_first_erased ? 0 : 1) > stream.length()) return stream.miscounted();
-  const Changes::Mark mark = db.changes().mark();
+  const Changes::Savepoint savepoint = db.changes().savepoint();
   mark_deleted(db, object, existing);
   Ids kept_deleted = existing;  // the ones that reading must skip
   if (is_first_erased) {
     Stream::Cut front;
     if (absl::Status read = stream.find_front(front); !read.ok()) {
-      db.changes().roll_back_to(mark);
+      db.changes().roll_back_to(savepoint);
       return read;
     }
     apply_cut(db, object, front, [&](StreamId id) {
@@ -240,7 +240,7 @@ absl::Status erase(Database& db, Object& object, std::span<const StreamId> ids,
   }
   record_deleted(db, object, kept_deleted);
   ++object.revision;
-  db.changes().touch(object);
+  db.changes().mark_dirty(object);
   erased = existing.size();
   return absl::OkStatus();
 }
@@ -254,7 +254,7 @@ absl::Status trim(Database& db, Object& object, const Stream::TrimTo& to, std::u
   apply_cut(db, object, cut,
             [&](StreamId id) { stream.record_no_longer_deleted(db.changes().records(), id); });
   ++object.revision;
-  db.changes().touch(object);
+  db.changes().mark_dirty(object);
   return read;
 }
 
@@ -271,11 +271,11 @@ StreamGroup& create_group(Database& db, Object& object, std::string_view name,
   group.entries_read = entries_read;
   stream.attach_group(std::move(made));
   db.changes().push_undo(object, [&stream, &group] {
-    stream.untouch(group);
+    stream.forget_dirty(group);
     stream.take_group(group);
   });
-  stream.touch(group);
-  db.changes().touch(object);
+  stream.mark_dirty(group);
+  db.changes().mark_dirty(object);
   return group;
 }
 
@@ -292,7 +292,7 @@ void destroy_group(Database& db, Object& object, StreamGroup& group) {
         node.mapped() = held.take();
         stream.put_back(std::move(node));
       });
-  db.changes().touch(object);
+  db.changes().mark_dirty(object);
   db.keyspace().signal(object, KeySignal::kGone);
 }
 
@@ -306,8 +306,8 @@ void set_group_position(Database& db, Object& object, StreamGroup& group, Stream
                          });
   group.last_delivered = last_delivered;
   group.entries_read = entries_read;
-  object.stream().touch(group);
-  db.changes().touch(object);
+  object.stream().mark_dirty(group);
+  db.changes().mark_dirty(object);
 }
 
 StreamConsumer& create_consumer(Database& db, Object& object, StreamGroup& group,
@@ -320,11 +320,11 @@ StreamConsumer& create_consumer(Database& db, Object& object, StreamGroup& group
   consumer.seen_ms = db.keyspace().now_ms();
   group.attach_consumer(std::move(made));
   db.changes().push_undo(object, [&stream, &group, &consumer] {
-    stream.untouch(consumer);
+    stream.forget_dirty(consumer);
     group.take_consumer(consumer);
   });
-  stream.touch(group, consumer);
-  db.changes().touch(object);
+  stream.mark_dirty(group, consumer);
+  db.changes().mark_dirty(object);
   return consumer;
 }
 
@@ -342,7 +342,7 @@ std::size_t remove_consumer(Database& db, Object& object, StreamGroup& group,
   db.changes().push_undo_always(object, [&group, taken = group.take_consumer(consumer)]() mutable {
     group.put_back(std::move(taken));
   });
-  db.changes().touch(object);
+  db.changes().mark_dirty(object);
   return removed;
 }
 
@@ -352,8 +352,8 @@ void see_consumer(Database& db, Object& object, StreamGroup& group, StreamConsum
   db.changes().reserve_undo(object);
   db.changes().push_undo(object, [&consumer, old = consumer.seen_ms] { consumer.seen_ms = old; });
   consumer.seen_ms = now_ms;
-  object.stream().touch(group, consumer);
-  db.changes().touch(object);
+  object.stream().mark_dirty(group, consumer);
+  db.changes().mark_dirty(object);
 }
 
 void assign_pending(Database& db, Object& object, StreamGroup& group, StreamId id,

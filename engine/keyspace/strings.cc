@@ -51,7 +51,7 @@ void assign(Database& db, Object& object, StringValue value) {
   }
   object.string() = std::move(value);
   ++object.revision;
-  db.changes().touch(object);
+  db.changes().mark_dirty(object);
 }
 
 void overwrite(Database& db, Object& object, std::size_t offset, std::string_view bytes) {
@@ -70,7 +70,7 @@ void overwrite(Database& db, Object& object, std::size_t offset, std::string_vie
   if (offset + bytes.size() > old_size) text.resize(offset + bytes.size());
   text.replace(offset, bytes.size(), bytes);
   ++object.revision;
-  db.changes().touch(object);
+  db.changes().mark_dirty(object);
 }
 
 }  // namespace rushgate::strings

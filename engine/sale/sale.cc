@@ -190,7 +190,7 @@ BuyResult Sale::buy(VoucherId voucher, UserId user, std::string_view request_key
   const auto answer = custom_ ? std::nullopt : AdmissionAnswer::read(reply, *order);
   BuyResult result = answer && !lacks_keyspace(answer->code)
                          ? result_of(*answer)
-                         : settle(reply, {voucher, user, std::string(request_key)}, *order);
+                         : conclude(reply, {voucher, user, std::string(request_key)}, *order);
   if (result.outcome == Outcome::kAccepted) queued_.add({&result.order, 1});
   if (recent_) name_order(voucher, user, result);
   return result;
@@ -246,8 +246,8 @@ std::vector<BuyResult> Sale::buy_all(std::span<const BuyRequest> requests) {
     const Reply& reply = replies[call];
     const bool is_list = count > 1 && reply.is_aggregate() && reply.elements().size() == count;
     for (std::size_t i = 0; i < count; ++i) {
-      results[begin + i] = settle(is_list ? reply.elements()[i] : reply, requests[begin + i],
-                                  buyers[begin + i].order);
+      results[begin + i] = conclude(is_list ? reply.elements()[i] : reply, requests[begin + i],
+                                    buyers[begin + i].order);
     }
   }
   orders.clear();
@@ -292,7 +292,7 @@ BuyResult Sale::read_result(const Reply& reply, OrderId order) const {
   return answer ? result_of(*answer) : failure(reply, order);
 }
 
-BuyResult Sale::settle(const Reply& reply, const BuyRequest& request, OrderId order) {
+BuyResult Sale::conclude(const Reply& reply, const BuyRequest& request, OrderId order) {
   const auto answer = read_answer(reply, order);
   return answer && lacks_keyspace(answer->code) ? buy_after_rebuild(answer->code, request, order)
                                                 : read_result(reply, order);
@@ -367,19 +367,19 @@ absl::StatusOr<OrderState> Sale::status(OrderId order) {
   // that was retried in between: hence two looks.
   constexpr int kLooks = 2;
   for (int look = 0; look < kLooks; ++look) {
-    auto settled = settled_state(order);
-    if (!settled.ok()) return settled.status();
-    if (settled->has_value()) return **std::move(settled);
+    auto found = final_state(order);
+    if (!found.ok()) return found.status();
+    if (found->has_value()) return **std::move(found);
     const auto queued = queued_.contains(order);
     if (!queued.ok()) return queued.status();
     if (*queued) return OrderState{.kind = OrderState::Kind::kQueued};
   }
-  auto settled = settled_state(order);
-  if (!settled.ok()) return settled.status();
-  return settled->has_value() ? **std::move(settled) : OrderState{};
+  auto found = final_state(order);
+  if (!found.ok()) return found.status();
+  return found->has_value() ? **std::move(found) : OrderState{};
 }
 
-absl::StatusOr<std::optional<OrderState>> Sale::settled_state(OrderId order) {
+absl::StatusOr<std::optional<OrderState>> Sale::final_state(OrderId order) {
   const auto stored = stores_.orders.find(order);
   if (!stored.ok()) return stored.status();
   if (stored->has_value()) return OrderState{.kind = OrderState::Kind::kCreated, .order = **stored};

@@ -11,11 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "engine/client/backend.h"
-#include "engine/client/client.h"
-#include "engine/client/client_options.h"
 #include "engine/client/connection_check.h"
-#include "engine/client/native_script.h"
 #include "engine/sale/admission/admission.h"
 #include "engine/sale/admission/admission_groups.h"
 #include "engine/sale/admission/custom_admission.h"
@@ -33,6 +29,9 @@
 #include "engine/sale/vouchers/voucher_book.h"
 #include "engine/sale/vouchers/voucher_cache.h"
 #include "engine/sale/vouchers/voucher_summary.h"
+#include <rushgate/backend.h>
+#include <rushgate/client.h>
+#include <rushgate/script.h>
 
 namespace spdlog {
 class logger;
@@ -164,9 +163,9 @@ class Sale {
   [[nodiscard]] const Script& script() const;
   [[nodiscard]] std::optional<AdmissionAnswer> read_answer(const Reply& reply, OrderId order) const;
   [[nodiscard]] BuyResult read_result(const Reply& reply, OrderId order) const;
-  BuyResult settle(const Reply& reply, const BuyRequest& request, OrderId order);
+  BuyResult conclude(const Reply& reply, const BuyRequest& request, OrderId order);
   BuyResult buy_after_rebuild(AdmissionCode lacks, const BuyRequest& request, OrderId order);
-  absl::StatusOr<std::optional<OrderState>> settled_state(OrderId order);
+  absl::StatusOr<std::optional<OrderState>> final_state(OrderId order);
   absl::StatusOr<bool> restore(const std::string& letter);
   void name_order(VoucherId voucher, UserId user, BuyResult& result);
   absl::StatusOr<VoucherSummary> summarize(VoucherVersion version);

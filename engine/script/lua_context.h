@@ -15,11 +15,11 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/client/reply.h"
 #include "engine/script/lua.h"
 #include "engine/script/lua_host.h"
 #include "engine/script/lua_memory.h"
 #include "engine/script/rand48.h"
+#include <rushgate/reply.h>
 
 namespace rushgate {
 

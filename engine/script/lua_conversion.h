@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "engine/client/reply.h"
 #include "engine/script/lua.h"
 #include "engine/script/lua_context.h"
+#include <rushgate/reply.h>
 
 namespace rushgate {
 

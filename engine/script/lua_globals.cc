@@ -193,7 +193,7 @@ int append(lua_State*, const void* piece, std::size_t size, void* dump) {
 
 }  // namespace
 
-GlobalUse settle_globals(lua_State* lua) {
+GlobalUse resolve_globals(lua_State* lua) {
   std::string dump;
   if (lua_dump(lua, &append, &dump) != 0) return {};
   const GlobalUse use = Search(dump).run();

@@ -15,6 +15,6 @@ namespace rushgate {
 
 /// Analyses the function on top of the stack, which must be compiled from source, and sets its
 /// globals. Throws only std::bad_alloc.
-GlobalUse settle_globals(lua_State* lua);
+GlobalUse resolve_globals(lua_State* lua);
 
 }  // namespace rushgate

@@ -73,7 +73,7 @@ const LuaScript* LuaHost::load(std::string_view text, Reply& error) {
   while (scripts_->size() >= context_->limits.cached_scripts_max) {
     forget_oldest(*scripts_, lua);
   }
-  const GlobalUse use = settle_globals(lua);
+  const GlobalUse use = resolve_globals(lua);
   const int function = luaL_ref(lua, LUA_REGISTRYINDEX);
   context_->pace_collector();
   return &scripts_->insert({std::move(sha1), shebang->flags, function, use});

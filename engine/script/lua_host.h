@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/client/reply.h"
 #include "engine/script/script_call.h"
+#include <rushgate/reply.h>
 
 namespace spdlog {
 class logger;

@@ -14,7 +14,7 @@ namespace {
 
 // ---- Compiling ----
 
-constexpr char kCompiledCodeMark = LUA_SIGNATURE[0];
+constexpr char kCompiledCodeSignature = LUA_SIGNATURE[0];
 
 /// Passes source to Lua in pieces. A space precedes source that begins like compiled code, so that
 /// Lua parses it as source: compiled code could do anything.
@@ -32,7 +32,7 @@ class TextReader {
   /// Takes the next piece; it is given out by next(), at once or after a space.
   const char* give(std::string_view piece, std::size_t* size) {
     held_ = piece;
-    const bool guarded = !started_ && piece.starts_with(kCompiledCodeMark);
+    const bool guarded = !started_ && piece.starts_with(kCompiledCodeSignature);
     started_ = started_ || !piece.empty();
     if (!guarded) return next(size);
     *size = 1;

@@ -38,11 +38,11 @@ class KeyspaceCall final : public NativeCall {
     return to_resp2(call_.caller.call(request.views()));
   }
   Reply attempt(absl::FunctionRef<Reply()> part) override {
-    const Changes::Mark mark = db_.changes().mark();
+    const Changes::Savepoint savepoint = db_.changes().savepoint();
     try {
       return part();
     } catch (const ScriptError& failure) {
-      db_.changes().roll_back_to(mark);
+      db_.changes().roll_back_to(savepoint);
       return Reply::error(failure.what());
     }
   }
@@ -69,7 +69,7 @@ class KeyspaceCall final : public NativeCall {
       absl::FunctionRef<void(std::string_view field, std::string_view value)> visit) override;
 
   bool set_contains(std::string_view key, std::string_view member) override;
-  bool set_add(std::string_view key, const Scalar& member) override;
+  bool set_add(std::string_view key, const MaybeInteger& member) override;
   std::size_t set_add_integers(std::string_view key, std::span<const std::int64_t> members,
                                std::size_t new_max, std::span<bool> is_new) override;
   std::int64_t set_size(std::string_view key) override;
@@ -238,7 +238,7 @@ bool KeyspaceCall::set_contains(std::string_view key, std::string_view member) {
   return object != nullptr && object->set().contains(member);
 }
 
-bool KeyspaceCall::set_add(std::string_view key, const Scalar& member) {
+bool KeyspaceCall::set_add(std::string_view key, const MaybeInteger& member) {
   Object* object = find(key, ValueType::kSet);
   if (call_.caller.refuses_growth()) {  // a member takes no more
     if (object != nullptr && object->set().contains(member.text())) return false;
@@ -354,7 +354,7 @@ const NativeHost::Entry* NativeHost::find(std::string_view name) const {
 
 Reply NativeHost::run(const Entry& entry, Database& db, const ScriptCall& call) {
   const auto& [name, script] = entry;
-  const Changes::Mark mark = db.changes().mark();
+  const Changes::Savepoint savepoint = db.changes().savepoint();
   KeyspaceCall native_call(db, call);
   Reply error;
   try {
@@ -366,7 +366,7 @@ Reply NativeHost::run(const Entry& entry, Database& db, const ScriptCall& call) 
   } catch (...) {
     error = script_errors::aborted(name, "unknown exception");
   }
-  db.changes().roll_back_to(mark);
+  db.changes().roll_back_to(savepoint);
   return error;
 }
 

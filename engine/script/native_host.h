@@ -11,10 +11,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/client/native_script.h"
 #include "engine/keyspace/database.h"
 #include "engine/keyspace/hashing.h"
 #include "engine/script/script_call.h"
+#include <rushgate/script.h>
 
 namespace rushgate {
 

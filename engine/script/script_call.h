@@ -5,8 +5,8 @@
 #include <span>
 #include <string_view>
 
-#include "engine/client/reply.h"
-#include "engine/client/request.h"
+#include <rushgate/reply.h>
+#include <rushgate/request.h>
 
 namespace rushgate {
 

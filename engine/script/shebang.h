@@ -5,8 +5,8 @@
 #include <optional>
 #include <string_view>
 
-#include "engine/client/reply.h"
 #include "engine/script/lua_host.h"
+#include <rushgate/reply.h>
 
 namespace rushgate {
 

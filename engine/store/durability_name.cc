@@ -1,4 +1,4 @@
-#include "engine/store/durability_name.h"
+#include <rushgate/store.h>
 
 namespace rushgate {
 

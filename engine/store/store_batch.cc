@@ -1,9 +1,9 @@
-#include "engine/store/store_batch.h"
-
 #include <cassert>
 #include <cstring>
 #include <limits>
 #include <stdexcept>
+
+#include <rushgate/store.h>
 
 namespace rushgate {
 namespace {

@@ -5,9 +5,8 @@
 #include <cstdint>
 #include <utility>
 
-#include "engine/time/manual_clock.h"
-#include "engine/time/scheduler.h"
 #include "engine/time/timer_queue.h"
+#include <rushgate/clock.h>
 
 namespace rushgate {
 

@@ -1,6 +1,6 @@
 #include <chrono>
 
-#include "engine/time/clock.h"
+#include <rushgate/clock.h>
 
 namespace rushgate {
 namespace {

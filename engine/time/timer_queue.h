@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "engine/time/scheduler.h"
+#include <rushgate/clock.h>
 
 namespace rushgate {
 

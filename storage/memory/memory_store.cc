@@ -1,5 +1,3 @@
-#include "storage/memory/memory_store.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <functional>
@@ -16,6 +14,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "storage/memory/packed_runs.h"
+#include <rushgate/memory_store.h>
 
 namespace rushgate {
 namespace {
@@ -61,8 +60,8 @@ class MemoryStore::Writer final : public StoreBatch::Visitor {
 
   void append_run(std::uint64_t stream, StreamId first, std::string_view bytes) override {
     const auto found = store_.data_->streams.find(stream);
-    appends_.push_back(
-        {stream, found == store_.data_->streams.end() ? PackedRuns::Mark{} : found->second.mark()});
+    appends_.push_back({stream, found == store_.data_->streams.end() ? PackedRuns::Savepoint{}
+                                                                     : found->second.savepoint()});
     PackedRuns& runs = store_.data_->streams[stream];
     if (is_dropped(stream)) return made_[stream].append(first, bytes);
     store_.stream_bytes_ -= runs.memory_bytes();
@@ -146,7 +145,7 @@ class MemoryStore::Writer final : public StoreBatch::Visitor {
 
   struct Append {
     std::uint64_t stream;
-    PackedRuns::Mark before;
+    PackedRuns::Savepoint before;
   };
 
   [[nodiscard]] bool is_dropped(std::uint64_t stream) const {
@@ -210,7 +209,7 @@ class MemoryStore::Writer final : public StoreBatch::Visitor {
   void take_back_appends() {
     for (; !appends_.empty(); appends_.pop_back()) {
       change(appends_.back().stream,
-             [&](PackedRuns& runs) { runs.take_back_to(appends_.back().before); });
+             [&](PackedRuns& runs) { runs.roll_back_to(appends_.back().before); });
     }
   }
 

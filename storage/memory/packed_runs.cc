@@ -150,14 +150,14 @@ std::string PackedRuns::memory_for_remove() {
   return memory;
 }
 
-void PackedRuns::take_back_to(const Mark& mark) {
-  while (chunks_.size() > mark.chunks) {
+void PackedRuns::roll_back_to(const Savepoint& savepoint) {
+  while (chunks_.size() > savepoint.chunks) {
     byte_bytes_ -= heap_bytes(chunks_.back().bytes);
     chunks_.pop_back();
   }
   if (chunks_.empty()) return;
-  chunks_.back().bytes.resize(mark.bytes);
-  chunks_.back().last = mark.last;
+  chunks_.back().bytes.resize(savepoint.bytes);
+  chunks_.back().last = savepoint.last;
 }
 
 void PackedRuns::trim(StreamId before) {

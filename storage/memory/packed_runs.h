@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/base/stream_id.h"
-#include "engine/store/store.h"
+#include <rushgate/store.h>
+#include <rushgate/stream_id.h>
 
 namespace rushgate {
 
@@ -21,17 +21,17 @@ class PackedRuns {
   void append(StreamId first, std::string_view bytes);
 
   /// A savepoint.
-  struct Mark {
+  struct Savepoint {
     std::size_t chunks;
     std::size_t bytes;  // of the last chunk
     StreamId last;
   };
-  [[nodiscard]] Mark mark() const {
+  [[nodiscard]] Savepoint savepoint() const {
     if (chunks_.empty()) return {};
     return {chunks_.size(), chunks_.back().bytes.size(), chunks_.back().last};
   }
   /// Undoes the appends since the savepoint. There must be no trim in between.
-  void take_back_to(const Mark& mark);
+  void roll_back_to(const Savepoint& savepoint);
   void trim(StreamId before);
   /// Needs no memory except `memory`, from memory_for_remove().
   void remove(StreamId first, std::string memory);

@@ -14,9 +14,9 @@
 #include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
-#include "engine/store/store_batch.h"
 #include "storage/rocksdb/database.h"
 #include "storage/rocksdb/stream_runs.h"
+#include <rushgate/store.h>
 
 namespace rushgate {
 

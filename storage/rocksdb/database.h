@@ -14,8 +14,8 @@
 #include "absl/status/statusor.h"
 #include "storage/rocksdb/directory_lock.h"
 #include "storage/rocksdb/inspect.h"
-#include "storage/rocksdb/rocksdb_store.h"
 #include "storage/rocksdb/write_failure.h"
+#include <rushgate/rocksdb_store.h>
 
 namespace rushgate {
 

@@ -14,7 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/cord.h"
 #include "engine/base/file_size_signal.h"
-#include "storage/rocksdb/rocksdb_store.h"
+#include <rushgate/rocksdb_store.h>
 
 namespace rushgate {
 namespace {

@@ -17,7 +17,7 @@
 #include "storage/rocksdb/info_log.h"
 #include "storage/rocksdb/layout.h"
 #include "storage/rocksdb/rocksdb_status.h"
-#include "storage/rocksdb/rocksdb_store.h"
+#include <rushgate/rocksdb_store.h>
 
 namespace rushgate {
 namespace {

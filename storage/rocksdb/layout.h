@@ -11,7 +11,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "engine/base/stream_id.h"
+#include <rushgate/stream_id.h>
 
 namespace rushgate {
 
@@ -79,20 +79,20 @@ class RunKey {
 
 /// The synced position, which each commit puts before its operations in the log: all operations up
 /// to this number had been synced. RocksDB does not interpret it (WriteBatch::PutLogData).
-inline constexpr std::size_t kSyncedMarkBytes = 9;
-inline constexpr char kSyncedMarkTag = 'S';
+inline constexpr std::size_t kSyncedPositionBytes = 9;
+inline constexpr char kSyncedPositionTag = 'S';
 
-class SyncedMark {
+class SyncedPosition {
  public:
-  explicit SyncedMark(std::uint64_t sequence) {
-    bytes_[0] = kSyncedMarkTag;
+  explicit SyncedPosition(std::uint64_t sequence) {
+    bytes_[0] = kSyncedPositionTag;
     put_big_endian(sequence, bytes_.begin() + 1);
   }
 
   [[nodiscard]] std::string_view view() const { return {bytes_.data(), bytes_.size()}; }
 
  private:
-  std::array<char, kSyncedMarkBytes> bytes_;
+  std::array<char, kSyncedPositionBytes> bytes_;
 };
 
 }  // namespace rushgate

@@ -21,15 +21,16 @@ namespace {
 // operations. The first one of a commit is the synced position: tag, length, bytes.
 constexpr std::size_t kBatchHeadBytes = 12;
 constexpr char kLogDataTag = 3;
-constexpr std::size_t kRecordBytesOfInterest = kBatchHeadBytes + 2 + kSyncedMarkBytes;
+constexpr std::size_t kRecordBytesOfInterest = kBatchHeadBytes + 2 + kSyncedPositionBytes;
 
 // Returns the record's synced position; 0 without one.
-std::uint64_t synced_mark(std::string_view record) {
+std::uint64_t synced_position(std::string_view record) {
   if (record.size() < kRecordBytesOfInterest) return 0;
-  const std::string_view mark = record.substr(kBatchHeadBytes);
-  const bool is_mark = mark[0] == kLogDataTag && mark[1] == static_cast<char>(kSyncedMarkBytes) &&
-                       mark[2] == kSyncedMarkTag;
-  return is_mark ? read_big_endian(mark.data() + 3) : 0;
+  const std::string_view data = record.substr(kBatchHeadBytes);
+  const bool is_position = data[0] == kLogDataTag &&
+                           data[1] == static_cast<char>(kSyncedPositionBytes) &&
+                           data[2] == kSyncedPositionTag;
+  return is_position ? read_big_endian(data.data() + 3) : 0;
 }
 
 // Reads the synced positions of one file's commits, in order. Skips unreadable parts.
@@ -38,7 +39,7 @@ class LogReader {
   explicit LogReader(std::unique_ptr<rocksdb::SequentialFile> file)
       : file_(std::move(file)), buffer_(LogFragment::kBlockBytes) {}
 
-  std::optional<std::uint64_t> next_mark() {
+  std::optional<std::uint64_t> next_position() {
     while (const std::optional<LogFragment> fragment = next_fragment()) {
       if (fragment->begins_record()) {
         record_.clear();
@@ -48,7 +49,7 @@ class LogReader {
       const std::size_t wanted = kRecordBytesOfInterest - record_.size();
       record_ += fragment->payload.substr(0, std::min(wanted, fragment->payload.size()));
       assembling_ = !fragment->ends_record();
-      if (!assembling_) return synced_mark(record_);
+      if (!assembling_) return synced_position(record_);
     }
     return std::nullopt;
   }
@@ -114,7 +115,7 @@ absl::Status check_log(rocksdb::Env& env, const std::filesystem::path& dir,
     status = env.NewSequentialFile((dir / name).string(), &file, rocksdb::EnvOptions());
     if (!status.ok()) return to_absl(status, "reading the log", dir);
     LogReader reader(std::move(file));
-    while (const std::optional<std::uint64_t> synced = reader.next_mark()) {
+    while (const std::optional<std::uint64_t> synced = reader.next_position()) {
       if (*synced < recovery_end) continue;
       return absl::DataLossError(
           "the log in " + dir.string() + " is damaged: operation " + std::to_string(recovery_end) +

@@ -1,5 +1,3 @@
-#include "storage/rocksdb/rocksdb_store.h"
-
 #include <atomic>
 #include <functional>
 #include <future>
@@ -18,6 +16,7 @@
 #include "storage/rocksdb/rocksdb_status.h"
 #include "storage/rocksdb/stream_runs.h"
 #include "storage/rocksdb/write_failure.h"
+#include <rushgate/rocksdb_store.h>
 
 namespace rushgate {
 
@@ -135,7 +134,7 @@ absl::Status RocksDbStore::commit(const StoreBatch& batch) {
   if (impl_->failure->occurred()) return impl_->failure->refusal();
   rocksdb::WriteBatch& writes = impl_->writes;
   writes.Clear();
-  writes.PutLogData(to_slice(SyncedMark(impl_->synced).view()));
+  writes.PutLogData(to_slice(SyncedPosition(impl_->synced).view()));
   BatchWriter writer(*impl_->database, impl_->first_runs, writes);
   batch.visit(writer);
   if (!writer.status().ok()) return impl_->failure->fail(writer.status());

@@ -9,10 +9,10 @@
 #include <rocksdb/iterator.h>
 
 #include "absl/container/flat_hash_map.h"
-#include "engine/base/stream_id.h"
 #include "storage/rocksdb/database.h"
 #include "storage/rocksdb/layout.h"
 #include "storage/rocksdb/rocksdb_status.h"
+#include <rushgate/stream_id.h>
 
 namespace rushgate {
 

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "engine/executor/engine.h"
-#include "storage/rocksdb/rocksdb_store.h"
 #include "tests/bench/stopwatch.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
+#include <rushgate/engine.h>
+#include <rushgate/rocksdb_store.h>
 
 namespace rushgate::bench {
 namespace {

@@ -8,11 +8,11 @@
 
 #include <boost/fiber/fiber.hpp>
 
-#include "engine/client/fiber_wait.h"
 #include "tests/bench/lines.h"
 #include "tests/bench/shop.h"
 #include "tests/bench/stopwatch.h"
 #include "tests/bench/users.h"
+#include <rushgate/fiber_wait.h>
 
 namespace rushgate::bench {
 namespace {
@@ -52,11 +52,11 @@ class Callers {
     std::vector<std::thread> running;
     if (fibers > 0) {
       running.emplace_back([&] {
-        std::vector<boost::fibers::fiber> parked;
+        std::vector<boost::fibers::fiber> waiting;
         for (int i = 0; i < fibers; ++i) {
-          parked.emplace_back([&, i] { buy(*fiber_sale_, i, first + i * of_fiber, of_fiber); });
+          waiting.emplace_back([&, i] { buy(*fiber_sale_, i, first + i * of_fiber, of_fiber); });
         }
-        for (boost::fibers::fiber& fiber : parked) fiber.join();
+        for (boost::fibers::fiber& fiber : waiting) fiber.join();
       });
     }
     for (int i = 0; i < threads; ++i) {

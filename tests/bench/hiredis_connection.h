@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "engine/client/request.h"
+#include <rushgate/request.h>
 
 struct redisContext;
 

@@ -10,8 +10,6 @@
 #include <boost/fiber/fiber.hpp>
 #include <fmt/format.h>
 
-#include "adapters/redis/redis_backend.h"
-#include "engine/client/fiber_wait.h"
 #include "engine/sale/admission/admission.h"
 #include "engine/sale/sale.h"
 #include "storage/memory/memory_order_store.h"
@@ -21,7 +19,9 @@
 #include "tests/bench/shop.h"
 #include "tests/bench/stopwatch.h"
 #include "tests/bench/users.h"
-#include "tests/redis_server/redis_server.h"
+#include "tests/support/redis_server/redis_server.h"
+#include <rushgate/fiber_wait.h>
+#include <rushgate/redis_backend.h>
 
 namespace rushgate::bench {
 namespace {

@@ -7,16 +7,16 @@
 
 #include <benchmark/benchmark.h>
 
-#include "adapters/redis/redis_backend.h"
-#include "engine/executor/engine.h"
 #include "engine/recipes/cache/cache.h"
 #include "engine/recipes/ids/id_generator.h"
 #include "engine/recipes/ids/id_scrambler.h"
 #include "engine/recipes/limits/sliding_window.h"
 #include "engine/recipes/limits/token_bucket.h"
 #include "engine/recipes/locks/reentrant_lock.h"
-#include "storage/memory/memory_store.h"
-#include "tests/redis_server/redis_server.h"
+#include "tests/support/redis_server/redis_server.h"
+#include <rushgate/engine.h>
+#include <rushgate/memory_store.h>
+#include <rushgate/redis_backend.h>
 
 namespace rushgate {
 namespace {

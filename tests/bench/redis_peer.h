@@ -5,9 +5,9 @@
 #include <memory>
 #include <string>
 
-#include "adapters/redis/redis_backend.h"
-#include "engine/client/client.h"
-#include "tests/redis_server/redis_server.h"
+#include "tests/support/redis_server/redis_server.h"
+#include <rushgate/client.h>
+#include <rushgate/redis_backend.h>
 
 namespace rushgate::bench {
 

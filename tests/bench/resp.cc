@@ -7,14 +7,14 @@
 
 #include <fmt/format.h>
 
-#include "adapters/redis/redis_backend.h"
-#include "adapters/resp/resp_server.h"
 #include "tests/bench/lines.h"
 #include "tests/bench/part_process.h"
 #include "tests/bench/redis_benchmark.h"
 #include "tests/bench/redis_peer.h"
 #include "tests/bench/seckill_script.h"
 #include "tests/bench/shop.h"
+#include <rushgate/redis_backend.h>
+#include <rushgate/resp_server.h>
 
 namespace rushgate::bench {
 namespace {

@@ -3,7 +3,7 @@
 // peer.
 #pragma once
 
-#include "engine/client/script.h"
+#include <rushgate/script.h>
 
 namespace rushgate::bench {
 

@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "storage/memory/memory_store.h"
 #include "tests/bench/stopwatch.h"
 #include "tests/bench/users.h"
+#include <rushgate/memory_store.h>
 
 namespace rushgate::bench {
 

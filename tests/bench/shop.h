@@ -8,10 +8,10 @@
 #include <optional>
 #include <string>
 
-#include "engine/executor/engine.h"
 #include "engine/sale/sale.h"
 #include "storage/memory/memory_order_store.h"
-#include "storage/rocksdb/rocksdb_store.h"
+#include <rushgate/engine.h>
+#include <rushgate/rocksdb_store.h>
 
 namespace rushgate::bench {
 

@@ -6,7 +6,6 @@
 #include <thread>
 #include <utility>
 
-#include "adapters/redis/redis_backend.h"
 #include "engine/sale/orders/order_entry.h"
 #include "engine/sale/orders/order_worker.h"
 #include "tests/bench/lines.h"
@@ -16,6 +15,7 @@
 #include "tests/bench/seckill_script.h"
 #include "tests/bench/shop.h"
 #include "tests/bench/stopwatch.h"
+#include <rushgate/redis_backend.h>
 
 namespace rushgate::bench {
 namespace {

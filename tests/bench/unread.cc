@@ -15,8 +15,8 @@
 #include "tests/bench/part_process.h"
 #include "tests/bench/shop.h"
 #include "tests/bench/stopwatch.h"
-#include "tests/redis_server/raw_connection.h"
-#include "tests/redis_server/redis_server.h"
+#include "tests/support/redis_server/raw_connection.h"
+#include "tests/support/redis_server/redis_server.h"
 
 namespace rushgate::bench {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/client/request.h"
-#include "tests/redis_server/raw_reply.h"
+#include "tests/support/redis_server/raw_reply.h"
+#include <rushgate/request.h>
 
 namespace rushgate::testing {
 

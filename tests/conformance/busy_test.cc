@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/conformance/side_by_side.h"
-#include "tests/redis_server/raw_connection.h"
+#include "tests/support/redis_server/raw_connection.h"
 
 namespace rushgate::testing {
 namespace {

@@ -14,7 +14,7 @@
 #include "engine/commands/command_table.h"
 #include "tests/conformance/embedded_backend.h"
 #include "tests/conformance/redis_backend.h"
-#include "tests/random.h"
+#include "tests/support/random.h"
 
 namespace rushgate::testing {
 namespace {

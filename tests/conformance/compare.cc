@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "tests/redis_server/raw_reply.h"
+#include "tests/support/redis_server/raw_reply.h"
 
 namespace rushgate::testing {
 namespace {

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
-#include "storage/memory/memory_store.h"
-#include "tests/redis_server/raw_reply.h"
+#include "tests/support/redis_server/raw_reply.h"
+#include <rushgate/memory_store.h>
 
 namespace rushgate::testing {
 namespace {

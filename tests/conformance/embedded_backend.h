@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "adapters/resp/resp_encoder.h"
-#include "engine/executor/engine.h"
-#include "engine/store/store.h"
 #include "tests/conformance/backend.h"
+#include <rushgate/engine.h>
+#include <rushgate/store.h>
 
 namespace rushgate::testing {
 

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "adapters/resp/resp_encoder.h"
-#include "engine/time/manual_clock.h"
 #include "tests/conformance/backend.h"
-#include "tests/redis_server/raw_connection.h"
-#include "tests/redis_server/redis_server.h"
+#include "tests/support/redis_server/raw_connection.h"
+#include "tests/support/redis_server/redis_server.h"
+#include <rushgate/clock.h>
 
 namespace rushgate::testing {
 

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "tests/conformance/compare.h"
-#include "tests/redis_server/raw_reply.h"
+#include "tests/support/redis_server/raw_reply.h"
 
 namespace rushgate::testing {
 namespace {

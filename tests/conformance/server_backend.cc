@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "storage/memory/memory_store.h"
+#include <rushgate/memory_store.h>
 
 namespace rushgate::testing {
 

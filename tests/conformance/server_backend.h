@@ -4,9 +4,9 @@
 #include <memory>
 #include <string>
 
-#include "adapters/resp/resp_server.h"
-#include "engine/executor/engine.h"
 #include "tests/conformance/socket_backend.h"
+#include <rushgate/engine.h>
+#include <rushgate/resp_server.h>
 
 namespace rushgate::testing {
 

@@ -14,7 +14,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "tests/conformance/side_by_side.h"
-#include "tests/redis_server/raw_connection.h"
+#include "tests/support/redis_server/raw_connection.h"
 
 namespace rushgate::testing {
 namespace {

@@ -8,11 +8,11 @@
 
 #include <gtest/gtest.h>
 
-#include "adapters/resp/resp_server.h"
-#include "engine/executor/engine.h"
-#include "storage/memory/memory_store.h"
-#include "tests/redis_server/redis_server.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/redis_server/redis_server.h"
+#include "tests/support/temporary_directory.h"
+#include <rushgate/engine.h>
+#include <rushgate/memory_store.h>
+#include <rushgate/resp_server.h>
 
 namespace rushgate::testing {
 

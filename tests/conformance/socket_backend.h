@@ -9,8 +9,8 @@
 
 #include "adapters/resp/resp_encoder.h"
 #include "tests/conformance/backend.h"
-#include "tests/redis_server/raw_connection.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/redis_server/raw_connection.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rushgate::testing {
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <utility>
 
-#include "storage/rocksdb/rocksdb_store.h"
 #include "tests/conformance/embedded_backend.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
+#include <rushgate/rocksdb_store.h>
 
 namespace rushgate::testing {
 

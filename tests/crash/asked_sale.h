@@ -10,11 +10,11 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/client/backend.h"
 #include "engine/sale/sale.h"
-#include "tests/recovery/recovery_fixture.h"
-#include "tests/recovery/sale_files.h"
-#include "tests/recovery/sale_process.h"
+#include "tests/crash/recovery_fixture.h"
+#include "tests/crash/sale_files.h"
+#include "tests/crash/sale_process.h"
+#include <rushgate/backend.h>
 
 namespace rushgate {
 

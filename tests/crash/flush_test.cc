@@ -12,11 +12,11 @@
 #include <gtest/gtest.h>
 
 #include "adapters/testing/random_seed.h"
-#include "engine/executor/engine.h"
-#include "engine/time/manual_clock.h"
-#include "storage/rocksdb/rocksdb_store.h"
-#include "tests/faults/power_cut_file_system.h"
-#include "tests/recovery/recovery_fixture.h"
+#include "tests/crash/recovery_fixture.h"
+#include "tests/support/faults/power_cut_file_system.h"
+#include <rushgate/clock.h>
+#include <rushgate/engine.h>
+#include <rushgate/rocksdb_store.h>
 
 namespace rushgate {
 namespace {

@@ -10,14 +10,14 @@
 
 #include <gtest/gtest.h>
 
-#include "adapters/redis/redis_backend.h"
 #include "adapters/testing/random_seed.h"
-#include "engine/executor/engine.h"
 #include "engine/sale/vouchers/voucher_book.h"
-#include "storage/rocksdb/rocksdb_store.h"
-#include "tests/recovery/asked_sale.h"
-#include "tests/recovery/sale_process.h"
-#include "tests/redis_server/redis_server.h"
+#include "tests/crash/asked_sale.h"
+#include "tests/crash/sale_process.h"
+#include "tests/support/redis_server/redis_server.h"
+#include <rushgate/engine.h>
+#include <rushgate/redis_backend.h>
+#include <rushgate/rocksdb_store.h>
 
 namespace rushgate {
 namespace {

@@ -1,6 +1,6 @@
 // The test program is also the victim: it starts itself as the process to kill.
-#include "tests/recovery/sale_process.h"
-#include "tests/test_program.h"
+#include "tests/crash/sale_process.h"
+#include "tests/support/test_program.h"
 
 int main(int argc, char** argv) {
   rushgate::SaleProcess::be_one_if_told(argc, argv);

@@ -12,10 +12,10 @@
 #include <gtest/gtest.h>
 
 #include "adapters/testing/random_seed.h"
-#include "storage/rocksdb/rocksdb_store.h"
 #include "storage/sqlite/sqlite_order_store.h"
-#include "tests/faults/power_cut_file_system.h"
-#include "tests/recovery/recovery_fixture.h"
+#include "tests/crash/recovery_fixture.h"
+#include "tests/support/faults/power_cut_file_system.h"
+#include <rushgate/rocksdb_store.h>
 
 namespace rushgate {
 namespace {

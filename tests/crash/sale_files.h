@@ -7,7 +7,7 @@
 #include "absl/status/statusor.h"
 #include "engine/sale/sale_stores.h"
 #include "storage/sqlite/sqlite_order_store.h"
-#include "tests/own_order_store/file_order_store.h"
+#include "tests/project/own_order_store/file_order_store.h"
 
 namespace rushgate {
 

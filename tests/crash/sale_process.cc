@@ -1,4 +1,4 @@
-#include "tests/recovery/sale_process.h"
+#include "tests/crash/sale_process.h"
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -20,16 +20,16 @@
 #include <thread>
 #include <utility>
 
-#include "adapters/redis/redis_backend.h"
 #include "adapters/testing/faulty_order_store.h"
 #include "adapters/testing/faulty_store.h"
-#include "engine/executor/engine.h"
 #include "engine/sale/orders/order_worker.h"
 #include "engine/sale/sale.h"
-#include "storage/rocksdb/rocksdb_store.h"
-#include "tests/hooked_backend.h"
-#include "tests/recovery/recovery_fixture.h"
-#include "tests/recovery/sale_files.h"
+#include "tests/crash/recovery_fixture.h"
+#include "tests/crash/sale_files.h"
+#include "tests/support/hooked_backend.h"
+#include <rushgate/engine.h>
+#include <rushgate/redis_backend.h>
+#include <rushgate/rocksdb_store.h>
 
 extern char** environ;
 

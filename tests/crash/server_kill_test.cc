@@ -10,11 +10,11 @@
 
 #include <gtest/gtest.h>
 
-#include "adapters/redis/redis_backend.h"
 #include "adapters/testing/random_seed.h"
-#include "tests/recovery/asked_sale.h"
-#include "tests/recovery/sale_process.h"
-#include "tests/redis_server/redis_server.h"
+#include "tests/crash/asked_sale.h"
+#include "tests/crash/sale_process.h"
+#include "tests/support/redis_server/redis_server.h"
+#include <rushgate/redis_backend.h>
 
 namespace rushgate {
 namespace {

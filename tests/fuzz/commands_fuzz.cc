@@ -10,10 +10,10 @@
 
 #include "engine/base/numbers.h"
 #include "engine/commands/command_table.h"
-#include "storage/memory/memory_store.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/opened_engine.h"
 #include "tests/fuzz/script_runs.h"
+#include <rushgate/memory_store.h>
 
 namespace rushgate {
 namespace {

@@ -19,7 +19,7 @@
 
 #include "adapters/testing/random_seed.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/random.h"
+#include "tests/support/random.h"
 
 /// Provided by a sanitizer, if one is linked.
 // NOLINTNEXTLINE(readability-identifier-naming,bugprone-reserved-identifier): theirs

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "engine/base/numbers.h"
-#include "engine/base/stream_id.h"
 #include "tests/fuzz/fuzz.h"
+#include <rushgate/stream_id.h>
 
 namespace rushgate {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "adapters/testing/faulty_store.h"
-#include "engine/executor/engine.h"
 #include "tests/fuzz/fuzz.h"
+#include <rushgate/engine.h>
 
 namespace rushgate::fuzz {
 

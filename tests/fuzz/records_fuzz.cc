@@ -5,9 +5,9 @@
 #include <string_view>
 
 #include "engine/keyspace/records.h"
-#include "storage/memory/memory_store.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/opened_engine.h"
+#include <rushgate/memory_store.h>
 
 namespace rushgate {
 namespace {

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/client/native_script.h"
 #include "engine/executor/served_session.h"
 #include "tests/fuzz/opened_engine.h"
+#include <rushgate/script.h>
 
 namespace rushgate::fuzz {
 

@@ -6,7 +6,7 @@
 
 #include "engine/keyspace/stream_run.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/keyspace/stream_entries.h"
+#include "tests/unit/keyspace/stream_entries.h"
 
 namespace rushgate {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "adapters/testing/forwarding_backend.h"
-#include "engine/client/backend.h"
-#include "engine/client/client.h"
+#include <rushgate/backend.h>
+#include <rushgate/client.h>
 
 namespace rushgate {
 

@@ -8,7 +8,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
-#include "engine/store/store.h"
+#include <rushgate/store.h>
 
 namespace rushgate {
 

@@ -1,4 +1,4 @@
-#include "tests/apps/program.h"
+#include "tests/support/program.h"
 
 #include <fcntl.h>
 #include <sys/prctl.h>

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "engine/client/request.h"
+#include <rushgate/request.h>
 
 namespace rushgate::testing {
 

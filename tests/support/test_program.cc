@@ -1,4 +1,4 @@
-#include "tests/test_program.h"
+#include "tests/support/test_program.h"
 
 #include <dirent.h>
 #include <execinfo.h>

@@ -2,28 +2,23 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string_view>
 #include <type_traits>
-
-#include "engine/base/numbers.h"
 
 namespace rushgate {
 
 /// A view; the string must outlive it. Parses the string once, so later code need not parse it
 /// again. Converts implicitly from strings.
-class Scalar {
+class MaybeInteger {
  public:
   template <class Text>
-  requires std::is_convertible_v<const Text&, std::string_view> Scalar(const Text& text)
-      : Scalar(std::string_view(text)) {}        // NOLINT(google-explicit-constructor)
-  Scalar(std::string_view text) : text_(text) {  // NOLINT(google-explicit-constructor)
-    const std::optional<std::int64_t> integer = parse_int64(text);
-    is_integer_ = integer.has_value();
-    integer_ = integer.value_or(0);
+  requires std::is_convertible_v<const Text&, std::string_view> MaybeInteger(const Text& text)
+      : MaybeInteger(std::string_view(text)) {}        // NOLINT(google-explicit-constructor)
+  MaybeInteger(std::string_view text) : text_(text) {  // NOLINT(google-explicit-constructor)
+    parse();
   }
 
-  Scalar() = default;
+  MaybeInteger() = default;
 
   [[nodiscard]] std::string_view text() const { return text_; }
   /// Returns true if the string is an integer in canonical decimal form.
@@ -32,6 +27,8 @@ class Scalar {
   [[nodiscard]] std::int64_t integer() const { return integer_; }
 
  private:
+  void parse();
+
   std::string_view text_;
   std::int64_t integer_ = 0;
   bool is_integer_ = false;

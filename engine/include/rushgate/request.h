@@ -12,8 +12,6 @@
 #include <type_traits>
 
 #include "absl/container/inlined_vector.h"
-#include "engine/base/heap.h"
-#include "engine/base/numbers.h"
 
 namespace rushgate {
 
@@ -48,9 +46,9 @@ class Request {
   requires std::is_integral_v<Integer>
   void add(Integer value) {
     if constexpr (std::is_unsigned_v<Integer>) {
-      add(DecimalText::of_unsigned(value).view());
+      add_unsigned(value);
     } else {
-      add(DecimalText(value).view());
+      add_signed(value);
     }
   }
   /// Appends bytes to the current argument. The next add() completes it.
@@ -87,11 +85,7 @@ class Request {
   [[nodiscard]] std::size_t bytes() const { return bytes_.size(); }
   [[nodiscard]] bool empty() const { return ends_.empty(); }
   /// Returns the memory that it uses on the heap.
-  [[nodiscard]] std::size_t heap_bytes() const {
-    const bool is_inlined = ends_.capacity() <= kInlinedArguments;
-    return rushgate::heap_bytes(bytes_) +
-           (is_inlined ? 0 : heap_block(ends_.capacity() * sizeof(std::uint32_t)));
-  }
+  [[nodiscard]] std::size_t heap_bytes() const;
   /// Returns the memory that its bytes, and views() of them, use.
   [[nodiscard]] std::size_t memory_bytes() const {
     return bytes_.size() + ends_.size() * (sizeof(std::uint32_t) + sizeof(std::string_view));
@@ -119,6 +113,9 @@ class Request {
  private:
   static constexpr std::size_t kInlinedArguments = 14;
   static constexpr std::size_t kBytesMax = std::numeric_limits<std::uint32_t>::max();
+
+  void add_signed(std::int64_t value);
+  void add_unsigned(std::uint64_t value);
 
   /// Throws if the end of an argument would not fit 32 bits.
   void check_room(std::size_t bytes) const {

@@ -22,20 +22,20 @@ namespace rushgate {
 /// Immutable and thread-safe. Create it once, not per call.
 class Script {
  public:
-  /// `native_twin` names the native script with the same results. A backend
+  /// `native_name` names the native script with the same results. A backend
   /// that has a native script of this name runs it; others, such as Redis, run the Lua
   /// source.
-  explicit Script(std::string text, std::string native_twin = {});
+  explicit Script(std::string text, std::string native_name = {});
 
   [[nodiscard]] const std::string& text() const { return text_; }
   /// Returns 40 lower-case hexadecimal digits, as SCRIPT LOAD does.
   [[nodiscard]] const std::string& sha1() const { return sha1_; }
-  [[nodiscard]] const std::string& native_twin() const { return native_twin_; }
+  [[nodiscard]] const std::string& native_name() const { return native_name_; }
 
  private:
   std::string text_;
   std::string sha1_;
-  std::string native_twin_;
+  std::string native_name_;
 };
 
 /// The engine's interface for a running native script. Valid only during the call. A typed
@@ -45,7 +45,7 @@ class Script {
 /// error.
 class NativeCall {
  public:
-  using Field = std::pair<std::string_view, Scalar>;
+  using Field = std::pair<std::string_view, MaybeInteger>;
 
   virtual ~NativeCall() = default;
 
@@ -107,7 +107,8 @@ class NativeCall {
 
   // ---- Sets ----
   virtual bool set_contains(std::string_view key, std::string_view member) = 0;  // SISMEMBER
-  virtual bool set_add(std::string_view key, const Scalar& member) = 0;  // SADD, true if it was new
+  virtual bool set_add(std::string_view key,
+                       const MaybeInteger& member) = 0;  // SADD, true if it was new
   /// Adds members in order (SADD) until `new_max` of them were new. Sets is_new[i] for each
   /// processed member; `is_new` must be large enough. Returns the number of processed members.
   virtual std::size_t set_add_integers(std::string_view key, std::span<const std::int64_t> members,

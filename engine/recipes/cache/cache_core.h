@@ -13,12 +13,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "engine/base/random.h"
-#include "engine/client/backend.h"
-#include "engine/client/client.h"
 #include "engine/recipes/cache/background_thread.h"
 #include "engine/recipes/cache/cache.h"
 #include "engine/recipes/cache/first_level.h"
 #include "engine/recipes/locks/lock_channels.h"
+#include <rushgate/backend.h>
+#include <rushgate/client.h>
 
 namespace rushgate {
 

@@ -1,7 +1,7 @@
 // The scripts of a cache. Private to this module.
 #pragma once
 
-#include "engine/client/script.h"
+#include <rushgate/script.h>
 
 namespace rushgate::cache_scripts {
 

@@ -8,7 +8,7 @@
 
 #include "engine/recipes/cache/cache_core.h"
 #include "engine/recipes/locks/lock_channels.h"
-#include "engine/time/scheduler.h"
+#include <rushgate/clock.h>
 
 namespace rushgate {
 

@@ -12,7 +12,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "engine/recipes/cache/cache.h"
-#include "engine/time/clock.h"
+#include <rushgate/clock.h>
 
 namespace rushgate {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "engine/client/backend.h"
+#include <rushgate/backend.h>
 
 namespace rushgate {
 

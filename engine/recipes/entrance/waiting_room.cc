@@ -5,8 +5,8 @@
 
 #include "engine/base/concat.h"
 #include "engine/client/reply_status.h"
-#include "engine/client/script.h"
 #include "engine/recipes/option_ranges.h"
+#include <rushgate/script.h>
 
 namespace rushgate {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "engine/client/backend.h"
+#include <rushgate/backend.h>
 
 namespace rushgate {
 

@@ -11,12 +11,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "engine/client/client.h"
 #include "engine/recipes/ids/dated_counters.h"
 #include "engine/recipes/ids/id_layout.h"
 #include "engine/recipes/ids/id_range.h"
 #include "engine/recipes/ids/id_reservations.h"
-#include "engine/time/clock.h"
+#include <rushgate/client.h>
+#include <rushgate/clock.h>
 
 namespace rushgate {
 

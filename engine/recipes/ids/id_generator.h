@@ -14,14 +14,13 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "engine/client/backend.h"
-#include "engine/client/client.h"
-#include "engine/client/client_options.h"
 #include "engine/client/connection_check.h"
 #include "engine/recipes/ids/id_cursor.h"
 #include "engine/recipes/ids/id_draws.h"
 #include "engine/recipes/ids/id_layout.h"
 #include "engine/recipes/ids/id_reservations.h"
+#include <rushgate/backend.h>
+#include <rushgate/client.h>
 
 namespace rushgate {
 

@@ -7,7 +7,7 @@
 
 #include "engine/base/concat.h"
 #include "engine/client/reply_status.h"
-#include "engine/client/script.h"
+#include <rushgate/script.h>
 
 namespace rushgate {
 namespace {

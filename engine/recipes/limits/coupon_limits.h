@@ -6,9 +6,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "engine/client/backend.h"
 #include "engine/recipes/limits/counted_limits.h"
-#include "engine/time/clock.h"
+#include <rushgate/backend.h>
+#include <rushgate/clock.h>
 
 namespace rushgate {
 

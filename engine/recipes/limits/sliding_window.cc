@@ -10,9 +10,8 @@
 
 #include "engine/base/concat.h"
 #include "engine/base/numbers.h"
-#include "engine/client/native_script.h"
-#include "engine/client/script.h"
 #include "engine/recipes/option_ranges.h"
+#include <rushgate/script.h>
 
 namespace rushgate {
 namespace {

@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "engine/client/backend.h"
 #include "engine/recipes/limits/permission.h"
+#include <rushgate/backend.h>
 
 namespace rushgate {
 

@@ -9,10 +9,9 @@
 
 #include "engine/base/concat.h"
 #include "engine/base/numbers.h"
-#include "engine/client/native_script.h"
 #include "engine/client/reply_status.h"
-#include "engine/client/script.h"
 #include "engine/recipes/option_ranges.h"
+#include <rushgate/script.h>
 
 namespace rushgate {
 namespace {

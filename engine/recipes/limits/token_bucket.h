@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "engine/client/backend.h"
 #include "engine/recipes/limits/permission.h"
+#include <rushgate/backend.h>
 
 namespace rushgate {
 

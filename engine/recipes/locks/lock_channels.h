@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "engine/client/backend.h"
-#include "engine/client/client.h"
+#include <rushgate/backend.h>
+#include <rushgate/client.h>
 
 namespace rushgate {
 

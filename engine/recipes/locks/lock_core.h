@@ -13,14 +13,14 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "engine/client/backend.h"
-#include "engine/client/client.h"
-#include "engine/client/script.h"
 #include "engine/recipes/locks/lock_channels.h"
 #include "engine/recipes/locks/lock_hold.h"
 #include "engine/recipes/locks/lock_kind.h"
 #include "engine/recipes/locks/lock_leases.h"
 #include "engine/recipes/locks/lock_manager.h"
+#include <rushgate/backend.h>
+#include <rushgate/client.h>
+#include <rushgate/script.h>
 
 namespace rushgate {
 

@@ -9,9 +9,9 @@
 #include <optional>
 #include <string>
 
-#include "engine/client/backend.h"
-#include "engine/client/client.h"
 #include "engine/recipes/locks/lock_hold.h"
+#include <rushgate/backend.h>
+#include <rushgate/client.h>
 
 namespace rushgate {
 

@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "engine/client/backend.h"
-#include "engine/client/client_options.h"
+#include <rushgate/backend.h>
+#include <rushgate/client.h>
 
 namespace rushgate {
 

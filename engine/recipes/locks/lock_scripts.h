@@ -2,8 +2,8 @@
 // independently.
 #pragma once
 
-#include "engine/client/script.h"
 #include "engine/recipes/locks/lock_kind.h"
+#include <rushgate/script.h>
 
 namespace rushgate {
 

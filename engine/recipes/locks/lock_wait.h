@@ -10,7 +10,7 @@
 
 #include "engine/recipes/locks/lock_channels.h"
 #include "engine/recipes/locks/lock_core.h"
-#include "engine/time/scheduler.h"
+#include <rushgate/clock.h>
 
 namespace rushgate {
 

@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "engine/recipes/locks/lock_hold.h"
 #include "engine/recipes/locks/lock_manager.h"
-#include "engine/time/clock.h"
+#include <rushgate/clock.h>
 
 namespace rushgate {
 

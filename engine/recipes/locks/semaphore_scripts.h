@@ -1,7 +1,7 @@
 // The scripts of Semaphore: the effects of Redisson 3.27's, written independently.
 #pragma once
 
-#include "engine/client/script.h"
+#include <rushgate/script.h>
 
 namespace rushgate {
 

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "engine/client/reply_status.h"
-#include "engine/client/script.h"
 #include "engine/recipes/locks/client_identity.h"
+#include <rushgate/script.h>
 
 namespace rushgate {
 namespace {

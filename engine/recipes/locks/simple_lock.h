@@ -9,9 +9,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "engine/client/backend.h"
-#include "engine/client/client.h"
-#include "engine/client/client_options.h"
+#include <rushgate/backend.h>
+#include <rushgate/client.h>
 
 namespace rushgate {
 

@@ -7,7 +7,7 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/functional/function_ref.h"
-#include "engine/client/wait_method.h"
+#include <rushgate/client.h>
 
 namespace rushgate {
 

@@ -7,8 +7,8 @@
 #include "engine/base/numbers.h"
 #include "engine/base/random_name.h"
 #include "engine/client/reply_status.h"
-#include "engine/client/script.h"
 #include "engine/recipes/queues/queue_checks.h"
+#include <rushgate/script.h>
 
 namespace rushgate {
 namespace {

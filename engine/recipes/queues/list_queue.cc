@@ -5,11 +5,11 @@
 
 #include "engine/base/concat.h"
 #include "engine/base/numbers.h"
-#include "engine/client/errors.h"
 #include "engine/client/reply_status.h"
-#include "engine/client/script.h"
 #include "engine/recipes/queues/list_push.h"
 #include "engine/recipes/queues/queue_checks.h"
+#include <rushgate/reply.h>
+#include <rushgate/script.h>
 
 namespace rushgate {
 namespace {

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "engine/time/clock.h"
+#include <rushgate/clock.h>
 
 namespace rushgate {
 

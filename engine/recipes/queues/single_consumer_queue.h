@@ -12,8 +12,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "engine/client/backend.h"
 #include "engine/recipes/queues/queue.h"
+#include <rushgate/backend.h>
 
 namespace rushgate {
 

@@ -4,8 +4,8 @@
 
 #include "engine/base/numbers.h"
 #include "engine/client/reply_status.h"
-#include "engine/client/script.h"
 #include "engine/recipes/queues/queue_checks.h"
+#include <rushgate/script.h>
 
 namespace rushgate {
 namespace {

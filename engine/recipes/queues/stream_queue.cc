@@ -5,10 +5,10 @@
 #include "engine/base/concat.h"
 #include "engine/base/numbers.h"
 #include "engine/client/reply_status.h"
-#include "engine/client/script.h"
 #include "engine/recipes/queues/queue_checks.h"
 #include "engine/recipes/queues/stream_push.h"
 #include "engine/recipes/queues/stream_trim.h"
+#include <rushgate/script.h>
 
 namespace rushgate {
 namespace {

@@ -13,9 +13,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "engine/client/backend.h"
 #include "engine/recipes/queues/queue.h"
 #include "engine/recipes/queues/queue_wait.h"
+#include <rushgate/backend.h>
 
 namespace rushgate {
 

@@ -1,7 +1,7 @@
 #include "engine/recipes/queues/stream_trim.h"
 
 #include "engine/client/reply_status.h"
-#include "engine/client/script.h"
+#include <rushgate/script.h>
 
 namespace rushgate {
 namespace {

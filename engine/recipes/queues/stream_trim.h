@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "engine/client/client.h"
+#include <rushgate/client.h>
 
 namespace rushgate {
 

@@ -10,10 +10,10 @@
 #include <string>
 #include <string_view>
 
-#include "engine/client/client.h"
-#include "engine/client/native_script.h"
 #include "engine/sale/sale_keys.h"
 #include "engine/sale/vouchers/voucher.h"
+#include <rushgate/client.h>
+#include <rushgate/script.h>
 
 namespace rushgate {
 

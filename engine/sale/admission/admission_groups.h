@@ -6,10 +6,9 @@
 #include <mutex>
 
 #include "absl/container/flat_hash_map.h"
-#include "engine/client/client.h"
-#include "engine/client/reply.h"
-#include "engine/client/wait_method.h"
 #include "engine/sale/admission/admission.h"
+#include <rushgate/client.h>
+#include <rushgate/reply.h>
 
 namespace rushgate {
 

@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "engine/client/client.h"
-#include "engine/client/script.h"
 #include "engine/sale/admission/admission.h"
 #include "engine/sale/admission/custom_admission.h"
 #include "engine/sale/admission/outcome.h"
 #include "engine/sale/admission/word_template.h"
 #include "engine/sale/sale_keys.h"
+#include <rushgate/client.h>
+#include <rushgate/script.h>
 
 namespace rushgate {
 

@@ -131,8 +131,8 @@ class Admissions {
 
  private:
   struct Buyer {
-    Scalar user;
-    Scalar order;
+    MaybeInteger user;
+    MaybeInteger order;
     std::string_view request = {};  // its key, if there is one
     bool is_in_set = false;         // was made a buyer already
     std::int64_t today = 0;         // with a limit per day
@@ -142,7 +142,9 @@ class Admissions {
   static std::size_t argument_of(std::size_t index) {
     return kFirstUser + kArgumentsPerUser * index;
   }
-  [[nodiscard]] Scalar user(std::size_t index) const { return call_.argument(argument_of(index)); }
+  [[nodiscard]] MaybeInteger user(std::size_t index) const {
+    return call_.argument(argument_of(index));
+  }
 
   /// Decides on the `index`th user. If it throws, nothing about the user is remembered here.
   Reply answer_for(std::size_t index) {
@@ -271,10 +273,10 @@ class Admissions {
     }
   }
 
-  static std::int64_t integer_of(const Scalar& scalar) {
-    if (!scalar.is_integer())
+  static std::int64_t integer_of(const MaybeInteger& number) {
+    if (!number.is_integer())
       throw ScriptError("ERR not an integer");  // answer_for() takes any string
-    return scalar.integer();
+    return number.integer();
   }
 
   /// Writes the values that the decisions share.

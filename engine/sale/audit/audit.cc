@@ -151,12 +151,12 @@ absl::StatusOr<AuditReport> audit_orders(Client& client, const SaleStores& store
   constexpr int kPassesMax = 20;
   Vouchers vouchers;
   for (int pass = 1; pass <= kPassesMax; ++pass) {
-    const auto before = mark_dead_letters(client, keys);
+    const auto before = dead_letters_position(client, keys);
     if (!before.ok()) return before.status();
     AuditPass look(client, stores, keys);
     auto report = look.run(vouchers);
     if (!report.ok()) return report.status();
-    const auto after = mark_dead_letters(client, keys);
+    const auto after = dead_letters_position(client, keys);
     if (!after.ok()) return after.status();
     // A pass may miss an order that died and was retried during it. If none died and none was
     // retried, it misses none.

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "engine/client/client.h"
 #include "engine/sale/sale_keys.h"
 #include "engine/sale/sale_stores.h"
+#include <rushgate/client.h>
 
 namespace rushgate {
 

@@ -12,12 +12,12 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
-#include "engine/base/stream_id.h"
-#include "engine/client/client.h"
 #include "engine/sale/audit/audit.h"
 #include "engine/sale/audit/audit_snapshot.h"
 #include "engine/sale/orders/order.h"
 #include "engine/sale/orders/order_store.h"
+#include <rushgate/client.h>
+#include <rushgate/stream_id.h>
 
 namespace rushgate {
 

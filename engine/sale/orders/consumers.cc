@@ -9,7 +9,7 @@
 namespace rushgate {
 namespace {
 
-constexpr char kOwnerMark = '@';
+constexpr char kOwnerSeparator = '@';
 
 /// Reads an element of XINFO CONSUMERS' reply: name, value, name, value, …
 std::optional<ForeignConsumer> read_consumer(const Reply& consumer) {
@@ -51,7 +51,7 @@ bool is_own(std::string_view consumer, std::string_view identity) {
 
 std::string consumer_name(std::string_view worker, std::string_view identity) {
   std::string name(worker);
-  name += kOwnerMark;
+  name += kOwnerSeparator;
   name += identity;
   return name;
 }

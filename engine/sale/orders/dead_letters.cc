@@ -272,21 +272,21 @@ absl::StatusOr<std::vector<DiscardedLetter>> list_discarded_letters(Client& clie
   return letters;
 }
 
-absl::StatusOr<DeadLettersMark> mark_dead_letters(Client& client, const SaleKeys& keys) {
+absl::StatusOr<DeadLettersPosition> dead_letters_position(Client& client, const SaleKeys& keys) {
   constexpr std::string_view kDoing = "looking at the dead letters";
   const Reply exists = client("EXISTS", keys.dead_letters());
   if (!exists.is_integer()) return to_status(exists, kDoing);
-  if (exists.integer() == 0) return DeadLettersMark{};
+  if (exists.integer() == 0) return DeadLettersPosition{};
   const Reply info = client("XINFO", "STREAM", keys.dead_letters());
   if (!info.is_aggregate()) return to_status(info, kDoing);
-  DeadLettersMark mark;
+  DeadLettersPosition position;
   const std::vector<Reply>& parts = info.elements();
   for (std::size_t i = 0; i + 1 < parts.size(); i += 2) {
     const Reply& value = parts[i + 1];
-    if (parts[i].text() == "length" && value.is_integer()) mark.length = value.integer();
-    if (parts[i].text() == "last-generated-id" && value.is_text()) mark.last_id = value.text();
+    if (parts[i].text() == "length" && value.is_integer()) position.length = value.integer();
+    if (parts[i].text() == "last-generated-id" && value.is_text()) position.last_id = value.text();
   }
-  return mark;
+  return position;
 }
 
 absl::StatusOr<Retry> retry_dead_letter(Client& client, const SaleKeys& keys,

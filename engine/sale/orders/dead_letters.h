@@ -8,9 +8,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "engine/client/client.h"
 #include "engine/sale/orders/order_entry.h"
 #include "engine/sale/sale_keys.h"
+#include <rushgate/client.h>
 
 namespace rushgate {
 
@@ -61,13 +61,13 @@ absl::Status index_dead_letters(Client& client, const SaleKeys& keys);
 
 /// The state of the stream of dead letters. While it is the same, no order died, and no letter was
 /// retried or discarded.
-struct DeadLettersMark {
+struct DeadLettersPosition {
   std::int64_t length = 0;
   std::string last_id = {};  // the last id given; empty if there never was a dead letter
 
-  friend bool operator==(const DeadLettersMark&, const DeadLettersMark&) = default;
+  friend bool operator==(const DeadLettersPosition&, const DeadLettersPosition&) = default;
 };
-absl::StatusOr<DeadLettersMark> mark_dead_letters(Client& client, const SaleKeys& keys);
+absl::StatusOr<DeadLettersPosition> dead_letters_position(Client& client, const SaleKeys& keys);
 
 enum class Retry : std::uint8_t {
   kNone = 0,          // no letter has this id (any more), or it has none of its order's fields

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "engine/base/stream_id.h"
-#include "engine/client/client.h"
 #include "engine/sale/sale_keys.h"
+#include <rushgate/client.h>
+#include <rushgate/stream_id.h>
 
 namespace rushgate {
 

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "engine/client/client.h"
 #include "engine/sale/orders/order_entry.h"
 #include "engine/sale/orders/order_store.h"
 #include "engine/sale/sale_keys.h"
+#include <rushgate/client.h>
 
 namespace rushgate {
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "engine/base/stream_id.h"
 #include "engine/sale/vouchers/voucher.h"
+#include <rushgate/stream_id.h>
 
 namespace rushgate {
 

@@ -10,9 +10,9 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "engine/client/client.h"
 #include "engine/sale/orders/order.h"
 #include "engine/sale/orders/portions.h"
+#include <rushgate/client.h>
 
 namespace rushgate {
 

@@ -406,8 +406,8 @@ OrderWorker::Step OrderWorker::process_held(Batch& batch) {
   }
   Step step;
   step.kind = StepKind::kWorked;
-  const absl::Status settled = settle(decided, batch.is_redelivery, step);
-  if (settled.ok()) {
+  const absl::Status acknowledged = conclude(decided, batch.is_redelivery, step);
+  if (acknowledged.ok()) {
     keep_undecided(std::move(batch), decided);
   } else {
     release(batch);  // some of it may be acknowledged
@@ -415,9 +415,9 @@ OrderWorker::Step OrderWorker::process_held(Batch& batch) {
   }
   failed_writes_ = written.ok() ? 0 : failed_writes_ + 1;
   if (written.ok()) tried_alone_ = 0;
-  if (written.ok() && settled.ok()) return step;
+  if (written.ok() && acknowledged.ok()) return step;
 
-  Step pausing = pause(written.ok() ? settled : written);
+  Step pausing = pause(written.ok() ? acknowledged : written);
   step.kind = pausing.kind;
   step.reason = std::move(pausing.reason);
   return step;
@@ -676,8 +676,8 @@ absl::Status OrderWorker::acknowledge(std::span<const OrderEntry* const> entries
 }
 
 /// Acknowledges stored orders, buries refused ones, counts faults, trims the stream.
-absl::Status OrderWorker::settle(const std::vector<Decided>& decided, bool is_redelivery,
-                                 Step& step) {
+absl::Status OrderWorker::conclude(const std::vector<Decided>& decided, bool is_redelivery,
+                                   Step& step) {
   report_stored(decided);
   const absl::Status acknowledged = acknowledge_stored(decided, is_redelivery, step);
   if (!acknowledged.ok()) return acknowledged;

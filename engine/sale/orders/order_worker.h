@@ -19,15 +19,15 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "engine/client/backend.h"
-#include "engine/client/client.h"
 #include "engine/client/connection_check.h"
 #include "engine/sale/orders/order_entry.h"
 #include "engine/sale/ownership/keyspace_owner.h"
 #include "engine/sale/sale_keys.h"
 #include "engine/sale/sale_stores.h"
 #include "engine/sale/vouchers/voucher_book.h"
-#include "engine/time/clock.h"
+#include <rushgate/backend.h>
+#include <rushgate/client.h>
+#include <rushgate/clock.h>
 
 namespace spdlog {
 class logger;
@@ -158,7 +158,7 @@ class OrderWorker {
   absl::Status write_suspect(const Order& order, const OrderEntry& entry,
                              std::vector<Decided>& decided);
   [[nodiscard]] bool is_isolating() const { return failed_writes_ >= options_.isolate_after; }
-  absl::Status settle(const std::vector<Decided>& decided, bool is_redelivery, Step& step);
+  absl::Status conclude(const std::vector<Decided>& decided, bool is_redelivery, Step& step);
   void report_stored(const std::vector<Decided>& decided) const;
   absl::Status acknowledge_stored(const std::vector<Decided>& decided, bool is_redelivery,
                                   Step& step);

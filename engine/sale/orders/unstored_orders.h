@@ -7,11 +7,11 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
-#include "engine/base/stream_id.h"
-#include "engine/client/client.h"
 #include "engine/sale/orders/order.h"
 #include "engine/sale/orders/portions.h"
 #include "engine/sale/sale_keys.h"
+#include <rushgate/client.h>
+#include <rushgate/stream_id.h>
 
 namespace rushgate {
 

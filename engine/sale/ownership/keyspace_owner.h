@@ -9,9 +9,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "engine/client/client.h"
 #include "engine/sale/sale_keys.h"
 #include "engine/sale/sale_stores.h"
+#include <rushgate/client.h>
 
 namespace spdlog {
 class logger;

@@ -5,10 +5,10 @@
 #include <span>
 
 #include "absl/status/status.h"
-#include "engine/client/client.h"
 #include "engine/sale/sale_keys.h"
 #include "engine/sale/sale_stores.h"
 #include "engine/sale/vouchers/voucher.h"
+#include <rushgate/client.h>
 
 namespace rushgate {
 

@@ -3,8 +3,7 @@
 
 #include <string_view>
 
-#include "engine/client/native_script.h"
-#include "engine/client/script.h"
+#include <rushgate/script.h>
 
 namespace rushgate {
 

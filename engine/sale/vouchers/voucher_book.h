@@ -14,12 +14,12 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "engine/client/client.h"
 #include "engine/sale/orders/lost_orders.h"
 #include "engine/sale/ownership/keyspace_owner.h"
 #include "engine/sale/sale_keys.h"
 #include "engine/sale/sale_stores.h"
 #include "engine/sale/vouchers/voucher.h"
+#include <rushgate/client.h>
 
 namespace spdlog {
 class logger;

@@ -2,7 +2,7 @@
 // documented here; the Lua is in voucher_scripts.cc.
 #pragma once
 
-#include "engine/client/script.h"
+#include <rushgate/script.h>
 
 namespace rushgate::voucher_scripts {
 

@@ -1,6 +1,6 @@
 // The field's scripts give equal raw replies and leave equal keyspaces on four backends. These are
 // a redis-server, the embedded engine (memory and RocksDB), and `rushgate serve`.
-#include "tests/field_scripts/field_scripts.h"
+#include "tests/conformance/field_scripts/field_scripts.h"
 
 #include <cctype>
 #include <chrono>
@@ -19,10 +19,10 @@
 #include "absl/strings/str_split.h"
 #include "engine/base/sha1.h"
 #include "tests/conformance/embedded_backend.h"
+#include "tests/conformance/field_scripts/keyspace_dump.h"
+#include "tests/conformance/field_scripts/program_backend.h"
 #include "tests/conformance/redis_backend.h"
 #include "tests/conformance/stored_backend.h"
-#include "tests/field_scripts/keyspace_dump.h"
-#include "tests/field_scripts/program_backend.h"
 
 namespace rushgate::testing {
 namespace {

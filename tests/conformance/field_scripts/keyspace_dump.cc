@@ -1,11 +1,11 @@
-#include "tests/field_scripts/keyspace_dump.h"
+#include "tests/conformance/field_scripts/keyspace_dump.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <stdexcept>
 #include <vector>
 
-#include "engine/client/reply.h"
+#include <rushgate/reply.h>
 
 namespace rushgate::testing {
 namespace {

@@ -1,4 +1,4 @@
-#include "tests/field_scripts/program_backend.h"
+#include "tests/conformance/field_scripts/program_backend.h"
 
 #include <filesystem>
 #include <stdexcept>

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "tests/apps/program.h"
 #include "tests/conformance/socket_backend.h"
+#include "tests/support/program.h"
 
 namespace rushgate::testing {
 

@@ -7,7 +7,7 @@
 
 #include "tests/conformance/command_counts.h"
 #include "tests/conformance/random/exchange.h"
-#include "tests/redis_server/raw_reply.h"
+#include "tests/support/redis_server/raw_reply.h"
 
 namespace rushgate::testing {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "tests/conformance/compare.h"
-#include "tests/redis_server/raw_reply.h"
+#include "tests/support/redis_server/raw_reply.h"
 
 namespace rushgate::testing {
 namespace {

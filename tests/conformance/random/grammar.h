@@ -35,10 +35,10 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/client/request.h"
 #include "tests/conformance/random/words.h"
 #include "tests/conformance/transcript.h"
-#include "tests/random.h"
+#include "tests/support/random.h"
+#include <rushgate/request.h>
 
 namespace rushgate::testing {
 

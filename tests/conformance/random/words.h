@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/random.h"
+#include "tests/support/random.h"
 
 namespace rushgate::testing {
 

@@ -23,12 +23,12 @@
 #include <fmt/format.h>
 
 #include "storage/sqlite/sqlite_order_store.h"
-#include "tests/losses/shop.h"
-#include "tests/losses/victim.h"
-#include "tests/noted_syncs/noted_syncs.h"
-#include "tests/redis_server/raw_connection.h"
-#include "tests/redis_server/redis_server.h"
-#include "tests/temporary_directory.h"
+#include "tests/crash/losses/shop.h"
+#include "tests/crash/losses/victim.h"
+#include "tests/support/noted_syncs/noted_syncs.h"
+#include "tests/support/redis_server/raw_connection.h"
+#include "tests/support/redis_server/redis_server.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rushgate::losses {
 namespace {

@@ -1,4 +1,4 @@
-#include "tests/losses/shop.h"
+#include "tests/crash/losses/shop.h"
 
 #include <atomic>
 #include <chrono>
@@ -6,10 +6,10 @@
 #include <thread>
 #include <utility>
 
-#include "adapters/redis/redis_backend.h"
 #include "engine/sale/orders/group_progress.h"
-#include "storage/memory/memory_store.h"
-#include "storage/rocksdb/rocksdb_store.h"
+#include <rushgate/memory_store.h>
+#include <rushgate/redis_backend.h>
+#include <rushgate/rocksdb_store.h>
 
 namespace rushgate::losses {
 namespace {

@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "engine/client/backend.h"
-#include "engine/client/client.h"
-#include "engine/executor/engine.h"
 #include "engine/sale/orders/order_worker.h"
 #include "engine/sale/sale.h"
-#include "engine/store/store.h"
-#include "engine/time/clock.h"
 #include "storage/sqlite/sqlite_order_store.h"
+#include <rushgate/backend.h>
+#include <rushgate/client.h>
+#include <rushgate/clock.h>
+#include <rushgate/engine.h>
+#include <rushgate/store.h>
 
 namespace rushgate::losses {
 

@@ -1,4 +1,4 @@
-#include "tests/losses/victim.h"
+#include "tests/crash/losses/victim.h"
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -12,8 +12,8 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "tests/losses/shop.h"
-#include "tests/noted_syncs/noted_syncs.h"
+#include "tests/crash/losses/shop.h"
+#include "tests/support/noted_syncs/noted_syncs.h"
 
 extern char** environ;
 

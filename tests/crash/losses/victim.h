@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/sale/orders/order.h"
-#include "engine/store/store.h"
+#include <rushgate/store.h>
 
 namespace rushgate::losses {
 

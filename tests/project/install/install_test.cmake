@@ -102,7 +102,7 @@ run(${CMAKE_CTEST_COMMAND} --test-dir ${project}/build --no-tests=error --output
 if(flash_sale IN_LIST MODULES)
   set(first ${SCRATCH}/first)
   file(MAKE_DIRECTORY ${first})
-  file(COPY_FILE ${SOURCE}/tests/readme/embed.cc ${first}/embed.cc)
+  file(COPY_FILE ${SOURCE}/tests/project/readme/embed.cc ${first}/embed.cc)
   file(WRITE ${first}/CMakeLists.txt "
     cmake_minimum_required(VERSION 3.25)
     project(first LANGUAGES CXX)

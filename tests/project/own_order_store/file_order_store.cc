@@ -1,4 +1,4 @@
-#include "tests/own_order_store/file_order_store.h"
+#include "tests/project/own_order_store/file_order_store.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -8,14 +8,14 @@
 
 #include "adapters/flash_sale/flash_sale.h"
 #include "adapters/testing/faulty_order_store.h"
-#include "engine/executor/engine.h"
 #include "engine/sale/orders/order_worker.h"
 #include "engine/sale/sale.h"
-#include "engine/time/manual_clock.h"
 #include "storage/memory/memory_order_store.h"
-#include "storage/memory/memory_store.h"
-#include "tests/own_order_store/file_order_store.h"
-#include "tests/temporary_directory.h"
+#include "tests/project/own_order_store/file_order_store.h"
+#include "tests/support/temporary_directory.h"
+#include <rushgate/clock.h>
+#include <rushgate/engine.h>
+#include <rushgate/memory_store.h>
 
 namespace rushgate {
 namespace {

@@ -1,4 +1,4 @@
-#include "tests/readme/commands_page.h"
+#include "tests/project/readme/commands_page.h"
 
 #include <string_view>
 #include <vector>

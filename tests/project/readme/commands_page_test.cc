@@ -1,5 +1,5 @@
 // docs/commands.md agrees with the command table.
-#include "tests/readme/commands_page.h"
+#include "tests/project/readme/commands_page.h"
 
 #include <filesystem>
 #include <fstream>

@@ -16,8 +16,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "engine/commands/command_table.h"
-#include "tests/null_store.h"
-#include "tests/request_words.h"
+#include "tests/support/null_store.h"
+#include "tests/support/request_words.h"
 #include <rushgate/clock.h>
 #include <rushgate/engine.h>
 
@@ -160,8 +160,8 @@ TEST(TestingPageTest, PageShowsInstalledProject) {
   const std::string page = contents("docs/testing-with-rushgate.md");
   const auto expect_shown = [&](const std::string& name, const std::string& language) {
     const std::string shown = "<!-- " + name + " -->\n```" + language + "\n" +
-                              contents(("tests/install/" + name).c_str()) + "```\n<!-- end of " +
-                              name + " -->\n";
+                              contents(("tests/project/install/" + name).c_str()) +
+                              "```\n<!-- end of " + name + " -->\n";
     EXPECT_NE(page.find(shown), std::string::npos)
         << "docs/testing-with-rushgate.md must have this:\n"
         << shown;

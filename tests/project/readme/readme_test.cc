@@ -1,4 +1,4 @@
-// The program in README.md equals tests/readme/embed.cc, and it works.
+// The program in README.md equals tests/project/readme/embed.cc, and it works.
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rushgate {
 namespace {
@@ -49,7 +49,8 @@ class ReadmeTest : public ::testing::Test {
 };
 
 TEST_F(ReadmeTest, ReadmeShowsProgram) {
-  const std::string shown = "<!-- embed.cc -->\n```cpp\n" + contents("tests/readme/embed.cc") +
+  const std::string shown = "<!-- embed.cc -->\n```cpp\n" +
+                            contents("tests/project/readme/embed.cc") +
                             "```\n<!-- end of embed.cc -->\n";
   EXPECT_NE(contents("README.md").find(shown), std::string::npos) << "README.md must have this:\n"
                                                                   << shown;

@@ -1,4 +1,4 @@
-// The programs in docs/recipes.md equal tests/readme/recipe_*.cc, and they work.
+// The programs in docs/recipes.md equal tests/project/readme/recipe_*.cc, and they work.
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -34,7 +34,7 @@ TEST(RecipesPageTest, PageShowsProgramsAndOutput) {
   const fs::path root = RUSHGATE_ROOT;
   const std::string page = contents(root / "docs/recipes.md");
   int programs = 0;
-  for (const fs::directory_entry& entry : fs::directory_iterator(root / "tests/readme")) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(root / "tests/project/readme")) {
     const std::string name = entry.path().filename().string();
     if (!name.starts_with("recipe_") || !name.ends_with(".cc")) continue;
     ++programs;

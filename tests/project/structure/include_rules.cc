@@ -1,4 +1,4 @@
-#include "tests/structure/include_rules.h"
+#include "tests/project/structure/include_rules.h"
 
 #include <algorithm>
 #include <array>
@@ -72,19 +72,6 @@ constexpr std::array kPublicHeaders = {
     PublicHeader{"rushgate/redis_backend.h", "adapters/redis"},
     PublicHeader{"rushgate/resp_server.h", "adapters/resp"},
     PublicHeader{"rushgate/open_backend.h", "adapters/wiring"},
-};
-
-/// Private headers that a public header still includes: their inline functions are on the path of
-/// each request.
-struct Exception {
-  string_view header;
-  string_view included;
-};
-
-constexpr std::array kExceptions = {
-    Exception{"rushgate/request.h", "engine/base/heap.h"},
-    Exception{"rushgate/request.h", "engine/base/numbers.h"},
-    Exception{"rushgate/maybe_integer.h", "engine/base/numbers.h"},
 };
 
 /// External headers that a part of the tree must not include. Files whose path begins with `except`
@@ -210,11 +197,7 @@ std::optional<std::string> broken_rule(string_view file, const Module* module, I
     return std::nullopt;
   }
   if (module == nullptr) return say(file, " is in no module of the table");
-  const bool is_exception =
-      std::any_of(kExceptions.begin(), kExceptions.end(), [&](const Exception& exception) {
-        return exception.header == public_name(file) && exception.included == include.header;
-      });
-  if (!public_name(file).empty() && !is_exception) {
+  if (!public_name(file).empty()) {
     return say("a public header must not include ", include.header);
   }
   if (stands_in(include.header, module->path) ||

@@ -1,4 +1,4 @@
-#include "tests/structure/include_rules.h"
+#include "tests/project/structure/include_rules.h"
 
 #include <string>
 #include <string_view>
@@ -34,7 +34,7 @@ TEST(IncludeRulesTest, ModulesIncludeLowerModules) {
   expect_allowed("engine/sale/orders/worker.cc", R"("engine/client/client.h")");
   expect_allowed("storage/rocksdb/store.cc", R"("engine/store/store.h")");
   expect_allowed("apps/main.cc", R"("storage/rocksdb/store.h")");
-  expect_allowed("tests/sale/buy_test.cc", R"("adapters/redis/client.h")");
+  expect_allowed("tests/unit/sale/buy_test.cc", R"("adapters/redis/client.h")");
 }
 
 TEST(IncludeRulesTest, ModulesNeverIncludeHigherModules) {

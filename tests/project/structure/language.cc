@@ -1,4 +1,4 @@
-#include "tests/structure/language.h"
+#include "tests/project/structure/language.h"
 
 #include <algorithm>
 #include <array>
@@ -87,8 +87,8 @@ constexpr std::array kBans = {
 constexpr std::size_t kTestNameWordsMax = 8;
 
 /// Pages that quote the rules or the words of others.
-constexpr std::array<string_view, 2> kExempt = {"tests/structure/language.cc",
-                                                "tests/structure/language_test.cc"};
+constexpr std::array<string_view, 2> kExempt = {"tests/project/structure/language.cc",
+                                                "tests/project/structure/language_test.cc"};
 
 // ---- The prose of a file ----------------------------------------------------------------------
 

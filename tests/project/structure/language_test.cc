@@ -1,5 +1,5 @@
 // The checker of language.h, and its rules applied to the files of this repository.
-#include "tests/structure/language.h"
+#include "tests/project/structure/language.h"
 
 #include <filesystem>
 #include <fstream>

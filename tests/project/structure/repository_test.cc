@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/structure/include_rules.h"
+#include "tests/project/structure/include_rules.h"
 
 namespace rushgate::structure {
 namespace {
@@ -39,7 +39,7 @@ std::string contents(const std::string& file) {
 
 TEST(RepositoryTest, IncludesPointOneWay) {
   const std::vector<std::string> files = source_files();
-  EXPECT_NE(std::find(files.begin(), files.end(), "tests/structure/repository_test.cc"),
+  EXPECT_NE(std::find(files.begin(), files.end(), "tests/project/structure/repository_test.cc"),
             files.end());
   for (const std::string& file : files) {
     for (const Violation& violation : check_includes(file, contents(file))) {

@@ -1,4 +1,4 @@
-#include "tests/executor/failing_allocator.h"
+#include "tests/support/faults/failing_allocator.h"
 
 #include <atomic>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-#include "tests/faults/faulty_sqlite_vfs.h"
+#include "tests/support/faults/faulty_sqlite_vfs.h"
 
 #include <atomic>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "tests/faults/power_cut_file_system.h"
+#include "tests/support/faults/power_cut_file_system.h"
 
 #include <fcntl.h>
 #include <unistd.h>

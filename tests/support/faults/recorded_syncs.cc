@@ -1,4 +1,4 @@
-#include "tests/faults/recorded_syncs.h"
+#include "tests/support/faults/recorded_syncs.h"
 
 #include <dlfcn.h>
 #include <unistd.h>

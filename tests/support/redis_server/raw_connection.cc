@@ -1,4 +1,4 @@
-#include "tests/redis_server/raw_connection.h"
+#include "tests/support/redis_server/raw_connection.h"
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "adapters/resp/resp_encoder.h"
-#include "tests/redis_server/raw_reply.h"
+#include "tests/support/redis_server/raw_reply.h"
 
 namespace rushgate::testing {
 namespace {

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/client/reply.h"
-#include "engine/client/request.h"
+#include <rushgate/reply.h>
+#include <rushgate/request.h>
 
 namespace rushgate::testing {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "engine/client/reply.h"
+#include <rushgate/reply.h>
 
 namespace rushgate::testing {
 

@@ -1,4 +1,4 @@
-#include "tests/redis_server/raw_reply.h"
+#include "tests/support/redis_server/raw_reply.h"
 
 #include <stdexcept>
 #include <string>

@@ -1,4 +1,4 @@
-#include "tests/redis_server/redis_server.h"
+#include "tests/support/redis_server/redis_server.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -19,9 +19,9 @@
 #include <thread>
 #include <utility>
 
-#include "engine/time/manual_clock.h"
-#include "tests/noted_syncs/noted_syncs.h"
-#include "tests/redis_server/raw_connection.h"
+#include "tests/support/noted_syncs/noted_syncs.h"
+#include "tests/support/redis_server/raw_connection.h"
+#include <rushgate/clock.h>
 
 namespace rushgate::testing {
 namespace {

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "engine/client/reply.h"
-#include "engine/client/request.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
+#include <rushgate/reply.h>
+#include <rushgate/request.h>
 
 namespace rushgate::testing {
 

@@ -1,4 +1,4 @@
-#include "tests/redis_server/redis_server.h"
+#include "tests/support/redis_server/redis_server.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/redis_server/raw_connection.h"
+#include "tests/support/redis_server/raw_connection.h"
 
 namespace rushgate::testing {
 namespace {

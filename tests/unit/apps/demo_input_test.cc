@@ -10,7 +10,7 @@
 #include "adapters/flash_sale/vouchers_file.h"
 #include "apps/input/file_text.h"
 #include "apps/input/requests_file.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rushgate {
 namespace {

@@ -14,8 +14,8 @@
 #include <gtest/gtest.h>
 
 #include "apps/exit_code.h"
-#include "tests/apps/program.h"
-#include "tests/file_size_limit.h"
+#include "tests/support/file_size_limit.h"
+#include "tests/support/program.h"
 
 namespace rushgate {
 namespace {

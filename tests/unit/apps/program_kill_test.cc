@@ -18,7 +18,7 @@
 
 #include "adapters/testing/random_seed.h"
 #include "apps/exit_code.h"
-#include "tests/apps/program.h"
+#include "tests/support/program.h"
 
 namespace rushgate {
 namespace {

@@ -15,8 +15,8 @@
 
 #include "adapters/resp/resp_encoder.h"
 #include "apps/exit_code.h"
-#include "tests/apps/program.h"
-#include "tests/redis_server/raw_connection.h"
+#include "tests/support/program.h"
+#include "tests/support/redis_server/raw_connection.h"
 
 namespace rushgate {
 namespace {

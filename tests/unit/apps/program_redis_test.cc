@@ -6,14 +6,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "adapters/redis/redis_backend.h"
 #include "apps/exit_code.h"
 #include "apps/sale_at.h"
 #include "engine/sale/orders/consumers.h"
-#include "engine/time/clock.h"
-#include "tests/apps/program.h"
-#include "tests/redis_server/raw_connection.h"
-#include "tests/redis_server/redis_server.h"
+#include "tests/support/program.h"
+#include "tests/support/redis_server/raw_connection.h"
+#include "tests/support/redis_server/redis_server.h"
+#include <rushgate/clock.h>
+#include <rushgate/redis_backend.h>
 
 namespace rushgate {
 namespace {

@@ -10,7 +10,7 @@
 #include "apps/exit_code.h"
 #include "apps/sale_at.h"
 #include "storage/sqlite/sqlite_order_store.h"
-#include "tests/apps/program.h"
+#include "tests/support/program.h"
 
 namespace rushgate {
 namespace {

@@ -11,10 +11,10 @@
 
 #include "apps/exit_code.h"
 #include "apps/strategies/strategies.h"
-#include "tests/apps/program.h"
-#include "tests/redis_server/raw_connection.h"
-#include "tests/redis_server/redis_server.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/program.h"
+#include "tests/support/redis_server/raw_connection.h"
+#include "tests/support/redis_server/redis_server.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rushgate {
 namespace {

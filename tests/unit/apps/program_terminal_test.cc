@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "apps/exit_code.h"
-#include "tests/apps/program.h"
+#include "tests/support/program.h"
 
 namespace rushgate {
 namespace {

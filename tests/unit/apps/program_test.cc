@@ -1,5 +1,5 @@
 // The command line: input, exit codes, stdout and stderr.
-#include "tests/apps/program.h"
+#include "tests/support/program.h"
 
 #include <csignal>
 #include <filesystem>
@@ -11,8 +11,8 @@
 
 #include "apps/exit_code.h"
 #include "apps/input/demo_input.h"
-#include "engine/executor/engine.h"
-#include "engine/time/clock.h"
+#include <rushgate/clock.h>
+#include <rushgate/engine.h>
 
 namespace rushgate {
 namespace {

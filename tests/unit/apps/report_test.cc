@@ -8,8 +8,8 @@
 #include "apps/replay/progress.h"
 #include "apps/replay/run_record.h"
 #include "apps/text_table.h"
-#include "engine/executor/engine.h"
-#include "storage/memory/memory_store.h"
+#include <rushgate/engine.h>
+#include <rushgate/memory_store.h>
 
 namespace rushgate {
 namespace {

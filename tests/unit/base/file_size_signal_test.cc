@@ -9,8 +9,8 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/file_size_limit.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/file_size_limit.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rushgate {
 namespace {

@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rushgate {
 namespace {

@@ -1,28 +1,27 @@
-#include "engine/base/scalar.h"
-
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "engine/base/bytes.h"
 #include "engine/base/varint.h"
+#include <rushgate/maybe_integer.h>
 
 namespace rushgate {
 namespace {
 
-TEST(ScalarTest, CanonicalIntegerIsRecognized) {
-  EXPECT_TRUE(Scalar("-42").is_integer());
-  EXPECT_EQ(Scalar("-42").integer(), -42);
-  EXPECT_EQ(Scalar("-42").text(), "-42");
+TEST(MaybeIntegerTest, CanonicalIntegerIsRecognized) {
+  EXPECT_TRUE(MaybeInteger("-42").is_integer());
+  EXPECT_EQ(MaybeInteger("-42").integer(), -42);
+  EXPECT_EQ(MaybeInteger("-42").text(), "-42");
   for (const char* text : {"", "042", "-0", "+1", " 1", "1.0", "9223372036854775808", "x"}) {
-    EXPECT_FALSE(Scalar(text).is_integer()) << text;
-    EXPECT_EQ(Scalar(text).text(), text);
+    EXPECT_FALSE(MaybeInteger(text).is_integer()) << text;
+    EXPECT_EQ(MaybeInteger(text).text(), text);
   }
-  EXPECT_FALSE(Scalar().is_integer());
-  EXPECT_EQ(Scalar(std::string("7")).integer(), 7);
+  EXPECT_FALSE(MaybeInteger().is_integer());
+  EXPECT_EQ(MaybeInteger(std::string("7")).integer(), 7);
 }
 
-TEST(BytesTest, ScalarsAreEqualIfKindAndValueAre) {
+TEST(BytesTest, BytesAreEqualIfSizeAndContentsAre) {
   const std::string text = "abcdefghijklmnopqrstuvwxyz";
   for (std::size_t size = 0; size <= text.size(); ++size) {
     const std::string a = text.substr(0, size);

@@ -1,5 +1,3 @@
-#include "engine/base/stream_id.h"
-
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -7,6 +5,8 @@
 #include <string_view>
 
 #include <gtest/gtest.h>
+
+#include <rushgate/stream_id.h>
 
 namespace rushgate {
 namespace {

@@ -1,5 +1,3 @@
-#include "engine/client/reply.h"
-
 #include <limits>
 #include <string>
 #include <string_view>
@@ -9,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/client/errors.h"
+#include <rushgate/reply.h>
 
 namespace rushgate {
 namespace {

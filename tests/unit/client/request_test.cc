@@ -1,5 +1,3 @@
-#include "engine/client/request.h"
-
 #include <cstdint>
 #include <limits>
 #include <stdexcept>
@@ -8,6 +6,8 @@
 #include <utility>
 
 #include <gtest/gtest.h>
+
+#include <rushgate/request.h>
 
 namespace rushgate {
 namespace {

@@ -1,5 +1,3 @@
-#include "engine/client/script.h"
-
 #include <functional>
 #include <string>
 #include <string_view>
@@ -8,7 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/client/client.h"
+#include <rushgate/client.h>
+#include <rushgate/script.h>
 
 namespace rushgate {
 namespace {
@@ -17,8 +16,8 @@ TEST(ScriptTest, NameIsSha1OfSource) {
   const Script script("return 1", "twin");
   EXPECT_EQ(script.text(), "return 1");
   EXPECT_EQ(script.sha1(), "e0e1f9fabfc9d4800c877a703b823ac0578ff8db");
-  EXPECT_EQ(script.native_twin(), "twin");
-  EXPECT_EQ(Script("return 1").native_twin(), "");
+  EXPECT_EQ(script.native_name(), "twin");
+  EXPECT_EQ(Script("return 1").native_name(), "");
 }
 
 TEST(ScriptTest, RequestCountsItsKeys) {

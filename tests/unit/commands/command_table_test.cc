@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/ascii.h"
-#include "engine/client/request.h"
 #include "engine/commands/command_docs.h"
 #include "engine/commands/out_of_scope.h"
+#include <rushgate/request.h>
 
 namespace rushgate {
 namespace {

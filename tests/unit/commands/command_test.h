@@ -10,16 +10,16 @@
 #include <gtest/gtest.h>
 
 #include "engine/base/numbers.h"
-#include "engine/client/reply.h"
-#include "engine/client/request.h"
 #include "engine/commands/command_context.h"
 #include "engine/commands/command_table.h"
 #include "engine/commands/dispatch.h"
 #include "engine/keyspace/keyspace.h"
 #include "engine/script/lua_host.h"
 #include "engine/script/native_host.h"
-#include "storage/memory/memory_store.h"
-#include "tests/commands/lone_services.h"
+#include "tests/unit/commands/lone_services.h"
+#include <rushgate/memory_store.h>
+#include <rushgate/reply.h>
+#include <rushgate/request.h>
 
 namespace rushgate {
 
@@ -61,11 +61,11 @@ class CommandTest : public testing::Test {
     const auto before = dump(keyspace_);
     const Session session_before = session_;
     const Random random_before = keyspace_.random();
-    const auto mark = keyspace_.changes().mark();
+    const auto savepoint = keyspace_.changes().savepoint();
     const Reply first = run_once(request);
     EXPECT_TRUE(!first.is_error() || dump(keyspace_) == before)
         << "a failed command changed the keyspace";
-    keyspace_.changes().roll_back_to(mark);
+    keyspace_.changes().roll_back_to(savepoint);
     EXPECT_EQ(dump(keyspace_), before) << "a rollback did not restore the keyspace";
     session_ = session_before;
     keyspace_.random() = random_before;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/commands/command_test.h"
+#include "tests/unit/commands/command_test.h"
 
 namespace rushgate {
 namespace {

@@ -1,6 +1,6 @@
 #include <string>
 
-#include "tests/commands/command_test.h"
+#include "tests/unit/commands/command_test.h"
 
 namespace rushgate {
 namespace {

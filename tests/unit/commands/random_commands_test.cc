@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "adapters/testing/random_seed.h"
-#include "tests/commands/command_test.h"
+#include "tests/unit/commands/command_test.h"
 
 namespace rushgate {
 namespace {

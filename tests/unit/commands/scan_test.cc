@@ -5,7 +5,7 @@
 #include <string>
 
 #include "adapters/testing/random_seed.h"
-#include "tests/commands/command_test.h"
+#include "tests/unit/commands/command_test.h"
 
 namespace rushgate {
 namespace {

@@ -1,4 +1,4 @@
-#include "tests/commands/command_test.h"
+#include "tests/unit/commands/command_test.h"
 
 namespace rushgate {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/commands/command_test.h"
+#include "tests/unit/commands/command_test.h"
 
 namespace rushgate {
 namespace {
@@ -91,9 +91,9 @@ TEST_F(SortedSetCommandsTest, BlockingCommandWaitsForItsKeys) {
   const Request request = Request::of("BZPOPMIN", "y", "z", "1.5");
   CommandContext context(services(), session(), request, CommandContext::Origin::kClient, false);
   run_command(context);
-  ASSERT_TRUE(context.parked().has_value());
-  EXPECT_EQ(context.parked()->keys, (std::vector<std::string>{"y", "z"}));
-  EXPECT_EQ(context.parked()->timeout_ms, 1'500);
+  ASSERT_TRUE(context.block_request().has_value());
+  EXPECT_EQ(context.block_request()->keys, (std::vector<std::string>{"y", "z"}));
+  EXPECT_EQ(context.block_request()->timeout_ms, 1'500);
 }
 
 TEST_F(SortedSetCommandsTest, WokenPopTakesFromSignalledKey) {

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "tests/commands/command_test.h"
-#include "tests/keyspace/stream_test_store.h"
+#include "tests/unit/commands/command_test.h"
+#include "tests/unit/keyspace/stream_test_store.h"
 
 namespace rushgate {
 namespace {
@@ -21,20 +21,20 @@ class StreamCommandsTest : public CommandTest {
   }
 
   /// Returns the keys that a command waits for. Empty if it did not block: answer_ has its reply.
-  std::optional<Park> park(const Request& request,
-                           CommandContext::Origin origin = CommandContext::Origin::kClient) {
+  std::optional<Block> block(const Request& request,
+                             CommandContext::Origin origin = CommandContext::Origin::kClient) {
     CommandContext context(services(), session(), request, origin, false);
     return run_in(context);
   }
   /// Runs a blocked command again, as after a signal of `key`.
-  std::optional<Park> retry(const Park& waiting, std::string_view key = "s") {
+  std::optional<Block> retry(const Block& waiting, std::string_view key = "s") {
     CommandContext context(services(), session(), waiting.retry, CommandContext::Origin::kClient,
                            false, key);
     return run_in(context);
   }
-  std::optional<Park> run_in(CommandContext& context) {
+  std::optional<Block> run_in(CommandContext& context) {
     answer_ = to_debug_string(run_command(context));
-    return std::move(context.parked());
+    return std::move(context.block_request());
   }
 
   std::string answer_;
@@ -42,7 +42,7 @@ class StreamCommandsTest : public CommandTest {
 
 TEST_F(StreamCommandsTest, BlockedReadFixesLastId) {
   const auto waiting =
-      park(Request::of("XREAD", "COUNT", 5, "BLOCK", 70, "STREAMS", "s", "none", "$", "$"));
+      block(Request::of("XREAD", "COUNT", 5, "BLOCK", 70, "STREAMS", "s", "none", "$", "$"));
   ASSERT_TRUE(waiting.has_value());
   EXPECT_EQ(waiting->keys, (std::vector<std::string>{"s", "none"}));
   EXPECT_EQ(waiting->timeout_ms, 70);
@@ -57,7 +57,7 @@ TEST_F(StreamCommandsTest, BlockedReadFixesLastId) {
 }
 
 TEST_F(StreamCommandsTest, RetryWithoutDataWaitsForSameKeys) {
-  const auto waiting = park(Request::of("XREAD", "BLOCK", 0, "STREAMS", "s", "$"));
+  const auto waiting = block(Request::of("XREAD", "BLOCK", 0, "STREAMS", "s", "$"));
   ASSERT_TRUE(waiting.has_value());
   const auto still_waiting = retry(*waiting);
   ASSERT_TRUE(still_waiting.has_value());
@@ -66,7 +66,7 @@ TEST_F(StreamCommandsTest, RetryWithoutDataWaitsForSameKeys) {
 }
 
 TEST_F(StreamCommandsTest, BlockedReadSurvivesRemovalOfStream) {
-  const auto waiting = park(Request::of("XREAD", "BLOCK", 0, "STREAMS", "s", "$"));
+  const auto waiting = block(Request::of("XREAD", "BLOCK", 0, "STREAMS", "s", "$"));
   ASSERT_TRUE(waiting.has_value());
   run("DEL", "s");
   EXPECT_TRUE(retry(*waiting).has_value());
@@ -76,7 +76,7 @@ TEST_F(StreamCommandsTest, BlockedReadSurvivesRemovalOfStream) {
 
 TEST_F(StreamCommandsTest, BlockedGroupReadEndsOnRemoval) {
   const auto waiting =
-      park(Request::of("XREADGROUP", "GROUP", "g", "c", "BLOCK", 0, "STREAMS", "s", ">"));
+      block(Request::of("XREADGROUP", "GROUP", "g", "c", "BLOCK", 0, "STREAMS", "s", ">"));
   ASSERT_TRUE(waiting.has_value());
   run("XGROUP", "DESTROY", "s", "g");
   EXPECT_FALSE(retry(*waiting).has_value());
@@ -92,7 +92,7 @@ TEST_F(StreamCommandsTest, BlockedGroupReadEndsOnRemoval) {
 
 TEST_F(StreamCommandsTest, BlockedGroupReadCreatesNoConsumer) {
   const auto waiting =
-      park(Request::of("XREADGROUP", "GROUP", "g", "c", "BLOCK", 0, "STREAMS", "s", ">"));
+      block(Request::of("XREADGROUP", "GROUP", "g", "c", "BLOCK", 0, "STREAMS", "s", ">"));
   ASSERT_TRUE(waiting.has_value());
   EXPECT_EQ(text("XINFO", "CONSUMERS", "s", "g"), "[]");
   run("XADD", "s", "2-0", "a", "2");
@@ -102,16 +102,16 @@ TEST_F(StreamCommandsTest, BlockedGroupReadCreatesNoConsumer) {
 }
 
 TEST_F(StreamCommandsTest, HistoryReadDoesNotBlock) {
-  EXPECT_FALSE(park(Request::of("XREADGROUP", "GROUP", "g", "c", "BLOCK", 0, "STREAMS", "s", "0"))
+  EXPECT_FALSE(block(Request::of("XREADGROUP", "GROUP", "g", "c", "BLOCK", 0, "STREAMS", "s", "0"))
                    .has_value());
   EXPECT_EQ(answer_, R"([["s", []]])");
 }
 
 TEST_F(StreamCommandsTest, ScriptsDoNotBlock) {
   const auto script = CommandContext::Origin::kScript;
-  EXPECT_FALSE(park(Request::of("xread", "BLOCK", "0", "STREAMS", "s", "$"), script).has_value());
+  EXPECT_FALSE(block(Request::of("xread", "BLOCK", "0", "STREAMS", "s", "$"), script).has_value());
   EXPECT_EQ(answer_, "(error) ERR xread command is not allowed with BLOCK option from scripts");
-  EXPECT_FALSE(park(Request::of("XREAD", "STREAMS", "s", "$"), script).has_value());
+  EXPECT_FALSE(block(Request::of("XREAD", "STREAMS", "s", "$"), script).has_value());
   EXPECT_EQ(answer_, "(nil array)");
 }
 

@@ -1,7 +1,7 @@
 #include <string>
 #include <string_view>
 
-#include "tests/commands/command_test.h"
+#include "tests/unit/commands/command_test.h"
 
 namespace rushgate {
 namespace {

@@ -1,13 +1,12 @@
 // The engine as a backend: the port that sale and recipes use.
-#include "engine/client/backend.h"
-
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "adapters/testing/faulty_store.h"
-#include "tests/executor/engine_fixture.h"
-#include "tests/null_store.h"
+#include "tests/support/null_store.h"
+#include "tests/unit/executor/engine_fixture.h"
+#include <rushgate/backend.h>
 
 namespace rushgate {
 namespace {

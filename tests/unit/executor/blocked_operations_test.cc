@@ -1,4 +1,4 @@
-#include "engine/executor/parking_lot.h"
+#include "engine/executor/blocked_operations.h"
 
 #include <gtest/gtest.h>
 
@@ -10,12 +10,12 @@ struct Waiter : Operation {
   Session own_session;
 };
 
-Park park_on(std::vector<std::string> keys, std::int64_t timeout_ms = 0) {
+Block park_on(std::vector<std::string> keys, std::int64_t timeout_ms = 0) {
   return {.keys = std::move(keys), .timeout_ms = timeout_ms, .retry = {}, .on_timeout = {}};
 }
 
-TEST(ParkingLotTest, WaitersOfKeyComeInArrivalOrder) {
-  ParkingLot lot;
+TEST(BlockedOperationsTest, WaitersOfKeyComeInArrivalOrder) {
+  BlockedOperations lot;
   Waiter first;
   Waiter second;
   lot.add(first, 0, park_on({"a"}), 0);
@@ -33,8 +33,8 @@ TEST(ParkingLotTest, WaitersOfKeyComeInArrivalOrder) {
   EXPECT_EQ(lot.next_waiting(0, "a", *one), two) << "a removed waiter is still a valid position";
 }
 
-TEST(ParkingLotTest, RemovedWaiterWaitsForNoKey) {
-  ParkingLot lot;
+TEST(BlockedOperationsTest, RemovedWaiterWaitsForNoKey) {
+  BlockedOperations lot;
   Waiter operation;
   lot.add(operation, 3, park_on({"a", "b", "a"}, 10), 100);
   lot.remove(*lot.next_waiting(3, "b"));
@@ -43,8 +43,8 @@ TEST(ParkingLotTest, RemovedWaiterWaitsForNoKey) {
   EXPECT_EQ(lot.next_deadline_ms(), std::nullopt);
 }
 
-TEST(ParkingLotTest, WaiterIsFoundBySession) {
-  ParkingLot lot;
+TEST(BlockedOperationsTest, WaiterIsFoundBySession) {
+  BlockedOperations lot;
   Waiter operation;
   operation.own_session.id = 7;
   lot.add(operation, 0, park_on({"a"}), 0);
@@ -53,8 +53,8 @@ TEST(ParkingLotTest, WaiterIsFoundBySession) {
   EXPECT_EQ(lot.find_session(7), std::nullopt);
 }
 
-TEST(ParkingLotTest, EarliestDeadlineIsDueFirst) {
-  ParkingLot lot;
+TEST(BlockedOperationsTest, EarliestDeadlineIsDueFirst) {
+  BlockedOperations lot;
   Waiter late;
   Waiter soon;
   lot.add(late, 0, park_on({"a"}, 50), 100);

@@ -5,9 +5,9 @@
 #include <latch>
 #include <thread>
 
-#include "engine/executor/engine.h"
-#include "tests/executor/engine_fixture.h"
-#include "tests/executor/holder.h"
+#include "tests/unit/executor/engine_fixture.h"
+#include "tests/unit/executor/holder.h"
+#include <rushgate/engine.h>
 
 namespace rushgate {
 namespace {

@@ -9,9 +9,9 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/executor/engine.h"
-#include "storage/rocksdb/rocksdb_store.h"
-#include "tests/faults/power_cut_file_system.h"
+#include "tests/support/faults/power_cut_file_system.h"
+#include <rushgate/engine.h>
+#include <rushgate/rocksdb_store.h>
 
 namespace rushgate {
 namespace {

@@ -17,9 +17,9 @@
 #include <gmock/gmock.h>
 
 #include "adapters/testing/faulty_store.h"
-#include "engine/executor/engine.h"
-#include "tests/executor/engine_fixture.h"
-#include "tests/executor/holder.h"
+#include "tests/unit/executor/engine_fixture.h"
+#include "tests/unit/executor/holder.h"
+#include <rushgate/engine.h>
 
 namespace rushgate {
 namespace {
@@ -288,15 +288,15 @@ TEST(ExecutorTest, CloseEndsBlockedAndLaterRequests) {
   const auto engine = open_engine();
   const auto client = engine->open_client();
   std::latch answered(1);
-  Reply parked;
+  Reply blocked;
   client->submit(Request::of("XREAD", "BLOCK", 0, "STREAMS", "s", "0"), [&](Reply reply) {
-    parked = std::move(reply);
+    blocked = std::move(reply);
     answered.count_down();
   });
   EXPECT_EQ((*client)("PING"), Reply::status("PONG"));
   engine->close();
   answered.wait();
-  EXPECT_TRUE(has_code(parked, error_code::kClosed)) << to_debug_string(parked);
+  EXPECT_TRUE(has_code(blocked, error_code::kClosed)) << to_debug_string(blocked);
   EXPECT_TRUE(has_code((*client)("PING"), error_code::kClosed));
 }
 

@@ -6,11 +6,11 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/executor/engine.h"
-#include "storage/rocksdb/rocksdb_store.h"
-#include "tests/executor/engine_fixture.h"
-#include "tests/faults/recorded_syncs.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/faults/recorded_syncs.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/unit/executor/engine_fixture.h"
+#include <rushgate/engine.h>
+#include <rushgate/rocksdb_store.h>
 
 namespace rushgate {
 namespace {

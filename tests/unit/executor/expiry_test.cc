@@ -8,9 +8,9 @@
 
 #include <gmock/gmock.h>
 
-#include "engine/executor/engine.h"
-#include "tests/executor/engine_fixture.h"
-#include "tests/null_store.h"
+#include "tests/support/null_store.h"
+#include "tests/unit/executor/engine_fixture.h"
+#include <rushgate/engine.h>
 
 namespace rushgate {
 namespace {

@@ -1,6 +1,4 @@
 // Fibers suspend and threads sleep while they wait for the same engine.
-#include "engine/client/fiber_wait.h"
-
 #include <atomic>
 #include <latch>
 #include <thread>
@@ -9,7 +7,8 @@
 #include <boost/fiber/operations.hpp>
 
 #include "adapters/testing/faulty_store.h"
-#include "tests/executor/engine_fixture.h"
+#include "tests/unit/executor/engine_fixture.h"
+#include <rushgate/fiber_wait.h>
 
 namespace rushgate {
 namespace {

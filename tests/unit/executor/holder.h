@@ -3,8 +3,8 @@
 
 #include <latch>
 
-#include "engine/client/native_script.h"
-#include "engine/client/request.h"
+#include <rushgate/request.h>
+#include <rushgate/script.h>
 
 namespace rushgate {
 

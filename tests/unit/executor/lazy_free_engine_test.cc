@@ -10,7 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
-#include "tests/executor/engine_fixture.h"
+#include "tests/unit/executor/engine_fixture.h"
 
 namespace rushgate {
 namespace {

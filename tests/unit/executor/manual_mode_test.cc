@@ -4,9 +4,9 @@
 
 #include <gmock/gmock.h>
 
-#include "engine/client/errors.h"
 #include "engine/executor/served_session.h"
-#include "tests/executor/engine_fixture.h"
+#include "tests/unit/executor/engine_fixture.h"
+#include <rushgate/reply.h>
 
 namespace rushgate {
 namespace {

@@ -10,9 +10,9 @@
 
 #include <gtest/gtest.h>
 
-#include "storage/rocksdb/rocksdb_store.h"
-#include "tests/executor/failing_allocator.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/faults/failing_allocator.h"
+#include "tests/support/temporary_directory.h"
+#include <rushgate/rocksdb_store.h>
 
 namespace rushgate {
 namespace {

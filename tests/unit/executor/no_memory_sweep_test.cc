@@ -11,8 +11,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "adapters/testing/faulty_store.h"
-#include "tests/executor/engine_fixture.h"
-#include "tests/executor/failing_allocator.h"
+#include "tests/support/faults/failing_allocator.h"
+#include "tests/unit/executor/engine_fixture.h"
 
 namespace rushgate {
 namespace {

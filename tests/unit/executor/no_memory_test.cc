@@ -8,8 +8,8 @@
 
 #include <gmock/gmock.h>
 
-#include "tests/executor/engine_fixture.h"
-#include "tests/executor/failing_allocator.h"
+#include "tests/support/faults/failing_allocator.h"
+#include "tests/unit/executor/engine_fixture.h"
 
 namespace rushgate {
 namespace {

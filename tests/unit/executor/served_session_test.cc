@@ -11,7 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/executor/engine_fixture.h"
+#include "tests/unit/executor/engine_fixture.h"
 
 namespace rushgate {
 namespace {

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 
 #include "adapters/testing/faulty_store.h"
-#include "tests/executor/engine_fixture.h"
+#include "tests/unit/executor/engine_fixture.h"
 
 namespace rushgate {
 namespace {

@@ -5,10 +5,10 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/executor/engine.h"
-#include "storage/rocksdb/rocksdb_store.h"
-#include "tests/executor/engine_fixture.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/unit/executor/engine_fixture.h"
+#include <rushgate/engine.h>
+#include <rushgate/rocksdb_store.h>
 
 namespace rushgate {
 namespace {

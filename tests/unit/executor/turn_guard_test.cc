@@ -11,7 +11,7 @@
 
 #include "engine/executor/embedded_client.h"
 #include "engine/executor/executor.h"
-#include "storage/memory/memory_store.h"
+#include <rushgate/memory_store.h>
 
 namespace rushgate {
 namespace {

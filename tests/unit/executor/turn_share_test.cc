@@ -15,8 +15,8 @@
 
 #include "engine/executor/embedded_client.h"
 #include "engine/executor/executor.h"
-#include "tests/executor/holder.h"
-#include "tests/null_store.h"
+#include "tests/support/null_store.h"
+#include "tests/unit/executor/holder.h"
 
 namespace rushgate {
 namespace {

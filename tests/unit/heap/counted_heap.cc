@@ -1,4 +1,4 @@
-#include "tests/heap/counted_heap.h"
+#include "tests/unit/heap/counted_heap.h"
 
 #include <malloc.h>
 

@@ -16,8 +16,8 @@
 #include "engine/keyspace/sorted_sets.h"
 #include "engine/keyspace/streams.h"
 #include "engine/keyspace/strings.h"
-#include "tests/heap/counted_heap.h"
-#include "tests/null_store.h"
+#include "tests/support/null_store.h"
+#include "tests/unit/heap/counted_heap.h"
 
 namespace rushgate {
 namespace {
@@ -140,7 +140,7 @@ TEST_F(MemoryCountTest, SmallCollectionsAreCounted) {
   const double counted = share(often(6'000, [](Database& db, int i) {
     const std::string key = std::to_string(i);
     hashes::set(db, hashes::create(db, "h" + key), "f", "v");
-    sets::add(db, sets::create(db, "s" + key), Scalar(key));
+    sets::add(db, sets::create(db, "s" + key), MaybeInteger(key));
     lists::push(db, lists::create(db, "l" + key), lists::End::kTail, "e");
     sorted_sets::set(db, sorted_sets::create(db, "z" + key), "m", 1);
   }));

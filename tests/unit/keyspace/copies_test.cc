@@ -14,7 +14,7 @@
 #include "engine/keyspace/sorted_sets.h"
 #include "engine/keyspace/streams.h"
 #include "engine/keyspace/strings.h"
-#include "storage/memory/memory_store.h"
+#include <rushgate/memory_store.h>
 
 namespace rushgate {
 namespace {
@@ -136,9 +136,9 @@ TEST_F(CopiesTest, CopyTakesOneUndoStep) {
     sorted_sets::set(db(), sorted_set, text, i);
   }
   for (const char* const key : {"set", "hash", "list", "zset"}) {
-    const std::size_t before = keyspace_->changes().mark().undo_steps;
+    const std::size_t before = keyspace_->changes().savepoint().undo_steps;
     ASSERT_TRUE(copy_object(*db().find(key), db(1), key).ok());
-    EXPECT_LE(keyspace_->changes().mark().undo_steps - before, 2U) << key;
+    EXPECT_LE(keyspace_->changes().savepoint().undo_steps - before, 2U) << key;
   }
   keyspace_->changes().roll_back_to({});
   EXPECT_EQ(db(1).size(), 0U);
@@ -165,7 +165,7 @@ TEST_F(CopiesTest, ChangeAfterSavepointIsUndoneOnCopy) {
   Object& set = sets::create(db(), "set");
   sets::add(db(), set, "a");
   ASSERT_TRUE(copy_object(set, db(), "copy").ok());
-  const Changes::Mark savepoint = keyspace_->changes().mark();
+  const Changes::Savepoint savepoint = keyspace_->changes().savepoint();
   sets::add(db(), *db().find("copy"), "b");
   keyspace_->changes().roll_back_to(savepoint);
   EXPECT_FALSE(db().find("copy")->set().contains("b"));
@@ -214,7 +214,7 @@ TEST_F(CopiesTest, RollbackRestoresEncoding) {
   Object& set = sets::create(db(), "s");
   sets::add(db(), set, "1");
   strings::set(db(), "t", StringValue("text"));
-  const auto mark = keyspace_->changes().mark();
+  const auto savepoint = keyspace_->changes().savepoint();
   hashes::set(db(), hash, "f", std::string(65, 'x'));
   hashes::set(db(), hash, "f", "w");
   sets::add(db(), set, "x");
@@ -223,7 +223,7 @@ TEST_F(CopiesTest, RollbackRestoresEncoding) {
   EXPECT_EQ(encoding("h"), "hashtable");
   EXPECT_EQ(encoding("s"), "hashtable");
   EXPECT_EQ(encoding("t"), "raw");
-  keyspace_->changes().roll_back_to(mark);
+  keyspace_->changes().roll_back_to(savepoint);
   EXPECT_EQ(encoding("h"), "listpack");
   EXPECT_EQ(encoding("s"), "intset");
   EXPECT_EQ(encoding("t"), "embstr");
@@ -247,12 +247,12 @@ TEST_F(CopiesTest, LoweredLimitAffectsOnlyGrowth) {
   limits.set_integers = 5;
   keyspace_->set_limits(limits);
   EXPECT_EQ(encoding("s"), "intset");
-  const auto mark = keyspace_->changes().mark();
+  const auto savepoint = keyspace_->changes().savepoint();
   sets::remove(db(), set, "1");
   EXPECT_EQ(encoding("s"), "intset");
   sets::add(db(), set, "1");
   EXPECT_EQ(encoding("s"), "hashtable");
-  keyspace_->changes().roll_back_to(mark);
+  keyspace_->changes().roll_back_to(savepoint);
   EXPECT_EQ(encoding("s"), "intset");
 }
 

@@ -19,8 +19,8 @@
 #include "engine/keyspace/sets.h"
 #include "engine/keyspace/sorted_sets.h"
 #include "engine/keyspace/strings.h"
-#include "storage/memory/memory_store.h"
-#include "tests/null_store.h"
+#include "tests/support/null_store.h"
+#include <rushgate/memory_store.h>
 
 namespace rushgate {
 namespace {
@@ -88,13 +88,13 @@ TEST(DatabaseTest, FindMatchesModelAfterChangesAndRollbacks) {
   };
   for (int step = 0; step < 2'000; ++step) {
     const auto before = expected;
-    const Changes::Mark mark = keyspace.changes().mark();
+    const Changes::Savepoint savepoint = keyspace.changes().savepoint();
     for (std::size_t changes = random() % 4; changes > 0; --changes) {
       change();
       if (random() % 2 == 0) db.find(any_key());
     }
     if (random() % 3 == 0) {
-      keyspace.changes().roll_back_to(mark);
+      keyspace.changes().roll_back_to(savepoint);
       expected = before;
     }
     expect_all();
@@ -206,10 +206,10 @@ TEST_F(ExpiryIndexTest, IndexMatchesModelAfterChangesAndRollbacks) {
   SCOPED_TRACE(seed_text(seed_));
   for (int step = 0; step < 2'000; ++step) {
     const auto before = expected_;
-    const Changes::Mark mark = keyspace_.changes().mark();
+    const Changes::Savepoint savepoint = keyspace_.changes().savepoint();
     for (std::size_t changes = random_() % 8; changes > 0; --changes) change();
     if (random_() % 3 == 0) {
-      keyspace_.changes().roll_back_to(mark);
+      keyspace_.changes().roll_back_to(savepoint);
       expected_ = before;
     }
     expect_all();

@@ -14,7 +14,7 @@
 #include "engine/keyspace/sets.h"
 #include "engine/keyspace/streams.h"
 #include "engine/keyspace/strings.h"
-#include "storage/memory/memory_store.h"
+#include <rushgate/memory_store.h>
 
 namespace rushgate {
 namespace {

@@ -17,7 +17,7 @@
 #include "engine/keyspace/sorted_sets.h"
 #include "engine/keyspace/streams.h"
 #include "engine/keyspace/strings.h"
-#include "tests/null_store.h"
+#include "tests/support/null_store.h"
 
 namespace rushgate {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "engine/keyspace/sorted_set_element.h"
 #include "engine/keyspace/stream_run.h"
-#include "engine/store/store_batch.h"
+#include <rushgate/store.h>
 
 namespace rushgate {
 namespace {

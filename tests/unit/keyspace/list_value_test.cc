@@ -156,8 +156,8 @@ class ListValueModel {
     }
   }
 
-  void settle() {
-    list_.settle();
+  void shrink() {
+    list_.shrink();
     EXPECT_EQ(list_.memory_bytes(), list_.measured_bytes());
   }
 
@@ -252,7 +252,7 @@ TEST(ListValueTest, ListMatchesModel) {
   for (int step = 0; step < 40'000 && !::testing::Test::HasFailure(); ++step) {
     model.change();
     if (step % 50 == 0) model.expect_equal();
-    if (step % 500 == 0) model.settle();
+    if (step % 500 == 0) model.shrink();
     largest = std::max(largest, model.size());
   }
   EXPECT_GT(largest, 1'000U);

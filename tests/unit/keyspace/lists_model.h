@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/keyspace/lists.h"
-#include "tests/keyspace/store_model.h"
+#include "tests/unit/keyspace/store_model.h"
 
 namespace rushgate {
 

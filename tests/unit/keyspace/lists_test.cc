@@ -12,8 +12,8 @@
 #include "adapters/testing/faulty_store.h"
 #include "engine/keyspace/keyspace.h"
 #include "engine/keyspace/records.h"
-#include "storage/memory/memory_store.h"
-#include "tests/keyspace/lists_model.h"
+#include "tests/unit/keyspace/lists_model.h"
+#include <rushgate/memory_store.h>
 
 namespace rushgate {
 namespace {
@@ -134,7 +134,7 @@ TEST_F(ListsTest, TrimWritesOneRangePerEnd) {
   EXPECT_EQ(records_of_group().range_removals, 2U);
   EXPECT_EQ(records_of_group().removals, 0U);
   EXPECT_EQ(records_of_group().puts, 0U);
-  EXPECT_EQ(keyspace_->changes().mark().undo_steps, 2U);
+  EXPECT_EQ(keyspace_->changes().savepoint().undo_steps, 2U);
   commit();
   kept = Elements(kept.begin() + 3'000, kept.begin() + 9'000);
   EXPECT_EQ(reloaded(), kept);
@@ -173,9 +173,9 @@ TEST_F(ListsTest, EachChangeCanBeUndone) {
   lists::insert(db(), *object(), 1'000, "x");
   commit();
   const Elements before = elements();
-  const auto mark = keyspace_->changes().mark();
+  const auto savepoint = keyspace_->changes().savepoint();
   const auto expect_back = [&](const char* change) {
-    keyspace_->changes().roll_back_to(mark);
+    keyspace_->changes().roll_back_to(savepoint);
     EXPECT_EQ(elements(), before) << change;
     EXPECT_TRUE(keyspace_->changes().records().empty()) << change;
   };

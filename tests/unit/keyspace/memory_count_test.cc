@@ -13,9 +13,9 @@
 #include "engine/base/heap.h"
 #include "engine/keyspace/keyspace.h"
 #include "engine/keyspace/strings.h"
-#include "storage/memory/memory_store.h"
-#include "tests/keyspace/keyspace_dump.h"
-#include "tests/keyspace/random_changes.h"
+#include "tests/unit/keyspace/keyspace_dump.h"
+#include "tests/unit/keyspace/random_changes.h"
+#include <rushgate/memory_store.h>
 
 namespace rushgate {
 namespace {
@@ -47,14 +47,14 @@ TEST_F(MemoryCountTest, RemovedObjectDoesNotCountUntilRestored) {
   strings::set(db(), "k", StringValue(std::string_view(std::string(1'000'000, 'x'))));
   commit();
   EXPECT_GT(bytes(), 1'000'000U);
-  const Changes::Mark mark = changes().mark();
+  const Changes::Savepoint savepoint = changes().savepoint();
   db().remove(*db().find("k"));
   EXPECT_LT(bytes(), 1'000U);
-  changes().roll_back_to(mark);
+  changes().roll_back_to(savepoint);
   EXPECT_GT(bytes(), 1'000'000U);
   keyspace().remove_all();
   EXPECT_EQ(bytes(), 0U);
-  changes().roll_back_to(mark);
+  changes().roll_back_to(savepoint);
   EXPECT_GT(bytes(), 1'000'000U);
   EXPECT_EQ(bytes(), measured_bytes(keyspace()));
 }
@@ -85,9 +85,9 @@ TEST_F(MemoryCountTest, CountEqualsCountFromScratch) {
     change_often(random.below(60));
     if (random.below(3) == 0) {
       const std::size_t before = bytes();
-      const Changes::Mark mark = changes().mark();
+      const Changes::Savepoint savepoint = changes().savepoint();
       change_often(random.below(60));
-      changes().roll_back_to(mark);
+      changes().roll_back_to(savepoint);
       EXPECT_EQ(bytes(), measured_bytes(keyspace()));
       EXPECT_LT(bytes(), before + 1'000'000);
     }

@@ -14,10 +14,10 @@
 
 #include "adapters/testing/random_seed.h"
 #include "engine/keyspace/keyspace.h"
-#include "storage/memory/memory_store.h"
-#include "tests/executor/failing_allocator.h"
-#include "tests/keyspace/keyspace_dump.h"
-#include "tests/keyspace/random_changes.h"
+#include "tests/support/faults/failing_allocator.h"
+#include "tests/unit/keyspace/keyspace_dump.h"
+#include "tests/unit/keyspace/random_changes.h"
+#include <rushgate/memory_store.h>
 
 namespace rushgate {
 namespace {
@@ -49,13 +49,13 @@ class KeyspaceNoMemoryTest : public ::testing::TestWithParam<Types> {
   /// Makes an allocation in the next change fail. The change takes effect if none failed.
   void change(std::uint64_t before) {
     const std::vector<std::string> lines = dump(keyspace());
-    const Changes::Mark mark = keyspace().changes().mark();
+    const Changes::Savepoint savepoint = keyspace().changes().savepoint();
     {
       const AllocationsFail failing(random_.below(2) == 0 ? How::kFrom : How::kOnce, before);
       try {
         return random_.change(keyspace());
       } catch (const std::bad_alloc&) {
-        keyspace().changes().roll_back_to(mark);
+        keyspace().changes().roll_back_to(savepoint);
       }
     }
     expect(lines);

@@ -15,10 +15,10 @@
 #include <gtest/gtest.h>
 
 #include "adapters/testing/random_seed.h"
-#include "engine/executor/engine.h"
-#include "engine/time/manual_clock.h"
-#include "storage/memory/memory_store.h"
-#include "tests/request_words.h"
+#include "tests/support/request_words.h"
+#include <rushgate/clock.h>
+#include <rushgate/engine.h>
+#include <rushgate/memory_store.h>
 
 namespace rushgate {
 namespace {

@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/keyspace/sets.h"
-#include "tests/keyspace/store_model.h"
+#include "tests/unit/keyspace/store_model.h"
 
 namespace rushgate {
 
@@ -61,7 +61,7 @@ class SetRecordsModel final : public StoreModel<std::set<std::string>> {
   void remove_any() {
     const auto member = expected_.lower_bound(std::to_string(below(10)));
     const std::string removed = member == expected_.end() ? *expected_.begin() : *member;
-    const bool is_rewritten = object()->set().records().has_marks_enough(expected_.size() - 1);
+    const bool is_rewritten = object()->set().records().has_many_tombstones(expected_.size() - 1);
     if (is_rewritten) ++rewrites_;
     EXPECT_TRUE(sets::remove(db(), *object(), removed));
     expected_.erase(removed);
@@ -76,7 +76,7 @@ class SetRecordsModel final : public StoreModel<std::set<std::string>> {
   }
 
   void check_records(std::size_t records) override {
-    EXPECT_LE(records, 3 * (expected_.size() + SetRecords::kMarksMax));
+    EXPECT_LE(records, 3 * (expected_.size() + SetRecords::kTombstonesMax));
   }
 
   const std::size_t universe_;

@@ -13,8 +13,8 @@
 #include "adapters/testing/faulty_store.h"
 #include "engine/keyspace/keyspace.h"
 #include "engine/keyspace/sets.h"
-#include "storage/memory/memory_store.h"
-#include "tests/keyspace/set_records_model.h"
+#include "tests/unit/keyspace/set_records_model.h"
+#include <rushgate/memory_store.h>
 
 namespace rushgate {
 namespace {
@@ -150,11 +150,11 @@ TEST_F(SetRecordsTest, AdditionAndRemovalInOneBatch) {
 
 TEST_F(SetRecordsTest, UndoneMembersAreNotRecorded) {
   add_all({"1", "2"});
-  const auto mark = keyspace_->changes().mark();
+  const auto savepoint = keyspace_->changes().savepoint();
   add_all({"3", "4"});
   remove("1");
   add("1");
-  keyspace_->changes().roll_back_to(mark);
+  keyspace_->changes().roll_back_to(savepoint);
   EXPECT_EQ(members(), (Members{"1", "2"}));
   add("5");
   commit();
@@ -188,8 +188,8 @@ TEST_F(SetRecordsTest, ChangingMembersDoNotAccumulateRecords) {
     commit();
     if (i % 100 == 99) most = std::max(most, records());
   }
-  EXPECT_LE(most, SetRecords::kMarksMax + 5);
-  EXPECT_GT(most, SetRecords::kMarksMax / 2) << "it is rewritten too often";
+  EXPECT_LE(most, SetRecords::kTombstonesMax + 5);
+  EXPECT_GT(most, SetRecords::kTombstonesMax / 2) << "it is rewritten too often";
   EXPECT_EQ(reloaded(), (Members{"1", "2", "3"}));
 }
 
@@ -206,7 +206,7 @@ TEST_F(SetRecordsTest, LoadedTombstonesAreCounted) {
       EXPECT_EQ(reloaded(), (Members{"1", "2", "3"}));
     }
   }
-  EXPECT_LE(records(), SetRecords::kMarksMax + 5);
+  EXPECT_LE(records(), SetRecords::kTombstonesMax + 5);
 }
 
 // ---- Rewriting ----
@@ -271,11 +271,11 @@ TEST_F(RewrittenSetTest, RewritingContinuesAfterReopening) {
 }
 
 TEST_F(RewrittenSetTest, PortionIsUndone) {
-  const auto mark = keyspace_->changes().mark();
+  const auto savepoint = keyspace_->changes().savepoint();
   const Members before = buyers_;
   const int next = next_;
   while (is_rewritten()) take_next();
-  keyspace_->changes().roll_back_to(mark);
+  keyspace_->changes().roll_back_to(savepoint);
   EXPECT_TRUE(is_rewritten());
   buyers_ = before;
   next_ = next;
@@ -310,19 +310,19 @@ TEST_F(RewrittenSetTest, RenamedSetIsComplete) {
 }
 
 /// A set of three members with the most tombstones allowed: another removal rewrites it.
-class MarkedSetTest : public SetRecordsTest {
+class TombstonedSetTest : public SetRecordsTest {
  protected:
-  MarkedSetTest() {
-    const Members guests = add_range(1'000, 1'000 + static_cast<int>(SetRecords::kMarksMax));
+  TombstonedSetTest() {
+    const Members guests = add_range(1'000, 1'000 + static_cast<int>(SetRecords::kTombstonesMax));
     add_all({"1", "2", "3"});
     commit();
     for (const std::string& guest : guests) remove(guest);
     commit();
-    EXPECT_GT(records(), SetRecords::kMarksMax);
+    EXPECT_GT(records(), SetRecords::kTombstonesMax);
   }
 };
 
-TEST_F(MarkedSetTest, NextRemovalRewritesSet) {
+TEST_F(TombstonedSetTest, NextRemovalRewritesSet) {
   remove("2");
   add_all({"4", "1000"});  // 1000 has a tombstone
   commit();
@@ -330,7 +330,7 @@ TEST_F(MarkedSetTest, NextRemovalRewritesSet) {
   EXPECT_EQ(reloaded(), (Members{"1", "3", "4", "1000"}));
 }
 
-TEST_F(MarkedSetTest, RewriteIncludesEarlierMembersOfBatch) {
+TEST_F(TombstonedSetTest, RewriteIncludesEarlierMembersOfBatch) {
   add_all({"4", "5"});
   remove("2");
   remove("5");
@@ -338,21 +338,21 @@ TEST_F(MarkedSetTest, RewriteIncludesEarlierMembersOfBatch) {
   EXPECT_EQ(reloaded(), (Members{"1", "3", "4"}));
 }
 
-TEST_F(MarkedSetTest, UndoRestoresRecords) {
+TEST_F(TombstonedSetTest, UndoRestoresRecords) {
   add_all({"4", "5"});
-  const auto mark = keyspace_->changes().mark();
+  const auto savepoint = keyspace_->changes().savepoint();
   remove("2");
   add("6");
   remove("6");
-  keyspace_->changes().roll_back_to(mark);
+  keyspace_->changes().roll_back_to(savepoint);
   EXPECT_EQ(members(), (Members{"1", "2", "3", "4", "5"}));
   add_all({"1000", "1001"});  // they have tombstones, so a segment cannot add them
   commit();
-  EXPECT_GT(records(), SetRecords::kMarksMax);
+  EXPECT_GT(records(), SetRecords::kTombstonesMax);
   EXPECT_EQ(reloaded(), (Members{"1", "2", "3", "4", "5", "1000", "1001"}));
 }
 
-TEST_F(MarkedSetTest, FailedCommitLeavesSetUnchanged) {
+TEST_F(TombstonedSetTest, FailedCommitLeavesSetUnchanged) {
   faults::FaultyStore failing(store_);
   keyspace_ = std::make_unique<Keyspace>(failing, 1);
   ASSERT_TRUE(keyspace_->load().ok());
@@ -369,7 +369,7 @@ TEST_F(MarkedSetTest, FailedCommitLeavesSetUnchanged) {
   EXPECT_EQ(reloaded(), (Members{"1", "2", "3", "1000", "1001"}));
 }
 
-TEST_F(MarkedSetTest, LastMemberRemovesAllRecords) {
+TEST_F(TombstonedSetTest, LastMemberRemovesAllRecords) {
   for (const char* member : {"1", "2", "3"}) remove(member);
   commit();
   EXPECT_EQ(records(), 0U);

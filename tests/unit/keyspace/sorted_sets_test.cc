@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/keyspace/keyspace.h"
-#include "storage/memory/memory_store.h"
+#include <rushgate/memory_store.h>
 
 namespace rushgate {
 namespace {

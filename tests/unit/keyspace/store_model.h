@@ -78,9 +78,9 @@ class StoreModel {
     change_often(below(changes_max_));
     if (below(4) == 0) {
       const Contents kept = expected_;
-      const auto mark = keyspace_->changes().mark();
+      const auto savepoint = keyspace_->changes().savepoint();
       change_often(below(changes_max_));
-      keyspace_->changes().roll_back_to(mark);
+      keyspace_->changes().roll_back_to(savepoint);
       expected_ = kept;
       EXPECT_EQ(contents(), expected_);
       change_often(below(10));

@@ -9,7 +9,7 @@
 
 #include "engine/keyspace/keyspace.h"
 #include "engine/keyspace/streams.h"
-#include "tests/keyspace/stream_test_store.h"
+#include "tests/unit/keyspace/stream_test_store.h"
 
 namespace rushgate {
 namespace {

@@ -12,7 +12,7 @@
 #include "adapters/testing/random_seed.h"
 #include "engine/keyspace/keyspace.h"
 #include "engine/keyspace/streams.h"
-#include "storage/memory/memory_store.h"
+#include <rushgate/memory_store.h>
 
 namespace rushgate {
 namespace {

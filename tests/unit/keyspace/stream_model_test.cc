@@ -16,7 +16,7 @@
 #include "adapters/testing/random_seed.h"
 #include "engine/keyspace/keyspace.h"
 #include "engine/keyspace/streams.h"
-#include "tests/keyspace/stream_test_store.h"
+#include "tests/unit/keyspace/stream_test_store.h"
 
 namespace rushgate {
 namespace {
@@ -87,7 +87,7 @@ class Pair {
       case 11:
         return compare_range();
       case 12:
-        return marks_.emplace_back(keyspace_->changes().mark(), model_), void();
+        return savepoints_.emplace_back(keyspace_->changes().savepoint(), model_), void();
       case 13:
         return roll_back();
       case 14:
@@ -282,16 +282,16 @@ class Pair {
   // ---- Rollback and commit --------
 
   void roll_back() {
-    if (marks_.empty()) return;
-    const std::size_t to = random_() % marks_.size();
-    keyspace_->changes().roll_back_to(marks_[to].first);
-    model_ = marks_[to].second;
-    marks_.resize(to);
+    if (savepoints_.empty()) return;
+    const std::size_t to = random_() % savepoints_.size();
+    keyspace_->changes().roll_back_to(savepoints_[to].first);
+    model_ = savepoints_[to].second;
+    savepoints_.resize(to);
   }
 
   void commit() {
     ASSERT_TRUE(keyspace_->commit().ok());
-    marks_.clear();
+    savepoints_.clear();
   }
 
   void reopen() {
@@ -375,7 +375,7 @@ class Pair {
   std::size_t cache_bytes_max_ = 0;
   std::unique_ptr<Keyspace> keyspace_;
   Model model_;
-  std::vector<std::pair<Changes::Mark, Model>> marks_;
+  std::vector<std::pair<Changes::Savepoint, Model>> savepoints_;
 };
 
 TEST(StreamModelTest, StreamAgreesWithMap) {

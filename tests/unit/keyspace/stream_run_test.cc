@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "adapters/testing/random_seed.h"
-#include "tests/keyspace/stream_entries.h"
+#include "tests/unit/keyspace/stream_entries.h"
 
 namespace rushgate {
 namespace {
@@ -128,10 +128,10 @@ TEST(StreamRunTest, GrownSegmentIsReadFromOldEnd) {
 TEST(StreamRunTest, RolledBackEntryLeavesNoTrace) {
   RunWriter writer;
   append(writer, {{1, 0}, {{"a", "100"}}});
-  const RunWriter::Mark mark = writer.mark();
+  const RunWriter::Savepoint savepoint = writer.savepoint();
   append(writer, {{2, 0}, {{"a", "200"}}});
   append(writer, {{3, 0}, {{"b", "x"}}});
-  writer.roll_back_to(mark);
+  writer.roll_back_to(savepoint);
   EXPECT_EQ(writer.last(), (StreamId{1, 0}));
   append(writer, {{2, 0}, {{"a", "300"}}});
   append(writer, {{2, 1}, {{"a", "301"}}});

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/memory/memory_store.h"
+#include <rushgate/memory_store.h>
 
 namespace rushgate {
 

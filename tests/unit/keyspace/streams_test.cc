@@ -10,7 +10,7 @@
 
 #include "engine/keyspace/copies.h"
 #include "engine/keyspace/keyspace.h"
-#include "tests/keyspace/stream_test_store.h"
+#include "tests/unit/keyspace/stream_test_store.h"
 
 namespace rushgate {
 namespace {
@@ -429,7 +429,7 @@ TEST_F(StreamsTest, RemovedGroupOfNewStreamIsKept) {
   streams::remove_consumer(db(), object(), group(), consumer);
   streams::destroy_group(db(), object(), group());
   // The lists of pending records refer to both, so the undo steps own them.
-  EXPECT_EQ(changes().mark().undo_steps, 3U) << "stream, consumer, group";
+  EXPECT_EQ(changes().savepoint().undo_steps, 3U) << "stream, consumer, group";
   reopen();
   EXPECT_TRUE(stream().groups().empty());
 }
@@ -469,11 +469,11 @@ TEST_F(StreamsTest, RestoredConsumerHasItsEntries) {
   streams::assign_pending(db(), object(), group(), {1, 0}, {&a, 5, 1});
   streams::assign_pending(db(), object(), group(), {2, 0}, {&a, 6, 2});
   commit();
-  const Changes::Mark mark = changes().mark();
+  const Changes::Savepoint savepoint = changes().savepoint();
   EXPECT_EQ(streams::remove_consumer(db(), object(), group(), a), 2U);
   StreamConsumer& again = streams::create_consumer(db(), object(), group(), "a");
   streams::assign_pending(db(), object(), group(), {3, 0}, {&again, 7, 1});
-  changes().roll_back_to(mark);
+  changes().roll_back_to(savepoint);
   EXPECT_EQ(group().find_consumer("a"), &a);
   EXPECT_EQ(a.pending.size(), 2U);
   EXPECT_EQ(*group().find_pending({2, 0}), (PendingEntry{&a, 6, 2}));

@@ -10,12 +10,12 @@
 
 #include <gtest/gtest.h>
 
-#include "adapters/redis/redis_backend.h"
-#include "engine/executor/engine.h"
-#include "storage/memory/memory_store.h"
-#include "storage/rocksdb/rocksdb_store.h"
-#include "tests/redis_server/redis_server.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/redis_server/redis_server.h"
+#include "tests/support/temporary_directory.h"
+#include <rushgate/engine.h>
+#include <rushgate/memory_store.h>
+#include <rushgate/redis_backend.h>
+#include <rushgate/rocksdb_store.h>
 
 namespace rushgate {
 

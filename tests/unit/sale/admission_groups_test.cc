@@ -14,8 +14,8 @@
 #include <gtest/gtest.h>
 
 #include "engine/client/thread_wait.h"
-#include "tests/hooked_backend.h"
-#include "tests/sale/sale_fixture.h"
+#include "tests/support/hooked_backend.h"
+#include "tests/unit/sale/sale_fixture.h"
 
 namespace rushgate {
 namespace {

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "engine/sale/orders/order_entry.h"
-#include "tests/sale/sale_fixture.h"
+#include "tests/unit/sale/sale_fixture.h"
 
 namespace rushgate {
 namespace {

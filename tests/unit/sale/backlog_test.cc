@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/executor/engine.h"
-#include "storage/memory/memory_store.h"
+#include <rushgate/engine.h>
+#include <rushgate/memory_store.h>
 
 namespace rushgate {
 namespace {

@@ -1,7 +1,7 @@
 // Decisions on purchases, on every backend.
 #include <gmock/gmock.h>
 
-#include "tests/sale/sale_fixture.h"
+#include "tests/unit/sale/sale_fixture.h"
 
 namespace rushgate {
 namespace {

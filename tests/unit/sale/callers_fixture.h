@@ -11,7 +11,7 @@
 #include <tuple>
 #include <vector>
 
-#include "tests/sale/sale_fixture.h"
+#include "tests/unit/sale/sale_fixture.h"
 
 namespace rushgate {
 

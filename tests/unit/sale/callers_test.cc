@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-#include "tests/sale/callers_fixture.h"
+#include "tests/unit/sale/callers_fixture.h"
 
 namespace rushgate {
 namespace {

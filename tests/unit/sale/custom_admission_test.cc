@@ -12,8 +12,8 @@
 #include "adapters/testing/random_seed.h"
 #include "adapters/testing/test_engine.h"
 #include "storage/memory/memory_order_store.h"
-#include "tests/field_scripts/field_scripts.h"
-#include "tests/sale/sale_fixture.h"
+#include "tests/conformance/field_scripts/field_scripts.h"
+#include "tests/unit/sale/sale_fixture.h"
 
 namespace rushgate {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "adapters/testing/write_orders.h"
 #include "storage/sqlite/sqlite_order_store.h"
-#include "tests/sale/sale_fixture.h"
+#include "tests/unit/sale/sale_fixture.h"
 
 namespace rushgate {
 namespace {

@@ -6,7 +6,7 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>
 
-#include "tests/sale/sale_fixture.h"
+#include "tests/unit/sale/sale_fixture.h"
 
 namespace rushgate {
 namespace {

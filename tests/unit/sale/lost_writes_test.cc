@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 
 #include "absl/container/flat_hash_set.h"
-#include "tests/sale/sale_fixture.h"
+#include "tests/unit/sale/sale_fixture.h"
 
 namespace rushgate {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "adapters/testing/random_seed.h"
 #include "engine/sale/admission/admission.h"
-#include "tests/sale/sale_fixture.h"
+#include "tests/unit/sale/sale_fixture.h"
 
 namespace rushgate {
 namespace {
@@ -90,9 +90,9 @@ std::string everything(Client& client) {
 }
 
 /// Both sides. Every step does the same to both, and leaves them equal or has failed.
-class Twins {
+class Implementations {
  public:
-  explicit Twins(std::mt19937_64& random) : random_(random) {
+  explicit Implementations(std::mt19937_64& random) : random_(random) {
     for (VoucherId id = 1; id <= kVouchers; ++id) publish(id);
   }
 
@@ -220,15 +220,15 @@ TEST_P(NativeTwinTest, ScriptAndNativeAgreeOnRandomHistories) {
   SCOPED_TRACE(seed_text(seed));
   std::mt19937_64 random(seed);
   for (int history = 0; history < 30; ++history) {
-    Twins twins(random);
+    Implementations both(random);
     for (int step = 0; step < 150; ++step) {
       SCOPED_TRACE("history " + std::to_string(history) + " step " + std::to_string(step));
-      twins.step();
-      twins.compare();
+      both.step();
+      both.compare();
       if (::testing::Test::HasFatalFailure()) return;
     }
-    twins.reopen();
-    twins.check();
+    both.reopen();
+    both.check();
   }
 }
 

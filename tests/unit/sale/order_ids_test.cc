@@ -18,8 +18,8 @@
 #include "adapters/testing/faulty_order_store.h"
 #include "adapters/testing/write_orders.h"
 #include "storage/memory/memory_order_store.h"
-#include "tests/hooked_backend.h"
-#include "tests/sale/sale_fixture.h"
+#include "tests/support/hooked_backend.h"
+#include "tests/unit/sale/sale_fixture.h"
 
 namespace rushgate {
 namespace {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "engine/sale/ids/order_ids.h"
-#include "tests/sale/sale_fixture.h"
+#include "tests/unit/sale/sale_fixture.h"
 
 namespace rushgate {
 namespace {

@@ -1,6 +1,6 @@
 // Interrupted rebuilds, on every backend.
 #include "engine/sale/vouchers/voucher_scripts.h"
-#include "tests/sale/sale_fixture.h"
+#include "tests/unit/sale/sale_fixture.h"
 
 namespace rushgate {
 namespace {

@@ -13,15 +13,15 @@
 
 #include <gtest/gtest.h>
 
-#include "adapters/redis/redis_backend.h"
 #include "engine/sale/orders/order_worker.h"
 #include "engine/sale/sale.h"
-#include "engine/time/manual_clock.h"
 #include "storage/sqlite/sqlite_order_store.h"
-#include "tests/hooked_backend.h"
-#include "tests/redis_server/raw_connection.h"
-#include "tests/redis_server/redis_server.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/hooked_backend.h"
+#include "tests/support/redis_server/raw_connection.h"
+#include "tests/support/redis_server/redis_server.h"
+#include "tests/support/temporary_directory.h"
+#include <rushgate/clock.h>
+#include <rushgate/redis_backend.h>
 
 namespace rushgate {
 namespace {

@@ -1,8 +1,8 @@
 // The other parts of a result, and summaries of vouchers.
 #include <gmock/gmock.h>
 
-#include "engine/store/durability_name.h"
-#include "tests/sale/sale_fixture.h"
+#include "tests/unit/sale/sale_fixture.h"
+#include <rushgate/store.h>
 
 namespace rushgate {
 namespace {

@@ -1,20 +1,20 @@
-#include "tests/sale/sale_backends.h"
+#include "tests/unit/sale/sale_backends.h"
 
 #include <ostream>
 #include <stdexcept>
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "adapters/redis/redis_backend.h"
 #include "adapters/testing/faulty_store.h"
-#include "engine/executor/engine.h"
 #include "storage/memory/memory_order_store.h"
-#include "storage/memory/memory_store.h"
-#include "storage/rocksdb/rocksdb_store.h"
 #include "storage/sqlite/sqlite_order_store.h"
-#include "tests/hooked_backend.h"
-#include "tests/redis_server/raw_connection.h"
-#include "tests/redis_server/redis_server.h"
+#include "tests/support/hooked_backend.h"
+#include "tests/support/redis_server/raw_connection.h"
+#include "tests/support/redis_server/redis_server.h"
+#include <rushgate/engine.h>
+#include <rushgate/memory_store.h>
+#include <rushgate/redis_backend.h>
+#include <rushgate/rocksdb_store.h>
 
 namespace rushgate {
 namespace {

@@ -11,9 +11,9 @@
 #include <gtest/gtest.h>
 
 #include "absl/functional/function_ref.h"
-#include "engine/client/backend.h"
 #include "engine/sale/orders/order_store.h"
-#include "engine/time/manual_clock.h"
+#include <rushgate/backend.h>
+#include <rushgate/clock.h>
 
 namespace rushgate {
 

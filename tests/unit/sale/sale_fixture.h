@@ -14,16 +14,16 @@
 
 #include "adapters/testing/faulty_order_store.h"
 #include "adapters/testing/faulty_store.h"
-#include "engine/executor/engine.h"
 #include "engine/sale/orders/order_worker.h"
 #include "engine/sale/sale.h"
 #include "engine/sale/vouchers/keyspace_run.h"
 #include "storage/memory/memory_order_store.h"
-#include "storage/memory/memory_store.h"
 #include "storage/sqlite/sqlite_order_store.h"
-#include "tests/hooked_backend.h"
-#include "tests/sale/sale_backends.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/hooked_backend.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/unit/sale/sale_backends.h"
+#include <rushgate/engine.h>
+#include <rushgate/memory_store.h>
 
 namespace rushgate {
 

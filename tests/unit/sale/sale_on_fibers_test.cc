@@ -3,9 +3,9 @@
 #include <boost/fiber/fiber.hpp>
 #include <gmock/gmock.h>
 
-#include "engine/client/fiber_wait.h"
 #include "engine/recipes/ids/id_draws.h"
-#include "tests/sale/callers_fixture.h"
+#include "tests/unit/sale/callers_fixture.h"
+#include <rushgate/fiber_wait.h>
 
 namespace rushgate {
 namespace {

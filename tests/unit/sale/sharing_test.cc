@@ -13,8 +13,8 @@
 
 #include "adapters/testing/random_seed.h"
 #include "engine/sale/orders/consumers.h"
-#include "tests/field_scripts/field_scripts.h"
-#include "tests/sale/sale_fixture.h"
+#include "tests/conformance/field_scripts/field_scripts.h"
+#include "tests/unit/sale/sale_fixture.h"
 
 namespace rushgate {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/sale/sale_fixture.h"
+#include "tests/unit/sale/sale_fixture.h"
 
 namespace rushgate {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "engine/sale/orders/backlog.h"
 #include "engine/sale/orders/consumers.h"
-#include "tests/sale/sale_fixture.h"
+#include "tests/unit/sale/sale_fixture.h"
 
 namespace rushgate {
 namespace {

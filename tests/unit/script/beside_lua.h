@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <lua.hpp>
 
-#include "tests/script/lua_test.h"
+#include "tests/unit/script/lua_test.h"
 
 extern "C" {
 #include <lua-cjson.h>

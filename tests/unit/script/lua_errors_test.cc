@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/base/sha1.h"
-#include "tests/script/lua_test.h"
+#include "tests/unit/script/lua_test.h"
 
 namespace rushgate {
 namespace {

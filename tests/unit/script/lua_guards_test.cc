@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "adapters/testing/random_seed.h"
-#include "tests/random.h"
-#include "tests/script/lua_test.h"
+#include "tests/support/random.h"
+#include "tests/unit/script/lua_test.h"
 
 namespace rushgate {
 namespace {

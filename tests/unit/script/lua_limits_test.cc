@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/script/lua_test.h"
+#include "tests/unit/script/lua_test.h"
 
 namespace rushgate {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "adapters/testing/random_seed.h"
 #include "engine/script/lua.h"
-#include "tests/script/lua_test.h"
+#include "tests/unit/script/lua_test.h"
 
 namespace rushgate {
 namespace {

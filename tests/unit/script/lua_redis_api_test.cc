@@ -6,7 +6,7 @@
 #include <spdlog/logger.h>
 #include <spdlog/sinks/ostream_sink.h>
 
-#include "tests/script/lua_test.h"
+#include "tests/unit/script/lua_test.h"
 
 namespace rushgate {
 namespace {

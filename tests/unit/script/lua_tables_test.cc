@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "adapters/testing/random_seed.h"
-#include "tests/random.h"
-#include "tests/script/beside_lua.h"
+#include "tests/support/random.h"
+#include "tests/unit/script/beside_lua.h"
 
 namespace rushgate {
 namespace {

@@ -10,9 +10,9 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/client/reply.h"
-#include "engine/client/request.h"
 #include "engine/script/lua_host.h"
+#include <rushgate/reply.h>
+#include <rushgate/request.h>
 
 namespace rushgate {
 

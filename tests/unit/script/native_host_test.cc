@@ -15,7 +15,7 @@
 #include "engine/keyspace/keyspace.h"
 #include "engine/keyspace/sets.h"
 #include "engine/keyspace/strings.h"
-#include "storage/memory/memory_store.h"
+#include <rushgate/memory_store.h>
 
 namespace rushgate {
 namespace {
@@ -33,9 +33,9 @@ class NativeHostTest : public testing::Test, private CommandCaller {
 
   /// Runs the script. Expects this error and an unchanged keyspace.
   void expect_undone(NativeScript script, const char* error) {
-    const Changes::Mark mark = keyspace_.changes().mark();
+    const Changes::Savepoint savepoint = keyspace_.changes().savepoint();
     EXPECT_EQ(run(std::move(script)), Reply::error(error));
-    EXPECT_FALSE(keyspace_.changes().changed_since(mark));
+    EXPECT_FALSE(keyspace_.changes().changed_since(savepoint));
   }
 
   Database& db() { return keyspace_.db(0); }

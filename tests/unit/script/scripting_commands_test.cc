@@ -12,8 +12,8 @@
 #include "engine/keyspace/keyspace.h"
 #include "engine/script/lua_host.h"
 #include "engine/script/native_host.h"
-#include "storage/memory/memory_store.h"
-#include "tests/commands/lone_services.h"
+#include "tests/unit/commands/lone_services.h"
+#include <rushgate/memory_store.h>
 
 namespace rushgate {
 namespace {

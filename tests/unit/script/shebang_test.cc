@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/script/lua_test.h"
+#include "tests/unit/script/lua_test.h"
 
 namespace rushgate {
 namespace {

@@ -1,6 +1,6 @@
-#include "engine/time/manual_clock.h"
-
 #include <gtest/gtest.h>
+
+#include <rushgate/clock.h>
 
 namespace rushgate {
 namespace {

@@ -11,13 +11,13 @@
 #include <gtest/gtest.h>
 
 #include "adapters/testing/faulty_order_store.h"
-#include "engine/executor/engine.h"
-#include "engine/time/manual_clock.h"
 #include "storage/memory/memory_order_store.h"
-#include "storage/memory/memory_store.h"
-#include "storage/rocksdb/rocksdb_store.h"
-#include "tests/redis_server/redis_server.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/redis_server/redis_server.h"
+#include "tests/support/temporary_directory.h"
+#include <rushgate/clock.h>
+#include <rushgate/engine.h>
+#include <rushgate/memory_store.h>
+#include <rushgate/rocksdb_store.h>
 
 namespace rushgate {
 namespace {

@@ -15,10 +15,10 @@
 #include "adapters/flash_sale/flash_sale.h"
 #include "adapters/testing/faulty_order_store.h"
 #include "adapters/testing/faulty_store.h"
-#include "engine/executor/engine.h"
-#include "engine/time/manual_clock.h"
 #include "storage/memory/memory_order_store.h"
-#include "storage/memory/memory_store.h"
+#include <rushgate/clock.h>
+#include <rushgate/engine.h>
+#include <rushgate/memory_store.h>
 
 namespace rushgate {
 namespace {

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "adapters/flash_sale/utc_time.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rushgate {
 namespace {

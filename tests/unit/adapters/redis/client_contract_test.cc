@@ -14,12 +14,12 @@
 
 #include <gtest/gtest.h>
 
-#include "adapters/redis/redis_backend.h"
-#include "engine/client/backend.h"
-#include "engine/executor/engine.h"
-#include "storage/memory/memory_store.h"
-#include "tests/adapters/redis/tls_server.h"
-#include "tests/redis_server/redis_server.h"
+#include "tests/support/redis_server/redis_server.h"
+#include "tests/unit/adapters/redis/tls_server.h"
+#include <rushgate/backend.h>
+#include <rushgate/engine.h>
+#include <rushgate/memory_store.h>
+#include <rushgate/redis_backend.h>
 
 namespace rushgate {
 namespace {

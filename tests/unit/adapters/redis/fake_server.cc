@@ -1,4 +1,4 @@
-#include "tests/adapters/redis/fake_server.h"
+#include "tests/unit/adapters/redis/fake_server.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -5,10 +5,10 @@
 #include <boost/fiber/fiber.hpp>
 #include <gtest/gtest.h>
 
-#include "adapters/redis/redis_backend.h"
-#include "engine/client/fiber_wait.h"
-#include "tests/redis_server/raw_connection.h"
-#include "tests/redis_server/redis_server.h"
+#include "tests/support/redis_server/raw_connection.h"
+#include "tests/support/redis_server/redis_server.h"
+#include <rushgate/fiber_wait.h>
+#include <rushgate/redis_backend.h>
 
 namespace rushgate {
 namespace {

@@ -15,8 +15,8 @@
 
 #include <gtest/gtest.h>
 
-#include "adapters/redis/redis_backend.h"
-#include "tests/redis_server/raw_connection.h"
+#include "tests/support/redis_server/raw_connection.h"
+#include <rushgate/redis_backend.h>
 
 namespace rushgate {
 

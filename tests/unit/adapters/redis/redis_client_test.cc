@@ -12,10 +12,10 @@
 
 #include <gtest/gtest.h>
 
-#include "adapters/redis/redis_backend.h"
-#include "tests/adapters/redis/redis_client_contract.h"
-#include "tests/redis_server/raw_connection.h"
-#include "tests/redis_server/redis_server.h"
+#include "tests/support/redis_server/raw_connection.h"
+#include "tests/support/redis_server/redis_server.h"
+#include "tests/unit/adapters/redis/redis_client_contract.h"
+#include <rushgate/redis_backend.h>
 
 namespace rushgate {
 namespace {

@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "adapters/redis/redis_backend.h"
-#include "tests/adapters/redis/fake_server.h"
+#include "tests/unit/adapters/redis/fake_server.h"
+#include <rushgate/redis_backend.h>
 
 namespace rushgate {
 namespace {

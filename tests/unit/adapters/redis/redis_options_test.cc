@@ -1,10 +1,10 @@
-#include "adapters/redis/redis_options.h"
-
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include <rushgate/redis_backend.h>
 
 namespace rushgate {
 namespace {

@@ -16,11 +16,11 @@
 
 #include <gtest/gtest.h>
 
-#include "adapters/redis/redis_backend.h"
-#include "tests/adapters/redis/fake_server.h"
-#include "tests/adapters/redis/tls_server.h"
-#include "tests/redis_server/raw_connection.h"
-#include "tests/redis_server/redis_server.h"
+#include "tests/support/redis_server/raw_connection.h"
+#include "tests/support/redis_server/redis_server.h"
+#include "tests/unit/adapters/redis/fake_server.h"
+#include "tests/unit/adapters/redis/tls_server.h"
+#include <rushgate/redis_backend.h>
 
 namespace rushgate {
 namespace {

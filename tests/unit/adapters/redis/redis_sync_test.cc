@@ -3,9 +3,9 @@
 
 #include <gmock/gmock.h>
 
-#include "adapters/redis/redis_backend.h"
-#include "tests/redis_server/raw_connection.h"
-#include "tests/redis_server/redis_server.h"
+#include "tests/support/redis_server/raw_connection.h"
+#include "tests/support/redis_server/redis_server.h"
+#include <rushgate/redis_backend.h>
 
 namespace rushgate {
 namespace {

@@ -9,10 +9,10 @@
 #include <stdexcept>
 #include <string>
 
-#include "adapters/redis/redis_options.h"
-#include "tests/adapters/redis/certificates.h"
-#include "tests/redis_server/redis_server.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/certificates.h"
+#include "tests/support/redis_server/redis_server.h"
+#include "tests/support/temporary_directory.h"
+#include <rushgate/redis_backend.h>
 
 namespace rushgate::testing {
 

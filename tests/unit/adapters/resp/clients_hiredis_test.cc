@@ -10,9 +10,9 @@
 #include <hiredis/async.h>
 #include <hiredis/hiredis.h>
 
-#include "adapters/resp/resp_server.h"
-#include "storage/memory/memory_store.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
+#include <rushgate/memory_store.h>
+#include <rushgate/resp_server.h>
 
 namespace rushgate {
 namespace {

@@ -4,10 +4,10 @@
 
 #include <gtest/gtest.h>
 
-#include "adapters/resp/resp_server.h"
-#include "storage/memory/memory_store.h"
-#include "tests/adapters/redis/redis_client_contract.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/unit/adapters/redis/redis_client_contract.h"
+#include <rushgate/memory_store.h>
+#include <rushgate/resp_server.h>
 
 namespace rushgate {
 namespace {

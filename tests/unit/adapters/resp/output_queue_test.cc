@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "adapters/testing/random_seed.h"
-#include "tests/random.h"
+#include "tests/support/random.h"
 
 namespace rushgate {
 namespace {

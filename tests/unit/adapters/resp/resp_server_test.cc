@@ -1,6 +1,4 @@
 // The server as its clients see it. tests/conformance compares the replies of commands.
-#include "adapters/resp/resp_server.h"
-
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -26,9 +24,10 @@
 
 #include "adapters/resp/resp_encoder.h"
 #include "adapters/testing/faulty_store.h"
-#include "storage/memory/memory_store.h"
-#include "tests/redis_server/raw_connection.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/redis_server/raw_connection.h"
+#include "tests/support/temporary_directory.h"
+#include <rushgate/memory_store.h>
+#include <rushgate/resp_server.h>
 
 namespace rushgate {
 namespace {

@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 
 #include "absl/strings/str_replace.h"
-#include "tests/field_scripts/field_scripts.h"
+#include "tests/conformance/field_scripts/field_scripts.h"
 
 namespace rushgate::testing {
 namespace {

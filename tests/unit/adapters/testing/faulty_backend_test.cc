@@ -10,9 +10,9 @@
 #include <gtest/gtest.h>
 
 #include "adapters/testing/reply_matchers.h"
-#include "engine/executor/engine.h"
-#include "engine/time/manual_clock.h"
-#include "storage/memory/memory_store.h"
+#include <rushgate/clock.h>
+#include <rushgate/engine.h>
+#include <rushgate/memory_store.h>
 
 namespace rushgate::faults {
 namespace {

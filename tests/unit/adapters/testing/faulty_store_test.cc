@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "storage/memory/memory_store.h"
+#include <rushgate/memory_store.h>
 
 namespace rushgate::faults {
 namespace {

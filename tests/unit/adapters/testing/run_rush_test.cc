@@ -9,7 +9,7 @@
 
 #include <gmock/gmock.h>
 
-#include "tests/adapters/testing/shops.h"
+#include "tests/unit/adapters/testing/shops.h"
 
 namespace rushgate::testing {
 namespace {
@@ -150,7 +150,7 @@ TEST(RunRushTest, OrdersThatExpireAreLost) {
   const std::string script =
       good_script_but("return 0", "redis.call('PEXPIRE', KEYS[3], 60000) return 0");
   EXPECT_TRUE(rush(seckill(script)).passed());
-  EXPECT_THAT(rush(seckill(script), {}, {.settle_ms = 61'000}).lost, SizeIs(10));
+  EXPECT_THAT(rush(seckill(script), {}, {.drain_ms = 61'000}).lost, SizeIs(10));
 }
 
 TEST(RunRushTest, ExpiredStockTakenAsFullIsOversold) {
@@ -318,7 +318,7 @@ TEST(RunRushTest, SenselessConditionsAreRefused) {
       {.pause_ms_max = -1},
       {.pause_ms_max = std::numeric_limits<std::int64_t>::max()},
       {.crashes = std::size_t{1} << 63},
-      {.settle_ms = -1},
+      {.drain_ms = -1},
   };
   for (const RushConditions& wrong : conditions) {
     EXPECT_THROW(run_rush(engine, seckill(kGoodScript), {}, wrong), std::invalid_argument);

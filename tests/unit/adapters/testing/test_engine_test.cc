@@ -4,10 +4,10 @@
 #include <gmock/gmock.h>
 
 #include "adapters/testing/engine_test.h"
-#include "engine/client/errors.h"
-#include "engine/client/script.h"
-#include "storage/rocksdb/rocksdb_store.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
+#include <rushgate/reply.h>
+#include <rushgate/rocksdb_store.h>
+#include <rushgate/script.h>
 
 namespace rushgate::testing {
 namespace {

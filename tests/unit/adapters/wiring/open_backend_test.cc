@@ -1,6 +1,4 @@
 // Opens a backend from a URL: its kind, and the errors of a wrong URL.
-#include "adapters/wiring/open_backend.h"
-
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -9,10 +7,11 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/adapters/redis/tls_server.h"
-#include "tests/redis_server/raw_connection.h"
-#include "tests/redis_server/redis_server.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/redis_server/raw_connection.h"
+#include "tests/support/redis_server/redis_server.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/unit/adapters/redis/tls_server.h"
+#include <rushgate/open_backend.h>
 
 namespace rushgate {
 namespace {

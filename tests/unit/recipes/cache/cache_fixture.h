@@ -15,7 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "engine/recipes/cache/cache.h"
-#include "tests/recipes/recipe_fixture.h"
+#include "tests/unit/recipes/recipe_fixture.h"
 
 namespace rushgate {
 

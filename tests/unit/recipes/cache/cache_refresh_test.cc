@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/recipes/cache/cache_fixture.h"
+#include "tests/unit/recipes/cache/cache_fixture.h"
 
 namespace rushgate {
 namespace {

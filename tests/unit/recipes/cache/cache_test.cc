@@ -11,9 +11,9 @@
 #include <gtest/gtest.h>
 
 #include "adapters/testing/faulty_backend.h"
-#include "tests/hooked_backend.h"
-#include "tests/recipes/cache/cache_fixture.h"
-#include "tests/recipes/locks/lock_fixture.h"
+#include "tests/support/hooked_backend.h"
+#include "tests/unit/recipes/cache/cache_fixture.h"
+#include "tests/unit/recipes/locks/lock_fixture.h"
 
 namespace rushgate {
 namespace {

@@ -6,10 +6,10 @@
 #include <boost/fiber/operations.hpp>
 #include <gtest/gtest.h>
 
-#include "engine/client/fiber_wait.h"
-#include "engine/executor/engine.h"
 #include "engine/recipes/cache/cache.h"
-#include "storage/memory/memory_store.h"
+#include <rushgate/engine.h>
+#include <rushgate/fiber_wait.h>
+#include <rushgate/memory_store.h>
 
 namespace rushgate {
 namespace {

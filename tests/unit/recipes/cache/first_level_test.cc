@@ -12,10 +12,10 @@
 
 #include "adapters/testing/faulty_backend.h"
 #include "adapters/testing/random_seed.h"
-#include "tests/hooked_backend.h"
-#include "tests/random.h"
-#include "tests/recipes/cache/cache_fixture.h"
-#include "tests/recipes/locks/lock_fixture.h"
+#include "tests/support/hooked_backend.h"
+#include "tests/support/random.h"
+#include "tests/unit/recipes/cache/cache_fixture.h"
+#include "tests/unit/recipes/locks/lock_fixture.h"
 
 namespace rushgate {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "engine/sale/sale.h"
 #include "storage/memory/memory_order_store.h"
-#include "tests/recipes/recipe_fixture.h"
+#include "tests/unit/recipes/recipe_fixture.h"
 
 namespace rushgate {
 namespace {

@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 
 #include "adapters/testing/random_seed.h"
-#include "tests/random.h"
-#include "tests/recipes/recipe_fixture.h"
+#include "tests/support/random.h"
+#include "tests/unit/recipes/recipe_fixture.h"
 
 namespace rushgate {
 namespace {

@@ -1,4 +1,4 @@
-// Ids without reservations. tests/sale/order_ids_test.cc tests ids with an order database.
+// Ids without reservations. tests/unit/sale/order_ids_test.cc tests ids with an order database.
 #include "engine/recipes/ids/id_generator.h"
 
 #include <atomic>
@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "tests/hooked_backend.h"
-#include "tests/recipes/recipe_fixture.h"
+#include "tests/support/hooked_backend.h"
+#include "tests/unit/recipes/recipe_fixture.h"
 
 namespace rushgate {
 namespace {

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/recipes/limits/coupon_limits.h"
-#include "tests/recipes/recipe_fixture.h"
+#include "tests/unit/recipes/recipe_fixture.h"
 
 namespace rushgate {
 namespace {

@@ -12,8 +12,8 @@
 #include "engine/recipes/limits/concurrency_limit.h"
 #include "engine/recipes/limits/sliding_window.h"
 #include "engine/recipes/limits/token_bucket.h"
-#include "tests/random.h"
-#include "tests/recipes/recipe_fixture.h"
+#include "tests/support/random.h"
+#include "tests/unit/recipes/recipe_fixture.h"
 
 namespace rushgate {
 namespace {

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "tests/hooked_backend.h"
-#include "tests/recipes/locks/lock_fixture.h"
+#include "tests/support/hooked_backend.h"
+#include "tests/unit/recipes/locks/lock_fixture.h"
 
 namespace rushgate {
 namespace {

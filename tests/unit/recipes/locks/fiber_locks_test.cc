@@ -10,11 +10,11 @@
 #include <boost/fiber/operations.hpp>
 #include <gtest/gtest.h>
 
-#include "engine/client/fiber_wait.h"
-#include "engine/executor/engine.h"
 #include "engine/recipes/locks/read_write_lock.h"
 #include "engine/recipes/locks/reentrant_lock.h"
-#include "storage/memory/memory_store.h"
+#include <rushgate/engine.h>
+#include <rushgate/fiber_wait.h>
+#include <rushgate/memory_store.h>
 
 namespace rushgate {
 namespace {

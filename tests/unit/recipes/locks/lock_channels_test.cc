@@ -2,9 +2,9 @@
 
 #include <memory>
 
-#include "engine/executor/engine.h"
-#include "engine/time/manual_clock.h"
-#include "storage/memory/memory_store.h"
+#include <rushgate/clock.h>
+#include <rushgate/engine.h>
+#include <rushgate/memory_store.h>
 
 namespace rushgate {
 namespace {

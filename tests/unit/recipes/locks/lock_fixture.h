@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "engine/recipes/locks/reentrant_lock.h"
-#include "tests/recipes/recipe_fixture.h"
+#include "tests/unit/recipes/recipe_fixture.h"
 
 namespace rushgate {
 

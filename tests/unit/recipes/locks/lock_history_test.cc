@@ -16,8 +16,8 @@
 #include "adapters/testing/random_seed.h"
 #include "engine/base/random.h"
 #include "engine/recipes/locks/read_write_lock.h"
-#include "tests/hooked_backend.h"
-#include "tests/recipes/locks/lock_fixture.h"
+#include "tests/support/hooked_backend.h"
+#include "tests/unit/recipes/locks/lock_fixture.h"
 
 namespace rushgate {
 namespace {

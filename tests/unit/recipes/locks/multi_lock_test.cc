@@ -3,7 +3,7 @@
 #include <mutex>
 #include <thread>
 
-#include "tests/recipes/locks/lock_fixture.h"
+#include "tests/unit/recipes/locks/lock_fixture.h"
 
 namespace rushgate {
 namespace {

@@ -13,8 +13,8 @@
 #include "adapters/testing/faulty_backend.h"
 #include "engine/recipes/locks/lock_scripts.h"
 #include "engine/recipes/locks/simple_lock.h"
-#include "tests/hooked_backend.h"
-#include "tests/recipes/locks/lock_fixture.h"
+#include "tests/support/hooked_backend.h"
+#include "tests/unit/recipes/locks/lock_fixture.h"
 
 namespace rushgate {
 namespace {

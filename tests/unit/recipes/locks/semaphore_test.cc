@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "adapters/testing/faulty_backend.h"
-#include "tests/recipes/locks/lock_fixture.h"
+#include "tests/unit/recipes/locks/lock_fixture.h"
 
 namespace rushgate {
 namespace {

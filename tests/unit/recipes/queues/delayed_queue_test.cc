@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "adapters/testing/random_seed.h"
-#include "tests/random.h"
-#include "tests/recipes/queues/queue_fixture.h"
+#include "tests/support/random.h"
+#include "tests/unit/recipes/queues/queue_fixture.h"
 
 namespace rushgate {
 namespace {

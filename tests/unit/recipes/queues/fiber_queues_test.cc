@@ -5,11 +5,11 @@
 #include <boost/fiber/fiber.hpp>
 #include <boost/fiber/operations.hpp>
 
-#include "engine/client/fiber_wait.h"
 #include "engine/recipes/queues/delayed_queue.h"
 #include "engine/recipes/queues/list_queue.h"
 #include "engine/recipes/queues/stream_queue.h"
-#include "tests/recipes/queues/queue_fixture.h"
+#include "tests/unit/recipes/queues/queue_fixture.h"
+#include <rushgate/fiber_wait.h>
 
 namespace rushgate {
 namespace {

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/recipes/queues/queue_fixture.h"
+#include "tests/unit/recipes/queues/queue_fixture.h"
 
 namespace rushgate {
 namespace {

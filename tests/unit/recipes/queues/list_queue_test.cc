@@ -7,8 +7,8 @@
 
 #include "adapters/testing/faulty_backend.h"
 #include "engine/recipes/queues/unsafe_list_queue.h"
-#include "tests/recipes/locks/lock_fixture.h"
-#include "tests/recipes/queues/queue_fixture.h"
+#include "tests/unit/recipes/locks/lock_fixture.h"
+#include "tests/unit/recipes/queues/queue_fixture.h"
 
 namespace rushgate {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "engine/recipes/queues/stream_queue.h"
-#include "tests/recipes/queues/queue_fixture.h"
+#include "tests/unit/recipes/queues/queue_fixture.h"
 
 namespace rushgate {
 namespace {

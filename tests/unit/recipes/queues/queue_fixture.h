@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 
 #include "engine/recipes/queues/queue.h"
-#include "tests/hooked_backend.h"
-#include "tests/recipes/recipe_fixture.h"
+#include "tests/support/hooked_backend.h"
+#include "tests/unit/recipes/recipe_fixture.h"
 
 namespace rushgate {
 

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/client/script.h"
 #include "engine/recipes/queues/delayed_queue.h"
 #include "engine/recipes/queues/in_process_queue.h"
 #include "engine/recipes/queues/list_queue.h"
@@ -16,7 +15,8 @@
 #include "engine/recipes/queues/single_consumer_queue.h"
 #include "engine/recipes/queues/stream_queue.h"
 #include "engine/recipes/queues/unsafe_list_queue.h"
-#include "tests/recipes/queues/queue_fixture.h"
+#include "tests/unit/recipes/queues/queue_fixture.h"
+#include <rushgate/script.h>
 
 namespace rushgate {
 namespace {

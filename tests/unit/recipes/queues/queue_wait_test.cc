@@ -12,7 +12,7 @@
 #include "engine/recipes/queues/single_consumer_queue.h"
 #include "engine/recipes/queues/stream_queue.h"
 #include "engine/recipes/queues/unsafe_list_queue.h"
-#include "tests/recipes/queues/queue_fixture.h"
+#include "tests/unit/recipes/queues/queue_fixture.h"
 
 namespace rushgate {
 namespace {

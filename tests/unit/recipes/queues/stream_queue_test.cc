@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "tests/recipes/queues/queue_fixture.h"
+#include "tests/unit/recipes/queues/queue_fixture.h"
 
 namespace rushgate {
 namespace {

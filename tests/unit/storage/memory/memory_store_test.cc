@@ -1,11 +1,10 @@
-#include "storage/memory/memory_store.h"
-
 #include <memory>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "adapters/testing/store_contract.h"
+#include <rushgate/memory_store.h>
 
 namespace rushgate::store_contract {
 namespace {

@@ -15,7 +15,7 @@
 #include <rocksdb/env.h>
 #include <rocksdb/file_system.h>
 
-#include "tests/storage/rocksdb/rocksdb_fixture.h"
+#include "tests/unit/storage/rocksdb/rocksdb_fixture.h"
 
 namespace rushgate {
 namespace {

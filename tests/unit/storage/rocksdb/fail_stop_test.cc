@@ -10,8 +10,8 @@
 #include "storage/rocksdb/fail_stop_file_system.h"
 #include "storage/rocksdb/info_log.h"
 #include "storage/rocksdb/write_failure.h"
-#include "tests/faults/power_cut_file_system.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/faults/power_cut_file_system.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rushgate {
 namespace {

@@ -6,9 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/faults/power_cut_file_system.h"
-#include "tests/file_size_limit.h"
-#include "tests/storage/rocksdb/rocksdb_fixture.h"
+#include "tests/support/faults/power_cut_file_system.h"
+#include "tests/support/file_size_limit.h"
+#include "tests/unit/storage/rocksdb/rocksdb_fixture.h"
 
 namespace rushgate {
 namespace {

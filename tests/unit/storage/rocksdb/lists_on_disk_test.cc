@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "storage/rocksdb/rocksdb_store.h"
-#include "tests/keyspace/lists_model.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/unit/keyspace/lists_model.h"
+#include <rushgate/rocksdb_store.h>
 
 namespace rushgate {
 namespace {

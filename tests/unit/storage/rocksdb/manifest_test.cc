@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/storage/rocksdb/rocksdb_fixture.h"
+#include "tests/unit/storage/rocksdb/rocksdb_fixture.h"
 
 namespace rushgate {
 namespace {

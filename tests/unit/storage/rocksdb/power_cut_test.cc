@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 
 #include "adapters/testing/random_seed.h"
-#include "tests/faults/power_cut_file_system.h"
-#include "tests/storage/rocksdb/rocksdb_fixture.h"
+#include "tests/support/faults/power_cut_file_system.h"
+#include "tests/unit/storage/rocksdb/rocksdb_fixture.h"
 
 namespace rushgate {
 namespace {

@@ -1,4 +1,4 @@
-#include "tests/storage/rocksdb/rocksdb_fixture.h"
+#include "tests/unit/storage/rocksdb/rocksdb_fixture.h"
 
 #include <algorithm>
 #include <fstream>

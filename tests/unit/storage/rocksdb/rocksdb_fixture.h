@@ -10,8 +10,8 @@
 
 #include <gtest/gtest.h>
 
-#include "storage/rocksdb/rocksdb_store.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
+#include <rushgate/rocksdb_store.h>
 
 namespace rushgate {
 

@@ -9,7 +9,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "storage/rocksdb/rocksdb_store.h"
+#include <rushgate/rocksdb_store.h>
 
 namespace rushgate {
 namespace {

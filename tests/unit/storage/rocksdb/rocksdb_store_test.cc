@@ -1,5 +1,3 @@
-#include "storage/rocksdb/rocksdb_store.h"
-
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,8 +18,9 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "adapters/testing/store_contract.h"
-#include "tests/faults/power_cut_file_system.h"
-#include "tests/storage/rocksdb/rocksdb_fixture.h"
+#include "tests/support/faults/power_cut_file_system.h"
+#include "tests/unit/storage/rocksdb/rocksdb_fixture.h"
+#include <rushgate/rocksdb_store.h>
 
 namespace rushgate {
 namespace store_contract {

@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "storage/rocksdb/rocksdb_store.h"
-#include "tests/keyspace/set_records_model.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/unit/keyspace/set_records_model.h"
+#include <rushgate/rocksdb_store.h>
 
 namespace rushgate {
 namespace {

@@ -15,11 +15,11 @@
 
 #include "adapters/testing/random_seed.h"
 #include "engine/base/random.h"
-#include "engine/executor/engine.h"
-#include "engine/time/manual_clock.h"
 #include "storage/rocksdb/layout.h"
-#include "storage/rocksdb/rocksdb_store.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
+#include <rushgate/clock.h>
+#include <rushgate/engine.h>
+#include <rushgate/rocksdb_store.h>
 
 namespace rushgate {
 namespace {

@@ -20,7 +20,7 @@
 
 #include "adapters/testing/random_seed.h"
 #include "engine/base/random.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rushgate {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "adapters/testing/random_seed.h"
 #include "adapters/testing/write_orders.h"
-#include "tests/storage/sqlite/sqlite_fixture.h"
+#include "tests/unit/storage/sqlite/sqlite_fixture.h"
 
 namespace rushgate {
 namespace {

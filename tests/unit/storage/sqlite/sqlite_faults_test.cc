@@ -6,8 +6,8 @@
 #include <sqlite3.h>
 
 #include "adapters/testing/write_orders.h"
-#include "tests/faults/faulty_sqlite_vfs.h"
-#include "tests/storage/sqlite/sqlite_fixture.h"
+#include "tests/support/faults/faulty_sqlite_vfs.h"
+#include "tests/unit/storage/sqlite/sqlite_fixture.h"
 
 namespace rushgate {
 namespace {

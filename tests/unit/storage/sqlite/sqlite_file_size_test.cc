@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "adapters/testing/write_orders.h"
-#include "tests/file_size_limit.h"
-#include "tests/storage/sqlite/sqlite_fixture.h"
+#include "tests/support/file_size_limit.h"
+#include "tests/unit/storage/sqlite/sqlite_fixture.h"
 
 namespace rushgate {
 namespace {

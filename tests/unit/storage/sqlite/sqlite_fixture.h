@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "storage/sqlite/sqlite_order_store.h"
-#include "tests/storage/sqlite/temporary_database.h"
+#include "tests/unit/storage/sqlite/temporary_database.h"
 
 namespace rushgate {
 

@@ -10,8 +10,8 @@
 
 #include "adapters/testing/random_seed.h"
 #include "adapters/testing/write_orders.h"
-#include "tests/random.h"
-#include "tests/storage/sqlite/sqlite_fixture.h"
+#include "tests/support/random.h"
+#include "tests/unit/storage/sqlite/sqlite_fixture.h"
 
 namespace rushgate {
 namespace {

@@ -14,9 +14,9 @@
 
 #include "adapters/testing/write_orders.h"
 #include "storage/sqlite/schema.h"
-#include "tests/faults/recorded_syncs.h"
-#include "tests/storage/sqlite/sqlite_fixture.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/faults/recorded_syncs.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/unit/storage/sqlite/sqlite_fixture.h"
 
 namespace rushgate {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "adapters/testing/write_orders.h"
 #include "storage/sqlite/sqlite_order_store.h"
-#include "tests/storage/sqlite/temporary_database.h"
+#include "tests/unit/storage/sqlite/temporary_database.h"
 
 namespace rushgate {
 namespace {

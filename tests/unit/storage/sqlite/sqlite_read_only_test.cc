@@ -7,7 +7,7 @@
 #include <SQLiteCpp/Statement.h>
 
 #include "adapters/testing/write_orders.h"
-#include "tests/storage/sqlite/sqlite_fixture.h"
+#include "tests/unit/storage/sqlite/sqlite_fixture.h"
 
 namespace rushgate {
 namespace {
