@@ -121,8 +121,8 @@ class Clicks {
     const SteadyClock::duration duration = SteadyClock::now() - begin;
     desk.schedule.end_click();
     if (decision == Decision::kAccepted) {
-      desk.schedule.note_accepted();
       report(fmt::format("{}{}", kAcceptedWord, user));
+      desk.schedule.note_accepted(user);
     }
     if (decision == Decision::kTurnedAway) ++turned_away_;
     return std::chrono::nanoseconds(duration).count();

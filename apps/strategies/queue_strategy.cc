@@ -56,7 +56,7 @@ void QueueStrategy::store(OrderFile& orders, const QueueMessage& message) {
   std::size_t id_size = 0;
   const OrderId id = std::stoll(message.body, &id_size);
   const UserId user = std::stoll(message.body.substr(id_size));
-  setting().schedule->half_done();
+  setting().schedule->half_done(user);
   orders.insert_order(id, user);
   setting().schedule->half_stored();
   const QueueMessage messages[] = {message};

@@ -133,15 +133,24 @@ void Schedule::meet(std::atomic<std::uint32_t>& arrived, std::int64_t vain_patie
 }
 
 void Schedule::half_done() {
-  if (!options_.kill_late) kill_if_due();
+  if (!options_.kill_late && is_kill_due()) options_.wait_for_kill();
+}
+
+void Schedule::half_done(UserId user) {
+  if (options_.kill_late || !is_kill_due()) return;
+  wait_until(kPatienceMs, [&] {
+    const std::lock_guard lock(mutex_);
+    return buyers_.contains(user);
+  });
+  options_.wait_for_kill();
 }
 
 void Schedule::half_stored() {
-  if (options_.kill_late) kill_if_due();
+  if (options_.kill_late && is_kill_due()) options_.wait_for_kill();
 }
 
-void Schedule::kill_if_due() {
-  if (options_.kill_after > 0 && accepted_ >= options_.kill_after) options_.wait_for_kill();
+bool Schedule::is_kill_due() const {
+  return options_.kill_after > 0 && accepted_ >= options_.kill_after;
 }
 
 void Schedule::before_release() {
@@ -181,6 +190,13 @@ void Schedule::begin_click() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return is_open_ || !is_busy_; });
   is_busy_ = true;
+}
+
+void Schedule::note_accepted(UserId user) {
+  ++accepted_;
+  if (options_.kill_after == 0) return;
+  const std::lock_guard lock(mutex_);
+  buyers_.insert(user);
 }
 
 void Schedule::end_click() {

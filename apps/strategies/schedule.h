@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <set>
 #include <span>
 #include <string_view>
 
@@ -81,6 +82,10 @@ class Schedule {
   /// Reports the worst moment for a kill. One of two changes is made, or a message is in no queue
   /// and no table.
   void half_done();
+  /// As half_done(), for a worker that holds the order of `user`. The kill comes after the purchase
+  /// was reported. Otherwise the buyer of the lost order would not know of it, and chance would
+  /// decide whether it counts as lost.
+  void half_done(UserId user);
   /// Reports that a message is in a table but not acknowledged. It will be delivered again.
   void half_stored();
   /// Reports that the work under a lock is done, and the lock still held.
@@ -104,11 +109,12 @@ class Schedule {
   /// Surrounds each click.
   void begin_click();
   void end_click();
-  void note_accepted() { ++accepted_; }
+  /// Called after the purchase was reported.
+  void note_accepted(UserId user);
 
  private:
   void keep_pace();
-  void kill_if_due();
+  [[nodiscard]] bool is_kill_due() const;
   void meet(std::atomic<std::uint32_t>& arrived, std::int64_t vain_patience_ms);
   [[nodiscard]] bool is_about_locks() const;
 
@@ -126,8 +132,9 @@ class Schedule {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  bool is_busy_ = false;  // guarded by mutex_: a click is between begin_click() and end_click()
-  bool is_open_ = false;  // guarded by mutex_: clicks need not wait for each other
+  bool is_busy_ = false;     // guarded by mutex_: a click is between begin_click() and end_click()
+  bool is_open_ = false;     // guarded by mutex_: clicks need not wait for each other
+  std::set<UserId> buyers_;  // guarded by mutex_: users of accepted purchases, if a kill is planned
 };
 
 }  // namespace rushgate::strategies
