@@ -98,15 +98,16 @@ absl::Status FaultyStore::read_error() const {
 }
 
 absl::Status FaultyStore::read_stream(std::uint64_t stream, StreamId from, StreamId to,
-                                      std::size_t bytes_max, std::vector<StreamRun>& runs) {
+                                      std::size_t bytes_max, std::vector<StreamSegment>& segments) {
   const absl::Status fault = read_error();
-  return fault.ok() ? store_.read_stream(stream, from, to, bytes_max, runs) : fault;
+  return fault.ok() ? store_.read_stream(stream, from, to, bytes_max, segments) : fault;
 }
 
 absl::Status FaultyStore::read_stream_back(std::uint64_t stream, StreamId from, StreamId to,
-                                           std::size_t bytes_max, std::vector<StreamRun>& runs) {
+                                           std::size_t bytes_max,
+                                           std::vector<StreamSegment>& segments) {
   const absl::Status fault = read_error();
-  return fault.ok() ? store_.read_stream_back(stream, from, to, bytes_max, runs) : fault;
+  return fault.ok() ? store_.read_stream_back(stream, from, to, bytes_max, segments) : fault;
 }
 
 absl::Status FaultyStore::find_last_stream(std::uint64_t& stream) {

@@ -26,17 +26,17 @@
 
 namespace rushgate {
 
-inline bool operator==(const StreamRun& a, const StreamRun& b) {
+inline bool operator==(const StreamSegment& a, const StreamSegment& b) {
   return a.first == b.first && a.bytes == b.bytes;
 }
-inline void PrintTo(const StreamRun& run, std::ostream* out) {
-  *out << run.first.to_string() << ':' << ::testing::PrintToString(run.bytes);
+inline void PrintTo(const StreamSegment& segment, std::ostream* out) {
+  *out << segment.first.to_string() << ':' << ::testing::PrintToString(segment.bytes);
 }
 
 namespace store_contract {
 
 using Records = std::vector<std::pair<std::string, std::string>>;
-using Runs = std::vector<StreamRun>;
+using Segments = std::vector<StreamSegment>;
 
 inline constexpr std::size_t kNoBound = std::numeric_limits<std::size_t>::max();
 
@@ -78,27 +78,27 @@ class StoreTest : public ::testing::TestWithParam<Maker> {
     ASSERT_TRUE(status.ok()) << status;
   }
 
-  // Appends runs that begin at the given ms, which is also their content.
+  // Appends segments that begin at the given ms, which is also their content.
   void append(std::uint64_t stream, const std::vector<std::uint64_t>& firsts) {
     for (const std::uint64_t ms : firsts) {
-      commit([&](StoreBatch& batch) { batch.append_run(stream, {ms, 0}, std::to_string(ms)); });
+      commit([&](StoreBatch& batch) { batch.append_segment(stream, {ms, 0}, std::to_string(ms)); });
     }
   }
 
-  Runs read(std::uint64_t stream, StreamId from = StreamId::min(), StreamId to = StreamId::max(),
-            std::size_t bytes_max = kNoBound) {
-    Runs runs;
-    const absl::Status status = store().read_stream(stream, from, to, bytes_max, runs);
+  Segments read(std::uint64_t stream, StreamId from = StreamId::min(),
+                StreamId to = StreamId::max(), std::size_t bytes_max = kNoBound) {
+    Segments segments;
+    const absl::Status status = store().read_stream(stream, from, to, bytes_max, segments);
     EXPECT_TRUE(status.ok()) << status;
-    return runs;
+    return segments;
   }
 
-  Runs read_back(std::uint64_t stream, StreamId from = StreamId::max(),
-                 StreamId to = StreamId::min(), std::size_t bytes_max = kNoBound) {
-    Runs runs;
-    const absl::Status status = store().read_stream_back(stream, from, to, bytes_max, runs);
+  Segments read_back(std::uint64_t stream, StreamId from = StreamId::max(),
+                     StreamId to = StreamId::min(), std::size_t bytes_max = kNoBound) {
+    Segments segments;
+    const absl::Status status = store().read_stream_back(stream, from, to, bytes_max, segments);
     EXPECT_TRUE(status.ok()) << status;
-    return runs;
+    return segments;
   }
 
   std::uint64_t last_stream() {
@@ -108,9 +108,9 @@ class StoreTest : public ::testing::TestWithParam<Maker> {
     return stream;
   }
 
-  // The runs that append() writes.
-  static Runs runs(const std::vector<std::uint64_t>& firsts) {
-    Runs expected;
+  // The segments that append() writes.
+  static Segments segments(const std::vector<std::uint64_t>& firsts) {
+    Segments expected;
     for (const std::uint64_t ms : firsts) expected.push_back({{ms, 0}, std::to_string(ms)});
     return expected;
   }
@@ -178,21 +178,21 @@ TEST_P(StoreTest, DropStreamsDropsStreamsInRange) {
   commit([](StoreBatch& batch) {
     for (const std::uint64_t stream :
          {std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{5}, kLast}) {
-      batch.append_run(stream, {6, 0}, "stored");
+      batch.append_segment(stream, {6, 0}, "stored");
     }
   });
   commit([](StoreBatch& batch) {
-    batch.append_run(3, {6, 0}, "appended");
+    batch.append_segment(3, {6, 0}, "appended");
     batch.drop_streams(2, 4);
-    batch.append_run(4, {7, 0}, "later");
+    batch.append_segment(4, {7, 0}, "later");
     batch.trim_stream(2, {9, 0});
   });
   const auto check = [&] {
-    EXPECT_EQ(read(1), (Runs{{{6, 0}, "stored"}}));
-    EXPECT_EQ(read(2), Runs());
-    EXPECT_EQ(read(3), Runs());
-    EXPECT_EQ(read(4), (Runs{{{7, 0}, "later"}}));
-    EXPECT_EQ(read(5), (Runs{{{6, 0}, "stored"}}));
+    EXPECT_EQ(read(1), (Segments{{{6, 0}, "stored"}}));
+    EXPECT_EQ(read(2), Segments());
+    EXPECT_EQ(read(3), Segments());
+    EXPECT_EQ(read(4), (Segments{{{7, 0}, "later"}}));
+    EXPECT_EQ(read(5), (Segments{{{6, 0}, "stored"}}));
   };
   check();
   reopen();
@@ -200,7 +200,7 @@ TEST_P(StoreTest, DropStreamsDropsStreamsInRange) {
   check();
   commit([](StoreBatch& batch) { batch.drop_streams(0, kLast); });
   for (const std::uint64_t stream : {std::uint64_t{1}, std::uint64_t{4}, std::uint64_t{5}, kLast}) {
-    EXPECT_EQ(read(stream), Runs()) << stream;
+    EXPECT_EQ(read(stream), Segments()) << stream;
   }
 }
 
@@ -214,27 +214,27 @@ TEST_P(StoreTest, AnEmptyBatchIsFine) {
   EXPECT_TRUE(store().sync().ok());
 }
 
-TEST_P(StoreTest, ReadStreamStartsInsideRun) {
+TEST_P(StoreTest, ReadStreamStartsInsideSegment) {
   load();
   append(1, {10, 20, 30});
-  EXPECT_EQ(read(1, {20, 0}), runs({20, 30}));
-  EXPECT_EQ(read(1, {29, 5}), runs({20, 30}));
-  EXPECT_EQ(read(1, {19, 9}), runs({10, 20, 30}));
-  EXPECT_EQ(read(1, {99, 0}), runs({30}));
+  EXPECT_EQ(read(1, {20, 0}), segments({20, 30}));
+  EXPECT_EQ(read(1, {29, 5}), segments({20, 30}));
+  EXPECT_EQ(read(1, {19, 9}), segments({10, 20, 30}));
+  EXPECT_EQ(read(1, {99, 0}), segments({30}));
 }
 
-TEST_P(StoreTest, ReadStreamFromBelowStartsWithFirstRun) {
+TEST_P(StoreTest, ReadStreamFromBelowStartsWithFirstSegment) {
   load();
   append(1, {10, 20});
-  EXPECT_EQ(read(1, {3, 0}), runs({10, 20}));
+  EXPECT_EQ(read(1, {3, 0}), segments({10, 20}));
 }
 
-TEST_P(StoreTest, ReadStreamEndsInsideRun) {
+TEST_P(StoreTest, ReadStreamEndsInsideSegment) {
   load();
   append(1, {10, 20, 30});
-  EXPECT_EQ(read(1, {0, 0}, {20, 0}), runs({10, 20}));
-  EXPECT_EQ(read(1, {0, 0}, {29, 9}), runs({10, 20}));
-  EXPECT_EQ(read(1, {12, 0}, {14, 0}), runs({10}));
+  EXPECT_EQ(read(1, {0, 0}, {20, 0}), segments({10, 20}));
+  EXPECT_EQ(read(1, {0, 0}, {29, 9}), segments({10, 20}));
+  EXPECT_EQ(read(1, {12, 0}, {14, 0}), segments({10}));
   EXPECT_TRUE(read(1, {0, 0}, {9, 9}).empty());
   EXPECT_TRUE(read(1, {30, 0}, {20, 0}).empty());
 }
@@ -242,35 +242,35 @@ TEST_P(StoreTest, ReadStreamEndsInsideRun) {
 TEST_P(StoreTest, ReadStreamStopsOnceBytesMaxIsPassed) {
   load();
   append(1, {10, 20, 30});
-  EXPECT_EQ(read(1, {0, 0}, StreamId::max(), 0), runs({10}));
-  EXPECT_EQ(read(1, {0, 0}, StreamId::max(), 2), runs({10, 20}));
-  EXPECT_EQ(read_back(1, StreamId::max(), {0, 0}, 0), runs({30}));
-  EXPECT_EQ(read_back(1, StreamId::max(), {0, 0}, 3), runs({30, 20}));
+  EXPECT_EQ(read(1, {0, 0}, StreamId::max(), 0), segments({10}));
+  EXPECT_EQ(read(1, {0, 0}, StreamId::max(), 2), segments({10, 20}));
+  EXPECT_EQ(read_back(1, StreamId::max(), {0, 0}, 0), segments({30}));
+  EXPECT_EQ(read_back(1, StreamId::max(), {0, 0}, 3), segments({30, 20}));
 }
 
 TEST_P(StoreTest, ReadStreamAppendsToOutput) {
   load();
   append(1, {10});
-  Runs found = runs({5});
+  Segments found = segments({5});
   ASSERT_TRUE(store().read_stream(1, StreamId::min(), StreamId::max(), 0, found).ok());
-  EXPECT_EQ(found, runs({5, 10}));
+  EXPECT_EQ(found, segments({5, 10}));
 }
 
-TEST_P(StoreTest, ReadStreamBackStartsInsideRun) {
+TEST_P(StoreTest, ReadStreamBackStartsInsideSegment) {
   load();
   append(1, {10, 20, 30});
-  EXPECT_EQ(read_back(1), runs({30, 20, 10}));
-  EXPECT_EQ(read_back(1, {20, 0}), runs({20, 10}));
-  EXPECT_EQ(read_back(1, {29, 9}), runs({20, 10}));
+  EXPECT_EQ(read_back(1), segments({30, 20, 10}));
+  EXPECT_EQ(read_back(1, {20, 0}), segments({20, 10}));
+  EXPECT_EQ(read_back(1, {29, 9}), segments({20, 10}));
   EXPECT_TRUE(read_back(1, {9, 9}).empty());
 }
 
-TEST_P(StoreTest, ReadStreamBackEndsInsideRun) {
+TEST_P(StoreTest, ReadStreamBackEndsInsideSegment) {
   load();
   append(1, {10, 20, 30});
-  EXPECT_EQ(read_back(1, StreamId::max(), {20, 0}), runs({30, 20}));
-  EXPECT_EQ(read_back(1, StreamId::max(), {19, 9}), runs({30, 20, 10}));
-  EXPECT_EQ(read_back(1, {14, 0}, {12, 0}), runs({10}));
+  EXPECT_EQ(read_back(1, StreamId::max(), {20, 0}), segments({30, 20}));
+  EXPECT_EQ(read_back(1, StreamId::max(), {19, 9}), segments({30, 20, 10}));
+  EXPECT_EQ(read_back(1, {14, 0}, {12, 0}), segments({10}));
   EXPECT_TRUE(read_back(1, {20, 0}, {30, 0}).empty());
 }
 
@@ -279,76 +279,77 @@ TEST_P(StoreTest, StreamsDoNotMix) {
   append(1, {10, 20});
   append(2, {15});
   append(0, {1});
-  EXPECT_EQ(read(1), runs({10, 20}));
-  EXPECT_EQ(read_back(2), runs({15}));
-  EXPECT_EQ(read(2, {17, 0}), runs({15}));
+  EXPECT_EQ(read(1), segments({10, 20}));
+  EXPECT_EQ(read_back(2), segments({15}));
+  EXPECT_EQ(read(2, {17, 0}), segments({15}));
   EXPECT_TRUE(read(3).empty());
   commit([](StoreBatch& batch) {
     batch.drop_stream(1);
     batch.trim_stream(2, {99, 0});
   });
-  EXPECT_EQ(read(0), runs({1}));
-  EXPECT_EQ(read(2), runs({15}));
+  EXPECT_EQ(read(0), segments({1}));
+  EXPECT_EQ(read(2), segments({15}));
 }
 
 TEST_P(StoreTest, TheGreatestStreamAndIdAreOrdinary) {
   load();
   const std::uint64_t stream = std::numeric_limits<std::uint64_t>::max();
   commit([&](StoreBatch& batch) {
-    batch.append_run(stream, StreamId::min(), "first");
-    batch.append_run(stream, StreamId::max(), "last");
+    batch.append_segment(stream, StreamId::min(), "first");
+    batch.append_segment(stream, StreamId::max(), "last");
   });
-  EXPECT_EQ(read(stream), (Runs{{StreamId::min(), "first"}, {StreamId::max(), "last"}}));
-  EXPECT_EQ(read_back(stream, StreamId::max(), StreamId::max()), (Runs{{StreamId::max(), "last"}}));
+  EXPECT_EQ(read(stream), (Segments{{StreamId::min(), "first"}, {StreamId::max(), "last"}}));
+  EXPECT_EQ(read_back(stream, StreamId::max(), StreamId::max()),
+            (Segments{{StreamId::max(), "last"}}));
   commit([&](StoreBatch& batch) { batch.trim_stream(stream, StreamId::max()); });
-  EXPECT_EQ(read(stream), (Runs{{StreamId::max(), "last"}}));
+  EXPECT_EQ(read(stream), (Segments{{StreamId::max(), "last"}}));
   commit([&](StoreBatch& batch) { batch.drop_stream(stream); });
   EXPECT_TRUE(read(stream).empty());
 }
 
-TEST_P(StoreTest, RunsOfAnySizeAreReadUnchanged) {
+TEST_P(StoreTest, SegmentsOfAnySizeAreReadUnchanged) {
   load();
-  Runs expected;
+  Segments expected;
   std::string bytes("\0\xff\x80", 3);
   for (std::uint64_t seq = 0; seq < 24; ++seq) {
     expected.push_back({{7, seq * seq}, bytes});
-    commit([&](StoreBatch& batch) { batch.append_run(1, {7, seq * seq}, bytes); });
+    commit([&](StoreBatch& batch) { batch.append_segment(1, {7, seq * seq}, bytes); });
     if (bytes.size() < 100'000) bytes += bytes;
   }
   EXPECT_EQ(read(1), expected);
-  EXPECT_EQ(read(1, {7, 30}, {7, 40}), (Runs{expected[5], expected[6]}));
+  EXPECT_EQ(read(1, {7, 30}, {7, 40}), (Segments{expected[5], expected[6]}));
 }
 
-TEST_P(StoreTest, TrimKeepsTheRunInWhichBeforeFalls) {
+TEST_P(StoreTest, TrimKeepsTheSegmentInWhichBeforeFalls) {
   load();
   append(1, {10, 20, 30});
   commit([](StoreBatch& batch) { batch.trim_stream(1, {9, 0}); });
-  EXPECT_EQ(read(1), runs({10, 20, 30}));
+  EXPECT_EQ(read(1), segments({10, 20, 30}));
   commit([](StoreBatch& batch) { batch.trim_stream(1, {25, 0}); });
-  EXPECT_EQ(read(1), runs({20, 30}));
+  EXPECT_EQ(read(1), segments({20, 30}));
   commit([](StoreBatch& batch) { batch.trim_stream(1, {30, 0}); });
-  EXPECT_EQ(read(1), runs({30}));
-  EXPECT_EQ(read(1, {12, 0}), runs({30}));
+  EXPECT_EQ(read(1), segments({30}));
+  EXPECT_EQ(read(1, {12, 0}), segments({30}));
   EXPECT_TRUE(read_back(1, {25, 0}).empty());
   commit([](StoreBatch& batch) { batch.trim_stream(1, StreamId::max()); });
-  EXPECT_EQ(read(1), runs({30}));
+  EXPECT_EQ(read(1), segments({30}));
 }
 
-TEST_P(StoreTest, TrimCountsTheRunsOfItsOwnBatch) {
+TEST_P(StoreTest, TrimCountsTheSegmentsOfItsOwnBatch) {
   load();
   append(1, {10, 20});
   commit([](StoreBatch& batch) {
-    batch.append_run(1, {30, 0}, "30");
-    batch.append_run(1, {40, 0}, "40");
+    batch.append_segment(1, {30, 0}, "30");
+    batch.append_segment(1, {40, 0}, "40");
     batch.trim_stream(1, {35, 0});
-    batch.append_run(1, {50, 0}, "50");
+    batch.append_segment(1, {50, 0}, "50");
   });
-  EXPECT_EQ(read(1), runs({30, 40, 50}));
+  EXPECT_EQ(read(1), segments({30, 40, 50}));
   commit([](StoreBatch& batch) {
-    batch.append_run(1, {60, 0}, "60");
+    batch.append_segment(1, {60, 0}, "60");
     batch.trim_stream(1, {45, 0});
   });
-  EXPECT_EQ(read(1), runs({40, 50, 60}));
+  EXPECT_EQ(read(1), segments({40, 50, 60}));
 }
 
 TEST_P(StoreTest, TrimIsNotUndoneByReopening) {
@@ -357,74 +358,75 @@ TEST_P(StoreTest, TrimIsNotUndoneByReopening) {
   commit([](StoreBatch& batch) { batch.trim_stream(1, {20, 0}); });
   reopen();
   load();
-  EXPECT_EQ(read(1), runs({20, 30}));
+  EXPECT_EQ(read(1), segments({20, 30}));
   append(1, {40});
   commit([](StoreBatch& batch) { batch.trim_stream(1, {30, 0}); });
-  EXPECT_EQ(read(1), runs({30, 40}));
+  EXPECT_EQ(read(1), segments({30, 40}));
 }
 
-TEST_P(StoreTest, TrimOfManyRunsLeavesTheRest) {
+TEST_P(StoreTest, TrimOfManySegmentsLeavesTheRest) {
   load();
-  constexpr std::uint64_t kRuns = 5000;
+  constexpr std::uint64_t kSegments = 5000;
   commit([](StoreBatch& batch) {
-    for (std::uint64_t ms = 0; ms < kRuns; ++ms) batch.append_run(1, {ms, 0}, std::to_string(ms));
-    batch.append_run(2, {1, 0}, "1");
+    for (std::uint64_t ms = 0; ms < kSegments; ++ms)
+      batch.append_segment(1, {ms, 0}, std::to_string(ms));
+    batch.append_segment(2, {1, 0}, "1");
   });
   for (const std::uint64_t before : std::vector<std::uint64_t>{0, 1, 3000, 3001, 4998}) {
     commit([&](StoreBatch& batch) { batch.trim_stream(1, {before, 5}); });
-    EXPECT_EQ(read(1, StreamId::min(), StreamId::max(), 0), runs({before}));
-    EXPECT_EQ(read(1).size(), kRuns - before);
+    EXPECT_EQ(read(1, StreamId::min(), StreamId::max(), 0), segments({before}));
+    EXPECT_EQ(read(1).size(), kSegments - before);
   }
-  append(1, {kRuns});
-  EXPECT_EQ(read(1), runs({4998, 4999, kRuns}));
+  append(1, {kSegments});
+  EXPECT_EQ(read(1), segments({4998, 4999, kSegments}));
   reopen();
   load();
-  EXPECT_EQ(read(1), runs({4998, 4999, kRuns}));
-  EXPECT_EQ(read(2), runs({1}));
+  EXPECT_EQ(read(1), segments({4998, 4999, kSegments}));
+  EXPECT_EQ(read(2), segments({1}));
 }
 
-TEST_P(StoreTest, RemovedRunsAreGoneAnywhere) {
+TEST_P(StoreTest, RemovedSegmentsAreGoneAnywhere) {
   load();
   append(1, {10, 20, 30, 40});
   append(2, {20});
   commit([](StoreBatch& batch) {
-    batch.remove_run(1, {20, 0});
-    batch.remove_run(1, {21, 0});  // there is none
+    batch.remove_segment(1, {20, 0});
+    batch.remove_segment(1, {21, 0});  // there is none
   });
-  EXPECT_EQ(read(1), runs({10, 30, 40}));
-  EXPECT_EQ(read(1, {25, 0}, {30, 0}), runs({10, 30}));
+  EXPECT_EQ(read(1), segments({10, 30, 40}));
+  EXPECT_EQ(read(1, {25, 0}, {30, 0}), segments({10, 30}));
   commit([](StoreBatch& batch) {
-    batch.remove_run(1, {10, 0});
-    batch.remove_run(1, {40, 0});
+    batch.remove_segment(1, {10, 0});
+    batch.remove_segment(1, {40, 0});
     batch.trim_stream(1, StreamId::max());
   });
   reopen();
   load();
-  EXPECT_EQ(read(1), runs({30}));
-  commit([](StoreBatch& batch) { batch.remove_run(1, {30, 0}); });
+  EXPECT_EQ(read(1), segments({30}));
+  commit([](StoreBatch& batch) { batch.remove_segment(1, {30, 0}); });
   EXPECT_TRUE(read(1).empty());
   EXPECT_EQ(last_stream(), 2U);
-  EXPECT_EQ(read(2), runs({20}));
+  EXPECT_EQ(read(2), segments({20}));
   append(1, {50});
-  EXPECT_EQ(read(1), runs({50}));
+  EXPECT_EQ(read(1), segments({50}));
 }
 
-TEST_P(StoreTest, DropStreamRemovesAllItsRuns) {
+TEST_P(StoreTest, DropStreamRemovesAllItsSegments) {
   load();
   append(1, {10, 20});
   commit([](StoreBatch& batch) {
-    batch.append_run(1, {30, 0}, "30");
+    batch.append_segment(1, {30, 0}, "30");
     batch.drop_stream(1);
   });
   EXPECT_TRUE(read(1).empty());
   append(1, {5});  // below the ids before the drop
-  EXPECT_EQ(read(1), runs({5}));
+  EXPECT_EQ(read(1), segments({5}));
   reopen();
   load();
-  EXPECT_EQ(read(1), runs({5}));
+  EXPECT_EQ(read(1), segments({5}));
 }
 
-TEST_P(StoreTest, LastStreamIsGreatestWithRuns) {
+TEST_P(StoreTest, LastStreamIsGreatestWithSegments) {
   constexpr std::uint64_t kGreatest = 0x1'0000'0000'0001;
   load();
   EXPECT_EQ(last_stream(), 0U);
@@ -442,20 +444,21 @@ TEST_P(StoreTest, LastStreamIsGreatestWithRuns) {
 TEST_P(StoreTest, DropAndAppendShareOneBatch) {
   load();
   commit([](StoreBatch& batch) {
-    for (std::uint64_t ms = 0; ms < 3000; ++ms) batch.append_run(1, {ms, 0}, std::to_string(ms));
+    for (std::uint64_t ms = 0; ms < 3000; ++ms)
+      batch.append_segment(1, {ms, 0}, std::to_string(ms));
   });
   commit([](StoreBatch& batch) {
     batch.trim_stream(1, {2000, 0});
     batch.drop_stream(1);
-    batch.append_run(1, {5, 0}, "5");
-    batch.append_run(1, {6, 0}, "6");
-    batch.append_run(1, {7, 0}, "7");
+    batch.append_segment(1, {5, 0}, "5");
+    batch.append_segment(1, {6, 0}, "6");
+    batch.append_segment(1, {7, 0}, "7");
     batch.trim_stream(1, {6, 0});
   });
-  EXPECT_EQ(read(1), runs({6, 7}));
+  EXPECT_EQ(read(1), segments({6, 7}));
   reopen();
   load();
-  EXPECT_EQ(read(1), runs({6, 7}));
+  EXPECT_EQ(read(1), segments({6, 7}));
 }
 
 // The simplest possible store.
@@ -472,41 +475,45 @@ class Model final : public StoreBatch::Visitor {
       return std::string_view(record.first) >= begin && std::string_view(record.first) < end;
     });
   }
-  void append_run(std::uint64_t stream, StreamId first, std::string_view bytes) override {
+  void append_segment(std::uint64_t stream, StreamId first, std::string_view bytes) override {
     streams[stream][first] = bytes;
   }
   void trim_stream(std::uint64_t stream, StreamId before) override {
-    Stream& runs = streams[stream];
-    while (runs.size() > 1 && std::next(runs.begin())->first <= before) runs.erase(runs.begin());
+    Stream& segments = streams[stream];
+    while (segments.size() > 1 && std::next(segments.begin())->first <= before)
+      segments.erase(segments.begin());
   }
-  void remove_run(std::uint64_t stream, StreamId first) override { streams[stream].erase(first); }
+  void remove_segment(std::uint64_t stream, StreamId first) override {
+    streams[stream].erase(first);
+  }
   void drop_streams(std::uint64_t first, std::uint64_t last) override {
     std::erase_if(
         streams, [&](const auto& stream) { return stream.first >= first && stream.first <= last; });
   }
 
-  Runs read(std::uint64_t stream, StreamId from, StreamId to, std::size_t bytes_max) {
-    Stream& runs = streams[stream];
-    auto run = runs.upper_bound(from);
-    if (run != runs.begin()) --run;
-    Runs found;
+  Segments read(std::uint64_t stream, StreamId from, StreamId to, std::size_t bytes_max) {
+    Stream& segments = streams[stream];
+    auto segment = segments.upper_bound(from);
+    if (segment != segments.begin()) --segment;
+    Segments found;
     std::size_t bytes = 0;
-    for (; from <= to && run != runs.end() && run->first <= to && bytes <= bytes_max; ++run) {
-      found.push_back({run->first, run->second});
-      bytes += run->second.size();
+    for (; from <= to && segment != segments.end() && segment->first <= to && bytes <= bytes_max;
+         ++segment) {
+      found.push_back({segment->first, segment->second});
+      bytes += segment->second.size();
     }
     return found;
   }
 
-  Runs read_back(std::uint64_t stream, StreamId from, StreamId to, std::size_t bytes_max) {
-    Stream& runs = streams[stream];
-    Runs found;
+  Segments read_back(std::uint64_t stream, StreamId from, StreamId to, std::size_t bytes_max) {
+    Stream& segments = streams[stream];
+    Segments found;
     std::size_t bytes = 0;
-    for (auto run = runs.upper_bound(from); from >= to && run != runs.begin();) {
-      --run;
-      found.push_back({run->first, run->second});
-      bytes += run->second.size();
-      if (run->first <= to || bytes > bytes_max) break;
+    for (auto segment = segments.upper_bound(from); from >= to && segment != segments.begin();) {
+      --segment;
+      found.push_back({segment->first, segment->second});
+      bytes += segment->second.size();
+      if (segment->first <= to || bytes > bytes_max) break;
     }
     return found;
   }
@@ -541,10 +548,10 @@ class RandomOperations {
       return batch.drop_streams(first, std::max(first, stream()));
     }
     if (kind < 40) return batch.trim_stream(stream(), id());
-    if (kind < 50) return batch.remove_run(stream(), id());
+    if (kind < 50) return batch.remove_segment(stream(), id());
     const std::uint64_t length = below(50) == 0 ? 1 + below(6000) : 1 + below(60);
-    batch.append_run(stream(), {now_ += 1 + below(3), below(3)},
-                     std::string(length, static_cast<char>(below(256))));
+    batch.append_segment(stream(), {now_ += 1 + below(3), below(3)},
+                         std::string(length, static_cast<char>(below(256))));
   }
 
  private:

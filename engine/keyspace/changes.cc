@@ -8,14 +8,14 @@
 
 namespace rushgate {
 
-void Changes::gather(Object& object) {
+void Changes::mark_elements_dirty(Object& object) {
   if (object.change != ObjectChange::kNone) return;
   dirty_.push_back(&object);  // may throw: first
   object.change = ObjectChange::kElements;
 }
 
 void Changes::mark_dirty(Object& object) {
-  gather(object);
+  mark_elements_dirty(object);
   object.change = ObjectChange::kHeader;
 }
 

@@ -68,7 +68,7 @@ class Changes {
   }
 
   /// Schedules the buffered elements of a set or stream for the commit.
-  void gather(Object& object);
+  void mark_elements_dirty(Object& object);
   /// As above, and also the object's header.
   void mark_dirty(Object& object);
 

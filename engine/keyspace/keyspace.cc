@@ -73,7 +73,7 @@ class KeyspaceLoader {
         }
         return kind == RecordKind::kElement
                    ? read_member(*object, key_reader, value)
-                   : kind == RecordKind::kSetRun && read_members(*object, key_reader, value);
+                   : kind == RecordKind::kSetSegment && read_members(*object, key_reader, value);
       case ValueType::kHash: {
         const std::string field = key_reader.name();
         return kind == RecordKind::kElement && key_reader.ok() &&
@@ -113,7 +113,7 @@ class KeyspaceLoader {
 
   bool read_member(Object& object, RecordReader& key, std::string_view value) {
     if (value.empty()) {
-      if (const auto integer = key.maybe_integer_only()) {
+      if (const auto integer = key.try_integer()) {
         add_integer(object.set(), *integer);
         return key.ok();
       }
@@ -137,9 +137,9 @@ class KeyspaceLoader {
     SetRecords& records = object.set().records();
     std::string member = key.name();
     if (!key.ok()) return false;
-    if (kind == RecordKind::kSetRun) {
-      records.loaded_run();
-      return visit_set_run(
+    if (kind == RecordKind::kSetSegment) {
+      records.loaded_segment();
+      return visit_set_segment(
           value, [](std::int64_t) {}, [](std::string_view) {});
     }
     if (kind != RecordKind::kElement) return false;
@@ -153,15 +153,15 @@ class KeyspaceLoader {
 
   bool read_members(Object& object, RecordReader& key, std::string_view rest) {
     SetValue& set = object.set();
-    if (!set.records().is_being_rewritten()) set.records().loaded_run();
+    if (!set.records().is_being_rewritten()) set.records().loaded_segment();
     const auto integer = [&](std::int64_t member) { add_integer(set, member); };
     const auto text = [&](std::string_view member) { set.insert(member); };
-    if (const auto first = key.maybe_integer_only()) {
+    if (const auto first = key.try_integer()) {
       integer(*first);
     } else {
       text(key.name());
     }
-    return key.ok() && visit_set_run(rest, integer, text);
+    return key.ok() && visit_set_segment(rest, integer, text);
   }
 
   /// Buffered, because many insertions at once cost less.

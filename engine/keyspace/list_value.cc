@@ -194,7 +194,7 @@ void ListValue::insert_into(Place place, ListPosition position, const MaybeInteg
   });
 }
 
-void ListValue::take_back(const Inserted& inserted) {
+void ListValue::roll_back(const Inserted& inserted) {
   const auto& [block, at] = inserted.place;
   if (inserted.is_alone) {
     static_cast<void>(blocks_.take(block));
@@ -225,7 +225,7 @@ ListValue::Erased ListValue::erase(Place place) {
   return done;
 }
 
-void ListValue::take_back(Erased erased) {
+void ListValue::roll_back(Erased erased) {
   const auto& [block, at] = erased.place;
   if (erased.block != nullptr) {
     blocks_.put_back(block, std::move(*erased.block));

@@ -151,7 +151,7 @@ class ListValue {
   };
   /// Inserts before the element at `place`.
   Inserted insert(Place place, ListPosition position, const MaybeInteger& element);
-  void take_back(const Inserted& inserted);
+  void roll_back(const Inserted& inserted);
 
   /// The data to undo an erase().
   struct Erased {
@@ -162,7 +162,7 @@ class ListValue {
     bool was_regular;
   };
   Erased erase(Place place);
-  void take_back(Erased erased);
+  void roll_back(Erased erased);
 
   /// Returns true if the element at `place` can be replaced in its block. Otherwise it must be
   /// erased, and the new one inserted.

@@ -52,7 +52,7 @@ void record_removal(Database& db, Object& object, std::size_t first, std::size_t
 
 /// Schedules the release of memory for the time when no change can be undone.
 void shrink_later(Database& db, Object& object) {
-  if (object.list().wants_to_shrink()) db.changes().gather(object);
+  if (object.list().wants_to_shrink()) db.changes().mark_elements_dirty(object);
 }
 
 // ---- One element ----
@@ -62,7 +62,7 @@ void insert_at(Database& db, Object& object, Place place, ListPosition position,
   db.changes().reserve_undo(object);
   ListValue& list = object.list();
   db.changes().push_undo(object, [&list, inserted = list.insert(place, position, element)] {
-    list.take_back(inserted);
+    list.roll_back(inserted);
   });
   record(db, object, position, element.text());
   shrink_later(db, object);
@@ -73,7 +73,7 @@ void erase_at(Database& db, Object& object, Place place) {
   ListValue& list = object.list();
   const ListPosition position = list.position(place);
   db.changes().push_undo(
-      object, [&list, erased = list.erase(place)]() mutable { list.take_back(std::move(erased)); });
+      object, [&list, erased = list.erase(place)]() mutable { list.roll_back(std::move(erased)); });
   record_removal(db, object, position);
   shrink_later(db, object);
 }

@@ -131,7 +131,7 @@ std::string_view RecordReader::text() { return bytes(varint()); }
 std::string_view RecordReader::rest() { return take(in_.size()); }
 
 std::string RecordReader::maybe_integer() {
-  if (const auto integer = maybe_integer_only()) return std::string(DecimalText(*integer).view());
+  if (const auto integer = try_integer()) return std::string(DecimalText(*integer).view());
   if (static_cast<char>(byte()) == kTextTag) return std::string(rest());
   ok_ = false;
   return {};
@@ -144,7 +144,7 @@ std::string RecordReader::name() {
   return name;
 }
 
-std::optional<std::int64_t> RecordReader::maybe_integer_only() {
+std::optional<std::int64_t> RecordReader::try_integer() {
   if (!ok_ || in_.empty() || in_.front() != kIntegerTag) return std::nullopt;
   byte();
   const bool is_longer_than_need_be = in_.size() > 1 && in_.back() == '\0';

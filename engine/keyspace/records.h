@@ -29,7 +29,7 @@ enum class RecordKind : std::uint8_t {
   kStreamGroup = 0x04,     // object id, group           -> last delivered id, entries read
   kStreamConsumer = 0x05,  // object id, group, consumer -> times
   kStreamPending = 0x06,   // object id, group, entry id -> consumer, delivery time, delivery count
-  kSetRun = 0x07,          // object id, member          -> members added with it (set_records.h)
+  kSetSegment = 0x07,      // object id, member          -> members added with it (set_records.h)
   kStreamGap = 0x08,       // object id, entry id        -> last entry id, count: all of these are
                            // deleted, and in no segment
 };
@@ -37,7 +37,7 @@ enum class RecordKind : std::uint8_t {
 /// The kinds of records that belong to an object, besides its header.
 inline constexpr std::array kElementKinds = {
     RecordKind::kElement,        RecordKind::kStreamDeleted, RecordKind::kStreamGroup,
-    RecordKind::kStreamConsumer, RecordKind::kStreamPending, RecordKind::kSetRun,
+    RecordKind::kStreamConsumer, RecordKind::kStreamPending, RecordKind::kSetSegment,
     RecordKind::kStreamGap};
 
 /// Numbers of records by kind.
@@ -92,7 +92,7 @@ class RecordReader {
   /// any other is damage.
   std::string name();
   /// Reads an integer. Returns empty, and reads nothing, if it is a string.
-  std::optional<std::int64_t> maybe_integer_only();
+  std::optional<std::int64_t> try_integer();
 
   [[nodiscard]] bool ok() const { return ok_; }
   [[nodiscard]] bool at_end() const { return in_.empty(); }

@@ -57,8 +57,8 @@ void remove_each(StoreBatch& batch, RecordKind kind, const Object& object) {
       return;
     case ValueType::kSet: {
       const auto& set = std::get<SetValue>(object.value);
-      if (kind == RecordKind::kSetRun && !set.records().has_runs()) return;
-      if (kind != RecordKind::kSetRun && kind != RecordKind::kElement) return;
+      if (kind == RecordKind::kSetSegment && !set.records().has_segments()) return;
+      if (kind != RecordKind::kSetSegment && kind != RecordKind::kElement) return;
       set.for_each(remove);  // a segment's key is a member, or was one
       for (const std::string& member : set.records().known_tombstones()) remove(member);
       return;

@@ -36,14 +36,14 @@ void write_text(std::string_view member, VarintAppender& out) {
 }
 
 /// There must be at least one member.
-void put_run(StoreBatch& batch, std::uint64_t object_id, std::span<const std::int64_t> integers,
-             std::span<const std::string> texts) {
+void put_segment(StoreBatch& batch, std::uint64_t object_id, std::span<const std::int64_t> integers,
+                 std::span<const std::string> texts) {
   std::string key;
   if (!integers.empty()) {
-    key = element_key(RecordKind::kSetRun, object_id, DecimalText(integers.front()));
+    key = element_key(RecordKind::kSetSegment, object_id, DecimalText(integers.front()));
     integers = integers.subspan(1);
   } else {
-    key = element_key(RecordKind::kSetRun, object_id, texts.front());
+    key = element_key(RecordKind::kSetSegment, object_id, texts.front());
     texts = texts.subspan(1);
   }
   std::string rest;
@@ -85,15 +85,15 @@ void SetRecords::roll_back_to(const Savepoint& savepoint) {
 }
 
 void SetRecords::complete(StoreBatch& batch, std::uint64_t object_id) {
-  if (gathered() == 0) return;
-  if (gathered() == 1 || tombstones_.size() > 0 || is_being_rewritten()) {
+  if (buffered() == 0) return;
+  if (buffered() == 1 || tombstones_.size() > 0 || is_being_rewritten()) {
     for (const std::int64_t member : integers_) {
       put_element(batch, object_id, DecimalText(member), {});
     }
     for (const std::string& member : texts_) put_element(batch, object_id, member, {});
   } else {
-    put_run(batch, object_id, integers_, texts_);
-    has_runs_ = true;
+    put_segment(batch, object_id, integers_, texts_);
+    has_segments_ = true;
   }
   constexpr std::size_t kMembersKeptMax = 16 * 1024;  // memory for so many; `= {}` would keep all
   integers_.clear();
@@ -105,15 +105,15 @@ void SetRecords::complete(StoreBatch& batch, std::uint64_t object_id) {
 void SetRecords::record_removal(StoreBatch& batch, std::uint64_t object_id,
                                 std::string_view member) {
   if (is_being_rewritten()) put_element(batch, old_id(), member, kRemoved);
-  if (!has_runs_) return remove_element(batch, object_id, member);
+  if (!has_segments_) return remove_element(batch, object_id, member);
   put_element(batch, object_id, member, kRemoved);
   tombstones_.add(member);
 }
 
 void SetRecords::begin_rewrite(std::uint64_t old_id) {
-  assert(gathered() == 0);
+  assert(buffered() == 0);
   rewrite_ = DeepPointer(Rewrite{.old_id = old_id});
-  has_runs_ = false;
+  has_segments_ = false;
   tombstones_ = Tombstones();
 }
 
@@ -123,13 +123,13 @@ void SetRecords::rewrite(StoreBatch& batch, std::uint64_t object_id,
   rewrite_->position = end;
   if (integers.empty() && texts.empty()) return;
   // None of them has a tombstone: an element record replaced that of a member that was added again.
-  put_run(batch, object_id, integers, texts);
-  has_runs_ = true;
+  put_segment(batch, object_id, integers, texts);
+  has_segments_ = true;
 }
 
 void SetRecords::end_rewrite(StoreBatch& batch) {
   remove_range(batch, RecordKind::kElement, old_id(), old_id());
-  remove_range(batch, RecordKind::kSetRun, old_id(), old_id());
+  remove_range(batch, RecordKind::kSetSegment, old_id(), old_id());
   rewrite_ = DeepPointer<Rewrite>();
 }
 
@@ -137,11 +137,12 @@ void SetRecords::count(std::size_t size, RecordCounts& counts) const {
   // No object in memory knows all records of both ids.
   if (is_being_rewritten()) size += kSingleRemovalsMax + 1;
   counts[RecordKind::kElement] += size + tombstones_.size();
-  if (has_runs_ || is_being_rewritten()) counts[RecordKind::kSetRun] += size + tombstones_.size();
+  if (has_segments_ || is_being_rewritten())
+    counts[RecordKind::kSetSegment] += size + tombstones_.size();
 }
 
-bool visit_set_run(std::string_view bytes, absl::FunctionRef<void(std::int64_t member)> integer,
-                   absl::FunctionRef<void(std::string_view member)> text) {
+bool visit_set_segment(std::string_view bytes, absl::FunctionRef<void(std::int64_t member)> integer,
+                       absl::FunctionRef<void(std::string_view member)> text) {
   RecordReader reader(bytes);
   while (!reader.at_end()) {
     if (!visit_member(reader, integer, text)) return false;

@@ -49,7 +49,7 @@ class SetRecords {
   /// A set may have this number of tombstones even if it has fewer members.
   static constexpr std::size_t kTombstonesMax = 1'000;
   /// Members per segment of a copied set.
-  static constexpr std::size_t kRunMembersMax = 1'000;
+  static constexpr std::size_t kSegmentMembersMax = 1'000;
   /// Members written with every so many removals while a set is rewritten.
   static constexpr std::size_t kRewrittenAtOnce = 256;
   static constexpr std::size_t kRemovalsPerPortion = 4;
@@ -71,11 +71,11 @@ class SetRecords {
     std::size_t texts;
   };
   [[nodiscard]] Savepoint savepoint() const { return {integers_.size(), texts_.size()}; }
-  /// Returns the integers buffered since `mark`, if nothing was recorded meanwhile.
+  /// Returns the integers buffered since the savepoint, if nothing was recorded meanwhile.
   [[nodiscard]] std::span<const std::int64_t> integers_since(const Savepoint& savepoint) const {
     return std::span(integers_).subspan(savepoint.integers);
   }
-  /// Undoes buffering since `mark`. Members recorded meanwhile stay.
+  /// Undoes buffering since the savepoint. Members recorded meanwhile stay.
   void roll_back_to(const Savepoint& savepoint);
 
   /// Records the buffered members.
@@ -87,7 +87,7 @@ class SetRecords {
 
   /// Returns true if a set of `size` members must be rewritten.
   [[nodiscard]] bool has_many_tombstones(std::size_t size) const {
-    return !is_being_rewritten() && has_runs_ && tombstones_.size() >= kTombstonesMax &&
+    return !is_being_rewritten() && has_segments_ && tombstones_.size() >= kTombstonesMax &&
            tombstones_.size() >= size;
   }
   /// Begins to rewrite the set, whose object gets another id. The buffer must be empty.
@@ -109,7 +109,7 @@ class SetRecords {
 
   // ---- To remove the set ----
 
-  [[nodiscard]] bool has_runs() const { return has_runs_; }
+  [[nodiscard]] bool has_segments() const { return has_segments_; }
   /// Adds the number of records of a set of `size` members, or more. Their keys are its members and
   /// known_tombstones(), unless there are too many for single removals.
   void count(std::size_t size, RecordCounts& counts) const;
@@ -119,7 +119,7 @@ class SetRecords {
   }
 
   /// Returns the number of buffered members.
-  [[nodiscard]] std::size_t gathered() const { return integers_.size() + texts_.size(); }
+  [[nodiscard]] std::size_t buffered() const { return integers_.size() + texts_.size(); }
 
   /// Returns the memory on the heap, without buffered strings, which live until the commit.
   [[nodiscard]] std::size_t memory_bytes() const {
@@ -130,7 +130,7 @@ class SetRecords {
   // ---- At open ----
 
   void loaded_rewrite(std::uint64_t old_id) { rewrite_ = DeepPointer(Rewrite{.old_id = old_id}); }
-  void loaded_run() { has_runs_ = true; }
+  void loaded_segment() { has_segments_ = true; }
   void loaded_removal(std::string_view member) { tombstones_.add(member); }
 
  private:
@@ -188,13 +188,13 @@ class SetRecords {
   // The buffer.
   std::vector<std::int64_t> integers_;
   std::vector<std::string> texts_;
-  bool has_runs_ = false;  // or had some that were rolled back
-  Tombstones tombstones_;  // upper bound: some may have been rolled back or added again
+  bool has_segments_ = false;  // or had some that were rolled back
+  Tombstones tombstones_;      // upper bound: some may have been rolled back or added again
   DeepPointer<Rewrite> rewrite_;
 };
 
 /// Calls a function for each member of a segment. Returns false if the bytes are invalid.
-bool visit_set_run(std::string_view bytes, absl::FunctionRef<void(std::int64_t member)> integer,
-                   absl::FunctionRef<void(std::string_view member)> text);
+bool visit_set_segment(std::string_view bytes, absl::FunctionRef<void(std::int64_t member)> integer,
+                       absl::FunctionRef<void(std::string_view member)> text);
 
 }  // namespace rushgate

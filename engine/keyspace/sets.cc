@@ -41,7 +41,7 @@ void record_removal(Database& db, Object& object, std::string_view member) {
   StoreBatch& batch = db.changes().records();
   const bool begins = records.has_many_tombstones(object.set().size());
   const bool is_portion_due = records.is_portion_due() || begins;
-  if (is_portion_due || records.gathered() > 0) {
+  if (is_portion_due || records.buffered() > 0) {
     db.changes().reserve_undo(object);
     db.changes().push_undo(object, [&object, &records, id = object.id, before = records]() mutable {
       object.id = id;
@@ -70,7 +70,7 @@ bool add_text(Database& db, Object& object, std::string_view member) {
                          });
   set.records().add_text(member);
   ++object.revision;
-  db.changes().gather(object);
+  db.changes().mark_elements_dirty(object);
   return true;
 }
 
@@ -84,7 +84,7 @@ bool add_integer(Database& db, Object& object, std::int64_t member) {
   });
   set.records().add_integer(member);
   ++object.revision;
-  db.changes().gather(object);
+  db.changes().mark_elements_dirty(object);
   return true;
 }
 
@@ -128,14 +128,14 @@ std::size_t add_integers(Database& db, Object& object, std::span<const std::int6
   };
   try {
     const std::size_t count = insert_integers(set, members, new_max, is_new);
-    const auto gathered = records.integers_since(savepoint);
-    if (gathered.empty()) return count;
+    const auto buffered = records.integers_since(savepoint);
+    if (buffered.empty()) return count;
     db.changes().push_undo(
-        object, [roll_back, added = std::vector<std::int64_t>(gathered.begin(), gathered.end())] {
+        object, [roll_back, added = std::vector<std::int64_t>(buffered.begin(), buffered.end())] {
           roll_back(added);
         });
     ++object.revision;
-    db.changes().gather(object);
+    db.changes().mark_elements_dirty(object);
     return count;
   } catch (...) {  // out of memory: without an undo step, no member may stay
     roll_back(records.integers_since(savepoint));
@@ -146,21 +146,21 @@ std::size_t add_integers(Database& db, Object& object, std::span<const std::int6
 void copy(Database& db, Object& made, const SetValue& from) {
   assert(made.is_newborn);  // a rollback removes it as a whole
   db.changes().reserve_undo(made);
-  db.changes().gather(made);
+  db.changes().mark_elements_dirty(made);
   made.set().copy_members(from);
   SetRecords& records = made.set().records();
-  const auto record_run = [&] {
-    if (records.gathered() == SetRecords::kRunMembersMax) {
+  const auto record_segment = [&] {
+    if (records.buffered() == SetRecords::kSegmentMembersMax) {
       records.complete(db.changes().records(), made.id);
     }
   };
   from.for_each_integer([&](std::int64_t member) {
     records.add_integer(member);
-    record_run();
+    record_segment();
   });
   from.for_each_text([&](std::string_view member) {
     records.add_text(member);
-    record_run();
+    record_segment();
   });
   ++made.revision;
 }

@@ -153,7 +153,7 @@ void SortedSetOrder::unsplit(const Insertion& done) {
   root_ = std::unique_ptr<Node>(std::move(root_->children.front().node));
 }
 
-void SortedSetOrder::take_back(const Element& inserted, const Insertion& insertion) {
+void SortedSetOrder::roll_back(const Element& inserted, const Insertion& insertion) {
   erase_alone(*root_, inserted);
   unsplit(insertion);
 }
@@ -264,7 +264,7 @@ void SortedSetOrder::unjoin(Joins& done) {
   }
 }
 
-void SortedSetOrder::take_back(const Element& erased, Removal removal) {
+void SortedSetOrder::roll_back(const Element& erased, Removal removal) {
   if (removal.joins != nullptr) unjoin(*removal.joins);
   insert_next_to(*root_, erased, removal.neighbour);
 }

@@ -39,8 +39,8 @@ class SortedSetOrder {
   /// The element must be there.
   Removal erase(const Element& element);
 
-  void take_back(const Element& inserted, const Insertion& insertion);
-  void take_back(const Element& erased, Removal removal);
+  void roll_back(const Element& inserted, const Insertion& insertion);
+  void roll_back(const Element& erased, Removal removal);
 
   /// Returns the element of this rank, which must exist.
   [[nodiscard]] const Element& at(std::size_t rank) const;

@@ -37,7 +37,7 @@ SortedSetValue::Assigned SortedSetValue::assign(std::string_view member, double 
       elements_.erase(member);
     } else {
       element.score = *done.old_score;
-      order_.take_back(element, std::move(done.removal));
+      order_.roll_back(element, std::move(done.removal));
     }
     throw;
   }
@@ -46,13 +46,13 @@ SortedSetValue::Assigned SortedSetValue::assign(std::string_view member, double 
   return done;
 }
 
-void SortedSetValue::take_back(Assigned assigned) {
+void SortedSetValue::roll_back(Assigned assigned) {
   Element& element = *assigned.element;
   is_small_ = assigned.was_small;
-  order_.take_back(element, assigned.insertion);
+  order_.roll_back(element, assigned.insertion);
   if (assigned.old_score) {
     element.score = *assigned.old_score;
-    order_.take_back(element, std::move(assigned.removal));
+    order_.roll_back(element, std::move(assigned.removal));
   } else {
     element_bytes_ -= element.memory_bytes();
     elements_.erase(element.member());
@@ -69,8 +69,8 @@ SortedSetValue::Erased SortedSetValue::erase(std::string_view member) {
   return done;
 }
 
-void SortedSetValue::take_back(Erased erased) {
-  order_.take_back(*erased.element, std::move(erased.removal));
+void SortedSetValue::roll_back(Erased erased) {
+  order_.roll_back(*erased.element, std::move(erased.removal));
   element_bytes_ += erased.element->memory_bytes();
   elements_.insert(std::move(erased.element));
 }

@@ -56,7 +56,7 @@ class SortedSetValue {
   };
   /// `score` must not be NaN.
   Assigned assign(std::string_view member, double score);
-  void take_back(Assigned assigned);
+  void roll_back(Assigned assigned);
 
   /// The data to undo an erase(): null if there was no such member.
   struct Erased {
@@ -64,7 +64,7 @@ class SortedSetValue {
     SortedSetOrder::Removal removal;
   };
   Erased erase(std::string_view member);
-  void take_back(Erased erased);
+  void roll_back(Erased erased);
 
   /// Returns the number of elements for which before(const Element&) is true. They must be the
   /// first ones.

@@ -22,7 +22,7 @@ bool erase(Database& db, Object& object, std::string_view member) {
   SortedSetValue::Erased erased = value.erase(member);
   if (erased.element == nullptr) return false;
   db.changes().push_undo(object, [&value, erased = std::move(erased)]() mutable {
-    value.take_back(std::move(erased));
+    value.roll_back(std::move(erased));
   });
   ++object.revision;
   return true;
@@ -41,7 +41,7 @@ bool set(Database& db, Object& object, std::string_view member, double score) {
   SortedSetValue::Assigned assigned = value.assign(member, kept);
   const bool is_new = !assigned.old_score.has_value();
   db.changes().push_undo(object, [&value, assigned = std::move(assigned)]() mutable {
-    value.take_back(std::move(assigned));
+    value.roll_back(std::move(assigned));
   });
   ++object.revision;
   put_score(db.changes().records(), object.id, member, kept);

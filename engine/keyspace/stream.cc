@@ -24,16 +24,17 @@ constexpr std::size_t kChunkBytes = 64 * 1024;
 // cost.
 constexpr std::uint64_t kEntriesWorthTrimming = 1000;
 
-template <class Runs>
-auto first_after(Runs& runs, StreamId id) {
-  return std::upper_bound(runs.begin(), runs.end(), id,
-                          [](StreamId bound, const auto& run) { return bound < run.first; });
+template <class Segments>
+auto first_after(Segments& segments, StreamId id) {
+  return std::upper_bound(
+      segments.begin(), segments.end(), id,
+      [](StreamId bound, const auto& segment) { return bound < segment.first; });
 }
 
-template <class Runs>
-auto first_ending_at_or_after(Runs& runs, StreamId id) {
-  return std::lower_bound(runs.begin(), runs.end(), id,
-                          [](const auto& run, StreamId bound) { return run.last < bound; });
+template <class Segments>
+auto first_ending_at_or_after(Segments& segments, StreamId id) {
+  return std::lower_bound(segments.begin(), segments.end(), id,
+                          [](const auto& segment, StreamId bound) { return segment.last < bound; });
 }
 
 }  // namespace
@@ -62,7 +63,7 @@ absl::Status Stream::scan(StreamId from, StreamId to,
                           absl::FunctionRef<bool(const Gap&)> visit_gap) const {
   if (length() == 0) return absl::OkStatus();
   const StreamCaches::Use use(cache_slot_);
-  const DecodedRun& decoded = use->decoded;
+  const DecodedSegment& decoded = use->decoded;
   from = std::max(from, first_id());
   to = std::min(to, last_id());
   auto gap = gaps_.lower_bound(from);
@@ -72,22 +73,23 @@ absl::Status Stream::scan(StreamId from, StreamId to,
     from = *behind;
   }
   while (from <= to) {
-    RunView run;
-    if (absl::Status found = find_run_from(from, run); !found.ok()) return found;
-    if (!run.bytes.empty()) {
-      if (absl::Status read = decode(run); !read.ok()) return read;
+    SegmentView segment;
+    if (absl::Status found = find_segment_from(from, segment); !found.ok()) return found;
+    if (!segment.bytes.empty()) {
+      if (absl::Status read = decode(segment); !read.ok()) return read;
     }
     // The gap comes first if there is no segment, or if its entries are still in memory.
-    std::size_t i = run.bytes.empty() ? 0 : decoded.lower_bound(from);
-    const std::size_t end = run.bytes.empty() ? 0 : decoded.size();
+    std::size_t i = segment.bytes.empty() ? 0 : decoded.lower_bound(from);
+    const std::size_t end = segment.bytes.empty() ? 0 : decoded.size();
     const auto is_at_gap = [&](StreamId id) { return gap != gaps_.end() && id >= gap->first; };
     for (; i < end && !is_at_gap(decoded.id(i)); ++i) {
       const StreamId id = decoded.id(i);
-      if (id > to || !visit(decoded.entry(i, run.bytes), is_deleted(id))) return absl::OkStatus();
+      if (id > to || !visit(decoded.entry(i, segment.bytes), is_deleted(id)))
+        return absl::OkStatus();
     }
-    const bool meets_gap = gap != gaps_.end() && (run.bytes.empty() || i < end);
+    const bool meets_gap = gap != gaps_.end() && (segment.bytes.empty() || i < end);
     if (meets_gap && (gap->first > to || !visit_gap(gap->second))) return absl::OkStatus();
-    if (!meets_gap && run.bytes.empty()) break;
+    if (!meets_gap && segment.bytes.empty()) break;
     const auto next = (meets_gap ? (gap++)->second.last : decoded.last()).next();
     if (!next) break;
     from = *next;
@@ -98,19 +100,19 @@ absl::Status Stream::scan(StreamId from, StreamId to,
 absl::Status Stream::read_back(StreamId from, StreamId to, Visit visit) const {
   if (length() == 0) return absl::OkStatus();
   const StreamCaches::Use use(cache_slot_);
-  const DecodedRun& decoded = use->decoded;
+  const DecodedSegment& decoded = use->decoded;
   from = std::max(from, first_id());
   to = std::min(to, last_id());
   while (from <= to) {
-    RunView run;
-    if (absl::Status found = find_run_back(to, run); !found.ok()) return found;
-    if (run.bytes.empty()) break;
-    if (absl::Status read = decode(run); !read.ok()) return read;
+    SegmentView segment;
+    if (absl::Status found = find_segment_back(to, segment); !found.ok()) return found;
+    if (segment.bytes.empty()) break;
+    if (absl::Status read = decode(segment); !read.ok()) return read;
     for (std::size_t i = decoded.lower_bound(to) + 1; i-- > 0;) {
       if (i == decoded.size() || decoded.id(i) > to || is_deleted(decoded.id(i))) continue;
-      if (decoded.id(i) < from || !visit(decoded.entry(i, run.bytes))) return absl::OkStatus();
+      if (decoded.id(i) < from || !visit(decoded.entry(i, segment.bytes))) return absl::OkStatus();
     }
-    const auto previous = run.first.previous();
+    const auto previous = segment.first.previous();
     if (!previous) break;
     to = *previous;
   }
@@ -122,24 +124,24 @@ bool Stream::is_in_gap(StreamId id) const {
   return next != gaps_.begin() && std::prev(next)->second.last >= id;
 }
 
-absl::Status Stream::find_dead_run(StreamId id, std::vector<StreamId>& ids) {
+absl::Status Stream::find_dead_segment(StreamId id, std::vector<StreamId>& ids) {
   ids.clear();
   if (length() == 0 || id <= first_id() || !is_deleted(id) || is_in_gap(id)) {
     return absl::OkStatus();
   }
   const StreamCaches::Use use(cache_slot_);
-  RunView run;
-  if (absl::Status found = find_run_from(id, run); !found.ok()) return found;
-  if (run.bytes.empty() || run.first > id) return absl::OkStatus();
-  const bool is_open = (!full_runs_.empty() && run.first >= full_runs_.front().first) ||
-                       (!writer_.empty() && run.first >= writer_.first());
+  SegmentView segment;
+  if (absl::Status found = find_segment_from(id, segment); !found.ok()) return found;
+  if (segment.bytes.empty() || segment.first > id) return absl::OkStatus();
+  const bool is_open = (!full_segments_.empty() && segment.first >= full_segments_.front().first) ||
+                       (!writer_.empty() && segment.first >= writer_.first());
   if (is_open) {
     constexpr std::size_t kUncheckedMax = 1'024;
     if (unchecked_.size() < kUncheckedMax) unchecked_.push_back(id);
     return absl::OkStatus();
   }
-  if (absl::Status read = decode(run); !read.ok()) return read;
-  const DecodedRun& decoded = use->decoded;
+  if (absl::Status read = decode(segment); !read.ok()) return read;
+  const DecodedSegment& decoded = use->decoded;
   // In most cases one of the two ends is not deleted.
   if (!is_deleted(decoded.last()) || !is_deleted(decoded.id(0))) return absl::OkStatus();
   ids.reserve(decoded.size());
@@ -158,9 +160,10 @@ bool Stream::are_neighbours(StreamId last, StreamId first) const {
   const auto above = last.next();
   const auto below = first.previous();
   if (!above || !below || *above > *below) return true;
-  std::vector<StreamRun> between;
-  constexpr std::size_t kOneRun = 0;
-  const absl::Status read = store_.read_stream_back(object_id_, *below, *above, kOneRun, between);
+  std::vector<StreamSegment> between;
+  constexpr std::size_t kOneSegment = 0;
+  const absl::Status read =
+      store_.read_stream_back(object_id_, *below, *above, kOneSegment, between);
   return read.ok() && (between.empty() || between.front().first <= last);
 }
 
@@ -172,10 +175,11 @@ absl::Status Stream::contains(StreamId id, bool& found) const {
   });
 }
 
-absl::Status Stream::decode(const RunView& run) const {
-  if (cache().decoded.read(run.first, run.bytes)) return absl::OkStatus();
-  return absl::DataLossError(absl::StrCat(
-      "the store holds a run of stream entries that makes no sense, at ", run.first.to_string()));
+absl::Status Stream::decode(const SegmentView& segment) const {
+  if (cache().decoded.read(segment.first, segment.bytes)) return absl::OkStatus();
+  return absl::DataLossError(
+      absl::StrCat("the store holds a segment of stream entries that makes no sense, at ",
+                   segment.first.to_string()));
 }
 
 // ---- Which run: in memory ----
@@ -184,8 +188,8 @@ std::optional<StreamId> Stream::store_end() const {
   StreamId begin;
   if (!cache().tail.empty()) {
     begin = cache().tail.front().first;
-  } else if (!full_runs_.empty()) {
-    begin = full_runs_.front().first;
+  } else if (!full_segments_.empty()) {
+    begin = full_segments_.front().first;
   } else if (!writer_.empty()) {
     begin = writer_.first();
   } else {
@@ -195,19 +199,21 @@ std::optional<StreamId> Stream::store_end() const {
   return begin.previous();
 }
 
-Stream::RunView Stream::find_in_memory_from(StreamId from) const {
-  if (const auto run = first_ending_at_or_after(cache().tail, from); run != cache().tail.end())
-    return {run->first, run->bytes};
-  if (const auto run = first_ending_at_or_after(full_runs_, from); run != full_runs_.end()) {
-    return {run->first, run->bytes};
+Stream::SegmentView Stream::find_in_memory_from(StreamId from) const {
+  if (const auto segment = first_ending_at_or_after(cache().tail, from);
+      segment != cache().tail.end())
+    return {segment->first, segment->bytes};
+  if (const auto segment = first_ending_at_or_after(full_segments_, from);
+      segment != full_segments_.end()) {
+    return {segment->first, segment->bytes};
   }
   if (!writer_.empty() && writer_.last() >= from) return {writer_.first(), writer_.bytes()};
   return {};
 }
 
-Stream::RunView Stream::find_in_memory_back(StreamId from) const {
+Stream::SegmentView Stream::find_in_memory_back(StreamId from) const {
   if (!writer_.empty() && writer_.first() <= from) return {writer_.first(), writer_.bytes()};
-  if (const auto next = first_after(full_runs_, from); next != full_runs_.begin()) {
+  if (const auto next = first_after(full_segments_, from); next != full_segments_.begin()) {
     return {std::prev(next)->first, std::prev(next)->bytes};
   }
   if (const auto next = first_after(cache().tail, from); next != cache().tail.begin()) {
@@ -216,44 +222,45 @@ Stream::RunView Stream::find_in_memory_back(StreamId from) const {
   return {};
 }
 
-absl::Status Stream::find_run_from(StreamId from, RunView& run) const {
+absl::Status Stream::find_segment_from(StreamId from, SegmentView& segment) const {
   if (const auto end = store_end(); end && from <= *end) {
-    if (absl::Status found = find_in_store_from(from, run); !found.ok() || !run.bytes.empty())
+    if (absl::Status found = find_in_store_from(from, segment);
+        !found.ok() || !segment.bytes.empty())
       return found;
   }
-  run = find_in_memory_from(from);
+  segment = find_in_memory_from(from);
   return absl::OkStatus();
 }
 
-absl::Status Stream::find_run_back(StreamId from, RunView& run) const {
-  run = find_in_memory_back(from);
-  if (!run.bytes.empty()) return absl::OkStatus();
+absl::Status Stream::find_segment_back(StreamId from, SegmentView& segment) const {
+  segment = find_in_memory_back(from);
+  if (!segment.bytes.empty()) return absl::OkStatus();
   const auto end = store_end();
-  return end ? find_in_store_back(std::min(from, *end), run) : absl::OkStatus();
+  return end ? find_in_store_back(std::min(from, *end), segment) : absl::OkStatus();
 }
 
 // ---- Which run: in the store ----
 
-absl::Status Stream::find_in_store_from(StreamId from, RunView& run) const {
+absl::Status Stream::find_in_store_from(StreamId from, SegmentView& segment) const {
   std::size_t bytes_max = kChunkBytes;
   std::size_t bytes_asked =
       0;  // if not 0, the chunk begins with the segment of `from`, or the next
   while (true) {
-    const auto next = first_after(cache().chunk.runs, from);
-    if (next != cache().chunk.runs.begin()) {
-      const StreamRun& candidate = *std::prev(next);
+    const auto next = first_after(cache().chunk.segments, from);
+    if (next != cache().chunk.segments.begin()) {
+      const StreamSegment& candidate = *std::prev(next);
       if (absl::Status decoded = decode({candidate.first, candidate.bytes}); !decoded.ok())
         return decoded;
       if (cache().decoded.last() >= from) {
-        run = {candidate.first, candidate.bytes};
+        segment = {candidate.first, candidate.bytes};
         return absl::OkStatus();
       }
       bytes_max = kChunkBytes +
                   candidate.bytes.size();  // so that its successor is read too, if there is one
     }
-    if (next != cache().chunk.runs.end() &&
-        (bytes_asked != 0 || next != cache().chunk.runs.begin())) {
-      run = {next->first, next->bytes};
+    if (next != cache().chunk.segments.end() &&
+        (bytes_asked != 0 || next != cache().chunk.segments.begin())) {
+      segment = {next->first, next->bytes};
       return absl::OkStatus();
     }
     if (bytes_asked == bytes_max) return absl::OkStatus();  // there is none
@@ -262,12 +269,12 @@ absl::Status Stream::find_in_store_from(StreamId from, RunView& run) const {
   }
 }
 
-absl::Status Stream::find_in_store_back(StreamId from, RunView& run) const {
+absl::Status Stream::find_in_store_back(StreamId from, SegmentView& segment) const {
   for (bool is_loaded = false;; is_loaded = true) {
-    const auto next = first_after(cache().chunk.runs, from);
-    if (next != cache().chunk.runs.begin() &&
-        (next != cache().chunk.runs.end() || from <= cache().chunk.known_to)) {
-      run = {std::prev(next)->first, std::prev(next)->bytes};
+    const auto next = first_after(cache().chunk.segments, from);
+    if (next != cache().chunk.segments.begin() &&
+        (next != cache().chunk.segments.end() || from <= cache().chunk.known_to)) {
+      segment = {std::prev(next)->first, std::prev(next)->bytes};
       return absl::OkStatus();
     }
     if (is_loaded) return absl::OkStatus();  // there is none
@@ -276,22 +283,22 @@ absl::Status Stream::find_in_store_back(StreamId from, RunView& run) const {
 }
 
 absl::Status Stream::load_chunk_from(StreamId from, std::size_t bytes_max) const {
-  cache().chunk.runs.clear();
+  cache().chunk.segments.clear();
   cache().chunk.known_to = {};
   const StreamId to = store_end().value_or(last_id());
-  absl::Status status = store_.read_stream(object_id_, from, to, bytes_max, cache().chunk.runs);
-  if (!status.ok()) cache().chunk.runs.clear();
+  absl::Status status = store_.read_stream(object_id_, from, to, bytes_max, cache().chunk.segments);
+  if (!status.ok()) cache().chunk.segments.clear();
   cache().measure_chunk();
   return status;
 }
 
 absl::Status Stream::load_chunk_back(StreamId from) const {
-  cache().chunk.runs.clear();
+  cache().chunk.segments.clear();
   cache().chunk.known_to = from;
   absl::Status status =
-      store_.read_stream_back(object_id_, from, first_id(), kChunkBytes, cache().chunk.runs);
-  if (!status.ok()) cache().chunk.runs.clear();
-  std::reverse(cache().chunk.runs.begin(), cache().chunk.runs.end());
+      store_.read_stream_back(object_id_, from, first_id(), kChunkBytes, cache().chunk.segments);
+  if (!status.ok()) cache().chunk.segments.clear();
+  std::reverse(cache().chunk.segments.begin(), cache().chunk.segments.end());
   cache().measure_chunk();
   return status;
 }
@@ -333,16 +340,17 @@ std::optional<std::int64_t> Stream::lag(const StreamGroup& group) const {
 absl::Status Stream::check_end() {
   if (is_end_checked_) return absl::OkStatus();
   const StreamCaches::Use use(cache_slot_);
-  std::vector<StreamRun> newest;
-  constexpr std::size_t kOneRun = 0;
-  if (absl::Status read =
-          store_.read_stream_back(object_id_, StreamId::max(), StreamId::max(), kOneRun, newest);
+  std::vector<StreamSegment> newest;
+  constexpr std::size_t kOneSegment = 0;
+  if (absl::Status read = store_.read_stream_back(object_id_, StreamId::max(), StreamId::max(),
+                                                  kOneSegment, newest);
       !read.ok()) {
     return read;
   }
   if (!newest.empty()) {
-    const StreamRun& run = newest.front();
-    if (absl::Status decoded = decode({run.first, run.bytes}); !decoded.ok()) return decoded;
+    const StreamSegment& segment = newest.front();
+    if (absl::Status decoded = decode({segment.first, segment.bytes}); !decoded.ok())
+      return decoded;
     const StreamId last = use->decoded.last();
     if (last > last_id()) {
       return absl::DataLossError(absl::StrCat("the store holds entry ", last.to_string(),
@@ -355,7 +363,7 @@ absl::Status Stream::check_end() {
 }
 
 void Stream::append(StreamId id, StreamFields fields) {
-  open_run_for(id);
+  open_segment_for(id);
   writer_.append(id, fields);
   count_appended(id, id, 1);
 }
@@ -364,7 +372,7 @@ void Stream::append_rows(StreamId id, std::span<const std::string_view> names,
                          std::span<const std::int64_t> values) {
   StreamId next = id;
   while (!values.empty()) {
-    open_run_for(next);
+    open_segment_for(next);
     const std::size_t rows = writer_.append_rows(next, names, values);
     values = values.subspan(rows * names.size());
     next.seq += rows;
@@ -372,16 +380,16 @@ void Stream::append_rows(StreamId id, std::span<const std::string_view> names,
   count_appended(id, writer_.last(), next.seq - id.seq);
 }
 
-void Stream::open_run_for(StreamId id) {
+void Stream::open_segment_for(StreamId id) {
   if (writer_.takes(id)) return;
   const StreamId first = writer_.first();
   const StreamId last = writer_.last();
-  constexpr std::size_t kRunsMin = 4;
-  if (full_runs_.size() == full_runs_.capacity()) {
-    full_runs_.reserve(std::max(2 * full_runs_.size(), kRunsMin));
+  constexpr std::size_t kSegmentsMin = 4;
+  if (full_segments_.size() == full_segments_.capacity()) {
+    full_segments_.reserve(std::max(2 * full_segments_.size(), kSegmentsMin));
   }
-  full_runs_.push_back({first, last, writer_.take()});
-  open_bytes_ += heap_bytes(full_runs_.back().bytes);
+  full_segments_.push_back({first, last, writer_.take()});
+  open_bytes_ += heap_bytes(full_segments_.back().bytes);
 }
 
 void Stream::count_appended(StreamId first, StreamId last, std::uint64_t count) {
@@ -395,14 +403,15 @@ void Stream::count_appended(StreamId first, StreamId last, std::uint64_t count) 
 }
 
 void Stream::roll_back_appends(const AppendSavepoint& savepoint, const Counters& counters) {
-  if (full_runs_.size() > savepoint.full_runs) {
-    for (std::size_t i = savepoint.full_runs; i < full_runs_.size(); ++i) {
-      open_bytes_ -= heap_bytes(full_runs_[i].bytes);
+  if (full_segments_.size() > savepoint.full_segments) {
+    for (std::size_t i = savepoint.full_segments; i < full_segments_.size(); ++i) {
+      open_bytes_ -= heap_bytes(full_segments_[i].bytes);
     }
-    Run& open_then = full_runs_[savepoint.full_runs];
+    Segment& open_then = full_segments_[savepoint.full_segments];
     writer_.resume(open_then.first, open_then.last, std::move(open_then.bytes));
-    full_runs_.erase(full_runs_.begin() + static_cast<std::ptrdiff_t>(savepoint.full_runs),
-                     full_runs_.end());
+    full_segments_.erase(
+        full_segments_.begin() + static_cast<std::ptrdiff_t>(savepoint.full_segments),
+        full_segments_.end());
   }
   writer_.roll_back_to(savepoint.writer);
   counters_ = counters;
@@ -610,22 +619,22 @@ void Stream::forget_dirty(const StreamConsumer& consumer) {
 
 // ---- The end of a group of requests ----
 
-bool Stream::is_dead(StreamId last_of_run) const {
-  return length() == 0 || last_of_run < first_id();
+bool Stream::is_dead(StreamId last_of_segment) const {
+  return length() == 0 || last_of_segment < first_id();
 }
 
 void Stream::complete_records(StoreBatch& batch) {
   record_dirty(batch);
   record_trim(batch);
-  record_open_runs(batch);
+  record_open_segments(batch);
 }
 
-void Stream::record_open_runs(StoreBatch& batch) const {
-  for (const Run& run : full_runs_) {
-    if (!is_dead(run.last)) batch.append_run(object_id_, run.first, run.bytes);
+void Stream::record_open_segments(StoreBatch& batch) const {
+  for (const Segment& segment : full_segments_) {
+    if (!is_dead(segment.last)) batch.append_segment(object_id_, segment.first, segment.bytes);
   }
   if (!writer_.empty() && !is_dead(writer_.last()))
-    batch.append_run(object_id_, writer_.first(), writer_.bytes());
+    batch.append_segment(object_id_, writer_.first(), writer_.bytes());
 }
 
 void Stream::record_trim(StoreBatch& batch) {
@@ -641,7 +650,7 @@ void Stream::end_batch() {
   } catch (const std::bad_alloc&) {
     cache_slot_.drop();
   }
-  full_runs_.clear();
+  full_segments_.clear();
   open_bytes_ = 0;
   writer_.take();
   for (StreamGroup* group : dirty_groups_) group->is_dirty = false;
@@ -651,10 +660,10 @@ void Stream::end_batch() {
 }
 
 void Stream::extend_tail() {
-  const bool has_new = !full_runs_.empty() || !writer_.empty();
+  const bool has_new = !full_segments_.empty() || !writer_.empty();
   if (!has_new && cache_slot_.cache() == nullptr) return;
   const StreamCaches::Use use(cache_slot_);
-  for (Run& run : full_runs_) append_to_tail(std::move(run));
+  for (Segment& segment : full_segments_) append_to_tail(std::move(segment));
   if (!writer_.empty()) {
     const StreamId first = writer_.first();
     const StreamId last = writer_.last();
@@ -663,8 +672,9 @@ void Stream::extend_tail() {
   shorten_tail();
 }
 
-void Stream::append_to_tail(Run run) {
-  if (!is_dead(run.last)) cache().append_to_tail(std::move(run));  // else the store has dropped it
+void Stream::append_to_tail(Segment segment) {
+  if (!is_dead(segment.last))
+    cache().append_to_tail(std::move(segment));  // else the store has dropped it
 }
 
 void Stream::shorten_tail() {
@@ -679,14 +689,14 @@ void Stream::shorten_tail() {
 
 /// Returns the memory without the writer's, and without that of full segments and groups.
 std::size_t Stream::rest_bytes() const {
-  return heap_bytes(full_runs_) + heap_bytes(dirty_groups_) + heap_bytes(dirty_consumers_) +
+  return heap_bytes(full_segments_) + heap_bytes(dirty_groups_) + heap_bytes(dirty_consumers_) +
          tree_bytes<StreamId>(deleted_.size()) + tree_bytes<Gaps::value_type>(gaps_.size()) +
          heap_bytes(unchecked_) + tree_bytes<Groups::value_type>(groups_.size());
 }
 
 std::size_t Stream::measured_bytes() const {
   std::size_t bytes = writer_.memory_bytes() + rest_bytes();
-  for (const Run& run : full_runs_) bytes += heap_bytes(run.bytes);
+  for (const Segment& segment : full_segments_) bytes += heap_bytes(segment.bytes);
   for (const auto& [name, group] : groups_) bytes += group->memory_bytes() + heap_bytes(name);
   return bytes;
 }

@@ -8,7 +8,7 @@
 //      ^ first_id                       tail                appended by the current
 //                                                           batch       ^ last_id
 //
-// A segment is called a run in names (stream_run.h). The newest segments and the ones read last are
+// A segment is called a run in names (stream_segment.h). The newest segments and the ones read last are
 // cached; all streams share the budget (stream_cache.h). Others are read from the store.
 //
 // Entries below first_id() are trimmed, even if their segments still exist. A deleted entry above it
@@ -33,7 +33,7 @@
 #include "absl/status/status.h"
 #include "engine/keyspace/stream_cache.h"
 #include "engine/keyspace/stream_group.h"
-#include "engine/keyspace/stream_run.h"
+#include "engine/keyspace/stream_segment.h"
 #include <rushgate/store.h>
 #include <rushgate/stream_id.h>
 
@@ -123,11 +123,11 @@ class Stream {
 
   /// A savepoint of the open segments.
   struct AppendSavepoint {
-    std::size_t full_runs;
-    RunWriter::Savepoint writer;
+    std::size_t full_segments;
+    SegmentWriter::Savepoint writer;
   };
   [[nodiscard]] AppendSavepoint append_savepoint() const {
-    return {full_runs_.size(), writer_.savepoint()};
+    return {full_segments_.size(), writer_.savepoint()};
   }
   /// `id` must be above last_id().
   void append(StreamId id, StreamFields fields);
@@ -172,10 +172,10 @@ class Stream {
   }
   /// Sets `ids` to the entries of the segment with `id` if all of them are deleted and the segment
   /// is in the store; else to none.
-  absl::Status find_dead_run(StreamId id, std::vector<StreamId>& ids);
+  absl::Status find_dead_segment(StreamId id, std::vector<StreamId>& ids);
   /// Returns true if no segment begins between these two entries of different segments.
   [[nodiscard]] bool are_neighbours(StreamId last, StreamId first) const;
-  /// Returns deleted entries whose segments were not in the store at find_dead_run().
+  /// Returns deleted entries whose segments were not in the store at find_dead_segment().
   [[nodiscard]] std::vector<StreamId> take_unchecked() { return std::exchange(unchecked_, {}); }
 
   /// The effect of a trim.
@@ -251,9 +251,9 @@ class Stream {
   [[nodiscard]] std::size_t cache_bytes() const;
 
  private:
-  using Run = StreamCache::Run;
+  using Segment = StreamCache::Segment;
   /// The place of a segment's bytes, without ownership. Null bytes: no segment.
-  struct RunView {
+  struct SegmentView {
     StreamId first;
     std::string_view bytes;
   };
@@ -279,15 +279,15 @@ class Stream {
 
   // Valid while the cache is in use. Find the first segment that ends at or after `from`, and the
   // last that begins at or before `from`.
-  absl::Status find_run_from(StreamId from, RunView& run) const;
-  absl::Status find_run_back(StreamId from, RunView& run) const;
-  [[nodiscard]] RunView find_in_memory_from(StreamId from) const;
-  [[nodiscard]] RunView find_in_memory_back(StreamId from) const;
-  absl::Status find_in_store_from(StreamId from, RunView& run) const;
-  absl::Status find_in_store_back(StreamId from, RunView& run) const;
+  absl::Status find_segment_from(StreamId from, SegmentView& segment) const;
+  absl::Status find_segment_back(StreamId from, SegmentView& segment) const;
+  [[nodiscard]] SegmentView find_in_memory_from(StreamId from) const;
+  [[nodiscard]] SegmentView find_in_memory_back(StreamId from) const;
+  absl::Status find_in_store_from(StreamId from, SegmentView& segment) const;
+  absl::Status find_in_store_back(StreamId from, SegmentView& segment) const;
   absl::Status load_chunk_from(StreamId from, std::size_t bytes_max) const;
   absl::Status load_chunk_back(StreamId from) const;
-  absl::Status decode(const RunView& run) const;
+  absl::Status decode(const SegmentView& segment) const;
   /// Returns the last id that may be only in the store; empty if all is in memory.
   [[nodiscard]] std::optional<StreamId> store_end() const;
   [[nodiscard]] std::size_t rest_bytes() const;
@@ -300,13 +300,13 @@ class Stream {
   void remove_each_of_group(StoreBatch& batch, RecordKind kind, const StreamGroup& group) const;
   RecordWriter begin_key(RecordKind kind) const;
   void enter(Groups::value_type& entry);
-  [[nodiscard]] bool is_dead(StreamId last_of_run) const;
-  void open_run_for(StreamId id);
+  [[nodiscard]] bool is_dead(StreamId last_of_segment) const;
+  void open_segment_for(StreamId id);
   void count_appended(StreamId first, StreamId last, std::uint64_t count);
   void extend_tail();
-  void append_to_tail(Run run);
+  void append_to_tail(Segment segment);
   void shorten_tail();
-  void record_open_runs(StoreBatch& batch) const;
+  void record_open_segments(StoreBatch& batch) const;
   void record_trim(StoreBatch& batch);
   void record_dirty(StoreBatch& batch) const;
 
@@ -321,9 +321,9 @@ class Stream {
   Groups groups_;
   std::size_t groups_bytes_ = 0;  // memory of the groups
 
-  std::vector<Run> full_runs_;  // of the current batch, older than writer_
-  std::size_t open_bytes_ = 0;  // memory of full_runs_
-  RunWriter writer_;
+  std::vector<Segment> full_segments_;  // of the current batch, older than writer_
+  std::size_t open_bytes_ = 0;          // memory of full_segments_
+  SegmentWriter writer_;
 
   std::vector<StreamGroup*> dirty_groups_;
   std::vector<std::pair<StreamGroup*, StreamConsumer*>> dirty_consumers_;

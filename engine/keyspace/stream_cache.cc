@@ -9,7 +9,9 @@ namespace rushgate {
 namespace {
 
 /// Returns the memory in a list of segments.
-std::size_t bytes_of(const StreamCache::Run& run) { return sizeof(run) + heap_bytes(run.bytes); }
+std::size_t bytes_of(const StreamCache::Segment& segment) {
+  return sizeof(segment) + heap_bytes(segment.bytes);
+}
 
 // The memory of libstdc++'s deque when it is empty.
 constexpr std::size_t kDequeBytes = heap_block(8 * sizeof(void*)) + heap_block(512);
@@ -20,8 +22,8 @@ constexpr std::size_t kOwnBytes = heap_block(sizeof(StreamCache)) + kDequeBytes;
 
 // ---- Of one stream ----
 
-void StreamCache::append_to_tail(Run run) {
-  tail.push_back(std::move(run));
+void StreamCache::append_to_tail(Segment segment) {
+  tail.push_back(std::move(segment));
   tail_bytes += bytes_of(tail.back());
 }
 
@@ -31,8 +33,8 @@ void StreamCache::pop_tail() {
 }
 
 void StreamCache::measure_chunk() {
-  chunk_bytes = heap_bytes(chunk.runs);
-  for (const StreamRun& run : chunk.runs) chunk_bytes += heap_bytes(run.bytes);
+  chunk_bytes = heap_bytes(chunk.segments);
+  for (const StreamSegment& segment : chunk.segments) chunk_bytes += heap_bytes(segment.bytes);
 }
 
 std::size_t StreamCache::memory_bytes() const {
@@ -40,9 +42,9 @@ std::size_t StreamCache::memory_bytes() const {
 }
 
 std::size_t StreamCache::measured_bytes() const {
-  std::size_t bytes = kOwnBytes + decoded.memory_bytes() + heap_bytes(chunk.runs);
-  for (const Run& run : tail) bytes += bytes_of(run);
-  for (const StreamRun& run : chunk.runs) bytes += heap_bytes(run.bytes);
+  std::size_t bytes = kOwnBytes + decoded.memory_bytes() + heap_bytes(chunk.segments);
+  for (const Segment& segment : tail) bytes += bytes_of(segment);
+  for (const StreamSegment& segment : chunk.segments) bytes += heap_bytes(segment.bytes);
   return bytes;
 }
 

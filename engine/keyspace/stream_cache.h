@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/keyspace/stream_run.h"
+#include "engine/keyspace/stream_segment.h"
 #include <rushgate/store.h>
 #include <rushgate/stream_id.h>
 
@@ -17,24 +17,24 @@ namespace rushgate {
 
 /// The cache of one stream.
 struct StreamCache {
-  struct Run {
+  struct Segment {
     StreamId first;
     StreamId last;
     std::string bytes;
   };
   /// The segments read last from the store: neighbours, ascending.
   struct Chunk {
-    std::vector<StreamRun> runs;
+    std::vector<StreamSegment> segments;
     StreamId known_to;  // no further segment begins up to here
   };
 
-  std::deque<Run> tail;  // the newest segments of the store
+  std::deque<Segment> tail;  // the newest segments of the store
   std::size_t tail_bytes = 0;
   Chunk chunk;
   std::size_t chunk_bytes = 0;
-  DecodedRun decoded;  // the segment read last
+  DecodedSegment decoded;  // the segment read last
 
-  void append_to_tail(Run run);
+  void append_to_tail(Segment segment);
   void pop_tail();
   /// Counts the segments of the chunk.
   void measure_chunk();

@@ -1,4 +1,4 @@
-// The records of a stream, without its segments (stream_run.h). docs/format.md defines the
+// The records of a stream, without its segments (stream_segment.h). docs/format.md defines the
 // layout.
 #include "engine/keyspace/records.h"
 #include "engine/keyspace/removal_records.h"
@@ -189,7 +189,7 @@ bool Stream::load_element(RecordKind kind, RecordReader& key_rest, std::string_v
       return load_gap(key_rest, value_reader);
     case RecordKind::kHeader:
     case RecordKind::kElement:
-    case RecordKind::kSetRun:
+    case RecordKind::kSetSegment:
       break;
   }
   return false;

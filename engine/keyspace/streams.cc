@@ -58,12 +58,12 @@ using Ids = absl::InlinedVector<StreamId, 8>;
 
 /// Removes the segment of these deleted entries from the store. A gap replaces it. Entries that are
 /// not in `now_deleted` have records.
-void remove_dead_run(Database& db, Object& object, std::span<const StreamId> ids,
-                     const Ids& now_deleted) {
+void remove_dead_segment(Database& db, Object& object, std::span<const StreamId> ids,
+                         const Ids& now_deleted) {
   Stream& stream = object.stream();
   StreamId first = ids.front();
   Stream::Gap gap{.last = ids.back(), .count = ids.size()};
-  db.changes().records().remove_run(stream.object_id(), first);
+  db.changes().records().remove_segment(stream.object_id(), first);
   for (const StreamId id : ids) {
     if (!std::binary_search(now_deleted.begin(), now_deleted.end(), id)) {
       stream.record_no_longer_deleted(db.changes().records(), id);
@@ -159,17 +159,17 @@ void mark_deleted(Database& db, Object& object, const Ids& ids) {
 /// Records the deletion of entries above the first one, ascending, or removes their segments.
 void record_deleted(Database& db, Object& object, const Ids& deleted) {
   Stream& stream = object.stream();
-  std::vector<StreamId> run;
-  const auto find_dead_run = [&](StreamId id) {
-    return stream.find_dead_run(id, run).ok() && !run.empty();
+  std::vector<StreamId> segment;
+  const auto find_dead_segment = [&](StreamId id) {
+    return stream.find_dead_segment(id, segment).ok() && !segment.empty();
   };
   for (const StreamId id : stream.take_unchecked()) {
-    if (find_dead_run(id)) remove_dead_run(db, object, run, deleted);
+    if (find_dead_segment(id)) remove_dead_segment(db, object, segment, deleted);
   }
   for (const StreamId id : deleted) {
     if (!stream.deleted().contains(id)) continue;  // its segment was removed
-    if (find_dead_run(id)) {
-      remove_dead_run(db, object, run, deleted);
+    if (find_dead_segment(id)) {
+      remove_dead_segment(db, object, segment, deleted);
     } else {
       stream.record_deleted(db.changes().records(), id);
     }

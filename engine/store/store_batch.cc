@@ -96,16 +96,17 @@ void StoreBatch::visit(Visitor& visitor) const {
       case Operation::kRemoveRange:
         visitor.remove_range(key, value);
         continue;
-      case Operation::kAppendRun:
+      case Operation::kAppendSegment:
       case Operation::kTrimStream:
-      case Operation::kRemoveRun:
+      case Operation::kRemoveSegment:
       case Operation::kDropStreams:
         break;
     }
     const auto stream = read_as<StreamKey>(key.data());
-    if (operation == Operation::kAppendRun) visitor.append_run(stream.stream, stream.id, value);
+    if (operation == Operation::kAppendSegment)
+      visitor.append_segment(stream.stream, stream.id, value);
     if (operation == Operation::kTrimStream) visitor.trim_stream(stream.stream, stream.id);
-    if (operation == Operation::kRemoveRun) visitor.remove_run(stream.stream, stream.id);
+    if (operation == Operation::kRemoveSegment) visitor.remove_segment(stream.stream, stream.id);
     if (operation == Operation::kDropStreams) {
       visitor.drop_streams(stream.stream, read_as<std::uint64_t>(value.data()));
     }

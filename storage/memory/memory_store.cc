@@ -13,14 +13,14 @@
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
-#include "storage/memory/packed_runs.h"
+#include "storage/memory/packed_segments.h"
 #include <rushgate/memory_store.h>
 
 namespace rushgate {
 namespace {
 
 using State = std::map<std::string, std::string, std::less<>>;
-using Streams = std::unordered_map<std::uint64_t, PackedRuns>;  // to move runs takes memory
+using Streams = std::unordered_map<std::uint64_t, PackedSegments>;  // moving segments needs memory
 
 }  // namespace
 
@@ -40,7 +40,7 @@ class MemoryStore::Writer final : public StoreBatch::Visitor {
  public:
   explicit Writer(MemoryStore& store) : store_(store) {}
   ~Writer() override {
-    if (!is_applied_) take_back_appends();
+    if (!is_applied_) roll_back_appends();
   }
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
@@ -58,15 +58,15 @@ class MemoryStore::Writer final : public StoreBatch::Visitor {
     if (begin < end) steps_.emplace_back(RemoveRange{begin, end});
   }
 
-  void append_run(std::uint64_t stream, StreamId first, std::string_view bytes) override {
+  void append_segment(std::uint64_t stream, StreamId first, std::string_view bytes) override {
     const auto found = store_.data_->streams.find(stream);
-    appends_.push_back({stream, found == store_.data_->streams.end() ? PackedRuns::Savepoint{}
+    appends_.push_back({stream, found == store_.data_->streams.end() ? PackedSegments::Savepoint{}
                                                                      : found->second.savepoint()});
-    PackedRuns& runs = store_.data_->streams[stream];
+    PackedSegments& segments = store_.data_->streams[stream];
     if (is_dropped(stream)) return made_[stream].append(first, bytes);
-    store_.stream_bytes_ -= runs.memory_bytes();
-    const absl::Cleanup count = [&] { store_.stream_bytes_ += runs.memory_bytes(); };
-    runs.append(first, bytes);
+    store_.stream_bytes_ -= segments.memory_bytes();
+    const absl::Cleanup count = [&] { store_.stream_bytes_ += segments.memory_bytes(); };
+    segments.append(first, bytes);
   }
 
   void trim_stream(std::uint64_t stream, StreamId before) override {
@@ -80,10 +80,10 @@ class MemoryStore::Writer final : public StoreBatch::Visitor {
     steps_.emplace_back(Trim{stream, std::min(before, found->second.last())});
   }
 
-  void remove_run(std::uint64_t stream, StreamId first) override {
-    std::string memory = PackedRuns::memory_for_remove();
+  void remove_segment(std::uint64_t stream, StreamId first) override {
+    std::string memory = PackedSegments::memory_for_remove();
     if (!is_dropped(stream)) {
-      steps_.emplace_back(RemoveRun{stream, first, std::move(memory)});
+      steps_.emplace_back(RemoveSegment{stream, first, std::move(memory)});
     } else if (const auto made = made_.find(stream); made != made_.end()) {
       made->second.remove(first, std::move(memory));
     }
@@ -108,8 +108,9 @@ class MemoryStore::Writer final : public StoreBatch::Visitor {
     }
     Streams made;
     made.swap(made_);
-    for (auto& [stream, runs_made] : made) {
-      change(stream, [&from = runs_made](PackedRuns& runs) { runs = std::move(from); });
+    for (auto& [stream, segments_made] : made) {
+      change(stream,
+             [&from = segments_made](PackedSegments& segments) { segments = std::move(from); });
     }
   }
 
@@ -128,7 +129,7 @@ class MemoryStore::Writer final : public StoreBatch::Visitor {
     std::uint64_t stream;
     StreamId before;
   };
-  struct RemoveRun {
+  struct RemoveSegment {
     std::uint64_t stream;
     StreamId first;
     std::string memory;  // for the segments around it
@@ -141,11 +142,11 @@ class MemoryStore::Writer final : public StoreBatch::Visitor {
       return first <= stream && stream <= last;
     }
   };
-  using Step = std::variant<Put, Remove, RemoveRange, Trim, RemoveRun, Drop>;
+  using Step = std::variant<Put, Remove, RemoveRange, Trim, RemoveSegment, Drop>;
 
   struct Append {
     std::uint64_t stream;
-    PackedRuns::Savepoint before;
+    PackedSegments::Savepoint before;
   };
 
   [[nodiscard]] bool is_dropped(std::uint64_t stream) const {
@@ -170,12 +171,13 @@ class MemoryStore::Writer final : public StoreBatch::Visitor {
   }
 
   void apply(const Trim& trim) {
-    change(trim.stream, [&](PackedRuns& runs) { runs.trim(trim.before); });
+    change(trim.stream, [&](PackedSegments& segments) { segments.trim(trim.before); });
   }
 
-  void apply(RemoveRun& remove) {
-    change(remove.stream,
-           [&](PackedRuns& runs) { runs.remove(remove.first, std::move(remove.memory)); });
+  void apply(RemoveSegment& remove) {
+    change(remove.stream, [&](PackedSegments& segments) {
+      segments.remove(remove.first, std::move(remove.memory));
+    });
   }
 
   void apply(const Drop& drop) {
@@ -199,17 +201,17 @@ class MemoryStore::Writer final : public StoreBatch::Visitor {
   void change(std::uint64_t stream, Change change) {
     const auto found = store_.data_->streams.find(stream);
     if (found == store_.data_->streams.end()) return;
-    PackedRuns& runs = found->second;
-    store_.stream_bytes_ -= runs.memory_bytes();
-    change(runs);
-    store_.stream_bytes_ += runs.memory_bytes();
-    if (runs.empty() && !made_.contains(stream)) store_.data_->streams.erase(found);
+    PackedSegments& segments = found->second;
+    store_.stream_bytes_ -= segments.memory_bytes();
+    change(segments);
+    store_.stream_bytes_ += segments.memory_bytes();
+    if (segments.empty() && !made_.contains(stream)) store_.data_->streams.erase(found);
   }
 
-  void take_back_appends() {
+  void roll_back_appends() {
     for (; !appends_.empty(); appends_.pop_back()) {
       change(appends_.back().stream,
-             [&](PackedRuns& runs) { runs.roll_back_to(appends_.back().before); });
+             [&](PackedSegments& segments) { segments.roll_back_to(appends_.back().before); });
     }
   }
 
@@ -239,22 +241,23 @@ absl::Status MemoryStore::commit(const StoreBatch& batch) {
 absl::Status MemoryStore::sync() { return absl::OkStatus(); }
 
 absl::Status MemoryStore::read_stream(std::uint64_t stream, StreamId from, StreamId to,
-                                      std::size_t bytes_max, std::vector<StreamRun>& runs) {
+                                      std::size_t bytes_max, std::vector<StreamSegment>& segments) {
   const auto found = data_->streams.find(stream);
-  if (found != data_->streams.end()) found->second.read(from, to, bytes_max, runs);
+  if (found != data_->streams.end()) found->second.read(from, to, bytes_max, segments);
   return absl::OkStatus();
 }
 
 absl::Status MemoryStore::read_stream_back(std::uint64_t stream, StreamId from, StreamId to,
-                                           std::size_t bytes_max, std::vector<StreamRun>& runs) {
+                                           std::size_t bytes_max,
+                                           std::vector<StreamSegment>& segments) {
   const auto found = data_->streams.find(stream);
-  if (found != data_->streams.end()) found->second.read_back(from, to, bytes_max, runs);
+  if (found != data_->streams.end()) found->second.read_back(from, to, bytes_max, segments);
   return absl::OkStatus();
 }
 
 absl::Status MemoryStore::find_last_stream(std::uint64_t& stream) {
   stream = 0;
-  for (const auto& [number, runs] : data_->streams) stream = std::max(stream, number);
+  for (const auto& [number, segments] : data_->streams) stream = std::max(stream, number);
   return absl::OkStatus();
 }
 

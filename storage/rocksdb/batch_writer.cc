@@ -15,12 +15,12 @@ namespace {
 constexpr std::size_t kSingleDeletesMax = 1024;
 
 // Returns the begin of a deleted range: above all segments before `first`, not above `first`, and
-// of another length than a segment's key (see StreamOfRun in database.cc).
+// of another length than a segment's key (see StreamOfSegment in database.cc).
 std::string range_begin(std::uint64_t stream, StreamId first) {
   if (const std::optional<StreamId> previous = first.previous()) {
-    return RunKey(stream, *previous).successor();
+    return SegmentKey(stream, *previous).successor();
   }
-  return std::string(RunKey(stream, first).view().substr(0, kStreamNumberBytes));
+  return std::string(SegmentKey(stream, first).view().substr(0, kStreamNumberBytes));
 }
 
 }  // namespace
@@ -66,9 +66,9 @@ void BatchWriter::remove_range(std::string_view begin, std::string_view end) {
   erase_range(database_.state(), begin, end);
 }
 
-void BatchWriter::append_run(std::uint64_t stream, StreamId first, std::string_view bytes) {
+void BatchWriter::append_segment(std::uint64_t stream, StreamId first, std::string_view bytes) {
   appended_.emplace_back(stream, first);
-  const RunKey key(stream, first);
+  const SegmentKey key(stream, first);
   write(database_.stream(), key.view(), bytes);
 }
 
@@ -84,8 +84,8 @@ void BatchWriter::trim_stream(std::uint64_t stream, StreamId before) {
   trimmed_.emplace_back(stream, *kept);
 }
 
-void BatchWriter::remove_run(std::uint64_t stream, StreamId first) {
-  delete_run(stream, first);
+void BatchWriter::remove_segment(std::uint64_t stream, StreamId first) {
+  delete_segment(stream, first);
   std::erase(appended_, std::pair(stream, first));
   removed_.emplace(stream, first);
 }
@@ -104,8 +104,8 @@ void BatchWriter::drop_one(std::uint64_t stream) {
 // The range covers the segments appended by this batch, because they were written before it.
 void BatchWriter::drop_range(StreamRange streams) {
   erase_range(database_.stream(), range_begin(streams.first, StreamId::min()),
-              RunKey(streams.last, StreamId::max()).successor());
-  std::erase_if(appended_, [&](const auto& run) { return streams.contains(run.first); });
+              SegmentKey(streams.last, StreamId::max()).successor());
+  std::erase_if(appended_, [&](const auto& segment) { return streams.contains(segment.first); });
   std::erase_if(trimmed_, [&](const auto& trimmed) { return streams.contains(trimmed.first); });
   dropped_ranges_.push_back(streams);
 }
@@ -114,45 +114,46 @@ void BatchWriter::drop_range(StreamRange streams) {
 BatchWriter::Stored BatchWriter::find_stored(std::uint64_t stream, StreamId to) {
   Stored stored;
   if (dropped(stream)) return stored;
-  const RunIterator run(database_, stream, first_runs_.of(stream), to);
-  for (run->SeekToFirst(); run->Valid() && stored.firsts.size() <= kSingleDeletesMax; run->Next()) {
-    if (!removed(stream, run.first())) stored.firsts.push_back(run.first());
+  const SegmentIterator segment(database_, stream, first_segments_.of(stream), to);
+  for (segment->SeekToFirst(); segment->Valid() && stored.firsts.size() <= kSingleDeletesMax;
+       segment->Next()) {
+    if (!removed(stream, segment.first())) stored.firsts.push_back(segment.first());
   }
   if (!stored.firsts.empty()) stored.last = stored.firsts.back();
-  if (run->Valid()) {
-    run->SeekToLast();
-    while (run->Valid() && removed(stream, run.first())) run->Prev();
-    if (run->Valid()) stored.last = run.first();
+  if (segment->Valid()) {
+    segment->SeekToLast();
+    while (segment->Valid() && removed(stream, segment.first())) segment->Prev();
+    if (segment->Valid()) stored.last = segment.first();
   }
-  note(run->status());
+  note(segment->status());
   return stored;
 }
 
 // Deletes the segments before `kept`, or all.
-void BatchWriter::delete_stored(std::uint64_t stream, const Stored& runs,
+void BatchWriter::delete_stored(std::uint64_t stream, const Stored& segments,
                                 std::optional<StreamId> kept) {
-  if (runs.firsts.size() > kSingleDeletesMax) {
-    const RunKey last(stream, *runs.last);
-    erase_range(database_.stream(), range_begin(stream, runs.firsts.front()), last.view());
-    if (!kept || *runs.last < *kept) delete_run(stream, *runs.last);
+  if (segments.firsts.size() > kSingleDeletesMax) {
+    const SegmentKey last(stream, *segments.last);
+    erase_range(database_.stream(), range_begin(stream, segments.firsts.front()), last.view());
+    if (!kept || *segments.last < *kept) delete_segment(stream, *segments.last);
     return;
   }
-  for (const StreamId first : runs.firsts) {
-    if (!kept || first < *kept) delete_run(stream, first);
+  for (const StreamId first : segments.firsts) {
+    if (!kept || first < *kept) delete_segment(stream, first);
   }
 }
 
 // As delete_stored(), for the segments appended by this batch.
 void BatchWriter::delete_appended(std::uint64_t stream, std::optional<StreamId> kept) {
-  std::erase_if(appended_, [&](const std::pair<std::uint64_t, StreamId>& run) {
-    if (run.first != stream || (kept && run.second >= *kept)) return false;
-    delete_run(stream, run.second);
+  std::erase_if(appended_, [&](const std::pair<std::uint64_t, StreamId>& segment) {
+    if (segment.first != stream || (kept && segment.second >= *kept)) return false;
+    delete_segment(stream, segment.second);
     return true;
   });
 }
 
-void BatchWriter::delete_run(std::uint64_t stream, StreamId first) {
-  const RunKey key(stream, first);
+void BatchWriter::delete_segment(std::uint64_t stream, StreamId first) {
+  const SegmentKey key(stream, first);
   erase(database_.stream(), key.view());
 }
 
@@ -166,10 +167,10 @@ void BatchWriter::note(const rocksdb::Status& status) {
   if (!status.ok() && status_.ok()) status_ = to_absl(status, kWriting, database_.dir());
 }
 
-void BatchWriter::update(FirstRuns& first_runs) const {
-  for (const std::uint64_t stream : dropped_) first_runs.dropped(stream);
-  for (const StreamRange streams : dropped_ranges_) first_runs.dropped(streams);
-  for (const auto& [stream, first] : trimmed_) first_runs.trimmed(stream, first);
+void BatchWriter::update(FirstSegments& first_segments) const {
+  for (const std::uint64_t stream : dropped_) first_segments.dropped(stream);
+  for (const StreamRange streams : dropped_ranges_) first_segments.dropped(streams);
+  for (const auto& [stream, first] : trimmed_) first_segments.trimmed(stream, first);
 }
 
 }  // namespace rushgate

@@ -15,7 +15,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "storage/rocksdb/database.h"
-#include "storage/rocksdb/stream_runs.h"
+#include "storage/rocksdb/stream_segments.h"
 #include <rushgate/store.h>
 
 namespace rushgate {
@@ -23,23 +23,23 @@ namespace rushgate {
 /// Translates one batch. Reads the database to find the segments that a trim deletes.
 class BatchWriter final : public StoreBatch::Visitor {
  public:
-  BatchWriter(const RocksDatabase& database, const FirstRuns& first_runs,
+  BatchWriter(const RocksDatabase& database, const FirstSegments& first_segments,
               rocksdb::WriteBatch& writes)
-      : database_(database), first_runs_(first_runs), writes_(writes) {}
+      : database_(database), first_segments_(first_segments), writes_(writes) {}
 
   void put(std::string_view key, std::string_view value) override;
   void remove(std::string_view key) override;
   void remove_range(std::string_view begin, std::string_view end) override;
-  void append_run(std::uint64_t stream, StreamId first, std::string_view bytes) override;
+  void append_segment(std::uint64_t stream, StreamId first, std::string_view bytes) override;
   void trim_stream(std::uint64_t stream, StreamId before) override;
-  void remove_run(std::uint64_t stream, StreamId first) override;
+  void remove_segment(std::uint64_t stream, StreamId first) override;
   void drop_streams(std::uint64_t first, std::uint64_t last) override;
 
   /// Returns the first error.
   [[nodiscard]] const absl::Status& status() const { return status_; }
 
   /// Updates the streams' beginnings after the batch was written.
-  void update(FirstRuns& first_runs) const;
+  void update(FirstSegments& first_segments) const;
 
  private:
   // Segments in the database.
@@ -48,9 +48,9 @@ class BatchWriter final : public StoreBatch::Visitor {
     std::optional<StreamId> last;  // not in `firsts` if there are more
   };
   Stored find_stored(std::uint64_t stream, StreamId to);
-  void delete_stored(std::uint64_t stream, const Stored& runs, std::optional<StreamId> kept);
+  void delete_stored(std::uint64_t stream, const Stored& segments, std::optional<StreamId> kept);
   void delete_appended(std::uint64_t stream, std::optional<StreamId> kept);
-  void delete_run(std::uint64_t stream, StreamId first);
+  void delete_segment(std::uint64_t stream, StreamId first);
 
   void drop_one(std::uint64_t stream);
   void drop_range(StreamRange streams);
@@ -66,7 +66,7 @@ class BatchWriter final : public StoreBatch::Visitor {
   void note(const rocksdb::Status& status);
 
   const RocksDatabase& database_;
-  const FirstRuns& first_runs_;
+  const FirstSegments& first_segments_;
   rocksdb::WriteBatch& writes_;
   absl::Status status_;
   std::vector<std::pair<std::uint64_t, StreamId>> appended_;  // by this batch, and not deleted

@@ -43,14 +43,15 @@ constexpr int kBackgroundJobs = 3;
 // length. RocksDB before 9.2 uses a memtable's hints for its list of deleted ranges, too, and would
 // link one list into the other (pull request 12558). So a deleted range must begin with a key of
 // another length: see range_begin() in batch_writer.cc.
-class StreamOfRun final : public rocksdb::SliceTransform {
+class StreamOfSegment final : public rocksdb::SliceTransform {
  public:
+  // The name is durable: RocksDB writes it to its OPTIONS file.
   [[nodiscard]] const char* Name() const override { return "rushgate.stream_of_run"; }
   [[nodiscard]] rocksdb::Slice Transform(const rocksdb::Slice& key) const override {
     return {key.data(), kStreamNumberBytes};
   }
   [[nodiscard]] bool InDomain(const rocksdb::Slice& key) const override {
-    return key.size() == kRunKeyBytes;
+    return key.size() == kSegmentKeyBytes;
   }
 };
 
@@ -103,7 +104,7 @@ rocksdb::ColumnFamilyOptions state_options() {
 // Written in ascending order within each stream.
 rocksdb::ColumnFamilyOptions stream_options() {
   rocksdb::ColumnFamilyOptions options;
-  options.memtable_insert_with_hint_prefix_extractor = std::make_shared<StreamOfRun>();
+  options.memtable_insert_with_hint_prefix_extractor = std::make_shared<StreamOfSegment>();
   options.write_buffer_size = kStreamBufferBytes;
   options.max_write_buffer_number = kBuffersMax;
   options.compression = compression();

@@ -20,7 +20,7 @@ inline constexpr char kStreamFamily[] = "stream";
 inline constexpr char kFormatKey[] = "rushgate.format";  // in the default family
 
 inline constexpr std::size_t kStreamNumberBytes = 8;
-inline constexpr std::size_t kRunKeyBytes = 24;
+inline constexpr std::size_t kSegmentKeyBytes = 24;
 
 /// The maximum number of open tables; a compaction may exceed it. RocksDB's default
 /// is unlimited: then each table keeps a descriptor, and a flush that gets none
@@ -55,9 +55,9 @@ inline std::uint64_t read_big_endian(const char* from) {
 }
 
 /// The key of a segment in the stream family: stream number, ms, seq; 8 bytes each, big-endian.
-class RunKey {
+class SegmentKey {
  public:
-  RunKey(std::uint64_t stream, StreamId first) {
+  SegmentKey(std::uint64_t stream, StreamId first) {
     put_big_endian(stream, bytes_.begin());
     put_big_endian(first.ms, bytes_.begin() + 8);
     put_big_endian(first.seq, bytes_.begin() + 16);
@@ -74,7 +74,7 @@ class RunKey {
   }
 
  private:
-  std::array<char, kRunKeyBytes> bytes_;
+  std::array<char, kSegmentKeyBytes> bytes_;
 };
 
 /// The synced position, which each commit puts before its operations in the log: all operations up

@@ -14,7 +14,7 @@
 #include "storage/rocksdb/database.h"
 #include "storage/rocksdb/layout.h"
 #include "storage/rocksdb/rocksdb_status.h"
-#include "storage/rocksdb/stream_runs.h"
+#include "storage/rocksdb/stream_segments.h"
 #include "storage/rocksdb/write_failure.h"
 #include <rushgate/rocksdb_store.h>
 
@@ -30,7 +30,7 @@ struct RocksDbStore::Impl {
   // Used only by the thread that commits and reads.
   rocksdb::WriteBatch writes{1'024};  // kept for its memory; space for the first record
   bool loaded = false;
-  FirstRuns first_runs;
+  FirstSegments first_segments;
 
   // Used by the threads that commit and sync.
   std::atomic<std::uint64_t> synced = 0;  // number of the last synced operation
@@ -135,7 +135,7 @@ absl::Status RocksDbStore::commit(const StoreBatch& batch) {
   rocksdb::WriteBatch& writes = impl_->writes;
   writes.Clear();
   writes.PutLogData(to_slice(SyncedPosition(impl_->synced).view()));
-  BatchWriter writer(*impl_->database, impl_->first_runs, writes);
+  BatchWriter writer(*impl_->database, impl_->first_segments, writes);
   batch.visit(writer);
   if (!writer.status().ok()) return impl_->failure->fail(writer.status());
   if (writes.Count() == 0) return absl::OkStatus();
@@ -148,7 +148,7 @@ absl::Status RocksDbStore::commit(const StoreBatch& batch) {
     if (!status.ok()) return impl_->fail(status, kWriting);
     if (impl_->failure->occurred()) return impl_->failure->refusal();
     if (options.sync) impl_->raise_synced(database.db().GetLatestSequenceNumber());
-    writer.update(impl_->first_runs);
+    writer.update(impl_->first_segments);
   } catch (const std::bad_alloc&) {  // the outcome is unknown
     return impl_->failure->fail(impl_->no_memory);
   }
@@ -173,45 +173,47 @@ absl::Status RocksDbStore::sync() {
 }
 
 absl::Status RocksDbStore::read_stream(std::uint64_t stream, StreamId from, StreamId to,
-                                       std::size_t bytes_max, std::vector<StreamRun>& runs) {
+                                       std::size_t bytes_max,
+                                       std::vector<StreamSegment>& segments) {
   if (from > to) return absl::OkStatus();
-  const RunIterator run(*impl_->database, stream, impl_->first_runs.of(stream), to);
-  const RunKey start(stream, from);
-  run->SeekForPrev(to_slice(start.view()));
-  if (!run->Valid()) run->SeekToFirst();
+  const SegmentIterator segment(*impl_->database, stream, impl_->first_segments.of(stream), to);
+  const SegmentKey start(stream, from);
+  segment->SeekForPrev(to_slice(start.view()));
+  if (!segment->Valid()) segment->SeekToFirst();
   std::size_t bytes = 0;
-  for (; run->Valid() && bytes <= bytes_max; run->Next()) {
-    runs.push_back({run.first(), run->value().ToString()});
-    bytes += runs.back().bytes.size();
+  for (; segment->Valid() && bytes <= bytes_max; segment->Next()) {
+    segments.push_back({segment.first(), segment->value().ToString()});
+    bytes += segments.back().bytes.size();
   }
-  return to_absl(run->status(), "reading a stream", impl_->database->dir());
+  return to_absl(segment->status(), "reading a stream", impl_->database->dir());
 }
 
 absl::Status RocksDbStore::read_stream_back(std::uint64_t stream, StreamId from, StreamId to,
-                                            std::size_t bytes_max, std::vector<StreamRun>& runs) {
+                                            std::size_t bytes_max,
+                                            std::vector<StreamSegment>& segments) {
   if (from < to) return absl::OkStatus();
-  const RunIterator run(*impl_->database, stream, impl_->first_runs.of(stream), from);
+  const SegmentIterator segment(*impl_->database, stream, impl_->first_segments.of(stream), from);
   std::size_t bytes = 0;
-  for (run->SeekToLast(); run->Valid() && bytes <= bytes_max; run->Prev()) {
-    runs.push_back({run.first(), run->value().ToString()});
-    bytes += runs.back().bytes.size();
-    if (runs.back().first <= to) break;
+  for (segment->SeekToLast(); segment->Valid() && bytes <= bytes_max; segment->Prev()) {
+    segments.push_back({segment.first(), segment->value().ToString()});
+    bytes += segments.back().bytes.size();
+    if (segments.back().first <= to) break;
   }
-  return to_absl(run->status(), "reading a stream", impl_->database->dir());
+  return to_absl(segment->status(), "reading a stream", impl_->database->dir());
 }
 
 absl::Status RocksDbStore::find_last_stream(std::uint64_t& stream) {
   const RocksDatabase& database = *impl_->database;
-  const std::unique_ptr<rocksdb::Iterator> run(
+  const std::unique_ptr<rocksdb::Iterator> segment(
       database.db().NewIterator(rocksdb::ReadOptions(), database.stream()));
-  run->SeekToLast();
+  segment->SeekToLast();
   stream = 0;
-  if (run->Valid()) {
-    if (run->key().size() != kRunKeyBytes)
-      return absl::DataLossError("a run's key is not 24 bytes");
-    stream = RunKey::stream(to_view(run->key()));
+  if (segment->Valid()) {
+    if (segment->key().size() != kSegmentKeyBytes)
+      return absl::DataLossError("a segment's key is not 24 bytes");
+    stream = SegmentKey::stream(to_view(segment->key()));
   }
-  return to_absl(run->status(), "looking for the last stream", database.dir());
+  return to_absl(segment->status(), "looking for the last stream", database.dir());
 }
 
 Durability RocksDbStore::durability() const { return impl_->durability; }

@@ -34,7 +34,8 @@ StoreBatch batch_of(fuzz::Input& input) {
       const std::uint64_t stream = input.byte() % 4;
       ms += input.byte() + 1U;  // the segments of a store ascend
       const StreamId first{ms, input.byte()};
-      if (const auto bytes = input.text(); !bytes.empty()) batch.append_run(stream, first, bytes);
+      if (const auto bytes = input.text(); !bytes.empty())
+        batch.append_segment(stream, first, bytes);
     }
   }
   return batch;

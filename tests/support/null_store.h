@@ -20,11 +20,11 @@ class NullStore : public Store {
   absl::Status commit(const StoreBatch&) override { return absl::OkStatus(); }
   absl::Status sync() override { return absl::OkStatus(); }
   absl::Status read_stream(std::uint64_t, StreamId, StreamId, std::size_t,
-                           std::vector<StreamRun>&) override {
+                           std::vector<StreamSegment>&) override {
     return absl::OkStatus();
   }
   absl::Status read_stream_back(std::uint64_t, StreamId, StreamId, std::size_t,
-                                std::vector<StreamRun>&) override {
+                                std::vector<StreamSegment>&) override {
     return absl::OkStatus();
   }
   absl::Status find_last_stream(std::uint64_t& stream) override {

@@ -27,12 +27,12 @@ class StoreBatch {
     /// Removes every key in [begin, end). Removes none if `end` is not above `begin`.
     virtual void remove_range(std::string_view begin, std::string_view end) = 0;
     /// Appends a segment to a stream. Its ids are above all ids in the stream.
-    virtual void append_run(std::uint64_t stream, StreamId first, std::string_view bytes) = 0;
+    virtual void append_segment(std::uint64_t stream, StreamId first, std::string_view bytes) = 0;
     /// Removes the segments of `stream` that lie wholly before `before`, that is, each segment
     /// whose successor has first <= before.
     virtual void trim_stream(std::uint64_t stream, StreamId before) = 0;
     /// Removes the segment that begins at `first`, if it exists.
-    virtual void remove_run(std::uint64_t stream, StreamId first) = 0;
+    virtual void remove_segment(std::uint64_t stream, StreamId first) = 0;
     /// Removes the streams `first` to `last`, where `first` <= `last`, with all their segments.
     virtual void drop_streams(std::uint64_t first, std::uint64_t last) = 0;
   };
@@ -61,14 +61,14 @@ class StoreBatch {
   void remove_range(std::string_view begin, std::string_view end) {
     if (keeps_state_) add(Operation::kRemoveRange, begin, end);
   }
-  void append_run(std::uint64_t stream, StreamId first, std::string_view bytes) {
-    add_stream(Operation::kAppendRun, stream, first, bytes);
+  void append_segment(std::uint64_t stream, StreamId first, std::string_view bytes) {
+    add_stream(Operation::kAppendSegment, stream, first, bytes);
   }
   void trim_stream(std::uint64_t stream, StreamId before) {
     add_stream(Operation::kTrimStream, stream, before, {});
   }
-  void remove_run(std::uint64_t stream, StreamId first) {
-    add_stream(Operation::kRemoveRun, stream, first, {});
+  void remove_segment(std::uint64_t stream, StreamId first) {
+    add_stream(Operation::kRemoveSegment, stream, first, {});
   }
   void drop_streams(std::uint64_t first, std::uint64_t last);
   void drop_stream(std::uint64_t stream) { drop_streams(stream, stream); }
@@ -100,9 +100,9 @@ class StoreBatch {
     kPut,
     kRemove,
     kRemoveRange,
-    kAppendRun,
+    kAppendSegment,
     kTrimStream,
-    kRemoveRun,
+    kRemoveSegment,
     kDropStreams
   };
 
@@ -140,7 +140,7 @@ enum class Durability : std::uint8_t {
 };
 
 /// A segment: consecutive entries of a stream that one commit batch appended.
-struct StreamRun {
+struct StreamSegment {
   StreamId first;     // id of its first entry
   std::string bytes;  // the entries, encoded by the keyspace; never empty
 };
@@ -165,16 +165,17 @@ class Store {
   /// Makes every finished commit safe against power loss.
   virtual absl::Status sync() = 0;
 
-  /// Appends to `runs` the segments of `stream` that may hold ids in [from, to], in ascending
+  /// Appends to `segments` the segments of `stream` that may hold ids in [from, to], in ascending
   /// order, beginning with the segment that contains `from`. Stops after at least one segment once
   /// `bytes_max` is exceeded. An empty result means that there are no more.
   virtual absl::Status read_stream(std::uint64_t stream, StreamId from, StreamId to,
-                                   std::size_t bytes_max, std::vector<StreamRun>& runs) = 0;
+                                   std::size_t bytes_max, std::vector<StreamSegment>& segments) = 0;
 
   /// As read_stream(), in descending order: from the segment that contains `from` down to the one
   /// that contains `to`.
   virtual absl::Status read_stream_back(std::uint64_t stream, StreamId from, StreamId to,
-                                        std::size_t bytes_max, std::vector<StreamRun>& runs) = 0;
+                                        std::size_t bytes_max,
+                                        std::vector<StreamSegment>& segments) = 0;
 
   /// Sets `stream` to the greatest number of a stream that has segments, also if the keyspace has
   /// deleted it; 0 if there is none.

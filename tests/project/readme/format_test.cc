@@ -46,14 +46,14 @@ class Printer final : public StoreBatch::Visitor {
   void remove_range(std::string_view begin, std::string_view end) override {
     line("remove-range " + hex(begin) + ' ' + hex(end));
   }
-  void append_run(std::uint64_t stream, StreamId first, std::string_view bytes) override {
-    line("append-run " + std::to_string(stream) + ' ' + first.to_string() + ' ' + hex(bytes));
+  void append_segment(std::uint64_t stream, StreamId first, std::string_view bytes) override {
+    line("append-segment " + std::to_string(stream) + ' ' + first.to_string() + ' ' + hex(bytes));
   }
   void trim_stream(std::uint64_t stream, StreamId before) override {
     line("trim-stream " + std::to_string(stream) + ' ' + before.to_string());
   }
-  void remove_run(std::uint64_t stream, StreamId first) override {
-    line("remove-run " + std::to_string(stream) + ' ' + first.to_string());
+  void remove_segment(std::uint64_t stream, StreamId first) override {
+    line("remove-segment " + std::to_string(stream) + ' ' + first.to_string());
   }
   void drop_streams(std::uint64_t first, std::uint64_t last) override {
     line("drop-streams " + std::to_string(first) + ' ' + std::to_string(last));

@@ -167,7 +167,7 @@ void PowerCutFileSystem::power_on(std::optional<std::uint64_t> seed) {
   std::mt19937_64 random(seed.value_or(0));
   const std::size_t spared = seed ? random() % (changes_.size() + 1) : 0;
   while (changes_.size() > spared) {
-    take_back(changes_.back());
+    roll_back(changes_.back());
     changes_.pop_back();
   }
   forget_changes();
@@ -229,7 +229,7 @@ PowerCutFileSystem::Change PowerCutFileSystem::move_to_attic(const fs::path& nam
   return change;
 }
 
-void PowerCutFileSystem::take_back(const Change& change) {
+void PowerCutFileSystem::roll_back(const Change& change) {
   std::shared_ptr<FileState> state = take_state(change.name);
   if (change.moved_from.empty()) {
     fs::remove(change.name);

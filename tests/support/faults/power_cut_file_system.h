@@ -110,7 +110,7 @@ class PowerCutFileSystem final : public rocksdb::FileSystemWrapper {
   rocksdb::IOStatus begin_operation();
   Change move_to_attic(const std::filesystem::path& name);
   std::shared_ptr<FileState> take_state(const std::filesystem::path& name);
-  void take_back(const Change& change);
+  void roll_back(const Change& change);
   void forget_changes();
   void keep_names_in(const std::filesystem::path& directory);
   std::vector<std::filesystem::path> new_directories() const;

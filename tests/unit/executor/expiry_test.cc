@@ -43,9 +43,9 @@ class SyncedStore final : public NullStore {
     void put(std::string_view, std::string_view) override {}
     void remove(std::string_view) override { ++count; }
     void remove_range(std::string_view, std::string_view) override {}
-    void append_run(std::uint64_t, StreamId, std::string_view) override {}
+    void append_segment(std::uint64_t, StreamId, std::string_view) override {}
     void trim_stream(std::uint64_t, StreamId) override {}
-    void remove_run(std::uint64_t, StreamId) override {}
+    void remove_segment(std::uint64_t, StreamId) override {}
     void drop_streams(std::uint64_t, std::uint64_t) override {}
   };
 

@@ -41,16 +41,16 @@ class NoMemoryStoreTest : public testing::TestWithParam<How> {
     StoreBatch batch;
     batch.put("Hfirst", std::to_string(value));
     batch.put("Hsecond", std::to_string(value) + std::string(10'000, 'x'));
-    batch.append_run(1, {value, 0}, "a run");
+    batch.append_segment(1, {value, 0}, "a segment");
     return batch;
   }
   /// Returns the value that the batches have set. Expects both records to have it.
   std::uint64_t kept_value() {
     const std::uint64_t first = std::stoull(kept_["Hfirst"]);
     EXPECT_EQ(kept_["Hsecond"].substr(0, kept_["Hfirst"].size()), kept_["Hfirst"]);
-    std::vector<StreamRun> runs;
-    EXPECT_TRUE(store_->read_stream_back(1, StreamId::max(), StreamId::min(), 1, runs).ok());
-    EXPECT_EQ(runs.at(0).first.ms, first);
+    std::vector<StreamSegment> segments;
+    EXPECT_TRUE(store_->read_stream_back(1, StreamId::max(), StreamId::min(), 1, segments).ok());
+    EXPECT_EQ(segments.at(0).first.ms, first);
     return first;
   }
 

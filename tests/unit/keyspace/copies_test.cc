@@ -153,7 +153,7 @@ TEST_F(CopiesTest, CopyOfLargeSetBuffersNoMembers) {
   }
   ASSERT_TRUE(keyspace_->commit().ok());
   ASSERT_TRUE(copy_object(set, db(), "copy").ok());
-  EXPECT_LE(db().find("copy")->set().records().gathered(), SetRecords::kRunMembersMax);
+  EXPECT_LE(db().find("copy")->set().records().buffered(), SetRecords::kSegmentMembersMax);
   commit_and_reopen();
   const SetValue& copy = db().find("copy")->set();
   EXPECT_EQ(copy.size(), 2U * kCount);

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/keyspace/sorted_set_element.h"
-#include "engine/keyspace/stream_run.h"
+#include "engine/keyspace/stream_segment.h"
 #include <rushgate/store.h>
 
 namespace rushgate {
@@ -31,7 +31,7 @@ TEST(LengthLimitsTest, BatchRefusesLongKeyOrValue) {
   EXPECT_THROW(batch.put(huge, "value"), std::length_error);
   EXPECT_THROW(batch.put("key", huge), std::length_error);
   EXPECT_THROW(batch.remove(huge), std::length_error);
-  EXPECT_THROW(batch.append_run(1, {1, 1}, huge), std::length_error);
+  EXPECT_THROW(batch.append_segment(1, {1, 1}, huge), std::length_error);
   EXPECT_EQ(batch.size_bytes(), bytes);
 }
 
@@ -40,7 +40,7 @@ TEST(LengthLimitsTest, SortedSetRefusesLongMember) {
 }
 
 TEST(LengthLimitsTest, StreamRefusesLongEntry) {
-  RunWriter writer;
+  SegmentWriter writer;
   writer.append({1, 1}, std::vector<StreamField>{{"a", "1"}});
   const std::string before = writer.bytes();
   const std::string_view huge = long_string(kBytesMax);

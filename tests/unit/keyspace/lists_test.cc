@@ -26,9 +26,9 @@ struct Count final : StoreBatch::Visitor {
   void put(std::string_view, std::string_view) override { ++puts; }
   void remove(std::string_view) override { ++removals; }
   void remove_range(std::string_view, std::string_view) override { ++range_removals; }
-  void append_run(std::uint64_t, StreamId, std::string_view) override {}
+  void append_segment(std::uint64_t, StreamId, std::string_view) override {}
   void trim_stream(std::uint64_t, StreamId) override {}
-  void remove_run(std::uint64_t, StreamId) override {}
+  void remove_segment(std::uint64_t, StreamId) override {}
   void drop_streams(std::uint64_t, std::uint64_t) override {}
 
   std::size_t puts = 0;

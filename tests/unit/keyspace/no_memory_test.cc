@@ -145,7 +145,7 @@ TEST(SortedSetNoMemoryTest, ChangesAreUndoneWithoutMemory) {
     {
       const AllocationsFail failing(AllocationsFail::How::kFrom, 0);
       for (; !steps.empty(); steps.pop_back()) {
-        std::visit([&](auto& step) { value.take_back(std::move(step)); }, steps.back());
+        std::visit([&](auto& step) { value.roll_back(std::move(step)); }, steps.back());
       }
     }
     EXPECT_EQ(elements_of(value), elements);

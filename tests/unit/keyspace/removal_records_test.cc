@@ -55,12 +55,13 @@ class CountingStore final : public Store, private StoreBatch::Visitor {
   }
   absl::Status sync() override { return store_.sync(); }
   absl::Status read_stream(std::uint64_t stream, StreamId from, StreamId to, std::size_t bytes_max,
-                           std::vector<StreamRun>& runs) override {
-    return store_.read_stream(stream, from, to, bytes_max, runs);
+                           std::vector<StreamSegment>& segments) override {
+    return store_.read_stream(stream, from, to, bytes_max, segments);
   }
   absl::Status read_stream_back(std::uint64_t stream, StreamId from, StreamId to,
-                                std::size_t bytes_max, std::vector<StreamRun>& runs) override {
-    return store_.read_stream_back(stream, from, to, bytes_max, runs);
+                                std::size_t bytes_max,
+                                std::vector<StreamSegment>& segments) override {
+    return store_.read_stream_back(stream, from, to, bytes_max, segments);
   }
   absl::Status find_last_stream(std::uint64_t& stream) override {
     return store_.find_last_stream(stream);
@@ -71,9 +72,9 @@ class CountingStore final : public Store, private StoreBatch::Visitor {
   void put(std::string_view, std::string_view) override {}
   void remove(std::string_view) override { ++removals_.singles; }
   void remove_range(std::string_view, std::string_view) override { ++removals_.ranges; }
-  void append_run(std::uint64_t, StreamId, std::string_view) override {}
+  void append_segment(std::uint64_t, StreamId, std::string_view) override {}
   void trim_stream(std::uint64_t, StreamId) override {}
-  void remove_run(std::uint64_t, StreamId) override {}
+  void remove_segment(std::uint64_t, StreamId) override {}
   void drop_streams(std::uint64_t first, std::uint64_t last) override {
     ++(first == last ? removals_.streams : removals_.stream_ranges);
   }

@@ -389,9 +389,9 @@ TEST(SetRecordsModelTest, RandomChangesDuringRewritesMatchModel) {
   EXPECT_GT(model.rewrites(), 0U);
 }
 
-TEST(SetRunTest, InvalidBytesAreRefused) {
+TEST(SetSegmentTest, InvalidBytesAreRefused) {
   const auto visits = [](std::string_view bytes) {
-    return visit_set_run(
+    return visit_set_segment(
         bytes, [](std::int64_t) {}, [](std::string_view) {});
   };
   EXPECT_TRUE(visits(""));

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/keyspace/stream_run.h"
+#include "engine/keyspace/stream_segment.h"
 
 namespace rushgate {
 
@@ -18,16 +18,16 @@ struct Entry {
   friend bool operator==(const Entry&, const Entry&) = default;
 };
 
-inline void append(RunWriter& writer, const Entry& entry) {
+inline void append(SegmentWriter& writer, const Entry& entry) {
   const std::vector<StreamField> fields(entry.fields.begin(), entry.fields.end());
   writer.append(entry.id, fields);
 }
 
 /// Returns the entries of a segment that was read from these bytes.
-inline std::vector<Entry> entries_of(const DecodedRun& run, std::string_view bytes) {
+inline std::vector<Entry> entries_of(const DecodedSegment& segment, std::string_view bytes) {
   std::vector<Entry> entries;
-  for (std::size_t i = 0; i < run.size(); ++i) {
-    const StreamEntry from = run.entry(i, bytes);
+  for (std::size_t i = 0; i < segment.size(); ++i) {
+    const StreamEntry from = segment.entry(i, bytes);
     Entry& entry = entries.emplace_back(Entry{from.id(), {}});
     for (std::size_t j = 0; j < from.size(); ++j)
       entry.fields.emplace_back(from.name(j), from.value(j));

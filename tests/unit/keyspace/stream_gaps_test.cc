@@ -64,13 +64,13 @@ class StreamGapsTest : public testing::Test {
     EXPECT_EQ(ids, back);
     return ids;
   }
-  std::size_t stored_runs(std::string_view key = "s") {
-    std::vector<StreamRun> runs;
+  std::size_t stored_segments(std::string_view key = "s") {
+    std::vector<StreamSegment> segments;
     EXPECT_TRUE(store_
                     .read_stream(stream(key).object_id(), StreamId::min(), StreamId::max(),
-                                 ~std::size_t{0}, runs)
+                                 ~std::size_t{0}, segments)
                     .ok());
-    return runs.size();
+    return segments.size();
   }
   std::size_t stored_records() {
     std::size_t records = 0;
@@ -93,7 +93,7 @@ TEST_F(StreamGapsTest, StuckHeadKeepsNothingBehindIt) {
   }
   EXPECT_EQ(stream().gaps().size(), 1U);
   EXPECT_EQ(stream().deleted_count(), 2'999U);
-  EXPECT_EQ(stored_runs(), 1U);
+  EXPECT_EQ(stored_segments(), 1U);
   EXPECT_EQ(stored_records(), 2U) << "header and gap";
   EXPECT_LT(stream().memory_bytes(), 2'000U);
   open();
@@ -129,7 +129,7 @@ TEST_F(StreamGapsTest, AnyOrderOfDeletionMakesOneGap) {
   EXPECT_EQ(ids(), (std::vector<std::uint64_t>{1, 2, 3, 499, 500}));
   EXPECT_EQ(stream().gaps().size(), 1U);
   EXPECT_EQ(stream().deleted_count(), 495U);
-  EXPECT_EQ(stored_runs(), 2U);
+  EXPECT_EQ(stored_segments(), 2U);
   EXPECT_EQ(stored_records(), 2U);
 }
 
@@ -146,7 +146,7 @@ TEST_F(StreamGapsTest, RollbackRestoresSegments) {
   keyspace_->changes().roll_back_to({});
   EXPECT_EQ(stream().deleted_count(), 1U);
   EXPECT_EQ(ids(), (std::vector<std::uint64_t>{1, 3, 4, 5}));
-  EXPECT_EQ(stored_runs(), 4U);
+  EXPECT_EQ(stored_segments(), 4U);
 }
 
 TEST_F(StreamGapsTest, SegmentDeletedByItsBatchLeavesLater) {
@@ -155,12 +155,12 @@ TEST_F(StreamGapsTest, SegmentDeletedByItsBatchLeavesLater) {
   append(2);
   erase(2);
   commit();
-  EXPECT_EQ(stored_runs(), 2U);
+  EXPECT_EQ(stored_segments(), 2U);
   append(3);
   commit();
   erase(3);
   commit();
-  EXPECT_EQ(stored_runs(), 1U);
+  EXPECT_EQ(stored_segments(), 1U);
   EXPECT_EQ(stream().gaps().size(), 1U);
 }
 

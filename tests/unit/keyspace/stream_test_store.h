@@ -25,16 +25,17 @@ class StreamTestStore final : public Store {
   absl::Status commit(const StoreBatch& batch) override { return kept_.commit(batch); }
   absl::Status sync() override { return kept_.sync(); }
   absl::Status read_stream(std::uint64_t stream, StreamId from, StreamId to, std::size_t bytes_max,
-                           std::vector<StreamRun>& runs) override {
+                           std::vector<StreamSegment>& segments) override {
     ++reads;
     if (fails_to_read) return absl::UnavailableError("the disk is gone");
-    return kept_.read_stream(stream, from, to, portion(bytes_max), runs);
+    return kept_.read_stream(stream, from, to, portion(bytes_max), segments);
   }
   absl::Status read_stream_back(std::uint64_t stream, StreamId from, StreamId to,
-                                std::size_t bytes_max, std::vector<StreamRun>& runs) override {
+                                std::size_t bytes_max,
+                                std::vector<StreamSegment>& segments) override {
     ++reads;
     if (fails_to_read) return absl::UnavailableError("the disk is gone");
-    return kept_.read_stream_back(stream, from, to, portion(bytes_max), runs);
+    return kept_.read_stream_back(stream, from, to, portion(bytes_max), segments);
   }
   absl::Status find_last_stream(std::uint64_t& stream) override {
     if (fails_to_read) return absl::UnavailableError("the disk is gone");

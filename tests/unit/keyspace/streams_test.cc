@@ -78,12 +78,13 @@ class StreamsTest : public testing::Test {
     EXPECT_TRUE(read.ok()) << read.message();
     return ids;
   }
-  std::size_t runs_in_store() {
-    std::vector<StreamRun> runs;
+  std::size_t segments_in_store() {
+    std::vector<StreamSegment> segments;
     EXPECT_TRUE(
-        store_.read_stream(stream().object_id(), StreamId::min(), StreamId::max(), 1 << 30, runs)
+        store_
+            .read_stream(stream().object_id(), StreamId::min(), StreamId::max(), 1 << 30, segments)
             .ok());
-    return runs.size();
+    return segments.size();
   }
 
   StreamTestStore store_;
@@ -180,7 +181,7 @@ TEST_F(StreamsTest, TrimmedSegmentsLeaveStore) {
   append_up_to(3'000);
   EXPECT_EQ(trim_to(5), 2'995U);
   commit();
-  EXPECT_EQ(runs_in_store(), 5U);
+  EXPECT_EQ(segments_in_store(), 5U);
   EXPECT_EQ(trim_to(0), 5U);
   EXPECT_EQ(ids().size(), 0U);
   reopen();
@@ -274,7 +275,7 @@ TEST_F(StreamsTest, InvalidSegmentIsDataLoss) {
   commit();
   StoreBatch batch;
   batch.drop_stream(stream().object_id());
-  batch.append_run(stream().object_id(), {1, 0}, "\xff\xff\xff");
+  batch.append_segment(stream().object_id(), {1, 0}, "\xff\xff\xff");
   ASSERT_TRUE(store_.commit(batch).ok());
   open();
   const absl::Status read =
@@ -310,7 +311,7 @@ TEST_F(StreamsTest, OrphanedSegmentsJoinNoNewStream) {
   commit();
   StoreBatch batch;
   const std::uint64_t next = stream().object_id() + 1;
-  batch.append_run(next, {1, 0}, "nobody's");
+  batch.append_segment(next, {1, 0}, "nobody's");
   ASSERT_TRUE(store_.commit(batch).ok());
   open();
   ASSERT_TRUE(copy_object(object(), db(), "copy").ok());
@@ -320,11 +321,11 @@ TEST_F(StreamsTest, OrphanedSegmentsJoinNoNewStream) {
 TEST_F(StreamsTest, UnassignedStreamNumberIsDataLoss) {
   constexpr std::uint64_t kFirstNotGiven = std::uint64_t{1} << 61;
   StoreBatch batch;
-  batch.append_run(kFirstNotGiven - 1, {1, 0}, "nobody's");
+  batch.append_segment(kFirstNotGiven - 1, {1, 0}, "nobody's");
   ASSERT_TRUE(store_.commit(batch).ok());
   EXPECT_TRUE(Keyspace(store_, 7).load().ok());
   batch.clear();
-  batch.append_run(kFirstNotGiven, {1, 0}, "nobody's");
+  batch.append_segment(kFirstNotGiven, {1, 0}, "nobody's");
   ASSERT_TRUE(store_.commit(batch).ok());
   EXPECT_EQ(Keyspace(store_, 7).load().message(),
             "the store holds object 2305843009213693952, a number that is never given");

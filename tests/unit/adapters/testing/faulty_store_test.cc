@@ -14,13 +14,13 @@ class FaultyStoreTest : public ::testing::Test {
  protected:
   absl::Status append(std::uint64_t ms) {
     StoreBatch batch;
-    batch.append_run(1, {ms, 0}, "x");
+    batch.append_segment(1, {ms, 0}, "x");
     return store_.commit(batch);
   }
   std::size_t run_count() {
-    std::vector<StreamRun> runs;
-    EXPECT_TRUE(memory_.read_stream(1, StreamId::min(), StreamId::max(), 1000, runs).ok());
-    return runs.size();
+    std::vector<StreamSegment> segments;
+    EXPECT_TRUE(memory_.read_stream(1, StreamId::min(), StreamId::max(), 1000, segments).ok());
+    return segments.size();
   }
 
   MemoryStore memory_;
@@ -50,14 +50,14 @@ TEST_F(FaultyStoreTest, NthSyncFails) {
 }
 
 TEST_F(FaultyStoreTest, ReadsFailUntilReset) {
-  std::vector<StreamRun> runs;
+  std::vector<StreamSegment> segments;
   std::uint64_t last_stream = 0;
   store_.fail_reads();
-  EXPECT_FALSE(store_.read_stream(1, {}, StreamId::max(), 0, runs).ok());
-  EXPECT_FALSE(store_.read_stream_back(1, StreamId::max(), {}, 0, runs).ok());
+  EXPECT_FALSE(store_.read_stream(1, {}, StreamId::max(), 0, segments).ok());
+  EXPECT_FALSE(store_.read_stream_back(1, StreamId::max(), {}, 0, segments).ok());
   EXPECT_FALSE(store_.find_last_stream(last_stream).ok());
   store_.fail_reads(absl::OkStatus());
-  EXPECT_TRUE(store_.read_stream(1, {}, StreamId::max(), 0, runs).ok());
+  EXPECT_TRUE(store_.read_stream(1, {}, StreamId::max(), 0, segments).ok());
   EXPECT_TRUE(store_.find_last_stream(last_stream).ok());
   store_.fail_loads();
   EXPECT_FALSE(store_.load([](std::string_view, std::string_view) {}).ok());

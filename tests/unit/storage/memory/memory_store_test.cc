@@ -36,23 +36,23 @@ TEST(MemoryStoreTest, StateIsDroppedByDefault) {
 }
 
 TEST(MemoryStoreTest, SingleEntrySegmentHasFewOverheadBytes) {
-  constexpr std::uint64_t kRuns = 100'000;
+  constexpr std::uint64_t kSegments = 100'000;
   const std::string bytes(40, 'x');
   MemoryStore store;
   StoreBatch batch;
-  for (std::uint64_t run = 0; run < kRuns; ++run) {
+  for (std::uint64_t segment = 0; segment < kSegments; ++segment) {
     batch.clear();
-    batch.append_run(1, {1'700'000'000'000 + run / 3, run % 3}, bytes);
+    batch.append_segment(1, {1'700'000'000'000 + segment / 3, segment % 3}, bytes);
     ASSERT_TRUE(store.commit(batch).ok());
   }
-  EXPECT_LT(store.memory_bytes(), kRuns * (bytes.size() + 5));
+  EXPECT_LT(store.memory_bytes(), kSegments * (bytes.size() + 5));
 }
 
 TEST(MemoryStoreTest, TrimmingFreesMemory) {
   MemoryStore store;
   StoreBatch batch;
-  for (std::uint64_t run = 0; run < 10'000; ++run) {
-    batch.append_run(1, {run, 0}, std::string(40, 'x'));
+  for (std::uint64_t segment = 0; segment < 10'000; ++segment) {
+    batch.append_segment(1, {segment, 0}, std::string(40, 'x'));
   }
   batch.trim_stream(1, StreamId::max());
   ASSERT_TRUE(store.commit(batch).ok());

@@ -82,9 +82,9 @@ class CompactionTest : public RocksDbTest {
     }
     ASSERT_TRUE(store.commit(batch).ok());
   }
-  void commit_run(Store& store) {
+  void commit_segment(Store& store) {
     StoreBatch batch;
-    batch.append_run(1, {++number_, 0}, std::string(1'000, 'e'));
+    batch.append_segment(1, {++number_, 0}, std::string(1'000, 'e'));
     ASSERT_TRUE(store.commit(batch).ok());
   }
 
@@ -101,7 +101,7 @@ TEST_F(CompactionTest, StreamDoesNotWaitForState) {
   while (!disk_->is_held()) commit_state(*store);
   ASSERT_EQ(store->work().compactions, 0U);
   const std::uint64_t flushes = store->work().flushes;
-  while (store->work().flushes < flushes + kTables) commit_run(*store);
+  while (store->work().flushes < flushes + kTables) commit_segment(*store);
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   while (store->work().compactions == 0 && std::chrono::steady_clock::now() < deadline) {
     std::this_thread::yield();

@@ -132,9 +132,9 @@ TEST_F(PowerCutTest, FailedCommitSyncStopsWrites) {
   EXPECT_EQ(later.code(), first.code());
   EXPECT_THAT(std::string(later.message()), HasSubstr(std::string(first.message())));
   EXPECT_EQ(store->sync(), later);
-  std::vector<StreamRun> runs;
-  EXPECT_TRUE(store->read_stream(1, {}, {5, 0}, SIZE_MAX, runs).ok());
-  EXPECT_EQ(runs.size(), 5U);
+  std::vector<StreamSegment> segments;
+  EXPECT_TRUE(store->read_stream(1, {}, {5, 0}, SIZE_MAX, segments).ok());
+  EXPECT_EQ(segments.size(), 5U);
   EXPECT_EQ(survivors(store), 5U);
 }
 

@@ -11,10 +11,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kStream = 1;
-constexpr std::size_t kRunBytes = 300;
+constexpr std::size_t kSegmentBytes = 300;
 
-std::string run_bytes(std::uint64_t number) {
-  return std::to_string(number) + std::string(kRunBytes, static_cast<char>('a' + number % 26));
+std::string segment_bytes(std::uint64_t number) {
+  return std::to_string(number) + std::string(kSegmentBytes, static_cast<char>('a' + number % 26));
 }
 
 std::vector<fs::path> files_with(const fs::path& dir, const char* extension) {
@@ -32,7 +32,7 @@ absl::Status commit_number(Store& store, std::uint64_t number) {
   StoreBatch batch;
   batch.put("record " + std::to_string(number), std::to_string(number * number));
   batch.put("last", std::to_string(number));
-  batch.append_run(kStream, {number, 0}, run_bytes(number));
+  batch.append_segment(kStream, {number, 0}, segment_bytes(number));
   return store.commit(batch);
 }
 
@@ -43,15 +43,16 @@ std::uint64_t count_commits(Store& store) {
   EXPECT_TRUE(loaded.ok()) << loaded;
   const std::uint64_t count = state.contains("last") ? std::stoull(state["last"]) : 0;
   EXPECT_EQ(state.size(), count == 0 ? 0 : count + 1);
-  std::vector<StreamRun> runs;
+  std::vector<StreamSegment> segments;
   const absl::Status read =
-      store.read_stream(kStream, StreamId::min(), StreamId::max(), SIZE_MAX, runs);
+      store.read_stream(kStream, StreamId::min(), StreamId::max(), SIZE_MAX, segments);
   EXPECT_TRUE(read.ok()) << read;
-  EXPECT_EQ(runs.size(), count);
-  for (std::uint64_t number = 1; number <= std::min<std::uint64_t>(count, runs.size()); ++number) {
+  EXPECT_EQ(segments.size(), count);
+  for (std::uint64_t number = 1; number <= std::min<std::uint64_t>(count, segments.size());
+       ++number) {
     EXPECT_EQ(state["record " + std::to_string(number)], std::to_string(number * number));
-    EXPECT_EQ(runs[number - 1].first, (StreamId{number, 0}));
-    EXPECT_EQ(runs[number - 1].bytes, run_bytes(number));
+    EXPECT_EQ(segments[number - 1].first, (StreamId{number, 0}));
+    EXPECT_EQ(segments[number - 1].bytes, segment_bytes(number));
   }
   return count;
 }

@@ -47,7 +47,7 @@ class Admissions {
       batch_.put("s7:buyers:" + std::to_string(random_() % 100'000'000), "");
     }
     batch_.put("k7:stock", std::to_string(++group_));
-    batch_.append_run(kStream, {group_, 0}, std::string(count * kEntryBytes, 'e'));
+    batch_.append_segment(kStream, {group_, 0}, std::string(count * kEntryBytes, 'e'));
     check(store_.commit(batch_));
   }
 
@@ -106,15 +106,15 @@ void read_backlog(benchmark::State& state) {
   Admissions admissions(*store);
   constexpr std::uint64_t kGroups = 1'000'000;
   for (std::uint64_t group = 0; group < kGroups; ++group) admissions.commit(1);
-  std::vector<StreamRun> runs;
+  std::vector<StreamSegment> segments;
   StreamId next = StreamId::min();
   std::int64_t read = 0;
   for (auto _ : state) {
-    runs.clear();
+    segments.clear();
     Admissions::check(store->read_stream(kStream, next, StreamId::max(),
-                                         static_cast<std::size_t>(state.range(0)), runs));
-    read += static_cast<std::int64_t>(runs.size());
-    next = runs.back().first.ms == kGroups ? StreamId::min() : *runs.back().first.next();
+                                         static_cast<std::size_t>(state.range(0)), segments));
+    read += static_cast<std::int64_t>(segments.size());
+    next = segments.back().first.ms == kGroups ? StreamId::min() : *segments.back().first.next();
   }
   state.SetItemsProcessed(read);
 }

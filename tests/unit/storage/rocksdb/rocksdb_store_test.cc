@@ -275,8 +275,8 @@ TEST_F(RocksDbTest, DamagedTablesAreDataLoss) {
   const auto damaged = try_open();
   absl::Status status = damaged.status();
   if (status.ok()) status = (*damaged)->load([](std::string_view, std::string_view) {});
-  std::vector<StreamRun> runs;
-  if (status.ok()) status = (*damaged)->read_stream(1, {}, StreamId::max(), SIZE_MAX, runs);
+  std::vector<StreamSegment> segments;
+  if (status.ok()) status = (*damaged)->read_stream(1, {}, StreamId::max(), SIZE_MAX, segments);
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(std::string(status.message()), HasSubstr(dir().string()));
 }

@@ -1,4 +1,4 @@
-#include "engine/keyspace/stream_run.h"
+#include "engine/keyspace/stream_segment.h"
 
 #include <array>
 #include <cstdint>
@@ -18,22 +18,22 @@ namespace rushgate {
 namespace {
 
 std::string encode(const std::vector<Entry>& entries) {
-  RunWriter writer;
+  SegmentWriter writer;
   for (const Entry& entry : entries) append(writer, entry);
   return writer.bytes();
 }
 
 void expect_round_trip(const std::vector<Entry>& entries) {
   const std::string bytes = encode(entries);
-  DecodedRun run;
-  ASSERT_TRUE(run.read(entries.front().id, bytes));
-  EXPECT_EQ(entries_of(run, bytes), entries);
+  DecodedSegment segment;
+  ASSERT_TRUE(segment.read(entries.front().id, bytes));
+  EXPECT_EQ(entries_of(segment, bytes), entries);
 }
 
 constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kHighest = std::numeric_limits<std::int64_t>::max();
 
-TEST(StreamRunTest, EntriesStayUnchanged) {
+TEST(StreamSegmentTest, EntriesStayUnchanged) {
   expect_round_trip({{{5, 0}, {{"a", "1"}}}});
   expect_round_trip({{{0, 1}, {{"", ""}}}, {{0, 2}, {{"", ""}}}});
   expect_round_trip({{{5, 0}, {{"a", "1"}, {"b", "text"}}},
@@ -44,7 +44,7 @@ TEST(StreamRunTest, EntriesStayUnchanged) {
                      {{8, 0}, {{"a", "1"}, {"a", "2"}, {"a", "3"}}}});
 }
 
-TEST(StreamRunTest, ExtremeNumbersAndIdsStayUnchanged) {
+TEST(StreamSegmentTest, ExtremeNumbersAndIdsStayUnchanged) {
   expect_round_trip({{{1, 0}, {{"n", std::to_string(kLowest)}}},
                      {{1, 1}, {{"n", std::to_string(kHighest)}}},
                      {{1, 2}, {{"n", std::to_string(kLowest)}}},
@@ -56,14 +56,14 @@ TEST(StreamRunTest, ExtremeNumbersAndIdsStayUnchanged) {
       {{{0, top}, {{"n", "1"}}}, {{(std::uint64_t{1} << 62) - 1, top}, {{"n", "1"}}}});
 }
 
-TEST(StreamRunTest, RowsAreWrittenAsSingleEntries) {
+TEST(StreamSegmentTest, RowsAreWrittenAsSingleEntries) {
   static constexpr std::array<std::string_view, 2> kNames = {"user",
                                                              "a rather long name of a field"};
   std::mt19937_64 random(5);
   for (const std::uint64_t rows : {1U, 2U, 500U, 5'000U}) {
-    RunWriter single;
-    RunWriter together;
-    for (RunWriter* writer : {&single, &together}) append(*writer, {{5, 1}, {{"user", "7"}}});
+    SegmentWriter single;
+    SegmentWriter together;
+    for (SegmentWriter* writer : {&single, &together}) append(*writer, {{5, 1}, {{"user", "7"}}});
     std::vector<std::int64_t> values(2 * rows);
     for (std::int64_t& value : values) value = static_cast<std::int64_t>(random());
     const std::size_t appended = together.append_rows({9, 3}, kNames, values);
@@ -85,7 +85,7 @@ TEST(StreamRunTest, RowsAreWrittenAsSingleEntries) {
   }
 }
 
-TEST(StreamRunTest, OrderTakesAboutTenBytes) {
+TEST(StreamSegmentTest, OrderTakesAboutTenBytes) {
   std::mt19937_64 random(1);
   std::vector<Entry> entries;
   for (std::uint64_t i = 0; i < 500; ++i) {
@@ -99,45 +99,45 @@ TEST(StreamRunTest, OrderTakesAboutTenBytes) {
   expect_round_trip(entries);
 }
 
-TEST(StreamRunTest, PositionOfIdIsFound) {
+TEST(StreamSegmentTest, PositionOfIdIsFound) {
   const std::string bytes =
       encode({{{5, 0}, {{"a", "1"}}}, {{5, 4}, {{"a", "1"}}}, {{9, 0}, {{"a", "1"}}}});
-  DecodedRun run;
-  ASSERT_TRUE(run.read({5, 0}, bytes));
-  EXPECT_EQ(run.lower_bound({0, 0}), 0U);
-  EXPECT_EQ(run.lower_bound({5, 0}), 0U);
-  EXPECT_EQ(run.lower_bound({5, 1}), 1U);
-  EXPECT_EQ(run.lower_bound({9, 0}), 2U);
-  EXPECT_EQ(run.lower_bound({9, 1}), 3U);
-  EXPECT_EQ(run.last(), (StreamId{9, 0}));
+  DecodedSegment segment;
+  ASSERT_TRUE(segment.read({5, 0}, bytes));
+  EXPECT_EQ(segment.lower_bound({0, 0}), 0U);
+  EXPECT_EQ(segment.lower_bound({5, 0}), 0U);
+  EXPECT_EQ(segment.lower_bound({5, 1}), 1U);
+  EXPECT_EQ(segment.lower_bound({9, 0}), 2U);
+  EXPECT_EQ(segment.lower_bound({9, 1}), 3U);
+  EXPECT_EQ(segment.last(), (StreamId{9, 0}));
 }
 
-TEST(StreamRunTest, GrownSegmentIsReadFromOldEnd) {
-  RunWriter writer;
-  DecodedRun run;
+TEST(StreamSegmentTest, GrownSegmentIsReadFromOldEnd) {
+  SegmentWriter writer;
+  DecodedSegment segment;
   std::vector<Entry> entries;
   for (std::uint64_t i = 1; i <= 50; ++i) {
     entries.push_back(
         {{i, 0}, {{i % 7 == 0 ? "other" : "name", i % 5 == 0 ? "text" : std::to_string(i * i)}}});
     append(writer, entries.back());
-    ASSERT_TRUE(run.read(writer.first(), writer.bytes()));
-    ASSERT_EQ(entries_of(run, writer.bytes()), entries);
+    ASSERT_TRUE(segment.read(writer.first(), writer.bytes()));
+    ASSERT_EQ(entries_of(segment, writer.bytes()), entries);
   }
 }
 
-TEST(StreamRunTest, RolledBackEntryLeavesNoTrace) {
-  RunWriter writer;
+TEST(StreamSegmentTest, RolledBackEntryLeavesNoTrace) {
+  SegmentWriter writer;
   append(writer, {{1, 0}, {{"a", "100"}}});
-  const RunWriter::Savepoint savepoint = writer.savepoint();
+  const SegmentWriter::Savepoint savepoint = writer.savepoint();
   append(writer, {{2, 0}, {{"a", "200"}}});
   append(writer, {{3, 0}, {{"b", "x"}}});
   writer.roll_back_to(savepoint);
   EXPECT_EQ(writer.last(), (StreamId{1, 0}));
   append(writer, {{2, 0}, {{"a", "300"}}});
   append(writer, {{2, 1}, {{"a", "301"}}});
-  DecodedRun run;
-  ASSERT_TRUE(run.read(writer.first(), writer.bytes()));
-  EXPECT_EQ(entries_of(run, writer.bytes()),
+  DecodedSegment segment;
+  ASSERT_TRUE(segment.read(writer.first(), writer.bytes()));
+  EXPECT_EQ(entries_of(segment, writer.bytes()),
             (std::vector<Entry>{
                 {{1, 0}, {{"a", "100"}}}, {{2, 0}, {{"a", "300"}}}, {{2, 1}, {{"a", "301"}}}}));
 
@@ -147,38 +147,38 @@ TEST(StreamRunTest, RolledBackEntryLeavesNoTrace) {
   EXPECT_EQ(writer.first(), (StreamId{1, 5}));
 }
 
-TEST(StreamRunTest, SegmentIsBounded) {
-  RunWriter writer;
+TEST(StreamSegmentTest, SegmentIsBounded) {
+  SegmentWriter writer;
   std::uint64_t ms = 0;
   while (writer.takes({++ms, 0})) append(writer, {{ms, 0}, {{"name", std::string(100, 'x')}}});
-  EXPECT_GE(writer.bytes().size(), RunWriter::kBytesMax);
-  EXPECT_LT(writer.bytes().size(), RunWriter::kBytesMax + 200);
+  EXPECT_GE(writer.bytes().size(), SegmentWriter::kBytesMax);
+  EXPECT_LT(writer.bytes().size(), SegmentWriter::kBytesMax + 200);
 
-  RunWriter early;
+  SegmentWriter early;
   append(early, {{1, 0}, {{"a", "1"}}});
   EXPECT_TRUE(early.takes({std::uint64_t{1} << 62, 0}));
   EXPECT_FALSE(early.takes({(std::uint64_t{1} << 62) + 1, 0}));
 }
 
-TEST(StreamRunTest, TruncatedSegmentIsShorterOrInvalid) {
+TEST(StreamSegmentTest, TruncatedSegmentIsShorterOrInvalid) {
   const std::vector<Entry> entries = {{{5, 0}, {{"a", "1"}, {"b", "text"}}},
                                       {{5, 1}, {{"a", "-7"}, {"b", "12"}}},
                                       {{6, 0}, {{"c", "300"}}}};
   const std::string bytes = encode(entries);
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     const std::string_view cut = std::string_view(bytes).substr(0, size);
-    DecodedRun run;
-    if (!run.read({5, 0}, cut)) {
-      EXPECT_EQ(run.size(), 0U);
+    DecodedSegment segment;
+    if (!segment.read({5, 0}, cut)) {
+      EXPECT_EQ(segment.size(), 0U);
       continue;
     }
-    const std::vector<Entry> read = entries_of(run, cut);
+    const std::vector<Entry> read = entries_of(segment, cut);
     ASSERT_LT(read.size(), entries.size());
     EXPECT_TRUE(std::equal(read.begin(), read.end(), entries.begin()));
   }
 }
 
-TEST(StreamRunTest, RandomBytesAreReadSafely) {
+TEST(StreamSegmentTest, RandomBytesAreReadSafely) {
   const auto seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
   std::mt19937_64 random(seed);
@@ -190,9 +190,9 @@ TEST(StreamRunTest, RandomBytesAreReadSafely) {
     for (std::size_t changes = 1 + random() % 4; changes > 0 && !bytes.empty(); --changes) {
       bytes[random() % bytes.size()] = static_cast<char>(random());
     }
-    DecodedRun run;
-    if (!run.read({5, 0}, bytes)) continue;
-    const std::vector<Entry> read = entries_of(run, bytes);
+    DecodedSegment segment;
+    if (!segment.read({5, 0}, bytes)) continue;
+    const std::vector<Entry> read = entries_of(segment, bytes);
     for (std::size_t i = 1; i < read.size(); ++i) ASSERT_LT(read[i - 1].id, read[i].id);
   }
 }

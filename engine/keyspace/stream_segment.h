@@ -1,7 +1,7 @@
-// The encoding of a segment (here: run) of a stream, the same in the store and in memory.
+// The encoding of a segment of a stream, the same in the store and in memory.
 // docs/format.md describes it with an example.
 //
-//   run     = entry*            the id of the first entry is not part of it
+//   segment = entry*            the id of the first entry is not part of it
 //   entry   = head, seq, [columns], value*
 //   head    = varint: (ms - ms of the entry before, below 2^62) << 1 | 1 if columns follow
 //   seq     = varint: if ms is that of the entry before, the distance to its seq; else seq itself
@@ -31,7 +31,7 @@ using StreamField = std::pair<std::string_view, MaybeInteger>;  // name, value
 using StreamFields = std::span<const StreamField>;
 
 /// Writes one segment, entry after entry. A value type.
-class RunWriter {
+class SegmentWriter {
  public:
   /// A segment ends with the entry that exceeds this, so that finding an entry in a segment takes
   /// microseconds.
@@ -102,7 +102,7 @@ struct DecodedColumn {
   bool is_integer;
 };
 
-/// A view of an entry of a DecodedRun. Valid until that or the segment's bytes change.
+/// A view of an entry of a DecodedSegment. Valid until that or the segment's bytes change.
 class StreamEntry {
  public:
   [[nodiscard]] StreamId id() const { return id_; }
@@ -112,7 +112,7 @@ class StreamEntry {
   [[nodiscard]] std::string value(std::size_t field) const;
 
  private:
-  friend class DecodedRun;
+  friend class DecodedSegment;
 
   StreamId id_;
   std::size_t size_ = 0;
@@ -123,7 +123,7 @@ class StreamEntry {
 
 /// A decoded segment: finds entries by index or id. Holds positions in the segment's bytes, not the
 /// bytes.
-class DecodedRun {
+class DecodedSegment {
  public:
   /// Decodes a segment. If the last one was its beginning (an open segment that grew), decodes only
   /// the rest. Returns false, and holds nothing, if the bytes are invalid.

@@ -1,4 +1,4 @@
-#include "engine/keyspace/stream_run.h"
+#include "engine/keyspace/stream_segment.h"
 
 #include <algorithm>
 #include <cassert>
@@ -41,11 +41,11 @@ void check_size(StreamFields fields) {
 
 // ---- Writing ----
 
-bool RunWriter::takes(StreamId id) const {
+bool SegmentWriter::takes(StreamId id) const {
   return empty() || (bytes_.size() < kBytesMax && id.ms - last_.ms < kMsDistanceMax);
 }
 
-void RunWriter::append(StreamId id, StreamFields fields) {
+void SegmentWriter::append(StreamId id, StreamFields fields) {
   assert(!fields.empty());
   check_size(fields);
   VarintAppender out(bytes_);
@@ -69,8 +69,8 @@ void RunWriter::append(StreamId id, StreamFields fields) {
   out.flush();
 }
 
-std::size_t RunWriter::append_rows(StreamId id, std::span<const std::string_view> names,
-                                   std::span<const std::int64_t> values) {
+std::size_t SegmentWriter::append_rows(StreamId id, std::span<const std::string_view> names,
+                                       std::span<const std::int64_t> values) {
   assert(!names.empty() && !values.empty());
   VarintAppender out(bytes_);
   const bool fits = fits_integers(names);
@@ -97,7 +97,7 @@ std::size_t RunWriter::append_rows(StreamId id, std::span<const std::string_view
 }
 
 /// New columns, or the same as the entry before, follow.
-void RunWriter::begin_entry(StreamId id, bool has_same_columns, VarintAppender& out) {
+void SegmentWriter::begin_entry(StreamId id, bool has_same_columns, VarintAppender& out) {
   assert(takes(id) && (empty() || id > last_));
   if (empty()) first_ = last_ = id;
   out.varint((id.ms - last_.ms) << 1 | (has_same_columns ? 0 : 1));
@@ -107,7 +107,7 @@ void RunWriter::begin_entry(StreamId id, bool has_same_columns, VarintAppender& 
 }
 
 /// A column of strings also holds integers, as strings.
-bool RunWriter::fits_columns(StreamFields fields) const {
+bool SegmentWriter::fits_columns(StreamFields fields) const {
   if (columns_.size() != fields.size()) return false;
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const auto& [name, value] = fields[i];
@@ -117,32 +117,32 @@ bool RunWriter::fits_columns(StreamFields fields) const {
   return true;
 }
 
-bool RunWriter::fits_integers(std::span<const std::string_view> names) const {
+bool SegmentWriter::fits_integers(std::span<const std::string_view> names) const {
   return std::ranges::equal(columns_, names, [this](const Column& column, std::string_view name) {
     return column.is_integer && same_bytes(name, name_of(column));
   });
 }
 
-void RunWriter::write_column(std::string_view name, bool is_integer, VarintAppender& out) {
+void SegmentWriter::write_column(std::string_view name, bool is_integer, VarintAppender& out) {
   out.varint(std::uint64_t{name.size()} << 1 | (is_integer ? 1 : 0));
   out.bytes(name);
   columns_.push_back({bytes_.size() - name.size(), name.size(), is_integer, 0});
 }
 
-void RunWriter::roll_back_to(const Savepoint& savepoint) {
+void SegmentWriter::roll_back_to(const Savepoint& savepoint) {
   bytes_.resize(savepoint.bytes);
   last_ = savepoint.last;
   columns_.clear();
 }
 
-void RunWriter::resume(StreamId first, StreamId last, std::string bytes) {
+void SegmentWriter::resume(StreamId first, StreamId last, std::string bytes) {
   first_ = first;
   last_ = last;
   bytes_ = std::move(bytes);
   columns_.clear();
 }
 
-std::string RunWriter::take() {
+std::string SegmentWriter::take() {
   columns_.clear();
   return std::exchange(bytes_, {});
 }
@@ -161,7 +161,7 @@ std::string StreamEntry::value(std::size_t field) const {
 }
 
 /// Latches the first error; after it everything reads as 0.
-class DecodedRun::Reader {
+class DecodedSegment::Reader {
  public:
   Reader(std::string_view in, std::size_t position) : in_(in), position_(position) {}
 
@@ -203,7 +203,7 @@ class DecodedRun::Reader {
   bool ok_ = true;
 };
 
-bool DecodedRun::read(StreamId first, std::string_view bytes) {
+bool DecodedSegment::read(StreamId first, std::string_view bytes) {
   if (entries_.empty() || id(0) != first || bytes_read_ > bytes.size()) clear();
   if (bytes_read_ == bytes.size()) return !entries_.empty();
   if (bytes.size() > std::numeric_limits<std::uint32_t>::max()) return false;
@@ -221,7 +221,7 @@ bool DecodedRun::read(StreamId first, std::string_view bytes) {
   return true;
 }
 
-bool DecodedRun::read_entry(Reader& reader) {
+bool DecodedSegment::read_entry(Reader& reader) {
   const bool is_first = bytes_read_ == 0 && reader.position() == 0;
   Entry entry = entries_.back();
   const Entry before = entry;
@@ -245,7 +245,7 @@ bool DecodedRun::read_entry(Reader& reader) {
   return true;
 }
 
-bool DecodedRun::read_columns(Reader& reader, Entry& entry) {
+bool DecodedSegment::read_columns(Reader& reader, Entry& entry) {
   const std::uint64_t count = reader.varint();
   if (count == 0 || count > reader.bytes_left()) return false;  // each takes a byte at least
   entry.columns = static_cast<std::uint32_t>(columns_.size());
@@ -261,7 +261,7 @@ bool DecodedRun::read_columns(Reader& reader, Entry& entry) {
 }
 
 /// `before`: the previous entry with the same columns, if any.
-bool DecodedRun::read_cells(Reader& reader, const Entry& entry, const Entry* before) {
+bool DecodedSegment::read_cells(Reader& reader, const Entry& entry, const Entry* before) {
   for (std::uint32_t i = 0; i < entry.size; ++i) {
     if (columns_[entry.columns + i].is_integer) {
       const std::int64_t last =
@@ -276,14 +276,14 @@ bool DecodedRun::read_cells(Reader& reader, const Entry& entry, const Entry* bef
   return true;
 }
 
-void DecodedRun::clear() {
+void DecodedSegment::clear() {
   entries_.clear();
   columns_.clear();
   cells_.clear();
   bytes_read_ = 0;
 }
 
-StreamEntry DecodedRun::entry(std::size_t position, std::string_view bytes) const {
+StreamEntry DecodedSegment::entry(std::size_t position, std::string_view bytes) const {
   const Entry& from = entries_[position];
   StreamEntry entry;
   entry.id_ = from.id;
@@ -294,14 +294,14 @@ StreamEntry DecodedRun::entry(std::size_t position, std::string_view bytes) cons
   return entry;
 }
 
-std::size_t DecodedRun::lower_bound(StreamId id) const {
+std::size_t DecodedSegment::lower_bound(StreamId id) const {
   const auto found =
       std::lower_bound(entries_.begin(), entries_.end(), id,
                        [](const Entry& entry, StreamId bound) { return entry.id < bound; });
   return static_cast<std::size_t>(found - entries_.begin());
 }
 
-std::size_t DecodedRun::memory_bytes() const {
+std::size_t DecodedSegment::memory_bytes() const {
   return heap_bytes(entries_) + heap_bytes(columns_) + heap_bytes(cells_);
 }
 

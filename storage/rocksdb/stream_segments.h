@@ -28,7 +28,7 @@ struct StreamRange {
 
 /// The beginning of each trimmed stream. All segments below are deleted, and searches skip them.
 /// Kept only in memory.
-class FirstRuns {
+class FirstSegments {
  public:
   [[nodiscard]] StreamId of(std::uint64_t stream) const {
     const auto found = firsts_.find(stream);
@@ -49,14 +49,15 @@ class FirstRuns {
 
 /// Iterates over the segments of one stream that begin in [lower, upper]. The bounds keep it from
 /// reading deleted segments on either side.
-class RunIterator {
+class SegmentIterator {
  public:
-  RunIterator(const RocksDatabase& database, std::uint64_t stream, StreamId lower, StreamId upper);
-  RunIterator(const RunIterator&) = delete;
-  RunIterator& operator=(const RunIterator&) = delete;
+  SegmentIterator(const RocksDatabase& database, std::uint64_t stream, StreamId lower,
+                  StreamId upper);
+  SegmentIterator(const SegmentIterator&) = delete;
+  SegmentIterator& operator=(const SegmentIterator&) = delete;
 
   rocksdb::Iterator* operator->() const { return iterator_.get(); }
-  [[nodiscard]] StreamId first() const { return RunKey::first(to_view(iterator_->key())); }
+  [[nodiscard]] StreamId first() const { return SegmentKey::first(to_view(iterator_->key())); }
 
  private:
   const std::string lower_;

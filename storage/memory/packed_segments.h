@@ -15,7 +15,7 @@ namespace rushgate {
 
 /// Grows at the end and shrinks at the front. engine/store/store.h and store_batch.h define the
 /// functions. Not thread-safe.
-class PackedRuns {
+class PackedSegments {
  public:
   /// Changes nothing if there is no memory.
   void append(StreamId first, std::string_view bytes);
@@ -40,9 +40,10 @@ class PackedRuns {
   /// Returns the first id of the last segment. Must not be empty.
   [[nodiscard]] StreamId last() const { return chunks_.back().last; }
 
-  void read(StreamId from, StreamId to, std::size_t bytes_max, std::vector<StreamRun>& runs) const;
+  void read(StreamId from, StreamId to, std::size_t bytes_max,
+            std::vector<StreamSegment>& segments) const;
   void read_back(StreamId from, StreamId to, std::size_t bytes_max,
-                 std::vector<StreamRun>& runs) const;
+                 std::vector<StreamSegment>& segments) const;
 
   /// Returns the memory used.
   [[nodiscard]] std::size_t memory_bytes() const {

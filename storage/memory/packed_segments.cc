@@ -1,4 +1,4 @@
-#include "storage/memory/packed_runs.h"
+#include "storage/memory/packed_segments.h"
 
 #include <algorithm>
 #include <cassert>
@@ -26,11 +26,11 @@ std::uint64_t read_varint(const std::string& from, std::size_t& at) {
 // Appends the segments of a read and counts their bytes.
 class Collector {
  public:
-  Collector(std::size_t bytes_max, std::vector<StreamRun>& runs)
-      : bytes_max_(bytes_max), runs_(runs) {}
+  Collector(std::size_t bytes_max, std::vector<StreamSegment>& segments)
+      : bytes_max_(bytes_max), segments_(segments) {}
 
   void add(StreamId first, std::string_view bytes) {
-    runs_.push_back({first, std::string(bytes)});
+    segments_.push_back({first, std::string(bytes)});
     bytes_ += bytes.size();
   }
   [[nodiscard]] bool full() const { return bytes_ > bytes_max_; }
@@ -38,23 +38,23 @@ class Collector {
  private:
   const std::size_t bytes_max_;
   std::size_t bytes_ = 0;
-  std::vector<StreamRun>& runs_;
+  std::vector<StreamSegment>& segments_;
 };
 
 }  // namespace
 
 // Iterates over the segments of a chunk.
-class PackedRuns::Walk {
+class PackedSegments::Walk {
  public:
   explicit Walk(const Chunk& chunk) : chunk_(&chunk), at_(chunk.begin), first_(chunk.first) {
-    read_run(false);
+    read_segment(false);
   }
 
   // Advances. Returns false, and stays, at the last segment.
   bool next() {
     if (end_ == chunk_->bytes.size()) return false;
     at_ = end_;
-    read_run(true);
+    read_segment(true);
     return true;
   }
 
@@ -70,7 +70,7 @@ class PackedRuns::Walk {
   }
 
  private:
-  void read_run(bool relative) {
+  void read_segment(bool relative) {
     std::size_t at = at_;
     const std::uint64_t length = read_varint(chunk_->bytes, at);
     const std::uint64_t ms = read_varint(chunk_->bytes, at);
@@ -87,7 +87,7 @@ class PackedRuns::Walk {
   StreamId first_;
 };
 
-void PackedRuns::append(StreamId first, std::string_view bytes) {
+void PackedSegments::append(StreamId first, std::string_view bytes) {
   assert(chunks_.empty() || chunks_.back().last < first);
   constexpr std::size_t kHeadBytesMax = 30;  // three varints
   const std::size_t bytes_wanted = kHeadBytesMax + bytes.size();
@@ -110,7 +110,7 @@ void PackedRuns::append(StreamId first, std::string_view bytes) {
   append_to(chunks_.back(), first, bytes);  // throws nothing
 }
 
-void PackedRuns::append_to(Chunk& chunk, StreamId first, std::string_view bytes) {
+void PackedSegments::append_to(Chunk& chunk, StreamId first, std::string_view bytes) {
   append_varint(chunk.bytes, bytes.size());
   append_varint(chunk.bytes, first.ms - chunk.last.ms);
   append_varint(chunk.bytes, first.ms == chunk.last.ms ? first.seq - chunk.last.seq : first.seq);
@@ -118,7 +118,7 @@ void PackedRuns::append_to(Chunk& chunk, StreamId first, std::string_view bytes)
   chunk.last = first;
 }
 
-void PackedRuns::remove(StreamId first, std::string memory) {
+void PackedSegments::remove(StreamId first, std::string memory) {
   if (chunks_.empty()) return;
   const auto position = find(first) - chunks_.cbegin();
   Chunk& chunk = chunks_[static_cast<std::size_t>(position)];
@@ -144,13 +144,13 @@ void PackedRuns::remove(StreamId first, std::string memory) {
   }
 }
 
-std::string PackedRuns::memory_for_remove() {
+std::string PackedSegments::memory_for_remove() {
   std::string memory;
   memory.reserve(kChunkBytesMax);  // a larger chunk has one segment
   return memory;
 }
 
-void PackedRuns::roll_back_to(const Savepoint& savepoint) {
+void PackedSegments::roll_back_to(const Savepoint& savepoint) {
   while (chunks_.size() > savepoint.chunks) {
     byte_bytes_ -= heap_bytes(chunks_.back().bytes);
     chunks_.pop_back();
@@ -160,7 +160,7 @@ void PackedRuns::roll_back_to(const Savepoint& savepoint) {
   chunks_.back().last = savepoint.last;
 }
 
-void PackedRuns::trim(StreamId before) {
+void PackedSegments::trim(StreamId before) {
   while (chunks_.size() > 1 && chunks_[1].first <= before) {
     byte_bytes_ -= heap_bytes(chunks_.front().bytes);
     chunks_.pop_front();
@@ -173,17 +173,17 @@ void PackedRuns::trim(StreamId before) {
   chunk.first = walk.first();
 }
 
-PackedRuns::Chunks::const_iterator PackedRuns::find(StreamId id) const {
+PackedSegments::Chunks::const_iterator PackedSegments::find(StreamId id) const {
   const auto above =
       std::upper_bound(chunks_.begin(), chunks_.end(), id,
                        [](StreamId wanted, const Chunk& chunk) { return wanted < chunk.first; });
   return above == chunks_.begin() ? above : above - 1;
 }
 
-void PackedRuns::read(StreamId from, StreamId to, std::size_t bytes_max,
-                      std::vector<StreamRun>& runs) const {
+void PackedSegments::read(StreamId from, StreamId to, std::size_t bytes_max,
+                          std::vector<StreamSegment>& segments) const {
   if (chunks_.empty() || from > to) return;
-  Collector collector(bytes_max, runs);
+  Collector collector(bytes_max, segments);
   for (auto chunk = find(from); chunk != chunks_.end(); ++chunk) {
     Walk walk(*chunk);
     walk.skip_to(from);
@@ -194,10 +194,10 @@ void PackedRuns::read(StreamId from, StreamId to, std::size_t bytes_max,
   }
 }
 
-void PackedRuns::read_back(StreamId from, StreamId to, std::size_t bytes_max,
-                           std::vector<StreamRun>& runs) const {
+void PackedSegments::read_back(StreamId from, StreamId to, std::size_t bytes_max,
+                               std::vector<StreamSegment>& segments) const {
   if (chunks_.empty() || from < to) return;
-  Collector collector(bytes_max, runs);
+  Collector collector(bytes_max, segments);
   std::vector<Walk> forward;
   for (auto chunk = find(from);; --chunk) {
     forward.clear();
@@ -206,9 +206,9 @@ void PackedRuns::read_back(StreamId from, StreamId to, std::size_t bytes_max,
       if (walk.first() <= from) forward.push_back(walk);
     } while (walk.next());
     std::reverse(forward.begin(), forward.end());
-    for (const Walk& run : forward) {
-      collector.add(run.first(), run.bytes());
-      if (run.first() <= to || collector.full()) return;
+    for (const Walk& segment : forward) {
+      collector.add(segment.first(), segment.bytes());
+      if (segment.first() <= to || collector.full()) return;
     }
     if (chunk == chunks_.begin()) return;
   }

@@ -1,13 +1,13 @@
-#include "storage/rocksdb/stream_runs.h"
+#include "storage/rocksdb/stream_segments.h"
 
 #include <rocksdb/options.h>
 
 namespace rushgate {
 
-RunIterator::RunIterator(const RocksDatabase& database, std::uint64_t stream, StreamId lower,
-                         StreamId upper)
-    : lower_(RunKey(stream, lower).view()),
-      upper_(RunKey(stream, upper).successor()),
+SegmentIterator::SegmentIterator(const RocksDatabase& database, std::uint64_t stream,
+                                 StreamId lower, StreamId upper)
+    : lower_(SegmentKey(stream, lower).view()),
+      upper_(SegmentKey(stream, upper).successor()),
       lower_slice_(lower_),
       upper_slice_(upper_) {
   rocksdb::ReadOptions options;
