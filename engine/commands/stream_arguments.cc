@@ -108,7 +108,7 @@ void TrimOptions::check(Arguments& arguments, Use use) {
   if (limit_ && !to_.whole_nodes) return arguments.fail(errors::limit_without_approximation());
   if (to_.whole_nodes) {
     to_.removed_max =
-        limit_ ? static_cast<std::uint64_t>(*limit_) : kNodesMax * Stream::kNodeEntries;
+        limit_ ? static_cast<std::uint64_t>(*limit_) : kNodesMax * StreamCounters::kNodeEntries;
   }
 }
 
@@ -199,8 +199,8 @@ Reply wait_for_entries(CommandContext& context, const StreamReadRequest& read,
   return context.block(std::move(block));
 }
 
-bool ends_waiting(const CommandContext& context, const Stream& stream, StreamId after) {
-  return context.ready_key() && stream.last_id() > after;
+bool ends_waiting(const CommandContext& context, const StreamLog& log, StreamId after) {
+  return context.ready_key() && log.last_id() > after;
 }
 
 // ---- Replies ----

@@ -10,7 +10,7 @@
 #include "absl/container/inlined_vector.h"
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
-#include "engine/keyspace/stream.h"
+#include "engine/keyspace/stream_log.h"
 #include <rushgate/reply.h>
 #include <rushgate/stream_id.h>
 
@@ -43,14 +43,14 @@ class TrimOptions {
   void check(Arguments& arguments, Use use);
 
   [[nodiscard]] bool given() const { return given_; }
-  [[nodiscard]] const Stream::TrimTo& to() const { return to_; }
+  [[nodiscard]] const StreamLog::TrimTo& to() const { return to_; }
 
  private:
   void read_threshold(Arguments& arguments, bool is_length);
 
   bool given_ = false;
   std::optional<std::int64_t> limit_;
-  Stream::TrimTo to_;
+  StreamLog::TrimTo to_;
 };
 
 // ---- XREAD and XREADGROUP ----
@@ -82,7 +82,7 @@ Reply wait_for_entries(CommandContext& context, const StreamReadRequest& read,
                        std::span<const StreamId> after);
 /// Returns true if a blocked read is served: the stream's last id has passed `after`, even if the
 /// stream is empty again.
-[[nodiscard]] bool ends_waiting(const CommandContext& context, const Stream& stream,
+[[nodiscard]] bool ends_waiting(const CommandContext& context, const StreamLog& log,
                                 StreamId after);
 
 // ---- Replies ----

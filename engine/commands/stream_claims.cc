@@ -24,7 +24,7 @@ namespace {
 /// Finds the group of arguments 1 and 2, or returns an error.
 std::optional<Reply> find_group(CommandContext& context, Object*& object, StreamGroup*& group) {
   if (!context.find(context[1], ValueType::kStream, object)) return errors::wrong_type();
-  if (object != nullptr) group = object->stream().find_group(context[2]);
+  if (object != nullptr) group = object->stream().groups().find(context[2]);
   if (group == nullptr) return errors::no_such_key_or_group(context[1], context[2]);
   return std::nullopt;
 }
@@ -110,8 +110,8 @@ StreamConsumer& claimant(CommandContext& context, Object& object, StreamGroup& g
 }
 
 /// Returns the entry in the form of XCLAIM's reply; nil if it does not exist.
-absl::Status read_claimed(const Stream& stream, StreamId id, bool just_id, Reply& claimed) {
-  return stream.read(id, id, [&](const StreamEntry& entry) {
+absl::Status read_claimed(const StreamLog& log, StreamId id, bool just_id, Reply& claimed) {
+  return log.read(id, id, [&](const StreamEntry& entry) {
     claimed = just_id ? id_reply(id) : entry_reply(entry);
     return false;
   });
@@ -185,7 +185,7 @@ ClaimRequest read_claim_request(Arguments& arguments, CommandContext& context) {
 /// Claims one entry. `claimed` stays nil if it cannot be claimed.
 absl::Status claim_entry(CommandContext& context, Object& object, StreamGroup& group,
                          const ClaimRequest& claim, StreamId id, Reply& claimed) {
-  absl::Status status = read_claimed(object.stream(), id, claim.just_id, claimed);
+  absl::Status status = read_claimed(object.stream().log(), id, claim.just_id, claimed);
   if (!status.ok()) return status;
   const PendingEntry* pending = group.find_pending(id);
   if (claimed.is_nil()) {
@@ -254,7 +254,7 @@ absl::Status autoclaim_entries(CommandContext& context, Object& object, StreamGr
     const StreamId id = at->first;
     PendingEntry pending = at->second;
     Reply claimed;
-    if (absl::Status read = read_claimed(object.stream(), id, autoclaim.just_id, claimed);
+    if (absl::Status read = read_claimed(object.stream().log(), id, autoclaim.just_id, claimed);
         !read.ok())
       return read;
     if (claimed.is_nil()) {

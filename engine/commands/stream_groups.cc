@@ -53,7 +53,7 @@ std::optional<Reply> find_stream(CommandContext& context, Object*& object) {
 
 std::optional<Reply> find_group(CommandContext& context, Object*& object, StreamGroup*& group) {
   if (auto error = find_stream(context, object)) return error;
-  group = object->stream().find_group(context[3]);
+  group = object->stream().groups().find(context[3]);
   if (group == nullptr) return errors::no_such_group(context[2], context[3]);
   return std::nullopt;
 }
@@ -70,11 +70,11 @@ Reply xgroup_create_command(CommandContext& context) {
   if (error && (!options.make_stream || *error == errors::wrong_type())) return std::move(*error);
   if (context.size() > 8) return errors::unknown_subcommand_or_arity("XGROUP", context[1]);
 
-  const StreamId last = object == nullptr ? StreamId{} : object->stream().last_id();
+  const StreamId last = object == nullptr ? StreamId{} : object->stream().log().last_id();
   const auto id = errors::as_c_string(context[4]) == "$" ? last : parse_stream_id(context[4]);
   if (!id) return errors::invalid_stream_id();
   if (object == nullptr) object = &streams::create(context.db(), context[2]);
-  if (object->stream().find_group(context[3]) != nullptr) return errors::group_exists();
+  if (object->stream().groups().find(context[3]) != nullptr) return errors::group_exists();
   streams::create_group(context.db(), *object, context[3], *id, options.entries_read);
   return Reply::ok();
 }
@@ -91,7 +91,7 @@ Reply xgroup_setid_command(CommandContext& context) {
     return errors::unknown_subcommand_or_arity("XGROUP", context[1]);
 
   const bool is_last = errors::as_c_string(context[4]) == "$";
-  const auto id = is_last ? object->stream().last_id() : parse_stream_bound(context[4]);
+  const auto id = is_last ? object->stream().log().last_id() : parse_stream_bound(context[4]);
   if (!id) return errors::invalid_stream_id();
   streams::set_group_position(context.db(), *object, *group, *id, options.entries_read);
   return Reply::ok();
@@ -101,7 +101,7 @@ Reply xgroup_setid_command(CommandContext& context) {
 Reply xgroup_destroy_command(CommandContext& context) {
   Object* object = nullptr;
   if (auto error = find_stream(context, object)) return std::move(*error);
-  StreamGroup* group = object->stream().find_group(context[3]);
+  StreamGroup* group = object->stream().groups().find(context[3]);
   if (group == nullptr) return Reply::integer(0);
   streams::destroy_group(context.db(), *object, *group);
   return Reply::integer(1);
@@ -169,7 +169,7 @@ Source find_source(CommandContext& context, const StreamReadRequest& read, std::
   const std::string_view key = read.key(context.request(), i);
   if (!context.may_serve(key)) return source;
   const bool is_stream = context.find(key, ValueType::kStream, source.object);
-  if (source.object != nullptr) source.group = source.object->stream().find_group(*read.group);
+  if (source.object != nullptr) source.group = source.object->stream().groups().find(*read.group);
   if (source.group == nullptr) {
     if (context.ready_key()) {
       arguments.fail(source.object == nullptr ? errors::key_gone_while_blocked()
@@ -222,7 +222,7 @@ absl::Status read_new(CommandContext& context, const StreamReadRequest& read, co
   if (!first) return absl::OkStatus();
   std::vector<StreamId> ids;
   absl::Status status =
-      source.object->stream().read(*first, StreamId::max(), [&](const StreamEntry& entry) {
+      source.object->stream().log().read(*first, StreamId::max(), [&](const StreamEntry& entry) {
         ids.push_back(entry.id());
         entries.push_back(entry_reply(entry));
         if (!allowance.take(memory_bytes(entries.back()))) return false;
@@ -251,10 +251,11 @@ absl::Status read_history(CommandContext& context, const StreamReadRequest& read
     if (read.count != 0 && entries.size() == read.count) break;
     const StreamId id = *at;
     Reply entry_read;
-    const absl::Status status = source.object->stream().read(id, id, [&](const StreamEntry& entry) {
-      entry_read = entry_reply(entry);
-      return false;
-    });
+    const absl::Status status =
+        source.object->stream().log().read(id, id, [&](const StreamEntry& entry) {
+          entry_read = entry_reply(entry);
+          return false;
+        });
     if (!status.ok()) return status;
     const bool is_deleted = entry_read.is_nil();
     if (is_deleted) entry_read = Reply::array({id_reply(id), Reply::nil_array()});
@@ -301,7 +302,7 @@ Reply xreadgroup_command(CommandContext& context) {
     }
     if (entries.empty() && !source.after) {  // an empty history is a reply, too
       const StreamId after = source.group->last_delivered;
-      if (!ends_waiting(context, source.object->stream(), after)) continue;
+      if (!ends_waiting(context, source.object->stream().log(), after)) continue;
       consumer_of(context, source, read.consumer);
     }
     keys_and_entries.push_back(Reply::bulk(read.key(context.request(), i)));
@@ -315,7 +316,7 @@ Reply xreadgroup_command(CommandContext& context) {
 Reply xack_command(CommandContext& context) {
   Object* object = nullptr;
   if (!context.find(context[1], ValueType::kStream, object)) return errors::wrong_type();
-  StreamGroup* group = object == nullptr ? nullptr : object->stream().find_group(context[2]);
+  StreamGroup* group = object == nullptr ? nullptr : object->stream().groups().find(context[2]);
   if (group == nullptr) return Reply::integer(0);
   Arguments arguments(context.request(), 3);
   const StreamIds ids = read_stream_ids(arguments, context.request(), 3);

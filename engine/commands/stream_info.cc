@@ -57,26 +57,26 @@ Reply lag_reply(const Stream& stream, const StreamGroup& group) {
 /// There is no radix tree here. These are Redis's numbers for nodes of kNodeEntries entries; the
 /// second is an estimate.
 struct NodeCounts {
-  explicit NodeCounts(const Stream& stream) {
-    if (stream.length() == 0) return;
-    keys = (stream.counters().node_position + stream.length() + stream.deleted_count() +
-            Stream::kNodeEntries - 1) /
-           Stream::kNodeEntries;
+  explicit NodeCounts(const StreamLog& log) {
+    if (log.length() == 0) return;
+    keys = (log.counters().node_position + log.length() + log.deletions().count() +
+            StreamCounters::kNodeEntries - 1) /
+           StreamCounters::kNodeEntries;
     nodes = keys == 1 ? 2 : keys + 2;
   }
   std::uint64_t keys = 0;
   std::uint64_t nodes = 1;
 };
 
-void add_counters(const Stream& stream, MapBuilder& info) {
-  const NodeCounts counts(stream);
-  info.add("length", stream.length())
+void add_counters(const StreamLog& log, MapBuilder& info) {
+  const NodeCounts counts(log);
+  info.add("length", log.length())
       .add("radix-tree-keys", counts.keys)
       .add("radix-tree-nodes", counts.nodes)
-      .add("last-generated-id", id_reply(stream.last_id()))
-      .add("max-deleted-entry-id", id_reply(stream.max_deleted_id()))
-      .add("entries-added", stream.entries_added())
-      .add("recorded-first-entry-id", id_reply(stream.first_id()));
+      .add("last-generated-id", id_reply(log.last_id()))
+      .add("max-deleted-entry-id", id_reply(log.max_deleted_id()))
+      .add("entries-added", log.entries_added())
+      .add("recorded-first-entry-id", id_reply(log.first_id()));
 }
 
 Reply stream_summary(const Stream& stream) {
@@ -88,12 +88,12 @@ Reply stream_summary(const Stream& stream) {
       return false;
     };
   };
-  absl::Status read = stream.read(StreamId::min(), StreamId::max(), read_one(first));
-  if (read.ok()) read = stream.read_back(StreamId::min(), StreamId::max(), read_one(last));
+  absl::Status read = stream.log().read(StreamId::min(), StreamId::max(), read_one(first));
+  if (read.ok()) read = stream.log().read_back(StreamId::min(), StreamId::max(), read_one(last));
   if (!read.ok()) return errors::store_failed(read);
 
   MapBuilder info;
-  add_counters(stream, info);
+  add_counters(stream.log(), info);
   return info.add("groups", stream.groups().size())
       .add("first-entry", std::move(first))
       .add("last-entry", std::move(last))
@@ -157,7 +157,7 @@ Reply full_groups(const Stream& stream, std::size_t count) {
 Reply full_stream(const Stream& stream, std::size_t count, ReplyAllowance allowance) {
   std::vector<Reply> entries;
   const absl::Status read =
-      stream.read(StreamId::min(), StreamId::max(), [&](const StreamEntry& entry) {
+      stream.log().read(StreamId::min(), StreamId::max(), [&](const StreamEntry& entry) {
         entries.push_back(entry_reply(entry));
         if (!allowance.take(memory_bytes(entries.back()))) return false;
         return count == 0 || entries.size() < count;
@@ -165,7 +165,7 @@ Reply full_stream(const Stream& stream, std::size_t count, ReplyAllowance allowa
   if (!read.ok()) return errors::store_failed(read);
   if (allowance.is_exceeded()) return errors::reply_too_large();
   MapBuilder info;
-  add_counters(stream, info);
+  add_counters(stream.log(), info);
   return info.add("entries", Reply::array(std::move(entries)))
       .add("groups", full_groups(stream, count))
       .build();
@@ -215,7 +215,7 @@ Reply xinfo_groups_command(CommandContext& context) {
 Reply xinfo_consumers_command(CommandContext& context) {
   Object* object = nullptr;
   if (auto error = find_stream(context, object)) return std::move(*error);
-  const StreamGroup* group = object->stream().find_group(context[3]);
+  const StreamGroup* group = object->stream().groups().find(context[3]);
   if (group == nullptr) return errors::no_such_group(context[2], context[3]);
   std::vector<Reply> consumers;
   for (const auto& [name, consumer] : group->consumers) {

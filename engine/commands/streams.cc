@@ -74,7 +74,7 @@ AddRequest read_add_request(Arguments& arguments) {
 /// Returns the id of the new entry in a stream with the last id `last`; empty if it would not be
 /// greater.
 std::optional<StreamId> choose_id(const AddRequest& add, StreamId last, std::int64_t now_ms) {
-  if (add.automatic) return Stream::id_after(last, now_ms);
+  if (add.automatic) return StreamLog::id_after(last, now_ms);
   StreamId id = add.id;
   if (add.automatic_seq && id.ms == last.ms) id.seq = last.seq + 1;
   if (id <= last) return std::nullopt;
@@ -111,9 +111,9 @@ Reply range_reply(CommandContext& context, std::size_t start_at, std::size_t end
     if (!allowance.take(memory_bytes(entries.back()))) return false;
     return !count || entries.size() < static_cast<std::size_t>(*count);
   };
-  const Stream& stream = object->stream();
+  const StreamLog& log = object->stream().log();
   const absl::Status read =
-      start_at < end_at ? stream.read(start, end, visit) : stream.read_back(start, end, visit);
+      start_at < end_at ? log.read(start, end, visit) : log.read_back(start, end, visit);
   if (!read.ok()) return errors::store_failed(read);
   if (allowance.is_exceeded()) return errors::reply_too_large();
   return Reply::array(std::move(entries));
@@ -164,18 +164,18 @@ StreamId read_after(CommandContext& context, const StreamReadRequest& read, std:
   const bool is_stream = context.find(read.key(context.request(), i), ValueType::kStream, object);
   if (!is_stream && !context.ready_key()) arguments.fail(errors::wrong_type());
   const std::string_view text = errors::as_c_string(read.id(context.request(), i));
-  if (text == "$") return object == nullptr ? StreamId{} : object->stream().last_id();
+  if (text == "$") return object == nullptr ? StreamId{} : object->stream().log().last_id();
   if (text == ">") arguments.fail(errors::new_id_in_xread());
   const auto id = parse_stream_id(text);
   if (!id) arguments.fail(errors::invalid_stream_id());
   return id.value_or(StreamId{});
 }
 
-absl::Status read_entries(const Stream& stream, StreamId after, std::uint64_t count,
+absl::Status read_entries(const StreamLog& log, StreamId after, std::uint64_t count,
                           ReplyAllowance& allowance, std::vector<Reply>& entries) {
   const auto first = after.next();
   if (!first) return absl::OkStatus();
-  return stream.read(*first, StreamId::max(), [&](const StreamEntry& entry) {
+  return log.read(*first, StreamId::max(), [&](const StreamEntry& entry) {
     entries.push_back(entry_reply(entry));
     if (!allowance.take(memory_bytes(entries.back()))) return false;
     return count == 0 || entries.size() < count;
@@ -194,7 +194,7 @@ Reply xadd_command(CommandContext& context) {
   Object* object = nullptr;
   if (!context.find(context[1], ValueType::kStream, object)) return errors::wrong_type();
   if (object == nullptr && !add.make_stream) return Reply::nil();
-  const StreamId last = object == nullptr ? StreamId{} : object->stream().last_id();
+  const StreamId last = object == nullptr ? StreamId{} : object->stream().log().last_id();
   if (last == StreamId::max()) return errors::ids_exhausted();
   if (add.automatic_seq && add.id.ms == last.ms &&
       last.seq == std::numeric_limits<std::uint64_t>::max()) {
@@ -224,8 +224,8 @@ Reply xadd_command(CommandContext& context) {
 Reply xlen_command(CommandContext& context) {
   Object* object = nullptr;
   if (!context.find(context[1], ValueType::kStream, object)) return errors::wrong_type();
-  return Reply::integer(object == nullptr ? 0
-                                          : static_cast<std::int64_t>(object->stream().length()));
+  return Reply::integer(
+      object == nullptr ? 0 : static_cast<std::int64_t>(object->stream().log().length()));
 }
 
 // XRANGE key start end [COUNT count]
@@ -277,23 +277,23 @@ Reply xsetid_command(CommandContext& context) {
   Object* object = nullptr;
   if (!context.find(context[1], ValueType::kStream, object)) return errors::wrong_type();
   if (object == nullptr) return errors::no_such_key();
-  const Stream& stream = object->stream();
+  const StreamLog& log = object->stream().log();
   StreamId top;
   const absl::Status read =
-      stream.read_back(StreamId::min(), StreamId::max(), [&](const StreamEntry& entry) {
+      log.read_back(StreamId::min(), StreamId::max(), [&](const StreamEntry& entry) {
         top = entry.id();
         return false;
       });
   if (!read.ok()) return errors::store_failed(read);
   if (wanted.last_id < top) return errors::last_id_below_top();
-  if (wanted.entries_added && stream.length() > static_cast<std::uint64_t>(*wanted.entries_added)) {
+  if (wanted.entries_added && log.length() > static_cast<std::uint64_t>(*wanted.entries_added)) {
     return errors::entries_added_below_length();
   }
   const absl::Status status = streams::set_history(
       context.db(), *object, wanted.last_id,
       wanted.entries_added ? static_cast<std::uint64_t>(*wanted.entries_added)
-                           : stream.entries_added(),
-      wanted.max_deleted_id == StreamId{} ? stream.max_deleted_id() : wanted.max_deleted_id);
+                           : log.entries_added(),
+      wanted.max_deleted_id == StreamId{} ? log.max_deleted_id() : wanted.max_deleted_id);
   return status.ok() ? Reply::ok() : errors::store_failed(status);
 }
 
@@ -317,10 +317,10 @@ Reply xread_command(CommandContext& context) {
     if (objects[i] == nullptr || !context.may_serve(read.key(context.request(), i))) continue;
     std::vector<Reply> entries;
     const absl::Status status =
-        read_entries(objects[i]->stream(), after[i], read.count, allowance, entries);
+        read_entries(objects[i]->stream().log(), after[i], read.count, allowance, entries);
     if (!status.ok()) return errors::store_failed(status);
     if (allowance.is_exceeded()) return errors::reply_too_large();
-    if (entries.empty() && !ends_waiting(context, objects[i]->stream(), after[i])) continue;
+    if (entries.empty() && !ends_waiting(context, objects[i]->stream().log(), after[i])) continue;
     keys_and_entries.push_back(Reply::bulk(read.key(context.request(), i)));
     keys_and_entries.push_back(Reply::array(std::move(entries)));
   }

@@ -165,7 +165,7 @@ Object& Database::create(std::string_view key, Value value) {
   changes().reserve_undo();
   auto made = std::make_unique<Object>(key, std::move(value));
   const auto* stream = std::get_if<std::unique_ptr<Stream>>(&made->value);
-  made->id = stream != nullptr ? (*stream)->object_id() : keyspace_.next_object_id();
+  made->id = stream != nullptr ? (*stream)->log().object_id() : keyspace_.next_object_id();
   Object& object = attach({.object = std::move(made), .expiry = {}});
   changes().push_undo([this, &object] { static_cast<void>(removed(detach(object).object)); });
   changes().note_creation(object);

@@ -52,6 +52,8 @@ RecordWriter& RecordWriter::real(double value) {
 
 RecordWriter& RecordWriter::id(StreamId value) { return fixed64(value.ms).fixed64(value.seq); }
 
+RecordWriter& RecordWriter::varint_id(StreamId value) { return varint(value.ms).varint(value.seq); }
+
 RecordWriter& RecordWriter::text(std::string_view bytes) {
   return varint(bytes.size()).rest(bytes);
 }
@@ -118,6 +120,12 @@ double RecordReader::real() {
 StreamId RecordReader::id() {
   const std::uint64_t ms = fixed64();
   const std::uint64_t seq = fixed64();
+  return {ms, seq};
+}
+
+StreamId RecordReader::varint_id() {
+  const std::uint64_t ms = varint();
+  const std::uint64_t seq = varint();
   return {ms, seq};
 }
 

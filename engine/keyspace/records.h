@@ -62,6 +62,7 @@ class RecordWriter {
   RecordWriter& real(double value);                 // 'i' and a signed varint if it is a whole
                                                     // number below 2^53, else 'd' and 8 bytes
   RecordWriter& id(StreamId value);                 // 16 bytes, big-endian
+  RecordWriter& varint_id(StreamId value);          // two varints
   RecordWriter& text(std::string_view bytes);       // varint length, bytes
   RecordWriter& rest(std::string_view bytes);       // bytes, to the end of the record
   RecordWriter& maybe_integer(
@@ -84,6 +85,7 @@ class RecordReader {
   std::int64_t signed_varint();
   double real();
   StreamId id();
+  StreamId varint_id();
   std::string_view bytes(std::uint64_t count);
   std::string_view text();
   std::string_view rest();

@@ -22,7 +22,7 @@ void copy_group(const StreamGroup& from, Database& to, Object& object) {
   }
 }
 
-absl::Status copy_entries(const Stream& from, Database& to, Object& object) {
+absl::Status copy_entries(const StreamLog& from, Database& to, Object& object) {
   std::vector<std::string> values;
   std::vector<StreamField> fields;
   absl::Status appended;
@@ -41,37 +41,38 @@ absl::Status copy_entries(const Stream& from, Database& to, Object& object) {
 /// Sets the counters of entries that are gone.
 void set_counted_history(Database& db, Object& object, StreamId last_id,
                          std::uint64_t entries_added, StreamId max_deleted_id) {
-  Stream& stream = object.stream();
+  StreamLog& log = object.stream().log();
   db.changes().reserve_undo(object);
-  db.changes().push_undo(object, [&stream, old = stream.counters()] {
-    stream.set_history(old.last_id, old.entries_added, old.max_deleted_id);
+  db.changes().push_undo(object, [&log, old = log.counters()] {
+    log.set_history(old.last_id, old.entries_added, old.max_deleted_id);
   });
-  stream.set_history(last_id, entries_added, max_deleted_id);
+  log.set_history(last_id, entries_added, max_deleted_id);
   db.changes().mark_dirty(object);
 }
 
 }  // namespace
 
 absl::Status copy(const Stream& from, Database& to, std::string_view key) {
+  const StreamLog& log = from.log();
   const Changes::Savepoint before = to.changes().savepoint();
   Object& object = create(to, key);
-  absl::Status copied = copy_entries(from, to, object);
-  if (copied.ok() && object.stream().length() != from.length()) copied = from.miscounted();
+  absl::Status copied = copy_entries(log, to, object);
+  if (copied.ok() && object.stream().log().length() != log.length()) copied = log.miscounted();
   if (!copied.ok()) {
     to.changes().roll_back_to(before);
     return copied;
   }
-  set_counted_history(to, object, from.last_id(), from.entries_added(), from.max_deleted_id());
+  set_counted_history(to, object, log.last_id(), log.entries_added(), log.max_deleted_id());
   for (const auto& [name, group] : from.groups()) copy_group(*group, to, object);
   return absl::OkStatus();
 }
 
 absl::Status set_history(Database& db, Object& object, StreamId last_id,
                          std::uint64_t entries_added, StreamId max_deleted_id) {
-  Stream& stream = object.stream();
-  if (absl::Status end = stream.check_end(); !end.ok()) return end;
+  StreamLog& log = object.stream().log();
+  if (absl::Status end = log.check_end(); !end.ok()) return end;
   Object* changed = &object;
-  if (last_id < stream.last_id()) {
+  if (last_id < log.last_id()) {
     const Changes::Savepoint before = db.changes().savepoint();
     db.remove(object);  // owned by the undo log
     if (absl::Status copied = copy_object(object, db, object.key); !copied.ok()) {

@@ -49,8 +49,8 @@ class SegmentWriter {
   /// `id` must be above last() and fit; `fields` must not be empty.
   void append(StreamId id, StreamFields fields);
   /// Appends entries of integers, one per row of `values`, with the fields `names` and the ids from
-  /// `id` on, until the segment is full. Returns their number. `id` must fit.
-  /// and fit.
+  /// `id` on, until the segment is full. Returns their number. `id` must be
+  /// above last() and fit.
   std::size_t append_rows(StreamId id, std::span<const std::string_view> names,
                           std::span<const std::int64_t> values);
 
@@ -106,7 +106,7 @@ struct DecodedColumn {
 class StreamEntry {
  public:
   [[nodiscard]] StreamId id() const { return id_; }
-  /// The number of fields.
+  /// Returns the number of fields.
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] std::string_view name(std::size_t field) const;
   [[nodiscard]] std::string value(std::size_t field) const;

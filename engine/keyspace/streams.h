@@ -38,7 +38,8 @@ absl::Status erase(Database& db, Object& object, std::span<const StreamId> ids,
                    std::uint64_t& erased);
 
 /// Removes the oldest entries. Sets `removed` to their number.
-absl::Status trim(Database& db, Object& object, const Stream::TrimTo& to, std::uint64_t& removed);
+absl::Status trim(Database& db, Object& object, const StreamLog::TrimTo& to,
+                  std::uint64_t& removed);
 
 /// XSETID. `last_id` must not be below an entry's id, nor `entries_added` below the number of
 /// entries. A lower id than before creates the stream again, because the store may still hold the

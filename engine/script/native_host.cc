@@ -308,7 +308,7 @@ void check_appended(const absl::Status& status) {
 std::int64_t KeyspaceCall::stream_last_ms(std::string_view key) {
   Object* const object = db_.find(key);
   const bool is_stream = object != nullptr && object->type() == ValueType::kStream;
-  return is_stream ? static_cast<std::int64_t>(object->stream().last_id().ms) : 0;
+  return is_stream ? static_cast<std::int64_t>(object->stream().log().last_id().ms) : 0;
 }
 
 StreamId KeyspaceCall::stream_append(std::string_view key, std::span<const Field> fields) {

@@ -164,7 +164,7 @@ TEST_F(MemoryCountTest, PendingEntriesAreCounted) {
   const double counted = share(often(50'000, [](Database& db, int i) {
     Object& stream = object(db, "x", &streams::create);
     if (i == 0) streams::create_group(db, stream, "g", {}, 0);
-    StreamGroup& group = *stream.stream().find_group("g");
+    StreamGroup& group = *stream.stream().groups().find("g");
     const std::string name = "consumer " + std::to_string(i % 50);
     StreamConsumer* consumer = group.find_consumer(name);
     if (consumer == nullptr) consumer = &streams::create_consumer(db, stream, group, name);

@@ -39,17 +39,16 @@ class CopiesTest : public ::testing::Test {
 
   /// Returns all visible properties of a stream.
   static std::string described(const Stream& stream) {
-    std::string text = std::to_string(stream.length()) + ' ' +
-                       std::to_string(stream.entries_added()) + ' ' + stream.last_id().to_string() +
-                       ' ' + stream.max_deleted_id().to_string();
-    EXPECT_TRUE(stream
-                    .read(StreamId::min(), StreamId::max(),
-                          [&](const StreamEntry& entry) {
-                            text += '\n' + entry.id().to_string();
-                            for (std::size_t i = 0; i < entry.size(); ++i)
-                              text += ' ' + std::string(entry.name(i)) + '=' + entry.value(i);
-                            return true;
-                          })
+    const StreamLog& log = stream.log();
+    std::string text = std::to_string(log.length()) + ' ' + std::to_string(log.entries_added()) +
+                       ' ' + log.last_id().to_string() + ' ' + log.max_deleted_id().to_string();
+    EXPECT_TRUE(log.read(StreamId::min(), StreamId::max(),
+                         [&](const StreamEntry& entry) {
+                           text += '\n' + entry.id().to_string();
+                           for (std::size_t i = 0; i < entry.size(); ++i)
+                             text += ' ' + std::string(entry.name(i)) + '=' + entry.value(i);
+                           return true;
+                         })
                     .ok());
     for (const auto& [name, group] : stream.groups()) {
       text += "\ngroup " + name + ' ' + group->last_delivered.to_string() + ' ' +

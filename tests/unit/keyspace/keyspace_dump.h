@@ -69,11 +69,12 @@ class ObjectDump {
   }
 
   void add_stream(Stream& stream) {
-    line("length ", stream.length(), " added ", stream.entries_added(), " first ",
-         stream.first_id().to_string(), " last ", stream.last_id().to_string(), " deleted ",
-         stream.max_deleted_id().to_string(), " node ", stream.counters().node_position);
+    const StreamLog& log = stream.log();
+    line("length ", log.length(), " added ", log.entries_added(), " first ",
+         log.first_id().to_string(), " last ", log.last_id().to_string(), " deleted ",
+         log.max_deleted_id().to_string(), " node ", log.counters().node_position);
     const absl::Status read =
-        stream.read(StreamId::min(), StreamId::max(), [&](const StreamEntry& entry) {
+        log.read(StreamId::min(), StreamId::max(), [&](const StreamEntry& entry) {
           std::string text = entry.id().to_string();
           for (std::size_t i = 0; i < entry.size(); ++i) {
             text.append(" ").append(entry.name(i)).append("=").append(entry.value(i));

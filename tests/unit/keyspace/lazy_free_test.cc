@@ -232,7 +232,7 @@ TEST_F(LazyRemovalTest, ExpiredValueIsFreedLater) {
 TEST_F(LazyRemovalTest, DestroyedStreamGroupIsFreedLater) {
   expect_freed_later(make_stream, [](Database& db) {
     Object& stream = *db.find("k");
-    streams::destroy_group(db, stream, *stream.stream().find_group("g"));
+    streams::destroy_group(db, stream, *stream.stream().groups().find("g"));
   });
 }
 

@@ -194,11 +194,11 @@ class RandomChanges {
   void change_stream(Database& db, Object& object) {
     Stream& stream = object.stream();
     const std::string group_name = name("g", 4);
-    StreamGroup* const group = stream.find_group(group_name);
+    StreamGroup* const group = stream.groups().find(group_name);
     std::uint64_t removed = 0;
     switch (below(10)) {
       case 0: {
-        const StreamId ids[] = {stream.first_id(), stream.last_id()};
+        const StreamId ids[] = {stream.log().first_id(), stream.log().last_id()};
         ASSERT_TRUE(streams::erase(db, object, ids, removed).ok());
         return;
       }

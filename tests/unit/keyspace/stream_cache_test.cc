@@ -27,7 +27,7 @@ class StreamCacheTest : public testing::Test {
   }
   StreamCaches& caches() { return keyspace_->stream_caches(); }
   Database& db() { return keyspace_->db(0); }
-  Stream& stream(int number) { return db().find(std::to_string(number))->stream(); }
+  StreamLog& log(int number) { return db().find(std::to_string(number))->stream().log(); }
   void commit() { ASSERT_TRUE(keyspace_->commit().ok()); }
 
   /// Appends entries of about 1 KB each.
@@ -44,7 +44,7 @@ class StreamCacheTest : public testing::Test {
   }
   std::size_t count_entries(int number) {
     std::size_t count = 0;
-    EXPECT_TRUE(stream(number)
+    EXPECT_TRUE(log(number)
                     .read(StreamId::min(), StreamId::max(),
                           [&](const StreamEntry&) { return ++count, true; })
                     .ok());
@@ -53,7 +53,7 @@ class StreamCacheTest : public testing::Test {
   /// Returns the sum over all streams.
   std::size_t measured_bytes() {
     std::size_t bytes = 0;
-    db().for_each([&](Object& object) { bytes += object.stream().cache_bytes(); });
+    db().for_each([&](Object& object) { bytes += object.stream().log().cache_bytes(); });
     return bytes;
   }
 
@@ -82,9 +82,9 @@ TEST_F(StreamCacheTest, LeastRecentlyUsedIsDropped) {
   append(2, 400);
   count_entries(1);
   append(3, 400);
-  EXPECT_GT(stream(1).cache_bytes(), 0U);
-  EXPECT_EQ(stream(2).cache_bytes(), 0U);
-  EXPECT_GT(stream(3).cache_bytes(), 0U);
+  EXPECT_GT(log(1).cache_bytes(), 0U);
+  EXPECT_EQ(log(2).cache_bytes(), 0U);
+  EXPECT_GT(log(3).cache_bytes(), 0U);
   store_.reads = 0;
   EXPECT_EQ(count_entries(1), 400U);
   EXPECT_EQ(store_.reads, 0U);
@@ -98,7 +98,7 @@ TEST_F(StreamCacheTest, CachesAreCreatedOnDemand) {
   open();
   EXPECT_EQ(caches().bytes(), 0U);
   EXPECT_EQ(count_entries(7), 1U);
-  EXPECT_EQ(caches().bytes(), stream(7).cache_bytes());
+  EXPECT_EQ(caches().bytes(), log(7).cache_bytes());
 }
 
 TEST_F(StreamCacheTest, ZeroBudgetDisablesCache) {
@@ -127,8 +127,8 @@ TEST_F(StreamCacheTest, WritesTakePrecedenceOverCaches) {
   EXPECT_FALSE(keyspace_->needs_more_than(all));
   EXPECT_EQ(caches().bytes(), cached);
   EXPECT_FALSE(keyspace_->needs_more_than(all - 1));
-  EXPECT_EQ(stream(1).cache_bytes(), 0U);
-  EXPECT_GT(stream(2).cache_bytes(), 0U);
+  EXPECT_EQ(log(1).cache_bytes(), 0U);
+  EXPECT_GT(log(2).cache_bytes(), 0U);
   EXPECT_FALSE(keyspace_->needs_more_than(all - cached));
   EXPECT_EQ(caches().bytes(), 0U);
   EXPECT_TRUE(keyspace_->needs_more_than(all - cached - 1));

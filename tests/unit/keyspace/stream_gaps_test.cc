@@ -31,6 +31,7 @@ class StreamGapsTest : public testing::Test {
     return found != nullptr ? *found : streams::create(db(), key);
   }
   Stream& stream(std::string_view key = "s") { return object(key).stream(); }
+  StreamLog& log(std::string_view key = "s") { return stream(key).log(); }
   void commit() { ASSERT_TRUE(keyspace_->commit().ok()); }
 
   void append(std::uint64_t ms, std::string_view key = "s") {
@@ -45,7 +46,7 @@ class StreamGapsTest : public testing::Test {
   }
   std::vector<std::uint64_t> ids(std::string_view key = "s") {
     std::vector<std::uint64_t> ids;
-    EXPECT_TRUE(stream(key)
+    EXPECT_TRUE(log(key)
                     .read(StreamId::min(), StreamId::max(),
                           [&](const StreamEntry& entry) {
                             ids.push_back(entry.id().ms);
@@ -53,7 +54,7 @@ class StreamGapsTest : public testing::Test {
                           })
                     .ok());
     std::vector<std::uint64_t> back;
-    EXPECT_TRUE(stream(key)
+    EXPECT_TRUE(log(key)
                     .read_back(StreamId::min(), StreamId::max(),
                                [&](const StreamEntry& entry) {
                                  back.push_back(entry.id().ms);
@@ -67,7 +68,7 @@ class StreamGapsTest : public testing::Test {
   std::size_t stored_segments(std::string_view key = "s") {
     std::vector<StreamSegment> segments;
     EXPECT_TRUE(store_
-                    .read_stream(stream(key).object_id(), StreamId::min(), StreamId::max(),
+                    .read_stream(log(key).object_id(), StreamId::min(), StreamId::max(),
                                  ~std::size_t{0}, segments)
                     .ok());
     return segments.size();
@@ -91,20 +92,20 @@ TEST_F(StreamGapsTest, StuckHeadKeepsNothingBehindIt) {
     erase(ms);
     commit();
   }
-  EXPECT_EQ(stream().gaps().size(), 1U);
-  EXPECT_EQ(stream().deleted_count(), 2'999U);
+  EXPECT_EQ(log().deletions().gaps().size(), 1U);
+  EXPECT_EQ(log().deletions().count(), 2'999U);
   EXPECT_EQ(stored_segments(), 1U);
   EXPECT_EQ(stored_records(), 2U) << "header and gap";
   EXPECT_LT(stream().memory_bytes(), 2'000U);
   open();
-  EXPECT_EQ(stream().deleted_count(), 2'999U);
+  EXPECT_EQ(log().deletions().count(), 2'999U);
   EXPECT_EQ(ids(), (std::vector<std::uint64_t>{1}));
   append(3'001);
   commit();
   EXPECT_EQ(ids(), (std::vector<std::uint64_t>{1, 3'001}));
   erase(1);
   commit();
-  EXPECT_EQ(stream().deleted_count(), 0U);
+  EXPECT_EQ(log().deletions().count(), 0U);
   EXPECT_EQ(stored_records(), 1U);
   EXPECT_EQ(ids(), (std::vector<std::uint64_t>{3'001}));
 }
@@ -127,8 +128,8 @@ TEST_F(StreamGapsTest, AnyOrderOfDeletionMakesOneGap) {
   }
   commit();
   EXPECT_EQ(ids(), (std::vector<std::uint64_t>{1, 2, 3, 499, 500}));
-  EXPECT_EQ(stream().gaps().size(), 1U);
-  EXPECT_EQ(stream().deleted_count(), 495U);
+  EXPECT_EQ(log().deletions().gaps().size(), 1U);
+  EXPECT_EQ(log().deletions().count(), 495U);
   EXPECT_EQ(stored_segments(), 2U);
   EXPECT_EQ(stored_records(), 2U);
 }
@@ -142,9 +143,9 @@ TEST_F(StreamGapsTest, RollbackRestoresSegments) {
   commit();
   erase(3);
   erase(4);
-  EXPECT_EQ(stream().gaps().size(), 1U);
+  EXPECT_EQ(log().deletions().gaps().size(), 1U);
   keyspace_->changes().roll_back_to({});
-  EXPECT_EQ(stream().deleted_count(), 1U);
+  EXPECT_EQ(log().deletions().count(), 1U);
   EXPECT_EQ(ids(), (std::vector<std::uint64_t>{1, 3, 4, 5}));
   EXPECT_EQ(stored_segments(), 4U);
 }
@@ -161,7 +162,7 @@ TEST_F(StreamGapsTest, SegmentDeletedByItsBatchLeavesLater) {
   erase(3);
   commit();
   EXPECT_EQ(stored_segments(), 1U);
-  EXPECT_EQ(stream().gaps().size(), 1U);
+  EXPECT_EQ(log().deletions().gaps().size(), 1U);
 }
 
 TEST_F(StreamGapsTest, RemovedStreamLeavesNoRecord) {
@@ -200,10 +201,10 @@ TEST_F(StreamGapsTest, TrimsAreSameWithGaps) {
       erase(ms, "together");
     }
     commit();
-    EXPECT_GT(stream("single").gaps().size(), 1U);
+    EXPECT_GT(log("single").deletions().gaps().size(), 1U);
     for (int trims = 0; trims < 3; ++trims) {
-      Stream::TrimTo to;
-      to.length_max = random() % (stream("single").length() + 1);
+      StreamLog::TrimTo to;
+      to.length_max = random() % (log("single").length() + 1);
       to.whole_nodes = random() % 3 != 0;
       std::uint64_t removed = 0;
       std::uint64_t removed_together = 0;
@@ -211,7 +212,7 @@ TEST_F(StreamGapsTest, TrimsAreSameWithGaps) {
       ASSERT_TRUE(streams::trim(db(), object("together"), to, removed_together).ok());
       EXPECT_EQ(removed, removed_together);
       EXPECT_EQ(ids("single"), ids("together"));
-      EXPECT_EQ(stream("single").counters(), stream("together").counters());
+      EXPECT_EQ(log("single").counters(), log("together").counters());
       commit();
     }
   }

@@ -99,13 +99,12 @@ class Pair {
   }
 
   void compare() {
-    const Stream& stream = this->stream();
-    ASSERT_EQ(stream.length(), model_.entries.size());
-    ASSERT_EQ(stream.last_id(), model_.last_id);
-    ASSERT_EQ(stream.max_deleted_id(), model_.max_deleted_id);
-    ASSERT_EQ(stream.entries_added(), model_.entries_added);
-    ASSERT_EQ(stream.first_id(),
-              model_.entries.empty() ? StreamId{} : model_.entries.begin()->first);
+    const StreamLog& log = this->log();
+    ASSERT_EQ(log.length(), model_.entries.size());
+    ASSERT_EQ(log.last_id(), model_.last_id);
+    ASSERT_EQ(log.max_deleted_id(), model_.max_deleted_id);
+    ASSERT_EQ(log.entries_added(), model_.entries_added);
+    ASSERT_EQ(log.first_id(), model_.entries.empty() ? StreamId{} : model_.entries.begin()->first);
     ASSERT_EQ(groups(), model_.groups);
   }
 
@@ -129,6 +128,7 @@ class Pair {
   Database& db() { return keyspace_->db(0); }
   Object& object() { return *db().find("s"); }
   Stream& stream() { return object().stream(); }
+  StreamLog& log() { return stream().log(); }
 
   void append_some() {
     if (random_() % 3 == 0) return append_rows();
@@ -136,7 +136,7 @@ class Pair {
     for (std::size_t i = 0; i < count; ++i) {
       keyspace_->set_now_ms(now_ms_ += static_cast<std::int64_t>(random_() % 3));
       const std::optional<StreamId> id =
-          stream().next_id(now_ms_ - static_cast<std::int64_t>(random_() % 2));
+          log().next_id(now_ms_ - static_cast<std::int64_t>(random_() % 2));
       ASSERT_TRUE(id.has_value());
       const Fields fields = random_fields();
       const std::vector<StreamField> views(fields.begin(), fields.end());
@@ -151,7 +151,7 @@ class Pair {
     static constexpr std::array<std::string_view, 2> kNames = {"user", "order"};
     std::vector<std::int64_t> values(2 * (random_() % 30 == 0 ? random_() % 3'000 : random_() % 4));
     for (std::int64_t& value : values) value = static_cast<std::int64_t>(random_() % 1'000'000);
-    std::optional<StreamId> id = stream().next_id(now_ms_);
+    std::optional<StreamId> id = log().next_id(now_ms_);
     ASSERT_TRUE(streams::append_rows(db(), object(), kNames, values).ok());
     for (std::size_t i = 0; i < values.size(); i += 2) {
       model_.entries[*id] = {{"user", std::to_string(values[i])},
@@ -178,7 +178,7 @@ class Pair {
   }
 
   void trim() {
-    Stream::TrimTo to;
+    StreamLog::TrimTo to;
     if (random_() % 2 == 0) {
       to.length_max = random_() % (model_.entries.size() + 10);
     } else {
@@ -204,7 +204,7 @@ class Pair {
         to.length_max
             ? model_.entries.size() - std::min<std::uint64_t>(model_.entries.size(), *to.length_max)
             : entries_below(to.min_id);
-    ASSERT_LE(left_over, Stream::kNodeEntries) << "a whole node could have been removed";
+    ASSERT_LE(left_over, StreamCounters::kNodeEntries) << "a whole node could have been removed";
   }
 
   std::uint64_t entries_below(StreamId id) {
@@ -214,7 +214,7 @@ class Pair {
 
   void create_or_destroy_group() {
     const std::string name = pick({"g", "h"});
-    if (StreamGroup* group = stream().find_group(name)) {
+    if (StreamGroup* group = stream().groups().find(name)) {
       if (random_() % 4 != 0) {
         const StreamId position = random_id();
         streams::set_group_position(db(), object(), *group, position, 5);
@@ -232,7 +232,7 @@ class Pair {
 
   void create_or_remove_consumer() {
     const std::string name = pick({"g", "h"});
-    StreamGroup* group = stream().find_group(name);
+    StreamGroup* group = stream().groups().find(name);
     if (group == nullptr) return;
     ModelGroup& model = model_.groups[name];
     const std::string consumer_name = pick({"a", "b", ""});
@@ -254,7 +254,7 @@ class Pair {
 
   void assign_pending() {
     const std::string name = pick({"g", "h"});
-    StreamGroup* group = stream().find_group(name);
+    StreamGroup* group = stream().groups().find(name);
     if (group == nullptr || group->consumers.empty()) return;
     for (std::size_t count = 1 + random_() % 5; count > 0; --count) {
       const auto at = std::next(group->consumers.begin(),
@@ -270,7 +270,7 @@ class Pair {
 
   void acknowledge() {
     const std::string name = pick({"g", "h"});
-    StreamGroup* group = stream().find_group(name);
+    StreamGroup* group = stream().groups().find(name);
     if (group == nullptr) return;
     for (std::size_t count = 1 + random_() % 20; count > 0; --count) {
       const StreamId id = random_id();
@@ -322,10 +322,10 @@ class Pair {
       read.emplace_back(entry.id(), fields_of(entry));
       return read.size() < count;
     };
-    ASSERT_TRUE(stream().read(from, to, visit).ok());
+    ASSERT_TRUE(log().read(from, to, visit).ok());
     ASSERT_EQ(read, expected);
     read.clear();
-    ASSERT_TRUE(stream().read_back(from, to, visit).ok());
+    ASSERT_TRUE(log().read_back(from, to, visit).ok());
     ASSERT_EQ(read, expected_back);
   }
 

@@ -36,8 +36,9 @@ class StreamsTest : public testing::Test {
     return found != nullptr ? *found : streams::create(db(), "s");
   }
   Stream& stream() { return object().stream(); }
+  StreamLog& log() { return stream().log(); }
   StreamGroup& group() {
-    StreamGroup* found = stream().find_group("g");
+    StreamGroup* found = stream().groups().find("g");
     return found != nullptr ? *found : streams::create_group(db(), object(), "g", {}, 0);
   }
 
@@ -71,7 +72,7 @@ class StreamsTest : public testing::Test {
 
   std::vector<StreamId> ids(StreamId from = StreamId::min(), StreamId to = StreamId::max()) {
     std::vector<StreamId> ids;
-    const absl::Status read = stream().read(from, to, [&](const StreamEntry& entry) {
+    const absl::Status read = log().read(from, to, [&](const StreamEntry& entry) {
       ids.push_back(entry.id());
       return true;
     });
@@ -81,8 +82,7 @@ class StreamsTest : public testing::Test {
   std::size_t segments_in_store() {
     std::vector<StreamSegment> segments;
     EXPECT_TRUE(
-        store_
-            .read_stream(stream().object_id(), StreamId::min(), StreamId::max(), 1 << 30, segments)
+        store_.read_stream(log().object_id(), StreamId::min(), StreamId::max(), 1 << 30, segments)
             .ok());
     return segments.size();
   }
@@ -137,10 +137,10 @@ TEST_F(StreamsTest, RowsAreAppendedOnlyWithEnoughIds) {
 TEST_F(StreamsTest, BacklogMayExceedMemory) {
   const std::string value(1'000, 'x');
   append_up_to(4'000, value);
-  EXPECT_LT(stream().memory_bytes() + stream().cache_bytes(), 1'500'000U);
+  EXPECT_LT(stream().memory_bytes() + log().cache_bytes(), 1'500'000U);
   EXPECT_EQ(ids().size(), 4'000U);
   EXPECT_GT(store_.reads, 0U);
-  EXPECT_LT(stream().memory_bytes() + stream().cache_bytes(), 1'500'000U);
+  EXPECT_LT(stream().memory_bytes() + log().cache_bytes(), 1'500'000U);
 
   store_.reads = 0;
   EXPECT_EQ(ids({3'500, 0}).size(), 501U);
@@ -150,9 +150,9 @@ TEST_F(StreamsTest, BacklogMayExceedMemory) {
 TEST_F(StreamsTest, EntriesAreReadInPortionsAfterReopening) {
   append_up_to(4'000, std::string(1'000, 'x'));
   reopen();
-  EXPECT_LT(stream().memory_bytes() + stream().cache_bytes(), 10'000U);
+  EXPECT_LT(stream().memory_bytes() + log().cache_bytes(), 10'000U);
   EXPECT_EQ(ids().size(), 4'000U);
-  EXPECT_LT(stream().memory_bytes() + stream().cache_bytes(), 200'000U);
+  EXPECT_LT(stream().memory_bytes() + log().cache_bytes(), 200'000U);
   EXPECT_EQ(ids({3'999, 0}), (std::vector<StreamId>{{3'999, 0}, {4'000, 0}}));
 }
 
@@ -161,7 +161,7 @@ TEST_F(StreamsTest, SequentialReaderReadsStoreOncePerPortion) {
   reopen();
   for (std::uint64_t ms = 1; ms <= 1'000; ++ms) {
     bool found = false;
-    ASSERT_TRUE(stream().contains({ms, 0}, found).ok());
+    ASSERT_TRUE(log().contains({ms, 0}, found).ok());
     ASSERT_TRUE(found);
   }
   EXPECT_LE(store_.reads, 3U);
@@ -194,12 +194,12 @@ TEST_F(StreamsTest, TrimmedSegmentsLeaveStore) {
 TEST_F(StreamsTest, DeletionAtHeadNeedsNoRecord) {
   append_up_to(10);
   EXPECT_EQ(erase({{3, 0}, {2, 0}, {5, 0}}), 3U);
-  EXPECT_EQ(stream().deleted_count(), 3U);
+  EXPECT_EQ(log().deletions().count(), 3U);
   EXPECT_EQ(erase({{1, 0}}), 1U);
-  EXPECT_EQ(stream().first_id(), (StreamId{4, 0}));
-  EXPECT_EQ(stream().deleted_count(), 1U) << "only 5-0 has to be skipped";
+  EXPECT_EQ(log().first_id(), (StreamId{4, 0}));
+  EXPECT_EQ(log().deletions().count(), 1U) << "only 5-0 has to be skipped";
   reopen();
-  EXPECT_EQ(stream().deleted_count(), 1U);
+  EXPECT_EQ(log().deletions().count(), 1U);
   EXPECT_EQ(ids({1, 0}, {6, 0}), (std::vector<StreamId>{{4, 0}, {6, 0}}));
 }
 
@@ -219,8 +219,8 @@ TEST_F(StreamsTest, MovedStreamKeepsEverything) {
   append({1, 0});  // in a new stream at the old key
   reopen();
   Stream& moved = keyspace_->db(3).find("t")->stream();
-  EXPECT_EQ(moved.length(), 3U);
-  EXPECT_TRUE(moved.find_group("g")->pending.contains({2, 0}));
+  EXPECT_EQ(moved.log().length(), 3U);
+  EXPECT_TRUE(moved.groups().find("g")->pending.contains({2, 0}));
   EXPECT_EQ(ids(), (std::vector<StreamId>{{1, 0}}));
   EXPECT_TRUE(stream().groups().empty());
 }
@@ -231,21 +231,20 @@ TEST_F(StreamsTest, FailedReadChangesNothing) {
   append_up_to(10);
   reopen();
   store_.fails_to_read = true;
-  const Stream::Counters before = stream().counters();
+  const StreamCounters before = log().counters();
   std::uint64_t count = 0;
   const StreamId id{1, 0};
   EXPECT_EQ(streams::erase(db(), object(), {&id, 1}, count).message(), "the disk is gone");
   EXPECT_EQ(count, 0U);
   EXPECT_EQ(streams::trim(db(), object(), {.length_max = 3}, count).message(), "the disk is gone");
   EXPECT_EQ(count, 0U);
-  EXPECT_FALSE(stream()
-                   .read(StreamId::min(), StreamId::max(), [](const StreamEntry&) { return true; })
-                   .ok());
   EXPECT_FALSE(
-      stream()
+      log().read(StreamId::min(), StreamId::max(), [](const StreamEntry&) { return true; }).ok());
+  EXPECT_FALSE(
+      log()
           .read_back(StreamId::min(), StreamId::max(), [](const StreamEntry&) { return true; })
           .ok());
-  EXPECT_EQ(stream().counters(), before);
+  EXPECT_EQ(log().counters(), before);
   EXPECT_TRUE(changes().empty());
 
   store_.fails_to_read = false;
@@ -258,28 +257,28 @@ TEST_F(StreamsTest, HalfFailedDeletionIsUndone) {
   append_up_to(10);
   reopen();
   bool found = false;
-  ASSERT_TRUE(stream().contains({1, 0}, found).ok());  // caches this segment only
+  ASSERT_TRUE(log().contains({1, 0}, found).ok());  // caches this segment only
   store_.fails_to_read = true;
   std::uint64_t count = 0;
   const StreamId id{1, 0};
   EXPECT_FALSE(streams::erase(db(), object(), {&id, 1}, count).ok());
   store_.fails_to_read = false;
   EXPECT_EQ(ids().size(), 10U);
-  EXPECT_EQ(stream().length(), 10U);
-  EXPECT_EQ(stream().deleted_count(), 0U);
-  EXPECT_EQ(stream().max_deleted_id(), StreamId{});
+  EXPECT_EQ(log().length(), 10U);
+  EXPECT_EQ(log().deletions().count(), 0U);
+  EXPECT_EQ(log().max_deleted_id(), StreamId{});
 }
 
 TEST_F(StreamsTest, InvalidSegmentIsDataLoss) {
   append_up_to(3);
   commit();
   StoreBatch batch;
-  batch.drop_stream(stream().object_id());
-  batch.append_segment(stream().object_id(), {1, 0}, "\xff\xff\xff");
+  batch.drop_stream(log().object_id());
+  batch.append_segment(log().object_id(), {1, 0}, "\xff\xff\xff");
   ASSERT_TRUE(store_.commit(batch).ok());
   open();
   const absl::Status read =
-      stream().read(StreamId::min(), StreamId::max(), [](const StreamEntry&) { return true; });
+      log().read(StreamId::min(), StreamId::max(), [](const StreamEntry&) { return true; });
   EXPECT_TRUE(absl::IsDataLoss(read));
 }
 
@@ -288,9 +287,9 @@ TEST_F(StreamsTest, EntriesAboveLastIdAreDataLoss) {
   const StreamField field{"f", "1"};
   append_up_to(2);
   append({1'000'000, 3});
-  Stream::Counters counters = stream().counters();
+  StreamCounters counters = log().counters();
   counters.last_id = {2, 0};
-  stream().set_counters(counters);
+  log().set_counters(counters);
   reopen();
   EXPECT_TRUE(absl::IsDataLoss(streams::append(db(), object(), {4, 0}, {&field, 1})));
   const absl::StatusOr<StreamId> id = streams::append_automatic(db(), object(), {&field, 1});
@@ -302,20 +301,20 @@ TEST_F(StreamsTest, EntriesAboveLastIdAreDataLoss) {
     EXPECT_TRUE(absl::IsDataLoss(streams::set_history(db(), object(), last, 3, {})));
   }
   reopen();
-  EXPECT_EQ(stream().last_id(), (StreamId{2, 0}));
-  EXPECT_EQ(stream().length(), 3U);
+  EXPECT_EQ(log().last_id(), (StreamId{2, 0}));
+  EXPECT_EQ(log().length(), 3U);
 }
 
 TEST_F(StreamsTest, OrphanedSegmentsJoinNoNewStream) {
   append({5, 0});
   commit();
   StoreBatch batch;
-  const std::uint64_t next = stream().object_id() + 1;
+  const std::uint64_t next = log().object_id() + 1;
   batch.append_segment(next, {1, 0}, "nobody's");
   ASSERT_TRUE(store_.commit(batch).ok());
   open();
   ASSERT_TRUE(copy_object(object(), db(), "copy").ok());
-  EXPECT_EQ(db().find("copy")->stream().object_id(), next + 1);
+  EXPECT_EQ(db().find("copy")->stream().log().object_id(), next + 1);
 }
 
 TEST_F(StreamsTest, UnassignedStreamNumberIsDataLoss) {
@@ -364,19 +363,19 @@ class MiscountedStreamTest : public StreamsTest {
     append_up_to(3);
     append({4, 0});
     EXPECT_EQ(erase({{4, 0}}), 1U);  // so that the last id is not an entry's
-    Stream::Counters counters = stream().counters();
+    StreamCounters counters = log().counters();
     counters.length = length;
     counters.entries_added = length;
-    stream().set_counters(counters);
+    log().set_counters(counters);
     reopen();
-    ASSERT_EQ(stream().length(), length);
+    ASSERT_EQ(log().length(), length);
   }
   void erasing_is_data_loss(const std::vector<StreamId>& erased_ids) {
     std::uint64_t erased = 0;
     EXPECT_TRUE(absl::IsDataLoss(streams::erase(db(), object(), erased_ids, erased)));
     nothing_has_changed();
   }
-  void trimming_is_data_loss(const Stream::TrimTo& to) {
+  void trimming_is_data_loss(const StreamLog::TrimTo& to) {
     std::uint64_t removed = 0;
     EXPECT_TRUE(absl::IsDataLoss(streams::trim(db(), object(), to, removed)));
     nothing_has_changed();
@@ -386,19 +385,19 @@ class MiscountedStreamTest : public StreamsTest {
     nothing_has_changed();
   }
   void a_lower_last_id_is_data_loss() {
-    EXPECT_TRUE(absl::IsDataLoss(
-        streams::set_history(db(), object(), {3, 0}, stream().entries_added(), {})));
+    EXPECT_TRUE(
+        absl::IsDataLoss(streams::set_history(db(), object(), {3, 0}, log().entries_added(), {})));
     nothing_has_changed();
   }
 
  private:
   void nothing_has_changed() {
-    const std::uint64_t length = stream().length();
+    const std::uint64_t length = log().length();
     reopen();
     EXPECT_EQ(db().size(), 1U);
-    EXPECT_EQ(stream().length(), length);
+    EXPECT_EQ(log().length(), length);
     EXPECT_EQ(ids(), (std::vector<StreamId>{{1, 0}, {2, 0}, {3, 0}}));
-    EXPECT_EQ(stream().deleted_count(), 1U);
+    EXPECT_EQ(log().deletions().count(), 1U);
   }
 };
 
@@ -457,11 +456,11 @@ TEST_F(StreamsTest, NamesWithCommonPrefixStaySeparate) {
     streams::assign_pending(db(), object(), made, {1, 0}, {&consumer, 5, 1});
   }
   commit();
-  streams::destroy_group(db(), object(), *stream().find_group("g"));
+  streams::destroy_group(db(), object(), *stream().groups().find("g"));
   reopen();
   ASSERT_EQ(stream().groups().size(), 2U);
-  EXPECT_EQ(stream().find_group("gg")->pending.size(), 1U);
-  EXPECT_EQ(stream().find_group("")->pending.size(), 1U);
+  EXPECT_EQ(stream().groups().find("gg")->pending.size(), 1U);
+  EXPECT_EQ(stream().groups().find("")->pending.size(), 1U);
 }
 
 TEST_F(StreamsTest, RestoredConsumerHasItsEntries) {

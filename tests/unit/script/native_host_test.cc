@@ -209,7 +209,7 @@ TEST_F(NativeHostTest, StreamsTakeRows) {
     return Reply::ok();
   });
   std::vector<std::string> seen;
-  const absl::Status read = db().find("x")->stream().read(
+  const absl::Status read = db().find("x")->stream().log().read(
       StreamId::min(), StreamId::max(), [&](const StreamEntry& entry) {
         seen.push_back(entry.id().to_string() + " " + entry.value(0) + " " + entry.value(1));
         return true;

@@ -1,0 +1,37 @@
+#include "engine/keyspace/stream_counters.h"
+
+#include "engine/keyspace/records.h"
+
+namespace rushgate {
+
+void StreamCounters::add(StreamId first, StreamId last, std::uint64_t count) {
+  if (length == 0) {
+    first_id = first;
+    node_position = 0;
+  }
+  length += count;
+  entries_added += count;
+  last_id = last;
+}
+
+void StreamCounters::write(RecordWriter& writer) const {
+  writer.varint(length).varint(entries_added);
+  writer.varint_id(first_id).varint_id(last_id).varint_id(max_deleted_id);
+  writer.varint(node_position);
+}
+
+bool StreamCounters::read(RecordReader& reader) {
+  // Above the limit of XSETID's ENTRIESADDED, and low enough that it can still count up.
+  constexpr std::uint64_t kEntriesAddedMax = 3ULL << 62;
+  length = reader.varint();
+  entries_added = reader.varint();
+  first_id = reader.varint_id();
+  last_id = reader.varint_id();
+  max_deleted_id = reader.varint_id();
+  const std::uint64_t position = reader.varint();
+  node_position = static_cast<std::uint32_t>(position % kNodeEntries);
+  return reader.ok() && entries_added <= kEntriesAddedMax && length <= entries_added &&
+         first_id <= last_id && (length > 0) == (first_id != StreamId{}) && position < kNodeEntries;
+}
+
+}  // namespace rushgate

@@ -1,0 +1,39 @@
+// The counters of a stream, which its header holds.
+#pragma once
+
+#include <cstdint>
+
+#include <rushgate/stream_id.h>
+
+namespace rushgate {
+
+class RecordReader;
+class RecordWriter;
+
+struct StreamCounters {
+  /// As in Redis with stream-node-max-entries 100 and no limit in bytes: an approximate trim
+  /// removes whole nodes.
+  static constexpr std::uint32_t kNodeEntries = 100;
+
+  std::uint64_t length = 0;         // readable entries
+  std::uint64_t entries_added = 0;  // ever
+  StreamId first_id;                // of the first readable entry; 0-0 if there is none
+  StreamId last_id;                 // the greatest id ever given
+  StreamId max_deleted_id;          // the greatest id ever deleted by XDEL
+  std::uint32_t node_position =
+      0;  // index of the first entry in its node, where deleted entries count
+
+  friend bool operator==(const StreamCounters&, const StreamCounters&) = default;
+
+  /// Counts `count` appended entries with ids from `first` to `last`.
+  void add(StreamId first, StreamId last, std::uint64_t count);
+
+  /// Returns true if no readable entry has an id up to `id`.
+  [[nodiscard]] bool are_trimmed_to(StreamId id) const { return length == 0 || id < first_id; }
+
+  void write(RecordWriter& writer) const;
+  /// Returns false if the record is invalid.
+  bool read(RecordReader& reader);
+};
+
+}  // namespace rushgate

@@ -1,0 +1,103 @@
+#include "engine/keyspace/stream_deletions.h"
+
+#include <iterator>
+#include <utility>
+
+#include "engine/base/heap.h"
+#include "engine/keyspace/records.h"
+
+namespace rushgate {
+
+bool StreamDeletions::is_in_gap(StreamId id) const {
+  const auto next = gaps_.upper_bound(id);
+  return next != gaps_.begin() && std::prev(next)->second.last >= id;
+}
+
+void StreamDeletions::insert_gap(StreamId first, const Gap& gap) {
+  gaps_.emplace(first, gap);
+  gap_entries_ += gap.count;
+}
+
+StreamDeletions::Gaps::node_type StreamDeletions::take_gap(StreamId first) {
+  const auto gap = gaps_.find(first);
+  gap_entries_ -= gap->second.count;
+  return gaps_.extract(gap);
+}
+
+void StreamDeletions::put_back(Gaps::node_type gap) {
+  gap_entries_ += gap.mapped().count;
+  gaps_.insert(std::move(gap));
+}
+
+std::size_t StreamDeletions::memory_bytes() const {
+  return tree_bytes<StreamId>(ids_.size()) + tree_bytes<Gaps::value_type>(gaps_.size());
+}
+
+// ---- Records ----
+
+void StreamDeletions::record_deleted(StoreBatch& batch, StreamId id) const {
+  record_.begin(RecordKind::kStreamDeleted).id(id);
+  record_.put(batch);
+}
+
+void StreamDeletions::record_no_longer_deleted(StoreBatch& batch, StreamId id) const {
+  record_.begin(RecordKind::kStreamDeleted).id(id);
+  record_.remove(batch);
+}
+
+void StreamDeletions::record_gap(StoreBatch& batch, StreamId first, const Gap& gap) const {
+  record_.begin(RecordKind::kStreamGap).id(first);
+  record_.value().varint_id(gap.last).varint(gap.count);
+  record_.put(batch);
+}
+
+void StreamDeletions::record_no_gap(StoreBatch& batch, StreamId first) const {
+  record_.begin(RecordKind::kStreamGap).id(first);
+  record_.remove(batch);
+}
+
+void StreamDeletions::count_records(RecordCounts& counts) const {
+  counts[RecordKind::kStreamDeleted] += ids_.size();
+  counts[RecordKind::kStreamGap] += gaps_.size();
+}
+
+void StreamDeletions::remove_each_record(StoreBatch& batch, RecordKind kind) const {
+  if (kind == RecordKind::kStreamDeleted) {
+    for (const StreamId id : ids_) record_no_longer_deleted(batch, id);
+  } else if (kind == RecordKind::kStreamGap) {
+    for (const auto& [first, gap] : gaps_) record_no_gap(batch, first);
+  }
+}
+
+// ---- Loading ----
+
+bool StreamDeletions::load(RecordKind kind, RecordReader& key, RecordReader& value,
+                           const StreamCounters& counters) {
+  return kind == RecordKind::kStreamGap ? load_gap(key, value, counters)
+                                        : load_id(key, value, counters);
+}
+
+bool StreamDeletions::load_id(RecordReader& key, RecordReader& value,
+                              const StreamCounters& counters) {
+  const StreamId id = key.id();
+  if (!key.ok() || !key.at_end() || !value.at_end()) return false;
+  if (counters.length == 0 || id <= counters.first_id || id > counters.last_id) return false;
+  ids_.insert(ids_.end(), id);
+  return true;
+}
+
+bool StreamDeletions::load_gap(RecordReader& key, RecordReader& value,
+                               const StreamCounters& counters) {
+  const StreamId first = key.id();
+  const Gap gap{.last = value.varint_id(), .count = value.varint()};
+  if (!key.ok() || !key.at_end() || !value.ok() || !value.at_end()) return false;
+  if (counters.length == 0 || first <= counters.first_id) return false;
+  if (first > gap.last || gap.last > counters.last_id || gap.count == 0) return false;
+  if (!gaps_.empty() && gaps_.rbegin()->second.last >= first) return false;
+  const auto deleted = ids_.lower_bound(first);
+  if (deleted != ids_.end() && *deleted <= gap.last) return false;
+  insert_gap(first, gap);
+  return true;
+}
+
+}  // namespace rushgate
