@@ -6,7 +6,7 @@
 
 #include "apps/strategies/queue_strategy.h"
 #include "apps/strategies/strategies.h"
-#include "engine/recipes/queues/pubsub_queue.h"
+#include <rushgate/queues.h>
 
 namespace rushgate::strategies {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "apps/strategies/strategies.h"
 #include "apps/strategies/take_one.h"
-#include "engine/recipes/locks/simple_lock.h"
+#include <rushgate/locks.h>
 
 namespace rushgate::strategies {
 namespace {

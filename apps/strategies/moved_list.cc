@@ -4,7 +4,7 @@
 // twice. It has an id, so the second insert changes nothing.
 #include "apps/strategies/queue_strategy.h"
 #include "apps/strategies/strategies.h"
-#include "engine/recipes/queues/list_queue.h"
+#include <rushgate/queues.h>
 
 namespace rushgate::strategies {
 namespace {

@@ -5,7 +5,7 @@
 // place. A kill at this moment loses it.
 #include "apps/strategies/queue_strategy.h"
 #include "apps/strategies/strategies.h"
-#include "engine/recipes/queues/unsafe_list_queue.h"
+#include <rushgate/queues.h>
 
 namespace rushgate::strategies {
 namespace {

@@ -5,7 +5,7 @@
 // the process. Users have read "accepted" and their stock is gone, but they never get an order.
 #include "apps/strategies/queue_strategy.h"
 #include "apps/strategies/strategies.h"
-#include "engine/recipes/queues/in_process_queue.h"
+#include <rushgate/queues.h>
 
 namespace rushgate::strategies {
 namespace {

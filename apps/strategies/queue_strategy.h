@@ -7,8 +7,8 @@
 
 #include "apps/strategies/admission.h"
 #include "apps/strategies/background.h"
-#include "engine/recipes/ids/id_generator.h"
-#include "engine/recipes/queues/queue.h"
+#include <rushgate/ids.h>
+#include <rushgate/queues.h>
 #include <rushgate/script.h>
 
 namespace rushgate::strategies {

@@ -8,8 +8,7 @@
 
 #include "apps/strategies/strategies.h"
 #include "apps/strategies/take_one.h"
-#include "engine/recipes/locks/lock_manager.h"
-#include "engine/recipes/locks/reentrant_lock.h"
+#include <rushgate/locks.h>
 
 namespace rushgate::strategies {
 namespace {

@@ -5,7 +5,7 @@
 // delivers them.
 #include "apps/strategies/queue_strategy.h"
 #include "apps/strategies/strategies.h"
-#include "engine/recipes/queues/stream_queue.h"
+#include <rushgate/queues.h>
 
 namespace rushgate::strategies {
 namespace {

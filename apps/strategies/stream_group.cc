@@ -5,7 +5,7 @@
 // already is stored again under the same id, which changes nothing.
 #include "apps/strategies/queue_strategy.h"
 #include "apps/strategies/strategies.h"
-#include "engine/recipes/queues/stream_queue.h"
+#include <rushgate/queues.h>
 
 namespace rushgate::strategies {
 namespace {

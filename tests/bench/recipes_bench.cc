@@ -7,14 +7,12 @@
 
 #include <benchmark/benchmark.h>
 
-#include "engine/recipes/cache/cache.h"
-#include "engine/recipes/ids/id_generator.h"
-#include "engine/recipes/ids/id_scrambler.h"
-#include "engine/recipes/limits/sliding_window.h"
-#include "engine/recipes/limits/token_bucket.h"
-#include "engine/recipes/locks/reentrant_lock.h"
 #include "tests/support/redis_server/redis_server.h"
+#include <rushgate/cache.h>
 #include <rushgate/engine.h>
+#include <rushgate/ids.h>
+#include <rushgate/limits.h>
+#include <rushgate/locks.h>
 #include <rushgate/memory_store.h>
 #include <rushgate/redis_backend.h>
 

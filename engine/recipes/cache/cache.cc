@@ -1,9 +1,8 @@
-#include "engine/recipes/cache/cache.h"
-
 #include <utility>
 
 #include "engine/recipes/cache/cache_core.h"
 #include "engine/recipes/option_ranges.h"
+#include <rushgate/cache.h>
 
 namespace rushgate {
 namespace {

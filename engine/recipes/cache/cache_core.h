@@ -14,10 +14,10 @@
 #include "absl/status/statusor.h"
 #include "engine/base/random.h"
 #include "engine/recipes/cache/background_thread.h"
-#include "engine/recipes/cache/cache.h"
 #include "engine/recipes/cache/first_level.h"
 #include "engine/recipes/locks/lock_channels.h"
 #include <rushgate/backend.h>
+#include <rushgate/cache.h>
 #include <rushgate/client.h>
 
 namespace rushgate {

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "absl/container/flat_hash_map.h"
-#include "engine/recipes/cache/cache.h"
+#include <rushgate/cache.h>
 #include <rushgate/clock.h>
 
 namespace rushgate {

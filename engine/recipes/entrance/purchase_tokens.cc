@@ -1,11 +1,10 @@
-#include "engine/recipes/entrance/purchase_tokens.h"
-
 #include <utility>
 
 #include "engine/base/concat.h"
 #include "engine/base/random_name.h"
 #include "engine/client/reply_status.h"
 #include "engine/recipes/option_ranges.h"
+#include <rushgate/limits.h>
 #include <rushgate/script.h>
 
 namespace rushgate {

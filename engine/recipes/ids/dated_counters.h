@@ -6,10 +6,10 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "engine/recipes/ids/id_layout.h"
 #include "engine/recipes/ids/id_range.h"
 #include <rushgate/client.h>
 #include <rushgate/clock.h>
+#include <rushgate/ids.h>
 
 namespace rushgate {
 

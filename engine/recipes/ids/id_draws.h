@@ -12,11 +12,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "engine/recipes/ids/dated_counters.h"
-#include "engine/recipes/ids/id_layout.h"
 #include "engine/recipes/ids/id_range.h"
-#include "engine/recipes/ids/id_reservations.h"
 #include <rushgate/client.h>
 #include <rushgate/clock.h>
+#include <rushgate/ids.h>
 
 namespace rushgate {
 

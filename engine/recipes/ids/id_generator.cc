@@ -1,8 +1,11 @@
-#include "engine/recipes/ids/id_generator.h"
-
 #include <algorithm>
 #include <limits>
+#include <mutex>
 #include <utility>
+
+#include "engine/client/connection_check.h"
+#include "engine/recipes/ids/id_draws.h"
+#include <rushgate/ids.h>
 
 namespace rushgate {
 namespace {
@@ -13,6 +16,16 @@ constexpr std::int64_t kDayEndSeconds = 60;
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
+
+/// The block, and the state of its timer. The timer may run while the generator ends.
+struct IdGenerator::Blocks {
+  std::mutex mutex;
+  IdCursor cursor;  // all but take(): guarded by mutex
+  // Guarded by mutex:
+  std::int64_t low = 0;         // the number left when the next block is requested
+  std::int64_t ends_at_ms = 0;  // when the block's life ends; monotonic
+  bool has_timer = false;
+};
 
 IdOptions IdOptions::of(std::string_view prefix) {
   IdOptions options;
@@ -52,7 +65,9 @@ IdGenerator::IdGenerator(Backend& backend, IdOptions options, IdReservations* re
       reservations_(reservations),
       client_(backend.open_client(options_.client)),
       draws_(std::make_shared<IdDraws>(*client_, reservations, clock_, options_.layout,
-                                       options_.key_prefix, options_.block_size)) {
+                                       options_.key_prefix, options_.block_size)),
+      blocks_(std::make_shared<Blocks>()),
+      cursor_(blocks_->cursor) {
   if (reservations_ != nullptr) return;
   connection_check_ = std::make_unique<OwnedConnectionCheck>([draws = draws_](Client& connection) {
     draws->declare_loss(connection);
@@ -74,7 +89,7 @@ absl::Status IdGenerator::prepare() {
 void IdGenerator::forget_draws() {
   const std::lock_guard lock(blocks_->mutex);
   draws_->drop_ranges();
-  blocks_->cursor.retire();
+  cursor_.retire();
 }
 
 absl::StatusOr<std::int64_t> IdGenerator::finish(IdCursor::Taken taken) {
@@ -114,15 +129,15 @@ absl::Status IdGenerator::next_ids(std::span<std::int64_t> ids, std::size_t& cou
   return absl::OkStatus();
 }
 
-/// Not under the lock: the client may suspend this fiber, and another one of the thread may need an
-/// id.
+/// Asks for the next block without holding the lock: the client may suspend this fiber, and another
+/// fiber of the thread may need an id.
 void IdGenerator::ask_ahead() {
   {
     const std::lock_guard lock(blocks_->mutex);
-    const std::int64_t left = blocks_->cursor.left();
+    const std::int64_t left = cursor_.left();
     if (left > blocks_->low) return;
     blocks_->low = left / 2;  // requested again later, since the draw may fail
-    blocks_->cursor.set_low(blocks_->low);
+    cursor_.set_low(blocks_->low);
   }
   draws_->ask(day(), 1);
 }
@@ -137,7 +152,7 @@ void IdGenerator::update_seconds() {
     if (now <= seconds_) return;
     seconds_ = now;
     if (day_ >= 0) {
-      const IdCursor::Block left = blocks_->cursor.retire();
+      const IdCursor::Block left = cursor_.retire();
       if (day() == day_ && left.count > 0 && is_in_layout(now)) {
         const std::int64_t next = options_.layout.counter_of(left.first);
         publish_counters(next, next + left.count);
@@ -157,7 +172,7 @@ bool IdGenerator::renew(std::int64_t day, bool accepts_old) {
   std::int64_t tomorrow = kNever;
   {
     const std::lock_guard lock(blocks_->mutex);
-    if (blocks_->cursor.left() > 0) return true;
+    if (cursor_.left() > 0) return true;
     const auto range = draws_->take(day);
     if (!range) return false;
     const std::int64_t ends_at_ms = range->drawn_at_ms + options_.block_life_ms;
@@ -166,8 +181,7 @@ bool IdGenerator::renew(std::int64_t day, bool accepts_old) {
     blocks_->low = (range->end - range->next) / 2;
     if (reservations_ == nullptr) {
       blocks_->ends_at_ms = ends_at_ms;
-      blocks_->cursor.publish({.first = range->next, .count = range->end - range->next},
-                              blocks_->low);
+      cursor_.publish({.first = range->next, .count = range->end - range->next}, blocks_->low);
       if (!blocks_->has_timer) end_block_later(backend_.scheduler(), backend_.clock(), blocks_);
       return true;
     }
@@ -183,8 +197,8 @@ bool IdGenerator::renew(std::int64_t day, bool accepts_old) {
 
 void IdGenerator::publish_counters(std::int64_t next, std::int64_t end) {
   const std::int64_t count = end - next;
-  blocks_->cursor.publish({.first = options_.layout.make(seconds_, next), .count = count},
-                          std::min(blocks_->low, count));
+  cursor_.publish({.first = options_.layout.make(seconds_, next), .count = count},
+                  std::min(blocks_->low, count));
 }
 
 /// Sets the timer that ends the block. The caller holds the mutex.

@@ -1,7 +1,7 @@
-#include "engine/recipes/ids/id_scrambler.h"
-
 #include <bit>
 #include <cassert>
+
+#include <rushgate/ids.h>
 
 namespace rushgate {
 namespace {
@@ -67,7 +67,7 @@ std::uint64_t IdScrambler::round_bits(int round, std::uint64_t half) const {
   return sip_hash(key_0_, key_1_, static_cast<std::uint64_t>(round) << kLowBits | half);
 }
 
-/// A round changes one half by the other, so the same round undoes it.
+/// Runs all rounds. A round changes one half by the other, so the same round undoes it.
 std::uint64_t IdScrambler::forth(std::uint64_t bits) const {
   std::uint64_t high = bits >> kLowBits;
   std::uint64_t low = bits & kLowMask;
@@ -88,7 +88,7 @@ std::uint64_t IdScrambler::back(std::uint64_t bits) const {
   return high << kLowBits | low;
 }
 
-/// The number that maps to 0 gets the image of 0 instead. So 0, which is no id, maps to itself.
+/// Gives the number that maps to 0 the image of 0 instead. So 0, which is no id, maps to itself.
 std::int64_t IdScrambler::scramble(std::int64_t id) const {
   assert(id > 0);
   std::uint64_t bits = forth(static_cast<std::uint64_t>(id));

@@ -1,5 +1,3 @@
-#include "engine/recipes/limits/counted_limits.h"
-
 #include <set>
 #include <string_view>
 #include <utility>
@@ -7,6 +5,7 @@
 
 #include "engine/base/concat.h"
 #include "engine/client/reply_status.h"
+#include <rushgate/limits.h>
 #include <rushgate/script.h>
 
 namespace rushgate {

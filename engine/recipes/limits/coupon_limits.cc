@@ -1,11 +1,10 @@
-#include "engine/recipes/limits/coupon_limits.h"
-
 #include <array>
 #include <chrono>
 #include <utility>
 
 #include "engine/base/concat.h"
 #include "engine/recipes/ids/day_name.h"
+#include <rushgate/limits.h>
 
 namespace rushgate {
 namespace {

@@ -1,5 +1,3 @@
-#include "engine/recipes/limits/sliding_window.h"
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -10,7 +8,9 @@
 
 #include "engine/base/concat.h"
 #include "engine/base/numbers.h"
+#include "engine/recipes/limits/permission_reply.h"
 #include "engine/recipes/option_ranges.h"
+#include <rushgate/limits.h>
 #include <rushgate/script.h>
 
 namespace rushgate {

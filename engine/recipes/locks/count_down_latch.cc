@@ -1,15 +1,15 @@
-#include "engine/recipes/locks/count_down_latch.h"
-
 #include <array>
 #include <utility>
 
 #include "engine/client/reply_status.h"
 #include "engine/recipes/locks/lock_core.h"
+#include <rushgate/locks.h>
 
 namespace rushgate {
 namespace {
 
-/// KEYS the count, the channel. ARGV the count. Returns 1 if it was set, 0 if there is one.
+/// Sets the count. KEYS the count, the channel. ARGV the count. Returns 1 if it was set, 0 if there
+/// is one.
 const Script& set_count_script() {
   static const Script script(R"lua(
 if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
@@ -20,7 +20,7 @@ return 1
   return script;
 }
 
-/// KEYS the count, the channel. Returns the count.
+/// Lowers the count. KEYS the count, the channel. Returns the count.
 const Script& count_down_script() {
   static const Script script(R"lua(
 local left = redis.call('DECR', KEYS[1])

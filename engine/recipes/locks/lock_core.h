@@ -17,9 +17,9 @@
 #include "engine/recipes/locks/lock_hold.h"
 #include "engine/recipes/locks/lock_kind.h"
 #include "engine/recipes/locks/lock_leases.h"
-#include "engine/recipes/locks/lock_manager.h"
 #include <rushgate/backend.h>
 #include <rushgate/client.h>
+#include <rushgate/locks.h>
 #include <rushgate/script.h>
 
 namespace rushgate {

@@ -1,9 +1,8 @@
-#include "engine/recipes/locks/lock_manager.h"
-
 #include <utility>
 
 #include "engine/recipes/locks/client_identity.h"
 #include "engine/recipes/locks/lock_core.h"
+#include <rushgate/locks.h>
 
 namespace rushgate {
 namespace {

@@ -1,8 +1,8 @@
-#include "engine/recipes/locks/multi_lock.h"
-
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
+
+#include <rushgate/locks.h>
 
 namespace rushgate {
 namespace {

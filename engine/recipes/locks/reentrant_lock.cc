@@ -1,9 +1,8 @@
-#include "engine/recipes/locks/reentrant_lock.h"
-
 #include <stdexcept>
 #include <utility>
 
 #include "engine/recipes/locks/lock_core.h"
+#include <rushgate/locks.h>
 
 namespace rushgate {
 namespace {
@@ -22,6 +21,12 @@ ReentrantLock::ReentrantLock(LockManager& manager, std::string name, LockOptions
 
 ReentrantLock::ReentrantLock(LockManager& manager, std::string name, LockKind kind)
     : core_(manager.core_), name_(std::move(name)), kind_(kind) {}
+
+FairLock::FairLock(LockManager& manager, std::string name)
+    : ReentrantLock(manager, std::move(name), LockKind::kFair) {}
+
+ReadWriteLock::ReadWriteLock(LockManager& manager, std::string name)
+    : read_(manager, name, LockKind::kRead), write_(manager, std::move(name), LockKind::kWrite) {}
 
 std::uint64_t ReentrantLock::owner() const { return core_->caller(); }
 

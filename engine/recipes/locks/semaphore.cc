@@ -1,5 +1,3 @@
-#include "engine/recipes/locks/semaphore.h"
-
 #include <array>
 #include <random>
 #include <utility>
@@ -8,6 +6,7 @@
 #include "engine/client/reply_status.h"
 #include "engine/recipes/locks/lock_core.h"
 #include "engine/recipes/locks/semaphore_scripts.h"
+#include <rushgate/locks.h>
 
 namespace rushgate {
 namespace {

@@ -1,5 +1,3 @@
-#include "engine/recipes/queues/delayed_queue.h"
-
 #include <algorithm>
 #include <utility>
 
@@ -8,6 +6,8 @@
 #include "engine/base/random_name.h"
 #include "engine/client/reply_status.h"
 #include "engine/recipes/queues/queue_checks.h"
+#include "engine/recipes/queues/queue_wait.h"
+#include <rushgate/queues.h>
 #include <rushgate/script.h>
 
 namespace rushgate {

@@ -1,13 +1,52 @@
-#include "engine/recipes/queues/in_process_queue.h"
-
+#include <atomic>
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <utility>
 
+#include <boost/lockfree/queue.hpp>
+
+#include "absl/container/flat_hash_set.h"
 #include "engine/base/concat.h"
 #include "engine/base/numbers.h"
 #include "engine/recipes/queues/queue_checks.h"
+#include <rushgate/queues.h>
 
 namespace rushgate {
+
+/// Thread-safe.
+struct InProcessQueue::State {
+  struct Node {
+    std::uint64_t id;
+    std::string body;
+  };
+  using Nodes = boost::lockfree::queue<Node*, boost::lockfree::fixed_sized<true>>;
+
+  explicit State(std::size_t size_maximum) : size_max(size_maximum), nodes(size_maximum) {}
+  ~State() {
+    nodes.consume_all([](Node* node) { delete node; });
+  }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  /// Moves waiting messages to `messages`, which has at most `count_max` then. The caller holds the
+  /// mutex.
+  void take_waiting(std::size_t count_max, std::vector<QueueMessage>& messages);
+
+  const std::size_t size_max;
+  Nodes nodes;
+  std::atomic<std::uint64_t> last_id{0};
+  std::atomic<std::uint64_t> pushed{0};
+  std::atomic<std::uint64_t> refused{0};
+  std::atomic<std::uint64_t> sleepers{0};  // threads that wait, or are about to
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  // Guarded by mutex:
+  std::uint64_t interrupts = 0;
+  std::uint64_t done = 0;
+  absl::flat_hash_set<std::uint64_t> taken;  // the ones that are not done
+};
 
 absl::StatusOr<std::unique_ptr<InProcessQueue>> InProcessQueue::create(
     InProcessQueueOptions options) {
@@ -19,27 +58,27 @@ absl::StatusOr<std::unique_ptr<InProcessQueue>> InProcessQueue::create(
 }
 
 InProcessQueue::InProcessQueue(InProcessQueueOptions options)
-    : options_(options), nodes_(options.size_max) {}
+    : state_(std::make_unique<State>(options.size_max)) {}
 
-InProcessQueue::~InProcessQueue() {
-  nodes_.consume_all([](Node* node) { delete node; });
-}
+InProcessQueue::~InProcessQueue() = default;
 
 absl::Status InProcessQueue::push(std::string_view body) {
   if (const absl::Status checked = check_push(body); !checked.ok()) return checked;
-  auto node = std::make_unique<Node>(Node{.id = ++last_id_, .body = std::string(body)});
-  ++pushed_;
-  if (!nodes_.push(node.get())) {
-    --pushed_;
-    ++refused_;
-    return queue_is_full("in the process", static_cast<std::int64_t>(options_.size_max));
+  State& state = *state_;
+  auto node =
+      std::make_unique<State::Node>(State::Node{.id = ++state.last_id, .body = std::string(body)});
+  ++state.pushed;
+  if (!state.nodes.push(node.get())) {
+    --state.pushed;
+    ++state.refused;
+    return queue_is_full("in the process", static_cast<std::int64_t>(state.size_max));
   }
   static_cast<void>(node.release());
   // Either this sees the sleeper, or the sleeper sees the message: it looks again after it was
   // counted.
-  if (sleepers_.fetch_add(0) == 0) return absl::OkStatus();
-  const std::lock_guard lock(mutex_);
-  changed_.notify_one();
+  if (state.sleepers.fetch_add(0) == 0) return absl::OkStatus();
+  const std::lock_guard lock(state.mutex);
+  state.changed.notify_one();
   return absl::OkStatus();
 }
 
@@ -47,29 +86,31 @@ absl::StatusOr<std::vector<QueueMessage>> InProcessQueue::take(std::size_t count
                                                                std::int64_t wait_ms) {
   if (const absl::Status checked = check_take(count_max, wait_ms); !checked.ok()) return checked;
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(wait_ms);
+  State& state = *state_;
   std::vector<QueueMessage> messages;
-  std::unique_lock lock(mutex_);
-  if (taken_.size() >= options_.size_max) {
-    return absl::ResourceExhaustedError(concat("queue in the process: ", options_.size_max,
-                                               " messages were taken and are not done"));
+  std::unique_lock lock(state.mutex);
+  if (state.taken.size() >= state.size_max) {
+    return absl::ResourceExhaustedError(
+        concat("queue in the process: ", state.size_max, " messages were taken and are not done"));
   }
-  take_waiting(count_max, messages);
+  state.take_waiting(count_max, messages);
   if (!messages.empty() || wait_ms == 0) return messages;
-  const std::uint64_t interrupts_before = interrupts_;
-  ++sleepers_;
-  changed_.wait_until(lock, deadline, [&] {
-    take_waiting(count_max, messages);
-    return !messages.empty() || interrupts_ != interrupts_before;
+  const std::uint64_t interrupts_before = state.interrupts;
+  ++state.sleepers;
+  state.changed.wait_until(lock, deadline, [&] {
+    state.take_waiting(count_max, messages);
+    return !messages.empty() || state.interrupts != interrupts_before;
   });
-  --sleepers_;
+  --state.sleepers;
   return messages;
 }
 
-void InProcessQueue::take_waiting(std::size_t count_max, std::vector<QueueMessage>& messages) {
+void InProcessQueue::State::take_waiting(std::size_t count_max,
+                                         std::vector<QueueMessage>& messages) {
   Node* popped = nullptr;
-  while (messages.size() < count_max && nodes_.pop(popped)) {
+  while (messages.size() < count_max && nodes.pop(popped)) {
     const std::unique_ptr<Node> node(popped);
-    taken_.insert(node->id);
+    taken.insert(node->id);
     messages.push_back({.id = concat(node->id), .body = std::move(node->body), .deliveries = 1});
   }
 }
@@ -77,24 +118,24 @@ void InProcessQueue::take_waiting(std::size_t count_max, std::vector<QueueMessag
 absl::StatusOr<std::size_t> InProcessQueue::done(std::span<const QueueMessage> messages) {
   if (const absl::Status checked = check_done(messages.size()); !checked.ok()) return checked;
   std::size_t count = 0;
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(state_->mutex);
   for (const QueueMessage& message : messages) {
     const auto id = parse_uint64(message.id);
-    if (id) count += taken_.erase(*id);
+    if (id) count += state_->taken.erase(*id);
   }
-  done_ += count;
+  state_->done += count;
   return count;
 }
 
 void InProcessQueue::interrupt() {
-  const std::lock_guard lock(mutex_);
-  ++interrupts_;
-  changed_.notify_all();
+  const std::lock_guard lock(state_->mutex);
+  ++state_->interrupts;
+  state_->changed.notify_all();
 }
 
 InProcessQueue::Counts InProcessQueue::counts() const {
-  const std::lock_guard lock(mutex_);
-  return {.pushed = pushed_.load(), .refused = refused_.load(), .done = done_};
+  const std::lock_guard lock(state_->mutex);
+  return {.pushed = state_->pushed.load(), .refused = state_->refused.load(), .done = state_->done};
 }
 
 }  // namespace rushgate

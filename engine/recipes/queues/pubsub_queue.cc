@@ -1,5 +1,3 @@
-#include "engine/recipes/queues/pubsub_queue.h"
-
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -8,6 +6,7 @@
 
 #include "engine/client/reply_status.h"
 #include "engine/recipes/queues/queue_checks.h"
+#include <rushgate/queues.h>
 
 namespace rushgate {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "engine/recipes/queues/queue.h"
+#include <rushgate/queues.h>
 
 namespace rushgate {
 

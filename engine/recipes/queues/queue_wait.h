@@ -12,9 +12,8 @@ namespace rushgate {
 /// Lives as long as one take(). For one thread.
 class QueueWait {
  public:
-  using Interrupts = std::atomic<std::uint64_t>;  // the number of interrupts
-
-  QueueWait(const Clock& clock, std::int64_t wait_ms, const Interrupts& interrupts)
+  /// `interrupts` is the number of interrupts of the queue.
+  QueueWait(const Clock& clock, std::int64_t wait_ms, const std::atomic<std::uint64_t>& interrupts)
       : clock_(clock),
         deadline_ms_(clock.monotonic_ms() + wait_ms),
         interrupts_(interrupts),
@@ -37,7 +36,7 @@ class QueueWait {
  private:
   const Clock& clock_;
   const std::int64_t deadline_ms_;  // monotonic
-  const Interrupts& interrupts_;
+  const std::atomic<std::uint64_t>& interrupts_;
   const std::uint64_t interrupts_before_;
   std::int64_t began_us_ = 0;
 };

@@ -1,11 +1,10 @@
-#include "engine/recipes/queues/single_consumer_queue.h"
-
 #include <utility>
 
 #include "engine/base/concat.h"
 #include "engine/client/reply_status.h"
 #include "engine/recipes/queues/queue_checks.h"
 #include "engine/recipes/queues/stream_push.h"
+#include <rushgate/queues.h>
 #include <rushgate/script.h>
 
 namespace rushgate {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "engine/recipes/queues/queue.h"
 #include <rushgate/client.h>
+#include <rushgate/queues.h>
 
 namespace rushgate {
 

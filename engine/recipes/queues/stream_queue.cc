@@ -1,13 +1,13 @@
-#include "engine/recipes/queues/stream_queue.h"
-
 #include <utility>
 
 #include "engine/base/concat.h"
 #include "engine/base/numbers.h"
 #include "engine/client/reply_status.h"
 #include "engine/recipes/queues/queue_checks.h"
+#include "engine/recipes/queues/queue_wait.h"
 #include "engine/recipes/queues/stream_push.h"
 #include "engine/recipes/queues/stream_trim.h"
+#include <rushgate/queues.h>
 #include <rushgate/script.h>
 
 namespace rushgate {

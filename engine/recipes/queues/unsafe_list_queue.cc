@@ -1,10 +1,9 @@
-#include "engine/recipes/queues/unsafe_list_queue.h"
-
 #include <utility>
 
 #include "engine/client/reply_status.h"
 #include "engine/recipes/queues/list_push.h"
 #include "engine/recipes/queues/queue_checks.h"
+#include <rushgate/queues.h>
 
 namespace rushgate {
 

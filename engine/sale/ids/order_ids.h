@@ -3,11 +3,9 @@
 
 #include <cstdint>
 
-#include "engine/recipes/ids/id_generator.h"
-#include "engine/recipes/ids/id_layout.h"
-#include "engine/recipes/ids/id_reservations.h"
 #include "engine/sale/orders/order_store.h"
 #include "engine/sale/sale_keys.h"
+#include <rushgate/ids.h>
 
 namespace rushgate {
 

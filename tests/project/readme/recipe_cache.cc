@@ -1,7 +1,7 @@
 #include <cstdio>
 #include <string>
 
-#include "engine/recipes/cache/cache.h"
+#include <rushgate/cache.h>
 #include <rushgate/open_backend.h>
 
 int main(int argc, char** argv) {

@@ -1,7 +1,7 @@
 #include <cstdio>
 
-#include "engine/recipes/queues/delayed_queue.h"
 #include <rushgate/open_backend.h>
+#include <rushgate/queues.h>
 
 int main(int argc, char** argv) {
   using namespace rushgate;

@@ -2,8 +2,7 @@
 #include <cstdio>
 #include <string>
 
-#include "engine/recipes/entrance/purchase_tokens.h"
-#include "engine/recipes/entrance/waiting_room.h"
+#include <rushgate/limits.h>
 #include <rushgate/open_backend.h>
 
 int main(int argc, char** argv) {

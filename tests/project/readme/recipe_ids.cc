@@ -1,8 +1,7 @@
 #include <cstdio>
 #include <memory>
 
-#include "engine/recipes/ids/id_generator.h"
-#include "engine/recipes/ids/id_scrambler.h"
+#include <rushgate/ids.h>
 #include <rushgate/open_backend.h>
 
 int main(int argc, char** argv) {

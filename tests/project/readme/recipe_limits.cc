@@ -1,7 +1,6 @@
 #include <cstdio>
 
-#include "engine/recipes/limits/coupon_limits.h"
-#include "engine/recipes/limits/token_bucket.h"
+#include <rushgate/limits.h>
 #include <rushgate/open_backend.h>
 
 int main(int argc, char** argv) {

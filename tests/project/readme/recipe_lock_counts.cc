@@ -2,8 +2,7 @@
 #include <thread>
 #include <vector>
 
-#include "engine/recipes/locks/count_down_latch.h"
-#include "engine/recipes/locks/semaphore.h"
+#include <rushgate/locks.h>
 #include <rushgate/open_backend.h>
 
 int main(int argc, char** argv) {

@@ -2,10 +2,7 @@
 #include <mutex>
 #include <shared_mutex>
 
-#include "engine/recipes/locks/fair_lock.h"
-#include "engine/recipes/locks/multi_lock.h"
-#include "engine/recipes/locks/read_write_lock.h"
-#include "engine/recipes/locks/simple_lock.h"
+#include <rushgate/locks.h>
 #include <rushgate/open_backend.h>
 
 int main(int argc, char** argv) {

@@ -1,7 +1,7 @@
 #include <cstdio>
 #include <mutex>
 
-#include "engine/recipes/locks/reentrant_lock.h"
+#include <rushgate/locks.h>
 #include <rushgate/open_backend.h>
 
 int main(int argc, char** argv) {

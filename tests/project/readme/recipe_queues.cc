@@ -1,8 +1,8 @@
 #include <cstdio>
 #include <memory>
 
-#include "engine/recipes/queues/stream_queue.h"
 #include <rushgate/open_backend.h>
+#include <rushgate/queues.h>
 
 int main(int argc, char** argv) {
   using namespace rushgate;

@@ -14,8 +14,8 @@
 #include <gtest/gtest.h>
 
 #include "absl/status/statusor.h"
-#include "engine/recipes/cache/cache.h"
 #include "tests/unit/recipes/recipe_fixture.h"
+#include <rushgate/cache.h>
 
 namespace rushgate {
 

@@ -1,5 +1,3 @@
-#include "engine/recipes/cache/cache.h"
-
 #include <atomic>
 #include <set>
 #include <stdexcept>
@@ -14,6 +12,7 @@
 #include "tests/support/hooked_backend.h"
 #include "tests/unit/recipes/cache/cache_fixture.h"
 #include "tests/unit/recipes/locks/lock_fixture.h"
+#include <rushgate/cache.h>
 
 namespace rushgate {
 namespace {

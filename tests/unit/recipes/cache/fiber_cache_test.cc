@@ -6,7 +6,7 @@
 #include <boost/fiber/operations.hpp>
 #include <gtest/gtest.h>
 
-#include "engine/recipes/cache/cache.h"
+#include <rushgate/cache.h>
 #include <rushgate/engine.h>
 #include <rushgate/fiber_wait.h>
 #include <rushgate/memory_store.h>

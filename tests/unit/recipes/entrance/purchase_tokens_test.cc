@@ -1,6 +1,4 @@
 // Tokens that admit a user to a sale after an earlier check.
-#include "engine/recipes/entrance/purchase_tokens.h"
-
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -11,6 +9,7 @@
 #include "engine/sale/sale.h"
 #include "storage/memory/memory_order_store.h"
 #include "tests/unit/recipes/recipe_fixture.h"
+#include <rushgate/limits.h>
 
 namespace rushgate {
 namespace {

@@ -1,6 +1,4 @@
 // A queue that admits users at a rate.
-#include "engine/recipes/entrance/waiting_room.h"
-
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -12,6 +10,7 @@
 #include "adapters/testing/random_seed.h"
 #include "tests/support/random.h"
 #include "tests/unit/recipes/recipe_fixture.h"
+#include <rushgate/limits.h>
 
 namespace rushgate {
 namespace {

@@ -1,10 +1,10 @@
-#include "engine/recipes/ids/id_cursor.h"
-
 #include <atomic>
 #include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include <rushgate/ids.h>
 
 namespace rushgate {
 namespace {

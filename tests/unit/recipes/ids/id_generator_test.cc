@@ -1,6 +1,4 @@
 // Ids without reservations. tests/unit/sale/order_ids_test.cc tests ids with an order database.
-#include "engine/recipes/ids/id_generator.h"
-
 #include <atomic>
 #include <future>
 #include <set>
@@ -10,6 +8,7 @@
 
 #include "tests/support/hooked_backend.h"
 #include "tests/unit/recipes/recipe_fixture.h"
+#include <rushgate/ids.h>
 
 namespace rushgate {
 namespace {

@@ -1,5 +1,3 @@
-#include "engine/recipes/ids/id_scrambler.h"
-
 #include <bit>
 #include <limits>
 #include <set>
@@ -8,6 +6,7 @@
 
 #include "adapters/testing/random_seed.h"
 #include "engine/base/random.h"
+#include <rushgate/ids.h>
 
 namespace rushgate {
 namespace {

@@ -1,6 +1,4 @@
 // Limits that one script checks and counts, and the three limits of a coupon.
-#include "engine/recipes/limits/counted_limits.h"
-
 #include <atomic>
 #include <cstdint>
 #include <string>
@@ -10,8 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "engine/recipes/limits/coupon_limits.h"
 #include "tests/unit/recipes/recipe_fixture.h"
+#include <rushgate/limits.h>
 
 namespace rushgate {
 namespace {

@@ -9,11 +9,9 @@
 #include <gtest/gtest.h>
 
 #include "adapters/testing/random_seed.h"
-#include "engine/recipes/limits/concurrency_limit.h"
-#include "engine/recipes/limits/sliding_window.h"
-#include "engine/recipes/limits/token_bucket.h"
 #include "tests/support/random.h"
 #include "tests/unit/recipes/recipe_fixture.h"
+#include <rushgate/limits.h>
 
 namespace rushgate {
 namespace {

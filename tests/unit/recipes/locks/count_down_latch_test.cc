@@ -1,5 +1,3 @@
-#include "engine/recipes/locks/count_down_latch.h"
-
 #include <atomic>
 #include <thread>
 #include <utility>
@@ -7,6 +5,7 @@
 
 #include "tests/support/hooked_backend.h"
 #include "tests/unit/recipes/locks/lock_fixture.h"
+#include <rushgate/locks.h>
 
 namespace rushgate {
 namespace {

@@ -1,9 +1,8 @@
-#include "engine/recipes/locks/fair_lock.h"
-
 #include <string>
 #include <vector>
 
 #include "tests/unit/recipes/locks/lock_fixture.h"
+#include <rushgate/locks.h>
 
 namespace rushgate {
 namespace {

@@ -10,10 +10,9 @@
 #include <boost/fiber/operations.hpp>
 #include <gtest/gtest.h>
 
-#include "engine/recipes/locks/read_write_lock.h"
-#include "engine/recipes/locks/reentrant_lock.h"
 #include <rushgate/engine.h>
 #include <rushgate/fiber_wait.h>
+#include <rushgate/locks.h>
 #include <rushgate/memory_store.h>
 
 namespace rushgate {

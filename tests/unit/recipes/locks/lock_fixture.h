@@ -9,8 +9,8 @@
 #include <string>
 #include <utility>
 
-#include "engine/recipes/locks/reentrant_lock.h"
 #include "tests/unit/recipes/recipe_fixture.h"
+#include <rushgate/locks.h>
 
 namespace rushgate {
 

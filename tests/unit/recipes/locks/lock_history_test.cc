@@ -15,9 +15,9 @@
 #include "adapters/testing/faulty_backend.h"
 #include "adapters/testing/random_seed.h"
 #include "engine/base/random.h"
-#include "engine/recipes/locks/read_write_lock.h"
 #include "tests/support/hooked_backend.h"
 #include "tests/unit/recipes/locks/lock_fixture.h"
+#include <rushgate/locks.h>
 
 namespace rushgate {
 namespace {

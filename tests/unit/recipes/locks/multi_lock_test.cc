@@ -1,9 +1,8 @@
-#include "engine/recipes/locks/multi_lock.h"
-
 #include <mutex>
 #include <thread>
 
 #include "tests/unit/recipes/locks/lock_fixture.h"
+#include <rushgate/locks.h>
 
 namespace rushgate {
 namespace {

@@ -1,5 +1,3 @@
-#include "engine/recipes/locks/read_write_lock.h"
-
 #include <atomic>
 #include <future>
 #include <memory>
@@ -14,6 +12,7 @@
 #include "engine/recipes/locks/lock_scripts.h"
 #include "tests/support/hooked_backend.h"
 #include "tests/unit/recipes/locks/lock_fixture.h"
+#include <rushgate/locks.h>
 
 namespace rushgate {
 namespace {

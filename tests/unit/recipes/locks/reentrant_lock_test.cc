@@ -1,5 +1,3 @@
-#include "engine/recipes/locks/reentrant_lock.h"
-
 #include <array>
 #include <deque>
 #include <memory>
@@ -12,9 +10,9 @@
 
 #include "adapters/testing/faulty_backend.h"
 #include "engine/recipes/locks/lock_scripts.h"
-#include "engine/recipes/locks/simple_lock.h"
 #include "tests/support/hooked_backend.h"
 #include "tests/unit/recipes/locks/lock_fixture.h"
+#include <rushgate/locks.h>
 
 namespace rushgate {
 namespace {

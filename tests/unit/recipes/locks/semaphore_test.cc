@@ -1,5 +1,3 @@
-#include "engine/recipes/locks/semaphore.h"
-
 #include <atomic>
 #include <set>
 #include <thread>
@@ -7,6 +5,7 @@
 
 #include "adapters/testing/faulty_backend.h"
 #include "tests/unit/recipes/locks/lock_fixture.h"
+#include <rushgate/locks.h>
 
 namespace rushgate {
 namespace {

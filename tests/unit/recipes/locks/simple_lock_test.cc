@@ -1,10 +1,9 @@
-#include "engine/recipes/locks/simple_lock.h"
-
 #include <memory>
 #include <mutex>
 
 #include "adapters/testing/faulty_backend.h"
 #include "tests/unit/recipes/locks/lock_fixture.h"
+#include <rushgate/locks.h>
 
 namespace rushgate {
 namespace {

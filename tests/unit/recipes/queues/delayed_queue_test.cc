@@ -1,6 +1,4 @@
 // A queue of messages with due times.
-#include "engine/recipes/queues/delayed_queue.h"
-
 #include <map>
 #include <memory>
 #include <string>
@@ -9,6 +7,7 @@
 #include "adapters/testing/random_seed.h"
 #include "tests/support/random.h"
 #include "tests/unit/recipes/queues/queue_fixture.h"
+#include <rushgate/queues.h>
 
 namespace rushgate {
 namespace {

@@ -1,15 +1,14 @@
 // A fiber waits for messages by the engine's clock. Other fibers of its thread run meanwhile.
+#include <algorithm>
 #include <memory>
 #include <string>
 
 #include <boost/fiber/fiber.hpp>
 #include <boost/fiber/operations.hpp>
 
-#include "engine/recipes/queues/delayed_queue.h"
-#include "engine/recipes/queues/list_queue.h"
-#include "engine/recipes/queues/stream_queue.h"
 #include "tests/unit/recipes/queues/queue_fixture.h"
 #include <rushgate/fiber_wait.h>
+#include <rushgate/queues.h>
 
 namespace rushgate {
 namespace {

@@ -1,6 +1,4 @@
 // The queue in the memory of the process counts refused and lost messages.
-#include "engine/recipes/queues/in_process_queue.h"
-
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "tests/unit/recipes/queues/queue_fixture.h"
+#include <rushgate/queues.h>
 
 namespace rushgate {
 namespace {

@@ -1,14 +1,12 @@
 // Queues on lists: the common one, and one without losses.
-#include "engine/recipes/queues/list_queue.h"
-
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "adapters/testing/faulty_backend.h"
-#include "engine/recipes/queues/unsafe_list_queue.h"
 #include "tests/unit/recipes/locks/lock_fixture.h"
 #include "tests/unit/recipes/queues/queue_fixture.h"
+#include <rushgate/queues.h>
 
 namespace rushgate {
 namespace {

@@ -1,11 +1,9 @@
 // Publish/subscribe delivers to all current subscribers. Visible losses are counted.
-#include "engine/recipes/queues/pubsub_queue.h"
-
 #include <memory>
 #include <string>
 
-#include "engine/recipes/queues/stream_queue.h"
 #include "tests/unit/recipes/queues/queue_fixture.h"
+#include <rushgate/queues.h>
 
 namespace rushgate {
 namespace {

@@ -9,9 +9,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "engine/recipes/queues/queue.h"
 #include "tests/support/hooked_backend.h"
 #include "tests/unit/recipes/recipe_fixture.h"
+#include <rushgate/queues.h>
 
 namespace rushgate {
 

@@ -8,14 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/recipes/queues/delayed_queue.h"
-#include "engine/recipes/queues/in_process_queue.h"
-#include "engine/recipes/queues/list_queue.h"
-#include "engine/recipes/queues/pubsub_queue.h"
-#include "engine/recipes/queues/single_consumer_queue.h"
-#include "engine/recipes/queues/stream_queue.h"
-#include "engine/recipes/queues/unsafe_list_queue.h"
 #include "tests/unit/recipes/queues/queue_fixture.h"
+#include <rushgate/queues.h>
 #include <rushgate/script.h>
 
 namespace rushgate {

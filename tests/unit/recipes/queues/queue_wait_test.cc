@@ -7,12 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "engine/recipes/queues/delayed_queue.h"
-#include "engine/recipes/queues/list_queue.h"
-#include "engine/recipes/queues/single_consumer_queue.h"
-#include "engine/recipes/queues/stream_queue.h"
-#include "engine/recipes/queues/unsafe_list_queue.h"
 #include "tests/unit/recipes/queues/queue_fixture.h"
+#include <rushgate/queues.h>
 
 namespace rushgate {
 namespace {

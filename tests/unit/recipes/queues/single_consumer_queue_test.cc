@@ -1,10 +1,9 @@
 // A stream with one consumer, whose position is stored.
-#include "engine/recipes/queues/single_consumer_queue.h"
-
 #include <memory>
 #include <string>
 
 #include "tests/unit/recipes/queues/queue_fixture.h"
+#include <rushgate/queues.h>
 
 namespace rushgate {
 namespace {

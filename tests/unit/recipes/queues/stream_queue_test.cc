@@ -1,10 +1,9 @@
 // The queue on a stream with a consumer group, and the errors of its imitations.
-#include "engine/recipes/queues/stream_queue.h"
-
 #include <memory>
 #include <string>
 
 #include "tests/unit/recipes/queues/queue_fixture.h"
+#include <rushgate/queues.h>
 
 namespace rushgate {
 namespace {

@@ -1,4 +1,4 @@
-#include "engine/recipes/limits/permission.h"
+#include "engine/recipes/limits/permission_reply.h"
 
 #include <utility>
 #include <vector>

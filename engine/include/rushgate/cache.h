@@ -1,5 +1,5 @@
-// Cache-aside: values of a database, cached in a keyspace. One caller loads a value, others wait
-// for it.
+// Cache-aside: values of a database, cached in a keyspace. Read CacheOptions first: they turn on
+// logical expiry and the first level.
 #pragma once
 
 #include <cstddef>
@@ -67,7 +67,8 @@ struct CacheOptions {
   ClientOptions client = {};
 };
 
-/// Thread-safe. Does not own the backend, which must outlive it.
+/// Caches values. One caller loads a value, and others wait for it. Thread-safe. Does not own the
+/// backend, which must outlive it.
 ///
 /// **Keys**, the field's. <key_prefix><key> is a string with a TTL: the value, or an empty string
 /// for "does not exist". During a load, <lock_prefix><key> is a string with a lease that names the
@@ -114,7 +115,8 @@ class Cache {
   static constexpr std::int64_t kRefreshPauseMs = 1'000;
   static constexpr std::int64_t kTtlMsMax = 366LL * 24 * 60 * 60 * 1'000;
 
-  /// kInvalidArgument: an option is out of range. Others: the first level could not subscribe.
+  /// Returns kInvalidArgument if an option is out of range, another error if the first level could
+  /// not subscribe.
   static absl::StatusOr<std::unique_ptr<Cache>> create(Backend& backend, CacheOptions options = {});
 
   /// Ends waits with kCancelled. Blocks until the load on the cache's own thread has ended.
@@ -126,8 +128,8 @@ class Cache {
   /// result. If another caller is loading, waits for it. A loader must not ask the cache for its
   /// own key.
   absl::StatusOr<Value> get_or_load(std::string_view key, Loader loader);
-  /// As get_or_load(), but returns at once. `loader` runs in the background. `done` runs once: as a
-  /// callback of the backend, in the background, or before this returns.
+  /// Works as get_or_load(), but returns at once. `loader` runs in the background. `done` runs
+  /// once: as a callback of the backend, in the background, or before this returns.
   void get_or_load_async(std::string_view key, Loader loader, Callback done);
 
   /// Removes the value, and keeps a load that is under way from writing. To be called after the

@@ -1,0 +1,302 @@
+// Ids from a daily counter in the keyspace, without a round trip per id, and their public form.
+// Read IdOptions and IdGenerator first. IdReservations is for a generator with a database.
+// IdScrambler needs none of the others.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include <rushgate/backend.h>
+#include <rushgate/client.h>
+#include <rushgate/clock.h>
+
+namespace rushgate {
+
+class IdDraws;
+class OwnedConnectionCheck;
+
+/// Defines the layout of an id, a positive 64-bit number: (seconds since the epoch) << counter_bits
+/// | counter. Times are seconds since 1970-01-01 00:00 UTC, days are days since then. A value type.
+struct IdLayout {
+  std::int64_t epoch_seconds = 1'640'995'200;  // 2022-01-01 00:00 UTC
+  int counter_bits = 32;                       // of 63
+  int utc_offset_minutes = 0;                  // of the clock that begins a day at 00:00
+
+  static constexpr std::int64_t kDaySeconds = 24 * 60 * 60;
+
+  [[nodiscard]] constexpr std::int64_t counter_max() const {
+    return (std::int64_t{1} << counter_bits) - 1;
+  }
+  /// Returns the last second that an id can have.
+  [[nodiscard]] constexpr std::int64_t seconds_max() const {
+    return epoch_seconds + (std::int64_t{1} << (63 - counter_bits)) - 1;
+  }
+
+  [[nodiscard]] constexpr std::int64_t make(std::int64_t seconds, std::int64_t counter) const {
+    return (seconds - epoch_seconds) << counter_bits | counter;
+  }
+  [[nodiscard]] constexpr std::int64_t counter_of(std::int64_t id) const {
+    return id & counter_max();
+  }
+  [[nodiscard]] constexpr std::int64_t seconds_of(std::int64_t id) const {
+    return (id >> counter_bits) + epoch_seconds;
+  }
+  /// Returns when an id was drawn: ms since 1970 UTC, to the second.
+  [[nodiscard]] constexpr std::int64_t made_at_ms(std::int64_t id) const {
+    return seconds_of(id) * 1'000;
+  }
+
+  [[nodiscard]] constexpr std::int64_t day_of(std::int64_t seconds) const {
+    const std::int64_t local = seconds + std::int64_t{utc_offset_minutes} * 60;
+    return local / kDaySeconds - (local % kDaySeconds < 0 ? 1 : 0);
+  }
+  /// Returns the first second of a day.
+  [[nodiscard]] constexpr std::int64_t begin_of(std::int64_t day) const {
+    return day * kDaySeconds - std::int64_t{utc_offset_minutes} * 60;
+  }
+};
+
+/// Remembers in a database which counters may have been drawn: an optional port of IdGenerator.
+/// Thread-safe. Days are days since 1970 by the generator's IdLayout. A method may throw: that
+/// counts as an error.
+class IdReservations {
+ public:
+  virtual ~IdReservations() = default;
+
+  /// Returns the greatest id below `below` that the database has; 0 if there is none.
+  virtual absl::StatusOr<std::int64_t> greatest_id(std::int64_t below) = 0;
+
+  /// Raises the greatest reserved counter of `day` to `above` if it is below, and then by `count`.
+  /// Returns the new counter. The caller owns the last `count` counters up to it; no two calls
+  /// reserve the same one. With the count 0 nothing is recorded. May forget the days before the
+  /// last two.
+  virtual absl::StatusOr<std::int64_t> reserve(std::int64_t day, std::int64_t above,
+                                               std::int64_t count) = 0;
+};
+
+/// Gives ids out of a block without a lock. It is a part of IdGenerator, and is here because
+/// next_id() is inline. Any thread may call take(). The caller of another method must hold a lock.
+///
+/// One atomic number holds the block's generation and the number of ids taken. The block itself is
+/// in one of two slots. A slot is written only while the number names the other one. A thread that
+/// read a slot too early therefore fails to change the number, and reads again.
+class IdCursor {
+ public:
+  static constexpr std::int64_t kBlockMax = std::int64_t{1} << 30;
+
+  struct Taken {
+    std::int64_t first = 0;
+    std::uint32_t count = 0;  // 0: the block is used up
+    bool is_low = false;      // at most `low` ids are left: see publish()
+  };
+  struct Block {
+    std::int64_t first = 0;
+    std::int64_t count = 0;
+  };
+
+  /// Takes up to `count_max` ids, which follow one another.
+  Taken take(std::uint32_t count_max) {
+    std::uint64_t state = state_.load(std::memory_order_acquire);
+    while (true) {
+      const Slot& slot = slot_of(state);
+      const std::int64_t first = slot.first.load(std::memory_order_acquire);
+      const std::uint32_t size = slot.size.load(std::memory_order_acquire);
+      const std::uint32_t alert = slot.alert.load(std::memory_order_acquire);
+      const auto used = static_cast<std::uint32_t>(state);
+      const std::uint32_t count = std::min(count_max, size - std::min(size, used));
+      if (count == 0) {
+        const std::uint64_t now = state_.load(std::memory_order_acquire);
+        if (now == state) return {};
+        state = now;
+        continue;
+      }
+      if (state_.compare_exchange_weak(state, state + count, std::memory_order_acq_rel,
+                                       std::memory_order_acquire)) {
+        return {.first = first + used, .count = count, .is_low = used + count >= alert};
+      }
+    }
+  }
+
+  /// Ends the block, and returns its remaining ids.
+  Block retire();
+  /// Begins a block of at most kBlockMax ids. The previous block must be ended or used up. take()
+  /// reports is_low once at most `low` ids are left.
+  void publish(Block block, std::int64_t low);
+
+  /// Returns the number of ids left.
+  [[nodiscard]] std::int64_t left() const;
+  /// Makes take() report is_low once at most `low` ids are left.
+  void set_low(std::int64_t low);
+
+ private:
+  static constexpr int kGenerationShift = 32;
+
+  struct Slot {
+    std::atomic<std::int64_t> first{0};
+    std::atomic<std::uint32_t> size{0};
+    std::atomic<std::uint32_t> alert{0};  // ids taken when few are left
+  };
+
+  [[nodiscard]] const Slot& slot_of(std::uint64_t state) const {
+    return slots_[state >> kGenerationShift & 1];
+  }
+  [[nodiscard]] Slot& slot_of(std::uint64_t state) { return slots_[state >> kGenerationShift & 1]; }
+  Block replace(Block block, std::int64_t low);
+
+  alignas(64) std::atomic<std::uint64_t> state_{0};  // generation, ids taken
+  alignas(64) std::array<Slot, 2> slots_;
+};
+
+/// A value type.
+struct IdOptions {
+  /// The counter of a day is the key <key_prefix><yyyyMMdd>, a string.
+  std::string key_prefix = "icr:order:";
+  IdLayout layout = {};                // the same for all generators of a counter
+  std::int64_t block_size = 1'024;     // counters per draw; up to 64 times as many under load
+  std::int64_t block_life_ms = 1'000;  // see IdGenerator; without reservations
+  ClientOptions client = {};           // of the generator's own client
+
+  /// Returns options with the field's keys, icr:<prefix>:<yyyyMMdd>.
+  static IdOptions of(std::string_view prefix);
+  /// Returns kInvalidArgument with the reason if the options are invalid.
+  [[nodiscard]] absl::Status check() const;
+};
+
+/// Gives ids of 64 bits: seconds in the upper ones, the counter of a day in the lower ones. Layout
+/// and keys are the field's ("global unique id by INCR icr:<prefix>:<yyyyMMdd>").
+///
+/// The generator takes ids out of blocks of counters. A call is one atomic operation unless the
+/// block is used up. Thread-safe. Does not own its arguments. The backend and the reservations must
+/// outlive it.
+///
+/// **Order.** The ids of one generator strictly ascend, and are positive. A clock that goes back
+/// neither blocks the generator nor makes it repeat an id. Ids of several generators of one counter
+/// ascend only by their seconds.
+///
+/// **Blocks.** The next block is drawn when half of one is used. A caller waits only if nothing is
+/// left, in its client's way. A process that ends loses its remaining counters, which does no harm.
+///
+/// **A lost counter.** A keyspace may lose the counter, or come back with an older one, while
+/// processes hold blocks that they have not used.
+/// - Without reservations the seconds of an id are those of its draw, by the server's clock. A draw
+///   that may follow a loss gets the next second. So two draws of one counter, one before the loss
+///   and one after it, differ by their seconds. This holds for any number of processes, on two
+///   conditions. The server's clock does not go back over the loss. No loss falls into the same
+///   second as another one, or as the first draw of a generator.
+///   An id's seconds are up to block_life_ms older than its use. In the second after a loss or the
+///   generator's start, they are one second ahead. Blocks end after block_life_ms only to bound
+///   this age.
+/// - With reservations (a database) no counter of a day is ever given twice, without conditions.
+///   The seconds are those of the use, by the backend's clock. The day's new ids are greater than
+///   all of its ids that the database knew when the day began. The sale works this way.
+///
+/// **Errors.** kResourceExhausted: the day's counters are used up; they never carry into the
+/// seconds. kUnavailable: trying again may help. kFailedPrecondition: the counter is negative.
+/// kOutOfRange: the time does not fit into the layout. Other errors are those of the reservations.
+class IdGenerator {
+ public:
+  /// Opens a generator. Returns the error of IdOptions::check() if there is one.
+  static absl::StatusOr<std::unique_ptr<IdGenerator>> open(Backend& backend, IdOptions options = {},
+                                                           IdReservations* reservations = nullptr);
+
+  /// Requires that check() returned OK for `options`.
+  IdGenerator(Backend& backend, IdOptions options, IdReservations* reservations = nullptr);
+  ~IdGenerator();
+  IdGenerator(const IdGenerator&) = delete;
+  IdGenerator& operator=(const IdGenerator&) = delete;
+
+  /// Reads from the reservations the state for the first id of this day. next_id() then does not
+  /// read it. Does nothing without reservations.
+  absl::Status prepare();
+
+  /// Returns the next id.
+  absl::StatusOr<std::int64_t> next_id() {
+    if (const IdCursor::Taken taken = take(1); taken.count == 1 && !taken.is_low) [[likely]] {
+      return taken.first;
+    } else {
+      return finish(taken);
+    }
+  }
+  /// Fills `ids` with the next ids, from the front. Sets `count` to their number. After OK these
+  /// are all.
+  absl::Status next_ids(std::span<std::int64_t> ids, std::size_t& count);
+
+  /// Gives no further id of the counters drawn so far, and begins above all that is reserved. For
+  /// the owner of reservations, when the keyspace may have lost writes.
+  void forget_draws();
+
+  [[nodiscard]] const IdLayout& layout() const { return options_.layout; }
+
+ private:
+  struct Blocks;
+
+  IdCursor::Taken take(std::uint32_t count_max) {
+    if (reservations_ != nullptr) update_seconds();
+    return cursor_.take(count_max);
+  }
+  absl::StatusOr<std::int64_t> finish(IdCursor::Taken taken);
+  void update_seconds();
+  void ask_ahead();
+  [[nodiscard]] std::int64_t day() const;
+  bool renew(std::int64_t day, bool accepts_old);
+  [[nodiscard]] bool is_in_layout(std::int64_t seconds) const;
+  void publish_counters(std::int64_t next, std::int64_t end);
+  static void end_block_later(Scheduler& scheduler, const Clock& clock,
+                              const std::shared_ptr<Blocks>& blocks);
+
+  Backend& backend_;
+  const Clock& clock_;
+  const IdOptions options_;
+  IdReservations* const reservations_;
+  const std::unique_ptr<Client> client_;
+  const std::shared_ptr<IdDraws> draws_;
+  const std::shared_ptr<Blocks> blocks_;
+  IdCursor& cursor_;  // of blocks_
+
+  // With reservations; written under the blocks' mutex:
+  std::atomic<std::int64_t> seconds_{0};        // of the ids given now; never goes back
+  std::atomic<std::int64_t> tomorrow_from_{0};  // when the next day's first block is requested
+  std::int64_t day_ = -1;                       // of the block
+
+  std::unique_ptr<OwnedConnectionCheck> connection_check_;
+};
+
+/// Maps ids to public ids, which do not show the volume of a day, and back. Positive 64-bit numbers
+/// map one to one onto positive 64-bit numbers: uniqueness stays, and order is lost. Immutable, so
+/// thread-safe.
+///
+/// The map is an alternating Feistel network over 63 bits (halves of 32 and 31), 12 rounds of
+/// SipHash-2-4 with the key. Without the key the numbers do not show seconds, counters or volume.
+/// The map authenticates nothing: every positive number is the image of some id.
+class IdScrambler {
+ public:
+  /// Creates a map from a key of 16 secret bytes. Another key is another map, so keep the key as
+  /// long as the ids. Returns kInvalidArgument for another size.
+  static absl::StatusOr<IdScrambler> create(std::string_view key);
+
+  /// Returns the public number of `id`, which must be positive.
+  [[nodiscard]] std::int64_t scramble(std::int64_t id) const;
+  /// Returns the id of a public number, which must be positive.
+  [[nodiscard]] std::int64_t unscramble(std::int64_t number) const;
+
+ private:
+  IdScrambler(std::uint64_t key_0, std::uint64_t key_1) : key_0_(key_0), key_1_(key_1) {}
+
+  [[nodiscard]] std::uint64_t forth(std::uint64_t bits) const;
+  [[nodiscard]] std::uint64_t back(std::uint64_t bits) const;
+  [[nodiscard]] std::uint64_t round_bits(int round, std::uint64_t half) const;
+
+  std::uint64_t key_0_;
+  std::uint64_t key_1_;
+};
+
+}  // namespace rushgate
