@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -15,6 +14,7 @@
 #include "apps/exit_code.h"
 #include "apps/log.h"
 #include "apps/say.h"
+#include "apps/signals.h"
 #include <rushgate/engine.h>
 
 namespace rushgate {
@@ -65,8 +65,7 @@ int finish_output(int exit_code) {
 
 int main(int argc, char** argv) {
   rushgate::hold_standard_places();
-  // Writing beyond a file size limit becomes an error, also outside the library's own files.
-  std::signal(SIGXFSZ, SIG_IGN);
+  rushgate::ignore_file_size_limit();  // also outside the library's own files
   try {
     return rushgate::finish_output(rushgate::run(argc, argv));
   } catch (const std::exception& error) {

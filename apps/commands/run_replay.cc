@@ -17,7 +17,6 @@
 #include "apps/exit_code.h"
 #include "apps/input/file_text.h"
 #include "apps/input/requests_file.h"
-#include "apps/interrupt.h"
 #include "apps/replay/last_stored.h"
 #include "apps/replay/order_check.h"
 #include "apps/replay/progress.h"
@@ -25,6 +24,7 @@
 #include "apps/replay/report.h"
 #include "apps/replay/run_record.h"
 #include "apps/say.h"
+#include "apps/signals.h"
 #include "apps/text_table.h"
 #include "engine/client/redis_error_code.h"
 

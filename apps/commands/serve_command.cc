@@ -1,10 +1,7 @@
-#include <unistd.h>
-
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -25,6 +22,7 @@
 #include "apps/exit_code.h"
 #include "apps/input/file_text.h"
 #include "apps/say.h"
+#include "apps/signals.h"
 #include "engine/base/memory_size.h"
 #include "engine/base/numbers.h"
 #include "engine/sale/admission/admission.h"
@@ -47,43 +45,6 @@ struct ServeArguments {
   Durability durability = Durability::kOs;
   std::uint64_t memory_bytes_max = 0;
   bool manual_clock = false;
-};
-
-/// Blocks SIGINT, SIGTERM and kShutdown in all threads that start during its lifetime. The first of
-/// them is read by wait(). Later, SIGINT and SIGTERM end the process, as by default.
-class HeldSignals {
- public:
-  static constexpr int kShutdown = SIGUSR1;  // sent for SHUTDOWN
-
-  HeldSignals() {
-    ::sigemptyset(&signals_);
-    ::sigaddset(&signals_, SIGINT);
-    ::sigaddset(&signals_, SIGTERM);
-    ::sigaddset(&signals_, kShutdown);
-    ::pthread_sigmask(SIG_BLOCK, &signals_, &before_);
-  }
-  ~HeldSignals() {
-    ::signal(kShutdown, SIG_IGN);  // also discards one that is pending
-    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-  HeldSignals(const HeldSignals&) = delete;
-  HeldSignals& operator=(const HeldSignals&) = delete;
-
-  int wait() {
-    int signal = 0;
-    ::sigwait(&signals_, &signal);
-    // A second signal asks to end at once.
-    ::sigset_t from_outside{};
-    ::sigemptyset(&from_outside);
-    ::sigaddset(&from_outside, SIGINT);
-    ::sigaddset(&from_outside, SIGTERM);
-    ::pthread_sigmask(SIG_UNBLOCK, &from_outside, nullptr);
-    return signal;
-  }
-
- private:
-  ::sigset_t signals_{};
-  ::sigset_t before_{};
 };
 
 /// During its lifetime, reports when a script delays the end of the program.
@@ -156,15 +117,15 @@ absl::StatusOr<std::string> password_of(const ServeArguments& arguments) {
 }
 
 int run_serve(ServeArguments arguments) {
-  ::signal(SIGPIPE, SIG_IGN);  // a closed log pipe must not end the server
+  ignore_closed_pipes();  // a closed log pipe must not end the server
   auto password = password_of(arguments);
   if (!password.ok()) return fail(password.status());
   arguments.server.password = *std::move(password);
-  HeldSignals signals;
+  HeldInterrupts interrupts;
   std::atomic<bool> saves{false};
   arguments.server.on_shutdown = [&saves](bool wants_saved) {
     if (wants_saved) saves = true;
-    ::kill(::getpid(), HeldSignals::kShutdown);
+    HeldInterrupts::end_wait();
   };
   auto store = open_its_store(arguments);
   if (!store.ok()) return fail(store.status());
@@ -179,7 +140,7 @@ int run_serve(ServeArguments arguments) {
   auto server = RespServer::start(**engine, arguments.server);
   if (!server.ok()) return fail(server.status());
   say("serving on {}\n", shown_addresses(arguments.server, **server));
-  const int signal = signals.wait();
+  const int signal = interrupts.wait();
   const ScriptNotice notice(**engine);
   (*server)->stop();
   if (saves) {
@@ -187,7 +148,7 @@ int run_serve(ServeArguments arguments) {
     if (synced.is_error()) return fail(absl::UnavailableError(synced.text()));
   }
   (*engine)->close();
-  return signal == HeldSignals::kShutdown ? kExitOk : kExitSignal + signal;
+  return signal == 0 ? kExitOk : kExitSignal + signal;
 }
 
 /// Adds an option whose value is a size: 100mb, 1gb, …

@@ -1,7 +1,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -24,8 +23,8 @@
 #include "apps/comparison/comparison_report.h"
 #include "apps/comparison/run_job.h"
 #include "apps/exit_code.h"
-#include "apps/interrupt.h"
 #include "apps/progress_bar.h"
+#include "apps/signals.h"
 #include "apps/strategies/strategies.h"
 #include "apps/text_table.h"
 
@@ -111,8 +110,7 @@ absl::StatusOr<std::vector<StrategyResult>> compare(const StrategiesArguments& a
 }
 
 int run_strategies(const StrategiesArguments& arguments) {
-  // A killed child does not read its input any more.
-  std::signal(SIGPIPE, SIG_IGN);
+  ignore_closed_pipes();  // a killed child does not read its input any more
   note_interrupts();
   ComparisonOptions options = arguments.options;
   std::optional<ScratchDirectory> scratch;

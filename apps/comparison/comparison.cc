@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "apps/comparison/shared_memory.h"
-#include "apps/interrupt.h"
+#include "apps/signals.h"
 #include "engine/base/make_directory.h"
 #include "engine/base/random_name.h"
 #include <rushgate/open_backend.h>
