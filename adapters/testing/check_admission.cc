@@ -1,5 +1,3 @@
-#include "adapters/testing/check_admission.h"
-
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -12,12 +10,12 @@
 #include "absl/strings/str_cat.h"
 #include "adapters/testing/keyspace_contents.h"
 #include "adapters/testing/refuse_if.h"
-#include "adapters/testing/run_rush.h"
-#include "adapters/testing/test_engine.h"
 #include "engine/sale/admission/word_template.h"
 #include "engine/sale/orders/order_worker.h"
 #include "engine/sale/sale.h"
 #include "storage/memory/memory_order_store.h"
+#include <rushgate/test_engine.h>
+#include <rushgate/testing_rush.h>
 
 namespace rushgate::testing {
 namespace {

@@ -1,8 +1,8 @@
-#include "adapters/testing/faulty_backend.h"
-
 #include <span>
 #include <utility>
 #include <vector>
+
+#include <rushgate/testing_stores.h>
 
 namespace rushgate::faults {
 namespace {
@@ -12,7 +12,7 @@ using Fault = FaultyBackend::Fault;
 Reply closed() { return Reply::error("CLOSED injected fault: the request was lost"); }
 Reply unknown() { return Reply::error("OUTCOMEUNKNOWN injected fault: the reply was lost"); }
 
-class FaultyClient final : public testing::ForwardingClient {
+class FaultyClient final : public ForwardingClient {
  public:
   FaultyClient(std::unique_ptr<Client> client, FaultyBackend::Choose choose,
                FaultyBackend::BeforeLateReply before_late_reply)

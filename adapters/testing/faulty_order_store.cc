@@ -1,7 +1,7 @@
-#include "adapters/testing/faulty_order_store.h"
-
 #include <stdexcept>
 #include <utility>
+
+#include <rushgate/testing_stores.h>
 
 namespace rushgate::faults {
 

@@ -1,8 +1,8 @@
-#include "adapters/testing/faulty_store.h"
-
 #include <stdexcept>
 #include <string>
 #include <utility>
+
+#include <rushgate/testing_stores.h>
 
 namespace rushgate::faults {
 namespace {

@@ -1,5 +1,3 @@
-#include "adapters/testing/run_rush.h"
-
 #include <algorithm>
 #include <iterator>
 #include <set>
@@ -14,6 +12,7 @@
 #include "adapters/testing/rush_ledger.h"
 #include "engine/base/random.h"
 #include <rushgate/reply.h>
+#include <rushgate/testing_rush.h>
 
 namespace rushgate::testing {
 namespace {

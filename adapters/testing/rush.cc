@@ -1,10 +1,9 @@
-#include "adapters/testing/rush.h"
-
 #include <algorithm>
 #include <random>
 #include <set>
 
 #include "adapters/testing/refuse_if.h"
+#include <rushgate/testing_rush.h>
 
 namespace rushgate::testing {
 namespace {

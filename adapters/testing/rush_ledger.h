@@ -8,9 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "adapters/testing/rush.h"
-#include "adapters/testing/rush_report.h"
-#include "adapters/testing/sale_under_test.h"
+#include <rushgate/testing_rush.h>
 
 namespace rushgate::testing {
 

@@ -1,9 +1,8 @@
-#include "adapters/testing/rush_report.h"
-
 #include <algorithm>
 #include <ostream>
 
 #include "absl/strings/str_cat.h"
+#include <rushgate/testing_rush.h>
 
 namespace rushgate::testing {
 namespace {

@@ -1,5 +1,3 @@
-#include "adapters/testing/sale_under_test.h"
-
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -8,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "adapters/testing/refuse_if.h"
 #include "engine/base/numbers.h"
+#include <rushgate/testing_rush.h>
 
 namespace rushgate::testing {
 namespace {

@@ -1,4 +1,4 @@
-#include "adapters/testing/test_engine.h"
+#include <rushgate/test_engine.h>
 
 namespace rushgate::testing {
 

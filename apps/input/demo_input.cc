@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include "adapters/flash_sale/vouchers_file.h"
-#include "adapters/testing/rush.h"
 #include "apps/input/file_text.h"
+#include <rushgate/testing_rush.h>
 
 namespace rushgate {
 namespace {

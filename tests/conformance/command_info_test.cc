@@ -10,11 +10,11 @@
 
 #include <gtest/gtest.h>
 
-#include "adapters/testing/random_seed.h"
 #include "engine/commands/command_table.h"
 #include "tests/conformance/embedded_backend.h"
 #include "tests/conformance/redis_backend.h"
 #include "tests/support/random.h"
+#include <rushgate/random_seed.h>
 
 namespace rushgate::testing {
 namespace {

@@ -10,14 +10,13 @@
 
 #include <gtest/gtest.h>
 
-#include "adapters/testing/faulty_order_store.h"
-#include "adapters/testing/faulty_store.h"
 #include "storage/memory/memory_order_store.h"
 #include "storage/sqlite/sqlite_order_store.h"
 #include "tests/crash/recovery_fixture.h"
 #include "tests/support/faults/faulty_sqlite_vfs.h"
 #include <rushgate/memory_store.h>
 #include <rushgate/rocksdb_store.h>
+#include <rushgate/testing_stores.h>
 
 namespace rushgate {
 namespace {

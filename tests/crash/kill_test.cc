@@ -10,12 +10,12 @@
 
 #include <gtest/gtest.h>
 
-#include "adapters/testing/random_seed.h"
 #include "engine/sale/vouchers/voucher_book.h"
 #include "tests/crash/asked_sale.h"
 #include "tests/crash/sale_process.h"
 #include "tests/support/redis_server/redis_server.h"
 #include <rushgate/engine.h>
+#include <rushgate/random_seed.h>
 #include <rushgate/redis_backend.h>
 #include <rushgate/rocksdb_store.h>
 

@@ -20,8 +20,6 @@
 #include <thread>
 #include <utility>
 
-#include "adapters/testing/faulty_order_store.h"
-#include "adapters/testing/faulty_store.h"
 #include "engine/sale/orders/order_worker.h"
 #include "engine/sale/sale.h"
 #include "tests/crash/recovery_fixture.h"
@@ -30,6 +28,7 @@
 #include <rushgate/engine.h>
 #include <rushgate/redis_backend.h>
 #include <rushgate/rocksdb_store.h>
+#include <rushgate/testing_stores.h>
 
 extern char** environ;
 

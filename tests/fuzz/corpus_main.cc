@@ -17,9 +17,9 @@
 #include <string_view>
 #include <vector>
 
-#include "adapters/testing/random_seed.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/support/random.h"
+#include <rushgate/random_seed.h>
 
 /// Provided by a sanitizer, if one is linked.
 // NOLINTNEXTLINE(readability-identifier-naming,bugprone-reserved-identifier): theirs

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "adapters/testing/faulty_store.h"
 #include "tests/fuzz/fuzz.h"
 #include <rushgate/engine.h>
+#include <rushgate/testing_stores.h>
 
 namespace rushgate::fuzz {
 

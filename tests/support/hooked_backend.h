@@ -8,14 +8,14 @@
 #include <utility>
 #include <vector>
 
-#include "adapters/testing/forwarding_backend.h"
 #include <rushgate/backend.h>
 #include <rushgate/client.h>
+#include <rushgate/testing_stores.h>
 
 namespace rushgate {
 
-using testing::ForwardingBackend;
-using testing::ForwardingClient;
+using faults::ForwardingBackend;
+using faults::ForwardingClient;
 
 /// The functions that run with each request. Both run on the threads of the callers, `after` once for
 /// each request of a call() or pipeline().

@@ -15,11 +15,11 @@
 
 #include <gtest/gtest.h>
 
-#include "adapters/testing/random_seed.h"
 #include "tests/conformance/random/duel.h"
 #include "tests/conformance/random/exchange.h"
 #include "tests/conformance/random/grammar.h"
 #include "tests/conformance/redis_backend.h"
+#include <rushgate/random_seed.h>
 
 namespace rushgate::testing {
 

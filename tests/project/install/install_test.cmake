@@ -40,6 +40,8 @@ file(WRITE ${SCRATCH}/all/CMakeLists.txt "
   foreach(module ${MODULES})
     target_link_libraries(every_module PRIVATE rushgate::\${module})
   endforeach()
+  find_package(GTest REQUIRED)  # included by headers of the testing kit
+  target_link_libraries(every_module PRIVATE GTest::gmock)
 
   # Each public header compiles alone, and twice over.
   file(GLOB headers RELATIVE ${prefix}/include ${prefix}/include/rushgate/*.h)

@@ -1,13 +1,16 @@
 #include <string>
+#include <utility>
 
 #include <gmock/gmock.h>
 
-#include "adapters/testing/engine_test.h"
-#include "adapters/testing/run_rush.h"
+#include <rushgate/testing.h>
+#include <rushgate/testing_rush.h>
+#include <rushgate/testing_stores.h>
 
 using namespace rushgate::testing;
 using rushgate::Client;
 using rushgate::Reply;
+using rushgate::Request;
 
 // The script under test. KEYS: stock, buyers, orders. ARGV: user, voucher, begin of the sale.
 const std::string kBuy = R"lua(
@@ -68,6 +71,39 @@ TEST_F(ShopTest, ReplySurvivesProcess) {
   restart();
   EXPECT_THAT(call("GET", "stock:7"), IsText("4"));
   EXPECT_THAT(call("XLEN", "orders"), IsInteger(1));
+}
+
+// ---- Over a bad network ----
+
+TEST_F(ShopTest, BadNetworkSellsOnce) {
+  using rushgate::faults::FaultyBackend;
+  using Fault = FaultyBackend::Fault;
+  call("SET", "stock:7", 2);
+  advance_ms(60'000);
+  Fault fault = Fault::kNone;  // of the next request
+  FaultyBackend network(
+      engine_.engine(), [&](const Request&) { return std::exchange(fault, Fault::kNone); },
+      [this](const Request&) { advance_ms(5'000); });
+  const auto client = network.open_client();
+  const auto buy_over_network = [&](int user) {
+    return (*client)("EVAL", kBuy, 3, "stock:7", "buyers:7", "orders", user, 7, begin_ms_);
+  };
+
+  fault = Fault::kRequestLost;
+  EXPECT_THAT(buy_over_network(1001), IsError("CLOSED"));
+  EXPECT_THAT(call("XLEN", "orders"), IsInteger(0));
+
+  fault = Fault::kReplyLost;
+  EXPECT_THAT(buy_over_network(1001), IsError("OUTCOMEUNKNOWN"));
+  EXPECT_THAT(buy_over_network(1001), IsInteger(2));  // the repetition reports the purchase
+
+  fault = Fault::kSentTwice;
+  EXPECT_THAT(buy_over_network(1002), IsInteger(1));  // sold out, by its own first copy
+  EXPECT_THAT(call("SMEMBERS", "buyers:7"), IsArray(::testing::SizeIs(2)));
+
+  fault = Fault::kReplyLate;
+  EXPECT_THAT(buy_over_network(1003), IsInteger(1));  // 5 seconds after the request
+  EXPECT_THAT(call("XLEN", "orders"), IsInteger(2));
 }
 
 // ---- A crowd ----

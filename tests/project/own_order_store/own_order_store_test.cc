@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include "adapters/flash_sale/flash_sale.h"
-#include "adapters/testing/faulty_order_store.h"
 #include "engine/sale/orders/order_worker.h"
 #include "engine/sale/sale.h"
 #include "storage/memory/memory_order_store.h"
@@ -16,6 +15,7 @@
 #include <rushgate/clock.h>
 #include <rushgate/engine.h>
 #include <rushgate/memory_store.h>
+#include <rushgate/testing_stores.h>
 
 namespace rushgate {
 namespace {

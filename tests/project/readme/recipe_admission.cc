@@ -1,9 +1,9 @@
 #include <iostream>
 
-#include "adapters/testing/check_admission.h"
 #include "engine/sale/sale.h"
 #include "storage/memory/memory_order_store.h"
 #include <rushgate/open_backend.h>
+#include <rushgate/testing_rush.h>
 
 int main(int argc, char** argv) {
   using namespace rushgate;

@@ -77,6 +77,23 @@ constexpr std::array kPublicHeaders = {
     PublicHeader{"rushgate/redis_backend.h", "adapters/redis"},
     PublicHeader{"rushgate/resp_server.h", "adapters/resp"},
     PublicHeader{"rushgate/open_backend.h", "adapters/wiring"},
+    PublicHeader{"rushgate/order_store_contract.h", "adapters/testing"},
+    PublicHeader{"rushgate/random_seed.h", "adapters/testing"},
+    PublicHeader{"rushgate/store_contract.h", "adapters/testing"},
+    PublicHeader{"rushgate/test_engine.h", "adapters/testing"},
+    PublicHeader{"rushgate/testing.h", "adapters/testing"},
+    PublicHeader{"rushgate/testing_rush.h", "adapters/testing"},
+    PublicHeader{"rushgate/testing_stores.h", "adapters/testing"},
+    PublicHeader{"rushgate/voucher_store_contract.h", "adapters/testing"},
+};
+
+/// Private headers that public headers may include until they are public themselves.
+constexpr std::array<string_view, 5> kToBePublic = {
+    "engine/sale/admission/custom_admission.h",
+    "engine/sale/orders/order_store.h",
+    "engine/sale/sale_keys.h",
+    "engine/sale/sale_stores.h",
+    "engine/sale/vouchers/voucher_store.h",
 };
 
 /// External headers that a part of the tree must not include. Files whose path begins with `except`
@@ -202,7 +219,8 @@ std::optional<std::string> broken_rule(string_view file, const Module* module, I
     return std::nullopt;
   }
   if (module == nullptr) return say(file, " is in no module of the table");
-  if (!public_name(file).empty()) {
+  if (!public_name(file).empty() &&
+      std::find(kToBePublic.begin(), kToBePublic.end(), include.header) == kToBePublic.end()) {
     return say("a public header must not include ", include.header);
   }
   if (stands_in(include.header, module->path) ||

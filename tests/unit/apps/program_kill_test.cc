@@ -16,9 +16,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "adapters/testing/random_seed.h"
 #include "apps/exit_code.h"
 #include "tests/support/program.h"
+#include <rushgate/random_seed.h>
 
 namespace rushgate {
 namespace {

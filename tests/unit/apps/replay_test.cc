@@ -11,9 +11,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "adapters/testing/write_orders.h"
 #include "apps/replay/order_check.h"
 #include "storage/memory/memory_order_store.h"
+#include <rushgate/testing_stores.h>
 
 namespace rushgate {
 namespace {

@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include "adapters/testing/random_seed.h"
+#include <rushgate/random_seed.h>
 
 namespace rushgate {
 namespace {

@@ -3,8 +3,8 @@
 #include <string>
 #include <string_view>
 
-#include "adapters/testing/random_seed.h"
 #include "tests/unit/commands/command_test.h"
+#include <rushgate/random_seed.h>
 
 namespace rushgate {
 namespace {

@@ -4,8 +4,8 @@
 #include <set>
 #include <string>
 
-#include "adapters/testing/random_seed.h"
 #include "tests/unit/commands/command_test.h"
+#include <rushgate/random_seed.h>
 
 namespace rushgate {
 namespace {

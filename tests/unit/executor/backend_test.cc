@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
-#include "adapters/testing/faulty_store.h"
 #include "tests/support/null_store.h"
 #include "tests/unit/executor/engine_fixture.h"
 #include <rushgate/backend.h>
+#include <rushgate/testing_stores.h>
 
 namespace rushgate {
 namespace {

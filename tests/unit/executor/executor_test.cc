@@ -16,10 +16,10 @@
 
 #include <gmock/gmock.h>
 
-#include "adapters/testing/faulty_store.h"
 #include "tests/unit/executor/engine_fixture.h"
 #include "tests/unit/executor/holder.h"
 #include <rushgate/engine.h>
+#include <rushgate/testing_stores.h>
 
 namespace rushgate {
 namespace {

@@ -6,9 +6,9 @@
 #include <boost/fiber/fiber.hpp>
 #include <boost/fiber/operations.hpp>
 
-#include "adapters/testing/faulty_store.h"
 #include "tests/unit/executor/engine_fixture.h"
 #include <rushgate/fiber_wait.h>
+#include <rushgate/testing_stores.h>
 
 namespace rushgate {
 namespace {

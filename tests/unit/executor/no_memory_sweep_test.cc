@@ -10,9 +10,9 @@
 
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "adapters/testing/faulty_store.h"
 #include "tests/support/faults/failing_allocator.h"
 #include "tests/unit/executor/engine_fixture.h"
+#include <rushgate/testing_stores.h>
 
 namespace rushgate {
 namespace {

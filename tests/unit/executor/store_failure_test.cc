@@ -5,8 +5,8 @@
 
 #include <gmock/gmock.h>
 
-#include "adapters/testing/faulty_store.h"
 #include "tests/unit/executor/engine_fixture.h"
+#include <rushgate/testing_stores.h>
 
 namespace rushgate {
 namespace {

@@ -12,7 +12,6 @@
 
 #include <gtest/gtest.h>
 
-#include "adapters/testing/random_seed.h"
 #include "engine/keyspace/hashes.h"
 #include "engine/keyspace/keyspace.h"
 #include "engine/keyspace/records.h"
@@ -21,6 +20,7 @@
 #include "engine/keyspace/strings.h"
 #include "tests/support/null_store.h"
 #include <rushgate/memory_store.h>
+#include <rushgate/random_seed.h>
 
 namespace rushgate {
 namespace {

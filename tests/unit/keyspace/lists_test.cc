@@ -9,11 +9,11 @@
 
 #include <gtest/gtest.h>
 
-#include "adapters/testing/faulty_store.h"
 #include "engine/keyspace/keyspace.h"
 #include "engine/keyspace/records.h"
 #include "tests/unit/keyspace/lists_model.h"
 #include <rushgate/memory_store.h>
+#include <rushgate/testing_stores.h>
 
 namespace rushgate {
 namespace {

@@ -8,14 +8,14 @@
 
 #include <gtest/gtest.h>
 
-#include "adapters/testing/faulty_store.h"
-#include "adapters/testing/random_seed.h"
 #include "engine/base/heap.h"
 #include "engine/keyspace/keyspace.h"
 #include "engine/keyspace/strings.h"
 #include "tests/unit/keyspace/keyspace_dump.h"
 #include "tests/unit/keyspace/random_changes.h"
 #include <rushgate/memory_store.h>
+#include <rushgate/random_seed.h>
+#include <rushgate/testing_stores.h>
 
 namespace rushgate {
 namespace {

@@ -12,12 +12,12 @@
 
 #include <gmock/gmock.h>
 
-#include "adapters/testing/random_seed.h"
 #include "engine/keyspace/keyspace.h"
 #include "tests/support/faults/failing_allocator.h"
 #include "tests/unit/keyspace/keyspace_dump.h"
 #include "tests/unit/keyspace/random_changes.h"
 #include <rushgate/memory_store.h>
+#include <rushgate/random_seed.h>
 
 namespace rushgate {
 namespace {

@@ -14,11 +14,11 @@
 
 #include <gtest/gtest.h>
 
-#include "adapters/testing/random_seed.h"
 #include "tests/support/request_words.h"
 #include <rushgate/clock.h>
 #include <rushgate/engine.h>
 #include <rushgate/memory_store.h>
+#include <rushgate/random_seed.h>
 
 namespace rushgate {
 namespace {

@@ -13,8 +13,8 @@
 
 #include <gtest/gtest.h>
 
-#include "adapters/testing/random_seed.h"
 #include "engine/keyspace/hashing.h"
+#include <rushgate/random_seed.h>
 
 namespace rushgate {
 namespace {

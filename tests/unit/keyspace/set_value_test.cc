@@ -9,8 +9,8 @@
 
 #include <gtest/gtest.h>
 
-#include "adapters/testing/random_seed.h"
 #include "engine/base/numbers.h"
+#include <rushgate/random_seed.h>
 
 namespace rushgate {
 namespace {

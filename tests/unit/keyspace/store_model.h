@@ -12,9 +12,9 @@
 
 #include <gtest/gtest.h>
 
-#include "adapters/testing/faulty_store.h"
-#include "adapters/testing/random_seed.h"
 #include "engine/keyspace/keyspace.h"
+#include <rushgate/random_seed.h>
+#include <rushgate/testing_stores.h>
 
 namespace rushgate {
 

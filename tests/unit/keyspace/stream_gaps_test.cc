@@ -9,10 +9,10 @@
 
 #include <gtest/gtest.h>
 
-#include "adapters/testing/random_seed.h"
 #include "engine/keyspace/keyspace.h"
 #include "engine/keyspace/streams.h"
 #include <rushgate/memory_store.h>
+#include <rushgate/random_seed.h>
 
 namespace rushgate {
 namespace {

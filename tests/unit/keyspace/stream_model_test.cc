@@ -13,10 +13,10 @@
 
 #include <gtest/gtest.h>
 
-#include "adapters/testing/random_seed.h"
 #include "engine/keyspace/keyspace.h"
 #include "engine/keyspace/streams.h"
 #include "tests/unit/keyspace/stream_test_store.h"
+#include <rushgate/random_seed.h>
 
 namespace rushgate {
 namespace {

@@ -11,8 +11,8 @@
 
 #include <gtest/gtest.h>
 
-#include "adapters/testing/random_seed.h"
 #include "tests/unit/keyspace/stream_entries.h"
+#include <rushgate/random_seed.h>
 
 namespace rushgate {
 namespace {

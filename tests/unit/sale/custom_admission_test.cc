@@ -9,11 +9,11 @@
 
 #include <gmock/gmock.h>
 
-#include "adapters/testing/random_seed.h"
-#include "adapters/testing/test_engine.h"
 #include "storage/memory/memory_order_store.h"
 #include "tests/conformance/field_scripts/field_scripts.h"
 #include "tests/unit/sale/sale_fixture.h"
+#include <rushgate/random_seed.h>
+#include <rushgate/test_engine.h>
 
 namespace rushgate {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <gmock/gmock.h>
 
-#include "adapters/testing/write_orders.h"
 #include "storage/sqlite/sqlite_order_store.h"
 #include "tests/unit/sale/sale_fixture.h"
+#include <rushgate/testing_stores.h>
 
 namespace rushgate {
 namespace {

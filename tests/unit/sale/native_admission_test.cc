@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <random>
 
-#include "adapters/testing/random_seed.h"
 #include "engine/sale/admission/admission.h"
 #include "tests/unit/sale/sale_fixture.h"
+#include <rushgate/random_seed.h>
 
 namespace rushgate {
 namespace {

@@ -15,11 +15,10 @@
 
 #include <gtest/gtest.h>
 
-#include "adapters/testing/faulty_order_store.h"
-#include "adapters/testing/write_orders.h"
 #include "storage/memory/memory_order_store.h"
 #include "tests/support/hooked_backend.h"
 #include "tests/unit/sale/sale_fixture.h"
+#include <rushgate/testing_stores.h>
 
 namespace rushgate {
 namespace {

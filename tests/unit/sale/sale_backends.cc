@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "adapters/testing/faulty_store.h"
 #include "storage/memory/memory_order_store.h"
 #include "storage/sqlite/sqlite_order_store.h"
 #include "tests/support/hooked_backend.h"
@@ -15,6 +14,7 @@
 #include <rushgate/memory_store.h>
 #include <rushgate/redis_backend.h>
 #include <rushgate/rocksdb_store.h>
+#include <rushgate/testing_stores.h>
 
 namespace rushgate {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <random>
 
-#include "adapters/testing/random_seed.h"
 #include "tests/unit/sale/sale_fixture.h"
+#include <rushgate/random_seed.h>
 
 namespace rushgate {
 namespace {

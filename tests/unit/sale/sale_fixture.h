@@ -12,8 +12,6 @@
 
 #include <gtest/gtest.h>
 
-#include "adapters/testing/faulty_order_store.h"
-#include "adapters/testing/faulty_store.h"
 #include "engine/sale/orders/order_worker.h"
 #include "engine/sale/sale.h"
 #include "engine/sale/vouchers/keyspace_run.h"
@@ -24,6 +22,7 @@
 #include "tests/unit/sale/sale_backends.h"
 #include <rushgate/engine.h>
 #include <rushgate/memory_store.h>
+#include <rushgate/testing_stores.h>
 
 namespace rushgate {
 

@@ -11,10 +11,10 @@
 #include <spdlog/logger.h>
 #include <spdlog/sinks/ostream_sink.h>
 
-#include "adapters/testing/random_seed.h"
 #include "engine/sale/orders/consumers.h"
 #include "tests/conformance/field_scripts/field_scripts.h"
 #include "tests/unit/sale/sale_fixture.h"
+#include <rushgate/random_seed.h>
 
 namespace rushgate {
 namespace {

@@ -6,9 +6,9 @@
 
 #include <gtest/gtest.h>
 
-#include "adapters/testing/random_seed.h"
 #include "tests/support/random.h"
 #include "tests/unit/script/lua_test.h"
+#include <rushgate/random_seed.h>
 
 namespace rushgate {
 namespace {

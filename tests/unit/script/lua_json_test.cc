@@ -8,9 +8,9 @@
 
 #include <gtest/gtest.h>
 
-#include "adapters/testing/random_seed.h"
 #include "tests/support/random.h"
 #include "tests/unit/script/beside_lua.h"
+#include <rushgate/random_seed.h>
 
 namespace rushgate {
 namespace {

@@ -10,9 +10,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "adapters/testing/random_seed.h"
 #include "engine/script/lua.h"
 #include "tests/unit/script/lua_test.h"
+#include <rushgate/random_seed.h>
 
 namespace rushgate {
 namespace {

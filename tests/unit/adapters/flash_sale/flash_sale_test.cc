@@ -10,7 +10,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "adapters/testing/faulty_order_store.h"
 #include "storage/memory/memory_order_store.h"
 #include "tests/support/redis_server/redis_server.h"
 #include "tests/support/temporary_directory.h"
@@ -18,6 +17,7 @@
 #include <rushgate/engine.h>
 #include <rushgate/memory_store.h>
 #include <rushgate/rocksdb_store.h>
+#include <rushgate/testing_stores.h>
 
 namespace rushgate {
 namespace {

@@ -13,12 +13,11 @@
 #include <gtest/gtest.h>
 
 #include "adapters/flash_sale/flash_sale.h"
-#include "adapters/testing/faulty_order_store.h"
-#include "adapters/testing/faulty_store.h"
 #include "storage/memory/memory_order_store.h"
 #include <rushgate/clock.h>
 #include <rushgate/engine.h>
 #include <rushgate/memory_store.h>
+#include <rushgate/testing_stores.h>
 
 namespace rushgate {
 namespace {

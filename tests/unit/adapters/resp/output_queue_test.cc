@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "adapters/testing/random_seed.h"
 #include "tests/support/random.h"
+#include <rushgate/random_seed.h>
 
 namespace rushgate {
 namespace {

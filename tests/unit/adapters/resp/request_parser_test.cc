@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "adapters/resp/resp_encoder.h"
-#include "adapters/testing/random_seed.h"
+#include <rushgate/random_seed.h>
 
 namespace rushgate {
 namespace {

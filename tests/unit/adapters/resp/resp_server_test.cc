@@ -23,11 +23,11 @@
 #include <spdlog/spdlog.h>
 
 #include "adapters/resp/resp_encoder.h"
-#include "adapters/testing/faulty_store.h"
 #include "tests/support/redis_server/raw_connection.h"
 #include "tests/support/temporary_directory.h"
 #include <rushgate/memory_store.h>
 #include <rushgate/resp_server.h>
+#include <rushgate/testing_stores.h>
 
 namespace rushgate {
 namespace {

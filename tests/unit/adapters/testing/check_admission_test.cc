@@ -1,6 +1,4 @@
 // A correct script passes the check, and each mistake is named.
-#include "adapters/testing/check_admission.h"
-
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -11,6 +9,7 @@
 
 #include "absl/strings/str_replace.h"
 #include "tests/conformance/field_scripts/field_scripts.h"
+#include <rushgate/testing_rush.h>
 
 namespace rushgate::testing {
 namespace {

@@ -1,5 +1,3 @@
-#include "adapters/testing/faulty_backend.h"
-
 #include <cstdint>
 #include <memory>
 #include <ostream>
@@ -9,10 +7,11 @@
 
 #include <gtest/gtest.h>
 
-#include "adapters/testing/reply_matchers.h"
 #include <rushgate/clock.h>
 #include <rushgate/engine.h>
 #include <rushgate/memory_store.h>
+#include <rushgate/testing.h>
+#include <rushgate/testing_stores.h>
 
 namespace rushgate::faults {
 namespace {

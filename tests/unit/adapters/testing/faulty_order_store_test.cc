@@ -1,11 +1,9 @@
-#include "adapters/testing/faulty_order_store.h"
-
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "adapters/testing/write_orders.h"
 #include "storage/memory/memory_order_store.h"
+#include <rushgate/testing_stores.h>
 
 namespace rushgate::faults {
 namespace {

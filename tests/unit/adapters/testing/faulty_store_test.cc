@@ -1,11 +1,10 @@
-#include "adapters/testing/faulty_store.h"
-
 #include <stdexcept>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include <rushgate/memory_store.h>
+#include <rushgate/testing_stores.h>
 
 namespace rushgate::faults {
 namespace {

@@ -5,12 +5,12 @@
 
 #include <gmock/gmock.h>
 
-#include "adapters/testing/run_rush.h"
 #include "tests/support/redis_server/redis_server.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/adapters/testing/shops.h"
 #include <rushgate/redis_backend.h>
 #include <rushgate/resp_server.h>
+#include <rushgate/testing_rush.h>
 
 namespace rushgate::testing {
 namespace {

@@ -1,7 +1,7 @@
 // The replies that the matchers accept, and their messages for other replies.
-#include "adapters/testing/reply_matchers.h"
-
 #include <gmock/gmock.h>
+
+#include <rushgate/testing.h>
 
 namespace rushgate::testing {
 namespace {

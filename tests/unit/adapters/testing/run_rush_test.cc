@@ -1,6 +1,4 @@
 // A correct sale passes the rush, and each common mistake is found.
-#include "adapters/testing/run_rush.h"
-
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -10,6 +8,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/unit/adapters/testing/shops.h"
+#include <rushgate/testing_rush.h>
 
 namespace rushgate::testing {
 namespace {

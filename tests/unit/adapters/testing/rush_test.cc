@@ -1,11 +1,11 @@
-#include "adapters/testing/rush.h"
-
 #include <algorithm>
 #include <limits>
 #include <map>
 #include <stdexcept>
 
 #include <gmock/gmock.h>
+
+#include <rushgate/testing_rush.h>
 
 namespace rushgate::testing {
 namespace {

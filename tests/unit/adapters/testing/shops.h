@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "adapters/testing/sale_under_test.h"
+#include <rushgate/testing_rush.h>
 
 namespace rushgate::testing {
 

@@ -1,13 +1,12 @@
 // The engine for users' tests, and its fixture.
-#include "adapters/testing/test_engine.h"
-
 #include <gmock/gmock.h>
 
-#include "adapters/testing/engine_test.h"
 #include "tests/support/temporary_directory.h"
 #include <rushgate/reply.h>
 #include <rushgate/rocksdb_store.h>
 #include <rushgate/script.h>
+#include <rushgate/test_engine.h>
+#include <rushgate/testing.h>
 
 namespace rushgate::testing {
 namespace {

@@ -8,11 +8,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "adapters/testing/faulty_backend.h"
 #include "tests/support/hooked_backend.h"
 #include "tests/unit/recipes/cache/cache_fixture.h"
 #include "tests/unit/recipes/locks/lock_fixture.h"
 #include <rushgate/cache.h>
+#include <rushgate/testing_stores.h>
 
 namespace rushgate {
 namespace {

@@ -10,12 +10,12 @@
 
 #include <gtest/gtest.h>
 
-#include "adapters/testing/faulty_backend.h"
-#include "adapters/testing/random_seed.h"
 #include "tests/support/hooked_backend.h"
 #include "tests/support/random.h"
 #include "tests/unit/recipes/cache/cache_fixture.h"
 #include "tests/unit/recipes/locks/lock_fixture.h"
+#include <rushgate/random_seed.h>
+#include <rushgate/testing_stores.h>
 
 namespace rushgate {
 namespace {

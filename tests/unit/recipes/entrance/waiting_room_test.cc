@@ -7,10 +7,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "adapters/testing/random_seed.h"
 #include "tests/support/random.h"
 #include "tests/unit/recipes/recipe_fixture.h"
 #include <rushgate/limits.h>
+#include <rushgate/random_seed.h>
 
 namespace rushgate {
 namespace {

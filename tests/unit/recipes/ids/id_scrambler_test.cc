@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "adapters/testing/random_seed.h"
 #include "engine/base/random.h"
 #include <rushgate/ids.h>
+#include <rushgate/random_seed.h>
 
 namespace rushgate {
 namespace {

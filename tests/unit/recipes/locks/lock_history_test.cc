@@ -12,12 +12,12 @@
 #include <utility>
 #include <vector>
 
-#include "adapters/testing/faulty_backend.h"
-#include "adapters/testing/random_seed.h"
 #include "engine/base/random.h"
 #include "tests/support/hooked_backend.h"
 #include "tests/unit/recipes/locks/lock_fixture.h"
 #include <rushgate/locks.h>
+#include <rushgate/random_seed.h>
+#include <rushgate/testing_stores.h>
 
 namespace rushgate {
 namespace {

@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "adapters/testing/faulty_backend.h"
 #include "engine/recipes/locks/lock_scripts.h"
 #include "tests/support/hooked_backend.h"
 #include "tests/unit/recipes/locks/lock_fixture.h"
 #include <rushgate/locks.h>
+#include <rushgate/testing_stores.h>
 
 namespace rushgate {
 namespace {

@@ -1,9 +1,9 @@
 #include <memory>
 #include <mutex>
 
-#include "adapters/testing/faulty_backend.h"
 #include "tests/unit/recipes/locks/lock_fixture.h"
 #include <rushgate/locks.h>
+#include <rushgate/testing_stores.h>
 
 namespace rushgate {
 namespace {

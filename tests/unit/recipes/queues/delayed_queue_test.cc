@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "adapters/testing/random_seed.h"
 #include "tests/support/random.h"
 #include "tests/unit/recipes/queues/queue_fixture.h"
 #include <rushgate/queues.h>
+#include <rushgate/random_seed.h>
 
 namespace rushgate {
 namespace {

@@ -3,10 +3,10 @@
 #include <string>
 #include <utility>
 
-#include "adapters/testing/faulty_backend.h"
 #include "tests/unit/recipes/locks/lock_fixture.h"
 #include "tests/unit/recipes/queues/queue_fixture.h"
 #include <rushgate/queues.h>
+#include <rushgate/testing_stores.h>
 
 namespace rushgate {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "adapters/testing/store_contract.h"
 #include <rushgate/memory_store.h>
+#include <rushgate/store_contract.h>
 
 namespace rushgate::store_contract {
 namespace {

@@ -1,8 +1,8 @@
 // The contract of order_store.h, on each order store that is built and on one of a user's own.
-#include "adapters/testing/order_store_contract.h"
 #include "storage/memory/memory_order_store.h"
 #include "tests/project/own_order_store/file_order_store.h"
 #include "tests/support/temporary_directory.h"
+#include <rushgate/order_store_contract.h>
 #ifdef RUSHGATE_HAS_SQLITE
 #include "storage/sqlite/sqlite_order_store.h"
 #endif

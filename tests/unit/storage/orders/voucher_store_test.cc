@@ -1,7 +1,7 @@
 // The contract of voucher_store.h, on each voucher store that is built.
-#include "adapters/testing/voucher_store_contract.h"
 #include "storage/memory/memory_order_store.h"
 #include "tests/support/temporary_directory.h"
+#include <rushgate/voucher_store_contract.h>
 #ifdef RUSHGATE_HAS_SQLITE
 #include "storage/sqlite/sqlite_order_store.h"
 #endif

@@ -9,9 +9,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "adapters/testing/random_seed.h"
 #include "tests/support/faults/power_cut_file_system.h"
 #include "tests/unit/storage/rocksdb/rocksdb_fixture.h"
+#include <rushgate/random_seed.h>
 
 namespace rushgate {
 namespace {

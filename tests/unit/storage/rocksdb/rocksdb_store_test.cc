@@ -17,10 +17,10 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
-#include "adapters/testing/store_contract.h"
 #include "tests/support/faults/power_cut_file_system.h"
 #include "tests/unit/storage/rocksdb/rocksdb_fixture.h"
 #include <rushgate/rocksdb_store.h>
+#include <rushgate/store_contract.h>
 
 namespace rushgate {
 namespace store_contract {

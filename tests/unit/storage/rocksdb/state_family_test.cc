@@ -13,12 +13,12 @@
 #include <rocksdb/utilities/stackable_db.h>
 #include <rocksdb/write_batch.h>
 
-#include "adapters/testing/random_seed.h"
 #include "engine/base/random.h"
 #include "storage/rocksdb/layout.h"
 #include "tests/support/temporary_directory.h"
 #include <rushgate/clock.h>
 #include <rushgate/engine.h>
+#include <rushgate/random_seed.h>
 #include <rushgate/rocksdb_store.h>
 
 namespace rushgate {

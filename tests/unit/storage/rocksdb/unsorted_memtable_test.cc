@@ -18,9 +18,9 @@
 #include <rocksdb/db.h>
 #include <rocksdb/options.h>
 
-#include "adapters/testing/random_seed.h"
 #include "engine/base/random.h"
 #include "tests/support/temporary_directory.h"
+#include <rushgate/random_seed.h>
 
 namespace rushgate {
 namespace {

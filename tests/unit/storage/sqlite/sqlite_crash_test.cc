@@ -9,9 +9,9 @@
 
 #include <SQLiteCpp/Column.h>
 
-#include "adapters/testing/random_seed.h"
-#include "adapters/testing/write_orders.h"
 #include "tests/unit/storage/sqlite/sqlite_fixture.h"
+#include <rushgate/random_seed.h>
+#include <rushgate/testing_stores.h>
 
 namespace rushgate {
 namespace {

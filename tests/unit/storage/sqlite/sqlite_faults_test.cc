@@ -5,9 +5,9 @@
 #include <SQLiteCpp/Column.h>
 #include <sqlite3.h>
 
-#include "adapters/testing/write_orders.h"
 #include "tests/support/faults/faulty_sqlite_vfs.h"
 #include "tests/unit/storage/sqlite/sqlite_fixture.h"
+#include <rushgate/testing_stores.h>
 
 namespace rushgate {
 namespace {

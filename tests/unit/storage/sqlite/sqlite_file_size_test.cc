@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "adapters/testing/write_orders.h"
 #include "tests/support/file_size_limit.h"
 #include "tests/unit/storage/sqlite/sqlite_fixture.h"
+#include <rushgate/testing_stores.h>
 
 namespace rushgate {
 namespace {

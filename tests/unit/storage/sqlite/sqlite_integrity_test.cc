@@ -8,10 +8,10 @@
 #include <SQLiteCpp/Statement.h>
 #include <gmock/gmock.h>
 
-#include "adapters/testing/random_seed.h"
-#include "adapters/testing/write_orders.h"
 #include "tests/support/random.h"
 #include "tests/unit/storage/sqlite/sqlite_fixture.h"
+#include <rushgate/random_seed.h>
+#include <rushgate/testing_stores.h>
 
 namespace rushgate {
 namespace {

@@ -12,11 +12,11 @@
 #include <spdlog/sinks/ostream_sink.h>
 #include <spdlog/spdlog.h>
 
-#include "adapters/testing/write_orders.h"
 #include "storage/sqlite/schema.h"
 #include "tests/support/faults/recorded_syncs.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/storage/sqlite/sqlite_fixture.h"
+#include <rushgate/testing_stores.h>
 
 namespace rushgate {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <benchmark/benchmark.h>
 
-#include "adapters/testing/write_orders.h"
 #include "storage/sqlite/sqlite_order_store.h"
 #include "tests/unit/storage/sqlite/temporary_database.h"
+#include <rushgate/testing_stores.h>
 
 namespace rushgate {
 namespace {

@@ -6,8 +6,8 @@
 
 #include <SQLiteCpp/Statement.h>
 
-#include "adapters/testing/write_orders.h"
 #include "tests/unit/storage/sqlite/sqlite_fixture.h"
+#include <rushgate/testing_stores.h>
 
 namespace rushgate {
 namespace {

@@ -1,5 +1,5 @@
-// The contract of engine/sale/vouchers/voucher_store.h as a test suite. Include this in one file of a
-// test program, and instantiate VoucherStoreTest with a way to make your store:
+// The contract of VoucherStore as a test suite. Include this in one file of a test program, and
+// instantiate VoucherStoreTest with a way to make your store:
 //
 //   namespace rushgate::voucher_store_contract {
 //   INSTANTIATE_TEST_SUITE_P(Mine, VoucherStoreTest, ::testing::Values(Maker{"Mine", make_mine}));

@@ -1,5 +1,5 @@
-// The contract of engine/sale/orders/order_store.h as a test suite. Include this in one file of a test
-// program, and instantiate OrderStoreTest with a way to make your store:
+// The contract of OrderStore as a test suite. Include this in one file of a test program, and
+// instantiate OrderStoreTest with a way to make your store:
 //
 //   namespace rushgate::order_store_contract {
 //   INSTANTIATE_TEST_SUITE_P(Mine, OrderStoreTest, ::testing::Values(Maker{"Mine", make_mine}));
@@ -24,10 +24,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "adapters/testing/random_seed.h"
-#include "adapters/testing/write_orders.h"
 #include "engine/sale/orders/order_store.h"
 #include "engine/sale/vouchers/voucher_store.h"
+#include <rushgate/random_seed.h>
+#include <rushgate/testing_stores.h>
 
 namespace rushgate {
 

@@ -1,14 +1,19 @@
-// GoogleTest matchers for replies: EXPECT_THAT(engine.call("INCR", "n"), IsInteger(1)).
+// The testing kit for GoogleTest: matchers for replies, and a fixture with an engine. With another
+// test framework, include <rushgate/test_engine.h>. docs/testing-with-rushgate.md has examples.
 #pragma once
 
 #include <cstdint>
 #include <ostream>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include <rushgate/reply.h>
+#include <rushgate/test_engine.h>
 
 namespace rushgate {
 
@@ -16,6 +21,8 @@ namespace rushgate {
 inline void PrintTo(const Reply& reply, std::ostream* out) { *out << to_debug_string(reply); }
 
 namespace testing {
+
+// ---- Matchers: EXPECT_THAT(engine.call("INCR", "n"), IsInteger(1)) ----
 
 MATCHER(IsOk, negation ? "isn't OK" : "is OK") { return arg == Reply::ok(); }
 
@@ -60,6 +67,27 @@ MATCHER_P(IsErrorThat, text,
               ::testing::DescribeMatcher<std::string>(text)) {
   return arg.is_error() && ::testing::ExplainMatchResult(text, arg.text(), result_listener);
 }
+
+// ---- A fixture: TEST_F(EngineTest, …) { call("SET", "k", "v"); … } ----
+
+/// Gives each test its own engine. It is in memory unless a derived fixture passes other options.
+class EngineTest : public ::testing::Test {
+ protected:
+  explicit EngineTest(TestEngineOptions options = {}) : engine_(std::move(options)) {}
+
+  template <class... Args>
+  Reply call(const Args&... args) {
+    return engine_.call(args...);
+  }
+  Reply eval(std::string_view script, const std::vector<std::string>& keys = {},
+             const std::vector<std::string>& arguments = {}) {
+    return engine_.eval(script, keys, arguments);
+  }
+  void advance_ms(std::int64_t duration_ms) { engine_.advance_ms(duration_ms); }
+  void restart() { engine_.restart(); }
+
+  TestEngine engine_;
+};
 
 }  // namespace testing
 }  // namespace rushgate

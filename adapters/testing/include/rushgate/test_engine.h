@@ -13,13 +13,13 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "adapters/testing/faulty_store.h"
 #include <rushgate/client.h>
 #include <rushgate/clock.h>
 #include <rushgate/engine.h>
 #include <rushgate/memory_store.h>
 #include <rushgate/script.h>
 #include <rushgate/store.h>
+#include <rushgate/testing_stores.h>
 
 namespace rushgate::testing {
 
