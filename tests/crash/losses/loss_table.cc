@@ -25,7 +25,7 @@
 #include "storage/sqlite/sqlite_order_store.h"
 #include "tests/crash/losses/shop.h"
 #include "tests/crash/losses/victim.h"
-#include "tests/support/noted_syncs/noted_syncs.h"
+#include "tests/support/faults/noted_syncs/noted_syncs.h"
 #include "tests/support/redis_server/raw_connection.h"
 #include "tests/support/redis_server/redis_server.h"
 #include "tests/support/temporary_directory.h"

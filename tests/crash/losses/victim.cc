@@ -13,7 +13,7 @@
 #include <string_view>
 
 #include "tests/crash/losses/shop.h"
-#include "tests/support/noted_syncs/noted_syncs.h"
+#include "tests/support/faults/noted_syncs/noted_syncs.h"
 
 extern char** environ;
 

@@ -19,7 +19,7 @@
 #include <thread>
 #include <utility>
 
-#include "tests/support/noted_syncs/noted_syncs.h"
+#include "tests/support/faults/noted_syncs/noted_syncs.h"
 #include "tests/support/redis_server/raw_connection.h"
 #include <rushgate/clock.h>
 

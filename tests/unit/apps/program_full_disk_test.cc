@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "apps/exit_code.h"
-#include "tests/support/file_size_limit.h"
+#include "tests/support/faults/resource_limits.h"
 #include "tests/support/program.h"
 
 namespace rushgate {

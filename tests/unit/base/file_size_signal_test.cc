@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/file_size_limit.h"
+#include "tests/support/faults/resource_limits.h"
 #include "tests/support/temporary_directory.h"
 
 namespace rushgate {

@@ -1,12 +1,15 @@
 // Tests that transcripts cannot express: retries of blocked commands, and failures of the store.
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "tests/unit/commands/command_test.h"
-#include "tests/unit/keyspace/stream_test_store.h"
+#include <rushgate/memory_store.h>
+#include <rushgate/testing_stores.h>
 
 namespace rushgate {
 namespace {
@@ -129,7 +132,7 @@ class StreamCommandsOnAFailingStoreTest : public Test {
     run(writer, Request::of("XREADGROUP", "GROUP", "g", "c", "COUNT", 5, "STREAMS", "s", ">"));
     EXPECT_TRUE(writer.commit().ok());
     EXPECT_TRUE(keyspace_.load().ok());
-    store_.fails_to_read = true;
+    store_.fail_reads(absl::UnavailableError("the disk is gone"));
   }
 
   std::string run(Keyspace& keyspace, const Request& request) {
@@ -143,7 +146,7 @@ class StreamCommandsOnAFailingStoreTest : public Test {
     bool poll() override { return false; }
   };
 
-  StreamTestStore store_;
+  faults::FaultyStore store_{std::make_unique<MemoryStore>(MemoryStoreOptions{.keep_state = true})};
   Keyspace keyspace_{store_, 7};
   NeverStop never_stop_;
   LuaHost lua_{LuaLimits{}, never_stop_, nullptr};
@@ -179,10 +182,10 @@ TEST_F(StreamCommandsOnAFailingStoreTest, CommandsWithoutEntriesStillWork) {
 }
 
 TEST_F(StreamCommandsOnAFailingStoreTest, AppendNeedsNoEntriesAfterEndCheck) {
-  store_.fails_to_read = false;
+  store_.fail_reads(absl::OkStatus());
   EXPECT_EQ(run(keyspace_, Request::of("XADD", "s", "30", "a", "1")), "\"30-0\"");
   ASSERT_TRUE(keyspace_.commit().ok());
-  store_.fails_to_read = true;
+  store_.fail_reads(absl::UnavailableError("the disk is gone"));
   EXPECT_EQ(run(keyspace_, Request::of("XADD", "s", "MAXLEN", 3, "31", "a", "1")),
             "(error) ERR the disk is gone");
   EXPECT_TRUE(keyspace_.changes().empty());

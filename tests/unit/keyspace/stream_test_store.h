@@ -1,5 +1,4 @@
-// A store for tests of streams: it returns segments in small portions, and fails to read on
-// request.
+// A store for tests of streams: it returns segments in small portions, and counts reads.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +14,6 @@ class StreamTestStore final : public Store {
   /// Limits the bytes of one read, if not 0. A read of more than a stream's usual chunk gets the
   /// surplus, because the stream uses it to see whether more entries follow.
   std::size_t chunk_bytes = 0;
-  bool fails_to_read = false;
   std::size_t reads = 0;
 
   absl::Status load(
@@ -27,18 +25,15 @@ class StreamTestStore final : public Store {
   absl::Status read_stream(std::uint64_t stream, StreamId from, StreamId to, std::size_t bytes_max,
                            std::vector<StreamSegment>& segments) override {
     ++reads;
-    if (fails_to_read) return absl::UnavailableError("the disk is gone");
     return kept_.read_stream(stream, from, to, portion(bytes_max), segments);
   }
   absl::Status read_stream_back(std::uint64_t stream, StreamId from, StreamId to,
                                 std::size_t bytes_max,
                                 std::vector<StreamSegment>& segments) override {
     ++reads;
-    if (fails_to_read) return absl::UnavailableError("the disk is gone");
     return kept_.read_stream_back(stream, from, to, portion(bytes_max), segments);
   }
   absl::Status find_last_stream(std::uint64_t& stream) override {
-    if (fails_to_read) return absl::UnavailableError("the disk is gone");
     return kept_.find_last_stream(stream);
   }
   [[nodiscard]] Durability durability() const override { return Durability::kMemory; }

@@ -8,19 +8,23 @@
 
 #include <gtest/gtest.h>
 
+#include "absl/status/status.h"
 #include "engine/keyspace/copies.h"
 #include "engine/keyspace/keyspace.h"
 #include "tests/unit/keyspace/stream_test_store.h"
+#include <rushgate/testing_stores.h>
 
 namespace rushgate {
 namespace {
+
+const absl::Status kDiskIsGone = absl::UnavailableError("the disk is gone");
 
 class StreamsTest : public testing::Test {
  protected:
   StreamsTest() { open(); }
 
   void open() {
-    keyspace_ = std::make_unique<Keyspace>(store_, 7);
+    keyspace_ = std::make_unique<Keyspace>(faulty_, 7);
     ASSERT_TRUE(keyspace_->load().ok());
     keyspace_->set_now_ms(now_ms_);
   }
@@ -88,6 +92,7 @@ class StreamsTest : public testing::Test {
   }
 
   StreamTestStore store_;
+  faults::FaultyStore faulty_{store_};
   std::int64_t now_ms_ = 1'000;
   std::unique_ptr<Keyspace> keyspace_;
 };
@@ -230,7 +235,7 @@ TEST_F(StreamsTest, MovedStreamKeepsEverything) {
 TEST_F(StreamsTest, FailedReadChangesNothing) {
   append_up_to(10);
   reopen();
-  store_.fails_to_read = true;
+  faulty_.fail_reads(kDiskIsGone);
   const StreamCounters before = log().counters();
   std::uint64_t count = 0;
   const StreamId id{1, 0};
@@ -247,7 +252,7 @@ TEST_F(StreamsTest, FailedReadChangesNothing) {
   EXPECT_EQ(log().counters(), before);
   EXPECT_TRUE(changes().empty());
 
-  store_.fails_to_read = false;
+  faulty_.fail_reads(absl::OkStatus());
   EXPECT_EQ(ids().size(), 10U);
   EXPECT_EQ(erase({id}), 1U);
 }
@@ -258,11 +263,11 @@ TEST_F(StreamsTest, HalfFailedDeletionIsUndone) {
   reopen();
   bool found = false;
   ASSERT_TRUE(log().contains({1, 0}, found).ok());  // caches this segment only
-  store_.fails_to_read = true;
+  faulty_.fail_reads(kDiskIsGone);
   std::uint64_t count = 0;
   const StreamId id{1, 0};
   EXPECT_FALSE(streams::erase(db(), object(), {&id, 1}, count).ok());
-  store_.fails_to_read = false;
+  faulty_.fail_reads(absl::OkStatus());
   EXPECT_EQ(ids().size(), 10U);
   EXPECT_EQ(log().length(), 10U);
   EXPECT_EQ(log().deletions().count(), 0U);
@@ -322,17 +327,17 @@ TEST_F(StreamsTest, UnassignedStreamNumberIsDataLoss) {
   StoreBatch batch;
   batch.append_segment(kFirstNotGiven - 1, {1, 0}, "nobody's");
   ASSERT_TRUE(store_.commit(batch).ok());
-  EXPECT_TRUE(Keyspace(store_, 7).load().ok());
+  EXPECT_TRUE(Keyspace(faulty_, 7).load().ok());
   batch.clear();
   batch.append_segment(kFirstNotGiven, {1, 0}, "nobody's");
   ASSERT_TRUE(store_.commit(batch).ok());
-  EXPECT_EQ(Keyspace(store_, 7).load().message(),
+  EXPECT_EQ(Keyspace(faulty_, 7).load().message(),
             "the store holds object 2305843009213693952, a number that is never given");
 }
 
 TEST_F(StreamsTest, UnknownLastStreamPreventsOpening) {
-  store_.fails_to_read = true;
-  EXPECT_TRUE(absl::IsUnavailable(Keyspace(store_, 7).load()));
+  faulty_.fail_reads(kDiskIsGone);
+  EXPECT_TRUE(absl::IsUnavailable(Keyspace(faulty_, 7).load()));
 }
 
 TEST_F(StreamsTest, StoreEndIsReadOnceAfterOpening) {
@@ -348,10 +353,10 @@ TEST_F(StreamsTest, StoreEndIsReadOnceAfterOpening) {
 TEST_F(StreamsTest, UnknownStoreEndPreventsAppends) {
   append_up_to(2);
   reopen();
-  store_.fails_to_read = true;
+  faulty_.fail_reads(kDiskIsGone);
   const StreamField field{"f", "1"};
   EXPECT_TRUE(absl::IsUnavailable(streams::append(db(), object(), {3, 0}, {&field, 1})));
-  store_.fails_to_read = false;
+  faulty_.fail_reads(absl::OkStatus());
   append({3, 0});
   EXPECT_EQ(ids().size(), 3U);
 }

@@ -146,9 +146,10 @@ class FaultyStore final : public Store {
   absl::Status commit(const StoreBatch& batch) override;
   absl::Status sync() override;
   absl::Status read_stream(std::uint64_t stream, StreamId from, StreamId to, std::size_t bytes_max,
-                           std::vector<StreamRun>& runs) override;
+                           std::vector<StreamSegment>& segments) override;
   absl::Status read_stream_back(std::uint64_t stream, StreamId from, StreamId to,
-                                std::size_t bytes_max, std::vector<StreamRun>& runs) override;
+                                std::size_t bytes_max,
+                                std::vector<StreamSegment>& segments) override;
   absl::Status find_last_stream(std::uint64_t& stream) override;
   [[nodiscard]] Durability durability() const override { return store_.durability(); }
   [[nodiscard]] bool keeps_state() const override { return store_.keeps_state(); }

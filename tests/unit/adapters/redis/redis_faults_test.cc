@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/unit/adapters/redis/fake_server.h"
+#include "tests/support/faults/fake_server.h"
 #include <rushgate/redis_backend.h>
 
 namespace rushgate {

@@ -16,9 +16,9 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/faults/fake_server.h"
 #include "tests/support/redis_server/raw_connection.h"
 #include "tests/support/redis_server/redis_server.h"
-#include "tests/unit/adapters/redis/fake_server.h"
 #include "tests/unit/adapters/redis/tls_server.h"
 #include <rushgate/redis_backend.h>
 

@@ -2,7 +2,6 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -23,6 +22,7 @@
 #include <spdlog/spdlog.h>
 
 #include "adapters/resp/resp_encoder.h"
+#include "tests/support/faults/resource_limits.h"
 #include "tests/support/redis_server/raw_connection.h"
 #include "tests/support/temporary_directory.h"
 #include <rushgate/memory_store.h>
@@ -1097,31 +1097,8 @@ TEST_F(RespServerTest, UnixSocketHasItsPermissions) {
   EXPECT_EQ(permissions(0777), perms::all);
 }
 
-/// Lowers this process's limit of open files during its lifetime.
-class OpenFilesLimit {
- public:
-  OpenFilesLimit() { ::getrlimit(RLIMIT_NOFILE, &before_); }
-  ~OpenFilesLimit() { ::setrlimit(RLIMIT_NOFILE, &before_); }
-  OpenFilesLimit(const OpenFilesLimit&) = delete;
-  OpenFilesLimit& operator=(const OpenFilesLimit&) = delete;
-
-  void lower(rlim_t files) const {
-    const rlimit lowered{.rlim_cur = files, .rlim_max = before_.rlim_max};
-    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &lowered), 0);
-  }
-  [[nodiscard]] static rlim_t now() {
-    rlimit limit{};
-    ::getrlimit(RLIMIT_NOFILE, &limit);
-    return limit.rlim_cur;
-  }
-
- private:
-  rlimit before_{};
-};
-
 TEST_F(RespServerTest, LimitOfOpenFilesIsRaised) {
-  const OpenFilesLimit limit;
-  limit.lower(150);
+  const OpenFilesLimit limit(150);
   start({.clients_max = 300});
   EXPECT_EQ(OpenFilesLimit::now(), 300U + 192U);
   std::vector<std::unique_ptr<RawConnection>> clients;
@@ -1132,8 +1109,7 @@ TEST_F(RespServerTest, LimitOfOpenFilesIsRaised) {
 }
 
 TEST_F(RespServerTest, ServersShareLimitOfOpenFiles) {
-  const OpenFilesLimit limit;
-  limit.lower(150);
+  const OpenFilesLimit limit(150);
   start({.clients_max = 300});
   {
     const auto second = RespServer::start(*engine_, {.port = 0, .clients_max = 100});

@@ -2,7 +2,6 @@
 // server's time there are never two holders, and never a writer with another holder.
 #include <atomic>
 #include <cstdlib>
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "engine/base/random.h"
+#include "tests/support/faults/pausable_backend.h"
 #include "tests/support/hooked_backend.h"
 #include "tests/unit/recipes/locks/lock_fixture.h"
 #include <rushgate/locks.h>
@@ -24,58 +24,6 @@ namespace {
 
 using faults::FaultyBackend;
 using Fault = FaultyBackend::Fault;
-
-/// Delays the timers of a paused process. Thread-safe.
-class PausableScheduler final : public Scheduler {
- public:
-  explicit PausableScheduler(Scheduler& inner) : state_(std::make_shared<State>()), inner_(inner) {}
-
-  TimerId at(std::int64_t monotonic_ms, Callback callback) override {
-    return inner_.at(monotonic_ms, [state = state_, callback = std::move(callback)]() mutable {
-      {
-        const std::lock_guard lock(state->mutex);
-        if (state->is_paused) return state->late.push_back(std::move(callback));
-      }
-      callback();
-    });
-  }
-  bool cancel(TimerId timer) override { return inner_.cancel(timer); }
-
-  void pause() {
-    const std::lock_guard lock(state_->mutex);
-    state_->is_paused = true;
-  }
-  void resume() {
-    std::deque<Callback> late;
-    {
-      const std::lock_guard lock(state_->mutex);
-      state_->is_paused = false;
-      late.swap(state_->late);
-    }
-    for (Callback& callback : late) callback();
-  }
-
- private:
-  struct State {
-    std::mutex mutex;
-    bool is_paused = false;
-    std::deque<Callback> late;
-  };
-  const std::shared_ptr<State> state_;
-  Scheduler& inner_;
-};
-
-class PausableBackend final : public ForwardingBackend {
- public:
-  explicit PausableBackend(Backend& inner)
-      : ForwardingBackend(inner), pausable_(inner.scheduler()) {}
-
-  [[nodiscard]] Scheduler& scheduler() override { return pausable_; }
-  [[nodiscard]] PausableScheduler& pausable() { return pausable_; }
-
- private:
-  PausableScheduler pausable_;
-};
 
 class LockHistory : public RecipeTest {
  protected:

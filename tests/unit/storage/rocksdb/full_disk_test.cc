@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/faults/power_cut_file_system.h"
-#include "tests/support/file_size_limit.h"
+#include "tests/support/faults/resource_limits.h"
 #include "tests/unit/storage/rocksdb/rocksdb_fixture.h"
 
 namespace rushgate {

@@ -1,4 +1,3 @@
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,9 +14,9 @@
 #include <spdlog/sinks/ostream_sink.h>
 #include <spdlog/spdlog.h>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "tests/support/faults/power_cut_file_system.h"
+#include "tests/support/faults/resource_limits.h"
 #include "tests/unit/storage/rocksdb/rocksdb_fixture.h"
 #include <rushgate/rocksdb_store.h>
 #include <rushgate/store_contract.h>
@@ -142,11 +141,7 @@ TEST_F(RocksDbTest, ManyTablesNeedFewOpenFiles) {
   }
   split_tables(dir());
   ASSERT_GT(tables(dir()).size(), 200U);
-  rlimit before{};
-  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
-  const absl::Cleanup reset = [&] { ::setrlimit(RLIMIT_NOFILE, &before); };
-  const rlimit lowered{.rlim_cur = 128, .rlim_max = before.rlim_max};
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &lowered), 0);
+  const OpenFilesLimit limit(128);
   {
     const auto store = open();
     ASSERT_NE(store, nullptr);

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/support/file_size_limit.h"
+#include "tests/support/faults/resource_limits.h"
 #include "tests/unit/storage/sqlite/sqlite_fixture.h"
 #include <rushgate/testing_stores.h>
 

@@ -1,4 +1,4 @@
-#include "tests/support/noted_syncs/noted_syncs.h"
+#include "tests/support/faults/noted_syncs/noted_syncs.h"
 
 #include <sys/stat.h>
 

@@ -1,4 +1,4 @@
-#include "tests/unit/adapters/redis/fake_server.h"
+#include "tests/support/faults/fake_server.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
