@@ -1,4 +1,7 @@
 // Measures accepted requests: by native scripts in batches, and by the same Lua script.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,14 +18,24 @@ namespace rushgate::bench {
 namespace {
 
 constexpr int kBatch = 1'000;
-constexpr std::int64_t kPeerShare = 4;  // the peer gets a quarter of our requests
+constexpr std::int64_t kBatchesMax = 20'000;  // per round
+constexpr std::int64_t kPeerShare = 4;        // the peer gets a quarter of our requests
 
 struct Pair {
-  const char* line;
+  const char* durability;  // as in the line of the report
   Durability ours;
   PeerDurability peer;
   const char* peer_is;
   double target;
+};
+
+constexpr Pair kPairs[] = {
+    {"durability os", Durability::kOs, PeerDurability::kEverySec,
+     "redis-server, appendfsync everysec", 7},
+    {"durability sync", Durability::kSync, PeerDurability::kAlways,
+     "redis-server, appendfsync always", 4},
+    {"in memory", Durability::kMemory, PeerDurability::kNone, "redis-server, no append-only file",
+     15},
 };
 
 void compare_native(const Pair& pair, const Effort& effort, Report& report) {
@@ -30,7 +43,7 @@ void compare_native(const Pair& pair, const Effort& effort, Report& report) {
   RedisPeer redis(pair.peer);
   redis.prepare(Workload::kAccepted);
   redis.try_loads(Workload::kAccepted, effort.trial_requests());
-  Comparison comparison{.line = pair.line,
+  Comparison comparison{.line = std::string("accepted, ") + pair.durability,
                         .unit = "admissions/s",
                         .ours_is = "native script, batches of " + std::to_string(kBatch),
                         .peer_is = std::string(pair.peer_is) + ", " + redis.load(),
@@ -41,6 +54,42 @@ void compare_native(const Pair& pair, const Effort& effort, Report& report) {
   }
   comparison.note = redis.rewrites();
   report.add(std::move(comparison));
+}
+
+/// Returns the number of requests in a round, a multiple of `batch`. Small batches with an fsync
+/// each would otherwise take minutes.
+std::int64_t requests_of(int batch, const Effort& effort) {
+  return std::clamp<std::int64_t>(effort.requests / batch, 1, kBatchesMax) * batch;
+}
+
+/// Compares all sizes of batches but the one of compare_native().
+void compare_batches(const Pair& pair, const Effort& effort, Report& report) {
+  Shop shop(pair.ours);
+  RedisPeer redis(pair.peer);
+  redis.prepare(Workload::kAccepted);
+  redis.try_loads(Workload::kAccepted, effort.trial_requests());
+  Samples peer;
+  std::vector<Comparison> comparisons;
+  for (const int batch : kBatchSizes) {
+    if (batch == kBatch) continue;
+    comparisons.push_back({.line = batch_line(batch, pair.durability),
+                           .unit = "admissions/s",
+                           .ours_is = "native script, batches of " + std::to_string(batch),
+                           .peer_is = std::string(pair.peer_is) + ", " + redis.load()});
+  }
+  for (int round = 0; round < effort.rounds; ++round) {
+    std::size_t next = 0;
+    for (const int batch : kBatchSizes) {
+      if (batch == kBatch) continue;
+      comparisons[next++].ours.add(shop.rate_in_batches(requests_of(batch, effort), batch));
+    }
+    peer.add(redis.rate(Workload::kAccepted, effort.requests / kPeerShare));
+  }
+  for (Comparison& comparison : comparisons) {
+    comparison.peer = peer;
+    comparison.note = redis.rewrites();
+    report.add(std::move(comparison));
+  }
 }
 
 /// Measures EVALSHA of the seckill script on the engine, in pipelines.
@@ -65,15 +114,11 @@ double lua_rate(Client& client, std::int64_t first, std::int64_t count) {
 }  // namespace
 
 void measure_admissions(const Effort& effort, Report& report) {
-  const Pair pairs[] = {
-      {"accepted, durability os", Durability::kOs, PeerDurability::kEverySec,
-       "redis-server, appendfsync everysec", 7},
-      {"accepted, durability sync", Durability::kSync, PeerDurability::kAlways,
-       "redis-server, appendfsync always", 4},
-      {"accepted, in memory", Durability::kMemory, PeerDurability::kNone,
-       "redis-server, no append-only file", 15},
-  };
-  for (const Pair& pair : pairs) compare_native(pair, effort, report);
+  for (const Pair& pair : kPairs) compare_native(pair, effort, report);
+}
+
+void measure_batches(const Effort& effort, Report& report) {
+  for (const Pair& pair : kPairs) compare_batches(pair, effort, report);
 }
 
 void measure_lua(const Effort& effort, Report& report) {

@@ -111,13 +111,11 @@ void measure_fibers(const Effort& effort, Report& report) {
   }
   const auto report_durations = [&](Crowd& crowd) {
     const Samples durations = Samples::of(std::move(crowd.durations_us));
-    constexpr double kTail = 0.999;
-    report.add(Figure{.line = "a request of " + crowd.name + ": median",
-                      .unit = "us",
-                      .value = durations.median()});
-    report.add(Figure{.line = "a request of " + crowd.name + ": p99.9",
-                      .unit = "us",
-                      .value = durations.quantile(kTail)});
+    for (const Quantile& quantile : kQuantiles) {
+      report.add(Figure{.line = "a request of " + crowd.name + ": " + quantile.name,
+                        .unit = "us",
+                        .value = durations.quantile(quantile.share)});
+    }
   };
   report_durations(one);
   for (Crowd& crowd : crowds) report_durations(crowd);

@@ -1,7 +1,9 @@
 // Measures one caller with one request at a time, compared with a round trip to Redis.
 #include <algorithm>
+#include <cstddef>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "tests/bench/hiredis_connection.h"
 #include "tests/bench/lines.h"
@@ -38,15 +40,15 @@ void compare_latency(Workload workload, const std::string& what, double target,
   RedisPeer redis(PeerDurability::kEverySec);
   redis.prepare(workload);
   HiredisConnection hiredis(redis.server().socket_path());
-  Comparison median{.line = what + ", one at a time: median",
-                    .unit = "us",
-                    .better = Better::kLess,
-                    .ours_is = "Sale::buy(), durability os",
-                    .peer_is = "EVALSHA by hiredis, one connection, everysec",
-                    .target = target};
-  Comparison tail = median;
-  tail.line = what + ", one at a time: p99.9";
-  tail.target.reset();
+  std::vector<Comparison> comparisons;
+  for (const Quantile& quantile : kQuantiles) {
+    comparisons.push_back({.line = what + ", one at a time: " + quantile.name,
+                           .unit = "us",
+                           .better = Better::kLess,
+                           .ours_is = "Sale::buy(), durability os",
+                           .peer_is = "EVALSHA by hiredis, one connection, everysec"});
+  }
+  comparisons.front().target = target;  // of the median
   const std::int64_t our_calls = std::min(kOurCallsMax, effort.requests);
   std::int64_t peer_user = 1;
   for (int round = 0; round < effort.rounds; ++round) {
@@ -61,14 +63,12 @@ void compare_latency(Workload workload, const std::string& what, double target,
                                  kOrderStream, 1, user, user));
       if (hiredis.next_integer() != (accepted ? 0 : 1)) fail("the peer decided otherwise");
     });
-    constexpr double kTail = 0.999;
-    median.ours.add(ours.median());
-    median.peer.add(peer.median());
-    tail.ours.add(ours.quantile(kTail));
-    tail.peer.add(peer.quantile(kTail));
+    for (std::size_t i = 0; i < kQuantiles.size(); ++i) {
+      comparisons[i].ours.add(ours.quantile(kQuantiles[i].share));
+      comparisons[i].peer.add(peer.quantile(kQuantiles[i].share));
+    }
   }
-  report.add(std::move(median));
-  report.add(std::move(tail));
+  for (Comparison& comparison : comparisons) report.add(std::move(comparison));
 }
 
 }  // namespace

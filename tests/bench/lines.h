@@ -28,6 +28,7 @@ struct Line {
 };
 
 void measure_admissions(const Effort& effort, Report& report);
+void measure_batches(const Effort& effort, Report& report);
 void measure_lua(const Effort& effort, Report& report);
 void measure_refusals(const Effort& effort, Report& report);
 void measure_latency(const Effort& effort, Report& report);

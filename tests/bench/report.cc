@@ -32,6 +32,10 @@ std::string short_number(double value) {
   return fmt::format("{:.3g}", value);
 }
 
+std::string batch_line(int batch, std::string_view durability) {
+  return fmt::format("accepted in batches of {}, {}", batch, durability);
+}
+
 void Report::add(Comparison comparison) {
   fmt::print("{}\n  {:<44} {} {}\n  {:<44} {} {}\n  ratio {:.2f}", comparison.line,
              comparison.ours_is, shown(comparison.ours), comparison.unit, comparison.peer_is,

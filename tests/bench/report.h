@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -26,5 +27,9 @@ class Report {
 
 /// Formats with three significant digits: 1234567.8 -> "1.23 M".
 std::string short_number(double value);
+
+/// Returns the line of the report for admissions in batches of `batch`: "accepted in batches of 10,
+/// in memory".
+std::string batch_line(int batch, std::string_view durability);
 
 }  // namespace rushgate::bench

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <exception>
 #include <fstream>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 
 #include "tests/bench/document.h"
 #include "tests/bench/lines.h"
+#include "tests/bench/page_figures.h"
 #include "tests/bench/part_process.h"
 
 namespace rushgate::bench {
@@ -19,6 +21,7 @@ namespace rushgate::bench {
 std::span<const Line> lines() {
   static constexpr Line kLines[] = {
       {"admissions", measure_admissions},
+      {"batches", measure_batches},
       {"lua", measure_lua},
       {"refusals", measure_refusals},
       {"latency", measure_latency},
@@ -59,15 +62,28 @@ nlohmann::json measure(const std::vector<std::string>& wanted, const Effort& eff
   return report.to_json();
 }
 
-/// Reads the results of earlier runs, and concatenates them.
-nlohmann::json read_kept(const std::vector<std::string>& files) {
+nlohmann::json read_kept(const std::string& file) {
+  std::ifstream in(file);
+  if (!file.ends_with(".md")) return nlohmann::json::parse(in);
+  return read_figures(std::string(std::istreambuf_iterator<char>(in), {}));
+}
+
+/// Reads the results of earlier runs. A line of a later file replaces the line of an earlier one.
+nlohmann::json read_all_kept(const std::vector<std::string>& files) {
   nlohmann::json all = Report().to_json();
   for (const std::string& file : files) {
-    std::ifstream in(file);
-    const nlohmann::json report = nlohmann::json::parse(in);
+    const nlohmann::json report = read_kept(file);
     for (auto& [kind, lines_of_all] : all.items()) {
-      const nlohmann::json& kept = report.at(kind);
-      lines_of_all.insert(lines_of_all.end(), kept.begin(), kept.end());
+      for (const nlohmann::json& line : report.at(kind)) {
+        const auto same = std::ranges::find_if(lines_of_all, [&](const nlohmann::json& earlier) {
+          return earlier.at("line") == line.at("line");
+        });
+        if (same == lines_of_all.end()) {
+          lines_of_all.push_back(line);
+        } else {
+          *same = line;
+        }
+      }
     }
   }
   return all;
@@ -106,8 +122,9 @@ int main(int argc, char** argv) {
   app.add_flag("--list", is_list_wanted, "List the lines and exit");
   app.add_option("--json", json_file, "File for the figures");
   app.add_option("--document", document_dir,
-                 "Directory whose performance.md and performance.svg are to show the figures");
-  app.add_option("--from", kept, "Files of --json with the figures; measures nothing")
+                 "Directory whose performance.md and charts are to show the figures");
+  app.add_option("--from", kept,
+                 "Files of --json, or performance.md, with the figures; measures nothing")
       ->check(CLI::ExistingFile);
   CLI11_PARSE(app, argc, argv);
 
@@ -116,7 +133,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   try {
-    const nlohmann::json report = kept.empty() ? measure(wanted, effort) : read_kept(kept);
+    const nlohmann::json report = kept.empty() ? measure(wanted, effort) : read_all_kept(kept);
     if (!json_file.empty()) write_json(report, json_file);
     if (!document_dir.empty()) write_document(report, document_dir);
   } catch (const std::exception& failure) {

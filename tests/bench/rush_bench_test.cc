@@ -79,7 +79,7 @@ TEST(RushBenchTest, EveryLineHasFigures) {
   }
 }
 
-TEST(RushBenchTest, StoredFiguresAppearInPageAndChart) {
+TEST(RushBenchTest, StoredFiguresAppearInPageAndCharts) {
   const TemporaryDirectory scratch;
   const auto write = [&](const char* file, const std::string& text) {
     std::ofstream(scratch.path() / file) << text;
@@ -98,18 +98,19 @@ TEST(RushBenchTest, StoredFiguresAppearInPageAndChart) {
   const nlohmann::json first = {{"comparisons", {comparison("a < b", 12)}},
                                 {"figures", nlohmann::json::array()}};
   const nlohmann::json second = {
-      {"comparisons", {comparison("slower", 0.5)}},
+      {"comparisons", {comparison("slower", 0.5), comparison("a buyer in memory", 4)}},
       {"figures", {{{"line", "size"}, {"unit", "bytes"}, {"value", 7}, {"note", "small"}}}}};
   write("first.json", first.dump());
   write("second.json", second.dump());
-  write("performance.md", "before\n<!-- figures -->\nold\n<!-- end of figures -->\nafter\n");
+  write("performance.md",
+        "Machine: small\n<!-- figures -->\nold\n<!-- end of figures -->\nafter\n");
 
   const std::string dir = scratch.path().string();
   run_rush_bench("--from '" + dir + "/first.json' '" + dir + "/second.json' --document '" + dir +
                  "'");
 
   const std::string page = read("performance.md");
-  EXPECT_TRUE(page.starts_with("before\n<!-- figures -->\n"));
+  EXPECT_TRUE(page.starts_with("Machine: small\n<!-- figures -->\n"));
   EXPECT_TRUE(page.ends_with("<!-- end of figures -->\nafter\n"));
   for (const char* const row :
        {"| a < b | 2 u (1 … 3) | 2 u (1 … 3) | 12 | 5 |", "| slower |",
@@ -117,9 +118,21 @@ TEST(RushBenchTest, StoredFiguresAppearInPageAndChart) {
     EXPECT_NE(page.find(row), std::string::npos) << row << '\n' << page;
   }
   EXPECT_EQ(page.find("old"), std::string::npos);
-  const std::string chart = read("performance.svg");
+  const std::string chart = read("performance/memory.svg");
   EXPECT_TRUE(chart.starts_with("<svg ") && chart.ends_with("</svg>\n"));
-  EXPECT_NE(chart.find("a &lt; b"), std::string::npos);
+  EXPECT_NE(chart.find(">2 bytes (1 … 3)<"), std::string::npos);
+
+  // The page is itself a source of figures. Lines of later files replace its own.
+  write("third.json", nlohmann::json{{"comparisons", {comparison("slower", 0.25)}},
+                                     {"figures", nlohmann::json::array()}}
+                          .dump());
+  run_rush_bench("--from '" + dir + "/performance.md' '" + dir + "/third.json' --document '" + dir +
+                 "'");
+  std::string expected = page;
+  const std::size_t ratio = expected.find("| 0.5 |");
+  ASSERT_NE(ratio, std::string::npos);
+  expected.replace(ratio, 7, "| 0.25 |");
+  EXPECT_EQ(read("performance.md"), expected);
 }
 
 }  // namespace

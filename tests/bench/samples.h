@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -35,6 +36,17 @@ class Samples {
  private:
   std::vector<double> values_;  // ascending
 };
+
+/// A quantile of a distribution of latencies, and its name in the lines of the report.
+struct Quantile {
+  const char* name;
+  double share;
+};
+inline constexpr std::array<Quantile, 4> kQuantiles = {
+    {{"median", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99.9", 0.999}}};
+
+/// Purchases per batch in the lines of the report.
+inline constexpr std::array<int, 5> kBatchSizes = {1, 10, 100, 1'000, 10'000};
 
 enum class Better : unsigned char { kMore, kLess };
 

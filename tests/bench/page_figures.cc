@@ -1,0 +1,149 @@
+#include "tests/bench/page_figures.h"
+
+#include <cstddef>
+#include <regex>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace rushgate::bench {
+namespace {
+
+using nlohmann::json;
+using std::string_view;
+
+constexpr std::size_t kComparisonCells = 5;
+constexpr std::size_t kFigureCells = 4;
+
+[[noreturn]] void fail(string_view line) {
+  throw std::runtime_error("the page has an unreadable line: " + std::string(line));
+}
+
+std::vector<string_view> lines_of(string_view text) {
+  std::vector<string_view> lines;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    lines.push_back(text.substr(0, end));
+    text.remove_prefix(end == string_view::npos ? text.size() : end + 1);
+  }
+  return lines;
+}
+
+/// Returns the cells of "| a | b |".
+std::vector<std::string> cells_of(string_view row) {
+  constexpr string_view kBar = " |";
+  std::vector<std::string> cells;
+  row.remove_prefix(1);
+  for (std::size_t bar = 0; (bar = row.find(kBar)) != string_view::npos;) {
+    const string_view cell = row.substr(0, bar);
+    cells.emplace_back(cell.empty() ? cell : cell.substr(1));  // without the blank
+    row.remove_prefix(bar + kBar.size());
+  }
+  return cells;
+}
+
+/// Returns 284000 for "284" and " k".
+double number(const std::string& digits, const std::string& scale) {
+  constexpr std::pair<string_view, double> kScales[] = {
+      {"", 1}, {" k", 1e3}, {" M", 1e6}, {" G", 1e9}};
+  for (const auto& [name, factor] : kScales) {
+    if (name == scale) return std::stod(digits) * factor;
+  }
+  fail(digits + scale);
+}
+
+/// Reads "284 k admissions/s (263 k … 303 k)" into `side` of the comparison, and the unit.
+void read_samples(const std::string& cell, const char* side, json& comparison) {
+  static const std::regex pattern(R"((\S+)( [kMG])? (.+) \((\S+?)( [kMG])? … (\S+?)( [kMG])?\))");
+  std::smatch match;
+  if (!std::regex_match(cell, match, pattern)) fail(cell);
+  comparison[side] = {{"median", number(match.str(1), match.str(2))},
+                      {"min", number(match.str(4), match.str(5))},
+                      {"max", number(match.str(6), match.str(7))}};
+  comparison["unit"] = match.str(3);
+}
+
+void read_target(const std::string& cell, json& line) {
+  static const std::regex pattern(R"((\S+)( [kMG])?)");
+  std::smatch match;
+  if (cell.empty()) return;
+  if (!std::regex_match(cell, match, pattern)) fail(cell);
+  line["target"] = number(match.str(1), match.str(2));
+}
+
+json comparison_of(const std::vector<std::string>& cells) {
+  json comparison = {{"line", cells[0]}, {"ratio", std::stod(cells[3])}};
+  read_samples(cells[1], "ours", comparison);
+  read_samples(cells[2], "peer", comparison);
+  read_target(cells[4], comparison);
+  return comparison;
+}
+
+json figure_of(const std::vector<std::string>& cells) {
+  static const std::regex pattern(R"((\S+)( [kMG])? (.+))");
+  std::smatch match;
+  if (!std::regex_match(cells[1], match, pattern)) fail(cells[1]);
+  json figure = {{"line", cells[0]},
+                 {"value", number(match.str(1), match.str(2))},
+                 {"unit", match.str(3)},
+                 {"note", cells[3]}};
+  read_target(cells[2], figure);
+  return figure;
+}
+
+/// Reads "- <line>: <ours>; compared with <peer>; <note>." into its comparison.
+void read_measurement(string_view item, json& comparison) {
+  constexpr string_view kCompared = "; compared with ";
+  const std::string begin = "- " + comparison.at("line").get<std::string>() + ": ";
+  const std::size_t compared = item.find(kCompared);
+  if (!item.starts_with(begin) || !item.ends_with('.') || compared == string_view::npos) fail(item);
+  comparison["ours_is"] = item.substr(begin.size(), compared - begin.size());
+  const string_view peer = item.substr(compared + kCompared.size());
+  const string_view rest = peer.substr(0, peer.size() - 1);
+  const std::size_t note = rest.find("; ");
+  comparison["peer_is"] = rest.substr(0, note);
+  comparison["note"] = note == string_view::npos ? string_view() : rest.substr(note + 2);
+}
+
+}  // namespace
+
+json read_figures(string_view page) {
+  const std::size_t begin = page.find(kFiguresBegin);
+  const std::size_t end = page.find(kFiguresEnd);
+  if (begin == string_view::npos || end == string_view::npos || end < begin) {
+    throw std::runtime_error("the page has no place for the figures");
+  }
+  json comparisons = json::array();
+  json figures = json::array();
+  std::size_t measurements = 0;
+  for (const string_view line : lines_of(page.substr(begin, end - begin))) {
+    if (line.starts_with("- ")) {
+      if (measurements == comparisons.size()) fail(line);
+      read_measurement(line, comparisons[measurements++]);
+    }
+    if (!line.starts_with("| ") || line.starts_with("| ---")) continue;
+    const std::vector<std::string> cells = cells_of(line);
+    if (cells.front() == "line" || cells.front() == "figure") continue;
+    if (cells.size() == kComparisonCells) {
+      comparisons.push_back(comparison_of(cells));
+    } else if (cells.size() == kFigureCells) {
+      figures.push_back(figure_of(cells));
+    } else {
+      fail(line);
+    }
+  }
+  if (measurements != comparisons.size()) fail("The measurements:");
+  return {{"comparisons", std::move(comparisons)}, {"figures", std::move(figures)}};
+}
+
+std::string read_machine(string_view page) {
+  constexpr string_view kBegin = "Machine: ";
+  for (const string_view line : lines_of(page)) {
+    if (line.starts_with(kBegin)) return std::string(line.substr(kBegin.size()));
+  }
+  throw std::runtime_error("the page has no line \"Machine: …\"");
+}
+
+}  // namespace rushgate::bench
