@@ -1,4 +1,4 @@
-// Tests and headers that README.md and docs/ name exist.
+// Tests, headers, pages and pictures that README.md and docs/ name exist.
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -20,6 +20,15 @@ std::string contents(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
   EXPECT_TRUE(in) << file;
   return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// Returns README.md and the pages in docs/.
+std::vector<fs::path> all_pages() {
+  std::vector<fs::path> pages = {kRoot / "README.md"};
+  for (const fs::directory_entry& entry : fs::directory_iterator(kRoot / "docs")) {
+    if (entry.path().extension() == ".md") pages.push_back(entry.path());
+  }
+  return pages;
 }
 
 /// Returns true for a header of the repository, and for a public one: rushgate/reply.h.
@@ -94,6 +103,37 @@ TEST(DocumentsTest, EveryListedHeaderExists) {
     }
   }
   EXPECT_GT(headers, 15U);
+}
+
+TEST(DocumentsTest, EveryLinkLeadsToFile) {
+  std::set<fs::path> linked;
+  for (const fs::path& page : all_pages()) {
+    const std::string text = contents(page);
+    for (const std::smatch& link : matches(text, std::regex(R"(\]\(([^)\s:#]+)(#[^)\s]*)?\))"))) {
+      const fs::path target = (page.parent_path() / link.str(1)).lexically_normal();
+      EXPECT_TRUE(fs::exists(target)) << page << ": " << link.str(1);
+      linked.insert(target);
+    }
+  }
+  for (const char* const folder : {"docs/pictures", "docs/performance", "docs/strategies"}) {
+    for (const fs::directory_entry& picture : fs::directory_iterator(kRoot / folder)) {
+      EXPECT_TRUE(linked.contains(picture.path())) << picture.path() << " is on no page";
+    }
+  }
+}
+
+/// Viewers may have a dark background.
+TEST(DocumentsTest, EveryPictureIsLegible) {
+  for (const fs::directory_entry& picture : fs::directory_iterator(kRoot / "docs/pictures")) {
+    SCOPED_TRACE(picture.path());
+    const std::string svg = contents(picture.path());
+    EXPECT_TRUE(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
+    EXPECT_TRUE(
+        std::regex_search(svg, std::regex(R"(<rect width="\d+" height="\d+" fill="white"/>)")));
+    for (const std::smatch& size : matches(svg, std::regex(R"(font-size(?:="|: )(\d+))"))) {
+      EXPECT_GE(std::stoi(size.str(1)), 12);
+    }
+  }
 }
 
 }  // namespace
