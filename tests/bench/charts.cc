@@ -314,11 +314,11 @@ std::string latency_chart(const json& report, const std::string& machine) {
 
 // ---- Memory ----
 
-struct BytesRow {
-  string_view line;
-  string_view title;
-  string_view measured;
-};
+/// Returns the part of a note before the first semicolon.
+std::string first_note(const json& comparison) {
+  const std::string note = comparison.at("note");
+  return note.substr(0, note.find(';'));
+}
 
 void draw_bytes(SvgPicture& picture, double y, double pixels_per_byte, const json& samples,
                 string_view colour) {
@@ -340,15 +340,14 @@ void draw_bytes(SvgPicture& picture, double y, double pixels_per_byte, const jso
 std::string memory_chart(const json& report, const std::string& machine) {
   constexpr double kRowHeight = 66;
   constexpr double kLongestBar = 330;
-  constexpr BytesRow kRows[] = {
-      {"a buyer in memory", "a buyer, in memory", "6 to 10 million buyers"},
-      {"an entry of the order stream in memory", "a queued order, in memory",
-       "10 million orders in the stream"},
-      {"an admission on the disk", "an admission, on the disk", "2 million, with log"}};
+  constexpr std::pair<string_view, string_view> kRows[] = {
+      {"a buyer in memory", "a buyer, in memory"},
+      {"an entry of the order stream in memory", "a queued order, in memory"},
+      {"an admission on the disk", "an admission, on the disk"}};
   const json& comparisons = report.at("comparisons");
   double most = 0;
-  for (const BytesRow& row : kRows) {
-    const json* const line = find_line(comparisons, row.line);
+  for (const auto& [name, title] : kRows) {
+    const json* const line = find_line(comparisons, name);
     if (line == nullptr) continue;
     most = std::max({most, median_of(*line, "ours"), median_of(*line, "peer")});
   }
@@ -365,11 +364,11 @@ std::string memory_chart(const json& report, const std::string& machine) {
   draw_key(picture, kMargin, kOurs, "Rushgate");
   draw_key(picture, 130, kPeer, "redis-server");
   double y = kTop + 4;
-  for (const BytesRow& row : kRows) {
-    const json* const line = find_line(comparisons, row.line);
+  for (const auto& [name, title] : kRows) {
+    const json* const line = find_line(comparisons, name);
     if (line == nullptr) continue;
-    picture.label(298, y + 20, row.title, {.size = 14, .is_bold = true, .anchor = "end"});
-    picture.label(298, y + 38, row.measured, {.anchor = "end", .colour = kQuiet});
+    picture.label(298, y + 20, title, {.size = 14, .is_bold = true, .anchor = "end"});
+    picture.label(298, y + 38, first_note(*line), {.anchor = "end", .colour = kQuiet});
     draw_bytes(picture, y + 2, kLongestBar / most, line->at("ours"), kOurs);
     draw_bytes(picture, y + 26, kLongestBar / most, line->at("peer"), kPeer);
     y += kRowHeight;

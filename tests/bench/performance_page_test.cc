@@ -151,11 +151,14 @@ TEST(ChartsTest, LatencyHasDotForEachQuantile) {
 }
 
 TEST(ChartsTest, MemoryBarsAreLinear) {
-  const std::string svg = drawn(report_of({comparison("a buyer in memory", 16, 64)}), "memory");
+  json buyer = comparison("a buyer in memory", 16, 64);
+  buyer["note"] = "5 buyers; others";
+  const std::string svg = drawn(report_of({buyer}), "memory");
   const std::vector<double> widths = values(svg, "rect", "width");
   ASSERT_EQ(widths.size(), 5U);  // the background, two keys and two bars
   EXPECT_DOUBLE_EQ(widths[3] * 4, widths[4]);
   EXPECT_THAT(svg, HasSubstr(">16 bytes (8 … 32)<"));
+  EXPECT_THAT(svg, HasSubstr(">5 buyers</text>"));
 }
 
 TEST(ChartsTest, SocketBarsAreLinear) {
