@@ -18,7 +18,7 @@ namespace rushgate::bench {
 namespace {
 
 constexpr int kBatch = 1'000;
-constexpr std::int64_t kBatchesMax = 20'000;  // per round
+constexpr std::int64_t kBatchesMax = 10'000;  // per round
 constexpr std::int64_t kPeerShare = 4;        // the peer gets a quarter of our requests
 
 struct Pair {

@@ -32,8 +32,9 @@ constexpr std::array<string_view, 3> kShades = {"#9cc5d3", "#4f9bb4", "#1f6f8b"}
 constexpr string_view kGrid = "#dddddd";
 constexpr string_view kQuiet = "#555555";
 
-constexpr SvgPicture::Label kNumber{};
-constexpr SvgPicture::Label kCentred{.anchor = "middle"};
+constexpr SvgPicture::Label kAfter{.has_halo = true};                    // it stands after x
+constexpr SvgPicture::Label kBefore{.anchor = "end", .has_halo = true};  // it ends at x
+constexpr SvgPicture::Label kAbove{.anchor = "middle", .has_halo = true};
 constexpr SvgPicture::Label kRight{.anchor = "end"};
 constexpr SvgPicture::Label kTick{.anchor = "middle", .colour = kQuiet};
 constexpr SvgPicture::Stroke kGridLine{.colour = kGrid};
@@ -155,7 +156,7 @@ void draw_panel(SvgPicture& picture, const Panel& panel, const LogAxis& x, const
     picture.line(x.from - 16, y.at(*panel.peer), x.to + 16, y.at(*panel.peer),
                  {.width = 2, .is_dashed = true, .colour = kPeer});
     picture.label(x.to + 16, y.at(*panel.peer) + 17, short_number(*panel.peer),
-                  {.is_bold = true, .anchor = "end", .colour = kPeer});
+                  {.is_bold = true, .anchor = "end", .colour = kPeer, .has_halo = true});
   }
   for (std::size_t i = 1; i < panel.points.size(); ++i) {
     const Point& from = panel.points[i - 1];
@@ -167,7 +168,7 @@ void draw_panel(SvgPicture& picture, const Panel& panel, const LogAxis& x, const
   for (const Point& point : panel.points) {
     picture.circle(x.at(point.batch), y.at(point.rate), 5, kOurs);
     picture.label(x.at(point.batch), y.at(point.rate) - 10, short_number(point.rate),
-                  {.is_bold = true, .anchor = "middle", .colour = kOurs});
+                  {.is_bold = true, .anchor = "middle", .colour = kOurs, .has_halo = true});
   }
   for (const int batch : kBatchSizes) {
     picture.label(x.at(batch), y.from + 20, batch_name(batch), kTick);
@@ -305,8 +306,8 @@ std::string latency_chart(const json& report, const std::string& machine) {
     picture.line(x.at(row.us.front()), y, x.at(row.us.back()), y,
                  {.width = 4, .colour = row.colour});
     for (const double us : row.us) picture.circle(x.at(us), y, 5, row.colour);
-    picture.label(x.at(row.us.front()) - 10, y + 4, duration_name(row.us.front()), kRight);
-    picture.label(x.at(row.us.back()) + 10, y + 4, duration_name(row.us.back()), kNumber);
+    picture.label(x.at(row.us.front()) - 10, y + 4, duration_name(row.us.front()), kBefore);
+    picture.label(x.at(row.us.back()) + 10, y + 4, duration_name(row.us.back()), kAfter);
     y += kRowHeight;
   }
   return finish(picture, bottom + 24, frame, machine);
@@ -434,7 +435,7 @@ std::string socket_chart(const json& report, const std::string& machine) {
       picture.rectangle(bar_x, y_of(ratio), kBarWidth - 3, bottom - y_of(ratio), kShades.at(i));
       const bool hides_one = ratio < 1 && ratio > kHidden;  // its number would be on the line of 1
       picture.label(bar_x + (kBarWidth - 3) / 2, y_of(hides_one ? 1 : ratio) - 6,
-                    fmt::format("{:.3g}", ratio), kCentred);
+                    fmt::format("{:.3g}", ratio), kAbove);
     }
     picture.label(x + kBarWidth * 1.5, bottom + 20, name, {.size = 13, .anchor = "middle"});
     x += kGroupWidth;

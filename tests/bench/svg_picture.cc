@@ -29,10 +29,11 @@ std::string escaped(std::string_view string) {
 
 void SvgPicture::label(double x, double y, std::string_view string, const Label& label) {
   shapes_ += fmt::format(
-      "<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"{}\"{} text-anchor=\"{}\" fill=\"{}\">{}"
+      "<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"{}\"{}{} text-anchor=\"{}\" fill=\"{}\">{}"
       "</text>\n",
-      x, y, label.size, label.is_bold ? " font-weight=\"bold\"" : "", label.anchor, label.colour,
-      escaped(string));
+      x, y, label.size, label.is_bold ? " font-weight=\"bold\"" : "",
+      label.has_halo ? " paint-order=\"stroke\" stroke=\"white\" stroke-width=\"4\"" : "",
+      label.anchor, label.colour, escaped(string));
 }
 
 void SvgPicture::line(double x1, double y1, double x2, double y2, const Stroke& stroke) {

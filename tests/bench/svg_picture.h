@@ -15,6 +15,7 @@ class SvgPicture {
     bool is_bold = false;
     std::string_view anchor = "start";  // start, middle or end: the part of the label at x
     std::string_view colour = "#222";
+    bool has_halo = false;  // a white edge, for labels that cross lines
   };
   struct Stroke {
     double width = 1;
