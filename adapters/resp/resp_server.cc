@@ -478,7 +478,7 @@ void RespServer::Impl::hand_over(std::size_t batch) {
 void RespServer::Impl::serve_while_busy() {
   is_busy_ = true;
   for (std::size_t i = 0; i < batches_.size(); ++i) {
-    if (batches_[i].is_answered) hand_over(i);
+    if (batches_[i].is_replied) hand_over(i);
   }
   io_->poll();
   const Connections open = take_ready();
@@ -492,7 +492,7 @@ void RespServer::Impl::answer_while_busy(Connection& connection) {
     if (batch && batch->completion) {
       ServedSession::submit(*std::move(batch));
     } else if (batch) {
-      ServedSession::answer_while_busy(*batch);
+      ServedSession::reply_while_busy(*batch);
       connection.take_replies(batch->replies);
     } else if (connection.moves_clock_next()) {
       connection.advance_clock();

@@ -26,7 +26,7 @@ class BackgroundSync {
   /// Syncs once more if something was written.
   void stop();
 
-  /// Something was written.
+  /// Reports that something was written.
   void note_write();
 
  private:

@@ -8,24 +8,24 @@
 
 namespace rushgate {
 
-void BlockedOperations::add(Operation& operation, std::uint8_t db, Block block,
+void BlockedOperations::add(Operation& operation, std::uint8_t db, Block request,
                             std::int64_t now_monotonic_ms) {
   const std::uint64_t ticket = next_ticket_++;
   constexpr std::int64_t kForeverMs = std::int64_t{1}
                                       << 60;  // longer timeouts would overflow the clock
   const std::int64_t deadline_ms =
-      block.timeout_ms > 0 ? now_monotonic_ms + std::min(block.timeout_ms, kForeverMs) : 0;
+      request.timeout_ms > 0 ? now_monotonic_ms + std::min(request.timeout_ms, kForeverMs) : 0;
   const Blocked& blocked =
-      operations_.emplace(ticket, Blocked{&operation, db, std::move(block), deadline_ms, ticket})
+      operations_.emplace(ticket, Blocked{&operation, db, std::move(request), deadline_ms, ticket})
           .first->second;
-  absl::Cleanup take_out = [&] { remove(ticket); };
-  for (const std::string& key : blocked.block.keys) tickets_by_key_[{db, key}].insert(ticket);
+  absl::Cleanup undo = [&] { remove(ticket); };
+  for (const std::string& key : blocked.request.keys) tickets_by_key_[{db, key}].insert(ticket);
   if (deadline_ms != 0) deadlines_.emplace(deadline_ms, ticket);
   tickets_by_session_.emplace(operation.session->id, ticket);
-  std::move(take_out).Cancel();
+  std::move(undo).Cancel();
 }
 
-bool BlockedOperations::anyone_waits_for(std::uint8_t db, std::string_view key) const {
+bool BlockedOperations::has_waiter(std::uint8_t db, std::string_view key) const {
   return !operations_.empty() && tickets_by_key_.contains(KeyView{db, key});
 }
 
@@ -53,7 +53,7 @@ BlockedOperations::Blocked BlockedOperations::remove(std::uint64_t ticket) {
   auto node = operations_.extract(ticket);
   assert(!node.empty());
   Blocked blocked = std::move(node.mapped());
-  for (const std::string& key : blocked.block.keys) {
+  for (const std::string& key : blocked.request.keys) {
     const auto found = tickets_by_key_.find(KeyView{blocked.db, key});
     if (found == tickets_by_key_.end()) continue;
     found->second.erase(ticket);

@@ -22,18 +22,20 @@ class BlockedOperations {
   struct Blocked {
     Operation* operation;
     std::uint8_t db;
-    Block block;
+    Block request;
     std::int64_t deadline_ms;  // monotonic; 0: none
     std::uint64_t ticket;      // ascending in order of arrival
   };
 
   /// Changes nothing if it throws (out of memory).
-  void add(Operation& operation, std::uint8_t db, Block block, std::int64_t now_monotonic_ms);
+  void add(Operation& operation, std::uint8_t db, Block request,
+           std::int64_t now_monotonic_ms);
 
   [[nodiscard]] bool empty() const { return operations_.empty(); }
   [[nodiscard]] std::size_t size() const { return operations_.size(); }
   [[nodiscard]] std::size_t size_with_deadline() const { return deadlines_.size(); }
-  [[nodiscard]] bool anyone_waits_for(std::uint8_t db, std::string_view key) const;
+  /// Returns true if an operation is blocked on this key.
+  [[nodiscard]] bool has_waiter(std::uint8_t db, std::string_view key) const;
 
   /// Returns the first waiter for a key after `ticket`, whose operation may have been removed.
   [[nodiscard]] std::optional<std::uint64_t> next_waiting(std::uint8_t db, std::string_view key,

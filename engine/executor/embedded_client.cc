@@ -115,14 +115,14 @@ bool EmbeddedClient::suspends_callers() const {
 }
 
 std::vector<Reply> EmbeddedClient::pipeline_suspended(std::span<const Request> requests) {
-  std::vector<Reply> answers;
-  options_.wait->wait([&](WaitMethod::Event& answered) {
-    submit_all(requests, [&](std::vector<Reply> replies) {
-      answers = std::move(replies);
-      answered.happen();
+  std::vector<Reply> replies;
+  options_.wait->wait([&](WaitMethod::Event& replied) {
+    submit_all(requests, [&](std::vector<Reply> received) {
+      replies = std::move(received);
+      replied.happen();
     });
   });
-  return answers;
+  return replies;
 }
 
 /// The operation may outlive this call, so it owns its data.

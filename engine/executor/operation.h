@@ -7,15 +7,15 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/functional/any_invocable.h"
-#include "engine/base/futex.h"
 #include "engine/commands/session.h"
 #include "engine/executor/executor_errors.h"
+#include "engine/executor/operation_state.h"
 #include <rushgate/reply.h>
 #include <rushgate/request.h>
 
@@ -35,14 +35,6 @@ struct ReplyBudget {
 
 /// Owned by its submitter until it is queued, then by the executor until its replies are complete.
 struct Operation {
-  enum State : std::uint32_t {
-    kQueued,     // no thread sleeps on it
-    kSleeping,   // queued, and its submitter sleeps
-    kRunning,    // has begun: it can no longer be abandoned
-    kHasTurn,    // its waiting submitter has the turn and must run it
-    kAnswered,   // replies are complete
-    kAbandoned,  // its submitter gave up while it was queued; the executor deletes it
-  };
   enum class Kind : std::uint8_t {
     kRequests,
     kUnblock,     // no request: times out the blocked requests of the session
@@ -66,15 +58,15 @@ struct Operation {
   // ---- The replies ----
   Replies replies;
   int protocol = 2;  // the session's protocol after the last request
-  std::atomic<std::uint32_t> state{kQueued};
+  OperationState state;
   std::atomic<bool> takes_turn{false};  // its submitter waits only for it: the turn
                                         // may be handed to it
 
   // ---- While it runs: guarded by the turn ----
-  std::size_t group_begin = 0;  // replies of the current group start here
-  bool in_group = false;        // has replies in the current group
+  std::size_t batch_begin = 0;  // replies of the current commit batch start here
+  bool in_batch = false;        // belongs to the current commit batch
   bool is_blocked = false;      // its current request waits for a key
-  Operation* next_in_group = nullptr;
+  Operation* next_in_batch = nullptr;
   Operation* next = nullptr;  // next resumed operation, or next with a completion to call
 
   [[nodiscard]] bool finished() const { return replies.size() == requests.size(); }
@@ -82,8 +74,21 @@ struct Operation {
   /// Removes the requests that have no reply.
   void drop_rest() { requests = requests.first(replies.size()); }
 
-  [[nodiscard]] bool is_answered() const {
-    return state.load(std::memory_order_acquire) == kAnswered;
+  /// Returns true if a reply is allowed without a waiting thread. If not, ends the client.
+  [[nodiscard]] bool takes_reply() const {
+    if (completion == nullptr || requests.empty()) return true;
+    return session->outlet == nullptr || session->is_protected || session->outlet->takes_reply();
+  }
+
+  /// Appends the reply to the next request, which CLIENT REPLY may suppress.
+  void add_reply(Reply&& reply) {
+    ++session->replies;
+    replies.push_back(std::move(reply));
+    Reply& added = replies.back();
+    // The confirmations of SUBSCRIBE and its like are never suppressed.
+    if (wants_no_answer(*session) && added.kind() != Reply::Kind::kSeveral) added = no_reply();
+    const bool is_awaited = completion == nullptr;
+    if (!is_awaited && session->outlet != nullptr) session->outlet->note_reply(added);
   }
 
   /// Replies `error` to all remaining requests. Throws nothing after

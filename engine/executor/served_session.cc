@@ -14,7 +14,7 @@ namespace {
 
 void take_replies(Operation& operation, ServedSession::Batch& batch) {
   batch.replies = std::move(operation.replies);
-  batch.is_answered = true;
+  batch.is_replied = true;
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ class ServedSession::Inbox final : public Outlet {
     if (bytes_max_ != 0 && reserved_bytes_ + bytes + unsent_bytes_ > bytes_max_) {
       return overflow(Overflow::kOfSession);
     }
-    if (!is_protected && !untaken_->has_room_for(bytes)) return overflow(Overflow::kOfServer);
+    if (!is_protected && !untaken_->has_capacity_for(bytes)) return overflow(Overflow::kOfServer);
     reserved_bytes_ += bytes;
     untaken_->add(bytes);
     return true;
@@ -46,7 +46,7 @@ class ServedSession::Inbox final : public Outlet {
     untaken_->remove(bytes);
   }
   [[nodiscard]] bool takes_reply() override {
-    return untaken_->has_room_for(1) || overflow(Overflow::kOfServer);
+    return untaken_->has_capacity_for(1) || overflow(Overflow::kOfServer);
   }
   void note_reply(const Reply& reply) override {
     const std::size_t bytes = memory_bytes(reply);
@@ -149,24 +149,24 @@ void ServedSession::run(std::span<Batch> batches, std::size_t reply_bytes_max,
     budgets[i] = {.bytes_left = batch.reply_bytes_max, .bytes_left_for_all = &reply_bytes_max};
     awaited[i].reply_budget = &budgets[i];
   }
-  const auto take_answered = [&] {
+  const auto take_replied = [&] {
     for (std::size_t i = 0; i < batches.size(); ++i) {
-      const bool is_new = !batches[i].is_answered && awaited[i].is_answered();
+      const bool is_new = !batches[i].is_replied && awaited[i].state.is_replied();
       if (is_new) take_replies(awaited[i], batches[i]);
     }
   };
   batches.front().session->executor_->run_all_and_wait(operations, [&] {
-    take_answered();
+    take_replied();
     while_busy();
   });
-  take_answered();
+  take_replied();
 }
 
-void ServedSession::answer_while_busy(Batch& batch) {
+void ServedSession::reply_while_busy(Batch& batch) {
   Operation operation;
   operation.session = batch.session->session_.get();
   operation.requests = batch.requests;
-  batch.session->executor_->answer_busy(operation);
+  batch.session->executor_->reply_while_busy(operation);
   take_replies(operation, batch);
 }
 
@@ -187,7 +187,7 @@ std::unique_ptr<Operation> ServedSession::operation_of(Batch& batch) {
 
 void ServedSession::submit(Batch batch) {
   Executor& executor = *batch.session->executor_;
-  executor.post(operation_of(batch), executor.inside_turn());  // as in Executor::end_session()
+  executor.post(operation_of(batch), executor.inside_turn());  // as Executor::end_session()
 }
 
 ServedSession::EndsScripts::EndsScripts(Engine& engine, EndOfScripts scripts)

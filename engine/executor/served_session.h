@@ -69,7 +69,7 @@ class ServedSession {
     std::span<const Request> requests;       // at least one; without a completion none may block
     std::size_t reply_bytes_max = kNoBound;  // in run(): the reply that reaches it is the last
     absl::InlinedVector<Reply, 1> replies = {};
-    bool is_answered = false;  // in run(): its replies are complete
+    bool is_replied = false;  // in run(): its replies are complete
     /// For a batch of one request, which is copied. run() does not wait for it; the completion runs
     /// as one of Client::submit() does.
     Completion completion = {};
@@ -79,13 +79,13 @@ class ServedSession {
   /// order, in as few commit batches as possible. Returns when all have their replies, except those
   /// with a completion, which is moved away. Must not be called in a callback of the engine.
   /// `while_busy` is called repeatedly if this thread runs a script beyond its time limit. It can
-  /// take the replies of finished batches, and reply to other clients by answer_while_busy().
+  /// take the replies of finished batches, and reply to other clients by reply_while_busy().
   /// `reply_bytes_max` is the bound on all replies together, without batches that have a
   /// completion.
   static void run(std::span<Batch> batches, std::size_t reply_bytes_max,
                   absl::FunctionRef<void()> while_busy);
   /// Replies BUSY, except to commands like SCRIPT KILL, which run.
-  static void answer_while_busy(Batch& batch);
+  static void reply_while_busy(Batch& batch);
 
   /// Submits a batch with a completion, which runs as one of Client::submit() does.
   static void submit(Batch batch);

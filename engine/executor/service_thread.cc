@@ -7,6 +7,8 @@
 
 #include <spdlog/logger.h>
 
+#include "engine/base/futex.h"
+
 namespace rushgate {
 
 void ServiceThread::start() {
@@ -26,8 +28,8 @@ void ServiceThread::stop() {
 }
 
 void ServiceThread::kick() {
-  signal_.fetch_add(1);
-  if (sleeping_.load()) futex_wake(&signal_);
+  kicks_.fetch_add(1);
+  if (sleeping_.load()) futex_wake(&kicks_);
 }
 
 void ServiceThread::complete(std::unique_ptr<Operation> operation) {
@@ -113,16 +115,14 @@ bool ServiceThread::run_due_timer() {
   return callback.has_value();
 }
 
-std::uint32_t ServiceThread::begin_look() { return signal_.load(); }
-
-void ServiceThread::sleep(std::uint32_t look, std::int64_t monotonic_ms) {
+void ServiceThread::sleep(std::uint32_t kicks, std::int64_t monotonic_ms) {
   planned_wake_ms_ = monotonic_ms;
   sleeping_ = true;
-  if (signal_.load() == look) {
+  if (kicks_.load() == kicks) {
     const std::int64_t sleep_ms =
         monotonic_ms == kNever ? -1
                                : std::max<std::int64_t>(0, monotonic_ms - clock_.monotonic_ms());
-    if (sleep_ms != 0) futex_wait(signal_, look, sleep_ms);
+    if (sleep_ms != 0) futex_wait(kicks_, kicks, sleep_ms);
   }
   sleeping_ = false;
   planned_wake_ms_ = kNever;  // awake: each due time needs a kick
@@ -130,11 +130,11 @@ void ServiceThread::sleep(std::uint32_t look, std::int64_t monotonic_ms) {
 
 void ServiceThread::loop() {
   while (true) {
-    const std::uint32_t look = begin_look();
+    const std::uint32_t kicks_before = kicks();
     run_pending();
     const std::int64_t next_ms = std::min(duty_(), next_timer_ms());
     if (stopping_) return;
-    sleep(look, next_ms);
+    sleep(kicks_before, next_ms);
   }
 }
 

@@ -65,11 +65,12 @@ class ServiceThread final : public Scheduler {
 
   // ---- Sleeping without missing a kick: on the service thread ----
 
-  /// Must be called before a check for work; sleep() takes the result.
-  [[nodiscard]] std::uint32_t begin_look();
-  /// Sleeps until `monotonic_ms` or a kick after begin_look(). May return early; check for work
-  /// again.
-  void sleep(std::uint32_t look, std::int64_t monotonic_ms);
+  /// Returns the number of kicks so far. Must be called before a check for work; sleep() takes the
+  /// result.
+  [[nodiscard]] std::uint32_t kicks() const { return kicks_.load(); }
+  /// Sleeps until `monotonic_ms`, unless there was a kick after `kicks` was read. May return early;
+  /// check for work again.
+  void sleep(std::uint32_t kicks, std::int64_t monotonic_ms);
 
  private:
   void loop();
@@ -85,7 +86,7 @@ class ServiceThread final : public Scheduler {
   std::thread thread_;
   std::thread::id thread_id_;  // constant after the start; none in manual mode
 
-  std::atomic<std::uint32_t> signal_{0};  // counts kicks; slept on
+  std::atomic<std::uint32_t> kicks_{0};  // slept on
   std::atomic<bool> sleeping_{false};
   std::atomic<bool> stopping_{false};
   std::atomic<std::int64_t> planned_wake_ms_{kNever};

@@ -72,10 +72,10 @@ class TurnShare {
 
  private:
   TurnShare() = default;
-  static bool is_done(const Operation* own) { return own->is_answered() || own->is_blocked; }
+  static bool is_done(const Operation* own) { return own->state.is_replied() || own->is_blocked; }
   /// Replies are checked only inside a batch: a queued operation may be refused meanwhile.
   static bool has_run(const Operation& own) {
-    return is_done(&own) || (own.in_group && own.finished());
+    return is_done(&own) || (own.in_batch && own.finished());
   }
   [[nodiscard]] std::int64_t time_for_others_us() const {
     return clock_->monotonic_us() - *others_from_us_;

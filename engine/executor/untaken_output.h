@@ -19,7 +19,7 @@ class UntakenOutput {
 
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
   /// Returns true if `bytes` more fit into the bound.
-  [[nodiscard]] bool has_room_for(std::size_t bytes) const {
+  [[nodiscard]] bool has_capacity_for(std::size_t bytes) const {
     return bytes_max_ == 0 || bytes_ + bytes <= untaken_bytes_max();
   }
   void add(std::size_t bytes) { bytes_ += bytes; }

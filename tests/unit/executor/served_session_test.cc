@@ -21,10 +21,10 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 template <class... Args>
-std::string answer_while_busy(ServedSession& session, const Args&... args) {
+std::string reply_while_busy(ServedSession& session, const Args&... args) {
   const Request request = Request::of(args...);
   ServedSession::Batch batch{.session = &session, .requests = {&request, 1}};
-  ServedSession::answer_while_busy(batch);
+  ServedSession::reply_while_busy(batch);
   return to_debug_string(batch.replies.at(0));
 }
 
@@ -44,14 +44,13 @@ class Asking {
   /// server does, and then kills the script.
   void run() {
     ServedSession::run(batches_, ServedSession::kNoBound, [this] {
-      answered_before_the_end_ =
-          std::ranges::count_if(batches_, &ServedSession::Batch::is_answered);
+      answered_before_the_end_ = std::ranges::count_if(batches_, &ServedSession::Batch::is_replied);
       for (std::size_t i = 0; i < batches_.size(); ++i) {
-        if (batches_[i].is_answered) requests_[i].reset();
+        if (batches_[i].is_replied) requests_[i].reset();
       }
       ServedSession other(engine_, {});
-      busy_answer_ = answer_while_busy(other, "GET", "k");
-      answer_while_busy(other, "SCRIPT", "KILL");
+      busy_answer_ = reply_while_busy(other, "GET", "k");
+      reply_while_busy(other, "SCRIPT", "KILL");
     });
   }
 
@@ -183,8 +182,8 @@ TEST(ServedSessionTest, KilledSessionKillsNoScript) {
   std::string of_killed;
   std::string of_other;
   ServedSession::run({&batch, 1}, ServedSession::kNoBound, [&] {
-    of_killed = answer_while_busy(killed, "SCRIPT", "KILL");
-    of_other = answer_while_busy(other, "SCRIPT", "KILL");
+    of_killed = reply_while_busy(killed, "SCRIPT", "KILL");
+    of_other = reply_while_busy(other, "SCRIPT", "KILL");
   });
   EXPECT_THAT(of_killed, HasSubstr("CLOSED"));
   EXPECT_THAT(of_other, HasSubstr("OK"));

@@ -1,0 +1,99 @@
+#include "engine/executor/unblocker.h"
+
+#include <utility>
+
+#include "engine/commands/dispatch.h"
+#include "engine/executor/guarded_part.h"
+
+namespace rushgate {
+
+void Unblocker::block(Operation& operation, Block request, std::int64_t now_monotonic_ms) {
+  blocked_.add(operation, operation.session->db, std::move(request), now_monotonic_ms);
+  operation.is_blocked = true;
+}
+
+void Unblocker::key_signalled(std::uint8_t db, std::string_view key, KeySignal what) {
+  if (!blocked_.has_waiter(db, key)) return;
+  Signalled signalled{db, std::string(key), what};
+  const bool is_repeated = !signalled_.empty() && signalled_.back() == signalled;
+  if (!is_repeated) signalled_.push_back(std::move(signalled));
+}
+
+void Unblocker::serve_signalled() {
+  while (!signalled_.empty()) {
+    for (const Signalled& signalled : std::exchange(signalled_, {})) serve(signalled);
+  }
+}
+
+void Unblocker::serve(const Signalled& signalled) {
+  const auto& [db, key, what] = signalled;
+  const bool existed = exists(signalled);
+  auto ticket = blocked_.next_waiting(db, key);
+  for (; ticket; ticket = blocked_.next_waiting(db, key, *ticket)) {
+    const bool is_served = retry(*ticket, key);
+    if (!is_served || !existed || what == KeySignal::kGone) continue;
+    // The key is empty now: stop serving waiters.
+    if (!exists(signalled)) return;
+  }
+}
+
+bool Unblocker::exists(const Signalled& signalled) {
+  bool exists = false;
+  run_guarded(services_.keyspace, [&] {  // the key may expire by this
+    exists = services_.keyspace.db(signalled.db).find(signalled.key) != nullptr;
+  });
+  return exists;
+}
+
+bool Unblocker::retry(std::uint64_t ticket, std::string_view ready_key) {
+  const BlockedOperations::Blocked& blocked = *blocked_.find(ticket);
+  if (!blocked.operation->takes_reply()) return false;
+  Reply reply;
+  bool stays_blocked = false;
+  std::optional<Reply> error = run_guarded(services_.keyspace, [&] {
+    CommandContext context(services_, *blocked.operation->session, blocked.request.retry,
+                           CommandContext::Origin::kClient, false, ready_key);
+    reply = run_command(context);
+    stays_blocked = context.block_request().has_value();
+  });
+  if (stays_blocked) return false;
+  batch_.count_request();
+  finish(ticket, error ? *std::move(error) : std::move(reply));
+  return true;
+}
+
+void Unblocker::time_out(std::int64_t now_monotonic_ms) {
+  while (const auto ticket = blocked_.first_due(now_monotonic_ms)) finish_as_timed_out(*ticket);
+}
+
+bool Unblocker::unblock(std::uint64_t session_id, std::optional<Reply> error) {
+  bool was_blocked = false;
+  while (const auto ticket = blocked_.find_session(session_id)) {
+    if (error) {
+      finish(*ticket, *error);
+    } else {
+      finish_as_timed_out(*ticket);
+    }
+    was_blocked = true;
+  }
+  return was_blocked;
+}
+
+void Unblocker::finish_as_timed_out(std::uint64_t ticket) {
+  finish(ticket, std::move(blocked_.find(ticket)->request.on_timeout));
+}
+
+void Unblocker::finish(std::uint64_t ticket, Reply reply) {
+  Operation& operation = *blocked_.remove(ticket).operation;
+  operation.is_blocked = false;
+  batch_.join(operation);
+  operation.add_reply(std::move(reply));
+  if (!operation.finished()) queue_.resume(operation);
+}
+
+Operation* Unblocker::remove_any() {
+  const auto ticket = blocked_.first();
+  return ticket ? blocked_.remove(*ticket).operation : nullptr;
+}
+
+}  // namespace rushgate

@@ -1,0 +1,85 @@
+// The clients with a blocked command, and every way in which a block ends.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/commands/command_context.h"
+#include "engine/executor/batch_operations.h"
+#include "engine/executor/blocked_operations.h"
+#include "engine/executor/operation_queue.h"
+#include "engine/keyspace/keyspace.h"
+#include <rushgate/reply.h>
+
+namespace rushgate {
+
+/// Belongs to the thread that holds the turn. Replies go to the current commit batch. An operation
+/// with more requests goes back to the queue.
+class Unblocker final : public KeyListener, public BlockedClients {
+ public:
+  Unblocker(CommandServices& services, BatchOperations& batch, OperationQueue& queue)
+      : services_(services), batch_(batch), queue_(queue) {}
+
+  /// Blocks an operation on the keys of its current request. Changes nothing if it throws (out of
+  /// memory).
+  void block(Operation& operation, Block request, std::int64_t now_monotonic_ms);
+  [[nodiscard]] bool empty() const { return blocked_.empty(); }
+
+  // ---- KeyListener ----
+  /// Notes the signal for serve_signalled().
+  void key_signalled(std::uint8_t db, std::string_view key, KeySignal what) override;
+  [[nodiscard]] bool listens() const override { return !blocked_.empty(); }
+  [[nodiscard]] bool has_signals() const { return !signalled_.empty(); }
+  /// Retries the commands that are blocked on signalled keys, in order of the signals. A retried
+  /// command may signal further keys (BLMOVE), which are served after these.
+  void serve_signalled();
+
+  // ---- Timeouts ----
+  [[nodiscard]] std::optional<std::int64_t> next_timeout_ms() const {
+    return blocked_.next_deadline_ms();
+  }
+  /// Ends the blocks whose timeout has passed.
+  void time_out(std::int64_t now_monotonic_ms);
+
+  // ---- BlockedClients ----
+  [[nodiscard]] std::size_t count() const override { return blocked_.size(); }
+  [[nodiscard]] std::size_t count_with_timeout() const override {
+    return blocked_.size_with_deadline();
+  }
+  [[nodiscard]] bool is_blocked(std::uint64_t session_id) const override {
+    return blocked_.find_session(session_id).has_value();
+  }
+  bool unblock(std::uint64_t session_id, std::optional<Reply> error) override;
+
+  // ---- The end ----
+  /// Removes and returns a blocked operation without a reply; null if there is none.
+  Operation* remove_any();
+
+ private:
+  struct Signalled {
+    std::uint8_t db;
+    std::string key;
+    KeySignal what;
+
+    friend bool operator==(const Signalled&, const Signalled&) = default;
+  };
+
+  void serve(const Signalled& signalled);
+  [[nodiscard]] bool exists(const Signalled& signalled);
+  /// Runs a blocked command for one key. Returns false if it stays blocked.
+  bool retry(std::uint64_t ticket, std::string_view ready_key);
+  void finish(std::uint64_t ticket, Reply reply);
+  void finish_as_timed_out(std::uint64_t ticket);
+
+  CommandServices& services_;
+  BatchOperations& batch_;
+  OperationQueue& queue_;
+  BlockedOperations blocked_;
+  std::vector<Signalled> signalled_;  // in order
+};
+
+}  // namespace rushgate
